@@ -1,0 +1,26 @@
+// Call: the first parameter of every function that may block, and of no other.
+//
+// It says until when the caller waits and how the caller takes its wish back. It becomes a gRPC deadline
+// with TryCancel, curl's timeout with its progress callback, a child's kill.
+#pragma once
+
+#include <stop_token>
+
+#include "base/clock.h"
+
+namespace prefetch::base {
+
+struct Call {
+  TimePoint deadline = TimePoint::max();  // real monotonic time, also in tests
+  std::stop_token stop;
+
+  bool Stopped() const { return stop.stop_requested(); }
+
+  // The same wish with a deadline that is no later than `limit` from now.
+  Call Within(Duration limit) const {
+    TimePoint latest = std::chrono::steady_clock::now() + limit;
+    return {latest < deadline ? latest : deadline, stop};
+  }
+};
+
+}  // namespace prefetch::base

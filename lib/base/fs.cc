@@ -1,0 +1,125 @@
+#include "base/fs.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+
+namespace prefetch::base {
+namespace {
+
+Error Failed(std::string_view what, const std::string& path) {
+  return FromErrno(errno, std::string(what) + " " + path);
+}
+
+Status WriteAll(int fd, std::string_view content, const std::string& path) {
+  while (!content.empty()) {
+    ssize_t n = ::write(fd, content.data(), content.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return Failed("write", path);
+    content.remove_prefix(static_cast<std::size_t>(n));
+  }
+  return {};
+}
+
+}  // namespace
+
+Fd& Fd::operator=(Fd&& other) noexcept {
+  if (this != &other) {
+    Close();
+    fd_ = other.Release();
+  }
+  return *this;
+}
+
+int Fd::Release() {
+  int fd = fd_;
+  fd_ = -1;
+  return fd;
+}
+
+void Fd::Close() {
+  if (fd_ >= 0) ::close(fd_);
+  fd_ = -1;
+}
+
+Result<std::string> ReadFile(const std::string& path, std::size_t max_bytes) {
+  // O_NONBLOCK: opening a FIFO must not wait for its writer.
+  Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (!file.valid()) return Failed("open", path);
+  struct stat info {};
+  if (::fstat(file.get(), &info) != 0) return Failed("stat", path);
+  if (!S_ISREG(info.st_mode)) return InvalidArgument(path + " is not a regular file");
+  std::string content;
+  // One byte more than allowed tells "too long", also for a file that grows while it is read.
+  std::size_t want = std::min<std::size_t>(static_cast<std::size_t>(info.st_size), max_bytes) + 1;
+  while (true) {
+    std::size_t had = content.size();
+    content.resize(std::min(std::max(had + 4096, want), max_bytes + 1));
+    ssize_t n = ::read(file.get(), content.data() + had, content.size() - had);
+    if (n < 0 && errno == EINTR)
+      n = 0, content.resize(had);
+    else if (n < 0)
+      return Failed("read", path);
+    else
+      content.resize(had + static_cast<std::size_t>(n));
+    if (content.size() > max_bytes) {
+      return ResourceExhausted(path + " is longer than " + std::to_string(max_bytes) + " bytes");
+    }
+    if (n == 0 && content.size() == had) return content;
+  }
+}
+
+Status WriteFileAtomically(const std::string& path, std::string_view content, unsigned mode) {
+  std::string temporary = path + ".tmp" + std::to_string(::getpid());
+  {
+    Fd file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode));
+    if (!file.valid()) return Failed("create", temporary);
+    Status written = WriteAll(file.get(), content, temporary);
+    if (written && ::fsync(file.get()) != 0) written = Failed("sync", temporary);
+    if (!written) {
+      ::unlink(temporary.c_str());
+      return written;
+    }
+  }
+  if (::rename(temporary.c_str(), path.c_str()) != 0) {
+    Error error = Failed("rename", path);
+    ::unlink(temporary.c_str());
+    return error;
+  }
+  return {};
+}
+
+Result<std::vector<std::string>> ListDirectory(const std::string& path, std::size_t max_entries) {
+  auto close = [](DIR* d) { ::closedir(d); };
+  std::unique_ptr<DIR, decltype(close)> directory(::opendir(path.c_str()), close);
+  if (!directory) return Failed("open directory", path);
+  std::vector<std::string> names;
+  errno = 0;
+  while (const dirent* entry = ::readdir(directory.get())) {
+    std::string name = entry->d_name;
+    if (name == "." || name == "..") continue;
+    if (names.size() == max_entries) {
+      return ResourceExhausted(path + " has more than " + std::to_string(max_entries) + " entries");
+    }
+    names.push_back(std::move(name));
+    errno = 0;
+  }
+  if (errno != 0) return Failed("read directory", path);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+Result<FileKind> KindOf(const std::string& path) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0) return Failed("stat", path);
+  if (S_ISREG(info.st_mode)) return FileKind::kRegular;
+  if (S_ISDIR(info.st_mode)) return FileKind::kDirectory;
+  return FileKind::kOther;
+}
+
+}  // namespace prefetch::base

@@ -1,0 +1,156 @@
+#include "base/log.h"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+
+#include "base/clock.h"
+#include "base/mutex.h"
+#include "base/text.h"
+
+namespace prefetch::base {
+namespace {
+
+std::atomic<LogLevel> least_level{LogLevel::kInfo};
+std::atomic<int> chosen_format{-1};  // -1: not chosen, ask the terminal
+
+struct Sink {
+  Mutex mutex;
+  std::function<void(std::string_view)> function GUARDED_BY(mutex);
+};
+Sink& TheSink() {
+  static Sink* sink = new Sink;  // never destroyed: threads may log while statics go down
+  return *sink;
+}
+
+std::string_view LevelName(LogLevel level) {
+  switch (level) {
+    case LogLevel::kDebug:
+      return "debug";
+    case LogLevel::kInfo:
+      return "info";
+    case LogLevel::kWarning:
+      return "warning";
+    case LogLevel::kError:
+      return "error";
+  }
+  std::abort();
+}
+
+LogFormat CurrentFormat() {
+  int format = chosen_format.load();
+  if (format >= 0) return static_cast<LogFormat>(format);
+  return isatty(STDERR_FILENO) ? LogFormat::kPlain : LogFormat::kJson;
+}
+
+}  // namespace
+
+LogField::LogField(std::string_view name, std::chrono::nanoseconds value) : name_(name) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3f", std::chrono::duration<double>(value).count());
+  text_ = text;
+}
+
+void AppendJsonEscaped(std::string& out, std::string_view text) {
+  std::string clean;
+  if (!IsUtf8(text)) {
+    clean = ToUtf8(text);
+    text = clean;
+  }
+  for (char c : text) {
+    switch (c) {
+      case '"':
+        out += "\\\"";
+        break;
+      case '\\':
+        out += "\\\\";
+        break;
+      case '\n':
+        out += "\\n";
+        break;
+      case '\r':
+        out += "\\r";
+        break;
+      case '\t':
+        out += "\\t";
+        break;
+      default:
+        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+          char escaped[8];
+          std::snprintf(escaped, sizeof escaped, "\\u%04x", static_cast<unsigned>(c));
+          out += escaped;
+        } else {
+          out += c;
+        }
+    }
+  }
+}
+
+std::string FormatLogLine(LogFormat format, std::string_view time, LogLevel level, std::string_view message,
+                          const LogFields& fields) {
+  std::string line;
+  if (format == LogFormat::kJson) {
+    line += R"({"time":")";
+    line += time;
+    line += R"(","level":")";
+    line += LevelName(level);
+    line += R"(","msg":")";
+    AppendJsonEscaped(line, message);
+    line += '"';
+    for (const LogField& field : fields) {
+      line += ",\"";
+      AppendJsonEscaped(line, field.name());
+      line += "\":";
+      if (field.quoted()) line += '"';
+      AppendJsonEscaped(line, field.text());
+      if (field.quoted()) line += '"';
+    }
+    line += '}';
+    return line;
+  }
+  line += time;
+  line += ' ';
+  line += LevelName(level);
+  line += "  ";
+  AppendJsonEscaped(line, message);
+  for (const LogField& field : fields) {
+    line += "  ";
+    line += field.name();
+    line += '=';
+    bool quote = field.text().empty() || field.text().find_first_of(" \"=\n\t\r") != std::string::npos;
+    if (quote) line += '"';
+    AppendJsonEscaped(line, field.text());
+    if (quote) line += '"';
+  }
+  return line;
+}
+
+void Log(LogLevel level, std::string_view message, const LogFields& fields) {
+  if (level < least_level.load(std::memory_order_relaxed)) return;
+  std::string line =
+      FormatLogLine(CurrentFormat(), Rfc3339(std::chrono::system_clock::now()), level, message, fields);
+  Sink& sink = TheSink();
+  Lock lock(sink.mutex);
+  if (sink.function) {
+    sink.function(line);
+    return;
+  }
+  line += '\n';
+  // A log that cannot be written is no reason to stop working.
+  [[maybe_unused]] auto written = ::write(STDERR_FILENO, line.data(), line.size());
+}
+
+void SetLogLevel(LogLevel least) {
+  least_level.store(least);
+}
+void SetLogFormat(LogFormat format) {
+  chosen_format.store(static_cast<int>(format));
+}
+void SetLogSink(std::function<void(std::string_view line)> function) {
+  Sink& sink = TheSink();
+  Lock lock(sink.mutex);
+  sink.function = std::move(function);
+}
+
+}  // namespace prefetch::base

@@ -1,0 +1,76 @@
+#include "base/result.h"
+
+#include <system_error>
+
+namespace prefetch::base {
+
+std::string_view CodeName(Code code) {
+  switch (code) {
+    case Code::kInvalidArgument:
+      return "InvalidArgument";
+    case Code::kNotFound:
+      return "NotFound";
+    case Code::kPermissionDenied:
+      return "PermissionDenied";
+    case Code::kUnavailable:
+      return "Unavailable";
+    case Code::kDeadlineExceeded:
+      return "DeadlineExceeded";
+    case Code::kCancelled:
+      return "Cancelled";
+    case Code::kResourceExhausted:
+      return "ResourceExhausted";
+    case Code::kInternal:
+      return "Internal";
+  }
+  std::abort();
+}
+
+Error Error::Wrap(std::string_view context) && {
+  std::string message(context);
+  message += ": ";
+  message += message_;
+  return {code_, std::move(message)};
+}
+
+Error FromErrno(int error_number, std::string_view what) {
+  Code code = Code::kInternal;
+  switch (error_number) {
+    case ENOENT:
+    case ENOTDIR:
+      code = Code::kNotFound;
+      break;
+    case EACCES:
+    case EPERM:
+      code = Code::kPermissionDenied;
+      break;
+    case ENOSPC:
+    case EDQUOT:
+    case EMFILE:
+    case ENFILE:
+    case ENOMEM:
+    case EFBIG:
+      code = Code::kResourceExhausted;
+      break;
+    case ETIMEDOUT:
+      code = Code::kDeadlineExceeded;
+      break;
+    case ECONNREFUSED:
+    case ECONNRESET:
+    case EAGAIN:
+    case EINTR:
+      code = Code::kUnavailable;
+      break;
+    case EINVAL:
+    case ELOOP:
+    case ENAMETOOLONG:
+    case EISDIR:
+      code = Code::kInvalidArgument;
+      break;
+    default:
+      break;
+  }
+  return Error(code, std::generic_category().message(error_number)).Wrap(what);
+}
+
+}  // namespace prefetch::base

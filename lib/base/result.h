@@ -1,0 +1,132 @@
+// Status and Result<T>: how everything of ours reports failure. Nothing of ours throws.
+//
+// The code decides what is done about a failure (retry or not); the message explains it to a person and
+// grows outward by Wrap(). Nobody parses messages. "Not there" is an std::optional, not an error.
+#pragma once
+
+#include <cstdlib>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+namespace prefetch::base {
+
+// A closed list: what a caller can do about a failure.
+enum class Code {
+  kInvalidArgument,    // the input is wrong; the same input fails again
+  kNotFound,           // what was asked for does not exist
+  kPermissionDenied,   // it exists, perhaps, but not for us
+  kUnavailable,        // the other side cannot be reached, or asks for patience; try later
+  kDeadlineExceeded,   // our own time limit passed
+  kCancelled,          // our own stop was requested
+  kResourceExhausted,  // a limit (ours, a quota, a disk) was hit
+  kInternal,           // anything else
+};
+
+// The name of a code, as it appears in logs: "NotFound".
+std::string_view CodeName(Code code);
+
+class [[nodiscard]] Error {
+ public:
+  Error(Code code, std::string message) : code_(code), message_(std::move(message)) {}
+
+  Code code() const { return code_; }
+  const std::string& message() const { return message_; }
+
+  // "context: message", same code.
+  Error Wrap(std::string_view context) &&;
+
+  friend bool operator==(const Error&, const Error&) = default;
+
+ private:
+  Code code_;
+  std::string message_;
+};
+
+inline Error InvalidArgument(std::string m) {
+  return {Code::kInvalidArgument, std::move(m)};
+}
+inline Error NotFound(std::string m) {
+  return {Code::kNotFound, std::move(m)};
+}
+inline Error PermissionDenied(std::string m) {
+  return {Code::kPermissionDenied, std::move(m)};
+}
+inline Error Unavailable(std::string m) {
+  return {Code::kUnavailable, std::move(m)};
+}
+inline Error DeadlineExceeded(std::string m) {
+  return {Code::kDeadlineExceeded, std::move(m)};
+}
+inline Error Cancelled(std::string m) {
+  return {Code::kCancelled, std::move(m)};
+}
+inline Error ResourceExhausted(std::string m) {
+  return {Code::kResourceExhausted, std::move(m)};
+}
+inline Error Internal(std::string m) {
+  return {Code::kInternal, std::move(m)};
+}
+
+// errno as an Error: "open /x: No such file or directory".
+Error FromErrno(int error_number, std::string_view what);
+
+// Success or an Error, with no value.
+class [[nodiscard]] Status {
+ public:
+  Status() = default;
+  Status(Error error) : error_(std::move(error)) {}  // NOLINT: `return InvalidArgument(...)` reads best
+
+  bool ok() const { return !error_.has_value(); }
+  explicit operator bool() const { return ok(); }
+  const Error& error() const& { return Checked(); }
+  Error&& error() && { return std::move(const_cast<Error&>(Checked())); }
+
+  friend bool operator==(const Status&, const Status&) = default;
+
+ private:
+  const Error& Checked() const {
+    if (!error_) std::abort();  // asking a success for its error is a bug of ours
+    return *error_;
+  }
+  std::optional<Error> error_;
+};
+
+// A T or an Error. Using the value of a failed Result aborts: that is a bug, never a condition.
+template <typename T>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : v_(std::in_place_index<0>, std::move(value)) {}      // NOLINT
+  Result(Error error) : v_(std::in_place_index<1>, std::move(error)) {}  // NOLINT
+
+  bool ok() const { return v_.index() == 0; }
+  explicit operator bool() const { return ok(); }
+
+  T& value() & { return Value(); }
+  const T& value() const& { return const_cast<Result*>(this)->Value(); }
+  T&& value() && { return std::move(Value()); }
+  T& operator*() & { return Value(); }
+  const T& operator*() const& { return value(); }
+  T&& operator*() && { return std::move(Value()); }
+  T* operator->() { return &Value(); }
+  const T* operator->() const { return &value(); }
+
+  const Error& error() const& { return const_cast<Result*>(this)->Failure(); }
+  Error&& error() && { return std::move(Failure()); }
+  Status status() const { return ok() ? Status() : Status(error()); }
+
+ private:
+  T& Value() {
+    if (!ok()) std::abort();
+    return std::get<0>(v_);
+  }
+  Error& Failure() {
+    if (ok()) std::abort();
+    return std::get<1>(v_);
+  }
+  std::variant<T, Error> v_;
+};
+
+}  // namespace prefetch::base

@@ -1,0 +1,317 @@
+#include "base/subprocess.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <optional>
+
+#include "base/fs.h"
+
+namespace prefetch::base {
+namespace {
+
+using std::chrono::steady_clock;
+
+// How long a grandchild may hold the pipes after the child has ended.
+constexpr std::chrono::milliseconds kPipeGrace{1000};
+// How long a killed child may take to go. One that sits in the kernel (a dead NFS server) may take for ever;
+// it is then left behind rather than waited for.
+constexpr std::chrono::seconds kKillGrace{5};
+constexpr std::size_t kChunk = 16384;
+
+struct Pipe {
+  Fd read, write;
+};
+
+// Above stdin, stdout and stderr, so that wiring the child's cannot overwrite one that is still needed.
+Status MoveUp(Fd& fd) {
+  if (fd.get() > STDERR_FILENO) return {};
+  Fd moved(::fcntl(fd.get(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+  if (!moved.valid()) return FromErrno(errno, "duplicate a pipe");
+  fd = std::move(moved);
+  return {};
+}
+
+Status Open(Pipe& pipe) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return FromErrno(errno, "pipe");
+  pipe.read = Fd(ends[0]);
+  pipe.write = Fd(ends[1]);
+  if (Status moved = MoveUp(pipe.read); !moved) return moved;
+  return MoveUp(pipe.write);
+}
+
+Status MakeNonBlocking(const Fd& fd) {
+  if (::fcntl(fd.get(), F_SETFL, O_NONBLOCK) != 0) return FromErrno(errno, "set a pipe to non-blocking");
+  return {};
+}
+
+// write(2) to a pipe whose reader may be gone: EPIPE and no SIGPIPE, whatever this process does with that
+// signal.
+ssize_t WriteQuietly(int fd, std::string_view bytes) {
+  sigset_t pipe_signal, pending, old_mask;
+  sigemptyset(&pipe_signal);
+  sigaddset(&pipe_signal, SIGPIPE);
+  sigpending(&pending);
+  bool was_pending = sigismember(&pending, SIGPIPE) == 1;
+  pthread_sigmask(SIG_BLOCK, &pipe_signal, &old_mask);
+  ssize_t n = ::write(fd, bytes.data(), bytes.size());
+  int error = errno;
+  if (n < 0 && error == EPIPE && !was_pending) {
+    timespec at_once{};
+    while (sigtimedwait(&pipe_signal, nullptr, &at_once) < 0 && errno == EINTR) {
+    }
+  }
+  pthread_sigmask(SIG_SETMASK, &old_mask, nullptr);
+  errno = error;
+  return n;
+}
+
+// Appends without leaving a copy of what was there in freed memory.
+void AppendSecretly(std::string& text, std::string_view bytes) {
+  if (text.size() + bytes.size() > text.capacity()) {
+    std::string grown;
+    grown.reserve(2 * (text.size() + bytes.size()));
+    grown = text;
+    WipeString(text);
+    text.swap(grown);
+  }
+  text += bytes;
+}
+
+std::vector<char*> Pointers(const std::vector<std::string>& strings) {
+  std::vector<char*> pointers;
+  for (const std::string& text : strings) pointers.push_back(const_cast<char*>(text.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+// posix_spawn's attributes and file actions, released together.
+class SpawnPlan {
+ public:
+  SpawnPlan() {
+    posix_spawnattr_init(&attributes_);
+    posix_spawn_file_actions_init(&actions_);
+  }
+  SpawnPlan(const SpawnPlan&) = delete;
+  SpawnPlan& operator=(const SpawnPlan&) = delete;
+  ~SpawnPlan() {
+    posix_spawnattr_destroy(&attributes_);
+    posix_spawn_file_actions_destroy(&actions_);
+  }
+
+  // Returns an errno.
+  int Fill(const std::string& directory, int in, int out, int err) {
+    sigset_t none, all;
+    sigemptyset(&none);
+    sigfillset(&all);
+    posix_spawnattr_setflags(&attributes_,
+                             POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    posix_spawnattr_setpgroup(&attributes_, 0);
+    posix_spawnattr_setsigmask(&attributes_, &none);
+    posix_spawnattr_setsigdefault(&attributes_, &all);
+    int error = 0;
+    auto then = [&](int next) { error = error != 0 ? error : next; };
+    then(posix_spawn_file_actions_adddup2(&actions_, in, STDIN_FILENO));
+    then(posix_spawn_file_actions_adddup2(&actions_, out, STDOUT_FILENO));
+    then(posix_spawn_file_actions_adddup2(&actions_, err, STDERR_FILENO));
+    then(posix_spawn_file_actions_addclosefrom_np(&actions_, STDERR_FILENO + 1));
+    if (!directory.empty()) then(posix_spawn_file_actions_addchdir_np(&actions_, directory.c_str()));
+    return error;
+  }
+
+  int Spawn(pid_t& pid, const Command& command) {
+    std::vector<char*> argv = Pointers(command.argv);
+    std::vector<char*> environment = Pointers(command.environment);
+    return posix_spawn(&pid, argv[0], &actions_, &attributes_, argv.data(), environment.data());
+  }
+
+ private:
+  posix_spawnattr_t attributes_;
+  posix_spawn_file_actions_t actions_;
+};
+
+int MillisecondsUntil(TimePoint deadline) {
+  if (deadline == TimePoint::max()) return -1;
+  auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - steady_clock::now()).count();
+  return static_cast<int>(std::clamp<decltype(left)>(left, 0, 3'600'000));
+}
+
+// A started child and our ends of its pipes.
+class Child {
+ public:
+  explicit Child(const Command& command) : command_(command) {}
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+  ~Child() {
+    WipeString(output_);
+    explicit_bzero(chunk_.data(), chunk_.size());
+  }
+
+  Status Start();
+  // Until the child has ended and its pipes are closed, or has been killed.
+  void Drive(const Call& call, std::string_view input);
+  ProcessResult Finish();
+
+ private:
+  enum : std::size_t { kIn, kOut, kErr, kExit, kStop, kPolled };
+
+  void Handle(const std::array<pollfd, kPolled>& polled);
+  void Feed();
+  void ReadOutput();
+  void ReadErrors();
+  // One read(2) into chunk_: bytes, nothing for "not now"; closes `fd` at its end.
+  std::string_view ReadSome(Fd& fd);
+  void Kill(ProcessEnd why);
+
+  const Command& command_;
+  steady_clock::time_point started_ = steady_clock::now();
+  pid_t pid_ = -1;
+  Fd exit_, in_, out_, err_;
+  std::string_view input_;
+  std::string output_, errors_;
+  std::array<char, kChunk> chunk_;
+  TimePoint give_up_ = TimePoint::max();  // once the child has ended: when its pipes are no longer waited for
+  bool exited_ = false;
+  std::optional<ProcessEnd> killed_;
+};
+
+Status Child::Start() {
+  Pipe in, out, err;
+  for (Pipe* pipe : {&in, &out, &err}) {
+    if (Status opened = Open(*pipe); !opened) return opened;
+  }
+  for (const Fd* ours : {&in.write, &out.read, &err.read}) {
+    if (Status set = MakeNonBlocking(*ours); !set) return set;
+  }
+  SpawnPlan plan;
+  int error = plan.Fill(command_.directory, in.read.get(), out.write.get(), err.write.get());
+  if (error == 0) error = plan.Spawn(pid_, command_);
+  if (error != 0) return FromErrno(error, "start " + command_.argv[0]);
+  exit_ = Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
+  if (!exit_.valid()) {
+    Error failed = FromErrno(errno, "watch " + command_.argv[0]);
+    ::kill(-pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+    return failed;
+  }
+  in_ = std::move(in.write);
+  out_ = std::move(out.read);
+  err_ = std::move(err.read);
+  return {};
+}
+
+void Child::Drive(const Call& call, std::string_view input) {
+  input_ = input;
+  if (input_.empty()) in_.Close();
+  Fd stopped;
+  if (call.stop.stop_possible()) stopped = Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  std::stop_callback wake(call.stop, [&] {
+    if (stopped.valid()) ::eventfd_write(stopped.get(), 1);
+  });
+  while (!killed_ && !(exited_ && !out_.valid() && !err_.valid())) {
+    TimePoint now = steady_clock::now();
+    if (exited_ && now >= give_up_) {
+      ::kill(-pid_, SIGKILL);  // a grandchild holds the pipes; the child itself ended well
+      return;
+    }
+    if (call.Stopped()) return Kill(ProcessEnd::kCancelled);
+    if (!exited_ && now >= call.deadline) return Kill(ProcessEnd::kTimedOut);
+    // poll(2) ignores negative descriptors, so that a closed pipe simply drops out.
+    std::array<pollfd, kPolled> polled{};
+    polled[kIn] = {in_.get(), POLLOUT, 0};
+    polled[kOut] = {out_.get(), POLLIN, 0};
+    polled[kErr] = {err_.get(), POLLIN, 0};
+    polled[kExit] = {exited_ ? -1 : exit_.get(), POLLIN, 0};
+    polled[kStop] = {stopped.get(), POLLIN, 0};
+    if (::poll(polled.data(), polled.size(), MillisecondsUntil(exited_ ? give_up_ : call.deadline)) > 0) {
+      Handle(polled);
+    }
+  }
+}
+
+void Child::Handle(const std::array<pollfd, kPolled>& polled) {
+  if (polled[kIn].revents != 0) Feed();
+  if (polled[kOut].revents != 0) ReadOutput();
+  if (polled[kErr].revents != 0) ReadErrors();
+  if (polled[kExit].revents != 0) {
+    exited_ = true;
+    in_.Close();
+    give_up_ = steady_clock::now() + kPipeGrace;
+  }
+}
+
+void Child::Feed() {
+  ssize_t n = WriteQuietly(in_.get(), input_);
+  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (n > 0) input_.remove_prefix(static_cast<std::size_t>(n));
+  if (n < 0 || input_.empty()) in_.Close();  // all written, or nobody reads: the child's own business
+}
+
+std::string_view Child::ReadSome(Fd& fd) {
+  ssize_t n = ::read(fd.get(), chunk_.data(), chunk_.size());
+  if (n > 0) return {chunk_.data(), static_cast<std::size_t>(n)};
+  if (n == 0 || (errno != EAGAIN && errno != EINTR)) fd.Close();
+  return {};
+}
+
+void Child::ReadOutput() {
+  std::string_view bytes = ReadSome(out_);
+  AppendSecretly(output_, bytes);
+  if (output_.size() > command_.max_output) Kill(ProcessEnd::kOutputLimit);
+}
+
+void Child::ReadErrors() {
+  std::string_view bytes = ReadSome(err_);
+  errors_ += bytes.substr(0, command_.max_errors - errors_.size());
+}
+
+// The child is not yet reaped, so that its id, and with it the group's, cannot have been given to another.
+void Child::Kill(ProcessEnd why) {
+  ::kill(-pid_, SIGKILL);
+  killed_ = why;
+}
+
+ProcessResult Child::Finish() {
+  in_.Close();
+  out_.Close();
+  err_.Close();
+  ProcessResult result;
+  siginfo_t info{};
+  pollfd polled{exit_.get(), POLLIN, 0};
+  TimePoint limit = steady_clock::now() + kKillGrace;
+  while (!exited_ && MillisecondsUntil(limit) > 0 && !(polled.revents & POLLIN)) {
+    ::poll(&polled, 1, MillisecondsUntil(limit));
+  }
+  ::waitid(static_cast<idtype_t>(P_PIDFD), static_cast<id_t>(exit_.get()), &info, WEXITED | WNOHANG);
+  result.end = killed_.value_or(info.si_code == CLD_EXITED ? ProcessEnd::kExited : ProcessEnd::kSignalled);
+  result.code = killed_ ? 0 : info.si_status;
+  if (!killed_) result.output = Secret(std::move(output_));
+  result.errors = std::move(errors_);
+  result.took = steady_clock::now() - started_;
+  return result;
+}
+
+}  // namespace
+
+Result<ProcessResult> RunProcess(const Call& call, const Command& command, std::string_view input) {
+  if (command.argv.empty()) return InvalidArgument("a command without a path");
+  if (call.Stopped()) return Cancelled("start " + command.argv[0] + ": a stop was requested");
+  Child child(command);
+  if (Status started = child.Start(); !started) return std::move(started).error();
+  child.Drive(call, input);
+  return child.Finish();
+}
+
+}  // namespace prefetch::base

@@ -1,0 +1,47 @@
+// RunProcess: one child process from start to end, with no way to hang, flood or outlive its limits.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/call.h"
+#include "base/result.h"
+#include "base/secret.h"
+
+namespace prefetch::base {
+
+// What to run. A value.
+struct Command {
+  std::vector<std::string> argv;         // argv[0] is the path that is executed: no shell, no search in PATH
+  std::vector<std::string> environment;  // "NAME=value"; all of it, nothing of ours is added
+  std::string directory;                 // where it runs; empty: where we are
+  std::size_t max_output = 1 << 20;      // bytes of stdout; one more ends the child
+  std::size_t max_errors = 4096;         // bytes of stderr that are kept; the rest is read and dropped
+};
+
+enum class ProcessEnd {
+  kExited,       // `code` is the exit code
+  kSignalled,    // `code` is the signal, which was not ours
+  kTimedOut,     // killed by us at the Call's deadline
+  kCancelled,    // killed by us because a stop was requested
+  kOutputLimit,  // killed by us because it wrote more than max_output
+};
+
+struct ProcessResult {
+  ProcessEnd end = ProcessEnd::kExited;
+  int code = 0;
+  Secret output;  // all of stdout; empty unless it ended by itself. It may hold passwords
+  std::string errors;
+  Duration took{};
+};
+
+// Runs `command` with `input` and then end-of-file as its stdin. Any thread may call, many at once. Blocks
+// until the child has ended; `call` ends it by SIGKILL to its whole process group. A child that ends early
+// may leave input unread, and one that leaves a grandchild on its pipes is waited for a second longer: that
+// is no failure. The child gets default signals, an empty signal mask, a process group of its own and no file
+// descriptor of ours. An Error (NotFound, PermissionDenied …) means that it could not be started.
+Result<ProcessResult> RunProcess(const Call& call, const Command& command, std::string_view input);
+
+}  // namespace prefetch::base

@@ -1,0 +1,182 @@
+#include "base/text.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdio>
+
+namespace prefetch::base {
+namespace {
+
+constexpr std::string_view kSpace = " \t\r\n\v\f";
+constexpr std::string_view kBase64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+char LowerChar(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
+// Length of the well-formed UTF-8 sequence at text[at], or 0.
+std::size_t Utf8SequenceAt(std::string_view text, std::size_t at) {
+  auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  unsigned char first = byte(at);
+  if (first < 0x80) return 1;
+  std::size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
+  if (first < 0xC2 || first > 0xF4 || at + length > text.size()) return 0;
+  for (std::size_t i = 1; i < length; i++) {
+    if ((byte(at + i) & 0xC0) != 0x80) return 0;
+  }
+  unsigned char second = byte(at + 1);
+  if (first == 0xE0 && second < 0xA0) return 0;  // overlong
+  if (first == 0xED && second > 0x9F) return 0;  // surrogate
+  if (first == 0xF0 && second < 0x90) return 0;  // overlong
+  if (first == 0xF4 && second > 0x8F) return 0;  // beyond U+10FFFF
+  return length;
+}
+
+}  // namespace
+
+std::string_view TrimSpace(std::string_view text) {
+  std::size_t begin = text.find_first_not_of(kSpace);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(kSpace) - begin + 1);
+}
+
+std::vector<std::string_view> Split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  while (true) {
+    std::size_t at = text.find(separator);
+    parts.push_back(text.substr(0, at));
+    if (at == std::string_view::npos) return parts;
+    text.remove_prefix(at + 1);
+  }
+}
+
+std::string Join(const std::vector<std::string>& parts, std::string_view separator) {
+  std::string joined;
+  for (const std::string& part : parts) {
+    if (&part != &parts.front()) joined += separator;
+    joined += part;
+  }
+  return joined;
+}
+
+std::string ToLower(std::string_view text) {
+  std::string lower(text);
+  std::transform(lower.begin(), lower.end(), lower.begin(), LowerChar);
+  return lower;
+}
+
+bool EqualsIgnoreCase(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](char x, char y) { return LowerChar(x) == LowerChar(y); });
+}
+
+bool ContainsIgnoreCase(std::string_view text, std::string_view part) {
+  return std::search(text.begin(), text.end(), part.begin(), part.end(),
+                     [](char x, char y) { return LowerChar(x) == LowerChar(y); }) != text.end() ||
+         part.empty();
+}
+
+std::string ReplaceAll(std::string_view text, std::string_view from, std::string_view to) {
+  std::string out;
+  while (true) {
+    std::size_t at = from.empty() ? std::string_view::npos : text.find(from);
+    out += text.substr(0, at);
+    if (at == std::string_view::npos) return out;
+    out += to;
+    text.remove_prefix(at + from.size());
+  }
+}
+
+bool IsUtf8(std::string_view text) {
+  for (std::size_t i = 0; i < text.size();) {
+    std::size_t length = Utf8SequenceAt(text, i);
+    if (length == 0) return false;
+    i += length;
+  }
+  return true;
+}
+
+std::string ToUtf8(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size();) {
+    std::size_t length = Utf8SequenceAt(text, i);
+    if (length == 0) {
+      out += "\xEF\xBF\xBD";
+      i++;
+    } else {
+      out += text.substr(i, length);
+      i += length;
+    }
+  }
+  return out;
+}
+
+std::string Truncate(std::string_view text, std::size_t bytes) {
+  if (text.size() <= bytes) return std::string(text);
+  std::size_t cut = bytes;
+  while (cut > 0 && (static_cast<unsigned char>(text[cut]) & 0xC0) == 0x80) cut--;
+  return std::string(text.substr(0, cut)) + "…";
+}
+
+std::string Base64Encode(std::string_view bytes) {
+  std::string out;
+  out.reserve((bytes.size() + 2) / 3 * 4);
+  for (std::size_t i = 0; i < bytes.size(); i += 3) {
+    std::size_t have = std::min<std::size_t>(3, bytes.size() - i);
+    std::uint32_t group = 0;
+    for (std::size_t k = 0; k < 3; k++) {
+      group = group << 8 | (k < have ? static_cast<unsigned char>(bytes[i + k]) : 0U);
+    }
+    for (std::size_t k = 0; k < 4; k++) {
+      out += k <= have ? kBase64[group >> (18 - 6 * k) & 63] : '=';
+    }
+  }
+  return out;
+}
+
+std::optional<std::string> Base64Decode(std::string_view text) {
+  if (text.size() % 4 != 0) return std::nullopt;
+  std::size_t padding = text.ends_with("==") ? 2 : text.ends_with("=") ? 1 : 0;
+  std::string out;
+  std::uint32_t group = 0;
+  for (std::size_t i = 0; i < text.size(); i++) {
+    std::size_t value = 0;
+    if (i < text.size() - padding) {
+      value = kBase64.find(text[i]);
+      if (value == std::string_view::npos) return std::nullopt;
+    }
+    group = group << 6 | static_cast<std::uint32_t>(value);
+    if (i % 4 == 3) {
+      out += static_cast<char>(group >> 16 & 0xFF);
+      out += static_cast<char>(group >> 8 & 0xFF);
+      out += static_cast<char>(group & 0xFF);
+      group = 0;
+    }
+  }
+  out.resize(out.size() - padding);
+  return out;
+}
+
+std::optional<std::uint64_t> ParseUint(std::string_view text) {
+  std::uint64_t value = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::string HumanBytes(std::uint64_t bytes) {
+  static constexpr std::array<const char*, 5> kUnits = {"B", "kB", "MB", "GB", "TB"};
+  double value = static_cast<double>(bytes);
+  std::size_t unit = 0;
+  while (value >= 999.5 && unit + 1 < kUnits.size()) {
+    value /= 1000;
+    unit++;
+  }
+  char text[32];
+  bool fraction = unit >= 3 && value < 99.95;
+  std::snprintf(text, sizeof text, fraction ? "%.1f %s" : "%.0f %s", value, kUnits[unit]);
+  return text;
+}
+
+}  // namespace prefetch::base

@@ -1,0 +1,37 @@
+// Small pure functions on text. ASCII where case matters: our subject's names are ASCII.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace prefetch::base {
+
+std::string_view TrimSpace(std::string_view text);  // space, tab, CR, LF, VT, FF at both ends
+std::vector<std::string_view> Split(std::string_view text, char separator);
+std::string Join(const std::vector<std::string>& parts, std::string_view separator);
+std::string ToLower(std::string_view text);
+bool EqualsIgnoreCase(std::string_view a, std::string_view b);
+bool ContainsIgnoreCase(std::string_view text, std::string_view part);
+// Every occurrence of `from` (not empty) becomes `to`.
+std::string ReplaceAll(std::string_view text, std::string_view from, std::string_view to);
+
+bool IsUtf8(std::string_view text);
+// Bytes that are not UTF-8 become U+FFFD.
+std::string ToUtf8(std::string_view text);
+// At most `bytes` bytes, cut at a character's boundary; "…" is appended if anything was cut.
+std::string Truncate(std::string_view text, std::size_t bytes);
+
+std::string Base64Encode(std::string_view bytes);
+// Strict standard alphabet with padding; nullopt otherwise.
+std::optional<std::string> Base64Decode(std::string_view text);
+
+// Digits only, no sign, no overflow.
+std::optional<std::uint64_t> ParseUint(std::string_view text);
+
+// "412 MB", "1.2 GB", "17 kB", "0 B": decimal units as registries count.
+std::string HumanBytes(std::uint64_t bytes);
+
+}  // namespace prefetch::base

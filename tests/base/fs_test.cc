@@ -1,0 +1,48 @@
+#include "base/fs.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "temp_dir.h"
+
+namespace prefetch::base {
+namespace {
+
+TEST(ReadFile, RegularFilesOnlyAndNeverBlocks) {
+  tests::TempDir dir;
+  dir.Write("a", "hello");
+  EXPECT_EQ(*ReadFile(dir / "a", 5), "hello");
+  EXPECT_EQ(ReadFile(dir / "a", 4).error().code(), Code::kResourceExhausted);
+  EXPECT_EQ(ReadFile(dir / "none", 4).error().code(), Code::kNotFound);
+  ASSERT_EQ(mkfifo((dir / "fifo").c_str(), 0600), 0);
+  EXPECT_EQ(ReadFile(dir / "fifo", 4).error().code(), Code::kInvalidArgument);
+  EXPECT_EQ(ReadFile(dir.path(), 4).error().code(), Code::kInvalidArgument);
+  dir.Write("empty", "");
+  EXPECT_EQ(*ReadFile(dir / "empty", 0), "");
+  dir.Write("big", std::string(300'000, 'x'));
+  EXPECT_EQ(ReadFile(dir / "big", 1 << 20)->size(), 300'000U);
+}
+
+TEST(WriteFileAtomically, ReplacesWholeAndLeavesNothingBehind) {
+  tests::TempDir dir;
+  ASSERT_TRUE(WriteFileAtomically(dir / "f", "one"));
+  ASSERT_TRUE(WriteFileAtomically(dir / "f", "two", 0600));
+  EXPECT_EQ(*ReadFile(dir / "f", 100), "two");
+  EXPECT_EQ(ListDirectory(dir.path(), 10)->size(), 1U);
+  EXPECT_EQ(WriteFileAtomically(dir / "no/such", "x").error().code(), Code::kNotFound);
+}
+
+TEST(ListDirectory, SortedAndBounded) {
+  tests::TempDir dir;
+  dir.Write("b", "");
+  dir.Write("a", "");
+  EXPECT_EQ(*ListDirectory(dir.path(), 2), (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(ListDirectory(dir.path(), 1).error().code(), Code::kResourceExhausted);
+}
+
+}  // namespace
+}  // namespace prefetch::base
