@@ -1,0 +1,92 @@
+#include "doc/duration.h"
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+
+namespace prefetch::doc {
+namespace {
+
+struct Unit {
+  std::string_view name;
+  std::int64_t nanoseconds;
+};
+
+// Longer names before those that begin them.
+constexpr std::array<Unit, 8> kUnits = {{{"ns", 1},
+                                         {"us", 1'000},
+                                         {"µs", 1'000},  // U+00B5
+                                         {"μs", 1'000},  // U+03BC
+                                         {"ms", 1'000'000},
+                                         {"s", 1'000'000'000},
+                                         {"m", 60'000'000'000},
+                                         {"h", 3'600'000'000'000}}};
+
+bool IsDigit(std::string_view text) {
+  return !text.empty() && text.front() >= '0' && text.front() <= '9';
+}
+
+// One "1.5h" from the front of `text`, in nanoseconds. nullopt, too, if it does not fit.
+std::optional<std::int64_t> TakeTerm(std::string_view& text) {
+  std::int64_t whole = 0;
+  double fraction = 0;
+  double place = 1;
+  bool digits = false;
+  for (; IsDigit(text); text.remove_prefix(1), digits = true) {
+    if (__builtin_mul_overflow(whole, 10, &whole)) return std::nullopt;
+    if (__builtin_add_overflow(whole, text.front() - '0', &whole)) return std::nullopt;
+  }
+  if (text.starts_with(".")) {
+    text.remove_prefix(1);
+    for (; IsDigit(text); text.remove_prefix(1), digits = true) {
+      place /= 10;
+      fraction += place * (text.front() - '0');
+    }
+  }
+  if (!digits) return std::nullopt;
+  for (const Unit& unit : kUnits) {
+    if (!text.starts_with(unit.name)) continue;
+    text.remove_prefix(unit.name.size());
+    auto part = static_cast<std::int64_t>(std::llround(fraction * static_cast<double>(unit.nanoseconds)));
+    if (__builtin_mul_overflow(whole, unit.nanoseconds, &whole)) return std::nullopt;
+    if (__builtin_add_overflow(whole, part, &whole)) return std::nullopt;
+    return whole;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::chrono::nanoseconds> ParseDuration(std::string_view text) {
+  bool negative = text.starts_with("-");
+  if (negative || text.starts_with("+")) text.remove_prefix(1);
+  if (text == "0") return std::chrono::nanoseconds(0);
+  if (text.empty()) return std::nullopt;
+  std::int64_t total = 0;
+  while (!text.empty()) {
+    std::optional<std::int64_t> term = TakeTerm(text);
+    if (!term || __builtin_add_overflow(total, *term, &total)) return std::nullopt;
+  }
+  return std::chrono::nanoseconds(negative ? -total : total);
+}
+
+std::string FormatDuration(std::chrono::nanoseconds duration) {
+  std::int64_t count = duration.count();
+  if (count == 0) return "0s";
+  std::string out = count < 0 ? "-" : "";
+  // Through unsigned, since the most negative value has no positive counterpart.
+  std::uint64_t rest = count < 0 ? 0 - static_cast<std::uint64_t>(count) : static_cast<std::uint64_t>(count);
+  for (auto [unit, size] : {std::pair{"h", 3'600'000'000'000ULL}, std::pair{"m", 60'000'000'000ULL}}) {
+    if (rest >= size) out += std::to_string(rest / size) + unit;
+    rest %= size;
+  }
+  if (rest == 0) return out;
+  out += std::to_string(rest / 1'000'000'000);
+  if (std::string fraction = std::to_string(1'000'000'000 + rest % 1'000'000'000).substr(1);
+      fraction.find_first_not_of('0') != std::string::npos) {
+    out += "." + fraction.substr(0, fraction.find_last_not_of('0') + 1);
+  }
+  return out + "s";
+}
+
+}  // namespace prefetch::doc

@@ -1,0 +1,266 @@
+#include "doc/json.h"
+
+#include <charconv>
+#include <cmath>
+#include <string>
+
+#include "base/text.h"
+#include "doc/duplicates.h"
+
+namespace prefetch::doc {
+namespace {
+
+constexpr std::uint32_t kReplacement = 0xFFFD;
+
+bool IsDigit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+void AppendUtf8(std::string& out, std::uint32_t c) {
+  auto byte = [&](std::uint32_t bits) { out += static_cast<char>(bits); };
+  if (c < 0x80) return byte(c);
+  if (c < 0x800) {
+    byte(0xC0 | c >> 6);
+  } else {
+    if (c < 0x10000) {
+      byte(0xE0 | c >> 12);
+    } else {
+      byte(0xF0 | c >> 18);
+      byte(0x80 | (c >> 12 & 0x3F));
+    }
+    byte(0x80 | (c >> 6 & 0x3F));
+  }
+  byte(0x80 | (c & 0x3F));
+}
+
+// Recursive descent; the depth limit bounds the recursion. After a problem the parse is over.
+class Parser {
+ public:
+  Parser(std::string_view text, Problems& problems, JsonRules rules, const Limits& limits)
+      : text_(text), problems_(problems), rules_(rules), limits_(limits) {}
+
+  std::optional<Node> Document() {
+    Node root;
+    if (!Value(root, 0)) return std::nullopt;
+    SkipSpace();
+    if (at_ < text_.size()) {
+      Fail("there is something behind the end of the document");
+      return std::nullopt;
+    }
+    return root;
+  }
+
+ private:
+  Position Here() const {
+    return {static_cast<std::uint32_t>(line_), static_cast<std::uint32_t>(at_ - line_start_ + 1)};
+  }
+
+  bool Fail(std::string_view message) {
+    problems_.Add(Here(), "", message);
+    return false;
+  }
+
+  bool At(char c) const { return at_ < text_.size() && text_[at_] == c; }
+  bool Take(char c) {
+    if (!At(c)) return false;
+    at_++;
+    return true;
+  }
+
+  void SkipSpace() {
+    for (; at_ < text_.size(); at_++) {
+      char c = text_[at_];
+      if (c == '\n') {
+        line_++;
+        line_start_ = at_ + 1;
+      } else if (c != ' ' && c != '\t' && c != '\r') {
+        return;
+      }
+    }
+  }
+
+  bool Value(Node& node, std::size_t depth) {
+    SkipSpace();
+    node.at = Here();
+    if (++nodes_ > limits_.nodes) return Fail("has more than " + std::to_string(limits_.nodes) + " values");
+    if (at_ == text_.size()) return Fail(text_.empty() ? "is empty" : "ends too early");
+    char c = text_[at_];
+    if (c == '{' || c == '[') {
+      if (depth == limits_.depth) {
+        return Fail("is nested deeper than " + std::to_string(limits_.depth) + " levels");
+      }
+      return c == '{' ? Object(node, depth + 1) : Array(node, depth + 1);
+    }
+    if (c == '"') {
+      node.kind = Node::Kind::kString;
+      return String(node.text);
+    }
+    if (c == '-' || IsDigit(c)) return Number(node);
+    return Word(node);
+  }
+
+  bool Word(Node& node) {
+    node.plain = true;
+    for (std::string_view word : {"true", "false", "null"}) {
+      if (!text_.substr(at_).starts_with(word)) continue;
+      node.kind = word == "null" ? Node::Kind::kNull : Node::Kind::kBool;
+      node.boolean = word == "true";
+      node.text = word;
+      at_ += word.size();
+      return true;
+    }
+    return Fail("is not a JSON value");
+  }
+
+  // Passes over digits; false if there is none.
+  bool Digits() {
+    std::size_t start = at_;
+    while (at_ < text_.size() && IsDigit(text_[at_])) at_++;
+    return at_ > start;
+  }
+
+  bool Number(Node& node) {
+    std::size_t start = at_;
+    bool whole = true;
+    Take('-');
+    if (!Take('0') && !Digits()) return Fail("is not a JSON number");
+    if (Take('.')) {
+      whole = false;
+      if (!Digits()) return Fail("a JSON number needs digits behind its point");
+    }
+    if (Take('e') || Take('E')) {
+      whole = false;
+      if (!Take('+')) Take('-');
+      if (!Digits()) return Fail("a JSON number needs digits in its exponent");
+    }
+    if (at_ < text_.size() && IsDigit(text_[at_])) return Fail("a JSON number has no leading zeros");
+    node.plain = true;
+    node.text = text_.substr(start, at_ - start);
+    return Convert(node, whole);
+  }
+
+  bool Convert(Node& node, bool whole) {
+    const char* begin = node.text.data();
+    const char* end = begin + node.text.size();
+    if (whole && std::from_chars(begin, end, node.integer).ec == std::errc()) {
+      node.kind = Node::Kind::kInt;
+      return true;
+    }
+    node.kind = Node::Kind::kDouble;
+    if (std::from_chars(begin, end, node.number).ec != std::errc()) return Fail("the number is out of range");
+    return true;
+  }
+
+  bool String(std::string& out) {
+    if (!Take('"')) return Fail("a string in double quotes is expected here");
+    while (at_ < text_.size()) {
+      char c = text_[at_];
+      if (static_cast<unsigned char>(c) < 0x20)
+        return Fail("a control character in a string must be escaped");
+      at_++;
+      if (c == '"') return true;
+      if (c != '\\') {
+        out += c;
+      } else if (!Escape(out)) {
+        return false;
+      }
+    }
+    return Fail("the string has no end");
+  }
+
+  bool Escape(std::string& out) {
+    static constexpr std::string_view kFrom = "\"\\/bfnrt";
+    static constexpr std::string_view kTo = "\"\\/\b\f\n\r\t";
+    if (Take('u')) return UnicodeEscape(out);
+    std::size_t which = at_ < text_.size() ? kFrom.find(text_[at_]) : std::string_view::npos;
+    if (which == std::string_view::npos) return Fail("is not an escape that JSON knows");
+    at_++;
+    out += kTo[which];
+    return true;
+  }
+
+  std::optional<std::uint32_t> FourHex(std::size_t at) const {
+    std::uint32_t value = 0;
+    if (at + 4 > text_.size()) return std::nullopt;
+    const char* begin = text_.data() + at;
+    auto [end, error] = std::from_chars(begin, begin + 4, value, 16);
+    if (error != std::errc() || end != begin + 4) return std::nullopt;
+    return value;
+  }
+
+  bool UnicodeEscape(std::string& out) {
+    std::optional<std::uint32_t> first = FourHex(at_);
+    if (!first) return Fail("\\u needs four hexadecimal digits");
+    at_ += 4;
+    if (*first < 0xD800 || *first > 0xDFFF) return AppendUtf8(out, *first), true;
+    std::optional<std::uint32_t> second;
+    if (*first < 0xDC00 && text_.substr(at_).starts_with("\\u")) second = FourHex(at_ + 2);
+    if (second && *second >= 0xDC00 && *second <= 0xDFFF) {
+      at_ += 6;
+      return AppendUtf8(out, 0x10000 + ((*first - 0xD800) << 10) + (*second - 0xDC00)), true;
+    }
+    if (rules_ == JsonRules::kStrict) return Fail("half of a surrogate pair is not a character");
+    return AppendUtf8(out, kReplacement), true;
+  }
+
+  bool Array(Node& node, std::size_t depth) {
+    node.kind = Node::Kind::kSequence;
+    at_++;
+    SkipSpace();
+    if (Take(']')) return true;
+    while (true) {
+      if (!Value(node.items.emplace_back(), depth)) return false;
+      SkipSpace();
+      if (Take(']')) return true;
+      if (!Take(',')) return Fail("a comma or ] is expected here");
+    }
+  }
+
+  bool Object(Node& node, std::size_t depth) {
+    node.kind = Node::Kind::kMapping;
+    at_++;
+    SkipSpace();
+    if (Take('}')) return true;
+    while (true) {
+      Member& member = node.members.emplace_back();
+      SkipSpace();
+      member.at = Here();
+      if (!String(member.key)) return false;
+      SkipSpace();
+      if (!Take(':')) return Fail("a colon is expected here");
+      if (!Value(member.value, depth)) return false;
+      SkipSpace();
+      if (Take('}')) break;
+      if (!Take(',')) return Fail("a comma or } is expected here");
+    }
+    ResolveDuplicates(node, rules_ == JsonRules::kStrict ? Duplicates::kProblem : Duplicates::kLastCounts,
+                      problems_);
+    return true;
+  }
+
+  std::string_view text_;
+  Problems& problems_;
+  JsonRules rules_;
+  Limits limits_;
+  std::size_t at_ = 0;
+  std::size_t line_ = 1;
+  std::size_t line_start_ = 0;
+  std::size_t nodes_ = 0;
+};
+
+}  // namespace
+
+std::optional<Node> ParseJson(std::string_view text, Problems& problems, JsonRules rules,
+                              const Limits& limits) {
+  if (rules == JsonRules::kLenient && text.size() <= limits.bytes) {
+    // Problems of the text itself are the grammar's to find: a raw control character stands in a string or is
+    // no value. Go has no byte order mark either.
+    std::string repaired = base::ToUtf8(text);
+    return Parser(repaired, problems, rules, limits).Document();
+  }
+  std::optional<std::string_view> checked = CheckText(text, limits.bytes, problems);
+  if (!checked) return std::nullopt;
+  return Parser(*checked, problems, rules, limits).Document();
+}
+
+}  // namespace prefetch::doc

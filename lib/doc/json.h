@@ -1,0 +1,27 @@
+// Reads JSON as RFC 8259 has it, and nothing beside it.
+//
+// Written here although there are libraries: jsoncpp (1.9.5, in its strict mode) takes `01`, `1.`, `-`, `+1`,
+// raw line breaks in strings and lone surrogates, tells no place of a key, and quotes the input in its
+// errors, which for a file of credentials must not happen.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "doc/problems.h"
+#include "doc/text_check.h"
+
+namespace prefetch::doc {
+
+enum class JsonRules {
+  kStrict,   // a duplicate key and a lone surrogate are problems; a byte order mark is passed over
+  kLenient,  // as Go's encoding/json, which docker and kubelet read with: of duplicate keys the last counts,
+             // and what is not UTF-8 becomes U+FFFD
+};
+
+// One value, with nothing behind it. nullopt, with the problem added, if the text cannot be read. A tree that
+// comes with problems (duplicate keys) is good for finding further ones, not for use. Pure.
+std::optional<Node> ParseJson(std::string_view text, Problems& problems, JsonRules rules = JsonRules::kStrict,
+                              const Limits& limits = {});
+
+}  // namespace prefetch::doc

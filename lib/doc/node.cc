@@ -1,0 +1,100 @@
+#include "doc/node.h"
+
+#include <algorithm>
+
+namespace prefetch::doc {
+
+Node Node::String(std::string text) {
+  Node node;
+  node.kind = Kind::kString;
+  node.text = std::move(text);
+  return node;
+}
+
+Node Node::Int(std::int64_t value) {
+  Node node;
+  node.kind = Kind::kInt;
+  node.plain = true;
+  node.integer = value;
+  node.text = std::to_string(value);
+  return node;
+}
+
+Node Node::Bool(bool value) {
+  Node node;
+  node.kind = Kind::kBool;
+  node.plain = true;
+  node.boolean = value;
+  node.text = value ? "true" : "false";
+  return node;
+}
+
+Node Node::Sequence(std::vector<Node> items) {
+  Node node;
+  node.kind = Kind::kSequence;
+  node.items = std::move(items);
+  return node;
+}
+
+Node Node::Mapping() {
+  Node node;
+  node.kind = Kind::kMapping;
+  return node;
+}
+
+Node& Node::Set(std::string key, Node value) {
+  members.push_back({std::move(key), {}, std::move(value)});
+  return *this;
+}
+
+const Node* Node::Find(const std::string& key) const {
+  for (auto member = members.rbegin(); member != members.rend(); ++member) {
+    if (member->key == key) return &member->value;
+  }
+  return nullptr;
+}
+
+const char* KindName(Node::Kind kind) {
+  switch (kind) {
+    case Node::Kind::kNull:
+      return "null";
+    case Node::Kind::kBool:
+      return "a boolean";
+    case Node::Kind::kInt:
+      return "an integer";
+    case Node::Kind::kDouble:
+      return "a number";
+    case Node::Kind::kString:
+      return "a string";
+    case Node::Kind::kSequence:
+      return "a sequence";
+    case Node::Kind::kMapping:
+      return "a mapping";
+  }
+  return "";
+}
+
+bool SameContent(const Node& a, const Node& b) {
+  if (a.kind != b.kind) return false;
+  switch (a.kind) {
+    case Node::Kind::kNull:
+      return true;
+    case Node::Kind::kBool:
+      return a.boolean == b.boolean;
+    case Node::Kind::kInt:
+      return a.integer == b.integer;
+    case Node::Kind::kDouble:
+      return a.number == b.number;
+    case Node::Kind::kString:
+      return a.text == b.text;
+    case Node::Kind::kSequence:
+      return std::equal(a.items.begin(), a.items.end(), b.items.begin(), b.items.end(), SameContent);
+    case Node::Kind::kMapping:
+      return std::equal(
+          a.members.begin(), a.members.end(), b.members.begin(), b.members.end(),
+          [](const Member& x, const Member& y) { return x.key == y.key && SameContent(x.value, y.value); });
+  }
+  return false;
+}
+
+}  // namespace prefetch::doc

@@ -1,0 +1,63 @@
+// Node: what stands in a JSON or YAML document, as a plain tree in which everything knows its place.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace prefetch::doc {
+
+// Where something stands in its text, from 1. Columns count bytes, as compilers do. {0, 0}: in no text.
+struct Position {
+  std::uint32_t line = 0;
+  std::uint32_t column = 0;
+
+  friend auto operator<=>(const Position&, const Position&) = default;
+};
+
+struct Member;
+
+// A value: one scalar, sequence or mapping. Most code reads it through doc/reader.h, which checks types.
+// Its text is ordinary memory: whoever reads a secret moves it into a base::Secret and drops the tree.
+struct Node {
+  enum class Kind { kNull, kBool, kInt, kDouble, kString, kSequence, kMapping };
+
+  Kind kind = Kind::kNull;
+  // A scalar that was written without quotes (YAML only, or a JSON number): the string `yes` may be a boolean
+  // for other readers of the same file, the string "yes" may not.
+  bool plain = false;
+  Position at;
+  bool boolean = false;         // kBool
+  std::int64_t integer = 0;     // kInt
+  double number = 0;            // kDouble; also for an integer that does not fit 64 bits
+  std::string text;             // kString: the string itself; other scalars: as they were written
+  std::vector<Node> items;      // kSequence
+  std::vector<Member> members;  // kMapping, in the order of the text; each key once
+
+  // Nodes that stand in no text, for writing (doc/write.h).
+  static Node String(std::string text);
+  static Node Int(std::int64_t value);
+  static Node Bool(bool value);
+  static Node Sequence(std::vector<Node> items);
+  static Node Mapping();
+  // Appends a member to a mapping and gives it back, so that calls chain.
+  Node& Set(std::string key, Node value);
+
+  // The value of the last member named `key`, exactly; nullptr if there is none, or this is no mapping.
+  const Node* Find(const std::string& key) const;
+};
+
+struct Member {
+  std::string key;
+  Position at;  // of the key
+  Node value;
+};
+
+// What a Kind is called in messages: "a mapping".
+const char* KindName(Node::Kind kind);
+
+// Same content, whatever the positions, the quotes and the spelling of numbers.
+bool SameContent(const Node& a, const Node& b);
+
+}  // namespace prefetch::doc

@@ -1,0 +1,269 @@
+#include "doc/reader.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "doc/duration.h"
+#include "doc/yaml.h"
+
+namespace prefetch::doc {
+namespace {
+
+constexpr std::size_t kLongestKeyShown = 100;
+// Beyond this a key is no misspelling of another one.
+constexpr std::size_t kMostTypos = 2;
+
+// "images" + "a.b" -> images["a.b"]; a key that is a plain word needs no brackets.
+std::string Append(const std::string& path, std::string_view key) {
+  bool simple = !key.empty() && std::all_of(key.begin(), key.end(), [](unsigned char c) {
+    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_' || c == '-';
+  });
+  std::string shown = base::Truncate(key, kLongestKeyShown);
+  if (!simple) return path + "[\"" + shown + "\"]";
+  return path.empty() ? shown : path + "." + shown;
+}
+
+// How many letters one must add, drop or change to come from `a` to `b`.
+std::size_t EditDistance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); j++) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); i++) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); j++) {
+      std::size_t change = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({change, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row[b.size()];
+}
+
+std::string Suggestion(const std::string& key, const std::vector<std::string>& known) {
+  if (key.size() > kLongestKeyShown) return "";
+  for (const std::string& name : known) {
+    if (EditDistance(base::ToLower(key), base::ToLower(name)) <= std::min(kMostTypos, name.size() / 2)) {
+      return "; did you mean \"" + name + "\"?";
+    }
+  }
+  return "";
+}
+
+std::string Quoted(const std::vector<std::string_view>& names) {
+  std::string out;
+  for (std::size_t i = 0; i < names.size(); i++) {
+    out += i == 0 ? "" : i + 1 == names.size() ? " or " : ", ";
+    out += names[i];
+  }
+  return out;
+}
+
+}  // namespace
+
+std::optional<std::string> Reader::String() const {
+  if (node_->kind == Node::Kind::kString) {
+    if (!node_->plain || !IsYaml11Boolean(node_->text)) return node_->text;
+    Fail("must be a string; Kubernetes takes this word for a boolean, so put it in quotes");
+  } else if (node_->plain && node_->kind != Node::Kind::kNull) {
+    Fail(std::string("must be a string, not ") + KindName(node_->kind) + "; put it in quotes");
+  } else {
+    Fail(std::string("must be a string, not ") + KindName(node_->kind));
+  }
+  return std::nullopt;
+}
+
+std::optional<bool> Reader::Bool() const {
+  if (node_->kind == Node::Kind::kBool) return node_->boolean;
+  Fail("must be true or false");
+  return std::nullopt;
+}
+
+std::optional<std::int64_t> Reader::Int(IntRange range) const {
+  if (node_->kind != Node::Kind::kInt) {
+    bool number = node_->kind == Node::Kind::kDouble;
+    Fail(std::string("must be an integer, not ") + KindName(node_->kind) +
+         (number ? " with a fraction or beyond 64 bits" : ""));
+    return std::nullopt;
+  }
+  if (node_->integer >= range.least && node_->integer <= range.most) return node_->integer;
+  bool no_most = range.most == std::numeric_limits<std::int64_t>::max();
+  Fail(no_most ? "must be at least " + std::to_string(range.least)
+               : "must be from " + std::to_string(range.least) + " to " + std::to_string(range.most));
+  return std::nullopt;
+}
+
+std::optional<double> Reader::Double() const {
+  if (node_->kind == Node::Kind::kDouble) return node_->number;
+  if (node_->kind == Node::Kind::kInt) return static_cast<double>(node_->integer);
+  Fail(std::string("must be a number, not ") + KindName(node_->kind));
+  return std::nullopt;
+}
+
+std::optional<std::chrono::nanoseconds> Reader::Duration(DurationRange range) const {
+  std::optional<std::chrono::nanoseconds> value;
+  if (node_->kind == Node::Kind::kString) value = ParseDuration(node_->text);
+  if (!value) {
+    Fail("must be a duration such as \"90s\" or \"1h30m\"");
+    return std::nullopt;
+  }
+  if (*value >= range.least && *value <= range.most) return value;
+  bool no_most = range.most == std::chrono::nanoseconds::max();
+  Fail(no_most ? "must be at least " + FormatDuration(range.least)
+               : "must be from " + FormatDuration(range.least) + " to " + FormatDuration(range.most));
+  return std::nullopt;
+}
+
+std::optional<std::size_t> Reader::OneOf(const std::vector<std::string_view>& names) const {
+  if (node_->kind == Node::Kind::kString) {
+    auto found = std::find(names.begin(), names.end(), node_->text);
+    if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
+  }
+  Fail("must be " + Quoted(names));
+  return std::nullopt;
+}
+
+std::vector<Reader> Reader::Items() const {
+  std::vector<Reader> items;
+  if (node_->kind != Node::Kind::kSequence && !IsNull()) {
+    Fail(std::string("must be a sequence, not ") + KindName(node_->kind));
+  }
+  items.reserve(node_->items.size());
+  for (std::size_t i = 0; i < node_->items.size(); i++) {
+    items.emplace_back(node_->items[i], *problems_, path_ + "[" + std::to_string(i) + "]");
+  }
+  return items;
+}
+
+std::vector<std::pair<std::string, Reader>> Reader::Members() const {
+  std::vector<std::pair<std::string, Reader>> members;
+  if (node_->kind != Node::Kind::kMapping && !IsNull()) {
+    Fail(std::string("must be a mapping, not ") + KindName(node_->kind));
+  }
+  members.reserve(node_->members.size());
+  for (const Member& member : node_->members) {
+    members.emplace_back(member.key, Reader(member.value, *problems_, Append(path_, member.key)));
+  }
+  return members;
+}
+
+std::vector<std::string> Reader::Strings() const {
+  std::vector<std::string> strings;
+  for (const Reader& item : Items()) {
+    if (std::optional<std::string> text = item.String()) strings.push_back(std::move(*text));
+  }
+  return strings;
+}
+
+std::vector<std::pair<std::string, std::string>> Reader::StringMap() const {
+  std::vector<std::pair<std::string, std::string>> map;
+  for (const auto& member : Members()) {
+    if (std::optional<std::string> text = member.second.String()) map.emplace_back(member.first, *text);
+  }
+  return map;
+}
+
+ObjectReader::ObjectReader(Reader reader, KeyRule rule) : reader_(std::move(reader)), rule_(rule) {
+  Node::Kind kind = reader_.node().kind;
+  if (kind != Node::Kind::kMapping) reader_.Fail(std::string("must be a mapping, not ") + KindName(kind));
+}
+
+const Member* ObjectReader::Lookup(std::string_view key) const {
+  const std::vector<Member>& members = reader_.node().members;
+  auto found = std::find_if(members.rbegin(), members.rend(), [&](const Member& member) {
+    return rule_ == KeyRule::kExact ? member.key == key : base::EqualsIgnoreCase(member.key, key);
+  });
+  return found == members.rend() ? nullptr : &*found;
+}
+
+std::string ObjectReader::PathOf(std::string_view key) const {
+  return Append(reader_.path(), key);
+}
+
+std::optional<Reader> ObjectReader::Find(std::string_view key, Need need) {
+  known_.emplace_back(key);
+  const Member* member = Lookup(key);
+  if (member != nullptr && member->value.kind != Node::Kind::kNull) {
+    return Reader(member->value, reader_.problems(), PathOf(key));
+  }
+  // What is no mapping at all has been complained about already.
+  if (need == Need::kRequired && reader_.node().kind == Node::Kind::kMapping) Fail(key, "is required");
+  return std::nullopt;
+}
+
+std::optional<Position> ObjectReader::KeyAt(std::string_view key) const {
+  const Member* member = Lookup(key);
+  if (member == nullptr || member->value.kind == Node::Kind::kNull) return std::nullopt;
+  return member->at;
+}
+
+std::optional<std::string> ObjectReader::String(std::string_view key, Need need) {
+  std::optional<Reader> value = Find(key, need);
+  return value ? value->String() : std::nullopt;
+}
+
+std::optional<bool> ObjectReader::Bool(std::string_view key, Need need) {
+  std::optional<Reader> value = Find(key, need);
+  return value ? value->Bool() : std::nullopt;
+}
+
+std::optional<std::int64_t> ObjectReader::Int(std::string_view key, IntRange range, Need need) {
+  std::optional<Reader> value = Find(key, need);
+  return value ? value->Int(range) : std::nullopt;
+}
+
+std::optional<std::chrono::nanoseconds> ObjectReader::Duration(std::string_view key, DurationRange range,
+                                                               Need need) {
+  std::optional<Reader> value = Find(key, need);
+  return value ? value->Duration(range) : std::nullopt;
+}
+
+std::vector<Reader> ObjectReader::Items(std::string_view key, Need need) {
+  std::optional<Reader> value = Find(key, need);
+  return value ? value->Items() : std::vector<Reader>();
+}
+
+std::vector<std::string> ObjectReader::Strings(std::string_view key, Need need) {
+  std::optional<Reader> value = Find(key, need);
+  return value ? value->Strings() : std::vector<std::string>();
+}
+
+std::vector<std::pair<std::string, std::string>> ObjectReader::StringMap(std::string_view key) {
+  std::optional<Reader> value = Find(key);
+  return value ? value->StringMap() : std::vector<std::pair<std::string, std::string>>();
+}
+
+std::optional<ObjectReader> ObjectReader::Object(std::string_view key, Need need) {
+  std::optional<Reader> value = Find(key, need);
+  if (!value) return std::nullopt;
+  return ObjectReader(*value, rule_);
+}
+
+void ObjectReader::Expect(std::string_view key, std::string_view value) {
+  std::optional<Reader> found = Find(key, Need::kRequired);
+  if (!found) return;
+  std::optional<std::string> text = found->String();
+  if (text && *text != value) found->Fail("must be " + std::string(value));
+}
+
+void ObjectReader::Fail(std::string_view key, std::string_view message) const {
+  const Member* member = Lookup(key);
+  Position at = member != nullptr ? member->value.at : reader_.node().at;
+  reader_.problems().Add(at, PathOf(key), message);
+}
+
+bool ObjectReader::IsKnown(const std::string& key) const {
+  return std::any_of(known_.begin(), known_.end(), [&](const std::string& name) {
+    return rule_ == KeyRule::kExact ? name == key : base::EqualsIgnoreCase(name, key);
+  });
+}
+
+void ObjectReader::Finish(UnknownKeys rule) const {
+  if (rule == UnknownKeys::kIgnored) return;
+  for (const Member& member : reader_.node().members) {
+    if (IsKnown(member.key)) continue;
+    std::string hint = reader_.problems().Full() ? "" : Suggestion(member.key, known_);
+    reader_.problems().Add(member.at, PathOf(member.key), "unknown field" + hint);
+  }
+}
+
+}  // namespace prefetch::doc

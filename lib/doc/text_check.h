@@ -1,0 +1,21 @@
+// What every text must be before anything looks into it: short enough, UTF-8, and text at all.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "doc/problems.h"
+
+namespace prefetch::doc {
+
+struct Limits {
+  std::size_t bytes = 1 << 20;
+  std::size_t depth = 16;       // sequences and mappings inside each other
+  std::size_t nodes = 200'000;  // after aliases are expanded: an alias bomb ends here
+};
+
+// `text` without its byte order mark; nullopt, with a problem added, if it is longer than `max_bytes`, is not
+// UTF-8, or has control characters (a binary file) or a CR that no LF follows. Pure.
+std::optional<std::string_view> CheckText(std::string_view text, std::size_t max_bytes, Problems& problems);
+
+}  // namespace prefetch::doc

@@ -1,0 +1,195 @@
+#include "doc/write.h"
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "base/text.h"
+#include "doc/yaml.h"
+
+namespace prefetch::doc {
+namespace {
+
+void AppendQuoted(std::string& out, std::string_view text) {
+  out += '"';
+  base::AppendJsonEscaped(out, text);
+  out += '"';
+}
+
+void AppendScalar(std::string& out, const Node& node) {
+  switch (node.kind) {
+    case Node::Kind::kNull:
+      out += "null";
+      return;
+    case Node::Kind::kBool:
+      out += node.boolean ? "true" : "false";
+      return;
+    case Node::Kind::kInt:
+      out += std::to_string(node.integer);
+      return;
+    case Node::Kind::kDouble:
+      out += node.text;
+      return;
+    case Node::Kind::kString:
+      AppendQuoted(out, node.text);
+      return;
+    case Node::Kind::kSequence:
+      out += "[]";
+      return;
+    case Node::Kind::kMapping:
+      out += "{}";
+      return;
+  }
+}
+
+bool HasParts(const Node& node) {
+  return !node.items.empty() || !node.members.empty();
+}
+
+class JsonWriter {
+ public:
+  explicit JsonWriter(bool pretty) : pretty_(pretty) {}
+
+  void Write(const Node& node, std::size_t level) {
+    if (!HasParts(node)) return AppendScalar(out_, node);
+    bool sequence = node.kind == Node::Kind::kSequence;
+    out_ += sequence ? '[' : '{';
+    bool first = true;
+    for (const Node& item : node.items) {
+      Next(first, level + 1);
+      Write(item, level + 1);
+    }
+    for (const Member& member : node.members) {
+      Next(first, level + 1);
+      AppendQuoted(out_, member.key);
+      out_ += pretty_ ? ": " : ":";
+      Write(member.value, level + 1);
+    }
+    Break(level);
+    out_ += sequence ? ']' : '}';
+  }
+
+  std::string Take() { return std::move(out_); }
+
+ private:
+  void Next(bool& first, std::size_t level) {
+    if (!first) out_ += ',';
+    first = false;
+    Break(level);
+  }
+  void Break(std::size_t level) {
+    if (pretty_) out_.append("\n").append(2 * level, ' ');
+  }
+
+  bool pretty_;
+  std::string out_;
+};
+
+// Would every reader of YAML take it, without quotes, for the string that it is? A narrow yes: names, paths,
+// image references.
+bool IsPlainEverywhere(std::string_view text) {
+  auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  auto allowed = [&](char c) {
+    return letter(c) || (c >= '0' && c <= '9') ||
+           std::string_view("._/:@-+").find(c) != std::string_view::npos;
+  };
+  if (text.empty() || (!letter(text.front()) && text.front() != '/') || text.back() == ':') return false;
+  if (!std::all_of(text.begin(), text.end(), allowed)) return false;
+  std::string lower = base::ToLower(text);
+  return lower != "true" && lower != "false" && lower != "null" && !IsYaml11Boolean(text);
+}
+
+void AppendYamlText(std::string& out, std::string_view text) {
+  if (IsPlainEverywhere(text)) {
+    out += text;
+  } else {
+    AppendQuoted(out, text);
+  }
+}
+
+// Can the text stand as a literal block (`|`), and come back as it is? Whole lines, none of which ends with a
+// space, the first of which does not begin with one, and no control character or line break but LF.
+bool IsLiteral(std::string_view text) {
+  if (text.empty() || text.back() != '\n' || text.ends_with("\n\n") || text.front() == ' ') return false;
+  if (text.front() == '\n' || text.find(" \n") != std::string_view::npos) return false;
+  for (std::string_view other : {"\xE2\x80\xA8", "\xE2\x80\xA9", "\xEF\xBB\xBF"}) {
+    if (text.find(other) != std::string_view::npos) return false;
+  }
+  for (std::size_t i = 0; i < text.size(); i++) {
+    auto byte = static_cast<unsigned char>(text[i]);
+    bool c1 = byte == 0xC2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xA0;
+    if (c1 || byte == 0x7F || (byte < 0x20 && byte != '\n')) return false;
+  }
+  return true;
+}
+
+void AppendLiteral(std::string& out, std::string_view text, std::size_t indent) {
+  out += "|\n";
+  text.remove_suffix(1);
+  for (std::string_view line : base::Split(text, '\n')) {
+    if (!line.empty()) out.append(indent, ' ').append(line);
+    out += '\n';
+  }
+}
+
+// `out` stands where the node begins: behind "key:" or "-", or at the start of the text.
+void AppendYaml(std::string& out, const Node& node, std::size_t indent, bool first_inline) {
+  auto begin_part = [&, first = true]() mutable {
+    if (!first || !first_inline) out.append(indent, ' ');
+    first = false;
+  };
+  for (const Node& item : node.items) {
+    begin_part();
+    out += "- ";
+    if (HasParts(item)) {
+      AppendYaml(out, item, indent + 2, true);
+    } else {
+      item.kind == Node::Kind::kString ? AppendYamlText(out, item.text) : AppendScalar(out, item);
+      out += '\n';
+    }
+  }
+  for (const Member& member : node.members) {
+    begin_part();
+    AppendYamlText(out, member.key);
+    out += ':';
+    const Node& value = member.value;
+    if (HasParts(value)) {
+      out += '\n';
+      bool sequence = value.kind == Node::Kind::kSequence;
+      AppendYaml(out, value, sequence ? indent : indent + 2, false);
+    } else if (value.kind == Node::Kind::kString && IsLiteral(value.text)) {
+      out += ' ';
+      AppendLiteral(out, value.text, indent + 2);
+    } else {
+      out += ' ';
+      value.kind == Node::Kind::kString ? AppendYamlText(out, value.text) : AppendScalar(out, value);
+      out += '\n';
+    }
+  }
+}
+
+}  // namespace
+
+std::string WriteJson(const Node& node) {
+  JsonWriter writer(false);
+  writer.Write(node, 0);
+  return writer.Take();
+}
+
+std::string WritePrettyJson(const Node& node) {
+  JsonWriter writer(true);
+  writer.Write(node, 0);
+  return writer.Take() + "\n";
+}
+
+std::string WriteYaml(const Node& node) {
+  std::string out;
+  if (HasParts(node)) {
+    AppendYaml(out, node, 0, false);
+  } else {
+    AppendScalar(out, node);
+    out += '\n';
+  }
+  return out;
+}
+
+}  // namespace prefetch::doc
