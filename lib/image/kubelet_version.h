@@ -1,0 +1,33 @@
+// KubeletVersion: whose rules apply. What changed with which is told where the rule is: credentials'
+// version_rules.h, kubelet's records and verdicts (spec/kubelet.md section 4).
+#pragma once
+
+#include <compare>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace prefetch::image {
+
+// A value. Patch releases do not differ in what matters here: they are shown, and compare as equal. The
+// default is the newest that is known.
+struct KubeletVersion {
+  unsigned major = 1;
+  unsigned minor = 36;
+  std::optional<unsigned> patch = std::nullopt;
+
+  // "v1.34.9", "1.34", "1.34.1-eks-a1b2". InvalidArgument otherwise.
+  static base::Result<KubeletVersion> Parse(std::string_view text);
+  std::string ToString() const;  // "1.36.2"; "1.36" without a patch
+
+  friend bool operator==(const KubeletVersion& a, const KubeletVersion& b) {
+    return a.major == b.major && a.minor == b.minor;
+  }
+  friend std::strong_ordering operator<=>(const KubeletVersion& a, const KubeletVersion& b) {
+    return a.major == b.major ? a.minor <=> b.minor : a.major <=> b.major;
+  }
+};
+
+}  // namespace prefetch::image

@@ -1,0 +1,75 @@
+#include "image/local_image.h"
+
+#include <algorithm>
+#include <set>
+
+namespace prefetch::image {
+namespace {
+
+// The repository of "repository@digest" or of "repository:tag".
+std::string RepositoryOf(const std::string& name) {
+  std::size_t at = name.find('@');
+  if (at != std::string::npos) return name.substr(0, at);
+  std::size_t colon = name.rfind(':');
+  std::size_t slash = name.rfind('/');
+  bool has_tag = colon != std::string::npos && (slash == std::string::npos || colon > slash);
+  return has_tag ? name.substr(0, colon) : name;
+}
+
+bool HasDigestOf(const LocalImage& image, const std::string& repository) {
+  return std::any_of(image.repo_digests.begin(), image.repo_digests.end(), [&](const std::string& name) {
+    return name.size() > repository.size() && name[repository.size()] == '@' && name.starts_with(repository);
+  });
+}
+
+bool Contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+}  // namespace
+
+const LocalImage* FindByName(const std::vector<LocalImage>& images, const Reference& reference) {
+  const std::string name = reference.Normalized();
+  const std::string repository = reference.Repository();
+  for (const LocalImage& image : images) {
+    if (reference.has_digest() ? Contains(image.repo_digests, name)
+                               : Contains(image.repo_tags, name) && HasDigestOf(image, repository)) {
+      return &image;
+    }
+  }
+  return nullptr;
+}
+
+LocalImageIndex::LocalImageIndex(std::vector<LocalImage> images) : images_(std::move(images)) {
+  for (std::size_t i = 0; i < images_.size(); i++) {
+    const LocalImage& image = images_[i];
+    std::set<std::string> repositories;
+    for (const std::string& name : image.repo_digests) {
+      by_name_.emplace(name, i);
+      repositories.insert(RepositoryOf(name));
+    }
+    for (const std::string& name : image.repo_tags) {
+      if (repositories.count(RepositoryOf(name)) != 0) by_name_.emplace(name, i);
+    }
+    std::vector<std::string>& names = names_by_id_[image.id];
+    names.insert(names.end(), image.repo_tags.begin(), image.repo_tags.end());
+    names.insert(names.end(), image.repo_digests.begin(), image.repo_digests.end());
+  }
+  for (auto& [id, names] : names_by_id_) {
+    std::sort(names.begin(), names.end());
+    names.erase(std::unique(names.begin(), names.end()), names.end());
+  }
+}
+
+const LocalImage* LocalImageIndex::Find(const Reference& reference) const {
+  auto found = by_name_.find(reference.Normalized());
+  return found == by_name_.end() ? nullptr : &images_[found->second];
+}
+
+const std::vector<std::string>& LocalImageIndex::NamesOf(const std::string& id) const {
+  static const std::vector<std::string> kNone;
+  auto found = names_by_id_.find(id);
+  return found == names_by_id_.end() ? kNone : found->second;
+}
+
+}  // namespace prefetch::image

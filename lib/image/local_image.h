@@ -1,0 +1,50 @@
+// LocalImage: an image that the container runtime has, in CRI's words.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "image/reference.h"
+
+namespace prefetch::image {
+
+// One image as the runtime lists it. `id` is an opaque string.
+struct LocalImage {
+  std::string id;
+  std::vector<std::string> repo_tags;
+  std::vector<std::string> repo_digests;
+  std::uint64_t size_bytes = 0;  // containerd: compressed; CRI-O: in storage. Never compared across runtimes.
+  bool pinned = false;
+
+  friend bool operator==(const LocalImage&, const LocalImage&) = default;
+};
+
+// Is `reference` present in `images` **under that name** (evidence row 22)? By tag: listed in repo_tags, with
+// a repo_digests entry for the repository; by digest: listed in repo_digests. Returns the image or nullptr.
+// An image that has the tag but no digest entry for its repository did not end its pull well
+// (spec/cri.md 3.2, 6) and is not present.
+const LocalImage* FindByName(const std::vector<LocalImage>& images, const Reference& reference);
+
+// One ListImages answer, indexed once, for a list of thousands of entries. Answers exactly as FindByName
+// does. A value: immutable once built; any thread may read.
+class LocalImageIndex {
+ public:
+  LocalImageIndex() = default;
+  explicit LocalImageIndex(std::vector<LocalImage> images);
+
+  const std::vector<LocalImage>& images() const { return images_; }
+  // The image or nullptr; valid as long as this index.
+  const LocalImage* Find(const Reference& reference) const;
+  // Every tag and digest name of the image with that id, sorted, each once; empty if there is none. Names
+  // that share an id share their content.
+  const std::vector<std::string>& NamesOf(const std::string& id) const;
+
+ private:
+  std::vector<LocalImage> images_;
+  std::unordered_map<std::string, std::size_t> by_name_;  // normalised name to position in images_
+  std::unordered_map<std::string, std::vector<std::string>> names_by_id_;
+};
+
+}  // namespace prefetch::image

@@ -1,0 +1,41 @@
+// ErrorClass: what can go wrong with a pull, as a closed list. cri/ classifies, plan/ decides by it.
+#pragma once
+
+#include <string_view>
+
+namespace prefetch::image {
+
+// A closed list of what can go wrong with a pull: each has its own retry rule (plan/backoff.h).
+// Where each comes from: spec/cri.md section 5.
+enum class ErrorClass {
+  kCancelled,               // by us
+  kTimeout,                 // by our deadline, or a time limit of the runtime's own
+  kRuntimeDown,             // socket gone, connection cut, or not initialised yet: in doubt, not failed
+  kRuntimeUnsupported,      // no runtime.v1
+  kRuntimeProgressTimeout,  // the runtime gave up a pull that did not move
+  kRuntimeError,            // the runtime failed in a way that no rule knows, or broke its contract
+  kSignatureRejected,
+  kDiskFull,
+  kDiskFault,
+  kRateLimited,
+  kTlsError,
+  kDnsFailure,
+  kUnreachable,
+  kAccessDenied,
+  kPlatformMismatch,
+  kUnsupportedImage,
+  kContentMissing,
+  kNotFound,
+  kCorrupt,
+  kServerError,
+  kInvalidReference,
+  kUnpackFailed,
+  kBadCredentialFormat,
+  kUnknown,
+};
+std::string_view ErrorClassName(ErrorClass error_class);  // "AccessDenied"
+
+// Was this the registry's "no" to the credential that was sent, so that the next one may be tried?
+bool IsCredentialRefusal(ErrorClass error_class);
+
+}  // namespace prefetch::image

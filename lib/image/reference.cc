@@ -1,0 +1,197 @@
+#include "image/reference.h"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "base/text.h"
+#include "image/digest.h"
+
+namespace prefetch::image {
+namespace {
+
+constexpr std::size_t kLongestReference = 1024;  // ours; the grammar alone allows about 780
+constexpr std::size_t kLongestPath = 255;
+constexpr std::size_t kLongestTag = 128;
+constexpr std::size_t kLongestHost = 253;  // of DNS, as is the next
+constexpr std::size_t kLongestLabel = 63;
+constexpr std::uint64_t kHighestPort = 65535;
+constexpr std::string_view kDefaultDomain = "docker.io";
+constexpr std::string_view kLegacyDefaultDomain = "index.docker.io";
+constexpr std::string_view kOfficialPrefix = "library/";
+constexpr std::string_view kDefaultTag = "latest";
+
+// A sentence that says what is wrong, or nothing.
+using Complaint = std::optional<std::string>;
+
+const char kInvalidFormat[] = "invalid reference format";
+
+bool IsDigit(char c) {
+  return c >= '0' && c <= '9';
+}
+bool IsUpper(char c) {
+  return c >= 'A' && c <= 'Z';
+}
+bool IsLowerOrDigit(char c) {
+  return IsDigit(c) || (c >= 'a' && c <= 'z');
+}
+bool IsAlphanumeric(char c) {
+  return IsLowerOrDigit(c) || IsUpper(c);
+}
+bool HasUpper(std::string_view text) {
+  return std::any_of(text.begin(), text.end(), IsUpper);
+}
+
+// 64 hex digits alone would be taken for an image ID.
+bool LooksLikeId(std::string_view text) {
+  return text.size() == 64 &&
+         std::all_of(text.begin(), text.end(), [](char c) { return IsDigit(c) || (c >= 'a' && c <= 'f'); });
+}
+
+bool LooksLikeDomain(std::string_view first) {
+  return first == "localhost" || first.find_first_of(".:") != std::string_view::npos || HasUpper(first);
+}
+
+// How many characters of `text` are one separator: ".", "_", "__" or a run of "-".
+std::size_t SeparatorLength(std::string_view text) {
+  if (text.starts_with("__")) return 2;
+  if (text.starts_with('.') || text.starts_with('_')) return 1;
+  return std::min(text.find_first_not_of('-'), text.size());
+}
+
+// One part of a path: runs of [a-z0-9] with one separator between them.
+bool IsComponent(std::string_view text) {
+  while (true) {
+    auto run = std::find_if_not(text.begin(), text.end(), IsLowerOrDigit) - text.begin();
+    if (run == 0) return false;
+    text.remove_prefix(static_cast<std::size_t>(run));
+    if (text.empty()) return true;
+    std::size_t separator = SeparatorLength(text);
+    if (separator == 0) return false;
+    text.remove_prefix(separator);
+  }
+}
+
+bool IsTag(std::string_view text) {
+  if (text.empty() || text.size() > kLongestTag) return false;
+  if (text.front() == '.' || text.front() == '-') return false;
+  return std::all_of(text.begin(), text.end(),
+                     [](char c) { return IsAlphanumeric(c) || c == '_' || c == '.' || c == '-'; });
+}
+
+Complaint CheckPort(std::string_view port) {
+  if (port.empty() || !std::all_of(port.begin(), port.end(), IsDigit)) return kInvalidFormat;
+  std::optional<std::uint64_t> number = base::ParseUint(port);
+  if (!number || *number == 0 || *number > kHighestPort) return "port must be between 1 and 65535";
+  return {};
+}
+
+Complaint CheckAddress(const std::string& literal) {
+  in6_addr ignored;
+  if (literal.empty() || literal.find_first_not_of("0123456789abcdefABCDEF:") != std::string::npos) {
+    return kInvalidFormat;
+  }
+  if (::inet_pton(AF_INET6, literal.c_str(), &ignored) != 1) return "host is not a valid IPv6 address";
+  return {};
+}
+
+Complaint CheckHostName(std::string_view host) {
+  for (std::string_view label : base::Split(host, '.')) {
+    if (label.empty() || !IsAlphanumeric(label.front()) || !IsAlphanumeric(label.back())) {
+      return kInvalidFormat;
+    }
+    for (char c : label) {
+      if (c == '_') return "host must not contain an underscore";
+      if (!IsAlphanumeric(c) && c != '-') return kInvalidFormat;
+    }
+    if (label.size() > kLongestLabel) return "host has a label longer than 63";
+  }
+  if (host.size() > kLongestHost) return "host is longer than 253";
+  return {};
+}
+
+Complaint CheckDomain(std::string_view domain) {
+  std::string_view host = domain;
+  std::string_view after;
+  if (domain.starts_with('[')) {
+    std::size_t close = domain.find(']');
+    if (close == std::string_view::npos) return kInvalidFormat;
+    host = domain.substr(1, close - 1);
+    after = domain.substr(close + 1);
+    if (Complaint complaint = CheckAddress(std::string(host))) return complaint;
+  } else {
+    std::size_t colon = std::min(domain.find(':'), domain.size());
+    host = domain.substr(0, colon);
+    after = domain.substr(colon);
+    if (Complaint complaint = CheckHostName(host)) return complaint;
+  }
+  if (after.empty()) return {};
+  if (!after.starts_with(':')) return kInvalidFormat;
+  return CheckPort(after.substr(1));
+}
+
+Complaint CheckPath(std::string_view path) {
+  if (HasUpper(path)) return "path must be lowercase";
+  for (std::string_view component : base::Split(path, '/')) {
+    if (!IsComponent(component)) return kInvalidFormat;
+  }
+  if (path.size() > kLongestPath) return "path is longer than 255";
+  return {};
+}
+
+}  // namespace
+
+base::Result<Reference> Reference::Parse(std::string_view written) {
+  auto refuse = [&](const std::string& complaint) {
+    return base::InvalidArgument("image name \"" + base::Truncate(base::ToUtf8(written), 200) +
+                                 "\": " + complaint);
+  };
+  if (written.size() > kLongestReference) return refuse("longer than 1024");
+  if (LooksLikeId(written)) return refuse("64 hex digits look like an image ID, not a name");
+
+  auto parts = std::make_shared<Parts>();
+  Parts& out = *parts;
+  out.written = written;
+  std::string_view rest = written;
+  out.domain = kDefaultDomain;
+  std::size_t slash = written.find('/');
+  if (slash != std::string_view::npos && LooksLikeDomain(written.substr(0, slash))) {
+    std::string_view first = written.substr(0, slash);
+    out.domain = first == kLegacyDefaultDomain ? kDefaultDomain : first;
+    rest = written.substr(slash + 1);
+  }
+
+  std::size_t at = std::min(rest.find('@'), rest.size());
+  std::string_view name = rest.substr(0, at);
+  std::size_t colon = std::min(name.find(':'), name.size());
+  out.path = name.substr(0, colon);
+  if (out.domain == kDefaultDomain && out.path.find('/') == std::string::npos) {
+    out.path.insert(0, kOfficialPrefix);
+  }
+
+  if (Complaint complaint = CheckDomain(out.domain)) return refuse(*complaint);
+  if (Complaint complaint = CheckPath(out.path)) return refuse(*complaint);
+  if (colon < name.size()) {
+    out.tag = name.substr(colon + 1);
+    out.tag_written = true;
+    if (!IsTag(out.tag)) return refuse(kInvalidFormat);
+  }
+  if (at < rest.size()) {
+    out.digest = rest.substr(at + 1);
+    std::string_view wrong = WhyNoDigest(out.digest);
+    if (!wrong.empty()) return refuse("digest " + std::string(wrong));
+  } else if (!out.tag_written) {
+    out.tag = kDefaultTag;
+  }
+  out.repository = out.domain + "/" + out.path;
+  out.normalized = out.digest.empty() ? out.repository + ":" + out.tag : out.repository + "@" + out.digest;
+  return Reference(std::move(parts));
+}
+
+std::string Reference::SpecImage() const {
+  const Parts& own = parts();
+  return own.tag_written || has_digest() ? own.written : own.written + ":" + own.tag;
+}
+
+}  // namespace prefetch::image

@@ -1,0 +1,40 @@
+// How a node's registries are reached: what the container runtime tells of it, and what follows for whoever
+// asks them without pulling (spec/registry.md sections 7.2, 7.3 and 7.5). Values: lib/cri reads what is told,
+// lib/registry decides, lib/agent carries it, lib/report shows it. They stand here since those do not know
+// each other.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace prefetch::image {
+
+// What a runtime tells of its own configuration. containerd 1.x does, CRI-O and containerd 2 do not.
+struct RuntimeRegistries {
+  bool told = false;        // false: nothing below is known
+  std::string config_path;  // folders of hosts.toml files, as written; empty: none
+  // Hosts for which it has mirrors, authorities, client certificates or credentials in tables of its own,
+  // which nobody else can follow; sorted. "*": any host.
+  std::vector<std::string> in_tables;
+
+  friend bool operator==(const RuntimeRegistries&, const RuntimeRegistries&) = default;
+};
+
+// What is known of one node, and from whom: "declared" (to the agent), "runtime" (it tells, or it is one that
+// has no hosts.toml), "default" (of that release).
+struct RegistryAccess {
+  std::string config_path;         // as containerd has it; empty: no hosts.toml counts
+  std::string config_path_source;  // empty: nobody says
+  // Registries that can only be asked by issuing PullImage again, "*" for all; and who says so.
+  std::vector<std::string> by_pull;
+  std::string by_pull_source;
+  std::vector<std::string> notes;  // what an operator should know, a sentence each; no secret
+
+  friend bool operator==(const RegistryAccess&, const RegistryAccess&) = default;
+};
+
+// `registry`: the domain of a reference.
+bool IsOnlyByPull(const RegistryAccess& access, std::string_view registry);
+
+}  // namespace prefetch::image

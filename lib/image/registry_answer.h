@@ -1,0 +1,54 @@
+// RegistryAnswer: what a registry said about one reference when it was asked without pulling
+// (spec/registry.md section 5). A value: lib/registry makes it, lib/plan decides by it, lib/report shows it.
+// It stands here since those three do not know each other.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace prefetch::image {
+
+enum class RegistryAnswerKind {
+  kSame,           // the tag points to what the runtime has under that name
+  kMoved,          // to something else: changed, which is not the same as newer
+  kTagMissing,     // no such tag, repository or manifest
+  kAccessDenied,   // 401 or 403 with every credential that the node has for it
+  kRateLimited,    // `retry_after`, where the registry said so
+  kUnreachable,    // no answer: DNS, connection, TLS, proxy
+  kServerError,    // an answer that says nothing about the tag: 5xx, a login page
+  kIndeterminate,  // an answer that cannot be compared
+};
+
+std::string_view RegistryAnswerName(RegistryAnswerKind kind);  // "TagMissing"
+
+// What a registry still allows this node of pulls, where its answers say so (Docker Hub's do; section 6.2).
+struct PullAllowance {
+  std::uint64_t limit = 0, remaining = 0;
+  std::chrono::seconds window{0};  // of the limit; 0: not told
+
+  friend bool operator==(const PullAllowance&, const PullAllowance&) = default;
+};
+
+struct RegistryAnswer {
+  RegistryAnswerKind kind = RegistryAnswerKind::kIndeterminate;
+  // The second word where section 5 has one: "Tls", "DigestMismatch", "Schema1", "ProxyAuth". Empty: none.
+  std::string detail;
+  std::string digest;                 // what the tag points to; kSame, kMoved only
+  bool local_digest_unknown = false;  // kMoved since there was nothing to compare with
+  // kIndeterminate, and nothing was asked: the runtime goes by mirrors that only it can follow (legacy
+  // tables, registries.conf; spec/registry.md section 7). Issuing PullImage again is the check.
+  bool only_by_pull = false;
+  std::string answered_by;  // host[:port] of the last request; empty: none was sent
+  std::string message;      // one sentence for people, scrubbed
+  // From Retry-After and its like, as a distance from the answer; none: the registry gave no time.
+  std::optional<std::chrono::milliseconds> retry_after;
+  std::optional<PullAllowance> allowance;  // of who answered
+  int requests = 0;                        // HTTP requests that it took, tokens included
+
+  friend bool operator==(const RegistryAnswer&, const RegistryAnswer&) = default;
+};
+
+}  // namespace prefetch::image

@@ -1,0 +1,25 @@
+// RegistryQuestion: what is asked of a registry about one reference without pulling. A value: the agent
+// makes it, lib/registry answers it with a RegistryAnswer.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "image/auth_config.h"
+#include "image/platform.h"
+#include "image/reference.h"
+
+namespace prefetch::image {
+
+struct RegistryQuestion {
+  Reference reference;
+  // The digests that the runtime's repo_digests name for the reference's repository (spec/registry.md
+  // section 3). Empty: none is known, and any digest is kMoved with local_digest_unknown.
+  std::vector<std::string> local_digests;
+  Platform platform;
+  // In the order in which a pull would try them; the next one only where the one before was refused. Empty:
+  // anonymous.
+  std::vector<AuthConfig> credentials;
+};
+
+}  // namespace prefetch::image

@@ -1,0 +1,23 @@
+#include "image/kubelet_version.h"
+
+#include <gtest/gtest.h>
+
+namespace prefetch::image {
+namespace {
+
+TEST(KubeletVersion, Parses) {
+  EXPECT_EQ(KubeletVersion::Parse("1.34")->ToString(), "1.34");
+  EXPECT_EQ(KubeletVersion::Parse("v1.31.14")->ToString(), "1.31.14");
+  EXPECT_EQ(KubeletVersion::Parse("1.33.1-eks-a1b2")->ToString(), "1.33.1");
+  EXPECT_EQ(KubeletVersion::Parse("v1.32+k3s1")->ToString(), "1.32");
+  for (const char* text : {"", "1", "v1", "1.", "1.x", "x.1", "1.34x", "1.99999", "-1.3"}) {
+    EXPECT_FALSE(KubeletVersion::Parse(text).ok()) << text;
+  }
+  EXPECT_EQ(KubeletVersion().ToString(), "1.36");
+  EXPECT_EQ(*KubeletVersion::Parse("1.36.2"), (KubeletVersion{1, 36})) << "patches decide nothing";
+  EXPECT_FALSE(*KubeletVersion::Parse("1.36.2") > (KubeletVersion{1, 36}));
+  EXPECT_LT(*KubeletVersion::Parse("1.35.9"), (KubeletVersion{1, 36}));
+}
+
+}  // namespace
+}  // namespace prefetch::image
