@@ -1,0 +1,111 @@
+// Client: how the rest of the program speaks HTTP to a registry, the API server, or an agent.
+//
+// CurlClient (curl_client.h) is the real one; tests have a fake one. What an HTTP status means is the
+// caller's business: every complete answer is a Response, a 500 as well as a 200.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "base/call.h"
+#include "base/result.h"
+#include "base/secret.h"
+#include "http/headers.h"
+
+namespace prefetch::http {
+
+// Whom an https request trusts and as whom it comes, where that differs from the client's own settings: one
+// client can then serve several clusters, and certificates can change under it. A value.
+struct Tls {
+  std::string ca_pem;           // certificate authorities, instead of the client's; empty: the client's
+  std::string server_name;      // is asked for and verified instead of the URL's host; empty: the URL's host
+  bool verify = true;           // false: anybody may answer. Only where a person asked for just that
+  std::string certificate_pem;  // ours, with its chain; empty: none
+  base::Secret key_pem;         // of that certificate, not encrypted
+};
+
+// Which addresses a name may resolve to, judged at the moment of connecting, so that a name that changes its
+// address in between gains nothing. Link-local addresses are where clouds keep a machine's credentials.
+enum class Peers {
+  kAny,
+  kLoopbackToo,  // not link-local, not multicast, not unspecified
+  kElsewhere,    // nor loopback
+};
+
+struct Request {
+  std::string method = "GET";
+  std::string url;  // http:// or https://, without userinfo; how to encode a part: PercentEncode in url.h
+  Headers headers;
+  base::Secret authorization;  // the value of the Authorization header, whole; empty: none is sent
+  std::string body;
+  // Connects to this socket file instead of the URL's host, which then only names the Host header.
+  std::string unix_socket;
+  std::shared_ptr<const Tls> tls;  // for https; nullptr: as the client does it
+  std::chrono::milliseconds connect_timeout{10'000};
+  // Ends an exchange that for so long moves less than 64 bytes a second, the wait for the first byte
+  // included, long before call.deadline. 0: never.
+  std::chrono::seconds stall_timeout{0};
+  std::size_t max_body_bytes = 4 * 1024 * 1024;  // of the answer
+  // What is kept of the body of a 4xx or 5xx; the rest is not read, and the connection is closed. 0: no such
+  // cut, and a longer body than max_body_bytes is a failure as for any answer.
+  std::size_t max_error_body_bytes = 0;
+  Peers peers = Peers::kAny;  // of direct connections; a proxy is the operator's, wherever it stands
+  bool http2 = false;         // where a TLS server offers it
+};
+
+struct Response {
+  int status = 0;
+  Headers headers;  // of the last header block; at most 100 fields and 64 KiB
+  std::string body;
+};
+
+// Where an exchange broke, for those who must tell it apart (a registry's client). An Error's code says what
+// a caller can do about it, which is less.
+enum class Fault {
+  kNone,
+  kRequest,    // was not sent: it is wrong, or this process is out of memory
+  kStopped,    // call.stop
+  kName,       // DNS
+  kConnect,    // refused, no route, no such socket file
+  kAddress,    // the name resolves only to addresses that Request::peers excludes
+  kTls,        // the other side speaks no TLS, or none that we do, or refused our certificate
+  kMistrust,   // its certificate is not one to trust, or was made for another name
+  kProxy,      // the proxy did not connect us
+  kProxyAuth,  // it wants to know who we are (407)
+  kTimeout,    // connecting, waiting or reading took too long
+  kReset,      // the connection ended before the answer did
+  kGarbage,    // what came is not HTTP
+  kTooLong,    // headers or body
+};
+
+struct Exchanged {
+  base::Result<Response> response;
+  Fault fault = Fault::kNone;  // kNone if and only if there is a response
+};
+
+class Client {
+ public:
+  virtual ~Client() = default;
+
+  // One exchange. Redirects are not followed and nothing is retried: both would carry credentials where the
+  // caller did not mean them to go. Any thread may call, also several at once.
+  //   InvalidArgument    the request itself: URL, header, socket path
+  //   NotFound, PermissionDenied   the unix socket: no such file, not for us
+  //   PermissionDenied   with Request::tls: the peer's certificate is not one to trust, or ours was refused
+  //   Unavailable        no connection (name, address, TLS), or it broke before the answer was complete
+  //   DeadlineExceeded   call.deadline passed; Cancelled: call.stop was requested
+  //   ResourceExhausted  the answer is longer than allowed
+  // Messages begin with what was asked ("GET https://host/path") without userinfo, query or header.
+  base::Result<Response> Send(const base::Call& call, const Request& request) {
+    return Exchange(call, request).response;
+  }
+  // The same, and says where it broke.
+  virtual Exchanged Exchange(const base::Call& call, const Request& request) = 0;
+};
+
+// Values for Request::authorization.
+base::Secret BasicAuthorization(const std::string& username, const base::Secret& password);
+base::Secret BearerAuthorization(const base::Secret& token);
+
+}  // namespace prefetch::http

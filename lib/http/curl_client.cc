@@ -1,0 +1,464 @@
+#include "http/curl_client.h"
+
+#include <curl/curl.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/text.h"
+#include "http/curl_error.h"
+#include "http/no_proxy.h"
+#include "http/peers.h"
+#include "http/url.h"
+
+namespace prefetch::http {
+namespace {
+
+constexpr std::size_t kMaxIdleHandles = 8;  // as many as there are workers; more are let go
+constexpr long kMaxIdleConnections = 4;     // of one handle
+constexpr long kStalledBelow = 64;          // bytes a second (spec/registry.md section 8.2)
+constexpr std::size_t kMaxHeaderBytes = 64 * 1024;
+constexpr std::size_t kMaxHeaderFields = 100;
+constexpr std::chrono::seconds kLongestPoll{60};  // only so that it fits libcurl's int
+
+// The header lines that go out. They may hold a secret: their bytes are wiped.
+class HeaderLines {
+ public:
+  HeaderLines() = default;
+  HeaderLines(const HeaderLines&) = delete;
+  HeaderLines& operator=(const HeaderLines&) = delete;
+  ~HeaderLines() {
+    for (curl_slist* line = lines_; line != nullptr; line = line->next) {
+      explicit_bzero(line->data, std::char_traits<char>::length(line->data));
+    }
+    curl_slist_free_all(lines_);
+  }
+
+  void Add(std::string_view name, std::string_view value) {
+    std::string line;
+    line.reserve(name.size() + 2 + value.size());
+    line += name;
+    // "Name;" is how libcurl is told of a field without a value; "Name:" would take the field out.
+    line += value.empty() ? ";" : ": ";
+    line += value;
+    lines_ = Appended(line);
+    base::WipeString(line);
+  }
+  void AddLine(const std::string& line) { lines_ = Appended(line); }
+  // Keeps libcurl from adding a field by itself.
+  void Suppress(const char* name) { lines_ = Appended(std::string(name) + ":"); }
+  curl_slist* get() const { return lines_; }
+
+ private:
+  curl_slist* Appended(const std::string& line) {
+    curl_slist* more = curl_slist_append(lines_, line.c_str());
+    return more == nullptr ? lines_ : more;
+  }
+  curl_slist* lines_ = nullptr;
+};
+
+// What comes in, bounded.
+struct Answer {
+  Response response;
+  std::size_t max_body_bytes = 0;
+  std::size_t max_error_body_bytes = 0;
+  std::size_t header_bytes = 0;
+  int status = 0;              // of the header block under way
+  bool whole_headers = false;  // the blank line at their end came
+  std::string too_long;        // what was, if something was
+  bool cut = false;            // enough of an error's body was read
+  Peers peers = Peers::kAny;
+  bool address_refused = false;
+  CURL* easy = nullptr;
+  bool nameless = false;  // the peer's certificate has no name where names belong
+};
+
+// "HTTP/1.1 404 Not Found" -> 404
+int StatusOf(std::string_view status_line) {
+  std::size_t space = status_line.find(' ');
+  if (space == std::string_view::npos) return 0;
+  return static_cast<int>(base::ParseUint(status_line.substr(space + 1, 3)).value_or(0));
+}
+
+std::size_t OnHeader(char* data, std::size_t, std::size_t size, void* self) {
+  Answer& answer = *static_cast<Answer*>(self);
+  std::string_view line = base::TrimSpace({data, size});
+  answer.header_bytes += size;
+  if (line.starts_with("HTTP/")) {  // one more block, after a 1xx
+    answer.response.headers = {};
+    answer.status = StatusOf(line);
+    answer.whole_headers = false;
+  }
+  if (line.empty()) answer.whole_headers = true;
+  std::size_t colon = line.find(':');
+  // What comes after body bytes is a trailer: nothing of ours asks for one.
+  bool field = !line.starts_with("HTTP/") && colon != std::string_view::npos && answer.response.body.empty();
+  if (answer.header_bytes > kMaxHeaderBytes ||
+      (field && answer.response.headers.fields().size() == kMaxHeaderFields)) {
+    answer.too_long = "longer headers";
+    return 0;
+  }
+  if (!field) return size;
+  answer.response.headers.Add(std::string(line.substr(0, colon)),
+                              std::string(base::TrimSpace(line.substr(colon + 1))));
+  return size;
+}
+
+std::size_t OnBody(char* data, std::size_t, std::size_t size, void* self) {
+  Answer& answer = *static_cast<Answer*>(self);
+  std::size_t error_limit = answer.status >= 400 ? answer.max_error_body_bytes : 0;
+  if (error_limit > 0 && size > error_limit - answer.response.body.size()) {
+    answer.response.body.append(data, error_limit - answer.response.body.size());
+    answer.cut = true;
+    return 0;
+  }
+  if (size > answer.max_body_bytes - answer.response.body.size()) {
+    answer.too_long = "a longer body";
+    return 0;
+  }
+  answer.response.body.append(data, size);
+  return size;
+}
+
+curl_socket_t OnSocket(void* self, curlsocktype, curl_sockaddr* address) {
+  Answer& answer = *static_cast<Answer*>(self);
+  answer.address_refused = !IsAllowed(answer.peers, address->addr);
+  if (answer.address_refused) return CURL_SOCKET_BAD;
+  return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+}
+
+// The connection stands, and nothing has been sent. Certificates that have their name in the subject alone
+// are refused by all Go programs, the runtimes among them; OpenSSL takes them. On a connection that is used
+// again there is nothing to look at: it has passed.
+int OnConnected(void* self, char*, char*, int, int) {
+  Answer& answer = *static_cast<Answer*>(self);
+  curl_certinfo* chain = nullptr;
+  curl_easy_getinfo(answer.easy, CURLINFO_CERTINFO, &chain);
+  if (chain == nullptr || chain->num_of_certs == 0) return CURL_PREREQFUNC_OK;
+  for (const curl_slist* line = chain->certinfo[0]; line != nullptr; line = line->next) {
+    if (std::string_view(line->data).starts_with("X509v3 Subject Alternative Name:"))
+      return CURL_PREREQFUNC_OK;
+  }
+  answer.nameless = true;
+  return CURL_PREREQFUNC_ABORT;
+}
+
+// The proxy for a URL; "" is none, and keeps libcurl from the environment.
+const char* ProxyFor(const CurlOptions& options, const std::string& url) {
+  auto parsed = ParseAbsoluteUrl(url);
+  if (!parsed || BypassesProxy(options.no_proxy, *parsed)) return "";
+  const std::string& own = parsed->scheme == "https" ? options.https_proxy : options.http_proxy;
+  return own.empty() ? options.proxy.c_str() : own.c_str();
+}
+
+bool IsHostName(std::string_view text) {
+  return text.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_:") ==
+         std::string_view::npos;
+}
+
+base::Status Check(const Request& request) {
+  if (!request.url.starts_with("http://") && !request.url.starts_with("https://")) {
+    return base::InvalidArgument("this is no http or https URL");
+  }
+  for (char c : request.url) {
+    if (static_cast<unsigned char>(c) <= 0x20 || c == 0x7f) {
+      return base::InvalidArgument("the URL holds a blank or a control character");
+    }
+  }
+  std::size_t begin = request.url.find("://") + 3;
+  std::string_view authority = std::string_view(request.url).substr(begin);
+  authority = authority.substr(0, authority.find_first_of("/?#"));
+  if (authority.empty()) return base::InvalidArgument("the URL names no host");
+  if (authority.find('@') != std::string_view::npos) {
+    return base::InvalidArgument("credentials in a URL are not accepted");
+  }
+  if (!IsFieldName(request.method)) return base::InvalidArgument("the method is no token");
+  for (const auto& field : request.headers.fields()) {
+    if (!IsFieldName(field.first) || !IsFieldValue(field.second)) {
+      return base::InvalidArgument("a header has a character that cannot be sent");
+    }
+  }
+  if (request.tls && !IsHostName(request.tls->server_name)) {
+    return base::InvalidArgument("the server name for TLS is no host name");
+  }
+  if (!IsFieldValue(request.authorization.Reveal())) {
+    return base::InvalidArgument("the credential has a character that cannot be sent in a header");
+  }
+  if (request.unix_socket.size() >= sizeof(sockaddr_un::sun_path)) {
+    return base::InvalidArgument("socket path " + request.unix_socket + " is too long");
+  }
+  return {};
+}
+
+std::string PeerOf(const Request& request) {
+  if (!request.unix_socket.empty()) return request.unix_socket;
+  std::string_view shown = request.url;
+  shown.remove_prefix(shown.find("://") + 3);
+  return DisplayUrl(shown.substr(0, shown.find_first_of("/?#")));
+}
+
+// Another server name: libcurl verifies the URL's host and nothing else, so the name becomes the URL's host,
+// and the connection goes to the host that stood there. Empty where there is no such name.
+struct Renamed {
+  std::string url;
+  std::string host_header;  // the host that stood there, with its port: what the request is still meant for
+  std::string connect_to;   // "HOST:PORT:CONNECT-HOST:CONNECT-PORT" with the first two left out: any
+};
+
+Renamed Rename(const Request& request) {
+  if (!request.tls || request.tls->server_name.empty() || !request.url.starts_with("https://")) return {};
+  std::string rest = request.url.substr(std::string_view("https://").size());
+  std::size_t end = std::min(rest.find_first_of("/?#"), rest.size());
+  std::string authority = rest.substr(0, end);
+  std::size_t colon = authority.rfind(':');
+  bool has_port = colon != std::string::npos && authority.find(']', colon) == std::string::npos;
+  std::string port = has_port ? authority.substr(colon) : "";
+  bool ipv6 = request.tls->server_name.find(':') != std::string::npos;
+  std::string name = ipv6 ? "[" + request.tls->server_name + "]" : request.tls->server_name;
+  return {.url = "https://" + name + port + rest.substr(end),
+          .host_header = authority,
+          .connect_to = "::" + authority + (has_port ? "" : ":")};
+}
+
+curl_blob Blob(std::string_view bytes) {
+  return {const_cast<char*>(bytes.data()), bytes.size(), CURL_BLOB_NOCOPY};
+}
+
+void AddHeaders(const Request& request, const Renamed& renamed, HeaderLines& lines) {
+  if (!renamed.host_header.empty()) lines.Add("Host", renamed.host_header);
+  for (const auto& field : request.headers.fields()) lines.Add(field.first, field.second);
+  if (!request.authorization.empty()) lines.Add("Authorization", request.authorization.Reveal());
+  lines.Suppress("Expect");  // waiting for a "100 Continue" costs a second where a server knows none
+  if (!request.headers.Has("Content-Type")) lines.Suppress("Content-Type");
+}
+
+}  // namespace
+
+// One easy handle in a multi handle of its own, which holds its connections and can be woken from outside.
+class CurlClient::Handle {
+ public:
+  Handle() : multi_(curl_multi_init()), easy_(curl_easy_init()) {
+    if (multi_ != nullptr) curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, kMaxIdleConnections);
+  }
+  ~Handle() {
+    curl_easy_cleanup(easy_);
+    curl_multi_cleanup(multi_);
+  }
+  Handle(const Handle&) = delete;
+  Handle& operator=(const Handle&) = delete;
+
+  bool valid() const { return multi_ != nullptr && easy_ != nullptr; }
+  Exchanged Send(const base::Call& call, const Request& request, const CurlOptions& options);
+
+ private:
+  void Prepare(const Request& request, const CurlOptions& options, curl_slist* lines, Answer& answer);
+  void Trust(const Tls& tls);
+  // How an exchange ended: in success, or where it broke and in which words.
+  struct End {
+    base::Status status;
+    Fault fault = Fault::kNone;
+  };
+  End Transfer(const base::Call& call, const std::string& peer, const Answer& answer);
+  End Finish(CURLcode code, const std::string& peer, const Answer& answer) const;
+  template <typename T>
+  void Set(CURLoption option, T value) {
+    curl_easy_setopt(easy_, option, value);
+  }
+
+  CURLM* multi_;
+  CURL* easy_;
+  char tls_text_[CURL_ERROR_SIZE] = "";
+  bool own_trust_ = false;  // did the request under way bring certificates?
+};
+
+void CurlClient::Handle::Prepare(const Request& request, const CurlOptions& options, curl_slist* lines,
+                                 Answer& answer) {
+  curl_easy_reset(easy_);  // keeps connections, sessions and names
+  tls_text_[0] = '\0';
+  Set(CURLOPT_URL, request.url.c_str());
+  Set(CURLOPT_PROTOCOLS_STR, "http,https");
+  Set(CURLOPT_FOLLOWLOCATION, 0L);
+  Set(CURLOPT_HTTP_VERSION,
+      static_cast<long>(request.http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
+  Set(CURLOPT_HTTP09_ALLOWED, 0L);
+  Set(CURLOPT_PATH_AS_IS, 1L);
+  Set(CURLOPT_NOSIGNAL, 1L);
+  Set(CURLOPT_QUICK_EXIT, 1L);  // a name look-up that hangs must not hold up a stop
+  Set(CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
+  Set(CURLOPT_SSL_VERIFYPEER, 1L);
+  Set(CURLOPT_SSL_VERIFYHOST, 2L);
+  if (request.url.starts_with("https://") && (request.tls == nullptr || request.tls->verify)) {
+    Set(CURLOPT_CERTINFO, 1L);
+    Set(CURLOPT_PREREQFUNCTION, &OnConnected);
+    Set(CURLOPT_PREREQDATA, &answer);
+  }
+  if (!options.ca_file.empty()) {
+    Set(CURLOPT_CAINFO, options.ca_file.c_str());
+    Set(CURLOPT_CAPATH, static_cast<char*>(nullptr));
+  }
+  const char* proxy = ProxyFor(options, request.url);
+  Set(CURLOPT_PROXY, proxy);
+  Set(CURLOPT_NOPROXY, "");
+  if (*proxy == '\0' && request.unix_socket.empty() && request.peers != Peers::kAny) {
+    Set(CURLOPT_OPENSOCKETFUNCTION, &OnSocket);
+    Set(CURLOPT_OPENSOCKETDATA, &answer);
+  }
+  Set(CURLOPT_USERAGENT, options.user_agent.c_str());
+  Set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(request.connect_timeout.count()));
+  if (request.stall_timeout.count() > 0) {
+    Set(CURLOPT_LOW_SPEED_LIMIT, kStalledBelow);
+    Set(CURLOPT_LOW_SPEED_TIME, static_cast<long>(request.stall_timeout.count()));
+  }
+  Set(CURLOPT_ERRORBUFFER, tls_text_);
+  Set(CURLOPT_HTTPHEADER, lines);
+  if (!request.unix_socket.empty()) Set(CURLOPT_UNIX_SOCKET_PATH, request.unix_socket.c_str());
+  if (request.method == "HEAD") {
+    Set(CURLOPT_NOBODY, 1L);
+  } else if (request.method != "GET" || !request.body.empty()) {
+    Set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
+    Set(CURLOPT_POSTFIELDS, request.body.data());
+    Set(CURLOPT_CUSTOMREQUEST, request.method.c_str());
+  }
+  Set(CURLOPT_HEADERFUNCTION, &OnHeader);
+  Set(CURLOPT_HEADERDATA, &answer);
+  Set(CURLOPT_WRITEFUNCTION, &OnBody);
+  Set(CURLOPT_WRITEDATA, &answer);
+}
+
+// As bytes, not as files: libcurl keeps the authorities of a file for 24 hours, whatever becomes of the file,
+// but takes bytes anew for each connection, and shares none between requests whose bytes differ.
+void CurlClient::Handle::Trust(const Tls& tls) {
+  if (!tls.verify) {
+    Set(CURLOPT_SSL_VERIFYPEER, 0L);
+    Set(CURLOPT_SSL_VERIFYHOST, 0L);
+  }
+  if (!tls.ca_pem.empty()) {
+    curl_blob authorities = Blob(tls.ca_pem);
+    Set(CURLOPT_CAINFO_BLOB, &authorities);
+    Set(CURLOPT_CAPATH, static_cast<char*>(nullptr));
+  }
+  if (tls.certificate_pem.empty()) return;
+  curl_blob certificate = Blob(tls.certificate_pem), key = Blob(tls.key_pem.Reveal());
+  Set(CURLOPT_SSLCERT_BLOB, &certificate);
+  Set(CURLOPT_SSLKEY_BLOB, &key);
+}
+
+Exchanged CurlClient::Handle::Send(const base::Call& call, const Request& request,
+                                   const CurlOptions& options) {
+  Renamed renamed = Rename(request);
+  HeaderLines lines, connect_to;
+  AddHeaders(request, renamed, lines);
+  Answer answer;
+  answer.max_body_bytes = request.max_body_bytes;
+  answer.max_error_body_bytes = request.max_error_body_bytes;
+  answer.peers = request.peers;
+  answer.easy = easy_;
+  own_trust_ = request.tls != nullptr;
+  Prepare(request, options, lines.get(), answer);
+  if (request.tls) Trust(*request.tls);
+  if (!renamed.url.empty()) {
+    connect_to.AddLine(renamed.connect_to);
+    Set(CURLOPT_URL, renamed.url.c_str());
+    Set(CURLOPT_CONNECT_TO, connect_to.get());
+  }
+  if (curl_multi_add_handle(multi_, easy_) != CURLM_OK) {
+    return {base::Internal("libcurl took no request"), Fault::kRequest};
+  }
+  End end = Transfer(call, PeerOf(request), answer);
+  curl_multi_remove_handle(multi_, easy_);  // closes the connection of a transfer that did not end
+  long status = 0;
+  curl_easy_getinfo(easy_, CURLINFO_RESPONSE_CODE, &status);
+  curl_easy_reset(easy_);  // no pointer into this frame stays behind
+  if (!end.status) return {std::move(end.status).error(), end.fault};
+  answer.response.status = static_cast<int>(status);
+  return {std::move(answer.response)};
+}
+
+CurlClient::Handle::End CurlClient::Handle::Transfer(const base::Call& call, const std::string& peer,
+                                                     const Answer& answer) {
+  std::stop_callback wake(call.stop, [this] { curl_multi_wakeup(multi_); });
+  while (true) {
+    if (call.Stopped()) return {base::Cancelled("stopped while waiting for " + peer), Fault::kStopped};
+    auto now = std::chrono::steady_clock::now();
+    if (now >= call.deadline) {
+      return {base::DeadlineExceeded(peer + " did not answer in time"), Fault::kTimeout};
+    }
+    int running = 0;
+    if (curl_multi_perform(multi_, &running) != CURLM_OK) {
+      return {base::Internal("libcurl could not go on"), Fault::kRequest};
+    }
+    int left = 0;
+    while (const CURLMsg* message = curl_multi_info_read(multi_, &left)) {
+      if (message->msg == CURLMSG_DONE) return Finish(message->data.result, peer, answer);
+    }
+    auto wait = std::min<base::Duration>(call.deadline - now, kLongestPoll);
+    auto milliseconds = std::chrono::ceil<std::chrono::milliseconds>(wait).count();
+    curl_multi_poll(multi_, nullptr, 0, static_cast<int>(milliseconds), nullptr);
+  }
+}
+
+CurlClient::Handle::End CurlClient::Handle::Finish(CURLcode code, const std::string& peer,
+                                                   const Answer& answer) const {
+  if (!answer.too_long.empty()) {
+    return {base::ResourceExhausted(peer + " answered with " + answer.too_long + " than allowed"),
+            Fault::kTooLong};
+  }
+  // libcurl takes a connection that ends amid the headers of an answer to HEAD for its end.
+  if (code == CURLE_OK && !answer.whole_headers) code = CURLE_PARTIAL_FILE;
+  if (code == CURLE_OK || answer.cut) return {};
+  if (answer.nameless) {
+    std::string message = "TLS with " + peer + " failed: the certificate has no subject alternative name";
+    return {own_trust_ ? base::PermissionDenied(message) : base::Unavailable(message), Fault::kMistrust};
+  }
+  CurlFailure failure{.code = code,
+                      .tls_text = tls_text_,
+                      .peer = peer,
+                      .own_trust = own_trust_,
+                      .address_refused = answer.address_refused};
+  curl_off_t connect_time = 0;
+  curl_easy_getinfo(easy_, CURLINFO_OS_ERRNO, &failure.os_error);
+  curl_easy_getinfo(easy_, CURLINFO_PRETRANSFER_TIME_T, &connect_time);
+  curl_easy_getinfo(easy_, CURLINFO_HTTP_CONNECTCODE, &failure.proxy_status);
+  failure.connected = connect_time > 0;
+  return {CurlError(failure), CurlFault(failure)};
+}
+
+CurlClient::CurlClient(CurlOptions options) : options_(std::move(options)) {
+  // Never undone: other parts of the process may use libcurl as well, and the process ends soon after.
+  static const CURLcode ready = curl_global_init(CURL_GLOBAL_DEFAULT);
+  if (ready != CURLE_OK) std::abort();  // out of memory at the very start
+}
+CurlClient::~CurlClient() = default;
+
+std::unique_ptr<CurlClient::Handle> CurlClient::Take() {
+  {
+    base::Lock lock(mutex_);
+    if (!idle_.empty()) {
+      auto handle = std::move(idle_.back());
+      idle_.pop_back();
+      return handle;
+    }
+  }
+  return std::make_unique<Handle>();
+}
+
+void CurlClient::GiveBack(std::unique_ptr<Handle> handle) {
+  base::Lock lock(mutex_);
+  if (idle_.size() < kMaxIdleHandles) idle_.push_back(std::move(handle));
+}
+
+Exchanged CurlClient::Exchange(const base::Call& call, const Request& request) {
+  std::string what = (IsFieldName(request.method) ? request.method : "?") + " " + DisplayUrl(request.url);
+  if (base::Status fit = Check(request); !fit) return {std::move(fit).error().Wrap(what), Fault::kRequest};
+  auto handle = Take();
+  if (!handle->valid()) return {base::ResourceExhausted(what + ": out of memory"), Fault::kRequest};
+  Exchanged exchanged = handle->Send(call, request, options_);
+  GiveBack(std::move(handle));
+  if (!exchanged.response) exchanged.response = std::move(exchanged.response).error().Wrap(what);
+  return exchanged;
+}
+
+}  // namespace prefetch::http

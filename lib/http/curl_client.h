@@ -1,0 +1,49 @@
+// CurlClient: http::Client over libcurl.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/mutex.h"
+#include "http/client.h"
+
+namespace prefetch::http {
+
+// Nothing comes from the environment: not http_proxy, not SSL_CERT_FILE, not ~/.netrc.
+struct CurlOptions {
+  std::string user_agent = "prefetchd/" PREFETCH_VERSION;
+  std::string proxy;        // "http://proxy:3128"; empty: none. May hold a password
+  std::string http_proxy;   // for http URLs, instead of `proxy`
+  std::string https_proxy;  // for https URLs, instead of `proxy`
+  std::string no_proxy;  // "10.0.0.0/8,.svc": hosts that are reached without a proxy; Go's rules (no_proxy.h)
+  std::string ca_file;   // PEM, instead of the system's roots; empty: the system's
+};
+
+// TLS 1.2 or newer; HTTP/1.1 unless a request allows HTTP/2 (a handle has one request at a time). Keeps
+// connections open between requests: a fresh TLS connection costs 15 times the CPU (spec/bench-facts.md
+// "Sizes").
+//
+// Owned by main, outlives its users. Any thread may Send; each call takes a handle of its own from a pool.
+// Construct before threads start: libcurl sets up global things then. The process ignores or blocks SIGPIPE:
+// OpenSSL may write to a connection that the other side has just closed.
+class CurlClient final : public Client {
+ public:
+  explicit CurlClient(CurlOptions options = {});
+  ~CurlClient() override;
+  CurlClient(const CurlClient&) = delete;
+  CurlClient& operator=(const CurlClient&) = delete;
+
+  Exchanged Exchange(const base::Call& call, const Request& request) override EXCLUDES(mutex_);
+
+ private:
+  class Handle;
+  std::unique_ptr<Handle> Take() EXCLUDES(mutex_);
+  void GiveBack(std::unique_ptr<Handle> handle) EXCLUDES(mutex_);
+
+  const CurlOptions options_;
+  base::Mutex mutex_;
+  std::vector<std::unique_ptr<Handle>> idle_ GUARDED_BY(mutex_);  // the last used last: its connections live
+};
+
+}  // namespace prefetch::http

@@ -1,0 +1,79 @@
+// What a Server gives to its handler and gets back. Plain values: endpoints are tested without a socket.
+#pragma once
+
+#include <functional>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/call.h"
+#include "http/headers.h"
+
+namespace prefetch::http {
+
+// A HEAD request is given to the handler as kGet, and its answer goes out without the body.
+enum class Method { kGet, kPost, kPut, kPatch, kDelete, kOptions };
+std::string_view MethodName(Method method);  // "GET"
+// `name` is case-sensitive, as HTTP has it; "HEAD" is kGet. nullopt: not one of ours.
+std::optional<Method> ParseMethod(std::string_view name);
+
+struct ServerRequest {
+  Method method = Method::kGet;
+  std::string path;  // percent-decoded, valid UTF-8, begins with "/"
+  std::vector<std::pair<std::string, std::string>> query;
+  Headers headers;
+  std::string body;    // whole; never longer than the server's limit
+  bool local = false;  // came over a unix socket: who may connect was decided by file permissions
+
+  // The first parameter of that name, or nullopt.
+  std::optional<std::string_view> Query(std::string_view name) const;
+};
+
+struct ServerResponse {
+  int status = 200;
+  std::string content_type = "text/plain; charset=utf-8";
+  std::string body;
+  Headers headers;  // others than Content-Type and Content-Length; unfit ones are left out
+};
+
+// An answer that takes a while: it asks a runtime, a registry, a credential plugin. The server runs it on a
+// thread of its own for such jobs while it serves everybody else, and gives its result to the client. Nobody
+// wants the result any more once `call` is stopped (the server goes down; the client went away) or past its
+// deadline: a job ends soon then, whatever it returns. What it throws becomes a 500. It owns what it needs of
+// the request, which is gone by then.
+using Deferred = std::function<ServerResponse(const base::Call& call)>;
+
+// What a handler returns: the response, or the job that makes it.
+class ServerAnswer {
+ public:
+  ServerAnswer(ServerResponse response) : answer_(std::move(response)) {}  // NOLINT: as Result has it
+  ServerAnswer(Deferred job) : answer_(std::move(job)) {}                  // NOLINT
+
+  bool deferred() const { return answer_.index() == 1; }
+  // The job. Asking a response for it aborts: that is a bug.
+  Deferred TakeJob() &&;
+  // The response. Asking a job for it aborts.
+  ServerResponse TakeResponse() &&;
+  operator ServerResponse() && { return std::move(*this).TakeResponse(); }  // NOLINT
+  // The response; a job is run for it, here. For tests of endpoints.
+  ServerResponse Wait(const base::Call& call) &&;
+
+ private:
+  std::variant<ServerResponse, Deferred> answer_;
+};
+
+// Runs on the server's one thread: it must not block, since all other clients wait meanwhile; what may block
+// is returned as a Deferred. What it throws becomes a 500.
+using Handler = std::function<ServerAnswer(const ServerRequest&)>;
+
+ServerResponse JsonResponse(int status, std::string json);
+// {"error":"…"} with a newline.
+ServerResponse ErrorResponse(int status, std::string_view message);
+ServerResponse NotFoundResponse(std::string_view path);                          // 404
+ServerResponse MethodNotAllowedResponse(std::initializer_list<Method> allowed);  // 405 with Allow
+
+}  // namespace prefetch::http

@@ -1,0 +1,114 @@
+#include "http/no_proxy.h"
+
+#include <arpa/inet.h>
+
+#include <array>
+#include <cstring>
+#include <optional>
+#include <string>
+
+#include "base/text.h"
+
+namespace prefetch::http {
+namespace {
+
+// An IPv4 address is its IPv4-mapped IPv6 one, as in Go.
+struct Address {
+  std::array<unsigned char, 16> bytes{};
+  bool v4 = false;
+
+  friend bool operator==(const Address& a, const Address& b) { return a.bytes == b.bytes; }
+};
+
+constexpr std::array<unsigned char, 12> kMappedPrefix = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+
+std::optional<Address> ParseAddress(const std::string& text) {
+  Address address;
+  if (::inet_pton(AF_INET, text.c_str(), address.bytes.data() + 12) == 1) {
+    std::memcpy(address.bytes.data(), kMappedPrefix.data(), kMappedPrefix.size());
+    address.v4 = true;
+    return address;
+  }
+  if (::inet_pton(AF_INET6, text.c_str(), address.bytes.data()) != 1) return std::nullopt;
+  address.v4 = std::memcmp(address.bytes.data(), kMappedPrefix.data(), kMappedPrefix.size()) == 0;
+  return address;
+}
+
+bool IsLoopback(const Address& address) {
+  if (address.v4) return address.bytes[12] == 127;
+  Address loopback;
+  loopback.bytes[15] = 1;
+  return address == loopback;
+}
+
+bool SamePrefix(const Address& a, const Address& b, unsigned bits) {
+  for (unsigned i = 0; i < bits; i++) {
+    unsigned char mask = static_cast<unsigned char>(0x80U >> (i % 8));
+    if ((a.bytes[i / 8] & mask) != (b.bytes[i / 8] & mask)) return false;
+  }
+  return true;
+}
+
+// nullopt: this is no CIDR.
+std::optional<bool> CidrCovers(const std::string& entry, const std::optional<Address>& address) {
+  std::size_t slash = entry.find('/');
+  if (slash == std::string::npos) return std::nullopt;
+  std::string written = entry.substr(0, slash);
+  auto network = ParseAddress(written);
+  auto bits = base::ParseUint(entry.substr(slash + 1));
+  bool v4 = written.find(':') == std::string::npos;
+  if (!network || !bits || *bits > (v4 ? 32U : 128U)) return std::nullopt;
+  if (!address || address->v4 != v4) return false;
+  return SamePrefix(*network, *address, static_cast<unsigned>(*bits) + (v4 ? 96 : 0));
+}
+
+struct HostEntry {
+  std::string host;
+  std::string port;  // empty: any
+};
+
+// Go's net.SplitHostPort, which takes "::1" for no host with a port.
+HostEntry SplitEntry(const std::string& entry) {
+  std::size_t colon = entry.rfind(':');
+  if (colon == std::string::npos) return {entry, ""};
+  if (entry.front() == '[') {
+    std::size_t close = entry.find(']');
+    if (close == std::string::npos || close + 1 != colon) return {entry, ""};
+    return {entry.substr(1, close - 1), entry.substr(colon + 1)};
+  }
+  if (entry.find(':') != colon) return {entry, ""};
+  return {entry.substr(0, colon), entry.substr(colon + 1)};
+}
+
+bool NameCovers(std::string_view pattern, std::string_view host) {
+  if (pattern.starts_with("*.")) pattern.remove_prefix(1);
+  if (pattern.front() == '.') return host.ends_with(pattern);  // below it only
+  if (!host.ends_with(pattern)) return false;
+  const std::size_t before = host.size() - pattern.size();
+  return before == 0 || host[before - 1] == '.';
+}
+
+bool EntryCovers(const std::string& entry, const AbsoluteUrl& url, const std::optional<Address>& address) {
+  if (entry == "*") return true;
+  if (auto cidr = CidrCovers(entry, address)) return *cidr;
+  HostEntry wanted = SplitEntry(entry);
+  if (wanted.host.empty()) return false;
+  if (!wanted.port.empty() && wanted.port != std::to_string(url.port)) return false;
+  if (auto ip = ParseAddress(wanted.host)) return address && *ip == *address;
+  return NameCovers(wanted.host, url.host);
+}
+
+}  // namespace
+
+bool BypassesProxy(std::string_view no_proxy, const AbsoluteUrl& url) {
+  if (url.host == "localhost") return true;
+  std::optional<Address> address = ParseAddress(url.host);
+  if (address && IsLoopback(*address)) return true;
+  for (std::string_view part : base::Split(no_proxy, ',')) {
+    std::string entry = base::ToLower(base::TrimSpace(part));
+    if (!entry.empty() && EntryCovers(entry, url, address)) return true;
+  }
+  return false;
+}
+
+}  // namespace prefetch::http

@@ -1,0 +1,429 @@
+#include "http/server.h"
+
+#include <fcntl.h>
+#include <microhttpd.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <list>
+#include <stop_token>
+#include <thread>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/text.h"
+#include "http/server_jobs.h"
+#include "http/url.h"
+
+namespace prefetch::http {
+namespace {
+
+constexpr std::chrono::seconds kRetryAfter{5};  // for who finds no room for a deferred answer
+
+// One connection, and the request on it that is being read. Owned by one of the loop's lists.
+struct Connection {
+  int fd = -1;
+  base::TimePoint since;  // of the accept, of the end of the last request, or of a deferred answer's step
+  bool shut = false;      // cut by us; libmicrohttpd will notice and close it
+  std::list<Connection>::iterator self;
+  std::string target;  // as it came, from the request line
+  bool seen = false;   // the headers have been looked at
+  bool too_long = false;
+  std::string body;
+  // A deferred answer. While its job is awaited libmicrohttpd has suspended the connection; once there is an
+  // answer it is resumed, and libmicrohttpd asks for that answer as it asked for it the first time.
+  MHD_Connection* suspended = nullptr;
+  std::uint64_t job = 0;
+  std::stop_source stop{std::nostopstate};
+  bool gone = false;  // the client, as far as one can see
+  std::optional<ServerResponse> answer;
+};
+
+MHD_Result CollectHeader(void* headers, MHD_ValueKind, const char* name, const char* value) {
+  static_cast<Headers*>(headers)->Add(name, value == nullptr ? "" : value);
+  return MHD_YES;
+}
+
+// libmicrohttpd decodes the path in place before the handler is called; ours is stricter and works on the
+// raw target, so its decoder is a no-op.
+std::size_t KeepEscapes(void*, MHD_Connection*, char* text) {
+  return std::char_traits<char>::length(text);
+}
+
+void DeleteBody(void* body) {
+  delete static_cast<std::string*>(body);
+}
+
+MHD_Result Queue(MHD_Connection* connection, ServerResponse response) {
+  auto* body = new std::string(std::move(response.body));
+  MHD_Response* message =
+      MHD_create_response_from_buffer_with_free_callback_cls(body->size(), body->data(), &DeleteBody, body);
+  if (message == nullptr) {
+    delete body;
+    return MHD_NO;
+  }
+  MHD_add_response_header(message, "Content-Type", response.content_type.c_str());
+  MHD_add_response_header(message, "Cache-Control", "no-store");
+  MHD_add_response_header(message, "X-Content-Type-Options", "nosniff");
+  for (const auto& field : response.headers.fields()) {
+    if (!IsFieldName(field.first) || !IsFieldValue(field.second)) continue;
+    MHD_add_response_header(message, field.first.c_str(), field.second.c_str());
+  }
+  MHD_Result queued = MHD_queue_response(connection, static_cast<unsigned>(response.status), message);
+  MHD_destroy_response(message);
+  return queued;
+}
+
+ServerResponse NoRoom() {
+  ServerResponse response = ErrorResponse(503, "too many such requests at once; try again later");
+  response.headers.Add("Retry-After", std::to_string(kRetryAfter.count()));
+  return response;
+}
+
+ServerResponse TooLong(std::size_t limit) {
+  return ErrorResponse(413, "the body is longer than " + std::to_string(limit) + " bytes");
+}
+
+}  // namespace
+
+// The thread, and everything that it alone touches.
+class Server::Loop {
+ public:
+  Loop(Listener listener, ServerLimits limits, Handler handler)
+      : listener_(std::move(listener)), limits_(limits), handler_(std::move(handler)) {}
+  ~Loop();
+
+  base::Status Start();
+  const Listener& listener() const { return listener_; }
+
+ private:
+  static void OnConnection(void* self, MHD_Connection* mhd, void** context,
+                           MHD_ConnectionNotificationCode code);
+  static void* OnTarget(void* self, const char* target, MHD_Connection* mhd);
+  static MHD_Result OnRequest(void* self, MHD_Connection* mhd, const char* url, const char* method,
+                              const char* version, const char* upload, std::size_t* upload_size,
+                              void** context);
+  static void OnCompleted(void* self, MHD_Connection* mhd, void** context, MHD_RequestTerminationCode code);
+
+  void Run(const std::stop_token& stop);
+  MHD_Result Receive(MHD_Connection* mhd, Connection& connection, const char* method, const char* upload,
+                     std::size_t& upload_size);
+  ServerAnswer Answer(MHD_Connection* mhd, Connection& connection, const char* method) const;
+  void Opened(int fd, void** context);
+  void Renew(Connection& connection);
+  // Cuts what is too old; when the next one will be, if there is one.
+  std::optional<base::TimePoint> Sweep(base::TimePoint now);
+  // The same for deferred answers; libmicrohttpd has to run afterwards.
+  void SweepDeferred(base::TimePoint now);
+  base::TimePoint EndOf(const Connection& deferred) const {
+    return deferred.since + limits_.deferred_time + limits_.deferred_grace;
+  }
+  // Until when nothing is due, in poll's milliseconds.
+  int Pause();
+  std::size_t Open() const { return connections_.size() + deferred_.size(); }
+
+  MHD_Result Defer(MHD_Connection* mhd, Connection& connection, Deferred job);
+  void Resume(Connection& connection, ServerResponse response);
+  // Lets go of a client before its job has ended.
+  void GiveUp(Connection& connection, ServerResponse response);
+  void ResumeDone();
+  // `seen` is what poll saw of the deferred connections whose client was there, in their order.
+  void StopForWhoeverLeft(const pollfd* seen);
+  void EndDeferred();
+
+  const Listener listener_;
+  const ServerLimits limits_;
+  const Handler handler_;
+  base::Fd wake_;
+  MHD_Daemon* daemon_ = nullptr;
+  std::list<Connection> connections_;  // the longest waiting first
+  std::list<Connection> deferred_;     // those whose answer is being made, the oldest first
+  std::uint64_t last_job_ = 0;
+  std::unique_ptr<ServerJobs> jobs_;
+  std::jthread thread_;
+};
+
+base::Status Server::Loop::Start() {
+  wake_ = base::Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  // libmicrohttpd closes the socket that it is given, so it gets a duplicate.
+  int listening = ::fcntl(listener_.fd(), F_DUPFD_CLOEXEC, 3);
+  if (!wake_.valid() || listening < 0) return base::FromErrno(errno, "serve " + listener_.address());
+  jobs_ = std::make_unique<ServerJobs>(limits_.deferred_threads, limits_.deferred_queue, wake_.get());
+  unsigned per_address = listener_.local() ? 0 : limits_.connections_per_address;
+  // It is driven by our thread (no internal one): so the sweep needs neither a second thread nor a lock.
+  daemon_ = MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, nullptr, nullptr, &OnRequest, this,
+                             MHD_OPTION_LISTEN_SOCKET, listening,                           //
+                             MHD_OPTION_CONNECTION_LIMIT, limits_.connections,              //
+                             MHD_OPTION_PER_IP_CONNECTION_LIMIT, per_address,               //
+                             MHD_OPTION_CONNECTION_MEMORY_LIMIT, limits_.connection_bytes,  //
+                             MHD_OPTION_CONNECTION_TIMEOUT, 0U,                             //
+                             MHD_OPTION_STRICT_FOR_CLIENT, 1,                               //
+                             MHD_OPTION_NOTIFY_CONNECTION, &OnConnection, this,             //
+                             MHD_OPTION_NOTIFY_COMPLETED, &OnCompleted, this,               //
+                             MHD_OPTION_URI_LOG_CALLBACK, &OnTarget, this,                  //
+                             MHD_OPTION_UNESCAPE_CALLBACK, &KeepEscapes, nullptr,           //
+                             MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1,  // our thread blocks it
+                             MHD_OPTION_END);
+  if (daemon_ == nullptr) return base::Internal("cannot serve " + listener_.address());
+
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);  // a thread inherits the mask
+  // The token comes as an argument: thread_ itself may not be assigned yet when the thread reads it.
+  thread_ = std::jthread([this](const std::stop_token& stop) { Run(stop); });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return {};
+}
+
+Server::Loop::~Loop() {
+  if (thread_.joinable()) {
+    thread_.request_stop();
+    std::uint64_t one = 1;
+    [[maybe_unused]] auto written = ::write(wake_.get(), &one, sizeof one);
+    thread_.join();
+  }
+  EndDeferred();
+  if (daemon_ != nullptr) MHD_stop_daemon(daemon_);
+}
+
+int Server::Loop::Pause() {
+  auto now = std::chrono::steady_clock::now();
+  std::optional<base::TimePoint> next = Sweep(now);
+  if (!deferred_.empty()) next = std::min(next.value_or(base::TimePoint::max()), EndOf(deferred_.front()));
+  int wait = -1;
+  if (next) {
+    auto until = std::chrono::ceil<std::chrono::milliseconds>(*next - now).count();
+    wait = static_cast<int>(std::max<std::int64_t>(until, 0));
+  }
+  MHD_UNSIGNED_LONG_LONG wanted = 0;
+  if (MHD_get_timeout(daemon_, &wanted) == MHD_YES && (wait < 0 || wanted < static_cast<unsigned>(wait))) {
+    wait = static_cast<int>(wanted);
+  }
+  return wait;
+}
+
+void Server::Loop::Run(const std::stop_token& stop) {
+  int epoll = MHD_get_daemon_info(daemon_, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
+  // A closed unix socket always shows as a hang-up. TCP cannot tell a client that is gone from one that only
+  // sends no more: who asks for a deferred answer and then closes its side is taken for gone.
+  short departure = listener_.local() ? short{0} : short{POLLRDHUP};
+  std::vector<pollfd> ready;
+  bool again = false;
+  while (!stop.stop_requested()) {
+    int wait = Pause();
+    // Once it was full, libmicrohttpd listens again only in the run after the one that made room.
+    if (again) wait = 0;
+    ready.assign({{epoll, POLLIN, 0}, {wake_.get(), POLLIN, 0}});
+    for (const Connection& connection : deferred_) {
+      if (!connection.gone) ready.push_back({connection.fd, departure, 0});
+    }
+    std::size_t before = Open();
+    if (::poll(ready.data(), ready.size(), wait) > 0) StopForWhoeverLeft(ready.data() + 2);
+    ResumeDone();
+    SweepDeferred(std::chrono::steady_clock::now());
+    MHD_run(daemon_);
+    again = Open() < before;
+  }
+}
+
+std::optional<base::TimePoint> Server::Loop::Sweep(base::TimePoint now) {
+  bool crowded = Open() > limits_.connections / 2;
+  auto granted = crowded ? limits_.request_time / 10 : limits_.request_time;
+  for (Connection& connection : connections_) {
+    if (connection.shut) continue;
+    if (now < connection.since + granted) return connection.since + granted;
+    ::shutdown(connection.fd, SHUT_RDWR);
+    connection.shut = true;
+  }
+  return std::nullopt;
+}
+
+void Server::Loop::SweepDeferred(base::TimePoint now) {
+  while (!deferred_.empty() && now >= EndOf(deferred_.front())) {
+    GiveUp(deferred_.front(), ErrorResponse(504, "this took too long"));
+  }
+}
+
+MHD_Result Server::Loop::Defer(MHD_Connection* mhd, Connection& connection, Deferred job) {
+  std::stop_source stop;
+  auto now = std::chrono::steady_clock::now();
+  std::uint64_t id = ++last_job_;
+  if (!jobs_->Submit(id, std::move(job), {now + limits_.deferred_time, stop.get_token()})) {
+    return Queue(mhd, NoRoom());
+  }
+  connection.suspended = mhd;
+  connection.job = id;
+  connection.stop = std::move(stop);
+  connection.gone = false;
+  connection.since = now;
+  deferred_.splice(deferred_.end(), connections_, connection.self);
+  MHD_suspend_connection(mhd);
+  return MHD_YES;
+}
+
+void Server::Loop::Resume(Connection& connection, ServerResponse response) {
+  connection.answer = std::move(response);
+  connection.stop = std::stop_source(std::nostopstate);
+  connection.since = std::chrono::steady_clock::now();
+  connections_.splice(connections_.end(), deferred_, connection.self);
+  MHD_resume_connection(std::exchange(connection.suspended, nullptr));
+}
+
+void Server::Loop::GiveUp(Connection& connection, ServerResponse response) {
+  connection.stop.request_stop();
+  jobs_->Drop(connection.job);
+  Resume(connection, std::move(response));
+}
+
+void Server::Loop::ResumeDone() {
+  std::uint64_t count = 0;
+  if (::read(wake_.get(), &count, sizeof count) < 0) return;  // nobody has written
+  for (ServerJobs::Done& done : jobs_->TakeDone()) {
+    auto found = std::find_if(deferred_.begin(), deferred_.end(),
+                              [&](const Connection& connection) { return connection.job == done.id; });
+    if (found != deferred_.end()) Resume(*found, std::move(done.response));  // else it was given up
+  }
+}
+
+void Server::Loop::StopForWhoeverLeft(const pollfd* seen) {
+  for (auto next = deferred_.begin(); next != deferred_.end();) {
+    Connection& connection = *next++;  // it may move to the other list
+    if (connection.gone || (seen++)->revents == 0) continue;
+    connection.gone = true;
+    connection.stop.request_stop();
+    // A job that runs keeps its connection until it has noticed; one that waits makes room at once.
+    if (jobs_->Drop(connection.job)) Resume(connection, ErrorResponse(503, "the client went away"));
+  }
+}
+
+void Server::Loop::EndDeferred() {
+  jobs_->Close();  // before any ends and makes room for the next
+  for (Connection& connection : deferred_) connection.stop.request_stop();
+  jobs_.reset();
+  // libmicrohttpd must not be stopped with suspended connections.
+  for (Connection& connection : deferred_) MHD_resume_connection(connection.suspended);
+  connections_.splice(connections_.end(), deferred_);
+}
+
+void Server::Loop::Opened(int fd, void** context) {
+  connections_.emplace_back();
+  Connection& connection = connections_.back();
+  connection.fd = fd;
+  connection.since = std::chrono::steady_clock::now();
+  connection.self = std::prev(connections_.end());
+  *context = &connection;
+}
+
+void Server::Loop::Renew(Connection& connection) {
+  connection.since = std::chrono::steady_clock::now();
+  connections_.splice(connections_.end(), connections_, connection.self);  // keeps the list in order of time
+}
+
+void Server::Loop::OnConnection(void* self, MHD_Connection* mhd, void** context,
+                                MHD_ConnectionNotificationCode code) {
+  Loop& loop = *static_cast<Loop*>(self);
+  if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+    loop.Opened(MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd, context);
+  } else if (*context != nullptr) {
+    loop.connections_.erase(static_cast<Connection*>(*context)->self);
+    *context = nullptr;
+  }
+}
+
+void* Server::Loop::OnTarget(void*, const char* target, MHD_Connection* mhd) {
+  auto* connection = static_cast<Connection*>(
+      MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context);
+  connection->target = target;
+  connection->seen = connection->too_long = false;
+  connection->body.clear();
+  return connection;
+}
+
+void Server::Loop::OnCompleted(void* self, MHD_Connection*, void** context, MHD_RequestTerminationCode code) {
+  if (*context == nullptr) return;
+  Connection& connection = *static_cast<Connection*>(*context);
+  connection.target.clear();
+  connection.body = std::string();  // gives its memory back while the connection idles
+  if (code == MHD_REQUEST_TERMINATED_COMPLETED_OK) static_cast<Loop*>(self)->Renew(connection);
+}
+
+MHD_Result Server::Loop::OnRequest(void* self, MHD_Connection* mhd, const char*, const char* method,
+                                   const char*, const char* upload, std::size_t* upload_size,
+                                   void** context) {
+  try {
+    return static_cast<Loop*>(self)->Receive(mhd, *static_cast<Connection*>(*context), method, upload,
+                                             *upload_size);
+  } catch (...) {  // out of memory: give up this connection, not the process
+    return MHD_NO;
+  }
+}
+
+MHD_Result Server::Loop::Receive(MHD_Connection* mhd, Connection& connection, const char* method,
+                                 const char* upload, std::size_t& upload_size) {
+  if (connection.answer) {
+    ServerResponse answer = std::move(*connection.answer);
+    connection.answer.reset();
+    return Queue(mhd, std::move(answer));
+  }
+  if (!connection.seen) {  // the headers are here; the body, if any, comes in later calls
+    connection.seen = true;
+    const char* length = MHD_lookup_connection_value(mhd, MHD_HEADER_KIND, "Content-Length");
+    auto declared = base::ParseUint(length == nullptr ? "0" : length);
+    if (!declared || *declared > limits_.body_bytes) return Queue(mhd, TooLong(limits_.body_bytes));
+    return MHD_YES;
+  }
+  if (upload_size > 0) {
+    // An answer can only be given at the end; what is too much is read and dropped, as long as time lasts.
+    connection.too_long |= connection.body.size() + upload_size > limits_.body_bytes;
+    if (!connection.too_long) connection.body.append(upload, upload_size);
+    upload_size = 0;
+    return MHD_YES;
+  }
+  if (connection.too_long) return Queue(mhd, TooLong(limits_.body_bytes));
+  ServerAnswer answer = Answer(mhd, connection, method);
+  if (answer.deferred()) return Defer(mhd, connection, std::move(answer).TakeJob());
+  return Queue(mhd, std::move(answer).TakeResponse());
+}
+
+ServerAnswer Server::Loop::Answer(MHD_Connection* mhd, Connection& connection, const char* method) const {
+  auto known = ParseMethod(method);
+  if (!known) return ErrorResponse(501, "unknown method");
+  auto target = ParseTarget(connection.target);
+  if (!target) return ErrorResponse(400, target.error().message());
+  ServerRequest request{.method = *known,
+                        .path = std::move(target->path),
+                        .query = std::move(target->query),
+                        .headers = {},
+                        .body = std::move(connection.body),
+                        .local = listener_.local()};
+  MHD_get_connection_values(mhd, MHD_HEADER_KIND, &CollectHeader, &request.headers);
+  try {
+    return handler_(request);
+  } catch (...) {
+    return ErrorResponse(500, "this request could not be answered");
+  }
+}
+
+Server::Server(std::unique_ptr<Loop> loop) : loop_(std::move(loop)) {}
+Server::~Server() = default;
+
+base::Result<std::unique_ptr<Server>> Server::Start(Listener listener, ServerLimits limits, Handler handler) {
+  auto loop = std::make_unique<Loop>(std::move(listener), limits, std::move(handler));
+  if (base::Status started = loop->Start(); !started) return std::move(started).error();
+  return std::unique_ptr<Server>(new Server(std::move(loop)));
+}
+
+std::uint16_t Server::port() const {
+  return loop_->listener().port();
+}
+const std::string& Server::address() const {
+  return loop_->listener().address();
+}
+
+}  // namespace prefetch::http

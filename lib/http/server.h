@@ -1,0 +1,63 @@
+// Server: a small HTTP/1.1 server for /livez, /readyz, /metrics and /v1 (design.md section 6).
+//
+// It must answer just when something is wrong, and whoever can reach the port may send anything: so every
+// input is bounded (connections, headers, body, time), and one thread with epoll serves all of them. Slow
+// clients cost a file descriptor each and delay nobody (libmicrohttpd; spec/bench-facts.md "HTTP server").
+// Answers that take a while (Deferred in handler.h) are made by a few threads beside it.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "http/handler.h"
+#include "http/listener.h"
+
+namespace prefetch::http {
+
+struct ServerLimits {
+  // From the accept, or from the end of the request before, to the end of the answer. A client that dribbles
+  // is cut off then, however lively it is; so is an idle keep-alive connection. While more than half of
+  // the connections are taken only a tenth of it is granted, so that a flood cannot keep a probe out. While
+  // a deferred answer is awaited this clock stands still; it begins anew when that answer begins.
+  std::chrono::milliseconds request_time{10'000};
+  // What a deferred answer has from its request on, its wait for a free thread included: the deadline of its
+  // Call. As long as a credential plugin may take (spec/kubelet.md section 1.6).
+  std::chrono::milliseconds deferred_time{60'000};
+  // How long beyond that it may take to say so by itself; then it is stopped, and the client is told 504.
+  std::chrono::milliseconds deferred_grace{5'000};
+  // As many run at once (their threads start when they are first needed), and as many more wait for them;
+  // whoever comes then is told 503 with Retry-After.
+  unsigned deferred_threads = 4;
+  unsigned deferred_queue = 16;
+  unsigned connections = 512;
+  // Half of all, so that no single neighbour can lock out kubelet's probes; yet far more than a gateway or a
+  // scraper that speaks for many holds open towards one node. Does not apply to unix sockets.
+  unsigned connections_per_address = 256;
+  std::size_t body_bytes = 64 * 1024;        // more is answered 413
+  std::size_t connection_bytes = 32 * 1024;  // request line and headers fit into this, else 431 or 414
+};
+
+// Owned by main; one object a listener. Start and destroy it on any one thread.
+class Server {
+ public:
+  // Serves `handler` (see Handler: it must not block) from a thread of its own that blocks all signals, as
+  // those that run deferred answers do. What `handler` and its jobs refer to outlives the Server.
+  static base::Result<std::unique_ptr<Server>> Start(Listener listener, ServerLimits limits, Handler handler);
+
+  // Cuts what is open, waits for the thread, removes the socket file. Does not wait for clients. Jobs that
+  // have not begun are dropped; those that run are stopped and waited for until they have noticed.
+  ~Server();
+
+  std::uint16_t port() const;
+  const std::string& address() const;
+
+ private:
+  class Loop;
+  explicit Server(std::unique_ptr<Loop> loop);
+  std::unique_ptr<Loop> loop_;
+};
+
+}  // namespace prefetch::http

@@ -1,0 +1,38 @@
+// Request targets and URLs: pure text, from strangers. Nothing here does I/O.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+
+namespace prefetch::http {
+
+// The target of a request line, taken apart and percent-decoded.
+struct Target {
+  std::string path;  // begins with "/"; valid UTF-8 without NUL; "%2F" and "/" are the same here
+  // In their order; a name may stand several times. "+" is a space; a name without "=" has an empty value.
+  std::vector<std::pair<std::string, std::string>> query;
+
+  friend bool operator==(const Target&, const Target&) = default;
+};
+
+// "/v1/images/reg%3A5000/a?policy=Never", or the same behind "http://host" (RFC 9112 section 3.2.2).
+// InvalidArgument for everything else: a broken escape, %00, bytes that are not UTF-8 once decoded, blanks,
+// control characters, a fragment, more than 100 parameters.
+base::Result<Target> ParseTarget(std::string_view target);
+
+// Percent-decodes one component. nullopt: a broken escape.
+std::optional<std::string> PercentDecode(std::string_view text);
+
+// Encodes everything but unreserved characters and those in `keep`: PercentEncode("reg:5000/a", "/:").
+std::string PercentEncode(std::string_view text, std::string_view keep = "");
+
+// What may be shown of a URL: scheme, host, port and path. Userinfo, query and fragment can hold secrets
+// and are left out; it ends at the first blank or control character. At most 200 bytes. Never fails.
+std::string DisplayUrl(std::string_view url);
+
+}  // namespace prefetch::http

@@ -1,0 +1,137 @@
+// Where an exchange broke, and the limits that a request brings with it.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <functional>
+#include <stop_token>
+
+#include "http/curl_client.h"
+#include "raw_socket.h"
+
+namespace prefetch::http {
+namespace {
+
+using base::Call;
+using tests::ScriptedServer;
+
+Call Patient() {
+  return Call{}.Within(std::chrono::seconds(20));
+}
+
+ScriptedServer::Script Answers(std::string text) {
+  return [text = std::move(text)](int fd, int) {
+    if (ScriptedServer::ReadRequest(fd)) ScriptedServer::Write(fd, text);
+  };
+}
+
+Fault FaultOf(const std::string& answer, const std::string& method = "GET") {
+  ScriptedServer server(Answers(answer));
+  CurlClient client;
+  return client.Exchange(Patient(), {.method = method, .url = server.Url()}).fault;
+}
+
+TEST(Exchange, SaysWhereItBroke) {
+  CurlClient client;
+  EXPECT_EQ(FaultOf("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"), Fault::kNone);
+  EXPECT_EQ(FaultOf("HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n"), Fault::kNone);
+  EXPECT_EQ(FaultOf("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nok"), Fault::kReset);
+  EXPECT_EQ(FaultOf(""), Fault::kReset);
+  EXPECT_EQ(FaultOf("HTTP/1.1 200 OK\r\nContent-Len"), Fault::kReset);
+  EXPECT_EQ(FaultOf("HTTP/1.1 200 OK\r\nContent-Len", "HEAD"), Fault::kReset);
+  EXPECT_EQ(FaultOf("SSH-2.0-OpenSSH_9.2\r\n"), Fault::kGarbage);
+  EXPECT_EQ(FaultOf("HTTP/1.1 200 OK\r\n" + std::string(70000, 'x') + ": y\r\n\r\n"), Fault::kTooLong);
+  EXPECT_EQ(client.Exchange(Patient(), {.url = "ftp://x/"}).fault, Fault::kRequest);
+  EXPECT_EQ(client.Exchange(Patient(), {.url = "http://no-such-host.invalid/"}).fault, Fault::kName);
+  EXPECT_EQ(client.Exchange(Patient(), {.url = "http://127.0.0.1:1/"}).fault, Fault::kConnect);
+
+  ScriptedServer plain([](int fd, int) {
+    ScriptedServer::Write(fd, "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n");
+  });
+  std::string https = "https" + plain.Url().substr(4);
+  EXPECT_EQ(client.Exchange(Patient(), {.url = https}).fault, Fault::kTls);
+}
+
+TEST(Exchange, ASilentServerAndAStop) {
+  ScriptedServer silent([](int fd, int) { ScriptedServer::WaitForClose(fd); });
+  CurlClient client;
+  EXPECT_EQ(client.Exchange(Call{}.Within(std::chrono::milliseconds(50)), {.url = silent.Url()}).fault,
+            Fault::kTimeout);
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_EQ(client.Exchange({.stop = stop.get_token()}, {.url = silent.Url()}).fault, Fault::kStopped);
+}
+
+TEST(Exchange, AStallEndsItLongBeforeTheDeadline) {
+  ScriptedServer dripping([](int fd, int) {
+    if (!ScriptedServer::ReadRequest(fd)) return;
+    ScriptedServer::Write(fd, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nslow");
+    ScriptedServer::WaitForClose(fd);
+  });
+  CurlClient client;
+  auto began = std::chrono::steady_clock::now();
+  auto got = client.Exchange(Patient(), {.url = dripping.Url(), .stall_timeout = std::chrono::seconds(1)});
+  EXPECT_EQ(got.fault, Fault::kTimeout);
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(8));
+}
+
+TEST(Exchange, OfALongErrorOnlyTheBeginningIsRead) {
+  std::string body(100'000, 'x');
+  std::string length = "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n";
+  ScriptedServer server([&](int fd, int nth) {
+    if (!ScriptedServer::ReadRequest(fd)) return;
+    ScriptedServer::Write(fd,
+                          (nth == 0 ? "HTTP/1.1 403 Forbidden\r\n" : "HTTP/1.1 200 OK\r\n") + length + body);
+  });
+  CurlClient client;
+  Request request{.url = server.Url(), .max_error_body_bytes = 1000};
+  auto refused = client.Send(Patient(), request);
+  ASSERT_TRUE(refused) << refused.error().message();
+  EXPECT_EQ(refused->status, 403);
+  EXPECT_EQ(refused->body, std::string(1000, 'x'));
+  auto whole = client.Send(Patient(), request);
+  ASSERT_TRUE(whole) << whole.error().message();
+  EXPECT_EQ(whole->body.size(), body.size());
+}
+
+TEST(Exchange, AddressesThatAreNotMeant) {
+  ScriptedServer server(Answers("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"));
+  std::string by_name = "http://localhost:" + std::to_string(server.port()) + "/";
+  CurlClient client;
+  for (const std::string& url : {server.Url(), by_name}) {
+    EXPECT_EQ(client.Exchange(Patient(), {.url = url, .peers = Peers::kElsewhere}).fault, Fault::kAddress);
+  }
+  EXPECT_EQ(server.accepted(), 0);
+  EXPECT_EQ(client.Exchange(Patient(), {.url = server.Url(), .peers = Peers::kLoopbackToo}).fault,
+            Fault::kNone);
+  Request metadata{.url = "http://169.254.169.254/latest", .peers = Peers::kLoopbackToo};
+  EXPECT_EQ(client.Exchange(Patient(), metadata).fault, Fault::kAddress);
+}
+
+// A proxy that answers CONNECT and everything else in one way.
+TEST(Exchange, TheProxyIsChosenByScheme) {
+  std::string asked;
+  ScriptedServer proxy([&](int fd, int) {
+    if (!ScriptedServer::ReadRequest(fd, &asked)) return;
+    ScriptedServer::Write(fd, asked.starts_with("CONNECT")
+                                  ? "HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n"
+                                  : "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+  });
+  std::string url = "http://127.0.0.1:" + std::to_string(proxy.port());
+  CurlClient by_proxy({.http_proxy = url, .https_proxy = url, .no_proxy = "direct.invalid:443"});
+  EXPECT_EQ(by_proxy.Exchange(Patient(), {.url = "http://a.invalid/x"}).fault, Fault::kNone);
+  EXPECT_TRUE(asked.starts_with("GET http://a.invalid/x HTTP/1.1")) << asked;
+  // The proxy is the operator's: it may stand on loopback whatever the request says.
+  auto refused = by_proxy.Exchange(Patient(), {.url = "https://a.invalid/x", .peers = Peers::kElsewhere});
+  EXPECT_EQ(refused.fault, Fault::kProxyAuth);
+  EXPECT_TRUE(asked.starts_with("CONNECT a.invalid:443 HTTP/1.1")) << asked;
+  EXPECT_EQ(by_proxy.Exchange(Patient(), {.url = "https://direct.invalid/x"}).fault, Fault::kName);
+
+  CurlClient https_only({.https_proxy = url});
+  EXPECT_EQ(https_only.Exchange(Patient(), {.url = "http://a.invalid/x"}).fault, Fault::kName);
+  CurlClient for_both({.proxy = url});
+  EXPECT_EQ(for_both.Exchange(Patient(), {.url = "https://b.invalid/x"}).fault, Fault::kProxyAuth);
+  EXPECT_EQ(for_both.Exchange(Patient(), {.url = "http://b.invalid/x"}).fault, Fault::kNone);
+}
+
+}  // namespace
+}  // namespace prefetch::http

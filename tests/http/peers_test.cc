@@ -1,0 +1,62 @@
+#include "http/peers.h"
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/un.h>
+
+namespace prefetch::http {
+namespace {
+
+sockaddr_storage Address(const std::string& text) {
+  sockaddr_storage storage{};
+  if (text.find(':') == std::string::npos) {
+    storage.ss_family = AF_INET;
+    EXPECT_EQ(::inet_pton(AF_INET, text.c_str(), &reinterpret_cast<sockaddr_in&>(storage).sin_addr), 1);
+  } else {
+    storage.ss_family = AF_INET6;
+    EXPECT_EQ(::inet_pton(AF_INET6, text.c_str(), &reinterpret_cast<sockaddr_in6&>(storage).sin6_addr), 1);
+  }
+  return storage;
+}
+
+TEST(Peers, WhichAddresses) {
+  const struct {
+    std::string address;
+    bool loopback_too, elsewhere;
+  } rows[] = {
+      {"192.0.2.1", true, true},
+      {"10.0.0.1", true, true},
+      {"172.16.0.1", true, true},
+      {"192.168.1.1", true, true},
+      {"100.64.0.1", true, true},
+      {"127.0.0.1", true, false},
+      {"127.9.9.9", true, false},
+      {"0.0.0.0", false, false},
+      {"0.1.2.3", false, false},
+      {"169.254.169.254", false, false},
+      {"169.253.0.1", true, true},
+      {"224.0.0.1", false, false},
+      {"255.255.255.255", false, false},
+      {"2001:db8::1", true, true},
+      {"fd00::1", true, true},
+      {"::1", true, false},
+      {"::", false, false},
+      {"fe80::1", false, false},
+      {"febf::1", false, false},
+      {"ff02::1", false, false},
+      {"::ffff:192.0.2.1", true, true},
+      {"::ffff:127.0.0.1", true, false},
+      {"::ffff:169.254.1.1", false, false},
+  };
+  for (const auto& row : rows) {
+    sockaddr_storage storage = Address(row.address);
+    const sockaddr& address = reinterpret_cast<const sockaddr&>(storage);
+    EXPECT_TRUE(IsAllowed(Peers::kAny, address)) << row.address;
+    EXPECT_EQ(IsAllowed(Peers::kLoopbackToo, address), row.loopback_too) << row.address;
+    EXPECT_EQ(IsAllowed(Peers::kElsewhere, address), row.elsewhere) << row.address;
+  }
+}
+
+}  // namespace
+}  // namespace prefetch::http

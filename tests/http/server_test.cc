@@ -1,0 +1,283 @@
+#include "http/server.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <atomic>
+#include <chrono>
+#include <stdexcept>
+
+#include "raw_socket.h"
+#include "temp_dir.h"
+
+namespace prefetch::http {
+namespace {
+
+using tests::RawClient;
+
+// Tells what it was asked, so that a test sees what came through.
+ServerResponse Echo(const ServerRequest& request) {
+  if (request.path == "/throw") throw std::runtime_error("a bug");
+  if (request.path == "/large") return {.body = std::string(3'000'000, 'x'), .headers = {}};
+  if (request.path == "/injected") {
+    return {.body = "", .headers = {{"X-Bad", "a\r\nX-Injected: 1"}, {"X-Good", "b"}}};
+  }
+  std::string said(MethodName(request.method));
+  said += " " + request.path;
+  for (const auto& parameter : request.query) said += " " + parameter.first + "=" + parameter.second;
+  if (auto agent = request.headers.Get("user-agent")) said += " agent=" + std::string(*agent);
+  if (!request.body.empty()) said += " body=" + std::to_string(request.body.size());
+  said += request.local ? " local" : " tcp";
+  return {.body = said + "\n", .headers = {}};
+}
+
+std::unique_ptr<Server> StartTcp(ServerLimits limits = {}) {
+  auto listener = Listener::Tcp("127.0.0.1:0");
+  EXPECT_TRUE(listener);
+  auto server = Server::Start(std::move(*listener), limits, &Echo);
+  EXPECT_TRUE(server);
+  return std::move(*server);
+}
+
+std::string Ask(const Server& server, const std::string& text) {
+  RawClient client(server.port());
+  client.Send(text);
+  return client.ReadAll();
+}
+
+std::string Get(const Server& server, const std::string& target) {
+  return Ask(server, "GET " + target + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+}
+
+std::string FirstLine(const std::string& answer) {
+  return answer.substr(0, answer.find("\r\n"));
+}
+std::string Body(const std::string& answer) {
+  std::size_t end = answer.find("\r\n\r\n");
+  return end == std::string::npos ? "" : answer.substr(end + 4);
+}
+
+TEST(Server, GivesTheHandlerWhatCame) {
+  auto server = StartTcp();
+  EXPECT_EQ(Body(Get(*server, "/v1/images/reg%3A5000%2Fa?policy=Never&x")),
+            "GET /v1/images/reg:5000/a policy=Never x= tcp\n");
+  EXPECT_EQ(Body(Ask(*server,
+                     "POST /c HTTP/1.1\r\nHost: x\r\nUser-Agent: me\r\nContent-Length: 5\r\n"
+                     "Connection: close\r\n\r\nhello")),
+            "POST /c agent=me body=5 tcp\n");
+  EXPECT_EQ(Body(Ask(*server,
+                     "POST /c HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n"
+                     "Connection: close\r\n\r\n3\r\nhel\r\n2\r\nlo\r\n0\r\n\r\n")),
+            "POST /c body=5 tcp\n");
+}
+
+TEST(Server, HeadIsGetWithoutTheBody) {
+  auto server = StartTcp();
+  std::string answer = Ask(*server, "HEAD /a HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+  EXPECT_EQ(FirstLine(answer), "HTTP/1.1 200 OK");
+  EXPECT_NE(answer.find("Content-Length: 11"), std::string::npos) << answer;
+  EXPECT_EQ(Body(answer), "");
+}
+
+TEST(Server, LargeAnswersComeWhole) {
+  auto server = StartTcp();
+  EXPECT_EQ(Body(Get(*server, "/large")).size(), 3'000'000U);
+}
+
+TEST(Server, AHandlersMistakeIsItsOwn) {
+  auto server = StartTcp();
+  EXPECT_EQ(FirstLine(Get(*server, "/throw")), "HTTP/1.1 500 Internal Server Error");
+  std::string answer = Get(*server, "/injected");
+  EXPECT_EQ(answer.find("X-Injected"), std::string::npos);
+  EXPECT_NE(answer.find("X-Good: b"), std::string::npos);
+}
+
+struct HostileCase {
+  std::string name, text;
+  std::string status;  // "": closed without a word is fine too
+};
+class HostileTest : public testing::TestWithParam<HostileCase> {};
+TEST_P(HostileTest, IsAnsweredOrCutAndTheServerLives) {
+  auto server = StartTcp({.request_time = std::chrono::milliseconds(500)});
+  RawClient client(server->port());
+  client.Send(GetParam().text);
+  client.CloseSending();
+  std::string answer = client.ReadAll();
+  if (!GetParam().status.empty()) {
+    EXPECT_EQ(FirstLine(answer).substr(0, 12), "HTTP/1.1 " + GetParam().status) << answer;
+  }
+  EXPECT_EQ(answer.find("(timeout)"), std::string::npos);
+  EXPECT_EQ(FirstLine(Get(*server, "/")), "HTTP/1.1 200 OK");
+}
+INSTANTIATE_TEST_SUITE_P(
+    Server, HostileTest,
+    testing::Values(
+        HostileCase{"Garbage", std::string("\0\xff\x16\x03\x01 garbage\r\n\r\n", 18), ""},
+        HostileCase{"Nothing", "", ""}, HostileCase{"OnlyNewlines", "\r\n\r\n\r\n", ""},
+        HostileCase{"HalfRequestLine", "GET /", ""},
+        HostileCase{"HalfHeaders", "GET / HTTP/1.1\r\nHost: x\r\n", ""},
+        HostileCase{"NoHost", "GET / HTTP/1.1\r\n\r\n", "400"},
+        HostileCase{"BadEscape", "GET /%zz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "400"},
+        HostileCase{"NulEscape", "GET /%00 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "400"},
+        HostileCase{"UnknownMethod", "BREW / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "501"},
+        HostileCase{"LongTarget", "GET /" + std::string(60'000, 'a') + " HTTP/1.1\r\nHost: x\r\n\r\n", ""},
+        HostileCase{"LongHeader", "GET / HTTP/1.1\r\nHost: x\r\nA: " + std::string(60'000, 'a') + "\r\n\r\n",
+                    ""},
+        HostileCase{"LongBody", "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 65537\r\n\r\nabc", "413"},
+        HostileCase{"HugeBody",
+                    "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999999999999999\r\n\r\nabc", ""},
+        HostileCase{"NegativeBody", "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\nabc", ""},
+        HostileCase{"BadChunk",
+                    "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nabc\r\n", ""},
+        HostileCase{"CutBody", "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nabc", ""}),
+    [](const auto& row) { return row.param.name; });
+
+TEST(Server, TooLongHeadersAreSaidSo) {
+  auto server = StartTcp();
+  std::string fields;
+  for (int i = 0; i < 400; i++)
+    fields += "X-Field-" + std::to_string(i) + ": " + std::string(100, 'a') + "\r\n";
+  std::string answer = Ask(*server, "GET / HTTP/1.1\r\nHost: x\r\n" + fields + "\r\n");
+  EXPECT_EQ(FirstLine(answer).substr(0, 12), "HTTP/1.1 431") << FirstLine(answer);
+}
+
+TEST(Server, TooMuchInChunksIs413) {
+  auto server = StartTcp();
+  std::string text = "POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n";
+  for (int i = 0; i < 20; i++) text += "1000\r\n" + std::string(0x1000, 'a') + "\r\n";
+  EXPECT_EQ(FirstLine(Ask(*server, text + "0\r\n\r\n")), "HTTP/1.1 413 Content Too Large");
+}
+
+TEST(Server, TheLimitItselfFits) {
+  auto server = StartTcp({.body_bytes = 100});
+  std::string head = "POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: ";
+  EXPECT_EQ(Body(Ask(*server, head + "100\r\n\r\n" + std::string(100, 'a'))), "POST / body=100 tcp\n");
+  EXPECT_EQ(FirstLine(Ask(*server, head + "101\r\n\r\n" + std::string(101, 'a'))).substr(9, 3), "413");
+}
+
+TEST(Server, PipelinedRequestsAreAnsweredInOrder) {
+  auto server = StartTcp();
+  std::string answer = Ask(*server,
+                           "GET /1 HTTP/1.1\r\nHost: x\r\n\r\n"
+                           "POST /2 HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc"
+                           "GET /3 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+  std::size_t one = answer.find("GET /1 tcp"), two = answer.find("POST /2 body=3 tcp");
+  std::size_t three = answer.find("GET /3 tcp");
+  EXPECT_LT(one, two);
+  EXPECT_LT(two, three);
+  EXPECT_NE(three, std::string::npos) << answer;
+}
+
+TEST(Server, AHalfClosedClientIsAnswered) {
+  auto server = StartTcp();
+  RawClient client(server->port());
+  client.Send("GET /a HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+  client.CloseSending();
+  EXPECT_EQ(Body(client.ReadAll()), "GET /a tcp\n");
+}
+
+TEST(Server, DribblingClientsDelayNobodyAndAreCut) {
+  auto server = StartTcp({.request_time = std::chrono::milliseconds(2000)});
+  std::vector<std::unique_ptr<RawClient>> slow;
+  for (int i = 0; i < 200; i++) {
+    slow.push_back(std::make_unique<RawClient>(server->port()));
+    ASSERT_TRUE(slow.back()->Send("GET /readyz HTTP/1.1\r\nHost: x\r\nX-"));
+  }
+  auto begin = std::chrono::steady_clock::now();
+  int answered = 0;
+  for (int i = 0; i < 50; i++) {
+    for (auto& client : slow) client->Send("a");  // each stays lively; it does not help
+    answered += FirstLine(Get(*server, "/readyz")) == "HTTP/1.1 200 OK";
+  }
+  EXPECT_EQ(answered, 50);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
+  for (auto& client : slow) EXPECT_EQ(client->ReadAll(10).find("(timeout)"), std::string::npos);
+}
+
+TEST(Server, AnIdleConnectionIsCutToo) {
+  auto server = StartTcp({.request_time = std::chrono::milliseconds(200)});
+  RawClient client(server->port());
+  client.Send("GET /a HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_NE(client.ReadUntil("GET /a tcp\n").find("GET /a tcp\n"), std::string::npos);
+  EXPECT_EQ(client.ReadAll(), "");
+}
+
+TEST(Server, AnAnswerGrantsNewTime) {
+  auto server = StartTcp({.request_time = std::chrono::milliseconds(400)});
+  RawClient client(server->port());
+  auto begin = std::chrono::steady_clock::now();
+  // Lively for longer than one request's time: never cut while requests are whole.
+  while (std::chrono::steady_clock::now() - begin < std::chrono::milliseconds(900)) {
+    ASSERT_TRUE(client.Send("GET /a HTTP/1.1\r\nHost: x\r\n\r\n"));
+    ASSERT_NE(client.ReadUntil("GET /a tcp\n").find("200 OK"), std::string::npos);
+  }
+}
+
+TEST(Server, AFloodThatFillsHalfOfItGetsLessTime) {
+  auto server = StartTcp(
+      {.request_time = std::chrono::milliseconds(20'000), .connections = 8, .connections_per_address = 8});
+  std::vector<std::unique_ptr<RawClient>> flood;
+  for (int i = 0; i < 8; i++) flood.push_back(std::make_unique<RawClient>(server->port()));
+  EXPECT_EQ(FirstLine(Get(*server, "/readyz")), "HTTP/1.1 200 OK");  // once the oldest were cut
+}
+
+TEST(Server, OneAddressCannotTakeAllConnections) {
+  auto server = StartTcp({.connections = 16, .connections_per_address = 2});
+  RawClient one(server->port()), two(server->port());
+  one.Send("GET /1 HTTP/1.1\r\nHost: x\r\n\r\n");
+  two.Send("GET /2 HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_NE(one.ReadUntil("tcp\n"), "");
+  EXPECT_NE(two.ReadUntil("tcp\n"), "");
+  EXPECT_EQ(Get(*server, "/3"), "");
+}
+
+TEST(Server, TwoServersOnePerListener) {
+  tests::TempDir dir;
+  std::string path = dir / "p.sock";
+  auto tcp = StartTcp();
+  auto listener = Listener::Unix(path, 0600);
+  ASSERT_TRUE(listener);
+  auto local = Server::Start(std::move(*listener), {}, &Echo);
+  ASSERT_TRUE(local);
+  EXPECT_EQ((*local)->address(), "unix://" + path);
+  RawClient client(path);
+  client.Send("GET /a HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+  EXPECT_EQ(Body(client.ReadAll()), "GET /a local\n");
+  EXPECT_EQ(Body(Get(*tcp, "/a")), "GET /a tcp\n");
+  (*local).reset();
+  EXPECT_FALSE(RawClient(path).connected());
+  EXPECT_EQ(Body(Get(*tcp, "/a")), "GET /a tcp\n");
+}
+
+TEST(Server, GoesDownWithConnectionsOpen) {
+  auto server = StartTcp();
+  std::uint16_t port = server->port();
+  RawClient idle(port), half(port);
+  half.Send("GET /");
+  EXPECT_NE(Get(*server, "/"), "");
+  server.reset();
+  EXPECT_EQ(idle.ReadAll(), "");
+  EXPECT_FALSE(RawClient(port).connected());
+}
+
+TEST(Server, CanBeStoppedTheMomentItHasStarted) {
+  for (int i = 0; i < 300; i++) StartTcp();  // its thread may not have run at all yet
+}
+
+TEST(Server, ItsThreadTakesNoSignal) {
+  std::atomic<int> blocked{0};
+  auto listener = Listener::Tcp("127.0.0.1:0");
+  ASSERT_TRUE(listener);
+  auto server = Server::Start(std::move(*listener), {}, [&](const ServerRequest&) -> ServerResponse {
+    sigset_t mask;
+    pthread_sigmask(SIG_SETMASK, nullptr, &mask);
+    blocked = sigismember(&mask, SIGTERM) + sigismember(&mask, SIGPIPE) + sigismember(&mask, SIGINT);
+    return {};
+  });
+  ASSERT_TRUE(server);
+  Get(**server, "/");
+  EXPECT_EQ(blocked, 3);
+}
+
+}  // namespace
+}  // namespace prefetch::http
