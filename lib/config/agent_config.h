@@ -1,0 +1,109 @@
+// AgentConfig: everything that prefetchd is told, validated. It cannot be wrong any more; what it names may
+// still be missing on the node.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/log.h"
+#include "base/result.h"
+#include "config/raw_config.h"
+#include "kubelet/settings.h"
+#include "plan/limits.h"
+#include "plan/node_gate.h"
+
+namespace prefetch::config {
+
+// How the agent learns what the node's kubelet would do.
+enum class Kubelet {
+  kAuto,  // from its files, and from what is declared
+  kNone,  // there is none: presence is the verdict
+};
+
+// host:port.
+struct ListenAddress {
+  std::string host;  // as written, without brackets; empty: all addresses
+  int port = 0;
+
+  friend bool operator==(const ListenAddress&, const ListenAddress&) = default;
+};
+
+// How the agent asks registries about images that are here.
+enum class RegistryMode {
+  kAuto,  // containerd's registries as containerd would; others by pulling again
+  kPull,  // always by pulling again: the runtime goes by mirrors that only it can follow
+  kNone,  // nobody is asked: lists that want it are refused
+};
+
+struct RegistryConfig {
+  RegistryMode mode = RegistryMode::kAuto;
+  std::string config_path;  // containerd's `config_path`; empty: not declared
+  std::string host_root;    // where the host's root directory is mounted; empty: here
+  std::string ca;           // PEM of authorities, instead of the system's; empty: the system's
+  std::string http_proxy, https_proxy, no_proxy;  // the first two may hold a password
+  std::vector<std::string> trusted_mirrors, trusted_realms;
+  bool skip_mirrors = false;
+
+  friend bool operator==(const RegistryConfig&, const RegistryConfig&) = default;
+};
+
+struct AgentConfig {
+  std::vector<std::string> lists;                // files and directories, at least one
+  std::string runtime_endpoint;                  // "unix:///…"; empty: the usual sockets are tried
+  std::string image_credential_provider_config;  // both of these two, or neither
+  std::string image_credential_provider_bin_dir;
+  std::vector<std::string> docker_configs;
+  Kubelet kubelet = Kubelet::kAuto;
+  // What is declared of it; empty: nothing.
+  std::string kubelet_version;  // "1.36" or "1.36.2"
+  std::string kubelet_root;
+  std::string kubelet_config;
+  std::string kubelet_config_dir;
+  std::optional<kubelet::VerificationPolicy> kubelet_verification;
+  std::vector<std::string> kubelet_allowlist;
+  std::string kubelet_proc;  // where the host's /proc is mounted
+  // Ask kubelet's own port what it runs with (kube/kubelet_api.h).
+  bool kubelet_api = false;
+  ListenAddress kubelet_address{"", 10250};  // empty host: this node's
+  std::string kubelet_ca;                    // signs its certificate; empty: the cluster's does
+  plan::GateOptions gate;                    // what is said on the Node object; nothing by default
+  // Ask the API server: for the gate, kubelet's version, kubelet's port, tokens of a service account.
+  bool kube_api = false;
+  // kubelet is made to record images for every pod of the node; a list may then ask for open: Always.
+  RegistryConfig registry;
+  bool touch = false;
+  bool touch_image_volumes = false;
+  bool accept_fleet_wide_node_writes = false;
+  std::vector<std::string> audit_ignore;  // patterns of images that no list needs to have
+  bool check_pull = false;                // a check over the local socket may have an image pulled
+  ListenAddress listen;
+  std::string local;  // path of the unix socket
+  bool once = false;
+  std::optional<std::chrono::nanoseconds> timeout;  // of --once
+  base::LogLevel log_level = base::LogLevel::kInfo;
+  std::optional<base::LogFormat> log_format;  // none: plain on a terminal, else JSON
+  std::vector<PullSecret> pull_secrets;
+  std::optional<ProviderServiceAccount> provider_service_account;
+  PluginEnvironment provider_environment;
+  plan::Limits limits;
+};
+
+// All mistakes at once, a line each, with who said it: "--listen: must be host:port". Pure.
+base::Result<AgentConfig> Validate(const RawConfig& raw);
+
+// Flags over environment over the configuration file that one of the two names; reads that file, and the
+// EnvironmentFile that it may name. InvalidArgument with all mistakes of all three.
+base::Result<AgentConfig> LoadAgentConfig(const RawConfig& flags, const GetEnv& get_env);
+
+// The same three laid over each other, not yet judged as a whole: for whoever needs a part of it only
+// (prefetchctl credentials). InvalidArgument with all mistakes of the file and the environment.
+base::Result<RawConfig> LoadRawConfig(const RawConfig& flags, const GetEnv& get_env);
+
+// "v1.34.9", "1.34", "1.34.1-eks-a1b2" -> "1.34.9" and so on. InvalidArgument if it is no version, or of a
+// kubelet whose rules are not known (config/defaults.h). Pure.
+base::Result<std::string> CheckedKubeletVersion(std::string_view text);
+
+}  // namespace prefetch::config

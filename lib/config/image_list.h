@@ -1,0 +1,40 @@
+// One source of the list: bytes -> entries, or everything that is wrong with them (design.md section 4).
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "config/capabilities.h"
+#include "doc/node.h"
+#include "plan/desired.h"
+
+namespace prefetch::config {
+
+// Limits of one source.
+constexpr std::size_t kMostSourceBytes = 1 << 20;
+constexpr std::size_t kMostEntries = 5000;
+constexpr std::size_t kMostLineBytes = 4096;  // of a *.txt
+
+// An entry with the source's defaults filled in. `image.from` and `image.sources` are empty: the name of the
+// source is given to it when sources are merged (config/merge.h).
+struct ListEntry {
+  plan::DesiredImage image;
+  doc::Position at;
+};
+
+struct SourceContent {
+  std::vector<ListEntry> entries;  // as listed; each normalised name once
+};
+
+// Does a file of this name belong to the list? By its ending: .txt, .yaml, .yml or .json; a name that begins
+// with a dot does not.
+bool IsListFileName(std::string_view name);
+
+// Decodes one source; the ending of `name` says how. A file with nothing in it is a list of no images.
+// InvalidArgument with all mistakes, a line each: "images.yaml:12:3: images[3].image: …". Pure.
+base::Result<SourceContent> DecodeSource(const std::string& name, std::string_view bytes,
+                                         const Capabilities& capabilities);
+
+}  // namespace prefetch::config

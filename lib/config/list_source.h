@@ -1,0 +1,80 @@
+// Reads the list from its files and directories, again and again, and keeps what is known to be good.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "config/capabilities.h"
+#include "config/merge.h"
+#include "plan/list.h"
+
+namespace prefetch::config {
+
+struct ListReading {
+  plan::ImageList list;
+  bool changed = true;  // since the last Read: content, a source more or less, or an error
+};
+
+// The sources are the files given, and the direct children of the directories given that are list files by
+// their names (a mounted ConfigMap's `..data` and other names with a dot in front are not). Their order is
+// that of the paths, and by name within a directory.
+//
+//  - A source whose new version is broken or cannot be read (too long, a FIFO, a dangling link, no
+//  permission)
+//    stays in force as it was, with an error.
+//  - A file that is gone from its directory is gone from the list. A directory that cannot be read, or is not
+//    there (yet, or any more: a ConfigMap mount has lost its `..data`), keeps its sources, each with an
+//    error; where there are none yet, a source named for the directory carries it. A file that was given
+//    itself is asked for by name: when it is not there, that is an error, too.
+//
+// Owned by one thread. Blocks as a disk does; never on a FIFO.
+class ListSources {
+ public:
+  // `paths` as given by the operator; relative ones are taken from the working directory of now.
+  ListSources(const std::vector<std::string>& paths, const Capabilities& capabilities);
+
+  ListReading Read(base::WallTime now);
+
+  // The sources one by one, as of the last Read.
+  const std::vector<LoadedSource>& Loaded() const { return loaded_; }
+
+  const std::vector<std::string>& paths() const { return paths_; }  // absolute
+
+ private:
+  struct Source {
+    std::string path;
+    std::string name;
+    std::string bytes_hash;  // of the newest version that could be read; empty if none
+    std::shared_ptr<const SourceContent> content;
+    std::string content_hash;
+    std::optional<base::WallTime> loaded_at;
+    std::string error;
+  };
+  // What is found at one of the paths.
+  struct Found {
+    std::vector<std::string> files;
+    std::string error;  // why the path itself cannot be read; `files` are then those known before
+  };
+
+  Found Look(const std::string& path);
+  Found LookIntoDirectory(const std::string& path);
+  Found KeepKnown(const std::string& path, std::string error) const;
+  void Load(Source& source, base::WallTime now);
+  void Fail(Source& source, std::string error);
+
+  std::vector<std::string> paths_;
+  Capabilities capabilities_;
+  std::map<std::string, std::vector<std::string>>
+      known_;                              // path as given -> its sources' paths, at the last look
+  std::map<std::string, bool> mounted_;    // directories that had a `..data`
+  std::map<std::string, Source> sources_;  // by path
+  std::vector<std::string> order_;         // paths of the sources, as at the last look
+  std::vector<LoadedSource> loaded_;
+  bool changed_ = true;
+};
+
+}  // namespace prefetch::config

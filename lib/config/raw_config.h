@@ -1,0 +1,117 @@
+// RawConfig: what the configuration file, the environment and the command line say, each as far as it says
+// anything; nothing is judged yet. The three are laid over each other, then Validate (config/agent_config.h)
+// makes an AgentConfig of it.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "base/secret.h"
+#include "doc/problems.h"
+#include "plan/limits.h"
+
+namespace prefetch::config {
+
+// A value and who says it, for messages: "--listen", "PREFETCHD_LISTEN", "agent.yaml:3:9: listen".
+template <typename T>
+struct Said {
+  T value;
+  std::string by;
+};
+
+// A mounted pull secret, and what it may be used for. Whatever is pulled with it is usable by every pod of
+// the node afterwards (design.md section 5), so nothing but what is named here uses it.
+struct PullSecret {
+  std::string name;
+  std::string path;                             // a .dockerconfigjson or .dockercfg file
+  std::vector<std::string> allow_repositories;  // never empty
+  std::vector<std::string> sources;             // of the list, by name: "team.yaml"; never empty
+
+  friend bool operator==(const PullSecret&, const PullSecret&) = default;
+};
+
+// For whom credential providers with tokenAttributes are asked (design.md section 5): kubelet asks for the
+// pod's account, and the agent has no pod.
+struct ProviderServiceAccount {
+  std::string name_space, name;
+
+  friend bool operator==(const ProviderServiceAccount&, const ProviderServiceAccount&) = default;
+};
+
+// Environment of credential plugins; values may be secrets.
+using PluginEnvironment = std::vector<std::pair<std::string, base::Secret>>;
+
+struct RawConfig {
+  std::optional<Said<std::string>> config_file;  // flag and environment only
+  std::optional<Said<std::vector<std::string>>> list;
+  std::optional<Said<std::string>> runtime_endpoint;
+  std::optional<Said<std::string>> image_credential_provider_config;
+  std::optional<Said<std::string>> image_credential_provider_bin_dir;
+  std::optional<Said<std::vector<std::string>>> docker_config;
+  std::optional<Said<std::string>> kubelet;
+  std::optional<Said<std::string>> kubelet_version;
+  std::optional<Said<std::string>> kubelet_root;
+  std::optional<Said<std::string>> kubelet_config;
+  std::optional<Said<std::string>> kubelet_config_dir;
+  std::optional<Said<std::string>> kubelet_verification;
+  std::optional<Said<std::vector<std::string>>> kubelet_allowlist;
+  std::optional<Said<std::string>> kubelet_proc;
+  std::optional<Said<bool>> kubelet_api;
+  std::optional<Said<std::string>> kubelet_address;
+  std::optional<Said<std::string>> kubelet_ca;
+  std::optional<Said<bool>> kube_api;
+  std::optional<Said<std::string>> registry;
+  std::optional<Said<std::string>> registry_config_path;
+  std::optional<Said<std::string>> registry_host_root;
+  std::optional<Said<std::string>> registry_ca;
+  std::optional<Said<std::string>> registry_http_proxy;
+  std::optional<Said<std::string>> registry_https_proxy;
+  std::optional<Said<std::string>> registry_no_proxy;
+  std::optional<Said<std::vector<std::string>>> registry_trusted_mirrors;
+  std::optional<Said<std::vector<std::string>>> registry_trusted_realms;
+  std::optional<Said<bool>> registry_skip_mirrors;
+  std::optional<Said<bool>> touch;
+  std::optional<Said<bool>> touch_image_volumes;
+  std::optional<Said<bool>> node_label;
+  std::optional<Said<std::string>> node_result_label;
+  std::optional<Said<bool>> node_condition;
+  std::optional<Said<bool>> startup_taint;
+  std::optional<Said<bool>> accept_fleet_wide_node_writes;
+  std::optional<Said<std::string>> gate_timeout;
+  std::optional<Said<std::string>> instance;
+  std::optional<Said<std::vector<std::string>>> audit_ignore;
+  std::optional<Said<bool>> check_pull;
+  std::optional<Said<std::string>> listen;
+  std::optional<Said<std::string>> local;
+  std::optional<Said<bool>> once;
+  std::optional<Said<std::string>> timeout;
+  std::optional<Said<std::string>> log_level;
+  std::optional<Said<std::string>> log_format;
+  // In the file only.
+  std::optional<std::vector<PullSecret>> pull_secrets;
+  std::optional<ProviderServiceAccount> provider_service_account;
+  std::optional<PluginEnvironment> provider_environment;
+  std::optional<Said<std::string>> provider_environment_file;
+  std::optional<plan::Limits> limits;
+};
+
+// What `over` leaves open is taken from `under`.
+RawConfig Overlay(const RawConfig& under, RawConfig over);
+
+// An `AgentConfiguration` file (prefetchd.dev/v1alpha1), YAML or JSON. Every flag has a field of its name in
+// camelCase. Mistakes go to `problems`; nullopt if it is no YAML at all. Pure.
+std::optional<RawConfig> ReadConfigFile(std::string_view bytes, doc::Problems& problems);
+
+// From environment variables: PREFETCHD_ and the flag in capitals; several paths are divided by colons,
+// patterns by commas; an empty one is none. CONTAINER_RUNTIME_ENDPOINT counts where
+// PREFETCHD_RUNTIME_ENDPOINT is not set. Others that begin with PREFETCHD_ are no mistakes: Kubernetes sets
+// such ones for a Service named prefetchd. Mistakes go to `problems`.
+using GetEnv = std::function<const char*(const char* name)>;  // std::getenv, or a test's
+RawConfig ReadEnvironment(const GetEnv& get, doc::Problems& problems);
+
+}  // namespace prefetch::config

@@ -1,0 +1,542 @@
+#include "config/agent_config.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "base/text.h"
+#include "config/environment_file.h"
+#include "temp_dir.h"
+
+namespace prefetch::config {
+namespace {
+
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+const char kHead[] = "apiVersion: prefetchd.dev/v1alpha1\nkind: AgentConfiguration\n";
+
+GetEnv Environment(std::map<std::string, std::string> variables) {
+  auto owned = std::make_shared<const std::map<std::string, std::string>>(std::move(variables));
+  return [owned](const char* name) -> const char* {
+    auto found = owned->find(name);
+    return found == owned->end() ? nullptr : found->second.c_str();
+  };
+}
+
+Said<std::string> Flag(std::string value, std::string name) {
+  return {std::move(value), std::move(name)};
+}
+
+RawConfig Minimal() {
+  RawConfig raw;
+  raw.list = Said<std::vector<std::string>>{{"/etc/lists"}, "--list"};
+  raw.kubelet = Flag("none", "--kubelet");
+  return raw;
+}
+
+struct BadConfig {
+  std::string name;
+  std::function<void(RawConfig&)> change;
+  std::string error;
+};
+
+class RefusedConfig : public testing::TestWithParam<BadConfig> {};
+
+TEST_P(RefusedConfig, SaysWhoSaidIt) {
+  RawConfig raw = Minimal();
+  GetParam().change(raw);
+  auto config = Validate(raw);
+  ASSERT_FALSE(config);
+  EXPECT_EQ(config.error().message(), GetParam().error);
+}
+
+const std::string kListenError = ": must be host:port, such as 127.0.0.1:9477 or [::1]:9477";
+Said<std::vector<std::string>> Flags(std::vector<std::string> values, std::string name) {
+  return {std::move(values), std::move(name)};
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Config, RefusedConfig,
+    testing::Values(
+        BadConfig{"RegistryMode", [](RawConfig& raw) { raw.registry = Flag("always", "--registry"); },
+                  "--registry: must be auto, pull or none"},
+        BadConfig{
+            "RegistryProxy",
+            [](RawConfig& raw) { raw.registry_http_proxy = Flag("proxy:3128", "--registry-http-proxy"); },
+            "--registry-http-proxy: must be a URL such as http://proxy.acme.io:3128"},
+        BadConfig{"NoList", [](RawConfig& raw) { raw.list.reset(); },
+                  "--list: at least one file or directory is needed"},
+        BadConfig{"EmptyList", [](RawConfig& raw) { raw.list->value = {""}; }, "--list: must not be empty"},
+        BadConfig{"TcpEndpoint",
+                  [](RawConfig& raw) { raw.runtime_endpoint = Flag("tcp://h:1", "--runtime-endpoint"); },
+                  "--runtime-endpoint: must be unix:// and the absolute path of the runtime's socket"},
+        BadConfig{"ProviderConfigAlone",
+                  [](RawConfig& raw) {
+                    raw.image_credential_provider_config = Flag("/c", "--image-credential-provider-config");
+                  },
+                  "--image-credential-provider-config: needs --image-credential-provider-bin-dir beside it"},
+        BadConfig{"BinDirAloneAndRelative",
+                  [](RawConfig& raw) {
+                    raw.image_credential_provider_bin_dir =
+                        Flag("bin", "--image-credential-provider-bin-dir");
+                  },
+                  "--image-credential-provider-bin-dir: must be an absolute path\n"
+                  "--image-credential-provider-bin-dir: needs --image-credential-provider-config beside it"},
+        BadConfig{"RelativeDockerConfig",
+                  [](RawConfig& raw) {
+                    raw.docker_config = Said<std::vector<std::string>>{{"a"}, "--docker-config"};
+                  },
+                  "--docker-config: must be an absolute path"},
+        BadConfig{
+            "KubeletNoneWithFacts",
+            [](RawConfig& raw) {
+              raw.kubelet_root = Flag("/r", "--kubelet-root");
+              raw.kubelet_verification = Flag("AlwaysVerify", "--kubelet-verification");
+            },
+            "--kubelet-root: says something of a kubelet, and --kubelet=none says that there is none\n"
+            "--kubelet-verification: says something of a kubelet, and --kubelet=none says that there is "
+            "none"},
+        BadConfig{"KubeletPathsRelative",
+                  [](RawConfig& raw) {
+                    raw.kubelet.reset();
+                    raw.kubelet_root = Flag("r", "--kubelet-root");
+                    raw.kubelet_config = Flag("c", "--kubelet-config");
+                    raw.kubelet_config_dir = Flag("d", "--kubelet-config-dir");
+                    raw.kubelet_proc = Flag("p", "--kubelet-proc");
+                  },
+                  "--kubelet-root: must be an absolute path\n"
+                  "--kubelet-config: must be an absolute path\n"
+                  "--kubelet-config-dir: must be an absolute path\n"
+                  "--kubelet-proc: must be an absolute path"},
+        BadConfig{"KubeletVerification",
+                  [](RawConfig& raw) {
+                    raw.kubelet.reset();
+                    raw.kubelet_verification = Flag("Always", "--kubelet-verification");
+                  },
+                  "--kubelet-verification: must be NeverVerify, NeverVerifyPreloadedImages, "
+                  "NeverVerifyAllowlistedImages or AlwaysVerify"},
+        BadConfig{"KubeletAddress",
+                  [](RawConfig& raw) {
+                    raw.kubelet.reset();
+                    raw.kubelet_api = Said<bool>{true, "--kubelet-api"};
+                    raw.kubelet_address = Flag("10.0.0.7", "--kubelet-address");
+                  },
+                  "--kubelet-address: must be host:port, such as 10.0.0.7:10250"},
+        BadConfig{"KubeletAddressNotAsked",
+                  [](RawConfig& raw) {
+                    raw.kubelet_address = Flag("10.0.0.7:1", "--kubelet-address");
+                    raw.kubelet_ca = Flag("/ca", "--kubelet-ca");
+                  },
+                  "--kubelet-address: has a meaning only with --kubelet-api\n"
+                  "--kubelet-ca: has a meaning only with --kubelet-api"},
+        BadConfig{"KubeletAllowlistAlone",
+                  [](RawConfig& raw) {
+                    raw.kubelet.reset();
+                    raw.kubelet_allowlist = Flags({"r.io/*"}, "--kubelet-allowlist");
+                  },
+                  "--kubelet-allowlist: needs --kubelet-verification NeverVerifyAllowlistedImages beside it"},
+        BadConfig{"KubeletAllowlistForAnotherPolicy",
+                  [](RawConfig& raw) {
+                    raw.kubelet.reset();
+                    raw.kubelet_verification = Flag("AlwaysVerify", "--kubelet-verification");
+                    raw.kubelet_allowlist = Flags({"r.io/*"}, "--kubelet-allowlist");
+                  },
+                  "--kubelet-allowlist: an allowlist is allowed only with NeverVerifyAllowlistedImages"},
+        BadConfig{"AuditIgnore",
+                  [](RawConfig& raw) {
+                    raw.audit_ignore = Flags({"ok/*", "a b"}, "--audit-ignore");
+                  },
+                  "--audit-ignore: must be a pattern of image names such as registry.k8s.io/*, of at most "
+                  "500 characters and 20 stars"},
+        BadConfig{"AuditIgnoreTooMany",
+                  [](RawConfig& raw) {
+                    raw.audit_ignore = Flags(std::vector<std::string>(101, "a"), "--audit-ignore");
+                  },
+                  "--audit-ignore: must be at most 100 patterns"},
+        BadConfig{"KubeletOther", [](RawConfig& raw) { raw.kubelet->value = "yes"; },
+                  "--kubelet: must be none or auto"},
+        BadConfig{"KubeletVersion",
+                  [](RawConfig& raw) { raw.kubelet_version = Flag("latest", "--kubelet-version"); },
+                  "--kubelet-version: must be a version such as 1.36 or 1.36.2"},
+        BadConfig{"KubeletTooOld",
+                  [](RawConfig& raw) { raw.kubelet_version = Flag("v1.30.9", "--kubelet-version"); },
+                  "--kubelet-version: must be from 1.31 to 1.36: the rules of other kubelets are not known"},
+        BadConfig{"KubeletTooNew",
+                  [](RawConfig& raw) { raw.kubelet_version = Flag("1.37", "--kubelet-version"); },
+                  "--kubelet-version: must be from 1.31 to 1.36: the rules of other kubelets are not known"},
+        BadConfig{"TouchWithoutKubelet",
+                  [](RawConfig& raw) {
+                    raw.touch = Said<bool>{true, "--touch"};
+                  },
+                  "--touch: lets kubelet record images, and --kubelet=none says that there is none"},
+        BadConfig{"TouchVolumesWithoutTouch",
+                  [](RawConfig& raw) {
+                    raw.touch_image_volumes = Said<bool>{true, "--touch-image-volumes"};
+                  },
+                  "--touch-image-volumes: has a meaning only with --touch"},
+        BadConfig{"ResultLabelWithoutDomain",
+                  [](RawConfig& raw) { raw.node_result_label = Flag("images", "--node-result-label"); },
+                  "--node-result-label: must be a label of a domain of yours: example.com/name"},
+        BadConfig{"ResultLabelOfKubernetes",
+                  [](RawConfig& raw) {
+                    raw.node_result_label = Flag("node.kubernetes.io/images", "--node-result-label");
+                  },
+                  "--node-result-label: must be a label of a domain of yours: example.com/name"},
+        BadConfig{
+            "Instance", [](RawConfig& raw) { raw.instance = Flag("a/b", "--instance"); },
+            "--instance: must be a label's name: at most 63 letters, digits, dots, dashes, underscores"},
+        BadConfig{"GateTimeout", [](RawConfig& raw) { raw.gate_timeout = Flag("0s", "--gate-timeout"); },
+                  "--gate-timeout: must be a duration such as \"15m\""},
+        BadConfig{"ListenWithoutPort", [](RawConfig& raw) { raw.listen = Flag("localhost", "--listen"); },
+                  "--listen" + kListenError},
+        BadConfig{"ListenBareV6", [](RawConfig& raw) { raw.listen = Flag("::1:9477", "--listen"); },
+                  "--listen" + kListenError},
+        BadConfig{"ListenPort", [](RawConfig& raw) { raw.listen = Flag("a:65536", "PREFETCHD_LISTEN"); },
+                  "PREFETCHD_LISTEN" + kListenError},
+        BadConfig{"LongSocket",
+                  [](RawConfig& raw) { raw.local = Flag("/" + std::string(107, 'x'), "--local"); },
+                  "--local: the path of a socket has at most 107 bytes"},
+        BadConfig{"TimeoutWithoutOnce", [](RawConfig& raw) { raw.timeout = Flag("5m", "--timeout"); },
+                  "--timeout: has a meaning only with --once"},
+        BadConfig{"BadTimeout",
+                  [](RawConfig& raw) {
+                    raw.timeout = Flag("5", "--timeout");
+                    raw.once = Said<bool>{true, "--once"};
+                  },
+                  "--timeout: must be a duration such as \"90s\" or \"1h30m\""},
+        BadConfig{"SeveralAtOnce",
+                  [](RawConfig& raw) {
+                    raw.log_level = Flag("loud", "--log-level");
+                    raw.log_format = Flag("xml", "--log-format");
+                    raw.local = Flag("x.sock", "--local");
+                  },
+                  "--local: must be an absolute path\n--log-level: must be debug, info, warning or error\n"
+                  "--log-format: must be auto, json or plain"}),
+    [](const auto& row) { return row.param.name; });
+
+TEST(AgentConfig, Defaults) {
+  auto config = Validate(Minimal());
+  ASSERT_TRUE(config);
+  EXPECT_EQ(config->listen, (ListenAddress{"127.0.0.1", 9477}));
+  EXPECT_EQ(config->local, "/run/prefetchd/prefetchd.sock");
+  EXPECT_EQ(config->runtime_endpoint, "");
+  EXPECT_EQ(config->limits, plan::Limits());
+  EXPECT_FALSE(config->once);
+  EXPECT_FALSE(config->log_format);
+}
+
+TEST(AgentConfig, AKubeletIsLookedForUnlessThereIsNone) {
+  RawConfig raw = Minimal();
+  EXPECT_EQ(Validate(raw)->kubelet, Kubelet::kNone);
+  raw.kubelet->value = "auto";
+  EXPECT_EQ(Validate(raw)->kubelet, Kubelet::kAuto);
+  raw.kubelet.reset();
+  EXPECT_EQ(Validate(raw)->kubelet, Kubelet::kAuto);
+}
+
+TEST(AgentConfig, TheNodeGateIsOptedIntoPartByPart) {
+  RawConfig raw = Minimal();
+  EXPECT_FALSE(Validate(raw)->gate.Any());
+  EXPECT_FALSE(Validate(raw)->kube_api);
+  GetEnv environment = Environment({{"PREFETCHD_STARTUP_TAINT", "true"},
+                                    {"PREFETCHD_NODE_LABEL", "false"},
+                                    {"PREFETCHD_GATE_TIMEOUT", "5m"},
+                                    {"PREFETCHD_INSTANCE", "team-a"}});
+  auto config = LoadAgentConfig(raw, environment);
+  ASSERT_TRUE(config) << config.error().message();
+  EXPECT_TRUE(config->gate.taint);
+  EXPECT_FALSE(config->gate.label);
+  EXPECT_TRUE(config->kube_api);
+  EXPECT_EQ(config->gate.timeout, minutes(5));
+  EXPECT_EQ(config->gate.instance, "team-a");
+}
+
+TEST(AgentConfig, RegistriesByEnvironment) {
+  auto config = LoadAgentConfig(Minimal(), Environment({{"PREFETCHD_REGISTRY", "none"},
+                                                        {"PREFETCHD_REGISTRY_TRUSTED_MIRRORS", "a:1,b"},
+                                                        {"PREFETCHD_REGISTRY_SKIP_MIRRORS", "true"}}));
+  ASSERT_TRUE(config) << config.error().message();
+  EXPECT_EQ(config->registry.mode, RegistryMode::kNone);
+  EXPECT_EQ(config->registry.trusted_mirrors, (std::vector<std::string>{"a:1", "b"}));
+  EXPECT_TRUE(config->registry.skip_mirrors);
+}
+
+TEST(AgentConfig, AProxysPasswordIsForFilesOnly) {
+  RawConfig raw = Minimal();
+  raw.registry_https_proxy = Flag("http://user:word@proxy:3128", "--registry-https-proxy");
+  auto config = Validate(raw);
+  ASSERT_FALSE(config);
+  EXPECT_NE(config.error().message().find("--registry-https-proxy: must not hold a password"),
+            std::string::npos);
+  EXPECT_EQ(config.error().message().find("word@"), std::string::npos);
+  raw.registry_https_proxy->by = "agent.yaml:4:1: registryHttpsProxy";
+  EXPECT_TRUE(Validate(raw));
+}
+
+TEST(AgentConfig, TouchingIsOptedIntoAndNeedsTheApiServer) {
+  RawConfig raw = Minimal();
+  raw.kubelet.reset();
+  EXPECT_FALSE(Validate(raw)->touch);
+  auto config = LoadAgentConfig(raw, Environment({{"PREFETCHD_TOUCH", "true"}}));
+  ASSERT_TRUE(config) << config.error().message();
+  EXPECT_TRUE(config->touch);
+  EXPECT_TRUE(config->kube_api);
+  EXPECT_FALSE(config->touch_image_volumes);
+  EXPECT_FALSE(config->check_pull);
+}
+
+TEST(AgentConfig, WhatIsDeclaredOfKubelet) {
+  RawConfig raw = Minimal();
+  raw.kubelet.reset();
+  GetEnv environment = Environment({{"PREFETCHD_KUBELET_VERSION", "1.36.2"},
+                                    {"PREFETCHD_KUBELET_ROOT", "/r"},
+                                    {"PREFETCHD_KUBELET_CONFIG", "/c.yaml"},
+                                    {"PREFETCHD_KUBELET_CONFIG_DIR", "/c.d"},
+                                    {"PREFETCHD_KUBELET_PROC", "/host/proc"},
+                                    {"PREFETCHD_KUBELET_VERIFICATION", "NeverVerifyAllowlistedImages"},
+                                    {"PREFETCHD_AUDIT_IGNORE", "*/pause,r.io/x:*"},
+                                    {"PREFETCHD_KUBELET_ALLOWLIST", "reg:5000/a/*,r.io/b"}});
+  auto config = LoadAgentConfig(raw, environment);
+  ASSERT_TRUE(config) << config.error().message();
+  EXPECT_EQ(config->kubelet_root, "/r");
+  EXPECT_EQ(config->kubelet_config, "/c.yaml");
+  EXPECT_EQ(config->kubelet_config_dir, "/c.d");
+  EXPECT_EQ(config->kubelet_proc, "/host/proc");
+  EXPECT_EQ(config->kubelet_verification, kubelet::VerificationPolicy::kNeverVerifyAllowlistedImages);
+  EXPECT_EQ(config->kubelet_allowlist, (std::vector<std::string>{"reg:5000/a/*", "r.io/b"}));
+  EXPECT_EQ(config->audit_ignore, (std::vector<std::string>{"*/pause", "r.io/x:*"}));
+}
+
+TEST(AgentConfig, SpellingsOfOneThing) {
+  RawConfig raw = Minimal();
+  raw.runtime_endpoint = Flag("/run/x.sock", "f");
+  raw.listen = Flag("[::1]:0", "f");
+  raw.kubelet_version = Flag("v1.36.2", "f");
+  auto config = Validate(raw);
+  ASSERT_TRUE(config) << config.error().message();
+  EXPECT_EQ(config->runtime_endpoint, "unix:///run/x.sock");
+  EXPECT_EQ(config->listen, (ListenAddress{"::1", 0}));
+  EXPECT_EQ(config->kubelet_version, "1.36.2");
+}
+
+TEST(AgentConfig, TheWholeFile) {
+  tests::TempDir root;
+  std::string environment = root.Write("plugin.env", "# for the plugin\nAWS_REGION=eu\nTOKEN=\"a b\"\n");
+  std::string file = root.Write("agent.yaml", std::string(kHead) + R"(list: [/etc/a, /etc/b]
+runtimeEndpoint: unix:///run/c.sock
+imageCredentialProviderConfig: /etc/c.yaml
+imageCredentialProviderBinDir: /opt/bin
+dockerConfig: [/root/.docker/config.json]
+kubelet: auto
+kubeletVersion: "1.36"
+kubeletRoot: /k
+kubeletConfig: /k/config.yaml
+kubeletConfigDir: /k/config.d
+kubeletVerification: NeverVerifyAllowlistedImages
+kubeletAllowlist: [reg.example/team/*]
+auditIgnore: [registry.k8s.io/*]
+kubeletProc: /host/proc
+kubeletApi: true
+kubeletAddress: 10.0.0.7:10251
+kubeletCa: /pki/ca.crt
+kubeApi: true
+registry: pull
+registryConfigPath: /etc/containerd/certs.d
+registryHostRoot: /host
+registryCa: /etc/ca.pem
+registryHttpProxy: http://p:1
+registryHttpsProxy: http://u:w@p:2
+registryNoProxy: .svc
+registryTrustedMirrors: [m.io:5000]
+registryTrustedRealms: [auth.io]
+registrySkipMirrors: true
+touch: true
+touchImageVolumes: true
+checkPull: true
+nodeLabel: true
+nodeResultLabel: image-prefetcher.stackrox.io/my-images
+nodeCondition: true
+startupTaint: true
+gateTimeout: 20m
+instance: team-a
+acceptFleetWideNodeWrites: true
+listen: 0.0.0.0:9000
+local: /run/p.sock
+once: true
+timeout: 10m
+logLevel: debug
+logFormat: json
+pullSecrets:
+- name: team
+  path: /secrets/team/.dockerconfigjson
+  allowRepositories: [reg.example/team]
+  sources: [team.yaml]
+providerServiceAccount: {namespace: apps, name: puller}
+providerEnvironment: )" + environment + R"(
+limits:
+  parallelPulls: 8
+  parallelPullsWhenReady: 1
+  perRegistryPulls: 3
+  largeImageBytes: 1073741824
+  diskMinFreeBytes: 0
+  diskHighPercent: 70
+  stallTimeout: 5m
+  pullLimit: 1h
+  startJitter: 10m
+)");
+  auto config = LoadAgentConfig({}, Environment({{"PREFETCHD_CONFIG", file}}));
+  ASSERT_TRUE(config) << config.error().message();
+  EXPECT_EQ(config->lists, (std::vector<std::string>{"/etc/a", "/etc/b"}));
+  EXPECT_EQ(config->runtime_endpoint, "unix:///run/c.sock");
+  EXPECT_EQ(config->image_credential_provider_config, "/etc/c.yaml");
+  EXPECT_EQ(config->image_credential_provider_bin_dir, "/opt/bin");
+  EXPECT_EQ(config->docker_configs, (std::vector<std::string>{"/root/.docker/config.json"}));
+  EXPECT_EQ(config->kubelet_version, "1.36");
+  EXPECT_EQ(config->kubelet_root, "/k");
+  EXPECT_EQ(config->kubelet_config, "/k/config.yaml");
+  EXPECT_EQ(config->kubelet_config_dir, "/k/config.d");
+  EXPECT_EQ(config->kubelet_verification, kubelet::VerificationPolicy::kNeverVerifyAllowlistedImages);
+  EXPECT_EQ(config->kubelet_allowlist, (std::vector<std::string>{"reg.example/team/*"}));
+  EXPECT_EQ(config->audit_ignore, (std::vector<std::string>{"registry.k8s.io/*"}));
+  EXPECT_EQ(config->kubelet_proc, "/host/proc");
+  EXPECT_TRUE(config->kubelet_api);
+  EXPECT_EQ(config->kubelet_address, (ListenAddress{"10.0.0.7", 10251}));
+  EXPECT_EQ(config->kubelet_ca, "/pki/ca.crt");
+  EXPECT_EQ(config->provider_service_account, (ProviderServiceAccount{"apps", "puller"}));
+  EXPECT_TRUE(config->kube_api);
+  EXPECT_EQ(config->registry, (RegistryConfig{.mode = RegistryMode::kPull,
+                                              .config_path = "/etc/containerd/certs.d",
+                                              .host_root = "/host",
+                                              .ca = "/etc/ca.pem",
+                                              .http_proxy = "http://p:1",
+                                              .https_proxy = "http://u:w@p:2",
+                                              .no_proxy = ".svc",
+                                              .trusted_mirrors = {"m.io:5000"},
+                                              .trusted_realms = {"auth.io"},
+                                              .skip_mirrors = true}));
+  EXPECT_TRUE(config->touch);
+  EXPECT_TRUE(config->touch_image_volumes);
+  EXPECT_TRUE(config->check_pull);
+  EXPECT_EQ(config->gate, (plan::GateOptions{.instance = "team-a",
+                                             .label = true,
+                                             .result_label = "image-prefetcher.stackrox.io/my-images",
+                                             .condition = true,
+                                             .taint = true,
+                                             .timeout = minutes(20)}));
+  EXPECT_TRUE(config->accept_fleet_wide_node_writes);
+  EXPECT_EQ(config->listen, (ListenAddress{"0.0.0.0", 9000}));
+  EXPECT_TRUE(config->once);
+  EXPECT_EQ(config->timeout, minutes(10));
+  EXPECT_EQ(config->log_level, base::LogLevel::kDebug);
+  EXPECT_EQ(config->log_format, base::LogFormat::kJson);
+  EXPECT_EQ(config->pull_secrets.at(0),
+            (PullSecret{"team", "/secrets/team/.dockerconfigjson", {"reg.example/team"}, {"team.yaml"}}));
+  ASSERT_EQ(config->provider_environment.size(), 2U);
+  EXPECT_EQ(config->provider_environment[1].second.Reveal(), "a b");
+  plan::Limits limits{.parallel_pulls = 8,
+                      .parallel_pulls_when_ready = 1,
+                      .per_registry_pulls = 3,
+                      .large_image_bytes = 1 << 30,
+                      .disk_min_free_bytes = 0,
+                      .disk_high_percent = 70,
+                      .stall_timeout = minutes(5),
+                      .pull_limit = minutes(60),
+                      .start_jitter = minutes(10)};
+  EXPECT_EQ(config->limits, limits);
+}
+
+TEST(AgentConfig, FlagsOverEnvironmentOverFile) {
+  tests::TempDir root;
+  RawConfig flags = Minimal();
+  flags.config_file =
+      Flag(root.Write("agent.yaml",
+                      std::string(kHead) + "listen: a:1\nlocal: /file\nlogLevel: error\nlist: [/file]\n"),
+           "--config");
+  flags.listen = Flag("c:3", "--listen");
+  GetEnv environment = Environment({{"PREFETCHD_LISTEN", "b:2"},
+                                    {"PREFETCHD_LOCAL", "/environment"},
+                                    {"PREFETCHD_LOG_FORMAT", ""},
+                                    {"CONTAINER_RUNTIME_ENDPOINT", "unix:///general"},
+                                    {"PREFETCHD_DOCKER_CONFIG", "/a:/b:"},
+                                    {"PREFETCHD_SERVICE_HOST", "10.0.0.1"},
+                                    {"PREFETCHD_PORT", "tcp://10.0.0.1:9477"}});
+  auto config = LoadAgentConfig(flags, environment);
+  ASSERT_TRUE(config) << config.error().message();
+  EXPECT_EQ(config->listen.host, "c");
+  EXPECT_EQ(config->local, "/environment");
+  EXPECT_EQ(config->log_level, base::LogLevel::kError);
+  EXPECT_EQ(config->lists, (std::vector<std::string>{"/etc/lists"}));
+  EXPECT_EQ(config->runtime_endpoint, "unix:///general");
+  EXPECT_EQ(config->docker_configs, (std::vector<std::string>{"/a", "/b"}));
+}
+
+TEST(AgentConfig, MistakesOfFileAndEnvironmentComeTogether) {
+  tests::TempDir root;
+  RawConfig flags;
+  flags.config_file = Flag(root.Write("agent.yaml", std::string(kHead) + R"(lists: [/a]
+listen: nowhere
+kubelet: perhaps
+pullSecrets:
+- {name: a, path: rel, allowRepositories: []}
+- {name: a, path: /b, allowRepositories: [x], sources: [], secret: hunter2}
+providerEnvironment: {"A=B": hunter2, C: 5}
+limits: {parallelPulls: 0, parallelPullsWhenReady: 9, stallTimeout: 3h, diskHighPercent: 101}
+)"),
+                           "--config");
+  auto config = LoadAgentConfig(flags, Environment({{"PREFETCHD_ONCE", "1"}}));
+  ASSERT_FALSE(config);
+  EXPECT_EQ(config.error().message(), R"(environment: PREFETCHD_ONCE: must be true or false
+agent.yaml:3:1: lists: unknown field; did you mean "list"?
+agent.yaml:7:3: pullSecrets[0].sources: is required
+agent.yaml:7:19: pullSecrets[0].path: must be an absolute path
+agent.yaml:7:43: pullSecrets[0].allowRepositories: must name at least one repository: whatever is pulled with this secret is usable by every pod of the node
+agent.yaml:8:3: pullSecrets[1]: has the name of another pull secret
+agent.yaml:8:56: pullSecrets[1].sources: must name at least one source of the list: nothing else is pulled with this secret
+agent.yaml:8:60: pullSecrets[1].secret: unknown field
+agent.yaml:9:22: providerEnvironment: must have names of environment variables as keys
+agent.yaml:9:42: providerEnvironment.C: must be a string, not an integer; put it in quotes
+agent.yaml:10:25: limits.parallelPulls: must be from 1 to 64
+agent.yaml:10:52: limits.parallelPullsWhenReady: must not be more than parallelPulls, which is 4
+agent.yaml:10:69: limits.stallTimeout: must not be longer than pullLimit
+agent.yaml:10:90: limits.diskHighPercent: must be from 1 to 100
+--list: at least one file or directory is needed
+agent.yaml:5:10: kubelet: must be none or auto
+agent.yaml:4:9: listen)" + kListenError);
+}
+
+TEST(AgentConfig, KubeletVersionsOfDistributions) {
+  EXPECT_EQ(*CheckedKubeletVersion("v1.34.1-eks-a1b2"), "1.34.1");
+  EXPECT_EQ(*CheckedKubeletVersion("1.31.4+k3s1"), "1.31.4");
+  EXPECT_FALSE(CheckedKubeletVersion("2.34"));
+}
+
+TEST(AgentConfig, AFileThatCannotBeReadIsTheOnlyMistake) {
+  tests::TempDir root;
+  RawConfig flags;
+  flags.config_file = Flag(root / "none.yaml", "--config");
+  auto missing = LoadAgentConfig(flags, Environment({}));
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().message(),
+            "--config: open " + (root / "none.yaml") + ": No such file or directory");
+  flags.config_file = Flag(root.Write("bad.yaml", "a: [\n"), "--config");
+  auto broken = LoadAgentConfig(flags, Environment({}));
+  ASSERT_FALSE(broken);
+  EXPECT_EQ(broken.error().message().find("--list"), std::string::npos);
+}
+
+TEST(EnvironmentFile, ReadsAndRefusesWithoutQuoting) {
+  doc::Problems problems("plugin.env");
+  PluginEnvironment environment = ParseEnvironmentFile(
+      "# c\n; c\n\nA=1\r\n B = two words \nC='x=\"y\"'\nA=2\nD=\nhunter2\n1X=hunter2\nE=\"hunter2\n",
+      problems);
+  EXPECT_EQ(base::Join(problems.Lines(), "\n"),
+            "plugin.env:9:1: must be NAME=value\nplugin.env:10:1: must be NAME=value\n"
+            "plugin.env:11:1: E: has a quote that is not closed");
+  std::vector<std::string> lines;
+  for (const auto& [name, value] : environment) lines.push_back(name + "=" + std::string(value.Reveal()));
+  EXPECT_EQ(lines, (std::vector<std::string>{"B=two words", "C=x=\"y\"", "A=2", "D="}));
+}
+
+}  // namespace
+}  // namespace prefetch::config
