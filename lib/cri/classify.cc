@@ -1,0 +1,346 @@
+#include "cri/classify.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <span>
+
+#include "base/text.h"
+
+namespace prefetch::cri {
+namespace {
+
+using image::ErrorClass;
+
+// What stands where a name, URL or path was. No rule has a word like it.
+constexpr std::string_view kPlaceholder = "<...>";
+
+// A rule: `first` is in the text, and `then`, if there is one, somewhere after it. Lower case.
+struct Rule {
+  ErrorClass error_class;
+  std::string_view first;
+  std::string_view then = {};
+
+  bool Matches(std::string_view text) const {
+    std::size_t at = text.find(first);
+    return at != std::string_view::npos && text.find(then, at + first.size()) != std::string_view::npos;
+  }
+};
+
+// How gRPC itself says that the connection is gone or cannot be made (section 2.5), code 14.
+constexpr std::array<Rule, 8> kTransport = {{
+    {ErrorClass::kRuntimeDown, "failed to connect to all addresses"},
+    {ErrorClass::kRuntimeDown, "socket closed"},
+    {ErrorClass::kRuntimeDown, "broken pipe"},
+    {ErrorClass::kRuntimeDown, "goaway"},
+    {ErrorClass::kRuntimeDown, "connection reset by peer"},
+    {ErrorClass::kRuntimeDown, "stream removed"},
+    {ErrorClass::kRuntimeDown, "transport closed"},
+    {ErrorClass::kRuntimeDown, "connection attempt timed out"},
+}};
+
+// Rules 1 to 11 of section 5.3, in its order. First match wins.
+constexpr std::array kFirstRules = std::to_array<Rule>({
+    // 1, 2: signature policies and verifiers.
+    {ErrorClass::kSignatureRejected, "signaturevalidationfailed"},
+    {ErrorClass::kSignatureRejected, "source image rejected"},
+    {ErrorClass::kSignatureRejected, "is rejected by policy"},
+    {ErrorClass::kSignatureRejected, "a signature was required"},
+    {ErrorClass::kSignatureRejected, "none of the signatures were accepted"},
+    {ErrorClass::kSignatureRejected, "image verifier", "blocked pull"},
+    {ErrorClass::kSignatureRejected, "image verifier", "blocking pull"},
+    {ErrorClass::kSignatureRejected, "blocked pull of"},
+    {ErrorClass::kSignatureRejected, "blocking pull of"},
+    // 3, 4: the disk.
+    {ErrorClass::kDiskFull, "no space left on device"},
+    {ErrorClass::kDiskFull, "disk quota exceeded"},
+    {ErrorClass::kDiskFault, "read-only file system"},
+    {ErrorClass::kDiskFault, "input/output error"},
+    {ErrorClass::kDiskFault, "structure needs cleaning"},
+    // 5: before 9 and 10, since limits may come together with words of denial.
+    {ErrorClass::kRateLimited, "429", "too many requests"},
+    {ErrorClass::kRateLimited, "toomanyrequests"},
+    {ErrorClass::kRateLimited, "too many requests to registry"},
+    {ErrorClass::kRateLimited, "statuscode: 429"},
+    {ErrorClass::kRateLimited, "pull rate limit"},
+    {ErrorClass::kRateLimited, "rate exceeded"},
+    // 6 to 8: before 9, since the failure of a token host is wrapped in "failed to authorize:".
+    {ErrorClass::kTlsError, "x509:"},
+    {ErrorClass::kTlsError, "certificate signed by unknown authority"},
+    {ErrorClass::kTlsError, "certificate has expired"},
+    {ErrorClass::kTlsError, "certificate is valid for"},
+    {ErrorClass::kTlsError, "tls: "},
+    {ErrorClass::kTlsError, "server gave http response to https client"},
+    {ErrorClass::kDnsFailure, "no such host"},
+    {ErrorClass::kDnsFailure, "server misbehaving"},
+    {ErrorClass::kDnsFailure, "temporary failure in name resolution"},
+    {ErrorClass::kDnsFailure, "lookup ", "i/o timeout"},
+    {ErrorClass::kUnreachable, "connection refused"},
+    {ErrorClass::kUnreachable, "no route to host"},
+    {ErrorClass::kUnreachable, "network is unreachable"},
+    {ErrorClass::kUnreachable, "connection reset by peer"},
+    {ErrorClass::kUnreachable, "dial tcp", "i/o timeout"},
+    {ErrorClass::kUnreachable, "tls handshake timeout"},
+    {ErrorClass::kUnreachable, "timeout awaiting response headers"},
+    {ErrorClass::kUnreachable, "client.timeout exceeded"},
+    {ErrorClass::kUnreachable, "proxyconnect"},
+    {ErrorClass::kUnreachable, "registryunavailable"},
+    {ErrorClass::kUnreachable, "unexpected eof"},
+    // 8a: says "not found" at its end, and is not.
+    {ErrorClass::kUnsupportedImage, "rejecting ", " byte manifest"},
+    // 9, 10: who are you, and you may not.
+    {ErrorClass::kAccessDenied, "pull access denied"},
+    {ErrorClass::kAccessDenied, "insufficient_scope"},
+    {ErrorClass::kAccessDenied, "authorization failed"},
+    {ErrorClass::kAccessDenied, "no basic auth credentials"},
+    {ErrorClass::kAccessDenied, "401 unauthorized"},
+    {ErrorClass::kAccessDenied, "unauthorized:"},
+    {ErrorClass::kAccessDenied, "authentication required"},
+    {ErrorClass::kAccessDenied, "invalid username/password"},
+    {ErrorClass::kAccessDenied, "incorrect username or password"},
+    {ErrorClass::kAccessDenied, "403 forbidden"},
+    {ErrorClass::kAccessDenied, "denied:"},
+    {ErrorClass::kAccessDenied, "requested access to the resource is denied"},
+    {ErrorClass::kAccessDenied, "permission ", " denied on resource"},
+    {ErrorClass::kAccessDenied, "authorization token has expired"},
+    {ErrorClass::kAccessDenied, "statuscode: 403"},
+    {ErrorClass::kAccessDenied, "403 (forbidden)"},
+    // 11: code 5 in containerd, as a missing image has.
+    {ErrorClass::kPlatformMismatch, "no match for platform"},
+    {ErrorClass::kPlatformMismatch, "no image found in manifest list for architecture"},
+    {ErrorClass::kPlatformMismatch, "no image found in image index for architecture"},
+    {ErrorClass::kPlatformMismatch, "does not match the specified platform"},
+});
+
+constexpr std::array kNotFoundRules = std::to_array<Rule>({
+    // 12b
+    {ErrorClass::kContentMissing, "could not fetch content descriptor"},
+    {ErrorClass::kContentMissing, "content at ", " not found"},
+    // 13
+    {ErrorClass::kNotFound, "manifest unknown"},
+    {ErrorClass::kNotFound, "name unknown"},
+    {ErrorClass::kNotFound, "repository name not known to registry"},
+    {ErrorClass::kNotFound, "manifest for", "not found"},
+    {ErrorClass::kNotFound, "404 not found"},
+    {ErrorClass::kNotFound, "404 (not found)"},
+    {ErrorClass::kNotFound, "statuscode: 404"},
+    {ErrorClass::kNotFound, "was deleted or has expired"},
+});
+
+// Rules 14 to 22.
+constexpr std::array kLastRules = std::to_array<Rule>({
+    {ErrorClass::kCorrupt, "unexpected commit digest"},
+    {ErrorClass::kCorrupt, "unexpected commit size"},
+    {ErrorClass::kCorrupt, "wrong diff id"},
+    {ErrorClass::kCorrupt, "failed size validation"},
+    {ErrorClass::kCorrupt, "digest mismatch"},
+    {ErrorClass::kCorrupt, "does not match config's diffid"},
+    {ErrorClass::kServerError, "500 internal server error"},
+    {ErrorClass::kServerError, "502 bad gateway"},
+    {ErrorClass::kServerError, "503 service unavailable"},
+    {ErrorClass::kServerError, "504 gateway"},
+    {ErrorClass::kServerError, "statuscode: 5"},
+    {ErrorClass::kServerError, "invalid status code from registry 5"},
+    {ErrorClass::kServerError, "stopped after 10 redirects"},
+    {ErrorClass::kInvalidReference, "failed to parse image reference"},
+    {ErrorClass::kInvalidReference, "invalid reference format"},
+    {ErrorClass::kInvalidReference, "repository name must be lowercase"},
+    {ErrorClass::kInvalidReference, "short name mode is enforcing"},
+    {ErrorClass::kInvalidReference, "did not resolve to an alias"},
+    {ErrorClass::kInvalidReference, "cannot specify 64-byte hexadecimal"},
+    {ErrorClass::kUnsupportedImage, "no longer supported since containerd"},
+    {ErrorClass::kUnsupportedImage, "schema 1 image manifests are no longer supported"},
+    {ErrorClass::kUnsupportedImage, "unsupported media type"},
+    {ErrorClass::kUnsupportedImage, "failed to convert"},
+    {ErrorClass::kUnsupportedImage, "no processor for media-type"},
+    {ErrorClass::kUnsupportedImage, "invalid desc "},
+    {ErrorClass::kUnsupportedImage, "no signatures"},
+    {ErrorClass::kUnpackFailed, "no unpack platforms defined"},
+    {ErrorClass::kUnpackFailed, "unable to resolve snapshotter"},
+    {ErrorClass::kUnpackFailed, "snapshotter not loaded"},
+    {ErrorClass::kUnpackFailed, "failed to extract layer"},
+    {ErrorClass::kUnpackFailed, "failed to prepare extraction snapshot"},
+    {ErrorClass::kUnpackFailed, "failed to mount"},
+    {ErrorClass::kAccessDenied, "is blocked in"},
+    {ErrorClass::kBadCredentialFormat, "invalid decoded auth"},
+    {ErrorClass::kBadCredentialFormat, "illegal base64 data"},
+    {ErrorClass::kBadCredentialFormat, "parse server address"},
+    {ErrorClass::kRuntimeProgressTimeout, "context canceled"},
+    {ErrorClass::kTimeout, "context deadline exceeded"},
+});
+
+std::optional<ErrorClass> FirstMatch(std::span<const Rule> rules, std::string_view text) {
+  auto rule = std::find_if(rules.begin(), rules.end(), [&](const Rule& r) { return r.Matches(text); });
+  if (rule == rules.end()) return std::nullopt;
+  return rule->error_class;
+}
+
+bool IsDigit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+bool InName(char c) {
+  return IsDigit(c) || (c >= 'a' && c <= 'z') || c == '.' || c == '_' || c == '-' || c == '/';
+}
+
+// `name` where it stands by itself, and not as a part of a longer name or word.
+std::string WithoutName(std::string_view text, std::string_view name) {
+  std::string out;
+  std::size_t from = 0;
+  for (std::size_t at = text.find(name); at != std::string_view::npos; at = text.find(name, at + 1)) {
+    if (at < from) continue;
+    std::size_t end = at + name.size();
+    if ((at > 0 && InName(text[at - 1])) || (end < text.size() && InName(text[end]))) continue;
+    out.append(text.substr(from, at - from)).append(kPlaceholder);
+    from = end;
+  }
+  return out.append(text.substr(from));
+}
+
+// What stands between `open` and the next of `close` becomes the placeholder.
+std::string WithoutBetween(std::string_view text, std::string_view open, std::string_view close) {
+  std::string out;
+  while (true) {
+    std::size_t at = text.find(open);
+    if (at == std::string_view::npos) return out.append(text);
+    std::size_t end = std::min(text.find_first_of(close, at + open.size()), text.size());
+    // A URL in a sentence: the colon after it is the sentence's.
+    if (end > at + open.size() && text[end - 1] == ':') end--;
+    out.append(text.substr(0, at)).append(kPlaceholder);
+    text.remove_prefix(end);
+  }
+}
+
+std::string TakeNamesOut(std::string_view message, std::vector<std::string> names) {
+  std::string text = base::ToLower(message);
+  text = WithoutBetween(text, "://", " \"\n\t");  // http, https, docker
+  text = WithoutBetween(text, "\"/v2/", "\"");
+  text = WithoutBetween(text, "[manifests ", "]");
+  text = WithoutBetween(text, "reading manifest ", " ");
+  std::sort(names.begin(), names.end(), [](const auto& a, const auto& b) { return a.size() > b.size(); });
+  for (const std::string& name : names) {
+    if (!name.empty()) text = WithoutName(text, base::ToLower(name));
+  }
+  return text;
+}
+
+// CRI-O tells of mirrors and of a second try as an artifact; only its words on the image itself count.
+std::string_view OwnWords(std::string_view text) {
+  text = text.substr(0, text.find("; artifact err:"));
+  if (text.find("(mirrors also failed: ") == std::string_view::npos) return text;
+  std::size_t end = text.rfind("): ");
+  return end == std::string_view::npos ? text : text.substr(end + 3);
+}
+
+// Rule 12a: containerd fetches a manifest whose type it does not know as a blob.
+std::optional<ErrorClass> UnknownManifestType(std::string_view text) {
+  constexpr std::string_view kShape = "could not fetch content descriptor";
+  std::size_t at = text.find(kShape);
+  if (at == std::string_view::npos) return std::nullopt;
+  std::size_t open = text.find('(', at);
+  std::size_t close = text.find(')', at);
+  if (open == std::string_view::npos || close == std::string_view::npos || close < open) return std::nullopt;
+  std::string_view type = text.substr(open + 1, close - open - 1);
+  if (type.starts_with("text/html")) return ErrorClass::kServerError;  // not a registry at all
+  for (std::string_view part : {"layer", "rootfs", "config", "container.image"}) {
+    if (type.find(part) != std::string_view::npos) return std::nullopt;
+  }
+  return ErrorClass::kUnsupportedImage;
+}
+
+// The status of an HTTP answer in shapes that no text rule has: "unexpected status …: 418 I'm a teapot".
+std::optional<int> HttpStatus(std::string_view text) {
+  std::size_t at = std::min(text.find("unexpected status"), text.find("failed with status code"));
+  if (at == std::string_view::npos) return std::nullopt;
+  for (at = text.find(": ", at); at != std::string_view::npos; at = text.find(": ", at + 1)) {
+    std::string_view digits = text.substr(at + 2, 3);
+    bool ends = at + 5 >= text.size() || text[at + 5] == ' ';
+    if (digits.size() == 3 && ends && std::all_of(digits.begin(), digits.end(), IsDigit)) {
+      return std::stoi(std::string(digits));
+    }
+  }
+  return std::nullopt;
+}
+
+// spec/registry.md section 5.
+ErrorClass ClassOfHttpStatus(int status) {
+  switch (status) {
+    case 401:
+    case 402:
+    case 403:
+    case 451:
+      return ErrorClass::kAccessDenied;
+    case 404:
+    case 410:
+      return ErrorClass::kNotFound;
+    case 407:
+      return ErrorClass::kUnreachable;
+    case 429:
+      return ErrorClass::kRateLimited;
+    default:
+      return ErrorClass::kServerError;
+  }
+}
+
+std::optional<ErrorClass> ByText(RpcCode code, std::string_view text) {
+  if (auto found = FirstMatch(kFirstRules, text)) return found;
+  if (text.ends_with(": eof")) return ErrorClass::kUnreachable;
+  if (auto found = UnknownManifestType(text)) return found;
+  if (auto found = FirstMatch(kNotFoundRules, text)) return found;
+  // Of containerd alone, and above all of a lease that we named: nothing that the registry said.
+  if (text.find("lease does not exist") != std::string_view::npos) return ErrorClass::kRuntimeError;
+  if (auto found = FirstMatch(kLastRules, text)) return found;
+  // Rule 13's last shape, here since a missing parent snapshot ends in these words too.
+  if (code == RpcCode::kNotFound && text.find(": not found") != std::string_view::npos)
+    return ErrorClass::kNotFound;
+  return std::nullopt;
+}
+
+ErrorClass ByCode(RpcCode code) {
+  switch (code) {
+    case RpcCode::kNotFound:
+      return ErrorClass::kNotFound;
+    case RpcCode::kPermissionDenied:
+    case RpcCode::kUnauthenticated:
+      return ErrorClass::kAccessDenied;
+    case RpcCode::kResourceExhausted:  // a limit of a registry would have said so in its text
+    case RpcCode::kFailedPrecondition:
+      return ErrorClass::kRuntimeError;
+    case RpcCode::kInvalidArgument:
+      return ErrorClass::kInvalidReference;
+    case RpcCode::kDeadlineExceeded:
+      return ErrorClass::kTimeout;
+    case RpcCode::kOk:
+    case RpcCode::kCancelled:
+    case RpcCode::kUnknown:
+    case RpcCode::kAlreadyExists:
+    case RpcCode::kUnimplemented:
+    case RpcCode::kUnavailable:
+      break;
+  }
+  return ErrorClass::kUnknown;
+}
+
+// Of the runtime itself, not of a pull: section 5.1, steps 2 and 3.
+std::optional<ErrorClass> ByTransport(RpcCode code, std::string_view text) {
+  if (text.find("server is not initialized yet") != std::string_view::npos) return ErrorClass::kRuntimeDown;
+  if (code == RpcCode::kUnimplemented) return ErrorClass::kRuntimeUnsupported;
+  if (code == RpcCode::kCancelled) return ErrorClass::kRuntimeProgressTimeout;
+  // A runtime's report on a registry has its own words around it, gRPC's on the connection has not.
+  bool report = text.find("failed to pull") != std::string_view::npos;
+  if (code == RpcCode::kUnavailable && !report) return FirstMatch(kTransport, text);
+  return std::nullopt;
+}
+
+}  // namespace
+
+ErrorClass Classify(RpcCode code, std::string_view message, const std::vector<std::string>& names) {
+  std::string without_names = TakeNamesOut(message, names);
+  std::string_view text = base::TrimSpace(OwnWords(without_names));
+  if (auto found = ByTransport(code, text)) return *found;
+  if (auto found = ByText(code, text)) return *found;
+  if (auto status = HttpStatus(text)) return ClassOfHttpStatus(*status);
+  return ByCode(code);
+}
+
+}  // namespace prefetch::cri

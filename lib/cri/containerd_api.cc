@@ -1,0 +1,230 @@
+#include "cri/containerd_api.h"
+
+#include <chrono>
+#include <utility>
+
+#include "containerd_content_v1.grpc.pb.h"
+#include "containerd_leases_v1.grpc.pb.h"
+#include "containerd_snapshots_v1.grpc.pb.h"
+#include "runtime_v1.grpc.pb.h"
+
+namespace prefetch::cri {
+namespace {
+
+namespace content = ::containerd::services::content::v1;
+namespace leases = ::containerd::services::leases::v1;
+namespace snapshots = ::containerd::services::snapshots::v1;
+using image::ErrorClass;
+
+constexpr std::chrono::seconds kLimit{10};
+
+CallError Unsupported() {
+  return {ErrorClass::kRuntimeUnsupported, "this container runtime has no content API of containerd's"};
+}
+
+// Turns the one failure that is an answer into success, and tells that it happened.
+grpc::Status Except(const grpc::Status& status, grpc::StatusCode expected, bool& happened) {
+  happened = status.error_code() == expected;
+  return happened ? grpc::Status::OK : status;
+}
+
+ContentInfo FromProto(const content::Info& info) {
+  return {info.digest(),
+          info.size() > 0 ? static_cast<std::uint64_t>(info.size()) : 0,
+          {info.labels().begin(), info.labels().end()}};
+}
+
+}  // namespace
+
+struct ContainerdApi::Stubs {
+  explicit Stubs(const std::shared_ptr<grpc::Channel>& channel)
+      : content(content::Content::NewStub(channel)),
+        leases(leases::Leases::NewStub(channel)),
+        snapshots(snapshots::Snapshots::NewStub(channel)),
+        images(::runtime::v1::ImageService::NewStub(channel)) {}
+
+  std::unique_ptr<content::Content::Stub> content;
+  std::unique_ptr<leases::Leases::Stub> leases;
+  std::unique_ptr<snapshots::Snapshots::Stub> snapshots;
+  std::unique_ptr<::runtime::v1::ImageService::Stub> images;
+};
+
+ContainerdApi::ContainerdApi(const Endpoint& endpoint)
+    : channel_(endpoint, "content"), stubs_(std::make_unique<Stubs>(channel_.grpc())) {}
+
+ContainerdApi::~ContainerdApi() = default;
+
+template <typename Invoke>
+std::optional<CallError> ContainerdApi::Run(const base::Call& call, std::string_view method, Invoke invoke) {
+  if (unsupported_ && channel_.Connected()) return Unsupported();
+  unsupported_ = false;
+  auto failed = RunRpc(channel_, call.Within(kLimit), {.method = method}, [&](grpc::ClientContext& context) {
+    context.AddMetadata(kNamespaceHeader, kKubernetesNamespace);
+    return invoke(context);
+  });
+  if (!failed || failed->error_class != ErrorClass::kRuntimeUnsupported) return failed;
+  unsupported_ = true;
+  return Unsupported();
+}
+
+CallResult<bool> ContainerdApi::CreateLease(const base::Call& call, const LeaseInfo& lease) {
+  leases::CreateRequest request;
+  request.set_id(lease.id);
+  for (const auto& [name, value] : lease.labels) (*request.mutable_labels())[name] = value;
+  leases::CreateResponse response;
+  bool existed = false;
+  auto failed = Run(call, "Leases.Create", [&](grpc::ClientContext& context) {
+    return Except(stubs_->leases->Create(&context, request, &response), grpc::StatusCode::ALREADY_EXISTS,
+                  existed);
+  });
+  if (failed) return std::move(*failed);
+  return !existed;
+}
+
+CallResult<bool> ContainerdApi::DeleteLease(const base::Call& call, const std::string& id) {
+  leases::DeleteRequest request;
+  request.set_id(id);
+  leases::Empty response;
+  bool absent = false;
+  auto failed = Run(call, "Leases.Delete", [&](grpc::ClientContext& context) {
+    return Except(stubs_->leases->Delete(&context, request, &response), grpc::StatusCode::NOT_FOUND, absent);
+  });
+  if (failed) return std::move(*failed);
+  return !absent;
+}
+
+CallResult<std::vector<LeaseInfo>> ContainerdApi::ListLeases(const base::Call& call) {
+  leases::ListRequest request;
+  leases::ListResponse response;
+  auto failed = Run(call, "Leases.List", [&](grpc::ClientContext& context) {
+    return stubs_->leases->List(&context, request, &response);
+  });
+  if (failed) return std::move(*failed);
+  std::vector<LeaseInfo> all;
+  for (const leases::Lease& lease : response.leases()) {
+    all.push_back({lease.id(), {lease.labels().begin(), lease.labels().end()}});
+  }
+  return all;
+}
+
+CallResult<std::optional<std::set<LeaseResource>>> ContainerdApi::ListResources(const base::Call& call,
+                                                                                const std::string& id) {
+  leases::ListResourcesRequest request;
+  request.set_id(id);
+  leases::ListResourcesResponse response;
+  bool absent = false;
+  auto failed = Run(call, "Leases.ListResources", [&](grpc::ClientContext& context) {
+    return Except(stubs_->leases->ListResources(&context, request, &response), grpc::StatusCode::NOT_FOUND,
+                  absent);
+  });
+  if (failed) return std::move(*failed);
+  if (absent) return std::optional<std::set<LeaseResource>>();
+  std::set<LeaseResource> resources;
+  for (const leases::Resource& resource : response.resources())
+    resources.insert({resource.type(), resource.id()});
+  return std::optional(std::move(resources));
+}
+
+CallResult<bool> ContainerdApi::AddResource(const base::Call& call, const std::string& id,
+                                            const LeaseResource& resource) {
+  leases::AddResourceRequest request;
+  request.set_id(id);
+  request.mutable_resource()->set_type(resource.type);
+  request.mutable_resource()->set_id(resource.id);
+  leases::Empty response;
+  bool absent = false;
+  auto failed = Run(call, "Leases.AddResource", [&](grpc::ClientContext& context) {
+    return Except(stubs_->leases->AddResource(&context, request, &response), grpc::StatusCode::NOT_FOUND,
+                  absent);
+  });
+  if (failed) return std::move(*failed);
+  return !absent;
+}
+
+CallResult<std::optional<ContentInfo>> ContainerdApi::Info(const base::Call& call,
+                                                           const std::string& digest) {
+  content::InfoRequest request;
+  request.set_digest(digest);
+  content::InfoResponse response;
+  bool absent = false;
+  auto failed = Run(call, "Content.Info", [&](grpc::ClientContext& context) {
+    return Except(stubs_->content->Info(&context, request, &response), grpc::StatusCode::NOT_FOUND, absent);
+  });
+  if (failed) return std::move(*failed);
+  if (absent) return std::optional<ContentInfo>();
+  return std::optional(FromProto(response.info()));
+}
+
+CallResult<std::vector<ContentInfo>> ContainerdApi::ListWithLabel(const base::Call& call,
+                                                                  const std::string& label) {
+  content::ListContentRequest request;
+  request.add_filters("labels.\"" + label + "\"");
+  std::vector<ContentInfo> all;
+  auto failed = Run(call, "Content.List", [&](grpc::ClientContext& context) {
+    auto reader = stubs_->content->List(&context, request);
+    content::ListContentResponse response;
+    while (reader->Read(&response)) {
+      for (const content::Info& info : response.info()) all.push_back(FromProto(info));
+    }
+    return reader->Finish();
+  });
+  if (failed) return std::move(*failed);
+  return all;
+}
+
+CallResult<std::string> ContainerdApi::Read(const base::Call& call, const std::string& digest) {
+  content::ReadContentRequest request;
+  request.set_digest(digest);
+  std::string bytes;
+  auto failed = Run(call, "Content.Read", [&](grpc::ClientContext& context) {
+    auto reader = stubs_->content->Read(&context, request);
+    content::ReadContentResponse response;
+    while (reader->Read(&response)) bytes += response.data();
+    return reader->Finish();
+  });
+  if (failed) return std::move(*failed);
+  return bytes;
+}
+
+CallResult<std::map<std::string, std::uint64_t>> ContainerdApi::Ingests(const base::Call& call) {
+  content::ListStatusesRequest request;
+  content::ListStatusesResponse response;
+  auto failed = Run(call, "Content.ListStatuses", [&](grpc::ClientContext& context) {
+    return stubs_->content->ListStatuses(&context, request, &response);
+  });
+  if (failed) return std::move(*failed);
+  std::map<std::string, std::uint64_t> bytes;
+  for (const content::Status& status : response.statuses()) {
+    std::string digest(DigestOfIngest(status.ref()));
+    if (!digest.empty())
+      bytes[digest] = static_cast<std::uint64_t>(std::max<std::int64_t>(status.offset(), 0));
+  }
+  return bytes;
+}
+
+CallResult<bool> ContainerdApi::SnapshotExists(const base::Call& call, const std::string& snapshotter,
+                                               const std::string& key) {
+  snapshots::StatSnapshotRequest request;
+  request.set_snapshotter(snapshotter);
+  request.set_key(key);
+  snapshots::StatSnapshotResponse response;
+  bool absent = false;
+  auto failed = Run(call, "Snapshots.Stat", [&](grpc::ClientContext& context) {
+    return Except(stubs_->snapshots->Stat(&context, request, &response), grpc::StatusCode::NOT_FOUND, absent);
+  });
+  if (failed) return std::move(*failed);
+  return !absent;
+}
+
+CallResult<std::string> ContainerdApi::ImageFsMountpoint(const base::Call& call) {
+  ::runtime::v1::ImageFsInfoRequest request;
+  ::runtime::v1::ImageFsInfoResponse response;
+  auto failed = Run(call, "ImageFsInfo", [&](grpc::ClientContext& context) {
+    return stubs_->images->ImageFsInfo(&context, request, &response);
+  });
+  if (failed) return std::move(*failed);
+  if (response.image_filesystems().empty()) return std::string();
+  return response.image_filesystems(0).fs_id().mountpoint();
+}
+
+}  // namespace prefetch::cri

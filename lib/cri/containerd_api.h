@@ -1,0 +1,71 @@
+// ContainerdApi: the containerd-native calls that we make, one function a call, in plain structs. Internal to
+// cri: included by .cc files only.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/call.h"
+#include "cri/image_service.h"
+#include "cri/pull_resources.h"
+#include "cri/rpc.h"
+
+namespace prefetch::cri {
+
+struct ContentInfo {
+  std::string digest;
+  std::uint64_t size_bytes = 0;
+  std::map<std::string, std::string> labels;
+};
+
+struct LeaseInfo {
+  std::string id;
+  std::map<std::string, std::string> labels;
+};
+
+// Any thread may call. Absent things are false or nullopt, not errors. Every call ends within 10 s.
+class ContainerdApi {
+ public:
+  explicit ContainerdApi(const Endpoint& endpoint);
+  ~ContainerdApi();
+
+  // False: there is one already.
+  CallResult<bool> CreateLease(const base::Call& call, const LeaseInfo& lease);
+  CallResult<bool> DeleteLease(const base::Call& call, const std::string& id);
+  CallResult<std::vector<LeaseInfo>> ListLeases(const base::Call& call);
+  // nullopt: no such lease.
+  CallResult<std::optional<std::set<LeaseResource>>> ListResources(const base::Call& call,
+                                                                   const std::string& id);
+  // False: no such lease. Adding again is fine; so is what does not exist yet.
+  CallResult<bool> AddResource(const base::Call& call, const std::string& id, const LeaseResource& resource);
+
+  CallResult<std::optional<ContentInfo>> Info(const base::Call& call, const std::string& digest);
+  // Everything that has `label`.
+  CallResult<std::vector<ContentInfo>> ListWithLabel(const base::Call& call, const std::string& label);
+  CallResult<std::string> Read(const base::Call& call, const std::string& digest);
+  // Bytes written so far by digest, of all blobs that are being fetched.
+  CallResult<std::map<std::string, std::uint64_t>> Ingests(const base::Call& call);
+
+  CallResult<bool> SnapshotExists(const base::Call& call, const std::string& snapshotter,
+                                  const std::string& key);
+  // Where CRI keeps the default snapshotter's data.
+  CallResult<std::string> ImageFsMountpoint(const base::Call& call);
+
+ private:
+  struct Stubs;
+  template <typename Invoke>
+  std::optional<CallError> Run(const base::Call& call, std::string_view method, Invoke invoke);
+
+  RpcChannel channel_;
+  std::unique_ptr<Stubs> stubs_;
+  std::atomic<bool> unsupported_{false};  // by the runtime at the other end of the present connection
+};
+
+}  // namespace prefetch::cri

@@ -1,0 +1,29 @@
+#include "cri/content_service.h"
+
+#include "base/sha256.h"
+
+namespace prefetch::cri {
+namespace {
+
+// Ends the lease of what a preflight asked for.
+constexpr std::string_view kAsked = "-asked";
+
+}  // namespace
+
+std::string LeasePrefix(std::string_view instance) {
+  return std::string(kLeasePrefix) + base::Sha256Hex(instance).substr(0, 8) + "-";
+}
+
+std::string LeaseFor(std::string_view instance, const image::Reference& reference) {
+  return LeasePrefix(instance) + base::Sha256Hex(reference.Normalized()).substr(0, 32);
+}
+
+std::string AskedLeaseFor(std::string_view instance, const image::Reference& reference) {
+  return LeaseFor(instance, reference) + std::string(kAsked);
+}
+
+bool IsAskedLease(std::string_view lease) {
+  return lease.starts_with(kLeasePrefix) && lease.ends_with(kAsked);
+}
+
+}  // namespace prefetch::cri

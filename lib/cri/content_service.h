@@ -1,0 +1,69 @@
+// ContentService: containerd's own API beside CRI, on the same socket: how far a pull is, and the lease that
+// keeps what a broken pull has fetched (spec/cri.md sections 3.7, 7.2 and 8.3).
+//
+// The way of one pull: EnsureLease, PullImage with that lease (PullRequest::lease), Progress now and then
+// meanwhile, DeleteLease when it went well or was given up. If the pull is stopped, fails, or the agent dies,
+// the lease stays, and with it every byte: the next PullImage under it asks the registry for the rest only.
+//
+// Other runtimes do not have it: every call then says kRuntimeUnsupported, and the agent goes without.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/call.h"
+#include "cri/image_service.h"
+
+namespace prefetch::cri {
+
+// How far one pull is, seen through the resources of its lease.
+struct PullProgress {
+  std::uint64_t bytes_done = 0;   // committed blobs and bytes of active ingests
+  std::uint64_t bytes_total = 0;  // of the manifest for this platform; 0: not known yet
+  // A blob of it has been begun and is not complete. False while a pull waits in the runtime's own queue.
+  bool active = false;
+  bool unpacking = false;  // every blob of the manifest is here, the pull has not ended
+  // Changes whenever anything moved (bytes, blobs, snapshots); equal: nothing did.
+  std::uint64_t fingerprint = 0;
+
+  friend bool operator==(const PullProgress&, const PullProgress&) = default;
+};
+
+// Every lease of ours begins so.
+inline constexpr std::string_view kLeasePrefix = "prefetchd-";
+// How the leases of one agent begin: another one on the same node (`instance` tells them apart) leaves them
+// alone.
+std::string LeasePrefix(std::string_view instance);
+// The lease of a name: the same after a restart, which is how a killed agent's bytes are found again.
+std::string LeaseFor(std::string_view instance, const image::Reference& reference);
+// Of an image that is on no list: a preflight asked for it. Whoever starts later does not know of that, and
+// leaves such a lease to expire by itself.
+std::string AskedLeaseFor(std::string_view instance, const image::Reference& reference);
+bool IsAskedLease(std::string_view lease);
+
+// Any thread may call, many at once. Owned by main.
+class ContentService {
+ public:
+  virtual ~ContentService() = default;
+
+  // Makes the lease `id`, which expires by itself after `lifetime`. True: made now; false: it was there (a
+  // killed agent has left it, with its bytes), and lasts at least half of `lifetime`.
+  virtual CallResult<bool> EnsureLease(const base::Call& call, const std::string& id,
+                                       std::chrono::seconds lifetime) = 0;
+  // False: there was none, which is what was asked for. What only the lease kept goes soon afterwards.
+  virtual CallResult<bool> DeleteLease(const base::Call& call, const std::string& id) = 0;
+  // Ids of our leases (those with our prefix), to drop the ones whose entry is gone.
+  virtual CallResult<std::vector<std::string>> ListLeases(const base::Call& call) = 0;
+  // How far the pull of `reference` under `lease` is; no bytes before it has begun, or without such a lease.
+  // Cheap enough for every 100 ms. Where the runtime does not put a pull's content into the lease by itself,
+  // this call names it there: so call it soon after the start.
+  virtual CallResult<PullProgress> Progress(const base::Call& call, const std::string& lease,
+                                            const image::Reference& reference) = 0;
+  // Is the content unpacked for the default snapshotter (spec/cri.md section 6)? `chain_id` is ImageDetails'.
+  virtual CallResult<bool> IsUnpacked(const base::Call& call, const std::string& chain_id) = 0;
+};
+
+}  // namespace prefetch::cri

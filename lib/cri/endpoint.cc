@@ -1,0 +1,101 @@
+#include "cri/endpoint.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "base/text.h"
+
+namespace prefetch::cri {
+namespace {
+
+constexpr std::string_view kScheme = "unix:";
+constexpr std::size_t kLongestPath = sizeof(sockaddr_un{}.sun_path) - 1;  // 107
+
+// 0 if somebody accepts, else errno. A full backlog (EAGAIN) is somebody, busy as they are.
+int TryConnect(const std::string& path) {
+  int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd < 0) return 0;  // out of descriptors says nothing about the runtime
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path, path.data(), std::min(path.size(), kLongestPath));
+  int error = 0;
+  if (::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) error = errno;
+  ::close(fd);
+  return error == EAGAIN || error == EINPROGRESS || error == EINTR ? 0 : error;
+}
+
+}  // namespace
+
+base::Result<Endpoint> ParseEndpoint(std::string_view text) {
+  std::string_view path = text;
+  if (path.starts_with(kScheme)) {
+    path.remove_prefix(kScheme.size());
+    if (path.starts_with("//")) path.remove_prefix(2);
+  } else if (path.find("://") != std::string_view::npos) {
+    return base::InvalidArgument(
+        "runtime endpoint \"" + std::string(text) +
+        "\": only unix sockets are supported, as in unix:///run/containerd/containerd.sock");
+  }
+  if (!path.starts_with('/') || path.starts_with("//")) {
+    return base::InvalidArgument("runtime endpoint \"" + std::string(text) + "\" is not an absolute path");
+  }
+  if (path.ends_with('/') || path.find('\0') != std::string_view::npos) {
+    return base::InvalidArgument("runtime endpoint \"" + std::string(text) + "\" is not a socket's path");
+  }
+  if (path.size() > kLongestPath) {
+    return base::InvalidArgument("runtime endpoint \"" + std::string(text) + "\" is longer than " +
+                                 std::to_string(kLongestPath) +
+                                 " bytes, the most that a socket's path can have");
+  }
+  return Endpoint{std::string(path)};
+}
+
+std::optional<std::string> WhyUnreachable(const Endpoint& endpoint) {
+  switch (int error = TryConnect(endpoint.socket_path); error) {
+    case 0:
+      return std::nullopt;
+    case ENOENT:
+    case ENOTDIR:
+      return "absent";
+    case EACCES:
+    case EPERM:
+      return "permission denied";
+    case ECONNREFUSED:
+      return "nobody listens";
+    default:
+      return base::ToLower(base::FromErrno(error, "").message().substr(2));
+  }
+}
+
+const std::vector<Endpoint>& UsualEndpoints() {
+  static const auto* const kUsual = new std::vector<Endpoint>{
+      {"/run/containerd/containerd.sock"},
+      {"/run/crio/crio.sock"},
+      {"/var/run/cri-dockerd.sock"},
+      {"/run/k3s/containerd/containerd.sock"},
+      {"/var/snap/microk8s/common/run/containerd.sock"},
+  };
+  return *kUsual;
+}
+
+base::Result<Endpoint> DiscoverEndpoint(const std::vector<Endpoint>& candidates) {
+  std::vector<std::string> tried;
+  bool denied = false;
+  for (const Endpoint& candidate : candidates) {
+    std::optional<std::string> why = WhyUnreachable(candidate);
+    if (!why) return candidate;
+    denied = denied || *why == "permission denied";
+    tried.push_back(candidate.socket_path + " (" + *why + ")");
+  }
+  std::string advice = denied ? "Run as root, or name the socket with --runtime-endpoint."
+                              : "Name the socket with --runtime-endpoint.";
+  return base::Unavailable("cannot reach a container runtime: tried " + base::Join(tried, ", ") + ". " +
+                           advice);
+}
+
+}  // namespace prefetch::cri

@@ -1,0 +1,38 @@
+// Endpoint: the unix socket of a container runtime, and how it is found.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace prefetch::cri {
+
+// A value: an absolute path that fits a socket address.
+struct Endpoint {
+  std::string socket_path;
+
+  std::string ToString() const { return "unix://" + socket_path; }
+
+  friend bool operator==(const Endpoint&, const Endpoint&) = default;
+};
+
+// Accepts "unix:///abs/path", "unix:/abs/path" and "/abs/path" (spec/cri.md section 2.1). InvalidArgument for
+// other schemes, relative paths, and paths that are longer than a socket address can be: gRPC would fail on
+// those without telling why.
+base::Result<Endpoint> ParseEndpoint(std::string_view text);
+
+// Why a socket cannot be used, as seen by connecting to it: what gRPC, which waits and tries again, does not
+// tell. nullopt: somebody listens. Never blocks. "absent", "permission denied", "nobody listens", …
+std::optional<std::string> WhyUnreachable(const Endpoint& endpoint);
+
+// Where container runtimes usually listen, most common first (spec/cri.md section 2.1).
+const std::vector<Endpoint>& UsualEndpoints();
+
+// The first of `candidates` on which somebody listens. Unavailable otherwise, with a sentence that names each
+// and what was wrong with it, and what to do about it.
+base::Result<Endpoint> DiscoverEndpoint(const std::vector<Endpoint>& candidates = UsualEndpoints());
+
+}  // namespace prefetch::cri

@@ -1,0 +1,257 @@
+#include "cri/grpc_image_service.h"
+
+#include <algorithm>
+#include <chrono>
+#include <iterator>
+#include <list>
+#include <memory>
+#include <utility>
+
+#include "cri/rpc.h"
+#include "cri/runtime_json.h"
+#include "runtime_v1.grpc.pb.h"
+
+namespace prefetch::cri {
+namespace {
+
+namespace v1 = ::runtime::v1;
+using image::ErrorClass;
+
+constexpr std::chrono::seconds kShortLimit{10};
+constexpr std::chrono::seconds kListLimit{30};    // some runtimes parse every image after a restart
+constexpr std::chrono::seconds kFsInfoLimit{30};  // some runtimes walk their folders for it
+constexpr std::chrono::hours kPullLimit{2};       // a runtime can hang for ever (spec/cri.md section 3.6)
+
+std::vector<std::string> Texts(google::protobuf::RepeatedPtrField<std::string>& from) {
+  return {std::make_move_iterator(from.begin()), std::make_move_iterator(from.end())};
+}
+
+// Empties `image`: a node lists thousands, every few seconds.
+image::LocalImage FromProto(v1::Image& image) {
+  return {.id = std::move(*image.mutable_id()),
+          .repo_tags = Texts(*image.mutable_repo_tags()),
+          .repo_digests = Texts(*image.mutable_repo_digests()),
+          .size_bytes = image.size(),
+          .pinned = image.pinned()};
+}
+
+ImageDetails Details(v1::ImageStatusResponse& response) {
+  ImageDetails details{
+      .image = FromProto(*response.mutable_image()), .platform = std::nullopt, .chain_id = ""};
+  auto found = response.info().find("info");
+  if (found == response.info().end()) return details;
+  VerboseInfo info = ParseVerboseInfo(found->second);
+  details.platform = info.platform;
+  details.chain_id = info.chain_id;
+  return details;
+}
+
+// The spellings of an image that may stand in an error about it.
+std::vector<std::string> NamesOf(const std::string& image) {
+  std::vector<std::string> names = {image};
+  if (auto reference = image::Reference::Parse(image)) {
+    names.push_back(reference->Normalized());
+    names.push_back(reference->Repository());
+  }
+  return names;
+}
+
+void Fill(v1::PullImageRequest& message, const PullRequest& request) {
+  message.mutable_image()->set_image(request.image);
+  if (!request.auth) return;  // an empty AuthConfig would suppress the runtime's own credentials
+  message.mutable_auth()->set_username(request.auth->username);
+  std::string_view password = request.auth->password.Reveal();
+  message.mutable_auth()->set_password(password.data(), password.size());
+}
+
+bool SaysReady(const v1::RuntimeStatus& status) {
+  for (const v1::RuntimeCondition& condition : status.conditions()) {
+    if (condition.type() == "RuntimeReady") return condition.status();
+  }
+  return true;
+}
+
+// Leaves none of what the runtime told: it may hold passwords.
+image::RuntimeRegistries TakeRegistries(v1::StatusResponse& status) {
+  image::RuntimeRegistries registries;
+  auto config = status.info().find("config");
+  if (config != status.info().end()) registries = ParseRuntimeRegistries(config->second);
+  for (auto& [key, text] : *status.mutable_info()) base::WipeString(text);
+  return registries;
+}
+
+// So many ImageStatus calls are on their way at once.
+constexpr std::size_t kInFlight = 16;
+// A stop is noticed so soon while they are waited for.
+constexpr std::chrono::milliseconds kStopCheck{50};
+
+// One of many ImageStatus calls that are on their way.
+struct StatusFlight {
+  std::size_t index = 0;
+  grpc::ClientContext context;
+  v1::ImageStatusRequest request;
+  v1::ImageStatusResponse response;
+  grpc::Status status;
+  std::unique_ptr<grpc::ClientAsyncResponseReader<v1::ImageStatusResponse>> reader;
+};
+
+}  // namespace
+
+struct GrpcImageService::Channels {
+  explicit Channels(const Endpoint& endpoint)
+      : calls(endpoint, "calls"),
+        pulls(endpoint, "pulls"),
+        runtime(v1::RuntimeService::NewStub(calls.grpc())),
+        images(v1::ImageService::NewStub(calls.grpc())),
+        puller(v1::ImageService::NewStub(pulls.grpc())) {}
+
+  RpcChannel calls, pulls;
+  std::unique_ptr<v1::RuntimeService::Stub> runtime;
+  std::unique_ptr<v1::ImageService::Stub> images, puller;
+};
+
+GrpcImageService::GrpcImageService(const Endpoint& endpoint)
+    : channels_(std::make_unique<Channels>(endpoint)) {}
+
+GrpcImageService::~GrpcImageService() = default;
+
+CallResult<RuntimeInfo> GrpcImageService::Connect(const base::Call& call) {
+  if (auto probe = ImageFsInfo(call); !probe) return probe.error();
+  base::Call limited = call.Within(kShortLimit);
+  v1::VersionRequest version_request;
+  v1::VersionResponse version;
+  auto failed = RunRpc(channels_->calls, limited, {.method = "Version", .harmless = true},
+                       [&](grpc::ClientContext& context) {
+                         return channels_->runtime->Version(&context, version_request, &version);
+                       });
+  if (failed) return std::move(*failed);
+  v1::StatusRequest status_request;
+  status_request.set_verbose(true);
+  v1::StatusResponse status;
+  failed = RunRpc(channels_->calls, limited, {.method = "Status", .harmless = true},
+                  [&](grpc::ClientContext& context) {
+                    return channels_->runtime->Status(&context, status_request, &status);
+                  });
+  if (failed) return std::move(*failed);
+  return RuntimeInfo{version.runtime_name(), version.runtime_version(), SaysReady(status.status()),
+                     TakeRegistries(status)};
+}
+
+CallResult<std::vector<image::LocalImage>> GrpcImageService::ListImages(const base::Call& call) {
+  v1::ListImagesRequest request;
+  v1::ListImagesResponse response;
+  auto failed = RunRpc(channels_->calls, call.Within(kListLimit), {.method = "ListImages", .harmless = true},
+                       [&](grpc::ClientContext& context) {
+                         return channels_->images->ListImages(&context, request, &response);
+                       });
+  if (failed) return std::move(*failed);
+  std::vector<image::LocalImage> images;
+  images.reserve(static_cast<std::size_t>(response.images_size()));
+  for (v1::Image& image : *response.mutable_images()) images.push_back(FromProto(image));
+  return images;
+}
+
+CallResult<std::optional<ImageDetails>> GrpcImageService::ImageStatus(const base::Call& call,
+                                                                      const std::string& name) {
+  v1::ImageStatusRequest request;
+  v1::ImageStatusResponse response;
+  request.mutable_image()->set_image(name);
+  request.set_verbose(true);
+  RpcSubject subject{.method = "ImageStatus", .image_names = NamesOf(name), .harmless = true};
+  auto failed =
+      RunRpc(channels_->calls, call.Within(kShortLimit), subject, [&](grpc::ClientContext& context) {
+        return channels_->images->ImageStatus(&context, request, &response);
+      });
+  if (failed) return std::move(*failed);
+  if (!response.has_image()) return std::optional<ImageDetails>();
+  return std::optional<ImageDetails>(Details(response));
+}
+
+CallResult<std::vector<std::optional<ImageDetails>>> GrpcImageService::ImageStatuses(
+    const base::Call& call, const std::vector<std::string>& names) {
+  std::vector<std::optional<ImageDetails>> all(names.size());
+  if (names.empty()) return all;
+  // One by itself: it waits for a connection where the last one has gone unnoticed. Of many that are sent
+  // over such a one together all but the first would fail.
+  auto first = ImageStatus(call, names[0]);
+  if (!first) return first.error();
+  all[0] = *std::move(first);
+  base::Call limited = call.Within(kListLimit);
+  std::list<StatusFlight> flights;
+  std::optional<CallError> failed;
+  std::size_t next = 1;
+  grpc::CompletionQueue queue;
+  while (!flights.empty() || (!failed && next < names.size())) {
+    while (!failed && next < names.size() && flights.size() < kInFlight) {
+      StatusFlight& flight = flights.emplace_back();
+      flight.index = next++;
+      flight.request.mutable_image()->set_image(names[flight.index]);
+      flight.request.set_verbose(true);
+      Prepare(flight.context, limited);
+      flight.reader = channels_->images->AsyncImageStatus(&flight.context, flight.request, &queue);
+      flight.reader->Finish(&flight.response, &flight.status, &flight);
+    }
+    void* tag = nullptr;
+    bool ok = false;
+    auto until = std::chrono::system_clock::now() + kStopCheck;
+    if (queue.AsyncNext(&tag, &ok, until) != grpc::CompletionQueue::GOT_EVENT) {
+      if (!call.Stopped() || failed) continue;
+      failed = CallError{ErrorClass::kCancelled, "stopped"};
+      for (StatusFlight& flight : flights) flight.context.TryCancel();
+      continue;
+    }
+    auto ended = std::find_if(flights.begin(), flights.end(),
+                              [&](const StatusFlight& flight) { return &flight == tag; });
+    if (ended->status.ok()) {
+      if (ended->response.has_image()) all[ended->index] = Details(ended->response);
+    } else if (!failed) {
+      failed = ToCallError(ended->status, limited, channels_->calls.Connected(),
+                           {.method = "ImageStatus", .image_names = NamesOf(names[ended->index])});
+      for (StatusFlight& flight : flights) flight.context.TryCancel();
+    }
+    flights.erase(ended);
+  }
+  queue.Shutdown();
+  void* tag = nullptr;
+  for (bool ok = false; queue.Next(&tag, &ok);) {
+  }
+  if (failed) return *std::move(failed);
+  return all;
+}
+
+CallResult<std::string> GrpcImageService::PullImage(const base::Call& call, const PullRequest& request) {
+  v1::PullImageRequest message;
+  v1::PullImageResponse response;
+  Fill(message, request);
+  RpcSubject subject{.method = "PullImage",
+                     .image_names = NamesOf(request.image),
+                     .credential = request.auth ? &*request.auth : nullptr};
+  auto failed = RunRpc(channels_->pulls, call.Within(kPullLimit), subject, [&](grpc::ClientContext& context) {
+    if (!request.lease.empty()) context.AddMetadata(kLeaseHeader, request.lease);
+    return channels_->puller->PullImage(&context, message, &response);
+  });
+  if (message.has_auth()) base::WipeString(*message.mutable_auth()->mutable_password());
+  if (failed) return std::move(*failed);
+  if (response.image_ref().empty()) {
+    return CallError{ErrorClass::kRuntimeError,
+                     "the runtime says that the pull went well, but names no image"};
+  }
+  return response.image_ref();
+}
+
+CallResult<std::vector<ImageFilesystem>> GrpcImageService::ImageFsInfo(const base::Call& call) {
+  v1::ImageFsInfoRequest request;
+  v1::ImageFsInfoResponse response;
+  auto failed = RunRpc(channels_->calls, call.Within(kFsInfoLimit),
+                       {.method = "ImageFsInfo", .harmless = true}, [&](grpc::ClientContext& context) {
+                         return channels_->images->ImageFsInfo(&context, request, &response);
+                       });
+  if (failed) return std::move(*failed);
+  std::vector<ImageFilesystem> filesystems;
+  for (const v1::FilesystemUsage& usage : response.image_filesystems()) {
+    filesystems.push_back({usage.fs_id().mountpoint(), usage.used_bytes().value()});
+  }
+  return filesystems;
+}
+
+}  // namespace prefetch::cri

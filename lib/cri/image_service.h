@@ -1,0 +1,105 @@
+// ImageService: what we ask of the container runtime, in plain structs. No gRPC here.
+//
+// Two implementations, one contract suite (tests/contract): GrpcImageService, and FakeImageService in
+// tests/fakes, which keeps state and can be told to fail.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/call.h"
+#include "base/result.h"
+#include "image/auth_config.h"
+#include "image/local_image.h"
+#include "image/platform.h"
+#include "image/pull_error.h"
+#include "image/reference.h"
+#include "image/registry_access.h"
+
+namespace prefetch::cri {
+
+struct CallError {
+  image::ErrorClass error_class = image::ErrorClass::kUnknown;
+  // The runtime's words, scrubbed (spec/cri.md section 5.4): no secret, query string, userinfo or control
+  // character; at most 1024 bytes.
+  std::string message;
+
+  friend bool operator==(const CallError&, const CallError&) = default;
+};
+
+// A value or a CallError. base::Result with the richer error of this folder.
+template <typename T>
+class [[nodiscard]] CallResult {
+ public:
+  CallResult(T value) : value_(std::move(value)) {}          // NOLINT
+  CallResult(CallError error) : error_(std::move(error)) {}  // NOLINT
+  bool ok() const { return value_.has_value(); }
+  explicit operator bool() const { return ok(); }
+  T& operator*() & { return value_.value(); }
+  const T& operator*() const& { return value_.value(); }
+  T&& operator*() && { return std::move(value_.value()); }
+  T* operator->() { return &value_.value(); }
+  const T* operator->() const { return &value_.value(); }
+  const CallError& error() const { return error_; }
+
+ private:
+  std::optional<T> value_;
+  CallError error_;
+};
+
+struct RuntimeInfo {
+  std::string name;     // "containerd", "cri-o"
+  std::string version;  // as the runtime says it: "1.6.20~ds1"
+  bool ready = true;    // RuntimeReady; NetworkReady is none of our business
+  image::RuntimeRegistries registries = {};
+
+  friend bool operator==(const RuntimeInfo&, const RuntimeInfo&) = default;
+};
+
+// What ImageStatus(verbose) adds.
+struct ImageDetails {
+  image::LocalImage image;
+  std::optional<image::Platform> platform;  // what its configuration claims
+  std::string chain_id;                     // containerd: key of the top snapshot; else empty
+};
+
+struct ImageFilesystem {
+  std::string mountpoint;
+  std::uint64_t used_bytes = 0;
+};
+
+struct PullRequest {
+  std::string image;                      // the spec image, literally
+  std::optional<image::AuthConfig> auth;  // none: anonymous (the field stays unset)
+  // containerd only: the lease of ours under which the runtime is to keep what it fetches. Empty: none.
+  std::string lease;
+};
+
+// Every call may block until its Call says otherwise; any thread may call, many at once. Owned by main.
+// Each call waits for a connection that is being made (spec/cri.md section 2.5); a runtime that is away is
+// kRuntimeDown at the deadline, or at once where the reason is certain (no socket file, permission denied).
+class ImageService {
+ public:
+  virtual ~ImageService() = default;
+
+  // Asks Version and Status, and ImageFsInfo as a probe that runtime.v1 is served. Called on connect and
+  // after every reconnect.
+  virtual CallResult<RuntimeInfo> Connect(const base::Call& call) = 0;
+  // Everything the runtime has; no filter.
+  virtual CallResult<std::vector<image::LocalImage>> ListImages(const base::Call& call) = 0;
+  // nullopt: the runtime does not have it under that name. `name` is fully qualified or an image id.
+  virtual CallResult<std::optional<ImageDetails>> ImageStatus(const base::Call& call,
+                                                              const std::string& name) = 0;
+  // ImageStatus of each of `names`, by index; many at a time, where the runtime is far enough away to make
+  // that worth it. The first failure is the answer of all.
+  virtual CallResult<std::vector<std::optional<ImageDetails>>> ImageStatuses(
+      const base::Call& call, const std::vector<std::string>& names);
+  // Returns image_ref, which may only be used as an opaque string (spec/cri.md section 1.3).
+  virtual CallResult<std::string> PullImage(const base::Call& call, const PullRequest& request) = 0;
+  virtual CallResult<std::vector<ImageFilesystem>> ImageFsInfo(const base::Call& call) = 0;
+};
+
+}  // namespace prefetch::cri

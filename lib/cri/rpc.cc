@@ -1,0 +1,90 @@
+#include "cri/rpc.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "cri/classify.h"
+#include "cri/scrub.h"
+
+namespace prefetch::cri {
+namespace {
+
+using image::ErrorClass;
+
+constexpr int kMaxMessageBytes = 16 * 1024 * 1024;  // as kubelet and containerd have it
+constexpr int kFirstReconnectMs = 100;              // as kubelet
+constexpr int kLongestReconnectMs = 3000;           // as kubelet
+constexpr int kConnectTimeoutMs = 5000;             // one attempt; shorter ones failed on busy nodes
+
+grpc::ChannelArguments Arguments(std::string_view purpose) {
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
+  // Newer gRPC would send the socket's path, which strict servers refuse.
+  arguments.SetString(GRPC_ARG_DEFAULT_AUTHORITY, "localhost");
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kFirstReconnectMs);
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kLongestReconnectMs);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kConnectTimeoutMs);
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);  // no PullImage but ours
+  // No keepalive: Go servers answer pings with GOAWAY, which would end a running pull.
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  arguments.SetString("prefetchd.purpose", std::string(purpose));
+  return arguments;
+}
+
+// Our deadline is over. Whose fault that was shows in the connection (section 2.5).
+CallError TimedOut(bool connected, const RpcSubject& subject) {
+  std::string method(subject.method);
+  if (connected) return {ErrorClass::kTimeout, method + " did not end within its time limit"};
+  return {ErrorClass::kRuntimeDown, "the container runtime does not answer (" + method + ")"};
+}
+
+std::string Unsupported(const std::string& words) {
+  return "the container runtime does not serve this call (" + words +
+         "); CRI runtime.v1 is needed, as in containerd 1.6 or newer";
+}
+
+}  // namespace
+
+RpcChannel::RpcChannel(Endpoint endpoint, std::string_view purpose)
+    : endpoint_(std::move(endpoint)),
+      channel_(grpc::CreateCustomChannel("unix:" + endpoint_.socket_path, grpc::InsecureChannelCredentials(),
+                                         Arguments(purpose))) {}
+
+std::optional<CallError> RpcChannel::WhyDown() {
+  // Asked even if the channel believes itself connected: between calls nobody reads its socket, so that it
+  // may believe so long after the runtime has gone, and a call would then wait for the next one.
+  if (std::optional<std::string> why = WhyUnreachable(endpoint_)) {
+    return CallError{ErrorClass::kRuntimeDown,
+                     "cannot reach the container runtime at " + endpoint_.socket_path + ": " + *why};
+  }
+  if (channel_->GetState(true) == GRPC_CHANNEL_TRANSIENT_FAILURE) {
+    grpc::experimental::ChannelResetConnectionBackoff(channel_.get());
+  }
+  return std::nullopt;
+}
+
+void Prepare(grpc::ClientContext& context, const base::Call& call) {
+  context.set_wait_for_ready(true);
+  base::Duration left = call.deadline - std::chrono::steady_clock::now();
+  // Monotonic, so that a clock that is set does not end calls. The cap keeps the sum in range.
+  left = std::min<base::Duration>(left, std::chrono::hours(24));
+  auto nanos = std::chrono::duration_cast<std::chrono::nanoseconds>(left).count();
+  context.set_deadline(gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_nanos(nanos, GPR_TIMESPAN)));
+}
+
+std::optional<CallError> ToCallError(const grpc::Status& status, const base::Call& call, bool connected,
+                                     const RpcSubject& subject) {
+  if (status.ok()) return std::nullopt;
+  if (call.Stopped()) return CallError{ErrorClass::kCancelled, "stopped"};
+  RpcCode code = static_cast<RpcCode>(status.error_code());
+  bool late = std::chrono::steady_clock::now() >= call.deadline;
+  if (code == RpcCode::kDeadlineExceeded && late) return TimedOut(connected, subject);
+  ErrorClass error_class = Classify(code, status.error_message(), subject.image_names);
+  std::string words = Scrub(status.error_message(), subject.credential);
+  if (words.empty()) words = std::string(subject.method) + " failed without a word";
+  if (error_class == ErrorClass::kRuntimeUnsupported) words = Unsupported(words);
+  return CallError{error_class, std::move(words)};
+}
+
+}  // namespace prefetch::cri

@@ -1,0 +1,87 @@
+// Rpc: how one unary or streaming call goes over a runtime's socket. Internal to cri: included by .cc files
+// only, and the one header of ours that knows gRPC.
+//
+// What it makes of gRPC (spec/cri.md sections 2.2 to 2.5): a missing or refusing socket is told at once, by
+// connecting to it ourselves; every call waits for a connection that is being made, up to its deadline; a
+// stop cancels the call; statuses become CallErrors, scrubbed.
+#pragma once
+
+#include <grpcpp/grpcpp.h>
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/call.h"
+#include "cri/endpoint.h"
+#include "cri/image_service.h"
+
+namespace prefetch::cri {
+
+// Header that says in whose name a containerd-native call is made; without it each is refused.
+inline constexpr const char* kNamespaceHeader = "containerd-namespace";
+inline constexpr const char* kKubernetesNamespace = "k8s.io";
+// Header that puts all that a call fetches or makes into an existing lease. Found honoured for CRI's
+// PullImage by containerd 1.6.20, 1.7.24 and 2.1.9; other runtimes do not look at it.
+inline constexpr const char* kLeaseHeader = "containerd-lease";
+
+// One connection to one runtime, for one kind of calls. Any thread may use it, many at once.
+class RpcChannel {
+ public:
+  // Connections are never shared between channels of different `purpose`: what saturates or resets the one
+  // that pulls must not fail the short calls.
+  RpcChannel(Endpoint endpoint, std::string_view purpose);
+
+  const std::shared_ptr<grpc::Channel>& grpc() const { return channel_; }
+  const Endpoint& endpoint() const { return endpoint_; }
+  // Is there a connection, as far as was noticed?
+  bool Connected() const { return channel_->GetState(false) == GRPC_CHANNEL_READY; }
+  // Why no call can succeed now; nullopt if one may. Starts connecting, without the patience that gRPC has
+  // learnt from earlier failures: somebody listens again.
+  std::optional<CallError> WhyDown();
+
+ private:
+  Endpoint endpoint_;
+  std::shared_ptr<grpc::Channel> channel_;
+};
+
+// What a call says about itself, for its errors.
+struct RpcSubject {
+  std::string_view method;
+  std::vector<std::string> image_names = {};      // taken out of messages before they are classified
+  const image::AuthConfig* credential = nullptr;  // blanked in messages; outlives the call
+  // It changes nothing, so it may be made once more where its connection turns out to have been dead.
+  bool harmless = false;
+};
+
+// The status of a call that has ended, as an error; nullopt if it went well.
+std::optional<CallError> ToCallError(const grpc::Status& status, const base::Call& call, bool connected,
+                                     const RpcSubject& subject);
+
+// Gives a call that is to be made its deadline, and lets it wait for a connection that is being made.
+void Prepare(grpc::ClientContext& context, const base::Call& call);
+
+// Runs `invoke(context)`, which makes one blocking call on `channel` and returns its grpc::Status. nullopt:
+// it went well.
+template <typename Invoke>
+std::optional<CallError> RunRpc(RpcChannel& channel, const base::Call& call, const RpcSubject& subject,
+                                Invoke invoke) {
+  if (call.Stopped()) return CallError{image::ErrorClass::kCancelled, "stopped"};
+  if (std::optional<CallError> down = channel.WhyDown()) return down;
+  grpc::Status status;
+  for (int tries = subject.harmless ? 2 : 1; tries > 0; tries--) {
+    grpc::ClientContext context;
+    Prepare(context, call);
+    std::stop_callback cancel(call.stop, [&context] { context.TryCancel(); });
+    status = invoke(context);
+    // Where somebody listens all the same, what broke is a connection of before, whose end nobody had
+    // noticed.
+    if (status.error_code() != grpc::StatusCode::UNAVAILABLE || call.Stopped() || channel.WhyDown()) break;
+  }
+  return ToCallError(status, call, channel.Connected(), subject);
+}
+
+}  // namespace prefetch::cri

@@ -1,0 +1,225 @@
+// How calls go over the wire, and what becomes of failures of the connection (spec/cri.md sections 2
+// and 5.1). What a runtime does with images is the contract suite's business.
+#include "cri/grpc_image_service.h"
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <cstring>
+#include <thread>
+
+#include "base/fs.h"
+#include "cri/grpc_content_service.h"
+#include "scripted_runtime.h"
+#include "temp_dir.h"
+
+namespace prefetch::cri {
+namespace {
+
+using image::ErrorClass;
+using tests::ScriptedImages;
+using tests::ScriptedRuntime;
+using tests::ScriptedVersion;
+
+base::Call For(std::chrono::milliseconds limit) {
+  return base::Call{}.Within(limit);
+}
+
+class GrpcImageServiceTest : public testing::Test {
+ protected:
+  std::unique_ptr<ScriptedRuntime> Serve() {
+    return std::make_unique<ScriptedRuntime>(socket_, std::vector<grpc::Service*>{&images_, &version_});
+  }
+
+  tests::TempDir dir_;
+  std::string socket_ = dir_ / "cri.sock";
+  ScriptedImages images_;
+  ScriptedVersion version_;
+  GrpcImageService service_{Endpoint{socket_}};
+};
+
+TEST_F(GrpcImageServiceTest, ConnectTellsWhoAnswers) {
+  auto server = Serve();
+  auto info = service_.Connect(For(std::chrono::seconds(5)));
+  ASSERT_TRUE(info) << info.error().message;
+  EXPECT_EQ(*info, (RuntimeInfo{"scripted", "1.2.3~test", true}));
+  version_.ready = false;
+  EXPECT_FALSE(service_.Connect(For(std::chrono::seconds(5)))->ready);
+}
+
+TEST_F(GrpcImageServiceTest, ConnectTellsWhatTheRuntimeTellsOfItsRegistries) {
+  version_.config = R"({"registry":{"configPath":"/c","mirrors":{"docker.io":{}}}})";
+  auto server = Serve();
+  auto info = service_.Connect(For(std::chrono::seconds(5)));
+  ASSERT_TRUE(info) << info.error().message;
+  EXPECT_EQ(info->registries, (image::RuntimeRegistries{true, "/c", {"docker.io"}}));
+}
+
+TEST_F(GrpcImageServiceTest, AMissingSocketIsToldAtOnce) {
+  auto start = std::chrono::steady_clock::now();
+  auto images = service_.ListImages(For(std::chrono::seconds(30)));
+  ASSERT_FALSE(images);
+  EXPECT_EQ(images.error().error_class, ErrorClass::kRuntimeDown);
+  EXPECT_EQ(images.error().message, "cannot reach the container runtime at " + socket_ + ": absent");
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(1));
+}
+
+TEST_F(GrpcImageServiceTest, ARuntimeThatComesBackIsNoticedByTheNextCall) {
+  for (int round = 0; round < 3; round++) {
+    auto server = Serve();
+    ASSERT_TRUE(service_.ListImages(For(std::chrono::seconds(5))));
+    server.reset();
+    // The first call may still meet the end of the old connection; the second cannot.
+    auto first = service_.ListImages(For(std::chrono::seconds(5)));
+    ASSERT_FALSE(first);
+    EXPECT_EQ(first.error().error_class, ErrorClass::kRuntimeDown) << first.error().message;
+    auto second = service_.ListImages(For(std::chrono::seconds(5)));
+    ASSERT_FALSE(second);
+    EXPECT_EQ(second.error().error_class, ErrorClass::kRuntimeDown) << second.error().message;
+  }
+  auto server = Serve();
+  auto start = std::chrono::steady_clock::now();
+  EXPECT_TRUE(service_.ListImages(For(std::chrono::seconds(5))));
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(500));
+}
+
+TEST_F(GrpcImageServiceTest, AListenerThatNeverAnswersIsDownAtTheDeadline) {
+  base::Fd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::strncpy(address.sun_path, socket_.c_str(), sizeof(address.sun_path) - 1);
+  ASSERT_EQ(::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
+  ASSERT_EQ(::listen(fd.get(), 16), 0);
+  auto images = service_.ListImages(For(std::chrono::milliseconds(200)));
+  ASSERT_FALSE(images);
+  EXPECT_EQ(images.error().error_class, ErrorClass::kRuntimeDown);
+}
+
+TEST_F(GrpcImageServiceTest, ACallThatDoesNotEndIsATimeout) {
+  images_.hang = true;
+  auto server = Serve();
+  auto images = service_.ListImages(For(std::chrono::milliseconds(300)));
+  ASSERT_FALSE(images);
+  EXPECT_EQ(images.error().error_class, ErrorClass::kTimeout);
+}
+
+TEST_F(GrpcImageServiceTest, AStopEndsAPullAtOnceAndTheRuntimeHearsOfIt) {
+  images_.hang = true;
+  auto server = Serve();
+  std::stop_source stop;
+  std::jthread stopper([&] {
+    images_.waiting.wait(0);
+    stop.request_stop();
+  });
+  auto pulled = service_.PullImage({base::TimePoint::max(), stop.get_token()}, {"a.example/b:v1", {}, ""});
+  ASSERT_FALSE(pulled);
+  EXPECT_EQ(pulled.error().error_class, ErrorClass::kCancelled);
+  images_.cancelled.wait(0);
+}
+
+TEST_F(GrpcImageServiceTest, AStopBeforeTheCallSendsNothing) {
+  auto server = Serve();
+  std::stop_source stop;
+  stop.request_stop();
+  auto pulled = service_.PullImage({base::TimePoint::max(), stop.get_token()}, {"a.example/b:v1", {}, ""});
+  ASSERT_FALSE(pulled);
+  EXPECT_EQ(pulled.error().error_class, ErrorClass::kCancelled);
+  EXPECT_EQ(images_.pulled.image().image(), "");
+}
+
+TEST_F(GrpcImageServiceTest, APullSendsNameCredentialAndLeaseAndNothingElse) {
+  auto server = Serve();
+  image::AuthConfig auth{"robot", base::Secret("pw")};
+  auto pulled = service_.PullImage(For(std::chrono::seconds(5)), {"a.example/b:v1", auth, "prefetchd-1"});
+  ASSERT_TRUE(pulled) << pulled.error().message;
+  EXPECT_EQ(*pulled, "sha256:id");
+  EXPECT_EQ(images_.pulled.image().image(), "a.example/b:v1");
+  EXPECT_EQ(images_.pulled.auth().username(), "robot");
+  EXPECT_EQ(images_.pulled.auth().password(), "pw");
+  EXPECT_EQ(images_.lease_header, "prefetchd-1");
+  ASSERT_TRUE(service_.PullImage(For(std::chrono::seconds(5)), {"a.example/b:v1", std::nullopt, ""}));
+  EXPECT_FALSE(images_.pulled.has_auth());
+  EXPECT_EQ(images_.lease_header, "");
+}
+
+TEST_F(GrpcImageServiceTest, APullWithoutAnImageRefHasFailed) {
+  images_.image_ref = "";
+  auto server = Serve();
+  auto pulled = service_.PullImage(For(std::chrono::seconds(5)), {"a.example/b:v1", {}, ""});
+  ASSERT_FALSE(pulled);
+  EXPECT_EQ(pulled.error().error_class, ErrorClass::kRuntimeError);
+}
+
+TEST_F(GrpcImageServiceTest, AnErrorNeverShowsTheCredential) {
+  images_.pull_status = grpc::Status(grpc::StatusCode::UNKNOWN,
+                                     "invalid decoded auth: \"hunter2\\x00\" (cm9ib3Q6aHVudGVyMg==)");
+  auto server = Serve();
+  image::AuthConfig auth{"robot", base::Secret("hunter2")};
+  auto pulled = service_.PullImage(For(std::chrono::seconds(5)), {"a.example/b:v1", auth, ""});
+  ASSERT_FALSE(pulled);
+  EXPECT_EQ(pulled.error().error_class, ErrorClass::kBadCredentialFormat);
+  EXPECT_EQ(pulled.error().message, "invalid decoded auth: \"[redacted]\\x00\" ([redacted])");
+}
+
+TEST_F(GrpcImageServiceTest, ARuntimeWithoutTheServiceIsRefusedWithASentence) {
+  ScriptedRuntime server(socket_, {&version_});
+  auto info = service_.Connect(For(std::chrono::seconds(5)));
+  ASSERT_FALSE(info);
+  EXPECT_EQ(info.error().error_class, ErrorClass::kRuntimeUnsupported);
+  EXPECT_NE(info.error().message.find("containerd 1.6 or newer"), std::string::npos) << info.error().message;
+}
+
+TEST_F(GrpcImageServiceTest, AListOfSixMegabytesArrives) {
+  const std::string tag = "registry.example.test/" + std::string(1000, 'a');
+  for (int i = 0; i < 6000; i++) images_.images.add_images()->add_repo_tags(tag + std::to_string(i));
+  auto server = Serve();
+  auto images = service_.ListImages(For(std::chrono::seconds(20)));
+  ASSERT_TRUE(images) << images.error().message;
+  EXPECT_EQ(images->size(), 6000u);
+}
+
+TEST_F(GrpcImageServiceTest, ImageStatusReadsTheVerboseJson) {
+  images_.image_status.mutable_image()->set_id("sha256:ab");
+  (*images_.image_status.mutable_info())["info"] =
+      R"({"chainID":"sha256:cd","imageSpec":{"architecture":"amd64","os":"linux"}})";
+  auto server = Serve();
+  auto status = service_.ImageStatus(For(std::chrono::seconds(5)), "a.example/b:v1");
+  ASSERT_TRUE(status && *status);
+  EXPECT_EQ((*status)->image.id, "sha256:ab");
+  EXPECT_EQ((*status)->chain_id, "sha256:cd");
+  EXPECT_EQ((*status)->platform->ToString(), "linux/amd64");
+}
+
+TEST_F(GrpcImageServiceTest, FieldsOfAFutureAreIgnored) {
+  // Field 99, a string: what a later API may add.
+  images_.image_status.mutable_image()->set_id("sha256:ab");
+  ASSERT_TRUE(images_.image_status.mutable_image()->MergeFromString("\xba\x06\x05hello"));
+  auto server = Serve();
+  auto status = service_.ImageStatus(For(std::chrono::seconds(5)), "a.example/b:v1");
+  ASSERT_TRUE(status && *status);
+  EXPECT_EQ((*status)->image.id, "sha256:ab");
+}
+
+TEST_F(GrpcImageServiceTest, AnAbsentImageIsNoError) {
+  auto server = Serve();
+  auto status = service_.ImageStatus(For(std::chrono::seconds(5)), "a.example/b:v1");
+  ASSERT_TRUE(status) << status.error().message;
+  EXPECT_FALSE(*status);
+}
+
+TEST_F(GrpcImageServiceTest, OtherRuntimesHaveNoContentApiAndAreNotAskedAgain) {
+  auto server = Serve();
+  GrpcContentService content(Endpoint{socket_});
+  for (int i = 0; i < 2; i++) {
+    auto leases = content.ListLeases(For(std::chrono::seconds(5)));
+    ASSERT_FALSE(leases);
+    EXPECT_EQ(leases.error().error_class, ErrorClass::kRuntimeUnsupported);
+  }
+  server.reset();
+  auto leases = content.ListLeases(For(std::chrono::seconds(5)));
+  ASSERT_FALSE(leases);
+}
+
+}  // namespace
+}  // namespace prefetch::cri
