@@ -1,0 +1,51 @@
+#include "credentials/answer_cache.h"
+
+namespace prefetch::credentials {
+namespace {
+
+constexpr std::chrono::minutes kSweepInterval{15};  // as kubelet
+
+// A duration of centuries must not turn into the past.
+base::TimePoint AddSaturated(base::TimePoint now, std::chrono::nanoseconds duration) {
+  return duration > base::TimePoint::max() - now ? base::TimePoint::max() : now + duration;
+}
+
+}  // namespace
+
+AnswerCache::Subject AnswerCache::KeyOf(const Subject& subject, CacheKeyType type) const {
+  switch (type) {
+    case CacheKeyType::kImage:
+      return subject;
+    case CacheKeyType::kRegistry:
+      return {subject.repository.substr(0, subject.repository.find('/')), subject.identity};
+    case CacheKeyType::kGlobal:
+      return {global_key_, subject.identity};
+  }
+  return subject;
+}
+
+AnswerCache::Answer AnswerCache::Find(const Subject& subject, base::TimePoint now) {
+  SweepIfDue(now);
+  for (CacheKeyType type : {CacheKeyType::kImage, CacheKeyType::kRegistry, CacheKeyType::kGlobal}) {
+    auto found = entries_.find(KeyOf(subject, type));
+    if (found == entries_.end()) continue;
+    if (now <= found->second.expires_at) return found->second.answer;
+    entries_.erase(found);
+  }
+  return nullptr;
+}
+
+void AnswerCache::Put(const Subject& subject, CacheKeyType type, std::chrono::nanoseconds duration,
+                      Answer answer, base::TimePoint now) {
+  if (duration <= std::chrono::nanoseconds(0)) return;  // a negative one would be stored as already expired
+  entries_[KeyOf(subject, type)] = {std::move(answer), AddSaturated(now, duration)};
+}
+
+void AnswerCache::SweepIfDue(base::TimePoint now) {
+  if (!swept_at_) swept_at_ = now;
+  if (now - *swept_at_ < kSweepInterval) return;
+  swept_at_ = now;
+  std::erase_if(entries_, [&](const auto& entry) { return now > entry.second.expires_at; });
+}
+
+}  // namespace prefetch::credentials

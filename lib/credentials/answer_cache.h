@@ -1,0 +1,55 @@
+// AnswerCache: what one plugin answered, as long as it holds (spec/kubelet.md section 1.7).
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/clock.h"
+#include "credentials/key_index.h"
+#include "credentials/plugin_protocol.h"
+#include "credentials/version_rules.h"
+
+namespace prefetch::credentials {
+
+// Time comes in as an argument. One owner, which locks.
+class AnswerCache {
+ public:
+  using Answer = std::shared_ptr<const KeyIndex>;
+
+  explicit AnswerCache(image::KubeletVersion version) : global_key_(GlobalCacheKey(version)) {}
+
+  // For which image the plugin was asked, and for whom (PluginIdentity::cache_key; empty: for nobody).
+  struct Subject {
+    std::string repository;
+    std::string identity;
+
+    friend auto operator<=>(const Subject&, const Subject&) = default;
+  };
+
+  // The answer for `subject`: one for the image, else one for its registry, else one for all. nullptr if
+  // there is none that holds. An answer without credentials is an answer.
+  Answer Find(const Subject& subject, base::TimePoint now);
+  // Keeps `answer` under the key that its type asks for; not at all if it is not to be kept.
+  void Put(const Subject& subject, CacheKeyType type, std::chrono::nanoseconds duration, Answer answer,
+           base::TimePoint now);
+
+  std::size_t size() const { return entries_.size(); }
+
+ private:
+  struct Entry {
+    Answer answer;
+    base::TimePoint expires_at;
+  };
+
+  Subject KeyOf(const Subject& subject, CacheKeyType type) const;
+  void SweepIfDue(base::TimePoint now);
+
+  std::string global_key_;
+  std::map<Subject, Entry> entries_;
+  std::optional<base::TimePoint> swept_at_;
+};
+
+}  // namespace prefetch::credentials

@@ -1,0 +1,143 @@
+#include "credentials/docker_config.h"
+
+#include <algorithm>
+
+#include "base/fs.h"
+#include "base/text.h"
+#include "doc/json.h"
+#include "doc/reader.h"
+#include "doc/secret_node.h"
+
+namespace prefetch::credentials {
+namespace {
+
+constexpr std::size_t kLongestDockerConfig = 1 << 20;
+constexpr std::string_view kBase64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+// Standard base64 as Go has it: line breaks anywhere are passed over, trailing bits are not looked at.
+std::optional<std::string> DecodeBase64(std::string_view text, bool padded) {
+  std::string out;
+  std::uint32_t bits = 0;
+  unsigned bit_count = 0;
+  std::size_t digits = 0, padding = 0;
+  for (char c : text) {
+    if (c == '\r' || c == '\n') continue;
+    if (c == '=' && padded) {
+      padding++;
+      continue;
+    }
+    std::size_t value = kBase64.find(c);
+    if (value == std::string_view::npos || padding > 0) return std::nullopt;
+    digits++;
+    bits = bits << 6 | static_cast<std::uint32_t>(value);
+    bit_count += 6;
+    if (bit_count < 8) continue;
+    bit_count -= 8;
+    out += static_cast<char>(bits >> bit_count & 0xFF);
+  }
+  std::size_t missing = (4 - digits % 4) % 4;
+  if (digits % 4 == 1 || (padded && padding != missing)) return std::nullopt;
+  return out;
+}
+
+std::optional<image::AuthConfig> DecodeEntry(const doc::Reader& reader) {
+  if (reader.IsNull()) return image::AuthConfig{};
+  doc::ObjectReader entry(reader, doc::KeyRule::kIgnoreCase);
+  image::AuthConfig auth{entry.String("username").value_or(""),
+                         base::Secret(entry.String("password").value_or(""))};
+  entry.String("email");
+  std::string encoded = entry.String("auth").value_or("");
+  if (encoded.empty()) return auth;
+  std::optional<image::AuthConfig> decoded = DecodeAuthField(encoded);
+  base::WipeString(encoded);
+  if (!decoded) entry.Fail("auth", "must be base64 of user:password");
+  return decoded;
+}
+
+std::vector<KeyedAuth> DecodeAuths(const doc::Reader& reader) {
+  std::vector<KeyedAuth> auths;
+  for (const auto& [key, value] : reader.Members()) {
+    std::optional<image::AuthConfig> auth = DecodeEntry(value);
+    if (auth) auths.push_back({key, std::move(*auth)});
+  }
+  return auths;
+}
+
+std::string Join(const std::string& directory, std::string_view name) {
+  return directory.ends_with('/') ? directory + std::string(name) : directory + "/" + std::string(name);
+}
+
+}  // namespace
+
+std::optional<image::AuthConfig> DecodeAuthField(std::string_view text) {
+  std::optional<std::string> decoded = DecodeBase64(text, base::TrimSpace(text).ends_with('='));
+  if (!decoded) return std::nullopt;
+  std::optional<image::AuthConfig> auth;
+  std::size_t colon = decoded->find(':');
+  if (colon != std::string::npos) {
+    auth = image::AuthConfig{decoded->substr(0, colon), base::Secret(decoded->substr(colon + 1))};
+  }
+  base::WipeString(*decoded);
+  return auth;
+}
+
+base::Result<std::vector<KeyedAuth>> DecodeDockerConfig(std::string_view text, DockerConfigShape shape) {
+  doc::Problems problems("docker config");
+  std::optional<doc::Node> tree = doc::ParseJson(text, problems, doc::JsonRules::kLenient);
+  std::vector<KeyedAuth> auths;
+  if (tree) {
+    doc::SecretNode root(std::move(*tree));
+    doc::Reader reader(root.node, problems);
+    if (shape == DockerConfigShape::kBare || reader.IsNull()) {
+      auths = DecodeAuths(reader);
+    } else {
+      doc::ObjectReader object(reader, doc::KeyRule::kIgnoreCase);
+      if (std::optional<doc::Reader> found = object.Find("auths")) auths = DecodeAuths(*found);
+    }
+  }
+  if (!problems.empty()) return base::InvalidArgument(base::Join(problems.Lines(), "\n"));
+  return auths;
+}
+
+DockerConfigShape ShapeOf(std::string_view path) {
+  std::string_view name = path.substr(path.rfind('/') + 1);
+  return name == ".dockercfg" ? DockerConfigShape::kBare : DockerConfigShape::kAuths;
+}
+
+std::vector<std::string> DockerConfigCandidates(const DockerConfigSearch& search) {
+  const std::string& home = search.home.empty() ? search.working_directory : search.home;
+  return {
+      Join(search.kubelet_root, "config.json"),
+      Join(search.working_directory, "config.json"),
+      Join(home, ".docker/config.json"),
+      "/.docker/config.json",
+      Join(search.kubelet_root, ".dockercfg"),
+      Join(search.working_directory, ".dockercfg"),
+      Join(home, ".dockercfg"),
+      "/.dockercfg",
+  };
+}
+
+NodeDockerConfig ReadFirstDockerConfig(const std::vector<std::string>& candidates) {
+  NodeDockerConfig config;
+  for (const std::string& path : candidates) {
+    base::Result<std::string> text = base::ReadFile(path, kLongestDockerConfig);
+    if (!text && text.error().code() == base::Code::kNotFound) continue;
+    if (!text) {
+      config.problems.push_back(text.error().message());
+      continue;
+    }
+    base::Result<std::vector<KeyedAuth>> auths = DecodeDockerConfig(*text, ShapeOf(path));
+    base::WipeString(*text);
+    if (!auths) {
+      config.problems.push_back(path + ": " + auths.error().message());
+      continue;
+    }
+    config.path = path;
+    config.index = KeyIndex(*auths);
+    return config;
+  }
+  return config;
+}
+
+}  // namespace prefetch::credentials

@@ -1,0 +1,49 @@
+// Docker's configuration files as kubelet reads them: for nodes and for pull secrets (spec/kubelet.md
+// sections 1.12 and 1.13).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "credentials/key_index.h"
+
+namespace prefetch::credentials {
+
+enum class DockerConfigShape {
+  kAuths,  // config.json, .dockerconfigjson: {"auths": {…}}
+  kBare,   // .dockercfg: the map itself
+};
+
+// All entries of a document. A mistake in one makes the whole document an error (InvalidArgument), which
+// never quotes a value. Pure.
+base::Result<std::vector<KeyedAuth>> DecodeDockerConfig(std::string_view text, DockerConfigShape shape);
+
+// User name and password out of an "auth" field; nullopt if it is not base64 as kubelet takes it, or has no
+// colon. Pure.
+std::optional<image::AuthConfig> DecodeAuthField(std::string_view text);
+
+// By the file's name: ".dockercfg" is bare, everything else is not.
+DockerConfigShape ShapeOf(std::string_view path);
+
+// Where kubelet looks if nobody says where. Paths as this process sees them.
+struct DockerConfigSearch {
+  std::string kubelet_root = "/var/lib/kubelet";
+  std::string working_directory = "/";  // kubelet's
+  std::string home;                     // kubelet's; empty: unset, which means its working directory
+};
+// In the order of kubelet; of the files that exist and parse the first wins, and nothing is merged.
+std::vector<std::string> DockerConfigCandidates(const DockerConfigSearch& search);
+
+// The file that won, if any.
+struct NodeDockerConfig {
+  std::string path;
+  KeyIndex index;
+  std::vector<std::string> problems;  // files that exist and could not be used
+};
+// Reads files. Never fails: without a usable file there is no credential.
+NodeDockerConfig ReadFirstDockerConfig(const std::vector<std::string>& candidates);
+
+}  // namespace prefetch::credentials

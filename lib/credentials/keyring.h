@@ -1,0 +1,156 @@
+// Keyring: which credentials this node has for an image, in the order in which kubelet would try them.
+//
+//   credentials::Keyring keyring(options, clock);
+//   Lookup lookup = keyring.Find(call, reference, entry.sources);
+//   // pull with lookup.credentials[0]; with the next only if that one was refused; with none: anonymously
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/call.h"
+#include "base/clock.h"
+#include "base/file_stamp.h"
+#include "base/mutex.h"
+#include "credentials/docker_config.h"
+#include "credentials/plugin_answers.h"
+#include "credentials/plugin_identity.h"
+#include "credentials/provider_config.h"
+#include "credentials/pull_secret.h"
+#include "image/auth_config.h"
+#include "image/kubelet_version.h"
+#include "image/reference.h"
+
+namespace prefetch::credentials {
+
+enum class Source { kProvider, kDockerConfig, kPullSecret };
+std::string_view SourceName(Source source);  // "provider", "docker-config", "pull-secret"
+
+struct Credential {
+  image::AuthConfig auth;
+  Source source = Source::kProvider;
+  std::string name;   // the provider, the file, or the pull secret's name
+  std::string match;  // the key that matched, as ShownKey shows it: "https://index.docker.io/v1/"
+  // Not the node's own but somebody's: of a mounted pull secret, or of a service account that was named. What
+  // is pulled with it becomes usable by every pod of the node (spec/evidence.md row 1).
+  bool exposes = false;
+};
+
+enum class ProviderOutcome {
+  kOk,       // it answered with at least one key; that need not match the image
+  kEmpty,    // it answered: no credentials
+  kError,    // it failed; `error` says how
+  kSkipped,  // it was not asked: no pattern matched, or `error` says why
+};
+std::string_view ProviderOutcomeName(ProviderOutcome outcome);  // "ok", "empty", "error", "skipped"
+
+struct ProviderReport {
+  std::string name;
+  bool matched = false;
+  std::string pattern;  // the entry of matchImages that matched
+  ProviderOutcome outcome = ProviderOutcome::kSkipped;
+  std::string error;  // scrubbed
+  // It has tokenAttributes: what it gives is for pods of one service account, not for the node.
+  bool token_attributes = false;
+  bool for_account = false;  // it was asked with a token of the account that the configuration names
+  // How long its program ran for this lookup; none: it did not (its answer was known, or somebody else's run
+  // was shared).
+  std::optional<base::Duration> ran_for;
+};
+
+struct Lookup {
+  std::string repository;                 // what was asked for: "docker.io/library/nginx"
+  std::vector<Credential> credentials;    // in the order of attempts; empty: kubelet would pull anonymously
+  std::vector<ProviderReport> providers;  // all of them, in the order of asking
+};
+
+// What is wrong with the files that a Keyring reads. A value.
+struct KeyringHealth {
+  std::vector<std::string> problems;  // one sentence each with file and place; empty: nothing
+  // The first problem of a provider configuration that cannot be used, while no good one was read before: a
+  // kubelet that starts now would exit. Empty otherwise: kubelet reads its configuration once, so one that
+  // runs goes on with the last good one, as the Keyring does; and it passes over a docker config that is bad.
+  std::string unusable_provider_config;
+  // Counts how often the files have changed: what was denied with the old ones is worth another try.
+  std::uint64_t changes = 0;
+
+  friend bool operator==(const KeyringHealth&, const KeyringHealth&) = default;
+};
+
+struct KeyringOptions {
+  // As kubelet's flags. Both empty: no plugins.
+  std::string provider_config;
+  std::string provider_bin_dir;
+  // Instead of kubelet's environment (from `providerEnvironment`, an EnvironmentFile) and folder.
+  std::map<std::string, std::string> provider_environment;
+  std::string provider_working_directory = "/";
+  std::chrono::milliseconds provider_timeout = kPluginTimeout;
+  // Node docker config files in order, of which the first usable one wins; empty: where kubelet looks.
+  std::vector<std::string> docker_configs;
+  DockerConfigSearch docker_config_search;
+  std::vector<PullSecret> pull_secrets;
+  // For providers with tokenAttributes: the account that the configuration names, and where its tokens come
+  // from. Without one, a provider that requires an account is skipped, and one that does not is asked
+  // without.
+  std::optional<ServiceAccountName> service_account;
+  GrantSource grants;  // empty: nobody asks the API server here
+  image::KubeletVersion kubelet_version;
+};
+
+// A resource. Owned by main; any thread may call, many at once. `clock` outlives it.
+//
+// Order (spec/kubelet.md section 1.10): pull secrets, node docker config, plugins. Files are looked at again
+// at most once a second, when somebody asks. A provider configuration that kubelet would refuse gives
+// problems() and no plugins, or leaves those of the last good one in force; the other sources go on.
+class Keyring {
+ public:
+  Keyring(KeyringOptions options, const base::Clock& clock);
+  Keyring(const Keyring&) = delete;
+  Keyring& operator=(const Keyring&) = delete;
+  ~Keyring();
+
+  // Blocks while plugins run, at most a minute each. `list_sources` are the names of the list's sources that
+  // have the entry: pull secrets serve only those that they name. Never fails: a source that does gives
+  // nothing, and `providers` and problems() say so.
+  Lookup Find(const base::Call& call, const image::Reference& reference,
+              const std::vector<std::string>& list_sources = {}) EXCLUDES(mutex_);
+
+  // The first provider with tokenAttributes that is for this image: what kubelet gets of it is for pods of
+  // one service account. Empty: none. Runs no plugin; blocks as a disk does.
+  std::string TokenProviderFor(const image::Reference& reference) EXCLUDES(mutex_);
+
+  // What is wrong with the files as they were looked at last.
+  std::vector<std::string> problems() const EXCLUDES(mutex_);
+  // The same, after a look at them like Find's: so a mended file is noticed though nobody asks for a
+  // credential. Blocks as a disk does.
+  KeyringHealth Health() EXCLUDES(mutex_);
+  // As kubelet's metric kubelet_credential_provider_config_info has it; empty without a configuration.
+  std::string provider_config_hash() const EXCLUDES(mutex_);
+  // Reads every file anew, now.
+  void Reload() EXCLUDES(mutex_);
+
+ private:
+  struct Sources;
+
+  std::shared_ptr<const Sources> Current() EXCLUDES(mutex_);
+  std::shared_ptr<const Sources> Read(const Sources* before) const;
+  std::vector<std::string> DockerConfigPaths() const;
+  void ReadProviders(Sources& now, const Sources* before) const;
+  PluginSurroundings Surroundings() const;
+  std::vector<std::string> WatchedFiles() const;
+
+  const KeyringOptions options_;
+  const base::Clock& clock_;
+  mutable base::Mutex mutex_;
+  std::shared_ptr<const Sources> sources_ GUARDED_BY(mutex_);
+  base::TimePoint looked_at_ GUARDED_BY(mutex_);
+  base::TimePoint read_at_ GUARDED_BY(mutex_);
+  std::uint64_t changes_ GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace prefetch::credentials

@@ -1,0 +1,63 @@
+#include "credentials/lookup_text.h"
+
+#include <algorithm>
+
+namespace prefetch::credentials {
+namespace {
+
+using Row = std::vector<std::string>;
+
+// Rows as lines, each column but the last as wide as its widest cell.
+std::string Columns(const std::vector<Row>& rows) {
+  std::vector<std::size_t> widths;
+  for (const Row& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (std::size_t i = 0; i < row.size(); i++) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::string text;
+  for (const Row& row : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); i++) {
+      line += (i == 0 ? "" : "  ") + row[i] + std::string(widths[i] - row[i].size(), ' ');
+    }
+    text += "  " + line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+  }
+  return text;
+}
+
+std::string Why(const ProviderReport& report) {
+  if (!report.matched) return "no entry of matchImages matches";
+  std::string matches = report.pattern + " matches";
+  switch (report.outcome) {
+    case ProviderOutcome::kOk:
+      return matches;
+    case ProviderOutcome::kEmpty:
+      return matches + ", it has no credentials for this image";
+    case ProviderOutcome::kError:
+    case ProviderOutcome::kSkipped:
+      return matches + ": " + report.error;
+  }
+  return matches;
+}
+
+}  // namespace
+
+std::string LookupText(const std::string& image, const Lookup& lookup) {
+  std::string text = image + "\n";
+  std::vector<Row> attempts;
+  for (const Credential& credential : lookup.credentials) {
+    const std::string& user = credential.auth.username;
+    attempts.push_back({std::to_string(attempts.size() + 1) + ".", std::string(SourceName(credential.source)),
+                        credential.name, user.empty() ? "no user name" : "as " + user,
+                        "by " + credential.match});
+  }
+  text += attempts.empty() ? "  anonymous: no credential of this node matches\n" : Columns(attempts);
+  std::vector<Row> providers;
+  for (const ProviderReport& report : lookup.providers) {
+    providers.push_back(
+        {"provider", report.name, std::string(ProviderOutcomeName(report.outcome)), Why(report)});
+  }
+  return text + Columns(providers);
+}
+
+}  // namespace prefetch::credentials

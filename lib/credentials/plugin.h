@@ -1,0 +1,35 @@
+// RunPlugin: one execution of a credential plugin (spec/kubelet.md section 1.6).
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <string>
+
+#include "base/call.h"
+#include "base/result.h"
+#include "credentials/plugin_identity.h"
+#include "credentials/plugin_protocol.h"
+#include "credentials/provider_config.h"
+
+namespace prefetch::credentials {
+
+constexpr std::chrono::seconds kPluginTimeout{60};  // as kubelet
+
+// What all plugins of a node share.
+struct PluginSurroundings {
+  std::string bin_dir;
+  std::map<std::string, std::string> environment;  // instead of kubelet's own; a provider's env goes over it
+  std::string working_directory = "/";             // kubelet's
+  image::KubeletVersion kubelet_version;
+  std::chrono::milliseconds timeout = kPluginTimeout;
+};
+
+// Asks the plugin for `image`, a repository, and for `identity` if it has a token. Any thread may call;
+// blocks until it answered, at most `timeout`. Its whole process group is killed at the end of that time;
+// kubelet kills the one process only. An Error means no credentials from this provider now; its message
+// carries the plugin's stderr, scrubbed.
+base::Result<PluginResponse> RunPlugin(const base::Call& call, const Provider& provider,
+                                       const PluginSurroundings& surroundings, const std::string& image,
+                                       const PluginIdentity& identity = {});
+
+}  // namespace prefetch::credentials

@@ -1,0 +1,84 @@
+#include "credentials/plugin_answers.h"
+
+#include <string_view>
+
+namespace prefetch::credentials {
+namespace {
+
+std::string_view HostOf(std::string_view repository) {
+  return repository.substr(0, repository.find('/'));
+}
+
+// A failure that is the executing caller's own: its time ran out or it was stopped. Nobody else's.
+bool IsPersonal(const base::Result<AnswerCache::Answer>& outcome, const base::Call& call) {
+  return !outcome.ok() && (call.Stopped() || std::chrono::steady_clock::now() >= call.deadline);
+}
+
+}  // namespace
+
+std::shared_ptr<PluginAnswers::Flight> PluginAnswers::FlightToWaitFor(
+    const AnswerCache::Subject& subject) const {
+  if (last_type_ == CacheKeyType::kImage) return nullptr;
+  for (const auto& [other, flight] : flights_) {
+    if (other.identity != subject.identity) continue;
+    bool same_host = HostOf(other.repository) == HostOf(subject.repository);
+    if (last_type_ == CacheKeyType::kGlobal || same_host) return flight;
+  }
+  return nullptr;
+}
+
+bool PluginAnswers::Wait(const base::Call& call, const Flight& flight) {
+  // An hour stands for "for ever": an execution takes a minute at most.
+  return landed_.wait_until(mutex_, call.stop, call.Within(std::chrono::hours(1)).deadline,
+                            [&] { return flight.landed; });
+}
+
+PluginAnswers::Outcome PluginAnswers::Execute(const base::Call& call, const AnswerCache::Subject& subject,
+                                              const PluginIdentity& identity) {
+  base::Result<PluginResponse> response =
+      RunPlugin(call, provider_, surroundings_, subject.repository, identity);
+  if (!response) return std::move(response).error();
+  auto answer = std::make_shared<const KeyIndex>(response->auth);
+  std::chrono::nanoseconds duration = response->cache_duration.value_or(provider_.default_cache_duration);
+  base::Lock lock(mutex_);
+  cache_.Put(subject, response->cache_key_type, duration, answer, clock_.Now());
+  last_type_ = response->cache_key_type;
+  return AnswerCache::Answer(answer);
+}
+
+base::Result<AnswerCache::Answer> PluginAnswers::Get(const base::Call& call, const std::string& repository,
+                                                     std::optional<base::Duration>* ran_for,
+                                                     const PluginIdentity& identity) {
+  const AnswerCache::Subject subject{repository, identity.cache_key};
+  auto flight = std::make_shared<Flight>();
+  {
+    base::Lock lock(mutex_);
+    bool waited_for_another = false;
+    while (true) {
+      if (AnswerCache::Answer answer = cache_.Find(subject, clock_.Now())) return answer;
+      auto same = flights_.find(subject);
+      bool is_same = same != flights_.end();
+      std::shared_ptr<Flight> other = is_same ? same->second : nullptr;
+      if (!is_same && !waited_for_another) other = FlightToWaitFor(subject);
+      if (!other) break;
+      waited_for_another = waited_for_another || !is_same;
+      if (!Wait(call, *other)) {
+        if (call.Stopped()) return base::Cancelled("a stop was requested");
+        return base::DeadlineExceeded("did not answer in the time that was left");
+      }
+      if (is_same && other->shared) return *other->shared;
+    }
+    flights_[subject] = flight;
+  }
+  base::TimePoint started = clock_.Now();
+  Outcome outcome = Execute(call, subject, identity);
+  if (ran_for != nullptr) *ran_for = clock_.Now() - started;
+  base::Lock lock(mutex_);
+  flights_.erase(subject);
+  flight->landed = true;
+  if (!IsPersonal(outcome, call)) flight->shared = outcome;
+  landed_.notify_all();
+  return outcome;
+}
+
+}  // namespace prefetch::credentials

@@ -1,0 +1,66 @@
+// PluginAnswers: one provider's answers, from its cache or from an execution that many askers share.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/call.h"
+#include "base/clock.h"
+#include "base/mutex.h"
+#include "base/result.h"
+#include "credentials/answer_cache.h"
+#include "credentials/plugin.h"
+
+namespace prefetch::credentials {
+
+// A resource. Any thread may call, many at once. `clock` outlives it.
+//
+// kubelet shares an execution among those who ask for the same image (spec/kubelet.md section 1.7). Here an
+// asker also waits, once, for an execution on behalf of another image of the same registry: most plugins
+// answer for the whole registry, and ten images pulled at once should not be ten executions. Plugins that are
+// known to answer by image are not waited for, and a failure is shared with the same image only.
+class PluginAnswers {
+ public:
+  PluginAnswers(Provider provider, PluginSurroundings surroundings, const base::Clock& clock)
+      : provider_(std::move(provider)),
+        surroundings_(std::move(surroundings)),
+        clock_(clock),
+        cache_(surroundings_.kubelet_version) {}
+  PluginAnswers(const PluginAnswers&) = delete;
+  PluginAnswers& operator=(const PluginAnswers&) = delete;
+
+  const Provider& provider() const { return provider_; }
+
+  // An Error: none now. An empty index: the plugin has no credentials for it. If this very call ran the
+  // plugin, `ran_for` is set to the time that it took.
+  base::Result<AnswerCache::Answer> Get(const base::Call& call, const std::string& repository,
+                                        std::optional<base::Duration>* ran_for = nullptr,
+                                        const PluginIdentity& identity = {}) EXCLUDES(mutex_);
+
+ private:
+  using Outcome = base::Result<AnswerCache::Answer>;
+  // One execution. Lives as long as somebody waits for it.
+  struct Flight {
+    bool landed = false;
+    std::optional<Outcome> shared;  // none: it failed for reasons of the caller's own (stopped, out of time)
+  };
+
+  std::shared_ptr<Flight> FlightToWaitFor(const AnswerCache::Subject& subject) const REQUIRES(mutex_);
+  // False if the caller's time is over first.
+  bool Wait(const base::Call& call, const Flight& flight) REQUIRES(mutex_);
+  Outcome Execute(const base::Call& call, const AnswerCache::Subject& subject, const PluginIdentity& identity)
+      EXCLUDES(mutex_);
+
+  const Provider provider_;
+  const PluginSurroundings surroundings_;
+  const base::Clock& clock_;
+  mutable base::Mutex mutex_;
+  base::Condition landed_;
+  AnswerCache cache_ GUARDED_BY(mutex_);
+  std::map<AnswerCache::Subject, std::shared_ptr<Flight>> flights_ GUARDED_BY(mutex_);
+  std::optional<CacheKeyType> last_type_ GUARDED_BY(mutex_);
+};
+
+}  // namespace prefetch::credentials

@@ -1,0 +1,103 @@
+#include "credentials/plugin_protocol.h"
+
+#include "base/log.h"
+#include "base/text.h"
+#include "credentials/version_rules.h"
+#include "doc/json.h"
+#include "doc/reader.h"
+#include "doc/secret_node.h"
+
+namespace prefetch::credentials {
+namespace {
+
+constexpr std::string_view kResponseKind = "CredentialProviderResponse";
+
+// A JSON string as Go's encoder writes it, which also escapes what HTML would read.
+std::string Quoted(std::string_view text) {
+  std::string out;
+  base::AppendJsonEscaped(out, text);
+  out = base::ReplaceAll(out, "<", "\\u003c");
+  out = base::ReplaceAll(out, ">", "\\u003e");
+  out = base::ReplaceAll(out, "&", "\\u0026");
+  return "\"" + out + "\"";
+}
+
+std::vector<KeyedAuth> DecodeAuth(doc::ObjectReader& object, doc::UnknownKeys unknown) {
+  std::vector<KeyedAuth> auths;
+  std::optional<doc::Reader> found = object.Find("auth");
+  if (!found) return auths;
+  for (const auto& [key, value] : found->Members()) {
+    image::AuthConfig auth;
+    if (!value.IsNull()) {
+      doc::ObjectReader entry(value);
+      auth.username = entry.String("username").value_or("");
+      auth.password = base::Secret(entry.String("password").value_or(""));
+      entry.Finish(unknown);
+    }
+    auths.push_back({key, std::move(auth)});
+  }
+  return auths;
+}
+
+// The text of a member that is a string; empty otherwise.
+std::string TextOf(const doc::Node& root, const std::string& key) {
+  const doc::Node* member = root.Find(key);
+  return member != nullptr && member->kind == doc::Node::Kind::kString ? member->text : std::string();
+}
+
+std::optional<CacheKeyType> ParseCacheKeyType(std::string_view text) {
+  if (text == "Image") return CacheKeyType::kImage;
+  if (text == "Registry") return CacheKeyType::kRegistry;
+  if (text == "Global") return CacheKeyType::kGlobal;
+  return std::nullopt;
+}
+
+}  // namespace
+
+base::Secret EncodeRequest(const PluginRequest& request) {
+  std::string out = R"({"kind":"CredentialProviderRequest","apiVersion":)" + Quoted(request.api_version) +
+                    R"(,"image":)" + Quoted(request.image);
+  if (!request.service_account_token.empty()) {
+    out += R"(,"serviceAccountToken":)" + Quoted(request.service_account_token.Reveal());
+  }
+  std::string annotations;
+  for (const auto& [key, value] : request.service_account_annotations) {
+    annotations += (annotations.empty() ? "" : ",") + Quoted(key) + ":" + Quoted(value);
+  }
+  if (!annotations.empty()) out += R"(,"serviceAccountAnnotations":{)" + annotations + "}";
+  return base::Secret(out + "}\n");
+}
+
+base::Result<PluginResponse> DecodeResponse(std::string_view text, std::string_view api_version,
+                                            image::KubeletVersion version) {
+  bool strict = DecodesStrictly(version);
+  doc::Problems problems("response");
+  std::optional<doc::Node> tree =
+      doc::ParseJson(text, problems, strict ? doc::JsonRules::kStrict : doc::JsonRules::kLenient);
+  if (!tree) return base::InvalidArgument("the response is not JSON");
+  doc::SecretNode root(std::move(*tree));
+  if (TextOf(root.node, "apiVersion") != api_version) {
+    return base::InvalidArgument("the response's apiVersion is not " + std::string(api_version));
+  }
+  if (TextOf(root.node, "kind") != kResponseKind) {
+    return base::InvalidArgument("the response's kind is not " + std::string(kResponseKind));
+  }
+  doc::UnknownKeys unknown = strict ? doc::UnknownKeys::kProblem : doc::UnknownKeys::kIgnored;
+  doc::ObjectReader object(doc::Reader(root.node, problems));
+  object.Ignore("apiVersion");
+  object.Ignore("kind");
+  PluginResponse response;
+  std::optional<CacheKeyType> type = ParseCacheKeyType(object.String("cacheKeyType").value_or(""));
+  response.cache_duration = object.Duration("cacheDuration", {.least = std::chrono::nanoseconds::min()});
+  response.auth = DecodeAuth(object, unknown);
+  object.Finish(unknown);
+  if (!problems.empty()) {
+    return base::InvalidArgument(
+        "the response does not decode: a field is unknown, twice there or of a wrong type");
+  }
+  if (!type) return base::InvalidArgument("the response's cacheKeyType is not Image, Registry or Global");
+  response.cache_key_type = *type;
+  return response;
+}
+
+}  // namespace prefetch::credentials

@@ -1,0 +1,257 @@
+#include "credentials/provider_config.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+#include "base/fs.h"
+#include "base/sha256.h"
+#include "base/text.h"
+#include "credentials/version_rules.h"
+#include "doc/json.h"
+#include "doc/reader.h"
+#include "doc/yaml.h"
+
+namespace prefetch::credentials {
+namespace {
+
+using doc::Need;
+
+constexpr std::size_t kLongestFile = 1 << 20;
+constexpr std::size_t kMostFiles = 1000;
+
+enum class ObjectVersion { kV1alpha1, kV1beta1, kV1 };
+
+// As kubelet decides it: by the first character.
+bool LooksLikeJson(std::string_view text) {
+  return base::TrimSpace(text).starts_with('{');
+}
+
+std::string DecodeName(doc::ObjectReader& object) {
+  std::optional<std::string> name = object.String("name", Need::kRequired);
+  if (!name) return "";
+  if (name->find('/') != std::string::npos) object.Fail("name", "must not contain /");
+  if (name->find(' ') != std::string::npos) object.Fail("name", "must not contain a space");
+  if (*name == "." || *name == "..") object.Fail("name", "must be the name of a file");
+  if (name->empty()) object.Fail("name", "must not be empty");
+  return *name;
+}
+
+std::vector<Pattern> DecodeMatchImages(doc::ObjectReader& object) {
+  std::vector<Pattern> patterns;
+  std::vector<doc::Reader> items = object.Items("matchImages", Need::kRequired);
+  if (items.empty() && object.Has("matchImages")) object.Fail("matchImages", "must have an entry");
+  for (const doc::Reader& item : items) {
+    std::optional<std::string> text = item.String();
+    if (!text) continue;
+    std::optional<Pattern> pattern = Pattern::Parse(*text);
+    if (pattern) {
+      patterns.push_back(std::move(*pattern));
+    } else {
+      item.Fail("must be a registry such as *.example.com, with an optional port and path");
+    }
+  }
+  return patterns;
+}
+
+std::string DecodeApiVersion(doc::ObjectReader& object) {
+  constexpr std::string_view kV1alpha1 = "credentialprovider.kubelet.k8s.io/v1alpha1";
+  constexpr std::string_view kV1beta1 = "credentialprovider.kubelet.k8s.io/v1beta1";
+  constexpr std::string_view kV1 = "credentialprovider.kubelet.k8s.io/v1";
+  return std::string(object
+                         .Enum<std::string_view>("apiVersion",
+                                                 {{kV1alpha1, kV1alpha1}, {kV1beta1, kV1beta1}, {kV1, kV1}},
+                                                 Need::kRequired)
+                         .value_or(""));
+}
+
+std::vector<std::pair<std::string, std::string>> DecodeEnv(doc::ObjectReader& object,
+                                                           doc::UnknownKeys unknown) {
+  std::vector<std::pair<std::string, std::string>> env;
+  for (const doc::Reader& item : object.Items("env")) {
+    doc::ObjectReader variable(item);
+    std::string name = variable.String("name").value_or("");
+    env.emplace_back(std::move(name), variable.String("value").value_or(""));
+    variable.Finish(unknown);
+  }
+  return env;
+}
+
+// What the object's version and kubelet's know of the field; before 1.33, and in older objects, it is one of
+// the unknown fields.
+std::optional<TokenAttributes> DecodeToken(doc::ObjectReader& object, ObjectVersion object_version,
+                                           image::KubeletVersion version, const std::string& api_version) {
+  if (object_version != ObjectVersion::kV1 || !KnowsTokenAttributes(version)) return std::nullopt;
+  std::optional<doc::Reader> found = object.Find("tokenAttributes");
+  if (!found) return std::nullopt;
+  if (!AllowsTokenAttributes(version)) {
+    found->Fail("needs the feature gate KubeletServiceAccountTokenForCredentialProviders, which is off in " +
+                version.ToString());
+    return std::nullopt;
+  }
+  if (api_version != "credentialprovider.kubelet.k8s.io/v1") {
+    object.Fail("apiVersion", "must be credentialprovider.kubelet.k8s.io/v1 with tokenAttributes");
+  }
+  return DecodeTokenAttributes(*found);
+}
+
+Provider DecodeProvider(const doc::Reader& reader, ObjectVersion object_version,
+                        image::KubeletVersion version) {
+  Provider out;
+  doc::ObjectReader object(reader);
+  doc::UnknownKeys unknown =
+      DecodesStrictly(version) ? doc::UnknownKeys::kProblem : doc::UnknownKeys::kIgnored;
+  out.name = DecodeName(object);
+  out.match_images = DecodeMatchImages(object);
+  out.default_cache_duration =
+      object.Duration("defaultCacheDuration", {}, Need::kRequired).value_or(std::chrono::nanoseconds(0));
+  out.api_version = DecodeApiVersion(object);
+  out.args = object.Strings("args");
+  out.env = DecodeEnv(object, unknown);
+  out.token_attributes = DecodeToken(object, object_version, version, out.api_version);
+  object.Finish(unknown);
+  return out;
+}
+
+bool HasConfigExtension(const std::string& name) {
+  std::size_t dot = name.rfind('.');
+  if (dot == std::string::npos) return false;
+  std::string_view extension = std::string_view(name).substr(dot);
+  return extension == ".json" || extension == ".yaml" || extension == ".yml";
+}
+
+// Symbolic links count as files, whatever they point to.
+bool IsDirectoryItself(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::symlink_status(path, error).type() == std::filesystem::file_type::directory;
+}
+
+std::string JoinPath(const std::string& directory, const std::string& name) {
+  return directory.ends_with('/') ? directory + name : directory + "/" + name;
+}
+
+std::string BigEndian(std::uint64_t value) {
+  std::string out(8, '\0');
+  for (std::size_t i = 0; i < 8; i++) out[i] = static_cast<char>(value >> (56 - 8 * i) & 0xFF);
+  return out;
+}
+
+void CheckNamesAreUnique(const std::vector<Provider>& providers, std::vector<std::string>& problems) {
+  std::map<std::string, int> seen;
+  for (const Provider& provider : providers) {
+    if (!provider.name.empty() && ++seen[provider.name] == 2) {
+      problems.push_back("provider \"" + provider.name + "\" is configured twice");
+    }
+  }
+}
+
+void CheckExecutables(const std::vector<Provider>& providers, const std::string& bin_dir,
+                      std::vector<std::string>& problems) {
+  if (bin_dir.empty()) {
+    problems.push_back("the credential provider bin directory is not set");
+    return;
+  }
+  base::Result<base::FileKind> directory = base::KindOf(bin_dir);
+  if (!directory) {
+    problems.push_back("plugin directory: " + directory.error().message());
+    return;
+  }
+  for (const Provider& provider : providers) {
+    std::string path = JoinPath(bin_dir, provider.name);
+    base::Result<base::FileKind> kind = base::KindOf(path);
+    if (!kind) {
+      problems.push_back("plugin: " + kind.error().message());
+    } else if (*kind == base::FileKind::kDirectory) {
+      problems.push_back("plugin: " + path + " is a directory");
+    } else if (::access(path.c_str(), X_OK) != 0) {
+      problems.push_back("plugin: " + path + " is not executable");
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<Provider> DecodeProviderConfig(std::string_view text, image::KubeletVersion version,
+                                           doc::Problems& problems) {
+  std::vector<Provider> providers;
+  std::optional<doc::Node> root;
+  if (LooksLikeJson(text)) {
+    root = doc::ParseJson(text, problems,
+                          DecodesStrictly(version) ? doc::JsonRules::kStrict : doc::JsonRules::kLenient);
+  } else {
+    root = doc::ParseYaml(text, problems);
+  }
+  if (!root) return providers;
+  doc::ObjectReader object(doc::Reader(*root, problems));
+  object.Expect("kind", "CredentialProviderConfig");
+  std::optional<ObjectVersion> object_version =
+      object.Enum<ObjectVersion>("apiVersion",
+                                 {{"kubelet.config.k8s.io/v1alpha1", ObjectVersion::kV1alpha1},
+                                  {"kubelet.config.k8s.io/v1beta1", ObjectVersion::kV1beta1},
+                                  {"kubelet.config.k8s.io/v1", ObjectVersion::kV1}},
+                                 Need::kRequired);
+  std::vector<doc::Reader> items = object.Items("providers", Need::kRequired);
+  if (items.empty() && object.Has("providers")) object.Fail("providers", "must have an entry");
+  for (const doc::Reader& item : items) {
+    providers.push_back(DecodeProvider(item, object_version.value_or(ObjectVersion::kV1), version));
+  }
+  object.Finish(DecodesStrictly(version) ? doc::UnknownKeys::kProblem : doc::UnknownKeys::kIgnored);
+  return providers;
+}
+
+base::Result<std::vector<std::string>> ProviderConfigFiles(const std::string& path,
+                                                           image::KubeletVersion version) {
+  if (path.empty()) return base::InvalidArgument("the credential provider config is not set");
+  base::Result<base::FileKind> kind = base::KindOf(path);
+  if (!kind) return std::move(kind).error();
+  if (*kind != base::FileKind::kDirectory) return std::vector<std::string>{path};
+  if (!ReadsConfigDirectories(version)) {
+    return base::InvalidArgument(path + " is a directory, which kubelet " + version.ToString() +
+                                 " does not read");
+  }
+  base::Result<std::vector<std::string>> names = base::ListDirectory(path, kMostFiles);
+  if (!names) return std::move(names).error();
+  std::vector<std::string> files;
+  for (const std::string& name : *names) {
+    std::string file = JoinPath(path, name);
+    if (HasConfigExtension(name) && !IsDirectoryItself(file)) files.push_back(std::move(file));
+  }
+  if (files.empty()) return base::NotFound(path + ": no configuration files found in directory");
+  return files;
+}
+
+ProviderConfig LoadProviderConfig(const std::string& path, const std::optional<std::string>& bin_dir,
+                                  image::KubeletVersion version) {
+  ProviderConfig config;
+  base::Result<std::vector<std::string>> files = ProviderConfigFiles(path, version);
+  if (!files) {
+    config.problems.push_back(files.error().message());
+    return config;
+  }
+  std::string hashed;
+  bool all_read = true;
+  for (const std::string& file : *files) {
+    base::Result<std::string> text = base::ReadFile(file, kLongestFile);
+    if (!text) {
+      config.problems.push_back(text.error().message());
+      all_read = false;
+      continue;
+    }
+    hashed += BigEndian(text->size()) + *text;
+    doc::Problems problems(file);
+    for (Provider& provider : DecodeProviderConfig(*text, version, problems)) {
+      config.providers.push_back(std::move(provider));
+    }
+    for (std::string& line : problems.Lines()) config.problems.push_back(std::move(line));
+  }
+  if (all_read) config.hash = "sha256:" + base::Sha256Hex(hashed);
+  CheckNamesAreUnique(config.providers, config.problems);
+  // A plugin is looked for only once its name is known to be one.
+  if (bin_dir && config.problems.empty()) CheckExecutables(config.providers, *bin_dir, config.problems);
+  if (!config.problems.empty()) config.providers.clear();
+  return config;
+}
+
+}  // namespace prefetch::credentials

@@ -1,0 +1,39 @@
+// PullSecret: a registry secret that is mounted into the agent, and what it may be used for (design.md
+// section 5).
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "credentials/key_index.h"
+#include "credentials/match.h"
+
+namespace prefetch::credentials {
+
+// An image that is pulled with it becomes usable by every pod of the node. So it serves just the repositories
+// that match one of `allow_repositories` (the rule of credentials/match.h), and just for entries of one of
+// `list_sources`; an empty list of either serves nothing.
+struct PullSecret {
+  std::string name;
+  std::string path;  // the mounted folder (with .dockerconfigjson or .dockercfg), or one such file
+  std::vector<std::string> allow_repositories;
+  std::vector<std::string> list_sources;
+};
+
+// A declared secret with what was read from it.
+struct LoadedPullSecret {
+  PullSecret declared;
+  std::vector<Pattern> allowed;
+  KeyIndex index;
+  std::vector<std::string> problems;  // with one, the index is empty
+
+  bool Serves(const Target& target, const std::vector<std::string>& list_sources) const;
+};
+
+// Where its data may be: files, of which the first that exists counts.
+std::vector<std::string> PullSecretFiles(const PullSecret& secret);
+LoadedPullSecret LoadPullSecret(const PullSecret& secret);
+
+}  // namespace prefetch::credentials

@@ -1,0 +1,139 @@
+#include "credentials/scrub.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/text.h"
+#include "doc/json.h"
+#include "doc/secret_node.h"
+
+namespace prefetch::credentials {
+namespace {
+
+constexpr std::size_t kLongestText = 1024;
+constexpr std::size_t kShortestToken =
+    32;  // letters and digits in a row; names of hosts and folders are shorter
+constexpr std::size_t kShortestSecret = 3;  // shorter ones would blank half of the text
+constexpr std::string_view kBlank = "***";
+constexpr std::array<std::string_view, 5> kTellingWords = {"password", "passwd", "token", "secret",
+                                                           "authorization"};
+
+bool IsLetterOrDigit(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+bool IsTokenCharacter(char c) {
+  return IsLetterOrDigit(c) || c == '+' || c == '_' || c == '=' || c == '-';
+}
+
+std::string BlankControls(std::string_view text) {
+  std::string out = base::ToUtf8(base::TrimSpace(text));
+  for (char& c : out) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
+  }
+  return out;
+}
+
+// "https://user:pw@host/path?x=y z" becomes "https://host/path?… z".
+std::string BlankUrls(std::string_view text) {
+  std::string out;
+  while (true) {
+    std::size_t at = text.find("://");
+    if (at == std::string_view::npos) return out + std::string(text);
+    out += text.substr(0, at + 3);
+    text.remove_prefix(at + 3);
+    std::size_t end = std::min(text.find_first_of(" \"'<>"), text.size());
+    std::string_view url = text.substr(0, end);
+    text.remove_prefix(end);
+    std::size_t authority_end = std::min(url.find_first_of("/?"), url.size());
+    std::size_t user_end = url.substr(0, authority_end).rfind('@');
+    if (user_end != std::string_view::npos) url.remove_prefix(user_end + 1);
+    std::size_t query = url.find('?');
+    out += url.substr(0, query);
+    if (query != std::string_view::npos) out += "?…";
+  }
+}
+
+// The word after "password:", "token=" and the like.
+std::string BlankAfterTellingWords(std::string_view text) {
+  std::string out;
+  std::string lower = base::ToLower(text);
+  std::size_t at = 0;
+  while (true) {
+    std::size_t found = std::string::npos, after = 0;
+    for (std::string_view word : kTellingWords) {
+      std::size_t next = lower.find(word, at);
+      if (next >= found) continue;
+      found = next;
+      after = next + word.size();
+    }
+    if (found == std::string::npos) return out + std::string(text.substr(at));
+    std::size_t value = text.find_first_not_of("\"' :=", after);
+    bool assigned = value != std::string_view::npos &&
+                    text.substr(after, value - after).find_first_of(":=") != std::string_view::npos;
+    if (!assigned) value = after;
+    out += text.substr(at, value - at);
+    at = value;
+    if (!assigned) continue;
+    for (std::string_view scheme : {"bearer ", "basic "}) {
+      if (std::string_view(lower).substr(at).starts_with(scheme)) at += scheme.size();
+    }
+    at = std::min(text.find_first_of(" \"',;}", at), text.size());
+    out += kBlank;
+  }
+}
+
+std::string BlankTokens(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    auto length =
+        static_cast<std::size_t>(std::find_if_not(text.begin(), text.end(), IsTokenCharacter) - text.begin());
+    std::string_view run = text.substr(0, length);
+    bool mixed = std::any_of(run.begin(), run.end(), [](char c) { return c >= '0' && c <= '9'; }) &&
+                 std::any_of(run.begin(), run.end(), [](char c) { return c >= 'A'; });
+    out += length >= kShortestToken && mixed ? kBlank : run;
+    text.remove_prefix(length);
+    if (text.empty()) break;
+    out += text.front();
+    text.remove_prefix(1);
+  }
+  return out;
+}
+
+void CollectStrings(const doc::Node& node, std::vector<std::string>& out) {
+  if (node.kind == doc::Node::Kind::kString) out.push_back(node.text);
+  for (const doc::Node& item : node.items) CollectStrings(item, out);
+  for (const doc::Member& member : node.members) {
+    if (member.key != "kind" && member.key != "apiVersion" && member.key != "cacheKeyType" &&
+        member.key != "cacheDuration" && member.key != "username") {
+      CollectStrings(member.value, out);
+    }
+  }
+}
+
+}  // namespace
+
+std::string Scrub(std::string_view text, const std::vector<std::string>& secrets) {
+  std::string out(text);
+  std::vector<std::string> longest_first = secrets;
+  std::sort(longest_first.begin(), longest_first.end(),
+            [](const std::string& a, const std::string& b) { return a.size() > b.size(); });
+  for (const std::string& secret : longest_first) {
+    if (secret.size() < kShortestSecret) continue;
+    out = base::ReplaceAll(out, secret, kBlank);
+    out = base::ReplaceAll(out, base::Base64Encode(secret), kBlank);
+  }
+  out = BlankTokens(BlankAfterTellingWords(BlankUrls(BlankControls(out))));
+  return base::Truncate(out, kLongestText);
+}
+
+std::vector<std::string> SecretsIn(std::string_view text) {
+  std::vector<std::string> out;
+  doc::Problems ignored("output");
+  std::optional<doc::Node> tree = doc::ParseJson(text, ignored, doc::JsonRules::kLenient);
+  if (!tree) return out;
+  doc::SecretNode root(std::move(*tree));
+  CollectStrings(root.node, out);
+  return out;
+}
+
+}  // namespace prefetch::credentials

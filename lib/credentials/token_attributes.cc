@@ -1,0 +1,83 @@
+#include "credentials/token_attributes.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/text.h"
+
+namespace prefetch::credentials {
+namespace {
+
+constexpr std::size_t kLongestName = 63;
+constexpr std::size_t kLongestPrefix = 253;
+
+bool IsAlphanumeric(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+// Letters and digits at both ends; between them also `inner`.
+bool IsLabel(std::string_view text, std::string_view inner) {
+  return !text.empty() && IsAlphanumeric(text.front()) && IsAlphanumeric(text.back()) &&
+         std::all_of(text.begin(), text.end(),
+                     [&](char c) { return IsAlphanumeric(c) || inner.find(c) != std::string_view::npos; });
+}
+
+bool IsSubdomain(std::string_view text) {
+  if (text.size() > kLongestPrefix) return false;
+  std::vector<std::string_view> labels = base::Split(text, '.');
+  return std::all_of(labels.begin(), labels.end(),
+                     [](std::string_view label) { return IsLabel(label, "-"); });
+}
+
+std::vector<std::string> DecodeKeys(doc::ObjectReader& object, std::string_view field,
+                                    std::set<std::string>& required) {
+  std::vector<std::string> keys;
+  std::set<std::string> seen;
+  for (const doc::Reader& item : object.Items(field)) {
+    std::optional<std::string> key = item.String();
+    if (!key) continue;
+    if (!IsQualifiedName(*key)) item.Fail("must be a qualified name such as example.com/name");
+    if (!seen.insert(*key).second) item.Fail("is listed twice");
+    if (required.count(*key) != 0) item.Fail("is also a required key");
+    keys.push_back(std::move(*key));
+  }
+  required.merge(seen);
+  return keys;
+}
+
+}  // namespace
+
+bool IsQualifiedName(std::string_view text) {
+  std::size_t slash = text.find('/');
+  std::string_view name = slash == std::string_view::npos ? text : text.substr(slash + 1);
+  if (slash != std::string_view::npos && !IsSubdomain(text.substr(0, slash))) return false;
+  return name.size() <= kLongestName && IsLabel(name, "-_.");
+}
+
+TokenAttributes DecodeTokenAttributes(const doc::Reader& reader) {
+  using doc::Need;
+  TokenAttributes out;
+  doc::ObjectReader object(reader);
+  out.service_account_token_audience =
+      object.String("serviceAccountTokenAudience", Need::kRequired).value_or("");
+  if (object.Has("serviceAccountTokenAudience") && out.service_account_token_audience.empty()) {
+    object.Fail("serviceAccountTokenAudience", "must not be empty");
+  }
+  out.cache_type = object
+                       .Enum<TokenCacheType>("cacheType",
+                                             {{"ServiceAccount", TokenCacheType::kServiceAccount},
+                                              {"Token", TokenCacheType::kToken}},
+                                             Need::kRequired)
+                       .value_or(TokenCacheType::kServiceAccount);
+  out.require_service_account = object.Bool("requireServiceAccount", Need::kRequired).value_or(false);
+  std::set<std::string> required;
+  out.required_annotation_keys = DecodeKeys(object, "requiredServiceAccountAnnotationKeys", required);
+  out.optional_annotation_keys = DecodeKeys(object, "optionalServiceAccountAnnotationKeys", required);
+  if (!out.require_service_account && !out.required_annotation_keys.empty()) {
+    object.Fail("requiredServiceAccountAnnotationKeys", "needs requireServiceAccount: true");
+  }
+  object.Finish();
+  return out;
+}
+
+}  // namespace prefetch::credentials

@@ -1,0 +1,157 @@
+#include "credentials/docker_config.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <optional>
+#include <string>
+
+#include "temp_dir.h"
+
+namespace prefetch::credentials {
+namespace {
+
+struct AuthRow {
+  std::string name;
+  std::string text;
+  std::optional<std::pair<std::string, std::string>> expect;
+};
+
+void PrintTo(const AuthRow& row, std::ostream* out) {
+  *out << row.name;
+}
+
+class AuthFieldTest : public testing::TestWithParam<AuthRow> {};
+
+TEST_P(AuthFieldTest, Decodes) {
+  std::optional<image::AuthConfig> auth = DecodeAuthField(GetParam().text);
+  ASSERT_EQ(auth.has_value(), GetParam().expect.has_value());
+  if (!auth) return;
+  EXPECT_EQ(auth->username, GetParam().expect->first);
+  EXPECT_EQ(auth->password.Reveal(), GetParam().expect->second);
+}
+
+const std::pair<std::string, std::string> kFooBar = {"foo", "bar"};
+
+// The table of spec/kubelet.md section 1.13, and its rules.
+INSTANTIATE_TEST_SUITE_P(
+    Spec, AuthFieldTest,
+    testing::Values(AuthRow{"Padded", "Zm9vOmJhcg==", kFooBar}, AuthRow{"Unpadded", "Zm9vOmJhcg", kFooBar},
+                    AuthRow{"LineBreakInside", "Zm9vOm\nJhcg==\n", kFooBar},
+                    AuthRow{"CarriageReturn", "Zm9vOmJhcg==\r\n", kFooBar},
+                    AuthRow{"TrailingBits", "Zm9vOmJhcj==", kFooBar},
+                    AuthRow{"NewlineInThePasswordStays", "Zm9vOmJhcgo=", {{"foo", "bar\n"}}},
+                    AuthRow{"FirstColonSplits", "YTpiOmM=", {{"a", "b:c"}}},
+                    AuthRow{"EmptyUser", "OnB3", {{"", "pw"}}}, AuthRow{"EmptyPassword", "dTo=", {{"u", ""}}},
+                    AuthRow{"TrailingSpace", "Zm9vOmJhcg== ", {}}, AuthRow{"LeadingSpace", " Zm9vOmJhcg", {}},
+                    AuthRow{"WrongLength", "pants", {}}, AuthRow{"NoColon", "cGFudHM=", {}},
+                    AuthRow{"UrlAlphabet", "_-_-", {}}, AuthRow{"TabInside", "Zm9v\tOmJhcg==", {}},
+                    AuthRow{"TooMuchPadding", "Zm9vOmJhcg===", {}},
+                    AuthRow{"TooLittlePadding", "Zm9vOmJhcg=", {}},
+                    AuthRow{"PaddingOnFullGroups", "OnB3====", {}}, AuthRow{"OnlyPadding", "==", {}},
+                    AuthRow{"PaddingInside", "Zm9v=OmJhcg==", {}},
+                    AuthRow{"UnpaddedWithLineBreak", "Zm9vOmJhcg\n", kFooBar}, AuthRow{"Empty", "", {}}),
+    [](const auto& row) { return row.param.name; });
+
+struct DocumentRow {
+  std::string name;
+  std::string text;
+  DockerConfigShape shape;
+  std::string expect;  // "key=user:password;" for each; "error"
+};
+
+void PrintTo(const DocumentRow& row, std::ostream* out) {
+  *out << row.name;
+}
+
+class DocumentTest : public testing::TestWithParam<DocumentRow> {};
+
+TEST_P(DocumentTest, Decodes) {
+  base::Result<std::vector<KeyedAuth>> auths = DecodeDockerConfig(GetParam().text, GetParam().shape);
+  if (!auths) {
+    EXPECT_EQ(GetParam().expect, "error") << auths.error().message();
+    EXPECT_EQ(auths.error().message().find("hunter2"), std::string::npos) << auths.error().message();
+    return;
+  }
+  std::string seen;
+  for (const KeyedAuth& auth : *auths) {
+    seen += auth.key + "=" + auth.auth.username + ":" + std::string(auth.auth.password.Reveal()) + ";";
+  }
+  EXPECT_EQ(seen, GetParam().expect);
+}
+
+constexpr DockerConfigShape kAuths = DockerConfigShape::kAuths;
+constexpr DockerConfigShape kBare = DockerConfigShape::kBare;
+
+INSTANTIATE_TEST_SUITE_P(
+    Spec, DocumentTest,
+    testing::Values(
+        DocumentRow{"Plain", R"({"auths":{"r.io":{"username":"u","password":"p"}}})", kAuths, "r.io=u:p;"},
+        DocumentRow{"AuthOverrides",
+                    R"({"auths":{"r.io":{"username":"u","password":"p","auth":"Zm9vOmJhcg=="}}})", kAuths,
+                    "r.io=foo:bar;"},
+        DocumentRow{"EmptyAuthDoesNot", R"({"auths":{"r.io":{"username":"u","password":"p","auth":""}}})",
+                    kAuths, "r.io=u:p;"},
+        DocumentRow{"CaseOfKeys", R"({"AUTHS":{"r.io":{"UserName":"u","PASSWORD":"p"}}})", kAuths,
+                    "r.io=u:p;"},
+        DocumentRow{"LastDuplicate", R"({"auths":{"r.io":{"username":"a","Username":"b","password":"p"}}})",
+                    kAuths, "r.io=b:p;"},
+        DocumentRow{"LastDuplicateEntry", R"({"auths":{"r.io":{"username":"a"},"r.io":{"username":"b"}}})",
+                    kAuths, "r.io=b:;"},
+        DocumentRow{"UnknownFields",
+                    R"({"credsStore":"x","credHelpers":{"a":"b"},"HttpHeaders":{},"auths":{}})", kAuths, ""},
+        DocumentRow{"NoAuths", "{}", kAuths, ""}, DocumentRow{"NullAuths", R"({"auths":null})", kAuths, ""},
+        DocumentRow{"IdentityTokenOnly", R"({"auths":{"r.io":{"identitytoken":"t"}}})", kAuths, "r.io=:;"},
+        DocumentRow{"NullEntry", R"({"auths":{"r.io":null}})", kAuths, "r.io=:;"},
+        DocumentRow{"NumberForUser", R"({"auths":{"r.io":{"username":5}}})", kAuths, "error"},
+        DocumentRow{"NumberForPassword", R"({"auths":{"r.io":{"password":5}}})", kAuths, "error"},
+        DocumentRow{"NumberForEmail", R"({"auths":{"r.io":{"email":5}}})", kAuths, "error"},
+        DocumentRow{"NumberForAuth", R"({"auths":{"r.io":{"auth":5}}})", kAuths, "error"},
+        DocumentRow{"OneBadEntrySpoilsAll", R"({"auths":{"a":{"username":"u"},"b":{"auth":"hunter2"}}})",
+                    kAuths, "error"},
+        DocumentRow{"EntryIsNoObject", R"({"auths":{"r.io":"hunter2"}})", kAuths, "error"},
+        DocumentRow{"Garbage", "hunter2", kAuths, "error"}, DocumentRow{"Empty", "", kAuths, "error"},
+        DocumentRow{"NotAnObject", "[]", kAuths, "error"},
+        DocumentRow{"Bare", R"({"r.io":{"username":"u","password":"p"}})", kBare, "r.io=u:p;"},
+        DocumentRow{"BareWithAuths", R"({"auths":{"r.io":{"username":"u"}}})", kBare, "auths=:;"}),
+    [](const auto& row) { return row.param.name; });
+
+TEST(DockerConfig, KubeletsPlacesInOrder) {
+  EXPECT_EQ(DockerConfigCandidates({.kubelet_root = "/k", .working_directory = "/w", .home = "/h"}),
+            (std::vector<std::string>{"/k/config.json", "/w/config.json", "/h/.docker/config.json",
+                                      "/.docker/config.json", "/k/.dockercfg", "/w/.dockercfg",
+                                      "/h/.dockercfg", "/.dockercfg"}));
+  EXPECT_EQ(DockerConfigCandidates({.kubelet_root = "/k", .working_directory = "/", .home = ""})[2],
+            "/.docker/config.json");
+  EXPECT_EQ(ShapeOf("/a/.dockercfg"), kBare);
+  EXPECT_EQ(ShapeOf("/a/.dockerconfigjson"), kAuths);
+  EXPECT_EQ(ShapeOf("config.json"), kAuths);
+}
+
+TEST(DockerConfig, FirstThatExistsAndParsesWins) {
+  tests::TempDir dir;
+  std::vector<std::string> paths = {dir / "none", dir / "bad", dir / "empty.json", dir / "good.json"};
+  EXPECT_EQ(ReadFirstDockerConfig(paths).path, "");
+  dir.Write("good.json", R"({"auths":{"r.io":{"username":"u"}}})");
+  EXPECT_EQ(ReadFirstDockerConfig(paths).path, dir / "good.json");
+  dir.Write("bad", "{");
+  NodeDockerConfig config = ReadFirstDockerConfig(paths);
+  EXPECT_EQ(config.path, dir / "good.json");
+  ASSERT_EQ(config.problems.size(), 1U);
+  EXPECT_NE(config.problems[0].find(dir / "bad"), std::string::npos);
+  dir.Write("empty.json", "{}");  // parses, so it wins, with no credentials
+  config = ReadFirstDockerConfig(paths);
+  EXPECT_EQ(config.path, dir / "empty.json");
+  EXPECT_TRUE(config.index.empty());
+}
+
+TEST(DockerConfig, AFileThatIsNoneDoesNotBlock) {
+  tests::TempDir dir;
+  ASSERT_EQ(mkfifo((dir / "fifo").c_str(), 0600), 0);
+  NodeDockerConfig config = ReadFirstDockerConfig({dir / "fifo"});
+  EXPECT_EQ(config.path, "");
+  EXPECT_EQ(config.problems.size(), 1U);
+}
+
+}  // namespace
+}  // namespace prefetch::credentials

@@ -1,0 +1,93 @@
+#include "credentials/match.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace prefetch::credentials {
+namespace {
+
+enum class Expect { kMatch, kNo, kError };
+
+struct Row {
+  std::string name;
+  std::string pattern;
+  std::string target;
+  Expect expect;
+};
+
+void PrintTo(const Row& row, std::ostream* out) {
+  *out << row.name << ": " << row.pattern << " on " << row.target;
+}
+
+class MatchTest : public testing::TestWithParam<Row> {};
+
+TEST_P(MatchTest, AsKubelet) {
+  const Row& row = GetParam();
+  std::optional<Pattern> pattern = Pattern::Parse(row.pattern);
+  ASSERT_EQ(pattern.has_value(), row.expect != Expect::kError);
+  if (!pattern) return;
+  EXPECT_EQ(pattern->Matches(Target(row.target)), row.expect == Expect::kMatch);
+  EXPECT_EQ(pattern->text(), row.pattern);
+}
+
+constexpr Expect kMatch = Expect::kMatch;
+constexpr Expect kNo = Expect::kNo;
+constexpr Expect kError = Expect::kError;
+
+// The table of spec/kubelet.md section 1.8.
+INSTANTIATE_TEST_SUITE_P(Spec, MatchTest,
+                         testing::Values(Row{"Label", "*.kubernetes.io", "prefix.kubernetes.io", kMatch},
+                                         Row{"FewerLabels", "*.kubernetes.io", "kubernetes.io", kNo},
+                                         Row{"EmptyRun", "*kubernetes.io", "kubernetes.io", kMatch},
+                                         Row{"Suffix", "*-good.k8s.io", "x-good.k8s.io", kMatch},
+                                         Row{"StarLocalhost", "*", "localhost", kMatch},
+                                         Row{"StarOneLabelOnly", "*", "foo.io", kNo},
+                                         Row{"Port", "prefix.*.io/foo", "prefix.k8s.io:1111/foo/bar", kNo},
+                                         Row{"PortLetters", "foo.io:abc", "foo.io", kError},
+                                         Row{"PortGlob", "*.foo.io:*", "x.foo.io", kError},
+                                         Row{"Space", "foo bar.io", "foo.io", kError},
+                                         Row{"Backslash", "foo\\.io", "foo.io", kError},
+                                         Row{"BadEscape", "%invalid%", "foo.io", kError},
+                                         Row{"CharacterClass", "[a-c].foo.io", "a.foo.io", kError},
+                                         Row{"QuestionMark", "reg?stry.io", "registry.io", kNo},
+                                         Row{"Scheme", "https://foo.io", "foo.io", kNo},
+                                         Row{"UserInformation", "user@foo.io", "foo.io", kMatch},
+                                         Row{"UpperCase", "FOO.io", "foo.io", kNo},
+                                         Row{"Ipv6WithPort", "[::1]:5000", "[::1]:5000/x", kMatch},
+                                         Row{"Ipv6WithoutPort", "[::1]", "[::1]/x", kNo}),
+                         [](const auto& row) { return row.param.name; });
+
+// What its text says, and the corners.
+INSTANTIATE_TEST_SUITE_P(
+    Text, MatchTest,
+    testing::Values(
+        Row{"NoDefaultPort", "foo.io:443", "foo.io/a", kNo},
+        Row{"SamePort", "foo.io:443", "foo.io:443/a", kMatch},
+        Row{"TrailingColon", "foo.io:", "foo.io/a", kMatch},
+        Row{"PathIsNotSegmentAware", "foo.io/a", "foo.io/ab", kMatch},
+        Row{"PathIsAPrefix", "foo.io/a/b", "foo.io/a", kNo},
+        Row{"SlashNeedsAPath", "foo.io/", "foo.io/a", kMatch},
+        Row{"SlashWithoutPath", "foo.io/", "foo.io", kNo},
+        Row{"GlobInPathIsLiteral", "foo.io/*", "foo.io/a", kNo},
+        Row{"EscapedPath", "foo.io/%61b", "foo.io/abc", kMatch},
+        Row{"BadEscapedPath", "foo.io/%6", "foo.io/a", kError},
+        Row{"Query", "foo.io?x=y", "foo.io/a", kMatch}, Row{"Fragment", "foo.io#x", "foo.io/a", kMatch},
+        Row{"ControlCharacter", "foo.io\n", "foo.io/a", kError},
+        Row{"Ecr", "*.dkr.ecr.*.amazonaws.com", "123.dkr.ecr.eu-west-1.amazonaws.com/app", kMatch},
+        Row{"EcrChina", "*.dkr.ecr.*.amazonaws.com", "123.dkr.ecr.cn-north-1.amazonaws.com.cn/app", kNo},
+        Row{"ManyStars", "*a*b*.io", "xaxbx.io/y", kMatch}, Row{"ManyStarsNo", "*a*b*.io", "xbxax.io/y", kNo},
+        Row{"StarsMayNotOverlap", "ab*ba.io", "aba.io/y", kNo},
+        Row{"StarAtTheEnd", "foo*.io", "foo.io/y", kMatch},
+        Row{"HubIsDockerIo", "docker.io", "docker.io/library/nginx", kMatch},
+        Row{"NoFallbackInPatterns", "index.docker.io", "docker.io/library/nginx", kNo},
+        Row{"BadIpv6", "[::g]:5000", "foo.io", kError}, Row{"BareIpv6", "::1", "foo.io", kError},
+        Row{"Empty", "", "foo.io/a", kNo}, Row{"Address", "10.0.0.1:5000", "10.0.0.1:5000/a", kMatch}),
+    [](const auto& row) { return row.param.name; });
+
+TEST(Target, HostHasItsPort) {
+  EXPECT_EQ(Target("reg.io:5000/a/b").host(), "reg.io:5000");
+}
+
+}  // namespace
+}  // namespace prefetch::credentials

@@ -1,0 +1,315 @@
+#include "credentials/provider_config.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "base/sha256.h"
+#include "base/text.h"
+#include "temp_dir.h"
+
+namespace prefetch::credentials {
+namespace {
+
+constexpr char kHead[] = "apiVersion: kubelet.config.k8s.io/v1\nkind: CredentialProviderConfig\n";
+
+struct Row {
+  std::string name;
+  std::string text;
+  std::string problem;  // part of the only line; empty: good
+  unsigned minor = 36;
+};
+
+void PrintTo(const Row& row, std::ostream* out) {
+  *out << row.name;
+}
+
+// A good provider with one field replaced, or left out if `value` is empty.
+std::string With(const std::string& field, const std::string& value) {
+  std::vector<std::pair<std::string, std::string>> fields = {
+      {"name", "ecr"},
+      {"apiVersion", "credentialprovider.kubelet.k8s.io/v1"},
+      {"matchImages", "[\"*.io\"]"},
+      {"defaultCacheDuration", "12h"}};
+  bool replaced = false;
+  std::string text = std::string(kHead) + "providers:\n- args: []\n";
+  for (auto& [name, old] : fields) {
+    if (name == field) old = value, replaced = true;
+    if (!old.empty()) text += "  " + name + ": " + old + "\n";
+  }
+  return replaced ? text : text + "  " + field + ": " + value + "\n";
+}
+
+std::string Token(const std::string& more, const std::string& audience = "aud") {
+  return With("tokenAttributes", "{serviceAccountTokenAudience: \"" + audience + "\"" + more + "}");
+}
+
+std::string ReplaceOnce(std::string text, const std::string& from, const std::string& to) {
+  return text.replace(text.find(from), from.size(), to);
+}
+
+class DecodeTest : public testing::TestWithParam<Row> {};
+
+TEST_P(DecodeTest, AsKubelet) {
+  doc::Problems problems("c.yaml");
+  std::vector<Provider> providers =
+      DecodeProviderConfig(GetParam().text, image::KubeletVersion{1, GetParam().minor}, problems);
+  std::string all = base::Join(problems.Lines(), "\n");
+  if (GetParam().problem.empty()) {
+    EXPECT_EQ(all, "");
+    EXPECT_EQ(providers.size(), 1U);
+  } else {
+    EXPECT_EQ(problems.count(), 1U) << all;
+    EXPECT_NE(all.find(GetParam().problem), std::string::npos) << all;
+  }
+}
+
+const std::string kFull = ", cacheType: Token, requireServiceAccount: true";
+
+// spec/kubelet.md section 1.3.
+INSTANTIATE_TEST_SUITE_P(
+    Object, DecodeTest,
+    testing::Values(
+        Row{"Good", With("name", "ecr"), ""}, Row{"GoodIn131", With("name", "ecr"), "", 31},
+        Row{"V1alpha1", ReplaceOnce(With("name", "ecr"), "io/v1", "io/v1alpha1"), ""},
+        Row{"V1beta1", ReplaceOnce(With("name", "ecr"), "io/v1", "io/v1beta1"), ""},
+        Row{"UnknownVersion", ReplaceOnce(With("name", "ecr"), "io/v1", "io/v2"), "apiVersion: must be"},
+        Row{"WrongKind", ReplaceOnce(With("name", "ecr"), "kind: C", "kind: c"), "kind: must be"},
+        Row{"Json",
+            R"({"apiVersion":"kubelet.config.k8s.io/v1","kind":"CredentialProviderConfig","providers":[{
+             "name":"a","apiVersion":"credentialprovider.kubelet.k8s.io/v1beta1","matchImages":["*"],
+             "defaultCacheDuration":"0"}]})",
+            ""},
+        Row{"JsonIsNotYaml", "{apiVersion: kubelet.config.k8s.io/v1}", "c.yaml:1:"},
+        Row{"Empty", "", "must be a mapping"},
+        Row{"TwoDocuments", With("name", "ecr") + "---\n" + With("name", "b"), "c.yaml:"},
+        Row{"NoProviders", kHead, "providers: is required"},
+        Row{"EmptyProviders", std::string(kHead) + "providers: []\n", "providers: must have an entry"},
+        Row{"UnknownField", With("color", "red"), "providers[0].color: unknown field"},
+        Row{"UnknownFieldIn131", With("color", "red"), "", 31},
+        Row{"CaseOfFields", With("Env", "[]"), "providers[0].Env: unknown field"},
+        Row{"DuplicateField", With("args", "[]"), "duplicate key \"args\""},
+        Row{"UnknownFieldOfEnv", With("env", "[{name: A, value: b, x: y}]"),
+            "providers[0].env[0].x: unknown field"},
+        Row{"Env", With("env", "[{name: A, value: b}, {name: C}]"), ""},
+        Row{"NumberInEnv", With("env", "[{name: A, value: 5}]"),
+            "providers[0].env[0].value: must be a string"}),
+    [](const auto& row) { return row.param.name; });
+
+INSTANTIATE_TEST_SUITE_P(
+    Fields, DecodeTest,
+    testing::Values(
+        Row{"NameMissing", With("name", ""), "providers[0].name: is required"},
+        Row{"NameEmpty", With("name", "\"\""), "providers[0].name: must not be empty"},
+        Row{"NameWithSlash", With("name", "a/b"), "providers[0].name: must not contain /"},
+        Row{"NameWithSpace", With("name", "a b"), "providers[0].name: must not contain a space"},
+        Row{"NameDot", With("name", "."), "providers[0].name: must be the name of a file"},
+        Row{"NameDotDot", With("name", "\"..\""), "providers[0].name: must be the name of a file"},
+        Row{"NameDotDotX", With("name", "..x"), ""},
+        Row{"MatchImagesMissing", With("matchImages", ""), "providers[0].matchImages: is required"},
+        Row{"MatchImagesEmpty", With("matchImages", "[]"), "providers[0].matchImages: must have an entry"},
+        Row{"MatchImagesBad", With("matchImages", "[foo.io, \"foo.io:abc\"]"),
+            "providers[0].matchImages[1]: must be"},
+        Row{"MatchImagesNumber", With("matchImages", "[5]"), "providers[0].matchImages[0]: must be a string"},
+        Row{"DurationMissing", With("defaultCacheDuration", ""),
+            "providers[0].defaultCacheDuration: is required"},
+        Row{"DurationNull", With("defaultCacheDuration", "null"),
+            "providers[0].defaultCacheDuration: is required"},
+        Row{"DurationZero", With("defaultCacheDuration", "\"0\""), ""},
+        Row{"DurationZeroSeconds", With("defaultCacheDuration", "0s"), ""},
+        Row{"DurationMixed", With("defaultCacheDuration", "1h30m"), ""},
+        Row{"DurationBareZero", With("defaultCacheDuration", "0"),
+            "providers[0].defaultCacheDuration: must be a dur"},
+        Row{"DurationBareNumber", With("defaultCacheDuration", "600"),
+            "providers[0].defaultCacheDuration: must be"},
+        Row{"DurationNegative", With("defaultCacheDuration", "-1s"),
+            "providers[0].defaultCacheDuration: must be at"},
+        Row{"DurationWithoutUnit", With("defaultCacheDuration", "\"12\""),
+            "defaultCacheDuration: must be a dur"},
+        Row{"ApiVersionMissing", With("apiVersion", ""), "providers[0].apiVersion: is required"},
+        Row{"ApiVersionOfTheObject", With("apiVersion", "kubelet.config.k8s.io/v1"),
+            "providers[0].apiVersion: must be"},
+        Row{"ApiVersionAlpha", With("apiVersion", "credentialprovider.kubelet.k8s.io/v1alpha1"), ""},
+        Row{"ArgsNumber", ReplaceOnce(With("name", "ecr"), "args: []", "args: [5]"),
+            "providers[0].args[0]: must be a string"}),
+    [](const auto& row) { return row.param.name; });
+
+// spec/kubelet.md section 1.4.
+INSTANTIATE_TEST_SUITE_P(
+    TokenAttributes, DecodeTest,
+    testing::Values(
+        Row{"Good", Token(kFull), ""}, Row{"GoodIn134", Token(kFull), "", 34},
+        Row{"GateOffIn133", Token(kFull), "tokenAttributes: needs the feature gate", 33},
+        Row{"UnknownIn132", Token(kFull), "tokenAttributes: unknown field", 32},
+        Row{"IgnoredIn131", Token(kFull), "", 31},
+        Row{"NotInV1beta1", ReplaceOnce(Token(kFull), "io/v1", "io/v1beta1"),
+            "tokenAttributes: unknown field"},
+        Row{"PluginMustBeV1",
+            ReplaceOnce(Token(kFull), "credentialprovider.kubelet.k8s.io/v1",
+                        "credentialprovider.kubelet.k8s.io/v1beta1"),
+            "providers[0].apiVersion: must be credentialprovider.kubelet.k8s.io/v1 with tokenAttributes"},
+        Row{"AudienceEmpty", Token(kFull, ""), "serviceAccountTokenAudience: must not be empty"},
+        Row{"AudienceMissing", With("tokenAttributes", "{cacheType: Token, requireServiceAccount: true}"),
+            "serviceAccountTokenAudience: is required"},
+        Row{"CacheTypeMissing", Token(", requireServiceAccount: true"), "cacheType: is required"},
+        Row{"CacheTypeUnknown", Token(", cacheType: Pod, requireServiceAccount: true"), "cacheType: must be"},
+        Row{"RequireMissing", Token(", cacheType: Token"), "requireServiceAccount: is required"},
+        Row{"RequiredKeys", Token(kFull + ", requiredServiceAccountAnnotationKeys: [a.io/B, c, zZ9.io/zZ9]"),
+            ""},
+        Row{"RequiredKeyTwice", Token(kFull + ", requiredServiceAccountAnnotationKeys: [a, a]"),
+            "is listed twice"},
+        Row{"RequiredKeyBad", Token(kFull + ", requiredServiceAccountAnnotationKeys: [\"a b\"]"),
+            "qualified name"},
+        Row{"RequiredWithoutAccount",
+            Token(", cacheType: Token, requireServiceAccount: false, requiredServiceAccountAnnotationKeys: "
+                  "[a]"),
+            "needs requireServiceAccount: true"},
+        Row{"OptionalWithoutAccount",
+            Token(", cacheType: Token, requireServiceAccount: false, optionalServiceAccountAnnotationKeys: "
+                  "[a]"),
+            ""},
+        Row{"OptionalIsRequired",
+            Token(kFull +
+                  ", requiredServiceAccountAnnotationKeys: [a], optionalServiceAccountAnnotationKeys: [a]"),
+            "is also a required key"},
+        Row{"OptionalTwice", Token(kFull + ", optionalServiceAccountAnnotationKeys: [a, a]"),
+            "is listed twice"},
+        Row{"UnknownField", Token(kFull + ", x: y"), "tokenAttributes.x: unknown field"}),
+    [](const auto& row) { return row.param.name; });
+
+TEST(IsQualifiedName, AsKubernetes) {
+  for (const char* name : {"a", "A-b_c.d", "example.com/a", "a/b"})
+    EXPECT_TRUE(IsQualifiedName(name)) << name;
+  EXPECT_TRUE(IsQualifiedName(std::string(63, 'a')));
+  EXPECT_FALSE(IsQualifiedName(std::string(64, 'a')));
+  EXPECT_FALSE(IsQualifiedName(std::string(254, 'a') + "/a"));
+  for (const char* name : {"", "-a", "a-", "/a", "a/", "a/b/c", "a..b/c", "ex_ample/c", "a b"}) {
+    EXPECT_FALSE(IsQualifiedName(name)) << name;
+  }
+}
+
+// spec/kubelet.md section 1.5.
+TEST(DecodeProviderConfig, TheWorkedExample) {
+  doc::Problems problems("c.yaml");
+  std::vector<Provider> providers = DecodeProviderConfig(R"(apiVersion: kubelet.config.k8s.io/v1
+kind: CredentialProviderConfig
+providers:
+- name: ecr-credential-provider
+  apiVersion: credentialprovider.kubelet.k8s.io/v1
+  matchImages: ["*.dkr.ecr.*.amazonaws.com", "*.dkr.ecr.*.amazonaws.com.cn"]
+  defaultCacheDuration: "12h"
+  args: [get-credentials]
+  env: [{name: AWS_PROFILE, value: node}]
+)",
+                                                         {}, problems);
+  ASSERT_TRUE(problems.empty());
+  ASSERT_EQ(providers.size(), 1U);
+  EXPECT_EQ(providers[0].name, "ecr-credential-provider");
+  EXPECT_EQ(providers[0].default_cache_duration, std::chrono::hours(12));
+  EXPECT_EQ(providers[0].args, (std::vector<std::string>{"get-credentials"}));
+  EXPECT_EQ(providers[0].env, (std::vector<std::pair<std::string, std::string>>{{"AWS_PROFILE", "node"}}));
+  EXPECT_TRUE(providers[0].match_images[0].Matches(Target("123.dkr.ecr.eu-west-1.amazonaws.com/app")));
+}
+
+TEST(DecodeProviderConfig, AllMistakesAtOnceWithTheirPlaces) {
+  doc::Problems problems("c.yaml");
+  DecodeProviderConfig(
+      std::string(kHead) + "providers:\n- name: a/b\n  defaultCacheDuration: 12\n  x: y\n- {}\n", {},
+      problems);
+  std::string all = base::Join(problems.Lines(), "\n");
+  for (const char* part : {"c.yaml:4:", "providers[0].name: must not", "c.yaml:5:", "providers[0].x: unknown",
+                           "providers[0].matchImages: is required", "providers[0].apiVersion: is required",
+                           "providers[1].name: is required"}) {
+    EXPECT_NE(all.find(part), std::string::npos) << part << "\n" << all;
+  }
+}
+
+class LoadTest : public testing::Test {
+ protected:
+  void Plugin(const std::string& name) const {
+    std::filesystem::permissions(dir_.Write("bin/" + name, "#!/bin/sh\n"), std::filesystem::perms::owner_all);
+  }
+  std::string Config(const std::string& name) const { return With("name", name); }
+  ProviderConfig Load(const std::string& path, unsigned minor = 36) const {
+    return LoadProviderConfig(dir_ / path, dir_ / "bin", image::KubeletVersion{1, minor});
+  }
+  static std::string Problems(const ProviderConfig& config) { return base::Join(config.problems, "\n"); }
+
+  tests::TempDir dir_;
+};
+
+TEST_F(LoadTest, AFileWhateverItsName) {
+  Plugin("one");
+  std::string text = Config("one");
+  dir_.Write("config", text);
+  ProviderConfig config = Load("config");
+  EXPECT_EQ(Problems(config), "");
+  ASSERT_EQ(config.providers.size(), 1U);
+  std::string length(8, '\0');
+  length[6] = static_cast<char>(text.size() >> 8);
+  length[7] = static_cast<char>(text.size() & 0xFF);
+  EXPECT_EQ(config.hash, "sha256:" + base::Sha256Hex(length + text));
+}
+
+TEST_F(LoadTest, ADirectoryFrom134On) {
+  for (const char* name : {"a", "b", "c"}) Plugin(name);
+  dir_.Write("conf/20.yml", Config("b"));
+  dir_.Write("conf/10.yaml", Config("a"));
+  dir_.Write("conf/30.json",
+             R"({"apiVersion":"kubelet.config.k8s.io/v1alpha1","kind":"CredentialProviderConfig",
+      "providers":[{"name":"c","apiVersion":"credentialprovider.kubelet.k8s.io/v1","matchImages":["*"],
+      "defaultCacheDuration":"0s"}]})");
+  dir_.Write("conf/40.YAML", "bad");
+  dir_.Write("conf/50.yaml.bak", "bad");
+  dir_.Write("conf/60.yaml/inside.yaml", "bad");
+  dir_.Write("conf/yaml", "bad");
+  ProviderConfig config = Load("conf");
+  EXPECT_EQ(Problems(config), "");
+  std::string names;
+  for (const Provider& provider : config.providers) names += provider.name;
+  EXPECT_EQ(names, "abc");
+  EXPECT_NE(Problems(Load("conf", 33)).find("does not read"), std::string::npos);
+}
+
+TEST_F(LoadTest, DirectoriesThatFail) {
+  Plugin("a");
+  std::filesystem::create_directories(dir_ / "none");
+  EXPECT_NE(Problems(Load("none")).find("no configuration files found in directory"), std::string::npos);
+  dir_.Write("conf/1.yaml", Config("a"));
+  dir_.Write("conf/2.yaml", Config("a"));
+  EXPECT_NE(Problems(Load("conf")).find("provider \"a\" is configured twice"), std::string::npos);
+  dir_.Write("conf/2.yaml", "bad");
+  ProviderConfig bad = Load("conf");
+  EXPECT_NE(Problems(bad).find("2.yaml:1:"), std::string::npos) << Problems(bad);
+  EXPECT_TRUE(bad.providers.empty());
+  std::filesystem::remove(dir_ / "conf/2.yaml");
+  std::filesystem::create_directory_symlink(dir_ / "none", dir_ / "conf/link.yaml");
+  EXPECT_FALSE(Load("conf").problems.empty());
+}
+
+TEST_F(LoadTest, PluginsMustBeThere) {
+  dir_.Write("config", Config("one"));
+  EXPECT_NE(Problems(Load("config")).find("plugin directory"), std::string::npos);
+  std::filesystem::create_directories(dir_ / "bin");
+  EXPECT_NE(Problems(Load("config")).find("bin/one"), std::string::npos);
+  std::filesystem::create_directories(dir_ / "bin/one");
+  EXPECT_NE(Problems(Load("config")).find("is a directory"), std::string::npos);
+  std::filesystem::remove(dir_ / "bin/one");
+  dir_.Write("bin/one", "");
+  EXPECT_NE(Problems(Load("config")).find("is not executable"), std::string::npos);
+  Plugin("one");
+  EXPECT_EQ(Problems(Load("config")), "");
+  // A configuration alone, for those who only check it.
+  EXPECT_TRUE(LoadProviderConfig(dir_ / "config", std::nullopt, {}).problems.empty());
+}
+
+TEST_F(LoadTest, OneFlagWithoutTheOther) {
+  dir_.Write("config", Config("one"));
+  Plugin("one");
+  EXPECT_FALSE(LoadProviderConfig("", dir_ / "bin", {}).problems.empty());
+  EXPECT_FALSE(LoadProviderConfig(dir_ / "config", "", {}).problems.empty());
+  EXPECT_FALSE(LoadProviderConfig(dir_ / "absent", dir_ / "bin", {}).problems.empty());
+}
+
+}  // namespace
+}  // namespace prefetch::credentials
