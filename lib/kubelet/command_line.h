@@ -1,0 +1,45 @@
+// What kubelet was started with: the flags that matter here (spec/kubelet.md sections 1.1, 5.1 and 5.2).
+// Pure.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kubelet/feature_gates.h"
+
+namespace prefetch::kubelet {
+
+// A value. An empty text and a nullopt: not given. There is no flag for imageMaximumGCAge, nor for the
+// verification policy and its allowlist.
+struct CommandLine {
+  std::string root_dir;
+  std::string config;      // the main configuration file
+  std::string config_dir;  // the folder of drop-ins
+  std::string image_credential_provider_config;
+  std::string image_credential_provider_bin_dir;
+  std::string container_runtime_endpoint;
+  std::string image_service_endpoint;
+  FeatureGates gates;
+  std::optional<int> gc_high_percent;
+  std::optional<int> gc_low_percent;
+  std::optional<std::chrono::nanoseconds> gc_minimum_age;  // zero is zero here, unlike in a file
+  // Flags with which kubelet would not start, one sentence each.
+  std::vector<std::string> problems;
+
+  friend bool operator==(const CommandLine&, const CommandLine&) = default;
+};
+
+// The arguments in a /proc/PID/cmdline, each of which ends in a NUL.
+std::vector<std::string> SplitArguments(std::string_view cmdline);
+
+// Whether this is a kubelet that serves a node: not one that only prints its version or help.
+bool IsKubelet(const std::vector<std::string>& arguments);
+
+// Reads flags as kubelet does: `--flag=value` and `--flag value`, `_` for `-` in names, the last of several
+// counts, feature gates add up. Flags that are not named above are passed over.
+CommandLine ParseCommandLine(const std::vector<std::string>& arguments);
+
+}  // namespace prefetch::kubelet

@@ -1,0 +1,91 @@
+#include "kubelet/config_files.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "base/fs.h"
+#include "base/text.h"
+
+namespace prefetch::kubelet {
+namespace {
+
+constexpr std::size_t kLongestFile = 1 << 20;
+// File times move in ticks (of 4 ms at the usual 250 Hz, of 1 s on old network filesystems): a file that was
+// read within the tick of its last change may change again and keep its stamp.
+constexpr std::chrono::nanoseconds kTick = std::chrono::seconds(1);
+
+}  // namespace
+
+ConfigFiles::ConfigFiles(std::string file, std::string drop_ins, ConfigReading::Origin origin)
+    : file_(std::move(file)), folder_(std::move(drop_ins)), origin_(origin) {}
+
+ConfigFiles::Look ConfigFiles::LookAgain() const {
+  Look look;
+  if (!file_.empty()) look.main = StampOf(file_);
+  // A guessed folder says nothing without the guessed file beside it.
+  if (folder_.empty() || (OnlyUsual() && look.main.error != 0)) return look;
+  auto drop_ins = ListDropIns(folder_);
+  if (drop_ins) {
+    look.drop_ins = *std::move(drop_ins);
+  } else {
+    look.folder_error = drop_ins.error();
+  }
+  return look;
+}
+
+bool ConfigFiles::IsSettled(const Look& look) {
+  auto now = std::chrono::system_clock::now().time_since_epoch();
+  std::int64_t newest = look.main.changed_ns;
+  for (const DropIn& drop_in : look.drop_ins) newest = std::max(newest, drop_in.stamp.changed_ns);
+  return std::chrono::nanoseconds(newest) + kTick < now;
+}
+
+ConfigReading ConfigFiles::Broken(const std::string& lines) const {
+  ConfigReading reading{.state = ConfigReading::State::kBroken, .origin = origin_};
+  for (std::string_view line : base::Split(lines, '\n')) {
+    reading.problems.push_back("kubelet's configuration cannot be used: " + std::string(line));
+  }
+  return reading;
+}
+
+ConfigReading ConfigFiles::ReadAll(const Look& look) const {
+  ConfigReading none{.state = ConfigReading::State::kNone, .origin = origin_};
+  ConfigDocuments documents;
+  if (!file_.empty()) {
+    auto text = base::ReadFile(file_, kLongestFile);
+    if (!text) {
+      bool absent = text.error().code() == base::Code::kNotFound;
+      return OnlyUsual() && absent ? none : Broken(text.error().message());
+    }
+    if (OnlyUsual() && !IsKubeletConfig(*text)) return none;
+    documents.main = ConfigDocument{file_, *std::move(text)};
+  }
+  bool folder_absent = look.folder_error && look.folder_error->code() == base::Code::kNotFound;
+  bool has_folder = !folder_.empty() && !(OnlyUsual() && folder_absent);
+  if (has_folder && look.folder_error) {
+    return Broken("drop-in folder " + folder_ + ": " + look.folder_error->message());
+  }
+  if (has_folder) documents.drop_ins.emplace();
+  for (const DropIn& drop_in : look.drop_ins) {
+    auto text = base::ReadFile(drop_in.path, kLongestFile);
+    if (!text) return Broken(text.error().message());
+    documents.drop_ins->push_back({drop_in.path, *std::move(text)});
+  }
+  if (!documents.main && look.drop_ins.empty() && OnlyUsual()) return none;
+  auto config = MergeKubeletConfigs(documents);
+  if (!config) return Broken(config.error().message());
+  return {.state = ConfigReading::State::kRead, .origin = origin_, .config = *std::move(config)};
+}
+
+const ConfigReading& ConfigFiles::Read() {
+  Look look = LookAgain();
+  if (seen_ && *seen_ == look) return reading_;
+  // Looked at before it is read: what changes in between shows in the next look.
+  bool settled = IsSettled(look);
+  reading_ = ReadAll(look);
+  seen_ = settled ? std::optional<Look>(std::move(look)) : std::nullopt;
+  return reading_;
+}
+
+}  // namespace prefetch::kubelet

@@ -1,0 +1,47 @@
+// ConfigFiles: kubelet's main configuration file and its drop-ins, read again only when they changed.
+// Internal to kubelet/.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kubelet/drop_ins.h"
+#include "kubelet/node_facts.h"
+
+namespace prefetch::kubelet {
+
+// One owner, one thread at a time. Blocks only as a disk does. Only regular files of at most 1 MiB are read.
+class ConfigFiles {
+ public:
+  // Either path may be empty. What somebody named must be there and be right; what is only usual may be
+  // missing or be something else than a KubeletConfiguration, which then is kNone.
+  ConfigFiles(std::string file, std::string drop_ins, ConfigReading::Origin origin);
+
+  const ConfigReading& Read();
+
+ private:
+  // What the folder and the stamps look like, from which one sees whether anything must be read.
+  struct Look {
+    ConfigStamp main;
+    std::optional<base::Error> folder_error;
+    std::vector<DropIn> drop_ins;
+
+    friend bool operator==(const Look&, const Look&) = default;
+  };
+
+  Look LookAgain() const;
+  // Whether the files are so old that a change from now on shows in their stamps.
+  static bool IsSettled(const Look& look);
+  ConfigReading ReadAll(const Look& look) const;
+  ConfigReading Broken(const std::string& lines) const;
+  bool OnlyUsual() const { return origin_ == ConfigReading::Origin::kUsual; }
+
+  std::string file_;
+  std::string folder_;
+  ConfigReading::Origin origin_;
+  std::optional<Look> seen_;  // what reading_ was made of; nullopt: read again in any case
+  ConfigReading reading_;
+};
+
+}  // namespace prefetch::kubelet

@@ -1,0 +1,46 @@
+#include "kubelet/config_merge.h"
+
+namespace prefetch::kubelet {
+namespace {
+
+MergedField Said(MergeLayer& layer, const doc::Node& value, std::string path) {
+  MergedField field{.value = std::nullopt, .from = layer.problems.source(), .by_patch = layer.is_patch};
+  if (value.kind != doc::Node::Kind::kNull) {
+    field.value = doc::Reader(value, layer.problems, std::move(path));
+  }
+  return field;
+}
+
+}  // namespace
+
+MergedField MergedFields::Nobody() const {
+  bool base = !layers_->empty() && !layers_->front().is_patch;
+  return {.value = std::nullopt, .from = base ? layers_->front().problems.source() : "", .by_patch = false};
+}
+
+MergedField MergedFields::Find(std::string_view key) const {
+  MergedField field = Nobody();
+  for (MergeLayer& layer : *layers_) {
+    const doc::Node* value = layer.root.Find(std::string(key));
+    if (value != nullptr) field = Said(layer, *value, std::string(key));
+  }
+  return field;
+}
+
+MergedField MergedFields::FindIn(std::string_view object, std::string_view key) const {
+  MergedField field = Nobody();
+  for (MergeLayer& layer : *layers_) {
+    const doc::Node* parent = layer.root.Find(std::string(object));
+    if (parent == nullptr) continue;
+    const doc::Node* value = parent->Find(std::string(key));
+    std::string path = std::string(object) + "." + std::string(key);
+    if (value != nullptr) {
+      field = Said(layer, *value, path);
+    } else if (parent->kind != doc::Node::Kind::kMapping && (layer.is_patch || field.value)) {
+      field = {.value = std::nullopt, .from = layer.problems.source(), .by_patch = layer.is_patch};
+    }
+  }
+  return field;
+}
+
+}  // namespace prefetch::kubelet

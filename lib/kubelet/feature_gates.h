@@ -1,0 +1,27 @@
+// The feature gates that decide whether a kubelet verifies images (spec/kubelet.md section 3.1). Pure.
+#pragma once
+
+#include <optional>
+
+#include "image/kubelet_version.h"
+
+namespace prefetch::kubelet {
+
+// What one place (a file's featureGates, the flag --feature-gates) says; nullopt: nothing.
+struct FeatureGates {
+  std::optional<bool> ensure_secret_pulled_images;  // KubeletEnsureSecretPulledImages
+  // AllAlpha and AllBeta: for each gate of that stage that is not named itself.
+  std::optional<bool> all_alpha;
+  std::optional<bool> all_beta;
+
+  friend bool operator==(const FeatureGates&, const FeatureGates&) = default;
+};
+
+// Gate by gate: what `stronger` says, else what `weaker` says.
+FeatureGates MergeGates(const FeatureGates& weaker, const FeatureGates& stronger);
+
+// Whether KubeletEnsureSecretPulledImages is on in a kubelet that was told this and nothing else. Never
+// before 1.33, which does not have it.
+bool VerifiesImages(const FeatureGates& gates, image::KubeletVersion version);
+
+}  // namespace prefetch::kubelet

@@ -1,0 +1,123 @@
+#include "kubelet/gc_forecast.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "doc/duration.h"
+
+namespace prefetch::kubelet {
+namespace {
+
+// Within this part of the disk of the high threshold a person is told.
+constexpr std::uint64_t kNearPercent = 5;
+
+using Candidates = std::vector<const GcImage*>;
+
+// `percent` of `bytes`, rounded down; no product is larger than kubelet's own.
+std::uint64_t Percent(std::uint64_t bytes, int percent) {
+  auto part = static_cast<std::uint64_t>(std::clamp(percent, 0, 101));
+  return bytes / 100 * part + bytes % 100 * part / 100;
+}
+
+Candidates InOrder(const std::vector<GcImage>& images) {
+  Candidates order;
+  for (const GcImage& image : images) {
+    if (!image.pinned && !image.in_use.value_or(false)) order.push_back(&image);
+  }
+  std::stable_sort(order.begin(), order.end(),
+                   [](const GcImage* a, const GcImage* b) { return a->first_seen_age > b->first_seen_age; });
+  return order;
+}
+
+std::vector<std::string> Ids(const Candidates& images) {
+  std::vector<std::string> ids;
+  for (const GcImage* image : images) ids.push_back(image->id);
+  return ids;
+}
+
+// The least that is available while kubelet does not collect: below it, usage rounded up is at the high
+// threshold.
+std::uint64_t LeastAvailable(const GcRules& rules, std::uint64_t capacity) {
+  int free_percent = 101 - rules.high_percent;
+  std::uint64_t floor = Percent(capacity, free_percent);
+  bool exact = capacity % 100 * static_cast<std::uint64_t>(std::clamp(free_percent, 0, 101)) % 100 == 0;
+  return exact ? floor : floor + 1;
+}
+
+GcSpacePass PassFor(const GcRules& rules, const ImageDisk& disk, const Candidates& order) {
+  std::uint64_t available = std::min(disk.available_bytes, disk.capacity_bytes);
+  std::uint64_t least = LeastAvailable(rules, disk.capacity_bytes);
+  bool due = available < least;
+  GcSpacePass pass{.bytes_to_high = due ? 0 : available - least + 1};
+  std::uint64_t available_then = available - std::min(available, pass.bytes_to_high);
+  std::uint64_t target = Percent(disk.capacity_bytes, 100 - rules.low_percent);
+  pass.wants_bytes = target - std::min(target, available_then);
+  std::uint64_t surely_freed = 0;
+  for (const GcImage* image : order) {
+    if (surely_freed >= pass.wants_bytes) break;
+    if (due && image->first_seen_age < rules.minimum_age) continue;
+    pass.takes.push_back(image->id);
+    pass.takes_bytes += image->size_bytes;
+    if (image->in_use.has_value()) surely_freed += image->size_bytes;
+  }
+  return pass;
+}
+
+std::string Images(std::size_t count) {
+  return count == 1 ? "1 of these images" : std::to_string(count) + " of these images";
+}
+
+std::string SpaceWarning(const GcRules& rules, const GcSpacePass& pass) {
+  std::string when = pass.bytes_to_high == 0
+                         ? "The image disk is over kubelet's high threshold of "
+                         : base::HumanBytes(pass.bytes_to_high) +
+                               " more bring the image disk to kubelet's high threshold of ";
+  return when + std::to_string(rules.high_percent) + " %: it then removes images that no container uses, " +
+         base::HumanBytes(pass.wants_bytes) + " in all, and " + Images(pass.takes.size()) +
+         " may be among the first.";
+}
+
+std::string AgeWarning(const GcRules& rules, std::size_t count) {
+  std::string age = doc::FormatDuration(rules.maximum_age);
+  return "imageMaximumGCAge is " + age + ": once kubelet has been up for longer than that it removes " +
+         Images(count) +
+         " at every look, however lately they were pulled, unless a container has used them "
+         "within " +
+         age + ".";
+}
+
+std::vector<std::string> Warnings(const GcRules& rules, const ImageDisk& disk, const GcForecast& forecast,
+                                  const Candidates& order) {
+  std::vector<std::string> out;
+  bool near = forecast.space && forecast.space->bytes_to_high <= Percent(disk.capacity_bytes, kNearPercent);
+  if (near && !forecast.space->takes.empty()) out.push_back(SpaceWarning(rules, *forecast.space));
+  if (near) {
+    out.emplace_back(
+        "A collection for space also drops kubelet's records of images that stay, in use or not, so that the "
+        "verdict on them may change.");
+  }
+  if (!forecast.by_age.empty()) out.push_back(AgeWarning(rules, forecast.by_age.size()));
+  auto unknown = std::count_if(order.begin(), order.end(), [](auto* image) { return !image->in_use; });
+  if (unknown > 0 && !out.empty()) {
+    out.push_back("Whether a container uses " + Images(static_cast<std::size_t>(unknown)) +
+                  " is not known; they are counted as unused.");
+  }
+  return out;
+}
+
+}  // namespace
+
+GcForecast ForecastGc(const GcRules& rules, const ImageDisk& disk, const std::vector<GcImage>& images) {
+  Candidates order = InOrder(images);
+  GcForecast forecast{.order = Ids(order)};
+  bool ages = rules.maximum_age.count() > 0;
+  // With both switched off kubelet does not look at all; with the maximum age alone it collects on a full
+  // disk, too.
+  bool looks = rules.high_percent < 100 || ages;
+  if (looks && disk.capacity_bytes > 0) forecast.space = PassFor(rules, disk, order);
+  if (ages) forecast.by_age = forecast.order;
+  if (!images.empty()) forecast.warnings = Warnings(rules, disk, forecast, order);
+  return forecast;
+}
+
+}  // namespace prefetch::kubelet

@@ -1,0 +1,67 @@
+// ForecastGc: what kubelet's image garbage collection would do to the images of a list (spec/kubelet.md
+// section 2.6). Pure.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace prefetch::kubelet {
+
+// The four fields of a KubeletConfiguration, with kubelet's defaults.
+struct GcRules {
+  int high_percent = 85;  // imageGCHighThresholdPercent; 100 and no maximum age: no collection at all
+  int low_percent = 80;   // imageGCLowThresholdPercent
+  std::chrono::nanoseconds minimum_age = std::chrono::minutes(2);  // imageMinimumGCAge
+  std::chrono::nanoseconds maximum_age{0};                         // imageMaximumGCAge; 0: off
+
+  friend bool operator==(const GcRules&, const GcRules&) = default;
+};
+
+// The filesystem that holds the images, as kubelet sees it.
+struct ImageDisk {
+  std::uint64_t capacity_bytes = 0;  // 0: not known
+  std::uint64_t available_bytes = 0;
+};
+
+struct GcImage {
+  std::string id;
+  std::uint64_t size_bytes = 0;
+  bool pinned = false;
+  // A container of the node has it, running or exited. Without a value it is not known.
+  std::optional<bool> in_use;
+  // For how long kubelet, since its own start, has known the image.
+  std::chrono::nanoseconds first_seen_age{0};
+};
+
+// One collection for space, counted as if these were the only images that kubelet may take.
+struct GcSpacePass {
+  std::uint64_t bytes_to_high = 0;  // more on the disk, and it runs; 0: it runs at the next look
+  std::uint64_t wants_bytes = 0;    // what it then frees if it can
+  std::vector<std::string> takes;   // ids, first to last
+  std::uint64_t takes_bytes = 0;    // their sizes; less than wants_bytes: kubelet fails to free enough
+};
+
+struct GcForecast {
+  // Ids of all that kubelet may take, first to last: neither pinned nor known to be in use.
+  std::vector<std::string> order;
+  // Without a value where there is no collection for space, or the disk is not known.
+  std::optional<GcSpacePass> space;
+  // Ids that go for their age: all of `order` where a maximum age is set, for to kubelet an image that no
+  // container has used is older than any. It happens at the first look after kubelet has been up for longer
+  // than the maximum age, and again after each pull from then on. Empty where none is set.
+  std::vector<std::string> by_age;
+  // What a person should know, a sentence each; nothing while kubelet leaves the images alone.
+  std::vector<std::string> warnings;
+};
+
+// Every image is taken to be one that no container has used since kubelet's start: such go first, in the
+// order in which kubelet saw them. Where the use of some is not known, `order`, `by_age` and the space pass
+// have every image that can be hit, whichever of them are in use; so the pass may then have more than it
+// wants. Images that are too young are passed over only if the pass is due now: later they are old enough.
+// The percentages are kubelet's: it rounds usage up, so that 84.1 % is 85 %.
+GcForecast ForecastGc(const GcRules& rules, const ImageDisk& disk, const std::vector<GcImage>& images);
+
+}  // namespace prefetch::kubelet

@@ -1,0 +1,82 @@
+// KubeletConfiguration: what kubelet's main file and its drop-ins say together, so far as it concerns images
+// (spec/kubelet.md sections 2.6, 3.1, 5.2 and 5.3). Pure; config_files.h reads the files.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "kubelet/feature_gates.h"
+#include "kubelet/settings.h"
+
+namespace prefetch::kubelet {
+
+// A field, and who decided it.
+template <typename T>
+struct Stated {
+  std::optional<T> value;  // nullopt: kubelet's default
+  // The file that spoke last, if only to take it back; the main file if none did; empty without a main file.
+  std::string from;
+
+  friend bool operator==(const Stated&, const Stated&) = default;
+};
+
+// The fields as the files leave them; kubelet's own defaults are not filled in, command-line flags are still
+// to come.
+struct KubeletConfig {
+  std::string main_file;  // empty: kubelet was given none and began with its defaults
+  bool drop_ins = false;  // a drop-in folder was given, empty or not
+
+  Stated<VerificationPolicy> policy;
+  // A drop-in took the policy back, so that the one that kubelet had filled in itself is gone, too.
+  bool policy_emptied = false;
+  Stated<std::vector<std::string>> allowlist;
+  Stated<FeatureGates> gates;
+  // As the main file has them, before any drop-in: kubelet fills in its default policy by these.
+  FeatureGates main_gates;
+
+  Stated<int> gc_high_percent;  // 0 to 100
+  Stated<int> gc_low_percent;
+  Stated<std::chrono::nanoseconds> gc_minimum_age;  // never zero: kubelet takes zero for its default
+  Stated<std::chrono::nanoseconds> gc_maximum_age;
+
+  // For information.
+  Stated<std::string> container_runtime_endpoint;
+  Stated<std::string> image_service_endpoint;
+  Stated<int> max_pods;
+
+  friend bool operator==(const KubeletConfig&, const KubeletConfig&) = default;
+};
+
+struct ConfigDocument {
+  std::string name;  // as messages and Stated::from have it: the file's path
+  std::string text;
+};
+
+struct ConfigDocuments {
+  std::optional<ConfigDocument> main;
+  // nullopt: kubelet has no drop-in folder. Else what is in it, in kubelet's order.
+  std::optional<std::vector<ConfigDocument>> drop_ins;
+};
+
+// Each drop-in is a JSON merge patch (RFC 7396) to what came before it. InvalidArgument with all the
+// mistakes, each with its file, line and path, for what kubelet would refuse too; fields that are not named
+// above are passed over. What only flags and version decide (low below high, policy against gate) is not
+// checked here.
+base::Result<KubeletConfig> MergeKubeletConfigs(const ConfigDocuments& documents);
+
+// Whether `text` is a KubeletConfiguration at all, right or wrong: there are kubeconfigs that are called
+// kubelet.conf.
+bool IsKubeletConfig(std::string_view text);
+
+// What the files say of verification. The version stays open: no file tells it.
+SettingsFacts ToSettingsFacts(const KubeletConfig& config);
+
+// The same from one file without drop-ins. InvalidArgument with the mistakes, each with `source`, line and
+// path.
+base::Result<SettingsFacts> DecodeKubeletConfig(std::string_view text, const std::string& source);
+
+}  // namespace prefetch::kubelet

@@ -1,0 +1,149 @@
+#include "kubelet/kubelet_process.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string_view>
+#include <utility>
+
+#include "base/fs.h"
+#include "base/text.h"
+
+namespace prefetch::kubelet {
+namespace {
+
+constexpr std::size_t kLongestFile = 1 << 20;
+constexpr std::size_t kMostProcesses = 1 << 20;
+constexpr unsigned kLongestPause = 16;
+// proc(5), /proc/pid/stat: fields are counted from 1; the state is the 3rd, the start time the 22nd.
+constexpr std::size_t kFirstFieldBehindName = 3;
+constexpr std::size_t kStartField = 22;
+
+struct ProcessStat {
+  std::string name;
+  std::string_view state;
+  std::string_view started;
+};
+
+// nullopt if it is not there or looks otherwise. The views are into `text`.
+std::optional<ProcessStat> ParseStat(std::string_view text) {
+  // The name may hold anything, brackets and spaces, too.
+  std::size_t open = text.find('(');
+  std::size_t close = text.rfind(") ");
+  if (open == std::string_view::npos || close == std::string_view::npos || close < open) return std::nullopt;
+  std::vector<std::string_view> fields = base::Split(text.substr(close + 2), ' ');
+  if (fields.size() <= kStartField - kFirstFieldBehindName) return std::nullopt;
+  return ProcessStat{std::string(text.substr(open + 1, close - open - 1)), fields[0],
+                     fields[kStartField - kFirstFieldBehindName]};
+}
+
+bool IsGone(const ProcessStat& stat) {
+  return stat.state == "Z" || stat.state == "X";
+}
+
+// The words behind "Uid:" in /proc/pid/status.
+std::vector<std::string_view> StatusField(std::string_view status, std::string_view name) {
+  for (std::string_view line : base::Split(status, '\n')) {
+    if (!line.starts_with(name)) continue;
+    std::vector<std::string_view> words = base::Split(base::TrimSpace(line.substr(name.size())), '\t');
+    return words;
+  }
+  return {};
+}
+
+bool IsTheHosts(std::string_view status) {
+  std::vector<std::string_view> uids = StatusField(status, "Uid:");
+  if (uids.empty() || (uids[0] != "0" && uids[0] != std::to_string(::geteuid()))) return false;
+  // A number for each PID namespace that the process is in, from the one of this /proc inwards.
+  return StatusField(status, "NSpid:").size() == 1;
+}
+
+// Kubelet resolves relative paths by its working directory.
+void MakeAbsolute(const std::string& process, CommandLine& line) {
+  for (std::string* path :
+       {&line.root_dir, &line.config, &line.config_dir, &line.image_credential_provider_config,
+        &line.image_credential_provider_bin_dir}) {
+    if (path->empty() || path->starts_with('/')) continue;
+    std::error_code error;
+    std::string directory = std::filesystem::read_symlink(process + "/cwd", error).string();
+    if (!error) {
+      path->insert(0, directory + "/");
+      continue;
+    }
+    line.problems.push_back("kubelet was given the relative path " + base::ToUtf8(*path) +
+                            ", and its working directory cannot be read: " + error.message());
+    path->clear();
+  }
+}
+
+}  // namespace
+
+KubeletProcess::KubeletProcess(std::string proc_dir) : proc_dir_(std::move(proc_dir)) {}
+
+bool KubeletProcess::StillRuns() const {
+  if (pid_.empty()) return false;
+  auto text = base::ReadFile(proc_dir_ + "/" + pid_ + "/stat", kLongestFile);
+  if (!text) return false;
+  std::optional<ProcessStat> stat = ParseStat(*text);
+  return stat && stat->started == started_ && !IsGone(*stat);
+}
+
+std::optional<KubeletProcess::Found> KubeletProcess::Examine(const std::string& pid) const {
+  const std::string process = proc_dir_ + "/" + pid;
+  // The name first: reading a cmdline can wait for a process that hangs in the kernel, reading stat cannot.
+  auto text = base::ReadFile(process + "/stat", kLongestFile);
+  if (!text) return std::nullopt;
+  std::optional<ProcessStat> stat = ParseStat(*text);
+  if (!stat || IsGone(*stat) || (stat->name != "kubelet" && stat->name != "hyperkube")) return std::nullopt;
+  auto status = base::ReadFile(process + "/status", kLongestFile);
+  if (!status || !IsTheHosts(*status)) return std::nullopt;
+  auto cmdline = base::ReadFile(process + "/cmdline", kLongestFile);
+  if (!cmdline) return std::nullopt;
+  std::vector<std::string> arguments = SplitArguments(*cmdline);
+  if (!IsKubelet(arguments)) return std::nullopt;
+  Found found{pid, std::string(stat->started), ParseCommandLine(arguments)};
+  MakeAbsolute(process, found.command_line);
+  return found;
+}
+
+std::vector<KubeletProcess::Found> KubeletProcess::Scan() const {
+  std::vector<Found> all;
+  auto names = base::ListDirectory(proc_dir_, kMostProcesses);
+  if (!names) return all;
+  for (const std::string& name : *names) {
+    if (!base::ParseUint(name)) continue;
+    if (std::optional<Found> found = Examine(name)) all.push_back(*std::move(found));
+  }
+  return all;
+}
+
+bool KubeletProcess::Look() {
+  if (proc_dir_.empty() || StillRuns()) return false;
+  if (!std::exchange(pid_, "").empty()) pause_ = paused_ = 0;
+  if (paused_ < pause_) {
+    paused_++;
+    return false;
+  }
+  std::vector<Found> all = Scan();
+  std::optional<CommandLine> command_line = command_line_;
+  std::vector<std::string> problems;
+  paused_ = 0;
+  pause_ = std::min(pause_ == 0 ? 1 : pause_ * 2 + 1, kLongestPause - 1);
+  if (all.size() == 1) {
+    pid_ = all.front().pid;
+    started_ = all.front().started;
+    command_line = std::move(all.front().command_line);
+  } else if (all.size() > 1) {
+    command_line.reset();
+    problems.push_back(std::to_string(all.size()) + " kubelets run here, as processes " + all[0].pid +
+                       " and " + all[1].pid + (all.size() > 2 ? " and others" : "") +
+                       "; declare the configuration file of the one that is meant");
+  }
+  bool changed = command_line != command_line_ || problems != problems_;
+  command_line_ = std::move(command_line);
+  problems_ = std::move(problems);
+  return changed;
+}
+
+}  // namespace prefetch::kubelet

@@ -1,0 +1,54 @@
+// KubeletProcess: finds the kubelet that runs here, and with which flags (spec/kubelet.md section 5.1).
+// Internal to kubelet/.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kubelet/command_line.h"
+
+namespace prefetch::kubelet {
+
+// One owner, one thread at a time. Of a process nothing is read but its stat, its status and, if its name is
+// kubelet's, its cmdline and cwd.
+//
+// Only a process of root (or of our own user) that is in no container counts: anybody can name a process
+// "kubelet", and a pod must not choose the files that we read. Embedded kubelets (k3s, microshift) are not
+// found.
+class KubeletProcess {
+ public:
+  // `proc_dir` is /proc of the host's processes; empty: do not look.
+  explicit KubeletProcess(std::string proc_dir);
+
+  // One read of one file while the kubelet runs that was found. Else looks through all processes, which after
+  // looks in vain is done only by each 2nd, 4th, ... 16th call. True if what is below changed.
+  bool Look();
+
+  // With absolute paths. nullopt: no kubelet was ever seen, or there are several. While kubelet is away, what
+  // it last ran with stands.
+  const std::optional<CommandLine>& command_line() const { return command_line_; }
+  // One sentence each.
+  const std::vector<std::string>& problems() const { return problems_; }
+
+ private:
+  struct Found {
+    std::string pid;
+    std::string started;  // in the kernel's ticks, as it was written
+    CommandLine command_line;
+  };
+
+  bool StillRuns() const;
+  std::vector<Found> Scan() const;
+  std::optional<Found> Examine(const std::string& pid) const;
+
+  std::string proc_dir_;
+  std::string pid_;  // empty: not found
+  std::string started_;
+  unsigned pause_ = 0;  // looks between two scans
+  unsigned paused_ = 0;
+  std::optional<CommandLine> command_line_;
+  std::vector<std::string> problems_;
+};
+
+}  // namespace prefetch::kubelet

@@ -1,0 +1,223 @@
+#include "kubelet/node_facts.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "kubelet/contradictions.h"
+#include "kubelet/feature_gates.h"
+#include "kubelet/start_check.h"
+
+namespace prefetch::kubelet {
+namespace {
+
+const char kDeclaredSource[] = "declared";
+const char kCommandLineSource[] = "command line";
+const char kDefaultSource[] = "default";
+
+// The configuration that counts, before flags; nullopt: not known. A kubelet that names no file runs on its
+// defaults.
+std::optional<KubeletConfig> KnownConfig(const ConfigReading& reading,
+                                         const std::optional<CommandLine>& command_line) {
+  if (command_line && !command_line->problems.empty()) return std::nullopt;
+  if (reading.state == ConfigReading::State::kRead) return reading.config;
+  bool names_none = command_line && command_line->config.empty() && command_line->config_dir.empty();
+  if (reading.state == ConfigReading::State::kNone && names_none) return KubeletConfig{};
+  return std::nullopt;
+}
+
+SettingsFacts SettingsOf(const std::optional<KubeletConfig>& config, const CommandLine& flags,
+                         const Declared& declared) {
+  SettingsFacts facts;
+  if (config) {
+    facts = ToSettingsFacts(*config);
+  } else {
+    facts.policy = declared.policy;
+    facts.allowlist = declared.allowlist;
+  }
+  FeatureGates gates = MergeGates(
+      {.ensure_secret_pulled_images = facts.gate, .all_alpha = facts.all_alpha, .all_beta = facts.all_beta},
+      flags.gates);
+  facts.gate = gates.ensure_secret_pulled_images;
+  facts.all_alpha = gates.all_alpha;
+  facts.all_beta = gates.all_beta;
+  facts.version = declared.version;
+  return facts;
+}
+
+void Append(std::vector<std::string>& all, const std::vector<std::string>& more) {
+  all.insert(all.end(), more.begin(), more.end());
+}
+
+void AppendRefusals(const std::string& who, const std::vector<std::string>& reasons,
+                    std::vector<std::string>& sentences) {
+  for (const std::string& reason : reasons) {
+    sentences.push_back((who.empty() ? "kubelet's command line" : who) +
+                        ": kubelet would not start: " + reason);
+  }
+}
+
+std::vector<std::string> Lines(const std::string& text) {
+  std::vector<std::string> lines;
+  for (std::string_view line : base::Split(text, '\n')) lines.emplace_back(line);
+  return lines;
+}
+
+// Why no kubelet would start with what was found.
+std::vector<std::string> Refusals(const std::optional<KubeletConfig>& config, const CommandLine& flags,
+                                  const SettingsFacts& settings) {
+  std::vector<std::string> sentences;
+  if (config) {
+    AppendRefusals(config->main_file, WhyNotStarted(*config, flags, settings.version), sentences);
+  }
+  if (auto possible = PossibleSettings(settings); !possible) {
+    std::string who = config ? config->policy.from : "what was declared";
+    AppendRefusals(who, Lines(possible.error().message()), sentences);
+  }
+  return sentences;
+}
+
+std::string SourceOrDefault(const std::string& file) {
+  return file.empty() ? kDefaultSource : file;
+}
+
+// Who spoke last of image GC: drop-ins come after the main file, which stands for silence.
+std::string GcSource(const KubeletConfig& config, const CommandLine& flags) {
+  if (flags.gc_high_percent || flags.gc_low_percent || flags.gc_minimum_age) return kCommandLineSource;
+  for (const std::string* from : {&config.gc_low_percent.from, &config.gc_high_percent.from,
+                                  &config.gc_maximum_age.from, &config.gc_minimum_age.from}) {
+    if (*from != config.main_file) return *from;
+  }
+  return SourceOrDefault(config.main_file);
+}
+
+std::string OriginName(ConfigReading::Origin origin) {
+  switch (origin) {
+    case ConfigReading::Origin::kDeclared:
+      return kDeclaredSource;
+    case ConfigReading::Origin::kCommandLine:
+      return kCommandLineSource;
+    case ConfigReading::Origin::kUsual:
+      return kDefaultSource;
+  }
+  return "";
+}
+
+std::string FileOf(const ConfigReading& reading) {
+  const std::string& file = reading.config.policy.from;
+  return file.empty() ? "its command line" : file;
+}
+
+// What a restart of kubelet would change: its files say something else than it runs with.
+std::vector<std::string> PendingChanges(const SettingsFacts& in_force, const SettingsFacts& written,
+                                        const std::string& file) {
+  std::vector<std::string> sentences;
+  auto add = [&](const std::string& field, const std::string& runs_with, const std::string& says) {
+    sentences.push_back("kubelet runs with " + field + " " + runs_with + ", but " + file + " says " + says +
+                        ", which counts once kubelet restarts");
+  };
+  auto policy = [](const SettingsFacts& facts) {
+    return std::string(
+        VerificationPolicyName(facts.policy.value_or(VerificationPolicy::kNeverVerifyPreloadedImages)));
+  };
+  if (policy(in_force) != policy(written)) add("verification", policy(in_force), policy(written));
+  if (in_force.allowlist != written.allowlist) {
+    add("an allowlist of", std::to_string(in_force.allowlist.size()) + " patterns",
+        "another one, of " + std::to_string(written.allowlist.size()));
+  }
+  return sentences;
+}
+
+// The sources of NodeFacts, in its order.
+class Sources {
+ public:
+  void Add(std::string fact, std::string source) { list_.emplace_back(std::move(fact), std::move(source)); }
+
+  void AddSettings(const std::optional<KubeletConfig>& config, const CommandLine& flags,
+                   const SettingsFacts& settings, bool gate_is_told) {
+    if (config) {
+      Add("verification", SourceOrDefault(config->policy.from));
+      Add("allowlist", SourceOrDefault(config->allowlist.from));
+    } else {
+      if (settings.policy) Add("verification", kDeclaredSource);
+      if (!settings.allowlist.empty()) Add("allowlist", kDeclaredSource);
+    }
+    if (gate_is_told) {
+      Add("gate", kMetricsSource);
+    } else if (flags.gates != FeatureGates{}) {
+      Add("gate", kCommandLineSource);
+    } else if (config) {
+      Add("gate", SourceOrDefault(config->gates.from));
+    }
+    if (config) Add("imageGC", GcSource(*config, flags));
+  }
+
+  std::vector<std::pair<std::string, std::string>> Take() { return std::move(list_); }
+
+ private:
+  std::vector<std::pair<std::string, std::string>> list_;
+};
+
+// What the kubelet that runs was started with, as far as anybody says.
+struct InForce {
+  std::optional<KubeletConfig> config;   // nullopt: not known
+  CommandLine flags;                     // those that come on top of it
+  std::optional<SettingsFacts> written;  // what files and flags say, where kubelet itself says what counts
+};
+
+InForce WhatIsInForce(const Declared& declared, const ConfigReading& reading,
+                      const std::optional<CommandLine>& command_line, const ToldByKubelet* told) {
+  InForce in_force{.config = KnownConfig(reading, command_line),
+                   .flags = command_line.value_or(CommandLine{}),
+                   .written = {}};
+  if (!in_force.flags.problems.empty()) in_force.flags.gates = {};  // only some of them could be read
+  if (told == nullptr || !told->config) return in_force;
+  if (in_force.config) in_force.written = SettingsOf(in_force.config, in_force.flags, declared);
+  in_force.config = told->config;
+  in_force.flags = {};  // they are in it
+  return in_force;
+}
+
+}  // namespace
+
+NodeFacts Combine(const Declared& declared, const ConfigReading& reading,
+                  const std::optional<CommandLine>& command_line, const std::string& host_prefix,
+                  const ToldByKubelet* told) {
+  const auto [config, flags, written] = WhatIsInForce(declared, reading, command_line, told);
+  const std::string root_flag = command_line ? command_line->root_dir : "";
+  const std::string host_root = root_flag.empty() ? kDefaultRoot : root_flag;
+  const bool is_told = told != nullptr && told->config;
+  const bool gate_is_told = told != nullptr && told->gate;
+
+  NodeFacts facts;
+  facts.root = declared.root.empty() ? host_prefix + host_root : declared.root;
+  std::vector<std::string> unreadable = reading.problems;
+  if (command_line) Append(unreadable, command_line->problems);
+  Append(is_told ? facts.contradictions : facts.problems, unreadable);
+  facts.settings = SettingsOf(config, flags, declared);
+  if (gate_is_told) facts.settings.gate = told->gate;
+  if (told != nullptr) Append(facts.contradictions, told->remarks);
+  std::vector<std::string> refusals = Refusals(config, flags, facts.settings);
+  Append(facts.problems, refusals);
+
+  Sources sources;
+  if (declared.version) sources.Add("version", kDeclaredSource);
+  if (refusals.empty()) {
+    if (config) facts.gc = GcRulesOf(*config, flags);
+    if (config) {
+      Append(facts.contradictions, SettingsContradictions(declared, *config, flags, facts.settings));
+    }
+    if (written) Append(facts.contradictions, PendingChanges(facts.settings, *written, FileOf(reading)));
+    sources.AddSettings(config, flags, facts.settings, gate_is_told);
+  } else {
+    facts.settings = {.version = declared.version};
+  }
+  if (command_line) Append(facts.contradictions, PathContradictions(declared, *command_line, host_root));
+  sources.Add("root", !declared.root.empty() ? kDeclaredSource
+                      : root_flag.empty()    ? kDefaultSource
+                                             : kCommandLineSource);
+  if (reading.state != ConfigReading::State::kNone) sources.Add("configFile", OriginName(reading.origin));
+  facts.sources = sources.Take();
+  return facts;
+}
+
+}  // namespace prefetch::kubelet

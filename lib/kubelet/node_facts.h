@@ -1,0 +1,82 @@
+// NodeFacts: what is known of this node's kubelet, and who says so (spec/kubelet.md section 5). Pure;
+// node_facts_reader.h gathers the inputs.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "image/kubelet_version.h"
+#include "kubelet/command_line.h"
+#include "kubelet/gc_forecast.h"
+#include "kubelet/kubelet_config.h"
+#include "kubelet/settings.h"
+#include "kubelet/told_by_kubelet.h"
+
+namespace prefetch::kubelet {
+
+// As kubelet's --root-dir (spec/kubelet.md section 5.4).
+constexpr const char* kDefaultRoot = "/var/lib/kubelet";
+
+// What the operator says of kubelet. Empty: nothing.
+struct Declared {
+  std::optional<image::KubeletVersion> version;
+  std::optional<VerificationPolicy> policy;
+  std::vector<std::string> allowlist;
+  // Paths as we reach them, which in a container may differ from kubelet's.
+  std::string root;
+  std::string config_file;
+  std::string config_dir;
+
+  friend bool operator==(const Declared&, const Declared&) = default;
+};
+
+// What became of kubelet's configuration files.
+struct ConfigReading {
+  enum class State {
+    kNone,    // none was named, and none is where they usually are
+    kRead,    // as `config` has it
+    kBroken,  // `problems` says which file cannot be read, or which kubelet would refuse
+  };
+  enum class Origin { kDeclared, kCommandLine, kUsual };  // who named the files
+
+  State state = State::kNone;
+  Origin origin = Origin::kUsual;
+  KubeletConfig config;               // if kRead
+  std::vector<std::string> problems;  // if kBroken
+
+  friend bool operator==(const ConfigReading&, const ConfigReading&) = default;
+};
+
+struct NodeFacts {
+  SettingsFacts settings;
+  std::optional<GcRules> gc;  // none: not known
+  // kubelet's root directory as we reach it.
+  std::string root;
+  // Where each fact is from: "version", "verification", "allowlist", "gate", "imageGC", "root", "configFile"
+  // -> "declared", a file's path, "command line", "default",
+  // "configz" or "kubelet's metrics". Facts that are not known are left out. A
+  // default of kubelet's is from the main file, which could have said otherwise.
+  std::vector<std::pair<std::string, std::string>> sources;
+  // Where a declaration and the node differ, one sentence each. For verification and allowlist the node
+  // counts, for paths the declaration. Also where kubelet runs with something else than its files say, and
+  // what keeps it from starting again.
+  std::vector<std::string> contradictions;
+  // Files that cannot be read, and what kubelet would not start with; one sentence each. While there are any,
+  // nothing is known but the version and, where files could not be made sense of, what was declared.
+  std::vector<std::string> problems;
+
+  friend bool operator==(const NodeFacts&, const NodeFacts&) = default;
+};
+
+// `command_line`: of the kubelet that runs here, if it could be seen; one that names no file runs on its
+// defaults. Flags beat files, which beat declarations. `host_prefix` is put before a root that is not
+// declared. `told`: by the kubelet that runs; null: it was not asked, or does not answer. What it told beats
+// flags and files.
+NodeFacts Combine(const Declared& declared, const ConfigReading& reading,
+                  const std::optional<CommandLine>& command_line, const std::string& host_prefix = "",
+                  const ToldByKubelet* told = nullptr);
+
+}  // namespace prefetch::kubelet

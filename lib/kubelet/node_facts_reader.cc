@@ -1,0 +1,59 @@
+#include "kubelet/node_facts_reader.h"
+
+#include <utility>
+
+namespace prefetch::kubelet {
+
+NodeFactsReader::NodeFactsReader(Declared declared, std::string proc_dir, std::vector<UsualConfig> usual,
+                                 std::string host_prefix)
+    : declared_(std::move(declared)),
+      usual_(std::move(usual)),
+      host_prefix_(std::move(host_prefix)),
+      process_(std::move(proc_dir)) {}
+
+void NodeFactsReader::ChooseFiles() {
+  using Origin = ConfigReading::Origin;
+  candidates_.clear();
+  const std::optional<CommandLine>& line = process_.command_line();
+  bool is_declared = IsDeclared();
+  if (!is_declared && !line) {
+    // Where there are several kubelets, what is usual is no more likely than anything else.
+    if (!process_.problems().empty()) return;
+    for (const UsualConfig& usual : usual_) {
+      candidates_.emplace_back(OnHost(usual.file), OnHost(usual.drop_ins), Origin::kUsual);
+    }
+    return;
+  }
+  std::string file = line ? OnHost(line->config) : "";
+  std::string folder = line ? OnHost(line->config_dir) : "";
+  Origin origin = !declared_.config_file.empty() || file.empty() ? Origin::kDeclared : Origin::kCommandLine;
+  if (!is_declared) origin = Origin::kCommandLine;
+  if (!declared_.config_file.empty()) file = declared_.config_file;
+  if (!declared_.config_dir.empty()) folder = declared_.config_dir;
+  if (!file.empty() || !folder.empty()) candidates_.emplace_back(file, folder, origin);
+}
+
+NodeFacts NodeFactsReader::Read(const std::shared_ptr<const ToldByKubelet>& told) {
+  bool changed = process_.Look();
+  if (!std::exchange(chosen_, true) || changed) {
+    ChooseFiles();
+    facts_.reset();
+  }
+  static const ConfigReading kNothing;
+  const ConfigReading* reading = &kNothing;
+  for (ConfigFiles& files : candidates_) {
+    reading = &files.Read();
+    if (reading->state != ConfigReading::State::kNone) break;
+  }
+  if (facts_ && *reading == reading_ && told == told_) return *facts_;
+  reading_ = *reading;
+  told_ = told;
+  facts_ = Combine(declared_, reading_, process_.command_line(), host_prefix_, told_.get());
+  if (!IsDeclared()) {
+    const std::vector<std::string>& problems = process_.problems();
+    facts_->problems.insert(facts_->problems.end(), problems.begin(), problems.end());
+  }
+  return *facts_;
+}
+
+}  // namespace prefetch::kubelet

@@ -1,0 +1,51 @@
+// NodeFactsReader: reads what the node says of its kubelet: the command line, the configuration file, the
+// drop-ins (spec/kubelet.md section 5). It writes nothing, and opens nothing that kubelet does not name.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kubelet/config_files.h"
+#include "kubelet/kubelet_process.h"
+#include "kubelet/node_facts.h"
+#include "kubelet/usual_configs.h"
+
+namespace prefetch::kubelet {
+
+// One owner, one thread at a time. Blocks only as a disk does.
+class NodeFactsReader {
+ public:
+  // `proc_dir`: /proc if the host's processes can be seen there; empty: do not look. `usual` (UsualConfigs())
+  // are tried in turn if neither `declared` nor a command line names a file: the first that is there counts.
+  // `host_prefix` is put before every path that the command line or `usual` names, for a host's filesystem
+  // that is mounted at a place of its own; absolute links on it then lead astray.
+  NodeFactsReader(Declared declared, std::string proc_dir, std::vector<UsualConfig> usual,
+                  std::string host_prefix = "");
+
+  // Fresh each time, and cheap while nothing changes: a read of kubelet's stat, a stat of each file, and a
+  // listing of the drop-in folder.
+  // `told` by the kubelet that runs, if it was asked: the same pointer means the same.
+  NodeFacts Read(const std::shared_ptr<const ToldByKubelet>& told = nullptr);
+
+  // Of the kubelet that was seen, with the host's own paths; nullopt: none was. As of the last Read().
+  const std::optional<CommandLine>& command_line() const { return process_.command_line(); }
+
+ private:
+  bool IsDeclared() const { return !declared_.config_file.empty() || !declared_.config_dir.empty(); }
+  void ChooseFiles();
+  std::string OnHost(const std::string& path) const { return path.empty() ? "" : host_prefix_ + path; }
+
+  const Declared declared_;
+  const std::vector<UsualConfig> usual_;
+  const std::string host_prefix_;
+  KubeletProcess process_;
+  std::vector<ConfigFiles> candidates_;
+  bool chosen_ = false;
+  ConfigReading reading_;                      // what facts_ was made of
+  std::shared_ptr<const ToldByKubelet> told_;  // likewise
+  std::optional<NodeFacts> facts_;             // nullopt: to be made
+};
+
+}  // namespace prefetch::kubelet

@@ -1,0 +1,81 @@
+#include "kubelet/possible_verdicts.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace prefetch::kubelet {
+namespace {
+
+RecordReading ReadRecord(const VerdictQuestion& question, image::KubeletVersion version) {
+  switch (question.record.state) {
+    case FileContent::State::kAbsent:
+      return {Reading::kAbsent, {}};
+    case FileContent::State::kPresent:
+      return DecodeRecord(question.record.content, question.image_id, version);
+    case FileContent::State::kUnreadable:
+      return {Reading::kUnreadable, {}};
+  }
+  return {Reading::kUnreadable, {}};
+}
+
+Reading ReadIntent(const VerdictQuestion& question, image::KubeletVersion version) {
+  switch (question.intent.state) {
+    case FileContent::State::kAbsent:
+      return Reading::kAbsent;
+    case FileContent::State::kPresent:
+      return DecodeIntent(question.intent.content, question.image, version);
+    case FileContent::State::kUnreadable:
+      return Reading::kUnreadable;
+  }
+  return Reading::kUnreadable;
+}
+
+// What is not known, as the operator can declare it. `possible` is in the order of versions.
+std::string WhatToDeclare(const std::vector<KubeletSettings>& possible) {
+  std::vector<std::string> open;
+  if (possible.front().version != possible.back().version) {
+    open.emplace_back("its version (--kubelet-version)");
+  }
+  bool configuration_open =  // two of one version
+      std::adjacent_find(possible.begin(), possible.end(), [](const auto& a, const auto& b) {
+        return a.version == b.version;
+      }) != possible.end();
+  if (configuration_open) open.emplace_back("its configuration (--kubelet-config)");
+  return base::Join(open, " and ");
+}
+
+Verdict Unknown(const std::vector<KubeletSettings>& possible) {
+  return {VerdictResult::kUnknown, VerdictReason::kFactsUnknown, "facts",
+          "It depends on what is not known about kubelet; declare " + WhatToDeclare(possible) + "."};
+}
+
+// The verdict that they share, told as by the last: the newest kubelet that is possible.
+Verdict Agreed(const std::vector<Verdicts>& all, image::PullPolicy policy,
+               const std::vector<KubeletSettings>& possible) {
+  const Verdict& last = all.back().For(policy);
+  bool agree = std::all_of(all.begin(), all.end(),
+                           [&](const Verdicts& each) { return each.For(policy).result == last.result; });
+  return agree ? last : Unknown(possible);
+}
+
+}  // namespace
+
+Verdicts VerdictsFor(const VerdictQuestion& question, const std::vector<KubeletSettings>& possible) {
+  std::vector<Verdicts> all;
+  VerdictFacts facts{.image = question.image, .image_id = question.image_id};
+  std::optional<image::KubeletVersion> decoded_for;
+  for (const KubeletSettings& settings : possible) {
+    if (decoded_for != settings.version) {
+      facts.record = ReadRecord(question, settings.version);
+      facts.intent = ReadIntent(question, settings.version);
+      decoded_for = settings.version;
+    }
+    all.push_back(DecideVerdicts(facts, question.pod, settings));
+  }
+  using image::PullPolicy;
+  return {Agreed(all, PullPolicy::kNever, possible), Agreed(all, PullPolicy::kIfNotPresent, possible),
+          Agreed(all, PullPolicy::kAlways, possible)};
+}
+
+}  // namespace prefetch::kubelet

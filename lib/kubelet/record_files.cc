@@ -1,0 +1,41 @@
+#include "kubelet/record_files.h"
+
+#include "base/fs.h"
+#include "kubelet/records.h"
+
+namespace prefetch::kubelet {
+namespace {
+
+constexpr std::size_t kLongestFile = 8 << 20;
+
+bool IsDirectory(const std::string& path) {
+  auto kind = base::KindOf(path);
+  return kind && *kind == base::FileKind::kDirectory;
+}
+
+FileContent Read(const std::string& root, const char* folder, const std::string& name) {
+  auto content = base::ReadFile(root + "/image_manager/" + folder + "/" + name, kLongestFile);
+  if (content) return {FileContent::State::kPresent, *std::move(content)};
+  bool absent = content.error().code() == base::Code::kNotFound && IsDirectory(root);
+  return {absent ? FileContent::State::kAbsent : FileContent::State::kUnreadable, ""};
+}
+
+}  // namespace
+
+FileContent ReadRecordFile(const std::string& kubelet_root, const std::string& image_id) {
+  return ReadRecordNamed(kubelet_root, FileNameFor(image_id));
+}
+
+FileContent ReadIntentFile(const std::string& kubelet_root, const std::string& image) {
+  return ReadIntentNamed(kubelet_root, FileNameFor(image));
+}
+
+FileContent ReadRecordNamed(const std::string& kubelet_root, const std::string& file_name) {
+  return Read(kubelet_root, "pulled", file_name);
+}
+
+FileContent ReadIntentNamed(const std::string& kubelet_root, const std::string& file_name) {
+  return Read(kubelet_root, "pulling", file_name);
+}
+
+}  // namespace prefetch::kubelet

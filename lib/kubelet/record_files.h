@@ -1,0 +1,22 @@
+// The files below kubelet's root directory, as they are (spec/kubelet.md section 3.4). Read only: nothing is
+// locked, written or listed, and nothing else below the root is opened.
+#pragma once
+
+#include <string>
+
+#include "kubelet/possible_verdicts.h"
+
+namespace prefetch::kubelet {
+
+// <root>/image_manager/pulled/… for an image id, <root>/image_manager/pulling/… for a pod's literal image.
+// kAbsent where the file or image_manager is not there; kUnreadable where the root is not there, which tells
+// nothing, where we may not read it, or it is no plain file, or longer than any record. Block only as a disk
+// does. Any thread may call.
+FileContent ReadRecordFile(const std::string& kubelet_root, const std::string& image_id);
+FileContent ReadIntentFile(const std::string& kubelet_root, const std::string& image);
+
+// The same for who has the file's name already (FileNameFor in records.h).
+FileContent ReadRecordNamed(const std::string& kubelet_root, const std::string& file_name);
+FileContent ReadIntentNamed(const std::string& kubelet_root, const std::string& file_name);
+
+}  // namespace prefetch::kubelet

@@ -1,0 +1,36 @@
+// RecordWatch: tells when kubelet's records change, by inotify.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <thread>
+
+#include "base/fs.h"
+#include "kubelet/verdict_reader.h"
+
+namespace prefetch::kubelet {
+
+// Watches <root>/image_manager/pulled and /pulling, and the way there, as far as it exists. What inotify does
+// not tell (no watch is left on this node, the root is mounted later) the caller finds by looking now and
+// then; it never fails. However fast files are rewritten, the callback comes at most about 20 times a second.
+//
+// Owned by main; lives until its destructor, which stops the thread and waits for it (milliseconds).
+class RecordWatch {
+ public:
+  // Called on the watch's thread. Must not block, and not destroy the watch.
+  using Callback = std::function<void(FileChanges)>;
+
+  RecordWatch(std::string root, Callback callback);
+  ~RecordWatch();
+  RecordWatch(const RecordWatch&) = delete;
+  RecordWatch& operator=(const RecordWatch&) = delete;
+
+ private:
+  void Run(const std::string& root, const Callback& callback);
+  bool Wait(int inotify_fd, int milliseconds) const;
+
+  base::Fd stop_;  // an eventfd: readable once the thread has to end
+  std::thread thread_;
+};
+
+}  // namespace prefetch::kubelet

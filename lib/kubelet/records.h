@@ -1,0 +1,67 @@
+// What kubelet has written down about its own pulls: ImagePulledRecord and ImagePullIntent
+// (spec/kubelet.md sections 3.1 and 3.4). Pure; record_files.h reads the files.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/secret.h"
+#include "image/kubelet_version.h"
+
+namespace prefetch::kubelet {
+
+// Which Secret or ServiceAccount: two are the same if all three are equal.
+struct Coordinates {
+  std::string uid;
+  std::string namespace_name;
+  std::string name;
+
+  friend bool operator==(const Coordinates&, const Coordinates&) = default;
+};
+
+// A pull secret: one that a record names, or one that a pod has. The hash is the unsalted digest of a
+// password, so it is held like one; empty if it is not known.
+struct HashedSecret {
+  Coordinates secret;
+  base::Secret hash;
+};
+
+// Who may use the image under one repository's name.
+struct CredentialEntry {
+  bool node_pods_accessible = false;  // every pod of the node
+  std::vector<HashedSecret> secrets;
+  std::vector<Coordinates> service_accounts;
+};
+
+struct PulledRecord {
+  std::string image_ref;
+  // By "trimmed image": which spelling of a repository that is depends on the version, see TrimmedImage().
+  std::map<std::string, CredentialEntry> mapping;
+};
+
+// What kubelet makes of one of its files.
+enum class Reading {
+  kAbsent,       // no file, or one that is about something else
+  kUndecodable,  // kubelet itself cannot make sense of it, whatever we could
+  kUnreadable,   // we could not read it; kubelet perhaps can
+  kFound,
+};
+
+struct RecordReading {
+  Reading reading = Reading::kAbsent;
+  PulledRecord record;  // if kFound
+};
+
+// The content of the file of `image_ref` as a kubelet of `version` reads it: strictly, JSON or YAML, only
+// versions of the record that it knows. Never kUnreadable.
+RecordReading DecodeRecord(std::string_view content, std::string_view image_ref,
+                           image::KubeletVersion version);
+// The same for the intent to pull `image`, the pod's literal text.
+Reading DecodeIntent(std::string_view content, std::string_view image, image::KubeletVersion version);
+
+// The name of a record's file in image_manager/pulled, and of an intent's in image_manager/pulling.
+std::string FileNameFor(std::string_view image_ref_or_image);
+
+}  // namespace prefetch::kubelet

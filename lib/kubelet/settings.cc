@@ -1,0 +1,112 @@
+#include "kubelet/settings.h"
+
+#include <array>
+#include <utility>
+
+#include "kubelet/feature_gates.h"
+
+namespace prefetch::kubelet {
+namespace {
+
+using image::KubeletVersion;
+
+constexpr KubeletVersion kHasGate{1, 33};
+constexpr unsigned kOldestMinor = 31;
+constexpr unsigned kNewestMinor = 36;
+
+constexpr std::array<std::pair<VerificationPolicy, std::string_view>, 4> kPolicyNames = {{
+    {VerificationPolicy::kNeverVerify, "NeverVerify"},
+    {VerificationPolicy::kNeverVerifyPreloadedImages, "NeverVerifyPreloadedImages"},
+    {VerificationPolicy::kNeverVerifyAllowlistedImages, "NeverVerifyAllowlistedImages"},
+    {VerificationPolicy::kAlwaysVerify, "AlwaysVerify"},
+}};
+
+std::vector<KubeletVersion> PossibleVersions(const SettingsFacts& facts) {
+  if (facts.version) return {*facts.version};
+  std::vector<KubeletVersion> versions;
+  for (unsigned minor = kOldestMinor; minor <= kNewestMinor; minor++) {
+    bool has_what_was_said = KubeletVersion{1, minor} >= kHasGate || (!facts.policy && !facts.gate);
+    if (has_what_was_said) versions.push_back({1, minor});
+  }
+  return versions;
+}
+
+std::vector<bool> PossibleGates(const SettingsFacts& facts, KubeletVersion version) {
+  if (version < kHasGate) return {false};
+  if (facts.gate) return {*facts.gate};
+  if (facts.configuration_known) {
+    return {VerifiesImages({.all_alpha = facts.all_alpha, .all_beta = facts.all_beta}, version)};
+  }
+  if (facts.policy) return {true};
+  return {false, true};
+}
+
+// Where the allowlist is not known either, NeverVerifyAllowlistedImages decides as one of these.
+std::vector<VerificationPolicy> PossiblePolicies(const SettingsFacts& facts) {
+  if (facts.policy) return {*facts.policy};
+  if (facts.configuration_known) return {VerificationPolicy::kNeverVerifyPreloadedImages};
+  return {VerificationPolicy::kNeverVerify, VerificationPolicy::kNeverVerifyPreloadedImages,
+          VerificationPolicy::kAlwaysVerify};
+}
+
+base::Status CheckGate(const SettingsFacts& facts, KubeletVersion version, bool gate) {
+  if (version < kHasGate) {
+    if (!facts.gate) return {};
+    return base::InvalidArgument("kubelet " + version.ToString() +
+                                 " has no feature gate KubeletEnsureSecretPulledImages");
+  }
+  if (gate || (!facts.policy && facts.allowlist.empty())) return {};
+  return base::InvalidArgument("kubelet " + version.ToString() +
+                               " does not start with a verification policy or allowlist while its feature "
+                               "gate KubeletEnsureSecretPulledImages is off");
+}
+
+base::Result<KubeletSettings> GateOn(const SettingsFacts& facts, KubeletVersion version,
+                                     VerificationPolicy policy) {
+  if (policy != VerificationPolicy::kNeverVerifyAllowlistedImages && !facts.allowlist.empty()) {
+    return base::InvalidArgument("an allowlist is allowed only with NeverVerifyAllowlistedImages");
+  }
+  auto allowlist = Allowlist::Parse(facts.allowlist, version);
+  if (!allowlist) return allowlist.error();
+  return KubeletSettings{version, true, policy, *std::move(allowlist)};
+}
+
+}  // namespace
+
+std::string_view VerificationPolicyName(VerificationPolicy policy) {
+  for (const auto& [value, name] : kPolicyNames) {
+    if (value == policy) return name;
+  }
+  return "";
+}
+
+std::optional<VerificationPolicy> ParseVerificationPolicy(std::string_view exact_name) {
+  for (const auto& [value, name] : kPolicyNames) {
+    if (name == exact_name) return value;
+  }
+  return std::nullopt;
+}
+
+base::Result<std::vector<KubeletSettings>> PossibleSettings(const SettingsFacts& facts) {
+  std::vector<KubeletSettings> possible;
+  base::Status refused;
+  for (KubeletVersion version : PossibleVersions(facts)) {
+    for (bool gate : PossibleGates(facts, version)) {
+      if (base::Status checked = CheckGate(facts, version, gate); !checked) {
+        refused = checked;
+        continue;
+      }
+      if (!gate) possible.push_back({.version = version, .gate = false});
+      if (!gate) continue;
+      for (VerificationPolicy policy : PossiblePolicies(facts)) {
+        auto settings = GateOn(facts, version, policy);
+        if (!settings) refused = settings.status();
+        if (settings) possible.push_back(*std::move(settings));
+      }
+    }
+  }
+  if (possible.empty()) return refused.error();
+  return possible;
+}
+
+}  // namespace prefetch::kubelet

@@ -1,0 +1,17 @@
+// TrimmedImage: the key under which a record names a repository (spec/kubelet.md section 3.3).
+#pragma once
+
+#include <string>
+
+#include "image/kubelet_version.h"
+#include "image/reference.h"
+
+namespace prefetch::kubelet {
+
+// Since 1.36 what the pod's author wrote, without digest and tag: "nginx"; before, the normalised repository:
+// "docker.io/library/nginx". Pure.
+std::string TrimmedImage(const image::Reference& image, image::KubeletVersion version);
+// What was written, without digest and tag.
+std::string WrittenRepository(const image::Reference& image);
+
+}  // namespace prefetch::kubelet

@@ -1,0 +1,263 @@
+#include "kubelet/verdict.h"
+
+#include <algorithm>
+
+#include "kubelet/trimmed_image.h"
+#include "kubelet/verdict_words.h"
+
+namespace prefetch::kubelet {
+namespace {
+
+using Outcome = Finding::Outcome;
+using Reason = VerdictReason;
+using image::KubeletVersion;
+using image::PullPolicy;
+
+constexpr KubeletVersion kMatchesServiceAccounts{1, 34};
+// A newer kubelet may decode what those that we know cannot.
+constexpr KubeletVersion kNewestKnown{1, 36};
+// From here on kubelet adds no secret to an entry but by a pull, and accepts no rotated one unseen.
+constexpr std::size_t kFullEntry = 100;
+
+const char kOpenItHelp[] = "a pull by kubelet with the node's own credentials would open it to every pod";
+
+// Steps 2a and 2c: a file that kubelet, or we, cannot read.
+Finding Undecodable(const std::string& file, const std::string& step, KubeletVersion version) {
+  std::string rule = step + ": " + file + " readable";
+  if (version > kNewestKnown) {
+    return {Outcome::kUnknown, Reason::kRecordUnreadable, rule,
+            "kubelet's " + file + " for this image has a form that is not known here, and kubelet " +
+                version.ToString() + " may know it",
+            ""};
+  }
+  return {Outcome::kMustPull, Reason::kRecordUnreadable, rule,
+          "kubelet cannot decode its own " + file + " for this image",
+          "the next pull by kubelet that ends well replaces the file"};
+}
+
+Finding Unreadable(const std::string& file, const std::string& step) {
+  return {Outcome::kUnknown, Reason::kRecordUnreadable, step + ": " + file + " readable",
+          "kubelet's " + file + " for this image could not be read here",
+          "reading it needs the rights of root on kubelet's folder"};
+}
+
+// Step 3: whether the policy lets the image pass without a record.
+std::optional<Finding> ByPolicy(const image::Reference& image, bool tracked,
+                                const KubeletSettings& settings) {
+  const std::string rule = "3: verification policy";
+  switch (settings.policy) {
+    case VerificationPolicy::kNeverVerify:
+      return Finding{Outcome::kUse, Reason::kVerificationNever, rule,
+                     "kubelet verifies no image (NeverVerify)", ""};
+    case VerificationPolicy::kNeverVerifyPreloadedImages:
+      if (tracked) return std::nullopt;
+      return Finding{Outcome::kUse, Reason::kPreloaded, rule,
+                     "kubelet has no record of pulling this image, which makes it a preloaded one that every "
+                     "pod may use",
+                     "that ends when kubelet pulls the same image with a pod's credentials, under any name"};
+    case VerificationPolicy::kNeverVerifyAllowlistedImages:
+      if (!settings.allowlist.Matches(image)) return std::nullopt;
+      return Finding{Outcome::kUse, Reason::kAllowlisted, rule,
+                     Shown(image.written()) + " is on kubelet's allowlist", ""};
+    case VerificationPolicy::kAlwaysVerify:
+      return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+// Step 4: verification is asked for, and there is no record.
+Finding WithoutRecord(bool intent, VerificationPolicy policy) {
+  const std::string rule = "4: record";
+  if (intent) {
+    return {Outcome::kMustPull, Reason::kPullInterrupted, rule,
+            "kubelet began to pull this name and has not recorded an end",
+            "the next attempt of kubelet to pull it clears that"};
+  }
+  if (policy == VerificationPolicy::kNeverVerifyAllowlistedImages) {
+    return {Outcome::kMustPull, Reason::kNotAllowlisted, rule,
+            "The name is not on kubelet's allowlist and kubelet has no record of pulling this image",
+            kOpenItHelp};
+  }
+  return {Outcome::kMustPull, Reason::kVerificationAlways, rule,
+          "kubelet verifies every image (AlwaysVerify) and has no record of pulling this one", kOpenItHelp};
+}
+
+Finding UnderOtherName(const std::string& trimmed, const PulledRecord& record) {
+  const std::string rule = "6: record has the repository";
+  if (record.mapping.empty()) {
+    return {Outcome::kMustPull, Reason::kPullInterrupted, rule,
+            "kubelet's record of this image names no repository, which a pull that was cut off leaves behind",
+            kOpenItHelp};
+  }
+  return {
+      Outcome::kMustPull, Reason::kRecordedUnderOtherName, rule,
+      "kubelet recorded the same image for " + RepositoriesOf(record) + " and not for " + Shown(trimmed) +
+          ", which the pod names",
+      "a pull by kubelet under the pod's name with the node's own credentials would open it to every pod"};
+}
+
+bool SameHash(const HashedSecret& pods, const HashedSecret& recorded) {
+  return !recorded.hash.empty() && recorded.hash.SameAs(pods.hash);
+}
+
+// Step 10. A rotated secret is accepted unseen, as long as kubelet would still write its new hash down.
+bool AcceptsSecret(const CredentialEntry& entry, const PodIdentity& pod) {
+  for (const HashedSecret& mine : pod.secrets) {
+    for (const HashedSecret& recorded : entry.secrets) {
+      bool rotated = mine.secret == recorded.secret && entry.secrets.size() < kFullEntry;
+      if (SameHash(mine, recorded) || rotated) return true;
+    }
+  }
+  return false;
+}
+
+// Step 11.
+bool AcceptsServiceAccount(const CredentialEntry& entry, const PodIdentity& pod, KubeletVersion version) {
+  if (version < kMatchesServiceAccounts || !pod.service_account) return false;
+  return std::find(entry.service_accounts.begin(), entry.service_accounts.end(), *pod.service_account) !=
+         entry.service_accounts.end();
+}
+
+// Steps 7 to 12: the record has an entry for the repository.
+Finding ByEntry(const std::string& trimmed, const CredentialEntry& entry, const PodIdentity& pod,
+                KubeletVersion version) {
+  const std::string repository = Shown(trimmed);
+  if (entry.node_pods_accessible) {
+    return {Outcome::kUse, Reason::kOpenToNode, "7: open to the node",
+            "kubelet's record opens " + repository + " to every pod of this node", ""};
+  }
+  if (entry.secrets.empty() && entry.service_accounts.empty()) {
+    return {Outcome::kMustPull, Reason::kRecordedForNobody, "8: record has credentials",
+            "kubelet's record of " + repository + " names no credential", kOpenItHelp};
+  }
+  if (AcceptsSecret(entry, pod)) {
+    return {Outcome::kUse, Reason::kRecordedForPod, "10: pull secrets",
+            "kubelet's record of " + repository + " names a pull secret of the pod", ""};
+  }
+  if (AcceptsServiceAccount(entry, pod, version)) {
+    return {Outcome::kUse, Reason::kRecordedForPod, "11: service account",
+            "kubelet's record of " + repository + " names the pod's service account", ""};
+  }
+  return {
+      Outcome::kMustPull, Reason::kRecordedForOthers, "12: no credential matches",
+      "kubelet's record opens " + repository + " to " + WhomOf(entry) + " only, and the pod has none of them",
+      kOpenItHelp};
+}
+
+// Section 3.5 from step 2 on, with the image present and the gate on.
+Finding Verify(const VerdictFacts& facts, const image::Reference& image, const PodIdentity& pod,
+               const KubeletSettings& settings) {
+  Reading record = facts.record.reading;
+  if (record == Reading::kUnreadable) return Unreadable("record", "2a");
+  if (record == Reading::kUndecodable) return Undecodable("record", "2a", settings.version);
+  bool found = record == Reading::kFound;
+  if (!found && facts.intent == Reading::kUnreadable) return Unreadable("pull intent", "2c");
+  if (!found && facts.intent == Reading::kUndecodable) {
+    return Undecodable("pull intent", "2c", settings.version);
+  }
+  bool intent = facts.intent == Reading::kFound;
+  if (std::optional<Finding> exempt = ByPolicy(image, found || intent, settings)) return *exempt;
+  if (!found) return WithoutRecord(intent, settings.policy);
+  std::string trimmed = TrimmedImage(image, settings.version);
+  auto entry = facts.record.record.mapping.find(trimmed);
+  if (entry == facts.record.record.mapping.end()) return UnderOtherName(trimmed, facts.record.record);
+  return ByEntry(trimmed, entry->second, pod, settings.version);
+}
+
+Finding Find(const VerdictFacts& facts, const image::Reference& image, const PodIdentity& pod,
+             const KubeletSettings& settings) {
+  if (facts.image_id.empty()) {
+    return {Outcome::kMustPull, Reason::kImageAbsent, "1: image present",
+            "The runtime does not have " + Shown(image.written()) + " under this name", ""};
+  }
+  if (!settings.gate) {
+    return {Outcome::kUse, Reason::kGateOff, "0: feature gate",
+            "this kubelet does not verify images (KubeletEnsureSecretPulledImages is off)", ""};
+  }
+  return Verify(facts, image, pod, settings);
+}
+
+Verdicts InvalidName(const std::string& complaint) {
+  Verdict refused{VerdictResult::kRefused, Reason::kInvalidImageName, "0: image name",
+                  "kubelet refuses the name (InvalidImageName): " + Shown(complaint) + "."};
+  return {refused, refused, refused};
+}
+
+}  // namespace
+
+std::string_view VerdictResultName(VerdictResult result) {
+  switch (result) {
+    case VerdictResult::kStarts:
+      return "Starts";
+    case VerdictResult::kPulls:
+      return "Pulls";
+    case VerdictResult::kRefused:
+      return "Refused";
+    case VerdictResult::kUnknown:
+      return "Unknown";
+  }
+  return "";
+}
+
+std::string_view VerdictReasonName(VerdictReason reason) {
+  switch (reason) {
+    case Reason::kInvalidImageName:
+      return "InvalidImageName";
+    case Reason::kPolicyAlways:
+      return "PolicyAlways";
+    case Reason::kImageAbsent:
+      return "ImageAbsent";
+    case Reason::kGateOff:
+      return "GateOff";
+    case Reason::kVerificationNever:
+      return "VerificationNever";
+    case Reason::kPreloaded:
+      return "Preloaded";
+    case Reason::kAllowlisted:
+      return "Allowlisted";
+    case Reason::kOpenToNode:
+      return "OpenToNode";
+    case Reason::kRecordedForPod:
+      return "RecordedForPod";
+    case Reason::kRecordedForOthers:
+      return "RecordedForOthers";
+    case Reason::kRecordedForNobody:
+      return "RecordedForNobody";
+    case Reason::kRecordedUnderOtherName:
+      return "RecordedUnderOtherName";
+    case Reason::kPullInterrupted:
+      return "PullInterrupted";
+    case Reason::kVerificationAlways:
+      return "VerificationAlways";
+    case Reason::kNotAllowlisted:
+      return "NotAllowlisted";
+    case Reason::kRecordUnreadable:
+      return "RecordUnreadable";
+    case Reason::kFactsUnknown:
+      return "FactsUnknown";
+  }
+  return "";
+}
+
+const Verdict& Verdicts::For(PullPolicy policy) const {
+  switch (policy) {
+    case PullPolicy::kNever:
+      return never;
+    case PullPolicy::kIfNotPresent:
+      return if_not_present;
+    case PullPolicy::kAlways:
+      return always;
+  }
+  return never;
+}
+
+Verdicts DecideVerdicts(const VerdictFacts& facts, const PodIdentity& pod, const KubeletSettings& settings) {
+  auto image = image::Reference::Parse(facts.image);
+  if (!image) return InvalidName(image.error().message());
+  Finding finding = Find(facts, *image, pod, settings);
+  Verdict always{VerdictResult::kPulls, Reason::kPolicyAlways, "0: policy Always",
+                 "imagePullPolicy Always asks the registry at every start, whatever is on the node."};
+  return {ToVerdict(finding, PullPolicy::kNever), ToVerdict(finding, PullPolicy::kIfNotPresent), always};
+}
+
+}  // namespace prefetch::kubelet

@@ -1,0 +1,85 @@
+// The verdict: what kubelet would say to a pod that starts now on this node with this image
+// (spec/kubelet.md sections 2.2, 3.5 and 6; where a real kubelet did otherwise, spec/evidence.md). Pure.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "image/pull_policy.h"
+#include "kubelet/records.h"
+#include "kubelet/settings.h"
+
+namespace prefetch::kubelet {
+
+enum class VerdictResult {
+  kStarts,   // with the image that is here; the registry is not asked
+  kPulls,    // kubelet turns to the registry, with the pod's credentials and the node's
+  kRefused,  // the container does not start: ErrImageNeverPull, or InvalidImageName
+  kUnknown,
+};
+
+// Why. A closed list: it is a field of JSON, and scripts decide by it.
+enum class VerdictReason {
+  kInvalidImageName,        // kubelet refuses the name itself
+  kPolicyAlways,            // the registry is asked whatever is here
+  kImageAbsent,             // the runtime does not have it under this name
+  kGateOff,                 // this kubelet does not verify
+  kVerificationNever,       // policy NeverVerify
+  kPreloaded,               // kubelet has not pulled it; open until it does, with a pod's credentials
+  kAllowlisted,             // the name is on the allowlist
+  kOpenToNode,              // recorded for every pod of the node
+  kRecordedForPod,          // recorded for a secret or the service account that the pod has
+  kRecordedForOthers,       // recorded for credentials that the pod does not have
+  kRecordedForNobody,       // recorded under this name, for nobody
+  kRecordedUnderOtherName,  // recorded, but not for the repository that the pod names
+  kPullInterrupted,         // a pull by kubelet began and its end was not recorded
+  kVerificationAlways,      // policy AlwaysVerify and no record
+  kNotAllowlisted,          // policy NeverVerifyAllowlistedImages, the name is not on it, and no record
+  kRecordUnreadable,        // kubelet cannot decode its own file, or we cannot read it
+  kFactsUnknown,            // it depends on what is not known about kubelet
+};
+
+std::string_view VerdictResultName(VerdictResult result);  // "Starts"
+std::string_view VerdictReasonName(VerdictReason reason);  // "OpenToNode"
+
+struct Verdict {
+  VerdictResult result = VerdictResult::kUnknown;
+  VerdictReason reason = VerdictReason::kFactsUnknown;
+  // The step of kubelet's procedure that decided: "7: open to the node".
+  std::string rule;
+  // One sentence for a person. Names repositories and how many credentials of which class, never a hash and
+  // never the name of a secret or service account.
+  std::string message;
+
+  friend bool operator==(const Verdict&, const Verdict&) = default;
+};
+
+struct Verdicts {
+  Verdict never;
+  Verdict if_not_present;
+  Verdict always;
+
+  const Verdict& For(image::PullPolicy policy) const;
+
+  friend bool operator==(const Verdicts&, const Verdicts&) = default;
+};
+
+// Whose pod it is. The default has no secret and no service account that a provider would use.
+struct PodIdentity {
+  std::vector<HashedSecret> secrets;
+  std::optional<Coordinates> service_account;
+};
+
+// What is here, as one kubelet reads it.
+struct VerdictFacts {
+  std::string image;     // the pod's literal text
+  std::string image_id;  // as the runtime gives it for this name, opaque; empty: the runtime does not have it
+  RecordReading record;  // of image_id
+  Reading intent = Reading::kAbsent;  // of image
+};
+
+Verdicts DecideVerdicts(const VerdictFacts& facts, const PodIdentity& pod, const KubeletSettings& settings);
+
+}  // namespace prefetch::kubelet

@@ -1,0 +1,133 @@
+#include "kubelet/verdict_reader.h"
+
+#include <fcntl.h>
+
+#include <cerrno>
+#include <chrono>
+#include <utility>
+
+#include "base/fs.h"
+#include "kubelet/record_files.h"
+#include "kubelet/records.h"
+
+namespace prefetch::kubelet {
+namespace {
+
+// The kernel stamps files with a clock that ticks every few milliseconds.
+constexpr std::int64_t kFreshFor = 50'000'000;  // nanoseconds
+
+bool IsFresh(const base::FileStamp& stamp) {
+  auto now = std::chrono::system_clock::now().time_since_epoch();
+  return stamp.changed_ns > std::chrono::duration_cast<std::chrono::nanoseconds>(now).count() - kFreshFor;
+}
+
+// Absent files differ from ones that we may not look at only when they are read.
+constexpr base::FileStamp kNoFile{};
+
+}  // namespace
+
+void FileChanges::Add(FileChanges more) {
+  all = all || more.all;
+  names.merge(more.names);
+}
+
+void VerdictReader::SetRoot(std::string root) {
+  if (root == root_) return;
+  root_ = std::move(root);
+  pulled_ = root_ + "/image_manager/pulled/";
+  pulling_ = root_ + "/image_manager/pulling/";
+  folders_.clear();
+  Forget();
+}
+
+bool VerdictReader::Restamp(Known& known) const {
+  if (known.image_id.empty()) return false;
+  base::FileStamp record = base::StampOf(pulled_ + known.record_name);
+  base::FileStamp intent = base::StampOf(pulling_ + known.intent_name);
+  known.intent_absent = intent == kNoFile && errno == ENOENT;
+  if (!known.fresh && record == known.record && intent == known.intent) return false;
+  known.fresh = IsFresh(record) || IsFresh(intent);
+  known.record = record;
+  known.intent = intent;
+  return true;
+}
+
+void VerdictReader::Decide(const ImageOnNode& image, const std::vector<KubeletSettings>& possible,
+                           Known& known) const {
+  VerdictQuestion question{.image = image.image, .image_id = image.image_id};
+  if (!image.image_id.empty()) {
+    question.record = ReadRecordNamed(root_, known.record_name);
+    // Most have none. One that comes now is seen by its stamp next time.
+    if (!known.intent_absent) question.intent = ReadIntentNamed(root_, known.intent_name);
+  }
+  known.intent_found = known.intent != kNoFile;
+  Verdicts verdicts = VerdictsFor(question, possible);
+  if (known.verdicts && *known.verdicts == verdicts) return;
+  known.verdicts = std::make_shared<const Verdicts>(std::move(verdicts));
+}
+
+RecordsAccess VerdictReader::Look() const {
+  base::Fd pulled(::open(pulled_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (pulled.valid()) return RecordsAccess::kReadable;
+  if (errno == EACCES || errno == EPERM) return RecordsAccess::kForbidden;
+  auto root = base::KindOf(root_);
+  return root && *root == base::FileKind::kDirectory ? RecordsAccess::kNoFolder : RecordsAccess::kNoRoot;
+}
+
+VerdictReading VerdictReader::Read(const std::vector<ImageOnNode>& images,
+                                   const std::vector<KubeletSettings>& possible, FileChanges changes,
+                                   bool same) {
+  std::vector<base::FileStamp> folders = base::StampsOf({root_, root_ + "/image_manager", pulled_, pulling_});
+  // The root's own times change for reasons of its own; that it is there matters.
+  folders[0].modified_ns = folders[0].changed_ns = 0;
+  folders[0].size = 0;
+  if (folders != std::exchange(folders_, folders)) changes.all = true;
+
+  VerdictReading reading;
+  reading.access = Look();
+  // Files that are not there mean another thing where the root is not there, too.
+  if (reading.access != std::exchange(access_, reading.access)) {
+    same = false;
+    Forget();
+  }
+  if (same && !changes.all && changes.names.empty()) {
+    reading.unchanged = true;
+    return reading;
+  }
+  reading.verdicts.reserve(images.size());
+  std::unordered_map<std::string, Known> now;
+  now.reserve(images.size());
+  for (const ImageOnNode& image : images) {
+    auto [at, is_new] = now.try_emplace(image.image);
+    Known& known = at->second;
+    bool decide = true;
+    bool touched = false;
+    auto before = known_.find(image.image);
+    if (is_new && before != known_.end() && before->second.image_id == image.image_id) {
+      known = std::move(before->second);
+      bool look = changes.all || changes.names.contains(known.record_name) ||
+                  changes.names.contains(known.intent_name);
+      touched = look && Restamp(known);
+      decide = touched;
+    } else if (is_new) {
+      known.image_id = image.image_id;
+      known.record_name = FileNameFor(image.image_id);
+      known.intent_name = FileNameFor(image.image);
+      if (before != known_.end()) known.verdicts = before->second.verdicts;
+      Restamp(known);
+    } else {
+      decide = false;  // the same image twice
+    }
+    if (decide) {
+      Decide(image, possible, known);
+      reading.files_read++;
+    }
+    reading.verdicts.push_back(known.verdicts);
+    reading.pull_under_way.push_back(known.intent_found);
+    reading.files_changed.push_back(touched);
+  }
+  known_ = std::move(now);
+  return reading;
+}
+
+}  // namespace prefetch::kubelet

@@ -1,0 +1,95 @@
+// VerdictReader: the verdicts for a list of images, from kubelet's files, of which only what has changed is
+// read again.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/file_stamp.h"
+#include "kubelet/possible_verdicts.h"
+#include "kubelet/settings.h"
+#include "kubelet/verdict.h"
+
+namespace prefetch::kubelet {
+
+// One image of a list, and what the runtime has under its name.
+struct ImageOnNode {
+  std::string image;     // as the pods write it
+  std::string image_id;  // empty: the runtime does not have it
+
+  friend bool operator==(const ImageOnNode&, const ImageOnNode&) = default;
+};
+
+// Which files below image_manager may have changed since the last Read.
+struct FileChanges {
+  bool all = false;             // nobody knows: look at each
+  std::set<std::string> names;  // of files in pulled/ and pulling/
+
+  // `more` came after this.
+  void Add(FileChanges more);
+};
+
+// What can be said of image_manager as a whole.
+enum class RecordsAccess {
+  kReadable,
+  kNoFolder,  // the root is there and has no image_manager: an old kubelet, or one whose gate is off
+  kNoRoot,    // kubelet's root directory is not there
+  kForbidden,
+};
+
+struct VerdictReading {
+  bool unchanged = false;  // nothing has changed since the reading before; what is by index is then empty
+  // By index in the images asked for. Never null. One that did not change is the same object as before.
+  std::vector<std::shared_ptr<const Verdicts>> verdicts;
+  // By the same index: kubelet has an intent to pull it, or its files have changed in this reading.
+  std::vector<bool> pull_under_way;
+  std::vector<bool> files_changed;
+  RecordsAccess access = RecordsAccess::kReadable;
+  std::size_t files_read = 0;
+};
+
+// For any pod that has neither a secret nor a service account. Keeps a stamp of each file and a verdict for
+// each image; the files' contents are dropped. One owner, one thread at a time.
+class VerdictReader {
+ public:
+  // `root`: kubelet's --root-dir.
+  explicit VerdictReader(std::string root) { SetRoot(std::move(root)); }
+
+  // `possible` as PossibleSettings gives it. Files that are not among `changes` are taken to be as they were,
+  // unless the folders' own times say that something came or went. `same`: the question is that of the last
+  // Read, and need not be answered if nothing has changed. Blocks as a disk does.
+  VerdictReading Read(const std::vector<ImageOnNode>& images, const std::vector<KubeletSettings>& possible,
+                      FileChanges changes, bool same = false);
+  // Another root, or other settings of kubelet: everything is read again next time.
+  void Forget() { known_.clear(); }
+  void SetRoot(std::string root);
+
+ private:
+  struct Known {
+    std::string image_id;
+    std::string record_name, intent_name;  // of the files
+    base::FileStamp record, intent;
+    bool intent_found = false;
+    bool intent_absent = false;  // for certain
+    // A stamp was taken so soon after a change that another one could have the same.
+    bool fresh = false;
+    std::shared_ptr<const Verdicts> verdicts;
+  };
+
+  // False if both files are as they were.
+  bool Restamp(Known& known) const;
+  void Decide(const ImageOnNode& image, const std::vector<KubeletSettings>& possible, Known& known) const;
+  RecordsAccess Look() const;
+
+  std::string root_;
+  std::string pulled_, pulling_;                     // its folders, with a slash
+  RecordsAccess access_ = RecordsAccess::kReadable;  // of the last Read
+  std::vector<base::FileStamp> folders_;             // the root's image_manager, pulled, pulling
+  std::unordered_map<std::string, Known> known_;     // by image
+};
+
+}  // namespace prefetch::kubelet

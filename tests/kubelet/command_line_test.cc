@@ -1,0 +1,142 @@
+#include "kubelet/command_line.h"
+
+#include <gtest/gtest.h>
+
+namespace prefetch::kubelet {
+namespace {
+
+using std::chrono::minutes;
+using std::chrono::nanoseconds;
+
+struct LineCase {
+  std::string name;
+  std::vector<std::string> flags;
+  CommandLine expect;
+};
+
+class CommandLineTest : public testing::TestWithParam<LineCase> {};
+
+TEST_P(CommandLineTest, Parses) {
+  std::vector<std::string> arguments = {"/usr/bin/kubelet"};
+  arguments.insert(arguments.end(), GetParam().flags.begin(), GetParam().flags.end());
+  CommandLine line = ParseCommandLine(arguments);
+  EXPECT_TRUE(line.problems.empty()) << line.problems.front();
+  EXPECT_EQ(line, GetParam().expect);
+}
+
+// spec/kubelet.md sections 1.1 and 5.1.
+INSTANTIATE_TEST_SUITE_P(
+    Spec51, CommandLineTest,
+    testing::Values(
+        LineCase{"None", {}, {}}, LineCase{"EqualsSign", {"--config=/c"}, {.config = "/c"}},
+        LineCase{"NextArgument", {"--config", "/c"}, {.config = "/c"}},
+        LineCase{"LastCounts", {"--config=/a", "--config", "/b"}, {.config = "/b"}},
+        LineCase{"EmptyIsNotGiven", {"--config="}, {}},
+        LineCase{"ValueMayHoldEqualsSigns", {"--root-dir=/a=b"}, {.root_dir = "/a=b"}},
+        LineCase{
+            "Underscores", {"--root_dir=/r", "--config_dir", "/d"}, {.root_dir = "/r", .config_dir = "/d"}},
+        LineCase{"SwitchBeforeAFlag", {"--fail-swap-on", "--config", "/c"}, {.config = "/c"}},
+        LineCase{"UnknownFlagWithValue", {"--node-ip", "10.0.0.1", "--v=2", "--config=/c"}, {.config = "/c"}},
+        LineCase{"ShortFlag", {"-v", "2", "--config=/c"}, {.config = "/c"}},
+        LineCase{"OneDashIsNoLongFlag", {"-config=/c"}, {}},
+        LineCase{"NothingBehindTwoDashes", {"--", "--config=/c"}, {}},
+        LineCase{
+            "SimilarNamesDiffer", {"--kubeconfig=/k", "--bootstrap-kubeconfig=/b", "--cloud-config=/x"}, {}},
+        LineCase{"Kubeadm",
+                 {"--bootstrap-kubeconfig=/etc/kubernetes/bootstrap-kubelet.conf",
+                  "--kubeconfig=/etc/kubernetes/kubelet.conf", "--config=/var/lib/kubelet/config.yaml",
+                  "--container-runtime-endpoint=unix:///run/containerd/containerd.sock"},
+                 {.config = "/var/lib/kubelet/config.yaml",
+                  .container_runtime_endpoint = "unix:///run/containerd/containerd.sock"}},
+        LineCase{
+            "CredentialProviders",
+            {"--image-credential-provider-config=/p.yaml", "--image-credential-provider-bin-dir=/bin"},
+            {.image_credential_provider_config = "/p.yaml", .image_credential_provider_bin_dir = "/bin"}},
+        LineCase{
+            "ImageService", {"--image-service-endpoint=unix:///i"}, {.image_service_endpoint = "unix:///i"}},
+        LineCase{"Gate",
+                 {"--feature-gates=KubeletEnsureSecretPulledImages=true"},
+                 {.gates = {.ensure_secret_pulled_images = true}}},
+        LineCase{"GatesWithSpacesAndGaps",
+                 {"--feature-gates", " A=1,, AllBeta = F ,AllAlpha=TRUE,"},
+                 {.gates = {.all_alpha = true, .all_beta = false}}},
+        LineCase{"GatesAddUp",
+                 {"--feature-gates=AllAlpha=true,AllBeta=false", "--feature-gates=AllAlpha=false"},
+                 {.gates = {.all_alpha = false, .all_beta = false}}},
+        LineCase{"NoGates", {"--feature-gates="}, {}},
+        LineCase{"ImageGc",
+                 {"--image-gc-high-threshold=90", "--image-gc-low-threshold", "70"},
+                 {.gc_high_percent = 90, .gc_low_percent = 70}},
+        LineCase{
+            "MinimumAge", {"--minimum-image-ttl-duration=5m"}, {.gc_minimum_age = nanoseconds(minutes(5))}},
+        LineCase{"ZeroMinimumAge", {"--minimum-image-ttl-duration=0"}, {.gc_minimum_age = nanoseconds(0)}}),
+    [](const auto& row) { return row.param.name; });
+
+struct RefusedCase {
+  std::string name;
+  std::string flag;
+};
+
+class CommandLineRefused : public testing::TestWithParam<RefusedCase> {};
+
+TEST_P(CommandLineRefused, IsAProblemThatNamesTheFlag) {
+  CommandLine line = ParseCommandLine({"kubelet", GetParam().flag, "--config=/c"});
+  ASSERT_EQ(line.problems.size(), 1U);
+  std::string name = GetParam().flag.substr(0, GetParam().flag.find('='));
+  EXPECT_NE(line.problems[0].find(name), std::string::npos) << line.problems[0];
+  EXPECT_EQ(line.config, "/c");
+}
+
+INSTANTIATE_TEST_SUITE_P(Values, CommandLineRefused,
+                         testing::Values(RefusedCase{"GateWithoutValue", "--feature-gates=AllAlpha"},
+                                         RefusedCase{"GateYes", "--feature-gates=AllAlpha=yes"},
+                                         RefusedCase{"PercentText", "--image-gc-low-threshold=low"},
+                                         RefusedCase{"PercentTail", "--image-gc-low-threshold=80%"},
+                                         RefusedCase{"PercentRange", "--image-gc-high-threshold=101"},
+                                         RefusedCase{"PercentNegative", "--image-gc-high-threshold=-1"},
+                                         RefusedCase{"PercentEmpty", "--image-gc-high-threshold="},
+                                         RefusedCase{"Age", "--minimum-image-ttl-duration=2"},
+                                         RefusedCase{"NegativeAge", "--minimum-image-ttl-duration=-1s"}),
+                         [](const auto& row) { return row.param.name; });
+
+TEST(CommandLine, FlagAtTheEndHasNoValue) {
+  CommandLine line = ParseCommandLine({"kubelet", "--config"});
+  EXPECT_EQ(line.problems, (std::vector<std::string>{"kubelet's flag --config has no value"}));
+}
+
+struct KubeletCase {
+  std::string name;
+  std::vector<std::string> arguments;
+  bool is_kubelet;
+};
+
+class IsKubeletTest : public testing::TestWithParam<KubeletCase> {};
+
+TEST_P(IsKubeletTest, ByItsArguments) {
+  EXPECT_EQ(IsKubelet(GetParam().arguments), GetParam().is_kubelet);
+}
+
+INSTANTIATE_TEST_SUITE_P(Programs, IsKubeletTest,
+                         testing::Values(KubeletCase{"Bare", {"kubelet"}, true},
+                                         KubeletCase{"WithPath", {"/usr/local/bin/kubelet", "--v=2"}, true},
+                                         KubeletCase{"Hyperkube", {"/hyperkube", "kubelet", "--v=2"}, true},
+                                         KubeletCase{"OtherHyperkube", {"/hyperkube", "kube-proxy"}, false},
+                                         KubeletCase{"HyperkubeAlone", {"/hyperkube"}, false},
+                                         KubeletCase{"Nothing", {}, false},
+                                         KubeletCase{"AnEditorOfIt", {"vi", "kubelet"}, false},
+                                         KubeletCase{"ALongerName", {"/usr/bin/kubelet-check"}, false},
+                                         KubeletCase{"AFolderOfThatName", {"/opt/kubelet/run"}, false},
+                                         KubeletCase{"OnlyItsVersion", {"kubelet", "--version"}, false},
+                                         KubeletCase{"OnlyItsHelp", {"kubelet", "-h"}, false}),
+                         [](const auto& row) { return row.param.name; });
+
+TEST(CommandLine, ArgumentsEndInNul) {
+  using Arguments = std::vector<std::string>;
+  EXPECT_EQ(SplitArguments(std::string_view("a\0b\0", 4)), (Arguments{"a", "b"}));
+  EXPECT_EQ(SplitArguments(std::string_view("a\0\0b\0", 5)), (Arguments{"a", "", "b"}));
+  EXPECT_EQ(SplitArguments("a"), (Arguments{"a"}));
+  EXPECT_EQ(SplitArguments(""), Arguments());
+}
+
+}  // namespace
+}  // namespace prefetch::kubelet

@@ -1,0 +1,191 @@
+#include "kubelet/gc_forecast.h"
+
+#include <gtest/gtest.h>
+
+namespace prefetch::kubelet {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::minutes;
+using Ids = std::vector<std::string>;
+
+constexpr std::uint64_t kGb = 1'000'000'000;
+
+GcImage Image(const std::string& id, std::uint64_t gigabytes, std::chrono::nanoseconds age,
+              std::optional<bool> in_use = false) {
+  return {.id = id, .size_bytes = gigabytes * kGb, .in_use = in_use, .first_seen_age = age};
+}
+
+GcImage Pinned(GcImage image) {
+  image.pinned = true;
+  return image;
+}
+
+// 100 GB, so that one is a percent.
+ImageDisk Used(std::uint64_t gigabytes) {
+  return {.capacity_bytes = 100 * kGb, .available_bytes = (100 - gigabytes) * kGb};
+}
+
+struct GcCase {
+  std::string name;
+  GcRules rules;
+  ImageDisk disk;
+  std::vector<GcImage> images;
+  Ids order, by_space, by_age;
+};
+
+class GcForecastTest : public testing::TestWithParam<GcCase> {};
+
+TEST_P(GcForecastTest, TakesWhatKubeletTakes) {
+  GcForecast forecast = ForecastGc(GetParam().rules, GetParam().disk, GetParam().images);
+  EXPECT_EQ(forecast.order, GetParam().order);
+  EXPECT_EQ(forecast.space ? forecast.space->takes : Ids{}, GetParam().by_space);
+  EXPECT_EQ(forecast.by_age, GetParam().by_age);
+  for (const std::string& warning : forecast.warnings) EXPECT_TRUE(warning.ends_with(".")) << warning;
+}
+
+// spec/kubelet.md section 2.6, by its numbers.
+const std::vector<GcImage> kThree = {Image("new", 3, hours(1)), Image("old", 3, hours(9)),
+                                     Image("middle", 3, hours(5))};
+const GcRules kAges{.maximum_age = hours(24)};
+INSTANTIATE_TEST_SUITE_P(
+    Spec26, GcForecastTest,
+    testing::Values(
+        GcCase{"FirstSeenGoesFirst", {}, Used(86), kThree, {"old", "middle", "new"}, {"old", "middle"}, {}},
+        GcCase{"EqualAgesAsListed",
+               {},
+               Used(86),
+               {Image("b", 9, hours(1)), Image("a", 9, hours(1))},
+               {"b", "a"},
+               {"b"},
+               {}},
+        GcCase{"NotDueYetStillTold", {}, Used(50), kThree, {"old", "middle", "new"}, {"old", "middle"}, {}},
+        GcCase{"InUseIsNoCandidate",
+               {},
+               Used(86),
+               {Image("used", 9, hours(9), true), Image("free", 9, hours(1))},
+               {"free"},
+               {"free"},
+               {}},
+        GcCase{"PinnedIsNoCandidate",
+               kAges,
+               Used(86),
+               {Pinned(Image("pinned", 9, hours(9))), Image("free", 9, hours(1))},
+               {"free"},
+               {"free"},
+               {"free"}},
+        GcCase{
+            "UnknownUseMayHitTheNextAsWell",
+            {},
+            Used(86),
+            {Image("unknown", 9, hours(9), std::nullopt), Image("a", 9, hours(2)), Image("b", 9, hours(1))},
+            {"unknown", "a", "b"},
+            {"unknown", "a"},
+            {}},
+        GcCase{"TooYoungIsPassedOver",
+               {},
+               Used(86),
+               {Image("young", 9, minutes(1)), Image("ripe", 9, minutes(2))},
+               {"ripe", "young"},
+               {"ripe"},
+               {}},
+        GcCase{"AllTooYoung", {}, Used(86), {Image("young", 9, minutes(1))}, {"young"}, {}, {}},
+        GcCase{"YoungNowIsOldThen", {}, Used(80), {Image("young", 9, minutes(1))}, {"young"}, {"young"}, {}},
+        GcCase{"NotEnough", {}, Used(99), {Image("a", 1, hours(1))}, {"a"}, {"a"}, {}},
+        GcCase{"AgeTakesNeverUsedOnesHoweverNew",
+               kAges,
+               Used(10),
+               {Image("new", 1, minutes(1)), Image("used", 1, hours(99), true)},
+               {"new"},
+               {"new"},
+               {"new"}},
+        GcCase{"AgeTakesOneWhoseUseIsNotKnown",
+               kAges,
+               Used(10),
+               {Image("unknown", 1, hours(1), std::nullopt)},
+               {"unknown"},
+               {"unknown"},
+               {"unknown"}},
+        GcCase{"SwitchedOff", {.high_percent = 100}, Used(99), kThree, {"old", "middle", "new"}, {}, {}},
+        GcCase{"AgeAloneCollectsOnAFullDiskToo",
+               {.high_percent = 100, .maximum_age = hours(1)},
+               Used(100),
+               {Image("a", 90, hours(1))},
+               {"a"},
+               {"a"},
+               {"a"}},
+        GcCase{"DiskNotKnown", {}, {}, kThree, {"old", "middle", "new"}, {}, {}},
+        GcCase{"NoImages", {}, Used(99), {}, {}, {}, {}}),
+    [](const auto& row) { return row.param.name; });
+
+// How far it is to the threshold, and how much goes then.
+struct BytesCase {
+  std::string name;
+  GcRules rules;
+  ImageDisk disk;
+  std::uint64_t bytes_to_high, wants_bytes;
+};
+
+class GcBytesTest : public testing::TestWithParam<BytesCase> {};
+
+TEST_P(GcBytesTest, AreKubelets) {
+  GcForecast forecast = ForecastGc(GetParam().rules, GetParam().disk, {});
+  ASSERT_TRUE(forecast.space);
+  EXPECT_EQ(forecast.space->bytes_to_high, GetParam().bytes_to_high);
+  EXPECT_EQ(forecast.space->wants_bytes, GetParam().wants_bytes);
+}
+
+// Kubelet's usage is a whole percentage, rounded up: at 84 GB and one byte of 100 GB it is 85.
+constexpr std::uint64_t kPassWants = 4 * kGb + 1;
+INSTANTIATE_TEST_SUITE_P(
+    Spec26, GcBytesTest,
+    testing::Values(
+        BytesCase{"Half", {}, Used(50), 34 * kGb + 1, kPassWants},
+        BytesCase{"OneByteBefore", {}, Used(84), 1, kPassWants},
+        BytesCase{"JustReached", {}, {100 * kGb, 16 * kGb - 1}, 0, kPassWants},
+        BytesCase{"Above", {}, Used(90), 0, 10 * kGb}, BytesCase{"Full", {}, Used(100), 0, 20 * kGb},
+        BytesCase{
+            "OtherThresholds", {.high_percent = 70, .low_percent = 50}, Used(60), 9 * kGb + 1, 19 * kGb + 1},
+        BytesCase{"MoreAvailableThanThereIs", {}, {100 * kGb, 200 * kGb}, 84 * kGb + 1, kPassWants},
+        BytesCase{"NoRoundNumber", {}, {1001, 1001}, 841, 40},
+        BytesCase{"NoRoundNumberReached", {}, {1001, 160}, 0, 40},
+        BytesCase{"LowAboveHigh", {.high_percent = 50, .low_percent = 90}, Used(60), 0, 0},
+        BytesCase{"HugeDisk", {}, {~0ULL, ~0ULL}, 15495265021916023357ULL, 737869762948382065ULL}),
+    [](const auto& row) { return row.param.name; });
+
+TEST(GcForecast, SumsWhatItTakes) {
+  EXPECT_EQ(ForecastGc({}, Used(86), kThree).space->takes_bytes, 6 * kGb);
+  EXPECT_EQ(ForecastGc({}, Used(99), kThree).space->takes_bytes, 9 * kGb);
+}
+
+TEST(GcForecast, SaysNothingWhileKubeletLeavesTheImagesAlone) {
+  EXPECT_EQ(ForecastGc({}, Used(50), kThree).warnings, Ids{});
+  EXPECT_EQ(ForecastGc({.high_percent = 100}, Used(99), kThree).warnings, Ids{});
+  EXPECT_EQ(ForecastGc(kAges, Used(10), {Image("used", 1, hours(99), true)}).warnings, Ids{});
+  EXPECT_EQ(ForecastGc({}, Used(99), {}).warnings, Ids{});
+}
+
+TEST(GcForecast, TellsAPersonInSentences) {
+  const std::string records =
+      "A collection for space also drops kubelet's records of images that stay, in use or not, so that the "
+      "verdict on them may change.";
+  EXPECT_EQ(ForecastGc({}, Used(86), kThree).warnings,
+            (Ids{"The image disk is over kubelet's high threshold of 85 %: it then removes images that no "
+                 "container uses, 6.0 GB in all, and 2 of these images may be among the first.",
+                 records}));
+  EXPECT_EQ(
+      ForecastGc({}, Used(82), {Image("a", 9, hours(1))}).warnings,
+      (Ids{"2.0 GB more bring the image disk to kubelet's high threshold of 85 %: it then removes images "
+           "that no container uses, 4.0 GB in all, and 1 of these images may be among the first.",
+           records}));
+  EXPECT_EQ(
+      ForecastGc(kAges, Used(10), {Image("a", 1, hours(1), std::nullopt)}).warnings,
+      (Ids{"imageMaximumGCAge is 24h: once kubelet has been up for longer than that it removes 1 of these "
+           "images at every look, however lately they were pulled, unless a container has used them "
+           "within 24h.",
+           "Whether a container uses 1 of these images is not known; they are counted as unused."}));
+  EXPECT_EQ(ForecastGc({}, Used(86), {Image("used", 9, hours(1), true)}).warnings, Ids{records});
+}
+
+}  // namespace
+}  // namespace prefetch::kubelet

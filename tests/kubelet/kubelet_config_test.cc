@@ -1,0 +1,305 @@
+#include "kubelet/kubelet_config.h"
+
+#include <gtest/gtest.h>
+
+#include "doc/duration.h"
+
+namespace prefetch::kubelet {
+namespace {
+
+const std::string kHead = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n";
+
+TEST(KubeletConfig, WithoutTheFieldsIsAllDefaults) {
+  auto facts = DecodeKubeletConfig(kHead + "maxPods: 250\nfeatureGates: {Other: true}\n", "f");
+  ASSERT_TRUE(facts.ok());
+  EXPECT_EQ(*facts, (SettingsFacts{.configuration_known = true}));
+}
+
+TEST(KubeletConfig, ReadsItsFieldsFromJsonAndYaml) {
+  const std::string yaml = kHead +
+                           "imagePullCredentialsVerificationPolicy: NeverVerifyAllowlistedImages\n"
+                           "preloadedImagesVerificationAllowlist: [reg.io/a, reg.io/b/*]\n"
+                           "featureGates:\n  KubeletEnsureSecretPulledImages: true\n";
+  const std::string json = R"({"apiVersion":"kubelet.config.k8s.io/v1beta1","kind":"KubeletConfiguration",)"
+                           R"("imagePullCredentialsVerificationPolicy":"NeverVerifyAllowlistedImages",)"
+                           R"("preloadedImagesVerificationAllowlist":["reg.io/a","reg.io/b/*"],)"
+                           R"("featureGates":{"KubeletEnsureSecretPulledImages":true},"unheardOf":1})";
+  for (const std::string& text : {yaml, json}) {
+    auto facts = DecodeKubeletConfig(text, "f");
+    ASSERT_TRUE(facts.ok()) << facts.error().message();
+    EXPECT_EQ(*facts, (SettingsFacts{.configuration_known = true,
+                                     .gate = true,
+                                     .policy = VerificationPolicy::kNeverVerifyAllowlistedImages,
+                                     .allowlist = {"reg.io/a", "reg.io/b/*"}}));
+  }
+}
+
+// The main file, and the drop-ins "1", "2" ...; nullptr: there is no main file.
+ConfigDocuments Documents(const char* main, const std::vector<std::string>& drop_ins) {
+  ConfigDocuments documents;
+  if (main != nullptr) documents.main = ConfigDocument{"main", kHead + main};
+  if (!drop_ins.empty()) documents.drop_ins.emplace();
+  for (const std::string& text : drop_ins) {
+    documents.drop_ins->push_back({std::to_string(documents.drop_ins->size() + 1), kHead + text});
+  }
+  return documents;
+}
+
+std::string Text(bool value) {
+  return value ? "true" : "false";
+}
+std::string Text(int value) {
+  return std::to_string(value);
+}
+std::string Text(const std::string& value) {
+  return value;
+}
+std::string Text(VerificationPolicy value) {
+  return std::string(VerificationPolicyName(value));
+}
+std::string Text(std::chrono::nanoseconds value) {
+  return doc::FormatDuration(value);
+}
+std::string Text(const std::vector<std::string>& value) {
+  std::string text;
+  for (const std::string& each : value) text += (text.empty() ? "" : " ") + each;
+  return "[" + text + "]";
+}
+std::string Text(const FeatureGates& value) {
+  std::string text;
+  if (value.ensure_secret_pulled_images) text += "gate:" + Text(*value.ensure_secret_pulled_images);
+  if (value.all_alpha) text += " alpha:" + Text(*value.all_alpha);
+  if (value.all_beta) text += " beta:" + Text(*value.all_beta);
+  return text;
+}
+
+// "80@main", "-@2": a default, and who said so.
+template <typename T>
+std::string Show(const Stated<T>& stated) {
+  return (stated.value ? Text(*stated.value) : "-") + "@" + stated.from;
+}
+
+std::string Show(const KubeletConfig& config, const std::string& field) {
+  if (field == "policy") return Show(config.policy) + (config.policy_emptied ? " emptied" : "");
+  if (field == "allowlist") return Show(config.allowlist);
+  if (field == "gates") return Show(config.gates);
+  if (field == "mainGates") return Text(config.main_gates);
+  if (field == "high") return Show(config.gc_high_percent);
+  if (field == "low") return Show(config.gc_low_percent);
+  if (field == "minimumAge") return Show(config.gc_minimum_age);
+  if (field == "maximumAge") return Show(config.gc_maximum_age);
+  if (field == "runtime") return Show(config.container_runtime_endpoint);
+  if (field == "imageService") return Show(config.image_service_endpoint);
+  return field == "maxPods" ? Show(config.max_pods) : "no such field";
+}
+
+struct MergeCase {
+  std::string name;
+  const char* main;
+  std::vector<std::string> drop_ins;
+  std::string field;
+  std::string expect;
+};
+
+class KubeletConfigMerge : public testing::TestWithParam<MergeCase> {};
+
+TEST_P(KubeletConfigMerge, Merges) {
+  const MergeCase& row = GetParam();
+  auto config = MergeKubeletConfigs(Documents(row.main, row.drop_ins));
+  ASSERT_TRUE(config.ok()) << config.error().message();
+  EXPECT_EQ(Show(*config, row.field), row.expect);
+  EXPECT_EQ(config->main_file, row.main != nullptr ? "main" : "");
+  EXPECT_EQ(config->drop_ins, !row.drop_ins.empty());
+}
+
+std::string RowName(const testing::TestParamInfo<MergeCase>& row) {
+  return row.param.name;
+}
+
+const char kPolicy[] = "imagePullCredentialsVerificationPolicy: ";
+
+// spec/kubelet.md section 5.3, each from one file.
+INSTANTIATE_TEST_SUITE_P(
+    Spec53, KubeletConfigMerge,
+    testing::Values(
+        MergeCase{"DefaultIsTheMainFiles", "", {}, "low", "-@main"},
+        MergeCase{"Low", "imageGCLowThresholdPercent: 70\n", {}, "low", "70@main"},
+        MergeCase{"High", "imageGCHighThresholdPercent: 100\n", {}, "high", "100@main"},
+        MergeCase{"ZeroPercentIsAValue", "imageGCLowThresholdPercent: 0\n", {}, "low", "0@main"},
+        MergeCase{"MinimumAge", "imageMinimumGCAge: 1h30m\n", {}, "minimumAge", "1h30m@main"},
+        MergeCase{"ZeroMinimumAgeIsTheDefault", "imageMinimumGCAge: 0s\n", {}, "minimumAge", "-@main"},
+        MergeCase{"MaximumAge", "imageMaximumGCAge: 168h\n", {}, "maximumAge", "168h@main"},
+        MergeCase{"ZeroMaximumAge", "imageMaximumGCAge: 0s\n", {}, "maximumAge", "0s@main"},
+        MergeCase{"Runtime", "containerRuntimeEndpoint: unix:///r\n", {}, "runtime", "unix:///r@main"},
+        MergeCase{"EmptyEndpointIsTheDefault", "imageServiceEndpoint: \"\"\n", {}, "imageService", "-@main"},
+        MergeCase{"ImageService", "imageServiceEndpoint: unix:///i\n", {}, "imageService", "unix:///i@main"},
+        MergeCase{"MaxPods", "maxPods: 250\n", {}, "maxPods", "250@main"},
+        MergeCase{"EmptyPolicyIsTheDefault",
+                  "imagePullCredentialsVerificationPolicy: \"\"\n",
+                  {},
+                  "policy",
+                  "-@main"},
+        MergeCase{"GatesOfAllStages",
+                  "featureGates: {AllAlpha: true, AllBeta: false, Other: true}\n",
+                  {},
+                  "gates",
+                  " alpha:true beta:false@main"},
+        MergeCase{"NullGates", "featureGates: null\n", {}, "gates", "-@main"}),
+    RowName);
+
+// spec/kubelet.md section 5.2: RFC 7396, and who spoke last.
+INSTANTIATE_TEST_SUITE_P(
+    Spec52, KubeletConfigMerge,
+    testing::Values(
+        MergeCase{"EmptyDropInLeavesAll", "imageGCLowThresholdPercent: 70\n", {""}, "low", "70@main"},
+        MergeCase{"ScalarIsReplaced",
+                  "imageGCLowThresholdPercent: 70\n",
+                  {"imageGCLowThresholdPercent: 60\n", "imageGCHighThresholdPercent: 90\n"},
+                  "low",
+                  "60@1"},
+        MergeCase{"LastCounts", "maxPods: 1\n", {"maxPods: 2\n", "maxPods: 3\n"}, "maxPods", "3@2"},
+        MergeCase{"NullBringsTheDefaultBack",
+                  "imageGCLowThresholdPercent: 70\n",
+                  {"imageGCLowThresholdPercent: null\n"},
+                  "low",
+                  "-@1"},
+        MergeCase{
+            "SaidAgainAfterNull", "maxPods: 1\n", {"maxPods: null\n", "maxPods: 3\n"}, "maxPods", "3@2"},
+        MergeCase{"ListIsReplaced",
+                  "preloadedImagesVerificationAllowlist: [a.io/a, a.io/b]\n",
+                  {"preloadedImagesVerificationAllowlist: [a.io/c]\n"},
+                  "allowlist",
+                  "[a.io/c]@1"},
+        MergeCase{"ListIsReplacedByNone",
+                  "preloadedImagesVerificationAllowlist: [a.io/a]\n",
+                  {"preloadedImagesVerificationAllowlist: []\n"},
+                  "allowlist",
+                  "[]@1"},
+        MergeCase{"ObjectsMerge",
+                  "featureGates: {KubeletEnsureSecretPulledImages: true}\n",
+                  {"featureGates: {Other: true, AllBeta: false}\n"},
+                  "gates",
+                  "gate:true beta:false@main"},
+        MergeCase{"ObjectsMemberIsReplaced",
+                  "featureGates: {KubeletEnsureSecretPulledImages: true}\n",
+                  {"featureGates: {KubeletEnsureSecretPulledImages: false}\n"},
+                  "gates",
+                  "gate:false@1"},
+        MergeCase{"MainGatesAreKept",
+                  "featureGates: {KubeletEnsureSecretPulledImages: true}\n",
+                  {"featureGates: {KubeletEnsureSecretPulledImages: false}\n"},
+                  "mainGates",
+                  "gate:true"},
+        MergeCase{"ObjectsMemberIsTakenBack",
+                  "featureGates: {KubeletEnsureSecretPulledImages: true}\n",
+                  {"featureGates: {KubeletEnsureSecretPulledImages: null}\n"},
+                  "gates",
+                  "-@1"},
+        MergeCase{"ObjectIsTakenBack",
+                  "featureGates: {KubeletEnsureSecretPulledImages: true}\n",
+                  {"featureGates: null\n"},
+                  "gates",
+                  "-@1"},
+        MergeCase{"ObjectComesBackWithoutTheMember",
+                  "featureGates: {KubeletEnsureSecretPulledImages: true}\n",
+                  {"featureGates: null\n", "featureGates: {Other: true}\n"},
+                  "gates",
+                  "-@1"},
+        MergeCase{
+            "PolicyOfADropIn", "", {std::string(kPolicy) + "AlwaysVerify\n"}, "policy", "AlwaysVerify@1"},
+        MergeCase{"PolicyTakenBack",
+                  "imagePullCredentialsVerificationPolicy: AlwaysVerify\n",
+                  {std::string(kPolicy) + "null\n"},
+                  "policy",
+                  "-@1 emptied"},
+        MergeCase{"PolicyEmptied", "", {std::string(kPolicy) + "\"\"\n"}, "policy", "-@1 emptied"},
+        MergeCase{"DropInsWithoutAMainFile", nullptr, {"maxPods: 5\n"}, "maxPods", "5@1"},
+        MergeCase{"DefaultWithoutAMainFile", nullptr, {"maxPods: 5\n"}, "low", "-@"},
+        MergeCase{
+            "WrongTypeThatIsReplacedIsNotSeen", "", {"maxPods: many\n", "maxPods: 4\n"}, "maxPods", "4@2"}),
+    RowName);
+
+struct MistakeCase {
+  std::string name;
+  const char* main;
+  std::vector<std::string> drop_ins;
+  std::string says;
+};
+
+class KubeletConfigMistake : public testing::TestWithParam<MistakeCase> {};
+
+TEST_P(KubeletConfigMistake, IsToldWithItsPlace) {
+  auto config = MergeKubeletConfigs(Documents(GetParam().main, GetParam().drop_ins));
+  ASSERT_FALSE(config.ok());
+  EXPECT_EQ(config.error().code(), base::Code::kInvalidArgument);
+  EXPECT_NE(config.error().message().find(GetParam().says), std::string::npos) << config.error().message();
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Fields, KubeletConfigMistake,
+    testing::Values(
+        MistakeCase{"Policy",
+                    "imagePullCredentialsVerificationPolicy: Sometimes\n",
+                    {},
+                    "main:3:41: imagePullCredentialsVerificationPolicy: is not"},
+        MistakeCase{"List", "preloadedImagesVerificationAllowlist: reg.io/a\n", {}, "main:3:39: "},
+        MistakeCase{"Gate",
+                    "featureGates: {KubeletEnsureSecretPulledImages: 1}\n",
+                    {},
+                    "main:3:49: featureGates.KubeletEnsureSecretPulledImages: must be true or false"},
+        MistakeCase{"AnyGate", "featureGates: {Other: \"true\"}\n", {}, "featureGates.Other: must be"},
+        MistakeCase{
+            "NullGateOfTheMainFile", "featureGates: {Other: null}\n", {}, "featureGates.Other: must be"},
+        MistakeCase{"Gates", "featureGates: [Other]\n", {}, "featureGates: must be a mapping"},
+        MistakeCase{"HighAbove100", "imageGCHighThresholdPercent: 101\n", {}, "must be from 0 to 100"},
+        MistakeCase{"LowBelow0", "imageGCLowThresholdPercent: -1\n", {}, "must be from 0 to 100"},
+        MistakeCase{"PercentAsText", "imageGCLowThresholdPercent: \"80\"\n", {}, "must be an integer"},
+        MistakeCase{"NegativeAge", "imageMinimumGCAge: -1s\n", {}, "main:3:20: imageMinimumGCAge: "},
+        MistakeCase{"AgeAsNumber", "imageMaximumGCAge: 3600\n", {}, "must be a duration"},
+        MistakeCase{"MaxPods", "maxPods: 2147483648\n", {}, "maxPods: must be from 0"},
+        MistakeCase{"TwoKinds", "kind: Config\n", {}, "main:3"},
+        MistakeCase{"InADropIn", "", {"", "maxPods: many\n"}, "2:3:10: maxPods: must be an integer"},
+        // What a drop-in replaces kubelet has decoded already.
+        MistakeCase{
+            "InTheMainFileThoughReplaced", "maxPods: many\n", {"maxPods: 4\n"}, "main:3:10: maxPods"}),
+    [](const auto& row) { return row.param.name; });
+
+TEST(KubeletConfig, AllMistakesOfAllFilesAreTold) {
+  auto config = MergeKubeletConfigs(Documents("", {"maxPods: many\n", "imageGCLowThresholdPercent: 800\n"}));
+  ASSERT_FALSE(config.ok());
+  EXPECT_NE(config.error().message().find("1:3:10: maxPods"), std::string::npos) << config.error().message();
+  EXPECT_NE(config.error().message().find("2:3:29: imageGC"), std::string::npos) << config.error().message();
+}
+
+TEST(KubeletConfig, EveryFileSaysWhatItIs) {
+  const std::string good = kHead;
+  for (const std::string& bad :
+       {std::string(), std::string("# nothing\n"), std::string("kind: KubeletConfiguration\n"),
+        std::string("apiVersion: v1\nkind: KubeletConfiguration\n"), std::string("[]"), std::string("{"),
+        std::string("apiVersion: kubelet.config.k8s.io/v1beta1\nkind: CredentialProviderConfig\n")}) {
+    auto main = MergeKubeletConfigs({.main = ConfigDocument{"f", bad}});
+    ASSERT_FALSE(main.ok()) << bad;
+    EXPECT_TRUE(main.error().message().starts_with("f:")) << main.error().message();
+    std::vector<ConfigDocument> drop_ins = {{"d", bad}};
+    EXPECT_FALSE(MergeKubeletConfigs({.main = ConfigDocument{"f", good}, .drop_ins = drop_ins}).ok()) << bad;
+  }
+}
+
+TEST(KubeletConfig, IsToldFromOtherFiles) {
+  EXPECT_TRUE(IsKubeletConfig(kHead));
+  EXPECT_TRUE(IsKubeletConfig(kHead + "maxPods: many\n"));
+  EXPECT_FALSE(IsKubeletConfig("apiVersion: v1\nkind: Config\nclusters: []\n"));
+  EXPECT_FALSE(IsKubeletConfig("[Service]\nExecStart=/usr/bin/kubelet\n"));
+  EXPECT_FALSE(IsKubeletConfig(""));
+}
+
+TEST(KubeletConfig, GatesOfAStageGoIntoTheFacts) {
+  auto facts = DecodeKubeletConfig(kHead + "featureGates: {AllBeta: false, AllAlpha: true}\n", "f");
+  ASSERT_TRUE(facts.ok());
+  EXPECT_FALSE(facts->gate);
+  EXPECT_EQ(facts->all_alpha, std::optional<bool>(true));
+  EXPECT_EQ(facts->all_beta, std::optional<bool>(false));
+}
+
+}  // namespace
+}  // namespace prefetch::kubelet

@@ -1,0 +1,432 @@
+#include "kubelet/node_facts_reader.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "base/fs.h"
+#include "base/text.h"
+#include "temp_dir.h"
+
+namespace prefetch::kubelet {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string kHead = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n";
+
+std::string Low(int percent) {
+  return kHead + "imageGCLowThresholdPercent: " + std::to_string(percent) + "\n";
+}
+
+// A node: "proc" with processes, "host" with files.
+class Node {
+ public:
+  std::string operator/(const std::string& name) const { return dir_ / name; }
+  void Write(const std::string& name, const std::string& text) const { dir_.Write(name, text); }
+
+  void AddProcess(const std::string& pid, const std::vector<std::string>& arguments,
+                  const std::string& name = "kubelet", const std::string& started = "4242") const {
+    std::string cmdline;
+    for (const std::string& argument : arguments) cmdline += argument + '\0';
+    Write("proc/" + pid + "/cmdline", cmdline);
+    SetStat(pid, name, 'S', started);
+    SetStatus(pid, "0", pid);
+  }
+  // Fields 4 to 21 are of no interest.
+  void SetStat(const std::string& pid, const std::string& name, char state,
+               const std::string& started) const {
+    Write("proc/" + pid + "/stat", pid + " (" + name + ") " + state +
+                                       " 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 " + started +
+                                       " 23 24\n");
+  }
+  void SetStatus(const std::string& pid, const std::string& uid, const std::string& pids) const {
+    Write("proc/" + pid + "/status",
+          "Name:\tx\nUid:\t" + uid + "\t0\t0\t0\nGid:\t0\t0\t0\t0\nNSpid:\t" + pids + "\nThreads:\t9\n");
+  }
+  void RemoveProcess(const std::string& pid) const { fs::remove_all(dir_ / ("proc/" + pid)); }
+
+  NodeFactsReader Reader(Declared declared = {},
+                         const std::vector<UsualConfig>& usual = UsualConfigs()) const {
+    return NodeFactsReader(std::move(declared), dir_ / "proc", usual, dir_ / "host");
+  }
+
+ private:
+  tests::TempDir dir_;
+};
+
+std::string Source(const NodeFacts& facts, const std::string& fact) {
+  for (const auto& [name, source] : facts.sources) {
+    if (name == fact) return source;
+  }
+  return "";
+}
+
+// The low threshold, or why there is none.
+std::string LowOf(const NodeFacts& facts) {
+  if (!facts.problems.empty()) return "problem";
+  return facts.gc ? std::to_string(facts.gc->low_percent) : "unknown";
+}
+
+TEST(NodeFactsReader, NothingNamedAndNothingUsualIsNoProblem) {
+  Node node;
+  for (const NodeFacts& facts : {node.Reader().Read(), NodeFactsReader({}, "", {}).Read()}) {
+    EXPECT_TRUE(facts.problems.empty());
+    EXPECT_FALSE(facts.gc);
+    EXPECT_FALSE(facts.settings.configuration_known);
+  }
+}
+
+TEST(NodeFactsReader, CommandLineNamesFilesOfTheHost) {
+  Node node;
+  node.Write("host/c", Low(70));
+  node.Write("host/d/1.conf", kHead + "maxPods: 5\nimageGCHighThresholdPercent: 75\n");
+  node.AddProcess("1", {"/sbin/init"}, "systemd");
+  node.AddProcess("77", {"/usr/bin/kubelet", "--config=/c", "--config-dir", "/d", "--root-dir=/r"});
+  NodeFactsReader reader = node.Reader();
+  NodeFacts facts = reader.Read();
+  EXPECT_EQ(base::Join(facts.problems, "\n"), "");
+  EXPECT_EQ(facts.gc, (GcRules{.high_percent = 75, .low_percent = 70}));
+  EXPECT_EQ(facts.root, node / "host/r");
+  EXPECT_EQ(Source(facts, "verification"), node / "host/c");
+  EXPECT_EQ(Source(facts, "configFile"), "command line");
+  EXPECT_EQ(Source(facts, "imageGC"), node / "host/d/1.conf");
+  ASSERT_TRUE(reader.command_line());
+  EXPECT_EQ(reader.command_line()->config, "/c");
+}
+
+TEST(NodeFactsReader, DeclaredPathsAreOursAndTheRestIsTheCommandLines) {
+  Node node;
+  node.Write("ours", Low(60));
+  node.Write("host/c", Low(70));
+  node.Write("host/d/1.conf", kHead + "imageMaximumGCAge: 24h\n");
+  node.AddProcess("77", {"kubelet", "--config=/c", "--config-dir=/d"});
+  NodeFacts facts = node.Reader({.config_file = node / "ours"}).Read();
+  EXPECT_EQ(LowOf(facts), "60");
+  EXPECT_EQ(facts.gc->maximum_age, std::chrono::hours(24));
+  EXPECT_EQ(Source(facts, "configFile"), "declared");
+  EXPECT_EQ(facts.contradictions.size(), 1U);
+}
+
+TEST(NodeFactsReader, RelativePathsAreBelowKubeletsWorkingDirectory) {
+  Node node;
+  node.Write("host/work/c", Low(70));
+  node.AddProcess("77", {"kubelet", "--config=c"});
+  NodeFacts without = node.Reader().Read();
+  ASSERT_EQ(without.problems.size(), 1U);
+  EXPECT_NE(without.problems[0].find("relative path c"), std::string::npos) << without.problems[0];
+  fs::create_symlink("/work", node / "proc/77/cwd");
+  EXPECT_EQ(LowOf(node.Reader().Read()), "70");
+}
+
+struct FoundCase {
+  std::string name;
+  std::vector<std::string> arguments;
+  std::string process_name;
+  std::string uid;
+  std::string pids;
+  char state;
+  bool found;
+};
+
+class KubeletFound : public testing::TestWithParam<FoundCase> {};
+
+TEST_P(KubeletFound, OrNot) {
+  Node node;
+  const FoundCase& row = GetParam();
+  node.AddProcess("77", row.arguments, row.process_name);
+  node.SetStat("77", row.process_name, row.state, "4242");
+  node.SetStatus("77", row.uid, row.pids);
+  NodeFactsReader reader = node.Reader();
+  EXPECT_TRUE(reader.Read().problems.empty());
+  EXPECT_EQ(reader.command_line().has_value(), row.found);
+}
+
+const std::string kMe = std::to_string(::geteuid());
+const std::string kStranger = std::to_string(::geteuid() + 1000);
+
+INSTANTIATE_TEST_SUITE_P(
+    Processes, KubeletFound,
+    testing::Values(FoundCase{"Kubelet", {"/usr/bin/kubelet"}, "kubelet", "0", "77", 'S', true},
+                    FoundCase{"OfOurUser", {"kubelet"}, "kubelet", kMe, "77", 'R', true},
+                    FoundCase{"Hyperkube", {"/hyperkube", "kubelet"}, "hyperkube", "0", "77", 'S', true},
+                    FoundCase{"Dead", {}, "kubelet", "0", "77", 'Z', false},
+                    FoundCase{"OfSomebody", {"kubelet"}, "kubelet", kStranger, "77", 'S', false},
+                    FoundCase{"InAContainer", {"kubelet"}, "kubelet", "0", "77\t1", 'S', false},
+                    FoundCase{"OnlyItsVersion", {"kubelet", "--version"}, "kubelet", "0", "77", 'S', false},
+                    FoundCase{"OtherProgram", {"kubelet"}, "sh", "0", "77", 'S', false},
+                    FoundCase{"OtherArguments", {"sh"}, "kubelet", "0", "77", 'S', false},
+                    FoundCase{"NameWithBrackets", {"kubelet"}, "kubelet) S 1 (", "0", "77", 'S', false}),
+    [](const auto& row) { return row.param.name; });
+
+TEST(NodeFactsReader, CommandLineWithoutFilesMeansDefaultsAndNoGuess) {
+  Node node;
+  node.Write("host/var/lib/kubelet/config.yaml", Low(70));
+  EXPECT_EQ(LowOf(node.Reader().Read()), "70");
+  node.AddProcess("77", {"kubelet", "--image-gc-high-threshold=90"});
+  NodeFacts facts = node.Reader().Read();
+  EXPECT_EQ(facts.gc, (GcRules{.high_percent = 90, .low_percent = 80}));
+}
+
+TEST(NodeFactsReader, SeveralKubeletsAreAProblemUntilOneIsDeclared) {
+  Node node;
+  node.Write("host/var/lib/kubelet/config.yaml", Low(70));
+  node.Write("ours", Low(60));
+  node.AddProcess("77", {"kubelet", "--config=/a"});
+  node.AddProcess("78", {"kubelet", "--config=/b"});
+  NodeFacts facts = node.Reader().Read();
+  EXPECT_EQ(facts.problems.size(), 1U);
+  EXPECT_NE(facts.problems[0].find("2 kubelets run here, as processes 77 and 78"), std::string::npos);
+  EXPECT_FALSE(facts.gc);
+  EXPECT_EQ(LowOf(node.Reader({.config_file = node / "ours"}).Read()), "60");
+}
+
+struct UsualCase {
+  std::string name;
+  std::vector<std::pair<std::string, std::string>> files;  // below the host's root
+  std::string low;
+};
+
+class UsualFiles : public testing::TestWithParam<UsualCase> {};
+
+TEST_P(UsualFiles, AreTried) {
+  Node node;
+  for (const auto& [file, text] : GetParam().files) node.Write("host" + file, text);
+  EXPECT_EQ(LowOf(node.Reader().Read()), GetParam().low);
+}
+
+const std::string kKubeconfig = "apiVersion: v1\nkind: Config\nclusters: []\n";
+
+// spec/kubelet.md section 5.4.
+INSTANTIATE_TEST_SUITE_P(
+    Spec54, UsualFiles,
+    testing::Values(
+        UsualCase{"Kubeadm",
+                  {{"/var/lib/kubelet/config.yaml", Low(61)}, {"/etc/kubernetes/kubelet.conf", kKubeconfig}},
+                  "61"},
+        UsualCase{"Gke", {{"/home/kubernetes/kubelet-config.yaml", Low(62)}}, "62"},
+        UsualCase{"Eks", {{"/etc/kubernetes/kubelet/config.json", Low(63)}}, "63"},
+        UsualCase{"EksDropIns",
+                  {{"/etc/kubernetes/kubelet/config.json", Low(63)},
+                   {"/etc/kubernetes/kubelet/config.json.d/40.conf", Low(64)}},
+                  "64"},
+        UsualCase{"EksDropInsAlone", {{"/etc/kubernetes/kubelet/config.json.d/40.conf", Low(64)}}, "unknown"},
+        UsualCase{"Bottlerocket", {{"/etc/kubernetes/kubelet/config", Low(65)}}, "65"},
+        UsualCase{"Aks", {{"/etc/default/kubeletconfig.json", Low(66)}}, "66"},
+        UsualCase{
+            "Microshift", {{"/var/lib/microshift/resources/kubelet/config/config.yaml", Low(67)}}, "67"},
+        UsualCase{
+            "OpenShift",
+            {{"/etc/kubernetes/kubelet.conf", Low(68)}, {"/etc/openshift/kubelet.conf.d/1.conf", Low(69)}},
+            "69"},
+        UsualCase{"K3s", {{"/var/lib/rancher/k3s/agent/etc/kubelet.conf.d/00.conf", Low(71)}}, "71"},
+        UsualCase{"Rke2", {{"/var/lib/rancher/rke2/agent/etc/kubelet.conf.d/00.conf", Low(72)}}, "72"},
+        UsualCase{"Kubeconfig", {{"/etc/kubernetes/kubelet.conf", kKubeconfig}}, "unknown"},
+        UsualCase{"NoYaml", {{"/etc/kubernetes/kubelet.conf", "[Service]\nx=y\n"}}, "unknown"},
+        UsualCase{"KubeconfigIsPassedOver",
+                  {{"/etc/kubernetes/kubelet.conf", kKubeconfig},
+                   {"/var/lib/rancher/k3s/agent/etc/kubelet.conf.d/00.conf", Low(71)}},
+                  "71"},
+        UsualCase{"FirstCounts",
+                  {{"/var/lib/kubelet/config.yaml", Low(61)}, {"/etc/default/kubeletconfig.json", Low(66)}},
+                  "61"},
+        UsualCase{"WhatIsKubeletsAndWrongIsAProblem",
+                  {{"/var/lib/kubelet/config.yaml", Low(610)}, {"/etc/default/kubeletconfig.json", Low(66)}},
+                  "problem"},
+        UsualCase{"EmptyFolderOfK3s", {{"/var/lib/rancher/k3s/agent/etc/kubelet.conf.d/x", ""}}, "unknown"}),
+    [](const auto& row) { return row.param.name; });
+
+struct NamedCase {
+  std::string name;
+  std::string file;     // its text; "-": it is not there
+  std::string drop_in;  // its text; "-": the folder is not there; "": the folder is empty
+  std::string says;     // in the problems; empty: there is none
+};
+
+class NamedFiles : public testing::TestWithParam<NamedCase> {};
+
+TEST_P(NamedFiles, MustBeThereAndBeRight) {
+  Node node;
+  const NamedCase& row = GetParam();
+  if (row.file != "-") node.Write("host/c", row.file);
+  if (row.drop_in != "-") fs::create_directories(node / "host/d");
+  if (row.drop_in != "-" && !row.drop_in.empty()) node.Write("host/d/1.conf", row.drop_in);
+  node.AddProcess("77", {"kubelet", "--config=/c", "--config-dir=/d"});
+  NodeFacts seen = node.Reader().Read();
+  NodeFacts declared =
+      NodeFactsReader({.config_file = node / "host/c", .config_dir = node / "host/d"}, "", {}).Read();
+  for (const NodeFacts& facts : {seen, declared}) {
+    std::string problems = base::Join(facts.problems, "\n");
+    EXPECT_EQ(problems.empty(), row.says.empty()) << problems;
+    EXPECT_NE(problems.find(row.says), std::string::npos) << problems;
+    EXPECT_EQ(facts.gc.has_value(), row.says.empty());
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Problems, NamedFiles,
+    testing::Values(NamedCase{"Good", Low(70), Low(60), ""}, NamedCase{"EmptyFolder", Low(70), "", ""},
+                    NamedCase{"NoFile", "-", "", "/host/c: No such file"},
+                    NamedCase{"NoFolder", Low(70), "-", "/host/d: "},
+                    NamedCase{"EmptyFile", "", "", "/host/c:1:1: must be a mapping"},
+                    NamedCase{"Kubeconfig", kKubeconfig, "", "/host/c:"},
+                    NamedCase{"DropInWithoutKind", Low(70), "maxPods: 5\n", "/host/d/1.conf:"},
+                    NamedCase{"TooLong", Low(70), std::string(2 << 20, '#'),
+                              "/host/d/1.conf is longer than"}),
+    [](const auto& row) { return row.param.name; });
+
+TEST(NodeFactsReader, NoFileCanBlockIt) {
+  Node node;
+  node.Write("host/c", Low(70));
+  fs::create_directories(node / "host/d");
+  ASSERT_EQ(::mkfifo((node / "host/d/1.conf").c_str(), 0600), 0);
+  NodeFacts facts =
+      NodeFactsReader({.config_file = node / "host/c", .config_dir = node / "host/d"}, "", {}).Read();
+  ASSERT_EQ(facts.problems.size(), 1U);
+  EXPECT_NE(facts.problems[0].find("is not a regular file"), std::string::npos) << facts.problems[0];
+}
+
+TEST(NodeFactsReader, EveryChangeIsSeenByTheNextRead) {
+  Node node;
+  node.AddProcess("77", {"kubelet", "--config=/c", "--config-dir=/d"});
+  fs::create_directories(node / "host/d");
+  NodeFactsReader reader = node.Reader();
+  EXPECT_EQ(LowOf(reader.Read()), "problem");
+  node.Write("host/c", Low(70));
+  EXPECT_EQ(LowOf(reader.Read()), "70");
+  EXPECT_EQ(LowOf(reader.Read()), "70");
+  node.Write("host/c", Low(71));  // in place, with the same size, within the same tick
+  EXPECT_EQ(LowOf(reader.Read()), "71");
+  node.Write("host/d/1.conf", Low(60));
+  EXPECT_EQ(LowOf(reader.Read()), "60");
+  node.Write("host/d/1.conf", Low(61));
+  EXPECT_EQ(LowOf(reader.Read()), "61");
+  node.Write("host/d/0/x.conf", Low(50));
+  EXPECT_EQ(LowOf(reader.Read()), "61");
+  fs::rename(node / "host/d/1.conf", node / "host/d/1.old");
+  EXPECT_EQ(LowOf(reader.Read()), "50");
+  node.Write("new", "kind: Nothing\n");
+  fs::rename(node / "new", node / "host/c");
+  EXPECT_EQ(LowOf(reader.Read()), "problem");
+  fs::remove(node / "host/c");
+  EXPECT_EQ(LowOf(reader.Read()), "problem");
+  node.Write("host/c", kHead);
+  EXPECT_EQ(LowOf(reader.Read()), "50");
+}
+
+TEST(NodeFactsReader, KubeletThatStartsAnewIsReadAnew) {
+  Node node;
+  node.Write("host/a", Low(70));
+  node.Write("host/b", Low(60));
+  node.AddProcess("77", {"kubelet", "--config=/a"});
+  NodeFactsReader reader = node.Reader();
+  EXPECT_EQ(LowOf(reader.Read()), "70");
+  // Not looked at again while it is the same process.
+  node.Write("proc/77/cmdline", std::string("kubelet\0--config=/b\0", 20));
+  EXPECT_EQ(LowOf(reader.Read()), "70");
+  // The same number, another process.
+  node.SetStat("77", "kubelet", 'S', "5000");
+  EXPECT_EQ(LowOf(reader.Read()), "60");
+  node.AddProcess("90", {"kubelet", "--config=/a"});
+  EXPECT_EQ(LowOf(reader.Read()), "60") << "a second one was looked for";
+  node.RemoveProcess("77");
+  EXPECT_EQ(LowOf(reader.Read()), "70");
+}
+
+TEST(NodeFactsReader, WhileKubeletIsAwayWhatItLastSaidStands) {
+  Node node;
+  node.Write("host/c", Low(70));
+  node.AddProcess("77", {"kubelet", "--config=/c"});
+  NodeFactsReader reader = node.Reader();
+  NodeFacts before = reader.Read();
+  node.SetStat("77", "kubelet", 'Z', "4242");
+  EXPECT_EQ(reader.Read(), before);
+  node.RemoveProcess("77");
+  for (int i = 0; i < 40; i++) EXPECT_EQ(reader.Read(), before);
+  // The files are still read.
+  node.Write("host/c", Low(60));
+  EXPECT_EQ(LowOf(reader.Read()), "60");
+}
+
+TEST(NodeFactsReader, KubeletIsFoundWithinSixteenReads) {
+  Node node;
+  node.Write("host/c", Low(70));
+  NodeFactsReader reader = node.Reader();
+  for (int i = 0; i < 100; i++) EXPECT_EQ(LowOf(reader.Read()), "unknown");
+  node.AddProcess("77", {"kubelet", "--config=/c"});
+  int reads = 1;
+  while (LowOf(reader.Read()) == "unknown" && reads < 100) reads++;
+  EXPECT_LE(reads, 16);
+}
+
+// A shell that is called kubelet, has flags, and waits on its input.
+TEST(NodeFactsReader, ReadsARealProcess) {
+  Node node;
+  node.Write("host/c", Low(70));
+  fs::copy_file(fs::canonical("/bin/sh"), node / "kubelet");
+  std::string program = node / "kubelet", script = "read line", flag = "--config=/c";
+  char dash_c[] = "-c";
+  char* arguments[] = {program.data(), dash_c, script.data(), flag.data(), nullptr};
+  int input[2];
+  ASSERT_EQ(::pipe2(input, O_CLOEXEC), 0);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, input[0], 0);
+  pid_t pid = 0;
+  ASSERT_EQ(::posix_spawn(&pid, program.c_str(), &actions, nullptr, arguments, environ), 0);
+  posix_spawn_file_actions_destroy(&actions);
+  // Only this process: others of such a name may run here.
+  fs::create_directories(node / "proc");
+  fs::create_directory_symlink("/proc/" + std::to_string(pid), node / ("proc/" + std::to_string(pid)));
+  NodeFactsReader reader = node.Reader();
+  EXPECT_EQ(LowOf(reader.Read()), "70");
+  EXPECT_EQ(LowOf(reader.Read()), "70");
+  ::close(input[1]);
+  ::close(input[0]);
+  EXPECT_EQ(::waitpid(pid, nullptr, 0), pid);
+  EXPECT_EQ(LowOf(reader.Read()), "70");
+}
+
+// How often this process called read(2) since it began (proc(5), /proc/pid/io).
+std::uint64_t ReadCalls() {
+  auto io = base::ReadFile("/proc/self/io", 4096);
+  EXPECT_TRUE(io.ok());
+  if (!io) return 0;
+  std::size_t at = io->find("syscr: ");
+  return std::strtoull(io->c_str() + at + 7, nullptr, 10);
+}
+
+TEST(NodeFactsReader, UnchangedFilesAreNotReadAgain) {
+  const char* testdata = std::getenv("PREFETCH_TESTDATA");
+  ASSERT_NE(testdata, nullptr) << "run by meson test";
+  // Files of the source tree have lain still for long.
+  const std::string folder = std::string(testdata) + "/kubelet/node";
+  Node node;
+  node.AddProcess("77", {"kubelet", "--config=/c"});
+  Declared declared{.version = image::KubeletVersion{1, 36},
+                    .config_file = folder + "/config.yaml",
+                    .config_dir = folder + "/config.d"};
+  NodeFactsReader reader = node.Reader(declared);
+  NodeFacts facts = reader.Read();
+  EXPECT_EQ(base::Join(facts.problems, "\n"), "");
+  EXPECT_EQ(facts.gc, (GcRules{.high_percent = 75, .low_percent = 65}));
+  EXPECT_EQ(facts.settings.policy, VerificationPolicy::kNeverVerifyAllowlistedImages);
+  EXPECT_EQ(Source(facts, "verification"), folder + "/config.d/10-images.conf");
+  EXPECT_EQ(Source(facts, "imageGC"), folder + "/config.d/50-cloud/pods.conf");
+  std::uint64_t first = ReadCalls();
+  std::uint64_t second = ReadCalls();
+  EXPECT_EQ(reader.Read(), facts);
+  std::uint64_t third = ReadCalls();
+  // Only kubelet's stat, up to its end.
+  EXPECT_EQ(third - second, second - first + 2);
+}
+
+}  // namespace
+}  // namespace prefetch::kubelet

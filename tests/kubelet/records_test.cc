@@ -1,0 +1,145 @@
+#include "kubelet/records.h"
+
+#include <gtest/gtest.h>
+
+#include <ostream>
+
+namespace prefetch::kubelet {
+namespace {
+
+const char kAlpha[] = "kubelet.config.k8s.io/v1alpha1";
+const char kBeta[] = "kubelet.config.k8s.io/v1beta1";
+
+// A record of `R` with further members.
+std::string Record(const std::string& members = "", const std::string& api_version = kBeta) {
+  return R"({"kind":"ImagePulledRecord","apiVersion":")" + api_version + R"(","imageRef":"R")" +
+         (members.empty() ? "" : "," + members) + "}\n";
+}
+
+std::string Mapping(const std::string& entry) {
+  return R"("credentialMapping":{"reg.io/a":)" + entry + "}";
+}
+
+struct RecordCase {
+  std::string name;
+  std::string content;
+  unsigned minor;
+  Reading expect;
+};
+
+class RecordTest : public testing::TestWithParam<RecordCase> {};
+
+TEST_P(RecordTest, Reads) {
+  EXPECT_EQ(DecodeRecord(GetParam().content, "R", {1, GetParam().minor}).reading, GetParam().expect);
+}
+
+const char kYaml[] =
+    "kind: ImagePulledRecord\napiVersion: kubelet.config.k8s.io/v1beta1\nimageRef: R\n"
+    "lastUpdatedTime: 2026-08-01T10:00:00Z\ncredentialMapping:\n  reg.io/a:\n    nodePodsAccessible: true\n";
+
+INSTANTIATE_TEST_SUITE_P(
+    Spec31And34, RecordTest,
+    testing::Values(
+        RecordCase{"Beta136", Record(), 36, Reading::kFound},
+        RecordCase{"Beta135", Record(), 35, Reading::kFound},
+        RecordCase{"BetaIsBeyond134", Record(), 34, Reading::kUndecodable},
+        RecordCase{"BetaIsBeyond133", Record(), 33, Reading::kUndecodable},
+        RecordCase{"Alpha133", Record("", kAlpha), 33, Reading::kFound},
+        RecordCase{"Alpha134", Record("", kAlpha), 34, Reading::kFound},
+        RecordCase{"Alpha136", Record("", kAlpha), 36, Reading::kFound},
+        RecordCase{"V1IsNoVersion", Record("", "kubelet.config.k8s.io/v1"), 36, Reading::kUndecodable},
+        RecordCase{"NoVersion", R"({"kind":"ImagePulledRecord","imageRef":"R"})", 36, Reading::kUndecodable},
+        RecordCase{"AnotherKind",
+                   R"({"kind":"ImagePullIntent","apiVersion":"kubelet.config.k8s.io/v1beta1","image":"R"})",
+                   36, Reading::kUndecodable},
+        RecordCase{"Empty", "", 36, Reading::kUndecodable},
+        RecordCase{"Null", "null", 36, Reading::kUndecodable},
+        RecordCase{"Cut", R"({"kind":"ImagePulledRec)", 36, Reading::kUndecodable},
+        RecordCase{"NotText", std::string("\0\1\2", 3), 36, Reading::kUndecodable},
+        RecordCase{"UnknownField", Record(R"("extra":1)"), 36, Reading::kUndecodable},
+        RecordCase{"UnknownFieldBelow", Record(Mapping(R"({"everybody":true})")), 36, Reading::kUndecodable},
+        RecordCase{"DuplicateField", Record(R"("imageRef":"R")"), 36, Reading::kUndecodable},
+        RecordCase{"DuplicateKey", Record(R"("credentialMapping":{"a":{},"a":{}})"), 36,
+                   Reading::kUndecodable},
+        RecordCase{"AnotherCase", Record(R"("CredentialMapping":{})"), 36, Reading::kUndecodable},
+        RecordCase{"WrongType", Record(Mapping(R"({"nodePodsAccessible":"true"})")), 36,
+                   Reading::kUndecodable},
+        RecordCase{"BadTime", Record(R"("lastUpdatedTime":"today")"), 36, Reading::kUndecodable},
+        RecordCase{"TimeThatIsNone", Record(R"("lastUpdatedTime":"2026-02-30T10:00:00Z")"), 36,
+                   Reading::kUndecodable},
+        RecordCase{"EmptyTime", Record(R"("lastUpdatedTime":"")"), 36, Reading::kUndecodable},
+        RecordCase{"NullTime", Record(R"("lastUpdatedTime":null)"), 36, Reading::kFound},
+        RecordCase{"Time", Record(R"("lastUpdatedTime":"2026-08-01T10:00:00Z")"), 36, Reading::kFound},
+        RecordCase{"TimeWithOffset", Record(R"("lastUpdatedTime":"2026-08-01T10:00:00.5+02:00")"), 36,
+                   Reading::kFound},
+        RecordCase{"NullEntry", Record(Mapping("null")), 36, Reading::kFound},
+        RecordCase{"AccountsBeyond133", Record(Mapping(R"({"kubernetesServiceAccounts":[]})"), kAlpha), 33,
+                   Reading::kUndecodable},
+        RecordCase{"AccountsSince134", Record(Mapping(R"({"kubernetesServiceAccounts":[]})"), kAlpha), 34,
+                   Reading::kFound},
+        RecordCase{"Yaml", kYaml, 36, Reading::kFound},
+        RecordCase{
+            "OtherImageIsAbsent",
+            R"({"kind":"ImagePulledRecord","apiVersion":"kubelet.config.k8s.io/v1beta1","imageRef":"S"})", 36,
+            Reading::kAbsent},
+        RecordCase{
+            "OtherImageWithMistakeIsUndecodable",
+            R"({"kind":"ImagePulledRecord","apiVersion":"kubelet.config.k8s.io/v1beta1","imageRef":"S",)"
+            R"("extra":1})",
+            36, Reading::kUndecodable}),
+    [](const auto& row) { return row.param.name; });
+
+TEST(Record, AllOfAnEntryIsRead) {
+  RecordReading read = DecodeRecord(
+      Record(Mapping(R"({"kubernetesSecrets":[{"uid":"u","namespace":"n","name":"s","credentialHash":"h"}],)"
+                     R"("kubernetesServiceAccounts":[{"uid":"v","namespace":"m","name":"t"}]})")),
+      "R", {1, 36});
+  ASSERT_EQ(read.reading, Reading::kFound);
+  const CredentialEntry& entry = read.record.mapping.at("reg.io/a");
+  EXPECT_FALSE(entry.node_pods_accessible);
+  ASSERT_EQ(entry.secrets.size(), 1U);
+  EXPECT_EQ(entry.secrets[0].secret, (Coordinates{"u", "n", "s"}));
+  EXPECT_EQ(entry.secrets[0].hash.Reveal(), "h");
+  ASSERT_EQ(entry.service_accounts.size(), 1U);
+  EXPECT_EQ(entry.service_accounts[0], (Coordinates{"v", "m", "t"}));
+}
+
+struct IntentCase {
+  std::string name;
+  std::string content;
+  unsigned minor;
+  Reading expect;
+};
+
+class IntentTest : public testing::TestWithParam<IntentCase> {};
+
+TEST_P(IntentTest, Reads) {
+  EXPECT_EQ(DecodeIntent(GetParam().content, "nginx:1.27", {1, GetParam().minor}), GetParam().expect);
+}
+
+std::string Intent(const std::string& image, const std::string& api_version) {
+  return R"({"kind":"ImagePullIntent","apiVersion":")" + api_version + R"(","image":")" + image + "\"}\n";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Spec34, IntentTest,
+    testing::Values(IntentCase{"Beta", Intent("nginx:1.27", kBeta), 35, Reading::kFound},
+                    IntentCase{"Alpha", Intent("nginx:1.27", kAlpha), 36, Reading::kFound},
+                    IntentCase{"BetaIsBeyond134", Intent("nginx:1.27", kBeta), 34, Reading::kUndecodable},
+                    IntentCase{"OtherSpellingIsAbsent", Intent("docker.io/library/nginx:1.27", kBeta), 36,
+                               Reading::kAbsent},
+                    IntentCase{"Cut", "{", 36, Reading::kUndecodable},
+                    IntentCase{"Empty", "", 36, Reading::kUndecodable}),
+    [](const auto& row) { return row.param.name; });
+
+TEST(FileName, OfSpec34) {
+  EXPECT_EQ(FileNameFor("docker.io/testing/test:latest"),
+            "sha256-aef2af226629a35d5f3ef0fdbb29fdbebf038d0acd8850590e8c48e1e283aa56");
+  EXPECT_EQ(FileNameFor("nginx:1.27"),
+            "sha256-cd4495bb73de9b01bf009710b80ecf4be2d298db47492f4e9e7d0b04981c4614");
+  EXPECT_EQ(FileNameFor("testimageref"),
+            "sha256-b3c0cc4278800b03a308ceb2611161430df571ca733122f0a40ac8b9792a9064");
+}
+
+}  // namespace
+}  // namespace prefetch::kubelet

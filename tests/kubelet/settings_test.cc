@@ -1,0 +1,107 @@
+#include "kubelet/settings.h"
+
+#include <gtest/gtest.h>
+
+namespace prefetch::kubelet {
+namespace {
+
+using Policy = VerificationPolicy;
+
+// The possibilities, one word each: "1.34:off", "1.36:AlwaysVerify"; or "refused".
+std::vector<std::string> Words(const SettingsFacts& facts) {
+  auto possible = PossibleSettings(facts);
+  if (!possible) return {"refused"};
+  std::vector<std::string> words;
+  for (const KubeletSettings& each : *possible) {
+    words.push_back(each.version.ToString() + ":" +
+                    (each.gate ? std::string(VerificationPolicyName(each.policy)) : "off"));
+  }
+  return words;
+}
+
+struct SettingsCase {
+  std::string name;
+  SettingsFacts facts;
+  std::vector<std::string> expect;
+};
+
+class SettingsTest : public testing::TestWithParam<SettingsCase> {};
+
+TEST_P(SettingsTest, Enumerates) {
+  EXPECT_EQ(Words(GetParam().facts), GetParam().expect);
+}
+
+constexpr image::KubeletVersion V(unsigned minor) {
+  return {1, minor};
+}
+
+// spec/kubelet.md section 3.1.
+INSTANTIATE_TEST_SUITE_P(
+    Spec31, SettingsTest,
+    testing::Values(
+        SettingsCase{"Default132", {.version = V(32), .configuration_known = true}, {"1.32:off"}},
+        SettingsCase{"Default133", {.version = V(33), .configuration_known = true}, {"1.33:off"}},
+        SettingsCase{"Default134", {.version = V(34), .configuration_known = true}, {"1.34:off"}},
+        SettingsCase{"Default135",
+                     {.version = V(35), .configuration_known = true},
+                     {"1.35:NeverVerifyPreloadedImages"}},
+        SettingsCase{"Default136",
+                     {.version = V(36), .configuration_known = true},
+                     {"1.36:NeverVerifyPreloadedImages"}},
+        SettingsCase{"GateOn134",
+                     {.version = V(34), .configuration_known = true, .gate = true},
+                     {"1.34:NeverVerifyPreloadedImages"}},
+        SettingsCase{
+            "GateOff136", {.version = V(36), .configuration_known = true, .gate = false}, {"1.36:off"}},
+        SettingsCase{"PolicyNeedsGate",
+                     {.version = V(34), .configuration_known = true, .policy = Policy::kAlwaysVerify},
+                     {"refused"}},
+        SettingsCase{
+            "PolicyAgainstGate",
+            {.version = V(36), .configuration_known = true, .gate = false, .policy = Policy::kNeverVerify},
+            {"refused"}},
+        SettingsCase{
+            "GateThatIsNotThere", {.version = V(32), .configuration_known = true, .gate = true}, {"refused"}},
+        SettingsCase{"DeclaredPolicyMeansGate",
+                     {.version = V(34), .policy = Policy::kAlwaysVerify},
+                     {"1.34:AlwaysVerify"}},
+        SettingsCase{
+            "DeclaredPolicyOfOldKubelet", {.version = V(32), .policy = Policy::kAlwaysVerify}, {"1.32:off"}},
+        SettingsCase{"DeclaredPolicyOfAnyKubelet",
+                     {.policy = Policy::kNeverVerify},
+                     {"1.33:NeverVerify", "1.34:NeverVerify", "1.35:NeverVerify", "1.36:NeverVerify"}},
+        SettingsCase{"PolicyInFileOfAnyKubelet",
+                     {.configuration_known = true, .policy = Policy::kAlwaysVerify},
+                     {"1.35:AlwaysVerify", "1.36:AlwaysVerify"}},
+        SettingsCase{
+            "OnlyVersionKnown",
+            {.version = V(36)},
+            {"1.36:off", "1.36:NeverVerify", "1.36:NeverVerifyPreloadedImages", "1.36:AlwaysVerify"}},
+        SettingsCase{"AllowlistOfAnotherPolicy",
+                     {.version = V(36), .policy = Policy::kAlwaysVerify, .allowlist = {"reg.io/a"}},
+                     {"refused"}},
+        SettingsCase{"AllowlistNarrowsVersions",
+                     {.policy = Policy::kNeverVerifyAllowlistedImages, .allowlist = {"ubuntu"}},
+                     {"1.36:NeverVerifyAllowlistedImages"}},
+        SettingsCase{"BadAllowlist",
+                     {.policy = Policy::kNeverVerifyAllowlistedImages, .allowlist = {"*"}},
+                     {"refused"}}),
+    [](const auto& row) { return row.param.name; });
+
+TEST(Settings, NothingKnownIsEveryKubeletFrom131To136) {
+  std::vector<std::string> words = Words({});
+  EXPECT_EQ(words.front(), "1.31:off");
+  EXPECT_EQ(words.back(), "1.36:AlwaysVerify");
+  EXPECT_EQ(words.size(), 2 + 4 * 4U);
+}
+
+TEST(Settings, PoliciesHaveNamesThatReadBack) {
+  for (Policy policy : {Policy::kNeverVerify, Policy::kNeverVerifyPreloadedImages,
+                        Policy::kNeverVerifyAllowlistedImages, Policy::kAlwaysVerify}) {
+    EXPECT_EQ(ParseVerificationPolicy(VerificationPolicyName(policy)), policy);
+  }
+  EXPECT_FALSE(ParseVerificationPolicy("alwaysverify"));
+}
+
+}  // namespace
+}  // namespace prefetch::kubelet

@@ -1,0 +1,31 @@
+#include "kubelet/trimmed_image.h"
+
+#include <gtest/gtest.h>
+
+namespace prefetch::kubelet {
+namespace {
+
+// spec/kubelet.md section 3.3.
+TEST(TrimmedImage, KeepsTheSpellingSince136) {
+  const std::string digest = "sha256:" + std::string(64, 'a');
+  struct Row {
+    std::string written, since_136, before;
+  };
+  for (const Row& row :
+       {Row{"nginx:1.27", "nginx", "docker.io/library/nginx"},
+        Row{"nginx", "nginx", "docker.io/library/nginx"},
+        Row{"library/nginx:1", "library/nginx", "docker.io/library/nginx"},
+        Row{"reg.io/a/b:v1@" + digest, "reg.io/a/b", "reg.io/a/b"},
+        Row{"reg.io/a/b@" + digest, "reg.io/a/b", "reg.io/a/b"},
+        Row{"reg:5000/a:latest", "reg:5000/a", "reg:5000/a"}, Row{"reg:5000/a", "reg:5000/a", "reg:5000/a"},
+        Row{"foo.io:5000", "foo.io", "docker.io/library/foo.io"},
+        Row{"index.docker.io/a/b", "index.docker.io/a/b", "docker.io/a/b"}}) {
+    image::Reference image = *image::Reference::Parse(row.written);
+    EXPECT_EQ(TrimmedImage(image, {1, 36}), row.since_136) << row.written;
+    for (unsigned minor : {33U, 34U, 35U})
+      EXPECT_EQ(TrimmedImage(image, {1, minor}), row.before) << row.written;
+  }
+}
+
+}  // namespace
+}  // namespace prefetch::kubelet

@@ -1,0 +1,156 @@
+// What VerdictReader says of real files, and which of them it reads again.
+#include "kubelet/verdict_reader.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "base/fs.h"
+#include "kubelet/record_text.h"
+#include "kubelet/records.h"
+#include "temp_dir.h"
+
+namespace prefetch::tests {
+namespace {
+
+using kubelet::FileNameFor;
+using kubelet::RecordsAccess;
+using kubelet::VerdictReason;
+using kubelet::VerdictResult;
+
+const std::string kApp = "r.io/team/app:v1";
+const std::string kOther = "r.io/team/other:v1";
+const std::string kId = "sha256:aaa";
+const std::string kOtherId = "sha256:bbb";
+
+class VerdictReaderTest : public testing::Test {
+ protected:
+  VerdictReaderTest() {
+    std::filesystem::create_directories(dir_ / "image_manager/pulled");
+    std::filesystem::create_directories(dir_ / "image_manager/pulling");
+  }
+
+  kubelet::VerdictReading Read(kubelet::FileChanges changes = {}) {
+    return reader_.Read(images_, possible_, std::move(changes));
+  }
+  static kubelet::FileChanges All() { return {.all = true, .names = {}}; }
+  // As kubelet does: a file beside it, renamed.
+  void Replace(const std::string& path, const std::string& content) {
+    ASSERT_TRUE(base::WriteFileAtomically(path, content, 0600));
+  }
+  std::string RecordPath(const std::string& id) { return dir_ / ("image_manager/pulled/" + FileNameFor(id)); }
+  std::string IntentPath(const std::string& image) {
+    return dir_ / ("image_manager/pulling/" + FileNameFor(image));
+  }
+
+  TempDir dir_;
+  kubelet::VerdictReader reader_{dir_.path()};
+  std::vector<kubelet::ImageOnNode> images_ = {{kApp, kId}, {kOther, kOtherId}};
+  std::vector<kubelet::KubeletSettings> possible_ = {{.version = {1, 36}}};
+};
+
+TEST_F(VerdictReaderTest, WithoutRecordsImagesArePreloaded) {
+  kubelet::VerdictReading reading = Read();
+  ASSERT_EQ(reading.verdicts.size(), 2u);
+  EXPECT_EQ(reading.verdicts[0]->never.reason, VerdictReason::kPreloaded);
+  EXPECT_EQ(reading.access, RecordsAccess::kReadable);
+  EXPECT_EQ(reading.files_read, 2u);
+}
+
+TEST_F(VerdictReaderTest, NothingIsReadAgainWhileNothingChanges) {
+  kubelet::VerdictReading first = Read();
+  kubelet::VerdictReading second = Read();
+  EXPECT_EQ(second.files_read, 0u);
+  EXPECT_EQ(second.verdicts, first.verdicts) << "the same objects";
+}
+
+TEST_F(VerdictReaderTest, ARecordThatComesIsFoundThoughNobodyToldOfIt) {
+  Read();
+  Replace(RecordPath(kId), RecordText(kId, "r.io/team/app", kSecretEntry));
+  kubelet::VerdictReading reading = Read();
+  EXPECT_EQ(reading.files_read, 1u);
+  EXPECT_TRUE(reading.files_changed[0]);
+  EXPECT_FALSE(reading.files_changed[1]);
+  EXPECT_EQ(reading.verdicts[0]->never.reason, VerdictReason::kRecordedForOthers);
+  EXPECT_EQ(reading.verdicts[0]->never.result, VerdictResult::kRefused);
+}
+
+TEST_F(VerdictReaderTest, AFileWrittenInPlaceIsReadWhenItIsNamed) {
+  Replace(RecordPath(kId), RecordText(kId, "r.io/team/app", kSecretEntry));
+  Read();
+  dir_.Write("image_manager/pulled/" + FileNameFor(kId), RecordText(kId, "r.io/team/app", kOpenEntry));
+  EXPECT_EQ(Read().files_read, 0u) << "the folder has not changed";
+  kubelet::VerdictReading reading = Read({.all = false, .names = {FileNameFor(kId)}});
+  EXPECT_EQ(reading.files_read, 1u);
+  EXPECT_EQ(reading.verdicts[0]->never.reason, VerdictReason::kOpenToNode);
+}
+
+TEST_F(VerdictReaderTest, ANameOfAnotherImageReadsNothing) {
+  Read();
+  EXPECT_EQ(Read({.all = false, .names = {FileNameFor("sha256:fff")}}).files_read, 0u);
+}
+
+TEST_F(VerdictReaderTest, AnIntentIsAPullUnderWay) {
+  Read();
+  Replace(IntentPath(kApp), IntentText(kApp));
+  kubelet::VerdictReading reading = Read();
+  EXPECT_TRUE(reading.pull_under_way[0]);
+  EXPECT_FALSE(reading.pull_under_way[1]);
+  EXPECT_EQ(reading.verdicts[0]->never.reason, VerdictReason::kPullInterrupted);
+  std::filesystem::remove(IntentPath(kApp));
+  reading = Read();
+  EXPECT_FALSE(reading.pull_under_way[0]);
+  EXPECT_EQ(reading.verdicts[0]->never.reason, VerdictReason::kPreloaded);
+}
+
+TEST_F(VerdictReaderTest, AnotherImageIdIsAnotherRecord) {
+  Replace(RecordPath(kOtherId), RecordText(kOtherId, "r.io/team/app", kSecretEntry));
+  Read();
+  images_[0].image_id = kOtherId;
+  EXPECT_EQ(Read().verdicts[0]->never.reason, VerdictReason::kRecordedForOthers);
+  images_[0].image_id.clear();
+  EXPECT_EQ(Read().verdicts[0]->never.reason, VerdictReason::kImageAbsent);
+}
+
+TEST_F(VerdictReaderTest, OtherSettingsDecideAnew) {
+  Read();
+  possible_[0].policy = kubelet::VerificationPolicy::kAlwaysVerify;
+  reader_.Forget();
+  EXPECT_EQ(Read().verdicts[0]->never.reason, VerdictReason::kVerificationAlways);
+}
+
+TEST_F(VerdictReaderTest, TheSameImageTwiceIsReadOnce) {
+  images_ = {{kApp, kId}, {kApp, kId}};
+  kubelet::VerdictReading reading = Read();
+  EXPECT_EQ(reading.files_read, 1u);
+  EXPECT_EQ(reading.verdicts[0], reading.verdicts[1]);
+}
+
+TEST_F(VerdictReaderTest, TheFolderMayBeAbsentOrComeLater) {
+  std::filesystem::remove_all(dir_ / "image_manager");
+  EXPECT_EQ(Read().access, RecordsAccess::kNoFolder);
+  std::filesystem::create_directories(dir_ / "image_manager/pulled");
+  Replace(RecordPath(kId), RecordText(kId, "r.io/team/app", kSecretEntry));
+  kubelet::VerdictReading reading = Read();
+  EXPECT_EQ(reading.access, RecordsAccess::kReadable);
+  EXPECT_EQ(reading.verdicts[0]->never.reason, VerdictReason::kRecordedForOthers);
+}
+
+TEST_F(VerdictReaderTest, WithoutTheRootNothingIsKnown) {
+  reader_.SetRoot(dir_ / "absent");
+  kubelet::VerdictReading reading = Read();
+  EXPECT_EQ(reading.access, RecordsAccess::kNoRoot);
+  EXPECT_EQ(reading.verdicts[0]->never.result, VerdictResult::kUnknown);
+}
+
+TEST_F(VerdictReaderTest, RecordsOfOthersCostNothing) {
+  for (int i = 0; i < 500; i++) {
+    std::string id = "sha256:" + std::to_string(i);
+    std::ofstream(RecordPath(id)) << RecordText(id, "r.io/x", kOpenEntry);
+  }
+  EXPECT_EQ(Read(All()).files_read, 2u);
+}
+
+}  // namespace
+}  // namespace prefetch::tests

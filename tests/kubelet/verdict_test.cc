@@ -1,0 +1,324 @@
+#include "kubelet/verdict.h"
+
+#include <gtest/gtest.h>
+
+#include <ostream>
+
+namespace prefetch::kubelet {
+namespace {
+
+using Policy = VerificationPolicy;
+
+// The inputs of a verdict, said in few words.
+struct World {
+  VerdictFacts facts{.image = "reg.io/t/a:v1", .image_id = "sha256:aaa"};
+  PodIdentity pod;
+  KubeletSettings settings;
+
+  World Image(const std::string& image) const {
+    return With([&](World& w) { w.facts.image = image; });
+  }
+  World Absent() const {
+    return With([](World& w) { w.facts.image_id = ""; });
+  }
+  World Recorded(const std::string& repository, const CredentialEntry& entry) const {
+    return With([&](World& w) {
+      w.facts.record.reading = Reading::kFound;
+      w.facts.record.record.image_ref = w.facts.image_id;
+      w.facts.record.record.mapping[repository] = entry;
+    });
+  }
+  World RecordedWithoutMapping() const {
+    return With([](World& w) { w.facts.record.reading = Reading::kFound; });
+  }
+  World Record(Reading reading) const {
+    return With([&](World& w) { w.facts.record.reading = reading; });
+  }
+  World Intent(Reading reading = Reading::kFound) const {
+    return With([&](World& w) { w.facts.intent = reading; });
+  }
+  World Verification(Policy policy) const {
+    return With([&](World& w) { w.settings.policy = policy; });
+  }
+  World Minor(unsigned minor) const {
+    return With([&](World& w) { w.settings.version = {1, minor}; });
+  }
+  World GateOff() const {
+    return With([](World& w) { w.settings.gate = false; });
+  }
+  World Allowlisted(const std::vector<std::string>& patterns) const {
+    return With([&](World& w) {
+      w.settings.policy = Policy::kNeverVerifyAllowlistedImages;
+      w.settings.allowlist = *Allowlist::Parse(patterns, w.settings.version);
+    });
+  }
+  World Has(const HashedSecret& secret) const {
+    return With([&](World& w) { w.pod.secrets.push_back(secret); });
+  }
+  World Is(const Coordinates& account) const {
+    return With([&](World& w) { w.pod.service_account = account; });
+  }
+
+ private:
+  template <typename Change>
+  World With(Change change) const {
+    World copy = *this;
+    change(copy);
+    return copy;
+  }
+};
+
+const World kWorld;
+
+HashedSecret Secret(const std::string& uid, const std::string& hash, const std::string& name = "pull") {
+  return {{uid, "team", name}, base::Secret(hash)};
+}
+
+CredentialEntry Secrets(std::vector<HashedSecret> secrets) {
+  return {.secrets = std::move(secrets)};
+}
+
+CredentialEntry Accounts(std::vector<Coordinates> accounts) {
+  return {.service_accounts = std::move(accounts)};
+}
+
+const CredentialEntry kNode{.node_pods_accessible = true};
+const HashedSecret kS = Secret("u-1", "h-1");
+const Coordinates kAccount{"u-9", "team", "runner"};
+
+// `count` secrets of others, then `last`.
+CredentialEntry Many(std::size_t count, const HashedSecret& last) {
+  CredentialEntry entry;
+  for (std::size_t i = 0; i + 1 < count; i++) {
+    entry.secrets.push_back(Secret("other-" + std::to_string(i), "x" + std::to_string(i)));
+  }
+  entry.secrets.push_back(last);
+  return entry;
+}
+
+struct VerdictCase {
+  std::string name;
+  World world;
+  std::string never, if_not_present, reason, rule;
+};
+
+class VerdictTest : public testing::TestWithParam<VerdictCase> {};
+
+TEST_P(VerdictTest, IsKubelets) {
+  const World& world = GetParam().world;
+  Verdicts verdicts = DecideVerdicts(world.facts, world.pod, world.settings);
+  EXPECT_EQ(VerdictResultName(verdicts.never.result), GetParam().never) << verdicts.never.message;
+  EXPECT_EQ(VerdictResultName(verdicts.if_not_present.result), GetParam().if_not_present);
+  for (const Verdict& verdict : {verdicts.never, verdicts.if_not_present}) {
+    EXPECT_EQ(VerdictReasonName(verdict.reason), GetParam().reason) << verdict.message;
+    EXPECT_EQ(verdict.rule.substr(0, verdict.rule.find(':')), GetParam().rule) << verdict.message;
+    EXPECT_TRUE(verdict.message.ends_with(".")) << verdict.message;
+  }
+  EXPECT_EQ(verdicts.always.result,
+            GetParam().reason == "InvalidImageName" ? VerdictResult::kRefused : VerdictResult::kPulls);
+}
+
+VerdictCase Starts(const std::string& name, const World& world, const std::string& reason,
+                   const std::string& rule) {
+  return {name, world, "Starts", "Starts", reason, rule};
+}
+// Never is refused, IfNotPresent pulls.
+VerdictCase Closed(const std::string& name, const World& world, const std::string& reason,
+                   const std::string& rule) {
+  return {name, world, "Refused", "Pulls", reason, rule};
+}
+VerdictCase Unknown(const std::string& name, const World& world) {
+  return {name,
+          world,
+          "Unknown",
+          "Unknown",
+          "RecordUnreadable",
+          world.facts.intent == Reading::kAbsent ? "2a" : "2c"};
+}
+
+std::string NameOf(const testing::TestParamInfo<VerdictCase>& row) {
+  return row.param.name;
+}
+
+// Sections 2.2 and 3.5, step by step.
+INSTANTIATE_TEST_SUITE_P(
+    Steps, VerdictTest,
+    testing::Values(
+        VerdictCase{"InvalidName", kWorld.Image("reg.io/T/a"), "Refused", "Refused", "InvalidImageName", "0"},
+        VerdictCase{"EmptyName", kWorld.Image(""), "Refused", "Refused", "InvalidImageName", "0"},
+        Closed("Step1Absent", kWorld.Absent().Recorded("reg.io/t/a", kNode), "ImageAbsent", "1"),
+        Closed("AbsentWithGateOff", kWorld.Absent().GateOff(), "ImageAbsent", "1"),
+        Starts("GateOff", kWorld.GateOff().Record(Reading::kUndecodable), "GateOff", "0"),
+        Closed("Step2aUndecodable", kWorld.Record(Reading::kUndecodable), "RecordUnreadable", "2a"),
+        Closed("Step2aEvenUnderNeverVerify",
+               kWorld.Record(Reading::kUndecodable).Verification(Policy::kNeverVerify), "RecordUnreadable",
+               "2a"),
+        Closed("Step2aEvenAllowlisted", kWorld.Allowlisted({"reg.io/*"}).Record(Reading::kUndecodable),
+               "RecordUnreadable", "2a"),
+        Unknown("Step2aOfANewerKubelet", kWorld.Record(Reading::kUndecodable).Minor(37)),
+        Unknown("Step2aWeMayNotRead", kWorld.Record(Reading::kUnreadable)),
+        Closed("Step2cIntentUndecodable", kWorld.Intent(Reading::kUndecodable), "RecordUnreadable", "2c"),
+        Closed("Step2cEvenUnderNeverVerify",
+               kWorld.Intent(Reading::kUndecodable).Verification(Policy::kNeverVerify), "RecordUnreadable",
+               "2c"),
+        Unknown("Step2cOfANewerKubelet", kWorld.Intent(Reading::kUndecodable).Minor(37)),
+        Unknown("Step2cWeMayNotRead", kWorld.Intent(Reading::kUnreadable)),
+        Starts("IntentIsNotReadBesideARecord",
+               kWorld.Intent(Reading::kUndecodable).Recorded("reg.io/t/a", kNode), "OpenToNode", "7"),
+        Starts("Step3NeverVerify",
+               kWorld.Verification(Policy::kNeverVerify).Recorded("reg.io/t/a", Secrets({kS})),
+               "VerificationNever", "3"),
+        Starts("Step3Preloaded", kWorld, "Preloaded", "3"),
+        Starts("Step3Allowlisted", kWorld.Allowlisted({"reg.io/t/a"}).Recorded("reg.io/t/a", Secrets({kS})),
+               "Allowlisted", "3"),
+        Closed("Step4Intent", kWorld.Intent(), "PullInterrupted", "4"),
+        Closed("Step4AlwaysVerify", kWorld.Verification(Policy::kAlwaysVerify), "VerificationAlways", "4"),
+        Closed("Step4NotAllowlisted", kWorld.Allowlisted({"reg.io/u/*"}), "NotAllowlisted", "4"),
+        Closed("Step6", kWorld.Recorded("reg.io/t/b", kNode), "RecordedUnderOtherName", "6"),
+        Closed("Step6NoMapping", kWorld.RecordedWithoutMapping(), "PullInterrupted", "6"),
+        Starts("Step7", kWorld.Recorded("reg.io/t/a", kNode), "OpenToNode", "7"),
+        Closed("Step8", kWorld.Recorded("reg.io/t/a", {}).Has(kS), "RecordedForNobody", "8"),
+        Starts("Step10Same", kWorld.Recorded("reg.io/t/a", Secrets({kS})).Has(kS), "RecordedForPod", "10"),
+        Starts("Step10SameHash",
+               kWorld.Recorded("reg.io/t/a", Secrets({kS})).Has(Secret("u-2", "h-1", "other")),
+               "RecordedForPod", "10"),
+        Starts("Step10Rotated", kWorld.Recorded("reg.io/t/a", Secrets({kS})).Has(Secret("u-1", "h-2")),
+               "RecordedForPod", "10"),
+        Starts("Step10HashUnknown", kWorld.Recorded("reg.io/t/a", Secrets({kS})).Has(Secret("u-1", "")),
+               "RecordedForPod", "10"),
+        Closed("Step10EmptyHashesAreNotEqual",
+               kWorld.Recorded("reg.io/t/a", Secrets({Secret("u-1", "")})).Has(Secret("u-2", "")),
+               "RecordedForOthers", "12"),
+        Closed("Step10SameNameRecreated",
+               kWorld.Recorded("reg.io/t/a", Secrets({kS})).Has(Secret("u-2", "h-2")), "RecordedForOthers",
+               "12"),
+        Starts("Step10SecondSecretOfThePod",
+               kWorld.Recorded("reg.io/t/a", Secrets({kS})).Has(Secret("u-5", "h-5")).Has(kS),
+               "RecordedForPod", "10"),
+        Starts("Step11", kWorld.Recorded("reg.io/t/a", Accounts({kAccount})).Is(kAccount), "RecordedForPod",
+               "11"),
+        Closed("Step12OtherAccount",
+               kWorld.Recorded("reg.io/t/a", Accounts({kAccount})).Is({"u-8", "team", "runner"}),
+               "RecordedForOthers", "12"),
+        Closed("Step12", kWorld.Recorded("reg.io/t/a", Secrets({kS})), "RecordedForOthers", "12")),
+    NameOf);
+
+// Section 3.12.
+const World kClosedBySecret = kWorld.Recorded("reg.io/t/a", Secrets({kS}));
+INSTANTIATE_TEST_SUITE_P(
+    WorkedExamples, VerdictTest,
+    testing::Values(Starts("Row1", kWorld, "Preloaded", "3"),
+                    Closed("Row2", kClosedBySecret, "RecordedForOthers", "12"),
+                    Starts("Row3", kClosedBySecret.Has(Secret("u-3", "h-1")), "RecordedForPod", "10"),
+                    Starts("Row4", kClosedBySecret.Has(Secret("u-1", "h-9")), "RecordedForPod", "10"),
+                    Closed("Row5", kClosedBySecret.Has(Secret("u-4", "h-9")), "RecordedForOthers", "12"),
+                    Closed("Row6", kClosedBySecret.Image("mirror.io/t/a:v1").Has(kS),
+                           "RecordedUnderOtherName", "6"),
+                    Starts("Row7", kWorld.Recorded("reg.io/t/a", kNode), "OpenToNode", "7"),
+                    Closed("Row8", kWorld.Intent(), "PullInterrupted", "4"),
+                    Starts("Row9", kWorld.Image("reg.io/t/a:v2"), "Preloaded", "3"),
+                    Closed("Row10", kWorld.Verification(Policy::kAlwaysVerify), "VerificationAlways", "4")),
+    NameOf);
+
+// evidence.md: what a real kubelet 1.36.2 did. The name has the row.
+const World kStrict = kWorld.Verification(Policy::kAlwaysVerify);
+const World kListed = kWorld.Allowlisted({"reg/allowed/*", "reg/exact/one"});
+const std::string kDigest = "@sha256:" + std::string(64, 'b');
+INSTANTIATE_TEST_SUITE_P(
+    Evidence, VerdictTest,
+    testing::Values(
+        Starts("E1", kWorld, "Preloaded", "3"), Closed("E3", kClosedBySecret, "RecordedForOthers", "12"),
+        Starts("E5", kClosedBySecret.Has(Secret("u-2", "h-1", "mine")), "RecordedForPod", "10"),
+        Closed("E6", kWorld.Image("reg.io/t/b:v1").Recorded("reg.io/t/a", kNode), "RecordedUnderOtherName",
+               "6"),
+        Closed("E7", kStrict, "VerificationAlways", "4"), Starts("E9AfterRestart", kWorld, "Preloaded", "3"),
+        Starts("E11", kStrict.Recorded("reg.io/t/a", kNode), "OpenToNode", "7"),
+        Closed("E16", kStrict.Recorded("reg.io/t/a", Secrets({kS})), "RecordedForOthers", "12"),
+        Starts("E17Prefix", kListed.Image("reg/allowed/x:1"), "Allowlisted", "3"),
+        Starts("E17PrefixDigest", kListed.Image("reg/allowed/x" + kDigest), "Allowlisted", "3"),
+        Starts("E17Exact", kListed.Image("reg/exact/one:1"), "Allowlisted", "3"),
+        Starts("E17ExactDigest", kListed.Image("reg/exact/one" + kDigest), "Allowlisted", "3"),
+        Closed("E17Others", kListed.Image("reg/exact/two:1"), "NotAllowlisted", "4"),
+        Starts("E18", kListed.Image("reg/allowed/x:1").Recorded("reg/allowed/x", Secrets({kS})),
+               "Allowlisted", "3"),
+        Starts("E19", kClosedBySecret.Verification(Policy::kNeverVerify), "VerificationNever", "3"),
+        Closed("E20", kClosedBySecret, "RecordedForOthers", "12"),
+        Closed("E22", kWorld.Absent(), "ImageAbsent", "1"),
+        VerdictCase{"E23", kWorld.Image(std::string(64, 'c')), "Refused", "Refused", "InvalidImageName", "0"},
+        Closed("E31", kWorld.RecordedWithoutMapping(), "PullInterrupted", "6"),
+        Closed("E33NodeWideRecordGone", kStrict, "VerificationAlways", "4"),
+        Closed("E39", kWorld.Image("nginx").Intent(), "PullInterrupted", "4"),
+        Starts("E39AfterAFailedPull", kWorld.Image("nginx"), "Preloaded", "3"),
+        Closed("E39Undecodable", kWorld.Intent(Reading::kUndecodable), "RecordUnreadable", "2c"),
+        Starts("E40Rotated99", kWorld.Recorded("reg.io/t/a", Many(99, kS)).Has(Secret("u-1", "h-2")),
+               "RecordedForPod", "10"),
+        Closed("E40Rotated100", kWorld.Recorded("reg.io/t/a", Many(100, kS)).Has(Secret("u-1", "h-2")),
+               "RecordedForOthers", "12"),
+        Closed("E40Rotated101", kWorld.Recorded("reg.io/t/a", Many(101, kS)).Has(Secret("u-1", "h-2")),
+               "RecordedForOthers", "12"),
+        Starts("E40SameHash99", kWorld.Recorded("reg.io/t/a", Many(99, kS)).Has(Secret("u-7", "h-1")),
+               "RecordedForPod", "10"),
+        Starts("E40SameHash100", kWorld.Recorded("reg.io/t/a", Many(100, kS)).Has(Secret("u-7", "h-1")),
+               "RecordedForPod", "10"),
+        Starts("E40SameHash101", kWorld.Recorded("reg.io/t/a", Many(101, kS)).Has(Secret("u-7", "h-1")),
+               "RecordedForPod", "10"),
+        Starts("E42NodeWide", kWorld.Recorded("reg.io/t/a", kNode), "OpenToNode", "7"),
+        Closed("E42OtherRepository", kWorld.Recorded("reg.io/t/z", kNode), "RecordedUnderOtherName", "6"),
+        Closed("E43Undecodable", kStrict.Record(Reading::kUndecodable), "RecordUnreadable", "2a"),
+        Starts("E43OtherImageRef", kWorld.Record(Reading::kAbsent), "Preloaded", "3"),
+        Starts("E44", kStrict.Recorded("reg.io/t/a", Accounts({kAccount})).Is(kAccount), "RecordedForPod",
+               "11"),
+        Closed("E44Others", kStrict.Recorded("reg.io/t/a", Accounts({kAccount})), "RecordedForOthers", "12")),
+    NameOf);
+
+// Section 4: the same world, by version.
+const World kShort = kWorld.Image("nginx:1.27");
+const World kByAccount = kWorld.Recorded("reg.io/t/a", Accounts({kAccount})).Is(kAccount);
+INSTANTIATE_TEST_SUITE_P(
+    Versions, VerdictTest,
+    testing::Values(
+        Starts("ShortKey136", kShort.Recorded("nginx", kNode).Minor(36), "OpenToNode", "7"),
+        Closed("ShortKey135", kShort.Recorded("nginx", kNode).Minor(35), "RecordedUnderOtherName", "6"),
+        Closed("FullKey136", kShort.Recorded("docker.io/library/nginx", kNode).Minor(36),
+               "RecordedUnderOtherName", "6"),
+        Starts("FullKey135", kShort.Recorded("docker.io/library/nginx", kNode).Minor(35), "OpenToNode", "7"),
+        Starts("FullKey133", kShort.Recorded("docker.io/library/nginx", kNode).Minor(33), "OpenToNode", "7"),
+        Closed("Account133", kByAccount.Minor(33), "RecordedForOthers", "12"),
+        Starts("Account134", kByAccount.Minor(34), "RecordedForPod", "11"),
+        Starts("Account135", kByAccount.Minor(35), "RecordedForPod", "11"),
+        Closed("ExactAllowlist135", kWorld.Minor(35).Allowlisted({"reg.io/t/a"}), "NotAllowlisted", "4"),
+        Starts("PrefixAllowlist135", kWorld.Minor(35).Allowlisted({"reg.io/t/*"}), "Allowlisted", "3"),
+        Starts("GateOff134", kClosedBySecret.Minor(34).GateOff(), "GateOff", "0"),
+        Starts("NoGate131", kClosedBySecret.Minor(31).GateOff(), "GateOff", "0")),
+    NameOf);
+
+TEST(VerdictMessage, NamesRepositoriesAndClassesAndNothingSecret) {
+  World world =
+      kWorld.Recorded("reg.io/t/b", {.secrets = {kS, Secret("u-2", "h-2")}, .service_accounts = {kAccount}})
+          .Recorded("reg.io/t/c", kNode);
+  std::string message = DecideVerdicts(world.facts, world.pod, world.settings).never.message;
+  EXPECT_EQ(
+      message,
+      "kubelet recorded the same image for reg.io/t/b (2 secrets and 1 service account), reg.io/t/c (the "
+      "node) and not for reg.io/t/a, which the pod names, so kubelet refuses the container "
+      "(ErrImageNeverPull); a pull by kubelet under the pod's name with the node's own credentials would "
+      "open it to every pod.");
+  message = DecideVerdicts(kClosedBySecret.facts, {}, kClosedBySecret.settings).if_not_present.message;
+  EXPECT_EQ(
+      message,
+      "kubelet's record opens reg.io/t/a to 1 secret only, and the pod has none of them, so kubelet asks the "
+      "registry with the pod's and the node's credentials; a pull by kubelet with the node's own "
+      "credentials would open it to every pod.");
+}
+
+TEST(VerdictMessage, IsFitForATerminalAndShort) {
+  World world = kWorld;
+  for (int i = 0; i < 1000; i++) world = world.Recorded("evil\x1b[2J" + std::to_string(i), kNode);
+  std::string message = DecideVerdicts(world.facts, world.pod, world.settings).never.message;
+  EXPECT_EQ(message.find('\x1b'), std::string::npos);
+  EXPECT_NE(message.find("and 995 more"), std::string::npos) << message;
+  EXPECT_LT(message.size(), 1000U);
+}
+
+}  // namespace
+}  // namespace prefetch::kubelet
