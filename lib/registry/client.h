@@ -1,0 +1,54 @@
+// Client: asks registries which digest a tag has, without pulling (spec/registry.md).
+//
+// It asks where the runtime would ask (containerd's hosts.toml, in order), with the credentials that it is
+// handed, and never follows a registry's word beyond what section 8 of that page allows: no password to
+// another host, every input bounded, no look at this machine's own addresses on a stranger's behalf.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/call.h"
+#include "base/clock.h"
+#include "http/client.h"
+#include "image/registry_answer.h"
+#include "image/registry_question.h"
+#include "registry/host_book.h"
+#include "registry/host_chain.h"
+#include "registry/host_files.h"
+#include "registry/options.h"
+#include "registry/throttle.h"
+#include "registry/token_cache.h"
+
+namespace prefetch::registry {
+
+// Owned by main. `http` and `clock` outlive it. It keeps tokens, and what it learnt about servers, in memory.
+class Client {
+ public:
+  Client(http::Client& http, const base::Clock& clock, ClientOptions options = {});
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+
+  // Any thread, many at once: more than ClientOptions::throttle.checks wait for their turn. Blocks until
+  // there is an answer, at most TimeLimits::check from its turn on, and not beyond call.deadline. Every
+  // failure is an answer: "Stopped" is the detail of kUnreachable after call.stop, "OwnLimit" that of
+  // kRateLimited when the turn did not come before the deadline, which says nothing about the registry.
+  image::RegistryAnswer Ask(const base::Call& call, const image::RegistryQuestion& question);
+
+  // Which servers would be asked for that reference, in order. Reads files; asks nobody. Any thread.
+  std::shared_ptr<const HostChain> HostsFor(const image::Reference& reference);
+
+ private:
+  image::RegistryAnswer AskChain(const base::Call& call, const image::RegistryQuestion& question);
+
+  const ClientOptions options_;
+  http::Client& http_;
+  const base::Clock& clock_;
+  Throttle throttle_;
+  HostBook book_;
+  TokenCache tokens_;
+  HostFiles files_;
+};
+
+}  // namespace prefetch::registry

@@ -1,0 +1,39 @@
+// Where hosts.toml files are looked for: containerd's `config_path`, and how its releases read it
+// (spec/registry.md section 7.2). Pure.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace prefetch::registry {
+
+// Of the container runtime's configuration, as the operator or the runtime tells it.
+struct RuntimeConfig {
+  bool containerd = true;          // false: another runtime, which reads no hosts.toml
+  std::string containerd_version;  // "2.3.4"; empty: not known, counts as the newest
+  // As written in containerd's configuration: "/etc/containerd/certs.d", several with ":". Empty: the
+  // release's default, which is none before 2.2.
+  std::string config_path;
+  bool path_is_default = false;  // nobody has written it
+  bool local_pull = false;  // use_local_image_pull, or another setting that makes it so (spec/cri.md 3.1)
+  bool split_config_path = false;  // a build in which the transfer service splits at ":"
+};
+
+struct ConfigRoots {
+  std::vector<std::string> folders;  // in order; empty: no hosts.toml counts
+  // containerd takes "a:b" for one folder that is not there, so what stands in a and b has no effect on
+  // pulls, and must have none on what we ask.
+  bool ignored = false;
+};
+
+// What `config_path` is where nothing is written: none before 2.2.
+std::string_view DefaultConfigPath(std::string_view containerd_version);
+
+ConfigRoots RootsOf(const RuntimeConfig& config);
+
+// The folders in one root that may hold the files for `registry`, the first that exists counts:
+// "host_port_", "host:port", "_default".
+std::vector<std::string> HostFolders(std::string_view root, std::string_view registry);
+
+}  // namespace prefetch::registry

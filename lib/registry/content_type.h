@@ -1,0 +1,26 @@
+// What a manifest's Content-Type says about it (spec/registry.md section 2.4). Pure.
+#pragma once
+
+#include <string_view>
+
+namespace prefetch::registry {
+
+enum class ManifestKind {
+  kIndex,     // several platforms
+  kManifest,  // one
+  kSchema1,   // its digest leaves out signatures, and newer runtimes refuse it
+  kUnknown,   // of a type that says nothing; its digest can be compared all the same
+  kHtml,      // a login page, a captive portal: whoever answers is no registry
+};
+
+// Parameters ("; charset=utf-8") and case do not matter.
+ManifestKind ManifestKindOf(std::string_view content_type);
+
+// The Accept of every manifest request: exactly containerd's types and order (section 2.1). Without all four
+// a registry may answer with another representation, which has another digest.
+inline constexpr std::string_view kAcceptedManifests =
+    "application/vnd.docker.distribution.manifest.v2+json, "
+    "application/vnd.docker.distribution.manifest.list.v2+json, "
+    "application/vnd.oci.image.manifest.v1+json, application/vnd.oci.image.index.v1+json, */*";
+
+}  // namespace prefetch::registry

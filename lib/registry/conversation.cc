@@ -1,0 +1,426 @@
+#include "registry/conversation.h"
+
+#include <algorithm>
+#include <chrono>
+#include <random>
+#include <utility>
+
+#include "base/sha256.h"
+#include "base/text.h"
+#include "doc/json.h"
+#include "image/digest.h"
+#include "registry/content_type.h"
+#include "registry/fault_class.h"
+#include "registry/identity.h"
+#include "registry/index_choice.h"
+#include "registry/manifest_url.h"
+#include "registry/oci_error.h"
+#include "registry/realm.h"
+#include "registry/redirect.h"
+#include "registry/retry_after.h"
+#include "registry/scopes.h"
+#include "registry/status_class.h"
+#include "registry/token_service.h"
+
+namespace prefetch::registry {
+namespace {
+
+using image::AuthConfig;
+using image::RegistryAnswer;
+using Kind = image::RegistryAnswerKind;
+
+constexpr std::size_t kMaxManifestBytes = 4 * 1024 * 1024;
+constexpr std::size_t kMaxCredentials = 5;
+constexpr int kMaxTurns = 3;  // requests for one identity, tokens apart
+constexpr std::chrono::seconds kOldToken{60};
+
+RegistryAnswer Denied(std::string detail, std::string message) {
+  return {.kind = Kind::kAccessDenied, .detail = std::move(detail), .message = std::move(message)};
+}
+
+bool IsDockerHub(const Host& host) {
+  return host.server.host == "registry-1.docker.io";
+}
+
+// Worth another try within the check: what passes by itself, and gave no time for it.
+bool IsPassing(const RegistryAnswer& answer) {
+  if (answer.retry_after) return false;
+  if (answer.kind == Kind::kUnreachable) return answer.detail == "Timeout" || answer.detail == "Reset";
+  return answer.kind == Kind::kServerError &&
+         (answer.detail == "Status502" || answer.detail == "Status503" || answer.detail == "Status504");
+}
+
+bool IsJsonObject(std::string_view text) {
+  doc::Problems problems("manifest");
+  auto root =
+      doc::ParseJson(text, problems, doc::JsonRules::kLenient, {.bytes = kMaxManifestBytes, .depth = 32});
+  return root && root->kind == doc::Node::Kind::kMapping;
+}
+
+std::chrono::milliseconds Jittered(std::chrono::milliseconds delay) {
+  thread_local std::minstd_rand random{std::random_device{}()};
+  std::uniform_real_distribution<double> factor(0.75, 1.25);
+  return std::chrono::milliseconds(
+      static_cast<std::int64_t>(static_cast<double>(delay.count()) * factor(random)));
+}
+
+}  // namespace
+
+Conversation::Conversation(Parts parts, const base::Call& call, const ChainedHost& host,
+                           const image::RegistryQuestion& question)
+    : parts_(parts),
+      call_(call),
+      host_(host),
+      question_(question),
+      origin_(host.host.server.Origin()),
+      session_(parts, call, host) {}
+
+RegistryAnswer Conversation::Run() {
+  std::vector<const AuthConfig*> identities;
+  const ClientOptions& options = parts_.options;
+  bool trusted = host_.own || options.trust_every_mirror ||
+                 std::find(options.trusted_mirrors.begin(), options.trusted_mirrors.end(),
+                           host_.host.server.HostPort()) != options.trusted_mirrors.end() ||
+                 std::find(options.trusted_mirrors.begin(), options.trusted_mirrors.end(),
+                           host_.host.server.host) != options.trusted_mirrors.end();
+  if (trusted) {
+    for (const AuthConfig& credential : question_.credentials) {
+      if (identities.size() < kMaxCredentials) identities.push_back(&credential);
+    }
+  }
+  if (identities.empty()) identities.push_back(nullptr);
+  RegistryAnswer answer;
+  for (const AuthConfig* credential : identities) {
+    answer = RunAs(credential);
+    if (answer.kind != Kind::kAccessDenied) break;
+  }
+  answer.requests = session_.requests();
+  answer.allowance = allowance_;
+  if (answer.requests > 0) answer.answered_by = host_.host.server.Authority();
+  return answer;
+}
+
+RegistryAnswer Conversation::RunAs(const AuthConfig* credential) {
+  std::string identity = IdentityOf(credential);
+  if (auto not_now = parts_.book.WhyNot(origin_, identity)) return std::move(*not_now);
+  RegistryAnswer answer = Once(credential);
+  for (std::chrono::milliseconds delay : parts_.options.times.retries) {
+    if (!IsPassing(answer) || !Pause(Jittered(delay))) break;
+    answer = Once(credential);
+  }
+  parts_.book.Note(origin_, identity, answer);
+  return answer;
+}
+
+// False: the call ends before that.
+bool Conversation::Pause(std::chrono::milliseconds delay) const {
+  auto until = std::chrono::steady_clock::now() + delay;
+  if (until >= call_.deadline) return false;
+  base::Mutex mutex;
+  base::Condition stopped;
+  std::stop_callback wake(call_.stop, [&] {
+    base::Lock lock(mutex);
+    stopped.notify_all();
+  });
+  base::Lock lock(mutex);
+  while (!call_.Stopped() && std::chrono::steady_clock::now() < until) stopped.wait_until(mutex, until);
+  return !call_.Stopped();
+}
+
+RegistryAnswer Conversation::Once(const AuthConfig* credential) {
+  std::string method = parts_.book.HeadFails(origin_) ? "GET" : "HEAD";
+  Authorization authorization = Remembered(credential);
+  for (int turn = 1;; turn++) {
+    Reply reply = Ask(method, authorization);
+    if (!reply.response) return std::move(reply.refusal);
+    if (turn < kMaxTurns) {
+      if (auto next = AfterRefusal(reply, authorization, credential)) {
+        if (!next->authorization) return std::move(next->refusal);
+        authorization = std::move(*next->authorization);
+        continue;
+      }
+    }
+    return Judge(method, reply, authorization, credential);
+  }
+}
+
+Reply Conversation::Ask(const std::string& method, const Authorization& authorization) {
+  http::AbsoluteUrl url = ManifestUrl(host_.host, question_.reference);
+  Reply reply = session_.AskHost({.method = method,
+                                  .url = std::move(url),
+                                  .accept = std::string(kAcceptedManifests),
+                                  .authorization = authorization.value,
+                                  .form = {},
+                                  .max_body_bytes = kMaxManifestBytes});
+  if (reply.response) NoteAllowance(*reply.response);
+  if (reply.fault == http::Fault::kTooLong && method == "GET") {
+    reply.refusal.kind = Kind::kIndeterminate;  // no runtime takes such a manifest
+    reply.refusal.detail = "ManifestTooLarge";
+  }
+  return reply;
+}
+
+// What this host asked for last time, if it can be given without asking anybody.
+Conversation::Authorization Conversation::Remembered(const AuthConfig* credential) {
+  auto challenge = parts_.book.ChallengeOf(origin_, question_.reference.path());
+  if (!challenge) return {};
+  if (challenge->scheme == "basic") {
+    if (credential == nullptr || credential->username.empty()) return {};
+    sent_credential_ = true;
+    return {.value = http::BasicAuthorization(credential->username, credential->password),
+            .token_key = {},
+            .token = {},
+            .remembered = true};
+  }
+  std::string key = TokenKey(*challenge, credential);
+  auto cached = parts_.tokens.Find(key);
+  if (!cached) return {};
+  sent_credential_ |= credential != nullptr;
+  return {.value = http::BearerAuthorization(cached->text),
+          .token_key = std::move(key),
+          .token = cached->text,
+          .from_cache = true,
+          .age = cached->age};
+}
+
+std::string Conversation::TokenKey(const Challenge& challenge, const AuthConfig* credential) const {
+  std::vector<std::string> scopes = PullScopes(challenge.Get("scope"), question_.reference.path());
+  return base::Join({origin_, std::string(challenge.Get("realm")), std::string(challenge.Get("service")),
+                     base::Join(scopes, " "), IdentityOf(credential)},
+                    "\n");
+}
+
+// A request was refused: is there something else to send? nullopt: the refusal stands.
+std::optional<Conversation::Authorized> Conversation::AfterRefusal(const Reply& reply,
+                                                                   const Authorization& used,
+                                                                   const AuthConfig* credential) {
+  int status = reply.response->status;
+  // Registries tell of a token that has ended in other ways, too: ECR by 403, its public one by 400.
+  bool old = used.from_cache && used.age > kOldToken && (status == 403 || status == 400);
+  if ((status != 401 && !old) || reply.elsewhere) return std::nullopt;
+  if (used.sent() && !used.from_cache && !used.remembered) return std::nullopt;
+  auto challenge = ChooseChallenge(reply.response->headers.All("WWW-Authenticate"));
+  if (!challenge)
+    return Authorized{.authorization = std::nullopt,
+                      .refusal = Denied("BadChallenge", challenge.error().message())};
+  if (*challenge) {
+    parts_.book.NoteChallenge(origin_, question_.reference.path(), **challenge);
+  } else if (used.from_cache) {
+    *challenge = parts_.book.ChallengeOf(origin_, question_.reference.path());
+  }
+  // The password was not the right one, unless it is not what is asked for any more.
+  if (used.remembered && (!*challenge || (*challenge)->scheme == "basic")) return std::nullopt;
+  if (!*challenge) {
+    return Authorized{.authorization = std::nullopt,
+                      .refusal = Denied("NoChallenge", host_.host.server.Authority() +
+                                                           " refuses and does not say what it wants to see")};
+  }
+  if (used.from_cache && (*challenge)->Get("error") == "insufficient_scope") return std::nullopt;
+  if (used.from_cache) parts_.tokens.Drop(used.token_key, used.token);
+  return Answer(**challenge, credential);
+}
+
+Conversation::Authorized Conversation::Answer(const Challenge& challenge, const AuthConfig* credential) {
+  if (challenge.scheme == "bearer") return AnswerBearer(challenge, credential);
+  if (credential == nullptr || credential->username.empty() || credential->password.empty()) {
+    return {.authorization = std::nullopt,
+            .refusal = Denied("NoCredentials", host_.host.server.Authority() + " asks for a password")};
+  }
+  sent_credential_ = true;
+  return {.authorization =
+              Authorization{.value = http::BasicAuthorization(credential->username, credential->password),
+                            .token_key = {},
+                            .token = {}},
+          .refusal = {}};
+}
+
+Conversation::Authorized Conversation::AnswerBearer(const Challenge& challenge,
+                                                    const AuthConfig* credential) {
+  auto realm = JudgeRealm(challenge.Get("realm"), session_.Server(), parts_.options.trusted_realms);
+  if (!realm)
+    return {.authorization = std::nullopt, .refusal = Denied("BadChallenge", realm.error().message())};
+  realm->trusted |= parts_.options.trust_every_realm;
+  if (credential != nullptr && !realm->trusted) {
+    return {.authorization = std::nullopt,
+            .refusal = Denied("UntrustedRealm", host_.host.server.Authority() +
+                                                    " wants the password sent to " + realm->url.Authority() +
+                                                    ", which is not known to belong to it")};
+  }
+  TokenRequest request{.realm = std::move(*realm),
+                       .service = std::string(challenge.Get("service")),
+                       .scopes = PullScopes(challenge.Get("scope"), question_.reference.path()),
+                       .credential = credential};
+  sent_credential_ |= credential != nullptr;
+  std::string key = TokenKey(challenge, credential);
+  TokenOutcome outcome =
+      parts_.tokens.Fetch(call_, key, [&] { return AskForToken(session_, request, parts_.clock.Wall()); });
+  if (!outcome.token) return {.authorization = std::nullopt, .refusal = std::move(outcome.refusal)};
+  return {.authorization = Authorization{.value = http::BearerAuthorization(outcome.token->text),
+                                         .token_key = std::move(key),
+                                         .token = {}},
+          .refusal = {}};
+}
+
+RegistryAnswer Conversation::Judge(const std::string& method, const Reply& reply,
+                                   const Authorization& authorization, const AuthConfig* credential) {
+  const http::Response& response = *reply.response;
+  if (response.status == 200) return JudgeManifest(method, response, authorization);
+  bool head = method == "HEAD";
+  if (head && (response.status == 405 || response.status == 501)) {
+    parts_.book.NoteHeadFails(origin_);
+    return GetInstead(authorization);
+  }
+  // Why, only a body tells. Not on Docker Hub, where a GET counts as a pull.
+  if (head && (response.status == 403 || response.status == 400) && !IsDockerHub(host_.host)) {
+    Reply told = Ask("GET", authorization);
+    if (told.response && told.response->status == response.status) {
+      return Refused(*told.response, authorization, credential);
+    }
+  }
+  return Refused(response, authorization, credential);
+}
+
+RegistryAnswer Conversation::JudgeManifest(const std::string& method, const http::Response& response,
+                                           const Authorization& authorization) {
+  const std::string who = host_.host.server.Authority();
+  ManifestKind kind = ManifestKindOf(response.headers.Get("Content-Type").value_or(""));
+  switch (kind) {
+    case ManifestKind::kHtml:
+      return {.kind = Kind::kServerError,
+              .detail = "NotARegistry",
+              .message = who + " answered with a web page, not with a manifest"};
+    case ManifestKind::kSchema1:
+      return {.kind = Kind::kIndeterminate,
+              .detail = "Schema1",
+              .message = who + " has a manifest of the old schema 1, which cannot be compared"};
+    case ManifestKind::kIndex:
+    case ManifestKind::kManifest:
+    case ManifestKind::kUnknown:
+      break;
+  }
+  parts_.book.NoteRegistry(origin_);
+  std::string said(response.headers.Get("Docker-Content-Digest").value_or(""));
+  if (method == "HEAD") {
+    if (image::IsDigest(said)) {
+      RegistryAnswer answer = Compared(said);
+      return kind == ManifestKind::kIndex ? ComparedByPlatform(std::move(answer), authorization) : answer;
+    }
+    parts_.book.NoteHeadFails(origin_);
+    return GetInstead(authorization);
+  }
+  // Without a length a body that was cut looks whole.
+  if (said.empty() && !IsJsonObject(response.body)) {
+    return {.kind = Kind::kIndeterminate,
+            .detail = "NoManifest",
+            .message = who + " answered with what is no manifest, and names no digest"};
+  }
+  std::string computed = "sha256:" + base::Sha256Hex(response.body);
+  if (said.starts_with("sha256:") && said != computed) {
+    return {.kind = Kind::kIndeterminate,
+            .detail = "DigestMismatch",
+            .message = who + " sent a manifest that does not have the digest it names"};
+  }
+  return Compared(image::IsDigest(said) ? said : computed);
+}
+
+RegistryAnswer Conversation::GetInstead(const Authorization& authorization) {
+  Reply reply = Ask("GET", authorization);
+  if (!reply.response) return std::move(reply.refusal);
+  if (reply.response->status == 200) return JudgeManifest("GET", *reply.response, authorization);
+  return Refused(*reply.response, authorization, nullptr);
+}
+
+RegistryAnswer Conversation::Compared(const std::string& digest) const {
+  RegistryAnswer answer{.kind = Kind::kMoved, .digest = digest};
+  const image::Reference& reference = question_.reference;
+  if (reference.has_digest()) {
+    if (digest == reference.digest()) {
+      answer.kind = Kind::kSame;
+      return answer;
+    }
+    return {.kind = Kind::kIndeterminate,
+            .detail = "DigestMismatch",
+            .message = host_.host.server.Authority() + " answered with another digest than was asked for"};
+  }
+  const auto& local = question_.local_digests;
+  if (std::find(local.begin(), local.end(), digest) != local.end()) answer.kind = Kind::kSame;
+  answer.local_digest_unknown = local.empty();
+  return answer;
+}
+
+// An index that has changed for other platforms alone is the same here, if the runtime names the digest of
+// this platform's manifest. Not on Docker Hub, where a GET counts as a pull.
+RegistryAnswer Conversation::ComparedByPlatform(RegistryAnswer moved, const Authorization& authorization) {
+  const auto& local = question_.local_digests;
+  bool asked_for = parts_.options.compare_platforms && !IsDockerHub(host_.host);
+  if (moved.kind != Kind::kMoved || local.empty() || !asked_for) return moved;
+  Reply reply = Ask("GET", authorization);
+  if (!reply.response || reply.response->status != 200) return moved;
+  if ("sha256:" + base::Sha256Hex(reply.response->body) != moved.digest) return moved;
+  auto chosen = ChooseManifest(reply.response->body, question_.platform);
+  if (!chosen || std::find(local.begin(), local.end(), *chosen) == local.end()) return moved;
+  moved.kind = Kind::kSame;
+  moved.detail = "SamePlatform";
+  return moved;
+}
+
+RegistryAnswer Conversation::Refused(const http::Response& response, const Authorization& authorization,
+                                     const AuthConfig* credential) {
+  OciError error = ParseOciError(response.body);
+  auto challenge = ChooseChallenge(response.headers.All("WWW-Authenticate"));
+  std::string_view challenge_error = challenge && *challenge ? (*challenge)->Get("error") : "";
+  StatusClass found = ClassOf(
+      {.status = response.status,
+       .oci_code = error.code,
+       .body = response.body,
+       .html = ManifestKindOf(response.headers.Get("Content-Type").value_or("")) == ManifestKind::kHtml,
+       .credential = credential != nullptr && authorization.sent(),
+       .insufficient_scope = challenge_error == "insufficient_scope"});
+  RegistryAnswer answer{.kind = found.kind, .detail = std::move(found.detail)};
+  std::vector<const base::Secret*> secrets = {&authorization.value};
+  if (credential != nullptr) secrets.push_back(&credential->password);
+  std::string said = ShownText(error.message.empty() ? error.code : error.message, secrets);
+  answer.message = host_.host.server.Authority() + " answered " + std::to_string(response.status) +
+                   (said.empty() ? "" : ": " + said);
+  if (answer.kind == Kind::kRateLimited || answer.kind == Kind::kServerError) {
+    auto wait = response.headers.Get("Retry-After");
+    if (!wait) wait = response.headers.Get("X-Retry-After");
+    std::string_view date = response.headers.Get("Date").value_or("");
+    if (wait) answer.retry_after = ParseRetryAfter(*wait, date, parts_.clock.Wall());
+  }
+  if (answer.kind == Kind::kTagMissing) return Missing(std::move(answer), authorization);
+  return answer;
+}
+
+// A 404 is believed of who is known to be a registry: "/v2/" is there on every one of them.
+RegistryAnswer Conversation::Missing(RegistryAnswer answer, const Authorization& authorization) {
+  if (!parts_.book.IsRegistry(origin_)) {
+    Reply root = session_.AskHost({.method = "GET",
+                                   .url = ApiRootUrl(host_.host, question_.reference),
+                                   .accept = "application/json",
+                                   .authorization = authorization.value,
+                                   .form = {},
+                                   .max_body_bytes = 64 * 1024});
+    if (root.response && root.response->status == 404) {
+      return {
+          .kind = Kind::kServerError,
+          .detail = "NotARegistry",
+          .message = host_.host.server.Authority() + " answered 404, and knows no /v2/ either: no registry"};
+    }
+    if (root.response) parts_.book.NoteRegistry(origin_);
+  }
+  // Some registries hide by 404 what the asker may not see, and asked for no password.
+  if (answer.detail.empty() && !question_.credentials.empty() && !sent_credential_) {
+    answer.detail = "LowConfidence";
+  }
+  return answer;
+}
+
+void Conversation::NoteAllowance(const http::Response& response) {
+  auto limit = ParseRateLimit(response.headers.Get("RateLimit-Limit").value_or(""));
+  auto remaining = ParseRateLimit(response.headers.Get("RateLimit-Remaining").value_or(""));
+  if (!limit || !remaining) return;
+  allowance_ = {.limit = limit->count, .remaining = remaining->count, .window = limit->window};
+}
+
+}  // namespace prefetch::registry

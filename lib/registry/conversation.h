@@ -1,0 +1,73 @@
+// Conversation: one question put to one server, as one identity after the other, with whatever challenges,
+// tokens and second tries that takes (spec/registry.md sections 2, 4 and 5).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "image/registry_question.h"
+#include "registry/challenge.h"
+#include "registry/session.h"
+
+namespace prefetch::registry {
+
+// One thread; what it is given outlives it.
+class Conversation {
+ public:
+  Conversation(Parts parts, const base::Call& call, const ChainedHost& host,
+               const image::RegistryQuestion& question);
+
+  // kSame, kMoved, or why not. Says who answered and what it took.
+  image::RegistryAnswer Run();
+
+ private:
+  // What a request carries: nothing, a password, a token.
+  struct Authorization {
+    base::Secret value;
+    std::string token_key;  // of the token cache; empty: this is no token
+    base::Secret token;
+    bool from_cache = false;
+    bool remembered = false;  // a password that this host asked for last time, sent before it asks again
+    base::Duration age{0};    // of a token from the cache
+    bool sent() const { return !value.empty(); }
+  };
+  struct Authorized {
+    std::optional<Authorization> authorization;
+    image::RegistryAnswer refusal;
+  };
+
+  image::RegistryAnswer RunAs(const image::AuthConfig* credential);
+  image::RegistryAnswer Once(const image::AuthConfig* credential);
+  Authorization Remembered(const image::AuthConfig* credential);
+  Authorized Answer(const Challenge& challenge, const image::AuthConfig* credential);
+  Authorized AnswerBearer(const Challenge& challenge, const image::AuthConfig* credential);
+  std::string TokenKey(const Challenge& challenge, const image::AuthConfig* credential) const;
+  std::optional<Authorized> AfterRefusal(const Reply& reply, const Authorization& used,
+                                         const image::AuthConfig* credential);
+
+  Reply Ask(const std::string& method, const Authorization& authorization);
+  image::RegistryAnswer Judge(const std::string& method, const Reply& reply,
+                              const Authorization& authorization, const image::AuthConfig* credential);
+  image::RegistryAnswer JudgeManifest(const std::string& method, const http::Response& response,
+                                      const Authorization& authorization);
+  image::RegistryAnswer GetInstead(const Authorization& authorization);
+  image::RegistryAnswer Refused(const http::Response& response, const Authorization& authorization,
+                                const image::AuthConfig* credential);
+  image::RegistryAnswer Missing(image::RegistryAnswer answer, const Authorization& authorization);
+  image::RegistryAnswer Compared(const std::string& digest) const;
+  image::RegistryAnswer ComparedByPlatform(image::RegistryAnswer moved, const Authorization& authorization);
+  void NoteAllowance(const http::Response& response);
+  bool Pause(std::chrono::milliseconds delay) const;
+
+  std::optional<image::PullAllowance> allowance_;  // of the newest response that tells one
+  Parts parts_;
+  const base::Call& call_;
+  const ChainedHost& host_;
+  const image::RegistryQuestion& question_;
+  const std::string origin_;  // how the host is called in the book
+  Session session_;
+  bool sent_credential_ = false;  // was any credential asked for, in the whole conversation?
+};
+
+}  // namespace prefetch::registry

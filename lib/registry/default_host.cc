@@ -1,0 +1,63 @@
+#include "registry/default_host.h"
+
+#include <arpa/inet.h>
+
+#include <string>
+#include <vector>
+
+#include "base/text.h"
+
+namespace prefetch::registry {
+namespace {
+
+constexpr std::string_view kDockerHub = "docker.io";
+constexpr std::string_view kDockerHubServer = "registry-1.docker.io";
+
+http::AbsoluteUrl Server(std::string_view scheme, std::string_view registry) {
+  auto url = http::ParseAbsoluteUrl(std::string(scheme) + "://" + std::string(registry) + "/v2");
+  // A reference's domain is a host by its grammar; what is none after all names a host that is not there.
+  if (url) return *std::move(url);
+  return {.scheme = std::string(scheme), .host = "invalid", .port = 443, .target = "/v2"};
+}
+
+bool WritesPort(std::string_view registry) {
+  std::size_t colon = registry.rfind(':');
+  return colon != std::string_view::npos && registry.find(']', colon) == std::string_view::npos;
+}
+
+}  // namespace
+
+RuntimeRules RulesOf(std::string_view containerd_version) {
+  if (containerd_version.starts_with('v')) containerd_version.remove_prefix(1);
+  std::vector<std::string_view> parts = base::Split(containerd_version, '.');
+  bool old = parts.size() >= 2 && parts[0] == "1" && base::ParseUint(parts[1]).value_or(99) <= 6;
+  return {.hosts_table_required = old, .localhost_plain_only = old};
+}
+
+bool IsAddress(std::string_view host) {
+  unsigned char bytes[16];
+  std::string text(host);
+  return ::inet_pton(AF_INET, text.c_str(), bytes) == 1 || ::inet_pton(AF_INET6, text.c_str(), bytes) == 1;
+}
+
+bool IsLocalhost(std::string_view host) {
+  return host == "localhost" || host == "::1" || (host.starts_with("127.") && IsAddress(host));
+}
+
+Host DefaultHost(std::string_view registry, const RuntimeRules& rules) {
+  if (registry == kDockerHub) registry = kDockerHubServer;
+  Host host{.server = Server("https", registry)};
+  if (!IsLocalhost(host.server.host) || !WritesPort(registry) || host.server.port == 443) return host;
+  host.server = Server("http", registry);
+  host.https_first = !rules.localhost_plain_only;
+  host.skip_verify = host.https_first && host.server.port != 80;
+  return host;
+}
+
+bool IsOwnServer(const http::AbsoluteUrl& server, std::string_view registry) {
+  std::string_view own = registry == kDockerHub ? kDockerHubServer : registry;
+  http::AbsoluteUrl meant = Server(server.scheme, own);
+  return meant.host == server.host && meant.port == server.port;
+}
+
+}  // namespace prefetch::registry

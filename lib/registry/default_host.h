@@ -1,0 +1,31 @@
+// The server that a registry's name means where no hosts.toml says otherwise (spec/registry.md sections 1 and
+// 7.1). Pure.
+#pragma once
+
+#include <string_view>
+
+#include "registry/host.h"
+
+namespace prefetch::registry {
+
+// What differs between containerd's releases. A value; the default is a current one.
+struct RuntimeRules {
+  bool hosts_table_required = false;  // 1.6: a hosts.toml without [host] is invalid
+  bool localhost_plain_only = false;  // 1.6: localhost with a port is asked by plain http alone
+};
+// "1.6.20", "v2.3.4"; what cannot be read counts as current.
+RuntimeRules RulesOf(std::string_view containerd_version);
+
+// `registry` is a reference's domain: "docker.io", "reg:5000", "localhost:5000", "[::1]:5000".
+Host DefaultHost(std::string_view registry, const RuntimeRules& rules);
+
+// Is this the registry's own server, and not a mirror's? Docker Hub's has another name than the registry.
+bool IsOwnServer(const http::AbsoluteUrl& server, std::string_view registry);
+
+// "localhost" or a loopback address, as containerd sees it.
+bool IsLocalhost(std::string_view host);
+
+// An IP address and no name; without brackets.
+bool IsAddress(std::string_view host);
+
+}  // namespace prefetch::registry

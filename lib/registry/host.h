@@ -1,0 +1,41 @@
+// Host: one server that a runtime would ask for an image, with all that hosts.toml says of it
+// (spec/registry.md section 7.1). A value.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/secret.h"
+#include "http/absolute_url.h"
+
+namespace prefetch::registry {
+
+struct ClientPair {
+  std::string certificate_file;
+  std::string key_file;  // empty: the key is in the certificate's file
+
+  friend bool operator==(const ClientPair&, const ClientPair&) = default;
+};
+
+struct Host {
+  http::AbsoluteUrl server;  // where requests go; its target is the API root without a "/" at its end: "/v2"
+  bool pull = true;          // digests may be asked for here
+  bool resolve = true;       // tags, too
+  bool skip_verify = false;  // any certificate will do
+  // Plain http is meant, but https is tried first (containerd 2.x for localhost, and for http with TLS keys).
+  bool https_first = false;
+  std::vector<std::string> ca_files;  // PEM, beside the system's authorities
+  std::vector<ClientPair> client_pairs;
+  std::vector<std::pair<std::string, base::Secret>> headers;  // values may be secret
+  std::optional<std::chrono::milliseconds> dial_timeout;
+};
+
+// May a request for that reference be answered here? A tag needs both capabilities.
+inline bool Answers(const Host& host, bool by_digest) {
+  return host.pull && (by_digest || host.resolve);
+}
+
+}  // namespace prefetch::registry

@@ -1,0 +1,139 @@
+#include "registry/host_book.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace prefetch::registry {
+namespace {
+
+using image::RegistryAnswer;
+using Kind = image::RegistryAnswerKind;
+using std::chrono::milliseconds;
+
+constexpr std::chrono::hours kHeadFailsFor{24};
+constexpr std::chrono::hours kKnownFor{1};
+// After a 429 without Retry-After; Docker Hub's pull limit is counted in hours.
+constexpr std::chrono::seconds kFirstHold{60};
+constexpr std::chrono::minutes kDockerHubHold{15};
+constexpr std::chrono::hours kLongestHold{1};
+constexpr int kFailuresToOpen = 5;
+constexpr std::chrono::seconds kFirstOpen{60};
+constexpr std::chrono::minutes kLongestOpen{15};
+constexpr std::size_t kMaxHolds = 64;  // identities of one server
+
+bool IsDockerHub(const std::string& server) {
+  return server == "https://registry-1.docker.io";
+}
+
+}  // namespace
+
+std::optional<RegistryAnswer> HostBook::WhyNot(const std::string& server, const std::string& identity) {
+  base::Lock lock(mutex_);
+  Page& page = pages_.At(server);
+  base::TimePoint now = clock_.Now();
+  auto hold = page.holds.find(identity);
+  if (hold != page.holds.end() && now < hold->second.until) {
+    return RegistryAnswer{.kind = Kind::kRateLimited,
+                          .detail = "OnHold",
+                          .message = server + " asked for patience and is not asked before that has passed",
+                          .retry_after = std::chrono::ceil<milliseconds>(hold->second.until - now)};
+  }
+  if (!circuit_ || page.failures < kFailuresToOpen) return std::nullopt;
+  if (now < page.open_until || page.probing) {
+    base::Duration left = std::max<base::Duration>(page.open_until - now, std::chrono::seconds(1));
+    return RegistryAnswer{
+        .kind = Kind::kUnreachable,
+        .detail = "CircuitOpen",
+        .message = server + " has failed " + std::to_string(page.failures) +
+                   " times in a row and is left alone for a while; last: " + page.last_failure,
+        .retry_after = std::chrono::ceil<milliseconds>(left)};
+  }
+  page.probing = true;
+  return std::nullopt;
+}
+
+void HostBook::NoteLimit(Page& page, const std::string& server, const std::string& identity,
+                         const RegistryAnswer& answer) {
+  if (page.holds.size() >= kMaxHolds && page.holds.count(identity) == 0) page.holds.clear();
+  Hold& hold = page.holds[identity];
+  base::Duration wait = kFirstHold;
+  if (IsDockerHub(server)) wait = kDockerHubHold;
+  for (int i = 0; i < hold.in_a_row && wait < kLongestHold; i++) wait *= 2;
+  wait = std::min<base::Duration>(wait, kLongestHold);
+  if (answer.retry_after) wait = *answer.retry_after;
+  hold.in_a_row++;
+  hold.until = clock_.Now() + wait;
+}
+
+void HostBook::NoteFailure(Page& page, const RegistryAnswer& answer) {
+  page.failures++;
+  page.last_failure = answer.message;
+  if (page.failures < kFailuresToOpen) return;
+  page.open_for = page.open_for.count() == 0 ? base::Duration(kFirstOpen) : page.open_for * 2;
+  page.open_for = std::min<base::Duration>(page.open_for, kLongestOpen);
+  page.open_until = clock_.Now() + page.open_for;
+}
+
+void HostBook::Note(const std::string& server, const std::string& identity, const RegistryAnswer& answer) {
+  base::Lock lock(mutex_);
+  Page& page = pages_.At(server);
+  page.probing = false;
+  if (answer.detail == "Stopped" || answer.detail == "OwnLimit") return;  // says nothing about the server
+  if (answer.kind == Kind::kRateLimited) {
+    NoteLimit(page, server, identity, answer);
+  } else {
+    page.holds.erase(identity);
+  }
+  if (answer.kind == Kind::kUnreachable || answer.kind == Kind::kServerError) {
+    NoteFailure(page, answer);
+    return;
+  }
+  page.failures = 0;
+  page.open_for = base::Duration(0);
+}
+
+bool HostBook::HeadFails(const std::string& server) {
+  base::Lock lock(mutex_);
+  return clock_.Now() < pages_.At(server).head_fails_until;
+}
+
+void HostBook::NoteHeadFails(const std::string& server) {
+  base::Lock lock(mutex_);
+  pages_.At(server).head_fails_until = clock_.Now() + kHeadFailsFor;
+}
+
+bool HostBook::IsRegistry(const std::string& server) {
+  base::Lock lock(mutex_);
+  return clock_.Now() < pages_.At(server).registry_until;
+}
+
+void HostBook::NoteRegistry(const std::string& server) {
+  base::Lock lock(mutex_);
+  pages_.At(server).registry_until = clock_.Now() + kKnownFor;
+}
+
+HostBook::Speaks HostBook::SpeaksWhat(const std::string& server) {
+  base::Lock lock(mutex_);
+  Page& page = pages_.At(server);
+  return clock_.Now() < page.speaks_until ? page.speaks : Speaks::kUnknown;
+}
+
+void HostBook::NoteSpeaks(const std::string& server, Speaks what) {
+  base::Lock lock(mutex_);
+  Page& page = pages_.At(server);
+  page.speaks = what;
+  page.speaks_until = clock_.Now() + kKnownFor;
+}
+
+std::optional<Challenge> HostBook::ChallengeOf(const std::string& server, const std::string& path) {
+  base::Lock lock(mutex_);
+  Challenge* challenge = challenges_.Find(server + "/" + path);
+  return challenge == nullptr ? std::nullopt : std::optional<Challenge>(*challenge);
+}
+
+void HostBook::NoteChallenge(const std::string& server, const std::string& path, const Challenge& challenge) {
+  base::Lock lock(mutex_);
+  challenges_.At(server + "/" + path) = challenge;
+}
+
+}  // namespace prefetch::registry

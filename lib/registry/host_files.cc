@@ -1,0 +1,189 @@
+#include "registry/host_files.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/fs.h"
+#include "registry/default_host.h"
+#include "registry/hosts_toml.h"
+
+namespace prefetch::registry {
+namespace {
+
+constexpr std::size_t kMaxTomlBytes = 256 * 1024;
+constexpr std::size_t kMaxPemBytes = 4 * 1024 * 1024;
+constexpr std::size_t kMaxFolderEntries = 1000;
+constexpr std::size_t kMaxRegistries = 256;  // then all are read anew
+
+constexpr const char* kIgnored =
+    "the runtime takes its config_path, which has a \":\" in it, for one folder and ignores every hosts.toml";
+
+bool IsFolder(const std::string& path) {
+  auto kind = base::KindOf(path);
+  return kind && *kind == base::FileKind::kDirectory;
+}
+
+// A folder that somebody has named: the release's own may well be absent.
+bool IsMissed(const RuntimeConfig& runtime) {
+  return !runtime.config_path.empty() && !runtime.path_is_default;
+}
+
+std::string NotHere(const std::string& root) {
+  return root +
+         ", where containerd finds its mirrors, is not to be seen here: if the node has it, mount it at "
+         "the same path, or say --registry-host-root; until then the registries themselves are asked";
+}
+
+// Loads the chain of one registry, keeping in mind every path that it looked at.
+class Loader {
+ public:
+  Loader(const HostFilesOptions& options, const ConfigRoots& roots, const std::string& registry)
+      : options_(options),
+        roots_(roots),
+        registry_(registry),
+        rules_(RulesOf(options.runtime.containerd_version)) {}
+
+  HostChain Load() {
+    if (roots_.ignored) chain_.notes.emplace_back(kIgnored);
+    std::vector<Host> hosts = Hosts();
+    for (Host& host : hosts) {
+      ChainedHost chained{.host = std::move(host)};
+      chained.own = IsOwnServer(chained.host.server, registry_);
+      LoadTls(chained);
+      chain_.hosts.push_back(std::move(chained));
+    }
+    return std::move(chain_);
+  }
+  std::vector<std::string> TakeWatched() { return std::move(watched_); }
+
+ private:
+  std::string Here(const std::string& path) const { return options_.host_root + path; }
+
+  std::vector<Host> Hosts() {
+    for (const std::string& root : roots_.folders) {
+      watched_.push_back(Here(root));
+      if (!IsFolder(Here(root))) {
+        if (IsMissed(options_.runtime)) chain_.notes.push_back(NotHere(root));
+        continue;
+      }
+      for (const std::string& folder : HostFolders(root, registry_)) {
+        watched_.push_back(Here(folder));
+        if (IsFolder(Here(folder))) return OfFolder(folder);
+      }
+    }
+    return {DefaultHost(registry_, rules_)};
+  }
+
+  std::vector<Host> OfFolder(const std::string& folder) {
+    chain_.source = folder;
+    std::string file = folder + "/hosts.toml";
+    watched_.push_back(Here(file));
+    auto text = base::ReadFile(Here(file), kMaxTomlBytes);
+    if (text && !text->empty()) {
+      auto hosts = ParseHostsToml(*text, folder, registry_, rules_);
+      base::WipeString(*text);  // headers may be secret
+      if (hosts) return std::move(*hosts);
+      chain_.notes.push_back(file + " is ignored, as the runtime does: " + hosts.error().message());
+    } else if (!text && text.error().code() != base::Code::kNotFound) {
+      chain_.notes.push_back(file +
+                             " cannot be read, and so the usual server is asked: " + text.error().message());
+    }
+    return {WithCertificatesOf(folder)};
+  }
+
+  // A folder without a hosts.toml that counts, as Docker knows it: *.crt are authorities, *.cert is ours.
+  Host WithCertificatesOf(const std::string& folder) {
+    Host host = DefaultHost(registry_, rules_);
+    auto names = base::ListDirectory(Here(folder), kMaxFolderEntries);
+    if (!names) return host;
+    for (const std::string& name : *names) {
+      std::string path = folder + "/" + name;
+      if (name.ends_with(".crt")) host.ca_files.push_back(path);
+      if (!name.ends_with(".cert")) continue;
+      std::string key = name.substr(0, name.size() - 5) + ".key";
+      bool has_key = std::find(names->begin(), names->end(), key) != names->end();
+      host.client_pairs.push_back({path, has_key ? folder + "/" + key : ""});
+    }
+    return host;
+  }
+
+  std::string Read(const std::string& path, std::string& problem) {
+    watched_.push_back(Here(path));
+    auto text = base::ReadFile(Here(path), kMaxPemBytes);
+    if (text) return std::move(*text);
+    problem = text.error().message();
+    return "";
+  }
+
+  std::string SystemAuthorities() const {
+    for (const std::string& file : options_.system_ca_files) {
+      auto text = base::ReadFile(file, kMaxPemBytes);
+      if (text) return std::move(*text) + "\n";
+    }
+    return "";
+  }
+
+  void LoadTls(ChainedHost& chained) {
+    const Host& host = chained.host;
+    http::Tls tls;
+    for (const std::string& file : host.ca_files) tls.ca_pem += Read(file, chained.problem) + "\n";
+    if (!tls.ca_pem.empty()) {
+      tls.ca_pem += SystemAuthorities();
+      chained.tls_elsewhere = std::make_shared<const http::Tls>(http::Tls{.ca_pem = tls.ca_pem});
+    }
+    if (!host.client_pairs.empty()) {
+      const ClientPair& pair = host.client_pairs.front();
+      tls.certificate_pem = Read(pair.certificate_file, chained.problem);
+      tls.key_pem =
+          base::Secret(Read(pair.key_file.empty() ? pair.certificate_file : pair.key_file, chained.problem));
+    }
+    tls.verify = !host.skip_verify;
+    if (!host.ca_files.empty() || !host.client_pairs.empty() || host.skip_verify) {
+      chained.tls = std::make_shared<const http::Tls>(std::move(tls));
+    }
+  }
+
+  const HostFilesOptions& options_;
+  const ConfigRoots& roots_;
+  const std::string& registry_;
+  const RuntimeRules rules_;
+  HostChain chain_;
+  std::vector<std::string> watched_;
+};
+
+}  // namespace
+
+std::vector<std::string> NotesOnFolders(const RuntimeConfig& runtime, const std::string& host_root) {
+  std::vector<std::string> notes;
+  if (!IsMissed(runtime)) return notes;
+  ConfigRoots roots = RootsOf(runtime);
+  if (roots.ignored) notes.emplace_back(kIgnored);
+  for (const std::string& root : roots.folders) {
+    if (!IsFolder(host_root + root)) notes.push_back(NotHere(root));
+  }
+  return notes;
+}
+
+HostFiles::HostFiles(HostFilesOptions options)
+    : options_(std::move(options)), roots_(RootsOf(options_.runtime)) {}
+
+std::shared_ptr<const HostChain> HostFiles::ChainFor(const std::string& registry) {
+  base::Lock lock(mutex_);
+  auto found = loaded_.find(registry);
+  if (found != loaded_.end() && base::StampsOf(found->second.watched) == found->second.stamps) {
+    return found->second.chain;
+  }
+  if (loaded_.size() >= kMaxRegistries) loaded_.clear();
+  Loader loader(options_, roots_, registry);
+  Loaded loaded;
+  loaded.chain = std::make_shared<const HostChain>(loader.Load());
+  loaded.watched = loader.TakeWatched();
+  // Taken after the reading: a change in between is seen at the next call at the latest if it is one of time
+  // or size, and containerd's own reading has the same gap.
+  loaded.stamps = base::StampsOf(loaded.watched);
+  auto chain = loaded.chain;
+  loaded_[registry] = std::move(loaded);
+  return chain;
+}
+
+}  // namespace prefetch::registry

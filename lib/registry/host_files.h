@@ -1,0 +1,53 @@
+// HostFiles: containerd's hosts.toml and certificates on this node (spec/registry.md sections 7.1 and 7.2).
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/file_stamp.h"
+#include "base/mutex.h"
+#include "registry/config_roots.h"
+#include "registry/host_chain.h"
+
+namespace prefetch::registry {
+
+struct HostFilesOptions {
+  RuntimeConfig runtime;
+  // What the runtime calls "/etc/…" is `host_root` + "/etc/…" here.
+  std::string host_root;
+  // PEM files of authorities, the first that is there is taken: what "the system's" means for a host that has
+  // further ones.
+  std::vector<std::string> system_ca_files = {"/etc/ssl/certs/ca-certificates.crt",
+                                              "/etc/pki/tls/certs/ca-bundle.crt"};
+};
+
+// What is wrong for all registries at once, a sentence each: a folder of files that is not to be seen here.
+std::vector<std::string> NotesOnFolders(const RuntimeConfig& runtime, const std::string& host_root);
+
+// Any thread may call. Files are looked at each time and read again when they have changed, as containerd
+// reads them at every pull.
+class HostFiles {
+ public:
+  explicit HostFiles(HostFilesOptions options);
+  HostFiles(const HostFiles&) = delete;
+  HostFiles& operator=(const HostFiles&) = delete;
+
+  // For a reference's domain. Blocks only as a disk does. Never without a host.
+  std::shared_ptr<const HostChain> ChainFor(const std::string& registry) EXCLUDES(mutex_);
+
+ private:
+  struct Loaded {
+    std::vector<std::string> watched;
+    std::vector<base::FileStamp> stamps;
+    std::shared_ptr<const HostChain> chain;
+  };
+
+  const HostFilesOptions options_;
+  const ConfigRoots roots_;
+  base::Mutex mutex_;
+  std::map<std::string, Loaded> loaded_ GUARDED_BY(mutex_);  // by registry
+};
+
+}  // namespace prefetch::registry

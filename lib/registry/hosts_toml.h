@@ -1,0 +1,23 @@
+// hosts.toml, as containerd reads it (spec/registry.md section 7.1). Pure.
+//
+// The TOML itself is read by toml++, whose tables are sorted by name: the order in which the hosts are
+// written, which is the order in which they are asked, is got back from their places in the text.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "registry/default_host.h"
+#include "registry/host.h"
+
+namespace prefetch::registry {
+
+// The hosts to ask for images of `registry`, in order; the last one is `server`, or the registry's own.
+// Relative file names are taken to be in `folder`. InvalidArgument, with the line where there is one and
+// never a value: containerd then ignores the file.
+base::Result<std::vector<Host>> ParseHostsToml(std::string_view text, std::string_view folder,
+                                               std::string_view registry, const RuntimeRules& rules);
+
+}  // namespace prefetch::registry

@@ -1,0 +1,61 @@
+#include "registry/oci_error.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "base/text.h"
+#include "doc/json.h"
+
+namespace prefetch::registry {
+namespace {
+
+constexpr doc::Limits kLimits{.bytes = 16 * 1024, .depth = 32, .nodes = 2000};
+constexpr std::size_t kMaxShown = 200;
+
+std::string TextOf(const doc::Node& object, const std::string& key) {
+  const doc::Node* value = object.Find(key);
+  return value != nullptr && value->kind == doc::Node::Kind::kString ? value->text : "";
+}
+
+std::string WithoutQueries(std::string_view text) {
+  std::string kept;
+  for (std::string_view word : base::Split(text, ' ')) {
+    std::size_t question = word.find('?');
+    bool url = word.find("://") != std::string_view::npos || word.find('/') != std::string_view::npos;
+    if (!kept.empty()) kept += ' ';
+    kept += url ? word.substr(0, question) : word;
+    if (url && question != std::string_view::npos) kept += "?…";
+  }
+  return kept;
+}
+
+}  // namespace
+
+OciError ParseOciError(std::string_view body) {
+  doc::Problems problems("answer");
+  auto root = doc::ParseJson(body, problems, doc::JsonRules::kLenient, kLimits);
+  if (!root || root->kind != doc::Node::Kind::kMapping) return {};
+  const doc::Node* errors = root->Find("errors");
+  if (errors == nullptr || errors->kind != doc::Node::Kind::kSequence || errors->items.empty()) return {};
+  const doc::Node& first = errors->items.front();
+  if (first.kind != doc::Node::Kind::kMapping) return {};
+  OciError error{.code = TextOf(first, "code"), .message = TextOf(first, "message")};
+  std::transform(error.code.begin(), error.code.end(), error.code.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  return error;
+}
+
+std::string ShownText(std::string_view text, const std::vector<const base::Secret*>& secrets) {
+  std::string shown = base::ToUtf8(text);
+  for (const base::Secret* secret : secrets) {
+    if (secret == nullptr || secret->empty()) continue;
+    std::string encoded = base::Base64Encode(secret->Reveal());
+    shown = base::ReplaceAll(base::ReplaceAll(shown, secret->Reveal(), "***"), encoded, "***");
+    base::WipeString(encoded);
+  }
+  std::replace_if(
+      shown.begin(), shown.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
+  return base::Truncate(WithoutQueries(base::TrimSpace(shown)), kMaxShown);
+}
+
+}  // namespace prefetch::registry

@@ -1,0 +1,47 @@
+// What an operator may set about how registries are asked.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "registry/host_files.h"
+#include "registry/throttle.h"
+
+namespace prefetch::registry {
+
+struct TimeLimits {
+  std::chrono::milliseconds connect{5'000};  // or a host's dial_timeout, if that is shorter
+  std::chrono::seconds stall{15};            // without 64 bytes in a second, the first byte included
+  std::chrono::milliseconds request{30'000};
+  std::chrono::milliseconds check{60'000};  // all of one answer, retries and tokens included
+  // The pauses before an exchange that broke, or a 502, 503 or 504, is tried again; jittered by a quarter.
+  std::vector<std::chrono::milliseconds> retries = {std::chrono::milliseconds(500),
+                                                    std::chrono::milliseconds(2'000)};
+};
+
+struct ClientOptions {
+  HostFilesOptions hosts;
+  ThrottleLimits throttle;
+  TimeLimits times;
+  // Hosts of token services that may get passwords although they seem to belong to somebody else.
+  std::vector<std::string> trusted_realms;
+  // Passwords go to whatever token service a registry names, as with containerd.
+  bool trust_every_realm = false;
+  // Mirrors get the image's credentials when they ask for some: those named here, "mirror.acme.io:5000", or
+  // all, as with containerd.
+  std::vector<std::string> trusted_mirrors;
+  bool trust_every_mirror = false;
+  // After five failures in a row a server is left alone for a while (section 6.3). Off for whoever keeps such
+  // a circuit above the client and sometimes has to ask now: the agent (plan/registry_pace.h), whose
+  // preflights must see a registry that is back.
+  bool circuit = true;
+  // Ask the registry's own server, never a mirror: what is really new, though a pull may still bring what a
+  // mirror has.
+  bool skip_mirrors = false;
+  // An index that has moved is fetched, too: if this platform's manifest is one of the runtime's digests
+  // (CRI-O names it), nothing has changed here. Costs a GET for each tag that moved.
+  bool compare_platforms = false;
+};
+
+}  // namespace prefetch::registry

@@ -1,0 +1,34 @@
+#include "registry/redirect.h"
+
+#include <algorithm>
+
+namespace prefetch::registry {
+namespace {
+
+constexpr std::size_t kMaxRedirects = 5;
+
+}  // namespace
+
+bool IsRedirect(int status) {
+  return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
+}
+
+base::Result<http::AbsoluteUrl> FollowRedirect(const std::vector<http::AbsoluteUrl>& passed,
+                                               std::string_view location) {
+  if (passed.size() > kMaxRedirects) return base::InvalidArgument("it redirects too often");
+  auto next = http::ResolveLocation(passed.back(), location);
+  if (!next) return std::move(next).error().Wrap("it redirects to what is no URL to follow");
+  if (passed.back().scheme == "https" && next->scheme == "http") {
+    return base::PermissionDenied("it redirects from https to plain http");
+  }
+  if (std::find(passed.begin(), passed.end(), *next) != passed.end()) {
+    return base::InvalidArgument("it redirects in a circle");
+  }
+  return next;
+}
+
+bool SameServer(const http::AbsoluteUrl& a, const http::AbsoluteUrl& b) {
+  return a.scheme == b.scheme && a.host == b.host && a.port == b.port;
+}
+
+}  // namespace prefetch::registry

@@ -1,0 +1,157 @@
+#include "registry/session.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "registry/default_host.h"
+#include "registry/fault_class.h"
+#include "registry/redirect.h"
+
+namespace prefetch::registry {
+namespace {
+
+using Kind = image::RegistryAnswerKind;
+
+constexpr std::size_t kErrorBodyBytes = 16 * 1024;
+
+http::AbsoluteUrl OverHttps(http::AbsoluteUrl url) {
+  url.scheme = "https";
+  return url;
+}
+
+// Who answers a TLS hello with something else speaks plain http, or nothing that we do.
+bool MaySpeakPlainHttp(http::Fault fault) {
+  return fault == http::Fault::kTls || fault == http::Fault::kReset || fault == http::Fault::kGarbage;
+}
+
+// Did the other side get to see a request?
+bool WasSent(http::Fault fault) {
+  switch (fault) {
+    case http::Fault::kRequest:
+    case http::Fault::kName:
+    case http::Fault::kConnect:
+    case http::Fault::kAddress:
+    case http::Fault::kTls:
+    case http::Fault::kMistrust:
+    case http::Fault::kProxy:
+    case http::Fault::kProxyAuth:
+      return false;
+    case http::Fault::kNone:
+    case http::Fault::kStopped:
+    case http::Fault::kTimeout:
+    case http::Fault::kReset:
+    case http::Fault::kGarbage:
+    case http::Fault::kTooLong:
+      return true;
+  }
+  return true;
+}
+
+Reply RefusedRedirect(const base::Error& error, const http::AbsoluteUrl& from) {
+  bool insecure = error.code() == base::Code::kPermissionDenied;
+  return {.response = std::nullopt,
+          .refusal = {.kind = Kind::kServerError,
+                      .detail = insecure ? "InsecureRedirect" : "BadRedirect",
+                      .message = from.Authority() + " cannot be asked: " + error.message()}};
+}
+
+}  // namespace
+
+Session::Session(Parts parts, const base::Call& call, const ChainedHost& host)
+    : parts_(parts), call_(call), host_(host) {}
+
+http::AbsoluteUrl Session::Server() const {
+  const http::AbsoluteUrl& server = host_.host.server;
+  bool plain = parts_.book.SpeaksWhat(server.Origin()) == HostBook::Speaks::kHttp;
+  return host_.host.https_first && !plain ? OverHttps(server) : server;
+}
+
+// The registry that an operator wrote may be anywhere but on link-local addresses, or even there if he wrote
+// the address; whom it sends us to must not lead back into this machine.
+http::Peers Session::PeersFor(const http::AbsoluteUrl& url) const {
+  const std::string& own = host_.host.server.host;
+  if (url.host == own) return IsAddress(own) ? http::Peers::kAny : http::Peers::kLoopbackToo;
+  return IsLocalhost(own) ? http::Peers::kLoopbackToo : http::Peers::kElsewhere;
+}
+
+http::Exchanged Session::Send(const Question& question, const http::AbsoluteUrl& url, bool meant,
+                              OwnHeaders own_headers) {
+  http::Request request{.method = question.method, .url = url.ToString()};
+  request.headers.Add("Accept", question.accept);
+  if (!question.form.empty()) {
+    request.headers.Add("Content-Type", "application/x-www-form-urlencoded");
+    request.body = question.form;
+  }
+  if (meant) request.authorization = question.authorization;
+  if (meant && own_headers == OwnHeaders::kSend) {
+    for (const auto& header : host_.host.headers) {
+      request.headers.Add(header.first, std::string(header.second.Reveal()));
+    }
+  }
+  bool same_server = url.host == host_.host.server.host && url.port == host_.host.server.port;
+  request.tls = same_server ? host_.tls : host_.tls_elsewhere;
+  request.connect_timeout =
+      std::min(parts_.options.times.connect, host_.host.dial_timeout.value_or(parts_.options.times.connect));
+  request.stall_timeout = parts_.options.times.stall;
+  request.max_body_bytes = question.max_body_bytes;
+  request.max_error_body_bytes = std::min(kErrorBodyBytes, question.max_body_bytes);
+  request.peers = PeersFor(url);
+  request.http2 = true;
+  http::Exchanged exchanged = parts_.http.Exchange(call_.Within(parts_.options.times.request), request);
+  base::WipeString(request.body);
+  if (WasSent(exchanged.fault)) requests_++;
+  return exchanged;
+}
+
+Reply Session::Follow(const Question& question, OwnHeaders own_headers) {
+  std::vector<http::AbsoluteUrl> passed = {question.url};
+  while (true) {
+    bool home = SameServer(passed.front(), passed.back());
+    http::Exchanged got = Send(question, passed.back(), home, own_headers);
+    if (!got.response) {
+      return {.response = std::nullopt,
+              .fault = got.fault,
+              .refusal = AnswerToFault(got.fault, got.response.error())};
+    }
+    if (!IsRedirect(got.response->status)) return {.response = std::move(*got.response), .elsewhere = !home};
+    auto next = FollowRedirect(passed, got.response->headers.Get("Location").value_or(""));
+    if (!next) return RefusedRedirect(next.error(), passed.back());
+    passed.push_back(std::move(*next));
+  }
+}
+
+// https first; whoever turns out not to speak it is asked by plain http.
+Reply Session::AskEither(const Question& question) {
+  const std::string origin = host_.host.server.Origin();
+  HostBook::Speaks speaks = parts_.book.SpeaksWhat(origin);
+  if (speaks != HostBook::Speaks::kHttp) {
+    Question secure = question;
+    secure.url = OverHttps(question.url);
+    int before = requests_;
+    Reply reply = Follow(secure, OwnHeaders::kSend);
+    if (reply.response) parts_.book.NoteSpeaks(origin, HostBook::Speaks::kHttps);
+    if (speaks == HostBook::Speaks::kHttps || !MaySpeakPlainHttp(reply.fault)) return reply;
+    requests_ = before;  // nothing was asked yet
+  }
+  Reply reply = Follow(question, OwnHeaders::kSend);
+  if (reply.response) parts_.book.NoteSpeaks(origin, HostBook::Speaks::kHttp);
+  return reply;
+}
+
+Reply Session::AskHost(const Question& question) {
+  auto pass = parts_.throttle.EnterHost(call_, host_.host.server.Origin());
+  if (!pass.granted()) {
+    return {.response = std::nullopt,
+            .refusal = {.kind = call_.Stopped() ? Kind::kUnreachable : Kind::kRateLimited,
+                        .detail = call_.Stopped() ? "Stopped" : "OwnLimit",
+                        .message = host_.host.server.Authority() +
+                                   " was not asked: this node had other questions for it first"}};
+  }
+  return host_.host.https_first ? AskEither(question) : Follow(question, OwnHeaders::kSend);
+}
+
+Reply Session::AskTokenService(const Question& question, bool trusted) {
+  return Follow(question, trusted ? OwnHeaders::kSend : OwnHeaders::kLeaveOut);
+}
+
+}  // namespace prefetch::registry

@@ -1,0 +1,79 @@
+// Session: the requests of one check to one server, each with its redirects followed by hand
+// (spec/registry.md sections 8.2 to 8.4).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/call.h"
+#include "base/secret.h"
+#include "http/client.h"
+#include "image/reference.h"
+#include "image/registry_answer.h"
+#include "registry/host_book.h"
+#include "registry/host_chain.h"
+#include "registry/options.h"
+#include "registry/throttle.h"
+#include "registry/token_cache.h"
+
+namespace prefetch::registry {
+
+// What a client shares among its checks. Owned by Client.
+struct Parts {
+  http::Client& http;
+  const base::Clock& clock;
+  const ClientOptions& options;
+  Throttle& throttle;
+  HostBook& book;
+  TokenCache& tokens;
+};
+
+struct Question {
+  std::string method = "GET";
+  http::AbsoluteUrl url;
+  std::string accept;
+  base::Secret authorization;  // empty: none
+  std::string form;            // a POST's
+  std::size_t max_body_bytes = 0;
+};
+
+// A complete answer of whatever status, or what there is instead.
+struct Reply {
+  std::optional<http::Response> response;
+  bool elsewhere = false;  // it came from another server, by a redirect
+  http::Fault fault = http::Fault::kNone;
+  image::RegistryAnswer refusal;  // if there is no response
+};
+
+// One thread; what it is given outlives it.
+class Session {
+ public:
+  Session(Parts parts, const base::Call& call, const ChainedHost& host);
+
+  // Asks the host itself: with its headers, in its turn.
+  Reply AskHost(const Question& question);
+  // Asks a token service. `trusted`: it belongs to the registry, and gets the host's headers too.
+  Reply AskTokenService(const Question& question, bool trusted);
+
+  // Where the host is really asked, which is plain http where https turned out not to be spoken.
+  http::AbsoluteUrl Server() const;
+  int requests() const { return requests_; }
+
+ private:
+  // Do the headers that hosts.toml has for this host go along?
+  enum class OwnHeaders { kSend, kLeaveOut };
+  Reply Follow(const Question& question, OwnHeaders own_headers);
+  // `meant`: this URL is the server that the question was for, and not one that it sent us to.
+  http::Exchanged Send(const Question& question, const http::AbsoluteUrl& url, bool meant,
+                       OwnHeaders own_headers);
+  Reply AskEither(const Question& question);
+  http::Peers PeersFor(const http::AbsoluteUrl& url) const;
+
+  Parts parts_;
+  const base::Call& call_;
+  const ChainedHost& host_;
+  int requests_ = 0;
+};
+
+}  // namespace prefetch::registry

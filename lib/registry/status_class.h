@@ -1,0 +1,32 @@
+// What an HTTP status of a manifest request means for the tag, authentication being settled (spec/registry.md
+// section 5). Pure.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "image/registry_answer.h"
+
+namespace prefetch::registry {
+
+// What is known of an answer that is not a success.
+struct Refusal {
+  int status = 0;
+  std::string oci_code;             // of the body; empty: none, as with every HEAD
+  std::string_view body;            // as it came, cut
+  bool html = false;                // its Content-Type
+  bool credential = false;          // was one sent (a password, or a token got with one)?
+  bool insufficient_scope = false;  // the challenge says that this identity may not
+};
+
+struct StatusClass {
+  image::RegistryAnswerKind kind = image::RegistryAnswerKind::kServerError;
+  std::string detail;
+
+  friend bool operator==(const StatusClass&, const StatusClass&) = default;
+};
+
+// For any status but 200, redirects that can be followed, and what a GET can still clear up (405, 501).
+StatusClass ClassOf(const Refusal& refusal);
+
+}  // namespace prefetch::registry

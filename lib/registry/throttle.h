@@ -1,0 +1,68 @@
+// Throttle: how much of a registry this node takes at once (spec/registry.md section 6.3).
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "base/call.h"
+#include "base/mutex.h"
+
+namespace prefetch::registry {
+
+struct ThrottleLimits {
+  int checks = 8;             // at once, over all registries
+  int requests_per_host = 2;  // at once
+  double per_second = 5;      // requests to one host; 0: as many as there are
+  double burst = 10;          // that may go at once after a pause
+};
+
+// Any thread may call. What is entered is left by the Pass that Enter gives, so a Throttle outlives them.
+class Throttle {
+ public:
+  explicit Throttle(ThrottleLimits limits) : limits_(limits) {}
+  Throttle(const Throttle&) = delete;
+  Throttle& operator=(const Throttle&) = delete;
+
+  class Pass {
+   public:
+    Pass() = default;
+    Pass(Pass&& other) noexcept
+        : throttle_(std::exchange(other.throttle_, nullptr)), host_(std::move(other.host_)) {}
+    Pass& operator=(Pass&&) = delete;
+    ~Pass() {
+      if (throttle_ != nullptr) throttle_->Leave(host_);
+    }
+    bool granted() const { return throttle_ != nullptr; }
+
+   private:
+    friend class Throttle;
+    Pass(Throttle* throttle, std::string host) : throttle_(throttle), host_(std::move(host)) {}
+    Throttle* throttle_ = nullptr;
+    std::string host_;
+  };
+
+  // Waits for its turn: for a whole check, or for one request to `host`. Not granted: the call ended first.
+  Pass EnterCheck(const base::Call& call) { return Enter(call, ""); }
+  Pass EnterHost(const base::Call& call, const std::string& host) { return Enter(call, host); }
+
+ private:
+  struct Lane {
+    int inside = 0;
+    double allowance = 0;  // requests that may start now
+    base::TimePoint counted_at;
+  };
+  Pass Enter(const base::Call& call, const std::string& host) EXCLUDES(mutex_);
+  void Leave(const std::string& host) EXCLUDES(mutex_);
+  // When `lane` lets the next one in: now or earlier, a moment, or never before somebody leaves.
+  base::TimePoint Opens(const std::string& host, Lane& lane, base::TimePoint now) REQUIRES(mutex_);
+  Lane& LaneOf(const std::string& host, base::TimePoint now) REQUIRES(mutex_);
+
+  const ThrottleLimits limits_;
+  base::Mutex mutex_;
+  base::Condition changed_;
+  std::map<std::string, Lane> lanes_ GUARDED_BY(mutex_);  // "" is that of the checks
+};
+
+}  // namespace prefetch::registry

@@ -1,0 +1,70 @@
+// TokenCache: bearer tokens in memory, each for one identity (spec/registry.md section 4.4).
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/call.h"
+#include "base/clock.h"
+#include "base/mutex.h"
+#include "image/registry_answer.h"
+#include "registry/lru_map.h"
+#include "registry/token_response.h"
+
+namespace prefetch::registry {
+
+// A token, or what there is instead of one: an answer of any kind but kSame and kMoved.
+struct TokenOutcome {
+  std::optional<Token> token;
+  image::RegistryAnswer refusal;
+};
+
+// Any thread may call. Tokens are wiped when they go.
+class TokenCache {
+ public:
+  explicit TokenCache(const base::Clock& clock) : clock_(clock) {}
+  TokenCache(const TokenCache&) = delete;
+  TokenCache& operator=(const TokenCache&) = delete;
+
+  struct Cached {
+    base::Secret text;
+    base::Duration age{0};
+  };
+  // Keys tell apart everything that a token is for: server, realm, service, scopes and identity.
+  std::optional<Cached> Find(const std::string& key) EXCLUDES(mutex_);
+  // Forgets `refused`, which a server would not have; not another that has come in its place since.
+  void Drop(const std::string& key, const base::Secret& refused) EXCLUDES(mutex_);
+
+  // The token in the cache, or a new one by `fetch`, which is put there. Of several threads that want the
+  // same one at once one fetches it, and the others get what came of it; when that one was stopped, the next
+  // one tries.
+  TokenOutcome Fetch(const base::Call& call, const std::string& key,
+                     const std::function<TokenOutcome()>& fetch) EXCLUDES(mutex_);
+
+ private:
+  struct Entry {
+    base::Secret text;
+    base::TimePoint since, until;
+  };
+  struct Flight {
+    bool landed = false;
+    bool stopped = false;  // its thread gave up for reasons of its own
+    TokenOutcome outcome;
+  };
+  std::optional<Cached> FindLocked(const std::string& key) REQUIRES(mutex_);
+  std::shared_ptr<Flight> Board(const base::Call& call, const std::string& key, bool& pilot) EXCLUDES(mutex_);
+  void Land(const std::string& key, const std::shared_ptr<Flight>& flight, TokenOutcome outcome, bool stopped)
+      EXCLUDES(mutex_);
+
+  const base::Clock& clock_;
+  base::Mutex mutex_;
+  base::Condition landed_;
+  LruMap<Entry> entries_ GUARDED_BY(mutex_){1024};
+  std::map<std::string, std::shared_ptr<Flight>> flights_ GUARDED_BY(mutex_);
+};
+
+}  // namespace prefetch::registry

@@ -1,0 +1,26 @@
+// What a token service answers (spec/registry.md section 4.3). Pure; the text is a stranger's.
+#pragma once
+
+#include <chrono>
+#include <string_view>
+
+#include "base/result.h"
+#include "base/secret.h"
+
+namespace prefetch::registry {
+
+struct Token {
+  base::Secret text;  // printable ASCII without blanks: fits a header
+  // From now, as the service says it, or 60 s. `issued_at` is not looked at: clocks differ, and a token that
+  // is refused before its time is replaced once anyway.
+  std::chrono::seconds lifetime{60};
+};
+
+// For how long a token is used: until 30 s before its end, or for half of its life if that is longer.
+std::chrono::seconds UsableFor(std::chrono::seconds lifetime);
+
+// InvalidArgument: no JSON object, a key twice, deeper than 32, longer than 1 MiB, neither `access_token`
+// nor `token` in it, or one that cannot stand in a header or is longer than 64 KiB.
+base::Result<Token> ParseTokenResponse(std::string_view body);
+
+}  // namespace prefetch::registry

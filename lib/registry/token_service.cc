@@ -1,0 +1,117 @@
+#include "registry/token_service.h"
+
+#include <utility>
+
+#include "http/url.h"
+#include "registry/oci_error.h"
+#include "registry/retry_after.h"
+#include "registry/token_request.h"
+
+namespace prefetch::registry {
+namespace {
+
+using Kind = image::RegistryAnswerKind;
+
+constexpr std::size_t kMaxTokenBody = 1 << 20;
+
+// A credential without a user, or of docker's user "<token>", is a refresh token.
+bool IsRefreshToken(const image::AuthConfig& credential) {
+  return !credential.password.empty() && (credential.username.empty() || credential.username == "<token>");
+}
+
+Reply Post(Session& session, const TokenRequest& request) {
+  Question question{.method = "POST",
+                    .url = request.realm.url,
+                    .accept = "application/json",
+                    .form = RefreshTokenForm(request.credential->password, request.service, request.scopes),
+                    .max_body_bytes = kMaxTokenBody};
+  Reply reply = session.AskTokenService(question, request.realm.trusted);
+  base::WipeString(question.form);
+  return reply;
+}
+
+Reply Get(Session& session, const TokenRequest& request) {
+  Question question{
+      .method = "GET", .url = {}, .accept = "application/json", .max_body_bytes = kMaxTokenBody};
+  auto url = http::ParseAbsoluteUrl(TokenUrl(request.realm.url, request.service, request.scopes));
+  if (!url) {
+    return {.response = std::nullopt,
+            .refusal = {.kind = Kind::kAccessDenied,
+                        .detail = "BadChallenge",
+                        .message = "the token service cannot be asked: " + url.error().message()}};
+  }
+  question.url = std::move(*url);
+  if (request.credential != nullptr) {
+    question.authorization =
+        http::BasicAuthorization(request.credential->username, request.credential->password);
+  }
+  return session.AskTokenService(question, request.realm.trusted);
+}
+
+// Services exist that know no POST.
+bool FallsBackToGet(const Reply& reply) {
+  if (!reply.response) return false;
+  int status = reply.response->status;
+  return status == 400 || status == 401 || status == 404 || status == 405;
+}
+
+image::RegistryAnswer OfStatus(int status, bool credential) {
+  switch (status) {
+    case 400:
+      return {.kind = Kind::kAccessDenied, .detail = "BadRequest"};
+    case 401:
+    case 403:
+      return {.kind = Kind::kAccessDenied, .detail = credential ? "BadCredentials" : "Unauthenticated"};
+    case 404:
+      return {.kind = Kind::kServerError, .detail = "BadRealm"};
+    case 407:
+      return {.kind = Kind::kUnreachable, .detail = "ProxyAuth"};
+    case 429:
+      return {.kind = Kind::kRateLimited, .detail = "TokenService"};
+    default:
+      return {.kind = Kind::kServerError, .detail = "Status" + std::to_string(status)};
+  }
+}
+
+TokenOutcome Refused(const TokenRequest& request, const http::Response& response, base::WallTime now) {
+  TokenOutcome outcome{.token = std::nullopt,
+                       .refusal = OfStatus(response.status, request.credential != nullptr)};
+  std::vector<const base::Secret*> secrets;
+  if (request.credential != nullptr) secrets.push_back(&request.credential->password);
+  std::string said = ShownText(ParseOciError(response.body).message, secrets);
+  outcome.refusal.message = "token service " + http::DisplayUrl(request.realm.url.ToString()) + " answered " +
+                            std::to_string(response.status) + (said.empty() ? "" : ": " + said);
+  if (auto wait = response.headers.Get("Retry-After")) {
+    outcome.refusal.retry_after = ParseRetryAfter(*wait, response.headers.Get("Date").value_or(""), now);
+  }
+  return outcome;
+}
+
+}  // namespace
+
+TokenOutcome AskForToken(Session& session, const TokenRequest& request, base::WallTime now) {
+  Reply reply;
+  if (request.credential != nullptr && IsRefreshToken(*request.credential)) reply = Post(session, request);
+  bool posted = reply.response.has_value() || !reply.refusal.detail.empty();
+  if (!posted || FallsBackToGet(reply)) reply = Get(session, request);
+  if (!reply.response) {
+    // Where it points us is the challenge's doing, which is not to be followed.
+    if (reply.fault == http::Fault::kAddress) {
+      reply.refusal.kind = Kind::kAccessDenied;
+      reply.refusal.detail = "UntrustedRealm";
+    }
+    reply.refusal.message = "token service: " + reply.refusal.message;
+    return {.token = std::nullopt, .refusal = std::move(reply.refusal)};
+  }
+  if (reply.response->status != 200) return Refused(request, *reply.response, now);
+  auto token = ParseTokenResponse(reply.response->body);
+  base::WipeString(reply.response->body);
+  if (token) return {.token = std::move(*token), .refusal = {}};
+  return {.token = std::nullopt,
+          .refusal = {
+              .kind = Kind::kServerError,
+              .detail = "NoToken",
+              .message = http::DisplayUrl(request.realm.url.ToString()) + ": " + token.error().message()}};
+}
+
+}  // namespace prefetch::registry

@@ -1,0 +1,84 @@
+#include "registry/access.h"
+
+#include <gtest/gtest.h>
+
+namespace prefetch::registry {
+namespace {
+
+using image::RegistryAccess;
+
+constexpr const char* kDefaultPath = "/etc/containerd/certs.d:/etc/docker/certs.d";
+
+struct AccessRow {
+  std::string name;
+  DeclaredAccess declared;
+  RuntimeFacts runtime;
+  RegistryAccess expect;
+};
+
+RuntimeFacts Containerd(const std::string& version) {
+  return {"containerd", version, {}};
+}
+
+RuntimeFacts Tells(std::string config_path, std::vector<std::string> in_tables = {}) {
+  return {"containerd", "1.7.24", {true, std::move(config_path), std::move(in_tables)}};
+}
+
+class AccessTest : public testing::TestWithParam<AccessRow> {};
+
+TEST_P(AccessTest, IsAsDeclaredElseAsTold) {
+  EXPECT_EQ(DecideAccess(GetParam().declared, GetParam().runtime), GetParam().expect);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Facts, AccessTest,
+    testing::Values(
+        AccessRow{"OldContainerdThatTellsNothing", {}, Containerd("1.6.20~ds1"), {"", "default", {}, "", {}}},
+        AccessRow{"Containerd2", {}, Containerd("v2.1.4"), {"", "default", {}, "", {}}},
+        AccessRow{"NewContainerd", {}, Containerd("2.3.4"), {kDefaultPath, "default", {}, "", {}}},
+        AccessRow{"ToldPath", {}, Tells("/etc/hosts.d"), {"/etc/hosts.d", "runtime", {}, "", {}}},
+        AccessRow{"ToldThatThereIsNone", {}, Tells(""), {"", "runtime", {}, "", {}}},
+        AccessRow{"ToldTables", {}, Tells("", {"docker.io"}), {"", "runtime", {"docker.io"}, "runtime", {}}},
+        AccessRow{"ToldCredentialsBesideAPath",
+                  {},
+                  Tells("/etc/hosts.d", {"r.io"}),
+                  {"/etc/hosts.d", "runtime", {"r.io"}, "runtime", {}}},
+        AccessRow{"DeclaredPath",
+                  {.config_path = "/etc/certs.d"},
+                  Containerd("2.0.1"),
+                  {"/etc/certs.d", "declared", {}, "", {}}},
+        AccessRow{"DeclaredAsTold",
+                  {.config_path = "/etc/certs.d"},
+                  Tells("/etc/certs.d"),
+                  {"/etc/certs.d", "declared", {}, "", {}}},
+        AccessRow{"DeclaredAgainstTold",
+                  {.config_path = "/etc/certs.d"},
+                  Tells("/etc/hosts.d"),
+                  {"/etc/certs.d",
+                   "declared",
+                   {},
+                   "",
+                   {"containerd tells that its config_path is /etc/hosts.d; /etc/certs.d is declared, and "
+                    "counts"}}},
+        AccessRow{"DeclaredPathDoesNotHideTables",
+                  {.config_path = "/etc/certs.d"},
+                  Tells("", {"*"}),
+                  {"/etc/certs.d",
+                   "declared",
+                   {"*"},
+                   "runtime",
+                   {"containerd tells that it has no config_path; /etc/certs.d is declared, and counts"}}},
+        AccessRow{"DeclaredByPull",
+                  {.by_pull = true, .config_path = "/etc/certs.d"},
+                  Tells("/etc/certs.d"),
+                  {"", "", {"*"}, "declared", {}}},
+        AccessRow{"Crio", {}, {"cri-o", "1.34.2", {}}, {"", "", {"*"}, "runtime", {}}},
+        AccessRow{"CrioWithAPathDeclared",
+                  {.config_path = "/etc/certs.d"},
+                  {"cri-o", "1.34.2", {}},
+                  {"", "", {"*"}, "runtime", {}}},
+        AccessRow{"NotConnectedYet", {}, {}, {"", "", {"*"}, "", {}}}),
+    [](const auto& row) { return row.param.name; });
+
+}  // namespace
+}  // namespace prefetch::registry

@@ -1,0 +1,174 @@
+// What a status, a content type, an error body and a broken exchange mean.
+#include <gtest/gtest.h>
+
+#include "base/text.h"
+#include "registry/content_type.h"
+#include "registry/fault_class.h"
+#include "registry/oci_error.h"
+#include "registry/status_class.h"
+
+namespace prefetch::registry {
+namespace {
+
+using Kind = image::RegistryAnswerKind;
+
+struct StatusCase {
+  std::string name;
+  Refusal refusal;
+  Kind kind;
+  std::string detail;
+};
+
+class StatusTest : public testing::TestWithParam<StatusCase> {};
+
+TEST_P(StatusTest, Table) {
+  EXPECT_EQ(ClassOf(GetParam().refusal), (StatusClass{GetParam().kind, GetParam().detail}));
+}
+
+// spec/registry.md section 5, row by row.
+INSTANTIATE_TEST_SUITE_P(
+    Status, StatusTest,
+    testing::Values(
+        StatusCase{"NotModified", {.status = 304}, Kind::kServerError, "Status304"},
+        StatusCase{"BadRequest", {.status = 400}, Kind::kServerError, "BadRequest"},
+        StatusCase{"NameInvalid",
+                   {.status = 400, .oci_code = "NAME_INVALID"},
+                   Kind::kIndeterminate,
+                   "InvalidReference"},
+        StatusCase{"DigestInvalid",
+                   {.status = 400, .oci_code = "DIGEST_INVALID"},
+                   Kind::kIndeterminate,
+                   "InvalidReference"},
+        StatusCase{"TagInvalid",
+                   {.status = 400, .oci_code = "TAG_INVALID"},
+                   Kind::kIndeterminate,
+                   "InvalidReference"},
+        StatusCase{"ManifestInvalid",
+                   {.status = 400, .oci_code = "MANIFEST_INVALID"},
+                   Kind::kServerError,
+                   "BadRequest"},
+        StatusCase{"Unauthenticated", {.status = 401}, Kind::kAccessDenied, "Unauthenticated"},
+        StatusCase{
+            "BadCredentials", {.status = 401, .credential = true}, Kind::kAccessDenied, "BadCredentials"},
+        StatusCase{"InsufficientScope",
+                   {.status = 401, .insufficient_scope = true},
+                   Kind::kAccessDenied,
+                   "InsufficientScope"},
+        StatusCase{"Quota", {.status = 402}, Kind::kAccessDenied, "Quota"},
+        StatusCase{"Forbidden", {.status = 403}, Kind::kAccessDenied, "Forbidden"},
+        StatusCase{"EcrExpired",
+                   {.status = 403, .oci_code = "DENIED", .body = "Your authorization token has expired"},
+                   Kind::kAccessDenied,
+                   "Forbidden"},
+        StatusCase{"GarDenied",
+                   {.status = 403, .body = "Permission \"x\" denied on resource (or it may not exist)"},
+                   Kind::kAccessDenied,
+                   "Forbidden"},
+        StatusCase{"ForbiddenForRate",
+                   {.status = 403, .body = "API Rate Limit exceeded"},
+                   Kind::kRateLimited,
+                   "Forbidden"},
+        StatusCase{
+            "ForbiddenForAbuse", {.status = 403, .body = "abuse detected"}, Kind::kRateLimited, "Forbidden"},
+        StatusCase{"CorporateIsNoRate",
+                   {.status = 403, .body = "corporate policy, please integrate"},
+                   Kind::kAccessDenied,
+                   "Forbidden"},
+        StatusCase{"NotFoundHead", {.status = 404}, Kind::kTagMissing, ""},
+        StatusCase{"ManifestUnknown", {.status = 404, .oci_code = "MANIFEST_UNKNOWN"}, Kind::kTagMissing, ""},
+        StatusCase{"NameUnknown",
+                   {.status = 404, .oci_code = "NAME_UNKNOWN"},
+                   Kind::kTagMissing,
+                   "RepositoryMissing"},
+        StatusCase{"NotFoundPage", {.status = 404, .html = true}, Kind::kServerError, "NotARegistry"},
+        StatusCase{"MethodAgain", {.status = 405}, Kind::kServerError, "Status405"},
+        StatusCase{"NotAcceptable", {.status = 406}, Kind::kIndeterminate, "NotAcceptable"},
+        StatusCase{"ProxyAuth", {.status = 407}, Kind::kUnreachable, "ProxyAuth"},
+        StatusCase{"RequestTimeout", {.status = 408}, Kind::kServerError, "Timeout"},
+        StatusCase{"TooEarly", {.status = 425}, Kind::kServerError, "Timeout"},
+        StatusCase{"Gone", {.status = 410}, Kind::kTagMissing, "Gone"},
+        StatusCase{"Misdirected", {.status = 421}, Kind::kServerError, "Status421"},
+        StatusCase{"Upgrade", {.status = 426}, Kind::kServerError, "Status426"},
+        StatusCase{"TooMany", {.status = 429}, Kind::kRateLimited, ""},
+        StatusCase{"Legal", {.status = 451}, Kind::kAccessDenied, "Legal"},
+        StatusCase{"Internal", {.status = 500}, Kind::kServerError, "Status500"},
+        StatusCase{"Unavailable", {.status = 503}, Kind::kServerError, "Status503"},
+        StatusCase{
+            "SlowDown", {.status = 503, .body = "<Code>SlowDown</Code>"}, Kind::kRateLimited, "SlowDown"},
+        StatusCase{"Teapot", {.status = 418}, Kind::kServerError, "Status418"},
+        StatusCase{"NoContent", {.status = 204}, Kind::kServerError, "Status204"}),
+    [](const auto& row) { return row.param.name; });
+
+TEST(ManifestKindOf, Table) {
+  const struct {
+    std::string type;
+    ManifestKind kind;
+  } rows[] = {
+      {"application/vnd.docker.distribution.manifest.list.v2+json", ManifestKind::kIndex},
+      {"application/vnd.oci.image.index.v1+json", ManifestKind::kIndex},
+      {"application/vnd.docker.distribution.manifest.v2+json", ManifestKind::kManifest},
+      {"Application/VND.oci.image.manifest.v1+JSON ; charset=utf-8", ManifestKind::kManifest},
+      {"application/vnd.docker.distribution.manifest.v1+json", ManifestKind::kSchema1},
+      {"application/vnd.docker.distribution.manifest.v1+prettyjws", ManifestKind::kSchema1},
+      {"text/plain", ManifestKind::kSchema1},
+      {"application/json", ManifestKind::kUnknown},
+      {"application/octet-stream", ManifestKind::kUnknown},
+      {"", ManifestKind::kUnknown},
+      {"text/html; charset=utf-8", ManifestKind::kHtml},
+  };
+  for (const auto& row : rows) EXPECT_EQ(ManifestKindOf(row.type), row.kind) << row.type;
+}
+
+TEST(ParseOciError, WhatABodyMayBe) {
+  EXPECT_EQ(ParseOciError(R"({"errors":[{"code":"manifest_unknown","message":"m"},{"code":"B"}]})"),
+            (OciError{"MANIFEST_UNKNOWN", "m"}));
+  EXPECT_EQ(ParseOciError(R"({"errors":[{"code":5,"message":null}]})"), OciError{});
+  for (std::string_view body : {"", "{}", "[]", "null", R"({"errors":{}})", R"({"errors":[]})",
+                                R"({"errors":["x"]})", "<html>", R"({"errors":[{"code":"A")"}) {
+    EXPECT_EQ(ParseOciError(body), OciError{}) << body;
+  }
+}
+
+TEST(ShownText, IsFitToBeShown) {
+  base::Secret secret("hunter2"), empty;
+  std::vector<const base::Secret*> secrets = {&secret, &empty, nullptr};
+  EXPECT_EQ(ShownText("plain words", secrets), "plain words");
+  EXPECT_EQ(ShownText("user:hunter2 and aHVudGVyMg==", secrets), "user:*** and ***");
+  EXPECT_EQ(ShownText("a\r\nb\tc\x01", secrets), "a  b c");
+  EXPECT_EQ(ShownText("see https://s3.example/x?X-Amz-Signature=abc now", secrets),
+            "see https://s3.example/x?… now");
+  EXPECT_EQ(ShownText("why? no reason", secrets), "why? no reason");
+  EXPECT_LE(ShownText(std::string(1000, 'x'), secrets).size(), 203U);
+  EXPECT_TRUE(base::IsUtf8(ShownText("\xff\xfe", secrets)));
+}
+
+TEST(AnswerToFault, Table) {
+  const struct {
+    http::Fault fault;
+    Kind kind;
+    std::string detail;
+  } rows[] = {
+      {http::Fault::kRequest, Kind::kIndeterminate, "Internal"},
+      {http::Fault::kStopped, Kind::kUnreachable, "Stopped"},
+      {http::Fault::kName, Kind::kUnreachable, "Dns"},
+      {http::Fault::kConnect, Kind::kUnreachable, "Connect"},
+      {http::Fault::kAddress, Kind::kUnreachable, "Address"},
+      {http::Fault::kTls, Kind::kUnreachable, "Tls"},
+      {http::Fault::kMistrust, Kind::kUnreachable, "Tls"},
+      {http::Fault::kProxy, Kind::kUnreachable, "Proxy"},
+      {http::Fault::kProxyAuth, Kind::kUnreachable, "ProxyAuth"},
+      {http::Fault::kTimeout, Kind::kUnreachable, "Timeout"},
+      {http::Fault::kReset, Kind::kUnreachable, "Reset"},
+      {http::Fault::kGarbage, Kind::kServerError, "NotARegistry"},
+      {http::Fault::kTooLong, Kind::kServerError, "TooLong"},
+  };
+  for (const auto& row : rows) {
+    auto answer = AnswerToFault(row.fault, base::Unavailable("why"));
+    EXPECT_EQ(answer.kind, row.kind) << row.detail;
+    EXPECT_EQ(answer.detail, row.detail);
+    EXPECT_EQ(answer.message, "why");
+  }
+}
+
+}  // namespace
+}  // namespace prefetch::registry

@@ -1,0 +1,424 @@
+// Every status, body and broken exchange, and what the client makes of it (spec/registry.md sections 2, 5, 6,
+// 8).
+#include <gtest/gtest.h>
+
+#include <stop_token>
+#include <thread>
+
+#include "base/sha256.h"
+#include "world.h"
+
+namespace prefetch::registry {
+namespace {
+
+using tests::FakeReply;
+using tests::User;
+using tests::WireRequest;
+using tests::Word;
+using Lines = std::vector<std::string>;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+// "/v2/" is there, as on every registry; the manifest is what a test says.
+std::optional<FakeReply> ForManifests(const WireRequest& request, const FakeReply& reply) {
+  if (request.path() == "/v2/") return std::nullopt;
+  return reply;
+}
+
+struct AnswerCase {
+  std::string name;
+  FakeReply reply;
+  std::string expect;
+  std::size_t requests = 1;  // "/v2/" and second tries included
+};
+
+class AnswerTest : public tests::RegistryWorld, public testing::WithParamInterface<AnswerCase> {};
+
+TEST_P(AnswerTest, Table) {
+  registry_.Answer([](const WireRequest& request) { return ForManifests(request, GetParam().reply); });
+  auto answer = AskFake("app:v1");
+  EXPECT_EQ(Word(answer), GetParam().expect);
+  EXPECT_EQ(registry_.lines().size(), GetParam().requests);
+  EXPECT_EQ(answer.requests, static_cast<int>(GetParam().requests));
+  EXPECT_EQ(answer.message.empty(), answer.kind == image::RegistryAnswerKind::kMoved);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Status, AnswerTest,
+    testing::Values(
+        AnswerCase{"S304", {.status = 304}, "ServerError Status304"},
+        AnswerCase{"S400", {.status = 400}, "ServerError BadRequest", 2},
+        AnswerCase{"S400Name",
+                   {.status = 400, .body = R"({"errors":[{"code":"NAME_INVALID"}]})"},
+                   "Indeterminate InvalidReference",
+                   2},
+        AnswerCase{"S402", {.status = 402}, "AccessDenied Quota"},
+        AnswerCase{"S403", {.status = 403}, "AccessDenied Forbidden", 2},
+        AnswerCase{
+            "S403Rate", {.status = 403, .body = "API rate limit exceeded"}, "RateLimited Forbidden", 2},
+        AnswerCase{"S404", {.status = 404}, "TagMissing", 2},
+        AnswerCase{"S404Page",
+                   {.status = 404, .headers = {{"Content-Type", "text/html"}}},
+                   "ServerError NotARegistry"},
+        AnswerCase{"S406", {.status = 406}, "Indeterminate NotAcceptable"},
+        AnswerCase{"S408", {.status = 408}, "ServerError Timeout"},
+        AnswerCase{"S410", {.status = 410}, "TagMissing Gone", 2},
+        AnswerCase{"S429", {.status = 429}, "RateLimited"},
+        AnswerCase{"S451", {.status = 451}, "AccessDenied Legal"},
+        AnswerCase{"S500", {.status = 500}, "ServerError Status500"},
+        AnswerCase{"S502", {.status = 502}, "ServerError Status502", 3},
+        AnswerCase{"S503", {.status = 503}, "ServerError Status503", 3},
+        AnswerCase{
+            "S503WithATime", {.status = 503, .headers = {{"Retry-After", "30"}}}, "ServerError Status503"},
+        AnswerCase{"S504", {.status = 504}, "ServerError Status504", 3}),
+    [](const auto& row) { return row.param.name; });
+
+INSTANTIATE_TEST_SUITE_P(
+    Manifest, AnswerTest,
+    testing::Values(AnswerCase{"HtmlPage",
+                               {.headers = {{"Content-Type", "text/html"}}, .body = "<html>"},
+                               "ServerError NotARegistry"},
+                    AnswerCase{"Schema1",
+                               {.headers = {{"Content-Type",
+                                             "application/vnd.docker.distribution.manifest.v1+prettyjws"},
+                                            {"Docker-Content-Digest", "sha256:" + std::string(64, 'a')}}},
+                               "Indeterminate Schema1"},
+                    AnswerCase{"WrongDigest",
+                               {.headers = {{"Content-Type", "application/vnd.oci.image.index.v1+json"},
+                                            {"Docker-Content-Digest", "no digest"}},
+                                .body = "{}"},
+                               "Moved",
+                               2},
+                    AnswerCase{"NoDigestAndNothing",
+                               {.headers = {{"Content-Type", "application/json"}}},
+                               "Indeterminate NoManifest",
+                               2},
+                    AnswerCase{"NoDigestAndHalf",
+                               {.headers = {{"Content-Type", "application/json"}}, .body = "{\"schema"},
+                               "Indeterminate NoManifest",
+                               2},
+                    AnswerCase{"FiveMegabytes",
+                               {.headers = {{"Content-Type", "application/vnd.oci.image.index.v1+json"}},
+                                .body = std::string(5 << 20, ' ')},
+                               "Indeterminate ManifestTooLarge",
+                               2}),
+    [](const auto& row) { return row.param.name; });
+
+INSTANTIATE_TEST_SUITE_P(
+    Broken, AnswerTest,
+    testing::Values(AnswerCase{"NotHttp", {.raw = "SSH-2.0-OpenSSH_9.2\r\n"}, "ServerError NotARegistry"},
+                    AnswerCase{"CutInStatusLine", {.raw = "HTTP/1.1 2"}, "Unreachable Reset", 3},
+                    AnswerCase{
+                        "CutInHeaders", {.raw = "HTTP/1.1 200 OK\r\nContent-Ty"}, "Unreachable Reset", 3},
+                    AnswerCase{"HeadersTooLong",
+                               {.raw = "HTTP/1.1 200 OK\r\nX: " + std::string(70'000, 'x') + "\r\n\r\n"},
+                               "ServerError TooLong"},
+                    AnswerCase{"TooManyHeaders",
+                               {.raw =
+                                    [] {
+                                      std::string text = "HTTP/1.1 200 OK\r\n";
+                                      for (int i = 0; i < 101; i++)
+                                        text += "X-" + std::to_string(i) + ": y\r\n";
+                                      return text + "\r\n";
+                                    }()},
+                               "ServerError TooLong"},
+                    AnswerCase{"Redirect2Nowhere", {.status = 307}, "ServerError BadRedirect"},
+                    AnswerCase{"RedirectInACircle",
+                               {.status = 302, .headers = {{"Location", "../manifests/v1"}}},
+                               "ServerError BadRedirect"},
+                    AnswerCase{"RedirectWithUserinfo",
+                               {.status = 302, .headers = {{"Location", "https://u:p@cdn.example/"}}},
+                               "ServerError BadRedirect"},
+                    AnswerCase{"RedirectToMetadata",
+                               {.status = 302, .headers = {{"Location", "http://169.254.169.254/latest"}}},
+                               "Unreachable Address"}),
+    [](const auto& row) { return row.param.name; });
+
+class ClientAnswerTest : public tests::RegistryWorld {};
+
+TEST_F(ClientAnswerTest, WhereHeadDoesNotWorkGetDoesForADay) {
+  std::string digest = registry_.Put("app", "v1");
+  for (int status : {405, 501}) {
+    Make();
+    registry_.Forget();
+    registry_.Answer([status](const WireRequest& request) -> std::optional<FakeReply> {
+      if (request.method != "HEAD") return std::nullopt;
+      return FakeReply{.status = status};
+    });
+    EXPECT_EQ(AskFake("app:v1").digest, digest);
+    EXPECT_EQ(AskFake("app:v1").digest, digest);
+    EXPECT_EQ(registry_.lines(),
+              (Lines{"HEAD /v2/app/manifests/v1", "GET /v2/app/manifests/v1", "GET /v2/app/manifests/v1"}));
+    clock_.Advance(std::chrono::hours(24));
+    EXPECT_EQ(AskFake("app:v1").requests, 2);
+  }
+}
+
+TEST_F(ClientAnswerTest, WithoutADigestHeaderTheManifestItselfIsTaken) {
+  std::string body = R"({"schemaVersion":2})";
+  FakeReply reply{.headers = {{"Content-Type", "application/vnd.oci.image.manifest.v1+json"}}, .body = body};
+  registry_.Answer([&](const WireRequest& request) { return ForManifests(request, reply); });
+  auto answer = AskFake("app:v1");
+  EXPECT_EQ(answer.digest, "sha256:" + base::Sha256Hex(body));
+  EXPECT_EQ(answer.requests, 2);
+}
+
+TEST_F(ClientAnswerTest, AManifestWithAnotherDigestThanItsHeaderSays) {
+  registry_.Answer([](const WireRequest& request) -> std::optional<FakeReply> {
+    if (request.method == "HEAD") return FakeReply{.status = 405};
+    return FakeReply{.headers = {{"Docker-Content-Digest", "sha256:" + std::string(64, 'a')}}, .body = "{}"};
+  });
+  EXPECT_EQ(Word(AskFake("app:v1")), "Indeterminate DigestMismatch");
+}
+
+TEST_F(ClientAnswerTest, AnotherDigestThanWasAskedFor) {
+  registry_.Answer([](const WireRequest& request) -> std::optional<FakeReply> {
+    if (request.path() == "/v2/") return std::nullopt;
+    return FakeReply{.headers = {{"Docker-Content-Digest", "sha256:" + std::string(64, 'a')}}};
+  });
+  EXPECT_EQ(Word(AskFake("app@sha256:" + std::string(64, 'b'))), "Indeterminate DigestMismatch");
+}
+
+// An answer by GET after HEAD was refused would promise a pull that fails: runtimes do not try GET then.
+TEST_F(ClientAnswerTest, WhatOnlyGetWouldGiveIsNoGoodAnswer) {
+  registry_.Put("app", "v1");
+  for (auto [status, word] :
+       {std::pair<int, std::string>{400, "ServerError BadRequest"}, {403, "AccessDenied Forbidden"}}) {
+    Make();
+    registry_.Answer([status = status](const WireRequest& request) -> std::optional<FakeReply> {
+      if (request.method != "HEAD") return std::nullopt;
+      return FakeReply{.status = status};
+    });
+    EXPECT_EQ(Word(AskFake("app:v1")), word);
+  }
+}
+
+TEST_F(ClientAnswerTest, Who404sEverythingIsNoRegistry) {
+  registry_.Answer([](const WireRequest&) { return FakeReply{.status = 404}; });
+  EXPECT_EQ(Word(AskFake("app:v1")), "ServerError NotARegistry");
+  // Who asks for a password at /v2/ is one, and is not asked again within the hour.
+  Make();
+  registry_.Forget();
+  registry_.Answer(
+      [](const WireRequest& request) { return FakeReply{.status = request.path() == "/v2/" ? 401 : 404}; });
+  EXPECT_EQ(Word(AskFake("app:v1")), "TagMissing");
+  EXPECT_EQ(Word(AskFake("app:v1")), "TagMissing");
+  EXPECT_EQ(registry_.lines().size(), 3U);
+}
+
+TEST_F(ClientAnswerTest, AMomentaryFailureIsTriedAgain) {
+  registry_.Put("app", "v1");
+  int failures = 2;
+  registry_.Answer([&](const WireRequest&) -> std::optional<FakeReply> {
+    if (failures-- > 0) return FakeReply{.status = 503};
+    return std::nullopt;
+  });
+  auto answer = AskFake("app:v1");
+  EXPECT_EQ(Word(answer), "Moved");
+  EXPECT_EQ(answer.requests, 3);
+}
+
+TEST_F(ClientAnswerTest, RetryAfterInItsForms) {
+  for (const std::string& wait :
+       {std::string("90"), std::string("Fri, 20 Nov 2026 08:01:30 GMT"),
+        std::string("Friday, 20-Nov-26 08:01:30 GMT"), std::string("Fri Nov 20 08:01:30 2026")}) {
+    Make();
+    registry_.Answer([&](const WireRequest&) {
+      return FakeReply{.status = 429,
+                       .headers = {{"Date", "Fri, 20 Nov 2026 08:00:00 GMT"}, {"Retry-After", wait}}};
+    });
+    auto answer = AskFake("app:v1");
+    EXPECT_EQ(Word(answer), "RateLimited");
+    EXPECT_EQ(answer.retry_after, milliseconds(90'000)) << wait;
+    registry_.Forget();
+    auto held = AskFake("other:v1");
+    EXPECT_EQ(Word(held), "RateLimited OnHold");
+    EXPECT_EQ(held.retry_after, milliseconds(90'000));
+    EXPECT_TRUE(registry_.lines().empty());
+  }
+  clock_.Advance(seconds(90));
+  registry_.Put("app", "v1");
+  registry_.Answer(nullptr);
+  EXPECT_EQ(Word(AskFake("app:v1")), "Moved");
+}
+
+TEST_F(ClientAnswerTest, WhatDockerHubSaysOfPullsComesWithItsAnswer) {
+  const std::string digest = registry_.Put("app", "v1");
+  auto ask = [&](int status, const std::string& limit, const std::string& remaining) {
+    Make();
+    registry_.Answer([&](const WireRequest&) {
+      FakeReply reply{.status = status,
+                      .headers = {{"Content-Type", "application/vnd.oci.image.index.v1+json"},
+                                  {"Docker-Content-Digest", digest}}};
+      if (!limit.empty()) reply.headers.Add("RateLimit-Limit", limit);
+      if (!remaining.empty()) reply.headers.Add("RateLimit-Remaining", remaining);
+      return reply;
+    });
+    return AskFake("app:v1").allowance;
+  };
+  EXPECT_EQ(ask(200, "100;w=21600", "76;w=21600"), (image::PullAllowance{100, 76, seconds(21'600)}));
+  EXPECT_EQ(ask(429, "10;w=3600", "0;w=3600"), (image::PullAllowance{10, 0, seconds(3'600)}));
+  EXPECT_EQ(ask(200, "", ""), std::nullopt);
+  EXPECT_EQ(ask(200, "100;w=21600", "many"), std::nullopt);
+}
+
+TEST_F(ClientAnswerTest, AfterFiveFailuresAServerIsLeftAlone) {
+  registry_.Answer([](const WireRequest&) { return FakeReply{.status = 500}; });
+  for (int i = 0; i < 5; i++) EXPECT_EQ(Word(AskFake("app:v1")), "ServerError Status500");
+  EXPECT_EQ(Word(AskFake("app:v1")), "Unreachable CircuitOpen");
+  EXPECT_EQ(registry_.lines().size(), 5U);
+  registry_.Put("app", "v1");
+  registry_.Answer(nullptr);
+  clock_.Advance(seconds(60));
+  EXPECT_EQ(Word(AskFake("app:v1")), "Moved");
+}
+
+// For whoever keeps a circuit above it: a registry that is back is seen at once.
+TEST_F(ClientAnswerTest, WithoutTheCircuitItIsAskedEachTime) {
+  auto options = tests::QuickOptions();
+  options.circuit = false;
+  Make(options);
+  registry_.Answer([](const WireRequest&) { return FakeReply{.status = 500}; });
+  for (int i = 0; i < 9; i++) EXPECT_EQ(Word(AskFake("app:v1")), "ServerError Status500");
+  registry_.Put("app", "v1");
+  registry_.Answer(nullptr);
+  EXPECT_EQ(Word(AskFake("app:v1")), "Moved");
+}
+
+TEST_F(ClientAnswerTest, NobodyThere) {
+  EXPECT_EQ(Word(Ask("127.0.0.1:1/app:v1")), "Unreachable Connect");
+  EXPECT_EQ(Word(Ask("no-such-registry.invalid/app:v1")), "Unreachable Dns");
+}
+
+TEST_F(ClientAnswerTest, SilenceAndDripping) {
+  auto options = tests::QuickOptions();
+  options.times.retries.clear();
+  options.times.request = milliseconds(200);
+  Make(options);
+  registry_.Answer([](const WireRequest&) { return FakeReply{.never = true}; });
+  EXPECT_EQ(Word(AskFake("app:v1")), "Unreachable Timeout");
+
+  options.times.request = seconds(15);
+  options.times.stall = seconds(1);
+  Make(options);
+  auto began = std::chrono::steady_clock::now();
+  EXPECT_EQ(Word(AskFake("app:v1")), "Unreachable Timeout");
+  EXPECT_LT(std::chrono::steady_clock::now() - began, seconds(10));
+}
+
+TEST_F(ClientAnswerTest, AStopAndADeadline) {
+  registry_.Answer([](const WireRequest&) { return FakeReply{.never = true}; });
+  Make();
+  std::stop_source stop;
+  std::thread stopper([&] {
+    while (registry_.lines().empty()) std::this_thread::yield();
+    stop.request_stop();
+  });
+  image::RegistryQuestion question{.reference = tests::Ref(registry_.address() + "/app:v1")};
+  auto stopped = client_->Ask({.stop = stop.get_token()}, question);
+  stopper.join();
+  EXPECT_EQ(Word(stopped), "Unreachable Stopped");
+  EXPECT_EQ(Word(client_->Ask({.stop = stop.get_token()}, question)), "Unreachable Stopped");
+  EXPECT_EQ(Word(client_->Ask(base::Call{}.Within(milliseconds(100)), question)), "Unreachable Timeout");
+}
+
+TEST_F(ClientAnswerTest, ATurnThatDoesNotComeIsNotTheRegistrysFault) {
+  registry_.Put("app", "v1");
+  auto options = tests::QuickOptions();
+  options.throttle = {.checks = 8, .requests_per_host = 8, .per_second = 0.01, .burst = 1};
+  Make(options);
+  EXPECT_EQ(Word(AskFake("app:v1")), "Moved");
+  image::RegistryQuestion question{.reference = tests::Ref(registry_.address() + "/app:v1")};
+  for (int i = 0; i < 6; i++) {
+    auto answer = client_->Ask(base::Call{}.Within(milliseconds(10)), question);
+    EXPECT_EQ(Word(answer), "RateLimited OwnLimit");
+    EXPECT_EQ(answer.requests, 0);
+  }
+}
+
+TEST_F(ClientAnswerTest, RedirectsTakeNoPasswordAlong) {
+  tests::FakeRegistry cdn;
+  registry_.DemandPassword("me", "secret");
+  std::string digest = cdn.Put("app", "v1");
+  int status = 0;
+  registry_.Answer([&](const WireRequest& request) -> std::optional<FakeReply> {
+    if (!request.headers.Has("Authorization")) return std::nullopt;
+    return FakeReply{.status = status,
+                     .headers = {{"Location", "http://" + cdn.address() + "/v2/app/manifests/v1?sig=1"}}};
+  });
+  for (int each : {301, 302, 303, 307, 308}) {
+    status = each;
+    cdn.Forget();
+    auto answer = AskFake("app:v1", {User("me", "secret")});
+    EXPECT_EQ(answer.digest, digest) << each;
+    ASSERT_EQ(cdn.requests().size(), 1U);
+    EXPECT_EQ(cdn.requests()[0].method, "HEAD");
+    EXPECT_FALSE(cdn.requests()[0].headers.Has("Authorization"));
+  }
+  // Not even when the other one asks for it.
+  cdn.DemandPassword("me", "secret");
+  EXPECT_EQ(Word(AskFake("app:v1", {User("me", "secret")})), "AccessDenied BadCredentials");
+  for (const WireRequest& request : cdn.requests()) EXPECT_FALSE(request.headers.Has("Authorization"));
+}
+
+TEST_F(ClientAnswerTest, RedirectsWithinTheServerKeepThePassword) {
+  std::string digest = registry_.Put("app", "v1");
+  registry_.DemandPassword("me", "secret");
+  registry_.Answer([](const WireRequest& request) -> std::optional<FakeReply> {
+    if (!request.headers.Has("Authorization") || request.path() != "/v2/old/manifests/v1")
+      return std::nullopt;
+    return FakeReply{.status = 301, .headers = {{"Location", "/v2/app/manifests/v1"}}};
+  });
+  EXPECT_EQ(AskFake("old:v1", {User("me", "secret")}).digest, digest);
+}
+
+TEST_F(ClientAnswerTest, SixRedirectsAreOneTooMany) {
+  registry_.Put("app", "v5");
+  registry_.Put("app", "v6");
+  int last = 5;
+  registry_.Answer([&](const WireRequest& request) -> std::optional<FakeReply> {
+    if (request.path() == "/v2/") return std::nullopt;
+    int n = request.target.back() - '0';
+    if (n == last) return std::nullopt;
+    return FakeReply{.status = 307, .headers = {{"Location", "v" + std::to_string(n + 1)}}};
+  });
+  EXPECT_EQ(Word(AskFake("app:v0")), "Moved");
+  last = 6;
+  EXPECT_EQ(Word(AskFake("app:v0")), "ServerError BadRedirect");
+}
+
+TEST_F(ClientAnswerTest, AnIndexThatMovedForOtherPlatformsOnly) {
+  std::string mine = "sha256:" + std::string(64, 'a'), theirs = "sha256:" + std::string(64, 'b');
+  auto entry = [](const std::string& digest, const std::string& architecture) {
+    return R"({"digest":")" + digest + R"(","platform":{"os":"linux","architecture":")" + architecture +
+           "\"}}";
+  };
+  std::string index = registry_.Put(
+      "app", "v1", {.body = "{\"manifests\":[" + entry(theirs, "arm64") + "," + entry(mine, "amd64") + "]}"});
+  std::string old = "sha256:" + std::string(64, 'c');
+  EXPECT_EQ(Word(AskFake("app:v1", {}, {old, mine})), "Moved");
+  auto options = tests::QuickOptions();
+  options.compare_platforms = true;
+  Make(options);
+  auto same = AskFake("app:v1", {}, {old, mine});
+  EXPECT_EQ(Word(same), "Same SamePlatform");
+  EXPECT_EQ(same.digest, index);
+  EXPECT_EQ(same.requests, 2);
+  EXPECT_EQ(Word(AskFake("app:v1", {}, {old, theirs})), "Moved");
+  EXPECT_EQ(AskFake("app:v1", {}, {index}).requests, 1);
+  EXPECT_EQ(AskFake("app:v1").requests, 1);
+}
+
+TEST_F(ClientAnswerTest, CookiesAreNotKept) {
+  registry_.Put("app", "v1");
+  registry_.Answer([](const WireRequest&) {
+    return FakeReply{.status = 500, .headers = {{"Set-Cookie", "a=b"}}};
+  });
+  (void)AskFake("app:v1");
+  registry_.Answer(nullptr);
+  (void)AskFake("app:v1");
+  EXPECT_FALSE(registry_.requests().back().headers.Has("Cookie"));
+}
+
+}  // namespace
+}  // namespace prefetch::registry

@@ -1,0 +1,379 @@
+// Challenges, tokens, several credentials, and what well-known registries do in their own ways
+// (spec/registry.md section 4).
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "base/text.h"
+#include "world.h"
+
+namespace prefetch::registry {
+namespace {
+
+using tests::FakeReply;
+using tests::User;
+using tests::WireRequest;
+using tests::Word;
+using Lines = std::vector<std::string>;
+using std::chrono::seconds;
+
+class ClientAuthTest : public tests::RegistryWorld {
+ protected:
+  // Bearer by the registry's own token service, for "me" with "secret".
+  void BearerForMe() {
+    registry_.DemandToken(Realm());
+    registry_.GiveTokensTo("me", "secret");
+  }
+  std::string Realm() const { return "http://" + registry_.address() + "/token"; }
+  std::vector<image::AuthConfig> Me() const { return {User("me", "secret")}; }
+  // Every request but those for tokens gets this.
+  void Always(FakeReply reply) {
+    registry_.Answer([reply](const WireRequest& request) -> std::optional<FakeReply> {
+      if (request.path() == "/token") return std::nullopt;
+      return reply;
+    });
+  }
+  std::size_t Count(const std::string& beginning) const {
+    std::size_t count = 0;
+    for (const std::string& line : registry_.lines()) count += line.starts_with(beginning) ? 1 : 0;
+    return count;
+  }
+};
+
+FakeReply Challenge(const std::string& challenge, int status = 401) {
+  return {.status = status, .headers = {{"WWW-Authenticate", challenge}}};
+}
+
+TEST_F(ClientAuthTest, WhatIsWrongWithAChallenge) {
+  const struct {
+    FakeReply reply;
+    std::string answer;
+  } rows[] = {
+      {{.status = 401}, "AccessDenied NoChallenge"},
+      {Challenge("Negotiate"), "AccessDenied NoChallenge"},
+      {Challenge("Bearer"), "AccessDenied BadChallenge"},
+      {Challenge("Bearer realm=\"/token\""), "AccessDenied BadChallenge"},
+      {Challenge("Bearer realm=\"https://u:p@127.0.0.1/t\""), "AccessDenied BadChallenge"},
+      {Challenge("Bearer realm=\"http://auth.example/token\""), "AccessDenied BadChallenge"},
+      {Challenge("Bearer realm=\"https://auth.example/t"), "AccessDenied BadChallenge"},
+      {Challenge("Basic realm=\"x\""), "AccessDenied BadCredentials"},
+      {Challenge("Bearer realm=\"https://auth.invalid/token\""), "AccessDenied UntrustedRealm"},
+  };
+  for (const auto& row : rows) {
+    Make();
+    Always(row.reply);
+    EXPECT_EQ(Word(AskFake("app:v1", Me())), row.answer)
+        << row.reply.headers.Get("WWW-Authenticate").value_or("");
+  }
+  EXPECT_EQ(Count("GET /token"), 0U);
+}
+
+TEST_F(ClientAuthTest, ATokenServiceOnAnAddressThatIsNotMeant) {
+  // The registry stands on loopback, and so may its token service; not on a link-local address.
+  Always(Challenge("Bearer realm=\"https://169.254.169.254/token\""));
+  EXPECT_EQ(Word(AskFake("app:v1")), "AccessDenied UntrustedRealm");
+}
+
+TEST_F(ClientAuthTest, ARealmOfSomebodyElseGetsNoPasswordUnlessTheOperatorSaysSo) {
+  registry_.Put("app", "v1");
+  registry_.DemandToken("http://localhost:" + std::to_string(registry_.port()) + "/token");
+  // Plain http to another host name is refused in any case; so the registry is asked by the realm's name.
+  auto ask = [&](registry::ClientOptions options) {
+    Make(std::move(options));
+    return Word(Ask("localhost:" + std::to_string(registry_.port()) + "/app:v1", Me()));
+  };
+  EXPECT_EQ(ask(tests::QuickOptions()), "Moved");
+  Always(Challenge("Bearer realm=\"https://auth.invalid/token\""));
+  EXPECT_EQ(ask(tests::QuickOptions()), "AccessDenied UntrustedRealm");
+  auto named = tests::QuickOptions();
+  named.trusted_realms = {"auth.invalid"};
+  EXPECT_EQ(ask(named), "Unreachable Dns");
+  auto every = tests::QuickOptions();
+  every.trust_every_realm = true;
+  EXPECT_EQ(ask(every), "Unreachable Dns");
+}
+
+TEST_F(ClientAuthTest, TwoChallengesBearerIsAnswered) {
+  registry_.Put("app", "v1");
+  BearerForMe();
+  std::string realm = Realm();
+  registry_.Answer([realm](const WireRequest& request) -> std::optional<FakeReply> {
+    if (request.path() == "/token" || request.headers.Has("Authorization")) return std::nullopt;
+    return FakeReply{.status = 401,
+                     .headers = {{"WWW-Authenticate", "Basic realm=\"x\""},
+                                 {"www-authenticate", "Bearer realm=\"" + realm + "\""}}};
+  });
+  EXPECT_EQ(Word(AskFake("app:v1", Me())), "Moved");
+  EXPECT_EQ(registry_.lines()[1], "GET /token?scope=repository%3Aapp%3Apull");  // no service was named
+}
+
+TEST_F(ClientAuthTest, ARegistryThatTurnsFromPasswordsToTokensAndBack) {
+  registry_.Put("app", "v1");
+  registry_.DemandPassword("me", "secret");
+  EXPECT_EQ(Word(AskFake("app:v1", Me())), "Moved");
+  registry_.GiveTokensTo("me", "secret");
+  registry_.Answer([this](const WireRequest& request) -> std::optional<FakeReply> {
+    if (request.path() == "/token") return std::nullopt;
+    bool bearer = request.headers.Get("Authorization").value_or("").starts_with("Bearer ");
+    if (bearer) return FakeReply{.headers = {{"Docker-Content-Digest", "sha256:" + std::string(64, 'a')}}};
+    return Challenge("Bearer realm=\"" + Realm() + "\"");
+  });
+  EXPECT_EQ(Word(AskFake("app:v1", Me())), "Moved");
+  registry_.Answer([](const WireRequest& request) -> std::optional<FakeReply> {
+    bool basic = request.headers.Get("Authorization").value_or("").starts_with("Basic ");
+    if (basic) return FakeReply{.headers = {{"Docker-Content-Digest", "sha256:" + std::string(64, 'b')}}};
+    return Challenge("Basic realm=\"x\"");
+  });
+  EXPECT_EQ(AskFake("app:v1", Me()).digest, "sha256:" + std::string(64, 'b'));
+}
+
+TEST_F(ClientAuthTest, ATokenEndsAndANewOneIsFetched) {
+  registry_.Put("app", "v1");
+  BearerForMe();
+  registry_.TokenLifetime(std::nullopt);  // 60 s, of which 30 are used
+  EXPECT_EQ(AskFake("app:v1", Me()).requests, 3);
+  clock_.Advance(seconds(29));
+  EXPECT_EQ(AskFake("app:v1", Me()).requests, 1);
+  clock_.Advance(seconds(1));
+  EXPECT_EQ(AskFake("app:v1", Me()).requests, 3);
+}
+
+TEST_F(ClientAuthTest, ATokenThatIsRefusedBeforeItsEndIsReplacedOnce) {
+  registry_.Put("app", "v1");
+  BearerForMe();
+  EXPECT_EQ(Word(AskFake("app:v1", Me())), "Moved");
+  registry_.ForgetTokens();
+  registry_.Forget();
+  EXPECT_EQ(Word(AskFake("app:v1", Me())), "Moved");
+  EXPECT_EQ(registry_.lines().size(), 3U);  // refused, token, again
+  // A registry that refuses every token is asked twice and no more.
+  registry_.Forget();
+  registry_.Answer([this](const WireRequest& request) -> std::optional<FakeReply> {
+    if (request.path() == "/token") return std::nullopt;
+    return Challenge("Bearer realm=\"" + Realm() + "\",error=\"invalid_token\"");
+  });
+  EXPECT_EQ(Word(AskFake("app:v1", Me())), "AccessDenied BadCredentials");
+  EXPECT_EQ(registry_.lines().size(), 3U);
+}
+
+TEST_F(ClientAuthTest, TokensAreForOneRepositoryAndOneIdentity) {
+  registry_.Put("app", "v1");
+  registry_.Put("app", "v2");
+  registry_.Put("other", "v1");
+  registry_.DemandToken(Realm());
+  EXPECT_EQ(AskFake("app:v1", Me()).requests, 3);
+  EXPECT_EQ(AskFake("app:v2", Me()).requests, 1);
+  EXPECT_EQ(AskFake("other:v1", Me()).requests, 3);
+  EXPECT_EQ(AskFake("app:v1").requests, 3);
+  EXPECT_EQ(AskFake("app:v1", {User("you", "x")}).requests, 3);
+  EXPECT_EQ(Count("GET /token"), 4U);
+}
+
+TEST_F(ClientAuthTest, ManyChecksThatBeginTogetherFetchOneToken) {
+  registry_.Put("app", "v1");
+  BearerForMe();
+  Make();
+  std::atomic<int> moved{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; i++) {
+    threads.emplace_back([&] { moved += Word(AskFake("app:v1", Me())) == "Moved" ? 1 : 0; });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(moved, 8);
+  EXPECT_EQ(Count("GET /token"), 1U);
+}
+
+TEST_F(ClientAuthTest, CredentialsInOrderTheNextOnlyWhereOneWasRefused) {
+  registry_.Put("app", "v1");
+  BearerForMe();
+  auto answer = AskFake("app:v1", {User("a", "1"), User("me", "secret"), User("c", "3")});
+  EXPECT_EQ(Word(answer), "Moved");
+  EXPECT_EQ(Count("GET /token"), 2U);
+  // All refused, at most five of them; and none is anonymous where there were credentials.
+  registry_.Forget();
+  Make();
+  std::vector<image::AuthConfig> many(7, User("x", "y"));
+  for (std::size_t i = 0; i < many.size(); i++) many[i].username += std::to_string(i);
+  EXPECT_EQ(Word(AskFake("app:v1", many)), "AccessDenied BadCredentials");
+  EXPECT_EQ(Count("GET /token"), 5U);
+  // What is no refusal ends it.
+  Make();
+  Always({.status = 500});
+  registry_.Forget();
+  EXPECT_EQ(Word(AskFake("app:v1", many)), "ServerError Status500");
+  EXPECT_EQ(registry_.lines().size(), 1U);
+}
+
+TEST_F(ClientAuthTest, ARefreshTokenGoesByPostAndFallsBackToGet) {
+  registry_.Put("app", "v1");
+  registry_.DemandToken(Realm());
+  registry_.GiveTokensTo("<token>", "refresh&me");
+  EXPECT_EQ(Word(AskFake("app:v1", {User("<token>", "refresh&me")})), "Moved");
+  WireRequest post = registry_.requests()[1];
+  EXPECT_EQ(post.method + " " + post.target, "POST /token");
+  EXPECT_EQ(post.headers.Get("Content-Type"), "application/x-www-form-urlencoded");
+  EXPECT_EQ(post.body,
+            "grant_type=refresh_token&client_id=prefetchd&scope=repository%3Aapp%3Apull&service=fake&"
+            "refresh_token=refresh%26me");
+  EXPECT_FALSE(post.headers.Has("Authorization"));
+  for (int status : {400, 401, 404, 405}) {
+    Make();
+    registry_.Forget();
+    registry_.Answer([status](const WireRequest& request) -> std::optional<FakeReply> {
+      if (request.method != "POST") return std::nullopt;
+      return FakeReply{.status = status};
+    });
+    auto answer = AskFake("app:v1", {User("<token>", "refresh&me")});
+    EXPECT_EQ(Word(answer), "Moved") << status;
+    EXPECT_EQ(answer.requests, 4) << status;
+  }
+}
+
+struct TokenServiceCase {
+  std::string name;
+  FakeReply reply;
+  std::string anonymous, with_password;
+};
+
+class TokenServiceTest : public ClientAuthTest, public testing::WithParamInterface<TokenServiceCase> {};
+
+TEST_P(TokenServiceTest, Table) {
+  registry_.Put("app", "v1");
+  registry_.DemandToken(Realm());
+  registry_.Answer([](const WireRequest& request) -> std::optional<FakeReply> {
+    if (request.path() != "/token") return std::nullopt;
+    return GetParam().reply;
+  });
+  EXPECT_EQ(Word(AskFake("app:v1")), GetParam().anonymous);
+  Make();
+  auto answer = AskFake("app:v1", Me());
+  EXPECT_EQ(Word(answer), GetParam().with_password);
+  EXPECT_EQ(answer.message.find("secret"), std::string::npos) << answer.message;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    TokenService, TokenServiceTest,
+    testing::Values(
+        TokenServiceCase{"BadRequest", {.status = 400}, "AccessDenied BadRequest", "AccessDenied BadRequest"},
+        TokenServiceCase{
+            "Unauthorized", {.status = 401}, "AccessDenied Unauthenticated", "AccessDenied BadCredentials"},
+        TokenServiceCase{
+            "GhcrDenied",
+            {.status = 403,
+             .body = R"({"errors":[{"code":"DENIED","message":"requested access me:secret denied"}]})"},
+            "AccessDenied Unauthenticated",
+            "AccessDenied BadCredentials"},
+        TokenServiceCase{"NotFound", {.status = 404}, "ServerError BadRealm", "ServerError BadRealm"},
+        TokenServiceCase{"TooMany", {.status = 429}, "RateLimited TokenService", "RateLimited TokenService"},
+        TokenServiceCase{"Broken", {.status = 500}, "ServerError Status500", "ServerError Status500"},
+        TokenServiceCase{"NoToken", {.body = "{}"}, "ServerError NoToken", "ServerError NoToken"},
+        TokenServiceCase{"HeaderInjection",
+                         {.body = R"({"token":"a\r\nX-Evil: 1"})"},
+                         "ServerError NoToken",
+                         "ServerError NoToken"},
+        TokenServiceCase{"TwoMegabytes",
+                         {.body = R"({"token":")" + std::string(2 << 20, 'x') + "\"}"},
+                         "ServerError TooLong",
+                         "ServerError TooLong"},
+        TokenServiceCase{"Html",
+                         {.headers = {{"Content-Type", "text/html"}}, .body = "<html>log in</html>"},
+                         "ServerError NoToken",
+                         "ServerError NoToken"},
+        TokenServiceCase{"Cut",
+                         {.raw = "HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n{\"to"},
+                         "Unreachable Reset",
+                         "Unreachable Reset"},
+        TokenServiceCase{"Garbage",
+                         {.raw = "\x01\x02\x03\x04 what\r\n\r\n"},
+                         "ServerError NotARegistry",
+                         "ServerError NotARegistry"}),
+    [](const auto& row) { return row.param.name; });
+
+TEST_F(ClientAuthTest, RateLimitedTokensAreNotAskedForAgainBeforeTheirTime) {
+  registry_.Put("app", "v1");
+  registry_.DemandToken(Realm());
+  registry_.Answer([](const WireRequest& request) -> std::optional<FakeReply> {
+    if (request.path() != "/token") return std::nullopt;
+    return FakeReply{.status = 429, .headers = {{"Retry-After", "120"}}};
+  });
+  EXPECT_EQ(AskFake("app:v1").retry_after, std::chrono::milliseconds(120'000));
+  registry_.Forget();
+  auto held = AskFake("app:v1");
+  EXPECT_EQ(Word(held), "RateLimited OnHold");
+  EXPECT_EQ(held.requests, 0);
+  EXPECT_EQ(held.answered_by, "");
+  EXPECT_TRUE(registry_.lines().empty());
+}
+
+// Docker Hub: a missing or private repository is 401 even after a valid anonymous token.
+TEST_F(ClientAuthTest, DockerHubInsufficientScope) {
+  registry_.DemandToken(Realm());
+  registry_.Answer([this](const WireRequest& request) -> std::optional<FakeReply> {
+    if (request.path() == "/token") return std::nullopt;
+    std::string error = request.headers.Has("Authorization") ? ",error=\"insufficient_scope\"" : "";
+    return Challenge("Bearer realm=\"" + Realm() + "\",service=\"registry.docker.io\"" + error);
+  });
+  EXPECT_EQ(Word(AskFake("app:v1")), "AccessDenied InsufficientScope");
+  EXPECT_EQ(registry_.lines().size(), 3U);
+  EXPECT_EQ(Word(AskFake("app:v1")), "AccessDenied InsufficientScope");
+  EXPECT_EQ(registry_.lines().size(), 4U);  // the token in the cache would not be a better one anew
+}
+
+// ECR: Basic, and an expired password is a 403 without a challenge.
+TEST_F(ClientAuthTest, EcrExpiredPassword) {
+  registry_.Put("app", "v1");
+  registry_.Answer([](const WireRequest& request) -> std::optional<FakeReply> {
+    if (!request.headers.Has("Authorization")) return Challenge("Basic realm=\"ecr\"");
+    return FakeReply{
+        .status = 403,
+        .body = R"({"errors":[{"code":"DENIED","message":"Your authorization token has expired"}]})"};
+  });
+  auto answer = AskFake("app:v1", {User("AWS", "old-password")});
+  EXPECT_EQ(Word(answer), "AccessDenied Forbidden");
+  EXPECT_EQ(answer.message, registry_.address() + " answered 403: Your authorization token has expired");
+}
+
+// ECR Public: an expired token is a 400 without a challenge.
+TEST_F(ClientAuthTest, EcrPublicExpiredToken) {
+  registry_.Put("app", "v1");
+  std::string realm = Realm();
+  registry_.DemandToken(realm);
+  EXPECT_EQ(Word(AskFake("app:v1")), "Moved");
+  auto refuses_old = [](int status) {
+    return [status](const WireRequest& request) -> std::optional<FakeReply> {
+      if (request.headers.Get("Authorization") != "Bearer token-1") return std::nullopt;
+      return FakeReply{.status = status};
+    };
+  };
+  registry_.Answer(refuses_old(400));
+  EXPECT_EQ(Word(AskFake("app:v1")), "ServerError BadRequest");  // a young token is not to blame
+  clock_.Advance(seconds(61));
+  registry_.Forget();
+  EXPECT_EQ(Word(AskFake("app:v1")), "Moved");
+  EXPECT_EQ(registry_.lines().size(), 3U);
+}
+
+// Artifactory, Harbor and GitLab hide by a 404 what one may not see, and ask for no password.
+TEST_F(ClientAuthTest, AMissingTagThatNobodyAskedAPasswordFor) {
+  EXPECT_EQ(Word(AskFake("app:v1", Me())), "TagMissing LowConfidence");
+  EXPECT_EQ(Word(AskFake("app:v1")), "TagMissing");
+  registry_.DemandPassword("me", "secret");
+  EXPECT_EQ(Word(AskFake("app:v1", Me())), "TagMissing");
+}
+
+TEST_F(ClientAuthTest, NothingSecretInWhatIsSaid) {
+  registry_.Answer([](const WireRequest& request) -> std::optional<FakeReply> {
+    std::string sent(request.headers.Get("Authorization").value_or(""));
+    if (sent.empty()) return Challenge("Basic realm=\"x\"");
+    return FakeReply{.status = 403,
+                     .body = R"({"errors":[{"code":"DENIED","message":"you sent )" + sent + R"( secret"}]})"};
+  });
+  auto answer = AskFake("app:v1", Me());
+  EXPECT_EQ(Word(answer), "AccessDenied Forbidden");
+  EXPECT_EQ(answer.message.find("secret"), std::string::npos) << answer.message;
+  EXPECT_EQ(answer.message.find(base::Base64Encode("me:secret")), std::string::npos) << answer.message;
+}
+
+}  // namespace
+}  // namespace prefetch::registry

@@ -1,0 +1,207 @@
+// Where the runtime asks: mirrors of hosts.toml in their order, what each may see, and whose word counts
+// (spec/registry.md section 7.1).
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+
+#include "temp_dir.h"
+#include "world.h"
+
+namespace prefetch::registry {
+namespace {
+
+using tests::FakeManifest;
+using tests::FakeRegistry;
+using tests::FakeReply;
+using tests::User;
+using tests::WireRequest;
+using tests::Word;
+using Lines = std::vector<std::string>;
+
+// The registry itself, and two mirrors of it.
+class ClientMirrorTest : public tests::RegistryWorld {
+ protected:
+  void Hosts(const std::string& toml) {
+    std::string folder = dir_ / "certs/" + registry_.address();
+    std::filesystem::create_directories(folder);
+    std::ofstream(folder + "/hosts.toml") << toml;
+    ClientOptions options = tests::QuickOptions();
+    options.hosts.runtime = {.containerd_version = "1.7.0", .config_path = dir_ / "certs"};
+    Use(options);
+  }
+  void Use(ClientOptions options) {
+    options_ = options;
+    Make(std::move(options));
+  }
+  void BothMirrors() { Hosts(Table(one_) + Table(two_)); }
+  static std::string Table(const FakeRegistry& mirror, const std::string& keys = "") {
+    return "[host.\"http://" + mirror.address() + "\"]\n" + keys;
+  }
+  static FakeRegistry::Override Always(int status) {
+    return [status](const WireRequest&) { return FakeReply{.status = status}; };
+  }
+
+  tests::TempDir dir_;
+  FakeRegistry one_, two_;
+  ClientOptions options_;
+};
+
+TEST_F(ClientMirrorTest, TheFirstThatKnowsTheTagAnswersForAll) {
+  registry_.Put("app", "v1", {.body = "{\"new\":1}"});
+  std::string old = two_.Put("app", "v1", {.body = "{\"old\":1}"});
+  BothMirrors();
+  auto answer = AskFake("app:v1");
+  EXPECT_EQ(answer.digest, old);
+  EXPECT_EQ(answer.answered_by, two_.address());
+  EXPECT_EQ(answer.requests, 3);  // 404 and /v2/ of the first one, then the second one
+  EXPECT_TRUE(registry_.lines().empty());
+  std::string ns = "?ns=127.0.0.1%3A" + std::to_string(registry_.port());
+  EXPECT_EQ(two_.lines(), Lines{"HEAD /v2/app/manifests/v1" + ns});
+  EXPECT_EQ(one_.lines(), (Lines{"HEAD /v2/app/manifests/v1" + ns, "GET /v2/" + ns}));
+
+  auto upstream = options_;
+  upstream.skip_mirrors = true;
+  Use(upstream);
+  EXPECT_EQ(AskFake("app:v1").answered_by, registry_.address());
+  EXPECT_EQ(registry_.lines(), Lines{"HEAD /v2/app/manifests/v1"});
+}
+
+struct ChainCase {
+  std::string name;
+  int mirror;  // status; 0: nobody there
+  int own;     // likewise; 200: has the tag
+  std::string expect;
+};
+
+class ChainTest : public ClientMirrorTest, public testing::WithParamInterface<ChainCase> {};
+
+TEST_P(ChainTest, TheRegistrysOwnWordCounts) {
+  const ChainCase& row = GetParam();
+  std::string mirror = row.mirror == 0 ? "[host.\"http://127.0.0.1:1\"]\n" : Table(one_);
+  std::string server = row.own == 0 ? "server = \"http://127.0.0.1:2\"\n" : "";
+  Hosts(server + mirror);
+  if (row.mirror != 0) one_.Answer(Always(row.mirror));
+  registry_.Put("app", "v1");
+  if (row.own != 200) {
+    registry_.Answer([&](const WireRequest& request) -> std::optional<FakeReply> {
+      if (request.path() == "/v2/") return std::nullopt;
+      return FakeReply{.status = row.own};
+    });
+  }
+  EXPECT_EQ(Word(AskFake("app:v1")), row.expect);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Chain, ChainTest,
+    testing::Values(ChainCase{"MirrorMissesUpstreamHas", 404, 200, "Moved"},
+                    ChainCase{"MirrorDeniesUpstreamHas", 403, 200, "Moved"},
+                    ChainCase{"MirrorAsksUpstreamHas", 401, 200, "Moved"},
+                    ChainCase{"MirrorBrokenUpstreamHas", 500, 200, "Moved"},
+                    ChainCase{"MirrorLimitsUpstreamHas", 429, 200, "Moved"},
+                    ChainCase{"MirrorDownUpstreamHas", 0, 200, "Moved"},
+                    ChainCase{"MirrorMissesUpstreamDown", 404, 0, "Unreachable Connect"},
+                    ChainCase{"MirrorDownUpstreamMisses", 0, 404, "TagMissing"},
+                    ChainCase{"MirrorBrokenUpstreamMisses", 500, 404, "TagMissing"},
+                    ChainCase{"MirrorMissesUpstreamDenies", 404, 403, "AccessDenied Forbidden"},
+                    ChainCase{"MirrorMissesUpstreamLimits", 404, 429, "RateLimited"},
+                    ChainCase{"MirrorMissesUpstreamBroken", 404, 500, "ServerError Status500"},
+                    ChainCase{"BothDown", 0, 0, "Unreachable Connect"}),
+    [](const auto& row) { return row.param.name; });
+
+TEST_F(ClientMirrorTest, OnlyWhoMayResolveIsAskedForATag) {
+  registry_.Put("app", "v1");
+  std::string digest = one_.Put("app", "v1");
+  Hosts(Table(one_, "capabilities = [\"pull\"]\n") + Table(two_, "capabilities = [\"push\"]\n"));
+  EXPECT_EQ(AskFake("app:v1").answered_by, registry_.address());
+  EXPECT_EQ(AskFake("app@" + digest).answered_by, one_.address());
+  EXPECT_TRUE(two_.lines().empty());
+  Hosts("server = \"http://" + one_.address() + "\"\ncapabilities = [\"push\"]\n");
+  EXPECT_EQ(Word(AskFake("app:v1")), "Indeterminate NoHosts");
+}
+
+TEST_F(ClientMirrorTest, MirrorsGetNoPasswordUnlessTheOperatorSaysSo) {
+  registry_.Put("app", "v1");
+  one_.Put("app", "v1");
+  registry_.DemandPassword("me", "secret");
+  one_.DemandPassword("me", "secret");
+  Hosts(Table(one_));
+  auto by_upstream = AskFake("app:v1", {User("me", "secret")});
+  EXPECT_EQ(by_upstream.answered_by, registry_.address());
+  for (const WireRequest& request : one_.requests()) EXPECT_FALSE(request.headers.Has("Authorization"));
+
+  auto named = options_;
+  named.trusted_mirrors = {one_.address()};
+  Use(named);
+  EXPECT_EQ(AskFake("app:v1", {User("me", "secret")}).answered_by, one_.address());
+  Hosts(Table(one_));
+  auto as_runtime = options_;
+  as_runtime.trust_every_mirror = true;
+  Use(as_runtime);
+  EXPECT_EQ(AskFake("app:v1", {User("me", "secret")}).answered_by, one_.address());
+}
+
+TEST_F(ClientMirrorTest, HeadersGoToTheirHostAndItsTokenServiceAndNobodyElse) {
+  one_.Put("app", "v1");
+  one_.DemandToken("http://" + one_.address() + "/token");
+  Hosts(Table(one_,
+              "[host.\"http://" + one_.address() + "\".header]\nX-Dragonfly-Registry = \"https://up\"\n"));
+  EXPECT_EQ(AskFake("app:v1").answered_by, one_.address());
+  ASSERT_EQ(one_.requests().size(), 3U);
+  for (const WireRequest& request : one_.requests()) {
+    EXPECT_EQ(request.headers.Get("X-Dragonfly-Registry"), "https://up") << request.target;
+  }
+  // Not across a redirect, and not to the registry itself.
+  two_.Put("app", "v1");
+  registry_.Put("app", "v2");
+  one_.Answer([&](const WireRequest& request) -> std::optional<FakeReply> {
+    if (request.path() == "/v2/app/manifests/v2") return FakeReply{.status = 404};
+    return FakeReply{.status = 307,
+                     .headers = {{"Location", "http://" + two_.address() + "/v2/app/manifests/v1"}}};
+  });
+  EXPECT_EQ(Word(AskFake("app:v1")), "Moved");
+  EXPECT_EQ(AskFake("app:v2").answered_by, registry_.address());
+  EXPECT_FALSE(two_.requests()[0].headers.Has("X-Dragonfly-Registry"));
+  EXPECT_FALSE(registry_.requests()[0].headers.Has("X-Dragonfly-Registry"));
+}
+
+TEST_F(ClientMirrorTest, APathThatIsGivenAsItIs) {
+  one_.Answer([](const WireRequest&) -> std::optional<FakeReply> {
+    return FakeReply{.headers = {{"Docker-Content-Digest", "sha256:" + std::string(64, 'a')}}};
+  });
+  std::string url = "[host.\"http://" + one_.address() + "/artifactory/api\"]\n";
+  Hosts(url);
+  (void)AskFake("app:v1");
+  Hosts(url + "override_path = true\n");
+  (void)AskFake("app:v1");
+  EXPECT_TRUE(one_.lines()[0].starts_with("HEAD /artifactory/api/v2/app/manifests/v1?ns="))
+      << one_.lines()[0];
+  EXPECT_TRUE(one_.lines()[1].starts_with("HEAD /artifactory/api/app/manifests/v1?ns=")) << one_.lines()[1];
+}
+
+TEST_F(ClientMirrorTest, AnAuthorityThatCannotBeReadIsThatHostsFailure) {
+  registry_.Put("app", "v1");
+  Hosts(Table(one_, "ca = \"absent.pem\"\n"));
+  EXPECT_EQ(AskFake("app:v1").answered_by, registry_.address());
+  Hosts("server = \"http://" + registry_.address() + "\"\nca = \"absent.pem\"\n");
+  auto answer = AskFake("app:v1");
+  EXPECT_EQ(Word(answer), "Unreachable Tls");
+  EXPECT_NE(answer.message.find("absent.pem"), std::string::npos);
+}
+
+TEST_F(ClientMirrorTest, WhoWouldBeAsked) {
+  Hosts("server = \"https://cache.example\"\n" + Table(one_, "capabilities = [\"pull\"]\n"));
+  auto chain = client_->HostsFor(tests::Ref(registry_.address() + "/app:v1"));
+  ASSERT_EQ(chain->hosts.size(), 2U);
+  EXPECT_EQ(chain->source, dir_ / "certs/" + registry_.address());
+  EXPECT_EQ(chain->hosts[0].host.server.ToString(), "http://" + one_.address() + "/v2");
+  EXPECT_FALSE(Answers(chain->hosts[0].host, false));
+  EXPECT_TRUE(Answers(chain->hosts[0].host, true));
+  EXPECT_EQ(chain->hosts[1].host.server.ToString(), "https://cache.example/v2");
+  EXPECT_FALSE(chain->hosts[1].own);
+  EXPECT_TRUE(one_.lines().empty());
+}
+
+}  // namespace
+}  // namespace prefetch::registry

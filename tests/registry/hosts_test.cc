@@ -1,0 +1,302 @@
+// Which servers a registry's name means: the defaults, containerd's roots and folders, hosts.toml, and the
+// URLs that follow.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "registry/config_roots.h"
+#include "registry/default_host.h"
+#include "registry/hosts_toml.h"
+#include "registry/manifest_url.h"
+#include "registry/toml_text.h"
+#include "world.h"
+
+namespace prefetch::registry {
+namespace {
+
+using tests::Ref;
+using Texts = std::vector<std::string>;
+
+const RuntimeRules kOld = RulesOf("1.6.20"), kNew = RulesOf("2.3.4");
+
+// "https://reg/v2", with what is unusual about it behind.
+std::string Shown(const Host& host) {
+  std::string text = host.server.Origin() + host.server.target;
+  if (host.https_first) text += " https-first";
+  if (host.skip_verify) text += " skip-verify";
+  if (!host.pull) text += " no-pull";
+  if (!host.resolve) text += " no-resolve";
+  for (const std::string& file : host.ca_files) text += " ca=" + file;
+  for (const ClientPair& pair : host.client_pairs)
+    text += " client=" + pair.certificate_file + "+" + pair.key_file;
+  for (const auto& header : host.headers)
+    text += " " + header.first + "=" + std::string(header.second.Reveal());
+  if (host.dial_timeout) text += " dial=" + std::to_string(host.dial_timeout->count());
+  return text;
+}
+
+TEST(DefaultHost, ByNameAndRelease) {
+  const struct {
+    std::string registry, current, old;  // old: "" if the same
+  } rows[] = {
+      {"quay.io", "https://quay.io/v2", ""},
+      {"docker.io", "https://registry-1.docker.io/v2", ""},
+      {"reg:5000", "https://reg:5000/v2", ""},
+      {"REG.example.com", "https://reg.example.com/v2", ""},
+      {"gcr.io:443", "https://gcr.io/v2", ""},
+      {"localhost", "https://localhost/v2", ""},
+      {"localhost:443", "https://localhost/v2", ""},
+      {"localhost:5000", "http://localhost:5000/v2 https-first skip-verify", "http://localhost:5000/v2"},
+      {"127.0.0.1:5001", "http://127.0.0.1:5001/v2 https-first skip-verify", "http://127.0.0.1:5001/v2"},
+      {"[::1]:5000", "http://[::1]:5000/v2 https-first skip-verify", "http://[::1]:5000/v2"},
+      {"localhost:80", "http://localhost/v2 https-first", "http://localhost/v2"},
+      {"localhost.example:5000", "https://localhost.example:5000/v2", ""},
+      {"10.0.0.1:5000", "https://10.0.0.1:5000/v2", ""},
+      {"[2001:db8::1]:5000", "https://[2001:db8::1]:5000/v2", ""},
+  };
+  for (const auto& row : rows) {
+    EXPECT_EQ(Shown(DefaultHost(row.registry, kNew)), row.current);
+    EXPECT_EQ(Shown(DefaultHost(row.registry, kOld)), row.old.empty() ? row.current : row.old);
+  }
+}
+
+TEST(RulesOf, Releases) {
+  for (std::string_view old : {"1.6.20", "v1.6.36", "1.5.0", "1.6.20~ds1"}) {
+    EXPECT_TRUE(RulesOf(old).hosts_table_required) << old;
+  }
+  for (std::string_view current : {"1.7.0", "2.0.0", "2.3.4", "", "unknown", "1", "1.x"}) {
+    EXPECT_FALSE(RulesOf(current).hosts_table_required) << current;
+  }
+}
+
+// spec/registry.md section 7.2.
+TEST(RootsOf, ConfigPathAsEachReleaseReadsIt) {
+  const struct {
+    std::string name;
+    RuntimeConfig config;
+    Texts folders;
+    bool ignored = false;
+  } rows[] = {
+      {"1.x splits", {.containerd_version = "1.7.2", .config_path = "/a:/b"}, {"/a", "/b"}},
+      {"2.0 splits", {.containerd_version = "2.0.1", .config_path = "/a:/b"}, {"/a", "/b"}},
+      {"1.x without", {.containerd_version = "1.7.2"}, {}},
+      {"2.1 without", {.containerd_version = "2.1.0"}, {}},
+      {"2.1 one folder", {.containerd_version = "2.1.0", .config_path = "/a"}, {"/a"}},
+      {"2.1 transfer", {.containerd_version = "2.1.0", .config_path = "/a:/b"}, {}, true},
+      {"2.1 local",
+       {.containerd_version = "2.1.0", .config_path = "/a:/b", .local_pull = true},
+       {"/a", "/b"}},
+      {"2.3 default is ignored", {.containerd_version = "2.3.0"}, {}, true},
+      {"2.3 default local",
+       {.containerd_version = "2.3.0", .local_pull = true},
+       {"/etc/containerd/certs.d", "/etc/docker/certs.d"}},
+      {"a fixed build",
+       {.containerd_version = "2.3.0", .config_path = "/a:/b", .split_config_path = true},
+       {"/a", "/b"}},
+      {"unknown release", {.config_path = "/a"}, {"/a"}},
+      {"another runtime", {.containerd = false, .containerd_version = "1.31.0", .config_path = "/a"}, {}},
+      {"empty parts", {.containerd_version = "1.7.2", .config_path = ":/a::"}, {"/a"}},
+  };
+  for (const auto& row : rows) {
+    ConfigRoots roots = RootsOf(row.config);
+    EXPECT_EQ(roots.folders, row.folders) << row.name;
+    EXPECT_EQ(roots.ignored, row.ignored) << row.name;
+  }
+}
+
+TEST(HostFolders, InOrder) {
+  EXPECT_EQ(HostFolders("/r", "quay.io"), (Texts{"/r/quay.io", "/r/_default"}));
+  EXPECT_EQ(HostFolders("/r", "reg:5000"), (Texts{"/r/reg_5000_", "/r/reg:5000", "/r/_default"}));
+  EXPECT_EQ(HostFolders("/r", "[::1]:5000"), (Texts{"/r/[::1]_5000_", "/r/[::1]:5000", "/r/_default"}));
+}
+
+struct TomlCase {
+  std::string name;
+  std::string text;
+  Texts hosts;  // empty: the file is refused
+  std::string registry = "reg.example:5000";
+  RuntimeRules rules = kNew;
+};
+
+class HostsTomlTest : public testing::TestWithParam<TomlCase> {};
+
+TEST_P(HostsTomlTest, Table) {
+  auto hosts = ParseHostsToml(GetParam().text, "/certs/x", GetParam().registry, GetParam().rules);
+  EXPECT_EQ(hosts.ok(), !GetParam().hosts.empty()) << (hosts ? "" : hosts.error().message());
+  if (!hosts) return;
+  Texts shown;
+  for (const Host& host : *hosts) shown.push_back(Shown(host));
+  EXPECT_EQ(shown, GetParam().hosts);
+}
+
+const std::string kOwn = "https://reg.example:5000/v2";
+
+// spec/registry.md section 7.1.
+INSTANTIATE_TEST_SUITE_P(
+    Toml, HostsTomlTest,
+    testing::Values(
+        TomlCase{"Empty", "", {kOwn}},
+        TomlCase{"ServerAlone", "server = \"https://cache.example\"", {"https://cache.example/v2"}},
+        TomlCase{"ServerWithoutScheme", "server = \"cache.example:8443\"", {"https://cache.example:8443/v2"}},
+        TomlCase{
+            "ServerAloneIsInvalidFor16", "server = \"https://cache.example\"", {}, "reg.example:5000", kOld},
+        TomlCase{"HostTableFor16", "[host.\"https://m\"]", {"https://m/v2", kOwn}, "reg.example:5000", kOld},
+        TomlCase{
+            "AsWrittenNotByName",
+            "server = \"https://z\"\n[host.\"https://m3\"]\n[host.\"https://m1\"]\n[host.\"https://m2\"]\n",
+            {"https://m3/v2", "https://m1/v2", "https://m2/v2", "https://z/v2"}},
+        TomlCase{"DefaultOfDockerHub",
+                 "[host.\"https://m\"]",
+                 {"https://m/v2", "https://registry-1.docker.io/v2"},
+                 "docker.io"},
+        TomlCase{"DefaultOfLocalhost",
+                 "[host.\"https://m\"]",
+                 {"https://m/v2", "http://localhost:5000/v2 https-first skip-verify"},
+                 "localhost:5000"},
+        TomlCase{"Capabilities",
+                 "[host.\"https://a\"]\ncapabilities = [\"pull\"]\n[host.\"https://b\"]\ncapabilities = "
+                 "[\"Resolve\", \"PULL\"]\n"
+                 "[host.\"https://c\"]\ncapabilities = [\"push\", "
+                 "\"referrers\"]\n[host.\"https://d\"]\ncapabilities = []\n",
+                 {"https://a/v2 no-resolve", "https://b/v2", "https://c/v2 no-pull no-resolve",
+                  "https://d/v2", kOwn}},
+        TomlCase{"UnknownCapability", "[host.\"https://a\"]\ncapabilities = [\"pull\", \"fly\"]", {}},
+        TomlCase{"CapabilitiesOfNoServerAreAll",
+                 "capabilities = [\"push\"]\n[host.\"https://a\"]",
+                 {"https://a/v2", kOwn}},
+        TomlCase{"CapabilitiesOfServer",
+                 "server = \"https://s\"\ncapabilities = [\"pull\"]",
+                 {"https://s/v2 no-resolve"}},
+        TomlCase{"Paths",
+                 "[host.\"https://a/proxy\"]\n[host.\"https://b/v2\"]\n[host.\"https://c/p/v2/"
+                 "\"]\n[host.\"https://d/\"]\n"
+                 "[host.\"https://e/p\"]\noverride_path = true\n[host.\"https://f\"]\noverride_path = true\n",
+                 {"https://a/proxy/v2", "https://b/v2", "https://c/p/v2", "https://d/v2", "https://e/p",
+                  "https://f", kOwn}},
+        TomlCase{"PlainHttp", "[host.\"http://127.0.0.1:30020\"]", {"http://127.0.0.1:30020/v2", kOwn}},
+        TomlCase{"PlainHttpWithTlsKeys",
+                 "[host.\"http://a:5000\"]\nskip_verify = true\n[host.\"http://b\"]\nskip_verify = true\n"
+                 "[host.\"https://c\"]\nskip_verify = true\n",
+                 {"http://a:5000/v2 https-first skip-verify", "http://b/v2 skip-verify",
+                  "https://c/v2 skip-verify", kOwn}},
+        TomlCase{
+            "CaOneOrSeveral",
+            "[host.\"https://a\"]\nca = \"a.pem\"\n[host.\"https://b\"]\nca = [\"/etc/b.pem\", "
+            "\"sub/c.pem\"]\n",
+            {"https://a/v2 ca=/certs/x/a.pem", "https://b/v2 ca=/etc/b.pem ca=/certs/x/sub/c.pem", kOwn}},
+        TomlCase{"ClientForms",
+                 "[host.\"https://a\"]\nclient = \"a.pem\"\n[host.\"https://b\"]\nclient = [\"/b.pem\", "
+                 "\"c.pem\"]\n"
+                 "[host.\"https://d\"]\nclient = [[\"d.pem\", \"d.key\"], [\"e.pem\", \"\"]]\n",
+                 {"https://a/v2 client=/certs/x/a.pem+", "https://b/v2 client=/b.pem+ client=/certs/x/c.pem+",
+                  "https://d/v2 client=/certs/x/d.pem+/certs/x/d.key client=/certs/x/e.pem+", kOwn}},
+        TomlCase{"Headers",
+                 "[host.\"https://a\"]\n[host.\"https://a\".header]\nX-One = \"1\"\nX-Two = [\"2\", \"3\"]\n",
+                 {"https://a/v2 X-One=1 X-Two=2 X-Two=3", kOwn}},
+        TomlCase{"TopLevelKeysAreTheServers",
+                 "server = \"https://s\"\nca = \"s.pem\"\nskip_verify = true\ndial_timeout = "
+                 "\"1m30s\"\n[header]\nX-S = \"s\"\n",
+                 {"https://s/v2 skip-verify ca=/certs/x/s.pem X-S=s dial=90000"}},
+        TomlCase{"TopLevelKeysAreTheDefaultHosts",
+                 "ca = \"s.pem\"\n[header]\nX-S = \"s\"\n",
+                 {kOwn + " ca=/certs/x/s.pem X-S=s"}},
+        TomlCase{
+            "DialTimeout", "[host.\"https://a\"]\ndial_timeout = \"200ms\"", {"https://a/v2 dial=200", kOwn}},
+        TomlCase{"NoDuration", "[host.\"https://a\"]\ndial_timeout = \"soon\"", {}},
+        TomlCase{"NumberForDuration", "[host.\"https://a\"]\ndial_timeout = 5", {}},
+        TomlCase{"NotToml", "server = ", {}},
+        TomlCase{"BeyondAsciiInCommentsAndStrings",
+                 "# für alle\nserver = \"https://s\" # ¡\nca = [\"/é.pem\", '/\\ß.pem']\n",
+                 {"https://s/v2 ca=/é.pem ca=/\\ß.pem"}},
+        TomlCase{"BeyondAsciiElsewhere", "server = ¡\n", {}},
+        TomlCase{"BeyondAsciiAfterAnOpenString", "server = 'x\n¡ = 1", {}},
+        TomlCase{"BeyondAsciiAfterAStrayQuote", "server = 27.0.0.1\"¡\"\n", {}},
+        TomlCase{"BeyondAsciiInSeveralLines",
+                 "ca = \"\"\"\n/é.pem\"\"\"\n[host.'https://a']",
+                 {"https://a/v2", kOwn + " ca=/é.pem"}},
+        TomlCase{"BeyondAsciiInAUrl", "[host.\"https://é\"]", {}}, TomlCase{"BeyondAsciiInAKey", "é = 1", {}},
+        TomlCase{"CommaForAKey", "[,host.\"https://m\"]", {}},
+        TomlCase{"Binary", std::string("\x00\x01", 2), {}}, TomlCase{"ServerNumber", "server = 5", {}},
+        TomlCase{"HostNoTable", "host = \"https://a\"", {}},
+        TomlCase{"HostList", "[[host]]\nurl = \"https://a\"", {}},
+        TomlCase{"NestedHost", "[host.\"https://a\".host.\"https://b\"]", {}},
+        TomlCase{"SkipVerifyWord", "[host.\"https://a\"]\nskip_verify = \"yes\"", {}},
+        TomlCase{"CaNumber", "[host.\"https://a\"]\nca = 5", {}},
+        TomlCase{"CaMixed", "[host.\"https://a\"]\nca = [\"a\", 5]", {}},
+        TomlCase{"ClientTriple", "[host.\"https://a\"]\nclient = [[\"a\", \"b\", \"c\"]]", {}},
+        TomlCase{"HeaderWithLineBreak", "[host.\"https://a\".header]\nX = \"a\\r\\nY: b\"", {}},
+        TomlCase{"HeaderName", "[host.\"https://a\".header]\n\"X Y\" = \"a\"", {}},
+        TomlCase{"Userinfo", "[host.\"https://u:p@a\"]", {}}, TomlCase{"EmptyUrl", "[host.\"\"]", {}},
+        TomlCase{"DuplicateHost", "[host.\"https://a\"]\n[host.\"https://a\"]", {}},
+        TomlCase{"UnknownKeysAreNothing", "x = 1\n[host.\"https://a\"]\ny = 2", {"https://a/v2", kOwn}}),
+    [](const auto& row) { return row.param.name; });
+
+TEST(ParseHostsToml, SaysTheLineAndNoValue) {
+  auto hosts = ParseHostsToml("server = \"https://s\"\n\n[header]\nAuthorization = \"secret\\r\\n\"\n", "/c",
+                              "r", kNew);
+  ASSERT_FALSE(hosts);
+  EXPECT_EQ(hosts.error().message(), "line 4: a header's value cannot be sent");
+  std::string many;
+  for (int i = 0; i < 33; i++) many += "[host.\"https://m" + std::to_string(i) + "\"]\n";
+  EXPECT_FALSE(ParseHostsToml(many, "/c", "r", kNew));
+  EXPECT_FALSE(ParseHostsToml("#" + std::string(300'000, ' '), "/c", "r", kNew));
+}
+
+TEST(TomlText, ThereAndBack) {
+  for (const std::string& text :
+       {std::string(), std::string("plain\t% text"), std::string("é¡ß € 𝄞"), std::string("\xff\x80")}) {
+    std::string ascii = ToAsciiToml(text);
+    EXPECT_TRUE(
+        std::all_of(ascii.begin(), ascii.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; }));
+    EXPECT_EQ(FromAsciiToml(ascii), text);
+  }
+  EXPECT_EQ(ToAsciiToml("é"), "\t%C3\t%A9");
+  EXPECT_EQ(FromAsciiToml("\t%C"), "\t%C");
+}
+
+// `?ns=` for every server but the registry's own.
+TEST(ManifestUrl, OnEachHost) {
+  std::string digest = "sha256:" + std::string(64, 'a');
+  const struct {
+    std::string reference, host, url, root;
+  } rows[] = {
+      {"busybox", "https://registry-1.docker.io/v2",
+       "https://registry-1.docker.io/v2/library/busybox/manifests/latest",
+       "https://registry-1.docker.io/v2/"},
+      {"busybox", "https://m/v2", "https://m/v2/library/busybox/manifests/latest?ns=docker.io",
+       "https://m/v2/?ns=docker.io"},
+      {"reg:5000/a/b:v1", "https://reg:5000/v2", "https://reg:5000/v2/a/b/manifests/v1",
+       "https://reg:5000/v2/"},
+      {"reg:5000/a/b:v1", "http://reg:5000/v2", "http://reg:5000/v2/a/b/manifests/v1", "http://reg:5000/v2/"},
+      {"myreg.io:5000/a:v1", "http://127.0.0.1:30020/v2",
+       "http://127.0.0.1:30020/v2/a/manifests/v1?ns=myreg.io%3A5000",
+       "http://127.0.0.1:30020/v2/?ns=myreg.io%3A5000"},
+      {"quay.io/a@" + digest, "https://quay.io/v2", "https://quay.io/v2/a/manifests/" + digest,
+       "https://quay.io/v2/"},
+      {"quay.io/a:v1@" + digest, "https://quay.io/v2", "https://quay.io/v2/a/manifests/" + digest,
+       "https://quay.io/v2/"},
+      {"quay.io/a:v1", "https://m/proxy", "https://m/proxy/a/manifests/v1?ns=quay.io",
+       "https://m/proxy/?ns=quay.io"},
+  };
+  for (const auto& row : rows) {
+    Host host{.server = *http::ParseAbsoluteUrl(row.host)};
+    EXPECT_EQ(ManifestUrl(host, Ref(row.reference)).ToString(), row.url);
+    EXPECT_EQ(ApiRootUrl(host, Ref(row.reference)).ToString(), row.root);
+  }
+}
+
+TEST(IsOwnServer, NamesAndPorts) {
+  auto own = [](const std::string& url, const std::string& registry) {
+    return IsOwnServer(*http::ParseAbsoluteUrl(url), registry);
+  };
+  EXPECT_TRUE(own("https://registry-1.docker.io/v2", "docker.io"));
+  EXPECT_FALSE(own("https://docker.io/v2", "docker.io"));
+  EXPECT_TRUE(own("https://quay.io/v2", "quay.io"));
+  EXPECT_FALSE(own("https://quay.io:8443/v2", "quay.io"));
+  EXPECT_TRUE(own("http://localhost:5000/v2", "localhost:5000"));
+  EXPECT_TRUE(own("https://localhost:5000/v2", "localhost:5000"));
+  EXPECT_FALSE(own("https://m/v2", "quay.io"));
+}
+
+}  // namespace
+}  // namespace prefetch::registry

@@ -1,0 +1,62 @@
+#include "registry/index_choice.h"
+
+#include <gtest/gtest.h>
+
+namespace prefetch::registry {
+namespace {
+
+std::string Digest(char c) {
+  return "sha256:" + std::string(64, c);
+}
+
+std::string Entry(char c, const std::string& os, const std::string& architecture,
+                  const std::string& variant = "") {
+  return R"({"digest":")" + Digest(c) + R"(","platform":{"os":")" + os + R"(","architecture":")" +
+         architecture + R"(","variant":")" + variant + "\"}}";
+}
+
+// The letter of the chosen one, or the code of the failure.
+std::string Choose(const std::vector<std::string>& entries, const image::Platform& node) {
+  std::string list;
+  for (const std::string& entry : entries) list += (list.empty() ? "" : ",") + entry;
+  auto chosen = ChooseManifest(R"({"schemaVersion":2,"manifests":[)" + list + "]}", node);
+  return chosen ? chosen->substr(7, 1) : std::string(base::CodeName(chosen.error().code()));
+}
+
+const image::Platform kAmd64{"linux", "amd64", ""}, kArm64{"linux", "arm64", ""},
+    kArmV7{"linux", "arm", "v7"}, kArmV6{"linux", "arm", "v6"};
+
+TEST(ChooseManifest, AsTheRuntimeChooses) {
+  EXPECT_EQ(Choose({Entry('a', "linux", "arm64"), Entry('b', "linux", "amd64")}, kAmd64), "b");
+  EXPECT_EQ(Choose({Entry('a', "linux", "386"), Entry('b', "linux", "amd64")}, kAmd64), "b");
+  EXPECT_EQ(Choose({Entry('a', "windows", "amd64"), Entry('b', "linux", "amd64")}, kAmd64), "b");
+  EXPECT_EQ(Choose({Entry('a', "linux", "arm64", "v8")}, kArm64), "a");
+  EXPECT_EQ(Choose({Entry('a', "linux", "arm64")}, {"linux", "arm64", "v8"}), "a");
+  EXPECT_EQ(Choose({Entry('a', "linux", "arm", "v5"), Entry('b', "linux", "arm", "v7"),
+                    Entry('c', "linux", "arm", "v6")},
+                   kArmV7),
+            "b");
+  EXPECT_EQ(Choose({Entry('a', "linux", "arm", "v5"), Entry('b', "linux", "arm", "v7"),
+                    Entry('c', "linux", "arm", "v6")},
+                   kArmV6),
+            "c");
+  EXPECT_EQ(Choose({Entry('a', "unknown", "unknown"), Entry('b', "linux", "amd64")}, kAmd64), "b");
+  EXPECT_EQ(Choose({Entry('a', "linux", "amd64"), Entry('b', "linux", "amd64")}, kAmd64), "a");
+  EXPECT_EQ(Choose({Entry('a', "linux", "s390x"), Entry('b', "unknown", "unknown")}, kAmd64), "NotFound");
+  EXPECT_EQ(Choose({}, kAmd64), "NotFound");
+  EXPECT_EQ(
+      Choose({R"({"digest":"sha256:short","platform":{"os":"linux","architecture":"amd64"}})", "5", "null"},
+             kAmd64),
+      "NotFound");
+}
+
+TEST(ChooseManifest, WhatIsNoIndex) {
+  for (std::string_view text : {"", "{}", "[]", R"({"manifests":{}})", R"({"manifests":5})", "<html>"}) {
+    auto chosen = ChooseManifest(text, kAmd64);
+    ASSERT_FALSE(chosen) << text;
+    EXPECT_EQ(chosen.error().code(), base::Code::kInvalidArgument) << text;
+  }
+}
+
+}  // namespace
+}  // namespace prefetch::registry

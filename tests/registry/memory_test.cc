@@ -1,0 +1,248 @@
+// What the client keeps between checks: servers' manners, tokens, its own pace.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "fakes/fake_clock.h"
+#include "registry/host_book.h"
+#include "registry/throttle.h"
+#include "registry/token_cache.h"
+#include "world.h"
+
+namespace prefetch::registry {
+namespace {
+
+using image::RegistryAnswer;
+using Kind = image::RegistryAnswerKind;
+using std::chrono::hours;
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
+using tests::Word;
+
+TEST(LruMap, ForgetsWhatWasUsedLongestAgo) {
+  LruMap<int> map(2);
+  map.At("a") = 1;
+  map.At("b") = 2;
+  ASSERT_NE(map.Find("a"), nullptr);
+  map.At("c") = 3;
+  EXPECT_EQ(map.Find("b"), nullptr);
+  EXPECT_EQ(*map.Find("a"), 1);
+  EXPECT_EQ(map.size(), 2U);
+  map.Erase("a");
+  map.Erase("a");
+  EXPECT_EQ(map.Find("a"), nullptr);
+}
+
+class HostBookTest : public testing::Test {
+ protected:
+  std::string WhyNot(const std::string& server = "https://a", const std::string& identity = "x") {
+    auto answer = book_.WhyNot(server, identity);
+    return answer ? Word(*answer) : "";
+  }
+  void Limited(std::optional<milliseconds> retry_after, const std::string& server = "https://a") {
+    book_.Note(server, "x", {.kind = Kind::kRateLimited, .retry_after = retry_after});
+  }
+  void Fail(int times) {
+    for (int i = 0; i < times; i++) {
+      ASSERT_EQ(WhyNot(), "");
+      book_.Note("https://a", "x", {.kind = Kind::kUnreachable, .detail = "Dns", .message = "no name"});
+    }
+  }
+
+  tests::FakeClock clock_;
+  HostBook book_{clock_};
+};
+
+TEST_F(HostBookTest, WhoAsksForPatienceGetsIt) {
+  Limited(seconds(30));
+  EXPECT_EQ(WhyNot(), "RateLimited OnHold");
+  EXPECT_EQ(book_.WhyNot("https://a", "x")->retry_after, milliseconds(30'000));
+  EXPECT_EQ(WhyNot("https://a", "another identity"), "");
+  EXPECT_EQ(WhyNot("https://b"), "");
+  clock_.Advance(seconds(30));
+  EXPECT_EQ(WhyNot(), "");
+}
+
+TEST_F(HostBookTest, WithoutATimeAMinuteDoublingToAnHour) {
+  for (minutes wait :
+       {minutes(1), minutes(2), minutes(4), minutes(8), minutes(16), minutes(32), minutes(60), minutes(60)}) {
+    Limited(std::nullopt);
+    clock_.Advance(wait - seconds(1));
+    EXPECT_EQ(WhyNot(), "RateLimited OnHold") << wait.count();
+    clock_.Advance(seconds(1));
+    EXPECT_EQ(WhyNot(), "") << wait.count();
+  }
+  book_.Note("https://a", "x", {.kind = Kind::kSame});
+  Limited(std::nullopt);
+  clock_.Advance(minutes(1));
+  EXPECT_EQ(WhyNot(), "");
+  Limited(std::nullopt, "https://registry-1.docker.io");
+  clock_.Advance(minutes(14));
+  EXPECT_EQ(WhyNot("https://registry-1.docker.io"), "RateLimited OnHold");
+}
+
+TEST_F(HostBookTest, FiveFailuresOpenTheCircuitAndOneProbeMayGo) {
+  Fail(4);
+  EXPECT_EQ(WhyNot(), "");
+  book_.Note("https://a", "x", {.kind = Kind::kTagMissing});
+  Fail(5);
+  EXPECT_EQ(WhyNot(), "Unreachable CircuitOpen");
+  EXPECT_NE(book_.WhyNot("https://a", "x")->message.find("no name"), std::string::npos);
+  clock_.Advance(seconds(60));
+  EXPECT_EQ(WhyNot(), "");                         // the probe
+  EXPECT_EQ(WhyNot(), "Unreachable CircuitOpen");  // nobody else meanwhile
+  book_.Note("https://a", "x", {.kind = Kind::kServerError});
+  clock_.Advance(seconds(119));
+  EXPECT_EQ(WhyNot(), "Unreachable CircuitOpen");
+  clock_.Advance(seconds(1));
+  EXPECT_EQ(WhyNot(), "");
+  book_.Note("https://a", "x", {.kind = Kind::kMoved});
+  EXPECT_EQ(WhyNot(), "");
+  EXPECT_EQ(WhyNot(), "");
+}
+
+TEST_F(HostBookTest, WhatSaysNothingAboutTheServer) {
+  for (int i = 0; i < 10; i++) {
+    book_.Note("https://a", "x", {.kind = Kind::kUnreachable, .detail = "Stopped"});
+    book_.Note("https://a", "x", {.kind = Kind::kRateLimited, .detail = "OwnLimit"});
+  }
+  EXPECT_EQ(WhyNot(), "");
+}
+
+TEST_F(HostBookTest, WhatIsKnownAgesAway) {
+  book_.NoteHeadFails("https://a");
+  book_.NoteRegistry("https://a");
+  book_.NoteSpeaks("http://a:5000", HostBook::Speaks::kHttp);
+  EXPECT_TRUE(book_.HeadFails("https://a"));
+  EXPECT_FALSE(book_.HeadFails("https://b"));
+  clock_.Advance(hours(1));
+  EXPECT_FALSE(book_.IsRegistry("https://a"));
+  EXPECT_EQ(book_.SpeaksWhat("http://a:5000"), HostBook::Speaks::kUnknown);
+  EXPECT_TRUE(book_.HeadFails("https://a"));
+  clock_.Advance(hours(23));
+  EXPECT_FALSE(book_.HeadFails("https://a"));
+}
+
+TokenOutcome Given(const std::string& text, seconds lifetime = seconds(300)) {
+  return {.token = Token{.text = base::Secret(text), .lifetime = lifetime}, .refusal = {}};
+}
+
+TEST(TokenCache, KeepsATokenUntilShortBeforeItsEnd) {
+  tests::FakeClock clock;
+  TokenCache cache(clock);
+  EXPECT_FALSE(cache.Find("k"));
+  (void)cache.Fetch(tests::Patient(), "k", [] { return Given("t"); });
+  clock.Advance(seconds(100));
+  ASSERT_TRUE(cache.Find("k"));
+  EXPECT_EQ(cache.Find("k")->text.Reveal(), "t");
+  EXPECT_EQ(cache.Find("k")->age, seconds(100));
+  EXPECT_FALSE(cache.Find("another"));
+  clock.Advance(seconds(169));
+  EXPECT_TRUE(cache.Find("k"));
+  clock.Advance(seconds(1));
+  EXPECT_FALSE(cache.Find("k"));
+  (void)cache.Fetch(tests::Patient(), "k", [] { return Given("u"); });
+  cache.Drop("k", base::Secret("t"));  // an older one, which somebody else has replaced
+  EXPECT_TRUE(cache.Find("k"));
+  cache.Drop("k", base::Secret("u"));
+  EXPECT_FALSE(cache.Find("k"));
+}
+
+TEST(TokenCache, OneFlightForManyPassengers) {
+  tests::FakeClock clock;
+  TokenCache cache(clock);
+  std::atomic<int> fetched{0}, boarding{0};
+  std::vector<std::string> got(8);
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < got.size(); i++) {
+    threads.emplace_back([&, i] {
+      boarding++;
+      auto outcome = cache.Fetch(tests::Patient(), "k", [&] {
+        fetched++;
+        while (boarding < 8) std::this_thread::yield();
+        return Given("t");
+      });
+      got[i] = outcome.token ? outcome.token->text.Reveal() : "none";
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(got, std::vector<std::string>(8, "t"));
+  EXPECT_EQ(fetched, 1);
+}
+
+TEST(TokenCache, AFailureIsSharedAndAStopIsNot) {
+  tests::FakeClock clock;
+  TokenCache cache(clock);
+  std::stop_source stop;
+  std::atomic<bool> flying{false};
+  std::thread first([&] {
+    (void)cache.Fetch({.stop = stop.get_token()}, "k", [&]() -> TokenOutcome {
+      flying = true;
+      while (!stop.stop_requested()) std::this_thread::yield();
+      return {.token = std::nullopt, .refusal = {.kind = Kind::kUnreachable, .detail = "Stopped"}};
+    });
+  });
+  while (!flying) std::this_thread::yield();
+  std::thread second([&] {
+    auto outcome = cache.Fetch(tests::Patient(), "k", [] { return Given("t"); });
+    EXPECT_TRUE(outcome.token);
+  });
+  stop.request_stop();
+  first.join();
+  second.join();
+
+  auto late = cache.Fetch(base::Call{.deadline = {}}, "other", []() -> TokenOutcome {
+    return {.token = {}, .refusal = {.kind = Kind::kServerError}};
+  });
+  EXPECT_EQ(Word(late.refusal), "ServerError");
+}
+
+TEST(Throttle, SoManyAtOnce) {
+  Throttle throttle({.checks = 2, .requests_per_host = 1, .per_second = 0});
+  auto a = throttle.EnterHost(tests::Patient(), "https://a");
+  EXPECT_TRUE(a.granted());
+  EXPECT_TRUE(throttle.EnterHost(tests::Patient(), "https://b").granted());
+  base::Call short_call = base::Call{}.Within(milliseconds(20));
+  EXPECT_FALSE(throttle.EnterHost(short_call, "https://a").granted());
+  std::stop_source stop;
+  std::thread stopper([&] { stop.request_stop(); });
+  EXPECT_FALSE(throttle.EnterHost({.stop = stop.get_token()}, "https://a").granted());
+  stopper.join();
+
+  auto one = throttle.EnterCheck(tests::Patient());
+  {
+    auto two = throttle.EnterCheck(tests::Patient());
+    EXPECT_FALSE(throttle.EnterCheck(base::Call{}.Within(milliseconds(20))).granted());
+  }
+  EXPECT_TRUE(throttle.EnterCheck(tests::Patient()).granted());
+}
+
+TEST(Throttle, WhoWaitsIsLetInWhenAnotherLeaves) {
+  Throttle throttle({.checks = 1, .requests_per_host = 1, .per_second = 0});
+  std::atomic<int> inside{0}, most{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; i++) {
+    threads.emplace_back([&] {
+      for (int n = 0; n < 50; n++) {
+        auto pass = throttle.EnterHost(tests::Patient(), "https://a");
+        EXPECT_TRUE(pass.granted());
+        most = std::max(most.load(), ++inside);
+        inside--;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(most, 1);
+}
+
+TEST(Throttle, SoManyASecond) {
+  Throttle throttle({.checks = 8, .requests_per_host = 8, .per_second = 100, .burst = 3});
+  auto began = std::chrono::steady_clock::now();
+  for (int i = 0; i < 8; i++) EXPECT_TRUE(throttle.EnterHost(tests::Patient(), "https://a").granted());
+  EXPECT_GE(std::chrono::steady_clock::now() - began, milliseconds(49));  // five of them waited for 10 ms
+}
+
+}  // namespace
+}  // namespace prefetch::registry

@@ -1,0 +1,72 @@
+// A client, a clock and a fake registry: what most tests of the registry client stand on.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fakes/fake_clock.h"
+#include "fakes/fake_registry.h"
+#include "http/curl_client.h"
+#include "registry/client.h"
+
+namespace prefetch::tests {
+
+inline base::Call Patient() {
+  return base::Call{}.Within(std::chrono::seconds(20));
+}
+
+inline image::Reference Ref(const std::string& text) {
+  auto reference = image::Reference::Parse(text);
+  EXPECT_TRUE(reference) << text;
+  return reference ? *reference : image::Reference();
+}
+
+inline image::AuthConfig User(const std::string& user, const std::string& password) {
+  return {.username = user, .password = base::Secret(password)};
+}
+
+// "Moved", "AccessDenied BadCredentials"
+inline std::string Word(const image::RegistryAnswer& answer) {
+  std::string word(image::RegistryAnswerName(answer.kind));
+  return answer.detail.empty() ? word : word + " " + answer.detail;
+}
+
+// No hosts.toml of this machine, no throttle, no pauses.
+inline registry::ClientOptions QuickOptions() {
+  registry::ClientOptions options;
+  options.hosts.runtime.containerd = false;
+  options.throttle = {.checks = 8, .requests_per_host = 8, .per_second = 0};
+  options.times.retries = {std::chrono::milliseconds(1), std::chrono::milliseconds(1)};
+  return options;
+}
+
+class RegistryWorld : public testing::Test {
+ protected:
+  void Make(registry::ClientOptions options = QuickOptions()) {
+    client_.emplace(http_, clock_, std::move(options));
+  }
+  image::RegistryAnswer Ask(const std::string& reference, std::vector<image::AuthConfig> credentials = {},
+                            std::vector<std::string> local = {}) {
+    if (!client_) Make();
+    return client_->Ask(Patient(), {.reference = Ref(reference),
+                                    .local_digests = std::move(local),
+                                    .platform = {"linux", "amd64", ""},
+                                    .credentials = std::move(credentials)});
+  }
+  // Of the fake registry.
+  image::RegistryAnswer AskFake(const std::string& name, std::vector<image::AuthConfig> credentials = {},
+                                std::vector<std::string> local = {}) {
+    return Ask(registry_.address() + "/" + name, std::move(credentials), std::move(local));
+  }
+
+  FakeClock clock_;
+  FakeRegistry registry_;
+  http::CurlClient http_;
+  std::optional<registry::Client> client_;
+};
+
+}  // namespace prefetch::tests
