@@ -1,0 +1,60 @@
+// AccountTokens: tokens of one service account, by audience, for credential providers with tokenAttributes
+// (spec/kubelet.md section 1.11, steps 2 to 4). Unlike kubelet's they are bound to no pod: an agent that
+// pulls ahead has none to name.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "base/call.h"
+#include "base/clock.h"
+#include "base/mutex.h"
+#include "base/result.h"
+#include "kube/api.h"
+
+namespace prefetch::kube {
+
+struct AccountToken {
+  std::string uid;
+  std::map<std::string, std::string> annotations;
+  base::Secret token;
+};
+
+// Owned by main; `api` and `clock` outlive it. Any thread may call, several at once: askers of one audience
+// that come together may each ask the API server.
+//
+// A token is renewed after 80 % of its life, and after a day in any case; the account itself is looked at
+// again after a minute. While the API server is away a token that still holds is given out. A failure is
+// told to everybody who asks within the next ten seconds, so that forty images are one question.
+class AccountTokens {
+ public:
+  // Needs the rights get serviceaccounts and create serviceaccounts/token for this account, and, where the
+  // cluster restricts audiences, request-serviceaccounts-token-audience for the audience.
+  AccountTokens(Api& api, const base::Clock& clock, std::string name_space, std::string name)
+      : api_(api), clock_(clock), name_space_(std::move(name_space)), name_(std::move(name)) {}
+
+  // Blocks until `call` ends it. The Error says what was asked for and what the server said.
+  base::Result<AccountToken> Get(const base::Call& call, const std::string& audience) EXCLUDES(mutex_);
+
+ private:
+  struct Held {
+    AccountToken account;
+    base::TimePoint renew_at, look_again_at, dies_at;
+  };
+  struct Failed {
+    base::Error error;
+    base::TimePoint until;
+  };
+
+  base::Result<AccountToken> Ask(const base::Call& call, const std::string& audience) EXCLUDES(mutex_);
+  base::Result<Held> Renewed(const base::Call& call, const std::string& audience, const Held* held) const;
+
+  Api& api_;
+  const base::Clock& clock_;
+  const std::string name_space_, name_;
+  base::Mutex mutex_;
+  std::map<std::string, Held> held_ GUARDED_BY(mutex_);      // by audience
+  std::map<std::string, Failed> failed_ GUARDED_BY(mutex_);  // by audience
+};
+
+}  // namespace prefetch::kube

@@ -1,0 +1,88 @@
+// Answer: what the API server said to one call: the value asked for, or a Failure of a known kind.
+#pragma once
+
+#include <chrono>
+#include <cstdlib>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+#include "base/result.h"
+
+namespace prefetch::kube {
+
+// A closed list: what went wrong, as far as it decides what is done next (retry.h).
+enum class ApiError {
+  kUnauthorized,     // 401: the credential is not, or no longer, valid
+  kForbidden,        // 403: the role lacks a right, or admission refused
+  kNotFound,         // 404
+  kConflict,         // 409: somebody else changed the object, or it exists already (Failure::reason tells)
+  kGone,             // 410: the continue token or resource version is too old
+  kTooManyRequests,  // 429
+  kServerError,      // 5xx
+  kUnreachable,      // no connection, or it broke before the answer was complete
+  kTlsError,         // the server's certificate is not one to trust, or ours was refused
+  kTimeout,          // the call's deadline passed
+  kMalformed,        // the answer is not what an API server says: no JSON, too long, a redirect
+  kInvalid,          // the request itself: 400, 422 and every other 4xx; or it was not sent at all
+  kNoCredential,     // our own credential could not be had: a file, an exec plugin
+  kCancelled,        // our own stop was requested
+};
+
+// "Forbidden": for logs, metrics and conditions.
+std::string_view ApiErrorName(ApiError error);
+
+struct Failure {
+  ApiError kind = ApiError::kMalformed;
+  int status = 0;      // of HTTP; 0: there was no answer
+  std::string reason;  // of the server's Status: "AlreadyExists", "Expired"; may be empty
+  // One sentence that says what was asked for ("patch nodes/status \"n1\": …") and, bounded and without
+  // secrets, what the server said.
+  std::string message;
+  std::optional<std::chrono::seconds> retry_after;  // as the server wishes; at most a day
+
+  friend bool operator==(const Failure&, const Failure&) = default;
+};
+
+// The same for callers that speak base::Status.
+base::Error ToError(const Failure& failure);
+
+// The value of a call that has nothing to give back.
+struct Done {
+  friend bool operator==(const Done&, const Done&) = default;
+};
+
+// A T or a Failure. Using the one that is not there aborts: that is a bug, never a condition.
+template <typename T>
+class [[nodiscard]] Answer {
+ public:
+  Answer(T value) : v_(std::in_place_index<0>, std::move(value)) {}            // NOLINT: as Result has it
+  Answer(Failure failure) : v_(std::in_place_index<1>, std::move(failure)) {}  // NOLINT
+
+  bool ok() const { return v_.index() == 0; }
+  explicit operator bool() const { return ok(); }
+
+  T& operator*() & { return Value(); }
+  const T& operator*() const& { return const_cast<Answer*>(this)->Value(); }
+  T&& operator*() && { return std::move(Value()); }
+  T* operator->() { return &Value(); }
+  const T* operator->() const { return &const_cast<Answer*>(this)->Value(); }
+
+  const Failure& failure() const& { return const_cast<Answer*>(this)->Wrong(); }
+  Failure&& failure() && { return std::move(Wrong()); }
+
+ private:
+  T& Value() {
+    if (!ok()) std::abort();
+    return std::get<0>(v_);
+  }
+  Failure& Wrong() {
+    if (ok()) std::abort();
+    return std::get<1>(v_);
+  }
+  std::variant<T, Failure> v_;
+};
+
+}  // namespace prefetch::kube

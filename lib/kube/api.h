@@ -1,0 +1,96 @@
+// Api: the API server calls that are really needed, typed. HttpApi (http_api.h) is the real one; the logic
+// above it is tested with a fake one, and HttpApi with a fake server (tests/fakes/fake_api_server.h).
+//
+// Nothing here retries (but for a credential that was replaced meanwhile): when and whether is the caller's
+// decision, by retry.h. Every call ends by its deadline, and by 30 s in any case.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/call.h"
+#include "doc/node.h"
+#include "kube/answer.h"
+#include "kube/objects.h"
+
+namespace prefetch::kube {
+
+struct ListOptions {
+  std::string label_selector;  // "app=prefetchd"; empty: all
+  std::string field_selector;  // "spec.nodeName=n1"; empty: all
+  int limit = 250;             // objects a page, so that an answer stays small on a large cluster
+  std::string continue_token;  // of the page before; empty: the first page
+};
+
+template <typename T>
+struct Page {
+  std::vector<T> items;
+  std::string continue_token;  // for the next page; empty: this is the last one
+};
+
+enum class DryRun { kNo, kYes };  // yes: admission runs and says what would be stored; nothing is
+
+class Api {
+ public:
+  virtual ~Api() = default;
+
+  // GET /version: for every authenticated user.
+  virtual Answer<ServerVersion> GetServerVersion(const base::Call& call) = 0;
+
+  // get, list nodes.
+  virtual Answer<Node> GetNode(const base::Call& call, const std::string& name) = 0;
+  virtual Answer<Page<Node>> ListNodes(const base::Call& call, const ListOptions& options) = 0;
+
+  // patch nodes. One label; nullopt removes it. Others' labels are not touched.
+  virtual Answer<Done> SetNodeLabel(const base::Call& call, const std::string& name, const std::string& key,
+                                    const std::optional<std::string>& value) = 0;
+  // patch nodes. The whole list, as it was read with `resource_version` and then changed: any patch replaces
+  // it (spec/bench-facts.md). kConflict if anybody changed the node since: read again, change again.
+  virtual Answer<Node> SetNodeTaints(const base::Call& call, const std::string& name,
+                                     const std::string& resource_version,
+                                     const std::vector<Taint>& taints) = 0;
+  // patch nodes/status. One condition by its type; others' are not touched.
+  virtual Answer<Done> SetNodeCondition(const base::Call& call, const std::string& name,
+                                        const NodeCondition& condition) = 0;
+  virtual Answer<Done> RemoveNodeCondition(const base::Call& call, const std::string& name,
+                                           const std::string& type) = 0;
+
+  // create events in "default". The answer carries the event's name.
+  virtual Answer<NodeEvent> CreateEvent(const base::Call& call, const NodeEvent& event) = 0;
+  // patch events. Count, message and last time of the event of that name; kNotFound once it has expired.
+  virtual Answer<Done> UpdateEvent(const base::Call& call, const NodeEvent& event) = 0;
+
+  // get serviceaccounts.
+  virtual Answer<ServiceAccount> GetServiceAccount(const base::Call& call, const std::string& name_space,
+                                                   const std::string& name) = 0;
+  // list events of one namespace; an empty one lists those of all. Those about pods and with this reason.
+  virtual Answer<Page<PodEvent>> ListPodEvents(const base::Call& call, const std::string& name_space,
+                                               const std::string& reason, const ListOptions& options) = 0;
+
+  // create serviceaccounts/token. The server may give a shorter life than asked for.
+  virtual Answer<ServiceAccountToken> CreateToken(const base::Call& call, const std::string& name_space,
+                                                  const std::string& service_account,
+                                                  const std::string& audience,
+                                                  std::int64_t expiration_seconds) = 0;
+
+  // list, get, create, delete pods of one namespace; an empty one lists those of all.
+  virtual Answer<Page<Pod>> ListPods(const base::Call& call, const std::string& name_space,
+                                     const ListOptions& options) = 0;
+  virtual Answer<Pod> GetPod(const base::Call& call, const std::string& name_space,
+                             const std::string& name) = 0;
+  // `pod` is a whole Pod object. The answer is what admission made of it.
+  virtual Answer<Pod> CreatePod(const base::Call& call, const std::string& name_space, const doc::Node& pod,
+                                DryRun dry_run) = 0;
+  // Only the pod of that uid; kConflict if another one has its name meanwhile.
+  virtual Answer<Done> DeletePod(const base::Call& call, const std::string& name_space,
+                                 const std::string& name, const std::string& uid) = 0;
+  // get pods/proxy. `path` begins with "/" and may have a query. The pod's own answer, of at most 8 MiB, if
+  // it is a 2xx.
+  virtual Answer<std::string> PodProxyGet(const base::Call& call, const std::string& name_space,
+                                          const std::string& name, std::uint16_t port,
+                                          const std::string& path) = 0;
+};
+
+}  // namespace prefetch::kube

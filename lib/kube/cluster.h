@@ -1,0 +1,48 @@
+// Cluster: where an API server is, whom to trust there, and as whom to come. in_cluster.h and kubeconfig.h
+// make one; Identity (identity.h) reads what it names.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/secret.h"
+
+namespace prefetch::kube {
+
+// getenv, handed in.
+using GetEnv = std::function<std::optional<std::string>(const std::string& name)>;
+
+// A program that gives the credential (client-go credential plugins: AWS, GKE, Azure, OIDC).
+struct ExecPlugin {
+  std::string api_version;  // client.authentication.k8s.io/v1 or /v1beta1
+  std::string command;      // a path: what stood in PATH has been found
+  std::vector<std::string> args;
+  std::vector<std::string> environment;  // "NAME=value", all of it
+  std::string info;                      // what it gets in KUBERNETES_EXEC_INFO; holds no secret
+  std::string install_hint;              // for the error, if it is not there
+};
+
+// A value. Files are named, not read: they are replaced while we run.
+struct Cluster {
+  std::string server;  // "https://10.96.0.1:443", no "/" at its end; may have a path
+  std::string name_space = "default";
+  std::string source;  // for messages: "the pod's service account", "context \"dev\" of /root/.kube/config"
+
+  std::string ca_file, ca_pem;  // one of them, or none: the system's authorities
+  std::string tls_server_name;
+  bool verify = true;
+  base::Secret proxy;  // "http://proxy:3128", may hold a password; empty: none. For http::CurlOptions::proxy
+
+  // As whom. Several may be given: a certificate beside a token is sent beside it.
+  std::string token_file;  // counts before `token`
+  base::Secret token;
+  std::string certificate_file, certificate_pem;
+  std::string key_file;
+  base::Secret key_pem;
+  std::optional<ExecPlugin> exec;
+};
+
+}  // namespace prefetch::kube

@@ -1,0 +1,189 @@
+#include "kube/decode.h"
+
+#include <algorithm>
+
+#include "kube/times.h"
+
+namespace prefetch::kube {
+namespace {
+
+bool IsTrue(const doc::Node* value) {
+  return value != nullptr && value->kind == doc::Node::Kind::kBool && value->boolean;
+}
+
+const std::vector<doc::Node>& ItemsAt(const doc::Node& object, std::initializer_list<const char*> path) {
+  static const std::vector<doc::Node> kNone;
+  const doc::Node* value = ValueAt(object, path);
+  return value == nullptr ? kNone : value->items;
+}
+
+std::optional<base::WallTime> TimeAt(const doc::Node& object, const char* key) {
+  return ParseRfc3339(TextAt(object, {key}));
+}
+
+std::map<std::string, std::string> TextsAt(const doc::Node& object, std::initializer_list<const char*> path) {
+  std::map<std::string, std::string> texts;
+  const doc::Node* found = ValueAt(object, path);
+  if (found == nullptr) return texts;
+  for (const doc::Member& member : found->members) texts[member.key] = member.value.text;
+  return texts;
+}
+
+NodeCondition DecodeCondition(const doc::Node& condition) {
+  return {.type = TextAt(condition, {"type"}),
+          .status = TextAt(condition, {"status"}),
+          .reason = TextAt(condition, {"reason"}),
+          .message = TextAt(condition, {"message"}),
+          .last_heartbeat = TimeAt(condition, "lastHeartbeatTime"),
+          .last_transition = TimeAt(condition, "lastTransitionTime")};
+}
+
+Taint DecodeTaint(const doc::Node& taint) {
+  return {.key = TextAt(taint, {"key"}),
+          .value = TextAt(taint, {"value"}),
+          .effect = TextAt(taint, {"effect"}),
+          .time_added = TextAt(taint, {"timeAdded"})};
+}
+
+void AddStatuses(const std::vector<doc::Node>& statuses, bool init, std::vector<PodContainer>& containers) {
+  for (const doc::Node& status : statuses) {
+    std::string name = TextAt(status, {"name"});
+    auto container = std::find_if(containers.begin(), containers.end(), [&](const PodContainer& candidate) {
+      return candidate.init == init && candidate.name == name;
+    });
+    if (container == containers.end()) continue;
+    container->ready = IsTrue(status.Find("ready"));
+    container->image_id = TextAt(status, {"imageID"});
+    container->waiting_reason = TextAt(status, {"state", "waiting", "reason"});
+    container->waiting_message = TextAt(status, {"state", "waiting", "message"});
+    container->terminated_reason = TextAt(status, {"state", "terminated", "reason"});
+  }
+}
+
+std::map<std::string, std::uint16_t> PortsOf(const doc::Node& container) {
+  std::map<std::string, std::uint16_t> ports;
+  for (const doc::Node& port : ItemsAt(container, {"ports"})) {
+    const doc::Node* number = port.Find("containerPort");
+    bool good = number != nullptr && number->kind == doc::Node::Kind::kInt && number->integer > 0 &&
+                number->integer < 65536;
+    std::string name = TextAt(port, {"name"});
+    if (good && !name.empty()) ports[name] = static_cast<std::uint16_t>(number->integer);
+  }
+  return ports;
+}
+
+std::vector<PodContainer> ContainersOf(const doc::Node& pod) {
+  std::vector<PodContainer> containers;
+  auto add = [&](const char* list, bool init) {
+    for (const doc::Node& spec : ItemsAt(pod, {"spec", list})) {
+      PodContainer container{.name = TextAt(spec, {"name"}), .image = TextAt(spec, {"image"})};
+      container.pull_policy = TextAt(spec, {"imagePullPolicy"});
+      container.init = init;
+      container.ports = PortsOf(spec);
+      containers.push_back(std::move(container));
+    }
+  };
+  add("initContainers", true);
+  add("containers", false);
+  AddStatuses(ItemsAt(pod, {"status", "initContainerStatuses"}), true, containers);
+  AddStatuses(ItemsAt(pod, {"status", "containerStatuses"}), false, containers);
+  return containers;
+}
+
+bool IsReady(const doc::Node& pod) {
+  const auto& conditions = ItemsAt(pod, {"status", "conditions"});
+  return std::any_of(conditions.begin(), conditions.end(), [](const doc::Node& condition) {
+    return TextAt(condition, {"type"}) == "Ready" && TextAt(condition, {"status"}) == "True";
+  });
+}
+
+}  // namespace
+
+const doc::Node* ValueAt(const doc::Node& object, std::initializer_list<const char*> path) {
+  const doc::Node* value = &object;
+  for (const char* key : path) {
+    value = value->Find(key);
+    if (value == nullptr) return nullptr;
+  }
+  return value;
+}
+
+std::string TextAt(const doc::Node& object, std::initializer_list<const char*> path) {
+  const doc::Node* value = ValueAt(object, path);
+  return value != nullptr && value->kind == doc::Node::Kind::kString ? value->text : "";
+}
+
+std::optional<Node> DecodeNode(const doc::Node& object) {
+  Node node{.name = TextAt(object, {"metadata", "name"}),
+            .uid = TextAt(object, {"metadata", "uid"}),
+            .resource_version = TextAt(object, {"metadata", "resourceVersion"}),
+            .labels = TextsAt(object, {"metadata", "labels"})};
+  if (node.name.empty()) return std::nullopt;
+  for (const doc::Node& taint : ItemsAt(object, {"spec", "taints"})) {
+    node.taints.push_back(DecodeTaint(taint));
+  }
+  for (const doc::Node& condition : ItemsAt(object, {"status", "conditions"})) {
+    node.conditions.push_back(DecodeCondition(condition));
+  }
+  for (const doc::Node& address : ItemsAt(object, {"status", "addresses"})) {
+    if (TextAt(address, {"type"}) == "InternalIP") node.internal_ips.push_back(TextAt(address, {"address"}));
+  }
+  node.kubelet_version = TextAt(object, {"status", "nodeInfo", "kubeletVersion"});
+  const doc::Node* port = ValueAt(object, {"status", "daemonEndpoints", "kubeletEndpoint", "Port"});
+  if (port != nullptr && port->kind == doc::Node::Kind::kInt && port->integer > 0 && port->integer < 65536) {
+    node.kubelet_port = static_cast<std::uint16_t>(port->integer);
+  }
+  return node;
+}
+
+std::optional<Pod> DecodePod(const doc::Node& object) {
+  Pod pod{.name = TextAt(object, {"metadata", "name"}),
+          .name_space = TextAt(object, {"metadata", "namespace"}),
+          .uid = TextAt(object, {"metadata", "uid"}),
+          .resource_version = TextAt(object, {"metadata", "resourceVersion"}),
+          .node = TextAt(object, {"spec", "nodeName"}),
+          .phase = TextAt(object, {"status", "phase"}),
+          .ip = TextAt(object, {"status", "podIP"}),
+          .reason = TextAt(object, {"status", "reason"}),
+          .message = TextAt(object, {"status", "message"}),
+          .ready = IsReady(object),
+          .terminating = !TextAt(object, {"metadata", "deletionTimestamp"}).empty(),
+          .labels = TextsAt(object, {"metadata", "labels"}),
+          .service_account = TextAt(object, {"spec", "serviceAccountName"})};
+  if (pod.name.empty()) return std::nullopt;
+  for (const doc::Node& secret : ItemsAt(object, {"spec", "imagePullSecrets"})) {
+    pod.image_pull_secrets.push_back(TextAt(secret, {"name"}));
+  }
+  pod.containers = ContainersOf(object);
+  for (const doc::Node& volume : ItemsAt(object, {"spec", "volumes"})) {
+    if (volume.Find("image") != nullptr) pod.image_volumes.push_back(TextAt(volume, {"image", "reference"}));
+  }
+  return pod;
+}
+
+std::optional<ServiceAccount> DecodeServiceAccount(const doc::Node& object) {
+  ServiceAccount account{.name = TextAt(object, {"metadata", "name"}),
+                         .name_space = TextAt(object, {"metadata", "namespace"}),
+                         .uid = TextAt(object, {"metadata", "uid"}),
+                         .annotations = TextsAt(object, {"metadata", "annotations"})};
+  if (account.name.empty()) return std::nullopt;
+  return account;
+}
+
+std::optional<PodEvent> DecodePodEvent(const doc::Node& object) {
+  PodEvent event{.name_space = TextAt(object, {"involvedObject", "namespace"}),
+                 .pod = TextAt(object, {"involvedObject", "name"}),
+                 .node = TextAt(object, {"source", "host"}),
+                 .reason = TextAt(object, {"reason"}),
+                 .message = TextAt(object, {"message"}),
+                 .last = TimeAt(object, "lastTimestamp")};
+  if (event.node.empty()) event.node = TextAt(object, {"reportingInstance"});
+  if (!event.last) event.last = TimeAt(object, "eventTime");
+  const doc::Node* count = object.Find("count");
+  bool counted = count != nullptr && count->kind == doc::Node::Kind::kInt && count->integer > 0 &&
+                 count->integer < 1'000'000;
+  if (counted) event.count = static_cast<int>(count->integer);
+  return event;
+}
+
+}  // namespace prefetch::kube

@@ -1,0 +1,64 @@
+#include "kube/exchange.h"
+
+#include <chrono>
+#include <memory>
+
+#include "kube/failure.h"
+#include "kube/retry.h"
+
+namespace prefetch::kube {
+namespace {
+
+constexpr std::chrono::seconds kLongestCall{30};
+constexpr std::chrono::milliseconds kLongestConnect{5'000};
+
+// Somebody else's certificate: whom the cluster says to trust there, and the server name, say nothing of it.
+std::shared_ptr<const http::Tls> TrustOnly(const std::string& ca_pem, const http::Tls& tls) {
+  auto other = std::make_shared<http::Tls>(tls);
+  other->ca_pem = ca_pem;
+  other->server_name.clear();
+  other->verify = true;
+  return other;
+}
+
+Answer<http::Response> SendOnce(const base::Call& call, http::Client& client, const base::Clock& clock,
+                                const Ask& ask, const std::string& ca_pem, const Proof& proof) {
+  http::Request request{.method = ask.method, .url = ask.url, .headers = {{"Accept", ask.accept}}};
+  if (!ask.content_type.empty()) request.headers.Add("Content-Type", ask.content_type);
+  request.authorization = proof.authorization;
+  request.body = ask.body;
+  request.tls = ca_pem.empty() ? proof.tls : TrustOnly(ca_pem, *proof.tls);
+  request.connect_timeout = kLongestConnect;
+  request.max_body_bytes = ask.max_body_bytes;
+  auto response = client.Send(call, request);
+  if (!response) return FailureOf(response.error(), ask.attempt);
+  if (auto failure = FailureOf(*response, ask.attempt, proof.authorization, clock.Wall())) {
+    return *std::move(failure);
+  }
+  return *std::move(response);
+}
+
+Failure NoCredential(const base::Error& error, const std::string& attempt) {
+  bool ours = error.code() == base::Code::kCancelled || error.code() == base::Code::kDeadlineExceeded;
+  Failure failure = FailureOf(error, attempt);
+  if (!ours) failure.kind = ApiError::kNoCredential;
+  return failure;
+}
+
+}  // namespace
+
+Answer<http::Response> Exchange(const base::Call& call, http::Client& client, Identity& identity,
+                                const base::Clock& clock, const Ask& ask, const std::string& ca_pem) {
+  base::Call bounded = call.Within(kLongestCall);
+  auto proof = identity.Current(bounded);
+  if (!proof) return NoCredential(proof.error(), ask.attempt);
+  auto answer = SendOnce(bounded, client, clock, ask, ca_pem, *proof);
+  if (answer || NextTry(answer.failure(), 1, 0).step != Step::kReadCredentialAgain) return answer;
+  // A new identity changes nothing about a trust that is not the identity's.
+  if (!ca_pem.empty() && answer.failure().kind == ApiError::kTlsError) return answer;
+  auto other = identity.Replacement(bounded, *proof);
+  if (!other) return answer;
+  return SendOnce(bounded, client, clock, ask, ca_pem, *other);
+}
+
+}  // namespace prefetch::kube

@@ -1,0 +1,34 @@
+// One request to the API server, or to a kubelet, with the credential that goes with it. Internal to kube/.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "base/call.h"
+#include "base/clock.h"
+#include "http/client.h"
+#include "kube/answer.h"
+#include "kube/identity.h"
+
+namespace prefetch::kube {
+
+struct Ask {
+  std::string attempt;  // for messages: "get nodes \"n1\""
+  std::string method = "GET";
+  std::string url;
+  std::string content_type;  // of `body`
+  std::string body;
+  std::string accept = "application/json";
+  std::size_t max_body_bytes = 4 * 1024 * 1024;  // of the answer
+};
+
+// The 2xx answer, or why there is none. What HttpApi and KubeletApi have in common: bounds (of bytes, and 30
+// s), and the one thing that is done about a refused credential or an untrusted certificate at once: if
+// `identity` then has another one, the request is sent again, once. A request that was refused so has done
+// nothing.
+//
+// `ca_pem`: whom to trust instead of whom `identity` trusts; empty: as `identity` does.
+Answer<http::Response> Exchange(const base::Call& call, http::Client& client, Identity& identity,
+                                const base::Clock& clock, const Ask& ask, const std::string& ca_pem = "");
+
+}  // namespace prefetch::kube

@@ -1,0 +1,193 @@
+#include "kube/exec_plugin.h"
+
+#include <unistd.h>
+
+#include <chrono>
+
+#include "base/fs.h"
+#include "base/subprocess.h"
+#include "base/text.h"
+#include "doc/json.h"
+#include "doc/secret_node.h"
+#include "doc/write.h"
+#include "kube/kubeconfig_files.h"
+#include "kube/times.h"
+
+namespace prefetch::kube {
+namespace {
+
+constexpr std::chrono::seconds kLongestRun{60};
+constexpr std::size_t kLongestOutput = 1 << 20;
+constexpr std::size_t kLongestErrors = 500;
+constexpr std::size_t kLongestAuthority = 1 << 20;
+constexpr std::string_view kV1 = "client.authentication.k8s.io/v1";
+constexpr std::string_view kV1Beta1 = "client.authentication.k8s.io/v1beta1";
+
+bool IsProgram(const std::string& path) {
+  auto kind = base::KindOf(path);
+  return kind && *kind == base::FileKind::kRegular && ::access(path.c_str(), X_OK) == 0;
+}
+
+// As a shell would: a name with a "/" is a path from the file's folder; any other is looked up in PATH. One
+// that is nowhere stays as it is: running it then says so.
+std::string FindProgram(const std::string& command, const std::string& folder, const GetEnv& get_env) {
+  if (command.find('/') != std::string::npos) return ResolvePath(folder, command);
+  std::string path = get_env("PATH").value_or("");
+  for (std::string_view part : base::Split(path, ':')) {
+    std::string candidate = std::string(part) + "/" + command;
+    if (part.starts_with("/") && IsProgram(candidate)) return candidate;
+  }
+  return command;
+}
+
+doc::Node ClusterInfo(const Cluster& cluster, const doc::Node* config) {
+  doc::Node info = doc::Node::Mapping();
+  info.Set("server", doc::Node::String(cluster.server));
+  if (!cluster.tls_server_name.empty()) {
+    info.Set("tls-server-name", doc::Node::String(cluster.tls_server_name));
+  }
+  if (!cluster.verify) info.Set("insecure-skip-tls-verify", doc::Node::Bool(true));
+  std::string authorities = cluster.ca_pem;
+  if (!cluster.ca_file.empty()) {
+    auto read = base::ReadFile(cluster.ca_file, kLongestAuthority);
+    if (read) authorities = *std::move(read);
+  }
+  if (!authorities.empty()) {
+    info.Set("certificate-authority-data", doc::Node::String(base::Base64Encode(authorities)));
+  }
+  if (config != nullptr) info.Set("config", *config);
+  return info;
+}
+
+std::string ExecInfo(const std::string& api_version, const std::optional<doc::Node>& cluster) {
+  doc::Node spec = doc::Node::Mapping();
+  if (cluster) spec.Set("cluster", *cluster);
+  spec.Set("interactive", doc::Node::Bool(false));
+  doc::Node info = doc::Node::Mapping();
+  info.Set("apiVersion", doc::Node::String(api_version));
+  info.Set("kind", doc::Node::String("ExecCredential"));
+  info.Set("spec", std::move(spec));
+  return doc::WriteJson(info);
+}
+
+void SetVariable(std::vector<std::string>& environment, const std::string& name, const std::string& value) {
+  std::erase_if(environment, [&](const std::string& entry) { return entry.starts_with(name + "="); });
+  environment.push_back(name + "=" + value);
+}
+
+void ReadEnvironment(doc::ObjectReader& exec, std::vector<std::string>& environment) {
+  for (const doc::Reader& item : exec.Items("env")) {
+    doc::ObjectReader entry(item);
+    auto name = entry.String("name", doc::Need::kRequired), value = entry.String("value");
+    if (!name) continue;
+    if (name->empty() || name->find('=') != std::string::npos || name->find('\0') != std::string::npos) {
+      entry.Fail("name", "must be the name of an environment variable");
+    } else {
+      SetVariable(environment, *name, value.value_or(""));
+    }
+  }
+}
+
+// What a plugin said on stderr, as one line.
+std::string Said(const base::ProcessResult& result) {
+  std::string text = base::ToUtf8(base::TrimSpace(result.errors));
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
+  }
+  return text.empty() ? "" : ": " + base::Truncate(text, kLongestErrors);
+}
+
+base::Status EndedWell(const base::ProcessResult& result) {
+  switch (result.end) {
+    case base::ProcessEnd::kExited:
+      if (result.code == 0) return {};
+      return base::Unavailable("exited " + std::to_string(result.code) + Said(result));
+    case base::ProcessEnd::kSignalled:
+      return base::Unavailable("was killed by signal " + std::to_string(result.code) + Said(result));
+    case base::ProcessEnd::kTimedOut:
+      return base::DeadlineExceeded("did not answer in time" + Said(result));
+    case base::ProcessEnd::kCancelled:
+      return base::Cancelled("a stop was requested");
+    case base::ProcessEnd::kOutputLimit:
+      return base::ResourceExhausted("wrote more than 1 MiB");
+  }
+  return base::Internal("ended in an unknown way");
+}
+
+}  // namespace
+
+std::optional<ExecPlugin> DecodeExecPlugin(doc::ObjectReader& exec, const std::string& folder,
+                                           const Cluster& cluster, const doc::Node* cluster_config,
+                                           const std::vector<std::string>& environment,
+                                           const GetEnv& get_env) {
+  auto version =
+      exec.Enum<std::string_view>("apiVersion", {{kV1, kV1}, {kV1Beta1, kV1Beta1}}, doc::Need::kRequired);
+  auto command = exec.String("command", doc::Need::kRequired);
+  ExecPlugin plugin{.args = exec.Strings("args"), .environment = environment};
+  plugin.install_hint = exec.String("installHint").value_or("");
+  ReadEnvironment(exec, plugin.environment);
+  bool wants_cluster = exec.Bool("provideClusterInfo").value_or(false);
+  enum class Terminal { kNever, kIfAvailable, kAlways };
+  auto terminal = exec.Enum<Terminal>(
+      "interactiveMode",
+      {{"Never", Terminal::kNever}, {"IfAvailable", Terminal::kIfAvailable}, {"Always", Terminal::kAlways}},
+      version == kV1 ? doc::Need::kRequired : doc::Need::kOptional);
+  if (terminal == Terminal::kAlways) {
+    exec.Fail("interactiveMode", "wants a terminal, which a plugin does not get here");
+  }
+  if (!version || !command) return std::nullopt;
+  if (command->empty()) exec.Fail("command", "must not be empty");
+  plugin.api_version = *version;
+  plugin.command = FindProgram(*command, folder, get_env);
+  plugin.info = ExecInfo(plugin.api_version,
+                         wants_cluster ? std::optional(ClusterInfo(cluster, cluster_config)) : std::nullopt);
+  SetVariable(plugin.environment, "KUBERNETES_EXEC_INFO", plugin.info);
+  return plugin;
+}
+
+base::Result<ExecCredential> DecodeExecCredential(std::string_view output, const std::string& api_version) {
+  doc::Problems problems("the plugin's output");
+  auto parsed = doc::ParseJson(output, problems, doc::JsonRules::kLenient);
+  if (!parsed) return problems.ToStatus().error();
+  doc::SecretNode tree(*std::move(parsed));
+  doc::ObjectReader root{doc::Reader(tree.node, problems)};
+  root.Expect("apiVersion", api_version);
+  root.Expect("kind", "ExecCredential");
+  ExecCredential credential;
+  if (auto status = root.Object("status", doc::Need::kRequired)) {
+    credential.token = base::Secret(status->String("token").value_or(""));
+    credential.certificate_pem = status->String("clientCertificateData").value_or("");
+    credential.key_pem = base::Secret(status->String("clientKeyData").value_or(""));
+    if (auto expires = status->String("expirationTimestamp")) {
+      credential.expires = ParseRfc3339(*expires);
+      if (!credential.expires) status->Fail("expirationTimestamp", "must be a time as RFC 3339 has it");
+    }
+    if (credential.certificate_pem.empty() != credential.key_pem.empty()) {
+      status->Fail("has one of clientCertificateData and clientKeyData without the other");
+    } else if (credential.token.empty() && credential.certificate_pem.empty()) {
+      status->Fail("holds neither a token nor a certificate");
+    }
+  }
+  if (base::Status good = problems.ToStatus(); !good) return std::move(good).error();
+  return credential;
+}
+
+base::Result<ExecCredential> RunExecPlugin(const base::Call& call, const ExecPlugin& plugin) {
+  std::string who = "credential plugin " + plugin.command;
+  base::Command command{.argv = {plugin.command}, .environment = plugin.environment};
+  command.argv.insert(command.argv.end(), plugin.args.begin(), plugin.args.end());
+  command.max_output = kLongestOutput;
+  auto result = plugin.command.find('/') == std::string::npos
+                    ? base::Result<base::ProcessResult>(base::NotFound("there is no such program in PATH"))
+                    : base::RunProcess(call.Within(kLongestRun), command, "");
+  if (!result) {
+    std::string hint = plugin.install_hint.empty() ? "" : " (" + plugin.install_hint + ")";
+    return std::move(result).error().Wrap(who + hint);
+  }
+  if (base::Status ended = EndedWell(*result); !ended) return std::move(ended).error().Wrap(who);
+  auto credential = DecodeExecCredential(result->output.Reveal(), plugin.api_version);
+  if (!credential) return std::move(credential).error().Wrap(who);
+  return credential;
+}
+
+}  // namespace prefetch::kube

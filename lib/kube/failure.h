@@ -1,0 +1,28 @@
+// Tells what kind of Failure an HTTP exchange with the API server (or kubelet) ended in. Pure. Internal to
+// kube/.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "base/secret.h"
+#include "http/client.h"
+#include "kube/answer.h"
+
+namespace prefetch::kube {
+
+// nullopt for a 2xx. `attempt` says what was asked for: "get nodes \"n1\"". The server's own words are taken
+// from its Status object, or are left out if it sent none; `credential` is blanked wherever it stands in
+// them.
+std::optional<Failure> FailureOf(const http::Response& response, std::string_view attempt,
+                                 const base::Secret& credential, base::WallTime now);
+
+// The same for an exchange that did not come to an answer.
+Failure FailureOf(const base::Error& error, std::string_view attempt);
+
+// A complete answer that cannot be what was asked for.
+Failure Malformed(std::string_view attempt, std::string_view why);
+
+}  // namespace prefetch::kube

@@ -1,0 +1,297 @@
+#include "kube/http_api.h"
+
+#include "base/text.h"
+#include "doc/json.h"
+#include "doc/secret_node.h"
+#include "doc/write.h"
+#include "http/url.h"
+#include "kube/decode.h"
+#include "kube/exchange.h"
+#include "kube/failure.h"
+#include "kube/patches.h"
+#include "kube/times.h"
+
+namespace prefetch::kube {
+namespace {
+
+constexpr const char* kMergePatch = "application/merge-patch+json";
+constexpr const char* kStrategicPatch = "application/strategic-merge-patch+json";
+constexpr const char* kJson = "application/json";
+// A pod's own answer: the status document of a node with 5,000 images has 5 MB.
+constexpr std::size_t kLongestPodAnswer = 8 * 1024 * 1024;
+constexpr std::size_t kLongestAnswer = 4 * 1024 * 1024;
+constexpr const char* kEventNamespace = "default";
+// A Node's managed fields nest deeper than any file that people write.
+constexpr doc::Limits kLimits{.bytes = kLongestAnswer, .depth = 64, .nodes = 1'000'000};
+
+bool IsName(const std::string& name) {
+  return !name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos;
+}
+
+std::string Query(const ListOptions& options) {
+  std::string query = "?limit=" + std::to_string(options.limit);
+  auto add = [&](const char* name, const std::string& value) {
+    if (!value.empty()) query += std::string("&") + name + "=" + http::PercentEncode(value);
+  };
+  add("labelSelector", options.label_selector);
+  add("fieldSelector", options.field_selector);
+  add("continue", options.continue_token);
+  return query;
+}
+
+std::optional<ServerVersion> DecodeVersion(const doc::Node& object) {
+  ServerVersion version{.major = TextAt(object, {"major"}),
+                        .minor = TextAt(object, {"minor"}),
+                        .git_version = TextAt(object, {"gitVersion"})};
+  return version.git_version.empty() ? std::nullopt : std::optional(version);
+}
+
+}  // namespace
+
+// What is done to what: the words of RBAC, the path, and the body.
+struct HttpApi::Verb {
+  std::string verb;      // "patch", as a role would name it
+  std::string resource;  // "nodes/status", as a role would name it
+  std::string name_space;
+  std::string name;
+  enum class Target { kObject, kCollection, kOther } target = Target::kObject;
+  std::string query;
+  std::string content_type, body;
+  std::string other_path;  // Target::kOther
+  std::size_t max_body_bytes = kLongestAnswer;
+
+  std::string Attempt() const {
+    std::string attempt = verb + " " + resource;
+    if (!name.empty()) attempt += " \"" + name + "\"";
+    if (!name_space.empty()) attempt += " in namespace \"" + name_space + "\"";
+    return attempt;
+  }
+  std::string Method() const {
+    if (verb == "create") return "POST";
+    if (verb == "patch") return "PATCH";
+    return verb == "delete" ? "DELETE" : "GET";
+  }
+  // nullopt: a name that would make another path of it.
+  std::optional<std::string> Path() const {
+    if (target == Target::kOther) return other_path;
+    if (target == Target::kObject && !IsName(name)) return std::nullopt;
+    if (!name_space.empty() && !IsName(name_space)) return std::nullopt;
+    std::string path = "/api/v1";
+    if (!name_space.empty()) path += "/namespaces/" + http::PercentEncode(name_space);
+    std::size_t slash = resource.find('/');
+    path += "/" + resource.substr(0, slash);
+    if (target == Target::kObject) path += "/" + http::PercentEncode(name, ":");
+    if (slash != std::string::npos) path += resource.substr(slash);
+    return path + other_path + query;
+  }
+};
+
+Answer<http::Response> HttpApi::Send(const base::Call& call, const Verb& verb) {
+  auto path = verb.Path();
+  if (!path) {
+    Failure failure = Malformed(verb.Attempt(), "this is no name of an object");
+    failure.kind = ApiError::kInvalid;
+    return failure;
+  }
+  return Exchange(call, client_, identity_, clock_,
+                  {.attempt = verb.Attempt(),
+                   .method = verb.Method(),
+                   .url = identity_.cluster().server + *path,
+                   .content_type = verb.content_type,
+                   .body = verb.body,
+                   .max_body_bytes = verb.max_body_bytes});
+}
+
+Answer<doc::Node> HttpApi::SendForObject(const base::Call& call, const Verb& verb) {
+  auto response = Send(call, verb);
+  if (!response) return std::move(response).failure();
+  doc::Problems problems("answer");
+  auto object = doc::ParseJson(response->body, problems, doc::JsonRules::kLenient, kLimits);
+  if (!object || object->kind != doc::Node::Kind::kMapping) {
+    return Malformed(verb.Attempt(), "the server's answer is no JSON object");
+  }
+  return *std::move(object);
+}
+
+Answer<Done> HttpApi::SendForNothing(const base::Call& call, const Verb& verb) {
+  auto response = Send(call, verb);
+  if (!response) return std::move(response).failure();
+  return Done{};
+}
+
+template <typename T>
+Answer<T> HttpApi::SendFor(const base::Call& call, const Verb& verb,
+                           std::optional<T> (*decode)(const doc::Node&)) {
+  auto object = SendForObject(call, verb);
+  if (!object) return std::move(object).failure();
+  std::optional<T> value = decode(*object);
+  if (!value) return Malformed(verb.Attempt(), "the server's answer is not the object that was asked for");
+  return *std::move(value);
+}
+
+template <typename T>
+Answer<Page<T>> HttpApi::SendForPage(const base::Call& call, const Verb& verb,
+                                     std::optional<T> (*decode)(const doc::Node&)) {
+  auto list = SendForObject(call, verb);
+  if (!list) return std::move(list).failure();
+  std::optional<Page<T>> page = DecodePage(*list, decode);
+  if (!page) return Malformed(verb.Attempt(), "the server's answer is no list of such objects");
+  return *std::move(page);
+}
+
+Answer<ServerVersion> HttpApi::GetServerVersion(const base::Call& call) {
+  Verb verb{.verb = "get", .resource = "/version"};
+  verb.target = Verb::Target::kOther;
+  verb.other_path = "/version";
+  return SendFor(call, verb, &DecodeVersion);
+}
+
+Answer<Node> HttpApi::GetNode(const base::Call& call, const std::string& name) {
+  return SendFor(call, {.verb = "get", .resource = "nodes", .name = name}, &DecodeNode);
+}
+
+Answer<Page<Node>> HttpApi::ListNodes(const base::Call& call, const ListOptions& options) {
+  Verb verb{.verb = "list", .resource = "nodes", .target = Verb::Target::kCollection};
+  verb.query = Query(options);
+  return SendForPage(call, verb, &DecodeNode);
+}
+
+Answer<Done> HttpApi::SetNodeLabel(const base::Call& call, const std::string& name, const std::string& key,
+                                   const std::optional<std::string>& value) {
+  Verb verb{.verb = "patch", .resource = "nodes", .name = name};
+  verb.content_type = kMergePatch;
+  verb.body = LabelPatch(key, value);
+  return SendForNothing(call, verb);
+}
+
+Answer<Node> HttpApi::SetNodeTaints(const base::Call& call, const std::string& name,
+                                    const std::string& resource_version, const std::vector<Taint>& taints) {
+  Verb verb{.verb = "patch", .resource = "nodes", .name = name};
+  if (resource_version.empty()) {
+    // Without it the server would replace whatever stands there.
+    Failure failure = Malformed(verb.Attempt(), "the resource version that was read is missing");
+    failure.kind = ApiError::kInvalid;
+    return failure;
+  }
+  verb.content_type = kMergePatch;
+  verb.body = TaintsPatch(resource_version, taints);
+  return SendFor(call, verb, &DecodeNode);
+}
+
+Answer<Done> HttpApi::SetNodeCondition(const base::Call& call, const std::string& name,
+                                       const NodeCondition& condition) {
+  Verb verb{.verb = "patch", .resource = "nodes/status", .name = name};
+  verb.content_type = kStrategicPatch;
+  verb.body = ConditionPatch(condition);
+  return SendForNothing(call, verb);
+}
+
+Answer<Done> HttpApi::RemoveNodeCondition(const base::Call& call, const std::string& name,
+                                          const std::string& type) {
+  Verb verb{.verb = "patch", .resource = "nodes/status", .name = name};
+  verb.content_type = kStrategicPatch;
+  verb.body = ConditionRemoval(type);
+  return SendForNothing(call, verb);
+}
+
+Answer<NodeEvent> HttpApi::CreateEvent(const base::Call& call, const NodeEvent& event) {
+  Verb verb{.verb = "create", .resource = "events", .name_space = kEventNamespace};
+  verb.target = Verb::Target::kCollection;
+  verb.content_type = kJson;
+  verb.body = EventBody(event);
+  auto object = SendForObject(call, verb);
+  if (!object) return std::move(object).failure();
+  NodeEvent created = event;
+  created.name = TextAt(*object, {"metadata", "name"});
+  if (created.name.empty()) return Malformed(verb.Attempt(), "the server's answer is no event");
+  return created;
+}
+
+Answer<Done> HttpApi::UpdateEvent(const base::Call& call, const NodeEvent& event) {
+  Verb verb{.verb = "patch", .resource = "events", .name_space = kEventNamespace, .name = event.name};
+  verb.content_type = kMergePatch;
+  verb.body = EventPatch(event);
+  return SendForNothing(call, verb);
+}
+
+Answer<ServiceAccount> HttpApi::GetServiceAccount(const base::Call& call, const std::string& name_space,
+                                                  const std::string& name) {
+  return SendFor(call, {.verb = "get", .resource = "serviceaccounts", .name_space = name_space, .name = name},
+                 &DecodeServiceAccount);
+}
+
+Answer<Page<PodEvent>> HttpApi::ListPodEvents(const base::Call& call, const std::string& name_space,
+                                              const std::string& reason, const ListOptions& options) {
+  Verb verb{.verb = "list", .resource = "events", .name_space = name_space};
+  verb.target = Verb::Target::kCollection;
+  ListOptions about_pods = options;
+  about_pods.field_selector = "involvedObject.kind=Pod,reason=" + reason;
+  verb.query = Query(about_pods);
+  return SendForPage(call, verb, &DecodePodEvent);
+}
+
+Answer<ServiceAccountToken> HttpApi::CreateToken(const base::Call& call, const std::string& name_space,
+                                                 const std::string& service_account,
+                                                 const std::string& audience,
+                                                 std::int64_t expiration_seconds) {
+  Verb verb{.verb = "create", .resource = "serviceaccounts/token", .name_space = name_space};
+  verb.name = service_account;
+  verb.content_type = kJson;
+  verb.body = TokenRequestBody(audience, expiration_seconds);
+  auto response = Send(call, verb);
+  if (!response) return std::move(response).failure();
+  doc::Problems problems("answer");
+  auto object = doc::ParseJson(response->body, problems, doc::JsonRules::kLenient, kLimits);
+  base::WipeString(response->body);
+  if (!object) return Malformed(verb.Attempt(), "the server's answer is no JSON object");
+  doc::SecretNode tree(*std::move(object));
+  base::Secret token(TextAt(tree.node, {"status", "token"}));
+  auto expires = ParseRfc3339(TextAt(tree.node, {"status", "expirationTimestamp"}));
+  if (token.empty() || !expires) return Malformed(verb.Attempt(), "the server's answer holds no token");
+  return ServiceAccountToken{std::move(token), *expires};
+}
+
+Answer<Page<Pod>> HttpApi::ListPods(const base::Call& call, const std::string& name_space,
+                                    const ListOptions& options) {
+  Verb verb{.verb = "list", .resource = "pods", .name_space = name_space};
+  verb.target = Verb::Target::kCollection;
+  verb.query = Query(options);
+  return SendForPage(call, verb, &DecodePod);
+}
+
+Answer<Pod> HttpApi::GetPod(const base::Call& call, const std::string& name_space, const std::string& name) {
+  return SendFor(call, {.verb = "get", .resource = "pods", .name_space = name_space, .name = name},
+                 &DecodePod);
+}
+
+Answer<Pod> HttpApi::CreatePod(const base::Call& call, const std::string& name_space, const doc::Node& pod,
+                               DryRun dry_run) {
+  Verb verb{.verb = "create", .resource = "pods", .name_space = name_space};
+  verb.target = Verb::Target::kCollection;
+  if (dry_run == DryRun::kYes) verb.query = "?dryRun=All";
+  verb.content_type = kJson;
+  verb.body = doc::WriteJson(pod);
+  return SendFor(call, verb, &DecodePod);
+}
+
+Answer<Done> HttpApi::DeletePod(const base::Call& call, const std::string& name_space,
+                                const std::string& name, const std::string& uid) {
+  Verb verb{.verb = "delete", .resource = "pods", .name_space = name_space, .name = name};
+  verb.content_type = kJson;
+  verb.body = DeleteBody(uid);
+  return SendForNothing(call, verb);
+}
+
+Answer<std::string> HttpApi::PodProxyGet(const base::Call& call, const std::string& name_space,
+                                         const std::string& name, std::uint16_t port,
+                                         const std::string& path) {
+  Verb verb{.verb = "get", .resource = "pods/proxy", .name_space = name_space, .name = name};
+  if (IsName(name)) verb.name += ":" + std::to_string(port);
+  verb.other_path = path;
+  verb.max_body_bytes = kLongestPodAnswer;
+  auto response = Send(call, verb);
+  if (!response) return std::move(response).failure();
+  return std::move(response->body);
+}
+
+}  // namespace prefetch::kube

@@ -1,0 +1,69 @@
+// HttpApi: Api over http::Client.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "http/client.h"
+#include "kube/api.h"
+#include "kube/identity.h"
+
+namespace prefetch::kube {
+
+// Owned by main, which also owns what it is given; these outlive it. Any thread may call, also several at
+// once. The credential goes to the Cluster's server and nowhere else: redirects are not followed.
+class HttpApi final : public Api {
+ public:
+  // `client` brings the proxy, if the cluster has one (Cluster::proxy).
+  HttpApi(http::Client& client, Identity& identity, const base::Clock& clock)
+      : client_(client), identity_(identity), clock_(clock) {}
+
+  Answer<ServerVersion> GetServerVersion(const base::Call& call) override;
+  Answer<Node> GetNode(const base::Call& call, const std::string& name) override;
+  Answer<Page<Node>> ListNodes(const base::Call& call, const ListOptions& options) override;
+  Answer<Done> SetNodeLabel(const base::Call& call, const std::string& name, const std::string& key,
+                            const std::optional<std::string>& value) override;
+  Answer<Node> SetNodeTaints(const base::Call& call, const std::string& name,
+                             const std::string& resource_version, const std::vector<Taint>& taints) override;
+  Answer<Done> SetNodeCondition(const base::Call& call, const std::string& name,
+                                const NodeCondition& condition) override;
+  Answer<Done> RemoveNodeCondition(const base::Call& call, const std::string& name,
+                                   const std::string& type) override;
+  Answer<NodeEvent> CreateEvent(const base::Call& call, const NodeEvent& event) override;
+  Answer<Done> UpdateEvent(const base::Call& call, const NodeEvent& event) override;
+  Answer<ServiceAccount> GetServiceAccount(const base::Call& call, const std::string& name_space,
+                                           const std::string& name) override;
+  Answer<Page<PodEvent>> ListPodEvents(const base::Call& call, const std::string& name_space,
+                                       const std::string& reason, const ListOptions& options) override;
+  Answer<ServiceAccountToken> CreateToken(const base::Call& call, const std::string& name_space,
+                                          const std::string& service_account, const std::string& audience,
+                                          std::int64_t expiration_seconds) override;
+  Answer<Page<Pod>> ListPods(const base::Call& call, const std::string& name_space,
+                             const ListOptions& options) override;
+  Answer<Pod> GetPod(const base::Call& call, const std::string& name_space, const std::string& name) override;
+  Answer<Pod> CreatePod(const base::Call& call, const std::string& name_space, const doc::Node& pod,
+                        DryRun dry_run) override;
+  Answer<Done> DeletePod(const base::Call& call, const std::string& name_space, const std::string& name,
+                         const std::string& uid) override;
+  Answer<std::string> PodProxyGet(const base::Call& call, const std::string& name_space,
+                                  const std::string& name, std::uint16_t port,
+                                  const std::string& path) override;
+
+ private:
+  struct Verb;
+  Answer<http::Response> Send(const base::Call& call, const Verb& verb);
+  Answer<doc::Node> SendForObject(const base::Call& call, const Verb& verb);
+  Answer<Done> SendForNothing(const base::Call& call, const Verb& verb);
+  template <typename T>
+  Answer<T> SendFor(const base::Call& call, const Verb& verb, std::optional<T> (*decode)(const doc::Node&));
+  template <typename T>
+  Answer<Page<T>> SendForPage(const base::Call& call, const Verb& verb,
+                              std::optional<T> (*decode)(const doc::Node&));
+
+  http::Client& client_;
+  Identity& identity_;
+  const base::Clock& clock_;
+};
+
+}  // namespace prefetch::kube

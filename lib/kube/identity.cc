@@ -1,0 +1,186 @@
+#include "kube/identity.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/fs.h"
+#include "base/text.h"
+
+namespace prefetch::kube {
+namespace {
+
+constexpr std::size_t kLongestFile = 1 << 20;
+constexpr std::chrono::seconds kReadAnyway{60};  // file times can be too coarse to show a change
+constexpr std::chrono::hours kLongestWait{1};    // in one piece: the deadline may be the end of time
+
+std::vector<std::string> FilesOf(const Cluster& cluster) {
+  std::vector<std::string> files = {cluster.token_file, cluster.ca_file, cluster.certificate_file,
+                                    cluster.key_file};
+  std::erase(files, "");
+  return files;
+}
+
+bool Same(const base::Secret& a, const base::Secret& b) {
+  return a.SameAs(b);
+}
+
+}  // namespace
+
+Identity::Identity(Cluster cluster, const base::Clock& clock)
+    : cluster_(std::move(cluster)), clock_(clock), files_(FilesOf(cluster_)) {
+  base::Lock lock(mutex_);
+  Take({.ca_pem = cluster_.ca_pem,
+        .certificate_pem = cluster_.certificate_pem,
+        .token = cluster_.token,
+        .key_pem = cluster_.key_pem});
+}
+
+bool Identity::FilesAreDue(const std::vector<base::FileStamp>& stamps) const {
+  return !read_at_ || stamps != stamps_ || clock_.Now() - *read_at_ >= kReadAnyway;
+}
+
+base::Result<Identity::Material> Identity::ReadMaterial() const {
+  Material material{.ca_pem = cluster_.ca_pem,
+                    .certificate_pem = cluster_.certificate_pem,
+                    .token = cluster_.token,
+                    .key_pem = cluster_.key_pem};
+  auto read = [](const std::string& file, auto take) -> base::Status {
+    if (file.empty()) return {};
+    auto text = base::ReadFile(file, kLongestFile);
+    if (!text) return std::move(text).error();
+    if (base::TrimSpace(*text).empty()) return base::InvalidArgument(file + " is empty");
+    take(*text);
+    base::WipeString(*text);
+    return {};
+  };
+  base::Status read_all;
+  auto also = [&](const std::string& file, auto take) {
+    if (read_all.ok()) read_all = read(file, take);
+  };
+  also(cluster_.token_file,
+       [&](std::string& text) { material.token = base::Secret(std::string(base::TrimSpace(text))); });
+  also(cluster_.ca_file, [&](std::string& text) { material.ca_pem = text; });
+  also(cluster_.certificate_file, [&](std::string& text) { material.certificate_pem = text; });
+  also(cluster_.key_file, [&](std::string& text) { material.key_pem = base::Secret(text); });
+  if (!read_all) return std::move(read_all).error();
+  return material;
+}
+
+base::Status Identity::ReadFiles(bool anyway) {
+  if (files_.empty()) return {};
+  std::vector<base::FileStamp> stamps = base::StampsOf(files_);
+  if (!anyway && !FilesAreDue(stamps)) return {};
+  auto material = ReadMaterial();
+  if (!material) {
+    if (read_at_) return {};  // what was read last goes on being used
+    return std::move(material).error().Wrap("credential of " + cluster_.source);
+  }
+  stamps_ = std::move(stamps);
+  read_at_ = clock_.Now();
+  Take(*std::move(material));
+  return {};
+}
+
+void Identity::Take(Material material) {
+  bool same = proof_.tls && material.ca_pem == from_files_.ca_pem &&
+              material.certificate_pem == from_files_.certificate_pem &&
+              Same(material.token, from_files_.token) && Same(material.key_pem, from_files_.key_pem);
+  from_files_ = std::move(material);
+  if (!same) Rebuild();
+}
+
+void Identity::TakePlugins(ExecCredential credential) {
+  plugin_expires_ = base::TimePoint::max();
+  if (credential.expires) {
+    auto left = std::chrono::duration_cast<base::Duration>(*credential.expires - clock_.Wall());
+    plugin_expires_ = clock_.Now() + left;
+  }
+  bool same = from_plugin_ && Same(from_plugin_->token, credential.token) &&
+              from_plugin_->certificate_pem == credential.certificate_pem &&
+              Same(from_plugin_->key_pem, credential.key_pem);
+  from_plugin_ = std::move(credential);
+  if (!same) Rebuild();
+}
+
+void Identity::Rebuild() {
+  auto tls = std::make_shared<http::Tls>();
+  tls->ca_pem = from_files_.ca_pem;
+  tls->server_name = cluster_.tls_server_name;
+  tls->verify = cluster_.verify;
+  tls->certificate_pem = from_files_.certificate_pem;
+  tls->key_pem = from_files_.key_pem;
+  base::Secret token = from_files_.token;
+  if (from_plugin_) {
+    if (!from_plugin_->token.empty()) token = from_plugin_->token;
+    if (!from_plugin_->certificate_pem.empty()) {
+      tls->certificate_pem = from_plugin_->certificate_pem;
+      tls->key_pem = from_plugin_->key_pem;
+    }
+  }
+  proof_ = {.tls = std::move(tls),
+            .authorization = token.empty() ? base::Secret() : http::BearerAuthorization(token),
+            .generation = proof_.generation + 1};
+}
+
+bool Identity::PluginIsDue() const {
+  return cluster_.exec && (!from_plugin_ || clock_.Now() >= plugin_expires_);
+}
+
+base::Result<bool> Identity::ClaimPlugin(const base::Call& call) {
+  // Before the lock, so that it goes after it: its end waits for the callback, which takes the lock.
+  std::stop_callback wake(call.stop, [this] {
+    base::Lock lock(mutex_);
+    plugin_done_.notify_all();
+  });
+  base::Lock lock(mutex_);
+  while (plugin_runs_) {
+    if (call.Stopped()) return base::Cancelled("stopped while a credential plugin ran");
+    auto now = std::chrono::steady_clock::now();
+    if (now >= call.deadline) return base::DeadlineExceeded("the credential plugin took too long");
+    plugin_done_.wait_until(mutex_, std::min(call.deadline, now + kLongestWait));
+  }
+  if (!PluginIsDue()) return false;
+  plugin_runs_ = true;
+  return true;
+}
+
+base::Status Identity::RunPlugin(const base::Call& call) {
+  auto mine = ClaimPlugin(call);
+  if (!mine) return std::move(mine).error();
+  if (!*mine) return {};
+  auto credential = RunExecPlugin(call, *cluster_.exec);
+  base::Lock lock(mutex_);
+  plugin_runs_ = false;
+  plugin_done_.notify_all();
+  if (!credential) return std::move(credential).error();
+  TakePlugins(*std::move(credential));
+  return {};
+}
+
+base::Status Identity::Refresh(const base::Call& call, bool anyway) {
+  {
+    base::Lock lock(mutex_);
+    if (base::Status read = ReadFiles(anyway); !read) return read;
+    if (anyway) plugin_expires_ = clock_.Now();
+  }
+  return cluster_.exec ? RunPlugin(call) : base::Status();
+}
+
+base::Result<Proof> Identity::Current(const base::Call& call) {
+  if (base::Status fresh = Refresh(call, false); !fresh) return std::move(fresh).error();
+  base::Lock lock(mutex_);
+  return proof_;
+}
+
+std::optional<Proof> Identity::Replacement(const base::Call& call, const Proof& refused) {
+  {
+    base::Lock lock(mutex_);  // another thread has been here meanwhile
+    if (proof_.generation != refused.generation) return proof_;
+  }
+  if (base::Status fresh = Refresh(call, true); !fresh) return std::nullopt;
+  base::Lock lock(mutex_);
+  if (proof_.generation == refused.generation) return std::nullopt;
+  return proof_;
+}
+
+}  // namespace prefetch::kube

@@ -1,0 +1,30 @@
+// How a person's tools find a cluster: kubeconfig files, as kubectl reads them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "kube/cluster.h"
+
+namespace prefetch::kube {
+
+struct KubeconfigOptions {
+  std::string file;     // --kubeconfig: this one alone; empty: KUBECONFIG, else ~/.kube/config
+  std::string context;  // --context; empty: the current-context
+  // "NAME=value": what a credential plugin gets, as kubectl gives its own. Nothing is added but what the
+  // file's `env` says and KUBERNETES_EXEC_INFO.
+  std::vector<std::string> environment;
+};
+
+// KUBECONFIG may name several files, apart by ":"; those that are not there are passed over; of entries with
+// the same name, and of several current-contexts, the first counts. Relative paths start at their file.
+//
+// Every mistake of the files, and of the chosen context, cluster and user, is said with file, line and path,
+// but never with a value. What is refused rather than passed over, because we would come as somebody else
+// than the file says: username and password, auth-provider, impersonation ("as"), plugins that want a
+// terminal. A token or certificate never goes over plain http but to this machine itself.
+// NotFound: no file, or no such context; InvalidArgument: anything else.
+base::Result<Cluster> FromKubeconfig(const GetEnv& get_env, const KubeconfigOptions& options);
+
+}  // namespace prefetch::kube

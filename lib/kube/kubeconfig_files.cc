@@ -1,0 +1,100 @@
+#include "kube/kubeconfig_files.h"
+
+#include <filesystem>
+
+#include "base/fs.h"
+#include "base/secret.h"
+#include "base/text.h"
+#include "doc/yaml.h"
+
+namespace prefetch::kube {
+namespace {
+
+constexpr std::size_t kLongestFile = 4 << 20;  // with many clusters' certificates in it
+
+std::optional<doc::Node> Parse(const std::string& text, doc::Problems& problems) {
+  auto documents =
+      doc::ParseYamlDocuments(text, problems, {.bytes = kLongestFile}, doc::YamlRules::kAsKubernetes);
+  if (!documents || documents->empty()) {
+    if (problems.empty()) problems.Add({}, "", "is empty");
+    return std::nullopt;
+  }
+  if (documents->size() > 1) problems.Add((*documents)[1].at, "", "must be one document");
+  return std::move(documents->front());
+}
+
+}  // namespace
+
+std::string ResolvePath(const std::string& folder, const std::string& path) {
+  if (path.empty()) return path;
+  return (std::filesystem::path(folder) / path).lexically_normal().string();
+}
+
+base::Result<KubeconfigFiles> KubeconfigFiles::Read(const std::vector<std::string>& paths, bool may_miss) {
+  KubeconfigFiles all;
+  base::Status absent;
+  for (const std::string& path : paths) {
+    auto text = base::ReadFile(path, kLongestFile);
+    if (!text) {
+      bool missing = text.error().code() == base::Code::kNotFound;
+      if (!missing || !may_miss) return std::move(text).error().Wrap("kubeconfig");
+      absent = text.status();
+      continue;
+    }
+    doc::Problems problems(path);
+    auto root = Parse(*text, problems);
+    base::WipeString(*text);
+    if (!root) return problems.ToStatus().error();
+    all.files_.push_back(std::make_unique<File>(path, std::move(problems), *std::move(root)));
+    File& file = *all.files_.back();
+    doc::ObjectReader object{doc::Reader(file.tree.node, file.problems)};
+    if (object.Has("apiVersion")) object.Expect("apiVersion", "v1");
+    if (object.Has("kind")) object.Expect("kind", "Config");
+  }
+  if (all.files_.empty()) {
+    if (absent.ok()) return base::NotFound("no kubeconfig file is named");
+    return std::move(absent).error().Wrap("kubeconfig");
+  }
+  return all;
+}
+
+std::optional<KubeconfigEntry> KubeconfigFiles::Find(std::string_view list, std::string_view key,
+                                                     const std::string& name) {
+  for (const auto& file : files_) {
+    doc::ObjectReader object{doc::Reader(file->tree.node, file->problems)};
+    for (const doc::Reader& item : object.Items(list)) {
+      doc::ObjectReader entry(item);
+      if (entry.String("name", doc::Need::kRequired) != name) continue;
+      auto body = entry.Object(key, doc::Need::kRequired);
+      if (!body) return std::nullopt;
+      std::string folder = std::filesystem::absolute(file->path).parent_path().string();
+      return KubeconfigEntry{*std::move(body), file->path, std::move(folder)};
+    }
+  }
+  return std::nullopt;
+}
+
+std::string KubeconfigFiles::CurrentContext() {
+  for (const auto& file : files_) {
+    doc::ObjectReader object{doc::Reader(file->tree.node, file->problems)};
+    std::string context = object.String("current-context").value_or("");
+    if (!context.empty()) return context;
+  }
+  return "";
+}
+
+void KubeconfigFiles::Fail(std::string_view path, std::string_view message) {
+  File& file = *files_.front();
+  file.problems.Add(file.tree.node.at, path, message);
+}
+
+base::Status KubeconfigFiles::ToStatus() const {
+  std::vector<std::string> lines;
+  for (const auto& file : files_) {
+    for (std::string& line : file->problems.Lines()) lines.push_back(std::move(line));
+  }
+  if (lines.empty()) return {};
+  return base::InvalidArgument(base::Join(lines, "\n"));
+}
+
+}  // namespace prefetch::kube

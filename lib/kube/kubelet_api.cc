@@ -1,0 +1,90 @@
+#include "kube/kubelet_api.h"
+
+#include "base/text.h"
+#include "doc/json.h"
+#include "doc/write.h"
+#include "kube/decode.h"
+#include "kube/exchange.h"
+#include "kube/failure.h"
+
+namespace prefetch::kube {
+namespace {
+
+constexpr std::string_view kHashMetric = "kubelet_credential_provider_config_info";
+constexpr std::string_view kFeatureMetric = "kubernetes_feature_enabled";
+constexpr std::string_view kFeature = "KubeletEnsureSecretPulledImages";
+
+// The value of one label in `name{a="b",c="d"} 1`; nullopt: no such label. Values that hold an escaped quote
+// are not ours.
+std::optional<std::string_view> Label(std::string_view line, std::string_view label) {
+  std::size_t at = line.find('{');
+  while (at != std::string_view::npos) {
+    line.remove_prefix(at + 1);
+    std::size_t equals = line.find("=\"");
+    if (equals == std::string_view::npos) return std::nullopt;
+    std::string_view name = line.substr(0, equals);
+    line.remove_prefix(equals + 2);
+    std::size_t end = line.find('"');
+    if (end == std::string_view::npos) return std::nullopt;
+    if (name == label) return line.substr(0, end);
+    line.remove_prefix(end);
+    at = line.find(',');
+  }
+  return std::nullopt;
+}
+
+bool IsMetric(std::string_view line, std::string_view name) {
+  return line.starts_with(name) && line.substr(name.size()).starts_with("{");
+}
+
+}  // namespace
+
+KubeletMetrics ParseKubeletMetrics(std::string_view text) {
+  KubeletMetrics metrics;
+  for (std::string_view line : base::Split(text, '\n')) {
+    line = base::TrimSpace(line);
+    if (IsMetric(line, kHashMetric)) {
+      if (auto hash = Label(line, "hash"); hash && !hash->empty()) metrics.credential_provider_hash = *hash;
+    } else if (IsMetric(line, kFeatureMetric) && Label(line, "name") == kFeature) {
+      if (line.ends_with("} 1")) metrics.ensure_secret_pulled_images = true;
+      if (line.ends_with("} 0")) metrics.ensure_secret_pulled_images = false;
+    }
+  }
+  return metrics;
+}
+
+Answer<http::Response> KubeletApi::Get(const base::Call& call, const KubeletAddress& kubelet,
+                                       const std::string& path, const std::string& accept) {
+  std::string attempt = "get " + path + " of the kubelet on " + kubelet.host;
+  if (ca_pem_.empty()) {
+    Failure failure =
+        Malformed(attempt, "not asked: no certificate authority for kubelets' serving certificates is given");
+    failure.kind = ApiError::kTlsError;
+    return failure;
+  }
+  bool ipv6 = kubelet.host.find(':') != std::string::npos;
+  std::string host = ipv6 ? "[" + kubelet.host + "]" : kubelet.host;
+  Ask ask{.attempt = attempt, .url = "https://" + host + ":" + std::to_string(kubelet.port) + path};
+  ask.accept = accept;
+  return Exchange(call, client_, identity_, clock_, ask, ca_pem_);
+}
+
+Answer<std::string> KubeletApi::GetConfig(const base::Call& call, const KubeletAddress& kubelet) {
+  auto response = Get(call, kubelet, "/configz", "application/json");
+  if (!response) return std::move(response).failure();
+  doc::Problems problems("answer");
+  auto object = doc::ParseJson(response->body, problems, doc::JsonRules::kLenient);
+  const doc::Node* config = object ? object->Find("kubeletconfig") : nullptr;
+  if (config == nullptr || config->kind != doc::Node::Kind::kMapping) {
+    return Malformed("get /configz of the kubelet on " + kubelet.host, "the answer has no kubeletconfig");
+  }
+  return doc::WriteJson(*config);
+}
+
+Answer<KubeletMetrics> KubeletApi::GetMetrics(const base::Call& call, const KubeletAddress& kubelet) {
+  auto response = Get(call, kubelet, "/metrics", "text/plain");
+  if (!response) return std::move(response).failure();
+  return ParseKubeletMetrics(response->body);
+}
+
+}  // namespace prefetch::kube

@@ -1,0 +1,19 @@
+// Times as the API server writes them. Pure.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string_view>
+
+#include "base/clock.h"
+
+namespace prefetch::kube {
+
+// RFC 3339: "2026-08-01T10:00:00Z", with a fraction or an offset too. nullopt for anything else.
+std::optional<base::WallTime> ParseRfc3339(std::string_view text);
+
+// The value of a Retry-After header (RFC 9110 section 10.2.3): seconds, or a date as seen from `now`; at most
+// a day, at least 0. nullopt for anything else.
+std::optional<std::chrono::seconds> ParseRetryAfter(std::string_view text, base::WallTime now);
+
+}  // namespace prefetch::kube

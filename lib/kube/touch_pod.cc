@@ -1,0 +1,178 @@
+#include "kube/touch_pod.h"
+
+#include <initializer_list>
+#include <utility>
+
+#include "base/sha256.h"
+
+namespace prefetch::kube {
+namespace {
+
+using Value = doc::Node;
+
+// A little more than the agent's own patience (plan/touch.h): a pod that nobody deletes ends by itself.
+constexpr int kActiveDeadlineSeconds = 300;
+// Nobody, as distroless images have it; any user that is not root passes `restricted` with every image.
+constexpr int kNobody = 65532;
+constexpr std::size_t kNameHashDigits = 20;
+
+Value Text(std::string text) {
+  return Value::String(std::move(text));
+}
+
+Value Object(std::initializer_list<std::pair<const char*, Value>> members) {
+  Value object = Value::Mapping();
+  for (const auto& [key, value] : members) object.Set(key, value);
+  return object;
+}
+
+Value ContainerSecurity() {
+  return Object({{"allowPrivilegeEscalation", Value::Bool(false)},
+                 {"capabilities", Object({{"drop", Value::Sequence({Text("ALL")})}})},
+                 {"privileged", Value::Bool(false)},
+                 {"readOnlyRootFilesystem", Value::Bool(true)}});
+}
+
+Value PodSecurity() {
+  return Object({{"runAsNonRoot", Value::Bool(true)},
+                 {"runAsUser", Value::Int(kNobody)},
+                 {"runAsGroup", Value::Int(kNobody)},
+                 {"seccompProfile", Object({{"type", Text("RuntimeDefault")}})}});
+}
+
+// It asks for next to nothing, and a namespace with a quota wants to hear so.
+Value Resources() {
+  return Object({{"requests", Object({{"cpu", Text("1m")}, {"memory", Text("1Mi")}})},
+                 {"limits", Object({{"cpu", Text("10m")}, {"memory", Text("16Mi")}})}});
+}
+
+std::string NameOf(const char* kind, std::size_t i) {
+  return std::string(kind) + "-" + std::to_string(i);
+}
+
+std::string PolicyOf(const TouchImage& image) {
+  return image.always ? "Always" : "IfNotPresent";
+}
+
+Value Container(std::size_t i, const TouchImage& image) {
+  return Object({{"name", Text(NameOf("image", i))},
+                 {"image", Text(image.name)},
+                 {"imagePullPolicy", Text(PolicyOf(image))},
+                 {"command", Value::Sequence({Text(kTouchCommand)})},
+                 {"resources", Resources()},
+                 {"securityContext", ContainerSecurity()}});
+}
+
+Value Metadata(const TouchPodSpec& spec) {
+  Value owner = Object({{"apiVersion", Text("v1")},
+                        {"kind", Text("Node")},
+                        {"name", Text(spec.node)},
+                        {"uid", Text(spec.node_uid)}});
+  return Object({{"name", Text(spec.name)},
+                 {"namespace", Text(spec.name_space)},
+                 {"labels", Object({{"app.kubernetes.io/name", Text("prefetchd-touch")},
+                                    {"app.kubernetes.io/instance", Text(spec.instance)}})},
+                 // Neither a node's drain nor its removal has to wait for it.
+                 {"annotations", Object({{"cluster-autoscaler.kubernetes.io/safe-to-evict", Text("true")}})},
+                 {"ownerReferences", Value::Sequence({std::move(owner)})}});
+}
+
+Value Containers(const TouchPodSpec& spec) {
+  std::vector<Value> containers;
+  if (!spec.image_volumes) {
+    for (std::size_t i = 0; i < spec.images.size(); i++) containers.push_back(Container(i, spec.images[i]));
+    return Value::Sequence(std::move(containers));
+  }
+  Value only = Container(0, spec.images.front());
+  std::vector<Value> mounts;
+  for (std::size_t i = 1; i < spec.images.size(); i++) {
+    mounts.push_back(Object({{"name", Text(NameOf("image", i))},
+                             {"mountPath", Text("/" + NameOf("image", i))},
+                             {"readOnly", Value::Bool(true)}}));
+  }
+  if (!mounts.empty()) only.Set("volumeMounts", Value::Sequence(std::move(mounts)));
+  containers.push_back(std::move(only));
+  return Value::Sequence(std::move(containers));
+}
+
+Value Volumes(const TouchPodSpec& spec) {
+  std::vector<Value> volumes;
+  for (std::size_t i = 1; i < spec.images.size(); i++) {
+    volumes.push_back(Object({{"name", Text(NameOf("image", i))},
+                              {"image", Object({{"reference", Text(spec.images[i].name)},
+                                                {"pullPolicy", Text(PolicyOf(spec.images[i]))}})}}));
+  }
+  return Value::Sequence(std::move(volumes));
+}
+
+std::string Quoted(const std::string& text) {
+  return "\"" + text + "\"";
+}
+
+std::optional<std::string> WhatChangedInContainers(const TouchPodSpec& spec, const Pod& got) {
+  std::size_t wanted = spec.image_volumes ? 1 : spec.images.size();
+  for (const PodContainer& container : got.containers) {
+    if (container.init) return "added the init container " + Quoted(container.name);
+  }
+  for (std::size_t i = 0; i < got.containers.size(); i++) {
+    const PodContainer& container = got.containers[i];
+    if (i >= wanted || container.name != NameOf("image", i)) {
+      return "added the container " + Quoted(container.name);
+    }
+    if (container.image != spec.images[i].name) {
+      return "changed the image " + Quoted(spec.images[i].name) + " to " + Quoted(container.image);
+    }
+    bool pulls = container.pull_policy == "Always" || container.pull_policy == PolicyOf(spec.images[i]);
+    if (!pulls) return "set imagePullPolicy to " + Quoted(container.pull_policy);
+  }
+  if (got.containers.size() != wanted) return "took away a container";
+  return std::nullopt;
+}
+
+}  // namespace
+
+doc::Node TouchPod(const TouchPodSpec& spec) {
+  // Every taint, those of kubelet's own included: the node may just be starting, or be in trouble.
+  Value toleration = Object({{"operator", Text("Exists")}});
+  Value pod = Object({{"nodeName", Text(spec.node)},
+                      {"serviceAccountName", Text(spec.service_account)},
+                      {"automountServiceAccountToken", Value::Bool(false)},
+                      {"enableServiceLinks", Value::Bool(false)},
+                      {"restartPolicy", Text("Never")},
+                      {"activeDeadlineSeconds", Value::Int(kActiveDeadlineSeconds)},
+                      {"terminationGracePeriodSeconds", Value::Int(0)},
+                      {"tolerations", Value::Sequence({std::move(toleration)})},
+                      {"securityContext", PodSecurity()},
+                      {"containers", Containers(spec)}});
+  if (spec.image_volumes && spec.images.size() > 1) pod.Set("volumes", Volumes(spec));
+  return Object({{"apiVersion", Text("v1")},
+                 {"kind", Text("Pod")},
+                 {"metadata", Metadata(spec)},
+                 {"spec", std::move(pod)}});
+}
+
+std::string TouchPodName(std::string_view node, std::string_view instance, int slot) {
+  // A node's name may be longer than a pod's may be, and two agents of a node must not share one.
+  std::string hash = base::Sha256Hex(std::string(node) + "/" + std::string(instance));
+  return "touch-" + hash.substr(0, kNameHashDigits) + "-" + std::to_string(slot);
+}
+
+std::optional<std::string> WhatAdmissionChanged(const TouchPodSpec& spec, const Pod& got) {
+  if (!got.image_pull_secrets.empty()) {
+    return "added the pull secret " + Quoted(got.image_pull_secrets.front()) +
+           ", for which alone the image would be recorded";
+  }
+  if (auto changed = WhatChangedInContainers(spec, got)) return changed;
+  std::vector<std::string> volumes;
+  for (std::size_t i = 1; spec.image_volumes && i < spec.images.size(); i++) {
+    volumes.push_back(spec.images[i].name);
+  }
+  if (got.image_volumes != volumes) return "changed the image volumes";
+  if (got.node != spec.node) return "moved it to the node " + Quoted(got.node);
+  if (got.service_account != spec.service_account) {
+    return "changed the service account to " + Quoted(got.service_account);
+  }
+  return std::nullopt;
+}
+
+}  // namespace prefetch::kube

@@ -1,0 +1,122 @@
+#include "kube/failure.h"
+
+#include <gtest/gtest.h>
+
+#include "kube/times.h"
+
+namespace prefetch::kube {
+namespace {
+
+const base::WallTime kWall = *ParseRfc3339("2026-08-01T10:00:00Z");
+
+std::string StatusBody(const std::string& message, const std::string& more = "") {
+  return R"({"kind":"Status","status":"Failure","message":")" + message + R"(","reason":"SomeReason")" +
+         more + "}";
+}
+
+struct FailureCase {
+  std::string name;
+  http::Response response;
+  ApiError kind;
+  std::string reason;
+  std::string message;
+  int retry_after = -1;
+};
+class FailureTest : public testing::TestWithParam<FailureCase> {};
+TEST_P(FailureTest, IsToldApart) {
+  auto failure = FailureOf(GetParam().response, "get x", base::Secret("Bearer s3cr3t"), kWall);
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->kind, GetParam().kind) << ApiErrorName(failure->kind);
+  EXPECT_EQ(failure->status, GetParam().response.status);
+  EXPECT_EQ(failure->reason, GetParam().reason);
+  EXPECT_EQ(failure->message, "get x: the server answered " + GetParam().message);
+  EXPECT_EQ(failure->retry_after ? failure->retry_after->count() : -1, GetParam().retry_after);
+}
+
+http::Response Said(int status, std::string body = StatusBody("no"), http::Headers headers = {}) {
+  return {.status = status, .headers = std::move(headers), .body = std::move(body)};
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Http, FailureTest,
+    testing::Values(
+        FailureCase{"Unauthorized", Said(401), ApiError::kUnauthorized, "SomeReason", "401: no"},
+        FailureCase{"Forbidden", Said(403), ApiError::kForbidden, "SomeReason", "403: no"},
+        FailureCase{"NotFound", Said(404), ApiError::kNotFound, "SomeReason", "404: no"},
+        FailureCase{"Conflict", Said(409), ApiError::kConflict, "SomeReason", "409: no"},
+        FailureCase{"Gone", Said(410), ApiError::kGone, "SomeReason", "410: no"},
+        FailureCase{"TooMany", Said(429, StatusBody("no"), {{"Retry-After", "7"}}),
+                    ApiError::kTooManyRequests, "SomeReason", "429: no", 7},
+        FailureCase{"TooManyUntilADate", Said(429, "", {{"retry-after", "Sat, 01 Aug 2026 10:00:30 GMT"}}),
+                    ApiError::kTooManyRequests, "", "429", 30},
+        FailureCase{"RetryInTheBody", Said(500, StatusBody("no", R"(,"details":{"retryAfterSeconds":3})")),
+                    ApiError::kServerError, "SomeReason", "500: no", 3},
+        FailureCase{
+            "HeaderBeforeBody",
+            Said(503, StatusBody("no", R"(,"details":{"retryAfterSeconds":3})"), {{"Retry-After", "9"}}),
+            ApiError::kServerError, "SomeReason", "503: no", 9},
+        FailureCase{"BadRetryAfter", Said(429, "", {{"Retry-After", "soon"}}), ApiError::kTooManyRequests, "",
+                    "429"},
+        FailureCase{"Internal", Said(500), ApiError::kServerError, "SomeReason", "500: no"},
+        FailureCase{"GatewayWithHtml", Said(502, "<html>bad</html>"), ApiError::kServerError, "", "502"},
+        FailureCase{"Unavailable", Said(503), ApiError::kServerError, "SomeReason", "503: no"},
+        FailureCase{"BadRequest", Said(400), ApiError::kInvalid, "SomeReason", "400: no"},
+        FailureCase{"Unprocessable", Said(422), ApiError::kInvalid, "SomeReason", "422: no"},
+        FailureCase{"Redirect", Said(307, "", {{"Location", "https://elsewhere/"}}), ApiError::kMalformed, "",
+                    "307, and redirects are not followed"},
+        FailureCase{"OtherObject", Said(403, R"({"kind":"Node","message":"m"})"), ApiError::kForbidden, "",
+                    "403"},
+        FailureCase{"TheTokenIsBlanked", Said(403, StatusBody("token s3cr3t is bad")), ApiError::kForbidden,
+                    "SomeReason", "403: token *** is bad"},
+        FailureCase{"OtherTokensAreBlanked", Said(403, StatusBody("jwt eyJhbGciOi.J9.x-_y, sir")),
+                    ApiError::kForbidden, "SomeReason", "403: jwt ***, sir"},
+        FailureCase{"ControlCharacters", Said(403, StatusBody("a\\nb\\u0007c")), ApiError::kForbidden,
+                    "SomeReason", "403: a b c"}),
+    [](const auto& row) { return row.param.name; });
+
+TEST(Failure, A2xxIsNone) {
+  EXPECT_FALSE(FailureOf({.status = 200}, "x", base::Secret(), kWall));
+  EXPECT_FALSE(FailureOf({.status = 201}, "x", base::Secret(), kWall));
+}
+
+TEST(Failure, AMessageIsBounded) {
+  auto failure = FailureOf(Said(403, StatusBody(std::string(40'000, 'x'))), "a", base::Secret(), kWall);
+  ASSERT_TRUE(failure);
+  EXPECT_LT(failure->message.size(), 600U);
+  EXPECT_GT(failure->message.size(), 400U);
+  // A body that no Status object has is not even looked at.
+  auto huge = FailureOf(Said(403, StatusBody(std::string(70'000, 'x'))), "a", base::Secret(), kWall);
+  EXPECT_EQ(huge->message, "a: the server answered 403");
+}
+
+struct TransportCase {
+  std::string name;
+  base::Error error;
+  ApiError kind;
+};
+class TransportTest : public testing::TestWithParam<TransportCase> {};
+TEST_P(TransportTest, IsToldApart) {
+  Failure failure = FailureOf(GetParam().error, "get x");
+  EXPECT_EQ(failure.kind, GetParam().kind) << ApiErrorName(failure.kind);
+  EXPECT_EQ(failure.status, 0);
+  EXPECT_EQ(failure.message, "get x: " + GetParam().error.message());
+}
+INSTANTIATE_TEST_SUITE_P(
+    NoAnswer, TransportTest,
+    testing::Values(TransportCase{"Unreachable", base::Unavailable("u"), ApiError::kUnreachable},
+                    TransportCase{"Tls", base::PermissionDenied("t"), ApiError::kTlsError},
+                    TransportCase{"Deadline", base::DeadlineExceeded("d"), ApiError::kTimeout},
+                    TransportCase{"Stop", base::Cancelled("c"), ApiError::kCancelled},
+                    TransportCase{"TooLong", base::ResourceExhausted("l"), ApiError::kMalformed},
+                    TransportCase{"Unfit", base::InvalidArgument("i"), ApiError::kInvalid}),
+    [](const auto& row) { return row.param.name; });
+
+TEST(Failure, AsAnErrorOfBase) {
+  EXPECT_EQ(ToError({.kind = ApiError::kForbidden, .message = "m"}), base::PermissionDenied("m"));
+  EXPECT_EQ(ToError({.kind = ApiError::kTimeout, .message = "m"}), base::DeadlineExceeded("m"));
+  EXPECT_EQ(ToError({.kind = ApiError::kServerError, .message = "m"}), base::Unavailable("m"));
+  EXPECT_EQ(ApiErrorName(ApiError::kTlsError), "TLSError");
+}
+
+}  // namespace
+}  // namespace prefetch::kube

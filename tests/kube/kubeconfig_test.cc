@@ -1,0 +1,261 @@
+#include "kube/kubeconfig.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "base/text.h"
+#include "temp_dir.h"
+
+namespace prefetch::kube {
+namespace {
+
+using Variables = std::map<std::string, std::string>;
+
+GetEnv Environment(Variables variables) {
+  return [variables = std::move(variables)](const std::string& name) -> std::optional<std::string> {
+    auto found = variables.find(name);
+    return found == variables.end() ? std::nullopt : std::optional(found->second);
+  };
+}
+
+// A file with one context "c" of cluster "k" and user "u".
+std::string File(const std::string& cluster, const std::string& user, const std::string& context = "") {
+  return "apiVersion: v1\nkind: Config\ncurrent-context: c\n"
+         "clusters:\n- name: k\n  cluster: {" +
+         cluster +
+         "}\n"
+         "users:\n- name: u\n  user: {" +
+         user +
+         "}\n"
+         "contexts:\n- name: c\n  context: {cluster: k, user: u" +
+         context + "}\n";
+}
+
+const std::string kServer = "server: \"https://api.test:6443\"";
+
+base::Result<Cluster> Read(const tests::TempDir& dir, const std::string& text,
+                           KubeconfigOptions options = {}) {
+  options.file = dir.Write("config", text);
+  return FromKubeconfig(Environment({{"PATH", dir.path()}}), options);
+}
+
+struct GoodCase {
+  std::string name, text;
+  std::function<void(const Cluster&, const tests::TempDir&)> check;
+};
+class KubeconfigTest : public testing::TestWithParam<GoodCase> {};
+TEST_P(KubeconfigTest, IsRead) {
+  tests::TempDir dir;
+  dir.Write("plugin", "#!/bin/sh\n");
+  ::chmod((dir / "plugin").c_str(), 0755);
+  auto cluster = Read(dir, GetParam().text);
+  ASSERT_TRUE(cluster) << cluster.error().message();
+  GetParam().check(*cluster, dir);
+}
+INSTANTIATE_TEST_SUITE_P(
+    Kubeconfig, KubeconfigTest,
+    testing::Values(
+        GoodCase{"Token", File(kServer, "token: t0p"),
+                 [](const Cluster& c, const tests::TempDir& dir) {
+                   EXPECT_EQ(c.server, "https://api.test:6443");
+                   EXPECT_EQ(c.token.Reveal(), "t0p");
+                   EXPECT_EQ(c.name_space, "default");
+                   EXPECT_EQ(c.source, "context \"c\" of " + dir / "config");
+                   EXPECT_TRUE(c.verify);
+                 }},
+        GoodCase{"Namespace", File(kServer, "token: t", ", namespace: team"),
+                 [](const Cluster& c, const tests::TempDir&) { EXPECT_EQ(c.name_space, "team"); }},
+        GoodCase{"SlashesAtTheEndGo", File("server: https://api.test/k8s/clusters/c-1//", "token: t"),
+                 [](const Cluster& c, const tests::TempDir&) {
+                   EXPECT_EQ(c.server, "https://api.test/k8s/clusters/c-1");
+                 }},
+        GoodCase{"FilesAreRelativeToTheirFile",
+                 File(kServer + ", certificate-authority: pki/ca.crt",
+                      "tokenFile: ./token, client-certificate: /abs/c.crt, client-key: ../c.key"),
+                 [](const Cluster& c, const tests::TempDir& dir) {
+                   EXPECT_EQ(c.ca_file, dir / "pki/ca.crt");
+                   EXPECT_EQ(c.token_file, dir / "token");
+                   EXPECT_EQ(c.certificate_file, "/abs/c.crt");
+                   EXPECT_EQ(c.key_file, dir.path().substr(0, dir.path().rfind('/')) + "/c.key");
+                 }},
+        GoodCase{"DataCountsBeforeFiles",
+                 File(kServer + ", certificate-authority: ca.crt, certificate-authority-data: Q0E=",
+                      "client-certificate: c, client-certificate-data: Q1Q=, client-key: k, client-key-data: "
+                      "\"S0 VZ\""),
+                 [](const Cluster& c, const tests::TempDir&) {
+                   EXPECT_EQ(c.ca_pem, "CA");
+                   EXPECT_EQ(c.ca_file, "");
+                   EXPECT_EQ(c.certificate_pem, "CT");
+                   EXPECT_EQ(c.key_pem.Reveal(), "KEY");
+                   EXPECT_EQ(c.key_file, "");
+                 }},
+        GoodCase{"Tls",
+                 File(kServer + ", tls-server-name: other.test, insecure-skip-tls-verify: true", "token: t"),
+                 [](const Cluster& c, const tests::TempDir&) {
+                   EXPECT_EQ(c.tls_server_name, "other.test");
+                   EXPECT_FALSE(c.verify);
+                 }},
+        GoodCase{"Proxy", File(kServer + ", proxy-url: \"http://me:pw@proxy:3128\"", "token: t"),
+                 [](const Cluster& c, const tests::TempDir&) {
+                   EXPECT_EQ(c.proxy.Reveal(), "http://me:pw@proxy:3128");
+                 }},
+        GoodCase{
+            "HttpOnThisMachine", File("server: \"http://127.0.0.1:8001\"", "token: t"),
+            [](const Cluster& c, const tests::TempDir&) { EXPECT_EQ(c.server, "http://127.0.0.1:8001"); }},
+        GoodCase{"HttpWithoutCredential", File("server: http://api.test", ""),
+                 [](const Cluster& c, const tests::TempDir&) { EXPECT_EQ(c.server, "http://api.test"); }},
+        GoodCase{"UnknownKeysAndOtherEntries",
+                 File(kServer + ", disable-compression: true", "token: t") +
+                     "preferences: {colors: true}\nextensions: []\n",
+                 [](const Cluster& c, const tests::TempDir&) { EXPECT_EQ(c.token.Reveal(), "t"); }},
+        GoodCase{
+            "ExecFoundInPath",
+            File(kServer + ", certificate-authority-data: Q0E=, extensions: [{name: "
+                           "client.authentication.k8s.io/exec, extension: {audience: a}}]",
+                 "exec: {apiVersion: client.authentication.k8s.io/v1, command: plugin, args: [get, token], "
+                 "interactiveMode: IfAvailable, provideClusterInfo: true, env: [{name: A, value: b}]}"),
+            [](const Cluster& c, const tests::TempDir& dir) {
+              ASSERT_TRUE(c.exec);
+              EXPECT_EQ(c.exec->command, dir / "plugin");
+              EXPECT_EQ(c.exec->args, (std::vector<std::string>{"get", "token"}));
+              EXPECT_EQ(
+                  c.exec->info,
+                  R"({"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential",)"
+                  R"("spec":{"cluster":{"server":"https://api.test:6443",)"
+                  R"("certificate-authority-data":"Q0E=","config":{"audience":"a"}},"interactive":false}})");
+              EXPECT_EQ(c.exec->environment,
+                        (std::vector<std::string>{"A=b", "KUBERNETES_EXEC_INFO=" + c.exec->info}));
+            }},
+        GoodCase{"ExecBesideItsFile",
+                 File(kServer, "exec: {apiVersion: client.authentication.k8s.io/v1beta1, command: ./bin/x}"),
+                 [](const Cluster& c, const tests::TempDir& dir) {
+                   ASSERT_TRUE(c.exec);
+                   EXPECT_EQ(c.exec->command, dir / "bin/x");
+                   EXPECT_EQ(c.exec->info, R"({"apiVersion":"client.authentication.k8s.io/v1beta1",)"
+                                           R"("kind":"ExecCredential","spec":{"interactive":false}})");
+                 }}),
+    [](const auto& row) { return row.param.name; });
+
+struct BadCase {
+  std::string name, text;
+  std::string problem;  // after the file's path
+};
+class BadKubeconfigTest : public testing::TestWithParam<BadCase> {};
+TEST_P(BadKubeconfigTest, IsExplained) {
+  tests::TempDir dir;
+  auto cluster = Read(dir, GetParam().text);
+  ASSERT_FALSE(cluster);
+  std::string message = base::ReplaceAll(cluster.error().message(), dir / "config", "F");
+  EXPECT_NE(message.find(GetParam().problem), std::string::npos) << message;
+  EXPECT_EQ(message.find("t0p"), std::string::npos) << message;
+}
+INSTANTIATE_TEST_SUITE_P(
+    Kubeconfig, BadKubeconfigTest,
+    testing::Values(
+        BadCase{"Empty", "", "F: is empty"}, BadCase{"NoYaml", "a: [", "F:1:"},
+        BadCase{"List", "[]", "F:1:1: must be a mapping"},
+        BadCase{"OtherKind", "apiVersion: v1\nkind: Pod\n", "F:2:7: kind: must be"},
+        BadCase{"NoContext", "apiVersion: v1\n", "current-context: is not set"},
+        BadCase{"UnknownContext", "current-context: x\n", "there is no context \"x\""},
+        BadCase{"UnknownCluster", "current-context: c\ncontexts: [{name: c, context: {cluster: x}}]",
+                "F:2:41: contexts[0].context.cluster: names no entry of clusters"},
+        BadCase{"UnknownUser",
+                "current-context: c\nclusters: [{name: k, cluster: {server: \"https://a\"}}]\n"
+                "contexts: [{name: c, context: {cluster: k, user: x}}]",
+                "contexts[0].context.user: names no entry of users"},
+        BadCase{"NoServer", File("", "token: t0p"), "clusters[0].cluster.server: "},
+        BadCase{"ServerIsNoUrl", File("server: api.test", "token: t0p"),
+                "server: must be an http or https URL"},
+        BadCase{"ServerWithAUser", File("server: \"https://me:t0p@api.test\"", ""),
+                "server: must be a URL without user"},
+        BadCase{"ServerWithAQuery", File("server: \"https://api.test?a\"", ""),
+                "server: must be a URL without"},
+        BadCase{"InClear", File("server: \"http://api.test\"", "token: t0p"),
+                "users[0].user: has a credential, which would go to the server in clear"},
+        BadCase{"InClearToALookalike", File("server: \"http://localhost.evil.test\"", "token: t0p"),
+                "in clear"},
+        BadCase{"InsecureWithAuthority",
+                File(kServer + ", certificate-authority: x, insecure-skip-tls-verify: true", "token: t0p"),
+                "insecure-skip-tls-verify: contradicts"},
+        BadCase{"AuthorityData", File(kServer + ", certificate-authority-data: \"t0p!\"", ""),
+                "certificate-authority-data: must be base64"},
+        BadCase{"Proxy", File(kServer + ", proxy-url: \"ftp://t0p\"", ""), "proxy-url: must be an http"},
+        BadCase{"Password", File(kServer, "username: admin, password: t0p"),
+                "F:9:20: users[0].user.username: is refused: no Kubernetes since 1.19 takes passwords"},
+        BadCase{"AuthProvider", File(kServer, "auth-provider: {name: gcp}"), "auth-provider: is refused"},
+        BadCase{"Impersonation", File(kServer, "token: t0p, as: root"), "users[0].user.as: is refused"},
+        BadCase{"CertificateAlone", File(kServer, "client-certificate: c"), "without its client-key"},
+        BadCase{"KeyAlone", File(kServer, "client-key-data: dDBw"), "without its client certificate"},
+        BadCase{"TokenIsANumber", File(kServer, "token: 17"), "users[0].user.token: must be a string"},
+        BadCase{"ExecVersion",
+                File(kServer, "exec: {apiVersion: client.authentication.k8s.io/v1alpha1, command: x}"),
+                "users[0].user.exec.apiVersion: "},
+        BadCase{"ExecWithoutMode",
+                File(kServer, "exec: {apiVersion: client.authentication.k8s.io/v1, command: x}"),
+                "exec.interactiveMode: "},
+        BadCase{
+            "ExecWantsATerminal",
+            File(kServer,
+                 "exec: {apiVersion: client.authentication.k8s.io/v1, command: x, interactiveMode: Always}"),
+            "interactiveMode: wants a terminal"},
+        BadCase{"ExecWithoutCommand",
+                File(kServer, "exec: {apiVersion: client.authentication.k8s.io/v1beta1}"), "exec.command: "},
+        BadCase{
+            "ExecVariable",
+            File(kServer,
+                 "exec: {apiVersion: client.authentication.k8s.io/v1beta1, command: x, env: [{name: a=b}]}"),
+            "exec.env[0].name: must be the name"}),
+    [](const auto& row) { return row.param.name; });
+
+TEST(Kubeconfig, AllMistakesAreSaidAtOnce) {
+  tests::TempDir dir;
+  auto cluster = Read(dir, File("server: x, proxy-url: y", "username: a, auth-provider: {}"));
+  ASSERT_FALSE(cluster);
+  EXPECT_EQ(base::Split(cluster.error().message(), '\n').size(), 4U) << cluster.error().message();
+}
+
+// As kubectl has it: of two entries with the same name the first file's counts, whole.
+TEST(Kubeconfig, SeveralFilesAreMergedAsKubectlDoes) {
+  tests::TempDir dir;
+  std::string first = dir.Write("a/one",
+                                "clusters: [{name: k, cluster: {server: \"https://one\"}}]\n"
+                                "users: [{name: u, user: {tokenFile: t}}]\n");
+  std::string second =
+      dir.Write("b/two", File("server: \"https://two\", tls-server-name: two", "token: two"));
+  auto get_env = Environment({{"KUBECONFIG", (dir / "missing") + ":" + first + "::" + second}});
+  auto cluster = FromKubeconfig(get_env, {});
+  ASSERT_TRUE(cluster) << cluster.error().message();
+  EXPECT_EQ(cluster->server, "https://one");
+  EXPECT_EQ(cluster->tls_server_name, "");
+  EXPECT_EQ(cluster->token_file, dir / "a/t");
+  EXPECT_TRUE(cluster->token.empty());
+}
+
+TEST(Kubeconfig, ContextsCanBeChosen) {
+  tests::TempDir dir;
+  std::string text = File(kServer, "token: t") + "- name: other\n  context: {cluster: k, namespace: o}\n";
+  auto cluster = Read(dir, text, {.context = "other"});
+  ASSERT_TRUE(cluster) << cluster.error().message();
+  EXPECT_EQ(cluster->name_space, "o");
+  EXPECT_TRUE(cluster->token.empty());
+  auto absent = Read(dir, text, {.context = "nope"});
+  ASSERT_FALSE(absent);
+  EXPECT_EQ(absent.error(), base::NotFound("kubeconfig: there is no context \"nope\""));
+}
+
+TEST(Kubeconfig, WhereItIsLookedFor) {
+  tests::TempDir dir;
+  dir.Write(".kube/config", File(kServer, "token: home"));
+  auto home = FromKubeconfig(Environment({{"HOME", dir.path()}}), {});
+  ASSERT_TRUE(home) << home.error().message();
+  EXPECT_EQ(home->token.Reveal(), "home");
+  EXPECT_EQ(FromKubeconfig(Environment({}), {}).error().code(), base::Code::kNotFound);
+  EXPECT_EQ(FromKubeconfig(Environment({{"HOME", dir / "x"}}), {}).error().code(), base::Code::kNotFound);
+  auto missing = Environment({{"HOME", dir.path()}, {"KUBECONFIG", dir / "missing"}});
+  EXPECT_EQ(FromKubeconfig(missing, {}).error().code(), base::Code::kNotFound);
+  EXPECT_EQ(FromKubeconfig(missing, {.file = dir / "gone"}).error().code(), base::Code::kNotFound);
+}
+
+}  // namespace
+}  // namespace prefetch::kube

@@ -1,0 +1,122 @@
+#include "kube/kubelet_api.h"
+
+#include <gtest/gtest.h>
+
+#include "fakes/certificates.h"
+#include "fakes/fake_clock.h"
+#include "fakes/front.h"
+#include "http/curl_client.h"
+#include "http/server.h"
+#include "temp_dir.h"
+
+namespace prefetch::kube {
+namespace {
+
+struct MetricsCase {
+  std::string name, text;
+  KubeletMetrics expect;
+};
+class MetricsTest : public testing::TestWithParam<MetricsCase> {};
+TEST_P(MetricsTest, AreRead) {
+  EXPECT_EQ(ParseKubeletMetrics(GetParam().text), GetParam().expect);
+}
+INSTANTIATE_TEST_SUITE_P(
+    Kubelet, MetricsTest,
+    testing::Values(
+        MetricsCase{"Both",
+                    "# HELP kubelet_credential_provider_config_info [ALPHA] x\n"
+                    "kubelet_credential_provider_config_info{hash=\"sha256:ab12\"} 1\n"
+                    "kubernetes_feature_enabled{name=\"AllAlpha\",stage=\"ALPHA\"} 0\n"
+                    "kubernetes_feature_enabled{name=\"KubeletEnsureSecretPulledImages\",stage=\"BETA\"} 1\n",
+                    {"sha256:ab12", true}},
+        MetricsCase{"Off",
+                    "kubernetes_feature_enabled{stage=\"\",name=\"KubeletEnsureSecretPulledImages\"} 0",
+                    {{}, false}},
+        MetricsCase{"OtherNames",
+                    "kubernetes_feature_enabled{name=\"KubeletEnsureSecretPulledImagesX\"} 1\n"
+                    "kubelet_credential_provider_config_info_total{hash=\"x\"} 1\n",
+                    {}},
+        MetricsCase{"EmptyHash", "kubelet_credential_provider_config_info{hash=\"\"} 1\n", {}},
+        MetricsCase{
+            "OtherValue", "kubernetes_feature_enabled{name=\"KubeletEnsureSecretPulledImages\"} 7\n", {}},
+        MetricsCase{"Broken",
+                    "kubelet_credential_provider_config_info{hash=\"x\nkubernetes_feature_enabled{name\n{\n",
+                    {}},
+        MetricsCase{"Nothing", "", {}}),
+    [](const auto& row) { return row.param.name; });
+
+class KubeletApiTest : public testing::Test {
+ protected:
+  KubeletApiTest() : kubelet_ca_(dir_.path(), "kubelet"), cluster_ca_(dir_.path(), "cluster") {
+    auto listener = http::Listener::Tcp("127.0.0.1:0");
+    EXPECT_TRUE(listener);
+    auto server = http::Server::Start(std::move(*listener), {},
+                                      [](const http::ServerRequest& request) { return Kubelet(request); });
+    EXPECT_TRUE(server);
+    server_ = std::move(*server);
+    tests::KeyPair pair = kubelet_ca_.Server("node");
+    front_ = std::make_unique<tests::Front>(tests::FrontOptions{pair.certificate_file, pair.key_file, ""});
+    front_->ForwardTo(server_->port());
+  }
+
+  static http::ServerResponse Kubelet(const http::ServerRequest& request) {
+    if (request.headers.Get("Authorization") != "Bearer t0p") return {.status = 401};
+    if (request.path == "/configz") {
+      return http::JsonResponse(
+          200, R"({"kubeletconfig":{"imageGCLowThresholdPercent":80,"featureGates":{"A":true}}})");
+    }
+    return {.body = "kubelet_credential_provider_config_info{hash=\"h\"} 1\n"};
+  }
+  KubeletAddress Address() { return {"127.0.0.1", front_->port()}; }
+  // An agent of that token, whose own cluster has another authority than its kubelets.
+  Identity As(const std::string& token) {
+    return Identity({.server = "https://api",
+                     .ca_pem = cluster_ca_.certificate(),
+                     .tls_server_name = "api.elsewhere",
+                     .token = base::Secret(token)},
+                    clock_);
+  }
+
+  tests::TempDir dir_;
+  tests::CertificateAuthority kubelet_ca_, cluster_ca_;
+  tests::FakeClock clock_;
+  http::CurlClient client_;
+  std::unique_ptr<http::Server> server_;
+  std::unique_ptr<tests::Front> front_;
+  base::Call call_ = base::Call{}.Within(std::chrono::seconds(20));
+};
+
+TEST_F(KubeletApiTest, TellsItsConfigurationAndMetrics) {
+  Identity identity = As("t0p");
+  KubeletApi kubelet(client_, identity, clock_, kubelet_ca_.certificate());
+  auto config = kubelet.GetConfig(call_, Address());
+  ASSERT_TRUE(config) << config.failure().message;
+  EXPECT_EQ(*config, R"({"imageGCLowThresholdPercent":80,"featureGates":{"A":true}})");
+  auto metrics = kubelet.GetMetrics(call_, Address());
+  ASSERT_TRUE(metrics) << metrics.failure().message;
+  EXPECT_EQ(*metrics, (KubeletMetrics{"h", {}}));
+}
+
+TEST_F(KubeletApiTest, IsNotAskedUnlessItCanBeVerified) {
+  Identity identity = As("t0p");
+  KubeletApi none(client_, identity, clock_, "");
+  auto not_asked = none.GetConfig(call_, Address());
+  ASSERT_FALSE(not_asked);
+  EXPECT_EQ(not_asked.failure().kind, ApiError::kTlsError);
+  EXPECT_NE(not_asked.failure().message.find("not asked"), std::string::npos);
+  EXPECT_EQ(front_->accepted(), 0);
+  KubeletApi wrong(client_, identity, clock_, cluster_ca_.certificate());
+  EXPECT_EQ(wrong.GetMetrics(call_, Address()).failure().kind, ApiError::kTlsError);
+}
+
+TEST_F(KubeletApiTest, SaysWhatIsRefused) {
+  Identity identity = As("other");
+  KubeletApi kubelet(client_, identity, clock_, kubelet_ca_.certificate());
+  auto refused = kubelet.GetConfig(call_, Address());
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.failure().kind, ApiError::kUnauthorized);
+  EXPECT_EQ(refused.failure().message, "get /configz of the kubelet on 127.0.0.1: the server answered 401");
+}
+
+}  // namespace
+}  // namespace prefetch::kube

@@ -1,0 +1,93 @@
+#include "kube/touch_pod.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "doc/write.h"
+#include "golden.h"
+#include "kube/decode.h"
+
+namespace prefetch::kube {
+namespace {
+
+TouchPodSpec Spec(bool image_volumes = false) {
+  return {.name = TouchPodName("ci-7", "prefetchd", 0),
+          .node = "ci-7",
+          .node_uid = "0f1e",
+          .instance = "prefetchd",
+          .images = {{"quay.io/acme/runner:v3"}, {"busybox", true}},
+          .image_volumes = image_volumes};
+}
+
+// What spec/evidence.md row 46 was seen with.
+TEST(TouchPod, HasItsShape) {
+  tests::ExpectGolden("kube/touch-pod.yaml", doc::WriteYaml(TouchPod(Spec())));
+}
+
+TEST(TouchPod, HasItsShapeWithImageVolumes) {
+  tests::ExpectGolden("kube/touch-pod-volumes.yaml", doc::WriteYaml(TouchPod(Spec(true))));
+}
+
+TEST(TouchPodName, IsFixedAndFitsAPod) {
+  EXPECT_EQ(TouchPodName("n1", "prefetchd", 0), TouchPodName("n1", "prefetchd", 0));
+  EXPECT_NE(TouchPodName("n1", "prefetchd", 0), TouchPodName("n1", "prefetchd", 1));
+  EXPECT_NE(TouchPodName("n1", "prefetchd", 0), TouchPodName("n2", "prefetchd", 0));
+  EXPECT_NE(TouchPodName("n1", "prefetchd", 0), TouchPodName("n1", "prefetchd-b", 0));
+  EXPECT_LE(TouchPodName(std::string(253, 'n'), std::string(63, 'i'), 1).size(), 63U);
+}
+
+TEST(WhatAdmissionChanged, NothingIsFineAndAlwaysDoesNoHarm) {
+  for (bool volumes : {false, true}) {
+    TouchPodSpec spec = Spec(volumes);
+    auto got = DecodePod(TouchPod(spec));
+    ASSERT_TRUE(got);
+    EXPECT_EQ(WhatAdmissionChanged(spec, *got), std::nullopt);
+    got->containers.front().pull_policy = "Always";
+    EXPECT_EQ(WhatAdmissionChanged(spec, *got), std::nullopt);
+  }
+}
+
+struct ChangeCase {
+  std::string name;
+  std::function<void(Pod&)> change;
+  std::string expect;  // a part of what is said
+};
+class ChangeTest : public testing::TestWithParam<ChangeCase> {};
+TEST_P(ChangeTest, IsSeen) {
+  TouchPodSpec spec = Spec();
+  auto got = DecodePod(TouchPod(spec));
+  ASSERT_TRUE(got);
+  GetParam().change(*got);
+  auto changed = WhatAdmissionChanged(spec, *got);
+  ASSERT_TRUE(changed);
+  EXPECT_NE(changed->find(GetParam().expect), std::string::npos) << *changed;
+}
+INSTANTIATE_TEST_SUITE_P(
+    TouchPod, ChangeTest,
+    testing::Values(
+        ChangeCase{"PullSecret", [](Pod& pod) { pod.image_pull_secrets = {"corp-pull"}; },
+                   "pull secret \"corp-pull\""},
+        ChangeCase{"Sidecar", [](Pod& pod) { pod.containers.push_back({.name = "istio", .image = "x"}); },
+                   "added the container \"istio\""},
+        ChangeCase{
+            "SidecarInFront",
+            [](Pod& pod) { pod.containers.insert(pod.containers.begin(), {.name = "istio", .image = "x"}); },
+            "added the container \"istio\""},
+        ChangeCase{
+            "InitContainer",
+            [](Pod& pod) { pod.containers.insert(pod.containers.begin(), {.name = "setup", .init = true}); },
+            "init container \"setup\""},
+        ChangeCase{"OtherImage", [](Pod& pod) { pod.containers[1].image = "mirror.corp/busybox"; },
+                   "changed the image \"busybox\" to \"mirror.corp/busybox\""},
+        ChangeCase{"ContainerGone", [](Pod& pod) { pod.containers.pop_back(); }, "took away a container"},
+        ChangeCase{"AlwaysNoMore", [](Pod& pod) { pod.containers[1].pull_policy = "IfNotPresent"; },
+                   "imagePullPolicy to \"IfNotPresent\""},
+        ChangeCase{"NeverPulls", [](Pod& pod) { pod.containers[0].pull_policy = "Never"; }, "Never"},
+        ChangeCase{"OtherNode", [](Pod& pod) { pod.node = "ci-8"; }, "node \"ci-8\""},
+        ChangeCase{"OtherAccount", [](Pod& pod) { pod.service_account = "builder"; }, "\"builder\""},
+        ChangeCase{"Volume", [](Pod& pod) { pod.image_volumes = {"r.io/x"}; }, "image volumes"}),
+    [](const auto& row) { return row.param.name; });
+
+}  // namespace
+}  // namespace prefetch::kube
