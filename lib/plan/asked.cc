@@ -1,0 +1,37 @@
+#include "plan/asked.h"
+
+#include <algorithm>
+
+namespace prefetch::plan {
+namespace {
+
+// Tries of what passes (a registry that is away) after which nobody needs to wait: about a minute's worth.
+constexpr int kTriesThatCount = 6;
+
+}  // namespace
+
+Action DecideAsked(const Observation& seen, const History& past, base::TimePoint asked_until,
+                   base::TimePoint now) {
+  if (now >= asked_until && !IsUsable(seen, past)) {
+    return {.kind = ActionKind::kKeep, .reason = past.last_failure.value_or(Reason::kImageAbsent)};
+  }
+  return Decide(seen, past, now);
+}
+
+base::TimePoint ForgetAskedAt(const History& past, base::TimePoint asked_until) {
+  return std::max(asked_until, std::min<base::TimePoint>(past.not_before, asked_until + kAskedMemory));
+}
+
+AskedState StateOfAsked(const ImageState& image) {
+  if (image.usable) return AskedState::kHere;
+  // What is here and cannot be used is not made usable by its pull.
+  if (!image.applies || image.reason == Reason::kWrongPlatform) return AskedState::kFailed;
+  if (image.phase != Phase::kFailing) return AskedState::kPending;
+  if (image.reason == Reason::kDiskPressure) return AskedState::kFailed;
+  // Its turn has come again, whatever came of the last one.
+  if (image.pull.state == PullState::kQueued) return AskedState::kPending;
+  bool tried_enough = image.pull.attempts >= kTriesThatCount;
+  return IsForGood(image.reason) || tried_enough ? AskedState::kFailed : AskedState::kPending;
+}
+
+}  // namespace prefetch::plan

@@ -1,0 +1,39 @@
+// Asked: images that a preflight wants pulled (`prefetchctl check --pull`): which of them are pulled, until
+// when anybody waits, and when they are forgotten. Pure.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+
+#include "plan/decide.h"
+#include "plan/snapshot.h"
+
+namespace prefetch::plan {
+
+// A wish that is not repeated for so long is over: whoever had it has an answer, or has gone. Who waits
+// repeats it with each question, a few seconds apart.
+constexpr std::chrono::seconds kAskedFor{15};
+// So many images that are on no list are kept in mind at once; who asks for more waits for a place.
+constexpr std::size_t kMostAsked = 16;
+// What came of a pull is remembered at most this long after the last wish for it.
+constexpr std::chrono::hours kAskedMemory{1};
+
+// For an image that is on no list. `asked_until`: when its newest wish is over. Nothing begins, or begins
+// anew, for a wish that is over; what runs goes on to its end, since a pull that moves is never killed.
+Action DecideAsked(const Observation& seen, const History& past, base::TimePoint asked_until,
+                   base::TimePoint now);
+
+// It is not pulled, and its wish is over; and a failure that asks for patience is kept in mind meanwhile, so
+// that asking again and again does not reach the registry. The time from which on it may be forgotten.
+base::TimePoint ForgetAskedAt(const History& past, base::TimePoint asked_until);
+
+// What is there to wait for?
+enum class AskedState {
+  kPending,  // it is pulled, waits for its turn, or is tried again after what passes
+  kHere,
+  kFailed,  // nobody needs to wait for what another try would bring
+};
+// `image` is on the list or was asked for.
+AskedState StateOfAsked(const ImageState& image);
+
+}  // namespace prefetch::plan

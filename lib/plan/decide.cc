@@ -1,0 +1,51 @@
+#include "plan/decide.h"
+
+#include <algorithm>
+
+namespace prefetch::plan {
+namespace {
+
+Action Keep(Reason reason) {
+  return {.kind = ActionKind::kKeep, .reason = reason};
+}
+
+// A pull that is due for `due`, unless the past asks for patience.
+Action PullWhenAllowed(Reason due, const History& past, base::TimePoint now) {
+  if (now < past.not_before) {
+    return {.kind = ActionKind::kWait, .reason = past.last_failure.value_or(due), .until = past.not_before};
+  }
+  return {.kind = ActionKind::kPull, .reason = due};
+}
+
+}  // namespace
+
+bool Applies(const DesiredImage& want, const image::Platform& node) {
+  return want.platforms.empty() ||
+         std::any_of(want.platforms.begin(), want.platforms.end(),
+                     [&](const image::Platform& platform) { return image::Runs(node, platform); });
+}
+
+bool IsUsable(const Observation& seen, const History& past) {
+  return seen.known && seen.local && seen.local->runs_here &&
+         !(past.not_unpacked && seen.local->id == past.pulled_id);
+}
+
+Action Decide(const Observation& seen, const History& past, base::TimePoint now) {
+  if (!seen.known) return {.kind = ActionKind::kWait, .reason = Reason::kFactsUnknown};
+  if (!seen.local) return PullWhenAllowed(Reason::kImageAbsent, past, now);
+  if (!seen.local->runs_here) {
+    // What somebody else put there may be repaired by a pull; what our own pull brought is what there is.
+    if (seen.local->id == past.pulled_id) return Keep(Reason::kWrongPlatform);
+    return PullWhenAllowed(Reason::kWrongPlatform, past, now);
+  }
+  if (!IsUsable(seen, past)) return PullWhenAllowed(Reason::kNotUnpacked, past, now);
+  return Keep(Reason::kPresent);
+}
+
+Action Decide(const Observation& seen, const History& past, const RefreshDecision& refresh,
+              base::TimePoint now) {
+  if (refresh.pull && IsUsable(seen, past)) return PullWhenAllowed(refresh.pull_reason, past, now);
+  return Decide(seen, past, now);
+}
+
+}  // namespace prefetch::plan

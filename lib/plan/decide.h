@@ -1,0 +1,40 @@
+// Decide: facts about one entry -> what to do about it. The heart; pure.
+#pragma once
+
+#include "base/clock.h"
+#include "plan/desired.h"
+#include "plan/history.h"
+#include "plan/observation.h"
+#include "plan/reason.h"
+#include "plan/refresh.h"
+
+namespace prefetch::plan {
+
+enum class ActionKind {
+  kKeep,  // nothing to do
+  kPull,  // pull it as soon as there is a place
+  kWait,  // look at it again at `until`
+};
+
+struct Action {
+  ActionKind kind = ActionKind::kKeep;
+  Reason reason = Reason::kFactsUnknown;
+  base::TimePoint until = base::TimePoint::max();
+
+  friend bool operator==(const Action&, const Action&) = default;
+};
+
+// Does the entry concern a node of this platform?
+bool Applies(const DesiredImage& want, const image::Platform& node);
+
+// Is the image here as it should be, so that only kubelet, or a registry, may stand against it?
+bool IsUsable(const Observation& seen, const History& past);
+
+// For an entry that applies, by what is on the node alone.
+Action Decide(const Observation& seen, const History& past, base::TimePoint now);
+
+// The same, with what its registry has said: an image that is here may be pulled again. It stays usable.
+Action Decide(const Observation& seen, const History& past, const RefreshDecision& refresh,
+              base::TimePoint now);
+
+}  // namespace prefetch::plan

@@ -1,0 +1,48 @@
+// DesiredImage: one entry of the list, merged over all sources and with its defaults filled in
+// (design.md section 4). What a user writes is decoded in config/; here it cannot be wrong any more.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "image/platform.h"
+#include "image/pull_policy.h"
+#include "image/reference.h"
+
+namespace prefetch::plan {
+
+enum class Refresh { kIfNotPresent, kIfDigestChanged, kAlways };
+enum class OnFailure { kKeep, kNotReady };
+enum class Open { kAuto, kAlways, kNever };
+
+std::string_view RefreshName(Refresh refresh);
+std::string_view OnFailureName(OnFailure directive);
+std::string_view OpenName(Open open);
+
+struct DesiredImage {
+  image::Reference reference;
+  bool required = true;
+  image::PullPolicy ready_for = image::PullPolicy::kNever;
+  // With kAlways: another source asks for Never, so that kubelet's verdict counts beside the registry's word.
+  bool also_for_never = false;
+  Refresh refresh = Refresh::kIfNotPresent;
+  std::chrono::seconds refresh_interval{3600};
+  std::optional<std::chrono::seconds> max_age;
+  OnFailure on_unreachable = OnFailure::kKeep;
+  OnFailure on_access_denied = OnFailure::kNotReady;
+  OnFailure on_tag_missing = OnFailure::kKeep;
+  OnFailure on_stale = OnFailure::kKeep;
+  int priority = 0;
+  Open open = Open::kAuto;
+  std::chrono::seconds pull_timeout{3600};
+  std::vector<image::Platform> platforms;  // empty: every node
+  // Where it is written: "images.yaml:12", one for each source that has it; for people.
+  std::vector<std::string> from;
+  // Names of the sources that have it (Source::name); for /readyz?source=.
+  std::vector<std::string> sources;
+};
+
+}  // namespace prefetch::plan

@@ -1,0 +1,26 @@
+// The disk rule: after a pull the image filesystem must stay below kubelet's image GC threshold with some
+// bytes free, so that a prefetch never makes kubelet evict (spec/cri.md section 9.2). Pure.
+#pragma once
+
+#include <cstdint>
+
+#include "plan/limits.h"
+
+namespace prefetch::plan {
+
+struct DiskSpace {
+  bool known = false;  // false: the filesystem cannot be measured from here; then nothing is refused
+  std::uint64_t capacity_bytes = 0;
+  std::uint64_t available_bytes = 0;  // for an ordinary user: f_bavail
+};
+
+// What an image of this compressed size takes in all: the blobs and what they unpack to.
+std::uint64_t SpaceFor(std::uint64_t compressed_bytes);
+
+// Bytes that may still be used before the rule says stop. 0: none.
+std::uint64_t Usable(const DiskSpace& disk, const Limits& limits);
+
+// May a pull that will need `bytes` more (0: not known) start or go on?
+bool Fits(const DiskSpace& disk, std::uint64_t bytes, const Limits& limits);
+
+}  // namespace prefetch::plan

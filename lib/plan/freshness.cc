@@ -1,0 +1,280 @@
+#include "plan/freshness.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace prefetch::plan {
+namespace {
+
+using image::RegistryAnswer;
+using image::RegistryAnswerKind;
+using std::chrono::duration_cast;
+using std::chrono::hours;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+// A check without an answer is repeated after this, doubling up to the interval.
+constexpr seconds kSilentBase{60};
+// As a pull that was denied: asking more often helps nobody and locks accounts.
+constexpr minutes kDeniedBase{5};
+// spec/registry.md section 3: a pull that did not bring what the registry names is not repeated before.
+constexpr minutes kLagBase{10};
+constexpr hours kLagCap{6};
+
+base::Duration Scaled(base::Duration duration, double factor) {
+  return duration_cast<base::Duration>(std::chrono::duration<double>(duration) * factor);
+}
+
+// `base`, doubled for each time after the first, up to `cap`.
+base::Duration Doubled(base::Duration base, int times, base::Duration cap) {
+  for (int i = 1; i < times && base < cap; i++) base *= 2;
+  return std::min(base, cap);
+}
+
+// Nodes that began together shall not go on together: a tenth to either side.
+base::Duration Jittered(base::Duration interval, double random) {
+  return Scaled(interval, 0.9 + 0.2 * random);
+}
+
+base::Duration AfterSilence(const Freshness& past, const DesiredImage& want, double random) {
+  return Scaled(Doubled(kSilentBase, past.silent, want.refresh_interval), 1 + random / 4);
+}
+
+// The registry has spoken about the tag: nothing that it did not say before holds any more.
+void Spoken(Freshness& past) {
+  past.silent = 0;
+  past.denied = false;
+  past.denials = 0;
+  past.undecided = false;
+}
+
+void TagIsThere(Freshness& past, const std::string& digest) {
+  Spoken(past);
+  past.missing = false;
+  past.missing_since.reset();
+  if (past.remote != digest) {
+    past.update_failure.reset();
+    past.update_error.clear();
+  }
+  past.remote = digest;
+}
+
+void Confirm(Freshness& past, Answered when) {
+  past.confirmed_at = when.at;
+  past.confirmed_wall = when.wall;
+  past.doubted_at.reset();
+  past.update_failure.reset();
+  past.update_error.clear();
+  past.lag_digest.clear();
+  past.lags = 0;
+  past.pull_due = false;
+}
+
+void TagIsMissing(Freshness& past, const DesiredImage& want, Answered when, double random) {
+  if (!past.missing_since) past.missing_since = when.at;
+  bool confirmed = when.at - *past.missing_since >= kConfirmAfter;
+  if (confirmed) Spoken(past);
+  past.missing = past.missing || confirmed;
+  past.silent = 0;
+  past.next_check = when.at + (past.missing ? Jittered(want.refresh_interval, random)
+                                            : Scaled(kConfirmAfter, 1 + random / 4));
+}
+
+void AccessIsDenied(Freshness& past, const DesiredImage& want, Answered when, double random) {
+  past.silent = 0;
+  past.denied = true;
+  past.denials++;
+  past.confirmed_at.reset();
+  past.age_from = base::TimePoint::min();
+  past.next_check =
+      when.at + Scaled(Doubled(kDeniedBase, past.denials, want.refresh_interval), 1 + random / 4);
+}
+
+void NoAnswer(Freshness& past, const DesiredImage& want, const RegistryAnswer& answer, Answered when,
+              double random) {
+  if (past.silent == 0) past.silent_since = when.at;
+  past.silent++;
+  base::Duration wait = AfterSilence(past, want, random);
+  if (answer.retry_after) wait = std::max<base::Duration>(wait, *answer.retry_after);
+  past.next_check = when.at + wait;
+}
+
+void Undecided(Freshness& past, const DesiredImage& want, const RegistryAnswer& answer, Answered when,
+               double random) {
+  past.next_check = when.at + Jittered(want.refresh_interval, random);
+  if (answer.only_by_pull) {  // nobody was asked yet
+    past.pull_due = true;
+    return;
+  }
+  past.silent = 0;
+  past.undecided = true;
+  bool strict = want.refresh == Refresh::kAlways || want.on_unreachable == OnFailure::kNotReady;
+  bool lately = past.pulled_undecided_at && when.at - *past.pulled_undecided_at < kPullUndecidedEvery;
+  if (strict || !lately) past.pull_due = true;
+}
+
+// A failed pull is an answer where it says what a check would have said.
+std::optional<RegistryAnswerKind> AnswerOf(Reason failure) {
+  switch (failure) {
+    case Reason::kAccessDenied:
+      return RegistryAnswerKind::kAccessDenied;
+    case Reason::kNotFound:
+      return RegistryAnswerKind::kTagMissing;
+    case Reason::kRateLimited:
+      return RegistryAnswerKind::kRateLimited;
+    case Reason::kUnreachable:
+    case Reason::kDnsFailure:
+    case Reason::kTlsError:
+      return RegistryAnswerKind::kUnreachable;
+    case Reason::kServerError:
+    case Reason::kContentMissing:
+      return RegistryAnswerKind::kServerError;
+    default:  // the runtime's own troubles; not a list that must grow with the enum
+      return std::nullopt;
+  }
+}
+
+void Fold(Freshness& past, const DesiredImage& want, const RegistryAnswer& answer, Answered when,
+          double random) {
+  past.newest = answer;
+  past.answered_at = when.at;
+  past.answered_wall = when.wall;
+  switch (answer.kind) {
+    case RegistryAnswerKind::kSame:
+    case RegistryAnswerKind::kMoved:
+      TagIsThere(past, answer.digest);
+      past.next_check = when.at + Jittered(want.refresh_interval, random);
+      return;
+    case RegistryAnswerKind::kTagMissing:
+      TagIsMissing(past, want, when, random);
+      return;
+    case RegistryAnswerKind::kAccessDenied:
+      AccessIsDenied(past, want, when, random);
+      return;
+    case RegistryAnswerKind::kRateLimited:
+    case RegistryAnswerKind::kUnreachable:
+    case RegistryAnswerKind::kServerError:
+      NoAnswer(past, want, answer, when, random);
+      return;
+    case RegistryAnswerKind::kIndeterminate:
+      Undecided(past, want, answer, when, random);
+      return;
+  }
+}
+
+}  // namespace
+
+bool AsksRegistry(const DesiredImage& want) {
+  if (want.ready_for == image::PullPolicy::kAlways) return true;
+  return want.refresh != Refresh::kIfNotPresent && !want.reference.has_digest();
+}
+
+bool IsUrgent(const DesiredImage& want) {
+  return want.refresh == Refresh::kAlways || want.ready_for == image::PullPolicy::kAlways ||
+         want.on_unreachable == OnFailure::kNotReady;
+}
+
+bool HasDigest(const Local& local, const std::string& digest) {
+  if (digest.empty()) return false;
+  return local.digest == digest || std::find(local.other_digests.begin(), local.other_digests.end(),
+                                             digest) != local.other_digests.end();
+}
+
+Freshness PlanFirstCheck(Freshness past, const DesiredImage& want, base::TimePoint now, double random) {
+  if (past.next_check != base::TimePoint()) return past;
+  bool awaited = want.refresh == Refresh::kAlways || want.ready_for == image::PullPolicy::kAlways;
+  base::Duration within = want.refresh_interval;
+  if (awaited) within = std::min<base::Duration>(within, kFirstUrgentCheck);
+  past.next_check = now + Scaled(within, random);
+  past.age_from = now;
+  return past;
+}
+
+Freshness AfterNewDemand(Freshness past, const DesiredImage& want, base::TimePoint now, double random) {
+  if (past.next_check == base::TimePoint()) return past;
+  base::TimePoint planned = std::exchange(past.next_check, {});
+  base::TimePoint age_from = past.age_from;
+  past = PlanFirstCheck(std::move(past), want, now, random);
+  past.next_check = std::min(past.next_check, planned);
+  past.age_from = age_from;
+  return past;
+}
+
+Freshness AfterAnswer(Freshness past, const DesiredImage& want, const Local& local,
+                      const RegistryAnswer& answer, Answered when, double random) {
+  Fold(past, want, answer, when, random);
+  // What was here when the registry was asked may have changed since.
+  bool same =
+      answer.kind == RegistryAnswerKind::kSame && (answer.digest.empty() || HasDigest(local, answer.digest));
+  if (same) Confirm(past, when);
+  return past;
+}
+
+Freshness AfterUnasked(Freshness past, const DesiredImage& want, const RegistryAnswer& why, Answered when,
+                       double random) {
+  Fold(past, want, why, when, random);
+  // The registry is probed anyway; who can wait asks again a full interval later, so that a registry that
+  // comes back is not met by all that was missed.
+  if (!IsUrgent(want)) past.next_check = when.at + Jittered(want.refresh_interval, random);
+  return past;
+}
+
+Freshness AfterPulled(Freshness past, const DesiredImage& want, const std::optional<Local>& before,
+                      const Local& now_local, Answered when, double random) {
+  if (before && before->digest != now_local.digest) {
+    past.changed_from = before->digest;
+    past.changed_wall = when.wall;
+  }
+  if (past.undecided) past.pulled_undecided_at = when.at;
+  bool missed = before && !past.remote.empty() && !HasDigest(now_local, past.remote) && !past.pull_due;
+  past.next_check = when.at + Jittered(want.refresh_interval, random);
+  past.pull_due = false;
+  if (missed) {
+    past.lags = past.lag_digest == past.remote ? past.lags + 1 : 1;
+    past.lag_digest = past.remote;
+    past.lag_until = when.at + Scaled(Doubled(kLagBase, past.lags, kLagCap), 1 + random / 4);
+    past.update_failure.reset();
+    past.update_error.clear();
+    // The tag may have moved once more meanwhile: that is no lag, and the next answer says so.
+    past.next_check = when.at + Scaled(kConfirmAfter, 1 + random / 4);
+    return past;
+  }
+  TagIsThere(past, now_local.digest);
+  Confirm(past, when);
+  return past;
+}
+
+Freshness AfterUpdateFailed(Freshness past, const DesiredImage& want, Reason reason, const std::string& error,
+                            Answered when, double random) {
+  if (past.undecided) past.pulled_undecided_at = when.at;
+  past.pull_due = false;
+  std::optional<RegistryAnswerKind> said = AnswerOf(reason);
+  if (said) {
+    Fold(past, want, {.kind = *said, .detail = "OnPull", .message = error}, when, random);
+    return past;
+  }
+  past.update_failure = reason;
+  past.update_error = error;
+  return past;
+}
+
+Freshness AfterReplacedByOthers(Freshness past, const Local& now_local, base::TimePoint now) {
+  if (past.next_check == base::TimePoint()) return past;
+  if (HasDigest(now_local, past.remote)) {  // what the registry named, so it was confirmed then
+    Confirm(past, {past.answered_at, past.answered_wall.value_or(base::WallTime())});
+    return past;
+  }
+  // What the registry said was said before: it is no reason to replace what came since.
+  past.remote.clear();
+  return AfterNewCredentials(std::move(past), now);
+}
+
+Freshness AfterNewCredentials(Freshness past, base::TimePoint now) {
+  if (past.next_check == base::TimePoint()) return past;
+  if (!past.doubted_at) past.doubted_at = now;
+  past.denials = 0;
+  past.next_check = now;
+  return past;
+}
+
+}  // namespace prefetch::plan

@@ -1,0 +1,102 @@
+// Freshness: what a registry has said about one image that is on the node, and what follows with time
+// (spec/registry.md sections 3, 5 and 9). A value: the loop keeps one for each entry whose registry is asked.
+//
+// Only monotonic time decides here. Wall time is carried along for people.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "base/clock.h"
+#include "image/registry_answer.h"
+#include "plan/desired.h"
+#include "plan/observation.h"
+#include "plan/reason.h"
+
+namespace prefetch::plan {
+
+// A tag is called missing after two answers so far apart; and silence counts after two checks and so long.
+constexpr std::chrono::seconds kConfirmAfter{60};
+// Where nothing can be compared, the runtime's own pull decides, so often at most.
+constexpr std::chrono::hours kPullUndecidedEvery{24};
+// The first check of an entry that is not ready before the registry was asked.
+constexpr std::chrono::seconds kFirstUrgentCheck{10};
+
+struct Freshness {
+  // ---- the newest answer
+  std::optional<image::RegistryAnswer> newest;
+  base::TimePoint answered_at;
+  std::optional<base::WallTime> answered_wall;
+
+  // ---- what holds until another answer says otherwise
+  std::string remote;    // what the tag points to, as the registry said last; empty: not known
+  bool denied = false;   // until a registry answers something else
+  bool missing = false;  // confirmed
+  bool undecided = false;
+  std::optional<base::TimePoint> missing_since;  // first of the answers that the tag is missing
+  int silent = 0;                                // checks in a row without an answer
+  base::TimePoint silent_since;
+  int denials = 0;  // in a row
+
+  // ---- the last positive confirmation: Same, or a pull that ended well
+  std::optional<base::TimePoint> confirmed_at;
+  std::optional<base::WallTime> confirmed_wall;
+  // maxAge counts from here where nothing was confirmed: the first look of this agent. What was denied is of
+  // no age (min()).
+  base::TimePoint age_from;
+  // The credentials, or what is here, have changed since the confirmation: it does not count for more than
+  // kConfirmAfter.
+  std::optional<base::TimePoint> doubted_at;
+
+  // ---- pulls that an answer asked for
+  std::optional<Reason> update_failure;  // of the newest one, where no answer of a registry says the same
+  std::string update_error;
+  std::string lag_digest;  // a pull did not bring this one: the runtime pulls from elsewhere
+  int lags = 0;
+  base::TimePoint lag_until;
+  bool pull_due = false;  // a pull is the check
+  std::optional<base::TimePoint> pulled_undecided_at;
+  // What a pull replaced last, for people.
+  std::string changed_from;
+  std::optional<base::WallTime> changed_wall;
+
+  base::TimePoint next_check;  // default: none is planned yet
+};
+
+// Is the registry asked about this entry at all? A digest is never refreshed; for pods with Always it is
+// asked for access.
+bool AsksRegistry(const DesiredImage& want);
+// Does a registry that does not answer make the entry unready, sooner or later?
+bool IsUrgent(const DesiredImage& want);
+// Does the node have what the registry speaks of?
+bool HasDigest(const Local& local, const std::string& digest);
+
+// The entry is here, and no check is planned yet: within one jittered interval, sooner where readiness waits
+// for it. `random` is uniform in [0, 1) here and below.
+Freshness PlanFirstCheck(Freshness past, const DesiredImage& want, base::TimePoint now, double random);
+// What the list says of it has changed: asked again within the new interval at the latest.
+Freshness AfterNewDemand(Freshness past, const DesiredImage& want, base::TimePoint now, double random);
+
+struct Answered {
+  base::TimePoint at;
+  base::WallTime wall;
+};
+
+Freshness AfterAnswer(Freshness past, const DesiredImage& want, const Local& local,
+                      const image::RegistryAnswer& answer, Answered when, double random);
+// The registry is held (plan/registry_pace.h), and was not asked: no answer, without a request.
+Freshness AfterUnasked(Freshness past, const DesiredImage& want, const image::RegistryAnswer& why,
+                       Answered when, double random);
+// A pull of ours has ended well: `before` is what it replaced, if anything.
+Freshness AfterPulled(Freshness past, const DesiredImage& want, const std::optional<Local>& before,
+                      const Local& now_local, Answered when, double random);
+// A pull that should have replaced what is here has failed.
+Freshness AfterUpdateFailed(Freshness past, const DesiredImage& want, Reason reason, const std::string& error,
+                            Answered when, double random);
+// Somebody else has put another image under the name (kubelet, for a pod with Always; a person).
+Freshness AfterReplacedByOthers(Freshness past, const Local& now_local, base::TimePoint now);
+// The node's credentials have changed: what was confirmed with the old ones must be asked again, now.
+Freshness AfterNewCredentials(Freshness past, base::TimePoint now);
+
+}  // namespace prefetch::plan

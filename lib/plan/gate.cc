@@ -1,0 +1,79 @@
+#include "plan/gate.h"
+
+#include <algorithm>
+
+#include "plan/readiness.h"
+
+namespace prefetch::plan {
+namespace {
+
+const ListSource* FindSource(const ImageList& list, const std::string& name) {
+  auto found = std::find_if(list.sources.begin(), list.sources.end(),
+                            [&](const ListSource& source) { return source.name == name; });
+  return found == list.sources.end() ? nullptr : &*found;
+}
+
+bool Has(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+GateAnswer No(GateAnswer answer, std::string why) {
+  answer.ready = false;
+  answer.message = std::move(why);
+  return answer;
+}
+
+}  // namespace
+
+GateAnswer AskGate(const Snapshot& snapshot, const GateQuery& query) {
+  GateAnswer answer;
+  for (const ImageState& image : snapshot.images) {
+    if (query.source.empty() || Has(image.want->sources, query.source)) answer.entries.push_back(&image);
+  }
+  if (!query.hash.empty() && query.hash != snapshot.list.hash) {
+    return No(answer, "the list in force is " +
+                          (snapshot.list.hash.empty() ? std::string("none") : snapshot.list.hash) + ", not " +
+                          query.hash);
+  }
+  if (!query.source.empty()) {
+    const ListSource* source = FindSource(snapshot.list, query.source);
+    if (source == nullptr) return No(answer, "there is no source " + query.source + " in the list");
+    if (!source->loaded_at)
+      return No(answer, "no valid version of " + source->name + " is known: " + source->error);
+  }
+  // What concerns the node as a whole (the list, the runtime) comes before any entry.
+  bool only_entries_missing = snapshot.readiness.ready ||
+                              snapshot.readiness.reason == Reason::kImagesNotReady ||
+                              (!query.source.empty() && snapshot.readiness.reason == Reason::kListInvalid);
+  if (!only_entries_missing) return No(answer, snapshot.readiness.message);
+  std::size_t missing = 0;
+  const ImageState* first = nullptr;
+  for (const ImageState* image : answer.entries) {
+    bool met = query.policy && image->applies
+                   ? IsReadyFor(*image, *query.policy, snapshot.kubelet.has_value())
+                   : image->ready;
+    if (met || !image->want->required) continue;
+    if (missing++ == 0) first = image;
+  }
+  if (first != nullptr) {
+    Reason reason = first->reason;
+    if (query.policy == image::PullPolicy::kAlways && first->usable) {
+      if (!first->registry) {
+        return No(answer, "pods with Always contact the registry, which is not asked about " +
+                              first->want->reference.written() +
+                              ": give it readyFor: Always, or a refresh, in the list");
+      }
+      reason = first->registry->always_reason;
+    }
+    return No(answer, std::to_string(missing) +
+                          (missing == 1 ? " required image is" : " required images are") +
+                          " not ready: first " + first->want->reference.written() + " (" +
+                          std::string(ReasonName(reason)) + ")");
+  }
+  answer.ready = true;
+  answer.message =
+      snapshot.readiness.ready ? snapshot.readiness.message : "every required image that was asked for is";
+  return answer;
+}
+
+}  // namespace prefetch::plan

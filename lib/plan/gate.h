@@ -1,0 +1,31 @@
+// The gate: what /readyz answers to a question with conditions (design.md section 6). Pure.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "image/pull_policy.h"
+#include "plan/snapshot.h"
+
+namespace prefetch::plan {
+
+struct GateQuery {
+  // For pods of this policy, instead of each entry's readyFor.
+  std::optional<image::PullPolicy> policy;
+  // Only if the list in force has this hash ("sha256:…").
+  std::string hash;
+  // Only the entries of this source.
+  std::string source;
+};
+
+struct GateAnswer {
+  bool ready = false;
+  std::string message;  // one sentence
+  std::vector<const ImageState*>
+      entries;  // those that the question is about; they live as long as the Snapshot
+};
+
+GateAnswer AskGate(const Snapshot& snapshot, const GateQuery& query);
+
+}  // namespace prefetch::plan

@@ -1,0 +1,220 @@
+#include "plan/history.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace prefetch::plan {
+namespace {
+
+using std::chrono::duration_cast;
+using std::chrono::hours;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+constexpr seconds kPassingBase{2};
+constexpr minutes kPassingCap{5};
+constexpr minutes kSlowBase{5};
+constexpr hours kSlowCap{1};
+// Passing failures in a row after which the entry no longer holds up the others: about a minute's worth.
+constexpr int kFailuresThatSettle = 6;
+
+// An image that goes away so soon and so often was evicted, not replaced by a person.
+constexpr hours kEvictionMemory{2};
+constexpr std::size_t kEvictionsThatCount = 3;
+constexpr minutes kEvictionBase{5};
+
+base::Duration Doubled(base::Duration base, int times, base::Duration cap) {
+  for (int i = 0; i < times && base < cap; i++) base *= 2;
+  return std::min(base, cap);
+}
+
+base::Duration Scaled(base::Duration duration, double factor) {
+  return duration_cast<base::Duration>(std::chrono::duration<double>(duration) * factor);
+}
+
+base::Duration Delay(Retry retry, int failures, double random) {
+  switch (retry) {
+    case Retry::kAtOnce:
+      return {};
+    case Retry::kPassing:
+      // The first retry is immediate: the bytes of the failed pull may still be there (spec/cri.md 3.7).
+      if (failures <= 1) return {};
+      return Scaled(Doubled(kPassingBase, failures - 1, kPassingCap), random);
+    case Retry::kSlow:
+      return Scaled(Doubled(kSlowBase, failures - 1, kSlowCap), 1.0 + random / 4);
+    case Retry::kHourly:
+      return Scaled(kSlowCap, 1.0 + random / 4);
+    case Retry::kNever:
+      return base::Duration::max();
+  }
+  std::abort();
+}
+
+}  // namespace
+
+Retry RetryFor(Reason reason) {
+  switch (reason) {
+    case Reason::kRuntimeDown:
+      return Retry::kAtOnce;
+    case Reason::kRateLimited:
+    case Reason::kUnreachable:
+    case Reason::kDnsFailure:
+    case Reason::kTlsError:
+    case Reason::kServerError:
+    case Reason::kContentMissing:
+    case Reason::kCorrupt:
+    case Reason::kTimeout:
+    case Reason::kStalled:
+    case Reason::kDiskFull:
+    case Reason::kDiskFault:
+    case Reason::kUnpackFailed:
+    case Reason::kNotUnpacked:
+    case Reason::kRuntimeError:
+      return Retry::kPassing;
+    case Reason::kAccessDenied:
+    case Reason::kNotFound:
+    case Reason::kCredentialsInvalid:
+      return Retry::kSlow;
+    case Reason::kSignatureRejected:
+    case Reason::kUnsupportedImage:
+    case Reason::kBadCredentialFormat:
+    case Reason::kRuntimeUnsupported:
+      return Retry::kHourly;
+    case Reason::kPlatformMismatch:
+    case Reason::kWrongPlatform:
+    case Reason::kInvalidReference:
+      return Retry::kNever;
+    // Not failures of a pull.
+    case Reason::kPresent:
+    case Reason::kOpenToNode:
+    case Reason::kPreloaded:
+    case Reason::kAllowlisted:
+    case Reason::kGateOff:
+    case Reason::kVerificationNever:
+    case Reason::kRecordedForPod:
+    case Reason::kPolicyAlways:
+    case Reason::kRecordedForOthers:
+    case Reason::kRecordedForNobody:
+    case Reason::kRecordedUnderOtherName:
+    case Reason::kPullInterrupted:
+    case Reason::kVerificationAlways:
+    case Reason::kNotAllowlisted:
+    case Reason::kRecordUnreadable:
+    case Reason::kTouching:
+    case Reason::kTouchIneffective:
+    case Reason::kOtherPlatform:
+    case Reason::kEmptyList:
+    case Reason::kAllReady:
+    case Reason::kFactsUnknown:
+    case Reason::kImageAbsent:
+    case Reason::kQueued:
+    case Reason::kPulling:
+    case Reason::kUnpacking:
+    case Reason::kDiskPressure:
+    case Reason::kUpToDate:
+    case Reason::kPinnedByDigest:
+    case Reason::kNotChecked:
+    case Reason::kCheckOverdue:
+    case Reason::kTagMoved:
+    case Reason::kLocalDigestUnknown:
+    case Reason::kMirrorLag:
+    case Reason::kTagMissing:
+    case Reason::kTagMissingUnconfirmed:
+    case Reason::kIndeterminate:
+    case Reason::kCheckedByPull:
+    case Reason::kStale:
+    case Reason::kEvictedByKubelet:
+    case Reason::kListInvalid:
+    case Reason::kListEmptyOfSources:
+    case Reason::kImagesNotReady:
+      return Retry::kAtOnce;
+  }
+  std::abort();
+}
+
+bool IsForGood(Reason reason) {
+  switch (RetryFor(reason)) {
+    case Retry::kAtOnce:
+    case Retry::kPassing:
+      return false;
+    case Retry::kSlow:
+    case Retry::kHourly:
+    case Retry::kNever:
+      return true;
+  }
+  std::abort();
+}
+
+History AfterFailure(History past, const PullFailure& failure, base::TimePoint now, double random) {
+  past.last_error = failure.error;
+  past.last_failure = failure.reason;
+  Retry retry = RetryFor(failure.reason);
+  if (retry == Retry::kAtOnce) {
+    past.not_before = now;
+    return past;
+  }
+  past.failures++;
+  base::Duration delay = Delay(retry, past.failures, random);
+  if (failure.retry_after) delay = std::max(delay, *failure.retry_after);
+  past.not_before = delay == base::Duration::max() ? base::TimePoint::max() : now + delay;
+  if (IsForGood(failure.reason) || past.failures >= kFailuresThatSettle) past.settled = true;
+  return past;
+}
+
+History AfterSuccess(History past, const PullSuccess& success, base::TimePoint now) {
+  // What came without being unpacked is no success to build on: its failures go on being counted.
+  if (success.unpacked) {
+    past.failures = 0;
+    past.last_failure.reset();
+    past.last_error.clear();
+    past.not_before = now;
+  }
+  past.pulled_id = success.id;
+  past.pulled_at = now;
+  past.pulled_with = success.with;
+  past.credential = success.credential;
+  past.exposed = success.exposed;
+  past.not_unpacked = !success.unpacked;
+  past.settled = past.settled || success.unpacked;
+  return past;
+}
+
+History AfterNewCredentials(History past, base::TimePoint now) {
+  bool for_its_credential =
+      past.last_failure == Reason::kAccessDenied || past.last_failure == Reason::kBadCredentialFormat;
+  if (for_its_credential && past.not_before > now) past.not_before = now;
+  return past;
+}
+
+History AfterUpdateDropped(History past, base::TimePoint now) {
+  past.failures = 0;
+  past.last_failure.reset();
+  past.last_error.clear();
+  past.not_before = now;
+  return past;
+}
+
+History AfterVanished(History past, base::TimePoint now) {
+  past.attempts = 0;
+  past.failures = 0;
+  past.last_failure.reset();
+  past.last_error.clear();
+  past.not_before = now;
+  past.not_unpacked = false;
+  std::erase_if(past.vanished, [now](base::TimePoint at) { return now - at > kEvictionMemory; });
+  past.vanished.push_back(now);
+  if (past.vanished.size() > 2 * kEvictionsThatCount) past.vanished.erase(past.vanished.begin());
+  if (IsEvictedAgainAndAgain(past)) {
+    int beyond = static_cast<int>(past.vanished.size() - kEvictionsThatCount);
+    past.not_before = now + Doubled(kEvictionBase, beyond, kSlowCap);
+    past.last_failure = Reason::kEvictedByKubelet;
+    past.last_error = "taken away " + std::to_string(past.vanished.size()) + " times within two hours";
+  }
+  return past;
+}
+
+bool IsEvictedAgainAndAgain(const History& past) {
+  return past.vanished.size() >= kEvictionsThatCount;
+}
+
+}  // namespace prefetch::plan

@@ -1,0 +1,85 @@
+// History: what we tried for one entry and what came of it; and the rules by which time passes between tries.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "image/pull_error.h"
+#include "plan/snapshot.h"
+
+namespace prefetch::plan {
+
+struct History {
+  int attempts = 0;  // pulls started since the image was last present, or since the start
+  int failures = 0;  // consecutive, of those; a runtime restart or our own cancel is none
+  std::optional<Reason> last_failure;
+  std::string last_error;      // scrubbed
+  base::TimePoint not_before;  // no pull of this entry before; max(): not before the list changes
+  // Ready once, or a failure that another try will not change soon: this entry no longer holds the node in
+  // its busy first phase, and `--once` and `wait` need not wait for it.
+  bool settled = false;
+
+  // The newest success.
+  std::string pulled_id;  // the image id it brought; empty: none
+  base::TimePoint pulled_at;
+  PulledWith pulled_with = PulledWith::kUnknown;
+  std::string credential;
+  bool exposed = false;
+  std::uint64_t known_bytes = 0;  // compressed size as the newest pull saw it; 0: not known
+  bool not_unpacked = false;      // the newest pull ended well, but its content is not unpacked
+
+  // When the image was found gone within kEvictionMemory; the newest last.
+  std::vector<base::TimePoint> vanished;
+
+  // For people.
+  std::optional<base::WallTime> started_at, finished_at;
+};
+
+struct PullFailure {
+  Reason reason = Reason::kRuntimeError;
+  std::string error;
+  // What the registry asked for (Retry-After), if it is known.
+  std::optional<base::Duration> retry_after;
+};
+
+// How a failure is met.
+enum class Retry {
+  kAtOnce,   // not the image's fault: again as soon as the runtime is there
+  kPassing,  // first at once, then full jitter, doubling to minutes
+  kSlow,     // 5 minutes, doubling to an hour: asking more often helps nobody and locks accounts
+  kHourly,
+  kNever,  // not before the list changes
+};
+Retry RetryFor(Reason reason);
+
+// Is this a failure after which nobody needs to wait for the entry?
+bool IsForGood(Reason reason);
+
+// `random` is uniform in [0, 1).
+History AfterFailure(History past, const PullFailure& failure, base::TimePoint now, double random);
+
+struct PullSuccess {
+  std::string id;
+  PulledWith with = PulledWith::kUnknown;
+  std::string credential;
+  bool exposed = false;
+  bool unpacked = true;
+};
+History AfterSuccess(History past, const PullSuccess& success, base::TimePoint now);
+
+// The node's credential files have changed: what failed for its credential is worth another try now.
+History AfterNewCredentials(History past, base::TimePoint now);
+
+// What the newest pull failed for is not wanted any more: the tag points elsewhere, or back.
+History AfterUpdateDropped(History past, base::TimePoint now);
+
+// The image was there and is not any more. Removed by kubelet's garbage collection again and again, it is
+// pulled more and more slowly: a pull-evict loop helps nobody (design.md section 5).
+History AfterVanished(History past, base::TimePoint now);
+
+// Has it been taken away so often that we slow down?
+bool IsEvictedAgainAndAgain(const History& past);
+
+}  // namespace prefetch::plan

@@ -1,0 +1,36 @@
+// Limits: how much the agent may do at once, and when it lets go. Each is a field of the configuration file
+// (limits: in AgentConfiguration) with the default that stands here.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+
+namespace prefetch::plan {
+
+struct Limits {
+  int parallel_pulls = 4;             // until every entry is ready or has failed for good once
+  int parallel_pulls_when_ready = 2;  // afterwards: pods' own pulls come first then
+  int per_registry_pulls = 4;
+  // Of the pulls of a settled node, at most one may be larger than this.
+  std::uint64_t large_image_bytes = 2ULL << 30;
+  // A pull may start, and go on, while the image filesystem keeps this much free and stays below this usage.
+  // Of the usage the lower one counts: this, and kubelet's imageGCLowThresholdPercent where it is known; 80
+  // %, its default, where neither is (spec/kubelet.md section 2.6).
+  std::uint64_t disk_min_free_bytes = 5ULL << 30;
+  std::optional<int> disk_high_percent;
+  // Where bytes can be seen, only a pull that did not move for this long is replaced; and in all a pull may
+  // take `pull_limit`. Where they cannot, the entry's pullTimeout is the one deadline.
+  std::chrono::seconds stall_timeout{600};
+  std::chrono::seconds pull_limit{7200};
+  // A node begins to pull a new list at a random moment within this time. For fleets of more than about 500
+  // nodes: they do not all ask at the same moment (deploy/freshness.md).
+  std::chrono::seconds start_jitter{0};
+
+  friend bool operator==(const Limits&, const Limits&) = default;
+};
+
+// `limits` with kubelet's threshold; 0: not known.
+Limits WithThreshold(Limits limits, int kubelet_percent);
+
+}  // namespace prefetch::plan

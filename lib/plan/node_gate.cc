@@ -1,0 +1,121 @@
+#include "plan/node_gate.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "base/text.h"
+
+namespace prefetch::plan {
+namespace {
+
+constexpr std::size_t kLongestMessage = 1024;
+constexpr std::size_t kShortHash = 13;  // "sha256:" and six digits
+
+// Nothing that another minute would change: every required entry is ready, or has failed for good.
+bool OnlyFailuresAreLeft(const Snapshot& snapshot) {
+  if (snapshot.readiness.reason != Reason::kImagesNotReady) return false;
+  return std::all_of(snapshot.images.begin(), snapshot.images.end(), [](const ImageState& image) {
+    return !image.applies || !image.want->required || image.ready ||
+           (image.settled && image.phase == Phase::kFailing);
+  });
+}
+
+ConditionStatus StatusFor(const Readiness& readiness) {
+  if (readiness.ready) return ConditionStatus::kTrue;
+  bool not_known = readiness.reason == Reason::kFactsUnknown || readiness.reason == Reason::kRuntimeDown;
+  return not_known ? ConditionStatus::kUnknown : ConditionStatus::kFalse;
+}
+
+std::string MessageFor(const Snapshot& snapshot) {
+  const Readiness& readiness = snapshot.readiness;
+  std::string counts = std::to_string(readiness.required_ready) + " of " +
+                       std::to_string(readiness.required) + " required images ready";
+  std::string hash = snapshot.list.hash.substr(0, kShortHash);
+  // A list with mistakes says so in many lines; a condition has one.
+  std::string why = readiness.message.substr(0, readiness.message.find('\n'));
+  return base::Truncate(counts + " (list " + (hash.empty() ? "none" : hash) + "): " + why, kLongestMessage);
+}
+
+bool IsWorthAnEvent(Reason reason) {
+  switch (reason) {
+    case Reason::kAccessDenied:
+    case Reason::kTagMissing:
+    case Reason::kEvictedByKubelet:
+    case Reason::kRecordedForOthers:
+    case Reason::kRecordedForNobody:
+    case Reason::kRecordedUnderOtherName:
+    case Reason::kTouchIneffective:
+      return true;
+    default:  // a question of two sides, not a list that must grow with the enum
+      return false;
+  }
+}
+
+}  // namespace
+
+std::string_view ConditionStatusName(ConditionStatus status) {
+  switch (status) {
+    case ConditionStatus::kTrue:
+      return "True";
+    case ConditionStatus::kFalse:
+      return "False";
+    case ConditionStatus::kUnknown:
+      return "Unknown";
+  }
+  std::abort();
+}
+
+GateWish WishFor(const Snapshot& snapshot, const GateOptions& options, base::Duration running_for,
+                 TaintPast taint) {
+  const Readiness& readiness = snapshot.readiness;
+  GateWish wish;
+  wish.label = readiness.ready ? "ready" : "notready";
+  if (readiness.ready) {
+    wish.result = "succeeded";
+  } else if (OnlyFailuresAreLeft(snapshot)) {
+    wish.result = "failed";
+  }
+  wish.condition = {StatusFor(readiness), std::string(ReasonName(readiness.reason)), MessageFor(snapshot)};
+  bool time_is_over = running_for >= options.timeout;
+  wish.taint_may_go = readiness.ready || OnlyFailuresAreLeft(snapshot) || time_is_over;
+  bool gives_up = taint == TaintPast::kGivenUp || (taint == TaintPast::kNotKnown && time_is_over);
+  wish.gave_up = options.taint && gives_up && !readiness.ready;
+  if (wish.gave_up) wish.condition.reason = "GaveUp";
+  return wish;
+}
+
+GateWrites WritesFor(const GateWish& wish, const NodeSeen& seen, const GateOptions& options) {
+  GateWrites writes;
+  if (options.label && seen.label != wish.label) writes.label = wish.label;
+  writes.result = !options.result_label.empty() && seen.result != wish.result;
+  if (options.condition && seen.condition != wish.condition) writes.condition = wish.condition;
+  writes.remove_taint = options.taint && seen.tainted && wish.taint_may_go;
+  return writes;
+}
+
+std::vector<GateEvent> ChangesFor(const Snapshot& snapshot, base::WallTime now) {
+  std::vector<GateEvent> changes;
+  for (const ImageState& image : snapshot.images) {
+    if (!image.applies || !image.registry || !image.registry->changed_at) continue;
+    // A clock that was set back makes a change of the future: as new as one of so long ago.
+    auto age = now - *image.registry->changed_at;
+    if (age > kChangeIsNews || age < -kChangeIsNews) continue;
+    changes.push_back({image.want->reference.written(), "ImageReplaced",
+                       "the tag had changed: " + image.registry->changed_from + " was replaced by " +
+                           (image.digest.empty() ? "an unknown digest" : image.digest)});
+  }
+  return changes;
+}
+
+std::vector<GateEvent> EventsFor(const Snapshot& snapshot, std::size_t most) {
+  std::vector<GateEvent> events;
+  for (const ImageState& image : snapshot.images) {
+    if (events.size() == most) break;
+    if (!image.applies || !image.want->required || image.ready || !IsWorthAnEvent(image.reason)) continue;
+    events.push_back({image.want->reference.written(), std::string(ReasonName(image.reason)),
+                      base::Truncate(image.message, kLongestMessage)});
+  }
+  return events;
+}
+
+}  // namespace prefetch::plan

@@ -1,0 +1,110 @@
+// NodeGate: what is said on the Node object about this node's images: a label, a condition, a startup taint
+// (design.md section 6). Facts and time in, writes out; pure. agent/node_gate carries them to the API server.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "plan/snapshot.h"
+
+namespace prefetch::plan {
+
+inline constexpr std::string_view kLabelPrefix = "prefetchd.dev/";
+inline constexpr std::string_view kConditionType = "ImagesPrefetched";
+inline constexpr std::string_view kStartupTaintKey = "prefetchd.dev/not-ready";
+
+// At most one write to the Node in this time.
+constexpr std::chrono::seconds kGateWriteInterval{10};
+
+// Each part is opted into by itself.
+struct GateOptions {
+  std::string instance = "prefetchd";  // names the label: prefetchd.dev/<instance>
+  bool label = false;
+  // Another label, a whole key, for those who wait for the end of it: see GateWish::result. Empty: none.
+  std::string result_label;
+  bool condition = false;
+  bool taint = false;                 // take the startup taint away; it is never put on
+  std::chrono::seconds timeout{900};  // after which the taint goes whatever is missing
+
+  bool Any() const { return label || !result_label.empty() || condition || taint; }
+  friend bool operator==(const GateOptions&, const GateOptions&) = default;
+};
+
+enum class ConditionStatus { kTrue, kFalse, kUnknown };
+std::string_view ConditionStatusName(ConditionStatus status);  // "True"
+
+struct GateCondition {
+  ConditionStatus status = ConditionStatus::kUnknown;
+  std::string reason;   // "AllReady", "ImagesNotReady", "GaveUp": as Kubernetes wants it, one word
+  std::string message;  // counts, what is in the way, the list's hash
+
+  friend bool operator==(const GateCondition&, const GateCondition&) = default;
+};
+
+// What is to be seen on the Node.
+struct GateWish {
+  std::string label;  // "ready" or "notready"
+  // "succeeded": ready; "failed": only what has failed for good is missing; nullopt: neither, and the label
+  // is taken away.
+  std::optional<std::string> result;
+  GateCondition condition;
+  bool taint_may_go = false;
+  bool gave_up = false;  // …since its time is over
+
+  friend bool operator==(const GateWish&, const GateWish&) = default;
+};
+
+// What became of the startup taint since the agent's start.
+enum class TaintPast {
+  kNotKnown,  // it may be there
+  kGone,      // it was not there, or was taken away for good reasons: it has no say any more
+  kGivenUp,   // it was taken away since its time was over
+};
+
+// `running_for`: since the agent's start.
+GateWish WishFor(const Snapshot& snapshot, const GateOptions& options, base::Duration running_for,
+                 TaintPast taint);
+
+// What the Node object says now, as far as it concerns us.
+struct NodeSeen {
+  std::optional<std::string> label, result;
+  std::optional<GateCondition> condition;
+  bool tainted = false;
+};
+
+struct GateWrites {
+  std::optional<std::string> label;
+  std::optional<GateCondition> condition;
+  bool result = false;  // GateWish::result, as it is
+  bool remove_taint = false;
+
+  bool Any() const { return label || condition || result || remove_taint; }
+};
+
+// The writes that make `seen` what `wish` is; none for what is not opted into.
+GateWrites WritesFor(const GateWish& wish, const NodeSeen& seen, const GateOptions& options);
+
+// One image that somebody who watches the Node's events should hear of.
+struct GateEvent {
+  std::string image;   // as the list writes it
+  std::string reason;  // "AccessDenied", "RecordedForOthers", "EvictedByKubelet"
+  std::string message;
+
+  friend bool operator==(const GateEvent&, const GateEvent&) = default;
+};
+
+// Required images that are closed to pods, evicted or denied, in the list's order; at most `most`.
+std::vector<GateEvent> EventsFor(const Snapshot& snapshot, std::size_t most);
+
+// A change is worth an event for so long, while the API server is away for one.
+constexpr std::chrono::minutes kChangeIsNews{30};
+
+// Images whose tag had changed and that this agent has replaced lately, with the digests before and after;
+// reason "ImageReplaced", in the list's order. The same change is always the same GateEvent.
+std::vector<GateEvent> ChangesFor(const Snapshot& snapshot, base::WallTime now);
+
+}  // namespace prefetch::plan

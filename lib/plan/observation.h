@@ -1,0 +1,38 @@
+// Observation: what is true now about one entry, as far as the runtime has told.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace prefetch::plan {
+
+// The image that the runtime has under the entry's name.
+struct Local {
+  std::string id;      // opaque
+  std::string digest;  // "sha256:…" of the repo_digests entry for the entry's repository
+  // The further ones for that repository: the same content under an index that was published anew
+  // (spec/registry.md section 3). Nearly always empty.
+  std::vector<std::string> other_digests;
+  std::uint64_t size_bytes = 0;
+  // Its configuration is for a platform that this node runs (spec/cri.md section 6: the runtime does not
+  // check single-manifest images). `platform` is for people: "linux/arm64".
+  bool runs_here = true;
+  std::string platform;
+  bool pinned = false;               // kubelet's garbage collection leaves it alone
+  std::vector<std::string> aliases;  // other names of the same id
+
+  friend bool operator==(const Local&, const Local&) = default;
+};
+
+struct Observation {
+  // False until the runtime has answered for this entry; afterwards `local` is the newest answer, also while
+  // the runtime is away: nothing is called missing that is not known to be missing.
+  bool known = false;
+  std::optional<Local> local;
+
+  friend bool operator==(const Observation&, const Observation&) = default;
+};
+
+}  // namespace prefetch::plan

@@ -1,0 +1,371 @@
+#include "plan/readiness.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "plan/registry_view.h"
+
+namespace prefetch::plan {
+namespace {
+
+std::string Progress(const Movement& movement) {
+  if (!movement.seen) return "the pull has started";
+  if (movement.bytes_total == 0) return base::HumanBytes(movement.bytes_done) + " so far";
+  std::string text = base::HumanBytes(movement.bytes_done) + " of " + base::HumanBytes(movement.bytes_total);
+  if (movement.bytes_per_second >= 1) {
+    text += ", " + base::HumanBytes(static_cast<std::uint64_t>(movement.bytes_per_second)) + "/s";
+  }
+  return text;
+}
+
+// What the reason means for this entry, where there is no error text that says it better.
+std::string Sentence(Reason reason, const EntryFacts& facts) {
+  switch (reason) {
+    case Reason::kPresent:
+      return "on the node";
+    case Reason::kPolicyAlways:
+      return "pods with Always contact the registry, which this agent does not ask";
+    case Reason::kOtherPlatform:
+      return "the entry is for other platforms than this node's";
+    case Reason::kFactsUnknown:
+      return "the runtime has not been asked yet";
+    case Reason::kImageAbsent:
+      return "not on the node yet";
+    case Reason::kQueued:
+      return "waits for its turn";
+    case Reason::kPulling:
+      return facts.run ? Progress(facts.run->movement) : "the pull has started";
+    case Reason::kUnpacking:
+      return "all bytes are here, the runtime unpacks them";
+    case Reason::kDiskPressure:
+      return "there is not enough room for it on the image filesystem";
+    case Reason::kWrongPlatform:
+      return "what the runtime has under this name is for " +
+             (facts.seen.local ? facts.seen.local->platform : std::string("another platform")) +
+             ": push it for this node's platform too, or restrict the entry with platforms";
+    case Reason::kNotUnpacked:
+      return "the runtime lists it, but has not unpacked it";
+    case Reason::kEvictedByKubelet:
+      return "removed from the node again and again, most likely by kubelet's image garbage collection: "
+             "give the image filesystem more room, or shorten the list";
+    // These come with a text of their own, or are the node's.
+    case Reason::kUpToDate:
+    case Reason::kPinnedByDigest:
+    case Reason::kNotChecked:
+    case Reason::kCheckOverdue:
+    case Reason::kTagMoved:
+    case Reason::kLocalDigestUnknown:
+    case Reason::kMirrorLag:
+    case Reason::kTagMissing:
+    case Reason::kTagMissingUnconfirmed:
+    case Reason::kIndeterminate:
+    case Reason::kCheckedByPull:
+    case Reason::kStale:
+    case Reason::kOpenToNode:
+    case Reason::kPreloaded:
+    case Reason::kAllowlisted:
+    case Reason::kGateOff:
+    case Reason::kVerificationNever:
+    case Reason::kRecordedForPod:
+    case Reason::kRecordedForOthers:
+    case Reason::kRecordedForNobody:
+    case Reason::kRecordedUnderOtherName:
+    case Reason::kPullInterrupted:
+    case Reason::kVerificationAlways:
+    case Reason::kNotAllowlisted:
+    case Reason::kRecordUnreadable:
+    case Reason::kTouching:
+    case Reason::kTouchIneffective:
+    case Reason::kEmptyList:
+    case Reason::kAllReady:
+    case Reason::kAccessDenied:
+    case Reason::kNotFound:
+    case Reason::kRateLimited:
+    case Reason::kUnreachable:
+    case Reason::kDnsFailure:
+    case Reason::kTlsError:
+    case Reason::kServerError:
+    case Reason::kContentMissing:
+    case Reason::kCorrupt:
+    case Reason::kTimeout:
+    case Reason::kStalled:
+    case Reason::kDiskFull:
+    case Reason::kDiskFault:
+    case Reason::kSignatureRejected:
+    case Reason::kPlatformMismatch:
+    case Reason::kUnsupportedImage:
+    case Reason::kInvalidReference:
+    case Reason::kUnpackFailed:
+    case Reason::kBadCredentialFormat:
+    case Reason::kRuntimeDown:
+    case Reason::kRuntimeUnsupported:
+    case Reason::kRuntimeError:
+    case Reason::kListInvalid:
+    case Reason::kListEmptyOfSources:
+    case Reason::kCredentialsInvalid:
+    case Reason::kImagesNotReady:
+      return std::string(ReasonName(reason));
+  }
+  std::abort();
+}
+
+PullStatus PullOf(const EntryFacts& facts, base::TimePoint now, base::WallTime wall) {
+  const History& past = facts.past;
+  PullStatus pull;
+  pull.attempts = past.attempts;
+  pull.started_at = past.started_at;
+  pull.finished_at = past.finished_at;
+  pull.last_error = past.last_error;
+  if (facts.run) {
+    const Movement& movement = facts.run->movement;
+    pull.state = movement.unpacking ? PullState::kUnpacking : PullState::kPulling;
+    pull.bytes_known = movement.seen;
+    pull.bytes_done = movement.bytes_done;
+    pull.bytes_total = movement.bytes_total;
+    pull.bytes_per_second = movement.bytes_per_second;
+    pull.finished_at.reset();
+    return pull;
+  }
+  switch (facts.action.kind) {
+    case ActionKind::kKeep:
+      pull.state = facts.action.reason == Reason::kWrongPlatform ? PullState::kFailed
+                   : past.pulled_id.empty()                      ? PullState::kNone
+                                                                 : PullState::kDone;
+      break;
+    case ActionKind::kPull:
+      pull.state = PullState::kQueued;
+      break;
+    case ActionKind::kWait:
+      if (facts.action.reason == Reason::kFactsUnknown) {
+        pull.state = PullState::kNone;
+      } else if (facts.action.until == base::TimePoint::max()) {
+        pull.state = PullState::kFailed;
+      } else {
+        pull.state = PullState::kWaiting;
+        pull.next_attempt_at =
+            wall + std::chrono::duration_cast<base::WallTime::duration>(facts.action.until - now);
+      }
+      break;
+  }
+  return pull;
+}
+
+// Reason and phase of an entry that is not on the node as it should be.
+void JudgeAbsent(const EntryFacts& facts, ImageState& state) {
+  if (facts.run) {
+    state.reason = facts.run->movement.unpacking ? Reason::kUnpacking : Reason::kPulling;
+    state.phase = Phase::kProgressing;
+  } else if (facts.no_room) {
+    state.reason = Reason::kDiskPressure;
+    state.phase = Phase::kFailing;
+  } else if (facts.action.kind == ActionKind::kPull) {
+    state.reason = facts.held.value_or(facts.past.failures > 0 ? *facts.past.last_failure : Reason::kQueued);
+    state.phase = facts.held || facts.past.failures > 0 ? Phase::kFailing : Phase::kProgressing;
+  } else {
+    state.reason = facts.action.reason;
+    state.phase = state.reason == Reason::kFactsUnknown ? Phase::kProgressing : Phase::kFailing;
+  }
+  bool error_says_it = state.phase == Phase::kFailing && !facts.past.last_error.empty() &&
+                       facts.past.last_failure == state.reason && state.reason != Reason::kEvictedByKubelet;
+  state.message = error_says_it ? facts.past.last_error : Sentence(state.reason, facts);
+}
+
+// An image that is closed to pods, and what touching it has come to: on its way, or given up.
+void JudgeTouch(const TouchStatus& touch, ImageState& state) {
+  bool given_up = touch.state == TouchState::kIneffective;
+  bool under_way = touch.state == TouchState::kDue || touch.state == TouchState::kRunning ||
+                   touch.state == TouchState::kWaiting;
+  if (!given_up && !under_way) return;
+  state.reason = given_up ? Reason::kTouchIneffective : Reason::kTouching;
+  state.phase = given_up ? Phase::kFailing : Phase::kProgressing;
+  if (given_up) {
+    state.message += " Touching it does not help: " + touch.why + ".";
+  } else if (touch.state == TouchState::kWaiting && !touch.why.empty()) {
+    state.message += " A touch had no effect and is repeated: " + touch.why + ".";
+  } else {
+    state.message += " kubelet is being asked to record it for every pod of the node (a touch).";
+  }
+}
+
+// An image that is here as it should be: what kubelet would say is what is left.
+void JudgeVerdict(const EntryFacts& facts, ImageState& state) {
+  // A verdict that is older than the image says nothing.
+  if (!facts.verdicts || facts.verdicts->never.reason == kubelet::VerdictReason::kImageAbsent) {
+    state.verdicts = nullptr;
+    state.reason = Reason::kFactsUnknown;
+    state.message = "what kubelet would say is not known yet";
+    return;
+  }
+  image::PullPolicy policy = facts.want->ready_for;
+  // What is left for a pod with Always is the registry's word; see JudgeRegistry.
+  const bool registry_decides = policy == image::PullPolicy::kAlways && !facts.want->also_for_never;
+  if (facts.want->also_for_never) policy = image::PullPolicy::kNever;
+  if (policy == image::PullPolicy::kAlways) policy = image::PullPolicy::kIfNotPresent;
+  state.ready = registry_decides || IsReadyFor(state, policy, true);
+  state.phase = state.ready ? Phase::kReady : Phase::kFailing;
+  const kubelet::Verdict& verdict = facts.verdicts->For(policy);
+  state.reason = ReasonFor(verdict.reason);
+  state.message = verdict.message;
+  if (!state.ready) JudgeTouch(facts.touch, state);
+}
+
+// What the registry has said against an image that is here, and that kubelet lets pods use.
+void JudgeRegistry(const EntryFacts& facts, ImageState& state) {
+  const RegistryView& said = *state.registry;
+  bool for_always = facts.want->ready_for == image::PullPolicy::kAlways;
+  if (!state.ready || (facts.refresh->ready && (!for_always || said.agrees))) return;
+  state.ready = false;
+  state.reason = facts.refresh->ready ? said.always_reason : said.reason;
+  state.message = facts.refresh->ready ? said.always_message : said.message;
+  // A first answer, or an update that is pulled, needs nobody.
+  bool on_its_way = state.reason == Reason::kNotChecked || state.reason == Reason::kTagMissingUnconfirmed ||
+                    (facts.refresh->pull && facts.past.failures == 0);
+  state.phase = on_its_way ? Phase::kProgressing : Phase::kFailing;
+}
+
+// The image is here as it should be.
+void JudgeUsable(const EntryFacts& facts, ImageState& state) {
+  state.usable = true;
+  if (facts.has_kubelet) {
+    JudgeVerdict(facts, state);
+  } else {
+    state.ready = true;
+    state.phase = Phase::kReady;
+    state.reason = Reason::kPresent;
+    state.message = Sentence(state.reason, facts);
+  }
+  if (state.registry) {
+    JudgeRegistry(facts, state);
+  } else if (state.ready && facts.want->ready_for == image::PullPolicy::kAlways) {
+    state.ready = false;
+    state.phase = Phase::kFailing;
+    state.reason = Reason::kPolicyAlways;
+    state.message = Sentence(state.reason, facts);
+  }
+}
+
+}  // namespace
+
+bool IsReadyFor(const ImageState& image, image::PullPolicy policy, bool has_kubelet) {
+  using kubelet::VerdictResult;
+  if (!image.usable) return false;
+  if (policy == image::PullPolicy::kAlways) return image.registry && image.registry->agrees;
+  if (!has_kubelet) return true;
+  if (!image.verdicts) return false;
+  VerdictResult result = image.verdicts->For(policy).result;
+  return result == VerdictResult::kStarts ||
+         (policy == image::PullPolicy::kIfNotPresent && result == VerdictResult::kPulls);
+}
+
+ImageState Judge(const EntryFacts& facts, base::TimePoint now, base::WallTime wall) {
+  ImageState state{.want = facts.want, .applies = facts.applies};
+  state.settled = facts.past.settled && facts.touch->settled;
+  if (!facts.applies) {
+    state.ready = true;
+    state.phase = Phase::kReady;
+    state.reason = Reason::kOtherPlatform;
+    state.message = Sentence(state.reason, facts);
+    return state;
+  }
+  if (facts.seen.local) {
+    state.present = facts.seen.local->runs_here;
+    state.image_id = facts.seen.local->id;
+    state.digest = facts.seen.local->digest;
+    state.other_digests = facts.seen.local->other_digests;
+    state.size_bytes = facts.seen.local->size_bytes;
+    state.aliases = facts.seen.local->aliases;
+    state.pinned = facts.seen.local->pinned;
+    if (state.image_id == facts.past.pulled_id) {
+      state.pulled_with = facts.past.pulled_with;
+      state.credential = facts.past.credential;
+      state.exposed = facts.past.exposed;
+    }
+  }
+  state.pull = PullOf(facts, now, wall);
+  state.touch = facts.touch;
+  if (facts.has_kubelet) state.verdicts = facts.verdicts;
+  if (facts.refresh != nullptr && facts.freshness != nullptr) {
+    const Local* local = facts.seen.local ? &*facts.seen.local : nullptr;
+    state.registry = std::make_shared<const RegistryView>(
+        ViewOf(facts.want, local, *facts.freshness, *facts.refresh, now, wall));
+  }
+  if (IsUsable(facts.seen, facts.past)) {
+    JudgeUsable(facts, state);
+  } else {
+    JudgeAbsent(facts, state);
+  }
+  return state;
+}
+
+namespace {
+
+Readiness NotReady(Readiness node, Phase phase, Reason reason, std::string message) {
+  node.ready = false;
+  node.phase = phase;
+  node.reason = reason;
+  node.message = std::move(message);
+  return node;
+}
+
+std::string Count(std::size_t n, std::string_view singular, std::string_view plural) {
+  return std::to_string(n) + " " + std::string(n == 1 ? singular : plural);
+}
+
+}  // namespace
+
+Readiness Summarize(const NodeFacts& node, const std::vector<ImageState>& images) {
+  Readiness out;
+  std::size_t failing = 0;
+  const ImageState* first_failing = nullptr;
+  for (const ImageState& image : images) {
+    if (!image.applies || !image.want->required) continue;
+    out.required++;
+    if (image.ready) out.required_ready++;
+    if (image.phase == Phase::kFailing) {
+      failing++;
+      if (first_failing == nullptr) first_failing = &image;
+    }
+  }
+  if (!node.list_loaded) {
+    return NotReady(out, Phase::kProgressing, Reason::kFactsUnknown, "the list has not been read yet");
+  }
+  if (node.list.sources.empty()) {
+    return NotReady(out, Phase::kFailing, Reason::kListEmptyOfSources,
+                    "no list file (*.txt, *.yaml, *.yml, *.json) was found at the paths given with --list");
+  }
+  for (const ListSource& source : node.list.sources) {
+    if (source.loaded_at) continue;
+    return NotReady(out, Phase::kFailing, Reason::kListInvalid,
+                    "no valid version of " + source.name + " is known: " + source.error);
+  }
+  if (!node.runtime_ever_up || (node.runtime_down_for && *node.runtime_down_for >= kRuntimeGrace)) {
+    bool starting = !node.runtime_ever_up && node.runtime_error.empty();
+    return NotReady(out, starting ? Phase::kProgressing : Phase::kFailing,
+                    starting ? Reason::kFactsUnknown : Reason::kRuntimeDown,
+                    starting ? "the runtime has not been asked yet" : node.runtime_error);
+  }
+  if (!node.credentials_error.empty()) {
+    return NotReady(out, Phase::kFailing, Reason::kCredentialsInvalid,
+                    "the credential provider configuration cannot be used: " + node.credentials_error);
+  }
+  if (out.required_ready < out.required) {
+    std::string message =
+        Count(out.required - out.required_ready, "required image is", "required images are") + " not ready";
+    if (first_failing != nullptr) {
+      message += ", " + std::to_string(failing) + " failing: first " +
+                 first_failing->want->reference.written() + " (" +
+                 std::string(ReasonName(first_failing->reason)) + ")";
+    }
+    return NotReady(out, failing > 0 ? Phase::kFailing : Phase::kProgressing, Reason::kImagesNotReady,
+                    message);
+  }
+  out.ready = true;
+  out.phase = Phase::kReady;
+  out.reason = images.empty() ? Reason::kEmptyList : Reason::kAllReady;
+  out.message = images.empty()     ? "the list is empty"
+                : node.has_kubelet ? "every required image is here, and kubelet lets pods use it"
+                                   : "every required image is on the node";
+  return out;
+}
+
+}  // namespace prefetch::plan

@@ -1,0 +1,66 @@
+// Readiness: everything that is known -> what is said about each entry and about the node. Pure.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "plan/decide.h"
+#include "plan/disk.h"
+#include "plan/snapshot.h"
+#include "plan/stall.h"
+#include "plan/verdict_hold.h"
+
+namespace prefetch::plan {
+
+// The pull that runs for an entry.
+struct Run {
+  base::TimePoint started_at;
+  Movement movement;
+};
+
+// All that is known about one entry. References outlive the call.
+struct EntryFacts {
+  const base::Shared<DesiredImage>& want;
+  bool applies = true;
+  const Observation& seen;
+  const History& past;
+  Action action;
+  std::optional<Run> run;
+  // What kubelet would say; null: not known yet. Without a kubelet presence is the verdict.
+  bool has_kubelet = false;
+  VerdictsPtr verdicts;
+  bool no_room = false;  // the disk rule holds it back
+  // What its registry has said; null: it is not asked.
+  const RefreshDecision* refresh = nullptr;
+  const Freshness* freshness = nullptr;
+  // Why nothing starts for it although it is due (its registry is held, the disk is full); none: its turn.
+  std::optional<Reason> held;
+  base::Shared<TouchStatus> touch;  // kNone where touching is off
+};
+
+ImageState Judge(const EntryFacts& facts, base::TimePoint now, base::WallTime wall);
+
+// How long after the runtime was last heard of its images still count (spec/registry.md section 9.3, row 35).
+constexpr std::chrono::minutes kRuntimeGrace{5};
+
+struct NodeFacts {
+  const ImageList& list;
+  bool list_loaded = false;
+  bool runtime_up = false;
+  bool runtime_ever_up = false;
+  std::optional<base::Duration> runtime_down_for;
+  std::string runtime_error;
+  bool has_kubelet = false;
+  // What is wrong with a credential provider configuration that kubelet would exit on; empty: nothing.
+  std::string credentials_error;
+};
+
+// May pods of this policy rely on the image? Never: they start without the registry. IfNotPresent: at most a
+// manifest check with the pod's own credentials remains. Always: the registry agreed lately.
+bool IsReadyFor(const ImageState& image, image::PullPolicy policy, bool has_kubelet);
+
+// The node's readiness from that of its entries.
+Readiness Summarize(const NodeFacts& node, const std::vector<ImageState>& images);
+
+}  // namespace prefetch::plan

@@ -1,0 +1,175 @@
+#include "plan/refresh.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <vector>
+
+namespace prefetch::plan {
+namespace {
+
+using image::RegistryAnswerKind;
+
+// Something that stands against calling the image current. `blocks`: it makes the entry unready.
+struct Cause {
+  Reason reason;
+  bool blocks;
+};
+
+Reason SilenceReason(const Freshness& past) {
+  if (!past.newest) return Reason::kUnreachable;
+  switch (past.newest->kind) {
+    case RegistryAnswerKind::kRateLimited:
+      return Reason::kRateLimited;
+    case RegistryAnswerKind::kServerError:
+      return Reason::kServerError;
+    case RegistryAnswerKind::kSame:
+    case RegistryAnswerKind::kMoved:
+    case RegistryAnswerKind::kTagMissing:
+    case RegistryAnswerKind::kAccessDenied:
+    case RegistryAnswerKind::kUnreachable:
+    case RegistryAnswerKind::kIndeterminate:
+      return Reason::kUnreachable;
+  }
+  std::abort();
+}
+
+// The facts of one decision, by name.
+struct Facts {
+  const DesiredImage& want;
+  const Local& local;
+  const Freshness& past;
+  base::TimePoint now;
+
+  bool strict() const { return want.refresh == Refresh::kAlways; }
+  bool Blocks(OnFailure directive) const { return strict() || directive == OnFailure::kNotReady; }
+  bool moved() const { return !past.remote.empty() && !HasDigest(local, past.remote); }
+  bool lagging() const { return moved() && past.lag_digest == past.remote; }
+  bool signature_refused() const { return past.update_failure == Reason::kSignatureRejected; }
+  // Neither one failed check nor one that failed a moment ago makes a ready node unready.
+  bool silence_counts() const { return past.silent >= 2 && now - past.silent_since >= kConfirmAfter; }
+  bool doubted() const { return past.doubted_at && now - *past.doubted_at >= kConfirmAfter; }
+  bool confirmed_within(base::Duration age) const {
+    return past.confirmed_at && !doubted() && now - *past.confirmed_at < age;
+  }
+  bool overdue() const { return !confirmed_within(2 * want.refresh_interval); }
+  bool too_old() const {
+    if (!want.max_age || strict()) return false;
+    if (past.confirmed_at && !doubted()) return now - *past.confirmed_at >= *want.max_age;
+    if (past.age_from == base::TimePoint::min()) return true;
+    return now - std::max(past.age_from, past.doubted_at.value_or(past.age_from)) >= *want.max_age;
+  }
+  Reason OverdueReason() const { return past.confirmed_at ? Reason::kCheckOverdue : Reason::kNotChecked; }
+};
+
+// All that stands against it, in the order of spec/registry.md section 9.5.
+std::vector<Cause> CausesOf(const Facts& facts) {
+  const DesiredImage& want = facts.want;
+  const Freshness& past = facts.past;
+  std::vector<Cause> causes;
+  if (facts.signature_refused()) causes.push_back({Reason::kSignatureRejected, true});
+  if (past.denied) causes.push_back({Reason::kAccessDenied, facts.Blocks(want.on_access_denied)});
+  if (past.missing) {
+    causes.push_back({Reason::kTagMissing, facts.Blocks(want.on_tag_missing)});
+  } else if (past.missing_since) {
+    causes.push_back({Reason::kTagMissingUnconfirmed, false});
+  }
+  if (past.silent > 0) {
+    causes.push_back({SilenceReason(past), facts.silence_counts() && facts.Blocks(want.on_unreachable)});
+  }
+  if (past.undecided) causes.push_back({Reason::kIndeterminate, facts.Blocks(want.on_unreachable)});
+  if (past.update_failure && !facts.signature_refused()) {
+    causes.push_back({*past.update_failure, facts.strict()});
+  }
+  if (facts.lagging()) {
+    causes.push_back({Reason::kMirrorLag, false});
+  } else if (facts.moved()) {
+    bool unknown = facts.local.digest.empty();
+    causes.push_back({unknown ? Reason::kLocalDigestUnknown : Reason::kTagMoved, facts.strict()});
+  }
+  if (facts.too_old()) causes.push_back({Reason::kStale, facts.Blocks(want.on_stale)});
+  if (facts.strict() && facts.overdue() && !facts.lagging()) causes.push_back({facts.OverdueReason(), true});
+  return causes;
+}
+
+// What a pod with Always would meet.
+Reason WhyNotAlways(const Facts& facts) {
+  const Freshness& past = facts.past;
+  if (facts.signature_refused()) return Reason::kSignatureRejected;
+  if (past.denied) return Reason::kAccessDenied;
+  if (past.missing) return Reason::kTagMissing;
+  if (facts.moved()) return facts.lagging() ? Reason::kMirrorLag : Reason::kTagMoved;
+  if (!facts.overdue()) return Reason::kUpToDate;
+  if (past.silent > 0) return SilenceReason(past);
+  bool cannot_say = past.newest && past.newest->kind == RegistryAnswerKind::kIndeterminate;
+  return cannot_say ? Reason::kIndeterminate : facts.OverdueReason();
+}
+
+// Only silence stands against it, and within maxAge silence is no news.
+bool FreshThroughSilence(const Facts& facts, const std::vector<Cause>& causes) {
+  if (!facts.want.max_age || !facts.confirmed_within(*facts.want.max_age)) return false;
+  return causes.size() == 1 && facts.past.silent > 0;
+}
+
+void DecidePull(const Facts& facts, RefreshDecision& decision) {
+  const Freshness& past = facts.past;
+  if (facts.want.refresh == Refresh::kIfNotPresent) return;  // what is here stays, whatever is said
+  if (past.pull_due) {
+    decision.pull = true;
+    decision.pull_reason = past.undecided ? Reason::kIndeterminate : Reason::kCheckedByPull;
+    return;
+  }
+  if (!facts.moved()) return;
+  if (past.denied || past.missing_since) return;
+  if (facts.lagging() && facts.now < past.lag_until) return;
+  decision.pull = true;
+  decision.pull_reason = facts.local.digest.empty() ? Reason::kLocalDigestUnknown : Reason::kTagMoved;
+}
+
+}  // namespace
+
+RefreshDecision DecideRefresh(const DesiredImage& want, const Local& local, const Freshness& past,
+                              base::TimePoint now) {
+  RefreshDecision decision;
+  if (!AsksRegistry(want)) {
+    if (want.reference.has_digest()) decision.reason = Reason::kPinnedByDigest;
+    return decision;
+  }
+  Facts facts{want, local, past, now};
+  DecidePull(facts, decision);
+  decision.always_reason = WhyNotAlways(facts);
+  decision.agrees = decision.always_reason == Reason::kUpToDate;
+  std::vector<Cause> causes = CausesOf(facts);
+  auto block = std::find_if(causes.begin(), causes.end(), [](const Cause& cause) { return cause.blocks; });
+  if (block != causes.end()) {
+    decision.ready = false;
+    decision.reason = block->reason;
+    return decision;
+  }
+  if (!causes.empty()) decision.reason = causes.front().reason;
+  bool clean = causes.empty() || FreshThroughSilence(facts, causes);
+  if (!clean) return decision;
+  base::Duration lately = want.max_age ? base::Duration(*want.max_age) : 2 * want.refresh_interval;
+  decision.fresh = facts.confirmed_within(lately) && !past.doubted_at;
+  decision.reason = decision.fresh                          ? Reason::kUpToDate
+                    : past.confirmed_at && !past.doubted_at ? Reason::kCheckOverdue
+                                                            : Reason::kNotChecked;
+  return decision;
+}
+
+base::TimePoint NextRefreshChange(const DesiredImage& want, const Freshness& past, base::TimePoint now) {
+  base::TimePoint next = base::TimePoint::max();
+  auto at = [&](base::TimePoint time) {
+    if (time > now) next = std::min(next, time);
+  };
+  if (past.silent >= 2) at(past.silent_since + kConfirmAfter);
+  if (past.doubted_at) at(*past.doubted_at + kConfirmAfter);
+  if (past.confirmed_at) {
+    at(*past.confirmed_at + 2 * want.refresh_interval);
+    if (want.max_age) at(*past.confirmed_at + *want.max_age);
+  } else if (want.max_age && past.age_from != base::TimePoint::min()) {
+    at(past.age_from + *want.max_age);
+  }
+  return next;
+}
+
+}  // namespace prefetch::plan

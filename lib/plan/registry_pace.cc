@@ -1,0 +1,178 @@
+#include "plan/registry_pace.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace prefetch::plan {
+namespace {
+
+using image::RegistryAnswerKind;
+using std::chrono::duration_cast;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+constexpr seconds kHoldBase{60};
+constexpr minutes kHoldCap{15};
+// A 429 without a time: spec/registry.md section 6.1.
+constexpr minutes kLimitedCap{60};
+// Of Docker Hub's limit: section 6.2.
+constexpr std::uint64_t kFewPulls = 5;
+constexpr seconds kUsualWindow{21'600};
+
+base::Duration Scaled(base::Duration duration, double factor) {
+  return duration_cast<base::Duration>(std::chrono::duration<double>(duration) * factor);
+}
+
+base::Duration Doubled(int times, base::Duration cap) {
+  base::Duration hold = kHoldBase;
+  for (int i = 1; i < times && hold < cap; i++) hold *= 2;
+  return std::min(hold, cap);
+}
+
+void Hold(RegistryPace& pace, base::TimePoint until) {
+  pace.held_until = std::max(pace.held_until, until);
+  pace.probing = true;
+}
+
+void FoldAllowance(RegistryPace& pace, const image::RegistryAnswer& answer, base::TimePoint now) {
+  bool of_the_tag = answer.kind == RegistryAnswerKind::kSame || answer.kind == RegistryAnswerKind::kMoved;
+  if (!answer.allowance && !of_the_tag) return;  // a refusal need not tell it
+  pace.allowance = answer.allowance;
+  pace.allowance_at = now;
+}
+
+}  // namespace
+
+bool SavesPulls(const RegistryPace& pace, base::TimePoint now) {
+  if (!pace.allowance) return false;
+  base::Duration window = pace.allowance->window.count() > 0 ? pace.allowance->window : kUsualWindow;
+  if (now - pace.allowance_at >= window) return false;
+  return pace.allowance->remaining <= std::max(kFewPulls, pace.allowance->limit / 10);
+}
+
+double TokensAt(const RegistryPace& pace, base::TimePoint now) {
+  if (pace.filled_at == base::TimePoint()) return pace.tokens;
+  double since = std::chrono::duration<double>(now - pace.filled_at).count();
+  return std::min(kRequestBurst, pace.tokens + since * kRequestsPerSecond);
+}
+
+RegistryPace AfterStart(RegistryPace past, base::TimePoint now) {
+  past.tokens = TokensAt(past, now) - 1;
+  past.filled_at = now;
+  past.running++;
+  return past;
+}
+
+RegistryPace AfterCheck(RegistryPace past, const image::RegistryAnswer& answer, base::TimePoint now,
+                        base::WallTime wall, double random) {
+  past.running--;
+  past.requests += static_cast<std::uint64_t>(std::max(answer.requests, 0));
+  past.tokens = TokensAt(past, now) - std::max(answer.requests - 1, 0);
+  past.filled_at = now;
+  FoldAllowance(past, answer, now);
+  switch (answer.kind) {
+    case RegistryAnswerKind::kSame:
+    case RegistryAnswerKind::kMoved:
+    case RegistryAnswerKind::kTagMissing:
+    case RegistryAnswerKind::kAccessDenied:
+    case RegistryAnswerKind::kIndeterminate:
+      past.silences = 0;
+      past.holds = 0;
+      past.probing = false;
+      past.away_since.reset();
+      past.away_since_wall.reset();
+      past.trouble.reset();
+      return past;
+    case RegistryAnswerKind::kRateLimited: {
+      past.holds++;
+      base::Duration wait = Doubled(past.holds, kLimitedCap);
+      if (answer.retry_after) wait = *answer.retry_after;
+      // Not all nodes that were told the same time come back at that time.
+      Hold(past, now + Scaled(wait, 1 + random / 4));
+      break;
+    }
+    case RegistryAnswerKind::kUnreachable:
+    case RegistryAnswerKind::kServerError:
+      if (answer.requests == 0 && answer.retry_after && past.probing) {
+        // The client holds it, too: nobody was asked, so nothing was learnt.
+        Hold(past, now + *answer.retry_after);
+        return past;
+      }
+      past.silences++;
+      if (past.probing || past.silences >= kSilencesThatHold) {
+        past.holds++;
+        base::Duration wait = Doubled(past.holds, kHoldCap);
+        if (answer.retry_after) wait = std::max<base::Duration>(wait, *answer.retry_after);
+        Hold(past, now + Scaled(wait, 0.75 + random / 2));
+      }
+      break;
+  }
+  if (!past.away_since) {
+    past.away_since = now;
+    past.away_since_wall = wall;
+  }
+  past.trouble = answer;
+  return past;
+}
+
+RegistryPace AfterHeldByPull(RegistryPace past, base::TimePoint until) {
+  Hold(past, until);
+  if (!past.trouble) {
+    past.trouble = image::RegistryAnswer{.kind = RegistryAnswerKind::kRateLimited,
+                                         .detail = "OnPull",
+                                         .message = "the registry asked pulls to come later"};
+  }
+  return past;
+}
+
+image::RegistryAnswer HeldAnswer(const RegistryPace& pace) {
+  image::RegistryAnswer answer = pace.trouble.value_or(image::RegistryAnswer{});
+  if (answer.kind == RegistryAnswerKind::kIndeterminate) answer.kind = RegistryAnswerKind::kUnreachable;
+  answer.detail = "NotAsked";
+  answer.retry_after.reset();
+  answer.requests = 0;
+  return answer;
+}
+
+ChecksToStart ScheduleChecks(std::vector<CheckSlot> slots, const std::map<std::string, RegistryPace>& paces,
+                             base::TimePoint now) {
+  ChecksToStart out;
+  std::stable_sort(slots.begin(), slots.end(), [](const CheckSlot& a, const CheckSlot& b) {
+    if (a.urgent != b.urgent) return a.urgent;
+    return a.due < b.due;
+  });
+  int total = 0;
+  for (const auto& [name, pace] : paces) total += pace.running;
+  struct Room {
+    int running = 0;
+    double tokens = 0;
+  };
+  std::map<std::string, Room> rooms;
+  static const RegistryPace kNew;
+  for (const CheckSlot& slot : slots) {
+    auto found = paces.find(slot.registry);
+    const RegistryPace& pace = found == paces.end() ? kNew : found->second;
+    bool due = slot.due <= now;
+    if (now < pace.held_until) {
+      if (due) out.unasked.push_back(slot.entry);
+      continue;
+    }
+    auto [at, is_new] = rooms.try_emplace(slot.registry);
+    Room& room = at->second;
+    if (is_new) room = {pace.running, TokensAt(pace, now)};
+    if (pace.probing ? room.running > 0 : !due) continue;
+    if (room.running >= kChecksPerRegistry || total >= kChecksAtOnce) continue;
+    if (room.tokens < 1) {
+      auto wait = std::chrono::duration<double>((1 - room.tokens) / kRequestsPerSecond);
+      out.look_again = std::min(out.look_again, now + std::chrono::ceil<std::chrono::milliseconds>(wait));
+      continue;
+    }
+    room.running++;
+    room.tokens -= 1;
+    total++;
+    out.start.push_back(slot.entry);
+  }
+  return out;
+}
+
+}  // namespace prefetch::plan

@@ -1,0 +1,82 @@
+// RegistryPace: how often one registry is asked by this node, and when it is left alone (spec/registry.md
+// sections 6.1 and 6.3). Pure; the loop keeps one for each registry.
+//
+// Two rules. A budget: so many requests a second, a few more at once. A circuit: a registry that did not
+// answer several times in a row, or asked for patience, is not asked at all for a while; then one probe goes
+// out, and only its answer lets others follow. While a registry is held an entry that is due gets its answer
+// without a request.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "image/registry_answer.h"
+
+namespace prefetch::plan {
+
+constexpr double kRequestsPerSecond = 5;
+constexpr double kRequestBurst = 10;
+constexpr int kChecksPerRegistry = 2;  // at once
+constexpr int kChecksAtOnce = 8;       // in all
+constexpr int kSilencesThatHold = 5;   // in a row
+
+struct RegistryPace {
+  // May fall below zero: what a check really took is known after it.
+  double tokens = kRequestBurst;
+  base::TimePoint filled_at;
+  int running = 0;
+  std::uint64_t requests = 0;  // since the start
+
+  int silences = 0;  // in a row, over all entries
+  int holds = 0;     // in a row, without an answer between
+  base::TimePoint held_until;
+  bool probing = false;  // was held: one at a time until it answers
+  std::optional<base::TimePoint> away_since;
+  std::optional<base::WallTime> away_since_wall;
+  std::optional<image::RegistryAnswer> trouble;  // the newest, while there is any
+  // What it allows of pulls, as its newest answer said; none: it does not limit them, or does not say so.
+  std::optional<image::PullAllowance> allowance;
+  base::TimePoint allowance_at;
+};
+
+RegistryPace AfterStart(RegistryPace past, base::TimePoint now);
+// `random` is uniform in [0, 1).
+RegistryPace AfterCheck(RegistryPace past, const image::RegistryAnswer& answer, base::TimePoint now,
+                        base::WallTime wall, double random);
+// A pull was told to come later: checks do the same.
+RegistryPace AfterHeldByPull(RegistryPace past, base::TimePoint until);
+
+// So few pulls are left that they are for images that are absent: what is here can wait (section 6.2). What
+// was said counts for as long as the limit's window, six hours where that was not told.
+bool SavesPulls(const RegistryPace& pace, base::TimePoint now);
+
+// What an entry is told while its registry is held.
+image::RegistryAnswer HeldAnswer(const RegistryPace& pace);
+
+// How many requests may be sent now.
+double TokensAt(const RegistryPace& pace, base::TimePoint now);
+
+struct CheckSlot {
+  std::size_t entry = 0;
+  std::string registry;
+  base::TimePoint due;
+  bool urgent = false;
+};
+
+struct ChecksToStart {
+  std::vector<std::size_t> start;
+  std::vector<std::size_t> unasked;  // due, and their registry is held
+  base::TimePoint look_again = base::TimePoint::max();
+};
+
+// `slots`: the entries that are due, and of each registry that waits for a probe at least one other. Those
+// whose time has not come are only used as probes.
+ChecksToStart ScheduleChecks(std::vector<CheckSlot> slots, const std::map<std::string, RegistryPace>& paces,
+                             base::TimePoint now);
+
+}  // namespace prefetch::plan

@@ -1,0 +1,52 @@
+// Schedule: all due pulls and all limits -> the pulls that start now. Pure.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "plan/limits.h"
+
+namespace prefetch::plan {
+
+// How one registry has answered lately. A registry that is in trouble gets one probe at a time, so that it
+// neither is stormed when it comes back nor keeps the places that others could use.
+struct RegistryHealth {
+  int failures = 0;  // in a row, over all images: rate limited, unreachable, server error
+  base::TimePoint not_before;
+};
+
+RegistryHealth AfterRegistryFailure(RegistryHealth past, bool rate_limited, base::Duration retry_after,
+                                    base::TimePoint now, double random);
+
+// A pull that is due, or runs.
+struct PullSlot {
+  std::size_t entry = 0;  // index in the list; the list is in order of priority
+  std::string registry;   // domain of the reference
+  std::string content;    // the digest that it asks for, where it is written; else empty
+  int priority = 0;
+  bool update = false;      // something usable is here: goes behind what is absent
+  bool asked = false;       // somebody waits for it now: goes first
+  bool unlisted = false;    // asked for, and on no list: such pulls never take more than half of the places
+  int failures = 0;         // entries that failed go behind those of their priority that did not
+  std::uint64_t bytes = 0;  // 0: not known
+};
+
+struct ScheduleInput {
+  std::vector<PullSlot> due;
+  std::vector<PullSlot> running;
+  std::map<std::string, RegistryHealth> registries;
+  bool settled = false;        // every entry was ready or failed for good once
+  base::TimePoint hold_until;  // nothing starts before (disk full, runtime down)
+};
+
+struct ScheduleOutput {
+  std::vector<std::size_t> start;  // entries, in the order to start them
+  // When something that is due, and held back by time alone, may start; max() if nothing is.
+  base::TimePoint look_again = base::TimePoint::max();
+};
+
+ScheduleOutput Schedule(const ScheduleInput& input, const Limits& limits, base::TimePoint now);
+
+}  // namespace prefetch::plan

@@ -1,0 +1,209 @@
+// Snapshot: an immutable picture of everything, with its readiness. The only thing that other threads than
+// the loop can see; /readyz, /v1/status, /metrics and prefetchctl show it.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/shared.h"
+#include "image/registry_access.h"
+#include "image/registry_answer.h"
+#include "kubelet/gc_forecast.h"
+#include "kubelet/settings.h"
+#include "kubelet/verdict.h"
+#include "plan/list.h"
+#include "plan/reason.h"
+#include "plan/touch_status.h"
+#include "plan/unlisted.h"
+
+namespace prefetch::plan {
+
+// How far along. Slow is not failed: Progressing may take long and needs no one; Failing needs somebody, or
+// luck, and says what and why.
+enum class Phase { kReady, kProgressing, kFailing };
+std::string_view PhaseName(Phase phase);
+
+enum class PullState {
+  kNone,    // nothing was pulled by this agent, and nothing is due
+  kQueued,  // due, waits for a place
+  kPulling,
+  kUnpacking,  // all bytes are here
+  kWaiting,    // failed; tried again at next_attempt_at
+  kDone,
+  kFailed,  // failed, and not tried again before the list changes
+};
+std::string_view PullStateName(PullState state);
+
+// With which kind of credential an image got here, if we pulled it.
+enum class PulledWith { kUnknown, kAnonymous, kProvider, kDockerConfig, kPullSecret };
+std::string_view PulledWithName(PulledWith with);  // "Provider"
+
+struct PullStatus {
+  PullState state = PullState::kNone;
+  int attempts = 0;  // since the image was last present, or since the agent started
+  // Bytes as the registry counts them. 0 of 0 where the runtime does not tell (`bytes_known` false).
+  bool bytes_known = false;
+  std::uint64_t bytes_done = 0;
+  std::uint64_t bytes_total = 0;
+  double bytes_per_second = 0;               // over the last seconds; 0 if not known
+  std::optional<base::WallTime> started_at;  // of the newest attempt
+  std::optional<base::WallTime> finished_at;
+  std::string last_error;  // scrubbed; empty if the newest attempt did not fail
+  std::optional<base::WallTime> next_attempt_at;
+};
+
+// What the registry has said about one image.
+struct RegistryView {
+  std::optional<image::RegistryAnswerKind> answer;  // none: not asked since the start
+  std::string detail;                               // "Tls", "NotAsked": RegistryAnswer::detail
+  std::string message;                              // one sentence for a person
+  std::string digest;                               // what the tag points to; empty: not known
+  std::string answered_by;
+  std::optional<base::WallTime> checked_at;
+  std::optional<base::WallTime> confirmed_at;  // when it agreed last
+  std::optional<base::WallTime> next_check_at;
+  bool fresh = false;
+  // What a pod with Always would meet (plan/refresh.h); and why, in a sentence, where that is no good.
+  bool agrees = false;
+  Reason always_reason = Reason::kNotChecked;
+  std::string always_message;
+  Reason reason = Reason::kNotChecked;  // why it is not fresh, or not ready
+  int silent = 0;                       // checks in a row without an answer
+  // The newest change that this agent pulled.
+  std::string changed_from;
+  std::optional<base::WallTime> changed_at;
+};
+
+struct ImageState {
+  base::Shared<DesiredImage> want;  // the list's own
+  bool applies = true;              // false: the entry names other platforms
+  bool present = false;
+  bool usable = false;  // present, and nothing is in the way but what kubelet may say
+  std::string image_id;
+  std::string digest;                      // the repo digest for this repository
+  std::vector<std::string> other_digests;  // further ones: Local::other_digests
+  std::uint64_t size_bytes = 0;
+  bool ready = false;
+  Phase phase = Phase::kProgressing;
+  Reason reason = Reason::kFactsUnknown;
+  std::string message;  // one sentence for a person
+  PulledWith pulled_with = PulledWith::kUnknown;
+  std::string credential;  // the name of the provider or file that worked: "acme-login"
+  bool exposed = false;    // pulled with a credential that is not the node's own, usable by every pod
+  PullStatus pull;
+  // Ready once, or failed for good: nobody needs to wait for what another try would change.
+  bool settled = false;
+  // For any pod without a secret or service account of its own; null: not known yet, or no kubelet here.
+  std::shared_ptr<const kubelet::Verdicts> verdicts;
+  base::Shared<TouchStatus> touch;
+  bool pinned = false;
+  // Which one of the list kubelet's garbage collection takes first, second, …, as far as it can be told;
+  // none: it leaves this one alone, or it is not known.
+  std::optional<std::size_t> gc_order;
+  // Other names of the same image id, in the runtime.
+  std::vector<std::string> aliases;
+  std::shared_ptr<const RegistryView> registry;  // null: its registry is not asked about it
+};
+
+// One registry, as this node asks it.
+struct RegistryStatus {
+  std::string name;
+  std::size_t entries = 0;         // whose digest it is asked for
+  double checks_per_hour = 0;      // of these, as planned
+  double requests_per_second = 0;  // at most
+  double requests_left = 0;        // that may be sent at once
+  std::uint64_t requests = 0;      // since the start
+  // Since when it does not answer; none: it does, or was not asked.
+  std::optional<base::WallTime> unreachable_since;
+  std::string trouble;                       // "Unreachable"; empty: none
+  std::string message;                       // of the newest trouble
+  std::optional<base::WallTime> held_until;  // it is not asked before
+  std::optional<image::PullAllowance> allowance;
+  bool saves_pulls = false;  // updates wait, since few of these are left
+};
+
+struct RuntimeStatus {
+  std::string name, version, endpoint;
+  bool up = false;
+  std::string error;                    // why it is not up
+  image::RuntimeRegistries registries;  // what it tells of them
+  // How they are asked; none: it is not known yet, or nobody is asked.
+  std::optional<image::RegistryAccess> access;
+};
+
+struct DiskStatus {
+  bool known = false;  // the image filesystem can be measured from here
+  std::string path;
+  std::uint64_t capacity_bytes = 0;
+  std::uint64_t available_bytes = 0;
+  std::uint64_t needed_bytes = 0;  // for what is absent, as far as sizes are known
+  bool pressure = false;
+};
+
+// What is known of this node's kubelet.
+struct KubeletStatus {
+  std::string version;       // "1.36.2"; empty: not known
+  std::string verification;  // imagePullCredentialsVerificationPolicy; empty: not known
+  std::vector<std::string> allowlist;
+  std::string root;
+  // Where each fact is from: {"verification", "/var/lib/kubelet/config.yaml"}, {"version", "declared"}.
+  std::vector<std::pair<std::string, std::string>> sources;
+  std::optional<bool> records_readable;  // none: not looked yet
+  std::string records_note;              // what is the matter with the records' folder; empty: nothing
+  std::string runtime_note;              // why its records do not work with this runtime; empty: they do
+  // What was declared and a file contradicts, one sentence each.
+  std::vector<std::string> contradictions;
+  // Its image garbage collection.
+  std::optional<kubelet::GcRules> gc;  // none: not known
+  // What a person should know of what it will take, a sentence each.
+  std::vector<std::string> gc_warnings;
+
+  friend bool operator==(const KubeletStatus&, const KubeletStatus&) = default;
+};
+
+struct Readiness {
+  bool ready = false;
+  Phase phase = Phase::kProgressing;
+  Reason reason = Reason::kFactsUnknown;
+  std::string message;
+  std::size_t required = 0;        // required entries that apply to this node
+  std::size_t required_ready = 0;  // of those, ready
+};
+
+// An image that is on no list, and is pulled since a preflight has asked for it (plan/asked.h).
+struct AskedImage {
+  ImageState state;
+  // The newest wish that this takes into account was made at that time, or before.
+  base::TimePoint asked_at;
+};
+
+struct Snapshot {
+  std::string node;
+  base::WallTime time;
+  base::TimePoint turned_at;  // when the loop turned last; /livez
+  Readiness readiness;
+  ImageList list;  // but for its images, which are below with all that is known of them
+  RuntimeStatus runtime;
+  DiskStatus disk;
+  std::vector<ImageState> images;  // in the list's order
+  std::vector<AskedImage> asked;   // for readiness they do not count
+  // None: --kubelet=none declares that there is no kubelet here, and presence is the verdict.
+  std::optional<KubeletStatus> kubelet;
+  // Every kubelet that may run here, for questions that the verdicts below do not answer; null: not known
+  // yet, or no kubelet.
+  std::shared_ptr<const std::vector<kubelet::KubeletSettings>> possible_kubelets;
+  std::vector<RegistryStatus> registries;  // those that are asked, by name
+  // Images that came and are on no list; null: the runtime was not looked at yet.
+  std::shared_ptr<const Unlisted> unlisted;
+  // Problems that hurt no single image: a broken credential provider configuration, for one.
+  std::vector<std::string> problems;
+};
+
+using SnapshotPtr = std::shared_ptr<const Snapshot>;
+
+}  // namespace prefetch::plan

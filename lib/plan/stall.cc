@@ -1,0 +1,63 @@
+#include "plan/stall.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace prefetch::plan {
+namespace {
+
+constexpr std::chrono::seconds kRateWindow{10};
+
+void Rate(Movement& movement, base::TimePoint now) {
+  base::Duration window = now - movement.rated_at;
+  if (movement.bytes_done < movement.rated_bytes) {
+    movement.rated_bytes = movement.bytes_done;
+    movement.rated_at = now;
+    movement.bytes_per_second = 0;
+    return;
+  }
+  double took = std::chrono::duration<double>(window).count();
+  if (took <= 0) return;
+  movement.bytes_per_second = static_cast<double>(movement.bytes_done - movement.rated_bytes) / took;
+  if (window >= kRateWindow) {
+    movement.rated_at = now;
+    movement.rated_bytes = movement.bytes_done;
+  }
+}
+
+}  // namespace
+
+Movement AfterProgress(Movement past, const ProgressFacts& seen, base::TimePoint now) {
+  if (!past.seen) {
+    past.rated_at = now;
+    past.rated_bytes = seen.bytes_done;
+  }
+  bool moved = !past.seen || seen.fingerprint != past.fingerprint;
+  bool held = seen.unpacking || (!seen.active && seen.may_be_queued);
+  if (moved || held) past.moved_at = now;
+  past.seen = true;
+  past.fingerprint = seen.fingerprint;
+  past.bytes_done = seen.bytes_done;
+  past.bytes_total = std::max(past.bytes_total, seen.bytes_total);
+  past.unpacking = seen.unpacking;
+  Rate(past, now);
+  return past;
+}
+
+base::TimePoint NextJudgement(const Movement& movement, bool visible, base::TimePoint started_at,
+                              base::Duration pull_timeout, const Limits& limits) {
+  if (!visible) return started_at + pull_timeout;
+  base::TimePoint end = started_at + limits.pull_limit;
+  if (movement.unpacking) return end;
+  return std::min<base::TimePoint>(end, std::max(movement.moved_at, started_at) + limits.stall_timeout);
+}
+
+PullVerdict JudgePull(const Movement& movement, bool visible, base::TimePoint started_at,
+                      base::Duration pull_timeout, const Limits& limits, base::TimePoint now) {
+  if (!visible) return now >= started_at + pull_timeout ? PullVerdict::kEnd : PullVerdict::kGoOn;
+  if (now >= started_at + limits.pull_limit) return PullVerdict::kEnd;
+  if (now >= NextJudgement(movement, visible, started_at, pull_timeout, limits)) return PullVerdict::kReplace;
+  return PullVerdict::kGoOn;
+}
+
+}  // namespace prefetch::plan

@@ -1,0 +1,51 @@
+// The stall rule: a pull that moves is never killed; one that does not is replaced (design.md section 5).
+#pragma once
+
+#include <cstdint>
+
+#include "base/clock.h"
+#include "plan/limits.h"
+
+namespace prefetch::plan {
+
+// What was seen of one running pull. A value that Observe carries forward.
+struct Movement {
+  base::TimePoint moved_at;  // when anything moved last, or the clock was held
+  std::uint64_t fingerprint = 0;
+  std::uint64_t bytes_done = 0;
+  std::uint64_t bytes_total = 0;
+  bool seen = false;  // the runtime has shown us this pull at all
+  bool unpacking = false;
+  double bytes_per_second = 0;
+  base::TimePoint rated_at;  // since when, and from how many bytes, the rate is counted
+  std::uint64_t rated_bytes = 0;
+};
+
+struct ProgressFacts {
+  std::uint64_t bytes_done = 0;
+  std::uint64_t bytes_total = 0;
+  std::uint64_t fingerprint = 0;
+  bool active = false;
+  bool unpacking = false;
+  // The runtime lets few downloads through at a time, and others of ours or kubelet's move just now: this
+  // one may be waiting in its queue (containerd 2.1 and later).
+  bool may_be_queued = false;
+};
+
+Movement AfterProgress(Movement past, const ProgressFacts& seen, base::TimePoint now);
+
+enum class PullVerdict {
+  kGoOn,
+  kReplace,  // stalled: start a new pull first, then cancel this one
+  kEnd,      // its time is over
+};
+
+// `visible`: the runtime shows bytes. If not, `pull_timeout` is the one deadline.
+PullVerdict JudgePull(const Movement& movement, bool visible, base::TimePoint started_at,
+                      base::Duration pull_timeout, const Limits& limits, base::TimePoint now);
+
+// When JudgePull may change its mind if nothing is seen until then.
+base::TimePoint NextJudgement(const Movement& movement, bool visible, base::TimePoint started_at,
+                              base::Duration pull_timeout, const Limits& limits);
+
+}  // namespace prefetch::plan

@@ -1,0 +1,369 @@
+#include "plan/touch.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <string_view>
+#include <utility>
+
+#include "base/text.h"
+#include "plan/history.h"
+#include "plan/reason.h"
+
+namespace prefetch::plan {
+namespace {
+
+using kubelet::VerdictReason;
+using kubelet::VerdictResult;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+constexpr seconds kCountedBase{30};
+constexpr minutes kCountedCap{2};
+constexpr seconds kPassingBase{5};
+constexpr minutes kPassingCap{5};
+// A quota, a namespace, a role: a person must do something, and nothing tells us when it is done.
+constexpr minutes kHopelessPause{10};
+// What passes by itself, and has not for so many times: whoever waits for the node need not wait for it.
+constexpr int kPassingThatSettle = 6;
+constexpr std::size_t kLongestWhy = 500;
+
+// How often and how soon a touch is repeated after this.
+enum class Again { kCounted, kPassing, kNever };
+
+Again AgainAfter(TouchObstacle obstacle) {
+  switch (obstacle) {
+    case TouchObstacle::kRegistryTrouble:
+    case TouchObstacle::kApiServer:
+      return Again::kPassing;
+    case TouchObstacle::kPullSecret:
+    case TouchObstacle::kTokenProvider:
+    case TouchObstacle::kRecordsNeverMatch:
+      return Again::kNever;
+    case TouchObstacle::kNone:
+    case TouchObstacle::kNoNodeCredentials:
+    case TouchObstacle::kPullFailed:
+    case TouchObstacle::kNotRecorded:
+    case TouchObstacle::kAdmission:
+    case TouchObstacle::kQuota:
+    case TouchObstacle::kNamespaceMissing:
+    case TouchObstacle::kForbidden:
+    case TouchObstacle::kPodNeverRan:
+      return Again::kCounted;
+  }
+  std::abort();
+}
+
+base::Duration Doubled(base::Duration base, int times, base::Duration cap) {
+  for (int i = 0; i < times && base < cap; i++) base *= 2;
+  return std::min(base, cap);
+}
+
+// A quarter more at most, so that a cluster's nodes do not come back together.
+base::Duration Spread(base::Duration wait, double random) {
+  return wait + std::chrono::duration_cast<base::Duration>(std::chrono::duration<double>(wait) * random / 4);
+}
+
+// Would a record for the whole node lift this?
+bool RecordLifts(VerdictReason reason) {
+  switch (reason) {
+    case VerdictReason::kRecordedForOthers:
+    case VerdictReason::kRecordedForNobody:
+    case VerdictReason::kRecordedUnderOtherName:
+    case VerdictReason::kPullInterrupted:
+    case VerdictReason::kVerificationAlways:
+    case VerdictReason::kNotAllowlisted:
+    case VerdictReason::kRecordUnreadable:  // a pull by kubelet writes it anew (spec/evidence.md row 43)
+      return true;
+    case VerdictReason::kInvalidImageName:
+    case VerdictReason::kPolicyAlways:
+    case VerdictReason::kImageAbsent:
+    case VerdictReason::kGateOff:
+    case VerdictReason::kVerificationNever:
+    case VerdictReason::kPreloaded:
+    case VerdictReason::kAllowlisted:
+    case VerdictReason::kOpenToNode:
+    case VerdictReason::kRecordedForPod:
+    case VerdictReason::kFactsUnknown:
+      return false;
+  }
+  std::abort();
+}
+
+bool IsClosed(const kubelet::Verdict& verdict) {
+  bool firm = verdict.result == VerdictResult::kRefused || verdict.result == VerdictResult::kPulls;
+  return firm && RecordLifts(verdict.reason);
+}
+
+bool IsOneOf(std::string_view word, std::initializer_list<std::string_view> words) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+TouchObstacle ObstacleFor(image::ErrorClass error) {
+  switch (RetryFor(ReasonFor(error))) {
+    case Retry::kAtOnce:
+    case Retry::kPassing:
+      return error == image::ErrorClass::kUnknown || error == image::ErrorClass::kRuntimeError
+                 ? TouchObstacle::kPullFailed
+                 : TouchObstacle::kRegistryTrouble;
+    case Retry::kSlow:
+      return error == image::ErrorClass::kAccessDenied ? TouchObstacle::kNoNodeCredentials
+                                                       : TouchObstacle::kPullFailed;
+    case Retry::kHourly:
+    case Retry::kNever:
+      return TouchObstacle::kPullFailed;
+  }
+  std::abort();
+}
+
+// "ErrImagePull: 401 Unauthorized", of a stranger's words, in one line.
+std::string Words(std::string_view reason, std::string_view message) {
+  std::string text(reason);
+  if (!text.empty() && !message.empty()) text += ": ";
+  text += message;
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = ' ';
+  }
+  return base::Truncate(base::ToUtf8(text), kLongestWhy);
+}
+
+}  // namespace
+
+std::string_view TouchStateName(TouchState state) {
+  switch (state) {
+    case TouchState::kNone:
+      return "None";
+    case TouchState::kDue:
+      return "Due";
+    case TouchState::kRunning:
+      return "Running";
+    case TouchState::kWaiting:
+      return "Waiting";
+    case TouchState::kDone:
+      return "Done";
+    case TouchState::kIneffective:
+      return "Ineffective";
+  }
+  std::abort();
+}
+
+std::string_view TouchObstacleName(TouchObstacle obstacle) {
+  switch (obstacle) {
+    case TouchObstacle::kNone:
+      return "None";
+    case TouchObstacle::kNoNodeCredentials:
+      return "NoNodeCredentials";
+    case TouchObstacle::kPullSecret:
+      return "PullSecret";
+    case TouchObstacle::kTokenProvider:
+      return "TokenProvider";
+    case TouchObstacle::kRegistryTrouble:
+      return "RegistryTrouble";
+    case TouchObstacle::kPullFailed:
+      return "PullFailed";
+    case TouchObstacle::kNotRecorded:
+      return "NotRecorded";
+    case TouchObstacle::kRecordsNeverMatch:
+      return "RecordsNeverMatch";
+    case TouchObstacle::kAdmission:
+      return "Admission";
+    case TouchObstacle::kQuota:
+      return "Quota";
+    case TouchObstacle::kNamespaceMissing:
+      return "NamespaceMissing";
+    case TouchObstacle::kForbidden:
+      return "Forbidden";
+    case TouchObstacle::kApiServer:
+      return "ApiServer";
+    case TouchObstacle::kPodNeverRan:
+      return "PodNeverRan";
+  }
+  std::abort();
+}
+
+TouchNeed NeedOf(const DesiredImage& want, const kubelet::Verdicts& verdicts) {
+  switch (want.open) {
+    case Open::kNever:
+      return TouchNeed::kNone;
+    case Open::kAuto:
+      return IsClosed(verdicts.For(want.ready_for)) ? TouchNeed::kOpen : TouchNeed::kNone;
+    case Open::kAlways:
+      if (IsClosed(verdicts.never)) return TouchNeed::kOpen;
+      return verdicts.never.result == VerdictResult::kStarts &&
+                     verdicts.never.reason == VerdictReason::kPreloaded
+                 ? TouchNeed::kKeepOpen
+                 : TouchNeed::kNone;
+  }
+  std::abort();
+}
+
+TouchPast ForContent(TouchPast past, const std::string& image_id, base::TimePoint now) {
+  if (past.image_id == image_id) return past;
+  TouchPast fresh;
+  fresh.image_id = image_id;
+  fresh.not_before = now;
+  return fresh;
+}
+
+TouchPast AfterNews(TouchPast past, base::TimePoint now) {
+  past.failures = 0;
+  past.passing = 0;
+  past.not_before = now;
+  past.obstacle = TouchObstacle::kNone;
+  past.why.clear();
+  return past;
+}
+
+TouchPast AfterTouch(TouchPast past, const TouchResult& result, base::TimePoint now, base::WallTime wall,
+                     double random) {
+  past.last_at = wall;
+  past.obstacle = result.obstacle;
+  past.why = result.why;
+  past.opened = result.obstacle == TouchObstacle::kNone;
+  if (past.opened) {
+    past.failures = past.passing = 0;
+    past.not_before = now;
+    return past;
+  }
+  switch (AgainAfter(result.obstacle)) {
+    case Again::kNever:
+      past.failures = std::max(past.failures, kTouchesWithoutEffect);
+      break;
+    case Again::kCounted:
+      past.failures++;
+      past.passing = 0;
+      past.not_before = now + Spread(Doubled(kCountedBase, 2 * (past.failures - 1), kCountedCap), random);
+      break;
+    case Again::kPassing:
+      past.passing++;
+      past.not_before = now + Spread(Doubled(kPassingBase, past.passing - 1, kPassingCap), random);
+      break;
+  }
+  if (past.failures >= kTouchesWithoutEffect) past.not_before = base::TimePoint::max();
+  return past;
+}
+
+bool IsOfThePod(TouchObstacle obstacle) {
+  switch (obstacle) {
+    case TouchObstacle::kAdmission:
+    case TouchObstacle::kQuota:
+    case TouchObstacle::kNamespaceMissing:
+    case TouchObstacle::kForbidden:
+    case TouchObstacle::kApiServer:
+    case TouchObstacle::kPodNeverRan:
+      return true;
+    case TouchObstacle::kNone:
+    case TouchObstacle::kNoNodeCredentials:
+    case TouchObstacle::kPullSecret:
+    case TouchObstacle::kTokenProvider:
+    case TouchObstacle::kRegistryTrouble:
+    case TouchObstacle::kPullFailed:
+    case TouchObstacle::kNotRecorded:
+    case TouchObstacle::kRecordsNeverMatch:
+      return false;
+  }
+  std::abort();
+}
+
+TouchGround AfterPod(TouchGround past, const TouchResult& result, base::TimePoint now, double random) {
+  if (result.obstacle == TouchObstacle::kNone) return {.not_before = now};
+  bool passing = AgainAfter(result.obstacle) == Again::kPassing;
+  // An API server that is away says nothing about what it refused before.
+  if (passing != (AgainAfter(past.obstacle) == Again::kPassing)) past.failures = 0;
+  past.failures++;
+  past.obstacle = result.obstacle;
+  past.why = result.why;
+  base::Duration wait = passing ? Doubled(kPassingBase, past.failures - 1, kPassingCap)
+                                : Doubled(kCountedBase, 2 * (past.failures - 1), kCountedCap);
+  if (IsHopeless(past)) wait = kHopelessPause;
+  past.not_before = now + Spread(wait, random);
+  return past;
+}
+
+bool IsHopeless(const TouchGround& ground) {
+  return ground.obstacle != TouchObstacle::kNone && AgainAfter(ground.obstacle) != Again::kPassing &&
+         ground.failures >= kTouchesWithoutEffect;
+}
+
+TouchStatus StatusOf(const TouchFacts& facts, base::TimePoint now, base::WallTime wall) {
+  const TouchPast& past = facts.past;
+  TouchStatus status{.attempts = past.attempts, .last_at = past.last_at};
+  if (facts.running) {
+    status.state = TouchState::kRunning;
+    status.settled = false;
+    return status;
+  }
+  if (facts.need == TouchNeed::kNone) {
+    status.state = past.opened ? TouchState::kDone : TouchState::kNone;
+    return status;
+  }
+  bool of_the_ground = facts.ground.obstacle != TouchObstacle::kNone && past.failures < kTouchesWithoutEffect;
+  status.obstacle = of_the_ground ? facts.ground.obstacle : past.obstacle;
+  status.why = of_the_ground ? facts.ground.why : past.why;
+  bool given_up = past.failures >= kTouchesWithoutEffect || IsHopeless(facts.ground);
+  base::TimePoint next = std::max(past.not_before, facts.ground.not_before);
+  status.state = given_up ? TouchState::kIneffective : next > now ? TouchState::kWaiting : TouchState::kDue;
+  status.settled =
+      given_up || past.passing >= kPassingThatSettle || facts.ground.failures >= kPassingThatSettle;
+  if (next > now && next != base::TimePoint::max()) {
+    status.next_attempt_at = wall + std::chrono::duration_cast<base::WallTime::duration>(next - now);
+  }
+  return status;
+}
+
+std::vector<std::size_t> NextTouch(std::vector<TouchCandidate> due, std::size_t most_that_failed) {
+  std::stable_sort(due.begin(), due.end(), [](const TouchCandidate& a, const TouchCandidate& b) {
+    if (a.need != b.need) return a.need == TouchNeed::kOpen;
+    if ((a.failures > 0) != (b.failures > 0)) return b.failures > 0;
+    return a.priority > b.priority;
+  });
+  std::vector<std::size_t> batch;
+  if (due.empty()) return batch;
+  bool failed = due.front().failures > 0;
+  std::size_t most = failed ? most_that_failed : kMostImagesOfATouch;
+  for (const TouchCandidate& one : due) {
+    if (batch.size() == most) break;
+    if ((one.failures > 0) == failed) batch.push_back(one.entry);
+  }
+  return batch;
+}
+
+ContainerJudgement JudgeContainer(const ContainerSeen& seen) {
+  using Fate = ContainerFate;
+  if (!seen.terminated_reason.empty()) return {Fate::kPulled, {}};
+  if (IsOneOf(seen.waiting_reason, {"", "ContainerCreating", "PodInitializing"})) return {};
+  // Its image is there, and it cannot run: just as it should be (spec/evidence.md rows 14, 27, 46).
+  if (IsOneOf(seen.waiting_reason, {"CreateContainerError", "CreateContainerConfigError", "RunContainerError",
+                                    "PreStartHookError", "StartError", "CrashLoopBackOff"})) {
+    return {Fate::kPulled, {}};
+  }
+  TouchResult result{TouchObstacle::kPullFailed, Words(seen.waiting_reason, seen.waiting_message)};
+  bool by_the_text = IsOneOf(seen.waiting_reason, {"ErrImagePull", "ImagePullBackOff"});
+  if (by_the_text) result.obstacle = ObstacleFor(seen.error);
+  if (seen.waiting_reason == "RegistryUnavailable") result.obstacle = TouchObstacle::kRegistryTrouble;
+  return {Fate::kFailed, std::move(result)};
+}
+
+PodJudgement JudgePod(const PodSeen& seen, base::Duration idle, base::Duration age) {
+  PodJudgement judged;
+  bool any_status = false;
+  bool undecided = seen.containers.empty();
+  for (const ContainerSeen& container : seen.containers) {
+    judged.images.push_back(JudgeContainer(container));
+    undecided = undecided || judged.images.back().fate == ContainerFate::kUndecided;
+    any_status = any_status || judged.images.back().fate != ContainerFate::kUndecided;
+  }
+  bool ended = seen.phase == "Failed" || seen.phase == "Succeeded";
+  bool late = idle >= kTouchPatience || age >= kTouchLimit;
+  judged.over = !undecided || ended || seen.gone || late;
+  if (!judged.over || any_status) return judged;
+  std::string said = Words(seen.reason, seen.message);
+  judged.pod.obstacle = TouchObstacle::kPodNeverRan;
+  judged.pod.why = seen.gone       ? "the touch pod was deleted by somebody else before kubelet had run it"
+                   : !said.empty() ? "kubelet refused the touch pod: " + said
+                                   : "kubelet did not run the touch pod within " +
+                                         std::to_string(std::chrono::seconds(kTouchPatience).count()) + " s";
+  return judged;
+}
+
+}  // namespace prefetch::plan

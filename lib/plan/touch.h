@@ -1,0 +1,132 @@
+// Touch: which images kubelet is asked to record for every pod of the node, and what is made of what came of
+// it (design.md section 5; spec/evidence.md rows 10 to 16 and 24 to 29). Facts and time in, decisions out;
+// pure. agent/touch_pods carries them to the API server.
+//
+// A touch is a pod on this node whose containers name the images and can never run. kubelet pulls for it with
+// the node's own credentials, or with none, which moves no layer that is here, and records the image for
+// every pod. Nothing of what it reports counts: only the verdict that is read afterwards.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "image/pull_error.h"
+#include "kubelet/verdict.h"
+#include "plan/desired.h"
+#include "plan/touch_status.h"
+
+namespace prefetch::plan {
+
+constexpr std::size_t kMostImagesOfATouch = 20;
+// So many touches of the same content without effect, and it is given up.
+constexpr int kTouchesWithoutEffect = 3;
+// While more images are on their way, a pod that is not full waits so long for them.
+constexpr std::chrono::seconds kTouchCollects{5};
+// A pod of which kubelet says nothing new for so long is not run.
+constexpr std::chrono::seconds kTouchPatience{60};
+// In all; the pod's own activeDeadlineSeconds is a little longer.
+constexpr std::chrono::seconds kTouchLimit{280};
+// After the pod's end so long is waited for the verdicts: a changing one is held for 3 s (verdict_hold.h).
+constexpr std::chrono::seconds kTouchSettles{6};
+
+// Would a touch change what pods meet?
+enum class TouchNeed {
+  kNone,
+  kKeepOpen,  // open by no record: the first pod with a secret of its own would close it
+  kOpen,      // closed
+};
+// For an image that is here and usable. Never for what is exempt for good, and never for a verdict that is
+// not firm.
+TouchNeed NeedOf(const DesiredImage& want, const kubelet::Verdicts& verdicts);
+
+// What was tried for one entry. A value.
+struct TouchPast {
+  std::string image_id;  // that all this is about
+  int attempts = 0;
+  int failures = 0;                               // in a row, those that count
+  int passing = 0;                                // in a row, those that do not
+  base::TimePoint not_before;                     // max(): not before something changes
+  TouchObstacle obstacle = TouchObstacle::kNone;  // of the newest touch; none: it had its effect
+  std::string why;
+  bool opened = false;  // by a touch of ours
+  std::optional<base::WallTime> last_at;
+};
+
+// The entry's name is another content now (or none): what was tried for the old one says nothing.
+TouchPast ForContent(TouchPast past, const std::string& image_id, base::TimePoint now);
+// Credentials or kubelet's settings have changed: what was given up is worth another try.
+TouchPast AfterNews(TouchPast past, base::TimePoint now);
+
+struct TouchResult {
+  TouchObstacle obstacle = TouchObstacle::kNone;  // none: the verdict says that it is open now
+  std::string why;
+};
+// `random` is uniform in [0, 1). An obstacle of the pod is not the entry's: see AfterPod.
+TouchPast AfterTouch(TouchPast past, const TouchResult& result, base::TimePoint now, base::WallTime wall,
+                     double random);
+
+// What stands in the way of every pod of ours. A value.
+struct TouchGround {
+  int failures = 0;  // in a row
+  base::TimePoint not_before;
+  TouchObstacle obstacle = TouchObstacle::kNone;
+  std::string why;
+};
+// A pod that came to nothing as a whole; obstacle kNone: one that kubelet has gone through.
+TouchGround AfterPod(TouchGround past, const TouchResult& result, base::TimePoint now, double random);
+bool IsOfThePod(TouchObstacle obstacle);
+// The ground has failed so often that nobody needs to wait for it; it is still tried, at long intervals.
+bool IsHopeless(const TouchGround& ground);
+
+// What is said of one entry.
+struct TouchFacts {
+  TouchNeed need = TouchNeed::kNone;
+  bool running = false;  // it is in the pod that is there, or what that brought is not said yet
+  const TouchPast& past;
+  const TouchGround& ground;
+};
+TouchStatus StatusOf(const TouchFacts& facts, base::TimePoint now, base::WallTime wall);
+
+// An entry that is to be touched now.
+struct TouchCandidate {
+  std::size_t entry = 0;
+  TouchNeed need = TouchNeed::kOpen;
+  int priority = 0;
+  int failures = 0;  // and passing ones
+};
+// The entries of the next pod, at most kMostImagesOfATouch: closed ones before those that only might be
+// closed, and never one that has failed before beside one that has not: kubelet pulls for one container after
+// the other, so a slow failure would hold up the rest.
+std::vector<std::size_t> NextTouch(std::vector<TouchCandidate> due,
+                                   std::size_t most_that_failed = kMostImagesOfATouch);
+
+// What kubelet says of one container of the pod.
+struct ContainerSeen {
+  std::string waiting_reason, waiting_message, terminated_reason;
+  image::ErrorClass error = image::ErrorClass::kUnknown;  // what waiting_message means
+};
+enum class ContainerFate { kUndecided, kPulled, kFailed };
+struct ContainerJudgement {
+  ContainerFate fate = ContainerFate::kUndecided;
+  TouchResult result;  // of kFailed
+};
+ContainerJudgement JudgeContainer(const ContainerSeen& seen);
+
+struct PodSeen {
+  bool gone = false;
+  std::string phase, reason, message;
+  std::vector<ContainerSeen> containers;  // in the order of the images; empty: no status yet
+};
+struct PodJudgement {
+  bool over = false;                       // nothing more is to be learnt from it
+  TouchResult pod;                         // an obstacle of the pod as a whole
+  std::vector<ContainerJudgement> images;  // as PodSeen::containers
+};
+// `idle`: since it said something new; `age`: since it was created.
+PodJudgement JudgePod(const PodSeen& seen, base::Duration idle, base::Duration age);
+
+}  // namespace prefetch::plan

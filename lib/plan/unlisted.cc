@@ -1,0 +1,103 @@
+#include "plan/unlisted.h"
+
+#include <algorithm>
+#include <functional>
+#include <string_view>
+#include <utility>
+
+#include "image/name_pattern.h"
+
+namespace prefetch::plan {
+namespace {
+
+// 64 bits a name instead of the name: with a thousand images two of them meet once in 10^13 nodes, and then a
+// finding is missed.
+std::uint64_t HashOf(std::string_view name) {
+  return std::hash<std::string_view>{}(name);
+}
+
+bool Has(const std::vector<std::uint64_t>& sorted, std::uint64_t hash) {
+  return std::binary_search(sorted.begin(), sorted.end(), hash);
+}
+
+std::vector<std::uint64_t> NamesOf(const ImageList& list) {
+  std::vector<std::uint64_t> names;
+  names.reserve(list.images.size());
+  for (const DesiredImage& want : list.images) names.push_back(HashOf(want.reference.Normalized()));
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::vector<std::uint64_t> NamesOf(const std::vector<image::LocalImage>& images) {
+  std::vector<std::uint64_t> names;
+  names.reserve(2 * images.size());
+  for (const image::LocalImage& image : images) {
+    for (const std::string& name : image.repo_tags) names.push_back(HashOf(name));
+    for (const std::string& name : image.repo_digests) names.push_back(HashOf(name));
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+// Is there a tag beside this digest name?
+bool HasTagInRepository(const image::LocalImage& image, std::string_view digest_name) {
+  std::string_view repository = digest_name.substr(0, digest_name.find('@'));
+  return std::any_of(image.repo_tags.begin(), image.repo_tags.end(), [&](std::string_view tag) {
+    return tag.size() > repository.size() && tag.starts_with(repository) && tag[repository.size()] == ':';
+  });
+}
+
+bool IsIgnored(const std::vector<std::string>& ignore, std::string_view name) {
+  return std::any_of(ignore.begin(), ignore.end(),
+                     [&](const std::string& pattern) { return image::MatchesPattern(pattern, name); });
+}
+
+void Add(const image::LocalImage& image, const std::string& name, base::WallTime now, Unlisted& unlisted) {
+  auto again = std::find_if(unlisted.images.begin(), unlisted.images.end(),
+                            [&](const UnlistedImage& one) { return one.image == name; });
+  if (again != unlisted.images.end()) {
+    again->image_id = image.id;
+    again->size_bytes = image.size_bytes;
+    again->arrived_at = now;
+    return;
+  }
+  if (unlisted.images.size() == kMostUnlisted) {
+    unlisted.left_out++;
+    return;
+  }
+  unlisted.images.push_back({.image = name,
+                             .image_id = image.id,
+                             .size_bytes = image.size_bytes,
+                             .first_seen = now,
+                             .arrived_at = now});
+}
+
+}  // namespace
+
+Arrivals AfterLook(Arrivals before, const std::vector<image::LocalImage>& images, const ImageList& list,
+                   const std::vector<std::string>& ignore, base::WallTime now) {
+  Arrivals after{.unlisted = std::move(before.unlisted), .known = NamesOf(images), .listed = NamesOf(list)};
+  bool first = !after.unlisted;
+  if (first) after.unlisted = Unlisted{.since = now};
+  Unlisted& unlisted = *after.unlisted;
+  auto came = [&](const std::string& name) {
+    std::uint64_t hash = HashOf(name);
+    return !Has(before.known, hash) && !Has(after.listed, hash) && !Has(before.listed, hash) &&
+           !IsIgnored(ignore, name);
+  };
+  for (const image::LocalImage& image : images) {
+    if (first || image.pinned) continue;
+    for (const std::string& name : image.repo_tags) {
+      if (came(name)) Add(image, name, now, unlisted);
+    }
+    for (const std::string& name : image.repo_digests) {
+      if (!HasTagInRepository(image, name) && came(name)) Add(image, name, now, unlisted);
+    }
+  }
+  std::erase_if(unlisted.images,
+                [&](const UnlistedImage& one) { return Has(after.listed, HashOf(one.image)); });
+  for (UnlistedImage& one : unlisted.images) one.present = Has(after.known, HashOf(one.image));
+  return after;
+}
+
+}  // namespace prefetch::plan

@@ -1,0 +1,53 @@
+// Unlisted: names of images that came to the node while the agent looked, and are on no list. What the list
+// is missing, found without breaking a pod. Pure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "image/local_image.h"
+#include "plan/list.h"
+
+namespace prefetch::plan {
+
+// More are counted and not named, so that a node on which everything is unlisted costs no memory.
+constexpr std::size_t kMostUnlisted = 1000;
+
+struct UnlistedImage {
+  std::string image;  // as the runtime has it: normalised
+  std::string image_id;
+  std::uint64_t size_bytes = 0;
+  base::WallTime first_seen;
+  base::WallTime arrived_at;  // the newest time that it came
+  bool present = true;        // still there
+
+  friend bool operator==(const UnlistedImage&, const UnlistedImage&) = default;
+};
+
+struct Unlisted {
+  base::WallTime since;  // when the agent looked for the first time: what was there then has not come
+  std::vector<UnlistedImage> images;  // as they came
+  std::uint64_t left_out = 0;         // arrivals that found no place
+
+  friend bool operator==(const Unlisted&, const Unlisted&) = default;
+};
+
+// What is kept between two looks. A value.
+struct Arrivals {
+  std::optional<Unlisted> unlisted;   // none before the first look
+  std::vector<std::uint64_t> known;   // hashes of all names of the look before, sorted
+  std::vector<std::uint64_t> listed;  // hashes of the list's names at the look before, sorted
+};
+
+// One answer of the runtime. A name counts as having come when it was not there at the look before; names by
+// digest only where the image has no tag in that repository, since a pull by tag brings both. Not counted:
+// what is on the list, or was when it came; what the runtime's operator has pinned (the sandbox image); names
+// that match `ignore` (image/name_pattern.h). What is put on the list later is forgotten. One that came and
+// went between two looks is not seen.
+Arrivals AfterLook(Arrivals before, const std::vector<image::LocalImage>& images, const ImageList& list,
+                   const std::vector<std::string>& ignore, base::WallTime now);
+
+}  // namespace prefetch::plan

@@ -1,0 +1,54 @@
+#include "plan/verdict_hold.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace prefetch::plan {
+namespace {
+
+using kubelet::VerdictResult;
+using kubelet::Verdicts;
+
+bool IsFirm(const Verdicts& verdicts) {
+  return verdicts.never.result != VerdictResult::kUnknown &&
+         verdicts.if_not_present.result != VerdictResult::kUnknown;
+}
+
+// Would a pod fare otherwise? Another reason for the same result flaps nothing.
+bool SameResults(const Verdicts& a, const Verdicts& b) {
+  return a.never.result == b.never.result && a.if_not_present.result == b.if_not_present.result;
+}
+
+HeldVerdict Shown(HeldVerdict held) {
+  held.shown = held.newest;
+  held.differs_since.reset();
+  return held;
+}
+
+}  // namespace
+
+HeldVerdict AfterReading(HeldVerdict past, const VerdictSeen& seen, base::TimePoint now) {
+  bool another_image = past.image_id != seen.image_id;
+  past.newest = seen.verdicts;
+  past.image_id = seen.image_id;
+  past.pull_under_way = seen.pull_under_way;
+  if (seen.files_changed) past.changed_at = now;
+  // Only what kubelet does to its files is waited for. Another image, or other settings, is simply so.
+  bool holds = past.shown && !another_image && IsFirm(*past.shown) &&
+               (seen.files_changed || seen.pull_under_way || past.differs_since.has_value());
+  if (!holds || SameResults(*past.shown, *past.newest)) return Shown(std::move(past));
+  if (!past.differs_since) past.differs_since = now;
+  return AfterTime(std::move(past), now);
+}
+
+HeldVerdict AfterTime(HeldVerdict past, base::TimePoint now) {
+  return past.differs_since && now >= NextRelease(past) ? Shown(std::move(past)) : past;
+}
+
+base::TimePoint NextRelease(const HeldVerdict& held) {
+  if (!held.differs_since) return base::TimePoint::max();
+  base::TimePoint latest = *held.differs_since + kHoldVerdict;
+  return held.pull_under_way ? latest : std::min<base::TimePoint>(latest, held.changed_at + kSettledAfter);
+}
+
+}  // namespace prefetch::plan

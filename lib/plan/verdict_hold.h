@@ -1,0 +1,45 @@
+// The hold on verdicts: kubelet writes an intent, pulls, and writes a record; a verdict that would change in
+// the midst of that is given 3 s to settle, so that readiness does not flap (design.md section 5). Pure.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/clock.h"
+#include "kubelet/verdict.h"
+
+namespace prefetch::plan {
+
+using VerdictsPtr = std::shared_ptr<const kubelet::Verdicts>;
+
+constexpr std::chrono::seconds kHoldVerdict{3};
+// Files that have not changed for so long, and no pull of kubelet's under way: what they say is settled.
+constexpr std::chrono::milliseconds kSettledAfter{500};
+
+// One reading of kubelet's files for one image.
+struct VerdictSeen {
+  VerdictsPtr verdicts;  // never null
+  std::string image_id;
+  bool pull_under_way = false;  // kubelet has an intent for it
+  bool files_changed = false;   // since the reading before
+};
+
+// What is said of one image, and what was read last. A value.
+struct HeldVerdict {
+  VerdictsPtr shown;  // null: nothing is known yet
+  VerdictsPtr newest;
+  std::string image_id;  // that `shown` is about
+  bool pull_under_way = false;
+  base::TimePoint changed_at;                    // when the files changed last
+  std::optional<base::TimePoint> differs_since;  // `newest` says otherwise than `shown` since then
+};
+
+HeldVerdict AfterReading(HeldVerdict past, const VerdictSeen& seen, base::TimePoint now);
+// Time has passed: lets `newest` be shown if it is due.
+HeldVerdict AfterTime(HeldVerdict past, base::TimePoint now);
+// When AfterTime has something to do; TimePoint::max(): never.
+base::TimePoint NextRelease(const HeldVerdict& held);
+
+}  // namespace prefetch::plan

@@ -1,0 +1,123 @@
+#include "plan/asked.h"
+
+#include <gtest/gtest.h>
+
+namespace prefetch::plan {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::minutes;
+using std::chrono::seconds;
+const base::TimePoint kNow{hours(100)};
+
+struct DecideCase {
+  std::string name;
+  base::Duration wish_left;
+  bool here;
+  std::optional<Reason> failed;
+  base::Duration patience;
+  Action expect;
+};
+class DecideAskedTest : public testing::TestWithParam<DecideCase> {};
+
+TEST_P(DecideAskedTest, Row) {
+  const DecideCase& row = GetParam();
+  Observation seen{.known = true, .local = {}};
+  if (row.here) seen.local = Local{.id = "sha256:aa"};
+  History past;
+  past.last_failure = row.failed;
+  past.not_before = kNow + row.patience;
+  EXPECT_EQ(DecideAsked(seen, past, kNow + row.wish_left, kNow), row.expect);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Rows, DecideAskedTest,
+    testing::Values(
+        DecideCase{"IsPulled", seconds(1), false, {}, {}, {ActionKind::kPull, Reason::kImageAbsent}},
+        DecideCase{"NobodyWaits", seconds(0), false, {}, {}, {ActionKind::kKeep, Reason::kImageAbsent}},
+        DecideCase{"IsHere", seconds(1), true, {}, {}, {ActionKind::kKeep, Reason::kPresent}},
+        DecideCase{"IsHereAndNobodyWaits", seconds(0), true, {}, {}, {ActionKind::kKeep, Reason::kPresent}},
+        DecideCase{"AFailureAsksForPatience",
+                   seconds(1),
+                   false,
+                   Reason::kAccessDenied,
+                   minutes(5),
+                   {ActionKind::kWait, Reason::kAccessDenied, kNow + minutes(5)}},
+        DecideCase{"PatienceIsOver",
+                   seconds(1),
+                   false,
+                   Reason::kAccessDenied,
+                   seconds(0),
+                   {ActionKind::kPull, Reason::kImageAbsent}},
+        DecideCase{"NothingIsTriedAgainForNobody",
+                   seconds(0),
+                   false,
+                   Reason::kUnreachable,
+                   seconds(0),
+                   {ActionKind::kKeep, Reason::kUnreachable}}),
+    [](const auto& row) { return row.param.name; });
+
+TEST(ForgetAskedAt, WhatAsksForPatienceIsKeptInMindForAnHourAtMost) {
+  History past;
+  EXPECT_EQ(ForgetAskedAt(past, kNow), kNow);
+  past.not_before = kNow + minutes(5);
+  EXPECT_EQ(ForgetAskedAt(past, kNow), kNow + minutes(5));
+  past.not_before = base::TimePoint::max();
+  EXPECT_EQ(ForgetAskedAt(past, kNow), kNow + hours(1));
+}
+
+struct StateCase {
+  std::string name;
+  ImageState image;
+  AskedState expect;
+};
+class StateOfAskedTest : public testing::TestWithParam<StateCase> {};
+
+TEST_P(StateOfAskedTest, Row) {
+  EXPECT_EQ(StateOfAsked(GetParam().image), GetParam().expect);
+}
+
+StateCase State(std::string name, Phase phase, Reason reason, PullState state, int attempts,
+                AskedState expect) {
+  ImageState image;
+  image.phase = phase;
+  image.reason = reason;
+  image.pull.state = state;
+  image.pull.attempts = attempts;
+  return {std::move(name), std::move(image), expect};
+}
+StateCase Usable() {
+  StateCase row =
+      State("Here", Phase::kFailing, Reason::kRecordedForOthers, PullState::kDone, 1, AskedState::kHere);
+  row.image.usable = true;
+  return row;
+}
+StateCase OnOtherNodes() {
+  StateCase row = State("OnOtherNodesOnly", Phase::kReady, Reason::kOtherPlatform, PullState::kNone, 0,
+                        AskedState::kFailed);
+  row.image.applies = false;
+  return row;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Rows, StateOfAskedTest,
+    testing::Values(
+        Usable(), OnOtherNodes(),
+        State("Queued", Phase::kProgressing, Reason::kQueued, PullState::kQueued, 0, AskedState::kPending),
+        State("Pulled", Phase::kProgressing, Reason::kPulling, PullState::kPulling, 1, AskedState::kPending),
+        State("Denied", Phase::kFailing, Reason::kAccessDenied, PullState::kWaiting, 1, AskedState::kFailed),
+        State("DeniedAndItsTurnAgain", Phase::kFailing, Reason::kAccessDenied, PullState::kQueued, 1,
+              AskedState::kPending),
+        State("NeverAgain", Phase::kFailing, Reason::kPlatformMismatch, PullState::kFailed, 1,
+              AskedState::kFailed),
+        State("AwayForAMoment", Phase::kFailing, Reason::kUnreachable, PullState::kWaiting, 2,
+              AskedState::kPending),
+        State("AwayForLong", Phase::kFailing, Reason::kUnreachable, PullState::kWaiting, 6,
+              AskedState::kFailed),
+        State("NoRoom", Phase::kFailing, Reason::kDiskPressure, PullState::kQueued, 0, AskedState::kFailed),
+        State("OfAnotherPlatform", Phase::kFailing, Reason::kWrongPlatform, PullState::kFailed, 1,
+              AskedState::kFailed)),
+    [](const auto& row) { return row.param.name; });
+
+}  // namespace
+}  // namespace prefetch::plan

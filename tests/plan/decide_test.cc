@@ -1,0 +1,117 @@
+#include "plan/decide.h"
+
+#include <gtest/gtest.h>
+
+namespace prefetch::plan {
+namespace {
+
+using std::chrono::seconds;
+const base::TimePoint kNow{seconds(1000)};
+
+Observation Unknown() {
+  return {};
+}
+Observation Absent() {
+  return {.known = true};
+}
+Observation Present(const std::string& id, bool runs_here = true) {
+  return {.known = true, .local = Local{.id = id, .runs_here = runs_here}};
+}
+History WaitsUntil(base::TimePoint until, Reason failed) {
+  History past;
+  past.not_before = until;
+  past.last_failure = failed;
+  return past;
+}
+History Pulled(const std::string& id, bool unpacked = true) {
+  History past;
+  past.pulled_id = id;
+  past.not_unpacked = !unpacked;
+  return past;
+}
+Action Keep(Reason reason) {
+  return {.kind = ActionKind::kKeep, .reason = reason};
+}
+Action Pull(Reason reason) {
+  return {.kind = ActionKind::kPull, .reason = reason};
+}
+Action Wait(base::TimePoint until, Reason reason) {
+  return {.kind = ActionKind::kWait, .reason = reason, .until = until};
+}
+
+struct DecideCase {
+  std::string name;
+  Observation seen;
+  History past;
+  Action expect;
+};
+
+class DecideTest : public testing::TestWithParam<DecideCase> {};
+
+TEST_P(DecideTest, Row) {
+  const DecideCase& row = GetParam();
+  EXPECT_EQ(Decide(row.seen, row.past, kNow), row.expect);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Decide, DecideTest,
+    testing::Values(
+        DecideCase{"NothingIsDoneBeforeTheFirstLook",
+                   Unknown(),
+                   {},
+                   Wait(base::TimePoint::max(), Reason::kFactsUnknown)},
+        DecideCase{"AbsentIsPulled", Absent(), {}, Pull(Reason::kImageAbsent)},
+        DecideCase{"PresentIsKept", Present("a"), {}, Keep(Reason::kPresent)},
+        DecideCase{"PresentIsKeptWhateverFailedBefore", Present("a"),
+                   WaitsUntil(base::TimePoint::max(), Reason::kInvalidReference), Keep(Reason::kPresent)},
+        DecideCase{"BackOffIsRespected", Absent(), WaitsUntil(kNow + seconds(1), Reason::kUnreachable),
+                   Wait(kNow + seconds(1), Reason::kUnreachable)},
+        DecideCase{"BackOffEndsAtItsTime", Absent(), WaitsUntil(kNow, Reason::kUnreachable),
+                   Pull(Reason::kImageAbsent)},
+        DecideCase{"NeverIsUntilTheListChanges", Absent(),
+                   WaitsUntil(base::TimePoint::max(), Reason::kPlatformMismatch),
+                   Wait(base::TimePoint::max(), Reason::kPlatformMismatch)},
+        DecideCase{
+            "SomebodyElsesWrongPlatformIsRepaired", Present("a", false), {}, Pull(Reason::kWrongPlatform)},
+        DecideCase{"OurOwnWrongPlatformIsWhatThereIs", Present("a", false), Pulled("a"),
+                   Keep(Reason::kWrongPlatform)},
+        DecideCase{"WrongPlatformThatCameAfterOursIsRepaired", Present("b", false), Pulled("a"),
+                   Pull(Reason::kWrongPlatform)},
+        DecideCase{"NotUnpackedIsPulledAgain", Present("a"), Pulled("a", false), Pull(Reason::kNotUnpacked)},
+        DecideCase{"NotUnpackedWasAboutAnotherImage", Present("b"), Pulled("a", false),
+                   Keep(Reason::kPresent)}),
+    [](const auto& row) { return row.param.name; });
+
+TEST(Applies, ByPlatform) {
+  image::Platform amd64{.os = "linux", .architecture = "amd64"};
+  DesiredImage want;
+  EXPECT_TRUE(Applies(want, amd64));
+  want.platforms = {{.os = "linux", .architecture = "arm64"}};
+  EXPECT_FALSE(Applies(want, amd64));
+  want.platforms.push_back(amd64);
+  EXPECT_TRUE(Applies(want, amd64));
+}
+
+RefreshDecision Moved() {
+  return {.pull = true, .pull_reason = Reason::kTagMoved};
+}
+
+TEST(DecideWithARegistry, WhatHasChangedIsPulled) {
+  EXPECT_EQ(Decide(Present("a"), {}, Moved(), kNow), Pull(Reason::kTagMoved));
+}
+
+TEST(DecideWithARegistry, BackOffIsRespected) {
+  EXPECT_EQ(Decide(Present("a"), WaitsUntil(kNow + seconds(1), Reason::kUnreachable), Moved(), kNow),
+            Wait(kNow + seconds(1), Reason::kUnreachable));
+}
+
+TEST(DecideWithARegistry, WhatIsAbsentIsPulledForThat) {
+  EXPECT_EQ(Decide(Absent(), {}, Moved(), kNow), Pull(Reason::kImageAbsent));
+}
+
+TEST(DecideWithARegistry, WhatIsCurrentIsKept) {
+  EXPECT_EQ(Decide(Present("a"), {}, {}, kNow), Keep(Reason::kPresent));
+}
+
+}  // namespace
+}  // namespace prefetch::plan

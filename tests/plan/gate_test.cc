@@ -1,0 +1,91 @@
+#include "plan/gate.h"
+
+#include <gtest/gtest.h>
+
+#include "plan/verdicts.h"
+
+namespace prefetch::plan {
+namespace {
+
+ImageState Image(std::string_view name, bool ready, bool required, std::vector<std::string> sources) {
+  ImageState state;
+  state.want = DesiredImage{
+      .reference = *image::Reference::Parse(name), .required = required, .sources = std::move(sources)};
+  state.ready = state.usable = ready;
+  state.reason = ready ? Reason::kPresent : Reason::kNotFound;
+  return state;
+}
+
+// Two sources: team a is ready, team b is not; one optional image of a is missing.
+Snapshot TwoTeams() {
+  Snapshot snapshot;
+  snapshot.list.hash = "sha256:1";
+  base::WallTime loaded{std::chrono::seconds(1)};
+  snapshot.list.sources = {{.name = "a.yaml", .loaded_at = loaded}, {.name = "b.yaml", .loaded_at = loaded}};
+  snapshot.images = {Image("r.io/a:1", true, true, {"a.yaml"}), Image("r.io/opt:1", false, false, {"a.yaml"}),
+                     Image("r.io/b:1", false, true, {"b.yaml"})};
+  snapshot.readiness = {.ready = false, .reason = Reason::kImagesNotReady, .message = "1 image is not ready"};
+  return snapshot;
+}
+
+struct GateCase {
+  std::string name;
+  GateQuery query;
+  bool ready;
+  std::size_t entries;
+};
+
+class GateTest : public testing::TestWithParam<GateCase> {};
+
+TEST_P(GateTest, TwoTeams) {
+  Snapshot snapshot = TwoTeams();
+  GateAnswer answer = AskGate(snapshot, GetParam().query);
+  EXPECT_EQ(answer.ready, GetParam().ready) << answer.message;
+  EXPECT_EQ(answer.entries.size(), GetParam().entries);
+  EXPECT_FALSE(answer.message.empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Gate, GateTest,
+    testing::Values(
+        GateCase{"Whole", {}, false, 3}, GateCase{"TheReadyTeam", {.source = "a.yaml"}, true, 2},
+        GateCase{"TheOtherTeam", {.source = "b.yaml"}, false, 1},
+        GateCase{"NoSuchSource", {.source = "c.yaml"}, false, 0},
+        GateCase{"RightHash", {.hash = "sha256:1", .source = "a.yaml"}, true, 2},
+        GateCase{"OtherHash", {.hash = "sha256:2", .source = "a.yaml"}, false, 2},
+        GateCase{"IfNotPresent", {.policy = image::PullPolicy::kIfNotPresent, .source = "a.yaml"}, true, 2},
+        GateCase{"AlwaysIsNotChecked", {.policy = image::PullPolicy::kAlways, .source = "a.yaml"}, false, 2}),
+    [](const auto& row) { return row.param.name; });
+
+TEST(Gate, ABrokenSourceOfAnotherTeamDoesNotStopThisOne) {
+  Snapshot snapshot = TwoTeams();
+  snapshot.list.sources[1] = {.name = "b.yaml", .error = "b.yaml:1:1: no"};
+  snapshot.readiness.reason = Reason::kListInvalid;
+  EXPECT_TRUE(AskGate(snapshot, {.source = "a.yaml"}).ready);
+  EXPECT_FALSE(AskGate(snapshot, {.source = "b.yaml"}).ready);
+  EXPECT_FALSE(AskGate(snapshot, {}).ready);
+}
+
+TEST(Gate, APolicyIsAskedOfTheVerdictNotOfReadyFor) {
+  Snapshot snapshot = TwoTeams();
+  snapshot.kubelet.emplace();
+  snapshot.images = {Image("r.io/a:1", false, true, {"a.yaml"})};
+  snapshot.images[0].usable = true;
+  snapshot.images[0].verdicts = tests::Closed();
+  EXPECT_FALSE(AskGate(snapshot, {}).ready);
+  EXPECT_FALSE(AskGate(snapshot, {.policy = image::PullPolicy::kNever}).ready);
+  EXPECT_TRUE(AskGate(snapshot, {.policy = image::PullPolicy::kIfNotPresent}).ready);
+  snapshot.images[0].verdicts = tests::Open();
+  EXPECT_TRUE(AskGate(snapshot, {.policy = image::PullPolicy::kNever}).ready);
+  snapshot.images[0].verdicts = nullptr;
+  EXPECT_FALSE(AskGate(snapshot, {.policy = image::PullPolicy::kIfNotPresent}).ready);
+}
+
+TEST(Gate, ARuntimeThatIsAwayStopsEverybody) {
+  Snapshot snapshot = TwoTeams();
+  snapshot.readiness = {.ready = false, .reason = Reason::kRuntimeDown, .message = "connection refused"};
+  EXPECT_FALSE(AskGate(snapshot, {.source = "a.yaml"}).ready);
+}
+
+}  // namespace
+}  // namespace prefetch::plan

@@ -1,0 +1,123 @@
+#include "plan/history.h"
+
+#include <gtest/gtest.h>
+
+namespace prefetch::plan {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::minutes;
+using std::chrono::seconds;
+const base::TimePoint kNow{hours(100)};
+
+base::Duration DelayAfter(Reason reason, int failures, double random) {
+  History past;
+  for (int i = 0; i < failures; i++) past = AfterFailure(past, {.reason = reason}, kNow, random);
+  if (past.not_before == base::TimePoint::max()) return base::Duration::max();
+  return past.not_before - kNow;
+}
+
+struct DelayCase {
+  std::string name;
+  Reason reason;
+  int failures;
+  base::Duration least, most;  // over all random numbers
+};
+
+class DelayTest : public testing::TestWithParam<DelayCase> {};
+
+TEST_P(DelayTest, Row) {
+  EXPECT_EQ(DelayAfter(GetParam().reason, GetParam().failures, 0), GetParam().least);
+  EXPECT_EQ(DelayAfter(GetParam().reason, GetParam().failures, 1), GetParam().most);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Delay, DelayTest,
+    testing::Values(DelayCase{"FirstRetryOfAPassingFailureIsImmediate", Reason::kUnreachable, 1, {}, {}},
+                    DelayCase{"ThenFullJitter", Reason::kUnreachable, 2, {}, seconds(4)},
+                    DelayCase{"ThatDoubles", Reason::kServerError, 4, {}, seconds(16)},
+                    DelayCase{"UpToFiveMinutes", Reason::kTimeout, 30, {}, minutes(5)},
+                    DelayCase{"DeniedIsNotHammered", Reason::kAccessDenied, 1, minutes(5), seconds(375)},
+                    DelayCase{"DeniedSlowsDown", Reason::kAccessDenied, 3, minutes(20), minutes(25)},
+                    DelayCase{"DeniedUpToAnHour", Reason::kAccessDenied, 9, hours(1), minutes(75)},
+                    DelayCase{"NotFoundLikewise", Reason::kNotFound, 1, minutes(5), seconds(375)},
+                    DelayCase{"SignatureHourly", Reason::kSignatureRejected, 1, hours(1), minutes(75)},
+                    DelayCase{"PlatformNever", Reason::kPlatformMismatch, 1, base::Duration::max(),
+                              base::Duration::max()},
+                    DelayCase{"BadReferenceNever", Reason::kInvalidReference, 1, base::Duration::max(),
+                              base::Duration::max()},
+                    DelayCase{"RuntimeRestartIsNoFailure", Reason::kRuntimeDown, 5, {}, {}}),
+    [](const auto& row) { return row.param.name; });
+
+TEST(AfterFailure, RuntimeRestartsAreNotCounted) {
+  History past = AfterFailure({}, {.reason = Reason::kRuntimeDown, .error = "Socket closed"}, kNow, 0);
+  EXPECT_EQ(past.failures, 0);
+  EXPECT_FALSE(past.settled);
+  EXPECT_EQ(past.last_error, "Socket closed");
+}
+
+TEST(AfterFailure, RetryAfterIsRespected) {
+  History past = AfterFailure({}, {.reason = Reason::kRateLimited, .retry_after = minutes(7)}, kNow, 0);
+  EXPECT_EQ(past.not_before, kNow + minutes(7));
+}
+
+TEST(AfterFailure, SettlesWhenNobodyNeedsToWait) {
+  EXPECT_TRUE(AfterFailure({}, {.reason = Reason::kNotFound}, kNow, 0).settled);
+  History past;
+  for (int i = 0; i < 5; i++) past = AfterFailure(past, {.reason = Reason::kUnreachable}, kNow, 0);
+  EXPECT_FALSE(past.settled);
+  EXPECT_TRUE(AfterFailure(past, {.reason = Reason::kUnreachable}, kNow, 0).settled);
+}
+
+TEST(AfterSuccess, ForgetsFailures) {
+  History past = AfterFailure({}, {.reason = Reason::kNotFound, .error = "gone"}, kNow, 0);
+  past = AfterSuccess(past, {.id = "sha256:a", .with = PulledWith::kProvider, .credential = "acme"}, kNow);
+  EXPECT_EQ(past.failures, 0);
+  EXPECT_EQ(past.last_error, "");
+  EXPECT_EQ(past.pulled_id, "sha256:a");
+  EXPECT_EQ(past.pulled_with, PulledWith::kProvider);
+  EXPECT_TRUE(past.settled);
+  EXPECT_TRUE(AfterSuccess({}, {.id = "sha256:a"}, kNow).settled) << "one that never failed";
+}
+
+TEST(AfterSuccess, WhatIsNotUnpackedIsNoSuccessToBuildOn) {
+  History past;
+  for (int i = 0; i < 3; i++) {
+    past = AfterSuccess(past, {.id = "sha256:a", .unpacked = false}, kNow);
+    past = AfterFailure(past, {.reason = Reason::kNotUnpacked}, kNow, 1);
+  }
+  EXPECT_EQ(past.failures, 3);
+  EXPECT_GT(past.not_before, kNow);
+  EXPECT_FALSE(past.settled);
+}
+
+TEST(AfterNewCredentials, WhatWasDeniedIsDueAndNothingElse) {
+  for (Reason reason : {Reason::kAccessDenied, Reason::kBadCredentialFormat, Reason::kNotFound}) {
+    History past = AfterFailure({}, {.reason = reason}, kNow, 0.5);
+    ASSERT_GT(past.not_before, kNow) << ReasonName(reason);
+    bool due = AfterNewCredentials(past, kNow + seconds(1)).not_before <= kNow + seconds(1);
+    EXPECT_EQ(due, reason != Reason::kNotFound) << ReasonName(reason);
+  }
+}
+
+TEST(AfterVanished, TwiceIsPulledAtOnceThriceSlowsDown) {
+  History past = AfterVanished({}, kNow);
+  EXPECT_LE(past.not_before, kNow);
+  past = AfterVanished(past, kNow + minutes(10));
+  EXPECT_FALSE(IsEvictedAgainAndAgain(past));
+  past = AfterVanished(past, kNow + minutes(20));
+  EXPECT_TRUE(IsEvictedAgainAndAgain(past));
+  EXPECT_EQ(past.last_failure, Reason::kEvictedByKubelet);
+  EXPECT_EQ(past.not_before, kNow + minutes(25));
+  past = AfterVanished(past, kNow + minutes(30));
+  EXPECT_EQ(past.not_before, kNow + minutes(40));
+}
+
+TEST(AfterVanished, OldOnesAreForgotten) {
+  History past;
+  for (int i = 0; i < 10; i++) past = AfterVanished(past, kNow + hours(3 * i));
+  EXPECT_FALSE(IsEvictedAgainAndAgain(past));
+}
+
+}  // namespace
+}  // namespace prefetch::plan

@@ -1,0 +1,127 @@
+// What the registry's answers do to readiness, for an image that is here.
+#include <gtest/gtest.h>
+
+#include "plan/gate.h"
+#include "plan/readiness.h"
+#include "plan/registry_story.h"
+#include "plan/registry_view.h"
+
+namespace prefetch::plan {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::minutes;
+
+DesiredImage Want() {
+  DesiredImage want;
+  want.reference = *image::Reference::Parse("r.io/a:v1");
+  want.refresh = Refresh::kIfDigestChanged;
+  return want;
+}
+
+ImageState Judged(const DesiredImage& want, const RegistryStory& story, base::Duration at,
+                  bool pulling = false) {
+  base::TimePoint now = RegistryStory::At(at);
+  Observation seen{.known = true, .local = story.here};
+  RefreshDecision refresh = DecideRefresh(want, story.here, story.past, now);
+  std::optional<Run> run;
+  if (pulling) run = Run{.started_at = now, .movement = {}};
+  return Judge({.want = want,
+                .seen = seen,
+                .past = {},
+                .action = Decide(seen, {}, refresh, now),
+                .run = run,
+                .refresh = &refresh,
+                .freshness = &story.past},
+               now, base::WallTime(std::chrono::seconds(1785578400)));
+}
+
+TEST(JudgeRegistry, AnUpdateLeavesTheOldImageInUse) {
+  ImageState state = Judged(Want(), RegistryStory(Want()).Moved("b", hours(1)), hours(1), true);
+  EXPECT_TRUE(state.ready);
+  EXPECT_TRUE(state.usable);
+  EXPECT_EQ(state.reason, Reason::kPresent);
+  EXPECT_EQ(state.pull.state, PullState::kPulling);
+  EXPECT_FALSE(state.registry->fresh);
+  EXPECT_EQ(state.registry->reason, Reason::kTagMoved);
+  EXPECT_EQ(state.registry->digest, "b");
+  EXPECT_EQ(state.digest, "a");
+  EXPECT_NE(state.registry->message.find("has changed"), std::string::npos);
+}
+
+TEST(JudgeRegistry, AnOutageChangesFreshNotReady) {
+  RegistryStory story(Want());
+  story.Same("a", {}).Unreachable(hours(1)).Unreachable(hours(2));
+  ImageState state = Judged(Want(), story, hours(6));
+  EXPECT_TRUE(state.ready);
+  EXPECT_FALSE(state.registry->fresh);
+  EXPECT_EQ(state.registry->answer, image::RegistryAnswerKind::kUnreachable);
+}
+
+TEST(JudgeRegistry, UnlessADirectiveSaysSo) {
+  DesiredImage want = Want();
+  want.on_unreachable = OnFailure::kNotReady;
+  RegistryStory story(want);
+  story.Same("a", {}).Unreachable(hours(1)).Unreachable(hours(2));
+  ImageState state = Judged(want, story, hours(2));
+  EXPECT_FALSE(state.ready);
+  EXPECT_TRUE(state.usable);
+  EXPECT_EQ(state.phase, Phase::kFailing);
+  EXPECT_EQ(state.reason, Reason::kUnreachable);
+  EXPECT_EQ(state.message, state.registry->message);
+}
+
+TEST(JudgeRegistry, ReadyForAlwaysWaitsForTheFirstAnswer) {
+  DesiredImage want = Want();
+  want.ready_for = image::PullPolicy::kAlways;
+  RegistryStory story(want);
+  ImageState state = Judged(want, story, minutes(1));
+  EXPECT_FALSE(state.ready);
+  EXPECT_EQ(state.phase, Phase::kProgressing);
+  EXPECT_EQ(state.reason, Reason::kNotChecked);
+  EXPECT_TRUE(Judged(want, story.Same("a", minutes(2)), minutes(2)).ready);
+  EXPECT_EQ(Judged(want, story, hours(5)).reason, Reason::kCheckOverdue);
+}
+
+TEST(JudgeRegistry, TheMessageOfAChangeThatIsNotPulledSaysWhy) {
+  DesiredImage want = Want();
+  want.refresh = Refresh::kIfNotPresent;
+  want.ready_for = image::PullPolicy::kAlways;
+  RegistryStory story(want);
+  ImageState state = Judged(want, story.Same("a", {}).Moved("b", hours(1)), hours(1));
+  EXPECT_FALSE(state.ready);
+  EXPECT_EQ(state.pull.state, PullState::kNone);
+  EXPECT_NE(state.message.find("refresh is IfNotPresent"), std::string::npos) << state.message;
+}
+
+Snapshot Of(ImageState state) {
+  Snapshot snapshot;
+  snapshot.readiness = {.ready = true, .reason = Reason::kAllReady};
+  snapshot.images.push_back(std::move(state));
+  return snapshot;
+}
+
+TEST(GateForAlways, GoesByWhatTheRegistrySaid) {
+  RegistryStory story(Want());
+  GateQuery query{.policy = image::PullPolicy::kAlways, .hash = "", .source = ""};
+  Snapshot before = Of(Judged(Want(), story, minutes(1)));
+  GateAnswer not_yet = AskGate(before, query);
+  EXPECT_FALSE(not_yet.ready);
+  EXPECT_NE(not_yet.message.find("NotChecked"), std::string::npos) << not_yet.message;
+  Snapshot after = Of(Judged(Want(), story.Same("a", minutes(2)), minutes(2)));
+  EXPECT_TRUE(AskGate(after, query).ready);
+}
+
+TEST(GateForAlways, SaysWhereNobodyIsAsked) {
+  Observation seen{.known = true, .local = Local{.id = "i", .digest = "a"}};
+  DesiredImage want = Want();
+  want.refresh = Refresh::kIfNotPresent;
+  Snapshot snapshot =
+      Of(Judge({.want = want, .seen = seen, .past = {}, .action = Decide(seen, {}, {})}, {}, {}));
+  GateAnswer answer = AskGate(snapshot, {.policy = image::PullPolicy::kAlways, .hash = "", .source = ""});
+  EXPECT_FALSE(answer.ready);
+  EXPECT_NE(answer.message.find("readyFor: Always"), std::string::npos) << answer.message;
+}
+
+}  // namespace
+}  // namespace prefetch::plan

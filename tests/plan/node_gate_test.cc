@@ -1,0 +1,176 @@
+#include "plan/node_gate.h"
+
+#include <gtest/gtest.h>
+
+namespace prefetch::plan {
+namespace {
+
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+ImageState Image(const std::string& name, bool ready, Phase phase = Phase::kProgressing,
+                 Reason reason = Reason::kPulling, bool settled = false) {
+  ImageState image;
+  image.want = plan::DesiredImage{.reference = *image::Reference::Parse(name)};
+  image.ready = ready;
+  image.phase = ready ? Phase::kReady : phase;
+  image.reason = ready ? Reason::kPresent : reason;
+  image.message = "why";
+  image.settled = settled || ready;
+  return image;
+}
+
+Snapshot Node(std::vector<ImageState> images) {
+  Snapshot snapshot;
+  snapshot.list.hash = "sha256:3f9c21aabbcc";
+  snapshot.images = std::move(images);
+  for (const ImageState& image : snapshot.images) {
+    if (!image.want->required) continue;
+    snapshot.readiness.required++;
+    if (image.ready) snapshot.readiness.required_ready++;
+  }
+  snapshot.readiness.ready = snapshot.readiness.required == snapshot.readiness.required_ready;
+  snapshot.readiness.reason = snapshot.readiness.ready ? Reason::kAllReady : Reason::kImagesNotReady;
+  snapshot.readiness.message = snapshot.readiness.ready ? "all good" : "1 required image is not ready\nmore";
+  return snapshot;
+}
+
+const GateOptions kAll{.label = true, .condition = true, .taint = true};
+
+TEST(NodeGate, AReadyNode) {
+  GateWish wish = WishFor(Node({Image("r.io/a:1", true)}), kAll, seconds(5), TaintPast::kNotKnown);
+  EXPECT_EQ(wish.label, "ready");
+  EXPECT_EQ(wish.condition.status, ConditionStatus::kTrue);
+  EXPECT_EQ(wish.condition.reason, "AllReady");
+  EXPECT_EQ(wish.condition.message, "1 of 1 required images ready (list sha256:3f9c21): all good");
+  EXPECT_TRUE(wish.taint_may_go);
+  EXPECT_FALSE(wish.gave_up);
+}
+
+TEST(NodeGate, ANodeThatIsStillPullingKeepsItsTaint) {
+  GateWish wish = WishFor(Node({Image("r.io/a:1", false)}), kAll, minutes(14), TaintPast::kNotKnown);
+  EXPECT_EQ(wish.label, "notready");
+  EXPECT_EQ(wish.condition.status, ConditionStatus::kFalse);
+  EXPECT_EQ(wish.condition.message,
+            "0 of 1 required images ready (list sha256:3f9c21): 1 required image is not ready");
+  EXPECT_FALSE(wish.taint_may_go);
+}
+
+TEST(NodeGate, TheTaintGoesWhenOnlyFailuresForGoodAreLeft) {
+  ImageState missing = Image("r.io/b:1", false, Phase::kFailing, Reason::kNotFound, true);
+  GateWish wish = WishFor(Node({Image("r.io/a:1", true), missing}), kAll, seconds(5), TaintPast::kNotKnown);
+  EXPECT_TRUE(wish.taint_may_go);
+  EXPECT_FALSE(wish.gave_up);
+  EXPECT_EQ(wish.label, "notready");
+  wish = WishFor(Node({Image("r.io/a:1", false), missing}), kAll, seconds(5), TaintPast::kNotKnown);
+  EXPECT_FALSE(wish.taint_may_go) << "another image is still on its way";
+  missing.phase = Phase::kProgressing;
+  EXPECT_FALSE(WishFor(Node({missing}), kAll, seconds(5), TaintPast::kNotKnown).taint_may_go)
+      << "it had failed, and is pulled again";
+  missing = Image("r.io/b:1", false, Phase::kFailing, Reason::kUnreachable);
+  EXPECT_FALSE(WishFor(Node({missing}), kAll, seconds(5), TaintPast::kNotKnown).taint_may_go)
+      << "the first failure of a kind that passes";
+}
+
+TEST(NodeGate, ARuntimeThatIsAwayIsNoFailureForGood) {
+  Snapshot snapshot = Node({Image("r.io/b:1", false, Phase::kFailing, Reason::kNotFound, true)});
+  snapshot.readiness.reason = Reason::kRuntimeDown;
+  GateWish wish = WishFor(snapshot, kAll, seconds(5), TaintPast::kNotKnown);
+  EXPECT_FALSE(wish.taint_may_go);
+  EXPECT_EQ(wish.condition.status, ConditionStatus::kUnknown);
+}
+
+TEST(NodeGate, AfterItsTimeTheTaintGoesAndItIsSaid) {
+  Snapshot snapshot = Node({Image("r.io/a:1", false)});
+  GateWish wish = WishFor(snapshot, kAll, minutes(15), TaintPast::kNotKnown);
+  EXPECT_TRUE(wish.taint_may_go);
+  EXPECT_TRUE(wish.gave_up);
+  EXPECT_EQ(wish.condition.reason, "GaveUp");
+  EXPECT_EQ(wish.condition.status, ConditionStatus::kFalse);
+  // Whose taint is long gone has given up nothing.
+  EXPECT_EQ(WishFor(snapshot, kAll, minutes(16), TaintPast::kGone).condition.reason, "ImagesNotReady");
+  EXPECT_EQ(WishFor(snapshot, kAll, minutes(16), TaintPast::kGivenUp).condition.reason, "GaveUp");
+  EXPECT_FALSE(WishFor(snapshot, {.condition = true}, minutes(16), TaintPast::kNotKnown).gave_up);
+}
+
+TEST(NodeGate, OnlyDifferencesAreWrittenAndOnlyWhatIsOptedInto) {
+  GateWish wish = WishFor(Node({Image("r.io/a:1", true)}), kAll, seconds(5), TaintPast::kNotKnown);
+  NodeSeen same{.label = "ready", .condition = wish.condition, .tainted = false};
+  EXPECT_FALSE(WritesFor(wish, same, kAll).Any());
+  NodeSeen other{.label = "notready", .condition = std::nullopt, .tainted = true};
+  GateWrites writes = WritesFor(wish, other, kAll);
+  EXPECT_EQ(writes.label, "ready");
+  EXPECT_EQ(writes.condition, wish.condition);
+  EXPECT_TRUE(writes.remove_taint);
+  EXPECT_FALSE(WritesFor(wish, other, {}).Any());
+  EXPECT_TRUE(WritesFor(wish, other, {.label = true}).label);
+  EXPECT_FALSE(WritesFor(wish, other, {.label = true}).remove_taint);
+}
+
+TEST(NodeGate, TheResultIsSaidOnceItIsOne) {
+  ImageState missing = Image("r.io/b:1", false, Phase::kFailing, Reason::kNotFound, true);
+  auto result = [](std::vector<ImageState> images) {
+    return WishFor(Node(std::move(images)), kAll, seconds(5), TaintPast::kNotKnown).result;
+  };
+  EXPECT_EQ(result({Image("r.io/a:1", true)}), "succeeded");
+  EXPECT_EQ(result({Image("r.io/a:1", true), missing}), "failed");
+  EXPECT_EQ(result({Image("r.io/a:1", false), missing}), std::nullopt) << "slow is not failed";
+
+  const GateOptions options{.result_label = "example.com/images"};
+  GateWish wish{.result = "failed"};
+  EXPECT_TRUE(WritesFor(wish, {.result = std::nullopt}, options).result);
+  EXPECT_TRUE(WritesFor(wish, {.result = "succeeded"}, options).result);
+  EXPECT_TRUE(WritesFor({}, {.result = "succeeded"}, options).result) << "it is taken away";
+  EXPECT_FALSE(WritesFor(wish, {.result = "failed"}, options).Any());
+  EXPECT_FALSE(WritesFor(wish, {.result = std::nullopt}, kAll).result);
+}
+
+TEST(NodeGate, ANodeThatIsNotReadyAnyMoreKeepsItsTaintOff) {
+  GateWish wish = WishFor(Node({Image("r.io/a:1", false)}), kAll, minutes(60), TaintPast::kGone);
+  EXPECT_FALSE(WritesFor(wish, {.label = "ready"}, kAll).remove_taint);
+  EXPECT_EQ(WritesFor(wish, {.label = "ready"}, kAll).label, "notready");
+}
+
+TEST(NodeGate, EventsAreForRequiredImagesInTroubleThatSomebodyMustMend) {
+  ImageState optional = Image("r.io/o:1", false, Phase::kFailing, Reason::kAccessDenied);
+  optional.want.Change([](plan::DesiredImage& want) { want.required = false; });
+  Snapshot snapshot = Node({Image("r.io/a:1", true), Image("r.io/p:1", false),
+                            Image("r.io/d:1", false, Phase::kFailing, Reason::kAccessDenied),
+                            Image("r.io/c:1", false, Phase::kFailing, Reason::kRecordedForOthers),
+                            Image("r.io/n:1", false, Phase::kFailing, Reason::kUnreachable),
+                            Image("r.io/t:1", false, Phase::kFailing, Reason::kTagMissing), optional});
+  std::vector<GateEvent> events = EventsFor(snapshot, 10);
+  ASSERT_EQ(events.size(), 3U);
+  EXPECT_EQ(events[2].reason, "TagMissing");
+  EXPECT_EQ(events[0], (GateEvent{"r.io/d:1", "AccessDenied", "why"}));
+  EXPECT_EQ(events[1].reason, "RecordedForOthers");
+  EXPECT_EQ(EventsFor(snapshot, 1).size(), 1U);
+}
+
+TEST(NodeGate, AChangeThatWasPulledIsNewsForAWhile) {
+  const base::WallTime now = base::WallTime(std::chrono::hours(1'000'000));
+  auto replaced = [&](const std::string& name, base::Duration ago) {
+    ImageState image = Image(name, true);
+    image.digest = "sha256:bb";
+    RegistryView registry;
+    registry.changed_from = "sha256:aa";
+    registry.changed_at = now - std::chrono::duration_cast<base::WallTime::duration>(ago);
+    image.registry = std::make_shared<const RegistryView>(registry);
+    return image;
+  };
+  ImageState unasked = Image("r.io/u:1", true);
+  ImageState unchanged = Image("r.io/s:1", true);
+  unchanged.registry = std::make_shared<const RegistryView>();
+  Snapshot snapshot =
+      Node({unasked, unchanged, replaced("r.io/a:1", minutes(1)), replaced("r.io/old:1", minutes(31)),
+            replaced("r.io/later:1", -minutes(5)), replaced("r.io/far:1", -minutes(31))});
+  std::vector<GateEvent> changes = ChangesFor(snapshot, now);
+  ASSERT_EQ(changes.size(), 2U);
+  EXPECT_EQ(changes[0], (GateEvent{"r.io/a:1", "ImageReplaced",
+                                   "the tag had changed: sha256:aa was replaced by sha256:bb"}));
+  EXPECT_EQ(changes[1].image, "r.io/later:1");
+  EXPECT_TRUE(EventsFor(snapshot, 10).empty());
+}
+
+}  // namespace
+}  // namespace prefetch::plan

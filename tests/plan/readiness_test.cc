@@ -1,0 +1,417 @@
+#include "plan/readiness.h"
+
+#include <gtest/gtest.h>
+
+#include "plan/verdicts.h"
+
+namespace prefetch::plan {
+namespace {
+
+using std::chrono::minutes;
+using std::chrono::seconds;
+const base::TimePoint kNow{seconds(100000)};
+const base::WallTime kWall{seconds(1785578400)};
+
+DesiredImage Want(std::string_view name, bool required = true) {
+  DesiredImage want;
+  want.reference = *image::Reference::Parse(name);
+  want.required = required;
+  return want;
+}
+
+struct EntryRig {
+  DesiredImage want = Want("r.io/a:v1");
+  Observation seen{.known = true};
+  History past;
+  std::optional<plan::Run> run;
+  bool no_room = false;
+  std::optional<Reason> held;
+  bool applies = true;
+  bool has_kubelet = false;
+  VerdictsPtr verdicts;
+  TouchStatus touch;
+
+  ImageState Judged() const {
+    return Judge({.want = want,
+                  .applies = applies,
+                  .seen = seen,
+                  .past = past,
+                  .action = Decide(seen, past, kNow),
+                  .run = run,
+                  .has_kubelet = has_kubelet,
+                  .verdicts = verdicts,
+                  .no_room = no_room,
+                  .held = held,
+                  .touch = touch},
+                 kNow, kWall);
+  }
+};
+
+struct Said {
+  bool ready;
+  Phase phase;
+  Reason reason;
+  PullState pull;
+  friend bool operator==(const Said&, const Said&) = default;
+};
+Said Short(const ImageState& state) {
+  return {state.ready, state.phase, state.reason, state.pull.state};
+}
+
+TEST(Judge, AClosedImageThatIsBeingTouchedIsOnItsWay) {
+  EntryRig rig;
+  rig.has_kubelet = true;
+  rig.seen.local = Local{.id = "sha256:a"};
+  rig.verdicts = tests::Closed();
+  for (TouchState state : {TouchState::kDue, TouchState::kRunning, TouchState::kWaiting}) {
+    rig.touch.state = state;
+    EXPECT_EQ(Short(rig.Judged()), (Said{false, Phase::kProgressing, Reason::kTouching, PullState::kNone}));
+  }
+  rig.touch = {.state = TouchState::kIneffective,
+               .obstacle = TouchObstacle::kNoNodeCredentials,
+               .why = "ErrImagePull: 401"};
+  ImageState given_up = rig.Judged();
+  EXPECT_EQ(Short(given_up), (Said{false, Phase::kFailing, Reason::kTouchIneffective, PullState::kNone}));
+  EXPECT_NE(given_up.message.find("ErrImagePull: 401"), std::string::npos);
+  EXPECT_EQ(given_up.touch, rig.touch);
+  // What pods may use is ready, whatever becomes of a touch that only keeps it so.
+  rig.verdicts = tests::Open();
+  EXPECT_EQ(Short(rig.Judged()), (Said{true, Phase::kReady, Reason::kPreloaded, PullState::kNone}));
+}
+
+TEST(Judge, Absent) {
+  EntryRig rig;
+  EXPECT_EQ(Short(rig.Judged()), (Said{false, Phase::kProgressing, Reason::kQueued, PullState::kQueued}));
+}
+
+TEST(Judge, NotLookedAtYet) {
+  EntryRig rig;
+  rig.seen.known = false;
+  EXPECT_EQ(Short(rig.Judged()), (Said{false, Phase::kProgressing, Reason::kFactsUnknown, PullState::kNone}));
+}
+
+TEST(Judge, PresentIsReady) {
+  EntryRig rig;
+  rig.seen.local = Local{.id = "sha256:a", .digest = "sha256:d", .size_bytes = 5};
+  ImageState state = rig.Judged();
+  EXPECT_EQ(Short(state), (Said{true, Phase::kReady, Reason::kPresent, PullState::kNone}));
+  EXPECT_TRUE(state.present);
+  EXPECT_EQ(state.pulled_with, PulledWith::kUnknown);
+}
+
+TEST(Judge, SaysWithWhatItWasPulledOnlyOfWhatWePulled) {
+  EntryRig rig;
+  rig.past = AfterSuccess({}, {.id = "sha256:a", .with = PulledWith::kProvider, .credential = "acme"}, kNow);
+  rig.seen.local = Local{.id = "sha256:a"};
+  EXPECT_EQ(rig.Judged().pulled_with, PulledWith::kProvider);
+  EXPECT_EQ(rig.Judged().pull.state, PullState::kDone);
+  rig.seen.local->id = "sha256:b";
+  EXPECT_EQ(rig.Judged().pulled_with, PulledWith::kUnknown);
+}
+
+struct VerdictRow {
+  std::string name;
+  image::PullPolicy ready_for;
+  VerdictsPtr verdicts;
+  bool ready;
+  Phase phase;
+  Reason reason;
+};
+
+class JudgeVerdicts : public testing::TestWithParam<VerdictRow> {};
+
+TEST_P(JudgeVerdicts, OfAnImageThatIsHere) {
+  const VerdictRow& row = GetParam();
+  EntryRig rig;
+  rig.seen.local = Local{.id = "sha256:a"};
+  rig.want.ready_for = row.ready_for;
+  rig.has_kubelet = true;
+  rig.verdicts = row.verdicts;
+  ImageState state = rig.Judged();
+  EXPECT_EQ(Short(state), (Said{row.ready, row.phase, row.reason, PullState::kNone}));
+  EXPECT_TRUE(state.present);
+  EXPECT_FALSE(state.message.empty());
+}
+
+using image::PullPolicy;
+using kubelet::VerdictReason;
+
+INSTANTIATE_TEST_SUITE_P(
+    Readiness, JudgeVerdicts,
+    testing::Values(
+        VerdictRow{"NotReadYet", PullPolicy::kNever, nullptr, false, Phase::kProgressing,
+                   Reason::kFactsUnknown},
+        VerdictRow{"OlderThanTheImage", PullPolicy::kNever, tests::Closed(VerdictReason::kImageAbsent), false,
+                   Phase::kProgressing, Reason::kFactsUnknown},
+        VerdictRow{"Preloaded", PullPolicy::kNever, tests::Open(), true, Phase::kReady, Reason::kPreloaded},
+        VerdictRow{"OpenToNode", PullPolicy::kNever, tests::Open(VerdictReason::kOpenToNode), true,
+                   Phase::kReady, Reason::kOpenToNode},
+        VerdictRow{"Closed", PullPolicy::kNever, tests::Closed(), false, Phase::kFailing,
+                   Reason::kRecordedForOthers},
+        VerdictRow{"ClosedUnderAnotherName", PullPolicy::kNever,
+                   tests::Closed(VerdictReason::kRecordedUnderOtherName), false, Phase::kFailing,
+                   Reason::kRecordedUnderOtherName},
+        VerdictRow{"ClosedIsEnoughForIfNotPresent", PullPolicy::kIfNotPresent, tests::Closed(), true,
+                   Phase::kReady, Reason::kRecordedForOthers},
+        VerdictRow{"Unknown", PullPolicy::kNever, tests::Unknown(), false, Phase::kFailing,
+                   Reason::kFactsUnknown},
+        VerdictRow{"UnknownIsNotEnoughForIfNotPresent", PullPolicy::kIfNotPresent, tests::Unknown(), false,
+                   Phase::kFailing, Reason::kFactsUnknown},
+        VerdictRow{"AlwaysIsNotChecked", PullPolicy::kAlways, tests::Open(), false, Phase::kFailing,
+                   Reason::kPolicyAlways}),
+    [](const auto& row) { return row.param.name; });
+
+// Two sources ask, one for Always and one for Never: both have to be met.
+TEST(Judge, AlwaysForOneSourceDoesNotHideFromAnotherThatKubeletRefuses) {
+  EntryRig rig;
+  rig.seen.local = Local{.id = "sha256:a"};
+  rig.has_kubelet = true;
+  rig.want.ready_for = PullPolicy::kAlways;
+  rig.want.also_for_never = true;
+  rig.verdicts = tests::Closed();
+  EXPECT_EQ(Short(rig.Judged()),
+            (Said{false, Phase::kFailing, Reason::kRecordedForOthers, PullState::kNone}));
+}
+
+TEST(Judge, AnAbsentImageIsAbsentWhateverKubeletSays) {
+  EntryRig rig;
+  rig.has_kubelet = true;
+  rig.verdicts = tests::Open();
+  EXPECT_EQ(Short(rig.Judged()), (Said{false, Phase::kProgressing, Reason::kQueued, PullState::kQueued}));
+  EXPECT_FALSE(IsReadyFor(rig.Judged(), PullPolicy::kIfNotPresent, true));
+}
+
+TEST(Judge, RunningShowsBytes) {
+  EntryRig rig;
+  rig.run = plan::Run{
+      .started_at = kNow,
+      .movement = {
+          .bytes_done = 412'000'000, .bytes_total = 680'000'000, .seen = true, .bytes_per_second = 38e6}};
+  ImageState state = rig.Judged();
+  EXPECT_EQ(Short(state), (Said{false, Phase::kProgressing, Reason::kPulling, PullState::kPulling}));
+  EXPECT_EQ(state.message, "412 MB of 680 MB, 38 MB/s");
+  rig.run->movement.unpacking = true;
+  EXPECT_EQ(Short(rig.Judged()),
+            (Said{false, Phase::kProgressing, Reason::kUnpacking, PullState::kUnpacking}));
+}
+
+TEST(Judge, HonestAbsenceOfBytes) {
+  EntryRig rig;
+  rig.run = plan::Run{.started_at = kNow};
+  EXPECT_FALSE(rig.Judged().pull.bytes_known);
+}
+
+TEST(Judge, DeniedSaysTheRegistrysWordsAndWhenItIsTriedAgain) {
+  EntryRig rig;
+  rig.past = AfterFailure({}, {.reason = Reason::kAccessDenied, .error = "401 from r.io"}, kNow, 0);
+  ImageState state = rig.Judged();
+  EXPECT_EQ(Short(state), (Said{false, Phase::kFailing, Reason::kAccessDenied, PullState::kWaiting}));
+  EXPECT_EQ(state.message, "401 from r.io");
+  EXPECT_EQ(state.pull.next_attempt_at, kWall + minutes(5));
+  EXPECT_TRUE(state.settled);
+}
+
+TEST(Judge, FailedForGood) {
+  EntryRig rig;
+  rig.past = AfterFailure({}, {.reason = Reason::kPlatformMismatch, .error = "no match"}, kNow, 0);
+  EXPECT_EQ(Short(rig.Judged()),
+            (Said{false, Phase::kFailing, Reason::kPlatformMismatch, PullState::kFailed}));
+}
+
+TEST(Judge, WrongPlatformIsNotPresent) {
+  EntryRig rig;
+  rig.seen.local = Local{.id = "sha256:a", .runs_here = false, .platform = "linux/arm64"};
+  rig.past.pulled_id = "sha256:a";
+  ImageState state = rig.Judged();
+  EXPECT_EQ(Short(state), (Said{false, Phase::kFailing, Reason::kWrongPlatform, PullState::kFailed}));
+  EXPECT_FALSE(state.present);
+  EXPECT_NE(state.message.find("linux/arm64"), std::string::npos);
+}
+
+TEST(Judge, NoRoom) {
+  EntryRig rig;
+  rig.no_room = true;
+  EXPECT_EQ(Short(rig.Judged()), (Said{false, Phase::kFailing, Reason::kDiskPressure, PullState::kQueued}));
+}
+
+TEST(Judge, HeldByItsRegistry) {
+  EntryRig rig;
+  rig.held = Reason::kRateLimited;
+  EXPECT_EQ(Short(rig.Judged()), (Said{false, Phase::kFailing, Reason::kRateLimited, PullState::kQueued}));
+}
+
+TEST(Judge, OtherPlatformsAskForNothing) {
+  EntryRig rig;
+  rig.applies = false;
+  EXPECT_EQ(Short(rig.Judged()), (Said{true, Phase::kReady, Reason::kOtherPlatform, PullState::kNone}));
+}
+
+ImageList List(std::vector<ListSource> sources) {
+  ImageList list;
+  list.sources = std::move(sources);
+  return list;
+}
+ListSource Good() {
+  return {.name = "a.yaml", .loaded_at = kWall};
+}
+ListSource Broken() {
+  return {.name = "b.yaml", .error = "b.yaml:1:1: no"};
+}
+
+ImageState State(bool ready, bool required = true, Phase phase = Phase::kProgressing) {
+  ImageState state;
+  state.want = Want("r.io/a:v1", required);
+  state.ready = ready;
+  state.phase = ready ? Phase::kReady : phase;
+  state.reason = ready ? Reason::kPresent : Reason::kNotFound;
+  return state;
+}
+
+struct NodeCase {
+  std::string name;
+  ImageList list;
+  std::vector<ImageState> images;
+  bool up, ever_up;
+  std::optional<base::Duration> down_for;
+  bool ready;
+  Phase phase;
+  Reason reason;
+};
+
+class SummarizeTest : public testing::TestWithParam<NodeCase> {};
+
+TEST_P(SummarizeTest, Row) {
+  const NodeCase& row = GetParam();
+  Readiness out = Summarize({.list = row.list,
+                             .list_loaded = true,
+                             .runtime_up = row.up,
+                             .runtime_ever_up = row.ever_up,
+                             .runtime_down_for = row.down_for,
+                             .runtime_error = row.up ? "" : "connection refused"},
+                            row.images);
+  EXPECT_EQ(out.ready, row.ready);
+  EXPECT_EQ(out.phase, row.phase);
+  EXPECT_EQ(ReasonName(out.reason), ReasonName(row.reason));
+  EXPECT_FALSE(out.message.empty());
+}
+
+const auto kNone = std::nullopt;
+INSTANTIATE_TEST_SUITE_P(
+    Summarize, SummarizeTest,
+    testing::Values(
+        NodeCase{"AllReady",
+                 List({Good()}),
+                 {State(true)},
+                 true,
+                 true,
+                 kNone,
+                 true,
+                 Phase::kReady,
+                 Reason::kAllReady},
+        NodeCase{"EmptyListIsReady",
+                 List({Good()}),
+                 {},
+                 true,
+                 true,
+                 kNone,
+                 true,
+                 Phase::kReady,
+                 Reason::kEmptyList},
+        NodeCase{"OneMissing",
+                 List({Good()}),
+                 {State(true), State(false)},
+                 true,
+                 true,
+                 kNone,
+                 false,
+                 Phase::kProgressing,
+                 Reason::kImagesNotReady},
+        NodeCase{"OneFailing",
+                 List({Good()}),
+                 {State(false), State(false, true, Phase::kFailing)},
+                 true,
+                 true,
+                 kNone,
+                 false,
+                 Phase::kFailing,
+                 Reason::kImagesNotReady},
+        NodeCase{"OptionalOnesDoNotCount",
+                 List({Good()}),
+                 {State(true), State(false, false, Phase::kFailing)},
+                 true,
+                 true,
+                 kNone,
+                 true,
+                 Phase::kReady,
+                 Reason::kAllReady},
+        NodeCase{
+            "NoSource", List({}), {}, true, true, kNone, false, Phase::kFailing, Reason::kListEmptyOfSources},
+        NodeCase{"BrokenSourceWithNothingInForce",
+                 List({Good(), Broken()}),
+                 {State(true)},
+                 true,
+                 true,
+                 kNone,
+                 false,
+                 Phase::kFailing,
+                 Reason::kListInvalid},
+        NodeCase{"RuntimeNeverAnswered",
+                 List({Good()}),
+                 {State(true)},
+                 false,
+                 false,
+                 kNone,
+                 false,
+                 Phase::kFailing,
+                 Reason::kRuntimeDown},
+        NodeCase{"RuntimeAwayForAMomentTakesNothingAway",
+                 List({Good()}),
+                 {State(true)},
+                 false,
+                 true,
+                 minutes(4),
+                 true,
+                 Phase::kReady,
+                 Reason::kAllReady},
+        NodeCase{"RuntimeAwayForLong",
+                 List({Good()}),
+                 {State(true)},
+                 false,
+                 true,
+                 minutes(5),
+                 false,
+                 Phase::kFailing,
+                 Reason::kRuntimeDown}),
+    [](const auto& row) { return row.param.name; });
+
+TEST(Summarize, BrokenNewVersionKeepsTheLastGoodOneInForce) {
+  ListSource source = Good();
+  source.error = "a.yaml:3:1: broken";
+  Readiness out =
+      Summarize({.list = List({source}), .list_loaded = true, .runtime_up = true, .runtime_ever_up = true},
+                {State(true)});
+  EXPECT_TRUE(out.ready);
+}
+
+TEST(Summarize, ANodeWhoseKubeletWouldExitIsNotReady) {
+  ImageList list = List({Good()});
+  NodeFacts node{.list = list,
+                 .list_loaded = true,
+                 .runtime_up = true,
+                 .runtime_ever_up = true,
+                 .credentials_error = "p.yaml:4:3: providers[0].matchImages: is required"};
+  Readiness out = Summarize(node, {State(true)});
+  EXPECT_FALSE(out.ready);
+  EXPECT_EQ(out.phase, Phase::kFailing);
+  EXPECT_EQ(out.reason, Reason::kCredentialsInvalid);
+  EXPECT_EQ(out.message,
+            "the credential provider configuration cannot be used: p.yaml:4:3: providers[0].matchImages: is "
+            "required");
+  // A list that cannot be used, and a runtime that is away, come first.
+  node.runtime_ever_up = false;
+  node.runtime_error = "refused";
+  EXPECT_EQ(Summarize(node, {}).reason, Reason::kRuntimeDown);
+}
+
+}  // namespace
+}  // namespace prefetch::plan

@@ -1,0 +1,197 @@
+#include "plan/registry_pace.h"
+
+#include <gtest/gtest.h>
+
+namespace prefetch::plan {
+namespace {
+
+using image::RegistryAnswer;
+using image::RegistryAnswerKind;
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+const base::TimePoint kNow{std::chrono::hours(100)};
+
+RegistryPace Told(RegistryPace pace, RegistryAnswerKind kind, base::TimePoint at,
+                  std::optional<milliseconds> retry_after = std::nullopt, double random = 0) {
+  RegistryAnswer answer{.kind = kind, .retry_after = retry_after, .requests = 1};
+  return AfterCheck(AfterStart(std::move(pace), at), answer, at, {}, random);
+}
+RegistryPace Silent(int times) {
+  RegistryPace pace;
+  for (int i = 0; i < times; i++) pace = Told(pace, RegistryAnswerKind::kUnreachable, kNow);
+  return pace;
+}
+std::vector<CheckSlot> Due(int n, const std::string& registry = "r.io") {
+  std::vector<CheckSlot> slots;
+  for (int i = 0; i < n; i++) {
+    slots.push_back({.entry = static_cast<std::size_t>(i), .registry = registry, .due = kNow});
+  }
+  return slots;
+}
+
+TEST(Pace, FiveSilencesInARowHold) {
+  EXPECT_LE(Silent(4).held_until, kNow);
+  EXPECT_EQ(Silent(5).held_until, kNow + seconds(45));  // 60 s, less the jitter
+  EXPECT_TRUE(Silent(5).probing);
+}
+
+TEST(Pace, HoldsDoubleToFifteenMinutes) {
+  RegistryPace pace = Silent(5);
+  base::TimePoint at = kNow;
+  for (int i = 0; i < 10; i++) {
+    at = pace.held_until;
+    pace = Told(pace, RegistryAnswerKind::kUnreachable, at, {}, 0.5);
+  }
+  EXPECT_EQ(pace.held_until, at + minutes(15));
+}
+
+TEST(Pace, AnyAnswerEndsTheTrouble) {
+  for (auto kind : {RegistryAnswerKind::kSame, RegistryAnswerKind::kMoved, RegistryAnswerKind::kTagMissing,
+                    RegistryAnswerKind::kAccessDenied, RegistryAnswerKind::kIndeterminate}) {
+    RegistryPace pace = Told(Silent(5), kind, kNow + minutes(2));
+    EXPECT_FALSE(pace.probing);
+    EXPECT_FALSE(pace.away_since);
+    EXPECT_FALSE(pace.trouble);
+    EXPECT_EQ(pace.silences, 0);
+  }
+}
+
+TEST(Pace, PatienceIsKeptToTheSecond) {
+  RegistryPace pace = Told({}, RegistryAnswerKind::kRateLimited, kNow, minutes(10));
+  EXPECT_EQ(pace.held_until, kNow + minutes(10));
+  EXPECT_LE(Told({}, RegistryAnswerKind::kRateLimited, kNow, minutes(10), 0.99).held_until,
+            kNow + minutes(10) + seconds(150));
+  EXPECT_EQ(Told({}, RegistryAnswerKind::kRateLimited, kNow).held_until, kNow + minutes(1));
+}
+
+TEST(Pace, AProbeThatWasNotSentIsNoFurtherFailure) {
+  RegistryPace pace = Silent(5);
+  base::TimePoint at = pace.held_until;
+  RegistryAnswer not_sent{.kind = RegistryAnswerKind::kUnreachable, .retry_after = seconds(7), .requests = 0};
+  pace = AfterCheck(AfterStart(pace, at), not_sent, at, {}, 0);
+  EXPECT_EQ(pace.held_until, at + seconds(7));
+  EXPECT_EQ(pace.holds, 1);
+}
+
+TEST(Pace, ItIsAwaySinceTheFirstSilence) {
+  RegistryPace pace = Told({}, RegistryAnswerKind::kUnreachable, kNow);
+  pace = Told(pace, RegistryAnswerKind::kServerError, kNow + minutes(5));
+  EXPECT_EQ(pace.away_since, kNow);
+  ASSERT_TRUE(pace.trouble);
+  EXPECT_EQ(pace.trouble->kind, RegistryAnswerKind::kServerError) << "the latest is what is said";
+}
+
+TEST(Pace, WhatACheckReallyTookIsCharged) {
+  RegistryPace pace = AfterStart({}, kNow);
+  EXPECT_EQ(TokensAt(pace, kNow), kRequestBurst - 1);
+  pace = AfterCheck(pace, {.kind = RegistryAnswerKind::kSame, .requests = 3}, kNow, {}, 0);
+  EXPECT_EQ(TokensAt(pace, kNow), kRequestBurst - 3);
+  EXPECT_EQ(TokensAt(pace, kNow + seconds(60)), kRequestBurst);
+  EXPECT_EQ(pace.requests, 3U);
+}
+
+struct AllowanceRow {
+  std::string name;
+  std::optional<image::PullAllowance> told;
+  base::Duration ago;
+  bool expect;
+};
+class AllowanceTest : public testing::TestWithParam<AllowanceRow> {};
+
+TEST_P(AllowanceTest, TheLastPullsAreSaved) {
+  RegistryAnswer answer{.kind = RegistryAnswerKind::kMoved, .allowance = GetParam().told, .requests = 1};
+  RegistryPace pace = AfterCheck(AfterStart({}, kNow), answer, kNow, {}, 0);
+  EXPECT_EQ(SavesPulls(pace, kNow + GetParam().ago), GetParam().expect);
+}
+
+constexpr seconds kSixHours{21'600};
+
+// spec/registry.md section 6.2: at most max(5, 10 %) left.
+INSTANTIATE_TEST_SUITE_P(
+    Docker, AllowanceTest,
+    testing::Values(
+        AllowanceRow{"NothingSaid", std::nullopt, seconds(0), false},
+        AllowanceRow{"Plenty", image::PullAllowance{100, 76, kSixHours}, seconds(0), false},
+        AllowanceRow{"MoreThanATenth", image::PullAllowance{200, 21, kSixHours}, seconds(0), false},
+        AllowanceRow{"ATenth", image::PullAllowance{200, 20, kSixHours}, seconds(0), true},
+        AllowanceRow{"FiveOfFew", image::PullAllowance{10, 5, kSixHours}, seconds(0), true},
+        AllowanceRow{"SixOfFew", image::PullAllowance{10, 6, kSixHours}, seconds(0), false},
+        AllowanceRow{"None", image::PullAllowance{100, 0, kSixHours}, minutes(359), true},
+        AllowanceRow{"TheWindowIsOver", image::PullAllowance{100, 0, kSixHours}, minutes(360), false},
+        AllowanceRow{"AnHoursWindow", image::PullAllowance{10, 0, seconds(3600)}, minutes(60), false},
+        AllowanceRow{"WindowNotTold", image::PullAllowance{100, 0, {}}, minutes(359), true}),
+    [](const auto& row) { return row.param.name; });
+
+TEST(Allowance, HoldsUntilAnAnswerAboutATagSaysOtherwise) {
+  auto told = [](RegistryPace pace, RegistryAnswerKind kind, std::optional<image::PullAllowance> allowance) {
+    return AfterCheck(AfterStart(std::move(pace), kNow), {.kind = kind, .allowance = allowance}, kNow, {}, 0);
+  };
+  RegistryPace pace = told({}, RegistryAnswerKind::kSame, image::PullAllowance{100, 3, kSixHours});
+  pace = told(pace, RegistryAnswerKind::kUnreachable, std::nullopt);
+  pace = told(pace, RegistryAnswerKind::kAccessDenied, std::nullopt);
+  EXPECT_TRUE(SavesPulls(pace, kNow));
+  EXPECT_FALSE(SavesPulls(told(pace, RegistryAnswerKind::kSame, std::nullopt), kNow));
+  EXPECT_FALSE(SavesPulls(
+      told(pace, RegistryAnswerKind::kRateLimited, image::PullAllowance{100, 50, kSixHours}), kNow));
+}
+
+TEST(ScheduleChecks, TwoOfARegistryAtOnce) {
+  EXPECT_EQ(ScheduleChecks(Due(5), {}, kNow).start.size(), static_cast<std::size_t>(kChecksPerRegistry));
+}
+
+TEST(ScheduleChecks, EightInAll) {
+  std::vector<CheckSlot> slots;
+  for (int i = 0; i < 10; i++) {
+    for (CheckSlot& slot : Due(2, "r" + std::to_string(i) + ".io")) slots.push_back(std::move(slot));
+  }
+  EXPECT_EQ(ScheduleChecks(slots, {}, kNow).start.size(), static_cast<std::size_t>(kChecksAtOnce));
+}
+
+TEST(ScheduleChecks, WithoutABudgetTheyWaitForIt) {
+  RegistryPace pace;
+  pace.tokens = 0;
+  pace.filled_at = kNow;
+  ChecksToStart out = ScheduleChecks(Due(1), {{"r.io", pace}}, kNow);
+  EXPECT_TRUE(out.start.empty());
+  EXPECT_EQ(out.look_again, kNow + milliseconds(200));
+}
+
+TEST(ScheduleChecks, AHeldRegistryIsNotAsked) {
+  ChecksToStart out = ScheduleChecks(Due(3), {{"r.io", Silent(5)}}, kNow);
+  EXPECT_TRUE(out.start.empty());
+  EXPECT_EQ(out.unasked.size(), 3U);
+}
+
+TEST(ScheduleChecks, ThenOneProbeThoughNoneIsDue) {
+  RegistryPace pace = Silent(5);
+  base::TimePoint later = pace.held_until;
+  std::vector<CheckSlot> slots = Due(3);
+  for (CheckSlot& slot : slots) slot.due = later + minutes(30);
+  EXPECT_EQ(ScheduleChecks(slots, {{"r.io", pace}}, later).start.size(), 1U);
+  EXPECT_TRUE(ScheduleChecks(slots, {{"r.io", AfterStart(pace, later)}}, later).start.empty());
+}
+
+TEST(ScheduleChecks, UrgentOnesFirstThenTheLongestDue) {
+  std::vector<CheckSlot> slots = Due(3);
+  slots[0].due = kNow - seconds(10);
+  slots[2].urgent = true;
+  EXPECT_EQ(ScheduleChecks(slots, {}, kNow).start, (std::vector<std::size_t>{2, 0}));
+}
+
+TEST(Held, TheAnswerNamesTheTroubleAndCostsNothing) {
+  RegistryAnswer answer = HeldAnswer(Silent(5));
+  EXPECT_EQ(answer.kind, RegistryAnswerKind::kUnreachable);
+  EXPECT_EQ(answer.detail, "NotAsked");
+  EXPECT_EQ(answer.requests, 0);
+}
+
+TEST(Held, APullThatIsHeldHoldsChecks) {
+  RegistryPace pace = AfterHeldByPull({}, kNow + minutes(5));
+  EXPECT_EQ(ScheduleChecks(Due(1), {{"r.io", pace}}, kNow).unasked.size(), 1U);
+  EXPECT_EQ(HeldAnswer(pace).kind, RegistryAnswerKind::kRateLimited);
+}
+
+}  // namespace
+}  // namespace prefetch::plan

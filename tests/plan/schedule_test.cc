@@ -1,0 +1,119 @@
+#include "plan/schedule.h"
+
+#include <gtest/gtest.h>
+
+namespace prefetch::plan {
+namespace {
+
+using std::chrono::minutes;
+using std::chrono::seconds;
+const base::TimePoint kNow{seconds(1000)};
+using Starts = std::vector<std::size_t>;
+
+PullSlot Slot(std::size_t entry, const std::string& registry = "r.io") {
+  return {.entry = entry, .registry = registry};
+}
+
+std::vector<PullSlot> Slots(std::size_t count) {
+  std::vector<PullSlot> slots;
+  for (std::size_t i = 0; i < count; i++) slots.push_back(Slot(i));
+  return slots;
+}
+
+TEST(Schedule, FourAtATimeThenTwo) {
+  EXPECT_EQ(Schedule({.due = Slots(10)}, {}, kNow).start, (Starts{0, 1, 2, 3}));
+  EXPECT_EQ(Schedule({.due = Slots(10), .settled = true}, {}, kNow).start, (Starts{0, 1}));
+  EXPECT_EQ(Schedule({.due = Slots(10), .running = {Slot(20), Slot(21), Slot(22)}}, {}, kNow).start,
+            (Starts{0}));
+}
+
+TEST(Schedule, PriorityThenThoseThatDidNotFailThenAsListed) {
+  std::vector<PullSlot> due = Slots(5);
+  due[4].priority = 10;
+  due[0].failures = 2;
+  due[1].failures = 1;
+  EXPECT_EQ(Schedule({.due = due}, {}, kNow).start, (Starts{4, 2, 3, 1}));
+}
+
+TEST(Schedule, WhatSomebodyWaitsForGoesFirst) {
+  std::vector<PullSlot> due = Slots(6);
+  due[0].priority = 10;
+  due[4].asked = true;
+  due[5].asked = due[5].update = true;
+  EXPECT_EQ(Schedule({.due = due}, {}, kNow).start, (Starts{4, 0, 1, 2}));
+}
+
+TEST(Schedule, WhatIsOnNoListTakesHalfOfThePlacesAtMost) {
+  std::vector<PullSlot> due = Slots(8);
+  for (std::size_t i = 4; i < 8; i++) due[i].asked = due[i].unlisted = true;
+  EXPECT_EQ(Schedule({.due = due}, {}, kNow).start, (Starts{4, 5, 0, 1}));
+  EXPECT_EQ(Schedule({.due = due, .settled = true}, {}, kNow).start, (Starts{4, 0}));
+  Limits one;
+  one.parallel_pulls = 1;
+  EXPECT_EQ(Schedule({.due = due}, one, kNow).start, (Starts{4}));
+  EXPECT_EQ(Schedule({.due = due, .running = {due[6], due[7]}}, {}, kNow).start, (Starts{0, 1}));
+}
+
+TEST(Schedule, OneRegistryDoesNotTakeAllPlaces) {
+  Limits limits;
+  limits.per_registry_pulls = 2;
+  std::vector<PullSlot> due = Slots(4);
+  due.push_back(Slot(4, "other.io"));
+  EXPECT_EQ(Schedule({.due = due}, limits, kNow).start, (Starts{0, 1, 4}));
+}
+
+TEST(Schedule, ARegistryInTroubleGetsOneProbe) {
+  ScheduleInput input{.due = Slots(3)};
+  input.due.push_back(Slot(3, "well.io"));
+  input.registries["r.io"] = {.failures = 2};
+  EXPECT_EQ(Schedule(input, {}, kNow).start, (Starts{0, 3}));
+}
+
+TEST(Schedule, AHeldRegistryWaitsAndSaysUntilWhen) {
+  ScheduleInput input{.due = Slots(2)};
+  input.registries["r.io"] = {.failures = 3, .not_before = kNow + seconds(9)};
+  ScheduleOutput output = Schedule(input, {}, kNow);
+  EXPECT_TRUE(output.start.empty());
+  EXPECT_EQ(output.look_again, kNow + seconds(9));
+  EXPECT_EQ(Schedule(input, {}, kNow + seconds(9)).start, (Starts{0}));
+}
+
+TEST(Schedule, NothingStartsWhileTheNodeHolds) {
+  ScheduleOutput output = Schedule({.due = Slots(2), .hold_until = kNow + minutes(5)}, {}, kNow);
+  EXPECT_TRUE(output.start.empty());
+  EXPECT_EQ(output.look_again, kNow + minutes(5));
+  EXPECT_EQ(Schedule({.due = Slots(2), .hold_until = kNow}, {}, kNow).start, (Starts{0, 1}));
+}
+
+TEST(Schedule, SameContentWaitsForTheFirst) {
+  std::vector<PullSlot> due = {Slot(0, "a.io"), Slot(1, "b.io"), Slot(2)};
+  due[0].content = due[1].content = "sha256:1";
+  EXPECT_EQ(Schedule({.due = due}, {}, kNow).start, (Starts{0, 2}));
+}
+
+TEST(Schedule, OneLargeImageAtATimeOnASettledNode) {
+  std::vector<PullSlot> due = Slots(3);
+  due[0].bytes = due[1].bytes = 3ULL << 30;
+  EXPECT_EQ(Schedule({.due = due, .settled = true}, {}, kNow).start, (Starts{0, 2}));
+  EXPECT_EQ(Schedule({.due = due}, {}, kNow).start, (Starts{0, 1, 2}));
+}
+
+TEST(AfterRegistryFailure, OneMayBeChanceMoreSlowDown) {
+  RegistryHealth health = AfterRegistryFailure({}, false, {}, kNow, 1.0);
+  EXPECT_LE(health.not_before, kNow);
+  health = AfterRegistryFailure(health, false, {}, kNow, 1.0);
+  EXPECT_EQ(health.not_before, kNow + seconds(1));
+  for (int i = 0; i < 20; i++) health = AfterRegistryFailure(health, false, {}, kNow, 1.0);
+  EXPECT_EQ(health.not_before, kNow + minutes(1));
+}
+
+TEST(AfterRegistryFailure, RateLimitHoldsAtOnceAndForLong) {
+  RegistryHealth health = AfterRegistryFailure({}, true, {}, kNow, 0);
+  EXPECT_EQ(health.not_before, kNow + seconds(60));
+  EXPECT_EQ(AfterRegistryFailure({}, true, minutes(20), kNow, 0).not_before, kNow + minutes(20));
+  for (int i = 0; i < 20; i++) health = AfterRegistryFailure(health, true, {}, kNow, 0);
+  EXPECT_EQ(health.not_before, kNow + minutes(60));
+}
+
+}  // namespace
+}  // namespace prefetch::plan

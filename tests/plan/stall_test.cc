@@ -1,0 +1,91 @@
+#include "plan/stall.h"
+
+#include <gtest/gtest.h>
+
+namespace prefetch::plan {
+namespace {
+
+using std::chrono::minutes;
+using std::chrono::seconds;
+const base::TimePoint kStart{seconds(1000)};
+
+struct Rig {
+  Movement movement{.moved_at = kStart};
+  base::TimePoint now = kStart;
+  void See(base::Duration later, ProgressFacts facts) {
+    now += later;
+    movement = AfterProgress(movement, facts, now);
+  }
+  PullVerdict Judge(bool visible = true) {
+    return JudgePull(movement, visible, kStart, minutes(60), {}, now);
+  }
+};
+
+TEST(Stall, ATrickleOfTwelveMinutesIsNotKilled) {
+  Rig rig;
+  for (std::uint64_t i = 1; i <= 72; i++) {
+    rig.See(seconds(10), {.bytes_done = i, .bytes_total = 1000, .fingerprint = i, .active = true});
+    EXPECT_EQ(rig.Judge(), PullVerdict::kGoOn);
+  }
+}
+
+TEST(Stall, TenMinutesWithoutAByteAreReplaced) {
+  Rig rig;
+  rig.See(seconds(1), {.bytes_done = 5, .fingerprint = 1, .active = true});
+  rig.See(minutes(10) - seconds(1), {.bytes_done = 5, .fingerprint = 1, .active = true});
+  EXPECT_EQ(rig.Judge(), PullVerdict::kGoOn);
+  rig.See(seconds(1), {.bytes_done = 5, .fingerprint = 1, .active = true});
+  EXPECT_EQ(rig.Judge(), PullVerdict::kReplace);
+}
+
+TEST(Stall, ARegistryThatNeverAnswersIsAStallToo) {
+  Rig rig;
+  rig.now += minutes(10);
+  EXPECT_EQ(rig.Judge(), PullVerdict::kReplace);
+}
+
+TEST(Stall, UnpackingMayTakeItsTime) {
+  Rig rig;
+  rig.See(seconds(1), {.bytes_done = 9, .bytes_total = 9, .fingerprint = 1, .unpacking = true});
+  rig.See(minutes(25), {.bytes_done = 9, .bytes_total = 9, .fingerprint = 1, .unpacking = true});
+  EXPECT_EQ(rig.Judge(), PullVerdict::kGoOn);
+  rig.now = kStart + minutes(120);
+  EXPECT_EQ(rig.Judge(), PullVerdict::kEnd);
+}
+
+TEST(Stall, WaitingInTheRuntimesQueueIsNoStall) {
+  Rig rig;
+  rig.See(seconds(1), {.fingerprint = 1});
+  rig.See(minutes(30), {.fingerprint = 1, .may_be_queued = true});
+  EXPECT_EQ(rig.Judge(), PullVerdict::kGoOn);
+  rig.See(minutes(10), {.fingerprint = 1, .may_be_queued = false});
+  EXPECT_EQ(rig.Judge(), PullVerdict::kReplace);
+}
+
+TEST(Stall, WithoutSightOnlyThePullTimeoutCounts) {
+  Rig rig;
+  rig.now = kStart + minutes(59);
+  EXPECT_EQ(rig.Judge(false), PullVerdict::kGoOn);
+  rig.now = kStart + minutes(60);
+  EXPECT_EQ(rig.Judge(false), PullVerdict::kEnd);
+}
+
+TEST(Stall, NextJudgementIsWhenTheVerdictMayChange) {
+  Rig rig;
+  rig.See(seconds(30), {.bytes_done = 1, .fingerprint = 1, .active = true});
+  base::TimePoint next = NextJudgement(rig.movement, true, kStart, minutes(60), {});
+  EXPECT_EQ(next, kStart + seconds(30) + minutes(10));
+  rig.now = next;
+  EXPECT_EQ(rig.Judge(), PullVerdict::kReplace);
+}
+
+TEST(Movement, RateAndTotals) {
+  Rig rig;
+  rig.See(seconds(1), {.bytes_done = 100, .bytes_total = 1000, .fingerprint = 1, .active = true});
+  rig.See(seconds(2), {.bytes_done = 300, .bytes_total = 0, .fingerprint = 2, .active = true});
+  EXPECT_DOUBLE_EQ(rig.movement.bytes_per_second, 100);
+  EXPECT_EQ(rig.movement.bytes_total, 1000U);
+}
+
+}  // namespace
+}  // namespace prefetch::plan

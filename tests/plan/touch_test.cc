@@ -1,0 +1,313 @@
+#include "plan/touch.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <set>
+
+#include "plan/verdicts.h"
+
+namespace prefetch::plan {
+namespace {
+
+using image::ErrorClass;
+using image::PullPolicy;
+using kubelet::VerdictReason;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+const base::TimePoint kNow{seconds(100000)};
+const base::WallTime kWall{seconds(1785578400)};
+
+struct NeedCase {
+  std::string name;
+  Open open;
+  PullPolicy ready_for;
+  VerdictsPtr verdicts;
+  TouchNeed expect;
+};
+class NeedTest : public testing::TestWithParam<NeedCase> {};
+TEST_P(NeedTest, Decides) {
+  DesiredImage want;
+  want.open = GetParam().open;
+  want.ready_for = GetParam().ready_for;
+  EXPECT_EQ(NeedOf(want, *GetParam().verdicts), GetParam().expect);
+}
+INSTANTIATE_TEST_SUITE_P(
+    Touch, NeedTest,
+    testing::Values(
+        // Auto: closed for what the entry promises, and a record would lift it.
+        NeedCase{"AutoClosed", Open::kAuto, PullPolicy::kNever, tests::Closed(), TouchNeed::kOpen},
+        NeedCase{"AutoUnderOtherName", Open::kAuto, PullPolicy::kNever,
+                 tests::Closed(VerdictReason::kRecordedUnderOtherName), TouchNeed::kOpen},
+        NeedCase{"AutoForNobody", Open::kAuto, PullPolicy::kNever,
+                 tests::Closed(VerdictReason::kRecordedForNobody), TouchNeed::kOpen},
+        NeedCase{"AutoInterrupted", Open::kAuto, PullPolicy::kNever,
+                 tests::Closed(VerdictReason::kPullInterrupted), TouchNeed::kOpen},
+        NeedCase{"AutoAlwaysVerify", Open::kAuto, PullPolicy::kNever,
+                 tests::Closed(VerdictReason::kVerificationAlways), TouchNeed::kOpen},
+        NeedCase{"AutoNotAllowlisted", Open::kAuto, PullPolicy::kNever,
+                 tests::Closed(VerdictReason::kNotAllowlisted), TouchNeed::kOpen},
+        NeedCase{"AutoUndecodableRecord", Open::kAuto, PullPolicy::kNever,
+                 tests::Closed(VerdictReason::kRecordUnreadable), TouchNeed::kOpen},
+        NeedCase{"AutoManifestCheckRemains", Open::kAuto, PullPolicy::kIfNotPresent, tests::Closed(),
+                 TouchNeed::kOpen},
+        NeedCase{"AutoPreloaded", Open::kAuto, PullPolicy::kNever, tests::Open(), TouchNeed::kNone},
+        NeedCase{"AutoOpen", Open::kAuto, PullPolicy::kNever, tests::Open(VerdictReason::kOpenToNode),
+                 TouchNeed::kNone},
+        NeedCase{"AutoUnknown", Open::kAuto, PullPolicy::kNever, tests::Unknown(), TouchNeed::kNone},
+        NeedCase{"AutoUnknownSinceUnreadableForUs", Open::kAuto, PullPolicy::kNever,
+                 tests::Verdicts(kubelet::VerdictResult::kUnknown, kubelet::VerdictResult::kUnknown,
+                                 VerdictReason::kRecordUnreadable),
+                 TouchNeed::kNone},
+        NeedCase{"AutoAbsent", Open::kAuto, PullPolicy::kNever, tests::Closed(VerdictReason::kImageAbsent),
+                 TouchNeed::kNone},
+        // A pod with Always asks the registry whatever is recorded.
+        NeedCase{"AutoReadyForAlways", Open::kAuto, PullPolicy::kAlways, tests::Closed(), TouchNeed::kNone},
+        // Always: also what the first pod with a secret would close.
+        NeedCase{"AlwaysPreloaded", Open::kAlways, PullPolicy::kNever, tests::Open(), TouchNeed::kKeepOpen},
+        NeedCase{"AlwaysClosed", Open::kAlways, PullPolicy::kNever, tests::Closed(), TouchNeed::kOpen},
+        NeedCase{"AlwaysClosedReadyForAlways", Open::kAlways, PullPolicy::kAlways, tests::Closed(),
+                 TouchNeed::kOpen},
+        NeedCase{"AlwaysOpen", Open::kAlways, PullPolicy::kNever, tests::Open(VerdictReason::kOpenToNode),
+                 TouchNeed::kNone},
+        // Exempt for good.
+        NeedCase{"AlwaysAllowlisted", Open::kAlways, PullPolicy::kNever,
+                 tests::Open(VerdictReason::kAllowlisted), TouchNeed::kNone},
+        NeedCase{"AlwaysNeverVerified", Open::kAlways, PullPolicy::kNever,
+                 tests::Open(VerdictReason::kVerificationNever), TouchNeed::kNone},
+        NeedCase{"AlwaysKubeletTooOldToCare", Open::kAlways, PullPolicy::kNever,
+                 tests::Open(VerdictReason::kGateOff), TouchNeed::kNone},
+        NeedCase{"AlwaysUnknown", Open::kAlways, PullPolicy::kNever, tests::Unknown(), TouchNeed::kNone},
+        NeedCase{"NeverClosed", Open::kNever, PullPolicy::kNever, tests::Closed(), TouchNeed::kNone},
+        NeedCase{"NeverPreloaded", Open::kNever, PullPolicy::kNever, tests::Open(), TouchNeed::kNone}),
+    [](const auto& row) { return row.param.name; });
+
+struct ContainerCase {
+  std::string name;
+  ContainerSeen seen;
+  ContainerFate fate;
+  TouchObstacle obstacle = TouchObstacle::kNone;
+};
+class ContainerTest : public testing::TestWithParam<ContainerCase> {};
+TEST_P(ContainerTest, IsJudged) {
+  ContainerJudgement judged = JudgeContainer(GetParam().seen);
+  EXPECT_EQ(judged.fate, GetParam().fate);
+  EXPECT_EQ(judged.result.obstacle, GetParam().obstacle);
+}
+INSTANTIATE_TEST_SUITE_P(
+    Touch, ContainerTest,
+    testing::Values(
+        ContainerCase{"NoWordYet", {}, ContainerFate::kUndecided},
+        ContainerCase{"Creating", {.waiting_reason = "ContainerCreating"}, ContainerFate::kUndecided},
+        // spec/evidence.md row 46
+        ContainerCase{"StartError", {.terminated_reason = "StartError"}, ContainerFate::kPulled},
+        // row 27
+        ContainerCase{"CannotBeCreated", {.waiting_reason = "CreateContainerError"}, ContainerFate::kPulled},
+        ContainerCase{"CannotRun", {.waiting_reason = "RunContainerError"}, ContainerFate::kPulled},
+        ContainerCase{"Denied",
+                      {.waiting_reason = "ErrImagePull", .error = ErrorClass::kAccessDenied},
+                      ContainerFate::kFailed,
+                      TouchObstacle::kNoNodeCredentials},
+        ContainerCase{"DeniedAndInBackOff",
+                      {.waiting_reason = "ImagePullBackOff", .error = ErrorClass::kAccessDenied},
+                      ContainerFate::kFailed,
+                      TouchObstacle::kNoNodeCredentials},
+        ContainerCase{"RegistryAway",
+                      {.waiting_reason = "ErrImagePull", .error = ErrorClass::kUnreachable},
+                      ContainerFate::kFailed,
+                      TouchObstacle::kRegistryTrouble},
+        ContainerCase{"RegistryAwayAsCriSaysIt",
+                      {.waiting_reason = "RegistryUnavailable"},
+                      ContainerFate::kFailed,
+                      TouchObstacle::kRegistryTrouble},
+        ContainerCase{"RateLimited",
+                      {.waiting_reason = "ErrImagePull", .error = ErrorClass::kRateLimited},
+                      ContainerFate::kFailed,
+                      TouchObstacle::kRegistryTrouble},
+        ContainerCase{"TagGone",
+                      {.waiting_reason = "ErrImagePull", .error = ErrorClass::kNotFound},
+                      ContainerFate::kFailed,
+                      TouchObstacle::kPullFailed},
+        ContainerCase{"NobodyKnowsWhy",
+                      {.waiting_reason = "ErrImagePull"},
+                      ContainerFate::kFailed,
+                      TouchObstacle::kPullFailed},
+        ContainerCase{"InvalidName",
+                      {.waiting_reason = "InvalidImageName"},
+                      ContainerFate::kFailed,
+                      TouchObstacle::kPullFailed},
+        ContainerCase{"AnotherReason",
+                      {.waiting_reason = "illegal base64 data"},
+                      ContainerFate::kFailed,
+                      TouchObstacle::kPullFailed}),
+    [](const auto& row) { return row.param.name; });
+
+TEST(JudgeContainer, SaysWhatKubeletSaysInOneBoundedLine) {
+  ContainerSeen seen{.waiting_reason = "ErrImagePull", .waiting_message = "a\nb" + std::string(5000, 'x')};
+  std::string why = JudgeContainer(seen).result.why;
+  EXPECT_TRUE(why.starts_with("ErrImagePull: a bx")) << why;
+  EXPECT_LE(why.size(), 510U);
+}
+
+PodSeen Pod(std::vector<ContainerSeen> containers, std::string phase = "Pending") {
+  return {.phase = std::move(phase), .containers = std::move(containers)};
+}
+const ContainerSeen kPulledOne{.terminated_reason = "StartError"};
+const ContainerSeen kCreating{.waiting_reason = "ContainerCreating"};
+
+TEST(JudgePod, IsOverWhenEveryContainerIsDecided) {
+  EXPECT_FALSE(JudgePod(Pod({}), seconds(1), seconds(1)).over);
+  EXPECT_FALSE(JudgePod(Pod({kPulledOne, kCreating}), seconds(1), seconds(1)).over);
+  PodJudgement judged = JudgePod(Pod({kPulledOne, kPulledOne}), seconds(1), seconds(1));
+  EXPECT_TRUE(judged.over);
+  EXPECT_EQ(judged.pod.obstacle, TouchObstacle::kNone);
+}
+
+TEST(JudgePod, OneThatNobodyRunsIsGivenUpAfterAMinute) {
+  EXPECT_FALSE(JudgePod(Pod({}), seconds(59), seconds(59)).over);
+  PodJudgement judged = JudgePod(Pod({}), seconds(60), seconds(60));
+  EXPECT_TRUE(judged.over);
+  EXPECT_EQ(judged.pod.obstacle, TouchObstacle::kPodNeverRan);
+}
+
+TEST(JudgePod, OneThatMovesHasItsTime) {
+  EXPECT_FALSE(JudgePod(Pod({kPulledOne, kCreating}), seconds(30), seconds(200)).over);
+  EXPECT_TRUE(JudgePod(Pod({kPulledOne, kCreating}), seconds(30), seconds(280)).over);
+  EXPECT_EQ(JudgePod(Pod({kPulledOne, kCreating}), seconds(30), seconds(280)).pod.obstacle,
+            TouchObstacle::kNone)
+      << "kubelet ran it: what is left is the image's";
+}
+
+TEST(JudgePod, OneThatKubeletRefusedSaysWhy) {
+  PodSeen seen{.phase = "Failed", .reason = "OutOfpods", .message = "Node didn't have enough resource: pods"};
+  PodJudgement judged = JudgePod(seen, {}, {});
+  EXPECT_TRUE(judged.over);
+  EXPECT_EQ(judged.pod.obstacle, TouchObstacle::kPodNeverRan);
+  EXPECT_NE(judged.pod.why.find("OutOfpods: Node didn't"), std::string::npos) << judged.pod.why;
+}
+
+TEST(JudgePod, OneThatSomebodyDeletedIsOver) {
+  PodJudgement judged = JudgePod({.gone = true}, {}, {});
+  EXPECT_TRUE(judged.over);
+  EXPECT_EQ(judged.pod.obstacle, TouchObstacle::kPodNeverRan);
+}
+
+TouchPast Touched(TouchPast past, TouchObstacle obstacle, base::TimePoint now = kNow) {
+  past.attempts++;
+  return AfterTouch(std::move(past), {obstacle, "why"}, now, kWall, 0);
+}
+
+TEST(AfterTouch, ThreeWithoutEffectAreTheLast) {
+  TouchPast past = ForContent({}, "sha256:a", kNow);
+  past = Touched(past, TouchObstacle::kNoNodeCredentials);
+  EXPECT_EQ(past.not_before, kNow + seconds(30));
+  EXPECT_EQ(StatusOf({TouchNeed::kOpen, false, past, {}}, kNow, kWall).why, "why");
+  past = Touched(past, TouchObstacle::kNotRecorded);
+  EXPECT_EQ(past.not_before, kNow + minutes(2));
+  past = Touched(past, TouchObstacle::kNoNodeCredentials);
+  EXPECT_EQ(past.not_before, base::TimePoint::max());
+  EXPECT_EQ(StatusOf({TouchNeed::kOpen, false, past, {}}, kNow, kWall).state, TouchState::kIneffective);
+}
+
+TEST(AfterTouch, WhatCannotHelpIsNotTriedTwice) {
+  for (TouchObstacle obstacle :
+       {TouchObstacle::kTokenProvider, TouchObstacle::kPullSecret, TouchObstacle::kRecordsNeverMatch}) {
+    EXPECT_EQ(Touched({}, obstacle).not_before, base::TimePoint::max()) << TouchObstacleName(obstacle);
+  }
+}
+
+TEST(AfterTouch, ARegistryThatIsAwayIsNoReasonToGiveUp) {
+  TouchPast past;
+  for (int i = 0; i < 50; i++) past = Touched(past, TouchObstacle::kRegistryTrouble);
+  EXPECT_EQ(past.not_before, kNow + minutes(5));
+  EXPECT_EQ(StatusOf({TouchNeed::kOpen, false, past, {}}, kNow, kWall).state, TouchState::kWaiting);
+}
+
+TEST(AfterTouch, OneWithEffectForgetsTheOthers) {
+  TouchPast past = Touched({}, TouchObstacle::kNotRecorded);
+  past = Touched(past, TouchObstacle::kNone);
+  EXPECT_EQ(past.failures, 0);
+  EXPECT_EQ(StatusOf({TouchNeed::kNone, false, past, {}}, kNow, kWall).state, TouchState::kDone);
+  // Closed again, by a garbage collection of records say: touched again, at once.
+  EXPECT_EQ(StatusOf({TouchNeed::kOpen, false, past, {}}, kNow, kWall).state, TouchState::kDue);
+}
+
+TEST(ForContent, AnotherContentIsANewBeginning) {
+  TouchPast past = ForContent({}, "sha256:a", kNow);
+  for (int i = 0; i < 3; i++) past = Touched(past, TouchObstacle::kNotRecorded);
+  EXPECT_EQ(ForContent(past, "sha256:a", kNow).failures, 3);
+  EXPECT_EQ(ForContent(past, "sha256:b", kNow).failures, 0);
+  EXPECT_EQ(ForContent(past, "sha256:b", kNow).not_before, kNow);
+}
+
+TEST(AfterNews, WhatWasGivenUpIsTriedAgain) {
+  TouchPast past = ForContent({}, "sha256:a", kNow);
+  for (int i = 0; i < 3; i++) past = Touched(past, TouchObstacle::kNoNodeCredentials);
+  past = AfterNews(past, kNow + minutes(1));
+  EXPECT_EQ(StatusOf({TouchNeed::kOpen, false, past, {}}, kNow + minutes(1), kWall).state, TouchState::kDue);
+}
+
+TEST(AfterPod, TheGroundIsTriedAtLongIntervalsAndCalledHopelessAfterThree) {
+  TouchGround ground;
+  for (int i = 0; i < 2; i++) ground = AfterPod(ground, {TouchObstacle::kQuota, "full"}, kNow, 0);
+  EXPECT_FALSE(IsHopeless(ground));
+  EXPECT_EQ(ground.not_before, kNow + minutes(2));
+  EXPECT_EQ(StatusOf({TouchNeed::kOpen, false, {}, ground}, kNow, kWall).state, TouchState::kWaiting);
+  ground = AfterPod(ground, {TouchObstacle::kQuota, "full"}, kNow, 0);
+  EXPECT_TRUE(IsHopeless(ground));
+  EXPECT_EQ(ground.not_before, kNow + minutes(10));
+  TouchStatus status = StatusOf({TouchNeed::kOpen, false, {}, ground}, kNow, kWall);
+  EXPECT_EQ(status.state, TouchState::kIneffective);
+  EXPECT_EQ(status.obstacle, TouchObstacle::kQuota);
+  EXPECT_EQ(status.why, "full");
+  EXPECT_EQ(status.next_attempt_at, kWall + minutes(10));
+  ground = AfterPod(ground, {}, kNow, 0);
+  EXPECT_EQ(StatusOf({TouchNeed::kOpen, false, {}, ground}, kNow, kWall).state, TouchState::kDue);
+}
+
+TEST(AfterPod, AnApiServerThatIsAwayIsNeverHopeless) {
+  TouchGround ground;
+  for (int i = 0; i < 50; i++) ground = AfterPod(ground, {TouchObstacle::kApiServer, "away"}, kNow, 0);
+  EXPECT_FALSE(IsHopeless(ground));
+  EXPECT_LE(ground.not_before, kNow + minutes(5));
+}
+
+TEST(NextTouch, TwentyAtMost) {
+  std::vector<TouchCandidate> due(45);
+  for (std::size_t i = 0; i < due.size(); i++) due[i].entry = i;
+  std::vector<std::size_t> first(20);
+  std::iota(first.begin(), first.end(), 0);
+  EXPECT_EQ(NextTouch(due), first);
+  EXPECT_EQ(NextTouch({}), std::vector<std::size_t>());
+}
+
+TEST(NextTouch, ClosedOnesFirstThenByPriority) {
+  EXPECT_EQ(NextTouch({{.entry = 0, .need = TouchNeed::kKeepOpen, .priority = 9},
+                       {.entry = 1, .priority = 1},
+                       {.entry = 2, .priority = 5},
+                       {.entry = 3, .priority = 5}}),
+            (std::vector<std::size_t>{2, 3, 1, 0}));
+}
+
+TEST(NextTouch, WhatFailedBeforeDoesNotHoldUpTheRest) {
+  EXPECT_EQ(NextTouch({{.entry = 0, .failures = 1}, {.entry = 1}, {.entry = 2, .failures = 2}}),
+            std::vector<std::size_t>{1});
+  EXPECT_EQ(NextTouch({{.entry = 0, .failures = 1}, {.entry = 2, .failures = 2}}),
+            (std::vector<std::size_t>{0, 2}));
+  EXPECT_EQ(NextTouch({{.entry = 0, .failures = 1}, {.entry = 2, .failures = 2}}, 1),
+            std::vector<std::size_t>{0});
+}
+
+TEST(TouchNames, AreDistinct) {
+  std::set<std::string_view> names;
+  for (int i = 0; i <= static_cast<int>(TouchObstacle::kPodNeverRan); i++) {
+    EXPECT_TRUE(names.insert(TouchObstacleName(static_cast<TouchObstacle>(i))).second);
+  }
+  for (int i = 1; i <= static_cast<int>(TouchState::kIneffective); i++) {
+    EXPECT_TRUE(names.insert(TouchStateName(static_cast<TouchState>(i))).second);
+  }
+}
+
+}  // namespace
+}  // namespace prefetch::plan
