@@ -1,0 +1,33 @@
+// The pull policy that a container ends up with in a cluster, whatever its manifest says.
+#pragma once
+
+#include <optional>
+
+#include "image/pull_policy.h"
+#include "image/reference.h"
+
+namespace prefetch::manifest {
+
+// What is known about the cluster that a manifest goes to.
+struct PolicyRules {
+  // The admission plugin AlwaysPullImages is on: Always for everything.
+  bool assume_always_pull = false;
+  // What stands in for an absent policy, where a controller sets its own before Kubernetes does.
+  std::optional<image::PullPolicy> default_policy;
+  // The same for containers that such a controller adds to check the images of others (IsCheckContainer);
+  // if absent, they have the default of all.
+  std::optional<image::PullPolicy> default_check_policy;
+
+  friend bool operator==(const PolicyRules&, const PolicyRules&) = default;
+};
+
+// What a container is there for, where its controller makes a difference.
+enum class Purpose { kWork, kCheck };
+
+// spec/kubelet.md section 2.1. `reference` is nullopt for an image text that is no reference: the API server
+// then finds no tag in it, and defaults to IfNotPresent. Pure.
+image::PullPolicy EffectivePolicy(std::optional<image::PullPolicy> explicit_policy,
+                                  const std::optional<image::Reference>& reference, const PolicyRules& rules,
+                                  Purpose purpose = Purpose::kWork);
+
+}  // namespace prefetch::manifest

@@ -1,0 +1,27 @@
+#include "manifest/image_use.h"
+
+namespace prefetch::manifest {
+
+std::string PodTitle(const Pod& pod) {
+  std::string title = pod.kind;
+  if (pod.name.empty()) return title;
+  title += ' ';
+  if (!pod.object_namespace.empty()) title += pod.object_namespace + "/";
+  return title += pod.name;
+}
+
+std::string_view UseKindName(UseKind kind) {
+  switch (kind) {
+    case UseKind::kContainer:
+      return "container";
+    case UseKind::kInitContainer:
+      return "init";
+    case UseKind::kEphemeralContainer:
+      return "ephemeral";
+    case UseKind::kImageVolume:
+      return "volume";
+  }
+  return "";
+}
+
+}  // namespace prefetch::manifest

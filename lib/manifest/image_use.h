@@ -1,0 +1,62 @@
+// ImageUse: one place in a manifest that asks for an image, and the pod that it belongs to. Values.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "doc/node.h"
+#include "image/pull_policy.h"
+#include "image/reference.h"
+
+namespace prefetch::manifest {
+
+// Which nodes a pod can run on, as far as it says so itself: nodeSelector, required node affinity, spec.os.
+struct NodeDemand {
+  std::vector<std::string> operating_systems;  // any of these; empty: it does not say
+  std::vector<std::string> architectures;      // the same
+  std::optional<doc::Position> at;             // of the key that says so first
+
+  friend bool operator==(const NodeDemand&, const NodeDemand&) = default;
+};
+
+// The object that is a pod or has a pod template, what its pods pull with and where they run.
+struct Pod {
+  std::string source;  // the document's name, as Problems has it: "app.yaml"
+  std::string kind;    // "Deployment"
+  std::string object_namespace;
+  std::string name;            // with "*" behind a generateName; may be empty
+  bool from_template = false;  // no Pod itself: the API server fills its pods in later
+  std::vector<std::string> image_pull_secrets;
+  std::optional<doc::Position> image_pull_secrets_at;  // of the key
+  std::string service_account_name;
+  NodeDemand nodes;
+
+  friend bool operator==(const Pod&, const Pod&) = default;
+};
+
+// "Deployment shop/web", "Pod web".
+std::string PodTitle(const Pod& pod);
+
+enum class UseKind { kContainer, kInitContainer, kEphemeralContainer, kImageVolume };
+std::string_view UseKindName(UseKind kind);  // "container", "init", "ephemeral", "volume"
+
+struct ImageUse {
+  std::string image;                          // byte for byte as it is written
+  std::optional<image::Reference> reference;  // nullopt: kubelet will say InvalidImageName
+  std::optional<image::PullPolicy> explicit_policy;
+  image::PullPolicy policy = image::PullPolicy::kIfNotPresent;  // the effective one
+  UseKind kind = UseKind::kContainer;
+  std::string name;                        // of the container or volume
+  doc::Position at;                        // of the image's value
+  doc::Position key_at;                    // of its key
+  std::string path;                        // of the same: "spec.template.spec.containers[0].image"
+  std::optional<doc::Position> policy_at;  // of the explicit policy's value
+  std::optional<doc::Position> policy_key_at;
+  doc::Position holder_at;         // where the container or volume begins
+  std::shared_ptr<const Pod> pod;  // never null; shared by the uses of one pod
+};
+
+}  // namespace prefetch::manifest

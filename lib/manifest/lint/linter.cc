@@ -1,0 +1,154 @@
+#include "manifest/lint/linter.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "manifest/check_container.h"
+#include "manifest/lint/pod_rules.h"
+
+namespace prefetch::manifest::lint {
+namespace {
+
+// Checks are few; a text that consists of them is bounded like findings are.
+constexpr std::size_t kMostChecks = 10'000;
+
+}  // namespace
+
+Linter::Linter(ListedImages listed, std::vector<Ignores> list_ignores, Selection selection)
+    : listed_(std::move(listed)), selection_(selection) {
+  for (const ListedImage& entry : listed_.all()) {
+    names_.Add(entry.reference, entry.place, entry.place.at);
+    file_order_.emplace(entry.place.file, file_order_.size());
+  }
+  for (Ignores& ignores : list_ignores) {
+    file_order_.emplace(ignores.file(), file_order_.size());
+    if (!ignores.empty()) ignores_.emplace(ignores.file(), std::move(ignores));
+  }
+  lists_ = file_order_.size();
+}
+
+void Linter::Add(const Manifests& manifests, Ignores ignores) {
+  result_.files++;
+  result_.pods += manifests.pods;
+  result_.uses += manifests.uses.size();
+  file_order_.emplace(ignores.file(), file_order_.size());
+  Findings findings;
+  for (const ImageUse& use : manifests.uses) {
+    InvalidReference(use, findings);
+    NotListed(use, listed_, findings);
+    OtherPlatform(use, listed_, findings);
+    AlwaysOfListed(use, listed_, findings);
+    NeverOfMovingTag(use, listed_, findings);
+    ShortName(use, findings);
+  }
+  Pods(manifests.uses, findings);
+  Keep(std::move(findings), &ignores);
+  if (!ignores.empty()) ignores_.emplace(ignores.file(), std::move(ignores));
+}
+
+// The uses of one pod stand side by side.
+void Linter::Pods(const std::vector<ImageUse>& uses, Findings& findings) {
+  for (std::size_t begin = 0, end = 0; begin < uses.size(); begin = end) {
+    while (end < uses.size() && uses[end].pod == uses[begin].pod) end++;
+    std::span<const ImageUse> pod(uses.data() + begin, end - begin);
+    NeedlessPullSecrets(pod, listed_, findings);
+    std::size_t before = findings.size();
+    WeakerCheckInPod(pod, findings);
+    for (const ImageUse& use : pod) {
+      bool weak = std::any_of(findings.begin() + static_cast<std::ptrdiff_t>(before), findings.end(),
+                              [&](const Finding& finding) { return finding.block == use.holder_at; });
+      Remember(use, weak);
+    }
+  }
+}
+
+void Linter::Remember(const ImageUse& use, bool weak_in_pod) {
+  if (!use.reference) return;
+  const std::string& name = use.reference->Normalized();
+  used_.insert(name);
+  names_.Add(*use.reference, {use.pod->source, use.key_at}, use.holder_at);
+  if (IsCheckContainer(use)) {
+    if (!weak_in_pod && checks_.size() < kMostChecks) {
+      checks_.push_back({use, AtPolicy(RuleId::kWeakerCheck, use, "")});
+    }
+    return;
+  }
+  auto [known, is_new] = strongest_.emplace(name, Strongest());
+  if (!is_new && known->second.policy >= use.policy) return;
+  std::string who = use.name.empty() ? "a container" : "\"" + use.name + "\"";
+  known->second = {use.policy,
+                   {use.pod->source, use.policy_key_at.value_or(use.key_at)},
+                   who + " of " + PodTitle(*use.pod)};
+}
+
+void Linter::ListedOnly(Findings& findings) const {
+  for (const ListedImage& entry : listed_.all()) {
+    if (used_.contains(entry.reference.Normalized())) continue;
+    findings.push_back({.rule = RuleId::kListedOnly,
+                        .place = entry.place,
+                        .block = entry.place.at,
+                        .message = "listed but used by no manifest here: " + entry.reference.written()});
+  }
+}
+
+void Linter::WeakerChecks(Findings& findings) const {
+  for (const Check& check : checks_) {
+    auto strong = strongest_.find(check.use.reference->Normalized());
+    if (strong == strongest_.end() || strong->second.policy <= check.use.policy) continue;
+    Finding finding = check.finding;
+    finding.message = WeakerCheckMessage(check.use, strong->second.who, strong->second.policy);
+    finding.other = strong->second.place;
+    finding.other_message = "the stronger policy";
+    findings.push_back(std::move(finding));
+  }
+}
+
+void Linter::Store(Finding finding) {
+  result_.counts[static_cast<std::size_t>(RuleOf(finding.rule).severity)]++;
+  if (result_.findings.size() < kMostFindings) {
+    result_.findings.push_back(std::move(finding));
+  } else {
+    result_.dropped++;
+  }
+}
+
+// `ignores` is of the file that all the findings are in; nullptr: each is in some file.
+void Linter::Keep(Findings findings, Ignores* ignores) {
+  for (Finding& finding : findings) {
+    if (!selection_.Has(finding.rule)) continue;
+    Ignores* of_file = ignores;
+    if (of_file == nullptr) {
+      auto found = ignores_.find(finding.place.file);
+      if (found != ignores_.end()) of_file = &found->second;
+    }
+    if (of_file == nullptr || !of_file->Covers(finding)) Store(std::move(finding));
+  }
+}
+
+LintResult Linter::Finish() {
+  Findings findings = names_.TwoNames();
+  ListedOnly(findings);
+  WeakerChecks(findings);
+  Keep(std::move(findings), nullptr);
+  Findings comments;
+  for (const auto& known : ignores_) {
+    const Ignores& ignores = known.second;
+    comments.insert(comments.end(), ignores.Bad().begin(), ignores.Bad().end());
+    Findings idle = ignores.Idle(selection_);
+    std::move(idle.begin(), idle.end(), std::back_inserter(comments));
+  }
+  for (Finding& finding : comments) {
+    if (selection_.Has(finding.rule)) Store(std::move(finding));
+  }
+  auto key = [&](const Finding& finding) {
+    std::size_t order = file_order_.at(finding.place.file);
+    if (order < lists_) order += file_order_.size();
+    return std::tuple(order, finding.place.at, RuleOf(finding.rule).id, std::string_view(finding.message));
+  };
+  std::stable_sort(result_.findings.begin(), result_.findings.end(),
+                   [&](const Finding& a, const Finding& b) { return key(a) < key(b); });
+  return std::move(result_);
+}
+
+}  // namespace prefetch::manifest::lint

@@ -1,0 +1,78 @@
+// Linter: manifests, file by file, against lists; and what only all files together show.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "manifest/lint/finding.h"
+#include "manifest/lint/ignores.h"
+#include "manifest/lint/listed_images.h"
+#include "manifest/lint/names_in_use.h"
+#include "manifest/lint/selection.h"
+#include "manifest/lint/use_rules.h"
+#include "manifest/read.h"
+
+namespace prefetch::manifest::lint {
+
+// What is kept of a run; the rest is only counted.
+constexpr std::size_t kMostFindings = 10'000;
+
+struct LintResult {
+  std::vector<Finding> findings;        // file by file in the order of Add, lists last; by place in a file
+  std::array<std::size_t, 3> counts{};  // of each Severity; also of those that were one too many to keep
+  std::size_t dropped = 0;              // those
+  std::size_t files = 0, pods = 0, uses = 0;  // that were looked at
+
+  // An error or a warning: exit code 1. Notes do not count.
+  bool Fails() const { return counts[1] + counts[2] > 0; }
+};
+
+// One owner, one thread. Does no I/O. What it holds grows with the names of images and with findings, not
+// with manifests.
+class Linter {
+ public:
+  // `list_ignores` are those of the lists' files.
+  Linter(ListedImages listed, std::vector<Ignores> list_ignores, Selection selection);
+
+  // One file, once; `ignores` is of the same file.
+  void Add(const Manifests& manifests, Ignores ignores);
+  // After the last Add, once.
+  LintResult Finish();
+
+ private:
+  // The strongest policy that a container which is no check has for an image, over all files.
+  struct Strongest {
+    image::PullPolicy policy = image::PullPolicy::kNever;
+    Place place;
+    std::string who;
+  };
+  // A check that may turn out to be weaker than a container of another pod.
+  struct Check {
+    ImageUse use;
+    Finding finding;  // the place of it
+  };
+
+  void Pods(const std::vector<ImageUse>& uses, Findings& findings);
+  void Remember(const ImageUse& use, bool weak_in_pod);
+  void ListedOnly(Findings& findings) const;
+  void WeakerChecks(Findings& findings) const;
+  void Keep(Findings findings, Ignores* ignores);
+  void Store(Finding finding);
+
+  ListedImages listed_;
+  Selection selection_;
+  NamesInUse names_;
+  std::unordered_set<std::string> used_;  // normalised names in manifests
+  std::unordered_map<std::string, Strongest> strongest_;
+  std::vector<Check> checks_;
+  std::unordered_map<std::string, Ignores> ignores_;  // by file; only of those that have any
+  std::unordered_map<std::string, std::size_t> file_order_;
+  std::size_t lists_ = 0;  // the first numbers of file_order_ are the lists', which come last in the result
+  LintResult result_;
+};
+
+}  // namespace prefetch::manifest::lint

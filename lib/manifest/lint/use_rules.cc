@@ -1,0 +1,143 @@
+#include "manifest/lint/use_rules.h"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+#include "base/text.h"
+#include "image/written_name.h"
+
+namespace prefetch::manifest::lint {
+namespace {
+
+using image::PullPolicy;
+
+constexpr std::string_view kMovingTags[] = {
+    "latest",   "main",       "master",      "trunk",   "head",    "edge",     "dev",
+    "devel",    "develop",    "development", "nightly", "canary",  "snapshot", "stable",
+    "unstable", "testing",    "next",        "current", "rolling", "lts",      "staging",
+    "prod",     "production", "release",     "beta",    "alpha",   "rc",       "experimental"};
+
+// In one word, what a pod wants of a node: "linux/arm64", "arm64", "windows".
+std::string Wanted(const std::string& os, const std::string& architecture) {
+  if (os.empty()) return architecture;
+  return architecture.empty() ? os : os + "/" + architecture;
+}
+
+bool Covers(const std::vector<const ListedImage*>& entries, const std::string& os,
+            const std::string& architecture) {
+  auto is_for = [&](const image::Platform& platform) {
+    return (os.empty() || platform.os == os) &&
+           (architecture.empty() || platform.architecture == architecture);
+  };
+  return std::any_of(entries.begin(), entries.end(), [&](const ListedImage* entry) {
+    return entry->platforms.empty() || std::any_of(entry->platforms.begin(), entry->platforms.end(), is_for);
+  });
+}
+
+std::string PlatformsOf(const std::vector<const ListedImage*>& entries) {
+  std::vector<std::string> names;
+  for (const ListedImage* entry : entries) {
+    for (const image::Platform& platform : entry->platforms) {
+      std::string name = platform.ToString();
+      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(std::move(name));
+    }
+  }
+  return base::Join(names, ", ");
+}
+
+std::vector<std::string> OrAny(std::vector<std::string> values) {
+  if (values.empty()) values.emplace_back();
+  return values;
+}
+
+std::string WhyAlways(const ImageUse& use) {
+  if (use.explicit_policy == PullPolicy::kAlways) return "imagePullPolicy is Always";
+  if (use.explicit_policy) return "AlwaysPullImages makes the policy Always";
+  bool latest = use.reference->tag() == "latest";
+  if (!latest) return "no imagePullPolicy, and the cluster fills in Always";
+  bool written = use.image.find(":latest") != std::string::npos;
+  return written ? "no imagePullPolicy and tag :latest"
+                 : "no imagePullPolicy and no tag, which means :latest";
+}
+
+}  // namespace
+
+void InvalidReference(const ImageUse& use, Findings& findings) {
+  if (use.reference) return;
+  auto parsed = image::Reference::Parse(use.image);
+  std::string why = parsed ? use.image : parsed.error().message();
+  std::string name = use.name.empty() ? "" : " (container \"" + use.name + "\")";
+  findings.push_back(AtImage(RuleId::kInvalidReference, use, why + name));
+}
+
+void NotListed(const ImageUse& use, const ListedImages& listed, Findings& findings) {
+  if (!use.reference || listed.Has(*use.reference)) return;
+  bool never = use.policy == PullPolicy::kNever;
+  std::string message =
+      never ? "imagePullPolicy is Never and the image is not listed: " : "image is used but not listed: ";
+  message += UseTitle(use);
+  Finding finding = AtImage(never ? RuleId::kNeverUnlisted : RuleId::kNotListed, use, std::move(message));
+  if (const ListedImage* similar = listed.SameRepository(*use.reference)) {
+    finding.message += "; the list has " + similar->reference.written();
+    finding.other = similar->place;
+    finding.other_message = "the entry for another tag or digest of the same repository";
+  }
+  findings.push_back(std::move(finding));
+}
+
+void OtherPlatform(const ImageUse& use, const ListedImages& listed, Findings& findings) {
+  const NodeDemand& nodes = use.pod->nodes;
+  if (!use.reference || !nodes.at) return;
+  std::vector<const ListedImage*> entries = listed.Find(*use.reference);
+  if (entries.empty()) return;
+  for (const std::string& os : OrAny(nodes.operating_systems)) {
+    for (const std::string& architecture : OrAny(nodes.architectures)) {
+      if (Covers(entries, os, architecture)) continue;
+      Finding finding =
+          AtImage(RuleId::kOtherPlatform, use,
+                  "the pod may run on nodes of " + Wanted(os, architecture) + ", and the list has " +
+                      UseTitle(use) + " for " + PlatformsOf(entries) + " only");
+      finding.other = entries.front()->place;
+      finding.other_message = "the entry";
+      findings.push_back(std::move(finding));
+      return;
+    }
+  }
+}
+
+void AlwaysOfListed(const ImageUse& use, const ListedImages& listed, Findings& findings) {
+  if (!use.reference || use.policy != PullPolicy::kAlways || !listed.Has(*use.reference)) return;
+  RuleId rule =
+      use.explicit_policy == PullPolicy::kAlways ? RuleId::kExplicitAlways : RuleId::kImplicitAlways;
+  findings.push_back(AtPolicy(rule, use,
+                              WhyAlways(use) + ": kubelet will ask " + use.reference->domain() +
+                                  " at every start although the image is on the node: " + UseTitle(use)));
+}
+
+bool IsMovingTag(std::string_view tag) {
+  return std::find(std::begin(kMovingTags), std::end(kMovingTags), base::ToLower(tag)) !=
+         std::end(kMovingTags);
+}
+
+void NeverOfMovingTag(const ImageUse& use, const ListedImages& listed, Findings& findings) {
+  if (!use.reference || use.policy != PullPolicy::kNever) return;
+  if (use.reference->has_digest() || !IsMovingTag(use.reference->tag())) return;
+  std::vector<const ListedImage*> entries = listed.Find(*use.reference);
+  bool refreshed =
+      std::any_of(entries.begin(), entries.end(), [](const ListedImage* entry) { return entry->refreshed; });
+  if (refreshed) return;
+  findings.push_back(AtPolicy(RuleId::kNeverMovingTag, use,
+                              "imagePullPolicy is Never and the tag " + use.reference->tag() +
+                                  " moves: nodes keep what they pulled first: " + UseTitle(use)));
+}
+
+void ShortName(const ImageUse& use, Findings& findings) {
+  if (!use.reference || image::NamesRegistry(use.image)) return;
+  std::string_view name = image::WrittenName(use.image);
+  std::string whole = use.reference->Repository() + use.image.substr(name.size());
+  findings.push_back(AtImage(RuleId::kShortName, use,
+                             "the name has no registry: write " + whole + " instead of " + UseTitle(use)));
+}
+
+}  // namespace prefetch::manifest::lint

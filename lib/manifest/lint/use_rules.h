@@ -1,0 +1,27 @@
+// The rules about one container or image volume by itself. Internal to manifest/lint. Pure.
+#pragma once
+
+#include <vector>
+
+#include "manifest/image_use.h"
+#include "manifest/lint/finding.h"
+#include "manifest/lint/listed_images.h"
+
+namespace prefetch::manifest::lint {
+
+using Findings = std::vector<Finding>;
+
+void InvalidReference(const ImageUse& use, Findings& findings);
+// PF101, or PF103 for a policy of Never: the same lack, and the second fails for certain.
+void NotListed(const ImageUse& use, const ListedImages& listed, Findings& findings);
+void OtherPlatform(const ImageUse& use, const ListedImages& listed, Findings& findings);
+// PF201 and PF202.
+void AlwaysOfListed(const ImageUse& use, const ListedImages& listed, Findings& findings);
+void NeverOfMovingTag(const ImageUse& use, const ListedImages& listed, Findings& findings);
+void ShortName(const ImageUse& use, Findings& findings);
+
+// A tag that by its name does not stay what it is: latest, main, nightly, edge … Versions, also short ones
+// ("v1"), are taken at their word.
+bool IsMovingTag(std::string_view tag);
+
+}  // namespace prefetch::manifest::lint

@@ -1,0 +1,18 @@
+// The images of one pod template. Internal to manifest/. Pure.
+#pragma once
+
+#include <vector>
+
+#include "manifest/effective_policy.h"
+#include "manifest/image_use.h"
+#include "manifest/pod_template.h"
+
+namespace prefetch::manifest {
+
+// Appends what the pod of `found` asks for; mistakes in the fields that are looked at go to its Problems, all
+// others are not looked at. `object` says whose pod it is; what it pulls with is read here. False: there is
+// no pod here (only where a custom path led).
+bool ReadPodImages(const FoundTemplate& found, Pod object, const PolicyRules& rules,
+                   std::vector<ImageUse>& uses);
+
+}  // namespace prefetch::manifest

@@ -1,0 +1,48 @@
+// Reads Kubernetes manifests for the images that their pods will ask for.
+//
+// What it looks at it takes seriously: a wrong type, an unknown policy, a missing image is a mistake with its
+// place. All other fields it passes over, whatever is in them, as older and newer clusters know other fields.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "doc/problems.h"
+#include "doc/text_check.h"
+#include "manifest/effective_policy.h"
+#include "manifest/image_use.h"
+
+namespace prefetch::manifest {
+
+// What a document is that is no Kubernetes object: it names neither apiVersion nor kind. In a file that
+// somebody named it is a mistake; among the files of a folder others have their own (values.yaml).
+enum class Strangers { kMistake, kPassOver };
+
+struct ReadOptions {
+  PolicyRules policy;
+  // Where pod templates stand in objects that are not Kubernetes' own: "spec.template",
+  // "spec.tasks.template" (a sequence on the way is walked through), "spec.replicaSpecs.*.template".
+  std::vector<std::string> pod_template_paths;
+  Strangers strangers = Strangers::kMistake;
+  // Of one text. The schemas of custom resources, which are not looked at, nest deeply.
+  doc::Limits limits{.bytes = 10 << 20, .depth = 100, .nodes = 1'000'000};
+};
+
+struct Manifests {
+  std::vector<ImageUse> uses;  // in the order of the text, object by object
+  std::size_t pods = 0;        // pods and pod templates
+  // Objects without pods, how many of each type: {"Service", 2}, {"Certificate.cert-manager.io", 1}.
+  std::map<std::string, std::size_t> passed_over;
+};
+
+// The objects of one text: YAML with any number of documents, or JSON; a List (or PodList …) and a plain
+// sequence of objects are each of their objects. Pods: Pod, PodTemplate, Deployment, StatefulSet, DaemonSet,
+// ReplicaSet, ReplicationController, Job, CronJob, OpenShift's DeploymentConfig, and by `pod_template_paths`.
+// `problems` names the text (its source() stands in every Pod) and gets all mistakes; if there is one, what
+// is returned is good to show, not to decide by. Pure.
+Manifests ReadManifests(std::string_view text, doc::Problems& problems, const ReadOptions& options = {});
+
+}  // namespace prefetch::manifest

@@ -1,0 +1,22 @@
+// The same image once, however many containers ask for it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "manifest/image_use.h"
+
+namespace prefetch::manifest {
+
+struct WantedImage {
+  std::string image;  // as the first of those who ask most strongly has written it
+  image::PullPolicy policy = image::PullPolicy::kIfNotPresent;
+  std::vector<ImageUse> wanted_by;  // never empty; in the order in which they were given
+};
+
+// Each image of `uses` once, at the strongest policy that anybody has for it (Always > IfNotPresent > Never),
+// in the order of first use. Two spellings of one normalised name are one image; texts that are no references
+// are the same if their bytes are. Pure.
+std::vector<WantedImage> Strongest(const std::vector<ImageUse>& uses);
+
+}  // namespace prefetch::manifest

@@ -1,0 +1,332 @@
+#include "manifest/read.h"
+
+#include <gtest/gtest.h>
+
+#include "base/text.h"
+
+namespace prefetch::manifest {
+namespace {
+
+using image::PullPolicy;
+
+struct ReadCase {
+  std::string name, text;
+  std::string expect;  // a line a use, see Shown(); then what was passed over
+  ReadOptions options;
+};
+
+// "5:12 nginx:1 IfNotPresent! container web of Deployment shop/web": "!" is an explicit policy.
+std::string Shown(const ImageUse& use) {
+  return std::to_string(use.at.line) + ":" + std::to_string(use.at.column) + " " + use.image + " " +
+         std::string(image::PullPolicyName(use.policy)) + (use.explicit_policy ? "! " : " ") +
+         std::string(UseKindName(use.kind)) + " " + use.name + " of " + PodTitle(*use.pod);
+}
+
+// Is it the image that begins at its place, behind a quote, a tag or an anchor perhaps, or an alias of it?
+bool StandsAt(std::string_view text, const ImageUse& use) {
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
+  std::string_view line = base::Split(text, '\n').at(use.at.line - 1).substr(use.at.column - 1);
+  return line.starts_with(use.image) ||
+         std::string_view("\"'!&*").find(line.front()) != std::string_view::npos;
+}
+
+std::string Shown(const Manifests& manifests) {
+  std::string text;
+  for (const ImageUse& use : manifests.uses) text += Shown(use) + "\n";
+  for (const auto& passed : manifests.passed_over) {
+    text += "passed over: " + std::to_string(passed.second) + " " + passed.first + "\n";
+  }
+  return text;
+}
+
+class ReadTest : public testing::TestWithParam<ReadCase> {};
+
+TEST_P(ReadTest, FindsTheImages) {
+  doc::Problems problems("x.yaml");
+  Manifests manifests = ReadManifests(GetParam().text, problems, GetParam().options);
+  EXPECT_EQ(base::Join(problems.Lines(), "\n"), "");
+  EXPECT_EQ(Shown(manifests), GetParam().expect);
+  for (const ImageUse& use : manifests.uses) EXPECT_TRUE(StandsAt(GetParam().text, use)) << Shown(use);
+}
+
+std::string Workload(const std::string& api_version, const std::string& kind, const std::string& path) {
+  std::string text = "apiVersion: " + api_version + "\nkind: " + kind + "\nmetadata: {name: w}\n";
+  std::string indent;
+  for (std::string_view step : base::Split(path, '.')) {
+    text += indent + std::string(step) + ":\n";
+    indent += "  ";
+  }
+  return text + indent + "spec: {containers: [{name: c, image: a:1}]}\n";
+}
+
+ReadCase WorkloadRow(const std::string& name, const std::string& api_version, const std::string& kind,
+                     const std::string& path, const std::string& at) {
+  return {
+      name, Workload(api_version, kind, path), at + " a:1 IfNotPresent container c of " + kind + " w\n", {}};
+}
+
+// https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/
+INSTANTIATE_TEST_SUITE_P(
+    Kinds, ReadTest,
+    testing::Values(
+        WorkloadRow("Deployment", "apps/v1", "Deployment", "spec.template", "6:42"),
+        WorkloadRow("DeploymentOfOld", "extensions/v1beta1", "Deployment", "spec.template", "6:42"),
+        WorkloadRow("StatefulSet", "apps/v1", "StatefulSet", "spec.template", "6:42"),
+        WorkloadRow("DaemonSet", "apps/v1", "DaemonSet", "spec.template", "6:42"),
+        WorkloadRow("ReplicaSet", "apps/v1", "ReplicaSet", "spec.template", "6:42"),
+        WorkloadRow("ReplicationController", "v1", "ReplicationController", "spec.template", "6:42"),
+        WorkloadRow("Job", "batch/v1", "Job", "spec.template", "6:42"),
+        WorkloadRow("CronJob", "batch/v1", "CronJob", "spec.jobTemplate.spec.template", "8:46"),
+        WorkloadRow("CronJobOfOld", "batch/v1beta1", "CronJob", "spec.jobTemplate.spec.template", "8:46"),
+        WorkloadRow("PodTemplate", "v1", "PodTemplate", "template", "5:40"),
+        WorkloadRow("DeploymentConfig", "apps.openshift.io/v1", "DeploymentConfig", "spec.template", "6:42"),
+        ReadCase{"SameKindOfAnotherGroup",
+                 Workload("apps.kruise.io/v1", "StatefulSet", "spec.template"),
+                 "passed over: 1 StatefulSet.apps.kruise.io\n",
+                 {}},
+        ReadCase{"ObjectsWithoutPods",
+                 "apiVersion: v1\nkind: Service\nspec: {containers: [{image: a}]}\n---\n"
+                 "apiVersion: v1\nkind: Service\n---\napiVersion: cert-manager.io/v1\nkind: Certificate\n",
+                 "passed over: 1 Certificate.cert-manager.io\npassed over: 2 Service\n",
+                 {}},
+        ReadCase{
+            "NothingInAKnownObject", "apiVersion: apps/v1\nkind: Deployment\nspec: {replicas: 2}\n", "", {}},
+        ReadCase{"NothingAtAll", "# only a comment\n---\n---\n", "", {}}, ReadCase{"Empty", "", "", {}}),
+    [](const auto& row) { return row.param.name; });
+
+const char kFullPod[] = R"(apiVersion: v1
+kind: Pod
+metadata:
+  namespace: shop
+  name: web
+  labels: {anything: [goes, {here: 5}]}
+spec:
+  nodeSelector: 17
+  initContainers:
+  - name: setup
+    image: busybox
+  - name: proxy
+    image: reg:5000/mesh/proxy:2
+    restartPolicy: Always
+  containers:
+  - name: web
+    image: "reg:5000/shop/web:latest@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+    env: [{name: X, value: y}]
+  - name: log
+    imagePullPolicy: Never
+    image: &log reg:5000/shop/log:1
+  - image: *log
+    imagePullPolicy: ""
+  ephemeralContainers:
+  - name: debug
+    image: debug:1
+    imagePullPolicy: IfNotPresent
+    targetContainerName: web
+  volumes:
+  - name: data
+    emptyDir: {}
+  - name: model
+    image:
+      reference: reg:5000/models/m
+  - name: pinned
+    image: {reference: 'reg:5000/models/n:1', pullPolicy: Always}
+)";
+
+INSTANTIATE_TEST_SUITE_P(
+    Places, ReadTest,
+    testing::Values(
+        ReadCase{"AFullPod",
+                 kFullPod,
+                 "11:12 busybox Always init setup of Pod shop/web\n"
+                 "13:12 reg:5000/mesh/proxy:2 IfNotPresent init proxy of Pod shop/web\n"
+                 "17:12 reg:5000/shop/web:latest@sha256:"
+                 "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+                 " Always container web of Pod shop/web\n"
+                 "21:12 reg:5000/shop/log:1 Never! container log of Pod shop/web\n"
+                 "22:12 reg:5000/shop/log:1 IfNotPresent container  of Pod shop/web\n"
+                 "26:12 debug:1 IfNotPresent! ephemeral debug of Pod shop/web\n"
+                 "34:18 reg:5000/models/m Always volume model of Pod shop/web\n"
+                 "36:24 reg:5000/models/n:1 Always! volume pinned of Pod shop/web\n",
+                 {}},
+        ReadCase{"ManyDocuments",
+                 "# one\napiVersion: v1\nkind: Pod\nspec: {containers: [{image: a:1}]}\n---\n\n--- # two\n"
+                 "apiVersion: v1\nkind: Pod\nspec: {containers: [{image: b:1}]}\n...\n---\n"
+                 "{\"apiVersion\": \"v1\", \"kind\": \"Pod\",\n \"spec\": {\"containers\": [{\"image\": "
+                 "\"c\"}]}}\n",
+                 "4:29 a:1 IfNotPresent container  of Pod\n10:29 b:1 IfNotPresent container  of Pod\n"
+                 "14:36 c Always container  of Pod\n",
+                 {}},
+        ReadCase{"CarriageReturnsAndAByteOrderMark",
+                 "\xEF\xBB\xBF"
+                 "apiVersion: v1\r\nkind: Pod\r\nspec:\r\n  containers:\r\n  - image: a:1\r\n",
+                 "5:12 a:1 IfNotPresent container  of Pod\n",
+                 {}},
+        ReadCase{"Json",
+                 "{\"kind\": \"Pod\", \"apiVersion\": \"v1\",\n\"metadata\": {\"generateName\": \"x-\"},\n"
+                 "\"spec\": {\"containers\": [{\"name\": \"c\",\n\"image\": \"a\\u003a1\"}]}}",
+                 "4:10 a:1 IfNotPresent container c of Pod x-*\n",
+                 {}},
+        ReadCase{
+            "ASequenceInJson",
+            "[{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"spec\":{\"containers\":[{\"image\":\"a:1\"}]}},\n"
+            "{\"kind\":\"Service\",\"apiVersion\":\"v1\"}]",
+            "1:65 a:1 IfNotPresent container  of Pod\npassed over: 1 Service\n",
+            {}},
+        ReadCase{"FlowYaml",
+                 "{apiVersion: v1, kind: Pod, spec: {containers: [{image: a:1}]}}",
+                 "1:57 a:1 IfNotPresent container  of Pod\n",
+                 {}},
+        ReadCase{"ListsInLists",
+                 "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: List\n  items:\n"
+                 "  - {apiVersion: v1, kind: Pod, spec: {containers: [{image: a:1}]}}\n"
+                 "- {apiVersion: v1, kind: ConfigMap}\n- {apiVersion: v1, kind: List, items: null}\n",
+                 "7:61 a:1 IfNotPresent container  of Pod\npassed over: 1 ConfigMap\n",
+                 {}},
+        ReadCase{"AListOfOneType",
+                 "apiVersion: apps/v1\nkind: DeploymentList\nitems:\n- metadata: {name: d}\n"
+                 "  spec: {template: {spec: {containers: [{image: a:1}]}}}\n",
+                 "5:49 a:1 IfNotPresent container  of Deployment d\n",
+                 {}},
+        ReadCase{"TagsWhereverTheyAre",
+                 "apiVersion: v1\nkind: Secret\ndata: {a: !!binary aGk=, b: !x [1]}\n---\n"
+                 "apiVersion: v1\nkind: Pod\nspec: {containers: [{image: !!str a:1}]}\n",
+                 "7:29 a:1 IfNotPresent container  of Pod\npassed over: 1 Secret\n",
+                 {}},
+        ReadCase{
+            "Merges",
+            "apiVersion: v1\nkind: Pod\nx: &x {image: a:1, name: x}\ny: &y {name: y, imagePullPolicy: "
+            "Never}\n"
+            "spec:\n  containers:\n  - <<: *x\n  - {name: own, <<: [*y, *x]}\n  - {<<: *x, image: b:1}\n",
+            "3:15 a:1 IfNotPresent container x of Pod\n3:15 a:1 Never! container own of Pod\n"
+            "9:21 b:1 IfNotPresent container x of Pod\n",
+            {}},
+        ReadCase{"NoListInSpiteOfItsName",
+                 "apiVersion: example.com/v1\nkind: BlockList\nitems: [a, b]\n",
+                 "passed over: 1 BlockList.example.com\n",
+                 {}},
+        ReadCase{"AnEmptyListOfOneType",
+                 "apiVersion: v1\nkind: PodList\nitems: []\n",
+                 "passed over: 1 PodList\n",
+                 {}},
+        ReadCase{"ATemplateMayLackImages",
+                 "apiVersion: apps/v1\nkind: Deployment\nspec: {template: {spec: {containers: [{name: a}, "
+                 "{image: ' '}, {image: null}], volumes: [{image: {}}, {image: {reference: ''}}]}}}\n",
+                 "",
+                 {}},
+        ReadCase{"NoReferenceIsNoMistakeHere",
+                 "apiVersion: v1\nkind: Pod\nspec: {containers: [{image: 'A B'}]}\n",
+                 "3:29 A B IfNotPresent container  of Pod\n",
+                 {}}),
+    [](const auto& row) { return row.param.name; });
+
+const char kCustom[] =
+    "apiVersion: example.com/v1\nkind: Farm\nmetadata: {name: f}\nspec:\n  template: text\n  tasks:\n"
+    "  - template: {spec: {containers: [{image: a:1}]}}\n"
+    "  - template: {spec: {containers: [{image: b:1}]}}\n"
+    "  roles:\n    x: {template: {spec: {containers: [{image: c:1}]}}}\n"
+    "    y: {template: {spec: {containers: [{image: d:1}]}}}\n  pod: {containers: [{image: e:1}]}\n";
+
+INSTANTIATE_TEST_SUITE_P(
+    Options, ReadTest,
+    testing::Values(
+        ReadCase{"CustomButNotAskedFor", kCustom, "passed over: 1 Farm.example.com\n", {}},
+        ReadCase{"CustomInASequence",
+                 kCustom,
+                 "7:44 a:1 IfNotPresent container  of Farm f\n8:44 b:1 IfNotPresent container  of Farm f\n",
+                 {.pod_template_paths = {"spec.tasks.template"}}},
+        ReadCase{"CustomInAMapping",
+                 kCustom,
+                 "10:48 c:1 IfNotPresent container  of Farm f\n11:48 d:1 IfNotPresent container  of Farm f\n",
+                 {.pod_template_paths = {"spec.roles.*.template"}}},
+        ReadCase{"CustomPodSpec",
+                 kCustom,
+                 "12:30 e:1 IfNotPresent container  of Farm f\n",
+                 {.pod_template_paths = {"spec.pod"}}},
+        ReadCase{"CustomPathsThatLeadNowhere",
+                 kCustom,
+                 "passed over: 1 Farm.example.com\n",
+                 {.pod_template_paths = {"spec.template", "spec.none", "spec.tasks", "", "."}}},
+        ReadCase{"CustomPathsAreNotForKubernetesOwn",
+                 "apiVersion: v1\nkind: Pod\nspec: {containers: [{image: a:1}], x: {containers: [{image: "
+                 "b:1}]}}\n",
+                 "3:29 a:1 IfNotPresent container  of Pod\n",
+                 {.pod_template_paths = {"spec.x"}}},
+        ReadCase{"SameKindOfAnotherGroupByPath",
+                 Workload("apps.kruise.io/v1", "StatefulSet", "spec.template"),
+                 "6:42 a:1 IfNotPresent container c of StatefulSet w\n",
+                 {.pod_template_paths = {"spec.template"}}},
+        ReadCase{"AlwaysPullImages",
+                 "apiVersion: v1\nkind: Pod\nspec:\n  containers: [{image: a:1, imagePullPolicy: "
+                 "Never}]\n  volumes: [{image: {reference: b:1}}]\n",
+                 "4:24 a:1 Always! container  of Pod\n5:33 b:1 Always volume  of Pod\n",
+                 {.policy = {.assume_always_pull = true}}},
+        ReadCase{"AnotherDefault",
+                 "apiVersion: v1\nkind: Pod\nspec:\n  containers: [{image: a}, {image: b:1, "
+                 "imagePullPolicy: Never}]\n",
+                 "4:24 a IfNotPresent container  of Pod\n4:36 b:1 Never! container  of Pod\n",
+                 {.policy = {.default_policy = PullPolicy::kIfNotPresent}}}),
+    [](const auto& row) { return row.param.name; });
+
+TEST(Read, KnowsWhatThePodPullsWith) {
+  doc::Problems problems("dir/app.yaml");
+  Manifests manifests = ReadManifests(
+      "apiVersion: batch/v1\nkind: CronJob\nmetadata: {name: j, namespace: shop}\nspec: {jobTemplate: {spec: "
+      "{template: {spec:\n  {imagePullSecrets: [{name: a}, {}, {name: b}], serviceAccountName: sa,\n"
+      "   containers: [{name: c, image: a:1, imagePullPolicy: Always}, {image: b:1}]}}}}}\n",
+      problems);
+  EXPECT_EQ(base::Join(problems.Lines(), "\n"), "");
+  ASSERT_EQ(manifests.uses.size(), 2U);
+  EXPECT_EQ(manifests.pods, 1U);
+  const ImageUse& use = manifests.uses[0];
+  EXPECT_EQ(*use.pod, (Pod{.source = "dir/app.yaml",
+                           .kind = "CronJob",
+                           .object_namespace = "shop",
+                           .name = "j",
+                           .from_template = true,
+                           .image_pull_secrets = {"a", "b"},
+                           .image_pull_secrets_at = doc::Position{5, 4},
+                           .service_account_name = "sa"}));
+  EXPECT_EQ(use.pod, manifests.uses[1].pod);
+  EXPECT_EQ(use.path, "spec.jobTemplate.spec.template.spec.containers[0].image");
+  EXPECT_EQ(use.policy_at, (doc::Position{6, 56}));
+  EXPECT_EQ(use.policy_key_at, (doc::Position{6, 39}));
+  EXPECT_EQ(use.key_at, (doc::Position{6, 27}));
+  EXPECT_EQ(use.holder_at, (doc::Position{6, 17}));
+  EXPECT_EQ(manifests.uses[1].policy_at, std::nullopt);
+  EXPECT_EQ(use.reference->Normalized(), "docker.io/library/a:1");
+}
+
+TEST(Read, TheOldNameOfAServiceAccount) {
+  const struct {
+    std::string fields, expect;
+  } rows[] = {{"", ""},
+              {"serviceAccount: old", "old"},
+              {"serviceAccountName: new", "new"},
+              {"serviceAccount: old, serviceAccountName: new", "new"}};
+  for (const auto& row : rows) {
+    doc::Problems problems("x");
+    std::string fields = row.fields.empty() ? "" : row.fields + ", ";
+    Manifests manifests = ReadManifests(
+        "apiVersion: v1\nkind: Pod\nspec: {" + fields + "containers: [{image: a}]}\n", problems);
+    ASSERT_EQ(manifests.uses.size(), 1U);
+    EXPECT_EQ(manifests.uses[0].pod->service_account_name, row.expect);
+    EXPECT_FALSE(manifests.uses[0].pod->from_template);
+  }
+}
+
+TEST(Read, ThousandsOfDocumentsKnowTheirLines) {
+  std::string text;
+  for (int i = 0; i < 5000; i++) {
+    text += "---\napiVersion: v1\nkind: Pod\nmetadata: {name: p" + std::to_string(i) +
+            "}\nspec:\n  containers:\n  - name: c\n    image: reg:5000/a:" + std::to_string(i) + "\n";
+  }
+  doc::Problems problems("x");
+  Manifests manifests = ReadManifests(text, problems);
+  EXPECT_TRUE(problems.empty());
+  ASSERT_EQ(manifests.uses.size(), 5000U);
+  EXPECT_EQ(manifests.uses.back().at, (doc::Position{40'000, 12}));
+  EXPECT_EQ(manifests.uses.back().image, "reg:5000/a:4999");
+}
+
+}  // namespace
+}  // namespace prefetch::manifest
