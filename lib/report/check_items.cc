@@ -1,0 +1,126 @@
+#include "report/check_items.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "manifest/check_container.h"
+#include "manifest/strongest.h"
+#include "report/members.h"
+
+namespace prefetch::report {
+namespace {
+
+using manifest::ImageUse;
+
+constexpr std::size_t kMostContainers = 3;
+
+std::string NameOf(const ImageUse& use) {
+  if (use.name.empty()) return "";
+  std::string name = Harmless(base::ToUtf8(use.name));
+  if (use.kind == manifest::UseKind::kContainer) return name;
+  return name + " (" + std::string(manifest::UseKindName(use.kind)) + ")";
+}
+
+std::string ContainersOf(const std::vector<ImageUse>& uses) {
+  std::vector<std::string> names;
+  for (const ImageUse& use : uses) {
+    std::string name = NameOf(use);
+    bool known = std::find(names.begin(), names.end(), name) != names.end();
+    if (!name.empty() && !known) names.push_back(std::move(name));
+  }
+  if (names.empty()) return "–";
+  std::size_t more = names.size() > kMostContainers ? names.size() - kMostContainers : 0;
+  names.resize(names.size() - more);
+  return base::Join(names, ", ") + (more == 0 ? "" : " +" + std::to_string(more));
+}
+
+// One that a controller would check by a default of its own.
+bool CheckedByDefault(const ImageUse& use, const manifest::PolicyRules& rules) {
+  return !use.explicit_policy && !rules.assume_always_pull && rules.default_check_policy &&
+         !manifest::IsCheckContainer(use);
+}
+
+image::PullPolicy PolicyOf(const ImageUse& use, const manifest::PolicyRules& rules) {
+  return CheckedByDefault(use, rules) ? std::max(use.policy, *rules.default_check_policy) : use.policy;
+}
+
+std::string OwnOrigin(const ImageUse& use, const manifest::PolicyRules& rules) {
+  if (rules.assume_always_pull) return "AlwaysPullImages";
+  if (use.explicit_policy) return "stated";
+  if (rules.default_check_policy && manifest::IsCheckContainer(use)) return "assumed for checks";
+  if (rules.default_policy) return "assumed default";
+  bool latest = use.reference && use.reference->tag() == "latest";
+  return latest ? "default for :latest" : "default";
+}
+
+std::string OriginOf(const ImageUse& use, const manifest::PolicyRules& rules) {
+  std::string origin = OwnOrigin(use, rules);
+  if (!CheckedByDefault(use, rules) || *rules.default_check_policy == use.policy) return origin;
+  if (*rules.default_check_policy < use.policy) {
+    return origin + "; checks have " + std::string(PullPolicyName(*rules.default_check_policy));
+  }
+  return "assumed for checks; the pod has " + std::string(PullPolicyName(use.policy));
+}
+
+// Who asks, if others ask less, and which check is one of those.
+std::string Others(const std::vector<ImageUse>& uses, const ImageUse& strongest) {
+  std::string name = NameOf(strongest);
+  auto asks_less = [&](const ImageUse& use) { return use.policy < strongest.policy; };
+  if (name.empty() || std::none_of(uses.begin(), uses.end(), asks_less)) return "";
+  auto check = std::find_if(uses.begin(), uses.end(), [&](const ImageUse& use) {
+    return asks_less(use) && manifest::IsCheckContainer(use) && !NameOf(use).empty();
+  });
+  if (check == uses.end()) return " by " + name;
+  return " by " + name + "; " + NameOf(*check) + " has " + std::string(PullPolicyName(check->policy));
+}
+
+// `uses` are those of one spelling.
+CheckItem ItemOf(const std::vector<ImageUse>& uses, const manifest::PolicyRules& rules,
+                 const CheckIdentity& identity) {
+  auto weaker = [&](const ImageUse& a, const ImageUse& b) { return PolicyOf(a, rules) < PolicyOf(b, rules); };
+  const ImageUse& strongest = *std::max_element(uses.begin(), uses.end(), weaker);
+  return {.question = {strongest.image, PolicyOf(strongest, rules), identity},
+          .containers = ContainersOf(uses),
+          .origin = OriginOf(strongest, rules) + Others(uses, strongest),
+          .file = strongest.pod->source,
+          .at = strongest.key_at};
+}
+
+// Those of one image, apart by how it is written, in the order of first use.
+std::vector<std::vector<ImageUse>> BySpelling(const std::vector<ImageUse>& uses) {
+  std::vector<std::vector<ImageUse>> spellings;
+  for (const ImageUse& use : uses) {
+    auto known = std::find_if(spellings.begin(), spellings.end(), [&](const std::vector<ImageUse>& others) {
+      return others.front().image == use.image;
+    });
+    if (known == spellings.end()) known = spellings.insert(spellings.end(), std::vector<ImageUse>());
+    known->push_back(use);
+  }
+  return spellings;
+}
+
+}  // namespace
+
+ImageUse ImageByItself(const std::string& image, std::optional<image::PullPolicy> policy,
+                       const manifest::PolicyRules& rules) {
+  ImageUse use;
+  use.image = image;
+  if (auto reference = image::Reference::Parse(image)) use.reference = *std::move(reference);
+  use.explicit_policy = policy;
+  use.policy = manifest::EffectivePolicy(policy, use.reference, rules);
+  use.pod = std::make_shared<const manifest::Pod>();
+  return use;
+}
+
+std::vector<CheckItem> CheckItems(const std::vector<ImageUse>& uses, const manifest::PolicyRules& rules,
+                                  const CheckIdentity& identity) {
+  std::vector<CheckItem> items;
+  for (const manifest::WantedImage& wanted : manifest::Strongest(uses)) {
+    for (const std::vector<ImageUse>& spelling : BySpelling(wanted.wanted_by)) {
+      items.push_back(ItemOf(spelling, rules, identity));
+    }
+  }
+  return items;
+}
+
+}  // namespace prefetch::report

@@ -1,0 +1,64 @@
+#include "report/json_writer.h"
+#include "report/lint_report.h"
+#include "report/lint_words.h"
+
+namespace prefetch::report {
+namespace {
+
+using manifest::lint::Finding;
+using manifest::lint::Place;
+using manifest::lint::Severity;
+
+void Write(JsonWriter& json, const Place& place) {
+  json.Member("file", LineOf(place.file));
+  json.MemberNumber("line", place.at.line);
+  json.MemberNumber("column", place.at.column);
+}
+
+void Write(JsonWriter& json, const Finding& finding) {
+  const manifest::lint::Rule& rule = RuleOf(finding.rule);
+  json.BeginObject();
+  json.Member("rule", rule.id);
+  json.Member("name", rule.name);
+  json.Member("severity", SeverityName(rule.severity));
+  Write(json, finding.place);
+  json.Member("message", LineOf(finding.message));
+  if (finding.other) {
+    json.Key("other");
+    json.BeginObject();
+    Write(json, *finding.other);
+    json.Member("message", LineOf(finding.other_message));
+    json.EndObject();
+  } else {
+    json.MemberNull("other");
+  }
+  json.EndObject();
+}
+
+}  // namespace
+
+std::string LintJson(const manifest::lint::LintResult& result) {
+  JsonWriter json;
+  json.BeginObject();
+  json.Member("apiVersion", "prefetchd.dev/v1");
+  json.Member("kind", "LintReport");
+  json.MemberBool("clean", !result.Fails());
+  json.Key("findings");
+  json.BeginArray();
+  for (const Finding& finding : result.findings) Write(json, finding);
+  json.EndArray();
+  json.Key("summary");
+  json.BeginObject();
+  json.MemberNumber("errors", result.counts[static_cast<std::size_t>(Severity::kError)]);
+  json.MemberNumber("warnings", result.counts[static_cast<std::size_t>(Severity::kWarning)]);
+  json.MemberNumber("notes", result.counts[static_cast<std::size_t>(Severity::kNote)]);
+  json.MemberNumber("notShown", result.dropped);
+  json.MemberNumber("files", result.files);
+  json.MemberNumber("pods", result.pods);
+  json.MemberNumber("images", result.uses);
+  json.EndObject();
+  json.EndObject();
+  return json.Take() + "\n";
+}
+
+}  // namespace prefetch::report

@@ -1,0 +1,194 @@
+#include <gtest/gtest.h>
+
+#include "base/text.h"
+#include "golden.h"
+#include "kubelet_sample.h"
+#include "report/document_print.h"
+#include "report/readyz_text.h"
+#include "report/status_document.h"
+#include "report/status_json.h"
+#include "report/status_table.h"
+#include "report/text_layout.h"
+#include "report/wait_view.h"
+#include "sample.h"
+
+namespace prefetch::report {
+namespace {
+
+using tests::ExpectGolden;
+
+struct NodeCase {
+  std::string name;
+  plan::Snapshot (*snapshot)();
+};
+class NodeTest : public testing::TestWithParam<NodeCase> {
+ protected:
+  void SetUp() override {
+    snapshot_ = GetParam().snapshot();
+    auto document = ParseStatusDocument(StatusJson(snapshot_));
+    ASSERT_TRUE(document) << document.error().message();
+    document_ = *document;
+  }
+  std::string File(const std::string& name) const { return "report/" + GetParam().name + "." + name; }
+  plan::Snapshot snapshot_;
+  StatusDocument document_;
+};
+
+TEST_P(NodeTest, Json) {
+  auto indented = IndentedJson(StatusJson(snapshot_));
+  ASSERT_TRUE(indented) << indented.error().message();
+  ExpectGolden(File("json"), *indented);
+}
+TEST_P(NodeTest, Yaml) {
+  auto yaml = AsYaml(StatusJson(snapshot_));
+  ASSERT_TRUE(yaml) << yaml.error().message();
+  ExpectGolden(File("yaml"), *yaml);
+}
+TEST_P(NodeTest, Table) {
+  std::string narrow = StatusTable(document_, {.width = 80});
+  ExpectGolden(File("table80"), narrow);
+  for (std::string_view line : base::Split(narrow, '\n')) EXPECT_LE(DisplayWidth(line), 80U) << line;
+  std::string broad = StatusTable(document_, {.width = 120});
+  ExpectGolden(File("table120"), broad);
+  for (std::string_view line : base::Split(broad, '\n')) EXPECT_LE(DisplayWidth(line), 120U) << line;
+  ExpectGolden(File("wide"), StatusTable(document_, {.width = 160, .wide = true}));
+}
+TEST_P(NodeTest, ColorOnlySupportsTheWords) {
+  std::string plain = StatusTable(document_, {.width = 80});
+  std::string colored = StatusTable(document_, {.width = 80, .color = true});
+  for (const char* code : {"\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[0m"}) {
+    colored = base::ReplaceAll(colored, code, "");
+  }
+  EXPECT_EQ(plain, colored);
+}
+TEST_P(NodeTest, Readyz) {
+  ExpectGolden(File("readyz"), ReadyzText(snapshot_, plan::AskGate(snapshot_, {}), true));
+  std::string plain = ReadyzText(snapshot_, plan::AskGate(snapshot_, {}), false);
+  EXPECT_EQ(plain.find("[+]"), std::string::npos);
+  EXPECT_NE(plain.find("list " + snapshot_.list.hash), std::string::npos);
+}
+TEST_P(NodeTest, Wait) {
+  std::string text = WaitLine(document_, 80) + "\n" + WaitLine(document_, 200) + "\n\n";
+  EXPECT_LE(DisplayWidth(WaitLine(document_, 80)), 80U);
+  for (WaitEnd end : {WaitEnd::kReady, WaitEnd::kFailedForGood, WaitEnd::kTimedOut}) {
+    text += WaitResult(document_, end, std::chrono::seconds(600), 80) + "\n";
+  }
+  ExpectGolden(File("wait"), text);
+}
+
+INSTANTIATE_TEST_SUITE_P(Nodes, NodeTest,
+                         testing::Values(NodeCase{"troubled", &TroubledNode},
+                                         NodeCase{"peaceful", &PeacefulNode},
+                                         NodeCase{"starting", &StartingNode}, NodeCase{"stale", &StaleNode},
+                                         NodeCase{"kubelet", &KubeletNode},
+                                         NodeCase{"brokenlist", &BrokenListNode}),
+                         [](const auto& row) { return row.param.name; });
+
+TEST(ImageJson, OneEntryByAnyOfItsSpellings) {
+  plan::Snapshot snapshot = PeacefulNode();
+  const plan::ImageState* image = FindImage(snapshot, *image::Reference::Parse("busybox:1.36"));
+  ASSERT_NE(image, nullptr);
+  std::string json = ImageJson(snapshot, *image, {});
+  EXPECT_NE(json.find("\"kind\":\"ImageStatus\""), std::string::npos);
+  EXPECT_NE(json.find("\"image\":\"docker.io/library/busybox:1.36\""), std::string::npos);
+  EXPECT_EQ(FindImage(snapshot, *image::Reference::Parse("busybox:1.37")), nullptr);
+}
+
+TEST(StatusJson, WithAKubeletVerdictsAreNotGuessed) {
+  plan::Snapshot snapshot = PeacefulNode();
+  snapshot.kubelet.emplace();
+  EXPECT_NE(StatusJson(snapshot).find("\"verdicts\":null,\"verdictsReason\":\"not known yet\""),
+            std::string::npos);
+}
+
+TEST(FailedForGood, OnlyWhenNothingElseCanHelp) {
+  plan::Snapshot snapshot =
+      Node({Failing("a/b:1", plan::Reason::kNotFound, "no such tag", 2), Queued("a/c:1")});
+  snapshot.images[0].settled = true;
+  EXPECT_FALSE(FailedForGood(*ParseStatusDocument(StatusJson(snapshot))));
+  snapshot.images.pop_back();
+  EXPECT_TRUE(FailedForGood(*ParseStatusDocument(StatusJson(snapshot))));
+  EXPECT_FALSE(FailedForGood(*ParseStatusDocument(StatusJson(PeacefulNode()))));
+}
+
+TEST(StatusDocument, AListOfThousandsComesThrough) {
+  std::vector<plan::ImageState> images;
+  for (int i = 0; i < 5000; i++)
+    images.push_back(Ready("ghcr.io/acme/service-" + std::to_string(i) + ":v1", 1));
+  std::string json = StatusJson(Node(std::move(images)));
+  auto document = ParseStatusDocument(json);
+  ASSERT_TRUE(document) << document.error().message();
+  EXPECT_EQ(document->images.size(), 5000U);
+  EXPECT_EQ(document->required_ready, 5000U);
+}
+
+constexpr std::string_view kFrame = R"("apiVersion":"prefetchd.dev/v1","kind":"NodeStatus")";
+
+TEST(StatusDocument, MissingAndUnknownMembersAreNothing) {
+  auto document = ParseStatusDocument("{" + std::string(kFrame) +
+                                      R"(,"new":{"a":[1]},"disk":null,"images":[{"image":"a","phase":"New",)"
+                                      R"("reason":"SomethingNew","verdicts":null,"registry":{"x":1}}]})");
+  ASSERT_TRUE(document) << document.error().message();
+  EXPECT_EQ(document->images.at(0).reason, "SomethingNew");
+  std::string table = StatusTable(*document, {});
+  EXPECT_NE(table.find("something …"), std::string::npos) << table;
+}
+
+TEST(StatusDocument, NothingInItCanHarmATerminal) {
+  auto document = ParseStatusDocument(
+      "{" + std::string(kFrame) +
+      R"(,"node":"\u001b[2Jx","images":[{"image":"a\u009bb\u007f","message":"c\r\u0007"}]})");
+  ASSERT_TRUE(document) << document.error().message();
+  EXPECT_EQ(document->node, " [2Jx");
+  EXPECT_EQ(document->images.at(0).image, "a b ");
+  EXPECT_EQ(StatusTable(*document, {.wide = true}).find('\x1b'), std::string::npos);
+}
+
+struct BadDocument {
+  std::string name, json, says;
+};
+class BadDocumentTest : public testing::TestWithParam<BadDocument> {};
+TEST_P(BadDocumentTest, IsRefused) {
+  auto document = ParseStatusDocument(GetParam().json);
+  ASSERT_FALSE(document);
+  EXPECT_EQ(document.error().code(), base::Code::kInvalidArgument);
+  EXPECT_NE(document.error().message().find(GetParam().says), std::string::npos)
+      << document.error().message();
+}
+std::string Framed(const std::string& more) {
+  return "{" + std::string(kFrame) + "," + more + "}";
+}
+INSTANTIATE_TEST_SUITE_P(
+    StatusDocument, BadDocumentTest,
+    testing::Values(BadDocument{"Empty", "", "status document"},
+                    BadDocument{"Html", "<html>", "status document"},
+                    BadDocument{"List", "[]", "the document is not an object"},
+                    BadDocument{"OtherKind", R"({"apiVersion":"prefetchd.dev/v1","kind":"X"})",
+                                "no NodeStatus"},
+                    BadDocument{"OtherVersion", R"({"apiVersion":"prefetchd.dev/v2","kind":"NodeStatus"})",
+                                "no NodeStatus"},
+                    BadDocument{"ReadyIsText", Framed(R"("ready":"yes")"), "ready is not true or false"},
+                    BadDocument{"ImageIsText", Framed(R"("images":["a"])"), "images[0] is not an object"},
+                    BadDocument{"SizeIsNegative", Framed(R"("images":[{"sizeBytes":-1}])"),
+                                "images[0].sizeBytes is not a number from 0"},
+                    BadDocument{"BytesAreText", Framed(R"("images":[{},{"pull":{"bytesDone":"1"}}])"),
+                                "images[1].pull.bytesDone is not a whole number"},
+                    BadDocument{"TimeIsNone", Framed(R"("time":"yesterday")"), "time is not a time"},
+                    BadDocument{"FromIsNumbers", Framed(R"("images":[{"from":[1]}])"),
+                                "images[0].from[0] is not a string"},
+                    BadDocument{"Deep", Framed("\"x\":" + std::string(1000, '[')), "status document"}),
+    [](const auto& row) { return row.param.name; });
+
+TEST(AsYaml, QuotesWhatWouldBeSomethingElse) {
+  auto yaml =
+      AsYaml(R"({"a":"yes","b":"1.10","c":"x: y","d":"plain-1","e":[],"f":{},"g":[{"h":1,"i":[true]},[2]],)"
+             R"("j":"a\nb","k":null,"no":""})");
+  ASSERT_TRUE(yaml);
+  EXPECT_EQ(
+      *yaml,
+      "a: \"yes\"\nb: \"1.10\"\nc: \"x: y\"\nd: plain-1\ne: []\nf: {}\ng:\n- h: 1\n  i:\n  - true\n- - 2\n"
+      "j: \"a\\nb\"\nk: null\n\"no\": \"\"\n");
+}
+
+}  // namespace
+}  // namespace prefetch::report
