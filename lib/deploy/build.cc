@@ -1,0 +1,221 @@
+#include "deploy/build.h"
+
+#include <optional>
+#include <utility>
+
+#include "base/text.h"
+#include "deploy/config_map.h"
+#include "deploy/edit.h"
+#include "deploy/patches.h"
+#include "doc/yaml.h"
+
+namespace prefetch::deploy {
+namespace {
+
+using base::Status;
+
+constexpr int kDeepest = 8;  // kustomizations inside each other
+
+// "overlays/kind" and "../generic" are "overlays/generic".
+std::string Join(const std::string& folder, const std::string& path) {
+  std::vector<std::string> parts;
+  const std::string whole = folder + "/" + path;
+  for (std::string_view part : base::Split(whole, '/')) {
+    if (part == ".." && !parts.empty()) {
+      parts.pop_back();
+    } else if (!part.empty() && part != ".") {
+      parts.emplace_back(part);
+    }
+  }
+  return base::Join(parts, "/");
+}
+
+class Builder {
+ public:
+  explicit Builder(const Files& files) : files_(files) {}
+
+  // What the kustomization adds and changes, in kustomize's order: resources, components, generated
+  // ConfigMaps, patches, namespace, suffix, labels.
+  Status Apply(const Kustomization& top, const std::string& folder, Objects& objects, int depth) {
+    Status done;
+    auto go_on = [&](Status status) {
+      done = std::move(status);
+      return done.ok();
+    };
+    for (const std::string& path : top.resources) {
+      if (!go_on(AddResource(Join(folder, path), objects, depth))) return done;
+    }
+    for (const std::string& path : top.components) {
+      if (!go_on(ApplyFolder(Join(folder, path), objects, depth))) return done;
+    }
+    for (const std::string& path : top.configurations) {
+      if (!go_on(AddReferences(Join(folder, path), objects))) return done;
+    }
+    for (const ConfigMapSource& source : top.config_maps) {
+      if (!go_on(Generate(source, folder, objects))) return done;
+    }
+    for (const Patch& patch : top.patches) {
+      if (!go_on(ApplyPatch(patch, folder, objects))) return done;
+    }
+    if (!top.name_space.empty()) SetNamespace(objects, top.name_space);
+    if (!top.name_suffix.empty()) AddNameSuffix(objects, top.name_suffix);
+    AddLabels(objects, top.labels);
+    return {};
+  }
+
+ private:
+  base::Result<std::string_view> Read(const std::string& path) const {
+    auto file = files_.find(path);
+    if (file == files_.end()) return base::InvalidArgument(path + ": there is no such file");
+    return file->second;
+  }
+
+  base::Result<std::vector<doc::Node>> ReadDocuments(const std::string& path) const {
+    auto text = Read(path);
+    if (!text) return text.error();
+    doc::Problems problems(path);
+    auto documents = doc::ParseYamlDocuments(*text, problems);
+    if (!documents || !problems.empty()) return problems.ToStatus().error();
+    return *std::move(documents);
+  }
+
+  Status ApplyFolder(const std::string& folder, Objects& objects, int depth) {
+    if (depth >= kDeepest) return base::InvalidArgument(folder + ": is too deep");
+    std::string path = folder + "/kustomization.yaml";
+    auto text = Read(path);
+    if (!text) return text.error();
+    auto kustomization = DecodeKustomization(path, *text);
+    if (!kustomization) return kustomization.error();
+    return Apply(*kustomization, folder, objects, depth + 1);
+  }
+
+  Status AddResource(const std::string& path, Objects& objects, int depth) {
+    if (!path.ends_with(".yaml")) {
+      Objects own;  // what a folder changes is its own
+      auto applied = ApplyFolder(path, own, depth);
+      if (!applied) return applied;
+      std::move(own.all.begin(), own.all.end(), std::back_inserter(objects.all));
+      std::move(own.references.begin(), own.references.end(), std::back_inserter(objects.references));
+      return {};
+    }
+    auto documents = ReadDocuments(path);
+    if (!documents) return documents.error();
+    for (doc::Node& body : *documents) {
+      std::string name = TextAt(body, {"metadata", "name"});
+      std::string name_space = TextAt(body, {"metadata", "namespace"});
+      objects.all.push_back({std::move(body), std::move(name), std::move(name_space), false});
+    }
+    return {};
+  }
+
+  // nameReference: fields where names of a kind stand, beside the usual ones.
+  Status AddReferences(const std::string& path, Objects& objects) {
+    auto documents = ReadDocuments(path);
+    if (!documents) return documents.error();
+    for (const doc::Node& document : *documents) {
+      const doc::Node* references = document.Find("nameReference");
+      if (references == nullptr) continue;
+      for (const doc::Node& reference : references->items) {
+        const doc::Node* specs = reference.Find("fieldSpecs");
+        if (specs == nullptr) continue;
+        for (const doc::Node& spec : specs->items) {
+          const std::string path_text = TextAt(spec, {"path"});
+          std::vector<std::string_view> split = base::Split(path_text, '/');
+          std::vector<std::string> parts(split.begin(), split.end());
+          objects.references.push_back(
+              {TextAt(reference, {"kind"}), TextAt(spec, {"kind"}), std::move(parts)});
+        }
+      }
+    }
+    return {};
+  }
+
+  Status Generate(const ConfigMapSource& source, const std::string& folder, Objects& objects) {
+    std::vector<std::pair<std::string, std::string>> data = source.data;
+    for (const auto& [key, path] : source.files) {
+      auto text = Read(Join(folder, path));
+      if (!text) return text.error();
+      data.emplace_back(key, std::string(*text));
+    }
+    doc::Node made = MakeConfigMap(source.name, data);
+    doc::Node& meta = Sub(made, "metadata");
+    if (!source.name_space.empty()) meta.Set("namespace", doc::Node::String(source.name_space));
+    for (const auto& [key, value] : source.labels) Put(Sub(meta, "labels"), key, doc::Node::String(value));
+    if (source.immutable) made.Set("immutable", doc::Node::Bool(true));
+    if (source.behavior == Behavior::kCreate) {
+      objects.all.push_back({std::move(made), source.name, source.name_space, !source.keeps_name});
+      return {};
+    }
+    for (Object& object : objects.all) {
+      if (object.Kind() == "ConfigMap" && object.first_name == source.name) {
+        Change(source, std::move(made), object);
+        return {};
+      }
+    }
+    return base::InvalidArgument("there is no ConfigMap " + source.name + " to change");
+  }
+
+  // Labels, annotations and namespace stay in either case. A name that stays stays for good, and what may be
+  // changed in place is never immutable.
+  static void Change(const ConfigMapSource& source, doc::Node made, Object& object) {
+    doc::Node& old = object.body;
+    if (source.behavior == Behavior::kReplace) Remove(old, "data");
+    if (const doc::Node* data = made.Find("data")) {
+      for (const doc::Member& one : data->members) Put(Sub(old, "data"), one.key, one.value);
+    }
+    for (const auto& [key, value] : source.labels) {
+      Put(Sub(Sub(old, "metadata"), "labels"), key, doc::Node::String(value));
+    }
+    object.hashed = object.hashed && !source.keeps_name;
+    Remove(old, "immutable");
+    if (source.immutable && object.hashed) old.Set("immutable", doc::Node::Bool(true));
+  }
+
+  Status ApplyPatch(const Patch& patch, const std::string& folder, Objects& objects) {
+    std::string_view text = patch.content;
+    std::string path = Join(folder, patch.path.empty() ? "kustomization.yaml" : patch.path);
+    if (!patch.path.empty()) {
+      auto file = Read(path);
+      if (!file) return file.error();
+      text = *file;
+    }
+    doc::Problems problems(path);
+    std::optional<doc::Node> content = doc::ParseYaml(text, problems);
+    if (!content || !problems.empty()) return problems.ToStatus().error();
+    return Patched(*content, patch.target, path, objects);
+  }
+
+  static Status Patched(const doc::Node& content, Target target, const std::string& path, Objects& objects) {
+    bool operations = content.kind == doc::Node::Kind::kSequence;
+    if (!operations && target.kind.empty() && target.name.empty()) {
+      target.kind = TextAt(content, {"kind"});
+      target.name = TextAt(content, {"metadata", "name"});
+    }
+    bool found = false;
+    for (Object& object : objects.all) {
+      if (!Matches(target, object)) continue;
+      found = true;
+      if (operations) {
+        auto done = JsonPatch(content, object.body);
+        if (!done) return std::move(done).error().Wrap(path);
+      } else {
+        MergePatch(content, object.body);
+      }
+    }
+    if (!found) return base::InvalidArgument(path + ": a patch has no object to change");
+    return {};
+  }
+
+  const Files& files_;
+};
+
+}  // namespace
+
+base::Result<Objects> Build(const Files& files, const Kustomization& top) {
+  Objects objects;
+  auto applied = Builder(files).Apply(top, "", objects, 0);
+  if (!applied) return applied.error();
+  return objects;
+}
+
+}  // namespace prefetch::deploy

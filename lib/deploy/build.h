@@ -1,0 +1,15 @@
+// Build: renders kustomizations of the tree as kustomize renders them; tests/deploy holds every platform and
+// every set of components against kustomize itself. Pure.
+#pragma once
+
+#include "base/result.h"
+#include "deploy/kustomization.h"
+#include "deploy/objects.h"
+
+namespace prefetch::deploy {
+
+// All that `top` is made of; it lies at the tree's root. Names are not final before FinishNames().
+// InvalidArgument: a file is missing, or says what is not understood; that is a mistake of the tree.
+base::Result<Objects> Build(const Files& files, const Kustomization& top);
+
+}  // namespace prefetch::deploy

@@ -1,0 +1,209 @@
+#include "deploy/compat.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "base/text.h"
+#include "deploy/build.h"
+#include "deploy/daemon_set.h"
+#include "deploy/edit.h"
+#include "deploy/words.h"
+
+namespace prefetch::deploy {
+namespace {
+
+constexpr std::size_t kLongestName = 50;  // "prefetchd-NAME" is the name of a Service
+constexpr std::string_view kLabelPrefix = "image-prefetcher.stackrox.io/";
+constexpr std::string_view kSecretFolder = "/etc/prefetchd/pull-secret";
+constexpr int kMostDomainParts = 7;  // 123.dkr.ecr.cn-north-1.amazonaws.com.cn
+
+base::Status Check(const Files& files, const CompatOptions& options) {
+  if (auto common = CheckCommon(files, options.common); !common) return common;
+  if (!IsDnsLabel(options.name, kLongestName)) {
+    return base::InvalidArgument("NAME must be at most " + std::to_string(kLongestName) +
+                                 " small letters, digits and dashes, as that of your ConfigMap");
+  }
+  if (options.common.name_space.empty()) {
+    return base::InvalidArgument("--compat needs --namespace: where the ConfigMap " + options.name + " is");
+  }
+  if (Contains(options.common.components, kNodeGate) || Contains(options.common.components, kLiveReload)) {
+    return base::InvalidArgument(
+        "--compat takes neither node-gate nor live-reload: the ConfigMap is read live, and --result-label "
+        "labels the nodes");
+  }
+  if (options.secret.empty() && !options.secret_repositories.empty()) {
+    return base::InvalidArgument("--secret-repository needs --secret");
+  }
+  return {};
+}
+
+void RemoveObject(Objects& objects, std::string_view kind, std::string_view first_name) {
+  std::vector<Object>& all = objects.all;
+  all.erase(
+      std::remove_if(all.begin(), all.end(),
+                     [&](const Object& one) { return one.Kind() == kind && one.first_name == first_name; }),
+      all.end());
+}
+
+Object* FindObject(Objects& objects, std::string_view kind, std::string_view first_name) {
+  for (Object& object : objects.all) {
+    if (object.Kind() == kind && object.first_name == first_name) return &object;
+  }
+  return nullptr;
+}
+
+// Selectors cannot be changed in place, so the one of the DaemonSet is to the letter what it was.
+void SelectByApp(Objects& objects, const std::string& name) {
+  doc::Node app = doc::Node::Mapping();
+  app.Set("app", doc::Node::String(name));
+  for (Object& object : objects.all) {
+    doc::Node& body = object.body;
+    std::string kind = object.Kind();
+    if (kind == "DaemonSet") {
+      Put(Sub(Sub(body, "spec"), "selector"), "matchLabels", app);
+      Put(Sub(Sub(body, "metadata"), "labels"), "app", doc::Node::String(name));
+      Put(Sub(Sub(Sub(Sub(body, "spec"), "template"), "metadata"), "labels"), "app", doc::Node::String(name));
+      Put(Sub(body, "metadata"), "name", doc::Node::String(name));
+    }
+    if (kind == "Service") Put(Sub(body, "spec"), "selector", app);
+    if (kind == "NetworkPolicy") Put(Sub(Sub(body, "spec"), "podSelector"), "matchLabels", app);
+  }
+}
+
+std::vector<std::string> Repositories(const CompatOptions& options) {
+  if (!options.secret_repositories.empty()) return options.secret_repositories;
+  std::vector<std::string> any;
+  std::string pattern = "*";
+  for (int parts = 2; parts <= kMostDomainParts; parts++) any.push_back(pattern += ".*");
+  return any;
+}
+
+// The Secret as a mounted pull secret, declared in the agent's configuration.
+void UseSecret(const CompatOptions& options, Objects& objects, AgentDaemonSet& agent) {
+  if (options.secret.empty()) return;
+  doc::Node volume = doc::Node::Mapping();
+  volume.Set("name", doc::Node::String("pull-secret"));
+  Put(Sub(volume, "secret"), "secretName", doc::Node::String(options.secret));
+  Find(agent.pod_spec(), "volumes")->items.push_back(std::move(volume));
+  doc::Node mount = doc::Node::Mapping();
+  mount.Set("name", doc::Node::String("pull-secret"))
+      .Set("mountPath", doc::Node::String(std::string(kSecretFolder)))
+      .Set("readOnly", doc::Node::Bool(true));
+  Find(agent.container(), "volumeMounts")->items.push_back(std::move(mount));
+  Object* config = FindObject(objects, "ConfigMap", "prefetchd-agent");
+  doc::Node* text = config == nullptr ? nullptr : FindAt(config->body, {"data", "agent.yaml"});
+  if (text == nullptr) return;
+  text->text += "pullSecrets:\n- name: \"" + options.secret + "\"\n  path: " + std::string(kSecretFolder) +
+                "\n  sources: [images.txt]\n  allowRepositories: [\"" +
+                base::Join(Repositories(options), "\", \"") + "\"]\n";
+}
+
+base::Error OtherPolicy() {
+  return base::InvalidArgument("components/node-gate: the policy is another one than --compat knows");
+}
+
+// The policy binds this agent alone.
+base::Status LimitToAccount(const std::string& user, std::string_view name, Objects& objects) {
+  Object* policy = FindObject(objects, "ValidatingAdmissionPolicy", name);
+  doc::Node* conditions = policy == nullptr ? nullptr : FindAt(policy->body, {"spec", "matchConditions"});
+  if (conditions == nullptr || conditions->items.size() != 1) return OtherPolicy();
+  Put(conditions->items[0], "expression", doc::Node::String("request.userInfo.username == '" + user + "'"));
+  return {};
+}
+
+// The policies' words for this agent alone, and for this label alone.
+base::Status LimitToLabel(const CompatOptions& options, const std::string& account, Objects& objects) {
+  std::string user = "system:serviceaccount:" + options.common.name_space + ":" + account;
+  for (const char* name : {"prefetchd-node-gate", "prefetchd-node-gate-events"}) {
+    if (auto limited = LimitToAccount(user, name, objects); !limited) return limited;
+  }
+  Object* policy = FindObject(objects, "ValidatingAdmissionPolicy", "prefetchd-node-gate");
+  doc::Node* validations = FindAt(policy->body, {"spec", "validations"});
+  if (validations == nullptr) return OtherPolicy();
+  std::string key = std::string(kLabelPrefix) + options.name;
+  std::size_t changed = 0;
+  for (doc::Node& validation : validations->items) {
+    for (doc::Member& member : validation.members) {
+      std::string text =
+          base::ReplaceAll(member.value.text, "k.startsWith('prefetchd.dev/')", "k == '" + key + "'");
+      text = base::ReplaceAll(text, "those below prefetchd.dev/", key);
+      changed += text != member.value.text ? 1 : 0;
+      member.value.text = std::move(text);
+    }
+  }
+  if (changed == 2) return {};
+  return base::InvalidArgument("components/node-gate: the policy's labels are others than --compat knows");
+}
+
+base::Status LabelNodes(const CompatOptions& options, const std::string& account, Objects& objects,
+                        AgentDaemonSet& agent) {
+  if (!options.result_label) return {};
+  for (const char* flag : {"--node-label", "--node-condition", "--startup-taint"}) agent.RemoveArg(flag);
+  agent.SetArg("--node-result-label", std::string(kLabelPrefix) + options.name);
+  return LimitToLabel(options, account, objects);
+}
+
+std::vector<std::string> Notes(const CompatOptions& options, const Objects& objects,
+                               const AgentDaemonSet& agent) {
+  std::vector<std::string> notes = NotesFor(options.common, objects, agent);
+  notes.emplace_back(
+      "the namespace is yours: where Pod Security is enforced, label it "
+      "pod-security.kubernetes.io/enforce=privileged");
+  if (!options.secret.empty()) {
+    std::string which = options.secret_repositories.empty()
+                            ? "every image of images.txt (--secret-repository narrows that)"
+                            : base::Join(options.secret_repositories, ", ");
+    notes.push_back("the Secret " + options.secret + " serves " + which +
+                    "; what it pulls becomes usable by every pod of the node");
+  }
+  if (agent.OnHostNetwork() && !options.common.port) {
+    notes.emplace_back(
+        "on the host's network every instance needs a port of its own: give --port if another one runs "
+        "there");
+  }
+  return notes;
+}
+
+}  // namespace
+
+base::Result<Generated> GenerateCompat(const Files& files, const CompatOptions& options) {
+  if (auto checked = Check(files, options); !checked) return checked.error();
+  const GenerateOptions& common = options.common;
+  Kustomization top;
+  top.resources = {"overlays/" + common.platform};
+  for (const std::string& component : common.components) top.components.push_back("components/" + component);
+  if (options.result_label) top.components.push_back("components/" + std::string(kNodeGate));
+  top.name_space = common.name_space;
+  top.name_suffix = "-" + options.name;
+  auto objects = Build(files, top);
+  if (!objects) return objects.error();
+  RemoveObject(*objects, "Namespace", "prefetchd");  // it is there, with the ConfigMap in it
+  RemoveObject(*objects, "ConfigMap", "prefetchd-list");
+  // Not prefetchd-…: the policy of node-gate, if that is installed as well, is not for this agent.
+  std::string account = "image-prefetcher-" + options.name;
+  if (Object* object = FindObject(*objects, "ServiceAccount", "prefetchd")) {
+    Put(Sub(object->body, "metadata"), "name", doc::Node::String(account));
+  }
+  SelectByApp(*objects, options.name);
+  AgentDaemonSet agent(*objects);
+  Put(agent.container(), "name", doc::Node::String("prefetch"));  // for kubectl logs -c prefetch
+  Put(*FindAt(agent.body(), {"spec", "template", "metadata", "annotations"}),
+      "kubectl.kubernetes.io/default-container", doc::Node::String("prefetch"));
+  if (!common.image.empty()) agent.SetImage(common.image);
+  if (!common.kubelet_version.empty()) agent.SetEnv("PREFETCHD_KUBELET_VERSION", common.kubelet_version);
+  if (common.port) agent.SetPort(*common.port);
+  agent.SetRunFolder("/run/prefetchd-" + options.name);
+  agent.SetArg("--instance", options.name);
+  UseSecret(options, *objects, agent);
+  if (auto done = LabelNodes(options, account, *objects, agent); !done) return done.error();
+  Generated out;
+  out.notes = Notes(options, *objects, agent);
+  FinishNames(*objects);
+  agent.SetListMaps({options.name});  // after the names of ours: this one is not
+  SortForCreation(*objects);
+  for (Object& object : objects->all) out.documents.push_back(std::move(object.body));
+  return out;
+}
+
+}  // namespace prefetch::deploy

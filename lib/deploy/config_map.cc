@@ -1,0 +1,81 @@
+#include "deploy/config_map.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "base/sha256.h"
+#include "base/text.h"
+#include "deploy/edit.h"
+
+namespace prefetch::deploy {
+namespace {
+
+void AppendGoString(std::string& out, std::string_view text) {
+  constexpr char kHex[] = "0123456789abcdef";
+  out += '"';
+  for (std::size_t i = 0; i < text.size(); i++) {
+    auto c = static_cast<unsigned char>(text[i]);
+    std::string_view rest = text.substr(i);
+    if (rest.starts_with("\xE2\x80\xA8") || rest.starts_with("\xE2\x80\xA9")) {
+      out += rest[2] == '\xA8' ? "\\u2028" : "\\u2029";
+      i += 2;
+    } else if (c == '"' || c == '\\') {
+      (out += '\\') += text[i];
+    } else if (c == '\n' || c == '\r' || c == '\t') {
+      (out += '\\') += c == '\n' ? 'n' : c == '\r' ? 'r' : 't';
+    } else if (c < 0x20 || c == '<' || c == '>' || c == '&') {
+      ((out += "\\u00") += kHex[c >> 4]) += kHex[c & 15];
+    } else {
+      out += text[i];
+    }
+  }
+  out += '"';
+}
+
+// As Go's encoding/json writes {"data":…,"kind":"ConfigMap","name":…}: sorted keys, HTML's characters
+// escaped.
+std::string GoJson(const doc::Node& config_map) {
+  std::vector<std::pair<std::string_view, std::string_view>> data;
+  if (const doc::Node* members = config_map.Find("data")) {
+    for (const doc::Member& one : members->members) data.emplace_back(one.key, one.value.text);
+  }
+  std::sort(data.begin(), data.end());
+  std::string out = "{\"data\":{";
+  for (std::size_t i = 0; i < data.size(); i++) {
+    if (i > 0) out += ',';
+    AppendGoString(out, data[i].first);
+    out += ':';
+    AppendGoString(out, data[i].second);
+  }
+  return out + "},\"kind\":\"ConfigMap\",\"name\":\"\"}";
+}
+
+}  // namespace
+
+doc::Node MakeConfigMap(const std::string& name,
+                        const std::vector<std::pair<std::string, std::string>>& data) {
+  doc::Node object = doc::Node::Mapping();
+  object.Set("apiVersion", doc::Node::String("v1")).Set("kind", doc::Node::String("ConfigMap"));
+  Put(Sub(object, "metadata"), "name", doc::Node::String(name));
+  for (const auto& [key, text] : data) Put(Sub(object, "data"), key, doc::Node::String(text));
+  return object;
+}
+
+std::size_t ConfigMapBytes(const doc::Node& config_map) {
+  std::size_t bytes = 0;
+  if (const doc::Node* data = config_map.Find("data")) {
+    for (const doc::Member& one : data->members) bytes += one.key.size() + one.value.text.size();
+  }
+  return bytes;
+}
+
+std::string ConfigMapHash(const doc::Node& config_map) {
+  std::string hash = base::Sha256Hex(GoJson(config_map)).substr(0, 10);
+  for (char& c : hash) {  // no vowels, and nothing that is read for something else
+    constexpr std::string_view kFrom = "013ae", kTo = "ghkmt";
+    if (std::size_t at = kFrom.find(c); at != std::string_view::npos) c = kTo[at];
+  }
+  return hash;
+}
+
+}  // namespace prefetch::deploy

@@ -1,0 +1,27 @@
+// ConfigMaps from files, and the hash that ends their names. Pure.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "doc/node.h"
+
+namespace prefetch::deploy {
+
+// What the API server takes: all keys and values of one ConfigMap together (apimachinery, MaxSecretSize).
+constexpr std::size_t kMostConfigMapBytes = 1 << 20;
+// kubectl apply keeps a copy in an annotation, and annotations have this limit; --server-side keeps none.
+constexpr std::size_t kMostClientSideBytes = 256 << 10;
+
+doc::Node MakeConfigMap(const std::string& name,
+                        const std::vector<std::pair<std::string, std::string>>& data);
+
+// Keys and values of `data`.
+std::size_t ConfigMapBytes(const doc::Node& config_map);
+
+// Ten characters that change when the data does, the same ones as kustomize's: whoever goes from
+// one to the other gets the same names, and so no rollout.
+std::string ConfigMapHash(const doc::Node& config_map);
+
+}  // namespace prefetch::deploy

@@ -1,0 +1,113 @@
+#include "deploy/daemon_set.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+#include "deploy/edit.h"
+
+namespace prefetch::deploy {
+namespace {
+
+doc::Node* ItemNamed(doc::Node& list, std::string_view key, std::string_view name) {
+  for (doc::Node& item : list.items) {
+    if (TextAt(item, {std::string(key)}) == name) return &item;
+  }
+  return nullptr;
+}
+
+bool IsFlag(const doc::Node& arg, std::string_view flag) {
+  std::string_view text = arg.text;
+  return text.substr(0, text.find('=')) == flag;
+}
+
+doc::Node ProjectedMap(const std::string& name) {
+  doc::Node source = doc::Node::Mapping();
+  Put(Sub(source, "configMap"), "name", doc::Node::String(name));
+  return source;
+}
+
+}  // namespace
+
+AgentDaemonSet::AgentDaemonSet(Objects& objects) : body_(nullptr), pod_spec_(nullptr), container_(nullptr) {
+  for (Object& object : objects.all) {
+    if (object.Kind() == "DaemonSet") body_ = &object.body;
+  }
+  if (body_ != nullptr) pod_spec_ = FindAt(*body_, {"spec", "template", "spec"});
+  doc::Node* containers = pod_spec_ == nullptr ? nullptr : Find(*pod_spec_, "containers");
+  if (containers == nullptr || containers->items.empty()) std::abort();  // the tree has none: our mistake
+  container_ = &containers->items.front();
+}
+
+bool AgentDaemonSet::OnHostNetwork() const {
+  const doc::Node* host = pod_spec_->Find("hostNetwork");
+  return host != nullptr && host->boolean;
+}
+
+void AgentDaemonSet::SetArg(const std::string& flag, const std::string& value) {
+  doc::Node& args = *Find(*container_, "args");
+  doc::Node arg = doc::Node::String(flag + "=" + value);
+  for (doc::Node& old : args.items) {
+    if (IsFlag(old, flag)) {
+      old = std::move(arg);
+      return;
+    }
+  }
+  args.items.push_back(std::move(arg));
+}
+
+void AgentDaemonSet::AddSwitch(const std::string& flag) {
+  Find(*container_, "args")->items.push_back(doc::Node::String(flag));
+}
+
+void AgentDaemonSet::RemoveArg(std::string_view flag) {
+  std::vector<doc::Node>& args = Find(*container_, "args")->items;
+  args.erase(
+      std::remove_if(args.begin(), args.end(), [&](const doc::Node& arg) { return IsFlag(arg, flag); }),
+      args.end());
+}
+
+void AgentDaemonSet::SetEnv(const std::string& name, const std::string& value) {
+  doc::Node& env = *Find(*container_, "env");
+  doc::Node* variable = ItemNamed(env, "name", name);
+  if (variable == nullptr) {
+    env.items.push_back(doc::Node::Mapping().Set("name", doc::Node::String(name)));
+    variable = &env.items.back();
+  }
+  Put(*variable, "value", doc::Node::String(value));
+}
+
+void AgentDaemonSet::SetImage(const std::string& image) {
+  Put(*container_, "image", doc::Node::String(image));
+}
+
+void AgentDaemonSet::SetPort(std::uint16_t port) {
+  SetArg("--listen", "[$(POD_IP)]:" + std::to_string(port));
+  for (doc::Node& one : Find(*container_, "ports")->items) Put(one, "containerPort", doc::Node::Int(port));
+}
+
+void AgentDaemonSet::SetRunFolder(const std::string& folder) {
+  SetArg("--local", folder + "/prefetchd.sock");
+  if (doc::Node* volume = ItemNamed(*Find(*pod_spec_, "volumes"), "name", "run")) {
+    Put(Sub(*volume, "hostPath"), "path", doc::Node::String(folder));
+  }
+  if (doc::Node* mount = ItemNamed(*Find(*container_, "volumeMounts"), "name", "run")) {
+    Put(*mount, "mountPath", doc::Node::String(folder));
+  }
+}
+
+void AgentDaemonSet::SetListMaps(const std::vector<std::string>& config_maps) {
+  doc::Node* volume = ItemNamed(*Find(*pod_spec_, "volumes"), "name", "list");
+  if (volume == nullptr) return;
+  Remove(*volume, "configMap");
+  Remove(*volume, "projected");
+  if (config_maps.size() == 1) {
+    Put(Sub(*volume, "configMap"), "name", doc::Node::String(config_maps.front()));
+    return;
+  }
+  std::vector<doc::Node> sources;
+  for (const std::string& name : config_maps) sources.push_back(ProjectedMap(name));
+  Put(Sub(*volume, "projected"), "sources", doc::Node::Sequence(std::move(sources)));
+}
+
+}  // namespace prefetch::deploy

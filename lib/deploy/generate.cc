@@ -1,0 +1,175 @@
+#include "deploy/generate.h"
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "base/text.h"
+#include "deploy/build.h"
+#include "deploy/config_map.h"
+#include "deploy/daemon_set.h"
+#include "deploy/words.h"
+
+namespace prefetch::deploy {
+namespace {
+
+constexpr std::string_view kList = "prefetchd-list";
+constexpr std::string_view kNamespace = "prefetchd";
+constexpr std::size_t kLongestInstance = 40;  // the longest name of ours and a hash fit beside it in 63
+
+std::vector<std::string> Folders(const Files& files, std::string_view above) {
+  std::set<std::string> found;
+  for (const auto& [path, text] : files) {
+    std::string_view rest = path;
+    if (!rest.starts_with(above)) continue;
+    rest.remove_prefix(above.size());
+    std::size_t slash = rest.find('/');
+    if (slash != std::string_view::npos && rest.substr(slash) == "/kustomization.yaml") {
+      found.emplace(rest.substr(0, slash));
+    }
+  }
+  return {found.begin(), found.end()};
+}
+
+bool IsConfigMapKey(std::string_view text) {
+  auto allowed = [](char c) {
+    return IsLowerOrDigit(c) || (c >= 'A' && c <= 'Z') || c == '-' || c == '_' || c == '.';
+  };
+  return !text.empty() && text.size() <= 253 && text.front() != '.' &&
+         std::all_of(text.begin(), text.end(), allowed);
+}
+
+base::Status CheckOptions(const Files& files, const GenerateOptions& options) {
+  if (auto common = CheckCommon(files, options); !common) return common;
+  if (!options.instance.empty() && !IsDnsLabel(options.instance, kLongestInstance)) {
+    return base::InvalidArgument("--instance must be at most " + std::to_string(kLongestInstance) +
+                                 " small letters, digits and dashes, such as team-a");
+  }
+  if (!options.gate.empty() && !Contains(options.components, kNodeGate)) {
+    return base::InvalidArgument("--gate needs --component node-gate");
+  }
+  return {};
+}
+
+// "Team_B.yaml": "team-b", for the name of its ConfigMap.
+std::string Stem(const std::string& name) {
+  std::string stem;
+  for (char c : base::ToLower(name.substr(0, name.rfind('.')))) stem += IsLowerOrDigit(c) ? c : '-';
+  std::size_t first = stem.find_first_not_of('-');
+  if (first == std::string::npos) return "list";
+  return stem.substr(first, std::min<std::size_t>(stem.find_last_not_of('-') + 1 - first, kLongestInstance));
+}
+
+// A ConfigMap for each list; the first takes the place of the tree's own.
+std::vector<ConfigMapSource> ListMaps(const GenerateOptions& options) {
+  bool live = Contains(options.components, kLiveReload);
+  std::vector<ConfigMapSource> maps;
+  std::set<std::string> names;
+  for (const ListFile& list : options.lists) {
+    ConfigMapSource map{.name = std::string(kList), .data = {{list.name, list.text}}, .immutable = !live};
+    if (maps.empty()) {
+      map.behavior = Behavior::kReplace;
+    } else {
+      map.name += "-" + Stem(list.name);
+      map.name_space = std::string(kNamespace);
+      map.keeps_name = live;
+    }
+    std::string wanted = map.name;
+    for (int i = 2; !names.insert(map.name).second; i++) map.name = wanted + "-" + std::to_string(i);
+    maps.push_back(std::move(map));
+  }
+  return maps;
+}
+
+Kustomization TopOf(const GenerateOptions& options) {
+  Kustomization top;
+  top.resources = {"overlays/" + options.platform};
+  for (const std::string& component : options.components) top.components.push_back("components/" + component);
+  if (Contains(options.components, kTouch) && options.instance.empty() && options.name_space.empty()) {
+    top.resources.emplace_back(
+        "touch");  // its names are fixed: of a cluster's agents one kind brings it along
+  }
+  top.config_maps = ListMaps(options);
+  top.name_space = options.name_space;
+  if (!options.instance.empty()) {
+    top.name_suffix = "-" + options.instance;
+    if (top.name_space.empty()) top.name_space = std::string(kNamespace) + top.name_suffix;
+  }
+  return top;
+}
+
+void ChangeGate(const GenerateOptions& options, AgentDaemonSet& agent) {
+  if (!Contains(options.components, kNodeGate)) return;
+  std::vector<GatePart> gate = options.gate;
+  if (gate.empty() && !options.instance.empty()) gate = {GatePart::kLabel};
+  if (gate.empty()) return;
+  auto wanted = [&](GatePart part) { return std::find(gate.begin(), gate.end(), part) != gate.end(); };
+  if (!wanted(GatePart::kLabel)) agent.RemoveArg("--node-label");
+  if (!wanted(GatePart::kCondition)) agent.RemoveArg("--node-condition");
+  if (!wanted(GatePart::kTaint)) agent.RemoveArg("--startup-taint");
+}
+
+void Change(const GenerateOptions& options, const std::vector<ConfigMapSource>& lists,
+            AgentDaemonSet& agent) {
+  if (!options.image.empty()) agent.SetImage(options.image);
+  if (!options.kubelet_version.empty()) agent.SetEnv("PREFETCHD_KUBELET_VERSION", options.kubelet_version);
+  if (options.port) agent.SetPort(*options.port);
+  if (!options.instance.empty()) {
+    agent.SetRunFolder("/run/prefetchd-" + options.instance);
+    agent.SetArg("--instance", options.instance);
+  }
+  ChangeGate(options, agent);
+  std::vector<std::string> names;
+  for (const ConfigMapSource& list : lists) names.push_back(list.name);
+  if (names.size() > 1) agent.SetListMaps(names);
+}
+
+}  // namespace
+
+std::vector<std::string> Platforms(const Files& files) {
+  return Folders(files, "overlays/");
+}
+
+std::vector<std::string> Components(const Files& files) {
+  return Folders(files, "components/");
+}
+
+base::Status CheckLists(const std::vector<ListFile>& lists) {
+  std::set<std::string> names;
+  for (const ListFile& list : lists) {
+    if (!IsConfigMapKey(list.name)) {
+      return base::InvalidArgument(list.name +
+                                   ": a file of a ConfigMap has a name of letters, digits, -, _ and .");
+    }
+    if (!names.insert(list.name).second) {
+      return base::InvalidArgument(
+          list.name + ": several files have this name, and would be one file on the nodes: rename one");
+    }
+    if (list.name.size() + list.text.size() > kMostConfigMapBytes) {
+      return base::InvalidArgument(list.name +
+                                   ": is larger than a ConfigMap may be (1 MiB): split it into several "
+                                   "files, and give --list for each");
+    }
+  }
+  return {};
+}
+
+base::Result<Generated> Generate(const Files& files, const GenerateOptions& options) {
+  for (const base::Status& checked : {CheckOptions(files, options), CheckLists(options.lists)}) {
+    if (!checked) return checked.error();
+  }
+  Kustomization top = TopOf(options);
+  auto objects = Build(files, top);
+  if (!objects) return objects.error();
+  AgentDaemonSet agent(*objects);
+  Change(options, top.config_maps, agent);
+  Generated out;
+  out.notes = NotesFor(options, *objects, agent);
+  FinishNames(*objects);
+  SortForCreation(*objects);
+  for (Object& object : objects->all) out.documents.push_back(std::move(object.body));
+  return out;
+}
+
+}  // namespace prefetch::deploy

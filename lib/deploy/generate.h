@@ -1,0 +1,54 @@
+// Generate: the manifests of one platform with a person's own list, image, instance. The same as the
+// kustomization that deploy/README.md shows for each case; tests/deploy compares. Pure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "deploy/kustomization.h"
+#include "deploy/objects.h"
+#include "doc/node.h"
+
+namespace prefetch::deploy {
+
+// One file of the list; it has been validated.
+struct ListFile {
+  std::string name;  // "images.yaml": the source's name, and the ConfigMap's key
+  std::string text;
+};
+
+// What the node gate does, of components/node-gate.
+enum class GatePart { kLabel, kCondition, kTaint };
+
+struct GenerateOptions {
+  std::string platform;                 // a folder of overlays/
+  std::vector<std::string> components;  // folders of components/
+  std::vector<ListFile> lists;          // the first becomes prefetchd-list; each a ConfigMap of its own
+  std::string
+      instance;  // empty: the only one on its nodes; else all names end with it, and its folder below /run
+  std::string name_space;             // empty: prefetchd, or prefetchd-INSTANCE
+  std::string image;                  // empty: as the tree has it
+  std::string kubelet_version;        // empty: not declared
+  std::optional<std::uint16_t> port;  // else 9477
+  std::vector<GatePart> gate;         // empty: all; of a second instance on the same nodes: the label
+};
+
+struct Generated {
+  std::vector<doc::Node> documents;  // in the order in which they can be created
+  std::vector<std::string> notes;    // what the person should know, a sentence each
+};
+
+std::vector<std::string> Platforms(const Files& files);
+std::vector<std::string> Components(const Files& files);
+
+// Can each of them be a file of a ConfigMap, beside the others? InvalidArgument says what to do.
+base::Status CheckLists(const std::vector<ListFile>& lists);
+
+// InvalidArgument: an unknown platform or component, an instance or a file name that Kubernetes takes for no
+// name, a list that no ConfigMap holds; each says what to do.
+base::Result<Generated> Generate(const Files& files, const GenerateOptions& options);
+
+}  // namespace prefetch::deploy

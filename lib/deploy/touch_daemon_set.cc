@@ -1,0 +1,73 @@
+#include "deploy/touch_daemon_set.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "deploy/edit.h"
+#include "doc/yaml.h"
+
+namespace prefetch::deploy {
+namespace {
+
+constexpr std::size_t kImagesOfAPod = 20;  // as the agent's own touch pods (plan/touch.h)
+// A hundred pods more on every node would leave no room for anybody's.
+constexpr std::size_t kMostImages = 2000;
+constexpr const char* kInstanceLabel = "app.kubernetes.io/instance";
+
+base::Result<std::vector<doc::Node>> Documents(const Files& files, const std::string& path) {
+  auto text = files.find(path);
+  if (text == files.end()) return base::InvalidArgument(path + ": there is no such file");
+  doc::Problems problems(path);
+  auto documents = doc::ParseYamlDocuments(text->second, problems);
+  if (!documents || documents->empty()) return base::InvalidArgument(path + ": is no manifest");
+  return *std::move(documents);
+}
+
+// The template, made one for `images`.
+doc::Node DaemonSetOf(doc::Node made, std::size_t number, const std::vector<std::string>& images) {
+  std::string name = "prefetchd-touch-" + std::to_string(number);
+  Put(Sub(made, "metadata"), "name", doc::Node::String(name));
+  doc::Node& spec = Sub(made, "spec");
+  Put(Sub(Sub(spec, "selector"), "matchLabels"), kInstanceLabel, doc::Node::String(name));
+  doc::Node& pod = Sub(spec, "template");
+  Put(Sub(Sub(pod, "metadata"), "labels"), kInstanceLabel, doc::Node::String(name));
+  doc::Node& containers = Sub(Sub(pod, "spec"), "containers");
+  const doc::Node one = containers.items.front();
+  containers.items.clear();
+  for (const std::string& image : images) {
+    doc::Node container = one;
+    Put(container, "name", doc::Node::String("image-" + std::to_string(containers.items.size())));
+    Put(container, "image", doc::Node::String(image));
+    containers.items.push_back(std::move(container));
+  }
+  return made;
+}
+
+}  // namespace
+
+base::Result<Generated> GenerateTouchDaemonSets(const Files& files, const std::vector<std::string>& images) {
+  if (images.empty()) return base::InvalidArgument("the list has no image that may be touched");
+  if (images.size() > kMostImages) {
+    return base::InvalidArgument(
+        "more than 2000 images would be more than 100 pods on every node: use the "
+        "agent's own touch (--touch), which takes its pods away");
+  }
+  auto space = Documents(files, "touch/namespace.yaml");
+  if (!space) return space.error();
+  auto made = Documents(files, "touch-daemonset/daemonset.yaml");
+  if (!made) return made.error();
+  Generated out;
+  out.documents = *std::move(space);
+  for (std::size_t from = 0, number = 0; from < images.size(); from += kImagesOfAPod, number++) {
+    std::size_t to = std::min(from + kImagesOfAPod, images.size());
+    out.documents.push_back(DaemonSetOf(made->front(), number,
+                                        {images.begin() + static_cast<std::ptrdiff_t>(from),
+                                         images.begin() + static_cast<std::ptrdiff_t>(to)}));
+  }
+  out.notes.emplace_back(
+      "every pod of a node may use these images from then on, whatever credentials it has: see Touching in "
+      "deploy/README.md");
+  return out;
+}
+
+}  // namespace prefetch::deploy

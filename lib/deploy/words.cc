@@ -1,0 +1,75 @@
+#include "deploy/words.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "deploy/config_map.h"
+
+namespace prefetch::deploy {
+
+bool Contains(const std::vector<std::string>& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+bool IsLowerOrDigit(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+}
+
+// Of a namespace, and of what ends a name: RFC 1123.
+bool IsDnsLabel(std::string_view text, std::size_t longest) {
+  bool characters =
+      std::all_of(text.begin(), text.end(), [](char c) { return IsLowerOrDigit(c) || c == '-'; });
+  return !text.empty() && text.size() <= longest && characters && IsLowerOrDigit(text.front()) &&
+         IsLowerOrDigit(text.back());
+}
+
+base::Status CheckCommon(const Files& files, const GenerateOptions& options) {
+  std::vector<std::string> platforms = Platforms(files), components = Components(files);
+  if (!Contains(platforms, options.platform)) {
+    return base::InvalidArgument("--platform must be one of " + base::Join(platforms, ", "));
+  }
+  for (const std::string& component : options.components) {
+    if (!Contains(components, component)) {
+      return base::InvalidArgument("--component must be one of " + base::Join(components, ", "));
+    }
+  }
+  if (!options.name_space.empty() && !IsDnsLabel(options.name_space, 63)) {
+    return base::InvalidArgument("--namespace must be small letters, digits and dashes");
+  }
+  return {};
+}
+
+std::vector<std::string> NotesFor(const GenerateOptions& options, const Objects& objects,
+                                  const AgentDaemonSet& agent) {
+  std::vector<std::string> notes;
+  if (options.image.empty()) {
+    notes.emplace_back("--image is not given: nothing is published under the name that the manifests have");
+  }
+  if (options.kubelet_version.empty()) {
+    notes.emplace_back(
+        "--kubelet-version is not given: nodes say FactsUnknown wherever versions of kubelet differ");
+  }
+  if (!options.instance.empty() && !options.port && agent.OnHostNetwork()) {
+    notes.emplace_back(
+        "on the host's network every instance needs a port of its own: give --port if another one runs "
+        "there");
+  }
+  if (Contains(options.components, kNodeGate)) {
+    notes.emplace_back("node-gate needs Kubernetes 1.30 or later: apply it to no older cluster");
+  }
+  bool other_names = !options.instance.empty() || !options.name_space.empty();
+  if (Contains(options.components, kTouch) && other_names) {
+    notes.emplace_back(
+        "where touch pods are made is not in here, its names are fixed: apply deploy/touch once, and bind "
+        "this "
+        "agent's account there, see \"Touching\" in deploy/README.md");
+  }
+  for (const Object& object : objects.all) {
+    if (object.Kind() != "ConfigMap" || ConfigMapBytes(object.body) <= kMostClientSideBytes) continue;
+    notes.emplace_back("a list is larger than 256 KiB: kubectl apply needs --server-side");
+    break;
+  }
+  return notes;
+}
+
+}  // namespace prefetch::deploy

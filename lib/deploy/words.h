@@ -1,0 +1,28 @@
+// Names that Kubernetes takes, and what the person who generates should know. Internal to deploy/.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "deploy/daemon_set.h"
+#include "deploy/generate.h"
+#include "deploy/objects.h"
+
+namespace prefetch::deploy {
+
+constexpr std::string_view kNodeGate = "node-gate";  // folders of components/
+constexpr std::string_view kLiveReload = "live-reload";
+constexpr std::string_view kTouch = "touch";
+
+bool Contains(const std::vector<std::string>& names, std::string_view name);
+bool IsLowerOrDigit(char c);
+// Of a namespace, and of what ends a name: RFC 1123.
+bool IsDnsLabel(std::string_view text, std::size_t longest);
+// The platform, the components and the namespace.
+base::Status CheckCommon(const Files& files, const GenerateOptions& options);
+std::vector<std::string> NotesFor(const GenerateOptions& options, const Objects& objects,
+                                  const AgentDaemonSet& agent);
+
+}  // namespace prefetch::deploy

@@ -1,0 +1,92 @@
+#include "deploy/build.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "deploy/config_map.h"
+#include "deploy/embedded_files.h"
+#include "deploy/generate.h"
+#include "doc/write.h"
+
+namespace prefetch::deploy {
+namespace {
+
+const std::string kHead = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n";
+
+// A kustomization that says what is not understood here is refused, never rendered as something else.
+struct RefusedCase {
+  std::string name, kustomization, error;
+};
+
+class RefusedTest : public testing::TestWithParam<RefusedCase> {};
+
+TEST_P(RefusedTest, IsRefused) {
+  std::string text = kHead + GetParam().kustomization;
+  Files files = {{"a/kustomization.yaml", text}, {"a/x.yaml", "kind: Service\nmetadata: {name: x}\n"}};
+  auto built = Build(files, {.resources = {"a"}});
+  ASSERT_FALSE(built);
+  EXPECT_NE(built.error().message().find(GetParam().error), std::string::npos) << built.error().message();
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Refused, RefusedTest,
+    testing::Values(
+        RefusedCase{"UnknownField", "replicas: []\n", "a/kustomization.yaml:3:1"},
+        RefusedCase{"UnknownOption", "configMapGenerator:\n- name: m\n  envs: [x]\n", "envs"},
+        RefusedCase{"LabelsWithoutSelectors", "labels:\n- pairs: {a: b}\n", "includeSelectors"},
+        RefusedCase{"FileThatIsMissing", "resources: [y.yaml]\n", "a/y.yaml: there is no such file"},
+        RefusedCase{"FolderThatIsMissing", "resources: [../b]\n",
+                    "b/kustomization.yaml: there is no such file"},
+        RefusedCase{"FolderInItself", "resources: [../a]\n", "too deep"},
+        RefusedCase{"PatchOfNothing",
+                    "resources: [x.yaml]\npatches:\n- patch: 'kind: Service'\n  target: {name: z}\n",
+                    "no object to change"},
+        RefusedCase{
+            "PatchThatCannotBeDone",
+            "resources: [x.yaml]\npatches:\n- patch: '[{op: remove, path: /spec}]'\n  target: {name: x}\n",
+            "cannot remove spec"},
+        RefusedCase{"MergeOfNothing", "configMapGenerator:\n- name: m\n  behavior: merge\n",
+                    "no ConfigMap m"}),
+    [](const auto& row) { return row.param.name; });
+
+TEST(ConfigMapHash, IsKustomizes) {
+  // As kustomize 5.6 renders a ConfigMap of this one file: prefetchd-list-team-b-bf6md55fhh.
+  doc::Node map = MakeConfigMap("prefetchd-list-team-b", {{"Team_B.txt", "# plain\nghcr.io/acme/tool:v2\n"}});
+  EXPECT_EQ(ConfigMapHash(map), "bf6md55fhh");
+}
+
+TEST(ConfigMapHash, ChangesWithEachPart) {
+  std::string hash = ConfigMapHash(MakeConfigMap("a", {{"k", "v"}}));
+  EXPECT_NE(ConfigMapHash(MakeConfigMap("a", {{"k", "w"}})), hash);
+  EXPECT_NE(ConfigMapHash(MakeConfigMap("a", {{"l", "v"}})), hash);
+  EXPECT_NE(ConfigMapHash(MakeConfigMap("a", {{"k", "v"}, {"l", ""}})), hash);
+}
+
+TEST(Generate, AnOptionAtItsLimit) {
+  GenerateOptions options{.platform = "generic",
+                          .lists = {{"x.txt", std::string(kMostConfigMapBytes - 5, 'x')}}};
+  EXPECT_TRUE(Generate(EmbeddedFiles(), options));
+  options.lists[0].text += "x";
+  EXPECT_FALSE(Generate(EmbeddedFiles(), options));
+  options.lists[0].text = "";
+  options.instance = std::string(40, 'a');
+  EXPECT_TRUE(Generate(EmbeddedFiles(), options));
+  options.instance += "a";
+  EXPECT_FALSE(Generate(EmbeddedFiles(), options));
+}
+
+TEST(Generate, ListsOfOneStemAreConfigMapsOfTheirOwn) {
+  GenerateOptions options{.platform = "generic",
+                          .lists = {{"a.txt", ""}, {"b.txt", ""}, {"B.yaml", ""}, {"-.txt", ""}}};
+  auto generated = Generate(EmbeddedFiles(), options);
+  ASSERT_TRUE(generated);
+  std::string text;
+  for (const doc::Node& document : generated->documents) text += doc::WriteJson(document);
+  for (const char* name : {"\"prefetchd-list-b-", "\"prefetchd-list-b-2-", "\"prefetchd-list-list-"}) {
+    EXPECT_NE(text.find(name), std::string::npos) << name;
+  }
+}
+
+}  // namespace
+}  // namespace prefetch::deploy

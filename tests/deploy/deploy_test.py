@@ -1,0 +1,463 @@
+#!/usr/bin/python3
+"""Renders everything below deploy/ and judges it. Each overlay, each combination, each check is a case of its own.
+
+deploy_test.py [TEXT]     only the cases whose names hold TEXT
+deploy_test.py --write FOLDER     judges nothing, writes every rendering
+
+Needs kustomize (tests/run fetches it), promtool, and from the environment: PREFETCHD, PREFETCHCTL, PREFETCH_TESTDATA.
+"""
+
+import copy
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+import yaml
+
+sys.dont_write_bytecode = True  # the source tree stays as it is
+
+from alerts import FIRES, check_alert, check_all_alerts_are_tried, check_quiet
+from cases import Cases
+from compat import add_compat
+from generated import add_generated, check_guide_instance
+from metrics import check_metrics
+from paths import check_kubelet_config, check_paths
+from policy import (CHECKS, RIGHTS, check_containers, check_host_paths, check_list, check_names, check_rights,
+                    check_scheduling, check_service, check_write_limits, lists_of)
+from render import COMPONENTS, DEPLOY, OVERLAYS, ROOT, agent, daemon_set, flags, of_kind, overlay, pod, render
+from running import check_running
+from shapes import check_shapes
+
+# What each platform is about: network, runtime's socket, credential providers, where kubelet's configuration is found
+# and whether its process is looked at. spec: the operators' page has the same table for people.
+CONTAINERD = "unix:///run/containerd/containerd.sock"
+K3S = "unix:///run/k3s/containerd/containerd.sock"
+PLATFORMS = {
+    "aks": (False, CONTAINERD, ("/var/lib/kubelet/credential-provider-config.yaml", "/var/lib/kubelet/credential-provider"),
+            ["/etc/default", "/etc/kubernetes/azure.json"], True),
+    "eks": (True, CONTAINERD, ("/etc/eks/image-credential-provider/config.json", "/etc/eks/image-credential-provider"),
+            ["/etc/kubernetes/kubelet", "/etc/eks/image-credential-provider", "/etc/ssl/certs/ca-certificates.crt"], True),
+    "generic": (False, CONTAINERD, (None, None), ["/var/lib/kubelet/config.yaml"], True),
+    "gke": (True, CONTAINERD, ("/etc/srv/kubernetes/cri_auth_config.yaml", "/home/kubernetes/bin"),
+            ["/home/kubernetes/kubelet-config.yaml", "/home/kubernetes/bin", "/etc/ssl/certs/ca-certificates.crt"], True),
+    "k3s": (False, K3S, (None, None), ["/var/lib/rancher/k3s/agent/etc/kubelet.conf.d"], False),
+    "kind": (False, CONTAINERD, (None, None), ["/var/lib/kubelet/config.yaml"], True),
+    "openshift": (False, "unix:///run/crio/crio.sock", (None, None),
+                  ["/var/lib/kubelet/config.json", "/etc/kubernetes/kubelet.conf", "/etc/openshift/kubelet.conf.d",
+                   "/etc/ssl/certs/ca-certificates.crt"], True),
+    "rke2": (False, K3S, (None, None), ["/var/lib/rancher/rke2/agent/etc/kubelet.conf.d"], True),
+}
+# Where the runtime looks for mirrors (hosts.toml). CRI-O has none: it is asked by pulling.
+CERTS_D = "/etc/containerd/certs.d"
+HOSTS = {"aks": CERTS_D, "eks": CERTS_D, "generic": CERTS_D, "gke": "/etc/containerd/hosts.d", "kind": CERTS_D,
+         "k3s": "/var/lib/rancher/k3s/agent/etc/containerd/certs.d", "openshift": None,
+         "rke2": "/var/lib/rancher/rke2/agent/etc/containerd/certs.d"}
+# OpenShift; RKE2 and k3s where SELinux is enforced.
+SPC_T = {"k3s", "openshift", "rke2"}
+
+
+def may_be_absent(name):
+    return [path for path in (HOSTS[name], "/var/lib/kubelet/image_manager") if path]
+
+
+def check_platform(documents, name):
+    network, endpoint, provider, mounted, looks_at_process = PLATFORMS[name]
+    given, said = flags(documents), []
+    mounts = [mount["mountPath"] for mount in agent(documents)["volumeMounts"]]
+    facts = {"hostNetwork": (pod(documents).get("hostNetwork", False), network),
+             "runtime": (given.get("--runtime-endpoint"), endpoint),
+             "provider": ((given.get("--image-credential-provider-config"),
+                           given.get("--image-credential-provider-bin-dir")), provider),
+             "mirrors": (given.get("--registry-config-path"), HOSTS[name]),
+             "process": (given.get("--kubelet-proc"), "/host/proc" if looks_at_process else None),
+             "SELinux": (pod(documents)["securityContext"].get("seLinuxOptions"),
+                         {"type": "spc_t"} if name in SPC_T else None)}
+    said += [f"{fact} is {value}, not {wanted}" for fact, (value, wanted) in facts.items() if value != wanted]
+    said += [f"{path} is not mounted" for path in [*mounted, HOSTS[name]] if path and path not in mounts]
+    said += [f"{path}: a node may be without it" for path in may_be_absent(name)
+             if [one["hostPath"].get("type") for one in pod(documents)["volumes"]
+                 if one.get("hostPath", {}).get("path") == path] != ["DirectoryOrCreate"]]
+    runtime = [mount for mount in agent(documents)["volumeMounts"] if mount["name"] == "runtime"][0]
+    if runtime["mountPath"] != os.path.dirname(endpoint.removeprefix("unix://")):
+        said.append(f"{runtime['mountPath']} is not the folder of the runtime's socket")
+    if runtime.get("mountPropagation") != "HostToContainer":
+        said.append("what the runtime unmounts would stay mounted here")
+    return said
+
+
+def check_strategy(documents, wanted):
+    is_now = daemon_set(documents)["spec"]["updateStrategy"]["rollingUpdate"]["maxUnavailable"]
+    return [] if is_now == wanted else [f"maxUnavailable is {is_now}, not {wanted}"]
+
+
+def check_version(documents):
+    """The manifests of a version run the agent of that version."""
+    says = subprocess.check_output([os.environ["PREFETCHD"], "--version"], text=True).split()[1]
+    tag = agent(documents)["image"].rsplit(":", 1)[1]
+    return [] if tag == says else [f"the image has the tag {tag}, the agent is {says}"]
+
+
+def check_list_text(documents):
+    """prefetchctl understands the list that is shipped."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in [item for one in lists_of(documents) for item in one["data"].items()]:
+            with open(os.path.join(folder, name), "w", encoding="utf-8") as out:
+                out.write(text)
+        result = subprocess.run([os.environ["PREFETCHCTL"], "list", "check", folder], capture_output=True, text=True)
+    return [] if result.returncode == 0 else [result.stderr]
+
+
+def check_rules(documents):
+    """promtool reads the alerts."""
+    (rules,) = of_kind(documents, "PrometheusRule")
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as out:
+        json.dump(rules["spec"], out)
+        out.flush()
+        result = subprocess.run(["promtool", "check", "rules", out.name], capture_output=True, text=True)
+    return [] if result.returncode == 0 else [result.stdout + result.stderr]
+
+
+def of_name(documents, kind, name):
+    (one,) = [one for one in of_kind(documents, kind) if one["metadata"]["name"] == name]
+    return one
+
+
+def check_touch_words(documents):
+    """The policy lets through the pods that the agent makes, and the namespace is the one that it makes them in."""
+    words = {}
+    for file in ("lib/kube/touch_pod.h", "lib/kube/touch_pod.cc", "lib/plan/touch.h"):
+        with open(os.path.join(ROOT, file), encoding="utf-8") as source:
+            words.update(re.findall(r'(k\w+) = "?([^";]+)"?;', source.read()))
+    policy = of_name(documents, "ValidatingAdmissionPolicy", "prefetchd-touch")
+    text = " ".join(one["expression"] for one in policy["spec"]["validations"])
+    says = {"kTouchNamespace": re.findall(r"request\.namespace == '([^']+)'", text),
+            "kTouchServiceAccount": re.findall(r"serviceAccountName == '([^']+)'", text),
+            "kTouchCommand": re.findall(r"c\.command == \['([^']+)'\]", text),
+            "kActiveDeadlineSeconds": re.findall(r"activeDeadlineSeconds <= (\d+)", text),
+            "kMostImagesOfATouch": re.findall(r"size\(variables\.pod\.spec\.containers\) <= (\d+)", text)}
+    problems = [f"{name} is {words[name]}, the policy says {found}" for name, found in says.items()
+                if found != [words[name]]]
+    of_name(documents, "Namespace", words["kTouchNamespace"])
+    account = of_name(documents, "ServiceAccount", words["kTouchServiceAccount"])
+    if account.get("automountServiceAccountToken") is not False or account.get("imagePullSecrets"):
+        problems.append("the service account of touch pods brings credentials along")
+    return problems
+
+
+def check_touch_daemon_set():
+    """What `generate touch-daemonset` makes passes `restricted`, and is the pod that the agent makes but for its end."""
+    documents = touch_daemon_set()
+    with open(os.path.join(os.environ["PREFETCH_TESTDATA"], "kube/touch-pod.yaml"), encoding="utf-8") as file:
+        pod_of_agent = yaml.safe_load(file)["spec"]
+    made = daemon_set(documents)["spec"]["template"]["spec"]
+    for one in pod_of_agent["containers"]:
+        one["imagePullPolicy"] = "IfNotPresent"
+    differ = {key for key in made.keys() | pod_of_agent.keys() if made.get(key) != pod_of_agent.get(key)}
+    expected = {"nodeName", "nodeSelector", "restartPolicy", "activeDeadlineSeconds"}
+    return check_shapes(documents) + [f"{key}: differs from the agent's touch pod" for key in sorted(differ - expected)]
+
+
+def check_gate_words(documents):
+    """The policy lets through what the agent writes: the label's prefix, the condition and the taint of node_gate.h."""
+    with open(os.path.join(ROOT, "lib/plan/node_gate.h"), encoding="utf-8") as source:
+        words = dict(re.findall(r'string_view (k\w+) = "([^"]+)"', source.read()))
+    policy = of_name(documents, "ValidatingAdmissionPolicy", "prefetchd-node-gate")
+    text = " ".join(one["expression"] for one in policy["spec"]["validations"])
+    used = {"kLabelPrefix": re.findall(r"startsWith\('([^']+)'\)", text),
+            "kStartupTaintKey": re.findall(r"t\.key != '([^']+)'", text),
+            "kConditionType": re.findall(r"c\.type != '([^']+)'", text)}
+    return [f"{name} is {words[name]}, the policy says {sorted(set(found))}" for name, found in used.items()
+            if set(found) != {words[name]}]
+
+
+def guide_examples():
+    """The kustomizations that the two pages for people show: (page and headline, text)."""
+    found = []
+    for page in ("README.md", "deploy/README.md"):
+        with open(os.path.join(ROOT, page), encoding="utf-8") as file:
+            parts = re.split(r"^(##+ .*|```yaml\n# kustomization.yaml\n(?:.*\n)*?```)$", file.read(), flags=re.M)
+        headline = ""
+        for part in parts:
+            if part.startswith("##"):
+                headline = part.lstrip("# ")
+            elif part.startswith("```yaml"):
+                found.append((f"{page}:{headline}", part.removeprefix("```yaml\n").removesuffix("```")))
+    return found
+
+
+def render_example(text):
+    """The example with the folders of this tree, and with the files of base under the names that it gives them."""
+    local = re.sub(r"https://github\.com/[\w-]+/[\w-]+//deploy/([\w/-]+)\?ref=[\w.]+", r"deploy/\1", text)
+    base = {}
+    for name in ("images.yaml", "provider.env"):
+        with open(os.path.join(DEPLOY, "base", name), encoding="utf-8") as file:
+            base[name] = file.read()
+    return render(local, dict(base, **{"team-a.yaml": base["images.yaml"], "team-b.yaml": base["images.yaml"]}))
+
+
+def plant(change):
+    def planted(documents):
+        documents = copy.deepcopy(documents)
+        change(documents)
+        return documents
+    return planted
+
+
+def mount_of(documents, name):
+    return [mount for mount in agent(documents)["volumeMounts"] if mount["name"] == name][0]
+
+
+def volume_of(documents, name):
+    return [volume for volume in pod(documents)["volumes"] if volume["name"] == name][0]
+
+
+def grant(resource, *verbs, group=""):
+    return lambda documents: of_kind(documents, "ClusterRole")[0]["rules"].append(
+        {"apiGroups": [group], "resources": [resource], "verbs": list(verbs)})
+
+
+def drop_kind(kind):
+    def change(documents):
+        documents[:] = [document for document in documents if document["kind"] != kind]
+    return change
+
+
+# What the checks must find: (name, check, what is done to good documents, a part of what must be said).
+PLANTS = [
+    ("UnknownField", check_shapes, lambda d: pod(d).update(hostNetworking=True), "hostNetworking: is no field"),
+    ("WrongType", check_shapes, lambda d: agent(d)["readinessProbe"].update(periodSeconds="2"), "has type str"),
+    ("MissingField", check_shapes, lambda d: daemon_set(d)["spec"].pop("selector"), "selector: is missing"),
+    ("UnknownValue", check_shapes, lambda d: pod(d).update(dnsPolicy="Host"), "'Host' is none of"),
+    ("UnknownKind", check_shapes, lambda d: d[0].update(kind="Deployment"), "no such kind is shipped"),
+    ("Twice", check_shapes, lambda d: d.append(d[0]), "is there twice"),
+    ("Privileged", check_containers, lambda d: agent(d)["securityContext"].update(privileged=True), "privileged is True"),
+    ("CapabilityAdded", check_containers,
+     lambda d: agent(d)["securityContext"]["capabilities"].update(add=["SYS_PTRACE"]), "capabilities is"),
+    ("CapabilitiesKept", check_containers, lambda d: agent(d)["securityContext"].pop("capabilities"), "capabilities is None"),
+    ("RootFileSystemWritable", check_containers,
+     lambda d: agent(d)["securityContext"].update(readOnlyRootFilesystem=False), "readOnlyRootFilesystem is False"),
+    ("NoMemoryLimit", check_containers, lambda d: agent(d)["resources"].pop("limits"), "no memory limit"),
+    ("NoRequest", check_containers, lambda d: agent(d)["resources"]["requests"].pop("cpu"), "requests no cpu"),
+    ("NoSeccomp", check_containers, lambda d: pod(d)["securityContext"].pop("seccompProfile"), "seccompProfile"),
+    ("HostPid", check_containers, lambda d: pod(d).update(hostPID=True), "hostPID is set"),
+    ("SecondContainer", check_containers,
+     lambda d: pod(d)["containers"].append({"name": "helper", "image": "x"}), "helper: securityContext"),
+    ("WritableHostPath", check_host_paths, lambda d: mount_of(d, "kubelet-records").pop("readOnly"), "can be written to"),
+    ("WritableSocketFolder", check_host_paths, lambda d: mount_of(d, "runtime").update(readOnly=False), "can be written to"),
+    ("OtherPlace", check_host_paths, lambda d: mount_of(d, "kubelet-config").update(mountPath="/config"), "is mounted at"),
+    ("AllOfKubelet", check_host_paths,
+     lambda d: volume_of(d, "kubelet-records")["hostPath"].update(path="/var/lib/kubelet"), "more than is needed"),
+    ("SocketItself", check_host_paths,
+     lambda d: volume_of(d, "runtime")["hostPath"].update(path="/run/containerd/containerd.sock"), "by its folder"),
+    ("VolumeForgotten", check_host_paths, lambda d: agent(d)["volumeMounts"].pop(), "is not mounted"),
+    ("NodesProxy", check_rights, grant("nodes/proxy", "get"), "may get nodes/proxy"),
+    ("Secrets", check_rights, grant("secrets", "get"), "may get secrets"),
+    ("PodsExec", check_rights, grant("pods/exec", "create"), "may create pods/exec"),
+    ("AnyVerb", check_rights, grant("nodes", "*"), "may * nodes"),
+    ("AnyResource", check_rights, grant("*", "get"), "may get *"),
+    ("AnyGroup", check_rights, grant("nodes", "get", group="*"), "may get nodes"),
+    ("ListOfNodes", check_rights, grant("nodes", "list"), "may list nodes"),
+    ("ClusterAdmin", check_rights,
+     lambda d: of_kind(d, "ClusterRoleBinding")[0]["roleRef"].update(name="cluster-admin"), "is not ours"),
+    ("BoundToOthers", check_rights,
+     lambda d: of_kind(d, "ClusterRoleBinding")[0]["subjects"][0].update(name="default"), "binds somebody else"),
+    ("TokenNotMounted", check_rights, lambda d: pod(d).update(automountServiceAccountToken=False), "a token is mounted"),
+    ("NoPolicy", check_write_limits, drop_kind("ValidatingAdmissionPolicy"), "no policy limits"),
+    ("NoPolicyForPods", check_write_limits,
+     lambda d: d.remove(of_name(d, "ValidatingAdmissionPolicy", "prefetchd-touch")), "writes to pods"),
+    ("PodsAnywhere", check_rights, grant("pods", "create"), "elsewhere than in prefetchd-touch"),
+    ("ListOfPods", check_rights, lambda d: of_kind(d, "Role")[0]["rules"][0]["verbs"].append("list"), "may list pods"),
+    ("TouchNotRestricted", check_names,
+     lambda d: of_name(d, "Namespace", "prefetchd-touch")["metadata"]["labels"].update(
+         {"pod-security.kubernetes.io/enforce": "baseline"}), "does not enforce the level restricted"),
+    ("ConfigMapInTouch", check_names,
+     lambda d: of_kind(d, "ConfigMap")[0]["metadata"].update(namespace="prefetchd-touch"), "has no business"),
+    ("OtherCommandThanTheTouch", lambda d: check_touch_words(d),
+     lambda d: of_name(d, "ValidatingAdmissionPolicy", "prefetchd-touch")["spec"]["validations"][-1].update(
+         expression="c.command == ['/bin/sh']"), "kTouchCommand is /prefetchd/none"),
+    ("PolicyNotBound", check_write_limits, drop_kind("ValidatingAdmissionPolicyBinding"), "no policy limits"),
+    ("PolicyForAnother", check_write_limits,
+     lambda d: of_name(d, "ServiceAccount", "prefetchd")["metadata"].update(name="fetcher"), "no policy limits"),
+    ("ProbeOfNoPort", check_service, lambda d: agent(d)["livenessProbe"]["httpGet"].update(port="health"), "no port health"),
+    ("ServiceOfOthers", check_service,
+     lambda d: of_kind(d, "Service")[0]["spec"].update(selector={"app": "x"}), "Service: selects other pods"),
+    ("ServiceNotLocal", check_service,
+     lambda d: of_kind(d, "Service")[0]["spec"].update(internalTrafficPolicy="Cluster"), "internalTrafficPolicy"),
+    ("NotTolerated", check_scheduling, lambda d: pod(d)["tolerations"].append({"key": "gpu"}), "tolerate"),
+    ("VirtualNodes", check_scheduling,
+     lambda d: pod(d)["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"][
+         "nodeSelectorTerms"][0]["matchExpressions"].pop(), "fargate"),
+    ("OtherNamespace", check_names, lambda d: of_kind(d, "Service")[0]["metadata"].update(namespace="default"), "default"),
+    ("ConfigMapGone", check_names, drop_kind("ConfigMap"), "referred to and is not there"),
+    ("PriorityGone", check_names, drop_kind("PriorityClass"), "referred to and is not there"),
+    ("ListMayChange", check_list, lambda d: lists_of(d)[0].pop("immutable"), "not immutable"),
+    ("PathNotMounted", check_paths, lambda d: agent(d)["args"].append("--docker-config=/root/.docker/config.json"),
+     "nothing is mounted there"),
+    ("MirrorsNotMounted", check_paths, lambda d: mount_of(d, "containerd-hosts").update(mountPath="/etc/mirrors"),
+     "nothing is mounted there"),
+    ("MirrorsElsewhere", lambda d: check_platform(d, "generic"),
+     lambda d: agent(d)["args"].remove("--registry-config-path=/etc/containerd/certs.d"), "mirrors is None"),
+    ("MirrorsDemanded", lambda d: check_platform(d, "generic"),
+     lambda d: volume_of(d, "containerd-hosts")["hostPath"].update(type="Directory"), "a node may be without it"),
+    ("ArgTwice", check_paths, lambda d: agent(d)["args"].append("--log-format=plain"), "is there twice"),
+    ("KubeletConfigNotFound", check_kubelet_config,
+     lambda d: mount_of(d, "kubelet-config").update(mountPath="/opt/kubelet.yaml"), "no configuration of kubelet"),
+    ("UnknownMetric", check_metrics,
+     lambda d: of_kind(d, "PrometheusRule")[0]["spec"]["groups"][0]["rules"][0].update(expr="prefetchd_images > 0"),
+     "no metric prefetchd_images"),
+    ("UnknownLabel", check_metrics,
+     lambda d: of_kind(d, "PrometheusRule")[0]["spec"]["groups"][0]["rules"][0].update(
+         expr='sum by (image) (prefetchd_ready{state="x"})'), "no label image"),
+    ("BadRule", check_rules,
+     lambda d: of_kind(d, "PrometheusRule")[0]["spec"]["groups"][0]["rules"][0].update(expr="sum(prefetchd_ready"),
+     "parse"),
+    ("AlertTooLate", lambda d: check_alert(d, FIRES[0]),
+     lambda d: of_kind(d, "PrometheusRule")[0]["spec"]["groups"][0]["rules"][0].update({"for": "45m"}), "FAILED"),
+    ("AlertTooEarly", lambda d: check_alert(d, FIRES[0]),
+     lambda d: of_kind(d, "PrometheusRule")[0]["spec"]["groups"][0]["rules"][0].update({"for": "5m"}), "FAILED"),
+    ("AlertForNothing", check_quiet,
+     lambda d: of_kind(d, "PrometheusRule")[0]["spec"]["groups"][0]["rules"][0].update(expr="prefetchd_ready == 1"),
+     "FAILED"),
+    ("UnknownFlag", check_running, lambda d: agent(d)["args"].append("--prefetch-harder=yes"), "prefetch-harder"),
+    ("ProbeOfNothing", check_running, lambda d: agent(d)["livenessProbe"]["httpGet"].update(path="/healthz"),
+     "/healthz answers 404"),
+    ("BrokenList", check_running, lambda d: lists_of(d)[0]["data"].update({"images.yaml": "images: {}"}), "is not valid"),
+    ("BrokenConfiguration", check_running,
+     lambda d: [one["data"].update({"agent.yaml": "kind: Agent"}) for one in of_kind(d, "ConfigMap")
+                if "agent.yaml" in one["data"]],
+     "does not start"),
+    ("OtherWordsThanTheGate", check_gate_words,
+     lambda d: of_name(d, "ValidatingAdmissionPolicy", "prefetchd-node-gate")["spec"]["validations"][2].update(
+         expression="k.startsWith('example.org/')"), "kLabelPrefix"),
+]
+
+
+# What kustomizations of people do to all names; each has broken a reference before.
+RENAMINGS = {"suffix": "nameSuffix: -a", "prefix": "namePrefix: acme-", "namespace": "namespace: other", "both": "namespace: other\nnameSuffix: -a"}
+
+
+def renamed(line):
+    return render(f"{line}\nresources: [deploy/overlays/openshift]\n"
+                  "components: [deploy/components/node-gate, deploy/components/monitoring]")
+
+
+def with_touch(components):
+    """An agent with these components, and the namespace in which touch pods are made."""
+    return render("resources: [deploy/overlays/generic, deploy/touch]\n"
+                  f"components: [{', '.join('deploy/components/' + one for one in components)}]")
+
+
+def none(problems):
+    assert not problems, "\n".join(problems)
+
+
+def finds(problems, part):
+    assert any(part in problem for problem in problems), f"nothing says {part!r}: {problems}"
+
+
+def add_rendering(cases, name, documents, live_reload=False, namespace_was_changed=False):
+    for check in [check_shapes, check_paths, check_kubelet_config, *CHECKS]:
+        cases.add(name, check.__name__.removeprefix("check_"), lambda check=check: none(check(documents())))
+    cases.add(name, "names", lambda: none(check_names(documents(), namespace_was_changed)))
+    cases.add(name, "list", lambda: none(check_list(documents(), live_reload)))
+    cases.add(name, "list_text", lambda: none(check_list_text(documents())))
+    cases.add(name, "running", lambda: none(check_running(documents())))
+
+
+def once(function, *arguments):
+    """A rendering that is made when the first case needs it."""
+    kept = []
+
+    def get():
+        if not kept:
+            kept.append(function(*arguments))
+        return kept[0]
+    return get
+
+
+def touch_daemon_set():
+    """What `generate touch-daemonset` prints."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "images.txt")
+        with open(path, "w", encoding="utf-8") as out:
+            out.write("quay.io/acme/runner:v3\nbusybox\n")
+        text = subprocess.check_output([os.environ["PREFETCHCTL"], "generate", "touch-daemonset", "--list", path], text=True,
+                                       stderr=subprocess.DEVNULL)
+    return [one for one in yaml.safe_load_all(text) if one]
+
+
+def write_all(folder):
+    """Every rendering, a file each, for tests/admission."""
+    os.makedirs(folder, exist_ok=True)
+
+    def write(_, name, documents, **_more):
+        with open(os.path.join(folder, re.sub(r"[^A-Za-z0-9_.+-]", "_", name) + ".yaml"), "w", encoding="utf-8") as out:
+            yaml.safe_dump_all(documents(), out)
+
+    add_all(Cases("no case is called so"), write)
+    write(None, "touch", lambda: render("resources: [deploy/touch]"))
+    write(None, "touch-daemonset", touch_daemon_set)
+
+
+def add_all(cases, add_rendering):
+    cases.add("overlays", "are_all_in_the_table", lambda: none(sorted(set(OVERLAYS) ^ set(PLATFORMS))))
+    for name in OVERLAYS:
+        alone = once(overlay, name)
+        add_rendering(cases, name, alone)
+        cases.add(name, "platform", lambda name=name, alone=alone: none(check_platform(alone(), name)))
+        cases.add(name, "version", lambda alone=alone: none(check_version(alone())))
+        cases.add(name, "has_no_rights", lambda name=name, alone=alone: none(
+            [f"{role['metadata']['name']}" for role in of_kind(alone(), "ClusterRole")
+             if role["metadata"]["name"] != "prefetchd-scc"]))
+        cases.add(name, "strategy", lambda name=name, alone=alone: none(
+            check_strategy(alone(), "100%" if name == "kind" else "10%")))
+        add_rendering(cases, f"{name}+all", once(overlay, name, COMPONENTS), live_reload=True)
+    for name, line in RENAMINGS.items():
+        add_rendering(cases, f"openshift:{name}", once(renamed, line), namespace_was_changed="namespace" in line)
+    for component in COMPONENTS:
+        add_rendering(cases, f"generic+{component}", once(overlay, "generic", [component]),
+                      live_reload=component == "live-reload")
+    full = once(overlay, "generic", COMPONENTS)
+    touched = once(with_touch, [one for one in COMPONENTS if one != "live-reload"])
+    add_rendering(cases, "generic+touch+namespace", touched)
+    cases.add("ephemeral", "strategy", lambda: none(check_strategy(full(), "100%")))
+    cases.add("monitoring", "metrics", lambda: none(check_metrics(full())))
+    cases.add("monitoring", "rules", lambda: none(check_rules(full())))
+    for row in FIRES:
+        cases.add("alerts", row[0], lambda row=row: none(check_alert(full(), row)))
+    cases.add("alerts", "none_where_all_is_well", lambda: none(check_quiet(full())))
+    cases.add("alerts", "all_are_tried", lambda: none(check_all_alerts_are_tried(full())))
+    cases.add("node-gate", "words", lambda: none(check_gate_words(full())))
+    cases.add("touch", "daemonset", lambda: none(check_touch_daemon_set()))
+    cases.add("touch", "words", lambda: none(check_touch_words(touched())))
+    cases.add("node-gate", "grants_what_is_called", lambda: none(
+        [f"nothing grants {verbs} {resource}" for (group, resource), verbs in RIGHTS.items() if group == "" and not any(
+            resource in rule["resources"] and verbs <= set(rule["verbs"])
+            for role in of_kind(touched(), "ClusterRole") + of_kind(touched(), "Role") for rule in role["rules"])]))
+    for where, text in guide_examples():
+        documents = once(render_example, text)
+        add_rendering(cases, where, documents, live_reload="components/live-reload" in text,
+                      namespace_was_changed="\nnamespace:" in text)
+    (second,) = [text for where, text in guide_examples() if where.endswith("several instances")]
+    cases.add("guide", "second_instance_as_generated", lambda: none(check_guide_instance(render_example(second))))
+    cases.add("guide", "has_examples", lambda: none([] if len(guide_examples()) >= 5 else ["too few"]))
+    add_generated(cases, add_rendering, none)
+    add_compat(cases, add_rendering, check_platform, none)
+    for name, check, change, part in PLANTS:
+        cases.add("planted", name,
+                  lambda check=check, change=change, part=part: finds(check(plant(change)(touched())), part))
+
+
+def main(argv):
+    if argv[1:2] == ["--write"]:
+        return write_all(argv[2])
+    cases = Cases(argv[1] if len(argv) > 1 else "")
+    add_all(cases, add_rendering)
+    return cases.run()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv))

@@ -1,0 +1,309 @@
+"""What prefetchctl generate prints, beside what kustomize renders of the same."""
+
+import copy
+import itertools
+import os
+import re
+import shlex
+import subprocess
+import tempfile
+
+import yaml
+
+from render import COMPONENTS, DEPLOY, OVERLAYS, ROOT, render
+from shapes import CLUSTER_WIDE
+
+LIST = "apiVersion: prefetchd.dev/v1alpha1\nkind: ImageList\nimages:\n- image: quay.io/acme/app:v1  # \"<&>\" ä\n"
+with open(os.path.join(DEPLOY, "base/images.yaml"), encoding="utf-8") as file:
+    EMPTY = file.read()
+OTHER = "# plain\nghcr.io/acme/tool:v2\n"
+# Components meet each other the same way on every platform: all sets on one, and on the others each one alone and all.
+ALL_SETS = [list(some) for count in range(len(COMPONENTS) + 1) for some in itertools.combinations(COMPONENTS, count)]
+SETS = {platform: ALL_SETS if platform == "generic" else
+        [some for some in ALL_SETS if len(some) <= 1 or len(some) == len(COMPONENTS)] for platform in OVERLAYS}
+
+
+def run(arguments, files=None):
+    """A finished process of `prefetchctl generate`, in a folder with `files`."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in (files or {"images.yaml": LIST}).items():
+            os.makedirs(os.path.dirname(os.path.join(folder, name)), exist_ok=True)
+            with open(os.path.join(folder, name), "w", encoding="utf-8") as out:
+                out.write(text)
+        result = subprocess.run([os.environ["PREFETCHCTL"], "generate", *arguments], cwd=folder, capture_output=True,
+                                text=True)
+        result.written = {}
+        for path, _, names in os.walk(folder):
+            for name in names:
+                with open(os.path.join(path, name), encoding="utf-8") as file:
+                    result.written[os.path.relpath(os.path.join(path, name), folder)] = file.read()
+        return result
+
+
+def documents_of(text):
+    return [document for document in yaml.safe_load_all(text) if document]
+
+
+def generate(arguments, files=None):
+    result = run(arguments, files)
+    assert result.returncode == 0, result.stderr
+    return documents_of(result.stdout)
+
+
+def arguments(platform, components=(), lists=("images.yaml",)):
+    given = ["--platform", platform]
+    for component in components:
+        given += ["--component", component]
+    for one in lists:
+        given += ["--list", one]
+    return given
+
+
+def kustomized(platform, components=(), more=""):
+    """The kustomization that a person would write for one list."""
+    with_list = "options: {immutable: true}"
+    touch = ", deploy/touch" if "touch" in components and "name" not in more else ""  # under its own names only
+    return render(f"resources: [deploy/overlays/{platform}{touch}]\n"
+                  f"components: [{', '.join('deploy/components/' + one for one in components)}]\n"
+                  "configMapGenerator:\n- name: prefetchd-list\n  behavior: replace\n  files: [images.yaml]\n"
+                  f"  {with_list}\n{more}", {"images.yaml": LIST})
+
+
+def by_name(documents, loose):
+    """{kind/name: object}. `loose`: without the order of what Kubernetes keeps by key, and of flags."""
+    found = {}
+    for document in copy.deepcopy(documents):
+        if (document["apiVersion"], document["kind"]) in CLUSTER_WIDE:
+            document["metadata"].pop("namespace", None)  # kustomize gives one where there is none
+        if loose and document["kind"] == "DaemonSet":
+            spec = document["spec"]["template"]["spec"]
+            spec["volumes"].sort(key=lambda one: one["name"])
+            for container in spec["containers"]:
+                container["args"].sort()
+                container["volumeMounts"].sort(key=lambda one: one["mountPath"])
+                container["env"].sort(key=lambda one: one["name"])
+        found[f"{document['kind']}/{document['metadata']['name']}"] = document
+    return found
+
+
+def differences(ours, theirs, path=""):
+    if isinstance(ours, dict) and isinstance(theirs, dict):
+        return [one for key in sorted(ours.keys() | theirs.keys())
+                for one in differences(ours.get(key), theirs.get(key), f"{path}.{key}")]
+    if isinstance(ours, list) and isinstance(theirs, list) and len(ours) == len(theirs):
+        return [one for i, (a, b) in enumerate(zip(ours, theirs)) for one in differences(a, b, f"{path}[{i}]")]
+    return [] if type(ours) is type(theirs) and ours == theirs else [f"{path}: generate {ours!r}, kustomize {theirs!r}"]
+
+
+def check_same(ours, theirs, loose=False):
+    return differences(by_name(ours, loose), by_name(theirs, loose))
+
+
+def check_order(documents):
+    """Nothing stands before what it needs: kubectl apply goes from the top."""
+    kinds, problems = [document["kind"] for document in documents], []
+    needs = [("Namespace", kind) for kind in kinds if kind not in ("Namespace",)]
+    needs += [("ConfigMap", "DaemonSet"), ("ServiceAccount", "DaemonSet"), ("PriorityClass", "DaemonSet"),
+              ("ValidatingAdmissionPolicyBinding", "DaemonSet"), ("SecurityContextConstraints", "DaemonSet"),
+              ("ValidatingAdmissionPolicy", "ClusterRoleBinding")]
+    for first, then in needs:
+        if first in kinds and then in kinds and len(kinds) - 1 - kinds[::-1].index(first) > kinds.index(then):
+            problems.append(f"{first} stands after {then}")
+    return problems
+
+
+# The same installation, told twice: the options, and the kustomization.
+INSTANCE = """namespace: prefetchd-ci
+nameSuffix: -ci
+patches:
+- target: {kind: DaemonSet, name: prefetchd}
+  patch: |-
+    - {op: replace, path: /spec/template/spec/containers/0/args/2, value: "--listen=[$(POD_IP)]:9478"}
+    - {op: replace, path: /spec/template/spec/containers/0/args/3, value: --local=/run/prefetchd-ci/prefetchd.sock}
+    - {op: replace, path: /spec/template/spec/containers/0/ports/0/containerPort, value: 9478}
+    - {op: add, path: /spec/template/spec/containers/0/args/-, value: --instance=ci}
+- patch: |-
+    apiVersion: apps/v1
+    kind: DaemonSet
+    metadata: {name: prefetchd}
+    spec:
+      template:
+        spec:
+          containers:
+          - name: prefetchd
+            image: registry.example/team/prefetchd:1
+            env:
+            - {name: PREFETCHD_KUBELET_VERSION, value: "1.36"}
+            volumeMounts:
+            - {name: run, mountPath: /run/prefetchd, $patch: delete}
+            - {name: run, mountPath: /run/prefetchd-ci}
+          volumes:
+          - name: run
+            hostPath: {path: /run/prefetchd-ci, type: DirectoryOrCreate}
+"""
+INSTANCE_ARGUMENTS = ["--instance", "ci", "--port", "9478", "--image", "registry.example/team/prefetchd:1",
+                      "--kubelet-version", "1.36", "--gate", "label", "--gate", "condition", "--gate", "taint"]
+
+
+def check_instance(platform):
+    given = [one for one in COMPONENTS if one != "node-gate"] + ["node-gate"]
+    return check_same(generate(arguments(platform, given) + INSTANCE_ARGUMENTS), kustomized(platform, given, INSTANCE),
+                      loose=True)
+
+
+def check_namespace(platform):
+    return check_same(generate(arguments(platform, ["node-gate"]) + ["--namespace", "other"]),
+                      kustomized(platform, ["node-gate"], "namespace: other\n"))
+
+
+# Each file a ConfigMap of its own, in one folder on the nodes.
+SEVERAL = """- name: prefetchd-list-team-b
+  namespace: prefetchd
+  files: [Team_B.txt]
+  options: {immutable: true}
+patches:
+- patch: |-
+    apiVersion: apps/v1
+    kind: DaemonSet
+    metadata: {name: prefetchd}
+    spec:
+      template:
+        spec:
+          volumes:
+          - name: list
+            configMap: null
+            projected:
+              sources:
+              - configMap: {name: prefetchd-list}
+              - configMap: {name: prefetchd-list-team-b}
+"""
+
+
+def check_several_lists():
+    files = {"images.yaml": LIST, "Team_B.txt": OTHER}
+    ours = generate(arguments("generic", lists=("images.yaml", "Team_B.txt")), files)
+    theirs = render("resources: [deploy/overlays/generic]\nconfigMapGenerator:\n- name: prefetchd-list\n"
+                    "  behavior: replace\n  files: [images.yaml]\n  options: {immutable: true}\n" + SEVERAL, files)
+    return check_same(ours, theirs, loose=True)
+
+
+def large(count, bytes_each=200):
+    return "".join(f"quay.io/acme/{i:0{bytes_each - 14}d}\n" for i in range(count))
+
+
+# Name, arguments, files, exit code, what the person is told.
+TOLD = [
+    ("NoPlatform", ["--list", "images.yaml"], None, 2, "--platform is required"),
+    ("UnknownPlatform", arguments("minikube"), None, 2, "--platform must be one of aks, eks, generic"),
+    ("NoList", ["--platform", "eks"], None, 2, "--list is required"),
+    ("UnknownComponent", arguments("eks", ["gate"]), None, 2, "--component must be one of ephemeral"),
+    ("ListThatIsNotThere", arguments("eks", lists=["no.yaml"]), None, 2, "no.yaml"),
+    ("ListWithMistakes", arguments("eks"), {"images.yaml": LIST + "- image: Quay.io/A\n- {imag: x}\n"}, 2,
+     "images.yaml:5:10: images[1].image"),
+    ("EveryMistakeIsTold", arguments("eks"), {"images.yaml": LIST + "- image: Quay.io/A\n- {imag: x}\n"}, 2,
+     "images[2]"),
+    ("NameThatNoNodeWouldRead", arguments("eks", lists=["list"]), {"list": OTHER}, 2, "ends with .txt, .yaml"),
+    ("NameThatNoConfigMapTakes", arguments("eks", lists=["my list.txt"]), {"my list.txt": OTHER}, 2, "letters, digits"),
+    ("TwoOfOneName", arguments("eks", lists=["a/x.txt", "b/x.txt"]), {"a/x.txt": OTHER, "b/x.txt": LIST[:0]}, 2,
+     "rename one"),
+    ("TooLarge", arguments("eks", lists=["x.txt"]), {"x.txt": "#" + "x" * (1 << 20)}, 2, "split it into several files"),
+    ("LargeNeedsServerSide", arguments("eks", lists=["x.txt"]), {"x.txt": large(1400)}, 0, "--server-side"),
+    ("Instance", arguments("eks") + ["--instance", "Team_A"], None, 2, "--instance must be"),
+    ("Namespace", arguments("eks") + ["--namespace", "a.b"], None, 2, "--namespace must be"),
+    ("Image", arguments("eks") + ["--image", "UPPER"], None, 2, "--image"),
+    ("Version", arguments("eks") + ["--kubelet-version", "1.30"], None, 2, "--kubelet-version must be from 1.31"),
+    ("Port", arguments("eks") + ["--port", "70000"], None, 2, "--port"),
+    ("GateOfNothing", arguments("eks") + ["--gate", "label"], None, 2, "--gate needs --component node-gate"),
+    ("OutputThatCannotBe", arguments("eks") + ["-o", "no/where/"], None, 2, "-o no/where/"),
+    ("NothingIsPublished", arguments("eks"), None, 0, "--image is not given"),
+    ("NoVersion", arguments("eks"), None, 0, "FactsUnknown"),
+    ("PortsOfTheNode", arguments("eks") + ["--instance", "a"], None, 0, "give --port"),
+    ("TouchIsElsewhere", arguments("eks", ["touch"]) + ["--instance", "a"], None, 0, "apply deploy/touch once"),
+    ("GateNeeds130", arguments("eks", ["node-gate"]), None, 0, "Kubernetes 1.30"),
+]
+
+
+def check_told(given, files, code, words):
+    result = run(given, files)
+    problems = [] if result.returncode == code else [f"exit code {result.returncode}, not {code}: {result.stderr}"]
+    problems += [] if words in result.stderr else [f"nothing says {words!r}: {result.stderr}"]
+    return problems + (["something is printed all the same"] if code != 0 and result.stdout else [])
+
+
+def check_quiet_where_all_is_said():
+    result = run(arguments("k3s") + ["--image", "registry.example/prefetchd:1", "--kubelet-version", "1.36"])
+    return [result.stderr] if result.stderr else []
+
+
+def check_outputs():
+    """A file, and a folder of files in the order of creation, hold the same as standard output."""
+    printed, problems = generate(arguments("eks")), []
+    as_file = run(arguments("eks") + ["-o", "all.yaml"])
+    if documents_of(as_file.written["all.yaml"]) != printed or as_file.stdout:
+        problems.append("-o FILE holds something else")
+    as_folder = run(arguments("eks") + ["-o", "folder/"])
+    names = sorted(name for name in as_folder.written if name.startswith("folder/"))
+    if [documents_of(as_folder.written[name])[0] for name in names] != printed:
+        problems.append(f"-o FOLDER holds something else: {names}")
+    return problems
+
+
+def check_guide_instance(documents):
+    """What the guide shows for a second instance is what generate makes of it."""
+    given = arguments("eks", ["live-reload", "node-gate"]) + ["--instance", "team-a", "--port", "9478"]
+    return check_same(generate(given, {"images.yaml": EMPTY}), documents, loose=True)
+
+
+def shown_commands():
+    """Every `prefetchctl generate …` that the pages and --help show, up to a pipe or a comment, as arguments."""
+    texts = [subprocess.check_output([os.environ["PREFETCHCTL"], "generate", "--help"], text=True)]
+    for page in ("README.md", "deploy/README.md", "deploy/migration-image-prefetcher.md"):
+        with open(os.path.join(ROOT, page), encoding="utf-8") as file:
+            texts += re.findall(r"^```sh\n(.*?)^```", file.read(), flags=re.M | re.S)
+    lines = [line for text in texts for line in text.replace("\\\n", " ").splitlines()]
+    return [shlex.split(re.split(r"[|>#]", line)[0])[2:] for line in lines if line.strip().startswith("prefetchctl generate --")]
+
+
+def check_shown_command(given):
+    result = run(given, {name: OTHER if name.endswith(".txt") else LIST
+                         for name in [given[i + 1] for i, one in enumerate(given) if one == "--list"]})
+    return [] if result.returncode == 0 else [result.stderr]
+
+
+def check_gate_of_an_instance():
+    """Condition and taint are one a node: a second instance leaves them to the first."""
+    documents = generate(arguments("generic", ["node-gate"]) + ["--instance", "ci"])
+    (daemon_set,) = [one for one in documents if one["kind"] == "DaemonSet"]
+    given = daemon_set["spec"]["template"]["spec"]["containers"][0]["args"]
+    return [f"{flag} is given" for flag in ("--node-condition", "--startup-taint") if flag in given] + (
+        [] if "--node-label" in given else ["no --node-label"])
+
+
+def add_generated(cases, add_rendering, none):
+    """`add_rendering` adds the cases that judge any rendering, `none` fails where there are problems."""
+    for platform in OVERLAYS:
+        for components in SETS[platform]:
+            cases.add("generate", f"{platform}={'+'.join(components) or 'alone'}",
+                      lambda platform=platform, components=components: none(
+                          check_same(generate(arguments(platform, components)), kustomized(platform, components))))
+        cases.add("generate", f"{platform}=instance", lambda platform=platform: none(check_instance(platform)))
+        cases.add("generate", f"{platform}=namespace", lambda platform=platform: none(check_namespace(platform)))
+        cases.add("generate", f"{platform}=order", lambda platform=platform: none(
+            check_order(generate(arguments(platform, COMPONENTS)))))
+        add_rendering(cases, f"generate:{platform}", lambda platform=platform: generate(
+            arguments(platform, [one for one in COMPONENTS if one != "live-reload"]) + ["--instance", "ci"]))
+    add_rendering(cases, "generate:several", lambda: generate(
+        arguments("generic", lists=("images.yaml", "Team_B.txt")), {"images.yaml": LIST, "Team_B.txt": OTHER}))
+    add_rendering(cases, "generate:several+live", lambda: generate(
+        arguments("generic", ["live-reload"], ("images.yaml", "Team_B.txt")),
+        {"images.yaml": LIST, "Team_B.txt": OTHER}), live_reload=True)
+    cases.add("generate", "several_lists", lambda: none(check_several_lists()))
+    cases.add("generate", "gate_of_an_instance", lambda: none(check_gate_of_an_instance()))
+    cases.add("generate", "outputs", lambda: none(check_outputs()))
+    cases.add("generate", "quiet_where_all_is_said", lambda: none(check_quiet_where_all_is_said()))
+    cases.add("generate", "commands_are_shown", lambda: none([] if len(shown_commands()) >= 5 else ["too few"]))
+    for given in shown_commands():
+        cases.add("generate", f"shown: {' '.join(given)}", lambda given=given: none(check_shown_command(given)))
+    for name, given, files, code, words in TOLD:
+        cases.add("generate_says", name, lambda given=given, files=files, code=code, words=words: none(
+            check_told(given, files, code, words)))

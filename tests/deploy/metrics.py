@@ -1,0 +1,47 @@
+"""Whether alerts and dashboards ask for what the agent says: names and labels of its golden file."""
+
+import json
+import os
+import re
+
+from render import of_kind
+
+# Prometheus adds these: of the target, of a histogram.
+ADDED = {"namespace", "node", "pod", "container", "job", "instance", "endpoint", "le"}
+
+
+def known_metrics():
+    """{name: labels} of the golden file, a histogram's parts each by itself."""
+    path = os.path.join(os.environ["PREFETCH_TESTDATA"], "agent", "metrics.txt")
+    known = {}
+    with open(path, encoding="utf-8") as lines:
+        for line in lines:
+            match = re.match(r"([a-z_]+)(?:\{(.*)\})? ", line)
+            if match and not line.startswith("#"):
+                known.setdefault(match[1], set()).update(re.findall(r'(\w+)="', match[2] or ""))
+    return known
+
+
+def expressions(documents):
+    for rules in of_kind(documents, "PrometheusRule"):
+        for group in rules["spec"]["groups"]:
+            yield from ((rule["alert"], rule["expr"]) for rule in group["rules"])
+    for config in of_kind(documents, "ConfigMap"):
+        for name, text in config["data"].items():
+            if name.endswith(".json"):
+                for panel in json.loads(text)["panels"]:
+                    yield from ((panel["title"], target["expr"]) for target in panel["targets"])
+
+
+def check_metrics(documents):
+    known, problems = known_metrics(), []
+    for where, expression in expressions(documents):
+        names = set(re.findall(r"\b(?:prefetchd|process)_\w+", re.sub(r'"[^"]*"', '""', expression)))
+        problems += [f"{where}: the agent has no metric {name}" for name in sorted(names - known.keys())]
+        labels = set(re.findall(r'(\w+)\s*(?:=~|!~|!=|=)\s*"', expression))
+        for inside in re.findall(r"\bby \(([^)]*)\)", expression):
+            labels |= {label.strip() for label in inside.split(",")}
+        has = ADDED.union(*(known.get(name, set()) for name in names))
+        problems += [f"{where}: {', '.join(sorted(names))} has no label {label}" for label in sorted(labels - has)]
+        problems += [f"{where}: asks for nothing"] if not names else []
+    return problems

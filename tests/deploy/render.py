@@ -1,0 +1,71 @@
+"""Manifests as kustomize makes them."""
+
+import os
+import shutil
+import subprocess
+import tempfile
+
+import yaml
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+DEPLOY = os.path.join(ROOT, "deploy")
+OVERLAYS = sorted(os.listdir(os.path.join(DEPLOY, "overlays")))
+COMPONENTS = sorted(one for one in os.listdir(os.path.join(DEPLOY, "components"))
+                    if os.path.exists(os.path.join(DEPLOY, "components", one, "kustomization.yaml")))
+
+
+def kustomize():
+    fetched = os.path.join(ROOT, "build-tools/kustomize/usr/bin/kustomize")  # by tests/run
+    found = fetched if os.path.exists(fetched) else shutil.which("kustomize")
+    if not found:
+        raise RuntimeError("there is no kustomize: run tests/run --setup")
+    return found
+
+
+def build(folder):
+    result = subprocess.run([kustomize(), "build", folder], capture_output=True, text=True)
+    if result.returncode != 0:
+        raise RuntimeError(f"kustomize build: {result.stderr}")
+    if result.stderr:
+        raise RuntimeError(f"kustomize warns: {result.stderr}")
+    return [document for document in yaml.safe_load_all(result.stdout) if document]
+
+
+def render(kustomization, files=None):
+    """Renders a user's own kustomization; it names our folders as deploy/…; `files` lie beside it."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.symlink(DEPLOY, os.path.join(folder, "deploy"))
+        files = dict(files or {}, **{"kustomization.yaml": kustomization})
+        for name, text in files.items():
+            with open(os.path.join(folder, name), "w", encoding="utf-8") as out:
+                out.write(text)
+        return build(folder)
+
+
+def overlay(name, components=()):
+    lines = [f"resources: [deploy/overlays/{name}]"]
+    lines += [f"components: [{', '.join('deploy/components/' + one for one in components)}]"] if components else []
+    return render("\n".join(lines))
+
+
+def of_kind(documents, kind):
+    return [document for document in documents if document["kind"] == kind]
+
+
+def daemon_set(documents):
+    (one,) = of_kind(documents, "DaemonSet")
+    return one
+
+
+def pod(documents):
+    return daemon_set(documents)["spec"]["template"]["spec"]
+
+
+def agent(documents):
+    (container,) = pod(documents)["containers"]
+    return container
+
+
+def flags(documents):
+    """The agent's args as {flag: value}; a switch has none. A flag that is there twice is told by check_paths."""
+    return {flag: value for flag, _, value in (arg.partition("=") for arg in agent(documents)["args"])}

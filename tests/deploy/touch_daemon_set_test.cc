@@ -1,0 +1,72 @@
+#include "deploy/touch_daemon_set.h"
+
+#include <gtest/gtest.h>
+
+#include "deploy/edit.h"
+#include "deploy/embedded_files.h"
+
+namespace prefetch::deploy {
+namespace {
+
+std::vector<std::string> Images(std::size_t n) {
+  std::vector<std::string> images;
+  for (std::size_t i = 0; i < n; i++) images.push_back("r.io/a" + std::to_string(i) + ":v1");
+  return images;
+}
+
+std::vector<doc::Node> DaemonSets(const Generated& generated) {
+  std::vector<doc::Node> found;
+  for (const doc::Node& document : generated.documents) {
+    if (TextAt(document, {"kind"}) == "DaemonSet") found.push_back(document);
+  }
+  return found;
+}
+
+TEST(TouchDaemonSets, TwentyImagesEachInTheListsOrder) {
+  auto generated = GenerateTouchDaemonSets(EmbeddedFiles(), Images(45));
+  ASSERT_TRUE(generated) << generated.error().message();
+  std::vector<doc::Node> sets = DaemonSets(*generated);
+  ASSERT_EQ(sets.size(), 3U);
+  std::size_t seen = 0;
+  for (std::size_t i = 0; i < sets.size(); i++) {
+    std::string name = "prefetchd-touch-" + std::to_string(i);
+    EXPECT_EQ(TextAt(sets[i], {"metadata", "name"}), name);
+    EXPECT_EQ(TextAt(sets[i], {"metadata", "namespace"}), "prefetchd-touch");
+    for (const std::vector<std::string>& labels :
+         {std::vector<std::string>{"spec", "selector", "matchLabels"},
+          std::vector<std::string>{"spec", "template", "metadata", "labels"}}) {
+      std::vector<std::string> path = labels;
+      path.emplace_back("app.kubernetes.io/instance");
+      EXPECT_EQ(TextAt(sets[i], path), name) << "else one would take over the other's pods";
+    }
+    const doc::Node* containers = FindAt(sets[i], {"spec", "template", "spec", "containers"});
+    ASSERT_NE(containers, nullptr);
+    EXPECT_LE(containers->items.size(), 20U);
+    for (const doc::Node& container : containers->items) {
+      EXPECT_EQ(TextAt(container, {"image"}), "r.io/a" + std::to_string(seen++) + ":v1");
+      EXPECT_EQ(TextAt(container, {"imagePullPolicy"}), "IfNotPresent");
+    }
+  }
+  EXPECT_EQ(seen, 45U);
+  EXPECT_EQ(TextAt(generated->documents.front(), {"kind"}), "Namespace") << "in the order of creation";
+  EXPECT_EQ(generated->notes.size(), 1U) << "what it grants is said";
+}
+
+TEST(TouchDaemonSets, NoRightsComeAlong) {
+  auto generated = GenerateTouchDaemonSets(EmbeddedFiles(), Images(1));
+  ASSERT_TRUE(generated);
+  for (const doc::Node& document : generated->documents) {
+    EXPECT_EQ(TextAt(document, {"kind"}).find("Role"), std::string::npos);
+  }
+}
+
+TEST(TouchDaemonSets, NothingAndTooMuchAreRefused) {
+  EXPECT_FALSE(GenerateTouchDaemonSets(EmbeddedFiles(), {}));
+  EXPECT_TRUE(GenerateTouchDaemonSets(EmbeddedFiles(), Images(2000)));
+  auto refused = GenerateTouchDaemonSets(EmbeddedFiles(), Images(2001));
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message().find("--touch"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace prefetch::deploy
