@@ -1,0 +1,80 @@
+#include "agent/ask_registry.h"
+
+#include <utility>
+
+namespace prefetch::agent {
+namespace {
+
+// spec/registry.md section 8.2: one whole check, tokens and retries included; plugins have their own minute.
+constexpr std::chrono::seconds kAskLimit{60};
+
+std::vector<std::string> DigestsOf(const std::optional<plan::Local>& local) {
+  std::vector<std::string> digests;
+  if (!local || local->digest.empty()) return digests;
+  digests.push_back(local->digest);
+  digests.insert(digests.end(), local->other_digests.begin(), local->other_digests.end());
+  return digests;
+}
+
+image::RegistryAnswer HeldBack(const image::Reference& reference) {
+  return {.kind = image::RegistryAnswerKind::kAccessDenied,
+          .detail = "NotSent",
+          .message = reference.domain() +
+                     " refused this node's credentials for several images just now: they are not sent again "
+                     "for 5 minutes"};
+}
+
+// A server that hosts.toml puts in the registry's place, and that the client does not trust with passwords,
+// wants one. The runtime shows it what we have, so this is no denial: a pull has to say.
+bool IsWithheld(const image::RegistryQuestion& question, const image::RegistryAnswer& answer) {
+  if (answer.kind != image::RegistryAnswerKind::kAccessDenied || question.credentials.empty()) return false;
+  const std::string& domain = question.reference.domain();
+  bool own =
+      answer.answered_by == domain || (domain == "docker.io" && answer.answered_by == "registry-1.docker.io");
+  return !own && (answer.detail == "NoCredentials" || answer.detail == "Unauthenticated");
+}
+
+image::RegistryAnswer Withheld(image::RegistryAnswer answer) {
+  answer.kind = image::RegistryAnswerKind::kIndeterminate;
+  answer.detail = "CredentialsWithheld";
+  answer.message = answer.answered_by +
+                   " stands in the registry's place and asks for a password, which it is not trusted with: "
+                   "--registry-trusted-mirror " +
+                   answer.answered_by;
+  return answer;
+}
+
+}  // namespace
+
+bool SaysNothing(const image::RegistryAnswer& answer) {
+  bool limited = answer.kind == image::RegistryAnswerKind::kRateLimited && answer.detail == "OwnLimit";
+  bool stopped = answer.kind == image::RegistryAnswerKind::kUnreachable && answer.detail == "Stopped";
+  return limited || stopped;
+}
+
+image::RegistryAnswer AskRegistry(const base::Call& call, const AskParts& parts, const AskJob& job) {
+  image::RegistryQuestion question{.reference = job.reference,
+                                   .local_digests = DigestsOf(job.local),
+                                   .platform = parts.node,
+                                   .credentials = {}};
+  credentials::Lookup lookup = parts.keyring.Find(call, job.reference, job.sources);
+  for (credentials::Credential& credential : lookup.credentials) {
+    bool held =
+        parts.refusals != nullptr && parts.refusals->Held(job.reference, credential.auth, parts.clock.Now());
+    if (!held) question.credentials.push_back(std::move(credential.auth));
+  }
+  // Anonymous is only what a pull would try, too.
+  if (question.credentials.empty() && !lookup.credentials.empty()) return HeldBack(job.reference);
+  image::RegistryAnswer answer = parts.asker(call.Within(kAskLimit), question, job.runtime);
+  if (IsWithheld(question, answer)) return Withheld(std::move(answer));
+  bool about_credentials =
+      answer.kind == image::RegistryAnswerKind::kAccessDenied && answer.detail == "BadCredentials";
+  if (parts.refusals != nullptr && about_credentials) {
+    for (const image::AuthConfig& auth : question.credentials) {
+      parts.refusals->Refused(job.reference, auth, parts.clock.Now());
+    }
+  }
+  return answer;
+}
+
+}  // namespace prefetch::agent

@@ -1,0 +1,68 @@
+// AskRegistry: one question to one registry, start to end: the credentials that a pull would try, in its
+// order, and what is here to compare with.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/refusals.h"
+#include "base/call.h"
+#include "base/clock.h"
+#include "credentials/keyring.h"
+#include "image/platform.h"
+#include "image/registry_access.h"
+#include "image/registry_answer.h"
+#include "image/registry_question.h"
+#include "plan/observation.h"
+#include "report/image_detail.h"
+
+namespace prefetch::agent {
+
+// What the runtime said that it is: how registries are asked follows from it. Empty: not known.
+struct AskingFor {
+  std::string name, version;
+  image::RuntimeRegistries registries = {};
+
+  friend bool operator==(const AskingFor&, const AskingFor&) = default;
+};
+
+// Asks without pulling. Blocks, at most a minute; any thread may call, many at once; whatever goes wrong is
+// an answer. Injected: main has the client for it, tests have registries that keep state. Empty: this agent
+// asks no registry.
+using RegistryAsker = std::function<image::RegistryAnswer(
+    const base::Call& call, const image::RegistryQuestion& question, const AskingFor& runtime)>;
+
+// Which servers the same question would go to, in order. Reads files; asks nobody. Empty: as RegistryAsker.
+using RegistryHosts =
+    std::function<report::RegistryHostsView(const image::Reference& reference, const AskingFor& runtime)>;
+
+// How registries are asked for such a runtime, and who says so. Looks for folders; asks nobody. Empty: as
+// RegistryAsker.
+using RegistryAccessFor = std::function<image::RegistryAccess(const AskingFor& runtime)>;
+
+// An answer that tells nothing about the registry: we were stopped, or our own limits came first.
+bool SaysNothing(const image::RegistryAnswer& answer);
+
+struct AskJob {
+  image::Reference reference;
+  std::vector<std::string> sources;  // of the entry: a mounted pull secret may be for some of them only
+  std::optional<plan::Local> local;  // what is here; none: nothing
+  AskingFor runtime;
+};
+
+// All that a question needs. Everything outlives the worker that uses it.
+struct AskParts {
+  const RegistryAsker& asker;
+  credentials::Keyring& keyring;
+  Refusals* refusals;  // null: nobody keeps count of what was refused
+  const base::Clock& clock;
+  image::Platform node;
+};
+
+// Never shows a registry a credential that it has refused for several images just now. Blocks while plugins
+// run, too.
+image::RegistryAnswer AskRegistry(const base::Call& call, const AskParts& parts, const AskJob& job);
+
+}  // namespace prefetch::agent

@@ -1,0 +1,137 @@
+#include "agent/endpoints.h"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "agent/metrics_text.h"
+#include "image/pull_policy.h"
+#include "image/reference.h"
+#include "report/check_document.h"
+#include "report/readyz_text.h"
+#include "report/status_json.h"
+
+namespace prefetch::agent {
+namespace {
+
+// The loop turns at least every few seconds; a loop that did not for so long is stuck.
+constexpr std::chrono::seconds kLoopStuckAfter{30};
+constexpr std::string_view kImages = "/v1/images/";
+constexpr std::string_view kCheck = "/v1/check";
+
+// A flag of a query: "?verbose", "?verbose=1", "?verbose=true".
+bool Flag(const http::ServerRequest& request, std::string_view name) {
+  auto value = request.Query(name);
+  return value && (value->empty() || *value == "1" || *value == "true");
+}
+
+http::ServerResponse Livez(const Board& board, const base::Clock& clock) {
+  auto still = clock.Now() - board.TurnedAt();
+  if (still < kLoopStuckAfter) return {.body = "ok\n"};
+  auto seconds = std::chrono::duration_cast<std::chrono::seconds>(still).count();
+  return {.status = 503, .body = "the loop has not turned for " + std::to_string(seconds) + " s\n"};
+}
+
+http::ServerResponse Readyz(const Board& board, const http::ServerRequest& request) {
+  for (const auto& [name, value] : request.query) {
+    // A question that is misspelt must not be answered as if it were another one.
+    if (name != "verbose" && name != "policy" && name != "hash" && name != "source") {
+      return http::ErrorResponse(
+          400, "unknown parameter " + name + ": verbose, policy, hash and source are known");
+    }
+  }
+  plan::GateQuery query;
+  if (auto policy = request.Query("policy")) {
+    query.policy = image::ParsePullPolicy(*policy);
+    if (!query.policy) return http::ErrorResponse(400, "policy must be Never, IfNotPresent or Always");
+  }
+  query.hash = request.Query("hash").value_or("");
+  query.source = request.Query("source").value_or("");
+  plan::SnapshotPtr snapshot = board.Latest();
+  plan::GateAnswer answer = plan::AskGate(*snapshot, query);
+  return {.status = answer.ready ? 200 : 503,
+          .body = report::ReadyzText(*snapshot, answer, Flag(request, "verbose"))};
+}
+
+http::ServerAnswer OneImage(const Inquiry& inquiry, const http::ServerRequest& request) {
+  std::string name = request.path.substr(kImages.size());
+  auto reference = image::Reference::Parse(name);
+  if (!reference) return http::ErrorResponse(400, name + ": " + reference.error().message());
+  ExplainOptions options{.credentials = request.Query("credentials") != "false",
+                         .identities = Flag(request, "identities")};
+  return http::Deferred([&inquiry, reference = *reference, options](const base::Call& call) {
+    Explanation explanation = inquiry.Explain(call, reference, options);
+    return http::JsonResponse(explanation.known ? 200 : 404, std::move(explanation.json));
+  });
+}
+
+// Lets `kChecksAtOnce` through, and `kChecksPerSecond` from then on.
+class Throttle {
+ public:
+  bool Allow(base::TimePoint now) {
+    double since = std::chrono::duration<double>(now - last_).count();
+    last_ = now;
+    tokens_ = std::min<double>(kChecksAtOnce, tokens_ + since * kChecksPerSecond);
+    if (tokens_ < 1) return false;
+    tokens_ -= 1;
+    return true;
+  }
+
+ private:
+  double tokens_ = kChecksAtOnce;
+  base::TimePoint last_;
+};
+
+http::ServerAnswer Check(const Inquiry& inquiry, const http::ServerRequest& request, bool local) {
+  auto check = report::ParseCheckRequest(request.body);
+  if (!check) return http::ErrorResponse(400, check.error().message());
+  if (check->pull && !local) {
+    return http::ErrorResponse(403, "pulls are asked for on the node itself, over the agent's local socket");
+  }
+  if (check->pull && !inquiry.pulls()) {
+    return http::ErrorResponse(403,
+                               "this agent pulls for no check: start it with --check-pull to allow that");
+  }
+  return http::Deferred([&inquiry, local, check = *std::move(check)](const base::Call& call) {
+    return http::JsonResponse(200, report::CheckResultJson(inquiry.Check(call, check, local)));
+  });
+}
+
+// https://prometheus.io/docs/instrumenting/exposition_formats/: what every version of Prometheus reads.
+http::ServerResponse Scrape(const Board& board, const Metrics& metrics) {
+  return {.content_type = "text/plain; version=0.0.4; charset=utf-8",
+          .body = MetricsText(*board.Latest(), metrics.Copy(), ReadProcessFacts(), PREFETCH_VERSION)};
+}
+
+}  // namespace
+
+http::Handler Endpoints(const Board& board, const Metrics& metrics, const Inquiry& inquiry,
+                        const base::Clock& clock, Audience audience) {
+  bool local = audience == Audience::kLocal;
+  // A handler runs on one thread.
+  auto throttle = std::make_shared<Throttle>();
+  return [&board, &metrics, &inquiry, &clock, local,
+          throttle](const http::ServerRequest& request) -> http::ServerAnswer {
+    const std::string& path = request.path;
+    bool image = local && path.starts_with(kImages) && path.size() > kImages.size();
+    if (path == kCheck) {
+      if (request.method != http::Method::kPost) return http::MethodNotAllowedResponse({http::Method::kPost});
+      if (local || throttle->Allow(clock.Now())) return Check(inquiry, request, local);
+      http::ServerResponse refusal = http::ErrorResponse(429, "too many checks: ask again in a second");
+      refusal.headers.Add("Retry-After", "1");
+      return refusal;
+    }
+    if (path != "/livez" && path != "/readyz" && path != "/v1/status" && path != "/metrics" && !image) {
+      return http::NotFoundResponse(path);
+    }
+    if (request.method != http::Method::kGet) return http::MethodNotAllowedResponse({http::Method::kGet});
+    if (path == "/livez") return Livez(board, clock);
+    if (path == "/readyz") return Readyz(board, request);
+    if (path == "/metrics") return Scrape(board, metrics);
+    if (path == "/v1/status") return http::JsonResponse(200, report::StatusJson(*board.Latest()));
+    return OneImage(inquiry, request);
+  };
+}
+
+}  // namespace prefetch::agent

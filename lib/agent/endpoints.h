@@ -1,0 +1,25 @@
+// Endpoints: what the agent answers over HTTP (design.md section 6).
+#pragma once
+
+#include "agent/board.h"
+#include "agent/inquiry.h"
+#include "agent/metrics.h"
+#include "base/clock.h"
+#include "http/handler.h"
+
+namespace prefetch::agent {
+
+// Who may ask: neighbours on the pod network see what a neighbour may know; whoever may open the unix socket
+// sees one image in full as well.
+enum class Audience { kNeighbours, kLocal };
+
+// The handler of one listener. What it refers to outlives it. It reads the newest Snapshot and never blocks;
+// what may take a while (`inquiry`) it leaves to the server as Deferred. Neighbours' checks are answered so
+// many times a second, and then refused (429): an answer costs more than a look at the Snapshot.
+constexpr int kChecksPerSecond = 20;
+constexpr int kChecksAtOnce = 100;
+
+http::Handler Endpoints(const Board& board, const Metrics& metrics, const Inquiry& inquiry,
+                        const base::Clock& clock, Audience audience);
+
+}  // namespace prefetch::agent

@@ -1,0 +1,117 @@
+#include "agent/entries.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "plan/asked.h"
+
+namespace prefetch::agent {
+namespace {
+
+// Is the registry asked otherwise now?
+bool AsksOtherwise(const plan::DesiredImage& was, const plan::DesiredImage& is) {
+  return was.refresh != is.refresh || was.ready_for != is.ready_for ||
+         was.refresh_interval != is.refresh_interval || was.max_age != is.max_age ||
+         was.on_unreachable != is.on_unreachable || was.on_access_denied != is.on_access_denied ||
+         was.on_tag_missing != is.on_tag_missing || was.on_stale != is.on_stale;
+}
+
+}  // namespace
+
+void Entries::Replace(const std::shared_ptr<const plan::ImageList>& list) {
+  std::vector<Entry> entries;
+  entries.reserve(list->images.size());
+  for (const plan::DesiredImage& want : list->images) {
+    Entry entry;
+    if (Entry* known = Find(want.reference.Normalized())) {
+      entry = *known;  // which keeps its name, to be found by
+      known->on_list = true;
+      known->runs.clear();
+      if (entry.past.not_before == base::TimePoint::max()) entry.past.not_before = base::TimePoint();
+    }
+    entry.demand_changed = entry.demand_changed || AsksOtherwise(entry.want, want);
+    entry.want = base::Shared(std::shared_ptr<const plan::DesiredImage>(list, &want));
+    entry.on_list = true;
+    entry.applies = plan::Applies(want, node_);
+    entries.push_back(std::move(entry));
+  }
+  listed_ = entries.size();
+  entries_.swap(entries);
+  for (Entry& gone : entries) {
+    if (!gone.on_list) {
+      entries_.push_back(std::move(gone));
+      continue;
+    }
+    for (ActiveRun& run : gone.runs) {
+      run.ending = Ending::kNotWanted;
+      run.stop.request_stop();
+      leaving_.push_back(std::move(run));
+    }
+  }
+  Index();
+}
+
+Entry* Entries::Ask(const image::Reference& reference, base::TimePoint now) {
+  if (entries_.size() - listed_ >= plan::kMostAsked) {
+    // The place of one that nobody waits for; what came of it is forgotten.
+    auto over = std::find_if(entries_.begin() + static_cast<std::ptrdiff_t>(listed_), entries_.end(),
+                             [now](const Entry& one) { return one.runs.empty() && one.asked_until <= now; });
+    if (over == entries_.end()) return nullptr;
+    entries_.erase(over);
+  }
+  Entry entry;
+  entry.want = plan::DesiredImage{.reference = reference, .required = false};
+  entry.on_list = false;
+  entry.seen.known = true;
+  entries_.push_back(std::move(entry));
+  Index();
+  return &entries_.back();
+}
+
+bool Entries::ForgetAsked(base::TimePoint now) {
+  auto first = entries_.begin() + static_cast<std::ptrdiff_t>(listed_);
+  auto forgotten = std::remove_if(first, entries_.end(), [now](const Entry& entry) {
+    return entry.runs.empty() && plan::ForgetAskedAt(entry.past, entry.asked_until) <= now;
+  });
+  if (forgotten == entries_.end()) return false;
+  entries_.erase(forgotten, entries_.end());
+  Index();
+  return true;
+}
+
+void Entries::Index() {
+  by_name_.resize(entries_.size());
+  std::iota(by_name_.begin(), by_name_.end(), std::size_t{0});
+  std::sort(by_name_.begin(), by_name_.end(),
+            [this](std::size_t a, std::size_t b) { return entries_[a].name() < entries_[b].name(); });
+}
+
+Entry* Entries::Find(const std::string& name) {
+  auto found = std::lower_bound(
+      by_name_.begin(), by_name_.end(), name,
+      [this](std::size_t a, const std::string& wanted) { return entries_[a].name() < wanted; });
+  return found == by_name_.end() || entries_[*found].name() != name ? nullptr : &entries_[*found];
+}
+
+std::optional<ActiveRun> Entries::TakeRun(const std::string& name, std::uint64_t run) {
+  auto take = [run](std::vector<ActiveRun>& from) -> std::optional<ActiveRun> {
+    auto found =
+        std::find_if(from.begin(), from.end(), [run](const ActiveRun& one) { return one.id == run; });
+    if (found == from.end()) return std::nullopt;
+    std::optional<ActiveRun> taken(std::move(*found));
+    from.erase(found);
+    return taken;
+  };
+  if (Entry* entry = Find(name)) {
+    if (auto taken = take(entry->runs)) return taken;
+  }
+  return take(leaving_);
+}
+
+bool Entries::Settled() const {
+  return std::all_of(listed().begin(), listed().end(),
+                     [](const Entry& entry) { return !entry.applies || entry.past.settled; });
+}
+
+}  // namespace prefetch::agent

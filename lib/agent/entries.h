@@ -1,0 +1,111 @@
+// Entries: the loop's memory of each image on the list. Owned by the loop alone; no lock.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "base/shared.h"
+#include "plan/history.h"
+#include "plan/list.h"
+#include "plan/observation.h"
+#include "plan/readiness.h"
+#include "plan/schedule.h"
+#include "plan/touch.h"
+
+namespace prefetch::agent {
+
+// Why we took a running pull back.
+enum class Ending {
+  kNot,
+  kReplaced,   // stalled; another pull of the same entry goes on
+  kTimeUp,     // its deadline passed
+  kNoRoom,     // its size is known now, and there is no room for it
+  kNotWanted,  // the entry is gone from the list
+};
+
+// One PullImage under way.
+struct ActiveRun {
+  std::uint64_t id = 0;
+  std::stop_source stop;
+  plan::Run run;
+  std::string lease;  // under which its bytes are; empty: the runtime knows no leases
+  Ending ending = Ending::kNot;
+  base::TimePoint cancel_at = base::TimePoint::max();  // a replaced one is cancelled a little later
+};
+
+struct Entry {
+  base::Shared<plan::DesiredImage> want;  // the list's own
+  // False: it is on no list, and kept in mind since a preflight has asked for it (plan/asked.h).
+  bool on_list = true;
+  base::TimePoint asked_at;     // the newest look at the node that such a wish came from
+  base::TimePoint asked_until;  // the newest wish of a preflight to have it pulled is over then
+  bool applies = true;
+  plan::Observation seen;
+  // Looks with a sequence up to this one were asked before our own pull changed what is there.
+  std::uint64_t trust_looks_after = 0;
+  plan::History past;
+  std::vector<ActiveRun> runs;  // the newest last; two only while one replaces another
+  plan::HeldVerdict verdict;    // of kubelet's, where there is one
+  base::Shared<plan::TouchPast> touch;
+  base::Shared<plan::TouchStatus> touched;  // what is said of it
+  // What its registry has said; meaningful where it is asked.
+  base::Shared<plan::Freshness> fresh;
+  plan::RefreshDecision refresh;
+  bool checking = false;        // it is being asked now
+  bool demand_changed = false;  // the list says other things of it than before
+  plan::Action action;
+  bool no_room = false;
+  std::optional<plan::Reason> held;
+
+  const std::string& name() const { return want->reference.Normalized(); }
+  const ActiveRun* Current() const {
+    return runs.empty() || runs.back().ending != Ending::kNot ? nullptr : &runs.back();
+  }
+};
+
+class Entries {
+ public:
+  explicit Entries(image::Platform node) : node_(std::move(node)) {}
+
+  // Takes over a new list. Entries that stay keep what is known and what runs; those that go are asked to
+  // stop. Failures that only a new list can end get a new chance. What was asked for stays.
+  void Replace(const std::shared_ptr<const plan::ImageList>& list);
+
+  // Those of the list by their index in it, then those that were only asked for.
+  std::vector<Entry>& all() { return entries_; }
+  const std::vector<Entry>& all() const { return entries_; }
+  // Those of the list alone.
+  std::span<Entry> listed() { return {entries_.data(), listed_}; }
+  std::span<const Entry> listed() const { return {entries_.data(), listed_}; }
+  // Those that were only asked for.
+  std::span<const Entry> asked() const { return std::span<const Entry>(entries_).subspan(listed_); }
+
+  // An image that is on no list and not on the node; it must not be known yet. References to entries are no
+  // longer valid afterwards. nullptr: so many are kept in mind already.
+  Entry* Ask(const image::Reference& reference, base::TimePoint now);
+  // Forgets what was asked for and is not waited for any more. True if there was any.
+  bool ForgetAsked(base::TimePoint now);
+  Entry* Find(const std::string& name);  // normalised
+  // Pulls of entries that are gone, not ended yet.
+  std::size_t leaving() const { return leaving_.size(); }
+  // A run has ended: takes it out. False if it belonged to an entry that is gone.
+  std::optional<ActiveRun> TakeRun(const std::string& name, std::uint64_t run);
+
+  // Every entry was ready or has failed for good once.
+  bool Settled() const;
+
+ private:
+  void Index();
+
+  image::Platform node_;
+  std::vector<Entry> entries_;
+  std::size_t listed_ = 0;            // of these, from the first on
+  std::vector<std::size_t> by_name_;  // indices, in order of the names
+  std::vector<ActiveRun> leaving_;
+};
+
+}  // namespace prefetch::agent

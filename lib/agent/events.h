@@ -1,0 +1,85 @@
+// What the loop is told: each worker posts one of these, and so does whoever has a new list.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "agent/observe.h"
+#include "agent/observe_kubelet.h"
+#include "agent/perform.h"
+#include "agent/touch_pods.h"
+#include "cri/content_service.h"
+#include "image/registry_answer.h"
+#include "plan/list.h"
+
+namespace prefetch::agent {
+
+struct ListChanged {
+  std::shared_ptr<const plan::ImageList> list;
+};
+
+struct LookDone {
+  std::uint64_t list_epoch = 0;  // of which list; an answer for an older one is thrown away
+  std::uint64_t sequence = 0;    // when it was asked, counted in looks
+  Look look;
+  credentials::KeyringHealth credentials;
+};
+
+struct PullDone {
+  std::string name;  // the entry's normalised name
+  std::uint64_t run = 0;
+  PullOutcome outcome;
+};
+
+struct ProgressSeen {
+  struct One {
+    std::string name;
+    std::uint64_t run = 0;
+    cri::PullProgress progress;
+  };
+  std::vector<One> pulls;
+  bool unsupported = false;  // this runtime does not show progress
+  plan::DiskSpace disk;
+};
+
+struct LeasesDropped {
+  // Leases of ours that were found, when that was asked for.
+  std::vector<std::string> found;
+  bool unsupported = false;
+};
+
+// A registry was asked.
+struct CheckDone {
+  std::string name;  // the entry's normalised name
+  std::string registry;
+  image::RegistryAnswer answer;
+};
+
+// A preflight wants an image pulled that was not here when it was looked at.
+struct PullAsked {
+  image::Reference reference;
+  base::TimePoint looked_at;
+};
+
+// Files of kubelet's have changed, as the watch tells it.
+struct RecordsTouched {
+  kubelet::FileChanges changes;
+};
+
+struct KubeletLooked {
+  KubeletLook look;
+};
+
+// A call for a touch pod has been answered.
+struct TouchStepped {
+  TouchReport report;
+};
+
+struct Wake {};  // nothing but a turn
+
+using Event = std::variant<Wake, ListChanged, LookDone, PullDone, ProgressSeen, LeasesDropped, RecordsTouched,
+                           KubeletLooked, TouchStepped, CheckDone, PullAsked>;
+
+}  // namespace prefetch::agent

@@ -1,0 +1,107 @@
+// Inquiry: questions about single images whose answer is not in the Snapshot: pods with secrets of their own,
+// other spellings, images that are on no list, kubelet's record, the credentials that there are.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/ask_registry.h"
+#include "agent/board.h"
+#include "base/call.h"
+#include "base/clock.h"
+#include "credentials/keyring.h"
+#include "cri/image_service.h"
+#include "report/check_document.h"
+#include "report/image_detail.h"
+
+namespace prefetch::agent {
+
+struct ExplainOptions {
+  bool credentials = true;  // look them up, which may run plugins
+  bool identities = false;  // name the secrets and service accounts that kubelet has recorded
+};
+
+// Has the agent pull an image that was not here at that time: Agent::AskPull.
+using PullWish = std::function<void(const image::Reference& reference, base::TimePoint looked_at)>;
+
+struct Explanation {
+  bool known = false;  // it is on the list, or on the node
+  std::string json;    // the ImageStatus document
+};
+
+// Any thread may call, many at once. What it refers to outlives it.
+class Inquiry {
+ public:
+  // `asker` and `hosts` empty: this agent asks no registry. `wish` empty: it pulls for no check.
+  Inquiry(const Board& board, cri::ImageService& images, credentials::Keyring& keyring,
+          const base::Clock& clock, RegistryAsker asker = nullptr, RegistryHosts hosts = nullptr,
+          PullWish wish = nullptr)
+      : board_(board),
+        images_(images),
+        keyring_(keyring),
+        clock_(clock),
+        asker_(std::move(asker)),
+        hosts_(std::move(hosts)),
+        wish_(std::move(wish)) {}
+
+  // One answer for each question. `local`: who asks may know about images that are not on the list, for which
+  // the runtime is asked; and for pods with Always the registry is asked now, with this node's credentials.
+  // Others get what the agent knows already: it must not become an oracle for those.
+  //
+  // With CheckRequest::pull, which only local ears may ask for and only where pulls() is true, images that
+  // are not here are pulled, and their answer is `pending` until that has ended; it is held for at most
+  // CheckRequest::wait.
+  report::CheckResult Check(const base::Call& call, const report::CheckRequest& request, bool local) const;
+
+  // Does this agent pull for a check?
+  bool pulls() const { return wish_ != nullptr; }
+
+  // Blocks while plugins run.
+  Explanation Explain(const base::Call& call, const image::Reference& reference,
+                      const ExplainOptions& options) const;
+
+ private:
+  // A question whose image was not here, and is to be pulled.
+  struct Wish {
+    std::size_t question = 0;
+    image::Reference reference;
+    base::TimePoint looked_at;
+  };
+  // The questions of one request: a registry that is silent is waited for once.
+  struct Round {
+    const plan::Snapshot& snapshot;
+    bool local = false;
+    std::map<std::string, image::RegistryAnswer> silent;
+  };
+  // With `wish`, an image that is not here is no answer: `wish` says then what is to be pulled.
+  report::CheckAnswer Answer(const base::Call& call, Round& round, const report::CheckQuestion& question,
+                             std::optional<Wish>* wish = nullptr) const;
+  // Until all of them have ended, or the call has.
+  void AwaitPulls(const base::Call& call, const report::CheckRequest& request, std::vector<Wish> wishes,
+                  report::CheckResult& result) const;
+  // The registry of the image, asked now with this node's credentials. Only if there is an asker.
+  image::RegistryAnswer AskNow(const base::Call& call, Round& round, const plan::ImageState& image) const;
+  // For a pod with Always.
+  report::CheckAnswer AnswerAlways(const base::Call& call, Round& round,
+                                   const report::CheckQuestion& question, const plan::ImageState& image,
+                                   report::CheckAnswer answer) const;
+  // An image that is on no list, as the runtime has it.
+  cri::CallResult<plan::ImageState> Look(const base::Call& call, const image::Reference& reference) const;
+  void AddCredentials(const base::Call& call, const plan::ImageState& image,
+                      report::ImageDetail& detail) const;
+
+  const Board& board_;
+  cri::ImageService& images_;
+  credentials::Keyring& keyring_;
+  const base::Clock& clock_;
+  const RegistryAsker asker_;
+  const RegistryHosts hosts_;
+  const PullWish wish_;
+  mutable std::atomic<int> waiting_{0};  // answers that are held for pulls
+};
+
+}  // namespace prefetch::agent

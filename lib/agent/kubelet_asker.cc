@@ -1,0 +1,118 @@
+#include "agent/kubelet_asker.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+#include "kube/retry.h"
+
+namespace prefetch::agent {
+namespace {
+
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+constexpr minutes kAskConfigAgain{1};
+constexpr minutes kAskMetricsAgain{10};
+constexpr minutes kWordHolds{3};
+constexpr seconds kCallLimit{15};
+
+// The hash is of the very bytes, so another one means another configuration.
+std::string ProviderRemark(const std::string& ours, const std::optional<std::string>& kubelets) {
+  if (!kubelets || ours.empty() || ours == *kubelets) return "";
+  return "kubelet runs with another credential provider configuration than the one that is read here (its "
+         "hash is " +
+         *kubelets + ", here it is " + ours +
+         "): name kubelet's with --image-credential-provider-config, or "
+         "restart kubelet";
+}
+
+}  // namespace
+
+KubeletAsker::KubeletAsker(KubeletPort port, std::shared_ptr<KubeletWord> word, const base::Clock& clock,
+                           std::uint64_t seed)
+    : port_(std::move(port)),
+      word_(std::move(word)),
+      clock_(clock),
+      random_(seed),
+      now_(clock.Now()),
+      next_config_(now_),
+      next_metrics_(now_) {}
+
+void KubeletAsker::Start() {
+  thread_.emplace([this](const base::Call& call) { return Turn(call); });
+}
+
+base::Duration KubeletAsker::Failed(const kube::Failure& failure) {
+  if (failure.kind == kube::ApiError::kCancelled) return kAskConfigAgain;
+  failures_++;
+  const double spread = std::uniform_real_distribution<double>(0, 1)(random_);
+  const kube::Retry retry = kube::NextTry(failure, failures_, spread);
+  const bool never = retry.step == kube::Step::kGiveUp && retry.after.count() == 0;
+  const base::Duration wait =
+      never ? base::Duration(kAskMetricsAgain) : std::max<base::Duration>(retry.after, seconds(1));
+  if (std::exchange(last_failure_, failure.message) != failure.message) {
+    base::Warn("kubelet does not tell its settings; its files are read instead",
+               {{"kind", kube::ApiErrorName(failure.kind)}, {"error", failure.message}, {"retryIn", wait}});
+  }
+  return wait;
+}
+
+void KubeletAsker::AskConfig(const base::Call& call) {
+  auto text = port_.config(call.Within(kCallLimit));
+  if (!text) {
+    next_config_ = now_ + Failed(text.failure());
+    return;
+  }
+  failures_ = 0;
+  if (!std::exchange(last_failure_, "").empty()) base::Info("kubelet tells its settings again");
+  answered_at_ = now_;
+  next_config_ = now_ + kAskConfigAgain;
+  if (*text == config_text_ && config_) return;
+  config_text_ = *std::move(text);
+  next_metrics_ = now_;  // another kubelet, or the same one started again
+  auto config = kubelet::DecodeConfigz(config_text_);
+  if (config) {
+    config_ = *std::move(config);
+  } else {
+    config_.reset();
+    base::Warn("what kubelet tells of its settings cannot be read", {{"error", config.error().message()}});
+  }
+}
+
+void KubeletAsker::AskMetrics(const base::Call& call) {
+  next_metrics_ = now_ + kAskMetricsAgain;
+  auto metrics = port_.metrics(call.Within(kCallLimit));
+  if (metrics) {
+    metrics_ = *std::move(metrics);
+    return;
+  }
+  // They only add to the configuration: the right to read them may well be missing.
+  metrics_ = {};
+  base::Debug("kubelet's metrics are not read", {{"error", metrics.failure().message}});
+}
+
+void KubeletAsker::Tell() {
+  std::shared_ptr<const kubelet::ToldByKubelet> before = word_->Get();
+  if (!answered_at_ || now_ - *answered_at_ > kWordHolds) {
+    if (before) word_->Set(nullptr);
+    return;
+  }
+  kubelet::ToldByKubelet told{.config = config_, .gate = metrics_.ensure_secret_pulled_images, .remarks = {}};
+  std::string remark = ProviderRemark(port_.provider_config_hash(), metrics_.credential_provider_hash);
+  if (!remark.empty()) told.remarks.push_back(std::move(remark));
+  if (before && *before == told) return;
+  word_->Set(std::make_shared<const kubelet::ToldByKubelet>(std::move(told)));
+}
+
+base::TimePoint KubeletAsker::Turn(const base::Call& call) {
+  now_ = clock_.Now();
+  if (now_ >= next_config_) AskConfig(call);
+  if (answered_at_ == now_ && now_ >= next_metrics_) AskMetrics(call);
+  Tell();
+  base::TimePoint next = next_config_;
+  if (answered_at_ && word_->Get()) next = std::min(next, *answered_at_ + kWordHolds + seconds(1));
+  return next;
+}
+
+}  // namespace prefetch::agent

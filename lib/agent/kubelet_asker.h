@@ -1,0 +1,68 @@
+// KubeletAsker: asks kubelet's own port from time to time what it runs with (spec/kubelet.md section 5.1).
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+
+#include "agent/kubelet_word.h"
+#include "agent/turning_thread.h"
+#include "base/call.h"
+#include "base/clock.h"
+#include "kube/answer.h"
+#include "kube/kubelet_api.h"
+
+namespace prefetch::agent {
+
+// The two questions, and what the answers are compared with.
+struct KubeletPort {
+  std::function<kube::Answer<std::string>(const base::Call&)> config;  // kube::KubeletApi::GetConfig
+  std::function<kube::Answer<kube::KubeletMetrics>(const base::Call&)> metrics;
+  // The credential provider configuration that this agent reads, as kubelet hashes it; empty: it reads none.
+  std::function<std::string()> provider_config_hash;
+};
+
+// Independent of the loop, like the NodeGate: what kubelet does not tell is learnt from files, as without it.
+// The configuration is asked for once a minute, the (large) metrics after each change and every ten minutes.
+// A kubelet that does not answer any more has told nothing after three minutes: it may be starting again with
+// other settings. What lasts is logged once.
+//
+// Owned by main. Turn is called by one thread: the one that Start starts, or a test's.
+class KubeletAsker {
+ public:
+  // `clock` outlives it, and so does whatever `port` uses.
+  KubeletAsker(KubeletPort port, std::shared_ptr<KubeletWord> word, const base::Clock& clock,
+               std::uint64_t seed = std::random_device{}());
+  KubeletAsker(const KubeletAsker&) = delete;
+  KubeletAsker& operator=(const KubeletAsker&) = delete;
+
+  // Once.
+  void Start();
+
+  // Asks what is due. Returns when to come again.
+  base::TimePoint Turn(const base::Call& call);
+
+ private:
+  void AskConfig(const base::Call& call);
+  void AskMetrics(const base::Call& call);
+  base::Duration Failed(const kube::Failure& failure);
+  void Tell();
+
+  const KubeletPort port_;
+  const std::shared_ptr<KubeletWord> word_;
+  const base::Clock& clock_;
+  std::mt19937_64 random_;
+  base::TimePoint now_;
+  base::TimePoint next_config_, next_metrics_;
+  std::optional<base::TimePoint> answered_at_;  // the configuration
+  std::string config_text_;
+  std::optional<kubelet::KubeletConfig> config_;
+  kube::KubeletMetrics metrics_;
+  unsigned failures_ = 0;
+  std::string last_failure_;
+  std::optional<TurningThread> thread_;  // last: it uses what stands above
+};
+
+}  // namespace prefetch::agent

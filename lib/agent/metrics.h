@@ -1,0 +1,86 @@
+// Metrics: what happened, counted (design.md section 6).
+//
+// What is true now (entries, runtime, disk, list) is not kept here: a scrape reads it from the newest
+// Snapshot (metrics_text.h). Names and help texts stand in metrics_table.h.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "agent/histogram.h"
+#include "base/clock.h"
+#include "base/mutex.h"
+#include "credentials/keyring.h"
+#include "image/registry_answer.h"
+#include "plan/reason.h"
+#include "plan/touch_status.h"
+
+namespace prefetch::agent {
+
+enum class PullResult {
+  kSucceeded,  // the image is on the node, unpacked
+  kFailed,
+  kCancelled,  // we took it back: replaced, no room, not on the list any more, a stop
+};
+std::string_view PullResultName(PullResult result);  // "succeeded"
+
+// One PullImage, from its start to its end.
+struct PullEnd {
+  PullResult result = PullResult::kSucceeded;
+  std::optional<plan::Reason> reason;  // of a failure always; of a cancelling if it has one
+  base::Duration took{};
+  std::uint64_t image_bytes = 0;  // as the runtime reports the image that came; of a success
+};
+
+// A copy of what was counted.
+struct Counts {
+  Counts();
+
+  std::map<std::pair<PullResult, std::optional<plan::Reason>>, std::uint64_t> pulls;
+  std::map<PullResult, Histogram> pull_seconds;
+  Histogram pull_bytes;
+  std::optional<base::Duration> time_to_ready;
+  std::map<image::RegistryAnswerKind, std::uint64_t> registry_answers;
+  std::uint64_t registry_requests = 0;
+  Histogram registry_seconds;
+  std::map<std::pair<credentials::Source, credentials::ProviderOutcome>, std::uint64_t> lookups;
+  // By the provider's name; only executions, not answers from a cache.
+  std::map<std::pair<std::string, credentials::ProviderOutcome>, Histogram> plugin_seconds;
+  std::map<plan::TouchObstacle, std::uint64_t> touches;     // images
+  std::map<plan::TouchObstacle, std::uint64_t> touch_pods;  // those that came to an end, or not to be
+};
+
+// Owned by the Agent. Any thread may call; nothing here waits for more than a few additions, but for a
+// scrape's copy of some kilobytes.
+class Metrics {
+ public:
+  Metrics() = default;
+  Metrics(const Metrics&) = delete;
+  Metrics& operator=(const Metrics&) = delete;
+
+  void PullEnded(const PullEnd& end) EXCLUDES(mutex_);
+  // A registry was asked, or had its answer held back.
+  void RegistryAsked(const image::RegistryAnswer& answer, base::Duration took) EXCLUDES(mutex_);
+  // The node was found ready so long after the agent's start. Only the first call counts.
+  void ReadyAfter(base::Duration time) EXCLUDES(mutex_);
+  // One lookup: each provider that is for the image counts with its outcome; docker config and mounted pull
+  // secrets count as "ok" if they had something for it, else "empty".
+  void CredentialsLookedUp(const credentials::Lookup& lookup) EXCLUDES(mutex_);
+
+  // One image of a touch; kNone: it is open now.
+  void Touched(plan::TouchObstacle obstacle) EXCLUDES(mutex_);
+  // One touch pod; kNone: kubelet went through it.
+  void TouchPodEnded(plan::TouchObstacle obstacle) EXCLUDES(mutex_);
+
+  Counts Copy() const EXCLUDES(mutex_);
+
+ private:
+  mutable base::Mutex mutex_;
+  Counts counts_ GUARDED_BY(mutex_);
+};
+
+}  // namespace prefetch::agent

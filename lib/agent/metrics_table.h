@@ -1,0 +1,76 @@
+// The table of metrics: name, kind and help text of each. A constant; deploy/README.md explains each for
+// operators.
+#pragma once
+
+#include <array>
+#include <cstddef>
+
+namespace prefetch::agent {
+
+// Every metric, in the order in which they are shown.
+enum class MetricId {
+  kBuildInfo,
+  kReady,
+  kReadinessInfo,
+  kTimeToReady,
+  kEntries,
+  kEntriesExposed,
+  kImageVerdicts,
+  kPulls,
+  kPullDuration,
+  kPullBytes,
+  kPullsRunning,
+  kPullsQueued,
+  kRetriesWaiting,
+  kEntriesFresh,
+  kRegistryChecks,
+  kRegistryRequests,
+  kRegistryDuration,
+  kRegistriesAway,
+  kRegistryAwaySince,
+  kRegistryAgreed,
+  kCredentialLookups,
+  kPluginDuration,
+  kEntriesTouch,
+  kTouches,
+  kTouchPods,
+  kRuntimeUp,
+  kRuntimeInfo,
+  kKubeletInfo,
+  kKubeletRecordsReadable,
+  kKubeletContradictions,
+  kListInfo,
+  kSourceInfo,
+  kSourceEntries,
+  kSourceLoaded,
+  kSourceInForce,
+  kSourceError,
+  kDiskCapacity,
+  kDiskAvailable,
+  kDiskNeeded,
+  kDiskPressure,
+  kUnlisted,
+  kProblems,
+  kProcessCpu,
+  kProcessStart,
+  kProcessResident,
+  kProcessVirtual,
+  kProcessOpenFds,
+  kProcessMaxFds,
+  kCount,  // not a metric: how many there are
+};
+
+enum class MetricKind { kGauge, kCounter, kHistogram };
+
+struct MetricRow {
+  MetricId id;
+  const char* name;
+  MetricKind kind;
+  const char* help;
+};
+
+// A row for each MetricId, in its order.
+using MetricsTable = std::array<MetricRow, static_cast<std::size_t>(MetricId::kCount)>;
+const MetricsTable& AllMetrics();
+
+}  // namespace prefetch::agent

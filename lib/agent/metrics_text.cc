@@ -1,0 +1,315 @@
+#include "agent/metrics_text.h"
+
+#include <prometheus/metric_family.h>
+#include <prometheus/text_serializer.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <limits>
+#include <map>
+#include <optional>
+#include <sstream>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "agent/metrics_table.h"
+#include "base/text.h"
+#include "image/pull_policy.h"
+#include "kubelet/verdict.h"
+
+namespace prefetch::agent {
+namespace {
+
+using prometheus::ClientMetric;
+using prometheus::MetricFamily;
+using prometheus::MetricType;
+using Id = MetricId;
+
+constexpr std::size_t kMostRegistriesAway = 20;  // by name; how many there are is told in full
+constexpr image::PullPolicy kPolicies[] = {image::PullPolicy::kNever, image::PullPolicy::kIfNotPresent,
+                                           image::PullPolicy::kAlways};
+
+MetricType TypeOf(MetricKind kind) {
+  switch (kind) {
+    case MetricKind::kGauge:
+      return MetricType::Gauge;
+    case MetricKind::kCounter:
+      return MetricType::Counter;
+    case MetricKind::kHistogram:
+      return MetricType::Histogram;
+  }
+  std::abort();
+}
+
+using Labels = std::vector<std::pair<const char*, std::string_view>>;
+
+// What a scrape says, metric by metric.
+class Families {
+ public:
+  Families() {
+    for (const MetricRow& row : AllMetrics()) families_.push_back({row.name, row.help, TypeOf(row.kind), {}});
+  }
+
+  void Set(Id id, double value, const Labels& labels = {}) {
+    ClientMetric& metric = Add(id, labels);
+    if (Family(id).type == MetricType::Counter) {
+      metric.counter.value = value;
+    } else {
+      metric.gauge.value = value;
+    }
+  }
+  template <typename Number>
+  void SetIfKnown(Id id, const std::optional<Number>& value) {
+    if (value) Set(id, static_cast<double>(*value));
+  }
+  void Set(Id id, const Histogram& values, const Labels& labels = {}) {
+    ClientMetric::Histogram& out = Add(id, labels).histogram;
+    for (std::size_t i = 0; i < values.counts().size(); i++) {
+      out.sample_count += values.counts()[i];
+      bool last = i == values.bounds().size();
+      out.bucket.push_back(
+          {out.sample_count, last ? std::numeric_limits<double>::infinity() : values.bounds()[i]});
+    }
+    out.sample_sum = values.sum();
+  }
+
+  // A metric that has nothing to say now is left out, name and all.
+  std::string Text() && {
+    std::erase_if(families_, [](const MetricFamily& family) { return family.metric.empty(); });
+    std::ostringstream out;
+    prometheus::TextSerializer().Serialize(out, families_);
+    return std::move(out).str();
+  }
+
+ private:
+  MetricFamily& Family(Id id) { return families_[static_cast<std::size_t>(id)]; }
+  ClientMetric& Add(Id id, const Labels& labels) {
+    ClientMetric& metric = Family(id).metric.emplace_back();
+    // One byte that is not UTF-8 (in a file's name, say) would make Prometheus refuse the whole scrape.
+    for (const auto& [name, value] : labels) metric.label.push_back({name, base::ToUtf8(value)});
+    return metric;
+  }
+
+  std::vector<MetricFamily> families_;
+};
+
+std::string_view YesOrNo(bool value) {
+  return value ? "true" : "false";
+}
+
+void ShowReadiness(const plan::Readiness& readiness, Families& out) {
+  out.Set(Id::kReady, readiness.ready);
+  out.Set(Id::kReadinessInfo, 1,
+          {{"phase", plan::PhaseName(readiness.phase)}, {"reason", plan::ReasonName(readiness.reason)}});
+}
+
+void ShowEntries(const std::vector<plan::ImageState>& images, const std::vector<plan::AskedImage>& asked,
+                 Families& out) {
+  std::map<std::tuple<plan::Phase, plan::Reason, bool>, int> entries;
+  std::map<plan::PullState, int> pulls;
+  int exposed = 0;
+  for (const plan::ImageState& image : images) {
+    entries[{image.phase, image.reason, image.want->required}]++;
+    pulls[image.pull.state]++;
+    exposed += image.exposed ? 1 : 0;
+  }
+  for (const plan::AskedImage& image : asked) pulls[image.state.pull.state]++;
+  for (const auto& [key, count] : entries) {
+    const auto& [phase, reason, required] = key;
+    out.Set(Id::kEntries, count,
+            {{"state", plan::PhaseName(phase)},
+             {"reason", plan::ReasonName(reason)},
+             {"required", YesOrNo(required)}});
+  }
+  out.Set(Id::kEntriesExposed, exposed);
+  out.Set(Id::kPullsRunning, pulls[plan::PullState::kPulling] + pulls[plan::PullState::kUnpacking]);
+  out.Set(Id::kPullsQueued, pulls[plan::PullState::kQueued]);
+  out.Set(Id::kRetriesWaiting, pulls[plan::PullState::kWaiting]);
+}
+
+void ShowTouches(const std::vector<plan::ImageState>& images, Families& out) {
+  std::map<std::pair<plan::TouchState, plan::TouchObstacle>, int> entries;
+  for (const plan::ImageState& image : images) {
+    if (image.touch->state != plan::TouchState::kNone) entries[{image.touch->state, image.touch->obstacle}]++;
+  }
+  for (const auto& [key, count] : entries) {
+    out.Set(Id::kEntriesTouch, count,
+            {{"state", plan::TouchStateName(key.first)}, {"obstacle", plan::TouchObstacleName(key.second)}});
+  }
+}
+
+double UnixSeconds(base::WallTime time) {
+  return std::chrono::duration<double>(time.time_since_epoch()).count();
+}
+
+void ShowTimes(const plan::Snapshot& snapshot, Families& out) {
+  std::size_t away = 0;
+  for (const plan::RegistryStatus& registry : snapshot.registries) {
+    if (!registry.unreachable_since || away++ >= kMostRegistriesAway) continue;
+    out.Set(Id::kRegistryAwaySince, UnixSeconds(*registry.unreachable_since), {{"registry", registry.name}});
+  }
+  std::optional<base::WallTime> longest_ago;
+  for (const plan::ImageState& image : snapshot.images) {
+    if (!image.registry || !image.registry->confirmed_at) continue;
+    if (!longest_ago || *image.registry->confirmed_at < *longest_ago) {
+      longest_ago = image.registry->confirmed_at;
+    }
+  }
+  if (longest_ago) out.Set(Id::kRegistryAgreed, UnixSeconds(*longest_ago));
+}
+
+void ShowFreshness(const plan::Snapshot& snapshot, Families& out) {
+  std::map<std::pair<bool, plan::Reason>, int> entries;
+  for (const plan::ImageState& image : snapshot.images) {
+    if (image.registry) entries[{image.registry->fresh, image.registry->reason}]++;
+  }
+  for (const auto& [key, count] : entries) {
+    out.Set(Id::kEntriesFresh, count,
+            {{"fresh", YesOrNo(key.first)}, {"reason", plan::ReasonName(key.second)}});
+  }
+  if (snapshot.registries.empty()) return;
+  auto away =
+      std::count_if(snapshot.registries.begin(), snapshot.registries.end(),
+                    [](const plan::RegistryStatus& one) { return one.unreachable_since.has_value(); });
+  out.Set(Id::kRegistriesAway, static_cast<double>(away));
+  ShowTimes(snapshot, out);
+}
+
+void ShowRuntime(const plan::RuntimeStatus& runtime, Families& out) {
+  out.Set(Id::kRuntimeUp, runtime.up);
+  if (runtime.name.empty()) return;
+  out.Set(Id::kRuntimeInfo, 1, {{"name", runtime.name}, {"version", runtime.version}});
+}
+
+std::string_view OrUnknown(const std::string& fact) {
+  return fact.empty() ? "unknown" : std::string_view(fact);
+}
+
+void ShowKubelet(const plan::KubeletStatus& kubelet, Families& out) {
+  out.Set(Id::kKubeletInfo, 1,
+          {{"version", OrUnknown(kubelet.version)}, {"verification", OrUnknown(kubelet.verification)}});
+  out.SetIfKnown(Id::kKubeletRecordsReadable, kubelet.records_readable);
+  out.Set(Id::kKubeletContradictions, static_cast<double>(kubelet.contradictions.size()));
+}
+
+void ShowVerdicts(const std::vector<plan::ImageState>& images, Families& out) {
+  std::map<std::tuple<image::PullPolicy, kubelet::VerdictResult, kubelet::VerdictReason>, int> entries;
+  for (const plan::ImageState& image : images) {
+    if (!image.verdicts) continue;
+    for (image::PullPolicy policy : kPolicies) {
+      const kubelet::Verdict& verdict = image.verdicts->For(policy);
+      entries[{policy, verdict.result, verdict.reason}]++;
+    }
+  }
+  for (const auto& [key, count] : entries) {
+    const auto& [policy, result, reason] = key;
+    out.Set(Id::kImageVerdicts, count,
+            {{"policy", image::PullPolicyName(policy)},
+             {"result", kubelet::VerdictResultName(result)},
+             {"reason", kubelet::VerdictReasonName(reason)}});
+  }
+}
+
+void ShowList(const plan::ImageList& list, Families& out) {
+  if (!list.hash.empty()) out.Set(Id::kListInfo, 1, {{"hash", list.hash}});
+  for (const plan::ListSource& source : list.sources) {
+    Labels name = {{"source", source.name}};
+    if (source.loaded_at) {
+      std::chrono::duration<double> loaded = source.loaded_at->time_since_epoch();
+      out.Set(Id::kSourceInfo, 1, {{"source", source.name}, {"hash", source.hash}});
+      out.Set(Id::kSourceLoaded, loaded.count(), name);
+    }
+    out.Set(Id::kSourceEntries, static_cast<double>(source.entries), name);
+    out.Set(Id::kSourceInForce, source.loaded_at.has_value(), name);
+    out.Set(Id::kSourceError, !source.error.empty(), name);
+  }
+}
+
+void ShowDisk(const plan::DiskStatus& disk, Families& out) {
+  if (disk.known) {
+    out.Set(Id::kDiskCapacity, static_cast<double>(disk.capacity_bytes));
+    out.Set(Id::kDiskAvailable, static_cast<double>(disk.available_bytes));
+  }
+  out.Set(Id::kDiskNeeded, static_cast<double>(disk.needed_bytes));
+  out.Set(Id::kDiskPressure, disk.pressure);
+}
+
+void ShowCounts(const Counts& counts, Families& out) {
+  if (counts.time_to_ready)
+    out.Set(Id::kTimeToReady, std::chrono::duration<double>(*counts.time_to_ready).count());
+  for (const auto& [key, count] : counts.pulls) {
+    const auto& [result, reason] = key;
+    out.Set(Id::kPulls, static_cast<double>(count),
+            {{"result", PullResultName(result)}, {"class", reason ? plan::ReasonName(*reason) : "None"}});
+  }
+  for (const auto& [result, seconds] : counts.pull_seconds) {
+    out.Set(Id::kPullDuration, seconds, {{"result", PullResultName(result)}});
+  }
+  out.Set(Id::kPullBytes, counts.pull_bytes);
+  for (const auto& [answer, count] : counts.registry_answers) {
+    out.Set(Id::kRegistryChecks, static_cast<double>(count), {{"answer", image::RegistryAnswerName(answer)}});
+  }
+  if (!counts.registry_answers.empty()) {
+    out.Set(Id::kRegistryRequests, static_cast<double>(counts.registry_requests));
+    out.Set(Id::kRegistryDuration, counts.registry_seconds);
+  }
+  for (const auto& [key, count] : counts.lookups) {
+    const auto& [source, outcome] = key;
+    out.Set(Id::kCredentialLookups, static_cast<double>(count),
+            {{"source", credentials::SourceName(source)},
+             {"outcome", credentials::ProviderOutcomeName(outcome)}});
+  }
+  for (const auto& [key, seconds] : counts.plugin_seconds) {
+    const auto& [provider, outcome] = key;
+    out.Set(Id::kPluginDuration, seconds,
+            {{"provider", provider}, {"outcome", credentials::ProviderOutcomeName(outcome)}});
+  }
+  for (const auto& [obstacle, count] : counts.touches) {
+    out.Set(Id::kTouches, static_cast<double>(count), {{"obstacle", plan::TouchObstacleName(obstacle)}});
+  }
+  for (const auto& [obstacle, count] : counts.touch_pods) {
+    out.Set(Id::kTouchPods, static_cast<double>(count), {{"obstacle", plan::TouchObstacleName(obstacle)}});
+  }
+}
+
+void ShowProcess(const ProcessFacts& process, Families& out) {
+  out.SetIfKnown(Id::kProcessCpu, process.cpu_seconds);
+  out.SetIfKnown(Id::kProcessStart, process.start_time_seconds);
+  out.SetIfKnown(Id::kProcessResident, process.resident_bytes);
+  out.SetIfKnown(Id::kProcessVirtual, process.virtual_bytes);
+  out.SetIfKnown(Id::kProcessOpenFds, process.open_fds);
+  out.SetIfKnown(Id::kProcessMaxFds, process.max_fds);
+}
+
+}  // namespace
+
+std::string MetricsText(const plan::Snapshot& snapshot, const Counts& counts, const ProcessFacts& process,
+                        std::string_view version) {
+  Families out;
+  out.Set(Id::kBuildInfo, 1, {{"version", version}});
+  ShowReadiness(snapshot.readiness, out);
+  ShowEntries(snapshot.images, snapshot.asked, out);
+  ShowTouches(snapshot.images, out);
+  ShowFreshness(snapshot, out);
+  ShowCounts(counts, out);
+  ShowRuntime(snapshot.runtime, out);
+  if (snapshot.kubelet) {
+    ShowKubelet(*snapshot.kubelet, out);
+    ShowVerdicts(snapshot.images, out);
+  }
+  ShowList(snapshot.list, out);
+  ShowDisk(snapshot.disk, out);
+  if (snapshot.unlisted) {
+    const auto& images = snapshot.unlisted->images;
+    auto present = std::count_if(images.begin(), images.end(),
+                                 [](const plan::UnlistedImage& image) { return image.present; });
+    out.Set(Id::kUnlisted, static_cast<double>(present));
+  }
+  out.Set(Id::kProblems, static_cast<double>(snapshot.problems.size()));
+  ShowProcess(process, out);
+  return std::move(out).Text();
+}
+
+}  // namespace prefetch::agent

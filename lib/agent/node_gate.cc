@@ -1,0 +1,270 @@
+#include "agent/node_gate.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+#include "base/text.h"
+
+namespace prefetch::agent {
+namespace {
+
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+constexpr seconds kLookAtBoard{1};
+constexpr minutes kReadAgain{5};  // what others did to the Node is noticed so late
+constexpr seconds kCallLimit{15};
+constexpr std::size_t kMostEvents = 10;   // different ones in an hour
+constexpr std::size_t kMostChanges = 20;  // beside them
+constexpr minutes kSameEventAgain{10};
+constexpr minutes kEventMemory{60};
+constexpr unsigned kFirstMinorWithPolicies = 30;
+
+plan::ConditionStatus StatusOf(const std::string& text) {
+  if (text == "True") return plan::ConditionStatus::kTrue;
+  return text == "False" ? plan::ConditionStatus::kFalse : plan::ConditionStatus::kUnknown;
+}
+
+bool IsOurTaint(const kube::Taint& taint) {
+  return taint.key == plan::kStartupTaintKey;
+}
+
+}  // namespace
+
+NodeGate::NodeGate(NodeGateOptions options, kube::Api& api, const Board& board, const base::Clock& clock)
+    : options_(std::move(options)),
+      api_(api),
+      board_(board),
+      clock_(clock),
+      random_(options_.seed),
+      started_at_(clock.Now()),
+      now_(started_at_),
+      not_before_(started_at_),
+      next_read_(started_at_) {}
+
+void NodeGate::Start() {
+  thread_.emplace([this](const base::Call& call) { return Turn(call); });
+}
+
+void NodeGate::Failed(const kube::Failure& failure) {
+  if (failure.kind == kube::ApiError::kCancelled) return;
+  failures_++;
+  double spread = std::uniform_real_distribution<double>(0, 1)(random_);
+  kube::Retry retry = kube::NextTry(failure, failures_, spread);
+  bool never = retry.step == kube::Step::kGiveUp && retry.after.count() == 0;
+  base::Duration wait = never ? base::Duration(kReadAgain) : base::Duration(retry.after);
+  not_before_ = now_ + wait;
+  // An outage has several words for itself, a missing right says which one is missing.
+  bool forbidden = failure.kind == kube::ApiError::kForbidden;
+  std::string what = forbidden ? failure.message : std::string(kube::ApiErrorName(failure.kind));
+  if (std::exchange(last_failure_, what) != what) {
+    base::Warn("node object not reached",
+               {{"kind", kube::ApiErrorName(failure.kind)}, {"error", failure.message}, {"retryIn", wait}});
+  }
+}
+
+// Asked once: a server that is older later does not happen.
+bool NodeGate::Allowed(const base::Call& call) {
+  if (!options_.gate.Any() || server_checked_) return !refused_;
+  auto version = api_.GetServerVersion(call.Within(kCallLimit));
+  if (!version) {
+    Failed(version.failure());
+    return false;
+  }
+  server_checked_ = true;
+  std::string digits = version->minor.substr(0, version->minor.find_first_not_of("0123456789"));
+  auto minor = base::ParseUint(digits);
+  bool has_policies = version->major != "1" || !minor || *minor >= kFirstMinorWithPolicies;
+  refused_ = !has_policies && !options_.accept_fleet_wide_writes;
+  if (refused_) {
+    base::Err("node gate refused",
+              {{"server", version->git_version},
+               {"reason",
+                "before Kubernetes 1.30 no admission policy can hold this agent to its own Node: "
+                "--accept-fleet-wide-node-writes accepts that"}});
+  }
+  return !refused_;
+}
+
+std::optional<kube::Node> NodeGate::Read(const base::Call& call) {
+  auto node = api_.GetNode(call.Within(kCallLimit), options_.node);
+  if (!node) {
+    Failed(node.failure());
+    return std::nullopt;
+  }
+  auto version = image::KubeletVersion::Parse(node->kubelet_version);
+  if (version && options_.kubelet_version) options_.kubelet_version->Set(*version);
+  next_read_ = now_ + kReadAgain;
+  return *std::move(node);
+}
+
+plan::NodeSeen NodeGate::See(const kube::Node& node) const {
+  plan::NodeSeen seen;
+  if (auto label = node.labels.find(LabelKey()); label != node.labels.end()) seen.label = label->second;
+  auto result = node.labels.find(options_.gate.result_label);
+  if (result != node.labels.end()) seen.result = result->second;
+  for (const kube::NodeCondition& condition : node.conditions) {
+    if (condition.type != plan::kConditionType) continue;
+    seen.condition = plan::GateCondition{StatusOf(condition.status), condition.reason, condition.message};
+  }
+  seen.tainted = std::any_of(node.taints.begin(), node.taints.end(), IsOurTaint);
+  return seen;
+}
+
+bool NodeGate::Write(const base::Call& call, const kube::Node& node, const plan::GateWish& wish,
+                     const plan::GateWrites& writes) {
+  if (writes.condition) {
+    kube::NodeCondition condition{.type = std::string(plan::kConditionType),
+                                  .status = std::string(plan::ConditionStatusName(writes.condition->status)),
+                                  .reason = writes.condition->reason,
+                                  .message = writes.condition->message,
+                                  .last_heartbeat = clock_.Wall(),
+                                  .last_transition = clock_.Wall()};
+    for (const kube::NodeCondition& old : node.conditions) {
+      bool same = old.type == condition.type && old.status == condition.status;
+      if (same && old.last_transition) condition.last_transition = old.last_transition;
+    }
+    auto done = api_.SetNodeCondition(call.Within(kCallLimit), options_.node, condition);
+    if (!done) return Failed(done.failure()), false;
+  }
+  if (writes.label) {
+    auto done = api_.SetNodeLabel(call.Within(kCallLimit), options_.node, LabelKey(), *writes.label);
+    if (!done) return Failed(done.failure()), false;
+  }
+  if (writes.result) {
+    auto done =
+        api_.SetNodeLabel(call.Within(kCallLimit), options_.node, options_.gate.result_label, wish.result);
+    if (!done) return Failed(done.failure()), false;
+  }
+  if (writes.remove_taint) {
+    // The label's write has made another resourceVersion; the list is guarded by the one that it was read
+    // with.
+    auto fresh = api_.GetNode(call.Within(kCallLimit), options_.node);
+    if (!fresh) return Failed(fresh.failure()), false;
+    std::vector<kube::Taint> taints = fresh->taints;
+    taints.erase(std::remove_if(taints.begin(), taints.end(), IsOurTaint), taints.end());
+    auto done = api_.SetNodeTaints(call.Within(kCallLimit), options_.node, fresh->resource_version, taints);
+    if (!done) return Failed(done.failure()), false;
+    taint_ = wish.gave_up ? plan::TaintPast::kGivenUp : plan::TaintPast::kGone;
+    base::Info("startup taint removed", {{"node", options_.node}, {"gaveUp", wish.gave_up}});
+  }
+  return true;
+}
+
+bool NodeGate::Tell(const base::Call& call, const kube::Node& node, const plan::GateEvent& news) {
+  std::string key = news.reason + " " + news.image;
+  auto told = told_.find(key);
+  std::string message = news.image.empty() ? news.message : news.image + ": " + news.message;
+  if (told != told_.end()) {
+    if (now_ < told->second.at + kSameEventAgain) return true;
+    kube::NodeEvent again = told->second.event;
+    again.count++;
+    again.last = clock_.Wall();
+    again.message = message;
+    auto updated = api_.UpdateEvent(call.Within(kCallLimit), again);
+    bool expired = !updated && updated.failure().kind == kube::ApiError::kNotFound;
+    if (!updated && !expired) return Failed(updated.failure()), false;
+    if (updated) {
+      told->second = {again, now_};
+      return true;
+    }
+  }
+  if (told == told_.end() && told_.size() >= kMostEvents) return true;
+  kube::NodeEvent event{.node = options_.node,
+                        .node_uid = node.uid,
+                        .warning = true,
+                        .reason = news.reason,
+                        .message = message,
+                        .first = clock_.Wall(),
+                        .last = clock_.Wall()};
+  auto created = api_.CreateEvent(call.Within(kCallLimit), event);
+  if (!created) return Failed(created.failure()), false;
+  told_[key] = {*std::move(created), now_};
+  return true;
+}
+
+bool NodeGate::TellEvents(const base::Call& call, const kube::Node& node, const plan::Snapshot& snapshot,
+                          const plan::GateWish& wish) {
+  for (auto told = told_.begin(); told != told_.end();) {
+    told = now_ >= told->second.at + kEventMemory ? told_.erase(told) : std::next(told);
+  }
+  if (wish.gave_up &&
+      !Tell(call, node,
+            {"", "GaveUp",
+             "the startup taint is taken away though images are missing: " + wish.condition.message})) {
+    return false;
+  }
+  for (const plan::GateEvent& event : plan::EventsFor(snapshot, kMostEvents)) {
+    if (!Tell(call, node, event)) return false;
+  }
+  return true;
+}
+
+// What the Node's events do not have yet, and may still have within this hour.
+std::vector<plan::GateEvent> NodeGate::UntoldChanges(const plan::Snapshot& snapshot) {
+  for (auto told = told_changes_.begin(); told != told_changes_.end();) {
+    told = now_ >= told->second + kEventMemory ? told_changes_.erase(told) : std::next(told);
+  }
+  std::vector<plan::GateEvent> changes = plan::ChangesFor(snapshot, clock_.Wall());
+  std::erase_if(changes, [this](const plan::GateEvent& change) {
+    return told_changes_.contains(change.image + " " + change.message);
+  });
+  changes.resize(std::min(changes.size(), kMostChanges - told_changes_.size()));
+  return changes;
+}
+
+bool NodeGate::TellChanges(const base::Call& call, const kube::Node& node,
+                           const std::vector<plan::GateEvent>& changes) {
+  for (const plan::GateEvent& change : changes) {
+    kube::NodeEvent event{.node = options_.node,
+                          .node_uid = node.uid,
+                          .warning = false,
+                          .reason = change.reason,
+                          .message = change.image + ": " + change.message,
+                          .first = clock_.Wall(),
+                          .last = clock_.Wall()};
+    auto created = api_.CreateEvent(call.Within(kCallLimit), event);
+    if (!created) return Failed(created.failure()), false;
+    told_changes_[change.image + " " + change.message] = now_;
+  }
+  return true;
+}
+
+base::TimePoint NodeGate::Turn(const base::Call& call) {
+  now_ = clock_.Now();
+  if (now_ < not_before_) return not_before_;
+  base::TimePoint next = now_ + kLookAtBoard;
+  plan::SnapshotPtr snapshot = board_.Latest();
+  plan::GateWish wish = plan::WishFor(*snapshot, options_.gate, now_ - started_at_, taint_);
+  std::vector<plan::GateEvent> changes;
+  if (options_.gate.Any()) changes = UntoldChanges(*snapshot);
+  bool changed = options_.gate.Any() && (written_ != wish || !changes.empty());
+  if (!changed && now_ < next_read_) return next;
+  bool may_write = Allowed(call);
+  if (now_ < not_before_) return not_before_;
+  std::optional<kube::Node> node = Read(call);
+  if (!node) return std::max(next, not_before_);
+  plan::NodeSeen seen = See(*node);
+  if (!seen.tainted && taint_ == plan::TaintPast::kNotKnown) taint_ = plan::TaintPast::kGone;
+  // It may be gone already when the time is over: then nothing was given up.
+  wish = plan::WishFor(*snapshot, options_.gate, now_ - started_at_, taint_);
+  if (!may_write || !options_.gate.Any()) {
+    failures_ = 0;
+    written_ = wish;
+    return next;
+  }
+  plan::GateWrites writes = plan::WritesFor(wish, seen, options_.gate);
+  bool done = Write(call, *node, wish, writes) && TellEvents(call, *node, *snapshot, wish) &&
+              TellChanges(call, *node, changes);
+  if (!done) {
+    return std::max(next, not_before_);
+  }
+  failures_ = 0;
+  if (!std::exchange(last_failure_, "").empty()) base::Info("node object reached again");
+  written_ = plan::WishFor(*snapshot, options_.gate, now_ - started_at_, taint_);
+  if (writes.Any()) not_before_ = now_ + plan::kGateWriteInterval;
+  return std::max(next, not_before_);
+}
+
+}  // namespace prefetch::agent

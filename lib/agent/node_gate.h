@@ -1,0 +1,92 @@
+// NodeGate: carries what plan/node_gate wishes to the Node object, and learns from it which kubelet runs
+// here.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+
+#include "agent/board.h"
+#include "agent/kubelet_version_slot.h"
+#include "agent/turning_thread.h"
+#include "base/call.h"
+#include "base/clock.h"
+#include "kube/api.h"
+#include "kube/retry.h"
+#include "plan/node_gate.h"
+
+namespace prefetch::agent {
+
+struct NodeGateOptions {
+  plan::GateOptions gate;
+  std::string node;  // the Node's name
+  // Below Kubernetes 1.30 no admission policy can hold an agent to its own Node: then nothing is written
+  // unless this is set (--accept-fleet-wide-node-writes).
+  bool accept_fleet_wide_writes = false;
+  // Gets the version of this node's kubelet, as its Node says; may be null.
+  std::shared_ptr<KubeletVersionSlot> kubelet_version;
+  std::uint64_t seed = std::random_device{}();  // of the jitter
+};
+
+// Independent of the loop: whatever the API server does, local readiness goes on. It writes when something
+// has changed, one round in 10 s at most, looks every few minutes for what others have changed, and is silent
+// about failures that last, but for their first.
+//
+// Owned by main. Turn is called by one thread: the one that Start starts, or a test's.
+class NodeGate {
+ public:
+  // What it is given outlives it.
+  NodeGate(NodeGateOptions options, kube::Api& api, const Board& board, const base::Clock& clock);
+  NodeGate(const NodeGate&) = delete;
+  NodeGate& operator=(const NodeGate&) = delete;
+
+  // Once.
+  void Start();
+
+  // One look, and one round of writes if that is due. Returns when to come again.
+  base::TimePoint Turn(const base::Call& call);
+
+ private:
+  // One Event that we have made, so that the next one counts instead of adding.
+  struct Told {
+    kube::NodeEvent event;
+    base::TimePoint at;
+  };
+
+  void Failed(const kube::Failure& failure);
+  bool Allowed(const base::Call& call);
+  std::optional<kube::Node> Read(const base::Call& call);
+  plan::NodeSeen See(const kube::Node& node) const;
+  bool Write(const base::Call& call, const kube::Node& node, const plan::GateWish& wish,
+             const plan::GateWrites& writes);
+  bool TellEvents(const base::Call& call, const kube::Node& node, const plan::Snapshot& snapshot,
+                  const plan::GateWish& wish);
+  bool Tell(const base::Call& call, const kube::Node& node, const plan::GateEvent& news);
+  std::vector<plan::GateEvent> UntoldChanges(const plan::Snapshot& snapshot);
+  bool TellChanges(const base::Call& call, const kube::Node& node,
+                   const std::vector<plan::GateEvent>& changes);
+  std::string LabelKey() const { return std::string(plan::kLabelPrefix) + options_.gate.instance; }
+
+  const NodeGateOptions options_;
+  kube::Api& api_;
+  const Board& board_;
+  const base::Clock& clock_;
+  std::mt19937_64 random_;
+  const base::TimePoint started_at_;
+  base::TimePoint now_;
+  base::TimePoint not_before_;  // nothing is asked or written before
+  base::TimePoint next_read_;
+  std::optional<plan::GateWish> written_;  // what the Node says, as far as we know
+  plan::TaintPast taint_ = plan::TaintPast::kNotKnown;
+  bool server_checked_ = false;
+  bool refused_ = false;  // the cluster cannot hold us to our own Node
+  unsigned failures_ = 0;
+  std::string last_failure_;                             // as far as it is worth another line
+  std::map<std::string, Told> told_;                     // by reason and image
+  std::map<std::string, base::TimePoint> told_changes_;  // by image and what was said of it
+  std::optional<TurningThread> thread_;                  // last: it uses what stands above
+};
+
+}  // namespace prefetch::agent

@@ -1,0 +1,186 @@
+#include "agent/observe.h"
+
+#include <sys/statvfs.h>
+
+#include <algorithm>
+
+#include "image/local_image.h"
+
+namespace prefetch::agent {
+namespace {
+
+// The digests of the repo_digests entries for this repository; the one asked for first, if it is by digest.
+std::vector<std::string> DigestsFor(const image::LocalImage& image, const image::Reference& reference) {
+  std::string prefix = reference.Repository() + "@";
+  std::vector<std::string> found;
+  for (const std::string& name : image.repo_digests) {
+    if (!name.starts_with(prefix)) continue;
+    std::string digest = name.substr(prefix.size());
+    found.insert(digest == reference.digest() ? found.begin() : found.end(), std::move(digest));
+  }
+  return found;
+}
+
+// Spreads `part` over `hash`, so that the order of parts counts.
+std::uint64_t Mixed(std::uint64_t hash, std::uint64_t part) {
+  hash = (hash ^ part) * 0x9e3779b97f4a7c15;  // 2^64 divided by the golden ratio
+  return hash ^ (hash >> 32);
+}
+
+std::uint64_t HashOf(const image::LocalImage& image) {
+  std::hash<std::string> of_text;
+  std::uint64_t hash = Mixed(of_text(image.id), image.size_bytes * 2 + (image.pinned ? 1 : 0));
+  for (const std::vector<std::string>* names : {&image.repo_tags, &image.repo_digests}) {
+    hash = Mixed(hash, names->size());
+    for (const std::string& name : *names) hash = Mixed(hash, of_text(name));
+  }
+  return hash;
+}
+
+// Tells two answers of the runtime apart. containerd lists its images in another order each time, so the
+// order is none of the answer. By 64 bits: the names and ids of a thousand images, kept for nothing but to be
+// compared, were a third of a megabyte.
+std::uint64_t HashOf(const std::vector<image::LocalImage>& images) {
+  std::uint64_t sum = images.size();
+  for (const image::LocalImage& image : images) sum += HashOf(image);
+  return sum;
+}
+
+}  // namespace
+
+plan::DiskSpace ProbeDisk(const std::string& mountpoint) {
+  struct statvfs info {};
+  if (mountpoint.empty() || ::statvfs(mountpoint.c_str(), &info) != 0 || info.f_blocks == 0) return {};
+  return {.known = true,
+          .capacity_bytes = static_cast<std::uint64_t>(info.f_blocks) * info.f_frsize,
+          .available_bytes = static_cast<std::uint64_t>(info.f_bavail) * info.f_frsize};
+}
+
+plan::Local ToLocal(const image::LocalImage& image, const image::Reference& reference,
+                    const std::vector<std::string>& names) {
+  plan::Local local;
+  local.id = image.id;
+  if (std::vector<std::string> digests = DigestsFor(image, reference); !digests.empty()) {
+    local.digest = std::move(digests.front());
+    local.other_digests.assign(digests.begin() + 1, digests.end());
+  }
+  local.size_bytes = image.size_bytes;
+  local.pinned = image.pinned;
+  const std::string& own_tag = reference.Normalized();
+  std::string own_digest = reference.Repository() + "@" + local.digest;
+  for (const std::string& name : names) {
+    if (name != own_tag && name != own_digest) local.aliases.push_back(name);
+  }
+  return local;
+}
+
+std::optional<cri::CallError> Observer::Connect(const base::Call& call, Look& look) {
+  auto info = images_.Connect(call);
+  if (!info) return info.error();
+  look.connected = *info;
+  mountpoint_.clear();
+  if (auto filesystems = images_.ImageFsInfo(call); filesystems && !filesystems->empty()) {
+    mountpoint_ = filesystems->front().mountpoint;
+  }
+  platforms_.clear();
+  last_.reset();
+  connected_ = true;
+  return std::nullopt;
+}
+
+// A node that starts with a thousand images has as many to ask for.
+cri::CallResult<std::vector<Observer::Platforms>> Observer::AskPlatforms(
+    const base::Call& call, const std::vector<std::string>& names) {
+  auto all = images_.ImageStatuses(call, names);
+  if (!all) return all.error();
+  std::vector<Platforms> answers(names.size());
+  for (std::size_t i = 0; i < names.size(); i++) {
+    const std::optional<cri::ImageDetails>& details = (*all)[i];
+    if (!details || !details->platform) continue;  // gone in between, or not known
+    answers[i].platform = details->platform->ToString();
+    answers[i].runs_here = image::Runs(node_, *details->platform);
+  }
+  return answers;
+}
+
+// The runtime does not check the platform of a single-manifest image (spec/cri.md section 6), so each new id
+// is asked for once. An id names its configuration, so the answer holds as long as the image is there.
+std::optional<cri::CallError> Observer::LearnPlatforms(const base::Call& call, const plan::ImageList& list,
+                                                       const image::LocalImageIndex& index) {
+  std::map<std::string, Platforms> now;
+  std::vector<std::string> new_ids;
+  std::vector<std::string> names;
+  for (const plan::DesiredImage& want : list.images) {
+    const image::LocalImage* found = index.Find(want.reference);
+    if (found == nullptr || now.contains(found->id)) continue;
+    auto known = platforms_.find(found->id);
+    now.emplace(found->id, known == platforms_.end() ? Platforms{} : known->second);
+    if (known != platforms_.end()) continue;
+    new_ids.push_back(found->id);
+    names.push_back(want.reference.Normalized());
+  }
+  if (!names.empty()) {
+    auto answers = AskPlatforms(call, names);
+    if (!answers) return answers.error();
+    for (std::size_t i = 0; i < new_ids.size(); i++) now[new_ids[i]] = std::move((*answers)[i]);
+  }
+  platforms_ = std::move(now);
+  return std::nullopt;
+}
+
+// An answer that tells of no arrival says nothing new; it costs a hash for each name.
+std::shared_ptr<const plan::Unlisted> Observer::Audit(const std::vector<image::LocalImage>& images,
+                                                      const plan::ImageList& list, base::WallTime wall) {
+  std::optional<plan::Unlisted> before = arrivals_.unlisted;
+  arrivals_ = plan::AfterLook(std::move(arrivals_), images, list, audit_ignore_, wall);
+  if (before == arrivals_.unlisted) return nullptr;
+  return std::make_shared<const plan::Unlisted>(*arrivals_.unlisted);
+}
+
+Look Observer::Take(const base::Call& call, const plan::ImageList& list, bool full, base::WallTime wall) {
+  Look look;
+  if (!connected_) {
+    look.error = Connect(call, look);
+    if (look.error) return look;
+    full = true;
+  }
+  auto images = images_.ListImages(call);
+  if (!images) {
+    look.error = images.error();
+    // Ask it anew who it is: another version may come back.
+    if (images.error().error_class == image::ErrorClass::kRuntimeDown) connected_ = false;
+    return look;
+  }
+  look.disk_path = mountpoint_;
+  look.disk = disk_(mountpoint_);
+  std::uint64_t hash = HashOf(*images);
+  if (!full && hash == last_) {
+    look.unchanged = true;
+    return look;
+  }
+  look.unlisted = Audit(*images, list, wall);
+  last_ = hash;
+  image::LocalImageIndex index(*std::move(images));
+  look.error = LearnPlatforms(call, list, index);
+  if (look.error) {
+    last_.reset();
+    return look;
+  }
+  look.locals.reserve(list.images.size());
+  for (const plan::DesiredImage& want : list.images) {
+    const image::LocalImage* found = index.Find(want.reference);
+    if (found == nullptr) {
+      look.locals.emplace_back();
+      continue;
+    }
+    plan::Local local = ToLocal(*found, want.reference, index.NamesOf(found->id));
+    if (auto known = platforms_.find(found->id); known != platforms_.end()) {
+      local.runs_here = known->second.runs_here;
+      local.platform = known->second.platform;
+    }
+    look.locals.emplace_back(std::move(local));
+  }
+  return look;
+}
+
+}  // namespace prefetch::agent

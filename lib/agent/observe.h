@@ -1,0 +1,84 @@
+// Observe: one look at the runtime on behalf of all entries.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/call.h"
+#include "cri/image_service.h"
+#include "image/local_image.h"
+#include "image/platform.h"
+#include "plan/disk.h"
+#include "plan/list.h"
+#include "plan/observation.h"
+#include "plan/unlisted.h"
+
+namespace prefetch::agent {
+
+// Measures the filesystem that holds `mountpoint`. Injected: tests have no disk to fill.
+using DiskProbe = std::function<plan::DiskSpace(const std::string& mountpoint)>;
+plan::DiskSpace ProbeDisk(const std::string& mountpoint);  // by statvfs
+
+struct Look {
+  std::optional<cri::RuntimeInfo> connected;  // a connection was made, or made anew
+  std::optional<cri::CallError> error;        // nothing below is known
+  // Nothing that concerns the list has changed since the look before; `locals` is then empty.
+  bool unchanged = false;
+  std::vector<std::optional<plan::Local>> locals;  // by index in the list
+  // Images that came and are on no list; null: as in the look before.
+  std::shared_ptr<const plan::Unlisted> unlisted;
+  plan::DiskSpace disk;
+  std::string disk_path;
+};
+
+// Keeps what need not be asked twice: the platform of each image id, and a hash of the newest answer. One
+// look at a time: the Agent sees to that, so there is no lock. Owned by the Agent.
+class Observer {
+ public:
+  // `audit_ignore`: patterns of images that no list needs to have (image/name_pattern.h).
+  Observer(cri::ImageService& images, DiskProbe disk, image::Platform node,
+           std::vector<std::string> audit_ignore)
+      : images_(images),
+        disk_(std::move(disk)),
+        node_(std::move(node)),
+        audit_ignore_(std::move(audit_ignore)) {}
+
+  // One ListImages, and one ImageStatus for each image id that is new. `full`: answer in full even if nothing
+  // has changed (the list has, or the asker's memory). `wall`: now.
+  Look Take(const base::Call& call, const plan::ImageList& list, bool full, base::WallTime wall);
+
+ private:
+  struct Platforms {
+    bool runs_here = true;
+    std::string platform;
+  };
+
+  std::optional<cri::CallError> Connect(const base::Call& call, Look& look);
+  cri::CallResult<std::vector<Platforms>> AskPlatforms(const base::Call& call,
+                                                       const std::vector<std::string>& names);
+  std::shared_ptr<const plan::Unlisted> Audit(const std::vector<image::LocalImage>& images,
+                                              const plan::ImageList& list, base::WallTime wall);
+  std::optional<cri::CallError> LearnPlatforms(const base::Call& call, const plan::ImageList& list,
+                                               const image::LocalImageIndex& index);
+
+  cri::ImageService& images_;
+  DiskProbe disk_;
+  image::Platform node_;
+  const std::vector<std::string> audit_ignore_;
+  plan::Arrivals arrivals_;
+  bool connected_ = false;
+  std::string mountpoint_;
+  std::optional<std::uint64_t> last_;           // hash of the newest answer; none: it was not folded in
+  std::map<std::string, Platforms> platforms_;  // by image id; those that are gone are dropped
+};
+
+// Does an image whose configuration is `details` run on `node`? And what is it for, in words.
+plan::Local ToLocal(const image::LocalImage& image, const image::Reference& reference,
+                    const std::vector<std::string>& names);
+
+}  // namespace prefetch::agent

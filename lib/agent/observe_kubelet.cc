@@ -1,0 +1,104 @@
+#include "agent/observe_kubelet.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace prefetch::agent {
+namespace {
+
+std::string NoteFor(const kubelet::NodeFacts& facts, kubelet::RecordsAccess access,
+                    const std::vector<kubelet::KubeletSettings>& possible) {
+  bool gate_is_on = std::all_of(possible.begin(), possible.end(),
+                                [](const kubelet::KubeletSettings& settings) { return settings.gate; });
+  switch (access) {
+    case kubelet::RecordsAccess::kReadable:
+      return "";
+    case kubelet::RecordsAccess::kNoFolder:
+      if (!gate_is_on) return "";
+      return facts.root +
+             "/image_manager is not there, so kubelet has recorded nothing yet, or its root directory is "
+             "another one: name it with --kubelet-root";
+    case kubelet::RecordsAccess::kNoRoot:
+      return "kubelet's root directory " + facts.root +
+             " is not there: mount it, name it with --kubelet-root, or declare --kubelet=none where no "
+             "kubelet "
+             "runs";
+    case kubelet::RecordsAccess::kForbidden:
+      return "kubelet's records in " + facts.root +
+             "/image_manager may not be read by this process: it needs to run as root";
+  }
+  return "";
+}
+
+std::vector<kubelet::KubeletSettings> PossibleFor(const kubelet::SettingsFacts& facts) {
+  auto possible = kubelet::PossibleSettings(facts);
+  if (possible) return *std::move(possible);
+  // NodeFacts come with settings that some kubelet has; without any, every kubelet is possible.
+  return *kubelet::PossibleSettings({});
+}
+
+// For people, and for /v1/status.
+plan::KubeletStatus StatusOf(const kubelet::NodeFacts& facts,
+                             const std::vector<kubelet::KubeletSettings>& possible,
+                             kubelet::RecordsAccess access) {
+  plan::KubeletStatus status;
+  if (facts.settings.version) status.version = facts.settings.version->ToString();
+  bool one_policy = std::all_of(possible.begin(), possible.end(), [&](const kubelet::KubeletSettings& each) {
+    return each.policy == possible.front().policy && each.gate == possible.front().gate;
+  });
+  if (one_policy && possible.front().gate) {
+    status.verification = kubelet::VerificationPolicyName(possible.front().policy);
+  } else if (facts.settings.policy) {
+    status.verification = kubelet::VerificationPolicyName(*facts.settings.policy);
+  }
+  status.allowlist = facts.settings.allowlist;
+  status.root = facts.root;
+  status.sources = facts.sources;
+  status.records_readable =
+      access == kubelet::RecordsAccess::kReadable || access == kubelet::RecordsAccess::kNoFolder;
+  status.records_note = NoteFor(facts, access, possible);
+  status.contradictions = facts.contradictions;
+  status.gc = facts.gc;
+  return status;
+}
+
+}  // namespace
+
+KubeletObserver::KubeletObserver(KubeletOptions options, kubelet::RecordWatch::Callback on_change)
+    : reader_(std::move(options.facts)),
+      watches_(options.watch),
+      version_(std::move(options.version)),
+      word_(std::move(options.word)),
+      on_change_(std::move(on_change)) {}
+
+KubeletLook KubeletObserver::Take(std::shared_ptr<const KubeletQuestion> question,
+                                  kubelet::FileChanges changes) {
+  kubelet::NodeFacts facts = reader_.Read(word_ ? word_->Get() : nullptr);
+  if (std::optional<image::KubeletVersion> learnt = version_ ? version_->Get() : std::nullopt;
+      learnt && !facts.settings.version) {
+    facts.settings.version = learnt;
+    facts.sources.emplace_back("version", "Node status");
+  }
+  if (facts.root != facts_.root) {
+    verdicts_.SetRoot(facts.root);
+    if (watches_) watch_ = std::make_unique<kubelet::RecordWatch>(facts.root, on_change_);
+  }
+  bool same = question == last_ && facts == facts_;
+  if (facts != facts_ || !possible_) {
+    verdicts_.Forget();
+    facts_ = std::move(facts);
+    possible_ = std::make_shared<const std::vector<kubelet::KubeletSettings>>(PossibleFor(facts_.settings));
+  }
+  KubeletLook look;
+  look.reading = verdicts_.Read(question->images, *possible_, std::move(changes), same);
+  last_ = question;
+  look.question = std::move(question);
+  look.status = StatusOf(facts_, *possible_, look.reading.access);
+  look.possible = possible_;
+  look.problems = facts_.problems;
+  look.problems.insert(look.problems.end(), facts_.contradictions.begin(), facts_.contradictions.end());
+  if (!look.status.records_note.empty()) look.problems.push_back(look.status.records_note);
+  return look;
+}
+
+}  // namespace prefetch::agent

@@ -1,0 +1,66 @@
+// ObserveKubelet: one look at what this node's kubelet is told and has written down.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "agent/kubelet_version_slot.h"
+#include "agent/kubelet_word.h"
+#include "kubelet/node_facts_reader.h"
+#include "kubelet/record_watch.h"
+#include "kubelet/verdict_reader.h"
+#include "plan/snapshot.h"
+
+namespace prefetch::agent {
+
+struct KubeletOptions {
+  kubelet::NodeFactsReader facts;
+  // False: nobody watches the records' folder; whoever changes it says so (Agent::RecordsChanged).
+  bool watch = true;
+  // What somebody else may learn of its version, for when nothing else tells it; may be null.
+  std::shared_ptr<const KubeletVersionSlot> version;
+  // What kubelet itself tells; null: nobody asks it.
+  std::shared_ptr<const KubeletWord> word;
+};
+
+// The images that are here, of one version of the list.
+struct KubeletQuestion {
+  std::uint64_t list_epoch = 0;
+  std::vector<kubelet::ImageOnNode> images;
+  std::vector<std::size_t> entries;  // their indices in the list
+};
+
+struct KubeletLook {
+  plan::KubeletStatus status;
+  std::shared_ptr<const std::vector<kubelet::KubeletSettings>> possible;
+  std::vector<std::string> problems;  // one sentence each
+  std::shared_ptr<const KubeletQuestion> question;
+  kubelet::VerdictReading reading;  // by the index of its images
+};
+
+// Keeps what need not be read twice. One look at a time: the Agent sees to that, so there is no lock. Owned
+// by the Agent.
+class KubeletObserver {
+ public:
+  // `on_change` is called on a thread of the watch's own.
+  KubeletObserver(KubeletOptions options, kubelet::RecordWatch::Callback on_change);
+
+  // Blocks as a disk does.
+  KubeletLook Take(std::shared_ptr<const KubeletQuestion> question, kubelet::FileChanges changes);
+
+ private:
+  kubelet::NodeFactsReader reader_;
+  const bool watches_;
+  const std::shared_ptr<const KubeletVersionSlot> version_;
+  const std::shared_ptr<const KubeletWord> word_;
+  const kubelet::RecordWatch::Callback on_change_;
+  std::shared_ptr<const KubeletQuestion> last_;
+  kubelet::NodeFacts facts_;
+  std::shared_ptr<const std::vector<kubelet::KubeletSettings>> possible_;
+  kubelet::VerdictReader verdicts_{""};
+  std::unique_ptr<kubelet::RecordWatch> watch_;
+};
+
+}  // namespace prefetch::agent

@@ -1,0 +1,209 @@
+#include "agent/perform.h"
+
+#include <utility>
+
+#include "agent/observe.h"
+#include "base/text.h"
+
+namespace prefetch::agent {
+namespace {
+
+// The lease outlives the longest pull by far, and goes by itself if we never come back.
+constexpr std::chrono::hours kLeaseLifetime{24};
+constexpr std::chrono::seconds kLookTimeout{30};
+
+plan::PulledWith With(const credentials::Credential* credential) {
+  if (credential == nullptr) return plan::PulledWith::kAnonymous;
+  switch (credential->source) {
+    case credentials::Source::kProvider:
+      return plan::PulledWith::kProvider;
+    case credentials::Source::kDockerConfig:
+      return plan::PulledWith::kDockerConfig;
+    case credentials::Source::kPullSecret:
+      return plan::PulledWith::kPullSecret;
+  }
+  std::abort();
+}
+
+PullOutcome Failed(plan::Reason reason, std::string error) {
+  PullOutcome outcome;
+  outcome.failure = plan::PullFailure{.reason = reason, .error = std::move(error)};
+  return outcome;
+}
+
+PullOutcome Failed(const cri::CallError& error) {
+  return Failed(plan::ReasonFor(error.error_class), error.message);
+}
+
+PullOutcome Cancelled() {
+  PullOutcome outcome;
+  outcome.cancelled = true;
+  return outcome;
+}
+
+// What the credential is, for a person: `provider "acme-login"`.
+std::string Describe(const credentials::Credential& credential) {
+  switch (credential.source) {
+    case credentials::Source::kProvider:
+      return "provider \"" + credential.name + "\"";
+    case credentials::Source::kDockerConfig:
+      return "docker config " + credential.name;
+    case credentials::Source::kPullSecret:
+      return "pull secret \"" + credential.name + "\"";
+  }
+  std::abort();
+}
+
+// Where a refusal could be the fault of our own side, the reader should know.
+std::string CredentialTrouble(const credentials::Lookup& lookup) {
+  std::string text;
+  for (const credentials::ProviderReport& provider : lookup.providers) {
+    if (!provider.matched || provider.outcome == credentials::ProviderOutcome::kOk) continue;
+    text += text.empty() ? "" : "; ";
+    text += "provider \"" + provider.name + "\" ";
+    switch (provider.outcome) {
+      case credentials::ProviderOutcome::kOk:
+        break;
+      case credentials::ProviderOutcome::kEmpty:
+        text += "had none";
+        break;
+      case credentials::ProviderOutcome::kError:
+        text += "failed: " + provider.error;
+        break;
+      case credentials::ProviderOutcome::kSkipped:
+        text += "was skipped: " + provider.error;
+        break;
+    }
+  }
+  return text;
+}
+
+struct Attempt {
+  cri::CallError error;
+  const credentials::Credential* credential = nullptr;  // the one that worked, or the last
+  bool ok = false;
+  std::string refusals;  // what each refused credential was answered
+};
+
+// Tries each credential until one is not refused; anonymous only if there is none (spec/kubelet.md 1.10).
+Attempt TryCredentials(const base::Call& call, const PullParts& parts, const PullJob& job,
+                       const credentials::Lookup& lookup) {
+  Attempt attempt;
+  cri::PullRequest request{.image = job.reference.SpecImage(), .lease = job.lease};
+  if (lookup.credentials.empty()) {
+    auto pulled = parts.images.PullImage(call, request);
+    attempt.ok = pulled.ok();
+    if (!pulled) attempt.error = pulled.error();
+    return attempt;
+  }
+  for (const credentials::Credential& credential : lookup.credentials) {
+    attempt.credential = &credential;
+    std::string said;
+    if (parts.refusals.Held(job.reference, credential.auth, parts.clock.Now())) {
+      attempt.error = {image::ErrorClass::kAccessDenied, ""};
+      said = job.reference.domain() + " refused it for several images just now: not sent again for 5 minutes";
+    } else {
+      request.auth = credential.auth;
+      auto pulled = parts.images.PullImage(call, request);
+      if (pulled) {
+        parts.refusals.Worked(job.reference, credential.auth);
+        attempt.ok = true;
+        return attempt;
+      }
+      attempt.error = pulled.error();
+      said = pulled.error().message;
+      // A registry that is down is no reason to show it the next credential.
+      if (!image::IsCredentialRefusal(attempt.error.error_class)) return attempt;
+      if (IsAboutTheCredential(said)) {
+        parts.refusals.Refused(job.reference, credential.auth, parts.clock.Now());
+      }
+    }
+    if (!attempt.refusals.empty()) attempt.refusals += "; ";
+    attempt.refusals += Describe(credential) + ": " + said;
+  }
+  return attempt;
+}
+
+PullOutcome FailedAttempt(const Attempt& attempt, const credentials::Lookup& lookup) {
+  PullOutcome outcome = Failed(attempt.error);
+  std::string& text = outcome.failure->error;
+  if (!attempt.refusals.empty() && image::IsCredentialRefusal(attempt.error.error_class)) {
+    text = attempt.refusals;
+  }
+  if (image::IsCredentialRefusal(attempt.error.error_class) && attempt.credential == nullptr) {
+    text = "no credential of this node matches, asked anonymously: " + text;
+  }
+  if (std::string trouble = CredentialTrouble(lookup);
+      !trouble.empty() && image::IsCredentialRefusal(attempt.error.error_class)) {
+    text += " (" + trouble + ")";
+  }
+  return outcome;
+}
+
+// The pull ended well for the runtime. Is the image there as a pod needs it (spec/cri.md section 6)?
+PullOutcome LookAtWhatCame(const base::Call& call, const PullParts& parts, const PullJob& job,
+                           const credentials::Credential* credential) {
+  auto details = parts.images.ImageStatus(call.Within(kLookTimeout), job.reference.Normalized());
+  if (!details) return Failed(details.error());
+  if (!details->has_value()) {
+    return Failed(plan::Reason::kRuntimeError,
+                  "the runtime said that the pull succeeded, but does not have the image");
+  }
+  const cri::ImageDetails& found = **details;
+  image::LocalImageIndex index({found.image});
+  if (index.Find(job.reference) == nullptr) {
+    return Failed(plan::Reason::kRuntimeError,
+                  "the runtime said that the pull succeeded, but does not list the image under this name");
+  }
+  PullOutcome outcome;
+  outcome.local = ToLocal(found.image, job.reference, index.NamesOf(found.image.id));
+  if (found.platform) {
+    outcome.local->platform = found.platform->ToString();
+    outcome.local->runs_here = image::Runs(parts.node, *found.platform);
+  }
+  bool unpacked = true;
+  if (!found.chain_id.empty()) {
+    auto answer = parts.content.IsUnpacked(call.Within(kLookTimeout), found.chain_id);
+    if (answer) unpacked = *answer;  // a runtime that cannot say is believed
+  }
+  outcome.success = plan::PullSuccess{.id = found.image.id,
+                                      .with = With(credential),
+                                      .credential = credential == nullptr ? "" : credential->name,
+                                      .exposed = credential != nullptr && credential->exposes,
+                                      .unpacked = unpacked};
+  return outcome;
+}
+
+}  // namespace
+
+PullOutcome PerformPull(const base::Call& call, const PullParts& parts, const PullJob& given) {
+  PullJob job = given;
+  bool lease_unsupported = false;
+  if (!job.lease.empty()) {
+    auto lease = parts.content.EnsureLease(call.Within(kLookTimeout), job.lease, kLeaseLifetime);
+    if (!lease) {
+      // A pull without a lease is still a pull.
+      lease_unsupported = lease.error().error_class == image::ErrorClass::kRuntimeUnsupported;
+      job.lease.clear();
+    }
+  }
+  credentials::Lookup lookup = parts.keyring.Find(call, job.reference, job.sources);
+  PullOutcome outcome;
+  if (call.Stopped()) {
+    outcome = Cancelled();
+  } else {
+    parts.metrics.CredentialsLookedUp(lookup);
+    Attempt attempt = TryCredentials(call, parts, job, lookup);
+    if (attempt.ok) {
+      outcome = LookAtWhatCame(call, parts, job, attempt.credential);
+    } else if (call.Stopped()) {
+      outcome = Cancelled();
+    } else {
+      outcome = FailedAttempt(attempt, lookup);
+    }
+  }
+  outcome.lease_unsupported = lease_unsupported;
+  return outcome;
+}
+
+}  // namespace prefetch::agent

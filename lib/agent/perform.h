@@ -1,0 +1,52 @@
+// Perform: one pull, start to end: credentials in order, PullImage with each in turn, and a look at what
+// came.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/metrics.h"
+#include "agent/refusals.h"
+#include "base/call.h"
+#include "base/clock.h"
+#include "credentials/keyring.h"
+#include "cri/content_service.h"
+#include "cri/image_service.h"
+#include "image/platform.h"
+#include "plan/history.h"
+#include "plan/observation.h"
+
+namespace prefetch::agent {
+
+struct PullJob {
+  image::Reference reference;
+  std::vector<std::string> sources;  // of the entry: a mounted pull secret may be for some of them only
+  std::string lease;                 // empty: the runtime knows no leases
+};
+
+struct PullOutcome {
+  // Exactly one of the three.
+  std::optional<plan::PullSuccess> success;
+  std::optional<plan::PullFailure> failure;
+  bool cancelled = false;  // our own wish
+
+  std::optional<plan::Local> local;  // with success: what is on the node now
+  bool lease_unsupported = false;    // this runtime has no leases: do not ask again
+};
+
+// All that a pull needs. Everything outlives the worker that uses it.
+struct PullParts {
+  cri::ImageService& images;
+  cri::ContentService& content;
+  credentials::Keyring& keyring;
+  Refusals& refusals;
+  Metrics& metrics;
+  const base::Clock& clock;
+  image::Platform node;
+};
+
+// Blocks until the pull has ended; `call.stop` cancels it. Runs on a worker.
+PullOutcome PerformPull(const base::Call& call, const PullParts& parts, const PullJob& job);
+
+}  // namespace prefetch::agent

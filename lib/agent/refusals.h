@@ -1,0 +1,47 @@
+// Refusals: remembers which credentials a registry has refused, so that a wrong password on forty entries
+// does not become two hundred log-in attempts and a locked account (spec/cri.md section 3.4: one PullImage
+// alone sends a refused credential up to five times).
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "base/clock.h"
+#include "base/mutex.h"
+#include "image/auth_config.h"
+#include "image/reference.h"
+
+namespace prefetch::agent {
+
+// Is a refusal in these words about the credential itself (401), not about this one repository (403, or a
+// scope that the identity does not have)? Pure.
+bool IsAboutTheCredential(const std::string& error);
+
+// Owned by the Agent; any thread may call. Keeps a salted hash of each credential, never the credential.
+class Refusals {
+ public:
+  Refusals();
+
+  // The registry refused this credential for this image.
+  void Refused(const image::Reference& reference, const image::AuthConfig& auth, base::TimePoint now)
+      EXCLUDES(mutex_);
+  // The registry took it: whatever was refused before was about something else.
+  void Worked(const image::Reference& reference, const image::AuthConfig& auth) EXCLUDES(mutex_);
+  // Should it not be sent to this registry just now?
+  bool Held(const image::Reference& reference, const image::AuthConfig& auth, base::TimePoint now) const
+      EXCLUDES(mutex_);
+
+ private:
+  struct Record {
+    std::set<std::string> images;  // normalised names it was refused for
+    base::TimePoint newest;
+  };
+  std::string Key(const image::Reference& reference, const image::AuthConfig& auth) const;
+
+  std::string salt_;
+  mutable base::Mutex mutex_;
+  std::map<std::string, Record> records_ GUARDED_BY(mutex_);
+};
+
+}  // namespace prefetch::agent

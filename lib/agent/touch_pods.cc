@@ -1,0 +1,182 @@
+#include "agent/touch_pods.h"
+
+#include <utility>
+
+#include "base/log.h"
+#include "base/text.h"
+#include "cri/classify.h"
+
+namespace prefetch::agent {
+namespace {
+
+using plan::TouchObstacle;
+using plan::TouchResult;
+
+constexpr std::chrono::seconds kCallLimit{15};
+
+// 403 is the answer of RBAC, of quotas and of admission alike; only its words tell.
+TouchObstacle ForbiddenBy(const std::string& words) {
+  auto says = [&](std::string_view part) { return base::ContainsIgnoreCase(words, part); };
+  if (says("exceeded quota") || says("failed quota")) return TouchObstacle::kQuota;
+  // RBAC's own: User "…" cannot create resource "pods" in API group "" in the namespace "…".
+  return says("cannot ") && says(" resource ") ? TouchObstacle::kForbidden : TouchObstacle::kAdmission;
+}
+
+plan::ContainerSeen SeenOf(const kube::PodContainer& container, const image::Reference& image) {
+  return {.waiting_reason = container.waiting_reason,
+          .waiting_message = container.waiting_message,
+          .terminated_reason = container.terminated_reason,
+          .error = cri::Classify(cri::RpcCode::kUnknown, container.waiting_message,
+                                 {image.written(), image.SpecImage(), image.Normalized()})};
+}
+
+}  // namespace
+
+TouchResult ResultOf(const kube::Failure& failure) {
+  using kube::ApiError;
+  switch (failure.kind) {
+    case ApiError::kForbidden:
+      return {ForbiddenBy(failure.message), failure.message};
+    case ApiError::kNotFound:
+      return {TouchObstacle::kNamespaceMissing, failure.message};
+    case ApiError::kInvalid:
+      return {TouchObstacle::kAdmission, failure.message};
+    case ApiError::kUnauthorized:
+    case ApiError::kConflict:
+    case ApiError::kGone:
+    case ApiError::kTooManyRequests:
+    case ApiError::kServerError:
+    case ApiError::kUnreachable:
+    case ApiError::kTlsError:
+    case ApiError::kTimeout:
+    case ApiError::kMalformed:
+    case ApiError::kNoCredential:
+    case ApiError::kCancelled:
+      return {TouchObstacle::kApiServer, failure.message};
+  }
+  std::abort();
+}
+
+std::optional<TouchResult> TouchPods::SweepOne(const base::Call& call, int slot) {
+  std::string name = kube::TouchPodName(options_.node, options_.instance, slot);
+  auto pod = api_.GetPod(call.Within(kCallLimit), options_.name_space, name);
+  if (!pod) {
+    if (pod.failure().kind == kube::ApiError::kNotFound) return std::nullopt;
+    return ResultOf(pod.failure());
+  }
+  base::Info("touch pod found", {{"pod", name}, {"phase", pod->phase}});
+  auto gone = api_.DeletePod(call.Within(kCallLimit), options_.name_space, name, pod->uid);
+  if (gone || gone.failure().kind == kube::ApiError::kNotFound) return std::nullopt;
+  return ResultOf(gone.failure());
+}
+
+TouchSwept TouchPods::Sweep(const base::Call& call) {
+  for (int slot = 0; slot < kube::kTouchPodNames; slot++) {
+    if (auto failed = SweepOne(call, slot)) return {*std::move(failed)};
+  }
+  return {};
+}
+
+std::variant<kube::Pod, TouchResult> TouchPods::Create(const base::Call& call, const kube::TouchPodSpec& spec,
+                                                       int slot) {
+  doc::Node pod = kube::TouchPod(spec);
+  auto changed = [&](const kube::Pod& got) -> std::optional<TouchResult> {
+    auto what = kube::WhatAdmissionChanged(spec, got);
+    if (!what) return std::nullopt;
+    return TouchResult{TouchObstacle::kAdmission, "this cluster's admission " + *what};
+  };
+  auto dry = api_.CreatePod(call.Within(kCallLimit), options_.name_space, pod, kube::DryRun::kYes);
+  if (dry) {
+    if (auto what = changed(*dry)) return *std::move(what);
+    dry = api_.CreatePod(call.Within(kCallLimit), options_.name_space, pod, kube::DryRun::kNo);
+  }
+  if (!dry) {
+    // A pod of ours that is still there: taken away now, and the next try finds its place free.
+    if (dry.failure().kind == kube::ApiError::kConflict) SweepOne(call, slot);
+    return ResultOf(dry.failure());
+  }
+  // Admission may do another thing when it is in earnest.
+  if (auto what = changed(*dry)) {
+    End(call, spec.name, dry->uid);
+    return *std::move(what);
+  }
+  return *std::move(dry);
+}
+
+TouchBegun TouchPods::Begin(const base::Call& call, const std::vector<Wanted>& images, int slot) {
+  TouchBegun begun;
+  kube::TouchPodSpec spec{.name = kube::TouchPodName(options_.node, options_.instance, slot),
+                          .name_space = options_.name_space,
+                          .service_account = options_.service_account,
+                          .node = options_.node,
+                          .node_uid = {},
+                          .instance = options_.instance,
+                          .images = {},
+                          .image_volumes = options_.image_volumes};
+  for (std::size_t i = 0; i < images.size(); i++) {
+    std::string provider = keyring_.TokenProviderFor(images[i].reference);
+    if (provider.empty()) {
+      spec.images.push_back({images[i].reference.written(), images[i].always});
+      continue;
+    }
+    begun.left_out.push_back(
+        {i,
+         {TouchObstacle::kTokenProvider,
+          "the credential provider \"" + provider +
+              "\" has tokenAttributes, so the image would be recorded for the touch's service account "
+              "only"}});
+  }
+  if (spec.images.empty()) return begun;
+  // The Node's uid: a pod whose owner has another one is collected at once.
+  auto node = api_.GetNode(call.Within(kCallLimit), options_.node);
+  if (!node) {
+    begun.failed = ResultOf(node.failure());
+    if (begun.failed.obstacle == TouchObstacle::kNamespaceMissing)
+      begun.failed.obstacle = TouchObstacle::kApiServer;
+    return begun;
+  }
+  spec.node_uid = node->uid;
+  auto created = Create(call, spec, slot);
+  if (auto* failed = std::get_if<TouchResult>(&created)) {
+    begun.failed = std::move(*failed);
+    return begun;
+  }
+  begun.name = spec.name;
+  begun.uid = std::get<kube::Pod>(created).uid;
+  return begun;
+}
+
+TouchSeen TouchPods::Look(const base::Call& call, const std::string& name, const std::string& uid,
+                          const std::vector<image::Reference>& images) {
+  TouchSeen seen;
+  auto pod = api_.GetPod(call.Within(kCallLimit), options_.name_space, name);
+  if (!pod && pod.failure().kind != kube::ApiError::kNotFound) {
+    seen.failed = ResultOf(pod.failure());
+    return seen;
+  }
+  if (!pod || pod->uid != uid) {
+    seen.pod.gone = true;
+    return seen;
+  }
+  seen.pod.phase = pod->phase;
+  seen.pod.reason = pod->reason;
+  seen.pod.message = pod->message;
+  for (std::size_t i = 0; i < images.size(); i++) {
+    // With image volumes there is one container, and it says what is the matter with any of them.
+    std::size_t container = options_.image_volumes ? 0 : i;
+    if (container < pod->containers.size()) {
+      seen.pod.containers.push_back(SeenOf(pod->containers[container], images[i]));
+    }
+  }
+  return seen;
+}
+
+TouchEnded TouchPods::End(const base::Call& call, const std::string& name, const std::string& uid) {
+  auto gone = api_.DeletePod(call.Within(kCallLimit), options_.name_space, name, uid);
+  if (!gone && gone.failure().kind != kube::ApiError::kNotFound) {
+    base::Warn("touch pod not deleted", {{"pod", name}, {"error", gone.failure().message}});
+  }
+  return {};
+}
+
+}  // namespace prefetch::agent

@@ -1,0 +1,84 @@
+// TouchPods: this agent's touch pods on the API server: made, looked at, taken away.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/call.h"
+#include "credentials/keyring.h"
+#include "image/reference.h"
+#include "kube/api.h"
+#include "kube/touch_pod.h"
+#include "plan/touch.h"
+
+namespace prefetch::agent {
+
+struct TouchOptions {
+  std::string node;      // the Node's name
+  std::string instance;  // tells several agents of a node apart
+  std::string name_space = kube::kTouchNamespace;
+  std::string service_account = kube::kTouchServiceAccount;
+  bool image_volumes = false;
+};
+
+// What a dead agent may have left is gone; `failed`: it could not be looked for.
+struct TouchSwept {
+  plan::TouchResult failed;
+};
+// A pod is there, or `failed` says why not. Images that must not be touched are left out of it.
+struct TouchBegun {
+  std::string name, uid;  // empty: no pod
+  plan::TouchResult failed;
+  std::vector<std::pair<std::size_t, plan::TouchResult>> left_out;  // by index in what was asked for
+};
+struct TouchSeen {
+  plan::PodSeen pod;
+  plan::TouchResult failed;  // the API server did not say
+};
+struct TouchEnded {};
+using TouchReport = std::variant<TouchSwept, TouchBegun, TouchSeen, TouchEnded>;
+
+// Everything that it is given outlives it. Keeps nothing; any thread may call. Each call blocks as the API
+// server does, half a minute at most.
+class TouchPods {
+ public:
+  TouchPods(TouchOptions options, kube::Api& api, credentials::Keyring& keyring)
+      : options_(std::move(options)), api_(api), keyring_(keyring) {}
+
+  // How many images that failed before one pod may name: with image volumes the first that fails hides the
+  // rest.
+  std::size_t MostThatFailed() const { return options_.image_volumes ? 1 : plan::kMostImagesOfATouch; }
+
+  // Deletes the pods that have our names, whoever left them.
+  TouchSwept Sweep(const base::Call& call);
+  // First as a dry run: if admission made another pod of it, none is created. `slot` chooses the name.
+  struct Wanted {
+    image::Reference reference;
+    bool always = false;  // kube::TouchImage::always
+  };
+  TouchBegun Begin(const base::Call& call, const std::vector<Wanted>& images, int slot);
+  // `images`: those that Begin took in, in their order.
+  TouchSeen Look(const base::Call& call, const std::string& name, const std::string& uid,
+                 const std::vector<image::Reference>& images);
+  // One that cannot be deleted now is found under its name later.
+  TouchEnded End(const base::Call& call, const std::string& name, const std::string& uid);
+
+ private:
+  std::optional<plan::TouchResult> SweepOne(const base::Call& call, int slot);
+  // The pod as the server made it, or why there is none.
+  std::variant<kube::Pod, plan::TouchResult> Create(const base::Call& call, const kube::TouchPodSpec& spec,
+                                                    int slot);
+
+  const TouchOptions options_;
+  kube::Api& api_;
+  credentials::Keyring& keyring_;
+};
+
+// What a call's failure means for touching.
+plan::TouchResult ResultOf(const kube::Failure& failure);
+
+}  // namespace prefetch::agent

@@ -1,0 +1,355 @@
+#include "agent/touching.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+
+namespace prefetch::agent {
+namespace {
+
+using plan::TouchNeed;
+using plan::TouchObstacle;
+using plan::TouchResult;
+
+// The records tell of a success by themselves; the pod is looked at for what failed. Soon enough for people,
+// and seldom enough for an API server that a thousand nodes ask at the same time.
+constexpr std::chrono::milliseconds kFirstLook{1000};
+constexpr std::chrono::seconds kLookInterval{5};
+
+// What is under the entry's name, and judged; empty: nothing to touch.
+std::string TouchableId(const Entry& entry) {
+  bool here = entry.applies && entry.seen.local && entry.action.kind == plan::ActionKind::kKeep &&
+              entry.action.reason == plan::Reason::kPresent;
+  return here ? entry.seen.local->id : "";
+}
+
+TouchNeed NeedBy(const Entry& entry, const plan::VerdictsPtr& verdicts) {
+  if (!verdicts || entry.verdict.image_id != entry.touch->image_id) return TouchNeed::kNone;
+  return plan::NeedOf(entry.want, *verdicts);
+}
+
+// What kubelet's files say now; what is shown may be held a little (plan/verdict_hold.h).
+TouchNeed NeedNow(const Entry& entry) {
+  return NeedBy(entry, entry.verdict.newest);
+}
+TouchNeed NeedShown(const Entry& entry) {
+  return NeedBy(entry, entry.verdict.shown);
+}
+
+// The two clocks are not read at the same moment; what differs by no more than that is no news.
+bool IsTheSameTime(const std::optional<base::WallTime>& a, const std::optional<base::WallTime>& b) {
+  if (!a || !b) return false;
+  return std::chrono::abs(*a - *b) < std::chrono::seconds(1);
+}
+
+// What makes a touch pointless before it is tried.
+std::optional<TouchResult> Hindrance(const Entry& entry, const TouchSurroundings& surroundings) {
+  if (!surroundings.records_note.empty()) {
+    return TouchResult{TouchObstacle::kRecordsNeverMatch, surroundings.records_note};
+  }
+  bool exposed = entry.past.pulled_id == entry.touch->image_id && entry.past.exposed;
+  if (!exposed) return std::nullopt;
+  return TouchResult{TouchObstacle::kPullSecret, "the agent pulled it with \"" + entry.past.credential +
+                                                     "\", which is not the node's and kubelet does not have"};
+}
+
+}  // namespace
+
+Entry* Touching::EntryOf(Entries& entries, const Part& part) {
+  Entry* entry = entries.Find(part.name);
+  return entry != nullptr && entry->touch->image_id == part.image_id ? entry : nullptr;
+}
+
+bool Touching::InPod(const Entry& entry) const {
+  auto has = [&](const std::vector<Part>& parts) {
+    return std::any_of(parts.begin(), parts.end(), [&](const Part& part) {
+      return part.name == entry.name() && part.image_id == entry.touch->image_id;
+    });
+  };
+  return has(beginning_) || (pod_ && has(pod_->parts));
+}
+
+bool Touching::Review(Entries& entries, const TouchSurroundings& surroundings, base::TimePoint now,
+                      base::WallTime wall) {
+  now_ = now;
+  wall_ = wall;
+  surroundings_ = surroundings;
+  next_change_ = base::TimePoint::max();
+  bool changed = false;
+  for (Entry& entry : entries.all()) {
+    if (std::string id = TouchableId(entry); id != entry.touch->image_id) {
+      entry.touch = plan::ForContent(entry.touch, id, now);
+    }
+    TouchNeed shown = NeedShown(entry);
+    if (shown == TouchNeed::kKeepOpen && !surroundings.kubelet_verifies) shown = TouchNeed::kNone;
+    if (shown != TouchNeed::kNone && entry.touch->failures < plan::kTouchesWithoutEffect) {
+      if (auto hindrance = Hindrance(entry, surroundings)) {
+        entry.touch = plan::AfterTouch(entry.touch, *hindrance, now, wall, 0);
+      }
+    }
+    bool about_to_be_said = shown != TouchNeed::kNone && NeedNow(entry) == TouchNeed::kNone;
+    plan::TouchStatus status = plan::StatusOf(
+        {.need = shown, .running = InPod(entry) || about_to_be_said, .past = entry.touch, .ground = ground_},
+        now, wall);
+    if (status.state == plan::TouchState::kWaiting && entry.touch->not_before > now) {
+      next_change_ = std::min(next_change_, entry.touch->not_before);
+    }
+    if (IsTheSameTime(status.next_attempt_at, entry.touched->next_attempt_at)) {
+      status.next_attempt_at = entry.touched->next_attempt_at;
+    }
+    if (status == *entry.touched) continue;
+    entry.touched = std::move(status);
+    changed = true;
+  }
+  return changed;
+}
+
+std::vector<plan::TouchCandidate> Touching::Due(const Entries& entries) const {
+  std::vector<plan::TouchCandidate> due;
+  const std::vector<Entry>& all = entries.all();
+  for (std::size_t i = 0; i < all.size(); i++) {
+    const Entry& entry = all[i];
+    bool wanted = entry.touched->state == plan::TouchState::kDue ||
+                  // The ground's own time has come; what it says of the entries is as before.
+                  (entry.touched->state == plan::TouchState::kIneffective &&
+                   entry.touch->failures < plan::kTouchesWithoutEffect);
+    if (!wanted || entry.touch->not_before > now_ || NeedNow(entry) == TouchNeed::kNone) continue;
+    due.push_back({.entry = i,
+                   .need = NeedNow(entry),
+                   .priority = entry.want->priority,
+                   .failures = entry.touch->failures + entry.touch->passing});
+  }
+  return due;
+}
+
+std::optional<Touching::Job> Touching::Begin(Entries& entries) {
+  if (ground_.not_before > now_) return std::nullopt;
+  std::vector<plan::TouchCandidate> due = Due(entries);
+  if (due.empty()) {
+    due_since_.reset();
+    return std::nullopt;
+  }
+  if (!due_since_) due_since_ = now_;
+  bool full = due.size() >= plan::kMostImagesOfATouch;
+  if (!full && surroundings_.more_to_come && now_ - *due_since_ < plan::kTouchCollects) return std::nullopt;
+  due_since_.reset();
+  std::vector<TouchPods::Wanted> images;
+  for (std::size_t i : plan::NextTouch(std::move(due), pods_.MostThatFailed())) {
+    Entry& entry = entries.all()[i];
+    beginning_.push_back({entry.name(), entry.touch->image_id, entry.want->reference});
+    images.push_back({entry.want->reference, NeedNow(entry) == TouchNeed::kKeepOpen});
+  }
+  slot_ = (slot_ + 1) % kube::kTouchPodNames;
+  return [this, images = std::move(images), slot = slot_](const base::Call& call) -> TouchReport {
+    return pods_.Begin(call, images, slot);
+  };
+}
+
+std::optional<Touching::Job> Touching::NextJob(Entries& entries, base::TimePoint now) {
+  now_ = now;
+  if (busy_) return std::nullopt;
+  std::optional<Job> job;
+  if (pod_) {
+    JudgePod(entries);
+    if (pod_->over_at == base::TimePoint::max()) {
+      if (now < pod_->next_look) return std::nullopt;
+      std::vector<image::Reference> images;
+      for (const Part& part : pod_->parts) images.push_back(part.reference);
+      job = [this, images = std::move(images), name = pod_->name, uid = pod_->uid](
+                const base::Call& call) -> TouchReport { return pods_.Look(call, name, uid, images); };
+    } else if (!pod_->deleted) {
+      job = [this, name = pod_->name, uid = pod_->uid](const base::Call& call) -> TouchReport {
+        return pods_.End(call, name, uid);
+      };
+    } else if (Settled(entries)) {
+      Conclude(entries);
+    }
+  }
+  if (!pod_ && !job) {
+    if (!swept_) {
+      if (ground_.not_before > now) return std::nullopt;
+      job = [this](const base::Call& call) -> TouchReport { return pods_.Sweep(call); };
+    } else {
+      job = Begin(entries);
+    }
+  }
+  busy_ = job.has_value();
+  return job;
+}
+
+void Touching::Absorb(TouchReport report, Entries& entries, base::TimePoint now, base::WallTime wall) {
+  busy_ = false;
+  now_ = now;
+  wall_ = wall;
+  std::visit([&](auto&& one) { On(std::forward<decltype(one)>(one), entries); }, std::move(report));
+}
+
+// Every pod of ours would meet the same.
+void Touching::Stumbled(const TouchResult& result) {
+  bool news = ground_.obstacle != result.obstacle || ground_.why != result.why;
+  bool was_hopeless = plan::IsHopeless(ground_);
+  ground_ = plan::AfterPod(ground_, result, now_, random_());
+  metrics_.TouchPodEnded(result.obstacle);
+  if (!news && was_hopeless == plan::IsHopeless(ground_)) return;
+  base::Warn(plan::IsHopeless(ground_) ? "touching is given up for now" : "touch failed",
+             {{"obstacle", plan::TouchObstacleName(result.obstacle)},
+              {"error", result.why},
+              {"retryIn", ground_.not_before - now_}});
+}
+
+void Touching::On(const TouchSwept& report, Entries& /*entries*/) {
+  swept_ = report.failed.obstacle == TouchObstacle::kNone;
+  if (!swept_) Stumbled(report.failed);
+}
+
+void Touching::On(TouchBegun report, Entries& entries) {
+  std::vector<Part> parts = std::exchange(beginning_, {});
+  std::vector<bool> in(parts.size(), true);
+  for (auto& [index, result] : report.left_out) {
+    in[index] = false;
+    Entry* entry = EntryOf(entries, parts[index]);
+    if (entry == nullptr) continue;
+    metrics_.Touched(result.obstacle);
+    base::Warn("image not touched", {{"image", entry->want->reference.written()},
+                                     {"obstacle", plan::TouchObstacleName(result.obstacle)},
+                                     {"error", result.why}});
+    entry->touch = plan::AfterTouch(entry->touch, result, now_, wall_, random_());
+  }
+  if (report.failed.obstacle != TouchObstacle::kNone) {
+    Stumbled(report.failed);
+    return;
+  }
+  if (report.uid.empty()) return;  // every image of it was left out
+  Pod pod{.name = std::move(report.name), .uid = std::move(report.uid)};
+  for (std::size_t i = 0; i < parts.size(); i++) {
+    if (!in[i]) continue;
+    if (Entry* entry = EntryOf(entries, parts[i])) {
+      entry->touch.Change([](plan::TouchPast& touch) { touch.attempts++; });
+    }
+    pod.parts.push_back(std::move(parts[i]));
+  }
+  pod.created_at = pod.changed_at = now_;
+  pod.next_look = now_ + kFirstLook;
+  pod.look_interval = kFirstLook;
+  base::Info("touch pod created", {{"pod", pod.name}, {"images", pod.parts.size()}});
+  pod_ = std::move(pod);
+}
+
+void Touching::On(TouchSeen report, Entries& /*entries*/) {
+  if (!pod_) return;
+  pod_->look_interval = std::min<base::Duration>(pod_->look_interval * 3 / 2, kLookInterval);
+  pod_->next_look = now_ + pod_->look_interval;
+  if (report.failed.obstacle != TouchObstacle::kNone) {
+    // kubelet goes on without the API server; only a pod that nobody can be asked about is given up.
+    bool late = now_ - pod_->created_at >= plan::kTouchLimit;
+    if (!late) return;
+    pod_->judged = {.over = true, .pod = std::move(report.failed), .images = {}};
+    return;
+  }
+  bool moved = report.pod.phase != pod_->seen.phase;
+  plan::PodJudgement judged = plan::JudgePod(report.pod, {}, {});
+  for (std::size_t i = 0; i < judged.images.size(); i++) {
+    moved = moved || i >= pod_->judged.images.size() || judged.images[i].fate != pod_->judged.images[i].fate;
+  }
+  if (moved) pod_->changed_at = now_;
+  pod_->seen = std::move(report.pod);
+  pod_->judged = plan::JudgePod(pod_->seen, now_ - pod_->changed_at, now_ - pod_->created_at);
+}
+
+void Touching::On(TouchEnded /*report*/, Entries& /*entries*/) {
+  if (pod_) pod_->deleted = true;
+}
+
+void Touching::JudgePod(Entries& entries) {
+  if (pod_->over_at != base::TimePoint::max()) return;
+  bool all_open = std::all_of(pod_->parts.begin(), pod_->parts.end(), [&](const Part& part) {
+    const Entry* entry = EntryOf(entries, part);
+    return entry == nullptr || NeedNow(*entry) == TouchNeed::kNone;
+  });
+  if (all_open || pod_->judged.over) pod_->over_at = now_;
+}
+
+// Is everything known that the pod's end leaves to the verdicts?
+bool Touching::Settled(Entries& entries) const {
+  if (now_ - pod_->over_at >= plan::kTouchSettles) return true;
+  for (std::size_t i = 0; i < pod_->parts.size(); i++) {
+    const Entry* entry = EntryOf(entries, pod_->parts[i]);
+    if (entry == nullptr || NeedNow(*entry) == TouchNeed::kNone) continue;
+    bool failed =
+        pod_->judged.pod.obstacle != TouchObstacle::kNone ||
+        (i < pod_->judged.images.size() && pod_->judged.images[i].fate == plan::ContainerFate::kFailed);
+    if (!failed) return false;
+  }
+  return true;
+}
+
+TouchResult Touching::ResultFor(const Entry& entry, std::size_t part) const {
+  if (NeedNow(entry) == TouchNeed::kNone) return {};
+  if (part < pod_->judged.images.size()) {
+    const plan::ContainerJudgement& judged = pod_->judged.images[part];
+    switch (judged.fate) {
+      case plan::ContainerFate::kFailed:
+        return judged.result;
+      case plan::ContainerFate::kPulled:
+        return {TouchObstacle::kNotRecorded,
+                "kubelet went through the touch pod, and its records say the same as before"};
+      case plan::ContainerFate::kUndecided:
+        break;
+    }
+  }
+  return {TouchObstacle::kPullFailed,
+          "kubelet had not come to an end with it when the touch pod's time was up"};
+}
+
+void Touching::Conclude(Entries& entries) {
+  bool any_open = false;
+  bool whole_pod_failed = pod_->judged.pod.obstacle != TouchObstacle::kNone;
+  for (std::size_t i = 0; i < pod_->parts.size(); i++) {
+    Entry* entry = EntryOf(entries, pod_->parts[i]);
+    if (entry == nullptr) continue;
+    TouchResult result = ResultFor(*entry, i);
+    bool opened = result.obstacle == TouchObstacle::kNone;
+    any_open = any_open || opened;
+    if (!opened && whole_pod_failed) continue;
+    entry->touch = plan::AfterTouch(entry->touch, result, now_, wall_, random_());
+    metrics_.Touched(result.obstacle);
+    base::LogFields fields = {{"image", entry->want->reference.written()},
+                              {"imageRef", entry->touch->image_id},
+                              {"took", now_ - pod_->created_at}};
+    if (opened) {
+      base::Info("image touched", fields);
+      continue;
+    }
+    fields.emplace_back("obstacle", plan::TouchObstacleName(result.obstacle));
+    fields.emplace_back("error", result.why);
+    fields.emplace_back("failures", entry->touch->failures);
+    base::Warn("touch had no effect", fields);
+  }
+  if (whole_pod_failed && !any_open) {
+    Stumbled(pod_->judged.pod);
+  } else {
+    ground_ = plan::AfterPod(ground_, {}, now_, 0);
+    metrics_.TouchPodEnded(TouchObstacle::kNone);
+  }
+  pod_.reset();
+}
+
+void Touching::News(Entries& entries, base::TimePoint now) {
+  for (Entry& entry : entries.all()) entry.touch = plan::AfterNews(entry.touch, now);
+}
+
+base::TimePoint Touching::NextTurn() const {
+  if (busy_) return base::TimePoint::max();
+  if (pod_) {
+    if (pod_->over_at == base::TimePoint::max()) return pod_->next_look;
+    return pod_->deleted ? pod_->over_at + plan::kTouchSettles : now_;
+  }
+  base::TimePoint next = next_change_;
+  if (!swept_) next = std::min(next, ground_.not_before);
+  if (ground_.not_before > now_) next = std::min(next, ground_.not_before);
+  if (due_since_) next = std::min<base::TimePoint>(next, *due_since_ + plan::kTouchCollects);
+  return next;
+}
+
+}  // namespace prefetch::agent

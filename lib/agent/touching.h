@@ -1,0 +1,98 @@
+// Touching: the loop's own part of touching: which entries, when, one pod at a time, and what came of it.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/entries.h"
+#include "agent/metrics.h"
+#include "agent/touch_pods.h"
+#include "base/clock.h"
+
+namespace prefetch::agent {
+
+// What the loop knows besides its entries.
+struct TouchSurroundings {
+  bool kubelet_verifies = false;  // every kubelet that may run here keeps records and goes by them
+  std::string records_note;       // why its records never match here; empty: they do
+  bool more_to_come = false;      // pulls are due or under way
+};
+
+// The loop's, and no other thread's: no lock. What blocks is handed out as a job and comes back as a report.
+//
+// Nothing that the API server says opens an image: an entry is open when its verdict is. So the pod is done
+// as soon as the verdicts of all its images are open, whatever its status says; its status only tells why
+// one is not.
+class Touching {
+ public:
+  // `pods` and `metrics` outlive it. `random` gives numbers from [0, 1).
+  Touching(TouchPods& pods, Metrics& metrics, std::function<double()> random)
+      : pods_(pods), metrics_(metrics), random_(std::move(random)) {}
+
+  // Once a turn: brings each entry's touch up to date. True if anything that is shown has changed.
+  bool Review(Entries& entries, const TouchSurroundings& surroundings, base::TimePoint now,
+              base::WallTime wall);
+  // The next thing to do on the API server, if any is due. Its report is given to Absorb before the next is
+  // asked for.
+  using Job = std::function<TouchReport(const base::Call& call)>;
+  std::optional<Job> NextJob(Entries& entries, base::TimePoint now);
+  void Absorb(TouchReport report, Entries& entries, base::TimePoint now, base::WallTime wall);
+  // When there is something to do though nothing happens.
+  base::TimePoint NextTurn() const;
+
+  // Credentials or kubelet's settings have changed: what was given up gets another try.
+  void News(Entries& entries, base::TimePoint now);
+  // A pod of ours may be there.
+  bool HasPod() const { return pod_.has_value() || busy_; }
+
+ private:
+  // One image of the pod.
+  struct Part {
+    std::string name, image_id;
+    image::Reference reference;
+  };
+  struct Pod {
+    std::string name, uid;
+    std::vector<Part> parts;
+    base::TimePoint created_at, changed_at, next_look;
+    base::Duration look_interval{};
+    plan::PodSeen seen;
+    plan::PodJudgement judged;
+    base::TimePoint over_at = base::TimePoint::max();
+    bool deleted = false;
+  };
+
+  void On(const TouchSwept& report, Entries& entries);
+  void On(TouchBegun report, Entries& entries);
+  void On(TouchSeen report, Entries& entries);
+  void On(TouchEnded report, Entries& entries);
+  std::optional<Job> Begin(Entries& entries);
+  std::vector<plan::TouchCandidate> Due(const Entries& entries) const;
+  void JudgePod(Entries& entries);
+  bool Settled(Entries& entries) const;
+  void Conclude(Entries& entries);
+  plan::TouchResult ResultFor(const Entry& entry, std::size_t part) const;
+  void Stumbled(const plan::TouchResult& result);
+  bool InPod(const Entry& entry) const;
+  // The entry that the part was about, if it still is.
+  static Entry* EntryOf(Entries& entries, const Part& part);
+
+  TouchPods& pods_;
+  Metrics& metrics_;
+  const std::function<double()> random_;
+  base::TimePoint now_;
+  base::WallTime wall_;
+  TouchSurroundings surroundings_;
+  plan::TouchGround ground_;
+  bool swept_ = false;
+  bool busy_ = false;
+  int slot_ = 0;
+  std::vector<Part> beginning_;  // of the Begin that is under way
+  std::optional<base::TimePoint> due_since_;
+  base::TimePoint next_change_ = base::TimePoint::max();  // an entry's not_before
+  std::optional<Pod> pod_;
+};
+
+}  // namespace prefetch::agent

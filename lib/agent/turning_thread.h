@@ -1,0 +1,26 @@
+// TurningThread: a thread that calls a function again and again, each time when the last call said.
+#pragma once
+
+#include <functional>
+#include <thread>
+
+#include "base/call.h"
+#include "base/clock.h"
+
+namespace prefetch::agent {
+
+// For those beside the loop, that wait for somebody else's servers (NodeGate, KubeletAsker). One owner.
+class TurningThread {
+ public:
+  // `turn` is called at once, on the new thread; its Call is stopped with this, and it gives the time of its
+  // next call, on base::SystemClock. What it uses outlives this.
+  explicit TurningThread(std::function<base::TimePoint(const base::Call& call)> turn);
+  ~TurningThread();  // stops, and waits for the call under way
+  TurningThread(const TurningThread&) = delete;
+  TurningThread& operator=(const TurningThread&) = delete;
+
+ private:
+  std::jthread thread_;
+};
+
+}  // namespace prefetch::agent

@@ -1,0 +1,35 @@
+// Workers: a small pool of threads, each running one blocking job at a time.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <thread>
+#include <vector>
+
+#include "base/mutex.h"
+
+namespace prefetch::agent {
+
+// Owned by the Agent. A job owns nothing that outlives it and reports by posting one event. Any thread may
+// Submit. The destructor drops the jobs that have not started and waits for those that have: ask them to stop
+// first.
+class Workers {
+ public:
+  explicit Workers(int threads);
+  ~Workers();
+  Workers(const Workers&) = delete;
+  Workers& operator=(const Workers&) = delete;
+
+  void Submit(std::function<void()> job) EXCLUDES(mutex_);
+
+ private:
+  void Work() EXCLUDES(mutex_);
+
+  base::Mutex mutex_;
+  base::Condition condition_;
+  std::deque<std::function<void()>> queue_ GUARDED_BY(mutex_);
+  bool stopping_ GUARDED_BY(mutex_) = false;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace prefetch::agent

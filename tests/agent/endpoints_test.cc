@@ -1,0 +1,269 @@
+#include "agent/endpoints.h"
+
+#include <gtest/gtest.h>
+
+#include "fakes/fake_clock.h"
+#include "fakes/fake_image_service.h"
+#include "report/sample.h"
+
+namespace prefetch::agent {
+namespace {
+
+using std::chrono::seconds;
+using Query = std::vector<std::pair<std::string, std::string>>;
+
+// The board of a node, and both listeners' handlers on it.
+class World {
+ public:
+  explicit World(plan::Snapshot snapshot = report::PeacefulNode()) {
+    board_.Publish(std::make_shared<const plan::Snapshot>(std::move(snapshot)));
+    board_.Touch(clock.Now());
+  }
+
+  http::ServerResponse Ask(Audience audience, std::string path, Query query = {},
+                           http::Method method = http::Method::kGet) const {
+    http::ServerRequest request{.method = method, .path = std::move(path), .query = std::move(query)};
+    return Answer(audience, request);
+  }
+  http::ServerResponse Post(Audience audience, std::string path, std::string body) const {
+    return Answer(audience,
+                  {.method = http::Method::kPost, .path = std::move(path), .body = std::move(body)});
+  }
+  http::Handler Handler(Audience audience) const {
+    return Endpoints(board_, metrics, inquiry_, clock, audience);
+  }
+
+  tests::FakeClock clock;
+  Metrics metrics;
+
+ private:
+  http::ServerResponse Answer(Audience audience, const http::ServerRequest& request) const {
+    return Handler(audience)(request).Wait({});
+  }
+
+  tests::FakeClock runtime_clock_;
+  tests::FakeImageService runtime_{runtime_clock_, tests::Persona::kContainerd16};
+  credentials::Keyring keyring_{{.docker_configs = {"/absent"}}, clock};
+  Board board_;
+  Inquiry inquiry_{board_, runtime_, keyring_, clock};
+};
+
+enum class On { kPeacefulNode, kTroubledNode };
+
+struct Row {
+  std::string name;
+  On node;
+  std::string path;
+  Query query;
+  int neighbour;  // status
+  int local;
+  std::string says;  // somewhere in the local answer's body
+};
+
+class EndpointsTest : public testing::TestWithParam<Row> {};
+
+TEST_P(EndpointsTest, Row) {
+  const Row& row = GetParam();
+  World world(row.node == On::kPeacefulNode ? report::PeacefulNode() : report::TroubledNode());
+  http::ServerResponse neighbour = world.Ask(Audience::kNeighbours, row.path, row.query);
+  http::ServerResponse local = world.Ask(Audience::kLocal, row.path, row.query);
+  EXPECT_EQ(neighbour.status, row.neighbour) << neighbour.body;
+  EXPECT_EQ(local.status, row.local) << local.body;
+  EXPECT_NE(local.body.find(row.says), std::string::npos) << local.body;
+}
+
+const char kHash[] = "sha256:3f9c21aa00000000000000000000000000000000000000000000000000000000";
+
+INSTANTIATE_TEST_SUITE_P(
+    Endpoints, EndpointsTest,
+    testing::Values(
+        Row{"Livez", On::kPeacefulNode, "/livez", {}, 200, 200, "ok\n"},
+        Row{"LivezOfANodeThatIsNotReady", On::kTroubledNode, "/livez", {}, 200, 200, "ok\n"},
+        Row{"Readyz", On::kPeacefulNode, "/readyz", {}, 200, 200, kHash},
+        Row{"ReadyzNot", On::kTroubledNode, "/readyz", {}, 503, 503, "not ready"},
+        Row{"ReadyzVerbose", On::kPeacefulNode, "/readyz", {{"verbose", ""}}, 200, 200, "runner:v3"},
+        Row{"ReadyzVerboseNot", On::kTroubledNode, "/readyz", {{"verbose", "1"}}, 503, 503, "AccessDenied"},
+        Row{"ReadyzPolicy", On::kPeacefulNode, "/readyz", {{"policy", "Never"}}, 200, 200},
+        Row{"ReadyzPolicyUnknown",
+            On::kPeacefulNode,
+            "/readyz",
+            {{"policy", "never"}},
+            400,
+            400,
+            "Never, IfNotPresent or Always"},
+        Row{"ReadyzPolicyEmpty", On::kPeacefulNode, "/readyz", {{"policy", ""}}, 400, 400},
+        Row{"ReadyzHash", On::kPeacefulNode, "/readyz", {{"hash", kHash}}, 200, 200},
+        Row{"ReadyzAnotherHash", On::kPeacefulNode, "/readyz", {{"hash", "sha256:00"}}, 503, 503},
+        Row{"ReadyzSource", On::kPeacefulNode, "/readyz", {{"source", "images.yaml"}}, 200, 200},
+        Row{"ReadyzNoSuchSource", On::kPeacefulNode, "/readyz", {{"source", "other.yaml"}}, 503, 503},
+        Row{"ReadyzUnknownParameter",
+            On::kPeacefulNode,
+            "/readyz",
+            {{"hsah", "sha256:00"}},
+            400,
+            400,
+            "unknown parameter hsah"},
+        Row{"Status", On::kTroubledNode, "/v1/status", {}, 200, 200, "\"reason\":"},
+        Row{"Metrics", On::kTroubledNode, "/metrics", {}, 200, 200, "\nprefetchd_ready 0\n"},
+        Row{"MetricsWithAScrapersParameters",
+            On::kPeacefulNode,
+            "/metrics",
+            {{"format", "prometheus"}},
+            200,
+            200,
+            "\nprefetchd_ready 1\n"},
+        Row{"Image", On::kPeacefulNode, "/v1/images/ghcr.io/acme/runner:v3", {}, 404, 200, "runner:v3"},
+        Row{"ImageByShortName", On::kPeacefulNode, "/v1/images/busybox:1.36", {}, 404, 200, "busybox"},
+        Row{"ImageNotOnTheList", On::kPeacefulNode, "/v1/images/busybox:2", {}, 404, 404, "\"listed\":false"},
+        Row{"CheckIsAsked", On::kPeacefulNode, "/v1/check", {}, 405, 405},
+        Row{"ImageNoReference", On::kPeacefulNode, "/v1/images/UPPER", {}, 404, 400, "UPPER"},
+        Row{"ImageNoName", On::kPeacefulNode, "/v1/images/", {}, 404, 404},
+        Row{"Images", On::kPeacefulNode, "/v1/images", {}, 404, 404},
+        Row{"Root", On::kPeacefulNode, "/", {}, 404, 404},
+        Row{"BelowAnEndpoint", On::kPeacefulNode, "/livez/", {}, 404, 404},
+        Row{"AnothersPath", On::kPeacefulNode, "/healthz", {}, 404, 404}),
+    [](const auto& row) { return row.param.name; });
+
+struct Type {
+  std::string name;
+  std::string path;
+  std::string type;
+};
+
+class ContentTypeTest : public testing::TestWithParam<Type> {};
+
+TEST_P(ContentTypeTest, Row) {
+  EXPECT_EQ(World().Ask(Audience::kLocal, GetParam().path).content_type, GetParam().type);
+}
+
+INSTANTIATE_TEST_SUITE_P(Endpoints, ContentTypeTest,
+                         testing::Values(Type{"Livez", "/livez", "text/plain; charset=utf-8"},
+                                         Type{"Readyz", "/readyz", "text/plain; charset=utf-8"},
+                                         Type{"Status", "/v1/status", "application/json"},
+                                         Type{"Image", "/v1/images/busybox:1.36", "application/json"},
+                                         Type{"Metrics", "/metrics",
+                                              "text/plain; version=0.0.4; charset=utf-8"}),
+                         [](const auto& row) { return row.param.name; });
+
+using PathAndMethod = std::tuple<const char*, http::Method>;
+class MethodTest : public testing::TestWithParam<PathAndMethod> {};
+
+TEST_P(MethodTest, IsNotAllowed) {
+  auto [path, method] = GetParam();
+  World world;
+  http::ServerResponse answer = world.Ask(Audience::kLocal, path, {}, method);
+  EXPECT_EQ(answer.status, 405);
+  EXPECT_TRUE(answer.headers.Has("Allow"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Endpoints, MethodTest,
+                         testing::Combine(testing::Values("/livez", "/readyz", "/v1/status", "/metrics",
+                                                          "/v1/images/busybox:1.36"),
+                                          testing::Values(http::Method::kPost, http::Method::kPut,
+                                                          http::Method::kPatch, http::Method::kDelete,
+                                                          http::Method::kOptions)));
+
+// The server leaves out the body; for us it is a GET, so a prober may use either.
+TEST(Endpoints, HeadIsAGet) {
+  EXPECT_EQ(http::ParseMethod("HEAD"), http::Method::kGet);
+}
+
+// A neighbour is not even told that the path exists.
+TEST(Endpoints, NeighboursPostToAnImageIsNotFound) {
+  EXPECT_EQ(World().Ask(Audience::kNeighbours, "/v1/images/busybox:1.36", {}, http::Method::kPost).status,
+            404);
+}
+
+const char kChecks[] =
+    R"({"checks":[{"image":"busybox:1.36","policy":"Never"},{"image":"busybox:2","policy":"Never"}]})";
+
+TEST(Endpoints, ACheckIsAnsweredForEachImage) {
+  World world;
+  http::ServerResponse answer = world.Post(Audience::kLocal, "/v1/check", kChecks);
+  EXPECT_EQ(answer.status, 200);
+  auto result = report::ParseCheckResult(answer.body);
+  ASSERT_TRUE(result) << result.error().message();
+  EXPECT_FALSE(result->ok);
+  ASSERT_EQ(result->answers.size(), 2U);
+  EXPECT_TRUE(result->answers[0].ok);
+  EXPECT_EQ(result->answers[0].result, "Starts");
+  EXPECT_EQ(result->answers[1].reason, "ImageAbsent");
+}
+
+TEST(Endpoints, NeighboursHearNothingOfUnlistedImages) {
+  auto result = report::ParseCheckResult(World().Post(Audience::kNeighbours, "/v1/check", kChecks).body);
+  ASSERT_TRUE(result);
+  EXPECT_TRUE(result->answers[0].ok);
+  EXPECT_EQ(result->answers[1].reason, "NotListed");
+  EXPECT_EQ(result->answers[1].result, "Unknown");
+}
+
+TEST(Endpoints, ABadCheckIsToldAllItsMistakes) {
+  http::ServerResponse answer =
+      World().Post(Audience::kNeighbours, "/v1/check", R"([{"policy":"never"},{"image":"a","x":1}])");
+  EXPECT_EQ(answer.status, 400);
+  EXPECT_NE(answer.body.find("[0].image"), std::string::npos) << answer.body;
+  EXPECT_NE(answer.body.find("Never, IfNotPresent or Always"), std::string::npos) << answer.body;
+  EXPECT_NE(answer.body.find("[1].x"), std::string::npos) << answer.body;
+}
+
+TEST(Endpoints, NeighboursChecksAreThrottled) {
+  World world;
+  http::ServerRequest request{.method = http::Method::kPost, .path = "/v1/check", .body = "[]"};
+  http::Handler handler = world.Handler(Audience::kNeighbours);
+  auto status = [&] { return handler(request).Wait({}).status; };
+  for (int i = 0; i < kChecksAtOnce; i++) ASSERT_EQ(status(), 200) << i;
+  http::ServerResponse refusal = handler(request).Wait({});
+  EXPECT_EQ(refusal.status, 429);
+  EXPECT_TRUE(refusal.headers.Has("Retry-After"));
+  world.clock.Advance(std::chrono::seconds(1));
+  for (int i = 0; i < kChecksPerSecond; i++) ASSERT_EQ(status(), 200) << i;
+  EXPECT_EQ(status(), 429);
+  http::Handler local = world.Handler(Audience::kLocal);
+  for (int i = 0; i < 2 * kChecksAtOnce; i++) ASSERT_EQ(local(request).Wait({}).status, 200);
+}
+
+TEST(Endpoints, PullsAreForLocalEarsWhereTheyAreAllowed) {
+  World world;
+  const std::string ask = R"({"checks":[{"image":"a:v1","policy":"Never"}],"pull":true,"wait":"0s"})";
+  http::ServerResponse neighbour = world.Post(Audience::kNeighbours, "/v1/check", ask);
+  EXPECT_EQ(neighbour.status, 403);
+  EXPECT_NE(neighbour.body.find("local socket"), std::string::npos) << neighbour.body;
+  http::ServerResponse local = world.Post(Audience::kLocal, "/v1/check", ask);
+  EXPECT_EQ(local.status, 403);
+  EXPECT_NE(local.body.find("--check-pull"), std::string::npos) << local.body;
+  const std::string no_pull = R"({"checks":[{"image":"a:v1","policy":"Never"}],"pull":false})";
+  EXPECT_EQ(world.Post(Audience::kNeighbours, "/v1/check", no_pull).status, 200);
+  EXPECT_EQ(world.Post(Audience::kLocal, "/v1/check", R"({"checks":[],"pull":"yes"})").status, 400);
+  EXPECT_EQ(world.Post(Audience::kLocal, "/v1/check", R"({"checks":[],"wait":"-1s"})").status, 400);
+  EXPECT_EQ(world.Post(Audience::kLocal, "/v1/check", R"({"checks":[],"wait":5})").status, 400);
+}
+
+TEST(Endpoints, LivezSaysWhenTheLoopIsStuck) {
+  World world;
+  world.clock.Advance(seconds(29));
+  EXPECT_EQ(world.Ask(Audience::kNeighbours, "/livez").status, 200);
+  world.clock.Advance(seconds(13));
+  http::ServerResponse stuck = world.Ask(Audience::kNeighbours, "/livez");
+  EXPECT_EQ(stuck.status, 503);
+  EXPECT_EQ(stuck.body, "the loop has not turned for 42 s\n");
+  // The rest still answers: what was true last.
+  EXPECT_EQ(world.Ask(Audience::kNeighbours, "/readyz").status, 200);
+}
+
+TEST(Endpoints, MetricsShowWhatWasCountedAndWhatIsTrue) {
+  World world(report::TroubledNode());
+  world.metrics.PullEnded({.result = PullResult::kFailed, .reason = plan::Reason::kNotFound});
+  for (Audience audience : {Audience::kNeighbours, Audience::kLocal}) {
+    std::string text = world.Ask(audience, "/metrics").body;
+    for (const char* line :
+         {"\nprefetchd_pulls_total{result=\"failed\",class=\"NotFound\"} 1\n",
+          "\nprefetchd_pulls_running 2\n", "\nprefetchd_build_info{version=\"" PREFETCH_VERSION "\"} 1\n",
+          "\nprocess_open_fds "}) {
+      EXPECT_NE(text.find(line), std::string::npos) << line << "in\n" << text;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace prefetch::agent

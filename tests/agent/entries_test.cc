@@ -1,0 +1,173 @@
+#include "agent/entries.h"
+
+#include <gtest/gtest.h>
+
+#include "plan/asked.h"
+
+namespace prefetch::agent {
+namespace {
+
+const image::Platform kNode{.os = "linux", .architecture = "amd64"};
+
+using ListPtr = std::shared_ptr<const plan::ImageList>;
+
+plan::ImageList Named(std::initializer_list<const char*> names) {
+  plan::ImageList list;
+  for (const char* name : names) {
+    plan::DesiredImage want;
+    want.reference = *image::Reference::Parse(name);
+    list.images.push_back(std::move(want));
+  }
+  return list;
+}
+
+ListPtr List(std::initializer_list<const char*> names) {
+  return std::make_shared<const plan::ImageList>(Named(names));
+}
+
+ActiveRun RunNumber(std::uint64_t id) {
+  ActiveRun run;
+  run.id = id;
+  return run;
+}
+
+TEST(Entries, WhatStaysKeepsWhatIsKnown) {
+  Entries entries(kNode);
+  entries.Replace(List({"r.io/a:1", "r.io/b:1"}));
+  entries.all()[1].past.attempts = 3;
+  entries.all()[1].runs.push_back(RunNumber(7));
+  entries.Replace(List({"r.io/c:1", "r.io/b:1"}));
+  ASSERT_EQ(entries.all().size(), 2U);
+  EXPECT_EQ(entries.all()[1].name(), "r.io/b:1");
+  EXPECT_EQ(entries.all()[1].past.attempts, 3);
+  ASSERT_EQ(entries.all()[1].runs.size(), 1U);
+  EXPECT_FALSE(entries.all()[1].runs[0].stop.stop_requested());
+  EXPECT_EQ(entries.Find("r.io/a:1"), nullptr);
+}
+
+TEST(Entries, AreFoundByNameInAnyOrderOfTheList) {
+  Entries entries(kNode);
+  entries.Replace(List({"r.io/c:1", "r.io/a:1", "r.io/b:1"}));
+  for (Entry& entry : entries.all()) EXPECT_EQ(entries.Find(entry.name()), &entry);
+  EXPECT_EQ(entries.Find("r.io/d:1"), nullptr);
+  EXPECT_EQ(entries.Find(""), nullptr);
+}
+
+TEST(Entries, ShareWhatTheListSaysOfThem) {
+  Entries entries(kNode);
+  ListPtr list = List({"r.io/a:1", "r.io/b:1"});
+  entries.Replace(list);
+  for (std::size_t i = 0; i < 2; i++) EXPECT_EQ(&*entries.all()[i].want, &list->images[i]);
+}
+
+TEST(Entries, WhatGoesIsAskedToStop) {
+  Entries entries(kNode);
+  entries.Replace(List({"r.io/a:1"}));
+  entries.all()[0].runs.push_back(RunNumber(7));
+  std::stop_token token = entries.all()[0].runs[0].stop.get_token();
+  entries.Replace(List({}));
+  EXPECT_TRUE(token.stop_requested());
+  EXPECT_EQ(entries.leaving(), 1U);
+  EXPECT_TRUE(entries.TakeRun("r.io/a:1", 7));
+  EXPECT_EQ(entries.leaving(), 0U);
+  EXPECT_FALSE(entries.TakeRun("r.io/a:1", 7));
+}
+
+TEST(Entries, ANewListGivesANewChance) {
+  Entries entries(kNode);
+  entries.Replace(List({"r.io/a:1"}));
+  entries.all()[0].past.not_before = base::TimePoint::max();
+  entries.Replace(List({"r.io/a:1", "r.io/b:1"}));
+  EXPECT_LT(entries.all()[0].past.not_before, base::TimePoint::max());
+}
+
+TEST(Entries, WhatAListAsksOtherwiseIsMarked) {
+  plan::ImageList list = Named({"r.io/a:1", "r.io/b:1"});
+  Entries entries(kNode);
+  entries.Replace(std::make_shared<const plan::ImageList>(list));
+  for (Entry& entry : entries.all()) entry.demand_changed = false;
+  list.images[0].refresh_interval += std::chrono::seconds(1);
+  list.images[1].priority += 1;
+  entries.Replace(std::make_shared<const plan::ImageList>(list));
+  EXPECT_TRUE(entries.all()[0].demand_changed);
+  EXPECT_FALSE(entries.all()[1].demand_changed) << "no question for the registry";
+  entries.Replace(std::make_shared<const plan::ImageList>(list));
+  EXPECT_TRUE(entries.all()[0].demand_changed) << "until somebody has acted on it";
+}
+
+image::Reference Name(const std::string& text) {
+  return *image::Reference::Parse(text);
+}
+
+TEST(Entries, WhatWasAskedForIsBesideTheList) {
+  const base::TimePoint now{std::chrono::hours(100)};
+  Entries entries(kNode);
+  entries.Replace(List({"r.io/a:1"}));
+  Entry* asked = entries.Ask(Name("r.io/x:1"), now);
+  ASSERT_NE(asked, nullptr);
+  EXPECT_FALSE(asked->on_list);
+  asked->asked_until = now + std::chrono::seconds(1);
+  asked->runs.push_back(RunNumber(7));
+  EXPECT_EQ(entries.listed().size(), 1U);
+  ASSERT_EQ(entries.asked().size(), 1U);
+  EXPECT_FALSE(entries.Settled());
+  entries.all()[0].past.settled = true;
+  EXPECT_TRUE(entries.Settled()) << "the list's entries alone";
+  // A new list takes nothing away from it.
+  std::stop_token token = entries.asked()[0].runs[0].stop.get_token();
+  entries.Replace(List({"r.io/b:1", "r.io/c:1"}));
+  ASSERT_EQ(entries.asked().size(), 1U);
+  EXPECT_EQ(entries.Find("r.io/x:1"), &entries.all()[2]);
+  EXPECT_FALSE(token.stop_requested());
+  // And one that has it takes it over, with its pull.
+  entries.Replace(List({"r.io/x:1"}));
+  EXPECT_TRUE(entries.asked().empty());
+  EXPECT_TRUE(entries.listed()[0].on_list);
+  ASSERT_EQ(entries.listed()[0].runs.size(), 1U);
+  EXPECT_FALSE(token.stop_requested());
+}
+
+TEST(Entries, WhatWasAskedForIsForgottenOnceNobodyWaits) {
+  const base::TimePoint now{std::chrono::hours(100)};
+  Entries entries(kNode);
+  entries.Replace(List({"r.io/a:1"}));
+  for (const char* name : {"r.io/x:1", "r.io/y:1", "r.io/z:1"}) entries.Ask(Name(name), now);
+  entries.Find("r.io/x:1")->asked_until = now;
+  entries.Find("r.io/y:1")->asked_until = now;
+  entries.Find("r.io/y:1")->runs.push_back(RunNumber(7));
+  entries.Find("r.io/z:1")->asked_until = now + std::chrono::seconds(1);
+  EXPECT_TRUE(entries.ForgetAsked(now));
+  EXPECT_EQ(entries.Find("r.io/x:1"), nullptr);
+  ASSERT_NE(entries.Find("r.io/y:1"), nullptr) << "it is being pulled";
+  EXPECT_EQ(entries.Find("r.io/z:1")->name(), "r.io/z:1");
+  EXPECT_FALSE(entries.ForgetAsked(now));
+}
+
+TEST(Entries, SoManyAreKeptInMindAtOnce) {
+  const base::TimePoint now{std::chrono::hours(100)};
+  Entries entries(kNode);
+  entries.Replace(List({"r.io/a:1"}));
+  for (std::size_t i = 0; i < plan::kMostAsked; i++) {
+    Entry* asked = entries.Ask(Name("r.io/x:" + std::to_string(i)), now);
+    ASSERT_NE(asked, nullptr);
+    asked->asked_until = now + std::chrono::seconds(1);
+  }
+  EXPECT_EQ(entries.Ask(Name("r.io/y:1"), now), nullptr);
+  entries.Find("r.io/x:3")->asked_until = now;
+  EXPECT_NE(entries.Ask(Name("r.io/y:1"), now), nullptr) << "in the place of one that nobody waits for";
+  EXPECT_EQ(entries.Find("r.io/x:3"), nullptr);
+  EXPECT_EQ(entries.asked().size(), plan::kMostAsked);
+}
+
+TEST(Entries, SettledCountsOnlyWhatApplies) {
+  Entries entries(kNode);
+  plan::ImageList list = Named({"r.io/a:1", "r.io/b:1"});
+  list.images[1].platforms = {{.os = "linux", .architecture = "s390x"}};
+  entries.Replace(std::make_shared<const plan::ImageList>(std::move(list)));
+  EXPECT_FALSE(entries.Settled());
+  entries.all()[0].past.settled = true;
+  EXPECT_TRUE(entries.Settled());
+}
+
+}  // namespace
+}  // namespace prefetch::agent

@@ -1,0 +1,359 @@
+#include "agent/metrics_text.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <regex>
+#include <set>
+#include <sstream>
+
+#include "base/fs.h"
+#include "base/subprocess.h"
+#include "base/text.h"
+#include "golden.h"
+#include "report/sample.h"
+
+namespace prefetch::agent {
+namespace {
+
+using credentials::ProviderOutcome;
+using credentials::Source;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+credentials::ProviderReport Provider(std::string name, bool matched, ProviderOutcome outcome,
+                                     std::optional<base::Duration> ran_for = {}) {
+  return {.name = std::move(name), .matched = matched, .outcome = outcome, .ran_for = ran_for};
+}
+
+credentials::Lookup Found(const std::vector<Source>& sources,
+                          std::vector<credentials::ProviderReport> providers = {}) {
+  credentials::Lookup lookup{.providers = std::move(providers)};
+  for (Source source : sources) lookup.credentials.push_back({.source = source});
+  return lookup;
+}
+
+// A node to which a bit of everything has happened.
+void Live(Metrics& metrics) {
+  metrics.PullEnded({.result = PullResult::kSucceeded, .took = milliseconds(700), .image_bytes = 4'261'550});
+  metrics.PullEnded({.result = PullResult::kSucceeded, .took = seconds(95), .image_bytes = 1'200'000'000});
+  metrics.PullEnded(
+      {.result = PullResult::kFailed, .reason = plan::Reason::kAccessDenied, .took = milliseconds(350)});
+  metrics.PullEnded(
+      {.result = PullResult::kFailed, .reason = plan::Reason::kNotFound, .took = milliseconds(150)});
+  metrics.PullEnded(
+      {.result = PullResult::kCancelled, .reason = plan::Reason::kStalled, .took = seconds(7200)});
+  metrics.PullEnded({.result = PullResult::kCancelled, .took = seconds(2)});
+  metrics.CredentialsLookedUp(Found({Source::kDockerConfig, Source::kProvider},
+                                    {Provider("acme-login", true, ProviderOutcome::kOk, milliseconds(200)),
+                                     Provider("other", false, ProviderOutcome::kSkipped)}));
+  metrics.CredentialsLookedUp(
+      Found({}, {Provider("acme-login", true, ProviderOutcome::kError, seconds(60))}));
+  metrics.RegistryAsked({.kind = image::RegistryAnswerKind::kSame, .requests = 2}, milliseconds(40));
+  metrics.RegistryAsked({.kind = image::RegistryAnswerKind::kUnreachable, .requests = 1}, seconds(5));
+  metrics.ReadyAfter(milliseconds(97'250));
+  metrics.Touched(plan::TouchObstacle::kNone);
+  metrics.Touched(plan::TouchObstacle::kNone);
+  metrics.Touched(plan::TouchObstacle::kNoNodeCredentials);
+  metrics.TouchPodEnded(plan::TouchObstacle::kNone);
+  metrics.TouchPodEnded(plan::TouchObstacle::kQuota);
+}
+
+std::shared_ptr<const kubelet::Verdicts> Verdicts(kubelet::VerdictResult never, kubelet::VerdictReason why,
+                                                  kubelet::VerdictResult if_not_present) {
+  using kubelet::VerdictReason;
+  using kubelet::VerdictResult;
+  return std::make_shared<const kubelet::Verdicts>(
+      kubelet::Verdicts{.never = {.result = never, .reason = why},
+                        .if_not_present = {.result = if_not_present, .reason = why},
+                        .always = {.result = VerdictResult::kPulls, .reason = VerdictReason::kPolicyAlways}});
+}
+
+// A kubelet whose version was declared, and another one than a file shows; one image was closed by a pod's
+// pull.
+void HasKubelet(plan::Snapshot& snapshot) {
+  using kubelet::VerdictReason;
+  using kubelet::VerdictResult;
+  snapshot.kubelet = plan::KubeletStatus{.version = "1.36.2",
+                                         .verification = "NeverVerifyPreloadedImages",
+                                         .records_readable = true,
+                                         .contradictions = {"declared verification AlwaysVerify, but …"}};
+  auto preloaded = Verdicts(VerdictResult::kStarts, VerdictReason::kPreloaded, VerdictResult::kStarts);
+  for (plan::ImageState& image : snapshot.images) {
+    if (image.present) image.verdicts = preloaded;
+  }
+  snapshot.images[0].verdicts =
+      Verdicts(VerdictResult::kRefused, VerdictReason::kRecordedForOthers, VerdictResult::kPulls);
+  snapshot.images[1].verdicts =
+      Verdicts(VerdictResult::kStarts, VerdictReason::kOpenToNode, VerdictResult::kStarts);
+}
+
+// One list in force, a second source that was never good, a newer version of the first refused.
+plan::Snapshot Node() {
+  plan::Snapshot snapshot = report::TroubledNode();
+  snapshot.unlisted = report::PeacefulNode().unlisted;
+  plan::Snapshot broken = report::BrokenListNode();
+  snapshot.list.sources = broken.list.sources;
+  snapshot.images[0].exposed = true;
+  snapshot.images[0].touch = plan::TouchStatus{.state = plan::TouchState::kIneffective,
+                                               .obstacle = plan::TouchObstacle::kNoNodeCredentials};
+  snapshot.images[1].touch = plan::TouchStatus{.state = plan::TouchState::kDone, .attempts = 1};
+  snapshot.images[0].registry = std::make_shared<const plan::RegistryView>(
+      plan::RegistryView{.confirmed_at = report::At(-30), .fresh = true, .reason = plan::Reason::kUpToDate});
+  snapshot.images[1].registry = std::make_shared<const plan::RegistryView>(plan::RegistryView{
+      .confirmed_at = report::At(-90), .fresh = false, .reason = plan::Reason::kUnreachable});
+  snapshot.registries = {{.name = "a.io"}, {.name = "b.io", .unreachable_since = report::At(-60)}};
+  HasKubelet(snapshot);
+  return snapshot;
+}
+
+ProcessFacts Process() {
+  return {.cpu_seconds = 1.25,
+          .start_time_seconds = 1785578300.5,
+          .resident_bytes = 17'301'504,
+          .virtual_bytes = 410'107'904,
+          .open_fds = 23,
+          .max_fds = 1'048'576};
+}
+
+std::string EverythingAsText() {
+  Metrics metrics;
+  Live(metrics);
+  return MetricsText(Node(), metrics.Copy(), Process(), "1.2.3");
+}
+
+std::string Root() {
+  return tests::Testdata() + "/../../";
+}
+
+std::string Content(const std::string& path) {
+  auto content = base::ReadFile(path, 1 << 20);
+  EXPECT_TRUE(content) << path;
+  return content ? *content : "";
+}
+
+// How `promtool check metrics` judges the text: what it says, and its exit code.
+std::pair<std::string, int> Promtool(const std::string& text) {
+  base::Command command{.argv = {"/usr/bin/promtool", "check", "metrics"}};
+  auto result = base::RunProcess(base::Call().Within(seconds(60)), command, text);
+  if (!result) return {result.error().message(), -1};
+  return {std::string(result->output.Reveal()) + result->errors,
+          result->end == base::ProcessEnd::kExited ? result->code : -1};
+}
+
+TEST(Metrics, Golden) {
+  tests::ExpectGolden("agent/metrics.txt", EverythingAsText());
+}
+
+TEST(Metrics, PromtoolAgrees) {
+  EXPECT_EQ(Promtool(EverythingAsText()), std::pair(std::string(), 0));
+  EXPECT_EQ(Promtool(MetricsText({}, Counts(), ReadProcessFacts(), "1.2.3")), std::pair(std::string(), 0));
+}
+
+TEST(Metrics, PromtoolWouldSayIfItWereWrong) {
+  EXPECT_NE(Promtool("# TYPE pulls counter\npulls 1\n").second, 0);
+}
+
+TEST(Metrics, SourceNamesMayBeAnyBytes) {
+  plan::Snapshot snapshot = Node();
+  snapshot.list.sources[0].name = "caf\xe9 \"1\"\n.yaml";
+  std::string text = MetricsText(snapshot, Counts(), {}, "1.2.3");
+  EXPECT_TRUE(base::IsUtf8(text));
+  EXPECT_EQ(Promtool(text), std::pair(std::string(), 0));
+}
+
+TEST(Metrics, NoImageIsNamed) {
+  std::string text = EverythingAsText();
+  for (const char* word : {"ghcr.io", "quay.io", "busybox", "acme/"}) {
+    EXPECT_EQ(text.find(word), std::string::npos) << word;
+  }
+}
+
+TEST(Metrics, OperatorsPageExplainsEach) {
+  std::string page = Content(Root() + "deploy/README.md");
+  std::istringstream text(EverythingAsText());
+  int seen = 0;
+  for (std::string line; std::getline(text, line);) {
+    if (!line.starts_with("# HELP prefetchd_")) continue;
+    std::string name = line.substr(7, line.find(' ', 7) - 7);
+    EXPECT_NE(page.find("| `" + name + "` |"), std::string::npos) << name;
+    seen++;
+  }
+  EXPECT_GT(seen, 20);
+}
+
+// The first string after each call of the log's functions, in every source of the product.
+std::set<std::string> LogMessages() {
+  static const std::regex kCall(R"re(base::(?:Debug|Info|Warn|Err)\([^";]*"([^"]+)")re");
+  std::set<std::string> messages;
+  for (const char* folder : {"lib", "cmd"}) {
+    for (const auto& file : std::filesystem::recursive_directory_iterator(Root() + folder)) {
+      if (file.path().extension() != ".cc") continue;
+      std::string source = Content(file.path());
+      for (std::sregex_iterator call(source.begin(), source.end(), kCall), end; call != end; ++call) {
+        messages.insert((*call)[1]);
+      }
+    }
+  }
+  return messages;
+}
+
+TEST(Logs, OperatorsPageExplainsEach) {
+  std::string page = Content(Root() + "deploy/README.md");
+  std::set<std::string> messages = LogMessages();
+  EXPECT_GT(messages.size(), 20U);
+  for (const std::string& message : messages) {
+    EXPECT_NE(page.find("| `" + message + "` |"), std::string::npos) << message;
+  }
+}
+
+TEST(Metrics, UnlistedImagesThatAreStillThere) {
+  std::string text = MetricsText(report::PeacefulNode(), Counts(), {}, "1.2.3");
+  EXPECT_NE(text.find("\nprefetchd_unlisted_images 1\n"), std::string::npos) << text;
+}
+
+TEST(Metrics, BeforeTheFirstLook) {
+  plan::Snapshot snapshot;
+  std::string text = MetricsText(snapshot, Counts(), {}, "1.2.3");
+  EXPECT_NE(text.find("\nprefetchd_ready 0\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("\nprefetchd_runtime_up 0\n"), std::string::npos);
+  EXPECT_NE(text.find("prefetchd_pulls_total{result=\"succeeded\",class=\"None\"} 0\n"), std::string::npos);
+  for (const char* absent : {"prefetchd_time_to_ready", "prefetchd_list_info", "prefetchd_disk_capacity",
+                             "prefetchd_unlisted_images", "prefetchd_runtime_info", "process_"}) {
+    EXPECT_EQ(text.find(absent), std::string::npos) << absent;
+  }
+}
+
+struct KubeletCase {
+  std::string name;
+  std::optional<plan::KubeletStatus> kubelet;
+  std::vector<std::string> lines;   // that are there
+  std::vector<std::string> absent;  // what is not
+};
+
+class KubeletTest : public testing::TestWithParam<KubeletCase> {};
+TEST_P(KubeletTest, Row) {
+  plan::Snapshot snapshot = Node();
+  snapshot.kubelet = GetParam().kubelet;
+  std::string text = MetricsText(snapshot, Counts(), {}, "1.2.3");
+  for (const std::string& line : GetParam().lines) {
+    EXPECT_NE(text.find("\n" + line + "\n"), std::string::npos) << line << "\n" << text;
+  }
+  for (const std::string& word : GetParam().absent) EXPECT_EQ(text.find(word), std::string::npos) << word;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Metrics, KubeletTest,
+    testing::Values(
+        KubeletCase{"DeclaredNone", std::nullopt, {}, {"prefetchd_kubelet", "prefetchd_image_verdicts"}},
+        KubeletCase{"NotLookedYet",
+                    plan::KubeletStatus{},
+                    {R"(prefetchd_kubelet_info{version="unknown",verification="unknown"} 1)",
+                     "prefetchd_kubelet_contradictions 0"},
+                    {"prefetchd_kubelet_records_readable"}},
+        KubeletCase{"RecordsOutOfReach",
+                    plan::KubeletStatus{.version = "1.35", .records_readable = false},
+                    {R"(prefetchd_kubelet_info{version="1.35",verification="unknown"} 1)",
+                     "prefetchd_kubelet_records_readable 0"},
+                    {}},
+        KubeletCase{
+            "OneImageClosed",
+            plan::KubeletStatus{.records_readable = true},
+            {R"(prefetchd_image_verdicts{policy="Never",result="Starts",reason="Preloaded"} 16)",
+             R"(prefetchd_image_verdicts{policy="Never",result="Starts",reason="OpenToNode"} 1)",
+             R"(prefetchd_image_verdicts{policy="Never",result="Refused",reason="RecordedForOthers"} 1)",
+             R"(prefetchd_image_verdicts{policy="IfNotPresent",result="Pulls",reason="RecordedForOthers"} 1)",
+             R"(prefetchd_image_verdicts{policy="Always",result="Pulls",reason="PolicyAlways"} 18)"},
+            {}}),
+    [](const auto& row) { return row.param.name; });
+
+TEST(Metrics, OnlyTheFirstReadinessCounts) {
+  Metrics metrics;
+  metrics.ReadyAfter(seconds(3));
+  metrics.ReadyAfter(seconds(9));
+  EXPECT_EQ(metrics.Copy().time_to_ready, base::Duration(seconds(3)));
+}
+
+struct LookupCase {
+  std::string name;
+  credentials::Lookup lookup;
+  std::set<std::pair<Source, ProviderOutcome>> counted;  // once each
+  std::set<std::string> timed = {};                      // providers
+};
+
+class LookupTest : public testing::TestWithParam<LookupCase> {};
+TEST_P(LookupTest, Row) {
+  Metrics metrics;
+  metrics.CredentialsLookedUp(GetParam().lookup);
+  std::set<std::pair<Source, ProviderOutcome>> counted;
+  for (const auto& [key, count] : metrics.Copy().lookups) {
+    EXPECT_LE(count, 1U);
+    if (count == 1) counted.insert(key);
+  }
+  EXPECT_EQ(counted, GetParam().counted);
+  std::set<std::string> timed;
+  for (const auto& [key, histogram] : metrics.Copy().plugin_seconds) timed.insert(key.first);
+  EXPECT_EQ(timed, GetParam().timed);
+}
+
+constexpr std::pair kNoFile(Source::kDockerConfig, ProviderOutcome::kEmpty);
+constexpr std::pair kNoSecret(Source::kPullSecret, ProviderOutcome::kEmpty);
+
+INSTANTIATE_TEST_SUITE_P(
+    Metrics, LookupTest,
+    testing::Values(
+        LookupCase{"Anonymous", Found({}), {kNoFile, kNoSecret}},
+        LookupCase{"DockerConfig",
+                   Found({Source::kDockerConfig}),
+                   {{Source::kDockerConfig, ProviderOutcome::kOk}, kNoSecret}},
+        LookupCase{"TwoKeysOfOneFileAreOneSource",
+                   Found({Source::kDockerConfig, Source::kDockerConfig}),
+                   {{Source::kDockerConfig, ProviderOutcome::kOk}, kNoSecret}},
+        LookupCase{"PullSecret",
+                   Found({Source::kPullSecret}),
+                   {kNoFile, {Source::kPullSecret, ProviderOutcome::kOk}}},
+        LookupCase{"AProviderForOtherImages",
+                   Found({}, {Provider("p", false, ProviderOutcome::kSkipped)}),
+                   {kNoFile, kNoSecret}},
+        LookupCase{"AProviderWithoutItsToken",
+                   Found({}, {Provider("p", true, ProviderOutcome::kSkipped)}),
+                   {{Source::kProvider, ProviderOutcome::kSkipped}, kNoFile, kNoSecret}},
+        LookupCase{"AProviderFromItsCache",
+                   Found({Source::kProvider}, {Provider("p", true, ProviderOutcome::kOk)}),
+                   {{Source::kProvider, ProviderOutcome::kOk}, kNoFile, kNoSecret}},
+        LookupCase{"AProviderThatRan",
+                   Found({Source::kProvider}, {Provider("p", true, ProviderOutcome::kOk, seconds(1))}),
+                   {{Source::kProvider, ProviderOutcome::kOk}, kNoFile, kNoSecret},
+                   {"p"}},
+        LookupCase{"TwoProvidersOneFails",
+                   Found({Source::kProvider}, {Provider("p", true, ProviderOutcome::kEmpty, seconds(1)),
+                                               Provider("q", true, ProviderOutcome::kError, seconds(60))}),
+                   {{Source::kProvider, ProviderOutcome::kEmpty},
+                    {Source::kProvider, ProviderOutcome::kError},
+                    kNoFile,
+                    kNoSecret},
+                   {"p", "q"}}),
+    [](const auto& row) { return row.param.name; });
+
+TEST(Histogram, AValueOnABoundBelongsBelow) {
+  constexpr double kBounds[] = {1, 10};
+  Histogram histogram(kBounds);
+  for (double value : {0.5, 1.0, 1.5, 10.0, 11.0}) histogram.Observe(value);
+  EXPECT_EQ(histogram.counts(), (std::vector<std::uint64_t>{2, 2, 1}));
+  EXPECT_EQ(histogram.sum(), 24);
+}
+
+TEST(ProcessFacts, AreKnownHere) {
+  ProcessFacts facts = ReadProcessFacts();
+  double now = std::chrono::duration<double>(base::SystemClock().Wall().time_since_epoch()).count();
+  EXPECT_GT(facts.cpu_seconds.value_or(0), 0);
+  EXPECT_LT(facts.start_time_seconds.value_or(now * 2), now + 2);
+  EXPECT_GT(facts.start_time_seconds.value_or(0), now - 24 * 3600);
+  EXPECT_GT(facts.resident_bytes.value_or(0), 1'000'000U);
+  EXPECT_GT(facts.virtual_bytes.value_or(0), facts.resident_bytes.value_or(0));
+  EXPECT_GE(facts.open_fds.value_or(0), 3U);
+  EXPECT_GE(facts.max_fds.value_or(0), facts.open_fds.value_or(0));
+}
+
+}  // namespace
+}  // namespace prefetch::agent

@@ -1,0 +1,102 @@
+#include "agent/observe.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+
+namespace prefetch::agent {
+namespace {
+
+using image::LocalImage;
+
+// A runtime that lists what it is told to.
+class Listing final : public cri::ImageService {
+ public:
+  std::vector<LocalImage> images;
+
+  cri::CallResult<cri::RuntimeInfo> Connect(const base::Call&) override { return cri::RuntimeInfo{}; }
+  cri::CallResult<std::vector<LocalImage>> ListImages(const base::Call&) override { return images; }
+  cri::CallResult<std::optional<cri::ImageDetails>> ImageStatus(const base::Call&,
+                                                                const std::string&) override {
+    return std::optional<cri::ImageDetails>();
+  }
+  cri::CallResult<std::string> PullImage(const base::Call&, const cri::PullRequest&) override {
+    return std::string();
+  }
+  cri::CallResult<std::vector<cri::ImageFilesystem>> ImageFsInfo(const base::Call&) override {
+    return std::vector<cri::ImageFilesystem>();
+  }
+};
+
+LocalImage App(const std::string& name) {
+  return {.id = "sha256:" + name,
+          .repo_tags = {"r.io/" + name + ":v1", "r.io/" + name + ":v2"},
+          .repo_digests = {"r.io/" + name + "@sha256:1"},
+          .size_bytes = 5,
+          .pinned = false};
+}
+
+Observer ObserverOf(Listing& runtime) {
+  return Observer(runtime, [](const std::string&) { return plan::DiskSpace{}; }, image::Platform::Host(), {});
+}
+
+// As containerd does: its images stand in a map, of which each answer is a walk.
+TEST(Observer, AnotherOrderIsNoChange) {
+  Listing runtime;
+  runtime.images = {App("a"), App("b"), App("c")};
+  Observer observer = ObserverOf(runtime);
+  EXPECT_FALSE(observer.Take({}, {}, false, {}).unchanged);
+  while (std::next_permutation(runtime.images.begin(), runtime.images.end(),
+                               [](const LocalImage& a, const LocalImage& b) { return a.id < b.id; })) {
+    EXPECT_TRUE(observer.Take({}, {}, false, {}).unchanged);
+  }
+}
+
+struct Difference {
+  std::string name;
+  std::function<void(std::vector<LocalImage>&)> make;
+};
+
+class ObserverTells : public testing::TestWithParam<Difference> {};
+
+TEST_P(ObserverTells, ThatSomethingHasChanged) {
+  Listing runtime;
+  runtime.images = {App("a"), App("b")};
+  Observer observer = ObserverOf(runtime);
+  plan::ImageList list;
+  EXPECT_FALSE(observer.Take({}, list, false, {}).unchanged);
+  EXPECT_TRUE(observer.Take({}, list, false, {}).unchanged);
+  EXPECT_FALSE(observer.Take({}, list, true, {}).unchanged) << "it was asked for in full";
+  GetParam().make(runtime.images);
+  EXPECT_FALSE(observer.Take({}, list, false, {}).unchanged);
+  EXPECT_TRUE(observer.Take({}, list, false, {}).unchanged);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Look, ObserverTells,
+    testing::Values(
+        Difference{"Came", [](auto& images) { images.push_back(App("c")); }},
+        Difference{"Went", [](auto& images) { images.pop_back(); }},
+        Difference{"AllWent", [](auto& images) { images.clear(); }},
+        Difference{"OtherId", [](auto& images) { images[0].id = "sha256:c"; }},
+        Difference{"TagMoved",
+                   [](auto& images) {
+                     images[1].repo_tags.push_back(images[0].repo_tags.back());
+                     images[0].repo_tags.pop_back();
+                   }},
+        Difference{"TagsSwapped", [](auto& images) { std::swap(images[0].repo_tags, images[1].repo_tags); }},
+        Difference{"IdsSwapped", [](auto& images) { std::swap(images[0].id, images[1].id); }},
+        Difference{"TagIsADigestNow",
+                   [](auto& images) {
+                     images[0].repo_digests.insert(images[0].repo_digests.begin(),
+                                                   images[0].repo_tags.back());
+                     images[0].repo_tags.pop_back();
+                   }},
+        Difference{"OtherDigest", [](auto& images) { images[1].repo_digests = {"r.io/b@sha256:2"}; }},
+        Difference{"OtherSize", [](auto& images) { images[0].size_bytes = 6; }},
+        Difference{"Pinned", [](auto& images) { images[1].pinned = true; }}),
+    [](const auto& row) { return row.param.name; });
+
+}  // namespace
+}  // namespace prefetch::agent

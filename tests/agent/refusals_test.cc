@@ -1,0 +1,72 @@
+#include "agent/refusals.h"
+
+#include <gtest/gtest.h>
+
+namespace prefetch::agent {
+namespace {
+
+using std::chrono::minutes;
+using std::chrono::seconds;
+const base::TimePoint kNow{minutes(1000)};
+
+image::Reference Ref(std::string_view name) {
+  return *image::Reference::Parse(name);
+}
+image::AuthConfig Auth(std::string user, std::string password) {
+  return {.username = std::move(user), .password = base::Secret(std::move(password))};
+}
+
+struct Words {
+  std::string name;
+  std::string error;
+  bool about_the_credential;
+};
+
+class WordsTest : public testing::TestWithParam<Words> {};
+TEST_P(WordsTest, Row) {
+  EXPECT_EQ(IsAboutTheCredential(GetParam().error), GetParam().about_the_credential);
+}
+INSTANTIATE_TEST_SUITE_P(
+    Refusals, WordsTest,
+    testing::Values(
+        Words{"Basic", "unexpected status code https://r/v2/a: 401 Unauthorized", true},
+        Words{"TokenService", "failed to fetch oauth token: unexpected status: 401 Unauthorized", true},
+        Words{"CriO", "invalid username/password: unauthorized: authentication required", true},
+        Words{"DockerHubScope",
+              "pull access denied, repository does not exist or may require "
+              "authorization: server message: insufficient_scope: authorization failed",
+              false},
+        Words{"Forbidden", "unexpected status from HEAD request to https://r/v2/a: 403 Forbidden", false},
+        Words{"OneRepository", "denied: requested access to the resource is denied: 401", false}),
+    [](const auto& row) { return row.param.name; });
+
+TEST(Refusals, ThreeImagesThenItIsHeldForFiveMinutes) {
+  Refusals refusals;
+  image::AuthConfig bad = Auth("ci", "wrong");
+  for (const char* name : {"r.io/a", "r.io/b"}) refusals.Refused(Ref(name), bad, kNow);
+  refusals.Refused(Ref("r.io/b"), bad, kNow);  // the same image again tells nothing new
+  EXPECT_FALSE(refusals.Held(Ref("r.io/c"), bad, kNow));
+  refusals.Refused(Ref("r.io/c"), bad, kNow);
+  EXPECT_TRUE(refusals.Held(Ref("r.io/d"), bad, kNow));
+  EXPECT_TRUE(refusals.Held(Ref("r.io/d"), bad, kNow + minutes(5)));
+  EXPECT_FALSE(refusals.Held(Ref("r.io/d"), bad, kNow + minutes(5) + seconds(1)));
+}
+
+TEST(Refusals, OnlyThatCredentialAndThatRegistry) {
+  Refusals refusals;
+  image::AuthConfig bad = Auth("ci", "wrong");
+  for (const char* name : {"r.io/a", "r.io/b", "r.io/c"}) refusals.Refused(Ref(name), bad, kNow);
+  EXPECT_FALSE(refusals.Held(Ref("other.io/a"), bad, kNow));
+  EXPECT_FALSE(refusals.Held(Ref("r.io/a"), Auth("ci", "right"), kNow));
+}
+
+TEST(Refusals, WhatWorksOnceIsNotWrong) {
+  Refusals refusals;
+  image::AuthConfig auth = Auth("ci", "pw");
+  for (const char* name : {"r.io/a", "r.io/b", "r.io/c"}) refusals.Refused(Ref(name), auth, kNow);
+  refusals.Worked(Ref("r.io/d"), auth);
+  EXPECT_FALSE(refusals.Held(Ref("r.io/a"), auth, kNow));
+}
+
+}  // namespace
+}  // namespace prefetch::agent

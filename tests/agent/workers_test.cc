@@ -1,0 +1,96 @@
+#include "agent/workers.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace prefetch::agent {
+namespace {
+
+// What jobs did, and a door behind which they wait.
+class Story {
+ public:
+  void Note(int job) {
+    std::lock_guard lock(mutex_);
+    done_.push_back(job);
+    changed_.notify_all();
+  }
+  void WaitAtTheDoor() {
+    std::unique_lock lock(mutex_);
+    inside_++;
+    changed_.notify_all();
+    changed_.wait_for(lock, std::chrono::minutes(1), [&] { return open_; });
+    inside_--;
+  }
+  void Open() {
+    std::lock_guard lock(mutex_);
+    open_ = true;
+    changed_.notify_all();
+  }
+  // Within a minute.
+  bool Inside(int jobs) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, std::chrono::minutes(1), [&] { return inside_ == jobs; });
+  }
+  bool Done(std::size_t jobs) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, std::chrono::minutes(1), [&] { return done_.size() == jobs; });
+  }
+  std::vector<int> done() {
+    std::lock_guard lock(mutex_);
+    return done_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<int> done_;
+  int inside_ = 0;
+  bool open_ = false;
+};
+
+TEST(Workers, OneThreadRunsJobsInTheirOrder) {
+  Story story;
+  Workers workers(1);
+  for (int i = 0; i < 3; i++) workers.Submit([&story, i] { story.Note(i); });
+  EXPECT_TRUE(story.Done(3));
+  EXPECT_EQ(story.done(), (std::vector<int>{0, 1, 2}));
+}
+
+TEST(Workers, AsManyAtOnceAsThereAreThreads) {
+  Story story;
+  Workers workers(2);
+  for (int i = 0; i < 3; i++) {
+    workers.Submit([&story, i] {
+      story.WaitAtTheDoor();
+      story.Note(i);
+    });
+  }
+  EXPECT_TRUE(story.Inside(2));
+  EXPECT_TRUE(story.done().empty());
+  story.Open();
+  EXPECT_TRUE(story.Done(3));
+}
+
+TEST(Workers, TheEndDropsWhatWaitsAndWaitsForWhatRuns) {
+  Story story;
+  {
+    Workers workers(1);
+    workers.Submit([&story] {
+      story.WaitAtTheDoor();
+      story.Note(1);
+    });
+    EXPECT_TRUE(story.Inside(1));
+    // The door opens when this job is dropped.
+    std::shared_ptr<Story> key(&story, [](Story* told) { told->Open(); });
+    workers.Submit([key = std::move(key)] { key->Note(2); });
+  }
+  EXPECT_EQ(story.done(), std::vector<int>{1});
+}
+
+}  // namespace
+}  // namespace prefetch::agent
