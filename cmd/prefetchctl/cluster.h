@@ -1,0 +1,40 @@
+// Cluster: a person's or a pod's way to the API server, for the commands that look at all nodes.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "http/curl_client.h"
+#include "kube/http_api.h"
+#include "kube/identity.h"
+
+namespace prefetch::ctl {
+
+struct ClusterOptions {
+  std::string kubeconfig;  // this file alone; empty: KUBECONFIG, ~/.kube/config, then the pod's own account
+  std::string context;     // empty: the current one
+};
+
+// Owned by the command. Any thread may use api().
+class Cluster {
+ public:
+  // Errors say what was looked for.
+  static base::Result<std::unique_ptr<Cluster>> Open(const ClusterOptions& options);
+
+  kube::Api& api() { return api_; }
+
+ private:
+  explicit Cluster(kube::Cluster cluster);
+
+  base::SystemClock clock_;
+  http::CurlClient client_;
+  kube::Identity identity_;
+  kube::HttpApi api_;
+};
+
+// A failed call as the last word of a command: one sentence, which names the right that is missing if one is.
+base::Error Explain(const kube::Failure& failure);
+
+}  // namespace prefetch::ctl

@@ -1,0 +1,31 @@
+#include "commands/command.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+
+namespace prefetch::ctl {
+
+std::string Context::Agent() const {
+  if (!agent.empty()) return agent;
+  const char* variable = std::getenv("PREFETCHD_AGENT");
+  return variable == nullptr || *variable == '\0' ? kDefaultAgent : variable;
+}
+
+int Context::WithAgent(const std::function<int(const AgentClient&)>& use) {
+  auto client = AgentClient::Make(http, Agent());
+  return client ? use(*client) : Fail(kBadInput, client.error());
+}
+
+void AgentOption(CLI::App& command, Context& context) {
+  command.add_option(
+      "--agent", context.agent,
+      "The agent: unix:///path or http://host:port; else PREFETCHD_AGENT of the environment, or " +
+          std::string(kDefaultAgent));
+}
+
+void Repeatable(CLI::App& command, const std::string& flag, std::vector<std::string>& values,
+                const std::string& help) {
+  command.add_option(flag, values, help)->type_size(1)->allow_extra_args(false);
+}
+
+}  // namespace prefetch::ctl

@@ -1,0 +1,65 @@
+// The table of prefetchctl's commands, and what they share. Each file of this folder declares the options of
+// one command to CLI11, with examples, and hands what was written to the code that does the work, which
+// knows nothing of CLI11. A new command: a file here, a declaration here, a row in main.cc.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "agent_client.h"
+#include "base/call.h"
+#include "base/result.h"
+#include "config/raw_config.h"
+#include "exit_code.h"
+#include "http/curl_client.h"
+
+namespace CLI {
+class App;
+}
+
+namespace prefetch::ctl {
+
+// What the commands share. A resource of main; it outlives the command that runs.
+struct Context {
+  http::CurlClient http;
+  std::string agent;  // as --agent says; empty: it does not
+  base::Call call;    // stopped by SIGINT and SIGTERM
+
+  // Not by CLI11's envname(), which lets the variable win over the flag of another subcommand.
+  std::string Agent() const;
+  int WithAgent(const std::function<int(const AgentClient&)>& use);
+};
+
+// What runs once everything is parsed; gives the exit code.
+using Command = std::function<int()>;
+
+// --agent.
+void AgentOption(CLI::App& command, Context& context);
+// An option that may be given again and takes one value each time.
+void Repeatable(CLI::App& command, const std::string& flag, std::vector<std::string>& values,
+                const std::string& help);
+
+// The flags of prefetchd by which this node's, or this desk's, credentials are found.
+void CredentialOptions(CLI::App& command, config::RawConfig& flags);
+
+Command AuditCommand(CLI::App& command, Context& context);
+Command CheckCommand(CLI::App& command, Context& context);
+Command CompletionsCommand(CLI::App& command, Context& context);
+Command CredentialsCommand(CLI::App& command, Context& context);
+Command ExplainCommand(CLI::App& command, Context& context);
+Command ExportAllowlistCommand(CLI::App& command, Context& context);
+Command ExportPinnedCommand(CLI::App& command, Context& context);
+Command GenerateCommand(CLI::App& command, Context& context);
+Command LintCommand(CLI::App& command, Context& context);
+Command ListCheckCommand(CLI::App& command, Context& context);
+Command ListDiffCommand(CLI::App& command, Context& context);
+Command ListImportCommand(CLI::App& command, Context& context);
+Command ListLockCommand(CLI::App& command, Context& context);
+Command ListPrintCommand(CLI::App& command, Context& context);
+Command StatusCommand(CLI::App& command, Context& context);
+Command UninstallCommand(CLI::App& command, Context& context);
+Command VerdictCommand(CLI::App& command, Context& context);
+Command WaitCommand(CLI::App& command, Context& context);
+
+}  // namespace prefetch::ctl

@@ -1,0 +1,84 @@
+// The options and examples of `prefetchctl credentials`.
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "commands/command.h"
+#include "credentials.h"
+
+namespace prefetch::ctl {
+namespace {
+
+// A flag of prefetchd's.
+void Option(CLI::App& command, const std::string& flag, std::optional<config::Said<std::string>>& field,
+            const std::string& help) {
+  command.add_option_function<std::string>(
+      flag,
+      [&field, flag](const std::string& value) {
+        field = {value, flag};
+      },
+      help);
+}
+
+}  // namespace
+
+void CredentialOptions(CLI::App& command, config::RawConfig& flags) {
+  Option(command, "--image-credential-provider-config", flags.image_credential_provider_config,
+         "As kubelet's flag: a file or a folder");
+  Option(command, "--image-credential-provider-bin-dir", flags.image_credential_provider_bin_dir,
+         "As kubelet's flag: where the plugins are");
+  command
+      .add_option_function<std::vector<std::string>>(
+          "--docker-config",
+          [&flags](const std::vector<std::string>& paths) {
+            flags.docker_config = {paths, "--docker-config"};
+          },
+          "A docker config file; else where kubelet looks (repeatable)")
+      ->type_size(1)
+      ->allow_extra_args(false);
+  Option(command, "--kubelet-version", flags.kubelet_version, "The kubelet whose rules apply, 1.31 to 1.36");
+  Option(command, "--config", flags.config_file,
+         "A file of kind AgentConfiguration: pullSecrets, providerEnvironment");
+}
+
+Command CredentialsCommand(CLI::App& command, Context& context) {
+  auto options = std::make_shared<CredentialsOptions>();
+  config::RawConfig& flags = options->flags;
+  command.add_option("IMAGE", options->images, "Images to find credentials for");
+  CredentialOptions(command, flags);
+  command
+      .add_option("--source", options->sources,
+                  "As for entries of this list source, which pull secrets may name (repeatable)")
+      ->type_size(1)
+      ->allow_extra_args(false);
+  command.add_flag("--check", options->check, "Validate the configuration alone; no plugin is run");
+  auto output = std::make_shared<std::string>("text");
+  command.add_option("-o,--output", *output, "text or json")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str();
+  command.footer(R"(
+Prints, without secrets, what kubelet of this node would try for an image, in order; tried one after the
+other, the next only when the one before was refused. Plugins are run.
+
+Exit code: 0 every image has a credential, 1 at least one has none (it is pulled anonymously), 2 bad input;
+with --check 0 good, 2 bad, with all mistakes.
+
+Examples:
+  prefetchctl credentials quay.io/acme/app:v1
+  prefetchctl credentials -o json 1234.dkr.ecr.eu-west-1.amazonaws.com/app:v1 \
+      --image-credential-provider-config /etc/kubernetes/credential-providers.yaml \
+      --image-credential-provider-bin-dir /usr/libexec/kubernetes/plugins
+  prefetchctl credentials --config agent.yaml --source team.yaml quay.io/acme/app:v1
+  prefetchctl credentials --check --image-credential-provider-config providers.yaml)");
+  return [&context, options, output] {
+    options->json = *output == "json";
+    auto get_env = [](const char* name) { return std::getenv(name); };
+    return options->check ? CheckCredentials(*options, get_env, std::cout, std::cerr)
+                          : FindCredentials(context.call, *options, get_env, std::cout, std::cerr);
+  };
+}
+
+}  // namespace prefetch::ctl

@@ -1,0 +1,51 @@
+// The options and examples of `prefetchctl explain`.
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <memory>
+#include <string>
+
+#include "commands/command.h"
+#include "doc/duration.h"
+#include "explain.h"
+#include "terminal.h"
+
+namespace prefetch::ctl {
+
+Command ExplainCommand(CLI::App& command, Context& context) {
+  auto options = std::make_shared<ExplainOptions>();
+  AgentOption(command, context);
+  command.add_option("IMAGE", options->image, "The image as pods name it")->required();
+  command.add_flag("--show-identities", options->query.identities,
+                   "Name the secrets and service accounts that kubelet has recorded");
+  command.add_flag("!--no-credentials", options->query.credentials,
+                   "Do not look up credentials, for which plugins may run");
+  auto timeout = std::make_shared<std::string>("90s");
+  command.add_option("--timeout", *timeout, "How long to wait for the answer")->capture_default_str();
+  auto output = std::make_shared<std::string>("text");
+  command.add_option("-o,--output", *output, "text or json")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str();
+  command.footer(R"(
+Tells all that is known of an image on this node, on the list or not, in the order in which kubelet would
+decide: is it here, what has kubelet recorded, what would happen to a pod, by which rule, and what helps.
+Credentials are named and never shown.
+
+Exit code: 0 told, also of an image that is not here; 2 bad input, 4 the agent could not be asked.
+
+Examples:
+  prefetchctl explain quay.io/acme/app:v1
+  prefetchctl explain quay.io/acme/app:v1 -o json | jq .reasoning.Never)");
+  return [&context, options, timeout, output] {
+    auto limit = doc::ParseDuration(*timeout);
+    if (!limit || limit->count() <= 0) {
+      return Fail(kBadInput, base::InvalidArgument("--timeout must be a duration such as 30s or 5m"));
+    }
+    options->timeout = *limit;
+    options->json = *output == "json";
+    options->width = StdoutTerminal().width;
+    return context.WithAgent(
+        [&](const AgentClient& agent) { return Explain(context.call, agent, *options, std::cout); });
+  };
+}
+
+}  // namespace prefetch::ctl

@@ -1,0 +1,28 @@
+// The options that every command with --fleet has.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "cluster.h"
+#include "commands/command.h"
+#include "fleet_roster.h"
+
+namespace prefetch::ctl {
+
+struct FleetFlags {
+  bool fleet = false;
+  ClusterOptions cluster;
+  FleetQuery query;
+};
+
+// Where --help shows what needs --fleet.
+inline constexpr const char* kFleetGroup = "With --fleet";
+
+// All but --fleet itself need --fleet.
+void FleetOptions(CLI::App& command, FleetFlags& flags);
+
+// Opens the cluster for `use`.
+int WithCluster(const FleetFlags& flags, const std::function<int(kube::Api&)>& use);
+
+}  // namespace prefetch::ctl

@@ -1,0 +1,21 @@
+// How --help shows options: the values that one can have as "text|json", and nothing of CLI11's own words.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class FormatterBase;
+class Option;
+}  // namespace CLI
+
+namespace prefetch::ctl {
+
+// All that the value of `option` can be. Empty: anything.
+std::vector<std::string> ValuesOf(const CLI::Option& option);
+
+// For the program and all its commands.
+std::shared_ptr<CLI::FormatterBase> HelpFormat();
+
+}  // namespace prefetch::ctl

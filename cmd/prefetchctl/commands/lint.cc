@@ -1,0 +1,65 @@
+// The options and examples of `prefetchctl lint`.
+#include "lint.h"
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <map>
+#include <memory>
+
+#include "commands/command.h"
+#include "commands/one_of.h"
+#include "report/lint_report.h"
+#include "terminal.h"
+
+namespace prefetch::ctl {
+
+Command LintCommand(CLI::App& command, Context& context) {
+  auto options = std::make_shared<LintOptions>();
+  auto rules = std::make_shared<bool>(false);
+  command.add_option("-f,--filename", options->files,
+                     "Manifests: files, folders, patterns; - is standard input (repeatable)");
+  command.add_option("--list", options->lists, "List files, or folders of them (repeatable)");
+  command.add_option("--select", options->select, "Only these rules: ids or their beginnings, PF101,PF2");
+  command.add_option("--ignore", options->ignore, "Not these rules");
+  command.add_flag("--rules", *rules, "Print all rules, and what to do about each");
+  command.add_flag("--assume-always-pull", options->assume_always_pull,
+                   "The cluster's AlwaysPullImages makes every policy Always");
+  command.add_option("--default-policy", options->default_policy,
+                     "imagePullPolicy where none is stated, set by a controller before Kubernetes does");
+  command.add_option("--default-check-policy", options->default_check_policy,
+                     "The same for the containers by which that controller checks images");
+  Repeatable(command, "--pod-template-path", options->pod_template_paths,
+             "Where custom resources have pod templates: spec.tasks.template (repeatable)");
+  const std::map<std::string, LintOutput> names = {{"text", LintOutput::kText},
+                                                   {"json", LintOutput::kJson},
+                                                   {"github", LintOutput::kGithub},
+                                                   {"sarif", LintOutput::kSarif}};
+  OneOf(command.add_option("-o,--output", options->output, "How findings are printed [text]"), names);
+  command.footer(R"(
+Finds images that are used but on no list, entries that nobody uses, and pull policies that contact the
+registry although the image is on the node. Asks nobody: manifests and lists are all that it reads. What a tool
+renders is read from standard input.
+
+A comment switches a rule off where it stands:  # prefetchctl: ignore=PF201 the mirror is on this node
+
+Exit code: 0 clean, notes do not count; 1 warnings or errors; 2 bad input, with all mistakes.
+
+Examples:
+  prefetchctl lint -f deploy/ --list images.yaml
+  helm template ci/ | prefetchctl lint -f - --list images.yaml --ignore PF102
+  prefetchctl lint -f 'jobs/*.yaml' --list lists/ --select PF1 -o sarif > lint.sarif
+  prefetchctl lint --rules)");
+  return [&context, options, rules] {
+    if (*rules) {
+      std::cout << report::LintRulesText();
+      return static_cast<int>(kOk);
+    }
+    if (options->files.empty() || options->lists.empty()) {
+      return Fail(kBadInput, base::InvalidArgument("lint needs manifests (-f) and lists (--list)"));
+    }
+    options->color = StdoutTerminal().color;
+    return Lint(context.call, *options, std::cout, std::cerr);
+  };
+}
+
+}  // namespace prefetch::ctl

@@ -1,0 +1,197 @@
+// The options and examples of `prefetchctl list`.
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "commands/command.h"
+#include "commands/one_of.h"
+#include "list.h"
+#include "list_diff.h"
+#include "list_import.h"
+#include "list_lock.h"
+
+namespace prefetch::ctl {
+namespace {
+
+struct ListCheckFlags {
+  std::vector<std::string> files;
+  std::string agent;  // its address, or what was taken for it
+  config::Capabilities capabilities;
+};
+
+void TouchOption(CLI::App& command, config::Capabilities& capabilities) {
+  command.add_flag("--touch", capabilities.touch, "For agents with --touch: open: Always is possible");
+}
+
+int RunListCheck(Context& context, bool ask_agent, ListCheckFlags flags) {
+  if (IsAgentAddress(flags.agent)) {
+    context.agent = flags.agent;
+  } else if (!flags.agent.empty()) {
+    // In `--agent images.yaml` the address was left out, and a file was taken for it.
+    flags.files.insert(flags.files.begin(), flags.agent);
+  }
+  if (flags.files.empty()) return Fail(kBadInput, base::InvalidArgument("FILE is required"));
+  if (!ask_agent) return ListCheck(flags.files, flags.capabilities, std::cout, std::cerr);
+  return context.WithAgent([&](const AgentClient& agent) {
+    return ListCheckWithAgent(context.call, agent, flags.files, flags.capabilities, std::cout, std::cerr);
+  });
+}
+
+}  // namespace
+
+Command ListCheckCommand(CLI::App& command, Context& context) {
+  auto flags = std::make_shared<ListCheckFlags>();
+  command.add_option("FILE", flags->files, "List files");
+  const CLI::Option* agent =
+      command
+          .add_option(
+              "--agent", flags->agent,
+              "Also ask this node's agent for entries that are missing: other names of the same images; "
+              "unix:///path or http://host:port, or nothing for the usual one")
+          ->expected(0, 1);
+  TouchOption(command, flags->capabilities);
+  command.footer(R"(
+Exit code: 0 good, 2 bad; all mistakes are told at once. Notes do not count. With --agent 4: it could not be
+asked.
+
+Examples:
+  prefetchctl list check images.yaml lists/
+  prefetchctl list check images.yaml --agent)");
+  return [&context, flags, agent] { return RunListCheck(context, agent->count() > 0, *flags); };
+}
+
+Command ListPrintCommand(CLI::App& command, Context&) {
+  auto files = std::make_shared<std::vector<std::string>>();
+  auto output = std::make_shared<ListOutput>(ListOutput::kYaml);
+  command.add_option("FILE", *files, "List files")->required();
+  const std::map<std::string, ListOutput> names = {
+      {"yaml", ListOutput::kYaml}, {"json", ListOutput::kJson}, {"hash", ListOutput::kHash}};
+  OneOf(command.add_option("-o,--output", *output, "What is printed [yaml]"), names);
+  auto capabilities = std::make_shared<config::Capabilities>();
+  TouchOption(command, *capabilities);
+  command.footer(R"(
+Prints the canonical form, or the hashes that the agent will show.
+
+Exit code: 0 printed, 2 bad input.
+
+Examples:
+  prefetchctl list print images.yaml
+  prefetchctl list print lists/ -o hash)");
+  return [files, output, capabilities] {
+    return ListPrint(*files, *output, *capabilities, std::cout, std::cerr);
+  };
+}
+
+Command ListDiffCommand(CLI::App& command, Context& context) {
+  auto options = std::make_shared<ListDiffOptions>();
+  auto node = std::make_shared<bool>(false);
+  auto output = std::make_shared<std::string>("text");
+  command.add_option("FILE", options->files, "Two list files, or folders of them; one with --node");
+  command.add_flag("--node", *node, "What this node has, by its agent, in place of the second list");
+  AgentOption(command, context);
+  command.add_option("-o,--output", *output, "text or json")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str();
+  command.footer(R"(
+What changes from the first list to the second, image by image: - is only in the first, + only in the second,
+~ differs. Order, comments and spelling make no difference. With --node: what the node's agent has in force,
+and which images of it are not there.
+
+Exit code: 0 no difference, 1 they differ, 2 bad input, 4 the agent could not be asked.
+
+Examples:
+  prefetchctl list diff old.yaml new.yaml
+  prefetchctl list diff images.yaml --node)");
+  return [&context, options, node, output] {
+    options->json = *output == "json";
+    std::size_t needed = *node ? 1 : 2;
+    if (options->files.size() != needed) {
+      return Fail(kBadInput, base::InvalidArgument(*node ? "--node is compared with one FILE"
+                                                         : "two FILEs are compared, or one with --node"));
+    }
+    if (!*node) return DiffTwoLists(*options, std::cout, std::cerr);
+    return context.WithAgent([&](const AgentClient& agent) {
+      return DiffListWithNode(context.call, agent, *options, std::cout, std::cerr);
+    });
+  };
+}
+
+Command ListImportCommand(CLI::App& command, Context& context) {
+  auto options = std::make_shared<ListImportOptions>();
+  auto node = std::make_shared<bool>(false);
+  command.add_option("-f,--filename", options->manifests,
+                     "Manifests: files, folders, patterns; - is standard input (repeatable)");
+  Repeatable(command, "--pod-template-path", options->pod_template_paths,
+             "Where custom resources have pod templates: spec.tasks.template (repeatable)");
+  command.add_option("--list", options->lists, "Lists, plain ones too (repeatable)");
+  command.add_option("--crictl", options->crictl, "The output of crictl images -o json; - is standard input");
+  command.add_flag("--node", *node, "What this node has on its list, by its agent");
+  AgentOption(command, context);
+  command.add_option("--marker", options->marker, "The text that stands beside image names in files");
+  command.add_option("--in", options->marked, "Files, folders, patterns with that marker (repeatable)");
+  command.get_option("--marker")->needs("--in");
+  command.get_option("--in")->needs("--marker");
+  Repeatable(command, "--exclude", options->exclude,
+             "Not these: a pattern such as 'registry.k8s.io/*' (repeatable)");
+  const std::map<std::string, config::DraftOutput> names = {{"yaml", config::DraftOutput::kYaml},
+                                                            {"txt", config::DraftOutput::kText},
+                                                            {"json", config::DraftOutput::kJson}};
+  OneOf(command.add_option("-o,--output", options->output, "What is printed [yaml]"), names);
+  command.footer(R"(
+Prints a list of the images that are named there, each once, with where it is named. With --marker: the image
+name in each line that has the marker, or in the next one.
+
+Exit code: 0 printed, 2 bad input, with all mistakes, 4 the agent could not be asked.
+
+Examples:
+  prefetchctl list import -f deploy/ > images.yaml
+  crictl images -o json | prefetchctl list import --crictl - --exclude 'registry.k8s.io/*'
+  prefetchctl list import --marker '# prefetch' --in Dockerfile ci/ -o txt)");
+  return [&context, options, node] {
+    bool any = *node || !options->manifests.empty() || !options->lists.empty() || !options->crictl.empty() ||
+               options->marker;
+    if (!any) {
+      return Fail(kBadInput,
+                  base::InvalidArgument("name where images are named: -f, --list, --crictl, --node or "
+                                        "--marker with --in"));
+    }
+    if (options->marker && options->marker->empty()) {
+      return Fail(kBadInput, base::InvalidArgument("--marker must not be empty"));
+    }
+    if (!*node) return ImportList(context.call, nullptr, *options, std::cout, std::cerr);
+    return context.WithAgent([&](const AgentClient& agent) {
+      return ImportList(context.call, &agent, *options, std::cout, std::cerr);
+    });
+  };
+}
+
+Command ListLockCommand(CLI::App& command, Context& context) {
+  auto options = std::make_shared<ListLockOptions>();
+  command.add_option("FILE", options->files, "List files, or folders of them")->required();
+  command.add_flag("--check", options->check,
+                   "Write nothing; say which tags moved since the list was locked");
+  CredentialOptions(command, options->credentials);
+  command.add_option("--timeout", options->timeout, "How long at most: 90s, 5m")->capture_default_str();
+  command.footer(R"(
+Asks the registries which digest each tag has and writes that beside the list, images.yaml.lock: all of it or
+nothing. Nothing is pulled. Credentials are found as prefetchctl credentials shows them; proxies as
+http_proxy, https_proxy and no_proxy say. A registry gets eight questions at a time, 50 a second at most; one
+that asks for patience is asked again when its time has passed.
+
+Exit code: 0 locked, or with --check nothing moved; 1 something moved, or a registry says that it does not have
+a tag, or not for us; 2 bad input, 3 timed out, 4 a registry could not be asked.
+
+Examples:
+  prefetchctl list lock images.yaml
+  prefetchctl list lock --check lists/)");
+  return [&context, options] {
+    auto get_env = [](const char* name) { return std::getenv(name); };
+    return LockLists(context.call, *options, get_env, std::cout, std::cerr);
+  };
+}
+
+}  // namespace prefetch::ctl

@@ -1,0 +1,21 @@
+// An option whose value is one of a few words.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace prefetch::ctl {
+
+// These words and nothing else, not even the number that stands for one; who writes another is told them as
+// by CLI::IsMember.
+template <typename E>
+CLI::Option* OneOf(CLI::Option* option, const std::map<std::string, E>& names) {
+  std::vector<std::string> words;
+  for (const auto& [word, value] : names) words.push_back(word);
+  // The one that is added last sees the value first.
+  return option->transform(CLI::CheckedTransformer(names))->transform(CLI::IsMember(words));
+}
+
+}  // namespace prefetch::ctl

@@ -1,0 +1,57 @@
+// The options and examples of `prefetchctl verdict`.
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <memory>
+#include <string>
+
+#include "commands/command.h"
+#include "verdict.h"
+
+namespace prefetch::ctl {
+
+Command VerdictCommand(CLI::App& command, Context&) {
+  auto options = std::make_shared<VerdictOptions>();
+  command.add_option("--image", options->image, "The image as the pod names it, to the letter")->required();
+  command
+      .add_option("--image-id", options->image_id, "What the runtime calls it here; empty: it is not here")
+      ->required();
+  command.add_option("--kubelet-root", options->kubelet_root,
+                     "kubelet's --root-dir; else " + std::string(kDefaultKubeletRoot));
+  auto* config = command.add_option("--kubelet-config", options->kubelet_config,
+                                    "kubelet's KubeletConfiguration, one file");
+  auto* verification = command.add_option("--verification", options->verification,
+                                          "Its imagePullCredentialsVerificationPolicy, as you know it");
+  verification->excludes(config);
+  Repeatable(command, "--allowlist", options->allowlist,
+             "A pattern of its preloadedImagesVerificationAllowlist (repeatable)");
+  command.get_option("--allowlist")->needs(verification);
+  command.add_option("--kubelet-version", options->kubelet_version, "Which kubelet: 1.36, v1.35.2");
+  command.add_option("--pull-policy", options->pull_policy, "Only for this imagePullPolicy")
+      ->check(CLI::IsMember({"Never", "IfNotPresent", "Always"}));
+  Repeatable(command, "--pod-secret", options->pod_secrets,
+             "A pull secret of the pod: NAMESPACE/NAME/UID/HASH, HASH may be empty (repeatable)");
+  command.add_option("--pod-service-account", options->pod_service_account,
+                     "The pod's service account: NAMESPACE/NAME/UID");
+  auto output = std::make_shared<std::string>("text");
+  command.add_option("-o,--output", *output, "text or json")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str();
+  command.footer(R"(
+Says from kubelet's files alone what it would do with a pod that starts now: Starts, Pulls, Refused or
+Unknown, and why. Without --pod-secret and --pod-service-account: any pod that has neither. What is not told
+of kubelet is not guessed: where it matters the verdict is Unknown.
+
+Exit code: 0 computed, 2 bad input, an allowlist that kubelet would refuse included.
+
+Examples:
+  prefetchctl verdict --image quay.io/acme/app:v1 --image-id sha256:90f7... \
+      --kubelet-config /var/lib/kubelet/config.yaml --kubelet-version 1.36
+  prefetchctl verdict --image quay.io/acme/app:v1 --image-id sha256:90f7... --pull-policy Never \
+      --kubelet-version 1.36 --verification AlwaysVerify --pod-secret team/pull/9a41.../ -o json)");
+  return [options, output] {
+    options->json = *output == "json";
+    return PrintVerdicts(*options, std::cout, std::cerr);
+  };
+}
+
+}  // namespace prefetch::ctl

@@ -1,0 +1,103 @@
+// The options and examples of `prefetchctl wait`.
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/text.h"
+#include "commands/command.h"
+#include "commands/fleet_flags.h"
+#include "doc/duration.h"
+#include "image/pull_policy.h"
+#include "list_files.h"
+#include "wait.h"
+#include "wait_fleet.h"
+
+namespace prefetch::ctl {
+namespace {
+
+struct WaitFlags {
+  std::vector<std::string> lists;
+  std::string hash, policy, timeout = "10m", min_ready = "100%";
+  bool fail_fast = false;
+  FleetFlags fleet;
+};
+
+base::Result<WaitOptions> ReadFlags(const WaitFlags& flags) {
+  WaitOptions options{.demand = {.hash = flags.hash}, .fail_fast = flags.fail_fast};
+  if (!flags.policy.empty()) options.demand.policy = image::ParsePullPolicy(flags.policy);
+  auto timeout = doc::ParseDuration(flags.timeout);
+  if (!timeout || timeout->count() < 0) {
+    return base::InvalidArgument("--timeout must be a duration such as 90s, 10m or 1h");
+  }
+  options.timeout = *timeout;
+  if (flags.lists.empty()) return options;
+  std::vector<std::string> mistakes;
+  options.demand.list = ReadListFiles(flags.lists, mistakes).list;
+  if (!mistakes.empty()) return base::InvalidArgument(base::Join(mistakes, "\n"));
+  return options;
+}
+
+int RunWait(Context& context, const WaitFlags& flags) {
+  auto options = ReadFlags(flags);
+  if (!options) return Fail(kBadInput, options.error());
+  if (!flags.fleet.fleet) {
+    return context.WithAgent([&](const AgentClient& agent) { return Wait(context.call, agent, *options); });
+  }
+  auto target = report::ParseFleetTarget(flags.min_ready);
+  if (!target) {
+    return Fail(kBadInput, base::InvalidArgument("--min-ready must be a number of nodes from 1 on, or 1% to "
+                                                 "100%, not " +
+                                                 flags.min_ready));
+  }
+  FleetWaitOptions fleet{.query = flags.fleet.query,
+                         .demand = std::move(options->demand),
+                         .target = *target,
+                         .fail_fast = options->fail_fast,
+                         .timeout = options->timeout};
+  return WithCluster(flags.fleet, [&](kube::Api& api) { return FleetWait(context.call, api, fleet); });
+}
+
+}  // namespace
+
+Command WaitCommand(CLI::App& command, Context& context) {
+  auto flags = std::make_shared<WaitFlags>();
+  AgentOption(command, context);
+  Repeatable(command, "--list", flags->lists,
+             "Wait until each entry of these lists is in force with at least its demands, and ready "
+             "(repeatable)");
+  command.add_option("--hash", flags->hash, "Wait until the list with this hash is in force, and ready")
+      ->excludes("--list");
+  command.add_option("--policy", flags->policy, "For pods of this imagePullPolicy")
+      ->check(CLI::IsMember({"Never", "IfNotPresent", "Always"}));
+  command.add_option("--timeout", flags->timeout, "How long at most: 90s, 10m, 1h")->capture_default_str();
+  command.add_flag("--fail-fast", flags->fail_fast,
+                   "End with the first image that will not get better by waiting (with --fleet: once "
+                   "--min-ready cannot be reached)");
+  FleetOptions(command, flags->fleet);
+  command
+      .add_option("--min-ready", flags->min_ready,
+                  "How many nodes are enough: a number, or a part such as 95%")
+      ->capture_default_str()
+      ->needs("--fleet")
+      ->group(kFleetGroup);
+  command.footer(R"(
+Without --fail-fast a wait ends early only when all that is missing has failed for good: what moves goes on.
+
+With --fleet a node that is ready is asked again every 30 s, the others every 2 s. A node without an agent
+(yet), or whose agent cannot be reached, is waited for; where a list, hash or policy is asked for, its pod's
+readiness does not count, since it is about whatever list that pod has. A fleet without nodes is never ready.
+
+Exit code: 0 ready, 1 failed for good, 2 bad usage or a bad list, 3 timed out, 4 the agent or the cluster
+could not be asked.
+
+Examples:
+  prefetchctl wait --timeout 10m
+  prefetchctl wait --list images.yaml    even if the agent has not seen the new list yet
+  prefetchctl wait --list images.yaml --fail-fast
+  prefetchctl wait --fleet --list images.yaml --timeout 30m
+  prefetchctl wait --fleet --nodes pool=ci --min-ready 95%)");
+  return [&context, flags] { return RunWait(context, *flags); };
+}
+
+}  // namespace prefetch::ctl

@@ -1,0 +1,34 @@
+// `prefetchctl credentials`: which credentials this node has for an image, and is their configuration good;
+// the same code that the agent finds them with.
+#pragma once
+
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "base/call.h"
+#include "config/raw_config.h"
+
+namespace prefetch::ctl {
+
+struct CredentialsOptions {
+  // The flags that prefetchd has too; what they leave open is taken from the environment and from the file of
+  // --config, as prefetchd does.
+  config::RawConfig flags;
+  std::vector<std::string> images;
+  std::vector<std::string> sources;  // of the list, that the images are taken to be in
+  bool json = false;
+  bool check = false;
+};
+
+// Looks up each image: plugins are run. JSON is an object for one image, an array for several. Exit code: 0
+// every image has a credential, 1 at least one has none, 2 bad input, the provider configuration included.
+int FindCredentials(const base::Call& call, CredentialsOptions options, const config::GetEnv& get_env,
+                    std::ostream& out, std::ostream& err);
+
+// Reads the configuration alone; no plugin is run. A line for each good file on `out`, one for each mistake
+// on `err`. Exit code: 0 good, 2 not.
+int CheckCredentials(CredentialsOptions options, const config::GetEnv& get_env, std::ostream& out,
+                     std::ostream& err);
+
+}  // namespace prefetch::ctl

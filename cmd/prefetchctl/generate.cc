@@ -1,0 +1,174 @@
+#include "generate.h"
+
+#include <sys/stat.h>
+
+#include <chrono>
+#include <sstream>
+#include <utility>
+
+#include "base/fs.h"
+#include "base/text.h"
+#include "config/agent_config.h"
+#include "config/image_list.h"
+#include "config/list_source.h"
+#include "deploy/embedded_files.h"
+#include "deploy/touch_daemon_set.h"
+#include "doc/write.h"
+#include "exit_code.h"
+#include "image/reference.h"
+#include "list.h"
+#include "list_files.h"
+
+namespace prefetch::ctl {
+namespace {
+
+constexpr std::size_t kMostFiles = 1000;
+constexpr std::size_t kMostListBytes = 16 << 20;  // so that what is too large for a ConfigMap is told by size
+
+std::string NameOf(const std::string& path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+// The list files that the paths mean.
+base::Result<std::vector<std::string>> FilesAt(const std::vector<std::string>& paths) {
+  std::vector<std::string> files;
+  for (const std::string& path : paths) {
+    auto kind = base::KindOf(path);
+    if (!kind) return base::InvalidArgument(kind.error().message());
+    if (*kind != base::FileKind::kDirectory) {
+      if (!config::IsListFileName(NameOf(path))) {
+        return base::InvalidArgument(path + ": a list's name ends with .txt, .yaml, .yml or .json");
+      }
+      files.push_back(path);
+      continue;
+    }
+    auto names = base::ListDirectory(path, kMostFiles);
+    if (!names) return base::InvalidArgument(names.error().message());
+    for (const std::string& name : *names) {
+      if (config::IsListFileName(name)) files.push_back(path + "/" + name);
+    }
+  }
+  return files;
+}
+
+base::Result<std::vector<deploy::ListFile>> ReadLists(const std::vector<std::string>& files) {
+  std::vector<deploy::ListFile> lists;
+  for (const std::string& path : files) {
+    auto text = base::ReadFile(path, kMostListBytes);
+    if (!text) return base::InvalidArgument(text.error().message());
+    lists.push_back({NameOf(path), *std::move(text)});
+  }
+  return lists;
+}
+
+base::Status CheckWords(const deploy::GenerateOptions& options) {
+  if (!options.image.empty()) {
+    auto image = image::Reference::Parse(options.image);
+    if (!image) return base::InvalidArgument("--image: " + image.error().message());
+  }
+  if (!options.kubelet_version.empty()) {
+    auto version = config::CheckedKubeletVersion(options.kubelet_version);
+    if (!version) return base::InvalidArgument("--kubelet-version " + version.error().message());
+  }
+  return {};
+}
+
+bool IsFolder(const std::string& path) {
+  auto kind = base::KindOf(path);
+  return path.ends_with('/') || (kind && *kind == base::FileKind::kDirectory);
+}
+
+std::string Member(const doc::Node& document, const std::string& key) {
+  const doc::Node* value = document.Find(key);
+  return value == nullptr ? std::string() : value->text;
+}
+
+// "03-daemonset-prefetchd.yaml": numbers, so that `kubectl apply -f FOLDER` goes in this order.
+std::string FileNameFor(const doc::Node& document, std::size_t index) {
+  const doc::Node* meta = document.Find("metadata");
+  std::string number = (index < 10 ? "0" : "") + std::to_string(index);
+  return number + "-" + base::ToLower(Member(document, "kind")) + "-" +
+         (meta == nullptr ? std::string() : Member(*meta, "name")) + ".yaml";
+}
+
+base::Status WriteFolder(const std::vector<doc::Node>& documents, const std::string& folder) {
+  if (!base::KindOf(folder) && ::mkdir(folder.c_str(), 0755) != 0) {
+    return base::InvalidArgument("-o " + folder +
+                                 ": the folder cannot be made; the one above it has to be there");
+  }
+  for (std::size_t i = 0; i < documents.size(); i++) {
+    auto written =
+        base::WriteFileAtomically(folder + "/" + FileNameFor(documents[i], i), doc::WriteYaml(documents[i]));
+    if (!written) return base::InvalidArgument(written.error().message());
+  }
+  return {};
+}
+
+base::Status Write(const std::vector<doc::Node>& documents, const std::string& output, std::ostream& out) {
+  if (!output.empty() && IsFolder(output)) return WriteFolder(documents, output);
+  std::string text;
+  for (const doc::Node& document : documents) text += "---\n" + doc::WriteYaml(document);
+  if (output.empty()) {
+    out << text;
+    return {};
+  }
+  auto written = base::WriteFileAtomically(output, text);
+  return written ? written : base::Status(base::InvalidArgument(written.error().message()));
+}
+
+// Reads the lists into the options; false, with the mistakes said, if any is not good.
+bool TakeLists(GenerateFlags& flags, std::ostream& err) {
+  auto files = FilesAt(flags.lists);
+  if (!files) return Fail(kBadInput, files.error()), false;
+  auto lists = ReadLists(*files);
+  if (!lists) return Fail(kBadInput, lists.error()), false;
+  std::ostringstream unused;  // a line for each good file: standard output is for manifests
+  // Sizes first: a list that is too large is not valid either, but what helps is another thing.
+  flags.options.lists = *std::move(lists);
+  auto sizes = deploy::CheckLists(flags.options.lists);
+  if (!sizes) return Fail(kBadInput, sizes.error()), false;
+  return flags.lists.empty() || ListCheck(flags.lists, flags.capabilities, unused, err) == kOk;
+}
+
+int Print(const base::Result<deploy::Generated>& generated, const std::string& output, std::ostream& out,
+          std::ostream& err) {
+  if (!generated) return Fail(kBadInput, generated.error());
+  if (auto written = Write(generated->documents, output, out); !written) {
+    return Fail(kBadInput, written.error());
+  }
+  for (const std::string& note : generated->notes) err << "note: " << note << "\n";
+  return kOk;
+}
+
+}  // namespace
+
+int Generate(GenerateFlags flags, std::ostream& out, std::ostream& err) {
+  if (auto words = CheckWords(flags.options); !words) return Fail(kBadInput, words.error());
+  if (!TakeLists(flags, err)) return kBadInput;
+  return Print(deploy::Generate(deploy::EmbeddedFiles(), flags.options), flags.output, out, err);
+}
+
+int GenerateCompat(const deploy::CompatOptions& options, const std::string& output, std::ostream& out,
+                   std::ostream& err) {
+  if (auto words = CheckWords(options.common); !words) return Fail(kBadInput, words.error());
+  return Print(deploy::GenerateCompat(deploy::EmbeddedFiles(), options), output, out, err);
+}
+
+int GenerateTouchDaemonSet(const std::vector<std::string>& lists, const std::string& output,
+                           std::ostream& out, std::ostream& err) {
+  if (lists.empty()) return Fail(kBadInput, base::InvalidArgument("--list is required"));
+  std::vector<std::string> mistakes, images;
+  ListFiles files = ReadListFiles(lists, mistakes);
+  if (!mistakes.empty()) return Fail(kBadInput, base::InvalidArgument(base::Join(mistakes, "\n")));
+  for (const plan::DesiredImage& image : files.list.images) {
+    if (image.open == plan::Open::kNever) continue;
+    if (image.platforms.empty()) {
+      images.push_back(image.reference.written());
+    } else {
+      err << "note: " << image.reference.written() << " is left out: it is for some platforms only\n";
+    }
+  }
+  return Print(deploy::GenerateTouchDaemonSets(deploy::EmbeddedFiles(), images), output, out, err);
+}
+
+}  // namespace prefetch::ctl

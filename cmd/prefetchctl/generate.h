@@ -1,0 +1,33 @@
+// `prefetchctl generate`: the manifests of deploy/ for one platform, from this one binary.
+#pragma once
+
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "config/capabilities.h"
+#include "deploy/compat.h"
+#include "deploy/generate.h"
+
+namespace prefetch::ctl {
+
+struct GenerateFlags {
+  deploy::GenerateOptions options;  // but for the lists, which are read from `lists`
+  std::vector<std::string> lists;   // files, or folders of them
+  std::string output;               // a file, or a folder (it is there, or ends with "/"); empty: `out`
+  config::Capabilities capabilities;
+};
+
+// Exit code: 0 written, 2 bad input: a list with mistakes (all are said, as `list check` says them), an
+// option that fits no platform. Notes go to `err`.
+int Generate(GenerateFlags flags, std::ostream& out, std::ostream& err);
+
+// `generate --compat image-prefetcher NAME`: in the place of an installation of stackrox/image-prefetcher.
+int GenerateCompat(const deploy::CompatOptions& options, const std::string& output, std::ostream& out,
+                   std::ostream& err);
+
+// `generate touch-daemonset`: the images of the list files, but for those that must not be touched.
+int GenerateTouchDaemonSet(const std::vector<std::string>& lists, const std::string& output,
+                           std::ostream& out, std::ostream& err);
+
+}  // namespace prefetch::ctl

@@ -1,0 +1,31 @@
+// `prefetchctl lint`: manifests against lists, offline.
+#pragma once
+
+#include <optional>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "base/call.h"
+
+namespace prefetch::ctl {
+
+enum class LintOutput { kText, kJson, kGithub, kSarif };
+
+// As written on the command line.
+struct LintOptions {
+  std::vector<std::string> files;  // files, folders, patterns; "-" is standard input
+  std::vector<std::string> lists;
+  std::vector<std::string> select, ignore;
+  std::vector<std::string> pod_template_paths;
+  bool assume_always_pull = false;
+  std::optional<std::string> default_policy, default_check_policy;
+  LintOutput output = LintOutput::kText;
+  bool color = false;
+};
+
+// Findings go to `out`, mistakes in files and options to `err`. Exit code: 0 clean (notes do not count), 1
+// warnings or errors, 2 bad input: then the findings are those of what could be read.
+int Lint(const base::Call& call, const LintOptions& options, std::ostream& out, std::ostream& err);
+
+}  // namespace prefetch::ctl

@@ -1,0 +1,48 @@
+// Manifests as people name them: files, folders, patterns, standard input.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/call.h"
+#include "base/result.h"
+#include "manifest/lint/ignores.h"
+#include "manifest/read.h"
+
+namespace prefetch::ctl {
+
+constexpr std::size_t kMostManifestFiles = 100'000;
+
+struct ManifestPath {
+  std::string path;   // "-" is standard input
+  bool named = true;  // by itself: then it has to be a manifest. False: found in a folder or by a pattern
+};
+
+// The files that `words` name, each once: a file is itself, a folder all files below it whose names are
+// wanted (and nothing below names that begin with a dot), sorted; a word with *, ? or [ that names no file is
+// a pattern as the shell has it. What is not there, and a pattern or folder with nothing in it, goes to
+// `mistakes`.
+std::vector<ManifestPath> FindFiles(const std::vector<std::string>& words,
+                                    const std::function<bool(const std::string&)>& wanted,
+                                    std::vector<std::string>& mistakes);
+// In folders *.yaml, *.yml and *.json.
+std::vector<ManifestPath> FindManifests(const std::vector<std::string>& words,
+                                        std::vector<std::string>& mistakes);
+
+// "-" is standard input. ResourceExhausted if it is longer than `most_bytes`; otherwise as base::ReadFile.
+base::Result<std::string> ReadFileOrStdin(const std::string& path, std::size_t most_bytes);
+
+struct ManifestFile {
+  std::string name;  // as findings have it: the path, or "stdin"
+  manifest::Manifests manifests;
+  manifest::lint::Ignores ignores;
+  std::vector<std::string> mistakes;  // with line and column; if there is one, `manifests` is to show only
+};
+
+// Reads them side by side, a few at a time, and hands them over one by one in their order. Ends early when
+// `call` is stopped.
+void ReadManifestFiles(const base::Call& call, const std::vector<ManifestPath>& paths,
+                       const manifest::ReadOptions& options, const std::function<void(ManifestFile)>& take);
+
+}  // namespace prefetch::ctl

@@ -1,0 +1,24 @@
+// The credential configuration of this node, as prefetchd would take it from flags, environment and file.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "config/raw_config.h"
+#include "credentials/keyring.h"
+#include "image/kubelet_version.h"
+
+namespace prefetch::ctl {
+
+// Flags, environment and file laid over each other; the flags alone, with the mistakes said, if those two
+// have any.
+config::RawConfig GatherCredentials(const config::RawConfig& flags, const config::GetEnv& get_env,
+                                    std::vector<std::string>& mistakes);
+// What a Keyring is made of; paths are absolute.
+credentials::KeyringOptions ToKeyringOptions(const config::RawConfig& raw,
+                                             std::vector<std::string>& mistakes);
+image::KubeletVersion DeclaredKubeletVersion(const config::RawConfig& raw,
+                                             std::vector<std::string>& mistakes);
+credentials::PullSecret ToPullSecret(const config::PullSecret& secret);
+
+}  // namespace prefetch::ctl

@@ -1,0 +1,32 @@
+// What many tags point to, asked of their registries side by side, for a person who waits for it.
+#pragma once
+
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "base/call.h"
+#include "config/raw_config.h"
+#include "credentials/keyring.h"
+#include "image/reference.h"
+#include "image/registry_answer.h"
+
+namespace prefetch::ctl {
+
+struct TagQuestion {
+  image::Reference reference;
+  std::string source;  // the list that has it: mounted pull secrets are for some of them only
+  std::string known;   // the digest that it had before; empty: none
+};
+
+// An answer for each, in their order. One registry gets at most eight questions at a time and 50 a second,
+// ten times what an agent allows itself: this is one desk, not a fleet. A registry that asks for patience
+// (429) is asked again once the time that it names has passed, as long as the call has that time; `err` is
+// told.
+std::vector<image::RegistryAnswer> AskTagDigests(const base::Call& call,
+                                                 const credentials::KeyringOptions& keyring,
+                                                 const config::GetEnv& get_env,
+                                                 const std::vector<TagQuestion>& questions,
+                                                 std::ostream& err);
+
+}  // namespace prefetch::ctl

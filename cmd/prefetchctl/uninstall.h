@@ -1,0 +1,31 @@
+// `prefetchctl uninstall --nodes`: takes what agents have said on Node objects away again.
+#pragma once
+
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "base/call.h"
+#include "base/result.h"
+#include "kube/api.h"
+
+namespace prefetch::ctl {
+
+struct UninstallOptions {
+  // This instance's label alone; empty: every label below prefetchd.dev/, the condition ImagesPrefetched and
+  // the startup taint.
+  std::string instance;
+  std::vector<std::string> labels;  // of --node-result-label, whole keys
+  std::string selector;             // of nodes; empty: all
+  bool dry_run = false;             // says what would be done
+};
+
+// Clears the nodes, eight at a time. Whatever somebody else changes meanwhile stays: a label and a condition
+// go by their names, the list of taints only as it was just read. Says on `out` each node that had something,
+// progress on `err`.
+// Exit code: 0 nothing of ours is left, 1 some nodes could not be cleared (each is said with why), 4 the
+// nodes could not be listed.
+int Uninstall(const base::Call& call, kube::Api& api, const UninstallOptions& options, std::ostream& out,
+              std::ostream& err);
+
+}  // namespace prefetch::ctl

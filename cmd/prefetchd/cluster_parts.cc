@@ -1,0 +1,91 @@
+#include "cluster_parts.h"
+
+#include <cstdlib>
+#include <utility>
+
+#include "base/fs.h"
+#include "base/log.h"
+#include "kube/in_cluster.h"
+#include "kube/kubelet_api.h"
+
+namespace prefetch {
+namespace {
+
+constexpr std::size_t kLongestCa = 1 << 20;
+
+std::optional<std::string> Environment(const std::string& name) {
+  const char* value = std::getenv(name.c_str());
+  return value == nullptr || *value == '\0' ? std::nullopt : std::optional<std::string>(value);
+}
+
+}  // namespace
+
+std::unique_ptr<ClusterAccess> ClusterAccess::Make(const config::AgentConfig& config, std::string node,
+                                                   const base::Clock& clock) {
+  if (!config.kube_api) return nullptr;
+  auto cluster = kube::InCluster(Environment);
+  if (cluster) return std::make_unique<ClusterAccess>(*std::move(cluster), config, std::move(node), clock);
+  base::Err("node object not reached", {{"error", cluster.error().message()}});
+  return nullptr;
+}
+
+ClusterAccess::ClusterAccess(kube::Cluster cluster, const config::AgentConfig& config, std::string node,
+                             const base::Clock& clock)
+    : config_(config),
+      node_(std::move(node)),
+      clock_(clock),
+      cluster_ca_file_(cluster.ca_file),
+      identity_(std::move(cluster), clock),
+      api_(client_, identity_, clock) {
+  if (config_.provider_service_account) {
+    tokens_.emplace(api_, clock_, config_.provider_service_account->name_space,
+                    config_.provider_service_account->name);
+  }
+}
+
+credentials::GrantSource ClusterAccess::Grants() {
+  if (!tokens_) return {};
+  return [this](const base::Call& call,
+                const std::string& audience) -> base::Result<credentials::ServiceAccountGrant> {
+    auto account = tokens_->Get(call, audience);
+    if (!account) return std::move(account).error();
+    return credentials::ServiceAccountGrant{account->uid, account->annotations, account->token};
+  };
+}
+
+// Fresh for each question, since the authority's file may be replaced while we run.
+kube::KubeletApi ClusterAccess::KubeletApi() {
+  const std::string& file = config_.kubelet_ca.empty() ? cluster_ca_file_ : config_.kubelet_ca;
+  auto ca = base::ReadFile(file, kLongestCa);
+  return kube::KubeletApi(client_, identity_, clock_, ca ? *std::move(ca) : "");
+}
+
+kube::KubeletAddress ClusterAccess::KubeletAddress() const {
+  std::string host = config_.kubelet_address.host;
+  if (host.empty()) host = Environment("NODE_IP").value_or(node_);
+  return {host, static_cast<std::uint16_t>(config_.kubelet_address.port)};
+}
+
+agent::KubeletPort ClusterAccess::Kubelet(const credentials::Keyring& keyring) {
+  return {
+      .config = [this](const base::Call& call) { return KubeletApi().GetConfig(call, KubeletAddress()); },
+      .metrics = [this](const base::Call& call) { return KubeletApi().GetMetrics(call, KubeletAddress()); },
+      .provider_config_hash = [&keyring] { return keyring.provider_config_hash(); }};
+}
+
+ClusterTalk::ClusterTalk(ClusterAccess& access, const config::AgentConfig& config, const agent::Board& board,
+                         const credentials::Keyring& keyring,
+                         std::shared_ptr<agent::KubeletVersionSlot> version,
+                         std::shared_ptr<agent::KubeletWord> word, const base::Clock& clock)
+    : gate_({.gate = config.gate,
+             .node = access.node(),
+             .accept_fleet_wide_writes = config.accept_fleet_wide_node_writes,
+             .kubelet_version = std::move(version)},
+            access.api(), board, clock) {
+  gate_.Start();
+  if (!config.kubelet_api) return;
+  asker_.emplace(access.Kubelet(keyring), std::move(word), clock);
+  asker_->Start();
+}
+
+}  // namespace prefetch

@@ -1,0 +1,69 @@
+// The parts of the agent that talk to the cluster: to the API server, as this pod's service account, and to
+// kubelet's own port. None of them is needed to pull images and to be ready.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "agent/board.h"
+#include "agent/kubelet_asker.h"
+#include "agent/kubelet_version_slot.h"
+#include "agent/kubelet_word.h"
+#include "agent/node_gate.h"
+#include "base/clock.h"
+#include "config/agent_config.h"
+#include "credentials/keyring.h"
+#include "http/curl_client.h"
+#include "kube/account_tokens.h"
+#include "kube/http_api.h"
+#include "kube/identity.h"
+
+namespace prefetch {
+
+// How the cluster is reached. A resource of main, made before those who ask through it; any thread may call.
+class ClusterAccess {
+ public:
+  // nullptr, and a line in the log, where there is no API server to ask though `config` wants one: this
+  // node's images matter more. `config` and `clock` outlive it.
+  static std::unique_ptr<ClusterAccess> Make(const config::AgentConfig& config, std::string node,
+                                             const base::Clock& clock);
+  ClusterAccess(kube::Cluster cluster, const config::AgentConfig& config, std::string node,
+                const base::Clock& clock);
+
+  kube::Api& api() { return api_; }
+  const std::string& node() const { return node_; }
+  // For Keyring; empty if no account is configured.
+  credentials::GrantSource Grants();
+  // This node's kubelet.
+  agent::KubeletPort Kubelet(const credentials::Keyring& keyring);
+
+ private:
+  kube::KubeletApi KubeletApi();
+  kube::KubeletAddress KubeletAddress() const;
+
+  const config::AgentConfig& config_;
+  const std::string node_;
+  const base::Clock& clock_;
+  const std::string cluster_ca_file_;
+  http::CurlClient client_;
+  kube::Identity identity_;
+  kube::HttpApi api_;
+  std::optional<kube::AccountTokens> tokens_;
+};
+
+// What talks to it by itself, each part on a thread of its own that ends with this. A resource of main, made
+// after the agent, which outlives it, as everything does that it is given.
+class ClusterTalk {
+ public:
+  // What the two slots get is read by the agent (KubeletOptions).
+  ClusterTalk(ClusterAccess& access, const config::AgentConfig& config, const agent::Board& board,
+              const credentials::Keyring& keyring, std::shared_ptr<agent::KubeletVersionSlot> version,
+              std::shared_ptr<agent::KubeletWord> word, const base::Clock& clock);
+
+ private:
+  agent::NodeGate gate_;
+  std::optional<agent::KubeletAsker> asker_;
+};
+
+}  // namespace prefetch

@@ -1,0 +1,210 @@
+// prefetchd: the node agent. Flags -> configuration -> the parts -> run -> exit code.
+#include <malloc.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <iostream>
+#include <memory>
+#include <string>
+
+#include "agent/agent.h"
+#include "agent/endpoints.h"
+#include "agent/kubelet_version_slot.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "cluster_parts.h"
+#include "config/agent_config.h"
+#include "config/list_watcher.h"
+#include "credentials/keyring.h"
+#include "cri/endpoint.h"
+#include "cri/grpc_content_service.h"
+#include "cri/grpc_image_service.h"
+#include "flags.h"
+#include "http/curl_client.h"
+#include "http/server.h"
+#include "image/kubelet_version.h"
+#include "registry_desk.h"
+#include "report/status_document.h"
+#include "report/status_json.h"
+#include "report/status_table.h"
+#include "signals.h"
+
+namespace prefetch {
+namespace {
+
+// design.md section 7.
+enum ExitCode { kOk = 0, kNotReady = 1, kBadInput = 2, kTimedOut = 3, kUnreachable = 4 };
+
+int Fail(ExitCode code, const base::Error& error) {
+  // One sentence, or all mistakes of an input, a line each.
+  std::cerr << "prefetchd: " << base::ReplaceAll(error.message(), "\n", "\n           ") << "\n";
+  return code;
+}
+
+std::string NodeName() {
+  if (const char* name = std::getenv("NODE_NAME"); name != nullptr && *name != '\0') return name;
+  char host[256] = "";
+  ::gethostname(host, sizeof host - 1);
+  return host;
+}
+
+credentials::KeyringOptions KeyringFor(const config::AgentConfig& config, ClusterAccess* cluster) {
+  credentials::KeyringOptions options;
+  options.provider_config = config.image_credential_provider_config;
+  options.provider_bin_dir = config.image_credential_provider_bin_dir;
+  for (const auto& [name, value] : config.provider_environment) {
+    options.provider_environment[name] = std::string(value.Reveal());
+  }
+  options.docker_configs = config.docker_configs;
+  if (!config.kubelet_root.empty()) options.docker_config_search.kubelet_root = config.kubelet_root;
+  for (const config::PullSecret& secret : config.pull_secrets) {
+    options.pull_secrets.push_back({secret.name, secret.path, secret.allow_repositories, secret.sources});
+  }
+  if (config.provider_service_account) {
+    options.service_account = {config.provider_service_account->name_space,
+                               config.provider_service_account->name};
+  }
+  if (cluster != nullptr) options.grants = cluster->Grants();
+  // Validated with the configuration.
+  if (auto version = image::KubeletVersion::Parse(config.kubelet_version)) options.kubelet_version = *version;
+  return options;
+}
+
+std::optional<agent::KubeletOptions> KubeletFor(const config::AgentConfig& config,
+                                                std::shared_ptr<const agent::KubeletVersionSlot> version,
+                                                std::shared_ptr<const agent::KubeletWord> word) {
+  if (config.kubelet == config::Kubelet::kNone) return std::nullopt;
+  kubelet::Declared declared;
+  if (auto version = image::KubeletVersion::Parse(config.kubelet_version)) declared.version = *version;
+  declared.policy = config.kubelet_verification;
+  declared.allowlist = config.kubelet_allowlist;
+  declared.root = config.kubelet_root;
+  declared.config_file = config.kubelet_config;
+  declared.config_dir = config.kubelet_config_dir;
+  return agent::KubeletOptions{
+      .facts = kubelet::NodeFactsReader(std::move(declared), config.kubelet_proc, kubelet::UsualConfigs()),
+      .version = std::move(version),
+      .word = std::move(word)};
+}
+
+std::optional<agent::TouchOptions> TouchFor(const config::AgentConfig& config) {
+  if (!config.touch) return std::nullopt;
+  return agent::TouchOptions{
+      .node = NodeName(), .instance = config.gate.instance, .image_volumes = config.touch_image_volumes};
+}
+
+std::string Address(const config::ListenAddress& listen) {
+  std::string host = base::ContainsIgnoreCase(listen.host, ":") ? "[" + listen.host + "]" : listen.host;
+  return host + ":" + std::to_string(listen.port);
+}
+
+base::Result<std::unique_ptr<http::Server>> Serve(base::Result<http::Listener> listener,
+                                                  http::Handler handler) {
+  if (!listener) return std::move(listener).error();
+  return http::Server::Start(*std::move(listener), {}, std::move(handler));
+}
+
+ExitCode PrintResult(const plan::Snapshot& snapshot, bool stopped, bool timed_out) {
+  if (auto document = report::ParseStatusDocument(report::StatusJson(snapshot))) {
+    std::cout << report::StatusTable(*document, {}) << std::flush;
+  }
+  if (snapshot.readiness.ready) return kOk;
+  if (snapshot.readiness.reason == plan::Reason::kListInvalid ||
+      snapshot.readiness.reason == plan::Reason::kListEmptyOfSources ||
+      snapshot.readiness.reason == plan::Reason::kCredentialsInvalid) {
+    return kBadInput;
+  }
+  if (snapshot.readiness.reason == plan::Reason::kRuntimeDown) return kUnreachable;
+  return timed_out && !stopped ? kTimedOut : kNotReady;
+}
+
+int Run(const config::AgentConfig& config) {
+  auto endpoint =
+      config.runtime_endpoint.empty() ? cri::DiscoverEndpoint() : cri::ParseEndpoint(config.runtime_endpoint);
+  if (!endpoint) return Fail(config.runtime_endpoint.empty() ? kUnreachable : kBadInput, endpoint.error());
+
+  StopOnSignals stop;  // before any thread exists
+  base::SystemClock clock;
+  cri::GrpcImageService images(*endpoint);
+  cri::GrpcContentService content(*endpoint);
+  const std::unique_ptr<ClusterAccess> cluster = ClusterAccess::Make(config, NodeName(), clock);
+  credentials::Keyring keyring(KeyringFor(config, cluster.get()), clock);
+  RegistryDesk registries(config.registry, clock);
+  auto version = std::make_shared<agent::KubeletVersionSlot>();
+  auto word = std::make_shared<agent::KubeletWord>();
+  agent::Agent agent({.limits = config.limits,
+                      .node = NodeName(),
+                      .endpoint = endpoint->ToString(),
+                      .instance = config.local,
+                      .once = config.once,
+                      .kubelet = KubeletFor(config, version, word),
+                      .touch = TouchFor(config),
+                      .audit_ignore = config.audit_ignore},
+                     {.images = images,
+                      .content = content,
+                      .keyring = keyring,
+                      .clock = clock,
+                      .api = cluster ? &cluster->api() : nullptr,
+                      .registry = registries.Asker(),
+                      .access = registries.Access()});
+  agent::PullWish wish;
+  if (config.check_pull) {
+    wish = [&agent](const image::Reference& reference, base::TimePoint looked_at) {
+      agent.AskPull(reference, looked_at);
+    };
+  }
+  agent::Inquiry inquiry(agent.board(), images, keyring, clock, registries.Asker(), registries.Hosts(), wish);
+  auto local =
+      Serve(http::Listener::Unix(config.local, 0600),
+            agent::Endpoints(agent.board(), agent.metrics(), inquiry, clock, agent::Audience::kLocal));
+  if (!local) return Fail(kBadInput, std::move(local).error().Wrap("--local " + config.local));
+  auto neighbours =
+      Serve(http::Listener::Tcp(Address(config.listen)),
+            agent::Endpoints(agent.board(), agent.metrics(), inquiry, clock, agent::Audience::kNeighbours));
+  if (!neighbours)
+    return Fail(kBadInput, std::move(neighbours).error().Wrap("--listen " + Address(config.listen)));
+  base::Info("prefetchd started", {{"version", PREFETCH_VERSION},
+                                   {"listen", (*neighbours)->address()},
+                                   {"local", (*local)->address()},
+                                   {"runtimeEndpoint", endpoint->ToString()}});
+  bool asks = config.registry.mode != config::RegistryMode::kNone;
+  config::ListWatcher lists(config.lists, {.refresh = asks, .touch = config.touch, .registry_checks = asks},
+                            clock);
+  lists.Start([&agent](plan::ImageList list) {
+    agent.SetList(std::make_shared<const plan::ImageList>(std::move(list)));
+  });
+  std::optional<ClusterTalk> talk;
+  if (cluster) talk.emplace(*cluster, config, agent.board(), keyring, version, word, clock);
+  base::TimePoint deadline = config.timeout ? clock.Now() + *config.timeout : base::TimePoint::max();
+  agent.Run(stop.token(), deadline);
+  if (!config.once) {
+    base::Info("prefetchd stopped");
+    return kOk;
+  }
+  return PrintResult(*agent.board().Latest(), stop.token().stop_requested(), clock.Now() >= deadline);
+}
+
+int Main(int argc, char** argv) {
+  // Two dozen threads that mostly wait need no heap each: every further one holds a megabyte of its own that
+  // is free and not given back.
+  ::mallopt(M_ARENA_MAX, 1);
+  Flags flags = ParseFlags(argc, argv);
+  if (flags.exit) return *flags.exit;
+  auto config = config::LoadAgentConfig(flags.config, [](const char* name) { return std::getenv(name); });
+  if (!config) return Fail(kBadInput, config.error());
+  base::SetLogLevel(config->log_level);
+  if (config->log_format) base::SetLogFormat(*config->log_format);
+  return Run(*config);
+}
+
+}  // namespace
+}  // namespace prefetch
+
+int main(int argc, char** argv) {
+  try {
+    return prefetch::Main(argc, argv);
+  } catch (const std::exception& error) {
+    std::cerr << "prefetchd: " << error.what() << "\n";
+    return 1;
+  }
+}

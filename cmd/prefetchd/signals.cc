@@ -1,0 +1,49 @@
+#include "signals.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstring>
+
+#include "base/log.h"
+
+namespace prefetch {
+namespace {
+
+// Ends the waiter from within; nobody else sends it.
+constexpr int kEndOfWaiting = SIGUSR1;
+
+sigset_t Signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (int signal : {SIGTERM, SIGINT, SIGHUP, kEndOfWaiting}) sigaddset(&set, signal);
+  return set;
+}
+
+void Wait(std::stop_source stop) {
+  sigset_t set = Signals();
+  while (true) {
+    int signal = 0;
+    if (::sigwait(&set, &signal) != 0 || signal == kEndOfWaiting) return;
+    if (stop.stop_requested()) ::_exit(128 + signal);
+    base::Info("stopping", {{"signal", ::strsignal(signal)}});
+    stop.request_stop();
+  }
+}
+
+}  // namespace
+
+StopOnSignals::StopOnSignals() {
+  sigset_t set = Signals();
+  sigaddset(&set, SIGPIPE);
+  ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  waiter_ = std::thread(Wait, stop_);
+}
+
+StopOnSignals::~StopOnSignals() {
+  ::pthread_kill(waiter_.native_handle(), kEndOfWaiting);
+  waiter_.join();
+}
+
+}  // namespace prefetch
