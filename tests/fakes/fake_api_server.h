@@ -1,0 +1,163 @@
+// FakeApiServer: a small API server on loopback. It keeps objects with their resource versions, knows its
+// users by their tokens, lets them do what RBAC manifests grant, and fails as it is told.
+//
+// Known: nodes, nodes/status, pods, pods/proxy, events, serviceaccounts, serviceaccounts/token, /version.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/mutex.h"
+#include "base/result.h"
+#include "base/secret.h"
+#include "doc/node.h"
+#include "fakes/fake_namespaces.h"
+#include "fakes/front.h"
+#include "fakes/rbac.h"
+#include "fakes/sent_requests.h"
+#include "http/curl_client.h"
+#include "http/server.h"
+
+namespace prefetch::tests {
+
+// What happens to the next requests instead of an answer, or beside it.
+struct Fault {
+  int status = 0;           // is answered, with a Status object; 0: no such answer
+  std::string retry_after;  // that header, with it
+  std::string body;         // instead of the Status object, with it
+  bool hang = false;        // nothing is answered until the client goes
+  bool cut = false;         // the true answer breaks off in the middle
+  int times = 1;            // how many requests
+};
+
+// Any thread may call; the server has threads of its own. `clock` (for tokens' ends) outlives it.
+class FakeApiServer {
+ public:
+  explicit FakeApiServer(const base::Clock& clock, FrontOptions tls = {});
+  ~FakeApiServer();
+
+  // "http://127.0.0.1:PORT", or https.
+  std::string url() const;
+  Front& front() { return front_; }
+
+  // Objects. `path` is "nodes/n1", "pods/NAMESPACE/NAME", "serviceaccounts/NAMESPACE/NAME",
+  // "events/default/X". Put makes or replaces one, as somebody else than the client under test.
+  void Put(const std::string& path, std::string_view json);
+  std::optional<doc::Node> Get(const std::string& path) const;
+  std::vector<std::string> Paths() const;
+  void Delete(const std::string& path);
+  // Runs on each created pod before it is stored (or not, for a dry run).
+  void SetAdmission(std::function<void(doc::Node& pod)> admission);
+  // Says of each pod that would be created why it is refused (a quota, a policy, a namespace that is not
+  // there); nullopt: it is not. Also for a dry run.
+  using Refusal = FakeNamespaces::Refusal;
+  void SetRefusal(std::function<std::optional<Refusal>(const doc::Node& pod)> refusal);
+  // As kubelet: the status of the object that has this uid; false if there is none any more.
+  bool SetStatus(const std::string& path, const std::string& uid, doc::Node status);
+  // What pods/proxy answers for "NAMESPACE/NAME:PORT/path"; others get 503.
+  void SetPodAnswer(const std::string& what, std::string body);
+  // pods/proxy for "NAMESPACE/NAME:PORT" goes to this port of loopback, where a real agent listens.
+  void ForwardPod(const std::string& what, std::uint16_t port);
+  // Continue tokens given so far are answered with 410.
+  void ExpireContinueTokens();
+
+  // Users. A service account's token is what its projected volume would hold.
+  std::string AddToken(const std::string& user, std::vector<std::string> groups = {},
+                       std::chrono::seconds life = std::chrono::hours(1));
+  std::string AddServiceAccountToken(const std::string& name_space, const std::string& name,
+                                     std::chrono::seconds life = std::chrono::hours(1));
+  void Revoke(const std::string& token);
+  // Who comes without a token: with a client certificate, that is. Empty (as at first): nobody may.
+  void SetCertificateUser(const std::string& user);
+  // Grants what these manifests grant.
+  base::Status LoadRbac(std::string_view manifests);
+  // And has the namespaces that they make, with their accounts and quotas: from the first on, pods go nowhere
+  // else.
+  base::Status Apply(std::string_view manifests);
+  void RemoveNamespace(const std::string& name);
+
+  void Fail(Fault fault);
+  // Connections are closed without a word, and then served again.
+  void GoAway();
+  void ComeBack();
+
+  // Is called with each request ("PATCH /api/v1/nodes/n1") before anything is done about it, by the server's
+  // threads: whoever wants to act between two requests of a client. It may call Put and its likes.
+  void SetWatcher(std::function<void(const std::string& request)> watcher);
+  // Every answer takes so long.
+  void SetLatency(std::chrono::milliseconds latency);
+  // pods/proxy is not answered before so many such requests are there at once; from then on, at once.
+  void HoldPodAnswersUntil(int at_once);
+  // How many pods/proxy requests were there at once, at most.
+  int most_at_once() const;
+
+  // "PATCH /api/v1/nodes/n1/status", and the query if there is one; those with a fault, too.
+  // What was written is also noted for tests/admission, where PREFETCH_TEST_SENT names a folder.
+  std::vector<std::string> Requests() const;
+
+ private:
+  struct User;
+  struct Asked;
+  http::ServerAnswer Handle(const http::ServerRequest& request);
+  http::ServerResponse Answer(const http::ServerRequest& request, const Asked& asked) REQUIRES(mutex_);
+  http::ServerResponse Write(const http::ServerRequest& request, const Asked& asked) REQUIRES(mutex_);
+  std::optional<Fault> TakeFault() REQUIRES(mutex_);
+  std::optional<http::ServerResponse> Refuse(const http::ServerRequest& request, const Asked& asked) const
+      REQUIRES(mutex_);
+  const User* UserOf(const http::ServerRequest& request) const REQUIRES(mutex_);
+
+  http::ServerResponse GetOne(const Asked& asked) const REQUIRES(mutex_);
+  http::ServerResponse List(const http::ServerRequest& request, const Asked& asked) const REQUIRES(mutex_);
+  http::ServerResponse Create(const http::ServerRequest& request, const Asked& asked) REQUIRES(mutex_);
+  std::optional<Refusal> WhatRefuses(const Asked& asked, const doc::Node& pod) const REQUIRES(mutex_);
+  http::ServerResponse PatchOne(const http::ServerRequest& request, const Asked& asked) REQUIRES(mutex_);
+  http::ServerResponse DeleteOne(const http::ServerRequest& request, const Asked& asked) REQUIRES(mutex_);
+  http::ServerResponse CreateToken(const http::ServerRequest& request, const Asked& asked) REQUIRES(mutex_);
+  http::ServerResponse Proxy(const Asked& asked) const REQUIRES(mutex_);
+  http::ServerResponse AnswerLater(const base::Call& call, const http::ServerRequest& request,
+                                   const Asked& asked) EXCLUDES(mutex_);
+  // The answer of the agent that a proxied request is forwarded to; none: it is not forwarded.
+  std::optional<http::ServerResponse> Forward(const base::Call& call, const http::ServerRequest& request,
+                                              const Asked& asked) EXCLUDES(mutex_);
+  std::string NewToken(const std::string& user, std::vector<std::string> groups, std::chrono::seconds life)
+      REQUIRES(mutex_);
+  void Store(const std::string& path, doc::Node object) REQUIRES(mutex_);
+
+  const base::Clock& clock_;
+  const bool tls_;
+  mutable base::Mutex mutex_;
+  std::map<std::string, doc::Node> objects_ GUARDED_BY(mutex_);
+  std::map<std::string, User> users_ GUARDED_BY(mutex_);  // by token; "" is the certificate's
+  std::map<std::string, std::string> pod_answers_ GUARDED_BY(mutex_);
+  std::map<std::string, std::uint16_t> pod_ports_ GUARDED_BY(mutex_);
+  std::chrono::milliseconds latency_ GUARDED_BY(mutex_){0};
+  int hold_until_ GUARDED_BY(mutex_) = 0;
+  int proxied_ GUARDED_BY(mutex_) = 0;  // under way
+  int most_at_once_ GUARDED_BY(mutex_) = 0;
+  base::Condition changed_;
+  http::CurlClient client_;
+  std::function<void(doc::Node&)> admission_ GUARDED_BY(mutex_);
+  std::function<std::optional<Refusal>(const doc::Node&)> refusal_ GUARDED_BY(mutex_);
+  std::function<void(const std::string&)> watcher_ GUARDED_BY(mutex_);
+  Rbac rbac_ GUARDED_BY(mutex_);
+  FakeNamespaces namespaces_ GUARDED_BY(mutex_);
+  std::deque<Fault> faults_ GUARDED_BY(mutex_);
+  std::vector<std::string> requests_ GUARDED_BY(mutex_);
+  SentRequests sent_ GUARDED_BY(mutex_);
+  std::uint64_t version_ GUARDED_BY(mutex_) = 100;
+  std::uint64_t serial_ GUARDED_BY(mutex_) = 0;
+  std::uint64_t continue_since_ GUARDED_BY(mutex_) = 0;  // tokens of before this version are too old
+  std::unique_ptr<http::Server> server_;
+  Front front_;  // last: cuts everybody off before the server goes
+};
+
+}  // namespace prefetch::tests

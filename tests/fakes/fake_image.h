@@ -1,0 +1,47 @@
+// FakeImage: an image as a registry of the fake world has it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "image/platform.h"
+
+namespace prefetch::tests {
+
+struct FakeBlob {
+  std::string digest;
+  std::uint64_t bytes = 0;
+
+  friend bool operator==(const FakeBlob&, const FakeBlob&) = default;
+};
+
+// A value. Names are normalised: "reg.example/team/app:v1".
+struct FakeImage {
+  std::string name;
+  std::string digest;  // of the manifest
+  FakeBlob config;     // its digest is the image id
+  std::vector<FakeBlob> layers;
+  std::uint64_t manifest_bytes = 1000;
+  image::Platform platform{"linux", "amd64", ""};
+  std::string username, password;  // who may pull it; empty: everybody
+  base::Duration unpack{};         // how long unpacking takes once all is there
+  bool unpackable = true;          // false: an artifact; see Persona on what runtimes make of it
+
+  std::uint64_t Bytes() const;                      // configuration and layers
+  std::vector<FakeBlob> Blobs() const;              // configuration first
+  std::vector<std::string> ContentDigests() const;  // manifest, configuration, layers
+};
+
+// An image whose digests follow from its content: the same sizes under the same seeds are the same blobs.
+// `layers` are {seed, bytes}.
+struct LayerOf {
+  std::string seed;
+  std::uint64_t bytes = 0;
+};
+FakeImage MakeImage(const std::string& name, const std::vector<LayerOf>& layers);
+// The same, with one layer that no other image has.
+FakeImage MakeImage(const std::string& name, std::uint64_t bytes);
+
+}  // namespace prefetch::tests

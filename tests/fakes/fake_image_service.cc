@@ -1,0 +1,359 @@
+#include "fakes/fake_image_service.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/sha256.h"
+#include "cri/pull_resources.h"
+
+namespace prefetch::tests {
+namespace {
+
+using image::ErrorClass;
+
+constexpr std::string_view kSha = "sha256:";
+constexpr const char* kMountpoint = "/var/lib/containerd/io.containerd.snapshotter.v1.overlayfs";
+constexpr std::size_t kShortestIdPrefix = 3;
+
+std::string ChainOf(const FakeImage& image) {
+  return std::string(kSha) + base::Sha256Hex("chain of " + image.config.digest);
+}
+
+bool IsHex(std::string_view text) {
+  return text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+// "sha256:ab…", "ab…" or a prefix of it: a hexadecimal word may hit an unrelated image (section 3.3).
+bool MayBeId(std::string_view name, const std::string& id) {
+  if (name.starts_with(kSha)) name.remove_prefix(kSha.size());
+  std::string_view bare = std::string_view(id).substr(kSha.size());
+  return name.size() >= kShortestIdPrefix && IsHex(name) && bare.starts_with(name);
+}
+
+}  // namespace
+
+FakeImageService::FakeImageService(FakeClock& clock, Persona persona)
+    : clock_(clock), persona_(persona), simulated_(clock.Now()) {
+  clock_.OnAdvance([this] { OnAdvance(); });
+}
+
+FakeImageService::~FakeImageService() = default;
+
+// ---- the registries' side
+
+void FakeImageService::Push(const FakeImage& image) {
+  base::Lock lock(mutex_);
+  registry_[image.name] = image;
+}
+
+void FakeImageService::DeleteTag(const std::string& name) {
+  base::Lock lock(mutex_);
+  registry_.erase(name);
+}
+
+void FakeImageService::Lag(const std::string& name, std::optional<FakeImage> image) {
+  base::Lock lock(mutex_);
+  mirrored_.erase(name);
+  if (image) mirrored_.emplace(name, *std::move(image));
+}
+
+std::optional<FakeImage> FakeImageService::Offered(const std::string& name) const {
+  base::Lock lock(mutex_);
+  auto found = registry_.find(name);
+  if (registry_state_ != RegistryState::kUp || found == registry_.end()) return std::nullopt;
+  return found->second;
+}
+
+void FakeImageService::SetRegistry(RegistryState state) {
+  base::Lock lock(mutex_);
+  Simulate(clock_.Now());
+  registry_state_ = state;
+  for (Pull& pull : pulls_) {
+    bool reads = !pull.result && pull.stage == Stage::kDownloading && !Missing(pull).empty();
+    if (reads && state == RegistryState::kDown) End(pull, Error(ErrorClass::kUnreachable, pull));
+  }
+  Simulate(clock_.Now());
+}
+
+std::optional<FakeImage> FakeImageService::InRegistry(const std::string& normalized) const {
+  base::Lock lock(mutex_);
+  const FakeImage* found = Find(normalized);
+  if (found == nullptr) return std::nullopt;
+  return *found;
+}
+
+void FakeImageService::SetBandwidth(std::uint64_t per_second) {
+  base::Lock lock(mutex_);
+  Simulate(clock_.Now());
+  bandwidth_ = per_second;
+  Simulate(clock_.Now());
+}
+
+void FakeImageService::SetLatency(base::Duration latency) {
+  base::Lock lock(mutex_);
+  latency_ = latency;
+}
+
+void FakeImageService::Fail(const std::string& name, std::optional<ErrorClass> error_class) {
+  base::Lock lock(mutex_);
+  if (error_class) {
+    failures_[name] = *error_class;
+  } else {
+    failures_.erase(name);
+  }
+}
+
+// ---- the node's side
+
+void FakeImageService::SetRuntimeUp(bool up) {
+  base::Lock lock(mutex_);
+  Simulate(clock_.Now());
+  up_ = up;
+  if (!up) EndAll(ErrorClass::kRuntimeDown);
+}
+
+void FakeImageService::Restart() {
+  SetRuntimeUp(false);
+  SetRuntimeUp(true);
+}
+
+void FakeImageService::SetReady(bool ready) {
+  base::Lock lock(mutex_);
+  ready_ = ready;
+}
+
+void FakeImageService::SetDiskFull(bool full) {
+  base::Lock lock(mutex_);
+  Simulate(clock_.Now());
+  disk_full_ = full;
+  Simulate(clock_.Now());
+}
+
+void FakeImageService::Preload(const FakeImage& image) {
+  base::Lock lock(mutex_);
+  store_.Put({image.digest, image.manifest_bytes});
+  for (const FakeBlob& blob : image.Blobs()) store_.Put(blob);
+  store_.Record(image, image.name, true);
+}
+
+void FakeImageService::TagLocally(const FakeImage& image, const std::string& name) {
+  base::Lock lock(mutex_);
+  store_.Record(image, name, false);
+}
+
+void FakeImageService::Remove(const std::string& name) {
+  base::Lock lock(mutex_);
+  store_.Remove(name);
+  CollectGarbage();
+}
+
+void FakeImageService::LoseSnapshot(const std::string& name) {
+  base::Lock lock(mutex_);
+  for (auto& [id, stored] : store_.images) {
+    if (stored.tags.count(name) != 0 || stored.digests.count(name) != 0) stored.unpacked = false;
+  }
+}
+
+// ---- for the harness
+
+int FakeImageService::Parked() const {
+  base::Lock lock(mutex_);
+  return static_cast<int>(std::count_if(pulls_.begin(), pulls_.end(), [](const Pull& pull) {
+    return !pull.result && !pull.stop.stop_requested();
+  }));
+}
+
+base::TimePoint FakeImageService::NextEvent() const {
+  base::Lock lock(mutex_);
+  return NextChange();
+}
+
+FakeCounters FakeImageService::counters() const {
+  base::Lock lock(mutex_);
+  return counters_;
+}
+
+std::uint64_t FakeImageService::BytesStored() const {
+  base::Lock lock(mutex_);
+  double sum = 0;
+  for (const auto& [digest, blob] : store_.blobs) sum += blob.done;
+  return static_cast<std::uint64_t>(sum);
+}
+
+// ---- cri::ImageService
+
+std::optional<cri::CallError> FakeImageService::Refusal(const base::Call& call) const {
+  if (call.Stopped()) return cri::CallError{ErrorClass::kCancelled, "stopped"};
+  if (!up_) return Say(persona_, ErrorClass::kRuntimeDown, "");
+  return std::nullopt;
+}
+
+std::string FakeImageService::IdOf(const FakeImage& image) const {
+  return persona_ == Persona::kCrio ? image.config.digest.substr(kSha.size()) : image.config.digest;
+}
+
+image::LocalImage FakeImageService::ToLocal(const StoredImage& stored) const {
+  image::LocalImage local;
+  local.id = IdOf(stored.image);
+  local.repo_tags.assign(stored.tags.begin(), stored.tags.end());
+  local.repo_digests.assign(stored.digests.begin(), stored.digests.end());
+  if (persona_ ==
+      Persona::kCrio) {  // every repository of the image has every digest that is known (section 4.6)
+    std::set<std::string> digests = stored.digests;
+    for (const std::string& tag : stored.tags) digests.insert(RepositoryOf(tag) + "@" + stored.image.digest);
+    local.repo_digests.assign(digests.begin(), digests.end());
+  }
+  local.size_bytes = stored.image.Bytes() + stored.image.manifest_bytes;
+  return local;
+}
+
+cri::CallResult<cri::RuntimeInfo> FakeImageService::Connect(const base::Call& call) {
+  base::Lock lock(mutex_);
+  if (auto refusal = Refusal(call)) return std::move(*refusal);
+  cri::RuntimeInfo info = InfoOf(persona_);
+  info.ready = ready_;
+  return info;
+}
+
+cri::CallResult<std::vector<image::LocalImage>> FakeImageService::ListImages(const base::Call& call) {
+  base::Lock lock(mutex_);
+  counters_.list_calls++;
+  if (auto refusal = Refusal(call)) return std::move(*refusal);
+  std::vector<image::LocalImage> images;
+  images.reserve(store_.images.size());
+  for (const auto& [id, stored] : store_.images) images.push_back(ToLocal(stored));
+  return images;
+}
+
+cri::CallResult<std::optional<cri::ImageDetails>> FakeImageService::ImageStatus(const base::Call& call,
+                                                                                const std::string& name) {
+  base::Lock lock(mutex_);
+  counters_.status_calls++;
+  if (auto refusal = Refusal(call)) return std::move(*refusal);
+  // The empty name is a prefix of every id; with two of them it is ambiguous.
+  if (name.empty() && store_.images.size() > 1)
+    return cri::CallError{ErrorClass::kUnknown, "can not resolve \"\" locally"};
+  const StoredImage* found = nullptr;
+  if (auto reference = image::Reference::Parse(name)) found = store_.FindByName(reference->Normalized());
+  for (const auto& [id, stored] : store_.images) {
+    if (!found && MayBeId(name, id)) found = &stored;
+  }
+  if (!found) return std::optional<cri::ImageDetails>();
+  bool tells_chain = HasContentApi(persona_);
+  return std::optional<cri::ImageDetails>(
+      {ToLocal(*found), found->image.platform, tells_chain ? ChainOf(found->image) : ""});
+}
+
+cri::CallResult<std::string> FakeImageService::PullImage(const base::Call& call,
+                                                         const cri::PullRequest& request) {
+  // Before the lock: it may run at once, here. A stop counts from the moment at which it is asked for,
+  // however late this thread wakes up.
+  std::stop_callback wake(call.stop, [this] {
+    base::Lock lock(mutex_);
+    EndStopped();
+  });
+  base::Lock lock(mutex_);
+  counters_.pull_calls++;
+  if (auto refusal = Refusal(call)) return std::move(*refusal);
+  auto reference = image::Reference::Parse(request.image);
+  if (!reference) return Say(persona_, ErrorClass::kInvalidReference, request.image);
+  Simulate(clock_.Now());
+  auto pull = pulls_.insert(pulls_.end(), Pull{});
+  pull->name = reference->Normalized();
+  pull->request = request;
+  pull->stop = call.stop;
+  pull->stage_ends = clock_.Now() + latency_;
+  Simulate(clock_.Now());
+  while (!pull->result && !call.Stopped()) {
+    if (call.deadline == base::TimePoint::max()) {
+      condition_.wait(mutex_);
+    } else if (condition_.wait_until(mutex_, call.deadline) == std::cv_status::timeout) {
+      break;
+    }
+  }
+  if (!pull->result) End(*pull, Error(call.Stopped() ? ErrorClass::kCancelled : ErrorClass::kTimeout, *pull));
+  cri::CallResult<std::string> result = std::move(*pull->result);
+  pulls_.erase(pull);
+  return result;
+}
+
+cri::CallResult<std::vector<cri::ImageFilesystem>> FakeImageService::ImageFsInfo(const base::Call& call) {
+  base::Lock lock(mutex_);
+  if (auto refusal = Refusal(call)) return std::move(*refusal);
+  std::uint64_t used = 0;
+  for (const auto& [id, stored] : store_.images) used += stored.image.Bytes();
+  return std::vector<cri::ImageFilesystem>{{kMountpoint, used}};
+}
+
+// ---- cri::ContentService
+
+std::optional<cri::CallError> FakeImageService::ContentRefusal(const base::Call& call) const {
+  if (auto refusal = Refusal(call)) return refusal;
+  if (!HasContentApi(persona_)) return Say(persona_, ErrorClass::kRuntimeUnsupported, "");
+  return std::nullopt;
+}
+
+cri::CallResult<bool> FakeImageService::EnsureLease(const base::Call& call, const std::string& id,
+                                                    std::chrono::seconds lifetime) {
+  base::Lock lock(mutex_);
+  if (auto refusal = ContentRefusal(call)) return std::move(*refusal);
+  auto [lease, made] = store_.leases.try_emplace(id);
+  lease->second.expires = clock_.Now() + lifetime;
+  return bool{made};
+}
+
+cri::CallResult<bool> FakeImageService::DeleteLease(const base::Call& call, const std::string& id) {
+  base::Lock lock(mutex_);
+  if (auto refusal = ContentRefusal(call)) return std::move(*refusal);
+  bool was_there = store_.leases.erase(id) != 0;
+  CollectGarbage();
+  return was_there;
+}
+
+cri::CallResult<std::vector<std::string>> FakeImageService::ListLeases(const base::Call& call) {
+  base::Lock lock(mutex_);
+  if (auto refusal = ContentRefusal(call)) return std::move(*refusal);
+  std::vector<std::string> ids;
+  for (const auto& [id, lease] : store_.leases) {
+    if (id.starts_with(cri::kLeasePrefix)) ids.push_back(id);
+  }
+  return ids;
+}
+
+cri::CallResult<cri::PullProgress> FakeImageService::Progress(const base::Call& call,
+                                                              const std::string& lease,
+                                                              const image::Reference& reference) {
+  base::Lock lock(mutex_);
+  counters_.progress_calls++;
+  if (auto refusal = ContentRefusal(call)) return std::move(*refusal);
+  Simulate(clock_.Now());
+  cri::PullFacts facts;
+  auto held = store_.leases.find(lease);
+  if (held == store_.leases.end()) return cri::ProgressFrom(facts);
+  for (const std::string& digest : held->second.digests) {
+    facts.resources.insert({store_.IsComplete(digest) ? "content" : "ingests", digest});
+  }
+  for (const auto& [digest, blob] : store_.blobs) {
+    if (!blob.complete) facts.ingests[digest] = static_cast<std::uint64_t>(blob.done);
+  }
+  const FakeImage* image = Find(reference.Normalized());
+  if (image && held->second.digests.count(image->digest) != 0) {
+    facts.manifest = cri::StoredManifest{image->digest, {}};
+    for (const FakeBlob& blob : image->Blobs()) {
+      facts.manifest->blobs.push_back({blob.digest, blob.bytes});
+      if (store_.IsComplete(blob.digest)) facts.committed.insert(blob.digest);
+    }
+  }
+  return cri::ProgressFrom(facts);
+}
+
+cri::CallResult<bool> FakeImageService::IsUnpacked(const base::Call& call, const std::string& chain_id) {
+  base::Lock lock(mutex_);
+  if (auto refusal = ContentRefusal(call)) return std::move(*refusal);
+  for (const auto& [id, stored] : store_.images) {
+    if (ChainOf(stored.image) == chain_id) return bool{stored.unpacked};
+  }
+  return false;
+}
+
+}  // namespace prefetch::tests

@@ -1,0 +1,168 @@
+// FakeImageService: a container runtime and the registries behind it, as a small working model that keeps
+// state, can be told to fail, and lives in virtual time.
+//
+// Pulls take the time that bandwidth, latency and unpacking need on a FakeClock: PullImage blocks its thread
+// until the test has moved the clock far enough, or its Call is stopped. All other calls answer at once.
+//
+//   FakeClock clock;
+//   FakeImageService runtime(clock, Persona::kContainerd16);
+//   runtime.Push(MakeImage("reg.example/app:v1", 100'000'000));
+//   runtime.SetBandwidth(10'000'000);
+//   … start the agent …
+//   clock.AdvanceTo(runtime.NextEvent());   // when Parked() says that everybody waits
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <map>
+#include <optional>
+#include <set>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "base/mutex.h"
+#include "cri/content_service.h"
+#include "cri/image_service.h"
+#include "fakes/fake_clock.h"
+#include "fakes/fake_image.h"
+#include "fakes/fake_store.h"
+#include "fakes/persona.h"
+
+namespace prefetch::tests {
+
+enum class RegistryState {
+  kUp,
+  kDown,     // refuses connections; those that were open are cut
+  kStalled,  // accepts, and never sends another byte
+};
+
+struct FakeCounters {
+  int pull_calls = 0;
+  int list_calls = 0;
+  int status_calls = 0;
+  int progress_calls = 0;
+  int registry_requests = 0;
+  int refused_passwords = 0;  // as the registry counts them: several for one PullImage
+  std::uint64_t bytes_served = 0;
+
+  friend bool operator==(const FakeCounters&, const FakeCounters&) = default;
+};
+
+// Any thread may call anything. The clock outlives it and must not move any more once it is gone.
+class FakeImageService final : public cri::ImageService, public cri::ContentService {
+ public:
+  FakeImageService(FakeClock& clock, Persona persona);
+  ~FakeImageService() override;
+  FakeImageService(const FakeImageService&) = delete;
+  FakeImageService& operator=(const FakeImageService&) = delete;
+
+  // ---- the registries' side
+  void Push(const FakeImage& image);        // under its tag, which moves if it was there
+  void DeleteTag(const std::string& name);  // the registry answers 404 from now on
+  // A mirror stands before the registry and gives every pull of the image's name this one; nullopt: it gives
+  // what the registry has again.
+  void Lag(const std::string& name, std::optional<FakeImage> image);
+  // What a registry has under a name, by tag or by digest.
+  std::optional<FakeImage> InRegistry(const std::string& normalized) const;
+  void SetRegistry(RegistryState state);        // of all registries
+  void SetBandwidth(std::uint64_t per_second);  // of the node, shared by its downloads; 0: no limit
+  void SetLatency(base::Duration latency);      // of resolving a name
+  // Every pull of `name` fails so from now on, after it has been resolved; nullopt: no more.
+  void Fail(const std::string& name, std::optional<image::ErrorClass> error_class);
+
+  // What the registry would give for this name now; none: it has nothing of that name, or does not answer.
+  std::optional<FakeImage> Offered(const std::string& name) const;
+
+  // ---- the node's side
+  void SetRuntimeUp(bool up);  // false: pulls end with kRuntimeDown, calls are refused; bytes stay
+  void Restart();
+  void SetReady(bool ready);                                         // RuntimeReady
+  void SetDiskFull(bool full);                                       // no byte more can be written
+  void Preload(const FakeImage& image);                              // somebody else has pulled it
+  void TagLocally(const FakeImage& image, const std::string& name);  // as other tools do: no repo digest
+  void Remove(const std::string& name);  // behind the agent's back: all its names go
+  void LoseSnapshot(const std::string& name);
+
+  // ---- for the harness
+  int Parked() const;  // calls that wait for virtual time; one that was stopped is on its way out
+  // When something changes if nobody interferes; TimePoint::max(): never.
+  base::TimePoint NextEvent() const;
+  FakeCounters counters() const;
+  std::uint64_t BytesStored() const;
+
+  // ---- cri::ImageService
+  cri::CallResult<cri::RuntimeInfo> Connect(const base::Call& call) override;
+  cri::CallResult<std::vector<image::LocalImage>> ListImages(const base::Call& call) override;
+  cri::CallResult<std::optional<cri::ImageDetails>> ImageStatus(const base::Call& call,
+                                                                const std::string& name) override;
+  cri::CallResult<std::string> PullImage(const base::Call& call, const cri::PullRequest& request) override;
+  cri::CallResult<std::vector<cri::ImageFilesystem>> ImageFsInfo(const base::Call& call) override;
+
+  // ---- cri::ContentService
+  cri::CallResult<bool> EnsureLease(const base::Call& call, const std::string& id,
+                                    std::chrono::seconds lifetime) override;
+  cri::CallResult<bool> DeleteLease(const base::Call& call, const std::string& id) override;
+  cri::CallResult<std::vector<std::string>> ListLeases(const base::Call& call) override;
+  cri::CallResult<cri::PullProgress> Progress(const base::Call& call, const std::string& lease,
+                                              const image::Reference& reference) override;
+  cri::CallResult<bool> IsUnpacked(const base::Call& call, const std::string& chain_id) override;
+
+ private:
+  enum class Stage { kResolving, kDownloading, kUnpacking };
+
+  // One PullImage that has not ended.
+  struct Pull {
+    std::string name;  // normalised
+    cri::PullRequest request;
+    std::stop_token stop;
+    Stage stage = Stage::kResolving;
+    base::TimePoint stage_ends = base::TimePoint::max();  // of kResolving and kUnpacking
+    FakeImage image;                                      // once resolved
+    std::optional<cri::CallResult<std::string>> result;
+  };
+
+  std::optional<cri::CallError> Refusal(const base::Call& call) const REQUIRES(mutex_);
+  std::optional<cri::CallError> ContentRefusal(const base::Call& call) const REQUIRES(mutex_);
+  cri::CallError Error(image::ErrorClass error_class, const Pull& pull) const;
+
+  // Virtual time.
+  void OnAdvance() EXCLUDES(mutex_);
+  void Simulate(base::TimePoint to) REQUIRES(mutex_);
+  base::TimePoint NextChange() const REQUIRES(mutex_);
+  void Download(base::Duration span) REQUIRES(mutex_);
+  void Step() REQUIRES(mutex_);
+  bool StepPull(Pull& pull) REQUIRES(mutex_);
+  void Resolve(Pull& pull) REQUIRES(mutex_);
+  void Finish(Pull& pull) REQUIRES(mutex_);
+  void End(Pull& pull, cri::CallResult<std::string> result) REQUIRES(mutex_);
+  void EndAll(image::ErrorClass error_class) REQUIRES(mutex_);
+  void EndStopped() REQUIRES(mutex_);
+  std::set<std::string> ActiveBlobs() const REQUIRES(mutex_);
+  std::vector<FakeBlob> Missing(const Pull& pull) const REQUIRES(mutex_);
+  void CollectGarbage() REQUIRES(mutex_);
+  const FakeImage* Find(const std::string& normalized) const REQUIRES(mutex_);
+  image::LocalImage ToLocal(const StoredImage& stored) const;
+  std::string IdOf(const FakeImage& image) const;
+
+  FakeClock& clock_;
+  const Persona persona_;
+
+  mutable base::Mutex mutex_;
+  base::Condition condition_;
+  std::map<std::string, FakeImage> registry_ GUARDED_BY(mutex_);  // by tag
+  std::map<std::string, FakeImage> mirrored_ GUARDED_BY(mutex_);  // by name: what a mirror gives instead
+  std::map<std::string, image::ErrorClass> failures_ GUARDED_BY(mutex_);
+  RegistryState registry_state_ GUARDED_BY(mutex_) = RegistryState::kUp;
+  std::uint64_t bandwidth_ GUARDED_BY(mutex_) = 0;
+  base::Duration latency_ GUARDED_BY(mutex_){};
+  bool up_ GUARDED_BY(mutex_) = true;
+  bool ready_ GUARDED_BY(mutex_) = true;
+  bool disk_full_ GUARDED_BY(mutex_) = false;
+  FakeStore store_ GUARDED_BY(mutex_);
+  std::list<Pull> pulls_ GUARDED_BY(mutex_);  // in the order in which they came
+  base::TimePoint simulated_ GUARDED_BY(mutex_);
+  FakeCounters counters_ GUARDED_BY(mutex_);
+};
+
+}  // namespace prefetch::tests

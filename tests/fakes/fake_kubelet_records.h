@@ -1,0 +1,32 @@
+// Records and intents as kubelet writes and merges them (spec/kubelet.md sections 3.4 and 3.6). Pure.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "image/kubelet_version.h"
+#include "kubelet/records.h"
+
+namespace prefetch::tests {
+
+// A record with the time that kubelet's decoders pass over.
+struct StoredRecord {
+  kubelet::PulledRecord record;
+  std::string updated;  // lastUpdatedTime, RFC 3339
+
+  static std::optional<StoredRecord> Decode(const std::string& content, image::KubeletVersion version);
+};
+
+// The image that an intent's content is about; nullopt if kubelet cannot decode it.
+std::optional<std::string> IntendedImage(const std::string& content, image::KubeletVersion version);
+
+// To the byte, with the line break at the end; as the version of the record that this kubelet writes.
+std::string EncodeRecord(const StoredRecord& stored, image::KubeletVersion version);
+std::string EncodeIntent(const std::string& image, image::KubeletVersion version);
+
+// What a pull has to say about who may use the image, merged into the record under `key`. False if nothing
+// changed. One that says nothing changes nothing.
+bool MergeIntoRecord(kubelet::PulledRecord& record, const std::string& key,
+                     const kubelet::CredentialEntry& news);
+
+}  // namespace prefetch::tests

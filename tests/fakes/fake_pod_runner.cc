@@ -1,0 +1,258 @@
+#include "fakes/fake_pod_runner.h"
+
+#include <algorithm>
+
+#include "base/sha256.h"
+#include "doc/node.h"
+#include "image/reference.h"
+
+namespace prefetch::tests {
+namespace {
+
+constexpr std::chrono::seconds kBackOff{10}, kMaxBackOff{300};  // MaxContainerBackOff of kubelet
+
+std::string TextAt(const doc::Node& object, std::initializer_list<const char*> path) {
+  const doc::Node* value = &object;
+  for (const char* key : path) {
+    value = value->Find(key);
+    if (value == nullptr) return "";
+  }
+  return value->text;
+}
+
+const std::vector<doc::Node>& Items(const doc::Node& object, std::initializer_list<const char*> path) {
+  static const std::vector<doc::Node> kNone;
+  const doc::Node* value = &object;
+  for (const char* key : path) {
+    value = value->Find(key);
+    if (value == nullptr) return kNone;
+  }
+  return value->items;
+}
+
+doc::Node Text(std::string text) {
+  return doc::Node::String(std::move(text));
+}
+
+doc::Node State(const char* which, const std::string& reason, const std::string& message) {
+  doc::Node inner = doc::Node::Mapping();
+  inner.Set("reason", Text(reason));
+  if (!message.empty()) inner.Set("message", Text(message));
+  doc::Node state = doc::Node::Mapping();
+  state.Set(which, std::move(inner));
+  return state;
+}
+
+// spec/kubelet.md section 0: the spec image has a tag.
+std::string SpecImage(const std::string& image) {
+  auto reference = image::Reference::Parse(image);
+  return reference ? reference->SpecImage() : image;
+}
+
+kubelet::HashedSecret Hashed(const std::string& name_space, const std::string& name,
+                             const image::AuthConfig& auth) {
+  std::string text = auth.username + "\n" + std::string(auth.password.Reveal());
+  return {{.uid = "uid-of-" + name, .namespace_name = name_space, .name = name},
+          base::Secret(base::Sha256Hex(text))};
+}
+
+}  // namespace
+
+FakePodRunner::FakePodRunner(FakeApiServer& api, FakeKubelet& kubelet, const base::Clock& clock,
+                             std::string node, PodRuntime runtime)
+    : api_(api),
+      kubelet_(kubelet),
+      clock_(clock),
+      node_name_(std::move(node)),
+      runtime_(std::move(runtime)) {}
+
+void FakePodRunner::AddSecret(const std::string& name_space, const std::string& name,
+                              image::AuthConfig auth) {
+  secrets_[name_space + "/" + name] = std::move(auth);
+}
+
+void FakePodRunner::Refuse(std::string reason, std::string message) {
+  refusal_reason_ = std::move(reason);
+  refusal_message_ = std::move(message);
+}
+
+FakePodRunner::Running FakePodRunner::Read(const doc::Node& pod) const {
+  Running running{.uid = TextAt(pod, {"metadata", "uid"}),
+                  .name_space = TextAt(pod, {"metadata", "namespace"})};
+  for (const doc::Node& secret : Items(pod, {"spec", "imagePullSecrets"})) {
+    // One that is not there is passed over.
+    auto found = secrets_.find(running.name_space + "/" + TextAt(secret, {"name"}));
+    if (found != secrets_.end()) running.secrets.emplace_back(TextAt(secret, {"name"}), found->second);
+  }
+  std::map<std::string, std::pair<std::string, std::string>> volumes;
+  for (const doc::Node& volume : Items(pod, {"spec", "volumes"})) {
+    volumes[TextAt(volume, {"name"})] = {TextAt(volume, {"image", "reference"}),
+                                         TextAt(volume, {"image", "pullPolicy"})};
+  }
+  for (const doc::Node& spec : Items(pod, {"spec", "containers"})) {
+    Container container{.name = TextAt(spec, {"name"})};
+    for (const doc::Node& mount : Items(spec, {"volumeMounts"})) {
+      auto volume = volumes.find(TextAt(mount, {"name"}));
+      if (volume != volumes.end() && !volume->second.first.empty())
+        container.images.push_back(volume->second);
+    }
+    container.images.emplace_back(TextAt(spec, {"image"}), TextAt(spec, {"imagePullPolicy"}));
+    running.containers.push_back(std::move(container));
+  }
+  running.restarts = TextAt(pod, {"spec", "restartPolicy"}) != "Never";
+  running.due = clock_.Now() + start_;
+  return running;
+}
+
+bool FakePodRunner::TakeUp() {
+  bool any = false;
+  for (const std::string& path : api_.Paths()) {
+    if (!path.starts_with("pods/")) continue;
+    std::optional<doc::Node> pod = api_.Get(path);
+    if (!pod || TextAt(*pod, {"spec", "nodeName"}) != node_name_) continue;
+    auto known = pods_.find(path);
+    if (known != pods_.end() && known->second.uid == TextAt(*pod, {"metadata", "uid"})) continue;
+    pods_[path] = Read(*pod);
+    taken_up_++;
+    any = true;
+  }
+  return any;
+}
+
+bool FakePodRunner::Step() {
+  if (!runs_) return false;
+  bool any = TakeUp();
+  for (auto pod = pods_.begin(); pod != pods_.end();) {
+    if (!api_.Get(pod->first)) {
+      pod = pods_.erase(pod);
+      continue;
+    }
+    if (pod->second.due <= clock_.Now()) {
+      Advance(pod->first, pod->second);
+      any = true;
+    }
+    ++pod;
+  }
+  return any;
+}
+
+base::TimePoint FakePodRunner::NextEvent() const {
+  base::TimePoint next = base::TimePoint::max();
+  for (const auto& [path, pod] : pods_) next = std::min(next, pod.due);
+  return next;
+}
+
+void FakePodRunner::Advance(const std::string& path, Running& pod) {
+  if (!refusal_reason_.empty()) {
+    doc::Node status = doc::Node::Mapping();
+    status.Set("phase", Text("Failed")).Set("reason", Text(refusal_reason_));
+    status.Set("message", Text(refusal_message_));
+    api_.SetStatus(path, pod.uid, std::move(status));
+    pod.due = base::TimePoint::max();
+    return;
+  }
+  // Containers that have failed come again in the next round, and with them those that are restarted.
+  auto is_over = [&pod](const Container& one) { return one.fate == Fate::kPulled && !pod.restarts; };
+  while (pod.next < pod.containers.size() && is_over(pod.containers[pod.next])) pod.next++;
+  if (pod.next < pod.containers.size()) Work(pod, pod.containers[pod.next++]);
+  pod.due = clock_.Now() + image_;
+  if (pod.next >= pod.containers.size()) {
+    bool all_over = std::all_of(pod.containers.begin(), pod.containers.end(), is_over);
+    pod.next = 0;
+    base::Duration back_off =
+        std::min<base::Duration>(kBackOff * (1 << std::min(pod.rounds++, 5)), kMaxBackOff);
+    pod.due = all_over ? base::TimePoint::max() : clock_.Now() + back_off;
+  }
+  api_.SetStatus(path, pod.uid, StatusOf(pod));
+}
+
+void FakePodRunner::Work(const Running& pod, Container& container) {
+  container.fate = Fate::kPulled;
+  for (const auto& [image, policy] : container.images) {
+    if (Get(pod, image, policy, container)) continue;
+    container.fate = Fate::kFailed;
+    return;
+  }
+}
+
+kubelet::PodIdentity FakePodRunner::IdentityOf(const Running& pod) const {
+  kubelet::PodIdentity identity;
+  for (const auto& [name, auth] : pod.secrets) identity.secrets.push_back(Hashed(pod.name_space, name, auth));
+  return identity;
+}
+
+bool FakePodRunner::Get(const Running& pod, const std::string& image, const std::string& policy,
+                        Container& container) {
+  if (!image::Reference::Parse(image)) {
+    container.reason = "InvalidImageName";
+    container.message = "Failed to apply default image tag \"" + image + "\"";
+    return false;
+  }
+  if (policy != "Always") {
+    std::string id = runtime_.id_of(SpecImage(image));
+    if (!id.empty() && kubelet_.StartPod(image, id, IdentityOf(pod))) return true;
+    if (policy == "Never") {
+      container.reason = "ErrImageNeverPull";
+      container.message = "Container image \"" + image + "\" is not present with pull policy of Never";
+      return false;
+    }
+  }
+  return Pull(pod, image, container);
+}
+
+bool FakePodRunner::Pull(const Running& pod, const std::string& image, Container& container) {
+  kubelet_.BeginPull(image);
+  std::string errors;
+  // The first that succeeds ends it, and is what is recorded.
+  for (const auto& [name, auth] : pod.secrets) {
+    auto id = runtime_.pull(SpecImage(image), &auth);
+    if (id) {
+      kubelet_.EndPull(image, *id, {.secret = Hashed(pod.name_space, name, auth)});
+      return true;
+    }
+    errors += id.error().message() + " ";
+  }
+  // Anonymous only where there is no credential at all.
+  if (node_ || pod.secrets.empty()) {
+    auto id = runtime_.pull(SpecImage(image), node_ ? &*node_ : nullptr);
+    if (id) {
+      kubelet_.EndPull(image, *id, {});
+      return true;
+    }
+    errors += id.error().message();
+  }
+  kubelet_.FailPull(image);
+  container.reason = "ErrImagePull";
+  container.message = errors;
+  return false;
+}
+
+doc::Node FakePodRunner::StatusOf(const Running& pod) const {
+  std::vector<doc::Node> statuses;
+  bool all_pulled = true;
+  for (const Container& container : pod.containers) {
+    doc::Node status = doc::Node::Mapping();
+    status.Set("name", Text(container.name));
+    switch (container.fate) {
+      case Fate::kNotYet:
+        status.Set("state", State("waiting", "ContainerCreating", ""));
+        break;
+      case Fate::kPulled:
+        status.Set("state", pod.restarts
+                                ? State("waiting", "CrashLoopBackOff", "back-off restarting failed container")
+                                : State("terminated", "StartError", "no such file or directory"));
+        break;
+      case Fate::kFailed:
+        status.Set("state", State("waiting", container.reason, container.message));
+        break;
+    }
+    all_pulled = all_pulled && container.fate == Fate::kPulled;
+    statuses.push_back(std::move(status));
+  }
+  doc::Node status = doc::Node::Mapping();
+  status.Set("phase", Text(!all_pulled ? "Pending" : pod.restarts ? "Running" : "Failed"));
+  status.Set("containerStatuses", doc::Node::Sequence(std::move(statuses)));
+  return status;
+}
+
+}  // namespace prefetch::tests

@@ -1,0 +1,240 @@
+// The pulls of a FakeImageService in virtual time: resolve, download, unpack, record.
+//
+// Downloads share the bandwidth equally. Between two events nothing changes but byte counts, in proportion to
+// time; so the simulation jumps from event to event, and gives the same result in one step or in a thousand.
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "fakes/fake_image_service.h"
+
+namespace prefetch::tests {
+namespace {
+
+using image::ErrorClass;
+
+constexpr std::size_t kDownloads = 3;  // for each pull, or for the node: see Persona
+constexpr double kAlmost = 0.5;        // of a byte: what rounding of times may leave
+
+double Remaining(const StoredBlob& blob) {
+  return static_cast<double>(blob.total) - blob.done;
+}
+
+}  // namespace
+
+void FakeImageService::OnAdvance() {
+  base::Lock lock(mutex_);
+  Simulate(clock_.Now());
+}
+
+cri::CallError FakeImageService::Error(ErrorClass error_class, const Pull& pull) const {
+  return Say(persona_, error_class, pull.name);
+}
+
+const FakeImage* FakeImageService::Find(const std::string& normalized) const {
+  auto by_tag = registry_.find(normalized);
+  if (by_tag != registry_.end()) return &by_tag->second;
+  for (const auto& [name, image] : registry_) {
+    if (RepositoryOf(name) + "@" + image.digest == normalized) return &image;
+  }
+  return nullptr;
+}
+
+std::vector<FakeBlob> FakeImageService::Missing(const Pull& pull) const {
+  std::vector<FakeBlob> missing;
+  for (const FakeBlob& blob : pull.image.Blobs()) {
+    if (!store_.IsComplete(blob.digest)) missing.push_back(blob);
+  }
+  return missing;
+}
+
+// The blobs that are being fetched now: each once, however many pulls want it.
+std::set<std::string> FakeImageService::ActiveBlobs() const {
+  std::set<std::string> active;
+  if (registry_state_ != RegistryState::kUp) return active;
+  bool node_wide = persona_ == Persona::kContainerd23;
+  for (const Pull& pull : pulls_) {
+    if (pull.result || pull.stage != Stage::kDownloading) continue;
+    std::size_t mine = 0;
+    for (const FakeBlob& blob : Missing(pull)) {
+      if ((node_wide ? active.size() : mine) >= kDownloads) break;
+      active.insert(blob.digest);
+      mine++;
+    }
+  }
+  return active;
+}
+
+base::TimePoint FakeImageService::NextChange() const {
+  base::TimePoint next = base::TimePoint::max();
+  for (const Pull& pull : pulls_) {
+    if (pull.result) continue;
+    bool waits_for_registry = pull.stage == Stage::kResolving && registry_state_ == RegistryState::kStalled;
+    if (!waits_for_registry) next = std::min(next, pull.stage_ends);
+  }
+  std::set<std::string> active = ActiveBlobs();
+  if (bandwidth_ == 0) return active.empty() ? next : simulated_;
+  double nanos_per_byte = 1e9 * static_cast<double>(active.size()) / static_cast<double>(bandwidth_);
+  for (const std::string& digest : active) {
+    auto blob = store_.blobs.find(digest);
+    double nanos = std::ceil(blob == store_.blobs.end() ? 0 : Remaining(blob->second) * nanos_per_byte);
+    next = std::min(next, simulated_ + std::chrono::nanoseconds(static_cast<std::int64_t>(nanos)));
+  }
+  return next;
+}
+
+// Lets `span` pass in which nothing but byte counts changes.
+void FakeImageService::Download(base::Duration span) {
+  std::set<std::string> active = ActiveBlobs();
+  double each = std::chrono::duration<double>(span).count() * static_cast<double>(bandwidth_) /
+                static_cast<double>(std::max<std::size_t>(active.size(), 1));
+  for (const std::string& digest : active) {
+    StoredBlob& blob = store_.blobs[digest];
+    double bytes = bandwidth_ == 0 ? Remaining(blob) : std::min(each, Remaining(blob));
+    counters_.bytes_served +=
+        static_cast<std::uint64_t>(std::floor(blob.done + bytes) - std::floor(blob.done));
+    blob.done += bytes;
+    if (Remaining(blob) > kAlmost) continue;
+    counters_.bytes_served += blob.total - static_cast<std::uint64_t>(std::floor(blob.done));
+    blob.done = static_cast<double>(blob.total);
+    blob.complete = true;
+  }
+}
+
+void FakeImageService::Simulate(base::TimePoint to) {
+  while (true) {
+    Step();
+    base::TimePoint next = std::min(NextChange(), to);
+    Download(next - simulated_);
+    simulated_ = next;
+    if (NextChange() > to) break;
+  }
+  Step();
+}
+
+// All that is due at this moment, until nothing is.
+void FakeImageService::Step() {
+  bool changed = true;
+  while (changed) {
+    changed = false;
+    for (Pull& pull : pulls_) {
+      if (!pull.result) changed = StepPull(pull) || changed;
+    }
+  }
+}
+
+bool FakeImageService::StepPull(Pull& pull) {
+  bool due = pull.stage_ends <= simulated_;
+  switch (pull.stage) {
+    case Stage::kResolving:
+      if (!due || registry_state_ == RegistryState::kStalled) return false;
+      Resolve(pull);
+      return true;
+    case Stage::kDownloading:
+      if (Missing(pull).empty()) {
+        const StoredImage* known = store_.FindByName(pull.name);
+        bool again = known && known->unpacked && known->image.config == pull.image.config;
+        pull.stage = Stage::kUnpacking;
+        pull.stage_ends = simulated_ + (again ? base::Duration{} : pull.image.unpack);
+        return true;
+      }
+      if (!disk_full_) return false;
+      End(pull, Error(ErrorClass::kDiskFull, pull));
+      return true;
+    case Stage::kUnpacking:
+      if (!due) return false;
+      Finish(pull);
+      return true;
+  }
+  return false;
+}
+
+void FakeImageService::Resolve(Pull& pull) {
+  pull.stage_ends = base::TimePoint::max();
+  if (registry_state_ == RegistryState::kDown) return End(pull, Error(ErrorClass::kUnreachable, pull));
+  counters_.registry_requests++;
+  if (auto failure = failures_.find(pull.name); failure != failures_.end()) {
+    return End(pull, Error(failure->second, pull));
+  }
+  auto mirrored = mirrored_.find(pull.name);
+  const FakeImage* image = mirrored == mirrored_.end() ? Find(pull.name) : &mirrored->second;
+  if (image && !image->username.empty()) {
+    const auto& auth = pull.request.auth;
+    if (!auth || auth->username != image->username || auth->password.Reveal() != image->password) {
+      int tries = auth ? RefusedTries(persona_) : 0;
+      counters_.registry_requests += tries;
+      counters_.refused_passwords += tries;
+      return End(pull, Error(ErrorClass::kAccessDenied, pull));
+    }
+  }
+  if (!image) return End(pull, Error(ErrorClass::kNotFound, pull));
+  pull.image = *image;
+  if (HasContentApi(persona_) && !pull.request.lease.empty()) {
+    auto lease = store_.leases.find(pull.request.lease);
+    if (lease == store_.leases.end()) {
+      return End(pull, cri::CallError{ErrorClass::kRuntimeError, "lease does not exist: not found"});
+    }
+    for (const std::string& digest : image->ContentDigests()) lease->second.digests.insert(digest);
+  }
+  if (!store_.IsComplete(image->digest)) {
+    counters_.registry_requests++;
+    counters_.bytes_served += image->manifest_bytes;
+    store_.Put({image->digest, image->manifest_bytes});
+  }
+  std::set<std::string> fetched = ActiveBlobs();
+  pull.stage = Stage::kDownloading;
+  for (const FakeBlob& blob : Missing(pull)) {
+    store_.blobs.try_emplace(blob.digest, StoredBlob{blob.bytes, 0, false});
+    if (fetched.count(blob.digest) == 0) counters_.registry_requests++;
+  }
+}
+
+void FakeImageService::Finish(Pull& pull) {
+  pull.stage_ends = base::TimePoint::max();
+  bool artifact_refused = !pull.image.unpackable && persona_ == Persona::kContainerd16;
+  // The failed pull of an artifact leaves its tag behind (section 3.2).
+  store_.Record(pull.image, pull.name, !artifact_refused);
+  if (artifact_refused) return End(pull, Error(ErrorClass::kUnsupportedImage, pull));
+  End(pull,
+      persona_ == Persona::kCrio ? RepositoryOf(pull.name) + "@" + pull.image.digest : IdOf(pull.image));
+}
+
+void FakeImageService::End(Pull& pull, cri::CallResult<std::string> result) {
+  pull.result = std::move(result);
+  if (persona_ == Persona::kCrio) {  // finished layers stay, begun ones start again (section 4.1)
+    for (const FakeBlob& blob : pull.image.Blobs()) {
+      if (store_.IsComplete(blob.digest)) store_.orphans.insert(blob.digest);
+    }
+  }
+  CollectGarbage();
+  condition_.notify_all();
+}
+
+void FakeImageService::EndAll(ErrorClass error_class) {
+  for (Pull& pull : pulls_) {
+    if (pull.result) continue;
+    // A killed daemon leaves the leases of its pulls behind, and with them their bytes.
+    if (HasContentApi(persona_)) {
+      for (const std::string& digest : pull.image.ContentDigests()) store_.orphans.insert(digest);
+    }
+    End(pull, Error(error_class, pull));
+  }
+}
+
+void FakeImageService::EndStopped() {
+  Simulate(clock_.Now());
+  for (Pull& pull : pulls_) {
+    if (!pull.result && pull.stop.stop_requested()) End(pull, Error(ErrorClass::kCancelled, pull));
+  }
+}
+
+void FakeImageService::CollectGarbage() {
+  std::set<std::string> in_use;
+  for (const Pull& pull : pulls_) {
+    if (pull.result) continue;
+    for (const std::string& digest : pull.image.ContentDigests()) in_use.insert(digest);
+  }
+  store_.CollectGarbage(clock_.Now(), in_use);
+}
+
+}  // namespace prefetch::tests

@@ -1,0 +1,62 @@
+// FakeRegistries: the registries of the fake world as they answer questions without a pull. What they hold is
+// what the fake runtime pulls from; each registry can be down, refuse access, or ask for patience.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "agent/ask_registry.h"
+#include "base/mutex.h"
+#include "fakes/fake_clock.h"
+#include "fakes/fake_image_service.h"
+
+namespace prefetch::tests {
+
+enum class RegistryMood {
+  kUp,
+  kDown,        // no connection
+  kDenying,     // 403 to everybody
+  kLimiting,    // 429
+  kFailing,     // 500
+  kUnclear,     // 200, and nothing that can be compared
+  kOnlyByPull,  // the runtime goes by mirrors that only it can follow
+};
+
+// Any thread may call anything. Clock and runtime outlive it.
+class FakeRegistries {
+ public:
+  FakeRegistries(const FakeClock& clock, const FakeImageService& runtime)
+      : clock_(clock), runtime_(runtime) {}
+
+  // Of one registry, by its domain. `retry_after`: of kLimiting.
+  void Set(const std::string& registry, RegistryMood mood,
+           std::optional<std::chrono::milliseconds> retry_after = std::nullopt) EXCLUDES(mutex_);
+  // What every answer of that registry about a tag that is there says of pulls; nullopt: nothing.
+  void Allow(const std::string& registry, std::optional<image::PullAllowance> allowance) EXCLUDES(mutex_);
+  // Answers from what the registries have when they are asked.
+  agent::RegistryAsker Asker();
+
+  int requests(const std::string& registry) const EXCLUDES(mutex_);
+  int requests() const EXCLUDES(mutex_);
+  // The most requests that came within any one second of virtual time, to all registries.
+  int peak_per_second() const EXCLUDES(mutex_);
+
+ private:
+  struct Registry {
+    RegistryMood mood = RegistryMood::kUp;
+    std::optional<std::chrono::milliseconds> retry_after;
+    std::optional<image::PullAllowance> allowance;
+    int requests = 0;
+  };
+
+  image::RegistryAnswer Ask(const image::RegistryQuestion& question) EXCLUDES(mutex_);
+  void Count(Registry& registry) REQUIRES(mutex_);
+
+  const FakeClock& clock_;
+  const FakeImageService& runtime_;
+  mutable base::Mutex mutex_;
+  std::map<std::string, Registry> registries_ GUARDED_BY(mutex_);
+  std::map<std::int64_t, int> by_second_ GUARDED_BY(mutex_);
+};
+
+}  // namespace prefetch::tests

@@ -1,0 +1,85 @@
+// FakeRegistry: a registry and a token service on loopback that keep manifests, users and tokens, remember
+// what was asked, and can be told to answer anything.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/mutex.h"
+#include "fakes/wire_server.h"
+
+namespace prefetch::tests {
+
+struct FakeReply {
+  int status = 200;
+  http::Headers headers;
+  std::string body;
+  std::string raw;     // if not empty: these bytes instead, and the connection is closed
+  bool never = false;  // no answer at all
+};
+
+struct FakeManifest {
+  std::string content_type = "application/vnd.oci.image.index.v1+json";
+  std::string body = "{}";
+  std::string digest() const;
+};
+
+// Any thread may call.
+class FakeRegistry {
+ public:
+  FakeRegistry();
+
+  std::uint16_t port() const { return server_.port(); }
+  std::string address() const { return server_.address(); }
+  int connections() const { return server_.accepted(); }
+
+  // Under a tag, and under its digest. Gives the digest.
+  std::string Put(const std::string& repository, const std::string& tag, FakeManifest manifest = {});
+  void Remove(const std::string& repository, const std::string& tag);
+
+  // Who may ask. Without either: everybody.
+  void DemandPassword(const std::string& user, const std::string& password);
+  // Bearer, with tokens of this token service (whose address may differ from the registry's, by a front).
+  void DemandToken(const std::string& realm, const std::string& service = "fake");
+  // The token service, at /token of the same port: gives tokens to `user` alone, or to everybody.
+  void GiveTokensTo(const std::string& user, const std::string& password);
+  void TokenLifetime(std::optional<int> seconds);
+  // The tokens given so far are no longer good.
+  void ForgetTokens();
+
+  // Answers instead of everything else, for requests that it gives a reply to. Runs on a connection's thread.
+  using Override = std::function<std::optional<FakeReply>(const WireRequest&)>;
+  void Answer(Override override);
+
+  // What was asked, in order.
+  std::vector<WireRequest> requests() const;
+  // "HEAD /v2/a/manifests/v1", …
+  std::vector<std::string> lines() const;
+  void Forget();
+
+ private:
+  bool Serve(const WireRequest& request, int fd);
+  FakeReply Reply(const WireRequest& request) EXCLUDES(mutex_);
+  FakeReply Manifest(const WireRequest& request) REQUIRES(mutex_);
+  FakeReply Token(const WireRequest& request) REQUIRES(mutex_);
+  std::optional<FakeReply> Challenge(const WireRequest& request) REQUIRES(mutex_);
+
+  mutable base::Mutex mutex_;
+  std::map<std::string, FakeManifest> manifests_ GUARDED_BY(mutex_);  // "a/b/manifests/v1"
+  std::string basic_ GUARDED_BY(mutex_);                              // the Authorization to be seen
+  std::string realm_ GUARDED_BY(mutex_), service_ GUARDED_BY(mutex_);
+  std::string token_user_ GUARDED_BY(mutex_);
+  std::optional<int> token_lifetime_ GUARDED_BY(mutex_) = 300;
+  std::map<std::string, std::string> tokens_ GUARDED_BY(mutex_);  // token to its scopes, space-joined
+  int given_ GUARDED_BY(mutex_) = 0;
+  Override override_ GUARDED_BY(mutex_);
+  std::vector<WireRequest> requests_ GUARDED_BY(mutex_);
+  WireServer server_;  // last: its threads use all of the above
+};
+
+}  // namespace prefetch::tests

@@ -1,0 +1,60 @@
+// FakeStore: what is on the fake node: blobs, images, leases; and what the garbage collector leaves of it
+// (spec/cri.md section 3.7). No threads, no time of its own.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "fakes/fake_image.h"
+
+namespace prefetch::tests {
+
+struct StoredBlob {
+  std::uint64_t total = 0;
+  double done = 0;  // a fraction of a byte matters to nobody but the arithmetic
+  bool complete = false;
+};
+
+// An image that the node has, with all its names.
+struct StoredImage {
+  FakeImage image;
+  std::set<std::string> tags;     // "reg.example/team/app:v1"
+  std::set<std::string> digests;  // "reg.example/team/app@sha256:…"
+  bool unpacked = true;
+};
+
+struct FakeLease {
+  base::TimePoint expires;
+  std::set<std::string> digests;
+};
+
+class FakeStore {
+ public:
+  std::map<std::string, StoredBlob> blobs;    // by digest
+  std::map<std::string, StoredImage> images;  // by image id ("sha256:…")
+  std::map<std::string, FakeLease> leases;    // ours, by id
+  std::set<std::string> orphans;              // held by leases of pulls that a killed daemon has left
+
+  bool IsComplete(const std::string& digest) const;
+  // A blob that is whole, at once.
+  void Put(const FakeBlob& blob);
+  // Records `image` under `name` (a tag, or "repository@digest") with its repository's digest; the tag leaves
+  // whatever had it.
+  void Record(const FakeImage& image, const std::string& name, bool with_digest);
+  // All names of the image that has `name`, as containerd's RemoveImage does. False: none has it.
+  bool Remove(const std::string& name);
+  // Drops every blob that no image, lease or orphan refers to and that is not in `in_use`.
+  void CollectGarbage(base::TimePoint now, const std::set<std::string>& in_use);
+
+  const StoredImage* FindByName(const std::string& normalized) const;
+};
+
+// "reg.example/team/app" of "reg.example/team/app:v1" or "…@sha256:…".
+std::string RepositoryOf(const std::string& normalized);
+
+}  // namespace prefetch::tests

@@ -1,0 +1,79 @@
+#include "fakes/json_patch.h"
+
+#include <algorithm>
+
+namespace prefetch::tests {
+namespace {
+
+using Kind = doc::Node::Kind;
+
+doc::Node* Find(doc::Node& mapping, const std::string& key) {
+  return const_cast<doc::Node*>(mapping.Find(key));
+}
+
+std::string TypeOf(const doc::Node& item) {
+  const doc::Node* type = item.Find("type");
+  return type == nullptr ? "" : type->text;
+}
+
+void PatchAt(PatchKind kind, const std::string& path, const doc::Node& patch, doc::Node& object);
+
+void MergeByType(const doc::Node& patch, doc::Node& list) {
+  if (list.kind != Kind::kSequence) list = doc::Node::Sequence({});
+  for (const doc::Node& item : patch.items) {
+    auto same = std::find_if(list.items.begin(), list.items.end(),
+                             [&](const doc::Node& old) { return TypeOf(old) == TypeOf(item); });
+    const doc::Node* directive = item.Find("$patch");
+    if (directive != nullptr && directive->text == "delete") {
+      if (same != list.items.end()) list.items.erase(same);
+    } else if (same == list.items.end()) {
+      list.items.push_back(item);
+    } else {
+      PatchAt(PatchKind::kMerge, "", item, *same);
+    }
+  }
+}
+
+void PatchAt(PatchKind kind, const std::string& path, const doc::Node& patch, doc::Node& object) {
+  if (patch.kind != Kind::kMapping) {
+    object = patch;
+    return;
+  }
+  if (object.kind != Kind::kMapping) object = doc::Node::Mapping();
+  for (const doc::Member& member : patch.members) {
+    std::string below = path + "." + member.key;
+    if (member.value.kind == Kind::kNull) {
+      Remove(object, member.key);
+    } else if (kind == PatchKind::kStrategic && below == ".status.conditions") {
+      MergeByType(member.value, Sub(object, member.key));
+    } else {
+      if (Find(object, member.key) == nullptr) object.Set(member.key, doc::Node());
+      PatchAt(kind, below, member.value, *Find(object, member.key));
+    }
+  }
+}
+
+}  // namespace
+
+void Put(doc::Node& mapping, const std::string& key, doc::Node value) {
+  if (doc::Node* old = Find(mapping, key)) {
+    *old = std::move(value);
+  } else {
+    mapping.Set(key, std::move(value));
+  }
+}
+
+void Remove(doc::Node& mapping, const std::string& key) {
+  std::erase_if(mapping.members, [&](const doc::Member& member) { return member.key == key; });
+}
+
+doc::Node& Sub(doc::Node& mapping, const std::string& key) {
+  if (mapping.Find(key) == nullptr) mapping.Set(key, doc::Node::Mapping());
+  return *Find(mapping, key);
+}
+
+void Patch(PatchKind kind, const doc::Node& patch, doc::Node& object) {
+  PatchAt(kind, "", patch, object);
+}
+
+}  // namespace prefetch::tests

@@ -1,0 +1,26 @@
+// Persona: which runtime a FakeImageService plays: how it words its errors, names its images, and shares its
+// downloads. From spec/cri.md sections 3, 4 and 5; the first is held to a real daemon by the contract suite.
+#pragma once
+
+#include <string>
+
+#include "cri/classify.h"
+#include "cri/image_service.h"
+
+namespace prefetch::tests {
+
+enum class Persona {
+  kContainerd16,  // 1.6.20: three downloads for each pull
+  kContainerd23,  // 2.3: three downloads for the whole node, new words
+  kCrio,          // 1.34: ids without "sha256:", image_ref is a digest, no containerd API, no resuming
+};
+
+cri::RuntimeInfo InfoOf(Persona persona);
+bool HasContentApi(Persona persona);
+// How often one PullImage sends a password that is refused (section 3.4).
+int RefusedTries(Persona persona);
+// The words and code with which this runtime reports that the pull of `name` failed so. Classified by the
+// product's own rules, so a word that they do not know shows at once.
+cri::CallError Say(Persona persona, image::ErrorClass error_class, const std::string& name);
+
+}  // namespace prefetch::tests

@@ -1,0 +1,169 @@
+#include "fakes/rbac.h"
+
+#include <algorithm>
+#include <array>
+
+#include "doc/yaml.h"
+
+namespace prefetch::tests {
+namespace {
+
+bool Has(const std::vector<std::string>& list, std::string_view word) {
+  return std::find(list.begin(), list.end(), word) != list.end();
+}
+
+std::string TextOf(const doc::Node& object, const char* key) {
+  const doc::Node* value = object.Find(key);
+  return value == nullptr ? "" : value->text;
+}
+
+std::vector<std::string> WordsOf(const doc::Node& object, const char* key) {
+  std::vector<std::string> words;
+  const doc::Node* list = object.Find(key);
+  if (list == nullptr) return words;
+  for (const doc::Node& item : list->items) words.push_back(item.text);
+  return words;
+}
+
+std::string MetadataOf(const doc::Node& object, const char* key) {
+  const doc::Node* metadata = object.Find("metadata");
+  return metadata == nullptr ? "" : TextOf(*metadata, key);
+}
+
+// "*", "nodes", "nodes/status", "*/status".
+bool CoversResource(const std::vector<std::string>& resources, const std::string& wanted) {
+  std::size_t slash = wanted.find('/');
+  return Has(resources, "*") || Has(resources, wanted) ||
+         (slash != std::string::npos && Has(resources, "*" + wanted.substr(slash)));
+}
+
+constexpr std::array<std::string_view, 7> kForbiddenResources = {"nodes/proxy",
+                                                                 "secrets",
+                                                                 "pods/exec",
+                                                                 "pods/attach",
+                                                                 "pods/portforward",
+                                                                 "pods/ephemeralcontainers",
+                                                                 "certificatesigningrequests/approval"};
+constexpr std::array<std::string_view, 3> kForbiddenVerbs = {"escalate", "bind", "impersonate"};
+
+}  // namespace
+
+base::Status Rbac::Load(std::string_view manifests) {
+  doc::Problems problems("manifests");
+  auto documents = doc::ParseYamlDocuments(manifests, problems, {}, doc::YamlRules::kAsKubernetes);
+  if (!documents) return problems.ToStatus();
+  for (const doc::Node& document : *documents) {
+    if (base::Status loaded = LoadObject(document); !loaded) return loaded;
+  }
+  return problems.ToStatus();
+}
+
+base::Status Rbac::LoadObject(const doc::Node& object) {
+  std::string kind = TextOf(object, "kind"), name = MetadataOf(object, "name");
+  if (const doc::Node* items = object.Find("items"); kind == "List" && items != nullptr) {
+    for (const doc::Node& item : items->items) {
+      if (base::Status loaded = LoadObject(item); !loaded) return loaded;
+    }
+    return {};
+  }
+  bool role = kind == "ClusterRole" || kind == "Role";
+  bool binding = kind == "ClusterRoleBinding" || kind == "RoleBinding";
+  if (!role && !binding) return {};
+  if (TextOf(object, "apiVersion") != "rbac.authorization.k8s.io/v1" || name.empty()) {
+    return base::InvalidArgument(kind + " \"" + name + "\" has no name, or another apiVersion than v1");
+  }
+  return role ? LoadRole(object, kind, name) : LoadBinding(object, kind, name);
+}
+
+base::Status Rbac::LoadRole(const doc::Node& object, const std::string& kind, const std::string& name) {
+  Role role{.kind = kind, .name_space = MetadataOf(object, "namespace"), .name = name};
+  if (kind == "Role" && role.name_space.empty())
+    return base::InvalidArgument("Role " + name + ": no namespace");
+  const doc::Node* rules = object.Find("rules");
+  for (const doc::Node& item : rules == nullptr ? std::vector<doc::Node>() : rules->items) {
+    Rule rule{WordsOf(item, "verbs"), WordsOf(item, "apiGroups"), WordsOf(item, "resources"),
+              WordsOf(item, "resourceNames")};
+    bool urls = !WordsOf(item, "nonResourceURLs").empty();
+    if (rule.verbs.empty() || (!urls && (rule.resources.empty() || rule.groups.empty()))) {
+      return base::InvalidArgument(kind + " " + name + ": a rule lacks verbs, apiGroups or resources");
+    }
+    if (!urls) role.rules.push_back(std::move(rule));
+  }
+  roles_.push_back(std::move(role));
+  return {};
+}
+
+base::Status Rbac::LoadBinding(const doc::Node& object, const std::string& kind, const std::string& name) {
+  const doc::Node* reference = object.Find("roleRef");
+  if (reference == nullptr) return base::InvalidArgument(kind + " " + name + ": no roleRef");
+  Binding binding{.role_kind = TextOf(*reference, "kind"), .role_name = TextOf(*reference, "name")};
+  if (kind == "RoleBinding") {
+    binding.name_space = MetadataOf(object, "namespace");
+    if (binding.name_space.empty()) return base::InvalidArgument("RoleBinding " + name + ": no namespace");
+  } else if (binding.role_kind != "ClusterRole") {
+    return base::InvalidArgument(kind + " " + name + ": must name a ClusterRole");
+  }
+  const doc::Node* subjects = object.Find("subjects");
+  for (const doc::Node& item : subjects == nullptr ? std::vector<doc::Node>() : subjects->items) {
+    binding.subjects.push_back({TextOf(item, "kind"), TextOf(item, "name"), TextOf(item, "namespace")});
+  }
+  bindings_.push_back(std::move(binding));
+  return {};
+}
+
+bool Rbac::Covers(const Rule& rule, const Attempt& attempt) {
+  if (!Has(rule.verbs, "*") && !Has(rule.verbs, attempt.verb)) return false;
+  if (!Has(rule.groups, "*") && !Has(rule.groups, attempt.group)) return false;
+  if (!CoversResource(rule.resources, attempt.resource)) return false;
+  return rule.names.empty() || (!attempt.name.empty() && Has(rule.names, attempt.name));
+}
+
+bool Rbac::Names(const Subject& subject, const Attempt& attempt) {
+  if (subject.kind == "Group") return Has(attempt.groups, subject.name);
+  if (subject.kind == "User") return subject.name == attempt.user;
+  return subject.kind == "ServiceAccount" &&
+         attempt.user == "system:serviceaccount:" + subject.name_space + ":" + subject.name;
+}
+
+bool Rbac::Allows(const Attempt& attempt) const {
+  for (const Binding& binding : bindings_) {
+    if (!binding.name_space.empty() && binding.name_space != attempt.name_space) continue;
+    if (std::none_of(binding.subjects.begin(), binding.subjects.end(),
+                     [&](const Subject& subject) { return Names(subject, attempt); })) {
+      continue;
+    }
+    for (const Role& role : roles_) {
+      if (role.kind != binding.role_kind || role.name != binding.role_name) continue;
+      if (role.kind == "Role" && role.name_space != binding.name_space) continue;
+      if (std::any_of(role.rules.begin(), role.rules.end(),
+                      [&](const Rule& rule) { return Covers(rule, attempt); })) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+std::vector<std::string> Rbac::ForbiddenGrants() const {
+  std::vector<std::string> found;
+  for (const Role& role : roles_) {
+    for (const Rule& rule : role.rules) {
+      auto say = [&](const std::string& what) { found.push_back(role.kind + " " + role.name + ": " + what); };
+      for (const std::string& verb : rule.verbs) {
+        if (verb == "*") say("verb \"*\"");
+        if (std::find(kForbiddenVerbs.begin(), kForbiddenVerbs.end(), verb) != kForbiddenVerbs.end()) {
+          say("verb \"" + verb + "\"");
+        }
+      }
+      if (Has(rule.groups, "*")) say("apiGroup \"*\"");
+      for (const std::string& resource : rule.resources) {
+        bool forbidden = std::find(kForbiddenResources.begin(), kForbiddenResources.end(), resource) !=
+                         kForbiddenResources.end();
+        if (forbidden || resource.find('*') != std::string::npos) say("resource \"" + resource + "\"");
+      }
+    }
+  }
+  return found;
+}
+
+}  // namespace prefetch::tests

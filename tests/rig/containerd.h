@@ -1,0 +1,65 @@
+// A containerd of the test's own: root, state and socket in its scratch folder, CRI on, nothing shared
+// with a containerd of the machine.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "rig/process.h"
+#include "rig/scratch.h"
+
+namespace prefetch::rig {
+
+// One thread owns it. Start() and friends block for some tens of milliseconds.
+class Containerd {
+ public:
+  // `scratch` outlives it; everything is below scratch/<name>. `root` is where content and snapshots go:
+  // by default a folder of the scratch, or for example a small tmpfs.
+  explicit Containerd(const Scratch& scratch, const std::string& name = "containerd", std::string root = "");
+
+  // Starts it and returns when CRI answers. Unavailable with the end of its log otherwise.
+  base::Status Start();
+  // SIGTERM as systemd would; what is on disk stays.
+  base::Status Stop();
+  // SIGKILL; what is on disk stays.
+  void Kill();
+  bool Running() { return process_.Running(); }
+  pid_t pid() const { return process_.pid(); }
+
+  // References that begin with `host` ("registry.example.test", "127.0.0.1:5000") are pulled by plain HTTP
+  // from 127.0.0.1:`port`. Takes effect with the next pull.
+  base::Status Route(const std::string& host, int port) const;
+
+  // The same, with a mirror that is asked first, on 127.0.0.1:`mirror_port`.
+  base::Status RouteByMirror(const std::string& host, int mirror_port, int port) const;
+  // From the next start on it has no config_path: `host` is reached by the tables of its own configuration.
+  void RouteByTables(const std::string& host, int port);
+
+  // The path of its socket, and the same as a CRI endpoint.
+  const std::string& socket() const { return socket_; }
+  std::string endpoint() const { return "unix://" + socket_; }
+  const std::string& root() const { return root_; }
+  // hosts.toml files, as `ctr images pull --hosts-dir` wants them.
+  const std::string& hosts_dir() const { return hosts_; }
+  const std::string& log() const { return log_; }
+
+  // `ctr --namespace k8s.io ARGS…`: an eye, and hand, that is not ours. Its stdout, or Internal with its
+  // stderr.
+  base::Result<std::string> Ctr(std::vector<std::string> args) const;
+
+ private:
+  std::string Config() const;
+  base::Status WriteHosts(const std::string& host, const std::string& toml) const;
+
+  std::string folder_;
+  std::string root_;
+  std::string socket_;
+  std::string hosts_;
+  std::string log_;
+  std::string tables_;  // in the place of config_path; empty: none
+  Process process_;
+};
+
+}  // namespace prefetch::rig

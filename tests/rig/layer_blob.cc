@@ -1,0 +1,107 @@
+#include "rig/layer_blob.h"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+#include "base/sha256.h"
+
+namespace prefetch::rig {
+namespace {
+
+constexpr std::size_t kTarBlock = 512;
+constexpr std::size_t kStored = 65'535;  // the most that a stored block of deflate holds (RFC 1951, 3.2.4)
+
+// splitmix64: short, fast, and no zip finds a pattern in it.
+class Noise {
+ public:
+  explicit Noise(std::uint64_t seed) : state_(seed * 0x2545F4914F6CDD1DULL + 1) {}
+  std::uint64_t Next() {
+    std::uint64_t z = (state_ += 0x9E3779B97F4A7C15ULL);
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
+    return z ^ (z >> 31);
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
+// Fills `digits` characters with `value`, zeros in front, as tar wants its numbers.
+void WriteOctal(char* field, int digits, std::uint64_t value) {
+  for (int i = digits - 1; i >= 0; --i, value >>= 3) field[i] = static_cast<char>('0' + (value & 7));
+}
+
+// A tar with one regular file (POSIX ustar). Up to 8 GiB.
+std::string MakeTar(const Layer& layer) {
+  constexpr std::uint64_t kFrame = 3 * kTarBlock;  // header and the two blocks at the end
+  std::uint64_t size = layer.size > kFrame + kTarBlock ? layer.size - kFrame : kTarBlock;
+  size -= size % kTarBlock;
+  std::string tar(kFrame + size, '\0');
+  char* header = tar.data();
+  std::snprintf(header, 100, "data/%016llx-%llu", static_cast<unsigned long long>(layer.seed),
+                static_cast<unsigned long long>(size));
+  std::memcpy(header + 100,
+              "0000644\0"
+              "0000000\0"
+              "0000000\0",
+              24);
+  WriteOctal(header + 124, 11, size);
+  std::memcpy(header + 136, "00000000000", 11);
+  std::memset(header + 148, ' ', 8);
+  header[156] = '0';
+  std::memcpy(header + 257,
+              "ustar\0"
+              "00",
+              8);
+  unsigned sum = 0;
+  for (std::size_t i = 0; i < kTarBlock; ++i) sum += static_cast<unsigned char>(header[i]);
+  WriteOctal(header + 148, 6, sum);
+  header[154] = '\0';
+  Noise noise(layer.seed);
+  for (std::uint64_t at = 0; at < size; at += sizeof(std::uint64_t)) {
+    std::uint64_t word = noise.Next();
+    std::memcpy(header + kTarBlock + at, &word, sizeof(word));
+  }
+  return tar;
+}
+
+void AppendLittleEndian(std::string& out, std::uint32_t value, int bytes) {
+  for (int i = 0; i < bytes; ++i) out += static_cast<char>((value >> (8 * i)) & 0xFF);
+}
+
+// gzip without compression (RFC 1952): the content cannot be compressed, and this takes no time.
+std::string Gzip(const std::string& tar) {
+  std::string out("\x1f\x8b\x08\0\0\0\0\0\0\xff", 10);
+  out.reserve(tar.size() + tar.size() / kStored * 5 + 64);
+  for (std::size_t at = 0; at < tar.size(); at += kStored) {
+    std::size_t n = std::min(kStored, tar.size() - at);
+    out += at + n == tar.size() ? '\1' : '\0';
+    AppendLittleEndian(out, static_cast<std::uint32_t>(n), 2);
+    AppendLittleEndian(out, static_cast<std::uint32_t>(~n), 2);
+    out.append(tar, at, n);
+  }
+  auto crc = ::crc32_z(0, reinterpret_cast<const Bytef*>(tar.data()), tar.size());
+  AppendLittleEndian(out, static_cast<std::uint32_t>(crc), 4);
+  AppendLittleEndian(out, static_cast<std::uint32_t>(tar.size()), 4);
+  return out;
+}
+
+}  // namespace
+
+std::string DigestOf(std::string_view bytes) {
+  return "sha256:" + base::Sha256Hex(bytes);
+}
+
+LayerBlob MakeLayer(const Layer& layer) {
+  std::string tar = MakeTar(layer);
+  LayerBlob blob;
+  blob.diff_id = DigestOf(tar);
+  blob.bytes = Gzip(tar);
+  blob.digest = DigestOf(blob.bytes);
+  return blob;
+}
+
+}  // namespace prefetch::rig

@@ -1,0 +1,458 @@
+#include "rig/proxy.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <deque>
+#include <list>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <thread>
+
+#include "base/fs.h"
+#include "base/mutex.h"
+#include "rig/port.h"
+
+namespace prefetch::rig {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t kChunk = 64 << 10;
+// Held per direction when chunks are delayed: 20 MB/s at 200 ms needs 4 MB in flight.
+constexpr std::size_t kMaxHeld = 4 << 20;
+// When nothing is delayed, little is held, so that a cut or a freeze takes effect where it is asked for.
+constexpr std::size_t kMaxHeldUndelayed = 128 << 10;
+
+// The least that is sent at a time when bandwidth is limited: 2 ms of it, so that the thread does not spin.
+double Quantum(std::uint64_t bandwidth) {
+  return std::clamp(static_cast<double>(bandwidth) / 500, 1.0, 16384.0);
+}
+
+struct Chunk {
+  Clock::time_point due;
+  std::string bytes;
+  std::size_t sent = 0;
+  std::uint64_t request = 0;  // which request it belongs to, counted from 1; 0: none
+};
+
+// One direction of a connection.
+struct Stream {
+  base::Fd* from = nullptr;
+  base::Fd* to = nullptr;
+  std::deque<Chunk> chunks;
+  std::size_t held = 0;
+  bool ended = false;      // `from` has sent all
+  bool passed_on = false;  // and `to` was told
+};
+
+struct Connection {
+  base::Fd client;
+  base::Fd server;
+  Stream up;
+  Stream down;
+  std::uint64_t request = 0;
+  bool answered = false;  // by us: it is closed when that is sent
+  bool broken = false;
+};
+
+std::string Header(std::string_view head, std::string_view name) {
+  std::size_t at = head.find(name);
+  if (at == std::string_view::npos) return "";
+  at += name.size();
+  return std::string(head.substr(at, head.find("\r\n", at) - at));
+}
+
+// The request that begins here, if one does.
+std::optional<Passed> ParseRequest(std::string_view bytes) {
+  std::string_view line = bytes.substr(0, bytes.find("\r\n"));
+  std::size_t first = line.find(' ');
+  std::size_t last = line.rfind(" HTTP/1.");
+  if (first == std::string_view::npos || last == std::string_view::npos || first >= last) return std::nullopt;
+  Passed request;
+  request.method = line.substr(0, first);
+  bool is_method =
+      std::all_of(request.method.begin(), request.method.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
+  if (!is_method) return std::nullopt;
+  request.path = line.substr(first + 1, last - first - 1);
+  std::string_view head = bytes.substr(0, bytes.find("\r\n\r\n"));
+  request.authorization = Header(head, "\r\nAuthorization: ");
+  request.range = Header(head, "\r\nRange: ");
+  return request;
+}
+
+int ParseStatus(std::string_view bytes) {
+  constexpr std::string_view kPrefix = "HTTP/1.1 ";
+  int status = 0;
+  if (bytes.substr(0, kPrefix.size()) == kPrefix && bytes.size() > 12) {
+    std::from_chars(bytes.data() + 9, bytes.data() + 12, status);
+  }
+  return status;
+}
+
+void Reset(base::Fd& fd) {
+  linger now{1, 0};
+  ::setsockopt(fd.get(), SOL_SOCKET, SO_LINGER, &now, sizeof(now));
+  fd.Close();
+}
+
+}  // namespace
+
+// All state, behind one mutex that the thread gives up while it waits in poll().
+class Proxy::Loop {
+ public:
+  explicit Loop(int upstream) : upstream_(upstream), wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+
+  ~Loop() {
+    {
+      base::Lock lock(mutex_);
+      stopping_ = true;
+    }
+    Wake();
+    if (thread_.joinable()) thread_.join();
+  }
+
+  base::Status Start() {
+    auto port = FreePort();
+    if (!port) return port.status();
+    port_ = *port;
+    if (auto open = Open(); !open) return open;
+    thread_ = std::thread([this] { Work(); });
+    return {};
+  }
+
+  base::Status Open() {
+    auto listener = Listen(port_);
+    if (!listener) return listener.status();
+    base::Lock lock(mutex_);
+    listener_ = std::move(*listener);
+    return {};
+  }
+
+  // Changes the state under the lock, then lets the thread see it.
+  template <typename Change>
+  void With(Change change) {
+    {
+      base::Lock lock(mutex_);
+      change();
+    }
+    Wake();
+  }
+
+  void CutEverything();
+
+ private:
+  void Wake() {
+    std::uint64_t one = 1;
+    (void)!::write(wake_.get(), &one, sizeof(one));
+  }
+
+  void Work();
+  void Accept();
+  void Read(Connection& c, Stream& s);
+  void SeeRequest(Connection& c, std::string_view bytes);
+  void Write(Connection& c, Stream& s);
+  std::size_t Allowance(std::size_t wanted);
+  void Account(const Chunk& chunk, std::size_t n);
+  void PassOnEnd(Connection& c, Stream& s);
+  void Sweep();
+  Clock::time_point Prepare(std::vector<pollfd>& polled);
+  bool MayRead(const Stream& s) const;
+  bool MayWrite(const Connection& c, const Stream& s) const;
+
+ public:
+  const int upstream_;
+  base::Fd wake_;
+  int port_ = 0;
+  std::thread thread_;
+  base::Mutex mutex_;
+  base::Fd listener_;
+  std::list<Connection> connections_;
+  bool stopping_ = false;
+  bool frozen_ = false;
+  std::uint64_t bandwidth_ = 0;
+  double tokens_ = 0;
+  Clock::time_point refilled_ = Clock::now();
+  std::chrono::milliseconds delay_{0};
+  std::optional<std::uint64_t> cut_after_;
+  std::map<std::string, std::string> answers_;
+  std::uint64_t bytes_ = 0;
+  std::uint64_t forgotten_ = 0;  // requests before the first of requests_
+  std::vector<Passed> requests_;
+};
+
+bool Proxy::Loop::MayRead(const Stream& s) const {
+  return !frozen_ && !s.ended && s.held < (delay_.count() > 0 ? kMaxHeld : kMaxHeldUndelayed);
+}
+
+bool Proxy::Loop::MayWrite(const Connection& c, const Stream& s) const {
+  if (frozen_ || s.chunks.empty() || s.chunks.front().due > Clock::now()) return false;
+  return &s != &c.down || bandwidth_ == 0 || tokens_ >= Quantum(bandwidth_);
+}
+
+// Fills `polled` with the two descriptors of each connection behind listener and wake-up; returns when time
+// alone allows something to go on.
+Clock::time_point Proxy::Loop::Prepare(std::vector<pollfd>& polled) {
+  Clock::time_point next = Clock::time_point::max();
+  polled.assign({{wake_.get(), POLLIN, 0}, {listener_.valid() ? listener_.get() : -1, POLLIN, 0}});
+  if (bandwidth_ > 0) {
+    auto now = Clock::now();
+    tokens_ += std::chrono::duration<double>(now - refilled_).count() * static_cast<double>(bandwidth_);
+    tokens_ = std::min(tokens_, std::max(2.0, static_cast<double>(bandwidth_) / 50));
+    refilled_ = now;
+  }
+  for (Connection& c : connections_) {
+    pollfd client{c.client.get(), 0, 0};
+    pollfd server{c.server.valid() ? c.server.get() : -1, 0, 0};
+    if (MayRead(c.up)) client.events |= POLLIN;
+    if (MayRead(c.down) && !c.answered) server.events |= POLLIN;
+    if (MayWrite(c, c.up)) server.events |= POLLOUT;
+    if (MayWrite(c, c.down)) client.events |= POLLOUT;
+    for (const Stream* s : {&c.up, &c.down}) {
+      if (frozen_ || s->chunks.empty() || MayWrite(c, *s)) continue;
+      bool waits_for_tokens = s->chunks.front().due <= Clock::now();
+      next = std::min(next,
+                      waits_for_tokens ? Clock::now() + std::chrono::milliseconds(2) : s->chunks.front().due);
+    }
+    // A descriptor of which nothing is wanted is left out: its hang-up would make poll() spin.
+    if (client.events == 0) client.fd = -1;
+    if (server.events == 0) server.fd = -1;
+    polled.push_back(client);
+    polled.push_back(server);
+  }
+  return next;
+}
+
+void Proxy::Loop::Work() {
+  std::vector<pollfd> polled;
+  mutex_.lock();
+  while (!stopping_) {
+    Clock::time_point next = Prepare(polled);
+    mutex_.unlock();
+    int timeout = -1;
+    if (next != Clock::time_point::max()) {
+      auto left = std::chrono::ceil<std::chrono::milliseconds>(next - Clock::now()).count();
+      timeout = static_cast<int>(std::clamp<std::int64_t>(left, 0, 1000));
+    }
+    (void)::poll(polled.data(), polled.size(), timeout);
+    std::uint64_t ignored;
+    (void)!::read(wake_.get(), &ignored, sizeof(ignored));
+    mutex_.lock();
+    std::size_t i = 2;
+    for (Connection& c : connections_) {
+      if (i + 1 >= polled.size()) break;
+      bool client = polled[i].revents != 0;
+      bool server = polled[i + 1].revents != 0;
+      i += 2;
+      if (client && MayRead(c.up)) Read(c, c.up);
+      if (server && MayRead(c.down) && !c.answered) Read(c, c.down);
+      if (server && !c.broken) Write(c, c.up);
+      if (client && !c.broken) Write(c, c.down);
+    }
+    // Turns go round, so that a narrow bandwidth is shared.
+    if (connections_.size() > 1) connections_.splice(connections_.end(), connections_, connections_.begin());
+    if ((polled[1].revents & POLLIN) != 0) Accept();
+    Sweep();
+  }
+  connections_.clear();
+  mutex_.unlock();
+}
+
+void Proxy::Loop::Accept() {
+  while (listener_.valid()) {
+    base::Fd client(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    if (!client.valid()) return;
+    Connection& c = connections_.emplace_back();
+    c.client = std::move(client);
+    c.server = Connect(upstream_);
+    c.up.from = c.down.to = &c.client;
+    c.up.to = c.down.from = &c.server;
+  }
+}
+
+void Proxy::Loop::Read(Connection& c, Stream& s) {
+  std::string bytes(kChunk, '\0');
+  ssize_t n = ::recv(s.from->get(), bytes.data(), bytes.size(), 0);
+  if (n < 0) {
+    c.broken = c.broken || (errno != EAGAIN && errno != EINTR && errno != ENOTCONN);
+    return;
+  }
+  if (n == 0) {
+    s.ended = true;
+    return;
+  }
+  bytes.resize(static_cast<std::size_t>(n));
+  if (&s == &c.up) {
+    SeeRequest(c, bytes);
+    if (c.answered) return;
+  } else if (c.request > forgotten_) {
+    Passed& request = requests_[c.request - forgotten_ - 1];
+    if (request.status == 0) request.status = ParseStatus(bytes);
+  }
+  s.held += bytes.size();
+  s.chunks.push_back({Clock::now() + delay_, std::move(bytes), 0, c.request});
+}
+
+// Counts the request that begins in `bytes`, and answers it if a test wants that.
+void Proxy::Loop::SeeRequest(Connection& c, std::string_view bytes) {
+  auto request = ParseRequest(bytes);
+  if (!request || c.answered) return;
+  std::string path = request->path;
+  requests_.push_back(std::move(*request));
+  c.request = forgotten_ + requests_.size();
+  for (const auto& [part, response] : answers_) {
+    if (path.find(part) == std::string::npos) continue;
+    c.answered = true;
+    c.down.ended = true;
+    c.down.held += response.size();
+    c.down.chunks.push_back({Clock::now() + 2 * delay_, response, 0, c.request});
+    requests_.back().status = ParseStatus(response);
+    return;
+  }
+}
+
+// How much of `wanted` bandwidth and a pending cut let through now.
+std::size_t Proxy::Loop::Allowance(std::size_t wanted) {
+  if (bandwidth_ > 0) wanted = std::min(wanted, static_cast<std::size_t>(std::max(0.0, tokens_)));
+  if (cut_after_) wanted = static_cast<std::size_t>(std::min<std::uint64_t>(wanted, *cut_after_));
+  return wanted;
+}
+
+void Proxy::Loop::Account(const Chunk& chunk, std::size_t n) {
+  bytes_ += n;
+  if (bandwidth_ > 0) tokens_ -= static_cast<double>(n);
+  if (cut_after_) *cut_after_ -= n;
+  if (chunk.request > forgotten_) requests_[chunk.request - forgotten_ - 1].bytes += n;
+}
+
+void Proxy::Loop::Write(Connection& c, Stream& s) {
+  if (!MayWrite(c, s)) return;
+  Chunk& chunk = s.chunks.front();
+  bool down = &s == &c.down;
+  std::size_t n = chunk.bytes.size() - chunk.sent;
+  if (down) n = Allowance(n);
+  if (n == 0) return;
+  ssize_t sent = ::send(s.to->get(), chunk.bytes.data() + chunk.sent, n, MSG_NOSIGNAL);
+  if (sent < 0) {
+    c.broken = c.broken || (errno != EAGAIN && errno != EINTR && errno != ENOTCONN);
+    return;
+  }
+  auto done = static_cast<std::size_t>(sent);
+  if (down) Account(chunk, done);
+  chunk.sent += done;
+  s.held -= done;
+  if (chunk.sent == chunk.bytes.size()) s.chunks.pop_front();
+  if (down && cut_after_ && *cut_after_ == 0) {
+    cut_after_.reset();
+    CutEverything();
+  }
+}
+
+void Proxy::Loop::PassOnEnd(Connection& c, Stream& s) {
+  if (!s.ended || s.passed_on || !s.chunks.empty() || frozen_ || c.broken) return;
+  ::shutdown(s.to->get(), SHUT_WR);
+  s.passed_on = true;
+}
+
+void Proxy::Loop::CutEverything() {
+  for (Connection& c : connections_) c.broken = true;
+}
+
+void Proxy::Loop::Sweep() {
+  for (auto it = connections_.begin(); it != connections_.end();) {
+    Connection& c = *it;
+    PassOnEnd(c, c.up);
+    PassOnEnd(c, c.down);
+    bool over = (c.up.passed_on || c.answered) && c.down.passed_on;
+    if (c.broken) Reset(c.client);
+    it = c.broken || over ? connections_.erase(it) : std::next(it);
+  }
+}
+
+Proxy::Proxy(int upstream) : loop_(std::make_unique<Loop>(upstream)) {}
+Proxy::~Proxy() = default;
+
+base::Status Proxy::Start() {
+  return loop_->Start();
+}
+
+int Proxy::port() const {
+  return loop_->port_;
+}
+
+void Proxy::LimitBandwidth(std::uint64_t bytes_per_second) {
+  loop_->With([&] {
+    loop_->bandwidth_ = bytes_per_second;
+    loop_->tokens_ = 0;
+    loop_->refilled_ = Clock::now();
+  });
+}
+
+void Proxy::Delay(std::chrono::milliseconds one_way) {
+  loop_->With([&] { loop_->delay_ = one_way; });
+}
+
+void Proxy::Freeze(bool frozen) {
+  loop_->With([&] { loop_->frozen_ = frozen; });
+}
+
+void Proxy::CutAll() {
+  loop_->With([&] { loop_->CutEverything(); });
+}
+
+void Proxy::CutAfter(std::uint64_t bytes) {
+  loop_->With([&] { loop_->cut_after_ = bytes; });
+}
+
+base::Status Proxy::Refuse(bool refuse) {
+  if (!refuse) {
+    auto open = loop_->Open();
+    loop_->With([] {});
+    return open;
+  }
+  loop_->With([&] { loop_->listener_.Close(); });
+  return {};
+}
+
+void Proxy::Answer(const std::string& part, const std::string& response) {
+  loop_->With([&] {
+    if (response.empty()) {
+      loop_->answers_.erase(part);
+    } else {
+      loop_->answers_[part] = response;
+    }
+  });
+}
+
+std::uint64_t Proxy::BytesToClients() const {
+  base::Lock lock(loop_->mutex_);
+  return loop_->bytes_;
+}
+
+std::vector<Passed> Proxy::Requests() const {
+  base::Lock lock(loop_->mutex_);
+  return loop_->requests_;
+}
+
+std::size_t Proxy::Count(const std::string& method, const std::string& part) const {
+  base::Lock lock(loop_->mutex_);
+  auto matches = [&](const Passed& request) {
+    return (method.empty() || request.method == method) && request.path.find(part) != std::string::npos;
+  };
+  return static_cast<std::size_t>(std::count_if(loop_->requests_.begin(), loop_->requests_.end(), matches));
+}
+
+void Proxy::Forget() {
+  base::Lock lock(loop_->mutex_);
+  loop_->bytes_ = 0;
+  loop_->forgotten_ += loop_->requests_.size();
+  loop_->requests_.clear();
+}
+
+}  // namespace prefetch::rig

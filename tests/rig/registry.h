@@ -1,0 +1,72 @@
+// A docker-registry of the test's own on loopback, for everybody or for users with a password.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "rig/process.h"
+#include "rig/scratch.h"
+
+namespace prefetch::rig {
+
+struct User {
+  std::string name;
+  std::string password;
+};
+
+// Demands tokens of somebody else's token service instead of passwords.
+struct TokenAuth {
+  std::string realm, service, issuer;
+  std::string root_bundle;  // PEM file of the certificates that may sign
+};
+
+// A request that the registry has answered, from its access log.
+struct Served {
+  std::string method;
+  std::string path;  // with the query
+  int status = 0;
+  unsigned long long bytes = 0;  // of the body
+};
+
+// One thread owns it. Passwords of users are also added to the file that $PREFETCH_TEST_SECRETS names.
+class Registry {
+ public:
+  // Everything is below scratch/<name>. Without users it asks nobody for a password.
+  Registry(const Scratch& scratch, const std::string& name, std::vector<User> users = {});
+
+  // Before the first Start.
+  void DemandTokens(TokenAuth tokens) { tokens_ = std::move(tokens); }
+
+  // Starts it, the first time on a free port and then always on that one; returns when it answers.
+  base::Status Start();
+  // SIGTERM: connections are cut after a short while. What was pushed stays.
+  void Stop();
+  // SIGKILL.
+  void Kill();
+  bool Running() { return process_.Running(); }
+
+  int port() const { return port_; }
+  // "127.0.0.1:PORT", as it begins a reference.
+  std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
+  const std::string& log() const { return log_; }
+  // The first user, or an empty one.
+  User user() const { return users_.empty() ? User{} : users_[0]; }
+
+  // All requests that were answered since it was made, in the order of their ends. A push counts too.
+  std::vector<Served> Requests() const;
+
+ private:
+  base::Status Configure();
+
+  std::string folder_;
+  std::string log_;
+  std::vector<User> users_;
+  std::optional<TokenAuth> tokens_;
+  int port_ = 0;
+  Process process_;
+};
+
+}  // namespace prefetch::rig

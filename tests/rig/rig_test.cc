@@ -1,0 +1,191 @@
+// Do the parts work that all system tests stand on?
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "rig/containerd.h"
+#include "rig/expect_ok.h"
+#include "rig/images.h"
+#include "rig/process.h"
+#include "rig/proxy.h"
+#include "rig/registry.h"
+#include "rig/scratch.h"
+
+namespace prefetch::rig {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr const char* kImage = "registry.example.test/team/app:v1";
+constexpr std::uint64_t kMegabyte = 1'000'000;
+
+// A registry for one user, behind the proxy, known to containerd as registry.example.test.
+class RigTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_OK(registry_.Start());
+    proxy_ = std::make_unique<Proxy>(registry_.port());
+    ASSERT_OK(proxy_->Start());
+    ASSERT_OK(containerd_.Start());
+    ASSERT_OK(containerd_.Route("registry.example.test", proxy_->port()));
+  }
+
+  PushedImage Push(std::vector<Layer> layers) {
+    Pusher pusher(registry_.address(), "ann", base::Secret("secret-a"));
+    auto pushed = pusher.Push({"team/app", "v1", std::move(layers)});
+    EXPECT_OK(pushed);
+    return pushed ? *pushed : PushedImage{};
+  }
+
+  std::vector<std::string> PullWords(const std::string& user) const {
+    return {"images", "pull", "--hosts-dir", containerd_.hosts_dir(), "--user", user, kImage};
+  }
+  base::Result<std::string> Pull(const std::string& user = "ann:secret-a") {
+    return containerd_.Ctr(PullWords(user));
+  }
+
+  Scratch scratch_;
+  Registry registry_{scratch_, "registry", {{"ann", "secret-a"}, {"bob", "secret-b"}}};
+  std::unique_ptr<Proxy> proxy_;
+  Containerd containerd_{scratch_};
+};
+
+TEST_F(RigTest, PullsOverTheProxyWhichCountsIt) {
+  PushedImage image = Push({{1, 3 * kMegabyte}, {2, kMegabyte}});
+  ASSERT_OK(Pull());
+  auto listed = containerd_.Ctr({"images", "ls"});
+  ASSERT_OK(listed);
+  EXPECT_NE(listed->find(image.digest), std::string::npos) << *listed;
+  EXPECT_GE(proxy_->BytesToClients(), image.bytes);
+  EXPECT_EQ(proxy_->Count("GET", "/blobs/"), 3U);  // two layers and the config
+  for (const Passed& request : proxy_->Requests()) {
+    if (request.path.find(image.layers[0]) == std::string::npos) continue;
+    EXPECT_EQ(request.status, 200);
+    EXPECT_GE(request.bytes, 3 * kMegabyte - 2048);
+    EXPECT_EQ(request.authorization.substr(0, 6), "Basic ");
+  }
+}
+
+TEST_F(RigTest, WrongPasswordIsRefusedAndInTheAccessLog) {
+  Push({{1, 10'000}});
+  EXPECT_FALSE(Pull("ann:wrong"));
+  bool seen = false;
+  for (const Served& served : registry_.Requests())
+    seen |= served.status == 401 && served.path.find("v1") != std::string::npos;
+  EXPECT_TRUE(seen);
+}
+
+TEST_F(RigTest, LayersThatAreThereAreNotSentAgain) {
+  EXPECT_GT(Push({{1, kMegabyte}}).uploaded, kMegabyte - 2048);
+  EXPECT_LT(Push({{1, kMegabyte}, {2, 10'000}}).uploaded, 20'000U);
+}
+
+TEST_F(RigTest, WhatIsOnDiskOutlivesKillAndRestart) {
+  Push({{1, 10'000}});
+  ASSERT_OK(Pull());
+  containerd_.Kill();
+  registry_.Kill();
+  int port = registry_.port();
+  ASSERT_OK(containerd_.Start());
+  ASSERT_OK(registry_.Start());
+  EXPECT_EQ(registry_.port(), port);
+  EXPECT_NE(containerd_.Ctr({"images", "ls", "-q"})->find(kImage), std::string::npos);
+  ASSERT_OK(containerd_.Ctr({"images", "rm", "--sync", kImage}));
+  ASSERT_OK(Pull());
+}
+
+TEST_F(RigTest, BandwidthIsWhatWasAskedFor) {
+  Push({{1, 2 * kMegabyte}});
+  proxy_->LimitBandwidth(4 * kMegabyte);
+  auto start = std::chrono::steady_clock::now();
+  ASSERT_OK(Pull());
+  auto took = std::chrono::steady_clock::now() - start;
+  EXPECT_GE(took, milliseconds(450));
+  EXPECT_LE(took, milliseconds(2000));
+}
+
+TEST_F(RigTest, AFrozenPullGoesOnWhenThawed) {
+  Push({{1, 4 * kMegabyte}});
+  proxy_->LimitBandwidth(8 * kMegabyte);
+  Process ctr;
+  Command pull{{"ctr", "--address", containerd_.socket(), "--namespace", "k8s.io"}, {}};
+  for (const std::string& word : PullWords("ann:secret-a")) pull.argv.push_back(word);
+  ASSERT_OK(ctr.Start(pull, scratch_ / "ctr.log"));
+  ASSERT_TRUE(Eventually(seconds(10), [&] { return proxy_->BytesToClients() > kMegabyte; }));
+  proxy_->Freeze(true);
+  std::uint64_t frozen_at = proxy_->BytesToClients();
+  EXPECT_FALSE(ctr.Wait(milliseconds(300)));
+  EXPECT_EQ(proxy_->BytesToClients(), frozen_at);
+  proxy_->Freeze(false);
+  EXPECT_EQ(ctr.Wait(seconds(10)), Exit{});
+}
+
+TEST_F(RigTest, ACutEndsConnectionsWhereAsked) {
+  Push({{1, 4 * kMegabyte}});
+  proxy_->CutAfter(kMegabyte);
+  (void)Pull();  // containerd may or may not take up the broken blob by itself
+  bool cut = false;
+  for (const Passed& request : proxy_->Requests())
+    cut |= request.bytes > kMegabyte / 2 && request.bytes <= kMegabyte;
+  EXPECT_TRUE(cut);
+}
+
+TEST_F(RigTest, RefusalAndCannedAnswersReachTheClient) {
+  Push({{1, 10'000}});
+  proxy_->Answer("/manifests/",
+                 "HTTP/1.1 429 Too Many Requests\r\nRetry-After: 7\r\nContent-Length: 0\r\n\r\n");
+  auto limited = Pull();
+  ASSERT_FALSE(limited);
+  EXPECT_NE(limited.error().message().find("429"), std::string::npos);
+  proxy_->Answer("/manifests/", "");
+  ASSERT_OK(proxy_->Refuse(true));
+  auto refused = Pull();
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message().find("connection refused"), std::string::npos);
+  ASSERT_OK(proxy_->Refuse(false));
+  EXPECT_OK(Pull());
+}
+
+TEST_F(RigTest, AnIndexGivesThisMachineItsPlatform) {
+  Pusher pusher(registry_.address(), "ann", base::Secret("secret-a"));
+  ImageSpec here{"team/app", "v1", {{1, 10'000}}};
+  ImageSpec there{"team/app", "v1", {{2, 20'000}}};
+  there.platform = {"linux", here.platform.architecture == "s390x" ? "amd64" : "s390x", ""};
+  here.kind = there.kind = ManifestKind::kOci;
+  auto pushed = pusher.PushIndex({there, here});
+  ASSERT_OK(pushed);
+  ASSERT_OK(Pull());
+  EXPECT_EQ(proxy_->Count("GET", "/blobs/"), 2U);
+}
+
+TEST(Scratch, TakesProcessesAndFilesWithIt) {
+  std::string path;
+  Process shim;
+  {
+    Scratch scratch;
+    path = scratch.path();
+    std::string script = scratch.Write("bin/linger", "#!/bin/sh\nread x </dev/zero\n", 0755);
+    ASSERT_OK(shim.Start({{script}, {}}, scratch / "out.log"));
+  }
+  EXPECT_EQ(shim.Wait(seconds(5)), (Exit{0, SIGKILL}));
+  EXPECT_FALSE(std::filesystem::exists(path));
+}
+
+TEST(RunProgram, GivesExitAndBothOutputsAndKeepsTheDeadline) {
+  auto ran = RunProgram({{"sh", "-c", "echo $WORD; echo no >&2; exit 3"}, {{"WORD", "yes"}}}, seconds(5));
+  ASSERT_OK(ran);
+  EXPECT_EQ(ran->exit, (Exit{3, 0}));
+  EXPECT_EQ(ran->out, "yes\n");
+  EXPECT_EQ(ran->err, "no\n");
+  EXPECT_EQ(RunProgram({{"sleep", "60"}, {}}, milliseconds(50)).error().code(),
+            base::Code::kDeadlineExceeded);
+  EXPECT_EQ(RunProgram({{"/no/such/program"}, {}}, seconds(5)).error().code(), base::Code::kNotFound);
+}
+
+}  // namespace
+}  // namespace prefetch::rig

@@ -1,0 +1,249 @@
+#include "sim/fleet.h"
+
+#include <algorithm>
+#include <map>
+
+namespace prefetch::sim {
+namespace {
+
+using image::RegistryAnswer;
+using image::RegistryAnswerKind;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr milliseconds kRoundTrip{100};
+constexpr const char* kRegistry = "r.io";
+
+}  // namespace
+
+Fleet::Fleet(FleetOptions options) : options_(std::move(options)) {
+  nodes_.resize(static_cast<std::size_t>(options_.nodes));
+  for (Node& node : nodes_) node.tags.resize(static_cast<std::size_t>(options_.tags));
+}
+
+void Fleet::NewTagsAt(base::Duration at, int tags) {
+  happenings_.push({Time(at), Kind::kNewTags, 0, tags});
+}
+
+void Fleet::StartWarm() {
+  Begin(true);
+}
+void Fleet::StartCold() {
+  Begin(false);
+}
+
+void Fleet::Begin(bool warm) {
+  for (std::size_t i = 0; i < nodes_.size(); i++) {
+    Node& node = nodes_[i];
+    node.first_pulls_at = now_ + std::chrono::duration_cast<base::Duration>(
+                                     std::chrono::duration<double>(options_.limits.start_jitter) * Random());
+    for (Tag& tag : node.tags) {
+      tag.present = warm;
+      if (!warm) tag.past = std::make_unique<plan::History>();
+    }
+    TurnAt(static_cast<int>(i), now_);
+  }
+}
+
+bool Fleet::Down() const {
+  return std::any_of(outages_.begin(), outages_.end(), [this](const auto& outage) {
+    return now_ >= Time(outage.first) && now_ < Time(outage.second);
+  });
+}
+
+bool Fleet::Admit() {
+  auto second = static_cast<std::size_t>(std::chrono::duration_cast<seconds>(now_ - start_).count());
+  if (load_.size() <= second) load_.resize(second + 1);
+  Second& current = load_[second];
+  current.requests++;
+  bool over = options_.allowed_per_second > 0 && current.requests > options_.allowed_per_second;
+  current.refused += over ? 1U : 0U;
+  return !over;
+}
+
+RegistryAnswer Fleet::Answer() {
+  if (Down()) return {.kind = RegistryAnswerKind::kUnreachable, .requests = 1};
+  if (!Admit()) return {.kind = RegistryAnswerKind::kRateLimited, .requests = 1};
+  return {.kind = RegistryAnswerKind::kSame, .digest = here_.digest, .requests = 1};
+}
+
+void Fleet::TurnAt(int node, base::TimePoint at) {
+  base::TimePoint& planned = nodes_[static_cast<std::size_t>(node)].next_turn;
+  if (at >= planned) return;
+  planned = at;
+  happenings_.push({at, Kind::kTurn, node, 0});
+}
+
+void Fleet::StartPulls(int index, base::TimePoint& next) {
+  Node& node = nodes_[static_cast<std::size_t>(index)];
+  plan::ScheduleInput input;
+  input.registries[kRegistry] = node.health;
+  bool settled = true;
+  for (std::size_t i = 0; i < node.tags.size(); i++) {
+    const Tag& tag = node.tags[i];
+    if (tag.present) continue;
+    settled = settled && tag.past->settled;
+    plan::PullSlot slot{.entry = i, .registry = kRegistry, .content = "", .failures = tag.past->failures};
+    if (tag.busy) {
+      input.running.push_back(std::move(slot));
+      continue;
+    }
+    base::TimePoint not_before = std::max(tag.past->not_before, node.first_pulls_at);
+    if (not_before > now_) {
+      next = std::min(next, not_before);
+    } else {
+      input.due.push_back(std::move(slot));
+    }
+  }
+  input.settled = settled;
+  plan::ScheduleOutput output = plan::Schedule(input, options_.limits, now_);
+  next = std::min(next, output.look_again);
+  for (std::size_t i : output.start) {
+    node.tags[i].busy = true;
+    happenings_.push({now_ + kRoundTrip, Kind::kPullEnds, index, static_cast<int>(i)});
+  }
+}
+
+void Fleet::StartChecks(int index, base::TimePoint& next) {
+  Node& node = nodes_[static_cast<std::size_t>(index)];
+  std::vector<plan::CheckSlot> slots;
+  std::optional<plan::CheckSlot> probe;
+  for (std::size_t i = 0; i < node.tags.size(); i++) {
+    Tag& tag = node.tags[i];
+    if (!tag.present || tag.busy) continue;
+    tag.fresh = plan::PlanFirstCheck(std::move(tag.fresh), options_.want, now_, Random());
+    plan::CheckSlot slot{.entry = i,
+                         .registry = kRegistry,
+                         .due = tag.fresh.next_check,
+                         .urgent = plan::IsUrgent(options_.want)};
+    next = std::min(next, std::max(slot.due, now_ + milliseconds(1)));
+    if (slot.due <= now_) {
+      slots.push_back(std::move(slot));
+    } else if (node.pace.probing && now_ >= node.pace.held_until && (!probe || slot.due < probe->due)) {
+      probe = std::move(slot);
+    }
+  }
+  if (node.pace.probing) next = std::min(next, std::max(node.pace.held_until, now_ + seconds(1)));
+  if (probe) slots.push_back(*std::move(probe));
+  if (slots.empty()) return;
+  plan::ChecksToStart checks = plan::ScheduleChecks(std::move(slots), {{kRegistry, node.pace}}, now_);
+  next = std::min(next, checks.look_again);
+  for (std::size_t i : checks.unasked) {
+    Tag& tag = node.tags[i];
+    tag.fresh = plan::AfterUnasked(std::move(tag.fresh), options_.want, plan::HeldAnswer(node.pace),
+                                   {now_, {}}, Random());
+  }
+  for (std::size_t i : checks.start) {
+    node.tags[i].busy = true;
+    node.pace = plan::AfterStart(std::move(node.pace), now_);
+    happenings_.push({now_ + kRoundTrip, Kind::kCheckEnds, index, static_cast<int>(i)});
+  }
+}
+
+// What an agent does in a turn, of what concerns registries.
+void Fleet::Turn(int index) {
+  base::TimePoint next = base::TimePoint::max();
+  StartPulls(index, next);
+  StartChecks(index, next);
+  nodes_[static_cast<std::size_t>(index)].next_turn = base::TimePoint::max();
+  if (next != base::TimePoint::max()) TurnAt(index, std::max(next, now_ + milliseconds(50)));
+}
+
+void Fleet::EndCheck(int index, int tag_index) {
+  Node& node = nodes_[static_cast<std::size_t>(index)];
+  Tag& tag = node.tags[static_cast<std::size_t>(tag_index)];
+  tag.busy = false;
+  RegistryAnswer answer = Answer();
+  node.pace = plan::AfterCheck(std::move(node.pace), answer, now_, {}, Random());
+  if (answer.kind == RegistryAnswerKind::kRateLimited) {
+    node.health = plan::AfterRegistryFailure(node.health, true, {}, now_, Random());
+  }
+  if (!tag.present) return;
+  tag.fresh = plan::AfterAnswer(std::move(tag.fresh), options_.want, here_, answer, {now_, {}}, Random());
+}
+
+void Fleet::EndPull(int index, int tag_index) {
+  Node& node = nodes_[static_cast<std::size_t>(index)];
+  Tag& tag = node.tags[static_cast<std::size_t>(tag_index)];
+  tag.busy = false;
+  if (tag.present) return;
+  std::optional<plan::Reason> failed;
+  if (Down()) failed = plan::Reason::kUnreachable;
+  for (int i = 0; i < options_.requests_per_pull && !failed; i++) {
+    if (!Admit()) failed = plan::Reason::kRateLimited;
+  }
+  if (failed) {
+    bool limited = failed == plan::Reason::kRateLimited;
+    *tag.past = plan::AfterFailure(std::move(*tag.past), {.reason = *failed}, now_, Random());
+    node.health = plan::AfterRegistryFailure(node.health, limited, {}, now_, Random());
+    if (limited) node.pace = plan::AfterHeldByPull(std::move(node.pace), node.health.not_before);
+    return;
+  }
+  node.health = {};
+  tag.present = true;
+  tag.past.reset();
+  tag.fresh =
+      plan::AfterPulled(std::move(tag.fresh), options_.want, std::nullopt, here_, {now_, {}}, Random());
+}
+
+void Fleet::ChangeList(int tags) {
+  for (std::size_t i = 0; i < nodes_.size(); i++) {
+    Node& node = nodes_[i];
+    node.first_pulls_at = now_ + std::chrono::duration_cast<base::Duration>(
+                                     std::chrono::duration<double>(options_.limits.start_jitter) * Random());
+    for (int t = 0; t < tags; t++) {
+      Tag& tag = node.tags[static_cast<std::size_t>(t)];
+      tag.present = false;
+      tag.fresh = {};
+      tag.past = std::make_unique<plan::History>();
+    }
+    TurnAt(static_cast<int>(i), now_);
+  }
+}
+
+void Fleet::RunUntil(base::Duration end) {
+  while (!happenings_.empty() && happenings_.top().at < Time(end)) {
+    Happening next = happenings_.top();
+    happenings_.pop();
+    now_ = next.at;
+    switch (next.kind) {
+      case Kind::kTurn:
+        if (nodes_[static_cast<std::size_t>(next.node)].next_turn == next.at) Turn(next.node);
+        break;
+      case Kind::kCheckEnds:
+        EndCheck(next.node, next.tag);
+        TurnAt(next.node, now_);
+        break;
+      case Kind::kPullEnds:
+        EndPull(next.node, next.tag);
+        TurnAt(next.node, now_ + options_.pull_time);
+        break;
+      case Kind::kNewTags:
+        ChangeList(next.tag);
+        break;
+    }
+  }
+  now_ = Time(end);
+}
+
+double Fleet::Present() const {
+  double present = 0;
+  for (const Node& node : nodes_) {
+    present += static_cast<double>(
+        std::count_if(node.tags.begin(), node.tags.end(), [](const Tag& tag) { return tag.present; }));
+  }
+  return present / (options_.nodes * options_.tags);
+}
+
+double Fleet::Fresh() const {
+  double fresh = 0;
+  for (const Node& node : nodes_) {
+    for (const Tag& tag : node.tags) {
+      bool is = tag.present && plan::DecideRefresh(options_.want, here_, tag.fresh, now_).fresh;
+      fresh += is ? 1 : 0;
+    }
+  }
+  return fresh / (options_.nodes * options_.tags);
+}
+
+}  // namespace prefetch::sim
