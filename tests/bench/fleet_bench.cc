@@ -1,0 +1,79 @@
+// Fleet: `prefetchctl status --fleet` over a thousand nodes behind an API server that takes 20 ms for each
+// answer.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <iostream>
+#include <string>
+
+#include "base/clock.h"
+#include "fakes/fake_api_server.h"
+#include "report/sample.h"
+#include "report/status_json.h"
+#include "rig/expect_ok.h"
+#include "rig/process.h"
+#include "temp_dir.h"
+
+namespace prefetch::bench {
+namespace {
+
+constexpr int kNodes = 1000;
+constexpr int kImages = 40;
+
+constexpr const char* kRights = R"yaml(
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: viewer}
+rules:
+- {apiGroups: [""], resources: [nodes, pods], verbs: [list]}
+- {apiGroups: [""], resources: [pods/proxy], verbs: [get]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: viewer}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: viewer}
+subjects: [{kind: User, name: viewer}]
+)yaml";
+
+void Fill(tests::FakeApiServer& server) {
+  std::vector<plan::ImageState> images;
+  for (int i = 0; i < kImages; i++)
+    images.push_back(report::Ready("ghcr.io/acme/service-" + std::to_string(i) + ":v1", 90'000'000));
+  std::string status = report::StatusJson(report::Node(images));
+  for (int i = 0; i < kNodes; i++) {
+    std::string node = "n" + std::to_string(i);
+    server.Put("nodes/" + node, R"({"metadata":{"labels":{"kubernetes.io/os":"linux"}}})");
+    server.Put("pods/prefetchd/a-" + node,
+               R"({"metadata":{"labels":{"app.kubernetes.io/name":"prefetchd"}},"spec":{"nodeName":")" +
+                   node + R"("},"status":{"phase":"Running"}})");
+    server.SetPodAnswer("prefetchd/a-" + node + ":9477/v1/status", status);
+  }
+}
+
+TEST(Fleet, AThousandNodes) {
+  base::SystemClock clock;
+  tests::FakeApiServer server(clock);
+  tests::TempDir dir;
+  EXPECT_OK(server.LoadRbac(kRights));
+  Fill(server);
+  server.SetLatency(std::chrono::milliseconds(20));
+  dir.Write("kubeconfig",
+            "apiVersion: v1\nkind: Config\ncurrent-context: test\nclusters: [{name: c, cluster: {server: \"" +
+                server.url() + "\"}}]\nusers: [{name: u, user: {token: " + server.AddToken("viewer") +
+                "}}]\ncontexts: [{name: test, context: {cluster: c, user: u}}]\n");
+  auto start = std::chrono::steady_clock::now();
+  auto ran = rig::RunProgram(
+      {{std::getenv("PREFETCHCTL"), "status", "--fleet", "--kubeconfig", dir / "kubeconfig"}, {}},
+      std::chrono::minutes(2));
+  std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  ASSERT_OK(ran);
+  EXPECT_EQ(ran->exit, (rig::Exit{0, 0})) << ran->err;
+  EXPECT_NE(ran->out.find("1000 nodes   1000 ready\n"), std::string::npos) << ran->out;
+  EXPECT_LE(server.most_at_once(), 16);
+  std::cout << "status --fleet, " << kNodes << " nodes with " << kImages
+            << " images, 20 ms an answer: " << took.count() << " s (target 10 s)\n";
+}
+
+}  // namespace
+}  // namespace prefetch::bench

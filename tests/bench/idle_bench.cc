@@ -1,0 +1,195 @@
+// Warm and idle: what the agent costs once everything is there.
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+
+#include "bench/measure.h"
+#include "http/curl_client.h"
+#include "rig/expect_ok.h"
+#include "system/node.h"
+
+namespace prefetch::bench {
+namespace {
+
+using std::chrono::duration;
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
+using std::chrono::steady_clock;
+
+constexpr int kMany = 1000;
+constexpr int kFew = 100;
+
+double Since(steady_clock::time_point start) {
+  return duration<double>(steady_clock::now() - start).count();
+}
+
+class Idle : public testing::Test {
+ protected:
+  // The containerd with a thousand images is made once.
+  static void SetUpTestSuite() {
+    shared_ = new Shared;
+    rig::Pusher pusher(shared_->host->registry().address());
+    for (unsigned i = 0; i < kMany; i++) {
+      std::string repository = "app" + std::to_string(i);
+      auto pushed = pusher.Push({repository, "v1", {{100 + i, 2500}}});
+      ASSERT_OK(pushed);
+      shared_->images.push_back(shared_->host->host() + "/" + repository + ":v1");
+    }
+    shared_->node.HasList(shared_->images);
+    rig::Ran ran = shared_->node.Once({"--timeout", "170s"});
+    ASSERT_EQ(ran.exit, rig::Exit{}) << ran.out << ran.err;
+    shared_->host->proxy().Forget();
+  }
+  static void TearDownTestSuite() {
+    delete shared_;
+    shared_ = nullptr;
+  }
+
+  void List(int count) { shared_->node.HasList({shared_->images.begin(), shared_->images.begin() + count}); }
+  system::Node& node() { return shared_->node; }
+
+  int Readyz() {
+    auto answer =
+        http_.Send({.deadline = steady_clock::now() + seconds(5)},
+                   {.url = "http://localhost/readyz", .unix_socket = node().scratch() / "agent.sock"});
+    return answer ? answer->status : 0;
+  }
+  // Starts the agent; seconds from its start until /readyz says 200.
+  double StartUntilReady() {
+    auto start = steady_clock::now();
+    EXPECT_OK(node().agent().Start(node().Agent({}), node().scratch() / "agent.log"));
+    EXPECT_TRUE(rig::Eventually(seconds(30), [&] { return Readyz() == 200; })) << node().AgentLog();
+    return Since(start);
+  }
+  void Stop() { EXPECT_TRUE(node().agent().Stop(seconds(5))); }
+
+  struct Shared {
+    system::Node node;
+    std::unique_ptr<system::Host> host = node.AddRegistry("registry.example.test", {});
+    std::vector<std::string> images;
+  };
+  static Shared* shared_;
+  http::CurlClient http_;
+};
+Idle::Shared* Idle::shared_ = nullptr;
+
+TEST_F(Idle, WarmStart) {
+  List(kMany);
+  std::vector<double> times;
+  for (int i = 0; i < 5; i++) {
+    times.push_back(StartUntilReady());
+    Stop();
+  }
+  Print("warm start, 1,000 entries, until /readyz is 200",
+        Milliseconds(Median(times)) + ", " + std::to_string(shared_->host->proxy().Requests().size()) +
+            " registry requests",
+        "<= 150 ms, 0 requests");
+  EXPECT_EQ(shared_->host->proxy().Requests().size(), 0U);
+}
+
+TEST_F(Idle, MemoryAndCpu) {
+  Memory few, many;
+  for (auto [count, memory] : {std::pair{kFew, &few}, std::pair{kMany, &many}}) {
+    List(count);
+    StartUntilReady();
+    double before = CpuSecondsOf(node().agent().pid());
+    auto start = steady_clock::now();
+    rig::Eventually(seconds(15), [] { return false; });  // two turns
+    double cpu = (CpuSecondsOf(node().agent().pid()) - before) / Since(start) * 60;
+    *memory = MemoryOf(node().agent().pid());
+    Print("CPU in an idle minute, " + std::to_string(count) + " entries", Milliseconds(cpu), "<= 30 ms");
+    if (count == kMany)
+      Print("CPU of an idle turn, 1,000 entries", Milliseconds(cpu / 60 * 8), "<= 5 ms, 1 RPC");
+    Stop();
+  }
+  Print("memory, idle, 100 entries",
+        MiB(few.resident_bytes) + " resident, " + MiB(few.private_bytes) + " of it private",
+        "<= 20 MiB, <= 4 MiB");
+  Print("memory, idle, 1,000 entries",
+        "+" + MiB(many.resident_bytes - std::min(many.resident_bytes, few.resident_bytes)), "<= +4 MiB");
+}
+
+TEST_F(Idle, ListChangeUntilTheFirstRequest) {
+  List(kFew);
+  StartUntilReady();
+  std::vector<double> times;
+  for (int i = 0; i < 5; i++) {
+    shared_->host->proxy().Forget();
+    std::vector<std::string> images(shared_->images.begin(), shared_->images.begin() + kFew);
+    images.push_back(shared_->host->host() + "/gone" + std::to_string(i) + ":v1");
+    node().HasList(images);
+    auto start = steady_clock::now();
+    EXPECT_TRUE(rig::Eventually(seconds(10), [&] { return !shared_->host->proxy().Requests().empty(); }));
+    times.push_back(Since(start));
+  }
+  Stop();
+  Print("list change until its pull reaches the registry", Milliseconds(Median(times)), "<= 200 ms");
+}
+
+TEST_F(Idle, TermWithSixteenPullsInFlight) {
+  node().HasListFile("images.txt", "");
+  node().HasLimits(
+      "{parallelPulls: 16, perRegistryPulls: 16, diskHighPercent: 99, diskMinFreeBytes: 1000000}");
+  std::vector<std::string> images;
+  for (unsigned i = 0; i < 16; i++) {
+    images.push_back(shared_->host->Push("slow" + std::to_string(i), "v1", {{5000 + i, 3'000'000}}));
+  }
+  shared_->host->proxy().LimitBandwidth(500'000);
+  shared_->host->proxy().Forget();
+  node().HasList(images);
+  EXPECT_OK(node().agent().Start(node().Agent({}), node().scratch() / "agent.log"));
+  EXPECT_TRUE(rig::Eventually(seconds(20), [&] {
+    return shared_->host->proxy().Count("GET", "/blobs/") >= 16;
+  })) << shared_->host->proxy().Count("GET", "/blobs/");
+  auto start = steady_clock::now();
+  EXPECT_TRUE(node().agent().Stop(seconds(10)));
+  Print("SIGTERM until the exit, 16 pulls in flight", Milliseconds(Since(start)), "<= 1 s");
+  shared_->host->proxy().LimitBandwidth(0);
+}
+
+// A client that sends half a request and then nothing.
+int Dribbler(std::uint16_t port) {
+  int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  if (::connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0) {
+    [[maybe_unused]] auto sent = ::send(fd, "GET /readyz HT", 14, MSG_NOSIGNAL);
+  }
+  return fd;
+}
+
+TEST_F(Idle, ReadyzUnderTwoHundredSlowClients) {
+  List(kFew);
+  StartUntilReady();
+  auto status = node().Status();
+  std::string log = node().AgentLog();
+  std::size_t at = log.rfind("\"listen\":\"127.0.0.1:");
+  ASSERT_NE(at, std::string::npos);
+  auto port = static_cast<std::uint16_t>(std::stoi(log.substr(at + 20)));
+  std::vector<int> slow;
+  for (int i = 0; i < 200; i++) slow.push_back(Dribbler(port));
+  std::vector<double> times;
+  for (int i = 0; i < 500; i++) {
+    auto start = steady_clock::now();
+    auto answer = http_.Send({.deadline = steady_clock::now() + seconds(5)},
+                             {.url = "http://127.0.0.1:" + std::to_string(port) + "/readyz"});
+    EXPECT_TRUE(answer && answer->status == 200);
+    times.push_back(Since(start));
+  }
+  for (int fd : slow) ::close(fd);
+  Stop();
+  std::sort(times.begin(), times.end());
+  Print("/readyz under 200 slow connections",
+        "p50 " + Milliseconds(times[250]) + ", p99 " + Milliseconds(times[495]), "p99 <= 10 ms");
+}
+
+}  // namespace
+}  // namespace prefetch::bench

@@ -1,0 +1,27 @@
+// What benchmarks measure of a process, and how they print it beside the target (design.md section 10).
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace prefetch::bench {
+
+struct Memory {
+  std::uint64_t resident_bytes = 0;
+  // What only this process holds and the kernel cannot drop: not the text of a binary that runs once.
+  std::uint64_t private_bytes = 0;
+};
+Memory MemoryOf(pid_t pid);      // from /proc/PID/smaps_rollup
+double CpuSecondsOf(pid_t pid);  // of all its threads, to the nanosecond
+
+double Median(std::vector<double> values);
+
+// A line "name  measured  (target …)"; collected lines also go to the file that PREFETCH_BENCH_REPORT names.
+void Print(const std::string& name, const std::string& measured, const std::string& target);
+std::string Milliseconds(double seconds);
+std::string MiB(std::uint64_t bytes);
+
+}  // namespace prefetch::bench

@@ -1,0 +1,447 @@
+#include "contract/image_service_contract.h"
+
+#include <atomic>
+#include <thread>
+
+namespace prefetch::tests {
+namespace {
+
+using image::ErrorClass;
+
+constexpr std::uint64_t kMegabyte = 1'000'000;
+
+base::Call Soon() {
+  return base::Call{}.Within(std::chrono::seconds(20));
+}
+
+// One PullImage on a thread of its own.
+class RunningPull {
+ public:
+  RunningPull(World& world, cri::PullRequest request) : world_(world) {
+    thread_ = std::jthread([this, request = std::move(request)](const std::stop_token& stop) {
+      base::Call call = Soon();
+      call.stop = stop;
+      result_.emplace(world_.images().PullImage(call, request));
+      done_ = true;
+    });
+  }
+
+  void Stop() { thread_.request_stop(); }
+  bool done() const { return done_; }
+  cri::CallResult<std::string> Wait() {
+    EXPECT_TRUE(world_.Until([this] { return done(); })) << "the pull does not end";
+    thread_.request_stop();
+    thread_.join();
+    return *result_;
+  }
+
+ private:
+  World& world_;
+  std::atomic<bool> done_{false};
+  std::optional<cri::CallResult<std::string>> result_;
+  std::jthread thread_;
+};
+
+class ImageServiceContract : public testing::TestWithParam<WorldKind> {
+ protected:
+  ImageServiceContract() : world_(GetParam().make()) {}
+
+  cri::CallResult<std::string> Pull(const std::string& image,
+                                    std::optional<image::AuthConfig> auth = std::nullopt,
+                                    const std::string& lease = "") {
+    return RunningPull(*world_, {image, std::move(auth), lease}).Wait();
+  }
+  image::AuthConfig Credential() const { return {world_->user(), base::Secret(world_->password())}; }
+
+  bool Present(const std::string& name) {
+    auto images = world_->images().ListImages(Soon());
+    EXPECT_TRUE(images) << images.error().message;
+    auto reference = image::Reference::Parse(name);
+    return images && reference && image::FindByName(*images, *reference) != nullptr;
+  }
+  cri::PullProgress ProgressOf(const std::string& lease, const std::string& name) {
+    auto progress = world_->content().Progress(Soon(), lease, *image::Reference::Parse(name));
+    EXPECT_TRUE(progress) << progress.error().message;
+    return progress ? *progress : cri::PullProgress{};
+  }
+
+  std::unique_ptr<World> world_;
+};
+
+template <typename T>
+testing::AssertionResult Failed(const cri::CallResult<T>& result, ErrorClass expected) {
+  if (result) return testing::AssertionFailure() << "it went well";
+  if (result.error().error_class == expected) return testing::AssertionSuccess();
+  return testing::AssertionFailure() << image::ErrorClassName(result.error().error_class) << " instead of "
+                                     << image::ErrorClassName(expected) << ": " << result.error().message;
+}
+
+TEST_P(ImageServiceContract, ConnectNamesTheRuntime) {
+  auto info = world_->images().Connect(Soon());
+  ASSERT_TRUE(info) << info.error().message;
+  EXPECT_EQ(info->name, world_->runtime_name());
+  EXPECT_NE(info->version, "");
+  EXPECT_TRUE(info->ready);
+}
+
+TEST_P(ImageServiceContract, OldContainerdTellsWhereItsMirrorsAre) {
+  auto info = world_->images().Connect(Soon());
+  ASSERT_TRUE(info) << info.error().message;
+  bool tells = info->name == "containerd" && info->version.starts_with("1.");
+  EXPECT_EQ(info->registries.told, tells);
+  if (!tells) return;
+  EXPECT_EQ(info->registries.config_path.substr(0, 1), "/");
+  EXPECT_EQ(info->registries.in_tables, std::vector<std::string>{});
+}
+
+TEST_P(ImageServiceContract, APulledImageIsPresentUnderItsNameOnly) {
+  auto app = world_->Push({"team/app", "v1", {{1, kMegabyte}}});
+  EXPECT_FALSE(Present(app.name));
+  auto pulled = Pull(app.name);
+  ASSERT_TRUE(pulled) << pulled.error().message;
+  EXPECT_NE(*pulled, "");
+  EXPECT_TRUE(Present(app.name));
+  EXPECT_TRUE(Present(app.repository + "@" + app.digest));
+  EXPECT_FALSE(Present(app.repository + ":v2"));
+  EXPECT_FALSE(Present("elsewhere.example.test/team/app:v1"));
+}
+
+TEST_P(ImageServiceContract, StatusTellsPlatformAndWhetherItIsUnpacked) {
+  auto app = world_->Push({"team/app", "v1", {{1, kMegabyte}, {2, kMegabyte}}});
+  ASSERT_TRUE(Pull(app.name));
+  auto status = world_->images().ImageStatus(Soon(), app.name);
+  ASSERT_TRUE(status && *status);
+  const cri::ImageDetails& details = **status;
+  EXPECT_NE(details.image.id, "");
+  ASSERT_TRUE(details.platform);
+  EXPECT_TRUE(image::Runs(image::Platform::Host(), *details.platform));
+  auto by_id = world_->images().ImageStatus(Soon(), details.image.id);
+  ASSERT_TRUE(by_id && *by_id);
+  EXPECT_EQ((*by_id)->image.id, details.image.id);
+  if (!world_->HasContentApi()) return;
+  auto unpacked = world_->content().IsUnpacked(Soon(), details.chain_id);
+  ASSERT_TRUE(unpacked) << unpacked.error().message;
+  EXPECT_TRUE(*unpacked);
+  EXPECT_FALSE(*world_->content().IsUnpacked(Soon(), "sha256:" + std::string(64, '0')));
+}
+
+TEST_P(ImageServiceContract, ManyStatusesAtOnceAreThoseOfEach) {
+  std::vector<std::string> names;
+  std::vector<std::string> ids;
+  for (std::uint64_t i = 0; i < 40; i++) {
+    std::string tag = "v" + std::to_string(i);
+    names.push_back("open.example.test/absent:" + tag);
+    ids.emplace_back();
+    if (i % 8 != 0) continue;
+    auto app = world_->Push({"team/many", tag, {{i + 1, 1000}}});
+    ASSERT_TRUE(Pull(app.name));
+    names.back() = app.name;
+    ids.back() = (*world_->images().ImageStatus(Soon(), app.name))->image.id;
+  }
+  auto all = world_->images().ImageStatuses(Soon(), names);
+  ASSERT_TRUE(all) << all.error().message;
+  ASSERT_EQ(all->size(), names.size());
+  for (std::size_t i = 0; i < names.size(); i++) {
+    EXPECT_EQ((*all)[i] ? (*all)[i]->image.id : "", ids[i]) << names[i];
+  }
+  EXPECT_TRUE(world_->images().ImageStatuses(Soon(), {})->empty());
+  world_->KillRuntime();
+  EXPECT_TRUE(Failed(world_->images().ImageStatuses(Soon(), names), ErrorClass::kRuntimeDown));
+  world_->StartRuntime();
+  // The first call after a restart may be the one that finds the old connection broken.
+  EXPECT_TRUE(world_->Until([&] { return world_->images().ImageStatuses(Soon(), names).ok(); }));
+}
+
+TEST_P(ImageServiceContract, AnImageForAnotherPlatformIsPulledAllTheSame) {
+  image::Platform other{"linux", image::Platform::Host().architecture == "s390x" ? "amd64" : "s390x", ""};
+  auto app = world_->Push({"team/other", "v1", {{1, kMegabyte}}, false, other});
+  ASSERT_TRUE(Pull(app.name));
+  auto status = world_->images().ImageStatus(Soon(), app.name);
+  ASSERT_TRUE(status && *status && (*status)->platform);
+  EXPECT_FALSE(image::Runs(image::Platform::Host(), *(*status)->platform));
+}
+
+TEST_P(ImageServiceContract, PulledByDigestItHasNoTag) {
+  auto app = world_->Push({"team/app", "v1", {{1, kMegabyte}}});
+  auto pulled = Pull(app.repository + "@" + app.digest);
+  ASSERT_TRUE(pulled) << pulled.error().message;
+  EXPECT_TRUE(Present(app.repository + "@" + app.digest));
+  EXPECT_TRUE(Present(app.repository + ":any@" + app.digest));
+  EXPECT_FALSE(Present(app.name));
+}
+
+TEST_P(ImageServiceContract, WithTagAndDigestTheTagIsDropped) {
+  auto app = world_->Push({"team/app", "v1", {{1, kMegabyte}}});
+  ASSERT_TRUE(Pull(app.repository + ":nonsense@" + app.digest));
+  EXPECT_TRUE(Present(app.repository + "@" + app.digest));
+  EXPECT_FALSE(Present(app.repository + ":nonsense"));
+}
+
+TEST_P(ImageServiceContract, AnotherNameOfThePresentContentIsAbsentUntilItIsPulled) {
+  auto one = world_->Push({"team/one", "v1", {{1, kMegabyte}}});
+  auto two = world_->Push({"team/two", "v1", {{1, kMegabyte}}});
+  ASSERT_TRUE(Pull(one.name));
+  EXPECT_FALSE(Present(two.name));
+  ASSERT_TRUE(Pull(two.name));
+  EXPECT_TRUE(Present(one.name));
+  EXPECT_TRUE(Present(two.name));
+}
+
+TEST_P(ImageServiceContract, APrivateImageWantsItsCredential) {
+  auto app = world_->Push({"team/private", "v1", {{1, kMegabyte}}, true});
+  EXPECT_TRUE(Failed(Pull(app.name), ErrorClass::kAccessDenied));
+  auto refused = Pull(app.name, image::AuthConfig{world_->user(), base::Secret("wrong-password")});
+  EXPECT_TRUE(Failed(refused, ErrorClass::kAccessDenied));
+  EXPECT_EQ(refused.error().message.find("wrong-password"), std::string::npos);
+  EXPECT_FALSE(Present(app.name));
+  auto pulled = Pull(app.name, Credential());
+  ASSERT_TRUE(pulled) << pulled.error().message;
+  EXPECT_TRUE(Present(app.name));
+}
+
+TEST_P(ImageServiceContract, APublicImageMindsNoCredential) {
+  auto app = world_->Push({"team/app", "v1", {{1, kMegabyte}}});
+  EXPECT_TRUE(Pull(app.name, image::AuthConfig{"nobody", base::Secret("wrong-password")}));
+}
+
+TEST_P(ImageServiceContract, WhatDoesNotExistIsNotFound) {
+  auto app = world_->Push({"team/app", "v1", {{1, kMegabyte}}});
+  EXPECT_TRUE(Failed(Pull(app.repository + ":v2"), ErrorClass::kNotFound));
+  EXPECT_TRUE(Failed(Pull(app.repository + "-denied:toomanyrequests"), ErrorClass::kNotFound));
+  EXPECT_FALSE(Present(app.repository + ":v2"));
+}
+
+TEST_P(ImageServiceContract, AbsenceAndMalformedNamesAreNoErrorsOfStatus) {
+  for (const char* name : {"open.example.test/team/none:v1", "a//b", "UPPER/app", "zz"}) {
+    auto status = world_->images().ImageStatus(Soon(), name);
+    ASSERT_TRUE(status) << name << ": " << status.error().message;
+    EXPECT_FALSE(*status) << name;
+  }
+}
+
+TEST_P(ImageServiceContract, AMalformedNameIsNotPulled) {
+  EXPECT_TRUE(Failed(Pull("open.example.test/UPPER/app:v1"), ErrorClass::kInvalidReference));
+}
+
+TEST_P(ImageServiceContract, ARemovedImageIsNotListed) {
+  auto app = world_->Push({"team/app", "v1", {{1, kMegabyte}}});
+  ASSERT_TRUE(Pull(app.name));
+  world_->Remove(app.name);
+  EXPECT_TRUE(world_->Until([&] { return !Present(app.name); }));
+  ASSERT_TRUE(Pull(app.name));
+  EXPECT_TRUE(Present(app.name));
+}
+
+TEST_P(ImageServiceContract, AMovedTagIsPulledAgain) {
+  auto old_app = world_->Push({"team/app", "v1", {{1, kMegabyte}}});
+  ASSERT_TRUE(Pull(old_app.name));
+  auto new_app = world_->Push({"team/app", "v1", {{2, kMegabyte}}});
+  ASSERT_NE(old_app.digest, new_app.digest);
+  EXPECT_FALSE(Present(new_app.repository + "@" + new_app.digest));
+  ASSERT_TRUE(Pull(new_app.name));
+  EXPECT_TRUE(Present(new_app.repository + "@" + new_app.digest));
+  EXPECT_TRUE(Present(new_app.name));
+}
+
+TEST_P(ImageServiceContract, ASharedLayerIsFetchedOnce) {
+  auto one = world_->Push({"team/one", "v1", {{1, 4 * kMegabyte}, {2, kMegabyte}}});
+  auto two = world_->Push({"team/two", "v1", {{1, 4 * kMegabyte}, {3, kMegabyte}}});
+  std::uint64_t before = world_->BytesServed();
+  RunningPull first(*world_, {one.name, std::nullopt, ""});
+  RunningPull second(*world_, {two.name, std::nullopt, ""});
+  EXPECT_TRUE(first.Wait());
+  EXPECT_TRUE(second.Wait());
+  EXPECT_LT(world_->BytesServed() - before, 7 * kMegabyte);
+}
+
+TEST_P(ImageServiceContract, AStopEndsAPullAndLeavesNoImage) {
+  auto app = world_->Push({"team/app", "v1", {{1, 8 * kMegabyte}}});
+  world_->SetBandwidth(4 * kMegabyte);
+  std::uint64_t before = world_->BytesServed();
+  RunningPull pull(*world_, {app.name, std::nullopt, ""});
+  ASSERT_TRUE(world_->Until([&] { return world_->BytesServed() - before > 2 * kMegabyte; }));
+  pull.Stop();
+  EXPECT_TRUE(Failed(pull.Wait(), ErrorClass::kCancelled));
+  EXPECT_FALSE(Present(app.name));
+}
+
+TEST_P(ImageServiceContract, RegistriesThatAreDownAreUnreachable) {
+  auto app = world_->Push({"team/app", "v1", {{1, kMegabyte}}});
+  world_->SetRegistriesUp(false);
+  EXPECT_TRUE(Failed(Pull(app.name), ErrorClass::kUnreachable));
+  world_->SetRegistriesUp(true);
+  EXPECT_TRUE(Pull(app.name));
+}
+
+TEST_P(ImageServiceContract, WhatTheRegistrySaysHasItsClass) {
+  for (ErrorClass error_class : {ErrorClass::kRateLimited, ErrorClass::kServerError,
+                                 ErrorClass::kAccessDenied, ErrorClass::kNotFound}) {
+    std::string tag = "v" + std::to_string(static_cast<int>(error_class));
+    auto app = world_->Push({"team/fails" + tag, tag, {{1, kMegabyte}}});
+    world_->Fail(app, error_class);
+    EXPECT_TRUE(Failed(Pull(app.name), error_class));
+  }
+}
+
+TEST_P(ImageServiceContract, OneFilesystemHoldsTheImages) {
+  auto filesystems = world_->images().ImageFsInfo(Soon());
+  ASSERT_TRUE(filesystems) << filesystems.error().message;
+  ASSERT_FALSE(filesystems->empty());
+  EXPECT_EQ(filesystems->front().mountpoint[0], '/');
+}
+
+TEST_P(ImageServiceContract, AKilledRuntimeIsDownUntilItIsBack) {
+  auto app = world_->Push({"team/app", "v1", {{1, 8 * kMegabyte}}});
+  auto kept = world_->Push({"team/kept", "v1", {{2, kMegabyte}}});
+  ASSERT_TRUE(Pull(kept.name));
+  world_->SetBandwidth(4 * kMegabyte);
+  std::uint64_t before = world_->BytesServed();
+  RunningPull pull(*world_, {app.name, std::nullopt, ""});
+  ASSERT_TRUE(world_->Until([&] { return world_->BytesServed() - before > 4 * kMegabyte; }));
+  world_->KillRuntime();
+  EXPECT_TRUE(Failed(pull.Wait(), ErrorClass::kRuntimeDown));
+  // The socket is there and nobody listens: told at once, with a long deadline in hand.
+  auto start = std::chrono::steady_clock::now();
+  EXPECT_TRUE(Failed(world_->images().ListImages(Soon()), ErrorClass::kRuntimeDown));
+  EXPECT_TRUE(Failed(Pull(app.name), ErrorClass::kRuntimeDown));
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(2));
+  world_->StartRuntime();
+  EXPECT_TRUE(Present(kept.name));
+  EXPECT_FALSE(Present(app.name));
+  world_->SetBandwidth(0);
+  before = world_->BytesServed();
+  ASSERT_TRUE(Pull(app.name));
+  if (world_->HasContentApi()) {
+    EXPECT_LT(world_->BytesServed() - before, 6 * kMegabyte);  // the rest, by a Range request
+  }
+}
+
+// ---- containerd's own API beside CRI
+
+class ContentServiceContract : public ImageServiceContract {};
+
+TEST_P(ContentServiceContract, OtherRuntimesSayThatTheyHaveNone) {
+  if (world_->HasContentApi()) return;
+  EXPECT_TRUE(Failed(world_->content().EnsureLease(Soon(), "prefetchd-1", std::chrono::hours(1)),
+                     ErrorClass::kRuntimeUnsupported));
+  EXPECT_TRUE(Failed(world_->content().ListLeases(Soon()), ErrorClass::kRuntimeUnsupported));
+}
+
+TEST_P(ContentServiceContract, LeasesAreMadeOnceAndListed) {
+  if (!world_->HasContentApi()) return;
+  cri::ContentService& content = world_->content();
+  EXPECT_EQ(*content.EnsureLease(Soon(), "prefetchd-1", std::chrono::hours(1)), true);
+  EXPECT_EQ(*content.EnsureLease(Soon(), "prefetchd-1", std::chrono::hours(1)), false);
+  EXPECT_EQ(*content.EnsureLease(Soon(), "somebody-elses", std::chrono::hours(1)), true);
+  EXPECT_EQ(*content.ListLeases(Soon()), std::vector<std::string>{"prefetchd-1"});
+  EXPECT_EQ(*content.DeleteLease(Soon(), "prefetchd-1"), true);
+  EXPECT_EQ(*content.DeleteLease(Soon(), "prefetchd-1"), false);
+  EXPECT_EQ(*content.ListLeases(Soon()), std::vector<std::string>{});
+}
+
+TEST_P(ContentServiceContract, APullUnderALeaseThatIsGoneFailsAndIsNotTakenForAMissingImage) {
+  if (!world_->HasContentApi()) return;
+  auto app = world_->Push({"team/app", "v1", {{1, kMegabyte}}});
+  EXPECT_TRUE(Failed(Pull(app.name, std::nullopt, "prefetchd-none"), ErrorClass::kRuntimeError));
+}
+
+TEST_P(ContentServiceContract, ProgressMovesToItsTotal) {
+  if (!world_->HasContentApi()) return;
+  auto app = world_->Push({"team/app", "v1", {{1, 6 * kMegabyte}, {2, 2 * kMegabyte}}, true});
+  const std::string lease = cri::LeaseFor("a", *image::Reference::Parse(app.name));
+  ASSERT_TRUE(world_->content().EnsureLease(Soon(), lease, std::chrono::hours(1)));
+  EXPECT_EQ(ProgressOf(lease, app.name).bytes_total, 0u);
+  world_->SetBandwidth(4 * kMegabyte);
+  RunningPull pull(*world_, {app.name, Credential(), lease});
+  std::vector<cri::PullProgress> seen;
+  ASSERT_TRUE(world_->Until([&] {
+    seen.push_back(ProgressOf(lease, app.name));
+    return pull.done();
+  }));
+  EXPECT_TRUE(pull.Wait());
+  int moved = 0;
+  bool active = false;
+  for (std::size_t i = 1; i < seen.size(); i++) {
+    EXPECT_GE(seen[i].bytes_done, seen[i - 1].bytes_done);
+    if (seen[i].bytes_done > seen[i - 1].bytes_done) {
+      moved++;
+      EXPECT_NE(seen[i].fingerprint, seen[i - 1].fingerprint);
+    }
+    active = active || seen[i].active;
+  }
+  EXPECT_GE(moved, 3);
+  EXPECT_TRUE(active);
+  cri::PullProgress last = ProgressOf(lease, app.name);
+  EXPECT_EQ(last.bytes_done, last.bytes_total);
+  EXPECT_NEAR(static_cast<double>(last.bytes_total), 8e6, 1e5);
+}
+
+TEST_P(ContentServiceContract, ALeaseKeepsTheBytesOfAStoppedPull) {
+  if (!world_->HasContentApi()) return;
+  auto app = world_->Push({"team/app", "v1", {{1, 9 * kMegabyte}, {2, kMegabyte}}});
+  auto other = world_->Push({"team/other", "v1", {{3, kMegabyte}}});
+  const std::string lease = cri::LeaseFor("a", *image::Reference::Parse(app.name));
+  ASSERT_TRUE(world_->content().EnsureLease(Soon(), lease, std::chrono::hours(1)));
+  world_->SetBandwidth(4 * kMegabyte);
+  RunningPull pull(*world_, {app.name, std::nullopt, lease});
+  ASSERT_TRUE(world_->Until([&] { return ProgressOf(lease, app.name).bytes_done > 6 * kMegabyte; }));
+  pull.Stop();
+  EXPECT_TRUE(Failed(pull.Wait(), ErrorClass::kCancelled));
+  // The garbage collector has reason to run: an image comes and goes, a lease goes.
+  world_->SetBandwidth(0);
+  ASSERT_TRUE(Pull(other.name));
+  world_->Remove(other.name);
+  ASSERT_TRUE(world_->content().EnsureLease(Soon(), "prefetchd-2", std::chrono::hours(1)));
+  ASSERT_TRUE(world_->content().DeleteLease(Soon(), "prefetchd-2"));
+  EXPECT_GT(ProgressOf(lease, app.name).bytes_done, 6 * kMegabyte);
+
+  EXPECT_EQ(*world_->content().EnsureLease(Soon(), lease, std::chrono::hours(1)), false);
+  std::uint64_t before = world_->BytesServed();
+  ASSERT_TRUE(Pull(app.name, std::nullopt, lease));
+  EXPECT_LT(world_->BytesServed() - before, 4 * kMegabyte + kMegabyte / 2);
+  EXPECT_TRUE(*world_->content().DeleteLease(Soon(), lease));
+  EXPECT_TRUE(Present(app.name));
+}
+
+TEST_P(ContentServiceContract, ALeaseThatEndsSoonIsRenewedWithAllThatItHolds) {
+  if (!world_->HasContentApi()) return;
+  auto app = world_->Push({"team/app", "v1", {{1, 9 * kMegabyte}, {2, kMegabyte}}});
+  const std::string lease = cri::LeaseFor("a", *image::Reference::Parse(app.name));
+  ASSERT_TRUE(world_->content().EnsureLease(Soon(), lease, std::chrono::minutes(5)));
+  world_->SetBandwidth(4 * kMegabyte);
+  RunningPull pull(*world_, {app.name, std::nullopt, lease});
+  ASSERT_TRUE(world_->Until([&] { return ProgressOf(lease, app.name).bytes_done > 6 * kMegabyte; }));
+  pull.Stop();
+  EXPECT_TRUE(Failed(pull.Wait(), ErrorClass::kCancelled));
+  EXPECT_EQ(*world_->content().EnsureLease(Soon(), lease, std::chrono::hours(24)), false);
+  EXPECT_EQ(*world_->content().ListLeases(Soon()), std::vector<std::string>{lease});
+  EXPECT_GT(ProgressOf(lease, app.name).bytes_done, 6 * kMegabyte);
+}
+
+TEST_P(ContentServiceContract, WithoutTheLeaseTheBytesGo) {
+  if (!world_->HasContentApi()) return;
+  auto app = world_->Push({"team/app", "v1", {{1, 8 * kMegabyte}}});
+  const std::string lease = cri::LeaseFor("a", *image::Reference::Parse(app.name));
+  ASSERT_TRUE(world_->content().EnsureLease(Soon(), lease, std::chrono::hours(1)));
+  world_->SetBandwidth(4 * kMegabyte);
+  RunningPull pull(*world_, {app.name, std::nullopt, lease});
+  ASSERT_TRUE(world_->Until([&] { return ProgressOf(lease, app.name).bytes_done > 4 * kMegabyte; }));
+  pull.Stop();
+  EXPECT_TRUE(Failed(pull.Wait(), ErrorClass::kCancelled));
+  ASSERT_TRUE(world_->content().DeleteLease(Soon(), lease));
+  ASSERT_TRUE(world_->Until([&] { return world_->StoreIsEmpty(); }));
+  ASSERT_TRUE(world_->content().EnsureLease(Soon(), lease, std::chrono::hours(1)));
+  EXPECT_EQ(ProgressOf(lease, app.name).bytes_done, 0u);
+  world_->SetBandwidth(0);
+  std::uint64_t before = world_->BytesServed();
+  ASSERT_TRUE(Pull(app.name, std::nullopt, lease));
+  EXPECT_GT(world_->BytesServed() - before, 8 * kMegabyte - kMegabyte / 10);
+}
+
+INSTANTIATE_TEST_SUITE_P(Contract, ImageServiceContract, testing::ValuesIn(Worlds()),
+                         [](const auto& kind) { return kind.param.name; });
+INSTANTIATE_TEST_SUITE_P(Contract, ContentServiceContract, testing::ValuesIn(Worlds()),
+                         [](const auto& kind) { return kind.param.name; });
+
+}  // namespace
+}  // namespace prefetch::tests

@@ -1,0 +1,80 @@
+// What an ImageService and a ContentService must do, as one suite for all of them: the fakes, and a real
+// containerd with a real registry. What makes the fake trustworthy is that it passes what containerd passes.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cri/content_service.h"
+#include "cri/image_service.h"
+#include "image/platform.h"
+
+namespace prefetch::tests {
+
+// A layer is known by its seed and size: the same in two images is the same blob.
+struct WorldLayer {
+  std::uint64_t seed = 0;
+  std::uint64_t bytes = 0;
+};
+
+struct WorldImage {
+  std::string repository;  // "team/app"
+  std::string tag;
+  std::vector<WorldLayer> layers;
+  bool is_private = false;                                 // on the registry that wants user() and password()
+  std::optional<image::Platform> platform = std::nullopt;  // nullopt: this machine's
+};
+
+// A runtime with two registries behind it, one open and one private. One thread sets it up and stirs it; the
+// services may be called from any.
+class World {
+ public:
+  virtual ~World() = default;
+
+  virtual cri::ImageService& images() = 0;
+  virtual cri::ContentService& content() = 0;
+  virtual bool HasContentApi() const = 0;
+  virtual std::string runtime_name() const = 0;
+
+  // Puts `image` into its registry and returns its name with the manifest's digest.
+  struct Pushed {
+    std::string name;        // "open.example.test/team/app:v1"
+    std::string repository;  // "open.example.test/team/app"
+    std::string digest;
+  };
+  virtual Pushed Push(const WorldImage& image) = 0;
+  std::string user() const { return "robot"; }
+  std::string password() const { return "hunter2-of-the-contract"; }
+
+  // Bytes a second from all registries together; 0: no limit.
+  virtual void SetBandwidth(std::uint64_t per_second) = 0;
+  virtual void SetRegistriesUp(bool up) = 0;
+  // The registry answers every request for a manifest of `pushed` so.
+  virtual void Fail(const Pushed& pushed, image::ErrorClass error_class) = 0;
+  // SIGKILL, and a new start that returns when the runtime answers.
+  virtual void KillRuntime() = 0;
+  virtual void StartRuntime() = 0;
+  virtual void Remove(const std::string& name) = 0;
+  virtual std::uint64_t BytesServed() const = 0;
+  // Has the garbage collector left nothing, neither whole nor in part?
+  virtual bool StoreIsEmpty() = 0;
+
+  // Lets time pass until `done`. False: it did not come.
+  virtual bool Until(const std::function<bool()>& done) = 0;
+};
+
+struct WorldKind {
+  std::string name;
+  std::function<std::unique_ptr<World>()> make;
+};
+
+// Defined by each runner.
+std::vector<WorldKind> Worlds();
+
+}  // namespace prefetch::tests

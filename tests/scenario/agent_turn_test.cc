@@ -1,0 +1,113 @@
+// The loop by hand, where the order in which two answers come is the point.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "agent/agent.h"
+#include "fakes/fake_clock.h"
+#include "fakes/fake_image_service.h"
+#include "temp_dir.h"
+
+namespace prefetch::tests {
+namespace {
+
+std::shared_ptr<const plan::ImageList> ListOfOne(const std::string& name, const base::Clock& clock) {
+  plan::ImageList list;
+  list.images.emplace_back();
+  list.images[0].reference = *image::Reference::Parse(name);
+  list.sources = {{.name = "images.yaml", .loaded_at = clock.Wall()}};
+  return std::make_shared<const plan::ImageList>(std::move(list));
+}
+
+// Takes the event of that kind, of which one is under way, out of the loop's sight. The others have their
+// turn.
+template <typename Kind>
+agent::Event Hold(agent::Agent& agent) {
+  std::vector<agent::Event> others;
+  for (;;) {
+    std::optional<agent::Event> event = agent.TryPop();
+    if (!event) {
+      std::this_thread::yield();
+    } else if (std::holds_alternative<Kind>(*event)) {
+      for (agent::Event& other : others) agent.Turn(std::move(other));
+      return *std::move(event);
+    } else {
+      others.push_back(*std::move(event));
+    }
+  }
+}
+
+TEST(AgentTurn, NothingIsPulledBeforeKubeletsSettingsWereLookedAt) {
+  TempDir dir;
+  std::filesystem::create_directories(dir / "kubelet");
+  FakeClock clock;
+  FakeImageService runtime(clock, Persona::kContainerd16);
+  credentials::Keyring keyring({.docker_configs = {dir / "absent"}}, clock);
+  agent::Options options{.platform = {.os = "linux", .architecture = "amd64"}, .node = "n1"};
+  options.kubelet.emplace(agent::KubeletOptions{
+      .facts = kubelet::NodeFactsReader({.root = dir / "kubelet"}, "", {}), .watch = false});
+  agent::Agent agent(std::move(options), {runtime, runtime, keyring, clock,
+                                          [](const std::string&) { return plan::DiskSpace{}; }});
+  agent.SetList(ListOfOne("r.io/a:v1", clock));
+  agent.Turn(std::nullopt);
+  std::optional<agent::Event> looked, kubelet_looked;
+  while (!looked || !kubelet_looked) {  // both were asked for
+    if (std::optional<agent::Event> event = agent.TryPop()) {
+      (std::holds_alternative<agent::LookDone>(*event) ? looked : kubelet_looked) = std::move(event);
+    } else {
+      std::this_thread::yield();
+    }
+  }
+  auto attempts = [&] {
+    clock.Advance(std::chrono::milliseconds(100));
+    return agent.board().Latest()->images.at(0).pull.attempts;
+  };
+  clock.Advance(std::chrono::milliseconds(100));
+  agent.Turn(std::move(looked));
+  EXPECT_EQ(attempts(), 0);
+  agent.Turn(std::move(kubelet_looked));
+  EXPECT_EQ(attempts(), 1);
+}
+
+// A look that was asked before our own pull changed what is there is not heard; nor is a later one that only
+// says that nothing has changed since.
+TEST(AgentTurn, WhatVanishesRightAfterItsPullIsNoticed) {
+  TempDir dir;
+  FakeClock clock;
+  FakeImageService runtime(clock, Persona::kContainerd16);
+  runtime.Push(MakeImage("r.io/a:v1", 1'000'000));
+  runtime.SetLatency(agent::kLookInterval + std::chrono::seconds(1));
+  credentials::Keyring keyring({.docker_configs = {dir / "absent"}}, clock);
+  agent::Agent agent(
+      {.platform = {.os = "linux", .architecture = "amd64"}, .node = "n1"},
+      {runtime, runtime, keyring, clock, [](const std::string&) { return plan::DiskSpace{}; }});
+  auto present = [&] {
+    clock.Advance(std::chrono::milliseconds(100));
+    agent.Turn(std::nullopt);
+    return agent.board().Latest()->images.at(0).present;
+  };
+  agent.SetList(ListOfOne("r.io/a:v1", clock));
+  agent.Turn(std::nullopt);
+  agent.Turn(Hold<agent::LookDone>(agent));
+  while (runtime.Parked() == 0) std::this_thread::yield();  // the pull resolves its name
+  runtime.Preload(MakeImage("r.io/other:v1", 1'000'000));   // so that there is something to tell
+  clock.Advance(agent::kLookInterval);
+  agent.Turn(std::nullopt);
+  agent::Event before_the_pull_ended = Hold<agent::LookDone>(agent);
+  clock.Advance(std::chrono::minutes(1));
+  agent.Turn(Hold<agent::PullDone>(agent));
+  EXPECT_TRUE(present());
+  agent.Turn(std::move(before_the_pull_ended));
+  EXPECT_TRUE(present());
+  runtime.Remove("r.io/a:v1");
+  clock.Advance(agent::kLookInterval);
+  agent.Turn(std::nullopt);
+  agent.Turn(Hold<agent::LookDone>(agent));
+  EXPECT_FALSE(present());
+}
+
+}  // namespace
+}  // namespace prefetch::tests

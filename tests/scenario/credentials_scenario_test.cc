@@ -1,0 +1,94 @@
+// The node's credential configuration is broken and mended while the agent runs.
+#include <gtest/gtest.h>
+
+#include "scenario/node.h"
+
+namespace prefetch::tests {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::seconds;
+constexpr std::uint64_t kMB = 1'000'000;
+
+const char kGood[] = R"(apiVersion: kubelet.config.k8s.io/v1
+kind: CredentialProviderConfig
+providers:
+- name: "true"
+  apiVersion: credentialprovider.kubelet.k8s.io/v1
+  matchImages: [private.io]
+  defaultCacheDuration: 1h
+)";
+const char kBad[] = R"(apiVersion: kubelet.config.k8s.io/v1
+kind: CredentialProviderConfig
+providers:
+- name: "true"
+  apiVersion: credentialprovider.kubelet.k8s.io/v1
+  defaultCacheDuration: 1h
+)";
+
+class CredentialsScenario : public testing::Test {
+ protected:
+  void Start(const std::string& provider_config) {
+    node_ = std::make_unique<Node>(NodeOptions{.provider_config = provider_config});
+    node_->runtime.Push(MakeImage("r.io/a:v1", kMB));
+    node_->List({"r.io/a:v1"});
+    node_->RunFor(seconds(10));
+  }
+  const plan::Readiness& Readiness() {
+    snapshot_ = node_->Snapshot();
+    return snapshot_->readiness;
+  }
+
+  std::unique_ptr<Node> node_;
+  plan::SnapshotPtr snapshot_;
+};
+
+TEST_F(CredentialsScenario, ABadConfigurationIsNotReadyAndSaysWhy) {
+  Start(kBad);
+  EXPECT_EQ(Readiness().reason, plan::Reason::kCredentialsInvalid);
+  EXPECT_EQ(Readiness().phase, plan::Phase::kFailing);
+  EXPECT_FALSE(Readiness().ready);
+  EXPECT_NE(Readiness().message.find("matchImages"), std::string::npos) << Readiness().message;
+  ASSERT_EQ(snapshot_->problems.size(), 1U);
+  EXPECT_NE(snapshot_->problems[0].find("providers.yaml:4:"), std::string::npos) << snapshot_->problems[0];
+  // What needs no plugin is pulled all the same.
+  EXPECT_TRUE(node_->Image("r.io/a:v1").ready);
+}
+
+TEST_F(CredentialsScenario, AMendedOneIsNoticedWhileTheAgentIsIdle) {
+  Start(kBad);
+  ASSERT_FALSE(node_->Ready());
+  node_->WriteProviderConfig(kGood);
+  EXPECT_TRUE(node_->RunUntil([&] { return node_->Ready(); }, seconds(10)));
+  EXPECT_TRUE(node_->Snapshot()->problems.empty());
+  EXPECT_EQ(node_->runtime.counters().pull_calls, 1);
+}
+
+TEST_F(CredentialsScenario, AnotherMistakeIsSaidInsteadOfTheFirst) {
+  Start(kBad);
+  node_->WriteProviderConfig("providers: []\n");
+  EXPECT_TRUE(node_->RunUntil([&] { return Readiness().message.find("matchImages") == std::string::npos; },
+                              seconds(10)));
+  EXPECT_NE(Readiness().message.find("providers.yaml:1:"), std::string::npos) << Readiness().message;
+  EXPECT_FALSE(node_->Ready());
+}
+
+TEST_F(CredentialsScenario, OneThatBreaksLaterTakesNothingAwayAndIsSaid) {
+  Start(kGood);
+  EXPECT_TRUE(node_->Ready());
+  EXPECT_TRUE(node_->Snapshot()->problems.empty());
+  node_->WriteProviderConfig(kBad);
+  EXPECT_TRUE(node_->RunUntil([&] { return !node_->Snapshot()->problems.empty(); }, seconds(10)));
+  EXPECT_TRUE(node_->Ready());
+  EXPECT_NE(node_->Snapshot()->problems[0].find("last good"), std::string::npos);
+  EXPECT_EQ(node_->LogLines("credentials"), 1);
+}
+
+TEST_F(CredentialsScenario, ABadOneIsSaidOnceNotWithEveryLook) {
+  Start(kBad);
+  node_->RunFor(hours(24));
+  EXPECT_EQ(node_->LogLines("credentials"), 1);
+}
+
+}  // namespace
+}  // namespace prefetch::tests

@@ -1,0 +1,172 @@
+#include "scenario/gated_node.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "deploy/embedded_files.h"
+#include "deploy/generate.h"
+#include "doc/write.h"
+
+namespace prefetch::tests {
+namespace {
+
+constexpr std::string_view kNode = R"({"metadata":{"labels":{"kubernetes.io/os":"linux"}},
+  "spec":{"taints":[{"key":"dedicated","value":"ci","effect":"NoSchedule"},
+                    {"key":"prefetchd.dev/not-ready","effect":"NoSchedule"}]},
+  "status":{"conditions":[{"type":"Ready","status":"True","reason":"KubeletReady","message":"ok"}],
+            "nodeInfo":{"kubeletVersion":"v1.36.2"}}})";
+
+std::vector<doc::Node> Shipped() {
+  auto generated =
+      deploy::Generate(deploy::EmbeddedFiles(), {.platform = "generic", .components = {"node-gate"}});
+  EXPECT_TRUE(generated) << generated.error().message();
+  return generated ? generated->documents : std::vector<doc::Node>();
+}
+
+std::string AsYaml(const std::vector<doc::Node>& documents) {
+  std::string text;
+  for (const doc::Node& document : documents) text += "---\n" + doc::WriteYaml(document);
+  return text;
+}
+
+doc::Node* Member(doc::Node& mapping, const std::string& key) {
+  for (doc::Member& member : mapping.members) {
+    if (member.key == key) return &member.value;
+  }
+  return nullptr;
+}
+
+bool Holds(doc::Node& rule, const std::string& key, const std::string& word) {
+  doc::Node* words = Member(rule, key);
+  return words != nullptr && std::any_of(words->items.begin(), words->items.end(),
+                                         [&](const doc::Node& one) { return one.text == word; });
+}
+
+std::string TextAt(const doc::Node& object, const std::vector<std::string>& path) {
+  const doc::Node* at = &object;
+  for (const std::string& key : path) {
+    at = at == nullptr ? nullptr : at->Find(key);
+  }
+  return at == nullptr ? "" : at->text;
+}
+
+std::vector<doc::Node> ItemsAt(const std::optional<doc::Node>& object, const std::string& part,
+                               const std::string& list) {
+  const doc::Node* above = object ? object->Find(part) : nullptr;
+  const doc::Node* items = above == nullptr ? nullptr : above->Find(list);
+  return items == nullptr ? std::vector<doc::Node>() : items->items;
+}
+
+}  // namespace
+
+std::string ShippedManifests() {
+  return AsYaml(Shipped());
+}
+
+std::string ShippedManifestsWithout(const std::string& verb, const std::string& resource) {
+  std::vector<doc::Node> documents = Shipped();
+  bool found = false;
+  for (doc::Node& document : documents) {
+    doc::Node* rules = Member(document, "rules");
+    if (rules == nullptr) continue;
+    for (doc::Node& rule : rules->items) {
+      if (!Holds(rule, "resources", resource)) continue;
+      std::vector<doc::Node>& verbs = Member(rule, "verbs")->items;
+      auto last =
+          std::remove_if(verbs.begin(), verbs.end(), [&](const doc::Node& one) { return one.text == verb; });
+      found = found || last != verbs.end();
+      verbs.erase(last, verbs.end());
+      if (verbs.empty()) verbs.push_back(doc::Node::String("nothing"));  // a rule without verbs is none
+    }
+  }
+  EXPECT_TRUE(found) << "nothing grants " << verb << " " << resource;
+  return AsYaml(documents);
+}
+
+http::Exchanged GatedNode::Interrupted::Exchange(const base::Call& call, const http::Request& request) {
+  bool now = act && request.method == method && request.body.find(body) != std::string::npos;
+  if (now) std::exchange(act, nullptr)();
+  return real.Exchange(call, request);
+}
+
+GatedNode::GatedNode(GatedNodeOptions options)
+    : node(std::move(options.node)),
+      server(node.clock),
+      identity_({.server = server.url(), .token_file = dir_ / "token"}, node.clock),
+      api_(client_, identity_, node.clock) {
+  base::Status loaded = server.LoadRbac(options.manifests);
+  EXPECT_TRUE(loaded) << loaded.error().message();
+  server.Put("nodes/n1", kNode);
+  WriteToken(server.AddServiceAccountToken("prefetchd", "prefetchd", options.token_life));
+  AddGate(options.gate);
+}
+
+void GatedNode::AddGate(const plan::GateOptions& gate) {
+  gates_.push_back({std::make_unique<agent::NodeGate>(
+                        agent::NodeGateOptions{.gate = gate, .node = "n1", .seed = gates_.size() + 1}, api_,
+                        board_, node.clock),
+                    node.clock.Now()});
+}
+
+void GatedNode::RunFor(base::Duration time) {
+  RunUntil([] { return false; }, time);
+}
+
+bool GatedNode::RunUntil(const std::function<bool()>& condition, base::Duration limit) {
+  base::TimePoint end = node.clock.Now() + limit;
+  while (!condition()) {
+    if (node.clock.Now() >= end) return false;
+    node.RunFor(std::chrono::seconds(1));
+    board_.Publish(node.Snapshot());
+    for (Gate& one : gates_) {
+      if (node.clock.Now() >= one.next)
+        one.next = one.gate->Turn(base::Call{}.Within(std::chrono::seconds(20)));
+    }
+  }
+  return true;
+}
+
+std::string GatedNode::Label(const std::string& key) const {
+  auto object = server.Get("nodes/n1");
+  return object ? TextAt(*object, {"metadata", "labels", key}) : "";
+}
+
+std::string GatedNode::Condition() const {
+  for (const doc::Node& one : ItemsAt(server.Get("nodes/n1"), "status", "conditions")) {
+    if (TextAt(one, {"type"}) == "ImagesPrefetched")
+      return TextAt(one, {"status"}) + " " + TextAt(one, {"reason"});
+  }
+  return "";
+}
+
+std::vector<std::string> GatedNode::Taints() const {
+  std::vector<std::string> keys;
+  for (const doc::Node& one : ItemsAt(server.Get("nodes/n1"), "spec", "taints"))
+    keys.push_back(TextAt(one, {"key"}));
+  return keys;
+}
+
+std::vector<std::string> GatedNode::Events() const {
+  std::vector<std::string> events;
+  for (const std::string& path : server.Paths()) {
+    auto event = path.starts_with("events/") ? server.Get(path) : std::nullopt;
+    if (event) events.push_back(TextAt(*event, {"reason"}) + " x" + TextAt(*event, {"count"}));
+  }
+  return events;
+}
+
+void GatedNode::WriteToken(const std::string& token) {
+  dir_.Write("token.new", token);
+  std::filesystem::rename(dir_ / "token.new", dir_ / "token");
+}
+
+void GatedNode::Before(const std::string& method, const std::string& body, std::function<void()> act) {
+  client_.method = method;
+  client_.body = body;
+  client_.act = std::move(act);
+}
+
+}  // namespace prefetch::tests

@@ -1,0 +1,82 @@
+// GatedNode: an agent on a fake runtime whose node gate speaks over HTTP with an API server that grants what
+// the shipped manifests grant, and nothing more.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/node_gate.h"
+#include "fakes/fake_api_server.h"
+#include "http/curl_client.h"
+#include "kube/http_api.h"
+#include "kube/identity.h"
+#include "scenario/node.h"
+#include "temp_dir.h"
+
+namespace prefetch::tests {
+
+// The objects of deploy/ with the component node-gate, as `prefetchctl generate` prints them.
+std::string ShippedManifests();
+// The same without one right; aborts if it is not granted.
+std::string ShippedManifestsWithout(const std::string& verb, const std::string& resource);
+
+struct GatedNodeOptions {
+  NodeOptions node;
+  plan::GateOptions gate{.label = true, .condition = true, .taint = true};
+  std::string manifests = ShippedManifests();
+  std::chrono::seconds token_life = std::chrono::hours(24);
+};
+
+// The Node object n1, with our startup taint and one of somebody else's.
+class GatedNode {
+ public:
+  explicit GatedNode(GatedNodeOptions options = {});
+
+  // The agent, and beside it the gate, which sees each second what the agent has published.
+  void RunFor(base::Duration time);
+  bool RunUntil(const std::function<bool()>& condition, base::Duration limit);
+
+  // What the Node object says.
+  std::string Label(const std::string& key = "prefetchd.dev/prefetchd") const;
+  std::string Condition() const;  // "False ImagesNotReady"; empty: there is none
+  std::vector<std::string> Taints() const;
+  // Of our Events: "NotFound x3".
+  std::vector<std::string> Events() const;
+
+  // A second agent's gate on the same Node, which says what `node` says.
+  void AddGate(const plan::GateOptions& gate);
+  // kubelet has put another token into the volume.
+  void WriteToken(const std::string& token);
+  // Runs just before the next request of this method and with this in its body goes out.
+  void Before(const std::string& method, const std::string& body, std::function<void()> act);
+
+  Node node;
+  FakeApiServer server;
+
+ private:
+  // Lets somebody act between two requests of the gate.
+  class Interrupted final : public http::Client {
+   public:
+    http::Exchanged Exchange(const base::Call& call, const http::Request& request) override;
+
+    http::CurlClient real;
+    std::string method, body;
+    std::function<void()> act;
+  };
+  struct Gate {
+    std::unique_ptr<agent::NodeGate> gate;
+    base::TimePoint next;
+  };
+
+  TempDir dir_;
+  Interrupted client_;
+  kube::Identity identity_;
+  kube::HttpApi api_;
+  agent::Board board_;
+  std::vector<Gate> gates_;
+};
+
+}  // namespace prefetch::tests

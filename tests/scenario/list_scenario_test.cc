@@ -1,0 +1,68 @@
+// The list changes while the agent works.
+#include <gtest/gtest.h>
+
+#include "scenario/node.h"
+
+namespace prefetch::tests {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
+constexpr std::uint64_t kMB = 1'000'000;
+
+TEST(ListScenario, AnEntryThatGoesIsCancelledAndItsBytesGo) {
+  Node node;
+  node.runtime.SetBandwidth(10 * kMB);
+  node.runtime.Push(MakeImage("r.io/a:v1", 1000 * kMB));
+  node.runtime.Push(MakeImage("r.io/b:v1", 10 * kMB));
+  node.List({"r.io/a:v1"});
+  node.RunFor(seconds(10));
+  node.List({"r.io/b:v1"});
+  EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(20)));
+  node.RunFor(seconds(10));
+  EXPECT_LT(node.runtime.BytesStored(), 20 * kMB);
+}
+
+TEST(ListScenario, WhatStaysGoesOn) {
+  Node node;
+  node.runtime.SetBandwidth(10 * kMB);
+  node.runtime.Push(MakeImage("r.io/a:v1", 300 * kMB));
+  node.runtime.Push(MakeImage("r.io/b:v1", 10 * kMB));
+  node.List({"r.io/a:v1"});
+  node.RunFor(seconds(10));
+  node.List({"r.io/b:v1", "r.io/a:v1"});
+  EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(2)));
+  EXPECT_EQ(node.runtime.counters().pull_calls, 2);
+}
+
+TEST(ListScenario, AChangeStartsItsPullAtOnce) {
+  Node node;
+  node.List({});
+  node.RunFor(minutes(1));
+  EXPECT_TRUE(node.Ready());
+  node.runtime.Push(MakeImage("r.io/a:v1", kMB));
+  node.List({"r.io/a:v1"});
+  EXPECT_TRUE(node.RunUntil([&] { return node.runtime.counters().pull_calls == 1; }, milliseconds(200)));
+}
+
+TEST(ListScenario, OptionalEntriesArePulledAndNotWaitedFor) {
+  Node node;
+  node.runtime.Push(MakeImage("r.io/a:v1", kMB));
+  node.List({"r.io/gone:v1"}, [](plan::DesiredImage& want) { want.required = false; });
+  node.RunFor(seconds(10));
+  EXPECT_TRUE(node.Ready());
+  EXPECT_EQ(node.ReasonOf("r.io/gone:v1"), plan::Reason::kNotFound);
+}
+
+TEST(ListScenario, EntriesOfOtherPlatformsAreLeftAlone) {
+  Node node;
+  node.List({"r.io/arm:v1"},
+            [](plan::DesiredImage& want) { want.platforms = {{.os = "linux", .architecture = "arm64"}}; });
+  node.RunFor(seconds(10));
+  EXPECT_TRUE(node.Ready());
+  EXPECT_EQ(node.runtime.counters().pull_calls, 0);
+}
+
+}  // namespace
+}  // namespace prefetch::tests

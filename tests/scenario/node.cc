@@ -1,0 +1,237 @@
+#include "scenario/node.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <thread>
+
+#include "base/fs.h"
+#include "base/log.h"
+#include "base/sha256.h"
+#include "golden.h"
+
+namespace prefetch::tests {
+
+NodeCluster::NodeCluster(const base::Clock& clock, FakeKubelet& kubelet, PodRuntime runtime)
+    : server(clock),
+      identity({.server = server.url(),
+                .token = base::Secret(
+                    server.AddServiceAccountToken("prefetchd", "prefetchd", std::chrono::hours(10'000)))},
+               clock),
+      api(client, identity, clock),
+      pods(server, kubelet, clock, "n1", std::move(runtime)) {
+  ApplyShipped();
+  server.Put("nodes/n1", "{}");
+}
+
+void NodeCluster::ApplyShipped() {
+  for (const char* file : {"components/touch/rbac.yaml", "touch/namespace.yaml", "touch/rbac.yaml"}) {
+    auto manifests = base::ReadFile(Testdata() + "/../../deploy/" + file, 1 << 20);
+    EXPECT_TRUE(manifests && server.Apply(*manifests)) << file;
+  }
+}
+
+Node::Node(NodeOptions options)
+    : runtime(clock, options.persona),
+      registries(clock, runtime),
+      options_(std::move(options)),
+      kubelet_(KubeletRoot(), clock) {
+  std::filesystem::create_directories(KubeletRoot());
+  base::SetLogFormat(base::LogFormat::kJson);
+  base::SetLogSink([this](std::string_view line) { log.emplace_back(line); });
+  credentials::KeyringOptions keyring;
+  keyring.docker_configs = {dir_ / "config.json"};
+  if (!options_.docker_config.empty()) dir_.Write("config.json", options_.docker_config);
+  if (!options_.provider_config.empty()) {
+    WriteProviderConfig(options_.provider_config);
+    keyring.provider_config = dir_ / "providers.yaml";
+    keyring.provider_bin_dir = "/bin";
+  }
+  keyring_ = std::make_unique<credentials::Keyring>(keyring, clock);
+  if (options_.touch || options_.runs_pods)
+    cluster_ = std::make_unique<NodeCluster>(clock, kubelet_, RuntimeForPods());
+  started_ = clock.Now();
+  Start();
+}
+
+Node::~Node() {
+  agents_.clear();
+  base::SetLogSink(nullptr);
+}
+
+PodRuntime Node::RuntimeForPods() {
+  auto pull = [this](const std::string& image, const image::AuthConfig* auth) -> base::Result<std::string> {
+    std::string name = image::Reference::Parse(image)->Normalized();
+    std::optional<FakeImage> offered = runtime.Offered(name);
+    if (!offered) return base::Unavailable("dial tcp 192.0.2.1:443: connect: connection refused");
+    bool allowed = offered->username.empty() || (auth != nullptr && auth->username == offered->username &&
+                                                 auth->password.Reveal() == offered->password);
+    if (!allowed) return base::PermissionDenied("unexpected status from HEAD request: 401 Unauthorized");
+    runtime.Preload(*offered);
+    return IdOf(name);
+  };
+  return {.id_of = [this](const std::string& image) { return IdOf(image); }, .pull = std::move(pull)};
+}
+
+std::unique_ptr<agent::Agent> Node::MakeAgent(const std::string& instance) {
+  agent::Parts parts{runtime, runtime, *keyring_, clock, [this](const std::string&) { return disk; }};
+  agent::Options options{.limits = options_.limits,
+                         .platform = {.os = "linux", .architecture = "amd64"},
+                         .node = "n1",
+                         .instance = instance};
+  options.seed = 1;
+  options.once = options_.once;
+  if (options_.asks_registries) parts.registry = registries.Asker();
+  if (options_.kubelet) {
+    kubelet::Declared declared = *options_.kubelet;
+    declared.root = KubeletRoot();
+    declared.config_file = KubeletConfigFile();
+    if (!std::filesystem::exists(declared.config_file)) declared.config_file.clear();
+    // The watch is in real time; Kubelet() tells instead.
+    options.kubelet.emplace(
+        agent::KubeletOptions{.facts = kubelet::NodeFactsReader(declared, "", {}), .watch = false});
+  }
+  if (cluster_) parts.api = &cluster_->api;
+  if (options_.touch || options_.touch_nowhere) {
+    options.touch.emplace(agent::TouchOptions{
+        .node = "n1", .instance = instance, .image_volumes = options_.touch_image_volumes});
+  }
+  return std::make_unique<agent::Agent>(std::move(options), parts);
+}
+
+void Node::Start() {
+  agents_.push_back(MakeAgent(options_.instance));
+  if (!options_.second_instance.empty()) agents_.push_back(MakeAgent(options_.second_instance));
+  for (const auto& agent : agents_) {
+    if (list_) agent->SetList(list_);
+  }
+}
+
+void Node::RestartAgent() {
+  agents_.clear();
+  Start();
+}
+
+void Node::StopAgent() {
+  std::stop_source stop;
+  stop.request_stop();
+  for (const auto& agent : agents_) agent->Run(stop.get_token());
+  agents_.clear();
+}
+
+void Node::List(const std::vector<std::string>& images,
+                const std::function<void(plan::DesiredImage&)>& change) {
+  plan::ImageList list;
+  std::string all;
+  for (const std::string& name : images) {
+    plan::DesiredImage want;
+    want.reference = *image::Reference::Parse(name);
+    want.sources = {"images.yaml"};
+    if (change) change(want);
+    list.images.push_back(std::move(want));
+    all += name + "\n";
+  }
+  list.hash = "sha256:" + base::Sha256Hex(all);
+  list.sources = {
+      {.name = "images.yaml", .hash = list.hash, .entries = images.size(), .loaded_at = clock.Wall()}};
+  list_ = std::make_shared<const plan::ImageList>(std::move(list));
+  for (const auto& agent : agents_) agent->SetList(list_);
+}
+
+void Node::AskPull(const std::string& name) {
+  for (const auto& agent : agents_) agent->AskPull(*image::Reference::Parse(name), clock.Now());
+}
+
+void Node::WriteProviderConfig(const std::string& content) {
+  dir_.Write("providers.yaml", content);
+}
+
+void Node::Kubelet(const std::function<void(FakeKubelet&)>& act) {
+  act(kubelet_);
+  for (const auto& agent : agents_) agent->RecordsChanged({.all = true, .names = {}});
+}
+
+void Node::Redeclare(kubelet::Declared declared) {
+  options_.kubelet = std::move(declared);
+  RestartAgent();
+}
+
+std::string Node::IdOf(const std::string& name) {
+  auto images = runtime.ListImages({});
+  if (!images) return "";
+  const image::LocalImage* found = image::FindByName(*images, *image::Reference::Parse(name));
+  return found == nullptr ? "" : found->id;
+}
+
+// One event, or one turn that is due, of any agent.
+bool Node::TurnAgents() {
+  for (const auto& agent : agents_) {
+    if (auto event = agent->TryPop()) {
+      agent->Turn(std::move(event));
+      return true;
+    }
+    if (agent->NextTurn() <= clock.Now()) {
+      agent->Turn(std::nullopt);
+      return true;
+    }
+  }
+  return false;
+}
+
+base::TimePoint Node::NextTurn() const {
+  base::TimePoint next = base::TimePoint::max();
+  for (const auto& agent : agents_) next = std::min(next, agent->NextTurn());
+  return next;
+}
+
+void Node::Settle() {
+  while (true) {
+    if (TurnAgents()) continue;
+    int jobs = 0;
+    for (const auto& agent : agents_) jobs += agent->jobs_under_way();
+    if (jobs > runtime.Parked()) {
+      std::this_thread::yield();  // a worker is on its way to its next wait
+      continue;
+    }
+    if (!cluster_ || !cluster_->pods.Step()) return;
+    for (const auto& agent : agents_) agent->RecordsChanged({.all = true, .names = {}});
+  }
+}
+
+bool Node::RunUntil(const std::function<bool()>& condition, base::Duration limit) {
+  base::TimePoint end = clock.Now() + limit;
+  while (true) {
+    Settle();
+    if (condition()) return true;
+    if (clock.Now() >= end) return false;
+    base::TimePoint pods = cluster_ ? cluster_->pods.NextEvent() : base::TimePoint::max();
+    clock.AdvanceTo(std::min({NextTurn(), runtime.NextEvent(), pods, end}));
+  }
+}
+
+void Node::RunFor(base::Duration time) {
+  RunUntil([] { return false; }, time);
+}
+
+const plan::ImageState& Node::Image(const std::string& name) {
+  held_ = Snapshot();
+  image::Reference reference = *image::Reference::Parse(name);
+  auto found = std::find_if(held_->images.begin(), held_->images.end(), [&](const plan::ImageState& image) {
+    return image.want->reference == reference;
+  });
+  if (found == held_->images.end()) {
+    static const plan::ImageState kNone;
+    ADD_FAILURE() << name << " is not on the list";
+    return kNone;
+  }
+  return *found;
+}
+
+int Node::LogLines(std::string_view message) const {
+  return static_cast<int>(std::count_if(log.begin(), log.end(), [&](const std::string& line) {
+    return line.find("\"msg\":\"" + std::string(message) + "\"") != std::string::npos;
+  }));
+}
+
+}  // namespace prefetch::tests

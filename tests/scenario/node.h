@@ -1,0 +1,139 @@
+// Node: one agent on one fake runtime, in virtual time. A scenario reads as a story:
+//
+//   Node node;
+//   node.runtime.Push(MakeImage("r.io/a:v1", 100'000'000));
+//   node.List({"r.io/a:v1"});
+//   node.RunFor(minutes(1));
+//   EXPECT_TRUE(node.Ready());
+//
+// The agent's worker threads are real; time moves only when all of them wait for it. So a story of hours
+// takes milliseconds and ends the same way every time.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "agent/agent.h"
+#include "credentials/keyring.h"
+#include "fakes/fake_clock.h"
+#include "fakes/fake_image_service.h"
+#include "fakes/fake_kubelet.h"
+#include "fakes/fake_pod_runner.h"
+#include "fakes/fake_registries.h"
+#include "http/curl_client.h"
+#include "kube/http_api.h"
+#include "temp_dir.h"
+
+namespace prefetch::tests {
+
+struct NodeOptions {
+  Persona persona = Persona::kContainerd16;
+  plan::Limits limits;
+  std::string docker_config;    // content of the node's docker config; empty: none
+  std::string provider_config;  // content of kubelet's credential provider configuration; empty: none
+  std::string instance = "a";
+  bool asks_registries = true;
+  bool once = false;
+  // What is declared of the node's kubelet, whose root is below the node's folder; none: --kubelet=none.
+  std::optional<kubelet::Declared> kubelet;
+  // --touch, with an API server whose pods of this node kubelet runs, and the rights that deploy/ gives.
+  bool touch = false;
+  bool touch_image_volumes = false;
+  // The same API server and kubelet, without --touch.
+  bool runs_pods = false;
+  // --touch where there is no API server.
+  bool touch_nowhere = false;
+  // A second agent beside the first, with the same list.
+  std::string second_instance;
+};
+
+// The API server, and kubelet's side of it.
+struct NodeCluster {
+  NodeCluster(const base::Clock& clock, FakeKubelet& kubelet, PodRuntime runtime);
+  // deploy/touch, and the component's rights.
+  void ApplyShipped();
+
+  FakeApiServer server;
+  http::CurlClient client;
+  kube::Identity identity;
+  kube::HttpApi api;
+  FakePodRunner pods;
+};
+
+class Node {
+ public:
+  explicit Node(NodeOptions options = {});
+  ~Node();
+
+  // Declarations that the agent starts from; `change` edits each entry.
+  void List(const std::vector<std::string>& images,
+            const std::function<void(plan::DesiredImage&)>& change = nullptr);
+
+  // A preflight that has just looked wants it pulled.
+  void AskPull(const std::string& name);
+
+  void RunFor(base::Duration time);
+  // Until `condition`, at most `limit`; false if it never became true.
+  bool RunUntil(const std::function<bool()>& condition, base::Duration limit);
+
+  // The agent is gone as by SIGKILL or SIGTERM, and a new one starts on the same node.
+  void RestartAgent();
+  // As by SIGTERM, in real time, with nothing after it.
+  void StopAgent();
+
+  plan::SnapshotPtr Snapshot() const { return agents_.front()->board().Latest(); }
+  bool Ready() const { return Snapshot()->readiness.ready; }
+  const agent::Metrics& Metrics() const { return agents_.front()->metrics(); }
+  // The state of one image of the list.
+  const plan::ImageState& Image(const std::string& name);
+  plan::Reason ReasonOf(const std::string& name) { return Image(name).reason; }
+  // Lets kubelet do something, and tells the agent that files have changed, as the watch would.
+  void Kubelet(const std::function<void(FakeKubelet&)>& act);
+  std::string KubeletRoot() const { return dir_ / "kubelet"; }
+  std::string KubeletConfigFile() const { return dir_ / "kubelet.yaml"; }
+  // Files of the node have changed and nobody tells.
+  void WriteKubeletConfig(const std::string& content) { dir_.Write("kubelet.yaml", content); }
+  // Restarts the agent with other declarations.
+  void Redeclare(kubelet::Declared declared);
+  // The id under which the runtime has an image; empty if it is absent.
+  std::string IdOf(const std::string& name);
+  // Another content of the node's docker config, on disk, while the agent runs.
+  void WriteDockerConfig(const std::string& content) { dir_.Write("config.json", content); }
+  // Another content of the credential provider configuration, on disk, while the agent runs.
+  void WriteProviderConfig(const std::string& content);
+  // Only with NodeOptions::touch.
+  NodeCluster& Cluster() { return *cluster_; }
+  // What the second instance says.
+  plan::SnapshotPtr SecondSnapshot() const { return agents_.at(1)->board().Latest(); }
+  base::Duration Elapsed() const { return clock.Now() - started_; }
+  int LogLines(std::string_view message) const;
+
+  FakeClock clock;
+  FakeImageService runtime;
+  FakeRegistries registries;
+  // What the disk of the node is, for the agent; by default endless.
+  plan::DiskSpace disk;
+  std::vector<std::string> log;  // every line since the start
+
+ private:
+  void Settle();  // until every worker waits for time
+  void Start();
+  std::unique_ptr<agent::Agent> MakeAgent(const std::string& instance);
+  PodRuntime RuntimeForPods();
+  bool TurnAgents();
+  base::TimePoint NextTurn() const;
+
+  NodeOptions options_;
+  TempDir dir_;
+  FakeKubelet kubelet_;
+  std::unique_ptr<credentials::Keyring> keyring_;
+  std::unique_ptr<NodeCluster> cluster_;
+  std::vector<std::unique_ptr<agent::Agent>> agents_;  // the first is the one that is asked
+  std::shared_ptr<const plan::ImageList> list_;
+  plan::SnapshotPtr held_;
+  base::TimePoint started_;
+};
+
+}  // namespace prefetch::tests

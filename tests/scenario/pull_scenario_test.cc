@@ -1,0 +1,211 @@
+// Pulling: from an empty node to ready.
+#include <gtest/gtest.h>
+
+#include "scenario/node.h"
+
+namespace prefetch::tests {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
+constexpr std::uint64_t kMB = 1'000'000;
+
+std::vector<std::string> PushMany(Node& node, int count, std::uint64_t bytes) {
+  std::vector<std::string> names;
+  for (int i = 0; i < count; i++) {
+    names.push_back("r.io/team/app" + std::to_string(i) + ":v1");
+    node.runtime.Push(MakeImage(names.back(), bytes));
+  }
+  return names;
+}
+
+TEST(PullScenario, AnEmptyNodeBecomesReady) {
+  Node node;
+  node.runtime.SetBandwidth(50 * kMB);
+  node.List(PushMany(node, 10, 100 * kMB));
+  EXPECT_FALSE(node.Ready());
+  EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(5)));
+  EXPECT_NEAR(std::chrono::duration<double>(node.Elapsed()).count(), 20, 1);
+  EXPECT_EQ(node.runtime.counters().pull_calls, 10);
+  EXPECT_EQ(node.LogLines("node ready"), 1);
+}
+
+TEST(PullScenario, AWarmNodeIsReadyAfterOneLookAndAsksNoRegistry) {
+  Node node;
+  std::vector<std::string> names;
+  for (int i = 0; i < 100; i++) {
+    names.push_back("r.io/app" + std::to_string(i) + ":v1");
+    node.runtime.Preload(MakeImage(names.back(), kMB));
+  }
+  node.List(names);
+  EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(1)));
+  FakeCounters counters = node.runtime.counters();
+  EXPECT_LE(counters.list_calls, 2);  // one for the empty list at the very start, one for this one
+  EXPECT_EQ(counters.pull_calls, 0);
+  EXPECT_EQ(counters.registry_requests, 0);
+}
+
+TEST(PullScenario, FourAtATimeThenTwo) {
+  Node node;
+  node.runtime.SetBandwidth(kMB);
+  std::vector<std::string> names = PushMany(node, 8, 10 * kMB);
+  node.List(names);
+  node.RunFor(seconds(5));
+  EXPECT_EQ(node.runtime.Parked(), 4);
+  ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(10)));
+  for (const std::string& name : names) node.runtime.Remove(name);
+  node.RunFor(seconds(15));
+  EXPECT_EQ(node.runtime.Parked(), 2);
+}
+
+TEST(PullScenario, PriorityGoesFirst) {
+  Node node;
+  node.runtime.SetBandwidth(10 * kMB);
+  std::vector<std::string> names = PushMany(node, 6, 100 * kMB);
+  // The list comes sorted by priority; equal ones as listed.
+  node.List(names);
+  ASSERT_TRUE(node.RunUntil([&] { return node.Image(names[3]).ready; }, minutes(5)));
+  EXPECT_FALSE(node.Image(names[4]).ready);
+}
+
+TEST(PullScenario, WrongOnesDelayNobodyAndAreNotHammered) {
+  Node node;
+  node.runtime.SetBandwidth(50 * kMB);
+  std::vector<std::string> names = {"r.io/gone:v1", "r.io/private:v1"};
+  FakeImage secret = MakeImage("r.io/private:v1", kMB);
+  secret.username = "u";
+  secret.password = "p";
+  node.runtime.Push(secret);
+  for (const std::string& name : PushMany(node, 10, 100 * kMB)) names.push_back(name);
+  node.List(names);
+  ASSERT_TRUE(node.RunUntil([&] { return node.Image(names.back()).ready; }, minutes(2)));
+  EXPECT_NEAR(std::chrono::duration<double>(node.Elapsed()).count(), 20, 1);
+  EXPECT_EQ(node.ReasonOf("r.io/gone:v1"), plan::Reason::kNotFound);
+  EXPECT_EQ(node.ReasonOf("r.io/private:v1"), plan::Reason::kAccessDenied);
+  EXPECT_EQ(node.Snapshot()->readiness.phase, plan::Phase::kFailing);
+  int calls = node.runtime.counters().pull_calls;
+  EXPECT_EQ(calls, 12);
+  node.RunFor(minutes(4));
+  EXPECT_EQ(node.runtime.counters().pull_calls, calls);
+  node.RunFor(minutes(60));
+  EXPECT_LE(node.runtime.counters().pull_calls, calls + 2 * 4);
+}
+
+TEST(PullScenario, ATrickleOfTwelveMinutesSurvives) {
+  Node node;
+  node.runtime.SetBandwidth(100'000);
+  node.runtime.Push(MakeImage("r.io/slow:v1", 72 * kMB));  // 720 s
+  node.List({"r.io/slow:v1"});
+  EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(15)));
+  EXPECT_EQ(node.runtime.counters().pull_calls, 1);
+}
+
+TEST(PullScenario, AnUnpackOfFiveMinutesSurvives) {
+  Node node;
+  node.runtime.SetBandwidth(100 * kMB);
+  FakeImage image = MakeImage("r.io/big:v1", 100 * kMB);
+  image.unpack = minutes(15);
+  node.runtime.Push(image);
+  node.List({"r.io/big:v1"});
+  node.RunFor(minutes(5));
+  EXPECT_EQ(node.ReasonOf("r.io/big:v1"), plan::Reason::kUnpacking);
+  EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(20)));
+  EXPECT_EQ(node.runtime.counters().pull_calls, 1);
+}
+
+TEST(PullScenario, AStallIsReplacedAndNoByteIsLost) {
+  Node node;
+  node.runtime.SetBandwidth(10 * kMB);
+  node.runtime.Push(MakeImage("r.io/a:v1", 1000 * kMB));
+  node.List({"r.io/a:v1"});
+  node.RunFor(seconds(50));
+  node.runtime.SetRegistry(RegistryState::kStalled);
+  node.RunFor(minutes(9));
+  EXPECT_EQ(node.runtime.counters().pull_calls, 1);
+  node.RunFor(minutes(2));
+  EXPECT_EQ(node.runtime.counters().pull_calls, 2);
+  EXPECT_EQ(node.LogLines("pull stalled, started anew"), 1);
+  node.runtime.SetRegistry(RegistryState::kUp);
+  EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(30)));
+  EXPECT_LT(node.runtime.counters().bytes_served, 1010 * kMB);
+}
+
+TEST(PullScenario, WithoutSightOnlyThePullTimeoutEndsAPull) {
+  Node node({.persona = Persona::kCrio});
+  node.runtime.SetBandwidth(kMB);
+  node.runtime.Push(MakeImage("r.io/a:v1", 3000 * kMB));  // 50 minutes
+  node.List({"r.io/a:v1"}, [](plan::DesiredImage& want) { want.pull_timeout = minutes(20); });
+  node.RunFor(minutes(19));
+  EXPECT_EQ(node.runtime.counters().pull_calls, 1);
+  EXPECT_FALSE(node.Image("r.io/a:v1").pull.bytes_known);
+  node.RunFor(minutes(3));
+  EXPECT_GE(node.runtime.counters().pull_calls, 2);
+  EXPECT_EQ(node.LogLines("pull failed"), 1);
+}
+
+TEST(PullScenario, BytesAreShown) {
+  Node node;
+  node.runtime.SetBandwidth(10 * kMB);
+  node.runtime.Push(MakeImage("r.io/a:v1", 1000 * kMB));
+  node.List({"r.io/a:v1"});
+  node.RunFor(seconds(40));
+  const plan::ImageState& image = node.Image("r.io/a:v1");
+  EXPECT_TRUE(image.pull.bytes_known);
+  EXPECT_NEAR(static_cast<double>(image.pull.bytes_total), 1e9, 1e7);
+  EXPECT_NEAR(static_cast<double>(image.pull.bytes_done), 4e8, 3e7);
+  EXPECT_NEAR(image.pull.bytes_per_second, 1e7, 1e6);
+}
+
+TEST(PullScenario, AnAgentThatIsReplacedLosesNoByte) {
+  Node node;
+  node.runtime.SetBandwidth(10 * kMB);
+  node.runtime.Push(MakeImage("r.io/a:v1", 1000 * kMB));
+  node.List({"r.io/a:v1"});
+  node.RunFor(seconds(60));
+  node.RestartAgent();
+  node.RunFor(seconds(5));
+  EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(5)));
+  EXPECT_LT(node.runtime.counters().bytes_served, 1010 * kMB);
+}
+
+TEST(PullScenario, SameDigestUnderTwoNamesIsFetchedOnce) {
+  Node node;
+  node.runtime.SetBandwidth(10 * kMB);
+  FakeImage image = MakeImage("a.io/x:v1", 100 * kMB);
+  node.runtime.Push(image);
+  FakeImage other = image;
+  other.name = "b.io/x:v1";
+  node.runtime.Push(other);
+  node.List({"a.io/x@" + image.digest, "b.io/x@" + image.digest});
+  node.RunFor(seconds(5));
+  EXPECT_EQ(node.runtime.counters().pull_calls, 1);
+  EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(5)));
+  EXPECT_LT(node.runtime.counters().bytes_served, 101 * kMB);
+}
+
+TEST(PullScenario, AnArtifactIsNotAnImageThatStarts) {
+  Node node({.persona = Persona::kContainerd23});
+  FakeImage chart = MakeImage("r.io/chart:v1", kMB);
+  chart.unpackable = false;
+  node.runtime.Push(chart);
+  node.List({"r.io/chart:v1"});
+  node.RunFor(minutes(2));
+  EXPECT_FALSE(node.Ready());
+  EXPECT_EQ(node.ReasonOf("r.io/chart:v1"), plan::Reason::kNotUnpacked);
+}
+
+TEST(PullScenario, ForeignPlatformIsNotPresent) {
+  Node node;
+  FakeImage arm = MakeImage("r.io/arm:v1", kMB);
+  arm.platform = {"linux", "arm64", "v8"};
+  node.runtime.Push(arm);
+  node.List({"r.io/arm:v1"});
+  node.RunFor(minutes(2));
+  EXPECT_FALSE(node.Ready());
+  EXPECT_EQ(node.ReasonOf("r.io/arm:v1"), plan::Reason::kWrongPlatform);
+  EXPECT_EQ(node.runtime.counters().pull_calls, 1);
+}
+
+}  // namespace
+}  // namespace prefetch::tests

@@ -1,0 +1,397 @@
+// Tags that move, vanish and return.
+#include <gtest/gtest.h>
+
+#include "scenario/node.h"
+
+namespace prefetch::tests {
+namespace {
+
+using plan::OnFailure;
+using plan::Reason;
+using plan::Refresh;
+using std::chrono::hours;
+using std::chrono::minutes;
+using std::chrono::seconds;
+constexpr std::uint64_t kMB = 1'000'000;
+const std::string kTag = "r.io/a:v1";
+
+void Refreshed(plan::DesiredImage& want) {
+  want.refresh = Refresh::kIfDigestChanged;
+}
+void Strict(plan::DesiredImage& want) {
+  want.refresh = Refresh::kAlways;
+}
+
+FakeImage Version(const std::string& seed, std::uint64_t bytes = 10 * kMB) {
+  return MakeImage(kTag, {{"base", 50 * kMB}, {seed, bytes}});
+}
+
+// A node that has the first version.
+void Warm(Node& node, const std::function<void(plan::DesiredImage&)>& change = Refreshed) {
+  node.runtime.Push(Version("one"));
+  node.List({kTag}, change);
+  ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(5)));
+}
+
+bool Fresh(Node& node) {
+  const plan::ImageState& image = node.Image(kTag);
+  return image.registry && image.registry->fresh;
+}
+
+TEST(RefreshScenario, AMovedTagIsPulledWhileTheOldImageServes) {
+  Node node;
+  Warm(node);
+  node.runtime.SetBandwidth(kMB);
+  node.runtime.Push(Version("two", 600 * kMB));
+  bool always_ready = true;
+  ASSERT_TRUE(
+      node.RunUntil([&] { return node.Image(kTag).registry->reason == Reason::kTagMoved; }, hours(2)));
+  EXPECT_TRUE(node.RunUntil(
+      [&] {
+        always_ready = always_ready && node.Ready() && !node.IdOf(kTag).empty();
+        return node.Image(kTag).digest == Version("two", 600 * kMB).digest;
+      },
+      hours(1)));
+  EXPECT_TRUE(always_ready);
+  EXPECT_TRUE(Fresh(node));
+  EXPECT_EQ(node.Image(kTag).registry->changed_from, Version("one").digest);
+  EXPECT_EQ(node.LogLines("tag changed"), 1);
+  EXPECT_EQ(node.LogLines("image replaced"), 1);
+  for (const std::string& line : node.log) EXPECT_EQ(line.find("newer"), std::string::npos) << line;
+}
+
+TEST(RefreshScenario, ATagThatMovesMovesBackVanishesAndReturns) {
+  Node node;
+  Warm(node);
+  node.runtime.Push(Version("two"));
+  ASSERT_TRUE(node.RunUntil([&] { return node.Image(kTag).digest == Version("two").digest; }, hours(2)));
+  node.runtime.Push(Version("one"));
+  ASSERT_TRUE(node.RunUntil([&] { return node.Image(kTag).digest == Version("one").digest; }, hours(2)));
+  int pulls = node.runtime.counters().pull_calls;
+  EXPECT_EQ(pulls, 3);
+  node.runtime.DeleteTag(kTag);
+  ASSERT_TRUE(
+      node.RunUntil([&] { return node.Image(kTag).registry->reason == Reason::kTagMissing; }, hours(2)));
+  node.RunFor(hours(12));
+  EXPECT_TRUE(node.Ready());
+  EXPECT_TRUE(node.Image(kTag).present);
+  EXPECT_FALSE(Fresh(node));
+  EXPECT_EQ(node.LogLines("tag missing"), 1);
+  node.runtime.Push(Version("one"));
+  ASSERT_TRUE(node.RunUntil([&] { return Fresh(node); }, hours(2)));
+  EXPECT_EQ(node.LogLines("tag is back"), 1);
+  EXPECT_EQ(node.runtime.counters().pull_calls, pulls) << "what is here is what came back";
+}
+
+TEST(RefreshScenario, AMissingTagNeedsTwoAnswersAMinuteApart) {
+  Node node;
+  Warm(node, [](plan::DesiredImage& want) {
+    Refreshed(want);
+    want.on_tag_missing = OnFailure::kNotReady;
+  });
+  node.runtime.DeleteTag(kTag);
+  ASSERT_TRUE(node.RunUntil(
+      [&] { return node.Image(kTag).registry->reason == Reason::kTagMissingUnconfirmed; }, hours(2)));
+  int asked = node.registries.requests();
+  node.RunFor(seconds(55));
+  EXPECT_TRUE(node.Ready());
+  EXPECT_EQ(node.registries.requests(), asked);
+  EXPECT_TRUE(node.RunUntil([&] { return !node.Ready(); }, seconds(40)));
+  EXPECT_EQ(node.ReasonOf(kTag), Reason::kTagMissing);
+  EXPECT_TRUE(node.Image(kTag).present) << "nothing is removed because of an answer";
+}
+
+TEST(RefreshScenario, AccessDeniedForTenMinutes) {
+  Node node;
+  Warm(node);
+  node.registries.Set("r.io", RegistryMood::kDenying);
+  ASSERT_TRUE(node.RunUntil([&] { return !node.Ready(); }, hours(2)));
+  EXPECT_EQ(node.ReasonOf(kTag), Reason::kAccessDenied);
+  int asked = node.registries.requests();
+  node.RunFor(minutes(10));
+  EXPECT_LE(node.registries.requests() - asked, 2) << "accounts are locked by less";
+  EXPECT_TRUE(node.Image(kTag).present);
+  node.registries.Set("r.io", RegistryMood::kUp);
+  EXPECT_TRUE(node.RunUntil([&] { return node.Ready() && Fresh(node); }, minutes(15)));
+  EXPECT_EQ(node.runtime.counters().pull_calls, 1);
+}
+
+TEST(RefreshScenario, AccessDeniedIsKeptWhereTheListSaysSo) {
+  Node node;
+  Warm(node, [](plan::DesiredImage& want) {
+    Refreshed(want);
+    want.on_access_denied = OnFailure::kKeep;
+  });
+  node.registries.Set("r.io", RegistryMood::kDenying);
+  node.RunFor(hours(3));
+  EXPECT_TRUE(node.Ready());
+  EXPECT_EQ(node.Image(kTag).registry->reason, Reason::kAccessDenied);
+}
+
+TEST(RefreshScenario, NewCredentialsAreTriedAtOnce) {
+  Node node({.docker_config = R"({"auths":{}})"});
+  Warm(node);
+  node.registries.Set("r.io", RegistryMood::kDenying);
+  ASSERT_TRUE(node.RunUntil([&] { return !node.Ready(); }, hours(2)));
+  node.registries.Set("r.io", RegistryMood::kUp);
+  node.WriteDockerConfig(R"({"auths":{"r.io":{"username":"ci","password":"p"}}})");
+  EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(30)));
+}
+
+TEST(RefreshScenario, ADigestAndIfNotPresentAreNeverAsked) {
+  Node node;
+  FakeImage image = Version("one");
+  node.runtime.Push(image);
+  std::string by_digest = "r.io/a@" + image.digest;
+  node.List({kTag, by_digest}, [&](plan::DesiredImage& want) {
+    if (want.reference.has_digest()) want.refresh = Refresh::kIfDigestChanged;
+  });
+  ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(5)));
+  node.runtime.Push(Version("two"));
+  node.RunFor(hours(48));
+  EXPECT_EQ(node.registries.requests(), 0);
+  EXPECT_EQ(node.runtime.counters().pull_calls, 2);
+  EXPECT_EQ(node.Image(kTag).registry, nullptr);
+}
+
+TEST(RefreshScenario, AWarmStartAsksNobodyAndFreshnessIsUnknownForAnIntervalAtMost) {
+  Node node;
+  Warm(node);
+  node.RestartAgent();
+  ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(1)));
+  EXPECT_EQ(node.registries.requests(), 0);
+  EXPECT_FALSE(Fresh(node));
+  EXPECT_EQ(node.Image(kTag).registry->reason, Reason::kNotChecked);
+  EXPECT_TRUE(node.RunUntil([&] { return Fresh(node); }, hours(1)));
+  EXPECT_EQ(node.registries.requests(), 1);
+}
+
+TEST(RefreshScenario, AStrictEntryIsAskedWithinSecondsOfAStart) {
+  Node node;
+  Warm(node, Strict);
+  node.RestartAgent();
+  node.RunFor(std::chrono::milliseconds(100));
+  EXPECT_FALSE(node.Ready());
+  EXPECT_EQ(node.ReasonOf(kTag), Reason::kNotChecked);
+  EXPECT_EQ(node.Image(kTag).phase, plan::Phase::kProgressing);
+  EXPECT_FALSE(node.Image(kTag).settled);
+  EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(20)));
+}
+
+TEST(RefreshScenario, ReadyForAlwaysFollowsTheRegistry) {
+  Node node;
+  Warm(node, [](plan::DesiredImage& want) {
+    Refreshed(want);
+    want.ready_for = image::PullPolicy::kAlways;
+  });
+  node.registries.Set("r.io", RegistryMood::kDown);
+  // Same, an hour or two ago, is good enough for so long.
+  node.RunFor(minutes(100));
+  EXPECT_TRUE(node.Ready());
+  EXPECT_TRUE(node.RunUntil([&] { return !node.Ready(); }, minutes(30)));
+  EXPECT_EQ(node.ReasonOf(kTag), Reason::kUnreachable);
+  node.registries.Set("r.io", RegistryMood::kUp);
+  EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(25)));
+}
+
+TEST(RefreshScenario, ARegistryRestoredFromAnOldBackup) {
+  Node node;
+  node.runtime.Push(Version("old"));
+  node.runtime.Push(Version("one"));
+  Warm(node);
+  int pulls = node.runtime.counters().pull_calls;
+  node.runtime.Push(Version("old"));  // the backup's
+  ASSERT_TRUE(node.RunUntil([&] { return node.Image(kTag).digest == Version("old").digest; }, hours(2)));
+  EXPECT_EQ(node.runtime.counters().pull_calls, pulls + 1);
+  EXPECT_TRUE(node.Ready());
+  EXPECT_TRUE(Fresh(node));
+}
+
+// The registry names what the mirror does not have yet: said, pulled for now and then, never in a loop.
+TEST(RefreshScenario, AMirrorThatLagsIsNotPulledFromAgainAndAgain) {
+  Node node;
+  Warm(node);
+  node.runtime.Lag(kTag, Version("one"));
+  node.runtime.Push(Version("two"));
+  ASSERT_TRUE(
+      node.RunUntil([&] { return node.Image(kTag).registry->reason == Reason::kMirrorLag; }, hours(2)));
+  node.RunFor(hours(24));
+  EXPECT_TRUE(node.Ready());
+  EXPECT_FALSE(Fresh(node));
+  EXPECT_EQ(node.Image(kTag).digest, Version("one").digest);
+  // After 10 min, doubling to six hours.
+  int pulls = node.runtime.counters().pull_calls - 1;
+  EXPECT_GE(pulls, 6);
+  EXPECT_LE(pulls, 12);
+  node.runtime.Lag(kTag, std::nullopt);
+  EXPECT_TRUE(node.RunUntil([&] { return node.Image(kTag).digest == Version("two").digest; }, hours(8)));
+  EXPECT_TRUE(Fresh(node));
+}
+
+// What the registry names then is another thing, and worth a pull at once.
+TEST(RefreshScenario, ALagEndsWhenTheTagMovesOn) {
+  Node node;
+  Warm(node);
+  node.runtime.Lag(kTag, Version("one"));
+  node.runtime.Push(Version("two"));
+  node.RunFor(hours(24));
+  ASSERT_EQ(node.Image(kTag).registry->reason, Reason::kMirrorLag);
+  node.runtime.Lag(kTag, std::nullopt);
+  node.runtime.Push(Version("three"));
+  EXPECT_TRUE(node.RunUntil([&] { return node.Image(kTag).digest == Version("three").digest; }, minutes(67)));
+}
+
+// As Docker Hub says it: the last pulls are for what is absent.
+TEST(RefreshScenario, UpdatesWaitWhileFewPullsAreLeft) {
+  Node node;
+  Warm(node);
+  node.registries.Allow("r.io", image::PullAllowance{100, 8, seconds(21'600)});
+  node.runtime.Push(Version("two"));
+  node.RunFor(hours(4));
+  EXPECT_TRUE(node.Ready());
+  EXPECT_EQ(node.Image(kTag).digest, Version("one").digest);
+  EXPECT_EQ(node.Image(kTag).registry->reason, Reason::kTagMoved);
+  ASSERT_EQ(node.Snapshot()->registries.size(), 1U);
+  EXPECT_TRUE(node.Snapshot()->registries[0].saves_pulls);
+  node.runtime.Push(MakeImage("r.io/absent:v1", 10 * kMB));
+  node.List({kTag, "r.io/absent:v1"}, Refreshed);
+  EXPECT_TRUE(node.RunUntil([&] { return node.Image("r.io/absent:v1").present; }, minutes(5)));
+  EXPECT_EQ(node.Image(kTag).digest, Version("one").digest);
+  node.registries.Allow("r.io", image::PullAllowance{100, 90, seconds(21'600)});
+  EXPECT_TRUE(node.RunUntil([&] { return node.Image(kTag).digest == Version("two").digest; }, hours(2)));
+}
+
+TEST(RefreshScenario, AnUpdateThatReadinessWaitsForTakesOneOfTheLastPulls) {
+  Node node;
+  Warm(node, Strict);
+  node.registries.Allow("r.io", image::PullAllowance{100, 8, seconds(21'600)});
+  node.runtime.Push(Version("two"));
+  EXPECT_TRUE(node.RunUntil([&] { return node.Image(kTag).digest == Version("two").digest; }, hours(2)));
+}
+
+TEST(RefreshScenario, AFailedUpdateKeepsWhatIsHere) {
+  Node node;
+  Warm(node);
+  node.runtime.Push(Version("two"));
+  node.runtime.Fail(kTag, image::ErrorClass::kPlatformMismatch);
+  ASSERT_TRUE(node.RunUntil([&] { return node.Image(kTag).registry->reason == Reason::kPlatformMismatch; },
+                            hours(2)));
+  node.RunFor(hours(10));
+  EXPECT_TRUE(node.Ready());
+  EXPECT_EQ(node.Image(kTag).digest, Version("one").digest);
+  EXPECT_EQ(node.runtime.counters().pull_calls, 2) << "what cannot run here is not pulled again";
+  // The maintainers mend it under the same tag.
+  node.runtime.Fail(kTag, std::nullopt);
+  node.runtime.Push(Version("three"));
+  EXPECT_TRUE(node.RunUntil([&] { return node.Image(kTag).digest == Version("three").digest; }, hours(2)));
+}
+
+TEST(RefreshScenario, ARefusedSignatureIsNotReadyUntilTheTagMovesBack) {
+  Node node;
+  Warm(node);
+  node.runtime.Push(Version("evil"));
+  node.runtime.Fail(kTag, image::ErrorClass::kSignatureRejected);
+  ASSERT_TRUE(node.RunUntil([&] { return !node.Ready(); }, hours(2)));
+  EXPECT_EQ(node.ReasonOf(kTag), Reason::kSignatureRejected);
+  node.runtime.Push(Version("one"));
+  EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, hours(2)));
+}
+
+TEST(RefreshScenario, WhereOnlyAPullCanAskThePullIsTheCheck) {
+  Node node;
+  Warm(node);
+  node.registries.Set("r.io", RegistryMood::kOnlyByPull);
+  node.RunFor(hours(5) + minutes(40));
+  EXPECT_TRUE(Fresh(node));
+  EXPECT_EQ(node.registries.requests(), 0);
+  EXPECT_GE(node.runtime.counters().pull_calls, 1 + 4);
+  EXPECT_LE(node.runtime.counters().pull_calls, 1 + 6);
+  node.runtime.Push(Version("two"));
+  EXPECT_TRUE(node.RunUntil([&] { return node.Image(kTag).digest == Version("two").digest; }, hours(2)));
+  EXPECT_TRUE(node.Ready());
+}
+
+TEST(RefreshScenario, AnUnclearAnswerIsLeftToTheRuntimeOnceADay) {
+  Node node;
+  Warm(node);
+  node.registries.Set("r.io", RegistryMood::kUnclear);
+  node.RunFor(hours(72));
+  EXPECT_TRUE(node.Ready());
+  EXPECT_GE(node.runtime.counters().pull_calls, 1 + 3);
+  EXPECT_LE(node.runtime.counters().pull_calls, 1 + 4);
+}
+
+TEST(RefreshScenario, SomebodyElsesPullIsNoticed) {
+  Node node;
+  Warm(node);
+  node.runtime.Push(Version("two"));
+  node.runtime.Preload(Version("two"));  // kubelet has pulled it for a pod with Always
+  EXPECT_TRUE(node.RunUntil([&] { return node.Image(kTag).digest == Version("two").digest; }, seconds(10)));
+  EXPECT_TRUE(node.RunUntil([&] { return Fresh(node); }, seconds(10))) << "asked again at once";
+  node.RunFor(hours(3));
+  EXPECT_EQ(node.runtime.counters().pull_calls, 1);
+}
+
+TEST(RefreshScenario, AListThatStopsAskingStopsAsking) {
+  Node node;
+  Warm(node);
+  node.List({kTag});
+  int asked = node.registries.requests();
+  node.RunFor(hours(12));
+  EXPECT_EQ(node.registries.requests(), asked);
+  EXPECT_EQ(node.Image(kTag).registry, nullptr);
+}
+
+TEST(RefreshScenario, AShorterIntervalCountsFromTheListThatSaysSo) {
+  Node node;
+  Warm(node, [](plan::DesiredImage& want) {
+    Refreshed(want);
+    want.refresh_interval = hours(48);
+  });
+  node.RunFor(hours(1));
+  int asked = node.registries.requests();
+  node.List({kTag}, [](plan::DesiredImage& want) {
+    Refreshed(want);
+    want.refresh_interval = minutes(5);
+  });
+  EXPECT_TRUE(node.RunUntil([&] { return node.registries.requests() > asked; }, minutes(6)));
+}
+
+TEST(RefreshScenario, AnAgentWithoutRegistriesServesTheRest) {
+  Node node({.asks_registries = false});
+  Warm(node);
+  node.RunFor(hours(12));
+  EXPECT_TRUE(node.Ready());
+  EXPECT_EQ(node.registries.requests(), 0);
+}
+
+TEST(RefreshScenario, AStepOfTheTimeOfDayChangesNothing) {
+  // Only monotonic time counts: a wall clock that jumps is not seen by any decision, and a machine that
+  // slept for a week (monotonic time stands still meanwhile) goes on where it was.
+  Node node;
+  Warm(node);
+  node.RunFor(minutes(30));
+  int asked = node.registries.requests();
+  node.clock.StepWall(hours(24 * 365));
+  node.RunFor(minutes(1));
+  EXPECT_EQ(node.registries.requests(), asked);
+  EXPECT_TRUE(Fresh(node));
+  node.clock.StepWall(-hours(24 * 365 * 2));
+  node.RunFor(minutes(1));
+  EXPECT_EQ(node.registries.requests(), asked);
+  EXPECT_TRUE(Fresh(node));
+  EXPECT_TRUE(node.Ready());
+}
+
+TEST(RefreshScenario, OnceAsksAndPullsBeforeItEnds) {
+  Node node({.once = true});
+  node.runtime.Push(Version("two"));
+  node.runtime.Preload(Version("one"));
+  node.List({kTag}, Refreshed);
+  ASSERT_TRUE(node.RunUntil([&] { return node.Image(kTag).settled; }, minutes(5)));
+  EXPECT_EQ(node.Image(kTag).digest, Version("two").digest);
+  EXPECT_EQ(node.registries.requests(), 1);
+}
+
+}  // namespace
+}  // namespace prefetch::tests

@@ -1,0 +1,119 @@
+// What is tried again, when, and how often.
+#include <gtest/gtest.h>
+
+#include "scenario/node.h"
+
+namespace prefetch::tests {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::minutes;
+using std::chrono::seconds;
+constexpr std::uint64_t kMB = 1'000'000;
+
+constexpr const char* kDockerConfig = R"({"auths":{"r.io":{"username":"ci","password":"wrong-password"}}})";
+
+FakeImage Private(const std::string& name) {
+  FakeImage image = MakeImage(name, kMB);
+  image.username = "ci";
+  image.password = "right-password";
+  return image;
+}
+
+TEST(RetryScenario, AWrongPasswordOnFortyEntriesDoesNotLockTheAccount) {
+  Node node({.docker_config = kDockerConfig});
+  std::vector<std::string> names;
+  for (int i = 0; i < 40; i++) {
+    names.push_back("r.io/app" + std::to_string(i) + ":v1");
+    node.runtime.Push(Private(names.back()));
+  }
+  node.List(names);
+  node.RunFor(minutes(1));
+  for (const std::string& name : names) EXPECT_EQ(node.ReasonOf(name), plan::Reason::kAccessDenied) << name;
+  // A PullImage sends a refused password up to five times; a few pulls were under way at once.
+  EXPECT_LE(node.runtime.counters().refused_passwords, 7 * 5);
+  EXPECT_EQ(node.Snapshot()->readiness.phase, plan::Phase::kFailing);
+}
+
+TEST(RetryScenario, TheRightPasswordIsFoundWithoutARestart) {
+  Node node({.docker_config = kDockerConfig});
+  node.runtime.Push(Private("r.io/app:v1"));
+  node.List({"r.io/app:v1"});
+  node.RunFor(minutes(1));
+  EXPECT_EQ(node.ReasonOf("r.io/app:v1"), plan::Reason::kAccessDenied);
+  FakeImage open = MakeImage("r.io/app:v1", kMB);
+  node.runtime.Push(open);  // the registry has mended its rights
+  EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(10)));
+}
+
+TEST(RetryScenario, AnOutageOfAnHourIsSurvivedWithoutAStorm) {
+  Node node;
+  std::vector<std::string> names;
+  for (int i = 0; i < 30; i++) {
+    names.push_back("r.io/app" + std::to_string(i) + ":v1");
+    node.runtime.Push(MakeImage(names.back(), kMB));
+  }
+  node.runtime.SetRegistry(RegistryState::kDown);
+  node.List(names);
+  node.RunFor(hours(1));
+  EXPECT_FALSE(node.Ready());
+  EXPECT_EQ(node.Image(names[0]).phase, plan::Phase::kFailing);
+  // One probe at a time with pauses of up to a minute, 30 s in the mean.
+  EXPECT_LE(node.runtime.counters().pull_calls, 60 * 4 + 10);
+  node.runtime.SetRegistry(RegistryState::kUp);
+  EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(7)));
+}
+
+TEST(RetryScenario, APassingFailureIsTriedAgainAtOnce) {
+  Node node;
+  node.runtime.SetBandwidth(10 * kMB);
+  node.runtime.Push(MakeImage("r.io/a:v1", 100 * kMB));
+  node.List({"r.io/a:v1"});
+  node.RunFor(seconds(5));
+  node.runtime.SetRegistry(RegistryState::kDown);
+  node.runtime.SetRegistry(RegistryState::kUp);
+  EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(7)));
+  EXPECT_EQ(node.runtime.counters().pull_calls, 2);
+}
+
+TEST(RetryScenario, RateLimitHoldsTheRegistryNotTheOthers) {
+  Node node;
+  for (const char* name : {"r.io/a:v1", "r.io/b:v1", "other.io/c:v1"})
+    node.runtime.Push(MakeImage(name, kMB));
+  node.runtime.Fail("r.io/a:v1", image::ErrorClass::kRateLimited);
+  node.runtime.Fail("r.io/b:v1", image::ErrorClass::kRateLimited);
+  node.List({"r.io/a:v1", "r.io/b:v1", "other.io/c:v1"});
+  node.RunFor(seconds(30));
+  EXPECT_TRUE(node.Image("other.io/c:v1").ready);
+  EXPECT_EQ(node.ReasonOf("r.io/a:v1"), plan::Reason::kRateLimited);
+  EXPECT_LE(node.runtime.counters().pull_calls, 3);
+  node.runtime.Fail("r.io/a:v1", std::nullopt);
+  node.runtime.Fail("r.io/b:v1", std::nullopt);
+  EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(10)));
+}
+
+TEST(RetryScenario, NoImageForThisPlatformIsNotTriedAgainBeforeTheListChanges) {
+  Node node;
+  node.runtime.Push(MakeImage("r.io/a:v1", kMB));
+  node.runtime.Fail("r.io/a:v1", image::ErrorClass::kPlatformMismatch);
+  node.List({"r.io/a:v1"});
+  node.RunFor(hours(24));
+  EXPECT_EQ(node.runtime.counters().pull_calls, 1);
+  EXPECT_EQ(node.Image("r.io/a:v1").pull.state, plan::PullState::kFailed);
+  node.runtime.Fail("r.io/a:v1", std::nullopt);
+  node.runtime.Push(MakeImage("r.io/b:v1", kMB));
+  node.List({"r.io/a:v1", "r.io/b:v1"});
+  EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(1)));
+}
+
+TEST(RetryScenario, NoSecretIsEverSaid) {
+  Node node({.docker_config = kDockerConfig});
+  node.runtime.Push(Private("r.io/app:v1"));
+  node.List({"r.io/app:v1"});
+  node.RunFor(minutes(1));
+  for (const std::string& line : node.log) EXPECT_EQ(line.find("wrong-password"), std::string::npos) << line;
+  EXPECT_EQ(node.Image("r.io/app:v1").message.find("wrong-password"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace prefetch::tests

@@ -1,0 +1,322 @@
+// Readiness where there is a kubelet: what its records and settings make of images that are here.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+
+#include "base/fs.h"
+#include "kubelet/record_text.h"
+#include "scenario/node.h"
+
+namespace prefetch::tests {
+namespace {
+
+using kubelet::VerdictResult;
+using kubelet::VerificationPolicy;
+using plan::Reason;
+using std::chrono::hours;
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+const std::string kApp = "reg.example.test/team/app:v1";
+const std::string kMirror = "mirror.example.test/team/app:v1";
+
+NodeOptions WithKubelet(
+    image::KubeletVersion version = {1, 36},
+    std::optional<VerificationPolicy> policy = VerificationPolicy::kNeverVerifyPreloadedImages) {
+  NodeOptions options;
+  options.kubelet = kubelet::Declared{.version = version, .policy = policy};
+  return options;
+}
+
+kubelet::HashedSecret SecretOf(const std::string& team, const std::string& hash) {
+  return {{.uid = "u-" + team, .namespace_name = team, .name = "pull"}, base::Secret(hash)};
+}
+
+class VerdictScenario : public testing::Test {
+ protected:
+  // A node with the image of kApp, pulled by the agent, and a kubelet of these settings.
+  void Prepare(NodeOptions options, const kubelet::KubeletSettings& settings = {.version = {1, 36}}) {
+    node_.emplace(std::move(options));
+    node_->Kubelet([&](FakeKubelet& kubelet) { kubelet.Start(settings); });
+    node_->runtime.Push(MakeImage(kApp, 10'000'000));
+    node_->List({kApp});
+    node_->RunFor(seconds(30));
+    ASSERT_FALSE(node_->IdOf(kApp).empty());
+  }
+  // A pod with a secret of its own and policy Always makes kubelet pull.
+  void PodPulls(const std::string& image, const PullCredential& credential) {
+    node_->Kubelet([&](FakeKubelet& kubelet) {
+      kubelet.BeginPull(image);
+      kubelet.EndPull(image, node_->IdOf(image), credential);
+    });
+  }
+  VerdictResult Never(const std::string& image = kApp) {
+    const plan::ImageState& state = node_->Image(image);
+    return state.verdicts ? state.verdicts->never.result : VerdictResult::kUnknown;
+  }
+
+  std::optional<Node> node_;
+};
+
+TEST_F(VerdictScenario, APreloadedImageIsReadyAndSaysThatItIsNoMore) {
+  Prepare(WithKubelet());
+  EXPECT_TRUE(node_->Ready());
+  EXPECT_EQ(node_->ReasonOf(kApp), Reason::kPreloaded);
+  EXPECT_EQ(node_->Snapshot()->kubelet->version, "1.36");
+}
+
+TEST_F(VerdictScenario, ClosedByAPodsPullAndReopenedByTheNodes) {
+  Prepare(WithKubelet());
+  base::Duration before = node_->Elapsed();
+  PodPulls(kApp, {.secret = SecretOf("team", "h1")});
+  ASSERT_TRUE(node_->RunUntil([&] { return !node_->Ready(); }, seconds(10)));
+  EXPECT_LE(node_->Elapsed() - before, seconds(3));
+  EXPECT_EQ(node_->ReasonOf(kApp), Reason::kRecordedForOthers);
+  EXPECT_NE(node_->Image(kApp).message.find("reg.example.test/team/app"), std::string::npos);
+  EXPECT_NE(node_->Image(kApp).message.find("1 secret"), std::string::npos);
+  EXPECT_EQ(node_->LogLines("image closed to pods"), 1);
+  EXPECT_EQ(node_->LogLines("node not ready"), 1);
+  EXPECT_EQ(node_->Image(kApp).verdicts->if_not_present.result, VerdictResult::kPulls);
+
+  PodPulls(kApp, {});  // a touch: kubelet's own pull with node credentials
+  ASSERT_TRUE(node_->RunUntil([&] { return node_->Ready(); }, seconds(10)));
+  EXPECT_EQ(node_->ReasonOf(kApp), Reason::kOpenToNode);
+  EXPECT_EQ(node_->LogLines("image open to pods"), 1);
+
+  // Open for good: later pulls with secrets do not close it (evidence, "what follows" 3).
+  PodPulls(kApp, {.secret = SecretOf("other", "h2")});
+  node_->RunFor(minutes(1));
+  EXPECT_TRUE(node_->Ready());
+}
+
+TEST_F(VerdictScenario, AnotherNameOfTheSameImageClosesIt) {
+  Prepare(WithKubelet());
+  FakeImage same = MakeImage(kApp, 10'000'000);
+  same.name = kMirror;
+  node_->runtime.Push(same);
+  node_->List({kApp, kMirror});
+  ASSERT_TRUE(node_->RunUntil([&] { return node_->Ready(); }, minutes(1)));
+  ASSERT_EQ(node_->IdOf(kApp), node_->IdOf(kMirror));
+  EXPECT_EQ(node_->Image(kMirror).aliases.empty(), false);
+  PodPulls(kApp, {});
+  ASSERT_TRUE(node_->RunUntil([&] { return !node_->Ready(); }, seconds(10)));
+  EXPECT_EQ(node_->ReasonOf(kApp), Reason::kOpenToNode);
+  EXPECT_EQ(node_->ReasonOf(kMirror), Reason::kRecordedUnderOtherName);
+  EXPECT_NE(node_->Image(kMirror).message.find("reg.example.test/team/app"), std::string::npos);
+}
+
+TEST_F(VerdictScenario, AShortPullOfKubeletsDoesNotFlap) {
+  Prepare(WithKubelet());
+  node_->Kubelet([&](FakeKubelet& kubelet) { kubelet.BeginPull(kApp); });
+  node_->RunFor(seconds(2));
+  EXPECT_TRUE(node_->Ready());
+  node_->Kubelet([&](FakeKubelet& kubelet) { kubelet.FailPull(kApp); });
+  node_->RunFor(minutes(1));
+  EXPECT_TRUE(node_->Ready());
+  EXPECT_EQ(node_->LogLines("node not ready"), 0);
+}
+
+TEST_F(VerdictScenario, ALongPullOfKubeletsIsSaid) {
+  Prepare(WithKubelet());
+  node_->Kubelet([&](FakeKubelet& kubelet) { kubelet.BeginPull(kApp); });
+  ASSERT_TRUE(node_->RunUntil([&] { return !node_->Ready(); }, seconds(10)));
+  EXPECT_EQ(node_->ReasonOf(kApp), Reason::kPullInterrupted);
+  node_->Kubelet([&](FakeKubelet& kubelet) { kubelet.FailPull(kApp); });
+  EXPECT_TRUE(node_->RunUntil([&] { return node_->Ready(); }, seconds(10)));
+}
+
+TEST_F(VerdictScenario, IfNotPresentIsContentWithAManifestCheck) {
+  Prepare(WithKubelet());
+  node_->List({kApp}, [](plan::DesiredImage& want) { want.ready_for = image::PullPolicy::kIfNotPresent; });
+  PodPulls(kApp, {.secret = SecretOf("team", "h1")});
+  node_->RunFor(seconds(30));
+  EXPECT_TRUE(node_->Ready());
+  EXPECT_EQ(node_->ReasonOf(kApp), Reason::kRecordedForOthers);
+}
+
+TEST_F(VerdictScenario, AlwaysVerifyRefusesWhatOnlyTheAgentPulled) {
+  Prepare(WithKubelet({1, 36}, VerificationPolicy::kAlwaysVerify),
+          {.version = {1, 36}, .policy = VerificationPolicy::kAlwaysVerify});
+  EXPECT_FALSE(node_->Ready());
+  EXPECT_EQ(node_->ReasonOf(kApp), Reason::kVerificationAlways);
+  PodPulls(kApp, {});
+  EXPECT_TRUE(node_->RunUntil([&] { return node_->Ready(); }, seconds(10)));
+}
+
+TEST_F(VerdictScenario, WhatIsNotKnownIsNotReadyUnlessAllKubeletsAgree) {
+  NodeOptions options;
+  options.kubelet.emplace();
+  // Records of 1.34 can be read by every kubelet that reads any.
+  Prepare(std::move(options), {.version = {1, 34}});
+  EXPECT_FALSE(node_->Ready());
+  EXPECT_EQ(node_->ReasonOf(kApp), Reason::kFactsUnknown);
+  EXPECT_NE(node_->Image(kApp).message.find("--kubelet-version"), std::string::npos);
+  PodPulls(kApp, {});  // recorded for the node: no kubelet says otherwise
+  ASSERT_TRUE(node_->RunUntil([&] { return node_->Ready(); }, seconds(10)));
+}
+
+TEST_F(VerdictScenario, AVanishedImageIsSaidAtOnceAndJudgedAnewWhenItIsBack) {
+  Prepare(WithKubelet());
+  node_->runtime.SetBandwidth(1'000'000);
+  node_->runtime.Remove(kApp);
+  ASSERT_TRUE(node_->RunUntil([&] { return !node_->Ready(); }, seconds(10)));
+  EXPECT_EQ(Never(), VerdictResult::kRefused);
+  EXPECT_TRUE(node_->RunUntil([&] { return node_->Ready(); }, minutes(1)));
+  EXPECT_EQ(node_->ReasonOf(kApp), Reason::kPreloaded);
+}
+
+TEST_F(VerdictScenario, AGarbageCollectionThatPrunesRecordsOpensOrCloses) {
+  Prepare(WithKubelet());
+  PodPulls(kApp, {.secret = SecretOf("team", "h1")});
+  ASSERT_TRUE(node_->RunUntil([&] { return !node_->Ready(); }, seconds(10)));
+  node_->clock.Advance(seconds(2));
+  node_->Kubelet([](FakeKubelet& kubelet) { kubelet.GarbageCollect({}); });  // evidence row 33
+  EXPECT_TRUE(node_->RunUntil([&] { return node_->Ready(); }, seconds(10)));
+}
+
+TEST_F(VerdictScenario, TheRecordsFolderComesWithAnUpgrade) {
+  // 1.34: no gate, no folder. The version is declared anew with each restart, as a DaemonSet's rollout does.
+  Prepare(WithKubelet({1, 34}, std::nullopt), {.version = {1, 34}, .gate = false});
+  node_->WriteKubeletConfig("kind: KubeletConfiguration\napiVersion: kubelet.config.k8s.io/v1beta1\n");
+  node_->RestartAgent();
+  node_->RunFor(seconds(20));
+  EXPECT_TRUE(node_->Ready());
+  EXPECT_EQ(node_->ReasonOf(kApp), Reason::kGateOff);
+  EXPECT_FALSE(std::filesystem::exists(node_->KubeletRoot() + "/image_manager"));
+
+  for (unsigned minor : {35U, 36U}) {
+    node_->Redeclare({.version = image::KubeletVersion{1, minor}});
+    node_->Kubelet([&](FakeKubelet& kubelet) {
+      kubelet.Stop();
+      kubelet.Start({.version = {1, minor}});
+    });
+    ASSERT_TRUE(node_->RunUntil([&] { return node_->Ready(); }, seconds(30))) << minor;
+    EXPECT_EQ(node_->ReasonOf(kApp), Reason::kPreloaded) << minor;
+  }
+  PodPulls(kApp, {.secret = SecretOf("team", "h1")});
+  EXPECT_TRUE(node_->RunUntil([&] { return !node_->Ready(); }, seconds(10)));
+}
+
+TEST_F(VerdictScenario, ARecordsFolderThatComesWhileTheVersionIsNotDeclared) {
+  NodeOptions options = WithKubelet({1, 34}, std::nullopt);
+  options.kubelet->version.reset();
+  Prepare(std::move(options), {.version = {1, 34}, .gate = false});
+  node_->WriteKubeletConfig("kind: KubeletConfiguration\napiVersion: kubelet.config.k8s.io/v1beta1\n");
+  node_->RestartAgent();
+  ASSERT_TRUE(node_->RunUntil([&] { return node_->Ready(); }, seconds(20)));
+  for (unsigned minor : {35U, 36U}) {
+    node_->Kubelet([&](FakeKubelet& kubelet) {
+      kubelet.Stop();
+      kubelet.Start({.version = {1, minor}});
+    });
+    node_->RunFor(seconds(30));
+    EXPECT_TRUE(node_->Ready()) << minor;
+  }
+  // Here a kubelet without the gate and one with it part ways.
+  PodPulls(kApp, {.secret = SecretOf("team", "h1")});
+  ASSERT_TRUE(node_->RunUntil([&] { return !node_->Ready(); }, seconds(10)));
+  EXPECT_EQ(node_->ReasonOf(kApp), Reason::kFactsUnknown);
+}
+
+TEST_F(VerdictScenario, TheDiskRuleGoesByKubeletsThresholdFromTheFirstPullOn) {
+  node_.emplace(WithKubelet({1, 36}, std::nullopt));
+  node_->Kubelet([](FakeKubelet& kubelet) { kubelet.Start({.version = {1, 36}}); });
+  const std::string head = "kind: KubeletConfiguration\napiVersion: kubelet.config.k8s.io/v1beta1\n";
+  node_->WriteKubeletConfig(head + "imageGCHighThresholdPercent: 60\nimageGCLowThresholdPercent: 50\n");
+  node_->RestartAgent();
+  node_->disk = {.known = true, .capacity_bytes = 100ULL << 30, .available_bytes = 45ULL << 30};
+  node_->runtime.Push(MakeImage(kApp, 10'000'000));
+  node_->List({kApp});
+  node_->RunFor(minutes(2));
+  EXPECT_EQ(node_->runtime.counters().pull_calls, 0);
+  EXPECT_EQ(node_->ReasonOf(kApp), Reason::kDiskPressure);
+  EXPECT_EQ(node_->Snapshot()->kubelet->gc->low_percent, 50);
+  node_->WriteKubeletConfig(head);
+  EXPECT_TRUE(node_->RunUntil([&] { return node_->Ready(); }, minutes(1)));
+}
+
+TEST_F(VerdictScenario, AConfigurationThatChangesIsPickedUpAndContradictionsAreSaid) {
+  NodeOptions options = WithKubelet();
+  Prepare(options);
+  node_->WriteKubeletConfig(
+      "kind: KubeletConfiguration\napiVersion: kubelet.config.k8s.io/v1beta1\n"
+      "imagePullCredentialsVerificationPolicy: AlwaysVerify\n");
+  node_->RestartAgent();
+  node_->RunFor(seconds(20));
+  EXPECT_FALSE(node_->Ready());
+  EXPECT_EQ(node_->ReasonOf(kApp), Reason::kVerificationAlways);
+  EXPECT_EQ(node_->Snapshot()->kubelet->contradictions.size(), 1U);
+  EXPECT_FALSE(node_->Snapshot()->problems.empty());
+  node_->WriteKubeletConfig("kind: KubeletConfiguration\napiVersion: kubelet.config.k8s.io/v1beta1\n");
+  EXPECT_TRUE(node_->RunUntil([&] { return node_->Ready(); }, seconds(20)));
+  EXPECT_TRUE(node_->Snapshot()->kubelet->contradictions.empty());
+}
+
+TEST_F(VerdictScenario, WhenTheRootIsGoneNothingIsKnown) {
+  Prepare(WithKubelet());
+  std::filesystem::rename(node_->KubeletRoot(), node_->KubeletRoot() + ".away");
+  ASSERT_TRUE(node_->RunUntil([&] { return !node_->Ready(); }, seconds(30)));
+  EXPECT_EQ(node_->ReasonOf(kApp), Reason::kRecordUnreadable);
+  EXPECT_EQ(node_->Snapshot()->kubelet->records_readable, false);
+  std::filesystem::rename(node_->KubeletRoot() + ".away", node_->KubeletRoot());
+  EXPECT_TRUE(node_->RunUntil([&] { return node_->Ready(); }, seconds(30)));
+}
+
+TEST_F(VerdictScenario, ARecordThatKubeletCannotDecodeIsARefusal) {
+  Prepare(WithKubelet());
+  PodPulls(kApp, {});
+  ASSERT_TRUE(node_->RunUntil([&] { return node_->ReasonOf(kApp) == Reason::kOpenToNode; }, seconds(10)));
+  std::string path =
+      node_->KubeletRoot() + "/image_manager/pulled/" + kubelet::FileNameFor(node_->IdOf(kApp));
+  node_->Kubelet([&](FakeKubelet&) { ASSERT_TRUE(base::WriteFileAtomically(path, "{", 0600)); });
+  ASSERT_TRUE(node_->RunUntil([&] { return !node_->Ready(); }, seconds(10)));
+  EXPECT_EQ(node_->ReasonOf(kApp), Reason::kRecordUnreadable);
+  EXPECT_EQ(Never(), VerdictResult::kRefused);
+}
+
+TEST_F(VerdictScenario, FiveThousandRecordsOfOtherImagesAreNotRead) {
+  Prepare(WithKubelet());
+  node_->Kubelet([](FakeKubelet& kubelet) {
+    for (int i = 0; i < 5000; i++) {
+      std::string image = "reg.example.test/other/" + std::to_string(i) + ":v1";
+      kubelet.BeginPull(image);
+      kubelet.EndPull(image, "sha256:" + std::to_string(i), {});
+    }
+  });
+  node_->RunFor(minutes(1));
+  EXPECT_TRUE(node_->Ready());
+  EXPECT_EQ(node_->ReasonOf(kApp), Reason::kPreloaded);
+}
+
+TEST_F(VerdictScenario, ARecordThatIsRewrittenAllTheTimeHasAVerdictAllTheSame) {
+  Prepare(WithKubelet());
+  for (int i = 0; i < 400; i++) {  // 4 s, a hundred a second
+    PodPulls(kApp, {.secret = SecretOf("team" + std::to_string(i), "h" + std::to_string(i))});
+    node_->RunFor(milliseconds(10));
+    EXPECT_TRUE(i >= 250 || node_->Ready()) << i;
+  }
+  EXPECT_FALSE(node_->Ready());
+  EXPECT_EQ(node_->ReasonOf(kApp), Reason::kRecordedForOthers);
+}
+
+TEST_F(VerdictScenario, ARestartedAgentKnowsItAgain) {
+  Prepare(WithKubelet());
+  PodPulls(kApp, {.secret = SecretOf("team", "h1")});
+  ASSERT_TRUE(node_->RunUntil([&] { return !node_->Ready(); }, seconds(10)));
+  node_->RestartAgent();
+  node_->RunFor(seconds(5));
+  EXPECT_FALSE(node_->Ready());
+  EXPECT_EQ(node_->ReasonOf(kApp), Reason::kRecordedForOthers);
+}
+
+TEST_F(VerdictScenario, ASteadyDayLogsNothing) {
+  Prepare(WithKubelet());
+  std::size_t lines = node_->log.size();
+  node_->RunFor(hours(24));
+  EXPECT_EQ(node_->log.size(), lines) << node_->log.back();
+}
+
+}  // namespace
+}  // namespace prefetch::tests

@@ -1,0 +1,296 @@
+// All of prefetchctl's commands: each has help with examples that it would understand, and shells complete
+// them.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <set>
+#include <sstream>
+
+#include "base/text.h"
+#include "rig/expect_ok.h"
+#include "rig/process.h"
+#include "rig/scratch.h"
+
+namespace prefetch::system {
+namespace {
+
+using Words = std::vector<std::string>;
+
+std::string Program() {
+  const char* program = std::getenv("PREFETCHCTL");
+  EXPECT_NE(program, nullptr) << "run the tests by tests/run or meson test";
+  return program == nullptr ? "" : program;
+}
+
+std::string Output(Words argv) {
+  auto ran = rig::RunProgram({std::move(argv), {}}, std::chrono::seconds(30));
+  EXPECT_OK(ran);
+  if (!ran) return "";
+  EXPECT_EQ(ran->exit, (rig::Exit{0, 0})) << ran->out << ran->err;
+  EXPECT_EQ(ran->err, "");
+  return ran->out;
+}
+
+Words WordsOf(std::string_view text) {
+  std::istringstream in{std::string(text)};
+  return {std::istream_iterator<std::string>(in), {}};
+}
+
+struct Help {
+  Words words;  // of the command
+  std::string text;
+  Words below;  // its subcommands
+};
+
+std::string HelpOf(Words words) {
+  words.insert(words.begin(), Program());
+  words.emplace_back("--help");
+  return Output(words);
+}
+
+// The words that begin the lines of the section "Subcommands:".
+Words SubcommandsIn(const std::string& help) {
+  Words below;
+  std::size_t at = help.find("\nSubcommands:\n");
+  if (at == std::string::npos) return below;
+  for (std::string_view line : base::Split(std::string_view(help).substr(at + 14), '\n')) {
+    if (line.empty()) break;
+    if (line.starts_with("  ") && line.substr(2, 1) != " ") below.push_back(WordsOf(line).front());
+  }
+  return below;
+}
+
+void Walk(const Words& words, std::vector<Help>& all) {
+  Help help{words, HelpOf(words), {}};
+  help.below = SubcommandsIn(help.text);
+  all.push_back(help);
+  for (const std::string& name : help.below) {
+    Words longer = words;
+    longer.push_back(name);
+    Walk(longer, all);
+  }
+}
+
+const std::vector<Help>& AllHelp() {
+  static const std::vector<Help> all = [] {
+    std::vector<Help> found;
+    Walk({}, found);
+    return found;
+  }();
+  return all;
+}
+
+std::string Title(const Words& words) {
+  return base::Join(words, " ");
+}
+
+TEST(Help, OfEveryCommandHasExamples) {
+  std::size_t commands = 0;
+  for (const Help& help : AllHelp()) {
+    if (!help.below.empty()) continue;
+    commands++;
+    std::size_t at = help.text.find("\nExamples:\n");
+    ASSERT_NE(at, std::string::npos) << Title(help.words);
+    EXPECT_NE(help.text.find("prefetchctl " + Title(help.words), at), std::string::npos) << Title(help.words);
+    EXPECT_NE(help.text.find("Exit code"), std::string::npos) << Title(help.words);
+  }
+  EXPECT_GE(commands, 17U);
+}
+
+// An example with an option that is gone, or was never there, sends people astray.
+TEST(Help, ExamplesUseOptionsThatTheCommandHas) {
+  for (const Help& help : AllHelp()) {
+    std::size_t at = help.text.find("\nExamples:\n");
+    if (!help.below.empty() || at == std::string::npos) continue;
+    std::string examples = base::ReplaceAll(help.text.substr(at), "\\\n", " ");
+    std::string own = "prefetchctl " + Title(help.words);
+    for (std::string_view line : base::Split(examples, '\n')) {
+      std::size_t begin = line.find(own);
+      if (begin == std::string_view::npos) continue;
+      line.remove_prefix(begin + own.size());
+      for (std::string word : WordsOf(line.substr(0, line.find_first_of("|&>#")))) {
+        if (!word.starts_with("--")) continue;
+        word = word.substr(0, word.find('='));
+        EXPECT_NE(help.text.substr(0, at).find(word), std::string::npos) << own << ": " << word;
+      }
+    }
+  }
+}
+
+class Completion : public testing::Test {
+ protected:
+  Completion() {
+    scratch_.Write("bash", Output({Program(), "completion", "bash"}));
+    scratch_.Write("zsh", Output({Program(), "completion", "zsh"}));
+  }
+  // What bash would offer for the last of `words`.
+  std::set<std::string> Bash(const Words& words) {
+    std::string script = "source " + (scratch_ / "bash") +
+                         "; COMP_WORDS=(\"$@\"); COMP_CWORD=$(($#-1)); _prefetchctl; "
+                         "printf '%s\\n' \"${COMPREPLY[@]}\"";
+    Words argv = {"bash", "--norc", "-c", script, "bash"};
+    argv.insert(argv.end(), words.begin(), words.end());
+    Words offered = WordsOf(Output(argv));
+    return {offered.begin(), offered.end()};
+  }
+  // The same of zsh; what it would show is printed instead, "FILES" for files. It matches by itself.
+  std::set<std::string> Zsh(const Words& words) {
+    std::string script =
+        "compdef() {}; _files() { print FILES }; compset() {}; "
+        "_describe() { local one; for one in \"${(@P)2}\"; do print -r -- ${one%%:*}; done }; "
+        "source " +
+        (scratch_ / "zsh") + "; words=(\"$@\"); CURRENT=$#; _prefetchctl";
+    Words argv = {"zsh", "-f", "-c", script, "zsh"};
+    argv.insert(argv.end(), words.begin(), words.end());
+    Words offered = WordsOf(Output(argv));
+    return {offered.begin(), offered.end()};
+  }
+
+  rig::Scratch scratch_;
+};
+
+TEST_F(Completion, TheScriptsAreGood) {
+  EXPECT_EQ(Output({"bash", "-n", scratch_ / "bash"}), "");
+  EXPECT_EQ(Output({"zsh", "-n", scratch_ / "zsh"}), "");
+  EXPECT_EQ(Output({"shellcheck", "-s", "bash", scratch_ / "bash"}), "");
+}
+
+// Everything that --help names is offered, so that completion cannot go stale.
+TEST_F(Completion, KnowsEveryCommandAndOption) {
+  for (const Help& help : AllHelp()) {
+    Words line = {"prefetchctl"};
+    line.insert(line.end(), help.words.begin(), help.words.end());
+    line.emplace_back("");
+    if (!help.below.empty()) {
+      std::set<std::string> below(help.below.begin(), help.below.end());
+      EXPECT_EQ(Bash(line), below) << Title(help.words);
+      EXPECT_EQ(Zsh(line), below) << Title(help.words);
+    }
+    line.back() = "--";
+    std::set<std::string> bash = Bash(line), zsh = Zsh(line);
+    for (std::string_view row : base::Split(std::string_view(help.text), '\n')) {
+      if (!row.starts_with("  -")) continue;
+      std::string names = WordsOf(row).front();
+      for (std::string_view name : base::Split(names, ',')) {
+        name = name.substr(0, name.find('{'));  // of a flag that means false
+        if (name.starts_with("--")) {
+          EXPECT_TRUE(bash.contains(std::string(name))) << Title(help.words) << name;
+        }
+        EXPECT_TRUE(zsh.contains(std::string(name))) << Title(help.words) << name;
+      }
+    }
+  }
+}
+
+// bash hands over --unknown=f as three words, zsh as one.
+TEST_F(Completion, BehindAnEqualsSign) {
+  EXPECT_EQ(Bash({"prefetchctl", "check", "--unknown", "=", "f"}), std::set<std::string>{"fail"});
+  EXPECT_EQ(Bash({"prefetchctl", "check", "--unknown", "="}), (std::set<std::string>{"fail", "pass"}));
+  EXPECT_EQ(Zsh({"prefetchctl", "check", "--unknown=f"}), (std::set<std::string>{"fail", "pass"}));
+}
+
+struct CompletionCase {
+  std::string name;
+  Words words;
+  std::set<std::string> bash, zsh;
+};
+class CompletionRow : public Completion, public testing::WithParamInterface<CompletionCase> {};
+TEST_P(CompletionRow, Offers) {
+  EXPECT_EQ(Bash(GetParam().words), GetParam().bash);
+  EXPECT_EQ(Zsh(GetParam().words), GetParam().zsh);
+}
+using Set = std::set<std::string>;
+INSTANTIATE_TEST_SUITE_P(
+    All, CompletionRow,
+    testing::Values(
+        CompletionCase{"ValuesOfAnOption",
+                       {"prefetchctl", "lint", "-f", "deploy", "-o", ""},
+                       Set{"text", "json", "github", "sarif"},
+                       Set{"text", "json", "github", "sarif"}},
+        CompletionCase{"TheBeginningOfOne",
+                       {"prefetchctl", "list", "import", "-o", "t"},
+                       Set{"txt"},
+                       Set{"yaml", "txt", "json"}},
+        CompletionCase{"AShell", {"prefetchctl", "completion", ""}, Set{"bash", "zsh"}, Set{"bash", "zsh"}},
+        CompletionCase{"Files", {"prefetchctl", "lint", "--list", ""}, Set{}, Set{"FILES"}},
+        CompletionCase{
+            "FilesAsArguments", {"prefetchctl", "list", "diff", "a.yaml", ""}, Set{}, Set{"FILES"}}),
+    [](const auto& row) { return row.param.name; });
+
+// What somebody writes wrongly is told in one sentence.
+struct WrongCase {
+  std::string name;
+  Words words;
+  std::string says;
+};
+class Wrong : public testing::TestWithParam<WrongCase> {};
+
+TEST_P(Wrong, IsASentence) {
+  Words argv = GetParam().words;
+  argv.insert(argv.begin(), Program());
+  auto ran = rig::RunProgram({argv, {}}, std::chrono::seconds(20));
+  ASSERT_OK(ran);
+  EXPECT_EQ(ran->exit, (rig::Exit{2, 0}));
+  EXPECT_EQ(ran->out, "");
+  EXPECT_EQ(ran->err, "prefetchctl: " + GetParam().says + " (see prefetchctl --help)\n");
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Rows, Wrong,
+    testing::Values(
+        WrongCase{"NoCommand", {}, "A subcommand is required"},
+        WrongCase{"NoSuchCommand", {"stauts"}, "there is no command stauts"},
+        WrongCase{"NoSuchCommandBelow", {"list", "chekc", "a.txt"}, "there is no command chekc"},
+        WrongCase{"NoSuchFlag", {"status", "--nosuch"}, "The following argument was not expected: --nosuch"},
+        WrongCase{"CheckOutput", {"check", "-o", "x"}, "--output: x not in {github,json,text}"},
+        WrongCase{"LintOutput", {"lint", "-o", "x"}, "--output: x not in {github,json,sarif,text}"},
+        WrongCase{
+            "PrintOutput", {"list", "print", "-o", "x", "a.txt"}, "--output: x not in {hash,json,yaml}"},
+        WrongCase{
+            "ANumberIsNoWord", {"list", "print", "-o", "1", "a.txt"}, "--output: 1 not in {hash,json,yaml}"},
+        WrongCase{"Gate", {"generate", "--gate", "x"}, "--gate: x not in {condition,label,taint}"}),
+    [](const auto& row) { return row.param.name; });
+
+// `command` is run by bash, with @ for the program.
+rig::Ran Shell(const std::string& command) {
+  auto ran = rig::RunProgram({{"bash", "-c", base::ReplaceAll(command, "@", Program())}, {}},
+                             std::chrono::seconds(30));
+  EXPECT_OK(ran);
+  return ran ? *ran : rig::Ran{};
+}
+
+class Printing : public testing::Test {
+ protected:
+  Printing() {
+    std::string list;
+    for (int i = 0; i < 4000; i++) list += "quay.io/acme/app" + std::to_string(i) + ":v1\n";
+    scratch_.Write("list.txt", list);
+  }
+  rig::Scratch scratch_;
+};
+
+// A list that was cut off is worse than none.
+TEST_F(Printing, WhatCannotBeWrittenIsNoSuccess) {
+  for (const std::string& command :
+       {"list print " + (scratch_ / "list.txt"), std::string("--version"), std::string("status --help"),
+        std::string("completion bash"), std::string("lint --rules")}) {
+    rig::Ran full = Shell("@ " + command + " >/dev/full");
+    EXPECT_EQ(full.exit, (rig::Exit{4, 0})) << command;
+    EXPECT_EQ(full.err, "prefetchctl: standard output cannot be written to: is the disk full?\n") << command;
+  }
+  EXPECT_EQ(Shell("@ list print " + (scratch_ / "list.txt") + " >&-").exit, (rig::Exit{4, 0}));
+}
+
+TEST_F(Printing, AReaderThatHasEnoughIsNoFailure) {
+  rig::Ran ran = Shell("@ list print " + (scratch_ / "list.txt") + " | head -1; exit ${PIPESTATUS[0]}");
+  EXPECT_EQ(ran.exit, rig::Exit{}) << ran.err;
+  EXPECT_EQ(ran.err, "");
+  EXPECT_TRUE(ran.out.starts_with("apiVersion: ")) << ran.out;
+  // Who watches for somebody ends when that one has gone.
+  ran = Shell("@ status --watch --agent http://127.0.0.1:1 | head -1; exit ${PIPESTATUS[0]}");
+  EXPECT_EQ(ran.exit, rig::Exit{}) << ran.err;
+}
+
+}  // namespace
+}  // namespace prefetch::system

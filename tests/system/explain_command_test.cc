@@ -1,0 +1,180 @@
+// `prefetchctl explain`, `check` and `list check --agent` on a node with a real containerd and a kubelet that
+// pulls for its pods.
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "base/clock.h"
+#include "doc/json.h"
+#include "fakes/fake_kubelet.h"
+#include "http/server.h"
+#include "report/image_document.h"
+#include "rig/expect_ok.h"
+#include "system/node.h"
+
+namespace prefetch::system {
+namespace {
+
+using std::chrono::seconds;
+
+constexpr const char* kHost = "registry.example.test";
+
+// Two names of one image, which a pod with a secret has made kubelet pull under the first; and one that is
+// not in the registry.
+class ExplainCommand : public testing::Test {
+ protected:
+  void SetUp() override {
+    app_ = Push("app");
+    mirror_ = Push("mirror");
+    node_.HasDockerConfig(kHost, {"ann", "s3cr3t-of-ann"});
+    node_.HasListFile("images.txt", app_ + "\n" + mirror_ + "\n" + absent_ + "\n");
+    node_.scratch().Write("kubelet.yaml",
+                          "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n");
+    node_.HasKubelet({"--kubelet-version", "1.36.2", "--kubelet-config", node_.scratch() / "kubelet.yaml",
+                      "--kubelet-root", root_});
+    kubelet_.Start({.version = {1, 36}});
+    node_.StartAgent();
+    ASSERT_TRUE(rig::Eventually(seconds(30), [&] {
+      return node_.StatusOf(mirror_).ready && node_.StatusOf(app_).ready &&
+             node_.StatusOf(absent_).reason == "NotFound";
+    })) << node_.AgentLog();
+    Pull({.secret = kubelet::HashedSecret{{.uid = "u1", .namespace_name = "team", .name = "pull"},
+                                          base::Secret("hash-of-a-secret")}});
+    ASSERT_TRUE(rig::Eventually(seconds(10), [&] { return !node_.StatusOf(app_).ready; }))
+        << node_.AgentLog();
+  }
+
+  std::string Push(const std::string& repository) {
+    rig::Pusher pusher(registry_->registry().address());
+    auto pushed =
+        pusher.Push({.repository = repository, .tag = "v1", .layers = {{1, 100'000}}, .name = "one"});
+    EXPECT_OK(pushed);
+    if (pushed) id_ = pushed->config;
+    return registry_->host() + "/" + repository + ":v1";
+  }
+  void Pull(const tests::PullCredential& credential) {
+    ASSERT_TRUE(kubelet_.BeginPull(app_));
+    kubelet_.EndPull(app_, id_, credential);
+  }
+  // stdout, once it ended with `exit`.
+  std::string Out(int exit, const std::vector<std::string>& words) {
+    rig::Ran ran = node_.Ctl(words);
+    EXPECT_EQ(ran.exit, (rig::Exit{exit, 0})) << ran.out << ran.err;
+    EXPECT_EQ((ran.out + ran.err).find("hash-of-a-secret"), std::string::npos);
+    EXPECT_EQ((ran.out + ran.err).find("s3cr3t-of-ann"), std::string::npos);
+    return ran.out + ran.err;
+  }
+  static void ExpectHas(const std::string& text, const std::vector<std::string>& parts) {
+    // The words, however the lines are broken.
+    std::string words;
+    for (char c : text) {
+      bool blank = c == ' ' || c == '\n';
+      if (!blank || (!words.empty() && words.back() != ' ')) words += blank ? ' ' : c;
+    }
+    for (const std::string& part : parts)
+      EXPECT_NE(words.find(part), std::string::npos) << part << "\n" << text;
+  }
+
+  Node node_;
+  std::string root_ = node_.scratch() / "kubelet";
+  base::SystemClock clock_;
+  tests::FakeKubelet kubelet_{root_, clock_};
+  std::unique_ptr<Host> registry_ = node_.AddRegistry(kHost, {});
+  std::string app_, mirror_, id_;
+  std::string absent_ = std::string(kHost) + "/none:v1";
+};
+
+TEST_F(ExplainCommand, TellsAllThatIsKnownAndAPreflightAgrees) {
+  ExpectHas(Out(0, {"explain", app_}),
+            {"present yes, sha256:", "pulled by this agent",
+             "also known as registry.example.test/mirror:v1 (listed)", "kubelet 1.36",
+             "(declared), NeverVerifyPreloadedImages (", "record yes, kubelet has pulled this content",
+             "as registry.example.test/app by pods with 1 secret", "Never REFUSED", "IfNotPresent PULLS",
+             "Always PULLS", "because rule 12 (no credential matches)",
+             "ready no, for pods of imagePullPolicy Never: RecordedForOthers", "1. login from",
+             "as ann, for registry.example.test", "what helps - "});
+  ExpectHas(Out(0, {"explain", app_, "--show-identities"}), {"1 secret (secret team/pull)"});
+  std::string without = Out(0, {"explain", app_, "--no-credentials"});
+  EXPECT_EQ(without.find("\n  credentials"), std::string::npos) << without;
+  ExpectHas(Out(0, {"explain", mirror_}),
+            {"There is no entry for registry.example.test/mirror, the name that kubelet looks for.",
+             "because rule 6 (record has the repository)", "RecordedUnderOtherName"});
+  ExpectHas(Out(0, {"explain", absent_}), {"present no", "Never REFUSED", "last pull", "tried", "NotFound"});
+  ExpectHas(Out(0, {"explain", "quay.io/nobody/knows:v1"}),
+            {"listed no", "present no: it is not on the list, and not on the node", "Never REFUSED"});
+  auto document = report::ParseImageDocument(Out(0, {"explain", app_, "-o", "json"}));
+  ASSERT_OK(document);
+  EXPECT_EQ(document->reasoning->never.reason, "RecordedForOthers");
+
+  ExpectHas(Out(1, {"check", "--image", app_, "--policy", "Never"}),
+            {"FAIL", app_ + " Never (stated) on node ",
+             "refused (RecordedForOthers): ", "the image will not start on node "});
+  ExpectHas(Out(1, {"check", "--image", mirror_, "--image", absent_}),
+            {"ok – " + mirror_ + " IfNotPresent (default) starts (RecordedUnderOtherName)",
+             "the registry has it and gives this node access: the pod waits for a pull",
+             "FAIL – " + absent_ + " IfNotPresent (default) on node ", "refused (TagMissing)"});
+  Out(0, {"check", "--image", app_, "--policy", "Never", "--pod-secret", "team/pull/u1"});
+  Pull({});
+  ASSERT_TRUE(rig::Eventually(seconds(10), [&] { return node_.StatusOf(app_).ready; })) << node_.AgentLog();
+  ExpectHas(Out(0, {"check", "--image", app_, "--policy", "Never"}), {"starts from the node (OpenToNode)"});
+}
+
+TEST_F(ExplainCommand, TheListsMissingEntriesAreProposed) {
+  std::string list = node_.scratch().Write("check/images.txt", "# ours\n" + app_ + "\n");
+  std::string agent = "--agent=unix://" + (node_.scratch() / "agent.sock");
+  std::string note = "note: images.txt:2 " + app_ + " is also here as " + mirror_ +
+                     ": what happens to one name decides for the other; list it too";
+  ExpectHas(Out(0, {"list", "check", list, agent}), {"1 entry", note});
+  ExpectHas(Out(0, {"list", "check", "--agent", list}), {note});
+  EXPECT_EQ(Out(0, {"list", "check", list}).find("note:"), std::string::npos);
+  std::string both = node_.scratch().Write("both/images.txt", app_ + "\n" + mirror_ + "\n");
+  EXPECT_EQ(Out(0, {"list", "check", agent, both}).find("note:"), std::string::npos);
+  std::string bad = node_.scratch().Write("bad/images.txt", "A\n");
+  ExpectHas(Out(2, {"list", "check", agent, bad}), {"images.txt:1"});
+  Out(4, {"list", "check", "--agent=unix:///nonexistent.sock", list});
+}
+
+struct AnswerCase {
+  std::string name;
+  int status;
+  std::string body;
+  std::string image;
+  int exit;
+  std::string says;
+};
+class ExplainAnswer : public testing::TestWithParam<AnswerCase> {};
+
+TEST_P(ExplainAnswer, IsUnderstoodOrRefused) {
+  auto listener = http::Listener::Tcp("127.0.0.1:0");
+  ASSERT_OK(listener);
+  auto server = http::Server::Start(std::move(*listener), {}, [](const http::ServerRequest&) {
+    return http::JsonResponse(GetParam().status, GetParam().body);
+  });
+  ASSERT_OK(server);
+  const char* program = std::getenv("PREFETCHCTL");
+  ASSERT_NE(program, nullptr);
+  auto ran = rig::RunProgram({{program, "explain", GetParam().image, "--agent",
+                               "http://127.0.0.1:" + std::to_string((*server)->port())},
+                              {{"PREFETCHD_AGENT", "unix:///nonexistent.sock"}}},
+                             seconds(20));
+  ASSERT_OK(ran);
+  EXPECT_EQ(ran->exit, (rig::Exit{GetParam().exit, 0})) << ran->err;
+  EXPECT_NE((ran->out + ran->err).find(GetParam().says), std::string::npos) << ran->out << ran->err;
+}
+
+const std::string kAnswer =
+    R"({"apiVersion":"prefetchd.dev/v1","kind":"ImageStatus","node":"n1","image":"a/b:v1","present":false})";
+
+INSTANTIATE_TEST_SUITE_P(
+    All, ExplainAnswer,
+    testing::Values(AnswerCase{"Known", 200, kAnswer, "a/b:v1", 0, "a/b:v1 on node n1"},
+                    AnswerCase{"UnknownButTold", 404, kAnswer, "a/b:v1", 0, "a/b:v1 on node n1"},
+                    AnswerCase{"ANeighbour", 404, R"({"error":"no such path"})", "a/b:v1", 4, "local socket"},
+                    AnswerCase{"AStranger", 200, "hello", "a/b:v1", 4, "the agent's answer"},
+                    AnswerCase{"Busy", 503, "", "a/b:v1", 4, "busy"},
+                    AnswerCase{"NoReference", 200, kAnswer, "a/B", 2, "lowercase"}),
+    [](const auto& row) { return row.param.name; });
+
+}  // namespace
+}  // namespace prefetch::system

@@ -1,0 +1,376 @@
+// `prefetchctl status --fleet` and `wait --fleet` against an API server on loopback that stands before
+// agents.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "doc/json.h"
+#include "fakes/fake_api_server.h"
+#include "http/server.h"
+#include "report/sample.h"
+#include "report/status_json.h"
+#include "rig/expect_ok.h"
+#include "rig/process.h"
+#include "temp_dir.h"
+
+namespace prefetch::system {
+namespace {
+
+using report::Failing;
+using report::Pulling;
+using report::Ready;
+using std::chrono::seconds;
+using tests::Fault;
+
+constexpr const char* kRunner = "ghcr.io/acme/runner:v3";
+
+std::string ReadFile(const std::string& path) {
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  EXPECT_FALSE(text.str().empty()) << path;
+  return text.str();
+}
+
+std::string Example(const std::string& name) {
+  const char* folder = std::getenv("PREFETCH_EXAMPLES");
+  return ReadFile(std::string(folder == nullptr ? "deploy/examples" : folder) + "/" + name);
+}
+
+std::size_t CountOf(const std::vector<std::string>& lines, const std::string& part) {
+  return static_cast<std::size_t>(std::count_if(lines.begin(), lines.end(), [&](const std::string& line) {
+    return line.find(part) != std::string::npos;
+  }));
+}
+
+// A cluster in which "ci", a person's account, has the rights that the example grants and no other.
+class FleetCommand : public testing::Test {
+ protected:
+  void SetUp() override {
+    EXPECT_OK(server_.LoadRbac(Example("fleet-viewer.yaml")));
+    WriteKubeconfig(server_.AddToken("ci-user", {"prefetchd-fleet-viewers"}));
+  }
+
+  void WriteKubeconfig(const std::string& token) {
+    dir_.Write("kubeconfig",
+               "apiVersion: v1\nkind: Config\ncurrent-context: test\n"
+               "clusters: [{name: c, cluster: {server: \"" +
+                   server_.url() +
+                   "\"}}]\n"
+                   "users: [{name: u, user: {token: " +
+                   token +
+                   "}}]\n"
+                   "contexts: [{name: test, context: {cluster: c, user: u}}]\n");
+  }
+
+  void AddNode(const std::string& node, const std::string& labels = "") {
+    server_.Put("nodes/" + node, R"({"metadata":{"labels":{"kubernetes.io/os":"linux")" + labels +
+                                     R"(}},"status":{"conditions":[{"type":"Ready","status":"True"}]}})");
+  }
+  void AddPod(const std::string& node, bool ready = true, int port = 9477, const std::string& name = "") {
+    server_.Put("pods/prefetchd/" + (name.empty() ? "agent-" + node : name),
+                R"({"metadata":{"labels":{"app.kubernetes.io/name":"prefetchd"}},"spec":{"nodeName":")" +
+                    node + R"(","containers":[{"name":"prefetchd","ports":[{"name":"http","containerPort":)" +
+                    std::to_string(port) +
+                    R"(}]}]},"status":{"phase":"Running","conditions":[{"type":"Ready","status":")" +
+                    (ready ? "True" : "False") + "\"}]}}");
+  }
+  void Says(const std::string& node, std::vector<plan::ImageState> images) {
+    server_.SetPodAnswer("prefetchd/agent-" + node + ":9477/v1/status",
+                         report::StatusJson(report::Node(std::move(images))));
+  }
+  // A node whose agent says so.
+  void Has(const std::string& node, std::vector<plan::ImageState> images) {
+    AddNode(node);
+    AddPod(node);
+    Says(node, std::move(images));
+  }
+
+  rig::Command Command(std::vector<std::string> words) const {
+    const char* program = std::getenv("PREFETCHCTL");
+    EXPECT_NE(program, nullptr);
+    words.insert(words.begin(), program);
+    if (std::find(words.begin(), words.end(), "--fleet") != words.end())
+      words.push_back("--kubeconfig=" + (dir_ / "kubeconfig"));
+    return {words, {{"NO_COLOR", "1"}}};
+  }
+  rig::Ran Run(int exit, const std::vector<std::string>& words, seconds limit = seconds(60)) const {
+    auto ran = rig::RunProgram(Command(words), limit);
+    EXPECT_OK(ran);
+    if (!ran) return {};
+    EXPECT_EQ(ran->exit, (rig::Exit{exit, 0})) << ran->out << ran->err;
+    EXPECT_EQ((ran->out + ran->err).find("fake-"), std::string::npos) << "a token shows";
+    return *ran;
+  }
+  static void ExpectHas(const std::string& text, const std::vector<std::string>& parts) {
+    for (const std::string& part : parts)
+      EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+  }
+
+  tests::TempDir dir_;
+  base::SystemClock clock_;
+  tests::FakeApiServer server_{clock_};
+};
+
+plan::ImageState Denied() {
+  plan::ImageState image = Failing("quay.io/acme/private:v2", plan::Reason::kAccessDenied,
+                                   "401 Unauthorized from quay.io with the node's credentials", 3);
+  image.settled = true;
+  return image;
+}
+
+TEST_F(FleetCommand, ShowsWhatIsMissingWhereAndWhy) {
+  for (int i = 1; i <= 3; i++) Has("n" + std::to_string(i), {Ready(kRunner, 1'200'000'000)});
+  Has("n4", {Ready(kRunner, 1'200'000'000), Denied()});
+  Has("n5", {Denied(), Pulling("ghcr.io/acme/e2e:main", 100'000'000, 680'000'000, 38'000'000)});
+  AddNode("n6");  // the DaemonSet has not put a pod there
+  AddNode("n7", R"(,"prefetchd.dev/prefetchd":"ready")");
+  AddPod("n7");  // nobody answers there
+  server_.Put("nodes/w1", R"({"metadata":{"labels":{"kubernetes.io/os":"windows"}}})");
+  std::string out = Run(0, {"status", "--fleet", "--not-ready"}).out;
+  ExpectHas(out, {"7 nodes   4 ready   1 progressing   2 failing   2 with no detail\n",
+                  "denied       quay.io/acme/private:v2", "on 2 of 7 nodes",
+                  "401 Unauthorized from quay.io with the node's credentials", "n4, n5",
+                  "pulling      ghcr.io/acme/e2e:main", "580 MB left on n5", "no agent is on it (yet)",
+                  "no detail    (the node itself)", "no endpoints available", "n4    failing      1/2"});
+  EXPECT_EQ(out.find("agent-n7"), std::string::npos) << "causes would differ by the pod's name";
+  EXPECT_EQ(out.find("w1"), std::string::npos);
+  doc::Problems problems("out");
+  auto json = doc::ParseJson(Run(0, {"status", "--fleet", "-o", "json"}).out, problems);
+  ASSERT_TRUE(json);
+  EXPECT_EQ(json->Find("count")->integer, 7);
+  EXPECT_EQ(json->Find("causes")->items.at(0).Find("count")->integer, 2);
+  ExpectHas(Run(0, {"status", "--fleet", "-o", "yaml"}).out, {"kind: FleetStatus\n"});
+  EXPECT_EQ(Run(0, {"status", "--fleet", "--nodes", "pool=none"}).out, "no node matches\n");
+}
+
+TEST_F(FleetCommand, ResultsAreARowForEachImageAndNode) {
+  Has("n1", {Ready(kRunner, 1'200'000'000), Denied()});
+  Has("n2", {Ready(kRunner, 1'200'000'000)});
+  std::string csv = Run(0, {"status", "--fleet", "--results", "csv"}).out;
+  EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 4) << csv;
+  ExpectHas(csv, {"node,image,required,", "\nn1,ghcr.io/acme/runner:v3,true,true,", "\nn2,ghcr.io/",
+                  ",1200000000,1,2026-08-01T09:58:20Z,2026-08-01T09:58:30Z,10\n"});
+  std::string json = Run(0, {"status", "--fleet", "--results", "json"}).out;
+  EXPECT_EQ(std::count(json.begin(), json.end(), '\n'), 3) << json;
+  Run(2, {"status", "--fleet", "--results", "csv", "-o", "json"});
+}
+
+TEST_F(FleetCommand, ManyNodesAreAskedSixteenAtATimeAndListedInPages) {
+  for (int i = 0; i < 250; i++) Has("n" + std::to_string(1000 + i), {Ready(kRunner, 1)});
+  server_.HoldPodAnswersUntil(16);
+  ExpectHas(Run(0, {"status", "--fleet"}).out, {"250 nodes   250 ready\n"});
+  EXPECT_EQ(server_.most_at_once(), 16);
+  EXPECT_EQ(CountOf(server_.Requests(), "GET /api/v1/nodes?limit=100"), 3U);
+  EXPECT_EQ(CountOf(server_.Requests(), "/proxy/v1/status"), 250U);
+}
+
+TEST_F(FleetCommand, AServerThatIsBusyOrHasForgottenWhereItWasIsAskedAnew) {
+  for (int i = 0; i < 150; i++) Has("n" + std::to_string(1000 + i), {Ready(kRunner, 1)});
+  server_.Fail({.status = 410});
+  server_.Fail({.status = 429, .retry_after = "0"});
+  ExpectHas(Run(0, {"status", "--fleet"}).out, {"150 nodes   150 ready\n"});
+}
+
+TEST_F(FleetCommand, AMissingRightIsNamed) {
+  Has("n1", {Ready(kRunner, 1)});
+  WriteKubeconfig(server_.AddToken("nobody"));
+  std::string err = Run(4, {"status", "--fleet"}).err;
+  ExpectHas(err,
+            {"prefetchctl: a right is missing, list nodes (deploy/examples/fleet-viewer.yaml grants what",
+             "User \"nobody\" cannot list resource \"nodes\""});
+  EXPECT_EQ(std::count(err.begin(), err.end(), '\n'), 1) << err;
+  EXPECT_OK(server_.LoadRbac(R"yaml(
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: lister}
+rules: [{apiGroups: [""], resources: [nodes, pods], verbs: [list]}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: lister}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: lister}
+subjects: [{kind: User, name: nobody}]
+)yaml"));
+  ExpectHas(Run(4, {"status", "--fleet"}).err, {"a right is missing, get pods/proxy \"agent-n1:9477\""});
+  ExpectHas(Run(4, {"wait", "--fleet", "--timeout", "60s"}, seconds(20)).err, {"a right is missing, get"});
+  WriteKubeconfig("stranger");
+  ExpectHas(Run(4, {"status", "--fleet"}).err, {"401"});
+}
+
+TEST_F(FleetCommand, WaitEndsWhenEnoughAreReady) {
+  Has("n1", {Ready(kRunner, 1)});
+  Has("n2", {Denied()});
+  Has("n3", {Pulling("a/b:1", 1, 10, 0)});
+  ExpectHas(Run(0, {"wait", "--fleet", "--min-ready", "1"}).out, {"ready: 1 of 3 nodes ready, 1 needed"});
+  ExpectHas(Run(3, {"wait", "--fleet", "--timeout", "1s"}).out,
+            {"timed out after 1 s: 1 of 3 nodes ready", "denied", "not ready: n2, n3"});
+  ExpectHas(Run(1, {"wait", "--fleet", "--fail-fast"}).out, {"failed: 1 of 3 nodes ready"});
+  Says("n3", {Ready("a/b:1", 1)});
+  ExpectHas(Run(1, {"wait", "--fleet"}).out,
+            {"failed: 2 of 3 nodes ready; waiting longer changes nothing", "401 Unauthorized"});
+  Run(2, {"wait", "--fleet", "--min-ready", "101%"});
+  Run(2, {"wait", "--min-ready", "1"});
+  ExpectHas(Run(3, {"wait", "--fleet", "--timeout", "1s", "--nodes", "pool=none"}).out, {"no node matches"});
+}
+
+TEST_F(FleetCommand, WaitByListIsNotFooledByAPodThatKnowsAnother) {
+  Has("n1", {Ready(kRunner, 1)});
+  AddNode("n2", R"(,"prefetchd.dev/prefetchd":"ready")");
+  AddPod("n2");  // ready, and not heard
+  std::string list = dir_.Write("images.txt", std::string(kRunner) + "\n");
+  std::string other = dir_.Write("other.txt", "ghcr.io/acme/new:v1\n");
+  ExpectHas(Run(0, {"wait", "--fleet", "--timeout", "2s"}).out,
+            {"ready: 2 of 2 nodes ready, 1 with no detail"});
+  ExpectHas(Run(3, {"wait", "--fleet", "--list", list, "--timeout", "1s"}).out,
+            {"1 of 2 nodes ready, 1 with no detail", "not ready: n2"});
+  ExpectHas(Run(3, {"wait", "--fleet", "--list", other, "--timeout", "1s"}).out,
+            {"0 of 2 nodes ready", "not listed   ghcr.io/acme/new:v1", "on 1 of 2 nodes"});
+  ExpectHas(Run(3, {"wait", "--fleet", "--hash", "sha256:other", "--timeout", "1s"}).out,
+            {"0 of 2 nodes ready", "waiting for sha256:other"});
+}
+
+TEST_F(FleetCommand, WaitGoesOnUntilItIsTrue) {
+  Has("n1", {Pulling(kRunner, 1, 10, 0)});
+  AddNode("n2");
+  rig::Process waiting;
+  EXPECT_OK(waiting.Start(Command({"wait", "--fleet", "--timeout", "60s"}), dir_ / "log"));
+  ASSERT_TRUE(rig::Eventually(seconds(20), [&] { return CountOf(server_.Requests(), "/proxy/") >= 1; }));
+  Has("n2", {Ready(kRunner, 1)});
+  Says("n1", {Ready(kRunner, 1)});
+  EXPECT_EQ(waiting.Wait(seconds(40)), (rig::Exit{0, 0}));
+  ExpectHas(ReadFile(dir_ / "log"), {"2 nodes   0 ready   2 progressing", "ready: 2 of 2 nodes ready"});
+}
+
+TEST_F(FleetCommand, ARolloutsNewPodIsAskedAndNotTheOldOne) {
+  Has("n1", {Ready(kRunner, 1)});
+  server_.Put("pods/prefetchd/old",
+              R"({"metadata":{"deletionTimestamp":"2026-08-01T10:00:00Z","labels":{"app.kubernetes.io/name":
+                 "prefetchd"}},"spec":{"nodeName":"n1"},"status":{"phase":"Running","conditions":[
+                 {"type":"Ready","status":"True"}]}})");
+  server_.Put("pods/prefetchd/a-evicted",
+              R"({"metadata":{"labels":{"app.kubernetes.io/name":"prefetchd"}},"spec":{"nodeName":"n1"},
+                 "status":{"phase":"Failed"}})");
+  ExpectHas(Run(0, {"status", "--fleet"}).out, {"1 node   1 ready\n"});
+  EXPECT_EQ(CountOf(server_.Requests(), "/proxy/"), 1U);
+}
+
+// A node on which images came that are on no list.
+TEST_F(FleetCommand, AuditNamesWhatCameAndWhoBroughtIt) {
+  plan::Snapshot snapshot = report::PeacefulNode();
+  AddNode("n1");
+  AddPod("n1");
+  server_.SetPodAnswer("prefetchd/agent-n1:9477/v1/status", report::StatusJson(snapshot));
+  AddNode("n2");
+  server_.Put("pods/team/job",
+              R"({"spec":{"nodeName":"n1","containers":[{"name":"c","image":"quay.io/acme/tool:v9"}]}})");
+  server_.Put("events/team/pulled", R"json({"involvedObject":{"kind":"Pod","namespace":"team","name":"job"},
+    "reason":"Pulled","source":{"host":"n1"},"lastTimestamp":"2026-08-01T10:00:00Z",
+    "message":"Successfully pulled image \"busybox:1.36\" in 1.5s (1.5s including waiting)"
+})json");
+  std::string out = Run(1, {"audit", "--fleet"}).out;
+  ExpectHas(out, {"2 images on no list on 1 node:\n  docker.io/library/alpine:3.20\n", "gone again",
+                  "quay.io/acme/tool:v9", "node n2 could not be asked: no agent is on it (yet)",
+                  "who brought them is not known: list pods of all namespaces is not allowed"});
+  EXPECT_EQ(out.find("team/job"), std::string::npos);
+  WriteKubeconfig(server_.AddToken("auditor", {"prefetchd-fleet-viewers", "prefetchd-audit-viewers"}));
+  EXPECT_OK(server_.LoadRbac(Example("audit-viewer.yaml")));
+  ExpectHas(Run(1, {"audit", "--fleet"}).out,
+            {"asked for by team/job", "1 listed image was pulled for pods all the same",
+             "docker.io/library/busybox:1.36", "pulled once, at most 1.5 s, for team/job on n1"});
+  ExpectHas(Run(1, {"audit", "--fleet", "-o", "json"}).out,
+            {"\"kind\": \"AuditReport\"", "\"longestMilliseconds\": 1500"});
+  Run(0, {"audit", "--fleet", "--ignore", "quay.io/*", "--ignore", "*/alpine"});
+  Run(0, {"audit", "--fleet", "--since", "2026-08-01T10:00:00Z"});
+  Run(2, {"audit", "--fleet", "--since", "yesterday"});
+  Run(2, {"audit", "--fleet", "--ignore", "a b"});
+  ExpectHas(Run(4, {"audit", "--fleet", "--nodes", "pool=none"}).err, {"no agent could be asked"});
+}
+
+TEST_F(FleetCommand, AuditOfSavedPodsNeedsNoCluster) {
+  std::string pods =
+      dir_.Write("pods.json", R"({"kind":"List","items":[{"metadata":{"name":"p","namespace":"a"},
+    "spec":{"nodeName":"n1","containers":[{"name":"c","image":"busybox:1.36"},{"name":"d","image":"q.io/x"}]}}]})");
+  std::string list = dir_.Write("images.txt", "docker.io/library/busybox:1.36\n");
+  auto audit = [&](int exit, std::vector<std::string> words) {
+    words.insert(words.begin(), {std::getenv("PREFETCHCTL"), "audit", "-f", pods, "--list", list});
+    auto ran = rig::RunProgram({words, {}}, seconds(20));
+    EXPECT_OK(ran);
+    if (!ran) return std::string();
+    EXPECT_EQ(ran->exit, (rig::Exit{exit, 0})) << ran->err;
+    return ran->out + ran->err;
+  };
+  ExpectHas(audit(1, {}), {"1 image on no list:\n  q.io/x:latest\n", "on 1 node: n1", "asked for by a/p"});
+  ExpectHas(audit(0, {"--ignore", "q.io/x"}), {"clean"});
+  dir_.Write("pods.json", "no");
+  ExpectHas(audit(2, {}), {"pods.json"});
+}
+
+// Every prefetchctl line of deploy/audit.md and of a chapter of deploy/README.md, where all is well.
+TEST_F(FleetCommand, TheGuidesCommandsWork) {
+  Has("n1", {Ready(kRunner, 1)});
+  std::string list =
+      dir_.Write("images.yaml", "apiVersion: prefetchd.dev/v1alpha1\nkind: ImageList\nimages: [{image: " +
+                                    std::string(kRunner) + "}]\n");
+  dir_.Write("deploy/pod.yaml",
+             "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: c, image: " +
+                 std::string(kRunner) + "}]}\n");
+  std::string pods = dir_.Write("pods.json", R"({"kind":"List","items":[]})");
+  std::string guide = Example("../README.md");
+  std::size_t begin = guide.find("\n## All nodes at a glance\n");
+  ASSERT_NE(begin, std::string::npos);
+  std::string chapter = guide.substr(begin, guide.find("\n## ", begin + 5) - begin);
+  const std::string pages = chapter + Example("../audit.md");
+  int commands = 0;
+  for (std::string_view line : base::Split(pages, '\n')) {
+    if (!line.starts_with("prefetchctl ")) continue;
+    std::vector<std::string> words;
+    for (std::string_view word : base::Split(line.substr(0, line.find(" >")), ' '))
+      words.push_back(word == "images.yaml" ? list
+                      : word == "pods.json" ? pods
+                      : word == "deploy/"   ? dir_ / "deploy"
+                                            : base::ReplaceAll(word, "'", ""));
+    words.erase(words.begin());
+    EXPECT_EQ(Run(0, words).err, "") << line;
+    commands++;
+  }
+  EXPECT_EQ(commands, 8);
+}
+
+TEST(FleetViewer, GrantsNoMoreThanItSays) {
+  tests::Rbac rbac;
+  ASSERT_OK(rbac.Load(Example("fleet-viewer.yaml")));
+  EXPECT_EQ(rbac.ForbiddenGrants(), std::vector<std::string>{});
+  tests::Attempt attempt{.user = "x",
+                         .groups = {"prefetchd-fleet-viewers"},
+                         .verb = "get",
+                         .resource = "pods/proxy",
+                         .name_space = "prefetchd",
+                         .name = "agent"};
+  EXPECT_TRUE(rbac.Allows(attempt));
+  attempt.name_space = "kube-system";
+  EXPECT_FALSE(rbac.Allows(attempt));
+  attempt.name_space = "prefetchd";
+  attempt.verb = "create";
+  EXPECT_FALSE(rbac.Allows(attempt));
+}
+
+TEST_F(FleetCommand, WithoutAClusterItSaysWhatWasLookedFor) {
+  auto ran = rig::RunProgram({{std::getenv("PREFETCHCTL"), "status", "--fleet"},
+                              {{"KUBECONFIG", dir_ / "none"}, {"HOME", dir_ / "home"}}},
+                             seconds(20));
+  ASSERT_OK(ran);
+  EXPECT_EQ(ran->exit, (rig::Exit{4, 0})) << ran->err;
+  ExpectHas(ran->err, {"no cluster is known", "--kubeconfig"});
+  Run(2, {"status", "--nodes", "a=b"});
+  Run(2, {"status", "--fleet", "--watch"});
+}
+
+}  // namespace
+}  // namespace prefetch::system

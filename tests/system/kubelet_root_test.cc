@@ -1,0 +1,149 @@
+// What the built agent opens below kubelet's root directory, as strace tells it: records and intents, the
+// node's docker config, and nothing else; it writes nothing and locks nothing there.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "fakes/fake_kubelet.h"
+#include "rig/expect_ok.h"
+#include "system/node.h"
+
+namespace prefetch::system {
+namespace {
+
+using std::chrono::seconds;
+
+// Everything that opens, makes, changes, removes or locks a file. Those with "?" are not on every machine.
+constexpr const char* kTraced =
+    "trace=?open,openat,openat2,?creat,?rename,renameat,renameat2,?unlink,unlinkat,?rmdir,?mkdir,mkdirat,"
+    "?mknod,mknodat,?link,linkat,?symlink,symlinkat,truncate,ftruncate,?chmod,fchmod,fchmodat,?chown,fchown,"
+    "fchownat,?utimes,utimensat,flock,fcntl";
+
+bool Has(const std::string& text, const std::string& word) {
+  return text.find(word) != std::string::npos;
+}
+
+// What is wrong with a call, a line of `strace -f -y`; empty: nothing, or it is not about `root`.
+std::string Wrong(const std::string& line, const std::string& root) {
+  if (!Has(line, root)) return "";
+  if (Has(line, " fcntl(")) return Has(line, "LK") || Has(line, "LEASE") ? "locks: " + line : "";
+  if (Has(line, " resumed>")) return "";  // told when it began
+  if (!Has(line, " openat(") && !Has(line, " open(")) return "changes: " + line;
+  if (!Has(line, "O_RDONLY")) return "writes: " + line;
+  for (const char* flag : {"O_CREAT", "O_TRUNC", "O_APPEND"}) {
+    if (Has(line, flag)) return "writes: " + line;
+  }
+  bool named = Has(line, "\"" + root + "/image_manager/") || Has(line, "\"" + root + "/image_manager\"") ||
+               Has(line, "\"" + root + "/config.json\"");
+  return named ? "" : "opens: " + line;
+}
+
+struct CallCase {
+  std::string name;
+  std::string call;
+  std::string complaint;  // how it begins
+};
+
+class WrongTest : public testing::TestWithParam<CallCase> {};
+TEST_P(WrongTest, Row) {
+  std::string complaint = Wrong("4711  " + GetParam().call, "/k");
+  EXPECT_EQ(complaint.substr(0, complaint.find(':')), GetParam().complaint) << complaint;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, WrongTest,
+    testing::Values(
+        CallCase{"Record", R"(openat(AT_FDCWD</>, "/k/image_manager/pulled/sha256-a", O_RDONLY) = 5)", ""},
+        CallCase{"Folder", R"(openat(AT_FDCWD</>, "/k/image_manager", O_RDONLY|O_DIRECTORY) = 5)", ""},
+        CallCase{"DockerConfig", R"(openat(AT_FDCWD</>, "/k/config.json", O_RDONLY) = 5)", ""},
+        CallCase{"Elsewhere", R"(openat(AT_FDCWD</>, "/etc/passwd", O_RDWR) = 5)", ""},
+        CallCase{"FlagsOfADescriptor", "fcntl(5</k/image_manager/pulled>, F_GETFL) = 0x8000", ""},
+        CallCase{"End", R"(<... openat resumed>) = 5</k/image_manager/pulled/sha256-a>)", ""},
+        CallCase{"Pods", R"(openat(AT_FDCWD</>, "/k/pods/x", O_RDONLY) = 5)", "opens"},
+        CallCase{"AllOfIt", R"(openat(AT_FDCWD</>, "/k", O_RDONLY|O_DIRECTORY) = 5)", "opens"},
+        CallCase{"BesideIt", R"(openat(AT_FDCWD</>, "/k/image_manager2/x", O_RDONLY) = 5)", "opens"},
+        CallCase{"ByDescriptor", R"(openat(5</k>, "pki", O_RDONLY) = 6)", "opens"},
+        CallCase{"Write", R"(openat(AT_FDCWD</>, "/k/image_manager/pulled/a", O_RDWR) = 5)", "writes"},
+        CallCase{"Create", R"(openat(AT_FDCWD</>, "/k/image_manager/a", O_RDONLY|O_CREAT, 0600) = 5)",
+                 "writes"},
+        CallCase{"Remove", R"(unlink("/k/image_manager/pulled/a") = 0)", "changes"},
+        CallCase{"Touch", R"(utimensat(5</k/image_manager/pulled/a>, NULL, NULL, 0) = 0)", "changes"},
+        CallCase{"Flock", "flock(5</k/image_manager/pulled/a>, LOCK_SH) = 0", "changes"},
+        CallCase{"PosixLock", "fcntl(5</k/image_manager/pulled/a>, F_SETLK, {l_type=F_RDLCK}) = 0", "locks"},
+        CallCase{"OwnLock", "fcntl(5</k/image_manager/pulled/a>, F_OFD_SETLKW, {}) = 0", "locks"},
+        CallCase{"Lease", "fcntl(5</k/image_manager/pulled/a>, F_SETLEASE, F_RDLCK) = 0", "locks"}),
+    [](const auto& row) { return row.param.name; });
+
+class KubeletRoot : public testing::Test {
+ protected:
+  void SetUp() override {
+    for (const char* file : {"pods/1f2e/volumes/token", "plugins/csi.sock", "plugins_registry/csi.sock",
+                             "pki/kubelet.key", "cpu_manager_state", "kubeadm-flags.env", "config.yaml"}) {
+      node_.scratch().Write(std::string("kubelet/") + file, "kind: KubeletConfiguration\n");
+    }
+    // How the node logs in, where kubelet looks first.
+    node_.scratch().Write("kubelet/config.json", R"({"auths":{")" + registry_->host() + R"(":{"username":")" +
+                                                     user_.name + R"(","password":")" + user_.password +
+                                                     R"("}}})");
+    node_.HasList({image_});
+    node_.HasKubelet({"--kubelet-version", "1.36", "--kubelet-verification", "NeverVerifyPreloadedImages",
+                      "--kubelet-root", root_});
+    node_.RunsAgentBy({"strace", "-D", "-f", "-y", "-q", "-e", kTraced, "-o", trace_, "--"});
+    kubelet_.Start({.version = {1, 36}});
+  }
+
+  void Pulls(const tests::PullCredential& credential) {
+    std::string id = node_.StatusOf(image_).image_id;
+    ASSERT_TRUE(kubelet_.BeginPull(image_));
+    kubelet_.EndPull(image_, id, credential);
+  }
+  bool Answers(int readyz) {
+    return rig::Eventually(seconds(30), [&] { return node_.Get("/readyz").status == readyz; });
+  }
+  std::vector<std::string> Trace() const {
+    std::ifstream file(trace_);
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(file, line);) lines.push_back(line);
+    return lines;
+  }
+
+  rig::User user_{"node", "node-Passw0rd"};
+  Node node_;
+  std::string root_ = node_.scratch() / "kubelet";
+  std::string trace_ = node_.scratch() / "trace";
+  base::SystemClock clock_;
+  tests::FakeKubelet kubelet_{root_, clock_};
+  std::unique_ptr<Host> registry_ = node_.AddRegistry("registry.example.test", user_);
+  std::string image_ = registry_->Push("app", "v1", {{1, 100'000}});
+};
+
+TEST_F(KubeletRoot, NothingElseIsOpenedAndNothingIsWrittenOrLocked) {
+  node_.StartAgent();
+  ASSERT_TRUE(Answers(200)) << node_.AgentLog();
+  Pulls({.secret = kubelet::HashedSecret{{.uid = "u1", .namespace_name = "team", .name = "pull"},
+                                         base::Secret("h1")}});
+  ASSERT_TRUE(Answers(503)) << node_.AgentLog();
+  Pulls({});
+  ASSERT_TRUE(Answers(200)) << node_.AgentLog();
+  EXPECT_EQ(node_.agent().Stop(seconds(10)), rig::Exit{}) << node_.AgentLog();
+  // strace ends with the program, but is not waited for.
+  ASSERT_TRUE(rig::Eventually(
+      seconds(10), [&] { return !Trace().empty() && Has(Trace().back(), "+++ exited with 0 +++"); }));
+
+  int records = 0, logins = 0;
+  for (const std::string& line : Trace()) {
+    EXPECT_EQ(Wrong(line, root_), "");
+    records += Has(line, root_ + "/image_manager/pulled/sha256-") ? 1 : 0;
+    logins += Has(line, root_ + "/config.json") ? 1 : 0;
+  }
+  EXPECT_GT(records, 2) << "the trace sees what the agent reads";
+  EXPECT_GT(logins, 0);
+}
+
+}  // namespace
+}  // namespace prefetch::system

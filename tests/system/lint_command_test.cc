@@ -1,0 +1,243 @@
+// prefetchctl lint, as built: the problems that people had with pull policies, found before anything runs.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+
+#include "base/text.h"
+#include "doc/json.h"
+#include "rig/expect_ok.h"
+#include "rig/process.h"
+#include "rig/scratch.h"
+
+namespace prefetch::system {
+namespace {
+
+using Words = std::vector<std::string>;
+
+class Lint : public testing::Test {
+ protected:
+  // "@" in a word is the scratch folder, which is where it runs.
+  rig::Ran Run(const Words& more, const std::string& input = "") {
+    const char* program = std::getenv("PREFETCHCTL");
+    EXPECT_NE(program, nullptr) << "run the tests by tests/run or meson test";
+    std::string script = "cd " + scratch_.path() + " && exec \"$@\" <stdin.txt";
+    scratch_.Write("stdin.txt", input);
+    rig::Command command{{"sh", "-c", script, "sh", program == nullptr ? "" : program, "lint"}, {}};
+    command.argv.insert(command.argv.end(), more.begin(), more.end());
+    auto ran = rig::RunProgram(command, std::chrono::seconds(30));
+    EXPECT_OK(ran);
+    return ran ? *ran : rig::Ran{};
+  }
+  // Without the line that sums up, which has a time.
+  std::string Findings(const rig::Ran& ran) {
+    std::size_t end = ran.out.empty() ? 0 : ran.out.rfind('\n', ran.out.size() - 2) + 1;
+    return ran.out.substr(0, end);
+  }
+
+  rig::Scratch scratch_;
+};
+
+std::string Pod(const std::string& name, const std::string& containers) {
+  return "apiVersion: v1\nkind: Pod\nmetadata: {name: " + name + "}\nspec:\n" + containers;
+}
+
+// Registry and DNS were down, 300 nodes had the images, and pods failed all the same: some containers had an
+// Always that nobody had written. A search for "Always" finds nothing here.
+TEST_F(Lint, AnOutageThatOnlyImplicitAlwaysFeels) {
+  scratch_.Write("images.txt", "quay.io/acme/app:v1\nquay.io/acme/sidecar\n");
+  scratch_.Write("deploy/app.yaml", Pod("app",
+                                        "  containers:\n"
+                                        "  - name: app\n    image: quay.io/acme/app:v1\n"
+                                        "  - name: sidecar\n    image: quay.io/acme/sidecar\n"));
+  rig::Ran ran = Run({"-f", "deploy", "--list", "images.txt"});
+  EXPECT_EQ(ran.exit, (rig::Exit{1, 0})) << ran.err;
+  EXPECT_EQ(
+      Findings(ran),
+      "deploy/app.yaml:9:5  warning  PF201 no imagePullPolicy and no tag, which means :latest: kubelet will "
+      "ask quay.io at every start although the image is on the node: quay.io/acme/sidecar (container "
+      "\"sidecar\")\n");
+}
+
+// The preflight had IfNotPresent from its controller, the app Always: the check passed on a stale copy and
+// the job hung on a tag that was gone. Neither policy is written in either manifest.
+TEST_F(Lint, ACheckThatIsWeakerThanThePod) {
+  scratch_.Write("images.txt", "quay.io/acme/app:v1\n");
+  scratch_.Write("a.yaml",
+                 Pod("build-1-precheck", "  containers: [{name: c, image: \"quay.io/acme/app:v1\"}]\n"));
+  scratch_.Write("b.yaml", Pod("build-1", "  containers: [{name: app, image: \"quay.io/acme/app:v1\"}]\n"));
+  Words arguments = {"-f", "a.yaml", "b.yaml", "--list", "images.txt", "--select", "PF204"};
+  EXPECT_EQ(Run(arguments).exit, (rig::Exit{0, 0}));
+  arguments.insert(arguments.end(), {"--default-policy", "Always", "--default-check-policy", "IfNotPresent"});
+  rig::Ran ran = Run(arguments);
+  EXPECT_EQ(ran.exit, (rig::Exit{1, 0})) << ran.err;
+  EXPECT_EQ(Findings(ran),
+            "a.yaml:5:26  warning  PF204 container \"c\" has IfNotPresent where \"app\" of Pod build-1 has "
+            "Always, for "
+            "the same image: quay.io/acme/app:v1 (b.yaml:5:28)\n");
+}
+
+// Never was the way to learn that an image was missing from the list; it was learnt by failing jobs.
+TEST_F(Lint, AnIncompleteListIsFoundWithoutNever) {
+  scratch_.Write(
+      "images.yaml",
+      "apiVersion: prefetchd.dev/v1alpha1\nkind: ImageList\nimages:\n- image: quay.io/acme/app:v1\n"
+      "- image: ghcr.io/acme/old:v1\n");
+  scratch_.Write("jobs/unit.yaml", Pod("unit",
+                                       "  initContainers: [{name: i, image: \"quay.io/acme/setup:v2\"}]\n"
+                                       "  containers: [{name: c, image: \"quay.io/acme/app:v1\"}]\n"));
+  rig::Ran ran = Run({"-f", "jobs/", "--list", "images.yaml"});
+  EXPECT_EQ(ran.exit, (rig::Exit{1, 0})) << ran.err;
+  EXPECT_EQ(
+      Findings(ran),
+      "jobs/unit.yaml:5:30  error    PF101 image is used but not listed: quay.io/acme/setup:v2 (container "
+      "\"i\")\n"
+      "images.yaml:5:3      note     PF102 listed but used by no manifest here: ghcr.io/acme/old:v1\n");
+}
+
+// An image that was on every node was refused: a pod's secret had made kubelet pull the same content, under
+// another name of it.
+TEST_F(Lint, TheWaysInWhichImagesGetClosed) {
+  scratch_.Write("images.txt", "mirror.acme.io/quay/acme/app:v1\n");
+  scratch_.Write("a.yaml", Pod("a",
+                               "  imagePullSecrets: [{name: team-pull}]\n"
+                               "  containers: [{name: c, image: \"mirror.acme.io/quay/acme/app:v1\"}]\n"));
+  scratch_.Write("b.yaml", Pod("b", "  containers: [{name: c, image: \"quay.io/acme/app:v1\"}]\n"));
+  rig::Ran ran = Run({"-f", ".", "--list", "images.txt", "--select", "PF3"});
+  EXPECT_EQ(ran.exit, (rig::Exit{1, 0})) << ran.err;
+  EXPECT_EQ(Findings(ran),
+            "a.yaml:5:3   warning  PF302 every image of Pod a is listed, so the node pulls it by itself; a "
+            "pull with "
+            "its secrets (team-pull) would close it to other pods\n"
+            "b.yaml:5:26  warning  PF301 perhaps one image in two registries: quay.io/acme/app:v1 here, "
+            "mirror.acme.io/quay/acme/app:v1 in images.txt (images.txt:1:1)\n");
+}
+
+struct InputCase {
+  std::string name;
+  Words arguments;
+  int exit;
+  std::string out, err;  // what each has to hold
+};
+class LintInput : public Lint, public testing::WithParamInterface<InputCase> {
+ protected:
+  LintInput() {
+    std::string good = Pod("p", "  containers: [{name: c, image: \"q.io/a:v1\"}]\n");
+    std::string unlisted = Pod("p", "  containers: [{name: c, image: \"q.io/b:v1\"}]\n");
+    scratch_.Write("list.txt", "q.io/a:v1\n");
+    scratch_.Write("good.yaml", good);
+    scratch_.Write("tree/one.yaml", good);
+    scratch_.Write("tree/deep/two.yml", unlisted);
+    scratch_.Write("tree/.git/three.yaml", "kind: [\n");
+    scratch_.Write("tree/values.yaml", "replicas: 3\n");
+    scratch_.Write("tree/notes.txt", "nothing\n");
+    scratch_.Write("empty/notes.txt", "nothing\n");
+    scratch_.Write("bad/one.yaml", unlisted);
+    scratch_.Write("bad/two.yaml", "kind: [\n");
+    scratch_.Write("chart/t.yaml", "apiVersion: v1\nkind: Pod\nspec: {{ .Values.spec }}\n");
+    scratch_.Write("noobject.yaml", "replicas: 3\n");
+    scratch_.Write("badlist.txt", "q.io/A\n");
+    scratch_.Write("lists/a.txt", "q.io/a:v1\n");
+  }
+};
+
+TEST_P(LintInput, IsUnderstoodOrRefused) {
+  rig::Ran ran = Run(GetParam().arguments, Pod("p", "  containers: [{name: c, image: \"q.io/s:v1\"}]\n"));
+  EXPECT_EQ(ran.exit, (rig::Exit{GetParam().exit, 0})) << ran.out << ran.err;
+  EXPECT_NE(ran.out.find(GetParam().out), std::string::npos) << ran.out;
+  EXPECT_NE(ran.err.find(GetParam().err), std::string::npos) << ran.err;
+  if (GetParam().err.empty()) {
+    EXPECT_EQ(ran.err, "");
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, LintInput,
+    testing::Values(
+        InputCase{"AFile", {"-f", "good.yaml", "--list", "list.txt"}, 0, "clean: 1 file, 1 pod (", ""},
+        InputCase{"AFolder", {"-f", "tree", "--list", "list.txt"}, 1, "1 error in 3 files, 2 pods", ""},
+        InputCase{"AFileOnce",
+                  {"-f", "tree", "-f", "tree/one.yaml", "./tree", "--list", "list.txt"},
+                  1,
+                  "in 3 files",
+                  ""},
+        InputCase{"APattern", {"-f", "tree/*.y*ml", "--list", "list.txt"}, 0, "clean: 2 files, 1 pod", ""},
+        InputCase{"StandardInput", {"-f", "-", "--list", "list.txt"}, 1, "stdin:5:26", ""},
+        InputCase{"AListFolder", {"-f", "good.yaml", "--list", "lists"}, 0, "clean", ""},
+        InputCase{"NoObject",
+                  {"-f", "noobject.yaml", "--list", "list.txt"},
+                  2,
+                  "",
+                  "noobject.yaml:1:1: kind: is required"},
+        InputCase{"NothingThere",
+                  {"-f", "none.yaml", "--list", "list.txt"},
+                  2,
+                  "",
+                  "none.yaml: there is no such file"},
+        InputCase{"NoMatch", {"-f", "x*.yaml", "--list", "list.txt"}, 2, "", "no file matches"},
+        InputCase{"AnEmptyFolder",
+                  {"-f", "empty", "--list", "list.txt"},
+                  2,
+                  "",
+                  "no file to read is below this folder"},
+        InputCase{"WhatCouldBeReadIsToldAllTheSame",
+                  {"-f", "bad", "--list", "list.txt"},
+                  2,
+                  "bad/one.yaml:5:26  error    PF101",
+                  "bad/two.yaml:"},
+        InputCase{"ATemplate", {"-f", "chart", "--list", "list.txt"}, 2, "", "looks like a template"},
+        InputCase{"ABadList", {"-f", "good.yaml", "--list", "badlist.txt"}, 2, "", "badlist.txt:1:1"},
+        InputCase{"NoList", {"-f", "good.yaml"}, 2, "", "lint needs manifests (-f) and lists (--list)"},
+        InputCase{"ABadRule",
+                  {"-f", "good.yaml", "--list", "list.txt", "--select", "X1"},
+                  2,
+                  "",
+                  "there is no rule X1"},
+        InputCase{"ABadPolicy",
+                  {"-f", "good.yaml", "--list", "list.txt", "--default-policy", "never"},
+                  2,
+                  "",
+                  "--default-policy must be"},
+        InputCase{"ABadOutput", {"-f", "good.yaml", "--list", "list.txt", "-o", "xml"}, 2, "", "--output"},
+        InputCase{"Github",
+                  {"-f", "-", "--list", "list.txt", "-o", "github"},
+                  1,
+                  "::error file=stdin,line=5,col=26,title=PF101",
+                  ""},
+        InputCase{"TheRules", {"--rules"}, 0, "PF304  error    invalid-reference", ""}),
+    [](const auto& row) { return row.param.name; });
+
+TEST_F(Lint, JsonAndSarifAreDocuments) {
+  scratch_.Write("list.txt", "q.io/a:v1\n");
+  for (const char* output : {"json", "sarif"}) {
+    rig::Ran ran = Run({"-f", "-", "--list", "list.txt", "-o", output},
+                       Pod("p", "  containers: [{name: c, image: \"q.io/b:v1\"}]\n"));
+    EXPECT_EQ(ran.exit, (rig::Exit{1, 0})) << ran.err;
+    doc::Problems problems(output);
+    EXPECT_TRUE(doc::ParseJson(ran.out, problems) && problems.empty()) << ran.out;
+    EXPECT_NE(ran.out.find("PF101"), std::string::npos);
+  }
+}
+
+// deploy/lint.md has each rule, with its name and severity.
+TEST_F(Lint, ThePageHasEveryRule) {
+  const char* page = std::getenv("PREFETCH_LINT_PAGE");
+  ASSERT_NE(page, nullptr);
+  std::ifstream in(page);
+  std::string text{std::istreambuf_iterator<char>(in), {}};
+  rig::Ran rules = Run({"--rules"});
+  std::size_t count = 0;
+  for (std::string_view line : base::Split(rules.out, '\n')) {
+    if (!line.starts_with("PF")) continue;
+    count++;
+    std::string id(line.substr(0, 5));
+    std::string severity(base::TrimSpace(line.substr(7, 9)));
+    std::string name(line.substr(16));
+    EXPECT_NE(text.find("### " + id + " " + name + " (" + severity + ")\n"), std::string::npos) << line;
+  }
+  EXPECT_EQ(count, 14U);
+}
+
+}  // namespace
+}  // namespace prefetch::system

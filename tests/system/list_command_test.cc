@@ -1,0 +1,333 @@
+// prefetchctl list diff, import and lock, and export pinned-image-set, as built: with an agent that is played
+// and a real registry.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+
+#include "base/text.h"
+#include "config/list_lock.h"
+#include "fakes/fake_registry.h"
+#include "http/server.h"
+#include "rig/expect_ok.h"
+#include "rig/images.h"
+#include "rig/port.h"
+#include "rig/process.h"
+#include "rig/registry.h"
+#include "rig/scratch.h"
+
+namespace prefetch::system {
+namespace {
+
+using Words = std::vector<std::string>;
+
+class ListCommand : public testing::Test {
+ protected:
+  // In the scratch folder. No credentials of this machine's owner, no proxy.
+  rig::Ran Run(const Words& more, const std::string& input = "") {
+    const char* program = std::getenv("PREFETCHCTL");
+    EXPECT_NE(program, nullptr) << "run the tests by tests/run or meson test";
+    std::string script = "cd " + scratch_.path() + " && exec \"$@\" <stdin.txt";
+    scratch_.Write("stdin.txt", input);
+    rig::Command command{{"sh", "-c", script, "sh", program == nullptr ? "" : program},
+                         {{"HOME", scratch_.path()}, {"http_proxy", ""}, {"HTTP_PROXY", ""}}};
+    command.argv.insert(command.argv.end(), more.begin(), more.end());
+    auto ran = rig::RunProgram(command, std::chrono::seconds(60));
+    EXPECT_OK(ran);
+    return ran ? *ran : rig::Ran{};
+  }
+  std::string TextOf(const std::string& name) {
+    std::ifstream in(scratch_ / name);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+  std::string List(const std::string& images) {
+    return "apiVersion: prefetchd.dev/v1alpha1\nkind: ImageList\nimages:\n" + images;
+  }
+
+  rig::Scratch scratch_;
+};
+
+const char kStatus[] = R"({"apiVersion":"prefetchd.dev/v1","kind":"NodeStatus","node":"ci-7","images":[
+{"image":"q.io/a:v1","present":true,"readyFor":"Never","from":["images.yaml:4"]},
+{"image":"q.io/b:v1","present":false,"readyFor":"Never","message":"tag is gone"}]})";
+
+TEST_F(ListCommand, OpenAlwaysIsForAgentsThatTouch) {
+  scratch_.Write("images.yaml", List("- {image: q.io/b:v1, open: Always}\n"));
+  rig::Ran ran = Run({"list", "check", "images.yaml"});
+  EXPECT_EQ(ran.exit, (rig::Exit{2, 0}));
+  EXPECT_NE(ran.err.find("--touch is off"), std::string::npos) << ran.err;
+  EXPECT_EQ(Run({"list", "check", "--touch", "images.yaml"}).exit, rig::Exit{});
+  EXPECT_EQ(Run({"list", "print", "images.yaml"}).exit, (rig::Exit{2, 0}));
+  EXPECT_NE(Run({"list", "print", "--touch", "images.yaml"}).out.find("open: Always"), std::string::npos);
+  const Words generate = {"generate", "--platform", "generic", "--list", "images.yaml"};
+  EXPECT_EQ(Run(generate).exit, (rig::Exit{2, 0}));
+  Words with_touch = generate;
+  with_touch.insert(with_touch.end(), {"--component", "touch"});
+  EXPECT_EQ(Run(with_touch).exit, rig::Exit{});
+}
+
+TEST_F(ListCommand, DiffOfTwoLists) {
+  scratch_.Write("old.yaml", List("- image: q.io/a:v1\n- {image: q.io/b:v1, priority: 3}\n"));
+  scratch_.Write("new/one.yaml", List("- {image: q.io/b:v1, refresh: IfDigestChanged}\n"));
+  scratch_.Write("new/two.txt", "q.io/c:v1\n");
+  rig::Ran ran = Run({"list", "diff", "old.yaml", "new"});
+  EXPECT_EQ(ran.exit, (rig::Exit{1, 0})) << ran.err;
+  EXPECT_EQ(ran.out,
+            "- q.io/a:v1  old.yaml:4\n"
+            "~ q.io/b:v1  priority: 3 → default, refresh: default → IfDigestChanged\n"
+            "+ q.io/c:v1  two.txt:1\n"
+            "1 added, 1 removed, 1 changed\n");
+  ran = Run({"list", "diff", "old.yaml", "old.yaml"});
+  EXPECT_EQ(ran.exit, (rig::Exit{0, 0}));
+  EXPECT_EQ(ran.out, "no difference\n");
+}
+
+TEST_F(ListCommand, DiffWithANode) {
+  auto listener = http::Listener::Tcp("127.0.0.1:0");
+  ASSERT_OK(listener);
+  auto server = http::Server::Start(
+      std::move(*listener), {}, [](const http::ServerRequest&) { return http::JsonResponse(200, kStatus); });
+  ASSERT_OK(server);
+  std::string url = "http://127.0.0.1:" + std::to_string((*server)->port());
+  scratch_.Write("images.txt", "q.io/a:v1\nq.io/b:v1\nq.io/c:v1\n");
+  rig::Ran ran = Run({"list", "diff", "images.txt", "--node", "--agent", url});
+  EXPECT_EQ(ran.exit, (rig::Exit{1, 0})) << ran.err;
+  EXPECT_EQ(ran.out,
+            "~ q.io/b:v1  not on the node: tag is gone\n- q.io/c:v1  not on the list of node ci-7\n"
+            "1 removed, 1 changed\n");
+  ran = Run({"list", "import", "--node", "--agent", url, "-o", "txt"});
+  EXPECT_EQ(ran.exit, (rig::Exit{0, 0})) << ran.err;
+  EXPECT_EQ(ran.out, "# node ci-7\nq.io/a:v1\n# node ci-7\nq.io/b:v1\n");
+}
+
+TEST_F(ListCommand, ImportOfEverything) {
+  scratch_.Write(
+      "deploy/app.yaml",
+      "apiVersion: v1\nkind: Pod\nspec:\n  containers:\n  - image: q.io/a:v1\n  - image: q.io/b:v1\n");
+  scratch_.Write("deploy/values.yaml", "image: q.io/none:v1\n");
+  scratch_.Write("plain.txt", "# ours\nq.io/c:v1\nq.io/a:v1\n");
+  scratch_.Write("src/Dockerfile", "FROM q.io/d:v1 # prefetch\nFROM q.io/not:v1\n");
+  scratch_.Write("src/picture.bin", std::string("# prefetch \xff\xfe", 13));
+  std::string crictl =
+      R"({"images":[{"repoTags":["q.io/e:v1"]},{"repoTags":["registry.k8s.io/pause:3.10"]}]})";
+  rig::Ran ran = Run({"list", "import", "-f", "deploy", "--list", "plain.txt", "--marker", "# prefetch",
+                      "--in", "src", "--crictl", "-", "--exclude", "registry.k8s.io/*"},
+                     crictl);
+  EXPECT_EQ(ran.exit, (rig::Exit{0, 0})) << ran.err;
+  EXPECT_EQ(ran.out,
+            "apiVersion: prefetchd.dev/v1alpha1\nkind: ImageList\nimages:\n"
+            "- image: q.io/a:v1  # deploy/app.yaml:5, plain.txt:3\n"
+            "- image: q.io/b:v1  # deploy/app.yaml:6\n"
+            "- image: q.io/c:v1  # plain.txt:2\n"
+            "- image: q.io/d:v1  # src/Dockerfile:1\n"
+            "- image: q.io/e:v1  # stdin\n");
+  // What is printed passes lint against what it was made from.
+  scratch_.Write("images.yaml", ran.out);
+  EXPECT_EQ(Run({"lint", "-f", "deploy", "--list", "images.yaml"}).exit, (rig::Exit{0, 0}));
+}
+
+struct RefusalCase {
+  std::string name;
+  Words arguments;
+  std::string says;
+};
+class ListRefusal : public ListCommand, public testing::WithParamInterface<RefusalCase> {};
+TEST_P(ListRefusal, IsASentence) {
+  scratch_.Write("good.txt", "q.io/a:v1\n");
+  scratch_.Write("bad.txt", "q.io/A\n");
+  scratch_.Write("badpod.yaml", "apiVersion: v1\nkind: Pod\nspec: {containers: [{image: q.io/A}]}\n");
+  scratch_.Write("badlock.txt", "q.io/a:v1\n");
+  scratch_.Write("badlock.txt.lock", "kind: X\n");
+  scratch_.Write("empty.txt", "");
+  rig::Ran ran = Run(GetParam().arguments, "{}");
+  EXPECT_EQ(ran.exit, (rig::Exit{2, 0})) << ran.err;
+  EXPECT_EQ(ran.out, "");
+  EXPECT_NE(ran.err.find(GetParam().says), std::string::npos) << ran.err;
+}
+INSTANTIATE_TEST_SUITE_P(
+    All, ListRefusal,
+    testing::Values(
+        RefusalCase{"DiffOfOne", {"list", "diff", "good.txt"}, "two FILEs are compared"},
+        RefusalCase{"DiffOfTwoAndANode", {"list", "diff", "good.txt", "good.txt", "--node"}, "with one FILE"},
+        RefusalCase{"DiffOfABadOne", {"list", "diff", "good.txt", "bad.txt"}, "bad.txt:1:1"},
+        RefusalCase{"DiffOfNone", {"list", "diff", "good.txt", "none.txt"}, "none.txt"},
+        RefusalCase{"ImportOfNothing", {"list", "import"}, "name where images are named"},
+        RefusalCase{"ImportOfABadPod", {"list", "import", "-f", "badpod.yaml"}, "badpod.yaml:3:22"},
+        RefusalCase{
+            "ImportOfNoCrictl", {"list", "import", "--crictl", "-"}, "stdin:1:1: images: is required"},
+        RefusalCase{"ImportWithoutMarker", {"list", "import", "--in", "good.txt"}, "--marker"},
+        RefusalCase{"ImportOfNoMarker",
+                    {"list", "import", "--marker", "x!", "--in", "good.txt"},
+                    "no line with the marker"},
+        RefusalCase{"LockOfABadList", {"list", "lock", "bad.txt"}, "bad.txt:1:1"},
+        RefusalCase{"LockOfABadLock", {"list", "lock", "badlock.txt"}, "badlock.txt.lock:1:7: kind"},
+        RefusalCase{"LockOfABadTimeout", {"list", "lock", "good.txt", "--timeout", "x"}, "--timeout must be"},
+        RefusalCase{"PinWithoutDigest",
+                    {"export", "pinned-image-set", "--list", "good.txt"},
+                    "good.txt:1: q.io/a:v1 has no digest: run prefetchctl list lock"},
+        RefusalCase{
+            "PinNothing", {"export", "pinned-image-set", "--list", "empty.txt"}, "no image in the list"}),
+    [](const auto& row) { return row.param.name; });
+
+class ListLock : public ListCommand {
+ protected:
+  std::string Push(const std::string& repository, const std::string& tag, std::uint64_t seed) {
+    rig::User user = registry_.user();
+    rig::Pusher pusher(registry_.address(), user.name, base::Secret(user.password));
+    auto pushed =
+        pusher.Push({.repository = repository, .tag = tag, .layers = {{.seed = seed, .size = 4096}}});
+    EXPECT_OK(pushed);
+    return pushed ? pushed->digest : "";
+  }
+  std::string Name(const std::string& image) { return registry_.address() + "/" + image; }
+  void SetUp() override {
+    ASSERT_OK(registry_.Start());
+    rig::User user = registry_.user();
+    std::string auth = base::Base64Encode(user.name + ":" + user.password);
+    scratch_.Write("docker.json",
+                   R"({"auths":{")" + registry_.address() + R"(":{"auth":")" + auth + R"("}}})");
+  }
+  rig::Ran Lock(const Words& more) {
+    Words words = {"list", "lock", "--docker-config", "docker.json", "--timeout", "30s"};
+    words.insert(words.end(), more.begin(), more.end());
+    return Run(words);
+  }
+
+  rig::Registry registry_{scratch_, "registry", {{"ann", "s3cr3t-of-lock"}}};
+};
+
+TEST_F(ListLock, TagsBecomeDigestsAndAreWatched) {
+  std::string one = Push("team/one", "v1", 1), two = Push("team/two", "v1", 2);
+  std::string three = Name("team/three@sha256:" + std::string(64, 'c'));
+  scratch_.Write("images.yaml", List("- image: " + Name("team/one:v1") + "\n- image: " + Name("team/two:v1") +
+                                     "\n- image: " + three + "\n"));
+  rig::Ran ran = Lock({"images.yaml"});
+  EXPECT_EQ(ran.exit, (rig::Exit{0, 0})) << ran.err;
+  EXPECT_NE(ran.out.find("images.yaml: 3 images locked, 3 changed\n"), std::string::npos) << ran.out;
+  auto lock = config::ReadLock(TextOf("images.yaml.lock"), "lock");
+  ASSERT_OK(lock);
+  EXPECT_EQ(*lock, (config::ListLock{{Name("team/one:v1"), one},
+                                     {Name("team/two:v1"), two},
+                                     {three, "sha256:" + std::string(64, 'c')}}));
+  ran = Lock({"--check", "images.yaml"});
+  EXPECT_EQ(ran.exit, (rig::Exit{0, 0})) << ran.out << ran.err;
+  EXPECT_EQ(ran.out, "images.yaml: 3 images, 0 changed since it was locked\n");
+
+  // A lock is what OpenShift's pins are made of.
+  ran = Run({"export", "pinned-image-set", "--list", "images.yaml", "--pool", "ci"});
+  EXPECT_EQ(ran.exit, (rig::Exit{0, 0})) << ran.err;
+  EXPECT_EQ(
+      base::ReplaceAll(ran.out.substr(ran.out.find('\n') + 1), "\"", ""),
+      "apiVersion: machineconfiguration.openshift.io/v1\nkind: PinnedImageSet\nmetadata:\n  name: prefetchd\n"
+      "  labels:\n    machineconfiguration.openshift.io/role: ci\nspec:\n  pinnedImages:\n  - name: " +
+          Name("team/one@" + one) + "\n  - name: " + three + "\n  - name: " + Name("team/two@" + two) + "\n");
+
+  // The tag moves: --check says so and writes nothing; locking again follows it.
+  std::string moved = Push("team/one", "v1", 3), before = TextOf("images.yaml.lock");
+  ran = Lock({"--check", "images.yaml"});
+  EXPECT_EQ(ran.exit, (rig::Exit{1, 0})) << ran.err;
+  EXPECT_NE(ran.out.find("~ " + Name("team/one:v1") + "  moved from " + one.substr(0, 19) + " to " +
+                         moved.substr(0, 19) + "\n"),
+            std::string::npos)
+      << ran.out;
+  EXPECT_EQ(TextOf("images.yaml.lock"), before);
+  EXPECT_EQ(Lock({"images.yaml"}).exit, (rig::Exit{0, 0}));
+  EXPECT_EQ(config::ReadLock(TextOf("images.yaml.lock"), "lock")->at(Name("team/one:v1")), moved);
+}
+
+// A registry that is played, on loopback, and a list of many of its tags.
+class LockOfMany : public ListCommand {
+ protected:
+  void HasTags(int count) {
+    std::string list;
+    for (int i = 0; i < count; i++) {
+      std::string tag = "v" + std::to_string(i);
+      registry_.Put("team/app", tag);
+      list += registry_.address() + "/team/app:" + tag + "\n";
+    }
+    scratch_.Write("many.txt", list);
+  }
+  rig::Ran Lock(const std::string& timeout) {
+    return Run({"list", "lock", "--docker-config", "/dev/null", "--timeout", timeout, "many.txt"});
+  }
+
+  tests::FakeRegistry registry_;
+};
+
+TEST_F(LockOfMany, APersonNeedNotWaitAsANodeDoes) {
+  HasTags(200);
+  auto started = std::chrono::steady_clock::now();
+  rig::Ran ran = Lock("60s");
+  auto took = std::chrono::steady_clock::now() - started;
+  EXPECT_EQ(ran.exit, rig::Exit{}) << ran.err;
+  EXPECT_NE(ran.out.find("many.txt: 200 images locked"), std::string::npos) << ran.out;
+  EXPECT_EQ(registry_.lines().size(), 200U) << "one question a tag";
+  EXPECT_GE(took, std::chrono::milliseconds(2900)) << "50 at once, then 50 a second";
+  EXPECT_LE(took, std::chrono::seconds(20)) << "an agent would take 38 s";
+}
+
+TEST_F(LockOfMany, ARegistryThatAsksForPatienceGetsIt) {
+  HasTags(30);
+  std::atomic<int> asked = 0;
+  std::atomic<bool> patience = true;
+  registry_.Answer([&](const tests::WireRequest&) -> std::optional<tests::FakeReply> {
+    if (asked++ < 10 || !patience.exchange(false)) return std::nullopt;
+    return tests::FakeReply{.status = 429, .headers = {{"Retry-After", "1"}}};
+  });
+  rig::Ran ran = Lock("60s");
+  EXPECT_EQ(ran.exit, rig::Exit{}) << ran.out << ran.err;
+  EXPECT_NE(ran.out.find("many.txt: 30 images locked"), std::string::npos) << ran.out;
+  EXPECT_NE(ran.err.find(registry_.address() + " asks for patience: going on in "), std::string::npos)
+      << ran.err;
+  EXPECT_LE(asked, 40) << "nobody was asked meanwhile";
+}
+
+TEST_F(LockOfMany, PatienceBeyondTheTimeoutIsNotWaitedFor) {
+  HasTags(3);
+  registry_.Answer([](const tests::WireRequest&) -> std::optional<tests::FakeReply> {
+    return tests::FakeReply{.status = 429, .headers = {{"Retry-After", "600"}}};
+  });
+  auto started = std::chrono::steady_clock::now();
+  rig::Ran ran = Lock("30s");
+  EXPECT_LE(std::chrono::steady_clock::now() - started, std::chrono::seconds(10));
+  EXPECT_EQ(ran.exit, (rig::Exit{4, 0})) << ran.out << ran.err;
+  EXPECT_NE(ran.err.find(registry_.address() + "/team/app:v0: RateLimited: "), std::string::npos) << ran.err;
+  EXPECT_TRUE(
+      ran.err.ends_with("\n" + registry_.address() + ": 2 more of its images could not be asked for\n"))
+      << ran.err;
+}
+
+TEST_F(ListLock, ATagThatIsNotThereIsANo) {
+  Push("team/one", "v1", 1);
+  scratch_.Write("images.txt", Name("team/one:v1") + "\n" + Name("team/one:v2") + "\n");
+  rig::Ran ran = Lock({"images.txt"});
+  EXPECT_EQ(ran.exit, (rig::Exit{1, 0})) << ran.out;
+  EXPECT_NE(ran.err.find(Name("team/one:v2") + ": TagMissing"), std::string::npos) << ran.err;
+  EXPECT_EQ(TextOf("images.txt.lock"), "");  // whole or not at all
+  EXPECT_EQ(ran.err.find("s3cr3t"), std::string::npos);
+}
+
+TEST_F(ListLock, WithoutItsCredentialItIsNotForUs) {
+  Push("team/one", "v1", 1);
+  scratch_.Write("images.txt", Name("team/one:v1") + "\n");
+  scratch_.Write("docker.json", "{}");
+  rig::Ran ran = Lock({"images.txt"});
+  EXPECT_EQ(ran.exit, (rig::Exit{1, 0})) << ran.out;
+  EXPECT_NE(ran.err.find("AccessDenied"), std::string::npos) << ran.err;
+}
+
+TEST_F(ListLock, ARegistryThatIsAwayIsNoAnswer) {
+  auto port = rig::FreePort();
+  ASSERT_OK(port);
+  scratch_.Write("images.txt", "127.0.0.1:" + std::to_string(*port) + "/team/one:v1\n");
+  rig::Ran ran = Lock({"images.txt"});
+  EXPECT_EQ(ran.exit, (rig::Exit{4, 0})) << ran.out;
+  EXPECT_NE(ran.err.find("Unreachable"), std::string::npos) << ran.err;
+  EXPECT_EQ(TextOf("images.txt.lock"), "");
+}
+
+}  // namespace
+}  // namespace prefetch::system

@@ -1,0 +1,159 @@
+// Where a node's containerd asks: mirrors of hosts.toml, tables of its own configuration; and what the agent
+// learns of that by itself.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "rig/expect_ok.h"
+#include "system/node.h"
+
+namespace prefetch::system {
+namespace {
+
+using std::chrono::seconds;
+
+constexpr std::uint64_t kMegabyte = 1'000'000;
+constexpr const char* kHost = "registry.example.test";
+
+class Mirror : public testing::Test {
+ protected:
+  void List() {
+    node_.HasListFile("images.yaml",
+                      "apiVersion: prefetchd.dev/v1alpha1\nkind: ImageList\nimages:\n- image: " + image_ +
+                          "\n  refresh: IfDigestChanged\n");
+  }
+  rig::Ran PullOnce(const std::vector<std::string>& flags = {}) {
+    rig::Ran ran = node_.Once(flags);
+    EXPECT_EQ(ran.exit, rig::Exit{}) << ran.out << ran.err;
+    return ran;
+  }
+  std::size_t Requests() const { return origin_->proxy().Requests().size(); }
+  // What of the image's manifest was asked for since Forget().
+  std::size_t Manifests(rig::Proxy& proxy) const { return proxy.Count("", "/manifests/"); }
+  // The digest of what containerd has under the tag.
+  std::string Digest() {
+    node_.StartAgent();
+    std::string digest;
+    EXPECT_TRUE(rig::Eventually(seconds(20), [&] {
+      digest = node_.StatusOf(image_).digest;
+      return !digest.empty();
+    }));
+    EXPECT_TRUE(node_.agent().Stop(seconds(5)));
+    return digest;
+  }
+
+  Node node_;
+  std::unique_ptr<Host> origin_ = node_.AddRegistry(kHost, {});
+  std::string image_ = origin_->Push("app", "v1", {{1, kMegabyte}});
+};
+
+TEST_F(Mirror, TheConfigPathIsLearntFromTheRuntimeThatTellsIt) {
+  List();
+  PullOnce();
+  std::size_t before = Requests();
+  PullOnce();
+  EXPECT_EQ(Requests() - before, 1U);  // one HEAD, by the way that hosts.toml says
+  origin_->Push("app", "v1", {{2, kMegabyte}});
+  rig::Ran ran = PullOnce();
+  EXPECT_NE(ran.err.find("image replaced"), std::string::npos) << ran.err;
+  node_.StartAgent();
+  ASSERT_TRUE(rig::Eventually(seconds(20), [&] { return node_.StatusOf(image_).ready; }));
+  std::string folder = node_.containerd().hosts_dir();
+  EXPECT_NE(node_.Get("/v1/status")
+                .body.find(R"("registries":{"configPath":")" + folder +
+                           R"(","configPathSource":"runtime","byPull":[],"byPullSource":null,"notes":[]})"),
+            std::string::npos)
+      << node_.Get("/v1/status").body;
+  rig::Ran explained = node_.Ctl({"explain", image_});
+  EXPECT_NE(explained.out.find("containerd's config_path is"), std::string::npos) << explained.out;
+}
+
+TEST_F(Mirror, AFolderThatTheRuntimeNamesAndTheAgentDoesNotSeeIsSaid) {
+  List();
+  PullOnce();
+  std::filesystem::remove_all(node_.containerd().hosts_dir());
+  node_.StartAgent();
+  ASSERT_TRUE(rig::Eventually(seconds(20), [&] { return node_.StatusOf(image_).ready; }));
+  std::string note =
+      node_.containerd().hosts_dir() + ", where containerd finds its mirrors, is not to be seen";
+  EXPECT_NE(node_.Get("/v1/status").body.find(note), std::string::npos) << node_.Get("/v1/status").body;
+  EXPECT_NE(node_.Get("/v1/images/" + image_).body.find(note), std::string::npos);
+}
+
+// The pull is the check: one manifest HEAD when nothing has changed.
+TEST_F(Mirror, WhatOnlyTheRuntimesTablesKnowIsAskedByPullingWithoutBeingToldSo) {
+  node_.containerd().RouteByTables(kHost, origin_->proxy().port());
+  ASSERT_OK(node_.containerd().Stop());
+  ASSERT_OK(node_.containerd().Start());
+  List();
+  PullOnce();
+  std::size_t before = Requests();
+  rig::Ran same = PullOnce();
+  EXPECT_EQ(Requests() - before, 1U);
+  EXPECT_EQ(same.err.find("image replaced"), std::string::npos) << same.err;
+  origin_->Push("app", "v1", {{2, kMegabyte}});
+  rig::Ran moved = PullOnce();
+  EXPECT_NE(moved.err.find("image replaced"), std::string::npos) << moved.err;
+  EXPECT_NE(moved.err.find("registries are asked"), std::string::npos) << moved.err;
+  node_.StartAgent();
+  ASSERT_TRUE(rig::Eventually(seconds(20), [&] { return node_.StatusOf(image_).ready; }));
+  EXPECT_NE(node_.Get("/v1/status")
+                .body.find(std::string(R"("byPull":[")") + kHost + R"("],"byPullSource":"runtime")"),
+            std::string::npos)
+      << node_.Get("/v1/status").body;
+  rig::Ran explained = node_.Ctl({"explain", image_});
+  EXPECT_NE(explained.out.find("by pulling it again"), std::string::npos) << explained.out;
+}
+
+// A mirror between the node and the registry, which still has what the registry had.
+class LaggingMirror : public Mirror {
+ protected:
+  void SetUp() override {
+    mirror_ = node_.AddRegistry("mirror.example.test", {});
+    mirror_->Push("app", "v1", {{1, kMegabyte}});
+    // By its own address, so that its server is the registry itself and no mirror of it.
+    std::string registry = origin_->proxy().address();
+    ASSERT_OK(node_.containerd().RouteByMirror(registry, mirror_->proxy().port(), origin_->proxy().port()));
+    image_ = registry + "/app:v1";
+    List();
+    PullOnce();
+    old_ = Digest();
+    origin_->Push("app", "v1", {{2, kMegabyte}});
+  }
+  void MirrorCatchesUp() { mirror_->Push("app", "v1", {{2, kMegabyte}}); }
+
+  std::unique_ptr<Host> mirror_;
+  std::string old_;
+};
+
+// The answer is what a pull would bring, and says who gave it.
+TEST_F(LaggingMirror, IsTakenAtItsWordAsTheRuntimeTakesIt) {
+  origin_->proxy().Forget();
+  PullOnce();
+  EXPECT_EQ(Manifests(origin_->proxy()), 0U);
+  EXPECT_EQ(Digest(), old_);
+  MirrorCatchesUp();
+  rig::Ran ran = PullOnce();
+  EXPECT_NE(ran.err.find("image replaced"), std::string::npos) << ran.err;
+  EXPECT_NE(Digest(), old_);
+}
+
+// The registry itself is asked, and the pull brings what the mirror has: said, and not tried again and again.
+TEST_F(LaggingMirror, IsFoundOutWhereTheRegistryItselfIsAsked) {
+  mirror_->proxy().Forget();
+  rig::Ran lagging = PullOnce({"--registry-skip-mirrors"});
+  EXPECT_NE(lagging.err.find("mirror lags behind the registry"), std::string::npos) << lagging.err;
+  EXPECT_NE(lagging.out.find("a mirror lags"), std::string::npos) << lagging.out;
+  EXPECT_LE(Manifests(mirror_->proxy()), 1U);  // one pull
+  EXPECT_EQ(Digest(), old_);
+  MirrorCatchesUp();
+  rig::Ran caught_up = PullOnce({"--registry-skip-mirrors"});
+  EXPECT_NE(caught_up.err.find("image replaced"), std::string::npos) << caught_up.err;
+  EXPECT_NE(Digest(), old_);
+}
+
+}  // namespace
+}  // namespace prefetch::system

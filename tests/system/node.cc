@@ -1,0 +1,237 @@
+#include "system/node.h"
+
+#include <sys/mount.h>
+#include <sys/stat.h>
+
+#include <gtest/gtest.h>
+
+#include <charconv>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include "base/text.h"
+#include "rig/expect_ok.h"
+
+namespace prefetch::system {
+namespace {
+
+constexpr std::chrono::minutes kOnceLimit{2};
+
+// The binary that meson names in the environment; the test cannot go on without.
+std::string Binary(const char* variable) {
+  const char* path = std::getenv(variable);
+  if (path != nullptr) return path;
+  ADD_FAILURE() << variable << " must name a binary: run the tests by tests/run or meson test";
+  return "/no/such/binary";
+}
+
+std::string Slurp(const std::string& path) {
+  std::ifstream in(path);
+  std::stringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+std::string BasicHeader(const rig::User& user) {
+  return "Basic " + base::Base64Encode(user.name + ":" + user.password);
+}
+
+rig::Ran RunOrFail(const rig::Command& command, std::chrono::milliseconds limit) {
+  auto ran = rig::RunProgram(command, limit);
+  EXPECT_OK(ran);
+  return ran ? *ran : rig::Ran{{-1, 0}, "", ""};
+}
+
+// A folder for containerd with a tmpfs in it; the scratch folder takes its mounts with it. "": none is
+// needed.
+std::string RootWith(const rig::Scratch& scratch, Node::Small small, std::uint64_t bytes) {
+  if (small == Node::Small::kNothing) return "";
+  std::string root = scratch / "disk";
+  EXPECT_EQ(::mkdir(root.c_str(), 0700), 0);
+  std::string folder = root;
+  if (small == Node::Small::kContent) {
+    folder += "/io.containerd.content.v1.content";
+    EXPECT_EQ(::mkdir(folder.c_str(), 0700), 0);
+  }
+  EXPECT_EQ(::mount("tmpfs", folder.c_str(), "tmpfs", 0, ("size=" + std::to_string(bytes)).c_str()), 0);
+  return root;
+}
+
+}  // namespace
+
+Host::Host(const rig::Scratch& scratch, rig::Containerd& containerd, std::string host, const rig::User& user)
+    : host_(std::move(host)),
+      user_(user),
+      registry_(scratch, host_, user.name.empty() ? std::vector<rig::User>{} : std::vector<rig::User>{user}) {
+  EXPECT_OK(registry_.Start());
+  proxy_ = std::make_unique<rig::Proxy>(registry_.port());
+  EXPECT_OK(proxy_->Start());
+  EXPECT_OK(containerd.Route(host_, proxy_->port()));
+}
+
+std::string Host::Push(const std::string& repository, const std::string& tag,
+                       std::vector<rig::Layer> layers) {
+  rig::Pusher pusher(registry_.address(), user_.name, base::Secret(user_.password));
+  EXPECT_OK(pusher.Push({repository, tag, std::move(layers)}));
+  return host_ + "/" + repository + ":" + tag;
+}
+
+std::size_t Host::RequestsAs(const rig::User& user) const {
+  std::size_t count = 0;
+  std::string header = BasicHeader(user);
+  for (const rig::Passed& request : proxy_->Requests()) count += request.authorization == header ? 1U : 0U;
+  return count;
+}
+
+Node::Node(Small small, std::uint64_t bytes)
+    : containerd_(scratch_, "containerd", RootWith(scratch_, small, bytes)) {
+  EXPECT_OK(containerd_.Start());
+  // The disk of the machine that runs the tests may be nearly full; what the disk rule does has tests of its
+  // own.
+  HasLimits("{diskHighPercent: 99, diskMinFreeBytes: 1000000}");
+}
+
+std::unique_ptr<Host> Node::AddRegistry(const std::string& host, const rig::User& user) {
+  return std::make_unique<Host>(scratch_, containerd_, host, user);
+}
+
+void Node::HasPlugin(const std::string& host, const rig::User& user) {
+  scratch_.Write("plugins/login",
+                 R"(#!/bin/sh
+read -r request
+printf '%s\n' "$request" >>)" +
+                     (scratch_ / "plugin-requests.log") + R"(
+cat <<'EOF'
+{"apiVersion":"credentialprovider.kubelet.k8s.io/v1","kind":"CredentialProviderResponse",
+ "cacheKeyType":"Registry","cacheDuration":"10m",
+ "auth":{")" + host + R"(":{"username":")" +
+                     user.name + R"(","password":")" + user.password + R"("}}}
+EOF
+)",
+                 0700);
+  scratch_.Write("provider-config.yaml", R"(apiVersion: kubelet.config.k8s.io/v1
+kind: CredentialProviderConfig
+providers:
+- name: login
+  apiVersion: credentialprovider.kubelet.k8s.io/v1
+  matchImages: [")" + host + R"("]
+  defaultCacheDuration: 10m
+)");
+}
+
+void Node::HasLimits(const std::string& limits) {
+  scratch_.Write("agent.yaml",
+                 "apiVersion: prefetchd.dev/v1alpha1\nkind: AgentConfiguration\nlimits: " + limits + "\n");
+}
+
+void Node::HasDockerConfig(const std::string& host, const rig::User& user) {
+  scratch_.Write("docker-config.json", R"({"auths":{")" + host + R"(":{"username":")" + user.name +
+                                           R"(","password":")" + user.password + R"("}}})");
+}
+
+void Node::HasList(const std::vector<std::string>& images) {
+  std::string text;
+  for (const std::string& image : images) text += image + "\n";
+  HasListFile("images.txt", text);
+}
+
+void Node::HasListFile(const std::string& name, const std::string& text) {
+  scratch_.Write("lists/" + name, text);
+}
+
+rig::Command Node::Agent(const std::vector<std::string>& more) const {
+  rig::Command command{runner_, {{"HOME", scratch_.path()}}};
+  auto has = [&](const char* name) { return base::KindOf(scratch_ / name).ok(); };
+  auto add = [&](std::vector<std::string> words) {
+    command.argv.insert(command.argv.end(), words.begin(), words.end());
+  };
+  add({Binary("PREFETCHD"), "--config", scratch_ / "agent.yaml", "--list", scratch_ / "lists",
+       "--runtime-endpoint", containerd_.endpoint(), "--listen", "127.0.0.1:0", "--local",
+       scratch_ / "agent.sock"});
+  add(kubelet_flags_);
+  if (has("provider-config.yaml")) {
+    add({"--image-credential-provider-config", scratch_ / "provider-config.yaml",
+         "--image-credential-provider-bin-dir", scratch_ / "plugins"});
+  }
+  if (has("docker-config.json")) add({"--docker-config", scratch_ / "docker-config.json"});
+  add(more);
+  return command;
+}
+
+rig::Ran Node::Once(const std::vector<std::string>& more) {
+  rig::Command command = Agent({"--once"});
+  command.argv.insert(command.argv.end(), more.begin(), more.end());
+  rig::Ran ran = RunOrFail(command, kOnceLimit);
+  scratch_.Write("once.log", ran.out + ran.err);
+  return ran;
+}
+
+void Node::StartAgent(const std::vector<std::string>& more) {
+  ASSERT_OK(agent_.Start(Agent(more), scratch_ / "agent.log"));
+  ASSERT_TRUE(rig::Eventually(std::chrono::seconds(20), [&] { return Get("/livez").status == 200; }))
+      << AgentLog();
+}
+
+std::string Node::AgentLog() const {
+  return Slurp(scratch_ / "agent.log");
+}
+
+std::string Node::NeighbourUrl() const {
+  const std::string log = AgentLog();
+  const std::string field = "\"listen\":\"";
+  std::size_t at = log.rfind(field);
+  EXPECT_NE(at, std::string::npos) << log;
+  if (at == std::string::npos) return "";
+  at += field.size();
+  return "http://" + log.substr(at, log.find('"', at) - at);
+}
+
+rig::Ran Node::Ctl(std::vector<std::string> args, std::chrono::milliseconds limit) const {
+  rig::Command command{{Binary("PREFETCHCTL")}, {{"PREFETCHD_AGENT", "unix://" + (scratch_ / "agent.sock")}}};
+  command.argv.insert(command.argv.end(), args.begin(), args.end());
+  rig::Ran ran = RunOrFail(command, limit);
+  Keep("ctl.log", ran.out + ran.err);
+  return ran;
+}
+
+report::StatusDocument Node::Status() const {
+  rig::Ran ran = Ctl({"status", "-o", "json"});
+  auto document = report::ParseStatusDocument(ran.out);
+  EXPECT_TRUE(document) << ran.err << ran.out;
+  return document ? *document : report::StatusDocument{};
+}
+
+report::StatusImage Node::StatusOf(const std::string& image) const {
+  for (const report::StatusImage& entry : Status().images) {
+    if (entry.image == image) return entry;
+  }
+  return {};
+}
+
+Node::Answer Node::Get(const std::string& path) const {
+  auto ran =
+      rig::RunProgram({{"curl", "--silent", "--max-time", "10", "--unix-socket", scratch_ / "agent.sock",
+                        "--write-out", "\n%{http_code}", "http://localhost" + path},
+                       {}},
+                      std::chrono::seconds(20));
+  Answer answer;
+  if (!ran) return answer;
+  std::size_t last = ran->out.rfind('\n');
+  if (last == std::string::npos) return answer;
+  std::from_chars(ran->out.data() + last + 1, ran->out.data() + ran->out.size(), answer.status);
+  answer.body = ran->out.substr(0, last);
+  Keep("http.log", answer.body);
+  return answer;
+}
+
+void Node::Keep(const std::string& log, const std::string& text) const {
+  std::ofstream(scratch_ / log, std::ios::app) << text << "\n";
+}
+
+bool Node::Has(const std::string& image) const {
+  auto names = containerd_.Ctr({"images", "ls", "-q"});
+  return names && ("\n" + *names).find("\n" + image + "\n") != std::string::npos;
+}
+
+}  // namespace prefetch::system

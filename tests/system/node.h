@@ -1,0 +1,104 @@
+// A node for system tests: a real containerd, private registries behind counting proxies, the node's
+// credentials as a kubelet would have them, and our own binaries.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "report/status_document.h"
+#include "rig/containerd.h"
+#include "rig/images.h"
+#include "rig/process.h"
+#include "rig/proxy.h"
+#include "rig/registry.h"
+#include "rig/scratch.h"
+
+namespace prefetch::system {
+
+// A registry with its proxy, known to the node's containerd as HOST.
+class Host {
+ public:
+  // `user` may be empty: then nobody is asked for a password.
+  Host(const rig::Scratch& scratch, rig::Containerd& containerd, std::string host, const rig::User& user);
+
+  const std::string& host() const { return host_; }
+  rig::Registry& registry() { return registry_; }
+  rig::Proxy& proxy() { return *proxy_; }
+
+  // Pushes an image past the proxy; returns its reference. A failed push fails the test.
+  std::string Push(const std::string& repository, const std::string& tag, std::vector<rig::Layer> layers);
+  // How many requests logged in as this user.
+  std::size_t RequestsAs(const rig::User& user) const;
+
+ private:
+  std::string host_;
+  rig::User user_;
+  rig::Registry registry_;
+  std::unique_ptr<rig::Proxy> proxy_;
+};
+
+// One thread owns it; everything goes with it.
+class Node {
+ public:
+  // What of containerd's data is on a filesystem of `bytes`; the rest is on the machine's.
+  enum class Small { kNothing, kEverything, kContent };
+  // Starts the containerd. A failure fails the test.
+  explicit Node(Small small = Small::kNothing, std::uint64_t bytes = 0);
+
+  rig::Containerd& containerd() { return containerd_; }
+  const rig::Scratch& scratch() const { return scratch_; }
+  std::unique_ptr<Host> AddRegistry(const std::string& host, const rig::User& user);
+
+  // The node's credentials: a plugin that answers for `host`, a docker config file with logins for hosts.
+  void HasPlugin(const std::string& host, const rig::User& user);
+  void HasDockerConfig(const std::string& host, const rig::User& user);
+  // What the agent is told of the node's kubelet, as flags; by default that there is none.
+  void HasKubelet(std::vector<std::string> flags) { kubelet_flags_ = std::move(flags); }
+  // The program that runs the agent, with its arguments, such as strace. It has to become the agent.
+  void RunsAgentBy(std::vector<std::string> words) { runner_ = std::move(words); }
+  // `limits` of the agent's configuration, as a YAML flow mapping.
+  void HasLimits(const std::string& limits);
+  // The list that the agent reads; a plain text one.
+  void HasList(const std::vector<std::string>& images);
+  void HasListFile(const std::string& name, const std::string& text);
+
+  // The agent with everything above, plus `more` flags.
+  rig::Command Agent(const std::vector<std::string>& more) const;
+  // `prefetchd --once` to its end.
+  rig::Ran Once(const std::vector<std::string>& more = {});
+  // Starts the daemon; returns when its local socket answers.
+  void StartAgent(const std::vector<std::string>& more = {});
+  rig::Process& agent() { return agent_; }
+  std::string AgentLog() const;
+  // Where the agent that was started last listens for neighbours.
+  std::string NeighbourUrl() const;
+
+  rig::Ran Ctl(std::vector<std::string> args,
+               std::chrono::milliseconds limit = std::chrono::minutes(1)) const;
+  report::StatusDocument Status() const;
+  // The image of the status document; a default one if it is not there.
+  report::StatusImage StatusOf(const std::string& image) const;
+  // The status code and body of a GET on the local socket.
+  struct Answer {
+    int status = 0;
+    std::string body;
+  };
+  Answer Get(const std::string& path) const;
+  // Does containerd have it under this name?
+  bool Has(const std::string& image) const;
+
+ private:
+  // Adds to a log that outlives the test: tests/run searches all of them for passwords.
+  void Keep(const std::string& log, const std::string& text) const;
+
+  rig::Scratch scratch_;
+  rig::Containerd containerd_;
+  std::vector<std::string> kubelet_flags_ = {"--kubelet=none"};
+  std::vector<std::string> runner_;
+  rig::Process agent_;
+};
+
+}  // namespace prefetch::system

@@ -1,0 +1,68 @@
+// The exit codes of `prefetchd --once` (design: 0 ready, 1 not, 2 bad input, 3 timed out, 4 no runtime).
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "system/node.h"
+
+namespace prefetch::system {
+namespace {
+
+class Once : public testing::Test {
+ protected:
+  Node node_;
+  std::unique_ptr<Host> registry_ = node_.AddRegistry("registry.example.test", {});
+  std::string image_ = registry_->Push("app", "v1", {{1, 100'000}});
+
+  void ExpectExit(int code, const rig::Ran& ran, const std::string& words) {
+    EXPECT_EQ(ran.exit, (rig::Exit{code, 0})) << ran.out << ran.err;
+    EXPECT_NE((ran.out + ran.err).find(words), std::string::npos) << ran.out << ran.err;
+  }
+};
+
+TEST_F(Once, AllReadyIsZero) {
+  node_.HasList({image_});
+  ExpectExit(0, node_.Once(), "READY");
+}
+
+TEST_F(Once, WhatIsThereAlreadyCostsNoRequest) {
+  node_.HasList({image_});
+  ExpectExit(0, node_.Once(), "READY");
+  registry_->proxy().Forget();
+  ExpectExit(0, node_.Once(), "READY");
+  EXPECT_EQ(registry_->proxy().Requests().size(), 0U);
+}
+
+TEST_F(Once, AnAbsentImageIsOneAndTheOthersArePulled) {
+  std::string absent = "registry.example.test/none:v1";
+  node_.HasList({absent, image_});
+  ExpectExit(1, node_.Once({"--timeout", "60s"}), absent);
+  EXPECT_TRUE(node_.Has(image_));
+}
+
+TEST_F(Once, AnUnknownFlagIsTwo) {
+  node_.HasList({image_});
+  ExpectExit(2, node_.Once({"--no-such-flag"}), "no-such-flag");
+}
+
+TEST_F(Once, ABrokenListIsTwo) {
+  node_.HasListFile("broken.yaml",
+                    "apiVersion: prefetchd.dev/v1alpha1\nkind: ImageList\nimages:\n- image: 'A B'\n");
+  ExpectExit(2, node_.Once({"--timeout", "30s"}), "broken.yaml");
+}
+
+TEST_F(Once, ATimeoutIsThree) {
+  registry_->proxy().Freeze(true);
+  node_.HasList({image_});
+  ExpectExit(3, node_.Once({"--timeout", "2s"}), image_);
+}
+
+TEST_F(Once, NoRuntimeIsFour) {
+  ASSERT_TRUE(node_.containerd().Stop());
+  node_.HasList({image_});
+  ExpectExit(4, node_.Once({"--timeout", "5s"}), "containerd.sock");
+}
+
+}  // namespace
+}  // namespace prefetch::system

@@ -1,0 +1,284 @@
+// Credential plugins as the large clouds have them, on a real containerd and real private registries. The
+// plugins are shell scripts that check strictly what they are told, and write down how they were called.
+
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "base/text.h"
+#include "rig/expect_ok.h"
+#include "system/node.h"
+
+namespace prefetch::system {
+namespace {
+
+using std::chrono::seconds;
+
+constexpr const char* kEcr = "123456789012.dkr.ecr.eu-west-1.amazonaws.test";
+constexpr const char* kGar = "europe-docker.pkg.test";
+constexpr const char* kAks = "acme.azurecr.test";
+
+// One plugin of the node's configuration.
+struct Plugin {
+  std::string name;
+  std::string match;
+  std::string check = ":";  // shell; runs after the request was read: $image, $@ and the environment
+  std::string answer;       // shell; prints the response
+  std::string more;         // further lines of its configuration
+  std::string cache_duration = "1h";
+};
+
+std::string Response(const std::string& cache_key_type, const std::string& key, const rig::User& user) {
+  return R"(printf '%s' '{"kind":"CredentialProviderResponse","apiVersion":"credentialprovider.kubelet.k8s.io/v1","cacheKeyType":")" +
+         cache_key_type + R"(","auth":{")" + key + R"(":{"username":")" + user.name + R"(","password":")" +
+         user.password + R"("}}}')";
+}
+
+class Plugins : public testing::Test {
+ protected:
+  // Writes down image, argv and environment of each run in files of its own, and refuses any request that is
+  // not to the letter. The logs are kept, and searched for secrets, after the test.
+  void Install(const Plugin& plugin, const std::string& version = "1") {
+    std::string log = node_.scratch() / plugin.name;
+    node_.scratch().Write("plugins/" + plugin.name, R"(#!/bin/sh
+set -eu
+log=')" + log + R"('
+tr '\0' '\n' </proc/$$/cmdline >>"$log-argv.log"
+tr '\0' '\n' </proc/$$/environ >>"$log-environ.log"
+request=$(cat)
+image=${request#'{"kind":"CredentialProviderRequest","apiVersion":"credentialprovider.kubelet.k8s.io/v1","image":"'}
+image=${image%'"}'}
+case $image in "$request" | *[!a-z0-9./-]*) echo "not a request: $request" >&2; exit 1 ;; esac
+echo ")" + version + R"( $image" >>"$log-runs.log"
+)" + plugin.check + "\n" + plugin.answer + "\n",
+                          0700);
+  }
+
+  void Configure(const std::vector<Plugin>& plugins) {
+    std::string text = "apiVersion: kubelet.config.k8s.io/v1\nkind: CredentialProviderConfig\nproviders:\n";
+    for (const Plugin& plugin : plugins) {
+      text += "- name: " + plugin.name + "\n  apiVersion: credentialprovider.kubelet.k8s.io/v1\n" +
+              "  matchImages: [\"" + plugin.match + "\"]\n  defaultCacheDuration: " + plugin.cache_duration +
+              "\n" + plugin.more;
+    }
+    node_.scratch().Write("provider-config.yaml", text);
+  }
+
+  void Has(const std::vector<Plugin>& plugins) {
+    for (const Plugin& plugin : plugins) Install(plugin);
+    Configure(plugins);
+  }
+
+  std::string Written(const std::string& name) const {
+    std::ifstream in(node_.scratch() / name);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+  // "1 HOST/REPOSITORY", one line a run, sorted.
+  std::vector<std::string> Runs(const std::string& plugin) const {
+    std::vector<std::string> runs;
+    std::string text = Written(plugin + "-runs.log");
+    for (std::string_view line : base::Split(text, '\n')) {
+      if (!line.empty()) runs.emplace_back(line);
+    }
+    std::sort(runs.begin(), runs.end());
+    return runs;
+  }
+  void ExpectNotInProcess(const std::string& plugin, const std::string& secret) const {
+    std::string argv = Written(plugin + "-argv.log");
+    std::string environ = Written(plugin + "-environ.log");
+    EXPECT_NE(argv, "");
+    EXPECT_EQ(argv.find(secret), std::string::npos) << argv;
+    EXPECT_EQ(environ.find(secret), std::string::npos) << environ;
+  }
+
+  void ExpectReady() {
+    rig::Ran waited = node_.Ctl({"wait", "--timeout", "60s"}, seconds(90));
+    EXPECT_EQ(waited.exit, rig::Exit{}) << waited.out << waited.err << node_.AgentLog();
+  }
+  bool EventuallyHas(const std::string& image) {
+    return rig::Eventually(seconds(30), [&] { return node_.StatusOf(image).ready; });
+  }
+
+  Node node_;
+};
+
+// ECR's: one token for the whole registry, user AWS.
+TEST_F(Plugins, OneTokenForTheRegistryIsAskedForOnce) {
+  const rig::User aws{"AWS", "s3cr3t-ecr-token"};
+  auto ecr = node_.AddRegistry(kEcr, aws);
+  std::string app = ecr->Push("team/app", "v1", {{1, 100'000}});
+  std::string other = ecr->Push("team/other", "v1", {{2, 100'000}});
+  Has({{.name = "ecr-credential-provider",
+        .match = "*.dkr.ecr.*.amazonaws.test",
+        .answer = Response("Registry", "*.dkr.ecr.*.amazonaws.test", aws)}});
+  node_.HasList({app, other});
+  node_.StartAgent();
+  ExpectReady();
+  EXPECT_EQ(Runs("ecr-credential-provider").size(), 1U);
+  EXPECT_EQ(node_.StatusOf(app).pulled_with, "Provider");
+  EXPECT_EQ(node_.StatusOf(app).credential, "ecr-credential-provider");
+  EXPECT_FALSE(node_.StatusOf(app).exposed);
+  ExpectNotInProcess("ecr-credential-provider", aws.password);
+}
+
+// GAR's: an answer for the one image, another token for each repository.
+TEST_F(Plugins, ATokenForEachRepositoryIsAskedForOncePerRepository) {
+  const rig::User app_token{"_token_app", "s3cr3t-gar-app"};
+  const rig::User db_token{"_token_db", "s3cr3t-gar-db"};
+  rig::Registry registry(node_.scratch(), kGar, {app_token, db_token});
+  ASSERT_OK(registry.Start());
+  rig::Proxy proxy(registry.port());
+  ASSERT_OK(proxy.Start());
+  ASSERT_OK(node_.containerd().Route(kGar, proxy.port()));
+  rig::Pusher pusher(registry.address(), app_token.name, base::Secret(app_token.password));
+  const std::string host = kGar;
+  for (const char* tag : {"v1", "v2"}) ASSERT_OK(pusher.Push({"acme/app", tag, {{3, 50'000}}}));
+  ASSERT_OK(pusher.Push({"acme/db", "v1", {{4, 50'000}}}));
+  Has({{.name = "auth-provider-gcp",
+        .match = "*-docker.pkg.test",
+        .answer = "case $image in\n" + host + "/acme/app) " +
+                  Response("Image", host + "/acme/app", app_token) + " ;;\n" + host + "/acme/db) " +
+                  Response("Image", host + "/acme/db", db_token) + " ;;\n*) exit 1 ;;\nesac"}});
+  node_.HasList({host + "/acme/app:v1", host + "/acme/app:v2", host + "/acme/db:v1"});
+  node_.StartAgent();
+  ExpectReady();
+  EXPECT_EQ(Runs("auth-provider-gcp"),
+            (std::vector<std::string>{"1 " + host + "/acme/app", "1 " + host + "/acme/db"}));
+  // No repository was shown the other one's token.
+  auto header = [](const rig::User& user) {
+    return "Basic " + base::Base64Encode(user.name + ":" + user.password);
+  };
+  for (const rig::Passed& request : proxy.Requests()) {
+    if (request.authorization.empty()) continue;
+    bool of_app = request.path.find("/acme/app/") != std::string::npos;
+    EXPECT_EQ(request.authorization, header(of_app ? app_token : db_token)) << request.path;
+  }
+  ExpectNotInProcess("auth-provider-gcp", app_token.password);
+}
+
+// AKS's: a file as an argument, an environment from the configuration; nothing of the agent's own.
+TEST_F(Plugins, ArgumentsAndEnvironmentAreThoseOfTheConfiguration) {
+  const rig::User azure{"00000000-0000-0000-0000-000000000000", "s3cr3t-acr-refresh-token"};
+  auto acr = node_.AddRegistry(kAks, azure);
+  std::string app = acr->Push("app", "v1", {{5, 100'000}});
+  std::string cloud = node_.scratch().Write("azure.json", R"({"tenantId":"t1"})");
+  Has({{.name = "acr-credential-provider",
+        .match = "*.azurecr.test",
+        .check = "[ $# = 1 ] && [ \"$1\" = '" + cloud +
+                 "' ] && grep -q tenantId \"$1\" && [ \"$AZURE_ENVIRONMENT\" = 'public cloud' ] && [ -z "
+                 "\"${PREFETCHD_LOG_LEVEL:-}${HOME:-}\" ]",
+        .answer = Response("Registry", kAks, azure),
+        .more = "  args: [" + cloud + "]\n  env:\n  - name: AZURE_ENVIRONMENT\n    value: public cloud\n"}});
+  node_.HasList({app});
+  node_.StartAgent();
+  ExpectReady();
+  EXPECT_EQ(Runs("acr-credential-provider"), (std::vector<std::string>{"1 " + std::string(kAks) + "/app"}));
+  ExpectNotInProcess("acr-credential-provider", azure.password);
+}
+
+TEST_F(Plugins, OneThatIsReplacedWhileItRunsAnswersAndTheNewOneIsRunNext) {
+  const rig::User ann{"ann", "s3cr3t-replaced"};
+  auto registry = node_.AddRegistry("registry.example.test", ann);
+  std::string first = registry->Push("first", "v1", {{6, 50'000}});
+  std::string second = registry->Push("second", "v1", {{7, 50'000}});
+  std::string gate = node_.scratch() / "gate";
+  Plugin plugin{.name = "login",
+                .match = registry->host(),
+                .check = "until [ -e '" + gate + "' ]; do sleep 0.05; done",
+                .answer = Response("Image", registry->host(), ann)};
+  Has({plugin});
+  node_.HasList({first});
+  node_.StartAgent();
+  ASSERT_TRUE(rig::Eventually(seconds(20), [&] { return Runs("login").size() == 1; })) << node_.AgentLog();
+  Install(plugin, "2");
+  node_.scratch().Write("gate", "");
+  EXPECT_TRUE(EventuallyHas(first)) << node_.AgentLog();
+  node_.HasList({first, second});
+  EXPECT_TRUE(EventuallyHas(second)) << node_.AgentLog();
+  EXPECT_EQ(Runs("login"), (std::vector<std::string>{"1 " + registry->host() + "/first",
+                                                     "2 " + registry->host() + "/second"}));
+}
+
+TEST_F(Plugins, AConfigurationThatIsReplacedCountsFromTheNextImageOn) {
+  const rig::User ann{"ann", "s3cr3t-config-ann"};
+  const rig::User bob{"bob", "s3cr3t-config-bob"};
+  auto ours = node_.AddRegistry("ours.example.test", ann);
+  auto theirs = node_.AddRegistry("theirs.example.test", bob);
+  std::string first = ours->Push("first", "v1", {{8, 50'000}});
+  std::string later = ours->Push("later", "v1", {{9, 50'000}});
+  std::string foreign = theirs->Push("foreign", "v1", {{10, 50'000}});
+  Plugin a{.name = "ours", .match = ours->host(), .answer = Response("Registry", ours->host(), ann)};
+  Plugin b{.name = "theirs", .match = theirs->host(), .answer = Response("Registry", theirs->host(), bob)};
+  Has({a});
+  node_.HasList({first});
+  node_.StartAgent();
+  ExpectReady();
+  Install(b);
+  Configure({a, b});
+  node_.HasList({first, later, foreign});
+  EXPECT_TRUE(EventuallyHas(foreign)) << node_.AgentLog();
+  EXPECT_TRUE(EventuallyHas(later)) << node_.AgentLog();
+  // What the other provider had answered still holds.
+  EXPECT_EQ(Runs("ours").size(), 1U);
+  // A broken one takes nothing away from an agent that runs, and is said.
+  node_.scratch().Write("provider-config.yaml", "kind: Oops\n");
+  EXPECT_TRUE(rig::Eventually(seconds(15), [&] { return !node_.Status().problems.empty(); }));
+  EXPECT_EQ(node_.Get("/readyz").status, 200);
+}
+
+TEST_F(Plugins, ABrokenConfigurationAtTheStartIsNotReadyUntilItIsMended) {
+  auto registry = node_.AddRegistry("registry.example.test", {});
+  std::string app = registry->Push("app", "v1", {{11, 50'000}});
+  Plugin plugin{.name = "login", .match = "private.example.test", .answer = "exit 1"};
+  Install(plugin);
+  node_.scratch().Write("provider-config.yaml", "kind: CredentialProviderConfig\n");
+  node_.HasList({app});
+  node_.StartAgent();
+  EXPECT_TRUE(EventuallyHas(app)) << node_.AgentLog();  // what needs no plugin is pulled
+  report::StatusDocument status = node_.Status();
+  EXPECT_EQ(status.reason, "CredentialsInvalid");
+  EXPECT_NE(status.message.find("provider-config.yaml"), std::string::npos) << status.message;
+  EXPECT_EQ(node_.Get("/readyz").status, 503);
+  Configure({plugin});
+  EXPECT_TRUE(rig::Eventually(seconds(15), [&] { return node_.Get("/readyz").status == 200; }))
+      << node_.AgentLog();
+}
+
+// kubelet's limit of a minute has to pass, so this is the slowest test of all.
+TEST_F(Plugins, OneThatHangsDelaysNobodyElseAndIsNamed) {
+  const rig::User ann{"ann", "s3cr3t-hangs"};
+  auto hangs = node_.AddRegistry("hangs.example.test", ann);
+  auto works = node_.AddRegistry("works.example.test", ann);
+  std::string stuck = hangs->Push("stuck", "v1", {{12, 50'000}});
+  std::vector<std::string> list = {stuck};
+  for (unsigned i = 0; i < 6; i++) {
+    list.push_back(works->Push("app" + std::to_string(i), "v1", {{20 + i, 50'000}}));
+  }
+  Has({{.name = "stubborn",
+        .match = hangs->host(),
+        .check = "trap '' TERM\nsleep 1000 &\necho $! >'" + (node_.scratch() / "child.pid") + "'",
+        .answer = "while :; do sleep 1000; done"},
+       {.name = "login", .match = works->host(), .answer = Response("Registry", works->host(), ann)}});
+  node_.HasList(list);
+  node_.StartAgent();
+  for (std::size_t i = 1; i < list.size(); i++) EXPECT_TRUE(EventuallyHas(list[i])) << list[i];
+  EXPECT_EQ(node_.StatusOf(stuck).pull.attempts, 1U);
+  EXPECT_FALSE(node_.StatusOf(stuck).ready);
+
+  report::StatusImage status;
+  EXPECT_TRUE(rig::Eventually(seconds(80), [&] {
+    status = node_.StatusOf(stuck);
+    return status.reason == "AccessDenied";
+  })) << node_.AgentLog();
+  EXPECT_NE(status.message.find("provider \"stubborn\" failed"), std::string::npos) << status.message;
+  pid_t child = std::stoi(Written("child.pid"));
+  EXPECT_TRUE(rig::Eventually(seconds(5), [&] { return ::kill(child, 0) != 0; }));
+}
+
+}  // namespace
+}  // namespace prefetch::system

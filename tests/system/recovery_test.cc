@@ -1,0 +1,117 @@
+// What happens on a node: parts die, restart and change while images are pulled.
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <filesystem>
+#include <string>
+
+#include "rig/expect_ok.h"
+#include "system/node.h"
+
+namespace prefetch::system {
+namespace {
+
+using std::chrono::seconds;
+
+constexpr std::uint64_t kMegabyte = 1'000'000;
+constexpr std::uint64_t kImageBytes = 12 * kMegabyte;
+
+// A node whose agent is in the middle of pulling one image of 12 MB at 6 MB/s.
+class Recovery : public testing::Test {
+ protected:
+  void StartPulling() {
+    node_.HasList({image_});
+    registry_->proxy().LimitBandwidth(6 * kMegabyte);
+    node_.StartAgent();
+    ASSERT_TRUE(ServedMoreThan(4 * kMegabyte)) << node_.AgentLog();
+  }
+
+  bool ServedMoreThan(std::uint64_t bytes) {
+    return rig::Eventually(seconds(30), [&] { return registry_->proxy().BytesToClients() > bytes; });
+  }
+
+  void ExpectReady(const std::string& timeout = "60s") {
+    rig::Ran waited = node_.Ctl({"wait", "--timeout", timeout}, seconds(90));
+    EXPECT_EQ(waited.exit, rig::Exit{}) << waited.out << waited.err << node_.AgentLog();
+    EXPECT_EQ(node_.Get("/readyz").status, 200);
+    EXPECT_TRUE(node_.Has(image_));
+  }
+
+  Node node_;
+  std::unique_ptr<Host> registry_ = node_.AddRegistry("registry.example.test", {});
+  std::string image_ = registry_->Push("app", "v1", {{1, kImageBytes / 2}, {2, kImageBytes / 2}});
+};
+
+TEST_F(Recovery, ARegistryThatRestartsMidPull) {
+  StartPulling();
+  registry_->registry().Kill();
+  registry_->proxy().CutAll();
+  ASSERT_OK(registry_->registry().Start());
+  ExpectReady();
+}
+
+TEST_F(Recovery, AContainerdThatIsKilledAndRestartedMidPull) {
+  StartPulling();
+  node_.containerd().Kill();
+  ASSERT_TRUE(rig::Eventually(seconds(10), [&] { return !node_.Status().runtime_up; }));
+  EXPECT_EQ(node_.Get("/readyz").status, 503);
+  ASSERT_OK(node_.containerd().Start());
+  ExpectReady();
+}
+
+TEST_F(Recovery, AnAgentThatIsKilledMidPullLosesNoBytes) {
+  StartPulling();
+  node_.agent().Kill();
+  node_.StartAgent();
+  ExpectReady();
+  // What was under way in the kernel's buffers when the connection broke may come twice, no more.
+  EXPECT_LE(registry_->proxy().BytesToClients(), kImageBytes + 2 * kMegabyte);
+}
+
+TEST_F(Recovery, AnAgentThatIsToldToStopGoesWithinASecondAndLosesNoBytes) {
+  StartPulling();
+  EXPECT_EQ(node_.agent().Stop(seconds(1)), rig::Exit{}) << node_.AgentLog();
+  node_.StartAgent();
+  ExpectReady();
+  EXPECT_LE(registry_->proxy().BytesToClients(), kImageBytes + 2 * kMegabyte);
+}
+
+TEST_F(Recovery, AnImageThatIsRemovedComesBackWithinTenSeconds) {
+  node_.HasList({image_});
+  node_.StartAgent();
+  ExpectReady();
+  ASSERT_OK(node_.containerd().Ctr({"images", "rm", "--sync", image_}));
+  EXPECT_TRUE(rig::Eventually(seconds(12), [&] { return node_.Has(image_); })) << node_.AgentLog();
+  ExpectReady();
+}
+
+TEST_F(Recovery, AListThatChangesMidPullIsFollowed) {
+  std::string other = registry_->Push("other", "v1", {{3, kMegabyte}});
+  StartPulling();
+  node_.HasList({other});
+  EXPECT_TRUE(rig::Eventually(seconds(20), [&] { return node_.Get("/readyz").status == 200; }))
+      << node_.AgentLog();
+  EXPECT_TRUE(node_.Has(other));
+  EXPECT_EQ(node_.Status().images.size(), 1U);
+  // The pull of the entry that went was ended with it.
+  EXPECT_LT(registry_->proxy().BytesToClients(), kImageBytes);
+}
+
+TEST_F(Recovery, SixtyImagesOnASharedBase) {
+  std::vector<std::string> images;
+  for (unsigned i = 0; i < 60; ++i) {
+    images.push_back(
+        registry_->Push("many/app" + std::to_string(i), "v1", {{100, kMegabyte}, {200 + i, 20'000}}));
+  }
+  node_.HasList(images);
+  node_.StartAgent();
+  rig::Ran waited = node_.Ctl({"wait", "--timeout", "90s"}, seconds(100));
+  EXPECT_EQ(waited.exit, rig::Exit{}) << waited.out << waited.err;
+  auto names = node_.containerd().Ctr({"images", "ls", "-q"});
+  ASSERT_OK(names);
+  for (const std::string& image : images) EXPECT_NE(names->find(image + "\n"), std::string::npos) << image;
+}
+
+}  // namespace
+}  // namespace prefetch::system

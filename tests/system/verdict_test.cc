@@ -1,0 +1,265 @@
+// What kubelet would say, on a node with a real containerd: its records change, and the built agent says so.
+#include <gtest/gtest.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <iostream>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "bench/measure.h"
+#include "fakes/fake_kubelet.h"
+#include "kubelet/record_text.h"
+#include "rig/expect_ok.h"
+#include "system/node.h"
+
+namespace prefetch::system {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using std::chrono::steady_clock;
+
+constexpr const char* kConfigHead = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n";
+// What is told by inotify, and what is found by the next look.
+constexpr seconds kSoon{5};
+constexpr seconds kByLooking{15};
+
+// A node with two names of one image and a kubelet 1.36 that has pulled nothing yet.
+class VerdictOnNode : public testing::Test {
+ protected:
+  void SetUp() override {
+    image_ = Push("app");
+    mirror_ = Push("mirror");
+    node_.HasList({image_, mirror_});
+    WriteConfig("");
+    HasKubelet({"--kubelet-version", "1.36.2", "--kubelet-config", ConfigFile()});
+    kubelet_.Start({.version = {1, 36}});
+  }
+
+  std::string Push(const std::string& repository) {
+    rig::Pusher pusher(registry_->registry().address());
+    auto pushed =
+        pusher.Push({.repository = repository, .tag = "v1", .layers = {{1, 100'000}}, .name = "one"});
+    EXPECT_OK(pushed);
+    if (pushed) id_ = pushed->config;
+    return registry_->host() + "/" + repository + ":v1";
+  }
+
+  void HasKubelet(std::vector<std::string> flags) {
+    flags.insert(flags.end(), {"--kubelet-root", root_});
+    node_.HasKubelet(std::move(flags));
+  }
+  std::string ConfigFile() const { return node_.scratch() / "kubelet.yaml"; }
+  void WriteConfig(const std::string& more) { node_.scratch().Write("kubelet.yaml", kConfigHead + more); }
+
+  // What kubelet does for a pod with its own secret, and for one without where the node has credentials.
+  void PodPulls(const std::string& image) {
+    Pulls(image, {.secret = kubelet::HashedSecret{{.uid = "u1", .namespace_name = "team", .name = "pull"},
+                                                  base::Secret("h1")}});
+  }
+  void NodePulls(const std::string& image) { Pulls(image, {}); }
+  void Pulls(const std::string& image, const tests::PullCredential& credential) {
+    ASSERT_TRUE(kubelet_.BeginPull(image));
+    kubelet_.EndPull(image, id_, credential);
+  }
+  std::string RecordsFolder() const { return root_ + "/image_manager"; }
+
+  bool Answers(int readyz, seconds limit) {
+    return rig::Eventually(limit, [&] { return node_.Get("/readyz").status == readyz; });
+  }
+  void StartAndExpect(int readyz) {
+    node_.StartAgent();
+    ASSERT_TRUE(rig::Eventually(seconds(30), [&] { return IsJudged(image_) && IsJudged(mirror_); }))
+        << node_.AgentLog();
+    ASSERT_TRUE(Answers(readyz, kSoon)) << node_.AgentLog();
+  }
+  // It is here, and kubelet's files were looked at.
+  bool IsJudged(const std::string& image) {
+    report::StatusImage state = node_.StatusOf(image);
+    return state.present && !state.never.result.empty() && state.never.reason != "ImageAbsent";
+  }
+  bool Says(const std::string& path, const std::string& text) {
+    return node_.Get(path).body.find(text) != std::string::npos;
+  }
+  // "Refused/RecordedForOthers"
+  static std::string Text(const report::StatusVerdict& verdict) {
+    return verdict.result + "/" + verdict.reason;
+  }
+  std::string NeverOf(const std::string& image) { return Text(node_.StatusOf(image).never); }
+
+  Node node_;
+  std::string root_ = node_.scratch() / "kubelet";
+  base::SystemClock clock_;
+  tests::FakeKubelet kubelet_{root_, clock_};
+  std::unique_ptr<Host> registry_ = node_.AddRegistry("registry.example.test", {});
+  std::string image_, mirror_, id_;
+};
+
+TEST_F(VerdictOnNode, PreloadedThenClosedByAPodThenOpenedByTheNode) {
+  StartAndExpect(200);
+  registry_->proxy().Forget();
+  report::StatusImage image = node_.StatusOf(image_);
+  EXPECT_EQ(image.image_id, id_);
+  EXPECT_EQ(image.reason, "Preloaded");
+  EXPECT_EQ(Text(image.never), "Starts/Preloaded");
+  EXPECT_EQ(Text(image.if_not_present), "Starts/Preloaded");
+  EXPECT_EQ(Text(image.always), "Pulls/PolicyAlways");
+  EXPECT_TRUE(Says("/v1/status", R"("kubelet":{"version":"1.36)"));
+
+  PodPulls(image_);
+  ASSERT_TRUE(Answers(503, kSoon)) << node_.AgentLog();
+  image = node_.StatusOf(image_);
+  EXPECT_EQ(image.reason, "RecordedForOthers");
+  EXPECT_EQ(Text(image.never), "Refused/RecordedForOthers");
+  EXPECT_EQ(Text(image.if_not_present), "Pulls/RecordedForOthers");
+  EXPECT_NE(image.message.find("registry.example.test/app to 1 secret"), std::string::npos) << image.message;
+  EXPECT_TRUE(Says("/readyz?verbose", "RecordedForOthers"));
+  EXPECT_NE(
+      node_.Get("/metrics")
+          .body.find(
+              R"(prefetchd_image_verdicts{policy="Never",result="Refused",reason="RecordedForOthers"} 1)"),
+      std::string::npos);
+  EXPECT_NE(node_.AgentLog().find("image closed to pods"), std::string::npos);
+
+  NodePulls(image_);
+  NodePulls(mirror_);
+  ASSERT_TRUE(Answers(200, kSoon)) << node_.AgentLog();
+  EXPECT_EQ(node_.StatusOf(image_).reason, "OpenToNode");
+  PodPulls(image_);  // closes it no more
+  EXPECT_FALSE(Answers(503, kSoon));
+  EXPECT_EQ(registry_->proxy().Requests().size(), 0U) << "verdicts ask no registry";
+}
+
+TEST_F(VerdictOnNode, ThePullOfAnotherNameClosesThisOne) {
+  StartAndExpect(200);
+  NodePulls(mirror_);
+  ASSERT_TRUE(Answers(503, kSoon)) << node_.AgentLog();
+  EXPECT_EQ(NeverOf(mirror_), "Starts/OpenToNode");
+  EXPECT_EQ(NeverOf(image_), "Refused/RecordedUnderOtherName");
+  EXPECT_NE(node_.StatusOf(image_).message.find("registry.example.test/mirror"), std::string::npos);
+  std::vector<std::string> aliases = node_.StatusOf(image_).aliases;
+  EXPECT_EQ(std::count(aliases.begin(), aliases.end(), mirror_), 1);
+}
+
+TEST_F(VerdictOnNode, TheConfigurationFileDecidesAndItsChangeIsPickedUp) {
+  WriteConfig("imagePullCredentialsVerificationPolicy: AlwaysVerify\n");
+  StartAndExpect(503);
+  EXPECT_EQ(NeverOf(image_), "Refused/VerificationAlways");
+  EXPECT_TRUE(Says("/v1/status", R"("verification":")" + ConfigFile() + "\""));
+  WriteConfig("");
+  EXPECT_TRUE(Answers(200, kByLooking)) << node_.AgentLog();
+  EXPECT_TRUE(Says("/v1/status", R"("verification":"NeverVerifyPreloadedImages")"));
+}
+
+TEST_F(VerdictOnNode, AnAgentThatIsKilledKnowsItAgain) {
+  StartAndExpect(200);
+  PodPulls(image_);
+  ASSERT_TRUE(Answers(503, kSoon));
+  node_.agent().Kill();
+  StartAndExpect(503);
+  EXPECT_TRUE(rig::Eventually(kSoon, [&] { return NeverOf(image_) == "Refused/RecordedForOthers"; }))
+      << NeverOf(image_);
+}
+
+TEST_F(VerdictOnNode, RecordsThatMayNotBeReadAreNotReady) {
+  // Root as containers have it that drop this right: files of root's own with mode 0 are closed to it.
+  const std::string drop = "-dac_override,-dac_read_search";
+  node_.RunsAgentBy({"setpriv", "--bounding-set=" + drop, "--inh-caps=" + drop, "--"});
+  StartAndExpect(200);
+  ASSERT_EQ(::chmod(RecordsFolder().c_str(), 0), 0);
+  EXPECT_TRUE(Answers(503, kByLooking)) << node_.AgentLog();
+  EXPECT_EQ(node_.StatusOf(image_).reason, "RecordUnreadable");
+  EXPECT_TRUE(Says("/v1/status", R"("recordsReadable":false)"));
+  EXPECT_TRUE(Says("/metrics", "\nprefetchd_kubelet_records_readable 0\n"));
+  ASSERT_EQ(::chmod(RecordsFolder().c_str(), 0700), 0);
+  EXPECT_TRUE(Answers(200, kByLooking)) << node_.AgentLog();
+}
+
+TEST_F(VerdictOnNode, ARootThatGoesAndComesBack) {
+  StartAndExpect(200);
+  std::filesystem::rename(root_, root_ + ".away");
+  EXPECT_TRUE(Answers(503, kByLooking)) << node_.AgentLog();
+  EXPECT_EQ(node_.StatusOf(image_).reason, "RecordUnreadable");
+  std::filesystem::rename(root_ + ".away", root_);
+  EXPECT_TRUE(Answers(200, kByLooking)) << node_.AgentLog();
+  PodPulls(image_);
+  EXPECT_TRUE(Answers(503, kSoon)) << "the folder that came back is watched";
+}
+
+TEST_F(VerdictOnNode, ARecordThatIsRewrittenAThousandTimesASecond) {
+  // In memory: a disk may not be as fast as that.
+  ASSERT_EQ(::mount("tmpfs", (RecordsFolder() + "/pulled").c_str(), "tmpfs", 0, nullptr), 0);
+  StartAndExpect(200);
+  tests::FakeKubeletFolder records;
+  records.Open(RecordsFolder() + "/pulled", 0, [](const std::string&) { return true; });
+  const std::string name = kubelet::FileNameFor(id_);
+  const std::string texts[] = {
+      tests::RecordText(id_, "registry.example.test/app", tests::kSecretEntry),
+      tests::RecordText(id_, "registry.example.test/app", tests::kOpenEntry),
+  };
+  constexpr std::int64_t kRewrites = 5000;
+  std::atomic<std::int64_t> written = 0;
+  auto start = steady_clock::now();
+  auto elapsed = [&] { return steady_clock::now() - start; };
+  double before = bench::CpuSecondsOf(node_.agent().pid());
+  std::jthread writer([&] {
+    while (written < kRewrites) {
+      rig::Pause();
+      while (written < std::min<std::int64_t>(kRewrites, elapsed() / milliseconds(1))) {
+        records.Write(name, texts[static_cast<std::size_t>(written++ % 2)]);
+      }
+    }
+  });
+  int answers = 0, flips = 0, last = 200;
+  while (elapsed() < seconds(5)) {
+    int status = node_.Get("/readyz").status;
+    EXPECT_TRUE(status == 200 || status == 503) << status;
+    flips += status != std::exchange(last, status) ? 1 : 0;
+    answers++;
+  }
+  writer.join();
+  double cpu = bench::CpuSecondsOf(node_.agent().pid()) - before;
+  std::cout << written << " records, " << answers << " answers, " << flips << " changes of readiness, " << cpu
+            << " s of CPU\n";
+  EXPECT_EQ(written, kRewrites);
+  EXPECT_GT(answers, 50);
+  EXPECT_LT(cpu, 0.5);
+  EXPECT_LE(flips, 3) << "each verdict is held for 3 s";
+  records.Write(name, texts[0]);  // what it ends with counts
+  EXPECT_TRUE(rig::Eventually(kSoon, [&] { return NeverOf(image_) == "Refused/RecordedForOthers"; }))
+      << NeverOf(image_);
+}
+
+TEST_F(VerdictOnNode, OnceWithAClosedImageIsOneAndNamesIt) {
+  rig::Ran ran = node_.Once({"--timeout", "60s"});
+  EXPECT_EQ(ran.exit, rig::Exit{}) << ran.out << ran.err;
+  NodePulls(mirror_);
+  PodPulls(image_);
+  ran = node_.Once({"--timeout", "60s"});
+  EXPECT_EQ(ran.exit, (rig::Exit{1, 0})) << ran.out << ran.err;
+  EXPECT_NE(ran.out.find("registry.example.test/app:v1"), std::string::npos) << ran.out;
+  EXPECT_NE(ran.out.find("1 secret"), std::string::npos) << ran.out;
+}
+
+TEST_F(VerdictOnNode, WhatNobodyDeclaresIsNotKnownAndSaysWhatToDeclare) {
+  // Of no file either: the usual ones are the machine's own.
+  HasKubelet({"--kubelet-config-dir", node_.scratch() / "none.d"});
+  StartAndExpect(503);
+  report::StatusImage image = node_.StatusOf(image_);
+  EXPECT_EQ(image.reason, "FactsUnknown");
+  EXPECT_EQ(Text(image.never), "Unknown/FactsUnknown");
+  EXPECT_NE(image.message.find("--kubelet-version"), std::string::npos) << image.message;
+  EXPECT_TRUE(Says("/v1/status", R"("kubelet":{"version":null)"));
+}
+
+}  // namespace
+}  // namespace prefetch::system

@@ -1,0 +1,170 @@
+// `prefetchctl wait` against an agent that says what the test wants: how it ends, and what it says meanwhile.
+
+#include <gtest/gtest.h>
+#include <pty.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "base/fs.h"
+#include "base/mutex.h"
+#include "base/text.h"
+#include "http/server.h"
+#include "report/sample.h"
+#include "report/status_json.h"
+#include "report/text_layout.h"
+#include "rig/expect_ok.h"
+#include "rig/process.h"
+#include "temp_dir.h"
+
+namespace prefetch::system {
+namespace {
+
+using report::Pulling;
+using report::Ready;
+using std::chrono::seconds;
+
+constexpr const char* kRunner = "ghcr.io/acme/runner:v3";
+
+plan::ImageState Gone() {
+  plan::ImageState image =
+      report::Failing("quay.io/acme/gone:v2", plan::Reason::kNotFound, "quay.io has no such tag", 1);
+  image.settled = true;
+  return image;
+}
+
+class WaitCommand : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto listener = http::Listener::Tcp("127.0.0.1:0");
+    ASSERT_OK(listener);
+    auto server = http::Server::Start(std::move(*listener), {}, [this](const http::ServerRequest&) {
+      base::Lock lock(mutex_);
+      asked_++;
+      return http::JsonResponse(status_.empty() ? 503 : 200, status_);
+    });
+    ASSERT_OK(server);
+    server_ = std::move(*server);
+  }
+
+  void Says(std::vector<plan::ImageState> images) {
+    base::Lock lock(mutex_);
+    status_ = report::StatusJson(report::Node(std::move(images)));
+  }
+  bool IsAsked(int times) {
+    return rig::Eventually(seconds(20), [&] {
+      base::Lock lock(mutex_);
+      return asked_ >= times;
+    });
+  }
+  rig::Command Command(std::vector<std::string> words) const {
+    const char* program = std::getenv("PREFETCHCTL");
+    EXPECT_NE(program, nullptr);
+    words.insert(words.begin(),
+                 {program, "wait", "--agent", "http://127.0.0.1:" + std::to_string(server_->port())});
+    return {words, {{"NO_COLOR", "1"}, {"TERM", "xterm"}}};
+  }
+  std::string Out(int exit, const std::vector<std::string>& words) const {
+    auto ran = rig::RunProgram(Command(words), seconds(30));
+    EXPECT_OK(ran);
+    if (!ran) return "";
+    EXPECT_EQ(ran->exit, (rig::Exit{exit, 0})) << ran->out << ran->err;
+    return ran->out + ran->err;
+  }
+  std::string ListOf(const std::string& entries) const {
+    return dir_.Write("images.yaml",
+                      "apiVersion: prefetchd.dev/v1alpha1\nkind: ImageList\nimages:\n" + entries);
+  }
+  static void ExpectHas(const std::string& text, const std::vector<std::string>& parts) {
+    for (const std::string& part : parts)
+      EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+  }
+
+  tests::TempDir dir_;
+  base::Mutex mutex_;
+  std::string status_ GUARDED_BY(mutex_);
+  int asked_ GUARDED_BY(mutex_) = 0;
+  std::unique_ptr<http::Server> server_;
+};
+
+TEST_F(WaitCommand, EndsByWhatIsAskedFor) {
+  std::string runner = ListOf("- image: " + std::string(kRunner) + "\n");
+  Says({Ready(kRunner, 1), Pulling("a/b:1", 10, 100, 1), Gone()});
+  ExpectHas(Out(0, {"--list", runner}), {"ready: 1 of 1 ready on node ci-7"});
+  ExpectHas(Out(3, {"--timeout", "1s"}),
+            {"timed out after 1 s: 1 of 3 ready", "not found    quay.io/acme/gone"});
+  ExpectHas(Out(1, {"--fail-fast"}), {"something has failed for good", "quay.io has no such tag"});
+  ExpectHas(Out(3, {"--list", ListOf("- image: ghcr.io/acme/new:v1\n"), "--timeout", "1s"}),
+            {"0 of 1 ready", "not on the agent's list (yet)"});
+  Says({Ready(kRunner, 1), Gone()});
+  ExpectHas(Out(1, {}), {"waiting longer changes nothing"});
+  Out(2, {"--list", ListOf("- image: A\n")});
+  Out(2, {"--list", runner, "--hash", "sha256:1"});
+}
+
+// Whether an agent can do what a list asks for is the agent's to say.
+TEST_F(WaitCommand, AListForAgentsThatTouchIsWaitedForLikeAnyOther) {
+  Says({Ready(kRunner, 1)});
+  ExpectHas(Out(0, {"--list", ListOf("- image: " + std::string(kRunner) + "\n  open: Always\n")}),
+            {"ready: 1 of 1 ready"});
+  ExpectHas(Out(2, {"--list", ListOf("- image: Not/A/Name\n- image: x\n  open: Sometimes\n")}),
+            {"images.yaml:4:10", "images.yaml:6:9"});
+}
+
+TEST_F(WaitCommand, AnEntryThatTheAgentsListAsksLessOfIsNotReady) {
+  plan::ImageState image = Ready(kRunner, 1);
+  image.want.Change([](plan::DesiredImage& want) { want.required = false; });
+  Says({image});
+  ExpectHas(Out(3, {"--list", ListOf("- image: " + std::string(kRunner) + "\n"), "--timeout", "1s"}),
+            {"0 of 1 ready", "asks less of it"});
+  Out(0, {"--list", ListOf("- {image: \"" + std::string(kRunner) + "\", required: false}\n")});
+}
+
+TEST_F(WaitCommand, AnAgentThatWasNeverThereIsNotATimeout) {
+  ExpectHas(Out(4, {"--timeout", "1s"}), {"503"});
+}
+
+TEST_F(WaitCommand, ALogGetsALineForAChangeAndNotForBytes) {
+  Says({Pulling(kRunner, 10, 100, 1)});
+  rig::Process waiting;
+  ASSERT_OK(waiting.Start(Command({"--timeout", "60s"}), dir_ / "log"));
+  ASSERT_TRUE(IsAsked(4));
+  Says({Pulling(kRunner, 60, 100, 1)});
+  ASSERT_TRUE(IsAsked(8));
+  Says({Ready(kRunner, 100)});
+  EXPECT_EQ(waiting.Wait(seconds(20)), (rig::Exit{0, 0}));
+  std::stringstream log;
+  log << std::ifstream(dir_ / "log").rdbuf();
+  std::string text = log.str();
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2) << text;
+  ExpectHas(text, {"0 of 1 ready, 1 pulling (10 of 100 B", "\nready: 1 of 1 ready"});
+  EXPECT_EQ(text.find('\x1b'), std::string::npos);
+}
+
+TEST_F(WaitCommand, ATerminalGetsAViewThatIsDrawnAnew) {
+  Says({Pulling(kRunner, 10, 100, 1), Gone()});
+  int master = -1, slave = -1;
+  winsize size{.ws_row = 24, .ws_col = 70, .ws_xpixel = 0, .ws_ypixel = 0};
+  ASSERT_EQ(::openpty(&master, &slave, nullptr, nullptr, &size), 0);
+  base::Fd screen(master), terminal(slave);
+  rig::Process waiting;
+  ASSERT_OK(waiting.Start(Command({"--timeout", "60s"}), terminal.get(), terminal.get()));
+  ASSERT_TRUE(IsAsked(3));
+  Says({Ready(kRunner, 100), Gone()});
+  EXPECT_EQ(waiting.Wait(seconds(20)), (rig::Exit{1, 0}));
+  std::string text(65536, '\0');
+  ssize_t n = ::read(screen.get(), text.data(), text.size());
+  ASSERT_GT(n, 0);
+  text.resize(static_cast<std::size_t>(n));
+  ExpectHas(text, {"0 of 2 ready, 1 pulling (10 of 100 B", "\r\n  not found    quay.io/acme/gone:v2",
+                   "\r\n  pulling      ghcr.io/acme/runner:v3", "\r\x1b[2A\x1b[J", "failed: 1 of 2 ready"});
+  // What is drawn fits: else going up as many lines as were drawn would not take all of it away.
+  std::string drawn = base::ReplaceAll(base::ReplaceAll(text, "\r\x1b[2A\x1b[J", "\n"), "\r", "");
+  for (std::string_view line : base::Split(drawn, '\n')) EXPECT_LE(report::DisplayWidth(line), 70U) << line;
+}
+
+}  // namespace
+}  // namespace prefetch::system
