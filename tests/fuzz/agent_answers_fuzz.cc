@@ -1,0 +1,36 @@
+// What prefetchctl reads from whoever answers in the agent's place. Nothing of it may steer a terminal.
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "report/check_document.h"
+#include "report/image_document.h"
+#include "report/status_document.h"
+
+namespace {
+
+void Harmless(const std::string& text) {
+  for (char c : text) {
+    if (c == '\x1b' || c == '\x7f' || c == '\r') __builtin_trap();
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace prefetch;
+  std::string_view text(reinterpret_cast<const char*>(data), size);
+  if (auto result = report::ParseCheckResult(text)) {
+    for (const report::CheckAnswer& answer : result->answers) {
+      for (const std::string& word :
+           {answer.image, answer.policy, answer.result, answer.reason, answer.message})
+        Harmless(word);
+    }
+  }
+  if (auto status = report::ParseStatusDocument(text)) {
+    Harmless(status->node);
+    for (const auto& image : status->images) Harmless(image.message);
+  }
+  if (auto image = report::ParseImageDocument(text)) Harmless(image->node);
+  return 0;
+}

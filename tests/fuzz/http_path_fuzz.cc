@@ -1,0 +1,21 @@
+// Request targets come from anybody who reaches the port. Whatever is accepted must keep what url.h says.
+#include <cstdint>
+#include <cstdlib>
+
+#include "base/text.h"
+#include "http/url.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  std::string_view text(reinterpret_cast<const char*>(data), size);
+  auto target = prefetch::http::ParseTarget(text);
+  if (target) {
+    if (target->path.empty() || target->path.front() != '/') std::abort();
+    if (target->path.find('\0') != std::string::npos || !prefetch::base::IsUtf8(target->path)) std::abort();
+    if (target->query.size() > 100) std::abort();
+    auto again = prefetch::http::ParseTarget(prefetch::http::PercentEncode(target->path, "/"));
+    if (!again || again->path != target->path) std::abort();
+  }
+  if (prefetch::http::PercentDecode(prefetch::http::PercentEncode(text)) != text) std::abort();
+  if (prefetch::http::DisplayUrl(text).find_first_of("?#") != std::string::npos) std::abort();
+  return 0;
+}

@@ -1,0 +1,45 @@
+// A main KubeletConfiguration, drop-ins behind each "\n====\n", and a command line behind "\n####\n": what
+// they make together must combine.
+#include <cstdint>
+#include <string_view>
+
+#include "kubelet/node_facts.h"
+
+namespace {
+
+// What is before the mark, taken off `text` with the mark.
+std::string_view TakeUntil(std::string_view& text, std::string_view mark) {
+  std::size_t at = text.find(mark);
+  std::string_view part = text.substr(0, at);
+  text.remove_prefix(at == std::string_view::npos ? text.size() : at + mark.size());
+  return part;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  namespace kubelet = prefetch::kubelet;
+  std::string_view text(reinterpret_cast<const char*>(data), size);
+  std::string_view files = TakeUntil(text, "\n####\n");
+  kubelet::CommandLine line = kubelet::ParseCommandLine(kubelet::SplitArguments(text));
+  kubelet::ConfigDocuments documents;
+  documents.main = kubelet::ConfigDocument{"main", std::string(TakeUntil(files, "\n====\n"))};
+  documents.drop_ins.emplace();
+  while (!files.empty()) {
+    documents.drop_ins->push_back({"drop-in", std::string(TakeUntil(files, "\n====\n"))});
+  }
+  kubelet::ConfigReading reading;
+  if (auto config = kubelet::MergeKubeletConfigs(documents)) {
+    reading.state = kubelet::ConfigReading::State::kRead;
+    reading.config = *std::move(config);
+  }
+  kubelet::Declared declared;
+  for (unsigned minor = 32; minor <= 36; minor++) {
+    declared.version = prefetch::image::KubeletVersion{1, minor};
+    kubelet::NodeFacts facts = kubelet::Combine(declared, reading, line);
+    // What Combine lets through is a kubelet that could be.
+    if (!kubelet::PossibleSettings(facts.settings)) __builtin_trap();
+    if (facts.gc && facts.gc->low_percent >= facts.gc->high_percent) __builtin_trap();
+  }
+  return 0;
+}

@@ -1,0 +1,18 @@
+// What kubelet's own port answers: /configz and /metrics.
+#include <cstdint>
+
+#include "kube/kubelet_api.h"
+#include "kubelet/node_facts.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  namespace kubelet = prefetch::kubelet;
+  std::string_view text(reinterpret_cast<const char*>(data), size);
+  kubelet::ToldByKubelet told{.config = {},
+                              .gate = prefetch::kube::ParseKubeletMetrics(text).ensure_secret_pulled_images,
+                              .remarks = {}};
+  if (auto config = kubelet::DecodeConfigz(text)) told.config = *std::move(config);
+  kubelet::NodeFacts facts = kubelet::Combine({}, {}, {}, "", &told);
+  // What Combine lets through is a kubelet that could be.
+  if (!kubelet::PossibleSettings(facts.settings)) __builtin_trap();
+  return 0;
+}

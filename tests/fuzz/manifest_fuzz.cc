@@ -1,0 +1,34 @@
+// Manifests come from anybody's repository. What is found in them has a place in the text and a name that was
+// written there, and the strongest policies are those of all uses.
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+
+#include "manifest/read.h"
+#include "manifest/strongest.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace prefetch;
+  std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  auto lines = static_cast<std::size_t>(std::count(bytes.begin(), bytes.end(), '\n')) + 1;
+  for (bool always : {false, true}) {
+    doc::Problems problems("fuzz.yaml");
+    manifest::Manifests read = manifest::ReadManifests(
+        bytes, problems,
+        {.policy = {.assume_always_pull = always}, .pod_template_paths = {"spec.template", "spec.*.*"}});
+    for (const manifest::ImageUse& use : read.uses) {
+      if (use.at.line == 0 || use.at.line > lines || use.image.empty() || use.path.empty()) std::abort();
+      if (!use.pod || use.pod->source != "fuzz.yaml") std::abort();
+      if (always && use.policy != image::PullPolicy::kAlways) std::abort();
+    }
+    std::size_t wanted_by = 0;
+    for (const manifest::WantedImage& wanted : manifest::Strongest(read.uses)) {
+      wanted_by += wanted.wanted_by.size();
+      for (const manifest::ImageUse& use : wanted.wanted_by) {
+        if (use.policy > wanted.policy) std::abort();
+      }
+    }
+    if (wanted_by != read.uses.size()) std::abort();
+  }
+  return 0;
+}

@@ -1,0 +1,31 @@
+// Bodies and headers that a registry or a token service sends.
+#include <cstdint>
+#include <cstdlib>
+
+#include "base/text.h"
+#include "http/headers.h"
+#include "image/digest.h"
+#include "registry/content_type.h"
+#include "registry/index_choice.h"
+#include "registry/oci_error.h"
+#include "registry/retry_after.h"
+#include "registry/token_response.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace prefetch;
+  std::string_view text(reinterpret_cast<const char*>(data), size);
+  (void)registry::ManifestKindOf(text);
+  if (auto token = registry::ParseTokenResponse(text)) {
+    if (!http::IsFieldValue(token->text.Reveal()) || token->lifetime.count() <= 0) std::abort();
+  }
+  base::Secret secret("hunter2");
+  std::string shown =
+      registry::ShownText(registry::ParseOciError(text).message + std::string(text), {&secret});
+  if (!base::IsUtf8(shown) || shown.size() > 203 || shown.find('\n') != std::string::npos) std::abort();
+  auto wait = registry::ParseRetryAfter(text, text, base::WallTime());
+  if (wait && (wait->count() < 1000 || wait->count() > 6 * 3600 * 1000)) std::abort();
+  (void)registry::ParseRateLimit(text);
+  auto manifest = registry::ChooseManifest(text, {"linux", "arm", "v7"});
+  if (manifest && !image::IsDigest(*manifest)) std::abort();
+  return 0;
+}

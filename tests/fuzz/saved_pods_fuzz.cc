@@ -1,0 +1,19 @@
+// Pods that somebody saved, and what kubelets say in Events.
+#include <cstdint>
+#include <string_view>
+
+#include "kube/saved_pods.h"
+#include "report/audit.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  std::string_view text(reinterpret_cast<const char*>(data), size);
+  auto pods = prefetch::kube::ReadSavedPods(text);
+  if (pods) {
+    for (const auto& pod : *pods) {
+      if (pod.name.empty()) __builtin_trap();
+    }
+  }
+  auto pull = prefetch::report::ParsePulledMessage(text);
+  if (pull && (pull->image.empty() || (pull->took && pull->took->count() < 0))) __builtin_trap();
+  return 0;
+}
