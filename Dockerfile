@@ -1,0 +1,28 @@
+# The image of the agent and of prefetchctl: two programs, the libraries that they link, CA roots. No shell.
+#
+#   docker build -t registry.example/prefetchd .          compiles everything (Debian 12)
+#   deploy/image/build OUT                                 the same from programs that were built and tested before
+ARG BASE=docker.io/library/debian:bookworm-slim
+# Where the programs come from: "compile", or "tested": collected before (deploy/image/build).
+ARG PROGRAMS=compile
+
+FROM ${BASE} AS compile
+COPY . /src
+WORKDIR /src
+RUN tests/run --setup build && \
+    meson setup /build --buildtype=release -Doptimization=2 && \
+    ninja -C /build cmd/prefetchd/prefetchd cmd/prefetchctl/prefetchctl && \
+    deploy/image/collect /rootfs /build/cmd/prefetchd/prefetchd /build/cmd/prefetchctl/prefetchctl
+
+FROM scratch AS tested
+COPY build-image/rootfs /rootfs
+
+FROM ${PROGRAMS} AS programs
+
+FROM scratch
+COPY --from=programs /rootfs /
+ENV SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt PATH=/usr/bin
+LABEL org.opencontainers.image.title="prefetchd" \
+      org.opencontainers.image.licenses="Apache-2.0" \
+      org.opencontainers.image.description="Keeps a declared list of images on a Kubernetes node"
+ENTRYPOINT ["/usr/bin/prefetchd"]
