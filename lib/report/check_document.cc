@@ -112,10 +112,8 @@ doc::Node ToNode(const CheckRequest& request) {
   }
   doc::Node root = doc::Node::Mapping();
   root.Set("checks", doc::Node::Sequence(std::move(items)));
-  if (request.pull) {
-    root.Set("pull", doc::Node::Bool(true));
-    root.Set("wait", doc::Node::String(doc::FormatDuration(request.wait)));
-  }
+  if (request.pull) root.Set("pull", doc::Node::Bool(true));
+  if (request.wait != kMostPullWait) root.Set("wait", doc::Node::String(doc::FormatDuration(request.wait)));
   return root;
 }
 

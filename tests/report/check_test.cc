@@ -300,8 +300,7 @@ TEST_P(CheckRequestTest, IsRead) {
   // What is sent is what is read.
   auto again = ParseCheckRequest(doc::WriteJson(ToNode(*request)));
   ASSERT_TRUE(again.ok());
-  EXPECT_EQ(again->questions, request->questions);
-  EXPECT_EQ(again->pull, request->pull);
+  EXPECT_EQ(*again, *request);
 }
 
 const std::vector<CheckQuestion> kOne = {{"a:v1", PullPolicy::kNever, {}}};
@@ -317,6 +316,10 @@ INSTANTIATE_TEST_SUITE_P(
                                 "{" + kOneJson + R"(,"pull":true,"wait":"1.5s"})",
                                 true,
                                 {.questions = kOne, .pull = true, .wait = std::chrono::milliseconds(1500)}},
+                    RequestCase{"AWaitForNothing",
+                                "{" + kOneJson + R"(,"pull":null,"wait":"1.5s"})",
+                                true,
+                                {.questions = kOne, .wait = std::chrono::milliseconds(1500)}},
                     RequestCase{"NotForEver",
                                 "{" + kOneJson + R"(,"pull":true,"wait":"100h"})",
                                 true,
