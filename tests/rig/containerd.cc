@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -44,6 +45,12 @@ std::size_t SizeOf(const std::string& path) {
   std::error_code absent;
   auto size = fs::file_size(path, absent);
   return absent ? 0 : size;
+}
+
+// Of Debian's package, or of another release.
+std::string Program(const std::string& name) {
+  const char* folder = std::getenv("PREFETCH_CONTAINERD");
+  return folder == nullptr ? name : std::string(folder) + "/" + name;
 }
 
 std::string LastLines(const std::string& text) {
@@ -94,7 +101,8 @@ base::Status Containerd::Start() {
   std::string config = folder_ + "/config.toml";
   if (auto written = base::WriteFileAtomically(config, Config()); !written) return written;
   std::size_t before = SizeOf(log_);
-  if (auto started = process_.Start({{"containerd", "--config", config}, {}}, log_); !started) return started;
+  if (auto started = process_.Start({{Program("containerd"), "--config", config}, {}}, log_); !started)
+    return started;
   bool up = Eventually(kBootLimit, [&] {
     if (!process_.Running()) return true;
     return Accepts(socket_) && From(log_, before).find(kCriIsUp) != std::string::npos;
@@ -138,8 +146,12 @@ base::Status Containerd::WriteHosts(const std::string& host, const std::string& 
   return base::WriteFileAtomically(folder + "/hosts.toml", toml);
 }
 
+Command Containerd::CtrCommand() const {
+  return {{Program("ctr"), "--address", socket_, "--namespace", "k8s.io"}, {}};
+}
+
 base::Result<std::string> Containerd::Ctr(std::vector<std::string> args) const {
-  Command command{{"ctr", "--address", socket_, "--namespace", "k8s.io"}, {}};
+  Command command = CtrCommand();
   command.argv.insert(command.argv.end(), args.begin(), args.end());
   auto ran = RunProgram(command, kCtrLimit);
   if (!ran) return std::move(ran).error();

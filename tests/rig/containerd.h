@@ -1,5 +1,6 @@
 // A containerd of the test's own: root, state and socket in its scratch folder, CRI on, nothing shared
-// with a containerd of the machine.
+// with a containerd of the machine. It is the one that PATH has; or of the folder that PREFETCH_CONTAINERD
+// names, for which tests/run fetches other releases.
 #pragma once
 
 #include <string>
@@ -48,6 +49,8 @@ class Containerd {
   // `ctr --namespace k8s.io ARGS…`: an eye, and hand, that is not ours. Its stdout, or Internal with its
   // stderr.
   base::Result<std::string> Ctr(std::vector<std::string> args) const;
+  // Its beginning, for who starts it by himself.
+  Command CtrCommand() const;
 
  private:
   std::string Config() const;

@@ -113,7 +113,7 @@ TEST_F(RigTest, AFrozenPullGoesOnWhenThawed) {
   Push({{1, 4 * kMegabyte}});
   proxy_->LimitBandwidth(8 * kMegabyte);
   Process ctr;
-  Command pull{{"ctr", "--address", containerd_.socket(), "--namespace", "k8s.io"}, {}};
+  Command pull = containerd_.CtrCommand();
   for (const std::string& word : PullWords("ann:secret-a")) pull.argv.push_back(word);
   ASSERT_OK(ctr.Start(pull, scratch_ / "ctr.log"));
   ASSERT_TRUE(Eventually(seconds(10), [&] { return proxy_->BytesToClients() > kMegabyte; }));

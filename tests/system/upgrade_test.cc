@@ -1,0 +1,102 @@
+// containerd is replaced by another release under a running agent, over the same data. Where
+// PREFETCH_CONTAINERD names a folder, that is the release after; else it is the same one again.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "rig/expect_ok.h"
+#include "system/node.h"
+
+namespace prefetch::system {
+namespace {
+
+using std::chrono::seconds;
+
+constexpr std::uint64_t kMegabyte = 1'000'000;
+constexpr const char* kFolder = "PREFETCH_CONTAINERD";
+
+// Takes the folder away until Restore(), so that what starts in between is what PATH has.
+class WithoutFolder {
+ public:
+  WithoutFolder() {
+    if (const char* folder = std::getenv(kFolder)) folder_ = folder;
+    ::unsetenv(kFolder);
+  }
+  ~WithoutFolder() { Restore(); }
+  WithoutFolder(const WithoutFolder&) = delete;
+  WithoutFolder& operator=(const WithoutFolder&) = delete;
+
+  void Restore() const {
+    if (!folder_.empty()) ::setenv(kFolder, folder_.c_str(), 1);
+  }
+  bool had_one() const { return !folder_.empty(); }
+
+ private:
+  std::string folder_;
+};
+
+class Upgrade : public testing::Test {
+ protected:
+  std::string VersionTold() {
+    const std::string status = node_.Get("/v1/status").body;
+    const std::string key = R"("runtime":{"name":"containerd","version":")";
+    std::size_t at = status.find(key);
+    if (at == std::string::npos) return "";
+    at += key.size();
+    return status.substr(at, status.find('"', at) - at);
+  }
+  bool BecomesReady() {
+    return rig::Eventually(seconds(30), [&] { return node_.Get("/readyz").status == 200; });
+  }
+
+  WithoutFolder newer_;
+  Node node_;
+  std::unique_ptr<Host> registry_ = node_.AddRegistry("registry.example.test", {});
+  std::string image_ = registry_->Push("app", "v1", {{1, kMegabyte}});
+};
+
+TEST_F(Upgrade, WhatWasPulledServesOnAndWhatIsAskedIsAskedOfTheNewOne) {
+  node_.HasList({image_});
+  node_.StartAgent();
+  ASSERT_TRUE(BecomesReady()) << node_.AgentLog();
+  const std::string before = VersionTold();
+  ASSERT_OK(node_.containerd().Stop());
+  ASSERT_TRUE(rig::Eventually(seconds(10), [&] { return !node_.Status().runtime_up; }));
+  registry_->proxy().Forget();
+
+  newer_.Restore();
+  ASSERT_OK(node_.containerd().Start());
+  ASSERT_TRUE(BecomesReady()) << node_.AgentLog();
+  EXPECT_TRUE(registry_->proxy().Requests().empty());  // all of it was here
+  EXPECT_EQ(VersionTold() != before, newer_.had_one()) << before << ", then " << VersionTold();
+
+  std::string other = registry_->Push("other", "v1", {{2, kMegabyte}});
+  node_.HasList({image_, other});
+  ASSERT_TRUE(rig::Eventually(seconds(20), [&] { return node_.StatusOf(other).ready; })) << node_.AgentLog();
+  ASSERT_TRUE(BecomesReady()) << node_.AgentLog();
+  EXPECT_TRUE(node_.Has(image_));
+  EXPECT_TRUE(node_.Has(other));
+}
+
+// What the old one had fetched of an image, the new one need not fetch again.
+TEST_F(Upgrade, AmidAPullLosesNoByte) {
+  constexpr std::uint64_t kBytes = 12 * kMegabyte;
+  std::string big = registry_->Push("big", "v1", {{3, kBytes / 2}, {4, kBytes / 2}});
+  node_.HasList({big});
+  registry_->proxy().LimitBandwidth(6 * kMegabyte);
+  node_.StartAgent();
+  ASSERT_TRUE(rig::Eventually(seconds(30), [&] {
+    return registry_->proxy().BytesToClients() > 7 * kMegabyte;
+  })) << node_.AgentLog();
+  ASSERT_OK(node_.containerd().Stop());
+  newer_.Restore();
+  ASSERT_OK(node_.containerd().Start());
+  ASSERT_TRUE(BecomesReady()) << node_.AgentLog();
+  EXPECT_TRUE(node_.Has(big));
+  // What was under way when the connections broke may come twice, no more.
+  EXPECT_LE(registry_->proxy().BytesToClients(), kBytes + 2 * kMegabyte);
+}
+
+}  // namespace
+}  // namespace prefetch::system
