@@ -67,7 +67,8 @@ TEST_F(Upgrade, WhatWasPulledServesOnAndWhatIsAskedIsAskedOfTheNewOne) {
 
   newer_.Restore();
   ASSERT_OK(node_.containerd().Start());
-  ASSERT_TRUE(BecomesReady()) << node_.AgentLog();
+  ASSERT_TRUE(rig::Eventually(seconds(30), [&] { return node_.Status().runtime_up; })) << node_.AgentLog();
+  EXPECT_EQ(node_.Get("/readyz").status, 200) << node_.AgentLog();
   EXPECT_TRUE(registry_->proxy().Requests().empty());  // all of it was here
   EXPECT_EQ(VersionTold() != before, newer_.had_one()) << before << ", then " << VersionTold();
 
