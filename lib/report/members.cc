@@ -2,6 +2,8 @@
 
 #include <ctime>
 
+#include "doc/timestamp.h"
+
 namespace prefetch::report {
 
 std::string Harmless(std::string_view text) {
@@ -16,10 +18,14 @@ std::string Harmless(std::string_view text) {
 }
 
 std::optional<base::WallTime> ParseTime(const std::string& text) {
+  // Nanoseconds since 1970 reach some 292 years to both sides.
+  constexpr auto kFurthest = std::chrono::floor<std::chrono::seconds>(base::WallTime::duration::max());
   std::tm utc{};
-  const char* rest = ::strptime(text.c_str(), "%Y-%m-%dT%H:%M:%S", &utc);
-  if (rest == nullptr || text.empty() || text.back() != 'Z') return std::nullopt;
-  return base::WallTime(std::chrono::seconds(::timegm(&utc)));
+  if (!doc::IsTimestamp(text) || text.back() != 'Z') return std::nullopt;
+  if (::strptime(text.c_str(), "%Y-%m-%dT%H:%M:%S", &utc) == nullptr) return std::nullopt;
+  const std::chrono::seconds since(::timegm(&utc));
+  if (since > kFurthest || since < -kFurthest) return std::nullopt;
+  return base::WallTime(since);
 }
 
 }  // namespace prefetch::report

@@ -266,8 +266,9 @@ TEST_F(KeyringTest, ProblemsAndErrorsHoldNoSecret) {
   EXPECT_EQ(lookup_.providers[0].error.find("hunter2"), std::string::npos) << lookup_.providers[0].error;
 }
 
-// 1,000 images, 10 providers of 15 patterns each, all answers at hand.
-TEST_F(KeyringTest, WarmLookupsAreCheap) {
+// 1,000 images, 10 providers of 15 patterns each, all answers at hand. bench/credentials_bench.cc says how
+// long it takes.
+TEST_F(KeyringTest, WarmLookupsRunNoPlugin) {
   std::string providers;
   for (int i = 0; i < 10; i++) {
     std::string name = "p" + std::to_string(i);
@@ -289,14 +290,9 @@ TEST_F(KeyringTest, WarmLookupsAreCheap) {
         Ref("registry" + std::to_string(i % 10) + ".example.com/team/app-" + std::to_string(i) + ":v1"));
   }
   for (int i = 0; i < 10; i++) keyring_->Find({}, images[static_cast<std::size_t>(i)]);
-  auto start = std::chrono::steady_clock::now();
   std::size_t found = 0;
   for (const image::Reference& image : images) found += keyring_->Find({}, image).credentials.size();
-  auto took = std::chrono::steady_clock::now() - start;
   EXPECT_EQ(found, 1000U);
-  RecordProperty("microseconds", static_cast<int>(took / std::chrono::microseconds(1)));
-  // The aim is 5 ms in a plain build on a quiet machine; a sanitizer needs more.
-  EXPECT_LT(took, std::chrono::milliseconds(250));
   for (int i = 0; i < 10; i++) EXPECT_EQ(folder_.Runs("p" + std::to_string(i)), 1);
 }
 
