@@ -47,30 +47,43 @@ void NodeGate::Start() {
   thread_.emplace([this](const base::Call& call) { return Turn(call); });
 }
 
-void NodeGate::Failed(const kube::Failure& failure) {
-  if (failure.kind == kube::ApiError::kCancelled) return;
-  failures_++;
+bool NodeGate::Failed(Part part, const kube::Failure& failure) {
+  using kube::ApiError;
+  if (failure.kind == ApiError::kCancelled) return false;
+  const bool refused = failure.kind == ApiError::kForbidden || failure.kind == ApiError::kInvalid;
+  if (!refused) part = kNode;
+  Trouble& trouble = troubles_[part];
+  trouble.failures++;
   double spread = std::uniform_real_distribution<double>(0, 1)(random_);
-  kube::Retry retry = kube::NextTry(failure, failures_, spread);
+  kube::Retry retry = kube::NextTry(failure, trouble.failures, spread);
   bool never = retry.step == kube::Step::kGiveUp && retry.after.count() == 0;
   base::Duration wait = never ? base::Duration(kReadAgain) : base::Duration(retry.after);
-  not_before_ = now_ + wait;
-  // An outage has several words for itself, a missing right says which one is missing.
-  bool forbidden = failure.kind == kube::ApiError::kForbidden;
-  std::string what = forbidden ? failure.message : std::string(kube::ApiErrorName(failure.kind));
-  if (std::exchange(last_failure_, what) != what) {
+  if (part == kNode) {
+    not_before_ = now_ + wait;
+  } else {
+    trouble.not_before = now_ + wait;
+    next_read_ = std::min(next_read_, trouble.not_before);
+  }
+  // An outage has several words for itself, a refusal says what is missing.
+  std::string what = refused ? failure.message : std::string(kube::ApiErrorName(failure.kind));
+  if (std::exchange(trouble.told, what) != what) {
     base::Warn("node object not reached",
                {{"kind", kube::ApiErrorName(failure.kind)}, {"error", failure.message}, {"retryIn", wait}});
   }
+  return part != kNode;
+}
+
+void NodeGate::Worked(Part part) {
+  if (!std::exchange(troubles_[part], {}).told.empty()) base::Info("node object reached again");
 }
 
 // Asked once: a server that is older later does not happen.
-bool NodeGate::Allowed(const base::Call& call) {
+std::optional<bool> NodeGate::MayWrite(const base::Call& call) {
   if (!options_.gate.Any() || server_checked_) return !refused_;
   auto version = api_.GetServerVersion(call.Within(kCallLimit));
   if (!version) {
-    Failed(version.failure());
-    return false;
+    Failed(kNode, version.failure());
+    return std::nullopt;
   }
   server_checked_ = true;
   std::string digits = version->minor.substr(0, version->minor.find_first_not_of("0123456789"));
@@ -90,7 +103,7 @@ bool NodeGate::Allowed(const base::Call& call) {
 std::optional<kube::Node> NodeGate::Read(const base::Call& call) {
   auto node = api_.GetNode(call.Within(kCallLimit), options_.node);
   if (!node) {
-    Failed(node.failure());
+    Failed(kNode, node.failure());
     return std::nullopt;
   }
   auto version = image::KubeletVersion::Parse(node->kubelet_version);
@@ -112,44 +125,58 @@ plan::NodeSeen NodeGate::See(const kube::Node& node) const {
   return seen;
 }
 
+bool NodeGate::Wrote(Part part, const kube::Failure* failure) {
+  if (failure != nullptr) return Failed(part, *failure);
+  wrote_ = true;
+  Worked(part);
+  return true;
+}
+
+bool NodeGate::WriteCondition(const base::Call& call, const kube::Node& node,
+                              const plan::GateCondition& wish) {
+  kube::NodeCondition condition{.type = std::string(plan::kConditionType),
+                                .status = std::string(plan::ConditionStatusName(wish.status)),
+                                .reason = wish.reason,
+                                .message = wish.message,
+                                .last_heartbeat = clock_.Wall(),
+                                .last_transition = clock_.Wall()};
+  for (const kube::NodeCondition& old : node.conditions) {
+    bool same = old.type == condition.type && old.status == condition.status;
+    if (same && old.last_transition) condition.last_transition = old.last_transition;
+  }
+  auto done = api_.SetNodeCondition(call.Within(kCallLimit), options_.node, condition);
+  return Wrote(kCondition, done ? nullptr : &done.failure());
+}
+
+bool NodeGate::WriteLabel(const base::Call& call, Part part, const std::string& key,
+                          const std::optional<std::string>& value) {
+  auto done = api_.SetNodeLabel(call.Within(kCallLimit), options_.node, key, value);
+  return Wrote(part, done ? nullptr : &done.failure());
+}
+
+// The other writes have made another resourceVersion; the list is guarded by the one that it was read with.
+bool NodeGate::RemoveTaint(const base::Call& call, bool gave_up) {
+  auto fresh = api_.GetNode(call.Within(kCallLimit), options_.node);
+  if (!fresh) return Failed(kNode, fresh.failure());
+  std::vector<kube::Taint> taints = fresh->taints;
+  taints.erase(std::remove_if(taints.begin(), taints.end(), IsOurTaint), taints.end());
+  auto done = api_.SetNodeTaints(call.Within(kCallLimit), options_.node, fresh->resource_version, taints);
+  if (done) {
+    taint_ = gave_up ? plan::TaintPast::kGivenUp : plan::TaintPast::kGone;
+    base::Info("startup taint removed", {{"node", options_.node}, {"gaveUp", gave_up}});
+  }
+  return Wrote(kTaint, done ? nullptr : &done.failure());
+}
+
 bool NodeGate::Write(const base::Call& call, const kube::Node& node, const plan::GateWish& wish,
                      const plan::GateWrites& writes) {
-  if (writes.condition) {
-    kube::NodeCondition condition{.type = std::string(plan::kConditionType),
-                                  .status = std::string(plan::ConditionStatusName(writes.condition->status)),
-                                  .reason = writes.condition->reason,
-                                  .message = writes.condition->message,
-                                  .last_heartbeat = clock_.Wall(),
-                                  .last_transition = clock_.Wall()};
-    for (const kube::NodeCondition& old : node.conditions) {
-      bool same = old.type == condition.type && old.status == condition.status;
-      if (same && old.last_transition) condition.last_transition = old.last_transition;
-    }
-    auto done = api_.SetNodeCondition(call.Within(kCallLimit), options_.node, condition);
-    if (!done) return Failed(done.failure()), false;
+  if (writes.condition && MayTry(kCondition) && !WriteCondition(call, node, *writes.condition)) return false;
+  if (writes.label && MayTry(kLabel) && !WriteLabel(call, kLabel, LabelKey(), *writes.label)) return false;
+  if (writes.result && MayTry(kResult) &&
+      !WriteLabel(call, kResult, options_.gate.result_label, wish.result)) {
+    return false;
   }
-  if (writes.label) {
-    auto done = api_.SetNodeLabel(call.Within(kCallLimit), options_.node, LabelKey(), *writes.label);
-    if (!done) return Failed(done.failure()), false;
-  }
-  if (writes.result) {
-    auto done =
-        api_.SetNodeLabel(call.Within(kCallLimit), options_.node, options_.gate.result_label, wish.result);
-    if (!done) return Failed(done.failure()), false;
-  }
-  if (writes.remove_taint) {
-    // The label's write has made another resourceVersion; the list is guarded by the one that it was read
-    // with.
-    auto fresh = api_.GetNode(call.Within(kCallLimit), options_.node);
-    if (!fresh) return Failed(fresh.failure()), false;
-    std::vector<kube::Taint> taints = fresh->taints;
-    taints.erase(std::remove_if(taints.begin(), taints.end(), IsOurTaint), taints.end());
-    auto done = api_.SetNodeTaints(call.Within(kCallLimit), options_.node, fresh->resource_version, taints);
-    if (!done) return Failed(done.failure()), false;
-    taint_ = wish.gave_up ? plan::TaintPast::kGivenUp : plan::TaintPast::kGone;
-    base::Info("startup taint removed", {{"node", options_.node}, {"gaveUp", wish.gave_up}});
-  }
-  return true;
+  return !writes.remove_taint || !MayTry(kTaint) || RemoveTaint(call, wish.gave_up);
 }
 
 bool NodeGate::Tell(const base::Call& call, const kube::Node& node, const plan::GateEvent& news) {
@@ -164,8 +191,9 @@ bool NodeGate::Tell(const base::Call& call, const kube::Node& node, const plan::
     again.message = message;
     auto updated = api_.UpdateEvent(call.Within(kCallLimit), again);
     bool expired = !updated && updated.failure().kind == kube::ApiError::kNotFound;
-    if (!updated && !expired) return Failed(updated.failure()), false;
+    if (!updated && !expired) return Failed(kEvents, updated.failure());
     if (updated) {
+      Worked(kEvents);
       told->second = {again, now_};
       return true;
     }
@@ -179,7 +207,8 @@ bool NodeGate::Tell(const base::Call& call, const kube::Node& node, const plan::
                         .first = clock_.Wall(),
                         .last = clock_.Wall()};
   auto created = api_.CreateEvent(call.Within(kCallLimit), event);
-  if (!created) return Failed(created.failure()), false;
+  if (!created) return Failed(kEvents, created.failure());
+  Worked(kEvents);
   told_[key] = {*std::move(created), now_};
   return true;
 }
@@ -189,13 +218,14 @@ bool NodeGate::TellEvents(const base::Call& call, const kube::Node& node, const 
   for (auto told = told_.begin(); told != told_.end();) {
     told = now_ >= told->second.at + kEventMemory ? told_.erase(told) : std::next(told);
   }
-  if (wish.gave_up &&
+  if (wish.gave_up && MayTry(kEvents) &&
       !Tell(call, node,
             {"", "GaveUp",
              "the startup taint is taken away though images are missing: " + wish.condition.message})) {
     return false;
   }
   for (const plan::GateEvent& event : plan::EventsFor(snapshot, kMostEvents)) {
+    if (!MayTry(kEvents)) return true;
     if (!Tell(call, node, event)) return false;
   }
   return true;
@@ -217,6 +247,7 @@ std::vector<plan::GateEvent> NodeGate::UntoldChanges(const plan::Snapshot& snaps
 bool NodeGate::TellChanges(const base::Call& call, const kube::Node& node,
                            const std::vector<plan::GateEvent>& changes) {
   for (const plan::GateEvent& change : changes) {
+    if (!MayTry(kEvents)) return true;
     kube::NodeEvent event{.node = options_.node,
                           .node_uid = node.uid,
                           .warning = false,
@@ -225,7 +256,8 @@ bool NodeGate::TellChanges(const base::Call& call, const kube::Node& node,
                           .first = clock_.Wall(),
                           .last = clock_.Wall()};
     auto created = api_.CreateEvent(call.Within(kCallLimit), event);
-    if (!created) return Failed(created.failure()), false;
+    if (!created) return Failed(kEvents, created.failure());
+    Worked(kEvents);
     told_changes_[change.image + " " + change.message] = now_;
   }
   return true;
@@ -238,32 +270,29 @@ base::TimePoint NodeGate::Turn(const base::Call& call) {
   plan::SnapshotPtr snapshot = board_.Latest();
   plan::GateWish wish = plan::WishFor(*snapshot, options_.gate, now_ - started_at_, taint_);
   std::vector<plan::GateEvent> changes;
-  if (options_.gate.Any()) changes = UntoldChanges(*snapshot);
+  if (options_.gate.Any() && MayTry(kEvents)) changes = UntoldChanges(*snapshot);
   bool changed = options_.gate.Any() && (written_ != wish || !changes.empty());
   if (!changed && now_ < next_read_) return next;
-  bool may_write = Allowed(call);
-  if (now_ < not_before_) return not_before_;
+  std::optional<bool> may_write = MayWrite(call);
+  if (!may_write) return std::max(next, not_before_);
   std::optional<kube::Node> node = Read(call);
   if (!node) return std::max(next, not_before_);
   plan::NodeSeen seen = See(*node);
   if (!seen.tainted && taint_ == plan::TaintPast::kNotKnown) taint_ = plan::TaintPast::kGone;
   // It may be gone already when the time is over: then nothing was given up.
   wish = plan::WishFor(*snapshot, options_.gate, now_ - started_at_, taint_);
-  if (!may_write || !options_.gate.Any()) {
-    failures_ = 0;
-    written_ = wish;
-    return next;
+  wrote_ = false;
+  plan::GateWrites writes;
+  if (*may_write) writes = plan::WritesFor(wish, seen, options_.gate);
+  bool done = Write(call, *node, wish, writes);
+  if (done && *may_write && options_.gate.Any()) {
+    done = TellEvents(call, *node, *snapshot, wish) && TellChanges(call, *node, changes);
   }
-  plan::GateWrites writes = plan::WritesFor(wish, seen, options_.gate);
-  bool done = Write(call, *node, wish, writes) && TellEvents(call, *node, *snapshot, wish) &&
-              TellChanges(call, *node, changes);
-  if (!done) {
-    return std::max(next, not_before_);
-  }
-  failures_ = 0;
-  if (!std::exchange(last_failure_, "").empty()) base::Info("node object reached again");
+  // Also a round that broke off halfway was one.
+  if (wrote_ || (done && writes.Any())) not_before_ = std::max(not_before_, now_ + plan::kGateWriteInterval);
+  if (!done) return std::max(next, not_before_);
+  Worked(kNode);
   written_ = plan::WishFor(*snapshot, options_.gate, now_ - started_at_, taint_);
-  if (writes.Any()) not_before_ = now_ + plan::kGateWriteInterval;
   return std::max(next, not_before_);
 }
 

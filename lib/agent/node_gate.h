@@ -2,6 +2,7 @@
 // here.
 #pragma once
 
+#include <array>
 #include <map>
 #include <memory>
 #include <optional>
@@ -32,7 +33,8 @@ struct NodeGateOptions {
 
 // Independent of the loop: whatever the API server does, local readiness goes on. It writes when something
 // has changed, one round in 10 s at most, looks every few minutes for what others have changed, and is silent
-// about failures that last, but for their first.
+// about failures that last, but for their first. What is refused (a right that is missing, a policy) holds up
+// nothing else: a taint goes though the condition may not be written.
 //
 // Owned by main. Turn is called by one thread: the one that Start starts, or a test's.
 class NodeGate {
@@ -54,13 +56,30 @@ class NodeGate {
     kube::NodeEvent event;
     base::TimePoint at;
   };
+  // What may be refused by itself; kNode: the server, the Node object, and all that is not refused but fails.
+  enum Part { kNode, kCondition, kLabel, kResult, kTaint, kEvents, kParts };
+  struct Trouble {
+    unsigned failures = 0;
+    std::string told;            // of the last one, as far as it is worth another line
+    base::TimePoint not_before;  // of this part alone
+  };
 
-  void Failed(const kube::Failure& failure);
-  bool Allowed(const base::Call& call);
+  // Says it if it is news, and puts off what it is about. True: that was this part alone, the rest may go on.
+  bool Failed(Part part, const kube::Failure& failure);
+  void Worked(Part part);
+  bool MayTry(Part part) const { return now_ >= troubles_[part].not_before; }
+  // nullopt: the server does not say yet.
+  std::optional<bool> MayWrite(const base::Call& call);
   std::optional<kube::Node> Read(const base::Call& call);
   plan::NodeSeen See(const kube::Node& node) const;
+  // These and those below are false if the round is over before its end.
   bool Write(const base::Call& call, const kube::Node& node, const plan::GateWish& wish,
              const plan::GateWrites& writes);
+  bool WriteLabel(const base::Call& call, Part part, const std::string& key,
+                  const std::optional<std::string>& value);
+  bool WriteCondition(const base::Call& call, const kube::Node& node, const plan::GateCondition& wish);
+  bool RemoveTaint(const base::Call& call, bool gave_up);
+  bool Wrote(Part part, const kube::Failure* failure);
   bool TellEvents(const base::Call& call, const kube::Node& node, const plan::Snapshot& snapshot,
                   const plan::GateWish& wish);
   bool Tell(const base::Call& call, const kube::Node& node, const plan::GateEvent& news);
@@ -78,12 +97,12 @@ class NodeGate {
   base::TimePoint now_;
   base::TimePoint not_before_;  // nothing is asked or written before
   base::TimePoint next_read_;
+  bool wrote_ = false;                     // in this round
   std::optional<plan::GateWish> written_;  // what the Node says, as far as we know
   plan::TaintPast taint_ = plan::TaintPast::kNotKnown;
   bool server_checked_ = false;
   bool refused_ = false;  // the cluster cannot hold us to our own Node
-  unsigned failures_ = 0;
-  std::string last_failure_;                             // as far as it is worth another line
+  std::array<Trouble, kParts> troubles_;
   std::map<std::string, Told> told_;                     // by reason and image
   std::map<std::string, base::TimePoint> told_changes_;  // by image and what was said of it
   std::optional<TurningThread> thread_;                  // last: it uses what stands above

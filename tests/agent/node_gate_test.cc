@@ -4,153 +4,18 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <deque>
 
+#include "agent/one_node.h"
+#include "base/log.h"
 #include "fakes/fake_clock.h"
 
 namespace prefetch::agent {
 namespace {
 
-using kube::Answer;
 using kube::ApiError;
-using kube::Done;
 using std::chrono::hours;
 using std::chrono::minutes;
 using std::chrono::seconds;
-
-// One Node, its events, and failures that a test asks for. What the gate does not call is refused.
-class OneNode final : public kube::Api {
- public:
-  OneNode() {
-    node.name = "n1";
-    node.resource_version = "1";
-    node.kubelet_version = "v1.36.2-gke.100";
-    node.taints = {{"other", "", "NoExecute", ""},
-                   {std::string(plan::kStartupTaintKey), "", "NoSchedule", ""}};
-    node.labels = {{"kubernetes.io/os", "linux"}};
-    version = {"1", "36", "v1.36.2"};
-  }
-
-  Answer<kube::ServerVersion> GetServerVersion(const base::Call&) override {
-    if (auto failure = Next()) return *failure;
-    return version;
-  }
-  Answer<kube::Node> GetNode(const base::Call&, const std::string&) override {
-    gets++;
-    if (auto failure = Next()) return *failure;
-    return node;
-  }
-  Answer<Done> SetNodeLabel(const base::Call&, const std::string&, const std::string& key,
-                            const std::optional<std::string>& value) override {
-    if (auto failure = Next()) return *failure;
-    writes++;
-    if (after_label) std::exchange(after_label, nullptr)();
-    node.labels[key] = *value;
-    Touch();
-    return Done{};
-  }
-  Answer<kube::Node> SetNodeTaints(const base::Call&, const std::string&, const std::string& resource_version,
-                                   const std::vector<kube::Taint>& taints) override {
-    if (auto failure = Next()) return *failure;
-    if (before_taints) std::exchange(before_taints, nullptr)();
-    if (resource_version != node.resource_version) return Failure(ApiError::kConflict);
-    writes++;
-    node.taints = taints;
-    Touch();
-    return node;
-  }
-  Answer<Done> SetNodeCondition(const base::Call&, const std::string&,
-                                const kube::NodeCondition& condition) override {
-    if (auto failure = Next()) return *failure;
-    writes++;
-    std::erase_if(node.conditions, [&](const auto& old) { return old.type == condition.type; });
-    node.conditions.push_back(condition);
-    Touch();
-    return Done{};
-  }
-  Answer<kube::NodeEvent> CreateEvent(const base::Call&, const kube::NodeEvent& event) override {
-    if (auto failure = Next()) return *failure;
-    events.push_back(event);
-    events.back().name = "e" + std::to_string(events.size());
-    return events.back();
-  }
-  Answer<Done> UpdateEvent(const base::Call&, const kube::NodeEvent& event) override {
-    auto old =
-        std::find_if(events.begin(), events.end(), [&](const auto& e) { return e.name == event.name; });
-    if (old == events.end()) return Failure(ApiError::kNotFound);
-    *old = event;
-    return Done{};
-  }
-  // Not the gate's.
-  Answer<kube::Page<kube::Node>> ListNodes(const base::Call&, const kube::ListOptions&) override {
-    return No();
-  }
-  Answer<Done> RemoveNodeCondition(const base::Call&, const std::string&, const std::string&) override {
-    return No();
-  }
-  Answer<kube::ServiceAccount> GetServiceAccount(const base::Call&, const std::string&,
-                                                 const std::string&) override {
-    return No();
-  }
-  Answer<kube::ServiceAccountToken> CreateToken(const base::Call&, const std::string&, const std::string&,
-                                                const std::string&, std::int64_t) override {
-    return No();
-  }
-  Answer<kube::Page<kube::PodEvent>> ListPodEvents(const base::Call&, const std::string&, const std::string&,
-                                                   const kube::ListOptions&) override {
-    return No();
-  }
-  Answer<kube::Page<kube::Pod>> ListPods(const base::Call&, const std::string&,
-                                         const kube::ListOptions&) override {
-    return No();
-  }
-  Answer<kube::Pod> GetPod(const base::Call&, const std::string&, const std::string&) override {
-    return No();
-  }
-  Answer<kube::Pod> CreatePod(const base::Call&, const std::string&, const doc::Node&,
-                              kube::DryRun) override {
-    return No();
-  }
-  Answer<Done> DeletePod(const base::Call&, const std::string&, const std::string&,
-                         const std::string&) override {
-    return No();
-  }
-  Answer<std::string> PodProxyGet(const base::Call&, const std::string&, const std::string&, std::uint16_t,
-                                  const std::string&) override {
-    return No();
-  }
-
-  static kube::Failure Failure(ApiError kind) { return {.kind = kind, .message = "told so"}; }
-  bool Tainted() const {
-    return std::any_of(node.taints.begin(), node.taints.end(),
-                       [](const auto& taint) { return taint.key == plan::kStartupTaintKey; });
-  }
-  std::string Label() const {
-    auto found = node.labels.find("prefetchd.dev/prefetchd");
-    return found == node.labels.end() ? "" : found->second;
-  }
-  const kube::NodeCondition* Condition() const {
-    for (const auto& condition : node.conditions) {
-      if (condition.type == plan::kConditionType) return &condition;
-    }
-    return nullptr;
-  }
-
-  kube::Node node;
-  kube::ServerVersion version;
-  std::deque<kube::NodeEvent> events;
-  std::optional<ApiError> failing;  // every call, until it is cleared
-  std::function<void()> after_label, before_taints;
-  int gets = 0, writes = 0;
-
- private:
-  std::optional<kube::Failure> Next() const {
-    if (!failing) return std::nullopt;
-    return Failure(*failing);
-  }
-  void Touch() { node.resource_version = std::to_string(std::stoi(node.resource_version) + 1); }
-  static kube::Failure No() { return Failure(ApiError::kForbidden); }
-};
 
 class NodeGateTest : public testing::Test {
  protected:
@@ -248,6 +113,38 @@ TEST_F(NodeGateTest, AFlappingNodeIsWrittenAtMostEveryTenSeconds) {
   EXPECT_LE(api_.writes, 2 * 11 + 1) << "label and condition of each round, and the taint";
 }
 
+// A round that breaks off after its first write is one, too: else a server in trouble and a node that changes
+// its mind make many.
+TEST_F(NodeGateTest, ARoundThatBreaksOffIsFollowedByTheNextOneTenSecondsLater) {
+  NodeGate& gate = Gate();
+  Ready();
+  api_.refusing = {{"label", ApiError::kConflict}};
+  RunFor(gate, seconds(1));
+  EXPECT_EQ(api_.writes, 1) << "the condition";
+  api_.refusing.clear();
+  Publish(false, plan::Reason::kImageAbsent, plan::Phase::kProgressing);
+  RunFor(gate, seconds(8));
+  EXPECT_EQ(api_.writes, 1);
+  RunFor(gate, seconds(3));
+  EXPECT_EQ(api_.Label(), "notready");
+  EXPECT_EQ(api_.Condition()->status, "False");
+}
+
+// Nothing of it may be written, and it changes its mind every second: then it is looked at, and seldom.
+TEST_F(NodeGateTest, AFlappingNodeThatMayNotBeWrittenToIsReadEveryTenSeconds) {
+  api_.refusing = {{"label", ApiError::kForbidden},
+                   {"condition", ApiError::kForbidden},
+                   {"taints", ApiError::kForbidden},
+                   {"events", ApiError::kForbidden}};
+  NodeGate& gate = Gate();
+  for (int i = 0; i < 100; i++) {
+    i % 2 == 0 ? Ready() : Publish(false, plan::Reason::kImageAbsent, plan::Phase::kProgressing);
+    RunFor(gate, seconds(1));
+  }
+  EXPECT_EQ(api_.writes, 0);
+  EXPECT_LE(api_.gets, 11 + 1) << "and once for the taint";
+}
+
 TEST_F(NodeGateTest, GivesUpAfterItsTimeAndSaysSo) {
   NodeGate& gate = Gate();
   RunFor(gate, minutes(14));
@@ -278,6 +175,85 @@ TEST_F(NodeGateTest, AnApiServerThatIsAwayForAnHourIsWrittenToWhenItIsBack) {
   RunFor(gate, seconds(90));
   EXPECT_EQ(api_.Label(), "ready");
 }
+
+// Whatever goes wrong for a while, nothing is lost but that time, and it is told in one line.
+class NodeGateTrouble : public NodeGateTest, public testing::WithParamInterface<ApiError> {};
+TEST_P(NodeGateTrouble, PassesAndTheNodeIsToldThen) {
+  std::vector<std::string> log;
+  base::SetLogSink([&log](std::string_view line) { log.emplace_back(line); });
+  api_.failing = GetParam();
+  NodeGate& gate = Gate();
+  RunFor(gate, minutes(2));
+  Ready();
+  RunFor(gate, minutes(10));
+  EXPECT_EQ(api_.writes, 0);
+  api_.failing.reset();
+  RunFor(gate, minutes(5) + seconds(1));
+  base::SetLogSink(nullptr);
+  EXPECT_EQ(api_.Label(), "ready");
+  ASSERT_NE(api_.Condition(), nullptr);
+  EXPECT_EQ(api_.Condition()->status, "True");
+  EXPECT_FALSE(api_.Tainted());
+  auto lines = [&log](std::string_view part) {
+    return std::count_if(log.begin(), log.end(),
+                         [part](const std::string& line) { return line.find(part) != line.npos; });
+  };
+  EXPECT_EQ(lines("node object not reached"), 1);
+  EXPECT_EQ(lines("node object reached again"), 1);
+}
+INSTANTIATE_TEST_SUITE_P(NodeGate, NodeGateTrouble,
+                         testing::Values(ApiError::kUnauthorized, ApiError::kForbidden, ApiError::kNotFound,
+                                         ApiError::kConflict, ApiError::kGone, ApiError::kTooManyRequests,
+                                         ApiError::kServerError, ApiError::kUnreachable, ApiError::kTlsError,
+                                         ApiError::kTimeout, ApiError::kMalformed, ApiError::kInvalid,
+                                         ApiError::kNoCredential),
+                         [](const auto& row) { return std::string(kube::ApiErrorName(row.param)); });
+
+// A token that the server does not know yet when the agent starts.
+TEST_F(NodeGateTest, AFirstQuestionThatIsRefusedDelaysNothing) {
+  api_.refusing = {{"version", ApiError::kUnauthorized}};
+  Ready();
+  NodeGate& gate = Gate();
+  RunFor(gate, seconds(1));
+  api_.refusing.clear();
+  RunFor(gate, seconds(3));
+  EXPECT_EQ(api_.Label(), "ready");
+  EXPECT_FALSE(api_.Tainted());
+}
+
+// What one part is refused, the others need not wait for: a role without nodes/status, a policy, a quota of
+// Events.
+class NodeGateRefused : public NodeGateTest,
+                        public testing::WithParamInterface<std::pair<const char*, ApiError>> {};
+TEST_P(NodeGateRefused, HoldsUpNothingElse) {
+  auto [what, kind] = GetParam();
+  const std::string refused = what;
+  api_.refusing = {{refused, kind}};
+  Publish(false, plan::Reason::kAccessDenied, plan::Phase::kFailing, true);
+  NodeGate& gate = Gate();
+  RunFor(gate, seconds(15));
+  EXPECT_EQ(api_.Label(), refused == "label" ? "" : "notready");
+  EXPECT_EQ(api_.Condition() == nullptr, refused == "condition");
+  EXPECT_EQ(api_.Tainted(), refused == "taints");
+  EXPECT_EQ(api_.events.size(), refused == "events" ? 0U : 1U);
+  Ready();
+  RunFor(gate, seconds(15));
+  EXPECT_EQ(api_.Label(), refused == "label" ? "" : "ready");
+  api_.refusing.clear();  // a person has mended it
+  RunFor(gate, minutes(6));
+  EXPECT_EQ(api_.Label(), "ready");
+  ASSERT_NE(api_.Condition(), nullptr);
+  EXPECT_EQ(api_.Condition()->status, "True");
+  EXPECT_FALSE(api_.Tainted());
+}
+INSTANTIATE_TEST_SUITE_P(
+    NodeGate, NodeGateRefused,
+    testing::Values(std::pair("condition", ApiError::kForbidden), std::pair("label", ApiError::kForbidden),
+                    std::pair("taints", ApiError::kForbidden), std::pair("events", ApiError::kForbidden),
+                    std::pair("condition", ApiError::kInvalid), std::pair("events", ApiError::kInvalid)),
+    [](const auto& row) {
+      return std::string(row.param.first) + std::string(kube::ApiErrorName(row.param.second));
+    });
 
 TEST_F(NodeGateTest, AnotherOwnersTaintAtTheSameMomentIsKept) {
   NodeGate& gate = Gate();

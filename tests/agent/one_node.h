@@ -1,0 +1,170 @@
+// OneNode: an API server for the node gate: one Node in memory, its Events, and failures that a test asks
+// for. What the gate does not call is refused.
+#pragma once
+
+#include <algorithm>
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kube/api.h"
+#include "plan/node_gate.h"
+
+namespace prefetch::agent {
+
+class OneNode final : public kube::Api {
+ public:
+  OneNode() {
+    node.name = "n1";
+    node.resource_version = "1";
+    node.kubelet_version = "v1.36.2-gke.100";
+    node.taints = {{"other", "", "NoExecute", ""},
+                   {std::string(plan::kStartupTaintKey), "", "NoSchedule", ""}};
+    node.labels = {{"kubernetes.io/os", "linux"}};
+    version = {"1", "36", "v1.36.2"};
+  }
+
+  kube::Answer<kube::ServerVersion> GetServerVersion(const base::Call&) override {
+    if (auto failure = Next()) return *failure;
+    if (auto failure = Refused("version")) return *failure;
+    return version;
+  }
+  kube::Answer<kube::Node> GetNode(const base::Call&, const std::string&) override {
+    gets++;
+    if (auto failure = Next()) return *failure;
+    return node;
+  }
+  kube::Answer<kube::Done> SetNodeLabel(const base::Call&, const std::string&, const std::string& key,
+                                        const std::optional<std::string>& value) override {
+    if (auto failure = Next()) return *failure;
+    if (auto failure = Refused("label")) return *failure;
+    writes++;
+    if (after_label) std::exchange(after_label, nullptr)();
+    node.labels[key] = *value;
+    Touch();
+    return kube::Done{};
+  }
+  kube::Answer<kube::Node> SetNodeTaints(const base::Call&, const std::string&,
+                                         const std::string& resource_version,
+                                         const std::vector<kube::Taint>& taints) override {
+    if (auto failure = Next()) return *failure;
+    if (auto failure = Refused("taints")) return *failure;
+    if (before_taints) std::exchange(before_taints, nullptr)();
+    if (resource_version != node.resource_version) return Failure(kube::ApiError::kConflict);
+    writes++;
+    node.taints = taints;
+    Touch();
+    return node;
+  }
+  kube::Answer<kube::Done> SetNodeCondition(const base::Call&, const std::string&,
+                                            const kube::NodeCondition& condition) override {
+    if (auto failure = Next()) return *failure;
+    if (auto failure = Refused("condition")) return *failure;
+    writes++;
+    std::erase_if(node.conditions, [&](const auto& old) { return old.type == condition.type; });
+    node.conditions.push_back(condition);
+    Touch();
+    return kube::Done{};
+  }
+  kube::Answer<kube::NodeEvent> CreateEvent(const base::Call&, const kube::NodeEvent& event) override {
+    if (auto failure = Next()) return *failure;
+    if (auto failure = Refused("events")) return *failure;
+    events.push_back(event);
+    events.back().name = "e" + std::to_string(events.size());
+    return events.back();
+  }
+  kube::Answer<kube::Done> UpdateEvent(const base::Call&, const kube::NodeEvent& event) override {
+    if (auto failure = Next()) return *failure;
+    if (auto failure = Refused("events")) return *failure;
+    auto old =
+        std::find_if(events.begin(), events.end(), [&](const auto& e) { return e.name == event.name; });
+    if (old == events.end()) return Failure(kube::ApiError::kNotFound);
+    *old = event;
+    return kube::Done{};
+  }
+  // Not the gate's.
+  kube::Answer<kube::Page<kube::Node>> ListNodes(const base::Call&, const kube::ListOptions&) override {
+    return No();
+  }
+  kube::Answer<kube::Done> RemoveNodeCondition(const base::Call&, const std::string&,
+                                               const std::string&) override {
+    return No();
+  }
+  kube::Answer<kube::ServiceAccount> GetServiceAccount(const base::Call&, const std::string&,
+                                                       const std::string&) override {
+    return No();
+  }
+  kube::Answer<kube::ServiceAccountToken> CreateToken(const base::Call&, const std::string&,
+                                                      const std::string&, const std::string&,
+                                                      std::int64_t) override {
+    return No();
+  }
+  kube::Answer<kube::Page<kube::PodEvent>> ListPodEvents(const base::Call&, const std::string&,
+                                                         const std::string&,
+                                                         const kube::ListOptions&) override {
+    return No();
+  }
+  kube::Answer<kube::Page<kube::Pod>> ListPods(const base::Call&, const std::string&,
+                                               const kube::ListOptions&) override {
+    return No();
+  }
+  kube::Answer<kube::Pod> GetPod(const base::Call&, const std::string&, const std::string&) override {
+    return No();
+  }
+  kube::Answer<kube::Pod> CreatePod(const base::Call&, const std::string&, const doc::Node&,
+                                    kube::DryRun) override {
+    return No();
+  }
+  kube::Answer<kube::Done> DeletePod(const base::Call&, const std::string&, const std::string&,
+                                     const std::string&) override {
+    return No();
+  }
+  kube::Answer<std::string> PodProxyGet(const base::Call&, const std::string&, const std::string&,
+                                        std::uint16_t, const std::string&) override {
+    return No();
+  }
+
+  static kube::Failure Failure(kube::ApiError kind) { return {.kind = kind, .message = "told so"}; }
+  bool Tainted() const {
+    return std::any_of(node.taints.begin(), node.taints.end(),
+                       [](const auto& taint) { return taint.key == plan::kStartupTaintKey; });
+  }
+  std::string Label() const {
+    auto found = node.labels.find("prefetchd.dev/prefetchd");
+    return found == node.labels.end() ? "" : found->second;
+  }
+  const kube::NodeCondition* Condition() const {
+    for (const auto& condition : node.conditions) {
+      if (condition.type == plan::kConditionType) return &condition;
+    }
+    return nullptr;
+  }
+
+  kube::Node node;
+  kube::ServerVersion version;
+  std::deque<kube::NodeEvent> events;
+  std::optional<kube::ApiError> failing;  // every call, until it is cleared
+  std::map<std::string, kube::ApiError>
+      refusing;  // these calls: "version", "condition", "label", "taints", "events"
+  std::function<void()> after_label, before_taints;
+  int gets = 0, writes = 0;
+
+ private:
+  std::optional<kube::Failure> Next() const {
+    if (!failing) return std::nullopt;
+    return Failure(*failing);
+  }
+  std::optional<kube::Failure> Refused(const std::string& what) const {
+    auto found = refusing.find(what);
+    if (found == refusing.end()) return std::nullopt;
+    return Failure(found->second);
+  }
+  void Touch() { node.resource_version = std::to_string(std::stoi(node.resource_version) + 1); }
+  static kube::Failure No() { return Failure(kube::ApiError::kForbidden); }
+};
+
+}  // namespace prefetch::agent
