@@ -113,9 +113,11 @@ Answer<doc::Node> HttpApi::SendForObject(const base::Call& call, const Verb& ver
   return *std::move(object);
 }
 
+// An API server answers a write with the object that it has made of it, whoever wants it: what answers
+// otherwise (a proxy's page) has written nothing.
 Answer<Done> HttpApi::SendForNothing(const base::Call& call, const Verb& verb) {
-  auto response = Send(call, verb);
-  if (!response) return std::move(response).failure();
+  auto object = SendForObject(call, verb);
+  if (!object) return std::move(object).failure();
   return Done{};
 }
 
