@@ -1,6 +1,7 @@
 #include "report/what_helps.h"
 
 #include <cstdlib>
+#include <utility>
 
 #include "base/text.h"
 #include "report/alias_names.h"
@@ -39,43 +40,53 @@ std::vector<std::string> OpenIt(const plan::ImageState& image) {
   return helps;
 }
 
-}  // namespace
-
-namespace {
-
-std::vector<std::string> HelpsAgainst(plan::TouchObstacle obstacle) {
+// A sentence for each: "Touching" in deploy/README.md has the same for whoever reads that.
+std::string HelpAgainst(plan::TouchObstacle obstacle) {
   using plan::TouchObstacle;
   switch (obstacle) {
     case TouchObstacle::kNone:
-    case TouchObstacle::kNotRecorded:
-      return {"look at kubelet's log for the namespace prefetchd-touch: it pulled, and recorded nothing"};
+      return "";
     case TouchObstacle::kNoNodeCredentials:
+      return "give kubelet itself a credential for the registry: a credential provider, or config.json in "
+             "its "
+             "root directory";
     case TouchObstacle::kPullSecret:
-      return {
-          "give kubelet itself a credential for the registry: a credential provider, or config.json in its "
-          "root directory"};
+      return "let its pods use a pull secret of their own, or exempt the name from verification: prefetchctl "
+             "export kubelet-allowlist prints the setting";
     case TouchObstacle::kTokenProvider:
-      return {"exempt the name from verification: prefetchctl export kubelet-allowlist prints the setting"};
+      return "exempt the name from verification (prefetchctl export kubelet-allowlist prints the setting): "
+             "the "
+             "provider's credentials are for one service account";
     case TouchObstacle::kRegistryTrouble:
+      return "see why the registry does not answer kubelet; it is touched again until it does";
     case TouchObstacle::kPullFailed:
-      return {"see why kubelet cannot pull it; it is touched again when its content or a credential changes"};
+      return "see why kubelet cannot pull it; it is touched again when its content or a credential changes";
+    case TouchObstacle::kNotRecorded:
+      return "look at kubelet's log for the namespace prefetchd-touch: it pulled, and recorded nothing";
     case TouchObstacle::kRecordsNeverMatch:
-      return {"update the runtime"};
+      return "update the container runtime, or exempt the name from verification: prefetchctl export "
+             "kubelet-allowlist prints the setting";
     case TouchObstacle::kAdmission:
-      return {
-          "let admission leave the namespace prefetchd-touch alone: no pull secrets, sidecars or other "
-          "images"};
+      return "let admission leave the namespace prefetchd-touch alone: no pull secrets, sidecars or other "
+             "images";
     case TouchObstacle::kQuota:
-      return {"raise the ResourceQuota of the namespace prefetchd-touch"};
+      return "raise the ResourceQuota of the namespace prefetchd-touch";
     case TouchObstacle::kNamespaceMissing:
+      return "apply deploy/touch: it makes the namespace of touch pods, with its rights";
     case TouchObstacle::kForbidden:
-      return {"apply deploy/touch, the namespace of touch pods with its rights, and bind this agent there"};
+      return "bind this agent to the role of deploy/touch, and apply the component touch";
     case TouchObstacle::kApiServer:
-      return {"check the way from this node to the API server; it is tried again"};
+      return "check the way from this node to the API server, and the agent's token; it is tried again";
     case TouchObstacle::kPodNeverRan:
-      return {"see why kubelet does not run the pod in the namespace prefetchd-touch; it is tried again"};
+      return "see why kubelet does not run the pod in the namespace prefetchd-touch; it is tried again";
   }
   std::abort();
+}
+
+std::vector<std::string> HelpsAgainst(const plan::ImageState& image) {
+  std::string help = HelpAgainst(image.touch->obstacle);
+  if (help.empty()) return {};
+  return {std::move(help)};
 }
 
 }  // namespace
@@ -90,10 +101,9 @@ std::vector<std::string> WhatHelps(const plan::ImageState& image) {
     case Reason::kNotAllowlisted:
     case Reason::kPullInterrupted:
       return OpenIt(image);
-    case Reason::kTouching:
-      return {};
+    case Reason::kTouching:  // what its newest try met, if it met anything
     case Reason::kTouchIneffective:
-      return HelpsAgainst(image.touch->obstacle);
+      return HelpsAgainst(image);
     case Reason::kRecordUnreadable:
       return {
           "let the agent read kubelet's folder (root, and the folder mounted), or remove a record that "

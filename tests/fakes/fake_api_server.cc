@@ -414,7 +414,25 @@ std::optional<http::ServerResponse> FakeApiServer::Forward(const base::Call& cal
 }
 
 const FakeApiServer::User* FakeApiServer::UserOf(const http::ServerRequest& request) const {
-  std::string_view header = request.headers.Get("Authorization").value_or("");
+  return UserOf(request.headers.Get("Authorization").value_or(""));
+}
+
+int FakeApiServer::Review(std::string_view authorization, const std::string& verb,
+                          const std::string& resource, const std::string& name) const {
+  base::Lock lock(mutex_);
+  const User* user = UserOf(authorization);
+  if (user == nullptr) return 401;
+  bool allowed = rbac_.Allows({.user = user->name,
+                               .groups = user->groups,
+                               .verb = verb,
+                               .group = "",
+                               .resource = resource,
+                               .name_space = "",
+                               .name = name});
+  return allowed ? 200 : 403;
+}
+
+const FakeApiServer::User* FakeApiServer::UserOf(std::string_view header) const {
   if (header.starts_with("Bearer ")) header.remove_prefix(7);
   auto user = users_.find(std::string(header));
   return user == users_.end() || clock_.Now() >= user->second.ends ? nullptr : &user->second;

@@ -67,6 +67,10 @@ class FakeApiServer {
   void SetPodAnswer(const std::string& what, std::string body);
   // pods/proxy for "NAMESPACE/NAME:PORT" goes to this port of loopback, where a real agent listens.
   void ForwardPod(const std::string& what, std::uint16_t port);
+  // What a server beside it is told of who comes with this Authorization header, as kubelet is by token and
+  // subject access reviews: 200, 401 or 403.
+  int Review(std::string_view authorization, const std::string& verb, const std::string& resource,
+             const std::string& name) const;
   // Continue tokens given so far are answered with 410.
   void ExpireContinueTokens();
 
@@ -114,6 +118,7 @@ class FakeApiServer {
   std::optional<http::ServerResponse> Refuse(const http::ServerRequest& request, const Asked& asked) const
       REQUIRES(mutex_);
   const User* UserOf(const http::ServerRequest& request) const REQUIRES(mutex_);
+  const User* UserOf(std::string_view authorization) const REQUIRES(mutex_);
 
   http::ServerResponse GetOne(const Asked& asked) const REQUIRES(mutex_);
   http::ServerResponse List(const http::ServerRequest& request, const Asked& asked) const REQUIRES(mutex_);

@@ -200,6 +200,15 @@ bool FakePodRunner::Get(const Running& pod, const std::string& image, const std:
   return Pull(pod, image, container);
 }
 
+void FakePodRunner::Pulled(const std::string& image, const std::string& id,
+                           const PullCredential& credential) {
+  if (records_) {
+    kubelet_.EndPull(image, id, credential);
+  } else {
+    kubelet_.FailPull(image);
+  }
+}
+
 bool FakePodRunner::Pull(const Running& pod, const std::string& image, Container& container) {
   kubelet_.BeginPull(image);
   std::string errors;
@@ -207,7 +216,7 @@ bool FakePodRunner::Pull(const Running& pod, const std::string& image, Container
   for (const auto& [name, auth] : pod.secrets) {
     auto id = runtime_.pull(SpecImage(image), &auth);
     if (id) {
-      kubelet_.EndPull(image, *id, {.secret = Hashed(pod.name_space, name, auth)});
+      Pulled(image, *id, {.secret = Hashed(pod.name_space, name, auth)});
       return true;
     }
     errors += id.error().message() + " ";
@@ -216,7 +225,7 @@ bool FakePodRunner::Pull(const Running& pod, const std::string& image, Container
   if (node_ || pod.secrets.empty()) {
     auto id = runtime_.pull(SpecImage(image), node_ ? &*node_ : nullptr);
     if (id) {
-      kubelet_.EndPull(image, *id, {});
+      Pulled(image, *id, {});
       return true;
     }
     errors += id.error().message();

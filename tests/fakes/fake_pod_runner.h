@@ -39,6 +39,8 @@ class FakePodRunner {
   void AddSecret(const std::string& name_space, const std::string& name, image::AuthConfig auth);
   // How long a pod takes to start, and each image of it.
   void SetSpeed(base::Duration start, base::Duration image) { start_ = start, image_ = image; }
+  // False: what kubelet pulls leaves no record, as when its folder cannot be written.
+  void SetRecords(bool records) { records_ = records; }
   // False: pods are not even looked at.
   void SetRuns(bool runs) { runs_ = runs; }
   // Every pod fails at once, as when the node has no room for it; an empty reason: no more.
@@ -76,6 +78,7 @@ class FakePodRunner {
   // False: `container` has failed with it.
   bool Get(const Running& pod, const std::string& image, const std::string& policy, Container& container);
   bool Pull(const Running& pod, const std::string& image, Container& container);
+  void Pulled(const std::string& image, const std::string& id, const PullCredential& credential);
   kubelet::PodIdentity IdentityOf(const Running& pod) const;
   doc::Node StatusOf(const Running& pod) const;
 
@@ -87,7 +90,7 @@ class FakePodRunner {
   std::optional<image::AuthConfig> node_;
   std::map<std::string, image::AuthConfig> secrets_;  // by "namespace/name"
   base::Duration start_ = std::chrono::milliseconds(400), image_ = std::chrono::milliseconds(60);
-  bool runs_ = true;
+  bool runs_ = true, records_ = true;
   std::string refusal_reason_, refusal_message_;
   std::map<std::string, Running> pods_;  // by path
   int taken_up_ = 0;

@@ -1,9 +1,13 @@
 #include "fakes/rbac.h"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <array>
 
+#include "doc/write.h"
 #include "doc/yaml.h"
+#include "fakes/json_patch.h"
 
 namespace prefetch::tests {
 namespace {
@@ -45,6 +49,36 @@ constexpr std::array<std::string_view, 7> kForbiddenResources = {"nodes/proxy",
                                                                  "pods/ephemeralcontainers",
                                                                  "certificatesigningrequests/approval"};
 constexpr std::array<std::string_view, 3> kForbiddenVerbs = {"escalate", "bind", "impersonate"};
+
+// A rule for several resources becomes two: one without the verb, for this one.
+bool TakeAway(std::vector<doc::Node>& rules, const std::string& verb, const std::string& resource) {
+  bool found = false;
+  std::vector<doc::Node> left;
+  for (doc::Node& rule : rules) {
+    if (!Has(WordsOf(rule, "resources"), resource) || !Has(WordsOf(rule, "verbs"), verb)) {
+      left.push_back(std::move(rule));
+      continue;
+    }
+    found = true;
+    auto without = [&rule](const char* key, const std::string& word) {
+      std::vector<doc::Node> words = rule.Find(key)->items;
+      std::erase_if(words, [&](const doc::Node& one) { return one.text == word; });
+      return words;
+    };
+    auto keep = [&](const char* key, std::vector<doc::Node> words) {
+      if (words.empty()) return;
+      left.push_back(rule);
+      Put(left.back(), key, doc::Node::Sequence(std::move(words)));
+    };
+    keep("resources", without("resources", resource));
+    doc::Node alone = rule;
+    Put(alone, "resources", doc::Node::Sequence({doc::Node::String(resource)}));
+    rule = std::move(alone);
+    keep("verbs", without("verbs", verb));
+  }
+  rules = std::move(left);
+  return found;
+}
 
 }  // namespace
 
@@ -142,6 +176,20 @@ bool Rbac::Allows(const Attempt& attempt) const {
     }
   }
   return false;
+}
+
+std::string WithoutRight(std::string_view manifests, const std::string& verb, const std::string& resource) {
+  doc::Problems problems("manifests");
+  auto documents = doc::ParseYamlDocuments(manifests, problems, {}, doc::YamlRules::kAsKubernetes);
+  bool found = false;
+  std::string text;
+  for (doc::Node& document : documents ? *documents : std::vector<doc::Node>()) {
+    if (document.Find("rules") != nullptr)
+      found = TakeAway(Sub(document, "rules").items, verb, resource) || found;
+    text += "---\n" + doc::WriteYaml(document);
+  }
+  EXPECT_TRUE(found) << "nothing grants " << verb << " " << resource;
+  return text;
 }
 
 std::vector<std::string> Rbac::ForbiddenGrants() const {

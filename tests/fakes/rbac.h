@@ -62,4 +62,8 @@ class Rbac {
   std::vector<Binding> bindings_;
 };
 
+// The same manifests without one right, in whatever roles it is; what is left of their objects stays as it
+// was. A test fails if nothing grants it.
+std::string WithoutRight(std::string_view manifests, const std::string& verb, const std::string& resource);
+
 }  // namespace prefetch::tests

@@ -2,11 +2,16 @@
 
 #include <gtest/gtest.h>
 
+#include "base/fs.h"
 #include "fakes/certificates.h"
+#include "fakes/fake_api_server.h"
 #include "fakes/fake_clock.h"
 #include "fakes/front.h"
+#include "fakes/rbac.h"
+#include "golden.h"
 #include "http/curl_client.h"
 #include "http/server.h"
+#include "kube/http_api.h"
 #include "temp_dir.h"
 
 namespace prefetch::kube {
@@ -117,6 +122,61 @@ TEST_F(KubeletApiTest, SaysWhatIsRefused) {
   EXPECT_EQ(refused.failure().kind, ApiError::kUnauthorized);
   EXPECT_EQ(refused.failure().message, "get /configz of the kubelet on 127.0.0.1: the server answered 401");
 }
+
+// With the rights of deploy/components/kubelet-api, and with each but one.
+struct RightCase {
+  std::string name, verb, resource;  // what is taken away; no resource: nothing
+};
+class KubeletRights : public testing::TestWithParam<RightCase> {};
+TEST_P(KubeletRights, AreEnoughAndEachIsNeeded) {
+  const RightCase& without = GetParam();
+  auto shipped =
+      base::ReadFile(tests::Testdata() + "/../../deploy/components/kubelet-api/rbac.yaml", 1 << 20);
+  ASSERT_TRUE(shipped);
+  tests::FakeClock clock;
+  tests::FakeApiServer api(clock);
+  ASSERT_TRUE(api.LoadRbac(
+      without.resource.empty() ? *shipped : tests::WithoutRight(*shipped, without.verb, without.resource)));
+  api.Put("nodes/n1", "{}");
+  tests::TempDir dir;
+  tests::CertificateAuthority ca(dir.path(), "kubelet");
+  auto listener = http::Listener::Tcp("127.0.0.1:0");
+  ASSERT_TRUE(listener);
+  auto server = http::Server::Start(std::move(*listener), {}, [&api](const http::ServerRequest& request) {
+    const bool config = request.path == "/configz";
+    int allowed = api.Review(request.headers.Get("Authorization").value_or(""), "get",
+                             config ? "nodes/configz" : "nodes/metrics", "n1");
+    return allowed == 200 ? http::JsonResponse(200, R"({"kubeletconfig":{}})")
+                          : http::ErrorResponse(allowed, "no");
+  });
+  ASSERT_TRUE(server);
+  tests::KeyPair pair = ca.Server("node");
+  tests::Front front({pair.certificate_file, pair.key_file, ""});
+  front.ForwardTo((*server)->port());
+  http::CurlClient client;
+  Identity identity(
+      {.server = api.url(), .token = base::Secret(api.AddServiceAccountToken("prefetchd", "prefetchd"))},
+      clock);
+  KubeletApi kubelet(client, identity, clock, ca.certificate());
+  HttpApi cluster(client, identity, clock);
+  const base::Call call = base::Call{}.Within(std::chrono::seconds(20));
+  const KubeletAddress address{"127.0.0.1", front.port()};
+  auto kind = [](const auto& answer) {
+    return answer ? "" : std::string(ApiErrorName(answer.failure().kind));
+  };
+  auto expected = [&](const std::string& resource) {
+    return without.resource == resource ? "Forbidden" : "";
+  };
+  EXPECT_EQ(kind(kubelet.GetConfig(call, address)), expected("nodes/configz"));
+  EXPECT_EQ(kind(kubelet.GetMetrics(call, address)), expected("nodes/metrics"));
+  EXPECT_EQ(kind(cluster.GetNode(call, "n1")), expected("nodes")) << "the version is learnt there";
+}
+INSTANTIATE_TEST_SUITE_P(Kubelet, KubeletRights,
+                         testing::Values(RightCase{"Shipped", "", ""},
+                                         RightCase{"NoConfigz", "get", "nodes/configz"},
+                                         RightCase{"NoMetrics", "get", "nodes/metrics"},
+                                         RightCase{"NoNodes", "get", "nodes"}),
+                         [](const auto& row) { return row.param.name; });
 
 }  // namespace
 }  // namespace prefetch::kube

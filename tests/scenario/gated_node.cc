@@ -32,19 +32,6 @@ std::string AsYaml(const std::vector<doc::Node>& documents) {
   return text;
 }
 
-doc::Node* Member(doc::Node& mapping, const std::string& key) {
-  for (doc::Member& member : mapping.members) {
-    if (member.key == key) return &member.value;
-  }
-  return nullptr;
-}
-
-bool Holds(doc::Node& rule, const std::string& key, const std::string& word) {
-  doc::Node* words = Member(rule, key);
-  return words != nullptr && std::any_of(words->items.begin(), words->items.end(),
-                                         [&](const doc::Node& one) { return one.text == word; });
-}
-
 std::string TextAt(const doc::Node& object, const std::vector<std::string>& path) {
   const doc::Node* at = &object;
   for (const std::string& key : path) {
@@ -64,26 +51,6 @@ std::vector<doc::Node> ItemsAt(const std::optional<doc::Node>& object, const std
 
 std::string ShippedManifests() {
   return AsYaml(Shipped());
-}
-
-std::string ShippedManifestsWithout(const std::string& verb, const std::string& resource) {
-  std::vector<doc::Node> documents = Shipped();
-  bool found = false;
-  for (doc::Node& document : documents) {
-    doc::Node* rules = Member(document, "rules");
-    if (rules == nullptr) continue;
-    for (doc::Node& rule : rules->items) {
-      if (!Holds(rule, "resources", resource)) continue;
-      std::vector<doc::Node>& verbs = Member(rule, "verbs")->items;
-      auto last =
-          std::remove_if(verbs.begin(), verbs.end(), [&](const doc::Node& one) { return one.text == verb; });
-      found = found || last != verbs.end();
-      verbs.erase(last, verbs.end());
-      if (verbs.empty()) verbs.push_back(doc::Node::String("nothing"));  // a rule without verbs is none
-    }
-  }
-  EXPECT_TRUE(found) << "nothing grants " << verb << " " << resource;
-  return AsYaml(documents);
 }
 
 http::Exchanged GatedNode::Interrupted::Exchange(const base::Call& call, const http::Request& request) {

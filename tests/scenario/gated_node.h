@@ -20,8 +20,6 @@ namespace prefetch::tests {
 
 // The objects of deploy/ with the component node-gate, as `prefetchctl generate` prints them.
 std::string ShippedManifests();
-// The same without one right; aborts if it is not granted.
-std::string ShippedManifestsWithout(const std::string& verb, const std::string& resource);
 
 struct GatedNodeOptions {
   NodeOptions node;

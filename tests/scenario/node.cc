@@ -21,15 +21,17 @@ NodeCluster::NodeCluster(const base::Clock& clock, FakeKubelet& kubelet, PodRunt
                clock),
       api(client, identity, clock),
       pods(server, kubelet, clock, "n1", std::move(runtime)) {
-  ApplyShipped();
   server.Put("nodes/n1", "{}");
 }
 
-void NodeCluster::ApplyShipped() {
+std::string ShippedTouchManifests() {
+  std::string all;
   for (const char* file : {"components/touch/rbac.yaml", "touch/namespace.yaml", "touch/rbac.yaml"}) {
     auto manifests = base::ReadFile(Testdata() + "/../../deploy/" + file, 1 << 20);
-    EXPECT_TRUE(manifests && server.Apply(*manifests)) << file;
+    EXPECT_TRUE(manifests) << file;
+    if (manifests) all += "---\n" + *manifests;
   }
+  return all;
 }
 
 Node::Node(NodeOptions options)
@@ -48,9 +50,18 @@ Node::Node(NodeOptions options)
     keyring.provider_config = dir_ / "providers.yaml";
     keyring.provider_bin_dir = "/bin";
   }
+  if (!options_.pull_secret.empty()) {
+    keyring.pull_secrets = {{.name = "team-pull",
+                             .path = dir_.Write("secret/.dockerconfigjson", options_.pull_secret),
+                             .allow_repositories = {"reg.example.test"},
+                             .list_sources = {"images.yaml"}}};
+  }
   keyring_ = std::make_unique<credentials::Keyring>(keyring, clock);
-  if (options_.touch || options_.runs_pods)
+  if (options_.touch || options_.runs_pods) {
     cluster_ = std::make_unique<NodeCluster>(clock, kubelet_, RuntimeForPods());
+    EXPECT_TRUE(cluster_->server.Apply(options_.touch_manifests.empty() ? ShippedTouchManifests()
+                                                                        : options_.touch_manifests));
+  }
   started_ = clock.Now();
   Start();
 }
@@ -64,7 +75,10 @@ PodRuntime Node::RuntimeForPods() {
   auto pull = [this](const std::string& image, const image::AuthConfig* auth) -> base::Result<std::string> {
     std::string name = image::Reference::Parse(image)->Normalized();
     std::optional<FakeImage> offered = runtime.Offered(name);
-    if (!offered) return base::Unavailable("dial tcp 192.0.2.1:443: connect: connection refused");
+    if (!offered && runtime.InRegistry(name))
+      return base::Unavailable("dial tcp 192.0.2.1:443: connect: connection refused");
+    if (!offered)
+      return base::NotFound("failed to resolve reference \"" + name + "\": " + name + ": not found");
     bool allowed = offered->username.empty() || (auth != nullptr && auth->username == offered->username &&
                                                  auth->password.Reveal() == offered->password);
     if (!allowed) return base::PermissionDenied("unexpected status from HEAD request: 401 Unauthorized");

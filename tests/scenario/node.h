@@ -45,15 +45,20 @@ struct NodeOptions {
   bool runs_pods = false;
   // --touch where there is no API server.
   bool touch_nowhere = false;
+  // What --touch may do instead of what deploy/ grants.
+  std::string touch_manifests;
+  // Content of a mounted pull secret for all repositories of reg.example.test; empty: none.
+  std::string pull_secret;
   // A second agent beside the first, with the same list.
   std::string second_instance;
 };
 
+// deploy/touch, and the rights of the component.
+std::string ShippedTouchManifests();
+
 // The API server, and kubelet's side of it.
 struct NodeCluster {
   NodeCluster(const base::Clock& clock, FakeKubelet& kubelet, PodRuntime runtime);
-  // deploy/touch, and the component's rights.
-  void ApplyShipped();
 
   FakeApiServer server;
   http::CurlClient client;

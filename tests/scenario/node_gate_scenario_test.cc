@@ -57,7 +57,7 @@ class MissingRight : public testing::TestWithParam<std::pair<const char*, const 
 
 TEST_P(MissingRight, IsMissed) {
   auto [verb, resource] = GetParam();
-  GatedNode one({.manifests = ShippedManifestsWithout(verb, resource)});
+  GatedNode one({.manifests = WithoutRight(ShippedManifests(), verb, resource)});
   EXPECT_NE(WholeStory(one), kStory) << "nobody needs " << verb << " " << resource;
   EXPECT_GE(one.node.LogLines("node object not reached"), 1);
   EXPECT_TRUE(one.node.Ready()) << "local readiness goes on";

@@ -1,11 +1,7 @@
-// Touching, from what closes an image to what opens it: the agent with a kubelet that runs its pods, an API
-// server that knows its rights, and time that jumps.
-#include <gtest/gtest.h>
-
-#include <filesystem>
+// Touching, from what closes an image to what opens it, and keeps it open.
 #include <random>
 
-#include "scenario/node.h"
+#include "scenario/touch_scenario.h"
 
 namespace prefetch::tests {
 namespace {
@@ -18,69 +14,6 @@ using plan::TouchState;
 using std::chrono::hours;
 using std::chrono::minutes;
 using std::chrono::seconds;
-
-const std::string kApp = "reg.example.test/team/app:v1";
-
-image::AuthConfig Auth(const std::string& user) {
-  return {.username = user, .password = base::Secret("pw-of-" + user)};
-}
-
-kubelet::HashedSecret SecretOf(const std::string& team) {
-  return {{.uid = "u-" + team, .namespace_name = team, .name = "pull"}, base::Secret("hash-" + team)};
-}
-
-NodeOptions WithTouch(VerificationPolicy policy = VerificationPolicy::kNeverVerifyPreloadedImages) {
-  NodeOptions options;
-  options.kubelet = kubelet::Declared{.version = image::KubeletVersion{1, 36}, .policy = policy};
-  options.touch = true;
-  return options;
-}
-
-void OpenAlways(plan::DesiredImage& want) {
-  want.open = plan::Open::kAlways;
-}
-
-class TouchScenario : public testing::Test {
- protected:
-  // A node whose kubelet runs, with these images in its registry, which is public.
-  Node& Make(NodeOptions options, const std::vector<std::string>& images = {kApp},
-             const std::function<void(plan::DesiredImage&)>& change = nullptr) {
-    kubelet::KubeletSettings settings{.version = *options.kubelet->version};
-    if (options.kubelet->policy) settings.policy = *options.kubelet->policy;
-    node_.emplace(std::move(options));
-    node_->Kubelet([&](FakeKubelet& kubelet) { kubelet.Start(settings); });
-    for (const std::string& image : images) node_->runtime.Push(MakeImage(image, 10'000'000));
-    node_->List(images, change);
-    return *node_;
-  }
-  // A pod with a secret of its own makes kubelet pull: the image is closed to everybody else.
-  void PodPulls(const std::string& image, const PullCredential& credential) {
-    node_->Kubelet([&](FakeKubelet& kubelet) {
-      kubelet.BeginPull(image);
-      kubelet.EndPull(image, node_->IdOf(image), credential);
-    });
-  }
-  bool Opens(base::Duration limit, const std::string& image = kApp) {
-    return node_->RunUntil([&] { return node_->ReasonOf(image) == Reason::kOpenToNode; }, limit);
-  }
-  plan::TouchStatus TouchOf(const std::string& image = kApp) { return node_->Image(image).touch; }
-  // Requests that made pods, dry runs apart.
-  int PodsCreated() {
-    int count = 0;
-    for (const std::string& line : node_->Cluster().server.Requests()) {
-      count += line == "POST /api/v1/namespaces/prefetchd-touch/pods" ? 1 : 0;
-    }
-    return count;
-  }
-  int PodsThere() {
-    int count = 0;
-    for (const std::string& path : node_->Cluster().server.Paths())
-      count += path.starts_with("pods/") ? 1 : 0;
-    return count;
-  }
-
-  std::optional<Node> node_;
-};
 
 TEST_F(TouchScenario, ClosedByAPodsSecretItIsOpenAgainWithinFiveSeconds) {
   Node& node = Make(WithTouch());
@@ -136,27 +69,6 @@ TEST_F(TouchScenario, WhatIsPulledOneAfterTheOtherIsTouchedTogether) {
   EXPECT_LE(PodsCreated(), 4);
 }
 
-TEST_F(TouchScenario, AKubeletWithoutCredentialsIsTouchedThreeTimesAndNoMore) {
-  Node& node = Make(WithTouch());
-  ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(1)));
-  FakeImage closed = MakeImage(kApp, 10'000'000);
-  closed.username = "ada";
-  closed.password = "pw-of-ada";
-  node.runtime.Push(closed);
-  PodPulls(kApp, {.secret = SecretOf("team")});
-  ASSERT_TRUE(node.RunUntil([&] { return node.ReasonOf(kApp) == Reason::kTouchIneffective; }, minutes(10)));
-  EXPECT_EQ(PodsCreated(), 3);
-  plan::TouchStatus touch = TouchOf();
-  EXPECT_EQ(touch.obstacle, TouchObstacle::kNoNodeCredentials);
-  EXPECT_NE(touch.why.find("ErrImagePull: unexpected status from HEAD request: 401"), std::string::npos)
-      << touch.why;
-  EXPECT_NE(node.Image(kApp).message.find("401 Unauthorized"), std::string::npos);
-  EXPECT_EQ(node.Image(kApp).phase, plan::Phase::kFailing);
-  node.RunFor(hours(24));
-  EXPECT_EQ(PodsCreated(), 3);
-  EXPECT_EQ(PodsThere(), 0);
-}
-
 TEST_F(TouchScenario, NodeCredentialsOpenWhatIsPrivate) {
   Node& node = Make(WithTouch());
   ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(1)));
@@ -167,212 +79,6 @@ TEST_F(TouchScenario, NodeCredentialsOpenWhatIsPrivate) {
   node.Cluster().pods.SetNodeCredential(Auth("node"));
   PodPulls(kApp, {.secret = SecretOf("team")});
   EXPECT_TRUE(Opens(seconds(5)));
-}
-
-TEST_F(TouchScenario, AdmissionThatAddsAPullSecretIsSeenBeforeItDoesHarm) {
-  Node& node = Make(WithTouch(), {kApp}, OpenAlways);
-  node.Cluster().server.SetAdmission([](doc::Node& pod) {
-    doc::Node secret = doc::Node::Mapping();
-    secret.Set("name", doc::Node::String("corp-pull"));
-    for (doc::Member& member : pod.members) {
-      if (member.key == "spec") member.value.Set("imagePullSecrets", doc::Node::Sequence({secret}));
-    }
-  });
-  node.RunFor(minutes(30));
-  EXPECT_EQ(PodsCreated(), 0);
-  EXPECT_EQ(node.ReasonOf(kApp), Reason::kPreloaded) << "it stays what it was";
-  EXPECT_TRUE(node.Ready());
-  EXPECT_EQ(TouchOf().state, TouchState::kIneffective);
-  EXPECT_EQ(TouchOf().obstacle, TouchObstacle::kAdmission);
-  EXPECT_NE(TouchOf().why.find("corp-pull"), std::string::npos) << TouchOf().why;
-  EXPECT_LE(node.LogLines("touch failed"), 1);
-  EXPECT_EQ(node.LogLines("touching is given up for now"), 1);
-  // Once a person has mended it, it goes on by itself.
-  node.Cluster().server.SetAdmission(nullptr);
-  EXPECT_TRUE(Opens(minutes(15)));
-}
-
-TEST_F(TouchScenario, AlwaysPullImagesDoesNoHarm) {
-  Node& node = Make(WithTouch(), {kApp}, OpenAlways);
-  node.Cluster().server.SetAdmission([](doc::Node& pod) {
-    for (doc::Member& member : pod.members) {
-      if (member.key != "spec") continue;
-      for (doc::Member& field : member.value.members) {
-        if (field.key != "containers") continue;
-        for (doc::Node& container : field.value.items) {
-          for (doc::Member& one : container.members) {
-            if (one.key == "imagePullPolicy") one.value = doc::Node::String("Always");
-          }
-        }
-      }
-    }
-  });
-  EXPECT_TRUE(Opens(minutes(1)));
-}
-
-TEST_F(TouchScenario, AnAgentThatIsReplacedMidwayLeavesNothingBehind) {
-  Node& node = Make(WithTouch(VerificationPolicy::kAlwaysVerify));
-  node.Cluster().pods.SetSpeed(seconds(10), seconds(1));
-  ASSERT_TRUE(node.RunUntil([&] { return PodsThere() == 1; }, minutes(1)));
-  node.RestartAgent();
-  node.Cluster().pods.SetSpeed(seconds(1), seconds(1));
-  ASSERT_TRUE(Opens(seconds(30)));
-  EXPECT_EQ(node.LogLines("touch pod found"), 1);
-  node.RunFor(seconds(10));
-  EXPECT_EQ(PodsThere(), 0);
-}
-
-TEST_F(TouchScenario, SigtermTakesThePodAway) {
-  Node& node = Make(WithTouch(VerificationPolicy::kAlwaysVerify));
-  node.Cluster().pods.SetSpeed(hours(1), seconds(1));
-  ASSERT_TRUE(node.RunUntil([&] { return PodsThere() == 1; }, minutes(1)));
-  auto started = std::chrono::steady_clock::now();
-  node.StopAgent();
-  EXPECT_LE(std::chrono::steady_clock::now() - started, seconds(1));
-  EXPECT_EQ(PodsThere(), 0);
-}
-
-TEST_F(TouchScenario, SigtermDoesNotWaitForAnApiServerThatHangs) {
-  Node& node = Make(WithTouch(VerificationPolicy::kAlwaysVerify));
-  node.Cluster().pods.SetSpeed(hours(1), seconds(1));
-  ASSERT_TRUE(node.RunUntil([&] { return PodsThere() == 1; }, minutes(1)));
-  node.Cluster().server.Fail({.hang = true, .times = 100});
-  auto started = std::chrono::steady_clock::now();
-  node.StopAgent();
-  EXPECT_LE(std::chrono::steady_clock::now() - started, seconds(1));
-}
-
-TEST_F(TouchScenario, AKubeletThatNeverRunsThePod) {
-  Node& node = Make(WithTouch(VerificationPolicy::kAlwaysVerify));
-  node.Cluster().pods.SetRuns(false);
-  ASSERT_TRUE(node.RunUntil([&] { return node.ReasonOf(kApp) == Reason::kTouchIneffective; }, minutes(10)));
-  EXPECT_EQ(TouchOf().obstacle, TouchObstacle::kPodNeverRan);
-  EXPECT_EQ(PodsCreated(), 3);
-  // It is tried on, seldom: nothing tells when such a kubelet is mended.
-  node.Cluster().pods.SetRuns(true);
-  EXPECT_TRUE(Opens(minutes(15)));
-}
-
-TEST_F(TouchScenario, AKubeletThatHasNoRoomForThePodSaysSo) {
-  Node& node = Make(WithTouch(VerificationPolicy::kAlwaysVerify));
-  node.Cluster().pods.Refuse("OutOfpods", "Node didn't have enough resource: pods");
-  ASSERT_TRUE(node.RunUntil([&] { return node.ReasonOf(kApp) == Reason::kTouchIneffective; }, minutes(10)));
-  EXPECT_NE(TouchOf().why.find("OutOfpods"), std::string::npos) << TouchOf().why;
-}
-
-struct RefusalCase {
-  std::string name;
-  FakeApiServer::Refusal refusal;
-  TouchObstacle expect;
-};
-class TouchRefused : public TouchScenario, public testing::WithParamInterface<RefusalCase> {};
-TEST_P(TouchRefused, IsIneffectiveAfterThreeAndGoesOnWhenItIsMended) {
-  Node& node = Make(WithTouch(VerificationPolicy::kAlwaysVerify));
-  node.Cluster().server.SetRefusal([](const doc::Node&) { return GetParam().refusal; });
-  ASSERT_TRUE(node.RunUntil([&] { return node.ReasonOf(kApp) == Reason::kTouchIneffective; }, minutes(10)));
-  EXPECT_EQ(TouchOf().obstacle, GetParam().expect) << TouchOf().why;
-  EXPECT_NE(TouchOf().why.find(GetParam().refusal.message), std::string::npos) << TouchOf().why;
-  EXPECT_EQ(PodsCreated(), 0) << "the dry run was refused already";
-  std::size_t before = node.Cluster().server.Requests().size();
-  node.RunFor(hours(1));
-  EXPECT_LE(node.Cluster().server.Requests().size() - before, 14U);
-  node.Cluster().server.SetRefusal(nullptr);
-  EXPECT_TRUE(Opens(minutes(15)));
-}
-INSTANTIATE_TEST_SUITE_P(
-    Touch, TouchRefused,
-    testing::Values(
-        RefusalCase{"Quota",
-                    {403, "Forbidden",
-                     "pods \"x\" is forbidden: exceeded quota: prefetchd-touch, requested: pods=1, used: "
-                     "pods=1000, limited: pods=1000"},
-                    TouchObstacle::kQuota},
-        RefusalCase{"NamespaceMissing",
-                    {404, "NotFound", "namespaces \"prefetchd-touch\" not found"},
-                    TouchObstacle::kNamespaceMissing},
-        RefusalCase{"PodSecurity",
-                    {403, "Forbidden", "pods \"x\" is forbidden: violates PodSecurity \"restricted:latest\""},
-                    TouchObstacle::kAdmission},
-        RefusalCase{"Policy",
-                    {403, "Forbidden",
-                     "pods \"x\" is forbidden: ValidatingAdmissionPolicy 'prefetchd-touch' denied request"},
-                    TouchObstacle::kAdmission},
-        RefusalCase{"WebhookThatKnowsNoDryRun",
-                    {400, "BadRequest", "admission webhook \"w\" does not support dry run"},
-                    TouchObstacle::kAdmission}),
-    [](const auto& row) { return row.param.name; });
-
-// The same two, by what is shipped and not by what a server would say.
-TEST_F(TouchScenario, WithoutItsNamespaceItSaysSoAndGoesOnWhenDeployTouchIsApplied) {
-  Node& node = Make(WithTouch(VerificationPolicy::kAlwaysVerify));
-  node.Cluster().server.RemoveNamespace("prefetchd-touch");
-  ASSERT_TRUE(node.RunUntil([&] { return node.ReasonOf(kApp) == Reason::kTouchIneffective; }, minutes(10)));
-  EXPECT_EQ(TouchOf().obstacle, TouchObstacle::kNamespaceMissing) << TouchOf().why;
-  node.Cluster().ApplyShipped();
-  EXPECT_TRUE(Opens(minutes(15)))
-      << "namespace, account, quota and rights of deploy/touch are all that it takes";
-}
-
-TEST_F(TouchScenario, AQuotaThatOthersHaveFilledIsWaitedFor) {
-  Node& node = Make(WithTouch(VerificationPolicy::kAlwaysVerify));
-  ASSERT_TRUE(node.Cluster().server.Apply(
-      "{kind: ResourceQuota, metadata: {name: small, namespace: prefetchd-touch}, "
-      "spec: {hard: {pods: \"1\", requests.cpu: \"1\"}}}"));
-  node.Cluster().server.Put("pods/prefetchd-touch/of-another-node", R"({"spec":{"nodeName":"n2"}})");
-  ASSERT_TRUE(node.RunUntil([&] { return node.ReasonOf(kApp) == Reason::kTouchIneffective; }, minutes(10)));
-  EXPECT_EQ(TouchOf().obstacle, TouchObstacle::kQuota) << TouchOf().why;
-  node.Cluster().server.Delete("pods/prefetchd-touch/of-another-node");
-  EXPECT_TRUE(Opens(minutes(15)));
-}
-
-TEST_F(TouchScenario, WithoutTheRightItSaysSo) {
-  NodeOptions options = WithTouch(VerificationPolicy::kAlwaysVerify);
-  Node& node = Make(std::move(options));
-  // Another account than the one that the component binds.
-  node.Cluster().server.SetRefusal([](const doc::Node&) {
-    return FakeApiServer::Refusal{403, "Forbidden", "User \"x\" cannot create resource \"pods\""};
-  });
-  ASSERT_TRUE(node.RunUntil([&] { return node.ReasonOf(kApp) == Reason::kTouchIneffective; }, minutes(10)));
-  EXPECT_EQ(TouchOf().obstacle, TouchObstacle::kForbidden);
-}
-
-TEST_F(TouchScenario, AnApiServerThatIsAwayIsWaitedFor) {
-  Node& node = Make(WithTouch());
-  ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(1)));
-  node.Cluster().server.GoAway();
-  PodPulls(kApp, {.secret = SecretOf("team")});
-  node.RunFor(hours(2));
-  EXPECT_EQ(node.ReasonOf(kApp), Reason::kTouching);
-  EXPECT_EQ(TouchOf().obstacle, TouchObstacle::kApiServer);
-  EXPECT_TRUE(node.Image(kApp).settled) << "nobody has to wait for it";
-  node.Cluster().server.ComeBack();
-  EXPECT_TRUE(Opens(minutes(7)));
-}
-
-TEST_F(TouchScenario, ARegistryThatIsAwayIsWaitedFor) {
-  Node& node = Make(WithTouch());
-  ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(1)));
-  PodPulls(kApp, {.secret = SecretOf("team")});
-  node.runtime.SetRegistry(RegistryState::kDown);
-  node.RunFor(hours(2));
-  EXPECT_EQ(TouchOf().obstacle, TouchObstacle::kRegistryTrouble) << TouchOf().why;
-  EXPECT_NE(node.ReasonOf(kApp), Reason::kTouchIneffective);
-  EXPECT_LE(PodsCreated(), 40);
-  node.runtime.SetRegistry(RegistryState::kUp);
-  EXPECT_TRUE(Opens(minutes(7)));
-}
-
-TEST_F(TouchScenario, OneBadImageDoesNotHoldUpTheOthers) {
-  const std::string bad = "reg.example.test/bad:v1";
-  Node& node = Make(WithTouch(VerificationPolicy::kAlwaysVerify), {kApp, bad});
-  FakeImage secret = MakeImage(bad, 10'000'000);
-  node.runtime.Preload(secret);
-  secret.username = "ada";
-  node.runtime.Push(secret);
-  ASSERT_TRUE(Opens(seconds(20)));
-  ASSERT_TRUE(node.RunUntil([&] { return node.ReasonOf(bad) == Reason::kTouchIneffective; }, minutes(10)));
-  EXPECT_EQ(TouchOf(bad).attempts, 3);
-  EXPECT_EQ(TouchOf(kApp).attempts, 1);
 }
 
 TEST_F(TouchScenario, AnotherContentBehindTheTagIsTouchedAgain) {
@@ -410,19 +116,6 @@ TEST_F(TouchScenario, ARecordThatAGarbageCollectionTookAwayIsMadeAgain) {
   EXPECT_EQ(PodsCreated(), 2);
 }
 
-TEST_F(TouchScenario, TwoInstancesDoNotMixUpTheirPods) {
-  NodeOptions options = WithTouch(VerificationPolicy::kAlwaysVerify);
-  options.second_instance = "b";
-  Node& node = Make(std::move(options));
-  node.Cluster().pods.SetSpeed(seconds(2), seconds(1));
-  ASSERT_TRUE(node.RunUntil([&] { return PodsThere() == 2; }, minutes(1))) << "each has its own";
-  ASSERT_TRUE(Opens(seconds(20)));
-  ASSERT_TRUE(node.RunUntil([&] { return node.SecondSnapshot()->readiness.ready; }, seconds(20)));
-  node.RunFor(seconds(10));
-  EXPECT_EQ(PodsThere(), 0);
-  EXPECT_EQ(node.LogLines("touch pod found"), 0);
-}
-
 TEST_F(TouchScenario, ImageVolumesDoTheSame) {
   std::vector<std::string> images;
   for (int i = 0; i < 5; i++) images.push_back("reg.example.test/a" + std::to_string(i) + ":v1");
@@ -441,17 +134,6 @@ TEST_F(TouchScenario, NeverMeansNever) {
   EXPECT_EQ(PodsCreated(), 0);
 }
 
-TEST_F(TouchScenario, WithoutAnApiServerItSaysSoAndGoesOn) {
-  NodeOptions options = WithTouch(VerificationPolicy::kAlwaysVerify);
-  options.touch = false;
-  options.touch_nowhere = true;
-  Node& node = Make(std::move(options));
-  node.RunFor(minutes(1));
-  EXPECT_EQ(node.ReasonOf(kApp), Reason::kVerificationAlways);
-  ASSERT_EQ(node.Snapshot()->problems.size(), 1U);
-  EXPECT_NE(node.Snapshot()->problems[0].find("--touch"), std::string::npos);
-}
-
 TEST_F(TouchScenario, AKubeletThatIsTooOldToCareIsNotTouched) {
   NodeOptions options = WithTouch();
   options.kubelet = kubelet::Declared{.version = image::KubeletVersion{1, 32}};
@@ -459,28 +141,6 @@ TEST_F(TouchScenario, AKubeletThatIsTooOldToCareIsNotTouched) {
   node.RunFor(minutes(10));
   EXPECT_TRUE(node.Ready());
   EXPECT_EQ(PodsCreated(), 0);
-}
-
-TEST_F(TouchScenario, AProviderWithTokenAttributesForbidsTheTouch) {
-  NodeOptions options = WithTouch(VerificationPolicy::kAlwaysVerify);
-  options.provider_config = R"(apiVersion: kubelet.config.k8s.io/v1
-kind: CredentialProviderConfig
-providers:
-- name: "true"
-  apiVersion: credentialprovider.kubelet.k8s.io/v1
-  matchImages: ["reg.example.test/team"]
-  defaultCacheDuration: 1h
-  tokenAttributes:
-    serviceAccountTokenAudience: reg
-    requireServiceAccount: true
-    cacheType: ServiceAccount
-)";
-  const std::string other = "reg.example.test/free/app:v1";
-  Node& node = Make(std::move(options), {kApp, other});
-  ASSERT_TRUE(Opens(minutes(1), other)) << "the rest of its pod goes on";
-  EXPECT_EQ(node.ReasonOf(kApp), Reason::kTouchIneffective);
-  EXPECT_EQ(TouchOf().obstacle, TouchObstacle::kTokenProvider);
-  EXPECT_EQ(TouchOf().attempts, 0);
 }
 
 TEST_F(TouchScenario, OnceWaitsForTheTouch) {

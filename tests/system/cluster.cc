@@ -71,9 +71,11 @@ std::vector<std::string> Cluster::KubeletFlags() const {
   return {"--kubelet-api", "--kubelet-address", "127.0.0.1:" + std::to_string(kubelet_front_.port())};
 }
 
-// Whom it lets in is the API server's decision, by subject access reviews; here whoever has a token.
+// Whom it lets in is the API server's decision (KubeletFineGrainedAuthz, Kubernetes 1.33).
 http::ServerResponse Cluster::Kubelet(const http::ServerRequest& request) {
-  if (!request.headers.Get("Authorization")) return {.status = 401};
+  int allowed = api_.Review(request.headers.Get("Authorization").value_or(""), "get",
+                            request.path == "/configz" ? "nodes/configz" : "nodes/metrics", "n1");
+  if (allowed != 200) return {.status = allowed};
   base::Lock lock(mutex_);
   if (request.path == "/configz") return http::JsonResponse(200, "{\"kubeletconfig\":" + configz_ + "}");
   if (request.path == "/metrics") return {.body = metrics_};

@@ -67,7 +67,7 @@ TEST_F(ClusterTest, KubeletsOwnWordDecidesTheVerdict) {
   ASSERT_TRUE(rig::Eventually(seconds(60), [&] {
     report::StatusDocument status = node_.Status();
     return status.kubelet.verification == "AlwaysVerify" && !status.images.empty() &&
-           status.images[0].present;
+           status.images[0].present && status.kubelet.version == "1.36.2";  // the version is the Node's
   })) << node_.AgentLog();
   ASSERT_TRUE(
       rig::Eventually(seconds(20), [&] { return node_.StatusOf(image_).reason == "VerificationAlways"; }));

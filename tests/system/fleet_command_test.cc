@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "doc/json.h"
 #include "fakes/fake_api_server.h"
+#include "fakes/rbac.h"
 #include "http/server.h"
 #include "report/sample.h"
 #include "report/status_json.h"
@@ -27,6 +28,7 @@ using report::Pulling;
 using report::Ready;
 using std::chrono::seconds;
 using tests::Fault;
+using Words = std::vector<std::string>;
 
 constexpr const char* kRunner = "ghcr.io/acme/runner:v3";
 
@@ -360,6 +362,47 @@ TEST(FleetViewer, GrantsNoMoreThanItSays) {
   attempt.verb = "create";
   EXPECT_FALSE(rbac.Allows(attempt));
 }
+
+// Each right of the examples is needed, and named where it is missing.
+struct RightCase {
+  std::string name, example, verb, resource;
+  std::vector<std::string> words;
+  int exit;
+  std::string says;
+};
+class MissingRight : public FleetCommand, public testing::WithParamInterface<RightCase> {
+ protected:
+  void SetUp() override {
+    const RightCase& without = GetParam();
+    EXPECT_OK(
+        server_.LoadRbac(tests::WithoutRight(Example(without.example), without.verb, without.resource)));
+    if (without.example == "audit-viewer.yaml") {
+      EXPECT_OK(server_.LoadRbac(Example("fleet-viewer.yaml")));
+    }
+    WriteKubeconfig(server_.AddToken("auditor", {"prefetchd-fleet-viewers", "prefetchd-audit-viewers"}));
+  }
+};
+TEST_P(MissingRight, IsNamed) {
+  AddNode("n1");
+  AddPod("n1");
+  server_.SetPodAnswer("prefetchd/agent-n1:9477/v1/status", report::StatusJson(report::PeacefulNode()));
+  rig::Ran ran = Run(GetParam().exit, GetParam().words);
+  ExpectHas(ran.out + ran.err, {GetParam().says});
+}
+const Words kStatus = {"status", "--fleet"}, kAudit = {"audit", "--fleet"};
+INSTANTIATE_TEST_SUITE_P(
+    Examples, MissingRight,
+    testing::Values(RightCase{"ListNodes", "fleet-viewer.yaml", "list", "nodes", kStatus, 4,
+                              "a right is missing, list nodes"},
+                    RightCase{"ListPods", "fleet-viewer.yaml", "list", "pods", kStatus, 4,
+                              "a right is missing, list pods"},
+                    RightCase{"GetProxy", "fleet-viewer.yaml", "get", "pods/proxy", kStatus, 4,
+                              "a right is missing, get pods/proxy"},
+                    RightCase{"AuditPods", "audit-viewer.yaml", "list", "pods", kAudit, 1,
+                              "who brought them is not known: list pods of all namespaces is not allowed"},
+                    RightCase{"AuditEvents", "audit-viewer.yaml", "list", "events", kAudit, 1,
+                              "which listed images were pulled all the same is not known: list events of"}),
+    [](const auto& row) { return row.param.name; });
 
 TEST_F(FleetCommand, WithoutAClusterItSaysWhatWasLookedFor) {
   auto ran = rig::RunProgram({{std::getenv("PREFETCHCTL"), "status", "--fleet"},

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "doc/write.h"
 #include "fakes/fake_api_server.h"
+#include "fakes/rbac.h"
 #include "rig/expect_ok.h"
 #include "rig/process.h"
 #include "temp_dir.h"
@@ -31,14 +32,17 @@ constexpr const char* kUntold = R"({"metadata":{"labels":{"kubernetes.io/os":"li
 class UninstallCommand : public testing::Test {
  protected:
   void SetUp() override {
+    EXPECT_OK(server_.LoadRbac(Example()));
+    WriteKubeconfig(server_.AddToken("somebody", {"prefetchd-node-cleaners"}));
+  }
+
+  static std::string Example() {
     const char* folder = std::getenv("PREFETCH_EXAMPLES");
     std::ifstream file(std::string(folder == nullptr ? "deploy/examples" : folder) + "/node-cleaner.yaml");
     std::stringstream rbac;
     rbac << file.rdbuf();
-    EXPECT_OK(server_.LoadRbac(rbac.str()));
-    WriteKubeconfig(server_.AddToken("somebody", {"prefetchd-node-cleaners"}));
+    return rbac.str();
   }
-
   void WriteKubeconfig(const std::string& token) {
     dir_.Write("kubeconfig",
                "apiVersion: v1\nkind: Config\ncurrent-context: test\n"
@@ -195,6 +199,38 @@ subjects: [{kind: Group, name: viewers, apiGroup: rbac.authorization.k8s.io}]
   EXPECT_NE(ran.err.find("12 nodes are not cleared; run it again"), std::string::npos) << ran.err;
   WriteKubeconfig(server_.AddToken("nobody"));
   EXPECT_NE(Run(4, {"--nodes"}).err.find("list nodes"), std::string::npos);
+}
+
+// Each right of the example is needed.
+class MissingRight : public UninstallCommand,
+                     public testing::WithParamInterface<std::pair<const char*, const char*>> {
+ protected:
+  void SetUp() override {
+    auto [verb, resource] = GetParam();
+    EXPECT_OK(server_.LoadRbac(tests::WithoutRight(Example(), verb, resource)));
+    WriteKubeconfig(server_.AddToken("somebody", {"prefetchd-node-cleaners"}));
+  }
+};
+TEST_P(MissingRight, IsNamed) {
+  auto [verb, resource] = GetParam();
+  server_.Put("nodes/n1", kTold);
+  std::string err = Run(std::string(verb) == "list" ? 4 : 1, {"--nodes"}).err;
+  EXPECT_NE(err.find(std::string(verb) + " " + resource), std::string::npos) << err;
+}
+INSTANTIATE_TEST_SUITE_P(Example, MissingRight,
+                         testing::Values(std::pair("list", "nodes"), std::pair("get", "nodes"),
+                                         std::pair("patch", "nodes"), std::pair("patch", "nodes/status")),
+                         [](const auto& row) {
+                           std::string name = std::string(row.param.first) + row.param.second;
+                           std::erase(name, '/');
+                           return name;
+                         });
+
+TEST_F(UninstallCommand, ALabelOfAnotherPrefixGoesWhereItIsNamed) {
+  server_.Put("nodes/n1", kTold);
+  Run(0, {"--nodes", "--label", "image-prefetcher.stackrox.io/x"});
+  EXPECT_TRUE(IsClear("n1")) << Stored("n1");
+  EXPECT_FALSE(Has("n1", "image-prefetcher.stackrox.io"));
 }
 
 TEST_F(UninstallCommand, NodesHasToBeSaid) {
