@@ -23,7 +23,8 @@ from alerts import FIRES, check_alert, check_all_alerts_are_tried, check_quiet
 from cases import Cases
 from compat import add_compat
 from generated import add_generated, check_guide_instance
-from metrics import check_metrics
+from guide_tables import check_components, check_kubelet_facts, check_mirrors, check_networks
+from metrics import check_metrics, check_values
 from paths import check_kubelet_config, check_paths
 from policy import (CHECKS, RIGHTS, check_containers, check_host_paths, check_list, check_names, check_rights,
                     check_scheduling, check_service, check_write_limits, lists_of)
@@ -329,6 +330,8 @@ PLANTS = [
      lambda d: [one["data"].update({"agent.yaml": "kind: Agent"}) for one in of_kind(d, "ConfigMap")
                 if "agent.yaml" in one["data"]],
      "does not start"),
+    ("ValueThatNobodySays", check_values, lambda d: of_kind(d, "PrometheusRule")[0]["spec"]["groups"][0]["rules"][0].update(
+        expr='prefetchd_readiness_info{phase="Broken"} > 0'), "phase is never 'Broken'"),
     ("OtherWordsThanTheGate", check_gate_words,
      lambda d: of_name(d, "ValidatingAdmissionPolicy", "prefetchd-node-gate")["spec"]["validations"][2].update(
          expression="k.startsWith('example.org/')"), "kLabelPrefix"),
@@ -425,6 +428,7 @@ def add_all(cases, add_rendering):
     add_rendering(cases, "generic+touch+namespace", touched)
     cases.add("ephemeral", "strategy", lambda: none(check_strategy(full(), "100%")))
     cases.add("monitoring", "metrics", lambda: none(check_metrics(full())))
+    cases.add("monitoring", "values", lambda: none(check_values(full())))
     cases.add("monitoring", "rules", lambda: none(check_rules(full())))
     for row in FIRES:
         cases.add("alerts", row[0], lambda row=row: none(check_alert(full(), row)))
@@ -437,6 +441,10 @@ def add_all(cases, add_rendering):
         [f"nothing grants {verbs} {resource}" for (group, resource), verbs in RIGHTS.items() if group == "" and not any(
             resource in rule["resources"] and verbs <= set(rule["verbs"])
             for role in of_kind(touched(), "ClusterRole") + of_kind(touched(), "Role") for rule in role["rules"])]))
+    everywhere = once(lambda: {name: overlay(name) for name in OVERLAYS})
+    for check in (check_networks, check_mirrors, check_kubelet_facts):
+        cases.add("guide", check.__name__.removeprefix("check_"), lambda check=check: none(check(everywhere())))
+    cases.add("guide", "components", lambda: none(check_components()))
     for where, text in guide_examples():
         documents = once(render_example, text)
         add_rendering(cases, where, documents, live_reload="components/live-reload" in text,

@@ -1,10 +1,11 @@
 """Whether alerts and dashboards ask for what the agent says: names and labels of its golden file."""
 
+import glob
 import json
 import os
 import re
 
-from render import of_kind
+from render import ROOT, of_kind
 
 # Prometheus adds these: of the target, of a histogram.
 ADDED = {"namespace", "node", "pod", "container", "job", "instance", "endpoint", "le"}
@@ -44,4 +45,30 @@ def check_metrics(documents):
         has = ADDED.union(*(known.get(name, set()) for name in names))
         problems += [f"{where}: {', '.join(sorted(names))} has no label {label}" for label in sorted(labels - has)]
         problems += [f"{where}: asks for nothing"] if not names else []
+    return problems
+
+
+# Labels whose values are names of the cluster, or whatever is chosen in the dashboard.
+FREE = {"namespace", "node", "pod", "container", "job", "instance", "endpoint", "source", "hash", "version", "name", "le"}
+
+
+def known_values():
+    """Words that the agent says anywhere: the values of a label are names of closed lists, written out in its sources."""
+    words = set()
+    for path in glob.glob(os.path.join(ROOT, "lib/**/*.cc"), recursive=True):
+        with open(path, encoding="utf-8") as source:
+            words |= set(re.findall(r'return "([A-Za-z-]+)";', source.read()))
+    path = os.path.join(os.environ["PREFETCH_TESTDATA"], "agent", "metrics.txt")
+    with open(path, encoding="utf-8") as lines:
+        words |= set(re.findall(r'="([^"]*)"', lines.read()))
+    return words | {"true", "false"}
+
+
+def check_values(documents):
+    """An alert that waits for a value which nobody ever says stays silent."""
+    known, problems = known_values(), []
+    for where, expression in expressions(documents):
+        for label, value in re.findall(r'(\w+)\s*(?:=~|!~|!=|=)\s*"([^"]*)"', expression):
+            problems += [f"{where}: {label} is never {one!r}" for one in value.split("|")
+                         if label not in FREE and one not in known]
     return problems

@@ -56,6 +56,7 @@ could not be asked.
 Examples:
   prefetchctl uninstall --nodes --dry-run
   prefetchctl uninstall --nodes --context ci
+  prefetchctl uninstall --nodes --label image-prefetcher.stackrox.io/my-images
   prefetchctl uninstall --nodes --instance team-a --selector pool=ci)");
   return [&context, flags] { return Run(context.call, *flags); };
 }

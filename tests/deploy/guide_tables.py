@@ -1,0 +1,99 @@
+"""What the pages for people say of the overlays in tables, held against the overlays."""
+
+import os
+import re
+
+from paths import is_mounted
+from render import COMPONENTS, DEPLOY, ROOT, flags, pod
+
+PLATFORM_NAMES = {"generic": ["generic"], "kind": ["kind"], "GKE": ["gke"], "EKS": ["eks"], "AKS": ["aks"],
+                  "OpenShift": ["openshift"], "k3s": ["k3s"], "RKE2": ["rke2"]}
+
+
+def page(name):
+    with open(os.path.join(ROOT, name), encoding="utf-8") as file:
+        return file.read()
+
+
+def table(text, head):
+    """The rows of the table whose head begins so, as lists of cells."""
+    lines = text[text.index(f"\n| {head}"):].lstrip("\n").splitlines()
+    rows = []
+    for line in lines:
+        if not line.startswith("|"):
+            break
+        rows.append([cell.strip() for cell in line.strip("|").split("|")])
+    return rows[2:]
+
+
+def words(cell):
+    """What stands in backticks."""
+    return re.findall(r"`([^`]+)`", cell)
+
+
+def overlays_of(cell):
+    return [overlay for name in re.split(r",\s*", cell) for overlay in PLATFORM_NAMES[name]]
+
+
+def check_networks(overlays):
+    """`overlays`: {name: documents}. Which are on the host's network, in both pages."""
+    problems, told = [], set()
+    for row in table(page("deploy/README.md"), "overlay | for | network"):
+        for name in words(row[0]):
+            told.add(name)
+            says, is_so = row[2] == "host", pod(overlays[name]).get("hostNetwork", False)
+            problems += [f"deploy/README.md: {name}: the network is {row[2]!r}, hostNetwork is {is_so}"] if says != is_so else []
+            if "SELinux" in row[3] and "seLinuxOptions" not in pod(overlays[name])["securityContext"]:
+                problems.append(f"deploy/README.md: {name}: has no SELinux type")
+    problems += [f"deploy/README.md: no row for {name}" for name in sorted(overlays.keys() - told)]
+    told = set()
+    for row in table(page("README.md"), "install on | platform"):
+        for name in words(row[1]):
+            told.add(name)
+            says, is_so = "host's network" in row[2], pod(overlays[name]).get("hostNetwork", False)
+            problems += [f"README.md: {name}: hostNetwork is {is_so}"] if says != is_so else []
+    return problems + [f"README.md: no row for {name}" for name in sorted(overlays.keys() - told)]
+
+
+def check_mirrors(overlays):
+    problems, told = [], set()
+    for row in table(page("deploy/README.md"), "overlay | folder of `hosts.toml`"):
+        for name in words(row[0]):
+            told.add(name)
+            says, is_so = next(iter(words(row[1])), None), flags(overlays[name]).get("--registry-config-path")
+            if says != is_so and not (row[1].startswith("none") and is_so is None):
+                problems.append(f"{name}: the page says {says}, the agent is told {is_so}")
+    return problems + [f"no row for {name}" for name in sorted(overlays.keys() - told)]
+
+
+def check_kubelet_facts(overlays):
+    """Each path is mounted, but for what the page tells people to mount themselves."""
+    problems, told = [], set()
+    for row in table(page("deploy/README.md"), "platform | version | policy"):
+        for name in overlays_of(row[0]):
+            told.add(name)
+            documents = overlays[name]
+            for cell in row[2:]:
+                parent = ""
+                for path in [] if "mount and name" in cell else words(cell):
+                    path = path if path.startswith("/") else os.path.join(os.path.dirname(parent), path)
+                    parent = path
+                    problems += [] if is_mounted(documents, path) else [f"{name}: {path} is not mounted"]
+            says, is_so = row[1], "--kubelet-version" in flags(documents)
+            problems += [f"{name}: the version is {says}"] if says != "declared" or is_so else []
+            without = row[4] == "none" or "mount and name" in row[4] or row[4] == "as k3s"
+            if without == ("--image-credential-provider-config" in flags(documents)):
+                problems.append(f"{name}: what is said of credential providers is not so")
+            looks = "--kubelet-proc" in flags(documents)
+            problems += [f"{name}: flags of kubelet are {'read' if looks else 'not read'}"] if looks != (
+                "flags" in row[2] and "flags given to" not in row[2]) else []
+    return problems + [f"no row for {name}" for name in sorted(overlays.keys() - told)]
+
+
+def check_components():
+    """Each folder that a kustomization of people may name has its row."""
+    told = {name for row in table(page("deploy/README.md"), "component | does") for name in words(row[0])}
+    there = {f"components/{name}" for name in COMPONENTS}
+    parts = {f"parts/{name}" for name in os.listdir(os.path.join(DEPLOY, "parts"))}
+    return ([f"no row for {name}" for name in sorted(there - told)] +
+            [f"{name}: is not there" for name in sorted(told - there - parts)])
