@@ -117,7 +117,14 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"PrintsNothing", "true", "not JSON", base::Code::kInvalidArgument},
         Row{"PrintsTwo", "GOOD; GOOD", "not JSON", base::Code::kInvalidArgument},
         Row{"WrongVersion", "echo '{\"kind\":\"CredentialProviderResponse\",\"apiVersion\":\"hunter2\"}'",
-            "apiVersion is not", base::Code::kInvalidArgument}),
+            "apiVersion is not", base::Code::kInvalidArgument},
+        Row{"OlderVersion", "GOOD | sed 's|k8s.io/v1|k8s.io/v1beta1|'", "apiVersion is not",
+            base::Code::kInvalidArgument},
+        Row{"WrongKind", "GOOD | sed s/CredentialProviderResponse/Secret/", "kind is not",
+            base::Code::kInvalidArgument},
+        Row{"UnknownField", "GOOD | sed 's/\"auth\"/\"hunter2\":1,\"auth\"/'", "unknown",
+            base::Code::kInvalidArgument},
+        Row{"SendsTheRequestBack", "exec cat", "kind is not", base::Code::kInvalidArgument}),
     [](const auto& row) { return row.param.name; });
 
 TEST_F(RunPluginTest, FloodOnStderrIsNoFailure) {
