@@ -103,7 +103,7 @@ void ListSources::Load(Source& source, base::WallTime now) {
   source.error.clear();
 }
 
-ListReading ListSources::Read(base::WallTime now) {
+ListReading ListSources::Read(base::WallTime now, const std::set<std::string>& being_written) {
   std::vector<std::string> order;
   std::map<std::string, std::string> path_errors;  // source path -> why its path cannot be looked at
   for (const std::string& path : paths_) {
@@ -111,6 +111,7 @@ ListReading ListSources::Read(base::WallTime now) {
     if (found.error.empty()) known_[path] = found.files;
     for (const std::string& file : found.files) {
       if (std::find(order.begin(), order.end(), file) != order.end()) continue;
+      if (being_written.contains(file) && !sources_.contains(file)) continue;
       order.push_back(file);
       if (!found.error.empty()) path_errors[file] = found.error;
     }
@@ -129,7 +130,7 @@ ListReading ListSources::Read(base::WallTime now) {
     if (auto error = path_errors.find(order[i]); error != path_errors.end()) {
       source.bytes_hash.clear();
       Fail(source, error->second);
-    } else {
+    } else if (!being_written.contains(order[i])) {
       Load(source, now);
     }
     plan::ListSource info{.name = source.name,

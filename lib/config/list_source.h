@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,7 @@ struct ListReading {
 //    there (yet, or any more: a ConfigMap mount has lost its `..data`), keeps its sources, each with an
 //    error; where there are none yet, a source named for the directory carries it. A file that was given
 //    itself is asked for by name: when it is not there, that is an error, too.
+//  - A file that is being written (PathWatch) stays in force as it was; a new one is not there yet.
 //
 // Owned by one thread. Blocks as a disk does; never on a FIFO.
 class ListSources {
@@ -37,7 +39,7 @@ class ListSources {
   // `paths` as given by the operator; relative ones are taken from the working directory of now.
   ListSources(const std::vector<std::string>& paths, const Capabilities& capabilities);
 
-  ListReading Read(base::WallTime now);
+  ListReading Read(base::WallTime now, const std::set<std::string>& being_written = {});
 
   // The sources one by one, as of the last Read.
   const std::vector<LoadedSource>& Loaded() const { return loaded_; }

@@ -89,7 +89,8 @@ void ListWatcher::Run(const Callback& callback) {
       base::Warn("list cannot be watched, so it is only looked at now and then",
                  {{"error", complaint}, {"every", timing_.poll}});
     }
-    ListReading reading = sources.Read(clock_.Wall());
+    watch.Drain();
+    ListReading reading = sources.Read(clock_.Wall(), watch.BeingWritten(timing_.unclosed));
     if (reading.changed || std::exchange(first, false)) {
       first = false;
       LogNew(reading.list, logged);

@@ -21,6 +21,9 @@ struct WatchTiming {
   // it has been quiet for so long, and at the latest after `patience`.
   std::chrono::milliseconds quiet{10};
   std::chrono::milliseconds patience{50};
+  // A file that somebody writes is read when it is closed, or when nothing was written for so long: whoever
+  // never closes it is heard all the same. Until then what was in force stays.
+  std::chrono::milliseconds unclosed{60'000};
 };
 
 // Owned by main; lives until its destructor, which stops the thread and waits for it (milliseconds).

@@ -8,6 +8,9 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <utility>
+
+#include "config/image_list.h"
 
 namespace prefetch::config {
 namespace {
@@ -15,6 +18,7 @@ namespace {
 constexpr std::uint32_t kMask = IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_DELETE |
                                 IN_DELETE_SELF | IN_MOVE_SELF | IN_ATTRIB;
 constexpr std::size_t kEventBuffer = 16 * 1024;
+constexpr std::size_t kMostDirectoryEntries = 1000;
 
 bool IsDirectory(const std::string& path) {
   base::Result<base::FileKind> kind = base::KindOf(path);
@@ -25,6 +29,12 @@ bool IsDirectory(const std::string& path) {
 bool IsRegularFile(const std::string& path) {
   struct stat info {};
   return ::lstat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode);
+}
+
+// A second name of a file is complete at once, too.
+bool IsOnlyName(const std::string& path) {
+  struct stat info {};
+  return ::lstat(path.c_str(), &info) == 0 && info.st_nlink == 1;
 }
 
 }  // namespace
@@ -77,19 +87,57 @@ bool PathWatch::Arm(std::string* complaint) {
     if (watches.find(watch.first) == watches.end()) ::inotify_rm_watch(inotify_.get(), watch.first);
   }
   watches_ = std::move(watches);
+  WatchFiles();
   if (complaint != nullptr && problem != last_complaint_) *complaint = problem;
   last_complaint_ = problem;
   return added;
 }
 
-bool PathWatch::Concerns(int watch, unsigned mask, const std::string& name) const {
+// Those that are there now. inotify gives a file that is watched already its old number.
+void PathWatch::WatchFiles() {
+  std::map<int, std::string> files;
+  auto add = [&](const std::string& path) {
+    if (!IsRegularFile(path)) return;
+    int watch = ::inotify_add_watch(inotify_.get(), path.c_str(), IN_MODIFY);
+    if (watch >= 0) files[watch] = path;
+  };
+  for (const std::string& path : paths_) {
+    add(path);
+    auto names = base::ListDirectory(path, kMostDirectoryEntries);
+    if (!names) continue;
+    for (const std::string& name : *names) {
+      if (IsListFileName(name)) add(path + "/" + name);
+    }
+  }
+  for (const auto& [watch, path] : files_) {
+    if (files.find(watch) == files.end()) ::inotify_rm_watch(inotify_.get(), watch);
+  }
+  files_ = std::move(files);
+}
+
+std::set<std::string> PathWatch::BeingWritten(std::chrono::milliseconds limit) {
+  auto now = std::chrono::steady_clock::now();
+  std::erase_if(written_, [&](const auto& file) { return now - file.second > limit; });
+  std::set<std::string> paths;
+  for (const auto& [path, when] : written_) paths.insert(path);
+  return paths;
+}
+
+bool PathWatch::Concerns(int watch, unsigned mask, const std::string& name) {
+  if (auto file = files_.find(watch); file != files_.end()) {
+    if ((mask & IN_MODIFY) != 0) written_[file->second] = std::chrono::steady_clock::now();
+    return false;
+  }
   auto found = watches_.find(watch);
   if (found == watches_.end()) return false;
   if ((mask & (IN_DELETE_SELF | IN_MOVE_SELF | IN_Q_OVERFLOW | IN_UNMOUNT)) != 0) return true;
   if (!found->second.interest.all && found->second.interest.names.count(name) == 0) return false;
-  if ((mask & (IN_CREATE | IN_ATTRIB)) == IN_CREATE && IsRegularFile(found->second.directory + "/" + name)) {
+  std::string path = found->second.directory + "/" + name;
+  if ((mask & (IN_CREATE | IN_ATTRIB)) == IN_CREATE && IsRegularFile(path)) {
+    if (IsOnlyName(path)) written_[path] = std::chrono::steady_clock::now();
     return false;
   }
+  if ((mask & IN_ATTRIB) == 0) written_.erase(path);  // closed, or another file
   return true;
 }
 

@@ -1,6 +1,7 @@
 // Notices that something changed at the paths of the list: inotify. Internal to config/.
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <set>
 #include <string>
@@ -31,6 +32,10 @@ class PathWatch {
   // Takes all events that have come. True if one of them concerns the paths.
   bool Drain();
 
+  // The files that somebody has begun to write and has not closed, and that changed less than `limit` ago:
+  // who reads one now may find half of it, or nothing. As far as Drain has been told.
+  std::set<std::string> BeingWritten(std::chrono::milliseconds limit);
+
  private:
   struct Interest {
     bool all = false;
@@ -38,7 +43,8 @@ class PathWatch {
   };
 
   void AddInterest(const std::string& path, std::map<std::string, Interest>& wanted) const;
-  bool Concerns(int watch, unsigned mask, const std::string& name) const;
+  bool Concerns(int watch, unsigned mask, const std::string& name);
+  void WatchFiles();
 
   std::vector<std::string> paths_;
   base::Fd inotify_;
@@ -47,6 +53,9 @@ class PathWatch {
     Interest interest;
   };
   std::map<int, Watch> watches_;
+  // The list files, each for itself: their directories have other files, which may change at any rate.
+  std::map<int, std::string> files_;
+  std::map<std::string, std::chrono::steady_clock::time_point> written_;  // not closed yet: the last change
   std::string last_complaint_;
 };
 

@@ -130,6 +130,33 @@ TEST_F(ListWatcherTest, PollFindsWhatInotifyCannotSee) {
   EXPECT_TRUE(Becomes({"y"}));
 }
 
+// `sort >list.txt` empties the file at once, and writes it much later.
+TEST_F(ListWatcherTest, AFileIsNotReadWhileSomebodyWritesIt) {
+  root_.Write("l/a.txt", "x\n");
+  Watch(root_ / "l", {.poll = milliseconds(20)});
+  std::ofstream slow(root_ / "l/a.txt", std::ios::trunc);
+  slow << "y\n" << std::flush;
+  std::ofstream fresh(root_ / "l/c.txt");
+  fresh << "c\n" << std::flush;
+  root_.Write("l/b.txt", "b\n");
+  EXPECT_TRUE(Becomes({"x", "b"})) << "all of a.txt as it was, and nothing of c.txt";
+  root_.Write("l/b.txt", "b\nd\n");
+  EXPECT_TRUE(Becomes({"x", "b", "d"}));
+  slow << "z\n" << std::flush;
+  slow.close();
+  EXPECT_TRUE(Becomes({"y", "z", "b", "d"}));
+  fresh.close();
+  EXPECT_TRUE(Becomes({"y", "z", "b", "d", "c"}));
+}
+
+TEST_F(ListWatcherTest, AFileThatNobodyClosesIsReadInTheEnd) {
+  root_.Write("l/a.txt", "x\n");
+  Watch(root_ / "l", {.poll = milliseconds(20), .unclosed = milliseconds(100)});
+  std::ofstream open(root_ / "l/a.txt", std::ios::trunc);
+  open << "y\n" << std::flush;
+  EXPECT_TRUE(Becomes({"y"}));
+}
+
 TEST_F(ListWatcherTest, AnErrorIsAChangeAndKeepsTheList) {
   root_.Write("l/a.txt", "x\n");
   Watch(root_ / "l");
