@@ -10,6 +10,7 @@
 #include "exit_code.h"
 #include "manifest/read.h"
 #include "manifest_files.h"
+#include "mistakes.h"
 #include "report/check_items.h"
 #include "report/check_report.h"
 #include "report/check_text.h"
@@ -23,8 +24,6 @@ struct Request {
   std::vector<report::CheckItem> items;
   std::chrono::nanoseconds timeout{};
 };
-
-using Mistakes = std::vector<std::string>;
 
 std::optional<image::PullPolicy> Policy(const std::optional<std::string>& text, const std::string& flag,
                                         Mistakes& mistakes) {
@@ -112,8 +111,7 @@ int Check(const base::Call& call, const AgentClient& agent, const CheckOptions& 
           std::ostream& err) {
   Mistakes mistakes;
   Request request = Understand(call, options, mistakes);
-  for (const std::string& line : mistakes) err << line << "\n";
-  if (!mistakes.empty()) return kBadInput;
+  if (!mistakes.empty()) return Refuse(mistakes, err);
   report::CheckResult result;
   if (request.items.empty()) {
     err << "no pod of these manifests names an image: nothing to check\n";

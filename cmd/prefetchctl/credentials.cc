@@ -13,17 +13,13 @@
 #include "doc/write.h"
 #include "exit_code.h"
 #include "image/kubelet_version.h"
+#include "mistakes.h"
 #include "node_credentials.h"
 
 namespace prefetch::ctl {
 namespace {
 
 using Lines = std::vector<std::string>;
-
-int Refuse(const Lines& mistakes, std::ostream& err) {
-  for (const std::string& line : mistakes) err << line << "\n";
-  return kBadInput;
-}
 
 struct Asked {
   std::string name;  // as it was written

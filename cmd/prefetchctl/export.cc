@@ -9,6 +9,7 @@
 #include "image/kubelet_version.h"
 #include "kubelet/allowlist_export.h"
 #include "kubelet/settings.h"
+#include "mistakes.h"
 
 namespace prefetch::ctl {
 namespace {
@@ -17,11 +18,6 @@ using image::KubeletVersion;
 
 // Kubelet's versions before this one compare exact patterns with all that a pod writes.
 constexpr KubeletVersion kComparesTrimmed{1, 36};
-
-int Refuse(const std::vector<std::string>& mistakes, std::ostream& err) {
-  for (const std::string& line : mistakes) err << "prefetchctl: " << line << "\n";
-  return kBadInput;
-}
 
 // Every name as it is written: one image that two sources spell differently is two names for kubelet.
 std::vector<image::Reference> ReadNames(const std::vector<std::string>& paths,

@@ -10,13 +10,13 @@
 #include "list_files.h"
 #include "manifest/lint/linter.h"
 #include "manifest_files.h"
+#include "mistakes.h"
 #include "report/lint_report.h"
 
 namespace prefetch::ctl {
 namespace {
 
 namespace lint = manifest::lint;
-using Mistakes = std::vector<std::string>;
 using std::chrono::steady_clock;
 
 std::optional<image::PullPolicy> Policy(const std::optional<std::string>& text, const char* flag,
@@ -101,8 +101,7 @@ int Lint(const base::Call& call, const LintOptions& options, std::ostream& out, 
     result = linter.Finish();
     Print(result, options, started, out);
   }
-  for (const std::string& line : mistakes) err << line << "\n";
-  if (!mistakes.empty()) return kBadInput;
+  if (!mistakes.empty()) return Refuse(mistakes, err);
   return result.Fails() ? kNo : kOk;
 }
 

@@ -6,6 +6,7 @@
 #include "config/list_source.h"
 #include "doc/write.h"
 #include "exit_code.h"
+#include "mistakes.h"
 #include "report/alias_notes.h"
 
 namespace prefetch::ctl {
@@ -14,11 +15,11 @@ namespace {
 // Says what is wrong. False if anything is.
 bool Report(const config::ListReading& reading, std::ostream& err) {
   bool good = !reading.list.sources.empty();
-  if (!good) err << "no list file (.txt, .yaml, .yml, .json) was found at these paths\n";
+  if (!good) Tell({"no list file (.txt, .yaml, .yml, .json) was found at these paths"}, err);
   for (const plan::ListSource& source : reading.list.sources) {
     if (source.error.empty()) continue;
     good = false;
-    err << source.error << "\n";
+    Tell({source.error}, err);
   }
   for (const std::string& warning : reading.list.warnings) err << "warning: " << warning << "\n";
   return good;

@@ -7,6 +7,7 @@
 #include "config/list_diff.h"
 #include "exit_code.h"
 #include "list_files.h"
+#include "mistakes.h"
 #include "report/list_difference.h"
 
 namespace prefetch::ctl {
@@ -15,7 +16,7 @@ namespace {
 std::optional<plan::ImageList> ReadList(const std::string& path, std::ostream& err) {
   std::vector<std::string> mistakes;
   ListFiles files = ReadListFiles({path}, mistakes);
-  for (const std::string& line : mistakes) err << line << "\n";
+  Tell(mistakes, err);
   return mistakes.empty() ? std::optional<plan::ImageList>(std::move(files.list)) : std::nullopt;
 }
 

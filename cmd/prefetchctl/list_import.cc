@@ -12,11 +12,10 @@
 #include "exit_code.h"
 #include "list_files.h"
 #include "manifest_files.h"
+#include "mistakes.h"
 
 namespace prefetch::ctl {
 namespace {
-
-using Mistakes = std::vector<std::string>;
 
 constexpr std::size_t kMostMarkedBytes = 4 << 20;
 constexpr std::size_t kMostCrictlBytes = 32 << 20;
@@ -114,8 +113,7 @@ int ImportList(const base::Call& call, const AgentClient* agent, const ListImpor
   AddCrictl(options.crictl, gathered, mistakes);
   AddMarked(options, gathered, mistakes);
   if (call.Stopped()) return 128 + 2;
-  for (const std::string& line : mistakes) err << line << "\n";
-  if (!mistakes.empty()) return kBadInput;
+  if (!mistakes.empty()) return Refuse(mistakes, err);
   if (agent != nullptr) {
     auto status = agent->Status(call);
     if (!status) return Fail(kUnreachable, status.error());

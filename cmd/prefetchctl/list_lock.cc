@@ -14,6 +14,7 @@
 #include "exit_code.h"
 #include "image/registry_answer.h"
 #include "list_files.h"
+#include "mistakes.h"
 #include "node_credentials.h"
 #include "tag_digests.h"
 
@@ -22,7 +23,6 @@ namespace {
 
 using image::RegistryAnswer;
 using image::RegistryAnswerKind;
-using Mistakes = std::vector<std::string>;
 
 constexpr std::size_t kMostLockBytes = 4 << 20;
 
@@ -144,11 +144,6 @@ std::vector<Question> Questions(std::vector<List>& lists) {
     }
   }
   return questions;
-}
-
-int Refuse(const Mistakes& mistakes, std::ostream& err) {
-  for (const std::string& line : mistakes) err << line << "\n";
-  return kBadInput;
 }
 
 }  // namespace

@@ -13,12 +13,12 @@
 
 #include "base/fs.h"
 #include "doc/problems.h"
+#include "mistakes.h"
 
 namespace prefetch::ctl {
 namespace {
 
 namespace fs = std::filesystem;
-using Mistakes = std::vector<std::string>;
 
 // Texts of one batch are in memory together.
 constexpr std::size_t kBatch = 64;

@@ -8,11 +8,10 @@
 #include "doc/write.h"
 #include "exit_code.h"
 #include "list_files.h"
+#include "mistakes.h"
 
 namespace prefetch::ctl {
 namespace {
-
-using Mistakes = std::vector<std::string>;
 
 // https://docs.redhat.com/documentation/openshift_container_platform: MachineConfig APIs, PinnedImageSet
 constexpr std::size_t kMostImages = 500;
@@ -78,8 +77,7 @@ int ExportPinnedImageSet(const ExportPinnedOptions& options, std::ostream& out, 
     mistakes.push_back("a PinnedImageSet has at most " + std::to_string(kMostImages) + " images, not " +
                        std::to_string(names.size()) + ": split the list");
   }
-  for (const std::string& line : mistakes) err << line << "\n";
-  if (!mistakes.empty()) return kBadInput;
+  if (!mistakes.empty()) return Refuse(mistakes, err);
   out << "# Pins the images of a list on the nodes of a pool: CRI-O pulls them by digest and kubelet never "
          "collects them.\n"
       << doc::WriteYaml(Document(options, names));

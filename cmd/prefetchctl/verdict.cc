@@ -9,6 +9,7 @@
 #include "kubelet/kubelet_config.h"
 #include "kubelet/possible_verdicts.h"
 #include "kubelet/record_files.h"
+#include "mistakes.h"
 
 namespace prefetch::ctl {
 namespace {
@@ -17,19 +18,11 @@ using image::PullPolicy;
 
 constexpr std::size_t kLongestConfig = 1 << 20;
 
-// All mistakes of a command line, told at once.
-struct Mistakes {
-  std::vector<std::string> lines;
-
-  void Add(const std::string& line) { lines.push_back(line); }
-  void Add(const base::Error& error) { Add(error.message()); }
-};
-
 kubelet::SettingsFacts FromFile(const std::string& path, Mistakes& mistakes) {
   auto text = base::ReadFile(path, kLongestConfig);
-  if (!text) return mistakes.Add(text.error()), kubelet::SettingsFacts{};
+  if (!text) return mistakes.push_back(text.error().message()), kubelet::SettingsFacts{};
   auto facts = kubelet::DecodeKubeletConfig(*text, path);
-  if (!facts) return mistakes.Add(facts.error()), kubelet::SettingsFacts{};
+  if (!facts) return mistakes.push_back(facts.error().message()), kubelet::SettingsFacts{};
   return *std::move(facts);
 }
 
@@ -38,7 +31,7 @@ kubelet::SettingsFacts FromFlags(const VerdictOptions& options, Mistakes& mistak
   if (!options.verification) return facts;
   facts.policy = kubelet::ParseVerificationPolicy(*options.verification);
   if (!facts.policy) {
-    mistakes.Add(
+    mistakes.emplace_back(
         "--verification must be NeverVerify, NeverVerifyPreloadedImages, NeverVerifyAllowlistedImages or "
         "AlwaysVerify");
   }
@@ -49,7 +42,7 @@ std::optional<image::KubeletVersion> Version(const VerdictOptions& options, Mist
   if (!options.kubelet_version) return std::nullopt;
   auto version = image::KubeletVersion::Parse(*options.kubelet_version);
   if (version && version->major == 1) return *version;
-  mistakes.Add("--kubelet-version must look like 1.36 or v1.35.2");
+  mistakes.emplace_back("--kubelet-version must look like 1.36 or v1.35.2");
   return std::nullopt;
 }
 
@@ -57,9 +50,10 @@ std::vector<kubelet::KubeletSettings> Settings(const VerdictOptions& options, Mi
   kubelet::SettingsFacts facts =
       options.kubelet_config ? FromFile(*options.kubelet_config, mistakes) : FromFlags(options, mistakes);
   facts.version = Version(options, mistakes);
-  if (!mistakes.lines.empty()) return {};
+  if (!mistakes.empty()) return {};
   auto possible = kubelet::PossibleSettings(facts);
-  if (!possible) return mistakes.Add(possible.error()), std::vector<kubelet::KubeletSettings>{};
+  if (!possible)
+    return mistakes.push_back(possible.error().message()), std::vector<kubelet::KubeletSettings>{};
   return *std::move(possible);
 }
 
@@ -72,7 +66,7 @@ std::optional<std::vector<std::string>> Parts(const std::string& text, std::size
   bool good = parts.size() == count;
   for (std::size_t i = 0; good && i < 3; i++) good = !parts[i].empty();
   if (good) return parts;
-  mistakes.Add(shape);
+  mistakes.push_back(shape);
   return std::nullopt;
 }
 
@@ -98,7 +92,7 @@ std::string Root(const VerdictOptions& options, Mistakes& mistakes) {
   std::string root = options.kubelet_root.value_or(kDefaultKubeletRoot);
   auto kind = base::KindOf(root);
   bool folder = kind && *kind == base::FileKind::kDirectory;
-  if (options.kubelet_root && !folder) mistakes.Add("--kubelet-root: " + root + " is not a folder");
+  if (options.kubelet_root && !folder) mistakes.emplace_back("--kubelet-root: " + root + " is not a folder");
   return root;
 }
 
@@ -149,10 +143,7 @@ int PrintVerdicts(const VerdictOptions& options, std::ostream& out, std::ostream
   kubelet::VerdictQuestion question{.image = options.image, .image_id = options.image_id};
   question.pod = Pod(options, mistakes);
   std::string root = Root(options, mistakes);
-  if (!mistakes.lines.empty()) {
-    for (const std::string& line : mistakes.lines) err << "prefetchctl: " << line << "\n";
-    return kBadInput;
-  }
+  if (!mistakes.empty()) return Refuse(mistakes, err);
   if (!options.image_id.empty()) {
     question.record = kubelet::ReadRecordFile(root, options.image_id);
     question.intent = kubelet::ReadIntentFile(root, options.image);

@@ -272,6 +272,40 @@ class Printing : public testing::Test {
   rig::Scratch scratch_;
 };
 
+// A mistake in a file begins with its place; every other one says who complains.
+TEST_F(Printing, MistakesSayWhereTheyAreOrWhoseTheyAre) {
+  scratch_.Write("bad.txt", "good:v1\nBAD\n");
+  scratch_.Write("bad.yaml", "kind: [\n");
+  struct Row {
+    std::string command, says;
+  };
+  const std::string none = scratch_ / "none";
+  for (const Row& row : {
+           Row{"list check " + (scratch_ / "bad.txt"),
+               "bad.txt:2:1: image name \"BAD\": path must be lowercase\n"},
+           Row{"list check " + none, "prefetchctl: stat " + none + ": No such file or directory\n"},
+           Row{"list diff " + none + " --node",
+               "prefetchctl: stat " + none + ": No such file or directory\n"},
+           Row{"credentials X", "prefetchctl: image name \"X\": path must be lowercase\n"},
+           Row{"credentials", "prefetchctl: an IMAGE is needed, or --check\n"},
+           Row{"credentials --check --docker-config " + none,
+               "prefetchctl: " + none + ": there is no such file\n"},
+           Row{"check", "prefetchctl: name manifests with -f, or images with --image\n"},
+           Row{"check -f " + none, "prefetchctl: " + none + ": there is no such file or folder\n"},
+           Row{"check --image X --image Y --policy Never",
+               "prefetchctl: --image X: image name \"X\": path must be lowercase\n"
+               "prefetchctl: --image Y: image name \"Y\": path must be lowercase\n"},
+           Row{"verdict --image a --image-id '' --kubelet-config " + none,
+               "prefetchctl: open " + none + ": No such file or directory\n"},
+       }) {
+    rig::Ran ran = Shell("@ " + row.command);
+    EXPECT_EQ(ran.exit, (rig::Exit{2, 0})) << row.command;
+    EXPECT_EQ(ran.err, row.says) << row.command;
+  }
+  rig::Ran ran = Shell("@ verdict --image a --image-id '' --kubelet-config " + (scratch_ / "bad.yaml"));
+  EXPECT_TRUE(ran.err.starts_with((scratch_ / "bad.yaml") + ":")) << ran.err;
+}
+
 // A list that was cut off is worse than none.
 TEST_F(Printing, WhatCannotBeWrittenIsNoSuccess) {
   for (const std::string& command :
