@@ -7,11 +7,11 @@
 #include <thread>
 #include <vector>
 
+#include "base/standard_output.h"
 #include "base/text.h"
 #include "commands/command.h"
 #include "commands/help_format.h"
 #include "exit_code.h"
-#include "terminal.h"
 
 namespace prefetch::ctl {
 
@@ -71,11 +71,9 @@ std::string UnknownCommand(const CLI::App& app) {
   return words.empty() || words.front().starts_with('-') ? "" : words.front();
 }
 
-// Has what was printed arrived? A reader that has gone away (| head) has what it wanted.
 int Delivered(int exit_code) {
-  std::cout.flush();
-  if (std::cout.good() || StdoutReaderIsGone()) return exit_code;
-  return Fail(kUnreachable, base::Unavailable("standard output cannot be written to: is the disk full?"));
+  base::Status printed = base::StdoutDelivered();
+  return printed ? exit_code : Fail(kUnreachable, printed.error());
 }
 
 int Main(int argc, char** argv) {

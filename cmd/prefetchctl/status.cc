@@ -1,11 +1,15 @@
 #include "status.h"
 
+#include <algorithm>
 #include <iostream>
 
+#include "base/standard_output.h"
+#include "base/text.h"
 #include "exit_code.h"
 #include "pause.h"
 #include "report/document_print.h"
 #include "report/status_table.h"
+#include "report/text_layout.h"
 #include "terminal.h"
 
 namespace prefetch::ctl {
@@ -26,6 +30,31 @@ base::Result<std::string> Screen(const base::Call& call, const AgentClient& agen
       *document, {.width = terminal.width, .wide = options.output == "wide", .color = terminal.color});
 }
 
+// As much of it as the terminal can show: what is most important stands first, and must not scroll away.
+std::string Fit(std::string_view screen, const Terminal& terminal) {
+  if (screen.ends_with('\n')) screen.remove_suffix(1);
+  std::size_t room = std::max<std::size_t>(terminal.height, 3) - 2;  // of the last line and the cursor's
+  std::string text;
+  std::vector<std::string_view> lines = base::Split(screen, '\n');
+  for (std::size_t i = 0; i < lines.size(); i++) {
+    std::size_t width = report::DisplayWidth(lines[i]);
+    std::size_t rows = std::max<std::size_t>(1, (width + terminal.width - 1) / terminal.width);
+    bool fits = rows <= room || (i + 1 == lines.size() && rows <= room + 1);
+    if (!fits) {
+      return text + "… " + std::to_string(lines.size() - i) + " more lines (without --watch all are shown)\n";
+    }
+    room -= std::min(rows, room);
+    text.append(lines[i]).append("\n");
+  }
+  return text;
+}
+
+// Over what was there, which goes line by line, so that nothing flickers; what the terminal has scrolled away
+// before stays.
+std::string DrawnAnew(const std::string& screen) {
+  return "\x1b[H" + base::ReplaceAll(screen, "\n", "\x1b[K\n") + "\x1b[J";
+}
+
 }  // namespace
 
 int Results(const base::Call& call, const AgentClient& agent, report::ResultsFormat format) {
@@ -38,7 +67,9 @@ int Results(const base::Call& call, const AgentClient& agent, report::ResultsFor
 int Status(const base::Call& call, const AgentClient& agent, const StatusOptions& options) {
   Terminal terminal = StdoutTerminal();
   std::string shown;
+  if (options.watch && terminal.interactive) std::cout << "\x1b[2J";
   do {
+    if (options.watch) terminal = StdoutTerminal();  // somebody may have made it larger
     auto screen = Screen(call, agent, options, terminal);
     if (call.Stopped()) return options.watch ? kOk : kInterrupted;
     if (!screen) {
@@ -51,12 +82,12 @@ int Status(const base::Call& call, const AgentClient& agent, const StatusOptions
     }
     // A terminal is drawn anew; elsewhere only what has changed is worth a line.
     if (terminal.interactive) {
-      std::cout << "\x1b[H\x1b[2J\x1b[3J" << *screen << std::flush;
+      std::cout << DrawnAnew(Fit(*screen, terminal)) << std::flush;
     } else if (*screen != shown) {
       std::cout << *screen << std::flush;
     }
     shown = *std::move(screen);
-  } while (!StdoutReaderIsGone() && Pause(call, kRefresh));
+  } while (!base::StdoutReaderIsGone() && Pause(call, kRefresh));
   return kOk;
 }
 

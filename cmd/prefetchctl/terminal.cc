@@ -1,6 +1,5 @@
 #include "terminal.h"
 
-#include <poll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -19,7 +18,9 @@ Terminal TerminalOf(int fd) {
   const char* no_color = std::getenv("NO_COLOR");
   terminal.color = terminal.interactive && (no_color == nullptr || *no_color == '\0');
   winsize size{};
-  if (::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) terminal.width = size.ws_col;
+  if (::ioctl(fd, TIOCGWINSZ, &size) != 0) return terminal;
+  if (size.ws_col > 0) terminal.width = size.ws_col;
+  if (size.ws_row > 0) terminal.height = size.ws_row;
   return terminal;
 }
 
@@ -31,11 +32,6 @@ Terminal StdoutTerminal() {
 
 Terminal StderrTerminal() {
   return TerminalOf(STDERR_FILENO);
-}
-
-bool StdoutReaderIsGone() {
-  pollfd out{STDOUT_FILENO, POLLOUT, 0};
-  return ::poll(&out, 1, 0) > 0 && (out.revents & POLLERR) != 0;
 }
 
 }  // namespace prefetch::ctl

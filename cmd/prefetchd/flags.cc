@@ -16,8 +16,8 @@ Examples:
   prefetchd --kubelet=none --list images.yaml
       The same on a host that has a container runtime and no kubelet.
   prefetchd --kubelet=none --list images.yaml --once --timeout 10m
-      Pull, print the result and exit: 0 all ready, 1 something is not, 2 bad usage or input,
-      3 timed out, 4 the runtime could not be reached.
+      Pull, print the result and exit: 0 all ready, 1 something is not (or the result could not be printed),
+      2 bad usage or input, 3 timed out, 4 the runtime could not be reached.
   prefetchd --config agent.yaml --list /etc/prefetchd/lists --log-level debug
 
 Each flag can also be set by a field of the configuration file (camelCase) and by an environment variable

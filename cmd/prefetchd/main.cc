@@ -11,6 +11,7 @@
 #include "agent/endpoints.h"
 #include "agent/kubelet_version_slot.h"
 #include "base/log.h"
+#include "base/standard_output.h"
 #include "base/text.h"
 #include "cluster_parts.h"
 #include "config/agent_config.h"
@@ -39,6 +40,14 @@ int Fail(ExitCode code, const base::Error& error) {
   // One sentence, or all mistakes of an input, a line each.
   std::cerr << "prefetchd: " << base::ReplaceAll(error.message(), "\n", "\n           ") << "\n";
   return code;
+}
+
+// A result that nobody could read is not a good one.
+int Delivered(int code) {
+  base::Status printed = base::StdoutDelivered();
+  if (printed) return code;
+  int failed = Fail(kNotReady, printed.error());
+  return code == kOk ? failed : code;
 }
 
 std::string NodeName() {
@@ -106,7 +115,7 @@ base::Result<std::unique_ptr<http::Server>> Serve(base::Result<http::Listener> l
 
 ExitCode PrintResult(const plan::Snapshot& snapshot, bool stopped, bool timed_out) {
   if (auto document = report::ParseStatusDocument(report::StatusJson(snapshot))) {
-    std::cout << report::StatusTable(*document, {}) << std::flush;
+    std::cout << report::StatusTable(*document, {});
   }
   if (snapshot.readiness.ready) return kOk;
   if (snapshot.readiness.reason == plan::Reason::kListInvalid ||
@@ -202,7 +211,7 @@ int Main(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
-    return prefetch::Main(argc, argv);
+    return prefetch::Delivered(prefetch::Main(argc, argv));
   } catch (const std::exception& error) {
     std::cerr << "prefetchd: " << error.what() << "\n";
     return 1;

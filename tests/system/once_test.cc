@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "rig/expect_ok.h"
 #include "system/node.h"
 
 namespace prefetch::system {
@@ -62,6 +63,23 @@ TEST_F(Once, NoRuntimeIsFour) {
   ASSERT_TRUE(node_.containerd().Stop());
   node_.HasList({image_});
   ExpectExit(4, node_.Once({"--timeout", "5s"}), "containerd.sock");
+}
+
+// What nobody could read is no success; what had failed anyway keeps its own code.
+TEST_F(Once, AResultThatCannotBePrintedIsOne) {
+  node_.HasList({image_});
+  auto to_full = [&](std::vector<std::string> more) {
+    rig::Command command = node_.Agent(more);
+    command.argv.insert(command.argv.begin(), {"sh", "-c", "exec \"$0\" \"$@\" >/dev/full"});
+    auto ran = rig::RunProgram(command, std::chrono::minutes(1));
+    EXPECT_OK(ran);
+    return ran ? *ran : rig::Ran{};
+  };
+  ExpectExit(1, to_full({"--once"}), "standard output cannot be written to");
+  ExpectExit(1, to_full({"--version"}), "standard output cannot be written to");
+  registry_->proxy().Freeze(true);
+  node_.HasList({image_, "registry.example.test/absent:v1"});
+  ExpectExit(3, to_full({"--once", "--timeout", "2s"}), "standard output cannot be written to");
 }
 
 }  // namespace

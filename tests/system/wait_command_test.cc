@@ -10,14 +10,9 @@
 #include <string>
 
 #include "base/fs.h"
-#include "base/mutex.h"
 #include "base/text.h"
-#include "http/server.h"
-#include "report/sample.h"
-#include "report/status_json.h"
 #include "report/text_layout.h"
-#include "rig/expect_ok.h"
-#include "rig/process.h"
+#include "system/fake_agent.h"
 #include "temp_dir.h"
 
 namespace prefetch::system {
@@ -38,33 +33,12 @@ plan::ImageState Gone() {
 
 class WaitCommand : public testing::Test {
  protected:
-  void SetUp() override {
-    auto listener = http::Listener::Tcp("127.0.0.1:0");
-    ASSERT_OK(listener);
-    auto server = http::Server::Start(std::move(*listener), {}, [this](const http::ServerRequest&) {
-      base::Lock lock(mutex_);
-      asked_++;
-      return http::JsonResponse(status_.empty() ? 503 : 200, status_);
-    });
-    ASSERT_OK(server);
-    server_ = std::move(*server);
-  }
-
-  void Says(std::vector<plan::ImageState> images) {
-    base::Lock lock(mutex_);
-    status_ = report::StatusJson(report::Node(std::move(images)));
-  }
-  bool IsAsked(int times) {
-    return rig::Eventually(seconds(20), [&] {
-      base::Lock lock(mutex_);
-      return asked_ >= times;
-    });
-  }
+  void Says(std::vector<plan::ImageState> images) { agent_.Says(std::move(images)); }
+  bool IsAsked(int times) { return agent_.IsAsked(times); }
   rig::Command Command(std::vector<std::string> words) const {
     const char* program = std::getenv("PREFETCHCTL");
     EXPECT_NE(program, nullptr);
-    words.insert(words.begin(),
-                 {program, "wait", "--agent", "http://127.0.0.1:" + std::to_string(server_->port())});
+    words.insert(words.begin(), {program, "wait", "--agent", agent_.Url()});
     return {words, {{"NO_COLOR", "1"}, {"TERM", "xterm"}}};
   }
   std::string Out(int exit, const std::vector<std::string>& words) const {
@@ -84,10 +58,7 @@ class WaitCommand : public testing::Test {
   }
 
   tests::TempDir dir_;
-  base::Mutex mutex_;
-  std::string status_ GUARDED_BY(mutex_);
-  int asked_ GUARDED_BY(mutex_) = 0;
-  std::unique_ptr<http::Server> server_;
+  FakeAgent agent_;
 };
 
 TEST_F(WaitCommand, EndsByWhatIsAskedFor) {

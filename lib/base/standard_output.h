@@ -1,0 +1,16 @@
+// StandardOutput: whether what a program has printed has arrived. Whoever goes by its exit code must not take
+// a result for good that nobody could read.
+#pragma once
+
+#include "base/result.h"
+
+namespace prefetch::base {
+
+// The one who reads standard output has gone away (| head). Never blocks.
+bool StdoutReaderIsGone();
+
+// Flushes std::cout, which may block on a full pipe. Unavailable, with a sentence, if something that was
+// printed could not be written. A reader that has gone away has what it wanted: that is no failure.
+Status StdoutDelivered();
+
+}  // namespace prefetch::base

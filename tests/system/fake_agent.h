@@ -1,0 +1,64 @@
+// An agent that says what the test wants, for commands that ask one again and again.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/mutex.h"
+#include "http/server.h"
+#include "report/sample.h"
+#include "report/status_json.h"
+#include "rig/expect_ok.h"
+#include "rig/process.h"
+
+namespace prefetch::system {
+
+// One thread owns it. Until it is told what to say it answers 503.
+class FakeAgent {
+ public:
+  FakeAgent() {
+    auto listener = http::Listener::Tcp("127.0.0.1:0");
+    EXPECT_OK(listener);
+    auto server = http::Server::Start(std::move(*listener), {}, [this](const http::ServerRequest&) {
+      base::Lock lock(mutex_);
+      asked_++;
+      return http::JsonResponse(status_.empty() ? 503 : 200, status_);
+    });
+    EXPECT_OK(server);
+    server_ = std::move(*server);
+  }
+
+  std::string Url() const { return "http://127.0.0.1:" + std::to_string(server_->port()); }
+
+  void Says(std::vector<plan::ImageState> images) {
+    base::Lock lock(mutex_);
+    status_ = report::StatusJson(report::Node(std::move(images)));
+  }
+  void SaysNothing() {
+    base::Lock lock(mutex_);
+    status_.clear();
+  }
+  // Waits until it has been asked so often since it started.
+  bool IsAsked(int times) {
+    return rig::Eventually(std::chrono::seconds(20), [&] { return Asked() >= times; });
+  }
+  // … and so often from now on.
+  bool IsAskedAgain(int times) { return IsAsked(Asked() + times); }
+
+ private:
+  int Asked() {
+    base::Lock lock(mutex_);
+    return asked_;
+  }
+
+  base::Mutex mutex_;
+  std::string status_ GUARDED_BY(mutex_);
+  int asked_ GUARDED_BY(mutex_) = 0;
+  std::unique_ptr<http::Server> server_;
+};
+
+}  // namespace prefetch::system

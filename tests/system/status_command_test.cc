@@ -1,0 +1,94 @@
+// `prefetchctl status --watch` against an agent that says what the test wants.
+
+#include <gtest/gtest.h>
+#include <pty.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "base/fs.h"
+#include "base/text.h"
+#include "report/text_layout.h"
+#include "system/fake_agent.h"
+#include "temp_dir.h"
+
+namespace prefetch::system {
+namespace {
+
+using report::Pulling;
+using report::Ready;
+using std::chrono::seconds;
+
+class StatusCommand : public testing::Test {
+ protected:
+  rig::Command Watch() const {
+    const char* program = std::getenv("PREFETCHCTL");
+    EXPECT_NE(program, nullptr);
+    return {{program, "status", "--watch", "--agent", agent_.Url()}, {{"NO_COLOR", "1"}, {"TERM", "xterm"}}};
+  }
+  std::string Log() const {
+    std::stringstream log;
+    log << std::ifstream(dir_ / "log").rdbuf();
+    return log.str();
+  }
+
+  tests::TempDir dir_;
+  FakeAgent agent_;
+};
+
+std::size_t Count(const std::string& text, const std::string& part) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) count++;
+  return count;
+}
+
+TEST_F(StatusCommand, ALogGetsAScreenForEachChangeAndAnAgentThatRestartsComesBack) {
+  agent_.Says({Pulling("a/b:1", 10, 100, 1)});
+  rig::Process watching;
+  ASSERT_OK(watching.Start(Watch(), dir_ / "log"));
+  ASSERT_TRUE(agent_.IsAskedAgain(3));
+  agent_.SaysNothing();
+  ASSERT_TRUE(agent_.IsAskedAgain(3));
+  agent_.Says({Ready("a/b:1", 100)});
+  ASSERT_TRUE(agent_.IsAskedAgain(3));
+  watching.Signal(SIGINT);
+  EXPECT_EQ(watching.Wait(seconds(20)), (rig::Exit{0, 0}));
+  std::string text = Log();
+  EXPECT_EQ(Count(text, "node ci-7"), 2U) << text;
+  EXPECT_EQ(Count(text, "503"), 1U) << text;
+  EXPECT_EQ(text.find('\x1b'), std::string::npos);
+}
+
+TEST_F(StatusCommand, ATerminalShowsTheTopOfItAndKeepsWhatItScrolledAway) {
+  std::vector<plan::ImageState> images = {
+      report::Failing("quay.io/acme/gone:v2", plan::Reason::kNotFound, "quay.io has no such tag", 1)};
+  for (int i = 0; i < 30; i++) images.push_back(report::Queued("a/b" + std::to_string(i) + ":1"));
+  agent_.Says(images);
+  int master = -1, slave = -1;
+  winsize size{.ws_row = 12, .ws_col = 80, .ws_xpixel = 0, .ws_ypixel = 0};
+  ASSERT_EQ(::openpty(&master, &slave, nullptr, nullptr, &size), 0);
+  base::Fd screen(master), terminal(slave);
+  rig::Process watching;
+  ASSERT_OK(watching.Start(Watch(), terminal.get(), terminal.get()));
+  ASSERT_TRUE(agent_.IsAskedAgain(3));
+  watching.Signal(SIGINT);
+  EXPECT_EQ(watching.Wait(seconds(20)), (rig::Exit{0, 0}));
+  std::string text(65536, '\0');
+  ssize_t n = ::read(screen.get(), text.data(), text.size());
+  ASSERT_GT(n, 0);
+  text.resize(static_cast<std::size_t>(n));
+  EXPECT_EQ(text.find("\x1b[3J"), std::string::npos) << "what a person did before is not ours to erase";
+  std::string first = text.substr(0, text.find("\x1b[J"));
+  EXPECT_TRUE(first.starts_with("\x1b[2J\x1b[H")) << first;
+  EXPECT_EQ(Count(first, "\n"), 11U) << first;
+  EXPECT_NE(first.find("node ci-7"), std::string::npos);
+  EXPECT_NE(first.find("quay.io/acme/gone:v2"), std::string::npos);
+  EXPECT_NE(first.find("more lines (without --watch all are shown)"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace prefetch::system
