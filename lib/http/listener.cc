@@ -60,8 +60,9 @@ base::Result<AddressInfo> LookUp(const HostPort& parts, int family, const std::s
 
 base::Error ListenFailed(int error_number, const std::string& address) {
   if (error_number == EADDRINUSE) {
-    return base::Unavailable("cannot listen on " + address +
-                             ": the address is in use; is another prefetchd running here?");
+    return base::Unavailable(
+        "cannot listen on " + address +
+        ": the address is in use; is another prefetchd running here? Choose another one");
   }
   if (error_number == EADDRNOTAVAIL) {
     return base::InvalidArgument("cannot listen on " + address + ": this machine does not have that address");
@@ -127,7 +128,9 @@ base::Status RemoveStale(const std::string& path, const sockaddr_un& address) {
   if (!probe.valid()) return base::FromErrno(errno, "look at " + path);
   if (::connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 ||
       errno == EAGAIN) {  // EAGAIN: its queue is full, so somebody has it
-    return base::Unavailable("cannot listen on " + path + ": another process listens there");
+    return base::Unavailable("cannot listen on " + path +
+                             ": another process listens there; is another prefetchd running here? Choose "
+                             "another path");
   }
   if (errno != ECONNREFUSED) return base::FromErrno(errno, "look at " + path);
   if (::unlink(path.c_str()) != 0 && errno != ENOENT) return base::FromErrno(errno, "remove " + path);

@@ -39,8 +39,9 @@ TEST(TcpListener, ATakenPortIsSaidClearly) {
   auto second = Listener::Tcp(first->address());
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().code(), base::Code::kUnavailable);
-  EXPECT_EQ(second.error().message(), "cannot listen on " + first->address() +
-                                          ": the address is in use; is another prefetchd running here?");
+  EXPECT_EQ(second.error().message(),
+            "cannot listen on " + first->address() +
+                ": the address is in use; is another prefetchd running here? Choose another one");
 }
 
 struct BadAddress {
@@ -110,7 +111,9 @@ TEST(UnixListener, ALiveOneIsLeftAlone) {
   auto second = Listener::Unix(path, 0600);
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().code(), base::Code::kUnavailable);
-  EXPECT_EQ(second.error().message(), "cannot listen on " + path + ": another process listens there");
+  EXPECT_EQ(second.error().message(),
+            "cannot listen on " + path +
+                ": another process listens there; is another prefetchd running here? Choose another path");
   EXPECT_TRUE(tests::RawClient(path).connected());
 }
 
