@@ -55,6 +55,13 @@ bool HasFacts(const plan::Snapshot& snapshot) {
   return snapshot.kubelet && snapshot.possible_kubelets && !snapshot.possible_kubelets->empty();
 }
 
+// The runtime has not told whether it has an image of the list, or has been away for so long that what it
+// told says nothing any more.
+bool NotTold(const plan::Snapshot& snapshot, const plan::ImageState& image) {
+  bool never = !image.present && image.reason == plan::Reason::kFactsUnknown;
+  return never || snapshot.readiness.reason == plan::Reason::kRuntimeDown;
+}
+
 // What kubelet would say to this very pod; nullopt: nothing is known of kubelet yet.
 std::optional<kubelet::Verdicts> VerdictsOf(const plan::Snapshot& snapshot, const plan::ImageState& image,
                                             const CheckQuestion& question, bool listed) {
@@ -72,6 +79,12 @@ CheckAnswer Say(CheckAnswer answer, std::string_view result, std::string_view re
   answer.reason = reason;
   answer.message = std::move(message);
   return answer;
+}
+
+CheckAnswer RuntimeIsAway(CheckAnswer answer, const std::string& error) {
+  return Say(std::move(answer), "Unknown", "RuntimeDown",
+             error.empty() ? "the container runtime has not answered yet"
+                           : "the container runtime could not be asked: " + error);
 }
 
 CheckAnswer ByPresence(CheckAnswer answer, const plan::ImageState& image, PullPolicy policy) {
@@ -209,15 +222,15 @@ CheckAnswer Inquiry::Answer(const base::Call& call, Round& round, const CheckQue
     image = *listed;
   } else {
     auto looked = Look(call, *reference);
-    if (!looked) {
-      return Say(std::move(answer), "Unknown", "RuntimeDown",
-                 "the container runtime could not be asked: " + looked.error().message);
-    }
+    if (!looked) return RuntimeIsAway(std::move(answer), looked.error().message);
     image = *std::move(looked);
   }
   if (wish != nullptr && !image.present && image.applies) {
     *wish = Wish{.reference = *reference, .looked_at = looked_at};
     return answer;
+  }
+  if (listed != nullptr && NotTold(snapshot, image)) {
+    return RuntimeIsAway(std::move(answer), snapshot.runtime.error);
   }
   if (question.policy == PullPolicy::kAlways) {
     return AnswerAlways(call, round, question, image, std::move(answer));
@@ -326,21 +339,24 @@ Explanation Inquiry::Explain(const base::Call& call, const image::Reference& ref
   plan::SnapshotPtr snapshot = board_.Latest();
   report::ImageDetail detail;
   plan::ImageState image;
+  bool told = true;
   const plan::ImageState* listed = report::FindImage(*snapshot, reference);
   detail.listed = listed != nullptr;
   if (listed != nullptr) {
     image = *listed;
+    told = image.present || !NotTold(*snapshot, image);
   } else if (auto looked = Look(call, reference)) {
     image = *std::move(looked);
   } else {
     image.want = plan::DesiredImage{.reference = reference};
     image.message = "the container runtime could not be asked: " + looked.error().message;
+    told = false;
   }
   for (const std::string& alias : image.aliases) {
     auto other = image::Reference::Parse(alias);
     if (other && report::FindImage(*snapshot, *other) != nullptr) detail.listed_aliases.push_back(alias);
   }
-  AddFiles(*snapshot, image, options.identities, detail);
+  if (told) AddFiles(*snapshot, image, options.identities, detail);
   if (!detail.listed && detail.verdicts) {
     image.verdicts = std::make_shared<const kubelet::Verdicts>(*detail.verdicts);
     if (image.present) image.reason = plan::ReasonFor(detail.verdicts->never.reason);

@@ -28,7 +28,7 @@ std::string Sentence(Reason reason, const EntryFacts& facts) {
     case Reason::kOtherPlatform:
       return "the entry is for other platforms than this node's";
     case Reason::kFactsUnknown:
-      return "the runtime has not been asked yet";
+      return "the container runtime has not answered yet";
     case Reason::kImageAbsent:
       return "not on the node yet";
     case Reason::kQueued:
@@ -342,7 +342,7 @@ Readiness Summarize(const NodeFacts& node, const std::vector<ImageState>& images
     bool starting = !node.runtime_ever_up && node.runtime_error.empty();
     return NotReady(out, starting ? Phase::kProgressing : Phase::kFailing,
                     starting ? Reason::kFactsUnknown : Reason::kRuntimeDown,
-                    starting ? "the runtime has not been asked yet" : node.runtime_error);
+                    starting ? "the container runtime has not answered yet" : node.runtime_error);
   }
   if (!node.credentials_error.empty()) {
     return NotReady(out, Phase::kFailing, Reason::kCredentialsInvalid,

@@ -99,13 +99,21 @@ void AddPresent(const ImageDocument& document, Page& page) {
     std::string progress = PullWords(image.pull);
     bool said_below = image.message == image.pull.last_error;
     std::string why = !progress.empty() ? "being pulled, " + progress : said_below ? "" : image.message;
-    page.Section("present", "no" + (why.empty() ? "" : ": " + why));
+    std::string answer = image.reason == "FactsUnknown" ? "not known" : "no";
+    page.Section("present", answer + (why.empty() ? "" : ": " + why));
     return;
   }
   page.Section("present", "yes, " + ShortId(image.image_id) + ", " + base::HumanBytes(image.size_bytes));
   page.Add(PulledWords(image, document.time));
   if (image.exposed)
     page.Add("every pod of the node can use it, though it came with a credential that is not the node's own");
+}
+
+void AddRuntime(const ImageDocument& document, Page& page) {
+  bool said = base::ContainsIgnoreCase(document.image.message, document.runtime_error);
+  if (document.runtime_error.empty() || said) return;
+  page.Section("runtime", "away: " + document.runtime_error);
+  if (document.image.present) page.Add("What is said here of the image is from before.");
 }
 
 void AddAliases(const ImageDocument& document, Page& page) {
@@ -331,6 +339,7 @@ std::string ExplainText(const ImageDocument& document, std::size_t width) {
   page.Title(document.image.image + " on node " + document.node);
   AddListed(document, page);
   AddPresent(document, page);
+  AddRuntime(document, page);
   AddAliases(document, page);
   AddKubelet(document, page);
   AddVerdicts(document, page);

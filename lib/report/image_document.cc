@@ -89,6 +89,7 @@ base::Result<ImageDocument> ParseImageDocument(std::string_view json) {
   in.Read("time", document.time);
   in.Read("listed", document.listed);
   in.Object("kubelet", [&](const Members& kubelet) { document.kubelet = ReadStatusKubelet(kubelet); });
+  in.Object("runtime", [&](const Members& runtime) { runtime.Read("error", document.runtime_error); });
   in.Object("reasoning", [&](const Members& policies) {
     document.reasoning =
         ImageReasoning{ReadReasoning(policies, "Never"), ReadReasoning(policies, "IfNotPresent"),

@@ -28,6 +28,7 @@ struct ImageDocument {
   StatusImage image;
   bool listed = true;
   StatusKubelet kubelet;
+  std::string runtime_error;                // why the container runtime does not answer now; empty: it does
   std::optional<ImageReasoning> reasoning;  // none: no kubelet, or nothing is known of it yet
   RecordView record;
   std::string intent;

@@ -423,9 +423,11 @@ std::string ImageJson(const plan::Snapshot& snapshot, const plan::ImageState& im
   out.MemberBool("listed", detail.listed);
   out.Key("kubelet");
   WriteKubelet(out, snapshot.kubelet);
+  out.Key("runtime");
+  WriteRuntime(out, snapshot.runtime);
   WriteDetail(out, detail);
   out.Key("whatHelps");
-  out.Strings(WhatHelps(image));
+  out.Strings(WhatHelps(image, snapshot.runtime));
   out.EndObject();
   return out.Take() + "\n";
 }

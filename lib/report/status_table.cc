@@ -208,6 +208,10 @@ std::vector<std::string> NodeProblems(const StatusDocument& document) {
     std::string advice = WordsFor(document.reason).advice;
     problems.push_back(document.message + (advice.empty() ? "" : "\n→ " + advice));
   }
+  // For a while what it has told before still counts.
+  if (!document.runtime_up && !document.runtime_error.empty() && document.reason != "RuntimeDown") {
+    problems.push_back(document.runtime_error + "\n→ " + WordsFor("RuntimeDown").advice);
+  }
   for (const StatusSource& source : document.sources) {
     if (source.error.empty() || !source.loaded_at) continue;
     problems.push_back("the newest " + source.name + " is not in force: " + source.error);

@@ -91,7 +91,10 @@ std::vector<std::string> HelpsAgainst(const plan::ImageState& image) {
 
 }  // namespace
 
-std::vector<std::string> WhatHelps(const plan::ImageState& image) {
+std::vector<std::string> WhatHelps(const plan::ImageState& image, const plan::RuntimeStatus& runtime) {
+  if (!runtime.up && !runtime.error.empty()) {
+    return {WordsFor(plan::ReasonName(Reason::kRuntimeDown)).advice};
+  }
   if (image.ready) return {};
   switch (image.reason) {
     case Reason::kRecordedForOthers:
@@ -110,6 +113,7 @@ std::vector<std::string> WhatHelps(const plan::ImageState& image) {
           "kubelet "
           "itself cannot read: a pod's next pull writes it anew"};
     case Reason::kFactsUnknown:
+      if (!image.present) return {};  // a node that starts: the runtime is being asked
       return {
           "tell the agent what it cannot learn: --kubelet-version, --kubelet-config, or "
           "--kubelet-verification"};

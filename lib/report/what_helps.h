@@ -9,6 +9,6 @@
 namespace prefetch::report {
 
 // One sentence each, the best first; empty for an image that is ready or on its way.
-std::vector<std::string> WhatHelps(const plan::ImageState& image);
+std::vector<std::string> WhatHelps(const plan::ImageState& image, const plan::RuntimeStatus& runtime);
 
 }  // namespace prefetch::report

@@ -497,6 +497,49 @@ TEST_F(InquiryTest, ARuntimeThatIsAwayIsSaid) {
   EXPECT_EQ(Check("reg.example.test/unlisted:v1", PullPolicy::kNever).reason, "RuntimeDown");
 }
 
+// A node that starts, or that never reached its runtime: "absent" would be a guess.
+TEST_F(InquiryTest, WhatTheRuntimeHasNotToldOfIsNotCalledAbsent) {
+  plan::ImageState& image = snapshot_.images[0];
+  image.present = image.usable = false;
+  image.image_id.clear();
+  image.reason = plan::Reason::kFactsUnknown;
+  snapshot_.runtime.error = "nobody listens";
+  for (bool local : {true, false}) {
+    for (PullPolicy policy : {PullPolicy::kNever, PullPolicy::kIfNotPresent, PullPolicy::kAlways}) {
+      report::CheckAnswer answer = Check(kApp, policy, local);
+      EXPECT_EQ(answer.result, "Unknown");
+      EXPECT_EQ(answer.reason, "RuntimeDown");
+      EXPECT_EQ(answer.message, "the container runtime could not be asked: nobody listens");
+    }
+  }
+  doc::Node root = Explain(kApp);
+  EXPECT_EQ(root.Find("reasoning")->kind, doc::Node::Kind::kNull)
+      << "kubelet was not asked of an image without an id";
+  EXPECT_EQ(root.Find("whatHelps")->items.at(0).text,
+            "start the container runtime, or name its socket with --runtime-endpoint");
+  EXPECT_EQ(root.Find("runtime")->Find("error")->text, "nobody listens");
+
+  snapshot_.runtime.error.clear();
+  EXPECT_EQ(Check(kApp, PullPolicy::kNever).message, "the container runtime has not answered yet");
+  EXPECT_TRUE(Explain(kApp).Find("whatHelps")->items.empty());
+  snapshot_.kubelet.reset();
+  EXPECT_EQ(Check(kApp, PullPolicy::kNever).result, "Unknown");
+}
+
+TEST_F(InquiryTest, WhatARuntimeToldThatIsAwayForLongSaysNothing) {
+  snapshot_.runtime.error = "nobody listens";
+  EXPECT_TRUE(Check(kApp, PullPolicy::kNever).ok) << "a restart takes nothing away";
+  snapshot_.readiness.reason = plan::Reason::kRuntimeDown;
+  EXPECT_EQ(Check(kApp, PullPolicy::kNever).reason, "RuntimeDown");
+}
+
+TEST_F(InquiryTest, ExplainOfAnUnlistedImageDoesNotGuessWithoutTheRuntime) {
+  runtime_.SetRuntimeUp(false);
+  doc::Node root = Explain("reg.example.test/unlisted:v1");
+  EXPECT_EQ(root.Find("reasoning")->kind, doc::Node::Kind::kNull);
+  EXPECT_EQ(root.Find("reason")->text, "FactsUnknown");
+}
+
 TEST_F(InquiryTest, ExplainsTheRecordWithoutNamesOrHashes) {
   Record(IdOf(kApp), "reg.example.test/other", tests::kSecretEntry);
   doc::Node root = Explain(kApp);

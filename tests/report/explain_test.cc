@@ -139,6 +139,29 @@ Explained NoKubelet() {
   return {Node({image}), image, detail};
 }
 
+// A node that never reached its runtime: what it has is not known, and what kubelet would say neither.
+Explained RuntimeNeverReached() {
+  plan::ImageState image;
+  image.want = plan::DesiredImage{.reference = *image::Reference::Parse("quay.io/acme/tool:v9"),
+                                  .from = {"images.yaml:3"}};
+  image.message = "the container runtime has not answered yet";
+  plan::Snapshot node = KubeletNodeOf({image});
+  node.runtime = {.endpoint = "unix:///run/containerd/containerd.sock",
+                  .error =
+                      "cannot reach the container runtime at /run/containerd/containerd.sock: nobody "
+                      "listens"};
+  return {node, image, {}};
+}
+
+// It has been away since the last look.
+Explained RuntimeAway() {
+  Explained made = OpenImage();
+  made.detail = DetailOf(made.image, Recorded("gcr.io/acme/db", ForTheNode()));
+  made.node.runtime.up = false;
+  made.node.runtime.error = "the container runtime does not answer (ListImages)";
+  return made;
+}
+
 struct ExplainCase {
   std::string name;
   Explained (*made)();
@@ -166,7 +189,9 @@ INSTANTIATE_TEST_SUITE_P(
                     ExplainCase{"othername", &OtherNameImage}, ExplainCase{"absent", &AbsentImage},
                     ExplainCase{"unlisted", &UnlistedImage}, ExplainCase{"unknown", &UnknownImage},
                     ExplainCase{"nokubelet", &NoKubelet}, ExplainCase{"touched", &TouchedImage},
-                    ExplainCase{"touchinvain", &TouchInVain}),
+                    ExplainCase{"touchinvain", &TouchInVain},
+                    ExplainCase{"runtimenever", &RuntimeNeverReached},
+                    ExplainCase{"runtimeaway", &RuntimeAway}),
     [](const auto& row) { return row.param.name; });
 
 constexpr std::string_view kFrame = R"("apiVersion":"prefetchd.dev/v1","kind":"ImageStatus")";

@@ -101,6 +101,28 @@ TEST(StatusJson, WithAKubeletVerdictsAreNotGuessed) {
             std::string::npos);
 }
 
+// For five minutes after a runtime went away readiness stays: that it is away, and what to do, is said at
+// once.
+TEST(StatusTable, ARuntimeThatIsAwayIsSaidWhileWhatItToldStillCounts) {
+  plan::Snapshot snapshot = PeacefulNode();
+  ASSERT_TRUE(snapshot.readiness.ready);
+  snapshot.runtime.up = false;
+  snapshot.runtime.error = "the container runtime does not answer (ListImages)";
+  std::string table = StatusTable(*ParseStatusDocument(StatusJson(snapshot)), {});
+  EXPECT_NE(table.find("! the container runtime does not answer (ListImages)\n"
+                       "  → start the container runtime, or name its socket with --runtime-endpoint\n"),
+            std::string::npos)
+      << table;
+  snapshot.readiness = {.ready = false,
+                        .phase = plan::Phase::kFailing,
+                        .reason = plan::Reason::kRuntimeDown,
+                        .message = snapshot.runtime.error,
+                        .required = 1,
+                        .required_ready = 1};
+  table = StatusTable(*ParseStatusDocument(StatusJson(snapshot)), {});
+  EXPECT_EQ(table.find("does not answer"), table.rfind("does not answer")) << "once is enough";
+}
+
 TEST(FailedForGood, OnlyWhenNothingElseCanHelp) {
   plan::Snapshot snapshot =
       Node({Failing("a/b:1", plan::Reason::kNotFound, "no such tag", 2), Queued("a/c:1")});
