@@ -35,6 +35,10 @@ grpc::ChannelArguments Arguments(std::string_view purpose) {
 // Our deadline is over. Whose fault that was shows in the connection (section 2.5).
 CallError TimedOut(bool connected, const RpcSubject& subject) {
   std::string method(subject.method);
+  if (connected && subject.harmless) {
+    return {ErrorClass::kTimeout,
+            "the container runtime does not answer " + method + " in time: is it stopped, or overloaded?"};
+  }
   if (connected) return {ErrorClass::kTimeout, method + " did not end within its time limit"};
   return {ErrorClass::kRuntimeDown, "the container runtime does not answer (" + method + ")"};
 }

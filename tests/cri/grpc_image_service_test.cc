@@ -102,6 +102,8 @@ TEST_F(GrpcImageServiceTest, ACallThatDoesNotEndIsATimeout) {
   auto images = service_.ListImages(For(std::chrono::milliseconds(300)));
   ASSERT_FALSE(images);
   EXPECT_EQ(images.error().error_class, ErrorClass::kTimeout);
+  EXPECT_EQ(images.error().message,
+            "the container runtime does not answer ListImages in time: is it stopped, or overloaded?");
 }
 
 TEST_F(GrpcImageServiceTest, AStopEndsAPullAtOnceAndTheRuntimeHearsOfIt) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <signal.h>
+
 #include <chrono>
 #include <filesystem>
 #include <string>
@@ -58,6 +60,33 @@ TEST_F(Recovery, AContainerdThatIsKilledAndRestartedMidPull) {
   EXPECT_EQ(node_.Get("/readyz").status, 503);
   ASSERT_OK(node_.containerd().Start());
   ExpectReady();
+}
+
+// Its sockets still take connections and requests; nothing answers them.
+TEST_F(Recovery, AContainerdThatIsFrozenMidPullIsSaidAndGoesOnWhereItWas) {
+  StartPulling();
+  ASSERT_EQ(::kill(node_.containerd().pid(), SIGSTOP), 0);
+  // One that only takes its time has half a minute.
+  ASSERT_TRUE(rig::Eventually(seconds(60), [&] { return !node_.Status().runtime_up; })) << node_.AgentLog();
+  EXPECT_NE(node_.Ctl({"status"}).out.find("does not answer"), std::string::npos);
+  EXPECT_EQ(node_.Get("/livez").status, 200);
+  EXPECT_EQ(node_.Get("/readyz").status, 503);
+  rig::Ran check = node_.Ctl(
+      {"check", "--image", "registry.example.test/other:v1", "--policy", "Never", "--timeout", "2s"});
+  EXPECT_NE(check.exit, rig::Exit{}) << check.out << check.err;
+  ASSERT_EQ(::kill(node_.containerd().pid(), SIGCONT), 0);
+  ExpectReady();
+  EXPECT_LE(registry_->proxy().BytesToClients(), kImageBytes + 2 * kMegabyte);
+}
+
+TEST_F(Recovery, AnAgentStopsWithinASecondThoughContainerdIsFrozen) {
+  StartPulling();
+  ASSERT_EQ(::kill(node_.containerd().pid(), SIGSTOP), 0);
+  EXPECT_EQ(node_.agent().Stop(seconds(1)), rig::Exit{}) << node_.AgentLog();
+  ASSERT_EQ(::kill(node_.containerd().pid(), SIGCONT), 0);
+  node_.StartAgent();
+  ExpectReady();
+  EXPECT_LE(registry_->proxy().BytesToClients(), kImageBytes + 2 * kMegabyte);
 }
 
 TEST_F(Recovery, AnAgentThatIsKilledMidPullLosesNoBytes) {
