@@ -33,14 +33,14 @@ TEST(WhatHelps, EachObstacleOfATouchHasASentenceOfItsOwn) {
   std::map<std::string, TouchObstacle> said;
   for (TouchObstacle obstacle : kAll) {
     for (plan::Reason reason : {plan::Reason::kTouchIneffective, plan::Reason::kTouching}) {
-      std::vector<std::string> helps = WhatHelps(InVain(reason, obstacle));
+      std::vector<std::string> helps = WhatHelps(InVain(reason, obstacle), {.up = true});
       ASSERT_EQ(helps.size(), 1U) << plan::TouchObstacleName(obstacle);
       auto other = said.emplace(helps[0], obstacle).first->second;
       EXPECT_EQ(other, obstacle) << plan::TouchObstacleName(other) << " and "
                                  << plan::TouchObstacleName(obstacle);
     }
   }
-  EXPECT_TRUE(WhatHelps(InVain(plan::Reason::kTouching, TouchObstacle::kNone)).empty())
+  EXPECT_TRUE(WhatHelps(InVain(plan::Reason::kTouching, TouchObstacle::kNone), {.up = true}).empty())
       << "it is on its way, and nothing is in it";
 }
 
