@@ -18,7 +18,7 @@ credentials::PluginRequest RequestOf(std::string_view text) {
   std::vector<std::string_view> parts = base::Split(text, '\0');
   parts.resize(4);
   credentials::PluginRequest request{.api_version = kVersion, .image = std::string(parts[0])};
-  request.service_account_token = base::Secret(parts[1]);
+  request.service_account_token = base::Secret(std::string(parts[1]));
   request.service_account_annotations = {{std::string(parts[2]), std::string(parts[3])}};
   return request;
 }
