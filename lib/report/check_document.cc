@@ -88,6 +88,8 @@ base::Result<CheckRequest> ParseCheckRequest(std::string_view json) {
   } else {
     for (const Reader& item : items) request.questions.push_back(ReadQuestion(item));
   }
+  // A gate that asks nothing must not pass.
+  if (items.empty() && problems.empty()) reader.Fail("must have at least one check");
   if (!problems.empty()) return problems.ToStatus().error();
   return request;
 }

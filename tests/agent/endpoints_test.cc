@@ -207,9 +207,18 @@ TEST(Endpoints, ABadCheckIsToldAllItsMistakes) {
   EXPECT_NE(answer.body.find("[1].x"), std::string::npos) << answer.body;
 }
 
+TEST(Endpoints, ACheckOfNothingIsRefused) {
+  for (const char* nothing : {"[]", R"({"checks":[]})"}) {
+    http::ServerResponse answer = World().Post(Audience::kLocal, "/v1/check", nothing);
+    EXPECT_EQ(answer.status, 400);
+    EXPECT_NE(answer.body.find("must have at least one check"), std::string::npos) << answer.body;
+  }
+}
+
 TEST(Endpoints, NeighboursChecksAreThrottled) {
   World world;
-  http::ServerRequest request{.method = http::Method::kPost, .path = "/v1/check", .body = "[]"};
+  http::ServerRequest request{
+      .method = http::Method::kPost, .path = "/v1/check", .body = R"([{"image":"a:v1"}])"};
   http::Handler handler = world.Handler(Audience::kNeighbours);
   auto status = [&] { return handler(request).Wait({}).status; };
   for (int i = 0; i < kChecksAtOnce; i++) ASSERT_EQ(status(), 200) << i;
@@ -234,9 +243,12 @@ TEST(Endpoints, PullsAreForLocalEarsWhereTheyAreAllowed) {
   EXPECT_NE(local.body.find("--check-pull"), std::string::npos) << local.body;
   const std::string no_pull = R"({"checks":[{"image":"a:v1","policy":"Never"}],"pull":false})";
   EXPECT_EQ(world.Post(Audience::kNeighbours, "/v1/check", no_pull).status, 200);
-  EXPECT_EQ(world.Post(Audience::kLocal, "/v1/check", R"({"checks":[],"pull":"yes"})").status, 400);
-  EXPECT_EQ(world.Post(Audience::kLocal, "/v1/check", R"({"checks":[],"wait":"-1s"})").status, 400);
-  EXPECT_EQ(world.Post(Audience::kLocal, "/v1/check", R"({"checks":[],"wait":5})").status, 400);
+  EXPECT_EQ(world.Post(Audience::kLocal, "/v1/check", R"({"checks":[{"image":"a:v1"}],"pull":"yes"})").status,
+            400);
+  EXPECT_EQ(world.Post(Audience::kLocal, "/v1/check", R"({"checks":[{"image":"a:v1"}],"wait":"-1s"})").status,
+            400);
+  EXPECT_EQ(world.Post(Audience::kLocal, "/v1/check", R"({"checks":[{"image":"a:v1"}],"wait":5})").status,
+            400);
 }
 
 TEST(Endpoints, LivezSaysWhenTheLoopIsStuck) {
