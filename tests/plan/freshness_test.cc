@@ -1,0 +1,120 @@
+// When a registry is asked again, and what is remembered of what it said.
+#include "plan/freshness.h"
+
+#include <gtest/gtest.h>
+
+#include "plan/refresh.h"
+#include "plan/refresh_rows.h"
+
+namespace prefetch::plan {
+namespace {
+
+struct NextCase {
+  std::string name;
+  RegistryStory story;
+  base::Duration least, most;
+};
+
+class NextCheckTest : public testing::TestWithParam<NextCase> {};
+
+TEST_P(NextCheckTest, Row) {
+  const NextCase& row = GetParam();
+  EXPECT_GE(row.story.NextCheck(), row.least);
+  EXPECT_LE(row.story.NextCheck(), row.most);
+}
+
+// Random is 0.5 in a story: the middle of each jitter.
+INSTANTIATE_TEST_SUITE_P(
+    Times, NextCheckTest,
+    testing::Values(
+        NextCase{"FirstWithinTheInterval", RegistryStory(Keeps()), minutes(30), minutes(30)},
+        NextCase{"FirstSoonWhereReadinessWaits", RegistryStory(Always()), seconds(5), seconds(5)},
+        NextCase{"AfterAnAnswer", RegistryStory(Keeps()).Same("a", kStart), minutes(60), minutes(60)},
+        NextCase{"MissingIsConfirmedSoon", RegistryStory(Keeps()).Missing(kStart), seconds(60), seconds(75)},
+        NextCase{"MissingForSureCanWait", RegistryStory(Keeps()).Missing(kStart).Missing(minutes(2)),
+                 minutes(62), minutes(62)},
+        NextCase{"DeniedIsNotHammered", RegistryStory(Keeps()).Denied(kStart), minutes(5), minutes(6)},
+        NextCase{"DeniedAgain", RegistryStory(Keeps()).Denied(kStart).Denied(minutes(5)), minutes(15),
+                 minutes(17)},
+        NextCase{"SilentIsAskedAgainSoon", RegistryStory(Keeps()).Unreachable(kStart), seconds(60),
+                 seconds(75)},
+        NextCase{"SilentAgain", RegistryStory(Keeps()).Unreachable(kStart).Unreachable(seconds(70)),
+                 seconds(190), seconds(220)},
+        NextCase{"RetryAfterCounts",
+                 RegistryStory(Keeps()).Said({.kind = image::RegistryAnswerKind::kRateLimited,
+                                              .retry_after = std::chrono::minutes(20)},
+                                             kStart),
+                 minutes(20), minutes(20)},
+        NextCase{"NotAskedCanWait", RegistryStory(Keeps()).NotAsked(kStart), minutes(60), minutes(60)},
+        NextCase{"NotAskedAndUrgent", RegistryStory(Fails()).NotAsked(kStart), seconds(60), seconds(75)},
+        NextCase{"NewCredentialsAreTriedNow",
+                 RegistryStory(Keeps()).Same("a", kStart).NewCredentials(minutes(1)), minutes(1), minutes(1)},
+        NextCase{"APullIsACheck", RegistryStory(Keeps()).Moved("b", kStart).Pulled("b", minutes(5)),
+                 minutes(65), minutes(65)},
+        NextCase{"AfterALagTheRegistryIsAskedOnceMore",
+                 RegistryStory(Keeps()).Moved("b", kStart).Pulled("a", minutes(5)), minutes(6), minutes(7)}),
+    [](const auto& row) { return row.param.name; });
+
+TEST(NextCheck, JitterIsATenthToEitherSide) {
+  DesiredImage want = Keeps();
+  Local local{.digest = "a"};
+  image::RegistryAnswer same{.kind = image::RegistryAnswerKind::kSame, .digest = "a"};
+  base::TimePoint now{hours(5)};
+  EXPECT_EQ(AfterAnswer({}, want, local, same, {now, {}}, 0).next_check, now + minutes(54));
+  EXPECT_LE(AfterAnswer({}, want, local, same, {now, {}}, 0.999).next_check, now + minutes(66));
+}
+
+TEST(NextCheck, ADemandThatChangesIsMetWithinItsInterval) {
+  RegistryStory story(Keeps());
+  story.Same("a", kStart);
+  DesiredImage sooner = Keeps();
+  sooner.refresh_interval = minutes(10);
+  base::TimePoint now = story.past.answered_at + minutes(1);
+  EXPECT_EQ(AfterNewDemand(story.past, sooner, now, 0.5).next_check, now + minutes(5));
+  EXPECT_EQ(AfterNewDemand(story.past, sooner, now, 0.5).confirmed_at, story.past.confirmed_at);
+}
+
+TEST(Lag, BacksOffUpToSixHours) {
+  RegistryStory story(Keeps());
+  story.Moved("b", kStart);
+  base::Duration at{};
+  base::Duration longest{};
+  for (int i = 0; i < 10; i++) {
+    story.Pulled("a", at);
+    base::Duration wait = story.past.lag_until - story.past.next_check;
+    EXPECT_GE(wait, longest);
+    longest = wait;
+    at += hours(10);
+  }
+  EXPECT_LE(longest, hours(8));
+  EXPECT_GE(longest, hours(6));
+}
+
+TEST(NextRefreshChange, IsWhenTimeAloneChangesTheDecision) {
+  RegistryStory story(WithMaxAge(Fails(), hours(24)));
+  story.Same("a", kStart);
+  base::TimePoint start = story.past.answered_at;
+  EXPECT_EQ(NextRefreshChange(Fails(), story.past, start), start + hours(2));
+  story.Unreachable(hours(1)).Unreachable(hours(1) + seconds(30));
+  EXPECT_EQ(NextRefreshChange(Fails(), story.past, start + hours(1) + seconds(30)), start + minutes(61));
+  // Never answered: its age counts from the start.
+  RegistryStory silent(WithMaxAge(Fails(), hours(24)));
+  EXPECT_EQ(NextRefreshChange(WithMaxAge(Fails(), hours(24)), silent.past, start), start + hours(24));
+}
+
+TEST(Digests, OfTheSameRepositoryAllCount) {
+  Local local{.digest = "a", .other_digests = {"b"}};
+  EXPECT_TRUE(HasDigest(local, "a"));
+  EXPECT_TRUE(HasDigest(local, "b"));
+  EXPECT_FALSE(HasDigest(local, "c"));
+  EXPECT_FALSE(HasDigest(local, ""));
+}
+
+TEST(Words, NothingIsEverCalledNewer) {
+  for (int i = 0; i <= static_cast<int>(Reason::kImagesNotReady); i++) {
+    EXPECT_EQ(ReasonName(static_cast<Reason>(i)).find("ewer"), std::string_view::npos);
+  }
+}
+
+}  // namespace
+}  // namespace prefetch::plan

@@ -1,0 +1,97 @@
+// Rows of spec/registry.md sections 9.3 to 9.5, in this program's words: ReadyStale is ready and not fresh,
+// KeepLocal is Keep, Fail is NotReady.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <ostream>
+#include <string>
+
+#include "plan/refresh.h"
+#include "plan/registry_story.h"
+
+namespace prefetch::plan {
+
+using std::chrono::hours;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+inline constexpr seconds kStart{0};
+
+inline DesiredImage Want(Refresh refresh, const std::string& name = "r.io/a:v1") {
+  DesiredImage want;
+  want.reference = *image::Reference::Parse(name);
+  want.refresh = refresh;
+  return want;
+}
+inline DesiredImage IfNotPresent() {
+  return Want(Refresh::kIfNotPresent);
+}
+// IfDigestChanged with every directive at Keep, or at NotReady.
+inline DesiredImage Keeps() {
+  DesiredImage want = Want(Refresh::kIfDigestChanged);
+  want.on_access_denied = OnFailure::kKeep;
+  return want;
+}
+inline DesiredImage Fails() {
+  DesiredImage want = Want(Refresh::kIfDigestChanged);
+  want.on_unreachable = want.on_access_denied = want.on_tag_missing = want.on_stale = OnFailure::kNotReady;
+  return want;
+}
+inline DesiredImage Always() {
+  return Want(Refresh::kAlways);
+}
+inline DesiredImage WithMaxAge(DesiredImage want, seconds age) {
+  want.max_age = age;
+  return want;
+}
+inline DesiredImage ForAlways(DesiredImage want) {
+  want.ready_for = image::PullPolicy::kAlways;
+  return want;
+}
+
+inline const std::string kByDigest =
+    "r.io/a@sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
+
+enum class Pulls { kNo, kYes };
+
+struct Said {
+  bool ready;
+  bool fresh;
+  Pulls pull;
+  Reason reason;
+  friend bool operator==(const Said&, const Said&) = default;
+};
+inline void PrintTo(const Said& said, std::ostream* out) {
+  *out << (said.ready ? "ready" : "not ready") << (said.fresh ? ", fresh" : ", not fresh")
+       << (said.pull == Pulls::kYes ? ", pull, " : ", ") << ReasonName(said.reason);
+}
+inline Said Ready(Reason reason) {
+  return {true, true, Pulls::kNo, reason};
+}
+inline Said Stale(Reason reason, Pulls pull = Pulls::kNo) {
+  return {true, false, pull, reason};
+}
+inline Said NotReady(Reason reason, Pulls pull = Pulls::kNo) {
+  return {false, false, pull, reason};
+}
+
+struct RefreshCase {
+  std::string name;
+  RegistryStory story;
+  base::Duration now;
+  Said expect;
+};
+
+class RefreshTest : public testing::TestWithParam<RefreshCase> {};
+
+inline std::string NameOf(const testing::TestParamInfo<RefreshCase>& row) {
+  return row.param.name;
+}
+
+// Twice without an answer, more than a minute apart.
+inline RegistryStory SilentTwice(DesiredImage want) {
+  return RegistryStory(std::move(want)).Same("a", kStart).Unreachable(hours(1)).Unreachable(minutes(62));
+}
+
+}  // namespace prefetch::plan
