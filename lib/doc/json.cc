@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/text.h"
+#include "doc/columns.h"
 #include "doc/duplicates.h"
 
 namespace prefetch::doc {
@@ -37,7 +38,7 @@ void AppendUtf8(std::string& out, std::uint32_t c) {
 class Parser {
  public:
   Parser(std::string_view text, Problems& problems, JsonRules rules, const Limits& limits)
-      : text_(text), problems_(problems), rules_(rules), limits_(limits) {}
+      : text_(text), columns_(text), problems_(problems), rules_(rules), limits_(limits) {}
 
   std::optional<Node> Document() {
     Node root;
@@ -51,8 +52,9 @@ class Parser {
   }
 
  private:
-  Position Here() const {
-    return {static_cast<std::uint32_t>(line_), static_cast<std::uint32_t>(at_ - line_start_ + 1)};
+  Position Here() {
+    return columns_.InCharacters(
+        {static_cast<std::uint32_t>(line_), static_cast<std::uint32_t>(at_ - line_start_ + 1)});
   }
 
   bool Fail(std::string_view message) {
@@ -239,6 +241,7 @@ class Parser {
   }
 
   std::string_view text_;
+  Columns columns_;
   Problems& problems_;
   JsonRules rules_;
   Limits limits_;

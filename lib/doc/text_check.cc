@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/text.h"
+#include "doc/columns.h"
 
 namespace prefetch::doc {
 namespace {
@@ -20,7 +21,7 @@ Position PositionOf(std::string_view text, std::size_t offset) {
   std::string_view before = text.substr(0, offset);
   std::size_t line_start = before.rfind('\n') + 1;  // npos + 1 is 0
   return {static_cast<std::uint32_t>(std::count(before.begin(), before.end(), '\n') + 1),
-          static_cast<std::uint32_t>(offset - line_start + 1)};
+          static_cast<std::uint32_t>(CharactersIn(before.substr(line_start)) + 1)};
 }
 
 }  // namespace

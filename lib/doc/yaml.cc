@@ -14,6 +14,7 @@
 #include <sstream>
 #include <string>
 
+#include "doc/columns.h"
 #include "doc/duplicates.h"
 
 namespace prefetch::doc {
@@ -22,9 +23,10 @@ namespace {
 constexpr std::string_view kStringTag = "tag:yaml.org,2002:str";
 constexpr std::string_view kDigits = "0123456789";
 
-Position At(const YAML::Mark& mark) {
+Position PlaceOf(const YAML::Mark& mark, Columns& columns) {
   if (mark.is_null()) return {};
-  return {static_cast<std::uint32_t>(mark.line + 1), static_cast<std::uint32_t>(mark.column + 1)};
+  return columns.InCharacters(
+      {static_cast<std::uint32_t>(mark.line + 1), static_cast<std::uint32_t>(mark.column + 1)});
 }
 
 bool IsOneOf(std::string_view word, std::initializer_list<std::string_view> words) {
@@ -137,8 +139,8 @@ Weight WeightOf(const Node& node) {
 // ParseYaml catches beside the parser's own.
 class TreeBuilder final : public YAML::EventHandler {
  public:
-  TreeBuilder(Problems& problems, const Limits& limits, YamlRules rules)
-      : problems_(problems), limits_(limits), rules_(rules) {}
+  TreeBuilder(Problems& problems, Columns& columns, const Limits& limits, YamlRules rules)
+      : problems_(problems), columns_(columns), limits_(limits), rules_(rules) {}
 
   Node TakeRoot() { return std::move(root_); }
   Position document_at() const { return document_at_; }
@@ -205,6 +207,8 @@ class TreeBuilder final : public YAML::EventHandler {
     bool has_key = false;  // a key was read, its value comes next
     bool merges = false;   // one of the keys is `<<`
   };
+
+  Position At(const YAML::Mark& mark) { return PlaceOf(mark, columns_); }
 
   [[noreturn]] static void Stop(const YAML::Mark& mark, const std::string& message) {
     throw YAML::ParserException(mark, message);
@@ -298,6 +302,7 @@ class TreeBuilder final : public YAML::EventHandler {
   }
 
   Problems& problems_;
+  Columns& columns_;
   Limits limits_;
   YamlRules rules_;
   Position document_at_;
@@ -340,7 +345,8 @@ std::optional<std::vector<Node>> Parse(std::string_view text, Problems& problems
   std::optional<std::string_view> checked = CheckText(text, limits.bytes, problems);
   if (!checked) return std::nullopt;
   std::vector<Node> documents;
-  TreeBuilder builder(problems, limits, rules);
+  Columns columns(*checked);
+  TreeBuilder builder(problems, columns, limits, rules);
   try {
     std::istringstream in(WithEndMark(*checked));
     YAML::Parser parser(in);
@@ -360,7 +366,7 @@ std::optional<std::vector<Node>> Parse(std::string_view text, Problems& problems
       documents.push_back(builder.TakeRoot());
     }
   } catch (const YAML::Exception& error) {
-    problems.Add(At(error.mark), "", error.msg);
+    problems.Add(PlaceOf(error.mark, columns), "", error.msg);
     return std::nullopt;
   } catch (const std::exception& error) {
     problems.Add({}, "", std::string("cannot be read: ") + error.what());

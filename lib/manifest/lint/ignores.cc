@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "doc/columns.h"
 
 namespace prefetch::manifest::lint {
 namespace {
@@ -53,7 +54,8 @@ Ignores Ignores::Read(const std::string& file, std::string_view text) {
     std::optional<Found> found = FindComment(lines[i]);
     if (!found) continue;
     auto line = static_cast<std::uint32_t>(i + 1);
-    doc::Position at{line, static_cast<std::uint32_t>(found->offset + 1)};
+    std::size_t column = doc::CharactersIn(lines[i].substr(0, found->offset)) + 1;
+    doc::Position at{line, static_cast<std::uint32_t>(column)};
     ignores.ReadComment(found->words, at, found->alone ? NextLine(lines, i + 1) : line);
   }
   return ignores;

@@ -1,0 +1,31 @@
+// Columns: places as people and editors count them, in characters, made of places that parsers count in
+// bytes.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "doc/node.h"
+
+namespace prefetch::doc {
+
+// Characters (Unicode code points) of a text in UTF-8.
+std::size_t CharactersIn(std::string_view text);
+
+// Of one text, which outlives it. One thread. Asked in the order of the text, and most are, it looks at each
+// byte once.
+class Columns {
+ public:
+  explicit Columns(std::string_view text);
+
+  // `bytes` has its column in bytes; line and column are counted from 1. A place that is no place stays one.
+  Position InCharacters(Position bytes);
+
+ private:
+  std::string_view text_;
+  std::vector<std::size_t> starts_;  // of each line; empty: all characters are bytes
+  Position last_;                    // the last answer …
+  std::size_t last_bytes_ = 0;       // … and the column that it was made of
+};
+
+}  // namespace prefetch::doc
