@@ -39,6 +39,7 @@ std::string MessageFor(const Snapshot& snapshot) {
 bool IsWorthAnEvent(Reason reason) {
   switch (reason) {
     case Reason::kAccessDenied:
+    case Reason::kNotFound:
     case Reason::kTagMissing:
     case Reason::kEvictedByKubelet:
     case Reason::kRecordedForOthers:

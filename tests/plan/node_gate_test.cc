@@ -138,9 +138,11 @@ TEST(NodeGate, EventsAreForRequiredImagesInTroubleThatSomebodyMustMend) {
                             Image("r.io/d:1", false, Phase::kFailing, Reason::kAccessDenied),
                             Image("r.io/c:1", false, Phase::kFailing, Reason::kRecordedForOthers),
                             Image("r.io/n:1", false, Phase::kFailing, Reason::kUnreachable),
-                            Image("r.io/t:1", false, Phase::kFailing, Reason::kTagMissing), optional});
+                            Image("r.io/t:1", false, Phase::kFailing, Reason::kTagMissing),
+                            Image("r.io/x:1", false, Phase::kFailing, Reason::kNotFound), optional});
   std::vector<GateEvent> events = EventsFor(snapshot, 10);
-  ASSERT_EQ(events.size(), 3U);
+  ASSERT_EQ(events.size(), 4U);
+  EXPECT_EQ(events[3].reason, "NotFound");
   EXPECT_EQ(events[2].reason, "TagMissing");
   EXPECT_EQ(events[0], (GateEvent{"r.io/d:1", "AccessDenied", "why"}));
   EXPECT_EQ(events[1].reason, "RecordedForOthers");
