@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <stop_token>
@@ -11,6 +12,7 @@
 
 #include "base/mutex.h"
 #include "doc/write.h"
+#include "image/reference.h"
 #include "pause.h"
 #include "report/members.h"
 #include "report/text_layout.h"
@@ -22,6 +24,8 @@ using std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kAskAgain{500};
 constexpr std::chrono::seconds kSayAgain{10};
+// Who waits for answers is told so after this, and then as often as of anything else.
+constexpr std::chrono::seconds kFirstWord{3};
 // An agent reads at most 64 KiB of a request.
 constexpr std::size_t kMostQuestionBytes = 48 * 1024;
 constexpr std::size_t kQuestionOverhead = 64;
@@ -30,6 +34,8 @@ constexpr std::size_t kMostAtOnce = 8;
 constexpr std::chrono::seconds kHeldFor{5};
 constexpr std::chrono::milliseconds kLastWord{500};
 constexpr std::chrono::milliseconds kPullPause{200};
+// What the agent needs to put its answer together once its registries have had their time.
+constexpr std::chrono::milliseconds kForTheAnswer{750};
 
 // Items that go into one request, by their numbers.
 struct Batch {
@@ -38,8 +44,8 @@ struct Batch {
   bool may_take_long = false;  // the agent may have to ask a registry
 };
 
-// The agent asks registries one after the other within a request: for Always each time, for IfNotPresent
-// where a pod would pull.
+// The agent asks registries one after the other within a request, and waits once for one that is silent: for
+// Always each time, for IfNotPresent where a pod would pull.
 std::size_t MostInBatch(image::PullPolicy policy) {
   switch (policy) {
     case image::PullPolicy::kNever:
@@ -47,26 +53,39 @@ std::size_t MostInBatch(image::PullPolicy policy) {
     case image::PullPolicy::kIfNotPresent:
       return 64;
     case image::PullPolicy::kAlways:
-      return 2;
+      return 16;
   }
   std::abort();
 }
 
+// What holds up each other: questions of one policy, and where a registry may be asked, of one registry.
+std::pair<image::PullPolicy, std::string> LaneOf(const report::CheckQuestion& question) {
+  if (question.policy == image::PullPolicy::kNever) return {question.policy, ""};
+  auto reference = image::Reference::Parse(question.image);
+  return {question.policy, reference ? reference->domain() : ""};
+}
+
+// What needs no registry comes first, what always does last.
 std::vector<Batch> Batches(const std::vector<report::CheckItem>& items) {
-  std::vector<Batch> batches;
-  std::map<image::PullPolicy, std::size_t> growing;
+  std::map<std::pair<image::PullPolicy, std::string>, std::vector<Batch>> lanes;
   for (std::size_t i = 0; i < items.size(); i++) {
-    const image::PullPolicy policy = items[i].question.policy;
-    std::size_t bytes =
-        doc::WriteJson(report::ToNode({.questions = {items[i].question}})).size() + kQuestionOverhead;
-    auto current = growing.find(policy);
-    if (current == growing.end() || batches[current->second].items.size() == MostInBatch(policy) ||
-        batches[current->second].bytes + bytes > kMostQuestionBytes) {
-      current = growing.insert_or_assign(policy, batches.size()).first;
-      batches.push_back({.items = {}, .bytes = 0, .may_take_long = policy != image::PullPolicy::kNever});
+    const report::CheckQuestion& question = items[i].question;
+    std::size_t bytes = doc::WriteJson(report::ToNode({.questions = {question}})).size() + kQuestionOverhead;
+    std::vector<Batch>& lane = lanes[LaneOf(question)];
+    if (lane.empty() || lane.back().items.size() == MostInBatch(question.policy) ||
+        lane.back().bytes + bytes > kMostQuestionBytes) {
+      bool may_take_long = question.policy != image::PullPolicy::kNever;
+      lane.push_back({.items = {}, .bytes = 0, .may_take_long = may_take_long});
     }
-    batches[current->second].items.push_back(i);
-    batches[current->second].bytes += bytes;
+    lane.back().items.push_back(i);
+    lane.back().bytes += bytes;
+  }
+  std::vector<Batch> batches;
+  for (image::PullPolicy policy :
+       {image::PullPolicy::kNever, image::PullPolicy::kIfNotPresent, image::PullPolicy::kAlways}) {
+    for (auto& [of, lane] : lanes) {
+      if (of.first == policy) std::move(lane.begin(), lane.end(), std::back_inserter(batches));
+    }
   }
   return batches;
 }
@@ -89,6 +108,7 @@ class Asking {
 
   base::Status Run(report::CheckResult& result) {
     {
+      std::jthread word([this](const std::stop_token& done) { SayHowFar(done); });
       std::vector<std::jthread> others;
       for (std::size_t i = 1; i < std::min(kMostAtOnce, batches_.size()); i++)
         others.emplace_back([this] { Work(); });
@@ -104,7 +124,8 @@ class Asking {
     while (const Batch* batch = Next()) {
       std::vector<std::size_t> open = batch->items;
       while (!open.empty()) {
-        report::CheckRequest request{.questions = {}, .pull = pull_, .wait = HoldFor()};
+        report::CheckRequest request{
+            .questions = {}, .pull = pull_, .wait = HoldFor(), .within = TimeForRegistries()};
         for (std::size_t i : open) request.questions.push_back(items_[i].question);
         open = Absorb(open, AskPatiently(request, batch->may_take_long));
         if (!open.empty() && !AwaitPulls(open)) break;
@@ -116,6 +137,13 @@ class Asking {
   base::Duration HoldFor() const {
     base::Duration left = call_.deadline - steady_clock::now() - 2 * kLastWord;
     return std::clamp<base::Duration>(left, base::Duration::zero(), kHeldFor);
+  }
+
+  // How long the agent may ask registries, so that its answer is here before the end.
+  base::Duration TimeForRegistries() const {
+    base::Duration left = call_.deadline - steady_clock::now();
+    left -= std::min<base::Duration>(left / 4, kForTheAnswer);
+    return std::clamp<base::Duration>(left, base::Duration::zero(), report::kMostRegistryTime);
   }
 
   const Batch* Next() EXCLUDES(mutex_) {
@@ -162,6 +190,24 @@ class Asking {
       Say("waiting: " + Count(pending.size()) + " not here yet", where);
     }
     return Pause(call_, kPullPause);
+  }
+
+  // Of questions that take their time, until `done`.
+  void SayHowFar(const std::stop_token& done) EXCLUDES(mutex_) {
+    base::Call until_done{.stop = done};
+    for (base::Duration pause = kFirstWord; Pause(until_done, pause); pause = kSayAgain) {
+      base::Lock lock(mutex_);
+      auto open = std::find_if(result_.answers.begin(), result_.answers.end(),
+                               [](const report::CheckAnswer& answer) { return answer.result.empty(); });
+      if (open == result_.answers.end()) continue;
+      auto count = std::count_if(open, result_.answers.end(),
+                                 [](const report::CheckAnswer& answer) { return answer.result.empty(); });
+      const std::string& first =
+          items_[static_cast<std::size_t>(open - result_.answers.begin())].question.image;
+      Say("waiting for the answers to " + std::to_string(count) + " of " + std::to_string(items_.size()) +
+              (items_.size() == 1 ? " question" : " questions"),
+          first + (count == 1 ? "" : " and others"));
+    }
   }
 
   static std::string Count(std::size_t images) {

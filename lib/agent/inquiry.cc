@@ -180,6 +180,8 @@ image::RegistryAnswer Inquiry::AskNow(const base::Call& call, Round& round,
                                       const plan::ImageState& image) const {
   const std::string& registry = image.want->reference.domain();
   if (auto silent = round.silent.find(registry); silent != round.silent.end()) return silent->second;
+  base::Duration left = round.ask_until - std::chrono::steady_clock::now();
+  if (left <= base::Duration::zero()) return NoTimeToAsk(registry);
   AskJob job{.reference = image.want->reference,
              .sources = image.want->sources,
              .local = std::nullopt,
@@ -189,8 +191,9 @@ image::RegistryAnswer Inquiry::AskNow(const base::Call& call, Round& round,
     job.local = plan::Local{.digest = image.digest, .other_digests = image.other_digests};
   }
   image::RegistryAnswer answer =
-      AskRegistry(call.Within(kAskNow), {asker_, keyring_, nullptr, clock_, image::Platform::Host()}, job);
-  if (answer.kind == image::RegistryAnswerKind::kUnreachable) round.silent.emplace(registry, answer);
+      AskRegistry(call.Within(std::min<base::Duration>(kAskNow, left)),
+                  {asker_, keyring_, nullptr, clock_, image::Platform::Host()}, job);
+  if (IsSilence(answer)) round.silent.emplace(registry, answer);
   return answer;
 }
 
@@ -263,10 +266,11 @@ CheckAnswer Inquiry::Answer(const base::Call& call, Round& round, const CheckQue
 }
 
 void Inquiry::AwaitPulls(const base::Call& call, const report::CheckRequest& request,
-                         std::vector<Wish> wishes, report::CheckResult& result) const {
+                         std::vector<Wish> wishes, base::TimePoint ask_until,
+                         report::CheckResult& result) const {
   plan::SnapshotPtr snapshot = board_.Latest();
   while (true) {
-    Round round{.snapshot = *snapshot, .local = true, .silent = {}};
+    Round round{.snapshot = *snapshot, .ask_until = ask_until, .local = true, .silent = {}};
     std::erase_if(wishes, [&](const Wish& wish) {
       CheckAnswer& answer = result.answers[wish.question];
       const CheckQuestion& question = request.questions[wish.question];
@@ -296,7 +300,8 @@ report::CheckResult Inquiry::Check(const base::Call& call, const report::CheckRe
   plan::SnapshotPtr snapshot = board_.Latest();
   report::CheckResult result{.node = snapshot->node, .time = clock_.Wall(), .ok = true, .answers = {}};
   std::vector<Wish> wishes;
-  Round round{.snapshot = *snapshot, .local = local, .silent = {}};
+  const base::TimePoint ask_until = std::chrono::steady_clock::now() + request.within;
+  Round round{.snapshot = *snapshot, .ask_until = ask_until, .local = local, .silent = {}};
   const bool pull = request.pull && local && pulls();
   for (const CheckQuestion& question : request.questions) {
     std::optional<Wish> wish;
@@ -308,7 +313,7 @@ report::CheckResult Inquiry::Check(const base::Call& call, const report::CheckRe
   }
   if (!wishes.empty()) {
     base::Duration wait = waiting_++ < kMostHeld ? std::max<base::Duration>(request.wait, kMoment) : kMoment;
-    AwaitPulls(call.Within(wait), request, std::move(wishes), result);
+    AwaitPulls(call.Within(wait), request, std::move(wishes), ask_until, result);
     waiting_--;
   }
   result.ok = std::all_of(result.answers.begin(), result.answers.end(),

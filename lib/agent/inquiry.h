@@ -71,9 +71,11 @@ class Inquiry {
     image::Reference reference;
     base::TimePoint looked_at;
   };
-  // The questions of one request: a registry that is silent is waited for once.
+  // The questions of one request: a registry that is silent is waited for once, and no registry longer than
+  // the asker has time.
   struct Round {
     const plan::Snapshot& snapshot;
+    base::TimePoint ask_until;  // real time, as a Call's deadline
     bool local = false;
     std::map<std::string, image::RegistryAnswer> silent;
   };
@@ -82,7 +84,7 @@ class Inquiry {
                              std::optional<Wish>* wish = nullptr) const;
   // Until all of them have ended, or the call has.
   void AwaitPulls(const base::Call& call, const report::CheckRequest& request, std::vector<Wish> wishes,
-                  report::CheckResult& result) const;
+                  base::TimePoint ask_until, report::CheckResult& result) const;
   // The registry of the image, asked now with this node's credentials. Only if there is an asker.
   image::RegistryAnswer AskNow(const base::Call& call, Round& round, const plan::ImageState& image) const;
   // For a pod with Always.

@@ -96,6 +96,18 @@ CheckAnswer PullByAnswer(CheckAnswer answer, const CheckQuestion& question, cons
   return answer;
 }
 
+bool IsSilence(const RegistryAnswer& said) {
+  if (said.kind == RegistryAnswerKind::kUnreachable) return true;
+  return said.kind == RegistryAnswerKind::kServerError &&
+         (said.detail == "Status502" || said.detail == "Status503" || said.detail == "Status504");
+}
+
+RegistryAnswer NoTimeToAsk(const std::string& registry) {
+  return {.kind = RegistryAnswerKind::kUnreachable,
+          .detail = "Timeout",
+          .message = "the time that was given was over before " + registry + " could be asked"};
+}
+
 CheckAnswer AlwaysByWhatIsKnown(CheckAnswer answer, const plan::ImageState& image, bool asks) {
   if (!asks) {
     return Say(

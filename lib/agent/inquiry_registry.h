@@ -2,6 +2,8 @@
 // IfNotPresent where kubelet would pull. What the registry says now decides. Pure; internal to agent/.
 #pragma once
 
+#include <string>
+
 #include "image/registry_answer.h"
 #include "plan/snapshot.h"
 #include "report/check_document.h"
@@ -18,6 +20,11 @@ report::CheckAnswer AlwaysByAnswer(report::CheckAnswer answer, const report::Che
 // a yes if the tag is there and access is given.
 report::CheckAnswer PullByAnswer(report::CheckAnswer answer, const report::CheckQuestion& question,
                                  const image::RegistryAnswer& said);
+
+// An answer that the same server would give to any question: it is away, or something before it says so.
+bool IsSilence(const image::RegistryAnswer& said);
+// The asker's time is over before this registry's turn came.
+image::RegistryAnswer NoTimeToAsk(const std::string& registry);
 
 // Nobody is asked: by what the agent heard last. `asks`: this agent asks registries at all.
 report::CheckAnswer AlwaysByWhatIsKnown(report::CheckAnswer answer, const plan::ImageState& image, bool asks);

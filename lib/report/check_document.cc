@@ -81,6 +81,7 @@ base::Result<CheckRequest> ParseCheckRequest(std::string_view json) {
     items = object.Items("checks", doc::Need::kRequired);
     request.pull = object.Bool("pull").value_or(false);
     request.wait = std::min(object.Duration("wait").value_or(kMostPullWait), request.wait);
+    request.within = std::min(object.Duration("within").value_or(kMostRegistryTime), request.within);
     object.Finish();
   }
   if (items.size() > kMostQuestions) {
@@ -116,6 +117,9 @@ doc::Node ToNode(const CheckRequest& request) {
   root.Set("checks", doc::Node::Sequence(std::move(items)));
   if (request.pull) root.Set("pull", doc::Node::Bool(true));
   if (request.wait != kMostPullWait) root.Set("wait", doc::Node::String(doc::FormatDuration(request.wait)));
+  if (request.within != kMostRegistryTime) {
+    root.Set("within", doc::Node::String(doc::FormatDuration(request.within)));
+  }
   return root;
 }
 

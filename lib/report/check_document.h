@@ -46,19 +46,24 @@ constexpr std::size_t kMostQuestions = 256;
 
 // So long an answer is held at most for pulls that were asked for; who asks again waits on.
 constexpr std::chrono::seconds kMostPullWait{10};
+// So long an agent asks registries at most for one request. Less than a server's deferred answer has.
+constexpr std::chrono::seconds kMostRegistryTime{50};
 
 struct CheckRequest {
   std::vector<CheckQuestion> questions;
   // What is not here is pulled first, as far as the agent may (prefetchctl check --pull).
   bool pull = false;
   std::chrono::nanoseconds wait = kMostPullWait;  // for these pulls
+  // For all registries that have to be asked. What they have not said by then is not known, so that the
+  // answers that need none are there in time.
+  std::chrono::nanoseconds within = kMostRegistryTime;
 
   friend bool operator==(const CheckRequest&, const CheckRequest&) = default;
 };
 
 // {"checks": [{"image": "quay.io/acme/app:v1", "policy": "Never",
 //              "identity": {"secrets": ["team/pull/UID"], "serviceAccount": "team/runner/UID"}}],
-//  "pull": true, "wait": "5s"}
+//  "pull": true, "wait": "5s", "within": "20s"}
 // or the list of checks alone. Without a policy it is the one that Kubernetes would fill in. InvalidArgument
 // with all mistakes. Pure.
 base::Result<CheckRequest> ParseCheckRequest(std::string_view json);

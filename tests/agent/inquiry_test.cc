@@ -74,10 +74,12 @@ class InquiryTest : public testing::Test {
   // What the registry says, and what it was asked last.
   image::RegistryAnswer says_;
   std::optional<image::RegistryQuestion> asked_;
+  base::TimePoint deadline_;
   int times_asked_ = 0;
   Inquiry asking_{board_, runtime_, keyring_, clock_,
-                  [this](const base::Call&, const image::RegistryQuestion& question, const AskingFor&) {
+                  [this](const base::Call& call, const image::RegistryQuestion& question, const AskingFor&) {
                     asked_ = question;
+                    deadline_ = call.deadline;
                     times_asked_++;
                     return says_;
                   }};
@@ -308,6 +310,41 @@ TEST_F(InquiryTest, ASilentRegistryIsAskedOnceARequest) {
   before = times_asked_;
   EXPECT_TRUE(asking_.Check({}, {.questions = questions}, true).ok);
   EXPECT_EQ(times_asked_ - before, 3);
+}
+
+// 503 and the like come from what stands before a registry, and are tried three times each.
+TEST_F(InquiryTest, ARegistryThatIsBeingMendedIsAskedOnceARequest) {
+  struct Case {
+    std::string detail;
+    int asked;
+  };
+  for (const Case& row : {Case{"Status502", 1}, {"Status503", 1}, {"Status504", 1}, {"Status500", 2}}) {
+    says_ = {.kind = Kind::kServerError, .detail = row.detail};
+    times_asked_ = 0;
+    board_.Publish(std::make_shared<const plan::Snapshot>(snapshot_));
+    asking_.Check({}, {.questions = {{kApp, PullPolicy::kAlways, {}}, {kApp, PullPolicy::kAlways, {}}}},
+                  true);
+    EXPECT_EQ(times_asked_, row.asked) << row.detail;
+  }
+}
+
+// Who asks has seconds: what needs no registry is answered, and no registry is asked beyond that.
+TEST_F(InquiryTest, NoRegistryIsAskedLongerThanTheAskerHas) {
+  says_ = {.kind = Kind::kSame};
+  board_.Publish(std::make_shared<const plan::Snapshot>(snapshot_));
+  report::CheckRequest request{.questions = {{kApp, PullPolicy::kAlways, {}}, {kApp, PullPolicy::kNever, {}}},
+                               .within = {}};
+  report::CheckResult result = asking_.Check({}, request, true);
+  EXPECT_EQ(times_asked_, 0);
+  EXPECT_EQ(result.answers.at(0).result, "Unknown");
+  EXPECT_EQ(result.answers.at(0).reason, "Unreachable");
+  EXPECT_NE(result.answers.at(0).message.find("before reg.example.test could be asked"), std::string::npos);
+  EXPECT_TRUE(result.answers.at(1).ok);
+  request.within = std::chrono::seconds(5);
+  auto before = std::chrono::steady_clock::now();
+  EXPECT_TRUE(asking_.Check({}, request, true).ok);
+  EXPECT_LE(deadline_, std::chrono::steady_clock::now() + request.within);
+  EXPECT_GE(deadline_, before + std::chrono::seconds(1));
 }
 
 // check --pull. The loop is played by hand: what it has made of the wish is on the board when it is asked.

@@ -11,6 +11,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!request) return 0;
   if (request->questions.empty() || request->questions.size() > report::kMostQuestions) __builtin_trap();
   if (request->wait.count() < 0 || request->wait > report::kMostPullWait) __builtin_trap();
+  if (request->within.count() < 0 || request->within > report::kMostRegistryTime) __builtin_trap();
   auto again = report::ParseCheckRequest(doc::WriteJson(report::ToNode(*request)));
   if (!again || !(*again == *request)) __builtin_trap();
   return 0;
