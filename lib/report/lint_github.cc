@@ -44,6 +44,9 @@ std::string LintGithub(const manifest::lint::LintResult& result) {
     if (finding.other) message += " (" + PlaceText(*finding.other) + ")";
     text += GithubCommand(Level(rule.severity), finding.place, title, message);
   }
+  for (const manifest::lint::Unread& unread : result.unread) {
+    text += GithubCommand("error", {unread.file, {}}, "prefetchctl lint cannot read this", unread.mistake);
+  }
   return text + LintSummary(result) + "\n";
 }
 

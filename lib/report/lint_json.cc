@@ -35,6 +35,13 @@ void Write(JsonWriter& json, const Finding& finding) {
   json.EndObject();
 }
 
+void Write(JsonWriter& json, const manifest::lint::Unread& unread) {
+  json.BeginObject();
+  json.MemberOrNull("file", LineOf(unread.file));
+  json.Member("message", LineOf(unread.mistake));
+  json.EndObject();
+}
+
 }  // namespace
 
 std::string LintJson(const manifest::lint::LintResult& result) {
@@ -42,10 +49,14 @@ std::string LintJson(const manifest::lint::LintResult& result) {
   json.BeginObject();
   json.Member("apiVersion", "prefetchd.dev/v1");
   json.Member("kind", "LintReport");
-  json.MemberBool("clean", !result.Fails());
+  json.MemberBool("clean", result.Clean());
   json.Key("findings");
   json.BeginArray();
   for (const Finding& finding : result.findings) Write(json, finding);
+  json.EndArray();
+  json.Key("unread");
+  json.BeginArray();
+  for (const manifest::lint::Unread& unread : result.unread) Write(json, unread);
   json.EndArray();
   json.Key("summary");
   json.BeginObject();

@@ -120,6 +120,31 @@ void WriteDriver(JsonWriter& json, std::string_view version) {
   json.EndObject();
 }
 
+// The run itself (3.20): what it could not read is no result, and findings that are missing for it are not
+// gone.
+void WriteInvocation(JsonWriter& json, const manifest::lint::LintResult& result) {
+  json.BeginObject();
+  json.MemberBool("executionSuccessful", result.unread.empty());
+  json.Key("toolExecutionNotifications");
+  json.BeginArray();
+  for (const manifest::lint::Unread& unread : result.unread) {
+    json.BeginObject();
+    json.Member("level", "error");
+    Text(json, "message", unread.mistake);
+    if (!unread.file.empty()) {
+      json.Key("locations");
+      json.BeginArray();
+      json.BeginObject();
+      PhysicalLocation(json, {unread.file, {}});
+      json.EndObject();
+      json.EndArray();
+    }
+    json.EndObject();
+  }
+  json.EndArray();
+  json.EndObject();
+}
+
 }  // namespace
 
 std::string LintSarif(const manifest::lint::LintResult& result, std::string_view version) {
@@ -134,6 +159,11 @@ std::string LintSarif(const manifest::lint::LintResult& result, std::string_view
   json.BeginObject();
   WriteDriver(json, version);
   json.EndObject();
+  json.Key("invocations");
+  json.BeginArray();
+  WriteInvocation(json, result);
+  json.EndArray();
+  json.Member("columnKind", "unicodeCodePoints");
   json.Key("results");
   json.BeginArray();
   // Findings that say the same of one file differ by their number.

@@ -63,13 +63,16 @@ std::string LintSummary(const LintResult& result) {
   add(Severity::kError);
   add(Severity::kWarning);
   add(Severity::kNote);
-  std::string text = parts.empty() ? "clean:" : base::Join(parts, ", ");
+  std::string text = base::Join(parts, ", ");
+  if (parts.empty()) text = result.unread.empty() ? "clean:" : "nothing found in what could be read:";
   auto count = [](std::size_t n, const char* one, const char* many) {
     return std::to_string(n) + (n == 1 ? one : many);
   };
   text += parts.empty() ? " " : " in ";
   text += count(result.files, " file, ", " files, ") + count(result.pods, " pod", " pods");
   if (result.dropped > 0) text += ", " + std::to_string(result.dropped) + " not shown";
+  if (!result.unread.empty())
+    text += "; " + count(result.unread.size(), " mistake", " mistakes") + " in reading";
   return text;
 }
 

@@ -40,6 +40,13 @@ LintResult Clean() {
       "q.io/a:v1", {{"p.yaml", "apiVersion: v1\nkind: Pod\nspec: {containers: [{image: \"q.io/a:v1\"}]}\n"}});
 }
 
+// Of what could not be read nobody knows whether it is clean.
+LintResult ReadInPart(LintResult result) {
+  result.unread = {{"deploy/b.yaml", "deploy/b.yaml:3:1: end of sequence not found"},
+                   {"", "x*.yaml: no file matches"}};
+  return result;
+}
+
 std::string Indented(const std::string& json) {
   doc::Problems problems("json");
   auto root = doc::ParseJson(json, problems);
@@ -83,17 +90,38 @@ TEST(LintReport, WhatIsNotShownIsSaid) {
   EXPECT_NE(LintText(result, {}).find("2 files, 2 pods, 7 not shown\n"), std::string::npos);
 }
 
+TEST(LintReport, WhatCouldNotBeReadIsNotClean) {
+  LintResult part = ReadInPart(Clean());
+  EXPECT_EQ(LintText(part, {}),
+            "nothing found in what could be read: 1 file, 1 pod; 2 mistakes in reading\n");
+  EXPECT_EQ(LintGithub(part),
+            "::error file=deploy/b.yaml,title=prefetchctl lint cannot read this::deploy/b.yaml:3:1: end of "
+            "sequence "
+            "not found\n::error title=prefetchctl lint cannot read this::x*.yaml: no file matches\n" +
+                LintText(part, {}));
+  std::string json = LintJson(part);
+  EXPECT_NE(json.find("\"clean\":false,\"findings\":[],\"unread\":[{\"file\":\"deploy/b.yaml\",\"message\":"),
+            std::string::npos)
+      << json;
+  EXPECT_NE(json.find("{\"file\":null,\"message\":\"x*.yaml: no file matches\"}"), std::string::npos) << json;
+  EXPECT_NE(LintText(ReadInPart(Sample()), {}).find("in 2 files, 2 pods; 2 mistakes in reading\n"),
+            std::string::npos);
+  EXPECT_NE(LintSarif(Clean(), "0.1.0").find("\"executionSuccessful\":true"), std::string::npos);
+}
+
 // The objects of SARIF 2.1.0 that are written, with the properties that the standard requires of each, and
 // those of the others that are used; its schema allows no property that it does not name.
 struct Shape {
   std::string name;
   std::vector<std::string> required, optional;
 };
-const Shape kLog{"sarifLog", {"version", "runs"}, {"$schema"}};        // 3.13
-const Shape kRun{"run", {"tool"}, {"results"}};                        // 3.14
-const Shape kTool{"tool", {"driver"}, {}};                             // 3.18
-const Shape kDriver{"toolComponent", {"name"}, {"version", "rules"}};  // 3.19
-const Shape kRule{"reportingDescriptor",                               // 3.49
+const Shape kLog{"sarifLog", {"version", "runs"}, {"$schema"}};                                  // 3.13
+const Shape kRun{"run", {"tool"}, {"invocations", "columnKind", "results"}};                     // 3.14
+const Shape kInvocation{"invocation", {"executionSuccessful"}, {"toolExecutionNotifications"}};  // 3.20
+const Shape kNotification{"notification", {"message"}, {"level", "locations"}};                  // 3.58
+const Shape kTool{"tool", {"driver"}, {}};                                                       // 3.18
+const Shape kDriver{"toolComponent", {"name"}, {"version", "rules"}};                            // 3.19
+const Shape kRule{"reportingDescriptor",                                                         // 3.49
                   {"id"},
                   {"name", "shortDescription", "fullDescription", "help", "defaultConfiguration"}};
 const Shape kConfiguration{"reportingConfiguration", {}, {"level"}};  // 3.50
@@ -124,6 +152,7 @@ void ExpectLocation(const doc::Node& node) {
   const doc::Node& physical = Has(*node.Find("physicalLocation"), kPhysicalLocation);
   std::string uri = Has(*physical.Find("artifactLocation"), kArtifactLocation).Find("uri")->text;
   for (char c : uri) EXPECT_TRUE(c > ' ' && c < 127 && c != ':') << uri;
+  if (physical.Find("region") == nullptr) return;
   const doc::Node& region = Has(*physical.Find("region"), kRegion);
   EXPECT_GE(region.Find("startLine")->integer, 1);
   EXPECT_GE(region.Find("startColumn")->integer, 1);
@@ -131,7 +160,7 @@ void ExpectLocation(const doc::Node& node) {
 
 TEST(LintReport, SarifIsAsTheStandardHasIt) {
   doc::Problems problems("sarif");
-  auto root = doc::ParseJson(LintSarif(Sample(), "0.1.0"), problems);
+  auto root = doc::ParseJson(LintSarif(ReadInPart(Sample()), "0.1.0"), problems);
   ASSERT_TRUE(root && problems.empty());
   Has(*root, kLog);
   EXPECT_EQ(root->Find("version")->text, "2.1.0");
@@ -143,6 +172,16 @@ TEST(LintReport, SarifIsAsTheStandardHasIt) {
     Has(rule, kRule);
     for (const char* text : {"shortDescription", "fullDescription", "help"}) Has(*rule.Find(text), kMessage);
     Has(*rule.Find("defaultConfiguration"), kConfiguration);
+  }
+  ASSERT_EQ(run.Find("invocations")->items.size(), 1U);
+  const doc::Node& invocation = Has(run.Find("invocations")->items[0], kInvocation);
+  EXPECT_FALSE(invocation.Find("executionSuccessful")->boolean);
+  ASSERT_EQ(invocation.Find("toolExecutionNotifications")->items.size(), 2U);
+  for (const doc::Node& notification : invocation.Find("toolExecutionNotifications")->items) {
+    Has(notification, kNotification);
+    Has(*notification.Find("message"), kMessage);
+    EXPECT_EQ(notification.Find("level")->text, "error");
+    if (const doc::Node* places = notification.Find("locations")) ExpectLocation(places->items.at(0));
   }
   std::vector<std::string> fingerprints;
   for (const doc::Node& result : run.Find("results")->items) {

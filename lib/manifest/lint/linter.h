@@ -21,14 +21,23 @@ namespace prefetch::manifest::lint {
 // What is kept of a run; the rest is only counted.
 constexpr std::size_t kMostFindings = 10'000;
 
+// What could not be read, or only in part.
+struct Unread {
+  std::string file;     // empty: none in particular
+  std::string mistake;  // a sentence, with its place
+};
+
 struct LintResult {
   std::vector<Finding> findings;        // file by file in the order of Add, lists last; by place in a file
   std::array<std::size_t, 3> counts{};  // of each Severity; also of those that were one too many to keep
   std::size_t dropped = 0;              // those
   std::size_t files = 0, pods = 0, uses = 0;  // that were looked at
+  std::vector<Unread> unread;                 // whoever reads the files fills it in
 
   // An error or a warning: exit code 1. Notes do not count.
   bool Fails() const { return counts[1] + counts[2] > 0; }
+  // Nothing is wrong, and nothing was left out.
+  bool Clean() const { return !Fails() && unread.empty(); }
 };
 
 // One owner, one thread. Does no I/O. What it holds grows with the names of images and with findings, not
