@@ -3,15 +3,14 @@
 #include <iostream>
 #include <utility>
 
-#include "base/fs.h"
 #include "base/mutex.h"
-#include "base/text.h"
 #include "cluster.h"
 #include "exit_code.h"
 #include "fleet_ask.h"
 #include "kube/saved_pods.h"
 #include "list_all.h"
 #include "list_files.h"
+#include "manifest_files.h"
 #include "progress.h"
 #include "report/audit.h"
 #include "report/document_print.h"
@@ -40,10 +39,10 @@ void AddImages(const kube::Pod& pod, std::vector<report::PodImage>& images) {
 }
 
 base::Result<std::vector<report::PodImage>> SavedPods(const std::string& path) {
-  auto bytes = base::ReadFile(path, kube::kMostSavedBytes);
+  auto bytes = ReadFileOrStdin(path, kube::kMostSavedBytes);
   if (!bytes) return std::move(bytes).error();
   auto pods = kube::ReadSavedPods(*bytes);
-  if (!pods) return std::move(pods).error().Wrap(path);
+  if (!pods) return std::move(pods).error().Wrap(path == "-" ? "stdin" : path);
   std::vector<report::PodImage> images;
   for (const kube::Pod& pod : *pods) AddImages(pod, images);
   return images;
@@ -167,9 +166,9 @@ int AuditOfPods(const AuditOptions& options) {
   auto pods = SavedPods(options.pods_file);
   if (!pods) return Fail(kBadInput, pods.error());
   facts.pods = *std::move(pods);
-  std::vector<std::string> mistakes;
+  Mistakes mistakes;
   const plan::ImageList list = ReadListFiles(options.lists, mistakes).list;
-  if (!mistakes.empty()) return Fail(kBadInput, base::InvalidArgument(base::Join(mistakes, "\n")));
+  if (!mistakes.empty()) return Refuse(mistakes, std::cerr);
   for (const plan::DesiredImage& want : list.images) facts.listed.insert(want.reference.Normalized());
   return Print(report::MakePodAudit(facts), options);
 }

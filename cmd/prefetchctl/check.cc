@@ -114,7 +114,7 @@ int Check(const base::Call& call, const AgentClient& agent, const CheckOptions& 
   if (!mistakes.empty()) return Refuse(mistakes, err);
   report::CheckResult result;
   if (request.items.empty()) {
-    err << "no pod of these manifests names an image: nothing to check\n";
+    err << "note: no pod of these manifests names an image: nothing to check\n";
     result.ok = true;
     if (options.output == CheckOutput::kJson) Print(request, result, options, out);
     return kOk;
@@ -126,7 +126,7 @@ int Check(const base::Call& call, const AgentClient& agent, const CheckOptions& 
   result.ok = asked.ok() &&
               std::all_of(result.answers.begin(), result.answers.end(),
                           [&](const auto& answer) { return report::Passes(answer, options.unknown_passes); });
-  if (call.Stopped()) return 128 + 2;
+  if (call.Stopped()) return kInterrupted;
   if (asked.ok() || any_decided) Print(request, result, options, out);
   if (!asked.ok()) return Unanswered(asked.error(), any_decided);
   return result.ok ? kOk : kNo;

@@ -3,12 +3,12 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "config/list_source.h"
 #include "doc/write.h"
 #include "exit_code.h"
 #include "image/kubelet_version.h"
 #include "kubelet/allowlist_export.h"
 #include "kubelet/settings.h"
+#include "list_files.h"
 #include "mistakes.h"
 
 namespace prefetch::ctl {
@@ -22,14 +22,9 @@ constexpr KubeletVersion kComparesTrimmed{1, 36};
 // Every name as it is written: one image that two sources spell differently is two names for kubelet.
 std::vector<image::Reference> ReadNames(const std::vector<std::string>& paths,
                                         std::vector<std::string>& mistakes) {
-  config::ListSources sources(paths, {});
-  config::ListReading reading = sources.Read(std::chrono::system_clock::now());
-  for (const plan::ListSource& source : reading.list.sources) {
-    if (!source.error.empty()) mistakes.push_back(source.error);
-  }
+  ListFiles files = ReadListFiles(paths, mistakes, {});
   std::vector<image::Reference> names;
-  for (const config::LoadedSource& source : sources.Loaded()) {
-    if (!source.content) continue;
+  for (const config::LoadedSource& source : files.sources) {
     for (const config::ListEntry& entry : source.content->entries) names.push_back(entry.image.reference);
   }
   if (names.empty() && mistakes.empty()) {

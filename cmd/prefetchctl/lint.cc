@@ -43,14 +43,16 @@ Lists ReadLists(const std::vector<std::string>& paths, Mistakes& mistakes) {
   ListFiles files = ReadListFiles(paths, mistakes);
   Lists lists;
   for (const config::LoadedSource& source : files.sources) {
-    std::string file = ShownPath(source.info.path);
+    bool from_stdin = source.info.path == kStdin;
+    std::string file = from_stdin ? source.info.name : ShownPath(source.info.path);
     for (const config::ListEntry& entry : source.content->entries) {
       lists.images.push_back({.reference = entry.image.reference,
                               .place = {file, entry.at},
                               .refreshed = entry.image.refresh != plan::Refresh::kIfNotPresent,
                               .platforms = entry.image.platforms});
     }
-    auto text = base::ReadFile(source.info.path, config::kMostSourceBytes);
+    auto text = from_stdin ? base::Result<std::string>(files.stdin_text)
+                           : base::ReadFile(source.info.path, config::kMostSourceBytes);
     if (text) lists.ignores.push_back(lint::Ignores::Read(file, *text));
   }
   return lists;
@@ -93,12 +95,16 @@ int Lint(const base::Call& call, const LintOptions& options, std::ostream& out, 
   lint::LintResult result;
   if (listed && !paths.empty()) {
     lint::Linter linter(lint::ListedImages(std::move(lists.images)), std::move(lists.ignores), *selection);
+    std::vector<lint::Unread> unread;
+    for (const std::string& mistake : mistakes) unread.push_back({"", mistake});
     ReadManifestFiles(call, paths, read, [&](ManifestFile file) {
+      for (const std::string& mistake : file.mistakes) unread.push_back({file.name, mistake});
       std::move(file.mistakes.begin(), file.mistakes.end(), std::back_inserter(mistakes));
       linter.Add(file.manifests, std::move(file.ignores));
     });
-    if (call.Stopped()) return 128 + 2;
+    if (call.Stopped()) return kInterrupted;
     result = linter.Finish();
+    result.unread = std::move(unread);
     Print(result, options, started, out);
   }
   if (!mistakes.empty()) return Refuse(mistakes, err);

@@ -1,28 +1,22 @@
 #include "list.h"
 
-#include <chrono>
+#include <utility>
 
 #include "config/canonical.h"
-#include "config/list_source.h"
 #include "doc/write.h"
 #include "exit_code.h"
+#include "list_files.h"
 #include "mistakes.h"
 #include "report/alias_notes.h"
 
 namespace prefetch::ctl {
 namespace {
 
-// Says what is wrong. False if anything is.
-bool Report(const config::ListReading& reading, std::ostream& err) {
-  bool good = !reading.list.sources.empty();
-  if (!good) Tell({"no list file (.txt, .yaml, .yml, .json) was found at these paths"}, err);
-  for (const plan::ListSource& source : reading.list.sources) {
-    if (source.error.empty()) continue;
-    good = false;
-    Tell({source.error}, err);
-  }
-  for (const std::string& warning : reading.list.warnings) err << "warning: " << warning << "\n";
-  return good;
+// Says what is wrong, and what only looks so. False if anything is.
+bool Report(const ListFiles& files, const Mistakes& mistakes, std::ostream& err) {
+  Tell(mistakes, err);
+  for (const std::string& warning : files.list.warnings) err << "warning: " << warning << "\n";
+  return mistakes.empty();
 }
 
 struct Checked {
@@ -32,15 +26,14 @@ struct Checked {
 
 Checked Check(const std::vector<std::string>& paths, const config::Capabilities& capabilities,
               std::ostream& out, std::ostream& err) {
-  config::ListSources sources(paths, capabilities);
-  config::ListReading reading = sources.Read(std::chrono::system_clock::now());
-  for (const plan::ListSource& source : reading.list.sources) {
-    if (!source.error.empty()) continue;
-    out << source.name << ": " << source.entries << (source.entries == 1 ? " entry, " : " entries, ")
-        << source.hash << "\n";
+  Mistakes mistakes;
+  ListFiles files = ReadListFiles(paths, mistakes, capabilities);
+  for (const config::LoadedSource& source : files.sources) {
+    out << source.info.name << ": " << source.info.entries
+        << (source.info.entries == 1 ? " entry, " : " entries, ") << source.info.hash << "\n";
   }
-  int exit_code = Report(reading, err) ? kOk : kBadInput;
-  return {exit_code, std::move(reading.list)};
+  int exit_code = Report(files, mistakes, err) ? kOk : kBadInput;
+  return {exit_code, std::move(files.list)};
 }
 
 void PrintSource(const config::LoadedSource& source, ListOutput output, bool first, std::ostream& out) {
@@ -77,15 +70,15 @@ int ListCheckWithAgent(const base::Call& call, const AgentClient& agent,
 
 int ListPrint(const std::vector<std::string>& paths, ListOutput output,
               const config::Capabilities& capabilities, std::ostream& out, std::ostream& err) {
-  config::ListSources sources(paths, capabilities);
-  config::ListReading reading = sources.Read(std::chrono::system_clock::now());
-  if (!Report(reading, err)) return kBadInput;
+  Mistakes mistakes;
+  ListFiles files = ReadListFiles(paths, mistakes, capabilities);
+  if (!Report(files, mistakes, err)) return kBadInput;
   bool first = true;
-  for (const config::LoadedSource& source : sources.Loaded()) {
+  for (const config::LoadedSource& source : files.sources) {
     PrintSource(source, output, first, out);
     first = false;
   }
-  if (output == ListOutput::kHash) out << reading.list.hash << "  (list)\n";
+  if (output == ListOutput::kHash) out << files.list.hash << "  (list)\n";
   return kOk;
 }
 

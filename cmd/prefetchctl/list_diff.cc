@@ -14,7 +14,7 @@ namespace prefetch::ctl {
 namespace {
 
 std::optional<plan::ImageList> ReadList(const std::string& path, std::ostream& err) {
-  std::vector<std::string> mistakes;
+  Mistakes mistakes;
   ListFiles files = ReadListFiles({path}, mistakes);
   Tell(mistakes, err);
   return mistakes.empty() ? std::optional<plan::ImageList>(std::move(files.list)) : std::nullopt;

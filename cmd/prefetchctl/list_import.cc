@@ -112,7 +112,7 @@ int ImportList(const base::Call& call, const AgentClient* agent, const ListImpor
   AddLists(options.lists, gathered, mistakes);
   AddCrictl(options.crictl, gathered, mistakes);
   AddMarked(options, gathered, mistakes);
-  if (call.Stopped()) return 128 + 2;
+  if (call.Stopped()) return kInterrupted;
   if (!mistakes.empty()) return Refuse(mistakes, err);
   if (agent != nullptr) {
     auto status = agent->Status(call);

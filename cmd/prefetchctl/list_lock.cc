@@ -40,8 +40,12 @@ struct Question {
 };
 
 std::vector<List> ReadLists(const std::vector<std::string>& paths, Mistakes& mistakes) {
-  ListFiles files = ReadListFiles(paths, mistakes);
   std::vector<List> lists;
+  if (std::find(paths.begin(), paths.end(), kStdin) != paths.end()) {
+    mistakes.emplace_back("a lock stands beside its list: name files, and not standard input");
+    return lists;
+  }
+  ListFiles files = ReadListFiles(paths, mistakes);
   for (const config::LoadedSource& source : files.sources) {
     List list{.name = std::filesystem::path(source.info.path).filename(), .path = source.info.path};
     for (const config::ListEntry& entry : source.content->entries)

@@ -163,7 +163,11 @@ std::vector<ManifestPath> FindManifests(const std::vector<std::string>& words, M
 }
 
 base::Result<std::string> ReadFileOrStdin(const std::string& path, std::size_t most_bytes) {
+  static std::atomic_flag taken;
   if (path != "-") return base::ReadFile(path, most_bytes);
+  if (taken.test_and_set()) {
+    return base::InvalidArgument("standard input can be one thing only: name a file for the other");
+  }
   std::string text = ReadStdin(most_bytes);
   if (text.size() <= most_bytes) return text;
   return base::ResourceExhausted("stdin is longer than " + std::to_string(most_bytes) + " bytes");

@@ -30,7 +30,8 @@ std::vector<ManifestPath> FindFiles(const std::vector<std::string>& words,
 std::vector<ManifestPath> FindManifests(const std::vector<std::string>& words,
                                         std::vector<std::string>& mistakes);
 
-// "-" is standard input. ResourceExhausted if it is longer than `most_bytes`; otherwise as base::ReadFile.
+// "-" is standard input, which can be read once: InvalidArgument then. ResourceExhausted if it is longer than
+// `most_bytes`; otherwise as base::ReadFile.
 base::Result<std::string> ReadFileOrStdin(const std::string& path, std::size_t most_bytes);
 
 struct ManifestFile {

@@ -1,15 +1,11 @@
 #include "progress.h"
 
+#include <chrono>
+
 namespace prefetch::ctl {
-namespace {
-
-constexpr std::chrono::seconds kLogAtMost{5};
-constexpr std::chrono::seconds kLogAtLeast{30};
-
-}  // namespace
 
 Progress::Progress(std::ostream& out, const Terminal& terminal, bool quiet_first)
-    : out_(out), terminal_(terminal), shown_any_(quiet_first), shown_at_(Clock::now()) {}
+    : out_(out), terminal_(terminal), pace_(std::chrono::steady_clock::now(), quiet_first) {}
 
 void Progress::Show(const std::string& line, const std::string& key,
                     const std::vector<std::string>& details) {
@@ -21,12 +17,7 @@ void Progress::Show(const std::string& line, const std::string& key,
     lines_ = 1 + details.size();
     return;
   }
-  auto since = Clock::now() - shown_at_;
-  if (shown_any_ && since < (key == key_ ? kLogAtLeast : kLogAtMost)) return;
-  out_ << line << "\n" << std::flush;
-  shown_any_ = true;
-  key_ = key;
-  shown_at_ = Clock::now();
+  if (pace_.Due(key, std::chrono::steady_clock::now())) out_ << line << "\n" << std::flush;
 }
 
 void Progress::Close() {

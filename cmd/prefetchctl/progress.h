@@ -2,14 +2,32 @@
 // elsewhere.
 #pragma once
 
-#include <chrono>
+#include <algorithm>
 #include <ostream>
 #include <string>
 #include <vector>
 
+#include "base/text.h"
+#include "report/log_pace.h"
+#include "report/text_layout.h"
 #include "terminal.h"
 
 namespace prefetch::ctl {
+
+// How wide a line of it may be: one less than the terminal, and in a log as much as a line bears.
+inline std::size_t LineWidth(const Terminal& terminal) {
+  return terminal.interactive ? terminal.width - 1 : 200;
+}
+// How many lines below the first fit, up to `most`: what is drawn anew must not have left the screen.
+inline std::size_t DetailLines(const Terminal& terminal, std::size_t most) {
+  return std::min(most, std::max<std::size_t>(terminal.height, 2) - 1);
+}
+
+// A sentence of any length as such a line. A log gets all of it.
+inline std::string OneLine(const std::string& sentence, const Terminal& terminal) {
+  std::string line = base::ReplaceAll(sentence, "\n", " ");
+  return terminal.interactive ? report::CutEnd(line, LineWidth(terminal)) : line;
+}
 
 class Progress {
  public:
@@ -19,21 +37,17 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // On a terminal `line` and below it `details`, each no wider than the terminal. Elsewhere `line`: when
-  // `key` is another one (not oftener than every 5 s), and every 30 s anyway.
+  // On a terminal `line` and below it `details`, each no wider than the terminal. Elsewhere `line`, as
+  // report::LogPace has it with `key`.
   void Show(const std::string& line, const std::string& key, const std::vector<std::string>& details = {});
   // Takes the view away; what comes next is printed in its place.
   void Close();
 
  private:
-  using Clock = std::chrono::steady_clock;
-
   std::ostream& out_;
   const Terminal terminal_;
   std::size_t lines_ = 0;  // of the view that is on the terminal
-  bool shown_any_ = false;
-  std::string key_;
-  Clock::time_point shown_at_;
+  report::LogPace pace_;
 };
 
 }  // namespace prefetch::ctl

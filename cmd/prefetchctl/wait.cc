@@ -32,7 +32,6 @@ std::optional<report::WaitEnd> EndOf(const report::StatusDocument& document, boo
 int Wait(const base::Call& call, const AgentClient& agent, const WaitOptions& options) {
   Terminal terminal = StdoutTerminal();
   Progress progress(std::cout, terminal);
-  std::size_t width = terminal.interactive ? terminal.width - 1 : 200;
   auto started = steady_clock::now();
   base::Call limited = call.Within(options.timeout);
   std::optional<report::StatusDocument> newest;
@@ -43,10 +42,11 @@ int Wait(const base::Call& call, const AgentClient& agent, const WaitOptions& op
     if (!status) {
       // An agent that restarts comes back; one that never answered is the last word below.
       if (steady_clock::now() < limited.deadline) trouble = status.error();
-      progress.Show(status.error().message(), status.error().message());
+      progress.Show(OneLine(status.error().message(), StdoutTerminal()), status.error().message());
       continue;
     }
     trouble.reset();
+    terminal = StdoutTerminal();  // it may have become another size
     newest = report::NarrowTo(*std::move(status), options.demand);
     if (auto end = EndOf(*newest, options.fail_fast)) {
       progress.Close();
@@ -54,8 +54,9 @@ int Wait(const base::Call& call, const AgentClient& agent, const WaitOptions& op
       std::cout << report::WaitResult(*newest, *end, waited, terminal.width);
       return *end == report::WaitEnd::kReady ? kOk : kNo;
     }
+    std::size_t width = LineWidth(terminal);
     progress.Show(report::WaitLine(*newest, width), report::WaitKey(*newest),
-                  report::WaitDetails(*newest, width, kDetails));
+                  report::WaitDetails(*newest, width, DetailLines(terminal, kDetails)));
   } while (Pause(limited, kLook) && steady_clock::now() < limited.deadline);
   progress.Close();
   if (call.Stopped()) return kInterrupted;

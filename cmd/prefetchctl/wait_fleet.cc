@@ -112,7 +112,6 @@ std::string KeyOf(const report::Fleet& fleet) {
 int FleetWait(const base::Call& call, kube::Api& api, const FleetWaitOptions& options) {
   Terminal terminal = StdoutTerminal();
   Progress progress(std::cout, terminal);
-  std::size_t width = terminal.interactive ? terminal.width - 1 : 200;
   auto started = steady_clock::now();
   base::Call limited = call.Within(options.timeout);
   Watch watch(api, options);
@@ -134,7 +133,7 @@ int FleetWait(const base::Call& call, kube::Api& api, const FleetWaitOptions& op
       bool in_time = steady_clock::now() < limited.deadline;
       if (in_time) trouble = failure;
       if (in_time && IsForAPerson(*failure)) break;
-      progress.Show(failure->message, failure->message);
+      progress.Show(OneLine(failure->message, StdoutTerminal()), failure->message);
       continue;
     }
     trouble.reset();
@@ -143,8 +142,10 @@ int FleetWait(const base::Call& call, kube::Api& api, const FleetWaitOptions& op
     report::FleetEnd end = report::JudgeFleet(*newest, options.target, options.fail_fast);
     if (end == report::FleetEnd::kReady) return end_with(end, kOk);
     if (end == report::FleetEnd::kFailedForGood) return end_with(end, kNo);
+    terminal = StdoutTerminal();  // it may have become another size
+    std::size_t width = LineWidth(terminal);
     progress.Show(report::FleetLine(*newest, width), KeyOf(*newest),
-                  report::FleetDetails(*newest, width, kDetails));
+                  report::FleetDetails(*newest, width, DetailLines(terminal, kDetails)));
   } while (Pause(limited, std::max<steady_clock::duration>(kLeastPause, took)) &&
            steady_clock::now() < limited.deadline);
   progress.Close();

@@ -150,15 +150,36 @@ bool IsListFileName(std::string_view name) {
          name.ends_with(".json");
 }
 
+SourceForm FormOfName(std::string_view name) {
+  if (name.ends_with(".txt")) return SourceForm::kPlain;
+  return name.ends_with(".json") ? SourceForm::kJson : SourceForm::kYaml;
+}
+
+SourceForm FormOfText(std::string_view text) {
+  for (std::string_view line : base::Split(text, '\n')) {
+    line = base::TrimSpace(line);
+    if (line.empty() || line.starts_with('#')) continue;
+    if (line.starts_with('{')) return SourceForm::kJson;
+    bool key = line.ends_with(':') || line.find_first_of(" \t") != std::string_view::npos;
+    return key || line.starts_with('-') || line.starts_with('%') ? SourceForm::kYaml : SourceForm::kPlain;
+  }
+  return SourceForm::kPlain;
+}
+
 base::Result<SourceContent> DecodeSource(const std::string& name, std::string_view bytes,
+                                         const Capabilities& capabilities) {
+  return DecodeSource(name, FormOfName(name), bytes, capabilities);
+}
+
+base::Result<SourceContent> DecodeSource(const std::string& name, SourceForm form, std::string_view bytes,
                                          const Capabilities& capabilities) {
   Problems problems(name);
   SourceContent content;
-  if (name.ends_with(".txt")) {
+  if (form == SourceForm::kPlain) {
     content = DecodeText(bytes, problems);
   } else if (!base::TrimSpace(bytes).empty()) {
     doc::Limits limits{.bytes = kMostSourceBytes};
-    std::optional<doc::Node> root = name.ends_with(".json")
+    std::optional<doc::Node> root = form == SourceForm::kJson
                                         ? doc::ParseJson(bytes, problems, doc::JsonRules::kStrict, limits)
                                         : doc::ParseYaml(bytes, problems, limits);
     bool nothing = root && root->kind == doc::Node::Kind::kNull && problems.empty();

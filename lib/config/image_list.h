@@ -32,9 +32,16 @@ struct SourceContent {
 // with a dot does not.
 bool IsListFileName(std::string_view name);
 
-// Decodes one source; the ending of `name` says how. A file with nothing in it is a list of no images.
-// InvalidArgument with all mistakes, a line each: "images.yaml:12:3: images[3].image: …". Pure.
+enum class SourceForm { kPlain, kYaml, kJson };
+SourceForm FormOfName(std::string_view name);
+// Of a text that has no name: a list with a reference a line begins with one, a document with "{" or a key.
+SourceForm FormOfText(std::string_view text);
+
+// Decodes one source; the ending of `name`, or `form`, says how. A file with nothing in it is a list of no
+// images. InvalidArgument with all mistakes, a line each: "images.yaml:12:3: images[3].image: …". Pure.
 base::Result<SourceContent> DecodeSource(const std::string& name, std::string_view bytes,
+                                         const Capabilities& capabilities);
+base::Result<SourceContent> DecodeSource(const std::string& name, SourceForm form, std::string_view bytes,
                                          const Capabilities& capabilities);
 
 }  // namespace prefetch::config

@@ -18,8 +18,9 @@ std::string Harmless(std::string_view text) {
 }
 
 std::optional<base::WallTime> ParseTime(const std::string& text) {
-  // Nanoseconds since 1970 reach some 292 years to both sides.
-  constexpr auto kFurthest = std::chrono::floor<std::chrono::seconds>(base::WallTime::duration::max());
+  // Nanoseconds reach some 292 years: half of that to both sides of 1970, so that the time between any two
+  // holds, too.
+  constexpr auto kFurthest = std::chrono::floor<std::chrono::seconds>(base::WallTime::duration::max()) / 2;
   std::tm utc{};
   if (!doc::IsTimestamp(text) || text.back() != 'Z') return std::nullopt;
   if (::strptime(text.c_str(), "%Y-%m-%dT%H:%M:%S", &utc) == nullptr) return std::nullopt;

@@ -20,17 +20,14 @@ namespace prefetch::system {
 // One thread owns it. Until it is told what to say it answers 503.
 class FakeAgent {
  public:
-  FakeAgent() {
-    auto listener = http::Listener::Tcp("127.0.0.1:0");
-    EXPECT_OK(listener);
-    auto server = http::Server::Start(std::move(*listener), {}, [this](const http::ServerRequest&) {
-      base::Lock lock(mutex_);
-      asked_++;
-      return http::JsonResponse(status_.empty() ? 503 : 200, status_);
-    });
-    EXPECT_OK(server);
-    server_ = std::move(*server);
+  FakeAgent() { Listen(0); }
+
+  // Nobody listens there any more, and then somebody does again, as when an agent is replaced.
+  void GoesAway() {
+    port_ = server_->port();
+    server_.reset();
   }
+  void ComesBack() { Listen(port_); }
 
   std::string Url() const { return "http://127.0.0.1:" + std::to_string(server_->port()); }
 
@@ -50,6 +47,17 @@ class FakeAgent {
   bool IsAskedAgain(int times) { return IsAsked(Asked() + times); }
 
  private:
+  void Listen(int port) {
+    auto listener = http::Listener::Tcp("127.0.0.1:" + std::to_string(port));
+    ASSERT_OK(listener);
+    auto server = http::Server::Start(std::move(*listener), {}, [this](const http::ServerRequest&) {
+      base::Lock lock(mutex_);
+      asked_++;
+      return http::JsonResponse(status_.empty() ? 503 : 200, status_);
+    });
+    ASSERT_OK(server);
+    server_ = std::move(*server);
+  }
   int Asked() {
     base::Lock lock(mutex_);
     return asked_;
@@ -59,6 +67,7 @@ class FakeAgent {
   std::string status_ GUARDED_BY(mutex_);
   int asked_ GUARDED_BY(mutex_) = 0;
   std::unique_ptr<http::Server> server_;
+  int port_ = 0;
 };
 
 }  // namespace prefetch::system

@@ -4,21 +4,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <fstream>
-#include <sstream>
 #include <string>
 
-#include "base/clock.h"
 #include "base/text.h"
 #include "doc/json.h"
-#include "fakes/fake_api_server.h"
 #include "fakes/rbac.h"
 #include "http/server.h"
 #include "report/sample.h"
 #include "report/status_json.h"
-#include "rig/expect_ok.h"
-#include "rig/process.h"
-#include "temp_dir.h"
+#include "system/cluster_account.h"
 
 namespace prefetch::system {
 namespace {
@@ -32,19 +26,6 @@ using Words = std::vector<std::string>;
 
 constexpr const char* kRunner = "ghcr.io/acme/runner:v3";
 
-std::string ReadFile(const std::string& path) {
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  EXPECT_FALSE(text.str().empty()) << path;
-  return text.str();
-}
-
-std::string Example(const std::string& name) {
-  const char* folder = std::getenv("PREFETCH_EXAMPLES");
-  return ReadFile(std::string(folder == nullptr ? "deploy/examples" : folder) + "/" + name);
-}
-
 std::size_t CountOf(const std::vector<std::string>& lines, const std::string& part) {
   return static_cast<std::size_t>(std::count_if(lines.begin(), lines.end(), [&](const std::string& line) {
     return line.find(part) != std::string::npos;
@@ -52,24 +33,9 @@ std::size_t CountOf(const std::vector<std::string>& lines, const std::string& pa
 }
 
 // A cluster in which "ci", a person's account, has the rights that the example grants and no other.
-class FleetCommand : public testing::Test {
+class FleetCommand : public ClusterAccount {
  protected:
-  void SetUp() override {
-    EXPECT_OK(server_.LoadRbac(Example("fleet-viewer.yaml")));
-    WriteKubeconfig(server_.AddToken("ci-user", {"prefetchd-fleet-viewers"}));
-  }
-
-  void WriteKubeconfig(const std::string& token) {
-    dir_.Write("kubeconfig",
-               "apiVersion: v1\nkind: Config\ncurrent-context: test\n"
-               "clusters: [{name: c, cluster: {server: \"" +
-                   server_.url() +
-                   "\"}}]\n"
-                   "users: [{name: u, user: {token: " +
-                   token +
-                   "}}]\n"
-                   "contexts: [{name: test, context: {cluster: c, user: u}}]\n");
-  }
+  FleetCommand() : ClusterAccount("fleet-viewer.yaml", "prefetchd-fleet-viewers") {}
 
   void AddNode(const std::string& node, const std::string& labels = "") {
     server_.Put("nodes/" + node, R"({"metadata":{"labels":{"kubernetes.io/os":"linux")" + labels +
@@ -95,29 +61,16 @@ class FleetCommand : public testing::Test {
   }
 
   rig::Command Command(std::vector<std::string> words) const {
-    const char* program = std::getenv("PREFETCHCTL");
-    EXPECT_NE(program, nullptr);
-    words.insert(words.begin(), program);
-    if (std::find(words.begin(), words.end(), "--fleet") != words.end())
-      words.push_back("--kubeconfig=" + (dir_ / "kubeconfig"));
-    return {words, {{"NO_COLOR", "1"}}};
+    if (std::find(words.begin(), words.end(), "--fleet") != words.end()) words.push_back(kubeconfig());
+    return Prefetchctl(std::move(words));
   }
   rig::Ran Run(int exit, const std::vector<std::string>& words, seconds limit = seconds(60)) const {
-    auto ran = rig::RunProgram(Command(words), limit);
-    EXPECT_OK(ran);
-    if (!ran) return {};
-    EXPECT_EQ(ran->exit, (rig::Exit{exit, 0})) << ran->out << ran->err;
-    EXPECT_EQ((ran->out + ran->err).find("fake-"), std::string::npos) << "a token shows";
-    return *ran;
+    return RunToEnd(exit, Command(words), limit);
   }
   static void ExpectHas(const std::string& text, const std::vector<std::string>& parts) {
     for (const std::string& part : parts)
       EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
   }
-
-  tests::TempDir dir_;
-  base::SystemClock clock_;
-  tests::FakeApiServer server_{clock_};
 };
 
 plan::ImageState Denied() {

@@ -7,36 +7,22 @@
 
 #include "base/text.h"
 #include "doc/json.h"
-#include "rig/expect_ok.h"
-#include "rig/process.h"
-#include "rig/scratch.h"
+#include "system/command_folder.h"
 
 namespace prefetch::system {
 namespace {
 
-using Words = std::vector<std::string>;
-
-class Lint : public testing::Test {
+class Lint : public CommandFolder {
  protected:
-  // "@" in a word is the scratch folder, which is where it runs.
-  rig::Ran Run(const Words& more, const std::string& input = "") {
-    const char* program = std::getenv("PREFETCHCTL");
-    EXPECT_NE(program, nullptr) << "run the tests by tests/run or meson test";
-    std::string script = "cd " + scratch_.path() + " && exec \"$@\" <stdin.txt";
-    scratch_.Write("stdin.txt", input);
-    rig::Command command{{"sh", "-c", script, "sh", program == nullptr ? "" : program, "lint"}, {}};
-    command.argv.insert(command.argv.end(), more.begin(), more.end());
-    auto ran = rig::RunProgram(command, std::chrono::seconds(30));
-    EXPECT_OK(ran);
-    return ran ? *ran : rig::Ran{};
+  rig::Ran Run(Words more, const std::string& input = "") {
+    more.insert(more.begin(), "lint");
+    return CommandFolder::Run(more, input);
   }
   // Without the line that sums up, which has a time.
   std::string Findings(const rig::Ran& ran) {
     std::size_t end = ran.out.empty() ? 0 : ran.out.rfind('\n', ran.out.size() - 2) + 1;
     return ran.out.substr(0, end);
   }
-
-  rig::Scratch scratch_;
 };
 
 std::string Pod(const std::string& name, const std::string& containers) {
@@ -147,6 +133,7 @@ TEST_P(LintInput, IsUnderstoodOrRefused) {
   EXPECT_EQ(ran.exit, (rig::Exit{GetParam().exit, 0})) << ran.out << ran.err;
   EXPECT_NE(ran.out.find(GetParam().out), std::string::npos) << ran.out;
   EXPECT_NE(ran.err.find(GetParam().err), std::string::npos) << ran.err;
+  ExpectPlacesOrName(ran.err);
   if (GetParam().err.empty()) {
     EXPECT_EQ(ran.err, "");
   }
@@ -207,6 +194,28 @@ INSTANTIATE_TEST_SUITE_P(
                   ""},
         InputCase{"TheRules", {"--rules"}, 0, "PF304  error    invalid-reference", ""}),
     [](const auto& row) { return row.param.name; });
+
+// Nobody may take a run that could not read everything for a clean one.
+TEST_F(Lint, WhatCouldNotBeReadIsInEveryOutput) {
+  scratch_.Write("list.txt", "q.io/a:v1\n");
+  scratch_.Write("bad.yaml", "kind: [\n");
+  scratch_.Write("good.yaml", Pod("p", "  containers: [{name: c, image: \"q.io/a:v1\"}]\n"));
+  const Words words = {"-f", "bad.yaml", "good.yaml", "none.yaml", "--list", "list.txt", "-o"};
+  struct Case {
+    std::string output, says;
+  };
+  for (const Case& row :
+       {Case{"text", "nothing found in what could be read: 2 files, 1 pod; 2 mistakes in reading"},
+        Case{"json", "\"clean\":false"}, Case{"sarif", "\"executionSuccessful\":false"},
+        Case{"github", "::error file=bad.yaml,title=prefetchctl lint cannot read this::bad.yaml:2:1: "}}) {
+    Words more = words;
+    more.push_back(row.output);
+    rig::Ran ran = Run(more);
+    EXPECT_EQ(ran.exit, (rig::Exit{2, 0})) << row.output;
+    EXPECT_NE(ran.out.find(row.says), std::string::npos) << row.output << ran.out;
+    EXPECT_NE(ran.err.find("prefetchctl: none.yaml: there is no such file"), std::string::npos) << ran.err;
+  }
+}
 
 TEST_F(Lint, JsonAndSarifAreDocuments) {
   scratch_.Write("list.txt", "q.io/a:v1\n");

@@ -4,9 +4,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <cstdlib>
-#include <fstream>
-#include <iterator>
 
 #include "base/text.h"
 #include "config/list_lock.h"
@@ -15,39 +12,17 @@
 #include "rig/expect_ok.h"
 #include "rig/images.h"
 #include "rig/port.h"
-#include "rig/process.h"
 #include "rig/registry.h"
-#include "rig/scratch.h"
+#include "system/command_folder.h"
 
 namespace prefetch::system {
 namespace {
 
-using Words = std::vector<std::string>;
-
-class ListCommand : public testing::Test {
+class ListCommand : public CommandFolder {
  protected:
-  // In the scratch folder. No credentials of this machine's owner, no proxy.
-  rig::Ran Run(const Words& more, const std::string& input = "") {
-    const char* program = std::getenv("PREFETCHCTL");
-    EXPECT_NE(program, nullptr) << "run the tests by tests/run or meson test";
-    std::string script = "cd " + scratch_.path() + " && exec \"$@\" <stdin.txt";
-    scratch_.Write("stdin.txt", input);
-    rig::Command command{{"sh", "-c", script, "sh", program == nullptr ? "" : program},
-                         {{"HOME", scratch_.path()}, {"http_proxy", ""}, {"HTTP_PROXY", ""}}};
-    command.argv.insert(command.argv.end(), more.begin(), more.end());
-    auto ran = rig::RunProgram(command, std::chrono::seconds(60));
-    EXPECT_OK(ran);
-    return ran ? *ran : rig::Ran{};
-  }
-  std::string TextOf(const std::string& name) {
-    std::ifstream in(scratch_ / name);
-    return {std::istreambuf_iterator<char>(in), {}};
-  }
   std::string List(const std::string& images) {
     return "apiVersion: prefetchd.dev/v1alpha1\nkind: ImageList\nimages:\n" + images;
   }
-
-  rig::Scratch scratch_;
 };
 
 const char kStatus[] = R"({"apiVersion":"prefetchd.dev/v1","kind":"NodeStatus","node":"ci-7","images":[
@@ -146,6 +121,7 @@ TEST_P(ListRefusal, IsASentence) {
   EXPECT_EQ(ran.exit, (rig::Exit{2, 0})) << ran.err;
   EXPECT_EQ(ran.out, "");
   EXPECT_NE(ran.err.find(GetParam().says), std::string::npos) << ran.err;
+  ExpectPlacesOrName(ran.err);
 }
 INSTANTIATE_TEST_SUITE_P(
     All, ListRefusal,

@@ -3,16 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <fstream>
-#include <sstream>
 
-#include "base/clock.h"
 #include "doc/write.h"
-#include "fakes/fake_api_server.h"
 #include "fakes/rbac.h"
-#include "rig/expect_ok.h"
-#include "rig/process.h"
-#include "temp_dir.h"
+#include "system/cluster_account.h"
 
 namespace prefetch::system {
 namespace {
@@ -29,43 +23,14 @@ constexpr const char* kTold = R"({"metadata":{"labels":{"kubernetes.io/os":"linu
 constexpr const char* kUntold = R"({"metadata":{"labels":{"kubernetes.io/os":"linux"}},
   "status":{"conditions":[{"type":"Ready","status":"True"}]}})";
 
-class UninstallCommand : public testing::Test {
+class UninstallCommand : public ClusterAccount {
  protected:
-  void SetUp() override {
-    EXPECT_OK(server_.LoadRbac(Example()));
-    WriteKubeconfig(server_.AddToken("somebody", {"prefetchd-node-cleaners"}));
-  }
-
-  static std::string Example() {
-    const char* folder = std::getenv("PREFETCH_EXAMPLES");
-    std::ifstream file(std::string(folder == nullptr ? "deploy/examples" : folder) + "/node-cleaner.yaml");
-    std::stringstream rbac;
-    rbac << file.rdbuf();
-    return rbac.str();
-  }
-  void WriteKubeconfig(const std::string& token) {
-    dir_.Write("kubeconfig",
-               "apiVersion: v1\nkind: Config\ncurrent-context: test\n"
-               "clusters: [{name: c, cluster: {server: \"" +
-                   server_.url() +
-                   "\"}}]\n"
-                   "users: [{name: u, user: {token: " +
-                   token +
-                   "}}]\n"
-                   "contexts: [{name: test, context: {cluster: c, user: u}}]\n");
-  }
+  UninstallCommand() : ClusterAccount("node-cleaner.yaml", "prefetchd-node-cleaners") {}
 
   rig::Ran Run(int exit, std::vector<std::string> words) const {
-    const char* program = std::getenv("PREFETCHCTL");
-    EXPECT_NE(program, nullptr);
-    words.insert(words.begin(), {program, "uninstall"});
-    words.push_back("--kubeconfig=" + (dir_ / "kubeconfig"));
-    auto ran = rig::RunProgram({words, {{"NO_COLOR", "1"}}}, seconds(120));
-    EXPECT_OK(ran);
-    if (!ran) return {};
-    EXPECT_EQ(ran->exit, (rig::Exit{exit, 0})) << ran->out << ran->err;
-    EXPECT_EQ((ran->out + ran->err).find("fake-"), std::string::npos) << "a token shows";
-    return *ran;
+    words.insert(words.begin(), "uninstall");
+    words.push_back(kubeconfig());
+    return RunToEnd(exit, Prefetchctl(std::move(words)), seconds(120));
   }
   std::string Stored(const std::string& node) const {
     auto object = server_.Get("nodes/" + node);
@@ -77,10 +42,6 @@ class UninstallCommand : public testing::Test {
   bool IsClear(const std::string& node) const {
     return !Has(node, "prefetchd.dev/") && !Has(node, "ImagesPrefetched");
   }
-
-  tests::TempDir dir_;
-  base::SystemClock clock_;
-  tests::FakeApiServer server_{clock_};
 };
 
 TEST_F(UninstallCommand, LeavesNothingOfOursAndAllOfTheirs) {
@@ -207,7 +168,7 @@ class MissingRight : public UninstallCommand,
  protected:
   void SetUp() override {
     auto [verb, resource] = GetParam();
-    EXPECT_OK(server_.LoadRbac(tests::WithoutRight(Example(), verb, resource)));
+    EXPECT_OK(server_.LoadRbac(tests::WithoutRight(Example("node-cleaner.yaml"), verb, resource)));
     WriteKubeconfig(server_.AddToken("somebody", {"prefetchd-node-cleaners"}));
   }
 };

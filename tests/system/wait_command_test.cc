@@ -74,6 +74,7 @@ TEST_F(WaitCommand, EndsByWhatIsAskedFor) {
   ExpectHas(Out(1, {}), {"waiting longer changes nothing"});
   Out(2, {"--list", ListOf("- image: A\n")});
   Out(2, {"--list", runner, "--hash", "sha256:1"});
+  ExpectHas(Out(2, {"--timeout", "0"}), {"prefetchctl: --timeout must be a duration"});
 }
 
 // Whether an agent can do what a list asks for is the agent's to say.
@@ -96,6 +97,37 @@ TEST_F(WaitCommand, AnEntryThatTheAgentsListAsksLessOfIsNotReady) {
 
 TEST_F(WaitCommand, AnAgentThatWasNeverThereIsNotATimeout) {
   ExpectHas(Out(4, {"--timeout", "1s"}), {"503"});
+}
+
+TEST_F(WaitCommand, AnAgentThatRestartsIsWaitedFor) {
+  Says({Pulling(kRunner, 10, 100, 1)});
+  rig::Process waiting;
+  ASSERT_OK(waiting.Start(Command({"--timeout", "60s"}), dir_ / "log"));
+  ASSERT_TRUE(IsAsked(2));
+  agent_.GoesAway();
+  auto log = [&] {
+    std::stringstream text;
+    text << std::ifstream(dir_ / "log").rdbuf();
+    return text.str();
+  };
+  ASSERT_TRUE(rig::Eventually(seconds(20), [&] {
+    return log().find("cannot ask the agent") != std::string::npos;
+  })) << log();
+  EXPECT_TRUE(waiting.Running());
+  Says({Ready(kRunner, 100)});
+  agent_.ComesBack();
+  EXPECT_EQ(waiting.Wait(seconds(20)), (rig::Exit{0, 0})) << log();
+  ExpectHas(log(), {"0 of 1 ready", "is prefetchd running there?", "ready: 1 of 1 ready"});
+}
+
+// The last words are about why nothing is known, and not about a time that was too short.
+TEST_F(WaitCommand, AnAgentThatIsGoneAtTheEndIsNoTimeout) {
+  Says({Pulling(kRunner, 10, 100, 1)});
+  rig::Process waiting;
+  ASSERT_OK(waiting.Start(Command({"--timeout", "3s"}), dir_ / "log"));
+  ASSERT_TRUE(IsAsked(2));
+  agent_.GoesAway();
+  EXPECT_EQ(waiting.Wait(seconds(20)), (rig::Exit{4, 0}));
 }
 
 TEST_F(WaitCommand, ALogGetsALineForAChangeAndNotForBytes) {

@@ -63,8 +63,9 @@ Command AuditCommand(CLI::App& command, Context& context) {
       command.add_option("--since", flags->since, "Only what came since then: 24h, or 2026-08-01T10:00:00Z");
   Repeatable(command, "--ignore", flags->options.ignore,
              "A pattern of images that no list needs to have, such as registry.k8s.io/* (repeatable)");
-  CLI::Option* pods = command.add_option("-f,--pods", flags->options.pods_file,
-                                         "Pods saved by kubectl get pods -o json, instead of the cluster's");
+  CLI::Option* pods = command.add_option(
+      "-f,--pods", flags->options.pods_file,
+      "Pods saved by kubectl get pods -o json, instead of the cluster's; - is standard input");
   Repeatable(command, "--list", flags->options.lists,
              "Hold the saved pods against these lists; no agent and no cluster is asked (repeatable)");
   command.get_option("--list")->needs(pods)->excludes("--fleet")->excludes("--agent")->excludes(since);
@@ -84,7 +85,7 @@ Examples:
   prefetchctl audit
   prefetchctl audit --fleet --since 24h --ignore 'registry.k8s.io/*'
   prefetchctl audit --fleet -o json | jq -r '.findings[].image'
-  kubectl get pods -A -o json > pods.json && prefetchctl audit -f pods.json --list images.yaml)");
+  kubectl get pods -A -o json | prefetchctl audit -f - --list images.yaml)");
   return [&context, flags] { return RunAudit(context, *flags); };
 }
 

@@ -18,7 +18,8 @@ Command LintCommand(CLI::App& command, Context& context) {
   auto rules = std::make_shared<bool>(false);
   command.add_option("-f,--filename", options->files,
                      "Manifests: files, folders, patterns; - is standard input (repeatable)");
-  command.add_option("--list", options->lists, "List files, or folders of them (repeatable)");
+  command.add_option("--list", options->lists,
+                     "List files, or folders of them; - is standard input (repeatable)");
   command.add_option("--select", options->select, "Only these rules: ids or their beginnings, PF101,PF2");
   command.add_option("--ignore", options->ignore, "Not these rules");
   command.add_flag("--rules", *rules, "Print all rules, and what to do about each");

@@ -45,7 +45,7 @@ int RunListCheck(Context& context, bool ask_agent, ListCheckFlags flags) {
 
 Command ListCheckCommand(CLI::App& command, Context& context) {
   auto flags = std::make_shared<ListCheckFlags>();
-  command.add_option("FILE", flags->files, "List files");
+  command.add_option("FILE", flags->files, "List files, or folders of them; - is standard input");
   const CLI::Option* agent =
       command
           .add_option(
@@ -60,6 +60,7 @@ asked.
 
 Examples:
   prefetchctl list check images.yaml lists/
+  git show main:images.yaml | prefetchctl list check -
   prefetchctl list check images.yaml --agent)");
   return [&context, flags, agent] { return RunListCheck(context, agent->count() > 0, *flags); };
 }
@@ -67,7 +68,7 @@ Examples:
 Command ListPrintCommand(CLI::App& command, Context&) {
   auto files = std::make_shared<std::vector<std::string>>();
   auto output = std::make_shared<ListOutput>(ListOutput::kYaml);
-  command.add_option("FILE", *files, "List files")->required();
+  command.add_option("FILE", *files, "List files, or folders of them; - is standard input")->required();
   const std::map<std::string, ListOutput> names = {
       {"yaml", ListOutput::kYaml}, {"json", ListOutput::kJson}, {"hash", ListOutput::kHash}};
   OneOf(command.add_option("-o,--output", *output, "What is printed [yaml]"), names);
@@ -90,7 +91,8 @@ Command ListDiffCommand(CLI::App& command, Context& context) {
   auto options = std::make_shared<ListDiffOptions>();
   auto node = std::make_shared<bool>(false);
   auto output = std::make_shared<std::string>("text");
-  command.add_option("FILE", options->files, "Two list files, or folders of them; one with --node");
+  command.add_option("FILE", options->files,
+                     "Two list files, folders of them, or - for standard input; one with --node");
   command.add_flag("--node", *node, "What this node has, by its agent, in place of the second list");
   AgentOption(command, context);
   command.add_option("-o,--output", *output, "text or json")
@@ -127,7 +129,7 @@ Command ListImportCommand(CLI::App& command, Context& context) {
                      "Manifests: files, folders, patterns; - is standard input (repeatable)");
   Repeatable(command, "--pod-template-path", options->pod_template_paths,
              "Where custom resources have pod templates: spec.tasks.template (repeatable)");
-  command.add_option("--list", options->lists, "Lists, plain ones too (repeatable)");
+  command.add_option("--list", options->lists, "Lists, plain ones too; - is standard input (repeatable)");
   command.add_option("--crictl", options->crictl, "The output of crictl images -o json; - is standard input");
   command.add_flag("--node", *node, "What this node has on its list, by its agent");
   AgentOption(command, context);

@@ -1,10 +1,10 @@
 // The options and examples of `prefetchctl wait`.
 #include <CLI/CLI.hpp>
+#include <iostream>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "base/text.h"
 #include "commands/command.h"
 #include "commands/fleet_flags.h"
 #include "doc/duration.h"
@@ -23,24 +23,24 @@ struct WaitFlags {
   FleetFlags fleet;
 };
 
-base::Result<WaitOptions> ReadFlags(const WaitFlags& flags) {
+base::Result<WaitOptions> ReadFlags(const WaitFlags& flags, Mistakes& mistakes) {
   WaitOptions options{.demand = {.hash = flags.hash}, .fail_fast = flags.fail_fast};
   if (!flags.policy.empty()) options.demand.policy = image::ParsePullPolicy(flags.policy);
   auto timeout = doc::ParseDuration(flags.timeout);
-  if (!timeout || timeout->count() < 0) {
+  if (!timeout || timeout->count() <= 0) {
     return base::InvalidArgument("--timeout must be a duration such as 90s, 10m or 1h");
   }
   options.timeout = *timeout;
   if (flags.lists.empty()) return options;
-  std::vector<std::string> mistakes;
   options.demand.list = ReadListFiles(flags.lists, mistakes).list;
-  if (!mistakes.empty()) return base::InvalidArgument(base::Join(mistakes, "\n"));
   return options;
 }
 
 int RunWait(Context& context, const WaitFlags& flags) {
-  auto options = ReadFlags(flags);
+  Mistakes mistakes;
+  auto options = ReadFlags(flags, mistakes);
   if (!options) return Fail(kBadInput, options.error());
+  if (!mistakes.empty()) return Refuse(mistakes, std::cerr);
   if (!flags.fleet.fleet) {
     return context.WithAgent([&](const AgentClient& agent) { return Wait(context.call, agent, *options); });
   }

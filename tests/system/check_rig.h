@@ -1,0 +1,90 @@
+// An agent that is played, by a real server with answers of the test's own, and `prefetchctl check` as built.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/text.h"
+#include "http/server.h"
+#include "report/check_document.h"
+#include "rig/expect_ok.h"
+#include "rig/process.h"
+#include "rig/scratch.h"
+#include "system/command_folder.h"
+
+namespace prefetch::system {
+
+// Answers by an image's tag: "good" starts, "closed" is refused, "odd" is not known; Always is a no.
+inline report::CheckAnswer AnswerTo(const report::CheckQuestion& question) {
+  report::CheckAnswer answer{.image = question.image,
+                             .policy = std::string(image::PullPolicyName(question.policy)),
+                             .listed = true,
+                             .result = "Refused",
+                             .reason = "RecordedForOthers",
+                             .rule = "12: no credential matches",
+                             .message = "kubelet's record opens it to 2 secrets only."};
+  bool has_secret = !question.identity.secrets.empty() || question.identity.service_account;
+  if (question.policy == image::PullPolicy::kAlways) {
+    answer.result = "Pulls";
+    answer.reason = "PolicyAlways";
+    answer.message = "contacts the registry: not checked yet";
+  } else if (question.image.ends_with(":odd")) {
+    answer.result = "Unknown";
+    answer.reason = "FactsUnknown";
+  } else if (question.image.ends_with(":good") || has_secret) {
+    answer.ok = true;
+    answer.result = "Starts";
+    answer.reason = "OpenToNode";
+  }
+  return answer;
+}
+
+inline http::ServerResponse AnswerAll(const http::ServerRequest& request) {
+  auto questions = report::ParseCheckRequest(request.body);
+  if (!questions) return http::ErrorResponse(400, questions.error().message());
+  report::CheckResult result{.node = "ci-7", .time = {}, .ok = true, .answers = {}};
+  for (const report::CheckQuestion& question : questions->questions) {
+    result.answers.push_back(AnswerTo(question));
+    result.ok = result.ok && result.answers.back().ok;
+  }
+  return http::JsonResponse(200, report::CheckResultJson(result));
+}
+
+class Check : public testing::Test {
+ protected:
+  std::unique_ptr<http::Server> Serve(http::Handler handler, const std::string& address = "127.0.0.1:0") {
+    auto listener = http::Listener::Tcp(address);
+    EXPECT_OK(listener);
+    auto server = http::Server::Start(std::move(*listener), {}, std::move(handler));
+    EXPECT_OK(server);
+    return *std::move(server);
+  }
+  std::string Url(int port) const { return "http://127.0.0.1:" + std::to_string(port); }
+
+  rig::Command Command(const std::string& agent, const Words& more) {
+    const char* program = std::getenv("PREFETCHCTL");
+    EXPECT_NE(program, nullptr) << "run the tests by tests/run or meson test";
+    rig::Command command{{program == nullptr ? "" : program, "check"}, {{"PREFETCHD_AGENT", agent}}};
+    for (const std::string& word : more) command.argv.push_back(base::ReplaceAll(word, "@", scratch_.path()));
+    return command;
+  }
+  rig::Ran Run(const std::string& agent, const Words& more) {
+    auto ran = rig::RunProgram(Command(agent, more), std::chrono::seconds(30));
+    EXPECT_OK(ran);
+    return ran ? *ran : rig::Ran{};
+  }
+
+  rig::Scratch scratch_;
+};
+
+// What is said of a closed image.
+inline const std::string kClosed =
+    "on node ci-7: refused (RecordedForOthers): kubelet's record opens it to 2 secrets only. → let the agent "
+    "touch "
+    "it (--touch), or exempt it: prefetchctl export kubelet-allowlist\n";
+
+}  // namespace prefetch::system

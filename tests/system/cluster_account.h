@@ -1,0 +1,75 @@
+// Commands of a person who has the rights that an example of deploy/ grants, and no others, at an API server
+// on loopback.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "fakes/fake_api_server.h"
+#include "rig/expect_ok.h"
+#include "rig/process.h"
+#include "temp_dir.h"
+
+namespace prefetch::system {
+
+inline std::string ReadFile(const std::string& path) {
+  std::ifstream file(path);
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_FALSE(text.empty()) << path;
+  return text;
+}
+
+// A file of deploy/examples.
+inline std::string Example(const std::string& name) {
+  const char* folder = std::getenv("PREFETCH_EXAMPLES");
+  return ReadFile(std::string(folder == nullptr ? "deploy/examples" : folder) + "/" + name);
+}
+
+class ClusterAccount : public testing::Test {
+ protected:
+  // `example` binds its role to `group`.
+  ClusterAccount(const std::string& example, const std::string& group) {
+    EXPECT_OK(server_.LoadRbac(Example(example)));
+    WriteKubeconfig(server_.AddToken("ci-user", {group}));
+  }
+
+  void WriteKubeconfig(const std::string& token) {
+    std::string text =
+        "apiVersion: v1\nkind: Config\ncurrent-context: test\nclusters: [{name: c, cluster: {server: \"";
+    text += server_.url();
+    text += "\"}}]\nusers: [{name: u, user: {token: ";
+    text += token;
+    text += "}}]\ncontexts: [{name: test, context: {cluster: c, user: u}}]\n";
+    dir_.Write("kubeconfig", text);
+  }
+  std::string kubeconfig() const { return "--kubeconfig=" + (dir_ / "kubeconfig"); }
+
+  static rig::Command Prefetchctl(std::vector<std::string> words) {
+    const char* program = std::getenv("PREFETCHCTL");
+    EXPECT_NE(program, nullptr) << "run the tests by tests/run or meson test";
+    words.insert(words.begin(), program == nullptr ? "" : program);
+    return {std::move(words), {{"NO_COLOR", "1"}}};
+  }
+  // It ends with `exit`, and shows no token.
+  static rig::Ran RunToEnd(int exit, const rig::Command& command, std::chrono::seconds limit) {
+    auto ran = rig::RunProgram(command, limit);
+    EXPECT_OK(ran);
+    if (!ran) return {};
+    EXPECT_EQ(ran->exit, (rig::Exit{exit, 0})) << ran->out << ran->err;
+    EXPECT_EQ((ran->out + ran->err).find("fake-"), std::string::npos) << "a token shows";
+    return *std::move(ran);
+  }
+
+  tests::TempDir dir_;
+  base::SystemClock clock_;
+  tests::FakeApiServer server_{clock_};
+};
+
+}  // namespace prefetch::system
