@@ -9,6 +9,7 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -35,9 +36,12 @@ inline std::string Example(const std::string& name) {
 class ClusterAccount : public testing::Test {
  protected:
   // `example` binds its role to `group`.
-  ClusterAccount(const std::string& example, const std::string& group) {
-    EXPECT_OK(server_.LoadRbac(Example(example)));
-    WriteKubeconfig(server_.AddToken("ci-user", {group}));
+  ClusterAccount(std::string example, std::string group)
+      : example_(std::move(example)), group_(std::move(group)) {}
+
+  void SetUp() override {
+    EXPECT_OK(server_.LoadRbac(Example(example_)));
+    WriteKubeconfig(server_.AddToken("ci-user", {group_}));
   }
 
   void WriteKubeconfig(const std::string& token) {
@@ -70,6 +74,9 @@ class ClusterAccount : public testing::Test {
   tests::TempDir dir_;
   base::SystemClock clock_;
   tests::FakeApiServer server_{clock_};
+
+ private:
+  const std::string example_, group_;
 };
 
 }  // namespace prefetch::system

@@ -283,9 +283,9 @@ TEST_F(Printing, MistakesSayWhereTheyAreOrWhoseTheyAre) {
   for (const Row& row : {
            Row{"list check " + (scratch_ / "bad.txt"),
                "bad.txt:2:1: image name \"BAD\": path must be lowercase\n"},
-           Row{"list check " + none, "prefetchctl: stat " + none + ": No such file or directory\n"},
+           Row{"list check " + none, "prefetchctl: " + none + ": there is no such file or folder\n"},
            Row{"list diff " + none + " --node",
-               "prefetchctl: stat " + none + ": No such file or directory\n"},
+               "prefetchctl: " + none + ": there is no such file or folder\n"},
            Row{"credentials X", "prefetchctl: image name \"X\": path must be lowercase\n"},
            Row{"credentials", "prefetchctl: an IMAGE is needed, or --check\n"},
            Row{"credentials --check --docker-config " + none,
