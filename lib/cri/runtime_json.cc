@@ -6,16 +6,12 @@
 #include <exception>
 #include <memory>
 
-#include "base/text.h"
+#include "image/table_hosts.h"
 
 namespace prefetch::cri {
 namespace {
 
-// A configuration is some kilobytes; and what names more hosts than this is taken to mean all of them.
-constexpr std::size_t kMaxConfigBytes = 1024 * 1024;
-constexpr std::size_t kMaxHosts = 256;
-constexpr std::size_t kMaxPath = 4096;
-constexpr const char* kAnyHost = "*";
+constexpr std::size_t kMaxConfigBytes = 1024 * 1024;  // a configuration is some kilobytes
 
 // Null for whatever cannot be read. jsoncpp throws on nesting that is too deep.
 Json::Value Parse(std::string_view text) {
@@ -51,53 +47,27 @@ std::optional<Blob> ParseDescriptor(const Json::Value& value) {
   return blob;
 }
 
-bool IsHostCharacter(char c) {
-  bool alphanumeric = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-  return alphanumeric || c == '.' || c == '-' || c == ':' || c == '[' || c == ']';
-}
-
-// "registry.acme.io:5000", of a name that may be a URL; "*" for what cannot be a host: it may mean anything.
-std::string HostOf(std::string_view name) {
-  if (auto scheme = name.find("://"); scheme != std::string_view::npos) name.remove_prefix(scheme + 3);
-  name = name.substr(0, name.find('/'));
-  bool plain = !name.empty() && name.size() <= 255 && std::all_of(name.begin(), name.end(), IsHostCharacter);
-  return plain ? std::string(name) : kAnyHost;
-}
-
-// Absolute ones, ":" between them; or none at all.
-bool IsPlainPath(const std::string& path) {
-  if (path.empty()) return true;
-  bool printable = std::all_of(path.begin(), path.end(), [](char c) { return c > ' ' && c < '\x7f'; });
-  return printable && path.front() == '/' && path.size() <= kMaxPath;
-}
-
 // Has the value anything to say? containerd writes what is not configured as null.
 bool Says(const Json::Value& value) {
   return (value.isObject() || value.isArray()) && !value.empty();
 }
 
-void AddHosts(const Json::Value& table, std::vector<std::string>& hosts) {
+void AddHosts(const Json::Value& table, image::TableHosts& hosts) {
   if (!table.isObject()) return;
-  for (auto entry = table.begin(); entry != table.end() && hosts.size() <= kMaxHosts; ++entry) {
-    hosts.push_back(HostOf(entry.name()));
-  }
+  for (auto entry = table.begin(); entry != table.end(); ++entry) hosts.Add(entry.name());
 }
 
 // Hosts with credentials or TLS of their own; an entry without either changes nothing.
-void AddConfigured(const Json::Value& configs, std::vector<std::string>& hosts) {
+void AddConfigured(const Json::Value& configs, image::TableHosts& hosts) {
   if (!configs.isObject()) return;
-  for (auto entry = configs.begin(); entry != configs.end() && hosts.size() <= kMaxHosts; ++entry) {
-    if (Says(Member(*entry, "auth")) || Says(Member(*entry, "tls"))) hosts.push_back(HostOf(entry.name()));
+  for (auto entry = configs.begin(); entry != configs.end(); ++entry) {
+    if (Says(Member(*entry, "auth")) || Says(Member(*entry, "tls"))) hosts.Add(entry.name());
   }
 }
 
-// Headers that go with every request. containerd adds a User-Agent to them by itself.
-bool HasHeaders(const Json::Value& headers) {
-  if (!headers.isObject()) return false;
-  for (auto entry = headers.begin(); entry != headers.end(); ++entry) {
-    if (!base::EqualsIgnoreCase(entry.name(), "User-Agent")) return true;
-  }
-  return false;
+void AddHeaders(const Json::Value& headers, image::TableHosts& hosts) {
+  if (!headers.isObject()) return;
+  for (auto entry = headers.begin(); entry != headers.end(); ++entry) hosts.AddHeader(entry.name());
 }
 
 }  // namespace
@@ -117,17 +87,18 @@ image::RuntimeRegistries ParseRuntimeRegistries(std::string_view json) {
   const Json::Value root = Parse(json);
   const Json::Value& registry = Member(root, "registry");
   if (!registry.isObject()) return {};
-  image::RuntimeRegistries told{.told = true, .config_path = Text(registry, "configPath"), .in_tables = {}};
-  std::vector<std::string>& hosts = told.in_tables;
+  image::TableHosts hosts;
   AddHosts(Member(registry, "mirrors"), hosts);
   AddHosts(Member(registry, "auths"), hosts);
   AddConfigured(Member(registry, "configs"), hosts);
-  bool plain = IsPlainPath(told.config_path);
-  if (!plain) told.config_path.clear();
-  bool any = hosts.size() > kMaxHosts || !plain || HasHeaders(Member(registry, "headers"));
-  if (any || std::find(hosts.begin(), hosts.end(), kAnyHost) != hosts.end()) hosts.assign({kAnyHost});
-  std::sort(hosts.begin(), hosts.end());
-  hosts.erase(std::unique(hosts.begin(), hosts.end()), hosts.end());
+  AddHeaders(Member(registry, "headers"), hosts);
+  image::RuntimeRegistries told{.told = true, .config_path = Text(registry, "configPath")};
+  if (!image::IsConfigPath(told.config_path)) {
+    told.config_path.clear();
+    hosts.AddAny();
+  }
+  told.in_tables = hosts.Hosts();
+  told.has_mirrors = Says(Member(registry, "mirrors"));
   return told;
 }
 

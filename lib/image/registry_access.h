@@ -10,19 +10,22 @@
 
 namespace prefetch::image {
 
-// What a runtime tells of its own configuration. containerd 1.x does, CRI-O and containerd 2 do not.
+// What is known of a runtime's own configuration: containerd 1.x tells it, the configuration file of any
+// containerd does; CRI-O has another one.
 struct RuntimeRegistries {
-  bool told = false;        // false: nothing below is known
-  std::string config_path;  // folders of hosts.toml files, as written; empty: none
+  bool told = false;        // false: nothing below is known, but that hosts are in tables if any are named
+  std::string config_path;  // folders of hosts.toml files, as written; empty: none is written
   // Hosts for which it has mirrors, authorities, client certificates or credentials in tables of its own,
   // which nobody else can follow; sorted. "*": any host.
   std::vector<std::string> in_tables;
+  bool has_mirrors = false;  // some of them are mirrors: then no release has a config_path by default
+  bool local_pull = false;   // from 2.1 on: something in it keeps pulls from the transfer service
 
   friend bool operator==(const RuntimeRegistries&, const RuntimeRegistries&) = default;
 };
 
 // What is known of one node, and from whom: "declared" (to the agent), "runtime" (it tells, or it is one that
-// has no hosts.toml), "default" (of that release).
+// has no hosts.toml), "file" (containerd's own configuration), "default" (of that release).
 struct RegistryAccess {
   std::string config_path;         // as containerd has it; empty: no hosts.toml counts
   std::string config_path_source;  // empty: nobody says
@@ -30,6 +33,7 @@ struct RegistryAccess {
   std::vector<std::string> by_pull;
   std::string by_pull_source;
   std::vector<std::string> notes;  // what an operator should know, a sentence each; no secret
+  bool local_pull = false;         // as RuntimeRegistries::local_pull
 
   friend bool operator==(const RegistryAccess&, const RegistryAccess&) = default;
 };

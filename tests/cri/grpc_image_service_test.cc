@@ -53,7 +53,7 @@ TEST_F(GrpcImageServiceTest, ConnectTellsWhatTheRuntimeTellsOfItsRegistries) {
   auto server = Serve();
   auto info = service_.Connect(For(std::chrono::seconds(5)));
   ASSERT_TRUE(info) << info.error().message;
-  EXPECT_EQ(info->registries, (image::RuntimeRegistries{true, "/c", {"docker.io"}}));
+  EXPECT_EQ(info->registries, (image::RuntimeRegistries{true, "/c", {"docker.io"}, true}));
 }
 
 TEST_F(GrpcImageServiceTest, AMissingSocketIsToldAtOnce) {

@@ -1,0 +1,53 @@
+#include "image/table_hosts.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/text.h"
+
+namespace prefetch::image {
+namespace {
+
+// What names more hosts than this is taken to mean all of them.
+constexpr std::size_t kMaxHosts = 256;
+constexpr std::size_t kMaxName = 255;
+constexpr std::size_t kMaxPath = 4096;
+constexpr const char* kAnyHost = "*";
+
+bool IsHostCharacter(char c) {
+  bool alphanumeric = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+  return alphanumeric || c == '.' || c == '-' || c == ':' || c == '[' || c == ']';
+}
+
+}  // namespace
+
+void TableHosts::Add(std::string_view name) {
+  if (auto scheme = name.find("://"); scheme != std::string_view::npos) name.remove_prefix(scheme + 3);
+  name = name.substr(0, name.find('/'));
+  bool plain =
+      !name.empty() && name.size() <= kMaxName && std::all_of(name.begin(), name.end(), IsHostCharacter);
+  if (plain && hosts_.size() <= kMaxHosts) hosts_.emplace(name);
+  any_ |= !plain || hosts_.size() > kMaxHosts;
+}
+
+void TableHosts::AddHeader(std::string_view name) {
+  any_ |= !base::EqualsIgnoreCase(name, "User-Agent");
+}
+
+void TableHosts::Add(const TableHosts& others) {
+  for (const std::string& host : others.hosts_) Add(host);
+  any_ |= others.any_;
+}
+
+std::vector<std::string> TableHosts::Hosts() const {
+  if (any_) return {kAnyHost};
+  return {hosts_.begin(), hosts_.end()};
+}
+
+bool IsConfigPath(std::string_view path) {
+  if (path.empty()) return true;
+  bool printable = std::all_of(path.begin(), path.end(), [](char c) { return c > ' ' && c < '\x7f'; });
+  return printable && path.front() == '/' && path.size() <= kMaxPath;
+}
+
+}  // namespace prefetch::image

@@ -1,0 +1,35 @@
+// TableHosts: the hosts that a containerd's own tables name (`registry.mirrors`, `configs`, `auths`), whether
+// the runtime tells of them (lib/cri, JSON) or its configuration file does (lib/registry, TOML). Pure.
+#pragma once
+
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace prefetch::image {
+
+// A value. Only names come in: what the tables say of a host, passwords above all, stays outside.
+class TableHosts {
+ public:
+  // "registry.acme.io:5000", or a URL of it. What cannot be a host may mean any.
+  void Add(std::string_view name);
+  void AddAny() { any_ = true; }
+  // Headers go with every request, and so to any host; containerd adds a User-Agent by itself.
+  void AddHeader(std::string_view name);
+  void Add(const TableHosts& others);
+
+  // Sorted, each once; "*" alone if any host is meant, or more than 256 are.
+  std::vector<std::string> Hosts() const;
+
+  friend bool operator==(const TableHosts&, const TableHosts&) = default;
+
+ private:
+  std::set<std::string> hosts_;
+  bool any_ = false;
+};
+
+// Can that be a `config_path`? Absolute folders, ":" between them; or none at all.
+bool IsConfigPath(std::string_view path);
+
+}  // namespace prefetch::image
