@@ -118,9 +118,16 @@ void RegistryFlags(const Group& group, config::RawConfig& raw) {
          "runtime can, by pulling again [auto]; pull: always so; none: not at all");
   Option(
       group, "--registry-config-path", raw.registry_config_path,
-      "containerd's config_path, where its hosts.toml files are [as it tells, else its release's default]");
+      "containerd's config_path, where its hosts.toml files are [as it tells, else as its configuration file "
+      "says, else its release's default]");
+  Option(group, "--registry-containerd-config", raw.registry_containerd_config,
+         "containerd's configuration file, with its imports, for what containerd 2 does not tell: its "
+         "config_path, and mirrors in its own tables");
+  Switch(group, "--registry-split-config-path", raw.registry_split_config_path,
+         "This containerd splits a config_path of several folders everywhere, which releases from 2.1 on do "
+         "only where they pull locally");
   Option(group, "--registry-host-root", raw.registry_host_root,
-         "Where the host's root directory is mounted, for those files");
+         "Where the host's root directory is mounted, for hosts.toml files and containerd's configuration");
   Option(group, "--registry-ca", raw.registry_ca, "Authorities (PEM) instead of the system's");
   Option(group, "--registry-http-proxy", raw.registry_http_proxy, "As the runtime's HTTP_PROXY");
   Option(group, "--registry-https-proxy", raw.registry_https_proxy, "As the runtime's HTTPS_PROXY");

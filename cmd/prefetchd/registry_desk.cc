@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "registry/access.h"
-
 namespace prefetch {
 namespace {
 
@@ -16,22 +14,16 @@ http::CurlOptions HttpFor(const config::RegistryConfig& config) {
   return options;
 }
 
-image::RegistryAccess AccessFor(const config::RegistryConfig& config, const agent::AskingFor& runtime) {
-  return registry::DecideAccess(
-      {.by_pull = config.mode == config::RegistryMode::kPull, .config_path = config.config_path},
-      {.name = runtime.name, .version = runtime.version, .registries = runtime.registries});
+registry::DeclaredAccess DeclaredBy(const config::RegistryConfig& config) {
+  return {.by_pull = config.mode == config::RegistryMode::kPull,
+          .config_path = config.config_path,
+          .split_config_path = config.split_config_path};
 }
 
-registry::RuntimeConfig HostsOf(const agent::AskingFor& runtime, const image::RegistryAccess& access) {
-  return {.containerd_version = runtime.version,
-          .config_path = access.config_path,
-          .path_is_default = access.config_path_source == "default"};
-}
-
-registry::ClientOptions ClientFor(const config::RegistryConfig& config, const agent::AskingFor& runtime,
-                                  const image::RegistryAccess& access) {
+registry::ClientOptions ClientFor(const config::RegistryConfig& config,
+                                  const registry::DecidedAccess& decided) {
   registry::ClientOptions options;
-  options.hosts.runtime = HostsOf(runtime, access);
+  options.hosts.runtime = decided.hosts;
   options.hosts.host_root = config.host_root;
   if (!config.ca.empty()) options.hosts.system_ca_files = {config.ca};
   options.trusted_mirrors = config.trusted_mirrors;
@@ -41,29 +33,25 @@ registry::ClientOptions ClientFor(const config::RegistryConfig& config, const ag
   return options;
 }
 
-// Why a registry is only asked by pulling.
-std::string ByPullWords(const image::RegistryAccess& access, const agent::AskingFor& runtime) {
-  if (access.by_pull_source == "declared")
-    return "It is declared that only the runtime can follow its mirrors.";
-  if (!runtime.registries.in_tables.empty()) {
-    return "containerd has mirrors, certificates or credentials for it in its own configuration, not in "
-           "hosts.toml: only it can follow them.";
-  }
-  return "This runtime's mirrors are not known: its registries are only asked by pulling.";
-}
-
 }  // namespace
 
-RegistryDesk::Clerk::Clerk(const config::RegistryConfig& config, const agent::AskingFor& asking_for,
-                           const base::Clock& clock)
-    : runtime(asking_for),
-      access(AccessFor(config, runtime)),
-      http(HttpFor(config)),
-      client(http, clock, ClientFor(config, runtime, access)) {}
+RegistryDesk::RegistryDesk(const config::RegistryConfig& config, const base::Clock& clock)
+    : config_(config),
+      clock_(clock),
+      access_(DeclaredBy(config), config.containerd_config, config.host_root) {}
 
-std::shared_ptr<RegistryDesk::Clerk> RegistryDesk::For(const agent::AskingFor& runtime) {
+RegistryDesk::Clerk::Clerk(const config::RegistryConfig& config,
+                           std::shared_ptr<const registry::DecidedAccess> decided, const base::Clock& clock)
+    : by(std::move(decided)), http(HttpFor(config)), client(http, clock, ClientFor(config, *by)) {}
+
+std::shared_ptr<const registry::DecidedAccess> RegistryDesk::Decided(const agent::AskingFor& runtime) {
+  return access_.For({runtime.name, runtime.version, runtime.registries});
+}
+
+std::shared_ptr<RegistryDesk::Clerk> RegistryDesk::ClerkFor(
+    std::shared_ptr<const registry::DecidedAccess> decided) {
   base::Lock lock(mutex_);
-  if (!clerk_ || clerk_->runtime != runtime) clerk_ = std::make_shared<Clerk>(config_, runtime, clock_);
+  if (!clerk_ || clerk_->by != decided) clerk_ = std::make_shared<Clerk>(config_, std::move(decided), clock_);
   return clerk_;
 }
 
@@ -71,21 +59,23 @@ agent::RegistryAsker RegistryDesk::Asker() {
   if (config_.mode == config::RegistryMode::kNone) return nullptr;
   return [this](const base::Call& call, const image::RegistryQuestion& question,
                 const agent::AskingFor& runtime) -> image::RegistryAnswer {
-    if (image::IsOnlyByPull(AccessFor(config_, runtime), question.reference.domain())) {
+    auto decided = Decided(runtime);
+    if (image::IsOnlyByPull(decided->access, question.reference.domain())) {
       return {.kind = image::RegistryAnswerKind::kIndeterminate,
               .only_by_pull = true,
               .message = "this node's registries can only be asked by pulling"};
     }
-    return For(runtime)->client.Ask(call, question);
+    return ClerkFor(std::move(decided))->client.Ask(call, question);
   };
 }
 
 agent::RegistryAccessFor RegistryDesk::Access() {
   if (config_.mode == config::RegistryMode::kNone) return nullptr;
   return [this](const agent::AskingFor& runtime) {
-    image::RegistryAccess access = AccessFor(config_, runtime);
+    auto decided = Decided(runtime);
+    image::RegistryAccess access = decided->access;
     if (image::IsOnlyByPull(access, "*")) return access;
-    for (std::string& note : registry::NotesOnFolders(HostsOf(runtime, access), config_.host_root)) {
+    for (std::string& note : registry::NotesOnFolders(decided->hosts, config_.host_root)) {
       access.notes.push_back(std::move(note));
     }
     return access;
@@ -96,15 +86,17 @@ agent::RegistryHosts RegistryDesk::Hosts() {
   if (config_.mode == config::RegistryMode::kNone) return nullptr;
   return [this](const image::Reference& reference, const agent::AskingFor& runtime) {
     report::RegistryHostsView view;
-    image::RegistryAccess access = AccessFor(config_, runtime);
+    auto decided = Decided(runtime);
+    const image::RegistryAccess& access = decided->access;
     view.config_path = access.config_path;
     view.config_path_source = access.config_path_source;
     if (image::IsOnlyByPull(access, reference.domain())) {
       view.by_pull = true;
-      view.notes.push_back(ByPullWords(access, runtime));
+      view.notes.push_back(registry::ByPullWords(access, decided->runtime));
+      view.notes.insert(view.notes.end(), access.notes.begin(), access.notes.end());
       return view;
     }
-    std::shared_ptr<const registry::HostChain> chain = For(runtime)->client.HostsFor(reference);
+    std::shared_ptr<const registry::HostChain> chain = ClerkFor(decided)->client.HostsFor(reference);
     view.source = chain->source;
     view.notes = chain->notes;
     view.notes.insert(view.notes.end(), access.notes.begin(), access.notes.end());

@@ -1,5 +1,6 @@
 // RegistryDesk: the registry client, made when the first question comes and the runtime is known: which
-// servers it asks follows from the runtime's version, and from what it tells of its own configuration.
+// servers it asks follows from the runtime's version, and from what is known of its own configuration. It is
+// made anew when any of that changes.
 #pragma once
 
 #include <memory>
@@ -11,14 +12,14 @@
 #include "config/agent_config.h"
 #include "http/curl_client.h"
 #include "registry/client.h"
+#include "registry/node_access.h"
 
 namespace prefetch {
 
 // A resource of main, made before the agent, which it outlives. Any thread may ask.
 class RegistryDesk {
  public:
-  RegistryDesk(const config::RegistryConfig& config, const base::Clock& clock)
-      : config_(config), clock_(clock) {}
+  RegistryDesk(const config::RegistryConfig& config, const base::Clock& clock);
   RegistryDesk(const RegistryDesk&) = delete;
   RegistryDesk& operator=(const RegistryDesk&) = delete;
 
@@ -30,18 +31,20 @@ class RegistryDesk {
  private:
   // A node that asks nobody pays for none of this.
   struct Clerk {
-    Clerk(const config::RegistryConfig& config, const agent::AskingFor& runtime, const base::Clock& clock);
+    Clerk(const config::RegistryConfig& config, std::shared_ptr<const registry::DecidedAccess> by,
+          const base::Clock& clock);
 
-    agent::AskingFor runtime;
-    image::RegistryAccess access;
+    const std::shared_ptr<const registry::DecidedAccess> by;  // how it asks
     http::CurlClient http;
     registry::Client client;
   };
 
-  std::shared_ptr<Clerk> For(const agent::AskingFor& runtime) EXCLUDES(mutex_);
+  std::shared_ptr<const registry::DecidedAccess> Decided(const agent::AskingFor& runtime);
+  std::shared_ptr<Clerk> ClerkFor(std::shared_ptr<const registry::DecidedAccess> decided) EXCLUDES(mutex_);
 
   const config::RegistryConfig& config_;
   const base::Clock& clock_;
+  registry::NodeAccess access_;
   base::Mutex mutex_;
   std::shared_ptr<Clerk> clerk_ GUARDED_BY(mutex_);
 };

@@ -142,13 +142,13 @@ void Agent::On(LookDone event) {
     runtime_.name = look.connected->name;
     runtime_.version = look.connected->version;
     runtime_.registries = look.connected->registries;
-    FoldAccess();
     queues_in_runtime_ = runtime_.name == "containerd" && AtLeast(runtime_.version, 2, 1);
     leases_supported_ = true;
     progress_supported_ = true;
     leases_swept_ = false;
     dirty_ = true;
   }
+  FoldAccess();
   if (look.error) {
     RuntimeFailed(*look.error);
     return;

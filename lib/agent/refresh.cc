@@ -34,13 +34,14 @@ plan::Answered Agent::NowAnswered() const {
   return {.at = now_, .wall = parts_.clock.Wall()};
 }
 
-// A runtime has told what it is.
+// A runtime has told what it is, or a look was taken at it: what is known of its registries may have changed.
 void Agent::FoldAccess() {
-  if (!parts_.access) return;
+  if (!parts_.access || runtime_.name.empty()) return;
   image::RegistryAccess access = parts_.access({runtime_.name, runtime_.version, runtime_.registries});
   if (runtime_.access == access) return;
   runtime_.access = std::move(access);
   access_told_ = false;
+  dirty_ = true;
 }
 
 // Once somebody is to be asked, what an operator should know of how that is done; again only when it is

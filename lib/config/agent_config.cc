@@ -113,6 +113,8 @@ RegistryConfig JudgeRegistry(const RawConfig& raw, Mistakes& mistakes) {
     mistakes.Add(raw.registry_config_path->by,
                  "must be containerd's config_path: absolute, or several with :");
   }
+  config.containerd_config = Path(raw.registry_containerd_config, mistakes);
+  config.split_config_path = IsOn(raw.registry_split_config_path);
   config.host_root = Path(raw.registry_host_root, mistakes);
   config.ca = Path(raw.registry_ca, mistakes);
   config.http_proxy = Proxy(raw.registry_http_proxy, mistakes);

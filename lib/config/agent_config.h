@@ -40,9 +40,11 @@ enum class RegistryMode {
 
 struct RegistryConfig {
   RegistryMode mode = RegistryMode::kAuto;
-  std::string config_path;  // containerd's `config_path`; empty: not declared
-  std::string host_root;    // where the host's root directory is mounted; empty: here
-  std::string ca;           // PEM of authorities, instead of the system's; empty: the system's
+  std::string config_path;         // containerd's `config_path`; empty: not declared
+  std::string containerd_config;   // containerd's configuration file; empty: it is not looked at
+  bool split_config_path = false;  // this containerd's transfer service splits `config_path` at ":"
+  std::string host_root;           // where the host's root directory is mounted; empty: here
+  std::string ca;                  // PEM of authorities, instead of the system's; empty: the system's
   std::string http_proxy, https_proxy, no_proxy;  // the first two may hold a password
   std::vector<std::string> trusted_mirrors, trusted_realms;
   bool skip_mirrors = false;

@@ -170,6 +170,8 @@ std::optional<RawConfig> ReadConfigFile(std::string_view bytes, doc::Problems& p
   raw.kube_api = Flag(object, "kubeApi");
   raw.registry = Text(object, "registry");
   raw.registry_config_path = Text(object, "registryConfigPath");
+  raw.registry_containerd_config = Text(object, "registryContainerdConfig");
+  raw.registry_split_config_path = Flag(object, "registrySplitConfigPath");
   raw.registry_host_root = Text(object, "registryHostRoot");
   raw.registry_ca = Text(object, "registryCa");
   raw.registry_http_proxy = Text(object, "registryHttpProxy");

@@ -34,6 +34,8 @@ RawConfig Overlay(const RawConfig& under, RawConfig over) {
   Inherit(under.kube_api, over.kube_api);
   Inherit(under.registry, over.registry);
   Inherit(under.registry_config_path, over.registry_config_path);
+  Inherit(under.registry_containerd_config, over.registry_containerd_config);
+  Inherit(under.registry_split_config_path, over.registry_split_config_path);
   Inherit(under.registry_host_root, over.registry_host_root);
   Inherit(under.registry_ca, over.registry_ca);
   Inherit(under.registry_http_proxy, over.registry_http_proxy);
@@ -120,6 +122,8 @@ RawConfig ReadEnvironment(const GetEnv& get, doc::Problems& problems) {
   flag(raw.kube_api, "PREFETCHD_KUBE_API");
   text(raw.registry, "PREFETCHD_REGISTRY");
   text(raw.registry_config_path, "PREFETCHD_REGISTRY_CONFIG_PATH");
+  text(raw.registry_containerd_config, "PREFETCHD_REGISTRY_CONTAINERD_CONFIG");
+  flag(raw.registry_split_config_path, "PREFETCHD_REGISTRY_SPLIT_CONFIG_PATH");
   text(raw.registry_host_root, "PREFETCHD_REGISTRY_HOST_ROOT");
   text(raw.registry_ca, "PREFETCHD_REGISTRY_CA");
   text(raw.registry_http_proxy, "PREFETCHD_REGISTRY_HTTP_PROXY");

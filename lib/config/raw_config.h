@@ -67,6 +67,8 @@ struct RawConfig {
   std::optional<Said<bool>> kube_api;
   std::optional<Said<std::string>> registry;
   std::optional<Said<std::string>> registry_config_path;
+  std::optional<Said<std::string>> registry_containerd_config;
+  std::optional<Said<bool>> registry_split_config_path;
   std::optional<Said<std::string>> registry_host_root;
   std::optional<Said<std::string>> registry_ca;
   std::optional<Said<std::string>> registry_http_proxy;

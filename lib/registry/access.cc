@@ -11,43 +11,62 @@ constexpr const char* kContainerd = "containerd";
 constexpr const char* kEverything = "*";
 constexpr const char* kDeclared = "declared";
 constexpr const char* kRuntime = "runtime";
+constexpr const char* kFile = "file";
 constexpr const char* kDefault = "default";
 
 image::RegistryAccess OnlyByPull(const char* source) {
   return {.by_pull = {kEverything}, .by_pull_source = source};
 }
 
-void FindConfigPath(const DeclaredAccess& declared, const RuntimeFacts& runtime,
+// The one who knows something of containerd's configuration: itself, else its file.
+struct Witness {
+  const image::RuntimeRegistries& said;
+  const char* name;
+  const char* words;
+};
+
+// A declared path against another one.
+void NoteContradiction(const std::string& declared, const Witness& witness, image::RegistryAccess& access) {
+  if (!witness.said.told || witness.said.config_path == declared) return;
+  std::string note = witness.words;
+  note += witness.said.config_path.empty() ? "that it has no config_path"
+                                           : "that its config_path is " + witness.said.config_path;
+  access.notes.push_back(note + "; " + declared + " is declared, and counts");
+}
+
+void FindConfigPath(const DeclaredAccess& declared, const std::string& version, const Witness& witness,
                     image::RegistryAccess& access) {
-  const image::RuntimeRegistries& told = runtime.registries;
+  const image::RuntimeRegistries& said = witness.said;
   if (!declared.config_path.empty()) {
     access.config_path = declared.config_path;
     access.config_path_source = kDeclared;
-    if (!told.told || told.config_path == declared.config_path) return;
-    access.notes.push_back("containerd tells " +
-                           (told.config_path.empty() ? "that it has no config_path"
-                                                     : "that its config_path is " + told.config_path) +
-                           "; " + declared.config_path + " is declared, and counts");
+    NoteContradiction(declared.config_path, witness, access);
     return;
   }
-  if (told.told) {
-    access.config_path = told.config_path;
-    access.config_path_source = kRuntime;
-    return;
-  }
-  access.config_path = DefaultConfigPath(runtime.version);
-  access.config_path_source = kDefault;
+  if (!said.told && !said.in_tables.empty()) return;  // only the runtime knows
+  access.config_path = said.config_path;
+  if (said.config_path.empty() && !said.has_mirrors) access.config_path = DefaultConfigPath(version);
+  bool is_default = !said.told || access.config_path != said.config_path;
+  access.config_path_source = is_default ? kDefault : witness.name;
 }
 
 }  // namespace
 
-image::RegistryAccess DecideAccess(const DeclaredAccess& declared, const RuntimeFacts& runtime) {
+image::RegistryAccess DecideAccess(const DeclaredAccess& declared, const RuntimeFacts& runtime,
+                                   const ContainerdWord& file) {
   if (declared.by_pull) return OnlyByPull(kDeclared);
   if (runtime.name != kContainerd) return OnlyByPull(runtime.name.empty() ? "" : kRuntime);
+  const Witness itself{runtime.registries, kRuntime, "containerd tells "};
+  const Witness its_file{file.registries, kFile, "containerd's configuration file says "};
+  const Witness& witness = runtime.registries.told ? itself : its_file;
   image::RegistryAccess access;
-  FindConfigPath(declared, runtime, access);
-  access.by_pull = runtime.registries.in_tables;
-  if (!access.by_pull.empty()) access.by_pull_source = kRuntime;
+  if (!runtime.registries.told) access.notes = file.notes;
+  FindConfigPath(declared, runtime.version, witness, access);
+  access.local_pull = witness.said.local_pull;
+  // A file that cannot be used says nothing against a path that is declared.
+  bool usable = witness.said.told || access.config_path_source.empty();
+  if (usable) access.by_pull = witness.said.in_tables;
+  if (!access.by_pull.empty()) access.by_pull_source = witness.name;
   return access;
 }
 

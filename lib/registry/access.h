@@ -1,24 +1,31 @@
-// DecideAccess: what is declared of a node's registries, and what its runtime tells -> which of them can be
-// asked as the runtime would ask, and which only by pulling (spec/registry.md sections 7.2, 7.3, 7.5). Pure.
+// DecideAccess: what is declared of a node's registries, what its runtime tells, and what the runtime's
+// configuration file says -> which of them can be asked as the runtime would ask, and which only by pulling
+// (spec/registry.md sections 7.2, 7.3, 7.5). Pure.
 #pragma once
 
 #include <string>
 
 #include "image/registry_access.h"
+#include "registry/containerd_config.h"
 
 namespace prefetch::registry {
 
-// By the operator; it wins over what is told.
+// By the operator; it wins over what is told, and that over what the file says.
 struct DeclaredAccess {
   bool by_pull = false;
-  std::string config_path;  // empty: nothing is declared
+  std::string config_path;         // empty: nothing is declared
+  bool split_config_path = false;  // a build of containerd that takes "a:b" for two folders everywhere
 };
 
 struct RuntimeFacts {
   std::string name, version;  // empty: not connected yet
   image::RuntimeRegistries registries;
+
+  friend bool operator==(const RuntimeFacts&, const RuntimeFacts&) = default;
 };
 
-image::RegistryAccess DecideAccess(const DeclaredAccess& declared, const RuntimeFacts& runtime);
+// `file`: {} where it is not looked at.
+image::RegistryAccess DecideAccess(const DeclaredAccess& declared, const RuntimeFacts& runtime,
+                                   const ContainerdWord& file);
 
 }  // namespace prefetch::registry

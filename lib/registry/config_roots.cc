@@ -31,9 +31,7 @@ std::string_view DefaultConfigPath(std::string_view containerd_version) {
 
 ConfigRoots RootsOf(const RuntimeConfig& config) {
   if (!config.containerd) return {};
-  std::string_view path =
-      config.config_path.empty() ? DefaultConfigPath(config.containerd_version) : config.config_path;
-  if (path.empty()) return {};
+  std::string_view path = config.config_path;
   bool transfer = IsAtLeast(config.containerd_version, 2, 1) && !config.local_pull;
   bool several = path.find(':') != std::string_view::npos;
   if (transfer && several && !config.split_config_path) return {.folders = {}, .ignored = true};

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/fs.h"
+#include "base/text.h"
 #include "registry/default_host.h"
 #include "registry/hosts_toml.h"
 
@@ -16,7 +17,9 @@ constexpr std::size_t kMaxFolderEntries = 1000;
 constexpr std::size_t kMaxRegistries = 256;  // then all are read anew
 
 constexpr const char* kIgnored =
-    "the runtime takes its config_path, which has a \":\" in it, for one folder and ignores every hosts.toml";
+    "the runtime takes its config_path, which has a \":\" in it, for one folder and ignores every hosts.toml "
+    "(RegistryConfigPathIgnored): write one folder there, or use_local_image_pull = true; where its build "
+    "splits it, say --registry-split-config-path";
 
 bool IsFolder(const std::string& path) {
   auto kind = base::KindOf(path);
@@ -32,6 +35,15 @@ std::string NotHere(const std::string& root) {
   return root +
          ", where containerd finds its mirrors, is not to be seen here: if the node has it, mount it at "
          "the same path, or say --registry-host-root; until then the registries themselves are asked";
+}
+
+// Is anything in one of them, so that somebody may believe that it counts?
+bool HoldsAnything(const std::string& path, const std::string& host_root) {
+  for (std::string_view folder : base::Split(path, ':')) {
+    auto names = base::ListDirectory(host_root + std::string(folder), kMaxFolderEntries);
+    if (names ? !names->empty() : names.error().code() == base::Code::kResourceExhausted) return true;
+  }
+  return false;
 }
 
 // Loads the chain of one registry, keeping in mind every path that it looked at.
@@ -155,9 +167,12 @@ class Loader {
 
 std::vector<std::string> NotesOnFolders(const RuntimeConfig& runtime, const std::string& host_root) {
   std::vector<std::string> notes;
-  if (!IsMissed(runtime)) return notes;
   ConfigRoots roots = RootsOf(runtime);
-  if (roots.ignored) notes.emplace_back(kIgnored);
+  bool missed = IsMissed(runtime);
+  if (roots.ignored && (missed || HoldsAnything(runtime.config_path, host_root))) {
+    notes.emplace_back(kIgnored);
+  }
+  if (!missed) return notes;
   for (const std::string& root : roots.folders) {
     if (!IsFolder(host_root + root)) notes.push_back(NotHere(root));
   }

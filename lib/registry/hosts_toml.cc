@@ -1,20 +1,11 @@
 #include "registry/hosts_toml.h"
 
-// toml++ 3.3 asserts, or with NDEBUG even assumes, what "[,x]" breaks before it looks (3.4 does not): without
-// these asserts it comes to its own error a few lines later. The fuzz target is what vouches for that.
-#undef NDEBUG
-#define TOML_ASSERT(expr) static_assert(true)
-#define TOML_EXCEPTIONS 0
-#define TOML_HEADER_ONLY 1
-#define TOML_ENABLE_FORMATTERS 0
-#include <toml++/toml.h>
-
 #include <algorithm>
 
 #include "base/text.h"
 #include "doc/duration.h"
 #include "http/headers.h"
-#include "registry/toml_text.h"
+#include "registry/toml_rim.h"
 
 namespace prefetch::registry {
 namespace {
@@ -22,15 +13,6 @@ namespace {
 constexpr std::size_t kMaxBytes = 256 * 1024;
 constexpr std::size_t kMaxHosts = 32;
 constexpr std::size_t kMaxValues = 32;  // of one key
-
-base::Error Wrong(const toml::node& node, std::string_view what) {
-  return base::InvalidArgument("line " + std::to_string(node.source().begin.line) + ": " + std::string(what));
-}
-
-// What a string of the file says.
-std::string TextOf(const toml::value<std::string>& value) {
-  return FromAsciiToml(value.get());
-}
 
 std::string InFolder(std::string_view folder, const std::string& file) {
   if (file.empty() || file.front() == '/') return file;
@@ -224,14 +206,9 @@ base::Result<Host> ReadLastHost(const toml::table& root, std::string_view folder
 base::Result<std::vector<Host>> ParseHostsToml(std::string_view text, std::string_view folder,
                                                std::string_view registry, const RuntimeRules& rules) {
   if (text.size() > kMaxBytes) return base::InvalidArgument("the file is too long");
-  std::string ascii = ToAsciiToml(text);
-  toml::parse_result parsed = toml::parse(ascii);
-  base::WipeString(ascii);  // headers may be secret
-  if (!parsed) {
-    return base::InvalidArgument("line " + std::to_string(parsed.error().source().begin.line) +
-                                 ": this is no TOML");
-  }
-  const toml::table& root = parsed.table();
+  auto toml = Toml::Parse(text);
+  if (!toml) return std::move(toml).error();
+  const toml::table& root = toml->root();
   auto written = WrittenHosts(root, rules);
   if (!written) return std::move(written).error();
   std::vector<Host> hosts;

@@ -292,6 +292,7 @@ std::string ConfigPathWords(const RegistryHostsView& view) {
                                               : "containerd's config_path is " + view.config_path;
   if (view.config_path_source == "declared") return path + " (declared)";
   if (view.config_path_source == "runtime") return path + " (containerd says so)";
+  if (view.config_path_source == "file") return path + " (its configuration file says so)";
   if (view.config_path_source == "default") return path + " (the default of its release, unless declared)";
   return path;
 }

@@ -343,6 +343,8 @@ kubeletCa: /pki/ca.crt
 kubeApi: true
 registry: pull
 registryConfigPath: /etc/containerd/certs.d
+registryContainerdConfig: /etc/containerd/config.toml
+registrySplitConfigPath: true
 registryHostRoot: /host
 registryCa: /etc/ca.pem
 registryHttpProxy: http://p:1
@@ -407,6 +409,8 @@ limits:
   EXPECT_TRUE(config->kube_api);
   EXPECT_EQ(config->registry, (RegistryConfig{.mode = RegistryMode::kPull,
                                               .config_path = "/etc/containerd/certs.d",
+                                              .containerd_config = "/etc/containerd/config.toml",
+                                              .split_config_path = true,
                                               .host_root = "/host",
                                               .ca = "/etc/ca.pem",
                                               .http_proxy = "http://p:1",

@@ -75,11 +75,13 @@ class ScriptedImages final : public v1::ImageService::Service {
 class ScriptedVersion final : public v1::RuntimeService::Service {
  public:
   bool ready = true;
+  std::string name = "scripted";
+  std::string version = "1.2.3~test";
   std::string config;  // what the verbose status tells of its configuration; empty: nothing
   grpc::Status Version(grpc::ServerContext*, const v1::VersionRequest*,
                        v1::VersionResponse* response) override {
-    response->set_runtime_name("scripted");
-    response->set_runtime_version("1.2.3~test");
+    response->set_runtime_name(name);
+    response->set_runtime_version(version);
     return grpc::Status::OK;
   }
   grpc::Status Status(grpc::ServerContext*, const v1::StatusRequest* request,

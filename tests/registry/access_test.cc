@@ -14,6 +14,7 @@ struct AccessRow {
   DeclaredAccess declared;
   RuntimeFacts runtime;
   RegistryAccess expect;
+  ContainerdWord file = {};
 };
 
 RuntimeFacts Containerd(const std::string& version) {
@@ -24,10 +25,18 @@ RuntimeFacts Tells(std::string config_path, std::vector<std::string> in_tables =
   return {"containerd", "1.7.24", {true, std::move(config_path), std::move(in_tables)}};
 }
 
+ContainerdWord File(std::string config_path, std::vector<std::string> in_tables = {},
+                    bool has_mirrors = false, bool local_pull = false) {
+  return {{true, std::move(config_path), std::move(in_tables), has_mirrors, local_pull}, {"a note"}};
+}
+
+const ContainerdWord kNoFile = {{}, {"it is not there"}};
+const ContainerdWord kBrokenFile = OnlyTheRuntimeKnows("it is broken");
+
 class AccessTest : public testing::TestWithParam<AccessRow> {};
 
 TEST_P(AccessTest, IsAsDeclaredElseAsTold) {
-  EXPECT_EQ(DecideAccess(GetParam().declared, GetParam().runtime), GetParam().expect);
+  EXPECT_EQ(DecideAccess(GetParam().declared, GetParam().runtime, GetParam().file), GetParam().expect);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -78,6 +87,81 @@ INSTANTIATE_TEST_SUITE_P(
                   {"cri-o", "1.34.2", {}},
                   {"", "", {"*"}, "runtime", {}}},
         AccessRow{"NotConnectedYet", {}, {}, {"", "", {"*"}, "", {}}}),
+    [](const auto& row) { return row.param.name; });
+
+INSTANTIATE_TEST_SUITE_P(
+    OfTheFile, AccessTest,
+    testing::Values(
+        AccessRow{"Path",
+                  {},
+                  Containerd("2.1.9"),
+                  {"/etc/hosts.d", "file", {}, "", {"a note"}},
+                  File("/etc/hosts.d")},
+        AccessRow{"LocalPull",
+                  {},
+                  Containerd("2.1.9"),
+                  {"/a:/b", "file", {}, "", {"a note"}, true},
+                  File("/a:/b", {}, false, true)},
+        AccessRow{"NoPathAndNoDefault", {}, Containerd("2.1.9"), {"", "file", {}, "", {"a note"}}, File("")},
+        AccessRow{"TheReleasesDefault",
+                  {},
+                  Containerd("2.2.1"),
+                  {kDefaultPath, "default", {}, "", {"a note"}, true},
+                  File("", {}, false, true)},
+        AccessRow{"MirrorsLeaveNoDefault",
+                  {},
+                  Containerd("2.2.1"),
+                  {"", "file", {"docker.io"}, "file", {"a note"}, true},
+                  File("", {"docker.io"}, true, true)},
+        AccessRow{"WhatIsToldCounts",
+                  {},
+                  Tells("/etc/hosts.d"),
+                  {"/etc/hosts.d", "runtime", {}, "", {}},
+                  File("/other", {"r.io"}, true, true)},
+        AccessRow{
+            "DeclaredAgainstIt",
+            {.config_path = "/etc/certs.d"},
+            Containerd("2.1.9"),
+            {"/etc/certs.d",
+             "declared",
+             {"r.io"},
+             "file",
+             {"a note",
+              "containerd's configuration file says that its config_path is /etc/hosts.d; /etc/certs.d is "
+              "declared, and counts"},
+             true},
+            File("/etc/hosts.d", {"r.io"}, false, true)},
+        AccessRow{"DeclaredAndItHasNone",
+                  {.config_path = "/etc/certs.d"},
+                  Containerd("2.1.9"),
+                  {"/etc/certs.d",
+                   "declared",
+                   {},
+                   "",
+                   {"a note",
+                    "containerd's configuration file says that it has no config_path; /etc/certs.d is "
+                    "declared, and "
+                    "counts"}},
+                  File("")},
+        AccessRow{"NotThere",
+                  {},
+                  Containerd("2.2.1"),
+                  {kDefaultPath, "default", {}, "", {"it is not there"}},
+                  kNoFile},
+        AccessRow{"Broken", {}, Containerd("2.2.1"), {"", "", {"*"}, "file", {"it is broken"}}, kBrokenFile},
+        AccessRow{"DeclaredAndBroken",
+                  {.config_path = "/etc/certs.d"},
+                  Containerd("2.2.1"),
+                  {"/etc/certs.d", "declared", {}, "", {"it is broken"}},
+                  kBrokenFile},
+        AccessRow{"BrokenAndTold", {}, Tells("/c"), {"/c", "runtime", {}, "", {}}, kBrokenFile},
+        AccessRow{
+            "OfAnotherRuntime", {}, {"cri-o", "1.34.2", {}}, {"", "", {"*"}, "runtime", {}}, File("/c")},
+        AccessRow{"DeclaredByPull",
+                  {.by_pull = true},
+                  Containerd("2.1.9"),
+                  {"", "", {"*"}, "declared", {}},
+                  File("/c")}),
     [](const auto& row) { return row.param.name; });
 
 }  // namespace

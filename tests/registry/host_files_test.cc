@@ -67,6 +67,18 @@ TEST_F(HostFilesTest, TheReleasesOwnFolderMayBeAbsent) {
   EXPECT_EQ(Chain("docker.io")->notes, Texts{});
 }
 
+TEST_F(HostFilesTest, TheReleasesOwnFoldersAreIgnoredWhichMattersWhereSomethingIsInOneOfThem) {
+  RuntimeConfig usual{.containerd_version = "2.3.0", .config_path = "/one:/two", .path_is_default = true};
+  std::filesystem::create_directories(dir_ / "two");
+  EXPECT_EQ(NotesOnFolders(usual, dir_.path()), Texts{});
+  Write("two/quay.io/hosts.toml", Mirror("https://a"));
+  Texts notes = NotesOnFolders(usual, dir_.path());
+  ASSERT_EQ(notes.size(), 1U);
+  EXPECT_NE(notes[0].find("RegistryConfigPathIgnored"), std::string::npos);
+  usual.local_pull = true;
+  EXPECT_EQ(NotesOnFolders(usual, dir_.path()), Texts{});
+}
+
 TEST_F(HostFilesTest, TheFirstFolderThatIsThereCounts) {
   Write("two/reg:5000/hosts.toml", Mirror("https://exact-in-two"));
   EXPECT_EQ(Origins("reg:5000"), (Texts{"https://exact-in-two", "https://reg:5000"}));

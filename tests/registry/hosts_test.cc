@@ -69,8 +69,17 @@ TEST(RulesOf, Releases) {
   }
 }
 
+TEST(DefaultConfigPath, IsNoneBefore22) {
+  for (const char* old : {"1.6.20", "1.7.24", "2.0.1", "v2.1.9"})
+    EXPECT_EQ(DefaultConfigPath(old), "") << old;
+  for (const char* current : {"2.2.0", "2.3.4", "3.0.0", ""}) {
+    EXPECT_EQ(DefaultConfigPath(current), "/etc/containerd/certs.d:/etc/docker/certs.d") << current;
+  }
+}
+
 // spec/registry.md section 7.2.
 TEST(RootsOf, ConfigPathAsEachReleaseReadsIt) {
+  const std::string kDefault(DefaultConfigPath("2.3.0"));
   const struct {
     std::string name;
     RuntimeConfig config;
@@ -86,9 +95,10 @@ TEST(RootsOf, ConfigPathAsEachReleaseReadsIt) {
       {"2.1 local",
        {.containerd_version = "2.1.0", .config_path = "/a:/b", .local_pull = true},
        {"/a", "/b"}},
-      {"2.3 default is ignored", {.containerd_version = "2.3.0"}, {}, true},
+      {"2.3 none", {.containerd_version = "2.3.0"}, {}},
+      {"2.3 default is ignored", {.containerd_version = "2.3.0", .config_path = kDefault}, {}, true},
       {"2.3 default local",
-       {.containerd_version = "2.3.0", .local_pull = true},
+       {.containerd_version = "2.3.0", .config_path = kDefault, .local_pull = true},
        {"/etc/containerd/certs.d", "/etc/docker/certs.d"}},
       {"a fixed build",
        {.containerd_version = "2.3.0", .config_path = "/a:/b", .split_config_path = true},

@@ -25,7 +25,8 @@ class Mirror : public testing::Test {
                       "apiVersion: prefetchd.dev/v1alpha1\nkind: ImageList\nimages:\n- image: " + image_ +
                           "\n  refresh: IfDigestChanged\n");
   }
-  rig::Ran PullOnce(const std::vector<std::string>& flags = {}) {
+  rig::Ran PullOnce(std::vector<std::string> flags = {}) {
+    flags.insert(flags.end(), config_.begin(), config_.end());
     rig::Ran ran = node_.Once(flags);
     EXPECT_EQ(ran.exit, rig::Exit{}) << ran.out << ran.err;
     return ran;
@@ -33,9 +34,15 @@ class Mirror : public testing::Test {
   std::size_t Requests() const { return origin_->proxy().Requests().size(); }
   // What of the image's manifest was asked for since Forget().
   std::size_t Manifests(rig::Proxy& proxy) const { return proxy.Count("", "/manifests/"); }
+  // Who says where containerd asks: containerd 1.x itself, for others their configuration file.
+  std::string Source() {
+    bool tells =
+        node_.Get("/v1/status").body.find(R"("name":"containerd","version":"1.)") != std::string::npos;
+    return tells ? "runtime" : "file";
+  }
   // The digest of what containerd has under the tag.
   std::string Digest() {
-    node_.StartAgent();
+    node_.StartAgent(config_);
     std::string digest;
     EXPECT_TRUE(rig::Eventually(seconds(20), [&] {
       digest = node_.StatusOf(image_).digest;
@@ -48,9 +55,11 @@ class Mirror : public testing::Test {
   Node node_;
   std::unique_ptr<Host> origin_ = node_.AddRegistry(kHost, {});
   std::string image_ = origin_->Push("app", "v1", {{1, kMegabyte}});
+  const std::vector<std::string> config_ = {"--registry-containerd-config",
+                                            node_.scratch() / "containerd/config.toml"};
 };
 
-TEST_F(Mirror, TheConfigPathIsLearntFromTheRuntimeThatTellsIt) {
+TEST_F(Mirror, TheConfigPathIsLearntFromTheRuntimeOrItsFile) {
   List();
   PullOnce();
   std::size_t before = Requests();
@@ -59,12 +68,12 @@ TEST_F(Mirror, TheConfigPathIsLearntFromTheRuntimeThatTellsIt) {
   origin_->Push("app", "v1", {{2, kMegabyte}});
   rig::Ran ran = PullOnce();
   EXPECT_NE(ran.err.find("image replaced"), std::string::npos) << ran.err;
-  node_.StartAgent();
+  node_.StartAgent(config_);
   ASSERT_TRUE(rig::Eventually(seconds(20), [&] { return node_.StatusOf(image_).ready; }));
   std::string folder = node_.containerd().hosts_dir();
   EXPECT_NE(node_.Get("/v1/status")
-                .body.find(R"("registries":{"configPath":")" + folder +
-                           R"(","configPathSource":"runtime","byPull":[],"byPullSource":null,"notes":[]})"),
+                .body.find(R"("registries":{"configPath":")" + folder + R"(","configPathSource":")" +
+                           Source() + R"(","byPull":[],"byPullSource":null,"notes":[]})"),
             std::string::npos)
       << node_.Get("/v1/status").body;
   rig::Ran explained = node_.Ctl({"explain", image_});
@@ -75,7 +84,7 @@ TEST_F(Mirror, AFolderThatTheRuntimeNamesAndTheAgentDoesNotSeeIsSaid) {
   List();
   PullOnce();
   std::filesystem::remove_all(node_.containerd().hosts_dir());
-  node_.StartAgent();
+  node_.StartAgent(config_);
   ASSERT_TRUE(rig::Eventually(seconds(20), [&] { return node_.StatusOf(image_).ready; }));
   std::string note =
       node_.containerd().hosts_dir() + ", where containerd finds its mirrors, is not to be seen";
@@ -98,11 +107,12 @@ TEST_F(Mirror, WhatOnlyTheRuntimesTablesKnowIsAskedByPullingWithoutBeingToldSo) 
   rig::Ran moved = PullOnce();
   EXPECT_NE(moved.err.find("image replaced"), std::string::npos) << moved.err;
   EXPECT_NE(moved.err.find("registries are asked"), std::string::npos) << moved.err;
-  node_.StartAgent();
+  node_.StartAgent(config_);
   ASSERT_TRUE(rig::Eventually(seconds(20), [&] { return node_.StatusOf(image_).ready; }));
-  EXPECT_NE(node_.Get("/v1/status")
-                .body.find(std::string(R"("byPull":[")") + kHost + R"("],"byPullSource":"runtime")"),
-            std::string::npos)
+  EXPECT_NE(
+      node_.Get("/v1/status")
+          .body.find(std::string(R"("byPull":[")") + kHost + R"("],"byPullSource":")" + Source() + "\""),
+      std::string::npos)
       << node_.Get("/v1/status").body;
   rig::Ran explained = node_.Ctl({"explain", image_});
   EXPECT_NE(explained.out.find("by pulling it again"), std::string::npos) << explained.out;

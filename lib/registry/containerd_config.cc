@@ -1,0 +1,326 @@
+#include "registry/containerd_config.h"
+
+#include <utility>
+
+#include "base/text.h"
+#include "registry/toml_rim.h"
+#include "registry/toml_text.h"
+
+namespace prefetch::registry {
+namespace {
+
+constexpr std::size_t kMaxBytes = 1024 * 1024;
+constexpr std::size_t kMaxImports = 64;
+constexpr std::int64_t kNewestVersion = 4;  // containerd 2.3
+// The oldest version that has a table of its own for images, and the one to which releases up to 2.2 bring
+// all.
+constexpr std::int64_t kImagesVersion = 3;
+constexpr const char* kOldPlugin = "io.containerd.grpc.v1.cri";
+constexpr const char* kNewPlugin = "io.containerd.cri.v1.images";
+constexpr const char* kShortPlugin = "cri";
+constexpr std::int64_t kUsualDownloads = 3;  // as containerd's default: another number keeps pulls local
+
+// Keys of containerd's own structures count in any case (go-toml), the exact one before others.
+const toml::node* Find(const toml::table& table, std::string_view key) {
+  if (const toml::node* exact = table.get(key)) return exact;
+  for (auto&& [name, node] : table) {
+    if (base::EqualsIgnoreCase(name.str(), key)) return &node;
+  }
+  return nullptr;
+}
+
+base::Result<const toml::table*> FindTable(const toml::table& table, std::string_view key) {
+  const toml::node* node = Find(table, key);
+  if (node == nullptr) return static_cast<const toml::table*>(nullptr);
+  if (!node->is_table()) return Wrong(*node, std::string(key) + " is no table");
+  return node->as_table();
+}
+
+base::Status ReadFlag(const toml::table& table, std::string_view key, std::optional<bool>& value) {
+  const toml::node* node = Find(table, key);
+  if (node == nullptr) return {};
+  if (!node->is_boolean()) return Wrong(*node, std::string(key) + " is neither true nor false");
+  value = node->as_boolean()->get();
+  return {};
+}
+
+base::Status ReadNumber(const toml::table& table, std::string_view key, std::optional<std::int64_t>& value) {
+  const toml::node* node = Find(table, key);
+  if (node == nullptr) return {};
+  if (!node->is_integer()) return Wrong(*node, std::string(key) + " is no whole number");
+  value = node->as_integer()->get();
+  return {};
+}
+
+base::Status ReadConfigPath(const toml::table& table, RegistryTable& registry) {
+  const toml::node* node = Find(table, "config_path");
+  if (node == nullptr) return {};
+  if (!node->is_string()) return Wrong(*node, "config_path is no string");
+  registry.config_path = TextOf(*node->as_string());
+  return {};
+}
+
+bool HasEntries(const toml::table& entry, std::string_view key) {
+  const toml::node* node = Find(entry, key);
+  return node != nullptr && node->is_table() && !node->as_table()->empty();
+}
+
+// `mirrors`, `configs` or `auths`: a table for each host. Which hosts count, the caller knows; any at all:
+// true.
+template <typename Counts>
+base::Result<bool> ReadHosts(const toml::table& registry, std::string_view key, Counts counts,
+                             image::TableHosts& hosts) {
+  auto table = FindTable(registry, key);
+  if (!table) return std::move(table).error();
+  if (*table == nullptr) return false;
+  for (auto&& [host, entry] : **table) {
+    if (!entry.is_table()) return Wrong(entry, "an entry of " + std::string(key) + " is no table");
+    if (counts(*entry.as_table())) hosts.Add(FromAsciiToml(host.str()));
+  }
+  return !(*table)->empty();
+}
+
+base::Result<RegistryTable> ReadRegistry(const toml::table& table) {
+  RegistryTable registry;
+  if (base::Status read = ReadConfigPath(table, registry); !read) return read.error();
+  auto always = [](const toml::table&) { return true; };
+  auto says = [](const toml::table& entry) { return HasEntries(entry, "auth") || HasEntries(entry, "tls"); };
+  auto mirrors = ReadHosts(table, "mirrors", always, registry.hosts);
+  if (!mirrors) return std::move(mirrors).error();
+  auto configs = ReadHosts(table, "configs", says, registry.hosts);
+  if (!configs) return std::move(configs).error();
+  auto auths = ReadHosts(table, "auths", always, registry.hosts);
+  if (!auths) return std::move(auths).error();
+  auto headers = FindTable(table, "headers");
+  if (!headers) return std::move(headers).error();
+  if (*headers != nullptr) {
+    for (auto&& [name, value] : **headers) registry.hosts.AddHeader(name.str());
+  }
+  registry.has_mirrors = *mirrors;
+  registry.has_others = *configs || *auths;
+  return registry;
+}
+
+// What both plugins' tables have.
+base::Status ReadCommon(const toml::table& table, ImagesTable& images) {
+  auto registry = FindTable(table, "registry");
+  if (!registry) return registry.status();
+  if (*registry != nullptr) {
+    auto read = ReadRegistry(**registry);
+    if (!read) return read.status();
+    images.registry = std::move(*read);
+  }
+  if (auto read = ReadNumber(table, "max_concurrent_downloads", images.max_concurrent_downloads); !read) {
+    return read;
+  }
+  return ReadFlag(table, "image_pull_with_sync_fs", images.image_pull_with_sync_fs);
+}
+
+base::Status ReadSnapshots(const toml::table& table, ImagesTable& images) {
+  if (auto read = ReadFlag(table, "disable_snapshot_annotations", images.disable_snapshot_annotations);
+      !read) {
+    return read;
+  }
+  return ReadFlag(table, "discard_unpacked_layers", images.discard_unpacked_layers);
+}
+
+base::Status ReadOldPlugin(const toml::table& table, ImagesTable& images) {
+  if (base::Status read = ReadCommon(table, images); !read) return read;
+  auto containerd = FindTable(table, "containerd");
+  if (!containerd) return containerd.status();
+  if (*containerd == nullptr) return {};
+  images.has_runtimes = Find(**containerd, "runtimes") != nullptr;
+  return ReadSnapshots(**containerd, images);
+}
+
+base::Status ReadNewPlugin(const toml::table& table, ImagesTable& images) {
+  if (base::Status read = ReadCommon(table, images); !read) return read;
+  if (base::Status read = ReadSnapshots(table, images); !read) return read;
+  return ReadFlag(table, "use_local_image_pull", images.use_local_image_pull);
+}
+
+// Tables in tables are put together key by key, and a later value takes the earlier one's place, be it empty.
+template <typename T>
+void Override(std::optional<T>& under, const std::optional<T>& over) {
+  if (over) under = over;
+}
+
+void Override(RegistryTable& under, const RegistryTable& over) {
+  Override(under.config_path, over.config_path);
+  under.hosts.Add(over.hosts);
+  under.has_mirrors |= over.has_mirrors;
+  under.has_others |= over.has_others;
+}
+
+void Override(ImagesTable& under, const ImagesTable& over) {
+  if (over.registry) {
+    if (!under.registry) under.registry.emplace();
+    Override(*under.registry, *over.registry);
+  }
+  Override(under.max_concurrent_downloads, over.max_concurrent_downloads);
+  Override(under.image_pull_with_sync_fs, over.image_pull_with_sync_fs);
+  Override(under.use_local_image_pull, over.use_local_image_pull);
+  Override(under.disable_snapshot_annotations, over.disable_snapshot_annotations);
+  Override(under.discard_unpacked_layers, over.discard_unpacked_layers);
+  under.has_runtimes |= over.has_runtimes;
+}
+
+// From version 2 to 3: what the old table says takes the place of what the new one has, a `registry` as a
+// whole.
+void Migrate(const ImagesTable& cri, ImagesTable& images) {
+  Override(images.max_concurrent_downloads, cri.max_concurrent_downloads);
+  Override(images.image_pull_with_sync_fs, cri.image_pull_with_sync_fs);
+  if (cri.registry) images.registry = cri.registry;
+  if (!cri.has_runtimes) return;
+  Override(images.disable_snapshot_annotations, cri.disable_snapshot_annotations);
+  Override(images.discard_unpacked_layers, cri.discard_unpacked_layers);
+}
+
+base::Status ReadPlugins(const toml::table& plugins, ContainerdConfig& config) {
+  auto idle = [&](const toml::node* node) {
+    if (node != nullptr && config.idle_line == 0) config.idle_line = node->source().begin.line;
+  };
+  const toml::node* short_node = plugins.get(kShortPlugin);
+  const toml::node* old_node = plugins.get(kOldPlugin);
+  for (const toml::node* node : {old_node, short_node}) {
+    if (node == nullptr) continue;
+    if (node == short_node && config.version >= 2) {
+      idle(node);
+      continue;
+    }
+    if (!node->is_table()) return Wrong(*node, "a plugin is no table");
+    ImagesTable read;
+    if (base::Status done = ReadOldPlugin(*node->as_table(), read); !done) return done;
+    Override(config.cri, read);
+  }
+  ImagesTable nothing{.has_runtimes = config.cri.has_runtimes};
+  if (config.version >= kImagesVersion && config.cri != nothing) idle(old_node);
+  const toml::node* new_node = plugins.get(kNewPlugin);
+  if (new_node == nullptr) return {};
+  if (!new_node->is_table()) return Wrong(*new_node, "a plugin is no table");
+  return ReadNewPlugin(*new_node->as_table(), config.images);
+}
+
+base::Status ReadImports(const toml::table& root, ContainerdConfig& config) {
+  const toml::node* node = Find(root, "imports");
+  if (node == nullptr) return {};
+  const toml::array* array = node->as_array();
+  if (array == nullptr || array->size() > kMaxImports) return Wrong(*node, "imports is no short list");
+  for (const toml::node& item : *array) {
+    if (!item.is_string()) return Wrong(item, "imports holds something that is no string");
+    config.imports.push_back(TextOf(*item.as_string()));
+  }
+  return {};
+}
+
+// Releases up to 2.2: together, then brought to version 3 if the last file that says a version says 2. Files
+// of version 1 have their plugins renamed, and then count as of the version that was reached so far, so that
+// one by itself is never brought there.
+ImagesTable TogetherFirst(const std::vector<NamedConfig>& files) {
+  ImagesTable cri, images;
+  std::int64_t version = kImagesVersion;
+  for (const NamedConfig& file : files) {
+    Override(cri, file.config.cri);
+    Override(images, file.config.images);
+    if (file.config.version >= 2) version = file.config.version;
+  }
+  if (version < kImagesVersion) Migrate(cri, images);
+  return images;
+}
+
+// Later releases, whose newest version is 4: each file by itself, then together.
+ImagesTable EachFirst(const std::vector<NamedConfig>& files) {
+  ImagesTable images;
+  for (const NamedConfig& file : files) {
+    ImagesTable own = file.config.images;
+    if (file.config.version < kNewestVersion) Migrate(file.config.cri, own);
+    Override(images, own);
+  }
+  return images;
+}
+
+// What keeps pulls from the transfer service (spec/cri.md section 3.1).
+bool PullsLocally(const ImagesTable& images, const RegistryTable& registry) {
+  return images.use_local_image_pull.value_or(false) || !images.disable_snapshot_annotations.value_or(true) ||
+         images.discard_unpacked_layers.value_or(false) || images.image_pull_with_sync_fs.value_or(false) ||
+         images.max_concurrent_downloads.value_or(kUsualDownloads) != kUsualDownloads ||
+         registry.has_mirrors || registry.has_others;
+}
+
+image::RuntimeRegistries Reduced(const ImagesTable& images) {
+  RegistryTable registry = images.registry.value_or(RegistryTable{});
+  image::RuntimeRegistries told{.told = true, .config_path = registry.config_path.value_or("")};
+  if (!image::IsConfigPath(told.config_path)) {
+    told.config_path.clear();
+    registry.hosts.AddAny();
+  }
+  told.in_tables = registry.hosts.Hosts();
+  told.has_mirrors = registry.has_mirrors;
+  told.local_pull = PullsLocally(images, registry);
+  return told;
+}
+
+std::string IdleNote(const NamedConfig& file) {
+  std::string note = file.path + ", line " + std::to_string(file.config.idle_line);
+  note += ": this plugin's table has no effect in a file of version " + std::to_string(file.config.version);
+  note += "; [plugins.\"" + std::string(kNewPlugin) + "\"] of version 3 has what says how images are pulled";
+  return note;
+}
+
+std::string DiscordNote(const NamedConfig& root) {
+  std::string note = "containerd's releases do not agree on what " + root.path;
+  note += " says of registries, since it and its imports are of several versions or older than 2, or have ";
+  note += "tables of another version: write them in version 3, as `containerd config migrate` does; ";
+  note += "until then pulling again is the question";
+  return note;
+}
+
+}  // namespace
+
+base::Result<ContainerdConfig> ParseContainerdConfig(std::string_view text) {
+  if (text.size() > kMaxBytes) return base::InvalidArgument("the file is too long");
+  auto toml = Toml::Parse(text);
+  if (!toml) return std::move(toml).error();
+  const toml::table& root = toml->root();
+  ContainerdConfig config;
+  std::optional<std::int64_t> version;
+  if (base::Status read = ReadNumber(root, "version", version); !read) return read.error();
+  config.version = version.value_or(0);
+  if (config.version < 0 || config.version > kNewestVersion) {
+    return Wrong(*Find(root, "version"), "no version from 0 to " + std::to_string(kNewestVersion));
+  }
+  if (base::Status read = ReadImports(root, config); !read) return read.error();
+  auto plugins = FindTable(root, "plugins");
+  if (!plugins) return std::move(plugins).error();
+  if (*plugins == nullptr) return config;
+  if (base::Status read = ReadPlugins(**plugins, config); !read) return read.error();
+  return config;
+}
+
+ContainerdWord PutTogether(const std::vector<NamedConfig>& files) {
+  ContainerdWord word;
+  word.registries = Reduced(TogetherFirst(files));
+  for (const NamedConfig& file : files) {
+    if (file.config.idle_line > 0) word.notes.push_back(IdleNote(file));
+  }
+  if (word.registries != Reduced(EachFirst(files))) {
+    ContainerdWord unknown = OnlyTheRuntimeKnows(DiscordNote(files.front()));
+    unknown.notes.insert(unknown.notes.begin(), word.notes.begin(), word.notes.end());
+    return unknown;
+  }
+  if (word.registries.has_mirrors && !word.registries.config_path.empty()) {
+    word.notes.push_back(
+        files.front().path +
+        " has both mirrors and a config_path: containerd's CRI plugin does not start with it");
+  }
+  return word;
+}
+
+ContainerdWord OnlyTheRuntimeKnows(std::string note) {
+  ContainerdWord word;
+  word.registries.in_tables = {"*"};
+  word.notes.push_back(std::move(note));
+  return word;
+}
+
+}  // namespace prefetch::registry

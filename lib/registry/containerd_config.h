@@ -1,0 +1,78 @@
+// containerd's configuration file, as far as it says how registries are reached: what one file says, and what
+// several say together (spec/registry.md sections 7.2 and 7.3, spec/cri.md section 3.1). Pure.
+//
+// The facts are containerd's own (cmd/containerd/server/config/config.go, plugins/cri/images/plugin.go), and
+// were held against `containerd config dump` of 2.1.9. Its releases differ in two ways: up to 2.2 the files
+// are put together first and then brought to the newest version, by the version of the last of them; later
+// ones bring each file there and put them together then. Both are done here, and where they do not come to
+// the same only the runtime itself can tell.
+//
+// The file may hold passwords. None is kept, and no note has a value of it: they name files, lines and keys.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "image/registry_access.h"
+#include "image/table_hosts.h"
+
+namespace prefetch::registry {
+
+// A `registry` table.
+struct RegistryTable {
+  std::optional<std::string> config_path;
+  image::TableHosts hosts;   // those that the tables in it name, and say something of
+  bool has_mirrors = false;  // any in `mirrors`
+  bool has_others = false;   // any in `configs` or `auths`, even if nothing is said of it
+
+  friend bool operator==(const RegistryTable&, const RegistryTable&) = default;
+};
+
+// What is of interest of a plugin's table; what it does not say is left open.
+struct ImagesTable {
+  std::optional<RegistryTable> registry;
+  std::optional<std::int64_t> max_concurrent_downloads;
+  std::optional<bool> image_pull_with_sync_fs, use_local_image_pull;
+  // In the table of version 2 these two are in its sub-table `containerd`.
+  std::optional<bool> disable_snapshot_annotations, discard_unpacked_layers;
+  bool has_runtimes = false;  // of version 2: without them the two above are not carried over
+
+  friend bool operator==(const ImagesTable&, const ImagesTable&) = default;
+};
+
+struct ContainerdConfig {
+  std::int64_t version = 0;          // 0: not said, which means 1
+  std::vector<std::string> imports;  // as written
+  ImagesTable cri;                   // plugins."io.containerd.grpc.v1.cri", below version 2 also plugins.cri
+  ImagesTable images;                // plugins."io.containerd.cri.v1.images"
+  std::size_t idle_line = 0;  // where a table stands that has no effect in a file of that version; 0: nowhere
+};
+
+// InvalidArgument, with the line and never a value: containerd, or its CRI plugin, does not start with it.
+base::Result<ContainerdConfig> ParseContainerdConfig(std::string_view text);
+
+struct NamedConfig {
+  std::string path;
+  ContainerdConfig config;
+};
+
+// What the file says, or that it cannot be told.
+struct ContainerdWord {
+  // not told: without tables nothing is known (there is no such file); with "*" only the runtime can tell.
+  image::RuntimeRegistries registries;
+  std::vector<std::string> notes;  // a sentence each
+
+  friend bool operator==(const ContainerdWord&, const ContainerdWord&) = default;
+};
+
+// The file that containerd is started with and what it imports, in the order of loading; at least one.
+ContainerdWord PutTogether(const std::vector<NamedConfig>& files);
+
+// For a file that is there and that cannot be used.
+ContainerdWord OnlyTheRuntimeKnows(std::string note);
+
+}  // namespace prefetch::registry

@@ -1,0 +1,162 @@
+#include "registry/containerd_files.h"
+
+#include <fnmatch.h>
+
+#include <deque>
+#include <filesystem>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "base/fs.h"
+#include "base/secret.h"
+#include "base/text.h"
+
+namespace prefetch::registry {
+namespace {
+
+constexpr std::size_t kMaxFileBytes = 1024 * 1024;
+constexpr std::size_t kMaxFiles = 64;  // the first one counted
+constexpr std::size_t kMaxFolderEntries = 1000;
+
+// As Go's filepath.Clean, of an absolute path.
+std::string Cleaned(const std::string& path) {
+  std::string clean = std::filesystem::path(path).lexically_normal();
+  while (clean.size() > 1 && clean.ends_with('/')) clean.pop_back();
+  return clean;
+}
+
+bool IsPattern(std::string_view text) {
+  return text.find_first_of("*?[\\") != std::string_view::npos;
+}
+
+// Loads a file and its imports, keeping in mind every path that it looked at.
+class Loader {
+ public:
+  Loader(const std::string& file, const std::string& host_root) : file_(file), host_root_(host_root) {}
+
+  ContainerdWord Load() {
+    // First those that a file names, then those that these name; each once.
+    std::deque<std::string> pending = {file_};
+    std::set<std::string> loaded;
+    while (!pending.empty()) {
+      std::string path = std::move(pending.front());
+      pending.pop_front();
+      if (!loaded.insert(path).second) continue;
+      if (loaded.size() > kMaxFiles) return OnlyTheRuntimeKnows(file_ + " imports too many files");
+      if (auto word = Read(path)) return *std::move(word);
+      for (const std::string& import : files_.back().config.imports) {
+        for (std::string& found : Imported(path, import)) pending.push_back(std::move(found));
+      }
+    }
+    ContainerdWord word = PutTogether(files_);
+    word.notes.insert(word.notes.end(), notes_.begin(), notes_.end());
+    return word;
+  }
+
+  std::vector<std::string> TakeWatched() { return std::move(watched_); }
+  std::vector<base::FileStamp> TakeStamps() { return std::move(stamps_); }
+
+ private:
+  std::string Here(const std::string& path) const { return host_root_ + path; }
+
+  // Before it is read: a change in between is seen the next time.
+  void Watch(const std::string& path) {
+    watched_.push_back(Here(path));
+    stamps_.push_back(base::StampOf(Here(path)));
+  }
+
+  // What there is to say if that file ends the reading.
+  std::optional<ContainerdWord> Read(const std::string& path) {
+    Watch(path);
+    auto text = base::ReadFile(Here(path), kMaxFileBytes);
+    if (!text) return NotRead(path, text.error());
+    auto config = ParseContainerdConfig(*text);
+    base::WipeString(*text);
+    if (!config) {
+      return OnlyTheRuntimeKnows(path + " cannot be used, and until it can pulling again is the question: " +
+                                 config.error().message());
+    }
+    files_.push_back({path, std::move(*config)});
+    return std::nullopt;
+  }
+
+  ContainerdWord NotRead(const std::string& path, const base::Error& error) const {
+    bool absent = error.code() == base::Code::kNotFound;
+    if (absent && files_.empty()) {
+      return {.notes = {path + " is not there: containerd is taken to run with its defaults; if it has its "
+                               "configuration elsewhere, say so with --registry-containerd-config"}};
+    }
+    if (absent) {
+      return OnlyTheRuntimeKnows(
+          path + ", which " + file_ +
+          " imports, is not to be seen here: mount it at the same path; until then pulling "
+          "again is the question");
+    }
+    return OnlyTheRuntimeKnows(
+        path + " cannot be read, and until it can pulling again is the question: " + error.message());
+  }
+
+  std::vector<std::string> Imported(const std::string& by, const std::string& import) {
+    std::string path = Cleaned(import.starts_with('/') ? import : by.substr(0, by.rfind('/') + 1) + import);
+    if (path.find('*') == std::string::npos) return {path};
+    std::vector<std::string> found = {""};
+    for (std::string_view part : base::Split(std::string_view(path).substr(1), '/')) {
+      found = Below(std::move(found), std::string(part));
+    }
+    return found;
+  }
+
+  // What each of these folders has under that name, which may be a pattern; in order.
+  std::vector<std::string> Below(std::vector<std::string> folders, const std::string& name) {
+    std::vector<std::string> found;
+    for (std::string& folder : folders) {
+      if (!IsPattern(name)) {
+        found.push_back(std::move(folder) + "/" + name);
+        continue;
+      }
+      for (const std::string& entry : Entries(folder)) {
+        bool fits = ::fnmatch(name.c_str(), entry.c_str(), FNM_PATHNAME) == 0;
+        if (fits && found.size() <= kMaxFiles) found.push_back(folder + "/" + entry);
+      }
+    }
+    return found;
+  }
+
+  std::vector<std::string> Entries(const std::string& folder) {
+    Watch(folder);
+    auto names = base::ListDirectory(Here(folder), kMaxFolderEntries);
+    if (names) return *std::move(names);
+    bool absent = names.error().code() == base::Code::kNotFound;
+    notes_.push_back(folder + ", from which " + file_ + " imports, " +
+                     (absent ? "is not to be seen here: if the node has it, mount it at the same path"
+                             : "cannot be read: " + names.error().message()));
+    return {};
+  }
+
+  const std::string& file_;
+  const std::string& host_root_;
+  std::vector<NamedConfig> files_;
+  std::vector<std::string> notes_;
+  std::vector<std::string> watched_;
+  std::vector<base::FileStamp> stamps_;
+};
+
+}  // namespace
+
+ContainerdFiles::ContainerdFiles(std::string file, std::string host_root)
+    : file_(Cleaned(file)), host_root_(std::move(host_root)) {}
+
+std::shared_ptr<const ContainerdWord> ContainerdFiles::Look() {
+  base::Lock lock(mutex_);
+  if (word_ && base::StampsOf(watched_) == stamps_) return word_;
+  Loader loader(file_, host_root_);
+  auto word = std::make_shared<const ContainerdWord>(loader.Load());
+  watched_ = loader.TakeWatched();
+  stamps_ = loader.TakeStamps();
+  // What was written anew and says the same is no news.
+  if (!word_ || *word_ != *word) word_ = std::move(word);
+  return word_;
+}
+
+}  // namespace prefetch::registry

@@ -1,0 +1,38 @@
+// ContainerdFiles: containerd's configuration file on this node, with all that it imports.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/file_stamp.h"
+#include "base/mutex.h"
+#include "registry/containerd_config.h"
+
+namespace prefetch::registry {
+
+// Any thread may call. Files are looked at each time and read again when one of them, or a folder in which
+// imports are looked for, has changed: containerd itself reads them at its start only, so for a while this
+// may know more than it does.
+class ContainerdFiles {
+ public:
+  // What containerd calls `file` ("/etc/containerd/config.toml") is `host_root` + `file` here.
+  ContainerdFiles(std::string file, std::string host_root);
+  ContainerdFiles(const ContainerdFiles&) = delete;
+  ContainerdFiles& operator=(const ContainerdFiles&) = delete;
+
+  // The same object as long as it says the same. Blocks only as a disk does. Whatever is wrong is a note in
+  // it: a file that is not there means containerd's defaults, one that cannot be used means that only the
+  // runtime can tell.
+  std::shared_ptr<const ContainerdWord> Look() EXCLUDES(mutex_);
+
+ private:
+  const std::string file_;
+  const std::string host_root_;
+  base::Mutex mutex_;
+  std::vector<std::string> watched_ GUARDED_BY(mutex_);
+  std::vector<base::FileStamp> stamps_ GUARDED_BY(mutex_);  // of `watched_`, taken before they were read
+  std::shared_ptr<const ContainerdWord> word_ GUARDED_BY(mutex_);
+};
+
+}  // namespace prefetch::registry

@@ -1,0 +1,65 @@
+#define TOML_IMPLEMENTATION
+#include "registry/toml_rim.h"
+
+#include <algorithm>
+
+#include "base/secret.h"
+#include "base/text.h"
+#include "registry/toml_text.h"
+
+namespace prefetch::registry {
+namespace {
+
+// "a.a.a.…" is a table within a table for each of them, which toml++ takes down by recursion: beyond this
+// many in a line it is no configuration, but a stack that overflows.
+constexpr std::ptrdiff_t kMaxDotsInALine = 512;
+
+// 0: there is none.
+std::size_t LineThatIsTooDeep(std::string_view text) {
+  std::size_t number = 0;
+  for (std::string_view line : base::Split(text, '\n')) {
+    number++;
+    if (std::count(line.begin(), line.end(), '.') > kMaxDotsInALine) return number;
+  }
+  return 0;
+}
+
+void WipeStrings(toml::node& node) {
+  if (auto* text = node.as_string()) base::WipeString(text->get());
+  if (auto* array = node.as_array()) {
+    for (toml::node& item : *array) WipeStrings(item);
+  }
+  if (auto* table = node.as_table()) {
+    for (auto&& [key, value] : *table) WipeStrings(value);
+  }
+}
+
+}  // namespace
+
+base::Result<Toml> Toml::Parse(std::string_view text) {
+  if (std::size_t line = LineThatIsTooDeep(text); line > 0) {
+    return base::InvalidArgument("line " + std::to_string(line) + ": too many dots for one line");
+  }
+  std::string ascii = ToAsciiToml(text);
+  toml::parse_result parsed = toml::parse(ascii);
+  base::WipeString(ascii);
+  if (!parsed) {
+    return base::InvalidArgument("line " + std::to_string(parsed.error().source().begin.line) +
+                                 ": this is no TOML");
+  }
+  return Toml(std::move(parsed).table());
+}
+
+Toml::~Toml() {
+  WipeStrings(root_);
+}
+
+base::Error Wrong(const toml::node& node, std::string_view what) {
+  return base::InvalidArgument("line " + std::to_string(node.source().begin.line) + ": " + std::string(what));
+}
+
+std::string TextOf(const toml::value<std::string>& value) {
+  return FromAsciiToml(value.get());
+}
+
+}  // namespace prefetch::registry

@@ -1,0 +1,92 @@
+#include "registry/node_access.h"
+
+#include <gtest/gtest.h>
+
+#include "temp_dir.h"
+
+namespace prefetch::registry {
+namespace {
+
+constexpr const char* kFile = "/etc/containerd/config.toml";
+constexpr const char* kHead = "version = 3\n[plugins.\"io.containerd.cri.v1.images\"]\n";
+
+class NodeAccessTest : public testing::Test {
+ protected:
+  void Write(const std::string& text) { dir_.Write("etc/containerd/config.toml", kHead + text); }
+
+  tests::TempDir dir_;
+  RuntimeFacts runtime_{"containerd", "2.1.9", {}};
+};
+
+TEST_F(NodeAccessTest, IsDecidedOnceAndAgainWhenTheFileChanges) {
+  NodeAccess access({}, kFile, dir_.path());
+  Write("registry.config_path = \"/a:/b\"\n");
+  auto before = access.For(runtime_);
+  EXPECT_EQ(before->access.config_path, "/a:/b");
+  EXPECT_EQ(before->access.config_path_source, "file");
+  EXPECT_TRUE(RootsOf(before->hosts).ignored);
+  EXPECT_EQ(access.For(runtime_), before);
+  Write("registry.config_path = \"/a:/b\"\nuse_local_image_pull = true\n");
+  auto after = access.For(runtime_);
+  EXPECT_NE(after, before);
+  EXPECT_EQ(RootsOf(after->hosts).folders, (std::vector<std::string>{"/a", "/b"}));
+}
+
+TEST_F(NodeAccessTest, IsDecidedAgainForAnotherRuntime) {
+  NodeAccess access({}, kFile, dir_.path());
+  Write("registry.config_path = \"/a\"\n");
+  auto before = access.For({});
+  EXPECT_TRUE(image::IsOnlyByPull(before->access, "quay.io"));
+  auto now = access.For(runtime_);
+  EXPECT_FALSE(image::IsOnlyByPull(now->access, "quay.io"));
+  EXPECT_EQ(access.For(runtime_), now);
+}
+
+TEST_F(NodeAccessTest, TheReleasesDefaultCountsWhereNothingIsWrittenAndPullsAreLocal) {
+  NodeAccess access({}, kFile, dir_.path());
+  Write("use_local_image_pull = true\n");
+  auto decided = access.For({"containerd", "2.2.1", {}});
+  EXPECT_TRUE(decided->hosts.path_is_default);
+  EXPECT_EQ(RootsOf(decided->hosts).folders,
+            (std::vector<std::string>{"/etc/containerd/certs.d", "/etc/docker/certs.d"}));
+}
+
+TEST_F(NodeAccessTest, ABuildThatSplitsIsDeclared) {
+  NodeAccess access({.config_path = "/a:/b", .split_config_path = true}, "", dir_.path());
+  EXPECT_EQ(RootsOf(access.For(runtime_)->hosts).folders, (std::vector<std::string>{"/a", "/b"}));
+}
+
+TEST(ByPullWords, SayWhy) {
+  const struct {
+    std::string name;
+    DeclaredAccess declared;
+    RuntimeFacts runtime;
+    ContainerdWord file;
+    std::string words;
+  } rows[] = {
+      {"declared", {.by_pull = true}, {"containerd", "2.1.9", {}}, {}, "It is declared"},
+      {"told",
+       {},
+       {"containerd", "1.7.24", {.told = true, .in_tables = {"*"}}},
+       {},
+       "containerd has mirrors"},
+      {"file",
+       {},
+       {"containerd", "2.1.9", {}},
+       {.registries = {.told = true, .in_tables = {"*"}}, .notes = {}},
+       "containerd has mirrors"},
+      {"broken file",
+       {},
+       {"containerd", "2.1.9", {}},
+       OnlyTheRuntimeKnows("x"),
+       "containerd's configuration file does not tell"},
+      {"other runtime", {}, {"cri-o", "1.34.2", {}}, {}, "This runtime's mirrors are not known"},
+  };
+  for (const auto& row : rows) {
+    image::RegistryAccess access = DecideAccess(row.declared, row.runtime, row.file);
+    EXPECT_EQ(ByPullWords(access, row.runtime).find(row.words), 0U) << row.name;
+  }
+}
+
+}  // namespace
+}  // namespace prefetch::registry
