@@ -51,17 +51,19 @@ PLATFORMS = {
                    "/etc/ssl/certs/ca-certificates.crt"], True),
     "rke2": (False, K3S, (None, None), ["/var/lib/rancher/rke2/agent/etc/kubelet.conf.d"], True),
 }
-# Where the runtime looks for mirrors (hosts.toml). CRI-O has none: it is asked by pulling.
-CERTS_D = "/etc/containerd/certs.d"
-HOSTS = {"aks": CERTS_D, "eks": CERTS_D, "generic": CERTS_D, "gke": "/etc/containerd/hosts.d", "kind": CERTS_D,
-         "k3s": "/var/lib/rancher/k3s/agent/etc/containerd/certs.d", "openshift": None,
-         "rke2": "/var/lib/rancher/rke2/agent/etc/containerd/certs.d"}
+# The folder of containerd's configuration, which says where it looks for mirrors (hosts.toml), and of these. CRI-O has
+# none: it is asked by pulling.
+ETC = "/etc/containerd"
+CONFIG = {"aks": ETC, "eks": ETC, "generic": ETC, "gke": ETC, "kind": ETC, "openshift": None,
+          "k3s": "/var/lib/rancher/k3s/agent/etc/containerd", "rke2": "/var/lib/rancher/rke2/agent/etc/containerd"}
+# Folders of mirrors elsewhere.
+MORE_HOSTS = {"eks": ["/etc/docker/certs.d"]}
 # OpenShift; RKE2 and k3s where SELinux is enforced.
 SPC_T = {"k3s", "openshift", "rke2"}
 
 
 def may_be_absent(name):
-    return [path for path in (HOSTS[name], "/var/lib/kubelet/image_manager") if path]
+    return [path for path in (CONFIG[name], *MORE_HOSTS.get(name, []), "/var/lib/kubelet/image_manager") if path]
 
 
 def check_platform(documents, name):
@@ -72,12 +74,15 @@ def check_platform(documents, name):
              "runtime": (given.get("--runtime-endpoint"), endpoint),
              "provider": ((given.get("--image-credential-provider-config"),
                            given.get("--image-credential-provider-bin-dir")), provider),
-             "mirrors": (given.get("--registry-config-path"), HOSTS[name]),
+             "containerd's configuration": (given.get("--registry-containerd-config"),
+                                            CONFIG[name] and CONFIG[name] + "/config.toml"),
+             # What the configuration says would not count beside it.
+             "declared mirrors": (given.get("--registry-config-path"), None),
              "process": (given.get("--kubelet-proc"), "/host/proc" if looks_at_process else None),
              "SELinux": (pod(documents)["securityContext"].get("seLinuxOptions"),
                          {"type": "spc_t"} if name in SPC_T else None)}
     said += [f"{fact} is {value}, not {wanted}" for fact, (value, wanted) in facts.items() if value != wanted]
-    said += [f"{path} is not mounted" for path in [*mounted, HOSTS[name]] if path and path not in mounts]
+    said += [f"{path} is not mounted" for path in [*mounted, *may_be_absent(name)] if path and path not in mounts]
     said += [f"{path}: a node may be without it" for path in may_be_absent(name)
              if [one["hostPath"].get("type") for one in pod(documents)["volumes"]
                  if one.get("hostPath", {}).get("path") == path] != ["DirectoryOrCreate"]]
@@ -297,12 +302,16 @@ PLANTS = [
     ("ListMayChange", check_list, lambda d: lists_of(d)[0].pop("immutable"), "not immutable"),
     ("PathNotMounted", check_paths, lambda d: agent(d)["args"].append("--docker-config=/root/.docker/config.json"),
      "nothing is mounted there"),
-    ("MirrorsNotMounted", check_paths, lambda d: mount_of(d, "containerd-hosts").update(mountPath="/etc/mirrors"),
+    ("ContainerdsConfigurationNotMounted", check_paths,
+     lambda d: mount_of(d, "containerd-config").update(mountPath="/etc/mirrors"),
      "nothing is mounted there"),
-    ("MirrorsElsewhere", lambda d: check_platform(d, "generic"),
-     lambda d: agent(d)["args"].remove("--registry-config-path=/etc/containerd/certs.d"), "mirrors is None"),
-    ("MirrorsDemanded", lambda d: check_platform(d, "generic"),
-     lambda d: volume_of(d, "containerd-hosts")["hostPath"].update(type="Directory"), "a node may be without it"),
+    ("ContainerdsConfigurationNotNamed", lambda d: check_platform(d, "generic"),
+     lambda d: agent(d)["args"].remove("--registry-containerd-config=/etc/containerd/config.toml"),
+     "containerd's configuration is None"),
+    ("MirrorsDeclaredBesideIt", lambda d: check_platform(d, "generic"),
+     lambda d: agent(d)["args"].append("--registry-config-path=/etc/containerd/certs.d"), "declared mirrors is"),
+    ("ContainerdsConfigurationDemanded", lambda d: check_platform(d, "generic"),
+     lambda d: volume_of(d, "containerd-config")["hostPath"].update(type="Directory"), "a node may be without it"),
     ("ArgTwice", check_paths, lambda d: agent(d)["args"].append("--log-format=plain"), "is there twice"),
     ("KubeletConfigNotFound", check_kubelet_config,
      lambda d: mount_of(d, "kubelet-config").update(mountPath="/opt/kubelet.yaml"), "no configuration of kubelet"),
