@@ -144,7 +144,7 @@ class Loader {
 
 }  // namespace
 
-ContainerdFiles::ContainerdFiles(std::string file, std::string host_root)
+ContainerdFiles::ContainerdFiles(const std::string& file, std::string host_root)
     : file_(Cleaned(file)), host_root_(std::move(host_root)) {}
 
 std::shared_ptr<const ContainerdWord> ContainerdFiles::Look() {

@@ -17,7 +17,7 @@ namespace prefetch::registry {
 class ContainerdFiles {
  public:
   // What containerd calls `file` ("/etc/containerd/config.toml") is `host_root` + `file` here.
-  ContainerdFiles(std::string file, std::string host_root);
+  ContainerdFiles(const std::string& file, std::string host_root);
   ContainerdFiles(const ContainerdFiles&) = delete;
   ContainerdFiles& operator=(const ContainerdFiles&) = delete;
 
