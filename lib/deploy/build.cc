@@ -5,8 +5,9 @@
 
 #include "base/text.h"
 #include "deploy/config_map.h"
-#include "deploy/edit.h"
 #include "deploy/patches.h"
+#include "doc/edit.h"
+#include "doc/path.h"
 #include "doc/yaml.h"
 
 namespace prefetch::deploy {

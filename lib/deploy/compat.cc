@@ -7,8 +7,9 @@
 #include "base/text.h"
 #include "deploy/build.h"
 #include "deploy/daemon_set.h"
-#include "deploy/edit.h"
 #include "deploy/words.h"
+#include "doc/edit.h"
+#include "doc/path.h"
 
 namespace prefetch::deploy {
 namespace {
@@ -92,7 +93,7 @@ void UseSecret(const CompatOptions& options, Objects& objects, AgentDaemonSet& a
       .Set("readOnly", doc::Node::Bool(true));
   Find(agent.container(), "volumeMounts")->items.push_back(std::move(mount));
   Object* config = FindObject(objects, "ConfigMap", "prefetchd-agent");
-  doc::Node* text = config == nullptr ? nullptr : FindAt(config->body, {"data", "agent.yaml"});
+  doc::Node* text = config == nullptr ? nullptr : ValueAt(config->body, {"data", "agent.yaml"});
   if (text == nullptr) return;
   text->text += "pullSecrets:\n- name: \"" + options.secret + "\"\n  path: " + std::string(kSecretFolder) +
                 "\n  sources: [images.txt]\n  allowRepositories: [\"" +
@@ -106,7 +107,7 @@ base::Error OtherPolicy() {
 // The policy binds this agent alone.
 base::Status LimitToAccount(const std::string& user, std::string_view name, Objects& objects) {
   Object* policy = FindObject(objects, "ValidatingAdmissionPolicy", name);
-  doc::Node* conditions = policy == nullptr ? nullptr : FindAt(policy->body, {"spec", "matchConditions"});
+  doc::Node* conditions = policy == nullptr ? nullptr : ValueAt(policy->body, {"spec", "matchConditions"});
   if (conditions == nullptr || conditions->items.size() != 1) return OtherPolicy();
   Put(conditions->items[0], "expression", doc::Node::String("request.userInfo.username == '" + user + "'"));
   return {};
@@ -119,7 +120,7 @@ base::Status LimitToLabel(const CompatOptions& options, const std::string& accou
     if (auto limited = LimitToAccount(user, name, objects); !limited) return limited;
   }
   Object* policy = FindObject(objects, "ValidatingAdmissionPolicy", "prefetchd-node-gate");
-  doc::Node* validations = FindAt(policy->body, {"spec", "validations"});
+  doc::Node* validations = ValueAt(policy->body, {"spec", "validations"});
   if (validations == nullptr) return OtherPolicy();
   std::string key = std::string(kLabelPrefix) + options.name;
   std::size_t changed = 0;
@@ -188,7 +189,7 @@ base::Result<Generated> GenerateCompat(const Files& files, const CompatOptions& 
   SelectByApp(*objects, options.name);
   AgentDaemonSet agent(*objects);
   Put(agent.container(), "name", doc::Node::String("prefetch"));  // for kubectl logs -c prefetch
-  Put(*FindAt(agent.body(), {"spec", "template", "metadata", "annotations"}),
+  Put(*ValueAt(agent.body(), {"spec", "template", "metadata", "annotations"}),
       "kubectl.kubernetes.io/default-container", doc::Node::String("prefetch"));
   if (!common.image.empty()) agent.SetImage(common.image);
   if (!common.kubelet_version.empty()) agent.SetEnv("PREFETCHD_KUBELET_VERSION", common.kubelet_version);

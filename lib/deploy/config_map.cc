@@ -5,7 +5,7 @@
 
 #include "base/sha256.h"
 #include "base/text.h"
-#include "deploy/edit.h"
+#include "doc/edit.h"
 
 namespace prefetch::deploy {
 namespace {

@@ -1,17 +1,18 @@
 #include "deploy/daemon_set.h"
 
+#include "doc/edit.h"
+#include "doc/path.h"
+
 #include <algorithm>
 #include <cstdlib>
 #include <utility>
-
-#include "deploy/edit.h"
 
 namespace prefetch::deploy {
 namespace {
 
 doc::Node* ItemNamed(doc::Node& list, std::string_view key, std::string_view name) {
   for (doc::Node& item : list.items) {
-    if (TextAt(item, {std::string(key)}) == name) return &item;
+    if (TextAt(item, {key}) == name) return &item;
   }
   return nullptr;
 }
@@ -33,7 +34,7 @@ AgentDaemonSet::AgentDaemonSet(Objects& objects) : body_(nullptr), pod_spec_(nul
   for (Object& object : objects.all) {
     if (object.Kind() == "DaemonSet") body_ = &object.body;
   }
-  if (body_ != nullptr) pod_spec_ = FindAt(*body_, {"spec", "template", "spec"});
+  if (body_ != nullptr) pod_spec_ = ValueAt(*body_, {"spec", "template", "spec"});
   doc::Node* containers = pod_spec_ == nullptr ? nullptr : Find(*pod_spec_, "containers");
   if (containers == nullptr || containers->items.empty()) std::abort();  // the tree has none: our mistake
   container_ = &containers->items.front();

@@ -5,7 +5,8 @@
 #include <tuple>
 
 #include "deploy/config_map.h"
-#include "deploy/edit.h"
+#include "doc/edit.h"
+#include "doc/path.h"
 
 namespace prefetch::deploy {
 namespace {

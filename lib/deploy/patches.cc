@@ -7,7 +7,8 @@
 #include <vector>
 
 #include "base/text.h"
-#include "deploy/edit.h"
+#include "doc/edit.h"
+#include "doc/path.h"
 
 namespace prefetch::deploy {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "deploy/edit.h"
+#include "doc/edit.h"
 #include "doc/yaml.h"
 
 namespace prefetch::deploy {

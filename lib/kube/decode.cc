@@ -11,17 +11,11 @@ bool IsTrue(const doc::Node* value) {
   return value != nullptr && value->kind == doc::Node::Kind::kBool && value->boolean;
 }
 
-const std::vector<doc::Node>& ItemsAt(const doc::Node& object, std::initializer_list<const char*> path) {
-  static const std::vector<doc::Node> kNone;
-  const doc::Node* value = ValueAt(object, path);
-  return value == nullptr ? kNone : value->items;
-}
-
 std::optional<base::WallTime> TimeAt(const doc::Node& object, const char* key) {
   return ParseRfc3339(TextAt(object, {key}));
 }
 
-std::map<std::string, std::string> TextsAt(const doc::Node& object, std::initializer_list<const char*> path) {
+std::map<std::string, std::string> TextsAt(const doc::Node& object, doc::Path path) {
   std::map<std::string, std::string> texts;
   const doc::Node* found = ValueAt(object, path);
   if (found == nullptr) return texts;
@@ -98,20 +92,6 @@ bool IsReady(const doc::Node& pod) {
 }
 
 }  // namespace
-
-const doc::Node* ValueAt(const doc::Node& object, std::initializer_list<const char*> path) {
-  const doc::Node* value = &object;
-  for (const char* key : path) {
-    value = value->Find(key);
-    if (value == nullptr) return nullptr;
-  }
-  return value;
-}
-
-std::string TextAt(const doc::Node& object, std::initializer_list<const char*> path) {
-  const doc::Node* value = ValueAt(object, path);
-  return value != nullptr && value->kind == doc::Node::Kind::kString ? value->text : "";
-}
 
 std::optional<Node> DecodeNode(const doc::Node& object) {
   Node node{.name = TextAt(object, {"metadata", "name"}),

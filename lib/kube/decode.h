@@ -8,6 +8,7 @@
 #include <string>
 
 #include "doc/node.h"
+#include "doc/path.h"
 #include "kube/api.h"
 #include "kube/objects.h"
 
@@ -17,11 +18,6 @@ std::optional<Node> DecodeNode(const doc::Node& object);
 std::optional<Pod> DecodePod(const doc::Node& object);
 std::optional<PodEvent> DecodePodEvent(const doc::Node& object);
 std::optional<ServiceAccount> DecodeServiceAccount(const doc::Node& object);
-
-// The string at the end of a path of keys; empty if there is none.
-std::string TextAt(const doc::Node& object, std::initializer_list<const char*> path);
-// The value at the end of a path of keys; nullptr if there is none.
-const doc::Node* ValueAt(const doc::Node& object, std::initializer_list<const char*> path);
 
 template <typename T>
 std::optional<Page<T>> DecodePage(const doc::Node& list, std::optional<T> (*decode)(const doc::Node&)) {

@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "doc/json.h"
+#include "doc/path.h"
 #include "kube/times.h"
 
 namespace prefetch::kube {
@@ -77,18 +78,12 @@ struct Said {
   std::optional<std::chrono::seconds> retry_after;
 };
 
-std::string TextOf(const doc::Node& node, const char* key) {
-  const doc::Node* value = node.Find(key);
-  return value != nullptr && value->kind == doc::Node::Kind::kString ? value->text : "";
-}
-
 Said ReadStatus(const std::string& body, const base::Secret& credential) {
   doc::Problems problems("answer");
   auto status = doc::ParseJson(body, problems, doc::JsonRules::kLenient, {.bytes = kLongestStatus});
-  if (!status || TextOf(*status, "kind") != "Status") return {};
-  Said said{Fit(TextOf(*status, "message"), credential), Fit(TextOf(*status, "reason"), credential), {}};
-  const doc::Node* details = status->Find("details");
-  const doc::Node* wait = details == nullptr ? nullptr : details->Find("retryAfterSeconds");
+  if (!status || TextAt(*status, {"kind"}) != "Status") return {};
+  Said said{Fit(TextAt(*status, {"message"}), credential), Fit(TextAt(*status, {"reason"}), credential), {}};
+  const doc::Node* wait = ValueAt(*status, {"details", "retryAfterSeconds"});
   if (wait != nullptr && wait->kind == doc::Node::Kind::kInt) {
     said.retry_after = ParseRetryAfter(wait->text, base::WallTime());
   }

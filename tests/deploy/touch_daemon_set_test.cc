@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "deploy/edit.h"
 #include "deploy/embedded_files.h"
+#include "doc/path.h"
 
 namespace prefetch::deploy {
 namespace {
@@ -32,14 +32,11 @@ TEST(TouchDaemonSets, TwentyImagesEachInTheListsOrder) {
     std::string name = "prefetchd-touch-" + std::to_string(i);
     EXPECT_EQ(TextAt(sets[i], {"metadata", "name"}), name);
     EXPECT_EQ(TextAt(sets[i], {"metadata", "namespace"}), "prefetchd-touch");
-    for (const std::vector<std::string>& labels :
-         {std::vector<std::string>{"spec", "selector", "matchLabels"},
-          std::vector<std::string>{"spec", "template", "metadata", "labels"}}) {
-      std::vector<std::string> path = labels;
-      path.emplace_back("app.kubernetes.io/instance");
-      EXPECT_EQ(TextAt(sets[i], path), name) << "else one would take over the other's pods";
-    }
-    const doc::Node* containers = FindAt(sets[i], {"spec", "template", "spec", "containers"});
+    const char* kKey = "app.kubernetes.io/instance";
+    EXPECT_EQ(TextAt(sets[i], {"spec", "selector", "matchLabels", kKey}), name)
+        << "else one would take over the other's pods";
+    EXPECT_EQ(TextAt(sets[i], {"spec", "template", "metadata", "labels", kKey}), name);
+    const doc::Node* containers = ValueAt(sets[i], {"spec", "template", "spec", "containers"});
     ASSERT_NE(containers, nullptr);
     EXPECT_LE(containers->items.size(), 20U);
     for (const doc::Node& container : containers->items) {

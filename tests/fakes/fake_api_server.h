@@ -39,6 +39,8 @@ struct Fault {
   int times = 1;            // how many requests
 };
 
+struct ApiQuestion;
+
 // Any thread may call; the server has threads of its own. `clock` (for tokens' ends) outlives it.
 class FakeApiServer {
  public:
@@ -110,7 +112,7 @@ class FakeApiServer {
 
  private:
   struct User;
-  struct Asked;
+  using Asked = ApiQuestion;
   http::ServerAnswer Handle(const http::ServerRequest& request);
   http::ServerResponse Answer(const http::ServerRequest& request, const Asked& asked) REQUIRES(mutex_);
   http::ServerResponse Write(const http::ServerRequest& request, const Asked& asked) REQUIRES(mutex_);

@@ -1,9 +1,9 @@
 #include "fakes/fake_namespaces.h"
 
 #include <algorithm>
-#include <initializer_list>
 
 #include "base/text.h"
+#include "doc/path.h"
 #include "doc/yaml.h"
 
 namespace prefetch::tests {
@@ -11,21 +11,8 @@ namespace {
 
 constexpr std::string_view kRequests = "requests.";
 
-const doc::Node* At(const doc::Node& object, std::initializer_list<const char*> path) {
-  const doc::Node* value = &object;
-  for (const char* key : path) {
-    value = value == nullptr ? nullptr : value->Find(key);
-  }
-  return value;
-}
-
-std::string TextAt(const doc::Node& object, std::initializer_list<const char*> path) {
-  const doc::Node* value = At(object, path);
-  return value == nullptr ? "" : value->text;
-}
-
 bool AsksFor(const doc::Node& container, const std::string& resource) {
-  return At(container, {"resources", "requests", resource.c_str()}) != nullptr;
+  return ValueAt(container, {"resources", "requests", resource}) != nullptr;
 }
 
 }  // namespace
@@ -44,7 +31,7 @@ base::Status FakeNamespaces::Load(std::string_view manifests) {
       spaces_[name_space].accounts.insert(name);
     } else if (kind == "ResourceQuota") {
       Quota quota{.name = name};
-      const doc::Node* hard = At(object, {"spec", "hard"});
+      const doc::Node* hard = ValueAt(object, {"spec", "hard"});
       for (const doc::Member& limit : hard == nullptr ? std::vector<doc::Member>() : hard->members) {
         if (limit.key == "pods") quota.pods = base::ParseUint(limit.value.text);
         if (limit.key.starts_with(kRequests)) quota.requests.insert(limit.key.substr(kRequests.size()));
@@ -70,10 +57,9 @@ std::optional<FakeNamespaces::Refusal> FakeNamespaces::WhatRefuses(const std::st
   }
   const std::optional<Quota>& quota = space->second.quota;
   if (!quota) return std::nullopt;
-  const doc::Node* containers = At(pod, {"spec", "containers"});
+  const std::vector<doc::Node>& containers = ItemsAt(pod, {"spec", "containers"});
   for (const std::string& resource : quota->requests) {
-    if (containers != nullptr &&
-        std::any_of(containers->items.begin(), containers->items.end(),
+    if (std::any_of(containers.begin(), containers.end(),
                     [&](const doc::Node& container) { return !AsksFor(container, resource); })) {
       return Refusal{403, "Forbidden",
                      forbidden + "failed quota: " + quota->name + ": must specify requests." + resource};

@@ -4,31 +4,13 @@
 
 #include "base/sha256.h"
 #include "doc/node.h"
+#include "doc/path.h"
 #include "image/reference.h"
 
 namespace prefetch::tests {
 namespace {
 
 constexpr std::chrono::seconds kBackOff{10}, kMaxBackOff{300};  // MaxContainerBackOff of kubelet
-
-std::string TextAt(const doc::Node& object, std::initializer_list<const char*> path) {
-  const doc::Node* value = &object;
-  for (const char* key : path) {
-    value = value->Find(key);
-    if (value == nullptr) return "";
-  }
-  return value->text;
-}
-
-const std::vector<doc::Node>& Items(const doc::Node& object, std::initializer_list<const char*> path) {
-  static const std::vector<doc::Node> kNone;
-  const doc::Node* value = &object;
-  for (const char* key : path) {
-    value = value->Find(key);
-    if (value == nullptr) return kNone;
-  }
-  return value->items;
-}
 
 doc::Node Text(std::string text) {
   return doc::Node::String(std::move(text));
@@ -79,19 +61,19 @@ void FakePodRunner::Refuse(std::string reason, std::string message) {
 FakePodRunner::Running FakePodRunner::Read(const doc::Node& pod) const {
   Running running{.uid = TextAt(pod, {"metadata", "uid"}),
                   .name_space = TextAt(pod, {"metadata", "namespace"})};
-  for (const doc::Node& secret : Items(pod, {"spec", "imagePullSecrets"})) {
+  for (const doc::Node& secret : ItemsAt(pod, {"spec", "imagePullSecrets"})) {
     // One that is not there is passed over.
     auto found = secrets_.find(running.name_space + "/" + TextAt(secret, {"name"}));
     if (found != secrets_.end()) running.secrets.emplace_back(TextAt(secret, {"name"}), found->second);
   }
   std::map<std::string, std::pair<std::string, std::string>> volumes;
-  for (const doc::Node& volume : Items(pod, {"spec", "volumes"})) {
+  for (const doc::Node& volume : ItemsAt(pod, {"spec", "volumes"})) {
     volumes[TextAt(volume, {"name"})] = {TextAt(volume, {"image", "reference"}),
                                          TextAt(volume, {"image", "pullPolicy"})};
   }
-  for (const doc::Node& spec : Items(pod, {"spec", "containers"})) {
+  for (const doc::Node& spec : ItemsAt(pod, {"spec", "containers"})) {
     Container container{.name = TextAt(spec, {"name"})};
-    for (const doc::Node& mount : Items(spec, {"volumeMounts"})) {
+    for (const doc::Node& mount : ItemsAt(spec, {"volumeMounts"})) {
       auto volume = volumes.find(TextAt(mount, {"name"}));
       if (volume != volumes.end() && !volume->second.first.empty())
         container.images.push_back(volume->second);

@@ -2,29 +2,23 @@
 
 #include <algorithm>
 
+#include "doc/edit.h"
+#include "doc/path.h"
+
 namespace prefetch::tests {
 namespace {
 
 using Kind = doc::Node::Kind;
-
-doc::Node* Find(doc::Node& mapping, const std::string& key) {
-  return const_cast<doc::Node*>(mapping.Find(key));
-}
-
-std::string TypeOf(const doc::Node& item) {
-  const doc::Node* type = item.Find("type");
-  return type == nullptr ? "" : type->text;
-}
 
 void PatchAt(PatchKind kind, const std::string& path, const doc::Node& patch, doc::Node& object);
 
 void MergeByType(const doc::Node& patch, doc::Node& list) {
   if (list.kind != Kind::kSequence) list = doc::Node::Sequence({});
   for (const doc::Node& item : patch.items) {
-    auto same = std::find_if(list.items.begin(), list.items.end(),
-                             [&](const doc::Node& old) { return TypeOf(old) == TypeOf(item); });
-    const doc::Node* directive = item.Find("$patch");
-    if (directive != nullptr && directive->text == "delete") {
+    auto same = std::find_if(list.items.begin(), list.items.end(), [&](const doc::Node& old) {
+      return TextAt(old, {"type"}) == TextAt(item, {"type"});
+    });
+    if (TextAt(item, {"$patch"}) == "delete") {
       if (same != list.items.end()) list.items.erase(same);
     } else if (same == list.items.end()) {
       list.items.push_back(item);
@@ -54,23 +48,6 @@ void PatchAt(PatchKind kind, const std::string& path, const doc::Node& patch, do
 }
 
 }  // namespace
-
-void Put(doc::Node& mapping, const std::string& key, doc::Node value) {
-  if (doc::Node* old = Find(mapping, key)) {
-    *old = std::move(value);
-  } else {
-    mapping.Set(key, std::move(value));
-  }
-}
-
-void Remove(doc::Node& mapping, const std::string& key) {
-  std::erase_if(mapping.members, [&](const doc::Member& member) { return member.key == key; });
-}
-
-doc::Node& Sub(doc::Node& mapping, const std::string& key) {
-  if (mapping.Find(key) == nullptr) mapping.Set(key, doc::Node::Mapping());
-  return *Find(mapping, key);
-}
 
 void Patch(PatchKind kind, const doc::Node& patch, doc::Node& object) {
   PatchAt(kind, "", patch, object);

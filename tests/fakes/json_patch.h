@@ -14,10 +14,4 @@ enum class PatchKind { kMerge, kStrategic };
 
 void Patch(PatchKind kind, const doc::Node& patch, doc::Node& object);
 
-// Puts a member, in place of one of that name.
-void Put(doc::Node& mapping, const std::string& key, doc::Node value);
-void Remove(doc::Node& mapping, const std::string& key);
-// The value under `key`, made an empty mapping if it is not there.
-doc::Node& Sub(doc::Node& mapping, const std::string& key);
-
 }  // namespace prefetch::tests

@@ -5,9 +5,10 @@
 #include <algorithm>
 #include <array>
 
+#include "doc/edit.h"
+#include "doc/path.h"
 #include "doc/write.h"
 #include "doc/yaml.h"
-#include "fakes/json_patch.h"
 
 namespace prefetch::tests {
 namespace {
@@ -16,22 +17,10 @@ bool Has(const std::vector<std::string>& list, std::string_view word) {
   return std::find(list.begin(), list.end(), word) != list.end();
 }
 
-std::string TextOf(const doc::Node& object, const char* key) {
-  const doc::Node* value = object.Find(key);
-  return value == nullptr ? "" : value->text;
-}
-
 std::vector<std::string> WordsOf(const doc::Node& object, const char* key) {
   std::vector<std::string> words;
-  const doc::Node* list = object.Find(key);
-  if (list == nullptr) return words;
-  for (const doc::Node& item : list->items) words.push_back(item.text);
+  for (const doc::Node& item : ItemsAt(object, {key})) words.push_back(item.text);
   return words;
-}
-
-std::string MetadataOf(const doc::Node& object, const char* key) {
-  const doc::Node* metadata = object.Find("metadata");
-  return metadata == nullptr ? "" : TextOf(*metadata, key);
 }
 
 // "*", "nodes", "nodes/status", "*/status".
@@ -93,7 +82,7 @@ base::Status Rbac::Load(std::string_view manifests) {
 }
 
 base::Status Rbac::LoadObject(const doc::Node& object) {
-  std::string kind = TextOf(object, "kind"), name = MetadataOf(object, "name");
+  std::string kind = TextAt(object, {"kind"}), name = TextAt(object, {"metadata", "name"});
   if (const doc::Node* items = object.Find("items"); kind == "List" && items != nullptr) {
     for (const doc::Node& item : items->items) {
       if (base::Status loaded = LoadObject(item); !loaded) return loaded;
@@ -103,14 +92,14 @@ base::Status Rbac::LoadObject(const doc::Node& object) {
   bool role = kind == "ClusterRole" || kind == "Role";
   bool binding = kind == "ClusterRoleBinding" || kind == "RoleBinding";
   if (!role && !binding) return {};
-  if (TextOf(object, "apiVersion") != "rbac.authorization.k8s.io/v1" || name.empty()) {
+  if (TextAt(object, {"apiVersion"}) != "rbac.authorization.k8s.io/v1" || name.empty()) {
     return base::InvalidArgument(kind + " \"" + name + "\" has no name, or another apiVersion than v1");
   }
   return role ? LoadRole(object, kind, name) : LoadBinding(object, kind, name);
 }
 
 base::Status Rbac::LoadRole(const doc::Node& object, const std::string& kind, const std::string& name) {
-  Role role{.kind = kind, .name_space = MetadataOf(object, "namespace"), .name = name};
+  Role role{.kind = kind, .name_space = TextAt(object, {"metadata", "namespace"}), .name = name};
   if (kind == "Role" && role.name_space.empty())
     return base::InvalidArgument("Role " + name + ": no namespace");
   const doc::Node* rules = object.Find("rules");
@@ -130,16 +119,16 @@ base::Status Rbac::LoadRole(const doc::Node& object, const std::string& kind, co
 base::Status Rbac::LoadBinding(const doc::Node& object, const std::string& kind, const std::string& name) {
   const doc::Node* reference = object.Find("roleRef");
   if (reference == nullptr) return base::InvalidArgument(kind + " " + name + ": no roleRef");
-  Binding binding{.role_kind = TextOf(*reference, "kind"), .role_name = TextOf(*reference, "name")};
+  Binding binding{.role_kind = TextAt(*reference, {"kind"}), .role_name = TextAt(*reference, {"name"})};
   if (kind == "RoleBinding") {
-    binding.name_space = MetadataOf(object, "namespace");
+    binding.name_space = TextAt(object, {"metadata", "namespace"});
     if (binding.name_space.empty()) return base::InvalidArgument("RoleBinding " + name + ": no namespace");
   } else if (binding.role_kind != "ClusterRole") {
     return base::InvalidArgument(kind + " " + name + ": must name a ClusterRole");
   }
   const doc::Node* subjects = object.Find("subjects");
   for (const doc::Node& item : subjects == nullptr ? std::vector<doc::Node>() : subjects->items) {
-    binding.subjects.push_back({TextOf(item, "kind"), TextOf(item, "name"), TextOf(item, "namespace")});
+    binding.subjects.push_back({TextAt(item, {"kind"}), TextAt(item, {"name"}), TextAt(item, {"namespace"})});
   }
   bindings_.push_back(std::move(binding));
   return {};

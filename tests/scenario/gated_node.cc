@@ -8,11 +8,13 @@
 
 #include "deploy/embedded_files.h"
 #include "deploy/generate.h"
+#include "doc/path.h"
 #include "doc/write.h"
 
 namespace prefetch::tests {
 namespace {
 
+const doc::Node kNothing;
 constexpr std::string_view kNode = R"({"metadata":{"labels":{"kubernetes.io/os":"linux"}},
   "spec":{"taints":[{"key":"dedicated","value":"ci","effect":"NoSchedule"},
                     {"key":"prefetchd.dev/not-ready","effect":"NoSchedule"}]},
@@ -30,21 +32,6 @@ std::string AsYaml(const std::vector<doc::Node>& documents) {
   std::string text;
   for (const doc::Node& document : documents) text += "---\n" + doc::WriteYaml(document);
   return text;
-}
-
-std::string TextAt(const doc::Node& object, const std::vector<std::string>& path) {
-  const doc::Node* at = &object;
-  for (const std::string& key : path) {
-    at = at == nullptr ? nullptr : at->Find(key);
-  }
-  return at == nullptr ? "" : at->text;
-}
-
-std::vector<doc::Node> ItemsAt(const std::optional<doc::Node>& object, const std::string& part,
-                               const std::string& list) {
-  const doc::Node* above = object ? object->Find(part) : nullptr;
-  const doc::Node* items = above == nullptr ? nullptr : above->Find(list);
-  return items == nullptr ? std::vector<doc::Node>() : items->items;
 }
 
 }  // namespace
@@ -102,7 +89,8 @@ std::string GatedNode::Label(const std::string& key) const {
 }
 
 std::string GatedNode::Condition() const {
-  for (const doc::Node& one : ItemsAt(server.Get("nodes/n1"), "status", "conditions")) {
+  auto object = server.Get("nodes/n1");
+  for (const doc::Node& one : ItemsAt(object ? *object : kNothing, {"status", "conditions"})) {
     if (TextAt(one, {"type"}) == "ImagesPrefetched")
       return TextAt(one, {"status"}) + " " + TextAt(one, {"reason"});
   }
@@ -111,7 +99,8 @@ std::string GatedNode::Condition() const {
 
 std::vector<std::string> GatedNode::Taints() const {
   std::vector<std::string> keys;
-  for (const doc::Node& one : ItemsAt(server.Get("nodes/n1"), "spec", "taints"))
+  auto object = server.Get("nodes/n1");
+  for (const doc::Node& one : ItemsAt(object ? *object : kNothing, {"spec", "taints"}))
     keys.push_back(TextAt(one, {"key"}));
   return keys;
 }
@@ -120,7 +109,7 @@ std::vector<std::string> GatedNode::Events() const {
   std::vector<std::string> events;
   for (const std::string& path : server.Paths()) {
     auto event = path.starts_with("events/") ? server.Get(path) : std::nullopt;
-    if (event) events.push_back(TextAt(*event, {"reason"}) + " x" + TextAt(*event, {"count"}));
+    if (event) events.push_back(TextAt(*event, {"reason"}) + " x" + event->Find("count")->text);
   }
   return events;
 }

@@ -4,8 +4,8 @@
 
 #include "deploy/embedded_files.h"
 #include "deploy/touch_daemon_set.h"
+#include "doc/edit.h"
 #include "doc/write.h"
-#include "fakes/json_patch.h"
 #include "scenario/node.h"
 
 namespace prefetch::tests {

@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "kube/decode.h"
+#include "doc/path.h"
 #include "rig/expect_ok.h"
 
 namespace prefetch::system {
@@ -56,9 +56,9 @@ std::string Cluster::Manifests(Node& node, const std::vector<std::string>& compo
   return ran.out;
 }
 
-std::string Cluster::OfNode(std::initializer_list<const char*> path) const {
+std::string Cluster::OfNode(doc::Path path) const {
   auto node = api_.Get("nodes/n1");
-  return node ? kube::TextAt(*node, path) : "";
+  return node ? doc::TextAt(*node, path) : "";
 }
 
 void Cluster::KubeletSays(const std::string& configz, const std::string& metrics) {

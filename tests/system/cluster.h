@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/mutex.h"
+#include "doc/path.h"
 #include "fakes/certificates.h"
 #include "fakes/fake_api_server.h"
 #include "fakes/front.h"
@@ -24,7 +25,7 @@ class Cluster {
 
   tests::FakeApiServer& api() { return api_; }
   // A string of the Node "n1" as it is stored; empty if it is not there.
-  std::string OfNode(std::initializer_list<const char*> path) const;
+  std::string OfNode(doc::Path path) const;
 
   // What the kubelet tells on its own port, and the flags by which the agent asks there.
   void KubeletSays(const std::string& configz, const std::string& metrics) EXCLUDES(mutex_);
