@@ -13,6 +13,9 @@ using std::chrono::minutes;
 using std::chrono::seconds;
 
 constexpr seconds kLookAtBoard{1};
+// What an agent that has just started does not know yet is no news: a node that was ready before a rollout is
+// ready after it, and knows so within a second.
+constexpr seconds kFirstWord{5};
 constexpr minutes kReadAgain{5};  // what others did to the Node is noticed so late
 constexpr seconds kCallLimit{15};
 constexpr std::size_t kMostEvents = 10;   // different ones in an hour
@@ -269,9 +272,11 @@ base::TimePoint NodeGate::Turn(const base::Call& call) {
   base::TimePoint next = now_ + kLookAtBoard;
   plan::SnapshotPtr snapshot = board_.Latest();
   plan::GateWish wish = plan::WishFor(*snapshot, options_.gate, now_ - started_at_, taint_);
+  bool too_early = !written_ && !snapshot->readiness.ready && now_ < started_at_ + kFirstWord;
+  bool speaks = options_.gate.Any() && !too_early;
   std::vector<plan::GateEvent> changes;
-  if (options_.gate.Any() && MayTry(kEvents)) changes = UntoldChanges(*snapshot);
-  bool changed = options_.gate.Any() && (written_ != wish || !changes.empty());
+  if (speaks && MayTry(kEvents)) changes = UntoldChanges(*snapshot);
+  bool changed = speaks && (written_ != wish || !changes.empty());
   if (!changed && now_ < next_read_) return next;
   std::optional<bool> may_write = MayWrite(call);
   if (!may_write) return std::max(next, not_before_);
@@ -281,6 +286,7 @@ base::TimePoint NodeGate::Turn(const base::Call& call) {
   if (!seen.tainted && taint_ == plan::TaintPast::kNotKnown) taint_ = plan::TaintPast::kGone;
   // It may be gone already when the time is over: then nothing was given up.
   wish = plan::WishFor(*snapshot, options_.gate, now_ - started_at_, taint_);
+  if (options_.gate.Any() && too_early) return next;
   wrote_ = false;
   plan::GateWrites writes;
   if (*may_write) writes = plan::WritesFor(wish, seen, options_.gate);

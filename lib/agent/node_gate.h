@@ -32,9 +32,10 @@ struct NodeGateOptions {
 };
 
 // Independent of the loop: whatever the API server does, local readiness goes on. It writes when something
-// has changed, one round in 10 s at most, looks every few minutes for what others have changed, and is silent
-// about failures that last, but for their first. What is refused (a right that is missing, a policy) holds up
-// nothing else: a taint goes though the condition may not be written.
+// has changed, one round in 10 s at most and not before it knows (5 s after its start at the latest), looks
+// every few minutes for what others have changed, and is silent about failures that last, but for their
+// first. What is refused (a right that is missing, a policy) holds up nothing else: a taint goes though the
+// condition may not be written.
 //
 // Owned by main. Turn is called by one thread: the one that Start starts, or a test's.
 class NodeGate {

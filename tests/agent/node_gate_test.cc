@@ -98,6 +98,31 @@ TEST_F(NodeGateTest, SaysNotReadyThenReadyAndTakesTheTaintAway) {
   EXPECT_EQ(api_.node.labels.at("kubernetes.io/os"), "linux");
 }
 
+// A rollout of the agent, or its crash, on a node that has everything.
+TEST_F(NodeGateTest, AnAgentThatIsReplacedOnAReadyNodeChangesNothing) {
+  Ready();
+  RunFor(Gate(), minutes(1));
+  ASSERT_EQ(api_.Label(), "ready");
+  const int before = api_.writes;
+  NodeGate& next = Gate();
+  board_.Publish(std::make_shared<const plan::Snapshot>());
+  RunFor(next, seconds(2));
+  EXPECT_EQ(version_->Get()->ToString(), "1.36.2") << "what the Node says is read at once";
+  Publish(false, plan::Reason::kFactsUnknown, plan::Phase::kProgressing);
+  RunFor(next, seconds(2));
+  Ready();
+  RunFor(next, minutes(10));
+  EXPECT_EQ(api_.writes, before);
+}
+
+TEST_F(NodeGateTest, AnAgentThatIsNotReadySaysSoFiveSecondsAfterItsStart) {
+  NodeGate& gate = Gate();
+  RunFor(gate, seconds(5));
+  EXPECT_EQ(api_.writes, 0);
+  RunFor(gate, seconds(1));
+  EXPECT_EQ(api_.Label(), "notready");
+}
+
 TEST_F(NodeGateTest, WritesOnlyOnChangeAndOneRoundInTenSeconds) {
   NodeGate& gate = Gate();
   RunFor(gate, hours(1));
@@ -166,7 +191,7 @@ TEST_F(NodeGateTest, AnImageThatFailedForGoodDoesNotHoldTheNodeBack) {
 
 TEST_F(NodeGateTest, AnApiServerThatIsAwayForAnHourIsWrittenToWhenItIsBack) {
   NodeGate& gate = Gate();
-  RunFor(gate, seconds(5));
+  RunFor(gate, seconds(10));
   api_.failing = ApiError::kUnreachable;
   Ready();
   RunFor(gate, hours(1));

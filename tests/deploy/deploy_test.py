@@ -247,6 +247,7 @@ PLANTS = [
      lambda d: agent(d)["securityContext"].update(readOnlyRootFilesystem=False), "readOnlyRootFilesystem is False"),
     ("NoMemoryLimit", check_containers, lambda d: agent(d)["resources"].pop("limits"), "no memory limit"),
     ("NoRequest", check_containers, lambda d: agent(d)["resources"]["requests"].pop("cpu"), "requests no cpu"),
+    ("SlowReadiness", check_service, lambda d: agent(d)["readinessProbe"].update(periodSeconds=10), "periodSeconds is 10, not 2"),
     ("NoSeccomp", check_containers, lambda d: pod(d)["securityContext"].pop("seccompProfile"), "seccompProfile"),
     ("HostPid", check_containers, lambda d: pod(d).update(hostPID=True), "hostPID is set"),
     ("SecondContainer", check_containers,

@@ -165,6 +165,10 @@ def check_service(documents):
     problems += [f"{who}: selects other pods" for who, chosen in selectors.items()
                  if not chosen or not chosen.items() <= labels.items()]
     problems += [f"{who}: there is no port {port}" for who, named in used.items() for port in named if port not in ports]
+    # A node that is not ready any more is told within seconds, and once is enough; a slow one is not killed for it.
+    readiness = agent(documents).get("readinessProbe", {})
+    problems += [f"readinessProbe: {field} is {readiness.get(field)}, not {value}" for field, value in
+                 {"periodSeconds": 2, "failureThreshold": 1}.items() if readiness.get(field) != value]
     problems += [f"Service: {field} is not {value}" for field, value in
                  {"internalTrafficPolicy": "Local", "publishNotReadyAddresses": True}.items()
                  if service["spec"].get(field) != value]
