@@ -21,7 +21,7 @@ std::string Advice(const base::Error& error) {
     case base::Code::kUnavailable:
       return "is prefetchd running there?";
     case base::Code::kDeadlineExceeded:
-      return "it does not answer in time";
+      return "it does not answer in time: its log may say why";
     case base::Code::kInvalidArgument:
     case base::Code::kCancelled:
     case base::Code::kResourceExhausted:

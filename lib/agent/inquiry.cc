@@ -24,6 +24,10 @@ using report::CheckQuestion;
 
 // A preflight has seconds, not the minute that a check in the background may take.
 constexpr std::chrono::seconds kAskNow{15};
+// A runtime that answers does so in milliseconds. One that is stopped must not cost the verdict: it is an
+// answer that it does not answer.
+constexpr std::chrono::seconds kLookNow{10};
+constexpr std::chrono::seconds kLookWhileAway{1};
 // So many answers are held for pulls at once: the others that are asked for meanwhile find a thread. Who
 // finds no place is told what is known after a moment, in which the loop takes notice of the wish.
 constexpr int kMostHeld = 2;
@@ -152,14 +156,14 @@ void AddFiles(const plan::Snapshot& snapshot, const plan::ImageState& image, boo
 
 }  // namespace
 
-cri::CallResult<plan::ImageState> Inquiry::Look(const base::Call& call,
+cri::CallResult<plan::ImageState> Inquiry::Look(const base::Call& call, const plan::Snapshot& snapshot,
                                                 const image::Reference& reference) const {
   plan::ImageState state;
   state.want = plan::DesiredImage{.reference = reference, .required = false};
   state.phase = plan::Phase::kFailing;
   state.reason = plan::Reason::kImageAbsent;
   state.message = "it is not on the list, and not on the node";
-  auto images = images_.ListImages(call);
+  auto images = images_.ListImages(call.Within(snapshot.runtime.up ? kLookNow : kLookWhileAway));
   if (!images) return images.error();
   image::LocalImageIndex index(*std::move(images));
   const image::LocalImage* found = index.Find(reference);
@@ -224,7 +228,7 @@ CheckAnswer Inquiry::Answer(const base::Call& call, Round& round, const CheckQue
   if (listed != nullptr) {
     image = *listed;
   } else {
-    auto looked = Look(call, *reference);
+    auto looked = Look(call, snapshot, *reference);
     if (!looked) return RuntimeIsAway(std::move(answer), looked.error().message);
     image = *std::move(looked);
   }
@@ -350,7 +354,7 @@ Explanation Inquiry::Explain(const base::Call& call, const image::Reference& ref
   if (listed != nullptr) {
     image = *listed;
     told = image.present || !NotTold(*snapshot, image);
-  } else if (auto looked = Look(call, reference)) {
+  } else if (auto looked = Look(call, *snapshot, reference)) {
     image = *std::move(looked);
   } else {
     image.want = plan::DesiredImage{.reference = reference};

@@ -92,7 +92,8 @@ class Inquiry {
                                    const report::CheckQuestion& question, const plan::ImageState& image,
                                    report::CheckAnswer answer) const;
   // An image that is on no list, as the runtime has it.
-  cri::CallResult<plan::ImageState> Look(const base::Call& call, const image::Reference& reference) const;
+  cri::CallResult<plan::ImageState> Look(const base::Call& call, const plan::Snapshot& snapshot,
+                                         const image::Reference& reference) const;
   void AddCredentials(const base::Call& call, const plan::ImageState& image,
                       report::ImageDetail& detail) const;
 

@@ -72,8 +72,9 @@ TEST_F(Recovery, AContainerdThatIsFrozenMidPullIsSaidAndGoesOnWhereItWas) {
   EXPECT_EQ(node_.Get("/livez").status, 200);
   EXPECT_EQ(node_.Get("/readyz").status, 503);
   rig::Ran check = node_.Ctl(
-      {"check", "--image", "registry.example.test/other:v1", "--policy", "Never", "--timeout", "2s"});
-  EXPECT_NE(check.exit, rig::Exit{}) << check.out << check.err;
+      {"check", "--image", "registry.example.test/other:v1", "--policy", "Never", "--timeout", "5s"});
+  EXPECT_EQ(check.exit, (rig::Exit{1, 0})) << check.out << check.err;
+  EXPECT_NE(check.out.find("RuntimeDown"), std::string::npos) << check.out;
   ASSERT_EQ(::kill(node_.containerd().pid(), SIGCONT), 0);
   ExpectReady();
   EXPECT_LE(registry_->proxy().BytesToClients(), kImageBytes + 2 * kMegabyte);
