@@ -56,13 +56,17 @@ def check_networks(overlays):
 
 
 def check_mirrors(overlays):
-    problems, told = [], set()
-    for row in table(page("deploy/README.md"), "overlay | folder of `hosts.toml`"):
+    """The folder of containerd's configuration is the one that the agent is told, and all hosts.toml files are mounted."""
+    problems, told, folder = [], set(), None
+    for row in table(page("deploy/README.md"), "overlay | folder | `hosts.toml` files"):
+        folder = folder if row[1] == "the same" else None if row[1].startswith("none") else words(row[1])[0]
         for name in words(row[0]):
             told.add(name)
-            says, is_so = next(iter(words(row[1])), None), flags(overlays[name]).get("--registry-config-path")
-            if says != is_so and not (row[1].startswith("none") and is_so is None):
-                problems.append(f"{name}: the page says {says}, the agent is told {is_so}")
+            config = flags(overlays[name]).get("--registry-containerd-config")
+            is_so = config and os.path.dirname(config)
+            problems += [f"{name}: the page says {folder}, the agent is told {is_so}"] if folder != is_so else []
+            problems += [f"{name}: {path} is not mounted" for path in words(row[2])
+                         if not is_mounted(overlays[name], os.path.join(folder, path))]
     return problems + [f"no row for {name}" for name in sorted(overlays.keys() - told)]
 
 
