@@ -19,6 +19,9 @@ namespace prefetch::ctl {
 namespace {
 
 constexpr int kPodsPerPage = 250;
+constexpr const char* kUntold =
+    "does not know (yet) what came to it: its agent has just started, or its runtime is away; ask again in a "
+    "moment";
 constexpr int kEventsPerPage = 500;
 
 int Print(const report::Audit& audit, const AuditOptions& options) {
@@ -110,6 +113,8 @@ int AuditOfNode(const base::Call& call, const AgentClient& agent, const AuditOpt
   auto status = agent.Status(call);
   if (!status) return Fail(kUnreachable, status.error());
   facts.nodes.push_back(report::AuditNodeOf(*status, status->node));
+  if (!facts.nodes.front().Told())
+    return Fail(kUnreachable, base::Unavailable("node " + status->node + " " + kUntold));
   facts.listed = report::ListedNames(*status);
   return Print(report::MakeAudit(facts), options);
 }
@@ -142,7 +147,7 @@ int AuditOfFleet(const base::Call& call, kube::Api& api, const AuditOptions& opt
   FleetAnswers answers = AskMembers(call, api, *members, ask);
   std::size_t heard = 0;
   for (std::size_t i = 0; i < facts.nodes.size(); i++) {
-    heard += facts.nodes[i].heard ? 1 : 0;
+    heard += facts.nodes[i].Told() ? 1 : 0;
     if (!facts.nodes[i].heard) facts.nodes[i] = {.node = (*members)[i].node, .why = answers.nodes[i].message};
   }
   std::vector<std::string> notes;
@@ -153,7 +158,11 @@ int AuditOfFleet(const base::Call& call, kube::Api& api, const AuditOptions& opt
   if (call.Stopped()) return kInterrupted;
   if (answers.forbidden) return Fail(kUnreachable, Explain(*answers.forbidden));
   if (heard == 0) {
-    std::string why = facts.nodes.empty() ? "no node matches" : facts.nodes.front().why;
+    std::string why = "no node matches";
+    if (!facts.nodes.empty()) {
+      const report::AuditNode& first = facts.nodes.front();
+      why = first.heard ? "node " + first.node + " " + kUntold : first.why;
+    }
     return Fail(kUnreachable, base::Unavailable("no agent could be asked, so nothing is known: " + why));
   }
   report::Audit audit = report::MakeAudit(facts);

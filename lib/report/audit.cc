@@ -159,7 +159,7 @@ Audit MakeAudit(const AuditFacts& facts) {
   std::map<std::string, std::set<std::string>> pods;
   Audit audit{.nodes = facts.nodes.size()};
   for (const AuditNode& node : facts.nodes) {
-    audit.heard += node.heard ? 1 : 0;
+    audit.heard += node.Told() ? 1 : 0;
     for (const StatusUnlisted& seen : node.unlisted) {
       bool early = facts.since && seen.arrived_at && *seen.arrived_at < *facts.since;
       if (early || seen.image.empty() || IsIgnored(facts, seen.image)) continue;

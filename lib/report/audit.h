@@ -24,6 +24,10 @@ struct AuditNode {
   std::optional<base::WallTime> since;  // its agent looks since then; none: it does not tell
   std::vector<StatusUnlisted> unlisted;
   std::uint64_t left_out = 0;
+
+  // Did it say what came? An agent that has just started, or whose runtime is away, knows nothing: no one may
+  // take that for a clean node.
+  bool Told() const { return heard && since.has_value(); }
 };
 AuditNode AuditNodeOf(const StatusDocument& document, const std::string& node);
 // The normalised names that the agent lists.
@@ -76,7 +80,7 @@ struct AuditPull {
 };
 
 struct Audit {
-  std::size_t nodes = 0, heard = 0;
+  std::size_t nodes = 0, heard = 0;    // `heard`: those that told what came
   std::vector<AuditFinding> findings;  // on most nodes first
   std::vector<AuditPull> pulls;        // the longest first
   std::vector<std::string> notes;      // what limits the answer, a sentence each

@@ -120,6 +120,9 @@ TEST(Audit, AnOldAgentAndAFullOneAreNoted) {
   EXPECT_EQ(MakeAudit(facts).notes,
             (std::vector<std::string>{"node n1 told nothing of unlisted images (yet)",
                                       "node n2 saw more unlisted images than are named"}));
+  // Who told nothing is not among those that are clean.
+  EXPECT_EQ(MakeAudit(facts).heard, 1U);
+  EXPECT_TRUE(AuditText(MakeAudit(facts), 80).starts_with("clean: no image that is on no list on 1 node\n"));
 }
 
 TEST(Audit, OfPodsAlone) {

@@ -50,8 +50,10 @@ class FleetCommand : public ClusterAccount {
                     (ready ? "True" : "False") + "\"}]}}");
   }
   void Says(const std::string& node, std::vector<plan::ImageState> images) {
-    server_.SetPodAnswer("prefetchd/agent-" + node + ":9477/v1/status",
-                         report::StatusJson(report::Node(std::move(images))));
+    plan::Snapshot snapshot = report::Node(std::move(images));
+    snapshot.unlisted = std::make_shared<const plan::Unlisted>(
+        plan::Unlisted{.since = report::At(-3600), .images = {}, .left_out = 0});
+    server_.SetPodAnswer("prefetchd/agent-" + node + ":9477/v1/status", report::StatusJson(snapshot));
   }
   // A node whose agent says so.
   void Has(const std::string& node, std::vector<plan::ImageState> images) {
@@ -246,6 +248,13 @@ TEST_F(FleetCommand, AuditNamesWhatCameAndWhoBroughtIt) {
   Run(2, {"audit", "--fleet", "--since", "yesterday"});
   Run(2, {"audit", "--fleet", "--ignore", "a b"});
   ExpectHas(Run(4, {"audit", "--fleet", "--nodes", "pool=none"}).err, {"no agent could be asked"});
+  // An agent that knows nothing yet is nobody's clean node.
+  snapshot.unlisted.reset();
+  server_.SetPodAnswer("prefetchd/agent-n1:9477/v1/status", report::StatusJson(snapshot));
+  rig::Ran untold = Run(4, {"audit", "--fleet"});
+  ExpectHas(untold.err,
+            {"no agent could be asked, so nothing is known: node n1 does not know (yet) what came to it"});
+  EXPECT_EQ(untold.out, "");
 }
 
 TEST_F(FleetCommand, AuditOfSavedPodsNeedsNoCluster) {

@@ -78,8 +78,8 @@ no list: what Never pods would have failed for, without failing any. The agents'
 over, as are images that the runtime's operator has pinned. With the rights for it, --fleet adds the pods that
 ask for them, and listed images that kubelets pulled all the same, with the time that it took.
 
-Exit code: 0 clean, 1 findings, 2 bad usage or input, 4 no agent, or not the cluster, could be asked. Nodes that
-could not be asked are named in a note.
+Exit code: 0 clean, 1 findings, 2 bad usage or input, 4 no agent, or not the cluster, could be asked, or none knows
+anything yet. Nodes that could not be asked, or know nothing yet, are named in a note.
 
 Examples:
   prefetchctl audit
