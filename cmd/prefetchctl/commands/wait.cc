@@ -41,6 +41,10 @@ int RunWait(Context& context, const WaitFlags& flags) {
   auto options = ReadFlags(flags, mistakes);
   if (!options) return Fail(kBadInput, options.error());
   if (!mistakes.empty()) return Refuse(mistakes, std::cerr);
+  // A list that lists nothing is met at once: somebody may have meant another.
+  if (const auto& list = options->demand.list) {
+    for (const std::string& warning : list->warnings) std::cerr << "warning: " << warning << "\n";
+  }
   if (!flags.fleet.fleet) {
     return context.WithAgent([&](const AgentClient& agent) { return Wait(context.call, agent, *options); });
   }
