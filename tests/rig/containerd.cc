@@ -139,6 +139,11 @@ void Containerd::RouteByTables(const std::string& host, int port) {
             "\"]\n      endpoint = [\"http://127.0.0.1:" + std::to_string(port) + "\"]";
 }
 
+void Containerd::LookInTwoFolders() {
+  tables_ = "config_path = \"" + hosts_ + ":" + folder_ + "/more-certs.d\"\n";
+  tables_ += "[plugins.\"io.containerd.grpc.v1.cri\".registry.configs.\"unused.example.test\"]";
+}
+
 base::Status Containerd::WriteHosts(const std::string& host, const std::string& toml) const {
   std::string folder = hosts_ + "/" + host;
   std::error_code failed;

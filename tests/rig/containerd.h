@@ -37,6 +37,10 @@ class Containerd {
   base::Status RouteByMirror(const std::string& host, int mirror_port, int port) const;
   // From the next start on it has no config_path: `host` is reached by the tables of its own configuration.
   void RouteByTables(const std::string& host, int port);
+  // From the next start on its config_path is that of hosts.toml files and another folder, with an entry
+  // beside it that says nothing but keeps pulls local: from 2.1 on such a path would have no effect
+  // otherwise.
+  void LookInTwoFolders();
 
   // The path of its socket, and the same as a CRI endpoint.
   const std::string& socket() const { return socket_; }
@@ -61,7 +65,7 @@ class Containerd {
   std::string socket_;
   std::string hosts_;
   std::string log_;
-  std::string tables_;  // in the place of config_path; empty: none
+  std::string tables_;  // in the place of the usual config_path; empty: none
   Process process_;
 };
 

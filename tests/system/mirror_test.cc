@@ -92,6 +92,25 @@ TEST_F(Mirror, AFolderThatTheRuntimeNamesAndTheAgentDoesNotSeeIsSaid) {
   EXPECT_NE(node_.Get("/v1/images/" + image_).body.find(note), std::string::npos);
 }
 
+TEST_F(Mirror, TwoFoldersAreFollowedWherePullsAreLocal) {
+  node_.containerd().LookInTwoFolders();
+  ASSERT_OK(node_.containerd().Stop());
+  ASSERT_OK(node_.containerd().Start());
+  List();
+  PullOnce();  // the registry is reached by hosts.toml alone
+  std::size_t before = Requests();
+  PullOnce();
+  EXPECT_EQ(Requests() - before, 1U);
+  node_.StartAgent(config_);
+  ASSERT_TRUE(rig::Eventually(seconds(20), [&] { return node_.StatusOf(image_).ready; }));
+  std::string folder = node_.containerd().hosts_dir();
+  std::string status = node_.Get("/v1/status").body;
+  EXPECT_NE(status.find(R"("configPath":")" + folder + ":"), std::string::npos) << status;
+  EXPECT_NE(status.find(R"("byPull":[])"), std::string::npos) << status;
+  EXPECT_NE(node_.Get("/v1/images/" + image_).body.find(R"("source":")" + folder + "/" + kHost),
+            std::string::npos);
+}
+
 // The pull is the check: one manifest HEAD when nothing has changed.
 TEST_F(Mirror, WhatOnlyTheRuntimesTablesKnowIsAskedByPullingWithoutBeingToldSo) {
   node_.containerd().RouteByTables(kHost, origin_->proxy().port());
