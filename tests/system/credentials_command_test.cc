@@ -137,6 +137,11 @@ INSTANTIATE_TEST_SUITE_P(
                     kDocker + "--config @/agent.yaml --source team.yaml team.io/other", 1, "anonymous", ""},
         CommandCase{"ABadDockerConfigIsPassedOver", "--docker-config @/bad.json r.io/a", 1, "anonymous",
                     "warning: @/bad.json"},
+        CommandCase{"NoDockerConfigWhereItIsSaidToBe",
+                    "--docker-config @/none.json --docker-config @/no r.io/a", 1, "anonymous",
+                    "warning: there is no docker config: @/none.json, @/no\n"},
+        CommandCase{"TheSecondDockerConfigIsThere", "--docker-config @/none.json " + kDocker + "docked.io/a",
+                    0, "@/docker.json  as ann", ""},
         CommandCase{"ABadProviderConfig",
                     "--image-credential-provider-config @/bad.yaml --image-credential-provider-bin-dir @/bin "
                     "r.io/a",
