@@ -117,7 +117,10 @@ base::Result<report::CheckResult> AgentClient::Check(const base::Call& call,
     return base::PermissionDenied("the agent at " + address_ + " refuses --pull: " + ErrorOf(*response));
   }
   if (response->status == 400 || response->status == 413) {
-    return base::InvalidArgument("the agent refuses the question: " + report::Harmless(response->body));
+    // What this program asks is well formed: an agent that was built before an option of it does not know its
+    // name.
+    return base::InvalidArgument("the agent refuses the question: " + ErrorOf(*response) +
+                                 " (is it as new as this prefetchctl?)");
   }
   if (response->status != 200) return Unexpected(*response);
   auto result = report::ParseCheckResult(response->body);

@@ -182,5 +182,22 @@ TEST_F(VersionSkew, WhatAnOlderAgentDoesNotSayIsNotKnown) {
   }
 }
 
+// An agent takes no question for another one than it is: what it does not know in it, it refuses.
+TEST_F(VersionSkew, AnOlderAgentThatDoesNotKnowAnOptionIsNamed) {
+  auto listener = http::Listener::Tcp("127.0.0.1:0");
+  ASSERT_OK(listener);
+  auto server =
+      http::Server::Start(std::move(*listener), {}, [](const http::ServerRequest&) -> http::ServerAnswer {
+        return http::ErrorResponse(400, "request: pull: unknown key");
+      });
+  ASSERT_OK(server);
+  agent_ = std::move(*server);
+  rig::Ran ran = Run({"check", "--image", kImage, "--pull"});
+  EXPECT_EQ(ran.exit, (rig::Exit{2, 0})) << ran.out;
+  EXPECT_EQ(ran.err,
+            "prefetchctl: the agent refuses the question: request: pull: unknown key (is it as new as this "
+            "prefetchctl?)\n");
+}
+
 }  // namespace
 }  // namespace prefetch::system
