@@ -10,16 +10,17 @@ namespace prefetch::ctl {
 int Explain(const base::Call& call, const AgentClient& agent, const ExplainOptions& options,
             std::ostream& out) {
   auto reference = image::Reference::Parse(options.image);
-  if (!reference) return Fail(kBadInput, std::move(reference).error().Wrap(options.image));
+  if (!reference) return Fail(kBadInput, reference.error());
   auto json = agent.ImageJson(call.Within(options.timeout), options.image, options.query);
   if (call.Stopped()) return kInterrupted;
   if (!json) return Fail(json.error());
+  // Whatever else answers there is not passed on as if it were an agent's word.
+  auto document = report::ParseImageDocument(*json);
+  if (!document) return Fail(kUnreachable, std::move(document).error().Wrap("the agent's answer"));
   if (options.json) {
     out << *json << std::flush;
     return kOk;
   }
-  auto document = report::ParseImageDocument(*json);
-  if (!document) return Fail(kUnreachable, std::move(document).error().Wrap("the agent's answer"));
   out << report::ExplainText(*document, options.width) << std::flush;
   return kOk;
 }

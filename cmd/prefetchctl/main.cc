@@ -76,6 +76,17 @@ int Delivered(int exit_code) {
   return printed ? exit_code : Fail(kUnreachable, printed.error());
 }
 
+// "prefetchctl list check --help", of what was understood.
+std::string HelpOf(const CLI::App& app) {
+  std::string words = "prefetchctl";
+  std::vector<CLI::App*> below = app.get_subcommands();
+  while (!below.empty()) {
+    words += " " + below.front()->get_name();
+    below = std::vector<CLI::App*>(below.front()->get_subcommands());
+  }
+  return words + " --help";
+}
+
 int Main(int argc, char** argv) {
   struct Row {
     const char* name;
@@ -138,10 +149,11 @@ int Main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);
     if (std::string word = UnknownCommand(app); !word.empty()) {
-      std::cerr << "prefetchctl: there is no command " << base::ToUtf8(word) << " (see prefetchctl --help)\n";
+      std::cerr << "prefetchctl: there is no command " << base::ToUtf8(word) << " (see " << HelpOf(app)
+                << ")\n";
       return kBadInput;
     }
-    std::cerr << "prefetchctl: " << error.what() << " (see prefetchctl --help)\n";
+    std::cerr << "prefetchctl: " << error.what() << " (see " << HelpOf(app) << ")\n";
     return kBadInput;
   }
   return exit_code;

@@ -22,10 +22,11 @@ base::Result<std::string> Screen(const base::Call& call, const AgentClient& agen
                                  const StatusOptions& options, const Terminal& terminal) {
   auto json = agent.StatusJson(call);
   if (!json) return json;
+  // Whatever else answers there is not passed on as if it were an agent's word.
+  auto document = report::ParseStatusDocument(*json);
+  if (!document) return std::move(document).error().Wrap("the agent's answer");
   if (options.output == "json") return report::IndentedJson(*json);
   if (options.output == "yaml") return report::AsYaml(*json);
-  auto document = report::ParseStatusDocument(*json);
-  if (!document) return std::move(document).error();
   return report::StatusTable(
       *document, {.width = terminal.width, .wide = options.output == "wide", .color = terminal.color});
 }

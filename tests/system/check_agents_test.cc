@@ -352,6 +352,30 @@ TEST_F(Check, ASignalEndsTheWait) {
   EXPECT_EQ(check.Stop(std::chrono::seconds(5)), (rig::Exit{130, 0}));
 }
 
+// Somebody else's JSON is no agent's word, and scripts must not take it for one.
+TEST_F(Check, WhatIsNoDocumentIsNotPassedOn) {
+  for (const std::string& body :
+       {std::string("{}"), std::string("{\"apiVersion\":\"v1\",\"kind\":\"Status\"}"), std::string("<html>"),
+        std::string()}) {
+    tests::WireServer server([&](const tests::WireRequest&, int fd) {
+      return WriteHead(fd, "Content-Length: " + std::to_string(body.size()) + "\r\n") &&
+             tests::WireServer::Write(fd, body);
+    });
+    for (const Words& words : {Words{"status"}, Words{"status", "-o", "json"}, Words{"status", "-o", "yaml"},
+                               Words{"status", "--results", "json"}, Words{"explain", "a:v1"},
+                               Words{"explain", "a:v1", "-o", "json"}, Words{"audit"},
+                               Words{"audit", "-o", "json"}, Words{"list", "import", "--node"}}) {
+      rig::Command command = Command("http://" + server.address(), {});
+      command.argv.pop_back();  // "check"
+      command.argv.insert(command.argv.end(), words.begin(), words.end());
+      auto ran = rig::RunProgram(command, std::chrono::seconds(20));
+      ASSERT_OK(ran);
+      EXPECT_EQ(ran->exit, (rig::Exit{4, 0})) << base::Join(words, " ") << body << ran->out << ran->err;
+      EXPECT_EQ(ran->out, "") << base::Join(words, " ");
+    }
+  }
+}
+
 // Nothing was printed, so it is no success.
 TEST_F(Check, ASignalEndsOtherQuestionsToo) {
   tests::WireServer server([](const tests::WireRequest&, int fd) {

@@ -225,6 +225,7 @@ struct WrongCase {
   std::string name;
   Words words;
   std::string says;
+  std::string help = "";  // of which command: "list check "
 };
 class Wrong : public testing::TestWithParam<WrongCase> {};
 
@@ -235,7 +236,8 @@ TEST_P(Wrong, IsASentence) {
   ASSERT_OK(ran);
   EXPECT_EQ(ran->exit, (rig::Exit{2, 0}));
   EXPECT_EQ(ran->out, "");
-  EXPECT_EQ(ran->err, "prefetchctl: " + GetParam().says + " (see prefetchctl --help)\n");
+  EXPECT_EQ(ran->err,
+            "prefetchctl: " + GetParam().says + " (see prefetchctl " + GetParam().help + "--help)\n");
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -243,15 +245,23 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         WrongCase{"NoCommand", {}, "A subcommand is required"},
         WrongCase{"NoSuchCommand", {"stauts"}, "there is no command stauts"},
-        WrongCase{"NoSuchCommandBelow", {"list", "chekc", "a.txt"}, "there is no command chekc"},
-        WrongCase{"NoSuchFlag", {"status", "--nosuch"}, "The following argument was not expected: --nosuch"},
-        WrongCase{"CheckOutput", {"check", "-o", "x"}, "--output: x not in {github,json,text}"},
-        WrongCase{"LintOutput", {"lint", "-o", "x"}, "--output: x not in {github,json,sarif,text}"},
+        WrongCase{"NoSuchCommandBelow", {"list", "chekc", "a.txt"}, "there is no command chekc", "list "},
+        WrongCase{"NoSuchFlag",
+                  {"status", "--nosuch"},
+                  "The following argument was not expected: --nosuch",
+                  "status "},
+        WrongCase{"CheckOutput", {"check", "-o", "x"}, "--output: x not in {github,json,text}", "check "},
+        WrongCase{"LintOutput", {"lint", "-o", "x"}, "--output: x not in {github,json,sarif,text}", "lint "},
+        WrongCase{"PrintOutput",
+                  {"list", "print", "-o", "x", "a.txt"},
+                  "--output: x not in {hash,json,yaml}",
+                  "list print "},
+        WrongCase{"ANumberIsNoWord",
+                  {"list", "print", "-o", "1", "a.txt"},
+                  "--output: 1 not in {hash,json,yaml}",
+                  "list print "},
         WrongCase{
-            "PrintOutput", {"list", "print", "-o", "x", "a.txt"}, "--output: x not in {hash,json,yaml}"},
-        WrongCase{
-            "ANumberIsNoWord", {"list", "print", "-o", "1", "a.txt"}, "--output: 1 not in {hash,json,yaml}"},
-        WrongCase{"Gate", {"generate", "--gate", "x"}, "--gate: x not in {condition,label,taint}"}),
+            "Gate", {"generate", "--gate", "x"}, "--gate: x not in {condition,label,taint}", "generate "}),
     [](const auto& row) { return row.param.name; });
 
 // `command` is run by bash, with @ for the program.
