@@ -98,7 +98,7 @@ std::string Containerd::Config() const {
 }
 
 base::Status Containerd::Start() {
-  std::string config = folder_ + "/config.toml";
+  std::string config = config_file();
   if (auto written = base::WriteFileAtomically(config, Config()); !written) return written;
   std::size_t before = SizeOf(log_);
   if (auto started = process_.Start({{Program("containerd"), "--config", config}, {}}, log_); !started)

@@ -49,6 +49,8 @@ class Containerd {
   // hosts.toml files, as `ctr images pull --hosts-dir` wants them.
   const std::string& hosts_dir() const { return hosts_; }
   const std::string& log() const { return log_; }
+  // Written by each Start().
+  std::string config_file() const { return folder_ + "/config.toml"; }
 
   // `ctr --namespace k8s.io ARGS…`: an eye, and hand, that is not ours. Its stdout, or Internal with its
   // stderr.

@@ -34,7 +34,8 @@ class ExplainCommand : public testing::Test {
     node_.HasKubelet({"--kubelet-version", "1.36.2", "--kubelet-config", node_.scratch() / "kubelet.yaml",
                       "--kubelet-root", root_});
     kubelet_.Start({.version = {1, 36}});
-    node_.StartAgent();
+    // containerd 2 does not tell where it asks.
+    node_.StartAgent({"--registry-containerd-config", node_.containerd().config_file()});
     ASSERT_TRUE(rig::Eventually(seconds(30), [&] {
       return node_.StatusOf(mirror_).ready && node_.StatusOf(app_).ready &&
              node_.StatusOf(absent_).reason == "NotFound";

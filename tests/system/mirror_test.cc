@@ -55,8 +55,7 @@ class Mirror : public testing::Test {
   Node node_;
   std::unique_ptr<Host> origin_ = node_.AddRegistry(kHost, {});
   std::string image_ = origin_->Push("app", "v1", {{1, kMegabyte}});
-  const std::vector<std::string> config_ = {"--registry-containerd-config",
-                                            node_.scratch() / "containerd/config.toml"};
+  const std::vector<std::string> config_ = {"--registry-containerd-config", node_.containerd().config_file()};
 };
 
 TEST_F(Mirror, TheConfigPathIsLearntFromTheRuntimeOrItsFile) {

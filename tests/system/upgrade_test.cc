@@ -46,6 +46,12 @@ class Upgrade : public testing::Test {
     at += key.size();
     return status.substr(at, status.find('"', at) - at);
   }
+  // Of containerd's own words or of its file.
+  bool KnowsWhereItAsks() {
+    const std::string path = R"("registries":{"configPath":")" + node_.containerd().hosts_dir() + "\"";
+    return rig::Eventually(seconds(10),
+                           [&] { return node_.Get("/v1/status").body.find(path) != std::string::npos; });
+  }
   bool BecomesReady() {
     return rig::Eventually(seconds(30), [&] { return node_.Get("/readyz").status == 200; });
   }
@@ -58,8 +64,9 @@ class Upgrade : public testing::Test {
 
 TEST_F(Upgrade, WhatWasPulledServesOnAndWhatIsAskedIsAskedOfTheNewOne) {
   node_.HasList({image_});
-  node_.StartAgent();
+  node_.StartAgent({"--registry-containerd-config", node_.containerd().config_file()});
   ASSERT_TRUE(BecomesReady()) << node_.AgentLog();
+  EXPECT_TRUE(KnowsWhereItAsks()) << node_.Get("/v1/status").body;
   const std::string before = VersionTold();
   ASSERT_OK(node_.containerd().Stop());
   ASSERT_TRUE(rig::Eventually(seconds(10), [&] { return !node_.Status().runtime_up; }));
@@ -71,6 +78,8 @@ TEST_F(Upgrade, WhatWasPulledServesOnAndWhatIsAskedIsAskedOfTheNewOne) {
   EXPECT_EQ(node_.Get("/readyz").status, 200) << node_.AgentLog();
   EXPECT_TRUE(registry_->proxy().Requests().empty());  // all of it was here
   EXPECT_EQ(VersionTold() != before, newer_.had_one()) << before << ", then " << VersionTold();
+
+  EXPECT_TRUE(KnowsWhereItAsks()) << node_.Get("/v1/status").body;
 
   std::string other = registry_->Push("other", "v1", {{2, kMegabyte}});
   node_.HasList({image_, other});
