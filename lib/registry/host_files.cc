@@ -145,6 +145,11 @@ class Loader {
     }
     if (!host.client_pairs.empty()) {
       const ClientPair& pair = host.client_pairs.front();
+      if (host.client_pairs.size() > 1) {
+        chain_.notes.push_back(host.server.Authority() + " is shown the first of " +
+                               std::to_string(host.client_pairs.size()) + " client certificates, " +
+                               pair.certificate_file + "; containerd shows the one that the server asks for");
+      }
       tls.certificate_pem = Read(pair.certificate_file, chained.problem);
       tls.key_pem =
           base::Secret(Read(pair.key_file.empty() ? pair.certificate_file : pair.key_file, chained.problem));

@@ -127,6 +127,21 @@ TEST_F(HostFilesTest, ABrokenFileMeansCertificatesAndTheRegistryItself) {
   EXPECT_EQ(chain->hosts[0].tls_elsewhere->certificate_pem, "");
 }
 
+// Which of several a server wants is found out in the handshake, by Go and not by us.
+TEST_F(HostFilesTest, OfSeveralClientCertificatesTheFirstIsShownAndThatIsSaid) {
+  Write("one/quay.io/a.cert", "CERT-A");
+  Write("one/quay.io/a.key", "KEY-A");
+  EXPECT_TRUE(Chain("quay.io")->notes.empty());
+  Write("one/quay.io/b.cert", "CERT-B");
+  Write("one/quay.io/hosts.toml",
+        "server = \"https://quay.io\"\nclient = [[\"a.cert\", \"a.key\"], [\"b.cert\", \"\"]]\n");
+  auto chain = Chain("quay.io");
+  EXPECT_EQ(chain->hosts.at(0).tls->certificate_pem, "CERT-A");
+  EXPECT_EQ(chain->notes,
+            Texts{"quay.io is shown the first of 2 client certificates, /one/quay.io/a.cert; containerd "
+                  "shows the one that the server asks for"});
+}
+
 TEST_F(HostFilesTest, KeyInTheCertificatesFileAndSkipVerify) {
   Write("one/quay.io/hosts.toml", "[host.\"https://m\"]\nclient = \"both.pem\"\nskip_verify = true\n");
   Write("one/quay.io/both.pem", "BOTH");
