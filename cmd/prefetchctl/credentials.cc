@@ -116,7 +116,7 @@ void CheckPullSecret(const config::PullSecret& secret, Lines& good, Lines& mista
 
 }  // namespace
 
-int FindCredentials(const base::Call& call, CredentialsOptions options, const config::GetEnv& get_env,
+int FindCredentials(const base::Call& call, const CredentialsOptions& options, const config::GetEnv& get_env,
                     std::ostream& out, std::ostream& err) {
   Lines mistakes;
   credentials::KeyringOptions keyring_options =
@@ -144,7 +144,7 @@ int FindCredentials(const base::Call& call, CredentialsOptions options, const co
   return all ? kOk : kNo;
 }
 
-int CheckCredentials(CredentialsOptions options, const config::GetEnv& get_env, std::ostream& out,
+int CheckCredentials(const CredentialsOptions& options, const config::GetEnv& get_env, std::ostream& out,
                      std::ostream& err) {
   Lines good, warnings, mistakes;
   if (!options.images.empty()) mistakes.emplace_back("--check takes no IMAGE");

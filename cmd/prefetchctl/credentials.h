@@ -23,12 +23,12 @@ struct CredentialsOptions {
 
 // Looks up each image: plugins are run. JSON is an object for one image, an array for several. Exit code: 0
 // every image has a credential, 1 at least one has none, 2 bad input, the provider configuration included.
-int FindCredentials(const base::Call& call, CredentialsOptions options, const config::GetEnv& get_env,
+int FindCredentials(const base::Call& call, const CredentialsOptions& options, const config::GetEnv& get_env,
                     std::ostream& out, std::ostream& err);
 
 // Reads the configuration alone; no plugin is run. A line for each good file on `out`, one for each mistake
 // on `err`. Exit code: 0 good, 2 not.
-int CheckCredentials(CredentialsOptions options, const config::GetEnv& get_env, std::ostream& out,
+int CheckCredentials(const CredentialsOptions& options, const config::GetEnv& get_env, std::ostream& out,
                      std::ostream& err);
 
 }  // namespace prefetch::ctl
