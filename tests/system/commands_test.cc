@@ -225,7 +225,7 @@ struct WrongCase {
   std::string name;
   Words words;
   std::string says;
-  std::string help = "";  // of which command: "list check "
+  std::string help;  // of which command: "list check "
 };
 class Wrong : public testing::TestWithParam<WrongCase> {};
 

@@ -68,7 +68,7 @@ TEST_F(Once, NoRuntimeIsFour) {
 // What nobody could read is no success; what had failed anyway keeps its own code.
 TEST_F(Once, AResultThatCannotBePrintedIsOne) {
   node_.HasList({image_});
-  auto to_full = [&](std::vector<std::string> more) {
+  auto to_full = [&](const std::vector<std::string>& more) {
     rig::Command command = node_.Agent(more);
     command.argv.insert(command.argv.begin(), {"sh", "-c", "exec \"$0\" \"$@\" >/dev/full"});
     auto ran = rig::RunProgram(command, std::chrono::minutes(1));
