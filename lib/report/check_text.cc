@@ -135,7 +135,8 @@ std::string Summary(const Tally& tally, std::size_t all, const std::string& node
     text = OfAll(tally.Failed(), all) + " may not start" + where + ": " + Why(tally);
   }
   if (tally.open > 0) {
-    text += (text.empty() ? "" : "; ") + OfAll(tally.open, all) + " not decided in time" +
+    text += (text.empty() ? "" : "; ") + OfAll(tally.open, all) +
+            (tally.open == 1 ? " was not decided in time" : " were not decided in time") +
             (text.empty() ? where : "");
   }
   if (!text.empty()) return text;

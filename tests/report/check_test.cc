@@ -182,7 +182,7 @@ INSTANTIATE_TEST_SUITE_P(
         TextCase{"late",
                  {Refused(), Starts()},
                  false,
-                 "1 of 3 images will not start on node ci-7; 1 of 3 images not decided in time"}),
+                 "1 of 3 images will not start on node ci-7; 1 of 3 images was not decided in time"}),
     [](const auto& row) { return row.param.name; });
 
 // The check of a controller, and the pod that it is for, had different defaults, and nobody saw it.
@@ -275,7 +275,7 @@ TEST(CheckReport, WhatIsBeingPulledIsNotDecided) {
   EXPECT_EQ(DecidedAnswer(result, 0), nullptr);
   EXPECT_EQ(CheckText(items, result, {.unknown_passes = true}),
             "OPEN  –  a/b:v1  Never (stated)  not decided in time: it is being pulled: 12 of 680 MB\n"
-            "the image not decided in time on node n1\n");
+            "the image was not decided in time on node n1\n");
   std::string json = CheckReportJson(items, result);
   EXPECT_NE(json.find("\"result\":\"Undecided\""), std::string::npos) << json;
   EXPECT_NE(json.find("it is being pulled"), std::string::npos) << json;

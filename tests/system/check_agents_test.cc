@@ -92,7 +92,7 @@ TEST_F(Check, WhatWasDecidedInTimeIsPrinted) {
   EXPECT_NE(ran.out.find("FAIL  –  a0:closed"), std::string::npos);
   EXPECT_NE(ran.out.find("OPEN  –  a299:closed"), std::string::npos);
   EXPECT_TRUE(ran.out.ends_with(
-      "64 of 300 images will not start on node ci-7; 236 of 300 images not decided in time\n"))
+      "64 of 300 images will not start on node ci-7; 236 of 300 images were not decided in time\n"))
       << ran.out;
 }
 
@@ -148,7 +148,7 @@ TEST_F(Check, APullThatDoesNotEndInTimeIsTold) {
   EXPECT_EQ(ran.exit, (rig::Exit{3, 0})) << ran.err;
   EXPECT_EQ(ran.out,
             "OPEN  –  a:good  IfNotPresent (default)  not decided in time: it is being pulled\n"
-            "the image not decided in time on node ci-7\n");
+            "the image was not decided in time on node ci-7\n");
   EXPECT_NE(ran.err.find("the time is over, and an image is not here yet"), std::string::npos) << ran.err;
 }
 
@@ -269,7 +269,8 @@ TEST_F(Check, WhatNeedsARegistryHoldsUpNothingElse) {
             "ok    –  a:good    IfNotPresent (default)        starts from the node (OpenToNode)\n"
             "OPEN  –  slow      Always (default for :latest)  not decided in time\n"
             "FAIL  –  b:closed  IfNotPresent (default)        " +
-                kClosed + "1 of 3 images will not start on node ci-7; 1 of 3 images not decided in time\n");
+                kClosed +
+                "1 of 3 images will not start on node ci-7; 1 of 3 images was not decided in time\n");
 }
 
 // Neither do many of them, nor is one registry's silence that of others.
@@ -296,7 +297,7 @@ TEST_F(Check, ManyQuestionsToSilentRegistriesHoldUpNothingElse) {
                            "ok    –  other.io/a:good ", "ok    –  never.io/a:good "}) {
     EXPECT_NE(ran.out.find(line), std::string::npos) << line << "\n" << ran.out;
   }
-  EXPECT_TRUE(ran.out.ends_with("22 of 25 images not decided in time on node ci-7\n")) << ran.out;
+  EXPECT_TRUE(ran.out.ends_with("22 of 25 images were not decided in time on node ci-7\n")) << ran.out;
 }
 
 // So that what needs none of them is answered by the end.
