@@ -9,6 +9,7 @@
 
 #include "cri/rpc.h"
 #include "cri/runtime_json.h"
+#include "cri/scrub.h"
 #include "runtime_v1.grpc.pb.h"
 
 namespace prefetch::cri {
@@ -64,11 +65,18 @@ void Fill(v1::PullImageRequest& message, const PullRequest& request) {
   message.mutable_auth()->set_password(password.data(), password.size());
 }
 
-bool SaysReady(const v1::RuntimeStatus& status) {
+// A runtime that says RuntimeReady=false is up and not yet to be used. NetworkReady is none of our business:
+// a node without a network plugin pulls perfectly well (spec/cri.md section 1.2).
+std::optional<CallError> NotReady(const v1::RuntimeStatus& status) {
   for (const v1::RuntimeCondition& condition : status.conditions()) {
-    if (condition.type() == "RuntimeReady") return condition.status();
+    if (condition.type() != "RuntimeReady" || condition.status()) continue;
+    std::string words = "the runtime says that it is not ready";
+    for (const std::string& more : {condition.reason(), condition.message()}) {
+      if (!more.empty()) words.append(": ").append(more);
+    }
+    return CallError{image::ErrorClass::kRuntimeDown, Scrub(words, nullptr)};
   }
-  return true;
+  return std::nullopt;
 }
 
 // Leaves none of what the runtime told: it may hold passwords.
@@ -133,8 +141,9 @@ CallResult<RuntimeInfo> GrpcImageService::Connect(const base::Call& call) {
                     return channels_->runtime->Status(&context, status_request, &status);
                   });
   if (failed) return std::move(*failed);
-  return RuntimeInfo{version.runtime_name(), version.runtime_version(), SaysReady(status.status()),
-                     TakeRegistries(status)};
+  image::RuntimeRegistries registries = TakeRegistries(status);
+  if (auto not_ready = NotReady(status.status())) return std::move(*not_ready);
+  return RuntimeInfo{version.runtime_name(), version.runtime_version(), std::move(registries)};
 }
 
 CallResult<std::vector<image::LocalImage>> GrpcImageService::ListImages(const base::Call& call) {

@@ -53,7 +53,6 @@ class [[nodiscard]] CallResult {
 struct RuntimeInfo {
   std::string name;     // "containerd", "cri-o"
   std::string version;  // as the runtime says it: "1.6.20~ds1"
-  bool ready = true;    // RuntimeReady; NetworkReady is none of our business
   image::RuntimeRegistries registries = {};
 
   friend bool operator==(const RuntimeInfo&, const RuntimeInfo&) = default;

@@ -43,9 +43,12 @@ TEST_F(GrpcImageServiceTest, ConnectTellsWhoAnswers) {
   auto server = Serve();
   auto info = service_.Connect(For(std::chrono::seconds(5)));
   ASSERT_TRUE(info) << info.error().message;
-  EXPECT_EQ(*info, (RuntimeInfo{"scripted", "1.2.3~test", true}));
-  version_.ready = false;
-  EXPECT_FALSE(service_.Connect(For(std::chrono::seconds(5)))->ready);
+  EXPECT_EQ(*info, (RuntimeInfo{"scripted", "1.2.3~test"}));
+  version_.not_ready_since = "loading plugins";
+  auto not_yet = service_.Connect(For(std::chrono::seconds(5)));
+  ASSERT_FALSE(not_yet);
+  EXPECT_EQ(not_yet.error(), (CallError{ErrorClass::kRuntimeDown,
+                                        "the runtime says that it is not ready: NotYet: loading plugins"}));
 }
 
 TEST_F(GrpcImageServiceTest, ConnectTellsWhatTheRuntimeTellsOfItsRegistries) {

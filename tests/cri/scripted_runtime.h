@@ -74,7 +74,7 @@ class ScriptedImages final : public v1::ImageService::Service {
 
 class ScriptedVersion final : public v1::RuntimeService::Service {
  public:
-  bool ready = true;
+  std::string not_ready_since;  // RuntimeReady=false, and why
   std::string name = "scripted";
   std::string version = "1.2.3~test";
   std::string config;  // what the verbose status tells of its configuration; empty: nothing
@@ -91,7 +91,9 @@ class ScriptedVersion final : public v1::RuntimeService::Service {
     network->set_type("NetworkReady");
     auto* runtime = response->mutable_status()->add_conditions();
     runtime->set_type("RuntimeReady");
-    runtime->set_status(ready);
+    runtime->set_status(not_ready_since.empty());
+    if (!not_ready_since.empty()) runtime->set_reason("NotYet");
+    runtime->set_message(not_ready_since);
     return grpc::Status::OK;
   }
 };

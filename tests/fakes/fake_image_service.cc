@@ -210,9 +210,11 @@ image::LocalImage FakeImageService::ToLocal(const StoredImage& stored) const {
 cri::CallResult<cri::RuntimeInfo> FakeImageService::Connect(const base::Call& call) {
   base::Lock lock(mutex_);
   if (auto refusal = Refusal(call)) return std::move(*refusal);
-  cri::RuntimeInfo info = InfoOf(persona_);
-  info.ready = ready_;
-  return info;
+  if (!ready_) {
+    return cri::CallError{ErrorClass::kRuntimeDown,
+                          "the runtime says that it is not ready: ContainerdNotReady: loading plugins"};
+  }
+  return InfoOf(persona_);
 }
 
 cri::CallResult<std::vector<image::LocalImage>> FakeImageService::ListImages(const base::Call& call) {

@@ -128,11 +128,11 @@ bool IsOfTheConnection(ErrorClass error_class) {
 cri::RuntimeInfo InfoOf(Persona persona) {
   switch (persona) {
     case Persona::kContainerd16:
-      return {"containerd", "1.6.20~ds1", true, {true, "/etc/containerd/certs.d", {}}};
+      return {"containerd", "1.6.20~ds1", {true, "/etc/containerd/certs.d", {}}};
     case Persona::kContainerd23:
-      return {"containerd", "v2.3.4", true};
+      return {"containerd", "v2.3.4"};
     case Persona::kCrio:
-      return {"cri-o", "1.34.2", true};
+      return {"cri-o", "1.34.2"};
   }
   std::abort();
 }

@@ -53,6 +53,19 @@ TEST(RuntimeScenario, ARuntimeThatComesLaterIsFound) {
   EXPECT_LE(node.LogLines("runtime not reachable"), 2);
 }
 
+TEST(RuntimeScenario, ARuntimeThatIsNotReadyYetIsWaitedFor) {
+  Node node;
+  node.runtime.SetReady(false);
+  node.runtime.Push(MakeImage("r.io/a:v1", kMB));
+  node.List({"r.io/a:v1"});
+  node.RunFor(minutes(1));
+  EXPECT_EQ(node.Snapshot()->readiness.reason, plan::Reason::kRuntimeDown);
+  EXPECT_NE(node.Snapshot()->readiness.message.find("not ready: ContainerdNotReady"), std::string::npos);
+  EXPECT_EQ(node.runtime.counters().pull_calls, 0);
+  node.runtime.SetReady(true);
+  EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(5)));
+}
+
 TEST(RuntimeScenario, WhatVanishedWhileTheRuntimeWasAwayIsNoticed) {
   Node node;
   node.runtime.Push(MakeImage("r.io/a:v1", kMB));
