@@ -149,7 +149,7 @@ class Builder {
     }
     for (Object& object : objects.all) {
       if (object.Kind() == "ConfigMap" && object.first_name == source.name) {
-        Change(source, std::move(made), object);
+        Change(source, made, object);
         return {};
       }
     }
@@ -158,7 +158,7 @@ class Builder {
 
   // Labels, annotations and namespace stay in either case. A name that stays stays for good, and what may be
   // changed in place is never immutable.
-  static void Change(const ConfigMapSource& source, doc::Node made, Object& object) {
+  static void Change(const ConfigMapSource& source, const doc::Node& made, Object& object) {
     doc::Node& old = object.body;
     if (source.behavior == Behavior::kReplace) Remove(old, "data");
     if (const doc::Node* data = made.Find("data")) {

@@ -48,7 +48,7 @@ TEST_P(FindTest, ByNameAndByIndexAlike) {
   const LocalImage* found = FindByName(Images(), reference);
   EXPECT_EQ(found == nullptr ? "" : found->id, GetParam().id);
   LocalImageIndex index(Images());
-  LocalImageIndex copy = index;
+  LocalImageIndex copy = index;  // NOLINT(performance-unnecessary-copy-initialization): a copy finds the same
   const LocalImage* indexed = copy.Find(reference);
   EXPECT_EQ(indexed == nullptr ? "" : indexed->id, GetParam().id);
 }

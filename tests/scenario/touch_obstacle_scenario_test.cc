@@ -4,7 +4,6 @@
 namespace prefetch::tests {
 namespace {
 
-using kubelet::VerdictResult;
 using kubelet::VerificationPolicy;
 using plan::Reason;
 using plan::TouchObstacle;

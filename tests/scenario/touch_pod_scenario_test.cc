@@ -8,7 +8,6 @@
 namespace prefetch::tests {
 namespace {
 
-using kubelet::VerdictResult;
 using kubelet::VerificationPolicy;
 using plan::Reason;
 using plan::TouchObstacle;

@@ -9,7 +9,6 @@ namespace {
 using kubelet::VerdictResult;
 using kubelet::VerificationPolicy;
 using plan::Reason;
-using plan::TouchObstacle;
 using plan::TouchState;
 using std::chrono::hours;
 using std::chrono::minutes;

@@ -21,7 +21,6 @@ using report::Failing;
 using report::Pulling;
 using report::Ready;
 using std::chrono::seconds;
-using tests::Fault;
 using Words = std::vector<std::string>;
 
 constexpr const char* kRunner = "ghcr.io/acme/runner:v3";

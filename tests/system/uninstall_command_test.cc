@@ -12,7 +12,6 @@ namespace prefetch::system {
 namespace {
 
 using std::chrono::seconds;
-using tests::Fault;
 
 // A node of which agents have said all that they ever say, and others their own.
 constexpr const char* kTold = R"({"metadata":{"labels":{"kubernetes.io/os":"linux","pool":"ci",

@@ -178,7 +178,7 @@ TEST_F(VersionSkew, WhatAnOlderAgentDoesNotSayIsNotKnown) {
     const bool audits = words[0] == "audit";  // nothing is known, and that is not clean
     EXPECT_EQ(ran.exit.code == 0, !judges && !differs && !audits) << ran.exit.code << ran.out << ran.err;
     EXPECT_EQ(ran.exit.code == 4, audits) << ran.err;
-    EXPECT_EQ(ran.out == "", audits);
+    EXPECT_EQ(ran.out.empty(), audits);
   }
 }
 
