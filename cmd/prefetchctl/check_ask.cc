@@ -91,10 +91,10 @@ std::vector<Batch> Batches(const std::vector<report::CheckItem>& items) {
 }
 
 // One run. Its threads take one batch after the other.
-class Asking {
+class CheckAsking {
  public:
-  Asking(const base::Call& call, const AgentClient& agent, const std::vector<report::CheckItem>& items,
-         bool pull, std::ostream& err)
+  CheckAsking(const base::Call& call, const AgentClient& agent, const std::vector<report::CheckItem>& items,
+              bool pull, std::ostream& err)
       : agent_(agent),
         items_(items),
         pull_(pull),
@@ -120,7 +120,7 @@ class Asking {
   }
 
  private:
-  void Work() EXCLUDES(mutex_) {
+  void Work() PREFETCH_EXCLUDES(mutex_) {
     while (const Batch* batch = Next()) {
       std::vector<std::size_t> open = batch->items;
       while (!open.empty()) {
@@ -146,14 +146,14 @@ class Asking {
     return std::clamp<base::Duration>(left, base::Duration::zero(), report::kMostRegistryTime);
   }
 
-  const Batch* Next() EXCLUDES(mutex_) {
+  const Batch* Next() PREFETCH_EXCLUDES(mutex_) {
     base::Lock lock(mutex_);
     return next_ < batches_.size() && !over_.stop_requested() ? &batches_[next_++] : nullptr;
   }
 
   // Gives those of them that are being pulled.
   std::vector<std::size_t> Absorb(const std::vector<std::size_t>& items,
-                                  base::Result<report::CheckResult> answered) EXCLUDES(mutex_) {
+                                  base::Result<report::CheckResult> answered) PREFETCH_EXCLUDES(mutex_) {
     base::Lock lock(mutex_);
     if (!answered) {
       Fail(answered.error());
@@ -169,14 +169,14 @@ class Asking {
     return pending;
   }
 
-  void Fail(const base::Error& error) REQUIRES(mutex_) {
+  void Fail(const base::Error& error) PREFETCH_REQUIRES(mutex_) {
     bool stays = !ComesBack(error.code()) && error.code() != base::Code::kCancelled;
     if (!failure_ || (stays && ComesBack(failure_->code()))) failure_ = error;
     if (stays) over_.request_stop();
   }
 
   // A moment, after which the agent is asked again. False: there is no time for it.
-  bool AwaitPulls(const std::vector<std::size_t>& pending) EXCLUDES(mutex_) {
+  bool AwaitPulls(const std::vector<std::size_t>& pending) PREFETCH_EXCLUDES(mutex_) {
     {
       base::Lock lock(mutex_);
       const std::size_t first = pending.front();
@@ -193,7 +193,7 @@ class Asking {
   }
 
   // Of questions that take their time, until `done`.
-  void SayHowFar(const std::stop_token& done) EXCLUDES(mutex_) {
+  void SayHowFar(const std::stop_token& done) PREFETCH_EXCLUDES(mutex_) {
     base::Call until_done{.stop = done};
     for (base::Duration pause = kFirstWord; Pause(until_done, pause); pause = kSayAgain) {
       base::Lock lock(mutex_);
@@ -227,12 +227,12 @@ class Asking {
     }
   }
 
-  void SayWaiting(const base::Error& error) EXCLUDES(mutex_) {
+  void SayWaiting(const base::Error& error) PREFETCH_EXCLUDES(mutex_) {
     base::Lock lock(mutex_);
     Say("waiting for the agent", error.message());
   }
 
-  void Say(const std::string& what, const std::string& why) REQUIRES(mutex_) {
+  void Say(const std::string& what, const std::string& why) PREFETCH_REQUIRES(mutex_) {
     auto now = steady_clock::now();
     if (said_ && now - *said_ < kSayAgain) return;
     auto left = std::chrono::duration_cast<std::chrono::seconds>(call_.deadline - now);
@@ -252,10 +252,10 @@ class Asking {
   std::stop_callback<std::function<void()>> stop_all_;
   const base::Call call_;
   base::Mutex mutex_;
-  std::size_t next_ GUARDED_BY(mutex_) = 0;
-  report::CheckResult result_ GUARDED_BY(mutex_);
-  std::optional<base::Error> failure_ GUARDED_BY(mutex_);
-  std::optional<steady_clock::time_point> said_ GUARDED_BY(mutex_);
+  std::size_t next_ PREFETCH_GUARDED_BY(mutex_) = 0;
+  report::CheckResult result_ PREFETCH_GUARDED_BY(mutex_);
+  std::optional<base::Error> failure_ PREFETCH_GUARDED_BY(mutex_);
+  std::optional<steady_clock::time_point> said_ PREFETCH_GUARDED_BY(mutex_);
 };
 
 }  // namespace
@@ -268,7 +268,7 @@ bool ComesBack(base::Code code) {
 base::Status AskAll(const base::Call& call, const AgentClient& agent,
                     const std::vector<report::CheckItem>& items, bool pull, report::CheckResult& result,
                     std::ostream& err) {
-  return Asking(call, agent, items, pull, err).Run(result);
+  return CheckAsking(call, agent, items, pull, err).Run(result);
 }
 
 }  // namespace prefetch::ctl

@@ -37,9 +37,9 @@ kube::Answer<std::string> Get(const base::Call& call, kube::Api& api, const std:
 }
 
 // One after the other, until none is left; several threads run this.
-class Asking {
+class FleetAsking {
  public:
-  Asking(kube::Api& api, const std::vector<FleetMember>& members, const FleetAsk& ask)
+  FleetAsking(kube::Api& api, const std::vector<FleetMember>& members, const FleetAsk& ask)
       : api_(api), members_(members), ask_(ask) {
     answers_.nodes.resize(members.size());
   }
@@ -95,16 +95,16 @@ class Asking {
   std::atomic<std::size_t> next_{0};
   FleetAnswers answers_;  // a thread writes only the nodes that it has taken
   base::Mutex mutex_;
-  std::size_t done_ GUARDED_BY(mutex_) = 0;
-  std::size_t let_in_ GUARDED_BY(mutex_) = 0;
-  std::optional<kube::Failure> forbidden_ GUARDED_BY(mutex_);
+  std::size_t done_ PREFETCH_GUARDED_BY(mutex_) = 0;
+  std::size_t let_in_ PREFETCH_GUARDED_BY(mutex_) = 0;
+  std::optional<kube::Failure> forbidden_ PREFETCH_GUARDED_BY(mutex_);
 };
 
 }  // namespace
 
 FleetAnswers AskMembers(const base::Call& call, kube::Api& api, const std::vector<FleetMember>& members,
                         const FleetAsk& ask) {
-  Asking asking(api, members, ask);
+  FleetAsking asking(api, members, ask);
   {
     std::vector<std::jthread> threads;
     for (std::size_t i = 0; i < std::min(kAskedAtOnce, members.size()); i++)

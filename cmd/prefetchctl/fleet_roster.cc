@@ -12,7 +12,7 @@ namespace {
 
 // A Node brings the names of 50 images and its managed fields: some 30 KB, of 4 MiB that an answer may have.
 constexpr int kNodesPerPage = 100;
-constexpr int kPodsPerPage = 250;
+constexpr int kAgentsPerPage = 250;
 constexpr std::uint16_t kUsualPort = 9477;
 
 std::uint16_t PortOf(const kube::Pod& pod) {
@@ -48,7 +48,7 @@ kube::Answer<std::vector<FleetMember>> ListMembers(const base::Call& call, kube:
                           [&](const kube::ListOptions& options) { return api.ListNodes(call, options); });
   if (!nodes) return std::move(nodes).failure();
   auto pods = ListAll<kube::Pod>(
-      call, {.label_selector = query.pods, .limit = kPodsPerPage},
+      call, {.label_selector = query.pods, .limit = kAgentsPerPage},
       [&](const kube::ListOptions& options) { return api.ListPods(call, query.name_space, options); });
   if (!pods) return std::move(pods).failure();
   std::map<std::string, const kube::Pod*> by_node;

@@ -73,7 +73,7 @@ base::Status CheckWords(const deploy::GenerateOptions& options) {
   return {};
 }
 
-bool IsFolder(const std::string& path) {
+bool NamesFolder(const std::string& path) {
   auto kind = base::KindOf(path);
   return path.ends_with('/') || (kind && *kind == base::FileKind::kDirectory);
 }
@@ -105,7 +105,7 @@ base::Status WriteFolder(const std::vector<doc::Node>& documents, const std::str
 }
 
 base::Status Write(const std::vector<doc::Node>& documents, const std::string& output, std::ostream& out) {
-  if (!output.empty() && IsFolder(output)) return WriteFolder(documents, output);
+  if (!output.empty() && NamesFolder(output)) return WriteFolder(documents, output);
   std::string text;
   for (const doc::Node& document : documents) text += "---\n" + doc::WriteYaml(document);
   if (output.empty()) {

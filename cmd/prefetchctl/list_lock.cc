@@ -24,8 +24,6 @@ namespace {
 using image::RegistryAnswer;
 using image::RegistryAnswerKind;
 
-constexpr std::size_t kMostLockBytes = 4 << 20;
-
 // A list file, and what it is locked to so far.
 struct List {
   std::string name, path;
@@ -50,7 +48,7 @@ std::vector<List> ReadLists(const std::vector<std::string>& paths, Mistakes& mis
     List list{.name = std::filesystem::path(source.info.path).filename(), .path = source.info.path};
     for (const config::ListEntry& entry : source.content->entries)
       list.images.push_back(entry.image.reference);
-    auto text = base::ReadFile(config::LockPath(list.path), kMostLockBytes);
+    auto text = base::ReadFile(config::LockPath(list.path), config::kMostLockBytes);
     if (text) {
       auto lock = config::ReadLock(*text, list.name + ".lock");
       if (lock) {

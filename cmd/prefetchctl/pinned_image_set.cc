@@ -15,10 +15,9 @@ namespace {
 
 // https://docs.redhat.com/documentation/openshift_container_platform: MachineConfig APIs, PinnedImageSet
 constexpr std::size_t kMostImages = 500;
-constexpr std::size_t kMostLockBytes = 4 << 20;
 
 config::ListLock LockOf(const config::LoadedSource& source, Mistakes& mistakes) {
-  auto text = base::ReadFile(config::LockPath(source.info.path), kMostLockBytes);
+  auto text = base::ReadFile(config::LockPath(source.info.path), config::kMostLockBytes);
   if (!text && text.error().code() == base::Code::kNotFound) return {};
   auto lock = text ? config::ReadLock(*text, source.info.name + ".lock") : std::move(text).error();
   if (lock) return *std::move(lock);

@@ -44,10 +44,10 @@ http::CurlOptions ProxyOf(const config::GetEnv& get_env) {
 }
 
 // One run. Its threads take one question after the other.
-class Asking {
+class TagAsking {
  public:
-  Asking(const base::Call& call, const credentials::KeyringOptions& keyring, const config::GetEnv& get_env,
-         const std::vector<TagQuestion>& questions, std::ostream& err)
+  TagAsking(const base::Call& call, const credentials::KeyringOptions& keyring, const config::GetEnv& get_env,
+            const std::vector<TagQuestion>& questions, std::ostream& err)
       : call_(call),
         questions_(questions),
         err_(err),
@@ -71,7 +71,7 @@ class Asking {
   }
 
  private:
-  RegistryAnswer AskPatiently(const TagQuestion& question) EXCLUDES(mutex_) {
+  RegistryAnswer AskPatiently(const TagQuestion& question) PREFETCH_EXCLUDES(mutex_) {
     while (true) {
       RegistryAnswer answer = Ask(question);
       if (answer.kind != RegistryAnswerKind::kRateLimited || !answer.retry_after) return answer;
@@ -94,7 +94,7 @@ class Asking {
   }
 
   // Once for each time that a registry names.
-  void SayPatience(const std::string& registry, milliseconds wait) EXCLUDES(mutex_) {
+  void SayPatience(const std::string& registry, milliseconds wait) PREFETCH_EXCLUDES(mutex_) {
     base::Lock lock(mutex_);
     base::TimePoint until = steady_clock::now() + wait;
     base::TimePoint& said = said_until_[registry];
@@ -113,7 +113,7 @@ class Asking {
   registry::Client client_;
   const image::Platform platform_ = image::Platform::Host();
   base::Mutex mutex_;
-  std::map<std::string, base::TimePoint> said_until_ GUARDED_BY(mutex_);
+  std::map<std::string, base::TimePoint> said_until_ PREFETCH_GUARDED_BY(mutex_);
 };
 
 }  // namespace
@@ -121,7 +121,7 @@ class Asking {
 std::vector<RegistryAnswer> AskTagDigests(const base::Call& call, const credentials::KeyringOptions& keyring,
                                           const config::GetEnv& get_env,
                                           const std::vector<TagQuestion>& questions, std::ostream& err) {
-  return Asking(call, keyring, get_env, questions, err).Run();
+  return TagAsking(call, keyring, get_env, questions, err).Run();
 }
 
 }  // namespace prefetch::ctl

@@ -163,7 +163,7 @@ class Clearing {
   Clearing(kube::Api& api, const std::vector<Task>& tasks, std::ostream& out, std::ostream& err)
       : api_(api), tasks_(tasks), out_(out), progress_(err, StderrTerminal(), true) {}
 
-  void Run(const base::Call& call) EXCLUDES(mutex_) {
+  void Run(const base::Call& call) PREFETCH_EXCLUDES(mutex_) {
     for (std::size_t i = next_++; i < tasks_.size() && !call.Stopped(); i = next_++) {
       auto failure = Clear(call, api_, tasks_[i].node, tasks_[i].found);
       base::Lock lock(mutex_);
@@ -182,12 +182,12 @@ class Clearing {
   }
 
   // After all threads have ended.
-  std::size_t cleared() EXCLUDES(mutex_) {
+  std::size_t cleared() PREFETCH_EXCLUDES(mutex_) {
     base::Lock lock(mutex_);
     progress_.Close();
     return cleared_;
   }
-  std::vector<std::string> failures() EXCLUDES(mutex_) {
+  std::vector<std::string> failures() PREFETCH_EXCLUDES(mutex_) {
     base::Lock lock(mutex_);
     return failures_;
   }
@@ -197,10 +197,10 @@ class Clearing {
   const std::vector<Task>& tasks_;
   std::atomic<std::size_t> next_{0};
   base::Mutex mutex_;
-  std::ostream& out_ GUARDED_BY(mutex_);
-  Progress progress_ GUARDED_BY(mutex_);
-  std::size_t cleared_ GUARDED_BY(mutex_) = 0;
-  std::vector<std::string> failures_ GUARDED_BY(mutex_);
+  std::ostream& out_ PREFETCH_GUARDED_BY(mutex_);
+  Progress progress_ PREFETCH_GUARDED_BY(mutex_);
+  std::size_t cleared_ PREFETCH_GUARDED_BY(mutex_) = 0;
+  std::vector<std::string> failures_ PREFETCH_GUARDED_BY(mutex_);
 };
 
 std::string Count(std::size_t count) {

@@ -17,7 +17,7 @@ using std::chrono::seconds;
 using std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kLook{250};
-constexpr std::size_t kDetails = 10;  // lines below the first, on a terminal
+constexpr std::size_t kNodeDetails = 10;  // lines below the first, on a terminal
 
 // How it ends now, if it does.
 std::optional<report::WaitEnd> EndOf(const report::StatusDocument& document, bool fail_fast) {
@@ -56,7 +56,7 @@ int Wait(const base::Call& call, const AgentClient& agent, const WaitOptions& op
     }
     std::size_t width = LineWidth(terminal);
     progress.Show(report::WaitLine(*newest, width), report::WaitKey(*newest),
-                  report::WaitDetails(*newest, width, DetailLines(terminal, kDetails)));
+                  report::WaitDetails(*newest, width, DetailLines(terminal, kNodeDetails)));
   } while (Pause(limited, kLook) && steady_clock::now() < limited.deadline);
   progress.Close();
   if (call.Stopped()) return kInterrupted;

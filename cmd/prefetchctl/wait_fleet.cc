@@ -20,10 +20,10 @@ namespace {
 using std::chrono::seconds;
 using std::chrono::steady_clock;
 
-constexpr seconds kLeastPause{2};    // between two rounds; longer where a round takes longer
-constexpr seconds kListInterval{5};  // nodes come and go
-constexpr seconds kReadyFor{30};     // a node that was ready is not asked again before
-constexpr std::size_t kDetails = 8;  // lines below the first, on a terminal
+constexpr seconds kLeastPause{2};         // between two rounds; longer where a round takes longer
+constexpr seconds kListInterval{5};       // nodes come and go
+constexpr seconds kReadyFor{30};          // a node that was ready is not asked again before
+constexpr std::size_t kFleetDetails = 8;  // lines below the first, on a terminal
 
 bool IsForAPerson(const kube::Failure& failure) {
   switch (failure.kind) {
@@ -145,7 +145,7 @@ int FleetWait(const base::Call& call, kube::Api& api, const FleetWaitOptions& op
     terminal = StdoutTerminal();  // it may have become another size
     std::size_t width = LineWidth(terminal);
     progress.Show(report::FleetLine(*newest, width), KeyOf(*newest),
-                  report::FleetDetails(*newest, width, DetailLines(terminal, kDetails)));
+                  report::FleetDetails(*newest, width, DetailLines(terminal, kFleetDetails)));
   } while (Pause(limited, std::max<steady_clock::duration>(kLeastPause, took)) &&
            steady_clock::now() < limited.deadline);
   progress.Close();

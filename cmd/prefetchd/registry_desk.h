@@ -40,13 +40,14 @@ class RegistryDesk {
   };
 
   std::shared_ptr<const registry::DecidedAccess> Decided(const agent::AskingFor& runtime);
-  std::shared_ptr<Clerk> ClerkFor(std::shared_ptr<const registry::DecidedAccess> decided) EXCLUDES(mutex_);
+  std::shared_ptr<Clerk> ClerkFor(std::shared_ptr<const registry::DecidedAccess> decided)
+      PREFETCH_EXCLUDES(mutex_);
 
   const config::RegistryConfig& config_;
   const base::Clock& clock_;
   registry::NodeAccess access_;
   base::Mutex mutex_;
-  std::shared_ptr<Clerk> clerk_ GUARDED_BY(mutex_);
+  std::shared_ptr<Clerk> clerk_ PREFETCH_GUARDED_BY(mutex_);
 };
 
 }  // namespace prefetch

@@ -11,7 +11,7 @@ namespace prefetch::agent {
 // of a pointer.
 class Board {
  public:
-  void Publish(plan::SnapshotPtr snapshot) EXCLUDES(mutex_) {
+  void Publish(plan::SnapshotPtr snapshot) PREFETCH_EXCLUDES(mutex_) {
     {
       base::Lock lock(mutex_);
       snapshot_.swap(snapshot);
@@ -20,13 +20,13 @@ class Board {
     newer_.notify_all();
   }
   // Never null after the Agent's construction.
-  plan::SnapshotPtr Latest() const EXCLUDES(mutex_) {
+  plan::SnapshotPtr Latest() const PREFETCH_EXCLUDES(mutex_) {
     base::Lock lock(mutex_);
     return snapshot_;
   }
   // One that was published after `known`, or whatever there is at the call's end.
   plan::SnapshotPtr LatestAfter(const base::Call& call, const plan::SnapshotPtr& known) const
-      EXCLUDES(mutex_) {
+      PREFETCH_EXCLUDES(mutex_) {
     std::stop_callback wake(call.stop, [this] {
       // Not between the other's look at the stop and its wait.
       { base::Lock lock(mutex_); }
@@ -39,11 +39,11 @@ class Board {
     return snapshot_;
   }
   // The loop turned at `now`.
-  void Touch(base::TimePoint now) EXCLUDES(mutex_) {
+  void Touch(base::TimePoint now) PREFETCH_EXCLUDES(mutex_) {
     base::Lock lock(mutex_);
     turned_at_ = now;
   }
-  base::TimePoint TurnedAt() const EXCLUDES(mutex_) {
+  base::TimePoint TurnedAt() const PREFETCH_EXCLUDES(mutex_) {
     base::Lock lock(mutex_);
     return turned_at_;
   }
@@ -51,8 +51,8 @@ class Board {
  private:
   mutable base::Mutex mutex_;
   mutable base::Condition newer_;
-  plan::SnapshotPtr snapshot_ GUARDED_BY(mutex_);
-  base::TimePoint turned_at_ GUARDED_BY(mutex_);
+  plan::SnapshotPtr snapshot_ PREFETCH_GUARDED_BY(mutex_);
+  base::TimePoint turned_at_ PREFETCH_GUARDED_BY(mutex_);
 };
 
 }  // namespace prefetch::agent

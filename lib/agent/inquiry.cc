@@ -78,13 +78,6 @@ std::optional<kubelet::Verdicts> VerdictsOf(const plan::Snapshot& snapshot, cons
   return kubelet::VerdictsFor(files, *snapshot.possible_kubelets);
 }
 
-CheckAnswer Say(CheckAnswer answer, std::string_view result, std::string_view reason, std::string message) {
-  answer.result = result;
-  answer.reason = reason;
-  answer.message = std::move(message);
-  return answer;
-}
-
 CheckAnswer RuntimeIsAway(CheckAnswer answer, const std::string& error) {
   return Say(std::move(answer), "Unknown", "RuntimeDown",
              error.empty() ? "the container runtime has not answered yet"

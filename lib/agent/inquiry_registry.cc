@@ -12,13 +12,6 @@ using image::RegistryAnswerKind;
 using report::CheckAnswer;
 using report::CheckQuestion;
 
-CheckAnswer Say(CheckAnswer answer, std::string_view result, std::string_view reason, std::string message) {
-  answer.result = result;
-  answer.reason = reason;
-  answer.message = std::move(message);
-  return answer;
-}
-
 std::string Said(const RegistryAnswer& said) {
   return said.message.empty() ? "" : ": " + said.message;
 }

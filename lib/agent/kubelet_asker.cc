@@ -15,7 +15,7 @@ using std::chrono::seconds;
 constexpr minutes kAskConfigAgain{1};
 constexpr minutes kAskMetricsAgain{10};
 constexpr minutes kWordHolds{3};
-constexpr seconds kCallLimit{15};
+constexpr seconds kPortLimit{15};
 
 // The hash is of the very bytes, so another one means another configuration.
 std::string ProviderRemark(const std::string& ours, const std::optional<std::string>& kubelets) {
@@ -59,7 +59,7 @@ base::Duration KubeletAsker::Failed(const kube::Failure& failure) {
 }
 
 void KubeletAsker::AskConfig(const base::Call& call) {
-  auto text = port_.config(call.Within(kCallLimit));
+  auto text = port_.config(call.Within(kPortLimit));
   if (!text) {
     next_config_ = now_ + Failed(text.failure());
     return;
@@ -82,7 +82,7 @@ void KubeletAsker::AskConfig(const base::Call& call) {
 
 void KubeletAsker::AskMetrics(const base::Call& call) {
   next_metrics_ = now_ + kAskMetricsAgain;
-  auto metrics = port_.metrics(call.Within(kCallLimit));
+  auto metrics = port_.metrics(call.Within(kPortLimit));
   if (metrics) {
     metrics_ = *std::move(metrics);
     return;

@@ -11,18 +11,18 @@ namespace prefetch::agent {
 // Shared by the NodeGate, which fills it from its Node, and the KubeletObserver. Any thread.
 class KubeletVersionSlot {
  public:
-  void Set(image::KubeletVersion version) EXCLUDES(mutex_) {
+  void Set(image::KubeletVersion version) PREFETCH_EXCLUDES(mutex_) {
     base::Lock lock(mutex_);
     version_ = version;
   }
-  std::optional<image::KubeletVersion> Get() const EXCLUDES(mutex_) {
+  std::optional<image::KubeletVersion> Get() const PREFETCH_EXCLUDES(mutex_) {
     base::Lock lock(mutex_);
     return version_;
   }
 
  private:
   mutable base::Mutex mutex_;
-  std::optional<image::KubeletVersion> version_ GUARDED_BY(mutex_);
+  std::optional<image::KubeletVersion> version_ PREFETCH_GUARDED_BY(mutex_);
 };
 
 }  // namespace prefetch::agent

@@ -12,18 +12,18 @@ namespace prefetch::agent {
 // that nothing has changed; null: kubelet was not asked, or has not answered for a while.
 class KubeletWord {
  public:
-  void Set(std::shared_ptr<const kubelet::ToldByKubelet> told) EXCLUDES(mutex_) {
+  void Set(std::shared_ptr<const kubelet::ToldByKubelet> told) PREFETCH_EXCLUDES(mutex_) {
     base::Lock lock(mutex_);
     told_ = std::move(told);
   }
-  std::shared_ptr<const kubelet::ToldByKubelet> Get() const EXCLUDES(mutex_) {
+  std::shared_ptr<const kubelet::ToldByKubelet> Get() const PREFETCH_EXCLUDES(mutex_) {
     base::Lock lock(mutex_);
     return told_;
   }
 
  private:
   mutable base::Mutex mutex_;
-  std::shared_ptr<const kubelet::ToldByKubelet> told_ GUARDED_BY(mutex_);
+  std::shared_ptr<const kubelet::ToldByKubelet> told_ PREFETCH_GUARDED_BY(mutex_);
 };
 
 }  // namespace prefetch::agent

@@ -62,25 +62,25 @@ class Metrics {
   Metrics(const Metrics&) = delete;
   Metrics& operator=(const Metrics&) = delete;
 
-  void PullEnded(const PullEnd& end) EXCLUDES(mutex_);
+  void PullEnded(const PullEnd& end) PREFETCH_EXCLUDES(mutex_);
   // A registry was asked, or had its answer held back.
-  void RegistryAsked(const image::RegistryAnswer& answer, base::Duration took) EXCLUDES(mutex_);
+  void RegistryAsked(const image::RegistryAnswer& answer, base::Duration took) PREFETCH_EXCLUDES(mutex_);
   // The node was found ready so long after the agent's start. Only the first call counts.
-  void ReadyAfter(base::Duration time) EXCLUDES(mutex_);
+  void ReadyAfter(base::Duration time) PREFETCH_EXCLUDES(mutex_);
   // One lookup: each provider that is for the image counts with its outcome; docker config and mounted pull
   // secrets count as "ok" if they had something for it, else "empty".
-  void CredentialsLookedUp(const credentials::Lookup& lookup) EXCLUDES(mutex_);
+  void CredentialsLookedUp(const credentials::Lookup& lookup) PREFETCH_EXCLUDES(mutex_);
 
   // One image of a touch; kNone: it is open now.
-  void Touched(plan::TouchObstacle obstacle) EXCLUDES(mutex_);
+  void Touched(plan::TouchObstacle obstacle) PREFETCH_EXCLUDES(mutex_);
   // One touch pod; kNone: kubelet went through it.
-  void TouchPodEnded(plan::TouchObstacle obstacle) EXCLUDES(mutex_);
+  void TouchPodEnded(plan::TouchObstacle obstacle) PREFETCH_EXCLUDES(mutex_);
 
-  Counts Copy() const EXCLUDES(mutex_);
+  Counts Copy() const PREFETCH_EXCLUDES(mutex_);
 
  private:
   mutable base::Mutex mutex_;
-  Counts counts_ GUARDED_BY(mutex_);
+  Counts counts_ PREFETCH_GUARDED_BY(mutex_);
 };
 
 }  // namespace prefetch::agent

@@ -25,12 +25,12 @@ class Refusals {
 
   // The registry refused this credential for this image.
   void Refused(const image::Reference& reference, const image::AuthConfig& auth, base::TimePoint now)
-      EXCLUDES(mutex_);
+      PREFETCH_EXCLUDES(mutex_);
   // The registry took it: whatever was refused before was about something else.
-  void Worked(const image::Reference& reference, const image::AuthConfig& auth) EXCLUDES(mutex_);
+  void Worked(const image::Reference& reference, const image::AuthConfig& auth) PREFETCH_EXCLUDES(mutex_);
   // Should it not be sent to this registry just now?
   bool Held(const image::Reference& reference, const image::AuthConfig& auth, base::TimePoint now) const
-      EXCLUDES(mutex_);
+      PREFETCH_EXCLUDES(mutex_);
 
  private:
   struct Record {
@@ -41,7 +41,7 @@ class Refusals {
 
   std::string salt_;
   mutable base::Mutex mutex_;
-  std::map<std::string, Record> records_ GUARDED_BY(mutex_);
+  std::map<std::string, Record> records_ PREFETCH_GUARDED_BY(mutex_);
 };
 
 }  // namespace prefetch::agent

@@ -15,7 +15,7 @@ using plan::TouchResult;
 // The records tell of a success by themselves; the pod is looked at for what failed. Soon enough for people,
 // and seldom enough for an API server that a thousand nodes ask at the same time.
 constexpr std::chrono::milliseconds kFirstLook{1000};
-constexpr std::chrono::seconds kLookInterval{5};
+constexpr std::chrono::seconds kPodLookInterval{5};
 
 // What is under the entry's name, and judged; empty: nothing to touch.
 std::string TouchableId(const Entry& entry) {
@@ -238,7 +238,7 @@ void Touching::On(TouchBegun report, Entries& entries) {
 
 void Touching::On(TouchSeen report, Entries& /*entries*/) {
   if (!pod_) return;
-  pod_->look_interval = std::min<base::Duration>(pod_->look_interval * 3 / 2, kLookInterval);
+  pod_->look_interval = std::min<base::Duration>(pod_->look_interval * 3 / 2, kPodLookInterval);
   pod_->next_look = now_ + pod_->look_interval;
   if (report.failed.obstacle != TouchObstacle::kNone) {
     // kubelet goes on without the API server; only a pod that nobody can be asked about is given up.

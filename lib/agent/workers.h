@@ -20,15 +20,15 @@ class Workers {
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
 
-  void Submit(std::function<void()> job) EXCLUDES(mutex_);
+  void Submit(std::function<void()> job) PREFETCH_EXCLUDES(mutex_);
 
  private:
-  void Work() EXCLUDES(mutex_);
+  void Work() PREFETCH_EXCLUDES(mutex_);
 
   base::Mutex mutex_;
   base::Condition condition_;
-  std::deque<std::function<void()>> queue_ GUARDED_BY(mutex_);
-  bool stopping_ GUARDED_BY(mutex_) = false;
+  std::deque<std::function<void()>> queue_ PREFETCH_GUARDED_BY(mutex_);
+  bool stopping_ PREFETCH_GUARDED_BY(mutex_) = false;
   std::vector<std::thread> threads_;
 };
 

@@ -14,7 +14,7 @@ namespace prefetch::base {
 template <typename T>
 class Channel {
  public:
-  void Push(T value) EXCLUDES(mutex_) {
+  void Push(T value) PREFETCH_EXCLUDES(mutex_) {
     {
       Lock lock(mutex_);
       queue_.push_back(std::move(value));
@@ -22,13 +22,13 @@ class Channel {
     condition_.notify_one();
   }
 
-  std::optional<T> TryPop() EXCLUDES(mutex_) {
+  std::optional<T> TryPop() PREFETCH_EXCLUDES(mutex_) {
     Lock lock(mutex_);
     return Take();
   }
 
   // The next value, or nullopt once `deadline` has passed.
-  std::optional<T> PopUntil(TimePoint deadline) EXCLUDES(mutex_) {
+  std::optional<T> PopUntil(TimePoint deadline) PREFETCH_EXCLUDES(mutex_) {
     Lock lock(mutex_);
     while (queue_.empty()) {
       if (deadline == TimePoint::max()) {
@@ -40,13 +40,13 @@ class Channel {
     return Take();
   }
 
-  bool Empty() const EXCLUDES(mutex_) {
+  bool Empty() const PREFETCH_EXCLUDES(mutex_) {
     Lock lock(mutex_);
     return queue_.empty();
   }
 
  private:
-  std::optional<T> Take() REQUIRES(mutex_) {
+  std::optional<T> Take() PREFETCH_REQUIRES(mutex_) {
     if (queue_.empty()) return std::nullopt;
     std::optional<T> value(std::move(queue_.front()));
     queue_.pop_front();
@@ -55,7 +55,7 @@ class Channel {
 
   mutable Mutex mutex_;
   Condition condition_;
-  std::deque<T> queue_ GUARDED_BY(mutex_);
+  std::deque<T> queue_ PREFETCH_GUARDED_BY(mutex_);
 };
 
 }  // namespace prefetch::base

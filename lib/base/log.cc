@@ -17,7 +17,7 @@ std::atomic<int> chosen_format{-1};  // -1: not chosen, ask the terminal
 
 struct Sink {
   Mutex mutex;
-  std::function<void(std::string_view)> function GUARDED_BY(mutex);
+  std::function<void(std::string_view)> function PREFETCH_GUARDED_BY(mutex);
 };
 Sink& TheSink() {
   static Sink* sink = new Sink;  // never destroyed: threads may log while statics go down

@@ -1,7 +1,7 @@
 // std::mutex with clang's thread-safety annotations, which libstdc++ does not carry.
 //
 //   Mutex mutex_;
-//   int n_ GUARDED_BY(mutex_);
+//   int n_ PREFETCH_GUARDED_BY(mutex_);
 //   ...  Lock lock(mutex_);  n_++;
 #pragma once
 
@@ -13,9 +13,9 @@
 #else
 #define PREFETCH_TSA(x)
 #endif
-#define GUARDED_BY(m) PREFETCH_TSA(guarded_by(m))
-#define REQUIRES(m) PREFETCH_TSA(requires_capability(m))
-#define EXCLUDES(m) PREFETCH_TSA(locks_excluded(m))
+#define PREFETCH_GUARDED_BY(m) PREFETCH_TSA(guarded_by(m))
+#define PREFETCH_REQUIRES(m) PREFETCH_TSA(requires_capability(m))
+#define PREFETCH_EXCLUDES(m) PREFETCH_TSA(locks_excluded(m))
 
 namespace prefetch::base {
 

@@ -16,7 +16,7 @@ using std::chrono::hours;
 using std::chrono::seconds;
 
 constexpr int kMostParallelPulls = 64;
-constexpr std::int64_t kMostBytes = std::int64_t{1} << 50;
+constexpr std::int64_t kMostDiskBytes = std::int64_t{1} << 50;
 
 std::string Place(const Reader& value) {
   doc::Position at = value.node().at;
@@ -97,8 +97,8 @@ plan::Limits ReadLimits(ObjectReader object) {
   ReadInt(object, "parallelPulls", pulls, limits.parallel_pulls);
   ReadInt(object, "parallelPullsWhenReady", pulls, limits.parallel_pulls_when_ready);
   ReadInt(object, "perRegistryPulls", pulls, limits.per_registry_pulls);
-  ReadInt(object, "largeImageBytes", {.least = 1, .most = kMostBytes}, limits.large_image_bytes);
-  ReadInt(object, "diskMinFreeBytes", {.least = 0, .most = kMostBytes}, limits.disk_min_free_bytes);
+  ReadInt(object, "largeImageBytes", {.least = 1, .most = kMostDiskBytes}, limits.large_image_bytes);
+  ReadInt(object, "diskMinFreeBytes", {.least = 0, .most = kMostDiskBytes}, limits.disk_min_free_bytes);
   if (auto percent = object.Int("diskHighPercent", {.least = 1, .most = 100})) {
     limits.disk_high_percent = static_cast<int>(*percent);
   }

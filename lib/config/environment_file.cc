@@ -8,7 +8,7 @@
 namespace prefetch::config {
 namespace {
 
-constexpr std::size_t kMostBytes = 64 * 1024;
+constexpr std::size_t kLongestFile = 64 * 1024;
 
 bool IsName(std::string_view name) {
   auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
@@ -28,7 +28,7 @@ bool Unquote(std::string_view& value) {
 
 PluginEnvironment ParseEnvironmentFile(std::string_view bytes, doc::Problems& problems) {
   PluginEnvironment environment;
-  std::optional<std::string_view> text = doc::CheckText(bytes, kMostBytes, problems);
+  std::optional<std::string_view> text = doc::CheckText(bytes, kLongestFile, problems);
   std::uint32_t number = 0;
   for (std::string_view line : base::Split(text.value_or(""), '\n')) {
     number++;

@@ -17,7 +17,6 @@ using doc::ObjectReader;
 using doc::Problems;
 using doc::Reader;
 
-constexpr std::string_view kApiVersion = "prefetchd.dev/v1alpha1";
 constexpr std::string_view kKind = "ImageList";
 
 // Why `text` is none of the things whose quotation could show a password; empty if it may be one.
@@ -122,7 +121,7 @@ void DecodeEntry(const Reader& item, const EntryFields& defaults, const Capabili
 SourceContent DecodeDocument(const doc::Node& root, const Capabilities& capabilities, Problems& problems) {
   Collector collector(problems);
   ObjectReader object(Reader(root, problems));
-  object.Expect("apiVersion", kApiVersion);
+  object.Expect("apiVersion", kListApiVersion);
   object.Expect("kind", kKind);
   EntryFields defaults;
   if (std::optional<ObjectReader> written = object.Object("defaults")) {

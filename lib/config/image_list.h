@@ -16,6 +16,9 @@ namespace prefetch::config {
 constexpr std::size_t kMostSourceBytes = 1 << 20;
 constexpr std::size_t kMostEntries = 5000;
 constexpr std::size_t kMostLineBytes = 4096;  // of a *.txt
+constexpr std::size_t kMostDirectoryEntries = 1000;
+
+inline constexpr std::string_view kListApiVersion = "prefetchd.dev/v1alpha1";  // of lists and of their locks
 
 // An entry with the source's defaults filled in. `image.from` and `image.sources` are empty: the name of the
 // source is given to it when sources are merged (config/merge.h).

@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "config/image_list.h"
 #include "doc/reader.h"
 #include "doc/write.h"
 #include "doc/yaml.h"
@@ -12,8 +13,7 @@
 namespace prefetch::config {
 namespace {
 
-constexpr std::string_view kApiVersion = "prefetchd.dev/v1alpha1";
-constexpr std::string_view kKind = "ImageLock";
+constexpr std::string_view kLockKind = "ImageLock";
 
 void ReadEntry(const doc::Reader& item, ListLock& lock) {
   doc::ObjectReader entry(item);
@@ -40,8 +40,8 @@ std::string WriteLock(const ListLock& lock, const std::string& list_name) {
         doc::Node::Mapping().Set("image", doc::Node::String(image)).Set("digest", doc::Node::String(digest)));
   }
   doc::Node root = doc::Node::Mapping();
-  root.Set("apiVersion", doc::Node::String(std::string(kApiVersion)));
-  root.Set("kind", doc::Node::String(std::string(kKind)));
+  root.Set("apiVersion", doc::Node::String(std::string(kListApiVersion)));
+  root.Set("kind", doc::Node::String(std::string(kLockKind)));
   root.Set("images", doc::Node::Sequence(std::move(images)));
   return "# Written by prefetchctl list lock " + list_name + "\n" + doc::WriteYaml(root);
 }
@@ -51,8 +51,8 @@ base::Result<ListLock> ReadLock(std::string_view text, const std::string& name) 
   ListLock lock;
   if (auto root = doc::ParseYaml(text, problems)) {
     doc::ObjectReader document(doc::Reader(*root, problems));
-    document.Expect("apiVersion", kApiVersion);
-    document.Expect("kind", kKind);
+    document.Expect("apiVersion", kListApiVersion);
+    document.Expect("kind", kLockKind);
     for (const doc::Reader& item : document.Items("images")) ReadEntry(item, lock);
     document.Finish();
   }

@@ -11,6 +11,8 @@
 
 namespace prefetch::config {
 
+inline constexpr std::size_t kMostLockBytes = 4 << 20;
+
 // Normalised name -> "sha256:…".
 using ListLock = std::map<std::string, std::string>;
 

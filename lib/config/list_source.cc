@@ -16,7 +16,6 @@
 namespace prefetch::config {
 namespace {
 
-constexpr std::size_t kMostDirectoryEntries = 1000;
 // kubelet publishes a ConfigMap volume by renaming a symbolic link of this name
 // (kubernetes: pkg/volume/util/atomic_writer.go).
 constexpr const char* kDataLink = "/..data";

@@ -18,7 +18,6 @@ namespace {
 constexpr std::uint32_t kMask = IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_DELETE |
                                 IN_DELETE_SELF | IN_MOVE_SELF | IN_ATTRIB;
 constexpr std::size_t kEventBuffer = 16 * 1024;
-constexpr std::size_t kMostDirectoryEntries = 1000;
 
 bool IsDirectory(const std::string& path) {
   base::Result<base::FileKind> kind = base::KindOf(path);

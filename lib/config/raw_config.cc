@@ -6,65 +6,65 @@ namespace prefetch::config {
 namespace {
 
 template <typename T>
-void Inherit(const std::optional<T>& under, std::optional<T>& over) {
+void InheritFlag(const std::optional<T>& under, std::optional<T>& over) {
   if (!over) over = under;
 }
 
 }  // namespace
 
 RawConfig Overlay(const RawConfig& under, RawConfig over) {
-  Inherit(under.config_file, over.config_file);
-  Inherit(under.list, over.list);
-  Inherit(under.runtime_endpoint, over.runtime_endpoint);
-  Inherit(under.image_credential_provider_config, over.image_credential_provider_config);
-  Inherit(under.image_credential_provider_bin_dir, over.image_credential_provider_bin_dir);
-  Inherit(under.docker_config, over.docker_config);
-  Inherit(under.kubelet, over.kubelet);
-  Inherit(under.kubelet_version, over.kubelet_version);
-  Inherit(under.kubelet_root, over.kubelet_root);
-  Inherit(under.kubelet_config, over.kubelet_config);
-  Inherit(under.kubelet_config_dir, over.kubelet_config_dir);
-  Inherit(under.kubelet_verification, over.kubelet_verification);
-  Inherit(under.kubelet_allowlist, over.kubelet_allowlist);
-  Inherit(under.audit_ignore, over.audit_ignore);
-  Inherit(under.kubelet_proc, over.kubelet_proc);
-  Inherit(under.kubelet_api, over.kubelet_api);
-  Inherit(under.kubelet_address, over.kubelet_address);
-  Inherit(under.kubelet_ca, over.kubelet_ca);
-  Inherit(under.kube_api, over.kube_api);
-  Inherit(under.registry, over.registry);
-  Inherit(under.registry_config_path, over.registry_config_path);
-  Inherit(under.registry_containerd_config, over.registry_containerd_config);
-  Inherit(under.registry_split_config_path, over.registry_split_config_path);
-  Inherit(under.registry_host_root, over.registry_host_root);
-  Inherit(under.registry_ca, over.registry_ca);
-  Inherit(under.registry_http_proxy, over.registry_http_proxy);
-  Inherit(under.registry_https_proxy, over.registry_https_proxy);
-  Inherit(under.registry_no_proxy, over.registry_no_proxy);
-  Inherit(under.registry_trusted_mirrors, over.registry_trusted_mirrors);
-  Inherit(under.registry_trusted_realms, over.registry_trusted_realms);
-  Inherit(under.registry_skip_mirrors, over.registry_skip_mirrors);
-  Inherit(under.touch, over.touch);
-  Inherit(under.touch_image_volumes, over.touch_image_volumes);
-  Inherit(under.node_label, over.node_label);
-  Inherit(under.node_result_label, over.node_result_label);
-  Inherit(under.node_condition, over.node_condition);
-  Inherit(under.startup_taint, over.startup_taint);
-  Inherit(under.accept_fleet_wide_node_writes, over.accept_fleet_wide_node_writes);
-  Inherit(under.gate_timeout, over.gate_timeout);
-  Inherit(under.instance, over.instance);
-  Inherit(under.check_pull, over.check_pull);
-  Inherit(under.listen, over.listen);
-  Inherit(under.local, over.local);
-  Inherit(under.once, over.once);
-  Inherit(under.timeout, over.timeout);
-  Inherit(under.log_level, over.log_level);
-  Inherit(under.log_format, over.log_format);
-  Inherit(under.pull_secrets, over.pull_secrets);
-  Inherit(under.provider_service_account, over.provider_service_account);
-  Inherit(under.provider_environment, over.provider_environment);
-  Inherit(under.provider_environment_file, over.provider_environment_file);
-  Inherit(under.limits, over.limits);
+  InheritFlag(under.config_file, over.config_file);
+  InheritFlag(under.list, over.list);
+  InheritFlag(under.runtime_endpoint, over.runtime_endpoint);
+  InheritFlag(under.image_credential_provider_config, over.image_credential_provider_config);
+  InheritFlag(under.image_credential_provider_bin_dir, over.image_credential_provider_bin_dir);
+  InheritFlag(under.docker_config, over.docker_config);
+  InheritFlag(under.kubelet, over.kubelet);
+  InheritFlag(under.kubelet_version, over.kubelet_version);
+  InheritFlag(under.kubelet_root, over.kubelet_root);
+  InheritFlag(under.kubelet_config, over.kubelet_config);
+  InheritFlag(under.kubelet_config_dir, over.kubelet_config_dir);
+  InheritFlag(under.kubelet_verification, over.kubelet_verification);
+  InheritFlag(under.kubelet_allowlist, over.kubelet_allowlist);
+  InheritFlag(under.audit_ignore, over.audit_ignore);
+  InheritFlag(under.kubelet_proc, over.kubelet_proc);
+  InheritFlag(under.kubelet_api, over.kubelet_api);
+  InheritFlag(under.kubelet_address, over.kubelet_address);
+  InheritFlag(under.kubelet_ca, over.kubelet_ca);
+  InheritFlag(under.kube_api, over.kube_api);
+  InheritFlag(under.registry, over.registry);
+  InheritFlag(under.registry_config_path, over.registry_config_path);
+  InheritFlag(under.registry_containerd_config, over.registry_containerd_config);
+  InheritFlag(under.registry_split_config_path, over.registry_split_config_path);
+  InheritFlag(under.registry_host_root, over.registry_host_root);
+  InheritFlag(under.registry_ca, over.registry_ca);
+  InheritFlag(under.registry_http_proxy, over.registry_http_proxy);
+  InheritFlag(under.registry_https_proxy, over.registry_https_proxy);
+  InheritFlag(under.registry_no_proxy, over.registry_no_proxy);
+  InheritFlag(under.registry_trusted_mirrors, over.registry_trusted_mirrors);
+  InheritFlag(under.registry_trusted_realms, over.registry_trusted_realms);
+  InheritFlag(under.registry_skip_mirrors, over.registry_skip_mirrors);
+  InheritFlag(under.touch, over.touch);
+  InheritFlag(under.touch_image_volumes, over.touch_image_volumes);
+  InheritFlag(under.node_label, over.node_label);
+  InheritFlag(under.node_result_label, over.node_result_label);
+  InheritFlag(under.node_condition, over.node_condition);
+  InheritFlag(under.startup_taint, over.startup_taint);
+  InheritFlag(under.accept_fleet_wide_node_writes, over.accept_fleet_wide_node_writes);
+  InheritFlag(under.gate_timeout, over.gate_timeout);
+  InheritFlag(under.instance, over.instance);
+  InheritFlag(under.check_pull, over.check_pull);
+  InheritFlag(under.listen, over.listen);
+  InheritFlag(under.local, over.local);
+  InheritFlag(under.once, over.once);
+  InheritFlag(under.timeout, over.timeout);
+  InheritFlag(under.log_level, over.log_level);
+  InheritFlag(under.log_format, over.log_format);
+  InheritFlag(under.pull_secrets, over.pull_secrets);
+  InheritFlag(under.provider_service_account, over.provider_service_account);
+  InheritFlag(under.provider_environment, over.provider_environment);
+  InheritFlag(under.provider_environment_file, over.provider_environment_file);
+  InheritFlag(under.limits, over.limits);
   return over;
 }
 

@@ -118,26 +118,26 @@ class Keyring {
   // have the entry: pull secrets serve only those that they name. Never fails: a source that does gives
   // nothing, and `providers` and problems() say so.
   Lookup Find(const base::Call& call, const image::Reference& reference,
-              const std::vector<std::string>& list_sources = {}) EXCLUDES(mutex_);
+              const std::vector<std::string>& list_sources = {}) PREFETCH_EXCLUDES(mutex_);
 
   // The first provider with tokenAttributes that is for this image: what kubelet gets of it is for pods of
   // one service account. Empty: none. Runs no plugin; blocks as a disk does.
-  std::string TokenProviderFor(const image::Reference& reference) EXCLUDES(mutex_);
+  std::string TokenProviderFor(const image::Reference& reference) PREFETCH_EXCLUDES(mutex_);
 
   // What is wrong with the files as they were looked at last.
-  std::vector<std::string> problems() const EXCLUDES(mutex_);
+  std::vector<std::string> problems() const PREFETCH_EXCLUDES(mutex_);
   // The same, after a look at them like Find's: so a mended file is noticed though nobody asks for a
   // credential. Blocks as a disk does.
-  KeyringHealth Health() EXCLUDES(mutex_);
+  KeyringHealth Health() PREFETCH_EXCLUDES(mutex_);
   // As kubelet's metric kubelet_credential_provider_config_info has it; empty without a configuration.
-  std::string provider_config_hash() const EXCLUDES(mutex_);
+  std::string provider_config_hash() const PREFETCH_EXCLUDES(mutex_);
   // Reads every file anew, now.
-  void Reload() EXCLUDES(mutex_);
+  void Reload() PREFETCH_EXCLUDES(mutex_);
 
  private:
   struct Sources;
 
-  std::shared_ptr<const Sources> Current() EXCLUDES(mutex_);
+  std::shared_ptr<const Sources> Current() PREFETCH_EXCLUDES(mutex_);
   std::shared_ptr<const Sources> Read(const Sources* before) const;
   std::vector<std::string> DockerConfigPaths() const;
   void ReadProviders(Sources& now, const Sources* before) const;
@@ -147,10 +147,10 @@ class Keyring {
   const KeyringOptions options_;
   const base::Clock& clock_;
   mutable base::Mutex mutex_;
-  std::shared_ptr<const Sources> sources_ GUARDED_BY(mutex_);
-  base::TimePoint looked_at_ GUARDED_BY(mutex_);
-  base::TimePoint read_at_ GUARDED_BY(mutex_);
-  std::uint64_t changes_ GUARDED_BY(mutex_) = 0;
+  std::shared_ptr<const Sources> sources_ PREFETCH_GUARDED_BY(mutex_);
+  base::TimePoint looked_at_ PREFETCH_GUARDED_BY(mutex_);
+  base::TimePoint read_at_ PREFETCH_GUARDED_BY(mutex_);
+  std::uint64_t changes_ PREFETCH_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace prefetch::credentials

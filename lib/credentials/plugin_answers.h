@@ -37,7 +37,7 @@ class PluginAnswers {
   // plugin, `ran_for` is set to the time that it took.
   base::Result<AnswerCache::Answer> Get(const base::Call& call, const std::string& repository,
                                         std::optional<base::Duration>* ran_for = nullptr,
-                                        const PluginIdentity& identity = {}) EXCLUDES(mutex_);
+                                        const PluginIdentity& identity = {}) PREFETCH_EXCLUDES(mutex_);
 
  private:
   using Outcome = base::Result<AnswerCache::Answer>;
@@ -47,20 +47,21 @@ class PluginAnswers {
     std::optional<Outcome> shared;  // none: it failed for reasons of the caller's own (stopped, out of time)
   };
 
-  std::shared_ptr<Flight> FlightToWaitFor(const AnswerCache::Subject& subject) const REQUIRES(mutex_);
+  std::shared_ptr<Flight> FlightToWaitFor(const AnswerCache::Subject& subject) const
+      PREFETCH_REQUIRES(mutex_);
   // False if the caller's time is over first.
-  bool Wait(const base::Call& call, const Flight& flight) REQUIRES(mutex_);
+  bool Wait(const base::Call& call, const Flight& flight) PREFETCH_REQUIRES(mutex_);
   Outcome Execute(const base::Call& call, const AnswerCache::Subject& subject, const PluginIdentity& identity)
-      EXCLUDES(mutex_);
+      PREFETCH_EXCLUDES(mutex_);
 
   const Provider provider_;
   const PluginSurroundings surroundings_;
   const base::Clock& clock_;
   mutable base::Mutex mutex_;
   base::Condition landed_;
-  AnswerCache cache_ GUARDED_BY(mutex_);
-  std::map<AnswerCache::Subject, std::shared_ptr<Flight>> flights_ GUARDED_BY(mutex_);
-  std::optional<CacheKeyType> last_type_ GUARDED_BY(mutex_);
+  AnswerCache cache_ PREFETCH_GUARDED_BY(mutex_);
+  std::map<AnswerCache::Subject, std::shared_ptr<Flight>> flights_ PREFETCH_GUARDED_BY(mutex_);
+  std::optional<CacheKeyType> last_type_ PREFETCH_GUARDED_BY(mutex_);
 };
 
 }  // namespace prefetch::credentials

@@ -11,15 +11,15 @@ namespace {
 constexpr std::size_t kLongestName = 63;
 constexpr std::size_t kLongestPrefix = 253;
 
-bool IsAlphanumeric(char c) {
+bool IsLabelEnd(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
 // Letters and digits at both ends; between them also `inner`.
 bool IsLabel(std::string_view text, std::string_view inner) {
-  return !text.empty() && IsAlphanumeric(text.front()) && IsAlphanumeric(text.back()) &&
+  return !text.empty() && IsLabelEnd(text.front()) && IsLabelEnd(text.back()) &&
          std::all_of(text.begin(), text.end(),
-                     [&](char c) { return IsAlphanumeric(c) || inner.find(c) != std::string_view::npos; });
+                     [&](char c) { return IsLabelEnd(c) || inner.find(c) != std::string_view::npos; });
 }
 
 bool IsSubdomain(std::string_view text) {

@@ -55,8 +55,8 @@ class GrpcContentService::Native {
   CallResult<std::string> Snapshotter(const base::Call& call);
   // A blob that has been fetched is neither an ingest nor content for the moment in which it is committed: it
   // then counts what it counted before, so that progress never goes back.
-  void BridgeCommits(const std::string& lease, PullFacts& facts) EXCLUDES(mutex_);
-  void Forget(const std::string& lease) EXCLUDES(mutex_) {
+  void BridgeCommits(const std::string& lease, PullFacts& facts) PREFETCH_EXCLUDES(mutex_);
+  void Forget(const std::string& lease) PREFETCH_EXCLUDES(mutex_) {
     base::Lock lock(mutex_);
     manifests_.erase(lease);
     written_.erase(lease);
@@ -64,7 +64,7 @@ class GrpcContentService::Native {
 
   // A lease that holds something before anything was named in it by us: the runtime honours the header, and
   // nobody needs to search its store, which on a node with thousands of blobs is dear.
-  void LearnFrom(const std::set<LeaseResource>& resources) EXCLUDES(mutex_) {
+  void LearnFrom(const std::set<LeaseResource>& resources) PREFETCH_EXCLUDES(mutex_) {
     base::Lock lock(mutex_);
     if (!resources.empty() && !named_something_) fills_leases_ = true;
   }
@@ -79,16 +79,17 @@ class GrpcContentService::Native {
                                                   const std::set<LeaseResource>& resources);
 
   base::Mutex mutex_;
-  std::map<std::string, StoredManifest> manifests_ GUARDED_BY(mutex_);  // by lease; a manifest never changes
+  std::map<std::string, StoredManifest> manifests_
+      PREFETCH_GUARDED_BY(mutex_);  // by lease; a manifest never changes
   struct Written {
     std::uint64_t bytes = 0;
     base::TimePoint seen;
   };
   // By lease and digest: an ingest when it was seen last.
-  std::map<std::string, std::map<std::string, Written>> written_ GUARDED_BY(mutex_);
-  std::string snapshotter_ GUARDED_BY(mutex_);
-  bool fills_leases_ GUARDED_BY(mutex_) = false;
-  bool named_something_ GUARDED_BY(mutex_) = false;
+  std::map<std::string, std::map<std::string, Written>> written_ PREFETCH_GUARDED_BY(mutex_);
+  std::string snapshotter_ PREFETCH_GUARDED_BY(mutex_);
+  bool fills_leases_ PREFETCH_GUARDED_BY(mutex_) = false;
+  bool named_something_ PREFETCH_GUARDED_BY(mutex_) = false;
 };
 
 std::optional<CallError> GrpcContentService::Native::Copy(const base::Call& call, const LeaseInfo& to,

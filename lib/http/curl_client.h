@@ -34,16 +34,17 @@ class CurlClient final : public Client {
   CurlClient(const CurlClient&) = delete;
   CurlClient& operator=(const CurlClient&) = delete;
 
-  Exchanged Exchange(const base::Call& call, const Request& request) override EXCLUDES(mutex_);
+  Exchanged Exchange(const base::Call& call, const Request& request) override PREFETCH_EXCLUDES(mutex_);
 
  private:
   class Handle;
-  std::unique_ptr<Handle> Take() EXCLUDES(mutex_);
-  void GiveBack(std::unique_ptr<Handle> handle) EXCLUDES(mutex_);
+  std::unique_ptr<Handle> Take() PREFETCH_EXCLUDES(mutex_);
+  void GiveBack(std::unique_ptr<Handle> handle) PREFETCH_EXCLUDES(mutex_);
 
   const CurlOptions options_;
   base::Mutex mutex_;
-  std::vector<std::unique_ptr<Handle>> idle_ GUARDED_BY(mutex_);  // the last used last: its connections live
+  std::vector<std::unique_ptr<Handle>> idle_
+      PREFETCH_GUARDED_BY(mutex_);  // the last used last: its connections live
 };
 
 }  // namespace prefetch::http

@@ -22,9 +22,6 @@
 #include "http/url.h"
 
 namespace prefetch::http {
-namespace {
-
-constexpr std::chrono::seconds kRetryAfter{5};  // for who finds no room for a deferred answer
 
 // One connection, and the request on it that is being read. Owned by one of the loop's lists.
 struct Connection {
@@ -44,6 +41,10 @@ struct Connection {
   bool gone = false;  // the client, as far as one can see
   std::optional<ServerResponse> answer;
 };
+
+namespace {
+
+constexpr std::chrono::seconds kRetryAfter{5};  // for who finds no room for a deferred answer
 
 MHD_Result CollectHeader(void* headers, MHD_ValueKind, const char* name, const char* value) {
   static_cast<Headers*>(headers)->Add(name, value == nullptr ? "" : value);

@@ -29,13 +29,13 @@ class ServerJobs {
   ServerJobs& operator=(const ServerJobs&) = delete;
 
   // False: there is no room for one more, and it will not run.
-  bool Submit(std::uint64_t id, Deferred job, base::Call call) EXCLUDES(mutex_);
+  bool Submit(std::uint64_t id, Deferred job, base::Call call) PREFETCH_EXCLUDES(mutex_);
   // Forgets a job that waits; false if it has begun (or ended) meanwhile: stopping it is its call's business.
-  bool Drop(std::uint64_t id) EXCLUDES(mutex_);
+  bool Drop(std::uint64_t id) PREFETCH_EXCLUDES(mutex_);
   // Drops the jobs that wait; none begins from now on.
-  void Close() EXCLUDES(mutex_);
+  void Close() PREFETCH_EXCLUDES(mutex_);
   // What has been done since the last time. A job that is stopped is here, too, once it has ended.
-  std::vector<Done> TakeDone() EXCLUDES(mutex_);
+  std::vector<Done> TakeDone() PREFETCH_EXCLUDES(mutex_);
 
  private:
   struct Waiting {
@@ -44,8 +44,8 @@ class ServerJobs {
     base::Call call;
   };
 
-  void Work() EXCLUDES(mutex_);
-  bool NeedsThread() const EXCLUDES(mutex_);
+  void Work() PREFETCH_EXCLUDES(mutex_);
+  bool NeedsThread() const PREFETCH_EXCLUDES(mutex_);
 
   const unsigned most_threads_;
   const unsigned most_jobs_;
@@ -54,10 +54,10 @@ class ServerJobs {
 
   mutable base::Mutex mutex_;
   base::Condition condition_;
-  std::deque<Waiting> waiting_ GUARDED_BY(mutex_);
-  unsigned running_ GUARDED_BY(mutex_) = 0;
-  std::vector<Done> done_ GUARDED_BY(mutex_);
-  bool ending_ GUARDED_BY(mutex_) = false;
+  std::deque<Waiting> waiting_ PREFETCH_GUARDED_BY(mutex_);
+  unsigned running_ PREFETCH_GUARDED_BY(mutex_) = 0;
+  std::vector<Done> done_ PREFETCH_GUARDED_BY(mutex_);
+  bool ending_ PREFETCH_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace prefetch::http

@@ -14,13 +14,13 @@ constexpr std::array<Algorithm, 3> kAlgorithms = {{{"sha256", 64}, {"sha384", 96
 
 // The grammar asks for this many before an algorithm is looked at.
 constexpr std::size_t kFewestHexDigits = 32;
-constexpr std::string_view kInvalidFormat = "has an invalid format";
+constexpr std::string_view kInvalidDigest = "has an invalid format";
 
 bool IsHex(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
-bool IsUpper(char c) {
+bool IsCapital(char c) {
   return c >= 'A' && c <= 'Z';
 }
 
@@ -28,15 +28,15 @@ bool IsUpper(char c) {
 
 std::string_view WhyNoDigest(std::string_view text) {
   std::size_t colon = text.find(':');
-  if (colon == std::string_view::npos) return kInvalidFormat;
+  if (colon == std::string_view::npos) return kInvalidDigest;
   std::string_view name = text.substr(0, colon);
   std::string_view hex = text.substr(colon + 1);
-  if (hex.size() < kFewestHexDigits || !std::all_of(hex.begin(), hex.end(), IsHex)) return kInvalidFormat;
+  if (hex.size() < kFewestHexDigits || !std::all_of(hex.begin(), hex.end(), IsHex)) return kInvalidDigest;
   auto known = std::find_if(kAlgorithms.begin(), kAlgorithms.end(),
                             [&](const Algorithm& algorithm) { return algorithm.name == name; });
   if (known == kAlgorithms.end()) return "has an unsupported algorithm";
   if (hex.size() != known->hex_digits) return "has the wrong length";
-  if (std::any_of(hex.begin(), hex.end(), IsUpper)) return "must be lowercase hex";
+  if (std::any_of(hex.begin(), hex.end(), IsCapital)) return "must be lowercase hex";
   return {};
 }
 

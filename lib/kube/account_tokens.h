@@ -34,7 +34,8 @@ class AccountTokens {
       : api_(api), clock_(clock), name_space_(std::move(name_space)), name_(std::move(name)) {}
 
   // Blocks until `call` ends it. The Error says what was asked for and what the server said.
-  base::Result<AccountToken> Get(const base::Call& call, const std::string& audience) EXCLUDES(mutex_);
+  base::Result<AccountToken> Get(const base::Call& call, const std::string& audience)
+      PREFETCH_EXCLUDES(mutex_);
 
  private:
   struct Held {
@@ -46,15 +47,16 @@ class AccountTokens {
     base::TimePoint until;
   };
 
-  base::Result<AccountToken> Ask(const base::Call& call, const std::string& audience) EXCLUDES(mutex_);
+  base::Result<AccountToken> Ask(const base::Call& call, const std::string& audience)
+      PREFETCH_EXCLUDES(mutex_);
   base::Result<Held> Renewed(const base::Call& call, const std::string& audience, const Held* held) const;
 
   Api& api_;
   const base::Clock& clock_;
   const std::string name_space_, name_;
   base::Mutex mutex_;
-  std::map<std::string, Held> held_ GUARDED_BY(mutex_);      // by audience
-  std::map<std::string, Failed> failed_ GUARDED_BY(mutex_);  // by audience
+  std::map<std::string, Held> held_ PREFETCH_GUARDED_BY(mutex_);      // by audience
+  std::map<std::string, Failed> failed_ PREFETCH_GUARDED_BY(mutex_);  // by audience
 };
 
 }  // namespace prefetch::kube

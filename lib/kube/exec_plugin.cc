@@ -89,7 +89,7 @@ void ReadEnvironment(doc::ObjectReader& exec, std::vector<std::string>& environm
 }
 
 // What a plugin said on stderr, as one line.
-std::string Said(const base::ProcessResult& result) {
+std::string StderrTail(const base::ProcessResult& result) {
   std::string text = base::ToUtf8(base::TrimSpace(result.errors));
   for (char& c : text) {
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
@@ -101,11 +101,11 @@ base::Status EndedWell(const base::ProcessResult& result) {
   switch (result.end) {
     case base::ProcessEnd::kExited:
       if (result.code == 0) return {};
-      return base::Unavailable("exited " + std::to_string(result.code) + Said(result));
+      return base::Unavailable("exited " + std::to_string(result.code) + StderrTail(result));
     case base::ProcessEnd::kSignalled:
-      return base::Unavailable("was killed by signal " + std::to_string(result.code) + Said(result));
+      return base::Unavailable("was killed by signal " + std::to_string(result.code) + StderrTail(result));
     case base::ProcessEnd::kTimedOut:
-      return base::DeadlineExceeded("did not answer in time" + Said(result));
+      return base::DeadlineExceeded("did not answer in time" + StderrTail(result));
     case base::ProcessEnd::kCancelled:
       return base::Cancelled("a stop was requested");
     case base::ProcessEnd::kOutputLimit:

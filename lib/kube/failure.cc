@@ -73,16 +73,17 @@ std::string Fit(std::string_view text, const base::Secret& credential) {
 }
 
 // What a Status object says; all empty if `body` is none.
-struct Said {
+struct StatusWords {
   std::string message, reason;
   std::optional<std::chrono::seconds> retry_after;
 };
 
-Said ReadStatus(const std::string& body, const base::Secret& credential) {
+StatusWords ReadStatus(const std::string& body, const base::Secret& credential) {
   doc::Problems problems("answer");
   auto status = doc::ParseJson(body, problems, doc::JsonRules::kLenient, {.bytes = kLongestStatus});
   if (!status || TextAt(*status, {"kind"}) != "Status") return {};
-  Said said{Fit(TextAt(*status, {"message"}), credential), Fit(TextAt(*status, {"reason"}), credential), {}};
+  StatusWords said{
+      Fit(TextAt(*status, {"message"}), credential), Fit(TextAt(*status, {"reason"}), credential), {}};
   const doc::Node* wait = ValueAt(*status, {"details", "retryAfterSeconds"});
   if (wait != nullptr && wait->kind == doc::Node::Kind::kInt) {
     said.retry_after = ParseRetryAfter(wait->text, base::WallTime());
@@ -95,7 +96,7 @@ Said ReadStatus(const std::string& body, const base::Secret& credential) {
 std::optional<Failure> FailureOf(const http::Response& response, std::string_view attempt,
                                  const base::Secret& credential, base::WallTime now) {
   if (response.status >= 200 && response.status < 300) return std::nullopt;
-  Said said = ReadStatus(response.body, credential);
+  StatusWords said = ReadStatus(response.body, credential);
   Failure failure{.kind = KindOf(response.status), .status = response.status, .reason = said.reason};
   failure.retry_after = said.retry_after;
   if (auto header = response.headers.Get("Retry-After")) {

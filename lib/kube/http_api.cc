@@ -20,9 +20,8 @@ constexpr const char* kJson = "application/json";
 // A pod's own answer: the status document of a node with 5,000 images has 5 MB.
 constexpr std::size_t kLongestPodAnswer = 8 * 1024 * 1024;
 constexpr std::size_t kLongestAnswer = 4 * 1024 * 1024;
-constexpr const char* kEventNamespace = "default";
 // A Node's managed fields nest deeper than any file that people write.
-constexpr doc::Limits kLimits{.bytes = kLongestAnswer, .depth = 64, .nodes = 1'000'000};
+constexpr doc::Limits kAnswerLimits{.bytes = kLongestAnswer, .depth = 64, .nodes = 1'000'000};
 
 bool IsName(const std::string& name) {
   return !name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos;
@@ -106,7 +105,7 @@ Answer<doc::Node> HttpApi::SendForObject(const base::Call& call, const Verb& ver
   auto response = Send(call, verb);
   if (!response) return std::move(response).failure();
   doc::Problems problems("answer");
-  auto object = doc::ParseJson(response->body, problems, doc::JsonRules::kLenient, kLimits);
+  auto object = doc::ParseJson(response->body, problems, doc::JsonRules::kLenient, kAnswerLimits);
   if (!object || object->kind != doc::Node::Kind::kMapping) {
     return Malformed(verb.Attempt(), "the server's answer is no JSON object");
   }
@@ -197,7 +196,7 @@ Answer<Done> HttpApi::RemoveNodeCondition(const base::Call& call, const std::str
 }
 
 Answer<NodeEvent> HttpApi::CreateEvent(const base::Call& call, const NodeEvent& event) {
-  Verb verb{.verb = "create", .resource = "events", .name_space = kEventNamespace};
+  Verb verb{.verb = "create", .resource = "events", .name_space = kNodeEventNamespace};
   verb.target = Verb::Target::kCollection;
   verb.content_type = kJson;
   verb.body = EventBody(event);
@@ -210,7 +209,7 @@ Answer<NodeEvent> HttpApi::CreateEvent(const base::Call& call, const NodeEvent& 
 }
 
 Answer<Done> HttpApi::UpdateEvent(const base::Call& call, const NodeEvent& event) {
-  Verb verb{.verb = "patch", .resource = "events", .name_space = kEventNamespace, .name = event.name};
+  Verb verb{.verb = "patch", .resource = "events", .name_space = kNodeEventNamespace, .name = event.name};
   verb.content_type = kMergePatch;
   verb.body = EventPatch(event);
   return SendForNothing(call, verb);
@@ -243,7 +242,7 @@ Answer<ServiceAccountToken> HttpApi::CreateToken(const base::Call& call, const s
   auto response = Send(call, verb);
   if (!response) return std::move(response).failure();
   doc::Problems problems("answer");
-  auto object = doc::ParseJson(response->body, problems, doc::JsonRules::kLenient, kLimits);
+  auto object = doc::ParseJson(response->body, problems, doc::JsonRules::kLenient, kAnswerLimits);
   base::WipeString(response->body);
   if (!object) return Malformed(verb.Attempt(), "the server's answer is no JSON object");
   doc::SecretNode tree(*std::move(object));

@@ -39,11 +39,11 @@ class Identity {
   const Cluster& cluster() const { return cluster_; }
 
   // Fails only if there has never been a credential, or a plugin fails.
-  base::Result<Proof> Current(const base::Call& call) EXCLUDES(mutex_);
+  base::Result<Proof> Current(const base::Call& call) PREFETCH_EXCLUDES(mutex_);
 
   // After the server refused `refused`, or its certificate was not trusted: reads everything again, runs the
   // plugin again. nullopt: there is nothing else to come with.
-  std::optional<Proof> Replacement(const base::Call& call, const Proof& refused) EXCLUDES(mutex_);
+  std::optional<Proof> Replacement(const base::Call& call, const Proof& refused) PREFETCH_EXCLUDES(mutex_);
 
  private:
   // What files and plugin have given.
@@ -52,18 +52,18 @@ class Identity {
     base::Secret token, key_pem;
   };
 
-  bool FilesAreDue(const std::vector<base::FileStamp>& stamps) const REQUIRES(mutex_);
-  base::Status ReadFiles(bool anyway) REQUIRES(mutex_);
+  bool FilesAreDue(const std::vector<base::FileStamp>& stamps) const PREFETCH_REQUIRES(mutex_);
+  base::Status ReadFiles(bool anyway) PREFETCH_REQUIRES(mutex_);
   base::Result<Material> ReadMaterial() const;
-  void Take(Material material) REQUIRES(mutex_);
-  void Rebuild() REQUIRES(mutex_);
+  void Take(Material material) PREFETCH_REQUIRES(mutex_);
+  void Rebuild() PREFETCH_REQUIRES(mutex_);
 
-  bool PluginIsDue() const REQUIRES(mutex_);
+  bool PluginIsDue() const PREFETCH_REQUIRES(mutex_);
   // Whether the caller shall run the plugin now; false: there is a credential. Waits for another's run.
-  base::Result<bool> ClaimPlugin(const base::Call& call) EXCLUDES(mutex_);
-  base::Status RunPlugin(const base::Call& call) EXCLUDES(mutex_);
-  void TakePlugins(ExecCredential credential) REQUIRES(mutex_);
-  base::Status Refresh(const base::Call& call, bool anyway) EXCLUDES(mutex_);
+  base::Result<bool> ClaimPlugin(const base::Call& call) PREFETCH_EXCLUDES(mutex_);
+  base::Status RunPlugin(const base::Call& call) PREFETCH_EXCLUDES(mutex_);
+  void TakePlugins(ExecCredential credential) PREFETCH_REQUIRES(mutex_);
+  base::Status Refresh(const base::Call& call, bool anyway) PREFETCH_EXCLUDES(mutex_);
 
   const Cluster cluster_;
   const base::Clock& clock_;
@@ -71,13 +71,13 @@ class Identity {
 
   base::Mutex mutex_;
   base::Condition plugin_done_;
-  std::vector<base::FileStamp> stamps_ GUARDED_BY(mutex_);
-  std::optional<base::TimePoint> read_at_ GUARDED_BY(mutex_);
-  Material from_files_ GUARDED_BY(mutex_);
-  bool plugin_runs_ GUARDED_BY(mutex_) = false;
-  std::optional<ExecCredential> from_plugin_ GUARDED_BY(mutex_);
-  base::TimePoint plugin_expires_ GUARDED_BY(mutex_);
-  Proof proof_ GUARDED_BY(mutex_);
+  std::vector<base::FileStamp> stamps_ PREFETCH_GUARDED_BY(mutex_);
+  std::optional<base::TimePoint> read_at_ PREFETCH_GUARDED_BY(mutex_);
+  Material from_files_ PREFETCH_GUARDED_BY(mutex_);
+  bool plugin_runs_ PREFETCH_GUARDED_BY(mutex_) = false;
+  std::optional<ExecCredential> from_plugin_ PREFETCH_GUARDED_BY(mutex_);
+  base::TimePoint plugin_expires_ PREFETCH_GUARDED_BY(mutex_);
+  Proof proof_ PREFETCH_GUARDED_BY(mutex_);
 };
 
 }  // namespace prefetch::kube

@@ -10,11 +10,11 @@
 namespace prefetch::kube {
 namespace {
 
-constexpr std::size_t kLongestFile = 4 << 20;  // with many clusters' certificates in it
+constexpr std::size_t kLongestKubeconfig = 4 << 20;  // with many clusters' certificates in it
 
 std::optional<doc::Node> Parse(const std::string& text, doc::Problems& problems) {
   auto documents =
-      doc::ParseYamlDocuments(text, problems, {.bytes = kLongestFile}, doc::YamlRules::kAsKubernetes);
+      doc::ParseYamlDocuments(text, problems, {.bytes = kLongestKubeconfig}, doc::YamlRules::kAsKubernetes);
   if (!documents || documents->empty()) {
     if (problems.empty()) problems.Add({}, "", "is empty");
     return std::nullopt;
@@ -34,7 +34,7 @@ base::Result<KubeconfigFiles> KubeconfigFiles::Read(const std::vector<std::strin
   KubeconfigFiles all;
   base::Status absent;
   for (const std::string& path : paths) {
-    auto text = base::ReadFile(path, kLongestFile);
+    auto text = base::ReadFile(path, kLongestKubeconfig);
     if (!text) {
       bool missing = text.error().code() == base::Code::kNotFound;
       if (!missing || !may_miss) return std::move(text).error().Wrap("kubeconfig");

@@ -7,7 +7,6 @@ namespace prefetch::kube {
 namespace {
 
 constexpr std::string_view kReporter = "prefetchd";
-constexpr const char* kEventNamespace = "default";  // of events about objects that are in no namespace
 constexpr std::size_t kLongestEventMessage = 1024;  // the server refuses longer ones
 
 doc::Node Text(std::string_view text) {
@@ -76,7 +75,7 @@ std::string ConditionRemoval(const std::string& type) {
 
 std::string EventBody(const NodeEvent& event) {
   doc::Node metadata = doc::Node::Mapping();
-  metadata.Set("generateName", Text(event.node + ".")).Set("namespace", Text(kEventNamespace));
+  metadata.Set("generateName", Text(event.node + ".")).Set("namespace", Text(kNodeEventNamespace));
   doc::Node source = doc::Node::Mapping();
   source.Set("component", Text(kReporter)).Set("host", Text(event.node));
   doc::Node body = doc::Node::Mapping();

@@ -18,6 +18,9 @@ std::string TaintsPatch(const std::string& resource_version, const std::vector<T
 std::string ConditionPatch(const NodeCondition& condition);
 std::string ConditionRemoval(const std::string& type);
 
+// The namespace of events about objects that are in none.
+inline constexpr const char* kNodeEventNamespace = "default";
+
 // A core/v1 Event, and a merge patch for one that is told again.
 std::string EventBody(const NodeEvent& event);
 std::string EventPatch(const NodeEvent& event);

@@ -10,7 +10,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds kFirstBackOff{1'000};
 constexpr milliseconds kLongestBackOff{60'000};
 constexpr milliseconds kSlow{300'000};
-constexpr milliseconds kLongestRetryAfter{600'000};
+constexpr milliseconds kLongestPause{600'000};
 // A server in trouble gives every node the same Retry-After: they come back spread over this much more.
 constexpr milliseconds kRetryAfterSpread{5'000};
 
@@ -26,7 +26,7 @@ milliseconds BackOff(unsigned failures, double spread) {
 milliseconds Later(const Failure& failure, unsigned failures, double spread) {
   milliseconds wait = BackOff(failures, spread);
   if (!failure.retry_after) return wait;
-  milliseconds wish = std::min<milliseconds>(*failure.retry_after, kLongestRetryAfter);
+  milliseconds wish = std::min<milliseconds>(*failure.retry_after, kLongestPause);
   return std::max(wait, wish + Scale(kRetryAfterSpread, spread));
 }
 

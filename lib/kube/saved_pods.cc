@@ -6,7 +6,7 @@
 namespace prefetch::kube {
 namespace {
 
-constexpr doc::Limits kLimits{.bytes = kMostSavedBytes, .depth = 64, .nodes = 20'000'000};
+constexpr doc::Limits kSavedLimits{.bytes = kMostSavedBytes, .depth = 64, .nodes = 20'000'000};
 
 // kubectl leaves the kind out in the items of a PodList.
 bool IsPod(const doc::Node& object) {
@@ -18,7 +18,7 @@ bool IsPod(const doc::Node& object) {
 
 base::Result<std::vector<Pod>> ReadSavedPods(std::string_view json) {
   doc::Problems problems("pods");
-  auto root = doc::ParseJson(json, problems, doc::JsonRules::kLenient, kLimits);
+  auto root = doc::ParseJson(json, problems, doc::JsonRules::kLenient, kSavedLimits);
   if (!root) return base::Error(problems.ToStatus().error());
   std::vector<Pod> pods;
   const doc::Node* items = root->Find("items");

@@ -10,7 +10,7 @@
 namespace prefetch::kubelet {
 namespace {
 
-constexpr std::size_t kLongestFile = 1 << 20;
+constexpr std::size_t kLongestConfig = 1 << 20;
 // File times move in ticks (of 4 ms at the usual 250 Hz, of 1 s on old network filesystems): a file that was
 // read within the tick of its last change may change again and keep its stamp.
 constexpr std::chrono::nanoseconds kTick = std::chrono::seconds(1);
@@ -53,7 +53,7 @@ ConfigReading ConfigFiles::ReadAll(const Look& look) const {
   ConfigReading none{.state = ConfigReading::State::kNone, .origin = origin_};
   ConfigDocuments documents;
   if (!file_.empty()) {
-    auto text = base::ReadFile(file_, kLongestFile);
+    auto text = base::ReadFile(file_, kLongestConfig);
     if (!text) {
       bool absent = text.error().code() == base::Code::kNotFound;
       return OnlyUsual() && absent ? none : Broken(text.error().message());
@@ -68,7 +68,7 @@ ConfigReading ConfigFiles::ReadAll(const Look& look) const {
   }
   if (has_folder) documents.drop_ins.emplace();
   for (const DropIn& drop_in : look.drop_ins) {
-    auto text = base::ReadFile(drop_in.path, kLongestFile);
+    auto text = base::ReadFile(drop_in.path, kLongestConfig);
     if (!text) return Broken(text.error().message());
     documents.drop_ins->push_back({drop_in.path, *std::move(text)});
   }

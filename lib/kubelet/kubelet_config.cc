@@ -19,7 +19,7 @@ const char kApiVersion[] = "kubelet.config.k8s.io/v1beta1";
 constexpr doc::IntRange kPercent{.least = 0, .most = 100};
 constexpr doc::IntRange kCount{.least = 0, .most = std::numeric_limits<std::int32_t>::max()};
 
-std::optional<doc::Node> Parse(std::string_view text, doc::Problems& problems) {
+std::optional<doc::Node> ReadConfig(std::string_view text, doc::Problems& problems) {
   std::size_t first = text.find_first_not_of(" \t\r\n");
   bool json = first != std::string_view::npos && text[first] == '{';
   return json ? doc::ParseJson(text, problems) : doc::ParseYaml(text, problems);
@@ -35,7 +35,7 @@ void CheckGates(const doc::Reader& gates, bool is_patch) {
 
 MergeLayer Layer(const ConfigDocument& document, bool is_patch) {
   MergeLayer layer{.problems = doc::Problems(document.name), .is_patch = is_patch};
-  std::optional<doc::Node> root = Parse(document.text, layer.problems);
+  std::optional<doc::Node> root = ReadConfig(document.text, layer.problems);
   if (!root) return layer;
   doc::ObjectReader object(doc::Reader(*root, layer.problems));
   if (root->kind == doc::Node::Kind::kMapping) {
@@ -160,7 +160,7 @@ base::Result<KubeletConfig> MergeKubeletConfigs(const ConfigDocuments& documents
 
 bool IsKubeletConfig(std::string_view text) {
   doc::Problems ignored("");
-  std::optional<doc::Node> root = Parse(text, ignored);
+  std::optional<doc::Node> root = ReadConfig(text, ignored);
   const doc::Node* kind = root ? root->Find("kind") : nullptr;
   return kind != nullptr && kind->text == kKind;
 }

@@ -6,7 +6,7 @@
 namespace prefetch::kubelet {
 namespace {
 
-constexpr std::size_t kLongestFile = 8 << 20;
+constexpr std::size_t kLongestRecord = 8 << 20;
 
 bool IsDirectory(const std::string& path) {
   auto kind = base::KindOf(path);
@@ -14,7 +14,7 @@ bool IsDirectory(const std::string& path) {
 }
 
 FileContent Read(const std::string& root, const char* folder, const std::string& name) {
-  auto content = base::ReadFile(root + "/image_manager/" + folder + "/" + name, kLongestFile);
+  auto content = base::ReadFile(root + "/image_manager/" + folder + "/" + name, kLongestRecord);
   if (content) return {FileContent::State::kPresent, *std::move(content)};
   bool absent = content.error().code() == base::Code::kNotFound && IsDirectory(root);
   return {absent ? FileContent::State::kAbsent : FileContent::State::kUnreadable, ""};

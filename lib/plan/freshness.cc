@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "plan/backoff.h"
+
 namespace prefetch::plan {
 namespace {
 
 using image::RegistryAnswer;
 using image::RegistryAnswerKind;
-using std::chrono::duration_cast;
 using std::chrono::hours;
 using std::chrono::minutes;
 using std::chrono::seconds;
@@ -21,23 +22,13 @@ constexpr minutes kDeniedBase{5};
 constexpr minutes kLagBase{10};
 constexpr hours kLagCap{6};
 
-base::Duration Scaled(base::Duration duration, double factor) {
-  return duration_cast<base::Duration>(std::chrono::duration<double>(duration) * factor);
-}
-
-// `base`, doubled for each time after the first, up to `cap`.
-base::Duration Doubled(base::Duration base, int times, base::Duration cap) {
-  for (int i = 1; i < times && base < cap; i++) base *= 2;
-  return std::min(base, cap);
-}
-
 // Nodes that began together shall not go on together: a tenth to either side.
 base::Duration Jittered(base::Duration interval, double random) {
   return Scaled(interval, 0.9 + 0.2 * random);
 }
 
 base::Duration AfterSilence(const Freshness& past, const DesiredImage& want, double random) {
-  return Scaled(Doubled(kSilentBase, past.silent, want.refresh_interval), 1 + random / 4);
+  return Spread(Doubled(kSilentBase, past.silent - 1, want.refresh_interval), random);
 }
 
 // The registry has spoken about the tag: nothing that it did not say before holds any more.
@@ -76,8 +67,8 @@ void TagIsMissing(Freshness& past, const DesiredImage& want, Answered when, doub
   if (confirmed) Spoken(past);
   past.missing = past.missing || confirmed;
   past.silent = 0;
-  past.next_check = when.at + (past.missing ? Jittered(want.refresh_interval, random)
-                                            : Scaled(kConfirmAfter, 1 + random / 4));
+  past.next_check =
+      when.at + (past.missing ? Jittered(want.refresh_interval, random) : Spread(kConfirmAfter, random));
 }
 
 void AccessIsDenied(Freshness& past, const DesiredImage& want, Answered when, double random) {
@@ -86,8 +77,7 @@ void AccessIsDenied(Freshness& past, const DesiredImage& want, Answered when, do
   past.denials++;
   past.confirmed_at.reset();
   past.age_from = base::TimePoint::min();
-  past.next_check =
-      when.at + Scaled(Doubled(kDeniedBase, past.denials, want.refresh_interval), 1 + random / 4);
+  past.next_check = when.at + Spread(Doubled(kDeniedBase, past.denials - 1, want.refresh_interval), random);
 }
 
 void NoAnswer(Freshness& past, const DesiredImage& want, const RegistryAnswer& answer, Answered when,
@@ -232,11 +222,11 @@ Freshness AfterPulled(Freshness past, const DesiredImage& want, const std::optio
   if (missed) {
     past.lags = past.lag_digest == past.remote ? past.lags + 1 : 1;
     past.lag_digest = past.remote;
-    past.lag_until = when.at + Scaled(Doubled(kLagBase, past.lags, kLagCap), 1 + random / 4);
+    past.lag_until = when.at + Spread(Doubled(kLagBase, past.lags - 1, kLagCap), random);
     past.update_failure.reset();
     past.update_error.clear();
     // The tag may have moved once more meanwhile: that is no lag, and the next answer says so.
-    past.next_check = when.at + Scaled(kConfirmAfter, 1 + random / 4);
+    past.next_check = when.at + Spread(kConfirmAfter, random);
     return past;
   }
   TagIsThere(past, now_local.digest);

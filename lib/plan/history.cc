@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <chrono>
 
+#include "plan/backoff.h"
+
 namespace prefetch::plan {
 namespace {
 
-using std::chrono::duration_cast;
 using std::chrono::hours;
 using std::chrono::minutes;
 using std::chrono::seconds;
@@ -23,15 +24,6 @@ constexpr hours kEvictionMemory{2};
 constexpr std::size_t kEvictionsThatCount = 3;
 constexpr minutes kEvictionBase{5};
 
-base::Duration Doubled(base::Duration base, int times, base::Duration cap) {
-  for (int i = 0; i < times && base < cap; i++) base *= 2;
-  return std::min(base, cap);
-}
-
-base::Duration Scaled(base::Duration duration, double factor) {
-  return duration_cast<base::Duration>(std::chrono::duration<double>(duration) * factor);
-}
-
 base::Duration Delay(Retry retry, int failures, double random) {
   switch (retry) {
     case Retry::kAtOnce:
@@ -41,9 +33,9 @@ base::Duration Delay(Retry retry, int failures, double random) {
       if (failures <= 1) return {};
       return Scaled(Doubled(kPassingBase, failures - 1, kPassingCap), random);
     case Retry::kSlow:
-      return Scaled(Doubled(kSlowBase, failures - 1, kSlowCap), 1.0 + random / 4);
+      return Spread(Doubled(kSlowBase, failures - 1, kSlowCap), random);
     case Retry::kHourly:
-      return Scaled(kSlowCap, 1.0 + random / 4);
+      return Spread(kSlowCap, random);
     case Retry::kNever:
       return base::Duration::max();
   }

@@ -3,31 +3,22 @@
 #include <algorithm>
 #include <utility>
 
+#include "plan/backoff.h"
+
 namespace prefetch::plan {
 namespace {
 
 using image::RegistryAnswerKind;
-using std::chrono::duration_cast;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
-constexpr seconds kHoldBase{60};
-constexpr minutes kHoldCap{15};
+constexpr seconds kSilenceBase{60};
+constexpr minutes kSilenceCap{15};
 // A 429 without a time: spec/registry.md section 6.1.
 constexpr minutes kLimitedCap{60};
 // Of Docker Hub's limit: section 6.2.
 constexpr std::uint64_t kFewPulls = 5;
 constexpr seconds kUsualWindow{21'600};
-
-base::Duration Scaled(base::Duration duration, double factor) {
-  return duration_cast<base::Duration>(std::chrono::duration<double>(duration) * factor);
-}
-
-base::Duration Doubled(int times, base::Duration cap) {
-  base::Duration hold = kHoldBase;
-  for (int i = 1; i < times && hold < cap; i++) hold *= 2;
-  return std::min(hold, cap);
-}
 
 void Hold(RegistryPace& pace, base::TimePoint until) {
   pace.held_until = std::max(pace.held_until, until);
@@ -85,10 +76,10 @@ RegistryPace AfterCheck(RegistryPace past, const image::RegistryAnswer& answer, 
       return past;
     case RegistryAnswerKind::kRateLimited: {
       past.holds++;
-      base::Duration wait = Doubled(past.holds, kLimitedCap);
+      base::Duration wait = Doubled(kSilenceBase, past.holds - 1, kLimitedCap);
       if (answer.retry_after) wait = *answer.retry_after;
       // Not all nodes that were told the same time come back at that time.
-      Hold(past, now + Scaled(wait, 1 + random / 4));
+      Hold(past, now + Spread(wait, random));
       break;
     }
     case RegistryAnswerKind::kUnreachable:
@@ -101,7 +92,7 @@ RegistryPace AfterCheck(RegistryPace past, const image::RegistryAnswer& answer, 
       past.silences++;
       if (past.probing || past.silences >= kSilencesThatHold) {
         past.holds++;
-        base::Duration wait = Doubled(past.holds, kHoldCap);
+        base::Duration wait = Doubled(kSilenceBase, past.holds - 1, kSilenceCap);
         if (answer.retry_after) wait = std::max<base::Duration>(wait, *answer.retry_after);
         Hold(past, now + Scaled(wait, 0.75 + random / 2));
       }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "plan/backoff.h"
 #include "plan/history.h"
 #include "plan/reason.h"
 
@@ -20,8 +21,8 @@ using std::chrono::seconds;
 
 constexpr seconds kCountedBase{30};
 constexpr minutes kCountedCap{2};
-constexpr seconds kPassingBase{5};
-constexpr minutes kPassingCap{5};
+constexpr seconds kTransientBase{5};
+constexpr minutes kTransientCap{5};
 // A quota, a namespace, a role: a person must do something, and nothing tells us when it is done.
 constexpr minutes kHopelessPause{10};
 // What passes by itself, and has not for so many times: whoever waits for the node need not wait for it.
@@ -52,16 +53,6 @@ Again AgainAfter(TouchObstacle obstacle) {
       return Again::kCounted;
   }
   std::abort();
-}
-
-base::Duration Doubled(base::Duration base, int times, base::Duration cap) {
-  for (int i = 0; i < times && base < cap; i++) base *= 2;
-  return std::min(base, cap);
-}
-
-// A quarter more at most, so that a cluster's nodes do not come back together.
-base::Duration Spread(base::Duration wait, double random) {
-  return wait + std::chrono::duration_cast<base::Duration>(std::chrono::duration<double>(wait) * random / 4);
 }
 
 // Would a record for the whole node lift this?
@@ -236,7 +227,7 @@ TouchPast AfterTouch(TouchPast past, const TouchResult& result, base::TimePoint 
       break;
     case Again::kPassing:
       past.passing++;
-      past.not_before = now + Spread(Doubled(kPassingBase, past.passing - 1, kPassingCap), random);
+      past.not_before = now + Spread(Doubled(kTransientBase, past.passing - 1, kTransientCap), random);
       break;
   }
   if (past.failures >= kTouchesWithoutEffect) past.not_before = base::TimePoint::max();
@@ -273,7 +264,7 @@ TouchGround AfterPod(TouchGround past, const TouchResult& result, base::TimePoin
   past.failures++;
   past.obstacle = result.obstacle;
   past.why = result.why;
-  base::Duration wait = passing ? Doubled(kPassingBase, past.failures - 1, kPassingCap)
+  base::Duration wait = passing ? Doubled(kTransientBase, past.failures - 1, kTransientCap)
                                 : Doubled(kCountedBase, 2 * (past.failures - 1), kCountedCap);
   if (IsHopeless(past)) wait = kHopelessPause;
   past.not_before = now + Spread(wait, random);

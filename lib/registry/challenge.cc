@@ -8,7 +8,7 @@
 namespace prefetch::registry {
 namespace {
 
-constexpr std::size_t kMaxBytes = 8 * 1024;
+constexpr std::size_t kMaxChallengeBytes = 8 * 1024;
 constexpr std::size_t kMaxParameters = 16;
 
 bool IsBlank(char c) {
@@ -98,7 +98,7 @@ std::string_view Challenge::Get(std::string_view name) const {
 }
 
 base::Result<std::vector<Challenge>> ParseChallenges(std::string_view field) {
-  if (field.size() > kMaxBytes) return Broken("is too long");
+  if (field.size() > kMaxChallengeBytes) return Broken("is too long");
   std::vector<Challenge> challenges;
   std::size_t parameters = 0;
   Scanner scanner(field);

@@ -9,7 +9,7 @@
 namespace prefetch::registry {
 namespace {
 
-constexpr std::size_t kMaxBytes = 1024 * 1024;
+constexpr std::size_t kMaxConfigBytes = 1024 * 1024;
 constexpr std::size_t kMaxImports = 64;
 constexpr std::int64_t kNewestVersion = 4;  // containerd 2.3
 // The oldest version that has a table of its own for images, and the one to which releases up to 2.2 bring
@@ -278,7 +278,7 @@ std::string DiscordNote(const NamedConfig& root) {
 }  // namespace
 
 base::Result<ContainerdConfig> ParseContainerdConfig(std::string_view text) {
-  if (text.size() > kMaxBytes) return base::InvalidArgument("the file is too long");
+  if (text.size() > kMaxConfigBytes) return base::InvalidArgument("the file is too long");
   auto toml = Toml::Parse(text);
   if (!toml) return std::move(toml).error();
   const toml::table& root = toml->root();

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kMaxFileBytes = 1024 * 1024;
 constexpr std::size_t kMaxFiles = 64;  // the first one counted
-constexpr std::size_t kMaxFolderEntries = 1000;
+constexpr std::size_t kMaxImported = 1000;
 
 // As Go's filepath.Clean, of an absolute path.
 std::string Cleaned(const std::string& path) {
@@ -31,9 +31,9 @@ bool IsPattern(std::string_view text) {
 }
 
 // Loads a file and its imports, keeping in mind every path that it looked at.
-class Loader {
+class ConfigLoader {
  public:
-  Loader(const std::string& file, const std::string& host_root) : file_(file), host_root_(host_root) {}
+  ConfigLoader(const std::string& file, const std::string& host_root) : file_(file), host_root_(host_root) {}
 
   ContainerdWord Load() {
     // First those that a file names, then those that these name; each once.
@@ -125,7 +125,7 @@ class Loader {
 
   std::vector<std::string> Entries(const std::string& folder) {
     Watch(folder);
-    auto names = base::ListDirectory(Here(folder), kMaxFolderEntries);
+    auto names = base::ListDirectory(Here(folder), kMaxImported);
     if (names) return *std::move(names);
     bool absent = names.error().code() == base::Code::kNotFound;
     notes_.push_back(folder + ", from which " + file_ + " imports, " +
@@ -150,7 +150,7 @@ ContainerdFiles::ContainerdFiles(const std::string& file, std::string host_root)
 std::shared_ptr<const ContainerdWord> ContainerdFiles::Look() {
   base::Lock lock(mutex_);
   if (word_ && base::StampsOf(watched_) == stamps_) return word_;
-  Loader loader(file_, host_root_);
+  ConfigLoader loader(file_, host_root_);
   auto word = std::make_shared<const ContainerdWord>(loader.Load());
   watched_ = loader.TakeWatched();
   stamps_ = loader.TakeStamps();

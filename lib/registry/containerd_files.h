@@ -24,15 +24,16 @@ class ContainerdFiles {
   // The same object as long as it says the same. Blocks only as a disk does. Whatever is wrong is a note in
   // it: a file that is not there means containerd's defaults, one that cannot be used means that only the
   // runtime can tell.
-  std::shared_ptr<const ContainerdWord> Look() EXCLUDES(mutex_);
+  std::shared_ptr<const ContainerdWord> Look() PREFETCH_EXCLUDES(mutex_);
 
  private:
   const std::string file_;
   const std::string host_root_;
   base::Mutex mutex_;
-  std::vector<std::string> watched_ GUARDED_BY(mutex_);
-  std::vector<base::FileStamp> stamps_ GUARDED_BY(mutex_);  // of `watched_`, taken before they were read
-  std::shared_ptr<const ContainerdWord> word_ GUARDED_BY(mutex_);
+  std::vector<std::string> watched_ PREFETCH_GUARDED_BY(mutex_);
+  std::vector<base::FileStamp> stamps_
+      PREFETCH_GUARDED_BY(mutex_);  // of `watched_`, taken before they were read
+  std::shared_ptr<const ContainerdWord> word_ PREFETCH_GUARDED_BY(mutex_);
 };
 
 }  // namespace prefetch::registry

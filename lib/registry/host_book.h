@@ -28,26 +28,27 @@ class HostBook {
   // has failed five times in a row (kUnreachable, "CircuitOpen"), after which one probe at a time may go:
   // whoever gets nullopt is it, and ends with Note().
   std::optional<image::RegistryAnswer> WhyNot(const std::string& server, const std::string& identity)
-      EXCLUDES(mutex_);
+      PREFETCH_EXCLUDES(mutex_);
   // What came of asking.
   void Note(const std::string& server, const std::string& identity, const image::RegistryAnswer& answer)
-      EXCLUDES(mutex_);
+      PREFETCH_EXCLUDES(mutex_);
 
   // HEAD does not work there: for 24 h GET is used.
-  bool HeadFails(const std::string& server) EXCLUDES(mutex_);
-  void NoteHeadFails(const std::string& server) EXCLUDES(mutex_);
+  bool HeadFails(const std::string& server) PREFETCH_EXCLUDES(mutex_);
+  void NoteHeadFails(const std::string& server) PREFETCH_EXCLUDES(mutex_);
   // It speaks the registry's protocol: for an hour a 404 is believed.
-  bool IsRegistry(const std::string& server) EXCLUDES(mutex_);
-  void NoteRegistry(const std::string& server) EXCLUDES(mutex_);
+  bool IsRegistry(const std::string& server) PREFETCH_EXCLUDES(mutex_);
+  void NoteRegistry(const std::string& server) PREFETCH_EXCLUDES(mutex_);
   // Of a server where both may be: for an hour.
   enum class Speaks { kUnknown, kHttps, kHttp };
-  Speaks SpeaksWhat(const std::string& server) EXCLUDES(mutex_);
-  void NoteSpeaks(const std::string& server, Speaks what) EXCLUDES(mutex_);
+  Speaks SpeaksWhat(const std::string& server) PREFETCH_EXCLUDES(mutex_);
+  void NoteSpeaks(const std::string& server, Speaks what) PREFETCH_EXCLUDES(mutex_);
 
   // The challenge that `server` gave for a repository: it will give it again.
-  std::optional<Challenge> ChallengeOf(const std::string& server, const std::string& path) EXCLUDES(mutex_);
+  std::optional<Challenge> ChallengeOf(const std::string& server, const std::string& path)
+      PREFETCH_EXCLUDES(mutex_);
   void NoteChallenge(const std::string& server, const std::string& path, const Challenge& challenge)
-      EXCLUDES(mutex_);
+      PREFETCH_EXCLUDES(mutex_);
 
  private:
   struct Hold {
@@ -65,14 +66,14 @@ class HostBook {
     std::map<std::string, Hold> holds;  // by identity
   };
   void NoteLimit(Page& page, const std::string& server, const std::string& identity,
-                 const image::RegistryAnswer& answer) REQUIRES(mutex_);
-  void NoteFailure(Page& page, const image::RegistryAnswer& answer) REQUIRES(mutex_);
+                 const image::RegistryAnswer& answer) PREFETCH_REQUIRES(mutex_);
+  void NoteFailure(Page& page, const image::RegistryAnswer& answer) PREFETCH_REQUIRES(mutex_);
 
   const base::Clock& clock_;
   const bool circuit_;
   base::Mutex mutex_;
-  LruMap<Page> pages_ GUARDED_BY(mutex_){256};
-  LruMap<Challenge> challenges_ GUARDED_BY(mutex_){4096};
+  LruMap<Page> pages_ PREFETCH_GUARDED_BY(mutex_){256};
+  LruMap<Challenge> challenges_ PREFETCH_GUARDED_BY(mutex_){4096};
 };
 
 }  // namespace prefetch::registry

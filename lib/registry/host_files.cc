@@ -47,9 +47,9 @@ bool HoldsAnything(const std::string& path, const std::string& host_root) {
 }
 
 // Loads the chain of one registry, keeping in mind every path that it looked at.
-class Loader {
+class HostsLoader {
  public:
-  Loader(const HostFilesOptions& options, const ConfigRoots& roots, const std::string& registry)
+  HostsLoader(const HostFilesOptions& options, const ConfigRoots& roots, const std::string& registry)
       : options_(options),
         roots_(roots),
         registry_(registry),
@@ -194,7 +194,7 @@ std::shared_ptr<const HostChain> HostFiles::ChainFor(const std::string& registry
     return found->second.chain;
   }
   if (loaded_.size() >= kMaxRegistries) loaded_.clear();
-  Loader loader(options_, roots_, registry);
+  HostsLoader loader(options_, roots_, registry);
   Loaded loaded;
   loaded.chain = std::make_shared<const HostChain>(loader.Load());
   loaded.watched = loader.TakeWatched();

@@ -35,7 +35,7 @@ class HostFiles {
   HostFiles& operator=(const HostFiles&) = delete;
 
   // For a reference's domain. Blocks only as a disk does. Never without a host.
-  std::shared_ptr<const HostChain> ChainFor(const std::string& registry) EXCLUDES(mutex_);
+  std::shared_ptr<const HostChain> ChainFor(const std::string& registry) PREFETCH_EXCLUDES(mutex_);
 
  private:
   struct Loaded {
@@ -47,7 +47,7 @@ class HostFiles {
   const HostFilesOptions options_;
   const ConfigRoots roots_;
   base::Mutex mutex_;
-  std::map<std::string, Loaded> loaded_ GUARDED_BY(mutex_);  // by registry
+  std::map<std::string, Loaded> loaded_ PREFETCH_GUARDED_BY(mutex_);  // by registry
 };
 
 }  // namespace prefetch::registry

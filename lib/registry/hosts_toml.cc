@@ -10,7 +10,7 @@
 namespace prefetch::registry {
 namespace {
 
-constexpr std::size_t kMaxBytes = 256 * 1024;
+constexpr std::size_t kMaxHostsBytes = 256 * 1024;
 constexpr std::size_t kMaxHosts = 32;
 constexpr std::size_t kMaxValues = 32;  // of one key
 
@@ -205,7 +205,7 @@ base::Result<Host> ReadLastHost(const toml::table& root, std::string_view folder
 
 base::Result<std::vector<Host>> ParseHostsToml(std::string_view text, std::string_view folder,
                                                std::string_view registry, const RuntimeRules& rules) {
-  if (text.size() > kMaxBytes) return base::InvalidArgument("the file is too long");
+  if (text.size() > kMaxHostsBytes) return base::InvalidArgument("the file is too long");
   auto toml = Toml::Parse(text);
   if (!toml) return std::move(toml).error();
   const toml::table& root = toml->root();

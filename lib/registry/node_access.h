@@ -30,14 +30,15 @@ class NodeAccess {
 
   // The same object as long as it is the same decision: whoever has made something of it need not do so
   // again. Blocks only as a disk does.
-  std::shared_ptr<const DecidedAccess> For(const RuntimeFacts& runtime) EXCLUDES(mutex_);
+  std::shared_ptr<const DecidedAccess> For(const RuntimeFacts& runtime) PREFETCH_EXCLUDES(mutex_);
 
  private:
   const DeclaredAccess declared_;
   std::optional<ContainerdFiles> files_;
   base::Mutex mutex_;
-  std::shared_ptr<const DecidedAccess> decided_ GUARDED_BY(mutex_);
-  std::shared_ptr<const ContainerdWord> word_ GUARDED_BY(mutex_);  // of the file, when that was decided
+  std::shared_ptr<const DecidedAccess> decided_ PREFETCH_GUARDED_BY(mutex_);
+  std::shared_ptr<const ContainerdWord> word_
+      PREFETCH_GUARDED_BY(mutex_);  // of the file, when that was decided
 };
 
 // Why a registry of this node is only asked by pulling, for people.

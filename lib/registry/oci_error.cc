@@ -9,7 +9,7 @@
 namespace prefetch::registry {
 namespace {
 
-constexpr doc::Limits kLimits{.bytes = 16 * 1024, .depth = 32, .nodes = 2000};
+constexpr doc::Limits kErrorLimits{.bytes = 16 * 1024, .depth = 32, .nodes = 2000};
 constexpr std::size_t kMaxShown = 200;
 
 std::string TextOf(const doc::Node& object, const std::string& key) {
@@ -33,7 +33,7 @@ std::string WithoutQueries(std::string_view text) {
 
 OciError ParseOciError(std::string_view body) {
   doc::Problems problems("answer");
-  auto root = doc::ParseJson(body, problems, doc::JsonRules::kLenient, kLimits);
+  auto root = doc::ParseJson(body, problems, doc::JsonRules::kLenient, kErrorLimits);
   if (!root || root->kind != doc::Node::Kind::kMapping) return {};
   const doc::Node* errors = root->Find("errors");
   if (errors == nullptr || errors->kind != doc::Node::Kind::kSequence || errors->items.empty()) return {};

@@ -53,16 +53,16 @@ class Throttle {
     double allowance = 0;  // requests that may start now
     base::TimePoint counted_at;
   };
-  Pass Enter(const base::Call& call, const std::string& host) EXCLUDES(mutex_);
-  void Leave(const std::string& host) EXCLUDES(mutex_);
+  Pass Enter(const base::Call& call, const std::string& host) PREFETCH_EXCLUDES(mutex_);
+  void Leave(const std::string& host) PREFETCH_EXCLUDES(mutex_);
   // When `lane` lets the next one in: now or earlier, a moment, or never before somebody leaves.
-  base::TimePoint Opens(const std::string& host, Lane& lane, base::TimePoint now) REQUIRES(mutex_);
-  Lane& LaneOf(const std::string& host, base::TimePoint now) REQUIRES(mutex_);
+  base::TimePoint Opens(const std::string& host, Lane& lane, base::TimePoint now) PREFETCH_REQUIRES(mutex_);
+  Lane& LaneOf(const std::string& host, base::TimePoint now) PREFETCH_REQUIRES(mutex_);
 
   const ThrottleLimits limits_;
   base::Mutex mutex_;
   base::Condition changed_;
-  std::map<std::string, Lane> lanes_ GUARDED_BY(mutex_);  // "" is that of the checks
+  std::map<std::string, Lane> lanes_ PREFETCH_GUARDED_BY(mutex_);  // "" is that of the checks
 };
 
 }  // namespace prefetch::registry

@@ -35,15 +35,15 @@ class TokenCache {
     base::Duration age{0};
   };
   // Keys tell apart everything that a token is for: server, realm, service, scopes and identity.
-  std::optional<Cached> Find(const std::string& key) EXCLUDES(mutex_);
+  std::optional<Cached> Find(const std::string& key) PREFETCH_EXCLUDES(mutex_);
   // Forgets `refused`, which a server would not have; not another that has come in its place since.
-  void Drop(const std::string& key, const base::Secret& refused) EXCLUDES(mutex_);
+  void Drop(const std::string& key, const base::Secret& refused) PREFETCH_EXCLUDES(mutex_);
 
   // The token in the cache, or a new one by `fetch`, which is put there. Of several threads that want the
   // same one at once one fetches it, and the others get what came of it; when that one was stopped, the next
   // one tries.
   TokenOutcome Fetch(const base::Call& call, const std::string& key,
-                     const std::function<TokenOutcome()>& fetch) EXCLUDES(mutex_);
+                     const std::function<TokenOutcome()>& fetch) PREFETCH_EXCLUDES(mutex_);
 
  private:
   struct Entry {
@@ -55,16 +55,17 @@ class TokenCache {
     bool stopped = false;  // its thread gave up for reasons of its own
     TokenOutcome outcome;
   };
-  std::optional<Cached> FindLocked(const std::string& key) REQUIRES(mutex_);
-  std::shared_ptr<Flight> Board(const base::Call& call, const std::string& key, bool& pilot) EXCLUDES(mutex_);
+  std::optional<Cached> FindLocked(const std::string& key) PREFETCH_REQUIRES(mutex_);
+  std::shared_ptr<Flight> Board(const base::Call& call, const std::string& key, bool& pilot)
+      PREFETCH_EXCLUDES(mutex_);
   void Land(const std::string& key, const std::shared_ptr<Flight>& flight, TokenOutcome outcome, bool stopped)
-      EXCLUDES(mutex_);
+      PREFETCH_EXCLUDES(mutex_);
 
   const base::Clock& clock_;
   base::Mutex mutex_;
   base::Condition landed_;
-  LruMap<Entry> entries_ GUARDED_BY(mutex_){1024};
-  std::map<std::string, std::shared_ptr<Flight>> flights_ GUARDED_BY(mutex_);
+  LruMap<Entry> entries_ PREFETCH_GUARDED_BY(mutex_){1024};
+  std::map<std::string, std::shared_ptr<Flight>> flights_ PREFETCH_GUARDED_BY(mutex_);
 };
 
 }  // namespace prefetch::registry

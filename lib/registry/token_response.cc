@@ -9,13 +9,13 @@
 namespace prefetch::registry {
 namespace {
 
-constexpr doc::Limits kLimits{.bytes = 1 << 20, .depth = 32, .nodes = 1000};
+constexpr doc::Limits kTokenLimits{.bytes = 1 << 20, .depth = 32, .nodes = 1000};
 constexpr std::size_t kMaxTokenBytes = 64 * 1024;
 constexpr std::chrono::seconds kDefaultLifetime{60};
 constexpr std::chrono::seconds kLongestLifetime{24 * 3600};
 constexpr std::chrono::seconds kMargin{30};
 
-const std::string* TextOf(const doc::Node& object, const std::string& key) {
+const std::string* NonEmptyText(const doc::Node& object, const std::string& key) {
   const doc::Node* value = object.Find(key);
   if (value == nullptr || value->kind != doc::Node::Kind::kString || value->text.empty()) return nullptr;
   return &value->text;
@@ -40,14 +40,14 @@ std::chrono::seconds UsableFor(std::chrono::seconds lifetime) {
 
 base::Result<Token> ParseTokenResponse(std::string_view body) {
   doc::Problems problems("the token service's answer");
-  auto parsed = doc::ParseJson(body, problems, doc::JsonRules::kStrict, kLimits);
+  auto parsed = doc::ParseJson(body, problems, doc::JsonRules::kStrict, kTokenLimits);
   if (!parsed) return base::InvalidArgument("the token service's answer is no JSON");
   doc::SecretNode root(std::move(*parsed));
   if (!problems.empty() || root.node.kind != doc::Node::Kind::kMapping) {
     return base::InvalidArgument("the token service's answer is not one that can be read");
   }
-  const std::string* text = TextOf(root.node, "access_token");
-  if (text == nullptr) text = TextOf(root.node, "token");
+  const std::string* text = NonEmptyText(root.node, "access_token");
+  if (text == nullptr) text = NonEmptyText(root.node, "token");
   if (text == nullptr) return base::InvalidArgument("the token service's answer holds no token");
   if (text->size() > kMaxTokenBytes || !IsHeaderText(*text)) {
     return base::InvalidArgument("the token service's token cannot be sent in a header");

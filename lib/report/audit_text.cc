@@ -11,12 +11,7 @@
 namespace prefetch::report {
 namespace {
 
-constexpr std::size_t kLeastWidth = 60;
 constexpr std::size_t kMostPulls = 10;
-
-std::string Count(std::size_t number, const char* one, const char* many) {
-  return std::to_string(number) + " " + (number == 1 ? one : many);
-}
 
 std::string Paragraph(std::string_view text, std::size_t width) {
   std::string out;
@@ -46,7 +41,7 @@ std::string Took(std::chrono::milliseconds time) {
 std::string FindingText(const AuditFinding& finding, std::size_t width) {
   std::string text = "  " + finding.image + "\n", about;
   if (!finding.nodes.empty()) {
-    about = "on " + Count(finding.nodes.size(), "node", "nodes") + ": " + FirstOf(finding.nodes, 3, 0);
+    about = "on " + Counted(finding.nodes.size(), "node", "nodes") + ": " + FirstOf(finding.nodes, 3, 0);
   }
   if (finding.size_bytes > 0) about += ", " + base::HumanBytes(finding.size_bytes);
   if (finding.first_seen) about += ", came " + base::Rfc3339(*finding.first_seen);
@@ -98,7 +93,7 @@ std::string Where(const Audit& audit) {
   std::set<std::string> with;
   for (const AuditFinding& finding : audit.findings) with.insert(finding.nodes.begin(), finding.nodes.end());
   std::string some = with.empty() || with.size() == audit.heard ? "" : std::to_string(with.size()) + " of ";
-  return " on " + some + Count(audit.heard, "node", "nodes");
+  return " on " + some + Counted(audit.heard, "node", "nodes");
 }
 
 }  // namespace
@@ -108,10 +103,10 @@ std::string AuditText(const Audit& audit, std::size_t width) {
   std::string text;
   text += audit.Clean()
               ? "clean: no image that is on no list" + Where(audit) + "\n"
-              : Count(audit.findings.size(), "image", "images") + " on no list" + Where(audit) + ":\n";
+              : Counted(audit.findings.size(), "image", "images") + " on no list" + Where(audit) + ":\n";
   for (const AuditFinding& finding : audit.findings) text += FindingText(finding, width);
   if (!audit.pulls.empty()) {
-    text += Count(audit.pulls.size(), "listed image was", "listed images were") +
+    text += Counted(audit.pulls.size(), "listed image was", "listed images were") +
             " pulled for pods all the same:\n";
     for (std::size_t i = 0; i < audit.pulls.size() && i < kMostPulls; i++)
       text += PullText(audit.pulls[i], width);

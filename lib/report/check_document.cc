@@ -61,6 +61,13 @@ std::string Text(const ObjectCoordinates& of) {
 
 }  // namespace
 
+CheckAnswer Say(CheckAnswer answer, std::string_view result, std::string_view reason, std::string message) {
+  answer.result = result;
+  answer.reason = reason;
+  answer.message = std::move(message);
+  return answer;
+}
+
 std::optional<ObjectCoordinates> ParseCoordinates(std::string_view text) {
   std::vector<std::string_view> parts = base::Split(text, '/');
   if (parts.size() != 3 || parts[0].empty() || parts[1].empty() || parts[2].empty()) return std::nullopt;

@@ -80,6 +80,8 @@ struct CheckAnswer {
   std::string rule;      // "7: open to the node"; empty where no rule of kubelet's decided
   std::string message;
 };
+// The same answer with this result.
+CheckAnswer Say(CheckAnswer answer, std::string_view result, std::string_view reason, std::string message);
 
 struct CheckResult {
   std::string node;

@@ -10,18 +10,17 @@
 namespace prefetch::report {
 namespace {
 
-constexpr std::size_t kLeastWidth = 60;
 constexpr std::size_t kSentence = 40;  // what a sentence needs beside the columns to be read
 constexpr std::size_t kMargin = 6;
 
 enum class Mark { kOk, kOpen, kFail };  // in the order in which they are printed
 
-struct Row {
+struct CheckRow {
   Mark mark = Mark::kOk;
   std::string containers, image, policy, says;
 };
 
-std::string OneLine(std::string_view text) {
+std::string HarmlessLine(std::string_view text) {
   return base::ReplaceAll(Harmless(base::ToUtf8(text)), "\n", " ");
 }
 
@@ -44,25 +43,28 @@ std::string ResultWords(const CheckAnswer& answer) {
   return "not known";
 }
 
-Row RowOf(const std::vector<CheckItem>& items, const CheckResult& result, std::size_t number,
-          bool unknown_passes) {
+CheckRow RowOf(const std::vector<CheckItem>& items, const CheckResult& result, std::size_t number,
+               bool unknown_passes) {
   const CheckItem& item = items[number];
   const CheckAnswer* answer = DecidedAnswer(result, number);
-  Row row;
-  row.containers = OneLine(item.containers);
-  row.image = OneLine(item.question.image);
-  row.policy = std::string(image::PullPolicyName(item.question.policy)) + " (" + OneLine(item.origin) + ")";
+  CheckRow row;
+  row.containers = HarmlessLine(item.containers);
+  row.image = HarmlessLine(item.question.image);
+  row.policy =
+      std::string(image::PullPolicyName(item.question.policy)) + " (" + HarmlessLine(item.origin) + ")";
   row.says = CheckSays(items, result, number);
   row.mark = answer == nullptr ? Mark::kOpen : Passes(*answer, unknown_passes) ? Mark::kOk : Mark::kFail;
   return row;
 }
 
-std::vector<Row> RowsOf(const std::vector<CheckItem>& items, const CheckResult& result, bool unknown_passes) {
-  std::vector<Row> rows;
+std::vector<CheckRow> RowsOf(const std::vector<CheckItem>& items, const CheckResult& result,
+                             bool unknown_passes) {
+  std::vector<CheckRow> rows;
   for (std::size_t i = 0; i < items.size(); i++) {
     rows.push_back(RowOf(items, result, i, unknown_passes));
   }
-  std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.mark < b.mark; });
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const CheckRow& a, const CheckRow& b) { return a.mark < b.mark; });
   return rows;
 }
 
@@ -70,7 +72,7 @@ struct Columns {
   std::size_t containers = 0, image = 0, policy = 0;
 };
 
-std::string RowText(const Row& row, const Columns& columns, std::size_t width) {
+std::string RowText(const CheckRow& row, const Columns& columns, std::size_t width) {
   std::string line = PadRight(MarkWord(row.mark), kMargin) + PadRight(row.containers, columns.containers) +
                      "  " + PadRight(row.image, columns.image) + "  " + PadRight(row.policy, columns.policy);
   if (width == 0) return line + "  " + row.says + "\n";
@@ -90,7 +92,7 @@ struct Tally {
   std::size_t Failed() const { return dead + registry + unknown; }
 };
 
-Tally Count(const std::vector<CheckItem>& items, const CheckResult& result, bool unknown_passes) {
+Tally CountAnswers(const std::vector<CheckItem>& items, const CheckResult& result, bool unknown_passes) {
   Tally tally;
   for (std::size_t i = 0; i < items.size(); i++) {
     const CheckAnswer* decided = DecidedAnswer(result, i);
@@ -127,7 +129,7 @@ std::string Why(const Tally& tally) {
 }
 
 std::string Summary(const Tally& tally, std::size_t all, const std::string& node) {
-  std::string where = node.empty() ? "" : " on node " + OneLine(node);
+  std::string where = node.empty() ? "" : " on node " + HarmlessLine(node);
   std::string text;
   if (tally.dead > 0 && tally.dead == tally.Failed()) {
     text = OfAll(tally.dead, all) + " will not start" + where;
@@ -159,7 +161,8 @@ const CheckAnswer* DecidedAnswer(const CheckResult& result, std::size_t item) {
 
 std::string UndecidedWords(const CheckResult& result, std::size_t item) {
   bool pulled = item < result.answers.size() && result.answers[item].pending;
-  return pulled ? OneLine("not decided in time: " + result.answers[item].message) : "not decided in time";
+  return pulled ? HarmlessLine("not decided in time: " + result.answers[item].message)
+                : "not decided in time";
 }
 
 std::string CheckSays(const std::vector<CheckItem>& items, const CheckResult& result, std::size_t number) {
@@ -168,32 +171,32 @@ std::string CheckSays(const std::vector<CheckItem>& items, const CheckResult& re
   if (answer == nullptr) return UndecidedWords(result, number);
   std::string unlisted = answer->listed ? "" : " (not on the list)";
   if (answer->ok && answer->result == "Starts") {
-    return OneLine("starts from the node (" + answer->reason + ")" + unlisted);
+    return HarmlessLine("starts from the node (" + answer->reason + ")" + unlisted);
   }
-  if (answer->ok) return OneLine("starts (" + answer->reason + ")" + unlisted + ": " + answer->message);
+  if (answer->ok) return HarmlessLine("starts (" + answer->reason + ")" + unlisted + ": " + answer->message);
   std::string text = "on node " + result.node + ": " + ResultWords(*answer) + " (" + answer->reason + ")" +
                      unlisted + ": " + answer->message;
   std::string advice = CheckAdvice(item, *answer);
-  return OneLine(advice.empty() ? text : text + " → " + advice);
+  return HarmlessLine(advice.empty() ? text : text + " → " + advice);
 }
 
 std::string CheckSummary(const std::vector<CheckItem>& items, const CheckResult& result,
                          bool unknown_passes) {
-  return Summary(Count(items, result, unknown_passes), items.size(), result.node);
+  return Summary(CountAnswers(items, result, unknown_passes), items.size(), result.node);
 }
 
 std::string CheckText(const std::vector<CheckItem>& items, const CheckResult& result,
                       const CheckTextOptions& options) {
   std::size_t width = options.width == 0 ? 0 : std::max(options.width, kLeastWidth);
-  std::vector<Row> rows = RowsOf(items, result, options.unknown_passes);
+  std::vector<CheckRow> rows = RowsOf(items, result, options.unknown_passes);
   Columns columns;
-  for (const Row& row : rows) {
+  for (const CheckRow& row : rows) {
     columns.containers = std::max(columns.containers, DisplayWidth(row.containers));
     columns.image = std::max(columns.image, DisplayWidth(row.image));
     columns.policy = std::max(columns.policy, DisplayWidth(row.policy));
   }
   std::string text;
-  for (const Row& row : rows) text += RowText(row, columns, width);
+  for (const CheckRow& row : rows) text += RowText(row, columns, width);
   std::string summary = CheckSummary(items, result, options.unknown_passes);
   if (width == 0) return text + summary + "\n";
   for (const std::string& line : Wrap(summary, width)) text += line + "\n";

@@ -12,7 +12,6 @@
 namespace prefetch::report {
 namespace {
 
-constexpr std::size_t kLeastWidth = 60;
 constexpr std::size_t kIndent = 2;
 constexpr std::size_t kTextColumn = 18;  // behind the longest label, "    IfNotPresent"
 constexpr std::size_t kShortDigest = 8 + 7;

@@ -10,7 +10,6 @@
 namespace prefetch::report {
 namespace {
 
-constexpr std::size_t kLeastWidth = 60;
 constexpr std::size_t kCauseColumns = 11;  // as reason_words.h has it
 constexpr std::size_t kMostGroups = 12;
 constexpr std::size_t kMostLists = 3;
@@ -19,12 +18,8 @@ constexpr std::size_t kBarColumns = 22;
 constexpr std::size_t kFirstNodes = 3;
 constexpr std::size_t kImageColumns = 40;  // where it shares a line
 
-std::string Count(std::size_t number, const char* one, const char* many) {
-  return std::to_string(number) + " " + (number == 1 ? one : many);
-}
-
 std::string Nodes(std::size_t number) {
-  return Count(number, "node", "nodes");
+  return Counted(number, "node", "nodes");
 }
 
 std::string ShortHash(const std::string& hash) {
@@ -102,7 +97,7 @@ std::string GroupText(const FleetGroup& group, std::size_t all, const FleetTable
     text += Indented(base::HumanBytes(group.most_bytes_left) + " left on " + group.slowest + ", the slowest",
                      "", width);
   } else {
-    std::string others = group.other_messages == 0 ? "" : Count(group.other_messages, "other", "others");
+    std::string others = group.other_messages == 0 ? "" : Counted(group.other_messages, "other", "others");
     text += Indented(group.message + (others.empty() ? "" : " (and " + others + ")"), "", width);
   }
   std::size_t most = options.wide ? group.nodes.size() : SIZE_MAX;
@@ -121,7 +116,7 @@ std::string GroupsText(const Fleet& fleet, const FleetTableOptions& options, std
     shown++;
   }
   if (shown < fleet.groups.size()) {
-    text += "… " + Count(fleet.groups.size() - shown, "cause", "causes") + " more (-o wide shows all)\n";
+    text += "… " + Counted(fleet.groups.size() - shown, "cause", "causes") + " more (-o wide shows all)\n";
   }
   return text;
 }

@@ -16,7 +16,6 @@
 namespace prefetch::report {
 namespace {
 
-constexpr std::size_t kLeastWidth = 60;
 constexpr std::size_t kInlineWidth = 110;  // from here on the reason stands beside the image
 constexpr std::size_t kScreenRows = 20;
 constexpr std::size_t kLeastReady = 3;  // shown even if the screen is full of trouble

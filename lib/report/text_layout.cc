@@ -58,6 +58,10 @@ std::string_view Beginning(std::string_view text, std::size_t width) {
 
 }  // namespace
 
+std::string Counted(std::size_t number, const char* one, const char* many) {
+  return std::to_string(number) + " " + (number == 1 ? one : many);
+}
+
 std::size_t DisplayWidth(std::string_view text) {
   std::size_t width = 0;
   for (std::size_t at = 0; at < text.size();) {

@@ -8,6 +8,12 @@
 
 namespace prefetch::report {
 
+// Narrower than this no screen is laid out: longer lines beat unreadable columns.
+inline constexpr std::size_t kLeastWidth = 60;
+
+// "1 node", "2 nodes".
+std::string Counted(std::size_t number, const char* one, const char* many);
+
 // Columns that a terminal gives it: two for East Asian wide characters and emoji, none for combining marks.
 std::size_t DisplayWidth(std::string_view text);
 

@@ -6,7 +6,7 @@
 #include "fakes/fake_image_service.h"
 #include "report/sample.h"
 
-namespace prefetch::agent {
+namespace prefetch::agent::endpoints_test {
 namespace {
 
 using std::chrono::seconds;
@@ -278,4 +278,4 @@ TEST(Endpoints, MetricsShowWhatWasCountedAndWhatIsTrue) {
 }
 
 }  // namespace
-}  // namespace prefetch::agent
+}  // namespace prefetch::agent::endpoints_test

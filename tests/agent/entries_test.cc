@@ -4,7 +4,7 @@
 
 #include "plan/asked.h"
 
-namespace prefetch::agent {
+namespace prefetch::agent::entries_test {
 namespace {
 
 const image::Platform kNode{.os = "linux", .architecture = "amd64"};
@@ -170,4 +170,4 @@ TEST(Entries, SettledCountsOnlyWhatApplies) {
 }
 
 }  // namespace
-}  // namespace prefetch::agent
+}  // namespace prefetch::agent::entries_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace prefetch::agent {
+namespace prefetch::agent::gc_outlook_test {
 namespace {
 
 using std::chrono::hours;
@@ -67,4 +67,4 @@ TEST(GcOutlook, NothingIsSaidOfSettingsThatAreNotKnown) {
 }
 
 }  // namespace
-}  // namespace prefetch::agent
+}  // namespace prefetch::agent::gc_outlook_test

@@ -5,7 +5,7 @@
 
 #include "agent/inquiry_rig.h"
 
-namespace prefetch::agent {
+namespace prefetch::agent::inquiry_pull_test {
 namespace {
 
 // check --pull. The loop is played by hand: what it has made of the wish is on the board when it is asked.
@@ -144,4 +144,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& row) { return row.param.name; });
 
 }  // namespace
-}  // namespace prefetch::agent
+}  // namespace prefetch::agent::inquiry_pull_test

@@ -5,7 +5,7 @@
 
 #include "agent/inquiry_rig.h"
 
-namespace prefetch::agent {
+namespace prefetch::agent::inquiry_registry_test {
 namespace {
 
 TEST_F(InquiryTest, AlwaysIsANoWhereNobodyIsAsked) {
@@ -219,4 +219,4 @@ TEST_F(InquiryTest, NoRegistryIsAskedLongerThanTheAskerHas) {
 }
 
 }  // namespace
-}  // namespace prefetch::agent
+}  // namespace prefetch::agent::inquiry_registry_test

@@ -5,7 +5,7 @@
 
 #include "agent/inquiry_rig.h"
 
-namespace prefetch::agent {
+namespace prefetch::agent::inquiry_test {
 namespace {
 
 TEST_F(InquiryTest, APreloadedImageStarts) {
@@ -188,4 +188,4 @@ TEST_F(InquiryTest, ExplainsWhatIsNotListed) {
 }
 
 }  // namespace
-}  // namespace prefetch::agent
+}  // namespace prefetch::agent::inquiry_test

@@ -4,7 +4,7 @@
 
 #include "fakes/fake_clock.h"
 
-namespace prefetch::agent {
+namespace prefetch::agent::kubelet_asker_test {
 namespace {
 
 using std::chrono::minutes;
@@ -122,4 +122,4 @@ TEST_F(KubeletAskerTest, WhatCannotBeReadIsNothing) {
 }
 
 }  // namespace
-}  // namespace prefetch::agent
+}  // namespace prefetch::agent::kubelet_asker_test

@@ -13,7 +13,7 @@
 #include "golden.h"
 #include "report/sample.h"
 
-namespace prefetch::agent {
+namespace prefetch::agent::metrics_test {
 namespace {
 
 using credentials::ProviderOutcome;
@@ -356,4 +356,4 @@ TEST(ProcessFacts, AreKnownHere) {
 }
 
 }  // namespace
-}  // namespace prefetch::agent
+}  // namespace prefetch::agent::metrics_test

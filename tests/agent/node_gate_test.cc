@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "fakes/fake_clock.h"
 
-namespace prefetch::agent {
+namespace prefetch::agent::node_gate_test {
 namespace {
 
 using kube::ApiError;
@@ -402,4 +402,4 @@ TEST_F(NodeGateTest, TheThreadEndsAtOnce) {
 }
 
 }  // namespace
-}  // namespace prefetch::agent
+}  // namespace prefetch::agent::node_gate_test

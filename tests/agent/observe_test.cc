@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <functional>
 
-namespace prefetch::agent {
+namespace prefetch::agent::observe_test {
 namespace {
 
 using image::LocalImage;
@@ -99,4 +99,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& row) { return row.param.name; });
 
 }  // namespace
-}  // namespace prefetch::agent
+}  // namespace prefetch::agent::observe_test

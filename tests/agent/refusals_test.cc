@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace prefetch::agent {
+namespace prefetch::agent::refusals_test {
 namespace {
 
 using std::chrono::minutes;
@@ -69,4 +69,4 @@ TEST(Refusals, WhatWorksOnceIsNotWrong) {
 }
 
 }  // namespace
-}  // namespace prefetch::agent
+}  // namespace prefetch::agent::refusals_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace prefetch::agent {
+namespace prefetch::agent::touch_pods_test {
 namespace {
 
 using kube::ApiError;
@@ -88,4 +88,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& row) { return row.param.name; });
 
 }  // namespace
-}  // namespace prefetch::agent
+}  // namespace prefetch::agent::touch_pods_test

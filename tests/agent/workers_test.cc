@@ -8,7 +8,7 @@
 #include <mutex>
 #include <vector>
 
-namespace prefetch::agent {
+namespace prefetch::agent::workers_test {
 namespace {
 
 // What jobs did, and a door behind which they wait.
@@ -93,4 +93,4 @@ TEST(Workers, TheEndDropsWhatWaitsAndWaitsForWhatRuns) {
 }
 
 }  // namespace
-}  // namespace prefetch::agent
+}  // namespace prefetch::agent::workers_test

@@ -9,7 +9,7 @@
 
 #include "temp_dir.h"
 
-namespace prefetch::base {
+namespace prefetch::base::fs_test {
 namespace {
 
 TEST(ReadFile, RegularFilesOnlyAndNeverBlocks) {
@@ -45,4 +45,4 @@ TEST(ListDirectory, SortedAndBounded) {
 }
 
 }  // namespace
-}  // namespace prefetch::base
+}  // namespace prefetch::base::fs_test

@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-namespace prefetch::base {
+namespace prefetch::base::heap_test {
 namespace {
 
 constexpr std::size_t kMiB = 1 << 20;
@@ -35,4 +35,4 @@ TEST(Heap, WhatABurstLeavesBehindIsGivenBack) {
 }
 
 }  // namespace
-}  // namespace prefetch::base
+}  // namespace prefetch::base::heap_test

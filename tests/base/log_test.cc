@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace prefetch::base {
+namespace prefetch::base::log_test {
 namespace {
 
 TEST(FormatLogLine, JsonKeepsNumbersAndEscapesText) {
@@ -33,4 +33,4 @@ TEST(Log, LevelAndSink) {
 }
 
 }  // namespace
-}  // namespace prefetch::base
+}  // namespace prefetch::base::log_test

@@ -4,7 +4,7 @@
 
 #include <cerrno>
 
-namespace prefetch::base {
+namespace prefetch::base::result_test {
 namespace {
 
 Result<int> Half(int n) {
@@ -39,4 +39,4 @@ TEST(FromErrno, KnowsWhatACallerCanDo) {
 }
 
 }  // namespace
-}  // namespace prefetch::base
+}  // namespace prefetch::base::result_test

@@ -6,7 +6,7 @@
 #include <ostream>
 #include <type_traits>
 
-namespace prefetch::base {
+namespace prefetch::base::secret_test {
 namespace {
 
 template <typename T>
@@ -43,4 +43,4 @@ TEST(WipeString, LeavesNoByteBehind) {
 }
 
 }  // namespace
-}  // namespace prefetch::base
+}  // namespace prefetch::base::secret_test

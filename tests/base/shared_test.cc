@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace prefetch::base {
+namespace prefetch::base::shared_test {
 namespace {
 
 using Names = std::vector<std::string>;
@@ -50,4 +50,4 @@ TEST(Shared, PartOfALargerObjectKeepsThatAlive) {
 }
 
 }  // namespace
-}  // namespace prefetch::base
+}  // namespace prefetch::base::shared_test

@@ -16,7 +16,7 @@
 #include "base/text.h"
 #include "temp_dir.h"
 
-namespace prefetch::base {
+namespace prefetch::base::subprocess_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -235,4 +235,4 @@ TEST(RunProcess, TwoHundredAtOnce) {
 }
 
 }  // namespace
-}  // namespace prefetch::base
+}  // namespace prefetch::base::subprocess_test

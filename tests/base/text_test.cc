@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/sha256.h"
 
-namespace prefetch::base {
+namespace prefetch::base::text_test {
 namespace {
 
 TEST(Strings, TrimAndSplit) {
@@ -70,4 +70,4 @@ TEST(Rfc3339, IsUtcWithZ) {
 }
 
 }  // namespace
-}  // namespace prefetch::base
+}  // namespace prefetch::base::text_test

@@ -22,10 +22,6 @@ constexpr int kImages = 40;
 constexpr std::uint64_t kBytes = 8'000'000;
 constexpr int kPairs = 2;  // one with each first; PREFETCH_BENCH_PAIRS for a better figure
 
-double Since(steady_clock::time_point start) {
-  return duration<double>(steady_clock::now() - start).count();
-}
-
 // The registry's images; each run gets a containerd of its own, so that nothing is there.
 class Cold : public testing::Test {
  protected:
@@ -61,7 +57,7 @@ class Cold : public testing::Test {
           "127.0.0.1:0", "--local", scratch_ / (run + ".sock"), "--timeout", "120s"},
          {}},
         std::chrono::minutes(3));
-    double took = Since(start);
+    double took = SecondsSince(start);
     EXPECT_OK(ran);
     if (ran) {
       EXPECT_EQ(ran->exit.code, expect_exit) << ran->out << ran->err;
@@ -83,7 +79,7 @@ class Cold : public testing::Test {
       pulls.emplace_back([&images, image] { EXPECT_TRUE(images.PullImage({}, {.image = image}).ok()); });
     }
     for (std::thread& pull : pulls) pull.join();
-    return Since(start);
+    return SecondsSince(start);
   }
 
   rig::Scratch scratch_;

@@ -25,10 +25,6 @@ using std::chrono::steady_clock;
 constexpr int kMany = 1000;
 constexpr int kFew = 100;
 
-double Since(steady_clock::time_point start) {
-  return duration<double>(steady_clock::now() - start).count();
-}
-
 class Idle : public testing::Test {
  protected:
   // The containerd with a thousand images is made once.
@@ -65,7 +61,7 @@ class Idle : public testing::Test {
     auto start = steady_clock::now();
     EXPECT_OK(node().agent().Start(node().Agent({}), node().scratch() / "agent.log"));
     EXPECT_TRUE(rig::Eventually(seconds(30), [&] { return Readyz() == 200; })) << node().AgentLog();
-    return Since(start);
+    return SecondsSince(start);
   }
   void Stop() { EXPECT_TRUE(node().agent().Stop(seconds(5))); }
 
@@ -101,7 +97,7 @@ TEST_F(Idle, MemoryAndCpu) {
     double before = CpuSecondsOf(node().agent().pid());
     auto start = steady_clock::now();
     rig::Eventually(seconds(15), [] { return false; });  // two turns
-    double cpu = (CpuSecondsOf(node().agent().pid()) - before) / Since(start) * 60;
+    double cpu = (CpuSecondsOf(node().agent().pid()) - before) / SecondsSince(start) * 60;
     *memory = MemoryOf(node().agent().pid());
     Print("CPU in an idle minute, " + std::to_string(count) + " entries", Milliseconds(cpu), "<= 30 ms");
     if (count == kMany)
@@ -126,7 +122,7 @@ TEST_F(Idle, ListChangeUntilTheFirstRequest) {
     node().HasList(images);
     auto start = steady_clock::now();
     EXPECT_TRUE(rig::Eventually(seconds(10), [&] { return !shared_->host->proxy().Requests().empty(); }));
-    times.push_back(Since(start));
+    times.push_back(SecondsSince(start));
   }
   Stop();
   Print("list change until its pull reaches the registry", Milliseconds(Median(times)), "<= 200 ms");
@@ -149,7 +145,7 @@ TEST_F(Idle, TermWithSixteenPullsInFlight) {
   })) << shared_->host->proxy().Count("GET", "/blobs/");
   auto start = steady_clock::now();
   EXPECT_TRUE(node().agent().Stop(seconds(10)));
-  Print("SIGTERM until the exit, 16 pulls in flight", Milliseconds(Since(start)), "<= 1 s");
+  Print("SIGTERM until the exit, 16 pulls in flight", Milliseconds(SecondsSince(start)), "<= 1 s");
   shared_->host->proxy().LimitBandwidth(0);
 }
 
@@ -182,7 +178,7 @@ TEST_F(Idle, ReadyzUnderTwoHundredSlowClients) {
     auto answer = http_.Send({.deadline = steady_clock::now() + seconds(5)},
                              {.url = "http://127.0.0.1:" + std::to_string(port) + "/readyz"});
     EXPECT_TRUE(answer && answer->status == 200);
-    times.push_back(Since(start));
+    times.push_back(SecondsSince(start));
   }
   for (int fd : slow) ::close(fd);
   Stop();

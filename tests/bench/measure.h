@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -17,6 +18,7 @@ struct Memory {
 Memory MemoryOf(pid_t pid);      // from /proc/PID/smaps_rollup
 double CpuSecondsOf(pid_t pid);  // of all its threads, to the nanosecond
 
+double SecondsSince(std::chrono::steady_clock::time_point start);
 double Median(std::vector<double> values);
 
 // A line "name  measured  (target …)"; collected lines also go to the file that PREFETCH_BENCH_REPORT names.

@@ -8,7 +8,7 @@
 #include "config/environment_file.h"
 #include "temp_dir.h"
 
-namespace prefetch::config {
+namespace prefetch::config::agent_config_test {
 namespace {
 
 using std::chrono::minutes;
@@ -543,4 +543,4 @@ TEST(EnvironmentFile, ReadsAndRefusesWithoutQuoting) {
 }
 
 }  // namespace
-}  // namespace prefetch::config
+}  // namespace prefetch::config::agent_config_test

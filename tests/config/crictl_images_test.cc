@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 
-namespace prefetch::config {
+namespace prefetch::config::crictl_images_test {
 namespace {
 
 std::string Names(std::string_view json, std::string& mistakes) {
@@ -48,4 +48,4 @@ TEST(CrictlImages, WhatIsNoSuchDocument) {
 }
 
 }  // namespace
-}  // namespace prefetch::config
+}  // namespace prefetch::config::crictl_images_test

@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 
-namespace prefetch::config {
+namespace prefetch::config::image_list_test {
 namespace {
 
 using std::chrono::hours;
@@ -306,4 +306,4 @@ TEST(ImageList, WhichFilesBelong) {
 }
 
 }  // namespace
-}  // namespace prefetch::config
+}  // namespace prefetch::config::image_list_test

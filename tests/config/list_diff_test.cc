@@ -6,7 +6,7 @@
 #include "config/image_list.h"
 #include "config/merge.h"
 
-namespace prefetch::config {
+namespace prefetch::config::list_diff_test {
 namespace {
 
 plan::ImageList List(const std::string& images) {
@@ -56,4 +56,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& row) { return row.param.name; });
 
 }  // namespace
-}  // namespace prefetch::config
+}  // namespace prefetch::config::list_diff_test

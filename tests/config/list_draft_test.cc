@@ -4,7 +4,7 @@
 
 #include "config/image_list.h"
 
-namespace prefetch::config {
+namespace prefetch::config::list_draft_test {
 namespace {
 
 ListDraft Draft() {
@@ -50,4 +50,4 @@ TEST(ListDraft, IsAListInEveryForm) {
 }
 
 }  // namespace
-}  // namespace prefetch::config
+}  // namespace prefetch::config::list_draft_test

@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "config/image_list.h"
 
-namespace prefetch::config {
+namespace prefetch::config::list_lock_test {
 namespace {
 
 const std::string kA = "sha256:" + std::string(64, 'a');
@@ -57,4 +57,4 @@ TEST(ListLock, SaysWhatMoved) {
 }
 
 }  // namespace
-}  // namespace prefetch::config
+}  // namespace prefetch::config::list_lock_test

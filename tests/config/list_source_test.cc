@@ -10,7 +10,7 @@
 #include "config/source_names.h"
 #include "temp_dir.h"
 
-namespace prefetch::config {
+namespace prefetch::config::list_source_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -197,4 +197,4 @@ TEST(SourceNames, AreAsShortAsTheyCanBe) {
 }
 
 }  // namespace
-}  // namespace prefetch::config
+}  // namespace prefetch::config::list_source_test

@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "temp_dir.h"
 
-namespace prefetch::config {
+namespace prefetch::config::list_watcher_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -175,4 +175,4 @@ TEST_F(ListWatcherTest, StopsAtOnce) {
 }
 
 }  // namespace
-}  // namespace prefetch::config
+}  // namespace prefetch::config::list_watcher_test

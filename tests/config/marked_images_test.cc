@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 
-namespace prefetch::config {
+namespace prefetch::config::marked_images_test {
 namespace {
 
 struct MarkedCase {
@@ -46,4 +46,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& row) { return row.param.name; });
 
 }  // namespace
-}  // namespace prefetch::config
+}  // namespace prefetch::config::marked_images_test

@@ -5,7 +5,7 @@
 #include "config/canonical.h"
 #include "doc/write.h"
 
-namespace prefetch::config {
+namespace prefetch::config::merge_test {
 namespace {
 
 constexpr Capabilities kAll{.refresh = true, .touch = true, .registry_checks = true};
@@ -257,4 +257,4 @@ TEST(Canonical, ListHashIsOverAllSourcesWhateverTheirOrder) {
 }
 
 }  // namespace
-}  // namespace prefetch::config
+}  // namespace prefetch::config::merge_test

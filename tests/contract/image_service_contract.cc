@@ -3,7 +3,7 @@
 #include <atomic>
 #include <thread>
 
-namespace prefetch::tests {
+namespace prefetch::tests::image_service_contract {
 namespace {
 
 using image::ErrorClass;
@@ -443,4 +443,4 @@ INSTANTIATE_TEST_SUITE_P(Contract, ContentServiceContract, testing::ValuesIn(Wor
                          [](const auto& kind) { return kind.param.name; });
 
 }  // namespace
-}  // namespace prefetch::tests
+}  // namespace prefetch::tests::image_service_contract

@@ -19,7 +19,7 @@
 #include "rig/registry.h"
 #include "rig/scratch.h"
 
-namespace prefetch::tests {
+namespace prefetch::tests::registry_contract_test {
 namespace {
 
 using image::AuthConfig;
@@ -226,4 +226,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& row) { return row.param.name; });
 
 }  // namespace
-}  // namespace prefetch::tests
+}  // namespace prefetch::tests::registry_contract_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace prefetch::credentials {
+namespace prefetch::credentials::answer_cache_test {
 namespace {
 
 using std::chrono::hours;
@@ -97,4 +97,4 @@ TEST(AnswerCache, SweepsTheDeadEveryQuarterOfAnHour) {
 }
 
 }  // namespace
-}  // namespace prefetch::credentials
+}  // namespace prefetch::credentials::answer_cache_test

@@ -8,7 +8,7 @@
 
 #include "temp_dir.h"
 
-namespace prefetch::credentials {
+namespace prefetch::credentials::docker_config_test {
 namespace {
 
 struct AuthRow {
@@ -154,4 +154,4 @@ TEST(DockerConfig, AFileThatIsNoneDoesNotBlock) {
 }
 
 }  // namespace
-}  // namespace prefetch::credentials
+}  // namespace prefetch::credentials::docker_config_test

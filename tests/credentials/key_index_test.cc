@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace prefetch::credentials {
+namespace prefetch::credentials::key_index_test {
 namespace {
 
 struct Row {
@@ -103,4 +103,4 @@ TEST(IsDefaultRegistry, AsKubelet) {
 }
 
 }  // namespace
-}  // namespace prefetch::credentials
+}  // namespace prefetch::credentials::key_index_test

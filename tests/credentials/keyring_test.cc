@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "plugin_folder.h"
 
-namespace prefetch::credentials {
+namespace prefetch::credentials::keyring_test {
 namespace {
 
 using std::chrono::minutes;
@@ -297,4 +297,4 @@ TEST_F(KeyringTest, WarmLookupsRunNoPlugin) {
 }
 
 }  // namespace
-}  // namespace prefetch::credentials
+}  // namespace prefetch::credentials::keyring_test

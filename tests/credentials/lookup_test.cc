@@ -5,7 +5,7 @@
 #include "credentials/registry_url.h"
 #include "doc/write.h"
 
-namespace prefetch::credentials {
+namespace prefetch::credentials::lookup_test {
 namespace {
 
 Credential Login(Source source, const std::string& name, const std::string& match, const std::string& user) {
@@ -84,4 +84,4 @@ TEST(ShownKey, HoldsNoSecret) {
 }
 
 }  // namespace
-}  // namespace prefetch::credentials
+}  // namespace prefetch::credentials::lookup_test

@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace prefetch::credentials {
+namespace prefetch::credentials::match_test {
 namespace {
 
 enum class Expect { kMatch, kNo, kError };
@@ -90,4 +90,4 @@ TEST(Target, HostHasItsPort) {
 }
 
 }  // namespace
-}  // namespace prefetch::credentials
+}  // namespace prefetch::credentials::match_test

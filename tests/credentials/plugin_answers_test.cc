@@ -7,7 +7,7 @@
 
 #include "plugin_folder.h"
 
-namespace prefetch::credentials {
+namespace prefetch::credentials::plugin_answers_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -202,4 +202,4 @@ TEST_F(PluginAnswersTest, APluginReplacedWhileInUse) {
 }
 
 }  // namespace
-}  // namespace prefetch::credentials
+}  // namespace prefetch::credentials::plugin_answers_test

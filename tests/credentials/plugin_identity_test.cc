@@ -5,7 +5,7 @@
 
 #include "plugin_folder.h"
 
-namespace prefetch::credentials {
+namespace prefetch::credentials::plugin_identity_test {
 namespace {
 
 const ServiceAccountName kAccount{"apps", "puller"};
@@ -189,4 +189,4 @@ TEST_F(TokenProviderTest, WhyThereIsNoTokenIsSaid) {
 }
 
 }  // namespace
-}  // namespace prefetch::credentials
+}  // namespace prefetch::credentials::plugin_identity_test

@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace prefetch::credentials {
+namespace prefetch::credentials::plugin_protocol_test {
 namespace {
 
 using std::chrono::nanoseconds;
@@ -117,4 +117,4 @@ TEST(DecodeResponse, ChecksInOrder) {
 }
 
 }  // namespace
-}  // namespace prefetch::credentials
+}  // namespace prefetch::credentials::plugin_protocol_test

@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "plugin_folder.h"
 
-namespace prefetch::credentials {
+namespace prefetch::credentials::plugin_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -142,4 +142,4 @@ TEST_F(RunPluginTest, IsGone) {
 }
 
 }  // namespace
-}  // namespace prefetch::credentials
+}  // namespace prefetch::credentials::plugin_test

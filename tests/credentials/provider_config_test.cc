@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "temp_dir.h"
 
-namespace prefetch::credentials {
+namespace prefetch::credentials::provider_config_test {
 namespace {
 
 constexpr char kHead[] = "apiVersion: kubelet.config.k8s.io/v1\nkind: CredentialProviderConfig\n";
@@ -312,4 +312,4 @@ TEST_F(LoadTest, OneFlagWithoutTheOther) {
 }
 
 }  // namespace
-}  // namespace prefetch::credentials
+}  // namespace prefetch::credentials::provider_config_test

@@ -4,7 +4,7 @@
 
 #include "temp_dir.h"
 
-namespace prefetch::credentials {
+namespace prefetch::credentials::pull_secret_test {
 namespace {
 
 constexpr char kWrapped[] = R"({"auths":{"r.io":{"username":"u","password":"p"}}})";
@@ -62,4 +62,4 @@ TEST(PullSecret, ServesOnlyWhatItIsDeclaredFor) {
 }
 
 }  // namespace
-}  // namespace prefetch::credentials
+}  // namespace prefetch::credentials::pull_secret_test

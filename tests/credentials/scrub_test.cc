@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace prefetch::credentials {
+namespace prefetch::credentials::scrub_test {
 namespace {
 
 struct Row {
@@ -53,4 +53,4 @@ TEST(SecretsIn, FindsWhatMayBeAPassword) {
 }
 
 }  // namespace
-}  // namespace prefetch::credentials
+}  // namespace prefetch::credentials::scrub_test

@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace prefetch::credentials {
+namespace prefetch::credentials::version_rules_test {
 namespace {
 
 // spec/kubelet.md section 4.
@@ -31,4 +31,4 @@ TEST(VersionRules, WhatChangedWhen) {
 }
 
 }  // namespace
-}  // namespace prefetch::credentials
+}  // namespace prefetch::credentials::version_rules_test

@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "cri/classify.h"
 
-namespace prefetch::cri {
+namespace prefetch::cri::classify_rules_test {
 namespace {
 
 using image::ErrorClass;
@@ -191,4 +191,4 @@ TEST(ClassifyRules, TheConnectionsOwnWordsNeedTheCode) {
 }
 
 }  // namespace
-}  // namespace prefetch::cri
+}  // namespace prefetch::cri::classify_rules_test

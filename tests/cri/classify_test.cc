@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace prefetch::cri {
+namespace prefetch::cri::classify_test {
 namespace {
 
 using image::ErrorClass;
@@ -432,4 +432,4 @@ INSTANTIATE_TEST_SUITE_P(
     NameOf);
 
 }  // namespace
-}  // namespace prefetch::cri
+}  // namespace prefetch::cri::classify_test

@@ -13,7 +13,7 @@
 #include "base/fs.h"
 #include "temp_dir.h"
 
-namespace prefetch::cri {
+namespace prefetch::cri::endpoint_test {
 namespace {
 
 struct Row {
@@ -112,4 +112,4 @@ TEST(DiscoverEndpointTest, NamesAllThatItTried) {
 }
 
 }  // namespace
-}  // namespace prefetch::cri
+}  // namespace prefetch::cri::endpoint_test

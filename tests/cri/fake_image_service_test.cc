@@ -5,7 +5,7 @@
 
 #include <thread>
 
-namespace prefetch::tests {
+namespace prefetch::tests::fake_image_service_test {
 namespace {
 
 using image::ErrorClass;
@@ -190,4 +190,4 @@ TEST_F(FakeImageServiceTest, AnArtifactLeavesItsTagBehind) {
 }
 
 }  // namespace
-}  // namespace prefetch::tests
+}  // namespace prefetch::tests::fake_image_service_test

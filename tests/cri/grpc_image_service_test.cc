@@ -14,7 +14,7 @@
 #include "scripted_runtime.h"
 #include "temp_dir.h"
 
-namespace prefetch::cri {
+namespace prefetch::cri::grpc_image_service_test {
 namespace {
 
 using image::ErrorClass;
@@ -227,4 +227,4 @@ TEST_F(GrpcImageServiceTest, OtherRuntimesHaveNoContentApiAndAreNotAskedAgain) {
 }
 
 }  // namespace
-}  // namespace prefetch::cri
+}  // namespace prefetch::cri::grpc_image_service_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace prefetch::cri {
+namespace prefetch::cri::pull_resources_test {
 namespace {
 
 const StoredManifest kManifest = {"sha256:m", {{"sha256:c", 10}, {"sha256:a", 1000}, {"sha256:b", 2000}}};
@@ -92,4 +92,4 @@ TEST(LeaseForTest, IsTheSameForEverySpellingOfAName) {
 }
 
 }  // namespace
-}  // namespace prefetch::cri
+}  // namespace prefetch::cri::pull_resources_test

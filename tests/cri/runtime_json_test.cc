@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace prefetch::cri {
+namespace prefetch::cri::runtime_json_test {
 namespace {
 
 struct InfoRow {
@@ -138,4 +138,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& row) { return row.param.name; });
 
 }  // namespace
-}  // namespace prefetch::cri
+}  // namespace prefetch::cri::runtime_json_test

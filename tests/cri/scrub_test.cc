@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 
-namespace prefetch::cri {
+namespace prefetch::cri::scrub_test {
 namespace {
 
 struct Row {
@@ -60,4 +60,4 @@ TEST(ScrubTest, AnEmptyPasswordBlanksNothing) {
 }
 
 }  // namespace
-}  // namespace prefetch::cri
+}  // namespace prefetch::cri::scrub_test

@@ -9,7 +9,7 @@
 #include "deploy/generate.h"
 #include "doc/write.h"
 
-namespace prefetch::deploy {
+namespace prefetch::deploy::build_test {
 namespace {
 
 const std::string kHead = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n";
@@ -89,4 +89,4 @@ TEST(Generate, ListsOfOneStemAreConfigMapsOfTheirOwn) {
 }
 
 }  // namespace
-}  // namespace prefetch::deploy
+}  // namespace prefetch::deploy::build_test

@@ -9,7 +9,7 @@
 #include "doc/json.h"
 #include "doc/write.h"
 
-namespace prefetch::deploy {
+namespace prefetch::deploy::patches_test {
 namespace {
 
 doc::Node Json(const std::string& text) {
@@ -94,4 +94,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& row) { return row.param.name; });
 
 }  // namespace
-}  // namespace prefetch::deploy
+}  // namespace prefetch::deploy::patches_test

@@ -5,7 +5,7 @@
 #include "deploy/embedded_files.h"
 #include "doc/path.h"
 
-namespace prefetch::deploy {
+namespace prefetch::deploy::touch_daemon_set_test {
 namespace {
 
 std::vector<std::string> Images(std::size_t n) {
@@ -66,4 +66,4 @@ TEST(TouchDaemonSets, NothingAndTooMuchAreRefused) {
 }
 
 }  // namespace
-}  // namespace prefetch::deploy
+}  // namespace prefetch::deploy::touch_daemon_set_test

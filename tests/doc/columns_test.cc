@@ -5,7 +5,7 @@
 #include "doc/json.h"
 #include "doc/yaml.h"
 
-namespace prefetch::doc {
+namespace prefetch::doc::columns_test {
 namespace {
 
 TEST(Columns, CountCharacters) {
@@ -42,4 +42,4 @@ TEST(Columns, OfYamlAndJson) {
 }
 
 }  // namespace
-}  // namespace prefetch::doc
+}  // namespace prefetch::doc::columns_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace prefetch::doc {
+namespace prefetch::doc::duration_test {
 namespace {
 
 struct Row {
@@ -63,4 +63,4 @@ TEST(Duration, IsWrittenShort) {
 }
 
 }  // namespace
-}  // namespace prefetch::doc
+}  // namespace prefetch::doc::duration_test

@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 
-namespace prefetch::doc {
+namespace prefetch::doc::json_test {
 namespace {
 
 std::string Lines(const Problems& problems) {
@@ -113,4 +113,4 @@ TEST(Json, LimitsHold) {
 }
 
 }  // namespace
-}  // namespace prefetch::doc
+}  // namespace prefetch::doc::json_test

@@ -6,7 +6,7 @@
 #include "doc/json.h"
 #include "doc/write.h"
 
-namespace prefetch::doc {
+namespace prefetch::doc::path_test {
 namespace {
 
 Node Parsed(const std::string& json) {
@@ -42,4 +42,4 @@ TEST(Edit, ChangesWhatIsThereAndAddsWhatIsNot) {
 }
 
 }  // namespace
-}  // namespace prefetch::doc
+}  // namespace prefetch::doc::path_test

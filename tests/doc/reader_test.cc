@@ -6,7 +6,7 @@
 #include "doc/json.h"
 #include "doc/yaml.h"
 
-namespace prefetch::doc {
+namespace prefetch::doc::reader_test {
 namespace {
 
 using std::chrono::minutes;
@@ -157,4 +157,4 @@ TEST(Problems, AreBoundedAndCounted) {
 }
 
 }  // namespace
-}  // namespace prefetch::doc
+}  // namespace prefetch::doc::reader_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace prefetch::doc {
+namespace prefetch::doc::timestamp_test {
 namespace {
 
 TEST(IsTimestamp, WhatGoTakes) {
@@ -56,4 +56,4 @@ TEST(IsTimestamp, WhatGoRefuses) {
 }
 
 }  // namespace
-}  // namespace prefetch::doc
+}  // namespace prefetch::doc::timestamp_test

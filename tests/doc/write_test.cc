@@ -5,7 +5,7 @@
 #include "doc/json.h"
 #include "doc/yaml.h"
 
-namespace prefetch::doc {
+namespace prefetch::doc::write_test {
 namespace {
 
 TEST(Write, YamlStringsStayStringsForEveryReader) {
@@ -94,4 +94,4 @@ TEST(Write, AScalarIsADocument) {
 }
 
 }  // namespace
-}  // namespace prefetch::doc
+}  // namespace prefetch::doc::write_test

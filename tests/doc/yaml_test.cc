@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 
-namespace prefetch::doc {
+namespace prefetch::doc::yaml_test {
 namespace {
 
 std::string Lines(const Problems& problems) {
@@ -188,4 +188,4 @@ TEST(Yaml, HostileTextsCostNoMoreThanTheirLength) {
 }
 
 }  // namespace
-}  // namespace prefetch::doc
+}  // namespace prefetch::doc::yaml_test

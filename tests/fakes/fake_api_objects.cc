@@ -15,10 +15,6 @@
 namespace prefetch::tests {
 namespace {
 
-doc::Node Text(std::string text) {
-  return doc::Node::String(std::move(text));
-}
-
 std::optional<doc::Node> Parse(std::string_view json) {
   doc::Problems problems("body");
   auto node = doc::ParseJson(json, problems);
@@ -57,7 +53,7 @@ bool IsSelected(const doc::Node& object, std::string_view labels, std::string_vi
 }  // namespace
 
 void FakeApiServer::Store(const std::string& path, doc::Node object) {
-  doc::Put(Sub(object, "metadata"), "resourceVersion", Text(std::to_string(++version_)));
+  doc::Put(Sub(object, "metadata"), "resourceVersion", doc::Node::String(std::to_string(++version_)));
   objects_[path] = std::move(object);
 }
 
@@ -66,10 +62,11 @@ void FakeApiServer::Put(const std::string& path, std::string_view json) {
   ASSERT_TRUE(object) << json;
   std::vector<std::string_view> parts = base::Split(path, '/');
   doc::Node& metadata = Sub(*object, "metadata");
-  doc::Put(metadata, "name", Text(std::string(parts.back())));
-  if (parts.size() == 3) doc::Put(metadata, "namespace", Text(std::string(parts[1])));
+  doc::Put(metadata, "name", doc::Node::String(std::string(parts.back())));
+  if (parts.size() == 3) doc::Put(metadata, "namespace", doc::Node::String(std::string(parts[1])));
   base::Lock lock(mutex_);
-  if (metadata.Find("uid") == nullptr) metadata.Set("uid", Text("uid-" + std::to_string(++serial_)));
+  if (metadata.Find("uid") == nullptr)
+    metadata.Set("uid", doc::Node::String("uid-" + std::to_string(++serial_)));
   Store(path, *std::move(object));
 }
 
@@ -137,10 +134,13 @@ http::ServerResponse FakeApiServer::List(const http::ServerRequest& request, con
     items.push_back(object);
   }
   doc::Node metadata = doc::Node::Mapping();
-  metadata.Set("resourceVersion", Text(std::to_string(version)));
-  if (more) metadata.Set("continue", Text(std::to_string(version) + "/" + std::to_string(nth - 1)));
+  metadata.Set("resourceVersion", doc::Node::String(std::to_string(version)));
+  if (more)
+    metadata.Set("continue", doc::Node::String(std::to_string(version) + "/" + std::to_string(nth - 1)));
   doc::Node list = doc::Node::Mapping();
-  list.Set("kind", Text("List")).Set("apiVersion", Text("v1")).Set("metadata", std::move(metadata));
+  list.Set("kind", doc::Node::String("List"))
+      .Set("apiVersion", doc::Node::String("v1"))
+      .Set("metadata", std::move(metadata));
   list.Set("items", doc::Node::Sequence(std::move(items)));
   return JsonAnswer(200, list);
 }
@@ -154,11 +154,11 @@ http::ServerResponse FakeApiServer::Create(const http::ServerRequest& request, c
   if (objects_.contains(asked.Collection() + name)) {
     return StatusAnswer(409, "AlreadyExists", asked.resource + " \"" + name + "\" already exists");
   }
-  doc::Put(metadata, "name", Text(name));
-  doc::Put(metadata, "namespace", Text(asked.name_space));
-  doc::Put(metadata, "uid", Text("uid-" + std::to_string(++serial_)));
+  doc::Put(metadata, "name", doc::Node::String(name));
+  doc::Put(metadata, "namespace", doc::Node::String(asked.name_space));
+  doc::Put(metadata, "uid", doc::Node::String("uid-" + std::to_string(++serial_)));
   if (asked.resource == "pods") {
-    doc::Put(Sub(*object, "status"), "phase", Text("Pending"));
+    doc::Put(Sub(*object, "status"), "phase", doc::Node::String("Pending"));
     if (admission_) admission_(*object);
     if (auto refused = WhatRefuses(asked, *object)) {
       return StatusAnswer(refused->status, refused->reason, refused->message);
@@ -227,9 +227,9 @@ http::ServerResponse FakeApiServer::CreateToken(const http::ServerRequest& reque
   }
   auto life = std::min<std::chrono::seconds>(std::chrono::seconds(wanted->integer), std::chrono::hours(1));
   doc::Node status = doc::Node::Mapping();
-  status.Set("token",
-             Text(NewToken("system:serviceaccount:" + asked.name_space + ":" + asked.name, {}, life)));
-  status.Set("expirationTimestamp", Text(base::Rfc3339(clock_.Wall() + life)));
+  status.Set("token", doc::Node::String(NewToken(
+                          "system:serviceaccount:" + asked.name_space + ":" + asked.name, {}, life)));
+  status.Set("expirationTimestamp", doc::Node::String(base::Rfc3339(clock_.Wall() + life)));
   doc::Node answer = *body;
   doc::Put(answer, "status", std::move(status));
   return JsonAnswer(201, answer);

@@ -114,55 +114,63 @@ class FakeApiServer {
   struct User;
   using Asked = ApiQuestion;
   http::ServerAnswer Handle(const http::ServerRequest& request);
-  http::ServerResponse Answer(const http::ServerRequest& request, const Asked& asked) REQUIRES(mutex_);
-  http::ServerResponse Write(const http::ServerRequest& request, const Asked& asked) REQUIRES(mutex_);
-  std::optional<Fault> TakeFault() REQUIRES(mutex_);
+  http::ServerResponse Answer(const http::ServerRequest& request, const Asked& asked)
+      PREFETCH_REQUIRES(mutex_);
+  http::ServerResponse Write(const http::ServerRequest& request, const Asked& asked)
+      PREFETCH_REQUIRES(mutex_);
+  std::optional<Fault> TakeFault() PREFETCH_REQUIRES(mutex_);
   std::optional<http::ServerResponse> Refuse(const http::ServerRequest& request, const Asked& asked) const
-      REQUIRES(mutex_);
-  const User* UserOf(const http::ServerRequest& request) const REQUIRES(mutex_);
-  const User* UserOf(std::string_view authorization) const REQUIRES(mutex_);
+      PREFETCH_REQUIRES(mutex_);
+  const User* UserOf(const http::ServerRequest& request) const PREFETCH_REQUIRES(mutex_);
+  const User* UserOf(std::string_view authorization) const PREFETCH_REQUIRES(mutex_);
 
-  http::ServerResponse GetOne(const Asked& asked) const REQUIRES(mutex_);
-  http::ServerResponse List(const http::ServerRequest& request, const Asked& asked) const REQUIRES(mutex_);
-  http::ServerResponse Create(const http::ServerRequest& request, const Asked& asked) REQUIRES(mutex_);
-  std::optional<Refusal> WhatRefuses(const Asked& asked, const doc::Node& pod) const REQUIRES(mutex_);
-  http::ServerResponse PatchOne(const http::ServerRequest& request, const Asked& asked) REQUIRES(mutex_);
-  http::ServerResponse DeleteOne(const http::ServerRequest& request, const Asked& asked) REQUIRES(mutex_);
-  http::ServerResponse CreateToken(const http::ServerRequest& request, const Asked& asked) REQUIRES(mutex_);
-  http::ServerResponse Proxy(const Asked& asked) const REQUIRES(mutex_);
+  http::ServerResponse GetOne(const Asked& asked) const PREFETCH_REQUIRES(mutex_);
+  http::ServerResponse List(const http::ServerRequest& request, const Asked& asked) const
+      PREFETCH_REQUIRES(mutex_);
+  http::ServerResponse Create(const http::ServerRequest& request, const Asked& asked)
+      PREFETCH_REQUIRES(mutex_);
+  std::optional<Refusal> WhatRefuses(const Asked& asked, const doc::Node& pod) const
+      PREFETCH_REQUIRES(mutex_);
+  http::ServerResponse PatchOne(const http::ServerRequest& request, const Asked& asked)
+      PREFETCH_REQUIRES(mutex_);
+  http::ServerResponse DeleteOne(const http::ServerRequest& request, const Asked& asked)
+      PREFETCH_REQUIRES(mutex_);
+  http::ServerResponse CreateToken(const http::ServerRequest& request, const Asked& asked)
+      PREFETCH_REQUIRES(mutex_);
+  http::ServerResponse Proxy(const Asked& asked) const PREFETCH_REQUIRES(mutex_);
   http::ServerResponse AnswerLater(const base::Call& call, const http::ServerRequest& request,
-                                   const Asked& asked) EXCLUDES(mutex_);
+                                   const Asked& asked) PREFETCH_EXCLUDES(mutex_);
   // The answer of the agent that a proxied request is forwarded to; none: it is not forwarded.
   std::optional<http::ServerResponse> Forward(const base::Call& call, const http::ServerRequest& request,
-                                              const Asked& asked) EXCLUDES(mutex_);
+                                              const Asked& asked) PREFETCH_EXCLUDES(mutex_);
   std::string NewToken(const std::string& user, std::vector<std::string> groups, std::chrono::seconds life)
-      REQUIRES(mutex_);
-  void Store(const std::string& path, doc::Node object) REQUIRES(mutex_);
+      PREFETCH_REQUIRES(mutex_);
+  void Store(const std::string& path, doc::Node object) PREFETCH_REQUIRES(mutex_);
 
   const base::Clock& clock_;
   const bool tls_;
   mutable base::Mutex mutex_;
-  std::map<std::string, doc::Node> objects_ GUARDED_BY(mutex_);
-  std::map<std::string, User> users_ GUARDED_BY(mutex_);  // by token; "" is the certificate's
-  std::map<std::string, std::string> pod_answers_ GUARDED_BY(mutex_);
-  std::map<std::string, std::uint16_t> pod_ports_ GUARDED_BY(mutex_);
-  std::chrono::milliseconds latency_ GUARDED_BY(mutex_){0};
-  int hold_until_ GUARDED_BY(mutex_) = 0;
-  int proxied_ GUARDED_BY(mutex_) = 0;  // under way
-  int most_at_once_ GUARDED_BY(mutex_) = 0;
+  std::map<std::string, doc::Node> objects_ PREFETCH_GUARDED_BY(mutex_);
+  std::map<std::string, User> users_ PREFETCH_GUARDED_BY(mutex_);  // by token; "" is the certificate's
+  std::map<std::string, std::string> pod_answers_ PREFETCH_GUARDED_BY(mutex_);
+  std::map<std::string, std::uint16_t> pod_ports_ PREFETCH_GUARDED_BY(mutex_);
+  std::chrono::milliseconds latency_ PREFETCH_GUARDED_BY(mutex_){0};
+  int hold_until_ PREFETCH_GUARDED_BY(mutex_) = 0;
+  int proxied_ PREFETCH_GUARDED_BY(mutex_) = 0;  // under way
+  int most_at_once_ PREFETCH_GUARDED_BY(mutex_) = 0;
   base::Condition changed_;
   http::CurlClient client_;
-  std::function<void(doc::Node&)> admission_ GUARDED_BY(mutex_);
-  std::function<std::optional<Refusal>(const doc::Node&)> refusal_ GUARDED_BY(mutex_);
-  std::function<void(const std::string&)> watcher_ GUARDED_BY(mutex_);
-  Rbac rbac_ GUARDED_BY(mutex_);
-  FakeNamespaces namespaces_ GUARDED_BY(mutex_);
-  std::deque<Fault> faults_ GUARDED_BY(mutex_);
-  std::vector<std::string> requests_ GUARDED_BY(mutex_);
-  SentRequests sent_ GUARDED_BY(mutex_);
-  std::uint64_t version_ GUARDED_BY(mutex_) = 100;
-  std::uint64_t serial_ GUARDED_BY(mutex_) = 0;
-  std::uint64_t continue_since_ GUARDED_BY(mutex_) = 0;  // tokens of before this version are too old
+  std::function<void(doc::Node&)> admission_ PREFETCH_GUARDED_BY(mutex_);
+  std::function<std::optional<Refusal>(const doc::Node&)> refusal_ PREFETCH_GUARDED_BY(mutex_);
+  std::function<void(const std::string&)> watcher_ PREFETCH_GUARDED_BY(mutex_);
+  Rbac rbac_ PREFETCH_GUARDED_BY(mutex_);
+  FakeNamespaces namespaces_ PREFETCH_GUARDED_BY(mutex_);
+  std::deque<Fault> faults_ PREFETCH_GUARDED_BY(mutex_);
+  std::vector<std::string> requests_ PREFETCH_GUARDED_BY(mutex_);
+  SentRequests sent_ PREFETCH_GUARDED_BY(mutex_);
+  std::uint64_t version_ PREFETCH_GUARDED_BY(mutex_) = 100;
+  std::uint64_t serial_ PREFETCH_GUARDED_BY(mutex_) = 0;
+  std::uint64_t continue_since_ PREFETCH_GUARDED_BY(mutex_) = 0;  // tokens of before this version are too old
   std::unique_ptr<http::Server> server_;
   Front front_;  // last: cuts everybody off before the server goes
 };

@@ -122,26 +122,26 @@ class FakeImageService final : public cri::ImageService, public cri::ContentServ
     std::optional<cri::CallResult<std::string>> result;
   };
 
-  std::optional<cri::CallError> Refusal(const base::Call& call) const REQUIRES(mutex_);
-  std::optional<cri::CallError> ContentRefusal(const base::Call& call) const REQUIRES(mutex_);
+  std::optional<cri::CallError> Refusal(const base::Call& call) const PREFETCH_REQUIRES(mutex_);
+  std::optional<cri::CallError> ContentRefusal(const base::Call& call) const PREFETCH_REQUIRES(mutex_);
   cri::CallError Error(image::ErrorClass error_class, const Pull& pull) const;
 
   // Virtual time.
-  void OnAdvance() EXCLUDES(mutex_);
-  void Simulate(base::TimePoint to) REQUIRES(mutex_);
-  base::TimePoint NextChange() const REQUIRES(mutex_);
-  void Download(base::Duration span) REQUIRES(mutex_);
-  void Step() REQUIRES(mutex_);
-  bool StepPull(Pull& pull) REQUIRES(mutex_);
-  void Resolve(Pull& pull) REQUIRES(mutex_);
-  void Finish(Pull& pull) REQUIRES(mutex_);
-  void End(Pull& pull, cri::CallResult<std::string> result) REQUIRES(mutex_);
-  void EndAll(image::ErrorClass error_class) REQUIRES(mutex_);
-  void EndStopped() REQUIRES(mutex_);
-  std::set<std::string> ActiveBlobs() const REQUIRES(mutex_);
-  std::vector<FakeBlob> Missing(const Pull& pull) const REQUIRES(mutex_);
-  void CollectGarbage() REQUIRES(mutex_);
-  const FakeImage* Find(const std::string& normalized) const REQUIRES(mutex_);
+  void OnAdvance() PREFETCH_EXCLUDES(mutex_);
+  void Simulate(base::TimePoint to) PREFETCH_REQUIRES(mutex_);
+  base::TimePoint NextChange() const PREFETCH_REQUIRES(mutex_);
+  void Download(base::Duration span) PREFETCH_REQUIRES(mutex_);
+  void Step() PREFETCH_REQUIRES(mutex_);
+  bool StepPull(Pull& pull) PREFETCH_REQUIRES(mutex_);
+  void Resolve(Pull& pull) PREFETCH_REQUIRES(mutex_);
+  void Finish(Pull& pull) PREFETCH_REQUIRES(mutex_);
+  void End(Pull& pull, cri::CallResult<std::string> result) PREFETCH_REQUIRES(mutex_);
+  void EndAll(image::ErrorClass error_class) PREFETCH_REQUIRES(mutex_);
+  void EndStopped() PREFETCH_REQUIRES(mutex_);
+  std::set<std::string> ActiveBlobs() const PREFETCH_REQUIRES(mutex_);
+  std::vector<FakeBlob> Missing(const Pull& pull) const PREFETCH_REQUIRES(mutex_);
+  void CollectGarbage() PREFETCH_REQUIRES(mutex_);
+  const FakeImage* Find(const std::string& normalized) const PREFETCH_REQUIRES(mutex_);
   image::LocalImage ToLocal(const StoredImage& stored) const;
   std::string IdOf(const FakeImage& image) const;
 
@@ -150,19 +150,20 @@ class FakeImageService final : public cri::ImageService, public cri::ContentServ
 
   mutable base::Mutex mutex_;
   base::Condition condition_;
-  std::map<std::string, FakeImage> registry_ GUARDED_BY(mutex_);  // by tag
-  std::map<std::string, FakeImage> mirrored_ GUARDED_BY(mutex_);  // by name: what a mirror gives instead
-  std::map<std::string, image::ErrorClass> failures_ GUARDED_BY(mutex_);
-  RegistryState registry_state_ GUARDED_BY(mutex_) = RegistryState::kUp;
-  std::uint64_t bandwidth_ GUARDED_BY(mutex_) = 0;
-  base::Duration latency_ GUARDED_BY(mutex_){};
-  bool up_ GUARDED_BY(mutex_) = true;
-  bool ready_ GUARDED_BY(mutex_) = true;
-  bool disk_full_ GUARDED_BY(mutex_) = false;
-  FakeStore store_ GUARDED_BY(mutex_);
-  std::list<Pull> pulls_ GUARDED_BY(mutex_);  // in the order in which they came
-  base::TimePoint simulated_ GUARDED_BY(mutex_);
-  FakeCounters counters_ GUARDED_BY(mutex_);
+  std::map<std::string, FakeImage> registry_ PREFETCH_GUARDED_BY(mutex_);  // by tag
+  std::map<std::string, FakeImage> mirrored_
+      PREFETCH_GUARDED_BY(mutex_);  // by name: what a mirror gives instead
+  std::map<std::string, image::ErrorClass> failures_ PREFETCH_GUARDED_BY(mutex_);
+  RegistryState registry_state_ PREFETCH_GUARDED_BY(mutex_) = RegistryState::kUp;
+  std::uint64_t bandwidth_ PREFETCH_GUARDED_BY(mutex_) = 0;
+  base::Duration latency_ PREFETCH_GUARDED_BY(mutex_){};
+  bool up_ PREFETCH_GUARDED_BY(mutex_) = true;
+  bool ready_ PREFETCH_GUARDED_BY(mutex_) = true;
+  bool disk_full_ PREFETCH_GUARDED_BY(mutex_) = false;
+  FakeStore store_ PREFETCH_GUARDED_BY(mutex_);
+  std::list<Pull> pulls_ PREFETCH_GUARDED_BY(mutex_);  // in the order in which they came
+  base::TimePoint simulated_ PREFETCH_GUARDED_BY(mutex_);
+  FakeCounters counters_ PREFETCH_GUARDED_BY(mutex_);
 };
 
 }  // namespace prefetch::tests

@@ -30,16 +30,17 @@ class FakeRegistries {
 
   // Of one registry, by its domain. `retry_after`: of kLimiting.
   void Set(const std::string& registry, RegistryMood mood,
-           std::optional<std::chrono::milliseconds> retry_after = std::nullopt) EXCLUDES(mutex_);
+           std::optional<std::chrono::milliseconds> retry_after = std::nullopt) PREFETCH_EXCLUDES(mutex_);
   // What every answer of that registry about a tag that is there says of pulls; nullopt: nothing.
-  void Allow(const std::string& registry, std::optional<image::PullAllowance> allowance) EXCLUDES(mutex_);
+  void Allow(const std::string& registry, std::optional<image::PullAllowance> allowance)
+      PREFETCH_EXCLUDES(mutex_);
   // Answers from what the registries have when they are asked.
   agent::RegistryAsker Asker();
 
-  int requests(const std::string& registry) const EXCLUDES(mutex_);
-  int requests() const EXCLUDES(mutex_);
+  int requests(const std::string& registry) const PREFETCH_EXCLUDES(mutex_);
+  int requests() const PREFETCH_EXCLUDES(mutex_);
   // The most requests that came within any one second of virtual time, to all registries.
-  int peak_per_second() const EXCLUDES(mutex_);
+  int peak_per_second() const PREFETCH_EXCLUDES(mutex_);
 
  private:
   struct Registry {
@@ -49,14 +50,14 @@ class FakeRegistries {
     int requests = 0;
   };
 
-  image::RegistryAnswer Ask(const image::RegistryQuestion& question) EXCLUDES(mutex_);
-  void Count(Registry& registry) REQUIRES(mutex_);
+  image::RegistryAnswer Ask(const image::RegistryQuestion& question) PREFETCH_EXCLUDES(mutex_);
+  void Count(Registry& registry) PREFETCH_REQUIRES(mutex_);
 
   const FakeClock& clock_;
   const FakeImageService& runtime_;
   mutable base::Mutex mutex_;
-  std::map<std::string, Registry> registries_ GUARDED_BY(mutex_);
-  std::map<std::int64_t, int> by_second_ GUARDED_BY(mutex_);
+  std::map<std::string, Registry> registries_ PREFETCH_GUARDED_BY(mutex_);
+  std::map<std::int64_t, int> by_second_ PREFETCH_GUARDED_BY(mutex_);
 };
 
 }  // namespace prefetch::tests

@@ -64,21 +64,22 @@ class FakeRegistry {
 
  private:
   bool Serve(const WireRequest& request, int fd);
-  FakeReply Reply(const WireRequest& request) EXCLUDES(mutex_);
-  FakeReply Manifest(const WireRequest& request) REQUIRES(mutex_);
-  FakeReply Token(const WireRequest& request) REQUIRES(mutex_);
-  std::optional<FakeReply> Challenge(const WireRequest& request) REQUIRES(mutex_);
+  FakeReply Reply(const WireRequest& request) PREFETCH_EXCLUDES(mutex_);
+  FakeReply Manifest(const WireRequest& request) PREFETCH_REQUIRES(mutex_);
+  FakeReply Token(const WireRequest& request) PREFETCH_REQUIRES(mutex_);
+  std::optional<FakeReply> Challenge(const WireRequest& request) PREFETCH_REQUIRES(mutex_);
 
   mutable base::Mutex mutex_;
-  std::map<std::string, FakeManifest> manifests_ GUARDED_BY(mutex_);  // "a/b/manifests/v1"
-  std::string basic_ GUARDED_BY(mutex_);                              // the Authorization to be seen
-  std::string realm_ GUARDED_BY(mutex_), service_ GUARDED_BY(mutex_);
-  std::string token_user_ GUARDED_BY(mutex_);
-  std::optional<int> token_lifetime_ GUARDED_BY(mutex_) = 300;
-  std::map<std::string, std::string> tokens_ GUARDED_BY(mutex_);  // token to its scopes, space-joined
-  int given_ GUARDED_BY(mutex_) = 0;
-  Override override_ GUARDED_BY(mutex_);
-  std::vector<WireRequest> requests_ GUARDED_BY(mutex_);
+  std::map<std::string, FakeManifest> manifests_ PREFETCH_GUARDED_BY(mutex_);  // "a/b/manifests/v1"
+  std::string basic_ PREFETCH_GUARDED_BY(mutex_);                              // the Authorization to be seen
+  std::string realm_ PREFETCH_GUARDED_BY(mutex_), service_ PREFETCH_GUARDED_BY(mutex_);
+  std::string token_user_ PREFETCH_GUARDED_BY(mutex_);
+  std::optional<int> token_lifetime_ PREFETCH_GUARDED_BY(mutex_) = 300;
+  std::map<std::string, std::string> tokens_
+      PREFETCH_GUARDED_BY(mutex_);  // token to its scopes, space-joined
+  int given_ PREFETCH_GUARDED_BY(mutex_) = 0;
+  Override override_ PREFETCH_GUARDED_BY(mutex_);
+  std::vector<WireRequest> requests_ PREFETCH_GUARDED_BY(mutex_);
   WireServer server_;  // last: its threads use all of the above
 };
 

@@ -10,6 +10,11 @@
 #include <array>
 
 namespace prefetch::tests {
+
+struct SslFree {
+  void operator()(SSL* ssl) const { SSL_free(ssl); }
+};
+
 namespace {
 
 sockaddr_in Loopback(std::uint16_t port) {
@@ -26,10 +31,6 @@ base::Fd Connect(std::uint16_t port) {
   if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) return {};
   return fd;
 }
-
-struct SslFree {
-  void operator()(SSL* ssl) const { SSL_free(ssl); }
-};
 
 }  // namespace
 

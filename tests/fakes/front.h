@@ -35,19 +35,20 @@ class Front {
   // New connections are forwarded to this port; 0: are closed at once.
   void ForwardTo(std::uint16_t port) { upstream_ = port; }
   // New connections get this certificate.
-  void SetCertificate(const std::string& certificate_file, const std::string& key_file) EXCLUDES(mutex_);
+  void SetCertificate(const std::string& certificate_file, const std::string& key_file)
+      PREFETCH_EXCLUDES(mutex_);
   // The connection that brings the next answer is cut in the midst of it.
   void CutNextAnswer() { cut_next_ = true; }
   // Cuts what is open.
-  void CutAll() EXCLUDES(mutex_);
+  void CutAll() PREFETCH_EXCLUDES(mutex_);
 
  private:
   struct TlsContext;
   class Pipe;
   void Accept();
   void Serve(base::Fd client);
-  bool Register(int fd) EXCLUDES(mutex_);
-  void Unregister(int fd) EXCLUDES(mutex_);
+  bool Register(int fd) PREFETCH_EXCLUDES(mutex_);
+  void Unregister(int fd) PREFETCH_EXCLUDES(mutex_);
 
   const std::string client_ca_file_;
   base::Fd listener_;
@@ -57,9 +58,9 @@ class Front {
   std::atomic<int> accepted_{0};
 
   base::Mutex mutex_;
-  std::shared_ptr<const TlsContext> tls_ GUARDED_BY(mutex_);
-  std::set<int> open_ GUARDED_BY(mutex_);
-  bool ending_ GUARDED_BY(mutex_) = false;
+  std::shared_ptr<const TlsContext> tls_ PREFETCH_GUARDED_BY(mutex_);
+  std::set<int> open_ PREFETCH_GUARDED_BY(mutex_);
+  bool ending_ PREFETCH_GUARDED_BY(mutex_) = false;
   std::vector<std::thread> serving_;  // the accepting thread's, then the destructor's
   std::thread accepting_;
 };

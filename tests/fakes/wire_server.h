@@ -58,8 +58,8 @@ class WireServer {
   std::uint16_t port_ = 0;
   std::atomic<int> accepted_{0};
   base::Mutex mutex_;
-  std::set<int> open_ GUARDED_BY(mutex_);
-  bool ending_ GUARDED_BY(mutex_) = false;
+  std::set<int> open_ PREFETCH_GUARDED_BY(mutex_);
+  bool ending_ PREFETCH_GUARDED_BY(mutex_) = false;
   std::vector<std::thread> serving_;  // the accepting thread's, then the destructor's
   std::thread accepting_;
 };

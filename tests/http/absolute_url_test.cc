@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace prefetch::http {
+namespace prefetch::http::absolute_url_test {
 namespace {
 
 struct UrlCase {
@@ -78,4 +78,4 @@ TEST(ResolveLocation, AsSeenFromARequest) {
 }
 
 }  // namespace
-}  // namespace prefetch::http
+}  // namespace prefetch::http::absolute_url_test

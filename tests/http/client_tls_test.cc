@@ -9,7 +9,7 @@
 #include "http/server.h"
 #include "temp_dir.h"
 
-namespace prefetch::http {
+namespace prefetch::http::client_tls_test {
 namespace {
 
 using tests::CertificateAuthority;
@@ -122,4 +122,4 @@ TEST_F(ClientTlsTest, ClientCertificates) {
 }
 
 }  // namespace
-}  // namespace prefetch::http
+}  // namespace prefetch::http::client_tls_test

@@ -11,7 +11,7 @@
 #include "raw_socket.h"
 #include "temp_dir.h"
 
-namespace prefetch::http {
+namespace prefetch::http::curl_client_test {
 namespace {
 
 using base::Call;
@@ -316,4 +316,4 @@ TEST(Authorization, BasicAndBearer) {
 }
 
 }  // namespace
-}  // namespace prefetch::http
+}  // namespace prefetch::http::curl_client_test

@@ -10,7 +10,7 @@
 #include "raw_socket.h"
 #include "temp_dir.h"
 
-namespace prefetch::http {
+namespace prefetch::http::deferred_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -27,7 +27,7 @@ class Jobs {
   }
 
   // Everybody who waits, and who will.
-  void Open() EXCLUDES(mutex_) {
+  void Open() PREFETCH_EXCLUDES(mutex_) {
     base::Lock lock(mutex_);
     open_ = true;
     changed_.notify_all();
@@ -37,7 +37,7 @@ class Jobs {
   bool WaitStopped(int n) { return WaitFor(stopped_, n); }
   // Whether it has run or not.
   bool WaitDestroyed(int n) { return WaitFor(destroyed_, n); }
-  int begun() EXCLUDES(mutex_) {
+  int begun() PREFETCH_EXCLUDES(mutex_) {
     base::Lock lock(mutex_);
     return begun_;
   }
@@ -61,7 +61,7 @@ class Jobs {
     });
   }
 
-  ServerResponse Wait(const base::Call& call, const std::string& said) EXCLUDES(mutex_) {
+  ServerResponse Wait(const base::Call& call, const std::string& said) PREFETCH_EXCLUDES(mutex_) {
     Count(begun_);
     std::stop_callback wake(call.stop, [this] {
       base::Lock lock(mutex_);
@@ -82,7 +82,7 @@ class Jobs {
   }
 
   // Heeds neither its deadline nor a stop.
-  ServerResponse Deaf() EXCLUDES(mutex_) {
+  ServerResponse Deaf() PREFETCH_EXCLUDES(mutex_) {
     Count(begun_);
     base::Lock lock(mutex_);
     while (!open_) changed_.wait(mutex_);
@@ -96,12 +96,12 @@ class Jobs {
     return {.body = all ? "blocked\n" : "open\n", .headers = {}};
   }
 
-  void Count(int& counter) EXCLUDES(mutex_) {
+  void Count(int& counter) PREFETCH_EXCLUDES(mutex_) {
     base::Lock lock(mutex_);
     counter++;
     changed_.notify_all();
   }
-  bool WaitFor(const int& counter, int n) EXCLUDES(mutex_) {
+  bool WaitFor(const int& counter, int n) PREFETCH_EXCLUDES(mutex_) {
     auto end = std::chrono::steady_clock::now() + kPatience;
     base::Lock lock(mutex_);
     while (counter < n) {
@@ -440,4 +440,4 @@ TEST(ServerAnswer, WaitsForAJobAndHasAResponseAtOnce) {
 }
 
 }  // namespace
-}  // namespace prefetch::http
+}  // namespace prefetch::http::deferred_test

@@ -8,7 +8,7 @@
 #include "http/curl_client.h"
 #include "raw_socket.h"
 
-namespace prefetch::http {
+namespace prefetch::http::exchange_test {
 namespace {
 
 using base::Call;
@@ -134,4 +134,4 @@ TEST(Exchange, TheProxyIsChosenByScheme) {
 }
 
 }  // namespace
-}  // namespace prefetch::http
+}  // namespace prefetch::http::exchange_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace prefetch::http {
+namespace prefetch::http::handler_test {
 namespace {
 
 TEST(Headers, NamesCompareWithoutCaseAndMayRepeat) {
@@ -49,4 +49,4 @@ TEST(ServerRequest, TheFirstParameterOfAName) {
 }
 
 }  // namespace
-}  // namespace prefetch::http
+}  // namespace prefetch::http::handler_test

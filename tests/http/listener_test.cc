@@ -9,7 +9,7 @@
 #include "raw_socket.h"
 #include "temp_dir.h"
 
-namespace prefetch::http {
+namespace prefetch::http::listener_test {
 namespace {
 
 unsigned ModeOf(const std::string& path) {
@@ -144,4 +144,4 @@ TEST(UnixListener, PathsThatCannotBe) {
 }
 
 }  // namespace
-}  // namespace prefetch::http
+}  // namespace prefetch::http::listener_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace prefetch::http {
+namespace prefetch::http::no_proxy_test {
 namespace {
 
 // The rules of golang.org/x/net/http/httpproxy, a row each.
@@ -65,4 +65,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& row) { return row.param.name; });
 
 }  // namespace
-}  // namespace prefetch::http
+}  // namespace prefetch::http::no_proxy_test

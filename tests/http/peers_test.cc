@@ -5,7 +5,7 @@
 #include <netinet/in.h>
 #include <sys/un.h>
 
-namespace prefetch::http {
+namespace prefetch::http::peers_test {
 namespace {
 
 sockaddr_storage Address(const std::string& text) {
@@ -59,4 +59,4 @@ TEST(Peers, WhichAddresses) {
 }
 
 }  // namespace
-}  // namespace prefetch::http
+}  // namespace prefetch::http::peers_test

@@ -10,7 +10,7 @@
 #include "raw_socket.h"
 #include "temp_dir.h"
 
-namespace prefetch::http {
+namespace prefetch::http::server_test {
 namespace {
 
 using tests::RawClient;
@@ -280,4 +280,4 @@ TEST(Server, ItsThreadTakesNoSignal) {
 }
 
 }  // namespace
-}  // namespace prefetch::http
+}  // namespace prefetch::http::server_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace prefetch::http {
+namespace prefetch::http::url_test {
 namespace {
 
 using Query = std::vector<std::pair<std::string, std::string>>;
@@ -97,4 +97,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& row) { return row.param.name; });
 
 }  // namespace
-}  // namespace prefetch::http
+}  // namespace prefetch::http::url_test

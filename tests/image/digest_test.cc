@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace prefetch::image {
+namespace prefetch::image::digest_test {
 namespace {
 
 TEST(IsDigest, KnownAlgorithmExactLengthLowerCase) {
@@ -33,4 +33,4 @@ TEST(IsDigest, KnownAlgorithmExactLengthLowerCase) {
 }
 
 }  // namespace
-}  // namespace prefetch::image
+}  // namespace prefetch::image::digest_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace prefetch::image {
+namespace prefetch::image::kubelet_version_test {
 namespace {
 
 TEST(KubeletVersion, Parses) {
@@ -20,4 +20,4 @@ TEST(KubeletVersion, Parses) {
 }
 
 }  // namespace
-}  // namespace prefetch::image
+}  // namespace prefetch::image::kubelet_version_test

@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace prefetch::image {
+namespace prefetch::image::local_image_test {
 namespace {
 
 const std::string kA = "sha256:" + std::string(64, 'a');
@@ -95,4 +95,4 @@ TEST(LocalImageIndex, FindsEachOfAThousand) {
 }
 
 }  // namespace
-}  // namespace prefetch::image
+}  // namespace prefetch::image::local_image_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace prefetch::image {
+namespace prefetch::image::name_pattern_test {
 namespace {
 
 struct PatternCase {
@@ -53,4 +53,4 @@ TEST(MatchesPattern, AStrangersPatternTakesNoTime) {
 }
 
 }  // namespace
-}  // namespace prefetch::image
+}  // namespace prefetch::image::name_pattern_test

@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace prefetch::image {
+namespace prefetch::image::platform_test {
 namespace {
 
 struct RunsRow {
@@ -77,4 +77,4 @@ TEST(Platform, HostSpeaksOci) {
 }
 
 }  // namespace
-}  // namespace prefetch::image
+}  // namespace prefetch::image::platform_test

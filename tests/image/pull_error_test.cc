@@ -5,7 +5,7 @@
 #include <set>
 #include <string>
 
-namespace prefetch::image {
+namespace prefetch::image::pull_error_test {
 namespace {
 
 TEST(ErrorClass, EachHasANameOfItsOwn) {
@@ -29,4 +29,4 @@ TEST(ErrorClass, OnlyARefusedCredentialIsACredentialRefusal) {
 }
 
 }  // namespace
-}  // namespace prefetch::image
+}  // namespace prefetch::image::pull_error_test

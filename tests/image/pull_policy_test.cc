@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace prefetch::image {
+namespace prefetch::image::pull_policy_test {
 namespace {
 
 TEST(PullPolicy, NamesAreExact) {
@@ -40,4 +40,4 @@ TEST(PullPolicy, DefaultFollowsTheTag) {
 }
 
 }  // namespace
-}  // namespace prefetch::image
+}  // namespace prefetch::image::pull_policy_test

@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace prefetch::image {
+namespace prefetch::image::reference_test {
 namespace {
 
 std::string Repeat(int times, const std::string& text) {
@@ -220,4 +220,4 @@ TEST(Reference, AComplaintIsShortAndPrintable) {
 }
 
 }  // namespace
-}  // namespace prefetch::image
+}  // namespace prefetch::image::reference_test

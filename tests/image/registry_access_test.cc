@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace prefetch::image {
+namespace prefetch::image::registry_access_test {
 namespace {
 
 struct ByPullRow {
@@ -32,4 +32,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& row) { return row.param.name; });
 
 }  // namespace
-}  // namespace prefetch::image
+}  // namespace prefetch::image::registry_access_test

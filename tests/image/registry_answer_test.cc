@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace prefetch::image {
+namespace prefetch::image::registry_answer_test {
 namespace {
 
 // The names stand in status, metrics and documents of others (design.md section 8).
@@ -18,4 +18,4 @@ TEST(RegistryAnswer, EachKindHasTheNameThatTheSpecificationGivesIt) {
 }
 
 }  // namespace
-}  // namespace prefetch::image
+}  // namespace prefetch::image::registry_answer_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace prefetch::image {
+namespace prefetch::image::table_hosts_test {
 namespace {
 
 using Texts = std::vector<std::string>;
@@ -64,4 +64,4 @@ TEST(IsConfigPath, IsAbsoluteAndPrintable) {
 }
 
 }  // namespace
-}  // namespace prefetch::image
+}  // namespace prefetch::image::table_hosts_test

@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace prefetch::image {
+namespace prefetch::image::written_name_test {
 namespace {
 
 TEST(WrittenName, IsWithoutTagAndDigest) {
@@ -26,4 +26,4 @@ TEST(WrittenName, IsWithoutTagAndDigest) {
 }
 
 }  // namespace
-}  // namespace prefetch::image
+}  // namespace prefetch::image::written_name_test

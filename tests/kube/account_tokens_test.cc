@@ -9,7 +9,7 @@
 #include "http/curl_client.h"
 #include "kube/http_api.h"
 
-namespace prefetch::kube {
+namespace prefetch::kube::account_tokens_test {
 namespace {
 
 using std::chrono::minutes;
@@ -129,4 +129,4 @@ TEST_F(AccountTokensTest, AnAccountThatIsGoneTakesItsTokenAlong) {
 }
 
 }  // namespace
-}  // namespace prefetch::kube
+}  // namespace prefetch::kube::account_tokens_test

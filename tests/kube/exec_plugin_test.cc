@@ -5,7 +5,7 @@
 
 #include "temp_dir.h"
 
-namespace prefetch::kube {
+namespace prefetch::kube::exec_plugin_test {
 namespace {
 
 constexpr const char* kV1 = "client.authentication.k8s.io/v1";
@@ -100,4 +100,4 @@ TEST(ExecPlugin, GetsWhatItNeedsAndGivesACredential) {
 }
 
 }  // namespace
-}  // namespace prefetch::kube
+}  // namespace prefetch::kube::exec_plugin_test

@@ -4,7 +4,7 @@
 
 #include "kube/times.h"
 
-namespace prefetch::kube {
+namespace prefetch::kube::failure_test {
 namespace {
 
 const base::WallTime kWall = *ParseRfc3339("2026-08-01T10:00:00Z");
@@ -119,4 +119,4 @@ TEST(Failure, AsAnErrorOfBase) {
 }
 
 }  // namespace
-}  // namespace prefetch::kube
+}  // namespace prefetch::kube::failure_test

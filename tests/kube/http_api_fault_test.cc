@@ -14,7 +14,7 @@
 #include "kube/http_api.h"
 #include "temp_dir.h"
 
-namespace prefetch::kube {
+namespace prefetch::kube::http_api_fault_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -206,4 +206,4 @@ TEST_F(EveryCall, ToAServerThatIsAwayIsUnreachable) {
 }
 
 }  // namespace
-}  // namespace prefetch::kube
+}  // namespace prefetch::kube::http_api_fault_test

@@ -14,7 +14,7 @@
 #include "kube/decode.h"
 #include "temp_dir.h"
 
-namespace prefetch::kube {
+namespace prefetch::kube::http_api_test {
 namespace {
 
 using std::chrono::seconds;
@@ -466,4 +466,4 @@ TEST_F(HttpApiTest, ManyThreadsShareItWhileTheTokenIsRotated) {
 }
 
 }  // namespace
-}  // namespace prefetch::kube
+}  // namespace prefetch::kube::http_api_test

@@ -10,7 +10,7 @@
 #include "fakes/fake_clock.h"
 #include "temp_dir.h"
 
-namespace prefetch::kube {
+namespace prefetch::kube::identity_test {
 namespace {
 
 using std::chrono::seconds;
@@ -189,4 +189,4 @@ TEST_F(IdentityTest, WhoWaitsForAPluginCanBeStopped) {
 }
 
 }  // namespace
-}  // namespace prefetch::kube
+}  // namespace prefetch::kube::identity_test

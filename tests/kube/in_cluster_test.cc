@@ -6,7 +6,7 @@
 
 #include "temp_dir.h"
 
-namespace prefetch::kube {
+namespace prefetch::kube::in_cluster_test {
 namespace {
 
 struct InClusterCase {
@@ -62,4 +62,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& row) { return row.param.name; });
 
 }  // namespace
-}  // namespace prefetch::kube
+}  // namespace prefetch::kube::in_cluster_test

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "temp_dir.h"
 
-namespace prefetch::kube {
+namespace prefetch::kube::kubeconfig_test {
 namespace {
 
 using Variables = std::map<std::string, std::string>;
@@ -258,4 +258,4 @@ TEST(Kubeconfig, WhereItIsLookedFor) {
 }
 
 }  // namespace
-}  // namespace prefetch::kube
+}  // namespace prefetch::kube::kubeconfig_test

@@ -14,7 +14,7 @@
 #include "kube/http_api.h"
 #include "temp_dir.h"
 
-namespace prefetch::kube {
+namespace prefetch::kube::kubelet_api_test {
 namespace {
 
 struct MetricsCase {
@@ -179,4 +179,4 @@ INSTANTIATE_TEST_SUITE_P(Kubelet, KubeletRights,
                          [](const auto& row) { return row.param.name; });
 
 }  // namespace
-}  // namespace prefetch::kube
+}  // namespace prefetch::kube::kubelet_api_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace prefetch::tests {
+namespace prefetch::tests::rbac_test {
 namespace {
 
 constexpr std::string_view kManifests = R"yaml(
@@ -172,4 +172,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& row) { return row.param.name; });
 
 }  // namespace
-}  // namespace prefetch::tests
+}  // namespace prefetch::tests::rbac_test

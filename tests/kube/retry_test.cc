@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace prefetch::kube {
+namespace prefetch::kube::retry_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -82,4 +82,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& row) { return row.param.name; });
 
 }  // namespace
-}  // namespace prefetch::kube
+}  // namespace prefetch::kube::retry_test

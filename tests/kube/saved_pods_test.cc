@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace prefetch::kube {
+namespace prefetch::kube::saved_pods_test {
 namespace {
 
 struct SavedCase {
@@ -49,4 +49,4 @@ TEST(SavedPods, WhatIsNoneIsRefused) {
 }
 
 }  // namespace
-}  // namespace prefetch::kube
+}  // namespace prefetch::kube::saved_pods_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace prefetch::kube {
+namespace prefetch::kube::times_test {
 namespace {
 
 struct TimeCase {
@@ -56,4 +56,4 @@ INSTANTIATE_TEST_SUITE_P(RetryAfter, WaitTest,
                          [](const auto& row) { return row.param.name; });
 
 }  // namespace
-}  // namespace prefetch::kube
+}  // namespace prefetch::kube::times_test

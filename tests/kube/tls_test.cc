@@ -10,7 +10,7 @@
 #include "kube/http_api.h"
 #include "temp_dir.h"
 
-namespace prefetch::kube {
+namespace prefetch::kube::tls_test {
 namespace {
 
 constexpr std::string_view kRbac = R"yaml(
@@ -130,4 +130,4 @@ TEST_F(TlsTest, AServerOfAnotherName) {
 }
 
 }  // namespace
-}  // namespace prefetch::kube
+}  // namespace prefetch::kube::tls_test

@@ -8,7 +8,7 @@
 #include "golden.h"
 #include "kube/decode.h"
 
-namespace prefetch::kube {
+namespace prefetch::kube::touch_pod_test {
 namespace {
 
 TouchPodSpec Spec(bool image_volumes = false) {
@@ -90,4 +90,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& row) { return row.param.name; });
 
 }  // namespace
-}  // namespace prefetch::kube
+}  // namespace prefetch::kube::touch_pod_test

@@ -7,7 +7,7 @@
 
 #include "kubelet/allowlist.h"
 
-namespace prefetch::kubelet {
+namespace prefetch::kubelet::allowlist_export_test {
 namespace {
 
 const std::string kDigest = "@sha256:" + std::string(64, 'a');
@@ -138,4 +138,4 @@ TEST(AllowlistExportProperties, EveryNameIsMatchedOrToldAndWhatToWriteInsteadIsM
 }
 
 }  // namespace
-}  // namespace prefetch::kubelet
+}  // namespace prefetch::kubelet::allowlist_export_test

@@ -4,7 +4,7 @@
 
 #include <set>
 
-namespace prefetch::kubelet {
+namespace prefetch::kubelet::allowlist_test {
 namespace {
 
 // spec/kubelet.md section 3.2: which patterns kubelet starts with.
@@ -65,4 +65,4 @@ TEST(Allowlist, ComparesAsItsVersionDoes) {
 }
 
 }  // namespace
-}  // namespace prefetch::kubelet
+}  // namespace prefetch::kubelet::allowlist_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace prefetch::kubelet {
+namespace prefetch::kubelet::command_line_test {
 namespace {
 
 using std::chrono::minutes;
@@ -139,4 +139,4 @@ TEST(CommandLine, ArgumentsEndInNul) {
 }
 
 }  // namespace
-}  // namespace prefetch::kubelet
+}  // namespace prefetch::kubelet::command_line_test

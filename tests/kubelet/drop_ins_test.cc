@@ -7,7 +7,7 @@
 
 #include "temp_dir.h"
 
-namespace prefetch::kubelet {
+namespace prefetch::kubelet::drop_ins_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -104,4 +104,4 @@ TEST(DropIns, StampTellsChanges) {
 }
 
 }  // namespace
-}  // namespace prefetch::kubelet
+}  // namespace prefetch::kubelet::drop_ins_test

@@ -6,7 +6,7 @@
 #include "fakes/fake_kubelet.h"
 #include "kubelet/fake_kubelet_stories.h"
 
-namespace prefetch::tests {
+namespace prefetch::tests::fake_kubelet_files_test {
 namespace {
 
 // Section 3.6: what a second pull makes of an entry. The whole credentialMapping, as it is written.
@@ -166,4 +166,4 @@ TEST(FakeKubelet, FileNamesAndModes) {
 }
 
 }  // namespace
-}  // namespace prefetch::tests
+}  // namespace prefetch::tests::fake_kubelet_files_test

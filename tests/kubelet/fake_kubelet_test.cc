@@ -9,7 +9,7 @@
 
 #include "kubelet/fake_kubelet_stories.h"
 
-namespace prefetch::tests {
+namespace prefetch::tests::fake_kubelet_test {
 namespace {
 
 // A pod with `kImage` unless it is said otherwise. "Starts", or what IfNotPresent would do instead; and why.
@@ -457,4 +457,4 @@ INSTANTIATE_TEST_SUITE_P(
     NameOf);
 
 }  // namespace
-}  // namespace prefetch::tests
+}  // namespace prefetch::tests::fake_kubelet_test

@@ -8,7 +8,7 @@
 #include "kubelet/fake_node.h"
 #include "kubelet/trimmed_image.h"
 
-namespace prefetch::tests {
+namespace prefetch::tests::fake_kubelet_walk_test {
 namespace {
 
 using image::KubeletVersion;
@@ -216,4 +216,4 @@ TEST(FakeKubeletWalk, RecordsOnDiskAlwaysDecode) {
 }
 
 }  // namespace
-}  // namespace prefetch::tests
+}  // namespace prefetch::tests::fake_kubelet_walk_test

@@ -7,7 +7,7 @@
 #include "fakes/fake_clock.h"
 #include "temp_dir.h"
 
-namespace prefetch::tests {
+namespace prefetch::tests::fake_pod_runner_test {
 namespace {
 
 using kubelet::VerificationPolicy;
@@ -208,4 +208,4 @@ TEST_F(PodRunner, AWrongNameAndARefusedPod) {
 }
 
 }  // namespace
-}  // namespace prefetch::tests
+}  // namespace prefetch::tests::fake_pod_runner_test

@@ -6,7 +6,7 @@
 
 #include "kubelet/settings.h"
 
-namespace prefetch::kubelet {
+namespace prefetch::kubelet::feature_gates_test {
 namespace {
 
 // Whether the gate is on in 1.32, 1.33, 1.34, 1.35, 1.36.
@@ -62,4 +62,4 @@ TEST(FeatureGates, OfAStageDecideInPossibleSettings) {
 }
 
 }  // namespace
-}  // namespace prefetch::kubelet
+}  // namespace prefetch::kubelet::feature_gates_test

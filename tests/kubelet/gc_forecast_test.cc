@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace prefetch::kubelet {
+namespace prefetch::kubelet::gc_forecast_test {
 namespace {
 
 using std::chrono::hours;
@@ -188,4 +188,4 @@ TEST(GcForecast, TellsAPersonInSentences) {
 }
 
 }  // namespace
-}  // namespace prefetch::kubelet
+}  // namespace prefetch::kubelet::gc_forecast_test

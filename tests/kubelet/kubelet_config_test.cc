@@ -4,7 +4,7 @@
 
 #include "doc/duration.h"
 
-namespace prefetch::kubelet {
+namespace prefetch::kubelet::kubelet_config_test {
 namespace {
 
 const std::string kHead = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n";
@@ -302,4 +302,4 @@ TEST(KubeletConfig, GatesOfAStageGoIntoTheFacts) {
 }
 
 }  // namespace
-}  // namespace prefetch::kubelet
+}  // namespace prefetch::kubelet::kubelet_config_test

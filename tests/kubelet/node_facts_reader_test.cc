@@ -15,7 +15,7 @@
 #include "base/text.h"
 #include "temp_dir.h"
 
-namespace prefetch::kubelet {
+namespace prefetch::kubelet::node_facts_reader_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -429,4 +429,4 @@ TEST(NodeFactsReader, UnchangedFilesAreNotReadAgain) {
 }
 
 }  // namespace
-}  // namespace prefetch::kubelet
+}  // namespace prefetch::kubelet::node_facts_reader_test

@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 
-namespace prefetch::kubelet {
+namespace prefetch::kubelet::node_facts_test {
 namespace {
 
 using State = ConfigReading::State;
@@ -543,4 +543,4 @@ TEST(DecodeConfigz, TakesWhatKubeletSendsAndNothingElse) {
 }
 
 }  // namespace
-}  // namespace prefetch::kubelet
+}  // namespace prefetch::kubelet::node_facts_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace prefetch::kubelet {
+namespace prefetch::kubelet::possible_verdicts_test {
 namespace {
 
 FileContent Present(const std::string& content) {
@@ -110,4 +110,4 @@ TEST(PossibleVerdicts, FollowAnUpgrade) {
 }
 
 }  // namespace
-}  // namespace prefetch::kubelet
+}  // namespace prefetch::kubelet::possible_verdicts_test

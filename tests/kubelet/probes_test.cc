@@ -3,7 +3,7 @@
 #include "kubelet/possible_verdicts.h"
 #include "kubelet/probe.h"
 
-namespace prefetch::kubelet {
+namespace prefetch::kubelet::probes_test {
 namespace {
 
 TEST(Probes, EveryAnswerOfARealKubeletIsComputed) {
@@ -22,4 +22,4 @@ TEST(Probes, EveryAnswerOfARealKubeletIsComputed) {
 }
 
 }  // namespace
-}  // namespace prefetch::kubelet
+}  // namespace prefetch::kubelet::probes_test

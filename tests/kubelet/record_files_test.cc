@@ -6,7 +6,7 @@
 #include "kubelet/records.h"
 #include "temp_dir.h"
 
-namespace prefetch::kubelet {
+namespace prefetch::kubelet::record_files_test {
 namespace {
 
 using State = FileContent::State;
@@ -36,4 +36,4 @@ TEST(RecordFiles, WhatCannotBeReadIsNotAbsent) {
 }
 
 }  // namespace
-}  // namespace prefetch::kubelet
+}  // namespace prefetch::kubelet::record_files_test

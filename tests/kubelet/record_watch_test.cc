@@ -13,7 +13,7 @@
 #include "base/fs.h"
 #include "temp_dir.h"
 
-namespace prefetch::tests {
+namespace prefetch::tests::record_watch_test {
 namespace {
 
 using std::chrono::seconds;
@@ -137,4 +137,4 @@ TEST_F(RecordWatchTest, WithoutTheRootItWaitsAndEnds) {
 }
 
 }  // namespace
-}  // namespace prefetch::tests
+}  // namespace prefetch::tests::record_watch_test

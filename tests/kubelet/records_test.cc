@@ -4,7 +4,7 @@
 
 #include <ostream>
 
-namespace prefetch::kubelet {
+namespace prefetch::kubelet::records_test {
 namespace {
 
 const char kAlpha[] = "kubelet.config.k8s.io/v1alpha1";
@@ -142,4 +142,4 @@ TEST(FileName, OfSpec34) {
 }
 
 }  // namespace
-}  // namespace prefetch::kubelet
+}  // namespace prefetch::kubelet::records_test

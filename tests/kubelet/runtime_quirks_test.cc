@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace prefetch::kubelet {
+namespace prefetch::kubelet::runtime_quirks_test {
 namespace {
 
 struct Row {
@@ -28,4 +28,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& row) { return row.param.test; });
 
 }  // namespace
-}  // namespace prefetch::kubelet
+}  // namespace prefetch::kubelet::runtime_quirks_test

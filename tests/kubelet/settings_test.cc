@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace prefetch::kubelet {
+namespace prefetch::kubelet::settings_test {
 namespace {
 
 using Policy = VerificationPolicy;
@@ -104,4 +104,4 @@ TEST(Settings, PoliciesHaveNamesThatReadBack) {
 }
 
 }  // namespace
-}  // namespace prefetch::kubelet
+}  // namespace prefetch::kubelet::settings_test

@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 
-namespace prefetch::kubelet {
+namespace prefetch::kubelet::start_check_test {
 namespace {
 
 const std::string kHead = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n";
@@ -101,4 +101,4 @@ TEST(StartCheck, WithoutAVersionTheGateIsNotChecked) {
 }
 
 }  // namespace
-}  // namespace prefetch::kubelet
+}  // namespace prefetch::kubelet::start_check_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace prefetch::kubelet {
+namespace prefetch::kubelet::trimmed_image_test {
 namespace {
 
 // spec/kubelet.md section 3.3.
@@ -28,4 +28,4 @@ TEST(TrimmedImage, KeepsTheSpellingSince136) {
 }
 
 }  // namespace
-}  // namespace prefetch::kubelet
+}  // namespace prefetch::kubelet::trimmed_image_test

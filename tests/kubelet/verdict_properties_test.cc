@@ -4,7 +4,7 @@
 #include "kubelet/possible_verdicts.h"
 #include "kubelet/probe.h"
 
-namespace prefetch::kubelet {
+namespace prefetch::kubelet::verdict_properties_test {
 namespace {
 
 std::vector<KubeletSettings> EverySetting() {
@@ -102,4 +102,4 @@ TEST(VerdictProperties, NoMessageHasAHashOrANameOfACredential) {
 }
 
 }  // namespace
-}  // namespace prefetch::kubelet
+}  // namespace prefetch::kubelet::verdict_properties_test

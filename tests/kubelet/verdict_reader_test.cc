@@ -11,7 +11,7 @@
 #include "kubelet/records.h"
 #include "temp_dir.h"
 
-namespace prefetch::tests {
+namespace prefetch::tests::verdict_reader_test {
 namespace {
 
 using kubelet::FileNameFor;
@@ -153,4 +153,4 @@ TEST_F(VerdictReaderTest, RecordsOfOthersCostNothing) {
 }
 
 }  // namespace
-}  // namespace prefetch::tests
+}  // namespace prefetch::tests::verdict_reader_test

@@ -4,7 +4,7 @@
 
 #include <ostream>
 
-namespace prefetch::kubelet {
+namespace prefetch::kubelet::verdict_test {
 namespace {
 
 using Policy = VerificationPolicy;
@@ -321,4 +321,4 @@ TEST(VerdictMessage, IsFitForATerminalAndShort) {
 }
 
 }  // namespace
-}  // namespace prefetch::kubelet
+}  // namespace prefetch::kubelet::verdict_test

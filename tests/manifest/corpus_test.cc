@@ -11,7 +11,7 @@
 #include "image/pull_policy.h"
 #include "manifest/lint_sample.h"
 
-namespace prefetch::manifest::lint {
+namespace prefetch::manifest::lint::corpus_test {
 namespace {
 
 std::string Folder() {
@@ -141,4 +141,4 @@ TEST(Corpus, IsLargeAndHasEveryRuleAboutManifests) {
 }
 
 }  // namespace
-}  // namespace prefetch::manifest::lint
+}  // namespace prefetch::manifest::lint::corpus_test

@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace prefetch::manifest {
+namespace prefetch::manifest::effective_policy_test {
 namespace {
 
 using image::PullPolicy;
@@ -84,4 +84,4 @@ TEST(EffectivePolicy, OfACheck) {
 }
 
 }  // namespace
-}  // namespace prefetch::manifest
+}  // namespace prefetch::manifest::effective_policy_test

@@ -3,7 +3,7 @@
 #include "manifest/lint/use_rules.h"
 #include "manifest/lint_sample.h"
 
-namespace prefetch::manifest::lint {
+namespace prefetch::manifest::lint::lint_test {
 namespace {
 
 using tests::Files;
@@ -313,4 +313,4 @@ TEST(MovingTag, IsOneByItsName) {
 }
 
 }  // namespace
-}  // namespace prefetch::manifest::lint
+}  // namespace prefetch::manifest::lint::lint_test

@@ -3,7 +3,7 @@
 #include "base/text.h"
 #include "manifest/read.h"
 
-namespace prefetch::manifest {
+namespace prefetch::manifest::mistakes_test {
 namespace {
 
 struct MistakeCase {
@@ -128,4 +128,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& row) { return row.param.name; });
 
 }  // namespace
-}  // namespace prefetch::manifest
+}  // namespace prefetch::manifest::mistakes_test

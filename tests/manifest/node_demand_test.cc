@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "doc/yaml.h"
 
-namespace prefetch::manifest {
+namespace prefetch::manifest::node_demand_test {
 namespace {
 
 std::string Shown(const NodeDemand& nodes) {
@@ -65,4 +65,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& row) { return row.param.name; });
 
 }  // namespace
-}  // namespace prefetch::manifest
+}  // namespace prefetch::manifest::node_demand_test

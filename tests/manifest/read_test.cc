@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 
-namespace prefetch::manifest {
+namespace prefetch::manifest::read_test {
 namespace {
 
 using image::PullPolicy;
@@ -329,4 +329,4 @@ TEST(Read, ThousandsOfDocumentsKnowTheirLines) {
 }
 
 }  // namespace
-}  // namespace prefetch::manifest
+}  // namespace prefetch::manifest::read_test

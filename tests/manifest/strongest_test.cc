@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "manifest/read.h"
 
-namespace prefetch::manifest {
+namespace prefetch::manifest::strongest_test {
 namespace {
 
 const std::string kDigest = "sha256:" + std::string(64, 'a');
@@ -70,4 +70,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& row) { return row.param.name; });
 
 }  // namespace
-}  // namespace prefetch::manifest
+}  // namespace prefetch::manifest::strongest_test

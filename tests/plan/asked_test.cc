@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace prefetch::plan {
+namespace prefetch::plan::asked_test {
 namespace {
 
 using std::chrono::hours;
@@ -120,4 +120,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& row) { return row.param.name; });
 
 }  // namespace
-}  // namespace prefetch::plan
+}  // namespace prefetch::plan::asked_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace prefetch::plan {
+namespace prefetch::plan::decide_test {
 namespace {
 
 using std::chrono::seconds;
@@ -114,4 +114,4 @@ TEST(DecideWithARegistry, WhatIsCurrentIsKept) {
 }
 
 }  // namespace
-}  // namespace prefetch::plan
+}  // namespace prefetch::plan::decide_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace prefetch::plan {
+namespace prefetch::plan::disk_test {
 namespace {
 
 constexpr std::uint64_t kGiB = 1ULL << 30;
@@ -51,4 +51,4 @@ TEST(SpaceFor, CountsTheUnpackedBytesToo) {
 }
 
 }  // namespace
-}  // namespace prefetch::plan
+}  // namespace prefetch::plan::disk_test

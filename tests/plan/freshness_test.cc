@@ -6,7 +6,7 @@
 #include "plan/refresh.h"
 #include "plan/refresh_rows.h"
 
-namespace prefetch::plan {
+namespace prefetch::plan::freshness_test {
 namespace {
 
 struct NextCase {
@@ -117,4 +117,4 @@ TEST(Words, NothingIsEverCalledNewer) {
 }
 
 }  // namespace
-}  // namespace prefetch::plan
+}  // namespace prefetch::plan::freshness_test

@@ -4,7 +4,7 @@
 
 #include "plan/verdicts.h"
 
-namespace prefetch::plan {
+namespace prefetch::plan::gate_test {
 namespace {
 
 ImageState Image(std::string_view name, bool ready, bool required, std::vector<std::string> sources) {
@@ -88,4 +88,4 @@ TEST(Gate, ARuntimeThatIsAwayStopsEverybody) {
 }
 
 }  // namespace
-}  // namespace prefetch::plan
+}  // namespace prefetch::plan::gate_test

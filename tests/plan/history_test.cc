@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace prefetch::plan {
+namespace prefetch::plan::history_test {
 namespace {
 
 using std::chrono::hours;
@@ -120,4 +120,4 @@ TEST(AfterVanished, OldOnesAreForgotten) {
 }
 
 }  // namespace
-}  // namespace prefetch::plan
+}  // namespace prefetch::plan::history_test

@@ -6,7 +6,7 @@
 #include "plan/registry_story.h"
 #include "plan/registry_view.h"
 
-namespace prefetch::plan {
+namespace prefetch::plan::judge_registry_test {
 namespace {
 
 using std::chrono::hours;
@@ -124,4 +124,4 @@ TEST(GateForAlways, SaysWhereNobodyIsAsked) {
 }
 
 }  // namespace
-}  // namespace prefetch::plan
+}  // namespace prefetch::plan::judge_registry_test

@@ -4,7 +4,7 @@
 
 #include "plan/reason.h"
 
-namespace prefetch::plan {
+namespace prefetch::plan::names_test {
 namespace {
 
 TEST(ReasonFor, EveryErrorClassHasOne) {
@@ -34,4 +34,4 @@ TEST(ReasonName, NamesAreDistinct) {
 }
 
 }  // namespace
-}  // namespace prefetch::plan
+}  // namespace prefetch::plan::names_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace prefetch::plan {
+namespace prefetch::plan::node_gate_test {
 namespace {
 
 using std::chrono::minutes;
@@ -175,4 +175,4 @@ TEST(NodeGate, AChangeThatWasPulledIsNewsForAWhile) {
 }
 
 }  // namespace
-}  // namespace prefetch::plan
+}  // namespace prefetch::plan::node_gate_test

@@ -4,7 +4,7 @@
 
 #include "plan/verdicts.h"
 
-namespace prefetch::plan {
+namespace prefetch::plan::readiness_test {
 namespace {
 
 using std::chrono::minutes;
@@ -414,4 +414,4 @@ TEST(Summarize, ANodeWhoseKubeletWouldExitIsNotReady) {
 }
 
 }  // namespace
-}  // namespace prefetch::plan
+}  // namespace prefetch::plan::readiness_test

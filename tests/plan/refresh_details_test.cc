@@ -5,7 +5,7 @@
 
 #include "plan/refresh_rows.h"
 
-namespace prefetch::plan {
+namespace prefetch::plan::refresh_details_test {
 namespace {
 
 // 9.5, 9.2, and design.md section 6.
@@ -177,4 +177,4 @@ TEST(ForAlways, IfNotPresentIsNeverPulledAgain) {
 }
 
 }  // namespace
-}  // namespace prefetch::plan
+}  // namespace prefetch::plan::refresh_details_test

@@ -5,7 +5,7 @@
 
 #include "plan/refresh_rows.h"
 
-namespace prefetch::plan {
+namespace prefetch::plan::refresh_test {
 
 TEST_P(RefreshTest, Row) {
   const RefreshCase& row = GetParam();
@@ -202,4 +202,4 @@ INSTANTIATE_TEST_SUITE_P(
     NameOf);
 
 }  // namespace
-}  // namespace prefetch::plan
+}  // namespace prefetch::plan::refresh_test

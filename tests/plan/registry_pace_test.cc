@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace prefetch::plan {
+namespace prefetch::plan::registry_pace_test {
 namespace {
 
 using image::RegistryAnswer;
@@ -194,4 +194,4 @@ TEST(Held, APullThatIsHeldHoldsChecks) {
 }
 
 }  // namespace
-}  // namespace prefetch::plan
+}  // namespace prefetch::plan::registry_pace_test

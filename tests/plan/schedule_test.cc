@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace prefetch::plan {
+namespace prefetch::plan::schedule_test {
 namespace {
 
 using std::chrono::minutes;
@@ -116,4 +116,4 @@ TEST(AfterRegistryFailure, RateLimitHoldsAtOnceAndForLong) {
 }
 
 }  // namespace
-}  // namespace prefetch::plan
+}  // namespace prefetch::plan::schedule_test

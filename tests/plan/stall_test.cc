@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace prefetch::plan {
+namespace prefetch::plan::stall_test {
 namespace {
 
 using std::chrono::minutes;
@@ -88,4 +88,4 @@ TEST(Movement, RateAndTotals) {
 }
 
 }  // namespace
-}  // namespace prefetch::plan
+}  // namespace prefetch::plan::stall_test

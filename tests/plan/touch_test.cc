@@ -7,7 +7,7 @@
 
 #include "plan/verdicts.h"
 
-namespace prefetch::plan {
+namespace prefetch::plan::touch_test {
 namespace {
 
 using image::ErrorClass;
@@ -310,4 +310,4 @@ TEST(TouchNames, AreDistinct) {
 }
 
 }  // namespace
-}  // namespace prefetch::plan
+}  // namespace prefetch::plan::touch_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace prefetch::plan {
+namespace prefetch::plan::unlisted_test {
 namespace {
 
 base::WallTime At(int seconds) {
@@ -155,4 +155,4 @@ TEST(Unlisted, IsBounded) {
 }
 
 }  // namespace
-}  // namespace prefetch::plan
+}  // namespace prefetch::plan::unlisted_test

@@ -4,7 +4,7 @@
 
 #include "plan/verdicts.h"
 
-namespace prefetch::plan {
+namespace prefetch::plan::verdict_hold_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -106,4 +106,4 @@ TEST(VerdictHold, AHeldVerdictStaysHeldWhenNothingNewIsRead) {
 }
 
 }  // namespace
-}  // namespace prefetch::plan
+}  // namespace prefetch::plan::verdict_hold_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace prefetch::registry {
+namespace prefetch::registry::access_test {
 namespace {
 
 using image::RegistryAccess;
@@ -165,4 +165,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& row) { return row.param.name; });
 
 }  // namespace
-}  // namespace prefetch::registry
+}  // namespace prefetch::registry::access_test

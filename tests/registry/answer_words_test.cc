@@ -7,7 +7,7 @@
 #include "registry/oci_error.h"
 #include "registry/status_class.h"
 
-namespace prefetch::registry {
+namespace prefetch::registry::answer_words_test {
 namespace {
 
 using Kind = image::RegistryAnswerKind;
@@ -171,4 +171,4 @@ TEST(AnswerToFault, Table) {
 }
 
 }  // namespace
-}  // namespace prefetch::registry
+}  // namespace prefetch::registry::answer_words_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace prefetch::registry {
+namespace prefetch::registry::challenge_test {
 namespace {
 
 using Parameters = std::vector<std::pair<std::string, std::string>>;
@@ -98,4 +98,4 @@ TEST(ChooseChallenge, BearerBeforeBasicWhateverTheOrder) {
 }
 
 }  // namespace
-}  // namespace prefetch::registry
+}  // namespace prefetch::registry::challenge_test

@@ -8,7 +8,7 @@
 #include "base/sha256.h"
 #include "world.h"
 
-namespace prefetch::registry {
+namespace prefetch::registry::client_answer_test {
 namespace {
 
 using tests::FakeReply;
@@ -421,4 +421,4 @@ TEST_F(ClientAnswerTest, CookiesAreNotKept) {
 }
 
 }  // namespace
-}  // namespace prefetch::registry
+}  // namespace prefetch::registry::client_answer_test

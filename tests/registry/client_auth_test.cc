@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "world.h"
 
-namespace prefetch::registry {
+namespace prefetch::registry::client_auth_test {
 namespace {
 
 using tests::FakeReply;
@@ -376,4 +376,4 @@ TEST_F(ClientAuthTest, NothingSecretInWhatIsSaid) {
 }
 
 }  // namespace
-}  // namespace prefetch::registry
+}  // namespace prefetch::registry::client_auth_test

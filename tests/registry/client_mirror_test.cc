@@ -9,7 +9,7 @@
 #include "temp_dir.h"
 #include "world.h"
 
-namespace prefetch::registry {
+namespace prefetch::registry::client_mirror_test {
 namespace {
 
 using tests::FakeManifest;
@@ -204,4 +204,4 @@ TEST_F(ClientMirrorTest, WhoWouldBeAsked) {
 }
 
 }  // namespace
-}  // namespace prefetch::registry
+}  // namespace prefetch::registry::client_mirror_test

@@ -4,7 +4,7 @@
 
 #include "world.h"
 
-namespace prefetch::registry {
+namespace prefetch::registry::client_test {
 namespace {
 
 using tests::FakeReply;
@@ -73,4 +73,4 @@ TEST_F(ClientTest, BearerWithATokenThatIsKept) {
 }
 
 }  // namespace
-}  // namespace prefetch::registry
+}  // namespace prefetch::registry::client_test

@@ -9,7 +9,7 @@
 #include "temp_dir.h"
 #include "world.h"
 
-namespace prefetch::registry {
+namespace prefetch::registry::client_tls_test {
 namespace {
 
 using tests::CertificateAuthority;
@@ -184,4 +184,4 @@ TEST_F(RegistryTlsTest, CutsAreSurvived) {
 }
 
 }  // namespace
-}  // namespace prefetch::registry
+}  // namespace prefetch::registry::client_tls_test

@@ -9,7 +9,7 @@
 #include "registry/access.h"
 #include "registry/config_roots.h"
 
-namespace prefetch::registry {
+namespace prefetch::registry::containerd_config_test {
 namespace {
 
 using Texts = std::vector<std::string>;
@@ -368,4 +368,4 @@ TEST(ContainerdConfig, NothingOfASecretIsKept) {
 }
 
 }  // namespace
-}  // namespace prefetch::registry
+}  // namespace prefetch::registry::containerd_config_test

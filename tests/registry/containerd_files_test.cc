@@ -7,7 +7,7 @@
 
 #include "temp_dir.h"
 
-namespace prefetch::registry {
+namespace prefetch::registry::containerd_files_test {
 namespace {
 
 using Texts = std::vector<std::string>;
@@ -176,4 +176,4 @@ TEST_F(ContainerdFilesTest, BoundsAreKept) {
 }
 
 }  // namespace
-}  // namespace prefetch::registry
+}  // namespace prefetch::registry::containerd_files_test

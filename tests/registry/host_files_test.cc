@@ -7,7 +7,7 @@
 
 #include "temp_dir.h"
 
-namespace prefetch::registry {
+namespace prefetch::registry::host_files_test {
 namespace {
 
 using Texts = std::vector<std::string>;
@@ -174,4 +174,4 @@ TEST_F(HostFilesTest, AConfigPathThatTheRuntimeIgnores) {
 }
 
 }  // namespace
-}  // namespace prefetch::registry
+}  // namespace prefetch::registry::host_files_test

@@ -11,7 +11,7 @@
 #include "registry/toml_text.h"
 #include "world.h"
 
-namespace prefetch::registry {
+namespace prefetch::registry::hosts_test {
 namespace {
 
 using tests::Ref;
@@ -309,4 +309,4 @@ TEST(IsOwnServer, NamesAndPorts) {
 }
 
 }  // namespace
-}  // namespace prefetch::registry
+}  // namespace prefetch::registry::hosts_test

@@ -11,7 +11,7 @@
 #include "rig/scratch.h"
 #include "world.h"
 
-namespace prefetch::registry {
+namespace prefetch::registry::http2_test {
 namespace {
 
 using tests::User;
@@ -61,4 +61,4 @@ TEST_F(Http2Test, IsSpokenWhereItIsOffered) {
 }
 
 }  // namespace
-}  // namespace prefetch::registry
+}  // namespace prefetch::registry::http2_test

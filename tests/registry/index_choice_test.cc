@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace prefetch::registry {
+namespace prefetch::registry::index_choice_test {
 namespace {
 
 std::string Digest(char c) {
@@ -59,4 +59,4 @@ TEST(ChooseManifest, WhatIsNoIndex) {
 }
 
 }  // namespace
-}  // namespace prefetch::registry
+}  // namespace prefetch::registry::index_choice_test

@@ -10,7 +10,7 @@
 #include "registry/token_cache.h"
 #include "world.h"
 
-namespace prefetch::registry {
+namespace prefetch::registry::memory_test {
 namespace {
 
 using image::RegistryAnswer;
@@ -245,4 +245,4 @@ TEST(Throttle, SoManyASecond) {
 }
 
 }  // namespace
-}  // namespace prefetch::registry
+}  // namespace prefetch::registry::memory_test

@@ -4,7 +4,7 @@
 
 #include "temp_dir.h"
 
-namespace prefetch::registry {
+namespace prefetch::registry::node_access_test {
 namespace {
 
 constexpr const char* kFile = "/etc/containerd/config.toml";
@@ -89,4 +89,4 @@ TEST(ByPullWords, SayWhy) {
 }
 
 }  // namespace
-}  // namespace prefetch::registry
+}  // namespace prefetch::registry::node_access_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace prefetch::registry {
+namespace prefetch::registry::realm_test {
 namespace {
 
 struct RealmCase {
@@ -57,4 +57,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& row) { return row.param.name; });
 
 }  // namespace
-}  // namespace prefetch::registry
+}  // namespace prefetch::registry::realm_test

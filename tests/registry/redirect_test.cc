@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace prefetch::registry {
+namespace prefetch::registry::redirect_test {
 namespace {
 
 http::AbsoluteUrl Url(const std::string& text) {
@@ -52,4 +52,4 @@ TEST(SameServer, SchemeHostAndPort) {
 }
 
 }  // namespace
-}  // namespace prefetch::registry
+}  // namespace prefetch::registry::redirect_test

@@ -6,7 +6,7 @@
 #include "registry/token_request.h"
 #include "registry/token_response.h"
 
-namespace prefetch::registry {
+namespace prefetch::registry::token_test {
 namespace {
 
 using Texts = std::vector<std::string>;
@@ -109,4 +109,4 @@ TEST(IdentityOf, TellsCredentialsApartAndHoldsNone) {
 }
 
 }  // namespace
-}  // namespace prefetch::registry
+}  // namespace prefetch::registry::token_test

@@ -5,7 +5,7 @@
 #include "report/status_json.h"
 #include "sample.h"
 
-namespace prefetch::report {
+namespace prefetch::report::alias_test {
 namespace {
 
 using Names = std::vector<std::string>;
@@ -79,4 +79,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& row) { return row.param.name; });
 
 }  // namespace
-}  // namespace prefetch::report
+}  // namespace prefetch::report::alias_test

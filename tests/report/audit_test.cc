@@ -9,7 +9,7 @@
 #include "report/text_layout.h"
 #include "sample.h"
 
-namespace prefetch::report {
+namespace prefetch::report::audit_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -170,4 +170,4 @@ TEST(Audit, ReadsWhatTheAgentSays) {
 }
 
 }  // namespace
-}  // namespace prefetch::report
+}  // namespace prefetch::report::audit_test

@@ -12,7 +12,7 @@
 #include "report/document_print.h"
 #include "report/text_layout.h"
 
-namespace prefetch::report {
+namespace prefetch::report::check_test {
 namespace {
 
 using image::PullPolicy;
@@ -363,4 +363,4 @@ TEST(CheckText, NothingInItCanHarmATerminal) {
 }
 
 }  // namespace
-}  // namespace prefetch::report
+}  // namespace prefetch::report::check_test

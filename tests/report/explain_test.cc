@@ -8,7 +8,7 @@
 #include "report/status_json.h"
 #include "report/text_layout.h"
 
-namespace prefetch::report {
+namespace prefetch::report::explain_test {
 namespace {
 
 struct Explained {
@@ -252,4 +252,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& row) { return row.param.name; });
 
 }  // namespace
-}  // namespace prefetch::report
+}  // namespace prefetch::report::explain_test

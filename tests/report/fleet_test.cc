@@ -12,7 +12,7 @@
 #include "report/text_layout.h"
 #include "sample.h"
 
-namespace prefetch::report {
+namespace prefetch::report::fleet_test {
 namespace {
 
 using tests::ExpectGolden;
@@ -258,4 +258,4 @@ TEST(Results, ACellIsNoFormulaAndNoSecondCell) {
 }
 
 }  // namespace
-}  // namespace prefetch::report
+}  // namespace prefetch::report::fleet_test

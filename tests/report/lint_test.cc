@@ -5,7 +5,7 @@
 #include "golden.h"
 #include "manifest/lint_sample.h"
 
-namespace prefetch::report {
+namespace prefetch::report::lint_test {
 namespace {
 
 using manifest::lint::LintResult;
@@ -218,4 +218,4 @@ TEST(LintReport, FingerprintsOutliveMovedLines) {
 }
 
 }  // namespace
-}  // namespace prefetch::report
+}  // namespace prefetch::report::lint_test

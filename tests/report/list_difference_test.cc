@@ -4,7 +4,7 @@
 
 #include "doc/json.h"
 
-namespace prefetch::report {
+namespace prefetch::report::list_difference_test {
 namespace {
 
 plan::DesiredImage Want(const char* image) {
@@ -59,4 +59,4 @@ TEST(ListDifferences, AsJson) {
 }
 
 }  // namespace
-}  // namespace prefetch::report
+}  // namespace prefetch::report::list_difference_test

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-namespace prefetch::report {
+namespace prefetch::report::log_pace_test {
 namespace {
 
 using std::chrono::seconds;
@@ -56,4 +56,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& row) { return row.param.name; });
 
 }  // namespace
-}  // namespace prefetch::report
+}  // namespace prefetch::report::log_pace_test

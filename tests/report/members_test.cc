@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace prefetch::report {
+namespace prefetch::report::members_test {
 namespace {
 
 struct TimeRow {
@@ -34,4 +34,4 @@ INSTANTIATE_TEST_SUITE_P(
                     TimeRow{"2026-11-20T22:33:35 and so on Z", {}}));
 
 }  // namespace
-}  // namespace prefetch::report
+}  // namespace prefetch::report::members_test

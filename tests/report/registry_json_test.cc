@@ -5,7 +5,7 @@
 #include "report/status_json.h"
 #include "report/status_table.h"
 
-namespace prefetch::report {
+namespace prefetch::report::registry_json_test {
 namespace {
 
 plan::RegistryView Stale() {
@@ -145,4 +145,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& row) { return row.param.name; });
 
 }  // namespace
-}  // namespace prefetch::report
+}  // namespace prefetch::report::registry_json_test

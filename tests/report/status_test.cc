@@ -12,7 +12,7 @@
 #include "report/wait_view.h"
 #include "sample.h"
 
-namespace prefetch::report {
+namespace prefetch::report::status_test {
 namespace {
 
 using tests::ExpectGolden;
@@ -213,4 +213,4 @@ TEST(AsYaml, QuotesWhatWouldBeSomethingElse) {
 }
 
 }  // namespace
-}  // namespace prefetch::report
+}  // namespace prefetch::report::status_test

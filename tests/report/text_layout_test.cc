@@ -7,7 +7,7 @@
 #include "report/progress_words.h"
 #include "report/reason_words.h"
 
-namespace prefetch::report {
+namespace prefetch::report::text_layout_test {
 namespace {
 
 TEST(DisplayWidth, CountsColumnsNotBytes) {
@@ -80,4 +80,4 @@ TEST(PullWords, SayWhatIsKnown) {
 }
 
 }  // namespace
-}  // namespace prefetch::report
+}  // namespace prefetch::report::text_layout_test

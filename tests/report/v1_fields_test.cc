@@ -16,7 +16,7 @@
 #include "report/kubelet_sample.h"
 #include "report/status_json.h"
 
-namespace prefetch::report {
+namespace prefetch::report::v1_fields_test {
 namespace {
 
 using Kind = doc::Node::Kind;
@@ -116,4 +116,4 @@ TEST(V1, FieldsAreOnlyAdded) {
 }
 
 }  // namespace
-}  // namespace prefetch::report
+}  // namespace prefetch::report::v1_fields_test

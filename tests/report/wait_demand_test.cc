@@ -4,7 +4,7 @@
 
 #include "report/wait_view.h"
 
-namespace prefetch::report {
+namespace prefetch::report::wait_demand_test {
 namespace {
 
 StatusImage Shown(const std::string& name, bool ready, bool required = true) {
@@ -197,4 +197,4 @@ TEST(NarrowTo, AlwaysNeedsTheRegistrysWord) {
 }
 
 }  // namespace
-}  // namespace prefetch::report
+}  // namespace prefetch::report::wait_demand_test

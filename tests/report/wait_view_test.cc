@@ -7,7 +7,7 @@
 #include "report/text_layout.h"
 #include "sample.h"
 
-namespace prefetch::report {
+namespace prefetch::report::wait_view_test {
 namespace {
 
 StatusDocument Parsed(std::vector<plan::ImageState> images) {
@@ -88,4 +88,4 @@ TEST(FailedForGood, AllOrSomething) {
 }
 
 }  // namespace
-}  // namespace prefetch::report
+}  // namespace prefetch::report::wait_view_test

@@ -10,7 +10,7 @@
 #include "golden.h"
 #include "report/kubelet_sample.h"
 
-namespace prefetch::report {
+namespace prefetch::report::what_helps_test {
 namespace {
 
 using plan::TouchObstacle;
@@ -67,4 +67,4 @@ TEST(WhatHelps, TheGuideHasARowForEachObstacle) {
 }
 
 }  // namespace
-}  // namespace prefetch::report
+}  // namespace prefetch::report::what_helps_test

@@ -20,20 +20,8 @@
 #include "rig/port.h"
 
 namespace prefetch::rig {
-namespace {
 
 using Clock = std::chrono::steady_clock;
-
-constexpr std::size_t kChunk = 64 << 10;
-// Held per direction when chunks are delayed: 20 MB/s at 200 ms needs 4 MB in flight.
-constexpr std::size_t kMaxHeld = 4 << 20;
-// When nothing is delayed, little is held, so that a cut or a freeze takes effect where it is asked for.
-constexpr std::size_t kMaxHeldUndelayed = 128 << 10;
-
-// The least that is sent at a time when bandwidth is limited: 2 ms of it, so that the thread does not spin.
-double Quantum(std::uint64_t bandwidth) {
-  return std::clamp(static_cast<double>(bandwidth) / 500, 1.0, 16384.0);
-}
 
 struct Chunk {
   Clock::time_point due;
@@ -61,6 +49,19 @@ struct Connection {
   bool answered = false;  // by us: it is closed when that is sent
   bool broken = false;
 };
+
+namespace {
+
+constexpr std::size_t kChunk = 64 << 10;
+// Held per direction when chunks are delayed: 20 MB/s at 200 ms needs 4 MB in flight.
+constexpr std::size_t kMaxHeld = 4 << 20;
+// When nothing is delayed, little is held, so that a cut or a freeze takes effect where it is asked for.
+constexpr std::size_t kMaxHeldUndelayed = 128 << 10;
+
+// The least that is sent at a time when bandwidth is limited: 2 ms of it, so that the thread does not spin.
+double Quantum(std::uint64_t bandwidth) {
+  return std::clamp(static_cast<double>(bandwidth) / 500, 1.0, 16384.0);
+}
 
 std::string Header(std::string_view head, std::string_view name) {
   std::size_t at = head.find(name);

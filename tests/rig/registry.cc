@@ -16,8 +16,8 @@
 namespace prefetch::rig {
 namespace {
 
-constexpr std::chrono::seconds kBootLimit{20};
-constexpr std::chrono::seconds kStopLimit{5};
+constexpr std::chrono::seconds kRegistryBootLimit{20};
+constexpr std::chrono::seconds kRegistryStopLimit{5};
 
 // A line of an htpasswd file. The cheapest bcrypt there is: these passwords guard nothing.
 base::Result<std::string> PasswordLine(const User& user) {
@@ -108,14 +108,14 @@ base::Status Registry::Start() {
   if (auto configured = Configure(); !configured) return configured;
   Command command{{"docker-registry", "serve", folder_ + "/config.yml"}, {{"OTEL_TRACES_EXPORTER", "none"}}};
   if (auto started = process_.Start(command, log_); !started) return started;
-  bool up = Eventually(kBootLimit, [&] { return !process_.Running() || SomebodyListens(port_); });
+  bool up = Eventually(kRegistryBootLimit, [&] { return !process_.Running() || SomebodyListens(port_); });
   if (up && process_.Running()) return {};
   process_.Kill();
   return base::Unavailable("docker-registry did not start, see " + log_);
 }
 
 void Registry::Stop() {
-  (void)process_.Stop(kStopLimit);
+  (void)process_.Stop(kRegistryStopLimit);
 }
 
 void Registry::Kill() {

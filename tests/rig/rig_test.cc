@@ -15,7 +15,7 @@
 #include "rig/registry.h"
 #include "rig/scratch.h"
 
-namespace prefetch::rig {
+namespace prefetch::rig::rig_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -188,4 +188,4 @@ TEST(RunProgram, GivesExitAndBothOutputsAndKeepsTheDeadline) {
 }
 
 }  // namespace
-}  // namespace prefetch::rig
+}  // namespace prefetch::rig::rig_test

@@ -11,7 +11,7 @@
 #include "fakes/fake_image_service.h"
 #include "temp_dir.h"
 
-namespace prefetch::tests {
+namespace prefetch::tests::agent_turn_test {
 namespace {
 
 std::shared_ptr<const plan::ImageList> ListOfOne(const std::string& name, const base::Clock& clock) {
@@ -110,4 +110,4 @@ TEST(AgentTurn, WhatVanishesRightAfterItsPullIsNoticed) {
 }
 
 }  // namespace
-}  // namespace prefetch::tests
+}  // namespace prefetch::tests::agent_turn_test

@@ -4,7 +4,7 @@
 #include "plan/asked.h"
 #include "scenario/node.h"
 
-namespace prefetch::tests {
+namespace prefetch::tests::asked_scenario_test {
 namespace {
 
 using std::chrono::minutes;
@@ -170,4 +170,4 @@ TEST(AskedScenario, WhatDoesNotFitIsNotPulled) {
 }
 
 }  // namespace
-}  // namespace prefetch::tests
+}  // namespace prefetch::tests::asked_scenario_test

@@ -3,7 +3,7 @@
 
 #include "scenario/node.h"
 
-namespace prefetch::tests {
+namespace prefetch::tests::audit_scenario_test {
 namespace {
 
 using std::chrono::minutes;
@@ -57,4 +57,4 @@ TEST(AuditScenario, ANewAgentBeginsAnew) {
 }
 
 }  // namespace
-}  // namespace prefetch::tests
+}  // namespace prefetch::tests::audit_scenario_test

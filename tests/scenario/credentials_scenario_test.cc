@@ -3,7 +3,7 @@
 
 #include "scenario/node.h"
 
-namespace prefetch::tests {
+namespace prefetch::tests::credentials_scenario_test {
 namespace {
 
 using std::chrono::hours;
@@ -91,4 +91,4 @@ TEST_F(CredentialsScenario, ABadOneIsSaidOnceNotWithEveryLook) {
 }
 
 }  // namespace
-}  // namespace prefetch::tests
+}  // namespace prefetch::tests::credentials_scenario_test

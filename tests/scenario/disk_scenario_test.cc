@@ -3,7 +3,7 @@
 
 #include "scenario/node.h"
 
-namespace prefetch::tests {
+namespace prefetch::tests::disk_scenario_test {
 namespace {
 
 using std::chrono::minutes;
@@ -56,4 +56,4 @@ TEST(DiskScenario, EnospcStopsNewPulls) {
 }
 
 }  // namespace
-}  // namespace prefetch::tests
+}  // namespace prefetch::tests::disk_scenario_test

@@ -3,7 +3,7 @@
 
 #include "scenario/node.h"
 
-namespace prefetch::tests {
+namespace prefetch::tests::keeping_scenario_test {
 namespace {
 
 using std::chrono::hours;
@@ -67,4 +67,4 @@ TEST(KeepingScenario, ASecondAgentOnTheSameNodeIsHarmless) {
 }
 
 }  // namespace
-}  // namespace prefetch::tests
+}  // namespace prefetch::tests::keeping_scenario_test

@@ -3,7 +3,7 @@
 
 #include "scenario/node.h"
 
-namespace prefetch::tests {
+namespace prefetch::tests::metrics_scenario_test {
 namespace {
 
 using agent::PullResult;
@@ -87,4 +87,4 @@ TEST(MetricsScenario, EachPullLooksUpItsCredentials) {
 }
 
 }  // namespace
-}  // namespace prefetch::tests
+}  // namespace prefetch::tests::metrics_scenario_test

@@ -6,7 +6,7 @@
 #include "fakes/rbac.h"
 #include "scenario/gated_node.h"
 
-namespace prefetch::tests {
+namespace prefetch::tests::node_gate_scenario_test {
 namespace {
 
 using std::chrono::hours;
@@ -196,4 +196,4 @@ TEST(NodeGateScenario, TheResultIsWrittenOnceItIsOneAndTakenAwayWhenItStopsBeing
 }
 
 }  // namespace
-}  // namespace prefetch::tests
+}  // namespace prefetch::tests::node_gate_scenario_test

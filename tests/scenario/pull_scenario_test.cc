@@ -3,7 +3,7 @@
 
 #include "scenario/node.h"
 
-namespace prefetch::tests {
+namespace prefetch::tests::pull_scenario_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -208,4 +208,4 @@ TEST(PullScenario, ForeignPlatformIsNotPresent) {
 }
 
 }  // namespace
-}  // namespace prefetch::tests
+}  // namespace prefetch::tests::pull_scenario_test

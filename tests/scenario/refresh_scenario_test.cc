@@ -3,7 +3,7 @@
 
 #include "scenario/node.h"
 
-namespace prefetch::tests {
+namespace prefetch::tests::refresh_scenario_test {
 namespace {
 
 using plan::OnFailure;
@@ -394,4 +394,4 @@ TEST(RefreshScenario, OnceAsksAndPullsBeforeItEnds) {
 }
 
 }  // namespace
-}  // namespace prefetch::tests
+}  // namespace prefetch::tests::refresh_scenario_test

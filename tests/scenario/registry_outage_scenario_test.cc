@@ -3,7 +3,7 @@
 
 #include "scenario/node.h"
 
-namespace prefetch::tests {
+namespace prefetch::tests::registry_outage_scenario_test {
 namespace {
 
 using plan::OnFailure;
@@ -209,4 +209,4 @@ TEST(OutageScenario, StartJitterHoldsOnlyFirstPulls) {
 }
 
 }  // namespace
-}  // namespace prefetch::tests
+}  // namespace prefetch::tests::registry_outage_scenario_test

@@ -3,7 +3,7 @@
 
 #include "scenario/node.h"
 
-namespace prefetch::tests {
+namespace prefetch::tests::retry_scenario_test {
 namespace {
 
 using std::chrono::hours;
@@ -116,4 +116,4 @@ TEST(RetryScenario, NoSecretIsEverSaid) {
 }
 
 }  // namespace
-}  // namespace prefetch::tests
+}  // namespace prefetch::tests::retry_scenario_test

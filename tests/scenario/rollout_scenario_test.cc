@@ -10,7 +10,7 @@
 #include "fakes/fake_daemon_set.h"
 #include "scenario/node.h"
 
-namespace prefetch::tests {
+namespace prefetch::tests::rollout_scenario_test {
 namespace {
 
 using std::chrono::minutes;
@@ -129,4 +129,4 @@ TEST_F(Rollout, OnAnEphemeralClusterReachesAllNodesAtOnce) {
 }
 
 }  // namespace
-}  // namespace prefetch::tests
+}  // namespace prefetch::tests::rollout_scenario_test

@@ -3,7 +3,7 @@
 
 #include "scenario/node.h"
 
-namespace prefetch::tests {
+namespace prefetch::tests::runtime_scenario_test {
 namespace {
 
 using std::chrono::hours;
@@ -93,4 +93,4 @@ TEST(RuntimeScenario, ASteadyNodeIsSilentForADay) {
 }
 
 }  // namespace
-}  // namespace prefetch::tests
+}  // namespace prefetch::tests::runtime_scenario_test

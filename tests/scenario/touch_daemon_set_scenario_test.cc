@@ -8,7 +8,7 @@
 #include "doc/write.h"
 #include "scenario/node.h"
 
-namespace prefetch::tests {
+namespace prefetch::tests::touch_daemon_set_scenario_test {
 namespace {
 
 using kubelet::VerificationPolicy;
@@ -112,4 +112,4 @@ TEST_F(TouchDaemonSetScenario, WithoutNodeCredentialsItOpensNothingAndHarmsNothi
 }
 
 }  // namespace
-}  // namespace prefetch::tests
+}  // namespace prefetch::tests::touch_daemon_set_scenario_test

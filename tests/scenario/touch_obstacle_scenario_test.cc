@@ -1,7 +1,7 @@
 // What stands in the way of a touch: each obstacle by itself, what is said of it, and what comes after it.
 #include "scenario/touch_scenario.h"
 
-namespace prefetch::tests {
+namespace prefetch::tests::touch_obstacle_scenario_test {
 namespace {
 
 using kubelet::VerificationPolicy;
@@ -266,4 +266,4 @@ providers:
 }
 
 }  // namespace
-}  // namespace prefetch::tests
+}  // namespace prefetch::tests::touch_obstacle_scenario_test

@@ -5,7 +5,7 @@
 #include "kube/touch_pod.h"
 #include "scenario/touch_scenario.h"
 
-namespace prefetch::tests {
+namespace prefetch::tests::touch_pod_scenario_test {
 namespace {
 
 using kubelet::VerificationPolicy;
@@ -161,4 +161,4 @@ INSTANTIATE_TEST_SUITE_P(Rights, MissingTouchRight,
                          [](const auto& row) { return std::string(row.param.first) + row.param.second; });
 
 }  // namespace
-}  // namespace prefetch::tests
+}  // namespace prefetch::tests::touch_pod_scenario_test

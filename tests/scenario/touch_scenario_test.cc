@@ -3,7 +3,7 @@
 
 #include "scenario/touch_scenario.h"
 
-namespace prefetch::tests {
+namespace prefetch::tests::touch_scenario_test {
 namespace {
 
 using kubelet::VerdictResult;
@@ -217,4 +217,4 @@ TEST_F(TouchScenario, WhateverPodsDidBeforeAnEntryBecomesOpen) {
 }
 
 }  // namespace
-}  // namespace prefetch::tests
+}  // namespace prefetch::tests::touch_scenario_test

@@ -8,7 +8,7 @@
 #include "kubelet/record_text.h"
 #include "scenario/node.h"
 
-namespace prefetch::tests {
+namespace prefetch::tests::verdict_scenario_test {
 namespace {
 
 using kubelet::VerdictResult;
@@ -319,4 +319,4 @@ TEST_F(VerdictScenario, ASteadyDayLogsNothing) {
 }
 
 }  // namespace
-}  // namespace prefetch::tests
+}  // namespace prefetch::tests::verdict_scenario_test

@@ -9,7 +9,7 @@
 #include "rig/expect_ok.h"
 #include "system/node.h"
 
-namespace prefetch::system {
+namespace prefetch::system::audit_test {
 namespace {
 
 using std::chrono::seconds;
@@ -54,4 +54,4 @@ TEST(AuditCommand, AnImageThatWasPulledBehindTheAgentsBack) {
 }
 
 }  // namespace
-}  // namespace prefetch::system
+}  // namespace prefetch::system::audit_test

@@ -13,7 +13,7 @@
 #include "rig/port.h"
 #include "system/check_rig.h"
 
-namespace prefetch::system {
+namespace prefetch::system::check_agents_test {
 namespace {
 
 TEST_F(Check, AnAgentThatIsBusyIsAskedAgain) {
@@ -397,4 +397,4 @@ TEST_F(Check, ASignalEndsOtherQuestionsToo) {
 }
 
 }  // namespace
-}  // namespace prefetch::system
+}  // namespace prefetch::system::check_agents_test

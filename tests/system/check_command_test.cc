@@ -7,7 +7,7 @@
 
 #include "system/check_rig.h"
 
-namespace prefetch::system {
+namespace prefetch::system::check_command_test {
 namespace {
 
 const std::string kJob = R"(apiVersion: batch/v1
@@ -255,4 +255,4 @@ TEST_F(Check, AThousandImages) {
 }
 
 }  // namespace
-}  // namespace prefetch::system
+}  // namespace prefetch::system::check_command_test

@@ -10,7 +10,7 @@
 #include "manifest/read.h"
 #include "system/check_rig.h"
 
-namespace prefetch::system {
+namespace prefetch::system::check_example_test {
 namespace {
 
 class Example : public Check {
@@ -107,4 +107,4 @@ TEST_F(Example, AsksForNoRightAndIsRestricted) {
 }
 
 }  // namespace
-}  // namespace prefetch::system
+}  // namespace prefetch::system::check_example_test

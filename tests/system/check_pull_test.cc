@@ -8,7 +8,7 @@
 #include "rig/expect_ok.h"
 #include "system/node.h"
 
-namespace prefetch::system {
+namespace prefetch::system::check_pull_test {
 namespace {
 
 using std::chrono::seconds;
@@ -149,4 +149,4 @@ TEST_F(CheckPull, AnAgentThatIsReplacedGoesOnWhereItsPredecessorWas) {
 }
 
 }  // namespace
-}  // namespace prefetch::system
+}  // namespace prefetch::system::check_pull_test

@@ -28,11 +28,11 @@ class Cluster {
   std::string OfNode(doc::Path path) const;
 
   // What the kubelet tells on its own port, and the flags by which the agent asks there.
-  void KubeletSays(const std::string& configz, const std::string& metrics) EXCLUDES(mutex_);
+  void KubeletSays(const std::string& configz, const std::string& metrics) PREFETCH_EXCLUDES(mutex_);
   std::vector<std::string> KubeletFlags() const;
 
  private:
-  http::ServerResponse Kubelet(const http::ServerRequest& request) EXCLUDES(mutex_);
+  http::ServerResponse Kubelet(const http::ServerRequest& request) PREFETCH_EXCLUDES(mutex_);
   std::string Manifests(Node& node, const std::vector<std::string>& components) const;
 
   const base::SystemClock clock_;
@@ -41,7 +41,7 @@ class Cluster {
   const tests::KeyPair certificate_;
   tests::FakeApiServer api_;
   base::Mutex mutex_;
-  std::string configz_ GUARDED_BY(mutex_), metrics_ GUARDED_BY(mutex_);
+  std::string configz_ PREFETCH_GUARDED_BY(mutex_), metrics_ PREFETCH_GUARDED_BY(mutex_);
   std::unique_ptr<http::Server> kubelet_;
   tests::Front kubelet_front_;  // last: cuts everybody off before the server goes
 };

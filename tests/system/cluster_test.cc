@@ -6,7 +6,7 @@
 
 #include <filesystem>
 
-namespace prefetch::system {
+namespace prefetch::system::cluster_test {
 namespace {
 
 using std::chrono::seconds;
@@ -137,4 +137,4 @@ providerServiceAccount: {namespace: ci, name: puller}
 }
 
 }  // namespace
-}  // namespace prefetch::system
+}  // namespace prefetch::system::cluster_test

@@ -14,7 +14,7 @@
 #include "rig/process.h"
 #include "rig/scratch.h"
 
-namespace prefetch::system {
+namespace prefetch::system::commands_test {
 namespace {
 
 using Words = std::vector<std::string>;
@@ -436,4 +436,4 @@ TEST(PagesForPeople, HaveCommands) {
 }
 
 }  // namespace
-}  // namespace prefetch::system
+}  // namespace prefetch::system::commands_test

@@ -13,7 +13,7 @@
 #include "rig/process.h"
 #include "rig/scratch.h"
 
-namespace prefetch::system {
+namespace prefetch::system::containerd_config_test {
 namespace {
 
 using std::chrono::seconds;
@@ -129,4 +129,4 @@ TEST_F(ContainerdConfig, MirrorsInItsTablesAreForTheRuntimeAloneAndNoPasswordIsS
 }
 
 }  // namespace
-}  // namespace prefetch::system
+}  // namespace prefetch::system::containerd_config_test

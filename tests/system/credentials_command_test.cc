@@ -12,7 +12,7 @@
 #include "rig/process.h"
 #include "rig/scratch.h"
 
-namespace prefetch::system {
+namespace prefetch::system::credentials_command_test {
 namespace {
 
 constexpr const char* kPassword = "s3cr3t-of-the-command";
@@ -170,4 +170,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& row) { return row.param.name; });
 
 }  // namespace
-}  // namespace prefetch::system
+}  // namespace prefetch::system::credentials_command_test

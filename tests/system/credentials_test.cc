@@ -7,7 +7,7 @@
 
 #include "system/node.h"
 
-namespace prefetch::system {
+namespace prefetch::system::credentials_test {
 namespace {
 
 using std::chrono::seconds;
@@ -77,4 +77,4 @@ TEST_F(Credentials, AWrongPasswordIsDeniedSaidAndNotHammered) {
 }
 
 }  // namespace
-}  // namespace prefetch::system
+}  // namespace prefetch::system::credentials_test

@@ -7,7 +7,7 @@
 
 #include "system/node.h"
 
-namespace prefetch::system {
+namespace prefetch::system::disk_test {
 namespace {
 
 using std::chrono::seconds;
@@ -59,4 +59,4 @@ TEST(Disk, NoSpaceLeftIsSaidAndStopsNewPulls) {
 }
 
 }  // namespace
-}  // namespace prefetch::system
+}  // namespace prefetch::system::disk_test

@@ -13,7 +13,7 @@
 #include "rig/expect_ok.h"
 #include "system/node.h"
 
-namespace prefetch::system {
+namespace prefetch::system::explain_command_test {
 namespace {
 
 using std::chrono::seconds;
@@ -178,4 +178,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& row) { return row.param.name; });
 
 }  // namespace
-}  // namespace prefetch::system
+}  // namespace prefetch::system::explain_command_test

@@ -11,7 +11,7 @@
 #include "kubelet/kubelet_config.h"
 #include "temp_dir.h"
 
-namespace prefetch::ctl {
+namespace prefetch::ctl::export_command_test {
 namespace {
 
 using Arguments = std::vector<std::string>;
@@ -143,4 +143,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& row) { return row.param.name; });
 
 }  // namespace
-}  // namespace prefetch::ctl
+}  // namespace prefetch::ctl::export_command_test

@@ -64,8 +64,8 @@ class FakeAgent {
   }
 
   base::Mutex mutex_;
-  std::string status_ GUARDED_BY(mutex_);
-  int asked_ GUARDED_BY(mutex_) = 0;
+  std::string status_ PREFETCH_GUARDED_BY(mutex_);
+  int asked_ PREFETCH_GUARDED_BY(mutex_) = 0;
   std::unique_ptr<http::Server> server_;
   int port_ = 0;
 };

@@ -14,7 +14,7 @@
 #include "report/status_json.h"
 #include "system/cluster_account.h"
 
-namespace prefetch::system {
+namespace prefetch::system::fleet_command_test {
 namespace {
 
 using report::Failing;
@@ -377,4 +377,4 @@ TEST_F(FleetCommand, WithoutAClusterItSaysWhatWasLookedFor) {
 }
 
 }  // namespace
-}  // namespace prefetch::system
+}  // namespace prefetch::system::fleet_command_test

@@ -15,7 +15,7 @@
 #include "rig/expect_ok.h"
 #include "system/node.h"
 
-namespace prefetch::system {
+namespace prefetch::system::fleet_test {
 namespace {
 
 using std::chrono::seconds;
@@ -140,4 +140,4 @@ TEST_F(Fleet, AuditNamesWhatCameBehindAnAgentsBackAndWhoseAgentIsSilent) {
 }
 
 }  // namespace
-}  // namespace prefetch::system
+}  // namespace prefetch::system::fleet_test

@@ -9,7 +9,7 @@
 #include "rig/expect_ok.h"
 #include "system/node.h"
 
-namespace prefetch::system {
+namespace prefetch::system::image_test {
 namespace {
 
 const rig::User kAnn{"ann", "s3cr3t-ann-image"};
@@ -136,4 +136,4 @@ TEST(Image, HasTheCommandLineToolToo) {
 }
 
 }  // namespace
-}  // namespace prefetch::system
+}  // namespace prefetch::system::image_test

@@ -13,7 +13,7 @@
 #include "rig/expect_ok.h"
 #include "system/node.h"
 
-namespace prefetch::system {
+namespace prefetch::system::kubelet_root_test {
 namespace {
 
 using std::chrono::seconds;
@@ -146,4 +146,4 @@ TEST_F(KubeletRoot, NothingElseIsOpenedAndNothingIsWrittenOrLocked) {
 }
 
 }  // namespace
-}  // namespace prefetch::system
+}  // namespace prefetch::system::kubelet_root_test

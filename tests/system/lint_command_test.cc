@@ -9,7 +9,7 @@
 #include "doc/json.h"
 #include "system/command_folder.h"
 
-namespace prefetch::system {
+namespace prefetch::system::lint_command_test {
 namespace {
 
 class Lint : public CommandFolder {
@@ -249,4 +249,4 @@ TEST_F(Lint, ThePageHasEveryRule) {
 }
 
 }  // namespace
-}  // namespace prefetch::system
+}  // namespace prefetch::system::lint_command_test

@@ -15,7 +15,7 @@
 #include "rig/registry.h"
 #include "system/command_folder.h"
 
-namespace prefetch::system {
+namespace prefetch::system::list_command_test {
 namespace {
 
 class ListCommand : public CommandFolder {
@@ -306,4 +306,4 @@ TEST_F(ListLock, ARegistryThatIsAwayIsNoAnswer) {
 }
 
 }  // namespace
-}  // namespace prefetch::system
+}  // namespace prefetch::system::list_command_test

@@ -10,7 +10,7 @@
 #include "rig/expect_ok.h"
 #include "system/node.h"
 
-namespace prefetch::system {
+namespace prefetch::system::mirror_test {
 namespace {
 
 using std::chrono::seconds;
@@ -184,4 +184,4 @@ TEST_F(LaggingMirror, IsFoundOutWhereTheRegistryItselfIsAsked) {
 }
 
 }  // namespace
-}  // namespace prefetch::system
+}  // namespace prefetch::system::mirror_test

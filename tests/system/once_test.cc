@@ -7,7 +7,7 @@
 #include "rig/expect_ok.h"
 #include "system/node.h"
 
-namespace prefetch::system {
+namespace prefetch::system::once_test {
 namespace {
 
 class Once : public testing::Test {
@@ -83,4 +83,4 @@ TEST_F(Once, AResultThatCannotBePrintedIsOne) {
 }
 
 }  // namespace
-}  // namespace prefetch::system
+}  // namespace prefetch::system::once_test

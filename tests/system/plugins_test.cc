@@ -14,7 +14,7 @@
 #include "rig/expect_ok.h"
 #include "system/node.h"
 
-namespace prefetch::system {
+namespace prefetch::system::plugins_test {
 namespace {
 
 using std::chrono::seconds;
@@ -281,4 +281,4 @@ TEST_F(Plugins, OneThatHangsDelaysNobodyElseAndIsNamed) {
 }
 
 }  // namespace
-}  // namespace prefetch::system
+}  // namespace prefetch::system::plugins_test

@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "system/node.h"
 
-namespace prefetch::system {
+namespace prefetch::system::pull_secret_test {
 namespace {
 
 using std::chrono::seconds;
@@ -86,4 +86,4 @@ TEST_F(PullSecret, ServesItsRepositoriesInItsSourcesOnly) {
 }
 
 }  // namespace
-}  // namespace prefetch::system
+}  // namespace prefetch::system::pull_secret_test

@@ -11,7 +11,7 @@
 #include "rig/expect_ok.h"
 #include "system/node.h"
 
-namespace prefetch::system {
+namespace prefetch::system::recovery_test {
 namespace {
 
 using std::chrono::seconds;
@@ -144,4 +144,4 @@ TEST_F(Recovery, SixtyImagesOnASharedBase) {
 }
 
 }  // namespace
-}  // namespace prefetch::system
+}  // namespace prefetch::system::recovery_test

@@ -13,7 +13,7 @@
 #include "system/node.h"
 #include "system/readiness_poller.h"
 
-namespace prefetch::system {
+namespace prefetch::system::refresh_test {
 namespace {
 
 using std::chrono::minutes;
@@ -228,4 +228,4 @@ TEST_F(Refresh, AnOutageChangesFreshNotReadyAndIsOverAtOnceForAPreflight) {
 }
 
 }  // namespace
-}  // namespace prefetch::system
+}  // namespace prefetch::system::refresh_test

@@ -16,7 +16,7 @@
 #include "system/fake_agent.h"
 #include "temp_dir.h"
 
-namespace prefetch::system {
+namespace prefetch::system::status_command_test {
 namespace {
 
 using report::Pulling;
@@ -91,4 +91,4 @@ TEST_F(StatusCommand, ATerminalShowsTheTopOfItAndKeepsWhatItScrolledAway) {
 }
 
 }  // namespace
-}  // namespace prefetch::system
+}  // namespace prefetch::system::status_command_test

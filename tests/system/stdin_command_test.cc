@@ -5,7 +5,7 @@
 
 #include "system/command_folder.h"
 
-namespace prefetch::system {
+namespace prefetch::system::stdin_command_test {
 namespace {
 
 const std::string kYaml =
@@ -92,4 +92,4 @@ TEST_F(CommandFolder, TheHashOfAListIsItsContents) {
 }
 
 }  // namespace
-}  // namespace prefetch::system
+}  // namespace prefetch::system::stdin_command_test

@@ -13,7 +13,7 @@
 #include "rig/expect_ok.h"
 #include "system/cluster.h"
 
-namespace prefetch::system {
+namespace prefetch::system::touch_test {
 namespace {
 
 using kubelet::VerificationPolicy;
@@ -164,4 +164,4 @@ TEST_F(TouchOnNode, SigtermTakesTheTouchPodAwayAndTheNextAgentGoesOn) {
 }
 
 }  // namespace
-}  // namespace prefetch::system
+}  // namespace prefetch::system::touch_test

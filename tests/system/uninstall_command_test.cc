@@ -8,7 +8,7 @@
 #include "fakes/rbac.h"
 #include "system/cluster_account.h"
 
-namespace prefetch::system {
+namespace prefetch::system::uninstall_command_test {
 namespace {
 
 using std::chrono::seconds;
@@ -198,4 +198,4 @@ TEST_F(UninstallCommand, NodesHasToBeSaid) {
 }
 
 }  // namespace
-}  // namespace prefetch::system
+}  // namespace prefetch::system::uninstall_command_test

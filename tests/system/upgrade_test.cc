@@ -8,7 +8,7 @@
 #include "rig/expect_ok.h"
 #include "system/node.h"
 
-namespace prefetch::system {
+namespace prefetch::system::upgrade_test {
 namespace {
 
 using std::chrono::seconds;
@@ -109,4 +109,4 @@ TEST_F(Upgrade, AmidAPullLosesNoByte) {
 }
 
 }  // namespace
-}  // namespace prefetch::system
+}  // namespace prefetch::system::upgrade_test

@@ -9,7 +9,7 @@
 #include "kubelet/probe.h"
 #include "temp_dir.h"
 
-namespace prefetch::ctl {
+namespace prefetch::ctl::verdict_command_test {
 namespace {
 
 using Arguments = std::vector<std::string>;
@@ -153,4 +153,4 @@ TEST(VerdictCommand, TextIsForPeopleAndTheDigestOfAPasswordStaysOut) {
 }
 
 }  // namespace
-}  // namespace prefetch::ctl
+}  // namespace prefetch::ctl::verdict_command_test

@@ -21,7 +21,7 @@
 #include "rig/expect_ok.h"
 #include "system/node.h"
 
-namespace prefetch::system {
+namespace prefetch::system::verdict_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -262,4 +262,4 @@ TEST_F(VerdictOnNode, WhatNobodyDeclaresIsNotKnownAndSaysWhatToDeclare) {
 }
 
 }  // namespace
-}  // namespace prefetch::system
+}  // namespace prefetch::system::verdict_test

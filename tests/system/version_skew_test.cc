@@ -20,7 +20,7 @@
 #include "rig/process.h"
 #include "temp_dir.h"
 
-namespace prefetch::system {
+namespace prefetch::system::version_skew_test {
 namespace {
 
 using std::chrono::seconds;
@@ -200,4 +200,4 @@ TEST_F(VersionSkew, AnOlderAgentThatDoesNotKnowAnOptionIsNamed) {
 }
 
 }  // namespace
-}  // namespace prefetch::system
+}  // namespace prefetch::system::version_skew_test

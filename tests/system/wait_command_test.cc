@@ -15,7 +15,7 @@
 #include "system/fake_agent.h"
 #include "temp_dir.h"
 
-namespace prefetch::system {
+namespace prefetch::system::wait_command_test {
 namespace {
 
 using report::Pulling;
@@ -172,4 +172,4 @@ TEST_F(WaitCommand, ATerminalGetsAViewThatIsDrawnAnew) {
 }
 
 }  // namespace
-}  // namespace prefetch::system
+}  // namespace prefetch::system::wait_command_test
