@@ -15,7 +15,7 @@ struct UninstallOptions {
   // This instance's label alone; empty: every label below prefetchd.dev/, the condition ImagesPrefetched and
   // the startup taint.
   std::string instance;
-  std::vector<std::string> labels;  // of --node-result-label, whole keys
+  std::vector<std::string> labels;  // of nodeResultLabel, whole keys
   std::string selector;             // of nodes; empty: all
   bool dry_run = false;             // says what would be done
 };

@@ -37,10 +37,11 @@ bool IsWithheld(const image::RegistryQuestion& question, const image::RegistryAn
 image::RegistryAnswer Withheld(image::RegistryAnswer answer) {
   answer.kind = image::RegistryAnswerKind::kIndeterminate;
   answer.detail = "CredentialsWithheld";
-  answer.message = answer.answered_by +
-                   " stands in the registry's place and asks for a password, which it is not trusted with: "
-                   "--registry-trusted-mirror " +
-                   answer.answered_by;
+  answer.message =
+      answer.answered_by +
+      " answers in the registry's place and asks for credentials, but is not trusted with them; to "
+      "trust it, set registryTrustedMirrors: [" +
+      answer.answered_by + "]";
   return answer;
 }
 

@@ -94,11 +94,11 @@ std::optional<bool> NodeGate::MayWrite(const base::Call& call) {
   bool has_policies = version->major != "1" || !minor || *minor >= kFirstMinorWithPolicies;
   refused_ = !has_policies && !options_.accept_fleet_wide_writes;
   if (refused_) {
-    base::Err("node gate refused",
-              {{"server", version->git_version},
-               {"reason",
-                "before Kubernetes 1.30 no admission policy can hold this agent to its own Node: "
-                "--accept-fleet-wide-node-writes accepts that"}});
+    base::Err("node gate refused", {{"server", version->git_version},
+                                    {"reason",
+                                     "before Kubernetes 1.30 no admission policy can limit this agent to its "
+                                     "own Node; to accept that, set "
+                                     "acceptFleetWideNodeWrites"}});
   }
   return !refused_;
 }

@@ -24,7 +24,7 @@ struct NodeGateOptions {
   plan::GateOptions gate;
   std::string node;  // the Node's name
   // Below Kubernetes 1.30 no admission policy can hold an agent to its own Node: then nothing is written
-  // unless this is set (--accept-fleet-wide-node-writes).
+  // unless this is set (acceptFleetWideNodeWrites).
   bool accept_fleet_wide_writes = false;
   // Gets the version of this node's kubelet, as its Node says; may be null.
   std::shared_ptr<KubeletVersionSlot> kubelet_version;

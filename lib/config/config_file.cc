@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "config/raw_config.h"
+#include "config/settings.h"
 #include "doc/reader.h"
 #include "doc/yaml.h"
 
@@ -24,24 +25,24 @@ std::string Place(const Reader& value) {
          value.path();
 }
 
-std::optional<Said<std::string>> Text(ObjectReader& object, std::string_view key) {
+// Each Read takes one field into one member, if the document has it.
+void Read(ObjectReader& object, const std::string& key, std::optional<Said<std::string>>& field) {
   std::optional<Reader> value = object.Find(key);
   std::optional<std::string> text = value ? value->String() : std::nullopt;
-  if (!text) return std::nullopt;
-  return Said<std::string>{*std::move(text), Place(*value)};
+  if (text) field = Said<std::string>{*std::move(text), Place(*value)};
 }
 
-std::optional<Said<bool>> Flag(ObjectReader& object, std::string_view key) {
+void Read(ObjectReader& object, const std::string& key, std::optional<Said<bool>>& field) {
   std::optional<Reader> value = object.Find(key);
   std::optional<bool> flag = value ? value->Bool() : std::nullopt;
-  if (!flag) return std::nullopt;
-  return Said<bool>{*flag, Place(*value)};
+  if (flag) field = Said<bool>{*flag, Place(*value)};
 }
 
-std::optional<Said<std::vector<std::string>>> Texts(ObjectReader& object, std::string_view key) {
-  std::optional<Reader> value = object.Find(key);
-  if (!value) return std::nullopt;
-  return Said<std::vector<std::string>>{value->Strings(), Place(*value)};
+void Read(ObjectReader& object, const std::string& key,
+          std::optional<Said<std::vector<std::string>>>& field) {
+  if (std::optional<Reader> value = object.Find(key)) {
+    field = Said<std::vector<std::string>>{value->Strings(), Place(*value)};
+  }
 }
 
 PullSecret ReadPullSecret(const Reader& item) {
@@ -150,52 +151,10 @@ std::optional<RawConfig> ReadConfigFile(std::string_view bytes, doc::Problems& p
   ObjectReader object(Reader(*root, problems));
   object.Expect("apiVersion", "prefetchd.dev/v1alpha1");
   object.Expect("kind", "AgentConfiguration");
-  raw.list = Texts(object, "list");
-  raw.runtime_endpoint = Text(object, "runtimeEndpoint");
-  raw.image_credential_provider_config = Text(object, "imageCredentialProviderConfig");
-  raw.image_credential_provider_bin_dir = Text(object, "imageCredentialProviderBinDir");
-  raw.docker_config = Texts(object, "dockerConfig");
-  raw.kubelet = Text(object, "kubelet");
-  raw.kubelet_version = Text(object, "kubeletVersion");
-  raw.kubelet_root = Text(object, "kubeletRoot");
-  raw.kubelet_config = Text(object, "kubeletConfig");
-  raw.kubelet_config_dir = Text(object, "kubeletConfigDir");
-  raw.kubelet_verification = Text(object, "kubeletVerification");
-  raw.kubelet_allowlist = Texts(object, "kubeletAllowlist");
-  raw.audit_ignore = Texts(object, "auditIgnore");
-  raw.kubelet_proc = Text(object, "kubeletProc");
-  raw.kubelet_api = Flag(object, "kubeletApi");
-  raw.kubelet_address = Text(object, "kubeletAddress");
-  raw.kubelet_ca = Text(object, "kubeletCa");
-  raw.kube_api = Flag(object, "kubeApi");
-  raw.registry = Text(object, "registry");
-  raw.registry_config_path = Text(object, "registryConfigPath");
-  raw.registry_containerd_config = Text(object, "registryContainerdConfig");
-  raw.registry_split_config_path = Flag(object, "registrySplitConfigPath");
-  raw.registry_host_root = Text(object, "registryHostRoot");
-  raw.registry_ca = Text(object, "registryCa");
-  raw.registry_http_proxy = Text(object, "registryHttpProxy");
-  raw.registry_https_proxy = Text(object, "registryHttpsProxy");
-  raw.registry_no_proxy = Text(object, "registryNoProxy");
-  raw.registry_trusted_mirrors = Texts(object, "registryTrustedMirrors");
-  raw.registry_trusted_realms = Texts(object, "registryTrustedRealms");
-  raw.registry_skip_mirrors = Flag(object, "registrySkipMirrors");
-  raw.touch = Flag(object, "touch");
-  raw.touch_image_volumes = Flag(object, "touchImageVolumes");
-  raw.node_label = Flag(object, "nodeLabel");
-  raw.node_result_label = Text(object, "nodeResultLabel");
-  raw.node_condition = Flag(object, "nodeCondition");
-  raw.startup_taint = Flag(object, "startupTaint");
-  raw.accept_fleet_wide_node_writes = Flag(object, "acceptFleetWideNodeWrites");
-  raw.gate_timeout = Text(object, "gateTimeout");
-  raw.instance = Text(object, "instance");
-  raw.check_pull = Flag(object, "checkPull");
-  raw.listen = Text(object, "listen");
-  raw.local = Text(object, "local");
-  raw.once = Flag(object, "once");
-  raw.timeout = Text(object, "timeout");
-  raw.log_level = Text(object, "logLevel");
-  raw.log_format = Text(object, "logFormat");
+  for (const Setting& setting : Settings()) {
+    if (setting.place == SettingPlace::kNotInFile) continue;
+    std::visit([&](auto member) { Read(object, FieldOf(setting), raw.*member); }, setting.member);
+  }
   if (auto secrets = object.Find("pullSecrets")) raw.pull_secrets = ReadPullSecrets(*secrets);
   if (auto account = object.Object("providerServiceAccount")) {
     raw.provider_service_account = ReadServiceAccount(*std::move(account));

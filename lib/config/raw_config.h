@@ -46,7 +46,17 @@ struct ProviderServiceAccount {
 // Environment of credential plugins; values may be secrets.
 using PluginEnvironment = std::vector<std::pair<std::string, base::Secret>>;
 
-struct RawConfig {
+// What only the configuration file can say.
+struct FileOnlyConfig {
+  std::optional<std::vector<PullSecret>> pull_secrets;
+  std::optional<ProviderServiceAccount> provider_service_account;
+  std::optional<PluginEnvironment> provider_environment;
+  std::optional<Said<std::string>> provider_environment_file;
+  std::optional<plan::Limits> limits;
+};
+
+// A member here has its row in config/settings.cc.
+struct RawConfig : FileOnlyConfig {
   std::optional<Said<std::string>> config_file;  // flag and environment only
   std::optional<Said<std::vector<std::string>>> list;
   std::optional<Said<std::string>> runtime_endpoint;
@@ -94,25 +104,18 @@ struct RawConfig {
   std::optional<Said<std::string>> timeout;
   std::optional<Said<std::string>> log_level;
   std::optional<Said<std::string>> log_format;
-  // In the file only.
-  std::optional<std::vector<PullSecret>> pull_secrets;
-  std::optional<ProviderServiceAccount> provider_service_account;
-  std::optional<PluginEnvironment> provider_environment;
-  std::optional<Said<std::string>> provider_environment_file;
-  std::optional<plan::Limits> limits;
 };
 
 // What `over` leaves open is taken from `under`.
 RawConfig Overlay(const RawConfig& under, RawConfig over);
 
-// An `AgentConfiguration` file (prefetchd.dev/v1alpha1), YAML or JSON. Every flag has a field of its name in
-// camelCase. Mistakes go to `problems`; nullopt if it is no YAML at all. Pure.
+// An `AgentConfiguration` file (prefetchd.dev/v1alpha1), YAML or JSON. Mistakes go to `problems`; nullopt if
+// it is no YAML at all. Pure.
 std::optional<RawConfig> ReadConfigFile(std::string_view bytes, doc::Problems& problems);
 
-// From environment variables: PREFETCHD_ and the flag in capitals; several paths are divided by colons,
-// patterns by commas; an empty one is none. CONTAINER_RUNTIME_ENDPOINT counts where
-// PREFETCHD_RUNTIME_ENDPOINT is not set. Others that begin with PREFETCHD_ are no mistakes: Kubernetes sets
-// such ones for a Service named prefetchd. Mistakes go to `problems`.
+// From environment variables (config/settings.h); an empty one counts as unset. CONTAINER_RUNTIME_ENDPOINT
+// counts where PREFETCHD_RUNTIME_ENDPOINT is not set. Others that begin with PREFETCHD_ are no mistakes:
+// Kubernetes sets such ones for a Service named prefetchd. Mistakes go to `problems`.
 using GetEnv = std::function<const char*(const char* name)>;  // std::getenv, or a test's
 RawConfig ReadEnvironment(const GetEnv& get, doc::Problems& problems);
 

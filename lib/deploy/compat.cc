@@ -141,7 +141,7 @@ base::Status LabelNodes(const CompatOptions& options, const std::string& account
                         AgentDaemonSet& agent) {
   if (!options.result_label) return {};
   for (const char* flag : {"--node-label", "--node-condition", "--startup-taint"}) agent.RemoveArg(flag);
-  agent.SetArg("--node-result-label", std::string(kLabelPrefix) + options.name);
+  agent.SetEnv("PREFETCHD_NODE_RESULT_LABEL", std::string(kLabelPrefix) + options.name);
   return LimitToLabel(options, account, objects);
 }
 

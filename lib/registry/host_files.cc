@@ -19,7 +19,7 @@ constexpr std::size_t kMaxRegistries = 256;  // then all are read anew
 constexpr const char* kIgnored =
     "the runtime takes its config_path, which has a \":\" in it, for one folder and ignores every hosts.toml "
     "(RegistryConfigPathIgnored): write one folder there, or use_local_image_pull = true; where its build "
-    "splits it, say --registry-split-config-path";
+    "splits it, set registrySplitConfigPath";
 
 bool IsFolder(const std::string& path) {
   auto kind = base::KindOf(path);
@@ -34,7 +34,7 @@ bool IsMissed(const RuntimeConfig& runtime) {
 std::string NotHere(const std::string& root) {
   return root +
          ", where containerd finds its mirrors, is not to be seen here: if the node has it, mount it at "
-         "the same path, or say --registry-host-root; until then the registries themselves are asked";
+         "the same path, or set registryHostRoot; until then the registries themselves are asked";
 }
 
 // Is anything in one of them, so that somebody may believe that it counts?

@@ -66,7 +66,7 @@ TEST_F(InquiryTest, APasswordThatIsKeptFromAMirrorIsNoDenial) {
   says_ = {.kind = Kind::kAccessDenied, .detail = "NoCredentials", .answered_by = "mirror.example.test:5000"};
   report::CheckAnswer answer = Ask(kApp);
   EXPECT_EQ(answer.result, "Unknown");
-  EXPECT_NE(answer.message.find("--registry-trusted-mirror mirror.example.test:5000"), std::string::npos)
+  EXPECT_NE(answer.message.find("registryTrustedMirrors: [mirror.example.test:5000]"), std::string::npos)
       << answer.message;
   says_.answered_by = "reg.example.test";
   EXPECT_EQ(Ask(kApp).result, "Refused") << "the registry itself has seen all that there is";

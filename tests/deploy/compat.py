@@ -60,7 +60,8 @@ def check_label(documents, labelled):
     (policy,) = [one for one in policies if "nodes" in one["spec"]["matchConstraints"]["resourceRules"][0]["resources"]]
     (labels,) = [one["expression"] for one in policy["spec"]["validations"] if "oldLabels" in one["expression"]]
     problems = [] if labels.count(f"k == '{key}'") == 2 and "startsWith" not in labels else [f"the policy says {labels}"]
-    problems += [] if f"--node-result-label={key}" in given else ["the label is not asked for"]
+    asked = {"name": "PREFETCHD_NODE_RESULT_LABEL", "value": key} in agent(documents)["env"]
+    problems += [] if asked else ["the label is not asked for"]
     return problems + [f"{arg} is given" for arg in given if arg in ("--node-label", "--node-condition", "--startup-taint")]
 
 

@@ -74,7 +74,7 @@ Command AuditCommand(CLI::App& command, Context& context) {
       ->capture_default_str();
   command.footer(R"(
 Names the images that came to the node, or with --fleet to any node, since its agent started, and that are on
-no list: what Never pods would have failed for, without failing any. The agents' own --audit-ignore is passed
+no list: what Never pods would have failed for, without failing any. The agents' own auditIgnore is passed
 over, as are images that the runtime's operator has pinned. With the rights for it, --fleet adds the pods that
 ask for them, and listed images that kubelets pulled all the same, with the time that it took.
 

@@ -37,8 +37,7 @@ Command UninstallCommand(CLI::App& command, Context& context) {
   command.add_option("--instance", options.instance,
                      "Only this instance's label; else all labels below prefetchd.dev/, the condition "
                      "ImagesPrefetched and the startup taint");
-  Repeatable(command, "--label", options.labels,
-             "Also this label, as --node-result-label had it (repeatable)");
+  Repeatable(command, "--label", options.labels, "Also this label, as nodeResultLabel had it (repeatable)");
   command.add_option("--selector", options.selector, "Only nodes with these labels: pool=ci");
   command.add_flag("--dry-run", options.dry_run, "Say what would be cleared, and change nothing");
   command.add_option(

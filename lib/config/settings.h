@@ -1,0 +1,57 @@
+// Settings: the one table of what an operator may set. Flags, environment variables, fields of the
+// configuration file, the overlay of these sources, --help and deploy/settings.md all derive from it. A new
+// setting: a member of RawConfig, a row here, and its validation in agent_config.cc. A member without a row
+// does not compile.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "config/raw_config.h"
+
+namespace prefetch::config {
+
+// The titles of --help, in its order.
+enum class SettingGroup { kList, kRuntime, kKubelet, kRegistry, kTouch, kNode, kEndpoints, kOnce };
+const char* GroupTitle(SettingGroup group);
+
+// Where a setting may be given. Every setting but --config has an environment variable and a field of the
+// file.
+enum class SettingPlace {
+  kEverywhere,
+  kNotInFile,  // it names the file
+  kFileFirst,  // rarely set: the flag still works, is not shown by --help, and warns
+};
+
+struct Setting {
+  using Text = std::optional<Said<std::string>> RawConfig::*;
+  using Switch = std::optional<Said<bool>> RawConfig::*;
+  using Texts = std::optional<Said<std::vector<std::string>>> RawConfig::*;
+
+  const char* name;  // "kubelet-version"; the flag, the variable and the field are spelled from it
+  std::variant<Text, Switch, Texts> member;
+  SettingGroup group;
+  SettingPlace place = SettingPlace::kEverywhere;
+  const char* fallback = "";  // what counts where nothing is set, for people; empty: nothing does
+  const char* help;
+  char divider = ',';               // between the values of the variable, where there may be several
+  const char* flag_name = nullptr;  // where the flag takes one value of several and says so: "…-mirror"
+};
+
+std::span<const Setting> Settings();
+// The row of this name; it must exist.
+const Setting& SettingNamed(std::string_view name);
+
+std::string FlagOf(const Setting& setting);      // "--kubelet-version"
+std::string VariableOf(const Setting& setting);  // "PREFETCHD_KUBELET_VERSION"
+std::string FieldOf(const Setting& setting);     // "kubeletVersion"
+// One line for --help, with "(repeatable)" and the fallback.
+std::string HelpOf(const Setting& setting);
+
+// All settings as a page of Markdown: deploy/settings.md.
+std::string SettingsPage();
+
+}  // namespace prefetch::config
