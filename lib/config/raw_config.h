@@ -55,7 +55,7 @@ struct FileOnlyConfig {
   std::optional<plan::Limits> limits;
 };
 
-// A member here has its row in config/settings.cc.
+// A member here has its row in config/settings_table.cc.
 struct RawConfig : FileOnlyConfig {
   std::optional<Said<std::string>> config_file;  // flag and environment only
   std::optional<Said<std::vector<std::string>>> list;

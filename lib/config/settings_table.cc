@@ -1,0 +1,292 @@
+// The rows of the table of settings.
+#include <array>
+
+#include "config/defaults.h"
+#include "config/settings.h"
+
+namespace prefetch::config {
+namespace {
+
+using Group = SettingGroup;
+using Raw = RawConfig;
+constexpr SettingPlace kFileFirst = SettingPlace::kFileFirst;
+
+constexpr std::array kSettings = {
+    // List and configuration
+    Setting{.name = "list",
+            .member = &Raw::list,
+            .group = Group::kList,
+            .help = "A list of images: a file, or a folder of files",
+            .divider = ':'},
+    Setting{.name = "config",
+            .member = &Raw::config_file,
+            .group = Group::kList,
+            .place = SettingPlace::kNotInFile,
+            .help = "A file of kind AgentConfiguration"},
+    Setting{.name = "audit-ignore",
+            .member = &Raw::audit_ignore,
+            .group = Group::kList,
+            .place = kFileFirst,
+            .help = "A pattern of images that need no list, such as registry.k8s.io/*"},
+    Setting{.name = "instance",
+            .member = &Raw::instance,
+            .group = Group::kList,
+            .fallback = "prefetchd",
+            .help = "Distinguishes several agents on one node"},
+    // Runtime and credentials
+    Setting{.name = "runtime-endpoint",
+            .member = &Raw::runtime_endpoint,
+            .group = Group::kRuntime,
+            .fallback = "the usual sockets are tried",
+            .help = "The runtime's socket, unix:///…"},
+    Setting{.name = "image-credential-provider-config",
+            .member = &Raw::image_credential_provider_config,
+            .group = Group::kRuntime,
+            .help = "As kubelet's flag: a file or a folder"},
+    Setting{.name = "image-credential-provider-bin-dir",
+            .member = &Raw::image_credential_provider_bin_dir,
+            .group = Group::kRuntime,
+            .help = "As kubelet's flag: the folder of the plugins"},
+    Setting{.name = "docker-config",
+            .member = &Raw::docker_config,
+            .group = Group::kRuntime,
+            .fallback = "where kubelet looks",
+            .help = "A docker config file",
+            .divider = ':'},
+    // Kubelet
+    Setting{.name = "kubelet",
+            .member = &Raw::kubelet,
+            .group = Group::kKubelet,
+            .fallback = "auto",
+            .help = "auto: learn from kubelet's files and from declarations; none: this host has no kubelet, "
+                    "presence "
+                    "is the verdict"},
+    Setting{.name = "kubelet-root",
+            .member = &Raw::kubelet_root,
+            .group = Group::kKubelet,
+            .fallback = "/var/lib/kubelet",
+            .help = "kubelet's root directory"},
+    Setting{.name = "kubelet-config",
+            .member = &Raw::kubelet_config,
+            .group = Group::kKubelet,
+            .fallback = "the usual paths are tried",
+            .help = "kubelet's KubeletConfiguration file"},
+    Setting{.name = "kubelet-config-dir",
+            .member = &Raw::kubelet_config_dir,
+            .group = Group::kKubelet,
+            .help = "kubelet's folder of drop-ins (*.conf)"},
+    Setting{.name = "kubelet-proc",
+            .member = &Raw::kubelet_proc,
+            .group = Group::kKubelet,
+            .help = "The host's /proc, to read kubelet's command line there"},
+    Setting{.name = "kubelet-version",
+            .member = &Raw::kubelet_version,
+            .group = Group::kKubelet,
+            .help = "Declares kubelet's version, 1.31 to 1.36"},
+    Setting{.name = "kubelet-verification",
+            .member = &Raw::kubelet_verification,
+            .group = Group::kKubelet,
+            .help = "Declares kubelet's imagePullCredentialsVerificationPolicy"},
+    Setting{.name = "kubelet-allowlist",
+            .member = &Raw::kubelet_allowlist,
+            .group = Group::kKubelet,
+            .help = "Declares a pattern of kubelet's preloadedImagesVerificationAllowlist"},
+    Setting{
+        .name = "kubelet-api",
+        .member = &Raw::kubelet_api,
+        .group = Group::kKubelet,
+        .help = "Ask kubelet's own port for its settings (needs the rights nodes/configz and nodes/metrics)"},
+    Setting{.name = "kubelet-address",
+            .member = &Raw::kubelet_address,
+            .group = Group::kKubelet,
+            .place = kFileFirst,
+            .fallback = "NODE_IP:10250",
+            .help = "kubelet's port"},
+    Setting{.name = "kubelet-ca",
+            .member = &Raw::kubelet_ca,
+            .group = Group::kKubelet,
+            .place = kFileFirst,
+            .fallback = "the cluster's own authority",
+            .help = "The authority (PEM) that signs kubelet's certificate"},
+    // Registries
+    Setting{.name = "registry",
+            .member = &Raw::registry,
+            .group = Group::kRegistry,
+            .fallback = "auto",
+            .help = "How to ask registries whether tags have changed: auto: as containerd would, and by "
+                    "pulling again "
+                    "where only the runtime can; pull: always by pulling again; none: never"},
+    Setting{.name = "registry-config-path",
+            .member = &Raw::registry_config_path,
+            .group = Group::kRegistry,
+            .fallback = "learnt from containerd, else its release's default",
+            .help = "containerd's config_path: the folder of its hosts.toml files"},
+    Setting{
+        .name = "registry-containerd-config",
+        .member = &Raw::registry_containerd_config,
+        .group = Group::kRegistry,
+        .help =
+            "containerd's configuration file, with its imports: containerd 2 reports neither its config_path "
+            "nor mirrors in its own tables"},
+    Setting{
+        .name = "registry-split-config-path",
+        .member = &Raw::registry_split_config_path,
+        .group = Group::kRegistry,
+        .place = kFileFirst,
+        .help =
+            "This containerd splits a config_path of several folders everywhere; releases from 2.1 on do so "
+            "only where they pull locally"},
+    Setting{
+        .name = "registry-host-root",
+        .member = &Raw::registry_host_root,
+        .group = Group::kRegistry,
+        .place = kFileFirst,
+        .help =
+            "The mount of the host's root directory, for hosts.toml files and containerd's configuration"},
+    Setting{.name = "registry-ca",
+            .member = &Raw::registry_ca,
+            .group = Group::kRegistry,
+            .place = kFileFirst,
+            .fallback = "the system's",
+            .help = "Authorities (PEM) of registries"},
+    Setting{.name = "registry-http-proxy",
+            .member = &Raw::registry_http_proxy,
+            .group = Group::kRegistry,
+            .place = kFileFirst,
+            .help = "The runtime's HTTP_PROXY"},
+    Setting{.name = "registry-https-proxy",
+            .member = &Raw::registry_https_proxy,
+            .group = Group::kRegistry,
+            .place = kFileFirst,
+            .help = "The runtime's HTTPS_PROXY"},
+    Setting{.name = "registry-no-proxy",
+            .member = &Raw::registry_no_proxy,
+            .group = Group::kRegistry,
+            .place = kFileFirst,
+            .help = "The runtime's NO_PROXY"},
+    Setting{.name = "registry-trusted-mirrors",
+            .member = &Raw::registry_trusted_mirrors,
+            .group = Group::kRegistry,
+            .place = kFileFirst,
+            .help = "A mirror (host:port) that may receive the node's credentials",
+            .flag_name = "registry-trusted-mirror"},
+    Setting{
+        .name = "registry-trusted-realms",
+        .member = &Raw::registry_trusted_realms,
+        .group = Group::kRegistry,
+        .place = kFileFirst,
+        .help =
+            "A token service (host) outside of the registry's domain that may receive the node's credentials",
+        .flag_name = "registry-trusted-realm"},
+    Setting{.name = "registry-skip-mirrors",
+            .member = &Raw::registry_skip_mirrors,
+            .group = Group::kRegistry,
+            .place = kFileFirst,
+            .help = "Ask the registries themselves, never a mirror"},
+    // Touch
+    Setting{.name = "touch",
+            .member = &Raw::touch,
+            .group = Group::kTouch,
+            .help = "Open closed images: pods in the namespace prefetchd-touch make kubelet record them, and "
+                    "every pod "
+                    "of this node may use them then"},
+    Setting{
+        .name = "touch-image-volumes",
+        .member = &Raw::touch_image_volumes,
+        .group = Group::kTouch,
+        .place = kFileFirst,
+        .help = "Name the images of a touch as image volumes: faster, where kubelet and admission allow it"},
+    // Node object
+    Setting{
+        .name = "kube-api",
+        .member = &Raw::kube_api,
+        .group = Group::kNode,
+        .help =
+            "Ask the API server, with this pod's ServiceAccount, for this Node and so for kubelet's version"},
+    Setting{.name = "node-label",
+            .member = &Raw::node_label,
+            .group = Group::kNode,
+            .help = "Publish ready or notready in the label prefetchd.dev/INSTANCE of this Node"},
+    Setting{.name = "node-result-label",
+            .member = &Raw::node_result_label,
+            .group = Group::kNode,
+            .place = kFileFirst,
+            .help = "Publish succeeded or failed in this label of this Node, once either is certain"},
+    Setting{.name = "node-condition",
+            .member = &Raw::node_condition,
+            .group = Group::kNode,
+            .help = "Publish readiness in the condition ImagesPrefetched of this Node"},
+    Setting{
+        .name = "startup-taint",
+        .member = &Raw::startup_taint,
+        .group = Group::kNode,
+        .help =
+            "Remove the taint prefetchd.dev/not-ready of this Node once it is ready, or after gateTimeout"},
+    Setting{.name = "gate-timeout",
+            .member = &Raw::gate_timeout,
+            .group = Group::kNode,
+            .place = kFileFirst,
+            .fallback = "15m",
+            .help = "The longest time for which startupTaint keeps the taint"},
+    Setting{
+        .name = "accept-fleet-wide-node-writes",
+        .member = &Raw::accept_fleet_wide_node_writes,
+        .group = Group::kNode,
+        .place = kFileFirst,
+        .help = "Write to the Node although the cluster (before 1.30) cannot limit this agent to its own"},
+    // Endpoints and logs
+    Setting{.name = "listen",
+            .member = &Raw::listen,
+            .group = Group::kEndpoints,
+            .fallback = kDefaultListen,
+            .help = "Address for neighbours"},
+    Setting{.name = "local",
+            .member = &Raw::local,
+            .group = Group::kEndpoints,
+            .fallback = kDefaultLocal,
+            .help = "Unix socket for this node"},
+    Setting{
+        .name = "check-pull",
+        .member = &Raw::check_pull,
+        .group = Group::kEndpoints,
+        .help =
+            "Let `prefetchctl check --pull` on this node pull images that are on no list: every pod of this "
+            "node may use them then"},
+    Setting{.name = "log-level",
+            .member = &Raw::log_level,
+            .group = Group::kEndpoints,
+            .fallback = "info",
+            .help = "debug, info, warning or error"},
+    Setting{.name = "log-format",
+            .member = &Raw::log_format,
+            .group = Group::kEndpoints,
+            .fallback = "plain on a terminal, else json",
+            .help = "json, plain or auto"},
+    // One run
+    Setting{
+        .name = "once", .member = &Raw::once, .group = Group::kOnce, .help = "Pull, print the result, exit"},
+    Setting{.name = "timeout",
+            .member = &Raw::timeout,
+            .group = Group::kOnce,
+            .help = "The longest time for --once: 90s, 10m, 1h"},
+};
+
+// Every member of RawConfig that has no row here is one of those that only the file has.
+constexpr std::size_t SizeOfRows() {
+  std::size_t size = 0;
+  for (const Setting& setting : kSettings) {
+    size += setting.member.index() == 0   ? sizeof(std::optional<Said<std::string>>)
+            : setting.member.index() == 1 ? sizeof(std::optional<Said<bool>>)
+                                          : sizeof(std::optional<Said<std::vector<std::string>>>);
+  }
+  return size;
+}
+static_assert(sizeof(RawConfig) == SizeOfRows() + sizeof(FileOnlyConfig), "a member of RawConfig has no row");
+
+}  // namespace
+
+std::span<const Setting> Settings() {
+  return kSettings;
+}
+
+}  // namespace prefetch::config
