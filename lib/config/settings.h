@@ -1,7 +1,7 @@
 // Settings: the one table of what an operator may set. Flags, environment variables, fields of the
 // configuration file, the overlay of these sources, --help and deploy/settings.md all derive from it. A new
-// setting: a member of RawConfig, a row in settings_table.cc, and its validation in agent_config.cc. A member without a row
-// does not compile.
+// setting: a member of RawConfig, a row in settings_table.cc, and its validation in agent_config.cc. A member
+// without a row does not compile.
 #pragma once
 
 #include <optional>

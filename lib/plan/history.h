@@ -44,16 +44,6 @@ struct PullFailure {
   std::optional<base::Duration> retry_after;
 };
 
-// How a failure is met.
-enum class Retry {
-  kAtOnce,   // not the image's fault: again as soon as the runtime is there
-  kPassing,  // first at once, then full jitter, doubling to minutes
-  kSlow,     // 5 minutes, doubling to an hour: asking more often helps nobody and locks accounts
-  kHourly,
-  kNever,  // not before the list changes
-};
-Retry RetryFor(Reason reason);
-
 // Is this a failure after which nobody needs to wait for the entry?
 bool IsForGood(Reason reason);
 

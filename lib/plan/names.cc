@@ -1,11 +1,42 @@
 // How the enums of this folder are spelled, everywhere.
 #include <cstdlib>
+#include <utility>
 
 #include "plan/desired.h"
 #include "plan/reason.h"
 #include "plan/snapshot.h"
 
 namespace prefetch::plan {
+namespace {
+
+// How the compiler spells an enumerator in this function's name: "…Reason::kPresent…"; a number that no
+// enumerator has is spelled as a number.
+template <Reason kValue>
+constexpr std::string_view Spelled() {
+  return __PRETTY_FUNCTION__;
+}
+
+constexpr std::string_view kPrefix = "Reason::k";
+
+constexpr bool Spells(std::string_view function, std::string_view name) {
+  std::size_t at = function.find(kPrefix);
+  if (at == std::string_view::npos) return false;
+  std::string_view rest = function.substr(at + kPrefix.size());
+  return rest.starts_with(name) && (rest[name.size()] == ';' || rest[name.size()] == ']');
+}
+
+template <std::size_t... kIndex>
+constexpr bool AreRowsRight(std::index_sequence<kIndex...>) {
+  return ((static_cast<std::size_t>(kReasons[kIndex].reason) == kIndex &&
+           Spells(Spelled<static_cast<Reason>(kIndex)>(), kReasons[kIndex].name)) &&
+          ...);
+}
+static_assert(AreRowsRight(std::make_index_sequence<kReasons.size()>()),
+              "a row of kReasons is out of order, or its name is not its enumerator's");
+static_assert(Spelled<static_cast<Reason>(kReasons.size())>().find(kPrefix) == std::string_view::npos,
+              "a Reason has no row in kReasons");
+
+}  // namespace
 
 std::string_view RefreshName(Refresh refresh) {
   switch (refresh) {
@@ -85,146 +116,6 @@ std::string_view PulledWithName(PulledWith with) {
       return "DockerConfig";
     case PulledWith::kPullSecret:
       return "PullSecret";
-  }
-  std::abort();
-}
-
-std::string_view ReasonName(Reason reason) {
-  switch (reason) {
-    case Reason::kPresent:
-      return "Present";
-    case Reason::kOpenToNode:
-      return "OpenToNode";
-    case Reason::kPreloaded:
-      return "Preloaded";
-    case Reason::kAllowlisted:
-      return "Allowlisted";
-    case Reason::kGateOff:
-      return "GateOff";
-    case Reason::kVerificationNever:
-      return "VerificationNever";
-    case Reason::kRecordedForPod:
-      return "RecordedForPod";
-    case Reason::kPolicyAlways:
-      return "PolicyAlways";
-    case Reason::kRecordedForOthers:
-      return "RecordedForOthers";
-    case Reason::kRecordedForNobody:
-      return "RecordedForNobody";
-    case Reason::kRecordedUnderOtherName:
-      return "RecordedUnderOtherName";
-    case Reason::kPullInterrupted:
-      return "PullInterrupted";
-    case Reason::kVerificationAlways:
-      return "VerificationAlways";
-    case Reason::kNotAllowlisted:
-      return "NotAllowlisted";
-    case Reason::kRecordUnreadable:
-      return "RecordUnreadable";
-    case Reason::kTouchIneffective:
-      return "TouchIneffective";
-    case Reason::kOtherPlatform:
-      return "OtherPlatform";
-    case Reason::kEmptyList:
-      return "EmptyList";
-    case Reason::kAllReady:
-      return "AllReady";
-    case Reason::kFactsUnknown:
-      return "FactsUnknown";
-    case Reason::kImageAbsent:
-      return "ImageAbsent";
-    case Reason::kQueued:
-      return "Queued";
-    case Reason::kPulling:
-      return "Pulling";
-    case Reason::kUnpacking:
-      return "Unpacking";
-    case Reason::kTouching:
-      return "Touching";
-    case Reason::kAccessDenied:
-      return "AccessDenied";
-    case Reason::kNotFound:
-      return "NotFound";
-    case Reason::kRateLimited:
-      return "RateLimited";
-    case Reason::kUnreachable:
-      return "Unreachable";
-    case Reason::kDnsFailure:
-      return "DnsFailure";
-    case Reason::kTlsError:
-      return "TlsError";
-    case Reason::kServerError:
-      return "ServerError";
-    case Reason::kContentMissing:
-      return "ContentMissing";
-    case Reason::kCorrupt:
-      return "Corrupt";
-    case Reason::kTimeout:
-      return "Timeout";
-    case Reason::kStalled:
-      return "Stalled";
-    case Reason::kDiskFull:
-      return "DiskFull";
-    case Reason::kDiskFault:
-      return "DiskFault";
-    case Reason::kDiskPressure:
-      return "DiskPressure";
-    case Reason::kSignatureRejected:
-      return "SignatureRejected";
-    case Reason::kPlatformMismatch:
-      return "PlatformMismatch";
-    case Reason::kWrongPlatform:
-      return "WrongPlatform";
-    case Reason::kUnsupportedImage:
-      return "UnsupportedImage";
-    case Reason::kInvalidReference:
-      return "InvalidReference";
-    case Reason::kUnpackFailed:
-      return "UnpackFailed";
-    case Reason::kBadCredentialFormat:
-      return "BadCredentialFormat";
-    case Reason::kRuntimeDown:
-      return "RuntimeDown";
-    case Reason::kRuntimeUnsupported:
-      return "RuntimeUnsupported";
-    case Reason::kRuntimeError:
-      return "RuntimeError";
-    case Reason::kUpToDate:
-      return "UpToDate";
-    case Reason::kPinnedByDigest:
-      return "PinnedByDigest";
-    case Reason::kNotChecked:
-      return "NotChecked";
-    case Reason::kCheckOverdue:
-      return "CheckOverdue";
-    case Reason::kTagMoved:
-      return "TagMoved";
-    case Reason::kLocalDigestUnknown:
-      return "LocalDigestUnknown";
-    case Reason::kMirrorLag:
-      return "MirrorLag";
-    case Reason::kTagMissing:
-      return "TagMissing";
-    case Reason::kTagMissingUnconfirmed:
-      return "TagMissingUnconfirmed";
-    case Reason::kIndeterminate:
-      return "Indeterminate";
-    case Reason::kCheckedByPull:
-      return "CheckedByPull";
-    case Reason::kStale:
-      return "Stale";
-    case Reason::kEvictedByKubelet:
-      return "EvictedByKubelet";
-    case Reason::kNotUnpacked:
-      return "NotUnpacked";
-    case Reason::kListInvalid:
-      return "ListInvalid";
-    case Reason::kListEmptyOfSources:
-      return "ListEmptyOfSources";
-    case Reason::kCredentialsInvalid:
-      return "CredentialsInvalid";
-    case Reason::kImagesNotReady:
-      return "ImagesNotReady";
   }
   std::abort();
 }

@@ -48,65 +48,9 @@ std::string Sentence(Reason reason, const EntryFacts& facts) {
     case Reason::kEvictedByKubelet:
       return "removed from the node again and again, most likely by kubelet's image garbage collection: "
              "give the image filesystem more room, or shorten the list";
-    // These come with a text of their own, or are the node's.
-    case Reason::kUpToDate:
-    case Reason::kPinnedByDigest:
-    case Reason::kNotChecked:
-    case Reason::kCheckOverdue:
-    case Reason::kTagMoved:
-    case Reason::kLocalDigestUnknown:
-    case Reason::kMirrorLag:
-    case Reason::kTagMissing:
-    case Reason::kTagMissingUnconfirmed:
-    case Reason::kIndeterminate:
-    case Reason::kCheckedByPull:
-    case Reason::kStale:
-    case Reason::kOpenToNode:
-    case Reason::kPreloaded:
-    case Reason::kAllowlisted:
-    case Reason::kGateOff:
-    case Reason::kVerificationNever:
-    case Reason::kRecordedForPod:
-    case Reason::kRecordedForOthers:
-    case Reason::kRecordedForNobody:
-    case Reason::kRecordedUnderOtherName:
-    case Reason::kPullInterrupted:
-    case Reason::kVerificationAlways:
-    case Reason::kNotAllowlisted:
-    case Reason::kRecordUnreadable:
-    case Reason::kTouching:
-    case Reason::kTouchIneffective:
-    case Reason::kEmptyList:
-    case Reason::kAllReady:
-    case Reason::kAccessDenied:
-    case Reason::kNotFound:
-    case Reason::kRateLimited:
-    case Reason::kUnreachable:
-    case Reason::kDnsFailure:
-    case Reason::kTlsError:
-    case Reason::kServerError:
-    case Reason::kContentMissing:
-    case Reason::kCorrupt:
-    case Reason::kTimeout:
-    case Reason::kStalled:
-    case Reason::kDiskFull:
-    case Reason::kDiskFault:
-    case Reason::kSignatureRejected:
-    case Reason::kPlatformMismatch:
-    case Reason::kUnsupportedImage:
-    case Reason::kInvalidReference:
-    case Reason::kUnpackFailed:
-    case Reason::kBadCredentialFormat:
-    case Reason::kRuntimeDown:
-    case Reason::kRuntimeUnsupported:
-    case Reason::kRuntimeError:
-    case Reason::kListInvalid:
-    case Reason::kListEmptyOfSources:
-    case Reason::kCredentialsInvalid:
-    case Reason::kImagesNotReady:
+    default:  // the others come with a text of their own, or are the node's
       return std::string(ReasonName(reason));
   }
-  std::abort();
 }
 
 PullStatus PullOf(const EntryFacts& facts, base::TimePoint now, base::WallTime wall) {

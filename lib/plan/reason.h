@@ -1,8 +1,10 @@
 // Reason: why an image, or the node, is in the state it is in. One closed enum that is log field, metric
-// label, status JSON and CLI text at once; a switch over it has no default, so -Wswitch finds every place
-// that must know a new one.
+// label, status JSON and CLI text at once. A new one: an enumerator and a row here, and its words in
+// reason_words.cc; both tables are compared with the enum when they are compiled.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <string_view>
 
 #include "image/pull_error.h"
@@ -86,7 +88,112 @@ enum class Reason {
   kImagesNotReady,      // the node: some required entries are not ready
 };
 
-std::string_view ReasonName(Reason reason);  // "ImageAbsent"
+// Which part of the node a reason is about; the reference page of reasons has a section for each.
+enum class ReasonGroup {
+  kFine,
+  kUnderWay,
+  kPull,      // a pull failed, or cannot start
+  kClosed,    // on the node, and kubelet keeps it from pods
+  kRegistry,  // what the registry has said about an image that is here
+  kNode,      // the list, the node, or kubelet's garbage collection
+};
+
+// When a pull that failed for this reason is tried again.
+enum class Retry {
+  kAtOnce,   // not the image's fault: again as soon as the runtime is there; also of reasons that end no pull
+  kPassing,  // first at once, then full jitter, doubling to minutes
+  kSlow,     // 5 minutes, doubling to an hour: asking more often helps nobody and locks accounts
+  kHourly,
+  kNever,  // not before the list changes
+};
+
+struct ReasonRow {
+  Reason reason;
+  std::string_view name;  // the enumerator without its k
+  ReasonGroup group;
+  Retry retry = Retry::kAtOnce;
+};
+
+// In the order of the enum.
+inline constexpr std::array kReasons = {
+    ReasonRow{Reason::kPresent, "Present", ReasonGroup::kFine},
+    ReasonRow{Reason::kOpenToNode, "OpenToNode", ReasonGroup::kFine},
+    ReasonRow{Reason::kPreloaded, "Preloaded", ReasonGroup::kFine},
+    ReasonRow{Reason::kAllowlisted, "Allowlisted", ReasonGroup::kFine},
+    ReasonRow{Reason::kGateOff, "GateOff", ReasonGroup::kFine},
+    ReasonRow{Reason::kVerificationNever, "VerificationNever", ReasonGroup::kFine},
+    ReasonRow{Reason::kRecordedForPod, "RecordedForPod", ReasonGroup::kFine},
+    ReasonRow{Reason::kOtherPlatform, "OtherPlatform", ReasonGroup::kFine},
+    ReasonRow{Reason::kEmptyList, "EmptyList", ReasonGroup::kFine},
+    ReasonRow{Reason::kAllReady, "AllReady", ReasonGroup::kFine},
+    ReasonRow{Reason::kFactsUnknown, "FactsUnknown", ReasonGroup::kUnderWay},
+    ReasonRow{Reason::kImageAbsent, "ImageAbsent", ReasonGroup::kUnderWay},
+    ReasonRow{Reason::kQueued, "Queued", ReasonGroup::kUnderWay},
+    ReasonRow{Reason::kPulling, "Pulling", ReasonGroup::kUnderWay},
+    ReasonRow{Reason::kUnpacking, "Unpacking", ReasonGroup::kUnderWay},
+    ReasonRow{Reason::kTouching, "Touching", ReasonGroup::kUnderWay},
+    ReasonRow{Reason::kAccessDenied, "AccessDenied", ReasonGroup::kPull, Retry::kSlow},
+    ReasonRow{Reason::kNotFound, "NotFound", ReasonGroup::kPull, Retry::kSlow},
+    ReasonRow{Reason::kRateLimited, "RateLimited", ReasonGroup::kPull, Retry::kPassing},
+    ReasonRow{Reason::kUnreachable, "Unreachable", ReasonGroup::kPull, Retry::kPassing},
+    ReasonRow{Reason::kDnsFailure, "DnsFailure", ReasonGroup::kPull, Retry::kPassing},
+    ReasonRow{Reason::kTlsError, "TlsError", ReasonGroup::kPull, Retry::kPassing},
+    ReasonRow{Reason::kServerError, "ServerError", ReasonGroup::kPull, Retry::kPassing},
+    ReasonRow{Reason::kContentMissing, "ContentMissing", ReasonGroup::kPull, Retry::kPassing},
+    ReasonRow{Reason::kCorrupt, "Corrupt", ReasonGroup::kPull, Retry::kPassing},
+    ReasonRow{Reason::kTimeout, "Timeout", ReasonGroup::kPull, Retry::kPassing},
+    ReasonRow{Reason::kStalled, "Stalled", ReasonGroup::kPull, Retry::kPassing},
+    ReasonRow{Reason::kDiskFull, "DiskFull", ReasonGroup::kPull, Retry::kPassing},
+    ReasonRow{Reason::kDiskFault, "DiskFault", ReasonGroup::kPull, Retry::kPassing},
+    ReasonRow{Reason::kDiskPressure, "DiskPressure", ReasonGroup::kPull},
+    ReasonRow{Reason::kSignatureRejected, "SignatureRejected", ReasonGroup::kPull, Retry::kHourly},
+    ReasonRow{Reason::kPlatformMismatch, "PlatformMismatch", ReasonGroup::kPull, Retry::kNever},
+    ReasonRow{Reason::kWrongPlatform, "WrongPlatform", ReasonGroup::kPull, Retry::kNever},
+    ReasonRow{Reason::kUnsupportedImage, "UnsupportedImage", ReasonGroup::kPull, Retry::kHourly},
+    ReasonRow{Reason::kInvalidReference, "InvalidReference", ReasonGroup::kPull, Retry::kNever},
+    ReasonRow{Reason::kUnpackFailed, "UnpackFailed", ReasonGroup::kPull, Retry::kPassing},
+    ReasonRow{Reason::kBadCredentialFormat, "BadCredentialFormat", ReasonGroup::kPull, Retry::kHourly},
+    ReasonRow{Reason::kRuntimeDown, "RuntimeDown", ReasonGroup::kPull},
+    ReasonRow{Reason::kRuntimeUnsupported, "RuntimeUnsupported", ReasonGroup::kPull, Retry::kHourly},
+    ReasonRow{Reason::kRuntimeError, "RuntimeError", ReasonGroup::kPull, Retry::kPassing},
+    ReasonRow{Reason::kPolicyAlways, "PolicyAlways", ReasonGroup::kClosed},
+    ReasonRow{Reason::kRecordedForOthers, "RecordedForOthers", ReasonGroup::kClosed},
+    ReasonRow{Reason::kRecordedForNobody, "RecordedForNobody", ReasonGroup::kClosed},
+    ReasonRow{Reason::kRecordedUnderOtherName, "RecordedUnderOtherName", ReasonGroup::kClosed},
+    ReasonRow{Reason::kPullInterrupted, "PullInterrupted", ReasonGroup::kClosed},
+    ReasonRow{Reason::kVerificationAlways, "VerificationAlways", ReasonGroup::kClosed},
+    ReasonRow{Reason::kNotAllowlisted, "NotAllowlisted", ReasonGroup::kClosed},
+    ReasonRow{Reason::kRecordUnreadable, "RecordUnreadable", ReasonGroup::kClosed},
+    ReasonRow{Reason::kTouchIneffective, "TouchIneffective", ReasonGroup::kClosed},
+    ReasonRow{Reason::kUpToDate, "UpToDate", ReasonGroup::kRegistry},
+    ReasonRow{Reason::kPinnedByDigest, "PinnedByDigest", ReasonGroup::kRegistry},
+    ReasonRow{Reason::kNotChecked, "NotChecked", ReasonGroup::kRegistry},
+    ReasonRow{Reason::kCheckOverdue, "CheckOverdue", ReasonGroup::kRegistry},
+    ReasonRow{Reason::kTagMoved, "TagMoved", ReasonGroup::kRegistry},
+    ReasonRow{Reason::kLocalDigestUnknown, "LocalDigestUnknown", ReasonGroup::kRegistry},
+    ReasonRow{Reason::kMirrorLag, "MirrorLag", ReasonGroup::kRegistry},
+    ReasonRow{Reason::kTagMissing, "TagMissing", ReasonGroup::kRegistry},
+    ReasonRow{Reason::kTagMissingUnconfirmed, "TagMissingUnconfirmed", ReasonGroup::kRegistry},
+    ReasonRow{Reason::kIndeterminate, "Indeterminate", ReasonGroup::kRegistry},
+    ReasonRow{Reason::kCheckedByPull, "CheckedByPull", ReasonGroup::kRegistry},
+    ReasonRow{Reason::kStale, "Stale", ReasonGroup::kRegistry},
+    ReasonRow{Reason::kEvictedByKubelet, "EvictedByKubelet", ReasonGroup::kNode},
+    ReasonRow{Reason::kNotUnpacked, "NotUnpacked", ReasonGroup::kNode, Retry::kPassing},
+    ReasonRow{Reason::kListInvalid, "ListInvalid", ReasonGroup::kNode},
+    ReasonRow{Reason::kListEmptyOfSources, "ListEmptyOfSources", ReasonGroup::kNode},
+    ReasonRow{Reason::kCredentialsInvalid, "CredentialsInvalid", ReasonGroup::kNode, Retry::kSlow},
+    ReasonRow{Reason::kImagesNotReady, "ImagesNotReady", ReasonGroup::kNode},
+};
+
+constexpr const ReasonRow& RowOf(Reason reason) {
+  return kReasons[static_cast<std::size_t>(reason)];
+}
+constexpr std::string_view ReasonName(Reason reason) {
+  return RowOf(reason).name;
+}
+constexpr Retry RetryFor(Reason reason) {
+  return RowOf(reason).retry;
+}
 Reason ReasonFor(image::ErrorClass error_class);
 Reason ReasonFor(kubelet::VerdictReason reason);
 

@@ -15,4 +15,7 @@ struct ReasonWords {
 // "new thing".
 ReasonWords WordsFor(std::string_view reason);
 
+// All reasons as a page of Markdown: deploy/reasons.md.
+std::string ReasonsPage();
+
 }  // namespace prefetch::report

@@ -3,9 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
-#include "plan/reason.h"
 #include "report/progress_words.h"
-#include "report/reason_words.h"
 
 namespace prefetch::report::text_layout_test {
 namespace {
@@ -57,16 +55,6 @@ TEST(HumanTime, RoundsAsPeopleDo) {
   EXPECT_EQ(HumanTime(std::chrono::minutes(10)), "10 min");
   EXPECT_EQ(HumanTime(std::chrono::hours(5)), "5 h");
   EXPECT_EQ(HumanTime(std::chrono::hours(24 * 6)), "6 d");
-}
-
-TEST(ReasonWords, EveryReasonHasAWordThatFits) {
-  for (int i = 0; i <= static_cast<int>(plan::Reason::kImagesNotReady); i++) {
-    ReasonWords words = WordsFor(plan::ReasonName(static_cast<plan::Reason>(i)));
-    EXPECT_FALSE(words.state.empty());
-    EXPECT_LE(DisplayWidth(words.state), 11U) << words.state;
-  }
-  EXPECT_EQ(WordsFor("NewThing").state, "new thing");
-  EXPECT_EQ(WordsFor("").state, "unknown");
 }
 
 TEST(PullWords, SayWhatIsKnown) {
