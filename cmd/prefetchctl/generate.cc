@@ -18,6 +18,7 @@
 #include "image/reference.h"
 #include "list.h"
 #include "list_files.h"
+#include "plan/spellings.h"
 
 namespace prefetch::ctl {
 namespace {
@@ -163,7 +164,7 @@ int GenerateTouchDaemonSet(const std::vector<std::string>& lists, const std::str
   for (const plan::DesiredImage& image : files.list.images) {
     if (image.open == plan::Open::kNever) continue;
     if (image.platforms.empty()) {
-      images.push_back(image.reference.written());
+      for (const image::Reference& spelling : plan::SpellingsOf(image)) images.push_back(spelling.written());
     } else {
       err << "note: " << image.reference.written() << " is left out: it is for some platforms only\n";
     }

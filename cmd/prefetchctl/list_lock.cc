@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "base/clock.h"
@@ -46,8 +47,11 @@ std::vector<List> ReadLists(const std::vector<std::string>& paths, Mistakes& mis
   ListFiles files = ReadListFiles(paths, mistakes);
   for (const config::LoadedSource& source : files.sources) {
     List list{.name = std::filesystem::path(source.info.path).filename(), .path = source.info.path};
-    for (const config::ListEntry& entry : source.content->entries)
-      list.images.push_back(entry.image.reference);
+    std::set<std::string> names;  // a digest is that of a name, however it is spelled
+    for (const config::ListEntry& entry : source.content->entries) {
+      const image::Reference& reference = entry.image.reference;
+      if (names.insert(reference.Normalized()).second) list.images.push_back(reference);
+    }
     auto text = base::ReadFile(config::LockPath(list.path), config::kMostLockBytes);
     if (text) {
       auto lock = config::ReadLock(*text, list.name + ".lock");

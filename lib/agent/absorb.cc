@@ -42,6 +42,23 @@ bool IsRegistryTrouble(plan::Reason reason) {
   }
 }
 
+// What a look at kubelet's files says of one entry, whose spellings are its images from `first` to before
+// `end`.
+plan::VerdictSeen SeenOf(const KubeletLook& look, std::size_t first, std::size_t end,
+                         const plan::HeldVerdict& past) {
+  plan::VerdictSeen seen{.verdicts = nullptr, .image_id = look.question->images[first].image_id};
+  std::vector<plan::SpelledVerdicts> each;
+  for (std::size_t i = first; i < end; i++) {
+    each.push_back({look.question->images[i].image, look.reading.verdicts[i]});
+    seen.pull_under_way = seen.pull_under_way || look.reading.pull_under_way[i];
+    seen.files_changed = seen.files_changed || look.reading.files_changed[i];
+  }
+  plan::EntryVerdicts all = plan::WorstOf(std::move(each), {past.newest, past.newest_spellings});
+  seen.verdicts = std::move(all.worst);
+  seen.spellings = std::move(all.each);
+  return seen;
+}
+
 // How a run is counted. One that we took back is no failure of anybody's, but for one whose time was up.
 PullEnd EndOf(const ActiveRun& run, const PullOutcome& outcome, base::TimePoint now) {
   PullEnd end{.result = PullResult::kCancelled, .took = now - run.run.started_at};
@@ -301,15 +318,11 @@ void Agent::On(KubeletLooked event) {
   if (look.reading.unchanged) return;
   const KubeletQuestion& question = *look.question;
   if (question.list_epoch != list_epoch_) return;  // the next look is due already
-  for (std::size_t i = 0; i < question.images.size(); i++) {
+  for (std::size_t i = 0, next = 0; i < question.images.size(); i = next) {
+    while (next < question.images.size() && question.entries[next] == question.entries[i]) next++;
     Entry& entry = entries_.all()[question.entries[i]];
     if (!entry.seen.local || entry.seen.local->id != question.images[i].image_id) continue;
-    FoldVerdict(entry, plan::AfterReading(entry.verdict,
-                                          {.verdicts = look.reading.verdicts[i],
-                                           .image_id = question.images[i].image_id,
-                                           .pull_under_way = look.reading.pull_under_way[i],
-                                           .files_changed = look.reading.files_changed[i]},
-                                          now_));
+    FoldVerdict(entry, plan::AfterReading(entry.verdict, SeenOf(look, i, next, entry.verdict), now_));
   }
 }
 

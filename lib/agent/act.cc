@@ -231,8 +231,10 @@ void Agent::StartKubeletLookIfDue() {
     const std::vector<Entry>& all = entries_.all();
     for (std::size_t i = 0; i < entries_.listed().size(); i++) {
       if (!all[i].applies || !all[i].seen.local) continue;
-      question->images.push_back({all[i].want->reference.written(), all[i].seen.local->id});
-      question->entries.push_back(i);
+      for (const image::Reference& spelling : plan::SpellingsOf(all[i].want)) {
+        question->images.push_back({spelling.written(), all[i].seen.local->id});
+        question->entries.push_back(i);
+      }
     }
     kubelet_question_ = std::move(question);
   }

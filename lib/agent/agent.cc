@@ -168,6 +168,7 @@ plan::ImageState Agent::Judge(const Entry& entry, base::WallTime wall) const {
                       // What kubelet would say of an image that is on no list is said to who asks.
                       .has_kubelet = entry.on_list && kubelet_.has_value(),
                       .verdicts = entry.verdict.shown,
+                      .spellings = entry.verdict.shown_spellings,
                       .no_room = entry.no_room,
                       .refresh = Asks(entry) ? &entry.refresh : nullptr,
                       .freshness = &*entry.fresh,

@@ -69,9 +69,9 @@ bool NotTold(const plan::Snapshot& snapshot, const plan::ImageState& image) {
 // What kubelet would say to this very pod; nullopt: nothing is known of kubelet yet.
 std::optional<kubelet::Verdicts> VerdictsOf(const plan::Snapshot& snapshot, const plan::ImageState& image,
                                             const CheckQuestion& question, bool listed) {
-  bool asked_as_listed = listed && question.identity == report::CheckIdentity{} &&
-                         question.image == image.want->reference.written();
-  if (asked_as_listed && image.verdicts) return *image.verdicts;
+  bool asked_as_listed = listed && question.identity == report::CheckIdentity{};
+  const kubelet::Verdicts* known = plan::VerdictsOfSpelling(image, question.image);
+  if (asked_as_listed && known != nullptr) return *known;
   if (!HasFacts(snapshot)) return std::nullopt;
   kubelet::VerdictQuestion files = ReadFiles(snapshot, question.image, image.image_id);
   files.pod = ToPod(question.identity);
@@ -126,15 +126,39 @@ report::RecordedUse UseOf(const std::string& repository, const kubelet::Credenti
   return use;
 }
 
+struct SpellingNow {
+  image::Reference reference;
+  kubelet::VerdictQuestion files;
+  plan::VerdictsPtr verdicts;  // the worst of all spellings
+};
+
+// As the files are now: the spelling by which the entry fares worst, the first of these.
+SpellingNow WorstSpelling(const plan::Snapshot& snapshot, const plan::ImageState& image) {
+  std::vector<SpellingNow> all;
+  std::vector<plan::SpelledVerdicts> each;
+  for (const image::Reference& reference : plan::SpellingsOf(image.want)) {
+    all.push_back({reference, ReadFiles(snapshot, reference.written(), image.image_id), nullptr});
+    all.back().verdicts = std::make_shared<const kubelet::Verdicts>(
+        kubelet::VerdictsFor(all.back().files, *snapshot.possible_kubelets));
+    each.push_back({reference.written(), all.back().verdicts});
+  }
+  plan::VerdictsPtr worst = plan::WorstOf(std::move(each)).worst;
+  auto telling = std::find_if(all.begin(), all.end(), [&](const SpellingNow& one) {
+    return one.verdicts->never.result == worst->never.result;
+  });
+  telling->verdicts = std::move(worst);
+  return std::move(*telling);
+}
+
 // As the newest kubelet that is possible reads them.
 void AddFiles(const plan::Snapshot& snapshot, const plan::ImageState& image, bool identities,
               report::ImageDetail& detail) {
   if (!HasFacts(snapshot)) return;
   image::KubeletVersion version = snapshot.possible_kubelets->back().version;
-  const std::string& written = image.want->reference.written();
-  kubelet::VerdictQuestion files = ReadFiles(snapshot, written, image.image_id);
-  detail.verdicts = kubelet::VerdictsFor(files, *snapshot.possible_kubelets);
-  detail.record_key = kubelet::TrimmedImage(image.want->reference, version);
+  SpellingNow said = WorstSpelling(snapshot, image);
+  const kubelet::VerdictQuestion& files = said.files;
+  detail.verdicts = *said.verdicts;
+  detail.record_key = kubelet::TrimmedImage(said.reference, version);
   if (image.image_id.empty()) return;
   kubelet::RecordReading record = kubelet::DecodeRecord(files.record.content, image.image_id, version);
   detail.record.state = StateName(files.record, record.reading != kubelet::Reading::kUndecodable,
@@ -142,7 +166,7 @@ void AddFiles(const plan::Snapshot& snapshot, const plan::ImageState& image, boo
   for (const auto& [repository, entry] : record.record.mapping) {
     detail.record.uses.push_back(UseOf(repository, entry, identities));
   }
-  kubelet::Reading intent = kubelet::DecodeIntent(files.intent.content, written, version);
+  kubelet::Reading intent = kubelet::DecodeIntent(files.intent.content, said.reference.written(), version);
   detail.intent =
       StateName(files.intent, intent != kubelet::Reading::kUndecodable, intent == kubelet::Reading::kFound);
 }

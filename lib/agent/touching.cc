@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "agent/touch_need.h"
 #include "base/log.h"
 
 namespace prefetch::agent {
@@ -16,26 +17,6 @@ using plan::TouchResult;
 // and seldom enough for an API server that a thousand nodes ask at the same time.
 constexpr std::chrono::milliseconds kFirstLook{1000};
 constexpr std::chrono::seconds kPodLookInterval{5};
-
-// What is under the entry's name, and judged; empty: nothing to touch.
-std::string TouchableId(const Entry& entry) {
-  bool here = entry.applies && entry.seen.local && entry.action.kind == plan::ActionKind::kKeep &&
-              entry.action.reason == plan::Reason::kPresent;
-  return here ? entry.seen.local->id : "";
-}
-
-TouchNeed NeedBy(const Entry& entry, const plan::VerdictsPtr& verdicts) {
-  if (!verdicts || entry.verdict.image_id != entry.touch->image_id) return TouchNeed::kNone;
-  return plan::NeedOf(entry.want, *verdicts);
-}
-
-// What kubelet's files say now; what is shown may be held a little (plan/verdict_hold.h).
-TouchNeed NeedNow(const Entry& entry) {
-  return NeedBy(entry, entry.verdict.newest);
-}
-TouchNeed NeedShown(const Entry& entry) {
-  return NeedBy(entry, entry.verdict.shown);
-}
 
 // The two clocks are not read at the same moment; what differs by no more than that is no news.
 bool IsTheSameTime(const std::optional<base::WallTime>& a, const std::optional<base::WallTime>& b) {
@@ -105,8 +86,8 @@ bool Touching::Review(Entries& entries, const TouchSurroundings& surroundings, b
   return changed;
 }
 
-std::vector<plan::TouchCandidate> Touching::Due(const Entries& entries) const {
-  std::vector<plan::TouchCandidate> due;
+std::vector<Touching::DuePart> Touching::Due(const Entries& entries) const {
+  std::vector<DuePart> due;
   const std::vector<Entry>& all = entries.all();
   for (std::size_t i = 0; i < all.size(); i++) {
     const Entry& entry = all[i];
@@ -115,17 +96,22 @@ std::vector<plan::TouchCandidate> Touching::Due(const Entries& entries) const {
                   (entry.touched->state == plan::TouchState::kIneffective &&
                    entry.touch->failures < plan::kTouchesWithoutEffect);
     if (!wanted || entry.touch->not_before > now_ || NeedNow(entry) == TouchNeed::kNone) continue;
-    due.push_back({.entry = i,
-                   .need = NeedNow(entry),
-                   .priority = entry.want->priority,
-                   .failures = entry.touch->failures + entry.touch->passing});
+    for (image::Reference& spelling : plan::SpellingsOf(entry.want)) {
+      TouchNeed need = NeedNow(entry, spelling);
+      if (need == TouchNeed::kNone) continue;
+      plan::TouchCandidate candidate{.entry = due.size(),
+                                     .need = need,
+                                     .priority = entry.want->priority,
+                                     .failures = entry.touch->failures + entry.touch->passing};
+      due.push_back({i, std::move(spelling), candidate});
+    }
   }
   return due;
 }
 
 std::optional<Touching::Job> Touching::Begin(Entries& entries) {
   if (ground_.not_before > now_) return std::nullopt;
-  std::vector<plan::TouchCandidate> due = Due(entries);
+  std::vector<DuePart> due = Due(entries);
   if (due.empty()) {
     due_since_.reset();
     return std::nullopt;
@@ -135,10 +121,12 @@ std::optional<Touching::Job> Touching::Begin(Entries& entries) {
   if (!full && surroundings_.more_to_come && now_ - *due_since_ < plan::kTouchCollects) return std::nullopt;
   due_since_.reset();
   std::vector<TouchPods::Wanted> images;
-  for (std::size_t i : plan::NextTouch(std::move(due), pods_.MostThatFailed())) {
-    Entry& entry = entries.all()[i];
-    beginning_.push_back({entry.name(), entry.touch->image_id, entry.want->reference});
-    images.push_back({entry.want->reference, NeedNow(entry) == TouchNeed::kKeepOpen});
+  std::vector<plan::TouchCandidate> candidates;
+  for (const DuePart& part : due) candidates.push_back(part.candidate);
+  for (std::size_t i : plan::NextTouch(std::move(candidates), pods_.MostThatFailed())) {
+    const Entry& entry = entries.all()[due[i].entry];
+    beginning_.push_back({entry.name(), entry.touch->image_id, due[i].reference});
+    images.push_back({due[i].reference, due[i].candidate.need == TouchNeed::kKeepOpen});
   }
   slot_ = (slot_ + 1) % kube::kTouchPodNames;
   return [this, images = std::move(images), slot = slot_](const base::Call& call) -> TouchReport {
@@ -209,7 +197,8 @@ void Touching::On(TouchBegun report, Entries& entries) {
   for (auto& [index, result] : report.left_out) {
     in[index] = false;
     Entry* entry = EntryOf(entries, parts[index]);
-    if (entry == nullptr) continue;
+    // What keeps one spelling out keeps out all: they have one registry.
+    if (entry == nullptr || !IsFirst(parts, index)) continue;
     metrics_.Touched(result.obstacle);
     base::Warn("image not touched", {{"image", entry->want->reference.written()},
                                      {"obstacle", plan::TouchObstacleName(result.obstacle)},
@@ -224,10 +213,10 @@ void Touching::On(TouchBegun report, Entries& entries) {
   Pod pod{.name = std::move(report.name), .uid = std::move(report.uid)};
   for (std::size_t i = 0; i < parts.size(); i++) {
     if (!in[i]) continue;
-    if (Entry* entry = EntryOf(entries, parts[i])) {
+    if (Entry* entry = EntryOf(entries, parts[i]); entry != nullptr && IsFirst(parts, i)) {
       entry->touch.Change([](plan::TouchPast& touch) { touch.attempts++; });
     }
-    pod.parts.push_back(std::move(parts[i]));
+    pod.parts.push_back(parts[i]);
   }
   pod.created_at = pod.changed_at = now_;
   pod.next_look = now_ + kFirstLook;
@@ -265,7 +254,7 @@ void Touching::JudgePod(Entries& entries) {
   if (pod_->over_at != base::TimePoint::max()) return;
   bool all_open = std::all_of(pod_->parts.begin(), pod_->parts.end(), [&](const Part& part) {
     const Entry* entry = EntryOf(entries, part);
-    return entry == nullptr || NeedNow(*entry) == TouchNeed::kNone;
+    return entry == nullptr || NeedNow(*entry, part.reference) == TouchNeed::kNone;
   });
   if (all_open || pod_->judged.over) pod_->over_at = now_;
 }
@@ -275,7 +264,7 @@ bool Touching::Settled(Entries& entries) const {
   if (now_ - pod_->over_at >= plan::kTouchSettles) return true;
   for (std::size_t i = 0; i < pod_->parts.size(); i++) {
     const Entry* entry = EntryOf(entries, pod_->parts[i]);
-    if (entry == nullptr || NeedNow(*entry) == TouchNeed::kNone) continue;
+    if (entry == nullptr || NeedNow(*entry, pod_->parts[i].reference) == TouchNeed::kNone) continue;
     bool failed =
         pod_->judged.pod.obstacle != TouchObstacle::kNone ||
         (i < pod_->judged.images.size() && pod_->judged.images[i].fate == plan::ContainerFate::kFailed);
@@ -285,7 +274,7 @@ bool Touching::Settled(Entries& entries) const {
 }
 
 TouchResult Touching::ResultFor(const Entry& entry, std::size_t part) const {
-  if (NeedNow(entry) == TouchNeed::kNone) return {};
+  if (NeedNow(entry, pod_->parts[part].reference) == TouchNeed::kNone) return {};
   if (part < pod_->judged.images.size()) {
     const plan::ContainerJudgement& judged = pod_->judged.images[part];
     switch (judged.fate) {
@@ -302,19 +291,37 @@ TouchResult Touching::ResultFor(const Entry& entry, std::size_t part) const {
           "kubelet had not come to an end with it when the touch pod's time was up"};
 }
 
+bool Touching::Opened(const Entry& entry, std::size_t part) const {
+  return ResultFor(entry, part).obstacle == TouchObstacle::kNone;
+}
+
+std::size_t Touching::TellingPart(const Entry& entry, std::size_t first) const {
+  for (std::size_t i = first; i < pod_->parts.size(); i++) {
+    if (pod_->parts[i].name == entry.name() && !Opened(entry, i)) return i;
+  }
+  return first;
+}
+
+bool Touching::IsFirst(const std::vector<Part>& parts, std::size_t part) {
+  auto end = parts.begin() + static_cast<std::ptrdiff_t>(part);
+  return std::none_of(parts.begin(), end, [&](const Part& one) { return one.name == parts[part].name; });
+}
+
 void Touching::Conclude(Entries& entries) {
   bool any_open = false;
   bool whole_pod_failed = pod_->judged.pod.obstacle != TouchObstacle::kNone;
   for (std::size_t i = 0; i < pod_->parts.size(); i++) {
     Entry* entry = EntryOf(entries, pod_->parts[i]);
     if (entry == nullptr) continue;
-    TouchResult result = ResultFor(*entry, i);
+    any_open = any_open || Opened(*entry, i);
+    if (!IsFirst(pod_->parts, i)) continue;
+    std::size_t telling = TellingPart(*entry, i);
+    TouchResult result = ResultFor(*entry, telling);
     bool opened = result.obstacle == TouchObstacle::kNone;
-    any_open = any_open || opened;
     if (!opened && whole_pod_failed) continue;
     entry->touch = plan::AfterTouch(entry->touch, result, now_, wall_, random_());
     metrics_.Touched(result.obstacle);
-    base::LogFields fields = {{"image", entry->want->reference.written()},
+    base::LogFields fields = {{"image", pod_->parts[telling].reference.written()},
                               {"imageRef", entry->touch->image_id},
                               {"took", now_ - pod_->created_at}};
     if (opened) {

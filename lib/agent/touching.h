@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "agent/entries.h"
@@ -48,10 +49,16 @@ class Touching {
   bool HasPod() const { return pod_.has_value() || busy_; }
 
  private:
-  // One image of the pod.
+  // One image of the pod: an entry as one of its spellings writes it.
   struct Part {
     std::string name, image_id;
     image::Reference reference;
+  };
+  // One that could be touched now.
+  struct DuePart {
+    std::size_t entry = 0;  // its index in the entries
+    image::Reference reference;
+    plan::TouchCandidate candidate;
   };
   struct Pod {
     std::string name, uid;
@@ -69,11 +76,16 @@ class Touching {
   void On(TouchSeen report, Entries& entries);
   void On(TouchEnded report, Entries& entries);
   std::optional<Job> Begin(Entries& entries);
-  std::vector<plan::TouchCandidate> Due(const Entries& entries) const;
+  std::vector<DuePart> Due(const Entries& entries) const;
   void JudgePod(Entries& entries);
   bool Settled(Entries& entries) const;
   void Conclude(Entries& entries);
   plan::TouchResult ResultFor(const Entry& entry, std::size_t part) const;
+  bool Opened(const Entry& entry, std::size_t part) const;
+  // The part that tells what came of an entry: the first of its spellings that is not open, if one is not.
+  std::size_t TellingPart(const Entry& entry, std::size_t first) const;
+  // Not another spelling of an entry that stands before it.
+  static bool IsFirst(const std::vector<Part>& parts, std::size_t part);
   void Stumbled(const plan::TouchResult& result);
   bool InPod(const Entry& entry) const;
   // The entry that the part was about, if it still is.

@@ -1,6 +1,7 @@
 #include "config/canonical.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "base/sha256.h"
 #include "base/text.h"
@@ -56,8 +57,16 @@ Node CanonicalForm(const SourceContent& source) {
   std::stable_sort(order.begin(), order.end(), [](const ListEntry* a, const ListEntry* b) {
     return a->image.priority > b->image.priority;
   });
+  std::unordered_map<std::string, int> names;
+  for (const ListEntry* entry : order) names[entry->image.reference.SpecImage()]++;
   std::vector<Node> images;
-  for (const ListEntry* entry : order) images.push_back(CanonicalEntry(entry->image));
+  for (const ListEntry* entry : order) {
+    Node node = CanonicalEntry(entry->image);
+    const image::Reference& reference = entry->image.reference;
+    // "a" and "a:latest" in one source are two spellings, and a list of the same name twice would be invalid.
+    if (names[reference.SpecImage()] > 1) node.members.front().value = Node::String(reference.written());
+    images.push_back(std::move(node));
+  }
   Node root = Node::Mapping();
   root.Set("apiVersion", Node::String("prefetchd.dev/v1alpha1"));
   root.Set("kind", Node::String("ImageList"));

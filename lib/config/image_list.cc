@@ -36,7 +36,8 @@ class Collector {
  public:
   explicit Collector(Problems& problems) : problems_(problems) {}
 
-  // nullopt if `text` is no image name, or one that the source has already; the problem is said.
+  // nullopt if `text` is no image name, or one that the source has already to the letter; the problem is
+  // said. Another spelling of a name is an entry of its own: kubelet tells them apart.
   std::optional<image::Reference> Name(std::string_view text, doc::Position at, const std::string& path) {
     if (std::string_view wrong = WhyNoName(text); !wrong.empty()) {
       problems_.Add(at, path, wrong);
@@ -47,7 +48,7 @@ class Collector {
       problems_.Add(at, path, reference.error().message());
       return std::nullopt;
     }
-    auto [first, is_new] = lines_.emplace(reference->Normalized(), at.line);
+    auto [first, is_new] = lines_.emplace(reference->written(), at.line);
     if (is_new) return *std::move(reference);
     problems_.Add(at, path,
                   "is " + first->first + ", which is in line " + std::to_string(first->second) + " already");
@@ -59,7 +60,7 @@ class Collector {
 
  private:
   Problems& problems_;
-  std::unordered_map<std::string, std::uint32_t> lines_;  // normalised name -> its line
+  std::unordered_map<std::string, std::uint32_t> lines_;  // name as written -> its line
   SourceContent content_;
 };
 

@@ -28,7 +28,7 @@ struct ListEntry {
 };
 
 struct SourceContent {
-  std::vector<ListEntry> entries;  // as listed; each normalised name once
+  std::vector<ListEntry> entries;  // as listed; each spelling of a name once
 };
 
 // Does a file of this name belong to the list? By its ending: .txt, .yaml, .yml or .json; a name that begins

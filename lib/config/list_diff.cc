@@ -1,8 +1,10 @@
 #include "config/list_diff.h"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 
+#include "base/text.h"
 #include "config/canonical.h"
 #include "doc/write.h"
 
@@ -26,7 +28,15 @@ std::string Written(const doc::Node* value) {
   return value->kind == doc::Node::Kind::kString ? value->text : doc::WriteJson(*value);
 }
 
-// Members that differ, each once. The name is not one: lists may spell one image differently.
+std::string Spellings(const plan::DesiredImage& image) {
+  std::vector<std::string> names = {image.reference.written()};
+  for (const image::Reference& other : image.other_spellings) names.push_back(other.written());
+  std::sort(names.begin(), names.end());
+  return base::Join(names, " ");
+}
+
+// Members that differ, each once. The name is not one: lists may spell one image differently. An agent judges
+// each of several spellings.
 std::vector<FieldChange> FieldsOf(const plan::DesiredImage& from, const plan::DesiredImage& to) {
   doc::Node before = CanonicalEntry(from), after = CanonicalEntry(to);
   std::vector<FieldChange> fields;
@@ -38,6 +48,9 @@ std::vector<FieldChange> FieldsOf(const plan::DesiredImage& from, const plan::De
   for (const doc::Member& member : after.members) {
     if (before.Find(member.key) == nullptr) compare(member.key);
   }
+  bool several = !from.other_spellings.empty() || !to.other_spellings.empty();
+  FieldChange spellings{"spellings", Spellings(from), Spellings(to)};
+  if (several && spellings.from != spellings.to) fields.push_back(std::move(spellings));
   return fields;
 }
 

@@ -25,8 +25,8 @@ struct ListChange {
   friend bool operator==(const ListChange&, const ListChange&) = default;
 };
 
-// By image, sorted by its normalised name. Order, comments, spelling and files make no difference; what an
-// agent would do does. Empty: the same.
+// By image, sorted by its normalised name. Order, comments, files and the spelling of an image that both
+// lists spell in one way make no difference; what an agent would do does. Empty: the same.
 std::vector<ListChange> DiffLists(const plan::ImageList& from, const plan::ImageList& to);
 
 }  // namespace prefetch::config

@@ -28,7 +28,8 @@ std::string ImageMember(const std::string& name) {
 }  // namespace
 
 void ListDraft::Add(const image::Reference& reference, std::string from) {
-  Image& image = images_.try_emplace(reference.Normalized(), Image{reference, {}, 0}).first->second;
+  std::pair name(reference.Normalized(), reference.written());
+  Image& image = images_.try_emplace(std::move(name), Image{reference, {}, 0}).first->second;
   image.uses++;
   bool known = std::find(image.from.begin(), image.from.end(), from) != image.from.end();
   if (image.from.size() < kMostPlaces && !known && !from.empty())

@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "image/reference.h"
@@ -12,7 +13,7 @@ namespace prefetch::config {
 
 enum class DraftOutput { kYaml, kText, kJson };
 
-// One owner, one thread. Each normalised name once, in the spelling that came first.
+// One owner, one thread. Each spelling of a name once: pods are judged by what they write.
 class ListDraft {
  public:
   // `from` is where it is named, for people: "deploy/app.yaml:22".
@@ -31,7 +32,7 @@ class ListDraft {
   };
   static std::string Comment(const Image& image);
 
-  std::map<std::string, Image> images_;  // by normalised name
+  std::map<std::pair<std::string, std::string>, Image> images_;  // by normalised name, then as written
 };
 
 }  // namespace prefetch::config

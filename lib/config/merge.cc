@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "config/canonical.h"
 
@@ -72,7 +73,8 @@ void MergeInto(DesiredImage& image, const DesiredImage& other, std::vector<std::
   image.pull_timeout = std::max(image.pull_timeout, other.pull_timeout);
   image.platforms = Union(std::move(image.platforms), other.platforms);
   image.from.insert(image.from.end(), other.from.begin(), other.from.end());
-  image.sources.insert(image.sources.end(), other.sources.begin(), other.sources.end());
+  // Sources are merged one after the other.
+  if (image.sources.back() != other.sources.front()) image.sources.push_back(other.sources.front());
 }
 
 DesiredImage Named(const ListEntry& entry, const std::string& source) {
@@ -87,6 +89,7 @@ DesiredImage Named(const ListEntry& entry, const std::string& source) {
 plan::ImageList Merge(const std::vector<LoadedSource>& sources) {
   plan::ImageList list;
   std::unordered_map<std::string, std::size_t> by_name;
+  std::unordered_set<std::string> spellings;
   std::vector<std::string> hashes;
   for (const LoadedSource& source : sources) {
     list.sources.push_back(source.info);
@@ -95,12 +98,15 @@ plan::ImageList Merge(const std::vector<LoadedSource>& sources) {
     if (source.content->entries.empty()) list.warnings.push_back(source.info.name + ": lists no images");
     for (const ListEntry& entry : source.content->entries) {
       DesiredImage image = Named(entry, source.info.name);
+      bool new_spelling = spellings.insert(image.reference.written()).second;
       auto [at, is_new] = by_name.emplace(image.reference.Normalized(), list.images.size());
       if (is_new) {
         list.images.push_back(std::move(image));
-      } else {
-        MergeInto(list.images[at->second], image, list.warnings);
+        continue;
       }
+      DesiredImage& known = list.images[at->second];
+      MergeInto(known, image, list.warnings);
+      if (new_spelling) known.other_spellings.push_back(std::move(image.reference));
     }
   }
   std::stable_sort(list.images.begin(), list.images.end(),

@@ -17,14 +17,15 @@ struct LoadedSource {
   std::shared_ptr<const SourceContent> content;
 };
 
-// Of entries with the same normalised name in several sources:
+// Of entries with the same normalised name:
 //  - required if any is; the strongest readyFor, the strongest refresh, the highest priority, the shortest
 //    refreshInterval and maxAge, NotReady before Keep;
 //  - open: Never before Always before Auto. A prohibition is the stricter, and a warning says that they
 //  differ;
 //  - pullTimeout: the longest. It is patience, not a demand: one source may know how large the image is;
 //  - platforms: all that any names; all nodes, if one names none;
-//  - the spelling and the place of the first.
+//  - every spelling that any uses, that of the first before the others; the places of all.
+// One source that lists a name in two spellings counts like two sources.
 // Order: highest priority first, then as the sources, and the entries in them, are listed.
 plan::ImageList Merge(const std::vector<LoadedSource>& sources);
 

@@ -24,6 +24,10 @@ std::string_view OpenName(Open open);
 
 struct DesiredImage {
   image::Reference reference;
+  // Further spellings of the same name, each text once, as they come in the sources. The runtime has one
+  // image for all of them; kubelet keeps its records and intents by what a pod writes, so each has its own
+  // verdict.
+  std::vector<image::Reference> other_spellings;
   bool required = true;
   image::PullPolicy ready_for = image::PullPolicy::kNever;
   // With kAlways: another source asks for Never, so that kubelet's verdict counts beside the registry's word.

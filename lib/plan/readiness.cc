@@ -136,6 +136,7 @@ void JudgeVerdict(const EntryFacts& facts, ImageState& state) {
   // A verdict that is older than the image says nothing.
   if (!facts.verdicts || facts.verdicts->never.reason == kubelet::VerdictReason::kImageAbsent) {
     state.verdicts = nullptr;
+    state.spellings = nullptr;
     state.reason = Reason::kFactsUnknown;
     state.message = "what kubelet would say is not known yet";
     return;
@@ -227,7 +228,10 @@ ImageState Judge(const EntryFacts& facts, base::TimePoint now, base::WallTime wa
   }
   state.pull = PullOf(facts, now, wall);
   state.touch = facts.touch;
-  if (facts.has_kubelet) state.verdicts = facts.verdicts;
+  if (facts.has_kubelet) {
+    state.verdicts = facts.verdicts;
+    state.spellings = facts.spellings;
+  }
   if (facts.refresh != nullptr && facts.freshness != nullptr) {
     const Local* local = facts.seen.local ? &*facts.seen.local : nullptr;
     state.registry = std::make_shared<const RegistryView>(

@@ -30,7 +30,8 @@ struct EntryFacts {
   // What kubelet would say; null: not known yet. Without a kubelet presence is the verdict.
   bool has_kubelet = false;
   VerdictsPtr verdicts;
-  bool no_room = false;  // the disk rule holds it back
+  SpellingsPtr spellings{};  // as HeldVerdict::shown_spellings
+  bool no_room = false;      // the disk rule holds it back
   // What its registry has said; null: it is not asked.
   const RefreshDecision* refresh = nullptr;
   const Freshness* freshness = nullptr;

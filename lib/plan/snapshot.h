@@ -18,6 +18,7 @@
 #include "kubelet/verdict.h"
 #include "plan/list.h"
 #include "plan/reason.h"
+#include "plan/spellings.h"
 #include "plan/touch_status.h"
 #include "plan/unlisted.h"
 
@@ -99,7 +100,9 @@ struct ImageState {
   // Ready once, or failed for good: nobody needs to wait for what another try would change.
   bool settled = false;
   // For any pod without a secret or service account of its own; null: not known yet, or no kubelet here.
-  std::shared_ptr<const kubelet::Verdicts> verdicts;
+  // Of several spellings the worst.
+  VerdictsPtr verdicts;
+  SpellingsPtr spellings;  // what `verdicts` is the worst of; null: the entry has one spelling
   base::Shared<TouchStatus> touch;
   bool pinned = false;
   // Which one of the list kubelet's garbage collection takes first, second, …, as far as it can be told;
@@ -109,6 +112,9 @@ struct ImageState {
   std::vector<std::string> aliases;
   std::shared_ptr<const RegistryView> registry;  // null: its registry is not asked about it
 };
+
+// What is known for one spelling of the entry; null: nothing is, or it is none of its spellings.
+const kubelet::Verdicts* VerdictsOfSpelling(const ImageState& image, const std::string& written);
 
 // One registry, as this node asks it.
 struct RegistryStatus {

@@ -91,9 +91,9 @@ struct TouchFacts {
 };
 TouchStatus StatusOf(const TouchFacts& facts, base::TimePoint now, base::WallTime wall);
 
-// An entry that is to be touched now.
+// A spelling of an entry that is to be touched now.
 struct TouchCandidate {
-  std::size_t entry = 0;
+  std::size_t entry = 0;  // the caller's number for it
   TouchNeed need = TouchNeed::kOpen;
   int priority = 0;
   int failures = 0;  // and passing ones

@@ -19,8 +19,24 @@ bool SameResults(const Verdicts& a, const Verdicts& b) {
   return a.never.result == b.never.result && a.if_not_present.result == b.if_not_present.result;
 }
 
+// To the spellings that are left.
+void Narrow(const std::vector<image::Reference>& names, VerdictsPtr& verdicts, SpellingsPtr& spellings) {
+  if (!spellings) return;
+  std::vector<SpelledVerdicts> left;
+  for (const image::Reference& name : names) {
+    auto known = std::find_if(spellings->begin(), spellings->end(),
+                              [&](const SpelledVerdicts& one) { return one.image == name.written(); });
+    if (known != spellings->end()) left.push_back(*known);
+  }
+  if (left.empty()) return;
+  EntryVerdicts all = WorstOf(std::move(left));
+  verdicts = std::move(all.worst);
+  spellings = std::move(all.each);
+}
+
 HeldVerdict Shown(HeldVerdict held) {
   held.shown = held.newest;
+  held.shown_spellings = held.newest_spellings;
   held.differs_since.reset();
   return held;
 }
@@ -30,6 +46,7 @@ HeldVerdict Shown(HeldVerdict held) {
 HeldVerdict AfterReading(HeldVerdict past, const VerdictSeen& seen, base::TimePoint now) {
   bool another_image = past.image_id != seen.image_id;
   past.newest = seen.verdicts;
+  past.newest_spellings = seen.spellings;
   past.image_id = seen.image_id;
   past.pull_under_way = seen.pull_under_way;
   if (seen.files_changed) past.changed_at = now;
@@ -39,6 +56,18 @@ HeldVerdict AfterReading(HeldVerdict past, const VerdictSeen& seen, base::TimePo
   if (!holds || SameResults(*past.shown, *past.newest)) return Shown(std::move(past));
   if (!past.differs_since) past.differs_since = now;
   return AfterTime(std::move(past), now);
+}
+
+HeldVerdict AfterNewList(HeldVerdict past, const DesiredImage& was, const DesiredImage& is) {
+  // What is absent is absent under every spelling.
+  if (SameSpellings(was, is) || past.image_id.empty()) return past;
+  const std::vector<image::Reference> names = SpellingsOf(is);
+  bool all_known = std::all_of(names.begin(), names.end(),
+                               [&](const image::Reference& one) { return IsSpelled(was, one.written()); });
+  if (!all_known) return {};
+  Narrow(names, past.shown, past.shown_spellings);
+  Narrow(names, past.newest, past.newest_spellings);
+  return past;
 }
 
 HeldVerdict AfterTime(HeldVerdict past, base::TimePoint now) {

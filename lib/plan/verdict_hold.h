@@ -9,10 +9,9 @@
 
 #include "base/clock.h"
 #include "kubelet/verdict.h"
+#include "plan/spellings.h"
 
 namespace prefetch::plan {
-
-using VerdictsPtr = std::shared_ptr<const kubelet::Verdicts>;
 
 constexpr std::chrono::seconds kHoldVerdict{3};
 // Files that have not changed for so long, and no pull of kubelet's under way: what they say is settled.
@@ -20,7 +19,8 @@ constexpr std::chrono::milliseconds kSettledAfter{500};
 
 // One reading of kubelet's files for one image.
 struct VerdictSeen {
-  VerdictsPtr verdicts;  // never null
+  VerdictsPtr verdicts;      // never null; of several spellings the worst
+  SpellingsPtr spellings{};  // what those were; null: the image has one spelling, or they fare alike
   std::string image_id;
   bool pull_under_way = false;  // kubelet has an intent for it
   bool files_changed = false;   // since the reading before
@@ -30,13 +30,17 @@ struct VerdictSeen {
 struct HeldVerdict {
   VerdictsPtr shown;  // null: nothing is known yet
   VerdictsPtr newest;
-  std::string image_id;  // that `shown` is about
+  SpellingsPtr shown_spellings, newest_spellings;  // as VerdictSeen::spellings
+  std::string image_id;                            // that `shown` is about
   bool pull_under_way = false;
   base::TimePoint changed_at;                    // when the files changed last
   std::optional<base::TimePoint> differs_since;  // `newest` says otherwise than `shown` since then
 };
 
 HeldVerdict AfterReading(HeldVerdict past, const VerdictSeen& seen, base::TimePoint now);
+// The list spells the entry otherwise. What is known of spellings that stay is kept; where there is a new
+// one, nothing is known.
+HeldVerdict AfterNewList(HeldVerdict past, const DesiredImage& was, const DesiredImage& is);
 // Time has passed: lets `newest` be shown if it is due.
 HeldVerdict AfterTime(HeldVerdict past, base::TimePoint now);
 // When AfterTime has something to do; TimePoint::max(): never.

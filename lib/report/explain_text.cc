@@ -92,6 +92,19 @@ void AddListed(const ImageDocument& document, Page& page) {
   page.Section("listed", words);
 }
 
+// kubelet tells pods apart by what they write.
+void AddSpellings(const ImageDocument& document, Page& page) {
+  if (document.image.spellings.empty()) return;
+  page.Section("spelled");
+  for (const StatusSpelling& spelling : document.image.spellings) {
+    const bool known = !spelling.never.result.empty();
+    page.AddMarked("-", spelling.image + (known ? ": Never " + spelling.never.result + ", IfNotPresent " +
+                                                      spelling.if_not_present.result
+                                                : ""));
+  }
+  page.Add("kubelet judges pods by the name that they write; the worst answer counts.");
+}
+
 void AddPresent(const ImageDocument& document, Page& page) {
   const StatusImage& image = document.image;
   if (!image.present) {
@@ -338,6 +351,7 @@ std::string ExplainText(const ImageDocument& document, std::size_t width) {
   Page page(width);
   page.Title(document.image.image + " on node " + document.node);
   AddListed(document, page);
+  AddSpellings(document, page);
   AddPresent(document, page);
   AddRuntime(document, page);
   AddAliases(document, page);

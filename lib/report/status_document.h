@@ -51,6 +51,12 @@ struct StatusRegistryServer {
   std::optional<base::WallTime> unreachable_since, held_until;
 };
 
+// One of several ways in which the list writes an image.
+struct StatusSpelling {
+  std::string image;
+  StatusVerdict never, if_not_present, always;
+};
+
 struct StatusImage {
   std::string image;
   bool required = true, applies = true, present = false, ready = false, exposed = false;
@@ -59,7 +65,8 @@ struct StatusImage {
   std::string phase, reason, message;
   std::string image_id, digest, pulled_with, credential;
   std::uint64_t size_bytes = 0;
-  StatusVerdict never, if_not_present, always;
+  StatusVerdict never, if_not_present, always;  // the worst of `spellings`
+  std::vector<StatusSpelling> spellings;        // empty: the list has one
   StatusPull pull;
   std::string open;  // "Auto"
   StatusTouch touch;

@@ -135,6 +135,14 @@ void WriteVerdict(JsonWriter& out, std::string_view policy, const kubelet::Verdi
                kubelet::VerdictReasonName(verdict.reason));
 }
 
+void WriteKubeletVerdicts(JsonWriter& out, const kubelet::Verdicts& verdicts) {
+  out.BeginObject();
+  WriteVerdict(out, "Never", verdicts.never);
+  WriteVerdict(out, "IfNotPresent", verdicts.if_not_present);
+  WriteVerdict(out, "Always", verdicts.always);
+  out.EndObject();
+}
+
 // Without a kubelet, presence is the verdict (design.md section 5, "Verdict").
 void WriteVerdicts(JsonWriter& out, const plan::Snapshot& snapshot, const plan::ImageState& image) {
   if (!image.applies) {
@@ -149,11 +157,7 @@ void WriteVerdicts(JsonWriter& out, const plan::Snapshot& snapshot, const plan::
   }
   out.Key("verdicts");
   if (image.verdicts) {
-    out.BeginObject();
-    WriteVerdict(out, "Never", image.verdicts->never);
-    WriteVerdict(out, "IfNotPresent", image.verdicts->if_not_present);
-    WriteVerdict(out, "Always", image.verdicts->always);
-    out.EndObject();
+    WriteKubeletVerdicts(out, *image.verdicts);
     out.MemberNull("verdictsReason");
     return;
   }
@@ -171,6 +175,27 @@ void WriteVerdicts(JsonWriter& out, const plan::Snapshot& snapshot, const plan::
   WriteVerdict(out, "Always", "Pulls", "PolicyAlways");
   out.EndObject();
   out.Member("verdictsReason", "no kubelet here (--kubelet=none): presence is the verdict");
+}
+
+// Only where the list spells the image in several ways: each has its own verdicts, and "verdicts" are the
+// worst.
+void WriteSpellings(JsonWriter& out, const plan::ImageState& image) {
+  if (image.want->other_spellings.empty()) return;
+  out.Key("spellings");
+  out.BeginArray();
+  for (const image::Reference& reference : plan::SpellingsOf(image.want)) {
+    const kubelet::Verdicts* verdicts = plan::VerdictsOfSpelling(image, reference.written());
+    out.BeginObject();
+    out.Member("image", reference.written());
+    if (verdicts != nullptr) {
+      out.Key("verdicts");
+      WriteKubeletVerdicts(out, *verdicts);
+    } else {
+      out.MemberNull("verdicts");
+    }
+    out.EndObject();
+  }
+  out.EndArray();
 }
 
 void WritePull(JsonWriter& out, const plan::PullStatus& pull) {
@@ -242,6 +267,7 @@ void WriteImage(JsonWriter& out, const plan::Snapshot& snapshot, const plan::Ima
     out.MemberNull("evictionOrder");
   }
   WriteVerdicts(out, snapshot, image);
+  WriteSpellings(out, image);
   WriteImageRegistry(out, image, snapshot.time);
   out.Key("pull");
   WritePull(out, image.pull);

@@ -64,6 +64,16 @@ StatusImage ReadStatusImage(const Members& in) {
     ReadVerdict(verdicts, "IfNotPresent", image.if_not_present);
     ReadVerdict(verdicts, "Always", image.always);
   });
+  in.Objects("spellings", [&](const Members& members) {
+    StatusSpelling spelling;
+    members.Read("image", spelling.image);
+    members.Object("verdicts", [&](const Members& verdicts) {
+      ReadVerdict(verdicts, "Never", spelling.never);
+      ReadVerdict(verdicts, "IfNotPresent", spelling.if_not_present);
+      ReadVerdict(verdicts, "Always", spelling.always);
+    });
+    image.spellings.push_back(std::move(spelling));
+  });
   in.Object("pull", [&](const Members& pull) { ReadPull(pull, image.pull); });
   in.Read("open", image.open);
   in.Object("touch", [&](const Members& touch) {

@@ -32,6 +32,12 @@ std::vector<std::string> OpenIt(const plan::ImageState& image) {
                   "the node's own credentials, or with none; no layer moves, and every pod of this node may "
                   "use it afterwards, also those that could not pull it themselves",
       "exempt the name from verification: prefetchctl export kubelet-allowlist prints the setting"};
+  if (!image.want->other_spellings.empty()) {
+    std::vector<std::string> spellings;
+    for (const image::Reference& one : plan::SpellingsOf(image.want)) spellings.push_back(one.written());
+    helps.push_back("the list writes it as " + Names(std::move(spellings)) +
+                    ": have all pods and the list write one of them");
+  }
   std::vector<std::string> others = OtherNames(image.want->reference.written(), image.aliases);
   if (image.reason == Reason::kRecordedUnderOtherName && !others.empty()) {
     helps.push_back("the same content is here as " + Names(std::move(others)) +

@@ -54,6 +54,32 @@ TEST_F(InquiryTest, ThePodsSpellingCounts) {
   EXPECT_EQ(answer.reason, "RecordedUnderOtherName");
 }
 
+TEST_F(InquiryTest, OfAnEntryWithTwoSpellingsEachAnswersForItself) {
+  const std::string full = "docker.io/library/tool:v1", short_name = "tool:v1";
+  runtime_.Preload(tests::MakeImage(full, 3000));
+  plan::ImageState tool = snapshot_.images[0];
+  tool.want.Change([&](auto& want) {
+    want.reference = *image::Reference::Parse(full);
+    want.other_spellings = {*image::Reference::Parse(short_name)};
+  });
+  tool.image_id = IdOf(full);
+  plan::EntryVerdicts all = plan::WorstOf({{full, tests::Open()}, {short_name, tests::Closed()}});
+  tool.verdicts = all.worst;
+  tool.spellings = all.each;
+  snapshot_.images.push_back(tool);
+  Record(tool.image_id, "docker.io/library/tool", tests::kOpenEntry);
+  EXPECT_TRUE(Check(full, PullPolicy::kNever).ok);
+  EXPECT_FALSE(Check(short_name, PullPolicy::kNever).ok);
+  EXPECT_FALSE(Check("library/tool:v1", PullPolicy::kNever).ok) << "which no list has";
+  // What explains the entry is what closes it.
+  for (const std::string& name : {full, short_name}) {
+    doc::Node root = Explain(name);
+    EXPECT_EQ(root.Find("recordKey")->text, "tool") << name;
+    EXPECT_EQ(root.Find("reasoning")->Find("Never")->Find("reason")->text, "RecordedUnderOtherName");
+    EXPECT_EQ(root.Find("spellings")->items.size(), 2U);
+  }
+}
+
 TEST_F(InquiryTest, UnlistedImagesAreForLocalEarsOnly) {
   EXPECT_TRUE(Check("reg.example.test/unlisted:v1", PullPolicy::kNever).ok);
   EXPECT_FALSE(Check("reg.example.test/unlisted:v1", PullPolicy::kNever).listed);

@@ -23,14 +23,16 @@ ListDraft Draft() {
 TEST(ListDraft, AsYaml) {
   EXPECT_EQ(Draft().Write(DraftOutput::kYaml),
             "apiVersion: prefetchd.dev/v1alpha1\nkind: ImageList\nimages:\n"
-            "- image: nginx:1.27  # a.yaml:1, a.yaml:9\n"
+            "- image: docker.io/library/nginx:1.27  # a.yaml:9\n"
+            "- image: nginx:1.27  # a.yaml:1\n"
             "- image: localhost/x  # odd - image: evil\n"
             "- image: quay.io/acme/b:v1  # b.yaml:3, c.yaml:1 and 2 more\n");
 }
 
 TEST(ListDraft, AsText) {
   EXPECT_EQ(Draft().Write(DraftOutput::kText),
-            "# a.yaml:1, a.yaml:9\nnginx:1.27\n"
+            "# a.yaml:9\ndocker.io/library/nginx:1.27\n"
+            "# a.yaml:1\nnginx:1.27\n"
             "# odd - image: evil\nlocalhost/x\n"
             "# b.yaml:3, c.yaml:1 and 2 more\nquay.io/acme/b:v1\n");
 }
@@ -42,7 +44,7 @@ TEST(ListDraft, IsAListInEveryForm) {
         std::pair(DraftOutput::kJson, "l.json")}) {
     auto content = DecodeSource(name, Draft().Write(output), {});
     ASSERT_TRUE(content.ok()) << content.error().message();
-    EXPECT_EQ(content->entries.size(), 3U) << name;
+    EXPECT_EQ(content->entries.size(), 4U) << name;
     auto empty = DecodeSource(name, ListDraft().Write(output), {});
     ASSERT_TRUE(empty.ok()) << empty.error().message();
     EXPECT_TRUE(empty->entries.empty());

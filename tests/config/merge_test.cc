@@ -33,6 +33,12 @@ std::vector<std::string> Names(const plan::ImageList& list) {
   return names;
 }
 
+std::vector<std::string> Spellings(const plan::DesiredImage& image) {
+  std::vector<std::string> names = {image.reference.written()};
+  for (const image::Reference& other : image.other_spellings) names.push_back(other.written());
+  return names;
+}
+
 // Never: no contact with a registry; IfNotPresent: at most a check; Always: the registry's word. Whoever
 // asked has to get it.
 TEST(Merge, WhatAnySourceAsksToBeReadyForIsMet) {
@@ -77,6 +83,7 @@ TEST(Merge, TheStrictestCounts) {
   ASSERT_EQ(list.images.size(), 1U);
   const plan::DesiredImage& image = list.images[0];
   EXPECT_EQ(image.reference.written(), "nginx");
+  EXPECT_EQ(Spellings(image), (std::vector<std::string>{"nginx", "docker.io/library/nginx:latest"}));
   EXPECT_TRUE(image.required);
   EXPECT_EQ(image.ready_for, image::PullPolicy::kAlways);
   EXPECT_EQ(image.refresh, plan::Refresh::kIfDigestChanged);
@@ -94,6 +101,34 @@ TEST(Merge, TheStrictestCounts) {
   EXPECT_EQ(image.sources, (std::vector<std::string>{"a.yaml", "b.yaml"}));
   EXPECT_TRUE(list.warnings.empty());
   EXPECT_EQ(list.hash, ListHash({list.sources[0].hash, list.sources[1].hash}));
+}
+
+TEST(Merge, EverySpellingIsKeptOnce) {
+  plan::ImageList list =
+      Merge({Source("a.txt", "x\nnginx:1.27\n"), Source("b.txt", "docker.io/library/nginx:1.27\n"),
+             Source("c.txt", "nginx:1.27\nlibrary/nginx:1.27\n")});
+  ASSERT_EQ(list.images.size(), 2U);
+  EXPECT_EQ(Spellings(list.images[0]), (std::vector<std::string>{"x"}));
+  EXPECT_EQ(Spellings(list.images[1]),
+            (std::vector<std::string>{"nginx:1.27", "docker.io/library/nginx:1.27", "library/nginx:1.27"}));
+  EXPECT_EQ(list.images[1].from, (std::vector<std::string>{"a.txt:2", "b.txt:1", "c.txt:1", "c.txt:2"}));
+  EXPECT_EQ(list.images[1].sources, (std::vector<std::string>{"a.txt", "b.txt", "c.txt"}));
+}
+
+TEST(Merge, TwoSpellingsInOneSourceCountLikeTwoSources) {
+  plan::ImageList list = Merge({Source("a.yaml",
+                                       "- {image: nginx, required: false, open: Always}\n"
+                                       "- {image: nginx:latest, priority: 3, open: Never}\n")});
+  ASSERT_EQ(list.images.size(), 1U);
+  const plan::DesiredImage& image = list.images[0];
+  EXPECT_TRUE(image.required);
+  EXPECT_EQ(image.priority, 3);
+  EXPECT_EQ(image.sources, (std::vector<std::string>{"a.yaml"}));
+  EXPECT_EQ(image.from, (std::vector<std::string>{"a.yaml:4", "a.yaml:5"}));
+  EXPECT_EQ(
+      list.warnings,
+      (std::vector<std::string>{
+          "nginx: open is Always at one and Never at the other of a.yaml:4 and a.yaml:5; Never counts"}));
 }
 
 // Whichever source is the strict one.
@@ -228,6 +263,16 @@ images:
 )");
   EXPECT_EQ(SourceHash(Decode("l.yaml", yaml)), SourceHash(content));
   EXPECT_EQ(SourceHash(Decode("l.json", doc::WritePrettyJson(CanonicalForm(content)))), SourceHash(content));
+}
+
+// Two spellings of one name, of which kubelet would send the same to the runtime.
+TEST(Canonical, KeepsSpellingsApart) {
+  SourceContent content = Decode("l.txt", "nginx\nx\nnginx:latest\ndocker.io/library/nginx\n");
+  std::string yaml = doc::WriteYaml(CanonicalForm(content));
+  EXPECT_EQ(yaml, kHead +
+                      "images:\n- image: nginx\n- image: x:latest\n- image: nginx:latest\n"
+                      "- image: docker.io/library/nginx:latest\n");
+  EXPECT_EQ(SourceHash(Decode("l.yaml", yaml)), SourceHash(content));
 }
 
 // Defaults that an entry has no use for are not written into it: they would be mistakes there.

@@ -58,10 +58,11 @@ void FakeImageService::Lag(const std::string& name, std::optional<FakeImage> ima
 }
 
 std::optional<FakeImage> FakeImageService::Offered(const std::string& name) const {
-  base::Lock lock(mutex_);
-  auto found = registry_.find(name);
-  if (registry_state_ != RegistryState::kUp || found == registry_.end()) return std::nullopt;
-  return found->second;
+  {
+    base::Lock lock(mutex_);
+    if (registry_state_ != RegistryState::kUp) return std::nullopt;
+  }
+  return InRegistry(name);
 }
 
 void FakeImageService::SetRegistry(RegistryState state) {

@@ -75,6 +75,13 @@ Explained OtherNameImage() {
   return {KubeletNodeOf({image}), image, detail};
 }
 
+Explained SpelledImage() {
+  plan::ImageState image = SpelledTwice();
+  ImageDetail detail = DetailOf(image, Recorded("docker.io/library/nginx", ForTheNode()));
+  detail.record_key = "nginx";
+  return {KubeletNodeOf({image}), image, detail};
+}
+
 Explained AbsentImage() {
   plan::ImageState image = Absent();
   ImageDetail detail = DetailOf(image);
@@ -186,10 +193,10 @@ INSTANTIATE_TEST_SUITE_P(
     Images, ExplainTest,
     testing::Values(ExplainCase{"open", &OpenImage}, ExplainCase{"preloaded", &PreloadedImage},
                     ExplainCase{"bypull", &AskedByPull}, ExplainCase{"closed", &ClosedImage},
-                    ExplainCase{"othername", &OtherNameImage}, ExplainCase{"absent", &AbsentImage},
-                    ExplainCase{"unlisted", &UnlistedImage}, ExplainCase{"unknown", &UnknownImage},
-                    ExplainCase{"nokubelet", &NoKubelet}, ExplainCase{"touched", &TouchedImage},
-                    ExplainCase{"touchinvain", &TouchInVain},
+                    ExplainCase{"othername", &OtherNameImage}, ExplainCase{"spelled", &SpelledImage},
+                    ExplainCase{"absent", &AbsentImage}, ExplainCase{"unlisted", &UnlistedImage},
+                    ExplainCase{"unknown", &UnknownImage}, ExplainCase{"nokubelet", &NoKubelet},
+                    ExplainCase{"touched", &TouchedImage}, ExplainCase{"touchinvain", &TouchInVain},
                     ExplainCase{"runtimenever", &RuntimeNeverReached},
                     ExplainCase{"runtimeaway", &RuntimeAway}),
     [](const auto& row) { return row.param.name; });

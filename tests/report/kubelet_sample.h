@@ -94,6 +94,28 @@ inline plan::ImageState Open(const std::string& name) {
                 Recorded(image::Reference::Parse(name)->Repository(), ForTheNode()));
 }
 
+// Two sources write it in two ways, and kubelet has pulled it for pods of the first only.
+inline plan::ImageState SpelledTwice() {
+  plan::ImageState state = Ready("docker.io/library/nginx:1.27", 71'000'000);
+  state.want.Change([](plan::DesiredImage& want) {
+    want.other_spellings = {*image::Reference::Parse("nginx:1.27")};
+    want.from = {"images.yaml:4", "team.txt:1"};
+  });
+  std::vector<plan::SpelledVerdicts> each;
+  for (const image::Reference& one : plan::SpellingsOf(state.want)) {
+    kubelet::VerdictFacts facts{.image = one.written(),
+                                .image_id = state.image_id,
+                                .record = Recorded("docker.io/library/nginx", ForTheNode())};
+    each.push_back({one.written(), std::make_shared<const kubelet::Verdicts>(
+                                       kubelet::DecideVerdicts(facts, {}, {.version = {1, 36}}))});
+  }
+  plan::EntryVerdicts all = plan::WorstOf(std::move(each));
+  state.verdicts = all.worst;
+  state.spellings = all.each;
+  Apply(state.verdicts->never, state);
+  return state;
+}
+
 // Node() of images whose kubelet is `verification`, as a file says.
 inline plan::Snapshot KubeletNodeOf(std::vector<plan::ImageState> images) {
   plan::Snapshot snapshot = Node(std::move(images));

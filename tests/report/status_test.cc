@@ -101,6 +101,24 @@ TEST(StatusJson, WithAKubeletVerdictsAreNotGuessed) {
             std::string::npos);
 }
 
+// Only where there are several: a list of thousands has one of nearly each.
+TEST(StatusJson, EachSpellingHasItsVerdicts) {
+  std::string one = StatusJson(KubeletNodeOf({Open("gcr.io/acme/db:v5")}));
+  EXPECT_EQ(one.find("spellings"), std::string::npos);
+  auto document = ParseStatusDocument(StatusJson(KubeletNodeOf({SpelledTwice()})));
+  ASSERT_TRUE(document) << document.error().message();
+  const StatusImage& image = document->images.at(0);
+  EXPECT_EQ(image.image, "docker.io/library/nginx:1.27");
+  EXPECT_EQ(image.never.result, "Refused");
+  ASSERT_EQ(image.spellings.size(), 2U);
+  EXPECT_EQ(image.spellings[0].image, "docker.io/library/nginx:1.27");
+  EXPECT_EQ(image.spellings[0].never.result, "Starts");
+  EXPECT_EQ(image.spellings[1].image, "nginx:1.27");
+  EXPECT_EQ(image.spellings[1].never.reason, "RecordedUnderOtherName");
+  EXPECT_EQ(image.spellings[1].if_not_present.result, "Pulls");
+  EXPECT_NE(image.message.find("Pods that write nginx:1.27: "), std::string::npos) << image.message;
+}
+
 // For five minutes after a runtime went away readiness stays: that it is away, and what to do, is said at
 // once.
 TEST(StatusTable, ARuntimeThatIsAwayIsSaidWhileWhatItToldStillCounts) {

@@ -77,6 +77,7 @@ std::set<std::string> FieldsNow() {
   }
   plan::ImageState closed = ClosedByOthers();
   CollectDocument(ImageJson(KubeletNodeOf({closed}), closed, FullDetail(closed)), fields);
+  CollectDocument(StatusJson(KubeletNodeOf({SpelledTwice()})), fields);
   CheckResult result{.node = "n1", .time = base::WallTime(), .ok = true};
   result.answers = {{.image = "a",
                      .policy = "Never",

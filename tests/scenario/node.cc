@@ -9,6 +9,8 @@
 #include "base/fs.h"
 #include "base/log.h"
 #include "base/sha256.h"
+#include "config/canonical.h"
+#include "config/merge.h"
 #include "golden.h"
 
 namespace prefetch::tests {
@@ -150,6 +152,19 @@ void Node::List(const std::vector<std::string>& images,
   list.sources = {
       {.name = "images.yaml", .hash = list.hash, .entries = images.size(), .loaded_at = clock.Wall()}};
   list_ = std::make_shared<const plan::ImageList>(std::move(list));
+  for (const auto& agent : agents_) agent->SetList(list_);
+}
+
+void Node::Sources(const std::vector<std::string>& texts) {
+  std::vector<config::LoadedSource> sources;
+  for (const std::string& text : texts) {
+    std::string name = std::string(1, static_cast<char>('a' + sources.size())) + ".txt";
+    auto content = config::DecodeSource(name, text, {});
+    ASSERT_TRUE(content) << content.error().message();
+    sources.push_back({{.name = name, .hash = config::SourceHash(*content), .loaded_at = clock.Wall()},
+                       std::make_shared<const config::SourceContent>(*content)});
+  }
+  list_ = std::make_shared<const plan::ImageList>(config::Merge(sources));
   for (const auto& agent : agents_) agent->SetList(list_);
 }
 

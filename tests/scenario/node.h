@@ -76,6 +76,9 @@ class Node {
   void List(const std::vector<std::string>& images,
             const std::function<void(plan::DesiredImage&)>& change = nullptr);
 
+  // The same from the sources themselves: a.txt, b.txt, …, each with these lines.
+  void Sources(const std::vector<std::string>& texts);
+
   // A preflight that has just looked wants it pulled.
   void AskPull(const std::string& name);
 

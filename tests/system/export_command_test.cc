@@ -74,6 +74,13 @@ TEST(ExportCommand, KubeletStartsWithWhatIsPrinted) {
   ExpectExempt(OutputOf(kList, {}), {1, 36});
 }
 
+TEST(ExportCommand, EverySpellingOfASourceIsExempt) {
+  std::string output = OutputOf("docker.io/library/nginx:1.27\nnginx:1.27\n", {"--kubelet-version", "1.36"});
+  for (const char* pattern : {"\n- docker.io/library/nginx\n", "\n- nginx\n"}) {
+    EXPECT_NE(output.find(pattern), std::string::npos) << output;
+  }
+}
+
 TEST(ExportCommand, SoItDoesOnOpenShift) {
   for (unsigned minor : {35U, 36U}) {
     image::KubeletVersion version{1, minor};

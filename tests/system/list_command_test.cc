@@ -44,6 +44,23 @@ TEST_F(ListCommand, OpenAlwaysIsForAgentsThatTouch) {
   EXPECT_EQ(Run(with_touch).exit, rig::Exit{});
 }
 
+// A digest is that of a name, however a source spells it.
+TEST_F(ListCommand, TwoSpellingsAreTwoEntriesAndOneImage) {
+  scratch_.Write("images.txt", "nginx:1.27\nx:v1\ndocker.io/library/nginx:1.27\n");
+  rig::Ran ran = Run({"list", "check", "images.txt"});
+  EXPECT_EQ(ran.exit, rig::Exit{}) << ran.err;
+  EXPECT_TRUE(ran.out.starts_with("images.txt: 3 entries, sha256:")) << ran.out;
+  ran = Run({"list", "print", "images.txt"});
+  EXPECT_NE(ran.out.find("- image: nginx:1.27\n- image: x:v1\n- image: docker.io/library/nginx:1.27\n"),
+            std::string::npos)
+      << ran.out;
+  scratch_.Write("twice.txt", "nginx:1.27\nx:v1\nnginx:1.27\n");
+  ran = Run({"list", "check", "twice.txt"});
+  EXPECT_EQ(ran.exit, (rig::Exit{2, 0}));
+  EXPECT_NE(ran.err.find("twice.txt:3:1: is nginx:1.27, which is in line 1 already"), std::string::npos)
+      << ran.err;
+}
+
 TEST_F(ListCommand, DiffOfTwoLists) {
   scratch_.Write("old.yaml", List("- image: q.io/a:v1\n- {image: q.io/b:v1, priority: 3}\n"));
   scratch_.Write("new/one.yaml", List("- {image: q.io/b:v1, refresh: IfDigestChanged}\n"));

@@ -100,8 +100,8 @@ Command ListDiffCommand(CLI::App& command, Context& context) {
       ->capture_default_str();
   command.footer(R"(
 What changes from the first list to the second, image by image: - is only in the first, + only in the second,
-~ differs. Order, comments and spelling make no difference. With --node: what the node's agent has in force,
-and which images of it are not there.
+~ differs. Order and comments make no difference, nor does the spelling of an image that has only one. With
+--node: what the node's agent has in force, and which images of it are not there.
 
 Exit code: 0 no difference, 1 they differ, 2 bad input, 4 the agent could not be asked.
 

@@ -1,0 +1,41 @@
+// Spellings: one image that its sources write in several ways ("nginx:1.27", "docker.io/library/nginx:1.27"),
+// and what kubelet would say to pods of each. The runtime has one image for all of them; kubelet keeps
+// intents by the pod's literal text, and from 1.36 on its records by that text without tag and digest
+// (kubernetes: pkg/kubelet/images/pullmanager). Pure.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "image/reference.h"
+#include "kubelet/verdict.h"
+#include "plan/desired.h"
+
+namespace prefetch::plan {
+
+using VerdictsPtr = std::shared_ptr<const kubelet::Verdicts>;
+
+struct SpelledVerdicts {
+  std::string image;     // as pods write it
+  VerdictsPtr verdicts;  // never null
+
+  friend bool operator==(const SpelledVerdicts&, const SpelledVerdicts&) = default;
+};
+// Null: there is one spelling.
+using SpellingsPtr = std::shared_ptr<const std::vector<SpelledVerdicts>>;
+
+// All of an entry, the first one first.
+std::vector<image::Reference> SpellingsOf(const DesiredImage& want);
+bool IsSpelled(const DesiredImage& want, const std::string& written);
+bool SameSpellings(const DesiredImage& a, const DesiredImage& b);
+
+// What is said of an entry: the worst for each policy, and what it is the worst of.
+struct EntryVerdicts {
+  VerdictsPtr worst;
+  SpellingsPtr each;
+};
+// `each` is not empty. `before` comes back as it is if it was about the same.
+EntryVerdicts WorstOf(std::vector<SpelledVerdicts> each, EntryVerdicts before = {});
+
+}  // namespace prefetch::plan

@@ -1,0 +1,109 @@
+#include "plan/spellings.h"
+
+#include <gtest/gtest.h>
+
+#include "plan/verdict_hold.h"
+#include "plan/verdicts.h"
+
+namespace prefetch::plan::spellings_test {
+namespace {
+
+using kubelet::VerdictReason;
+using kubelet::VerdictResult;
+using tests::Closed;
+using tests::Open;
+using tests::Unknown;
+
+struct Row {
+  std::string name;
+  std::vector<VerdictsPtr> each;
+  VerdictResult never, if_not_present;
+  std::string message;  // of Never
+};
+class WorstOfTest : public testing::TestWithParam<Row> {};
+TEST_P(WorstOfTest, IsWhatCounts) {
+  std::vector<SpelledVerdicts> each;
+  for (std::size_t i = 0; i < GetParam().each.size(); i++) {
+    each.push_back({std::string(1, static_cast<char>('a' + i)), GetParam().each[i]});
+  }
+  EntryVerdicts all = WorstOf(each);
+  EXPECT_EQ(all.worst->never.result, GetParam().never);
+  EXPECT_EQ(all.worst->if_not_present.result, GetParam().if_not_present);
+  EXPECT_EQ(all.worst->never.message, GetParam().message);
+  EXPECT_EQ(all.each != nullptr, each.size() > 1);
+}
+const char kAlone[] = "what it means for Never.";
+const char kOfB[] = "Pods that write b: what it means for Never.";
+INSTANTIATE_TEST_SUITE_P(
+    All, WorstOfTest,
+    testing::Values(
+        Row{"One", {Open()}, VerdictResult::kStarts, VerdictResult::kStarts, kAlone},
+        Row{"Alike", {Closed(), Closed()}, VerdictResult::kRefused, VerdictResult::kPulls, kAlone},
+        Row{"TheSecondIsClosed",
+            {Open(), Closed(), Closed()},
+            VerdictResult::kRefused,
+            VerdictResult::kPulls,
+            kOfB},
+        Row{"TheFirstIsClosed",
+            {Closed(), Open()},
+            VerdictResult::kRefused,
+            VerdictResult::kPulls,
+            "Pods that write a: what it means for Never."},
+        // Refused for certain; and with IfNotPresent a pull is better than nobody knows what.
+        Row{"UnknownAndClosed",
+            {Unknown(), Closed()},
+            VerdictResult::kRefused,
+            VerdictResult::kUnknown,
+            kOfB},
+        Row{"OpenAndUnknown", {Open(), Unknown()}, VerdictResult::kUnknown, VerdictResult::kUnknown, kOfB}),
+    [](const auto& row) { return row.param.name; });
+
+TEST(Spellings, TheSameReadingIsTheSameObject) {
+  std::vector<SpelledVerdicts> each = {{"a", Open()}, {"b", Closed()}};
+  EntryVerdicts before = WorstOf(each);
+  EXPECT_EQ(WorstOf(each, before).worst, before.worst);
+  each[1].verdicts = Open();
+  EXPECT_NE(WorstOf(each, before).worst, before.worst);
+}
+
+DesiredImage Want(const std::vector<std::string>& spellings) {
+  DesiredImage want;
+  for (const std::string& spelling : spellings) {
+    image::Reference reference = *image::Reference::Parse(spelling);
+    if (want.reference.written().empty()) {
+      want.reference = std::move(reference);
+    } else {
+      want.other_spellings.push_back(std::move(reference));
+    }
+  }
+  return want;
+}
+
+HeldVerdict Held(const std::vector<SpelledVerdicts>& each) {
+  EntryVerdicts all = WorstOf(each);
+  return AfterReading({}, {.verdicts = all.worst, .spellings = all.each, .image_id = "id"}, {});
+}
+
+TEST(AfterNewList, WhatStaysIsKnownAndWhatIsNewIsNot) {
+  const DesiredImage both = Want({"nginx", "docker.io/library/nginx"});
+  const HeldVerdict held = Held({{"nginx", Open()}, {"docker.io/library/nginx", Closed()}});
+  ASSERT_EQ(held.shown->never.result, VerdictResult::kRefused);
+
+  EXPECT_EQ(AfterNewList(held, both, both).shown, held.shown);
+  HeldVerdict one = AfterNewList(held, both, Want({"nginx"}));
+  ASSERT_TRUE(one.shown);
+  EXPECT_EQ(one.shown->never.result, VerdictResult::kStarts);
+  EXPECT_EQ(one.newest->never.result, VerdictResult::kStarts);
+  EXPECT_FALSE(one.shown_spellings);
+  EXPECT_EQ(one.image_id, "id");
+  // Otherwise it would be ready by what is known of the one alone.
+  EXPECT_FALSE(AfterNewList(one, Want({"nginx"}), both).shown);
+}
+
+TEST(AfterNewList, WhatIsAbsentIsAbsentUnderEachSpelling) {
+  HeldVerdict absent = AfterReading({}, {.verdicts = Closed(VerdictReason::kImageAbsent)}, {});
+  EXPECT_TRUE(AfterNewList(absent, Want({"a"}), Want({"a", "a:latest"})).shown);
+}
+
+}  // namespace
+}  // namespace prefetch::plan::spellings_test
