@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
+#include "base/scrub.h"
 #include "base/text.h"
 #include "doc/json.h"
 #include "doc/secret_node.h"
@@ -14,7 +16,6 @@ constexpr std::size_t kLongestText = 1024;
 constexpr std::size_t kShortestToken =
     32;  // letters and digits in a row; names of hosts and folders are shorter
 constexpr std::size_t kShortestSecret = 3;  // shorter ones would blank half of the text
-constexpr std::string_view kBlank = "***";
 constexpr std::array<std::string_view, 5> kTellingWords = {"password", "passwd", "token", "secret",
                                                            "authorization"};
 
@@ -23,34 +24,6 @@ bool IsLetterOrDigit(char c) {
 }
 bool IsTokenCharacter(char c) {
   return IsLetterOrDigit(c) || c == '+' || c == '_' || c == '=' || c == '-';
-}
-
-std::string BlankControls(std::string_view text) {
-  std::string out = base::ToUtf8(base::TrimSpace(text));
-  for (char& c : out) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
-  }
-  return out;
-}
-
-// "https://user:pw@host/path?x=y z" becomes "https://host/path?… z".
-std::string BlankUrls(std::string_view text) {
-  std::string out;
-  while (true) {
-    std::size_t at = text.find("://");
-    if (at == std::string_view::npos) return out + std::string(text);
-    out += text.substr(0, at + 3);
-    text.remove_prefix(at + 3);
-    std::size_t end = std::min(text.find_first_of(" \"'<>"), text.size());
-    std::string_view url = text.substr(0, end);
-    text.remove_prefix(end);
-    std::size_t authority_end = std::min(url.find_first_of("/?"), url.size());
-    std::size_t user_end = url.substr(0, authority_end).rfind('@');
-    if (user_end != std::string_view::npos) url.remove_prefix(user_end + 1);
-    std::size_t query = url.find('?');
-    out += url.substr(0, query);
-    if (query != std::string_view::npos) out += "?…";
-  }
 }
 
 // The word after "password:", "token=" and the like.
@@ -78,7 +51,7 @@ std::string BlankAfterTellingWords(std::string_view text) {
       if (std::string_view(lower).substr(at).starts_with(scheme)) at += scheme.size();
     }
     at = std::min(text.find_first_of(" \"',;}", at), text.size());
-    out += kBlank;
+    out += base::kRedacted;
   }
 }
 
@@ -90,7 +63,7 @@ std::string BlankTokens(std::string_view text) {
     std::string_view run = text.substr(0, length);
     bool mixed = std::any_of(run.begin(), run.end(), [](char c) { return c >= '0' && c <= '9'; }) &&
                  std::any_of(run.begin(), run.end(), [](char c) { return c >= 'A'; });
-    out += length >= kShortestToken && mixed ? kBlank : run;
+    out += length >= kShortestToken && mixed ? base::kRedacted : run;
     text.remove_prefix(length);
     if (text.empty()) break;
     out += text.front();
@@ -113,16 +86,14 @@ void CollectStrings(const doc::Node& node, std::vector<std::string>& out) {
 }  // namespace
 
 std::string Scrub(std::string_view text, const std::vector<std::string>& secrets) {
-  std::string out(text);
-  std::vector<std::string> longest_first = secrets;
-  std::sort(longest_first.begin(), longest_first.end(),
-            [](const std::string& a, const std::string& b) { return a.size() > b.size(); });
-  for (const std::string& secret : longest_first) {
+  std::vector<std::string> spellings;
+  for (const std::string& secret : secrets) {
     if (secret.size() < kShortestSecret) continue;
-    out = base::ReplaceAll(out, secret, kBlank);
-    out = base::ReplaceAll(out, base::Base64Encode(secret), kBlank);
+    spellings.push_back(secret);
+    spellings.push_back(base::Base64Encode(secret));
   }
-  out = BlankTokens(BlankAfterTellingWords(BlankUrls(BlankControls(out))));
+  std::string out = base::WithoutUrlSecrets(base::InOneLine(base::Redact(text, std::move(spellings))));
+  out = BlankTokens(BlankAfterTellingWords(out));
   return base::Truncate(out, kLongestText);
 }
 

@@ -1,5 +1,6 @@
 #include "kube/failure.h"
 
+#include "base/scrub.h"
 #include "base/text.h"
 #include "doc/json.h"
 #include "doc/path.h"
@@ -56,19 +57,15 @@ std::string BlankTokens(std::string text) {
   constexpr std::string_view kBegin = "eyJ";
   for (std::size_t at = text.find(kBegin); at != std::string::npos; at = text.find(kBegin, at + 1)) {
     std::size_t end = text.find_first_of(" \"',;", at);
-    text.replace(at, std::min(end, text.size()) - at, "***");
+    text.replace(at, std::min(end, text.size()) - at, base::kRedacted);
   }
   return text;
 }
 
 std::string Fit(std::string_view text, const base::Secret& credential) {
-  std::string clean = base::ToUtf8(base::TrimSpace(text));
-  for (char& c : clean) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
-  }
   std::string_view secret = credential.Reveal();
   if (secret.starts_with("Bearer ")) secret.remove_prefix(std::string_view("Bearer ").size());
-  if (!secret.empty()) clean = base::ReplaceAll(clean, secret, "***");
+  std::string clean = base::Redact(base::InOneLine(text), {std::string(secret)});
   return base::Truncate(BlankTokens(std::move(clean)), kLongestMessage);
 }
 

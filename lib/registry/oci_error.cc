@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cctype>
+#include <utility>
 
+#include "base/scrub.h"
 #include "base/text.h"
 #include "doc/json.h"
 
@@ -15,18 +17,6 @@ constexpr std::size_t kMaxShown = 200;
 std::string TextOf(const doc::Node& object, const std::string& key) {
   const doc::Node* value = object.Find(key);
   return value != nullptr && value->kind == doc::Node::Kind::kString ? value->text : "";
-}
-
-std::string WithoutQueries(std::string_view text) {
-  std::string kept;
-  for (std::string_view word : base::Split(text, ' ')) {
-    std::size_t question = word.find('?');
-    bool url = word.find("://") != std::string_view::npos || word.find('/') != std::string_view::npos;
-    if (!kept.empty()) kept += ' ';
-    kept += url ? word.substr(0, question) : word;
-    if (url && question != std::string_view::npos) kept += "?…";
-  }
-  return kept;
 }
 
 }  // namespace
@@ -46,16 +36,14 @@ OciError ParseOciError(std::string_view body) {
 }
 
 std::string ShownText(std::string_view text, const std::vector<const base::Secret*>& secrets) {
-  std::string shown = base::ToUtf8(text);
+  std::vector<std::string> spellings;
   for (const base::Secret* secret : secrets) {
     if (secret == nullptr || secret->empty()) continue;
-    std::string encoded = base::Base64Encode(secret->Reveal());
-    shown = base::ReplaceAll(base::ReplaceAll(shown, secret->Reveal(), "***"), encoded, "***");
-    base::WipeString(encoded);
+    spellings.emplace_back(secret->Reveal());
+    spellings.push_back(base::Base64Encode(secret->Reveal()));
   }
-  std::replace_if(
-      shown.begin(), shown.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
-  return base::Truncate(WithoutQueries(base::TrimSpace(shown)), kMaxShown);
+  std::string shown = base::InOneLine(base::Redact(text, std::move(spellings)));
+  return base::Truncate(base::WithoutUrlSecrets(shown), kMaxShown);
 }
 
 }  // namespace prefetch::registry

@@ -104,7 +104,7 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"ExitsWithOutput", "GOOD; exit 1", "exited 1"},
         Row{"ExitsWithReason", "echo 'no region' >&2; exit 3", "exited 3: no region"},
         Row{"ReasonHoldsThePassword", "GOOD; echo 'user hunter2 refused' >&2; exit 1",
-            "exited 1: user *** refused"},
+            "exited 1: user [redacted] refused"},
         Row{"KilledBySignal", "kill -KILL $$", "was killed by signal 9"},
         Row{"Hangs", "exec sleep 1000", "did not answer within 0.2s", base::Code::kDeadlineExceeded,
             milliseconds(200)},

@@ -67,9 +67,9 @@ INSTANTIATE_TEST_SUITE_P(
         FailureCase{"OtherObject", Said(403, R"({"kind":"Node","message":"m"})"), ApiError::kForbidden, "",
                     "403"},
         FailureCase{"TheTokenIsBlanked", Said(403, StatusBody("token s3cr3t is bad")), ApiError::kForbidden,
-                    "SomeReason", "403: token *** is bad"},
+                    "SomeReason", "403: token [redacted] is bad"},
         FailureCase{"OtherTokensAreBlanked", Said(403, StatusBody("jwt eyJhbGciOi.J9.x-_y, sir")),
-                    ApiError::kForbidden, "SomeReason", "403: jwt ***, sir"},
+                    ApiError::kForbidden, "SomeReason", "403: jwt [redacted], sir"},
         FailureCase{"ControlCharacters", Said(403, StatusBody("a\\nb\\u0007c")), ApiError::kForbidden,
                     "SomeReason", "403: a b c"}),
     [](const auto& row) { return row.param.name; });

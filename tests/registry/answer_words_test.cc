@@ -133,7 +133,7 @@ TEST(ShownText, IsFitToBeShown) {
   base::Secret secret("hunter2"), empty;
   std::vector<const base::Secret*> secrets = {&secret, &empty, nullptr};
   EXPECT_EQ(ShownText("plain words", secrets), "plain words");
-  EXPECT_EQ(ShownText("user:hunter2 and aHVudGVyMg==", secrets), "user:*** and ***");
+  EXPECT_EQ(ShownText("user:hunter2 and aHVudGVyMg==", secrets), "user:[redacted] and [redacted]");
   EXPECT_EQ(ShownText("a\r\nb\tc\x01", secrets), "a  b c");
   EXPECT_EQ(ShownText("see https://s3.example/x?X-Amz-Signature=abc now", secrets),
             "see https://s3.example/x?… now");

@@ -1,0 +1,35 @@
+#include "base/scrub.h"
+
+#include <gtest/gtest.h>
+
+namespace prefetch::base::scrub_test {
+namespace {
+
+TEST(Redact, TheLongestSpellingGoesFirst) {
+  EXPECT_EQ(Redact("pass password pass", {"pass", "password", ""}), "[redacted] [redacted] [redacted]");
+  EXPECT_EQ(Redact("nothing", {}), "nothing");
+}
+
+TEST(WithoutUrlSecrets, Table) {
+  const struct {
+    const char *text, *expect;
+  } rows[] = {
+      {"GET https://u:p@r.io/x?X-Amz-Signature=abc failed", "GET https://r.io/x?… failed"},
+      {"https://r.io/x#t=1", "https://r.io/x?…"},
+      {"https://r.io/a?b=c: 403 Forbidden", "https://r.io/a?…: 403 Forbidden"},
+      {"Head \"/v2/a?token=abc\": EOF", "Head \"/v2/a?…\": EOF"},
+      {"see /v2/a?token=abc now (/b?c=d)", "see /v2/a?… now (/b?…"},
+      {"/v2/a?token=abc", "/v2/a?…"},
+      {"why? a/b? no", "why? a/b? no"},
+      {"://", "://"},
+  };
+  for (const auto& row : rows) EXPECT_EQ(WithoutUrlSecrets(row.text), row.expect) << row.text;
+}
+
+TEST(InOneLine, ControlsBecomeSpaces) {
+  EXPECT_EQ(InOneLine(" a\r\nb\tc\x01\xff "), "a  b c \xEF\xBF\xBD");
+  EXPECT_EQ(InOneLine("\n"), "");
+}
+
+}  // namespace
+}  // namespace prefetch::base::scrub_test
