@@ -108,9 +108,9 @@ std::string Address(const config::ListenAddress& listen) {
 }
 
 base::Result<std::unique_ptr<http::Server>> Serve(base::Result<http::Listener> listener,
-                                                  http::Handler handler) {
+                                                  const http::ServerLimits& limits, http::Handler handler) {
   if (!listener) return std::move(listener).error();
-  return http::Server::Start(*std::move(listener), {}, std::move(handler));
+  return http::Server::Start(*std::move(listener), limits, std::move(handler));
 }
 
 ExitCode PrintResult(const plan::Snapshot& snapshot, bool stopped, bool timed_out) {
@@ -163,12 +163,13 @@ int Run(const config::AgentConfig& config) {
     };
   }
   agent::Inquiry inquiry(agent.board(), images, keyring, clock, registries.Asker(), registries.Hosts(), wish);
+  const http::ServerLimits limits;  // both servers share its budget
   auto local =
-      Serve(http::Listener::Unix(config.local, 0600),
+      Serve(http::Listener::Unix(config.local, 0600), limits,
             agent::Endpoints(agent.board(), agent.metrics(), inquiry, clock, agent::Audience::kLocal));
   if (!local) return Fail(kBadInput, std::move(local).error().Wrap("--local " + config.local));
   auto neighbours =
-      Serve(http::Listener::Tcp(Address(config.listen)),
+      Serve(http::Listener::Tcp(Address(config.listen)), limits,
             agent::Endpoints(agent.board(), agent.metrics(), inquiry, clock, agent::Audience::kNeighbours));
   if (!neighbours)
     return Fail(kBadInput, std::move(neighbours).error().Wrap("--listen " + Address(config.listen)));

@@ -1,6 +1,9 @@
 // Board: where the loop puts its newest Snapshot and everybody else finds it.
 #pragma once
 
+#include <memory>
+
+#include "agent/status_document.h"
 #include "base/call.h"
 #include "base/mutex.h"
 #include "plan/snapshot.h"
@@ -12,9 +15,11 @@ namespace prefetch::agent {
 class Board {
  public:
   void Publish(plan::SnapshotPtr snapshot) PREFETCH_EXCLUDES(mutex_) {
+    auto document = std::make_shared<StatusDocument>(snapshot);
     {
       base::Lock lock(mutex_);
       snapshot_.swap(snapshot);
+      document_.swap(document);
     }
     // The old one goes down after the lock.
     newer_.notify_all();
@@ -23,6 +28,11 @@ class Board {
   plan::SnapshotPtr Latest() const PREFETCH_EXCLUDES(mutex_) {
     base::Lock lock(mutex_);
     return snapshot_;
+  }
+  // Of the newest Snapshot; null before the first.
+  std::shared_ptr<StatusDocument> Document() const PREFETCH_EXCLUDES(mutex_) {
+    base::Lock lock(mutex_);
+    return document_;
   }
   // One that was published after `known`, or whatever there is at the call's end.
   plan::SnapshotPtr LatestAfter(const base::Call& call, const plan::SnapshotPtr& known) const
@@ -52,6 +62,7 @@ class Board {
   mutable base::Mutex mutex_;
   mutable base::Condition newer_;
   plan::SnapshotPtr snapshot_ PREFETCH_GUARDED_BY(mutex_);
+  std::shared_ptr<StatusDocument> document_ PREFETCH_GUARDED_BY(mutex_);
   base::TimePoint turned_at_ PREFETCH_GUARDED_BY(mutex_);
 };
 

@@ -33,7 +33,20 @@ http::ServerResponse Livez(const Board& board, const base::Clock& clock) {
   return {.status = 503, .body = "the loop has not turned for " + std::to_string(seconds) + " s\n"};
 }
 
-http::ServerResponse Readyz(const Board& board, const http::ServerRequest& request) {
+// What grows with the list is written beside the server's thread, so that a probe does not wait for it.
+http::ServerAnswer Quickly(http::Deferred job) {
+  return {std::move(job), http::JobKind::kQuick};
+}
+
+http::ServerAnswer Status(const Board& board) {
+  std::shared_ptr<StatusDocument> document = board.Document();
+  if (StatusDocument::Text text = document->Written()) return http::SharedJsonResponse(200, std::move(text));
+  return Quickly([document = std::move(document)](const base::Call&) {
+    return http::SharedJsonResponse(200, document->Write(&report::StatusJson));
+  });
+}
+
+http::ServerAnswer Readyz(const Board& board, const http::ServerRequest& request) {
   for (const auto& [name, value] : request.query) {
     // A question that is misspelt must not be answered as if it were another one.
     if (name != "verbose" && name != "policy" && name != "hash" && name != "source") {
@@ -48,10 +61,15 @@ http::ServerResponse Readyz(const Board& board, const http::ServerRequest& reque
   }
   query.hash = request.Query("hash").value_or("");
   query.source = request.Query("source").value_or("");
-  plan::SnapshotPtr snapshot = board.Latest();
-  plan::GateAnswer answer = plan::AskGate(*snapshot, query);
-  return {.status = answer.ready ? 200 : 503,
-          .body = report::ReadyzText(*snapshot, answer, Flag(request, "verbose"))};
+  auto answer = [](const plan::Snapshot& snapshot, const plan::GateQuery& query, bool verbose) {
+    plan::GateAnswer gate = plan::AskGate(snapshot, query);
+    return http::ServerResponse{
+        .status = gate.ready ? 200 : 503, .body = report::ReadyzText(snapshot, gate, verbose), .headers = {}};
+  };
+  if (!Flag(request, "verbose")) return answer(*board.Latest(), query, false);
+  return Quickly([answer, snapshot = board.Latest(), query = std::move(query)](const base::Call&) {
+    return answer(*snapshot, query, true);
+  });
 }
 
 http::ServerAnswer OneImage(const Inquiry& inquiry, const http::ServerRequest& request) {
@@ -128,8 +146,10 @@ http::Handler Endpoints(const Board& board, const Metrics& metrics, const Inquir
     if (request.method != http::Method::kGet) return http::MethodNotAllowedResponse({http::Method::kGet});
     if (path == "/livez") return Livez(board, clock);
     if (path == "/readyz") return Readyz(board, request);
-    if (path == "/metrics") return Scrape(board, metrics);
-    if (path == "/v1/status") return http::JsonResponse(200, report::StatusJson(*board.Latest()));
+    if (path == "/metrics") {
+      return Quickly([&board, &metrics](const base::Call&) { return Scrape(board, metrics); });
+    }
+    if (path == "/v1/status") return Status(board);
     return OneImage(inquiry, request);
   };
 }

@@ -59,6 +59,14 @@ ServerResponse JsonResponse(int status, std::string json) {
   return {.status = status, .content_type = "application/json", .body = std::move(json), .headers = {}};
 }
 
+ServerResponse SharedJsonResponse(int status, SharedBody json) {
+  return {.status = status,
+          .content_type = "application/json",
+          .body = {},
+          .headers = {},
+          .shared = std::move(json)};
+}
+
 ServerResponse ErrorResponse(int status, std::string_view message) {
   std::string json = "{\"error\":\"";
   base::AppendJsonEscaped(json, message);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/call.h"
+#include "http/body_budget.h"
 #include "http/headers.h"
 
 namespace prefetch::http {
@@ -38,6 +39,8 @@ struct ServerResponse {
   std::string content_type = "text/plain; charset=utf-8";
   std::string body;
   Headers headers;  // others than Content-Type and Content-Length; unfit ones are left out
+  // Takes the place of `body`: many answers send the same bytes.
+  SharedBody shared = nullptr;
 };
 
 // An answer that takes a while: it asks a runtime, a registry, a credential plugin. The server runs it on a
@@ -47,13 +50,20 @@ struct ServerResponse {
 // the request, which is gone by then.
 using Deferred = std::function<ServerResponse(const base::Call& call)>;
 
+enum class JobKind {
+  kSlow,   // waits for others: a few run at once, a few more wait for them, and others are refused
+  kQuick,  // only computes, for milliseconds: one after the other, and every client waits for its turn
+};
+
 // What a handler returns: the response, or the job that makes it.
 class ServerAnswer {
  public:
   ServerAnswer(ServerResponse response) : answer_(std::move(response)) {}  // NOLINT: as Result has it
-  ServerAnswer(Deferred job) : answer_(std::move(job)) {}                  // NOLINT
+  ServerAnswer(Deferred job, JobKind kind = JobKind::kSlow)
+      : answer_(std::move(job)), kind_(kind) {}  // NOLINT
 
   bool deferred() const { return answer_.index() == 1; }
+  JobKind kind() const { return kind_; }  // of the job
   // The job. Asking a response for it aborts: that is a bug.
   Deferred TakeJob() &&;
   // The response. Asking a job for it aborts.
@@ -64,6 +74,7 @@ class ServerAnswer {
 
  private:
   std::variant<ServerResponse, Deferred> answer_;
+  JobKind kind_ = JobKind::kSlow;
 };
 
 // Runs on the server's one thread: it must not block, since all other clients wait meanwhile; what may block
@@ -71,6 +82,7 @@ class ServerAnswer {
 using Handler = std::function<ServerAnswer(const ServerRequest&)>;
 
 ServerResponse JsonResponse(int status, std::string json);
+ServerResponse SharedJsonResponse(int status, SharedBody json);
 // {"error":"…"} with a newline.
 ServerResponse ErrorResponse(int status, std::string_view message);
 ServerResponse NotFoundResponse(std::string_view path);                          // 404

@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/text.h"
+#include "http/send_answer.h"
 #include "http/server_jobs.h"
 #include "http/url.h"
 
@@ -32,6 +33,8 @@ struct Connection {
   std::string target;  // as it came, from the request line
   bool seen = false;   // the headers have been looked at
   bool too_long = false;
+  bool no_room = false;      // for its body
+  BodyBudget::Held reading;  // the memory of a long body
   std::string body;
   // A deferred answer. While its job is awaited libmicrohttpd has suspended the connection; once there is an
   // answer it is resumed, and libmicrohttpd asks for that answer as it asked for it the first time.
@@ -40,11 +43,21 @@ struct Connection {
   std::stop_source stop{std::nostopstate};
   bool gone = false;  // the client, as far as one can see
   std::optional<ServerResponse> answer;
+  JobKind kind = JobKind::kSlow;  // of the job
+  BodyBudget::Held buffer;        // the kernel's, of a connection that got a long answer; until it is closed
 };
 
 namespace {
 
 constexpr std::chrono::seconds kRetryAfter{5};  // for who finds no room for a deferred answer
+constexpr std::chrono::seconds kCrowdedRetryAfter{1};
+// An answer of at most this much always has room: kubelet's probes, errors, a small node's whole status.
+constexpr std::size_t kSmallBody = std::size_t{16} << 10;
+// The kernel's buffer of a connection counts as the process's memory, and grows to megabytes for a client
+// that does not read. Twice these are taken, for the kernel's own bookkeeping (socket(7), SO_SNDBUF).
+constexpr int kFirstBuffer = 16 << 10;
+constexpr int kCrowdedBuffer = 32 << 10;
+constexpr int kRoomyBuffer = 256 << 10;  // so that a distant client is served quickly
 
 MHD_Result CollectHeader(void* headers, MHD_ValueKind, const char* name, const char* value) {
   static_cast<Headers*>(headers)->Add(name, value == nullptr ? "" : value);
@@ -57,33 +70,9 @@ std::size_t KeepEscapes(void*, MHD_Connection*, char* text) {
   return std::char_traits<char>::length(text);
 }
 
-void DeleteBody(void* body) {
-  delete static_cast<std::string*>(body);
-}
-
-MHD_Result Queue(MHD_Connection* connection, ServerResponse response) {
-  auto* body = new std::string(std::move(response.body));
-  MHD_Response* message =
-      MHD_create_response_from_buffer_with_free_callback_cls(body->size(), body->data(), &DeleteBody, body);
-  if (message == nullptr) {
-    delete body;
-    return MHD_NO;
-  }
-  MHD_add_response_header(message, "Content-Type", response.content_type.c_str());
-  MHD_add_response_header(message, "Cache-Control", "no-store");
-  MHD_add_response_header(message, "X-Content-Type-Options", "nosniff");
-  for (const auto& field : response.headers.fields()) {
-    if (!IsFieldName(field.first) || !IsFieldValue(field.second)) continue;
-    MHD_add_response_header(message, field.first.c_str(), field.second.c_str());
-  }
-  MHD_Result queued = MHD_queue_response(connection, static_cast<unsigned>(response.status), message);
-  MHD_destroy_response(message);
-  return queued;
-}
-
-ServerResponse NoRoom() {
+ServerResponse NoRoom(std::chrono::seconds retry_after) {
   ServerResponse response = ErrorResponse(503, "too many such requests at once; try again later");
-  response.headers.Add("Retry-After", std::to_string(kRetryAfter.count()));
+  response.headers.Add("Retry-After", std::to_string(retry_after.count()));
   return response;
 }
 
@@ -115,6 +104,7 @@ class Server::Loop {
   void Run(const std::stop_token& stop);
   MHD_Result Receive(MHD_Connection* mhd, Connection& connection, const char* method, const char* upload,
                      std::size_t& upload_size);
+  void ReadBody(Connection& connection, std::string_view part);
   ServerAnswer Answer(MHD_Connection* mhd, Connection& connection, const char* method) const;
   void Opened(int fd, void** context);
   void Renew(Connection& connection);
@@ -129,11 +119,19 @@ class Server::Loop {
   int Pause();
   std::size_t Open() const { return connections_.size() + deferred_.size(); }
 
-  MHD_Result Defer(MHD_Connection* mhd, Connection& connection, Deferred job);
+  // Admits it to the budget and hands it to libmicrohttpd.
+  MHD_Result Queue(MHD_Connection* mhd, Connection& connection, ServerResponse response);
+  bool MakeRoomInSocket(Connection& connection);
+  MHD_Result Defer(MHD_Connection* mhd, Connection& connection, Deferred job, JobKind kind);
+  ServerJobs& JobsOf(JobKind kind) { return kind == JobKind::kSlow ? *slow_jobs_ : *quick_jobs_; }
   void Resume(Connection& connection, ServerResponse response);
   // Lets go of a client before its job has ended.
   void GiveUp(Connection& connection, ServerResponse response);
   void ResumeDone();
+  // A quick job is not worth stopping, and a client that has closed its side for sending may still read.
+  static bool LooksForDeparture(const Connection& connection) {
+    return !connection.gone && connection.kind == JobKind::kSlow;
+  }
   // `seen` is what poll saw of the deferred connections whose client was there, in their order.
   void StopForWhoeverLeft(const pollfd* seen);
   void EndDeferred();
@@ -146,7 +144,8 @@ class Server::Loop {
   std::list<Connection> connections_;  // the longest waiting first
   std::list<Connection> deferred_;     // those whose answer is being made, the oldest first
   std::uint64_t last_job_ = 0;
-  std::unique_ptr<ServerJobs> jobs_;
+  std::unique_ptr<ServerJobs> slow_jobs_;
+  std::unique_ptr<ServerJobs> quick_jobs_;
   std::jthread thread_;
 };
 
@@ -155,7 +154,8 @@ base::Status Server::Loop::Start() {
   // libmicrohttpd closes the socket that it is given, so it gets a duplicate.
   int listening = ::fcntl(listener_.fd(), F_DUPFD_CLOEXEC, 3);
   if (!wake_.valid() || listening < 0) return base::FromErrno(errno, "serve " + listener_.address());
-  jobs_ = std::make_unique<ServerJobs>(limits_.deferred_threads, limits_.deferred_queue, wake_.get());
+  slow_jobs_ = std::make_unique<ServerJobs>(limits_.deferred_threads, limits_.deferred_queue, wake_.get());
+  quick_jobs_ = std::make_unique<ServerJobs>(1, limits_.connections, wake_.get());
   unsigned per_address = listener_.local() ? 0 : limits_.connections_per_address;
   // It is driven by our thread (no internal one): so the sweep needs neither a second thread nor a lock.
   daemon_ = MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, nullptr, nullptr, &OnRequest, this,
@@ -222,7 +222,7 @@ void Server::Loop::Run(const std::stop_token& stop) {
     if (again) wait = 0;
     ready.assign({{epoll, POLLIN, 0}, {wake_.get(), POLLIN, 0}});
     for (const Connection& connection : deferred_) {
-      if (!connection.gone) ready.push_back({connection.fd, departure, 0});
+      if (LooksForDeparture(connection)) ready.push_back({connection.fd, departure, 0});
     }
     std::size_t before = Open();
     if (::poll(ready.data(), ready.size(), wait) > 0) StopForWhoeverLeft(ready.data() + 2);
@@ -234,7 +234,7 @@ void Server::Loop::Run(const std::stop_token& stop) {
 }
 
 std::optional<base::TimePoint> Server::Loop::Sweep(base::TimePoint now) {
-  bool crowded = Open() > limits_.connections / 2;
+  bool crowded = Open() > limits_.connections / 2 || (!listener_.local() && limits_.budget->Crowded());
   auto granted = crowded ? limits_.request_time / 10 : limits_.request_time;
   for (Connection& connection : connections_) {
     if (connection.shut) continue;
@@ -251,15 +251,38 @@ void Server::Loop::SweepDeferred(base::TimePoint now) {
   }
 }
 
-MHD_Result Server::Loop::Defer(MHD_Connection* mhd, Connection& connection, Deferred job) {
+bool Server::Loop::MakeRoomInSocket(Connection& connection) {
+  if (connection.buffer != nullptr) return true;
+  int size = limits_.budget->Crowded() ? kCrowdedBuffer : kRoomyBuffer;
+  connection.buffer = limits_.budget->HoldBytes(static_cast<std::size_t>(size) * 2, listener_.local());
+  if (connection.buffer == nullptr) return false;
+  if (!listener_.local()) ::setsockopt(connection.fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof size);
+  return true;
+}
+
+MHD_Result Server::Loop::Queue(MHD_Connection* mhd, Connection& connection, ServerResponse response) {
+  SharedBody body = response.shared;
+  if (body == nullptr) body = std::make_shared<const std::string>(std::move(response.body));
+  BodyBudget::Held held;
+  if (body->size() > kSmallBody) {
+    held = limits_.budget->Hold(body, listener_.local());
+    if (held == nullptr || !MakeRoomInSocket(connection)) {
+      return Queue(mhd, connection, NoRoom(kCrowdedRetryAfter));
+    }
+  }
+  return SendAnswer(mhd, response, std::move(body), std::move(held)) ? MHD_YES : MHD_NO;
+}
+
+MHD_Result Server::Loop::Defer(MHD_Connection* mhd, Connection& connection, Deferred job, JobKind kind) {
   std::stop_source stop;
   auto now = std::chrono::steady_clock::now();
   std::uint64_t id = ++last_job_;
-  if (!jobs_->Submit(id, std::move(job), {now + limits_.deferred_time, stop.get_token()})) {
-    return Queue(mhd, NoRoom());
+  if (!JobsOf(kind).Submit(id, std::move(job), {now + limits_.deferred_time, stop.get_token()})) {
+    return Queue(mhd, connection, NoRoom(kRetryAfter));
   }
   connection.suspended = mhd;
   connection.job = id;
+  connection.kind = kind;
   connection.stop = std::move(stop);
   connection.gone = false;
   connection.since = now;
@@ -278,35 +301,41 @@ void Server::Loop::Resume(Connection& connection, ServerResponse response) {
 
 void Server::Loop::GiveUp(Connection& connection, ServerResponse response) {
   connection.stop.request_stop();
-  jobs_->Drop(connection.job);
+  JobsOf(connection.kind).Drop(connection.job);
   Resume(connection, std::move(response));
 }
 
 void Server::Loop::ResumeDone() {
   std::uint64_t count = 0;
   if (::read(wake_.get(), &count, sizeof count) < 0) return;  // nobody has written
-  for (ServerJobs::Done& done : jobs_->TakeDone()) {
-    auto found = std::find_if(deferred_.begin(), deferred_.end(),
-                              [&](const Connection& connection) { return connection.job == done.id; });
-    if (found != deferred_.end()) Resume(*found, std::move(done.response));  // else it was given up
+  for (ServerJobs* jobs : {slow_jobs_.get(), quick_jobs_.get()}) {
+    for (ServerJobs::Done& done : jobs->TakeDone()) {
+      auto found = std::find_if(deferred_.begin(), deferred_.end(),
+                                [&](const Connection& connection) { return connection.job == done.id; });
+      if (found != deferred_.end()) Resume(*found, std::move(done.response));  // else it was given up
+    }
   }
 }
 
 void Server::Loop::StopForWhoeverLeft(const pollfd* seen) {
   for (auto next = deferred_.begin(); next != deferred_.end();) {
     Connection& connection = *next++;  // it may move to the other list
-    if (connection.gone || (seen++)->revents == 0) continue;
+    if (!LooksForDeparture(connection) || (seen++)->revents == 0) continue;
     connection.gone = true;
     connection.stop.request_stop();
     // A job that runs keeps its connection until it has noticed; one that waits makes room at once.
-    if (jobs_->Drop(connection.job)) Resume(connection, ErrorResponse(503, "the client went away"));
+    if (JobsOf(connection.kind).Drop(connection.job))
+      Resume(connection, ErrorResponse(503, "the client went away"));
   }
 }
 
 void Server::Loop::EndDeferred() {
-  jobs_->Close();  // before any ends and makes room for the next
+  if (slow_jobs_ == nullptr || quick_jobs_ == nullptr) return;  // it never started
+  slow_jobs_->Close();                                          // before any ends and makes room for the next
+  quick_jobs_->Close();
   for (Connection& connection : deferred_) connection.stop.request_stop();
-  jobs_.reset();
+  slow_jobs_.reset();
+  quick_jobs_.reset();
   // libmicrohttpd must not be stopped with suspended connections.
   for (Connection& connection : deferred_) MHD_resume_connection(connection.suspended);
   connections_.splice(connections_.end(), deferred_);
@@ -318,6 +347,7 @@ void Server::Loop::Opened(int fd, void** context) {
   connection.fd = fd;
   connection.since = std::chrono::steady_clock::now();
   connection.self = std::prev(connections_.end());
+  if (!listener_.local()) ::setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &kFirstBuffer, sizeof kFirstBuffer);
   *context = &connection;
 }
 
@@ -341,7 +371,7 @@ void* Server::Loop::OnTarget(void*, const char* target, MHD_Connection* mhd) {
   auto* connection = static_cast<Connection*>(
       MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context);
   connection->target = target;
-  connection->seen = connection->too_long = false;
+  connection->seen = connection->too_long = connection->no_room = false;
   connection->body.clear();
   return connection;
 }
@@ -351,6 +381,7 @@ void Server::Loop::OnCompleted(void* self, MHD_Connection*, void** context, MHD_
   Connection& connection = *static_cast<Connection*>(*context);
   connection.target.clear();
   connection.body = std::string();  // gives its memory back while the connection idles
+  connection.reading.reset();
   if (code == MHD_REQUEST_TERMINATED_COMPLETED_OK) static_cast<Loop*>(self)->Renew(connection);
 }
 
@@ -370,26 +401,40 @@ MHD_Result Server::Loop::Receive(MHD_Connection* mhd, Connection& connection, co
   if (connection.answer) {
     ServerResponse answer = std::move(*connection.answer);
     connection.answer.reset();
-    return Queue(mhd, std::move(answer));
+    return Queue(mhd, connection, std::move(answer));
   }
   if (!connection.seen) {  // the headers are here; the body, if any, comes in later calls
     connection.seen = true;
     const char* length = MHD_lookup_connection_value(mhd, MHD_HEADER_KIND, "Content-Length");
     auto declared = base::ParseUint(length == nullptr ? "0" : length);
-    if (!declared || *declared > limits_.body_bytes) return Queue(mhd, TooLong(limits_.body_bytes));
+    if (!declared || *declared > limits_.body_bytes)
+      return Queue(mhd, connection, TooLong(limits_.body_bytes));
     return MHD_YES;
   }
   if (upload_size > 0) {
-    // An answer can only be given at the end; what is too much is read and dropped, as long as time lasts.
-    connection.too_long |= connection.body.size() + upload_size > limits_.body_bytes;
-    if (!connection.too_long) connection.body.append(upload, upload_size);
+    ReadBody(connection, {upload, upload_size});
     upload_size = 0;
     return MHD_YES;
   }
-  if (connection.too_long) return Queue(mhd, TooLong(limits_.body_bytes));
+  if (connection.no_room) return Queue(mhd, connection, NoRoom(kCrowdedRetryAfter));
+  if (connection.too_long) return Queue(mhd, connection, TooLong(limits_.body_bytes));
   ServerAnswer answer = Answer(mhd, connection, method);
-  if (answer.deferred()) return Defer(mhd, connection, std::move(answer).TakeJob());
-  return Queue(mhd, std::move(answer).TakeResponse());
+  if (answer.deferred()) {
+    JobKind kind = answer.kind();
+    return Defer(mhd, connection, std::move(answer).TakeJob(), kind);
+  }
+  return Queue(mhd, connection, std::move(answer).TakeResponse());
+}
+
+// An answer can only be given at the end; what is too much is read and dropped, as long as time lasts.
+void Server::Loop::ReadBody(Connection& connection, std::string_view part) {
+  std::size_t size = connection.body.size() + part.size();
+  connection.too_long |= size > limits_.body_bytes;
+  if (size > kSmallBody && connection.reading == nullptr && !connection.no_room) {
+    connection.reading = limits_.budget->HoldBytes(limits_.body_bytes, listener_.local());
+    connection.no_room = connection.reading == nullptr;
+  }
+  if (!connection.too_long && !connection.no_room) connection.body.append(part);
 }
 
 ServerAnswer Server::Loop::Answer(MHD_Connection* mhd, Connection& connection, const char* method) const {

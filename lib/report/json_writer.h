@@ -40,6 +40,8 @@ class JsonWriter {
   void MemberOrNull(std::string_view name, std::string_view text);
   void MemberOrNull(std::string_view name, const std::optional<base::WallTime>& time);
 
+  // For a long document: a text that grows by doubling takes twice its size.
+  void Reserve(std::size_t bytes) { text_.reserve(bytes); }
   std::string Take() { return std::move(text_); }
 
  private:

@@ -10,6 +10,9 @@ namespace prefetch::report {
 namespace {
 
 constexpr std::string_view kApiVersion = "prefetchd.dev/v1";
+// More than the document and an image of it usually take; memory that is not written to costs nothing.
+constexpr std::size_t kHeadBytes = 16384;
+constexpr std::size_t kImageBytes = 2048;
 
 void WriteList(JsonWriter& out, const plan::ImageList& list, std::size_t entries) {
   out.BeginObject();
@@ -399,6 +402,7 @@ void WriteUnlisted(JsonWriter& out, const plan::Unlisted* unlisted) {
 
 std::string StatusJson(const plan::Snapshot& snapshot) {
   JsonWriter out;
+  out.Reserve(kHeadBytes + snapshot.images.size() * kImageBytes);
   out.BeginObject();
   out.Member("apiVersion", kApiVersion);
   out.Member("kind", "NodeStatus");

@@ -29,6 +29,9 @@ class World {
     return Answer(audience,
                   {.method = http::Method::kPost, .path = std::move(path), .body = std::move(body)});
   }
+  void Publish(plan::Snapshot snapshot) {
+    board_.Publish(std::make_shared<const plan::Snapshot>(std::move(snapshot)));
+  }
   http::Handler Handler(Audience audience) const {
     return Endpoints(board_, metrics, inquiry_, clock, audience);
   }
@@ -38,7 +41,9 @@ class World {
 
  private:
   http::ServerResponse Answer(Audience audience, const http::ServerRequest& request) const {
-    return Handler(audience)(request).Wait({});
+    http::ServerResponse response = Handler(audience)(request).Wait({});
+    if (response.shared) response.body = *response.shared;
+    return response;
   }
 
   tests::FakeClock runtime_clock_;
@@ -261,6 +266,39 @@ TEST(Endpoints, LivezSaysWhenTheLoopIsStuck) {
   EXPECT_EQ(stuck.body, "the loop has not turned for 42 s\n");
   // The rest still answers: what was true last.
   EXPECT_EQ(world.Ask(Audience::kNeighbours, "/readyz").status, 200);
+}
+
+// A document of thousands of entries: written once a Snapshot, whoever asks, and not on the server's thread.
+TEST(Endpoints, TheStatusIsWrittenOnceASnapshotAndShared) {
+  World world;
+  http::Handler local = world.Handler(Audience::kLocal), neighbours = world.Handler(Audience::kNeighbours);
+  http::ServerRequest request{.path = "/v1/status"};
+  http::ServerAnswer first = neighbours(request), second = neighbours(request);
+  ASSERT_TRUE(first.deferred());
+  EXPECT_EQ(first.kind(), http::JobKind::kQuick);
+  http::SharedBody text = std::move(first).Wait({}).shared;
+  ASSERT_NE(text, nullptr);
+  EXPECT_EQ(std::move(second).Wait({}).shared, text);
+  http::ServerAnswer known = local(request);
+  EXPECT_FALSE(known.deferred());
+  EXPECT_EQ(std::move(known).TakeResponse().shared, text);
+
+  world.Publish(report::TroubledNode());
+  http::ServerAnswer newer = local(request);
+  EXPECT_TRUE(newer.deferred());
+  EXPECT_NE(*std::move(newer).Wait({}).shared, *text);
+}
+
+TEST(Endpoints, WhatGrowsWithTheListIsNotWrittenOnTheServersThread) {
+  World world;
+  http::Handler handler = world.Handler(Audience::kNeighbours);
+  http::ServerRequest verbose{.path = "/readyz", .query = {{"verbose", ""}}};
+  for (const http::ServerRequest& request : {verbose, http::ServerRequest{.path = "/metrics"}}) {
+    http::ServerAnswer answer = handler(request);
+    ASSERT_TRUE(answer.deferred()) << request.path;
+    EXPECT_EQ(answer.kind(), http::JobKind::kQuick) << request.path;
+  }
+  EXPECT_FALSE(handler({.path = "/readyz"}).deferred()) << "kubelet's probe";
 }
 
 TEST(Endpoints, MetricsShowWhatWasCountedAndWhatIsTrue) {

@@ -1,0 +1,135 @@
+// What answers may take of memory that clients do not read.
+#include "http/body_budget.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+
+#include "http/server.h"
+#include "raw_socket.h"
+#include "temp_dir.h"
+
+namespace prefetch::http::body_budget_test {
+namespace {
+
+using tests::RawClient;
+
+SharedBody Bytes(std::size_t n) {
+  return std::make_shared<const std::string>(n, 'x');
+}
+std::shared_ptr<BodyBudget> Budget(std::size_t bytes, std::size_t neighbours) {
+  return std::make_shared<BodyBudget>(BodyLimits{.bytes = bytes, .neighbours = neighbours});
+}
+
+TEST(BodyBudget, ABodyCountsOnceHoweverManySendIt) {
+  auto budget = Budget(100, 100);
+  SharedBody body = Bytes(80);
+  BodyBudget::Held one = budget->Hold(body, false), two = budget->Hold(body, false);
+  ASSERT_TRUE(one && two);
+  EXPECT_EQ(budget->used(), 80U);
+  EXPECT_TRUE(budget->Crowded());
+  EXPECT_EQ(budget->Hold(Bytes(80), false), nullptr);
+  one.reset();
+  EXPECT_EQ(budget->used(), 80U);
+  two.reset();
+  EXPECT_EQ(budget->used(), 0U);
+  EXPECT_TRUE(budget->Hold(Bytes(80), false));
+}
+
+TEST(BodyBudget, NeighboursLeaveRoomForTheSocketOfTheNode) {
+  auto budget = Budget(100, 60);
+  BodyBudget::Held neighbour = budget->Hold(Bytes(60), false);
+  EXPECT_EQ(budget->Hold(Bytes(30), false), nullptr);
+  EXPECT_EQ(budget->HoldBytes(1, false), nullptr);
+  EXPECT_TRUE(budget->Hold(Bytes(30), true));
+}
+
+TEST(BodyBudget, WhatIsLargerThanAllOfItGoesAlone) {
+  auto budget = Budget(100, 60);
+  BodyBudget::Held large = budget->Hold(Bytes(500), false);
+  EXPECT_TRUE(large);
+  EXPECT_EQ(budget->Hold(Bytes(1), false), nullptr);
+  large.reset();
+  EXPECT_TRUE(budget->Hold(Bytes(60), false));
+}
+
+// A server with answers of a megabyte each, and the same shared one at /same.
+class Large {
+ public:
+  explicit Large(ServerLimits limits) {
+    auto listener = Listener::Tcp("127.0.0.1:0");
+    EXPECT_TRUE(listener);
+    auto server = Server::Start(std::move(*listener), limits, [this](const ServerRequest& request) {
+      if (request.path == "/readyz") return ServerResponse{.body = "ready\n", .headers = {}};
+      if (request.path == "/size")
+        return ServerResponse{.body = std::to_string(request.body.size()), .headers = {}};
+      if (request.path == "/same") return SharedJsonResponse(200, same_);
+      return ServerResponse{.body = std::string(kSize, 'x'), .headers = {}};
+    });
+    EXPECT_TRUE(server);
+    server_ = *std::move(server);
+  }
+  static constexpr std::size_t kSize = 1 << 20;
+  // The status line of an answer that is read no further.
+  std::string Begin(RawClient& client, const std::string& path) {
+    client.Send("GET " + path + " HTTP/1.1\r\nHost: x\r\n\r\n");
+    return client.ReadUntil("\r\n").substr(0, 12);
+  }
+  std::uint16_t port() const { return server_->port(); }
+
+ private:
+  SharedBody same_ = Bytes(kSize);
+  std::unique_ptr<Server> server_;
+};
+
+TEST(BodyBudget, AnAnswerWithoutRoomIs503AndProbesGoOn) {
+  Large server({.budget = Budget(3 * Large::kSize, 2 * Large::kSize)});
+  RawClient first(server.port()), second(server.port()), probe(server.port());
+  ASSERT_EQ(server.Begin(first, "/large"), "HTTP/1.1 200");
+  EXPECT_EQ(server.Begin(second, "/large"), "HTTP/1.1 503");
+  EXPECT_EQ(server.Begin(probe, "/readyz"), "HTTP/1.1 200");
+}
+
+TEST(BodyBudget, OneSharedAnswerIsSentToAll) {
+  auto budget = Budget(6 * Large::kSize, 6 * Large::kSize);
+  Large server({.budget = budget});
+  RawClient clients[] = {RawClient(server.port()), RawClient(server.port()), RawClient(server.port()),
+                         RawClient(server.port()), RawClient(server.port()), RawClient(server.port())};
+  for (RawClient& client : clients) EXPECT_EQ(server.Begin(client, "/same"), "HTTP/1.1 200");
+  EXPECT_LE(budget->used(), 5 * Large::kSize) << "one body, and a buffer for each";
+  EXPECT_EQ(clients[0].ReadUntil("never", 1).size() > Large::kSize / 2, true);
+}
+
+TEST(BodyBudget, SlowReadersGoSoonerWhileItIsCrowded) {
+  auto budget = Budget(Large::kSize / 4 * 7, Large::kSize / 4 * 7);
+  Large server({.request_time = std::chrono::milliseconds(3000), .budget = budget});
+  RawClient slow(server.port());
+  ASSERT_EQ(server.Begin(slow, "/large"), "HTTP/1.1 200");
+  RawClient other(server.port());
+  ASSERT_EQ(server.Begin(other, "/large"), "HTTP/1.1 503");
+  auto start = std::chrono::steady_clock::now();
+  while (budget->used() >= Large::kSize) {
+    RawClient next(server.port());
+    server.Begin(next, "/readyz");
+    ASSERT_LT(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(2500));
+  }
+  RawClient third(server.port());
+  EXPECT_EQ(server.Begin(third, "/large"), "HTTP/1.1 200");
+}
+
+TEST(BodyBudget, LongRequestsNeedRoomToo) {
+  Large server({.budget = Budget(100'000, 100'000)});
+  const std::string head =
+      "POST /size HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 40000\r\n\r\n";
+  RawClient first(server.port()), second(server.port()), small(server.port());
+  first.Send(head + std::string(39'000, 'x'));
+  // The first has been read once the next request of the same client's address is answered.
+  EXPECT_EQ(server.Begin(small, "/readyz"), "HTTP/1.1 200");
+  second.Send(head + std::string(40'000, 'x'));
+  EXPECT_EQ(second.ReadUntil("\r\n").substr(0, 12), "HTTP/1.1 503");
+  first.Send(std::string(1'000, 'x'));
+  EXPECT_TRUE(first.ReadAll().ends_with("\r\n\r\n40000"));
+}
+
+}  // namespace
+}  // namespace prefetch::http::body_budget_test
