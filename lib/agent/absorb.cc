@@ -84,6 +84,7 @@ PullEnd EndOf(const ActiveRun& run, const PullOutcome& outcome, base::TimePoint 
       end.reason = plan::Reason::kTimeout;
       break;
     case Ending::kNoRoom:
+    case Ending::kWaits:
       end.reason = plan::Reason::kDiskPressure;
       break;
     case Ending::kReplaced:
@@ -172,7 +173,7 @@ void Agent::On(LookDone event) {
   }
   failed_looks_ = 0;
   next_look_ = now_ + kLookInterval;
-  disk_ = look.disk;
+  FoldDisk(look.disk);
   disk_path_ = look.disk_path;
   if (!runtime_.up) {
     base::Info("runtime reached",
@@ -340,6 +341,7 @@ void Agent::On(PullDone event) {
   Entry* entry = entries_.Find(event.name);
   if (!run || entry == nullptr) return;  // its entry is gone; its lease goes with the next sweep
   entry->past.finished_at = parts_.clock.Wall();
+  if (entry->runs.empty()) entry->past.room.kept = run->lease.empty() ? 0 : run->run.movement.bytes_done;
   if (event.outcome.success) {
     PullSucceeded(*entry, *run, std::move(event.outcome));
     return;
@@ -353,8 +355,10 @@ void Agent::On(PullDone event) {
                  {.reason = plan::Reason::kTimeout, .error = "the pull did not end within its time"});
       break;
     case Ending::kNoRoom:
+      entry->past.room.kept = 0;
       leases_to_drop_.insert(LeaseFor(*entry));
       break;
+    case Ending::kWaits:
     case Ending::kReplaced:
     case Ending::kNotWanted:
       break;
@@ -366,7 +370,7 @@ void Agent::PullSucceeded(Entry& entry, const ActiveRun& run, PullOutcome outcom
   std::optional<plan::Local> before;
   if (plan::IsUsable(entry.seen, entry.past)) before = entry.seen.local;
   entry.past = plan::AfterSuccess(std::move(entry.past), success, now_);
-  if (run.run.movement.bytes_total > 0) entry.past.known_bytes = run.run.movement.bytes_total;
+  entry.past.room = plan::AfterSize(entry.past.room, run.run.movement.bytes_total);
   entry.seen.known = true;
   entry.seen.local = std::move(outcome.local);
   entry.trust_looks_after = look_sequence_;
@@ -431,11 +435,14 @@ void Agent::PullFailed(Entry& entry, const ActiveRun& run, const plan::PullFailu
     next_look_ = now_;
   }
   if (failure.reason == plan::Reason::kDiskFull) {
+    // Where the disk rule sees this filesystem, it knows what the image had.
+    bool others_ran = now_ < hold_until_ || std::any_of(entries_.all().begin(), entries_.all().end(),
+                                                        [](const Entry& one) { return !one.runs.empty(); });
+    if (disk_.known && plan::Usable(disk_, limits_) == 0) RanOutOfRoom(entry, others_ran, 0);
     hold_until_ = now_ + kDiskFullHold;
-    for (const Entry& other : entries_.all()) {
-      if (other.runs.empty() && other.past.attempts > 0) leases_to_drop_.insert(LeaseFor(other));
-    }
+    DropKeptBytes();
   } else if (plan::IsForGood(failure.reason)) {
+    entry.past.room.kept = 0;
     leases_to_drop_.insert(LeaseFor(entry));
   }
 }
@@ -444,7 +451,7 @@ void Agent::On(const ProgressSeen& event) {
   watch_running_ = false;
   jobs_--;
   if (event.unsupported) progress_supported_ = false;
-  if (event.disk.known) disk_ = event.disk;
+  if (event.disk.known) FoldDisk(event.disk);
   bool any_active = std::any_of(event.pulls.begin(), event.pulls.end(),
                                 [](const ProgressSeen::One& one) { return one.progress.active; });
   for (const ProgressSeen::One& one : event.pulls) {
@@ -454,7 +461,7 @@ void Agent::On(const ProgressSeen& event) {
       if (run.id != one.run) continue;
       run.run.movement =
           plan::AfterProgress(run.run.movement, Facts(one.progress, queues_in_runtime_ && any_active), now_);
-      if (run.run.movement.bytes_total > 0) entry->past.known_bytes = run.run.movement.bytes_total;
+      entry->past.room = plan::AfterSize(entry->past.room, run.run.movement.bytes_total);
       dirty_ = true;
     }
   }
@@ -463,6 +470,7 @@ void Agent::On(const ProgressSeen& event) {
 void Agent::On(const LeasesDropped& event) {
   dropping_leases_ = false;
   jobs_--;
+  relief_ = plan::AfterBytesDropped(relief_, now_);
   if (event.unsupported) leases_supported_ = false;
   std::set<std::string> wanted;
   for (const Entry& entry : entries_.all()) {

@@ -29,7 +29,7 @@ constexpr milliseconds kTouchFarewell{500};
 
 }  // namespace
 
-// Which running pulls go on, by their progress and their size.
+// Which running pulls go on, by their progress.
 void Agent::JudgeRuns() {
   std::vector<Entry*> to_replace;
   for (Entry& entry : entries_.all()) {
@@ -55,18 +55,6 @@ void Agent::JudgeRuns() {
           break;
       }
     }
-    if (const ActiveRun* run = entry.Current(); run != nullptr && run->run.movement.bytes_total > 0) {
-      const plan::Movement& movement = run->run.movement;
-      std::uint64_t left = movement.bytes_total - std::min(movement.bytes_total, movement.bytes_done);
-      if (!plan::Fits(disk_, plan::SpaceFor(left), limits_)) {
-        base::Warn("pull ended: not enough room", {{"image", entry.want->reference.written()},
-                                                   {"needed", plan::SpaceFor(left)},
-                                                   {"available", plan::Usable(disk_, limits_)}});
-        entry.runs.back().ending = Ending::kNoRoom;
-        entry.runs.back().stop.request_stop();
-        dirty_ = true;
-      }
-    }
   }
   for (Entry* entry : to_replace) {
     base::Warn("pull stalled, started anew", {{"image", entry->want->reference.written()}});
@@ -75,18 +63,6 @@ void Agent::JudgeRuns() {
         now_, Random());
     StartPull(*entry);
   }
-}
-
-// What running pulls will still take.
-std::uint64_t Agent::ReservedBytes() const {
-  std::uint64_t reserved = 0;
-  for (const Entry& entry : entries_.all()) {
-    if (entry.runs.empty()) continue;
-    const plan::Movement& movement = entry.runs.back().run.movement;
-    std::uint64_t total = std::max(movement.bytes_total, entry.past.known_bytes);
-    reserved += plan::SpaceFor(total - std::min(total, movement.bytes_done));
-  }
-  return reserved;
 }
 
 // Need nobody wait for what a registry says of it, or for what that asks for?
@@ -133,7 +109,7 @@ void Agent::StartDuePulls() {
   input.settled = settled_;
   input.hold_until = hold_until_;
   input.registries = registries_;
-  std::uint64_t reserved = ReservedBytes();
+  input.usable = plan::Usable(disk_, limits_);
   std::vector<Entry>& all = entries_.all();
   for (std::size_t i = 0; i < all.size(); i++) {
     Entry& entry = all[i];
@@ -144,19 +120,11 @@ void Agent::StartDuePulls() {
       if (had_no_room || was_held) dirty_ = true;
       continue;
     }
-    plan::PullSlot slot{.entry = i,
-                        .registry = entry.want->reference.domain(),
-                        .content = entry.want->reference.digest(),
-                        .priority = entry.want->priority,
-                        .update = plan::IsUsable(entry.seen, entry.past),
-                        .asked = now_ < entry.asked_until,
-                        .unlisted = !entry.on_list,
-                        .failures = entry.past.failures,
-                        .bytes = entry.past.known_bytes};
+    plan::PullSlot slot = SlotOf(i);
     if (!entry.runs.empty()) {
       input.running.push_back(std::move(slot));
     } else if (entry.applies) {
-      entry.no_room = !plan::Fits(disk_, plan::SpaceFor(slot.bytes) + reserved, limits_);
+      entry.no_room = !plan::MayFit(slot.room, input.usable);
       if (now_ < hold_until_) entry.held = plan::Reason::kDiskFull;
       if (auto health = registries_.find(slot.registry); health != registries_.end()) {
         if (now_ < health->second.not_before) entry.held = registry_trouble_[slot.registry];
@@ -177,6 +145,7 @@ void Agent::StartDuePulls() {
   start_again_ = output.look_again;
   if (now_ < first_pulls_at_) start_again_ = std::min(start_again_, first_pulls_at_);
   for (std::size_t index : output.start) StartPull(all[index]);
+  SettleWithoutRoom();
 }
 
 void Agent::StartPull(Entry& entry) {

@@ -115,6 +115,7 @@ void Agent::Turn(std::optional<Event> event) {
   // What else has come meanwhile belongs to the same turn.
   while (std::optional<Event> more = inbox_.TryPop()) Absorb(*std::move(more));
   JudgeRuns();
+  JudgeRoom();
   ReleaseVerdicts();
   dirty_ = entries_.ForgetAsked(now_) || dirty_;
   DecideAll();
@@ -196,7 +197,7 @@ void Agent::Publish() {
     snapshot->images.push_back(Judge(entry, wall));
     snapshot->disk.pressure = snapshot->disk.pressure || entry.no_room;
     if (entry.applies && !entry.seen.local)
-      snapshot->disk.needed_bytes += plan::SpaceFor(entry.past.known_bytes);
+      snapshot->disk.needed_bytes += plan::ExpectedRoom(entry.past.room);
   }
   for (const Entry& entry : entries_.asked()) {
     snapshot->asked.push_back({Judge(entry, wall), entry.asked_at});

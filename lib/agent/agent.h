@@ -138,6 +138,15 @@ class Agent {
   void FoldUpdateFailed(Entry& entry, const plan::PullFailure& failure);
   std::vector<plan::RegistryStatus> RegistriesInUse() const;
 
+  // Room on the disk: room.cc.
+  void FoldDisk(const plan::DiskSpace& disk);
+  void JudgeRoom();
+  plan::PullSlot SlotOf(std::size_t index) const;
+  std::uint64_t KeptBytes() const;
+  void DropKeptBytes();
+  void RanOutOfRoom(Entry& entry, bool competed, std::uint64_t returns);
+  void SettleWithoutRoom();
+
   // Decisions out: act.cc.
   bool HasHeardEnough(const Entry& entry) const;
   void DecideAll();
@@ -158,7 +167,6 @@ class Agent {
   void TidyIfCalm();
   base::TimePoint WhenToTurn() const;
 
-  std::uint64_t ReservedBytes() const;
   std::string LeaseFor(const Entry& entry) const;
   double Random() { return std::uniform_real_distribution<double>(0, 1)(random_); }
   void Submit(Workers& pool, std::function<Event()> job);
@@ -216,6 +224,7 @@ class Agent {
   std::uint64_t next_run_ = 1;
   credentials::KeyringHealth credentials_;
   plan::DiskSpace disk_;
+  plan::Relief relief_;
   std::string disk_path_;
   base::TimePoint hold_until_;  // the disk is full: nothing starts before
   base::TimePoint start_again_ = base::TimePoint::max();

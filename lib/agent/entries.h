@@ -23,7 +23,8 @@ enum class Ending {
   kNot,
   kReplaced,   // stalled; another pull of the same entry goes on
   kTimeUp,     // its deadline passed
-  kNoRoom,     // its size is known now, and there is no room for it
+  kNoRoom,     // there is no room for it
+  kWaits,      // there may be room for it once others are done
   kNotWanted,  // the entry is gone from the list
 };
 

@@ -30,9 +30,4 @@ std::uint64_t Usable(const DiskSpace& disk, const Limits& limits) {
   return disk.available_bytes > reserve ? disk.available_bytes - reserve : 0;
 }
 
-bool Fits(const DiskSpace& disk, std::uint64_t bytes, const Limits& limits) {
-  std::uint64_t usable = Usable(disk, limits);
-  return usable > 0 && bytes <= usable;
-}
-
 }  // namespace prefetch::plan

@@ -14,13 +14,11 @@ struct DiskSpace {
   std::uint64_t available_bytes = 0;  // for an ordinary user: f_bavail
 };
 
-// What an image of this compressed size takes in all: the blobs and what they unpack to.
+// What an image of this compressed size takes in all, as one should expect: the blobs and what they unpack
+// to. Decisions go by bounds: plan/room.h.
 std::uint64_t SpaceFor(std::uint64_t compressed_bytes);
 
 // Bytes that may still be used before the rule says stop. 0: none.
 std::uint64_t Usable(const DiskSpace& disk, const Limits& limits);
-
-// May a pull that will need `bytes` more (0: not known) start or go on?
-bool Fits(const DiskSpace& disk, std::uint64_t bytes, const Limits& limits);
 
 }  // namespace prefetch::plan

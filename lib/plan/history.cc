@@ -81,6 +81,7 @@ History AfterSuccess(History past, const PullSuccess& success, base::TimePoint n
     past.last_error.clear();
     past.not_before = now;
   }
+  past.room = AfterRoomFound(past.room);
   past.pulled_id = success.id;
   past.pulled_at = now;
   past.pulled_with = success.with;

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "image/pull_error.h"
+#include "plan/room.h"
 #include "plan/snapshot.h"
 
 namespace prefetch::plan {
@@ -27,8 +28,9 @@ struct History {
   PulledWith pulled_with = PulledWith::kUnknown;
   std::string credential;
   bool exposed = false;
-  std::uint64_t known_bytes = 0;  // compressed size as the newest pull saw it; 0: not known
-  bool not_unpacked = false;      // the newest pull ended well, but its content is not unpacked
+  bool not_unpacked = false;  // the newest pull ended well, but its content is not unpacked
+
+  RoomPast room;  // its size, and what is known of the room that it needs
 
   // When the image was found gone within kEvictionMemory; the newest last.
   std::vector<base::TimePoint> vanished;

@@ -143,7 +143,8 @@ inline constexpr std::array kReasons = {
     ReasonRow{Reason::kCorrupt, "Corrupt", ReasonGroup::kPull, Retry::kPassing},
     ReasonRow{Reason::kTimeout, "Timeout", ReasonGroup::kPull, Retry::kPassing},
     ReasonRow{Reason::kStalled, "Stalled", ReasonGroup::kPull, Retry::kPassing},
-    ReasonRow{Reason::kDiskFull, "DiskFull", ReasonGroup::kPull, Retry::kPassing},
+    // A filesystem that the disk rule does not measure: each try costs a download.
+    ReasonRow{Reason::kDiskFull, "DiskFull", ReasonGroup::kPull, Retry::kSlow},
     ReasonRow{Reason::kDiskFault, "DiskFault", ReasonGroup::kPull, Retry::kPassing},
     ReasonRow{Reason::kDiskPressure, "DiskPressure", ReasonGroup::kPull},
     ReasonRow{Reason::kSignatureRejected, "SignatureRejected", ReasonGroup::kPull, Retry::kHourly},

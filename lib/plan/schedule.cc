@@ -79,6 +79,7 @@ ScheduleOutput Schedule(const ScheduleInput& input, const Limits& limits, base::
   for (const PullSlot& slot : running) taken.Take(slot, limits);
 
   int parallel = input.settled ? limits.parallel_pulls_when_ready : limits.parallel_pulls;
+  RoomBook room(input.usable, input.running);
   for (const PullSlot& slot : due) {
     if (taken.total >= parallel) break;
     int registry_limit = limits.per_registry_pulls;
@@ -89,10 +90,11 @@ ScheduleOutput Schedule(const ScheduleInput& input, const Limits& limits, base::
       }
       if (health->second.failures >= kProbation) registry_limit = 1;
     }
-    if (taken.of_registry[slot.registry] >= registry_limit) continue;
-    if (slot.unlisted && taken.unlisted >= std::max(1, parallel / 2)) continue;
-    if (input.settled && slot.bytes > limits.large_image_bytes && taken.large > 0) continue;
     if (SameContentRuns(slot, running)) continue;
+    bool has_place = taken.of_registry[slot.registry] < registry_limit;
+    if (slot.unlisted && taken.unlisted >= std::max(1, parallel / 2)) has_place = false;
+    if (input.settled && slot.bytes > limits.large_image_bytes && taken.large > 0) has_place = false;
+    if (!room.Admits(slot, has_place)) continue;
     taken.Take(slot, limits);
     running.push_back(slot);
     output.start.push_back(slot.entry);

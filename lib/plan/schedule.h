@@ -1,12 +1,15 @@
 // Schedule: all due pulls and all limits -> the pulls that start now. Pure.
 #pragma once
 
+#include <cstdint>
+#include <limits>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "base/clock.h"
 #include "plan/limits.h"
+#include "plan/room.h"
 
 namespace prefetch::plan {
 
@@ -31,6 +34,8 @@ struct PullSlot {
   bool unlisted = false;    // asked for, and on no list: such pulls never take more than half of the places
   int failures = 0;         // entries that failed go behind those of their priority that did not
   std::uint64_t bytes = 0;  // 0: not known
+  RoomClaim room;
+  base::TimePoint started_at = base::TimePoint::max();  // of one that runs
 };
 
 struct ScheduleInput {
@@ -39,6 +44,7 @@ struct ScheduleInput {
   std::map<std::string, RegistryHealth> registries;
   bool settled = false;        // every entry was ready or failed for good once
   base::TimePoint hold_until;  // nothing starts before (disk full, runtime down)
+  std::uint64_t usable = std::numeric_limits<std::uint64_t>::max();  // plan::Usable
 };
 
 struct ScheduleOutput {

@@ -181,6 +181,22 @@ std::uint64_t FakeImageService::BytesStored() const {
   return static_cast<std::uint64_t>(sum);
 }
 
+std::uint64_t FakeImageService::BytesUsed() const {
+  base::Lock lock(mutex_);
+  double sum = 0;
+  for (const auto& [digest, blob] : store_.blobs) sum += blob.done;
+  for (const auto& [id, stored] : store_.images) {
+    sum += static_cast<double>(stored.image.Bytes()) * stored.image.unpack_factor;
+  }
+  for (const Pull& pull : pulls_) {
+    if (pull.result || pull.stage != Stage::kUnpacking || pull.image.unpack.count() == 0) continue;
+    double left = std::chrono::duration<double>(pull.stage_ends - simulated_) /
+                  std::chrono::duration<double>(pull.image.unpack);
+    sum += static_cast<double>(pull.image.Bytes()) * pull.image.unpack_factor * (1 - left);
+  }
+  return static_cast<std::uint64_t>(sum);
+}
+
 // ---- cri::ImageService
 
 std::optional<cri::CallError> FakeImageService::Refusal(const base::Call& call) const {

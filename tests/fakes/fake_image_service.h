@@ -90,6 +90,8 @@ class FakeImageService final : public cri::ImageService, public cri::ContentServ
   base::TimePoint NextEvent() const;
   FakeCounters counters() const;
   std::uint64_t BytesStored() const;
+  // All that it takes on the disk: blobs, and what they are unpacked to.
+  std::uint64_t BytesUsed() const;
 
   // ---- cri::ImageService
   cri::CallResult<cri::RuntimeInfo> Connect(const base::Call& call) override;

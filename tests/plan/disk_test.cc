@@ -10,38 +10,34 @@ constexpr std::uint64_t kGiB = 1ULL << 30;
 struct DiskCase {
   std::string name;
   DiskSpace disk;
-  std::uint64_t bytes;
-  bool fits;
+  std::uint64_t usable;
 };
 
 class DiskTest : public testing::TestWithParam<DiskCase> {};
 
 TEST_P(DiskTest, Row) {
-  EXPECT_EQ(Fits(GetParam().disk, GetParam().bytes, Limits{}), GetParam().fits);
+  EXPECT_EQ(Usable(GetParam().disk, Limits{}) / kGiB, GetParam().usable);
 }
 
 DiskSpace Disk(std::uint64_t capacity, std::uint64_t available) {
   return {.known = true, .capacity_bytes = capacity * kGiB, .available_bytes = available * kGiB};
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Disk, DiskTest,
-    testing::Values(DiskCase{"WhatCannotBeMeasuredRefusesNothing", {}, 1000 * kGiB, true},
-                    DiskCase{"RoomEnough", Disk(100, 60), 39 * kGiB, true},
-                    DiskCase{"WouldPassEightyPercent", Disk(100, 60), 41 * kGiB, false},
-                    DiskCase{"UnknownSizeNeedsOnlySomeRoom", Disk(100, 21), 0, true},
-                    DiskCase{"AboveTheThresholdNothingStarts", Disk(100, 19), 0, false},
-                    DiskCase{"SmallDiskKeepsFiveGiB", Disk(10, 6), 2 * kGiB, false},
-                    DiskCase{"SmallDiskMayUseWhatIsAboveThem", Disk(10, 6), kGiB, true}),
-    [](const auto& row) { return row.param.name; });
+INSTANTIATE_TEST_SUITE_P(Disk, DiskTest,
+                         testing::Values(DiskCase{"WhatCannotBeMeasuredLimitsNothing", {}, ~0ULL / kGiB},
+                                         DiskCase{"DownToAFifth", Disk(100, 60), 40},
+                                         DiskCase{"OneIsLeft", Disk(100, 21), 1},
+                                         DiskCase{"AboveTheThresholdNothing", Disk(100, 19), 0},
+                                         DiskCase{"SmallDiskKeepsFiveGiB", Disk(10, 6), 1}),
+                         [](const auto& row) { return row.param.name; });
 
 TEST(WithThreshold, TheLowerOneCounts) {
   DiskSpace half_full = Disk(100, 45);
-  EXPECT_TRUE(Fits(half_full, kGiB, WithThreshold({}, 0))) << "80 % where kubelet's is not known";
-  EXPECT_FALSE(Fits(half_full, kGiB, WithThreshold({}, 50)));
-  EXPECT_TRUE(Fits(half_full, kGiB, WithThreshold({}, 90)));
-  EXPECT_FALSE(Fits(half_full, kGiB, WithThreshold({.disk_high_percent = 50}, 90)));
-  EXPECT_FALSE(Fits(half_full, kGiB, WithThreshold({.disk_high_percent = 90}, 50)));
+  EXPECT_EQ(Usable(half_full, WithThreshold({}, 0)), 25 * kGiB) << "80 % where kubelet's is not known";
+  EXPECT_EQ(Usable(half_full, WithThreshold({}, 50)), 0U);
+  EXPECT_EQ(Usable(half_full, WithThreshold({}, 90)), 35 * kGiB);
+  EXPECT_EQ(Usable(half_full, WithThreshold({.disk_high_percent = 50}, 90)), 0U);
+  EXPECT_EQ(Usable(half_full, WithThreshold({.disk_high_percent = 90}, 50)), 0U);
   EXPECT_EQ(WithThreshold({}, 0), Limits{});
 }
 

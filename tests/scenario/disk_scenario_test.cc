@@ -55,5 +55,15 @@ TEST(DiskScenario, EnospcStopsNewPulls) {
   EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(10)));
 }
 
+TEST(DiskScenario, ADiskThatStaysFullIsTriedMoreAndMoreSeldom) {
+  Node node;
+  node.runtime.Push(MakeImage("r.io/a:v1", kMB));
+  node.runtime.SetDiskFull(true);
+  node.List({"r.io/a:v1"});
+  node.RunFor(std::chrono::hours(24));
+  EXPECT_LE(node.runtime.counters().pull_calls, 30);
+  EXPECT_TRUE(node.Image("r.io/a:v1").settled);
+}
+
 }  // namespace
 }  // namespace prefetch::tests::disk_scenario_test

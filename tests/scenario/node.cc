@@ -91,7 +91,7 @@ PodRuntime Node::RuntimeForPods() {
 }
 
 std::unique_ptr<agent::Agent> Node::MakeAgent(const std::string& instance) {
-  agent::Parts parts{runtime, runtime, *keyring_, clock, [this](const std::string&) { return disk; }};
+  agent::Parts parts{runtime, runtime, *keyring_, clock, [this](const std::string&) { return Disk(); }};
   agent::Options options{.limits = options_.limits,
                          .platform = {.os = "linux", .architecture = "amd64"},
                          .node = "n1",
@@ -114,6 +114,12 @@ std::unique_ptr<agent::Agent> Node::MakeAgent(const std::string& instance) {
         .node = "n1", .instance = instance, .image_volumes = options_.touch_image_volumes});
   }
   return std::make_unique<agent::Agent>(std::move(options), parts);
+}
+
+plan::DiskSpace Node::Disk() const {
+  plan::DiskSpace now = disk;
+  if (disk_fills) now.available_bytes -= std::min(now.available_bytes, runtime.BytesUsed());
+  return now;
 }
 
 void Node::Start() {

@@ -123,12 +123,15 @@ class Node {
   FakeRegistries registries;
   // What the disk of the node is, for the agent; by default endless.
   plan::DiskSpace disk;
+  // What the runtime stores is no longer there to be used: `disk` is then the disk without it.
+  bool disk_fills = false;
   std::vector<std::string> log;  // every line since the start
 
  private:
   void Settle();  // until every worker waits for time
   void Start();
   std::unique_ptr<agent::Agent> MakeAgent(const std::string& instance);
+  plan::DiskSpace Disk() const;
   PodRuntime RuntimeForPods();
   bool TurnAgents();
   base::TimePoint NextTurn() const;

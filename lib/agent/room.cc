@@ -1,0 +1,119 @@
+// The Agent and the room on the disk: plan/room.h decides, this carries it out.
+#include <algorithm>
+
+#include "agent/agent.h"
+#include "base/log.h"
+#include "plan/disk.h"
+
+namespace prefetch::agent {
+
+// The image filesystem was measured.
+void Agent::FoldDisk(const plan::DiskSpace& disk) {
+  disk_ = disk;
+  relief_ = plan::AfterMeasure(relief_, now_);
+  if (!disk_.known) return;
+  const std::uint64_t usable = plan::Usable(disk_, limits_);
+  for (Entry& entry : entries_.all()) entry.past.room = plan::AfterMeasure(entry.past.room, usable, now_);
+}
+
+// A pull that runs, or is due.
+plan::PullSlot Agent::SlotOf(std::size_t index) const {
+  const Entry& entry = entries_.all()[index];
+  plan::PullSlot slot{.entry = index,
+                      .registry = entry.want->reference.domain(),
+                      .content = entry.want->reference.digest(),
+                      .priority = entry.want->priority,
+                      .update = plan::IsUsable(entry.seen, entry.past),
+                      .asked = now_ < entry.asked_until,
+                      .unlisted = !entry.on_list,
+                      .failures = entry.past.failures,
+                      .bytes = entry.past.room.compressed};
+  if (entry.runs.empty()) {
+    slot.room = plan::ClaimOfDue(entry.past.room);
+  } else if (const ActiveRun* run = entry.Current()) {
+    // What a pull before has left is only seen again once the runtime shows this one.
+    const plan::Movement& movement = run->run.movement;
+    slot.room =
+        plan::ClaimOfRunning(entry.past.room, movement.seen ? movement.bytes_done : entry.past.room.kept);
+    slot.started_at = run->run.started_at;
+  } else if (entry.runs.back().ending == Ending::kWaits) {
+    // It is due again as soon as it has ended: others leave it its room.
+    slot.room.reserved = plan::ClaimOfDue(entry.past.room).reserved;
+  }
+  return slot;
+}
+
+// Which running pulls go on, by the room that there is for them.
+void Agent::JudgeRoom() {
+  const std::uint64_t usable = plan::Usable(disk_, limits_);
+  std::vector<Entry>& all = entries_.all();
+  std::vector<plan::PullSlot> running;
+  for (std::size_t i = 0; i < all.size(); i++) {
+    if (!all[i].runs.empty() && all[i].Current() != nullptr) running.push_back(SlotOf(i));
+  }
+  if (running.empty()) return;
+  // Bytes that wait for their turn go before those that are used now.
+  if (usable == 0 && !relief_.pending && plan::KeptMatters(KeptBytes(), running)) {
+    DropKeptBytes();
+    return;
+  }
+  while (auto verdict = plan::WhomToEnd(running, usable, relief_)) {
+    Entry& entry = all[verdict->entry];
+    ActiveRun& run = entry.runs.back();
+    base::LogFields fields = {{"image", entry.want->reference.written()},
+                              {"needed", plan::ExpectedRoom(entry.past.room)},
+                              {"available", usable}};
+    if (verdict->ending == plan::RoomEnding::kOutOfRoom) {
+      base::Warn("pull ended: not enough room", fields);
+      run.ending = Ending::kNoRoom;
+      RanOutOfRoom(entry, verdict->competed, run.run.movement.bytes_done);
+    } else {
+      base::Info("pull ended: others get the room first", fields);
+      run.ending = Ending::kWaits;
+    }
+    run.stop.request_stop();
+    dirty_ = true;
+    std::erase_if(running, [&](const plan::PullSlot& slot) { return slot.entry == verdict->entry; });
+  }
+}
+
+void Agent::RanOutOfRoom(Entry& entry, bool competed, std::uint64_t returns) {
+  entry.past.room = plan::AfterNoRoom(entry.past.room, competed, now_);
+  relief_ = plan::AfterEnding(relief_, returns, now_);
+}
+
+// What pulls that have ended have left under their leases.
+std::uint64_t Agent::KeptBytes() const {
+  std::uint64_t sum = 0;
+  for (const Entry& entry : entries_.all()) {
+    if (entry.runs.empty()) sum += entry.past.room.kept;
+  }
+  return sum;
+}
+
+void Agent::DropKeptBytes() {
+  for (Entry& entry : entries_.all()) {
+    if (!entry.runs.empty() || entry.past.room.kept == 0) continue;
+    leases_to_drop_.insert(LeaseFor(entry));
+    relief_ = plan::AfterEnding(relief_, entry.past.room.kept, now_);
+    entry.past.room.kept = 0;
+  }
+}
+
+// What has no room though nothing runs that could give back any is not waited for.
+void Agent::SettleWithoutRoom() {
+  if (relief_.pending) return;
+  std::vector<Entry>& all = entries_.all();
+  if (std::any_of(all.begin(), all.end(), [](const Entry& entry) { return !entry.runs.empty(); })) return;
+  for (Entry& entry : all) {
+    if (!entry.no_room) continue;
+    dirty_ = dirty_ || !entry.past.settled;
+    entry.past.settled = true;
+    if (entry.past.room.kept == 0) continue;
+    leases_to_drop_.insert(LeaseFor(entry));
+    entry.past.room.kept = 0;
+  }
+  settled_ = entries_.Settled();
+}
+
+}  // namespace prefetch::agent

@@ -1,0 +1,181 @@
+#include "plan/room.h"
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <tuple>
+
+#include "plan/disk.h"
+#include "plan/schedule.h"
+
+namespace prefetch::plan {
+namespace {
+
+// Blobs, and their content once more: compression makes no image larger.
+constexpr std::uint64_t kLeastFactor = 2;
+// Images with more than this are as good as unknown: they would be sparse files, or zeros.
+constexpr std::uint64_t kMostFactor = 8;
+// How long the bytes of a dropped lease may take to go. containerd's collector runs at once when a lease is
+// deleted, and walks all that it has.
+constexpr std::chrono::seconds kBytesGo{60};
+// After a lease was dropped, measurements that are older than this may not show it yet.
+constexpr std::chrono::seconds kSettles{2};
+// Nobody tells of the end of a lease that could not be dropped.
+constexpr std::chrono::seconds kReliefLimit{20};
+
+// What the first quarter of a second of a pull has brought gives no room to speak of.
+constexpr std::uint64_t kKeptShare = 16;
+
+constexpr std::uint64_t kAll = std::numeric_limits<std::uint64_t>::max();
+
+std::uint64_t Times(std::uint64_t bytes, std::uint64_t factor) {
+  return bytes > kAll / factor ? kAll : bytes * factor;
+}
+
+std::uint64_t Minus(std::uint64_t from, std::uint64_t bytes) {
+  return from > bytes ? from - bytes : 0;
+}
+
+std::uint64_t Plus(std::uint64_t one, std::uint64_t other) {
+  return one > kAll - other ? kAll : one + other;
+}
+
+}  // namespace
+
+RoomPast AfterSize(RoomPast past, std::uint64_t compressed) {
+  if (compressed == 0 || compressed == past.compressed) return past;
+  if (past.compressed != 0) past = RoomPast{};
+  past.compressed = compressed;
+  return past;
+}
+
+RoomPast AfterNoRoom(RoomPast past, bool competed, base::TimePoint now) {
+  past.kept = 0;
+  if (competed) {
+    past.alone = true;
+  } else {
+    past.measured_until = now + kBytesGo;
+  }
+  return past;
+}
+
+RoomPast AfterMeasure(RoomPast past, std::uint64_t usable, base::TimePoint now) {
+  // A tenth more is enough to try again. Less may be a log file.
+  if (now < past.measured_until) past.least = std::max(past.least, Plus(usable, usable / 10));
+  return past;
+}
+
+RoomPast AfterRoomFound(RoomPast past) {
+  past.kept = 0;
+  past.alone = false;
+  past.measured_until = base::TimePoint();
+  return past;
+}
+
+RoomClaim ClaimOfRunning(const RoomPast& past, std::uint64_t done) {
+  const std::uint64_t left = Minus(past.compressed, done);
+  return {.least = Times(left, kLeastFactor),
+          .most = Times(left, kMostFactor),
+          .reserved = Minus(std::max(Times(past.compressed, kMostFactor), past.least), done),
+          .returns = done,
+          .alone = past.alone};
+}
+
+RoomClaim ClaimOfDue(const RoomPast& past) {
+  RoomClaim claim = ClaimOfRunning(past, past.kept);
+  claim.least = std::max(claim.least, Minus(past.least, past.kept));
+  return claim;
+}
+
+std::uint64_t ExpectedRoom(const RoomPast& past) {
+  return std::max(SpaceFor(past.compressed), past.least);
+}
+
+bool MayFit(const RoomClaim& claim, std::uint64_t usable) {
+  return usable > 0 && claim.least <= usable;
+}
+
+bool ComesBefore(const PullSlot& a, const PullSlot& b) {
+  auto order = [](const PullSlot& slot) {
+    return std::make_tuple(slot.update, !slot.asked, -slot.priority, slot.started_at, slot.entry);
+  };
+  return order(a) < order(b);
+}
+
+RoomBook::RoomBook(std::uint64_t usable, const std::vector<PullSlot>& running)
+    : usable_(usable), running_(running) {
+  for (const PullSlot& slot : running) one_runs_alone_ = one_runs_alone_ || slot.room.alone;
+}
+
+bool RoomBook::Admits(const PullSlot& due, bool has_place) {
+  // What runs and comes behind may have to make room.
+  std::uint64_t taken = promised_;
+  for (const PullSlot& slot : running_) {
+    taken = Plus(taken, ComesBefore(slot, due) ? slot.room.reserved : slot.room.least);
+  }
+  const std::uint64_t left = Minus(usable_, taken);
+  const bool nothing_runs = running_.empty() && !any_starts_;
+  bool starts = nothing_runs ? MayFit(due.room, left)
+                             : left > 0 && due.room.reserved <= left && !due.room.alone && !one_runs_alone_;
+  promised_ = Plus(promised_, due.room.alone ? kAll : due.room.reserved);
+  if (!starts || !has_place) return false;
+  any_starts_ = true;
+  one_runs_alone_ = one_runs_alone_ || due.room.alone;
+  return true;
+}
+
+Relief AfterEnding(Relief past, std::uint64_t returns, base::TimePoint now) {
+  past.pending = true;
+  past.until = now + kReliefLimit;
+  past.returning = Plus(past.returning, returns);
+  return past;
+}
+
+Relief AfterBytesDropped(Relief past, base::TimePoint now) {
+  if (past.pending) past.until = std::min<base::TimePoint>(past.until, now + kSettles);
+  return past;
+}
+
+Relief AfterMeasure(Relief past, base::TimePoint now) {
+  return past.pending && now >= past.until ? Relief{} : past;
+}
+
+bool KeptMatters(std::uint64_t kept, const std::vector<PullSlot>& running) {
+  std::uint64_t fetched = 0;
+  for (const PullSlot& slot : running) fetched = Plus(fetched, slot.room.returns);
+  return kept > 0 && kept >= fetched / kKeptShare;
+}
+
+std::optional<RoomVerdict> WhomToEnd(const std::vector<PullSlot>& running, std::uint64_t usable,
+                                     const Relief& relief) {
+  if (running.empty() || usable == kAll) return std::nullopt;
+  std::vector<const PullSlot*> order;
+  for (const PullSlot& slot : running) order.push_back(&slot);
+  std::sort(order.begin(), order.end(),
+            [](const PullSlot* a, const PullSlot* b) { return ComesBefore(*a, *b); });
+  const bool competed = order.size() > 1;
+  if (usable == 0) {
+    if (relief.pending) return std::nullopt;
+    return RoomVerdict{order.back()->entry, RoomEnding::kOutOfRoom, competed};
+  }
+  // What cannot fit though all that come behind it make room.
+  const std::uint64_t coming = Plus(usable, relief.returning);
+  std::uint64_t behind = 0;
+  for (const PullSlot* slot : order) behind = Plus(behind, slot->room.returns);
+  for (const PullSlot* slot : order) {
+    behind = Minus(behind, slot->room.returns);
+    if (slot->room.least > Plus(coming, behind)) {
+      return RoomVerdict{slot->entry, RoomEnding::kOutOfRoom, competed};
+    }
+  }
+  // What may have to wait. The first may take all; what has all its bytes gives back less than it would cost.
+  std::uint64_t most = 0;
+  for (const PullSlot* slot : order) most = Plus(most, slot->room.most);
+  if (most <= coming) return std::nullopt;
+  for (std::size_t i = order.size(); i-- > 1;) {
+    if (order[i]->room.most > 0) return RoomVerdict{order[i]->entry, RoomEnding::kWaits, competed};
+  }
+  return std::nullopt;
+}
+
+}  // namespace prefetch::plan

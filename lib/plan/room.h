@@ -1,0 +1,109 @@
+// Room: which pulls get the bytes that the disk rule leaves (plan/disk.h). Pure.
+//
+// A manifest tells the compressed size of an image, and nobody tells what it unpacks to. So a pull has
+// bounds: it takes at least twice its compressed size (the blobs, and at least as much unpacked), and rarely
+// more than eight times that. Pulls run side by side while the upper bounds of all of them fit. A pull of
+// which only the lower bound fits runs alone, since that is the way to find out. One that ran out of room is
+// not repeated before there is more.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/clock.h"
+
+namespace prefetch::plan {
+
+// What the agent has learnt of the room that one image needs. It lasts as long as the process.
+struct RoomPast {
+  std::uint64_t compressed = 0;  // as the newest pull saw it; 0: not known
+  std::uint64_t least = 0;       // a pull that had the disk for itself ran out of less than this; 0: none did
+  std::uint64_t kept =
+      0;  // of its compressed bytes, those that its lease keeps on the disk while no pull runs
+  // It ran out of room while others ran. Only alone does a pull show what the image needs.
+  bool alone = false;
+  // Its bytes are being removed. What becomes free until then is the room that it had.
+  base::TimePoint measured_until;
+
+  friend bool operator==(const RoomPast&, const RoomPast&) = default;
+};
+
+// The manifest has come. Another size means another image: what was learnt of the one before is forgotten.
+RoomPast AfterSize(RoomPast past, std::uint64_t compressed);
+// The pull ended for want of room, and its bytes are removed. `competed`: other pulls ran at that time.
+RoomPast AfterNoRoom(RoomPast past, bool competed, base::TimePoint now);
+// The filesystem was measured.
+RoomPast AfterMeasure(RoomPast past, std::uint64_t usable, base::TimePoint now);
+RoomPast AfterRoomFound(RoomPast past);
+
+// What one pull will still take of the bytes that are free now.
+struct RoomClaim {
+  std::uint64_t least = 0;
+  std::uint64_t most = 0;      // if all that is fetched so far is unpacked already
+  std::uint64_t reserved = 0;  // if none of it is: a single layer unpacks after its last byte
+  std::uint64_t returns = 0;   // what ending the pull gives back at least
+  bool alone = false;
+};
+RoomClaim ClaimOfDue(const RoomPast& past);
+// Of one that has fetched `done` bytes.
+RoomClaim ClaimOfRunning(const RoomPast& past, std::uint64_t done);
+// What the image takes in all, as one should expect, for people. 0: not known.
+std::uint64_t ExpectedRoom(const RoomPast& past);
+
+// Can a pull with this claim end well if it gets all that is left?
+bool MayFit(const RoomClaim& claim, std::uint64_t usable);
+
+struct PullSlot;
+// Does `a` get room before `b`? Equals: the one that started first.
+bool ComesBefore(const PullSlot& a, const PullSlot& b);
+
+// Hands out what is left to pulls that are due. Ask in the order in which they should start.
+class RoomBook {
+ public:
+  // `usable`: plan::Usable.
+  RoomBook(std::uint64_t usable, const std::vector<PullSlot>& running);
+
+  // May it start now? A pull that has to wait keeps its place: those that are asked for later leave it its
+  // room. `has_place`: nothing but room could stand against it.
+  bool Admits(const PullSlot& due, bool has_place);
+
+ private:
+  const std::uint64_t usable_;
+  const std::vector<PullSlot>& running_;
+  std::uint64_t promised_ = 0;  // to those that were asked for before
+  bool one_runs_alone_ = false;
+  bool any_starts_ = false;
+};
+
+// Room that is on its way back, since a pull was ended for want of it.
+struct Relief {
+  bool pending = false;
+  base::TimePoint until;        // bytes of a dropped lease are gone by then
+  std::uint64_t returning = 0;  // at least so much comes back
+
+  friend bool operator==(const Relief&, const Relief&) = default;
+};
+Relief AfterEnding(Relief past, std::uint64_t returns, base::TimePoint now);
+Relief AfterBytesDropped(Relief past, base::TimePoint now);
+// The filesystem was measured.
+Relief AfterMeasure(Relief past, base::TimePoint now);
+
+// The disk is exhausted: are the bytes that ended pulls have left worth removing for those that run?
+bool KeptMatters(std::uint64_t kept, const std::vector<PullSlot>& running);
+
+enum class RoomEnding {
+  kOutOfRoom,  // it does not fit, or the disk is exhausted: its bytes go, too
+  kWaits,      // it may fit once the others are done: its bytes stay
+};
+struct RoomVerdict {
+  std::size_t entry = 0;
+  RoomEnding ending = RoomEnding::kWaits;
+  bool competed = false;
+};
+// The running pull that has to end, if one has to: of those that together need more than there is, the one of
+// lowest priority, the newest among equals. One at a time: what it gives back may be enough.
+std::optional<RoomVerdict> WhomToEnd(const std::vector<PullSlot>& running, std::uint64_t usable,
+                                     const Relief& relief);
+
+}  // namespace prefetch::plan

@@ -1,0 +1,138 @@
+#include "plan/room.h"
+
+#include <gtest/gtest.h>
+
+#include "plan/schedule.h"
+
+namespace prefetch::plan::room_test {
+namespace {
+
+using std::chrono::minutes;
+using std::chrono::seconds;
+constexpr std::uint64_t kGiB = 1ULL << 30;
+const base::TimePoint kNow{std::chrono::hours(1)};
+
+RoomPast Sized(std::uint64_t gib) {
+  return AfterSize({}, gib * kGiB);
+}
+
+PullSlot Due(std::size_t entry, const RoomPast& past, int priority = 0) {
+  return {.entry = entry, .priority = priority, .room = ClaimOfDue(past)};
+}
+
+PullSlot Running(std::size_t entry, std::uint64_t gib, std::uint64_t done_gib, int priority = 0) {
+  PullSlot slot{.entry = entry, .priority = priority, .room = ClaimOfRunning(Sized(gib), done_gib * kGiB)};
+  slot.started_at = kNow + seconds(entry);
+  return slot;
+}
+
+std::vector<bool> Admitted(std::uint64_t usable_gib, const std::vector<PullSlot>& running,
+                           const std::vector<PullSlot>& due) {
+  RoomBook book(usable_gib * kGiB, running);
+  std::vector<bool> starts;
+  for (const PullSlot& slot : due) starts.push_back(book.Admits(slot, true));
+  return starts;
+}
+
+using Bools = std::vector<bool>;
+
+TEST(RoomBook, PullsRunSideBySideWhileTheirUpperBoundsFit) {
+  EXPECT_EQ(Admitted(250, {}, {Due(0, Sized(10)), Due(1, Sized(10)), Due(2, Sized(10)), Due(3, Sized(10))}),
+            (Bools{true, true, true, false}));
+}
+
+TEST(RoomBook, OneThatMayFitRunsAlone) {
+  EXPECT_EQ(Admitted(25, {}, {Due(0, Sized(10)), Due(1, Sized(1))}), (Bools{true, false}));
+  EXPECT_EQ(Admitted(19, {}, {Due(0, Sized(10))}), (Bools{false}));
+}
+
+TEST(RoomBook, AnUnknownSizeNeedsOnlySomeRoom) {
+  EXPECT_EQ(Admitted(1, {}, {Due(0, {}), Due(1, {})}), (Bools{true, true}));
+  EXPECT_EQ(Admitted(0, {}, {Due(0, {})}), (Bools{false}));
+}
+
+TEST(RoomBook, WhatRunsWithLowerPriorityIsNotWaitedForLonger) {
+  EXPECT_EQ(Admitted(100, {Running(0, 10, 0)}, {Due(1, Sized(9), 5)}), (Bools{true}));
+  EXPECT_EQ(Admitted(100, {Running(0, 10, 0)}, {Due(1, Sized(9))}), (Bools{false}));
+}
+
+TEST(RoomBook, WhatHasNoPlaceYetKeepsItsRoom) {
+  const std::vector<PullSlot> nothing_runs;
+  RoomBook book(100 * kGiB, nothing_runs);
+  EXPECT_FALSE(book.Admits(Due(0, Sized(12)), false));
+  EXPECT_TRUE(book.Admits(Due(1, Sized(2)), true)) << "4 GiB are left, and nothing runs";
+  EXPECT_FALSE(book.Admits(Due(2, Sized(1)), true));
+}
+
+TEST(RoomBook, WhatRanOutOfRoomAmongOthersRunsAlone) {
+  RoomPast past = AfterNoRoom(Sized(1), true, kNow);
+  EXPECT_EQ(Admitted(500, {Running(0, 1, 0)}, {Due(1, past), Due(2, Sized(1))}), (Bools{false, false}));
+  EXPECT_EQ(Admitted(500, {}, {Due(1, past), Due(2, Sized(1))}), (Bools{true, false}));
+}
+
+TEST(RoomPast, AfterATryThatHadTheDiskForItselfATenthMoreIsNeeded) {
+  RoomPast past = AfterNoRoom(Sized(8), false, kNow);
+  past = AfterMeasure(past, 3 * kGiB, kNow + seconds(1));
+  past = AfterMeasure(past, 50 * kGiB, kNow + seconds(2));
+  past = AfterMeasure(past, 90 * kGiB, kNow + minutes(2));  // not what it had: somebody made room
+  EXPECT_FALSE(MayFit(ClaimOfDue(past), 54 * kGiB));
+  EXPECT_TRUE(MayFit(ClaimOfDue(past), 56 * kGiB));
+  EXPECT_EQ(ExpectedRoom(past), 55 * kGiB);
+}
+
+TEST(RoomPast, AnotherSizeIsAnotherImage) {
+  RoomPast past = AfterMeasure(AfterNoRoom(Sized(8), false, kNow), 50 * kGiB, kNow);
+  EXPECT_EQ(AfterSize(past, 8 * kGiB), past);
+  EXPECT_EQ(AfterSize(past, 0), past);
+  EXPECT_TRUE(MayFit(ClaimOfDue(AfterSize(past, 7 * kGiB)), 15 * kGiB));
+}
+
+TEST(WhomToEnd, NobodyWhileAllFit) {
+  EXPECT_FALSE(WhomToEnd({Running(0, 10, 0), Running(1, 10, 0)}, 160 * kGiB, {}));
+  EXPECT_FALSE(WhomToEnd({Running(0, 10, 5)}, 11 * kGiB, {})) << "alone it may try";
+  EXPECT_FALSE(WhomToEnd({}, 0, {}));
+}
+
+TEST(WhomToEnd, TheNewestOfEqualsWaitsForTheOthers) {
+  auto verdict = WhomToEnd({Running(2, 10, 0), Running(0, 10, 0), Running(1, 10, 0)}, 200 * kGiB, {});
+  ASSERT_TRUE(verdict);
+  EXPECT_EQ(verdict->entry, 2U);
+  EXPECT_EQ(verdict->ending, RoomEnding::kWaits);
+}
+
+TEST(WhomToEnd, TheOneOfLowestPriority) {
+  auto verdict = WhomToEnd({Running(0, 10, 0, 1), Running(1, 10, 0, 2)}, 100 * kGiB, {});
+  ASSERT_TRUE(verdict);
+  EXPECT_EQ(verdict->entry, 0U);
+}
+
+TEST(WhomToEnd, WhatCannotFitGoesThoughItComesFirst) {
+  auto verdict = WhomToEnd({Running(0, 8, 0), Running(1, 1, 0)}, 10 * kGiB, {});
+  ASSERT_TRUE(verdict);
+  EXPECT_EQ(verdict->entry, 0U);
+  EXPECT_EQ(verdict->ending, RoomEnding::kOutOfRoom);
+}
+
+TEST(WhomToEnd, OnAnExhaustedDiskOneAtATime) {
+  const std::vector<PullSlot> running = {Running(0, 8, 8), Running(1, 8, 8)};
+  auto verdict = WhomToEnd(running, 0, {});
+  ASSERT_TRUE(verdict);
+  EXPECT_EQ(verdict->entry, 1U);
+  EXPECT_EQ(verdict->ending, RoomEnding::kOutOfRoom);
+  EXPECT_TRUE(verdict->competed);
+  Relief relief = AfterEnding({}, 8 * kGiB, kNow);
+  EXPECT_FALSE(WhomToEnd({running[0]}, 0, relief)) << "what it gives back is on its way";
+  relief = AfterMeasure(AfterBytesDropped(relief, kNow), kNow + seconds(1));
+  EXPECT_FALSE(WhomToEnd({running[0]}, 0, relief));
+  relief = AfterMeasure(relief, kNow + seconds(2));
+  EXPECT_TRUE(WhomToEnd({running[0]}, 0, relief));
+}
+
+TEST(KeptMatters, ComparedWithWhatRuns) {
+  EXPECT_FALSE(KeptMatters(0, {}));
+  EXPECT_FALSE(KeptMatters(kGiB / 2, {Running(0, 10, 10)}));
+  EXPECT_TRUE(KeptMatters(kGiB, {Running(0, 10, 10)}));
+}
+
+}  // namespace
+}  // namespace prefetch::plan::room_test

@@ -1,0 +1,219 @@
+// A disk that fills as images come: what fits is pulled, and what does not fit costs one download.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <random>
+
+#include "scenario/node.h"
+
+namespace prefetch::tests::disk_room_scenario_test {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::minutes;
+using std::chrono::seconds;
+constexpr std::uint64_t kGiB = 1ULL << 30;
+
+struct SizedImage {
+  double gib = 1;     // compressed
+  double factor = 3;  // bytes that one of these unpacks to
+  int priority = 0;
+};
+
+std::uint64_t Bytes(double gib) {
+  return static_cast<std::uint64_t>(gib * static_cast<double>(kGiB));
+}
+
+std::string NameOf(std::size_t i) {
+  return "r.io/image" + std::to_string(i) + ":v1";
+}
+
+struct RoomCase {
+  std::string name;
+  double room_gib = 0;  // that the disk rule leaves to images
+  std::vector<SizedImage> images;
+};
+
+// A node whose disk rule leaves `room_gib` to images, with all these on its list.
+struct RoomNode {
+  explicit RoomNode(const RoomCase& row) {
+    const std::uint64_t capacity = 1000 * kGiB;
+    node.disk = {
+        .known = true, .capacity_bytes = capacity, .available_bytes = capacity / 5 + Bytes(row.room_gib)};
+    node.disk_fills = true;
+    node.runtime.SetBandwidth(kGiB / 4);
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < row.images.size(); i++) {
+      FakeImage image = MakeImage(NameOf(i), Bytes(row.images[i].gib));
+      image.unpack_factor = row.images[i].factor;
+      // A fifth of a GiB is written in a second: the agent measures the disk every two.
+      image.unpack =
+          std::chrono::milliseconds(static_cast<int>(5000 * row.images[i].gib * row.images[i].factor));
+      node.runtime.Push(image);
+      names.push_back(NameOf(i));
+    }
+    node.List(names, [&, i = std::size_t{0}](plan::DesiredImage& want) mutable {
+      want.priority = row.images[i++].priority;
+    });
+  }
+
+  bool IsReady(std::size_t i) { return node.Image(NameOf(i)).ready; }
+
+  Node node;
+};
+
+// What has room, taken in order of priority. None: it is too close to tell.
+std::optional<std::vector<bool>> Greedy(const RoomCase& row) {
+  std::vector<std::size_t> order(row.images.size());
+  for (std::size_t i = 0; i < order.size(); i++) order[i] = i;
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return row.images[a].priority > row.images[b].priority;
+  });
+  std::vector<bool> fits(row.images.size(), false);
+  double left = row.room_gib;
+  for (std::size_t i : order) {
+    double need = row.images[i].gib * (1 + row.images[i].factor);
+    if (std::abs(need - left) < 1) return std::nullopt;  // what is written between two measurements decides
+    if (need > left) continue;
+    left -= need;
+    fits[i] = true;
+  }
+  return fits;
+}
+
+std::string Story(const RoomCase& row) {
+  std::string text = "room for " + std::to_string(row.room_gib) + " GiB:";
+  for (const SizedImage& image : row.images) {
+    text += " " + std::to_string(image.gib) + "x(1+" + std::to_string(image.factor) + ")p" +
+            std::to_string(image.priority);
+  }
+  return text;
+}
+
+// Bytes fetched <= 1.1 x bytes that end up usable + one download for each image that does not fit; and what
+// fits together, taken in order of priority, is ready.
+void ExpectProperty(const RoomCase& row) {
+  std::optional<std::vector<bool>> fits = Greedy(row);
+  if (!fits) return;
+  SCOPED_TRACE(Story(row));
+  RoomNode rig(row);
+  rig.node.RunFor(hours(3));
+  double bound = 1e-3;  // manifests
+  for (std::size_t i = 0; i < row.images.size(); i++) {
+    if ((*fits)[i]) {
+      EXPECT_TRUE(rig.IsReady(i)) << NameOf(i) << ": " << rig.node.Image(NameOf(i)).message;
+    }
+    bound += row.images[i].gib * (rig.IsReady(i) ? 1.1 : 1);
+  }
+  EXPECT_LE(static_cast<double>(rig.node.runtime.counters().bytes_served), bound * static_cast<double>(kGiB));
+}
+
+TEST(DiskRoomScenario, FourImagesWithRoomForOne) {
+  RoomCase row{"", 45, {{10, 3}, {10, 3}, {10, 3}, {10, 3}}};
+  RoomNode rig(row);
+  rig.node.RunFor(hours(2));
+  FakeCounters counters = rig.node.runtime.counters();
+  RecordProperty("pulls", counters.pull_calls);
+  RecordProperty("GiB", static_cast<int>(counters.bytes_served / kGiB));
+  EXPECT_TRUE(rig.IsReady(0));
+  EXPECT_LE(counters.pull_calls, 8);
+  EXPECT_LE(counters.bytes_served, 12 * kGiB);
+  for (std::size_t i : {1, 2, 3}) EXPECT_EQ(rig.node.ReasonOf(NameOf(i)), plan::Reason::kDiskPressure);
+}
+
+TEST(DiskRoomScenario, AnImageThatUnpacksToSixTimesItsSizeIsFetchedOnce) {
+  RoomCase row{"", 40, {{8, 6}}};
+  RoomNode rig(row);
+  rig.node.RunFor(hours(2));
+  FakeCounters counters = rig.node.runtime.counters();
+  RecordProperty("pulls", counters.pull_calls);
+  RecordProperty("GiB", static_cast<int>(counters.bytes_served / kGiB));
+  EXPECT_EQ(counters.pull_calls, 1);
+  EXPECT_LE(counters.bytes_served, 8 * kGiB + 10'000);
+  EXPECT_EQ(rig.node.ReasonOf(NameOf(0)), plan::Reason::kDiskPressure);
+}
+
+TEST(DiskRoomScenario, WithMoreRoomItIsTriedAgainAndALogFileIsNoMoreRoom) {
+  RoomNode rig({"", 40, {{8, 6}}});
+  rig.node.RunFor(hours(1));
+  ASSERT_EQ(rig.node.runtime.counters().pull_calls, 1);
+  for (int i = 0; i < 20; i++) {
+    rig.node.disk.available_bytes += i % 2 == 0 ? 2 * kGiB : -2 * kGiB;
+    rig.node.RunFor(minutes(10));
+  }
+  EXPECT_EQ(rig.node.runtime.counters().pull_calls, 1);
+  rig.node.disk.available_bytes += 20 * kGiB;
+  EXPECT_TRUE(rig.node.RunUntil([&] { return rig.IsReady(0); }, hours(1)));
+  EXPECT_EQ(rig.node.runtime.counters().pull_calls, 2);
+}
+
+TEST(DiskRoomScenario, WhatHasNoRoomIsNotWaitedFor) {
+  RoomNode rig({"", 40, {{8, 6}, {30, 3}, {1, 3}}});
+  EXPECT_TRUE(rig.node.RunUntil(
+      [&] {
+        plan::SnapshotPtr now = rig.node.Snapshot();
+        return std::all_of(now->images.begin(), now->images.end(),
+                           [](const plan::ImageState& image) { return image.settled; });
+      },
+      minutes(30)));
+  EXPECT_TRUE(rig.IsReady(2));
+  EXPECT_EQ(rig.node.ReasonOf(NameOf(0)), plan::Reason::kDiskPressure);
+  EXPECT_EQ(rig.node.ReasonOf(NameOf(1)), plan::Reason::kDiskPressure);
+}
+
+TEST(DiskRoomScenario, AHigherPriorityGetsTheRoomOfWhatWaits) {
+  RoomNode rig({"", 61, {{10, 3, 0}, {10, 3, 1}}});
+  rig.node.RunFor(hours(1));
+  EXPECT_FALSE(rig.IsReady(0));
+  EXPECT_TRUE(rig.IsReady(1));
+}
+
+class DiskRoomTable : public testing::TestWithParam<RoomCase> {};
+
+TEST_P(DiskRoomTable, WhatFitsIsPulledAndNothingTwice) {
+  ExpectProperty(GetParam());
+}
+
+// Free space x sizes x unpack factor x order.
+std::vector<RoomCase> Family() {
+  const std::vector<std::pair<std::string, std::vector<double>>> kSizes = {
+      {"One", {8}}, {"Equal", {10, 10, 10, 10}}, {"Mixed", {12, 3, 6, 1, 9, 2}}};
+  std::vector<RoomCase> rows;
+  for (int room : {7, 21, 45, 77, 130, 300}) {
+    for (const auto& [sizes_name, sizes] : kSizes) {
+      for (int factor : {1, 3, 6}) {
+        for (const char* order : {"Listed", "Reversed"}) {
+          RoomCase row{sizes_name + std::to_string(room) + "x" + std::to_string(factor) + order,
+                       static_cast<double>(room) + 0.5,
+                       {}};
+          for (double gib : sizes) {
+            int rank = static_cast<int>(row.images.size());
+            row.images.push_back({gib, static_cast<double>(factor), *order == 'R' ? rank : 0});
+          }
+          rows.push_back(std::move(row));
+        }
+      }
+    }
+  }
+  return rows;
+}
+
+INSTANTIATE_TEST_SUITE_P(DiskRoom, DiskRoomTable, testing::ValuesIn(Family()),
+                         [](const auto& row) { return row.param.name; });
+
+TEST(DiskRoomScenario, TheSameForImagesOfEveryKind) {
+  std::mt19937 random(1);
+  auto between = [&](int least, int most) { return std::uniform_int_distribution(least, most)(random); };
+  for (int i = 0; i < 60; i++) {
+    RoomCase row{"", between(4, 200) + 0.37, {}};
+    for (int n = between(1, 8); n > 0; n--) {
+      row.images.push_back({between(2, 60) / 4.0, between(2, 12) / 2.0, between(0, 2)});
+    }
+    ExpectProperty(row);
+  }
+}
+
+}  // namespace
+}  // namespace prefetch::tests::disk_room_scenario_test
