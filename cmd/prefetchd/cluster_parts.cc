@@ -74,9 +74,8 @@ agent::KubeletPort ClusterAccess::Kubelet(const credentials::Keyring& keyring) {
 }
 
 ClusterTalk::ClusterTalk(ClusterAccess& access, const config::AgentConfig& config, const agent::Board& board,
-                         const credentials::Keyring& keyring,
-                         std::shared_ptr<agent::KubeletVersionSlot> version,
-                         std::shared_ptr<agent::KubeletWord> word, const base::Clock& clock)
+                         const credentials::Keyring& keyring, std::shared_ptr<agent::LearntVersion> version,
+                         std::shared_ptr<agent::LearntSettings> word, const base::Clock& clock)
     : gate_({.gate = config.gate,
              .node = access.node(),
              .accept_fleet_wide_writes = config.accept_fleet_wide_node_writes,

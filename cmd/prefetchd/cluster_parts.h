@@ -8,8 +8,7 @@
 
 #include "agent/board.h"
 #include "agent/kubelet_asker.h"
-#include "agent/kubelet_version_slot.h"
-#include "agent/kubelet_word.h"
+#include "agent/learnt.h"
 #include "agent/node_gate.h"
 #include "base/clock.h"
 #include "config/agent_config.h"
@@ -56,10 +55,10 @@ class ClusterAccess {
 // after the agent, which outlives it, as everything does that it is given.
 class ClusterTalk {
  public:
-  // What the two slots get is read by the agent (KubeletOptions).
+  // What the two learn is read by the agent (KubeletOptions). `word` is null unless config.kubelet_api.
   ClusterTalk(ClusterAccess& access, const config::AgentConfig& config, const agent::Board& board,
-              const credentials::Keyring& keyring, std::shared_ptr<agent::KubeletVersionSlot> version,
-              std::shared_ptr<agent::KubeletWord> word, const base::Clock& clock);
+              const credentials::Keyring& keyring, std::shared_ptr<agent::LearntVersion> version,
+              std::shared_ptr<agent::LearntSettings> word, const base::Clock& clock);
 
  private:
   agent::NodeGate gate_;

@@ -9,7 +9,7 @@
 
 #include "agent/agent.h"
 #include "agent/endpoints.h"
-#include "agent/kubelet_version_slot.h"
+#include "agent/learnt.h"
 #include "base/log.h"
 #include "base/standard_output.h"
 #include "base/text.h"
@@ -80,8 +80,8 @@ credentials::KeyringOptions KeyringFor(const config::AgentConfig& config, Cluste
 }
 
 std::optional<agent::KubeletOptions> KubeletFor(const config::AgentConfig& config,
-                                                std::shared_ptr<const agent::KubeletVersionSlot> version,
-                                                std::shared_ptr<const agent::KubeletWord> word) {
+                                                std::shared_ptr<const agent::LearntVersion> version,
+                                                std::shared_ptr<const agent::LearntSettings> word) {
   if (config.kubelet == config::Kubelet::kNone) return std::nullopt;
   kubelet::Declared declared;
   if (auto version = image::KubeletVersion::Parse(config.kubelet_version)) declared.version = *version;
@@ -139,8 +139,9 @@ int Run(const config::AgentConfig& config) {
   const std::unique_ptr<ClusterAccess> cluster = ClusterAccess::Make(config, NodeName(), clock);
   credentials::Keyring keyring(KeyringFor(config, cluster.get()), clock);
   RegistryDesk registries(config.registry, clock);
-  auto version = std::make_shared<agent::KubeletVersionSlot>();
-  auto word = std::make_shared<agent::KubeletWord>();
+  // Null: nobody learns it, so nobody waits for it.
+  const auto version = cluster ? std::make_shared<agent::LearntVersion>() : nullptr;
+  const auto word = cluster && config.kubelet_api ? std::make_shared<agent::LearntSettings>() : nullptr;
   agent::Agent agent({.limits = config.limits,
                       .node = NodeName(),
                       .endpoint = endpoint->ToString(),
@@ -183,6 +184,9 @@ int Run(const config::AgentConfig& config) {
   lists.Start([&agent](plan::ImageList list) {
     agent.SetList(std::make_shared<const plan::ImageList>(std::move(list)));
   });
+  const auto look_at_kubelet = [&agent] { agent.RecordsChanged({.all = true}); };
+  if (version) version->OnChange(look_at_kubelet);
+  if (word) word->OnChange(look_at_kubelet);
   std::optional<ClusterTalk> talk;
   if (cluster) talk.emplace(*cluster, config, agent.board(), keyring, version, word, clock);
   base::TimePoint deadline = config.timeout ? clock.Now() + *config.timeout : base::TimePoint::max();

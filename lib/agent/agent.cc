@@ -98,6 +98,7 @@ void Agent::Run(const std::stop_token& stop, base::TimePoint deadline) {
 
 bool Agent::NothingMoreToWaitFor(base::TimePoint started) const {
   if (!runtime_ever_up_) return now_ - started >= kOnceRuntimeGrace && !runtime_.error.empty();
+  if (kubelet_ && kubelet_->learning) return false;
   // A verdict is held, or what kubelet would say of an image that has just come is not known yet.
   bool undecided =
       std::any_of(entries_.listed().begin(), entries_.listed().end(), [this](const Entry& entry) {
@@ -168,6 +169,7 @@ plan::ImageState Agent::Judge(const Entry& entry, base::WallTime wall) const {
                       .run = run,
                       // What kubelet would say of an image that is on no list is said to who asks.
                       .has_kubelet = entry.on_list && kubelet_.has_value(),
+                      .learning = kubelet_ && kubelet_->learning,
                       .verdicts = entry.verdict.shown,
                       .spellings = entry.verdict.shown_spellings,
                       .no_room = entry.no_room,

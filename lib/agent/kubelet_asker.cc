@@ -29,13 +29,14 @@ std::string ProviderRemark(const std::string& ours, const std::optional<std::str
 
 }  // namespace
 
-KubeletAsker::KubeletAsker(KubeletPort port, std::shared_ptr<KubeletWord> word, const base::Clock& clock,
+KubeletAsker::KubeletAsker(KubeletPort port, std::shared_ptr<LearntSettings> word, const base::Clock& clock,
                            std::uint64_t seed)
     : port_(std::move(port)),
       word_(std::move(word)),
       clock_(clock),
+      started_at_(clock.Now()),
       random_(seed),
-      now_(clock.Now()),
+      now_(started_at_),
       next_config_(now_),
       next_metrics_(now_) {}
 
@@ -46,6 +47,7 @@ void KubeletAsker::Start() {
 base::Duration KubeletAsker::Failed(const kube::Failure& failure) {
   if (failure.kind == kube::ApiError::kCancelled) return kAskConfigAgain;
   failures_++;
+  if (kube::IsRefusal(failure.kind)) word_->GiveUp();
   const double spread = std::uniform_real_distribution<double>(0, 1)(random_);
   const kube::Retry retry = kube::NextTry(failure, failures_, spread);
   const bool never = retry.step == kube::Step::kGiveUp && retry.after.count() == 0;
@@ -96,6 +98,7 @@ void KubeletAsker::Tell() {
   std::shared_ptr<const kubelet::ToldByKubelet> before = word_->Get();
   if (!answered_at_ || now_ - *answered_at_ > kWordHolds) {
     if (before) word_->Set(nullptr);
+    if (now_ >= started_at_ + kLearnLimit) word_->GiveUp();
     return;
   }
   kubelet::ToldByKubelet told{.config = config_, .gate = metrics_.ensure_secret_pulled_images, .remarks = {}};
@@ -111,6 +114,7 @@ base::TimePoint KubeletAsker::Turn(const base::Call& call) {
   if (answered_at_ == now_ && now_ >= next_metrics_) AskMetrics(call);
   Tell();
   base::TimePoint next = next_config_;
+  if (word_->Pending()) next = std::min(next, std::max(started_at_ + kLearnLimit, now_ + seconds(1)));
   if (answered_at_ && word_->Get()) next = std::min(next, *answered_at_ + kWordHolds + seconds(1));
   return next;
 }

@@ -7,7 +7,7 @@
 #include <random>
 #include <string>
 
-#include "agent/kubelet_word.h"
+#include "agent/learnt.h"
 #include "agent/turning_thread.h"
 #include "base/call.h"
 #include "base/clock.h"
@@ -26,14 +26,15 @@ struct KubeletPort {
 
 // Independent of the loop, like the NodeGate: what kubelet does not tell is learnt from files, as without it.
 // The configuration is asked for once a minute, the (large) metrics after each change and every ten minutes.
-// A kubelet that does not answer any more has told nothing after three minutes: it may be starting again with
-// other settings. What lasts is logged once.
+// A kubelet that refuses, or has not answered for kLearnLimit after the start, is not waited for. A kubelet
+// that does not answer any more has told nothing after three minutes: it may be starting again with other
+// settings. What lasts is logged once.
 //
 // Owned by main. Turn is called by one thread: the one that Start starts, or a test's.
 class KubeletAsker {
  public:
   // `clock` outlives it, and so does whatever `port` uses.
-  KubeletAsker(KubeletPort port, std::shared_ptr<KubeletWord> word, const base::Clock& clock,
+  KubeletAsker(KubeletPort port, std::shared_ptr<LearntSettings> word, const base::Clock& clock,
                std::uint64_t seed = std::random_device{}());
   KubeletAsker(const KubeletAsker&) = delete;
   KubeletAsker& operator=(const KubeletAsker&) = delete;
@@ -51,8 +52,9 @@ class KubeletAsker {
   void Tell();
 
   const KubeletPort port_;
-  const std::shared_ptr<KubeletWord> word_;
+  const std::shared_ptr<LearntSettings> word_;
   const base::Clock& clock_;
+  const base::TimePoint started_at_;
   std::mt19937_64 random_;
   base::TimePoint now_;
   base::TimePoint next_config_, next_metrics_;

@@ -107,10 +107,12 @@ std::optional<kube::Node> NodeGate::Read(const base::Call& call) {
   auto node = api_.GetNode(call.Within(kCallLimit), options_.node);
   if (!node) {
     Failed(kNode, node.failure());
+    if (options_.kubelet_version && kube::IsRefusal(node.failure().kind)) options_.kubelet_version->GiveUp();
     return std::nullopt;
   }
   auto version = image::KubeletVersion::Parse(node->kubelet_version);
   if (version && options_.kubelet_version) options_.kubelet_version->Set(*version);
+  if (!version && options_.kubelet_version) options_.kubelet_version->GiveUp();
   next_read_ = now_ + kReadAgain;
   return *std::move(node);
 }
@@ -267,12 +269,21 @@ bool NodeGate::TellChanges(const base::Call& call, const kube::Node& node,
 }
 
 base::TimePoint NodeGate::Turn(const base::Call& call) {
+  const base::TimePoint next = Round(call);
+  if (!options_.kubelet_version || !options_.kubelet_version->Pending()) return next;
+  const base::TimePoint gives_up_at = started_at_ + kLearnLimit;
+  if (now_ >= gives_up_at) options_.kubelet_version->GiveUp();
+  return std::min(next, std::max(gives_up_at, now_ + kLookAtBoard));
+}
+
+base::TimePoint NodeGate::Round(const base::Call& call) {
   now_ = clock_.Now();
   if (now_ < not_before_) return not_before_;
   base::TimePoint next = now_ + kLookAtBoard;
   plan::SnapshotPtr snapshot = board_.Latest();
   plan::GateWish wish = plan::WishFor(*snapshot, options_.gate, now_ - started_at_, taint_);
-  bool too_early = !written_ && !snapshot->readiness.ready && now_ < started_at_ + kFirstWord;
+  const bool learning = snapshot->kubelet && snapshot->kubelet->learning;
+  bool too_early = !written_ && !snapshot->readiness.ready && (now_ < started_at_ + kFirstWord || learning);
   bool speaks = options_.gate.Any() && !too_early;
   std::vector<plan::GateEvent> changes;
   if (speaks && MayTry(kEvents)) changes = UntoldChanges(*snapshot);

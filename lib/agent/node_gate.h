@@ -10,7 +10,7 @@
 #include <string>
 
 #include "agent/board.h"
-#include "agent/kubelet_version_slot.h"
+#include "agent/learnt.h"
 #include "agent/turning_thread.h"
 #include "base/call.h"
 #include "base/clock.h"
@@ -27,7 +27,7 @@ struct NodeGateOptions {
   // unless this is set (acceptFleetWideNodeWrites).
   bool accept_fleet_wide_writes = false;
   // Gets the version of this node's kubelet, as its Node says; may be null.
-  std::shared_ptr<KubeletVersionSlot> kubelet_version;
+  std::shared_ptr<LearntVersion> kubelet_version;
   std::uint64_t seed = std::random_device{}();  // of the jitter
 };
 
@@ -65,6 +65,7 @@ class NodeGate {
     base::TimePoint not_before;  // of this part alone
   };
 
+  base::TimePoint Round(const base::Call& call);
   // Says it if it is news, and puts off what it is about. True: that was this part alone, the rest may go on.
   bool Failed(Part part, const kube::Failure& failure);
   void Worked(Part part);

@@ -83,6 +83,8 @@ KubeletLook KubeletObserver::Take(std::shared_ptr<const KubeletQuestion> questio
     verdicts_.SetRoot(facts.root);
     if (watches_) watch_ = std::make_unique<kubelet::RecordWatch>(facts.root, on_change_);
   }
+  const bool learning =
+      (version_ && version_->Pending() && !facts.settings.version) || (word_ && word_->Pending());
   bool same = question == last_ && facts == facts_;
   if (facts != facts_ || !possible_) {
     verdicts_.Forget();
@@ -94,6 +96,7 @@ KubeletLook KubeletObserver::Take(std::shared_ptr<const KubeletQuestion> questio
   last_ = question;
   look.question = std::move(question);
   look.status = StatusOf(facts_, *possible_, look.reading.access);
+  look.status.learning = learning;
   look.possible = possible_;
   look.problems = facts_.problems;
   look.problems.insert(look.problems.end(), facts_.contradictions.begin(), facts_.contradictions.end());

@@ -6,8 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "agent/kubelet_version_slot.h"
-#include "agent/kubelet_word.h"
+#include "agent/learnt.h"
 #include "kubelet/node_facts_reader.h"
 #include "kubelet/record_watch.h"
 #include "kubelet/verdict_reader.h"
@@ -20,9 +19,9 @@ struct KubeletOptions {
   // False: nobody watches the records' folder; whoever changes it says so (Agent::RecordsChanged).
   bool watch = true;
   // What somebody else may learn of its version, for when nothing else tells it; may be null.
-  std::shared_ptr<const KubeletVersionSlot> version;
+  std::shared_ptr<const LearntVersion> version;
   // What kubelet itself tells; null: nobody asks it.
-  std::shared_ptr<const KubeletWord> word;
+  std::shared_ptr<const LearntSettings> word;
 };
 
 // The images that are here, of one version of the list.
@@ -53,8 +52,8 @@ class KubeletObserver {
  private:
   kubelet::NodeFactsReader reader_;
   const bool watches_;
-  const std::shared_ptr<const KubeletVersionSlot> version_;
-  const std::shared_ptr<const KubeletWord> word_;
+  const std::shared_ptr<const LearntVersion> version_;
+  const std::shared_ptr<const LearntSettings> word_;
   const kubelet::RecordWatch::Callback on_change_;
   std::shared_ptr<const KubeletQuestion> last_;
   kubelet::NodeFacts facts_;

@@ -2,6 +2,11 @@
 
 namespace prefetch::kube {
 
+bool IsRefusal(ApiError error) {
+  return error == ApiError::kForbidden || error == ApiError::kNotFound || error == ApiError::kInvalid ||
+         error == ApiError::kMalformed;
+}
+
 std::string_view ApiErrorName(ApiError error) {
   switch (error) {
     case ApiError::kUnauthorized:

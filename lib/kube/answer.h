@@ -33,6 +33,9 @@ enum class ApiError {
 
 // "Forbidden": for logs, metrics and conditions.
 std::string_view ApiErrorName(ApiError error);
+// The server has answered, and another question of the same kind would get the same answer until a person
+// changes something: nobody needs to wait for it.
+bool IsRefusal(ApiError error);
 
 struct Failure {
   ApiError kind = ApiError::kMalformed;

@@ -151,6 +151,10 @@ void JudgeVerdict(const EntryFacts& facts, ImageState& state) {
   const kubelet::Verdict& verdict = facts.verdicts->For(policy);
   state.reason = ReasonFor(verdict.reason);
   state.message = verdict.message;
+  if (facts.learning && state.reason == Reason::kFactsUnknown) {
+    state.phase = Phase::kProgressing;
+    state.message = "what this node's kubelet runs with is being learnt";
+  }
   if (!state.ready) JudgeTouch(facts.touch, state);
 }
 

@@ -29,6 +29,7 @@ struct EntryFacts {
   std::optional<Run> run;
   // What kubelet would say; null: not known yet. Without a kubelet presence is the verdict.
   bool has_kubelet = false;
+  bool learning = false;  // KubeletStatus::learning
   VerdictsPtr verdicts;
   SpellingsPtr spellings{};  // as HeldVerdict::shown_spellings
   bool no_room = false;      // the disk rule holds it back

@@ -153,7 +153,9 @@ struct DiskStatus {
 
 // What is known of this node's kubelet.
 struct KubeletStatus {
-  std::string version;       // "1.36.2"; empty: not known
+  std::string version;  // "1.36.2"; empty: not known
+  // The API server, or kubelet's own port, is being asked for more, and neither has answered nor refused yet.
+  bool learning = false;
   std::string verification;  // imagePullCredentialsVerificationPolicy; empty: not known
   std::vector<std::string> allowlist;
   std::string root;

@@ -52,7 +52,7 @@ class KubeletAskerTest : public testing::Test {
   std::optional<kube::Failure> failure_, metrics_failure_;
   std::string our_hash_ = "sha256:a";
   int config_asked_ = 0, metrics_asked_ = 0;
-  std::shared_ptr<KubeletWord> word_ = std::make_shared<KubeletWord>();
+  std::shared_ptr<LearntSettings> word_ = std::make_shared<LearntSettings>();
   KubeletAsker asker_{Port(), word_, clock_, 1};
   base::TimePoint next_ = clock_.Now();
 };

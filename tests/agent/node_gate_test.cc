@@ -77,7 +77,7 @@ class NodeGateTest : public testing::Test {
   tests::FakeClock clock_;
   Board board_;
   OneNode api_;
-  std::shared_ptr<KubeletVersionSlot> version_ = std::make_shared<KubeletVersionSlot>();
+  std::shared_ptr<LearntVersion> version_ = std::make_shared<LearntVersion>();
   std::optional<NodeGate> gate_;
 };
 

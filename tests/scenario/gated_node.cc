@@ -55,14 +55,24 @@ GatedNode::GatedNode(GatedNodeOptions options)
   EXPECT_TRUE(loaded) << loaded.error().message();
   server.Put("nodes/n1", kNode);
   WriteToken(server.AddServiceAccountToken("prefetchd", "prefetchd", options.token_life));
-  AddGate(options.gate);
+  gate_ = options.gate;
+  AddGate(gate_);
 }
 
 void GatedNode::AddGate(const plan::GateOptions& gate) {
-  gates_.push_back({std::make_unique<agent::NodeGate>(
-                        agent::NodeGateOptions{.gate = gate, .node = "n1", .seed = gates_.size() + 1}, api_,
-                        board_, node.clock),
-                    node.clock.Now()});
+  gates_.push_back(
+      {std::make_unique<agent::NodeGate>(
+           agent::NodeGateOptions{
+               .gate = gate, .node = "n1", .kubelet_version = node.learnt, .seed = gates_.size() + 1},
+           api_, board_, node.clock),
+       node.clock.Now()});
+}
+
+void GatedNode::Replace() {
+  gates_.clear();
+  node.RestartAgent();
+  board_.Publish(node.Snapshot());
+  AddGate(gate_);
 }
 
 void GatedNode::RunFor(base::Duration time) {

@@ -46,6 +46,8 @@ class GatedNode {
 
   // A second agent's gate on the same Node, which says what `node` says.
   void AddGate(const plan::GateOptions& gate);
+  // The agent is replaced, and its gate with it.
+  void Replace();
   // kubelet has put another token into the volume.
   void WriteToken(const std::string& token);
   // Runs just before the next request of this method and with this in its body goes out.
@@ -74,6 +76,7 @@ class GatedNode {
   kube::Identity identity_;
   kube::HttpApi api_;
   agent::Board board_;
+  plan::GateOptions gate_;
   std::vector<Gate> gates_;
 };
 

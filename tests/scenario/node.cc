@@ -105,8 +105,8 @@ std::unique_ptr<agent::Agent> Node::MakeAgent(const std::string& instance) {
     declared.config_file = KubeletConfigFile();
     if (!std::filesystem::exists(declared.config_file)) declared.config_file.clear();
     // The watch is in real time; Kubelet() tells instead.
-    options.kubelet.emplace(
-        agent::KubeletOptions{.facts = kubelet::NodeFactsReader(declared, "", {}), .watch = false});
+    options.kubelet.emplace(agent::KubeletOptions{
+        .facts = kubelet::NodeFactsReader(declared, "", {}), .watch = false, .version = learnt});
   }
   if (cluster_) parts.api = &cluster_->api;
   if (options_.touch || options_.touch_nowhere) {
@@ -123,6 +123,12 @@ plan::DiskSpace Node::Disk() const {
 }
 
 void Node::Start() {
+  if (options_.learns_version) {
+    learnt = std::make_shared<agent::LearntVersion>();
+    learnt->OnChange([this] {
+      for (const auto& agent : agents_) agent->RecordsChanged({.all = true});
+    });
+  }
   agents_.push_back(MakeAgent(options_.instance));
   if (!options_.second_instance.empty()) agents_.push_back(MakeAgent(options_.second_instance));
   for (const auto& agent : agents_) {

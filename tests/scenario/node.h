@@ -38,6 +38,8 @@ struct NodeOptions {
   bool once = false;
   // What is declared of the node's kubelet, whose root is below the node's folder; none: --kubelet=none.
   std::optional<kubelet::Declared> kubelet;
+  // Its version is learnt from its Node object (GatedNode): `learnt` is handed to the agent.
+  bool learns_version = false;
   // --touch, with an API server whose pods of this node kubelet runs, and the rights that deploy/ gives.
   bool touch = false;
   bool touch_image_volumes = false;
@@ -126,6 +128,8 @@ class Node {
   // What the runtime stores is no longer there to be used: `disk` is then the disk without it.
   bool disk_fills = false;
   std::vector<std::string> log;  // every line since the start
+  // Only with NodeOptions::learns_version.
+  std::shared_ptr<agent::LearntVersion> learnt;
 
  private:
   void Settle();  // until every worker waits for time

@@ -5,6 +5,7 @@
 
 #include "fakes/rbac.h"
 #include "scenario/gated_node.h"
+#include "scenario/touch_scenario.h"
 
 namespace prefetch::tests::node_gate_scenario_test {
 namespace {
@@ -176,6 +177,75 @@ TEST(NodeGateScenario, One404InTheListDoesNotKeepTheNodeFromItsPods) {
   EXPECT_TRUE(one.RunUntil([&] { return one.Taints() == kTheirs; }, minutes(1)));
   EXPECT_EQ(one.Label(), "notready") << "the truth is told all the same";
   EXPECT_EQ(one.Condition(), "False ImagesNotReady");
+}
+
+// kubelet's version comes from the Node object. Until it is known nothing may be published or taken off: what
+// is closed then looks like a failure for good, and may be open a second later.
+class LearntVersion : public testing::Test {
+ protected:
+  static GatedNodeOptions Options() {
+    GatedNodeOptions options;
+    options.node.kubelet =
+        kubelet::Declared{.policy = kubelet::VerificationPolicy::kNeverVerifyPreloadedImages};
+    options.node.learns_version = true;
+    options.node.touch = true;
+    return options;
+  }
+  // On the node, recorded for one pod's secret.
+  static void Closed(GatedNode& one) {
+    one.node.Kubelet([](FakeKubelet& kubelet) { kubelet.Start({.version = {1, 36}}); });
+    one.node.runtime.Push(MakeImage("r.io/a:v1", kMB));
+    one.node.runtime.Preload(MakeImage("r.io/a:v1", kMB));
+    one.node.Kubelet([&](FakeKubelet& kubelet) {
+      kubelet.BeginPull("r.io/a:v1");
+      kubelet.EndPull("r.io/a:v1", one.node.IdOf("r.io/a:v1"), {.secret = SecretOf("team")});
+    });
+    one.node.List({"r.io/a:v1"});
+  }
+};
+
+TEST_F(LearntVersion, TheTaintStaysUntilAClosedImageIsOpen) {
+  GatedNode one(Options());
+  Closed(one);
+  const bool ready = one.RunUntil(
+      [&] {
+        EXPECT_TRUE(one.Taints() == kBoth || one.node.Ready()) << one.node.Snapshot()->readiness.message;
+        return one.node.Ready() && one.Taints() == kTheirs;
+      },
+      minutes(2));
+  EXPECT_TRUE(ready);
+  EXPECT_EQ(one.Label(), "ready");
+}
+
+TEST_F(LearntVersion, ItIsUsedAtOnce) {
+  GatedNode one(Options());
+  Closed(one);
+  EXPECT_TRUE(one.RunUntil([&] { return one.node.Snapshot()->kubelet->version == "1.36.2"; }, seconds(4)));
+}
+
+TEST_F(LearntVersion, AnAgentThatIsReplacedOnAReadyNodeChangesNothing) {
+  GatedNode one(Options());
+  Closed(one);
+  ASSERT_TRUE(one.RunUntil([&] { return one.Taints() == kTheirs; }, minutes(2)));
+  one.RunFor(minutes(1));
+  one.Replace();
+  EXPECT_FALSE(
+      one.RunUntil([&] { return one.Label() != "ready" || one.Condition() != "True AllReady"; }, minutes(2)));
+}
+
+TEST_F(LearntVersion, AnApiServerThatRefusesOrIsAwayIsNotWaitedForForever) {
+  for (bool away : {false, true}) {
+    GatedNodeOptions options = Options();
+    if (!away) options.manifests = WithoutRight(ShippedManifests(), "get", "nodes");
+    GatedNode one(std::move(options));
+    if (away) one.server.GoAway();
+    Closed(one);
+    one.RunFor(seconds(3));
+    EXPECT_EQ(one.node.Snapshot()->kubelet->learning, away);
+    EXPECT_TRUE(one.RunUntil([&] { return !one.node.Snapshot()->kubelet->learning; }, seconds(65)));
+    EXPECT_EQ(one.node.ReasonOf("r.io/a:v1"), plan::Reason::kFactsUnknown);
+    EXPECT_EQ(one.node.Image("r.io/a:v1").phase, plan::Phase::kFailing);
+  }
 }
 
 TEST(NodeGateScenario, TheResultIsWrittenOnceItIsOneAndTakenAwayWhenItStopsBeingTrue) {
