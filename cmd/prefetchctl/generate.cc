@@ -2,7 +2,9 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <sstream>
 #include <utility>
 
@@ -11,6 +13,7 @@
 #include "config/agent_config.h"
 #include "config/image_list.h"
 #include "config/list_source.h"
+#include "config/piped_list.h"
 #include "deploy/embedded_files.h"
 #include "deploy/touch_daemon_set.h"
 #include "doc/write.h"
@@ -18,6 +21,7 @@
 #include "image/reference.h"
 #include "list.h"
 #include "list_files.h"
+#include "manifest_files.h"
 #include "plan/spellings.h"
 
 namespace prefetch::ctl {
@@ -30,36 +34,88 @@ std::string NameOf(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
 }
 
+struct ListPath {
+  std::string path;
+  bool given = false;  // itself, and not by its folder
+  bool piped = false;  // it can be read once
+};
+
 // The list files that the paths mean.
-base::Result<std::vector<std::string>> FilesAt(const std::vector<std::string>& paths) {
-  std::vector<std::string> files;
+base::Result<std::vector<ListPath>> FilesAt(const std::vector<std::string>& paths) {
+  std::vector<ListPath> files;
   for (const std::string& path : paths) {
+    if (IsStdin(path)) {
+      files.push_back({kStdin, true, true});
+      continue;
+    }
     auto kind = base::KindOf(path);
     if (!kind) return base::InvalidArgument(kind.error().message());
     if (*kind != base::FileKind::kDirectory) {
-      if (!config::IsListFileName(NameOf(path))) {
-        return base::InvalidArgument(path + ": a list's name ends with .txt, .yaml, .yml or .json");
-      }
-      files.push_back(path);
+      files.push_back({path, true, *kind == base::FileKind::kOther && config::IsOwnDescriptor(path)});
       continue;
     }
     auto names = base::ListDirectory(path, kMostFiles);
     if (!names) return base::InvalidArgument(names.error().message());
     for (const std::string& name : *names) {
-      if (config::IsListFileName(name)) files.push_back(path + "/" + name);
+      if (config::IsListFileName(name)) files.push_back({path + "/" + name, false});
     }
   }
   return files;
 }
 
-base::Result<std::vector<deploy::ListFile>> ReadLists(const std::vector<std::string>& files) {
+std::string SourceNameOf(const ListPath& file) {
+  return file.path == kStdin ? "stdin" : NameOf(file.path);
+}
+
+std::string_view EndingOf(config::SourceForm form) {
+  switch (form) {
+    case config::SourceForm::kPlain:
+      return ".txt";
+    case config::SourceForm::kYaml:
+      return ".yaml";
+    case config::SourceForm::kJson:
+      return ".json";
+  }
+  std::abort();
+}
+
+// The agent finds it in a folder, where names decide: one that says another thing than the content gets an
+// ending more.
+std::string KeyFor(const ListPath& file, const std::string& text) {
+  std::string name = SourceNameOf(file);
+  if (!file.given) return name;
+  const config::SourceForm form = config::FormOfFile(name, text);
+  if (config::IsListFileName(name) && config::FormOfName(name) == form) return name;
+  name.erase(0, std::min(name.find_first_not_of('.'), name.size()));
+  return (name.empty() ? "list" : name) + std::string(EndingOf(form));
+}
+
+base::Result<std::vector<deploy::ListFile>> ReadLists(const std::vector<ListPath>& files) {
   std::vector<deploy::ListFile> lists;
-  for (const std::string& path : files) {
-    auto text = base::ReadFile(path, kMostListBytes);
+  for (const ListPath& file : files) {
+    auto text = file.piped && file.path != kStdin
+                    ? config::PipedList().Read(file.path, kMostListBytes, kPipePatience)
+                    : ReadFileOrStdin(file.path, kMostListBytes);
     if (!text) return base::InvalidArgument(text.error().message());
-    lists.push_back({NameOf(path), *std::move(text)});
+    std::string name = KeyFor(file, *text);
+    lists.push_back({std::move(name), *std::move(text)});
   }
   return lists;
+}
+
+// What comes through a pipe has been read already. A list that is refused is told as its file would be.
+bool CheckTaken(const GenerateFlags& flags, const std::vector<ListPath>& files, std::ostream& err) {
+  std::vector<std::string> paths = flags.lists;
+  for (std::size_t i = 0; i < files.size(); i++) {
+    if (!files[i].piped) continue;
+    std::erase_if(paths, [&](const std::string& path) { return IsStdin(path) || path == files[i].path; });
+    const std::string& text = flags.options.lists[i].text;
+    const std::string name = SourceNameOf(files[i]);
+    auto content = config::DecodeSource(name, config::FormOfFile(name, text), text, flags.capabilities);
+    if (!content) return Fail(kBadInput, content.error()), false;
+  }
+  std::ostringstream unused;  // a line for each good file: standard output is for manifests
+  return paths.empty() || ListCheck(paths, flags.capabilities, unused, err) == kOk;
 }
 
 base::Status CheckWords(const deploy::GenerateOptions& options) {
@@ -123,12 +179,11 @@ bool TakeLists(GenerateFlags& flags, std::ostream& err) {
   if (!files) return Fail(kBadInput, files.error()), false;
   auto lists = ReadLists(*files);
   if (!lists) return Fail(kBadInput, lists.error()), false;
-  std::ostringstream unused;  // a line for each good file: standard output is for manifests
   // Sizes first: a list that is too large is not valid either, but what helps is another thing.
   flags.options.lists = *std::move(lists);
   auto sizes = deploy::CheckLists(flags.options.lists);
   if (!sizes) return Fail(kBadInput, sizes.error()), false;
-  return flags.lists.empty() || ListCheck(flags.lists, flags.capabilities, unused, err) == kOk;
+  return CheckTaken(flags, *files, err);
 }
 
 int Print(const base::Result<deploy::Generated>& generated, const std::string& output, std::ostream& out,

@@ -49,18 +49,22 @@ std::vector<std::string> Existing(const std::vector<std::string>& paths, Mistake
 
 }  // namespace
 
+bool IsStdin(const std::string& path) {
+  return path == kStdin || path == "/dev/stdin" || path == "/dev/fd/0" || path == "/proc/self/fd/0";
+}
+
 ListFiles ReadListFiles(const std::vector<std::string>& paths, Mistakes& mistakes,
                         const config::Capabilities& capabilities) {
   ListFiles files;
   if (paths.empty()) return files;
   std::vector<std::string> names = paths;
-  bool from_stdin = std::erase(names, std::string(kStdin)) > 0;
+  bool from_stdin = std::erase_if(names, &IsStdin) > 0;
   std::size_t missing = mistakes.size();
-  config::ListSources sources(Existing(names, mistakes), capabilities);
+  config::ListSources sources(Existing(names, mistakes), capabilities, kPipePatience);
   sources.Read(base::SystemClock().Wall());
   std::vector<config::LoadedSource> loaded = sources.Loaded();
   if (from_stdin) {
-    auto at = paths.front() == kStdin ? loaded.begin() : loaded.end();
+    auto at = IsStdin(paths.front()) ? loaded.begin() : loaded.end();
     loaded.insert(at, ReadStdin(files.stdin_text, capabilities));
   }
   if (loaded.empty() && mistakes.size() == missing) {

@@ -1,6 +1,7 @@
 // List files as the commands read them that are about lists and not about one agent.
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -20,9 +21,13 @@ struct ListFiles {
   std::string stdin_text;                     // of the source that has kStdin for a path
 };
 inline constexpr const char* kStdin = "-";
+// A command in a shell's <(…) may take so long.
+inline constexpr std::chrono::seconds kPipePatience{60};
+// "-", and what the system calls it: "/dev/stdin".
+bool IsStdin(const std::string& path);
 
-// Files, the list files of folders, and "-" for standard input, as agents with `capabilities` read them. What
-// they would refuse goes to `mistakes`, as does a path with no list file.
+// Files whatever their names, the list files of folders, and "-" for standard input, as agents with
+// `capabilities` read them. What they would refuse goes to `mistakes`, as does a path with no list file.
 ListFiles ReadListFiles(const std::vector<std::string>& paths, Mistakes& mistakes,
                         const config::Capabilities& capabilities = kAnyAgent);
 

@@ -40,7 +40,7 @@ struct Question {
 
 std::vector<List> ReadLists(const std::vector<std::string>& paths, Mistakes& mistakes) {
   std::vector<List> lists;
-  if (std::find(paths.begin(), paths.end(), kStdin) != paths.end()) {
+  if (std::any_of(paths.begin(), paths.end(), &IsStdin)) {
     mistakes.emplace_back("a lock stands beside its list: name files, and not standard input");
     return lists;
   }

@@ -18,6 +18,7 @@ using doc::Problems;
 using doc::Reader;
 
 constexpr std::string_view kKind = "ImageList";
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 // Why `text` is none of the things whose quotation could show a password; empty if it may be one.
 std::string_view WhyNoName(std::string_view text) {
@@ -156,14 +157,23 @@ SourceForm FormOfName(std::string_view name) {
 }
 
 SourceForm FormOfText(std::string_view text) {
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   for (std::string_view line : base::Split(text, '\n')) {
     line = base::TrimSpace(line);
     if (line.empty() || line.starts_with('#')) continue;
     if (line.starts_with('{')) return SourceForm::kJson;
-    bool key = line.ends_with(':') || line.find_first_of(" \t") != std::string_view::npos;
-    return key || line.starts_with('-') || line.starts_with('%') ? SourceForm::kYaml : SourceForm::kPlain;
+    if (image::Reference::Parse(line)) return SourceForm::kPlain;
+    bool key = line.ends_with(':') || line.find(": ") != std::string_view::npos;
+    bool structure = std::string_view("-%[!&*?|>\"'").find(line.front()) != std::string_view::npos;
+    return key || structure ? SourceForm::kYaml : SourceForm::kPlain;
   }
   return SourceForm::kPlain;
+}
+
+SourceForm FormOfFile(std::string_view name, std::string_view text) {
+  SourceForm form = FormOfText(text);
+  bool yaml = name.ends_with(".yaml") || name.ends_with(".yml");
+  return form == SourceForm::kJson && yaml ? SourceForm::kYaml : form;
 }
 
 base::Result<SourceContent> DecodeSource(const std::string& name, std::string_view bytes,

@@ -31,14 +31,17 @@ struct SourceContent {
   std::vector<ListEntry> entries;  // as listed; each spelling of a name once
 };
 
-// Does a file of this name belong to the list? By its ending: .txt, .yaml, .yml or .json; a name that begins
-// with a dot does not.
+// Does a file of this name in a directory belong to the list? By its ending: .txt, .yaml, .yml or .json; a
+// name that begins with a dot does not.
 bool IsListFileName(std::string_view name);
 
 enum class SourceForm { kPlain, kYaml, kJson };
 SourceForm FormOfName(std::string_view name);
 // Of a text that has no name: a list with a reference a line begins with one, a document with "{" or a key.
 SourceForm FormOfText(std::string_view text);
+// Of a file that was named itself: by its content, whatever its name. The ending tells only what a "{"
+// begins, which is JSON and a flow mapping of YAML alike.
+SourceForm FormOfFile(std::string_view name, std::string_view text);
 
 // Decodes one source; the ending of `name`, or `form`, says how. A file with nothing in it is a list of no
 // images. InvalidArgument with all mistakes, a line each: "images.yaml:12:3: images[3].image: …". Pure.

@@ -35,8 +35,9 @@ bool Exists(const std::string& path) {
 
 }  // namespace
 
-ListSources::ListSources(const std::vector<std::string>& paths, const Capabilities& capabilities)
-    : capabilities_(capabilities) {
+ListSources::ListSources(const std::vector<std::string>& paths, const Capabilities& capabilities,
+                         std::chrono::milliseconds pipe_patience)
+    : capabilities_(capabilities), pipe_patience_(pipe_patience) {
   for (const std::string& path : paths) {
     std::string absolute = Absolute(path);
     if (std::find(paths_.begin(), paths_.end(), absolute) == paths_.end()) paths_.push_back(absolute);
@@ -69,9 +70,6 @@ ListSources::Found ListSources::Look(const std::string& path) {
   base::Result<base::FileKind> kind = base::KindOf(path);
   if (!kind) return KeepKnown(path, kind.error().message());
   if (*kind == base::FileKind::kDirectory) return LookIntoDirectory(path);
-  if (!IsListFileName(std::filesystem::path(path).filename().string())) {
-    return KeepKnown(path, path + ": the name of a list must end in .txt, .yaml, .yml or .json");
-  }
   return {{path}, ""};
 }
 
@@ -80,8 +78,15 @@ void ListSources::Fail(Source& source, std::string error) {
   source.error = std::move(error);
 }
 
+base::Result<std::string> ListSources::ReadBytes(Source& source) const {
+  auto kind = base::KindOf(source.path);
+  bool piped = source.given && kind && *kind == base::FileKind::kOther && IsOwnDescriptor(source.path);
+  return piped ? source.pipe.Read(source.path, kMostSourceBytes, pipe_patience_)
+               : base::ReadFile(source.path, kMostSourceBytes);
+}
+
 void ListSources::Load(Source& source, base::WallTime now) {
-  base::Result<std::string> bytes = base::ReadFile(source.path, kMostSourceBytes);
+  base::Result<std::string> bytes = ReadBytes(source);
   if (!bytes) {
     source.bytes_hash.clear();
     return Fail(source, bytes.error().message());
@@ -91,7 +96,8 @@ void ListSources::Load(Source& source, base::WallTime now) {
   if (bytes_hash == source.bytes_hash) return;
   source.bytes_hash = bytes_hash;
   changed_ = true;
-  base::Result<SourceContent> content = DecodeSource(source.name, *bytes, capabilities_);
+  SourceForm form = source.given ? FormOfFile(source.name, *bytes) : FormOfName(source.name);
+  base::Result<SourceContent> content = DecodeSource(source.name, form, *bytes, capabilities_);
   if (!content) {
     source.error = content.error().message();
     return;
@@ -125,6 +131,7 @@ ListReading ListSources::Read(base::WallTime now, const std::set<std::string>& b
   for (std::size_t i = 0; i < order.size(); i++) {
     Source& source = sources_[order[i]];
     source.path = order[i];
+    source.given = std::find(paths_.begin(), paths_.end(), order[i]) != paths_.end();
     if (std::exchange(source.name, names[i]) != names[i]) changed_ = true;
     if (auto error = path_errors.find(order[i]); error != path_errors.end()) {
       source.bytes_hash.clear();

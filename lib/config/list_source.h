@@ -1,6 +1,7 @@
 // Reads the list from its files and directories, again and again, and keeps what is known to be good.
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <memory>
 #include <optional>
@@ -11,6 +12,7 @@
 #include "base/clock.h"
 #include "config/capabilities.h"
 #include "config/merge.h"
+#include "config/piped_list.h"
 #include "plan/list.h"
 
 namespace prefetch::config {
@@ -20,9 +22,12 @@ struct ListReading {
   bool changed = true;  // since the last Read: content, a source more or less, or an error
 };
 
-// The sources are the files given, and the direct children of the directories given that are list files by
-// their names (a mounted ConfigMap's `..data` and other names with a dot in front are not). Their order is
-// that of the paths, and by name within a directory.
+// The sources are the files given, whatever their names, and the direct children of the directories given
+// that are list files by their names (a mounted ConfigMap's `..data` and other names with a dot in front are
+// not). Their order is that of the paths, and by name within a directory. A file that is given is read by its
+// content, one of a directory by its ending. Of what is no file only a pipe that the process was started with
+// is read
+// (/dev/stdin): once.
 //
 //  - A source whose new version is broken or cannot be read (too long, a FIFO, a dangling link, no
 //  permission)
@@ -33,11 +38,14 @@ struct ListReading {
 //    itself is asked for by name: when it is not there, that is an error, too.
 //  - A file that is being written (PathWatch) stays in force as it was; a new one is not there yet.
 //
-// Owned by one thread. Blocks as a disk does; never on a FIFO.
+// Owned by one thread. Blocks as a disk does, and a few seconds on a pipe of the process's own; never on
+// another FIFO.
 class ListSources {
  public:
   // `paths` as given by the operator; relative ones are taken from the working directory of now.
-  ListSources(const std::vector<std::string>& paths, const Capabilities& capabilities);
+  // Who pipes a list into an agent has it ready: so long is waited at most for the end of a pipe.
+  ListSources(const std::vector<std::string>& paths, const Capabilities& capabilities,
+              std::chrono::milliseconds pipe_patience = std::chrono::seconds(3));
 
   ListReading Read(base::WallTime now, const std::set<std::string>& being_written = {});
 
@@ -55,6 +63,8 @@ class ListSources {
     std::string content_hash;
     std::optional<base::WallTime> loaded_at;
     std::string error;
+    bool given = false;  // itself, and not by its directory
+    PipedList pipe;
   };
   // What is found at one of the paths.
   struct Found {
@@ -65,11 +75,13 @@ class ListSources {
   Found Look(const std::string& path);
   Found LookIntoDirectory(const std::string& path);
   Found KeepKnown(const std::string& path, std::string error) const;
+  base::Result<std::string> ReadBytes(Source& source) const;
   void Load(Source& source, base::WallTime now);
   void Fail(Source& source, std::string error);
 
   std::vector<std::string> paths_;
   Capabilities capabilities_;
+  std::chrono::milliseconds pipe_patience_;
   std::map<std::string, std::vector<std::string>>
       known_;                              // path as given -> its sources' paths, at the last look
   std::map<std::string, bool> mounted_;    // directories that had a `..data`

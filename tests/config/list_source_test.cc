@@ -6,7 +6,8 @@
 
 #include <filesystem>
 
-#include "base/text.h"
+#include "base/fs.h"
+#include "config/piped_list.h"
 #include "config/source_names.h"
 #include "temp_dir.h"
 
@@ -166,13 +167,85 @@ TEST(ListSources, WhatIsNoFileIsAnErrorAndNeverBlocks) {
                    "zero.txt 0 none in force: " + l + "zero.txt is not a regular file"}));
 }
 
-TEST(ListSources, AFileOfAnotherNameIsRefused) {
+// Whatever its name; in a directory the name decides what belongs to the list.
+TEST(ListSources, AFileThatIsNamedItselfIsReadByItsContent) {
   tests::TempDir root;
-  std::string file = root.Write("images.conf", "x\n");
-  ListSources sources({file}, {});
-  EXPECT_EQ(Summary(sources.Read(kNow)),
-            (Lines{"images.conf 0 none in force: " + file +
-                   ": the name of a list must end in .txt, .yaml, .yml or .json"}));
+  const std::string yaml = "apiVersion: prefetchd.dev/v1alpha1\nkind: ImageList\nimages:\n- image: x\n";
+  const std::string json =
+      R"({"apiVersion":"prefetchd.dev/v1alpha1","kind":"ImageList","images":[{"image":"x"}]})";
+  const std::string flow = "{apiVersion: prefetchd.dev/v1alpha1, kind: ImageList, images: [{image: x}]}\n";
+  const std::pair<const char*, std::string> kFiles[] = {
+      {"images", "x\n"},
+      {"images.list", yaml},
+      {"images.conf", json},
+      {".images", "# x\n\nx\n"},
+      {"a.txt", yaml},
+      {"b.txt", "\xEF\xBB\xBF" + yaml},
+      {"a.json", yaml},
+      {"a.yaml", "x\n"},
+      {"b.yaml", json},
+      {"c.yaml", flow},
+      {"d.yaml", "---\n" + yaml},
+      {"e.yaml", "\"kind\": ImageList\n" + yaml.substr(0, 35) + "images: [{image: x}]\n"},
+      {"f.txt", "[fd00::1]:5000/x:v1\n"}};
+  for (const auto& [name, content] : kFiles) {
+    std::string file = root.Write(std::string("l/") + name, content);
+    EXPECT_EQ(Summary(ListSources({file}, {}).Read(kNow)), (Lines{std::string(name) + " 1"}));
+  }
+  for (const char* name : {"a.txt", "b.txt", "a.json", "a.yaml"})
+    fs::remove(root / ("l/" + std::string(name)));
+  EXPECT_EQ(Summary(ListSources({root / "l"}, {}).Read(kNow)),
+            (Lines{"b.yaml 1", "c.yaml 1", "d.yaml 1", "e.yaml 1", "f.txt 1"}));
+  // Its mistakes are those of the form that it has.
+  std::string file = root.Write("mistaken", "nginx # web\nx\n");
+  EXPECT_EQ(Summary(ListSources({file}, {}).Read(kNow)),
+            (Lines{"mistaken 0 none in force: mistaken:1:1: must be one image name, without blanks"}));
+}
+
+// "--list /dev/stdin", and a shell's <(…): what comes is there once only.
+TEST(ListSources, APipeOfTheProcessIsReadOnceToItsEnd) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  base::Fd out(ends[0]), in(ends[1]);
+  std::string path = "/dev/fd/" + std::to_string(out.get());
+  ListSources sources({path}, {});
+  ASSERT_EQ(::write(in.get(), "x\n", 2), 2);
+  ASSERT_EQ(::write(in.get(), "y\n", 2), 2);
+  in.Close();
+  std::string name = std::to_string(out.get());
+  EXPECT_EQ(Summary(sources.Read(kNow)), (Lines{name + " 2"}));
+  ListReading again = sources.Read(kNow);
+  EXPECT_FALSE(again.changed);
+  EXPECT_EQ(Summary(again), (Lines{name + " 2"}));
+}
+
+TEST(PipedList, GoesOnWhereItStopped) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  base::Fd out(ends[0]), in(ends[1]);
+  std::string path = "/proc/self/fd/" + std::to_string(out.get());
+  PipedList list;
+  ASSERT_EQ(::write(in.get(), "x\n", 2), 2);
+  auto open = list.Read(path, 100, std::chrono::milliseconds(0));
+  ASSERT_FALSE(open);
+  EXPECT_EQ(open.error().message(), path + " is still open for writing: a list is read when it has ended");
+  ASSERT_EQ(::write(in.get(), "y\n", 2), 2);
+  in.Close();
+  EXPECT_EQ(*list.Read(path, 100, std::chrono::milliseconds(0)), "x\ny\n");
+  out.Close();
+  EXPECT_EQ(*list.Read(path, 100, std::chrono::milliseconds(0)), "x\ny\n");
+}
+
+TEST(PipedList, IsNotEndless) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  base::Fd out(ends[0]), in(ends[1]);
+  std::string path = "/dev/fd/" + std::to_string(out.get());
+  PipedList list;
+  ASSERT_EQ(::write(in.get(), "0123456789", 10), 10);
+  EXPECT_EQ(list.Read(path, 9, std::chrono::milliseconds(0)).error().message(),
+            path + " is longer than 9 bytes");
+  EXPECT_FALSE(list.Read(path, 9, std::chrono::milliseconds(0)));
 }
 
 TEST(ListSources, EachFileIsOneSourceWithANameOfItsOwn) {

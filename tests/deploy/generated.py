@@ -202,7 +202,6 @@ TOLD = [
      "images.yaml:5:10: images[1].image"),
     ("EveryMistakeIsTold", arguments("eks"), {"images.yaml": LIST + "- image: Quay.io/A\n- {imag: x}\n"}, 2,
      "images[2]"),
-    ("NameThatNoNodeWouldRead", arguments("eks", lists=["list"]), {"list": OTHER}, 2, "ends with .txt, .yaml"),
     ("NameThatNoConfigMapTakes", arguments("eks", lists=["my list.txt"]), {"my list.txt": OTHER}, 2, "letters, digits"),
     ("TwoOfOneName", arguments("eks", lists=["a/x.txt", "b/x.txt"]), {"a/x.txt": OTHER, "b/x.txt": LIST[:0]}, 2,
      "rename one"),

@@ -61,6 +61,31 @@ TEST_F(ListCommand, TwoSpellingsAreTwoEntriesAndOneImage) {
       << ran.err;
 }
 
+// A file that is named itself is read by its content; the agent's folder goes by names.
+TEST_F(ListCommand, AListFileMayHaveAnyName) {
+  scratch_.Write("images", "q.io/a:v1\n");
+  scratch_.Write("images.list", List("- image: q.io/a:v1\n"));
+  scratch_.Write("images.txt", List("- image: q.io/a:v1\n"));
+  scratch_.Write("pod.yaml",
+                 "apiVersion: v1\nkind: Pod\nspec: {containers: [{name: c, image: \"q.io/a:v1\"}]}\n");
+  for (const auto& [name, key] :
+       {std::pair("images", "images.txt"), std::pair("images.list", "images.list.yaml"),
+        std::pair("images.txt", "images.txt.yaml")}) {
+    rig::Ran ran = Run({"list", "check", name});
+    EXPECT_EQ(ran.exit, rig::Exit{}) << ran.err;
+    EXPECT_TRUE(ran.out.starts_with(std::string(name) + ": 1 entry, sha256:")) << ran.out;
+    for (const Words& words : {Words{"list", "print", name}, Words{"lint", "-f", "pod.yaml", "--list", name},
+                               Words{"list", "import", "--list", name, "-o", "txt"},
+                               Words{"export", "kubelet-allowlist", "--list", name},
+                               Words{"generate", "touch-daemonset", "--list", name}}) {
+      EXPECT_EQ(Run(words).exit, rig::Exit{}) << words[0] << " " << words[1] << " " << name;
+    }
+    ran = Run({"generate", "--platform", "generic", "--list", name});
+    EXPECT_EQ(ran.exit, rig::Exit{}) << ran.err;
+    EXPECT_NE(ran.out.find("\n  " + std::string(key) + ": |\n"), std::string::npos) << ran.out;
+  }
+}
+
 TEST_F(ListCommand, DiffOfTwoLists) {
   scratch_.Write("old.yaml", List("- image: q.io/a:v1\n- {image: q.io/b:v1, priority: 3}\n"));
   scratch_.Write("new/one.yaml", List("- {image: q.io/b:v1, refresh: IfDigestChanged}\n"));
