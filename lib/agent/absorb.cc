@@ -414,8 +414,26 @@ void Agent::RegistryAnswered(const Entry& entry, plan::Reason reason) {
   }
 }
 
-void Agent::PullFailed(Entry& entry, const ActiveRun& run, const plan::PullFailure& failure) {
-  entry.past = plan::AfterFailure(std::move(entry.past), failure, now_, Random());
+// The runtime went away: may this pull be why? While a suspect was pulled nobody else is.
+bool Agent::MayHaveEndedRuntime(const Entry& entry, const ActiveRun& run) {
+  if (run.id >= collapse_.runs_before) {
+    bool suspect_ran = std::any_of(entries_.all().begin(), entries_.all().end(), [](const Entry& one) {
+      return !one.runs.empty() && plan::IsSuspect(one.past);
+    });
+    collapse_ = {.runs_before = next_run_, .suspect_ran = suspect_ran || plan::IsSuspect(entry.past)};
+  }
+  return !collapse_.suspect_ran || plan::IsSuspect(entry.past);
+}
+
+void Agent::PullFailed(Entry& entry, const ActiveRun& run, const plan::PullFailure& given) {
+  plan::PullFailure failure = given;
+  const bool runtime_down = given.reason == plan::Reason::kRuntimeDown;
+  if (runtime_down && MayHaveEndedRuntime(entry, run)) {
+    entry.past = plan::AfterRuntimeEnd(std::move(entry.past), given, now_, Random());
+    failure = {.reason = *entry.past.last_failure, .error = entry.past.last_error, .retry_after = {}};
+  } else {
+    entry.past = plan::AfterFailure(std::move(entry.past), given, now_, Random());
+  }
   FoldUpdateFailed(entry, failure);
   RegistryAnswered(entry, failure.reason);
   base::LogFields fields = {{"image", entry.want->reference.written()},
@@ -429,9 +447,9 @@ void Agent::PullFailed(Entry& entry, const ActiveRun& run, const plan::PullFailu
     fields.emplace_back("retryIn", std::max<base::Duration>(entry.past.not_before - now_, {}));
   }
   base::Warn("pull failed", fields);
-  if (failure.reason == plan::Reason::kRuntimeDown) {
+  if (runtime_down) {
     // In doubt, not failed: nothing starts before the runtime has said what it has.
-    RuntimeFailed({image::ErrorClass::kRuntimeDown, failure.error});
+    RuntimeFailed({image::ErrorClass::kRuntimeDown, given.error});
     next_look_ = now_;
   }
   if (failure.reason == plan::Reason::kDiskFull) {
@@ -441,7 +459,7 @@ void Agent::PullFailed(Entry& entry, const ActiveRun& run, const plan::PullFailu
     if (disk_.known && plan::Usable(disk_, limits_) == 0) RanOutOfRoom(entry, others_ran, 0);
     hold_until_ = now_ + kDiskFullHold;
     DropKeptBytes();
-  } else if (plan::IsForGood(failure.reason)) {
+  } else if (plan::IsForGood(failure.reason) && entry.past.settled) {
     entry.past.room.kept = 0;
     leases_to_drop_.insert(LeaseFor(entry));
   }

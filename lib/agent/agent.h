@@ -117,6 +117,7 @@ class Agent {
   void FoldLocal(Entry& entry, std::optional<plan::Local> local);
   void PullSucceeded(Entry& entry, const ActiveRun& run, PullOutcome outcome);
   void PullFailed(Entry& entry, const ActiveRun& run, const plan::PullFailure& failure);
+  bool MayHaveEndedRuntime(const Entry& entry, const ActiveRun& run);
   void RegistryAnswered(const Entry& entry, plan::Reason reason);
 
   // Questions to registries, and their answers: refresh.cc.
@@ -222,6 +223,11 @@ class Agent {
   bool watch_running_ = false;
   base::TimePoint next_watch_ = base::TimePoint::max();
   std::uint64_t next_run_ = 1;
+  // The newest end of the runtime under a pull.
+  struct Collapse {
+    std::uint64_t runs_before = 0;  // ended the pulls with ids below this
+    bool suspect_ran = false;
+  } collapse_;
   credentials::KeyringHealth credentials_;
   plan::DiskSpace disk_;
   plan::Relief relief_;

@@ -26,6 +26,7 @@ plan::PullSlot Agent::SlotOf(std::size_t index) const {
                       .update = plan::IsUsable(entry.seen, entry.past),
                       .asked = now_ < entry.asked_until,
                       .unlisted = !entry.on_list,
+                      .suspect = plan::IsSuspect(entry.past),
                       .failures = entry.past.failures,
                       .bytes = entry.past.room.compressed};
   if (entry.runs.empty()) {

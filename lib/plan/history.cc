@@ -24,6 +24,12 @@ constexpr hours kEvictionMemory{2};
 constexpr std::size_t kEvictionsThatCount = 3;
 constexpr minutes kEvictionBase{5};
 
+// Ends of the runtime in a row that make each image that was pulled at the time a suspect: one may be a
+// restart.
+constexpr int kEndsThatCount = 2;
+// Others were pulled at the time as well, so most suspects are none: each is soon tried alone.
+constexpr seconds kBeforeTriedAlone{10};
+
 base::Duration Delay(Retry retry, int failures, double random) {
   switch (retry) {
     case Retry::kAtOnce:
@@ -65,11 +71,32 @@ History AfterFailure(History past, const PullFailure& failure, base::TimePoint n
     past.not_before = now;
     return past;
   }
+  if (!IsSuspect(past)) past.runtime_ends = 0;
   past.failures++;
   base::Duration delay = Delay(retry, past.failures, random);
   if (failure.retry_after) delay = std::max(delay, *failure.retry_after);
   past.not_before = delay == base::Duration::max() ? base::TimePoint::max() : now + delay;
   if (IsForGood(failure.reason) || past.failures >= kFailuresThatSettle) past.settled = true;
+  return past;
+}
+
+bool IsSuspect(const History& past) {
+  return past.runtime_ends >= kEndsThatCount;
+}
+
+History AfterRuntimeEnd(History past, const PullFailure& failure, base::TimePoint now, double random) {
+  past.runtime_ends++;
+  if (!IsSuspect(past)) return AfterFailure(std::move(past), failure, now, random);
+  const bool settled = past.settled;
+  const bool tried_alone = past.runtime_ends > kEndsThatCount;
+  std::string text = "suspected of ending the container runtime, which went away " +
+                     std::to_string(past.runtime_ends) +
+                     " times in a row while this image was pulled; it is tried again alone: " + failure.error;
+  past = AfterFailure(std::move(past), {.reason = Reason::kRuntimeCrashed, .error = std::move(text)}, now,
+                      random);
+  if (tried_alone) return past;
+  past.settled = settled;
+  past.not_before = now + Spread(kBeforeTriedAlone, random);
   return past;
 }
 
@@ -82,6 +109,7 @@ History AfterSuccess(History past, const PullSuccess& success, base::TimePoint n
     past.not_before = now;
   }
   past.room = AfterRoomFound(past.room);
+  past.runtime_ends = 0;
   past.pulled_id = success.id;
   past.pulled_at = now;
   past.pulled_with = success.with;
@@ -100,6 +128,7 @@ History AfterNewCredentials(History past, base::TimePoint now) {
 }
 
 History AfterUpdateDropped(History past, base::TimePoint now) {
+  past.runtime_ends = 0;
   past.failures = 0;
   past.last_failure.reset();
   past.last_error.clear();

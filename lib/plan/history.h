@@ -13,8 +13,9 @@
 namespace prefetch::plan {
 
 struct History {
-  int attempts = 0;  // pulls started since the image was last present, or since the start
-  int failures = 0;  // consecutive, of those; a runtime restart or our own cancel is none
+  int attempts = 0;      // pulls started since the image was last present, or since the start
+  int failures = 0;      // consecutive, of those; a runtime restart or our own cancel is none
+  int runtime_ends = 0;  // in a row, pulls in which the runtime went away, and this image may be why
   std::optional<Reason> last_failure;
   std::string last_error;      // scrubbed
   base::TimePoint not_before;  // no pull of this entry before; max(): not before the list changes
@@ -51,6 +52,13 @@ bool IsForGood(Reason reason);
 
 // `random` is uniform in [0, 1).
 History AfterFailure(History past, const PullFailure& failure, base::TimePoint now, double random);
+
+// The runtime went away while this image was pulled, and it may be why. Once, that is a runtime that was
+// restarted.
+History AfterRuntimeEnd(History past, const PullFailure& failure, base::TimePoint now, double random);
+
+// Has the runtime gone away so often in a row? Such images are tried one at a time.
+bool IsSuspect(const History& past);
 
 struct PullSuccess {
   std::string id;

@@ -56,6 +56,7 @@ enum class Reason {
   kRuntimeDown,
   kRuntimeUnsupported,
   kRuntimeError,
+  kRuntimeCrashed,  // it went away again and again while this image was pulled
   // On the node, and closed to pods: a verdict's reasons (kubelet/verdict.h) by name.
   kPolicyAlways,
   kRecordedForOthers,
@@ -157,6 +158,7 @@ inline constexpr std::array kReasons = {
     ReasonRow{Reason::kRuntimeDown, "RuntimeDown", ReasonGroup::kPull},
     ReasonRow{Reason::kRuntimeUnsupported, "RuntimeUnsupported", ReasonGroup::kPull, Retry::kHourly},
     ReasonRow{Reason::kRuntimeError, "RuntimeError", ReasonGroup::kPull, Retry::kPassing},
+    ReasonRow{Reason::kRuntimeCrashed, "RuntimeCrashed", ReasonGroup::kPull, Retry::kSlow},
     ReasonRow{Reason::kPolicyAlways, "PolicyAlways", ReasonGroup::kClosed},
     ReasonRow{Reason::kRecordedForOthers, "RecordedForOthers", ReasonGroup::kClosed},
     ReasonRow{Reason::kRecordedForNobody, "RecordedForNobody", ReasonGroup::kClosed},

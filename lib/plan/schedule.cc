@@ -21,6 +21,7 @@ struct Places {
   int total = 0;
   int large = 0;
   int unlisted = 0;
+  int suspects = 0;
   std::map<std::string, int> of_registry;
 
   void Take(const PullSlot& slot, const Limits& limits) {
@@ -28,6 +29,7 @@ struct Places {
     of_registry[slot.registry]++;
     if (slot.bytes > limits.large_image_bytes) large++;
     if (slot.unlisted) unlisted++;
+    if (slot.suspect) suspects++;
   }
 };
 
@@ -90,7 +92,7 @@ ScheduleOutput Schedule(const ScheduleInput& input, const Limits& limits, base::
       }
       if (health->second.failures >= kProbation) registry_limit = 1;
     }
-    if (SameContentRuns(slot, running)) continue;
+    if (SameContentRuns(slot, running) || (slot.suspect && taken.suspects > 0)) continue;
     bool has_place = taken.of_registry[slot.registry] < registry_limit;
     if (slot.unlisted && taken.unlisted >= std::max(1, parallel / 2)) has_place = false;
     if (input.settled && slot.bytes > limits.large_image_bytes && taken.large > 0) has_place = false;

@@ -32,6 +32,7 @@ struct PullSlot {
   bool update = false;      // something usable is here: goes behind what is absent
   bool asked = false;       // somebody waits for it now: goes first
   bool unlisted = false;    // asked for, and on no list: such pulls never take more than half of the places
+  bool suspect = false;     // plan::IsSuspect: one at a time
   int failures = 0;         // entries that failed go behind those of their priority that did not
   std::uint64_t bytes = 0;  // 0: not known
   RoomClaim room;

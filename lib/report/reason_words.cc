@@ -71,6 +71,9 @@ constexpr std::array kWords = {
         "start the container runtime, or name its socket with --runtime-endpoint"},
     Row{Reason::kRuntimeUnsupported, "old runtime", "the runtime does not speak CRI v1: update it"},
     Row{Reason::kRuntimeError, "runtime", "see the runtime's log"},
+    Row{Reason::kRuntimeCrashed, "suspect",
+        "look in the runtime's log for a crash while it pulled this image; take the image off the list until "
+        "then"},
     Row{Reason::kPolicyAlways, "present", ""},
     Row{Reason::kRecordedForOthers, "closed",
         "prefetchctl explain IMAGE tells all that is known, and what opens it"},

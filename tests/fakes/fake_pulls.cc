@@ -190,6 +190,7 @@ void FakeImageService::Resolve(Pull& pull) {
 }
 
 void FakeImageService::Finish(Pull& pull) {
+  if (pull.image.ends_runtime) return EndAll(ErrorClass::kRuntimeDown);
   pull.stage_ends = base::TimePoint::max();
   bool artifact_refused = !pull.image.unpackable && persona_ == Persona::kContainerd16;
   // The failed pull of an artifact leaves its tag behind (section 3.2).

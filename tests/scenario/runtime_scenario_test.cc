@@ -1,6 +1,8 @@
 // The runtime restarts, goes away, comes back.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "scenario/node.h"
 
 namespace prefetch::tests::runtime_scenario_test {
@@ -77,6 +79,56 @@ TEST(RuntimeScenario, WhatVanishedWhileTheRuntimeWasAwayIsNoticed) {
   node.runtime.SetRuntimeUp(true);
   EXPECT_TRUE(node.RunUntil([&] { return node.LogLines("image vanished") == 1; }, seconds(10)));
   EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(10)));
+}
+
+TEST(RuntimeScenario, AnImageThatEndsTheRuntimeIsSuspectedAndAllOthersGoOn) {
+  Node node;
+  node.runtime.SetBandwidth(100 * kMB);
+  FakeImage killer = MakeImage("r.io/killer:v1", 50 * kMB);
+  killer.ends_runtime = true;
+  killer.unpack = seconds(1);
+  node.runtime.Push(killer);
+  std::vector<std::string> names = {killer.name};
+  for (int i = 0; i < 20; i++) {
+    names.push_back("r.io/app" + std::to_string(i) + ":v1");
+    FakeImage image = MakeImage(names.back(), 100 * kMB);
+    image.unpack = seconds(5);
+    node.runtime.Push(image);
+  }
+  node.List(names);
+  bool others = node.RunUntil(
+      [&] {
+        return std::all_of(names.begin() + 1, names.end(),
+                           [&](const std::string& name) { return node.Image(name).ready; });
+      },
+      minutes(5));
+  EXPECT_TRUE(others) << node.Elapsed();
+  node.RunFor(hours(1) - node.Elapsed());
+  RecordProperty("pulls", node.Image(killer.name).pull.attempts);
+  EXPECT_LE(node.Image(killer.name).pull.attempts, 6);
+  EXPECT_EQ(node.ReasonOf(killer.name), plan::Reason::kRuntimeCrashed);
+  EXPECT_NE(node.Image(killer.name).message.find("suspected of ending the container runtime"),
+            std::string::npos);
+  EXPECT_TRUE(node.Image(killer.name).settled);
+  // The image is repaired.
+  killer.ends_runtime = false;
+  node.runtime.Push(killer);
+  EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, hours(2)));
+}
+
+TEST(RuntimeScenario, ARuntimeThatIsRestartedNowAndThenSuspectsNobody) {
+  Node node;
+  node.runtime.SetBandwidth(40 * kMB);
+  std::vector<std::string> names;
+  for (int i = 0; i < 4; i++) {
+    names.push_back("r.io/app" + std::to_string(i) + ":v1");
+    node.runtime.Push(MakeImage(names.back(), 1000 * kMB));
+  }
+  node.List(names);
+  node.RunFor(seconds(40));
+  node.runtime.Restart();
+  EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(65)));
+  for (const std::string& name : names) EXPECT_EQ(node.Image(name).pull.attempts, 2) << name;
 }
 
 TEST(RuntimeScenario, ASteadyNodeIsSilentForADay) {
