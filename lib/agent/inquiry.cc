@@ -28,6 +28,8 @@ constexpr std::chrono::seconds kAskNow{15};
 // answer that it does not answer.
 constexpr std::chrono::seconds kLookNow{10};
 constexpr std::chrono::seconds kLookWhileAway{1};
+// Any pod is a neighbour, and a list of a thousand images is work for the runtime.
+constexpr std::chrono::milliseconds kAgeForNeighbours{500};
 // So many answers are held for pulls at once: the others that are asked for meanwhile find a thread. Who
 // finds no place is told what is known after a moment, in which the loop takes notice of the wish.
 constexpr int kMostHeld = 2;
@@ -66,12 +68,10 @@ bool NotTold(const plan::Snapshot& snapshot, const plan::ImageState& image) {
   return never || snapshot.readiness.reason == plan::Reason::kRuntimeDown;
 }
 
-// What kubelet would say to this very pod; nullopt: nothing is known of kubelet yet.
+// What kubelet would say to this very pod, by its files as they are now; nullopt: nothing is known of kubelet
+// yet.
 std::optional<kubelet::Verdicts> VerdictsOf(const plan::Snapshot& snapshot, const plan::ImageState& image,
-                                            const CheckQuestion& question, bool listed) {
-  bool asked_as_listed = listed && question.identity == report::CheckIdentity{};
-  const kubelet::Verdicts* known = plan::VerdictsOfSpelling(image, question.image);
-  if (asked_as_listed && known != nullptr) return *known;
+                                            const CheckQuestion& question) {
   if (!HasFacts(snapshot)) return std::nullopt;
   kubelet::VerdictQuestion files = ReadFiles(snapshot, question.image, image.image_id);
   files.pod = ToPod(question.identity);
@@ -173,28 +173,13 @@ void AddFiles(const plan::Snapshot& snapshot, const plan::ImageState& image, boo
 
 }  // namespace
 
-cri::CallResult<plan::ImageState> Inquiry::Look(const base::Call& call, const plan::Snapshot& snapshot,
-                                                const image::Reference& reference) const {
-  plan::ImageState state;
-  state.want = plan::DesiredImage{.reference = reference, .required = false};
-  state.phase = plan::Phase::kFailing;
-  state.reason = plan::Reason::kImageAbsent;
-  state.message = "it is not on the list, and not on the node";
-  auto images = images_.ListImages(call.Within(snapshot.runtime.up ? kLookNow : kLookWhileAway));
-  if (!images) return images.error();
-  image::LocalImageIndex index(*std::move(images));
-  const image::LocalImage* found = index.Find(reference);
-  if (found == nullptr) return state;
-  plan::Local local = ToLocal(*found, reference, index.NamesOf(found->id));
-  state.present = state.usable = true;
-  state.image_id = local.id;
-  state.digest = local.digest;
-  state.other_digests = local.other_digests;
-  state.size_bytes = local.size_bytes;
-  state.aliases = local.aliases;
-  state.reason = plan::Reason::kPresent;
-  state.message = "it is on the node, and not on the list: nobody keeps it there";
-  return state;
+const cri::CallResult<image::LocalImageIndex>& Inquiry::Here(const base::Call& call, Round& round) const {
+  if (round.here == nullptr) {
+    round.looked_at = clock_.Now();
+    base::Call within = call.Within(round.snapshot.runtime.up ? kLookNow : kLookWhileAway);
+    round.here = runtime_.Ask(within, round.local ? base::Duration::zero() : kAgeForNeighbours);
+  }
+  return *round.here;
 }
 
 image::RegistryAnswer Inquiry::AskNow(const base::Call& call, Round& round,
@@ -240,20 +225,16 @@ CheckAnswer Inquiry::Answer(const base::Call& call, Round& round, const CheckQue
     return Say(std::move(answer), "Unknown", "NotListed",
                "it is not on this node's list, so nobody keeps it here: put it on the list");
   }
-  plan::ImageState image;
-  const base::TimePoint looked_at = clock_.Now();
-  if (listed != nullptr) {
-    image = *listed;
-  } else {
-    auto looked = Look(call, snapshot, *reference);
-    if (!looked) return RuntimeIsAway(std::move(answer), looked.error().message);
-    image = *std::move(looked);
-  }
+  const auto& here = Here(call, round);
+  if (listed == nullptr && !here) return RuntimeIsAway(std::move(answer), here.error().message);
+  const plan::ImageState image = listed == nullptr ? UnlistedNow(*reference, *here)
+                                 : here            ? runtime_.Entry(call, *listed, *here)
+                                                   : *listed;
   if (wish != nullptr && !image.present && image.applies) {
-    *wish = Wish{.reference = *reference, .looked_at = looked_at};
+    *wish = Wish{.reference = *reference, .looked_at = round.looked_at};
     return answer;
   }
-  if (listed != nullptr && NotTold(snapshot, image)) {
+  if (!here && NotTold(snapshot, image)) {
     return RuntimeIsAway(std::move(answer), snapshot.runtime.error);
   }
   if (question.policy == PullPolicy::kAlways) {
@@ -264,7 +245,7 @@ CheckAnswer Inquiry::Answer(const base::Call& call, Round& round, const CheckQue
     if (answer.result != "Pulls" || image.present || !asker_ || !local) return answer;
     return PullByAnswer(std::move(answer), question, AskNow(call, round, image));
   }
-  std::optional<kubelet::Verdicts> verdicts = VerdictsOf(snapshot, image, question, answer.listed);
+  std::optional<kubelet::Verdicts> verdicts = VerdictsOf(snapshot, image, question);
   if (!verdicts) {
     return Say(std::move(answer), "Unknown", "FactsUnknown", "what kubelet would say is not known yet");
   }
@@ -291,7 +272,12 @@ void Inquiry::AwaitPulls(const base::Call& call, const report::CheckRequest& req
                          report::CheckResult& result) const {
   plan::SnapshotPtr snapshot = board_.Latest();
   while (true) {
-    Round round{.snapshot = *snapshot, .ask_until = ask_until, .local = true, .silent = {}};
+    Round round{.snapshot = *snapshot,
+                .ask_until = ask_until,
+                .local = true,
+                .here = nullptr,
+                .looked_at = {},
+                .silent = {}};
     std::erase_if(wishes, [&](const Wish& wish) {
       CheckAnswer& answer = result.answers[wish.question];
       const CheckQuestion& question = request.questions[wish.question];
@@ -322,7 +308,12 @@ report::CheckResult Inquiry::Check(const base::Call& call, const report::CheckRe
   report::CheckResult result{.node = snapshot->node, .time = clock_.Wall(), .ok = true, .answers = {}};
   std::vector<Wish> wishes;
   const base::TimePoint ask_until = std::chrono::steady_clock::now() + request.within;
-  Round round{.snapshot = *snapshot, .ask_until = ask_until, .local = local, .silent = {}};
+  Round round{.snapshot = *snapshot,
+              .ask_until = ask_until,
+              .local = local,
+              .here = nullptr,
+              .looked_at = {},
+              .silent = {}};
   const bool pull = request.pull && local && pulls();
   for (const CheckQuestion& question : request.questions) {
     std::optional<Wish> wish;
@@ -371,12 +362,12 @@ Explanation Inquiry::Explain(const base::Call& call, const image::Reference& ref
   if (listed != nullptr) {
     image = *listed;
     told = image.present || !NotTold(*snapshot, image);
-  } else if (auto looked = Look(call, *snapshot, reference)) {
-    image = *std::move(looked);
   } else {
+    auto here = runtime_.Ask(call.Within(snapshot->runtime.up ? kLookNow : kLookWhileAway), {});
+    told = here->ok();
     image.want = plan::DesiredImage{.reference = reference};
-    image.message = "the container runtime could not be asked: " + looked.error().message;
-    told = false;
+    if (!told) image.message = "the container runtime could not be asked: " + here->error().message;
+    if (told) image = UnlistedNow(reference, **here);
   }
   for (const std::string& alias : image.aliases) {
     auto other = image::Reference::Parse(alias);

@@ -11,6 +11,7 @@
 
 #include "agent/ask_registry.h"
 #include "agent/board.h"
+#include "agent/runtime_now.h"
 #include "base/call.h"
 #include "base/clock.h"
 #include "credentials/keyring.h"
@@ -41,14 +42,18 @@ class Inquiry {
           const base::Clock& clock, RegistryAsker asker = nullptr, RegistryHosts hosts = nullptr,
           PullWish wish = nullptr)
       : board_(board),
-        images_(images),
+        runtime_(images, clock),
         keyring_(keyring),
         clock_(clock),
         asker_(std::move(asker)),
         hosts_(std::move(hosts)),
         wish_(std::move(wish)) {}
 
-  // One answer for each question. `local`: who asks may know about images that are not on the list, for which
+  // One answer for each question: of images of the list, and with `local` of others too, the runtime and
+  // kubelet's files are asked at this moment (for neighbours the runtime at most twice a second). Where the
+  // runtime does not answer, what it told last stands for images of the list.
+  //
+  // `local`: who asks may know about images that are not on the list, for which
   // the runtime is asked; and for pods with Always the registry is asked now, with this node's credentials.
   // Others get what the agent knows already: it must not become an oracle for those.
   //
@@ -77,6 +82,8 @@ class Inquiry {
     const plan::Snapshot& snapshot;
     base::TimePoint ask_until;  // real time, as a Call's deadline
     bool local = false;
+    RuntimeNow::Listing here;  // asked for with the first question that needs it, at:
+    base::TimePoint looked_at;
     std::map<std::string, image::RegistryAnswer> silent;
   };
   // With `wish`, an image that is not here is no answer: `wish` says then what is to be pulled.
@@ -91,14 +98,13 @@ class Inquiry {
   report::CheckAnswer AnswerAlways(const base::Call& call, Round& round,
                                    const report::CheckQuestion& question, const plan::ImageState& image,
                                    report::CheckAnswer answer) const;
-  // An image that is on no list, as the runtime has it.
-  cri::CallResult<plan::ImageState> Look(const base::Call& call, const plan::Snapshot& snapshot,
-                                         const image::Reference& reference) const;
+  // What the runtime has, asked once a round.
+  const cri::CallResult<image::LocalImageIndex>& Here(const base::Call& call, Round& round) const;
   void AddCredentials(const base::Call& call, const plan::ImageState& image,
                       report::ImageDetail& detail) const;
 
   const Board& board_;
-  cri::ImageService& images_;
+  mutable RuntimeNow runtime_;
   credentials::Keyring& keyring_;
   const base::Clock& clock_;
   const RegistryAsker asker_;

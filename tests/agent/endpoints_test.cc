@@ -18,6 +18,7 @@ class World {
   explicit World(plan::Snapshot snapshot = report::PeacefulNode()) {
     board_.Publish(std::make_shared<const plan::Snapshot>(std::move(snapshot)));
     board_.Touch(clock.Now());
+    runtime_.Preload(tests::MakeImage("docker.io/library/busybox:1.36", 1000));
   }
 
   http::ServerResponse Ask(Audience audience, std::string path, Query query = {},

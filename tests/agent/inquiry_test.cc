@@ -123,8 +123,69 @@ TEST_F(InquiryTest, BeforeKubeletWasLookedAtNothingIsKnown) {
 TEST_F(InquiryTest, WithoutAKubeletPresenceCounts) {
   snapshot_.kubelet.reset();
   EXPECT_TRUE(Check(kApp, PullPolicy::kNever).ok);
-  snapshot_.images[0].present = snapshot_.images[0].usable = false;
+  runtime_.Remove(kApp);
   EXPECT_FALSE(Check(kApp, PullPolicy::kNever).ok);
+}
+
+// The last look is up to eight seconds old.
+TEST_F(InquiryTest, AListedImageThatIsGoneSinceTheLastLookIsANo) {
+  for (bool kubelet : {true, false}) {
+    if (!kubelet) snapshot_.kubelet.reset();
+    runtime_.Preload(tests::MakeImage(kApp, 1000));
+    EXPECT_TRUE(Check(kApp, PullPolicy::kNever).ok);
+    runtime_.Remove(kApp);
+    for (bool local : {true, false}) {
+      clock_.Advance(std::chrono::seconds(1));
+      report::CheckAnswer answer = Check(kApp, PullPolicy::kNever, local);
+      EXPECT_FALSE(answer.ok) << local;
+      EXPECT_EQ(answer.result, "Refused");
+      EXPECT_EQ(answer.reason, "ImageAbsent");
+      EXPECT_TRUE(answer.listed);
+      EXPECT_NE(answer.message.find("removed a moment ago"), std::string::npos) << answer.message;
+      EXPECT_EQ(Check(kApp, PullPolicy::kIfNotPresent, local).result, "Pulls");
+    }
+  }
+}
+
+TEST_F(InquiryTest, AListedImageThatCameSinceTheLastLookIsJudged) {
+  plan::ImageState& image = snapshot_.images[0];
+  image.present = image.usable = false;
+  image.image_id.clear();
+  image.reason = plan::Reason::kImageAbsent;
+  EXPECT_TRUE(Check(kApp, PullPolicy::kNever).ok);
+  Record(IdOf(kApp), "reg.example.test/team/app", tests::kSecretEntry);
+  EXPECT_EQ(Check(kApp, PullPolicy::kNever).reason, "RecordedForOthers");
+}
+
+TEST_F(InquiryTest, AnotherImageUnderTheListedNameIsJudgedByItsOwnRecord) {
+  Record(IdOf(kApp), "reg.example.test/team/app", tests::kSecretEntry);
+  EXPECT_FALSE(Check(kApp, PullPolicy::kNever).ok);
+  tests::FakeImage other = tests::MakeImage(kApp, 5000);
+  runtime_.Remove(kApp);
+  runtime_.Preload(other);
+  ASSERT_NE(IdOf(kApp), snapshot_.images[0].image_id);
+  EXPECT_EQ(Check(kApp, PullPolicy::kNever).reason, "Preloaded");
+}
+
+TEST_F(InquiryTest, KubeletsFilesAreReadNow) {
+  snapshot_.images[0].verdicts = tests::Open();  // as of the last look
+  Record(IdOf(kApp), "reg.example.test/team/app", tests::kSecretEntry);
+  for (bool local : {true, false}) {
+    EXPECT_EQ(Check(kApp, PullPolicy::kNever, local).reason, "RecordedForOthers");
+  }
+}
+
+// Any pod is a neighbour.
+TEST_F(InquiryTest, NeighboursHaveTheRuntimeAskedTwiceASecondAtMost) {
+  auto asked = [&] { return runtime_.counters().list_calls; };
+  auto before = asked();
+  for (int i = 0; i < 50; i++) Check(kApp, PullPolicy::kNever, false);
+  EXPECT_EQ(asked() - before, 1);
+  clock_.Advance(std::chrono::milliseconds(501));
+  Check(kApp, PullPolicy::kNever, false);
+  EXPECT_EQ(asked() - before, 2);
+  Check(kApp, PullPolicy::kNever, true);
+  EXPECT_EQ(asked() - before, 3) << "the node's own have it asked each time";
 }
 
 TEST_F(InquiryTest, ARuntimeThatIsAwayIsSaid) {
@@ -139,6 +200,7 @@ TEST_F(InquiryTest, WhatTheRuntimeHasNotToldOfIsNotCalledAbsent) {
   image.image_id.clear();
   image.reason = plan::Reason::kFactsUnknown;
   snapshot_.runtime.error = "nobody listens";
+  runtime_.SetRuntimeUp(false);
   for (bool local : {true, false}) {
     for (PullPolicy policy : {PullPolicy::kNever, PullPolicy::kIfNotPresent, PullPolicy::kAlways}) {
       report::CheckAnswer answer = Check(kApp, policy, local);
@@ -162,6 +224,7 @@ TEST_F(InquiryTest, WhatTheRuntimeHasNotToldOfIsNotCalledAbsent) {
 }
 
 TEST_F(InquiryTest, WhatARuntimeToldThatIsAwayForLongSaysNothing) {
+  runtime_.SetRuntimeUp(false);
   snapshot_.runtime.error = "nobody listens";
   EXPECT_TRUE(Check(kApp, PullPolicy::kNever).ok) << "a restart takes nothing away";
   snapshot_.readiness.reason = plan::Reason::kRuntimeDown;

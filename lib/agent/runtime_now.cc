@@ -1,0 +1,97 @@
+#include "agent/runtime_now.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "agent/observe.h"
+#include "image/platform.h"
+
+namespace prefetch::agent {
+namespace {
+
+bool HasName(const image::LocalImageIndex& index, const plan::ImageState& entry) {
+  const std::vector<std::string>& names = index.NamesOf(entry.image_id);
+  return std::find(names.begin(), names.end(), entry.want->reference.Normalized()) != names.end();
+}
+
+void SetLocal(const image::LocalImage& found, const image::LocalImageIndex& index, plan::ImageState& state) {
+  plan::Local local = ToLocal(found, state.want->reference, index.NamesOf(found.id));
+  state.present = state.usable = true;
+  state.image_id = local.id;
+  state.digest = local.digest;
+  state.other_digests = local.other_digests;
+  state.size_bytes = local.size_bytes;
+  state.aliases = local.aliases;
+}
+
+// What the last look saw is not there any more.
+void SetAbsent(plan::ImageState& state) {
+  bool was_here = state.present;
+  bool not_told = state.reason == plan::Reason::kFactsUnknown;
+  state.present = state.usable = state.ready = false;
+  state.image_id.clear();
+  state.digest.clear();
+  state.other_digests.clear();
+  if (!was_here && !not_told) return;  // the message tells what the agent does about it
+  state.reason = plan::Reason::kImageAbsent;
+  state.message =
+      was_here ? "it was removed a moment ago; the agent pulls it again" : "it is not on the node";
+}
+
+}  // namespace
+
+RuntimeNow::Listing RuntimeNow::Ask(const base::Call& call, base::Duration age) {
+  const base::TimePoint now = clock_.Now();
+  {
+    base::Lock lock(mutex_);
+    if (newest_ != nullptr && age > base::Duration::zero() && now - asked_at_ < age) return newest_;
+  }
+  auto images = images_.ListImages(call);
+  using Answer = cri::CallResult<image::LocalImageIndex>;
+  auto listing = images ? std::make_shared<const Answer>(image::LocalImageIndex(*std::move(images)))
+                        : std::make_shared<const Answer>(images.error());
+  if (age > base::Duration::zero()) {
+    base::Lock lock(mutex_);
+    newest_ = listing;
+    asked_at_ = now;
+  }
+  return listing;
+}
+
+plan::ImageState RuntimeNow::Entry(const base::Call& call, plan::ImageState entry,
+                                   const image::LocalImageIndex& index) const {
+  if (entry.present && HasName(index, entry)) return entry;
+  const image::LocalImage* found = index.Find(entry.want->reference);
+  if (found == nullptr) {
+    SetAbsent(entry);
+    return entry;
+  }
+  SetLocal(*found, index, entry);
+  entry.reason = plan::Reason::kPresent;
+  entry.message = "it came a moment ago";
+  auto details = images_.ImageStatus(call, entry.want->reference.Normalized());
+  if (!details || !*details || !(*details)->platform) return entry;
+  const image::Platform& platform = *(*details)->platform;
+  if (!image::Runs(image::Platform::Host(), platform)) {
+    entry.usable = false;
+    entry.reason = plan::Reason::kWrongPlatform;
+    entry.message = "it is for " + platform.ToString() + ", which does not run here";
+  }
+  return entry;
+}
+
+plan::ImageState UnlistedNow(const image::Reference& reference, const image::LocalImageIndex& index) {
+  plan::ImageState state;
+  state.want = plan::DesiredImage{.reference = reference, .required = false};
+  state.phase = plan::Phase::kFailing;
+  state.reason = plan::Reason::kImageAbsent;
+  state.message = "it is not on the list, and not on the node";
+  const image::LocalImage* found = index.Find(reference);
+  if (found == nullptr) return state;
+  SetLocal(*found, index, state);
+  state.reason = plan::Reason::kPresent;
+  state.message = "it is on the node, and not on the list: nobody keeps it there";
+  return state;
+}
+
+}  // namespace prefetch::agent
