@@ -1,5 +1,6 @@
 // prefetchd: the node agent. Flags -> configuration -> the parts -> run -> exit code.
 #include <malloc.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -202,10 +203,14 @@ int Main(int argc, char** argv) {
   // Two dozen threads that mostly wait need no heap each: every further one holds a megabyte of its own that
   // is free and not given back.
   ::mallopt(M_ARENA_MAX, 1);
+  // From here on memory may hold passwords: no core dump has them, and no process of the same user reads
+  // them.
+  ::prctl(PR_SET_DUMPABLE, 0);
   Flags flags = ParseFlags(argc, argv);
   if (flags.exit) return *flags.exit;
   auto config = config::LoadAgentConfig(flags.config, [](const char* name) { return std::getenv(name); });
   if (!config) return Fail(kBadInput, config.error());
+  if (config->core_dumps) ::prctl(PR_SET_DUMPABLE, 1);
   base::SetLogLevel(config->log_level);
   if (config->log_format) base::SetLogFormat(*config->log_format);
   return Run(*config);

@@ -17,6 +17,7 @@
 #include <optional>
 
 #include "base/fs.h"
+#include "base/orphans.h"
 
 namespace prefetch::base {
 namespace {
@@ -185,6 +186,7 @@ class Child {
   TimePoint give_up_ = TimePoint::max();  // once the child has ended: when its pipes are no longer waited for
   bool exited_ = false;
   std::optional<ProcessEnd> killed_;
+  bool group_killed_ = false;
 };
 
 Status Child::Start() {
@@ -224,6 +226,7 @@ void Child::Drive(const Call& call, std::string_view input) {
     TimePoint now = steady_clock::now();
     if (exited_ && now >= give_up_) {
       ::kill(-pid_, SIGKILL);  // a grandchild holds the pipes; the child itself ended well
+      group_killed_ = true;
       return;
     }
     if (call.Stopped()) return Kill(ProcessEnd::kCancelled);
@@ -280,6 +283,7 @@ void Child::ReadErrors() {
 // The child is not yet reaped, so that its id, and with it the group's, cannot have been given to another.
 void Child::Kill(ProcessEnd why) {
   ::kill(-pid_, SIGKILL);
+  group_killed_ = true;
   killed_ = why;
 }
 
@@ -295,6 +299,7 @@ ProcessResult Child::Finish() {
     ::poll(&polled, 1, MillisecondsUntil(limit));
   }
   ::waitid(static_cast<idtype_t>(P_PIDFD), static_cast<id_t>(exit_.get()), &info, WEXITED | WNOHANG);
+  ReapOrphans(pid_, group_killed_, limit);
   result.end = killed_.value_or(info.si_code == CLD_EXITED ? ProcessEnd::kExited : ProcessEnd::kSignalled);
   result.code = killed_ ? 0 : info.si_status;
   if (!killed_) result.output = Secret(std::move(output_));

@@ -342,6 +342,7 @@ AgentConfig Judge(const RawConfig& raw, Mistakes& mistakes) {
   config.local = SocketPath(raw.local, mistakes);
   config.once = raw.once && raw.once->value;
   config.timeout = Timeout(raw.timeout, config.once, mistakes);
+  config.core_dumps = IsOn(raw.core_dumps);
   config.log_level = LogLevel(raw.log_level, mistakes);
   config.log_format = LogFormat(raw.log_format, mistakes);
   config.pull_secrets = raw.pull_secrets.value_or(std::vector<PullSecret>());

@@ -102,6 +102,7 @@ struct RawConfig : FileOnlyConfig {
   std::optional<Said<std::string>> local;
   std::optional<Said<bool>> once;
   std::optional<Said<std::string>> timeout;
+  std::optional<Said<bool>> core_dumps;
   std::optional<Said<std::string>> log_level;
   std::optional<Said<std::string>> log_format;
 };

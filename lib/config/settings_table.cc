@@ -252,6 +252,10 @@ constexpr std::array kSettings = {
         .help =
             "Let `prefetchctl check --pull` on this node pull images that are on no list: every pod of this "
             "node may use them then"},
+    Setting{.name = "core-dumps",
+            .member = &Raw::core_dumps,
+            .group = Group::kEndpoints,
+            .help = "Allow core dumps and debuggers; a dump holds the passwords of this node"},
     Setting{.name = "log-level",
             .member = &Raw::log_level,
             .group = Group::kEndpoints,

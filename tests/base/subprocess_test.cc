@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -138,6 +140,39 @@ TEST(RunProcess, TheWholeGroupIsKilled) {
   if (!process.valid()) return;  // gone and reaped
   pollfd ended{.fd = process.get(), .events = POLLIN, .revents = 0};
   EXPECT_EQ(::poll(&ended, 1, 10'000), 1);
+}
+
+// As PID 1 this process inherits what its children started. A subreaper does, too, and a test can be one.
+class Inheriting : public testing::Test {
+ protected:
+  void SetUp() override { ASSERT_EQ(::prctl(PR_SET_CHILD_SUBREAPER, 1), 0); }
+  void TearDown() override { ::prctl(PR_SET_CHILD_SUBREAPER, 0); }
+  static bool NothingIsLeft() {
+    siginfo_t info{};
+    return ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) < 0 && errno == ECHILD;
+  }
+};
+
+TEST_F(Inheriting, APluginThatTimesOutLeavesNoZombie) {
+  for (int i = 0; i < 5; i++) {
+    EXPECT_EQ(RunProcess(Limit(milliseconds(100)), Shell("sleep 1000 & sleep 1000"), "")->end,
+              ProcessEnd::kTimedOut);
+    EXPECT_TRUE(NothingIsLeft());
+  }
+}
+
+TEST_F(Inheriting, WhatAPluginLeavesInTheBackgroundIsReapedLater) {
+  tests::TempDir dir;
+  // The background process ends once the file is there.
+  const std::string wait = "(until [ -e " + (dir / "go") + " ]; do sleep 0.01; done) >&- 2>&- <&- &";
+  EXPECT_EQ(RunProcess(Limit(seconds(30)), Shell(wait), "")->end, ProcessEnd::kExited);
+  EXPECT_FALSE(NothingIsLeft()) << "it runs, and is ours now";
+  dir.Write("go", "");
+  const auto limit = std::chrono::steady_clock::now() + seconds(30);
+  while (!NothingIsLeft() && std::chrono::steady_clock::now() < limit) {
+    EXPECT_EQ(RunProcess(Limit(seconds(30)), Shell("exit 0"), "")->end, ProcessEnd::kExited);
+  }
+  EXPECT_TRUE(NothingIsLeft());
 }
 
 TEST(RunProcess, AStopEndsItAtOnce) {
