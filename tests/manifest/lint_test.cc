@@ -113,6 +113,19 @@ INSTANTIATE_TEST_SUITE_P(
                  {"p.yaml:6:15 PF301 one repository by two names: docker.io/a here, docker.io/library/a in "
                   "list.txt -> "
                   "list.txt:1 docker.io/library/a:v1 is named here"}},
+        // What the rule's own advice asks for.
+        RuleCase{"TwoNamesThatAreBothListed",
+                 "docker.io/library/a:v1\na:v1\nq.io/acme/b:v1\nm.io/q/acme/b:v1",
+                 {{"p.yaml", Pod("  - {name: a, image: \"docker.io/library/a:v1\"}\n"
+                                 "  - {name: b, image: \"q.io/acme/b:v1\"}\n"
+                                 "  - {name: c, image: \"m.io/q/acme/b:v1\"}\n")}},
+                 {}},
+        RuleCase{"AThirdNameThatIsNot",
+                 "docker.io/library/a:v1\nlibrary/a:v1",
+                 {{"p.yaml", Pod("  - {name: a, image: \"docker.io/a:v1\"}\n")}},
+                 {"p.yaml:6:15 PF301 one repository by two names: docker.io/a here, docker.io/library/a in "
+                  "list.txt -> "
+                  "list.txt:1 docker.io/library/a:v1 is named here"}},
         RuleCase{
             "TwoRegistries",
             "q.io/acme/a:v1",

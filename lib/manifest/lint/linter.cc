@@ -18,7 +18,7 @@ constexpr std::size_t kMostChecks = 10'000;
 Linter::Linter(ListedImages listed, std::vector<Ignores> list_ignores, Selection selection)
     : listed_(std::move(listed)), selection_(selection) {
   for (const ListedImage& entry : listed_.all()) {
-    names_.Add(entry.reference, entry.place, entry.place.at);
+    names_.Add(entry.reference, entry.place, entry.place.at, true);
     file_order_.emplace(entry.place.file, file_order_.size());
   }
   for (Ignores& ignores : list_ignores) {

@@ -31,11 +31,12 @@ bool MayMirror(const image::Reference& a, const image::Reference& b) {
 
 }  // namespace
 
-void NamesInUse::Add(const image::Reference& reference, const Place& place, doc::Position block) {
+void NamesInUse::Add(const image::Reference& reference, const Place& place, doc::Position block,
+                     bool listed) {
   if (!written_.insert(reference.written()).second) return;
   known_.insert(reference.Normalized());
   std::size_t index = names_.size();
-  names_.push_back({reference, place, block});
+  names_.push_back({reference, place, block, listed});
   by_repository_[reference.Repository()].push_back(index);
   if (reference.has_digest()) {
     by_digest_[reference.digest()].push_back(index);
@@ -68,7 +69,7 @@ void NamesInUse::Spellings(const std::vector<std::size_t>& names, std::vector<Fi
   std::unordered_set<std::string_view> said = {image::WrittenName(first.reference.written())};
   for (std::size_t i : names) {
     const Name& name = names_[i];
-    if (!said.insert(image::WrittenName(name.reference.written())).second) continue;
+    if (!said.insert(image::WrittenName(name.reference.written())).second || AreListed(first, name)) continue;
     findings.push_back(TwoNamesFinding(
         {name.place, name.block, first.place},
         "one repository by two names: " + std::string(image::WrittenName(name.reference.written())) +
@@ -81,7 +82,7 @@ void NamesInUse::Spellings(const std::vector<std::size_t>& names, std::vector<Fi
 void NamesInUse::TagAndDigest(const std::vector<std::size_t>& names, std::vector<Finding>& findings) const {
   const Name& first = names_[names.front()];
   auto other = std::find_if(names.begin(), names.end(), [&](std::size_t i) {
-    return names_[i].reference.has_digest() != first.reference.has_digest();
+    return names_[i].reference.has_digest() != first.reference.has_digest() && !AreListed(first, names_[i]);
   });
   if (other == names.end()) return;
   const Name& name = names_[*other];
@@ -99,7 +100,7 @@ void NamesInUse::SameDigest(const std::vector<std::size_t>& names, std::vector<F
   std::unordered_set<std::string_view> said = {first.reference.Repository()};
   for (std::size_t i : names) {
     const Name& name = names_[i];
-    if (!said.insert(name.reference.Repository()).second) continue;
+    if (!said.insert(name.reference.Repository()).second || AreListed(first, name)) continue;
     findings.push_back(TwoNamesFinding({name.place, name.block, first.place},
                                        "the same digest in two repositories: " + name.reference.Repository() +
                                            " here, " + first.reference.Repository() + " in " +
@@ -112,8 +113,10 @@ void NamesInUse::Mirrors(const std::vector<std::size_t>& names, std::vector<Find
   std::size_t most = std::min(names.size(), kMostCompared);
   for (std::size_t i = 1; i < most; i++) {
     const Name& name = names_[names[i]];
-    auto first = std::find_if(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(i),
-                              [&](std::size_t j) { return MayMirror(names_[j].reference, name.reference); });
+    auto first =
+        std::find_if(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(i), [&](std::size_t j) {
+          return MayMirror(names_[j].reference, name.reference) && !AreListed(names_[j], name);
+        });
     if (first == names.begin() + static_cast<std::ptrdiff_t>(i)) continue;
     const Name& other = names_[*first];
     findings.push_back(TwoNamesFinding({name.place, name.block, other.place},

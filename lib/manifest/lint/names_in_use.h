@@ -16,13 +16,13 @@ namespace prefetch::manifest::lint {
 // One owner, one thread. Holds each name once, so it grows with names and not with manifests.
 class NamesInUse {
  public:
-  // In the order in which the later of two is to be blamed: the list first.
-  void Add(const image::Reference& reference, const Place& place, doc::Position block);
+  // In the order in which the later of two is to be blamed: the list first (`listed`).
+  void Add(const image::Reference& reference, const Place& place, doc::Position block, bool listed = false);
 
   // A name that was written, with any tag or digest.
   bool IsUsed(const image::Reference& reference) const { return known_.contains(reference.Normalized()); }
 
-  // PF301, one for each name that came second:
+  // PF301, one for each name that came second, unless the list has both: the agent then looks after both.
   //  - two spellings of a repository ("nginx", "docker.io/library/nginx");
   //  - a repository by tag and by digest;
   //  - a digest in two repositories;
@@ -35,7 +35,9 @@ class NamesInUse {
     image::Reference reference;
     Place place;
     doc::Position block;
+    bool listed = false;
   };
+  static bool AreListed(const Name& a, const Name& b) { return a.listed && b.listed; }
   using Groups = std::unordered_map<std::string, std::vector<std::size_t>>;
 
   void Spellings(const std::vector<std::size_t>& names, std::vector<Finding>& findings) const;

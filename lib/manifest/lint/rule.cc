@@ -52,7 +52,7 @@ constexpr Rule kRules[] = {
      "One image goes by two names: in two registries or spellings, or by tag here and by digest there.",
      "The runtime and kubelet's records know an image by its name: what was pulled under one is refused, or "
      "pulled again, under the other, and a pull with a secret under one closes the other. Use one name "
-     "everywhere, or list both."},
+     "everywhere, or list both: one list file may have several spellings, and the agent judges each."},
     {RuleId::kPullSecrets, "PF302", "needless-pull-secrets", Severity::kWarning,
      "A pod has imagePullSecrets although every image of it is on the list.",
      "The node pulls listed images by itself. When kubelet pulls one with a pod's secret, it records the "
