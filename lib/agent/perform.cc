@@ -112,9 +112,12 @@ Attempt TryCredentials(const base::Call& call, const PullParts& parts, const Pul
       }
       attempt.error = pulled.error();
       said = pulled.error().message;
-      // A registry that is down is no reason to show it the next credential.
-      if (!image::IsCredentialRefusal(attempt.error.error_class)) return attempt;
-      if (IsAboutTheCredential(said)) {
+      // A registry that is down is no reason to show it the next credential. Some say 404 for what a
+      // credential may not see; kubelet goes on after any error (kubernetes:
+      // pkg/kubelet/images/image_manager.go).
+      const image::ErrorClass error = attempt.error.error_class;
+      if (!image::IsCredentialRefusal(error) && error != image::ErrorClass::kNotFound) return attempt;
+      if (IsAboutTheCredential(said, job.reference)) {
         parts.refusals.Refused(job.reference, credential.auth, parts.clock.Now());
       }
     }

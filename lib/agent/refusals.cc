@@ -3,6 +3,7 @@
 #include <sys/random.h>
 
 #include <array>
+#include <cctype>
 #include <chrono>
 
 #include "base/sha256.h"
@@ -16,13 +17,38 @@ constexpr std::size_t kRefusalsThatCount = 3;
 constexpr std::chrono::minutes kHold{5};
 constexpr std::size_t kMostRecords = 1024;
 
+// Names may hold any word: r.io/unauthorized/app:401. URLs and references go, and the tag where it stands
+// alone.
+std::string WithoutNames(std::string_view message, const image::Reference& reference) {
+  const std::string& tag = reference.tag();
+  std::string words;
+  for (std::string_view word : base::Split(message, ' ')) {
+    std::string_view bare = word.substr(0, word.find_last_not_of(":,.\"") + 1);
+    bool named = !tag.empty() && (bare == tag || bare.ends_with(":" + tag));
+    if (named || word.find('/') != std::string_view::npos) continue;
+    words.append(words.empty() ? "" : " ").append(word);
+  }
+  return words;
+}
+
+bool HasWord(std::string_view text, std::string_view word) {
+  auto inner = [&](std::size_t at) {
+    return at < text.size() && std::isalnum(static_cast<unsigned char>(text[at])) != 0;
+  };
+  for (std::size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
+    if ((at == 0 || !inner(at - 1)) && !inner(at + word.size())) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
-bool IsAboutTheCredential(const std::string& error) {
+bool IsAboutTheCredential(const std::string& message, const image::Reference& reference) {
+  const std::string error = WithoutNames(message, reference);
   if (base::ContainsIgnoreCase(error, "insufficient_scope") || base::ContainsIgnoreCase(error, "denied")) {
     return false;
   }
-  return base::ContainsIgnoreCase(error, "401") || base::ContainsIgnoreCase(error, "unauthorized") ||
+  return HasWord(error, "401") || base::ContainsIgnoreCase(error, "unauthorized") ||
          base::ContainsIgnoreCase(error, "username or password") ||
          base::ContainsIgnoreCase(error, "username/password");
 }

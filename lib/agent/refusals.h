@@ -16,7 +16,7 @@ namespace prefetch::agent {
 
 // Is a refusal in these words about the credential itself (401), not about this one repository (403, or a
 // scope that the identity does not have)? Pure.
-bool IsAboutTheCredential(const std::string& error);
+bool IsAboutTheCredential(const std::string& message, const image::Reference& reference);
 
 // Owned by the Agent; any thread may call. Keeps a salted hash of each credential, never the credential.
 class Refusals {

@@ -24,7 +24,8 @@ struct Words {
 
 class WordsTest : public testing::TestWithParam<Words> {};
 TEST_P(WordsTest, Row) {
-  EXPECT_EQ(IsAboutTheCredential(GetParam().error), GetParam().about_the_credential);
+  EXPECT_EQ(IsAboutTheCredential(GetParam().error, Ref("r.io/team/unauthorized:401")),
+            GetParam().about_the_credential);
 }
 INSTANTIATE_TEST_SUITE_P(
     Refusals, WordsTest,
@@ -37,6 +38,11 @@ INSTANTIATE_TEST_SUITE_P(
               "authorization: server message: insufficient_scope: authorization failed",
               false},
         Words{"Forbidden", "unexpected status from HEAD request to https://r/v2/a: 403 Forbidden", false},
+        Words{"ATagIsNoStatus", "failed to resolve r.io/team/unauthorized:401: 403 Forbidden", false},
+        Words{"AShortNameIsNoStatus", "reading manifest 401 in team/unauthorized:401: manifest unknown",
+              false},
+        Words{"ATagAlone", "unauthorized:401 not found", false},
+        Words{"APort", "dial tcp 10.0.0.1:4013: connection refused", false},
         Words{"OneRepository", "denied: requested access to the resource is denied: 401", false}),
     [](const auto& row) { return row.param.name; });
 

@@ -164,7 +164,7 @@ void FakeImageService::Resolve(Pull& pull) {
       int tries = auth ? RefusedTries(persona_) : 0;
       counters_.registry_requests += tries;
       counters_.refused_passwords += tries;
-      return End(pull, Error(ErrorClass::kAccessDenied, pull));
+      return End(pull, Error(image->hidden ? ErrorClass::kNotFound : ErrorClass::kAccessDenied, pull));
     }
   }
   if (!image) return End(pull, Error(ErrorClass::kNotFound, pull));

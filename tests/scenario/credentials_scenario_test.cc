@@ -55,6 +55,21 @@ TEST_F(CredentialsScenario, ABadConfigurationIsNotReadyAndSaysWhy) {
   EXPECT_TRUE(node_->Image("r.io/a:v1").ready);
 }
 
+// Some registries hide by 404 what a credential may not see. kubelet goes on to the next one, and so does the
+// agent.
+TEST(HiddenImage, IsPulledWithTheSecondCredential) {
+  Node node({.docker_config = R"({"auths":{"r.io/team":{"username":"other","password":"pw"},
+                                           "r.io":{"username":"ci","password":"pw"}}})"});
+  FakeImage hidden = MakeImage("r.io/team/app:v1", kMB);
+  hidden.username = "ci";
+  hidden.password = "pw";
+  hidden.hidden = true;
+  node.runtime.Push(hidden);
+  node.List({"r.io/team/app:v1"});
+  EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(10)))
+      << node.Image("r.io/team/app:v1").message;
+}
+
 TEST_F(CredentialsScenario, AMendedOneIsNoticedWhileTheAgentIsIdle) {
   Start(kBad);
   ASSERT_FALSE(node_->Ready());
