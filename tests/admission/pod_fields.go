@@ -24,7 +24,11 @@ var podFields = map[string]string{
 	"serviceAccountName": byPolicy, "automountServiceAccountToken": byPolicy, "nodeName": byPolicy,
 	"imagePullSecrets": byPolicy, "resources": byPolicy,
 
-	"hostNetwork": byPolicy, "hostPID": byPolicy, "hostIPC": byPolicy,
+	"hostNetwork": byPolicy, "hostPID": byPolicy, "hostIPC": byPolicy, "shareProcessNamespace": byPolicy,
+
+	"schedulerName": byPolicy, "schedulingGates": byPolicy, "resourceClaims": byPolicy, "readinessGates": byPolicy,
+	"dnsPolicy": byPolicy, "dnsConfig": byPolicy, "hostAliases": byPolicy, "hostname": byPolicy, "subdomain": byPolicy,
+	"setHostnameAsFQDN": byPolicy,
 
 	"securityContext": byRestricted,
 
@@ -32,30 +36,27 @@ var podFields = map[string]string{
 	"nodeSelector":     harmless, // the node is named: what does not fit is refused by kubelet
 	"affinity":         harmless,
 	"tolerations":      harmless,
-	"schedulerName":    harmless,
-	"schedulingGates":  harmless,
-	"resourceClaims":   harmless, // nobody makes claims in that namespace
 	"overhead":         harmless, // the API server takes none but the RuntimeClass's
 	"runtimeClassName": harmless,
-	"dnsPolicy":        harmless, "dnsConfig": harmless, "hostAliases": harmless, "hostname": harmless, "subdomain": harmless,
-	"setHostnameAsFQDN": harmless, "hostnameOverride": harmless, "enableServiceLinks": harmless,
-	"shareProcessNamespace": harmless, "hostUsers": harmless, "os": harmless, "readinessGates": harmless,
-	"priorityClassName": harmless, "preemptionPolicy": harmless, "topologySpreadConstraints": harmless,
+	"hostnameOverride": harmless, "enableServiceLinks": harmless, "hostUsers": harmless, "os": harmless,
+	"priorityClassName": harmless, // a cluster's default class is set by the API server; those of the system have a row
+	"preemptionPolicy":  harmless, "topologySpreadConstraints": harmless,
 	"workloadRef": harmless, "schedulingGroup": harmless,
 }
 
 var containerFields = map[string]string{
 	"command": byPolicy, "args": byPolicy, "env": byPolicy, "envFrom": byPolicy, "resources": byPolicy, "lifecycle": byPolicy,
 	"livenessProbe": byPolicy, "readinessProbe": byPolicy, "startupProbe": byPolicy,
+	"workingDir": byPolicy, "stdin": byPolicy, "stdinOnce": byPolicy, "tty": byPolicy, "restartPolicy": byPolicy,
 
 	"securityContext": byPolicy, "ports": byPolicy,
 
-	"name": harmless, "workingDir": harmless, "imagePullPolicy": harmless, "stdin": harmless, "stdinOnce": harmless, "tty": harmless,
+	"name": harmless, "imagePullPolicy": harmless,
 	"image":         harmless, // it is what the right is for
 	"volumeMounts":  harmless, // of image volumes; there are no others
 	"volumeDevices": harmless, "resizePolicy": harmless,
 	"terminationMessagePath": harmless, "terminationMessagePolicy": harmless,
-	"restartPolicy": harmless, "restartPolicyRules": harmless, // until the pod's deadline
+	"restartPolicyRules": harmless, // the API server wants a restartPolicy beside them
 }
 
 // A row for each field that the real types have and somebody has judged: with some other value.
