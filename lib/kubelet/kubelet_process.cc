@@ -3,7 +3,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -18,11 +20,15 @@ constexpr std::size_t kMostProcesses = 1 << 20;
 constexpr unsigned kLongestPause = 16;
 // proc(5), /proc/pid/stat: fields are counted from 1; the state is the 3rd, the start time the 22nd.
 constexpr std::size_t kFirstFieldBehindName = 3;
+constexpr std::size_t kParentField = 4;
 constexpr std::size_t kStartField = 22;
+// A second kubelet that is younger may be about to become another program, or the first about to end.
+constexpr double kPassingSeconds = 1;
 
 struct ProcessStat {
   std::string name;
   std::string_view state;
+  std::string_view parent;
   std::string_view started;
 };
 
@@ -35,6 +41,7 @@ std::optional<ProcessStat> ParseStat(std::string_view text) {
   std::vector<std::string_view> fields = base::Split(text.substr(close + 2), ' ');
   if (fields.size() <= kStartField - kFirstFieldBehindName) return std::nullopt;
   return ProcessStat{std::string(text.substr(open + 1, close - open - 1)), fields[0],
+                     fields[kParentField - kFirstFieldBehindName],
                      fields[kStartField - kFirstFieldBehindName]};
 }
 
@@ -102,7 +109,7 @@ std::optional<KubeletProcess::Found> KubeletProcess::Examine(const std::string& 
   if (!cmdline) return std::nullopt;
   std::vector<std::string> arguments = SplitArguments(*cmdline);
   if (!IsKubelet(arguments)) return std::nullopt;
-  Found found{pid, std::string(stat->started), ParseCommandLine(arguments)};
+  Found found{pid, std::string(stat->parent), std::string(stat->started), ParseCommandLine(arguments)};
   MakeAbsolute(process, found.command_line);
   return found;
 }
@@ -118,6 +125,19 @@ std::vector<KubeletProcess::Found> KubeletProcess::Scan() const {
   return all;
 }
 
+// Of several. What is left may be nothing: then the next look tells.
+void KubeletProcess::LeaveOutPassing(std::vector<Found>& all) const {
+  std::set<std::string> pids;
+  for (const Found& one : all) pids.insert(one.pid);
+  auto uptime = base::ReadFile(proc_dir_ + "/uptime", kLongestFile);
+  const double now = uptime ? std::strtod(uptime->c_str(), nullptr) : 0;
+  const double ticks = static_cast<double>(::sysconf(_SC_CLK_TCK));
+  std::erase_if(all, [&](const Found& one) {
+    if (pids.contains(one.parent)) return true;
+    return now > 0 && now - std::strtod(one.started.c_str(), nullptr) / ticks < kPassingSeconds;
+  });
+}
+
 bool KubeletProcess::Look() {
   if (proc_dir_.empty() || StillRuns()) return false;
   if (!std::exchange(pid_, "").empty()) pause_ = paused_ = 0;
@@ -130,9 +150,14 @@ bool KubeletProcess::Look() {
   std::vector<std::string> problems;
   paused_ = 0;
   pause_ = std::min(pause_ == 0 ? 1 : pause_ * 2 + 1, kLongestPause - 1);
+  if (all.size() > 1) {
+    LeaveOutPassing(all);
+    if (all.empty()) pause_ = 0;
+  }
   if (all.size() == 1) {
     pid_ = all.front().pid;
     started_ = all.front().started;
+    process_ = pid_ + "@" + started_;
     command_line = std::move(all.front().command_line);
   } else if (all.size() > 1) {
     command_line.reset();

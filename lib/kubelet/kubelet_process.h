@@ -15,7 +15,8 @@ namespace prefetch::kubelet {
 //
 // Only a process of root (or of our own user) that is in no container counts: anybody can name a process
 // "kubelet", and a pod must not choose the files that we read. Embedded kubelets (k3s, microshift) are not
-// found.
+// found. A process that a kubelet has just begun still looks like that kubelet until it becomes another
+// program; and around a restart there are two for a moment.
 class KubeletProcess {
  public:
   // `proc_dir` is /proc of the host's processes; empty: do not look.
@@ -25,6 +26,9 @@ class KubeletProcess {
   // looks in vain is done only by each 2nd, 4th, ... 16th call. True if what is below changed.
   bool Look();
 
+  // Which process runs, for telling it from the next; empty: none was seen yet. It stands like the command
+  // line.
+  const std::string& process() const { return process_; }
   // With absolute paths. nullopt: no kubelet was ever seen, or there are several. While kubelet is away, what
   // it last ran with stands.
   const std::optional<CommandLine>& command_line() const { return command_line_; }
@@ -34,17 +38,20 @@ class KubeletProcess {
  private:
   struct Found {
     std::string pid;
+    std::string parent;   // the pid
     std::string started;  // in the kernel's ticks, as it was written
     CommandLine command_line;
   };
 
   bool StillRuns() const;
   std::vector<Found> Scan() const;
+  void LeaveOutPassing(std::vector<Found>& all) const;
   std::optional<Found> Examine(const std::string& pid) const;
 
   std::string proc_dir_;
   std::string pid_;  // empty: not found
   std::string started_;
+  std::string process_;
   unsigned pause_ = 0;  // looks between two scans
   unsigned paused_ = 0;
   std::optional<CommandLine> command_line_;

@@ -41,11 +41,10 @@ class Node {
     SetStatus(pid, "0", pid);
   }
   // Fields 4 to 21 are of no interest.
-  void SetStat(const std::string& pid, const std::string& name, char state,
-               const std::string& started) const {
-    Write("proc/" + pid + "/stat", pid + " (" + name + ") " + state +
-                                       " 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 " + started +
-                                       " 23 24\n");
+  void SetStat(const std::string& pid, const std::string& name, char state, const std::string& started,
+               const std::string& parent = "1") const {
+    Write("proc/" + pid + "/stat", pid + " (" + name + ") " + state + " " + parent +
+                                       " 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 " + started + " 23 24\n");
   }
   void SetStatus(const std::string& pid, const std::string& uid, const std::string& pids) const {
     Write("proc/" + pid + "/status",
@@ -173,6 +172,38 @@ TEST(NodeFactsReader, CommandLineWithoutFilesMeansDefaultsAndNoGuess) {
   node.AddProcess("77", {"kubelet", "--image-gc-high-threshold=90"});
   NodeFacts facts = node.Reader().Read();
   EXPECT_EQ(facts.gc, (GcRules{.high_percent = 90, .low_percent = 80}));
+}
+
+// Around its restart, and when it begins a mount or a probe, a second process looks like it for a moment.
+TEST(NodeFactsReader, AProcessThatIsJustBegunIsNoSecondKubelet) {
+  const std::string ticks = std::to_string(::sysconf(_SC_CLK_TCK) * 1000);
+  Node node;
+  node.Write("proc/uptime", "1000.40 3000.00\n");
+  node.Write("host/a", Low(70));
+  node.Write("host/b", Low(60));
+  NodeFactsReader reader = node.Reader();
+  node.AddProcess("77", {"kubelet", "--config=/a"}, "kubelet", "100");
+  node.AddProcess("78", {"kubelet", "--config=/b"}, "kubelet", ticks);
+  EXPECT_EQ(LowOf(reader.Read()), "70") << "the second is 0.4 s old";
+  node.RemoveProcess("77");
+  EXPECT_EQ(LowOf(reader.Read()), "60") << "the first has ended";
+  // Both are young: nobody knows yet, and the next look does.
+  node.RemoveProcess("78");
+  node.AddProcess("79", {"kubelet", "--config=/a"}, "kubelet", ticks);
+  node.AddProcess("80", {"kubelet", "--config=/a"}, "kubelet", ticks);
+  EXPECT_EQ(LowOf(reader.Read()), "60") << "what it ran with last stands";
+  node.RemoveProcess("80");
+  EXPECT_EQ(LowOf(reader.Read()), "70");
+}
+
+TEST(NodeFactsReader, AChildOfKubeletIsNoSecondKubelet) {
+  Node node;
+  node.Write("proc/uptime", "1000.40 3000.00\n");
+  node.Write("host/a", Low(70));
+  node.AddProcess("77", {"kubelet", "--config=/a"}, "kubelet", "100");
+  node.AddProcess("78", {"kubelet", "--config=/a"}, "kubelet", "200");
+  node.SetStat("78", "kubelet", 'S', "200", "77");
+  EXPECT_EQ(LowOf(node.Reader().Read()), "70");
 }
 
 TEST(NodeFactsReader, SeveralKubeletsAreAProblemUntilOneIsDeclared) {
