@@ -76,7 +76,7 @@ Request Understand(const base::Call& call, const CheckOptions& options, Mistakes
   if (options.files.empty() && options.images.empty()) {
     mistakes.emplace_back("name manifests with -f, or images with --image");
   }
-  request.items = report::CheckItems(uses, read.policy, identity);
+  request.items = report::CheckItems(uses, read.policy, identity, options.default_namespace);
   return request;
 }
 

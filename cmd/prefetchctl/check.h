@@ -26,6 +26,7 @@ struct CheckOptions {
   std::optional<std::string> default_policy, default_check_policy;
   std::vector<std::string> pod_secrets;  // NAMESPACE/NAME/UID
   std::optional<std::string> pod_service_account;
+  std::string default_namespace = "default";  // of manifests that name none
   std::string timeout = "60s";
   bool unknown_passes = false;
   bool pull = false;  // have the agent pull what is not here

@@ -223,7 +223,7 @@ CheckAnswer Inquiry::Answer(const base::Call& call, Round& round, const CheckQue
   answer.listed = listed != nullptr;
   if (listed == nullptr && !local) {
     return Say(std::move(answer), "Unknown", "NotListed",
-               "it is not on this node's list, so nobody keeps it here: put it on the list");
+               "it is not on this node's list, so nobody keeps it here");
   }
   const auto& here = Here(call, round);
   if (listed == nullptr && !here) return RuntimeIsAway(std::move(answer), here.error().message);

@@ -1,6 +1,7 @@
 #include "kubelet/verdict.h"
 
 #include <algorithm>
+#include <set>
 
 #include "kubelet/trimmed_image.h"
 #include "kubelet/verdict_words.h"
@@ -118,6 +119,43 @@ bool AcceptsServiceAccount(const CredentialEntry& entry, const PodIdentity& pod,
          entry.service_accounts.end();
 }
 
+// How many UIDs the record has for a pull secret that the pod names without one: of all such secrets the
+// number that tells most, which is one.
+std::size_t RecordedUids(const CredentialEntry& entry, const PodIdentity& pod) {
+  if (entry.secrets.size() >= kFullEntry) return 0;
+  std::size_t found = 0;
+  for (const HashedSecret& mine : pod.secrets) {
+    if (!mine.secret.uid.empty()) continue;
+    std::set<std::string> uids;
+    for (const HashedSecret& recorded : entry.secrets) {
+      const Coordinates& of = recorded.secret;
+      if (of.namespace_name == mine.secret.namespace_name && of.name == mine.secret.name) uids.insert(of.uid);
+    }
+    if (uids.size() == 1) return 1;
+    found = std::max(found, uids.size());
+  }
+  return found;
+}
+
+// Step 10 for secrets whose UID is not known.
+std::optional<Finding> ByNameOfSecret(const std::string& repository, const CredentialEntry& entry,
+                                      const PodIdentity& pod) {
+  const std::string rule = "10: pull secrets";
+  std::size_t uids = RecordedUids(entry, pod);
+  if (uids == 0) return std::nullopt;
+  if (uids == 1) {
+    return Finding{Outcome::kUse, Reason::kAssumedForPod, rule,
+                   "kubelet's record of " + repository +
+                       " names a pull secret with the namespace and name of one of the pod's",
+                   "that it is the same one is assumed: kubelet compares UIDs, too, and a manifest has none"};
+  }
+  return Finding{
+      Outcome::kUnknown, Reason::kSecretAmbiguous, rule,
+      "kubelet's record of " + repository + " names " + std::to_string(uids) +
+          " pull secrets with the namespace and name of one of the pod's, which differ by their UIDs",
+      ""};
+}
+
 // Steps 7 to 12: the record has an entry for the repository.
 Finding ByEntry(const std::string& trimmed, const CredentialEntry& entry, const PodIdentity& pod,
                 KubeletVersion version) {
@@ -138,6 +176,7 @@ Finding ByEntry(const std::string& trimmed, const CredentialEntry& entry, const 
     return {Outcome::kUse, Reason::kRecordedForPod, "11: service account",
             "kubelet's record of " + repository + " names the pod's service account", ""};
   }
+  if (auto assumed = ByNameOfSecret(repository, entry, pod)) return *std::move(assumed);
   return {
       Outcome::kMustPull, Reason::kRecordedForOthers, "12: no credential matches",
       "kubelet's record opens " + repository + " to " + WhomOf(entry) + " only, and the pod has none of them",
@@ -219,6 +258,10 @@ std::string_view VerdictReasonName(VerdictReason reason) {
       return "OpenToNode";
     case Reason::kRecordedForPod:
       return "RecordedForPod";
+    case Reason::kAssumedForPod:
+      return "AssumedForPod";
+    case Reason::kSecretAmbiguous:
+      return "SecretAmbiguous";
     case Reason::kRecordedForOthers:
       return "RecordedForOthers";
     case Reason::kRecordedForNobody:

@@ -22,17 +22,19 @@ enum class VerdictResult {
 
 // Why. A closed list: it is a field of JSON, and scripts decide by it.
 enum class VerdictReason {
-  kInvalidImageName,        // kubelet refuses the name itself
-  kPolicyAlways,            // the registry is asked whatever is here
-  kImageAbsent,             // the runtime does not have it under this name
-  kGateOff,                 // this kubelet does not verify
-  kVerificationNever,       // policy NeverVerify
-  kPreloaded,               // kubelet has not pulled it; open until it does, with a pod's credentials
-  kAllowlisted,             // the name is on the allowlist
-  kOpenToNode,              // recorded for every pod of the node
-  kRecordedForPod,          // recorded for a secret or the service account that the pod has
-  kRecordedForOthers,       // recorded for credentials that the pod does not have
-  kRecordedForNobody,       // recorded under this name, for nobody
+  kInvalidImageName,   // kubelet refuses the name itself
+  kPolicyAlways,       // the registry is asked whatever is here
+  kImageAbsent,        // the runtime does not have it under this name
+  kGateOff,            // this kubelet does not verify
+  kVerificationNever,  // policy NeverVerify
+  kPreloaded,          // kubelet has not pulled it; open until it does, with a pod's credentials
+  kAllowlisted,        // the name is on the allowlist
+  kOpenToNode,         // recorded for every pod of the node
+  kRecordedForPod,     // recorded for a secret or the service account that the pod has
+  kAssumedForPod,      // recorded for one secret of the namespace and name that the pod names without a UID
+  kRecordedForOthers,  // recorded for credentials that the pod does not have
+  kSecretAmbiguous,    // recorded for several secrets of the namespace and name that the pod names
+  kRecordedForNobody,  // recorded under this name, for nobody
   kRecordedUnderOtherName,  // recorded, but not for the repository that the pod names
   kPullInterrupted,         // a pull by kubelet began and its end was not recorded
   kVerificationAlways,      // policy AlwaysVerify and no record
@@ -66,7 +68,9 @@ struct Verdicts {
   friend bool operator==(const Verdicts&, const Verdicts&) = default;
 };
 
-// Whose pod it is. The default has no secret and no service account that a provider would use.
+// Whose pod it is. The default has no secret and no service account that a provider would use. A secret
+// without UID is one that a manifest names: kubelet compares UIDs, so what the record has under that name is
+// assumed.
 struct PodIdentity {
   std::vector<HashedSecret> secrets;
   std::optional<Coordinates> service_account;

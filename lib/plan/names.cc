@@ -195,6 +195,7 @@ Reason ReasonFor(kubelet::VerdictReason reason) {
     case VerdictReason::kOpenToNode:
       return Reason::kOpenToNode;
     case VerdictReason::kRecordedForPod:
+    case VerdictReason::kAssumedForPod:  // of no entry: what is judged for the list has no secret
       return Reason::kRecordedForPod;
     case VerdictReason::kRecordedForOthers:
       return Reason::kRecordedForOthers;
@@ -210,6 +211,7 @@ Reason ReasonFor(kubelet::VerdictReason reason) {
       return Reason::kNotAllowlisted;
     case VerdictReason::kRecordUnreadable:
       return Reason::kRecordUnreadable;
+    case VerdictReason::kSecretAmbiguous:
     case VerdictReason::kFactsUnknown:
       return Reason::kFactsUnknown;
   }

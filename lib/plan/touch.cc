@@ -75,6 +75,8 @@ bool RecordLifts(VerdictReason reason) {
     case VerdictReason::kAllowlisted:
     case VerdictReason::kOpenToNode:
     case VerdictReason::kRecordedForPod:
+    case VerdictReason::kAssumedForPod:
+    case VerdictReason::kSecretAmbiguous:
     case VerdictReason::kFactsUnknown:
       return false;
   }

@@ -18,7 +18,9 @@ constexpr std::string_view kOpenIt =
 
 // Reasons of kubelet's verdict, of the registry's answer and of the agent.
 constexpr Row kRows[] = {
+    {"InvalidImageName", "correct the image name"},
     {"NotListed", "put it on the list"},
+    {"SecretAmbiguous", "name the pod's secret with its UID: --pod-secret NAMESPACE/NAME/UID"},
     {"RecordedForOthers", kOpenIt},
     {"RecordedForNobody", kOpenIt},
     {"RecordedUnderOtherName", kOpenIt},
@@ -31,11 +33,19 @@ constexpr Row kRows[] = {
     {"TagMoved", "wait until the list has refreshed it: prefetchctl wait --policy Always"},
     {"TagMissing", "push the tag again, or name one that is there"},
     {"AccessDenied", "see what this node has for it: prefetchctl credentials IMAGE"},
-    {"Unreachable", "try again, or say imagePullPolicy IfNotPresent: then the copy on the node is enough"},
-    {"ServerError", "try again, or say imagePullPolicy IfNotPresent: then the copy on the node is enough"},
-    {"RateLimited",
-     "try again later, or say imagePullPolicy IfNotPresent: then the copy on the node is enough"},
 };
+
+constexpr std::string_view kSilent[] = {"Unreachable", "ServerError", "RateLimited"};
+
+// The pod has to ask a registry that does not answer.
+std::string SilentRegistry(const CheckItem& item, const CheckAnswer& answer) {
+  const std::string again = answer.reason == "RateLimited" ? "try again later" : "try again";
+  if (item.question.policy == image::PullPolicy::kAlways) {
+    if (item.origin == "AlwaysPullImages") return again;
+    return again + ", or say imagePullPolicy IfNotPresent: then the copy on the node is enough";
+  }
+  return answer.listed ? again : again + ", or put it on the list: then the pod need not ask";
+}
 
 }  // namespace
 
@@ -43,6 +53,13 @@ std::string CheckAdvice(const CheckItem& item, const CheckAnswer& answer) {
   if (answer.ok) return "";
   if (answer.reason == "ImageAbsent") {
     return answer.listed ? "wait until it is here: prefetchctl wait" : "put it on the list";
+  }
+  if (std::find(std::begin(kSilent), std::end(kSilent), answer.reason) != std::end(kSilent)) {
+    return SilentRegistry(item, answer);
+  }
+  // The message says what to declare.
+  if (answer.reason == "FactsUnknown" && answer.message.find("declare") != std::string::npos) {
+    return "or check with --unknown pass";
   }
   auto known = std::find_if(std::begin(kRows), std::end(kRows),
                             [&](const Row& row) { return row.reason == answer.reason; });

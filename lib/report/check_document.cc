@@ -19,7 +19,7 @@ using doc::Reader;
 
 constexpr std::size_t kLongestImage = 4096;
 
-std::optional<ObjectCoordinates> ReadCoordinates(const Reader& reader) {
+std::optional<ObjectCoordinates> ReadAccount(const Reader& reader) {
   std::optional<std::string> text = reader.String();
   if (!text) return std::nullopt;
   std::optional<ObjectCoordinates> coordinates = ParseCoordinates(*text);
@@ -27,12 +27,20 @@ std::optional<ObjectCoordinates> ReadCoordinates(const Reader& reader) {
   return coordinates;
 }
 
+std::optional<ObjectCoordinates> ReadSecret(const Reader& reader) {
+  std::optional<std::string> text = reader.String();
+  if (!text) return std::nullopt;
+  std::optional<ObjectCoordinates> coordinates = ParseSecret(*text);
+  if (!coordinates) reader.Fail("must be namespace/name/uid, or namespace/name");
+  return coordinates;
+}
+
 CheckIdentity ReadIdentity(ObjectReader object) {
   CheckIdentity identity;
   for (const Reader& item : object.Items("secrets")) {
-    if (auto coordinates = ReadCoordinates(item)) identity.secrets.push_back(*std::move(coordinates));
+    if (auto coordinates = ReadSecret(item)) identity.secrets.push_back(*std::move(coordinates));
   }
-  if (auto account = object.Find("serviceAccount")) identity.service_account = ReadCoordinates(*account);
+  if (auto account = object.Find("serviceAccount")) identity.service_account = ReadAccount(*account);
   object.Finish();
   return identity;
 }
@@ -55,10 +63,6 @@ CheckQuestion ReadQuestion(const Reader& item) {
   return question;
 }
 
-std::string Text(const ObjectCoordinates& of) {
-  return of.namespace_name + "/" + of.name + "/" + of.uid;
-}
-
 }  // namespace
 
 CheckAnswer Say(CheckAnswer answer, std::string_view result, std::string_view reason, std::string message) {
@@ -72,6 +76,17 @@ std::optional<ObjectCoordinates> ParseCoordinates(std::string_view text) {
   std::vector<std::string_view> parts = base::Split(text, '/');
   if (parts.size() != 3 || parts[0].empty() || parts[1].empty() || parts[2].empty()) return std::nullopt;
   return ObjectCoordinates{std::string(parts[0]), std::string(parts[1]), std::string(parts[2])};
+}
+
+std::optional<ObjectCoordinates> ParseSecret(std::string_view text) {
+  std::vector<std::string_view> parts = base::Split(text, '/');
+  if (parts.size() != 2) return ParseCoordinates(text);
+  if (parts[0].empty() || parts[1].empty()) return std::nullopt;
+  return ObjectCoordinates{std::string(parts[0]), std::string(parts[1]), ""};
+}
+
+std::string CoordinatesText(const ObjectCoordinates& of) {
+  return of.namespace_name + "/" + of.name + (of.uid.empty() ? "" : "/" + of.uid);
 }
 
 base::Result<CheckRequest> ParseCheckRequest(std::string_view json) {
@@ -111,11 +126,11 @@ doc::Node ToNode(const CheckRequest& request) {
     doc::Node identity = doc::Node::Mapping();
     std::vector<doc::Node> secrets;
     for (const ObjectCoordinates& secret : question.identity.secrets) {
-      secrets.push_back(doc::Node::String(Text(secret)));
+      secrets.push_back(doc::Node::String(CoordinatesText(secret)));
     }
     if (!secrets.empty()) identity.Set("secrets", doc::Node::Sequence(std::move(secrets)));
     if (question.identity.service_account) {
-      identity.Set("serviceAccount", doc::Node::String(Text(*question.identity.service_account)));
+      identity.Set("serviceAccount", doc::Node::String(CoordinatesText(*question.identity.service_account)));
     }
     if (!identity.members.empty()) item.Set("identity", std::move(identity));
     items.push_back(std::move(item));

@@ -16,7 +16,8 @@
 
 namespace prefetch::report {
 
-// A Secret or ServiceAccount by its coordinates; never a hash from outside.
+// A Secret or ServiceAccount by its coordinates; never a hash from outside. The UID of a pull secret may be
+// empty: one that a manifest names.
 struct ObjectCoordinates {
   std::string namespace_name, name, uid;
 
@@ -24,6 +25,10 @@ struct ObjectCoordinates {
 };
 // "team/pull/9a41…". nullopt unless all three parts are there.
 std::optional<ObjectCoordinates> ParseCoordinates(std::string_view text);
+// "team/pull", or with its UID.
+std::optional<ObjectCoordinates> ParseSecret(std::string_view text);
+// As it is written in a request: without UID where none is known.
+std::string CoordinatesText(const ObjectCoordinates& of);
 
 // Whose pod it is. The default: any pod that has no pull secret, and no service account that a credential
 // provider would use.

@@ -74,7 +74,7 @@ std::string Others(const std::vector<ImageUse>& uses, const ImageUse& strongest)
   return " by " + name + "; " + NameOf(*check) + " has " + std::string(PullPolicyName(check->policy));
 }
 
-// `uses` are those of one spelling.
+// `uses` are those of one spelling and identity.
 CheckItem ItemOf(const std::vector<ImageUse>& uses, const manifest::PolicyRules& rules,
                  const CheckIdentity& identity) {
   auto weaker = [&](const ImageUse& a, const ImageUse& b) { return PolicyOf(a, rules) < PolicyOf(b, rules); };
@@ -86,17 +86,39 @@ CheckItem ItemOf(const std::vector<ImageUse>& uses, const manifest::PolicyRules&
           .at = strongest.key_at};
 }
 
-// Those of one image, apart by how it is written, in the order of first use.
-std::vector<std::vector<ImageUse>> BySpelling(const std::vector<ImageUse>& uses) {
-  std::vector<std::vector<ImageUse>> spellings;
-  for (const ImageUse& use : uses) {
-    auto known = std::find_if(spellings.begin(), spellings.end(), [&](const std::vector<ImageUse>& others) {
-      return others.front().image == use.image;
+// `given` and the pod's own pull secrets; of one that was given with its UID the manifest tells nothing new.
+CheckIdentity IdentityOf(const ImageUse& use, const CheckIdentity& given,
+                         const std::string& default_namespace) {
+  CheckIdentity identity = given;
+  const std::string& own = use.pod->object_namespace;
+  for (const std::string& name : use.pod->image_pull_secrets) {
+    ObjectCoordinates secret{own.empty() ? default_namespace : own, name, ""};
+    bool known = std::any_of(identity.secrets.begin(), identity.secrets.end(), [&](const auto& other) {
+      return other.namespace_name == secret.namespace_name && other.name == secret.name;
     });
-    if (known == spellings.end()) known = spellings.insert(spellings.end(), std::vector<ImageUse>());
-    known->push_back(use);
+    if (!known) identity.secrets.push_back(std::move(secret));
   }
-  return spellings;
+  return identity;
+}
+
+struct SameAsk {
+  CheckIdentity identity;
+  std::vector<ImageUse> uses;  // never empty
+};
+
+// Those of one image, apart by how it is written and with which secrets, in the order of first use.
+std::vector<SameAsk> Apart(const std::vector<ImageUse>& uses, const CheckIdentity& given,
+                           const std::string& default_namespace) {
+  std::vector<SameAsk> all;
+  for (const ImageUse& use : uses) {
+    CheckIdentity identity = IdentityOf(use, given, default_namespace);
+    auto known = std::find_if(all.begin(), all.end(), [&](const SameAsk& others) {
+      return others.uses.front().image == use.image && others.identity == identity;
+    });
+    if (known == all.end()) known = all.insert(all.end(), SameAsk{std::move(identity), {}});
+    known->uses.push_back(use);
+  }
+  return all;
 }
 
 }  // namespace
@@ -113,11 +135,11 @@ ImageUse ImageByItself(const std::string& image, std::optional<image::PullPolicy
 }
 
 std::vector<CheckItem> CheckItems(const std::vector<ImageUse>& uses, const manifest::PolicyRules& rules,
-                                  const CheckIdentity& identity) {
+                                  const CheckIdentity& identity, const std::string& default_namespace) {
   std::vector<CheckItem> items;
   for (const manifest::WantedImage& wanted : manifest::Strongest(uses)) {
-    for (const std::vector<ImageUse>& spelling : BySpelling(wanted.wanted_by)) {
-      items.push_back(ItemOf(spelling, rules, identity));
+    for (const SameAsk& same : Apart(wanted.wanted_by, identity, default_namespace)) {
+      items.push_back(ItemOf(same.uses, rules, same.identity));
     }
   }
   return items;

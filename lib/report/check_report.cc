@@ -20,6 +20,10 @@ void Write(JsonWriter& json, const CheckItem& item, const CheckAnswer* answer, c
   json.MemberOrNull("rule", answer != nullptr ? std::string_view(answer->rule) : "");
   json.MemberOrNull("message", answer != nullptr ? answer->message : undecided);
   json.Member("containers", item.containers);
+  json.Key("pullSecrets");
+  json.BeginArray();
+  for (const ObjectCoordinates& secret : item.question.identity.secrets) json.String(CoordinatesText(secret));
+  json.EndArray();
   json.Member("policyFrom", item.origin);
   json.MemberOrNull("advice", answer != nullptr ? CheckAdvice(item, *answer) : "");
   json.MemberOrNull("file", item.file);

@@ -170,7 +170,8 @@ std::string CheckSays(const std::vector<CheckItem>& items, const CheckResult& re
   const CheckAnswer* answer = DecidedAnswer(result, number);
   if (answer == nullptr) return UndecidedWords(result, number);
   std::string unlisted = answer->listed ? "" : " (not on the list)";
-  if (answer->ok && answer->result == "Starts") {
+  bool assumed = answer->reason == "AssumedForPod";
+  if (answer->ok && answer->result == "Starts" && !assumed) {
     return HarmlessLine("starts from the node (" + answer->reason + ")" + unlisted);
   }
   if (answer->ok) return HarmlessLine("starts (" + answer->reason + ")" + unlisted + ": " + answer->message);

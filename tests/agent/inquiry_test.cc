@@ -37,6 +37,16 @@ TEST_F(InquiryTest, ThePodsOwnSecretOpensWhatItClosed) {
   EXPECT_FALSE(Check(kApp, PullPolicy::kNever, true, identity).ok);
 }
 
+TEST_F(InquiryTest, ASecretWithoutUidIsAssumedToBeTheRecordedOne) {
+  Record(IdOf(kApp), "reg.example.test/team/app", tests::kSecretEntry);
+  report::CheckIdentity identity{.secrets = {{"team", "pull", ""}}};
+  report::CheckAnswer answer = Check(kApp, PullPolicy::kNever, true, identity);
+  EXPECT_TRUE(answer.ok) << answer.message;
+  EXPECT_EQ(answer.reason, "AssumedForPod");
+  identity.secrets[0].namespace_name = "other";
+  EXPECT_EQ(Check(kApp, PullPolicy::kNever, true, identity).reason, "RecordedForOthers");
+}
+
 TEST_F(InquiryTest, ThePodsSpellingCounts) {
   // What kubelet 1.36 records is the text that the pod wrote: spec/kubelet.md section 3.3.
   runtime_.Preload(tests::MakeImage("docker.io/library/tool:v1", 3000));

@@ -195,6 +195,30 @@ INSTANTIATE_TEST_SUITE_P(
         Starts("Step10SecondSecretOfThePod",
                kWorld.Recorded("reg.io/t/a", Secrets({kS})).Has(Secret("u-5", "h-5")).Has(kS),
                "RecordedForPod", "10"),
+        // As a manifest names a secret: without UID.
+        Starts("Step10WithoutUid", kWorld.Recorded("reg.io/t/a", Secrets({kS})).Has(Secret("", "")),
+               "AssumedForPod", "10"),
+        Starts("Step10WithoutUidBesideOthers",
+               kWorld
+                   .Recorded("reg.io/t/a", Secrets({Secret("u-7", "h-7", "other"), kS, Secret("u-1", "h-2")}))
+                   .Has(Secret("", "")),
+               "AssumedForPod", "10"),
+        Starts("Step10OneOfTwoWithoutUid",
+               kWorld.Recorded("reg.io/t/a", Secrets({kS, Secret("u-2", "h-2"), Secret("u-3", "h-3", "one")}))
+                   .Has(Secret("", ""))
+                   .Has(Secret("", "", "one")),
+               "AssumedForPod", "10"),
+        Starts("Step10ACertainOneGoesFirst",
+               kWorld.Recorded("reg.io/t/a", Secrets({kS, Secret("u-2", "h-2")})).Has(Secret("", "")).Has(kS),
+               "RecordedForPod", "10"),
+        VerdictCase{"Step10WithoutUidOfSeveral",
+                    kWorld.Recorded("reg.io/t/a", Secrets({kS, Secret("u-2", "h-2")})).Has(Secret("", "")),
+                    "Unknown", "Unknown", "SecretAmbiguous", "10"},
+        Closed("Step10WithoutUidAnotherName",
+               kWorld.Recorded("reg.io/t/a", Secrets({kS})).Has(Secret("", "", "other")), "RecordedForOthers",
+               "12"),
+        Closed("Step10WithoutUidAFullEntry", kWorld.Recorded("reg.io/t/a", Many(100, kS)).Has(Secret("", "")),
+               "RecordedForOthers", "12"),
         Starts("Step11", kWorld.Recorded("reg.io/t/a", Accounts({kAccount})).Is(kAccount), "RecordedForPod",
                "11"),
         Closed("Step12OtherAccount",

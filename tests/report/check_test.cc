@@ -94,6 +94,32 @@ TEST(CheckItems, EachSpellingIsAnImageToKubelet) {
   EXPECT_EQ(Line(items[1]), "– | docker.io/library/tool:v1 | IfNotPresent | default");
 }
 
+TEST(CheckItems, APodsOwnPullSecretsAreItsIdentity) {
+  const std::string pods = R"({apiVersion: v1, kind: List, items: [
+    {apiVersion: v1, kind: Pod, metadata: {name: a, namespace: shop}, spec: {imagePullSecrets: [{name: one}],
+      containers: [{name: a, image: "q.io/a:v1"}]}},
+    {apiVersion: v1, kind: Pod, metadata: {name: b}, spec: {imagePullSecrets: [{name: one}, {name: two}],
+      containers: [{name: b, image: "q.io/a:v1"}]}},
+    {apiVersion: v1, kind: Pod, metadata: {name: c}, spec: {containers: [{name: c, image: "q.io/a:v1"}]}},
+    {apiVersion: v1, kind: Pod, metadata: {name: d}, spec: {containers: [
+      {name: d, image: "q.io/a:v1", imagePullPolicy: Always}]}}]})";
+  doc::Problems problems("pods.yaml");
+  auto manifests = manifest::ReadManifests(pods, problems, {});
+  ASSERT_TRUE(problems.empty());
+  using Secrets = std::vector<ObjectCoordinates>;
+  std::vector<CheckItem> items = CheckItems(manifests.uses, {}, {}, "ci");
+  ASSERT_EQ(items.size(), 3U) << "pods with different secrets meet different answers";
+  EXPECT_EQ(items[0].question.identity.secrets, (Secrets{{"shop", "one", ""}}));
+  EXPECT_EQ(items[1].question.identity.secrets, (Secrets{{"ci", "one", ""}, {"ci", "two", ""}}));
+  EXPECT_EQ(items[2].question.identity.secrets, Secrets{});
+  EXPECT_EQ(Line(items[2]), "c, d | q.io/a:v1 | Always | stated by d");
+
+  // What is given with its UID is known better.
+  items = CheckItems(manifests.uses, {}, {.secrets = {{"ci", "one", "u1"}}}, "ci");
+  EXPECT_EQ(items[1].question.identity.secrets, (Secrets{{"ci", "one", "u1"}, {"ci", "two", ""}}));
+  EXPECT_EQ(items[2].question.identity.secrets, (Secrets{{"ci", "one", "u1"}}));
+}
+
 CheckAnswer Starts() {
   return {.image = "",
           .policy = "",
@@ -221,10 +247,12 @@ struct AdviceCase {
   std::string name;
   CheckAnswer answer;
   std::string expect;
+  PullPolicy policy = PullPolicy::kAlways;
+  std::string origin = "stated";
 };
 class CheckAdviceTest : public testing::TestWithParam<AdviceCase> {};
 TEST_P(CheckAdviceTest, Is) {
-  CheckItem item{.question = {"q.io/a:v1", PullPolicy::kAlways, {}}};
+  CheckItem item{.question = {"q.io/a:v1", GetParam().policy, {}}, .origin = GetParam().origin};
   EXPECT_EQ(CheckAdvice(item, GetParam().answer), GetParam().expect);
 }
 CheckAnswer Listed(std::string result, std::string reason) {
@@ -249,6 +277,18 @@ INSTANTIATE_TEST_SUITE_P(
                    "see what this node has for it: prefetchctl credentials q.io/a:v1"},
         AdviceCase{"Moved", Listed("Pulls", "TagMoved"),
                    "wait until the list has refreshed it: prefetchctl wait --policy Always"},
+        AdviceCase{"AName", Answer("Refused", "InvalidImageName", ""), "correct the image name"},
+        AdviceCase{"Away", Listed("Unknown", "Unreachable"),
+                   "try again, or say imagePullPolicy IfNotPresent: then the copy on the node is enough"},
+        AdviceCase{"AwayForIfNotPresent", Listed("Unknown", "Unreachable"), "try again",
+                   PullPolicy::kIfNotPresent},
+        AdviceCase{"AwayForIfNotPresentAndUnlisted", Answer("Unknown", "ServerError", ""),
+                   "try again, or put it on the list: then the pod need not ask", PullPolicy::kIfNotPresent},
+        AdviceCase{"AwayWhereAllIsAlways", Listed("Unknown", "RateLimited"), "try again later",
+                   PullPolicy::kAlways, "AlwaysPullImages"},
+        AdviceCase{"WhatTheMessageSaysAlready",
+                   Answer("Unknown", "FactsUnknown", "It depends; declare its version (--kubelet-version)."),
+                   "or check with --unknown pass"},
         AdviceCase{"OfANewerAgent", Listed("Refused", "SomethingNew"), ""}),
     [](const auto& row) { return row.param.name; });
 
@@ -308,34 +348,42 @@ const std::string kOneJson = R"("checks":[{"image":"a:v1","policy":"Never"}])";
 
 INSTANTIATE_TEST_SUITE_P(
     Rows, CheckRequestTest,
-    testing::Values(RequestCase{"Alone", R"([{"image":"a:v1","policy":"Never"}])", true, {.questions = kOne}},
-                    RequestCase{"NoPull", "{" + kOneJson + "}", true, {.questions = kOne}},
-                    RequestCase{
-                        "Pull", "{" + kOneJson + R"(,"pull":true})", true, {.questions = kOne, .pull = true}},
-                    RequestCase{"ForAMoment",
-                                "{" + kOneJson + R"(,"pull":true,"wait":"1.5s"})",
-                                true,
-                                {.questions = kOne, .pull = true, .wait = std::chrono::milliseconds(1500)}},
-                    RequestCase{"AWaitForNothing",
-                                "{" + kOneJson + R"(,"pull":null,"wait":"1.5s"})",
-                                true,
-                                {.questions = kOne, .wait = std::chrono::milliseconds(1500)}},
-                    RequestCase{"NotForEver",
-                                "{" + kOneJson + R"(,"pull":true,"wait":"100h"})",
-                                true,
-                                {.questions = kOne, .pull = true, .wait = kMostPullWait}},
-                    RequestCase{"ForRegistriesAMoment",
-                                "{" + kOneJson + R"(,"within":"3s"})",
-                                true,
-                                {.questions = kOne, .within = std::chrono::seconds(3)}},
-                    RequestCase{"ForRegistriesNotForEver",
-                                "{" + kOneJson + R"(,"within":"3h"})",
-                                true,
-                                {.questions = kOne, .within = kMostRegistryTime}},
-                    RequestCase{"NoTimeForRegistries", "{" + kOneJson + R"(,"within":"-1s"})", false, {}},
-                    RequestCase{"NoDuration", "{" + kOneJson + R"(,"pull":true,"wait":"soon"})", false, {}},
-                    RequestCase{"NoNumber", "{" + kOneJson + R"(,"pull":1})", false, {}},
-                    RequestCase{"UnknownKey", "{" + kOneJson + R"(,"pulls":true})", false, {}}),
+    testing::Values(
+        RequestCase{"Alone", R"([{"image":"a:v1","policy":"Never"}])", true, {.questions = kOne}},
+        RequestCase{"NoPull", "{" + kOneJson + "}", true, {.questions = kOne}},
+        RequestCase{"Pull", "{" + kOneJson + R"(,"pull":true})", true, {.questions = kOne, .pull = true}},
+        RequestCase{"ForAMoment",
+                    "{" + kOneJson + R"(,"pull":true,"wait":"1.5s"})",
+                    true,
+                    {.questions = kOne, .pull = true, .wait = std::chrono::milliseconds(1500)}},
+        RequestCase{"AWaitForNothing",
+                    "{" + kOneJson + R"(,"pull":null,"wait":"1.5s"})",
+                    true,
+                    {.questions = kOne, .wait = std::chrono::milliseconds(1500)}},
+        RequestCase{"NotForEver",
+                    "{" + kOneJson + R"(,"pull":true,"wait":"100h"})",
+                    true,
+                    {.questions = kOne, .pull = true, .wait = kMostPullWait}},
+        RequestCase{"ForRegistriesAMoment",
+                    "{" + kOneJson + R"(,"within":"3s"})",
+                    true,
+                    {.questions = kOne, .within = std::chrono::seconds(3)}},
+        RequestCase{"ForRegistriesNotForEver",
+                    "{" + kOneJson + R"(,"within":"3h"})",
+                    true,
+                    {.questions = kOne, .within = kMostRegistryTime}},
+        RequestCase{"ASecretWithoutUid",
+                    R"([{"image":"a:v1","policy":"Never","identity":{"secrets":["team/pull"]}}])",
+                    true,
+                    {.questions = {{"a:v1", PullPolicy::kNever, {.secrets = {{"team", "pull", ""}}}}}}},
+        RequestCase{"AnAccountWithoutUid",
+                    R"([{"image":"a:v1","identity":{"serviceAccount":"team/runner"}}])",
+                    false,
+                    {}},
+        RequestCase{"NoTimeForRegistries", "{" + kOneJson + R"(,"within":"-1s"})", false, {}},
+        RequestCase{"NoDuration", "{" + kOneJson + R"(,"pull":true,"wait":"soon"})", false, {}},
+        RequestCase{"NoNumber", "{" + kOneJson + R"(,"pull":1})", false, {}},
+        RequestCase{"UnknownKey", "{" + kOneJson + R"(,"pulls":true})", false, {}}),
     [](const auto& row) { return row.param.name; });
 
 TEST(CheckReport, Github) {

@@ -48,6 +48,9 @@ class CheckRow : public Check, public testing::WithParamInterface<CheckCase> {
     scratch_.Write("service.yaml", "apiVersion: v1\nkind: Service\n");
     scratch_.Write("bad.yaml", base::ReplaceAll(kJob, "Never", "never"));
     scratch_.Write("worse.yaml", "kind: [\n");
+    scratch_.Write("secret.yaml",
+                   "apiVersion: v1\nkind: Pod\nspec:\n  imagePullSecrets: [{name: pull}]\n"
+                   "  containers: [{name: c, image: \"reg.io/c:closed\"}]\n");
     scratch_.Write("custom.yaml",
                    "apiVersion: x.io/v1\nkind: Run\nspec:\n  task:\n    template:\n      spec:\n"
                    "        containers:\n        - {name: c, image: \"reg.io/c:closed\"}\n");
@@ -125,6 +128,12 @@ INSTANTIATE_TEST_SUITE_P(
                   {"--image", "a:closed", "--pod-secret", "team/pull/u1"},
                   0,
                   "ok    –  a:closed  IfNotPresent (default)  starts from the node (OpenToNode)\n"
+                  "the image starts on node ci-7\n",
+                  ""},
+        CheckCase{"APodWithAPullSecretInItsManifest",
+                  {"-f", "@/secret.yaml", "-n", "team"},
+                  0,
+                  "ok    c  reg.io/c:closed  IfNotPresent (default)  starts from the node (OpenToNode)\n"
                   "the image starts on node ci-7\n",
                   ""},
         CheckCase{"APodWithAServiceAccount",

@@ -51,9 +51,12 @@ Command CheckCommand(CLI::App& command, Context& context) {
       ->check(CLI::IsMember({"fail", "pass"}))
       ->capture_default_str();
   Repeatable(command, "--pod-secret", options->pod_secrets,
-             "A pull secret of the pods: NAMESPACE/NAME/UID (repeatable)");
+             "A pull secret of the pods, beside those that manifests name: NAMESPACE/NAME/UID (repeatable)");
   command.add_option("--pod-service-account", options->pod_service_account,
                      "The pods' service account: NAMESPACE/NAME/UID");
+  command
+      .add_option("-n,--namespace", options->default_namespace, "The namespace of manifests that name none")
+      ->capture_default_str();
   command.add_flag("--assume-always-pull", options->assume_always_pull,
                    "The cluster's AlwaysPullImages makes every policy Always");
   command.add_option("--default-policy", options->default_policy,
@@ -70,6 +73,9 @@ Asks the agent of this node whether pods would start with these images as they a
 at the strongest policy that any container has for it. An agent that is not there yet is waited for. For Always
 the agent asks the registry, with the credentials that the node has. What changes between this answer and a
 pod's start is not seen: check right before, in the pod's own init container for the least.
+
+A pod's imagePullSecrets count, by namespace and name. kubelet compares their UIDs as well, which no manifest has:
+where kubelet has recorded the image for one secret of that name, the answer is AssumedForPod; for several, Unknown.
 
 --pull: an image that is not here is pulled as those of the list are, with the node's own credentials, and what
 a pod would meet then is the answer. A pull that has begun goes on when this command ends before it. The agent
