@@ -426,6 +426,7 @@ bool Agent::MayHaveEndedRuntime(const Entry& entry, const ActiveRun& run) {
 }
 
 void Agent::PullFailed(Entry& entry, const ActiveRun& run, const plan::PullFailure& given) {
+  if (given.reason == plan::Reason::kDiskFull && FilledDisk(entry, given.error)) return;
   plan::PullFailure failure = given;
   const bool runtime_down = given.reason == plan::Reason::kRuntimeDown;
   if (runtime_down && MayHaveEndedRuntime(entry, run)) {
@@ -453,10 +454,6 @@ void Agent::PullFailed(Entry& entry, const ActiveRun& run, const plan::PullFailu
     next_look_ = now_;
   }
   if (failure.reason == plan::Reason::kDiskFull) {
-    // Where the disk rule sees this filesystem, it knows what the image had.
-    bool others_ran = now_ < hold_until_ || std::any_of(entries_.all().begin(), entries_.all().end(),
-                                                        [](const Entry& one) { return !one.runs.empty(); });
-    if (disk_.known && plan::Usable(disk_, limits_) == 0) RanOutOfRoom(entry, others_ran, 0);
     hold_until_ = now_ + kDiskFullHold;
     DropKeptBytes();
   } else if (plan::IsForGood(failure.reason) && entry.past.settled) {

@@ -173,6 +173,8 @@ plan::ImageState Agent::Judge(const Entry& entry, base::WallTime wall) const {
                       .verdicts = entry.verdict.shown,
                       .spellings = entry.verdict.shown_spellings,
                       .no_room = entry.no_room,
+                      .room_needed = plan::ClaimOfDue(entry.past.room).least,
+                      .room_usable = plan::Usable(disk_, limits_),
                       .refresh = Asks(entry) ? &entry.refresh : nullptr,
                       .freshness = &*entry.fresh,
                       .held = entry.held,
@@ -193,7 +195,8 @@ void Agent::Publish() {
   snapshot->disk = {.known = disk_.known,
                     .path = disk_path_,
                     .capacity_bytes = disk_.capacity_bytes,
-                    .available_bytes = disk_.available_bytes};
+                    .available_bytes = disk_.available_bytes,
+                    .kept_free_bytes = plan::KeptFree(disk_, limits_)};
   snapshot->images.reserve(entries_.listed().size());
   for (const Entry& entry : entries_.listed()) {
     snapshot->images.push_back(Judge(entry, wall));

@@ -147,6 +147,7 @@ class Agent {
   void DropKeptBytes();
   void RanOutOfRoom(Entry& entry, bool competed, std::uint64_t returns);
   void SettleWithoutRoom();
+  bool FilledDisk(Entry& entry, const std::string& error);
 
   // Decisions out: act.cc.
   bool HasHeardEnough(const Entry& entry) const;

@@ -83,6 +83,23 @@ void Agent::RanOutOfRoom(Entry& entry, bool competed, std::uint64_t returns) {
   relief_ = plan::AfterEnding(relief_, returns, now_);
 }
 
+// The runtime said that no space is left. If that may be the filesystem that the disk rule measures, the rule
+// decides what is pulled next; else false.
+bool Agent::FilledDisk(Entry& entry, const std::string& error) {
+  const std::uint64_t whole = plan::ClaimOfRunning(entry.past.room, 0).reserved;
+  if (!disk_.known || (plan::Usable(disk_, limits_) > 0 && whole < disk_.available_bytes)) return false;
+  bool competed = relief_.pending || std::any_of(entries_.all().begin(), entries_.all().end(),
+                                                 [](const Entry& one) { return !one.runs.empty(); });
+  base::Warn("pull ended: not enough room", {{"image", entry.want->reference.written()},
+                                             {"needed", plan::ExpectedRoom(entry.past.room)},
+                                             {"available", 0},
+                                             {"error", error}});
+  RanOutOfRoom(entry, competed, 0);
+  leases_to_drop_.insert(LeaseFor(entry));
+  disk_.available_bytes = 0;  // until it is measured
+  return true;
+}
+
 // What pulls that have ended have left under their leases.
 std::uint64_t Agent::KeptBytes() const {
   std::uint64_t sum = 0;

@@ -20,14 +20,18 @@ Limits WithThreshold(Limits limits, int kubelet_percent) {
   return limits;
 }
 
-std::uint64_t Usable(const DiskSpace& disk, const Limits& limits) {
-  if (!disk.known) return std::numeric_limits<std::uint64_t>::max();
-  // Usage as kubelet counts it: everything that is not available (spec/kubelet.md section 2.6).
+std::uint64_t KeptFree(const DiskSpace& disk, const Limits& limits) {
+  if (!disk.known) return 0;
+  // Usage as kubelet counts it: everything that is not available (pkg/kubelet/images/image_gc_manager.go).
   auto percent =
       static_cast<std::uint64_t>(std::clamp(limits.disk_high_percent.value_or(kDefaultPercent), 0, 100));
-  std::uint64_t reserve = disk.capacity_bytes / 100 * (100 - percent);
-  reserve = std::max(reserve, limits.disk_min_free_bytes);
-  return disk.available_bytes > reserve ? disk.available_bytes - reserve : 0;
+  return std::max(disk.capacity_bytes / 100 * (100 - percent), limits.disk_min_free_bytes);
+}
+
+std::uint64_t Usable(const DiskSpace& disk, const Limits& limits) {
+  if (!disk.known) return std::numeric_limits<std::uint64_t>::max();
+  std::uint64_t kept = KeptFree(disk, limits);
+  return disk.available_bytes > kept ? disk.available_bytes - kept : 0;
 }
 
 }  // namespace prefetch::plan

@@ -18,6 +18,9 @@ struct DiskSpace {
 // to. Decisions go by bounds: plan/room.h.
 std::uint64_t SpaceFor(std::uint64_t compressed_bytes);
 
+// Bytes that the rule keeps free. 0: the filesystem cannot be measured.
+std::uint64_t KeptFree(const DiskSpace& disk, const Limits& limits);
+
 // Bytes that may still be used before the rule says stop. 0: none.
 std::uint64_t Usable(const DiskSpace& disk, const Limits& limits);
 

@@ -18,6 +18,15 @@ std::string Progress(const Movement& movement) {
   return text;
 }
 
+std::string NoRoom(const EntryFacts& facts) {
+  std::string usable = facts.room_usable == 0
+                           ? "the limits on disk usage leave nothing of the image filesystem to images"
+                           : "the limits on disk usage leave " + base::HumanBytes(facts.room_usable) +
+                                 " of the image filesystem to images";
+  if (facts.room_needed == 0) return usable;
+  return "it needs at least " + base::HumanBytes(facts.room_needed) + ": " + usable;
+}
+
 // What the reason means for this entry, where there is no error text that says it better.
 std::string Sentence(Reason reason, const EntryFacts& facts) {
   switch (reason) {
@@ -38,7 +47,7 @@ std::string Sentence(Reason reason, const EntryFacts& facts) {
     case Reason::kUnpacking:
       return "all bytes are here, the runtime unpacks them";
     case Reason::kDiskPressure:
-      return "there is not enough room for it on the image filesystem";
+      return NoRoom(facts);
     case Reason::kWrongPlatform:
       return "what the runtime has under this name is for " +
              (facts.seen.local ? facts.seen.local->platform : std::string("another platform")) +

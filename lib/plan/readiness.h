@@ -31,8 +31,10 @@ struct EntryFacts {
   bool has_kubelet = false;
   bool learning = false;  // KubeletStatus::learning
   VerdictsPtr verdicts;
-  SpellingsPtr spellings{};  // as HeldVerdict::shown_spellings
-  bool no_room = false;      // the disk rule holds it back
+  SpellingsPtr spellings{};       // as HeldVerdict::shown_spellings
+  bool no_room = false;           // the disk rule holds it back
+  std::uint64_t room_needed = 0;  // at least; 0: not known
+  std::uint64_t room_usable = 0;  // that the disk rule leaves
   // What its registry has said; null: it is not asked.
   const RefreshDecision* refresh = nullptr;
   const Freshness* freshness = nullptr;

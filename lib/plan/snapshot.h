@@ -147,7 +147,8 @@ struct DiskStatus {
   std::string path;
   std::uint64_t capacity_bytes = 0;
   std::uint64_t available_bytes = 0;
-  std::uint64_t needed_bytes = 0;  // for what is absent, as far as sizes are known
+  std::uint64_t kept_free_bytes = 0;  // of those that are available, by the disk rule
+  std::uint64_t needed_bytes = 0;     // for what is absent, as far as sizes are known
   bool pressure = false;
 };
 

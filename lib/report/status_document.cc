@@ -39,6 +39,7 @@ void ReadSurroundings(const Members& in, StatusDocument& document) {
     members.Read("path", disk.path);
     members.Read("capacityBytes", disk.capacity_bytes);
     members.Read("availableBytes", disk.available_bytes);
+    members.Read("keptFreeBytes", disk.kept_free_bytes);
     members.Read("neededBytes", disk.needed_bytes);
     members.Read("pressure", disk.pressure);
     document.disk = disk;

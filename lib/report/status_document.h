@@ -83,6 +83,7 @@ struct StatusSource {
 struct StatusDisk {
   std::string path;
   std::uint64_t capacity_bytes = 0, available_bytes = 0, needed_bytes = 0;
+  std::uint64_t kept_free_bytes = 0;  // 0: the agent does not tell (yet)
   bool pressure = false;
 };
 

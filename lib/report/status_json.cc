@@ -119,6 +119,7 @@ void WriteDisk(JsonWriter& out, const plan::DiskStatus& disk) {
   out.Member("path", disk.path);
   out.MemberNumber("capacityBytes", disk.capacity_bytes);
   out.MemberNumber("availableBytes", disk.available_bytes);
+  out.MemberNumber("keptFreeBytes", disk.kept_free_bytes);
   out.MemberNumber("neededBytes", disk.needed_bytes);
   out.MemberBool("pressure", disk.pressure);
   out.EndObject();

@@ -199,6 +199,20 @@ std::string RuntimePiece(const StatusDocument& document, bool wide) {
   return piece + ", " + KubeletWords(document.kubelet);
 }
 
+// Which limit leaves how much, and how much the absent images need.
+std::string DiskWords(const StatusDisk& disk) {
+  std::string text =
+      "the image filesystem " + disk.path + " has " + base::HumanBytes(disk.available_bytes) + " free";
+  if (disk.kept_free_bytes > 0) {
+    std::uint64_t usable = disk.available_bytes - std::min(disk.available_bytes, disk.kept_free_bytes);
+    text += " and must keep " + base::HumanBytes(disk.kept_free_bytes) +
+            " free (diskHighPercent, diskMinFreeBytes, kubelet's imageGCLowThresholdPercent), which leaves " +
+            base::HumanBytes(usable) + " to images";
+  }
+  if (disk.needed_bytes == 0) return text + "; the sizes of the absent images are not known yet";
+  return text + "; the absent images need about " + base::HumanBytes(disk.needed_bytes);
+}
+
 // What is wrong with the node rather than with an image, one paragraph each.
 std::vector<std::string> NodeProblems(const StatusDocument& document) {
   std::vector<std::string> problems;
@@ -216,9 +230,7 @@ std::vector<std::string> NodeProblems(const StatusDocument& document) {
     problems.push_back("the newest " + source.name + " is not in force: " + source.error);
   }
   if (document.disk && document.disk->pressure) {
-    problems.push_back("the image filesystem " + document.disk->path + " has " +
-                       base::HumanBytes(document.disk->available_bytes) + " left, " +
-                       base::HumanBytes(document.disk->needed_bytes) + " are needed");
+    problems.push_back(DiskWords(*document.disk));
   }
   for (const std::string& problem : document.problems) {
     bool said = !document.ready && document.message.ends_with(problem);

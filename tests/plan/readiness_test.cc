@@ -232,6 +232,7 @@ TEST(Judge, NoRoom) {
   EntryRig rig;
   rig.no_room = true;
   EXPECT_EQ(Short(rig.Judged()), (Said{false, Phase::kFailing, Reason::kDiskPressure, PullState::kQueued}));
+  EXPECT_EQ(rig.Judged().message, "the limits on disk usage leave nothing of the image filesystem to images");
 }
 
 TEST(Judge, HeldByItsRegistry) {

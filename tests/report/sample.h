@@ -114,6 +114,7 @@ inline plan::Snapshot Node(std::vector<plan::ImageState> images) {
                    .path = "/var/lib/containerd",
                    .capacity_bytes = 100'000'000'000,
                    .available_bytes = 60'000'000'000,
+                   .kept_free_bytes = 20'000'000'000,
                    .needed_bytes = 680'000'000};
   snapshot.images = std::move(images);
   return snapshot;

@@ -141,6 +141,19 @@ TEST(StatusTable, ARuntimeThatIsAwayIsSaidWhileWhatItToldStillCounts) {
   EXPECT_EQ(table.find("does not answer"), table.rfind("does not answer")) << "once is enough";
 }
 
+// With sizes that nobody knows yet it used to say "0 B are needed".
+TEST(StatusTable, DiskPressureNamesTheLimitAndWhatIsNeeded) {
+  plan::Snapshot snapshot = PeacefulNode();
+  snapshot.disk.pressure = true;
+  snapshot.disk.needed_bytes = 0;
+  auto document = ParseStatusDocument(StatusJson(snapshot));
+  ASSERT_TRUE(document) << document.error().message();
+  std::string table = StatusTable(*document, {.width = 1000});
+  EXPECT_NE(table.find("and must keep 20"), std::string::npos) << table;
+  EXPECT_NE(table.find("(diskHighPercent, diskMinFreeBytes,"), std::string::npos) << table;
+  EXPECT_NE(table.find("the sizes of the absent images are not known yet"), std::string::npos) << table;
+}
+
 TEST(FailedForGood, OnlyWhenNothingElseCanHelp) {
   plan::Snapshot snapshot =
       Node({Failing("a/b:1", plan::Reason::kNotFound, "no such tag", 2), Queued("a/c:1")});

@@ -17,6 +17,8 @@ namespace prefetch::rig {
 struct Layer {
   std::uint64_t seed = 0;
   std::uint64_t size = 0;  // of the blob, within a kilobyte or two; at least some 2 KiB
+  // So many bytes of the file that compression takes away: the blob stays about as small, the disk does not.
+  std::uint64_t zeros = 0;
 };
 
 enum class ManifestKind { kDocker, kOci };

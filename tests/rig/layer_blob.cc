@@ -39,6 +39,8 @@ std::string MakeTar(const Layer& layer) {
   constexpr std::uint64_t kFrame = 3 * kTarBlock;  // header and the two blocks at the end
   std::uint64_t size = layer.size > kFrame + kTarBlock ? layer.size - kFrame : kTarBlock;
   size -= size % kTarBlock;
+  const std::uint64_t noise_size = size;
+  size += layer.zeros - layer.zeros % kTarBlock;
   std::string tar(kFrame + size, '\0');
   char* header = tar.data();
   std::snprintf(header, 100, "data/%016llx-%llu", static_cast<unsigned long long>(layer.seed),
@@ -61,7 +63,7 @@ std::string MakeTar(const Layer& layer) {
   WriteOctal(header + 148, 6, sum);
   header[154] = '\0';
   Noise noise(layer.seed);
-  for (std::uint64_t at = 0; at < size; at += sizeof(std::uint64_t)) {
+  for (std::uint64_t at = 0; at < noise_size; at += sizeof(std::uint64_t)) {
     std::uint64_t word = noise.Next();
     std::memcpy(header + kTarBlock + at, &word, sizeof(word));
   }
@@ -89,6 +91,23 @@ std::string Gzip(const std::string& tar) {
   return out;
 }
 
+// gzip that compresses.
+std::string Deflated(std::string& tar) {
+  z_stream stream{};
+  constexpr int kGzip = 15 + 16;  // zlib.h, deflateInit2
+  std::string out;
+  if (::deflateInit2(&stream, 1, Z_DEFLATED, kGzip, 8, Z_DEFAULT_STRATEGY) != Z_OK) return out;
+  out.resize(::deflateBound(&stream, tar.size()));
+  stream.next_in = reinterpret_cast<Bytef*>(tar.data());
+  stream.avail_in = static_cast<uInt>(tar.size());
+  stream.next_out = reinterpret_cast<Bytef*>(out.data());
+  stream.avail_out = static_cast<uInt>(out.size());
+  ::deflate(&stream, Z_FINISH);
+  out.resize(stream.total_out);
+  ::deflateEnd(&stream);
+  return out;
+}
+
 }  // namespace
 
 std::string DigestOf(std::string_view bytes) {
@@ -99,7 +118,7 @@ LayerBlob MakeLayer(const Layer& layer) {
   std::string tar = MakeTar(layer);
   LayerBlob blob;
   blob.diff_id = DigestOf(tar);
-  blob.bytes = Gzip(tar);
+  blob.bytes = layer.zeros == 0 ? Gzip(tar) : Deflated(tar);
   blob.digest = DigestOf(blob.bytes);
   return blob;
 }

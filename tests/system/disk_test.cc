@@ -22,9 +22,9 @@ bool Becomes(const Node& node, const std::string& image, const std::string& reas
 TEST(Disk, WhatDoesNotFitIsSaidAndSmallOnesOvertake) {
   Node node(Node::Small::kEverything, 150 * kMegabyte);
   std::unique_ptr<Host> registry = node.AddRegistry("registry.example.test", {});
-  std::string big = registry->Push("big", "v1", {{1, 60 * kMegabyte}});
+  std::string big = registry->Push("big", "v1", {{1, 70 * kMegabyte}});
   std::string small = registry->Push("small", "v1", {{2, kMegabyte}});
-  // With what it unpacks to, the big one needs 240 MB.
+  // With what it unpacks to, the big one needs at least 140 MB of 120.
   node.HasLimits("{diskHighPercent: 80, diskMinFreeBytes: 20000000}");
   registry->proxy().LimitBandwidth(10 * kMegabyte);
   node.HasList({big, small});
@@ -40,6 +40,29 @@ TEST(Disk, WhatDoesNotFitIsSaidAndSmallOnesOvertake) {
   std::uint64_t served = registry->proxy().BytesToClients();
   EXPECT_LT(served, 30 * kMegabyte);
   EXPECT_FALSE(rig::Eventually(seconds(5), [&] { return registry->proxy().BytesToClients() > served; }));
+}
+
+// Nobody tells what an image unpacks to, so this one is found out: it costs one download, and the others
+// come.
+TEST(Disk, ADiskThatReallyFillsCostsOneDownload) {
+  Node node(Node::Small::kEverything, 120 * kMegabyte);
+  std::unique_ptr<Host> registry = node.AddRegistry("registry.example.test", {});
+  std::string big = registry->Push("big", "v1", {{1, 16 * kMegabyte, 96 * kMegabyte}});
+  std::string one = registry->Push("one", "v1", {{2, 16 * kMegabyte}});
+  std::string other = registry->Push("other", "v1", {{3, 16 * kMegabyte}});
+  node.HasLimits("{diskHighPercent: 90, diskMinFreeBytes: 5000000}");
+  node.HasList({big, one, other});
+  registry->proxy().LimitBandwidth(10 * kMegabyte);
+  node.StartAgent();
+  EXPECT_TRUE(Becomes(node, one, "Present")) << node.AgentLog();
+  EXPECT_TRUE(Becomes(node, other, "Present")) << node.AgentLog();
+  EXPECT_TRUE(Becomes(node, big, "DiskPressure")) << node.AgentLog();
+  std::uint64_t served = registry->proxy().BytesToClients();
+  EXPECT_LE(served, 52 * kMegabyte) << "1.1 x what came + one download";
+  EXPECT_FALSE(rig::Eventually(seconds(12), [&] { return registry->proxy().BytesToClients() > served; }));
+  // Nobody waits for it.
+  rig::Ran waited = node.Ctl({"wait", "--fail-fast", "--timeout", "20s"});
+  EXPECT_EQ(waited.exit, (rig::Exit{1, 0})) << waited.out << waited.err;
 }
 
 // The blobs are on another filesystem than the snapshots, which is where the runtime says its images are: the
