@@ -192,6 +192,10 @@ int Run(const config::AgentConfig& config) {
   if (cluster) talk.emplace(*cluster, config, agent.board(), keyring, version, word, clock);
   base::TimePoint deadline = config.timeout ? clock.Now() + *config.timeout : base::TimePoint::max();
   agent.Run(stop.token(), deadline);
+  if (agent.MustRestart() && !config.once) {
+    base::Err("kubelet's records were replaced, prefetchd ends");
+    return kNotReady;
+  }
   if (!config.once) {
     base::Info("prefetchd stopped");
     return kOk;

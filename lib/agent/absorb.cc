@@ -293,6 +293,10 @@ void Agent::On(KubeletLooked event) {
   kubelet_looked_ = true;
   jobs_--;
   KubeletLook& look = event.look;
+  bool restarted = !kubelet_process_.empty() && kubelet_process_ != look.process;
+  kubelet_process_ = look.process;
+  if (restarted && touching_) touching_->KubeletRestarted(entries_, now_);
+  records_replaced_ = look.reading.access == kubelet::RecordsAccess::kReplaced;
   if (*kubelet_ != look.status) {
     base::Info("kubelet",
                {{"version", look.status.version.empty() ? "unknown" : look.status.version},

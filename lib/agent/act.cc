@@ -211,7 +211,9 @@ void Agent::StartKubeletLookIfDue() {
   next_kubelet_look_ = now_ + kLookInterval;
   Submit(looks_,
          [this, question = kubelet_question_, changes = std::exchange(records_changed_, {})]() -> Event {
-           return KubeletLooked{kubelet_observer_->Take(question, changes)};
+           KubeletLooked event{kubelet_observer_->Take(question, changes)};
+           parts_.keyring.UseKubeletRoot(event.look.status.root);
+           return event;
          });
 }
 

@@ -86,9 +86,10 @@ void Agent::Run(const std::stop_token& stop, base::TimePoint deadline) {
   while (!stop.stop_requested() && parts_.clock.Now() < deadline) {
     Turn(std::move(event));
     if (options_.once && NothingMoreToWaitFor(started)) break;
+    if (records_replaced_) break;
     event = inbox_.PopUntil(std::min(next_turn_, deadline));
   }
-  if (dirty_) Publish();  // the last word of --once
+  if (dirty_) Publish();  // the last word
   stopping_.request_stop();
   for (Entry& entry : entries_.all()) {
     for (ActiveRun& run : entry.runs) run.stop.request_stop();

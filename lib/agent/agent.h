@@ -76,8 +76,11 @@ class Agent {
 
   // The loop, on the calling thread, until `stop` is requested, or with Options::once until nothing more is
   // to be waited for, or until `deadline`. Pulls under way are then cancelled and waited for; their leases
-  // keep the bytes.
+  // keep the bytes. Also ends when only another process can go on: see MustRestart.
   void Run(const std::stop_token& stop, base::TimePoint deadline = base::TimePoint::max());
+
+  // The folder with kubelet's records was replaced, and this process has the old one mounted.
+  bool MustRestart() const { return records_replaced_; }
 
   const Board& board() const { return board_; }
   const Metrics& metrics() const { return metrics_; }
@@ -218,6 +221,8 @@ class Agent {
   std::shared_ptr<const std::vector<kubelet::KubeletSettings>> possible_kubelets_;
   bool kubelet_look_running_ = false;
   bool kubelet_looked_ = false;  // once
+  bool records_replaced_ = false;
+  std::string kubelet_process_;
   kubelet::FileChanges records_changed_;
   std::shared_ptr<const KubeletQuestion> kubelet_question_;  // null: an image has come, gone or changed
   base::TimePoint next_kubelet_look_;

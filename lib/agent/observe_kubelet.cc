@@ -26,6 +26,10 @@ std::string NoteFor(const kubelet::NodeFacts& facts, kubelet::RecordsAccess acce
     case kubelet::RecordsAccess::kForbidden:
       return "kubelet's records in " + facts.root +
              "/image_manager may not be read by this process: it needs to run as root";
+    case kubelet::RecordsAccess::kReplaced:
+      return facts.root +
+             "/image_manager was deleted while it was mounted here, so kubelet's records cannot be seen: the "
+             "agent ends, and reads the new folder after its restart";
   }
   return "";
 }
@@ -92,6 +96,7 @@ KubeletLook KubeletObserver::Take(std::shared_ptr<const KubeletQuestion> questio
     possible_ = std::make_shared<const std::vector<kubelet::KubeletSettings>>(PossibleFor(facts_.settings));
   }
   KubeletLook look;
+  look.process = reader_.process();
   look.reading = verdicts_.Read(question->images, *possible_, std::move(changes), same);
   last_ = question;
   look.question = std::move(question);

@@ -35,6 +35,7 @@ struct KubeletLook {
   plan::KubeletStatus status;
   std::shared_ptr<const std::vector<kubelet::KubeletSettings>> possible;
   std::vector<std::string> problems;  // one sentence each
+  std::string process;                // NodeFactsReader::process()
   std::shared_ptr<const KubeletQuestion> question;
   kubelet::VerdictReading reading;  // by the index of its images
 };

@@ -346,6 +346,11 @@ void Touching::News(Entries& entries, base::TimePoint now) {
   for (Entry& entry : entries.all()) entry.touch = plan::AfterNews(entry.touch, now);
 }
 
+void Touching::KubeletRestarted(Entries& entries, base::TimePoint now) {
+  for (Entry& entry : entries.all()) entry.touch = plan::AfterKubeletRestart(entry.touch, now);
+  ground_ = plan::AfterKubeletRestart(ground_, now);
+}
+
 base::TimePoint Touching::NextTurn() const {
   if (busy_) return base::TimePoint::max();
   if (pod_) {

@@ -45,6 +45,8 @@ class Touching {
 
   // Credentials or kubelet's settings have changed: what was given up gets another try.
   void News(Entries& entries, base::TimePoint now);
+  // What waits is tried at once; what was given up stays so.
+  void KubeletRestarted(Entries& entries, base::TimePoint now);
   // A pod of ours may be there.
   bool HasPod() const { return pod_.has_value() || busy_; }
 

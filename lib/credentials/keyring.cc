@@ -166,7 +166,7 @@ struct Keyring::Sources {
 };
 
 Keyring::Keyring(KeyringOptions options, const base::Clock& clock)
-    : options_(std::move(options)), clock_(clock) {
+    : options_(std::move(options)), clock_(clock), search_(options_.docker_config_search) {
   Reload();
 }
 
@@ -252,9 +252,14 @@ std::shared_ptr<const Keyring::Sources> Keyring::Current() {
   return sources_;
 }
 
+void Keyring::UseKubeletRoot(const std::string& root) {
+  base::Lock lock(mutex_);
+  if (root.empty() || std::exchange(search_.kubelet_root, root) == root) return;
+  looked_at_ = base::TimePoint();  // the next who asks sees what is there
+}
+
 std::vector<std::string> Keyring::DockerConfigPaths() const {
-  return options_.docker_configs.empty() ? DockerConfigCandidates(options_.docker_config_search)
-                                         : options_.docker_configs;
+  return options_.docker_configs.empty() ? DockerConfigCandidates(search_) : options_.docker_configs;
 }
 
 std::vector<std::string> Keyring::WatchedFiles() const {

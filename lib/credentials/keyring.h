@@ -131,6 +131,9 @@ class Keyring {
   KeyringHealth Health() PREFETCH_EXCLUDES(mutex_);
   // As kubelet's metric kubelet_credential_provider_config_info has it; empty without a configuration.
   std::string provider_config_hash() const PREFETCH_EXCLUDES(mutex_);
+  // Where kubelet keeps its files, as the node tells it. Without files that somebody named, config.json is
+  // looked for there.
+  void UseKubeletRoot(const std::string& root) PREFETCH_EXCLUDES(mutex_);
   // Reads every file anew, now.
   void Reload() PREFETCH_EXCLUDES(mutex_);
 
@@ -138,15 +141,16 @@ class Keyring {
   struct Sources;
 
   std::shared_ptr<const Sources> Current() PREFETCH_EXCLUDES(mutex_);
-  std::shared_ptr<const Sources> Read(const Sources* before) const;
-  std::vector<std::string> DockerConfigPaths() const;
+  std::shared_ptr<const Sources> Read(const Sources* before) const PREFETCH_REQUIRES(mutex_);
+  std::vector<std::string> DockerConfigPaths() const PREFETCH_REQUIRES(mutex_);
   void ReadProviders(Sources& now, const Sources* before) const;
   PluginSurroundings Surroundings() const;
-  std::vector<std::string> WatchedFiles() const;
+  std::vector<std::string> WatchedFiles() const PREFETCH_REQUIRES(mutex_);
 
   const KeyringOptions options_;
   const base::Clock& clock_;
   mutable base::Mutex mutex_;
+  DockerConfigSearch search_ PREFETCH_GUARDED_BY(mutex_);
   std::shared_ptr<const Sources> sources_ PREFETCH_GUARDED_BY(mutex_);
   base::TimePoint looked_at_ PREFETCH_GUARDED_BY(mutex_);
   base::TimePoint read_at_ PREFETCH_GUARDED_BY(mutex_);

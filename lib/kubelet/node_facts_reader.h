@@ -31,6 +31,8 @@ class NodeFactsReader {
 
   // Of the kubelet that was seen, with the host's own paths; nullopt: none was. As of the last Read().
   const std::optional<CommandLine>& command_line() const { return process_.command_line(); }
+  // Another text, another process of kubelet's; empty: none was seen. As of the last Read().
+  const std::string& process() const { return process_.process(); }
 
  private:
   bool IsDeclared() const { return !declared_.config_file.empty() || !declared_.config_dir.empty(); }

@@ -1,5 +1,7 @@
 #include "kubelet/record_files.h"
 
+#include <sys/stat.h>
+
 #include "base/fs.h"
 #include "kubelet/records.h"
 
@@ -16,11 +18,19 @@ bool IsDirectory(const std::string& path) {
 FileContent Read(const std::string& root, const char* folder, const std::string& name) {
   auto content = base::ReadFile(root + "/image_manager/" + folder + "/" + name, kLongestRecord);
   if (content) return {FileContent::State::kPresent, *std::move(content)};
-  bool absent = content.error().code() == base::Code::kNotFound && IsDirectory(root);
+  bool absent =
+      content.error().code() == base::Code::kNotFound && IsDirectory(root) && !RecordsFolderIsReplaced(root);
   return {absent ? FileContent::State::kAbsent : FileContent::State::kUnreadable, ""};
 }
 
 }  // namespace
+
+bool RecordsFolderIsReplaced(const std::string& kubelet_root) {
+  // A bind mount holds the folder though no name leads to it any more. Through the host's own name a deleted
+  // folder cannot be seen.
+  struct stat folder {};
+  return ::stat((kubelet_root + "/image_manager").c_str(), &folder) == 0 && folder.st_nlink == 0;
+}
 
 FileContent ReadRecordFile(const std::string& kubelet_root, const std::string& image_id) {
   return ReadRecordNamed(kubelet_root, FileNameFor(image_id));

@@ -9,11 +9,15 @@
 namespace prefetch::kubelet {
 
 // <root>/image_manager/pulled/… for an image id, <root>/image_manager/pulling/… for a pod's literal image.
-// kAbsent where the file or image_manager is not there; kUnreadable where the root is not there, which tells
-// nothing, where we may not read it, or it is no plain file, or longer than any record. Block only as a disk
-// does. Any thread may call.
+// kAbsent where the file or image_manager is not there; kUnreadable where the root is not there or
+// image_manager was replaced, which tells nothing, where we may not read it, or it is no plain file, or
+// longer than any record. Block only as a disk does. Any thread may call.
 FileContent ReadRecordFile(const std::string& kubelet_root, const std::string& image_id);
 FileContent ReadIntentFile(const std::string& kubelet_root, const std::string& image);
+
+// <root>/image_manager was deleted while it was mounted here, alone: kubelet keeps its records in a new
+// folder, which this process cannot reach. For good: only a new mount helps.
+bool RecordsFolderIsReplaced(const std::string& kubelet_root);
 
 // The same for who has the file's name already (FileNameFor in records.h).
 FileContent ReadRecordNamed(const std::string& kubelet_root, const std::string& file_name);

@@ -67,6 +67,7 @@ void VerdictReader::Decide(const ImageOnNode& image, const std::vector<KubeletSe
 }
 
 RecordsAccess VerdictReader::Look() const {
+  if (RecordsFolderIsReplaced(root_)) return RecordsAccess::kReplaced;
   base::Fd pulled(::open(pulled_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (pulled.valid()) return RecordsAccess::kReadable;
   if (errno == EACCES || errno == EPERM) return RecordsAccess::kForbidden;

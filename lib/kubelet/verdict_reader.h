@@ -39,6 +39,7 @@ enum class RecordsAccess {
   kNoFolder,  // the root is there and has no image_manager: an old kubelet, or one whose gate is off
   kNoRoot,    // kubelet's root directory is not there
   kForbidden,
+  kReplaced,  // RecordsFolderIsReplaced
 };
 
 struct VerdictReading {

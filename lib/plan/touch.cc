@@ -207,6 +207,11 @@ TouchPast AfterNews(TouchPast past, base::TimePoint now) {
   return past;
 }
 
+TouchPast AfterKubeletRestart(TouchPast past, base::TimePoint now) {
+  if (past.not_before != base::TimePoint::max()) past.not_before = std::min(past.not_before, now);
+  return past;
+}
+
 TouchPast AfterTouch(TouchPast past, const TouchResult& result, base::TimePoint now, base::WallTime wall,
                      double random) {
   past.last_at = wall;
@@ -256,6 +261,11 @@ bool IsOfThePod(TouchObstacle obstacle) {
       return false;
   }
   std::abort();
+}
+
+TouchGround AfterKubeletRestart(TouchGround past, base::TimePoint now) {
+  past.not_before = std::min(past.not_before, now);
+  return past;
 }
 
 TouchGround AfterPod(TouchGround past, const TouchResult& result, base::TimePoint now, double random) {

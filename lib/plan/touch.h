@@ -61,6 +61,10 @@ TouchPast ForContent(TouchPast past, const std::string& image_id, base::TimePoin
 // Credentials or kubelet's settings have changed: what was given up is worth another try.
 TouchPast AfterNews(TouchPast past, base::TimePoint now);
 
+// Whatever it waits for may have gone with the old kubelet process. Failures are still counted, so that a
+// kubelet that restarts again and again makes no more pods than another one.
+TouchPast AfterKubeletRestart(TouchPast past, base::TimePoint now);
+
 struct TouchResult {
   TouchObstacle obstacle = TouchObstacle::kNone;  // none: the verdict says that it is open now
   std::string why;
@@ -76,6 +80,7 @@ struct TouchGround {
   TouchObstacle obstacle = TouchObstacle::kNone;
   std::string why;
 };
+TouchGround AfterKubeletRestart(TouchGround past, base::TimePoint now);
 // A pod that came to nothing as a whole; obstacle kNone: one that kubelet has gone through.
 TouchGround AfterPod(TouchGround past, const TouchResult& result, base::TimePoint now, double random);
 bool IsOfThePod(TouchObstacle obstacle);

@@ -244,6 +244,22 @@ TEST_F(KeyringTest, SearchesWhereKubeletDoes) {
   EXPECT_EQ(Find("r.io/app"), "docker-config/file/r.io/kubelet:");
 }
 
+// kubelet's root is learnt after the start, from its command line.
+TEST_F(KeyringTest, SearchesWhereALearntRootIs) {
+  options_ = {};
+  options_.docker_config_search = {.kubelet_root = folder_.dir() / "none",
+                                   .working_directory = folder_.dir() / "cwd",
+                                   .home = folder_.dir() / "home"};
+  folder_.dir().Write("learnt/config.json", R"({"auths":{"r.io":{"username":"learnt"}}})");
+  Open();
+  EXPECT_EQ(Find("r.io/app"), "");
+  keyring_->UseKubeletRoot(folder_.dir() / "learnt");
+  EXPECT_EQ(Find("r.io/app"), "docker-config/file/r.io/learnt:");
+  const std::uint64_t changes = keyring_->Health().changes;
+  keyring_->UseKubeletRoot(folder_.dir() / "learnt");
+  EXPECT_EQ(keyring_->Health().changes, changes);
+}
+
 TEST_F(KeyringTest, APullSecretThatIsBrokenIsSaid) {
   Secret();
   folder_.dir().Write("secret/.dockerconfigjson", "{");

@@ -309,5 +309,19 @@ TEST(TouchNames, AreDistinct) {
   }
 }
 
+TEST(Touch, AfterARestartOfKubeletWhatWaitsIsDueAndNothingIsForgotten) {
+  const base::TimePoint now{std::chrono::hours(1)};
+  TouchPast waiting{.failures = 2, .not_before = now + std::chrono::minutes(2)};
+  EXPECT_EQ(AfterKubeletRestart(waiting, now).not_before, now);
+  EXPECT_EQ(AfterKubeletRestart(waiting, now).failures, 2);
+  TouchPast given_up{.failures = 3, .not_before = base::TimePoint::max()};
+  EXPECT_EQ(AfterKubeletRestart(given_up, now).not_before, base::TimePoint::max());
+  TouchGround ground{.failures = 3, .not_before = now + std::chrono::minutes(10)};
+  EXPECT_EQ(AfterKubeletRestart(ground, now).not_before, now);
+  EXPECT_EQ(AfterKubeletRestart(ground, now).failures, 3);
+  TouchGround due{.not_before = now - std::chrono::minutes(1)};
+  EXPECT_EQ(AfterKubeletRestart(due, now).not_before, due.not_before);
+}
+
 }  // namespace
 }  // namespace prefetch::plan::touch_test

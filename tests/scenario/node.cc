@@ -106,7 +106,9 @@ std::unique_ptr<agent::Agent> Node::MakeAgent(const std::string& instance) {
     if (!std::filesystem::exists(declared.config_file)) declared.config_file.clear();
     // The watch is in real time; Kubelet() tells instead.
     options.kubelet.emplace(agent::KubeletOptions{
-        .facts = kubelet::NodeFactsReader(declared, "", {}), .watch = false, .version = learnt});
+        .facts = kubelet::NodeFactsReader(declared, options_.sees_processes ? dir_ / "proc" : "", {}),
+        .watch = false,
+        .version = learnt});
   }
   if (cluster_) parts.api = &cluster_->api;
   if (options_.touch || options_.touch_nowhere) {
@@ -134,6 +136,14 @@ void Node::Start() {
   for (const auto& agent : agents_) {
     if (list_) agent->SetList(list_);
   }
+}
+
+void Node::KubeletRuns(const std::string& pid) {
+  std::filesystem::remove_all(dir_ / "proc");
+  dir_.Write("proc/" + pid + "/stat",
+             pid + " (kubelet) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 " + pid + " 23\n");
+  dir_.Write("proc/" + pid + "/status", "Uid:\t0\t0\t0\t0\nNSpid:\t" + pid + "\n");
+  dir_.Write("proc/" + pid + "/cmdline", std::string("kubelet\0", 8));
 }
 
 void Node::RestartAgent() {

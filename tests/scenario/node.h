@@ -40,6 +40,8 @@ struct NodeOptions {
   std::optional<kubelet::Declared> kubelet;
   // Its version is learnt from its Node object (GatedNode): `learnt` is handed to the agent.
   bool learns_version = false;
+  // kubelet's process is seen: Node::KubeletRuns.
+  bool sees_processes = false;
   // --touch, with an API server whose pods of this node kubelet runs, and the rights that deploy/ gives.
   bool touch = false;
   bool touch_image_volumes = false;
@@ -94,6 +96,7 @@ class Node {
   void StopAgent();
 
   plan::SnapshotPtr Snapshot() const { return agents_.front()->board().Latest(); }
+  bool MustRestart() const { return agents_.front()->MustRestart(); }
   bool Ready() const { return Snapshot()->readiness.ready; }
   const agent::Metrics& Metrics() const { return agents_.front()->metrics(); }
   // The state of one image of the list.
@@ -113,6 +116,8 @@ class Node {
   void WriteDockerConfig(const std::string& content) { dir_.Write("config.json", content); }
   // Another content of the credential provider configuration, on disk, while the agent runs.
   void WriteProviderConfig(const std::string& content);
+  // As this process, in place of the one before.
+  void KubeletRuns(const std::string& pid);
   // Only with NodeOptions::touch.
   NodeCluster& Cluster() { return *cluster_; }
   // What the second instance says.

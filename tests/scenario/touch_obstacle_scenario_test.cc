@@ -265,5 +265,28 @@ providers:
   EXPECT_EQ(TouchOf().attempts, 0);
 }
 
+// Nobody else would try it before its pause of minutes is over.
+TEST_F(TouchScenario, AKubeletThatWasRestartedIsAskedAgainWithinSeconds) {
+  NodeOptions options = WithTouch();
+  options.sees_processes = true;
+  Node& node = Make(std::move(options));
+  node.KubeletRuns("77");
+  ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(1)));
+  FakeImage hidden = MakeImage(kApp, 10'000'000);
+  hidden.username = "ci";
+  hidden.password = "password";
+  node.runtime.Push(hidden);
+  PodPulls(kApp, {.secret = SecretOf("a")});
+  auto waits_long = [&] {
+    plan::TouchStatus touch = TouchOf();
+    return touch.state == plan::TouchState::kWaiting && touch.next_attempt_at &&
+           *touch.next_attempt_at - node.clock.Wall() > seconds(40);
+  };
+  ASSERT_TRUE(node.RunUntil(waits_long, minutes(10)));
+  node.runtime.Push(MakeImage(kApp, 10'000'000));
+  node.KubeletRuns("78");
+  EXPECT_TRUE(Opens(seconds(20)));
+}
+
 }  // namespace
 }  // namespace prefetch::tests::touch_obstacle_scenario_test

@@ -1,4 +1,5 @@
 // Readiness where there is a kubelet: what its records and settings make of images that are here.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -65,6 +66,26 @@ TEST_F(VerdictScenario, APreloadedImageIsReadyAndSaysThatItIsNoMore) {
   EXPECT_TRUE(node_->Ready());
   EXPECT_EQ(node_->ReasonOf(kApp), Reason::kPreloaded);
   EXPECT_EQ(node_->Snapshot()->kubelet->version, "1.36");
+}
+
+// Somebody deletes image_manager and restarts kubelet: this process still has the old folder mounted.
+TEST_F(VerdictScenario, AReplacedRecordsFolderIsUnknownAndOnlyANewProcessCanGoOn) {
+  Prepare(WithKubelet());
+  ASSERT_TRUE(node_->Ready());
+  const std::string name = node_->KubeletRoot() + "/image_manager";
+  const std::string host = node_->KubeletRoot() + "/on-the-host";
+  base::Fd mount(::open(name.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  std::filesystem::rename(name, host);
+  std::filesystem::create_directory_symlink("/proc/self/fd/" + std::to_string(mount.get()), name);
+  node_->RunFor(seconds(20));
+  EXPECT_TRUE(node_->Ready());
+  EXPECT_FALSE(node_->MustRestart());
+  std::filesystem::remove_all(host);
+  node_->RunFor(seconds(10));
+  EXPECT_FALSE(node_->Ready());
+  EXPECT_EQ(node_->ReasonOf(kApp), Reason::kRecordUnreadable);
+  EXPECT_TRUE(node_->MustRestart());
+  EXPECT_NE(node_->Snapshot()->kubelet->records_note.find("was deleted while"), std::string::npos);
 }
 
 TEST_F(VerdictScenario, ClosedByAPodsPullAndReopenedByTheNodes) {
