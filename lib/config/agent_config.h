@@ -85,7 +85,7 @@ struct AgentConfig {
   std::string local;  // path of the unix socket
   bool once = false;
   std::optional<std::chrono::nanoseconds> timeout;  // of --once
-  bool core_dumps = false;  // they hold passwords
+  bool core_dumps = false;                          // they hold passwords
   base::LogLevel log_level = base::LogLevel::kInfo;
   std::optional<base::LogFormat> log_format;  // none: plain on a terminal, else JSON
   std::vector<PullSecret> pull_secrets;

@@ -57,7 +57,8 @@ Names OfFolders(const Names& names, const Names& folders) {
 std::map<std::string, Names> Table() {
   std::map<std::string, Names> table;
   const Names folders = Folders();
-  for (std::string_view line : base::Split(Source("lib/README.md"), '\n')) {
+  const std::string page = Source("lib/README.md");
+  for (std::string_view line : base::Split(page, '\n')) {
     std::vector<std::string_view> cells = base::Split(line, '|');
     if (cells.size() != 5) continue;
     Names named = Matches(std::string(cells[1]), "^ `([a-z]+)`");
