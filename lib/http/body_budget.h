@@ -16,9 +16,9 @@ namespace prefetch::http {
 using SharedBody = std::shared_ptr<const std::string>;
 
 struct BodyLimits {
-  std::size_t bytes = std::size_t{40} << 20;
+  std::size_t bytes = std::size_t{28} << 20;
   // Of these, what clients over TCP can take: the rest is for the unix socket, which only root may open.
-  std::size_t neighbours = std::size_t{30} << 20;
+  std::size_t neighbours = std::size_t{18} << 20;
 };
 
 // Any thread may call. Make it by make_shared: what is held keeps it alive.
