@@ -11,18 +11,9 @@
 #include "base/text.h"
 #include "commands/command.h"
 #include "commands/help_format.h"
-#include "exit_code.h"
+#include "ctl/exit_code.h"
 
 namespace prefetch::ctl {
-
-int Fail(ExitCode code, const base::Error& error) {
-  std::cerr << "prefetchctl: " << base::ReplaceAll(error.message(), "\n", "\n             ") << "\n";
-  return code;
-}
-
-int Fail(const base::Error& error) {
-  return Fail(error.code() == base::Code::kInvalidArgument ? kBadInput : kUnreachable, error);
-}
 
 namespace {
 

@@ -23,4 +23,7 @@ struct Call {
   }
 };
 
+// Waits. False, at once, when `call` is stopped; otherwise true after `time`, or at the deadline.
+bool Pause(const Call& call, Duration time);
+
 }  // namespace prefetch::base

@@ -1,5 +1,5 @@
 // The options and examples of `prefetchctl audit`.
-#include "audit.h"
+#include "ctl/audit.h"
 
 #include <CLI/CLI.hpp>
 #include <memory>

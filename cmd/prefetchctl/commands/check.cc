@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "check.h"
 #include "commands/command.h"
 #include "commands/one_of.h"
-#include "terminal.h"
+#include "ctl/check.h"
+#include "ctl/terminal.h"
 
 namespace prefetch::ctl {
 namespace {

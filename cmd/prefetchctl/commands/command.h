@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "agent_client.h"
 #include "base/call.h"
 #include "base/result.h"
 #include "config/raw_config.h"
-#include "exit_code.h"
+#include "ctl/agent_client.h"
+#include "ctl/exit_code.h"
 #include "http/curl_client.h"
 
 namespace CLI {

@@ -1,6 +1,6 @@
 // The options and examples of `prefetchctl completion`, which reads all of them from CLI11's own tree: what
 // can be completed is what can be parsed.
-#include "completion.h"
+#include "ctl/completion.h"
 
 #include <CLI/CLI.hpp>
 #include <iostream>

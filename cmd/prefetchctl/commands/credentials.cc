@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "commands/command.h"
-#include "credentials.h"
+#include "ctl/credentials.h"
 
 namespace prefetch::ctl {
 namespace {

@@ -5,9 +5,9 @@
 #include <string>
 
 #include "commands/command.h"
+#include "ctl/explain.h"
+#include "ctl/terminal.h"
 #include "doc/duration.h"
-#include "explain.h"
-#include "terminal.h"
 
 namespace prefetch::ctl {
 

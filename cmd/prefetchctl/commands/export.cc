@@ -5,8 +5,7 @@
 #include <string>
 
 #include "commands/command.h"
-#include "export.h"
-#include "pinned_image_set.h"
+#include "ctl/export.h"
 
 namespace prefetch::ctl {
 

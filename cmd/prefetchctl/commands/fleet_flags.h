@@ -4,9 +4,9 @@
 #include <functional>
 #include <string>
 
-#include "cluster.h"
 #include "commands/command.h"
-#include "fleet_roster.h"
+#include "ctl/cluster.h"
+#include "ctl/fleet.h"
 
 namespace prefetch::ctl {
 

@@ -1,5 +1,5 @@
 // The options and examples of `prefetchctl generate`.
-#include "generate.h"
+#include "ctl/generate.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>

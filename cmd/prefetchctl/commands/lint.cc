@@ -1,5 +1,5 @@
 // The options and examples of `prefetchctl lint`.
-#include "lint.h"
+#include "ctl/lint.h"
 
 #include <CLI/CLI.hpp>
 #include <iostream>
@@ -8,8 +8,8 @@
 
 #include "commands/command.h"
 #include "commands/one_of.h"
+#include "ctl/terminal.h"
 #include "report/lint_report.h"
-#include "terminal.h"
 
 namespace prefetch::ctl {
 

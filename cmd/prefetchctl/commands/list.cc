@@ -9,10 +9,7 @@
 
 #include "commands/command.h"
 #include "commands/one_of.h"
-#include "list.h"
-#include "list_diff.h"
-#include "list_import.h"
-#include "list_lock.h"
+#include "ctl/list.h"
 
 namespace prefetch::ctl {
 namespace {

@@ -4,8 +4,7 @@
 
 #include "commands/command.h"
 #include "commands/fleet_flags.h"
-#include "status.h"
-#include "status_fleet.h"
+#include "ctl/status.h"
 
 namespace prefetch::ctl {
 namespace {

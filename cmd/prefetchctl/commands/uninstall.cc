@@ -1,12 +1,12 @@
 // The options and examples of `prefetchctl uninstall`.
-#include "uninstall.h"
+#include "ctl/uninstall.h"
 
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
 
-#include "cluster.h"
 #include "commands/command.h"
+#include "ctl/cluster.h"
 
 namespace prefetch::ctl {
 namespace {

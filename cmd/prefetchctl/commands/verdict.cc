@@ -5,7 +5,7 @@
 #include <string>
 
 #include "commands/command.h"
-#include "verdict.h"
+#include "ctl/verdict.h"
 
 namespace prefetch::ctl {
 

@@ -7,11 +7,10 @@
 
 #include "commands/command.h"
 #include "commands/fleet_flags.h"
+#include "ctl/list_files.h"
+#include "ctl/wait.h"
 #include "doc/duration.h"
 #include "image/pull_policy.h"
-#include "list_files.h"
-#include "wait.h"
-#include "wait_fleet.h"
 
 namespace prefetch::ctl {
 namespace {

@@ -1,0 +1,141 @@
+#include "ctl/agent_client.h"
+
+#include <utility>
+
+#include "doc/json.h"
+#include "doc/write.h"
+#include "http/url.h"
+#include "report/members.h"
+
+namespace prefetch::ctl {
+namespace {
+
+constexpr std::size_t kMostBytes = 32U << 20;
+
+std::string Advice(const base::Error& error) {
+  switch (error.code()) {
+    case base::Code::kNotFound:
+      return "is prefetchd running, and is this its --local path? Name another with --agent";
+    case base::Code::kPermissionDenied:
+      return "run as root, or ask its --listen address with --agent http://host:port";
+    case base::Code::kUnavailable:
+      return "is prefetchd running there?";
+    case base::Code::kDeadlineExceeded:
+      return "it does not answer in time: its log may say why";
+    case base::Code::kInvalidArgument:
+    case base::Code::kCancelled:
+    case base::Code::kResourceExhausted:
+    case base::Code::kInternal:
+      return "is that a prefetchd?";
+  }
+  std::abort();
+}
+
+// What {"error":"…"} says, harmless for a terminal.
+std::string ErrorOf(const http::Response& response) {
+  doc::Problems problems("answer");
+  auto root = doc::ParseJson(response.body, problems, doc::JsonRules::kLenient);
+  const doc::Node* error = root ? root->Find("error") : nullptr;
+  return error != nullptr ? report::Harmless(error->text) : "it does not say why";
+}
+
+}  // namespace
+
+bool IsAgentAddress(const std::string& text) {
+  return text.starts_with("unix://") || text.starts_with("http://");
+}
+
+base::Result<AgentClient> AgentClient::Make(http::Client& http, const std::string& address) {
+  std::string socket;
+  if (address.starts_with("unix://")) socket = address.substr(7);
+  if (address.starts_with("/")) socket = address;
+  if (!socket.empty() && socket.front() == '/') return AgentClient(http, address, "http://localhost", socket);
+  if (address.starts_with("http://")) {
+    std::string url = address;
+    while (url.ends_with("/")) url.pop_back();
+    return AgentClient(http, address, url, "");
+  }
+  return base::InvalidArgument("--agent must be unix:///path or http://host:port, not " + address);
+}
+
+base::Result<http::Response> AgentClient::Send(const base::Call& call, http::Request request) const {
+  request.url = url_ + request.url;
+  request.unix_socket = socket_;
+  request.max_body_bytes = kMostBytes;
+  auto response = http_->Send(call, request);
+  if (response) return response;
+  std::string advice = Advice(response.error());
+  // An answer without end is no agent's that asks for patience.
+  base::Code code = response.error().code();
+  if (code == base::Code::kResourceExhausted) code = base::Code::kInternal;
+  return base::Error(
+      code, "cannot ask the agent at " + address_ + ": " + response.error().message() + " (" + advice + ")");
+}
+
+base::Error AgentClient::Unexpected(const http::Response& response) const {
+  std::string words = "the agent at " + address_ + " answered " + std::to_string(response.status);
+  if (response.status == 429 || response.status == 503)
+    return base::ResourceExhausted(words + ": it is busy");
+  return base::Internal(words + ": is that a prefetchd, and as new as this prefetchctl?");
+}
+
+base::Result<std::string> AgentClient::StatusJson(const base::Call& call) const {
+  auto response = Send(call.Within(kAnswerWithin), {.url = "/v1/status"});
+  if (!response) return std::move(response).error();
+  if (response->status != 200) return Unexpected(*response);
+  return std::move(response->body);
+}
+
+base::Result<std::string> AgentClient::ImageJson(const base::Call& call, const std::string& image,
+                                                 const ImageQuery& query) const {
+  std::string url = "/v1/images/" + http::PercentEncode(image, "/:@") +
+                    "?credentials=" + (query.credentials ? "true" : "false") +
+                    "&identities=" + (query.identities ? "true" : "false");
+  auto response = Send(call, {.url = url});
+  if (!response) return std::move(response).error();
+  if (response->status == 400) return base::InvalidArgument("the agent refuses " + image);
+  // With 404 comes the same document, or this address does not tell about single images at all.
+  bool document = response->status == 200 ||
+                  (response->status == 404 && response->body.find("\"ImageStatus\"") != std::string::npos);
+  if (document) return std::move(response->body);
+  if (response->status == 404) {
+    return base::Internal("the agent at " + address_ +
+                          " tells about single images only on its local socket: ask on the node itself, with "
+                          "--agent unix:///run/prefetchd/prefetchd.sock");
+  }
+  return Unexpected(*response);
+}
+
+base::Result<report::CheckResult> AgentClient::Check(const base::Call& call,
+                                                     const report::CheckRequest& check,
+                                                     base::Duration within) const {
+  http::Request request{.method = "POST", .url = "/v1/check", .body = doc::WriteJson(report::ToNode(check))};
+  request.headers.Add("Content-Type", "application/json");
+  auto response = Send(call.Within(within), std::move(request));
+  if (!response) return std::move(response).error();
+  if (response->status == 403) {
+    return base::PermissionDenied("the agent at " + address_ + " refuses --pull: " + ErrorOf(*response));
+  }
+  if (response->status == 400 || response->status == 413) {
+    // What this program asks is well formed: an agent that was built before an option of it does not know its
+    // name.
+    return base::InvalidArgument("the agent refuses the question: " + ErrorOf(*response) +
+                                 " (is it as new as this prefetchctl?)");
+  }
+  if (response->status != 200) return Unexpected(*response);
+  auto result = report::ParseCheckResult(response->body);
+  if (result && result->answers.size() == check.questions.size()) return result;
+  return base::Internal("the agent at " + address_ + " did not answer what it was asked" +
+                        (result ? "" : ": " + result.error().message()));
+}
+
+base::Result<report::StatusDocument> AgentClient::Status(const base::Call& call) const {
+  auto json = StatusJson(call);
+  if (!json) return std::move(json).error();
+  auto document = report::ParseStatusDocument(*json);
+  if (!document)
+    return std::move(document).error().Wrap("the agent at " + address_ + " sent no status document");
+  return document;
+}
+
+}  // namespace prefetch::ctl

@@ -1,0 +1,185 @@
+#include "ctl/audit.h"
+
+#include <iostream>
+#include <utility>
+
+#include "base/mutex.h"
+#include "ctl/cluster.h"
+#include "ctl/exit_code.h"
+#include "ctl/fleet.h"
+#include "ctl/list_all.h"
+#include "ctl/list_files.h"
+#include "ctl/manifest_files.h"
+#include "ctl/terminal.h"
+#include "kube/saved_pods.h"
+#include "report/audit.h"
+#include "report/document_print.h"
+
+namespace prefetch::ctl {
+namespace {
+
+constexpr int kPodsPerPage = 250;
+constexpr const char* kUntold =
+    "does not know (yet) what came to it: its agent has just started, or its runtime is away; ask again in a "
+    "moment";
+constexpr int kEventsPerPage = 500;
+
+int Print(const report::Audit& audit, const AuditOptions& options) {
+  if (options.json) {
+    auto json = report::IndentedJson(report::AuditJson(audit, base::SystemClock().Wall()));
+    if (!json) return Fail(kUnreachable, json.error());
+    std::cout << *json << std::flush;
+  } else {
+    std::cout << report::AuditText(audit, StdoutTerminal().width) << std::flush;
+  }
+  return audit.Clean() ? kOk : kNo;
+}
+
+// Containers of a pod, as far as somebody may ask for their images.
+void AddImages(const kube::Pod& pod, std::vector<report::PodImage>& images) {
+  for (const kube::PodContainer& container : pod.containers)
+    images.push_back({pod.name_space, pod.name, pod.node, container.image});
+}
+
+base::Result<std::vector<report::PodImage>> SavedPods(const std::string& path) {
+  auto bytes = ReadFileOrStdin(path, kube::kMostSavedBytes);
+  if (!bytes) return std::move(bytes).error();
+  auto pods = kube::ReadSavedPods(*bytes);
+  if (!pods) return std::move(pods).error().Wrap(path == "-" ? "stdin" : path);
+  std::vector<report::PodImage> images;
+  for (const kube::Pod& pod : *pods) AddImages(pod, images);
+  return images;
+}
+
+// Who asks for the images, and what kubelets pulled, as far as the rights go; what is missing becomes a note.
+class FromCluster {
+ public:
+  FromCluster(kube::Api& api, std::vector<std::string>& notes) : api_(api), notes_(notes) {}
+
+  void Pods(const base::Call& call, std::vector<report::PodImage>& images) {
+    auto done = ForAll<kube::Pod>(
+        call, {.limit = kPodsPerPage},
+        [&](const kube::ListOptions& options) { return api_.ListPods(call, "", options); },
+        [&] { images.clear(); }, [&](const kube::Pod& pod) { AddImages(pod, images); });
+    if (!done) Note(done.failure(), "who brought them is not known");
+  }
+  void Pulls(const base::Call& call, std::vector<report::PodPull>& pulls) {
+    auto done = ForAll<kube::PodEvent>(
+        call, {.limit = kEventsPerPage},
+        [&](const kube::ListOptions& options) { return api_.ListPodEvents(call, "", "Pulled", options); },
+        [&] { pulls.clear(); },
+        [&](const kube::PodEvent& event) {
+          auto pull = report::ParsePulledMessage(event.message);
+          if (!pull) return;
+          pull->name_space = event.name_space;
+          pull->pod = event.pod;
+          pull->node = event.node;
+          pull->at = event.last;
+          pulls.push_back(*std::move(pull));
+        });
+    if (!done) Note(done.failure(), "which listed images were pulled all the same is not known");
+  }
+
+ private:
+  void Note(const kube::Failure& failure, const std::string& what) {
+    bool forbidden = failure.kind == kube::ApiError::kForbidden;
+    notes_.push_back(what + ": " +
+                     (forbidden ? failure.message.substr(0, failure.message.find(": ")) +
+                                      " of all namespaces is not allowed (deploy/examples/audit-viewer.yaml "
+                                      "grants it)"
+                                : failure.message));
+  }
+
+  kube::Api& api_;
+  std::vector<std::string>& notes_;
+};
+
+bool AnythingUnlisted(const report::AuditFacts& facts) {
+  for (const report::AuditNode& node : facts.nodes) {
+    if (!node.unlisted.empty()) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+int AuditOfNode(const base::Call& call, const AgentClient& agent, const AuditOptions& options) {
+  report::AuditFacts facts{.ignore = options.ignore, .since = options.since};
+  if (!options.pods_file.empty()) {
+    auto pods = SavedPods(options.pods_file);
+    if (!pods) return Fail(kBadInput, pods.error());
+    facts.pods = *std::move(pods);
+  }
+  auto status = agent.Status(call);
+  if (!status) return Fail(kUnreachable, status.error());
+  facts.nodes.push_back(report::AuditNodeOf(*status, status->node));
+  if (!facts.nodes.front().Told())
+    return Fail(kUnreachable, base::Unavailable("node " + status->node + " " + kUntold));
+  facts.listed = report::ListedNames(*status);
+  return Print(report::MakeAudit(facts), options);
+}
+
+int AuditOfFleet(const base::Call& call, kube::Api& api, const AuditOptions& options) {
+  report::AuditFacts facts{.ignore = options.ignore, .since = options.since};
+  if (!options.pods_file.empty()) {
+    auto pods = SavedPods(options.pods_file);
+    if (!pods) return Fail(kBadInput, pods.error());
+    facts.pods = *std::move(pods);
+  }
+  Progress progress(std::cerr, StderrTerminal(), true);
+  auto members = ListMembers(call, api, options.query);
+  if (!members) {
+    progress.Close();
+    return Fail(kUnreachable, Explain(members.failure()));
+  }
+  facts.nodes.resize(members->size());
+  base::Mutex mutex;
+  FleetAsk ask{.name_space = options.query.name_space};
+  ask.each = [&](std::size_t i, const report::StatusDocument& document) {
+    facts.nodes[i] = report::AuditNodeOf(document, (*members)[i].node);
+    base::Lock lock(mutex);
+    facts.listed.merge(report::ListedNames(document));
+  };
+  ask.progress = [&](std::size_t asked) {
+    std::string count = std::to_string(asked);
+    progress.Show("asked " + count + " of " + std::to_string(members->size()) + " nodes", count);
+  };
+  FleetAnswers answers = AskMembers(call, api, *members, ask);
+  std::size_t heard = 0;
+  for (std::size_t i = 0; i < facts.nodes.size(); i++) {
+    heard += facts.nodes[i].Told() ? 1 : 0;
+    if (!facts.nodes[i].heard) facts.nodes[i] = {.node = (*members)[i].node, .why = answers.nodes[i].message};
+  }
+  std::vector<std::string> notes;
+  FromCluster cluster(api, notes);
+  if (heard > 0 && options.pods_file.empty() && AnythingUnlisted(facts)) cluster.Pods(call, facts.pods);
+  if (heard > 0) cluster.Pulls(call, facts.pulls);
+  progress.Close();
+  if (call.Stopped()) return kInterrupted;
+  if (answers.forbidden) return Fail(kUnreachable, Explain(*answers.forbidden));
+  if (heard == 0) {
+    std::string why = "no node matches";
+    if (!facts.nodes.empty()) {
+      const report::AuditNode& first = facts.nodes.front();
+      why = first.heard ? "node " + first.node + " " + kUntold : first.why;
+    }
+    return Fail(kUnreachable, base::Unavailable("no agent could be asked, so nothing is known: " + why));
+  }
+  report::Audit audit = report::MakeAudit(facts);
+  audit.notes.insert(audit.notes.end(), notes.begin(), notes.end());
+  return Print(audit, options);
+}
+
+int AuditOfPods(const AuditOptions& options) {
+  report::AuditFacts facts{.ignore = options.ignore};
+  auto pods = SavedPods(options.pods_file);
+  if (!pods) return Fail(kBadInput, pods.error());
+  facts.pods = *std::move(pods);
+  Mistakes mistakes;
+  const plan::ImageList list = ReadListFiles(options.lists, mistakes).list;
+  if (!mistakes.empty()) return Refuse(mistakes, std::cerr);
+  for (const plan::DesiredImage& want : list.images) facts.listed.insert(want.reference.Normalized());
+  return Print(report::MakePodAudit(facts), options);
+}
+
+}  // namespace prefetch::ctl

@@ -1,0 +1,29 @@
+// prefetchctl audit: which images came to the nodes without being on the list.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "ctl/agent_client.h"
+#include "ctl/fleet.h"
+
+namespace prefetch::ctl {
+
+struct AuditOptions {
+  FleetQuery query;                 // with a cluster
+  std::string pods_file;            // saved pods instead of the cluster's; empty: none
+  std::vector<std::string> lists;   // what is listed, without any agent; needs pods_file
+  std::vector<std::string> ignore;  // patterns
+  std::optional<base::WallTime> since;
+  bool json = false;
+};
+
+// 0 clean, 1 findings, 2 bad input, 4 nobody could be asked.
+int AuditOfNode(const base::Call& call, const AgentClient& agent, const AuditOptions& options);
+int AuditOfFleet(const base::Call& call, kube::Api& api, const AuditOptions& options);
+// Saved pods against lists: no agent and no cluster is asked.
+int AuditOfPods(const AuditOptions& options);
+
+}  // namespace prefetch::ctl

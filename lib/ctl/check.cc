@@ -1,0 +1,134 @@
+#include "ctl/check.h"
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <utility>
+
+#include "ctl/check_ask.h"
+#include "ctl/exit_code.h"
+#include "ctl/manifest_files.h"
+#include "doc/duration.h"
+#include "manifest/read.h"
+#include "report/check_items.h"
+#include "report/check_report.h"
+#include "report/check_text.h"
+#include "report/document_print.h"
+
+namespace prefetch::ctl {
+namespace {
+
+// A command line that was understood.
+struct Request {
+  std::vector<report::CheckItem> items;
+  std::chrono::nanoseconds timeout{};
+};
+
+std::optional<image::PullPolicy> Policy(const std::optional<std::string>& text, const std::string& flag,
+                                        Mistakes& mistakes) {
+  if (!text) return std::nullopt;
+  auto policy = image::ParsePullPolicy(*text);
+  if (!policy) mistakes.push_back(flag + " must be Never, IfNotPresent or Always");
+  return policy;
+}
+
+report::CheckIdentity Identity(const CheckOptions& options, Mistakes& mistakes) {
+  report::CheckIdentity identity;
+  for (const std::string& text : options.pod_secrets) {
+    auto secret = report::ParseCoordinates(text);
+    if (secret) {
+      identity.secrets.push_back(*std::move(secret));
+    } else {
+      mistakes.emplace_back("--pod-secret must be NAMESPACE/NAME/UID");
+    }
+  }
+  if (!options.pod_service_account) return identity;
+  identity.service_account = report::ParseCoordinates(*options.pod_service_account);
+  if (!identity.service_account) mistakes.emplace_back("--pod-service-account must be NAMESPACE/NAME/UID");
+  return identity;
+}
+
+Request Understand(const base::Call& call, const CheckOptions& options, Mistakes& mistakes) {
+  Request request;
+  auto timeout = doc::ParseDuration(options.timeout);
+  if (timeout && timeout->count() > 0) {
+    request.timeout = *timeout;
+  } else {
+    mistakes.emplace_back("--timeout must be a duration such as 30s or 5m");
+  }
+  manifest::ReadOptions read;
+  read.policy = {options.assume_always_pull, Policy(options.default_policy, "--default-policy", mistakes),
+                 Policy(options.default_check_policy, "--default-check-policy", mistakes)};
+  read.pod_template_paths = options.pod_template_paths;
+  report::CheckIdentity identity = Identity(options, mistakes);
+  std::vector<manifest::ImageUse> uses;
+  ReadManifestFiles(call, FindManifests(options.files, mistakes), read, [&](ManifestFile file) {
+    std::move(file.mistakes.begin(), file.mistakes.end(), std::back_inserter(mistakes));
+    std::move(file.manifests.uses.begin(), file.manifests.uses.end(), std::back_inserter(uses));
+  });
+  for (const CheckOptions::Image& image : options.images) {
+    auto policy = Policy(image.policy, "--policy", mistakes);
+    uses.push_back(report::ImageByItself(image.image, policy, read.policy));
+    auto reference = image::Reference::Parse(image.image);
+    if (!reference) mistakes.push_back("--image " + image.image + ": " + reference.error().message());
+  }
+  if (options.files.empty() && options.images.empty()) {
+    mistakes.emplace_back("name manifests with -f, or images with --image");
+  }
+  request.items = report::CheckItems(uses, read.policy, identity, options.default_namespace);
+  return request;
+}
+
+void Print(const Request& request, const report::CheckResult& result, const CheckOptions& options,
+           std::ostream& out) {
+  switch (options.output) {
+    case CheckOutput::kText:
+      out << report::CheckText(request.items, result, {options.unknown_passes, options.width});
+      break;
+    case CheckOutput::kGithub:
+      out << report::CheckGithub(request.items, result, options.unknown_passes);
+      break;
+    case CheckOutput::kJson: {
+      auto indented = report::IndentedJson(report::CheckReportJson(request.items, result));
+      if (indented) out << *indented;
+      break;
+    }
+  }
+  out << std::flush;
+}
+
+// Somebody is there and did not decide all in time, or nobody could be asked at all: an agent that takes a
+// question and then says nothing is not there either.
+int Unanswered(const base::Error& error, bool any_decided) {
+  bool busy = error.code() == base::Code::kResourceExhausted;
+  return ComesBack(error.code()) && (any_decided || busy) ? Fail(kTimedOut, error) : Fail(error);
+}
+
+}  // namespace
+
+int Check(const base::Call& call, const AgentClient& agent, const CheckOptions& options, std::ostream& out,
+          std::ostream& err) {
+  Mistakes mistakes;
+  Request request = Understand(call, options, mistakes);
+  if (!mistakes.empty()) return Refuse(mistakes, err);
+  report::CheckResult result;
+  if (request.items.empty()) {
+    err << "note: no pod of these manifests names an image: nothing to check\n";
+    result.ok = true;
+    if (options.output == CheckOutput::kJson) Print(request, result, options, out);
+    return kOk;
+  }
+  base::Status asked = AskAll(call.Within(request.timeout), agent, request.items, options.pull, result, err);
+  // That an image is being pulled is an answer, too.
+  bool any_decided = std::any_of(result.answers.begin(), result.answers.end(),
+                                 [](const report::CheckAnswer& answer) { return !answer.result.empty(); });
+  result.ok = asked.ok() &&
+              std::all_of(result.answers.begin(), result.answers.end(),
+                          [&](const auto& answer) { return report::Passes(answer, options.unknown_passes); });
+  if (call.Stopped()) return kInterrupted;
+  if (asked.ok() || any_decided) Print(request, result, options, out);
+  if (!asked.ok()) return Unanswered(asked.error(), any_decided);
+  return result.ok ? kOk : kNo;
+}
+
+}  // namespace prefetch::ctl

@@ -1,0 +1,275 @@
+#include "ctl/check_ask.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <stop_token>
+#include <thread>
+#include <utility>
+
+#include "base/call.h"
+#include "base/mutex.h"
+#include "ctl/agent_client.h"
+#include "doc/write.h"
+#include "image/reference.h"
+#include "report/members.h"
+#include "report/text_layout.h"
+
+namespace prefetch::ctl {
+namespace {
+
+using std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds kAskAgain{500};
+constexpr std::chrono::seconds kSayAgain{10};
+// Who waits for answers is told so after this, and then as often as of anything else.
+constexpr std::chrono::seconds kFirstWord{3};
+// An agent reads at most 64 KiB of a request.
+constexpr std::size_t kMostQuestionBytes = 48 * 1024;
+constexpr std::size_t kQuestionOverhead = 64;
+constexpr std::size_t kMostAtOnce = 8;
+// A pull that was asked for is asked after so often at least, and told of last so long before the deadline.
+constexpr std::chrono::seconds kHeldFor{5};
+constexpr std::chrono::milliseconds kLastWord{500};
+constexpr std::chrono::milliseconds kPullPause{200};
+// What the agent needs to put its answer together once its registries have had their time.
+constexpr std::chrono::milliseconds kForTheAnswer{750};
+
+// Items that go into one request, by their numbers.
+struct Batch {
+  std::vector<std::size_t> items;
+  std::size_t bytes = 0;
+  bool may_take_long = false;  // the agent may have to ask a registry
+};
+
+// The agent asks registries one after the other within a request, and waits once for one that is silent: for
+// Always each time, for IfNotPresent where a pod would pull.
+std::size_t MostInBatch(image::PullPolicy policy) {
+  switch (policy) {
+    case image::PullPolicy::kNever:
+      return report::kMostQuestions;
+    case image::PullPolicy::kIfNotPresent:
+      return 64;
+    case image::PullPolicy::kAlways:
+      return 16;
+  }
+  std::abort();
+}
+
+// What holds up each other: questions of one policy, and where a registry may be asked, of one registry.
+std::pair<image::PullPolicy, std::string> LaneOf(const report::CheckQuestion& question) {
+  if (question.policy == image::PullPolicy::kNever) return {question.policy, ""};
+  auto reference = image::Reference::Parse(question.image);
+  return {question.policy, reference ? reference->domain() : ""};
+}
+
+// What needs no registry comes first, what always does last.
+std::vector<Batch> Batches(const std::vector<report::CheckItem>& items) {
+  std::map<std::pair<image::PullPolicy, std::string>, std::vector<Batch>> lanes;
+  for (std::size_t i = 0; i < items.size(); i++) {
+    const report::CheckQuestion& question = items[i].question;
+    std::size_t bytes = doc::WriteJson(report::ToNode({.questions = {question}})).size() + kQuestionOverhead;
+    std::vector<Batch>& lane = lanes[LaneOf(question)];
+    if (lane.empty() || lane.back().items.size() == MostInBatch(question.policy) ||
+        lane.back().bytes + bytes > kMostQuestionBytes) {
+      bool may_take_long = question.policy != image::PullPolicy::kNever;
+      lane.push_back({.items = {}, .bytes = 0, .may_take_long = may_take_long});
+    }
+    lane.back().items.push_back(i);
+    lane.back().bytes += bytes;
+  }
+  std::vector<Batch> batches;
+  for (image::PullPolicy policy :
+       {image::PullPolicy::kNever, image::PullPolicy::kIfNotPresent, image::PullPolicy::kAlways}) {
+    for (auto& [of, lane] : lanes) {
+      if (of.first == policy) std::move(lane.begin(), lane.end(), std::back_inserter(batches));
+    }
+  }
+  return batches;
+}
+
+// One run. Its threads take one batch after the other.
+class CheckAsking {
+ public:
+  CheckAsking(const base::Call& call, const AgentClient& agent, const std::vector<report::CheckItem>& items,
+              bool pull, std::ostream& err)
+      : agent_(agent),
+        items_(items),
+        pull_(pull),
+        batches_(Batches(items)),
+        err_(err),
+        started_(steady_clock::now()),
+        stop_all_(call.stop, [this] { over_.request_stop(); }),
+        call_{call.deadline, over_.get_token()} {
+    result_.answers.resize(items.size());
+  }
+
+  base::Status Run(report::CheckResult& result) {
+    {
+      std::jthread word([this](const std::stop_token& done) { SayHowFar(done); });
+      std::vector<std::jthread> others;
+      for (std::size_t i = 1; i < std::min(kMostAtOnce, batches_.size()); i++)
+        others.emplace_back([this] { Work(); });
+      Work();
+    }
+    base::Lock lock(mutex_);
+    result = std::move(result_);
+    return failure_ ? base::Status(*failure_) : base::Status();
+  }
+
+ private:
+  void Work() PREFETCH_EXCLUDES(mutex_) {
+    while (const Batch* batch = Next()) {
+      std::vector<std::size_t> open = batch->items;
+      while (!open.empty()) {
+        report::CheckRequest request{
+            .questions = {}, .pull = pull_, .wait = HoldFor(), .within = TimeForRegistries()};
+        for (std::size_t i : open) request.questions.push_back(items_[i].question);
+        open = Absorb(open, AskPatiently(request, batch->may_take_long));
+        if (!open.empty() && !AwaitPulls(open)) break;
+      }
+    }
+  }
+
+  // How long the agent may hold its answer for pulls.
+  base::Duration HoldFor() const {
+    base::Duration left = call_.deadline - steady_clock::now() - 2 * kLastWord;
+    return std::clamp<base::Duration>(left, base::Duration::zero(), kHeldFor);
+  }
+
+  // How long the agent may ask registries, so that its answer is here before the end.
+  base::Duration TimeForRegistries() const {
+    base::Duration left = call_.deadline - steady_clock::now();
+    left -= std::min<base::Duration>(left / 4, kForTheAnswer);
+    return std::clamp<base::Duration>(left, base::Duration::zero(), report::kMostRegistryTime);
+  }
+
+  const Batch* Next() PREFETCH_EXCLUDES(mutex_) {
+    base::Lock lock(mutex_);
+    return next_ < batches_.size() && !over_.stop_requested() ? &batches_[next_++] : nullptr;
+  }
+
+  // Gives those of them that are being pulled.
+  std::vector<std::size_t> Absorb(const std::vector<std::size_t>& items,
+                                  base::Result<report::CheckResult> answered) PREFETCH_EXCLUDES(mutex_) {
+    base::Lock lock(mutex_);
+    if (!answered) {
+      Fail(answered.error());
+      return {};
+    }
+    result_.node = answered->node;
+    result_.time = answered->time;
+    std::vector<std::size_t> pending;
+    for (std::size_t i = 0; i < items.size(); i++) {
+      if (answered->answers[i].pending) pending.push_back(items[i]);
+      result_.answers[items[i]] = std::move(answered->answers[i]);
+    }
+    return pending;
+  }
+
+  void Fail(const base::Error& error) PREFETCH_REQUIRES(mutex_) {
+    bool stays = !ComesBack(error.code()) && error.code() != base::Code::kCancelled;
+    if (!failure_ || (stays && ComesBack(failure_->code()))) failure_ = error;
+    if (stays) over_.request_stop();
+  }
+
+  // A moment, after which the agent is asked again. False: there is no time for it.
+  bool AwaitPulls(const std::vector<std::size_t>& pending) PREFETCH_EXCLUDES(mutex_) {
+    {
+      base::Lock lock(mutex_);
+      const std::size_t first = pending.front();
+      std::string where =
+          items_[first].question.image + ": " + report::Harmless(result_.answers[first].message);
+      if (steady_clock::now() + kPullPause + kLastWord >= call_.deadline) {
+        Fail(base::DeadlineExceeded("the time is over, and " + Count(pending.size()) +
+                                    " not here yet; a pull that has begun goes on (" + where + ")"));
+        return false;
+      }
+      Say("waiting: " + Count(pending.size()) + " not here yet", where);
+    }
+    return base::Pause(call_, kPullPause);
+  }
+
+  // Of questions that take their time, until `done`.
+  void SayHowFar(const std::stop_token& done) PREFETCH_EXCLUDES(mutex_) {
+    base::Call until_done{.stop = done};
+    for (base::Duration pause = kFirstWord; base::Pause(until_done, pause); pause = kSayAgain) {
+      base::Lock lock(mutex_);
+      auto open = std::find_if(result_.answers.begin(), result_.answers.end(),
+                               [](const report::CheckAnswer& answer) { return answer.result.empty(); });
+      if (open == result_.answers.end()) continue;
+      auto count = std::count_if(open, result_.answers.end(),
+                                 [](const report::CheckAnswer& answer) { return answer.result.empty(); });
+      const std::string& first =
+          items_[static_cast<std::size_t>(open - result_.answers.begin())].question.image;
+      Say("waiting for the answers to " + std::to_string(count) + " of " + std::to_string(items_.size()) +
+              (items_.size() == 1 ? " question" : " questions"),
+          first + (count == 1 ? "" : " and others"));
+    }
+  }
+
+  static std::string Count(std::size_t images) {
+    return images == 1 ? "an image is" : std::to_string(images) + " images are";
+  }
+
+  // Asks until there is an answer: an agent may not be there yet, or just restart.
+  base::Result<report::CheckResult> AskPatiently(const report::CheckRequest& request, bool may_take_long) {
+    while (true) {
+      base::Duration within = base::Duration::max() / 4;
+      if (!may_take_long && !request.pull) within = kAnswerWithin;
+      auto result = agent_.Check(call_, request, within);
+      if (result || !ComesBack(result.error().code()) || call_.Stopped()) return result;
+      if (steady_clock::now() + kAskAgain >= call_.deadline) return result;
+      SayWaiting(result.error());
+      if (!base::Pause(call_, kAskAgain)) return result;
+    }
+  }
+
+  void SayWaiting(const base::Error& error) PREFETCH_EXCLUDES(mutex_) {
+    base::Lock lock(mutex_);
+    Say("waiting for the agent", error.message());
+  }
+
+  void Say(const std::string& what, const std::string& why) PREFETCH_REQUIRES(mutex_) {
+    auto now = steady_clock::now();
+    if (said_ && now - *said_ < kSayAgain) return;
+    auto left = std::chrono::duration_cast<std::chrono::seconds>(call_.deadline - now);
+    auto waited = std::chrono::duration_cast<std::chrono::seconds>(now - started_);
+    err_ << what << " (" << report::HumanTime(waited) << " so far, at most " << report::HumanTime(left)
+         << " more): " << why << std::endl;
+    said_ = now;
+  }
+
+  const AgentClient& agent_;
+  const std::vector<report::CheckItem>& items_;
+  const bool pull_;
+  const std::vector<Batch> batches_;
+  std::ostream& err_;
+  const steady_clock::time_point started_;
+  std::stop_source over_;  // the caller's wish, or a failure that stays
+  std::stop_callback<std::function<void()>> stop_all_;
+  const base::Call call_;
+  base::Mutex mutex_;
+  std::size_t next_ PREFETCH_GUARDED_BY(mutex_) = 0;
+  report::CheckResult result_ PREFETCH_GUARDED_BY(mutex_);
+  std::optional<base::Error> failure_ PREFETCH_GUARDED_BY(mutex_);
+  std::optional<steady_clock::time_point> said_ PREFETCH_GUARDED_BY(mutex_);
+};
+
+}  // namespace
+
+bool ComesBack(base::Code code) {
+  return code == base::Code::kNotFound || code == base::Code::kUnavailable ||
+         code == base::Code::kDeadlineExceeded || code == base::Code::kResourceExhausted;
+}
+
+base::Status AskAll(const base::Call& call, const AgentClient& agent,
+                    const std::vector<report::CheckItem>& items, bool pull, report::CheckResult& result,
+                    std::ostream& err) {
+  return CheckAsking(call, agent, items, pull, err).Run(result);
+}
+
+}  // namespace prefetch::ctl

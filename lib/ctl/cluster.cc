@@ -1,0 +1,65 @@
+#include "ctl/cluster.h"
+
+#include <cstdlib>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "kube/in_cluster.h"
+#include "kube/kubeconfig.h"
+
+extern char** environ;
+
+namespace prefetch::ctl {
+namespace {
+
+std::optional<std::string> GetEnv(const std::string& name) {
+  const char* value = std::getenv(name.c_str());
+  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
+std::vector<std::string> Environment() {
+  std::vector<std::string> all;
+  for (char** one = environ; *one != nullptr; one++) all.emplace_back(*one);
+  return all;
+}
+
+base::Result<kube::Cluster> Find(const ClusterOptions& options) {
+  auto cluster = kube::FromKubeconfig(
+      GetEnv, {.file = options.kubeconfig, .context = options.context, .environment = Environment()});
+  bool asked_for = !options.kubeconfig.empty() || !options.context.empty();
+  if (cluster || asked_for || cluster.error().code() != base::Code::kNotFound) return cluster;
+  auto in_cluster = kube::InCluster(GetEnv);
+  if (in_cluster) return in_cluster;
+  return base::NotFound("no cluster is known: " + cluster.error().message() + "; " +
+                        in_cluster.error().message() + " (name a file with --kubeconfig)");
+}
+
+http::CurlOptions CurlOptionsFor(const kube::Cluster& cluster) {
+  http::CurlOptions options;
+  options.proxy = std::string(cluster.proxy.Reveal());
+  return options;
+}
+
+}  // namespace
+
+Cluster::Cluster(kube::Cluster cluster)
+    : client_(CurlOptionsFor(cluster)),
+      identity_(std::move(cluster), clock_),
+      api_(client_, identity_, clock_) {}
+
+base::Result<std::unique_ptr<Cluster>> Cluster::Open(const ClusterOptions& options) {
+  auto found = Find(options);
+  if (!found) return std::move(found).error();
+  return std::unique_ptr<Cluster>(new Cluster(*std::move(found)));
+}
+
+base::Error Explain(const kube::Failure& failure) {
+  if (failure.kind != kube::ApiError::kForbidden) return kube::ToError(failure);
+  std::string attempt = failure.message.substr(0, failure.message.find(": "));
+  return base::PermissionDenied("a right is missing, " + attempt +
+                                " (deploy/examples/fleet-viewer.yaml grants what is needed): " +
+                                failure.message.substr(std::min(attempt.size() + 2, failure.message.size())));
+}
+
+}  // namespace prefetch::ctl

@@ -1,0 +1,168 @@
+#include "ctl/completion.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace prefetch::ctl {
+namespace {
+
+// In single quotes, as both shells have it.
+std::string Quoted(const std::string& text) {
+  return "'" + base::ReplaceAll(text, "'", "'\\''") + "'";
+}
+
+// What a script keeps of the command so far: " list diff".
+std::string At(const std::vector<std::string>& words) {
+  std::string at;
+  for (const std::string& word : words) at += " " + word;
+  return at;
+}
+
+std::vector<const CompletionCommand*> Below(const CompletionCommand& command,
+                                            const std::vector<CompletionCommand>& commands) {
+  std::vector<const CompletionCommand*> below;
+  for (const CompletionCommand& other : commands) {
+    bool child = other.words.size() == command.words.size() + 1 &&
+                 std::equal(command.words.begin(), command.words.end(), other.words.begin());
+    if (child) below.push_back(&other);
+  }
+  return below;
+}
+
+// "' list'|' list diff'": every command by its words, for the loop that finds out where the line is.
+std::string AllCommands(const std::vector<CompletionCommand>& commands) {
+  std::vector<std::string> all;
+  for (const CompletionCommand& command : commands) {
+    if (!command.words.empty()) all.push_back(Quoted(At(command.words)));
+  }
+  return base::Join(all, "|");
+}
+
+// "' list diff --output'|' list diff -o'": an option, where it belongs.
+std::string OptionPattern(const CompletionCommand& command, const CompletionOption& option) {
+  std::vector<std::string> names;
+  for (const std::string& name : option.names) names.push_back(Quoted(At(command.words) + " " + name));
+  return base::Join(names, "|");
+}
+
+// Both scripts find out in the same way where they are: which command, and behind which option that wants a
+// value. Zsh's own words begin at 1.
+std::string BashCommandCase(const CompletionCommand& command,
+                            const std::vector<CompletionCommand>& commands) {
+  std::vector<std::string> options, words = command.arguments;
+  for (const CompletionOption& option : command.options) {
+    options.insert(options.end(), option.names.begin(), option.names.end());
+  }
+  for (const CompletionCommand* below : Below(command, commands)) words.push_back(below->words.back());
+  bool files = command.takes_arguments && words.empty();
+  return "    " + Quoted(At(command.words)) + ") options=" + Quoted(base::Join(options, " ")) +
+         " words=" + Quoted(base::Join(words, " ")) + (files ? " files=1" : "") + " ;;\n";
+}
+
+std::string BashValueCases(const CompletionCommand& command) {
+  std::string text;
+  for (const CompletionOption& option : command.options) {
+    if (!option.takes_value) continue;
+    text += "    " + OptionPattern(command, option) + ") words=" + Quoted(base::Join(option.values, " ")) +
+            (option.values.empty() ? " files=1" : "") + " value=1 ;;\n";
+  }
+  return text;
+}
+
+// "name:what it is for", as _describe takes it.
+std::string Described(const std::string& name, const std::string& help) {
+  std::string first = help.substr(0, help.find_first_of(";\n"));
+  return Quoted(base::ReplaceAll(name, ":", "\\:") + ":" + base::ReplaceAll(first, ":", "\\:"));
+}
+
+std::string ZshCommandCase(const CompletionCommand& command, const std::vector<CompletionCommand>& commands) {
+  std::string text = "    " + Quoted(At(command.words)) + ")\n      options=(";
+  for (const CompletionOption& option : command.options) {
+    for (const std::string& name : option.names) text += "\n        " + Described(name, option.help);
+  }
+  text += ")\n      words_here=(";
+  for (const std::string& argument : command.arguments) text += "\n        " + Quoted(argument);
+  for (const CompletionCommand* below : Below(command, commands)) {
+    text += "\n        " + Described(below->words.back(), below->help);
+  }
+  bool files = command.takes_arguments && command.arguments.empty() && Below(command, commands).empty();
+  return text + ")" + (files ? "\n      files=1" : "") + " ;;\n";
+}
+
+std::string ZshValueCases(const CompletionCommand& command) {
+  std::string text;
+  for (const CompletionOption& option : command.options) {
+    if (!option.takes_value) continue;
+    text += "    " + OptionPattern(command, option) + ") words_here=(";
+    for (const std::string& value : option.values) text += Quoted(value) + " ";
+    text += std::string(")") + (option.values.empty() ? " files=1" : "") + " value=1 ;;\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string BashCompletion(const std::vector<CompletionCommand>& commands) {
+  std::string text =
+      "# bash completion for prefetchctl; made by prefetchctl completion bash\n"
+      "_prefetchctl() {\n"
+      "  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
+      "  local at='' options='' words='' files='' value='' i\n"
+      "  COMPREPLY=()\n"
+      "  # bash takes --output=js apart at the equals sign.\n"
+      "  if [[ $cur == '=' ]]; then cur=''; elif [[ $prev == '=' ]]; then prev=${COMP_WORDS[COMP_CWORD-2]}; "
+      "fi\n"
+      "  for ((i = 1; i < COMP_CWORD; i++)); do\n"
+      "    case \"$at ${COMP_WORDS[i]}\" in\n"
+      "    " +
+      AllCommands(commands) +
+      ") at=\"$at ${COMP_WORDS[i]}\" ;;\n"
+      "    esac\n"
+      "  done\n"
+      "  case \"$at\" in\n";
+  for (const CompletionCommand& command : commands) text += BashCommandCase(command, commands);
+  text += "  esac\n  case \"$at $prev\" in\n";
+  for (const CompletionCommand& command : commands) text += BashValueCases(command);
+  text +=
+      "  esac\n"
+      "  if [[ -z $value && $cur == -* ]]; then words=$options files=''; fi\n"
+      "  if [[ -n $files ]]; then compopt -o default 2>/dev/null; return; fi\n"
+      "  mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$cur\")\n"
+      "}\n"
+      "complete -F _prefetchctl prefetchctl\n";
+  return text;
+}
+
+std::string ZshCompletion(const std::vector<CompletionCommand>& commands) {
+  std::string text =
+      "#compdef prefetchctl\n"
+      "# zsh completion for prefetchctl; made by prefetchctl completion zsh\n"
+      "_prefetchctl() {\n"
+      "  local cur=${words[CURRENT]} prev=${words[CURRENT-1]} at='' files='' value='' i\n"
+      "  local -a options words_here\n"
+      "  if [[ $cur == --*=* ]]; then prev=${cur%%=*}; compset -P '*='; cur=''; fi\n"
+      "  for ((i = 2; i < CURRENT; i++)); do\n"
+      "    case \"$at ${words[i]}\" in\n"
+      "    (" +
+      AllCommands(commands) +
+      ") at=\"$at ${words[i]}\" ;;\n"
+      "    esac\n"
+      "  done\n"
+      "  case \"$at\" in\n";
+  for (const CompletionCommand& command : commands) text += ZshCommandCase(command, commands);
+  text += "  esac\n  case \"$at $prev\" in\n";
+  for (const CompletionCommand& command : commands) text += ZshValueCases(command);
+  text +=
+      "  esac\n"
+      "  if [[ -z $value && $cur == -* ]]; then _describe option options; return; fi\n"
+      "  if [[ -n $files ]]; then _files; return; fi\n"
+      "  _describe word words_here\n"
+      "}\n"
+      "# Sourced, or run by the completion system as a function of this name.\n"
+      "if [[ $funcstack[1] == _prefetchctl ]]; then _prefetchctl; else compdef _prefetchctl prefetchctl; "
+      "fi\n";
+  return text;
+}
+
+}  // namespace prefetch::ctl

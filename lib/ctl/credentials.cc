@@ -1,0 +1,169 @@
+#include "ctl/credentials.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/text.h"
+#include "config/agent_config.h"
+#include "credentials/keyring.h"
+#include "credentials/lookup_json.h"
+#include "credentials/lookup_text.h"
+#include "credentials/registry_url.h"
+#include "ctl/exit_code.h"
+#include "ctl/node_credentials.h"
+#include "doc/write.h"
+#include "image/kubelet_version.h"
+
+namespace prefetch::ctl {
+namespace {
+
+using Lines = std::vector<std::string>;
+
+struct Asked {
+  std::string name;  // as it was written
+  image::Reference reference;
+};
+
+std::vector<Asked> ParseImages(const std::vector<std::string>& names, Lines& mistakes) {
+  std::vector<Asked> images;
+  for (const std::string& name : names) {
+    auto reference = image::Reference::Parse(name);
+    if (reference) {
+      images.push_back({name, *std::move(reference)});
+    } else {
+      mistakes.push_back(reference.error().message());
+    }
+  }
+  return images;
+}
+
+std::string PullSecretNote(const credentials::KeyringOptions& keyring, const Lines& sources) {
+  if (keyring.pull_secrets.empty()) return "";
+  if (sources.empty()) {
+    return "Declared pull secrets serve only entries of the list sources that they name: without --source "
+           "none "
+           "applies.\n";
+  }
+  return "Pull secrets as for entries of " + base::Join(sources, ", ") + ".\n";
+}
+
+struct Found {
+  std::vector<doc::Node> json;
+  std::string text;
+  bool all = true;
+};
+
+void Print(Found found, bool json, const std::string& note, std::ostream& out) {
+  if (!json) {
+    out << found.text << note;
+  } else if (found.json.size() == 1) {
+    out << doc::WritePrettyJson(found.json.front());
+  } else {
+    out << doc::WritePrettyJson(doc::Node::Sequence(std::move(found.json)));
+  }
+}
+
+// Of the files that are named the first that is there counts, as for kubelet. Where none is, that is why
+// there is no login.
+void WarnOfAbsent(const Lines& docker_configs, std::ostream& err) {
+  auto is_there = [](const std::string& path) { return base::KindOf(path).ok(); };
+  if (docker_configs.empty() || std::any_of(docker_configs.begin(), docker_configs.end(), is_there)) return;
+  err << "warning: there is no docker config: " << base::Join(docker_configs, ", ") << "\n";
+}
+
+std::string Count(std::size_t n, const std::string& one, const std::string& many) {
+  return std::to_string(n) + " " + (n == 1 ? one : many);
+}
+
+void CheckProviders(const config::RawConfig& raw, image::KubeletVersion version, Lines& good,
+                    Lines& mistakes) {
+  if (!raw.image_credential_provider_config) return;
+  std::optional<std::string> bin_dir;
+  if (raw.image_credential_provider_bin_dir) bin_dir = raw.image_credential_provider_bin_dir->value;
+  const std::string& path = raw.image_credential_provider_config->value;
+  credentials::ProviderConfig config = credentials::LoadProviderConfig(path, bin_dir, version);
+  mistakes.insert(mistakes.end(), config.problems.begin(), config.problems.end());
+  if (config.problems.empty()) {
+    good.push_back(path + ": " + Count(config.providers.size(), "provider, ", "providers, ") + config.hash);
+  }
+}
+
+void CheckDockerConfig(const std::string& path, Lines& good, Lines& warnings, Lines& mistakes) {
+  credentials::NodeDockerConfig config = credentials::ReadFirstDockerConfig({path});
+  mistakes.insert(mistakes.end(), config.problems.begin(), config.problems.end());
+  if (!config.problems.empty()) return;
+  if (config.path.empty()) {
+    mistakes.push_back(path + ": there is no such file");
+    return;
+  }
+  good.push_back(path + ": " + Count(config.index.size(), "login", "logins"));
+  for (const std::string& key : config.index.unusable_keys()) {
+    warnings.push_back(path + ": " + credentials::ShownKey(key) + " is no address, and is left out");
+  }
+}
+
+void CheckPullSecret(const config::PullSecret& secret, Lines& good, Lines& mistakes) {
+  credentials::LoadedPullSecret loaded = credentials::LoadPullSecret(ToPullSecret(secret));
+  mistakes.insert(mistakes.end(), loaded.problems.begin(), loaded.problems.end());
+  if (loaded.problems.empty()) {
+    good.push_back("pull secret \"" + secret.name + "\": " + Count(loaded.index.size(), "login", "logins") +
+                   ", for sources " + base::Join(secret.sources, ", "));
+  }
+}
+
+}  // namespace
+
+int FindCredentials(const base::Call& call, const CredentialsOptions& options, const config::GetEnv& get_env,
+                    std::ostream& out, std::ostream& err) {
+  Lines mistakes;
+  credentials::KeyringOptions keyring_options =
+      ToKeyringOptions(GatherCredentials(options.flags, get_env, mistakes), mistakes);
+  std::vector<Asked> images = ParseImages(options.images, mistakes);
+  if (images.empty() && mistakes.empty()) mistakes.emplace_back("an IMAGE is needed, or --check");
+  if (!mistakes.empty()) return Refuse(mistakes, err);
+
+  base::SystemClock clock;
+  credentials::Keyring keyring(keyring_options, clock);
+  credentials::KeyringHealth health = keyring.Health();
+  // kubelet would not start, so there is no telling what it would pull with.
+  if (!health.unusable_provider_config.empty()) return Refuse(health.problems, err);
+  for (const std::string& problem : health.problems) err << "warning: " << problem << "\n";
+  WarnOfAbsent(keyring_options.docker_configs, err);
+  Found found;
+  for (const Asked& image : images) {
+    credentials::Lookup lookup = keyring.Find(call, image.reference, options.sources);
+    found.all = found.all && !lookup.credentials.empty();
+    found.json.push_back(credentials::LookupJson(image.name, lookup));
+    found.text += credentials::LookupText(image.name, lookup);
+  }
+  bool all = found.all;
+  Print(std::move(found), options.json, PullSecretNote(keyring_options, options.sources), out);
+  return all ? kOk : kNo;
+}
+
+int CheckCredentials(const CredentialsOptions& options, const config::GetEnv& get_env, std::ostream& out,
+                     std::ostream& err) {
+  Lines good, warnings, mistakes;
+  if (!options.images.empty()) mistakes.emplace_back("--check takes no IMAGE");
+  config::RawConfig raw = GatherCredentials(options.flags, get_env, mistakes);
+  image::KubeletVersion version = DeclaredKubeletVersion(raw, mistakes);
+  CheckProviders(raw, version, good, mistakes);
+  if (raw.docker_config) {
+    for (const std::string& path : raw.docker_config->value)
+      CheckDockerConfig(path, good, warnings, mistakes);
+  }
+  if (raw.pull_secrets) {
+    for (const config::PullSecret& secret : *raw.pull_secrets) CheckPullSecret(secret, good, mistakes);
+  }
+  if (good.empty() && mistakes.empty() && !raw.config_file) {
+    mistakes.emplace_back(
+        "there is nothing to check: name --image-credential-provider-config, --docker-config or --config");
+  }
+  for (const std::string& line : good) out << line << "\n";
+  for (const std::string& line : warnings) err << "warning: " << line << "\n";
+  return mistakes.empty() ? kOk : Refuse(mistakes, err);
+}
+
+}  // namespace prefetch::ctl

@@ -1,0 +1,45 @@
+
+#include <algorithm>
+#include <string_view>
+
+#include "base/text.h"
+#include "ctl/exit_code.h"
+
+namespace prefetch::ctl {
+namespace {
+
+bool IsNumber(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+// "images.yaml:12:5: images[3]: …"
+bool HasPlace(std::string_view line) {
+  std::vector<std::string_view> parts = base::Split(line.substr(0, line.find(": ")), ':');
+  return parts.size() > 2 && IsNumber(parts[parts.size() - 1]) && IsNumber(parts[parts.size() - 2]);
+}
+
+}  // namespace
+
+int Fail(ExitCode code, const base::Error& error) {
+  std::cerr << "prefetchctl: " << base::ReplaceAll(error.message(), "\n", "\n             ") << "\n";
+  return code;
+}
+
+int Fail(const base::Error& error) {
+  return Fail(error.code() == base::Code::kInvalidArgument ? kBadInput : kUnreachable, error);
+}
+
+void Tell(const Mistakes& mistakes, std::ostream& err) {
+  for (const std::string& mistake : mistakes) {
+    for (std::string_view line : base::Split(mistake, '\n')) {
+      err << (HasPlace(line) ? "" : "prefetchctl: ") << line << "\n";
+    }
+  }
+}
+
+int Refuse(const Mistakes& mistakes, std::ostream& err) {
+  Tell(mistakes, err);
+  return kBadInput;
+}
+
+}  // namespace prefetch::ctl

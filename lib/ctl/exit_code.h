@@ -1,0 +1,29 @@
+// How a command of prefetchctl ends: its exit code, and the sentence that says what was wrong. The codes are
+// a contract with scripts.
+#pragma once
+
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace prefetch::ctl {
+
+enum ExitCode { kOk = 0, kNo = 1, kBadInput = 2, kTimedOut = 3, kUnreachable = 4, kInterrupted = 128 + 2 };
+
+// Prints the error as one sentence to stderr and gives the exit code for it.
+int Fail(const base::Error& error);
+int Fail(ExitCode code, const base::Error& error);
+
+// Mistakes of an input: all that were found, told at once.
+using Mistakes = std::vector<std::string>;
+
+// To `err`, one a line; one that has line breaks is several. A mistake in a file begins with its place,
+// FILE:LINE:COLUMN, where editors and CI look for it; every other one begins with the program's name.
+void Tell(const Mistakes& mistakes, std::ostream& err);
+
+// The same, with the exit code of bad input.
+int Refuse(const Mistakes& mistakes, std::ostream& err);
+
+}  // namespace prefetch::ctl

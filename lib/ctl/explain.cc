@@ -1,0 +1,28 @@
+#include "ctl/explain.h"
+
+#include "ctl/exit_code.h"
+#include "image/reference.h"
+#include "report/explain_text.h"
+#include "report/image_document.h"
+
+namespace prefetch::ctl {
+
+int Explain(const base::Call& call, const AgentClient& agent, const ExplainOptions& options,
+            std::ostream& out) {
+  auto reference = image::Reference::Parse(options.image);
+  if (!reference) return Fail(kBadInput, reference.error());
+  auto json = agent.ImageJson(call.Within(options.timeout), options.image, options.query);
+  if (call.Stopped()) return kInterrupted;
+  if (!json) return Fail(json.error());
+  // Whatever else answers there is not passed on as if it were an agent's word.
+  auto document = report::ParseImageDocument(*json);
+  if (!document) return Fail(kUnreachable, std::move(document).error().Wrap("the agent's answer"));
+  if (options.json) {
+    out << *json << std::flush;
+    return kOk;
+  }
+  out << report::ExplainText(*document, options.width) << std::flush;
+  return kOk;
+}
+
+}  // namespace prefetch::ctl

@@ -1,0 +1,196 @@
+#include "ctl/export.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "ctl/exit_code.h"
+#include "ctl/list_files.h"
+#include "doc/write.h"
+#include "image/kubelet_version.h"
+#include "kubelet/allowlist_export.h"
+#include "kubelet/settings.h"
+
+namespace prefetch::ctl {
+namespace {
+
+using image::KubeletVersion;
+
+// Kubelet's versions before this one compare exact patterns with all that a pod writes.
+constexpr KubeletVersion kComparesTrimmed{1, 36};
+
+// Every name as it is written: one image that two sources spell differently is two names for kubelet.
+std::vector<image::Reference> ReadNames(const std::vector<std::string>& paths,
+                                        std::vector<std::string>& mistakes) {
+  ListFiles files = ReadListFiles(paths, mistakes, {});
+  std::vector<image::Reference> names;
+  for (const config::LoadedSource& source : files.sources) {
+    for (const config::ListEntry& entry : source.content->entries) names.push_back(entry.image.reference);
+  }
+  if (names.empty() && mistakes.empty()) {
+    mistakes.emplace_back(
+        "there is no image in the list, and with an empty allowlist kubelet exempts nothing");
+  }
+  return names;
+}
+
+KubeletVersion Version(const ExportAllowlistOptions& options, std::vector<std::string>& mistakes) {
+  if (!options.kubelet_version) return {};
+  auto version = KubeletVersion::Parse(*options.kubelet_version);
+  if (version && version->major == 1) return *version;
+  mistakes.emplace_back("--kubelet-version must look like 1.36 or v1.35.2");
+  return {};
+}
+
+bool IsFolder(const std::string& pattern) {
+  return pattern.ends_with("/*");
+}
+
+std::string VersionComment(const ExportAllowlistOptions& options, KubeletVersion version) {
+  std::string text = "For kubelet " + version.ToString();
+  if (!options.kubelet_version) text += ", which is taken as --kubelet-version was not given";
+  return text +
+         (version < kComparesTrimmed
+              ? ". From 1.36 on names can be exempt one by one: print this again after the upgrade.\n"
+              : ". Older ones read exact names otherwise, so that those with a tag are not exempt there: "
+                "print this again with --kubelet-version.\n");
+}
+
+std::string FolderComment(const std::vector<std::string>& patterns) {
+  auto folders = std::count_if(patterns.begin(), patterns.end(), IsFolder);
+  if (folders == 0) return "";
+  return "- A pattern that ends with /* (" + std::to_string(folders) +
+         " here) exempts everything below that folder, whatever is pushed there later; one "
+         "with a single / exempts a whole registry or organisation.\n";
+}
+
+std::string GateComment(const ExportAllowlistOptions& options, KubeletVersion version) {
+  if (!kubelet::NeedsFeatureGate(version)) return "";
+  if (options.output == AllowlistOutput::kYaml) {
+    return "- The feature gate KubeletEnsureSecretPulledImages is off by default in kubelet " +
+           version.ToString() + ", which does not start with these settings unless it is on.\n";
+  }
+  return "- Kubelet " + version.ToString() +
+         " does not start with these settings unless its feature gate KubeletEnsureSecretPulledImages is on. "
+         "A "
+         "KubeletConfig must not say so: first switch it on in the cluster's FeatureGate (CustomNoUpgrade, "
+         "which cannot be undone).\n";
+}
+
+std::string PlaceComment(AllowlistOutput output) {
+  switch (output) {
+    case AllowlistOutput::kYaml:
+      return "Put it as a file that ends in .conf into the folder of kubelet's --config-dir, last by name if "
+             "others there have these fields (lists are replaced, not joined), or its fields into kubelet's "
+             "configuration; then restart kubelet.\n";
+    case AllowlistOutput::kOpenShift:
+      return "Apply it to the cluster: the Machine Config Operator writes it into kubelet's configuration "
+             "and "
+             "restarts each node of the pools in turn. If a pool has a KubeletConfig already, put the two "
+             "fields of spec.kubeletConfig there instead.\n";
+  }
+  return "";
+}
+
+// Lines of at most this many characters, with "# " before each.
+constexpr std::size_t kCommentWidth = 100;
+
+std::string AsComment(const std::string& text) {
+  std::string out;
+  for (std::string_view paragraph : base::Split(text, '\n')) {
+    std::string line = "#";
+    for (std::string_view word : base::Split(paragraph, ' ')) {
+      if (line.size() + 1 + word.size() > kCommentWidth) {
+        out += line + "\n";
+        line = paragraph.starts_with('-') ? "#  " : "#";
+      }
+      if (!word.empty()) line += " " + std::string(word);
+    }
+    out += line + "\n";
+  }
+  return out;
+}
+
+std::string Head(const ExportAllowlistOptions& options, KubeletVersion version,
+                 const std::vector<std::string>& patterns) {
+  std::string text =
+      "Exempts the images of a list from kubelet's verification of pull credentials "
+      "(NeverVerifyAllowlistedImages). " +
+      VersionComment(options, version) + "\nWhat it means:\n" +
+      "- Every pod of the node may use the names below once they are on the node, without any pull secret, "
+      "even "
+      "if kubelet pulled them with one.\n" +
+      FolderComment(patterns) +
+      "- Names are compared as pods write them: nginx and docker.io/library/nginx are two names.\n"
+      "- All other images are verified strictly from then on. Unlike by default, an image that was preloaded "
+      "and "
+      "is not on this list is refused to pods with imagePullPolicy Never, and IfNotPresent asks the registry "
+      "with the pod's own credentials, until kubelet itself has pulled it.\n" +
+      GateComment(options, version) + "\n" + PlaceComment(options.output);
+  text.pop_back();
+  return AsComment(text);
+}
+
+doc::Node& SetVerification(doc::Node& node, const std::vector<std::string>& patterns) {
+  std::vector<doc::Node> items;
+  for (const std::string& pattern : patterns) items.push_back(doc::Node::String(pattern));
+  return node
+      .Set("imagePullCredentialsVerificationPolicy",
+           doc::Node::String(std::string(
+               kubelet::VerificationPolicyName(kubelet::VerificationPolicy::kNeverVerifyAllowlistedImages))))
+      .Set("preloadedImagesVerificationAllowlist", doc::Node::Sequence(std::move(items)));
+}
+
+std::string DropIn(KubeletVersion version, const std::vector<std::string>& patterns) {
+  doc::Node node = doc::Node::Mapping();
+  node.Set("apiVersion", doc::Node::String("kubelet.config.k8s.io/v1beta1"))
+      .Set("kind", doc::Node::String("KubeletConfiguration"));
+  if (kubelet::NeedsFeatureGate(version)) {
+    doc::Node gates = doc::Node::Mapping();
+    gates.Set("KubeletEnsureSecretPulledImages", doc::Node::Bool(true));
+    node.Set("featureGates", std::move(gates));
+  }
+  return doc::WriteYaml(SetVerification(node, patterns));
+}
+
+std::string OpenShift(const std::vector<std::string>& patterns) {
+  doc::Node metadata = doc::Node::Mapping();
+  metadata.Set("name", doc::Node::String("prefetchd-allowlist"));
+  doc::Node labels = doc::Node::Mapping();
+  labels.Set("pools.operator.machineconfiguration.openshift.io/worker", doc::Node::String(""));
+  doc::Node selector = doc::Node::Mapping();
+  selector.Set("matchLabels", std::move(labels));
+  doc::Node settings = doc::Node::Mapping();
+  SetVerification(settings, patterns);
+  doc::Node spec = doc::Node::Mapping();
+  spec.Set("machineConfigPoolSelector", std::move(selector)).Set("kubeletConfig", std::move(settings));
+  doc::Node node = doc::Node::Mapping();
+  node.Set("apiVersion", doc::Node::String("machineconfiguration.openshift.io/v1"))
+      .Set("kind", doc::Node::String("KubeletConfig"))
+      .Set("metadata", std::move(metadata))
+      .Set("spec", std::move(spec));
+  const std::string selected = "  machineConfigPoolSelector:\n";
+  return base::ReplaceAll(
+      doc::WriteYaml(node), selected,
+      "  # Choose the label of the pools whose nodes run the agent; this is the one of all "
+      "workers.\n" +
+          selected);
+}
+
+}  // namespace
+
+int ExportAllowlist(const ExportAllowlistOptions& options, std::ostream& out, std::ostream& err) {
+  std::vector<std::string> mistakes;
+  KubeletVersion version = Version(options, mistakes);
+  std::vector<image::Reference> names = ReadNames(options.lists, mistakes);
+  if (!mistakes.empty()) return Refuse(mistakes, err);
+  auto exported = kubelet::ExportAllowlist(names, version);
+  if (!exported) return Refuse({exported.error().message()}, err);
+  for (const kubelet::NotExempt& each : exported->not_exempt) mistakes.push_back(each.why);
+  if (!mistakes.empty()) return Refuse(mistakes, err);
+  out << Head(options, version, exported->patterns)
+      << (options.output == AllowlistOutput::kYaml ? DropIn(version, exported->patterns)
+                                                   : OpenShift(exported->patterns));
+  return kOk;
+}
+
+}  // namespace prefetch::ctl

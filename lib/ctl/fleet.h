@@ -1,0 +1,59 @@
+// The agents of many nodes: which there are, and what each says through the API server's pod proxy.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kube/api.h"
+#include "report/fleet.h"
+#include "report/wait_demand.h"
+
+namespace prefetch::ctl {
+
+// Which nodes there are, and which pod of the agent is on each.
+struct FleetQuery {
+  std::string name_space = "prefetchd";                   // of the agents
+  std::string pods = "app.kubernetes.io/name=prefetchd";  // label selector of the agents
+  std::string nodes = "kubernetes.io/os=linux";           // label selector of the nodes; empty: all
+  std::string instance = "prefetchd";                     // whose node label counts: prefetchd.dev/<instance>
+};
+
+struct FleetMember {
+  std::string node;
+  std::string pod;  // empty: none is there
+  std::uint16_t port = 0;
+  report::NodeSigns signs;  // but for what is known only after asking
+};
+
+// Lists both, page by page, and begins anew if the server has forgotten where it was. Sorted by node.
+kube::Answer<std::vector<FleetMember>> ListMembers(const base::Call& call, kube::Api& api,
+                                                   const FleetQuery& query);
+
+// So many agents are asked at once: enough for a thousand nodes in seconds, and no burden for an API server.
+constexpr std::size_t kAskedAtOnce = 16;
+
+struct FleetAsk {
+  std::string name_space;
+  // What is asked for: documents are narrowed to it; nullptr: as the agents see it.
+  const report::WaitDemand* demand = nullptr;
+  // Each document as it came, before it is narrowed, by the member's index. On the threads that ask, at once
+  // for several members. May be empty.
+  std::function<void(std::size_t member, const report::StatusDocument&)> each;
+  // How many have been asked. One at a time. May be empty.
+  std::function<void(std::size_t asked)> progress;
+};
+
+struct FleetAnswers {
+  std::vector<report::FleetNode> nodes;  // as the members stand
+  // The right to ask any pod is missing: nobody could be asked for that.
+  std::optional<kube::Failure> forbidden;
+};
+
+// Ends by `call`; whoever was not asked by then has no detail.
+FleetAnswers AskMembers(const base::Call& call, kube::Api& api, const std::vector<FleetMember>& members,
+                        const FleetAsk& ask);
+
+}  // namespace prefetch::ctl

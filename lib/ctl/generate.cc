@@ -1,0 +1,230 @@
+#include "ctl/generate.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <sstream>
+#include <utility>
+
+#include "base/fs.h"
+#include "base/text.h"
+#include "config/agent_config.h"
+#include "config/image_list.h"
+#include "config/list_source.h"
+#include "config/piped_list.h"
+#include "ctl/exit_code.h"
+#include "ctl/list.h"
+#include "ctl/list_files.h"
+#include "ctl/manifest_files.h"
+#include "deploy/embedded_files.h"
+#include "deploy/touch_daemon_set.h"
+#include "doc/write.h"
+#include "image/reference.h"
+#include "plan/spellings.h"
+
+namespace prefetch::ctl {
+namespace {
+
+constexpr std::size_t kMostFiles = 1000;
+constexpr std::size_t kMostListBytes = 16 << 20;  // so that what is too large for a ConfigMap is told by size
+
+std::string NameOf(const std::string& path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+struct ListPath {
+  std::string path;
+  bool given = false;  // itself, and not by its folder
+  bool piped = false;  // it can be read once
+};
+
+// The list files that the paths mean.
+base::Result<std::vector<ListPath>> FilesAt(const std::vector<std::string>& paths) {
+  std::vector<ListPath> files;
+  for (const std::string& path : paths) {
+    if (IsStdin(path)) {
+      files.push_back({kStdin, true, true});
+      continue;
+    }
+    auto kind = base::KindOf(path);
+    if (!kind) return base::InvalidArgument(kind.error().message());
+    if (*kind != base::FileKind::kDirectory) {
+      files.push_back({path, true, *kind == base::FileKind::kOther && config::IsOwnDescriptor(path)});
+      continue;
+    }
+    auto names = base::ListDirectory(path, kMostFiles);
+    if (!names) return base::InvalidArgument(names.error().message());
+    for (const std::string& name : *names) {
+      if (config::IsListFileName(name)) files.push_back({path + "/" + name, false});
+    }
+  }
+  return files;
+}
+
+std::string SourceNameOf(const ListPath& file) {
+  return file.path == kStdin ? "stdin" : NameOf(file.path);
+}
+
+std::string_view EndingOf(config::SourceForm form) {
+  switch (form) {
+    case config::SourceForm::kPlain:
+      return ".txt";
+    case config::SourceForm::kYaml:
+      return ".yaml";
+    case config::SourceForm::kJson:
+      return ".json";
+  }
+  std::abort();
+}
+
+// The agent finds it in a folder, where names decide: one that says another thing than the content gets an
+// ending more.
+std::string KeyFor(const ListPath& file, const std::string& text) {
+  std::string name = SourceNameOf(file);
+  if (!file.given) return name;
+  const config::SourceForm form = config::FormOfFile(name, text);
+  if (config::IsListFileName(name) && config::FormOfName(name) == form) return name;
+  name.erase(0, std::min(name.find_first_not_of('.'), name.size()));
+  return (name.empty() ? "list" : name) + std::string(EndingOf(form));
+}
+
+base::Result<std::vector<deploy::ListFile>> ReadLists(const std::vector<ListPath>& files) {
+  std::vector<deploy::ListFile> lists;
+  for (const ListPath& file : files) {
+    auto text = file.piped && file.path != kStdin
+                    ? config::PipedList().Read(file.path, kMostListBytes, kPipePatience)
+                    : ReadFileOrStdin(file.path, kMostListBytes);
+    if (!text) return base::InvalidArgument(text.error().message());
+    std::string name = KeyFor(file, *text);
+    lists.push_back({std::move(name), *std::move(text)});
+  }
+  return lists;
+}
+
+// What comes through a pipe has been read already. A list that is refused is told as its file would be.
+bool CheckTaken(const GenerateFlags& flags, const std::vector<ListPath>& files, std::ostream& err) {
+  std::vector<std::string> paths = flags.lists;
+  for (std::size_t i = 0; i < files.size(); i++) {
+    if (!files[i].piped) continue;
+    std::erase_if(paths, [&](const std::string& path) { return IsStdin(path) || path == files[i].path; });
+    const std::string& text = flags.options.lists[i].text;
+    const std::string name = SourceNameOf(files[i]);
+    auto content = config::DecodeSource(name, config::FormOfFile(name, text), text, flags.capabilities);
+    if (!content) return Fail(kBadInput, content.error()), false;
+  }
+  std::ostringstream unused;  // a line for each good file: standard output is for manifests
+  return paths.empty() || ListCheck(paths, flags.capabilities, unused, err) == kOk;
+}
+
+base::Status CheckWords(const deploy::GenerateOptions& options) {
+  if (!options.image.empty()) {
+    auto image = image::Reference::Parse(options.image);
+    if (!image) return base::InvalidArgument("--image: " + image.error().message());
+  }
+  if (!options.kubelet_version.empty()) {
+    auto version = config::CheckedKubeletVersion(options.kubelet_version);
+    if (!version) return base::InvalidArgument("--kubelet-version " + version.error().message());
+  }
+  return {};
+}
+
+bool NamesFolder(const std::string& path) {
+  auto kind = base::KindOf(path);
+  return path.ends_with('/') || (kind && *kind == base::FileKind::kDirectory);
+}
+
+std::string Member(const doc::Node& document, const std::string& key) {
+  const doc::Node* value = document.Find(key);
+  return value == nullptr ? std::string() : value->text;
+}
+
+// "03-daemonset-prefetchd.yaml": numbers, so that `kubectl apply -f FOLDER` goes in this order.
+std::string FileNameFor(const doc::Node& document, std::size_t index) {
+  const doc::Node* meta = document.Find("metadata");
+  std::string number = (index < 10 ? "0" : "") + std::to_string(index);
+  return number + "-" + base::ToLower(Member(document, "kind")) + "-" +
+         (meta == nullptr ? std::string() : Member(*meta, "name")) + ".yaml";
+}
+
+base::Status WriteFolder(const std::vector<doc::Node>& documents, const std::string& folder) {
+  if (!base::KindOf(folder) && ::mkdir(folder.c_str(), 0755) != 0) {
+    return base::InvalidArgument("-o " + folder +
+                                 ": the folder cannot be made; the one above it has to be there");
+  }
+  for (std::size_t i = 0; i < documents.size(); i++) {
+    auto written =
+        base::WriteFileAtomically(folder + "/" + FileNameFor(documents[i], i), doc::WriteYaml(documents[i]));
+    if (!written) return base::InvalidArgument(written.error().message());
+  }
+  return {};
+}
+
+base::Status Write(const std::vector<doc::Node>& documents, const std::string& output, std::ostream& out) {
+  if (!output.empty() && NamesFolder(output)) return WriteFolder(documents, output);
+  std::string text;
+  for (const doc::Node& document : documents) text += "---\n" + doc::WriteYaml(document);
+  if (output.empty()) {
+    out << text;
+    return {};
+  }
+  auto written = base::WriteFileAtomically(output, text);
+  return written ? written : base::Status(base::InvalidArgument(written.error().message()));
+}
+
+// Reads the lists into the options; false, with the mistakes said, if any is not good.
+bool TakeLists(GenerateFlags& flags, std::ostream& err) {
+  auto files = FilesAt(flags.lists);
+  if (!files) return Fail(kBadInput, files.error()), false;
+  auto lists = ReadLists(*files);
+  if (!lists) return Fail(kBadInput, lists.error()), false;
+  // Sizes first: a list that is too large is not valid either, but what helps is another thing.
+  flags.options.lists = *std::move(lists);
+  auto sizes = deploy::CheckLists(flags.options.lists);
+  if (!sizes) return Fail(kBadInput, sizes.error()), false;
+  return CheckTaken(flags, *files, err);
+}
+
+int Print(const base::Result<deploy::Generated>& generated, const std::string& output, std::ostream& out,
+          std::ostream& err) {
+  if (!generated) return Fail(kBadInput, generated.error());
+  if (auto written = Write(generated->documents, output, out); !written) {
+    return Fail(kBadInput, written.error());
+  }
+  for (const std::string& note : generated->notes) err << "note: " << note << "\n";
+  return kOk;
+}
+
+}  // namespace
+
+int Generate(GenerateFlags flags, std::ostream& out, std::ostream& err) {
+  if (auto words = CheckWords(flags.options); !words) return Fail(kBadInput, words.error());
+  if (!TakeLists(flags, err)) return kBadInput;
+  return Print(deploy::Generate(deploy::EmbeddedFiles(), flags.options), flags.output, out, err);
+}
+
+int GenerateCompat(const deploy::CompatOptions& options, const std::string& output, std::ostream& out,
+                   std::ostream& err) {
+  if (auto words = CheckWords(options.common); !words) return Fail(kBadInput, words.error());
+  return Print(deploy::GenerateCompat(deploy::EmbeddedFiles(), options), output, out, err);
+}
+
+int GenerateTouchDaemonSet(const std::vector<std::string>& lists, const std::string& output,
+                           std::ostream& out, std::ostream& err) {
+  if (lists.empty()) return Fail(kBadInput, base::InvalidArgument("--list is required"));
+  std::vector<std::string> mistakes, images;
+  ListFiles files = ReadListFiles(lists, mistakes);
+  if (!mistakes.empty()) return Fail(kBadInput, base::InvalidArgument(base::Join(mistakes, "\n")));
+  for (const plan::DesiredImage& image : files.list.images) {
+    if (image.open == plan::Open::kNever) continue;
+    if (image.platforms.empty()) {
+      for (const image::Reference& spelling : plan::SpellingsOf(image)) images.push_back(spelling.written());
+    } else {
+      err << "note: " << image.reference.written() << " is left out: it is for some platforms only\n";
+    }
+  }
+  return Print(deploy::GenerateTouchDaemonSets(deploy::EmbeddedFiles(), images), output, out, err);
+}
+
+}  // namespace prefetch::ctl

@@ -1,0 +1,113 @@
+#include "ctl/lint.h"
+
+#include <chrono>
+#include <filesystem>
+#include <utility>
+
+#include "base/fs.h"
+#include "ctl/exit_code.h"
+#include "ctl/list_files.h"
+#include "ctl/manifest_files.h"
+#include "image/pull_policy.h"
+#include "manifest/lint/linter.h"
+#include "report/lint_report.h"
+
+namespace prefetch::ctl {
+namespace {
+
+namespace lint = manifest::lint;
+using std::chrono::steady_clock;
+
+std::optional<image::PullPolicy> Policy(const std::optional<std::string>& text, const char* flag,
+                                        Mistakes& mistakes) {
+  if (!text) return std::nullopt;
+  auto policy = image::ParsePullPolicy(*text);
+  if (!policy) mistakes.push_back(std::string(flag) + " must be Never, IfNotPresent or Always");
+  return policy;
+}
+
+// A path as people would name it from here.
+std::string ShownPath(const std::string& path) {
+  std::error_code error;
+  std::filesystem::path shown = std::filesystem::proximate(path, error);
+  return error || shown.string().starts_with("..") ? path : shown.string();
+}
+
+struct Lists {
+  std::vector<lint::ListedImage> images;
+  std::vector<lint::Ignores> ignores;
+};
+
+Lists ReadLists(const std::vector<std::string>& paths, Mistakes& mistakes) {
+  ListFiles files = ReadListFiles(paths, mistakes);
+  Lists lists;
+  for (const config::LoadedSource& source : files.sources) {
+    bool from_stdin = source.info.path == kStdin;
+    std::string file = from_stdin ? source.info.name : ShownPath(source.info.path);
+    for (const config::ListEntry& entry : source.content->entries) {
+      lists.images.push_back({.reference = entry.image.reference,
+                              .place = {file, entry.at},
+                              .refreshed = entry.image.refresh != plan::Refresh::kIfNotPresent,
+                              .platforms = entry.image.platforms});
+    }
+    auto text = from_stdin ? base::Result<std::string>(files.stdin_text)
+                           : base::ReadFile(source.info.path, config::kMostSourceBytes);
+    if (text) lists.ignores.push_back(lint::Ignores::Read(file, *text));
+  }
+  return lists;
+}
+
+void Print(const lint::LintResult& result, const LintOptions& options, steady_clock::time_point started,
+           std::ostream& out) {
+  switch (options.output) {
+    case LintOutput::kText: {
+      auto took = std::chrono::duration_cast<std::chrono::milliseconds>(steady_clock::now() - started);
+      out << report::LintText(result, {options.color, took});
+      return;
+    }
+    case LintOutput::kJson:
+      out << report::LintJson(result);
+      return;
+    case LintOutput::kGithub:
+      out << report::LintGithub(result);
+      return;
+    case LintOutput::kSarif:
+      out << report::LintSarif(result, PREFETCH_VERSION);
+      return;
+  }
+}
+
+}  // namespace
+
+int Lint(const base::Call& call, const LintOptions& options, std::ostream& out, std::ostream& err) {
+  steady_clock::time_point started = steady_clock::now();
+  Mistakes mistakes;
+  manifest::ReadOptions read;
+  read.policy = {options.assume_always_pull, Policy(options.default_policy, "--default-policy", mistakes),
+                 Policy(options.default_check_policy, "--default-check-policy", mistakes)};
+  read.pod_template_paths = options.pod_template_paths;
+  auto selection = lint::Selection::Make(options.select, options.ignore);
+  if (!selection) mistakes.push_back(selection.error().message());
+  Lists lists = ReadLists(options.lists, mistakes);
+  bool listed = mistakes.empty();
+  std::vector<ManifestPath> paths = FindManifests(options.files, mistakes);
+  lint::LintResult result;
+  if (listed && !paths.empty()) {
+    lint::Linter linter(lint::ListedImages(std::move(lists.images)), std::move(lists.ignores), *selection);
+    std::vector<lint::Unread> unread;
+    for (const std::string& mistake : mistakes) unread.push_back({"", mistake});
+    ReadManifestFiles(call, paths, read, [&](ManifestFile file) {
+      for (const std::string& mistake : file.mistakes) unread.push_back({file.name, mistake});
+      std::move(file.mistakes.begin(), file.mistakes.end(), std::back_inserter(mistakes));
+      linter.Add(file.manifests, std::move(file.ignores));
+    });
+    if (call.Stopped()) return kInterrupted;
+    result = linter.Finish();
+    result.unread = std::move(unread);
+    Print(result, options, started, out);
+  }
+  if (!mistakes.empty()) return Refuse(mistakes, err);
+  return result.Fails() ? kNo : kOk;
+}
+
+}  // namespace prefetch::ctl

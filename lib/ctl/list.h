@@ -1,0 +1,81 @@
+// `prefetchctl list check|print`: the same code that the agent reads its list with, at a desk or in CI.
+#pragma once
+
+#include <optional>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "base/call.h"
+#include "config/capabilities.h"
+#include "config/list_draft.h"
+#include "config/raw_config.h"
+#include "ctl/agent_client.h"
+
+namespace prefetch::ctl {
+
+enum class ListOutput { kYaml, kJson, kHash };
+
+// Checks files, and the list files in directories. A line for each good one on `out`
+// ("images.yaml: 12 entries, sha256:…"), a line for each mistake and each warning on `err`.
+// Exit code: 0 if all are good, 2 if not. `capabilities` are those of the agents that will read the list.
+int ListCheck(const std::vector<std::string>& paths, const config::Capabilities& capabilities,
+              std::ostream& out, std::ostream& err);
+
+// The same, and then names the entries that are missing by what an agent sees: other names, on its node, of
+// images of the list, a note each on `err`. Notes do not change the exit code; an agent that cannot be asked
+// is 4 where the list is good.
+int ListCheckWithAgent(const base::Call& call, const AgentClient& agent,
+                       const std::vector<std::string>& paths, const config::Capabilities& capabilities,
+                       std::ostream& out, std::ostream& err);
+
+// The canonical form of each source, apart by `---` (YAML), a line each (JSON), or the hash: of each source
+// with its name, and then of the list. Prints nothing but the mistakes, and gives 2, if any source is not
+// good.
+int ListPrint(const std::vector<std::string>& paths, ListOutput output,
+              const config::Capabilities& capabilities, std::ostream& out, std::ostream& err);
+
+// `prefetchctl list diff`: two lists, or a list and what a node has.
+struct ListDiffOptions {
+  std::vector<std::string> files;  // two, or one for the node; files or folders
+  bool json = false;
+};
+
+// Exit code: 0 the same, 1 different, 2 bad input; with the node 4: the agent could not be asked.
+int DiffTwoLists(const ListDiffOptions& options, std::ostream& out, std::ostream& err);
+int DiffListWithNode(const base::Call& call, const AgentClient& agent, const ListDiffOptions& options,
+                     std::ostream& out, std::ostream& err);
+
+// `prefetchctl list import`: a list from wherever images are named already.
+struct ListImportOptions {
+  std::vector<std::string> manifests;  // files, folders, patterns; "-" is standard input
+  std::vector<std::string> pod_template_paths;
+  std::vector<std::string> lists;   // list files, plain ones too
+  std::vector<std::string> crictl;  // files with the output of `crictl images -o json`; "-" is standard input
+  std::optional<std::string> marker;
+  std::vector<std::string> marked;   // files, folders, patterns that have the marker
+  std::vector<std::string> exclude;  // patterns as of a shell, against normalised names
+  config::DraftOutput output = config::DraftOutput::kYaml;
+};
+
+// Prints one list of all of it on `out`. `agent` is asked for what its node has, unless it is null. Exit
+// code: 0; 2 bad input, with all mistakes on `err` and nothing printed; 4 the agent could not be asked.
+int ImportList(const base::Call& call, const AgentClient* agent, const ListImportOptions& options,
+               std::ostream& out, std::ostream& err);
+
+// `prefetchctl list lock`: the digests of a list's tags, asked of the registries and written beside the list.
+struct ListLockOptions {
+  std::vector<std::string> files;
+  bool check = false;
+  config::RawConfig credentials;  // as for `prefetchctl credentials`
+  std::string timeout = "5m";
+};
+
+// Asks for every tag, side by side, with the credentials that this node or this desk has. Without `check`
+// each list gets its lock, whole or not at all; with it nothing is written. Exit code: 0 locked, or nothing
+// moved; 1 something moved, or a registry says that a tag is not there or not for us; 2 bad input; 3 timed
+// out; 4 a registry could not be asked.
+int LockLists(const base::Call& call, const ListLockOptions& options, const config::GetEnv& get_env,
+              std::ostream& out, std::ostream& err);
+
+}  // namespace prefetch::ctl

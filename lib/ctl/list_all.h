@@ -1,0 +1,54 @@
+// ListAll: every page of a collection of the API server.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <vector>
+
+#include "base/call.h"
+#include "ctl/agent_client.h"
+#include "kube/api.h"
+
+namespace prefetch::ctl {
+
+template <typename T>
+using ListPage = std::function<kube::Answer<kube::Page<T>>(const kube::ListOptions&)>;
+
+// Begins anew, twice at most, if the server has forgotten where it was, and waits as long as it asks for
+// where it is busy. `keep` sees each object once it is known to stay; objects are not held.
+template <typename T>
+kube::Answer<kube::Done> ForAll(const base::Call& call, kube::ListOptions options, const ListPage<T>& list,
+                                const std::function<void()>& begin_anew, const std::function<void(T)>& keep) {
+  using std::chrono::seconds;
+  constexpr int kMostBeginnings = 3;
+  constexpr seconds kLongestPatience{5};
+  for (int beginnings = 1;;) {
+    auto page = list(options);
+    if (!page) {
+      kube::ApiError kind = page.failure().kind;
+      bool may_pass = kind == kube::ApiError::kGone || kind == kube::ApiError::kTooManyRequests;
+      if (!may_pass || beginnings == kMostBeginnings) return std::move(page).failure();
+      beginnings++;
+      base::Pause(call, std::min(page.failure().retry_after.value_or(seconds(0)), kLongestPatience));
+      begin_anew();
+      options.continue_token.clear();
+      continue;
+    }
+    for (T& one : page->items) keep(std::move(one));
+    options.continue_token = page->continue_token;
+    if (options.continue_token.empty()) return kube::Done{};
+  }
+}
+
+template <typename T>
+kube::Answer<std::vector<T>> ListAll(const base::Call& call, const kube::ListOptions& options,
+                                     const ListPage<T>& list) {
+  std::vector<T> all;
+  auto done = ForAll<T>(
+      call, options, list, [&] { all.clear(); }, [&](T one) { all.push_back(std::move(one)); });
+  if (!done) return std::move(done).failure();
+  return all;
+}
+
+}  // namespace prefetch::ctl

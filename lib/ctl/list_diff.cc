@@ -1,0 +1,61 @@
+#include "ctl/list.h"
+
+#include <optional>
+#include <utility>
+
+#include "base/text.h"
+#include "config/list_diff.h"
+#include "ctl/exit_code.h"
+#include "ctl/list_files.h"
+#include "report/list_difference.h"
+
+namespace prefetch::ctl {
+namespace {
+
+std::optional<plan::ImageList> ReadList(const std::string& path, std::ostream& err) {
+  Mistakes mistakes;
+  ListFiles files = ReadListFiles({path}, mistakes);
+  Tell(mistakes, err);
+  return mistakes.empty() ? std::optional<plan::ImageList>(std::move(files.list)) : std::nullopt;
+}
+
+report::ListDifference ToDifference(const config::ListChange& change) {
+  using Kind = config::ListChange::Kind;
+  if (change.kind != Kind::kChanged) {
+    return {change.kind == Kind::kAdded ? '+' : '-', change.image, change.place};
+  }
+  std::vector<std::string> fields;
+  for (const config::FieldChange& field : change.fields) {
+    fields.push_back(field.field + ": " + field.from + " → " + field.to);
+  }
+  return {'~', change.image, base::Join(fields, ", ")};
+}
+
+int Print(const std::vector<report::ListDifference>& differences, bool json, std::ostream& out) {
+  out << (json ? report::ListDifferencesJson(differences) : report::ListDifferencesText(differences));
+  return differences.empty() ? kOk : kNo;
+}
+
+}  // namespace
+
+int DiffTwoLists(const ListDiffOptions& options, std::ostream& out, std::ostream& err) {
+  std::optional<plan::ImageList> from = ReadList(options.files.at(0), err);
+  std::optional<plan::ImageList> to = ReadList(options.files.at(1), err);
+  if (!from || !to) return kBadInput;
+  std::vector<report::ListDifference> differences;
+  for (const config::ListChange& change : config::DiffLists(*from, *to)) {
+    differences.push_back(ToDifference(change));
+  }
+  return Print(differences, options.json, out);
+}
+
+int DiffListWithNode(const base::Call& call, const AgentClient& agent, const ListDiffOptions& options,
+                     std::ostream& out, std::ostream& err) {
+  std::optional<plan::ImageList> list = ReadList(options.files.at(0), err);
+  if (!list) return kBadInput;
+  auto status = agent.Status(call);
+  if (!status) return Fail(kUnreachable, status.error());
+  return Print(report::DiffWithNode(*list, *status), options.json, out);
+}
+
+}  // namespace prefetch::ctl

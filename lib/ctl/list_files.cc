@@ -1,0 +1,81 @@
+#include "ctl/list_files.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/fs.h"
+#include "config/canonical.h"
+#include "config/list_source.h"
+#include "ctl/manifest_files.h"
+
+namespace prefetch::ctl {
+namespace {
+
+config::LoadedSource ReadStdin(std::string& text, const config::Capabilities& capabilities) {
+  config::LoadedSource source;
+  source.info.name = "stdin";
+  source.info.path = kStdin;
+  auto read = ReadFileOrStdin(kStdin, config::kMostSourceBytes);
+  if (!read) {
+    source.info.error = read.error().message();
+    return source;
+  }
+  text = *std::move(read);
+  auto content = config::DecodeSource(source.info.name, config::FormOfText(text), text, capabilities);
+  if (!content) {
+    source.info.error = content.error().message();
+    return source;
+  }
+  source.content = std::make_shared<const config::SourceContent>(*std::move(content));
+  source.info.hash = config::SourceHash(*source.content);
+  source.info.entries = source.content->entries.size();
+  return source;
+}
+
+// Those that are there; what is not is said as it was written.
+std::vector<std::string> Existing(const std::vector<std::string>& paths, Mistakes& mistakes) {
+  std::vector<std::string> existing;
+  for (const std::string& path : paths) {
+    auto kind = base::KindOf(path);
+    if (!kind && kind.error().code() == base::Code::kNotFound) {
+      mistakes.push_back(path + ": there is no such file or folder");
+    } else {
+      existing.push_back(path);
+    }
+  }
+  return existing;
+}
+
+}  // namespace
+
+bool IsStdin(const std::string& path) {
+  return path == kStdin || path == "/dev/stdin" || path == "/dev/fd/0" || path == "/proc/self/fd/0";
+}
+
+ListFiles ReadListFiles(const std::vector<std::string>& paths, Mistakes& mistakes,
+                        const config::Capabilities& capabilities) {
+  ListFiles files;
+  if (paths.empty()) return files;
+  std::vector<std::string> names = paths;
+  bool from_stdin = std::erase_if(names, &IsStdin) > 0;
+  std::size_t missing = mistakes.size();
+  config::ListSources sources(Existing(names, mistakes), capabilities, kPipePatience);
+  sources.Read(base::SystemClock().Wall());
+  std::vector<config::LoadedSource> loaded = sources.Loaded();
+  if (from_stdin) {
+    auto at = IsStdin(paths.front()) ? loaded.begin() : loaded.end();
+    loaded.insert(at, ReadStdin(files.stdin_text, capabilities));
+  }
+  if (loaded.empty() && mistakes.size() == missing) {
+    mistakes.emplace_back("no list file (.txt, .yaml, .yml, .json) was found at these paths");
+  }
+  files.list = config::Merge(loaded);
+  for (config::LoadedSource& source : loaded) {
+    if (!source.info.error.empty()) mistakes.push_back(source.info.error);
+    if (source.content) files.sources.push_back(std::move(source));
+  }
+  return files;
+}
+
+}  // namespace prefetch::ctl

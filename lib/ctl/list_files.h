@@ -1,0 +1,34 @@
+// List files as the commands read them that are about lists and not about one agent.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "config/capabilities.h"
+#include "config/merge.h"
+#include "ctl/exit_code.h"
+#include "plan/list.h"
+
+namespace prefetch::ctl {
+
+// What agents may be able to do, all of it: whether one can do what a list asks for is that agent's to say.
+inline constexpr config::Capabilities kAnyAgent{.refresh = true, .touch = true, .registry_checks = true};
+
+struct ListFiles {
+  plan::ImageList list;                       // merged
+  std::vector<config::LoadedSource> sources;  // one by one; those that are good
+  std::string stdin_text;                     // of the source that has kStdin for a path
+};
+inline constexpr const char* kStdin = "-";
+// A command in a shell's <(…) may take so long.
+inline constexpr std::chrono::seconds kPipePatience{60};
+// "-", and what the system calls it: "/dev/stdin".
+bool IsStdin(const std::string& path);
+
+// Files whatever their names, the list files of folders, and "-" for standard input, as agents with
+// `capabilities` read them. What they would refuse goes to `mistakes`, as does a path with no list file.
+ListFiles ReadListFiles(const std::vector<std::string>& paths, Mistakes& mistakes,
+                        const config::Capabilities& capabilities = kAnyAgent);
+
+}  // namespace prefetch::ctl

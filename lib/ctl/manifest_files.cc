@@ -1,0 +1,185 @@
+#include "ctl/manifest_files.h"
+
+#include <glob.h>
+
+#include <algorithm>
+#include <atomic>
+#include <filesystem>
+#include <iostream>
+#include <iterator>
+#include <thread>
+#include <unordered_set>
+#include <utility>
+
+#include "base/fs.h"
+#include "ctl/exit_code.h"
+#include "doc/problems.h"
+
+namespace prefetch::ctl {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Texts of one batch are in memory together.
+constexpr std::size_t kBatch = 64;
+constexpr unsigned kMostThreads = 8;
+
+bool IsManifestName(const std::string& name) {
+  return name.ends_with(".yaml") || name.ends_with(".yml") || name.ends_with(".json");
+}
+
+using Wanted = std::function<bool(const std::string&)>;
+
+std::vector<std::string> Walk(const std::string& folder, const Wanted& wanted, Mistakes& mistakes) {
+  std::vector<std::string> files;
+  std::error_code error;
+  fs::recursive_directory_iterator at(folder, error), end;
+  for (; !error && at != end; at.increment(error)) {
+    std::string name = at->path().filename().string();
+    std::error_code unreadable;
+    bool is_folder = at->is_directory(unreadable) && !at->is_symlink(unreadable);
+    if (name.starts_with('.')) {
+      if (is_folder) at.disable_recursion_pending();
+      continue;
+    }
+    if (wanted(name) && at->is_regular_file(unreadable)) files.push_back(at->path().string());
+    if (files.size() > kMostManifestFiles) break;
+  }
+  if (error) mistakes.push_back(folder + ": " + error.message());
+  if (!error && files.empty()) mistakes.push_back(folder + ": no file to read is below this folder");
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+std::vector<std::string> Match(const std::string& pattern) {
+  std::vector<std::string> files;
+  glob_t found{};
+  if (::glob(pattern.c_str(), 0, nullptr, &found) == 0) {
+    files.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+  }
+  ::globfree(&found);
+  return files;
+}
+
+// Collects paths, each once.
+class Paths {
+ public:
+  void Add(const std::string& path, bool named) {
+    std::string normal = path == "-" ? path : fs::path(path).lexically_normal().string();
+    if (known_.insert(normal).second) paths_.push_back({normal, named});
+  }
+  std::size_t size() const { return paths_.size(); }
+  std::vector<ManifestPath> Take() { return std::move(paths_); }
+
+ private:
+  std::vector<ManifestPath> paths_;
+  std::unordered_set<std::string> known_;
+};
+
+void AddExisting(const ManifestPath& path, base::FileKind kind, const Wanted& wanted, Paths& paths,
+                 Mistakes& mistakes) {
+  if (kind != base::FileKind::kDirectory) return paths.Add(path.path, path.named);
+  for (const std::string& file : Walk(path.path, wanted, mistakes)) paths.Add(file, false);
+}
+
+void AddWord(const std::string& word, const Wanted& wanted, Paths& paths, Mistakes& mistakes) {
+  if (word == "-") return paths.Add(word, true);
+  if (auto kind = base::KindOf(word)) return AddExisting({word, true}, *kind, wanted, paths, mistakes);
+  if (word.find_first_of("*?[") == std::string::npos) {
+    return mistakes.push_back(word + ": there is no such file or folder");
+  }
+  std::vector<std::string> files = Match(word);
+  if (files.empty()) mistakes.push_back(word + ": no file matches this pattern");
+  for (const std::string& file : files) {
+    if (auto kind = base::KindOf(file)) AddExisting({file, false}, *kind, wanted, paths, mistakes);
+  }
+}
+
+// At most one byte more than `most_bytes`, which is then found to be too long.
+std::string ReadStdin(std::size_t most_bytes) {
+  std::string text(std::min<std::size_t>(most_bytes + 1, 1 << 16), '\0');
+  std::size_t size = 0;
+  while (std::cin.read(text.data() + size, static_cast<std::streamsize>(text.size() - size)),
+         std::cin.gcount() > 0) {
+    size += static_cast<std::size_t>(std::cin.gcount());
+    if (size > most_bytes) break;
+    if (size == text.size()) text.resize(std::min(most_bytes + 1, 2 * size));
+  }
+  text.resize(size);
+  return text;
+}
+
+ManifestFile ReadOne(const ManifestPath& path, manifest::ReadOptions options) {
+  ManifestFile file{
+      .name = path.path == "-" ? "stdin" : path.path, .manifests = {}, .ignores = {}, .mistakes = {}};
+  auto text = ReadFileOrStdin(path.path, options.limits.bytes);
+  if (!text) {
+    file.mistakes.push_back(text.error().message());
+    return file;
+  }
+  if (!path.named) options.strangers = manifest::Strangers::kPassOver;
+  doc::Problems problems(file.name);
+  file.manifests = manifest::ReadManifests(*text, problems, options);
+  file.ignores = manifest::lint::Ignores::Read(file.name, *text);
+  file.mistakes = problems.Lines();
+  if (!file.mistakes.empty() && text->find("{{") != std::string::npos) {
+    file.mistakes.push_back(file.name +
+                            ": this looks like a template: read what it renders (helm template … | … -f -)");
+  }
+  return file;
+}
+
+// As many threads as there are processors take one path after the other.
+std::vector<ManifestFile> ReadBatch(const ManifestPath* first, std::size_t count,
+                                    const manifest::ReadOptions& options) {
+  std::vector<ManifestFile> files(count);
+  std::atomic<std::size_t> next = 0;
+  auto work = [&] {
+    for (std::size_t i = next++; i < count; i = next++) files[i] = ReadOne(first[i], options);
+  };
+  unsigned threads = std::clamp(std::thread::hardware_concurrency(), 1U, kMostThreads);
+  std::vector<std::jthread> others;
+  for (std::size_t i = 1; i < std::min<std::size_t>(threads, count); i++) others.emplace_back(work);
+  work();
+  others.clear();
+  return files;
+}
+
+}  // namespace
+
+std::vector<ManifestPath> FindFiles(const std::vector<std::string>& words, const Wanted& wanted,
+                                    Mistakes& mistakes) {
+  Paths paths;
+  for (const std::string& word : words) AddWord(word, wanted, paths, mistakes);
+  if (paths.size() > kMostManifestFiles) {
+    mistakes.push_back("more than " + std::to_string(kMostManifestFiles) + " files: name fewer");
+    return {};
+  }
+  return paths.Take();
+}
+
+std::vector<ManifestPath> FindManifests(const std::vector<std::string>& words, Mistakes& mistakes) {
+  return FindFiles(words, &IsManifestName, mistakes);
+}
+
+base::Result<std::string> ReadFileOrStdin(const std::string& path, std::size_t most_bytes) {
+  static std::atomic_flag taken;
+  if (path != "-") return base::ReadFile(path, most_bytes);
+  if (taken.test_and_set()) {
+    return base::InvalidArgument("standard input can be one thing only: name a file for the other");
+  }
+  std::string text = ReadStdin(most_bytes);
+  if (text.size() <= most_bytes) return text;
+  return base::ResourceExhausted("stdin is longer than " + std::to_string(most_bytes) + " bytes");
+}
+
+void ReadManifestFiles(const base::Call& call, const std::vector<ManifestPath>& paths,
+                       const manifest::ReadOptions& options, const std::function<void(ManifestFile)>& take) {
+  for (std::size_t i = 0; i < paths.size() && !call.Stopped(); i += kBatch) {
+    for (ManifestFile& file : ReadBatch(&paths[i], std::min(kBatch, paths.size() - i), options)) {
+      take(std::move(file));
+    }
+  }
+}
+
+}  // namespace prefetch::ctl

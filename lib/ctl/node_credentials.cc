@@ -1,0 +1,76 @@
+#include "ctl/node_credentials.h"
+
+#include <filesystem>
+
+#include "base/text.h"
+#include "config/agent_config.h"
+
+namespace prefetch::ctl {
+namespace {
+
+using Lines = std::vector<std::string>;
+
+void AddLines(const base::Error& error, Lines& mistakes) {
+  for (std::string_view line : base::Split(error.message(), '\n')) mistakes.emplace_back(line);
+}
+
+// At a desk paths may be relative; the keyring runs plugins elsewhere.
+std::string Absolute(const std::string& path) {
+  std::error_code ignored;
+  std::filesystem::path absolute = std::filesystem::absolute(path, ignored);
+  return path.empty() || ignored ? path : absolute.string();
+}
+
+}  // namespace
+
+config::RawConfig GatherCredentials(const config::RawConfig& flags, const config::GetEnv& get_env,
+                                    Lines& mistakes) {
+  auto raw = config::LoadRawConfig(flags, get_env);
+  if (raw) return *std::move(raw);
+  AddLines(raw.error(), mistakes);
+  return flags;
+}
+
+image::KubeletVersion DeclaredKubeletVersion(const config::RawConfig& raw, Lines& mistakes) {
+  if (!raw.kubelet_version) return {};
+  auto checked = config::CheckedKubeletVersion(raw.kubelet_version->value);
+  if (!checked) {
+    mistakes.push_back(raw.kubelet_version->by + ": " + checked.error().message());
+    return {};
+  }
+  auto version = image::KubeletVersion::Parse(*checked);
+  return version ? *version : image::KubeletVersion{};
+}
+
+credentials::PullSecret ToPullSecret(const config::PullSecret& secret) {
+  return {secret.name, secret.path, secret.allow_repositories, secret.sources};
+}
+
+credentials::KeyringOptions ToKeyringOptions(const config::RawConfig& raw, Lines& mistakes) {
+  credentials::KeyringOptions options;
+  const auto& config = raw.image_credential_provider_config;
+  const auto& bin_dir = raw.image_credential_provider_bin_dir;
+  if (config && !bin_dir)
+    mistakes.push_back(config->by + ": needs --image-credential-provider-bin-dir beside it");
+  if (bin_dir && !config)
+    mistakes.push_back(bin_dir->by + ": needs --image-credential-provider-config beside it");
+  if (config) options.provider_config = Absolute(config->value);
+  if (bin_dir) options.provider_bin_dir = Absolute(bin_dir->value);
+  if (raw.docker_config) {
+    for (const std::string& path : raw.docker_config->value) options.docker_configs.push_back(Absolute(path));
+  }
+  if (raw.provider_environment) {
+    for (const auto& [name, value] : *raw.provider_environment) {
+      options.provider_environment[name] = std::string(value.Reveal());
+    }
+  }
+  if (raw.pull_secrets) {
+    for (const config::PullSecret& secret : *raw.pull_secrets) {
+      options.pull_secrets.push_back(ToPullSecret(secret));
+    }
+  }
+  options.kubelet_version = DeclaredKubeletVersion(raw, mistakes);
+  return options;
+}
+
+}  // namespace prefetch::ctl

@@ -1,0 +1,96 @@
+#include "ctl/status.h"
+
+#include <algorithm>
+#include <iostream>
+
+#include "base/call.h"
+#include "base/standard_output.h"
+#include "base/text.h"
+#include "ctl/agent_client.h"
+#include "ctl/exit_code.h"
+#include "ctl/terminal.h"
+#include "report/document_print.h"
+#include "report/status_table.h"
+#include "report/text_layout.h"
+
+namespace prefetch::ctl {
+namespace {
+
+constexpr std::chrono::seconds kRefresh{1};
+
+// What is shown once, as text.
+base::Result<std::string> Screen(const base::Call& call, const AgentClient& agent,
+                                 const StatusOptions& options, const Terminal& terminal) {
+  auto json = agent.StatusJson(call);
+  if (!json) return json;
+  // Whatever else answers there is not passed on as if it were an agent's word.
+  auto document = report::ParseStatusDocument(*json);
+  if (!document) return std::move(document).error().Wrap("the agent's answer");
+  if (options.output == "json") return report::IndentedJson(*json);
+  if (options.output == "yaml") return report::AsYaml(*json);
+  return report::StatusTable(
+      *document, {.width = terminal.width, .wide = options.output == "wide", .color = terminal.color});
+}
+
+// As much of it as the terminal can show: what is most important stands first, and must not scroll away.
+std::string Fit(std::string_view screen, const Terminal& terminal) {
+  if (screen.ends_with('\n')) screen.remove_suffix(1);
+  std::size_t room = std::max<std::size_t>(terminal.height, 3) - 2;  // of the last line and the cursor's
+  std::string text;
+  std::vector<std::string_view> lines = base::Split(screen, '\n');
+  for (std::size_t i = 0; i < lines.size(); i++) {
+    std::size_t width = report::DisplayWidth(lines[i]);
+    std::size_t rows = std::max<std::size_t>(1, (width + terminal.width - 1) / terminal.width);
+    bool fits = rows <= room || (i + 1 == lines.size() && rows <= room + 1);
+    if (!fits) {
+      return text + "… " + std::to_string(lines.size() - i) + " more lines (without --watch all are shown)\n";
+    }
+    room -= std::min(rows, room);
+    text.append(lines[i]).append("\n");
+  }
+  return text;
+}
+
+// Over what was there, which goes line by line, so that nothing flickers; what the terminal has scrolled away
+// before stays.
+std::string DrawnAnew(const std::string& screen) {
+  return "\x1b[H" + base::ReplaceAll(screen, "\n", "\x1b[K\n") + "\x1b[J";
+}
+
+}  // namespace
+
+int Results(const base::Call& call, const AgentClient& agent, report::ResultsFormat format) {
+  auto status = agent.Status(call);
+  if (!status) return Fail(kUnreachable, status.error());
+  std::cout << report::ResultsHead(format) << report::ResultRows(*status, status->node, format) << std::flush;
+  return kOk;
+}
+
+int Status(const base::Call& call, const AgentClient& agent, const StatusOptions& options) {
+  Terminal terminal = StdoutTerminal();
+  std::string shown;
+  if (options.watch && terminal.interactive) std::cout << "\x1b[2J";
+  do {
+    if (options.watch) terminal = StdoutTerminal();  // somebody may have made it larger
+    auto screen = Screen(call, agent, options, terminal);
+    if (call.Stopped()) return options.watch ? kOk : kInterrupted;
+    if (!screen) {
+      if (!options.watch) return Fail(kUnreachable, screen.error());
+      screen = screen.error().message() + "\n";  // an agent that restarts comes back
+    }
+    if (!options.watch) {
+      std::cout << *screen << std::flush;
+      break;
+    }
+    // A terminal is drawn anew; elsewhere only what has changed is worth a line.
+    if (terminal.interactive) {
+      std::cout << DrawnAnew(Fit(*screen, terminal)) << std::flush;
+    } else if (*screen != shown) {
+      std::cout << *screen << std::flush;
+    }
+    shown = *std::move(screen);
+  } while (!base::StdoutReaderIsGone() && base::Pause(call, kRefresh));
+  return kOk;
+}
+
+}  // namespace prefetch::ctl

@@ -1,0 +1,37 @@
+// prefetchctl status: this node's images on one screen.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "base/call.h"
+#include "ctl/agent_client.h"
+#include "ctl/fleet.h"
+#include "report/pull_results.h"
+
+namespace prefetch::ctl {
+
+struct StatusOptions {
+  std::string output = "table";  // table, wide, json, yaml
+  bool watch = false;
+};
+
+// A row for each image.
+int Results(const base::Call& call, const AgentClient& agent, report::ResultsFormat format);
+
+// Until `call.stop` with --watch; else once.
+int Status(const base::Call& call, const AgentClient& agent, const StatusOptions& options);
+
+// prefetchctl status --fleet: all nodes' images on one screen.
+struct FleetStatusOptions {
+  FleetQuery query;
+  std::string output = "table";  // table, wide, json, yaml
+  bool not_ready = false;
+  std::optional<report::ResultsFormat> results;  // rows instead of a screen
+  std::chrono::nanoseconds timeout = std::chrono::minutes(2);
+};
+
+int FleetStatus(const base::Call& call, kube::Api& api, const FleetStatusOptions& options);
+
+}  // namespace prefetch::ctl

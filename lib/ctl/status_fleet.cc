@@ -1,0 +1,69 @@
+#include "ctl/status.h"
+
+#include <iostream>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "ctl/cluster.h"
+#include "ctl/exit_code.h"
+#include "ctl/fleet.h"
+#include "ctl/terminal.h"
+#include "report/document_print.h"
+#include "report/fleet_json.h"
+#include "report/fleet_text.h"
+
+namespace prefetch::ctl {
+namespace {
+
+base::Result<std::string> Screen(const report::Fleet& fleet, const FleetStatusOptions& options) {
+  if (options.output == "json" || options.output == "yaml") {
+    std::string json = report::FleetJson(fleet, base::SystemClock().Wall(), options.not_ready);
+    return options.output == "json" ? report::IndentedJson(json) : report::AsYaml(json);
+  }
+  Terminal terminal = StdoutTerminal();
+  return report::FleetTable(fleet, {.width = terminal.width,
+                                    .wide = options.output == "wide",
+                                    .not_ready = options.not_ready,
+                                    .color = terminal.color});
+}
+
+}  // namespace
+
+int FleetStatus(const base::Call& call, kube::Api& api, const FleetStatusOptions& options) {
+  base::Call limited = call.Within(options.timeout);
+  Progress progress(std::cerr, StderrTerminal(), true);
+  progress.Show("asking for nodes and pods", "");
+  auto members = ListMembers(limited, api, options.query);
+  if (!members) {
+    progress.Close();
+    return Fail(kUnreachable, Explain(members.failure()));
+  }
+  std::vector<std::string> rows(options.results ? members->size() : 0);
+  FleetAsk ask{.name_space = options.query.name_space};
+  if (options.results) {
+    ask.each = [&](std::size_t i, const report::StatusDocument& document) {
+      rows[i] = report::ResultRows(document, (*members)[i].node, *options.results);
+    };
+  }
+  ask.progress = [&](std::size_t asked) {
+    std::string count = std::to_string(asked);
+    progress.Show("asked " + count + " of " + std::to_string(members->size()) + " nodes", count);
+  };
+  FleetAnswers answers = AskMembers(limited, api, *members, ask);
+  progress.Close();
+  if (call.Stopped()) return kInterrupted;
+  if (answers.forbidden) return Fail(kUnreachable, Explain(*answers.forbidden));
+  if (options.results) {
+    std::cout << report::ResultsHead(*options.results);
+    for (const std::string& row : rows) std::cout << row;
+    std::cout << std::flush;
+    return kOk;
+  }
+  auto screen = Screen(report::GatherFleet(std::move(answers.nodes)), options);
+  if (!screen) return Fail(kUnreachable, screen.error());
+  std::cout << *screen << std::flush;
+  return kOk;
+}
+
+}  // namespace prefetch::ctl

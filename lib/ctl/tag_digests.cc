@@ -1,0 +1,128 @@
+#include "ctl/tag_digests.h"
+
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <thread>
+#include <utility>
+
+#include "base/call.h"
+#include "base/clock.h"
+#include "base/mutex.h"
+#include "ctl/agent_client.h"
+#include "http/curl_client.h"
+#include "image/platform.h"
+#include "registry/client.h"
+#include "report/text_layout.h"
+
+namespace prefetch::ctl {
+namespace {
+
+using image::RegistryAnswer;
+using image::RegistryAnswerKind;
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+constexpr std::size_t kMostAtOnce = 16;  // over all registries
+constexpr registry::ThrottleLimits kDesk{
+    .checks = kMostAtOnce, .requests_per_host = 8, .per_second = 50, .burst = 50};
+// After the time that a registry names.
+constexpr milliseconds kCourtesy{50};
+
+// At a desk the proxy is where every other tool finds it.
+http::CurlOptions ProxyOf(const config::GetEnv& get_env) {
+  auto first = [&](const char* one, const char* other) {
+    const char* value = get_env(one);
+    if (value == nullptr || *value == '\0') value = get_env(other);
+    return std::string(value == nullptr ? "" : value);
+  };
+  http::CurlOptions options;
+  options.user_agent = "prefetchctl/" PREFETCH_VERSION;
+  options.http_proxy = first("http_proxy", "HTTP_PROXY");
+  options.https_proxy = first("https_proxy", "HTTPS_PROXY");
+  options.no_proxy = first("no_proxy", "NO_PROXY");
+  return options;
+}
+
+// One run. Its threads take one question after the other.
+class TagAsking {
+ public:
+  TagAsking(const base::Call& call, const credentials::KeyringOptions& keyring, const config::GetEnv& get_env,
+            const std::vector<TagQuestion>& questions, std::ostream& err)
+      : call_(call),
+        questions_(questions),
+        err_(err),
+        http_(ProxyOf(get_env)),
+        keyring_(keyring, clock_),
+        client_(http_, clock_, {.throttle = kDesk}) {}
+
+  std::vector<RegistryAnswer> Run() {
+    std::vector<RegistryAnswer> answers(questions_.size());
+    std::atomic<std::size_t> next = 0;
+    auto work = [&] {
+      for (std::size_t i = next++; i < questions_.size(); i = next++)
+        answers[i] = AskPatiently(questions_[i]);
+    };
+    {
+      std::vector<std::jthread> others;
+      for (std::size_t i = 1; i < std::min(kMostAtOnce, questions_.size()); i++) others.emplace_back(work);
+      work();
+    }
+    return answers;
+  }
+
+ private:
+  RegistryAnswer AskPatiently(const TagQuestion& question) PREFETCH_EXCLUDES(mutex_) {
+    while (true) {
+      RegistryAnswer answer = Ask(question);
+      if (answer.kind != RegistryAnswerKind::kRateLimited || !answer.retry_after) return answer;
+      base::Duration wait = *answer.retry_after + kCourtesy;
+      if (steady_clock::now() + wait >= call_.deadline) return answer;
+      SayPatience(question.reference.domain(), *answer.retry_after);
+      if (!base::Pause(call_, wait)) return answer;
+    }
+  }
+
+  RegistryAnswer Ask(const TagQuestion& asked) {
+    image::RegistryQuestion question{
+        .reference = asked.reference, .local_digests = {}, .platform = platform_, .credentials = {}};
+    if (!asked.known.empty()) question.local_digests.push_back(asked.known);
+    credentials::Lookup lookup = keyring_.Find(call_, asked.reference, {asked.source});
+    for (credentials::Credential& credential : lookup.credentials) {
+      question.credentials.push_back(std::move(credential.auth));
+    }
+    return client_.Ask(call_, question);
+  }
+
+  // Once for each time that a registry names.
+  void SayPatience(const std::string& registry, milliseconds wait) PREFETCH_EXCLUDES(mutex_) {
+    base::Lock lock(mutex_);
+    base::TimePoint until = steady_clock::now() + wait;
+    base::TimePoint& said = said_until_[registry];
+    if (until <= said + kCourtesy) return;
+    said = until;
+    err_ << registry << " asks for patience: going on in "
+         << report::HumanTime(std::chrono::ceil<std::chrono::seconds>(wait)) << std::endl;
+  }
+
+  const base::Call& call_;
+  const std::vector<TagQuestion>& questions_;
+  std::ostream& err_;
+  base::SystemClock clock_;
+  http::CurlClient http_;
+  credentials::Keyring keyring_;
+  registry::Client client_;
+  const image::Platform platform_ = image::Platform::Host();
+  base::Mutex mutex_;
+  std::map<std::string, base::TimePoint> said_until_ PREFETCH_GUARDED_BY(mutex_);
+};
+
+}  // namespace
+
+std::vector<RegistryAnswer> AskTagDigests(const base::Call& call, const credentials::KeyringOptions& keyring,
+                                          const config::GetEnv& get_env,
+                                          const std::vector<TagQuestion>& questions, std::ostream& err) {
+  return TagAsking(call, keyring, get_env, questions, err).Run();
+}
+
+}  // namespace prefetch::ctl

@@ -1,0 +1,255 @@
+#include "ctl/uninstall.h"
+
+#include <algorithm>
+#include <atomic>
+#include <optional>
+#include <random>
+#include <thread>
+#include <utility>
+
+#include "base/call.h"
+#include "base/mutex.h"
+#include "base/text.h"
+#include "ctl/agent_client.h"
+#include "ctl/exit_code.h"
+#include "ctl/terminal.h"
+#include "kube/retry.h"
+#include "plan/node_gate.h"
+
+namespace prefetch::ctl {
+namespace {
+
+using kube::Failure;
+using kube::Node;
+using std::chrono::seconds;
+
+constexpr unsigned kAtOnce = 8;
+constexpr unsigned kMostTries = 6;  // of one call: about half a minute of an API server that is restarted
+constexpr seconds kCallLimit{15};
+constexpr seconds kLongestPause{15};
+constexpr std::size_t kMostFailuresTold = 10;
+
+// Waits before the next try; false: there is none.
+class Patience {
+ public:
+  explicit Patience(const base::Call& call) : call_(call) {}
+
+  bool Wait(const Failure& failure) {
+    kube::Retry retry = kube::NextTry(failure, ++failures_, Spread());
+    bool passing = retry.step != kube::Step::kGiveUp && failure.kind != kube::ApiError::kForbidden &&
+                   failure.kind != kube::ApiError::kNotFound;
+    if (!passing || failures_ >= kMostTries) return false;
+    return base::Pause(call_, std::min<base::Duration>(retry.after, kLongestPause));
+  }
+
+ private:
+  double Spread() { return std::uniform_real_distribution<double>(0, 1)(random_); }
+
+  const base::Call& call_;
+  unsigned failures_ = 0;
+  std::mt19937_64 random_{std::random_device{}()};
+};
+
+// What of ours a node has.
+struct Findings {
+  std::vector<std::string> labels;
+  bool condition = false;
+  bool taint = false;
+
+  bool Any() const { return !labels.empty() || condition || taint; }
+  std::string Words() const {
+    std::vector<std::string> words;
+    for (const std::string& label : labels) words.push_back("label " + label);
+    if (condition) words.push_back("condition " + std::string(plan::kConditionType));
+    if (taint) words.push_back("taint " + std::string(plan::kStartupTaintKey));
+    return base::Join(words, ", ");
+  }
+};
+
+bool IsOurTaint(const kube::Taint& taint) {
+  return taint.key == plan::kStartupTaintKey;
+}
+
+Findings Look(const Node& node, const UninstallOptions& options) {
+  Findings found;
+  for (const auto& [key, value] : node.labels) {
+    bool ours = options.instance.empty() ? key.starts_with(plan::kLabelPrefix)
+                                         : key == std::string(plan::kLabelPrefix) + options.instance;
+    bool named = std::find(options.labels.begin(), options.labels.end(), key) != options.labels.end();
+    if (ours || named) found.labels.push_back(key);
+  }
+  if (!options.instance.empty()) return found;
+  found.condition = std::any_of(node.conditions.begin(), node.conditions.end(),
+                                [](const auto& one) { return one.type == plan::kConditionType; });
+  found.taint = std::any_of(node.taints.begin(), node.taints.end(), IsOurTaint);
+  return found;
+}
+
+// Calls until it goes well or there is no further try. A node that is gone has nothing of ours any more.
+template <typename Try>
+std::optional<Failure> Persist(const base::Call& call, const Try& attempt) {
+  Patience patience(call);
+  while (true) {
+    std::optional<Failure> failure = attempt();
+    if (!failure || failure->kind == kube::ApiError::kNotFound) return std::nullopt;
+    if (!patience.Wait(*failure)) return failure;
+  }
+}
+
+template <typename T>
+std::optional<Failure> FailureOf(const kube::Answer<T>& answer) {
+  return answer ? std::nullopt : std::optional<Failure>(answer.failure());
+}
+
+// Reads the list of taints and writes it back in one breath; who came between makes it start over.
+std::optional<Failure> RemoveTaint(const base::Call& call, kube::Api& api, const std::string& name) {
+  auto node = api.GetNode(call.Within(kCallLimit), name);
+  if (!node) return node.failure();
+  std::vector<kube::Taint> taints = node->taints;
+  taints.erase(std::remove_if(taints.begin(), taints.end(), IsOurTaint), taints.end());
+  if (taints == node->taints) return std::nullopt;
+  return FailureOf(api.SetNodeTaints(call.Within(kCallLimit), name, node->resource_version, taints));
+}
+
+// The taint first: it is what keeps pods away.
+std::optional<Failure> Clear(const base::Call& call, kube::Api& api, const std::string& name,
+                             const Findings& found) {
+  std::optional<Failure> failure;
+  auto persist = [&](const auto& attempt) {
+    if (!failure) failure = Persist(call, attempt);
+  };
+  if (found.taint) persist([&] { return RemoveTaint(call, api, name); });
+  for (const std::string& label : found.labels) {
+    persist([&] { return FailureOf(api.SetNodeLabel(call.Within(kCallLimit), name, label, std::nullopt)); });
+  }
+  if (found.condition) {
+    persist([&] {
+      return FailureOf(
+          api.RemoveNodeCondition(call.Within(kCallLimit), name, std::string(plan::kConditionType)));
+    });
+  }
+  return failure;
+}
+
+// All nodes, page by page; from the first one again if the list has grown too old meanwhile.
+kube::Answer<std::vector<Node>> ListNodes(const base::Call& call, kube::Api& api,
+                                          const std::string& selector) {
+  Patience patience(call);
+  std::vector<Node> nodes;
+  kube::ListOptions options{.label_selector = selector};
+  while (true) {
+    auto page = api.ListNodes(call.Within(kCallLimit), options);
+    if (!page) {
+      if (!patience.Wait(page.failure())) return page.failure();
+      if (page.failure().kind != kube::ApiError::kGone) continue;
+      nodes.clear();
+      options.continue_token.clear();
+      continue;
+    }
+    std::move(page->items.begin(), page->items.end(), std::back_inserter(nodes));
+    options.continue_token = page->continue_token;
+    if (options.continue_token.empty()) return nodes;
+  }
+}
+
+struct Task {
+  std::string node;
+  Findings found;
+};
+
+// One node after the other, until none is left; several threads run this.
+class Clearing {
+ public:
+  Clearing(kube::Api& api, const std::vector<Task>& tasks, std::ostream& out, std::ostream& err)
+      : api_(api), tasks_(tasks), out_(out), progress_(err, StderrTerminal(), true) {}
+
+  void Run(const base::Call& call) PREFETCH_EXCLUDES(mutex_) {
+    for (std::size_t i = next_++; i < tasks_.size() && !call.Stopped(); i = next_++) {
+      auto failure = Clear(call, api_, tasks_[i].node, tasks_[i].found);
+      base::Lock lock(mutex_);
+      if (failure && failure->kind == kube::ApiError::kCancelled) return;
+      if (failure) {
+        failures_.push_back(tasks_[i].node + ": " + kube::ToError(*failure).message());
+      } else {
+        cleared_++;
+        progress_.Close();
+        out_ << tasks_[i].node << ": cleared " << tasks_[i].found.Words() << "\n" << std::flush;
+      }
+      std::size_t done = cleared_ + failures_.size();
+      progress_.Show(std::to_string(done) + " of " + std::to_string(tasks_.size()) + " nodes",
+                     std::to_string(done));
+    }
+  }
+
+  // After all threads have ended.
+  std::size_t cleared() PREFETCH_EXCLUDES(mutex_) {
+    base::Lock lock(mutex_);
+    progress_.Close();
+    return cleared_;
+  }
+  std::vector<std::string> failures() PREFETCH_EXCLUDES(mutex_) {
+    base::Lock lock(mutex_);
+    return failures_;
+  }
+
+ private:
+  kube::Api& api_;
+  const std::vector<Task>& tasks_;
+  std::atomic<std::size_t> next_{0};
+  base::Mutex mutex_;
+  std::ostream& out_ PREFETCH_GUARDED_BY(mutex_);
+  Progress progress_ PREFETCH_GUARDED_BY(mutex_);
+  std::size_t cleared_ PREFETCH_GUARDED_BY(mutex_) = 0;
+  std::vector<std::string> failures_ PREFETCH_GUARDED_BY(mutex_);
+};
+
+std::string Count(std::size_t count) {
+  return std::to_string(count) + (count == 1 ? " node" : " nodes");
+}
+
+int Summarize(const base::Call& call, Clearing& clearing, std::size_t nodes, std::size_t tasks,
+              std::ostream& out, std::ostream& err) {
+  std::vector<std::string> failures = clearing.failures();
+  for (std::size_t i = 0; i < std::min(failures.size(), kMostFailuresTold); i++) {
+    err << "prefetchctl: " << failures[i] << "\n";
+  }
+  if (failures.size() > kMostFailuresTold) {
+    err << "prefetchctl: … and " << Count(failures.size() - kMostFailuresTold) << " more\n";
+  }
+  std::size_t cleared = clearing.cleared();
+  out << "cleared " << Count(cleared) << "; " << nodes - tasks << " of " << Count(nodes)
+      << " had nothing of ours\n";
+  if (cleared == tasks) return kOk;
+  std::size_t left = tasks - cleared;
+  err << "prefetchctl: " << (call.Stopped() ? "stopped: " : "") << Count(left) << (left == 1 ? " is" : " are")
+      << " not cleared; run it again, what is done stays done\n";
+  return kNo;
+}
+
+}  // namespace
+
+int Uninstall(const base::Call& call, kube::Api& api, const UninstallOptions& options, std::ostream& out,
+              std::ostream& err) {
+  auto nodes = ListNodes(call, api, options.selector);
+  if (!nodes) return Fail(kUnreachable, kube::ToError(nodes.failure()));
+  std::vector<Task> tasks;
+  for (const Node& node : *nodes) {
+    Findings found = Look(node, options);
+    if (found.Any()) tasks.push_back({node.name, std::move(found)});
+  }
+  if (options.dry_run) {
+    for (const Task& task : tasks) out << task.node << ": would clear " << task.found.Words() << "\n";
+    out << "would clear " << Count(tasks.size()) << " of " << nodes->size() << "; nothing was changed\n";
+    return kOk;
+  }
+  Clearing clearing(api, tasks, out, err);
+  {
+    std::vector<std::jthread> threads;
+    for (unsigned i = 0; i < std::min<std::size_t>(kAtOnce, tasks.size()); i++) {
+      threads.emplace_back([&] { clearing.Run(call); });
+    }
+  }
+  return Summarize(call, clearing, nodes->size(), tasks.size(), out, err);
+}
+
+}  // namespace prefetch::ctl

@@ -1,0 +1,155 @@
+#include "ctl/verdict.h"
+
+#include "base/fs.h"
+#include "base/text.h"
+#include "ctl/exit_code.h"
+#include "doc/write.h"
+#include "image/kubelet_version.h"
+#include "image/pull_policy.h"
+#include "kubelet/kubelet_config.h"
+#include "kubelet/possible_verdicts.h"
+#include "kubelet/record_files.h"
+
+namespace prefetch::ctl {
+namespace {
+
+using image::PullPolicy;
+
+constexpr std::size_t kLongestConfig = 1 << 20;
+
+kubelet::SettingsFacts FromFile(const std::string& path, Mistakes& mistakes) {
+  auto text = base::ReadFile(path, kLongestConfig);
+  if (!text) return mistakes.push_back(text.error().message()), kubelet::SettingsFacts{};
+  auto facts = kubelet::DecodeKubeletConfig(*text, path);
+  if (!facts) return mistakes.push_back(facts.error().message()), kubelet::SettingsFacts{};
+  return *std::move(facts);
+}
+
+kubelet::SettingsFacts FromFlags(const VerdictOptions& options, Mistakes& mistakes) {
+  kubelet::SettingsFacts facts{.allowlist = options.allowlist};
+  if (!options.verification) return facts;
+  facts.policy = kubelet::ParseVerificationPolicy(*options.verification);
+  if (!facts.policy) {
+    mistakes.emplace_back(
+        "--verification must be NeverVerify, NeverVerifyPreloadedImages, NeverVerifyAllowlistedImages or "
+        "AlwaysVerify");
+  }
+  return facts;
+}
+
+std::optional<image::KubeletVersion> Version(const VerdictOptions& options, Mistakes& mistakes) {
+  if (!options.kubelet_version) return std::nullopt;
+  auto version = image::KubeletVersion::Parse(*options.kubelet_version);
+  if (version && version->major == 1) return *version;
+  mistakes.emplace_back("--kubelet-version must look like 1.36 or v1.35.2");
+  return std::nullopt;
+}
+
+std::vector<kubelet::KubeletSettings> Settings(const VerdictOptions& options, Mistakes& mistakes) {
+  kubelet::SettingsFacts facts =
+      options.kubelet_config ? FromFile(*options.kubelet_config, mistakes) : FromFlags(options, mistakes);
+  facts.version = Version(options, mistakes);
+  if (!mistakes.empty()) return {};
+  auto possible = kubelet::PossibleSettings(facts);
+  if (!possible)
+    return mistakes.push_back(possible.error().message()), std::vector<kubelet::KubeletSettings>{};
+  return *std::move(possible);
+}
+
+// The parts of NAMESPACE/NAME/UID and of NAMESPACE/NAME/UID/HASH. The text is not repeated in the mistake: it
+// may hold the digest of a password.
+std::optional<std::vector<std::string>> Parts(const std::string& text, std::size_t count,
+                                              const std::string& shape, Mistakes& mistakes) {
+  std::vector<std::string> parts;
+  for (std::string_view part : base::Split(text, '/')) parts.emplace_back(part);
+  bool good = parts.size() == count;
+  for (std::size_t i = 0; good && i < 3; i++) good = !parts[i].empty();
+  if (good) return parts;
+  mistakes.push_back(shape);
+  return std::nullopt;
+}
+
+kubelet::PodIdentity Pod(const VerdictOptions& options, Mistakes& mistakes) {
+  kubelet::PodIdentity pod;
+  for (const std::string& text : options.pod_secrets) {
+    auto parts =
+        Parts(text, 4, "--pod-secret must be NAMESPACE/NAME/UID/HASH, of which HASH may be empty", mistakes);
+    if (!parts) continue;
+    pod.secrets.push_back({{.uid = (*parts)[2], .namespace_name = (*parts)[0], .name = (*parts)[1]},
+                           base::Secret((*parts)[3])});
+  }
+  if (!options.pod_service_account) return pod;
+  auto parts =
+      Parts(*options.pod_service_account, 3, "--pod-service-account must be NAMESPACE/NAME/UID", mistakes);
+  if (!parts) return pod;
+  pod.service_account =
+      kubelet::Coordinates{.uid = (*parts)[2], .namespace_name = (*parts)[0], .name = (*parts)[1]};
+  return pod;
+}
+
+std::string Root(const VerdictOptions& options, Mistakes& mistakes) {
+  std::string root = options.kubelet_root.value_or(kDefaultKubeletRoot);
+  auto kind = base::KindOf(root);
+  bool folder = kind && *kind == base::FileKind::kDirectory;
+  if (options.kubelet_root && !folder) mistakes.emplace_back("--kubelet-root: " + root + " is not a folder");
+  return root;
+}
+
+std::vector<PullPolicy> Policies(const VerdictOptions& options) {
+  if (!options.pull_policy) return {PullPolicy::kNever, PullPolicy::kIfNotPresent, PullPolicy::kAlways};
+  auto only = image::ParsePullPolicy(*options.pull_policy);
+  return only ? std::vector<PullPolicy>{*only} : std::vector<PullPolicy>{};
+}
+
+doc::Node ToNode(const kubelet::Verdict& verdict) {
+  doc::Node node = doc::Node::Mapping();
+  node.Set("result", doc::Node::String(std::string(kubelet::VerdictResultName(verdict.result))))
+      .Set("reason", doc::Node::String(std::string(kubelet::VerdictReasonName(verdict.reason))))
+      .Set("rule", doc::Node::String(verdict.rule))
+      .Set("message", doc::Node::String(verdict.message));
+  return node;
+}
+
+std::string ToJson(const VerdictOptions& options, const kubelet::Verdicts& verdicts) {
+  doc::Node by_policy = doc::Node::Mapping();
+  for (PullPolicy policy : Policies(options)) {
+    by_policy.Set(std::string(image::PullPolicyName(policy)), ToNode(verdicts.For(policy)));
+  }
+  doc::Node node = doc::Node::Mapping();
+  node.Set("image", doc::Node::String(base::ToUtf8(options.image)))
+      .Set("imageID", doc::Node::String(base::ToUtf8(options.image_id)))
+      .Set("verdicts", std::move(by_policy));
+  return doc::WritePrettyJson(node);
+}
+
+std::string ToText(const VerdictOptions& options, const kubelet::Verdicts& verdicts) {
+  std::string text;
+  for (PullPolicy policy : Policies(options)) {
+    const kubelet::Verdict& verdict = verdicts.For(policy);
+    text += std::string(image::PullPolicyName(policy)) + ": " +
+            std::string(kubelet::VerdictResultName(verdict.result)) + " (" +
+            std::string(kubelet::VerdictReasonName(verdict.reason)) + ", rule " + verdict.rule + ")\n  " +
+            verdict.message + "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+int PrintVerdicts(const VerdictOptions& options, std::ostream& out, std::ostream& err) {
+  Mistakes mistakes;
+  std::vector<kubelet::KubeletSettings> possible = Settings(options, mistakes);
+  kubelet::VerdictQuestion question{.image = options.image, .image_id = options.image_id};
+  question.pod = Pod(options, mistakes);
+  std::string root = Root(options, mistakes);
+  if (!mistakes.empty()) return Refuse(mistakes, err);
+  if (!options.image_id.empty()) {
+    question.record = kubelet::ReadRecordFile(root, options.image_id);
+    question.intent = kubelet::ReadIntentFile(root, options.image);
+  }
+  kubelet::Verdicts verdicts = kubelet::VerdictsFor(question, possible);
+  out << (options.json ? ToJson(options, verdicts) : ToText(options, verdicts));
+  return kOk;
+}
+
+}  // namespace prefetch::ctl

@@ -1,0 +1,33 @@
+// prefetchctl wait: until every required entry is ready.
+#pragma once
+
+#include <chrono>
+
+#include "base/call.h"
+#include "ctl/agent_client.h"
+#include "ctl/fleet.h"
+#include "report/fleet.h"
+#include "report/wait_demand.h"
+
+namespace prefetch::ctl {
+
+struct WaitOptions {
+  report::WaitDemand demand;
+  bool fail_fast = false;  // ends with the first image that has failed for good
+  std::chrono::nanoseconds timeout{};
+};
+
+int Wait(const base::Call& call, const AgentClient& agent, const WaitOptions& options);
+
+// prefetchctl wait --fleet: until enough nodes have everything that is asked for.
+struct FleetWaitOptions {
+  FleetQuery query;
+  report::WaitDemand demand;
+  report::FleetTarget target;
+  bool fail_fast = false;
+  std::chrono::nanoseconds timeout{};
+};
+
+int FleetWait(const base::Call& call, kube::Api& api, const FleetWaitOptions& options);
+
+}  // namespace prefetch::ctl

@@ -1,0 +1,161 @@
+#include "ctl/wait.h"
+
+#include <algorithm>
+#include <iostream>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/call.h"
+#include "ctl/agent_client.h"
+#include "ctl/cluster.h"
+#include "ctl/exit_code.h"
+#include "ctl/fleet.h"
+#include "ctl/terminal.h"
+#include "report/fleet_text.h"
+
+namespace prefetch::ctl {
+namespace {
+
+using std::chrono::seconds;
+using std::chrono::steady_clock;
+
+constexpr seconds kLeastPause{2};         // between two rounds; longer where a round takes longer
+constexpr seconds kListInterval{5};       // nodes come and go
+constexpr seconds kReadyFor{30};          // a node that was ready is not asked again before
+constexpr std::size_t kFleetDetails = 8;  // lines below the first, on a terminal
+
+bool IsForAPerson(const kube::Failure& failure) {
+  switch (failure.kind) {
+    case kube::ApiError::kForbidden:
+    case kube::ApiError::kUnauthorized:
+    case kube::ApiError::kInvalid:
+    case kube::ApiError::kNoCredential:
+    case kube::ApiError::kTlsError:
+      return true;
+    default:  // a question of two sides: the rest may pass
+      return false;
+  }
+}
+
+bool AsksForAnything(const report::WaitDemand& demand) {
+  return demand.list || demand.policy || !demand.hash.empty();
+}
+
+// What is known of the nodes, from one round to the next.
+class Watch {
+ public:
+  Watch(kube::Api& api, const FleetWaitOptions& options) : api_(api), options_(options) {}
+
+  // One round. The failure is the API server's, of listing, or of asking anybody.
+  std::optional<kube::Failure> Look(const base::Call& call) {
+    auto now = steady_clock::now();
+    if (!listed_at_ || now - *listed_at_ >= kListInterval) {
+      auto members = ListMembers(call, api_, options_.query);
+      if (!members) return std::move(members).failure();
+      members_ = *std::move(members);
+      listed_at_ = now;
+    }
+    std::vector<FleetMember> due = Due(now);
+    FleetAnswers answers =
+        AskMembers(call, api_, due,
+                   {.name_space = options_.query.name_space,
+                    .demand = AsksForAnything(options_.demand) ? &options_.demand : nullptr});
+    if (answers.forbidden) return std::move(answers.forbidden);
+    for (report::FleetNode& node : answers.nodes) {
+      Known& known = known_[node.name];
+      known = {now, std::move(node)};
+    }
+    return std::nullopt;
+  }
+
+  report::Fleet Gather() const {
+    std::vector<report::FleetNode> nodes;
+    for (const FleetMember& member : members_) {
+      auto known = known_.find(member.node);
+      if (known != known_.end()) nodes.push_back(known->second.node);
+    }
+    return report::GatherFleet(std::move(nodes));
+  }
+
+ private:
+  struct Known {
+    steady_clock::time_point at;
+    report::FleetNode node;
+  };
+
+  std::vector<FleetMember> Due(steady_clock::time_point now) const {
+    std::vector<FleetMember> due;
+    std::copy_if(members_.begin(), members_.end(), std::back_inserter(due), [&](const FleetMember& member) {
+      auto known = known_.find(member.node);
+      bool ready = known != known_.end() && known->second.node.state == report::NodeState::kReady;
+      return !ready || now - known->second.at >= kReadyFor;
+    });
+    return due;
+  }
+
+  kube::Api& api_;
+  const FleetWaitOptions& options_;
+  std::optional<steady_clock::time_point> listed_at_;
+  std::vector<FleetMember> members_;
+  std::map<std::string, Known> known_;  // by node
+};
+
+// What is worth a line of its own in a log.
+std::string KeyOf(const report::Fleet& fleet) {
+  return std::to_string(fleet.nodes.size()) + "/" + std::to_string(fleet.ready) + "/" +
+         std::to_string(fleet.failing) + "/" + std::to_string(fleet.no_detail);
+}
+
+}  // namespace
+
+int FleetWait(const base::Call& call, kube::Api& api, const FleetWaitOptions& options) {
+  Terminal terminal = StdoutTerminal();
+  Progress progress(std::cout, terminal);
+  auto started = steady_clock::now();
+  base::Call limited = call.Within(options.timeout);
+  Watch watch(api, options);
+  std::optional<report::Fleet> newest;
+  std::optional<kube::Failure> trouble;
+  steady_clock::duration took{};
+  auto end_with = [&](report::FleetEnd end, int code) {
+    progress.Close();
+    auto waited = std::chrono::duration_cast<seconds>(steady_clock::now() - started);
+    std::cout << report::FleetResult(*newest, options.target, end, waited, terminal.width) << std::flush;
+    return code;
+  };
+  do {
+    auto began = steady_clock::now();
+    auto failure = watch.Look(limited);
+    if (call.Stopped()) break;
+    took = steady_clock::now() - began;
+    if (failure) {
+      bool in_time = steady_clock::now() < limited.deadline;
+      if (in_time) trouble = failure;
+      if (in_time && IsForAPerson(*failure)) break;
+      progress.Show(OneLine(failure->message, StdoutTerminal()), failure->message);
+      continue;
+    }
+    trouble.reset();
+    // What was cut short by the end of the time is no news of any node.
+    if (!newest || steady_clock::now() < limited.deadline) newest = watch.Gather();
+    report::FleetEnd end = report::JudgeFleet(*newest, options.target, options.fail_fast);
+    if (end == report::FleetEnd::kReady) return end_with(end, kOk);
+    if (end == report::FleetEnd::kFailedForGood) return end_with(end, kNo);
+    terminal = StdoutTerminal();  // it may have become another size
+    std::size_t width = LineWidth(terminal);
+    progress.Show(report::FleetLine(*newest, width), KeyOf(*newest),
+                  report::FleetDetails(*newest, width, DetailLines(terminal, kFleetDetails)));
+  } while (base::Pause(limited, std::max<steady_clock::duration>(kLeastPause, took)) &&
+           steady_clock::now() < limited.deadline);
+  progress.Close();
+  if (call.Stopped()) return kInterrupted;
+  if (trouble || !newest) {
+    return Fail(kUnreachable,
+                trouble ? Explain(*trouble) : base::Unavailable("the API server did not answer in time"));
+  }
+  return end_with(report::FleetEnd::kGoOn, kTimedOut);
+}
+
+}  // namespace prefetch::ctl
