@@ -16,7 +16,6 @@
 #include "base/text.h"
 #include "cluster_parts.h"
 #include "config/agent_config.h"
-#include "config/list_watcher.h"
 #include "credentials/keyring.h"
 #include "cri/endpoint.h"
 #include "cri/grpc_content_service.h"
@@ -25,6 +24,7 @@
 #include "http/curl_client.h"
 #include "http/server.h"
 #include "image/kubelet_version.h"
+#include "list/watcher.h"
 #include "registry_desk.h"
 #include "report/status_document.h"
 #include "report/status_json.h"
@@ -180,8 +180,8 @@ int Run(const config::AgentConfig& config) {
                                    {"local", (*local)->address()},
                                    {"runtimeEndpoint", endpoint->ToString()}});
   bool asks = config.registry.mode != config::RegistryMode::kNone;
-  config::ListWatcher lists(config.lists, {.refresh = asks, .touch = config.touch, .registry_checks = asks},
-                            clock);
+  list::ListWatcher lists(config.lists, {.refresh = asks, .touch = config.touch, .registry_checks = asks},
+                          clock);
   lists.Start([&agent](plan::ImageList list) {
     agent.SetList(std::make_shared<const plan::ImageList>(std::move(list)));
   });

@@ -6,8 +6,8 @@
 
 #include "base/fs.h"
 #include "base/text.h"
-#include "config/defaults.h"
-#include "config/environment_file.h"
+#include "config/raw_config.h"
+#include "config/settings.h"
 #include "doc/duration.h"
 #include "image/name_pattern.h"
 

@@ -1,4 +1,4 @@
-#include "config/environment_file.h"
+#include "config/raw_config.h"
 
 #include <algorithm>
 

@@ -1,7 +1,6 @@
 // The rows of the table of settings.
 #include <array>
 
-#include "config/defaults.h"
 #include "config/settings.h"
 
 namespace prefetch::config {

@@ -23,8 +23,8 @@ std::vector<image::Reference> ReadNames(const std::vector<std::string>& paths,
                                         std::vector<std::string>& mistakes) {
   ListFiles files = ReadListFiles(paths, mistakes, {});
   std::vector<image::Reference> names;
-  for (const config::LoadedSource& source : files.sources) {
-    for (const config::ListEntry& entry : source.content->entries) names.push_back(entry.image.reference);
+  for (const list::LoadedSource& source : files.sources) {
+    for (const list::ListEntry& entry : source.content->entries) names.push_back(entry.image.reference);
   }
   if (names.empty() && mistakes.empty()) {
     mistakes.emplace_back(

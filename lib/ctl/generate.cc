@@ -11,9 +11,6 @@
 #include "base/fs.h"
 #include "base/text.h"
 #include "config/agent_config.h"
-#include "config/image_list.h"
-#include "config/list_source.h"
-#include "config/piped_list.h"
 #include "ctl/exit_code.h"
 #include "ctl/list.h"
 #include "ctl/list_files.h"
@@ -22,6 +19,9 @@
 #include "deploy/touch_daemon_set.h"
 #include "doc/write.h"
 #include "image/reference.h"
+#include "list/image_list.h"
+#include "list/piped_list.h"
+#include "list/source.h"
 #include "plan/spellings.h"
 
 namespace prefetch::ctl {
@@ -51,13 +51,13 @@ base::Result<std::vector<ListPath>> FilesAt(const std::vector<std::string>& path
     auto kind = base::KindOf(path);
     if (!kind) return base::InvalidArgument(kind.error().message());
     if (*kind != base::FileKind::kDirectory) {
-      files.push_back({path, true, *kind == base::FileKind::kOther && config::IsOwnDescriptor(path)});
+      files.push_back({path, true, *kind == base::FileKind::kOther && list::IsOwnDescriptor(path)});
       continue;
     }
     auto names = base::ListDirectory(path, kMostFiles);
     if (!names) return base::InvalidArgument(names.error().message());
     for (const std::string& name : *names) {
-      if (config::IsListFileName(name)) files.push_back({path + "/" + name, false});
+      if (list::IsListFileName(name)) files.push_back({path + "/" + name, false});
     }
   }
   return files;
@@ -67,13 +67,13 @@ std::string SourceNameOf(const ListPath& file) {
   return file.path == kStdin ? "stdin" : NameOf(file.path);
 }
 
-std::string_view EndingOf(config::SourceForm form) {
+std::string_view EndingOf(list::SourceForm form) {
   switch (form) {
-    case config::SourceForm::kPlain:
+    case list::SourceForm::kPlain:
       return ".txt";
-    case config::SourceForm::kYaml:
+    case list::SourceForm::kYaml:
       return ".yaml";
-    case config::SourceForm::kJson:
+    case list::SourceForm::kJson:
       return ".json";
   }
   std::abort();
@@ -84,8 +84,8 @@ std::string_view EndingOf(config::SourceForm form) {
 std::string KeyFor(const ListPath& file, const std::string& text) {
   std::string name = SourceNameOf(file);
   if (!file.given) return name;
-  const config::SourceForm form = config::FormOfFile(name, text);
-  if (config::IsListFileName(name) && config::FormOfName(name) == form) return name;
+  const list::SourceForm form = list::FormOfFile(name, text);
+  if (list::IsListFileName(name) && list::FormOfName(name) == form) return name;
   name.erase(0, std::min(name.find_first_not_of('.'), name.size()));
   return (name.empty() ? "list" : name) + std::string(EndingOf(form));
 }
@@ -94,7 +94,7 @@ base::Result<std::vector<deploy::ListFile>> ReadLists(const std::vector<ListPath
   std::vector<deploy::ListFile> lists;
   for (const ListPath& file : files) {
     auto text = file.piped && file.path != kStdin
-                    ? config::PipedList().Read(file.path, kMostListBytes, kPipePatience)
+                    ? list::PipedList().Read(file.path, kMostListBytes, kPipePatience)
                     : ReadFileOrStdin(file.path, kMostListBytes);
     if (!text) return base::InvalidArgument(text.error().message());
     std::string name = KeyFor(file, *text);
@@ -111,7 +111,7 @@ bool CheckTaken(const GenerateFlags& flags, const std::vector<ListPath>& files, 
     std::erase_if(paths, [&](const std::string& path) { return IsStdin(path) || path == files[i].path; });
     const std::string& text = flags.options.lists[i].text;
     const std::string name = SourceNameOf(files[i]);
-    auto content = config::DecodeSource(name, config::FormOfFile(name, text), text, flags.capabilities);
+    auto content = list::DecodeSource(name, list::FormOfFile(name, text), text, flags.capabilities);
     if (!content) return Fail(kBadInput, content.error()), false;
   }
   std::ostringstream unused;  // a line for each good file: standard output is for manifests

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "config/capabilities.h"
 #include "deploy/compat.h"
 #include "deploy/generate.h"
+#include "list/image_list.h"
 
 namespace prefetch::ctl {
 
@@ -15,7 +15,7 @@ struct GenerateFlags {
   deploy::GenerateOptions options;  // but for the lists, which are read from `lists`
   std::vector<std::string> lists;   // files, or folders of them
   std::string output;               // a file, or a folder (it is there, or ends with "/"); empty: `out`
-  config::Capabilities capabilities;
+  list::Capabilities capabilities;
 };
 
 // Exit code: 0 written, 2 bad input: a list with mistakes (all are said, as `list check` says them), an

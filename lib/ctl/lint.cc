@@ -41,17 +41,17 @@ struct Lists {
 Lists ReadLists(const std::vector<std::string>& paths, Mistakes& mistakes) {
   ListFiles files = ReadListFiles(paths, mistakes);
   Lists lists;
-  for (const config::LoadedSource& source : files.sources) {
+  for (const list::LoadedSource& source : files.sources) {
     bool from_stdin = source.info.path == kStdin;
     std::string file = from_stdin ? source.info.name : ShownPath(source.info.path);
-    for (const config::ListEntry& entry : source.content->entries) {
+    for (const list::ListEntry& entry : source.content->entries) {
       lists.images.push_back({.reference = entry.image.reference,
                               .place = {file, entry.at},
                               .refreshed = entry.image.refresh != plan::Refresh::kIfNotPresent,
                               .platforms = entry.image.platforms});
     }
     auto text = from_stdin ? base::Result<std::string>(files.stdin_text)
-                           : base::ReadFile(source.info.path, config::kMostSourceBytes);
+                           : base::ReadFile(source.info.path, list::kMostSourceBytes);
     if (text) lists.ignores.push_back(lint::Ignores::Read(file, *text));
   }
   return lists;

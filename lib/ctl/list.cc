@@ -2,10 +2,10 @@
 
 #include <utility>
 
-#include "config/canonical.h"
 #include "ctl/exit_code.h"
 #include "ctl/list_files.h"
 #include "doc/write.h"
+#include "list/canonical.h"
 #include "report/alias_notes.h"
 
 namespace prefetch::ctl {
@@ -23,11 +23,11 @@ struct Checked {
   plan::ImageList list;
 };
 
-Checked Check(const std::vector<std::string>& paths, const config::Capabilities& capabilities,
+Checked Check(const std::vector<std::string>& paths, const list::Capabilities& capabilities,
               std::ostream& out, std::ostream& err) {
   Mistakes mistakes;
   ListFiles files = ReadListFiles(paths, mistakes, capabilities);
-  for (const config::LoadedSource& source : files.sources) {
+  for (const list::LoadedSource& source : files.sources) {
     out << source.info.name << ": " << source.info.entries
         << (source.info.entries == 1 ? " entry, " : " entries, ") << source.info.hash << "\n";
   }
@@ -35,13 +35,13 @@ Checked Check(const std::vector<std::string>& paths, const config::Capabilities&
   return {exit_code, std::move(files.list)};
 }
 
-void PrintSource(const config::LoadedSource& source, ListOutput output, bool first, std::ostream& out) {
+void PrintSource(const list::LoadedSource& source, ListOutput output, bool first, std::ostream& out) {
   switch (output) {
     case ListOutput::kYaml:
-      out << (first ? "" : "---\n") << doc::WriteYaml(config::CanonicalForm(*source.content));
+      out << (first ? "" : "---\n") << doc::WriteYaml(list::CanonicalForm(*source.content));
       return;
     case ListOutput::kJson:
-      out << doc::WriteJson(config::CanonicalForm(*source.content)) << "\n";
+      out << doc::WriteJson(list::CanonicalForm(*source.content)) << "\n";
       return;
     case ListOutput::kHash:
       out << source.info.hash << "  " << source.info.name << "\n";
@@ -51,13 +51,13 @@ void PrintSource(const config::LoadedSource& source, ListOutput output, bool fir
 
 }  // namespace
 
-int ListCheck(const std::vector<std::string>& paths, const config::Capabilities& capabilities,
+int ListCheck(const std::vector<std::string>& paths, const list::Capabilities& capabilities,
               std::ostream& out, std::ostream& err) {
   return Check(paths, capabilities, out, err).exit_code;
 }
 
 int ListCheckWithAgent(const base::Call& call, const AgentClient& agent,
-                       const std::vector<std::string>& paths, const config::Capabilities& capabilities,
+                       const std::vector<std::string>& paths, const list::Capabilities& capabilities,
                        std::ostream& out, std::ostream& err) {
   Checked checked = Check(paths, capabilities, out, err);
   if (checked.exit_code != kOk) return checked.exit_code;
@@ -68,12 +68,12 @@ int ListCheckWithAgent(const base::Call& call, const AgentClient& agent,
 }
 
 int ListPrint(const std::vector<std::string>& paths, ListOutput output,
-              const config::Capabilities& capabilities, std::ostream& out, std::ostream& err) {
+              const list::Capabilities& capabilities, std::ostream& out, std::ostream& err) {
   Mistakes mistakes;
   ListFiles files = ReadListFiles(paths, mistakes, capabilities);
   if (!Report(files, mistakes, err)) return kBadInput;
   bool first = true;
-  for (const config::LoadedSource& source : files.sources) {
+  for (const list::LoadedSource& source : files.sources) {
     PrintSource(source, output, first, out);
     first = false;
   }

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "base/call.h"
-#include "config/capabilities.h"
-#include "config/list_draft.h"
 #include "config/raw_config.h"
 #include "ctl/agent_client.h"
+#include "list/draft.h"
+#include "list/image_list.h"
 
 namespace prefetch::ctl {
 
@@ -19,21 +19,21 @@ enum class ListOutput { kYaml, kJson, kHash };
 // Checks files, and the list files in directories. A line for each good one on `out`
 // ("images.yaml: 12 entries, sha256:…"), a line for each mistake and each warning on `err`.
 // Exit code: 0 if all are good, 2 if not. `capabilities` are those of the agents that will read the list.
-int ListCheck(const std::vector<std::string>& paths, const config::Capabilities& capabilities,
+int ListCheck(const std::vector<std::string>& paths, const list::Capabilities& capabilities,
               std::ostream& out, std::ostream& err);
 
 // The same, and then names the entries that are missing by what an agent sees: other names, on its node, of
 // images of the list, a note each on `err`. Notes do not change the exit code; an agent that cannot be asked
 // is 4 where the list is good.
 int ListCheckWithAgent(const base::Call& call, const AgentClient& agent,
-                       const std::vector<std::string>& paths, const config::Capabilities& capabilities,
+                       const std::vector<std::string>& paths, const list::Capabilities& capabilities,
                        std::ostream& out, std::ostream& err);
 
 // The canonical form of each source, apart by `---` (YAML), a line each (JSON), or the hash: of each source
 // with its name, and then of the list. Prints nothing but the mistakes, and gives 2, if any source is not
 // good.
 int ListPrint(const std::vector<std::string>& paths, ListOutput output,
-              const config::Capabilities& capabilities, std::ostream& out, std::ostream& err);
+              const list::Capabilities& capabilities, std::ostream& out, std::ostream& err);
 
 // `prefetchctl list diff`: two lists, or a list and what a node has.
 struct ListDiffOptions {
@@ -55,7 +55,7 @@ struct ListImportOptions {
   std::optional<std::string> marker;
   std::vector<std::string> marked;   // files, folders, patterns that have the marker
   std::vector<std::string> exclude;  // patterns as of a shell, against normalised names
-  config::DraftOutput output = config::DraftOutput::kYaml;
+  list::DraftOutput output = list::DraftOutput::kYaml;
 };
 
 // Prints one list of all of it on `out`. `agent` is asked for what its node has, unless it is null. Exit

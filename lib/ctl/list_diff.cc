@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "base/text.h"
-#include "config/list_diff.h"
 #include "ctl/exit_code.h"
 #include "ctl/list_files.h"
+#include "list/diff.h"
 #include "report/list_difference.h"
 
 namespace prefetch::ctl {
@@ -19,13 +19,13 @@ std::optional<plan::ImageList> ReadList(const std::string& path, std::ostream& e
   return mistakes.empty() ? std::optional<plan::ImageList>(std::move(files.list)) : std::nullopt;
 }
 
-report::ListDifference ToDifference(const config::ListChange& change) {
-  using Kind = config::ListChange::Kind;
+report::ListDifference ToDifference(const list::ListChange& change) {
+  using Kind = list::ListChange::Kind;
   if (change.kind != Kind::kChanged) {
     return {change.kind == Kind::kAdded ? '+' : '-', change.image, change.place};
   }
   std::vector<std::string> fields;
-  for (const config::FieldChange& field : change.fields) {
+  for (const list::FieldChange& field : change.fields) {
     fields.push_back(field.field + ": " + field.from + " → " + field.to);
   }
   return {'~', change.image, base::Join(fields, ", ")};
@@ -43,7 +43,7 @@ int DiffTwoLists(const ListDiffOptions& options, std::ostream& out, std::ostream
   std::optional<plan::ImageList> to = ReadList(options.files.at(1), err);
   if (!from || !to) return kBadInput;
   std::vector<report::ListDifference> differences;
-  for (const config::ListChange& change : config::DiffLists(*from, *to)) {
+  for (const list::ListChange& change : list::DiffLists(*from, *to)) {
     differences.push_back(ToDifference(change));
   }
   return Print(differences, options.json, out);

@@ -5,30 +5,30 @@
 
 #include "base/clock.h"
 #include "base/fs.h"
-#include "config/canonical.h"
-#include "config/list_source.h"
 #include "ctl/manifest_files.h"
+#include "list/canonical.h"
+#include "list/source.h"
 
 namespace prefetch::ctl {
 namespace {
 
-config::LoadedSource ReadStdin(std::string& text, const config::Capabilities& capabilities) {
-  config::LoadedSource source;
+list::LoadedSource ReadStdin(std::string& text, const list::Capabilities& capabilities) {
+  list::LoadedSource source;
   source.info.name = "stdin";
   source.info.path = kStdin;
-  auto read = ReadFileOrStdin(kStdin, config::kMostSourceBytes);
+  auto read = ReadFileOrStdin(kStdin, list::kMostSourceBytes);
   if (!read) {
     source.info.error = read.error().message();
     return source;
   }
   text = *std::move(read);
-  auto content = config::DecodeSource(source.info.name, config::FormOfText(text), text, capabilities);
+  auto content = list::DecodeSource(source.info.name, list::FormOfText(text), text, capabilities);
   if (!content) {
     source.info.error = content.error().message();
     return source;
   }
-  source.content = std::make_shared<const config::SourceContent>(*std::move(content));
-  source.info.hash = config::SourceHash(*source.content);
+  source.content = std::make_shared<const list::SourceContent>(*std::move(content));
+  source.info.hash = list::SourceHash(*source.content);
   source.info.entries = source.content->entries.size();
   return source;
 }
@@ -54,15 +54,15 @@ bool IsStdin(const std::string& path) {
 }
 
 ListFiles ReadListFiles(const std::vector<std::string>& paths, Mistakes& mistakes,
-                        const config::Capabilities& capabilities) {
+                        const list::Capabilities& capabilities) {
   ListFiles files;
   if (paths.empty()) return files;
   std::vector<std::string> names = paths;
   bool from_stdin = std::erase_if(names, &IsStdin) > 0;
   std::size_t missing = mistakes.size();
-  config::ListSources sources(Existing(names, mistakes), capabilities, kPipePatience);
+  list::ListSources sources(Existing(names, mistakes), capabilities, kPipePatience);
   sources.Read(base::SystemClock().Wall());
-  std::vector<config::LoadedSource> loaded = sources.Loaded();
+  std::vector<list::LoadedSource> loaded = sources.Loaded();
   if (from_stdin) {
     auto at = IsStdin(paths.front()) ? loaded.begin() : loaded.end();
     loaded.insert(at, ReadStdin(files.stdin_text, capabilities));
@@ -70,8 +70,8 @@ ListFiles ReadListFiles(const std::vector<std::string>& paths, Mistakes& mistake
   if (loaded.empty() && mistakes.size() == missing) {
     mistakes.emplace_back("no list file (.txt, .yaml, .yml, .json) was found at these paths");
   }
-  files.list = config::Merge(loaded);
-  for (config::LoadedSource& source : loaded) {
+  files.list = list::Merge(loaded);
+  for (list::LoadedSource& source : loaded) {
     if (!source.info.error.empty()) mistakes.push_back(source.info.error);
     if (source.content) files.sources.push_back(std::move(source));
   }

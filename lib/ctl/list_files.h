@@ -5,20 +5,20 @@
 #include <string>
 #include <vector>
 
-#include "config/capabilities.h"
-#include "config/merge.h"
 #include "ctl/exit_code.h"
+#include "list/image_list.h"
+#include "list/merge.h"
 #include "plan/list.h"
 
 namespace prefetch::ctl {
 
 // What agents may be able to do, all of it: whether one can do what a list asks for is that agent's to say.
-inline constexpr config::Capabilities kAnyAgent{.refresh = true, .touch = true, .registry_checks = true};
+inline constexpr list::Capabilities kAnyAgent{.refresh = true, .touch = true, .registry_checks = true};
 
 struct ListFiles {
-  plan::ImageList list;                       // merged
-  std::vector<config::LoadedSource> sources;  // one by one; those that are good
-  std::string stdin_text;                     // of the source that has kStdin for a path
+  plan::ImageList list;                     // merged
+  std::vector<list::LoadedSource> sources;  // one by one; those that are good
+  std::string stdin_text;                   // of the source that has kStdin for a path
 };
 inline constexpr const char* kStdin = "-";
 // A command in a shell's <(…) may take so long.
@@ -29,6 +29,6 @@ bool IsStdin(const std::string& path);
 // Files whatever their names, the list files of folders, and "-" for standard input, as agents with
 // `capabilities` read them. What they would refuse goes to `mistakes`, as does a path with no list file.
 ListFiles ReadListFiles(const std::vector<std::string>& paths, Mistakes& mistakes,
-                        const config::Capabilities& capabilities = kAnyAgent);
+                        const list::Capabilities& capabilities = kAnyAgent);
 
 }  // namespace prefetch::ctl

@@ -7,11 +7,10 @@
 
 #include "base/fs.h"
 #include "base/text.h"
-#include "config/crictl_images.h"
-#include "config/marked_images.h"
 #include "ctl/exit_code.h"
 #include "ctl/list_files.h"
 #include "ctl/manifest_files.h"
+#include "list/draft.h"
 
 namespace prefetch::ctl {
 namespace {
@@ -30,11 +29,11 @@ class Gathered {
     });
     if (!excluded) draft_.Add(reference, std::move(from));
   }
-  const config::ListDraft& draft() const { return draft_; }
+  const list::ListDraft& draft() const { return draft_; }
 
  private:
   const std::vector<std::string>& exclude_;
-  config::ListDraft draft_;
+  list::ListDraft draft_;
 };
 
 std::string Place(const std::string& file, doc::Position at) {
@@ -60,8 +59,8 @@ void AddManifests(const base::Call& call, const ListImportOptions& options, Gath
 }
 
 void AddLists(const std::vector<std::string>& paths, Gathered& gathered, Mistakes& mistakes) {
-  for (const config::LoadedSource& source : ReadListFiles(paths, mistakes).sources) {
-    for (const config::ListEntry& entry : source.content->entries) {
+  for (const list::LoadedSource& source : ReadListFiles(paths, mistakes).sources) {
+    for (const list::ListEntry& entry : source.content->entries) {
       gathered.Add(entry.image.reference, Place(source.info.name, entry.at));
     }
   }
@@ -75,7 +74,7 @@ void AddCrictl(const std::vector<std::string>& paths, Gathered& gathered, Mistak
       continue;
     }
     doc::Problems problems(path == "-" ? "stdin" : path);
-    for (const image::Reference& reference : config::ReadCrictlImages(*text, problems)) {
+    for (const image::Reference& reference : list::ReadCrictlImages(*text, problems)) {
       gathered.Add(reference, problems.source());
     }
     for (std::string& line : problems.Lines()) mistakes.push_back(std::move(line));
@@ -91,7 +90,7 @@ void AddMarked(const ListImportOptions& options, Gathered& gathered, Mistakes& m
     if (!text && path.named) mistakes.push_back(text.error().message());
     if (!text || !base::IsUtf8(*text)) continue;  // among the files of a folder are programs and pictures
     doc::Problems problems(path.path);
-    for (const config::MarkedImage& image : config::ReadMarkedImages(*text, *options.marker, problems)) {
+    for (const list::MarkedImage& image : list::ReadMarkedImages(*text, *options.marker, problems)) {
       gathered.Add(image.reference, Place(path.path, image.at));
     }
     for (std::string& line : problems.Lines()) mistakes.push_back(std::move(line));

@@ -10,13 +10,13 @@
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/text.h"
-#include "config/list_lock.h"
 #include "ctl/exit_code.h"
 #include "ctl/list_files.h"
 #include "ctl/node_credentials.h"
 #include "ctl/tag_digests.h"
 #include "doc/duration.h"
 #include "image/registry_answer.h"
+#include "list/lock.h"
 
 namespace prefetch::ctl {
 namespace {
@@ -28,7 +28,7 @@ using image::RegistryAnswerKind;
 struct List {
   std::string name, path;
   std::vector<image::Reference> images;
-  config::ListLock before, now;
+  list::ListLock before, now;
 };
 
 // What is asked on behalf of one list.
@@ -44,16 +44,16 @@ std::vector<List> ReadLists(const std::vector<std::string>& paths, Mistakes& mis
     return lists;
   }
   ListFiles files = ReadListFiles(paths, mistakes);
-  for (const config::LoadedSource& source : files.sources) {
+  for (const list::LoadedSource& source : files.sources) {
     List list{.name = std::filesystem::path(source.info.path).filename(), .path = source.info.path};
     std::set<std::string> names;  // a digest is that of a name, however it is spelled
-    for (const config::ListEntry& entry : source.content->entries) {
+    for (const list::ListEntry& entry : source.content->entries) {
       const image::Reference& reference = entry.image.reference;
       if (names.insert(reference.Normalized()).second) list.images.push_back(reference);
     }
-    auto text = base::ReadFile(config::LockPath(list.path), config::kMostLockBytes);
+    auto text = base::ReadFile(list::LockPath(list.path), list::kMostLockBytes);
     if (text) {
-      auto lock = config::ReadLock(*text, list.name + ".lock");
+      auto lock = list::ReadLock(*text, list.name + ".lock");
       if (lock) {
         list.before = *std::move(lock);
       } else {
@@ -103,8 +103,8 @@ std::string Short(const std::string& digest) {
   return digest.empty() ? "nothing" : digest.substr(0, 19);
 }
 
-void Print(const std::vector<config::LockChange>& changes, std::ostream& out) {
-  for (const config::LockChange& change : changes) {
+void Print(const std::vector<list::LockChange>& changes, std::ostream& out) {
+  for (const list::LockChange& change : changes) {
     if (change.from.empty()) {
       out << "+ " << change.image << "  " << Short(change.to) << "\n";
     } else if (change.to.empty()) {
@@ -118,15 +118,15 @@ void Print(const std::vector<config::LockChange>& changes, std::ostream& out) {
 
 // True if the lock is, or now has become, what the registries say.
 bool Settle(const List& list, bool check, std::ostream& out, Mistakes& mistakes) {
-  std::vector<config::LockChange> changes = config::DiffLocks(list.before, list.now);
+  std::vector<list::LockChange> changes = list::DiffLocks(list.before, list.now);
   Print(changes, out);
   std::string images = std::to_string(list.now.size()) + (list.now.size() == 1 ? " image" : " images");
   if (check) {
     out << list.name << ": " << images << ", " << changes.size() << " changed since it was locked\n";
     return changes.empty();
   }
-  std::string path = config::LockPath(list.path);
-  auto written = base::WriteFileAtomically(path, config::WriteLock(list.now, list.name));
+  std::string path = list::LockPath(list.path);
+  auto written = base::WriteFileAtomically(path, list::WriteLock(list.now, list.name));
   if (!written) {
     mistakes.push_back(written.error().message());
     return false;

@@ -4,10 +4,10 @@
 #include <utility>
 
 #include "base/fs.h"
-#include "config/list_lock.h"
 #include "ctl/exit_code.h"
 #include "ctl/list_files.h"
 #include "doc/write.h"
+#include "list/lock.h"
 
 namespace prefetch::ctl {
 namespace {
@@ -15,20 +15,20 @@ namespace {
 // https://docs.redhat.com/documentation/openshift_container_platform: MachineConfig APIs, PinnedImageSet
 constexpr std::size_t kMostImages = 500;
 
-config::ListLock LockOf(const config::LoadedSource& source, Mistakes& mistakes) {
-  auto text = base::ReadFile(config::LockPath(source.info.path), config::kMostLockBytes);
+list::ListLock LockOf(const list::LoadedSource& source, Mistakes& mistakes) {
+  auto text = base::ReadFile(list::LockPath(source.info.path), list::kMostLockBytes);
   if (!text && text.error().code() == base::Code::kNotFound) return {};
-  auto lock = text ? config::ReadLock(*text, source.info.name + ".lock") : std::move(text).error();
+  auto lock = text ? list::ReadLock(*text, source.info.name + ".lock") : std::move(text).error();
   if (lock) return *std::move(lock);
   mistakes.push_back(lock.error().message());
   return {};
 }
 
-std::set<std::string> Pinned(const std::vector<config::LoadedSource>& sources, Mistakes& mistakes) {
+std::set<std::string> Pinned(const std::vector<list::LoadedSource>& sources, Mistakes& mistakes) {
   std::set<std::string> names;
-  for (const config::LoadedSource& source : sources) {
-    config::ListLock lock = LockOf(source, mistakes);
-    for (const config::ListEntry& entry : source.content->entries) {
+  for (const list::LoadedSource& source : sources) {
+    list::ListLock lock = LockOf(source, mistakes);
+    for (const list::ListEntry& entry : source.content->entries) {
       const image::Reference& reference = entry.image.reference;
       auto locked = lock.find(reference.Normalized());
       if (reference.has_digest()) {

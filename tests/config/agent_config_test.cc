@@ -5,7 +5,7 @@
 #include <map>
 
 #include "base/text.h"
-#include "config/environment_file.h"
+#include "config/raw_config.h"
 #include "temp_dir.h"
 
 namespace prefetch::config::agent_config_test {

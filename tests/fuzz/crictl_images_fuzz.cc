@@ -2,13 +2,13 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "config/crictl_images.h"
+#include "list/draft.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace prefetch;
   doc::Problems problems("fuzz.json");
   for (const image::Reference& reference :
-       config::ReadCrictlImages({reinterpret_cast<const char*>(data), size}, problems)) {
+       list::ReadCrictlImages({reinterpret_cast<const char*>(data), size}, problems)) {
     if (reference.Normalized().empty()) std::abort();
   }
   return 0;

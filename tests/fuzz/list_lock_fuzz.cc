@@ -2,13 +2,13 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "config/list_lock.h"
+#include "list/lock.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace prefetch;
-  auto lock = config::ReadLock({reinterpret_cast<const char*>(data), size}, "fuzz.lock");
+  auto lock = list::ReadLock({reinterpret_cast<const char*>(data), size}, "fuzz.lock");
   if (!lock) return 0;
-  auto again = config::ReadLock(config::WriteLock(*lock, "fuzz"), "again.lock");
+  auto again = list::ReadLock(list::WriteLock(*lock, "fuzz"), "again.lock");
   if (!again || *again != *lock) std::abort();
   return 0;
 }

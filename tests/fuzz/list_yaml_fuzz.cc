@@ -2,20 +2,20 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "config/canonical.h"
-#include "config/image_list.h"
 #include "doc/write.h"
+#include "list/canonical.h"
+#include "list/image_list.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace prefetch;
-  constexpr config::Capabilities kAll{.refresh = true, .touch = true, .registry_checks = true};
+  constexpr list::Capabilities kAll{.refresh = true, .touch = true, .registry_checks = true};
   std::string_view bytes(reinterpret_cast<const char*>(data), size);
   for (const char* name : {"l.yaml", "l.json"}) {
-    auto content = config::DecodeSource(name, bytes, kAll);
+    auto content = list::DecodeSource(name, bytes, kAll);
     if (!content) continue;
-    std::string yaml = doc::WriteYaml(config::CanonicalForm(*content));
-    auto again = config::DecodeSource("canonical.yaml", yaml, kAll);
-    if (!again || config::SourceHash(*again) != config::SourceHash(*content)) std::abort();
+    std::string yaml = doc::WriteYaml(list::CanonicalForm(*content));
+    auto again = list::DecodeSource("canonical.yaml", yaml, kAll);
+    if (!again || list::SourceHash(*again) != list::SourceHash(*content)) std::abort();
   }
   return 0;
 }

@@ -9,9 +9,9 @@
 #include "base/fs.h"
 #include "base/log.h"
 #include "base/sha256.h"
-#include "config/canonical.h"
-#include "config/merge.h"
 #include "golden.h"
+#include "list/canonical.h"
+#include "list/merge.h"
 
 namespace prefetch::tests {
 
@@ -178,15 +178,15 @@ void Node::List(const std::vector<std::string>& images,
 }
 
 void Node::Sources(const std::vector<std::string>& texts) {
-  std::vector<config::LoadedSource> sources;
+  std::vector<list::LoadedSource> sources;
   for (const std::string& text : texts) {
     std::string name = std::string(1, static_cast<char>('a' + sources.size())) + ".txt";
-    auto content = config::DecodeSource(name, text, {});
+    auto content = list::DecodeSource(name, text, {});
     ASSERT_TRUE(content) << content.error().message();
-    sources.push_back({{.name = name, .hash = config::SourceHash(*content), .loaded_at = clock.Wall()},
-                       std::make_shared<const config::SourceContent>(*content)});
+    sources.push_back({{.name = name, .hash = list::SourceHash(*content), .loaded_at = clock.Wall()},
+                       std::make_shared<const list::SourceContent>(*content)});
   }
-  list_ = std::make_shared<const plan::ImageList>(config::Merge(sources));
+  list_ = std::make_shared<const plan::ImageList>(list::Merge(sources));
   for (const auto& agent : agents_) agent->SetList(list_);
 }
 

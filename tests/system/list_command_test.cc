@@ -6,9 +6,9 @@
 #include <chrono>
 
 #include "base/text.h"
-#include "config/list_lock.h"
 #include "fakes/fake_registry.h"
 #include "http/server.h"
+#include "list/lock.h"
 #include "rig/expect_ok.h"
 #include "rig/images.h"
 #include "rig/port.h"
@@ -225,11 +225,11 @@ TEST_F(ListLock, TagsBecomeDigestsAndAreWatched) {
   rig::Ran ran = Lock({"images.yaml"});
   EXPECT_EQ(ran.exit, (rig::Exit{0, 0})) << ran.err;
   EXPECT_NE(ran.out.find("images.yaml: 3 images locked, 3 changed\n"), std::string::npos) << ran.out;
-  auto lock = config::ReadLock(TextOf("images.yaml.lock"), "lock");
+  auto lock = list::ReadLock(TextOf("images.yaml.lock"), "lock");
   ASSERT_OK(lock);
-  EXPECT_EQ(*lock, (config::ListLock{{Name("team/one:v1"), one},
-                                     {Name("team/two:v1"), two},
-                                     {three, "sha256:" + std::string(64, 'c')}}));
+  EXPECT_EQ(*lock, (list::ListLock{{Name("team/one:v1"), one},
+                                   {Name("team/two:v1"), two},
+                                   {three, "sha256:" + std::string(64, 'c')}}));
   ran = Lock({"--check", "images.yaml"});
   EXPECT_EQ(ran.exit, (rig::Exit{0, 0})) << ran.out << ran.err;
   EXPECT_EQ(ran.out, "images.yaml: 3 images, 0 changed since it was locked\n");
@@ -253,7 +253,7 @@ TEST_F(ListLock, TagsBecomeDigestsAndAreWatched) {
       << ran.out;
   EXPECT_EQ(TextOf("images.yaml.lock"), before);
   EXPECT_EQ(Lock({"images.yaml"}).exit, (rig::Exit{0, 0}));
-  EXPECT_EQ(config::ReadLock(TextOf("images.yaml.lock"), "lock")->at(Name("team/one:v1")), moved);
+  EXPECT_EQ(list::ReadLock(TextOf("images.yaml.lock"), "lock")->at(Name("team/one:v1")), moved);
 }
 
 // A registry that is played, on loopback, and a list of many of its tags.

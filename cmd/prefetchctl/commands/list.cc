@@ -17,10 +17,10 @@ namespace {
 struct ListCheckFlags {
   std::vector<std::string> files;
   std::string agent;  // its address, or what was taken for it
-  config::Capabilities capabilities;
+  list::Capabilities capabilities;
 };
 
-void TouchOption(CLI::App& command, config::Capabilities& capabilities) {
+void TouchOption(CLI::App& command, list::Capabilities& capabilities) {
   command.add_flag("--touch", capabilities.touch, "For agents with --touch: open: Always is possible");
 }
 
@@ -69,7 +69,7 @@ Command ListPrintCommand(CLI::App& command, Context&) {
   const std::map<std::string, ListOutput> names = {
       {"yaml", ListOutput::kYaml}, {"json", ListOutput::kJson}, {"hash", ListOutput::kHash}};
   OneOf(command.add_option("-o,--output", *output, "What is printed [yaml]"), names);
-  auto capabilities = std::make_shared<config::Capabilities>();
+  auto capabilities = std::make_shared<list::Capabilities>();
   TouchOption(command, *capabilities);
   command.footer(R"(
 Prints the canonical form, or the hashes that the agent will show.
@@ -136,9 +136,9 @@ Command ListImportCommand(CLI::App& command, Context& context) {
   command.get_option("--in")->needs("--marker");
   Repeatable(command, "--exclude", options->exclude,
              "Not these: a pattern such as 'registry.k8s.io/*' (repeatable)");
-  const std::map<std::string, config::DraftOutput> names = {{"yaml", config::DraftOutput::kYaml},
-                                                            {"txt", config::DraftOutput::kText},
-                                                            {"json", config::DraftOutput::kJson}};
+  const std::map<std::string, list::DraftOutput> names = {{"yaml", list::DraftOutput::kYaml},
+                                                          {"txt", list::DraftOutput::kText},
+                                                          {"json", list::DraftOutput::kJson}};
   OneOf(command.add_option("-o,--output", options->output, "What is printed [yaml]"), names);
   command.footer(R"(
 Prints a list of the images that are named there, each once, with where it is named. With --marker: the image

@@ -1,0 +1,86 @@
+#include "list/canonical.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "base/sha256.h"
+#include "base/text.h"
+#include "doc/duration.h"
+#include "doc/write.h"
+
+namespace prefetch::list {
+using doc::Node;
+
+namespace {
+
+std::string Hash(std::string_view bytes) {
+  return "sha256:" + base::Sha256Hex(bytes);
+}
+
+}  // namespace
+
+Node CanonicalEntry(const plan::DesiredImage& image) {
+  static const plan::DesiredImage kDefault;
+  Node node = Node::Mapping();
+  node.Set("image", Node::String(image.reference.SpecImage()));
+  auto text = [&](const char* key, bool differs, std::string_view value) {
+    if (differs) node.Set(key, Node::String(std::string(value)));
+  };
+  auto directive = [&](const char* key, plan::OnFailure value, plan::OnFailure standard) {
+    text(key, value != standard, plan::OnFailureName(value));
+  };
+  if (image.required != kDefault.required) node.Set("required", Node::Bool(image.required));
+  text("readyFor", image.ready_for != kDefault.ready_for, image::PullPolicyName(image.ready_for));
+  text("refresh", image.refresh != kDefault.refresh, plan::RefreshName(image.refresh));
+  text("refreshInterval", image.refresh_interval != kDefault.refresh_interval,
+       doc::FormatDuration(image.refresh_interval));
+  if (image.max_age) node.Set("maxAge", Node::String(doc::FormatDuration(*image.max_age)));
+  directive("onUnreachable", image.on_unreachable, kDefault.on_unreachable);
+  directive("onAccessDenied", image.on_access_denied, kDefault.on_access_denied);
+  directive("onTagMissing", image.on_tag_missing, kDefault.on_tag_missing);
+  directive("onStale", image.on_stale, kDefault.on_stale);
+  if (image.priority != kDefault.priority) node.Set("priority", Node::Int(image.priority));
+  text("open", image.open != kDefault.open, plan::OpenName(image.open));
+  text("pullTimeout", image.pull_timeout != kDefault.pull_timeout, doc::FormatDuration(image.pull_timeout));
+  if (!image.platforms.empty()) {
+    std::vector<Node> platforms;
+    for (const image::Platform& platform : image.platforms)
+      platforms.push_back(Node::String(platform.ToString()));
+    node.Set("platforms", Node::Sequence(std::move(platforms)));
+  }
+  return node;
+}
+
+Node CanonicalForm(const SourceContent& source) {
+  std::vector<const ListEntry*> order;
+  for (const ListEntry& entry : source.entries) order.push_back(&entry);
+  std::stable_sort(order.begin(), order.end(), [](const ListEntry* a, const ListEntry* b) {
+    return a->image.priority > b->image.priority;
+  });
+  std::unordered_map<std::string, int> names;
+  for (const ListEntry* entry : order) names[entry->image.reference.SpecImage()]++;
+  std::vector<Node> images;
+  for (const ListEntry* entry : order) {
+    Node node = CanonicalEntry(entry->image);
+    const image::Reference& reference = entry->image.reference;
+    // "a" and "a:latest" in one source are two spellings, and a list of the same name twice would be invalid.
+    if (names[reference.SpecImage()] > 1) node.members.front().value = Node::String(reference.written());
+    images.push_back(std::move(node));
+  }
+  Node root = Node::Mapping();
+  root.Set("apiVersion", Node::String("prefetchd.dev/v1alpha1"));
+  root.Set("kind", Node::String("ImageList"));
+  root.Set("images", Node::Sequence(std::move(images)));
+  return root;
+}
+
+std::string SourceHash(const SourceContent& source) {
+  return Hash(doc::WriteJson(CanonicalForm(source)));
+}
+
+std::string ListHash(std::vector<std::string> source_hashes) {
+  std::sort(source_hashes.begin(), source_hashes.end());
+  return Hash(base::Join(source_hashes, "\n"));
+}
+
+}  // namespace prefetch::list

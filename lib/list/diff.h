@@ -1,0 +1,32 @@
+// What changes from one list to another, image by image. Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "plan/list.h"
+
+namespace prefetch::list {
+
+struct FieldChange {
+  std::string field;     // "refreshInterval"
+  std::string from, to;  // as one would write it; "default" for what is not written
+
+  friend bool operator==(const FieldChange&, const FieldChange&) = default;
+};
+
+struct ListChange {
+  enum class Kind { kRemoved, kAdded, kChanged };
+  Kind kind = Kind::kChanged;
+  std::string image;                // as the list spells it that has it; the new one, if both have
+  std::vector<FieldChange> fields;  // of kChanged, never empty
+  std::string place;                // "images.yaml:12", in the list that has it; the new one, if both have
+
+  friend bool operator==(const ListChange&, const ListChange&) = default;
+};
+
+// By image, sorted by its normalised name. Order, comments, files and the spelling of an image that both
+// lists spell in one way make no difference; what an agent would do does. Empty: the same.
+std::vector<ListChange> DiffLists(const plan::ImageList& from, const plan::ImageList& to);
+
+}  // namespace prefetch::list

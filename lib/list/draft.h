@@ -1,0 +1,62 @@
+// ListDraft: a list in the making, from wherever images are named. Pure.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "doc/problems.h"
+#include "image/reference.h"
+
+namespace prefetch::list {
+
+enum class DraftOutput { kYaml, kText, kJson };
+
+// One owner, one thread. Each spelling of a name once: pods are judged by what they write.
+class ListDraft {
+ public:
+  // `from` is where it is named, for people: "deploy/app.yaml:22".
+  void Add(const image::Reference& reference, std::string from);
+
+  std::size_t size() const { return images_.size(); }
+  // A list file, sorted by name, that DecodeSource reads; in YAML and plain text with a comment of where
+  // each image is from. JSON has no comments.
+  std::string Write(DraftOutput output) const;
+
+ private:
+  struct Image {
+    image::Reference reference;
+    std::vector<std::string> from;  // the first few
+    std::size_t uses = 0;
+  };
+  static std::string Comment(const Image& image);
+
+  std::map<std::pair<std::string, std::string>, Image> images_;  // by normalised name, then as written
+};
+
+// What `crictl images -o json` prints: the images of a node, by all their names. Pure.
+// By tag, or by digest for an image that has no tag any more. `problems` gets what makes the text no such
+// document; names in it that are none ("<none>:<none>") are passed over.
+std::vector<image::Reference> ReadCrictlImages(std::string_view json, doc::Problems& problems);
+
+// Images that are named in files of any kind, found by a marker that people put beside them. Pure.
+//
+//   FROM quay.io/acme/builder:v3      # prefetch
+//
+//   // prefetch
+//   const helper = "quay.io/acme/helper:v1"
+struct MarkedImage {
+  image::Reference reference;
+  doc::Position at;
+};
+
+// The first image name in each line that has `marker`, or, where that line has none, in the next line that is
+// not blank. A name is a word (what stands between blanks, quotes, brackets, commas, semicolons and equals
+// signs) that begins with a registry or has a tag or digest; one with a registry goes first. A marker that
+// has none is a mistake, since an image would be forgotten silently.
+std::vector<MarkedImage> ReadMarkedImages(std::string_view text, std::string_view marker,
+                                          doc::Problems& problems);
+
+}  // namespace prefetch::list

@@ -1,0 +1,234 @@
+#include "list/entry_fields.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "doc/duration.h"
+
+namespace prefetch::list {
+namespace {
+
+using doc::ObjectReader;
+using image::PullPolicy;
+using plan::OnFailure;
+using plan::Open;
+using plan::Refresh;
+using std::chrono::hours;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+constexpr seconds kLeastRefreshInterval = minutes(1);
+constexpr seconds kLongestInterval = hours(24 * 365);
+constexpr seconds kLeastPullTimeout = minutes(1);
+constexpr seconds kLongestPullTimeout = hours(24);
+constexpr int kHighestPriority = 1'000'000'000;  // as Kubernetes' PriorityClass
+constexpr std::size_t kMostPlatforms = 100;
+
+constexpr const char* kNoRefresh =
+    "this agent asks no registry (--registry none); only IfNotPresent is possible";
+constexpr const char* kNoRegistryChecks = "has no effect here: this agent asks no registry (--registry none)";
+constexpr const char* kNoTouch =
+    "touching images is not possible here, since --touch is off; Auto and Never are";
+
+std::optional<seconds> ReadSeconds(ObjectReader& object, std::string_view key, seconds least, seconds most) {
+  auto value = object.Duration(key, {.least = least, .most = most});
+  if (!value) return std::nullopt;
+  auto whole = std::chrono::duration_cast<seconds>(*value);
+  if (whole != *value) {
+    object.Fail(key, "must be whole seconds");
+    return std::nullopt;
+  }
+  return whole;
+}
+
+std::optional<OnFailure> ReadDirective(ObjectReader& object, std::string_view key,
+                                       const Capabilities& capabilities) {
+  if (!object.Has(key)) return std::nullopt;
+  auto value = object.Enum<OnFailure>(key, {{"Keep", OnFailure::kKeep}, {"NotReady", OnFailure::kNotReady}});
+  if (!capabilities.registry_checks) object.Fail(key, kNoRegistryChecks);
+  return value;
+}
+
+std::optional<std::vector<image::Platform>> ReadPlatforms(ObjectReader& object) {
+  std::optional<doc::Reader> list = object.Find("platforms");
+  if (!list) return std::nullopt;
+  std::vector<image::Platform> platforms;
+  if (list->node().items.size() > kMostPlatforms) list->Fail("has more than 100 platforms");
+  for (const doc::Reader& item : list->Items()) {
+    std::optional<std::string> text = item.String();
+    if (!text) continue;
+    base::Result<image::Platform> platform = image::Platform::Parse(*text);
+    if (platform) {
+      platforms.push_back(*std::move(platform));
+    } else {
+      item.Fail(platform.error().message());
+    }
+  }
+  // A set: how it is written must not matter to the hash.
+  auto less = [](const image::Platform& a, const image::Platform& b) { return a.ToString() < b.ToString(); };
+  std::sort(platforms.begin(), platforms.end(), less);
+  platforms.erase(std::unique(platforms.begin(), platforms.end()), platforms.end());
+  return platforms;
+}
+
+void ReadRegistryFields(ObjectReader& object, const Capabilities& capabilities, EntryFields& out) {
+  out.refresh_interval = ReadSeconds(object, "refreshInterval", kLeastRefreshInterval, kLongestInterval);
+  out.max_age = ReadSeconds(object, "maxAge", kLeastRefreshInterval, kLongestInterval);
+  if (object.Has("refreshInterval") && !capabilities.refresh && !capabilities.registry_checks) {
+    object.Fail("refreshInterval", kNoRegistryChecks);
+  }
+  if (object.Has("maxAge") && !capabilities.registry_checks) object.Fail("maxAge", kNoRegistryChecks);
+  out.on_unreachable = ReadDirective(object, "onUnreachable", capabilities);
+  out.on_access_denied = ReadDirective(object, "onAccessDenied", capabilities);
+  out.on_tag_missing = ReadDirective(object, "onTagMissing", capabilities);
+  out.on_stale = ReadDirective(object, "onStale", capabilities);
+}
+
+template <typename T>
+void Inherit(const std::optional<T>& under, std::optional<T>& over) {
+  if (!over) over = under;
+}
+
+template <typename T>
+void Put(const std::optional<T>& value, T& field) {
+  if (value) field = *value;
+}
+
+// What is set of the fields by which a list says how much of a registry's word may be missing.
+std::vector<const char*> Leniences(const EntryFields& fields) {
+  const std::pair<const char*, bool> all[] = {{"maxAge", fields.max_age.has_value()},
+                                              {"onUnreachable", fields.on_unreachable.has_value()},
+                                              {"onAccessDenied", fields.on_access_denied.has_value()},
+                                              {"onTagMissing", fields.on_tag_missing.has_value()},
+                                              {"onStale", fields.on_stale.has_value()}};
+  std::vector<const char*> set;
+  for (const auto& [name, is_set] : all) {
+    if (is_set) set.push_back(name);
+  }
+  return set;
+}
+
+// What the defaults say of registries is not for an entry whose registry is not asked, or that is strict; so
+// that the canonical form is a list that says the same.
+void DropWhatDoesNotConcern(plan::DesiredImage& image) {
+  static const plan::DesiredImage kDefault;
+  bool asked = image.refresh != Refresh::kIfNotPresent || image.ready_for == PullPolicy::kAlways;
+  if (!asked) image.refresh_interval = kDefault.refresh_interval;
+  if (asked && image.refresh != Refresh::kAlways) return;
+  image.max_age = kDefault.max_age;
+  image.on_unreachable = kDefault.on_unreachable;
+  image.on_access_denied = kDefault.on_access_denied;
+  image.on_tag_missing = kDefault.on_tag_missing;
+  image.on_stale = kDefault.on_stale;
+}
+
+// Fields that only mean something where the registry is asked.
+void CheckRegistryFields(const ObjectReader& object, const EntryFields& own, const EntryFields& all) {
+  if (all.refresh.value_or(Refresh::kIfNotPresent) != Refresh::kIfNotPresent) return;
+  if (all.ready_for == PullPolicy::kAlways) return;
+  std::vector<const char*> fields = Leniences(own);
+  if (own.refresh_interval) fields.insert(fields.begin(), "refreshInterval");
+  for (const char* field : fields) {
+    object.Fail(
+        field,
+        "has no effect, since the registry is never asked: refresh is IfNotPresent and readyFor is not "
+        "Always");
+  }
+}
+
+}  // namespace
+
+EntryFields ReadFields(ObjectReader& object, const Capabilities& capabilities) {
+  EntryFields out;
+  out.required = object.Bool("required");
+  out.ready_for = object.Enum<PullPolicy>("readyFor", {{"Never", PullPolicy::kNever},
+                                                       {"IfNotPresent", PullPolicy::kIfNotPresent},
+                                                       {"Always", PullPolicy::kAlways}});
+  if (out.ready_for == PullPolicy::kAlways && !capabilities.registry_checks) {
+    object.Fail("readyFor", kNoRegistryChecks);
+  }
+  out.refresh = object.Enum<Refresh>("refresh", {{"IfNotPresent", Refresh::kIfNotPresent},
+                                                 {"IfDigestChanged", Refresh::kIfDigestChanged},
+                                                 {"Always", Refresh::kAlways}});
+  if (out.refresh.value_or(Refresh::kIfNotPresent) != Refresh::kIfNotPresent && !capabilities.refresh) {
+    object.Fail("refresh", kNoRefresh);
+  }
+  ReadRegistryFields(object, capabilities, out);
+  if (auto priority = object.Int("priority", {.least = -kHighestPriority, .most = kHighestPriority})) {
+    out.priority = static_cast<int>(*priority);
+  }
+  out.open =
+      object.Enum<Open>("open", {{"Auto", Open::kAuto}, {"Always", Open::kAlways}, {"Never", Open::kNever}});
+  if (out.open == Open::kAlways && !capabilities.touch) object.Fail("open", kNoTouch);
+  out.pull_timeout = ReadSeconds(object, "pullTimeout", kLeastPullTimeout, kLongestPullTimeout);
+  out.platforms = ReadPlatforms(object);
+  return out;
+}
+
+bool CheckStrict(const ObjectReader& object, const EntryFields& own, const EntryFields& all) {
+  if (all.refresh != Refresh::kAlways) return true;
+  std::vector<const char*> fields = Leniences(own);
+  for (const char* field : fields) {
+    object.Fail(field,
+                "contradicts refresh: Always, by which an image is ready only while its registry agrees: "
+                "leave it out, or say refresh: IfDigestChanged");
+  }
+  return fields.empty();
+}
+
+EntryFields Overlay(const EntryFields& under, EntryFields over) {
+  Inherit(under.required, over.required);
+  Inherit(under.ready_for, over.ready_for);
+  Inherit(under.refresh, over.refresh);
+  Inherit(under.refresh_interval, over.refresh_interval);
+  Inherit(under.max_age, over.max_age);
+  Inherit(under.on_unreachable, over.on_unreachable);
+  Inherit(under.on_access_denied, over.on_access_denied);
+  Inherit(under.on_tag_missing, over.on_tag_missing);
+  Inherit(under.on_stale, over.on_stale);
+  Inherit(under.priority, over.priority);
+  Inherit(under.open, over.open);
+  Inherit(under.pull_timeout, over.pull_timeout);
+  Inherit(under.platforms, over.platforms);
+  return over;
+}
+
+void CheckContradictions(const ObjectReader& object, const EntryFields& own, const EntryFields& all,
+                         const plan::DesiredImage& image) {
+  if (own.refresh.value_or(Refresh::kIfNotPresent) != Refresh::kIfNotPresent &&
+      image.reference.has_digest()) {
+    object.Fail("refresh", "contradicts the digest of the image: what a digest names never changes");
+  }
+  CheckRegistryFields(object, own, all);
+  if (!CheckStrict(object, own, all)) return;
+  bool own_ages = own.max_age.has_value() || own.refresh_interval.has_value();
+  seconds interval = all.refresh_interval.value_or(image.refresh_interval);
+  if (own_ages && all.max_age && *all.max_age < interval) {
+    object.Fail(own.max_age ? "maxAge" : "refreshInterval",
+                "contradicts itself: the image would be stale before it is asked for again; maxAge is " +
+                    doc::FormatDuration(*all.max_age) + ", refreshInterval is " +
+                    doc::FormatDuration(interval));
+  }
+  if (own.on_stale && !all.max_age) object.Fail("onStale", "has no effect without maxAge");
+}
+
+void Apply(const EntryFields& fields, plan::DesiredImage& image) {
+  Put(fields.required, image.required);
+  Put(fields.ready_for, image.ready_for);
+  Put(fields.refresh, image.refresh);
+  Put(fields.refresh_interval, image.refresh_interval);
+  if (fields.max_age) image.max_age = fields.max_age;
+  Put(fields.on_unreachable, image.on_unreachable);
+  Put(fields.on_access_denied, image.on_access_denied);
+  Put(fields.on_tag_missing, image.on_tag_missing);
+  Put(fields.on_stale, image.on_stale);
+  Put(fields.priority, image.priority);
+  Put(fields.open, image.open);
+  Put(fields.pull_timeout, image.pull_timeout);
+  Put(fields.platforms, image.platforms);
+  // A default for all entries may ask for refreshes; what a digest names cannot change.
+  if (image.reference.has_digest()) image.refresh = Refresh::kIfNotPresent;
+  DropWhatDoesNotConcern(image);
+}
+
+}  // namespace prefetch::list

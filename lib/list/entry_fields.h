@@ -1,0 +1,44 @@
+// The fields of an entry and of `defaults`, as written: each may be missing. Internal to list/.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <vector>
+
+#include "doc/reader.h"
+#include "list/image_list.h"
+#include "plan/desired.h"
+
+namespace prefetch::list {
+
+struct EntryFields {
+  std::optional<bool> required;
+  std::optional<image::PullPolicy> ready_for;
+  std::optional<plan::Refresh> refresh;
+  std::optional<std::chrono::seconds> refresh_interval;
+  std::optional<std::chrono::seconds> max_age;
+  std::optional<plan::OnFailure> on_unreachable, on_access_denied, on_tag_missing, on_stale;
+  std::optional<int> priority;
+  std::optional<plan::Open> open;
+  std::optional<std::chrono::seconds> pull_timeout;
+  std::optional<std::vector<image::Platform>> platforms;
+};
+
+// Reads all fields but `image`, and says of each one whose machinery is not there that it is not.
+EntryFields ReadFields(doc::ObjectReader& object, const Capabilities& capabilities);
+
+// What `over` leaves open is taken from `under`.
+EntryFields Overlay(const EntryFields& under, EntryFields over);
+
+// `refresh: Always` is strict: says which fields ask for less. False if there is one.
+bool CheckStrict(const doc::ObjectReader& object, const EntryFields& own, const EntryFields& all);
+
+// Says where fields of one object contradict each other. `own` is what the object itself says, `all` the same
+// with the defaults filled in: a contradiction within the defaults is theirs, not each entry's.
+void CheckContradictions(const doc::ObjectReader& object, const EntryFields& own, const EntryFields& all,
+                         const plan::DesiredImage& image);
+
+// Puts what is written over what `image` has as default.
+void Apply(const EntryFields& fields, plan::DesiredImage& image);
+
+}  // namespace prefetch::list

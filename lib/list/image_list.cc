@@ -1,0 +1,202 @@
+#include "list/image_list.h"
+
+#include <unordered_map>
+#include <utility>
+
+#include "base/text.h"
+#include "doc/json.h"
+#include "doc/reader.h"
+#include "doc/yaml.h"
+#include "list/entry_fields.h"
+
+namespace prefetch::list {
+namespace {
+
+using doc::Need;
+using doc::ObjectReader;
+using doc::Problems;
+using doc::Reader;
+
+constexpr std::string_view kKind = "ImageList";
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+
+// Why `text` is none of the things whose quotation could show a password; empty if it may be one.
+std::string_view WhyNoName(std::string_view text) {
+  if (text.find("://") != std::string_view::npos) return "must be an image name, not a URL";
+  std::size_t at = text.find('@');
+  if (at != std::string_view::npos && text.find('/', at) != std::string_view::npos) {
+    return "must be an image name, without user name and password";
+  }
+  if (text.find_first_of(" \t\r\n") != std::string_view::npos)
+    return "must be one image name, without blanks";
+  return {};
+}
+
+// The entries of one source as they come, and which names were there already.
+class Collector {
+ public:
+  explicit Collector(Problems& problems) : problems_(problems) {}
+
+  // nullopt if `text` is no image name, or one that the source has already to the letter; the problem is
+  // said. Another spelling of a name is an entry of its own: kubelet tells them apart.
+  std::optional<image::Reference> Name(std::string_view text, doc::Position at, const std::string& path) {
+    if (std::string_view wrong = WhyNoName(text); !wrong.empty()) {
+      problems_.Add(at, path, wrong);
+      return std::nullopt;
+    }
+    base::Result<image::Reference> reference = image::Reference::Parse(text);
+    if (!reference) {
+      problems_.Add(at, path, reference.error().message());
+      return std::nullopt;
+    }
+    auto [first, is_new] = lines_.emplace(reference->written(), at.line);
+    if (is_new) return *std::move(reference);
+    problems_.Add(at, path,
+                  "is " + first->first + ", which is in line " + std::to_string(first->second) + " already");
+    return std::nullopt;
+  }
+
+  void Add(ListEntry entry) { content_.entries.push_back(std::move(entry)); }
+  SourceContent Take() { return std::move(content_); }
+
+ private:
+  Problems& problems_;
+  std::unordered_map<std::string, std::uint32_t> lines_;  // name as written -> its line
+  SourceContent content_;
+};
+
+bool TooMany(std::size_t entries, doc::Position at, Problems& problems) {
+  if (entries <= kMostEntries) return false;
+  problems.Add(at, "", "has more than " + std::to_string(kMostEntries) + " images");
+  return true;
+}
+
+SourceContent DecodeText(std::string_view bytes, Problems& problems) {
+  Collector collector(problems);
+  std::optional<std::string_view> text = doc::CheckText(bytes, kMostSourceBytes, problems);
+  if (!text) return {};
+  std::size_t count = 0;
+  std::uint32_t number = 0;
+  for (std::string_view line : base::Split(*text, '\n')) {
+    number++;
+    std::string_view name = base::TrimSpace(line);
+    auto column = static_cast<std::uint32_t>(name.empty() ? 1 : name.data() - line.data() + 1);
+    doc::Position at{number, column};
+    if (line.size() > kMostLineBytes) {
+      problems.Add(at, "", "the line is longer than " + std::to_string(kMostLineBytes) + " bytes");
+      continue;
+    }
+    if (name.empty() || name.starts_with('#')) continue;
+    if (TooMany(++count, at, problems)) break;
+    std::optional<image::Reference> reference = collector.Name(name, at, "");
+    if (!reference) continue;
+    ListEntry entry;
+    entry.image.reference = *std::move(reference);
+    entry.at = at;
+    collector.Add(std::move(entry));
+  }
+  return collector.Take();
+}
+
+void DecodeEntry(const Reader& item, const EntryFields& defaults, const Capabilities& capabilities,
+                 Collector& collector) {
+  ObjectReader object(item);
+  std::size_t before = item.problems().count();
+  ListEntry entry;
+  entry.at = item.node().at;
+  std::optional<Reader> name = object.Find("image", Need::kRequired);
+  std::optional<std::string> text = name ? name->String() : std::nullopt;
+  if (text) {
+    if (auto reference = collector.Name(*text, name->node().at, name->path())) {
+      entry.image.reference = *std::move(reference);
+    }
+  }
+  EntryFields own = ReadFields(object, capabilities);
+  object.Finish();
+  if (item.problems().count() > before) return;
+  EntryFields all = Overlay(defaults, own);
+  CheckContradictions(object, own, all, entry.image);
+  Apply(all, entry.image);
+  collector.Add(std::move(entry));
+}
+
+SourceContent DecodeDocument(const doc::Node& root, const Capabilities& capabilities, Problems& problems) {
+  Collector collector(problems);
+  ObjectReader object(Reader(root, problems));
+  object.Expect("apiVersion", kListApiVersion);
+  object.Expect("kind", kKind);
+  EntryFields defaults;
+  if (std::optional<ObjectReader> written = object.Object("defaults")) {
+    defaults = ReadFields(*written, capabilities);
+    written->Finish();
+    if (CheckStrict(*written, defaults, defaults) && defaults.max_age &&
+        *defaults.max_age < defaults.refresh_interval.value_or(std::chrono::hours(1))) {
+      written->Fail("maxAge", "must not be shorter than refreshInterval");
+    }
+  }
+  // `images:` with nothing behind it is a list of none; no `images` at all is a mistake.
+  const doc::Node* images = root.Find("images");
+  std::vector<Reader> items = object.Items("images", images == nullptr ? Need::kRequired : Need::kOptional);
+  object.Finish();
+  if (TooMany(items.size(), images == nullptr ? root.at : images->at, problems)) return {};
+  for (const Reader& item : items) DecodeEntry(item, defaults, capabilities, collector);
+  return collector.Take();
+}
+
+}  // namespace
+
+bool IsListFileName(std::string_view name) {
+  if (name.starts_with('.')) return false;
+  return name.ends_with(".txt") || name.ends_with(".yaml") || name.ends_with(".yml") ||
+         name.ends_with(".json");
+}
+
+SourceForm FormOfName(std::string_view name) {
+  if (name.ends_with(".txt")) return SourceForm::kPlain;
+  return name.ends_with(".json") ? SourceForm::kJson : SourceForm::kYaml;
+}
+
+SourceForm FormOfText(std::string_view text) {
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  for (std::string_view line : base::Split(text, '\n')) {
+    line = base::TrimSpace(line);
+    if (line.empty() || line.starts_with('#')) continue;
+    if (line.starts_with('{')) return SourceForm::kJson;
+    if (image::Reference::Parse(line)) return SourceForm::kPlain;
+    bool key = line.ends_with(':') || line.find(": ") != std::string_view::npos;
+    bool structure = std::string_view("-%[!&*?|>\"'").find(line.front()) != std::string_view::npos;
+    return key || structure ? SourceForm::kYaml : SourceForm::kPlain;
+  }
+  return SourceForm::kPlain;
+}
+
+SourceForm FormOfFile(std::string_view name, std::string_view text) {
+  SourceForm form = FormOfText(text);
+  bool yaml = name.ends_with(".yaml") || name.ends_with(".yml");
+  return form == SourceForm::kJson && yaml ? SourceForm::kYaml : form;
+}
+
+base::Result<SourceContent> DecodeSource(const std::string& name, std::string_view bytes,
+                                         const Capabilities& capabilities) {
+  return DecodeSource(name, FormOfName(name), bytes, capabilities);
+}
+
+base::Result<SourceContent> DecodeSource(const std::string& name, SourceForm form, std::string_view bytes,
+                                         const Capabilities& capabilities) {
+  Problems problems(name);
+  SourceContent content;
+  if (form == SourceForm::kPlain) {
+    content = DecodeText(bytes, problems);
+  } else if (!base::TrimSpace(bytes).empty()) {
+    doc::Limits limits{.bytes = kMostSourceBytes};
+    std::optional<doc::Node> root = form == SourceForm::kJson
+                                        ? doc::ParseJson(bytes, problems, doc::JsonRules::kStrict, limits)
+                                        : doc::ParseYaml(bytes, problems, limits);
+    bool nothing = root && root->kind == doc::Node::Kind::kNull && problems.empty();
+    if (root && !nothing) content = DecodeDocument(*root, capabilities, problems);
+  }
+  if (!problems.empty()) return problems.ToStatus().error();
+  return content;
+}
+
+}  // namespace prefetch::list

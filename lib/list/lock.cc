@@ -1,0 +1,78 @@
+#include "list/lock.h"
+
+#include <optional>
+#include <utility>
+
+#include "doc/reader.h"
+#include "doc/write.h"
+#include "doc/yaml.h"
+#include "image/digest.h"
+#include "image/reference.h"
+#include "list/image_list.h"
+
+namespace prefetch::list {
+namespace {
+
+constexpr std::string_view kLockKind = "ImageLock";
+
+void ReadEntry(const doc::Reader& item, ListLock& lock) {
+  doc::ObjectReader entry(item);
+  std::optional<std::string> image = entry.String("image", doc::Need::kRequired);
+  std::optional<std::string> digest = entry.String("digest", doc::Need::kRequired);
+  entry.Finish();
+  if (!image || !digest) return;
+  auto reference = image::Reference::Parse(*image);
+  if (!reference) return entry.Fail("image", reference.error().message());
+  if (!image::IsDigest(*digest)) return entry.Fail("digest", image::WhyNoDigest(*digest));
+  if (!lock.emplace(reference->Normalized(), *digest).second) entry.Fail("image", "stands here twice");
+}
+
+}  // namespace
+
+std::string LockPath(const std::string& list_path) {
+  return list_path + ".lock";
+}
+
+std::string WriteLock(const ListLock& lock, const std::string& list_name) {
+  std::vector<doc::Node> images;
+  for (const auto& [image, digest] : lock) {
+    images.push_back(
+        doc::Node::Mapping().Set("image", doc::Node::String(image)).Set("digest", doc::Node::String(digest)));
+  }
+  doc::Node root = doc::Node::Mapping();
+  root.Set("apiVersion", doc::Node::String(std::string(kListApiVersion)));
+  root.Set("kind", doc::Node::String(std::string(kLockKind)));
+  root.Set("images", doc::Node::Sequence(std::move(images)));
+  return "# Written by prefetchctl list lock " + list_name + "\n" + doc::WriteYaml(root);
+}
+
+base::Result<ListLock> ReadLock(std::string_view text, const std::string& name) {
+  doc::Problems problems(name);
+  ListLock lock;
+  if (auto root = doc::ParseYaml(text, problems)) {
+    doc::ObjectReader document(doc::Reader(*root, problems));
+    document.Expect("apiVersion", kListApiVersion);
+    document.Expect("kind", kLockKind);
+    for (const doc::Reader& item : document.Items("images")) ReadEntry(item, lock);
+    document.Finish();
+  }
+  if (!problems.empty()) return problems.ToStatus().error();
+  return lock;
+}
+
+std::vector<LockChange> DiffLocks(const ListLock& locked, const ListLock& now) {
+  std::map<std::string, LockChange> changes;
+  for (const auto& [image, digest] : locked) changes[image] = {image, digest, ""};
+  for (const auto& [image, digest] : now) {
+    LockChange& change = changes[image];
+    change.image = image;
+    change.to = digest;
+  }
+  std::vector<LockChange> different;
+  for (auto& [image, change] : changes) {
+    if (change.from != change.to) different.push_back(std::move(change));
+  }
+  return different;
+}
+
+}  // namespace prefetch::list

@@ -1,0 +1,118 @@
+#include "list/merge.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "list/canonical.h"
+
+namespace prefetch::list {
+namespace {
+
+using plan::DesiredImage;
+using plan::OnFailure;
+using plan::Open;
+
+OnFailure Stricter(OnFailure a, OnFailure b) {
+  return a == OnFailure::kNotReady ? a : b;
+}
+
+std::vector<image::Platform> Union(std::vector<image::Platform> a, const std::vector<image::Platform>& b) {
+  if (a.empty() || b.empty()) return {};
+  for (const image::Platform& platform : b) {
+    if (std::find(a.begin(), a.end(), platform) == a.end()) a.push_back(platform);
+  }
+  return a;
+}
+
+std::optional<std::chrono::seconds> Shorter(std::optional<std::chrono::seconds> a,
+                                            std::optional<std::chrono::seconds> b) {
+  if (!a || !b) return a ? a : b;
+  return std::min(*a, *b);
+}
+
+Open StricterOpen(Open a, Open b) {
+  if (a == Open::kNever || b == Open::kNever) return Open::kNever;
+  return a == Open::kAlways ? a : b;
+}
+
+// Both sources' demands are met. Never asks for more than IfNotPresent (no contact at all instead of at most
+// a manifest check); Always asks the registry, and neither of them includes the other.
+void MergeReadyFor(DesiredImage& image, const DesiredImage& other) {
+  using image::PullPolicy;
+  auto asks_never = [](const DesiredImage& one) {
+    return one.ready_for == PullPolicy::kNever || one.also_for_never;
+  };
+  const bool never = asks_never(image) || asks_never(other);
+  const bool always = image.ready_for == PullPolicy::kAlways || other.ready_for == PullPolicy::kAlways;
+  image.also_for_never = always && never;
+  if (always) {
+    image.ready_for = PullPolicy::kAlways;
+  } else if (never) {
+    image.ready_for = PullPolicy::kNever;
+  }
+}
+
+void MergeInto(DesiredImage& image, const DesiredImage& other, std::vector<std::string>& warnings) {
+  if ((image.open == Open::kNever && other.open == Open::kAlways) ||
+      (image.open == Open::kAlways && other.open == Open::kNever)) {
+    warnings.push_back(image.reference.written() + ": open is Always at one and Never at the other of " +
+                       image.from.back() + " and " + other.from.front() + "; Never counts");
+  }
+  image.required = image.required || other.required;
+  MergeReadyFor(image, other);
+  image.refresh = std::max(image.refresh, other.refresh);
+  image.refresh_interval = std::min(image.refresh_interval, other.refresh_interval);
+  image.max_age = Shorter(image.max_age, other.max_age);
+  image.on_unreachable = Stricter(image.on_unreachable, other.on_unreachable);
+  image.on_access_denied = Stricter(image.on_access_denied, other.on_access_denied);
+  image.on_tag_missing = Stricter(image.on_tag_missing, other.on_tag_missing);
+  image.on_stale = Stricter(image.on_stale, other.on_stale);
+  image.priority = std::max(image.priority, other.priority);
+  image.open = StricterOpen(image.open, other.open);
+  image.pull_timeout = std::max(image.pull_timeout, other.pull_timeout);
+  image.platforms = Union(std::move(image.platforms), other.platforms);
+  image.from.insert(image.from.end(), other.from.begin(), other.from.end());
+  // Sources are merged one after the other.
+  if (image.sources.back() != other.sources.front()) image.sources.push_back(other.sources.front());
+}
+
+DesiredImage Named(const ListEntry& entry, const std::string& source) {
+  DesiredImage image = entry.image;
+  image.from = {source + ":" + std::to_string(entry.at.line)};
+  image.sources = {source};
+  return image;
+}
+
+}  // namespace
+
+plan::ImageList Merge(const std::vector<LoadedSource>& sources) {
+  plan::ImageList list;
+  std::unordered_map<std::string, std::size_t> by_name;
+  std::unordered_set<std::string> spellings;
+  std::vector<std::string> hashes;
+  for (const LoadedSource& source : sources) {
+    list.sources.push_back(source.info);
+    hashes.push_back(source.info.hash);
+    if (!source.content) continue;
+    if (source.content->entries.empty()) list.warnings.push_back(source.info.name + ": lists no images");
+    for (const ListEntry& entry : source.content->entries) {
+      DesiredImage image = Named(entry, source.info.name);
+      bool new_spelling = spellings.insert(image.reference.written()).second;
+      auto [at, is_new] = by_name.emplace(image.reference.Normalized(), list.images.size());
+      if (is_new) {
+        list.images.push_back(std::move(image));
+        continue;
+      }
+      DesiredImage& known = list.images[at->second];
+      MergeInto(known, image, list.warnings);
+      if (new_spelling) known.other_spellings.push_back(std::move(image.reference));
+    }
+  }
+  std::stable_sort(list.images.begin(), list.images.end(),
+                   [](const DesiredImage& a, const DesiredImage& b) { return a.priority > b.priority; });
+  list.hash = ListHash(std::move(hashes));
+  return list;
+}
+
+}  // namespace prefetch::list

@@ -1,0 +1,32 @@
+// Sources -> the list: one DesiredImage for each name, the strictest of what the sources ask (design.md
+// section 4). Pure.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "list/image_list.h"
+#include "plan/list.h"
+
+namespace prefetch::list {
+
+// A source, with the content of the version that is in force (null: none is).
+struct LoadedSource {
+  plan::ListSource info;
+  std::shared_ptr<const SourceContent> content;
+};
+
+// Of entries with the same normalised name:
+//  - required if any is; the strongest readyFor, the strongest refresh, the highest priority, the shortest
+//    refreshInterval and maxAge, NotReady before Keep;
+//  - open: Never before Always before Auto. A prohibition is the stricter, and a warning says that they
+//  differ;
+//  - pullTimeout: the longest. It is patience, not a demand: one source may know how large the image is;
+//  - platforms: all that any names; all nodes, if one names none;
+//  - every spelling that any uses, that of the first before the others; the places of all.
+// One source that lists a name in two spellings counts like two sources.
+// Order: highest priority first, then as the sources, and the entries in them, are listed.
+plan::ImageList Merge(const std::vector<LoadedSource>& sources);
+
+}  // namespace prefetch::list

@@ -1,0 +1,152 @@
+#include "list/source.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <utility>
+
+#include "base/fs.h"
+#include "base/sha256.h"
+#include "base/text.h"
+#include "list/canonical.h"
+
+namespace prefetch::list {
+namespace {
+
+// kubelet publishes a ConfigMap volume by renaming a symbolic link of this name
+// (kubernetes: pkg/volume/util/atomic_writer.go).
+constexpr const char* kDataLink = "/..data";
+
+std::string Absolute(const std::string& path) {
+  std::error_code error;
+  std::filesystem::path absolute = std::filesystem::absolute(path, error);
+  std::string text = (error ? std::filesystem::path(path) : absolute).lexically_normal().string();
+  while (text.size() > 1 && text.ends_with('/')) text.pop_back();
+  return text;
+}
+
+bool Exists(const std::string& path) {
+  struct stat info {};
+  return ::lstat(path.c_str(), &info) == 0;
+}
+
+}  // namespace
+
+ListSources::ListSources(const std::vector<std::string>& paths, const Capabilities& capabilities,
+                         std::chrono::milliseconds pipe_patience)
+    : capabilities_(capabilities), pipe_patience_(pipe_patience) {
+  for (const std::string& path : paths) {
+    std::string absolute = Absolute(path);
+    if (std::find(paths_.begin(), paths_.end(), absolute) == paths_.end()) paths_.push_back(absolute);
+  }
+}
+
+ListSources::Found ListSources::KeepKnown(const std::string& path, std::string error) const {
+  auto known = known_.find(path);
+  bool none = known == known_.end() || known->second.empty();
+  return {none ? std::vector<std::string>{path} : known->second, std::move(error)};
+}
+
+ListSources::Found ListSources::LookIntoDirectory(const std::string& path) {
+  base::Result<std::vector<std::string>> names = base::ListDirectory(path, kMostDirectoryEntries);
+  if (!names) return KeepKnown(path, names.error().message());
+  Found found;
+  for (const std::string& name : *names) {
+    if (IsListFileName(name)) found.files.push_back(path + "/" + name);
+  }
+  bool data_link = Exists(path + kDataLink);
+  bool& mounted = mounted_[path];
+  if (found.files.empty() && mounted && !data_link) {
+    return KeepKnown(path, "the volume is not mounted at " + path + " any more");
+  }
+  mounted = mounted || data_link;
+  return found;
+}
+
+ListSources::Found ListSources::Look(const std::string& path) {
+  base::Result<base::FileKind> kind = base::KindOf(path);
+  if (!kind) return KeepKnown(path, kind.error().message());
+  if (*kind == base::FileKind::kDirectory) return LookIntoDirectory(path);
+  return {{path}, ""};
+}
+
+void ListSources::Fail(Source& source, std::string error) {
+  if (source.error != error) changed_ = true;
+  source.error = std::move(error);
+}
+
+base::Result<std::string> ListSources::ReadBytes(Source& source) const {
+  auto kind = base::KindOf(source.path);
+  bool piped = source.given && kind && *kind == base::FileKind::kOther && IsOwnDescriptor(source.path);
+  return piped ? source.pipe.Read(source.path, kMostSourceBytes, pipe_patience_)
+               : base::ReadFile(source.path, kMostSourceBytes);
+}
+
+void ListSources::Load(Source& source, base::WallTime now) {
+  base::Result<std::string> bytes = ReadBytes(source);
+  if (!bytes) {
+    source.bytes_hash.clear();
+    return Fail(source, bytes.error().message());
+  }
+  // The name is part of what was decoded: it stands in the errors.
+  std::string bytes_hash = base::Sha256Hex(source.name + "\n" + *bytes);
+  if (bytes_hash == source.bytes_hash) return;
+  source.bytes_hash = bytes_hash;
+  changed_ = true;
+  SourceForm form = source.given ? FormOfFile(source.name, *bytes) : FormOfName(source.name);
+  base::Result<SourceContent> content = DecodeSource(source.name, form, *bytes, capabilities_);
+  if (!content) {
+    source.error = content.error().message();
+    return;
+  }
+  source.content = std::make_shared<const SourceContent>(*std::move(content));
+  source.content_hash = SourceHash(*source.content);
+  source.loaded_at = now;
+  source.error.clear();
+}
+
+ListReading ListSources::Read(base::WallTime now, const std::set<std::string>& being_written) {
+  std::vector<std::string> order;
+  std::map<std::string, std::string> path_errors;  // source path -> why its path cannot be looked at
+  for (const std::string& path : paths_) {
+    Found found = Look(path);
+    if (found.error.empty()) known_[path] = found.files;
+    for (const std::string& file : found.files) {
+      if (std::find(order.begin(), order.end(), file) != order.end()) continue;
+      if (being_written.contains(file) && !sources_.contains(file)) continue;
+      order.push_back(file);
+      if (!found.error.empty()) path_errors[file] = found.error;
+    }
+  }
+  if (order != std::exchange(order_, order)) changed_ = true;
+  std::erase_if(sources_, [&](const auto& source) {
+    return std::find(order.begin(), order.end(), source.first) == order.end();
+  });
+
+  std::vector<std::string> names = SourceNames(order);
+  loaded_.clear();
+  for (std::size_t i = 0; i < order.size(); i++) {
+    Source& source = sources_[order[i]];
+    source.path = order[i];
+    source.given = std::find(paths_.begin(), paths_.end(), order[i]) != paths_.end();
+    if (std::exchange(source.name, names[i]) != names[i]) changed_ = true;
+    if (auto error = path_errors.find(order[i]); error != path_errors.end()) {
+      source.bytes_hash.clear();
+      Fail(source, error->second);
+    } else if (!being_written.contains(order[i])) {
+      Load(source, now);
+    }
+    plan::ListSource info{.name = source.name,
+                          .path = source.path,
+                          .hash = source.content_hash,
+                          .entries = source.content ? source.content->entries.size() : 0,
+                          .loaded_at = source.loaded_at,
+                          .error = source.error};
+    loaded_.push_back({std::move(info), source.content});
+  }
+  return {Merge(loaded_), std::exchange(changed_, false)};
+}
+
+}  // namespace prefetch::list

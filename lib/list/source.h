@@ -1,0 +1,99 @@
+// Reads the list from its files and directories, again and again, and keeps what is known to be good.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "list/image_list.h"
+#include "list/merge.h"
+#include "list/piped_list.h"
+#include "plan/list.h"
+
+namespace prefetch::list {
+
+struct ListReading {
+  plan::ImageList list;
+  bool changed = true;  // since the last Read: content, a source more or less, or an error
+};
+
+// The sources are the files given, whatever their names, and the direct children of the directories given
+// that are list files by their names (a mounted ConfigMap's `..data` and other names with a dot in front are
+// not). Their order is that of the paths, and by name within a directory. A file that is given is read by its
+// content, one of a directory by its ending. Of what is no file only a pipe that the process was started with
+// is read
+// (/dev/stdin): once.
+//
+//  - A source whose new version is broken or cannot be read (too long, a FIFO, a dangling link, no
+//  permission)
+//    stays in force as it was, with an error.
+//  - A file that is gone from its directory is gone from the list. A directory that cannot be read, or is not
+//    there (yet, or any more: a ConfigMap mount has lost its `..data`), keeps its sources, each with an
+//    error; where there are none yet, a source named for the directory carries it. A file that was given
+//    itself is asked for by name: when it is not there, that is an error, too.
+//  - A file that is being written (PathWatch) stays in force as it was; a new one is not there yet.
+//
+// Owned by one thread. Blocks as a disk does, and a few seconds on a pipe of the process's own; never on
+// another FIFO.
+class ListSources {
+ public:
+  // `paths` as given by the operator; relative ones are taken from the working directory of now.
+  // Who pipes a list into an agent has it ready: so long is waited at most for the end of a pipe.
+  ListSources(const std::vector<std::string>& paths, const Capabilities& capabilities,
+              std::chrono::milliseconds pipe_patience = std::chrono::seconds(3));
+
+  ListReading Read(base::WallTime now, const std::set<std::string>& being_written = {});
+
+  // The sources one by one, as of the last Read.
+  const std::vector<LoadedSource>& Loaded() const { return loaded_; }
+
+  const std::vector<std::string>& paths() const { return paths_; }  // absolute
+
+ private:
+  struct Source {
+    std::string path;
+    std::string name;
+    std::string bytes_hash;  // of the newest version that could be read; empty if none
+    std::shared_ptr<const SourceContent> content;
+    std::string content_hash;
+    std::optional<base::WallTime> loaded_at;
+    std::string error;
+    bool given = false;  // itself, and not by its directory
+    PipedList pipe;
+  };
+  // What is found at one of the paths.
+  struct Found {
+    std::vector<std::string> files;
+    std::string error;  // why the path itself cannot be read; `files` are then those known before
+  };
+
+  Found Look(const std::string& path);
+  Found LookIntoDirectory(const std::string& path);
+  Found KeepKnown(const std::string& path, std::string error) const;
+  base::Result<std::string> ReadBytes(Source& source) const;
+  void Load(Source& source, base::WallTime now);
+  void Fail(Source& source, std::string error);
+
+  std::vector<std::string> paths_;
+  Capabilities capabilities_;
+  std::chrono::milliseconds pipe_patience_;
+  std::map<std::string, std::vector<std::string>>
+      known_;                              // path as given -> its sources' paths, at the last look
+  std::map<std::string, bool> mounted_;    // directories that had a `..data`
+  std::map<std::string, Source> sources_;  // by path
+  std::vector<std::string> order_;         // paths of the sources, as at the last look
+  std::vector<LoadedSource> loaded_;
+  bool changed_ = true;
+};
+
+// What sources are called, so that each name is one source. Internal to list/.
+// One name for each of `paths` (absolute, each once): the file's name; where several files share it, as much
+// of the path before it as tells them apart ("team-a/images.yaml"). Pure.
+std::vector<std::string> SourceNames(const std::vector<std::string>& paths);
+
+}  // namespace prefetch::list

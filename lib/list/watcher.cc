@@ -1,0 +1,113 @@
+#include "list/watcher.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+#include "base/log.h"
+#include "list/path_watch.h"
+#include "list/source.h"
+
+namespace prefetch::list {
+namespace {
+
+using std::chrono::duration_cast;
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+bool Readable(int fd) {
+  pollfd poll_fd{.fd = fd, .events = POLLIN, .revents = 0};
+  return fd >= 0 && ::poll(&poll_fd, 1, 0) > 0;
+}
+
+void LogNew(const plan::ImageList& list, std::vector<plan::ListSource>& before) {
+  for (const plan::ListSource& source : list.sources) {
+    auto same_name = [&](const plan::ListSource& other) { return other.name == source.name; };
+    auto known = std::find_if(before.begin(), before.end(), same_name);
+    if (known != before.end() && *known == source) continue;
+    if (!source.error.empty()) {
+      base::Err(
+          "list source is not valid",
+          {{"source", source.name}, {"inForce", source.loaded_at.has_value()}, {"error", source.error}});
+    } else {
+      base::Info("list source loaded",
+                 {{"source", source.name}, {"entries", source.entries}, {"hash", source.hash}});
+    }
+  }
+  for (const plan::ListSource& source : before) {
+    auto same_name = [&](const plan::ListSource& other) { return other.name == source.name; };
+    if (std::none_of(list.sources.begin(), list.sources.end(), same_name)) {
+      base::Info("list source is gone", {{"source", source.name}});
+    }
+  }
+  before = list.sources;
+}
+
+}  // namespace
+
+ListWatcher::ListWatcher(std::vector<std::string> paths, const Capabilities& capabilities,
+                         const base::Clock& clock, const WatchTiming& timing)
+    : paths_(std::move(paths)),
+      capabilities_(capabilities),
+      clock_(clock),
+      timing_(timing),
+      stop_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+
+ListWatcher::~ListWatcher() {
+  std::uint64_t one = 1;
+  // Cannot fail: the counter of an eventfd has room for it.
+  if (::write(stop_.get(), &one, sizeof one) != sizeof one) std::abort();
+  if (thread_.joinable()) thread_.join();
+}
+
+void ListWatcher::Start(Callback callback) {
+  thread_ = std::thread([this, callback = std::move(callback)] { Run(callback); });
+}
+
+// True if there is something to read on `inotify_fd`; false after `limit`, or when the watcher stops.
+bool ListWatcher::WaitForChange(int inotify_fd, milliseconds limit) const {
+  pollfd fds[] = {{.fd = stop_.get(), .events = POLLIN, .revents = 0},
+                  {.fd = inotify_fd, .events = POLLIN, .revents = 0}};
+  // A negative descriptor is passed over by poll.
+  int ready = ::poll(fds, 2, static_cast<int>(limit.count()));
+  return ready > 0 && fds[0].revents == 0 && fds[1].revents != 0;
+}
+
+void ListWatcher::Run(const Callback& callback) {
+  ListSources sources(paths_, capabilities_);
+  PathWatch watch(sources.paths());
+  std::vector<plan::ListSource> logged;
+  bool first = true;
+  while (!Readable(stop_.get())) {
+    std::string complaint;
+    watch.Arm(&complaint);
+    if (!complaint.empty()) {
+      base::Warn("list cannot be watched, so it is only looked at now and then",
+                 {{"error", complaint}, {"every", timing_.poll}});
+    }
+    watch.Drain();
+    ListReading reading = sources.Read(clock_.Wall(), watch.BeingWritten(timing_.unclosed));
+    if (reading.changed || std::exchange(first, false)) {
+      first = false;
+      LogNew(reading.list, logged);
+      callback(std::move(reading.list));
+    }
+    // A directory that came while we read has to be read, too.
+    if (watch.Arm(nullptr)) continue;
+
+    auto next_poll = steady_clock::now() + timing_.poll;
+    bool changed = false;
+    while (!changed && steady_clock::now() < next_poll && !Readable(stop_.get())) {
+      auto rest = duration_cast<milliseconds>(next_poll - steady_clock::now()) + milliseconds(1);
+      if (WaitForChange(watch.fd(), rest)) changed = watch.Drain();
+    }
+    auto latest = steady_clock::now() + timing_.patience;
+    while (changed && steady_clock::now() < latest && WaitForChange(watch.fd(), timing_.quiet)) watch.Drain();
+  }
+}
+
+}  // namespace prefetch::list

@@ -1,0 +1,64 @@
+#include "list/diff.h"
+
+#include <gtest/gtest.h>
+
+#include "base/text.h"
+#include "list/image_list.h"
+#include "list/merge.h"
+
+namespace prefetch::list::diff_test {
+namespace {
+
+plan::ImageList List(const std::string& images) {
+  std::string text = "apiVersion: prefetchd.dev/v1alpha1\nkind: ImageList\nimages:" +
+                     std::string(images.empty() ? " []\n" : "\n") + images;
+  auto content = DecodeSource("images.yaml", text, {.refresh = true, .touch = true, .registry_checks = true});
+  EXPECT_TRUE(content.ok()) << content.error().message();
+  if (!content) return {};
+  return Merge({{{.name = "images.yaml"}, std::make_shared<const SourceContent>(*std::move(content))}});
+}
+
+std::string Shown(const std::vector<ListChange>& changes) {
+  std::string text;
+  for (const ListChange& change : changes) {
+    const char* marks[] = {"-", "+", "~"};
+    text += std::string(marks[static_cast<int>(change.kind)]) + change.image + "@" + change.place;
+    for (const FieldChange& field : change.fields)
+      text += " " + field.field + ":" + field.from + ">" + field.to;
+    text += "\n";
+  }
+  return text;
+}
+
+struct DiffCase {
+  std::string name, from, to, expect;
+};
+class ListDiffTest : public testing::TestWithParam<DiffCase> {};
+TEST_P(ListDiffTest, Says) {
+  EXPECT_EQ(Shown(DiffLists(List(GetParam().from), List(GetParam().to))), GetParam().expect);
+}
+INSTANTIATE_TEST_SUITE_P(
+    All, ListDiffTest,
+    testing::Values(
+        DiffCase{"Nothing", "", "", ""},
+        DiffCase{"OrderSpellingAndComments", "- image: q.io/a:v1\n- image: nginx:1.27\n",
+                 "# now\n- {image: \"docker.io/library/nginx:1.27\", required: true}\n- image: q.io/a:v1\n",
+                 ""},
+        DiffCase{"OneMoreSpelling", "- image: nginx:1.27\n",
+                 "- image: nginx:1.27\n- image: library/nginx:1.27\n",
+                 "~nginx:1.27@images.yaml:4 spellings:nginx:1.27>library/nginx:1.27 nginx:1.27\n"},
+        DiffCase{"SpellingsInAnotherOrder", "- image: nginx:1.27\n- image: library/nginx:1.27\n",
+                 "- image: library/nginx:1.27\n- image: nginx:1.27\n", ""},
+        DiffCase{"Added", "- image: q.io/a:v1\n", "- image: q.io/a:v1\n- image: q.io/b:v1\n",
+                 "+q.io/b:v1@images.yaml:5\n"},
+        DiffCase{"Removed", "- image: q.io/a:v1\n", "", "-q.io/a:v1@images.yaml:4\n"},
+        DiffCase{"AnotherTagIsAnotherImage", "- image: q.io/a:v1\n", "- image: q.io/a:v2\n",
+                 "-q.io/a:v1@images.yaml:4\n+q.io/a:v2@images.yaml:4\n"},
+        DiffCase{"Changed", "- {image: q.io/a, priority: 5, refresh: Always, platforms: [linux/amd64]}\n",
+                 "- {image: q.io/a, required: false, refresh: IfDigestChanged}\n",
+                 "~q.io/a@images.yaml:4 refresh:Always>IfDigestChanged priority:5>default "
+                 "platforms:[\"linux/amd64\"]>default required:default>false\n"}),
+    [](const auto& row) { return row.param.name; });
+
+}  // namespace
+}  // namespace prefetch::list::diff_test

@@ -1,0 +1,308 @@
+#include "list/image_list.h"
+
+#include <gtest/gtest.h>
+
+#include "base/text.h"
+
+namespace prefetch::list::image_list_test {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::minutes;
+
+constexpr const char* kHead = "apiVersion: prefetchd.dev/v1alpha1\nkind: ImageList\n";
+constexpr const char* kDigest = "sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
+constexpr Capabilities kNone{.refresh = false, .touch = false, .registry_checks = false};
+constexpr const char* kStrict =
+    ": contradicts refresh: Always, by which an image is ready only while its registry agrees: leave it out, "
+    "or say refresh: IfDigestChanged";
+constexpr Capabilities kAll{.refresh = true, .touch = true, .registry_checks = true};
+
+struct BadSource {
+  std::string name;
+  std::string file;
+  std::string bytes;
+  std::string error;
+  Capabilities capabilities = kAll;
+};
+
+class RefusedSource : public testing::TestWithParam<BadSource> {};
+
+TEST_P(RefusedSource, SaysEverythingAtOnce) {
+  auto content = DecodeSource(GetParam().file, GetParam().bytes, GetParam().capabilities);
+  ASSERT_FALSE(content);
+  EXPECT_EQ(content.error().code(), base::Code::kInvalidArgument);
+  EXPECT_EQ(content.error().message(), GetParam().error);
+}
+
+std::string Repeated(const std::string& line, int times) {
+  std::string out;
+  for (int i = 0; i < times; i++) out += base::ReplaceAll(line, "#", std::to_string(i));
+  return out;
+}
+
+std::string Yaml(const std::string& rest) {
+  return kHead + rest;
+}
+
+std::string Entry(const std::string& fields) {
+  return Yaml("images:\n- image: a/b:v1\n" + fields);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Text, RefusedSource,
+    testing::Values(
+        BadSource{"BadNames", "l.txt",
+                  "good:v1\n\nBad/Name\n  nginx # web\nhttps://u:pw@reg.example/a\nu:pw@reg/a\n",
+                  "l.txt:3:1: image name \"Bad/Name\": path must be lowercase\n"
+                  "l.txt:4:3: must be one image name, without blanks\n"
+                  "l.txt:5:1: must be an image name, not a URL\n"
+                  "l.txt:6:1: must be an image name, without user name and password"},
+        BadSource{"TheSameSpellingTwice", "l.txt", "nginx\nb\ndocker.io/library/nginx:latest\nnginx\n",
+                  "l.txt:4:1: is nginx, which is in line 1 already"},
+        BadSource{"LongLine", "l.txt", "a\n" + std::string(4097, 'x') + "\n",
+                  "l.txt:2:1: the line is longer than 4096 bytes"},
+        BadSource{"LongComment", "l.txt", "#" + std::string(4096, 'x'),
+                  "l.txt:1:1: the line is longer than 4096 bytes"},
+        BadSource{"LongFile", "l.txt", std::string((1 << 20) + 1, '\n'),
+                  "l.txt: is longer than 1048576 bytes"},
+        BadSource{"TooMany", "l.txt", Repeated("i#\n", 5001), "l.txt:5001:1: has more than 5000 images"},
+        BadSource{"Binary", "l.txt",
+                  std::string("\x7f"
+                              "ELF\0",
+                              5),
+                  "l.txt:1:1: is not text: there is a control character here"}),
+    [](const auto& row) { return row.param.name; });
+
+INSTANTIATE_TEST_SUITE_P(
+    Document, RefusedSource,
+    testing::Values(
+        BadSource{"NotAList", "l.yaml", "[a]", "l.yaml:1:1: must be a mapping, not a sequence"},
+        BadSource{"NoHead", "l.yaml", "foo: 1\n",
+                  "l.yaml:1:1: apiVersion: is required\nl.yaml:1:1: kind: is required\n"
+                  "l.yaml:1:1: images: is required\nl.yaml:1:1: foo: unknown field"},
+        BadSource{
+            "OtherVersion", "l.yaml", "apiVersion: v1\nkind: List\nimages: []\n",
+            "l.yaml:1:13: apiVersion: must be prefetchd.dev/v1alpha1\nl.yaml:2:7: kind: must be ImageList"},
+        BadSource{
+            "ManyMistakes", "l.yaml",
+            Yaml("defaults:\n  image: a\n  required: 1\nimages:\n- image: a/UPPER\n  redy: true\n- {}\n- "
+                 "nginx\n"
+                 "- image: 5\n  readyFor: never\n  priority: high\n  platforms: [linux, Linux/AMD64]\n"),
+            "l.yaml:4:3: defaults.image: unknown field\n"
+            "l.yaml:5:13: defaults.required: must be true or false\n"
+            "l.yaml:7:10: images[0].image: image name \"a/UPPER\": path must be lowercase\n"
+            "l.yaml:8:3: images[0].redy: unknown field\n"
+            "l.yaml:9:3: images[1].image: is required\n"
+            "l.yaml:10:3: images[2]: must be a mapping, not a string\n"
+            "l.yaml:11:10: images[3].image: must be a string, not an integer; put it in quotes\n"
+            "l.yaml:12:13: images[3].readyFor: must be Never, IfNotPresent or Always\n"
+            "l.yaml:13:13: images[3].priority: must be an integer, not a string\n"
+            "l.yaml:14:15: images[3].platforms[0]: platform \"linux\": must be os/architecture or "
+            "os/architecture/variant in lower case\n"
+            "l.yaml:14:22: images[3].platforms[1]: platform \"Linux/AMD64\": must be os/architecture or "
+            "os/architecture/variant in lower case"},
+        BadSource{"TwiceInOneSource", "l.yaml",
+                  Yaml("images:\n- image: nginx\n- image: library/nginx\n- image: nginx\n"),
+                  "l.yaml:6:10: images[2].image: is nginx, which is in line 4 already"},
+        BadSource{"DuplicateAndMergeKeys", "l.yaml",
+                  Yaml("x: &x {image: a}\nimages:\n- <<: *x\n- image: b\n  image: c\n"),
+                  "l.yaml:3:1: x: unknown field\n"
+                  "l.yaml:5:3: merge keys (<<) are not supported\n"
+                  "l.yaml:5:3: images[0].image: is required\n"
+                  "l.yaml:5:3: images[0][\"<<\"]: unknown field\n"
+                  "l.yaml:7:3: duplicate key \"image\", first written in line 6"},
+        BadSource{
+            "BadDurations", "l.yaml",
+            Entry("  refresh: IfDigestChanged\n  refreshInterval: 30s\n  maxAge: 1d\n  pullTimeout: 25h\n"),
+            "l.yaml:6:20: images[0].refreshInterval: must be from 1m to 8760h\n"
+            "l.yaml:7:11: images[0].maxAge: must be a duration such as \"90s\" or \"1h30m\"\n"
+            "l.yaml:8:16: images[0].pullTimeout: must be from 1m to 24h"},
+        BadSource{"PartOfASecond", "l.yaml", Entry("  pullTimeout: 60.5s\n"),
+                  "l.yaml:5:16: images[0].pullTimeout: must be whole seconds"},
+        BadSource{"TooMany", "l.yaml", Yaml("images:\n" + Repeated("- image: i#\n", 5001)),
+                  "l.yaml:4:1: has more than 5000 images"},
+        BadSource{"TooDeep", "l.yaml", Yaml("images: " + std::string(16, '[') + std::string(16, ']') + "\n"),
+                  "l.yaml:3:24: is nested deeper than 16 levels"},
+        BadSource{"TrailingGarbage", "l.json", "{} x",
+                  "l.json:1:4: there is something behind the end of the document"},
+        BadSource{"YamlInAJsonFile", "l.json", kHead, "l.json:1:1: is not a JSON value"}),
+    [](const auto& row) { return row.param.name; });
+
+INSTANTIATE_TEST_SUITE_P(
+    Contradiction, RefusedSource,
+    testing::Values(
+        BadSource{
+            "DigestIsRefreshed", "l.yaml",
+            Yaml(std::string("images:\n- image: a@") + kDigest + "\n  refresh: Always\n"),
+            "l.yaml:5:12: images[0].refresh: contradicts the digest of the image: what a digest names never "
+            "changes"},
+        BadSource{"DirectivesWithoutRegistry", "l.yaml",
+                  Entry("  refresh: IfNotPresent\n  onUnreachable: NotReady\n  refreshInterval: 2h\n"),
+                  "l.yaml:6:18: images[0].onUnreachable: has no effect, since the registry is never asked: "
+                  "refresh is "
+                  "IfNotPresent and readyFor is not Always\n"
+                  "l.yaml:7:20: images[0].refreshInterval: has no effect, since the registry is never asked: "
+                  "refresh "
+                  "is IfNotPresent and readyFor is not Always"},
+        BadSource{"StaleBeforeAsked", "l.yaml", Entry("  refresh: IfDigestChanged\n  maxAge: 30m\n"),
+                  "l.yaml:6:11: images[0].maxAge: contradicts itself: the image would be stale before it is "
+                  "asked for "
+                  "again; maxAge is 30m, refreshInterval is 1h"},
+        BadSource{
+            "StaleByDefaults", "l.yaml",
+            Yaml("defaults: {refresh: IfDigestChanged, maxAge: 30m}\nimages:\n- image: a\n- image: b\n"),
+            "l.yaml:3:46: defaults.maxAge: must not be shorter than refreshInterval"},
+        BadSource{
+            "StrictAndLenient", "l.yaml",
+            Entry("  refresh: Always\n  refreshInterval: 2h\n  onTagMissing: NotReady\n  maxAge: 24h\n"),
+            std::string("l.yaml:7:17: images[0].onTagMissing") + kStrict + "\nl.yaml:8:11: images[0].maxAge" +
+                kStrict},
+        BadSource{"LenientWhereTheDefaultIsStrict", "l.yaml",
+                  Yaml("defaults: {refresh: Always}\nimages:\n- image: a\n  onUnreachable: Keep\n"),
+                  std::string("l.yaml:6:18: images[0].onUnreachable") + kStrict},
+        BadSource{"StrictAndLenientDefaults", "l.yaml",
+                  Yaml("defaults: {refresh: Always, onStale: Keep}\nimages:\n- image: a\n"),
+                  std::string("l.yaml:3:38: defaults.onStale") + kStrict},
+        BadSource{"StaleWithoutAge", "l.yaml", Entry("  refresh: IfDigestChanged\n  onStale: NotReady\n"),
+                  "l.yaml:6:12: images[0].onStale: has no effect without maxAge"}),
+    [](const auto& row) { return row.param.name; });
+
+// Each by itself, by name, where the machinery is not there.
+struct Unavailable {
+  std::string name;
+  std::string field;
+  std::string error;
+};
+
+class UnavailableField : public testing::TestWithParam<Unavailable> {};
+
+TEST_P(UnavailableField, IsRefusedByName) {
+  auto content = DecodeSource("l.yaml", Entry("  " + GetParam().field + "\n"), kNone);
+  ASSERT_FALSE(content);
+  EXPECT_EQ(content.error().message(), GetParam().error);
+  auto defaults = DecodeSource("l.yaml", Yaml("defaults:\n  " + GetParam().field + "\nimages: []\n"), kNone);
+  ASSERT_FALSE(defaults);
+  EXPECT_EQ(
+      defaults.error().message(),
+      base::ReplaceAll(base::ReplaceAll(GetParam().error, "yaml:5", "yaml:4"), "images[0]", "defaults"));
+}
+
+constexpr const char* kNoAsking = ": has no effect here: this agent asks no registry (--registry none)";
+
+INSTANTIATE_TEST_SUITE_P(
+    List, UnavailableField,
+    testing::Values(
+        Unavailable{"Refresh", "refresh: IfDigestChanged",
+                    "l.yaml:5:12: images[0].refresh: this agent asks no registry (--registry none); only "
+                    "IfNotPresent is possible"},
+        Unavailable{"RefreshAlways", "refresh: Always",
+                    "l.yaml:5:12: images[0].refresh: this agent asks no registry (--registry none); only "
+                    "IfNotPresent is possible"},
+        Unavailable{"ReadyFor", "readyFor: Always",
+                    std::string("l.yaml:5:13: images[0].readyFor") + kNoAsking},
+        Unavailable{"Open", "open: Always",
+                    "l.yaml:5:9: images[0].open: touching images is not possible here, since --touch is off; "
+                    "Auto and Never are"},
+        Unavailable{"MaxAge", "maxAge: 24h", std::string("l.yaml:5:11: images[0].maxAge") + kNoAsking},
+        Unavailable{"RefreshInterval", "refreshInterval: 2h",
+                    std::string("l.yaml:5:20: images[0].refreshInterval") + kNoAsking},
+        Unavailable{"OnUnreachable", "onUnreachable: NotReady",
+                    std::string("l.yaml:5:18: images[0].onUnreachable") + kNoAsking},
+        Unavailable{"OnAccessDenied", "onAccessDenied: Keep",
+                    std::string("l.yaml:5:19: images[0].onAccessDenied") + kNoAsking},
+        Unavailable{"OnTagMissing", "onTagMissing: Keep",
+                    std::string("l.yaml:5:17: images[0].onTagMissing") + kNoAsking},
+        Unavailable{"OnStale", "onStale: Keep", std::string("l.yaml:5:12: images[0].onStale") + kNoAsking}),
+    [](const auto& row) { return row.param.name; });
+
+TEST(ImageList, DefaultValuesByNameAreFineWithoutTheMachinery) {
+  auto content = DecodeSource(
+      "l.yaml", Entry("  refresh: IfNotPresent\n  readyFor: IfNotPresent\n  open: Never\n"), kNone);
+  ASSERT_TRUE(content) << content.error().message();
+  EXPECT_EQ(content->entries[0].image.open, plan::Open::kNever);
+}
+
+TEST(ImageList, PlainTextAsPeopleHaveIt) {
+  auto content = DecodeSource(
+      "l.txt",
+      "\xEF\xBB\xBF# images\r\n\r\nnginx\r\n\tghcr.io/acme/runner:v3 \r\n   # more\nlocalhost:5000/a", {});
+  ASSERT_TRUE(content) << content.error().message();
+  ASSERT_EQ(content->entries.size(), 3U);
+  EXPECT_EQ(content->entries[0].image.reference.Normalized(), "docker.io/library/nginx:latest");
+  EXPECT_EQ(content->entries[1].at, (doc::Position{4, 2}));
+  EXPECT_TRUE(content->entries[2].image.required);
+}
+
+TEST(ImageList, EveryFieldAndItsDefault) {
+  auto content = DecodeSource("l.yaml", Yaml(R"(defaults:
+  refresh: IfDigestChanged
+  priority: 3
+  onUnreachable: NotReady
+images:
+- image: ghcr.io/acme/runner:v3
+  required: false
+  readyFor: IfNotPresent
+  refresh: IfDigestChanged
+  refreshInterval: 90m
+  maxAge: 24h
+  onUnreachable: Keep
+  onAccessDenied: Keep
+  onTagMissing: NotReady
+  onStale: NotReady
+  priority: -10
+  open: Always
+  pullTimeout: 2h
+  platforms: [linux/arm64/v8, linux/amd64, linux/amd64]
+- image: b@)" + std::string(kDigest) + "\n"),
+                              kAll);
+  ASSERT_TRUE(content) << content.error().message();
+  const plan::DesiredImage& image = content->entries[0].image;
+  EXPECT_FALSE(image.required);
+  EXPECT_EQ(image.ready_for, image::PullPolicy::kIfNotPresent);
+  EXPECT_EQ(image.refresh, plan::Refresh::kIfDigestChanged);
+  EXPECT_EQ(image.refresh_interval, minutes(90));
+  EXPECT_EQ(image.max_age, hours(24));
+  EXPECT_EQ(image.on_unreachable, plan::OnFailure::kKeep);
+  EXPECT_EQ(image.on_access_denied, plan::OnFailure::kKeep);
+  EXPECT_EQ(image.on_tag_missing, plan::OnFailure::kNotReady);
+  EXPECT_EQ(image.on_stale, plan::OnFailure::kNotReady);
+  EXPECT_EQ(image.priority, -10);
+  EXPECT_EQ(image.open, plan::Open::kAlways);
+  EXPECT_EQ(image.pull_timeout, hours(2));
+  ASSERT_EQ(image.platforms.size(), 2U);
+  EXPECT_EQ(image.platforms[0].ToString(), "linux/amd64");
+  const plan::DesiredImage& second = content->entries[1].image;
+  EXPECT_EQ(second.refresh, plan::Refresh::kIfNotPresent)
+      << "a digest is never refreshed, whatever the defaults";
+  EXPECT_EQ(second.priority, 3);
+  EXPECT_EQ(second.on_unreachable, plan::OnFailure::kKeep) << "nor is its registry asked";
+  EXPECT_EQ(second.on_access_denied, plan::OnFailure::kNotReady);
+  EXPECT_EQ(second.pull_timeout, hours(1));
+}
+
+TEST(ImageList, NothingIsAListOfNoImages) {
+  const std::pair<const char*, std::string> kNothings[] = {{"l.txt", ""},
+                                                           {"l.txt", "# none\n"},
+                                                           {"l.yaml", ""},
+                                                           {"l.yml", " \n# none\n"},
+                                                           {"l.json", ""},
+                                                           {"l.yaml", Yaml("images: []\n")},
+                                                           {"l.yaml", Yaml("images:\n")}};
+  for (const auto& [name, bytes] : kNothings) {
+    auto content = DecodeSource(name, bytes, {});
+    ASSERT_TRUE(content) << name << bytes << content.error().message();
+    EXPECT_TRUE(content->entries.empty());
+  }
+}
+
+TEST(ImageList, WhichFilesBelong) {
+  for (const char* name : {"a.txt", "a.yaml", "a.yml", "a.json", "a b.txt"})
+    EXPECT_TRUE(IsListFileName(name));
+  for (const char* name : {".a.txt", "..data", "a", "a.md", "a.txt~", "a.YAML", "txt", ""}) {
+    EXPECT_FALSE(IsListFileName(name)) << name;
+  }
+}
+
+}  // namespace
+}  // namespace prefetch::list::image_list_test

@@ -1,0 +1,305 @@
+#include "list/merge.h"
+
+#include <gtest/gtest.h>
+
+#include "doc/write.h"
+#include "list/canonical.h"
+
+namespace prefetch::list::merge_test {
+namespace {
+
+constexpr Capabilities kAll{.refresh = true, .touch = true, .registry_checks = true};
+
+SourceContent Decode(const std::string& name, const std::string& bytes) {
+  auto content = DecodeSource(name, bytes, kAll);
+  EXPECT_TRUE(content) << content.error().message();
+  return content ? *content : SourceContent();
+}
+
+LoadedSource Source(const std::string& name, const std::string& images) {
+  bool text = name.ends_with(".txt");
+  std::string head = "apiVersion: prefetchd.dev/v1alpha1\nkind: ImageList\nimages:\n";
+  SourceContent content = Decode(name, text ? images : head + images);
+  LoadedSource source;
+  source.info.name = name;
+  source.info.hash = SourceHash(content);
+  source.content = std::make_shared<const SourceContent>(std::move(content));
+  return source;
+}
+
+std::vector<std::string> Names(const plan::ImageList& list) {
+  std::vector<std::string> names;
+  for (const plan::DesiredImage& image : list.images) names.push_back(image.reference.written());
+  return names;
+}
+
+std::vector<std::string> Spellings(const plan::DesiredImage& image) {
+  std::vector<std::string> names = {image.reference.written()};
+  for (const image::Reference& other : image.other_spellings) names.push_back(other.written());
+  return names;
+}
+
+// Never: no contact with a registry; IfNotPresent: at most a check; Always: the registry's word. Whoever
+// asked has to get it.
+TEST(Merge, WhatAnySourceAsksToBeReadyForIsMet) {
+  struct Row {
+    const char *a, *b;
+    image::PullPolicy merged;
+    bool also_for_never;
+  };
+  using image::PullPolicy;
+  for (const Row& row : {Row{"Never", "Never", PullPolicy::kNever, false},
+                         Row{"Never", "IfNotPresent", PullPolicy::kNever, false},
+                         Row{"IfNotPresent", "Never", PullPolicy::kNever, false},
+                         Row{"IfNotPresent", "IfNotPresent", PullPolicy::kIfNotPresent, false},
+                         Row{"Always", "IfNotPresent", PullPolicy::kAlways, false},
+                         Row{"Always", "Always", PullPolicy::kAlways, false},
+                         Row{"Always", "Never", PullPolicy::kAlways, true},
+                         Row{"Never", "Always", PullPolicy::kAlways, true}}) {
+    auto entry = [](const char* policy) {
+      return std::string("- {image: nginx, refresh: IfDigestChanged, readyFor: ") + policy + "}\n";
+    };
+    plan::ImageList list = Merge({Source("a.yaml", entry(row.a)), Source("b.yaml", entry(row.b))});
+    ASSERT_EQ(list.images.size(), 1U) << row.a << " " << row.b;
+    EXPECT_EQ(list.images[0].ready_for, row.merged) << row.a << " " << row.b;
+    EXPECT_EQ(list.images[0].also_for_never, row.also_for_never) << row.a << " " << row.b;
+  }
+}
+
+TEST(Merge, TheStrictestCounts) {
+  plan::ImageList list = Merge(
+      {Source("a.yaml",
+              "- {image: nginx, required: false, readyFor: Never, refresh: IfDigestChanged, refreshInterval: "
+              "1h, "
+              "maxAge: 24h,"
+              " onUnreachable: NotReady, onAccessDenied: Keep, priority: 1, open: Auto, pullTimeout: 1h,"
+              " platforms: [linux/amd64]}\n"),
+       Source("b.yaml",
+              "- {image: 'docker.io/library/nginx:latest', required: true, readyFor: Always, "
+              "refreshInterval: 5m,"
+              " maxAge: 12h, onTagMissing: NotReady, onStale: NotReady, priority: 7, open: Always, "
+              "pullTimeout: 3h,"
+              " platforms: [linux/arm64]}\n")});
+  ASSERT_EQ(list.images.size(), 1U);
+  const plan::DesiredImage& image = list.images[0];
+  EXPECT_EQ(image.reference.written(), "nginx");
+  EXPECT_EQ(Spellings(image), (std::vector<std::string>{"nginx", "docker.io/library/nginx:latest"}));
+  EXPECT_TRUE(image.required);
+  EXPECT_EQ(image.ready_for, image::PullPolicy::kAlways);
+  EXPECT_EQ(image.refresh, plan::Refresh::kIfDigestChanged);
+  EXPECT_EQ(image.refresh_interval, std::chrono::minutes(5));
+  EXPECT_EQ(image.max_age, std::chrono::hours(12));
+  EXPECT_EQ(image.on_unreachable, plan::OnFailure::kNotReady);
+  EXPECT_EQ(image.on_access_denied, plan::OnFailure::kNotReady);
+  EXPECT_EQ(image.on_tag_missing, plan::OnFailure::kNotReady);
+  EXPECT_EQ(image.on_stale, plan::OnFailure::kNotReady);
+  EXPECT_EQ(image.priority, 7);
+  EXPECT_EQ(image.open, plan::Open::kAlways);
+  EXPECT_EQ(image.pull_timeout, std::chrono::hours(3));
+  EXPECT_EQ(image.platforms.size(), 2U);
+  EXPECT_EQ(image.from, (std::vector<std::string>{"a.yaml:4", "b.yaml:4"}));
+  EXPECT_EQ(image.sources, (std::vector<std::string>{"a.yaml", "b.yaml"}));
+  EXPECT_TRUE(list.warnings.empty());
+  EXPECT_EQ(list.hash, ListHash({list.sources[0].hash, list.sources[1].hash}));
+}
+
+TEST(Merge, EverySpellingIsKeptOnce) {
+  plan::ImageList list =
+      Merge({Source("a.txt", "x\nnginx:1.27\n"), Source("b.txt", "docker.io/library/nginx:1.27\n"),
+             Source("c.txt", "nginx:1.27\nlibrary/nginx:1.27\n")});
+  ASSERT_EQ(list.images.size(), 2U);
+  EXPECT_EQ(Spellings(list.images[0]), (std::vector<std::string>{"x"}));
+  EXPECT_EQ(Spellings(list.images[1]),
+            (std::vector<std::string>{"nginx:1.27", "docker.io/library/nginx:1.27", "library/nginx:1.27"}));
+  EXPECT_EQ(list.images[1].from, (std::vector<std::string>{"a.txt:2", "b.txt:1", "c.txt:1", "c.txt:2"}));
+  EXPECT_EQ(list.images[1].sources, (std::vector<std::string>{"a.txt", "b.txt", "c.txt"}));
+}
+
+TEST(Merge, TwoSpellingsInOneSourceCountLikeTwoSources) {
+  plan::ImageList list = Merge({Source("a.yaml",
+                                       "- {image: nginx, required: false, open: Always}\n"
+                                       "- {image: nginx:latest, priority: 3, open: Never}\n")});
+  ASSERT_EQ(list.images.size(), 1U);
+  const plan::DesiredImage& image = list.images[0];
+  EXPECT_TRUE(image.required);
+  EXPECT_EQ(image.priority, 3);
+  EXPECT_EQ(image.sources, (std::vector<std::string>{"a.yaml"}));
+  EXPECT_EQ(image.from, (std::vector<std::string>{"a.yaml:4", "a.yaml:5"}));
+  EXPECT_EQ(
+      list.warnings,
+      (std::vector<std::string>{
+          "nginx: open is Always at one and Never at the other of a.yaml:4 and a.yaml:5; Never counts"}));
+}
+
+// Whichever source is the strict one.
+TEST(Merge, ADirectiveOfOneIsADirectiveOfAll) {
+  const std::string strict =
+      "- {image: a, refresh: IfDigestChanged, maxAge: 24h, onUnreachable: NotReady, onAccessDenied: "
+      "NotReady, "
+      "onTagMissing: NotReady, onStale: "
+      "NotReady}\n";
+  const std::string keep =
+      "- {image: a, refresh: IfDigestChanged, maxAge: 24h, onUnreachable: Keep, onAccessDenied: Keep, "
+      "onTagMissing: Keep, "
+      "onStale: Keep}\n";
+  for (const auto& [first, second] : {std::pair(strict, keep), std::pair(keep, strict)}) {
+    plan::ImageList list = Merge({Source("a.yaml", first), Source("b.yaml", second)});
+    const plan::DesiredImage& image = list.images.at(0);
+    for (plan::OnFailure directive :
+         {image.on_unreachable, image.on_access_denied, image.on_tag_missing, image.on_stale}) {
+      EXPECT_EQ(directive, plan::OnFailure::kNotReady);
+    }
+  }
+}
+
+TEST(Merge, NeverTouchBeatsAlwaysAndIsSaid) {
+  plan::ImageList list = Merge(
+      {Source("a.yaml", "- {image: a, open: Always}\n"), Source("b.yaml", "- {image: a, open: Never}\n")});
+  EXPECT_EQ(list.images[0].open, plan::Open::kNever);
+  EXPECT_EQ(list.warnings,
+            (std::vector<std::string>{
+                "a: open is Always at one and Never at the other of a.yaml:4 and b.yaml:4; Never counts"}));
+}
+
+TEST(Merge, NoPlatformsMeansEveryNode) {
+  plan::ImageList list =
+      Merge({Source("a.yaml", "- {image: a, platforms: [linux/amd64]}\n"), Source("b.txt", "a\n")});
+  EXPECT_TRUE(list.images[0].platforms.empty());
+}
+
+TEST(Merge, OrderIsByPriorityThenAsListed) {
+  plan::ImageList list =
+      Merge({Source("b.txt", "one\ntwo\n"), Source("a.yaml",
+                                                   "- image: three\n- {image: four, priority: 5}\n"
+                                                   "- {image: two, priority: 1}\n")});
+  EXPECT_EQ(Names(list), (std::vector<std::string>{"four", "two", "one", "three"}));
+}
+
+TEST(Merge, AnEmptySourceIsWarnedAbout) {
+  plan::ImageList list = Merge({Source("a.txt", ""), Source("b.txt", "x\n")});
+  EXPECT_EQ(list.warnings, (std::vector<std::string>{"a.txt: lists no images"}));
+  EXPECT_EQ(list.images.size(), 1U);
+}
+
+const char kPlain[] =
+    "apiVersion: prefetchd.dev/v1alpha1\nkind: ImageList\nimages:\n- image: b:v2\n  priority: 2\n- image: "
+    "a\n";
+
+struct Same {
+  std::string name;
+  std::string file;
+  std::string bytes;
+  bool same = true;
+};
+
+class Hash : public testing::TestWithParam<Same> {};
+
+TEST_P(Hash, DependsOnWhatIsAskedFor) {
+  std::string hash = SourceHash(Decode(GetParam().file, GetParam().bytes));
+  EXPECT_EQ(hash == SourceHash(Decode("l.yaml", kPlain)), GetParam().same) << hash;
+}
+
+const std::string kHead = "apiVersion: prefetchd.dev/v1alpha1\nkind: ImageList\n";
+
+INSTANTIATE_TEST_SUITE_P(
+    Canonical, Hash,
+    testing::Values(
+        Same{"Itself", "l.yaml", kPlain},
+        Same{"KeyOrderAndComments", "l.yaml",
+             "# x\nkind: ImageList\nimages: [{priority: 2, image: 'b:v2'}, {image: \"a\"}]\napiVersion: "
+             "prefetchd.dev/v1alpha1\n"},
+        Same{
+            "Json", "l.json",
+            R"({"apiVersion":"prefetchd.dev/v1alpha1","kind":"ImageList","images":[{"image":"b:v2","priority":2},{"image":"a"}]})"},
+        Same{"OtherListingOfOtherPriorities", "l.yaml",
+             kHead + "images:\n- image: a\n- {image: b:v2, priority: 2}\n"},
+        Same{"TagLatestIsWhatKubeletAdds", "l.yaml",
+             kHead + "images:\n- {image: b:v2, priority: 2}\n- image: a:latest\n"},
+        Same{"DefaultsByName", "l.yaml",
+             kHead + "defaults: {readyFor: Never}\nimages:\n- {image: b:v2, priority: 2, required: true, "
+                     "pullTimeout: 60m}\n"
+                     "- image: a\n"},
+        Same{"ByDefaults", "l.yaml",
+             kHead + "defaults: {priority: 2}\nimages:\n- image: b:v2\n- {image: a, priority: 0}\n"},
+        Same{"OtherName", "l.yaml", kHead + "images:\n- {image: b:v3, priority: 2}\n- image: a\n", false},
+        Same{"OtherPriority", "l.yaml", kHead + "images:\n- {image: b:v2, priority: 3}\n- image: a\n", false},
+        Same{"NotRequired", "l.yaml",
+             kHead + "images:\n- {image: b:v2, priority: 2}\n- {image: a, required: false}\n", false},
+        Same{"OneLess", "l.yaml", kHead + "images:\n- {image: b:v2, priority: 2}\n", false}),
+    [](const auto& row) { return row.param.name; });
+
+TEST(Canonical, OrderOfEqualPrioritiesCounts) {
+  EXPECT_NE(SourceHash(Decode("l.txt", "a\nb\n")), SourceHash(Decode("l.txt", "b\na\n")));
+}
+
+TEST(Canonical, IsAListWithTheSameHash) {
+  SourceContent content = Decode("l.yaml", kHead + R"(images:
+- {image: "b:v2", required: false, readyFor: Always, refresh: IfDigestChanged, refreshInterval: 90m, maxAge: 24h,
+   onUnreachable: NotReady, onAccessDenied: Keep, onTagMissing: NotReady, onStale: NotReady, priority: -2,
+   open: Never, pullTimeout: 2h, platforms: [linux/arm64/v8, linux/amd64]}
+- image: a
+)");
+  std::string yaml = doc::WriteYaml(CanonicalForm(content));
+  EXPECT_EQ(yaml, R"(apiVersion: prefetchd.dev/v1alpha1
+kind: ImageList
+images:
+- image: a:latest
+- image: b:v2
+  required: false
+  readyFor: Always
+  refresh: IfDigestChanged
+  refreshInterval: "1h30m"
+  maxAge: "24h"
+  onUnreachable: NotReady
+  onAccessDenied: Keep
+  onTagMissing: NotReady
+  onStale: NotReady
+  priority: -2
+  open: Never
+  pullTimeout: "2h"
+  platforms:
+  - linux/amd64
+  - linux/arm64/v8
+)");
+  EXPECT_EQ(SourceHash(Decode("l.yaml", yaml)), SourceHash(content));
+  EXPECT_EQ(SourceHash(Decode("l.json", doc::WritePrettyJson(CanonicalForm(content)))), SourceHash(content));
+}
+
+// Two spellings of one name, of which kubelet would send the same to the runtime.
+TEST(Canonical, KeepsSpellingsApart) {
+  SourceContent content = Decode("l.txt", "nginx\nx\nnginx:latest\ndocker.io/library/nginx\n");
+  std::string yaml = doc::WriteYaml(CanonicalForm(content));
+  EXPECT_EQ(yaml, kHead +
+                      "images:\n- image: nginx\n- image: x:latest\n- image: nginx:latest\n"
+                      "- image: docker.io/library/nginx:latest\n");
+  EXPECT_EQ(SourceHash(Decode("l.yaml", yaml)), SourceHash(content));
+}
+
+// Defaults that an entry has no use for are not written into it: they would be mistakes there.
+TEST(Canonical, IsAListThoughTheDefaultsDoNotConcernEachEntry) {
+  SourceContent content = Decode("l.yaml", kHead + R"(defaults:
+  refresh: IfDigestChanged
+  refreshInterval: 2h
+  onUnreachable: NotReady
+images:
+- image: a
+- {image: b, refresh: Always}
+- image: "c@sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+)");
+  std::string yaml = doc::WriteYaml(CanonicalForm(content));
+  EXPECT_EQ(SourceHash(Decode("l.yaml", yaml)), SourceHash(content)) << yaml;
+}
+
+// Hashes are compared between versions of the product: this one must never change.
+TEST(Canonical, TheHashIsForEver) {
+  EXPECT_EQ(SourceHash(Decode("l.yaml", kPlain)),
+            "sha256:f8d7eb0570bd0c02bdc5bfef7818c9954e8dbe431e8a8a68f1dea93936cc292d");
+}
+
+TEST(Canonical, ListHashIsOverAllSourcesWhateverTheirOrder) {
+  EXPECT_EQ(ListHash({"sha256:a", "sha256:b"}), ListHash({"sha256:b", "sha256:a"}));
+  EXPECT_NE(ListHash({"sha256:a"}), ListHash({"sha256:a", ""})) << "a source that is not in force counts";
+}
+
+}  // namespace
+}  // namespace prefetch::list::merge_test

@@ -1,0 +1,272 @@
+#include "list/source.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "base/fs.h"
+#include "list/piped_list.h"
+#include "temp_dir.h"
+
+namespace prefetch::list::source_test {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Publishes a ConfigMap volume as kubelet does: a new folder, then `..data` swapped by a rename.
+void PublishConfigMap(const tests::TempDir& root, const std::string& volume, const std::string& version,
+                      const std::vector<std::pair<std::string, std::string>>& files) {
+  for (const auto& [name, content] : files) root.Write(volume + "/.." + version + "/" + name, content);
+  fs::create_directories(root / volume);
+  fs::create_symlink(".." + version, root / (volume + "/..data_tmp"));
+  fs::rename(root / (volume + "/..data_tmp"), root / (volume + "/..data"));
+  for (const auto& file : files) {
+    std::string link = root / (volume + "/" + file.first);
+    if (!fs::is_symlink(link)) fs::create_symlink("..data/" + file.first, link);
+  }
+}
+
+// "name entries [error]" a source.
+std::vector<std::string> Summary(const ListReading& reading) {
+  std::vector<std::string> lines;
+  for (const plan::ListSource& source : reading.list.sources) {
+    std::string line = source.name + " " + std::to_string(source.entries);
+    if (!source.loaded_at) line += " none in force";
+    lines.push_back(line + (source.error.empty() ? "" : ": " + source.error));
+  }
+  return lines;
+}
+
+using Lines = std::vector<std::string>;
+constexpr base::WallTime kNow{};
+
+TEST(ListSources, ADirectoryIsItsListFiles) {
+  tests::TempDir root;
+  root.Write("l/b.txt", "x\ny\n");
+  root.Write("l/a.yaml", "");
+  root.Write("l/README.md", "no");
+  root.Write("l/.hidden.txt", "no!\n");
+  root.Write("l/sub/c.txt", "deeper\n");
+  ListSources sources({root / "l"}, {});
+  ListReading reading = sources.Read(kNow);
+  EXPECT_TRUE(reading.changed);
+  EXPECT_EQ(Summary(reading), (Lines{"a.yaml 0", "b.txt 2"}));
+  EXPECT_EQ(reading.list.images[1].from, (Lines{"b.txt:2"}));
+  EXPECT_EQ(reading.list.warnings, (Lines{"a.yaml: lists no images"}));
+  EXPECT_FALSE(sources.Read(kNow).changed);
+}
+
+TEST(ListSources, ABrokenVersionKeepsTheLastGoodOne) {
+  tests::TempDir root;
+  std::string file = root.Write("l/a.txt", "x\n");
+  root.Write("l/b.txt", "y\n");
+  ListSources sources({root / "l"}, {});
+  std::string hash = sources.Read(kNow).list.sources[0].hash;
+  root.Write("l/a.txt", "x\nBAD\n");
+  root.Write("l/b.txt", "y\nz\n");
+  ListReading reading = sources.Read(kNow);
+  EXPECT_TRUE(reading.changed);
+  EXPECT_EQ(Summary(reading),
+            (Lines{"a.txt 1: a.txt:2:1: image name \"BAD\": path must be lowercase", "b.txt 2"}));
+  EXPECT_EQ(reading.list.sources[0].hash, hash);
+  EXPECT_EQ(reading.list.images.size(), 3U);
+  EXPECT_FALSE(sources.Read(kNow).changed);
+  root.Write("l/a.txt", "x\ngood\n");
+  EXPECT_EQ(Summary(sources.Read(kNow)), (Lines{"a.txt 2", "b.txt 2"}));
+}
+
+TEST(ListSources, AfterAStartThereIsNoLastGoodOne) {
+  tests::TempDir root;
+  root.Write("l/a.txt", "BAD\n");
+  ListSources sources({root / "l"}, {});
+  ListReading reading = sources.Read(kNow);
+  EXPECT_EQ(Summary(reading),
+            (Lines{"a.txt 0 none in force: a.txt:1:1: image name \"BAD\": path must be lowercase"}));
+  EXPECT_EQ(reading.list.sources[0].hash, "");
+}
+
+TEST(ListSources, ARemovedFileIsGoneAMissingDirectoryIsNot) {
+  tests::TempDir root;
+  root.Write("l/a.txt", "x\n");
+  root.Write("l/b.txt", "y\n");
+  ListSources sources({root / "l"}, {});
+  sources.Read(kNow);
+  fs::remove(root / "l/a.txt");
+  EXPECT_EQ(Summary(sources.Read(kNow)), (Lines{"b.txt 1"}));
+  fs::rename(root / "l", root / "elsewhere");
+  ListReading reading = sources.Read(kNow);
+  EXPECT_TRUE(reading.changed);
+  EXPECT_EQ(Summary(reading), (Lines{"b.txt 1: stat " + (root / "l") + ": No such file or directory"}));
+  EXPECT_EQ(reading.list.images.size(), 1U);
+  EXPECT_FALSE(sources.Read(kNow).changed);
+  fs::rename(root / "elsewhere", root / "l");
+  EXPECT_EQ(Summary(sources.Read(kNow)), (Lines{"b.txt 1"}));
+  fs::remove(root / "l/b.txt");
+  EXPECT_EQ(Summary(sources.Read(kNow)), (Lines{}));
+}
+
+TEST(ListSources, APathThatIsNotThereYetIsSaid) {
+  tests::TempDir root;
+  ListSources sources({root / "l", root / "one.txt"}, {});
+  EXPECT_EQ(Summary(sources.Read(kNow)),
+            (Lines{"l 0 none in force: stat " + (root / "l") + ": No such file or directory",
+                   "one.txt 0 none in force: stat " + (root / "one.txt") + ": No such file or directory"}));
+  root.Write("l/a.txt", "x\n");
+  std::string one = root.Write("one.txt", "y\n");
+  EXPECT_EQ(Summary(sources.Read(kNow)), (Lines{"a.txt 1", "one.txt 1"}));
+  fs::remove(one);
+  EXPECT_EQ(Summary(sources.Read(kNow)),
+            (Lines{"a.txt 1", "one.txt 1: stat " + one + ": No such file or directory"}))
+      << "a file that was asked for by name does not go quietly";
+}
+
+TEST(ListSources, ConfigMapVolumes) {
+  tests::TempDir root;
+  PublishConfigMap(root, "cm", "1", {{"a.txt", "x\n"}, {"b.txt", "y\n"}});
+  ListSources sources({root / "cm"}, {});
+  EXPECT_EQ(Summary(sources.Read(kNow)), (Lines{"a.txt 1", "b.txt 1"}));
+
+  PublishConfigMap(root, "cm", "2", {{"a.txt", "x\nz\n"}});
+  EXPECT_EQ(sources.Read(kNow).list.images.size(), 3U) << "the link to b.txt dangles for a moment: it stays";
+  fs::remove(root / "cm/b.txt");
+  EXPECT_EQ(Summary(sources.Read(kNow)), (Lines{"a.txt 2"}));
+
+  fs::remove_all(root / "cm");
+  fs::create_directory(root / "cm");
+  EXPECT_EQ(Summary(sources.Read(kNow)),
+            (Lines{"a.txt 2: the volume is not mounted at " + (root / "cm") + " any more"}));
+
+  fs::remove_all(root / "cm");
+  PublishConfigMap(root, "cm", "3", {});
+  EXPECT_EQ(Summary(sources.Read(kNow)), (Lines{})) << "a ConfigMap without keys is a list of none";
+}
+
+TEST(ListSources, WhatIsNoFileIsAnErrorAndNeverBlocks) {
+  tests::TempDir root;
+  fs::create_directories(root / "l/dir.txt");
+  ASSERT_EQ(::mkfifo((root / "l/fifo.txt").c_str(), 0644), 0);
+  fs::create_symlink("loop.txt", root / "l/loop.txt");
+  fs::create_symlink("/nowhere", root / "l/nowhere.txt");
+  fs::create_symlink(".", root / "l/here.txt");
+  fs::create_symlink("/dev/zero", root / "l/zero.txt");
+  fs::create_symlink("..", root / "l/up");
+  root.Write("l/good.txt", "x\n");
+  root.Write("l/long.txt", std::string((1 << 20) + 1, '\n'));
+  ListSources sources({root / "l"}, {});
+  std::string l = root / "l/";
+  EXPECT_EQ(Summary(sources.Read(kNow)),
+            (Lines{"dir.txt 0 none in force: " + l + "dir.txt is not a regular file",
+                   "fifo.txt 0 none in force: " + l + "fifo.txt is not a regular file", "good.txt 1",
+                   "here.txt 0 none in force: " + l + "here.txt is not a regular file",
+                   "long.txt 0 none in force: " + l + "long.txt is longer than 1048576 bytes",
+                   "loop.txt 0 none in force: open " + l + "loop.txt: Too many levels of symbolic links",
+                   "nowhere.txt 0 none in force: open " + l + "nowhere.txt: No such file or directory",
+                   "zero.txt 0 none in force: " + l + "zero.txt is not a regular file"}));
+}
+
+// Whatever its name; in a directory the name decides what belongs to the list.
+TEST(ListSources, AFileThatIsNamedItselfIsReadByItsContent) {
+  tests::TempDir root;
+  const std::string yaml = "apiVersion: prefetchd.dev/v1alpha1\nkind: ImageList\nimages:\n- image: x\n";
+  const std::string json =
+      R"({"apiVersion":"prefetchd.dev/v1alpha1","kind":"ImageList","images":[{"image":"x"}]})";
+  const std::string flow = "{apiVersion: prefetchd.dev/v1alpha1, kind: ImageList, images: [{image: x}]}\n";
+  const std::pair<const char*, std::string> kFiles[] = {
+      {"images", "x\n"},
+      {"images.list", yaml},
+      {"images.conf", json},
+      {".images", "# x\n\nx\n"},
+      {"a.txt", yaml},
+      {"b.txt", "\xEF\xBB\xBF" + yaml},
+      {"a.json", yaml},
+      {"a.yaml", "x\n"},
+      {"b.yaml", json},
+      {"c.yaml", flow},
+      {"d.yaml", "---\n" + yaml},
+      {"e.yaml", "\"kind\": ImageList\n" + yaml.substr(0, 35) + "images: [{image: x}]\n"},
+      {"f.txt", "[fd00::1]:5000/x:v1\n"}};
+  for (const auto& [name, content] : kFiles) {
+    std::string file = root.Write(std::string("l/") + name, content);
+    EXPECT_EQ(Summary(ListSources({file}, {}).Read(kNow)), (Lines{std::string(name) + " 1"}));
+  }
+  for (const char* name : {"a.txt", "b.txt", "a.json", "a.yaml"})
+    fs::remove(root / ("l/" + std::string(name)));
+  EXPECT_EQ(Summary(ListSources({root / "l"}, {}).Read(kNow)),
+            (Lines{"b.yaml 1", "c.yaml 1", "d.yaml 1", "e.yaml 1", "f.txt 1"}));
+  // Its mistakes are those of the form that it has.
+  std::string file = root.Write("mistaken", "nginx # web\nx\n");
+  EXPECT_EQ(Summary(ListSources({file}, {}).Read(kNow)),
+            (Lines{"mistaken 0 none in force: mistaken:1:1: must be one image name, without blanks"}));
+}
+
+// "--list /dev/stdin", and a shell's <(…): what comes is there once only.
+TEST(ListSources, APipeOfTheProcessIsReadOnceToItsEnd) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  base::Fd out(ends[0]), in(ends[1]);
+  std::string path = "/dev/fd/" + std::to_string(out.get());
+  ListSources sources({path}, {});
+  ASSERT_EQ(::write(in.get(), "x\n", 2), 2);
+  ASSERT_EQ(::write(in.get(), "y\n", 2), 2);
+  in.Close();
+  std::string name = std::to_string(out.get());
+  EXPECT_EQ(Summary(sources.Read(kNow)), (Lines{name + " 2"}));
+  ListReading again = sources.Read(kNow);
+  EXPECT_FALSE(again.changed);
+  EXPECT_EQ(Summary(again), (Lines{name + " 2"}));
+}
+
+TEST(PipedList, GoesOnWhereItStopped) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  base::Fd out(ends[0]), in(ends[1]);
+  std::string path = "/proc/self/fd/" + std::to_string(out.get());
+  PipedList list;
+  ASSERT_EQ(::write(in.get(), "x\n", 2), 2);
+  auto open = list.Read(path, 100, std::chrono::milliseconds(0));
+  ASSERT_FALSE(open);
+  EXPECT_EQ(open.error().message(), path + " is still open for writing: a list is read when it has ended");
+  ASSERT_EQ(::write(in.get(), "y\n", 2), 2);
+  in.Close();
+  EXPECT_EQ(*list.Read(path, 100, std::chrono::milliseconds(0)), "x\ny\n");
+  out.Close();
+  EXPECT_EQ(*list.Read(path, 100, std::chrono::milliseconds(0)), "x\ny\n");
+}
+
+TEST(PipedList, IsNotEndless) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  base::Fd out(ends[0]), in(ends[1]);
+  std::string path = "/dev/fd/" + std::to_string(out.get());
+  PipedList list;
+  ASSERT_EQ(::write(in.get(), "0123456789", 10), 10);
+  EXPECT_EQ(list.Read(path, 9, std::chrono::milliseconds(0)).error().message(),
+            path + " is longer than 9 bytes");
+  EXPECT_FALSE(list.Read(path, 9, std::chrono::milliseconds(0)));
+}
+
+TEST(ListSources, EachFileIsOneSourceWithANameOfItsOwn) {
+  tests::TempDir root;
+  root.Write("a/images.txt", "x\n");
+  root.Write("b/images.txt", "BAD\n");
+  ListSources sources({root / "a", root / "b/", root / "a/images.txt", root / "a"}, {});
+  EXPECT_EQ(
+      Summary(sources.Read(kNow)),
+      (Lines{"a/images.txt 1",
+             "b/images.txt 0 none in force: b/images.txt:1:1: image name \"BAD\": path must be lowercase"}));
+  fs::remove(root / "b/images.txt");
+  ListReading reading = sources.Read(kNow);
+  EXPECT_EQ(Summary(reading), (Lines{"images.txt 1"}));
+  EXPECT_EQ(reading.list.images[0].from, (Lines{"images.txt:1"}));
+}
+
+TEST(SourceNames, AreAsShortAsTheyCanBe) {
+  EXPECT_EQ(SourceNames({"/x/a.txt", "/x/b.txt"}), (Lines{"a.txt", "b.txt"}));
+  EXPECT_EQ(SourceNames({"/x/1/a.txt", "/y/1/a.txt", "/a.txt", "/b.txt"}),
+            (Lines{"x/1/a.txt", "y/1/a.txt", "/a.txt", "b.txt"}));
+}
+
+}  // namespace
+}  // namespace prefetch::list::source_test
