@@ -91,10 +91,10 @@ std::string Containerd::Config() const {
          "[grpc]\n  address = \"" + socket_ + "\"\n" +
          "[plugins.\"io.containerd.internal.v1.opt\"]\n  path = \"" + folder_ + "/opt\"\n" +
          "[plugins.\"io.containerd.grpc.v1.cri\"]\n" +
-         "  restrict_oom_score_adj = true\n  stream_server_port = \"0\"\n" +
+         "  restrict_oom_score_adj = true\n  stream_server_port = \"0\"\n" + pods_ +
          "  [plugins.\"io.containerd.grpc.v1.cri\".containerd]\n    snapshotter = \"" + snapshotter + "\"\n" +
          "  [plugins.\"io.containerd.grpc.v1.cri\".registry]\n    " +
-         (tables_.empty() ? "config_path = \"" + hosts_ + "\"" : tables_) + "\n";
+         (tables_.empty() ? "config_path = \"" + hosts_ + "\"" : tables_) + "\n" + cni_;
 }
 
 base::Status Containerd::Start() {
@@ -142,6 +142,13 @@ void Containerd::RouteByTables(const std::string& host, int port) {
 void Containerd::LookInTwoFolders() {
   tables_ = "config_path = \"" + hosts_ + ":" + folder_ + "/more-certs.d\"\n";
   tables_ += "[plugins.\"io.containerd.grpc.v1.cri\".registry.configs.\"unused.example.test\"]";
+}
+
+void Containerd::RunPods(const std::string& sandbox_image, const std::string& cni_bin,
+                         const std::string& cni_conf) {
+  pods_ = "  sandbox_image = \"" + sandbox_image + "\"\n  netns_mounts_under_state_dir = true\n";
+  cni_ = "[plugins.\"io.containerd.grpc.v1.cri\".cni]\n  bin_dir = \"" + cni_bin + "\"\n  conf_dir = \"" +
+         cni_conf + "\"\n";
 }
 
 base::Status Containerd::WriteHosts(const std::string& host, const std::string& toml) const {

@@ -42,6 +42,10 @@ class Containerd {
   // otherwise.
   void LookInTwoFolders();
 
+  // From the next start on it runs pods, by this image of a pause program and the CNI plugins and
+  // configuration of these folders.
+  void RunPods(const std::string& sandbox_image, const std::string& cni_bin, const std::string& cni_conf);
+
   // The path of its socket, and the same as a CRI endpoint.
   const std::string& socket() const { return socket_; }
   std::string endpoint() const { return "unix://" + socket_; }
@@ -67,7 +71,8 @@ class Containerd {
   std::string socket_;
   std::string hosts_;
   std::string log_;
-  std::string tables_;  // in the place of the usual config_path; empty: none
+  std::string pods_, cni_;  // settings for pods; empty: none
+  std::string tables_;      // in the place of the usual config_path; empty: none
   Process process_;
 };
 

@@ -49,9 +49,10 @@ std::string Config(const ImageSpec& spec, const std::vector<std::string>& diff_i
   for (const std::string& id : diff_ids) list += (list.empty() ? "" : ",") + Quoted(id);
   // The name is part of it, so that images of the same layers are still different images.
   std::string name = spec.name.empty() ? spec.repository + ":" + spec.tag : spec.name;
-  return "{\"created\":\"2026-01-01T00:00:00Z\"," + PlatformMembers(spec.platform) +
-         ",\"config\":{\"Labels\":{\"name\":" + Quoted(name) +
-         "}},\"rootfs\":{\"type\":\"layers\",\"diff_ids\":[" + list + "]}}";
+  return "{\"created\":\"2026-01-01T00:00:00Z\"," + PlatformMembers(spec.platform) + ",\"config\":{" +
+         (spec.entrypoint.empty() ? "" : "\"Entrypoint\":[" + Quoted(spec.entrypoint) + "],") +
+         "\"Labels\":{\"name\":" + Quoted(name) + "}},\"rootfs\":{\"type\":\"layers\",\"diff_ids\":[" + list +
+         "]}}";
 }
 
 size_t Collect(char* bytes, size_t size, size_t count, void* into) {

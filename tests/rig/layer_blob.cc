@@ -34,22 +34,18 @@ void WriteOctal(char* field, int digits, std::uint64_t value) {
   for (int i = digits - 1; i >= 0; --i, value >>= 3) field[i] = static_cast<char>('0' + (value & 7));
 }
 
-// A tar with one regular file (POSIX ustar). Up to 8 GiB.
-std::string MakeTar(const Layer& layer) {
-  constexpr std::uint64_t kFrame = 3 * kTarBlock;  // header and the two blocks at the end
-  std::uint64_t size = layer.size > kFrame + kTarBlock ? layer.size - kFrame : kTarBlock;
-  size -= size % kTarBlock;
-  const std::uint64_t noise_size = size;
-  size += layer.zeros - layer.zeros % kTarBlock;
-  std::string tar(kFrame + size, '\0');
+constexpr std::uint64_t kFrame = 3 * kTarBlock;  // header and the two blocks at the end
+
+// A tar (POSIX ustar) with room for one regular file of `size` bytes, a multiple of a block. Up to 8 GiB.
+std::string EmptyTar(const std::string& name, const char* mode, std::uint64_t size, std::uint64_t room) {
+  std::string tar(kFrame + room, '\0');
   char* header = tar.data();
-  std::snprintf(header, 100, "data/%016llx-%llu", static_cast<unsigned long long>(layer.seed),
-                static_cast<unsigned long long>(size));
-  std::memcpy(header + 100,
-              "0000644\0"
+  std::snprintf(header, 100, "%s", name.c_str());
+  std::memcpy(header + 100, mode, 8);
+  std::memcpy(header + 108,
               "0000000\0"
               "0000000\0",
-              24);
+              16);
   WriteOctal(header + 124, 11, size);
   std::memcpy(header + 136, "00000000000", 11);
   std::memset(header + 148, ' ', 8);
@@ -62,10 +58,30 @@ std::string MakeTar(const Layer& layer) {
   for (std::size_t i = 0; i < kTarBlock; ++i) sum += static_cast<unsigned char>(header[i]);
   WriteOctal(header + 148, 6, sum);
   header[154] = '\0';
+  return tar;
+}
+
+std::string ProgramTar(const std::string& program) {
+  const std::uint64_t room = (program.size() + kTarBlock - 1) / kTarBlock * kTarBlock;
+  std::string tar = EmptyTar("program", "0000755", program.size(), room);
+  std::memcpy(tar.data() + kTarBlock, program.data(), program.size());
+  return tar;
+}
+
+std::string MakeTar(const Layer& layer) {
+  if (!layer.program.empty()) return ProgramTar(layer.program);
+  std::uint64_t size = layer.size > kFrame + kTarBlock ? layer.size - kFrame : kTarBlock;
+  size -= size % kTarBlock;
+  const std::uint64_t noise_size = size;
+  size += layer.zeros - layer.zeros % kTarBlock;
+  char name[64];
+  std::snprintf(name, sizeof(name), "data/%016llx-%llu", static_cast<unsigned long long>(layer.seed),
+                static_cast<unsigned long long>(size));
+  std::string tar = EmptyTar(name, "0000644", size, size);
   Noise noise(layer.seed);
   for (std::uint64_t at = 0; at < noise_size; at += sizeof(std::uint64_t)) {
     std::uint64_t word = noise.Next();
-    std::memcpy(header + kTarBlock + at, &word, sizeof(word));
+    std::memcpy(tar.data() + kTarBlock + at, &word, sizeof(word));
   }
   return tar;
 }

@@ -1,0 +1,149 @@
+#include "cluster/kubelet.h"
+
+#include <sys/stat.h>
+
+#include <fstream>
+#include <iterator>
+
+#include "cluster/world.h"
+#include "rig/port.h"
+
+namespace prefetch::cluster {
+namespace {
+
+constexpr std::chrono::seconds kKubeletLimit{60};
+constexpr int kKubeletPort = 10250;
+
+std::string TailOf(const std::string& log) {
+  std::ifstream in(log);
+  std::string text{std::istreambuf_iterator<char>(in), {}};
+  return text.size() > 3000 ? text.substr(text.size() - 3000) : text;
+}
+
+std::string NowRfc3339() {
+  char text[32];
+  std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  ::gmtime_r(&now, &parts);
+  std::strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text;
+}
+
+bool IsReady(const doc::Node& node, const std::string& since) {
+  for (const doc::Node& condition : doc::ItemsAt(node, {"status", "conditions"})) {
+    if (doc::TextAt(condition, {"type"}) == "Ready")
+      return doc::TextAt(condition, {"status"}) == "True" &&
+             doc::TextAt(condition, {"lastHeartbeatTime"}) >= since;
+  }
+  return false;
+}
+
+}  // namespace
+
+RealKubelet::RealKubelet(const ControlPlane& control_plane, const rig::Scratch& scratch,
+                         std::string runtime_endpoint)
+    : control_plane_(control_plane),
+      scratch_(scratch),
+      runtime_endpoint_(std::move(runtime_endpoint)),
+      root_(scratch / "kubelet"),
+      certificate_(control_plane.authority().Server("kubelet",
+                                                    std::string("IP:127.0.0.1,DNS:n1,IP:") + kNodeAddress)) {}
+
+void RealKubelet::HasProviders(const std::string& config, const std::string& bin_dir) {
+  provider_flags_ = {"--image-credential-provider-config=" + config,
+                     "--image-credential-provider-bin-dir=" + bin_dir};
+}
+
+std::string RealKubelet::Config() const {
+  std::string text =
+      "apiVersion: kubelet.config.k8s.io/v1beta1\n"
+      "kind: KubeletConfiguration\n"
+      "address: 0.0.0.0\n"
+      "port: " +
+      std::to_string(kKubeletPort) +
+      "\n"
+      "tlsCertFile: " +
+      certificate_.certificate_file +
+      "\n"
+      "tlsPrivateKeyFile: " +
+      certificate_.key_file +
+      "\n"
+      "authentication: {anonymous: {enabled: false}, webhook: {enabled: true, cacheTTL: 1s}, "
+      "x509: {clientCAFile: " +
+      control_plane_.authority().certificate_file() +
+      "}}\n"
+      "authorization: {mode: Webhook, webhook: {cacheAuthorizedTTL: 1s, cacheUnauthorizedTTL: 1s}}\n"
+      "cgroupDriver: cgroupfs\ncgroupsPerQOS: false\nenforceNodeAllocatable: []\ncgroupRoot: /" +
+      PodCgroup() +
+      "\n"
+      "failSwapOn: false\nfailCgroupV1: false\noomScoreAdj: 0\n"
+      "evictionHard: {imagefs.available: 1%, nodefs.available: 1%, memory.available: 1Mi}\n"
+      "registryPullQPS: 0\neventRecordQPS: 0\nserializeImagePulls: false\n"
+      "kubeAPIQPS: 100\nkubeAPIBurst: 200\n"
+      "nodeStatusUpdateFrequency: 1s\nnodeStatusReportFrequency: 10s\n"
+      // What is changed is seen by the next pod, not up to a minute later.
+      "configMapAndSecretChangeDetectionStrategy: Get\n"
+      "containerRuntimeEndpoint: " +
+      runtime_endpoint_ +
+      "\n"
+      "podLogsDir: " +
+      (scratch_ / "pod-logs") +
+      "\n"
+      "volumePluginDir: " +
+      (scratch_ / "volume-plugins") +
+      "\n"
+      "resolvConf: \"\"\n"
+      "shutdownGracePeriod: 0s\n";
+  text += options_.collects
+              ? "imageGCHighThresholdPercent: 1\nimageGCLowThresholdPercent: 0\nimageMinimumGCAge: 1ms\n"
+              : "imageGCHighThresholdPercent: 100\nimageGCLowThresholdPercent: 99\n";
+  if (!options_.policy.empty()) text += "imagePullCredentialsVerificationPolicy: " + options_.policy + "\n";
+  if (!options_.allowlist.empty()) {
+    text += "preloadedImagesVerificationAllowlist:\n";
+    for (const std::string& pattern : options_.allowlist) text += "- \"" + pattern + "\"\n";
+  }
+  return text;
+}
+
+base::Status RealKubelet::Start(const KubeletOptions& options) {
+  options_ = options;
+  ::mkdir((scratch_ / "pod-logs").c_str(), 0755);
+  scratch_.Write("kubelet.yaml", Config());
+  std::vector<std::string> argv = {"kubelet",
+                                   "--config=" + config_file(),
+                                   "--kubeconfig=" + control_plane_.Kubeconfig("system:node:n1"),
+                                   "--root-dir=" + root_,
+                                   "--cert-dir=" + root_ + "/pki",
+                                   "--hostname-override=n1",
+                                   "--node-ip=" + std::string(kNodeAddress),
+                                   "--v=2"};
+  argv.insert(argv.end(), provider_flags_.begin(), provider_flags_.end());
+  const std::string since = NowRfc3339();
+  if (auto started = process_.Start({argv, {{"HOME", scratch_.path()}}}, log()); !started) return started;
+  Api admin = control_plane_.Admin();
+  bool up = rig::Eventually(kKubeletLimit, [&] {
+    return !process_.Running() || IsReady(admin.Get("/api/v1/nodes/n1").body, since);
+  });
+  if (up && process_.Running()) return {};
+  return base::Unavailable("kubelet did not start: " + TailOf(log()));
+}
+
+void RealKubelet::Stop() {
+  (void)process_.Stop(std::chrono::seconds(10));
+}
+
+void RealKubelet::Kill() {
+  process_.Kill();
+}
+
+base::Status RealKubelet::Restart(const KubeletOptions& options) {
+  Stop();
+  return Start(options);
+}
+
+std::vector<std::string> RealKubelet::Records(const std::string& folder) const {
+  auto names = base::ListDirectory(root_ + "/image_manager/" + folder, 100'000);
+  return names ? *names : std::vector<std::string>{};
+}
+
+}  // namespace prefetch::cluster

@@ -1,0 +1,57 @@
+// A real kubelet: its configuration, its life, its files.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cluster/api.h"
+#include "cluster/control_plane.h"
+#include "rig/process.h"
+#include "rig/scratch.h"
+
+namespace prefetch::cluster {
+
+struct KubeletOptions {
+  // imagePullCredentialsVerificationPolicy; empty: kubelet's own default.
+  std::string policy;
+  std::vector<std::string> allowlist;
+  // Collect every image that no pod uses, whenever kubelet looks. Else it collects nothing.
+  bool collects = false;
+};
+
+// The kubelet of the Node "n1". One thread owns it; control plane and scratch outlive it.
+class RealKubelet {
+ public:
+  RealKubelet(const ControlPlane& control_plane, const rig::Scratch& scratch, std::string runtime_endpoint);
+
+  // Credential providers, as its flags; from the next start on.
+  void HasProviders(const std::string& config, const std::string& bin_dir);
+  // Writes the configuration and starts; returns when the Node is ready, or the log's end.
+  base::Status Start(const KubeletOptions& options);
+  // The same again.
+  base::Status Start() { return Start(options_); }
+  void Stop();  // SIGTERM
+  void Kill();  // SIGKILL
+  bool Running() { return process_.Running(); }
+  base::Status Restart(const KubeletOptions& options);
+
+  const KubeletOptions& options() const { return options_; }
+  const std::string& root() const { return root_; }
+  std::string config_file() const { return scratch_ / "kubelet.yaml"; }
+  std::string log() const { return scratch_ / "kubelet.log"; }
+  // The names of records and intents that are there.
+  std::vector<std::string> Records(const std::string& folder) const;
+
+ private:
+  std::string Config() const;
+
+  const ControlPlane& control_plane_;
+  const rig::Scratch& scratch_;
+  const std::string runtime_endpoint_, root_;
+  tests::KeyPair certificate_;
+  KubeletOptions options_;
+  std::vector<std::string> provider_flags_;
+  rig::Process process_;
+};
+
+}  // namespace prefetch::cluster

@@ -1,0 +1,71 @@
+// One node of a real cluster: containerd, a registry, our binaries (system::Node), and a real kubelet.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cluster/control_plane.h"
+#include "cluster/kubelet.h"
+#include "cluster/pods.h"
+#include "cri/grpc_image_service.h"
+#include "system/node.h"
+
+namespace prefetch::cluster {
+
+inline constexpr const char* kHost = "acme.example.test:5000";  // wants a login
+inline const rig::User kNodeUser{"node", "s3cr3t-node-cluster"};
+
+// The control plane of the whole test program, started when it is first asked for. nullptr if it cannot be
+// started, which has failed the test.
+ControlPlane* SharedControlPlane();
+void EndSharedControlPlane();
+
+// One thread owns it; one at a time.
+class RealNode {
+ public:
+  // Starts all of it; a failure fails the test.
+  explicit RealNode(ControlPlane& control_plane, const KubeletOptions& options = {});
+  ~RealNode();
+
+  ControlPlane& control_plane() { return control_plane_; }
+  system::Node& node() { return node_; }
+  RealKubelet& kubelet() { return kubelet_; }
+  PodAsker& pods() { return pods_; }
+  Api& api() { return pods_.api(); }
+  system::Host& host() { return *host_; }
+
+  // Pushes a small image to kHost; `name` tells images apart: two repositories can have one image.
+  std::string Push(const std::string& repository, const std::string& tag = "v1", const std::string& name = "",
+                   std::uint64_t size = 100'000);
+  // An image whose program waits to be ended.
+  std::string PushPause(const std::string& repository);
+
+  // The node's credentials for kHost: are they right? Kubelet and the agent ask the same plugin, each time.
+  void HasCredentials(bool right);
+  // The agent with what it is told of this kubelet; `more` of its flags.
+  void StartAgent(const std::vector<std::string>& more = {});
+
+  // What containerd calls it; empty if it is not there under this name.
+  std::string IdOf(const std::string& image);
+  void RemoveImage(const std::string& image);
+  // What `prefetchctl verdict` says of a pod in whose place it is asked.
+  struct Verdict {
+    std::string result, reason;
+  };
+  struct VerdictsOf {
+    std::string image_id;
+    Verdict never, if_not_present, always;
+  };
+  VerdictsOf VerdictOf(const std::string& image, const std::vector<std::string>& pod_flags = {});
+
+ private:
+  ControlPlane& control_plane_;
+  system::Node node_;
+  std::unique_ptr<system::Host> pause_registry_, host_;
+  RealKubelet kubelet_;
+  cri::GrpcImageService images_;
+  PodAsker pods_;
+};
+
+}  // namespace prefetch::cluster
