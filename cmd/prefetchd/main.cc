@@ -146,7 +146,7 @@ int Run(const config::AgentConfig& config) {
   agent::Agent agent({.limits = config.limits,
                       .node = NodeName(),
                       .endpoint = endpoint->ToString(),
-                      .instance = config.local,
+                      .instance = config.LeaseOwner(),
                       .once = config.once,
                       .kubelet = KubeletFor(config, version, word),
                       .touch = TouchFor(config),

@@ -121,7 +121,7 @@ void Agent::On(ListChanged event) {
   }
   look_in_full_ = true;
   next_look_ = now_;
-  leases_swept_ = false;
+  leases_.LookForLeftovers();
   kubelet_question_ = nullptr;
   dirty_ = true;
   published_at_ = base::TimePoint();  // at once
@@ -161,9 +161,8 @@ void Agent::On(LookDone event) {
     runtime_.version = look.connected->version;
     runtime_.registries = look.connected->registries;
     queues_in_runtime_ = runtime_.name == "containerd" && AtLeast(runtime_.version, 2, 1);
-    leases_supported_ = true;
     progress_supported_ = true;
-    leases_swept_ = false;
+    leases_.Reconnected();
     dirty_ = true;
   }
   FoldAccess();
@@ -340,10 +339,9 @@ void Agent::On(PullDone event) {
   jobs_--;
   dirty_ = true;
   std::optional<ActiveRun> run = entries_.TakeRun(event.name, event.run);
-  if (event.outcome.lease_unsupported) leases_supported_ = false;
   if (run) metrics_.PullEnded(EndOf(*run, event.outcome, now_));
   Entry* entry = entries_.Find(event.name);
-  if (!run || entry == nullptr) return;  // its entry is gone; its lease goes with the next sweep
+  if (!run || entry == nullptr) return;  // its entry is gone; its lease goes now
   entry->past.finished_at = parts_.clock.Wall();
   if (entry->runs.empty()) entry->past.room.kept = run->lease.empty() ? 0 : run->run.movement.bytes_done;
   if (event.outcome.success) {
@@ -360,7 +358,7 @@ void Agent::On(PullDone event) {
       break;
     case Ending::kNoRoom:
       entry->past.room.kept = 0;
-      leases_to_drop_.insert(LeaseFor(*entry));
+      leases_.LetGo(LeaseFor(*entry));
       break;
     case Ending::kWaits:
     case Ending::kReplaced:
@@ -380,7 +378,7 @@ void Agent::PullSucceeded(Entry& entry, const ActiveRun& run, PullOutcome outcom
   entry.trust_looks_after = look_sequence_;
   ImageChanged(entry);
   look_in_full_ = true;
-  if (!run.lease.empty()) leases_to_drop_.insert(run.lease);
+  if (!run.lease.empty()) leases_.LetGo(run.lease);
   registries_.erase(entry.want->reference.domain());
   // Another pull of the same name has nothing left to do.
   for (ActiveRun& other : entry.runs) {
@@ -462,7 +460,7 @@ void Agent::PullFailed(Entry& entry, const ActiveRun& run, const plan::PullFailu
     DropKeptBytes();
   } else if (plan::IsForGood(failure.reason) && entry.past.settled) {
     entry.past.room.kept = 0;
-    leases_to_drop_.insert(LeaseFor(entry));
+    leases_.LetGo(LeaseFor(entry));
   }
 }
 
@@ -483,21 +481,6 @@ void Agent::On(const ProgressSeen& event) {
       entry->past.room = plan::AfterSize(entry->past.room, run.run.movement.bytes_total);
       dirty_ = true;
     }
-  }
-}
-
-void Agent::On(const LeasesDropped& event) {
-  dropping_leases_ = false;
-  jobs_--;
-  relief_ = plan::AfterBytesDropped(relief_, now_);
-  if (event.unsupported) leases_supported_ = false;
-  std::set<std::string> wanted;
-  for (const Entry& entry : entries_.all()) {
-    if (entry.applies && (!entry.runs.empty() || !entry.seen.local)) wanted.insert(LeaseFor(entry));
-  }
-  for (const std::string& lease : event.found) {
-    if (!lease.starts_with(lease_prefix_) || cri::IsAskedLease(lease)) continue;
-    if (!wanted.contains(lease)) leases_to_drop_.insert(lease);
   }
 }
 

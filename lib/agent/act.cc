@@ -39,8 +39,7 @@ void Agent::JudgeRuns() {
         run.cancel_at = base::TimePoint::max();
       }
       if (run.ending != Ending::kNot) continue;
-      bool visible = progress_supported_ && leases_supported_;
-      switch (plan::JudgePull(run.run.movement, visible, run.run.started_at, entry.want->pull_timeout,
+      switch (plan::JudgePull(run.run.movement, Shows(run), run.run.started_at, entry.want->pull_timeout,
                               limits_, now_)) {
         case plan::PullVerdict::kGoOn:
           break;
@@ -133,7 +132,8 @@ void Agent::StartDuePulls() {
       bool saved = slot.update && entry.refresh.ready && !slot.asked && SavesPulls(slot.registry);
       bool must_wait = now_ < first_pulls_at_ && entry.past.attempts == 0 && entry.past.vanished.empty() &&
                        now_ >= entry.asked_until;
-      if (!entry.no_room && !must_wait && !saved) input.due.push_back(std::move(slot));
+      bool loses_lease = leases_.AnyIsGoing() && leases_.IsGoing(LeaseFor(entry));
+      if (!entry.no_room && !must_wait && !saved && !loses_lease) input.due.push_back(std::move(slot));
     }
     if (had_no_room != entry.no_room || was_held != entry.held) dirty_ = true;
   }
@@ -154,9 +154,13 @@ void Agent::StartPull(Entry& entry) {
   run.run.started_at = now_;
   run.run.movement.moved_at = now_;
   run.lease = LeaseFor(entry);
+  leases_.Begin(run.lease, entry.name(), now_);
   entry.past.attempts++;
   entry.past.started_at = parts_.clock.Wall();
   PullJob job{.reference = entry.want->reference, .sources = entry.want->sources, .lease = run.lease};
+  job.unprotected = [this, name = entry.name(), id = run.id](const cri::CallError& error) {
+    inbox_.Push(PullUnprotected{name, id, error});
+  };
   base::Call call{.stop = run.stop.get_token()};
   PullParts parts{parts_.images, parts_.content, parts_.keyring,   refusals_,
                   metrics_,      parts_.clock,   options_.platform};
@@ -230,10 +234,11 @@ void Agent::StartWatchIfDue() {
   for (const Entry& entry : entries_.all()) {
     if (entry.runs.empty()) continue;
     const ActiveRun& run = entry.runs.back();
+    if (!Shows(run)) continue;
     targets.push_back({entry.name(), run.lease, run.id, entry.want->reference});
     close = close || now_ - run.run.started_at < kCloseWatch;
   }
-  if (targets.empty() || !progress_supported_ || !leases_supported_) return;
+  if (targets.empty()) return;
   next_watch_ = now_ + (close ? base::Duration(kFirstWatch) : base::Duration(kWatchInterval));
   watch_running_ = true;
   base::Call call{.stop = stopping_.get_token()};
@@ -249,34 +254,6 @@ void Agent::StartWatchIfDue() {
     }
     seen.disk = parts_.disk(path);
     return seen;
-  });
-}
-
-void Agent::StartDroppingLeases() {
-  if (dropping_leases_ || !runtime_.up || !leases_supported_) return;
-  bool sweep = !leases_swept_ && list_epoch_ > 0 && !look_in_full_;
-  // A lease under which a pull runs (again) is not let go.
-  for (const Entry& entry : entries_.all()) {
-    for (const ActiveRun& run : entry.runs) leases_to_drop_.erase(run.lease);
-  }
-  if (leases_to_drop_.empty() && !sweep) return;
-  dropping_leases_ = true;
-  leases_swept_ = leases_swept_ || sweep;
-  base::Call call{.stop = stopping_.get_token()};
-  Submit(looks_, [this, call, drop = std::exchange(leases_to_drop_, {}), sweep]() -> Event {
-    LeasesDropped done;
-    for (const std::string& lease : drop) {
-      if (auto dropped = parts_.content.DeleteLease(call.Within(kLookTimeout), lease); !dropped) {
-        base::Debug("lease not dropped, it expires by itself",
-                    {{"lease", lease}, {"error", dropped.error().message}});
-      }
-    }
-    if (sweep) {
-      auto found = parts_.content.ListLeases(call.Within(kLookTimeout));
-      done.unsupported = !found && found.error().error_class == image::ErrorClass::kRuntimeUnsupported;
-      if (found) done.found = *std::move(found);
-    }
-    return done;
   });
 }
 

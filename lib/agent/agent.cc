@@ -31,7 +31,6 @@ Agent::Agent(Options options, Parts parts)
     : options_(std::move(options)),
       limits_(options_.limits),
       parts_(std::move(parts)),
-      lease_prefix_(cri::LeasePrefix(options_.instance)),
       random_(options_.seed),
       observer_(parts_.images, parts_.disk, options_.platform, options_.audit_ignore),
       now_(parts_.clock.Now()),
@@ -89,12 +88,15 @@ void Agent::Run(const std::stop_token& stop, base::TimePoint deadline) {
     if (records_replaced_) break;
     event = inbox_.PopUntil(std::min(next_turn_, deadline));
   }
+  // Of a pull that has ended meanwhile, too, the lease goes.
+  while (std::optional<Event> more = inbox_.TryPop()) Absorb(*std::move(more));
   if (dirty_) Publish();  // the last word
   stopping_.request_stop();
   for (Entry& entry : entries_.all()) {
     for (ActiveRun& run : entry.runs) run.stop.request_stop();
   }
   TakeTouchPodAway();
+  DropLastLeases();
 }
 
 bool Agent::NothingMoreToWaitFor(base::TimePoint started) const {
@@ -126,7 +128,7 @@ void Agent::Turn(std::optional<Event> event) {
   StartLookIfDue();
   StartKubeletLookIfDue();
   StartWatchIfDue();
-  StartDroppingLeases();
+  StartTendingLeases();
   StartTouchIfDue();
   // A runtime that stays away is no change by itself, but at the end of its grace readiness is one.
   bool grace_over = runtime_down_since_ && now_ - *runtime_down_since_ >= plan::kRuntimeGrace;
@@ -151,12 +153,6 @@ void Agent::Absorb(Event event) {
 void Agent::Submit(Workers& pool, std::function<Event()> job) {
   jobs_++;
   pool.Submit([this, job = std::move(job)] { inbox_.Push(job()); });
-}
-
-std::string Agent::LeaseFor(const Entry& entry) const {
-  if (!leases_supported_) return "";
-  return entry.on_list ? cri::LeaseFor(options_.instance, entry.want->reference)
-                       : cri::AskedLeaseFor(options_.instance, entry.want->reference);
 }
 
 plan::ImageState Agent::Judge(const Entry& entry, base::WallTime wall) const {
@@ -269,8 +265,8 @@ base::TimePoint Agent::WhenToTurn() const {
     for (const ActiveRun& run : entry.runs) {
       next = std::min(next, run.cancel_at);
       if (run.ending == Ending::kNot) {
-        next = std::min(next, plan::NextJudgement(run.run.movement, progress_supported_ && leases_supported_,
-                                                  run.run.started_at, entry.want->pull_timeout, limits_));
+        next = std::min(next, plan::NextJudgement(run.run.movement, Shows(run), run.run.started_at,
+                                                  entry.want->pull_timeout, limits_));
       }
     }
   }

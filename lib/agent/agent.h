@@ -14,6 +14,7 @@
 #include "agent/board.h"
 #include "agent/entries.h"
 #include "agent/events.h"
+#include "agent/lease_book.h"
 #include "agent/metrics.h"
 #include "agent/observe_kubelet.h"
 #include "agent/touching.h"
@@ -104,7 +105,8 @@ class Agent {
   void On(LookDone event);
   void On(PullDone event);
   void On(const ProgressSeen& event);
-  void On(const LeasesDropped& event);
+  void On(const LeasesTended& event);
+  void On(const PullUnprotected& event);
   void On(RecordsTouched event);
   void On(KubeletLooked event);
   void On(TouchStepped event);
@@ -163,7 +165,8 @@ class Agent {
   void StartKubeletLookIfDue();
   void ReleaseVerdicts();
   void StartWatchIfDue();
-  void StartDroppingLeases();
+  void StartTendingLeases();
+  void DropLastLeases();
   void StartTouchIfDue();
   bool MorePullsToCome() const;
   void TakeTouchPodAway();
@@ -173,13 +176,14 @@ class Agent {
   base::TimePoint WhenToTurn() const;
 
   std::string LeaseFor(const Entry& entry) const;
+  LeaseUse UseOf(const std::string& name, const std::string& lease);
+  bool Shows(const ActiveRun& run) const;  // does the runtime tell how far it is?
   double Random() { return std::uniform_real_distribution<double>(0, 1)(random_); }
   void Submit(Workers& pool, std::function<Event()> job);
 
   Options options_;
   plan::Limits limits_;  // with kubelet's own thresholds, once they are known
   const Parts parts_;
-  const std::string lease_prefix_;
   std::mt19937_64 random_;
   Refusals refusals_;
   Observer observer_;
@@ -208,7 +212,6 @@ class Agent {
   std::optional<base::TimePoint> runtime_down_since_;
   bool runtime_grace_over_ = false;
   bool queues_in_runtime_ = false;  // containerd 2.1 and later
-  bool leases_supported_ = true;    // until the runtime says that it has none
   bool progress_supported_ = true;
   bool look_running_ = false;
   bool look_in_full_ = true;
@@ -240,9 +243,7 @@ class Agent {
   std::string disk_path_;
   base::TimePoint hold_until_;  // the disk is full: nothing starts before
   base::TimePoint start_again_ = base::TimePoint::max();
-  std::set<std::string> leases_to_drop_;
-  bool dropping_leases_ = false;
-  bool leases_swept_ = false;
+  LeaseBook leases_;
   bool settled_ = false;
   bool was_ready_ = false;
   int jobs_ = 0;

@@ -113,6 +113,18 @@ std::optional<ActiveRun> Entries::TakeRun(const std::string& name, std::uint64_t
   return take(leaving_);
 }
 
+std::set<std::string> Entries::LeasesInUse() const {
+  std::set<std::string> leases;
+  auto add = [&leases](const std::vector<ActiveRun>& runs) {
+    for (const ActiveRun& run : runs) {
+      if (!run.lease.empty()) leases.insert(run.lease);
+    }
+  };
+  for (const Entry& entry : entries_) add(entry.runs);
+  add(leaving_);
+  return leases;
+}
+
 bool Entries::Settled() const {
   return std::all_of(listed().begin(), listed().end(),
                      [](const Entry& entry) { return !entry.applies || entry.past.settled; });

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -93,6 +94,8 @@ class Entries {
   Entry* Find(const std::string& name);  // normalised
   // Pulls of entries that are gone, not ended yet.
   std::size_t leaving() const { return leaving_.size(); }
+  // Leases under which pulls run, or still end.
+  std::set<std::string> LeasesInUse() const;
   // A run has ended: takes it out. False if it belonged to an entry that is gone.
   std::optional<ActiveRun> TakeRun(const std::string& name, std::uint64_t run);
 

@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "agent/lease_book.h"
 #include "agent/observe.h"
 #include "agent/observe_kubelet.h"
 #include "agent/perform.h"
@@ -44,10 +45,11 @@ struct ProgressSeen {
   plan::DiskSpace disk;
 };
 
-struct LeasesDropped {
-  // Leases of ours that were found, when that was asked for.
-  std::vector<std::string> found;
-  bool unsupported = false;
+// A pull goes on without the lease under which it was to be.
+struct PullUnprotected {
+  std::string name;  // the entry's normalised name
+  std::uint64_t run = 0;
+  cri::CallError error;
 };
 
 // A registry was asked.
@@ -79,7 +81,7 @@ struct TouchStepped {
 
 struct Wake {};  // nothing but a turn
 
-using Event = std::variant<Wake, ListChanged, LookDone, PullDone, ProgressSeen, LeasesDropped, RecordsTouched,
-                           KubeletLooked, TouchStepped, CheckDone, PullAsked>;
+using Event = std::variant<Wake, ListChanged, LookDone, PullDone, ProgressSeen, LeasesTended, PullUnprotected,
+                           RecordsTouched, KubeletLooked, TouchStepped, CheckDone, PullAsked>;
 
 }  // namespace prefetch::agent

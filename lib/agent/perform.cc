@@ -2,14 +2,13 @@
 
 #include <utility>
 
+#include "agent/lease_book.h"
 #include "agent/observe.h"
 #include "base/text.h"
 
 namespace prefetch::agent {
 namespace {
 
-// The lease outlives the longest pull by far, and goes by itself if we never come back.
-constexpr std::chrono::hours kLeaseLifetime{24};
 constexpr std::chrono::seconds kLookTimeout{30};
 
 plan::PulledWith With(const credentials::Credential* credential) {
@@ -181,13 +180,12 @@ PullOutcome LookAtWhatCame(const base::Call& call, const PullParts& parts, const
 
 PullOutcome PerformPull(const base::Call& call, const PullParts& parts, const PullJob& given) {
   PullJob job = given;
-  bool lease_unsupported = false;
   if (!job.lease.empty()) {
     auto lease = parts.content.EnsureLease(call.Within(kLookTimeout), job.lease, kLeaseLifetime);
     if (!lease) {
       // A pull without a lease is still a pull.
-      lease_unsupported = lease.error().error_class == image::ErrorClass::kRuntimeUnsupported;
       job.lease.clear();
+      if (job.unprotected) job.unprotected(lease.error());
     }
   }
   credentials::Lookup lookup = parts.keyring.Find(call, job.reference, job.sources);
@@ -205,7 +203,6 @@ PullOutcome PerformPull(const base::Call& call, const PullParts& parts, const Pu
       outcome = FailedAttempt(attempt, lookup);
     }
   }
-  outcome.lease_unsupported = lease_unsupported;
   return outcome;
 }
 

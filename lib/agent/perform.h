@@ -2,6 +2,7 @@
 // came.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,6 +24,8 @@ struct PullJob {
   image::Reference reference;
   std::vector<std::string> sources;  // of the entry: a mounted pull secret may be for some of them only
   std::string lease;                 // empty: the runtime knows no leases
+  // Told, on the worker, when that lease cannot be had: the pull goes on without one.
+  std::function<void(const cri::CallError&)> unprotected = nullptr;
 };
 
 struct PullOutcome {
@@ -32,7 +35,6 @@ struct PullOutcome {
   bool cancelled = false;  // our own wish
 
   std::optional<plan::Local> local;  // with success: what is on the node now
-  bool lease_unsupported = false;    // this runtime has no leases: do not ask again
 };
 
 // All that a pull needs. Everything outlives the worker that uses it.

@@ -95,7 +95,7 @@ bool Agent::FilledDisk(Entry& entry, const std::string& error) {
                                              {"available", 0},
                                              {"error", error}});
   RanOutOfRoom(entry, competed, 0);
-  leases_to_drop_.insert(LeaseFor(entry));
+  leases_.LetGo(LeaseFor(entry));
   disk_.available_bytes = 0;  // until it is measured
   return true;
 }
@@ -112,7 +112,7 @@ std::uint64_t Agent::KeptBytes() const {
 void Agent::DropKeptBytes() {
   for (Entry& entry : entries_.all()) {
     if (!entry.runs.empty() || entry.past.room.kept == 0) continue;
-    leases_to_drop_.insert(LeaseFor(entry));
+    leases_.LetGo(LeaseFor(entry));
     relief_ = plan::AfterEnding(relief_, entry.past.room.kept, now_);
     entry.past.room.kept = 0;
   }
@@ -128,7 +128,7 @@ void Agent::SettleWithoutRoom() {
     dirty_ = dirty_ || !entry.past.settled;
     entry.past.settled = true;
     if (entry.past.room.kept == 0) continue;
-    leases_to_drop_.insert(LeaseFor(entry));
+    leases_.LetGo(LeaseFor(entry));
     entry.past.room.kept = 0;
   }
   settled_ = entries_.Settled();

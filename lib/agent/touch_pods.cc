@@ -12,7 +12,7 @@ namespace {
 using plan::TouchObstacle;
 using plan::TouchResult;
 
-constexpr std::chrono::seconds kCallLimit{15};
+constexpr std::chrono::seconds kPodCallLimit{15};
 
 // 403 is the answer of RBAC, of quotas and of admission alike; only its words tell.
 TouchObstacle ForbiddenBy(const std::string& words) {
@@ -59,13 +59,13 @@ TouchResult ResultOf(const kube::Failure& failure) {
 
 std::optional<TouchResult> TouchPods::SweepOne(const base::Call& call, int slot) {
   std::string name = kube::TouchPodName(options_.node, options_.instance, slot);
-  auto pod = api_.GetPod(call.Within(kCallLimit), options_.name_space, name);
+  auto pod = api_.GetPod(call.Within(kPodCallLimit), options_.name_space, name);
   if (!pod) {
     if (pod.failure().kind == kube::ApiError::kNotFound) return std::nullopt;
     return ResultOf(pod.failure());
   }
   base::Info("touch pod found", {{"pod", name}, {"phase", pod->phase}});
-  auto gone = api_.DeletePod(call.Within(kCallLimit), options_.name_space, name, pod->uid);
+  auto gone = api_.DeletePod(call.Within(kPodCallLimit), options_.name_space, name, pod->uid);
   if (gone || gone.failure().kind == kube::ApiError::kNotFound) return std::nullopt;
   return ResultOf(gone.failure());
 }
@@ -85,10 +85,10 @@ std::variant<kube::Pod, TouchResult> TouchPods::Create(const base::Call& call, c
     if (!what) return std::nullopt;
     return TouchResult{TouchObstacle::kAdmission, "this cluster's admission " + *what};
   };
-  auto dry = api_.CreatePod(call.Within(kCallLimit), options_.name_space, pod, kube::DryRun::kYes);
+  auto dry = api_.CreatePod(call.Within(kPodCallLimit), options_.name_space, pod, kube::DryRun::kYes);
   if (dry) {
     if (auto what = changed(*dry)) return *std::move(what);
-    dry = api_.CreatePod(call.Within(kCallLimit), options_.name_space, pod, kube::DryRun::kNo);
+    dry = api_.CreatePod(call.Within(kPodCallLimit), options_.name_space, pod, kube::DryRun::kNo);
   }
   if (!dry) {
     // A pod of ours that is still there: taken away now, and the next try finds its place free.
@@ -128,7 +128,7 @@ TouchBegun TouchPods::Begin(const base::Call& call, const std::vector<Wanted>& i
   }
   if (spec.images.empty()) return begun;
   // The Node's uid: a pod whose owner has another one is collected at once.
-  auto node = api_.GetNode(call.Within(kCallLimit), options_.node);
+  auto node = api_.GetNode(call.Within(kPodCallLimit), options_.node);
   if (!node) {
     begun.failed = ResultOf(node.failure());
     if (begun.failed.obstacle == TouchObstacle::kNamespaceMissing)
@@ -149,7 +149,7 @@ TouchBegun TouchPods::Begin(const base::Call& call, const std::vector<Wanted>& i
 TouchSeen TouchPods::Look(const base::Call& call, const std::string& name, const std::string& uid,
                           const std::vector<image::Reference>& images) {
   TouchSeen seen;
-  auto pod = api_.GetPod(call.Within(kCallLimit), options_.name_space, name);
+  auto pod = api_.GetPod(call.Within(kPodCallLimit), options_.name_space, name);
   if (!pod && pod.failure().kind != kube::ApiError::kNotFound) {
     seen.failed = ResultOf(pod.failure());
     return seen;
@@ -172,7 +172,7 @@ TouchSeen TouchPods::Look(const base::Call& call, const std::string& name, const
 }
 
 TouchEnded TouchPods::End(const base::Call& call, const std::string& name, const std::string& uid) {
-  auto gone = api_.DeletePod(call.Within(kCallLimit), options_.name_space, name, uid);
+  auto gone = api_.DeletePod(call.Within(kPodCallLimit), options_.name_space, name, uid);
   if (!gone && gone.failure().kind != kube::ApiError::kNotFound) {
     base::Warn("touch pod not deleted", {{"pod", name}, {"error", gone.failure().message}});
   }

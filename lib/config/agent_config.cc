@@ -395,6 +395,13 @@ std::optional<RawConfig> Gather(const RawConfig& flags, const GetEnv& get_env, M
 
 }  // namespace
 
+std::string AgentConfig::LeaseOwner() const {
+  // Two agents in containers of their own may have the same path. One without a name of its own goes on with
+  // the leases that an agent before this release has left.
+  if (gate.instance == plan::GateOptions().instance) return local;
+  return local + "\n" + gate.instance;
+}
+
 base::Result<AgentConfig> Validate(const RawConfig& raw) {
   Mistakes mistakes;
   AgentConfig config = Judge(raw, mistakes);

@@ -83,6 +83,8 @@ struct AgentConfig {
   bool check_pull = false;                // a check over the local socket may have an image pulled
   ListenAddress listen;
   std::string local;  // path of the unix socket
+  // Tells this agent's leases from those of another one on the same node.
+  std::string LeaseOwner() const;
   bool once = false;
   std::optional<std::chrono::nanoseconds> timeout;  // of --once
   bool core_dumps = false;                          // they hold passwords

@@ -58,7 +58,9 @@ template <typename Invoke>
 std::optional<CallError> ContainerdApi::Run(const base::Call& call, std::string_view method, Invoke invoke) {
   if (unsupported_ && channel_.Connected()) return Unsupported();
   unsupported_ = false;
-  auto failed = RunRpc(channel_, call.Within(kLimit), {.method = method}, [&](grpc::ClientContext& context) {
+  // Each of these calls may be made twice: what the first one has done is then there, or gone, already.
+  const RpcSubject subject{.method = method, .harmless = true};
+  auto failed = RunRpc(channel_, call.Within(kLimit), subject, [&](grpc::ClientContext& context) {
     context.AddMetadata(kNamespaceHeader, kKubernetesNamespace);
     return invoke(context);
   });
@@ -161,6 +163,7 @@ CallResult<std::vector<ContentInfo>> ContainerdApi::ListWithLabel(const base::Ca
   request.add_filters("labels.\"" + label + "\"");
   std::vector<ContentInfo> all;
   auto failed = Run(call, "Content.List", [&](grpc::ClientContext& context) {
+    all.clear();
     auto reader = stubs_->content->List(&context, request);
     content::ListContentResponse response;
     while (reader->Read(&response)) {
@@ -177,6 +180,7 @@ CallResult<std::string> ContainerdApi::Read(const base::Call& call, const std::s
   request.set_digest(digest);
   std::string bytes;
   auto failed = Run(call, "Content.Read", [&](grpc::ClientContext& context) {
+    bytes.clear();
     auto reader = stubs_->content->Read(&context, request);
     content::ReadContentResponse response;
     while (reader->Read(&response)) bytes += response.data();

@@ -72,7 +72,7 @@ void Prepare(grpc::ClientContext& context, const base::Call& call) {
   context.set_wait_for_ready(true);
   base::Duration left = call.deadline - std::chrono::steady_clock::now();
   // Monotonic, so that a clock that is set does not end calls. The cap keeps the sum in range.
-  left = std::min<base::Duration>(left, std::chrono::hours(24));
+  left = std::min<base::Duration>(left, std::chrono::hours(48));  // more than any pullTimeout
   auto nanos = std::chrono::duration_cast<std::chrono::nanoseconds>(left).count();
   context.set_deadline(gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_nanos(nanos, GPR_TIMESPAN)));
 }

@@ -53,7 +53,8 @@ struct RpcSubject {
   std::string_view method;
   std::vector<std::string> image_names = {};      // taken out of messages before they are classified
   const image::AuthConfig* credential = nullptr;  // blanked in messages; outlives the call
-  // It changes nothing, so it may be made once more where its connection turns out to have been dead.
+  // To make it twice is as good as once, so it may be made once more where its connection turns out to have
+  // been dead.
   bool harmless = false;
 };
 

@@ -44,10 +44,19 @@ Movement AfterProgress(Movement past, const ProgressFacts& seen, base::TimePoint
   return past;
 }
 
+namespace {
+
+// Who allows a pull more time than the limit for all gets it.
+base::TimePoint EndOfVisible(base::TimePoint started_at, base::Duration pull_timeout, const Limits& limits) {
+  return started_at + std::max<base::Duration>(limits.pull_limit, pull_timeout);
+}
+
+}  // namespace
+
 base::TimePoint NextJudgement(const Movement& movement, bool visible, base::TimePoint started_at,
                               base::Duration pull_timeout, const Limits& limits) {
   if (!visible) return started_at + pull_timeout;
-  base::TimePoint end = started_at + limits.pull_limit;
+  base::TimePoint end = EndOfVisible(started_at, pull_timeout, limits);
   if (movement.unpacking) return end;
   return std::min<base::TimePoint>(end, std::max(movement.moved_at, started_at) + limits.stall_timeout);
 }
@@ -55,7 +64,7 @@ base::TimePoint NextJudgement(const Movement& movement, bool visible, base::Time
 PullVerdict JudgePull(const Movement& movement, bool visible, base::TimePoint started_at,
                       base::Duration pull_timeout, const Limits& limits, base::TimePoint now) {
   if (!visible) return now >= started_at + pull_timeout ? PullVerdict::kEnd : PullVerdict::kGoOn;
-  if (now >= started_at + limits.pull_limit) return PullVerdict::kEnd;
+  if (now >= EndOfVisible(started_at, pull_timeout, limits)) return PullVerdict::kEnd;
   if (now >= NextJudgement(movement, visible, started_at, pull_timeout, limits)) return PullVerdict::kReplace;
   return PullVerdict::kGoOn;
 }

@@ -252,6 +252,19 @@ TEST(AgentConfig, TheNodeGateIsOptedIntoPartByPart) {
   EXPECT_EQ(config->gate.instance, "team-a");
 }
 
+TEST(AgentConfig, LeasesBelongToOnePathAndInstance) {
+  auto owner = [](const char* local, const char* instance) {
+    AgentConfig config;
+    config.local = local;
+    if (instance != nullptr) config.gate.instance = instance;
+    return config.LeaseOwner();
+  };
+  EXPECT_EQ(owner("/run/prefetchd.sock", nullptr), "/run/prefetchd.sock");
+  EXPECT_NE(owner("/run/prefetchd.sock", "team-a"), owner("/run/prefetchd.sock", nullptr));
+  EXPECT_NE(owner("/run/prefetchd.sock", "team-a"), owner("/run/prefetchd.sock", "team-b"));
+  EXPECT_NE(owner("/run/a.sock", "team-a"), owner("/run/b.sock", "team-a"));
+}
+
 TEST(AgentConfig, RegistriesByEnvironment) {
   auto config = LoadAgentConfig(Minimal(), Environment({{"PREFETCHD_REGISTRY", "none"},
                                                         {"PREFETCHD_REGISTRY_TRUSTED_MIRRORS", "a:1,b"},

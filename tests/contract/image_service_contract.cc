@@ -417,6 +417,38 @@ TEST_P(ContentServiceContract, ALeaseThatEndsSoonIsRenewedWithAllThatItHolds) {
   EXPECT_GT(ProgressOf(lease, app.name).bytes_done, 6 * kMegabyte);
 }
 
+// A pull may take longer than its lease lasts.
+TEST_P(ContentServiceContract, ARenewalInMidPullDoesNotEndIt) {
+  if (!world_->HasContentApi()) return;
+  auto app = world_->Push({"team/app", "v1", {{1, 9 * kMegabyte}, {2, kMegabyte}}});
+  const std::string lease = cri::LeaseFor("a", *image::Reference::Parse(app.name));
+  ASSERT_TRUE(world_->content().EnsureLease(Soon(), lease, std::chrono::minutes(5)));
+  world_->SetBandwidth(4 * kMegabyte);
+  RunningPull pull(*world_, {app.name, std::nullopt, lease});
+  ASSERT_TRUE(world_->Until([&] { return ProgressOf(lease, app.name).bytes_done > 3 * kMegabyte; }));
+  EXPECT_EQ(*world_->content().EnsureLease(Soon(), lease, std::chrono::hours(1)), false);
+  EXPECT_EQ(*world_->content().ListLeases(Soon()), std::vector<std::string>{lease});
+  EXPECT_GT(ProgressOf(lease, app.name).bytes_done, 3 * kMegabyte);
+  ASSERT_TRUE(world_->Until([&] { return pull.done(); }));
+  EXPECT_TRUE(pull.Wait());
+  EXPECT_TRUE(Present(app.name));
+}
+
+// The connection of before is dead, and nobody has noticed.
+TEST_P(ContentServiceContract, LeasesAreMadeAndDeletedRightAfterARestart) {
+  if (!world_->HasContentApi()) return;
+  ASSERT_TRUE(world_->content().EnsureLease(Soon(), "prefetchd-1", std::chrono::hours(1)));
+  world_->KillRuntime();
+  world_->StartRuntime();
+  auto made = world_->content().EnsureLease(Soon(), "prefetchd-2", std::chrono::hours(1));
+  EXPECT_TRUE(made) << made.error().message;
+  world_->KillRuntime();
+  world_->StartRuntime();
+  auto deleted = world_->content().DeleteLease(Soon(), "prefetchd-1");
+  EXPECT_TRUE(deleted) << deleted.error().message;
+  EXPECT_EQ(*world_->content().ListLeases(Soon()), std::vector<std::string>{"prefetchd-2"});
+}
+
 TEST_P(ContentServiceContract, WithoutTheLeaseTheBytesGo) {
   if (!world_->HasContentApi()) return;
   auto app = world_->Push({"team/app", "v1", {{1, 8 * kMegabyte}}});

@@ -312,10 +312,33 @@ std::optional<cri::CallError> FakeImageService::ContentRefusal(const base::Call&
   return std::nullopt;
 }
 
+std::optional<cri::CallError> FakeImageService::LeaseRefusal(const base::Call& call, LeaseCall kind) {
+  if (auto refusal = ContentRefusal(call)) return refusal;
+  auto failing = failing_.find(kind);
+  if (failing == failing_.end() || failing->second == 0) return std::nullopt;
+  failing->second--;
+  return cri::CallError{ErrorClass::kRuntimeDown, "Broken pipe"};
+}
+
+void FakeImageService::FailNext(LeaseCall call, int times) {
+  base::Lock lock(mutex_);
+  failing_[call] = times;
+}
+
+std::vector<std::string> FakeImageService::Leases() {
+  base::Lock lock(mutex_);
+  CollectGarbage();
+  std::vector<std::string> ids;
+  for (const auto& [id, lease] : store_.leases) {
+    if (id.starts_with(cri::kLeasePrefix)) ids.push_back(id);
+  }
+  return ids;
+}
+
 cri::CallResult<bool> FakeImageService::EnsureLease(const base::Call& call, const std::string& id,
                                                     std::chrono::seconds lifetime) {
   base::Lock lock(mutex_);
-  if (auto refusal = ContentRefusal(call)) return std::move(*refusal);
+  if (auto refusal = LeaseRefusal(call, LeaseCall::kEnsure)) return std::move(*refusal);
   auto [lease, made] = store_.leases.try_emplace(id);
   lease->second.expires = clock_.Now() + lifetime;
   return bool{made};
@@ -323,7 +346,7 @@ cri::CallResult<bool> FakeImageService::EnsureLease(const base::Call& call, cons
 
 cri::CallResult<bool> FakeImageService::DeleteLease(const base::Call& call, const std::string& id) {
   base::Lock lock(mutex_);
-  if (auto refusal = ContentRefusal(call)) return std::move(*refusal);
+  if (auto refusal = LeaseRefusal(call, LeaseCall::kDelete)) return std::move(*refusal);
   bool was_there = store_.leases.erase(id) != 0;
   CollectGarbage();
   return was_there;
@@ -331,7 +354,7 @@ cri::CallResult<bool> FakeImageService::DeleteLease(const base::Call& call, cons
 
 cri::CallResult<std::vector<std::string>> FakeImageService::ListLeases(const base::Call& call) {
   base::Lock lock(mutex_);
-  if (auto refusal = ContentRefusal(call)) return std::move(*refusal);
+  if (auto refusal = LeaseRefusal(call, LeaseCall::kList)) return std::move(*refusal);
   std::vector<std::string> ids;
   for (const auto& [id, lease] : store_.leases) {
     if (id.starts_with(cri::kLeasePrefix)) ids.push_back(id);

@@ -37,6 +37,9 @@ enum class RegistryState {
   kStalled,  // accepts, and never sends another byte
 };
 
+// The calls of containerd's own API that can be told to fail.
+enum class LeaseCall { kEnsure, kDelete, kList };
+
 struct FakeCounters {
   int pull_calls = 0;
   int list_calls = 0;
@@ -83,6 +86,8 @@ class FakeImageService final : public cri::ImageService, public cri::ContentServ
   void TagLocally(const FakeImage& image, const std::string& name);  // as other tools do: no repo digest
   void Remove(const std::string& name);  // behind the agent's back: all its names go
   void LoseSnapshot(const std::string& name);
+  void FailNext(LeaseCall call, int times);  // so many calls break off, as at a connection that has died
+  std::vector<std::string> Leases();         // those of ours that have not expired
 
   // ---- for the harness
   int Parked() const;  // calls that wait for virtual time; one that was stopped is on its way out
@@ -126,6 +131,8 @@ class FakeImageService final : public cri::ImageService, public cri::ContentServ
 
   std::optional<cri::CallError> Refusal(const base::Call& call) const PREFETCH_REQUIRES(mutex_);
   std::optional<cri::CallError> ContentRefusal(const base::Call& call) const PREFETCH_REQUIRES(mutex_);
+  std::optional<cri::CallError> LeaseRefusal(const base::Call& call, LeaseCall kind)
+      PREFETCH_REQUIRES(mutex_);
   cri::CallError Error(image::ErrorClass error_class, const Pull& pull) const;
 
   // Virtual time.
@@ -163,6 +170,7 @@ class FakeImageService final : public cri::ImageService, public cri::ContentServ
   bool ready_ PREFETCH_GUARDED_BY(mutex_) = true;
   bool disk_full_ PREFETCH_GUARDED_BY(mutex_) = false;
   FakeStore store_ PREFETCH_GUARDED_BY(mutex_);
+  std::map<LeaseCall, int> failing_ PREFETCH_GUARDED_BY(mutex_);
   std::list<Pull> pulls_ PREFETCH_GUARDED_BY(mutex_);  // in the order in which they came
   base::TimePoint simulated_ PREFETCH_GUARDED_BY(mutex_);
   FakeCounters counters_ PREFETCH_GUARDED_BY(mutex_);

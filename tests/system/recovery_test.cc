@@ -107,6 +107,16 @@ TEST_F(Recovery, AnAgentThatIsToldToStopGoesWithinASecondAndLosesNoBytes) {
   EXPECT_LE(registry_->proxy().BytesToClients(), kImageBytes + 2 * kMegabyte);
 }
 
+TEST_F(Recovery, NoLeaseIsLeftOfPullsThatAreOver) {
+  std::string other = registry_->Push("other", "v1", {{3, kMegabyte}});
+  node_.HasList({image_, other});
+  rig::Ran once = node_.Once();
+  EXPECT_EQ(once.exit, rig::Exit{}) << once.out << once.err;
+  auto leases = node_.containerd().Ctr({"leases", "ls"});
+  ASSERT_TRUE(leases) << leases.error().message();
+  EXPECT_EQ(leases->find("prefetchd-"), std::string::npos) << *leases;
+}
+
 TEST_F(Recovery, AnImageThatIsRemovedComesBackWithinTenSeconds) {
   node_.HasList({image_});
   node_.StartAgent();

@@ -1,0 +1,135 @@
+#include "agent/lease_book.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+
+namespace prefetch::agent {
+namespace {
+
+using std::chrono::seconds;
+
+constexpr seconds kTendLimit{30};
+// A lease that is asked for has at least half its life left, so a quarter is left when this is over.
+constexpr base::Duration kRenewEvery = kLeaseLifetime / 4;
+constexpr seconds kLongestWait{60};
+
+}  // namespace
+
+LeasesTended TendLeases(const base::Call& call, cri::ContentService& content, const LeaseWork& work) {
+  LeasesTended done;
+  auto failed = [&done](const std::string& what, const std::string& lease, const cri::CallError& error) {
+    done.failed = true;
+    done.unsupported = done.unsupported || error.error_class == image::ErrorClass::kRuntimeUnsupported;
+    base::Debug("lease " + what + ", tried again", {{"lease", lease}, {"error", error.message}});
+  };
+  for (const std::string& lease : work.drop) {
+    auto dropped = content.DeleteLease(call.Within(kTendLimit), lease);
+    if (dropped) {
+      done.dropped.push_back(lease);
+    } else {
+      failed("not dropped", lease, dropped.error());
+    }
+  }
+  for (const std::string& lease : work.renew) {
+    auto renewed = content.EnsureLease(call.Within(kTendLimit), lease, kLeaseLifetime);
+    if (renewed) {
+      done.renewed.push_back(lease);
+    } else {
+      failed("not renewed", lease, renewed.error());
+    }
+  }
+  if (work.list) {
+    auto found = content.ListLeases(call.Within(kTendLimit));
+    if (found) {
+      done.found = *std::move(found);
+    } else {
+      failed("list not read", "", found.error());
+    }
+  }
+  return done;
+}
+
+void LeaseBook::FoundUnsupported() {
+  supported_ = false;
+  held_.clear();
+}
+
+void LeaseBook::Reconnected() {
+  supported_ = true;
+  listed_ = false;
+  again_at_ = base::TimePoint();
+}
+
+void LeaseBook::Begin(const std::string& lease, const std::string& name, base::TimePoint now) {
+  if (!lease.empty()) held_[lease] = {.name = name, .renew_at = now + kRenewEvery};
+}
+
+void LeaseBook::LetGo(const std::string& lease) {
+  if (!lease.empty()) held_[lease].let_go = true;
+}
+
+void LeaseBook::Found(const std::string& lease, const std::string& name, base::TimePoint now) {
+  held_.try_emplace(lease, Held{.name = name, .renew_at = now});
+}
+
+bool LeaseBook::IsGoing(const std::string& lease) const {
+  auto held = held_.find(lease);
+  return held != held_.end() && held->second.going;
+}
+
+bool LeaseBook::IsDue(const std::string& lease, const Held& held, const std::set<std::string>& running,
+                      const UseOf& use_of) {
+  return !running.contains(lease) && (held.let_go || use_of(held.name, lease) == LeaseUse::kNone);
+}
+
+std::optional<LeaseWork> LeaseBook::Next(const std::set<std::string>& running, const UseOf& use_of,
+                                         bool may_list, base::TimePoint now) {
+  if (busy_ || !supported_ || now < again_at_) return std::nullopt;
+  LeaseWork work{.list = may_list && !listed_};
+  for (auto& [lease, held] : held_) {
+    if (IsDue(lease, held, running, use_of)) {
+      held.going = true;
+      work.drop.push_back(lease);
+    } else if (now >= held.renew_at) {
+      if (running.contains(lease) || use_of(held.name, lease) == LeaseUse::kKeeps) {
+        work.renew.push_back(lease);
+      }
+    }
+  }
+  if (work.drop.empty() && work.renew.empty() && !work.list) return std::nullopt;
+  busy_ = true;
+  return work;
+}
+
+void LeaseBook::Absorb(const LeasesTended& tended, base::TimePoint now) {
+  busy_ = false;
+  for (const std::string& lease : tended.dropped) {
+    auto held = held_.find(lease);
+    // Not where a pull has begun under it meanwhile.
+    if (held != held_.end() && held->second.going) held_.erase(held);
+  }
+  for (const std::string& lease : tended.renewed) {
+    if (auto held = held_.find(lease); held != held_.end()) held->second.renew_at = now + kRenewEvery;
+  }
+  for (auto& [lease, held] : held_) held.going = false;
+  listed_ = listed_ || tended.found.has_value();
+  failures_ = tended.failed ? failures_ + 1 : 0;
+  if (tended.failed) {
+    again_at_ = now + std::min(seconds(1) * (1 << std::min(failures_ - 1, 6)), kLongestWait);
+  }
+  if (tended.unsupported) FoundUnsupported();
+}
+
+std::vector<std::string> LeaseBook::LastToGo(const std::set<std::string>& running,
+                                             const UseOf& use_of) const {
+  std::vector<std::string> due;
+  if (!supported_) return due;
+  for (const auto& [lease, held] : held_) {
+    if (IsDue(lease, held, running, use_of)) due.push_back(lease);
+  }
+  return due;
+}
+
+}  // namespace prefetch::agent

@@ -1,0 +1,96 @@
+// LeaseBook: which leases of ours the runtime has, and what becomes of each. Bookkeeping alone: no clock, no
+// call. TendLeases carries out what it asks for.
+//
+// A lease is in the book from the moment at which a pull begins under it, or at which it was found among
+// those that an agent before has left. It leaves the book only when the runtime has said that it is gone.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/call.h"
+#include "base/clock.h"
+#include "cri/content_service.h"
+
+namespace prefetch::agent {
+
+// So long a lease lasts whose agent is gone. A living one renews it.
+constexpr std::chrono::hours kLeaseLifetime{1};
+
+// What an entry has of a lease under which no pull runs.
+enum class LeaseUse {
+  kNone,   // it needs nothing more
+  kWaits,  // it will be pulled again; no byte of it was seen
+  kKeeps,  // it will be pulled again, with the bytes that the lease keeps
+};
+
+struct LeaseWork {
+  std::vector<std::string> drop;
+  std::vector<std::string> renew;
+  bool list = false;
+};
+
+// How it went.
+struct LeasesTended {
+  std::vector<std::string> dropped;  // they are gone
+  std::vector<std::string> renewed;
+  std::optional<std::vector<std::string>> found;  // all of ours, where that was asked for
+  bool unsupported = false;
+  bool failed = false;  // something of it has to be tried again
+};
+
+LeasesTended TendLeases(const base::Call& call, cri::ContentService& content, const LeaseWork& work);
+
+class LeaseBook {
+ public:
+  // By the entry's name (empty: nobody knows whose it was) and the lease's.
+  using UseOf = std::function<LeaseUse(const std::string& name, const std::string& lease)>;
+
+  bool supported() const { return supported_; }  // until the runtime says that it has none
+  void FoundUnsupported();
+  // Perhaps it is another daemon.
+  void Reconnected();
+  // Leases whose entries are gone are to be searched for.
+  void LookForLeftovers() { listed_ = false; }
+
+  // A pull of entry `name` starts under it.
+  void Begin(const std::string& lease, const std::string& name, base::TimePoint now);
+  // Its bytes are of no use any more: it goes as soon as no pull runs under it.
+  void LetGo(const std::string& lease);
+  // It was found in the runtime.
+  void Found(const std::string& lease, const std::string& name, base::TimePoint now);
+  // Is it being dropped? A pull that began under it now would lose it.
+  bool IsGoing(const std::string& lease) const;
+  bool AnyIsGoing() const { return busy_; }
+
+  // What is to be done now; the answer goes to Absorb. `running`: leases under which pulls run, or still end.
+  std::optional<LeaseWork> Next(const std::set<std::string>& running, const UseOf& use_of, bool may_list,
+                                base::TimePoint now);
+  void Absorb(const LeasesTended& tended, base::TimePoint now);
+  // Those that have to go before the process does.
+  std::vector<std::string> LastToGo(const std::set<std::string>& running, const UseOf& use_of) const;
+
+ private:
+  struct Held {
+    std::string name;
+    base::TimePoint renew_at;
+    bool let_go = false;
+    bool going = false;
+  };
+  static bool IsDue(const std::string& lease, const Held& held, const std::set<std::string>& running,
+                    const UseOf& use_of);
+
+  std::map<std::string, Held> held_;
+  bool supported_ = true;
+  bool listed_ = false;
+  bool busy_ = false;
+  int failures_ = 0;
+  base::TimePoint again_at_;
+};
+
+}  // namespace prefetch::agent

@@ -1,0 +1,118 @@
+#include "agent/lease_book.h"
+
+#include <gtest/gtest.h>
+
+namespace prefetch::agent::lease_book_test {
+namespace {
+
+using std::chrono::minutes;
+using std::chrono::seconds;
+using Names = std::vector<std::string>;
+
+struct Rig {
+  LeaseBook book;
+  std::set<std::string> running;
+  std::map<std::string, LeaseUse> uses;  // by entry
+  base::TimePoint now{seconds(1000)};
+
+  std::optional<LeaseWork> Next(bool may_list = false) {
+    return book.Next(
+        running, [this](const std::string& name, const std::string&) { return uses[name]; }, may_list, now);
+  }
+  Names Dropped() {
+    auto work = Next();
+    if (!work) return {};
+    book.Absorb({.dropped = work->drop, .renewed = work->renew}, now);
+    return work->drop;
+  }
+};
+
+TEST(LeaseBook, WhatIsLetGoWaitsForThePullThatStillEnds) {
+  Rig rig;
+  rig.book.Begin("l", "a", rig.now);
+  rig.running = {"l"};
+  rig.book.LetGo("l");
+  EXPECT_EQ(rig.Dropped(), Names{});
+  rig.running.clear();
+  EXPECT_EQ(rig.Dropped(), Names{"l"});
+  EXPECT_EQ(rig.Dropped(), Names{});
+}
+
+TEST(LeaseBook, AFailedDropIsRepeatedLater) {
+  Rig rig;
+  rig.book.Begin("l", "a", rig.now);
+  for (base::Duration wait : {seconds(1), seconds(2), seconds(4)}) {
+    ASSERT_TRUE(rig.Next());
+    EXPECT_TRUE(rig.book.IsGoing("l"));
+    EXPECT_FALSE(rig.Next());  // one at a time
+    rig.book.Absorb({.failed = true}, rig.now);
+    EXPECT_FALSE(rig.book.IsGoing("l"));
+    EXPECT_FALSE(rig.Next());
+    rig.now += wait;
+  }
+  EXPECT_EQ(rig.Dropped(), Names{"l"});
+}
+
+TEST(LeaseBook, APullThatBeginsMeanwhileKeepsItInTheBook) {
+  Rig rig;
+  rig.book.Begin("l", "a", rig.now);
+  auto work = rig.Next();
+  ASSERT_TRUE(work);
+  rig.book.Begin("l", "a", rig.now);
+  rig.book.Absorb({.dropped = work->drop}, rig.now);
+  EXPECT_EQ(rig.Dropped(), Names{"l"});
+}
+
+TEST(LeaseBook, WhoseEntryNeedsNothingMoreGoes) {
+  Rig rig;
+  rig.uses = {{"a", LeaseUse::kKeeps}, {"b", LeaseUse::kWaits}};
+  rig.book.Begin("la", "a", rig.now);
+  rig.book.Begin("lb", "b", rig.now);
+  EXPECT_EQ(rig.Dropped(), Names{});
+  rig.uses["a"] = LeaseUse::kNone;  // somebody else has brought it
+  EXPECT_EQ(rig.Dropped(), Names{"la"});
+}
+
+TEST(LeaseBook, WhatKeepsBytesOrRunsIsRenewed) {
+  Rig rig;
+  rig.uses = {{"a", LeaseUse::kKeeps}, {"b", LeaseUse::kWaits}, {"c", LeaseUse::kWaits}};
+  for (const char* name : {"a", "b", "c"}) rig.book.Begin(std::string("l") + name, name, rig.now);
+  rig.running = {"lc"};
+  rig.now += minutes(14);
+  EXPECT_FALSE(rig.Next());
+  rig.now += minutes(1);
+  auto work = rig.Next();
+  ASSERT_TRUE(work);
+  EXPECT_EQ(work->renew, (Names{"la", "lc"}));
+  rig.book.Absorb({.renewed = work->renew}, rig.now);
+  EXPECT_FALSE(rig.Next());
+}
+
+TEST(LeaseBook, LeftoversAreSearchedForUntilThatWorked) {
+  Rig rig;
+  EXPECT_FALSE(rig.Next());
+  auto work = rig.Next(true);
+  ASSERT_TRUE(work && work->list);
+  rig.book.Absorb({.failed = true}, rig.now);
+  rig.now += seconds(1);
+  work = rig.Next(true);
+  ASSERT_TRUE(work && work->list);
+  rig.book.Absorb({.found = Names{}}, rig.now);
+  EXPECT_FALSE(rig.Next(true));
+  rig.book.LookForLeftovers();
+  EXPECT_TRUE(rig.Next(true));
+}
+
+TEST(LeaseBook, WithoutTheApiThereIsNothingToDo) {
+  Rig rig;
+  rig.book.Begin("l", "a", rig.now);
+  ASSERT_TRUE(rig.Next());
+  rig.book.Absorb({.unsupported = true, .failed = true}, rig.now);
+  rig.now += minutes(60);
+  EXPECT_FALSE(rig.Next(true));
+  rig.book.Reconnected();
+  EXPECT_TRUE(rig.Next(true));
+}
+
+}  // namespace
+}  // namespace prefetch::agent::lease_book_test
