@@ -19,17 +19,18 @@ constexpr seconds kLongestWait{60};
 
 LeasesTended TendLeases(const base::Call& call, cri::ContentService& content, const LeaseWork& work) {
   LeasesTended done;
-  auto failed = [&done](const std::string& what, const std::string& lease, const cri::CallError& error) {
+  auto failed = [&done](const char* call_name, const std::string& lease, const cri::CallError& error) {
     done.failed = true;
     done.unsupported = done.unsupported || error.error_class == image::ErrorClass::kRuntimeUnsupported;
-    base::Debug("lease " + what + ", tried again", {{"lease", lease}, {"error", error.message}});
+    base::Debug("lease not tended, tried again",
+                {{"call", call_name}, {"lease", lease}, {"error", error.message}});
   };
   for (const std::string& lease : work.drop) {
     auto dropped = content.DeleteLease(call.Within(kTendLimit), lease);
     if (dropped) {
       done.dropped.push_back(lease);
     } else {
-      failed("not dropped", lease, dropped.error());
+      failed("delete", lease, dropped.error());
     }
   }
   for (const std::string& lease : work.renew) {
@@ -37,7 +38,7 @@ LeasesTended TendLeases(const base::Call& call, cri::ContentService& content, co
     if (renewed) {
       done.renewed.push_back(lease);
     } else {
-      failed("not renewed", lease, renewed.error());
+      failed("renew", lease, renewed.error());
     }
   }
   if (work.list) {
@@ -45,7 +46,7 @@ LeasesTended TendLeases(const base::Call& call, cri::ContentService& content, co
     if (found) {
       done.found = *std::move(found);
     } else {
-      failed("list not read", "", found.error());
+      failed("list", "", found.error());
     }
   }
   return done;
