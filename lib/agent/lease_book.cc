@@ -12,7 +12,7 @@ using std::chrono::seconds;
 
 constexpr seconds kTendLimit{30};
 // A lease that is asked for has at least half its life left, so a quarter is left when this is over.
-constexpr base::Duration kRenewEvery = kLeaseLifetime / 4;
+constexpr base::Duration kRenewEvery = base::Duration(kLeaseLifetime) / 4;
 constexpr seconds kLongestWait{60};
 
 }  // namespace
