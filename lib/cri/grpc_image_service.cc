@@ -21,7 +21,6 @@ using image::ErrorClass;
 constexpr std::chrono::seconds kShortLimit{10};
 constexpr std::chrono::seconds kListLimit{30};    // some runtimes parse every image after a restart
 constexpr std::chrono::seconds kFsInfoLimit{30};  // some runtimes walk their folders for it
-constexpr std::chrono::hours kPullLimit{2};       // a runtime can hang for ever (spec/cri.md section 3.6)
 
 std::vector<std::string> Texts(google::protobuf::RepeatedPtrField<std::string>& from) {
   return {std::make_move_iterator(from.begin()), std::make_move_iterator(from.end())};
@@ -235,7 +234,7 @@ CallResult<std::string> GrpcImageService::PullImage(const base::Call& call, cons
   RpcSubject subject{.method = "PullImage",
                      .image_names = NamesOf(request.image),
                      .credential = request.auth ? &*request.auth : nullptr};
-  auto failed = RunRpc(channels_->pulls, call.Within(kPullLimit), subject, [&](grpc::ClientContext& context) {
+  auto failed = RunRpc(channels_->pulls, call, subject, [&](grpc::ClientContext& context) {
     if (!request.lease.empty()) context.AddMetadata(kLeaseHeader, request.lease);
     return channels_->puller->PullImage(&context, message, &response);
   });

@@ -12,9 +12,9 @@
 namespace prefetch::cri {
 
 // Connects by itself, when first called and again whenever the runtime came back; the constructor does not
-// block. Two connections: pulls have one of their own. Each call has a limit beside its Call's deadline
-// (spec/cri.md section 2.4): 10 s for Connect's parts and ImageStatus, 30 s for ListImages and ImageFsInfo, 2
-// h for PullImage, whose caller knows better.
+// block. Two connections: pulls have one of their own. Each call has a limit beside its Call's deadline:
+// 10 s for Connect's parts and ImageStatus, 30 s for ListImages and ImageFsInfo. PullImage has none: a
+// runtime can hang for ever, and who asks for the pull sees whether it moves.
 //
 // Failures, besides what the registry and the disk do to a pull:
 //  - kRuntimeDown, at once, if the socket is absent, refuses or is forbidden, or if the connection is cut; at

@@ -148,6 +148,13 @@ TEST_F(GrpcImageServiceTest, APullSendsNameCredentialAndLeaseAndNothingElse) {
   EXPECT_EQ(images_.lease_header, "");
 }
 
+// Who asks for a pull says how long it may take: up to a day (pullTimeout).
+TEST_F(GrpcImageServiceTest, APullHasNoLimitOfItsOwn) {
+  auto server = Serve();
+  ASSERT_TRUE(service_.PullImage(base::Call{}, {"a.example/b:v1", std::nullopt, ""}));
+  EXPECT_GT(images_.deadline, std::chrono::system_clock::now() + std::chrono::hours(25));
+}
+
 TEST_F(GrpcImageServiceTest, APullWithoutAnImageRefHasFailed) {
   images_.image_ref = "";
   auto server = Serve();

@@ -5,6 +5,7 @@
 #include <grpcpp/grpcpp.h>
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <string>
 #include <thread>
@@ -29,10 +30,12 @@ class ScriptedImages final : public v1::ImageService::Service {
   // Of the newest PullImage; read after it has ended.
   v1::PullImageRequest pulled;
   std::string lease_header;
+  std::chrono::system_clock::time_point deadline;
 
   grpc::Status PullImage(grpc::ServerContext* context, const v1::PullImageRequest* request,
                          v1::PullImageResponse* response) override {
     pulled = *request;
+    deadline = context->deadline();
     auto header = context->client_metadata().find("containerd-lease");
     lease_header.clear();
     if (header != context->client_metadata().end()) {
