@@ -23,6 +23,8 @@ constexpr std::chrono::seconds kLongestCommit{5};
 constexpr std::uint64_t kLargestManifest = 8 * 1024 * 1024;
 constexpr std::string_view kSnapshotterFolder = "io.containerd.snapshotter.v1.";
 constexpr const char* kUsualSnapshotter = "overlayfs";
+// Ends the name of a lease that stands in for another one for the moment in which that is made anew.
+constexpr std::string_view kRenewal = "-renewal";
 
 bool MayBeManifest(const ContentInfo& info) {
   auto label = info.labels.lower_bound(std::string(kReferenceLabel));
@@ -107,7 +109,7 @@ std::optional<CallError> GrpcContentService::Native::Renew(const base::Call& cal
   if (!resources) return resources.error();
   std::set<LeaseResource> held = resources->value_or(std::set<LeaseResource>());
   // A second lease holds everything while the first is away.
-  LeaseInfo bridge{id + "-renewal", {{kExpireLabel, expires}}};
+  LeaseInfo bridge{id + std::string(kRenewal), {{kExpireLabel, expires}}};
   if (auto failed = Copy(call, bridge, held)) return failed;
   if (auto deleted = api.DeleteLease(call, id); !deleted) return deleted.error();
   if (auto failed = Copy(call, {id, {{kExpireLabel, expires}}}, held)) return failed;
@@ -269,7 +271,9 @@ CallResult<std::vector<std::string>> GrpcContentService::ListLeases(const base::
   if (!all) return all.error();
   std::vector<std::string> ours;
   for (LeaseInfo& lease : *all) {
-    if (lease.id.starts_with(kLeasePrefix)) ours.push_back(std::move(lease.id));
+    // What stands in goes by itself; of another pull it is needed at this moment.
+    if (lease.id.starts_with(kLeasePrefix) && !lease.id.ends_with(kRenewal))
+      ours.push_back(std::move(lease.id));
   }
   return ours;
 }
