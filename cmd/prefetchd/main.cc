@@ -164,7 +164,8 @@ int Run(const config::AgentConfig& config) {
       agent.AskPull(reference, looked_at);
     };
   }
-  agent::Inquiry inquiry(agent.board(), images, keyring, clock, registries.Asker(), registries.Hosts(), wish);
+  agent::Inquiry inquiry(agent.board(), images, content, keyring, clock, registries.Asker(),
+                         registries.Hosts(), wish);
   const http::ServerLimits limits;  // both servers share its budget
   auto local =
       Serve(http::Listener::Unix(config.local, 0600), limits,

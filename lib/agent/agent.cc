@@ -32,7 +32,7 @@ Agent::Agent(Options options, Parts parts)
       limits_(options_.limits),
       parts_(std::move(parts)),
       random_(options_.seed),
-      observer_(parts_.images, parts_.disk, options_.platform, options_.audit_ignore),
+      observer_(parts_.images, parts_.content, parts_.disk, options_.platform, options_.audit_ignore),
       now_(parts_.clock.Now()),
       started_at_(now_),
       next_turn_(now_),

@@ -227,8 +227,8 @@ CheckAnswer Inquiry::Answer(const base::Call& call, Round& round, const CheckQue
   }
   const auto& here = Here(call, round);
   if (listed == nullptr && !here) return RuntimeIsAway(std::move(answer), here.error().message);
-  const plan::ImageState image = listed == nullptr ? UnlistedNow(*reference, *here)
-                                 : here            ? runtime_.Entry(call, *listed, *here)
+  const plan::ImageState image = listed == nullptr ? runtime_.Unlisted(call, *reference, *here)
+                                 : here            ? runtime_.Entry(call, *listed, *here, local)
                                                    : *listed;
   if (wish != nullptr && !image.present && image.applies) {
     *wish = Wish{.reference = *reference, .looked_at = round.looked_at};
@@ -367,7 +367,7 @@ Explanation Inquiry::Explain(const base::Call& call, const image::Reference& ref
     told = here->ok();
     image.want = plan::DesiredImage{.reference = reference};
     if (!told) image.message = "the container runtime could not be asked: " + here->error().message;
-    if (told) image = UnlistedNow(reference, **here);
+    if (told) image = runtime_.Unlisted(call, reference, **here);
   }
   for (const std::string& alias : image.aliases) {
     auto other = image::Reference::Parse(alias);

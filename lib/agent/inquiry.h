@@ -15,6 +15,7 @@
 #include "base/call.h"
 #include "base/clock.h"
 #include "credentials/keyring.h"
+#include "cri/content_service.h"
 #include "cri/image_service.h"
 #include "report/check_document.h"
 #include "report/image_detail.h"
@@ -38,11 +39,11 @@ struct Explanation {
 class Inquiry {
  public:
   // `asker` and `hosts` empty: this agent asks no registry. `wish` empty: it pulls for no check.
-  Inquiry(const Board& board, cri::ImageService& images, credentials::Keyring& keyring,
-          const base::Clock& clock, RegistryAsker asker = nullptr, RegistryHosts hosts = nullptr,
-          PullWish wish = nullptr)
+  Inquiry(const Board& board, cri::ImageService& images, cri::ContentService& content,
+          credentials::Keyring& keyring, const base::Clock& clock, RegistryAsker asker = nullptr,
+          RegistryHosts hosts = nullptr, PullWish wish = nullptr)
       : board_(board),
-        runtime_(images, clock),
+        runtime_(images, content, clock),
         keyring_(keyring),
         clock_(clock),
         asker_(std::move(asker)),

@@ -3,6 +3,8 @@
 #include <sys/statvfs.h>
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include "image/local_image.h"
 
@@ -74,6 +76,22 @@ plan::Local ToLocal(const image::LocalImage& image, const image::Reference& refe
   return local;
 }
 
+cri::CallResult<bool> IsWhole(const base::Call& call, cri::ContentService& content, const std::string& id,
+                              const std::string& chain_id) {
+  auto whole = content.IsWhole(call, id, chain_id);
+  if (whole) return whole;
+  switch (whole.error().error_class) {
+    case image::ErrorClass::kRuntimeUnsupported:
+      return true;
+    case image::ErrorClass::kRuntimeDown:
+    case image::ErrorClass::kCancelled:
+    case image::ErrorClass::kTimeout:
+      return whole;
+    default:  // about this image alone, such as content that went meanwhile
+      return false;
+  }
+}
+
 std::optional<cri::CallError> Observer::Connect(const base::Call& call, Look& look) {
   auto info = images_.Connect(call);
   if (!info) return info.error();
@@ -82,21 +100,23 @@ std::optional<cri::CallError> Observer::Connect(const base::Call& call, Look& lo
   if (auto filesystems = images_.ImageFsInfo(call); filesystems && !filesystems->empty()) {
     mountpoint_ = filesystems->front().mountpoint;
   }
-  platforms_.clear();
+  learnt_.clear();
   last_.reset();
   connected_ = true;
   return std::nullopt;
 }
 
 // A node that starts with a thousand images has as many to ask for.
-cri::CallResult<std::vector<Observer::Platforms>> Observer::AskPlatforms(
-    const base::Call& call, const std::vector<std::string>& names) {
+cri::CallResult<std::vector<Observer::Learnt>> Observer::AskDetails(const base::Call& call,
+                                                                    const std::vector<std::string>& names) {
   auto all = images_.ImageStatuses(call, names);
   if (!all) return all.error();
-  std::vector<Platforms> answers(names.size());
+  std::vector<Learnt> answers(names.size());
   for (std::size_t i = 0; i < names.size(); i++) {
     const std::optional<cri::ImageDetails>& details = (*all)[i];
-    if (!details || !details->platform) continue;  // gone in between, or not known
+    if (!details) continue;  // gone in between
+    answers[i].chain_id = details->chain_id;
+    if (!details->platform) continue;  // not known
     answers[i].platform = details->platform->ToString();
     answers[i].runs_here = image::Runs(node_, *details->platform);
   }
@@ -105,27 +125,52 @@ cri::CallResult<std::vector<Observer::Platforms>> Observer::AskPlatforms(
 
 // The runtime does not check the platform of a single-manifest image (spec/cri.md section 6), so each new id
 // is asked for once. An id names its configuration, so the answer holds as long as the image is there.
-std::optional<cri::CallError> Observer::LearnPlatforms(const base::Call& call, const plan::ImageList& list,
-                                                       const image::LocalImageIndex& index) {
-  std::map<std::string, Platforms> now;
+std::optional<cri::CallError> Observer::Learn(const base::Call& call, const plan::ImageList& list,
+                                              const image::LocalImageIndex& index) {
+  std::map<std::string, Learnt> now;
+  std::set<std::string> in_doubt;
   std::vector<std::string> new_ids;
   std::vector<std::string> names;
   for (const plan::DesiredImage& want : list.images) {
     const image::LocalImage* found = index.Find(want.reference);
+    if (found == nullptr) {
+      found = index.FindTagged(want.reference);
+      if (found != nullptr) in_doubt.insert(found->id);
+    }
     if (found == nullptr || now.contains(found->id)) continue;
-    auto known = platforms_.find(found->id);
-    now.emplace(found->id, known == platforms_.end() ? Platforms{} : known->second);
-    if (known != platforms_.end()) continue;
+    auto known = learnt_.find(found->id);
+    now.emplace(found->id, known == learnt_.end() ? Learnt{} : known->second);
+    if (known != learnt_.end()) continue;
     new_ids.push_back(found->id);
     names.push_back(want.reference.Normalized());
   }
   if (!names.empty()) {
-    auto answers = AskPlatforms(call, names);
+    auto answers = AskDetails(call, names);
     if (!answers) return answers.error();
     for (std::size_t i = 0; i < new_ids.size(); i++) now[new_ids[i]] = std::move((*answers)[i]);
   }
-  platforms_ = std::move(now);
+  for (const auto& [id, learnt] : now) {
+    if (learnt.chain_id.empty()) in_doubt.insert(id);
+  }
+  for (const std::string& id : in_doubt) {
+    Learnt& learnt = now[id];
+    if (learnt.whole) continue;
+    auto whole = agent::IsWhole(call, content_, id, learnt.chain_id);
+    if (!whole) return whole.error();
+    learnt.whole = *whole;
+    if (!learnt.whole) last_.reset();  // what makes it whole may change nothing in ListImages
+  }
+  learnt_ = std::move(now);
   return std::nullopt;
+}
+
+const image::LocalImage* Observer::FindHere(const image::LocalImageIndex& index,
+                                            const image::Reference& reference) const {
+  if (const image::LocalImage* pulled = index.Find(reference)) return pulled;
+  const image::LocalImage* tagged = index.FindTagged(reference);
+  if (tagged == nullptr) return nullptr;
+  auto learnt = learnt_.find(tagged->id);
+  return learnt != learnt_.end() && learnt->second.whole ? tagged : nullptr;
 }
 
 // An answer that tells of no arrival says nothing new; it costs a hash for each name.
@@ -161,22 +206,23 @@ Look Observer::Take(const base::Call& call, const plan::ImageList& list, bool fu
   look.unlisted = Audit(*images, list, wall);
   last_ = hash;
   image::LocalImageIndex index(*std::move(images));
-  look.error = LearnPlatforms(call, list, index);
+  look.error = Learn(call, list, index);
   if (look.error) {
     last_.reset();
     return look;
   }
   look.locals.reserve(list.images.size());
   for (const plan::DesiredImage& want : list.images) {
-    const image::LocalImage* found = index.Find(want.reference);
+    const image::LocalImage* found = FindHere(index, want.reference);
     if (found == nullptr) {
       look.locals.emplace_back();
       continue;
     }
     plan::Local local = ToLocal(*found, want.reference, index.NamesOf(found->id));
-    if (auto known = platforms_.find(found->id); known != platforms_.end()) {
+    if (auto known = learnt_.find(found->id); known != learnt_.end()) {
       local.runs_here = known->second.runs_here;
       local.platform = known->second.platform;
+      local.is_image = known->second.whole || !known->second.chain_id.empty();
     }
     look.locals.emplace_back(std::move(local));
   }

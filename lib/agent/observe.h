@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/call.h"
+#include "cri/content_service.h"
 #include "cri/image_service.h"
 #include "image/local_image.h"
 #include "image/platform.h"
@@ -36,46 +37,61 @@ struct Look {
   std::string disk_path;
 };
 
-// Keeps what need not be asked twice: the platform of each image id, and a hash of the newest answer. One
-// look at a time: the Agent sees to that, so there is no lock. Owned by the Agent.
+// Keeps what need not be asked twice: what it has learnt of each image id, and a hash of the newest answer.
+// One look at a time: the Agent sees to that, so there is no lock. Owned by the Agent.
 class Observer {
  public:
   // `audit_ignore`: patterns of images that no list needs to have (image/name_pattern.h).
-  Observer(cri::ImageService& images, DiskProbe disk, image::Platform node,
+  Observer(cri::ImageService& images, cri::ContentService& content, DiskProbe disk, image::Platform node,
            std::vector<std::string> audit_ignore)
       : images_(images),
+        content_(content),
         disk_(std::move(disk)),
         node_(std::move(node)),
         audit_ignore_(std::move(audit_ignore)) {}
 
-  // One ListImages, and one ImageStatus for each image id that is new. `full`: answer in full even if nothing
+  // One ListImages, and one ImageStatus for each image id that is new; where a name has no repo digest, or an
+  // image no layers, also what tells whether it starts nevertheless. `full`: answer in full even if nothing
   // has changed (the list has, or the asker's memory). `wall`: now.
   Look Take(const base::Call& call, const plan::ImageList& list, bool full, base::WallTime wall);
 
  private:
-  struct Platforms {
+  struct Learnt {
     bool runs_here = true;
     std::string platform;
+    std::string chain_id;
+    // Asked only where it is not told by that: there is no chain of layers, or no repo digest. What is whole
+    // stays so as long as the image is here.
+    bool whole = false;
   };
 
   std::optional<cri::CallError> Connect(const base::Call& call, Look& look);
-  cri::CallResult<std::vector<Platforms>> AskPlatforms(const base::Call& call,
-                                                       const std::vector<std::string>& names);
+  cri::CallResult<std::vector<Learnt>> AskDetails(const base::Call& call,
+                                                  const std::vector<std::string>& names);
   std::shared_ptr<const plan::Unlisted> Audit(const std::vector<image::LocalImage>& images,
                                               const plan::ImageList& list, base::WallTime wall);
-  std::optional<cri::CallError> LearnPlatforms(const base::Call& call, const plan::ImageList& list,
-                                               const image::LocalImageIndex& index);
+  std::optional<cri::CallError> Learn(const base::Call& call, const plan::ImageList& list,
+                                      const image::LocalImageIndex& index);
+  const image::LocalImage* FindHere(const image::LocalImageIndex& index,
+                                    const image::Reference& reference) const;
 
   cri::ImageService& images_;
+  cri::ContentService& content_;
   DiskProbe disk_;
   image::Platform node_;
   const std::vector<std::string> audit_ignore_;
   plan::Arrivals arrivals_;
   bool connected_ = false;
   std::string mountpoint_;
-  std::optional<std::uint64_t> last_;           // hash of the newest answer; none: it was not folded in
-  std::map<std::string, Platforms> platforms_;  // by image id; those that are gone are dropped
+  std::optional<std::uint64_t> last_;     // hash of the newest answer; none: it was not folded in
+  std::map<std::string, Learnt> learnt_;  // by image id; those that are gone are dropped
 };
+
+// Does a container start from what the runtime has under that id? Of an artifact, and of what a failed pull
+// has left, it does not. Where the runtime cannot tell, it is believed: only containerd lists what a failed
+// pull has left. An error: the runtime is away.
+cri::CallResult<bool> IsWhole(const base::Call& call, cri::ContentService& content, const std::string& id,
+                              const std::string& chain_id);
 
 // Does an image whose configuration is `details` run on `node`? And what is it for, in words.
 plan::Local ToLocal(const image::LocalImage& image, const image::Reference& reference,

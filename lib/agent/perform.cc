@@ -163,11 +163,11 @@ PullOutcome LookAtWhatCame(const base::Call& call, const PullParts& parts, const
     outcome.local->platform = found.platform->ToString();
     outcome.local->runs_here = image::Runs(parts.node, *found.platform);
   }
-  bool unpacked = true;
-  if (!found.chain_id.empty()) {
-    auto answer = parts.content.IsUnpacked(call.Within(kLookTimeout), found.chain_id);
-    if (answer) unpacked = *answer;  // a runtime that cannot say is believed
-  }
+  // An artifact has no chain of layers; nor has an image without any.
+  const base::Call look = call.Within(kLookTimeout);
+  auto answer = found.chain_id.empty() ? IsWhole(look, parts.content, found.image.id, "")
+                                       : parts.content.IsUnpacked(look, found.chain_id);
+  bool unpacked = !answer || *answer;  // a runtime that cannot say is believed
   outcome.success = plan::PullSuccess{.id = found.image.id,
                                       .with = With(credential),
                                       .credential = credential == nullptr ? "" : credential->name,

@@ -169,7 +169,8 @@ void Agent::LogAnswer(const Entry& entry, const RegistryAnswer& answer, const Sa
   base::LogFields fields = {{"image", entry.want->reference.written()},
                             {"answer", image::RegistryAnswerName(answer.kind)},
                             {"answeredBy", answer.answered_by}};
-  bool moved = answer.kind == RegistryAnswerKind::kMoved && entry.fresh->remote != before.remote;
+  bool moved = answer.kind == RegistryAnswerKind::kMoved && !answer.local_digest_unknown &&
+               entry.fresh->remote != before.remote;
   if (moved) {
     fields.emplace_back("digest", entry.seen.local ? entry.seen.local->digest : "");
     fields.emplace_back("remoteDigest", answer.digest);
@@ -228,7 +229,7 @@ void Agent::FoldPulled(Entry& entry, const std::optional<plan::Local>& before) {
   if (!entry.fresh->lag_digest.empty()) {
     fields.emplace_back("remoteDigest", entry.fresh->lag_digest);
     base::Warn("mirror lags behind the registry", fields);
-  } else if (local.digest != before->digest) {
+  } else if (plan::IsAnother(*before, local)) {
     base::Info("image replaced", fields);
   }
 }

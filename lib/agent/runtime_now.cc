@@ -58,10 +58,21 @@ RuntimeNow::Listing RuntimeNow::Ask(const base::Call& call, base::Duration age) 
   return listing;
 }
 
+const image::LocalImage* RuntimeNow::FindImported(const base::Call& call, const image::Reference& reference,
+                                                  const image::LocalImageIndex& index) const {
+  const image::LocalImage* tagged = index.FindTagged(reference);
+  if (tagged == nullptr) return nullptr;
+  auto details = images_.ImageStatus(call, reference.Normalized());
+  if (!details || !*details) return nullptr;
+  auto starts = IsWhole(call, content_, tagged->id, (*details)->chain_id);
+  return starts && *starts ? tagged : nullptr;
+}
+
 plan::ImageState RuntimeNow::Entry(const base::Call& call, plan::ImageState entry,
-                                   const image::LocalImageIndex& index) const {
+                                   const image::LocalImageIndex& index, bool search) const {
   if (entry.present && HasName(index, entry)) return entry;
   const image::LocalImage* found = index.Find(entry.want->reference);
+  if (found == nullptr && search) found = FindImported(call, entry.want->reference, index);
   if (found == nullptr) {
     SetAbsent(entry);
     return entry;
@@ -80,13 +91,15 @@ plan::ImageState RuntimeNow::Entry(const base::Call& call, plan::ImageState entr
   return entry;
 }
 
-plan::ImageState UnlistedNow(const image::Reference& reference, const image::LocalImageIndex& index) {
+plan::ImageState RuntimeNow::Unlisted(const base::Call& call, const image::Reference& reference,
+                                      const image::LocalImageIndex& index) const {
   plan::ImageState state;
   state.want = plan::DesiredImage{.reference = reference, .required = false};
   state.phase = plan::Phase::kFailing;
   state.reason = plan::Reason::kImageAbsent;
   state.message = "it is not on the list, and not on the node";
   const image::LocalImage* found = index.Find(reference);
+  if (found == nullptr) found = FindImported(call, reference, index);
   if (found == nullptr) return state;
   SetLocal(*found, index, state);
   state.reason = plan::Reason::kPresent;

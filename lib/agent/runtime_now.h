@@ -7,6 +7,7 @@
 #include "base/call.h"
 #include "base/clock.h"
 #include "base/mutex.h"
+#include "cri/content_service.h"
 #include "cri/image_service.h"
 #include "image/local_image.h"
 #include "plan/snapshot.h"
@@ -18,25 +19,32 @@ class RuntimeNow {
  public:
   using Listing = std::shared_ptr<const cri::CallResult<image::LocalImageIndex>>;
 
-  RuntimeNow(cri::ImageService& images, const base::Clock& clock) : images_(images), clock_(clock) {}
+  RuntimeNow(cri::ImageService& images, cri::ContentService& content, const base::Clock& clock)
+      : images_(images), content_(content), clock_(clock) {}
 
   // One ListImages; an answer that is younger than `age` is used again. Never null.
   Listing Ask(const base::Call& call, base::Duration age) PREFETCH_EXCLUDES(mutex_);
 
   // An entry of the list as `index` has it. Whether another image than that of the last look runs here, the
-  // runtime is asked for.
-  plan::ImageState Entry(const base::Call& call, plan::ImageState entry,
-                         const image::LocalImageIndex& index) const;
+  // runtime is asked for; `search`: also whether an image starts that came without a repo digest since. That
+  // may cost it a walk through its content, so not every pod may ask for it.
+  plan::ImageState Entry(const base::Call& call, plan::ImageState entry, const image::LocalImageIndex& index,
+                         bool search) const;
+  // An image that is on no list.
+  plan::ImageState Unlisted(const base::Call& call, const image::Reference& reference,
+                            const image::LocalImageIndex& index) const;
 
  private:
+  // An image that has the name and no repo digest, if a container starts from it.
+  const image::LocalImage* FindImported(const base::Call& call, const image::Reference& reference,
+                                        const image::LocalImageIndex& index) const;
+
   cri::ImageService& images_;
+  cri::ContentService& content_;
   const base::Clock& clock_;
   base::Mutex mutex_;
   Listing newest_ PREFETCH_GUARDED_BY(mutex_);
   base::TimePoint asked_at_ PREFETCH_GUARDED_BY(mutex_);
 };
-
-// An image that is on no list. Pure.
-plan::ImageState UnlistedNow(const image::Reference& reference, const image::LocalImageIndex& index);
 
 }  // namespace prefetch::agent

@@ -158,9 +158,10 @@ CallResult<std::optional<ContentInfo>> ContainerdApi::Info(const base::Call& cal
 }
 
 CallResult<std::vector<ContentInfo>> ContainerdApi::ListWithLabel(const base::Call& call,
-                                                                  const std::string& label) {
+                                                                  const std::string& label,
+                                                                  const std::string& value) {
   content::ListContentRequest request;
-  request.add_filters("labels.\"" + label + "\"");
+  request.add_filters("labels.\"" + label + "\"" + (value.empty() ? "" : "==\"" + value + "\""));
   std::vector<ContentInfo> all;
   auto failed = Run(call, "Content.List", [&](grpc::ClientContext& context) {
     all.clear();

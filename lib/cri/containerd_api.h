@@ -47,8 +47,9 @@ class ContainerdApi {
   CallResult<bool> AddResource(const base::Call& call, const std::string& id, const LeaseResource& resource);
 
   CallResult<std::optional<ContentInfo>> Info(const base::Call& call, const std::string& digest);
-  // Everything that has `label`.
-  CallResult<std::vector<ContentInfo>> ListWithLabel(const base::Call& call, const std::string& label);
+  // Everything that has `label`, with that value if it is not empty.
+  CallResult<std::vector<ContentInfo>> ListWithLabel(const base::Call& call, const std::string& label,
+                                                     const std::string& value = "");
   CallResult<std::string> Read(const base::Call& call, const std::string& digest);
   // Bytes written so far by digest, of all blobs that are being fetched.
   CallResult<std::map<std::string, std::uint64_t>> Ingests(const base::Call& call);

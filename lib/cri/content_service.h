@@ -64,6 +64,11 @@ class ContentService {
                                             const image::Reference& reference) = 0;
   // Is the content unpacked for the default snapshotter (spec/cri.md section 6)? `chain_id` is ImageDetails'.
   virtual CallResult<bool> IsUnpacked(const base::Call& call, const std::string& chain_id) = 0;
+  // Does a container start from the image with this id, of which no pull is known to have ended well? It is
+  // unpacked; or all that it needs is here and can be unpacked, which the runtime does for the first
+  // container (containerd, WithNewSnapshot in its CRI opts/container.go). `chain_id` may be empty.
+  virtual CallResult<bool> IsWhole(const base::Call& call, const std::string& id,
+                                   const std::string& chain_id) = 0;
 };
 
 }  // namespace prefetch::cri

@@ -18,6 +18,7 @@ namespace {
 constexpr const char* kExpireLabel = "containerd.io/gc.expire";
 // A manifest points to its blobs with labels of this prefix; nothing else that is small does.
 constexpr std::string_view kReferenceLabel = "containerd.io/gc.ref.content.";
+constexpr const char* kConfigLabel = "containerd.io/gc.ref.content.config";
 // How long a blob may be neither an ingest nor content: its commit syncs a file and a database.
 constexpr std::chrono::seconds kLongestCommit{5};
 constexpr std::uint64_t kLargestManifest = 8 * 1024 * 1024;
@@ -307,6 +308,29 @@ CallResult<bool> GrpcContentService::IsUnpacked(const base::Call& call, const st
   auto snapshotter = native_->Snapshotter(call);
   if (!snapshotter) return snapshotter.error();
   return native_->api.SnapshotExists(call, *snapshotter, chain_id);
+}
+
+// The id of an image is the digest of its configuration. A manifest points to that by a label, whether it was
+// pulled or imported (seen on containerd 1.6.20, 1.7.24 and 2.1).
+CallResult<bool> GrpcContentService::IsWhole(const base::Call& call, const std::string& id,
+                                             const std::string& chain_id) {
+  if (!chain_id.empty()) {
+    auto unpacked = IsUnpacked(call, chain_id);
+    if (unpacked && *unpacked) return unpacked;
+  }
+  auto manifests = native_->api.ListWithLabel(call, kConfigLabel, id);
+  if (!manifests) return manifests.error();
+  for (const ContentInfo& info : *manifests) {
+    if (info.size_bytes > kLargestManifest) continue;
+    auto bytes = native_->api.Read(call, info.digest);
+    if (!bytes) return bytes.error();
+    std::optional<std::vector<Blob>> blobs = ParseImageManifest(*bytes);
+    if (!blobs || !CanBeUnpacked(*bytes)) continue;
+    auto committed = native_->Committed(call, {info.digest, *blobs}, {});
+    if (!committed) return committed.error();
+    if (committed->size() == blobs->size()) return true;
+  }
+  return false;
 }
 
 }  // namespace prefetch::cri

@@ -30,6 +30,8 @@ class GrpcContentService final : public ContentService {
   CallResult<PullProgress> Progress(const base::Call& call, const std::string& lease,
                                     const image::Reference& reference) override;
   CallResult<bool> IsUnpacked(const base::Call& call, const std::string& chain_id) override;
+  CallResult<bool> IsWhole(const base::Call& call, const std::string& id,
+                           const std::string& chain_id) override;
 
  private:
   class Native;

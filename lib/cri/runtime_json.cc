@@ -70,6 +70,17 @@ void AddHeaders(const Json::Value& headers, image::TableHosts& hosts) {
   for (auto entry = headers.begin(); entry != headers.end(); ++entry) hosts.AddHeader(entry.name());
 }
 
+bool IsConfigType(std::string_view type) {
+  return type == "application/vnd.oci.image.config.v1+json" ||
+         type == "application/vnd.docker.container.image.v1+json";
+}
+
+bool IsLayerType(std::string_view type) {
+  return (type.starts_with("application/vnd.oci.image.layer.") ||
+          type.starts_with("application/vnd.docker.image.rootfs.")) &&
+         type.find("encrypted") == std::string_view::npos;
+}
+
 }  // namespace
 
 VerboseInfo ParseVerboseInfo(std::string_view json) {
@@ -114,6 +125,14 @@ std::optional<std::vector<Blob>> ParseImageManifest(std::string_view json) {
     if (std::find(blobs.begin(), blobs.end(), *blob) == blobs.end()) blobs.push_back(*blob);
   }
   return blobs;
+}
+
+bool CanBeUnpacked(std::string_view json) {
+  const Json::Value root = Parse(json);
+  const Json::Value& layers = Member(root, "layers");
+  return layers.isArray() && IsConfigType(Text(Member(root, "config"), "mediaType")) &&
+         std::all_of(layers.begin(), layers.end(),
+                     [](const Json::Value& layer) { return IsLayerType(Text(layer, "mediaType")); });
 }
 
 }  // namespace prefetch::cri

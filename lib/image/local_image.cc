@@ -49,7 +49,8 @@ LocalImageIndex::LocalImageIndex(std::vector<LocalImage> images) : images_(std::
       repositories.insert(RepositoryOf(name));
     }
     for (const std::string& name : image.repo_tags) {
-      if (repositories.count(RepositoryOf(name)) != 0) by_name_.emplace(name, i);
+      bool pulled = repositories.count(RepositoryOf(name)) != 0;
+      (pulled ? by_name_ : tagged_).emplace(name, i);
     }
     std::vector<std::string>& names = names_by_id_[image.id];
     names.insert(names.end(), image.repo_tags.begin(), image.repo_tags.end());
@@ -64,6 +65,12 @@ LocalImageIndex::LocalImageIndex(std::vector<LocalImage> images) : images_(std::
 const LocalImage* LocalImageIndex::Find(const Reference& reference) const {
   auto found = by_name_.find(reference.Normalized());
   return found == by_name_.end() ? nullptr : &images_[found->second];
+}
+
+const LocalImage* LocalImageIndex::FindTagged(const Reference& reference) const {
+  if (reference.has_digest()) return nullptr;
+  auto found = tagged_.find(reference.Normalized());
+  return found == tagged_.end() ? nullptr : &images_[found->second];
 }
 
 const std::vector<std::string>& LocalImageIndex::NamesOf(const std::string& id) const {

@@ -21,10 +21,10 @@ struct LocalImage {
   friend bool operator==(const LocalImage&, const LocalImage&) = default;
 };
 
-// Is `reference` present in `images` **under that name** (evidence row 22)? By tag: listed in repo_tags, with
+// Did a pull of `reference` end well, **under that name**? By tag: listed in repo_tags, with
 // a repo_digests entry for the repository; by digest: listed in repo_digests. Returns the image or nullptr.
-// An image that has the tag but no digest entry for its repository did not end its pull well
-// (spec/cri.md 3.2, 6) and is not present.
+// An image that has the tag but no digest entry for its repository was imported or tagged by another tool, or
+// its pull failed: LocalImageIndex::FindTagged.
 const LocalImage* FindByName(const std::vector<LocalImage>& images, const Reference& reference);
 
 // One ListImages answer, indexed once, for a list of thousands of entries. Answers exactly as FindByName
@@ -37,6 +37,11 @@ class LocalImageIndex {
   const std::vector<LocalImage>& images() const { return images_; }
   // The image or nullptr; valid as long as this index.
   const LocalImage* Find(const Reference& reference) const;
+  // The image that has this tag and no repo digest for it, or nullptr; valid as long as this index. `ctr
+  // images import`, `kind load` and archives for nodes without a network leave such names, and their images
+  // start. So does a pull that failed on containerd 1.6.20 (layers that are no image layers), and its image
+  // does not start. cri::ContentService::IsWhole tells them apart.
+  const LocalImage* FindTagged(const Reference& reference) const;
   // Every tag and digest name of the image with that id, sorted, each once; empty if there is none. Names
   // that share an id share their content.
   const std::vector<std::string>& NamesOf(const std::string& id) const;
@@ -44,6 +49,7 @@ class LocalImageIndex {
  private:
   std::vector<LocalImage> images_;
   std::unordered_map<std::string, std::size_t> by_name_;  // normalised name to position in images_
+  std::unordered_map<std::string, std::size_t> tagged_;   // tags without a repo digest
   std::unordered_map<std::string, std::vector<std::string>> names_by_id_;
 };
 

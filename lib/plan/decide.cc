@@ -26,7 +26,7 @@ bool Applies(const DesiredImage& want, const image::Platform& node) {
 }
 
 bool IsUsable(const Observation& seen, const History& past) {
-  return seen.known && seen.local && seen.local->runs_here &&
+  return seen.known && seen.local && seen.local->runs_here && seen.local->is_image &&
          !(past.not_unpacked && seen.local->id == past.pulled_id);
 }
 

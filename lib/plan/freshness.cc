@@ -170,6 +170,11 @@ bool HasDigest(const Local& local, const std::string& digest) {
                                              digest) != local.other_digests.end();
 }
 
+bool IsAnother(const Local& before, const Local& now) {
+  bool comparable = !before.digest.empty() && !now.digest.empty();
+  return comparable ? before.digest != now.digest : before.id != now.id;
+}
+
 Freshness PlanFirstCheck(Freshness past, const DesiredImage& want, base::TimePoint now, double random) {
   if (past.next_check != base::TimePoint()) return past;
   bool awaited = want.refresh == Refresh::kAlways || want.ready_for == image::PullPolicy::kAlways;
@@ -211,7 +216,7 @@ Freshness AfterUnasked(Freshness past, const DesiredImage& want, const RegistryA
 
 Freshness AfterPulled(Freshness past, const DesiredImage& want, const std::optional<Local>& before,
                       const Local& now_local, Answered when, double random) {
-  if (before && before->digest != now_local.digest) {
+  if (before && IsAnother(*before, now_local)) {
     past.changed_from = before->digest;
     past.changed_wall = when.wall;
   }

@@ -71,6 +71,8 @@ bool AsksRegistry(const DesiredImage& want);
 bool IsUrgent(const DesiredImage& want);
 // Does the node have what the registry speaks of?
 bool HasDigest(const Local& local, const std::string& digest);
+// Is it another image? An imported one has no digest for its name; the same one, pulled, has the same id.
+bool IsAnother(const Local& before, const Local& now);
 
 // The entry is here, and no check is planned yet: within one jittered interval, sooner where readiness waits
 // for it. `random` is uniform in [0, 1) here and below.

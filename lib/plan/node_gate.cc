@@ -36,6 +36,10 @@ std::string MessageFor(const Snapshot& snapshot) {
   return base::Truncate(counts + " (list " + (hash.empty() ? "none" : hash) + "): " + why, kLongestMessage);
 }
 
+std::string Known(const std::string& digest) {
+  return digest.empty() ? "an unknown digest" : digest;
+}
+
 bool IsWorthAnEvent(Reason reason) {
   switch (reason) {
     case Reason::kAccessDenied:
@@ -102,8 +106,8 @@ std::vector<GateEvent> ChangesFor(const Snapshot& snapshot, base::WallTime now) 
     auto age = now - *image.registry->changed_at;
     if (age > kChangeIsNews || age < -kChangeIsNews) continue;
     changes.push_back({image.want->reference.written(), "ImageReplaced",
-                       "the tag had changed: " + image.registry->changed_from + " was replaced by " +
-                           (image.digest.empty() ? "an unknown digest" : image.digest)});
+                       "the tag had changed: " + Known(image.registry->changed_from) + " was replaced by " +
+                           Known(image.digest)});
   }
   return changes;
 }

@@ -20,6 +20,7 @@ struct Local {
   // check single-manifest images). `platform` is for people: "linux/arm64".
   bool runs_here = true;
   std::string platform;
+  bool is_image = true;              // false: an artifact, from which no container starts
   bool pinned = false;               // kubelet's garbage collection leaves it alone
   std::vector<std::string> aliases;  // other names of the same id
 

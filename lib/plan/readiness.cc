@@ -53,7 +53,7 @@ std::string Sentence(Reason reason, const EntryFacts& facts) {
              (facts.seen.local ? facts.seen.local->platform : std::string("another platform")) +
              ": push it for this node's platform too, or restrict the entry with platforms";
     case Reason::kNotUnpacked:
-      return "the runtime lists it, but has not unpacked it";
+      return "the runtime lists it, but has not unpacked it: it may be no image";
     case Reason::kEvictedByKubelet:
       return "removed from the node again and again, most likely by kubelet's image garbage collection: "
              "give the image filesystem more room, or shorten the list";

@@ -44,6 +44,10 @@ struct Facts {
   bool Blocks(OnFailure directive) const { return strict() || directive == OnFailure::kNotReady; }
   bool moved() const { return !past.remote.empty() && !HasDigest(local, past.remote); }
   bool lagging() const { return moved() && past.lag_digest == past.remote; }
+  // Of moved(): an imported image has no digest that could be compared.
+  Reason MovedReason() const {
+    return local.digest.empty() ? Reason::kLocalDigestUnknown : Reason::kTagMoved;
+  }
   bool signature_refused() const { return past.update_failure == Reason::kSignatureRejected; }
   // Neither one failed check nor one that failed a moment ago makes a ready node unready.
   bool silence_counts() const { return past.silent >= 2 && now - past.silent_since >= kConfirmAfter; }
@@ -83,8 +87,7 @@ std::vector<Cause> CausesOf(const Facts& facts) {
   if (facts.lagging()) {
     causes.push_back({Reason::kMirrorLag, false});
   } else if (facts.moved()) {
-    bool unknown = facts.local.digest.empty();
-    causes.push_back({unknown ? Reason::kLocalDigestUnknown : Reason::kTagMoved, facts.strict()});
+    causes.push_back({facts.MovedReason(), facts.strict()});
   }
   if (facts.too_old()) causes.push_back({Reason::kStale, facts.Blocks(want.on_stale)});
   if (facts.strict() && facts.overdue() && !facts.lagging()) causes.push_back({facts.OverdueReason(), true});
@@ -97,7 +100,7 @@ Reason WhyNotAlways(const Facts& facts) {
   if (facts.signature_refused()) return Reason::kSignatureRejected;
   if (past.denied) return Reason::kAccessDenied;
   if (past.missing) return Reason::kTagMissing;
-  if (facts.moved()) return facts.lagging() ? Reason::kMirrorLag : Reason::kTagMoved;
+  if (facts.moved()) return facts.lagging() ? Reason::kMirrorLag : facts.MovedReason();
   if (!facts.overdue()) return Reason::kUpToDate;
   if (past.silent > 0) return SilenceReason(past);
   bool cannot_say = past.newest && past.newest->kind == RegistryAnswerKind::kIndeterminate;
@@ -122,7 +125,7 @@ void DecidePull(const Facts& facts, RefreshDecision& decision) {
   if (past.denied || past.missing_since) return;
   if (facts.lagging() && facts.now < past.lag_until) return;
   decision.pull = true;
-  decision.pull_reason = facts.local.digest.empty() ? Reason::kLocalDigestUnknown : Reason::kTagMoved;
+  decision.pull_reason = facts.MovedReason();
 }
 
 }  // namespace

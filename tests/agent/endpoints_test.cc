@@ -51,7 +51,7 @@ class World {
   tests::FakeImageService runtime_{runtime_clock_, tests::Persona::kContainerd16};
   credentials::Keyring keyring_{{.docker_configs = {"/absent"}}, clock};
   Board board_;
-  Inquiry inquiry_{board_, runtime_, keyring_, clock};
+  Inquiry inquiry_{board_, runtime_, runtime_, keyring_, clock};
 };
 
 enum class On { kPeacefulNode, kTroubledNode };

@@ -33,6 +33,7 @@ class PullingTest : public InquiryTest {
   std::function<void()> act_;  // what happens upon a wish
   Inquiry pulling_{board_,
                    runtime_,
+                   runtime_,
                    keyring_,
                    clock_,
                    nullptr,

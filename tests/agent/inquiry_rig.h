@@ -76,13 +76,17 @@ class InquiryTest : public testing::Test {
       clock_};
   plan::Snapshot snapshot_;
   Board board_;
-  Inquiry inquiry_{board_, runtime_, keyring_, clock_};
+  Inquiry inquiry_{board_, runtime_, runtime_, keyring_, clock_};
   // What the registry says, and what it was asked last.
   image::RegistryAnswer says_;
   std::optional<image::RegistryQuestion> asked_;
   base::TimePoint deadline_;
   int times_asked_ = 0;
-  Inquiry asking_{board_, runtime_, keyring_, clock_,
+  Inquiry asking_{board_,
+                  runtime_,
+                  runtime_,
+                  keyring_,
+                  clock_,
                   [this](const base::Call& call, const image::RegistryQuestion& question, const AskingFor&) {
                     asked_ = question;
                     deadline_ = call.deadline;

@@ -15,6 +15,30 @@ TEST_F(InquiryTest, APreloadedImageStarts) {
   EXPECT_TRUE(answer.listed);
 }
 
+// As `ctr images import` leaves it: kubelet has no record of it, and a pod with Never starts.
+TEST_F(InquiryTest, AnImportedImageStarts) {
+  const std::string imported = "reg.example.test/imported:v1";
+  EXPECT_EQ(Check(imported, PullPolicy::kNever).reason, "ImageAbsent");
+  runtime_.Import(tests::MakeImage(imported, 1000));
+  EXPECT_EQ(Check(imported, PullPolicy::kNever).reason, "Preloaded");
+  EXPECT_EQ(Explain(imported).Find("reason")->text, "Preloaded");
+  // On the list, and the newest look was before.
+  plan::ImageState state;
+  state.want = plan::DesiredImage{.reference = *image::Reference::Parse(imported)};
+  state.reason = plan::Reason::kImageAbsent;
+  snapshot_.images.push_back(state);
+  EXPECT_EQ(Check(imported, PullPolicy::kNever).reason, "Preloaded");
+  EXPECT_EQ(Check(imported, PullPolicy::kNever, false).reason, "ImageAbsent")
+      << "what the runtime must search for, a neighbour hears with the next look";
+}
+
+TEST_F(InquiryTest, AnImportedArtifactIsNoImage) {
+  tests::FakeImage chart = tests::MakeImage("reg.example.test/chart:v1", 1000);
+  chart.unpackable = false;
+  runtime_.Import(chart);
+  EXPECT_EQ(Check(chart.name, PullPolicy::kNever).reason, "ImageAbsent");
+}
+
 TEST_F(InquiryTest, AClosedImageIsANoForBothPoliciesWithTheRule) {
   Record(IdOf(kApp), "reg.example.test/team/app", tests::kSecretEntry);
   report::CheckAnswer never = Check(kApp, PullPolicy::kNever);

@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <functional>
 
+#include "fakes/fake_clock.h"
+#include "fakes/fake_image_service.h"
+
 namespace prefetch::agent::observe_test {
 namespace {
 
@@ -38,7 +41,10 @@ LocalImage App(const std::string& name) {
 }
 
 Observer ObserverOf(Listing& runtime) {
-  return Observer(runtime, [](const std::string&) { return plan::DiskSpace{}; }, image::Platform::Host(), {});
+  static tests::FakeClock clock;
+  static tests::FakeImageService other(clock, tests::Persona::kCrio);  // which has no content API
+  return Observer(runtime, other, [](const std::string&) { return plan::DiskSpace{}; },
+                  image::Platform::Host(), {});
 }
 
 // As containerd does: its images stand in a map, of which each answer is a walk.

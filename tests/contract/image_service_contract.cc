@@ -122,6 +122,9 @@ TEST_P(ImageServiceContract, StatusTellsPlatformAndWhetherItIsUnpacked) {
   ASSERT_TRUE(unpacked) << unpacked.error().message;
   EXPECT_TRUE(*unpacked);
   EXPECT_FALSE(*world_->content().IsUnpacked(Soon(), "sha256:" + std::string(64, '0')));
+  EXPECT_TRUE(*world_->content().IsWhole(Soon(), details.image.id, details.chain_id));
+  EXPECT_TRUE(*world_->content().IsWhole(Soon(), details.image.id, "")) << "all of its content is here";
+  EXPECT_FALSE(*world_->content().IsWhole(Soon(), "sha256:" + std::string(64, '0'), ""));
 }
 
 TEST_P(ImageServiceContract, ManyStatusesAtOnceAreThoseOfEach) {

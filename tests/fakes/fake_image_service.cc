@@ -142,6 +142,14 @@ void FakeImageService::TagLocally(const FakeImage& image, const std::string& nam
   store_.Record(image, name, false);
 }
 
+void FakeImageService::Import(const FakeImage& image, bool unpacked) {
+  base::Lock lock(mutex_);
+  store_.Put({image.digest, image.manifest_bytes});
+  for (const FakeBlob& blob : image.Blobs()) store_.Put(blob);
+  store_.Record(image, image.name, false);
+  store_.images[image.config.digest].unpacked = unpacked && image.unpackable;
+}
+
 void FakeImageService::Remove(const std::string& name) {
   base::Lock lock(mutex_);
   store_.Remove(name);
@@ -396,6 +404,20 @@ cri::CallResult<bool> FakeImageService::IsUnpacked(const base::Call& call, const
     if (ChainOf(stored.image) == chain_id) return bool{stored.unpacked};
   }
   return false;
+}
+
+cri::CallResult<bool> FakeImageService::IsWhole(const base::Call& call, const std::string& id,
+                                                const std::string&) {
+  base::Lock lock(mutex_);
+  if (auto refusal = ContentRefusal(call)) return std::move(*refusal);
+  auto found = store_.images.find(id);
+  if (found == store_.images.end()) return false;
+  const StoredImage& stored = found->second;
+  if (stored.unpacked) return true;
+  std::vector<FakeBlob> blobs = stored.image.Blobs();
+  return stored.image.unpackable && std::all_of(blobs.begin(), blobs.end(), [&](const FakeBlob& blob) {
+           return store_.IsComplete(blob.digest);
+         });
 }
 
 }  // namespace prefetch::tests

@@ -84,6 +84,8 @@ class FakeImageService final : public cri::ImageService, public cri::ContentServ
   void SetDiskFull(bool full);                                       // no byte more can be written
   void Preload(const FakeImage& image);                              // somebody else has pulled it
   void TagLocally(const FakeImage& image, const std::string& name);  // as other tools do: no repo digest
+  // An archive was imported (`ctr images import`, `kind load`): content and a tag, no repo digest.
+  void Import(const FakeImage& image, bool unpacked = true);
   void Remove(const std::string& name);  // behind the agent's back: all its names go
   void LoseSnapshot(const std::string& name);
   void FailNext(LeaseCall call, int times);  // so many calls break off, as at a connection that has died
@@ -114,6 +116,8 @@ class FakeImageService final : public cri::ImageService, public cri::ContentServ
   cri::CallResult<cri::PullProgress> Progress(const base::Call& call, const std::string& lease,
                                               const image::Reference& reference) override;
   cri::CallResult<bool> IsUnpacked(const base::Call& call, const std::string& chain_id) override;
+  cri::CallResult<bool> IsWhole(const base::Call& call, const std::string& id,
+                                const std::string& chain_id) override;
 
  private:
   enum class Stage { kResolving, kDownloading, kUnpacking };

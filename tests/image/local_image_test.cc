@@ -67,6 +67,23 @@ INSTANTIATE_TEST_SUITE_P(LocalImage, FindTest,
                                          Row{"DigestOnly", "reg:5000/pinned@" + kB, "untagged"}),
                          [](const auto& row) { return row.param.name; });
 
+class FindTaggedTest : public testing::TestWithParam<Row> {};
+
+TEST_P(FindTaggedTest, WhatHasTheTagAlone) {
+  LocalImageIndex index(Images());
+  const LocalImage* found = index.FindTagged(*Reference::Parse(GetParam().reference));
+  EXPECT_EQ(found == nullptr ? "" : found->id, GetParam().id);
+}
+
+INSTANTIATE_TEST_SUITE_P(LocalImage, FindTaggedTest,
+                         testing::Values(Row{"Pulled", "nginx", ""},
+                                         Row{"NoDigest", "reg:5000/chart:v1", "artifact"},
+                                         Row{"DigestOfOtherRepository", "reg:5000/other:v1", "retagged"},
+                                         Row{"DigestOfLongerRepository", "reg:5000/app:v1", "prefix"},
+                                         Row{"OtherTag", "reg:5000/chart:v2", ""},
+                                         Row{"ByDigest", "reg:5000/chart@" + kA, ""}),
+                         [](const auto& row) { return row.param.name; });
+
 TEST(LocalImageIndex, NamesThatShareAnId) {
   LocalImageIndex index(Images());
   EXPECT_EQ(index.NamesOf("one"),

@@ -74,6 +74,15 @@ TEST(NextCheck, ADemandThatChangesIsMetWithinItsInterval) {
   EXPECT_EQ(AfterNewDemand(story.past, sooner, now, 0.5).confirmed_at, story.past.confirmed_at);
 }
 
+TEST(IsAnother, AnImportedImageIsComparedByItsId) {
+  Local imported{.id = "i", .digest = ""};
+  EXPECT_FALSE(IsAnother(imported, {.id = "i", .digest = "a"}));
+  EXPECT_TRUE(IsAnother(imported, {.id = "j", .digest = "a"}));
+  // The same content under an index that was published anew.
+  EXPECT_TRUE(IsAnother({.id = "i", .digest = "a"}, {.id = "i", .digest = "b"}));
+  EXPECT_FALSE(IsAnother({.id = "i", .digest = "a"}, {.id = "i", .digest = "a"}));
+}
+
 TEST(Lag, BacksOffUpToSixHours) {
   RegistryStory story(Keeps());
   story.Moved("b", kStart);

@@ -2,6 +2,7 @@
 
 #include <curl/curl.h>
 
+#include <cstdlib>
 #include <cstring>
 
 #include "rig/layer_blob.h"
@@ -24,7 +25,18 @@ const MediaTypes& TypesOf(ManifestKind kind) {
   static constexpr MediaTypes kOciTypes{
       "application/vnd.oci.image.manifest.v1+json", "application/vnd.oci.image.config.v1+json",
       "application/vnd.oci.image.layer.v1.tar+gzip", "application/vnd.oci.image.index.v1+json"};
-  return kind == ManifestKind::kDocker ? kDockerTypes : kOciTypes;
+  static constexpr MediaTypes kChartTypes{
+      "application/vnd.oci.image.manifest.v1+json", "application/vnd.cncf.helm.config.v1+json",
+      "application/vnd.cncf.helm.chart.content.v1.tar+gzip", "application/vnd.oci.image.index.v1+json"};
+  switch (kind) {
+    case ManifestKind::kDocker:
+      return kDockerTypes;
+    case ManifestKind::kOci:
+      return kOciTypes;
+    case ManifestKind::kChart:
+      return kChartTypes;
+  }
+  std::abort();
 }
 
 std::string Quoted(const std::string& text) {
@@ -49,6 +61,7 @@ std::string Config(const ImageSpec& spec, const std::vector<std::string>& diff_i
   for (const std::string& id : diff_ids) list += (list.empty() ? "" : ",") + Quoted(id);
   // The name is part of it, so that images of the same layers are still different images.
   std::string name = spec.name.empty() ? spec.repository + ":" + spec.tag : spec.name;
+  if (spec.kind == ManifestKind::kChart) return "{\"name\":" + Quoted(name) + ",\"apiVersion\":\"v2\"}";
   return "{\"created\":\"2026-01-01T00:00:00Z\"," + PlatformMembers(spec.platform) + ",\"config\":{" +
          (spec.entrypoint.empty() ? "" : "\"Entrypoint\":[" + Quoted(spec.entrypoint) + "],") +
          "\"Labels\":{\"name\":" + Quoted(name) + "}},\"rootfs\":{\"type\":\"layers\",\"diff_ids\":[" + list +

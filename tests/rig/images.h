@@ -23,7 +23,11 @@ struct Layer {
   std::string program = {};
 };
 
-enum class ManifestKind { kDocker, kOci };
+enum class ManifestKind {
+  kDocker,
+  kOci,
+  kChart,  // a Helm chart: no image
+};
 
 struct ImageSpec {
   std::string repository;  // "team/app"

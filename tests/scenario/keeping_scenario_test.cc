@@ -42,9 +42,16 @@ TEST(KeepingScenario, PresentMeansUnderThatName) {
   Node node;
   FakeImage image = MakeImage("r.io/a:v1", kMB);
   node.runtime.Push(image);
-  node.runtime.TagLocally(image, "r.io/a:v1");  // by another tool: no pull has ended well under this name
+  FakeImage other = image;
+  other.name = "r.io/other:v1";
+  node.runtime.Preload(other);  // the same content
   node.List({"r.io/a:v1"});
   EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(10)));
+  EXPECT_EQ(node.runtime.counters().pull_calls, 1);
+  // Another tool gives the name to what is here: a pod with it starts.
+  node.runtime.TagLocally(image, "r.io/b:v1");
+  node.List({"r.io/a:v1", "r.io/b:v1"});
+  EXPECT_TRUE(node.RunUntil([&] { return node.Ready() && node.Image("r.io/b:v1").ready; }, seconds(10)));
   EXPECT_EQ(node.runtime.counters().pull_calls, 1);
 }
 

@@ -70,10 +70,11 @@ Host::Host(const rig::Scratch& scratch, rig::Containerd& containerd, std::string
   EXPECT_OK(containerd.Route(host_, proxy_->port()));
 }
 
-std::string Host::Push(const std::string& repository, const std::string& tag,
-                       std::vector<rig::Layer> layers) {
+std::string Host::Push(const std::string& repository, const std::string& tag, std::vector<rig::Layer> layers,
+                       rig::ManifestKind kind) {
   rig::Pusher pusher(registry_.address(), user_.name, base::Secret(user_.password));
-  EXPECT_OK(pusher.Push({repository, tag, std::move(layers)}));
+  EXPECT_OK(pusher.Push(
+      {.repository = repository, .tag = tag, .layers = std::move(layers), .kind = kind, .name = ""}));
   return host_ + "/" + repository + ":" + tag;
 }
 

@@ -29,7 +29,8 @@ class Host {
   rig::Proxy& proxy() { return *proxy_; }
 
   // Pushes an image past the proxy; returns its reference. A failed push fails the test.
-  std::string Push(const std::string& repository, const std::string& tag, std::vector<rig::Layer> layers);
+  std::string Push(const std::string& repository, const std::string& tag, std::vector<rig::Layer> layers,
+                   rig::ManifestKind kind = rig::ManifestKind::kDocker);
   // How many requests logged in as this user.
   std::size_t RequestsAs(const rig::User& user) const;
 
