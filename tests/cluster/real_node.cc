@@ -79,7 +79,7 @@ void EndSharedControlPlane() {
 
 RealNode::RealNode(ControlPlane& control_plane, const KubeletOptions& options)
     : control_plane_(control_plane),
-      host_(node_.AddRegistry(kHost, kNodeUser)),
+      host_(node_.AddRegistry(kHost, kNodeUser, {kBob, kCarl})),
       kubelet_(control_plane, node_.scratch(), node_.containerd().endpoint()),
       images_(*cri::ParseEndpoint(node_.containerd().endpoint())),
       pods_(control_plane.Admin()) {

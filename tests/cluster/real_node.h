@@ -14,7 +14,9 @@
 namespace prefetch::cluster {
 
 inline constexpr const char* kHost = "acme.example.test:5000";  // wants a login
+// The node's user, and two of people.
 inline const rig::User kNodeUser{"node", "s3cr3t-node-cluster"};
+inline const rig::User kBob{"bob", "s3cr3t-bob-cluster"}, kCarl{"carl", "s3cr3t-carl-cluster"};
 
 // The control plane of the whole test program, started when it is first asked for. nullptr if it cannot be
 // started, which has failed the test.

@@ -37,6 +37,12 @@ std::string BasicHeader(const rig::User& user) {
   return "Basic " + base::Base64Encode(user.name + ":" + user.password);
 }
 
+std::vector<rig::User> UsersOf(const rig::User& user, const std::vector<rig::User>& others) {
+  std::vector<rig::User> users = others;
+  if (!user.name.empty()) users.insert(users.begin(), user);
+  return users;
+}
+
 rig::Ran RunOrFail(const rig::Command& command, std::chrono::milliseconds limit) {
   auto ran = rig::RunProgram(command, limit);
   EXPECT_OK(ran);
@@ -60,10 +66,9 @@ std::string RootWith(const rig::Scratch& scratch, Node::Small small, std::uint64
 
 }  // namespace
 
-Host::Host(const rig::Scratch& scratch, rig::Containerd& containerd, std::string host, const rig::User& user)
-    : host_(std::move(host)),
-      user_(user),
-      registry_(scratch, host_, user.name.empty() ? std::vector<rig::User>{} : std::vector<rig::User>{user}) {
+Host::Host(const rig::Scratch& scratch, rig::Containerd& containerd, std::string host, const rig::User& user,
+           const std::vector<rig::User>& others)
+    : host_(std::move(host)), user_(user), registry_(scratch, host_, UsersOf(user, others)) {
   EXPECT_OK(registry_.Start());
   proxy_ = std::make_unique<rig::Proxy>(registry_.port());
   EXPECT_OK(proxy_->Start());
@@ -93,8 +98,9 @@ Node::Node(Small small, std::uint64_t bytes)
   HasLimits("{diskHighPercent: 99, diskMinFreeBytes: 1000000}");
 }
 
-std::unique_ptr<Host> Node::AddRegistry(const std::string& host, const rig::User& user) {
-  return std::make_unique<Host>(scratch_, containerd_, host, user);
+std::unique_ptr<Host> Node::AddRegistry(const std::string& host, const rig::User& user,
+                                        const std::vector<rig::User>& others) {
+  return std::make_unique<Host>(scratch_, containerd_, host, user, others);
 }
 
 void Node::HasPlugin(const std::string& host, const rig::User& user) {

@@ -22,7 +22,8 @@ namespace prefetch::system {
 class Host {
  public:
   // `user` may be empty: then nobody is asked for a password.
-  Host(const rig::Scratch& scratch, rig::Containerd& containerd, std::string host, const rig::User& user);
+  Host(const rig::Scratch& scratch, rig::Containerd& containerd, std::string host, const rig::User& user,
+       const std::vector<rig::User>& others = {});
 
   const std::string& host() const { return host_; }
   rig::Registry& registry() { return registry_; }
@@ -51,7 +52,8 @@ class Node {
 
   rig::Containerd& containerd() { return containerd_; }
   const rig::Scratch& scratch() const { return scratch_; }
-  std::unique_ptr<Host> AddRegistry(const std::string& host, const rig::User& user);
+  std::unique_ptr<Host> AddRegistry(const std::string& host, const rig::User& user,
+                                    const std::vector<rig::User>& others = {});
 
   // The node's credentials: a plugin that answers for `host`, a docker config file with logins for hosts.
   void HasPlugin(const std::string& host, const rig::User& user);

@@ -1,0 +1,51 @@
+// Whether the verdict and readiness are true, by real pods on a real kubelet.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <sstream>
+
+#include "cluster/walk.h"
+
+namespace prefetch::cluster::truth_test {
+namespace {
+
+std::vector<std::uint32_t> Seeds() {
+  const char* seeds = std::getenv("PREFETCH_CLUSTER_SEEDS");
+  std::istringstream words(seeds == nullptr ? "1" : seeds);
+  std::vector<std::uint32_t> result;
+  for (std::uint32_t seed = 0; words >> seed;) result.push_back(seed);
+  return result;
+}
+
+int Steps() {
+  const char* steps = std::getenv("PREFETCH_CLUSTER_STEPS");
+  return steps == nullptr ? 45 : std::atoi(steps);
+}
+
+class Truth : public testing::TestWithParam<std::uint32_t> {};
+
+TEST_P(Truth, PodsMeetWhatWasSaid) {
+  ASSERT_NE(SharedControlPlane(), nullptr);
+  RealNode node(*SharedControlPlane());
+  Walk walk(node, GetParam());
+  auto start = std::chrono::steady_clock::now();
+  for (int i = 0; i < Steps() && !HasFailure(); i++) {
+    std::string step = walk.Step();
+    if (std::getenv("PREFETCH_CLUSTER_VERBOSE") != nullptr) std::printf("%s\n", step.c_str());
+    std::fflush(stdout);
+  }
+  const WalkCounts& counts = walk.counts();
+  std::printf(
+      "seed %u: %d steps in %.0f s, %d containers judged, %zu disagreements, %d unknown, %d asked again, "
+      "longest false ready %.1f s, longest false not ready %.1f s\n",
+      GetParam(), counts.steps,
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), counts.judged,
+      counts.disagreements.size(), counts.unknown, counts.repeated, counts.longest_false_ready,
+      counts.longest_false_unready);
+  for (const std::string& disagreement : counts.disagreements) ADD_FAILURE() << disagreement;
+}
+
+INSTANTIATE_TEST_SUITE_P(Seed, Truth, testing::ValuesIn(Seeds()));
+
+}  // namespace
+}  // namespace prefetch::cluster::truth_test
