@@ -156,6 +156,8 @@ void Agent::On(LookDone event) {
   Look& look = event.look;
   // Also of a look that went wrong later, or for another list: the next one compares with this one.
   if (look.unlisted) FoldUnlisted(std::move(look.unlisted));
+  bool another = look.connected &&
+                 (runtime_.name != look.connected->name || runtime_.version != look.connected->version);
   if (look.connected) {
     runtime_.name = look.connected->name;
     runtime_.version = look.connected->version;
@@ -174,7 +176,7 @@ void Agent::On(LookDone event) {
   next_look_ = now_ + kLookInterval;
   FoldDisk(look.disk);
   disk_path_ = look.disk_path;
-  if (!runtime_.up) {
+  if (!runtime_.up || another) {
     base::Info("runtime reached",
                {{"endpoint", options_.endpoint}, {"runtime", runtime_.name}, {"version", runtime_.version}});
     dirty_ = true;

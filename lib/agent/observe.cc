@@ -93,6 +93,7 @@ cri::CallResult<bool> IsWhole(const base::Call& call, cri::ContentService& conte
 }
 
 std::optional<cri::CallError> Observer::Connect(const base::Call& call, Look& look) {
+  generation_ = images_.Generation();
   auto info = images_.Connect(call);
   if (!info) return info.error();
   look.connected = *info;
@@ -183,8 +184,16 @@ std::shared_ptr<const plan::Unlisted> Observer::Audit(const std::vector<image::L
 }
 
 Look Observer::Take(const base::Call& call, const plan::ImageList& list, bool full, base::WallTime wall) {
+  Look look = TakeConnected(call, list, full, wall);
+  // Ask it anew who it is: another version may come back.
+  if (look.error && look.error->error_class == image::ErrorClass::kRuntimeDown) connected_ = false;
+  return look;
+}
+
+Look Observer::TakeConnected(const base::Call& call, const plan::ImageList& list, bool full,
+                             base::WallTime wall) {
   Look look;
-  if (!connected_) {
+  if (!connected_ || images_.Generation() != generation_) {
     look.error = Connect(call, look);
     if (look.error) return look;
     full = true;
@@ -192,9 +201,13 @@ Look Observer::Take(const base::Call& call, const plan::ImageList& list, bool fu
   auto images = images_.ListImages(call);
   if (!images) {
     look.error = images.error();
-    // Ask it anew who it is: another version may come back.
-    if (images.error().error_class == image::ErrorClass::kRuntimeDown) connected_ = false;
     return look;
+  }
+  // The call was repeated over a new connection: the answer may be another process' one.
+  if (images_.Generation() != generation_) {
+    look.error = Connect(call, look);
+    if (look.error) return look;
+    full = true;
   }
   look.disk_path = mountpoint_;
   look.disk = disk_(mountpoint_);

@@ -51,7 +51,8 @@ class Observer {
         audit_ignore_(std::move(audit_ignore)) {}
 
   // One ListImages, and one ImageStatus for each image id that is new; where a name has no repo digest, or an
-  // image no layers, also what tells whether it starts nevertheless. `full`: answer in full even if nothing
+  // image no layers, also what tells whether it starts nevertheless. Before them a connection, where there is
+  // none or the runtime may be another process than before. `full`: answer in full even if nothing
   // has changed (the list has, or the asker's memory). `wall`: now.
   Look Take(const base::Call& call, const plan::ImageList& list, bool full, base::WallTime wall);
 
@@ -66,6 +67,7 @@ class Observer {
   };
 
   std::optional<cri::CallError> Connect(const base::Call& call, Look& look);
+  Look TakeConnected(const base::Call& call, const plan::ImageList& list, bool full, base::WallTime wall);
   cri::CallResult<std::vector<Learnt>> AskDetails(const base::Call& call,
                                                   const std::vector<std::string>& names);
   std::shared_ptr<const plan::Unlisted> Audit(const std::vector<image::LocalImage>& images,
@@ -82,6 +84,7 @@ class Observer {
   const std::vector<std::string> audit_ignore_;
   plan::Arrivals arrivals_;
   bool connected_ = false;
+  std::uint64_t generation_ = 0;  // of the runtime that was asked who it is
   std::string mountpoint_;
   std::optional<std::uint64_t> last_;     // hash of the newest answer; none: it was not folded in
   std::map<std::string, Learnt> learnt_;  // by image id; those that are gone are dropped

@@ -56,8 +56,8 @@ ContainerdApi::~ContainerdApi() = default;
 
 template <typename Invoke>
 std::optional<CallError> ContainerdApi::Run(const base::Call& call, std::string_view method, Invoke invoke) {
-  if (unsupported_ && channel_.Connected()) return Unsupported();
-  unsupported_ = false;
+  const std::uint64_t generation = channel_.Generation();
+  if (unsupported_in_ == generation) return Unsupported();
   // Each of these calls may be made twice: what the first one has done is then there, or gone, already.
   const RpcSubject subject{.method = method, .harmless = true};
   auto failed = RunRpc(channel_, call.Within(kLimit), subject, [&](grpc::ClientContext& context) {
@@ -65,7 +65,7 @@ std::optional<CallError> ContainerdApi::Run(const base::Call& call, std::string_
     return invoke(context);
   });
   if (!failed || failed->error_class != ErrorClass::kRuntimeUnsupported) return failed;
-  unsupported_ = true;
+  unsupported_in_ = generation;
   return Unsupported();
 }
 

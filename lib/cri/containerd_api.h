@@ -36,6 +36,9 @@ class ContainerdApi {
   explicit ContainerdApi(const Endpoint& endpoint);
   ~ContainerdApi();
 
+  // Another answer than before: perhaps it is another daemon.
+  std::uint64_t Generation() { return channel_.Generation(); }
+
   // False: there is one already.
   CallResult<bool> CreateLease(const base::Call& call, const LeaseInfo& lease);
   CallResult<bool> DeleteLease(const base::Call& call, const std::string& id);
@@ -66,7 +69,8 @@ class ContainerdApi {
 
   RpcChannel channel_;
   std::unique_ptr<Stubs> stubs_;
-  std::atomic<bool> unsupported_{false};  // by the runtime at the other end of the present connection
+  static constexpr std::uint64_t kSupported = ~std::uint64_t{0};
+  std::atomic<std::uint64_t> unsupported_in_{kSupported};  // the generation that does not have these calls
 };
 
 }  // namespace prefetch::cri

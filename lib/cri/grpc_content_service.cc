@@ -1,6 +1,7 @@
 #include "cri/grpc_content_service.h"
 
 #include <chrono>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
@@ -69,7 +70,7 @@ class GrpcContentService::Native {
   // nobody needs to search its store, which on a node with thousands of blobs is dear.
   void LearnFrom(const std::set<LeaseResource>& resources) PREFETCH_EXCLUDES(mutex_) {
     base::Lock lock(mutex_);
-    if (!resources.empty() && !named_something_) fills_leases_ = true;
+    if (!resources.empty() && !named_something_) OfThisDaemon().fills_leases = true;
   }
 
   ContainerdApi api;
@@ -90,8 +91,19 @@ class GrpcContentService::Native {
   };
   // By lease and digest: an ingest when it was seen last.
   std::map<std::string, std::map<std::string, Written>> written_ PREFETCH_GUARDED_BY(mutex_);
-  std::string snapshotter_ PREFETCH_GUARDED_BY(mutex_);
-  bool fills_leases_ PREFETCH_GUARDED_BY(mutex_) = false;
+  // What holds as long as the daemon at the other end is the same.
+  struct Learnt {
+    std::uint64_t generation = 0;
+    std::string snapshotter;
+    bool fills_leases = false;
+  };
+  Learnt& OfThisDaemon() PREFETCH_REQUIRES(mutex_) {
+    std::uint64_t now = api.Generation();
+    if (learnt_.generation != now) learnt_ = {.generation = now};
+    return learnt_;
+  }
+  Learnt learnt_ PREFETCH_GUARDED_BY(mutex_);
+  // Leases may hold what we named there; under the next daemon, too.
   bool named_something_ PREFETCH_GUARDED_BY(mutex_) = false;
 };
 
@@ -140,7 +152,7 @@ CallResult<std::vector<ContentInfo>> GrpcContentService::Native::Candidates(
   if (!candidates.empty()) return candidates;
   {
     base::Lock lock(mutex_);
-    if (fills_leases_) return candidates;
+    if (OfThisDaemon().fills_leases) return candidates;
   }
   std::string label = SourceLabel(reference.domain());
   auto listed = api.ListWithLabel(call, label);
@@ -230,15 +242,16 @@ void GrpcContentService::Native::BridgeCommits(const std::string& lease, PullFac
 CallResult<std::string> GrpcContentService::Native::Snapshotter(const base::Call& call) {
   {
     base::Lock lock(mutex_);
-    if (!snapshotter_.empty()) return snapshotter_;
+    if (std::string known = OfThisDaemon().snapshotter; !known.empty()) return known;
   }
   auto mountpoint = api.ImageFsMountpoint(call);
   if (!mountpoint) return mountpoint.error();
   std::size_t at = mountpoint->rfind(kSnapshotterFolder);
   if (at == std::string::npos) return std::string(kUsualSnapshotter);
+  std::string snapshotter = mountpoint->substr(at + kSnapshotterFolder.size());
   base::Lock lock(mutex_);
-  snapshotter_ = mountpoint->substr(at + kSnapshotterFolder.size());
-  return snapshotter_;
+  OfThisDaemon().snapshotter = snapshotter;
+  return snapshotter;
 }
 
 GrpcContentService::GrpcContentService(const Endpoint& endpoint)

@@ -145,6 +145,10 @@ CallResult<RuntimeInfo> GrpcImageService::Connect(const base::Call& call) {
   return RuntimeInfo{version.runtime_name(), version.runtime_version(), std::move(registries)};
 }
 
+std::uint64_t GrpcImageService::Generation() {
+  return channels_->calls.Generation() + channels_->pulls.Generation();
+}
+
 CallResult<std::vector<image::LocalImage>> GrpcImageService::ListImages(const base::Call& call) {
   v1::ListImagesRequest request;
   v1::ListImagesResponse response;
@@ -210,6 +214,7 @@ CallResult<std::vector<std::optional<ImageDetails>>> GrpcImageService::ImageStat
     }
     auto ended = std::find_if(flights.begin(), flights.end(),
                               [&](const StatusFlight& flight) { return &flight == tag; });
+    channels_->calls.Ended(ended->status);
     if (ended->status.ok()) {
       if (ended->response.has_image()) all[ended->index] = Details(ended->response);
     } else if (!failed) {

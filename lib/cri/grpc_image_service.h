@@ -33,6 +33,7 @@ class GrpcImageService final : public ImageService {
   ~GrpcImageService() override;
 
   CallResult<RuntimeInfo> Connect(const base::Call& call) override;
+  std::uint64_t Generation() override;
   CallResult<std::vector<image::LocalImage>> ListImages(const base::Call& call) override;
   CallResult<std::optional<ImageDetails>> ImageStatus(const base::Call& call,
                                                       const std::string& name) override;

@@ -53,7 +53,8 @@ std::string Unsupported(const std::string& words) {
 RpcChannel::RpcChannel(Endpoint endpoint, std::string_view purpose)
     : endpoint_(std::move(endpoint)),
       channel_(grpc::CreateCustomChannel("unix:" + endpoint_.socket_path, grpc::InsecureChannelCredentials(),
-                                         Arguments(purpose))) {}
+                                         Arguments(purpose))),
+      generation_(endpoint_.socket_path) {}
 
 std::optional<CallError> RpcChannel::WhyDown() {
   // Asked even if the channel believes itself connected: between calls nobody reads its socket, so that it
@@ -66,6 +67,19 @@ std::optional<CallError> RpcChannel::WhyDown() {
     grpc::experimental::ChannelResetConnectionBackoff(channel_.get());
   }
   return std::nullopt;
+}
+
+std::uint64_t RpcChannel::Generation() {
+  if (!Connected() && answered_.exchange(false)) generation_.Raise();
+  return generation_.Now();
+}
+
+void RpcChannel::Ended(const grpc::Status& status) {
+  if (status.error_code() == grpc::StatusCode::UNAVAILABLE) {
+    generation_.Raise();
+  } else if (Connected()) {
+    answered_ = true;
+  }
 }
 
 void Prepare(grpc::ClientContext& context, const base::Call& call) {

@@ -8,7 +8,9 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,6 +19,7 @@
 
 #include "base/call.h"
 #include "cri/endpoint.h"
+#include "cri/generation.h"
 #include "cri/image_service.h"
 
 namespace prefetch::cri {
@@ -42,10 +45,16 @@ class RpcChannel {
   // Why no call can succeed now; nullopt if one may. Starts connecting, without the patience that gRPC has
   // learnt from earlier failures: somebody listens again.
   std::optional<CallError> WhyDown();
+  // Another answer than before: perhaps another daemon is at the other end (cri/generation.h).
+  std::uint64_t Generation();
+  // How a call over it ended.
+  void Ended(const grpc::Status& status);
 
  private:
   Endpoint endpoint_;
   std::shared_ptr<grpc::Channel> channel_;
+  cri::Generation generation_;
+  std::atomic<bool> answered_{false};  // over the present connection
 };
 
 // What a call says about itself, for its errors.
@@ -72,12 +81,14 @@ std::optional<CallError> RunRpc(RpcChannel& channel, const base::Call& call, con
                                 Invoke invoke) {
   if (call.Stopped()) return CallError{image::ErrorClass::kCancelled, "stopped"};
   if (std::optional<CallError> down = channel.WhyDown()) return down;
+  channel.Generation();  // a connection that has gone is noticed before this call makes another one
   grpc::Status status;
   for (int tries = subject.harmless ? 2 : 1; tries > 0; tries--) {
     grpc::ClientContext context;
     Prepare(context, call);
     std::stop_callback cancel(call.stop, [&context] { context.TryCancel(); });
     status = invoke(context);
+    channel.Ended(status);
     // Where somebody listens all the same, what broke is a connection of before, whose end nobody had
     // noticed.
     if (status.error_code() != grpc::StatusCode::UNAVAILABLE || call.Stopped() || channel.WhyDown()) break;

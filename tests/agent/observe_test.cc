@@ -17,9 +17,20 @@ using image::LocalImage;
 class Listing final : public cri::ImageService {
  public:
   std::vector<LocalImage> images;
+  std::uint64_t generation = 0;
+  int restarts_in_list = 0;  // so many calls find another process
 
-  cri::CallResult<cri::RuntimeInfo> Connect(const base::Call&) override { return cri::RuntimeInfo{}; }
-  cri::CallResult<std::vector<LocalImage>> ListImages(const base::Call&) override { return images; }
+  cri::CallResult<cri::RuntimeInfo> Connect(const base::Call&) override {
+    return cri::RuntimeInfo{"listing", std::to_string(generation), {}};
+  }
+  std::uint64_t Generation() override { return generation; }
+  cri::CallResult<std::vector<LocalImage>> ListImages(const base::Call&) override {
+    if (restarts_in_list > 0) {
+      restarts_in_list--;
+      generation++;
+    }
+    return images;
+  }
   cri::CallResult<std::optional<cri::ImageDetails>> ImageStatus(const base::Call&,
                                                                 const std::string&) override {
     return std::optional<cri::ImageDetails>();
@@ -57,6 +68,31 @@ TEST(Observer, AnotherOrderIsNoChange) {
                                [](const LocalImage& a, const LocalImage& b) { return a.id < b.id; })) {
     EXPECT_TRUE(observer.Take({}, {}, false, {}).unchanged);
   }
+}
+
+TEST(Observer, ASignOfAnotherProcessIsAReasonToAskWhoItIs) {
+  Listing runtime;
+  Observer observer = ObserverOf(runtime);
+  EXPECT_TRUE(observer.Take({}, {}, false, {}).connected);
+  EXPECT_FALSE(observer.Take({}, {}, false, {}).connected);
+  runtime.generation++;
+  Look look = observer.Take({}, {}, false, {});
+  ASSERT_TRUE(look.connected);
+  EXPECT_EQ(look.connected->version, "1");
+  EXPECT_FALSE(look.unchanged);
+  EXPECT_FALSE(observer.Take({}, {}, false, {}).connected);
+}
+
+TEST(Observer, ASignDuringTheLookIsOne) {
+  Listing runtime;
+  Observer observer = ObserverOf(runtime);
+  EXPECT_FALSE(observer.Take({}, {}, false, {}).unchanged);
+  runtime.restarts_in_list = 1;
+  Look look = observer.Take({}, {}, false, {});
+  ASSERT_TRUE(look.connected);
+  EXPECT_EQ(look.connected->version, "1");
+  EXPECT_FALSE(look.unchanged);
+  EXPECT_TRUE(observer.Take({}, {}, false, {}).unchanged);
 }
 
 struct Difference {

@@ -318,6 +318,25 @@ TEST_P(ImageServiceContract, AKilledRuntimeIsDownUntilItIsBack) {
   }
 }
 
+// However short it was away, and though calls that may be repeated are.
+TEST_P(ImageServiceContract, ARestartChangesTheGenerationAndNothingElseDoes) {
+  ASSERT_TRUE(world_->images().Connect(Soon()));
+  ASSERT_TRUE(world_->images().ListImages(Soon()));
+  const std::uint64_t before = world_->images().Generation();
+  auto app = world_->Push({"team/app", "v1", {{1, kMegabyte}}});
+  ASSERT_TRUE(world_->images().PullImage(Soon(), {app.name, std::nullopt, ""}));
+  ASSERT_TRUE(world_->images().ListImages(Soon()));
+  EXPECT_EQ(world_->images().Generation(), before);
+  world_->KillRuntime();
+  world_->StartRuntime();
+  EXPECT_NE(world_->images().Generation(), before);
+  ASSERT_TRUE(world_->images().ListImages(Soon()));
+  ASSERT_TRUE(world_->images().Connect(Soon()));
+  const std::uint64_t after = world_->images().Generation();
+  ASSERT_TRUE(world_->images().ListImages(Soon()));
+  EXPECT_EQ(world_->images().Generation(), after);
+}
+
 // ---- containerd's own API beside CRI
 
 class ContentServiceContract : public ImageServiceContract {};

@@ -109,6 +109,7 @@ void FakeImageService::Fail(const std::string& name, std::optional<ErrorClass> e
 void FakeImageService::SetRuntimeUp(bool up) {
   base::Lock lock(mutex_);
   Simulate(clock_.Now());
+  if (up && !up_) generation_++;
   up_ = up;
   if (!up) EndAll(ErrorClass::kRuntimeDown);
 }
@@ -116,6 +117,11 @@ void FakeImageService::SetRuntimeUp(bool up) {
 void FakeImageService::Restart() {
   SetRuntimeUp(false);
   SetRuntimeUp(true);
+}
+
+void FakeImageService::SetVersion(const std::string& version) {
+  base::Lock lock(mutex_);
+  version_ = version;
 }
 
 void FakeImageService::SetReady(bool ready) {
@@ -239,7 +245,14 @@ cri::CallResult<cri::RuntimeInfo> FakeImageService::Connect(const base::Call& ca
     return cri::CallError{ErrorClass::kRuntimeDown,
                           "the runtime says that it is not ready: ContainerdNotReady: loading plugins"};
   }
-  return InfoOf(persona_);
+  cri::RuntimeInfo info = InfoOf(persona_);
+  if (!version_.empty()) info.version = version_;
+  return info;
+}
+
+std::uint64_t FakeImageService::Generation() {
+  base::Lock lock(mutex_);
+  return generation_;
 }
 
 cri::CallResult<std::vector<image::LocalImage>> FakeImageService::ListImages(const base::Call& call) {

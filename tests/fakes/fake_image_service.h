@@ -80,9 +80,10 @@ class FakeImageService final : public cri::ImageService, public cri::ContentServ
   // ---- the node's side
   void SetRuntimeUp(bool up);  // false: pulls end with kRuntimeDown, calls are refused; bytes stay
   void Restart();
-  void SetReady(bool ready);                                         // RuntimeReady
-  void SetDiskFull(bool full);                                       // no byte more can be written
-  void Preload(const FakeImage& image);                              // somebody else has pulled it
+  void SetVersion(const std::string& version);  // of the runtime that is there from now on
+  void SetReady(bool ready);                    // RuntimeReady
+  void SetDiskFull(bool full);                  // no byte more can be written
+  void Preload(const FakeImage& image);         // somebody else has pulled it
   void TagLocally(const FakeImage& image, const std::string& name);  // as other tools do: no repo digest
   // An archive was imported (`ctr images import`, `kind load`): content and a tag, no repo digest.
   void Import(const FakeImage& image, bool unpacked = true);
@@ -102,6 +103,7 @@ class FakeImageService final : public cri::ImageService, public cri::ContentServ
 
   // ---- cri::ImageService
   cri::CallResult<cri::RuntimeInfo> Connect(const base::Call& call) override;
+  std::uint64_t Generation() override;
   cri::CallResult<std::vector<image::LocalImage>> ListImages(const base::Call& call) override;
   cri::CallResult<std::optional<cri::ImageDetails>> ImageStatus(const base::Call& call,
                                                                 const std::string& name) override;
@@ -171,6 +173,8 @@ class FakeImageService final : public cri::ImageService, public cri::ContentServ
   std::uint64_t bandwidth_ PREFETCH_GUARDED_BY(mutex_) = 0;
   base::Duration latency_ PREFETCH_GUARDED_BY(mutex_){};
   bool up_ PREFETCH_GUARDED_BY(mutex_) = true;
+  std::uint64_t generation_ PREFETCH_GUARDED_BY(mutex_) = 0;  // how often it was started
+  std::string version_ PREFETCH_GUARDED_BY(mutex_);           // empty: the persona's
   bool ready_ PREFETCH_GUARDED_BY(mutex_) = true;
   bool disk_full_ PREFETCH_GUARDED_BY(mutex_) = false;
   FakeStore store_ PREFETCH_GUARDED_BY(mutex_);

@@ -190,7 +190,10 @@ void FakeImageService::Resolve(Pull& pull) {
 }
 
 void FakeImageService::Finish(Pull& pull) {
-  if (pull.image.ends_runtime) return EndAll(ErrorClass::kRuntimeDown);
+  if (pull.image.ends_runtime) {
+    generation_++;
+    return EndAll(ErrorClass::kRuntimeDown);
+  }
   pull.stage_ends = base::TimePoint::max();
   bool artifact_refused = !pull.image.unpackable && persona_ == Persona::kContainerd16;
   // The failed pull of an artifact leaves its tag behind (section 3.2).

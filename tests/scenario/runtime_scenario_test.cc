@@ -25,6 +25,32 @@ TEST(RuntimeScenario, ARestartInMidPullIsNoFailureAndLosesNoByte) {
   EXPECT_LT(node.Elapsed(), seconds(55));
 }
 
+TEST(RuntimeScenario, ARestartBetweenTwoLooksIsNoticed) {
+  Node node;
+  node.runtime.Preload(MakeImage("r.io/a:v1", kMB));
+  node.List({"r.io/a:v1"});
+  ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(10)));
+  node.runtime.SetVersion("2.3.4");
+  node.RunFor(minutes(1));
+  ASSERT_NE(node.Snapshot()->runtime.version, "2.3.4");
+  node.runtime.Restart();
+  EXPECT_TRUE(node.RunUntil([&] { return node.Snapshot()->runtime.version == "2.3.4"; }, seconds(8)));
+  EXPECT_TRUE(node.Ready());
+  EXPECT_EQ(node.LogLines("runtime not reachable"), 0);
+}
+
+// What the restarted one says of itself counts, not what the pull that it ended was started under.
+TEST(RuntimeScenario, ARestartUnderAPullIsOneToo) {
+  Node node;
+  node.runtime.SetBandwidth(10 * kMB);
+  node.runtime.Push(MakeImage("r.io/a:v1", 500 * kMB));
+  node.List({"r.io/a:v1"});
+  node.RunFor(seconds(20));
+  node.runtime.SetVersion("2.3.4");
+  node.runtime.Restart();
+  EXPECT_TRUE(node.RunUntil([&] { return node.Snapshot()->runtime.version == "2.3.4"; }, seconds(2)));
+}
+
 TEST(RuntimeScenario, ARuntimeThatIsAwayTakesNothingAway) {
   Node node;
   node.runtime.Preload(MakeImage("r.io/a:v1", kMB));

@@ -79,6 +79,24 @@ TEST_F(Mirror, TheConfigPathIsLearntFromTheRuntimeOrItsFile) {
   EXPECT_NE(explained.out.find("containerd's config_path is"), std::string::npos) << explained.out;
 }
 
+// So short that no look falls into it: the connection is made anew without a word.
+TEST_F(Mirror, AContainerdThatRestartsBetweenTwoLooksIsAskedWhoItIs) {
+  List();
+  node_.StartAgent(config_);
+  ASSERT_TRUE(rig::Eventually(seconds(20), [&] { return node_.StatusOf(image_).ready; }));
+  EXPECT_NE(node_.Get("/v1/status").body.find(R"("byPull":[])"), std::string::npos);
+  node_.containerd().RouteByTables(kHost, origin_->proxy().port());
+  ASSERT_OK(node_.containerd().Stop());
+  ASSERT_OK(node_.containerd().Start());
+  EXPECT_TRUE(
+      rig::Eventually(seconds(12),
+                      [&] {
+                        return node_.Get("/v1/status").body.find(R"("byPull":["registry.example.test"])") !=
+                               std::string::npos;
+                      }))
+      << node_.Get("/v1/status").body << node_.AgentLog();
+}
+
 TEST_F(Mirror, AFolderThatTheRuntimeNamesAndTheAgentDoesNotSeeIsSaid) {
   List();
   PullOnce();
