@@ -34,7 +34,7 @@
 namespace prefetch {
 namespace {
 
-// design.md section 7.
+// Scripts go by these.
 enum ExitCode { kOk = 0, kNotReady = 1, kBadInput = 2, kTimedOut = 3, kUnreachable = 4 };
 
 int Fail(ExitCode code, const base::Error& error) {

@@ -16,7 +16,7 @@ using std::chrono::minutes;
 // A runtime that is away is asked so often at first, then once a second.
 constexpr milliseconds kDownLookMin{100};
 constexpr milliseconds kDownLookMax{1000};
-// spec/cri.md section 9.2: after ENOSPC the node waits this long.
+// After ENOSPC the node waits this long.
 constexpr minutes kDiskFullHold{5};
 
 plan::ProgressFacts Facts(const cri::PullProgress& seen, bool may_be_queued) {

@@ -17,12 +17,12 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr seconds kLookTimeout{30};
-// spec/cri.md section 7.1: ListStatuses opens every ingest, so not more often than this; a pull's first
-// seconds are watched more closely, since its manifest, and so its size, shows up then.
+// Runtime rule C25: ListStatuses opens every ingest, so not more often than this; a pull's first seconds are
+// watched more closely, since its manifest, and so its size, shows up then.
 constexpr seconds kWatchInterval{2};
 constexpr milliseconds kFirstWatch{250};
 constexpr seconds kCloseWatch{3};
-// A stalled pull is cancelled this long after its replacement was started (spec/cri.md section 3.7: 100 ms).
+// A stalled pull is cancelled this long after its replacement was started (C26: 100 ms).
 constexpr milliseconds kReplaceOverlap{300};
 // At the end a touch pod is taken away within this; one that is not is the next start's.
 constexpr milliseconds kTouchFarewell{500};

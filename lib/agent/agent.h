@@ -26,7 +26,7 @@
 
 namespace prefetch::agent {
 
-// Between two looks at the runtime: a vanished image is to be noticed within 10 s (design.md section 5).
+// Between two looks at the runtime: a vanished image is to be noticed within 10 s.
 constexpr std::chrono::seconds kLookInterval{8};
 
 struct Options {

@@ -5,7 +5,7 @@
 namespace prefetch::agent {
 namespace {
 
-// spec/registry.md section 8.2: one whole check, tokens and retries included; plugins have their own minute.
+// Registry rule R39: one whole check, tokens and retries included; plugins have their own minute.
 constexpr std::chrono::seconds kAskLimit{60};
 
 std::vector<std::string> DigestsOf(const std::optional<plan::Local>& local) {

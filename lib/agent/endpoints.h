@@ -1,4 +1,4 @@
-// Endpoints: what the agent answers over HTTP (design.md section 6).
+// Endpoints: what the agent answers over HTTP (lib/README.md).
 #pragma once
 
 #include "agent/board.h"

@@ -1,4 +1,4 @@
-// KubeletAsker: asks kubelet's own port from time to time what it runs with (spec/kubelet.md section 5.1).
+// KubeletAsker: asks kubelet's own port from time to time what it runs with (kubelet's rule K45).
 #pragma once
 
 #include <functional>

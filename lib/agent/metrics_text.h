@@ -1,4 +1,4 @@
-// MetricsText: what is true now and what was counted, as GET /metrics (design.md section 6).
+// MetricsText: what is true now and what was counted, as GET /metrics.
 #pragma once
 
 #include <string>

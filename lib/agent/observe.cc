@@ -124,8 +124,8 @@ cri::CallResult<std::vector<Observer::Learnt>> Observer::AskDetails(const base::
   return answers;
 }
 
-// The runtime does not check the platform of a single-manifest image (spec/cri.md section 6), so each new id
-// is asked for once. An id names its configuration, so the answer holds as long as the image is there.
+// The runtime does not check the platform of a single-manifest image (C19), so each new id is asked for once.
+// An id names its configuration, so the answer holds as long as the image is there.
 std::optional<cri::CallError> Observer::Learn(const base::Call& call, const plan::ImageList& list,
                                               const image::LocalImageIndex& index) {
   std::map<std::string, Learnt> now;

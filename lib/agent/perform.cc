@@ -84,7 +84,7 @@ struct Attempt {
   std::string refusals;  // what each refused credential was answered
 };
 
-// Tries each credential until one is not refused; anonymous only if there is none (spec/kubelet.md 1.10).
+// Tries each credential until one is not refused; anonymous only if there is none (A20).
 Attempt TryCredentials(const base::Call& call, const PullParts& parts, const PullJob& job,
                        const credentials::Lookup& lookup) {
   Attempt attempt;
@@ -142,7 +142,7 @@ PullOutcome FailedAttempt(const Attempt& attempt, const credentials::Lookup& loo
   return outcome;
 }
 
-// The pull ended well for the runtime. Is the image there as a pod needs it (spec/cri.md section 6)?
+// The pull ended well for the runtime. Is the image there as a pod needs it (C19, C22)?
 PullOutcome LookAtWhatCame(const base::Call& call, const PullParts& parts, const PullJob& job,
                            const credentials::Credential* credential) {
   auto details = parts.images.ImageStatus(call.Within(kLookTimeout), job.reference.Normalized());

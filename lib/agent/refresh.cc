@@ -211,7 +211,7 @@ void Agent::FoldPace(const std::string& registry, const RegistryAnswer& answer) 
   }
 }
 
-// A registry that asks for patience means pulls, too (spec/registry.md section 6.1).
+// A registry that asks for patience means pulls, too (registry rule R27).
 void Agent::HoldPulls(const std::string& registry, const RegistryAnswer& answer) {
   base::Duration wait = answer.retry_after.value_or(std::chrono::milliseconds(0));
   registries_[registry] = plan::AfterRegistryFailure(registries_[registry], true, wait, now_, Random());

@@ -1,6 +1,6 @@
 // Refusals: remembers which credentials a registry has refused, so that a wrong password on forty entries
-// does not become two hundred log-in attempts and a locked account (spec/cri.md section 3.4: one PullImage
-// alone sends a refused credential up to five times).
+// does not become two hundred log-in attempts and a locked account (runtime rule C7: one PullImage alone
+// sends a refused credential up to five times).
 #pragma once
 
 #include <map>

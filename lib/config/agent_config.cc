@@ -234,7 +234,7 @@ void CheckProviderPair(const RawConfig& raw, Mistakes& mistakes) {
   if (bin_dir && !config) mistakes.Add(bin_dir->by, "needs --image-credential-provider-config beside it");
 }
 
-// A label's name (after its prefix): spec/kubelet.md section 1.4, "Qualified name".
+// A label's name (after its prefix): a qualified name (credentials' rule A6).
 bool IsLabelName(const std::string& name) {
   auto fits = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
   bool middle = std::all_of(name.begin(), name.end(),

@@ -25,7 +25,7 @@ struct Said {
 };
 
 // A mounted pull secret, and what it may be used for. Whatever is pulled with it is usable by every pod of
-// the node afterwards (design.md section 5), so nothing but what is named here uses it.
+// the node afterwards (kubelet's rule K28), so nothing but what is named here uses it.
 struct PullSecret {
   std::string name;
   std::string path;                             // a .dockerconfigjson or .dockercfg file
@@ -35,7 +35,7 @@ struct PullSecret {
   friend bool operator==(const PullSecret&, const PullSecret&) = default;
 };
 
-// For whom credential providers with tokenAttributes are asked (design.md section 5): kubelet asks for the
+// For whom credential providers with tokenAttributes are asked (credentials' rule A24): kubelet asks for the
 // pod's account, and the agent has no pod.
 struct ProviderServiceAccount {
   std::string name_space, name;

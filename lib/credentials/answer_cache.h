@@ -1,4 +1,4 @@
-// AnswerCache: what one plugin answered, as long as it holds (spec/kubelet.md section 1.7).
+// AnswerCache: what one plugin answered, as long as it holds (A12, A13).
 #pragma once
 
 #include <map>

@@ -1,5 +1,5 @@
-// Docker's configuration files as kubelet reads them: for nodes and for pull secrets (spec/kubelet.md
-// sections 1.12 and 1.13).
+// Docker's configuration files as kubelet reads them (A21 to A23): for nodes and for
+// pull secrets.
 #pragma once
 
 #include <optional>

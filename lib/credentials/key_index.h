@@ -1,5 +1,5 @@
 // KeyIndex: credentials under the keys that they are for, and which of them serve an image, in order
-// (spec/kubelet.md section 1.9).
+// (A16, A17).
 #pragma once
 
 #include <string>

@@ -21,8 +21,8 @@ constexpr char kNoGrantsReason[] =
 constexpr char kLastGoodReason[] =
     " (the last good configuration stays in force; a kubelet that restarts exits)";
 
-// The name kubelet keeps its node docker config under, before 1.33 (spec/kubelet.md section 1.10): first by
-// name.
+// Before 1.33 kubelet sorts plugins by name, and its own name for the node docker config comes first
+// (A19).
 bool ByName(const std::shared_ptr<PluginAnswers>& a, const std::shared_ptr<PluginAnswers>& b) {
   return a->provider().name < b->provider().name;
 }

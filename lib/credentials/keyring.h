@@ -37,7 +37,7 @@ struct Credential {
   std::string name;   // the provider, the file, or the pull secret's name
   std::string match;  // the key that matched, as ShownKey shows it: "https://index.docker.io/v1/"
   // Not the node's own but somebody's: of a mounted pull secret, or of a service account that was named. What
-  // is pulled with it becomes usable by every pod of the node (spec/evidence.md row 1).
+  // is pulled with it becomes usable by every pod of the node (kubelet's rule K28).
   bool exposes = false;
 };
 
@@ -104,9 +104,9 @@ struct KeyringOptions {
 
 // A resource. Owned by main; any thread may call, many at once. `clock` outlives it.
 //
-// Order (spec/kubelet.md section 1.10): pull secrets, node docker config, plugins. Files are looked at again
-// at most once a second, when somebody asks. A provider configuration that kubelet would refuse gives
-// problems() and no plugins, or leaves those of the last good one in force; the other sources go on.
+// Order (A18, A19): pull secrets, node docker config, plugins. Files are looked at again at most once a
+// second, when somebody asks. A provider configuration that kubelet would refuse gives problems() and no
+// plugins, or leaves those of the last good one in force; the other sources go on.
 class Keyring {
  public:
   Keyring(KeyringOptions options, const base::Clock& clock);

@@ -1,5 +1,5 @@
 // Does a pattern match an image? The one rule for matchImages, for the keys of credentials and for
-// allowRepositories (spec/kubelet.md section 1.8).
+// allowRepositories (A14, A15).
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// RunPlugin: one execution of a credential plugin (spec/kubelet.md section 1.6).
+// RunPlugin: one execution of a credential plugin (A8).
 #pragma once
 
 #include <chrono>

@@ -17,10 +17,10 @@ namespace prefetch::credentials {
 
 // A resource. Any thread may call, many at once. `clock` outlives it.
 //
-// kubelet shares an execution among those who ask for the same image (spec/kubelet.md section 1.7). Here an
-// asker also waits, once, for an execution on behalf of another image of the same registry: most plugins
-// answer for the whole registry, and ten images pulled at once should not be ten executions. Plugins that are
-// known to answer by image are not waited for, and a failure is shared with the same image only.
+// kubelet shares an execution among those who ask for the same image (A13). Here an asker also waits, once,
+// for an execution on behalf of another image of the same registry: most plugins answer for the whole
+// registry, and ten images pulled at once should not be ten executions. Plugins that are known to answer by
+// image are not waited for, and a failure is shared with the same image only.
 class PluginAnswers {
  public:
   PluginAnswers(Provider provider, PluginSurroundings surroundings, const base::Clock& clock)

@@ -1,6 +1,6 @@
-// PluginIdentity: the service account that a plugin with tokenAttributes is asked for (spec/kubelet.md
-// sections 1.7 and 1.11). kubelet speaks for a pod's account; a node agent has no pod, so it speaks for the
-// one account that its configuration names, and for none where a plugin can do without. Pure.
+// PluginIdentity: the service account that a plugin with tokenAttributes is asked for (A24, A26, A27).
+// kubelet speaks for a pod's account; a node agent has no pod, so it speaks for the one account that its
+// configuration names, and for none where a plugin can do without. Pure.
 #pragma once
 
 #include <functional>

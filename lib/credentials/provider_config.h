@@ -1,5 +1,5 @@
-// CredentialProviderConfig: kubelet's configuration of credential plugins (spec/kubelet.md sections 1.1
-// to 1.4).
+// CredentialProviderConfig: kubelet's configuration of credential plugins
+// (A1 to A5, A7).
 #pragma once
 
 #include <chrono>

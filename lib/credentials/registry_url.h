@@ -1,4 +1,4 @@
-// A registry's address as kubelet takes it apart, which is Go's URL parser (spec/kubelet.md section 1.8).
+// A registry's address as kubelet takes it apart, which is Go's URL parser (A14).
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// Scrub: makes another program's error text fit for a log (spec/cri.md section 5.4).
+// Scrub: makes another program's error text fit for a log (A11).
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// tokenAttributes: how a provider asks for a service account's token (spec/kubelet.md sections 1.4 and 1.11).
+// tokenAttributes: how a provider asks for a service account's token (A5, A24).
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// What differs between kubelet's versions in how it finds credentials (spec/kubelet.md section 4).
+// What differs between kubelet's versions in how it finds credentials (A2, A3, A12, A18, A19).
 #pragma once
 
 #include <string_view>

@@ -27,7 +27,7 @@ struct Rule {
   }
 };
 
-// How gRPC itself says that the connection is gone or cannot be made (section 2.5), code 14.
+// How gRPC itself says that the connection is gone or cannot be made (C13), code 14.
 constexpr std::array<Rule, 8> kTransport = {{
     {ErrorClass::kRuntimeDown, "failed to connect to all addresses"},
     {ErrorClass::kRuntimeDown, "socket closed"},
@@ -39,7 +39,7 @@ constexpr std::array<Rule, 8> kTransport = {{
     {ErrorClass::kRuntimeDown, "connection attempt timed out"},
 }};
 
-// Rules 1 to 11 of section 5.3, in its order. First match wins.
+// Text rules 1 to 11 of C14, in its order. First match wins.
 constexpr std::array kFirstRules = std::to_array<Rule>({
     // 1, 2: signature policies and verifiers.
     {ErrorClass::kSignatureRejected, "signaturevalidationfailed"},
@@ -224,7 +224,7 @@ std::string TakeNamesOut(std::string_view message, std::vector<std::string> name
   return text;
 }
 
-// CRI-O tells of mirrors and of a second try as an artifact; only its words on the image itself count.
+// CRI-O tells of mirrors and of a second try as an artifact (C16); only its words on the image itself count.
 std::string_view OwnWords(std::string_view text) {
   text = text.substr(0, text.find("; artifact err:"));
   if (text.find("(mirrors also failed: ") == std::string_view::npos) return text;
@@ -262,7 +262,7 @@ std::optional<int> HttpStatus(std::string_view text) {
   return std::nullopt;
 }
 
-// spec/registry.md section 5.
+// As registry rule R22.
 ErrorClass ClassOfHttpStatus(int status) {
   switch (status) {
     case 401:
@@ -321,7 +321,7 @@ ErrorClass ByCode(RpcCode code) {
   return ErrorClass::kUnknown;
 }
 
-// Of the runtime itself, not of a pull: section 5.1, steps 2 and 3.
+// Of the runtime itself, not of a pull (C13, C17).
 std::optional<ErrorClass> ByTransport(RpcCode code, std::string_view text) {
   if (text.find("server is not initialized yet") != std::string_view::npos) return ErrorClass::kRuntimeDown;
   if (code == RpcCode::kUnimplemented) return ErrorClass::kRuntimeUnsupported;

@@ -1,4 +1,4 @@
-// Classify: what a failed call means, from the runtime's words (spec/cri.md section 5).
+// Classify: what a failed call means, from the runtime's words (C13 to C17).
 #pragma once
 
 #include <string>

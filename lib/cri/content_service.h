@@ -1,5 +1,5 @@
 // ContentService: containerd's own API beside CRI, on the same socket: how far a pull is, and the lease that
-// keeps what a broken pull has fetched (spec/cri.md sections 3.7, 7.2 and 8.3).
+// keeps what a broken pull has fetched (C24 to C27).
 //
 // The way of one pull: EnsureLease, PullImage with that lease (PullRequest::lease), Progress now and then
 // meanwhile, DeleteLease when it went well or was given up. If the pull is stopped, fails, or the agent dies,
@@ -62,7 +62,7 @@ class ContentService {
   // this call names it there: so call it soon after the start.
   virtual CallResult<PullProgress> Progress(const base::Call& call, const std::string& lease,
                                             const image::Reference& reference) = 0;
-  // Is the content unpacked for the default snapshotter (spec/cri.md section 6)? `chain_id` is ImageDetails'.
+  // Is the content unpacked for the default snapshotter (C22)? `chain_id` is ImageDetails'.
   virtual CallResult<bool> IsUnpacked(const base::Call& call, const std::string& chain_id) = 0;
   // Does a container start from the image with this id, of which no pull is known to have ended well? It is
   // unpacked; or all that it needs is here and can be unpacked, which the runtime does for the first

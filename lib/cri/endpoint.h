@@ -19,16 +19,16 @@ struct Endpoint {
   friend bool operator==(const Endpoint&, const Endpoint&) = default;
 };
 
-// Accepts "unix:///abs/path", "unix:/abs/path" and "/abs/path" (spec/cri.md section 2.1). InvalidArgument for
-// other schemes, relative paths, and paths that are longer than a socket address can be: gRPC would fail on
-// those without telling why.
+// Accepts "unix:///abs/path", "unix:/abs/path" and "/abs/path" (C8). InvalidArgument for other schemes,
+// relative paths, and paths that are longer than a socket address can be: gRPC would fail on those without
+// telling why.
 base::Result<Endpoint> ParseEndpoint(std::string_view text);
 
 // Why a socket cannot be used, as seen by connecting to it: what gRPC, which waits and tries again, does not
 // tell. nullopt: somebody listens. Never blocks. "absent", "permission denied", "nobody listens", …
 std::optional<std::string> WhyUnreachable(const Endpoint& endpoint);
 
-// Where container runtimes usually listen, most common first (spec/cri.md section 2.1).
+// Where container runtimes usually listen, most common first (C9).
 const std::vector<Endpoint>& UsualEndpoints();
 
 // The first of `candidates` on which somebody listens. Unavailable otherwise, with a sentence that names each

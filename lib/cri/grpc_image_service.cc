@@ -65,7 +65,7 @@ void Fill(v1::PullImageRequest& message, const PullRequest& request) {
 }
 
 // A runtime that says RuntimeReady=false is up and not yet to be used. NetworkReady is none of our business:
-// a node without a network plugin pulls perfectly well (spec/cri.md section 1.2).
+// a node without a network plugin pulls perfectly well (C2).
 std::optional<CallError> NotReady(const v1::RuntimeStatus& status) {
   for (const v1::RuntimeCondition& condition : status.conditions()) {
     if (condition.type() != "RuntimeReady" || condition.status()) continue;

@@ -23,8 +23,8 @@ namespace prefetch::cri {
 
 struct CallError {
   image::ErrorClass error_class = image::ErrorClass::kUnknown;
-  // The runtime's words, scrubbed (spec/cri.md section 5.4): no secret, query string, userinfo or control
-  // character; at most 1024 bytes.
+  // The runtime's words, scrubbed (C18): no secret, query string, userinfo or control character; at most 1024
+  // bytes.
   std::string message;
 
   friend bool operator==(const CallError&, const CallError&) = default;
@@ -78,8 +78,8 @@ struct PullRequest {
 };
 
 // Every call may block until its Call says otherwise; any thread may call, many at once. Owned by main.
-// Each call waits for a connection that is being made (spec/cri.md section 2.5); a runtime that is away is
-// kRuntimeDown at the deadline, or at once where the reason is certain (no socket file, permission denied).
+// Each call waits for a connection that is being made (C10); a runtime that is away is kRuntimeDown at the
+// deadline, or at once where the reason is certain (no socket file, permission denied).
 class ImageService {
  public:
   virtual ~ImageService() = default;
@@ -92,14 +92,14 @@ class ImageService {
   virtual std::uint64_t Generation() = 0;
   // Everything the runtime has; no filter.
   virtual CallResult<std::vector<image::LocalImage>> ListImages(const base::Call& call) = 0;
-  // nullopt: the runtime does not have it under that name. `name` is fully qualified or an image id.
+  // nullopt: the runtime does not have it under that name (C3). `name` is fully qualified (C5) or an id.
   virtual CallResult<std::optional<ImageDetails>> ImageStatus(const base::Call& call,
                                                               const std::string& name) = 0;
   // ImageStatus of each of `names`, by index; many at a time, where the runtime is far enough away to make
   // that worth it. The first failure is the answer of all.
   virtual CallResult<std::vector<std::optional<ImageDetails>>> ImageStatuses(
       const base::Call& call, const std::vector<std::string>& names);
-  // Returns image_ref, which may only be used as an opaque string (spec/cri.md section 1.3).
+  // Returns image_ref, which may only be used as an opaque string (C4).
   virtual CallResult<std::string> PullImage(const base::Call& call, const PullRequest& request) = 0;
   virtual CallResult<std::vector<ImageFilesystem>> ImageFsInfo(const base::Call& call) = 0;
 };

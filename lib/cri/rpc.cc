@@ -32,7 +32,7 @@ grpc::ChannelArguments Arguments(std::string_view purpose) {
   return arguments;
 }
 
-// Our deadline is over. Whose fault that was shows in the connection (section 2.5).
+// Our deadline is over. Whose fault that was shows in the connection (C12).
 CallError TimedOut(bool connected, const RpcSubject& subject) {
   std::string method(subject.method);
   if (connected && subject.harmless) {

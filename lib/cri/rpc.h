@@ -1,9 +1,9 @@
 // Rpc: how one unary or streaming call goes over a runtime's socket. Internal to cri: included by .cc files
 // only, and the one header of ours that knows gRPC.
 //
-// What it makes of gRPC (spec/cri.md sections 2.2 to 2.5): a missing or refusing socket is told at once, by
-// connecting to it ourselves; every call waits for a connection that is being made, up to its deadline; a
-// stop cancels the call; statuses become CallErrors, scrubbed.
+// What it makes of gRPC (C10 to C13): a missing or refusing socket is told at once, by connecting to it
+// ourselves; every call waits for a connection that is being made, up to its deadline; a stop cancels the
+// call; statuses become CallErrors, scrubbed.
 #pragma once
 
 #include <grpcpp/grpcpp.h>

@@ -21,7 +21,7 @@ struct VerboseInfo {
   friend bool operator==(const VerboseInfo&, const VerboseInfo&) = default;
 };
 
-// The value of `info["info"]` (spec/cri.md section 6).
+// The value of `info["info"]` (C21).
 VerboseInfo ParseVerboseInfo(std::string_view json);
 
 // The value of Status's `info["config"]`, which containerd 1.x fills with the configuration of its CRI plugin

@@ -1,4 +1,4 @@
-// Scrub: makes what a runtime says fit to be logged and published (spec/cri.md section 5.4).
+// Scrub: makes what a runtime says fit to be logged and published (C18).
 #pragma once
 
 #include <string>

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kMaxIdleHandles = 8;  // as many as there are workers; more are let go
 constexpr long kMaxIdleConnections = 4;     // of one handle
-constexpr long kStalledBelow = 64;          // bytes a second (spec/registry.md section 8.2)
+constexpr long kStalledBelow = 64;          // bytes a second (registry rule R39)
 constexpr std::size_t kMaxHeaderBytes = 64 * 1024;
 constexpr std::size_t kMaxHeaderFields = 100;
 constexpr std::chrono::seconds kLongestPoll{60};  // only so that it fits libcurl's int

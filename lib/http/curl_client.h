@@ -21,8 +21,8 @@ struct CurlOptions {
 };
 
 // TLS 1.2 or newer; HTTP/1.1 unless a request allows HTTP/2 (a handle has one request at a time). Keeps
-// connections open between requests: a fresh TLS connection costs 15 times the CPU (spec/bench-facts.md
-// "Sizes").
+// connections open between requests: a fresh TLS connection costs 15 times the CPU (20 ms against 1.3 with
+// libcurl 7.88, which parses all authorities for it).
 //
 // Owned by main, outlives its users. Any thread may Send; each call takes a handle of its own from a pool.
 // Construct before threads start: libcurl sets up global things then. The process ignores or blocks SIGPIPE:

@@ -7,7 +7,7 @@
 
 namespace prefetch::image {
 
-// A value. Only user name and password: the portable part (spec/cri.md sections 3.4 and 4.2).
+// A value. Only user name and password: the portable part (runtime rule C6).
 struct AuthConfig {
   std::string username;
   base::Secret password;

@@ -1,4 +1,4 @@
-// Digest: the text form of a content hash, "sha256:" and lower-case hex (spec/registry.md section 1).
+// Digest: the text form of a content hash, "sha256:" and lower-case hex (registry rule R3).
 #pragma once
 
 #include <string_view>

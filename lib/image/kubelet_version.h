@@ -1,5 +1,5 @@
 // KubeletVersion: whose rules apply. What changed with which is told where the rule is: credentials'
-// version_rules.h, kubelet's records and verdicts (spec/kubelet.md section 4).
+// version_rules.h, kubelet's records and verdicts (their RULES.md).
 #pragma once
 
 #include <compare>

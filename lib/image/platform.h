@@ -15,7 +15,7 @@ struct Platform {
 
   // "os/architecture[/variant]", lower case. InvalidArgument otherwise.
   static base::Result<Platform> Parse(std::string_view text);
-  // This machine's, from uname (spec/cri.md section 6): x86_64 is amd64, aarch64 is arm64 …
+  // This machine's, from uname (C20): x86_64 is amd64, aarch64 is arm64 …
   static Platform Host();
   std::string ToString() const;
 
@@ -23,7 +23,7 @@ struct Platform {
 };
 
 // Can an image whose configuration claims `image` run on `node`? Empty fields of `image` are unknown and
-// accepted (spec/cri.md section 6); arm64's v8 is the same as no variant; arm v7 runs v6 and v5. As in
+// accepted (runtime rule C20); arm64's v8 is the same as no variant; arm v7 runs v6 and v5. As in
 // containerd's choice from an index, amd64 runs 386 and arm64 runs arm.
 bool Runs(const Platform& node, const Platform& image);
 

@@ -6,7 +6,7 @@
 namespace prefetch::image {
 
 // A closed list of what can go wrong with a pull: each has its own retry rule (plan/backoff.h).
-// Where each comes from: spec/cri.md section 5.
+// Where each comes from: the table of runtime rule C14.
 enum class ErrorClass {
   kCancelled,               // by us
   kTimeout,                 // by our deadline, or a time limit of the runtime's own

@@ -14,8 +14,8 @@ enum class PullPolicy { kNever, kIfNotPresent, kAlways };
 std::string_view PullPolicyName(PullPolicy policy);                      // "IfNotPresent"
 std::optional<PullPolicy> ParsePullPolicy(std::string_view exact_name);  // case matters, as in Kubernetes
 
-// The policy that a container gets which names none (spec/kubelet.md section 2.1): kAlways if its tag is
-// exactly "latest", written or implied, even beside a digest; kIfNotPresent otherwise.
+// The policy that a container gets which names none (kubelet's rule K2): kAlways if its tag is exactly
+// "latest", written or implied, even beside a digest; kIfNotPresent otherwise.
 PullPolicy DefaultPullPolicy(const Reference& reference);
 
 }  // namespace prefetch::image

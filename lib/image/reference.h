@@ -1,5 +1,5 @@
 // Reference: the name of an image, parsed and normalised as kubelet and the runtimes do it
-// (spec/kubelet.md sections 0.1 and 0.2, spec/registry.md section 1).
+// (kubelet's rule K1, registry rules R1 and R2).
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
 // RegistryAnswer: what a registry said about one reference when it was asked without pulling
-// (spec/registry.md section 5). A value: lib/registry makes it, lib/plan decides by it, lib/report shows it.
+// (registry rules R22 to R24). A value: lib/registry makes it, lib/plan decides by it, lib/report shows it.
 // It stands here since those three do not know each other.
 #pragma once
 
@@ -24,7 +24,7 @@ enum class RegistryAnswerKind {
 
 std::string_view RegistryAnswerName(RegistryAnswerKind kind);  // "TagMissing"
 
-// What a registry still allows this node of pulls, where its answers say so (Docker Hub's do; section 6.2).
+// What a registry still allows this node of pulls, where its answers say so (Docker Hub's do; R28).
 struct PullAllowance {
   std::uint64_t limit = 0, remaining = 0;
   std::chrono::seconds window{0};  // of the limit; 0: not told
@@ -34,12 +34,12 @@ struct PullAllowance {
 
 struct RegistryAnswer {
   RegistryAnswerKind kind = RegistryAnswerKind::kIndeterminate;
-  // The second word where section 5 has one: "Tls", "DigestMismatch", "Schema1", "ProxyAuth". Empty: none.
+  // The second word where there is one: "Tls", "DigestMismatch", "Schema1", "ProxyAuth". Empty: none.
   std::string detail;
   std::string digest;                 // what the tag points to; kSame, kMoved only
   bool local_digest_unknown = false;  // kMoved since there was nothing to compare with
   // kIndeterminate, and nothing was asked: the runtime goes by mirrors that only it can follow (legacy
-  // tables, registries.conf; spec/registry.md section 7). Issuing PullImage again is the check.
+  // tables, registries.conf; R36). Issuing PullImage again is the check.
   bool only_by_pull = false;
   std::string answered_by;  // host[:port] of the last request; empty: none was sent
   std::string message;      // one sentence for people, scrubbed

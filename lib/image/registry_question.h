@@ -13,8 +13,8 @@ namespace prefetch::image {
 
 struct RegistryQuestion {
   Reference reference;
-  // The digests that the runtime's repo_digests name for the reference's repository (spec/registry.md
-  // section 3). Empty: none is known, and any digest is kMoved with local_digest_unknown.
+  // The digests that the runtime's repo_digests name for the reference's repository (registry rule R10).
+  // Empty: none is known, and any digest is kMoved with local_digest_unknown.
   std::vector<std::string> local_digests;
   Platform platform;
   // In the order in which a pull would try them; the next one only where the one before was refused. Empty:

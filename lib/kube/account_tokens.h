@@ -1,6 +1,6 @@
 // AccountTokens: tokens of one service account, by audience, for credential providers with tokenAttributes
-// (spec/kubelet.md section 1.11, steps 2 to 4). Unlike kubelet's they are bound to no pod: an agent that
-// pulls ahead has none to name.
+// (credentials' rules A24 and A25). Unlike kubelet's they are bound to no pod: an agent that pulls ahead has
+// none to name.
 #pragma once
 
 #include <map>

@@ -47,7 +47,7 @@ class Api {
   virtual Answer<Done> SetNodeLabel(const base::Call& call, const std::string& name, const std::string& key,
                                     const std::optional<std::string>& value) = 0;
   // patch nodes. The whole list, as it was read with `resource_version` and then changed: any patch replaces
-  // it (spec/bench-facts.md). kConflict if anybody changed the node since: read again, change again.
+  // it (seen on 1.36.2). kConflict if anybody changed the node since: read again, change again.
   virtual Answer<Node> SetNodeTaints(const base::Call& call, const std::string& name,
                                      const std::string& resource_version,
                                      const std::vector<Taint>& taints) = 0;

@@ -1,6 +1,6 @@
 // The touch pod: a pod that makes kubelet pull images with the node's own credentials and record them for
-// every pod of the node, and that never runs anything (design.md section 5; spec/evidence.md rows 14, 15 and
-// 46). And whether admission let it be one. Pure.
+// every pod of the node, and that never runs anything (kubelet's rules K36 to K39). And whether admission let
+// it be one. Pure.
 #pragma once
 
 #include <optional>
@@ -21,7 +21,7 @@ inline constexpr const char* kTouchCommand = "/prefetchd/none";
 struct TouchImage {
   std::string name;  // as the list writes it: the record's key is the literal text
   // imagePullPolicy Always instead of IfNotPresent: under kubelet's default policy it uses an image that was
-  // merely preloaded as it is, and a use without a pull makes no record (spec/evidence.md row 1).
+  // merely preloaded as it is, and a use without a pull makes no record (K40).
   bool always = false;
 };
 
@@ -33,7 +33,7 @@ struct TouchPodSpec {
   std::string instance;        // in a label, for people
   std::vector<TouchImage> images;
   // All images but the first as image volumes of one container instead of containers of their own: half the
-  // time (row 24), where kubelet and the Pod Security Standard allow it.
+  // time (K38), where kubelet and the Pod Security Standard allow it.
   bool image_volumes = false;
 };
 

@@ -1,4 +1,4 @@
-// Allowlist: kubelet's preloadedImagesVerificationAllowlist (spec/kubelet.md section 3.2). Pure.
+// Allowlist: kubelet's preloadedImagesVerificationAllowlist (K12, K13). Pure.
 #pragma once
 
 #include <string>

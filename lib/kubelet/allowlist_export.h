@@ -1,5 +1,5 @@
 // ExportAllowlist: patterns for kubelet's preloadedImagesVerificationAllowlist that exempt the names of a
-// list (spec/kubelet.md section 3.2). Pure.
+// list (K12, K13). Pure.
 #pragma once
 
 #include <string>

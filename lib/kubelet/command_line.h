@@ -1,4 +1,4 @@
-// What kubelet was started with: the flags that matter here (spec/kubelet.md sections 1.1, 5.1 and 5.2).
+// What kubelet was started with: the flags that matter here (K46, credentials' rule A1).
 // Pure.
 #pragma once
 

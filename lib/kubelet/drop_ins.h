@@ -1,4 +1,4 @@
-// The files in kubelet's --config-dir, in kubelet's order (spec/kubelet.md section 5.2). Internal to
+// The files in kubelet's --config-dir, in kubelet's order (K48). Internal to
 // kubelet/.
 #pragma once
 

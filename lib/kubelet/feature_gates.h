@@ -1,4 +1,4 @@
-// The feature gates that decide whether a kubelet verifies images (spec/kubelet.md section 3.1). Pure.
+// The feature gates that decide whether a kubelet verifies images (K7). Pure.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
-// ForecastGc: what kubelet's image garbage collection would do to the images of a list (spec/kubelet.md
-// section 2.6). Pure.
+// ForecastGc: what kubelet's image garbage collection would do to the images of a list (K41 to K43).
+// Pure.
 #pragma once
 
 #include <chrono>

@@ -1,5 +1,5 @@
 // KubeletConfiguration: what kubelet's main file and its drop-ins say together, so far as it concerns images
-// (spec/kubelet.md sections 2.6, 3.1, 5.2 and 5.3). Pure; config_files.h reads the files.
+// (K7, K8, K41, K47). Pure; config_files.h reads the files.
 #pragma once
 
 #include <chrono>

@@ -1,5 +1,5 @@
-// KubeletProcess: finds the kubelet that runs here, and with which flags (spec/kubelet.md section 5.1).
-// Internal to kubelet/.
+// KubeletProcess: finds the kubelet that runs here, and with which flags (K46). Internal to
+// kubelet/.
 #pragma once
 
 #include <optional>

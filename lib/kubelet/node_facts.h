@@ -1,5 +1,5 @@
-// NodeFacts: what is known of this node's kubelet, and who says so (spec/kubelet.md section 5). Pure;
-// node_facts_reader.h gathers the inputs.
+// NodeFacts: what is known of this node's kubelet, and who says so (K45 to K50). Pure; node_facts_reader.h
+// gathers the inputs.
 #pragma once
 
 #include <chrono>
@@ -17,7 +17,7 @@
 
 namespace prefetch::kubelet {
 
-// As kubelet's --root-dir (spec/kubelet.md section 5.4).
+// As kubelet's --root-dir (K50).
 constexpr const char* kDefaultRoot = "/var/lib/kubelet";
 
 // What the operator says of kubelet. Empty: nothing.

@@ -1,5 +1,5 @@
 // NodeFactsReader: reads what the node says of its kubelet: the command line, the configuration file, the
-// drop-ins (spec/kubelet.md section 5). It writes nothing, and opens nothing that kubelet does not name.
+// drop-ins (K46 to K50). It writes nothing, and opens nothing that kubelet does not name.
 #pragma once
 
 #include <memory>

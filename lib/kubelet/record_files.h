@@ -1,5 +1,5 @@
-// The files below kubelet's root directory, as they are (spec/kubelet.md section 3.4). Read only: nothing is
-// locked, written or listed, and nothing else below the root is opened.
+// The files below kubelet's root directory, as they are (K14). Read only: nothing is locked, written or
+// listed, and nothing else below the root is opened.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // What kubelet has written down about its own pulls: ImagePulledRecord and ImagePullIntent
-// (spec/kubelet.md sections 3.1 and 3.4). Pure; record_files.h reads the files.
+// (K15 to K17, K35). Pure; record_files.h reads the files.
 #pragma once
 
 #include <map>

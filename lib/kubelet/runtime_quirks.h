@@ -1,4 +1,4 @@
-// Runtimes with which kubelet's records do not work as they are meant to (spec/kubelet.md section 3.9). Pure.
+// Runtimes with which kubelet's records do not work as they are meant to (K18). Pure.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What a kubelet is told about verifying images (spec/kubelet.md section 3.1), and what we know of it. Pure.
+// What a kubelet is told about verifying images (K7 to K10), and what we know of it. Pure.
 #pragma once
 
 #include <optional>

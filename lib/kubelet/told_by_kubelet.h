@@ -1,6 +1,6 @@
-// ToldByKubelet: what the kubelet that runs says of itself on its own port (spec/kubelet.md section 5.1, the
-// strongest source). It is what is in force, whatever was written into files since kubelet started. Pure;
-// kube/kubelet_api.h asks.
+// ToldByKubelet: what the kubelet that runs says of itself on its own port (K45, the strongest source). It
+// is what is in force, whatever was written into files since kubelet started. Pure; kube/kubelet_api.h
+// asks.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// TrimmedImage: the key under which a record names a repository (spec/kubelet.md section 3.3).
+// TrimmedImage: the key under which a record names a repository (K17).
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Where distributions put kubelet's configuration (spec/kubelet.md section 5.4). Pure.
+// Where distributions put kubelet's configuration (K50). Pure.
 #pragma once
 
 #include <string>

@@ -22,7 +22,7 @@ constexpr std::size_t kFullEntry = 100;
 
 const char kOpenItHelp[] = "a pull by kubelet with the node's own credentials would open it to every pod";
 
-// Steps 2a and 2c: a file that kubelet, or we, cannot read.
+// Steps 2a and 2c (K20): a file that kubelet, or we, cannot read.
 Finding Undecodable(const std::string& file, const std::string& step, KubeletVersion version) {
   std::string rule = step + ": " + file + " readable";
   if (version > kNewestKnown) {
@@ -42,7 +42,7 @@ Finding Unreadable(const std::string& file, const std::string& step) {
           "reading it needs the rights of root on kubelet's folder"};
 }
 
-// Step 3: whether the policy lets the image pass without a record.
+// Step 3 (K9): whether the policy lets the image pass without a record.
 std::optional<Finding> ByPolicy(const image::Reference& image, bool tracked,
                                 const KubeletSettings& settings) {
   const std::string rule = "3: verification policy";
@@ -66,7 +66,7 @@ std::optional<Finding> ByPolicy(const image::Reference& image, bool tracked,
   return std::nullopt;
 }
 
-// Step 4: verification is asked for, and there is no record.
+// Step 4 (K22): verification is asked for, and there is no record.
 Finding WithoutRecord(bool intent, VerificationPolicy policy) {
   const std::string rule = "4: record";
   if (intent) {
@@ -101,7 +101,7 @@ bool SameHash(const HashedSecret& pods, const HashedSecret& recorded) {
   return !recorded.hash.empty() && recorded.hash.SameAs(pods.hash);
 }
 
-// Step 10. A rotated secret is accepted unseen, as long as kubelet would still write its new hash down.
+// Step 10 (K25, K26). A rotated secret is accepted unseen while kubelet would still write its new hash down.
 bool AcceptsSecret(const CredentialEntry& entry, const PodIdentity& pod) {
   for (const HashedSecret& mine : pod.secrets) {
     for (const HashedSecret& recorded : entry.secrets) {
@@ -112,7 +112,7 @@ bool AcceptsSecret(const CredentialEntry& entry, const PodIdentity& pod) {
   return false;
 }
 
-// Step 11.
+// Step 11 (K27).
 bool AcceptsServiceAccount(const CredentialEntry& entry, const PodIdentity& pod, KubeletVersion version) {
   if (version < kMatchesServiceAccounts || !pod.service_account) return false;
   return std::find(entry.service_accounts.begin(), entry.service_accounts.end(), *pod.service_account) !=
@@ -183,7 +183,7 @@ Finding ByEntry(const std::string& trimmed, const CredentialEntry& entry, const 
       kOpenItHelp};
 }
 
-// Section 3.5 from step 2 on, with the image present and the gate on.
+// From step 2 on, with the image present and the gate on.
 Finding Verify(const VerdictFacts& facts, const image::Reference& image, const PodIdentity& pod,
                const KubeletSettings& settings) {
   Reading record = facts.record.reading;

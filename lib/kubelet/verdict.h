@@ -1,5 +1,5 @@
 // The verdict: what kubelet would say to a pod that starts now on this node with this image
-// (spec/kubelet.md sections 2.2, 3.5 and 6; where a real kubelet did otherwise, spec/evidence.md). Pure.
+// (RULES.md: K3 to K5, and K19 to K27 by steps). Pure.
 #pragma once
 
 #include <optional>

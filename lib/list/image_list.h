@@ -1,4 +1,4 @@
-// One source of the list: bytes -> entries, or everything that is wrong with them (design.md section 4).
+// One source of the list: bytes -> entries, or everything that is wrong with them.
 #pragma once
 
 #include <string>

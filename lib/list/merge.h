@@ -1,5 +1,5 @@
-// Sources -> the list: one DesiredImage for each name, the strictest of what the sources ask (design.md
-// section 4). Pure.
+// Sources -> the list: one DesiredImage for each name, the strictest of what the sources ask.
+// Pure.
 #pragma once
 
 #include <memory>

@@ -24,7 +24,7 @@ struct PolicyRules {
 // What a container is there for, where its controller makes a difference.
 enum class Purpose { kWork, kCheck };
 
-// spec/kubelet.md section 2.1. `reference` is nullopt for an image text that is no reference: the API server
+// As kubelet's rule K2 has it. `reference` is nullopt for an image text that is no reference: the API server
 // then finds no tag in it, and defaults to IfNotPresent. Pure.
 image::PullPolicy EffectivePolicy(std::optional<image::PullPolicy> explicit_policy,
                                   const std::optional<image::Reference>& reference, const PolicyRules& rules,

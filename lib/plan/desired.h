@@ -1,5 +1,5 @@
 // DesiredImage: one entry of the list, merged over all sources and with its defaults filled in
-// (design.md section 4). What a user writes is decoded in config/; here it cannot be wrong any more.
+// (README.md). What a user writes is decoded in config/; here it cannot be wrong any more.
 #pragma once
 
 #include <chrono>

@@ -7,7 +7,7 @@ namespace prefetch::plan {
 
 constexpr int kDefaultPercent = 80;
 
-// Once as it came, and three times that unpacked: spec/cri.md section 9.2.
+// Once as it came, and three times that unpacked.
 std::uint64_t SpaceFor(std::uint64_t compressed_bytes) {
   constexpr std::uint64_t kFactor = 4;
   if (compressed_bytes > std::numeric_limits<std::uint64_t>::max() / kFactor) return compressed_bytes;

@@ -1,5 +1,5 @@
 // The disk rule: after a pull the image filesystem must stay below kubelet's image GC threshold with some
-// bytes free, so that a prefetch never makes kubelet evict (spec/cri.md section 9.2). Pure.
+// bytes free, so that a prefetch never makes kubelet evict (kubelet's rule K41). Pure.
 #pragma once
 
 #include <cstdint>

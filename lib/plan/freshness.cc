@@ -18,7 +18,7 @@ using std::chrono::seconds;
 constexpr seconds kSilentBase{60};
 // As a pull that was denied: asking more often helps nobody and locks accounts.
 constexpr minutes kDeniedBase{5};
-// spec/registry.md section 3: a pull that did not bring what the registry names is not repeated before.
+// Registry rule R12: a pull that did not bring what the registry names is not repeated before.
 constexpr minutes kLagBase{10};
 constexpr hours kLagCap{6};
 

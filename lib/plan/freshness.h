@@ -1,5 +1,5 @@
 // Freshness: what a registry has said about one image that is on the node, and what follows with time
-// (spec/registry.md sections 3, 5 and 9). A value: the loop keeps one for each entry whose registry is asked.
+// (registry rules R10, R12, R23 and R45). A value: the loop keeps one for each entry whose registry is asked.
 //
 // Only monotonic time decides here. Wall time is carried along for people.
 #pragma once

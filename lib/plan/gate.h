@@ -1,4 +1,4 @@
-// The gate: what /readyz answers to a question with conditions (design.md section 6). Pure.
+// The gate: what /readyz answers to a question with conditions. Pure.
 #pragma once
 
 #include <optional>

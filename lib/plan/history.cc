@@ -35,7 +35,7 @@ base::Duration Delay(Retry retry, int failures, double random) {
     case Retry::kAtOnce:
       return {};
     case Retry::kPassing:
-      // The first retry is immediate: the bytes of the failed pull may still be there (spec/cri.md 3.7).
+      // The first retry is immediate: the bytes of the failed pull may still be there (C26).
       if (failures <= 1) return {};
       return Scaled(Doubled(kPassingBase, failures - 1, kPassingCap), random);
     case Retry::kSlow:

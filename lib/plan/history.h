@@ -76,7 +76,7 @@ History AfterNewCredentials(History past, base::TimePoint now);
 History AfterUpdateDropped(History past, base::TimePoint now);
 
 // The image was there and is not any more. Removed by kubelet's garbage collection again and again, it is
-// pulled more and more slowly: a pull-evict loop helps nobody (design.md section 5).
+// pulled more and more slowly: a pull-evict loop helps nobody.
 History AfterVanished(History past, base::TimePoint now);
 
 // Has it been taken away so often that we slow down?

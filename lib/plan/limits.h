@@ -16,7 +16,7 @@ struct Limits {
   std::uint64_t large_image_bytes = 2ULL << 30;
   // A pull may start, and go on, while the image filesystem keeps this much free and stays below this usage.
   // Of the usage the lower one counts: this, and kubelet's imageGCLowThresholdPercent where it is known; 80
-  // %, its default, where neither is (spec/kubelet.md section 2.6).
+  // %, its default, where neither is (K41).
   std::uint64_t disk_min_free_bytes = 5ULL << 30;
   std::optional<int> disk_high_percent;
   // Where bytes can be seen, only a pull that did not move for this long is replaced; and in all a pull may

@@ -1,4 +1,4 @@
-// ImageList: all sources of the list, merged: what should be on this node (design.md section 4).
+// ImageList: all sources of the list, merged: what should be on this node.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
 // NodeGate: what is said on the Node object about this node's images: a label, a condition, a startup taint
-// (design.md section 6). Facts and time in, writes out; pure. agent/node_gate carries them to the API server.
+// (deploy/README.md). Facts and time in, writes out; pure. agent/node_gate carries them to the API server.
 #pragma once
 
 #include <chrono>

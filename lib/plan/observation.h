@@ -13,11 +13,11 @@ struct Local {
   std::string id;      // opaque
   std::string digest;  // "sha256:…" of the repo_digests entry for the entry's repository
   // The further ones for that repository: the same content under an index that was published anew
-  // (spec/registry.md section 3). Nearly always empty.
+  // (registry rule R10). Nearly always empty.
   std::vector<std::string> other_digests;
   std::uint64_t size_bytes = 0;
-  // Its configuration is for a platform that this node runs (spec/cri.md section 6: the runtime does not
-  // check single-manifest images). `platform` is for people: "linux/arm64".
+  // Its configuration is for a platform that this node runs (runtime rule C19: the runtime does not check
+  // single-manifest images). `platform` is for people: "linux/arm64".
   bool runs_here = true;
   std::string platform;
   bool is_image = true;              // false: an artifact, from which no container starts

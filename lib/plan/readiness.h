@@ -45,7 +45,7 @@ struct EntryFacts {
 
 ImageState Judge(const EntryFacts& facts, base::TimePoint now, base::WallTime wall);
 
-// How long after the runtime was last heard of its images still count (spec/registry.md section 9.3, row 35).
+// How long after the runtime was last heard of its images still count.
 constexpr std::chrono::minutes kRuntimeGrace{5};
 
 struct NodeFacts {

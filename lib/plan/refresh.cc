@@ -65,7 +65,7 @@ struct Facts {
   Reason OverdueReason() const { return past.confirmed_at ? Reason::kCheckOverdue : Reason::kNotChecked; }
 };
 
-// All that stands against it, in the order of spec/registry.md section 9.5.
+// All that stands against it, in the order of registry rule R45.
 std::vector<Cause> CausesOf(const Facts& facts) {
   const DesiredImage& want = facts.want;
   const Freshness& past = facts.past;

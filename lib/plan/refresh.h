@@ -1,8 +1,8 @@
 // DecideRefresh: what a registry has said about an image that is here -> whether to pull it again, and what
-// it means for readiness. The decision table of spec/registry.md section 9.3 and 9.4; pure.
+// it means for readiness. Registry rules R44 and R45; the table is refresh_test.cc. Pure.
 //
-// Digests have no order: a tag has *changed*, never is anything newer. Nothing here ever removes an image,
-// and while it is being pulled again, and when that fails, what is here stays in use.
+// Digests have no order (R13): a tag has *changed*, never is anything newer. Nothing here ever removes an
+// image, and while it is being pulled again, and when that fails, what is here stays in use.
 #pragma once
 
 #include "plan/freshness.h"

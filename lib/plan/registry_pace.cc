@@ -14,9 +14,9 @@ using std::chrono::seconds;
 
 constexpr seconds kSilenceBase{60};
 constexpr minutes kSilenceCap{15};
-// A 429 without a time: spec/registry.md section 6.1.
+// A 429 without a time: registry rule R27.
 constexpr minutes kLimitedCap{60};
-// Of Docker Hub's limit: section 6.2.
+// Of Docker Hub's limit: R28.
 constexpr std::uint64_t kFewPulls = 5;
 constexpr seconds kUsualWindow{21'600};
 

@@ -1,5 +1,5 @@
-// RegistryPace: how often one registry is asked by this node, and when it is left alone (spec/registry.md
-// sections 6.1 and 6.3). Pure; the loop keeps one for each registry.
+// RegistryPace: how often one registry is asked by this node, and when it is left alone (registry rules R27
+// and R29). Pure; the loop keeps one for each registry.
 //
 // Two rules. A budget: so many requests a second, a few more at once. A circuit: a registry that did not
 // answer several times in a row, or asked for patience, is not asked at all for a while; then one probe goes
@@ -51,8 +51,8 @@ RegistryPace AfterCheck(RegistryPace past, const image::RegistryAnswer& answer, 
 // A pull was told to come later: checks do the same.
 RegistryPace AfterHeldByPull(RegistryPace past, base::TimePoint until);
 
-// So few pulls are left that they are for images that are absent: what is here can wait (section 6.2). What
-// was said counts for as long as the limit's window, six hours where that was not told.
+// So few pulls are left that they are for images that are absent: what is here can wait (R28). What was said
+// counts for as long as the limit's window, six hours where that was not told.
 bool SavesPulls(const RegistryPace& pace, base::TimePoint now);
 
 // What an entry is told while its registry is held.

@@ -13,7 +13,7 @@ using std::chrono::seconds;
 constexpr int kProbation = 2;
 constexpr seconds kHoldBase{1};
 constexpr minutes kHoldCap{1};
-// spec/registry.md section 6.1: without a Retry-After a minute, doubling to an hour.
+// Registry rule R27: without a Retry-After a minute, doubling to an hour.
 constexpr seconds kRateLimitBase{60};
 constexpr minutes kRateLimitCap{60};
 

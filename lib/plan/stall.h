@@ -1,4 +1,4 @@
-// The stall rule: a pull that moves is never killed; one that does not is replaced (design.md section 5).
+// The stall rule: a pull that moves is never killed; one that does not is replaced.
 #pragma once
 
 #include <cstdint>

@@ -64,7 +64,7 @@ bool RecordLifts(VerdictReason reason) {
     case VerdictReason::kPullInterrupted:
     case VerdictReason::kVerificationAlways:
     case VerdictReason::kNotAllowlisted:
-    case VerdictReason::kRecordUnreadable:  // a pull by kubelet writes it anew (spec/evidence.md row 43)
+    case VerdictReason::kRecordUnreadable:  // a pull by kubelet writes it anew (K20)
       return true;
     case VerdictReason::kInvalidImageName:
     case VerdictReason::kPolicyAlways:
@@ -335,7 +335,7 @@ ContainerJudgement JudgeContainer(const ContainerSeen& seen) {
   using Fate = ContainerFate;
   if (!seen.terminated_reason.empty()) return {Fate::kPulled, {}};
   if (IsOneOf(seen.waiting_reason, {"", "ContainerCreating", "PodInitializing"})) return {};
-  // Its image is there, and it cannot run: just as it should be (spec/evidence.md rows 14, 27, 46).
+  // Its image is there, and it cannot run: just as it should be (kubelet's rules K37 and K38).
   if (IsOneOf(seen.waiting_reason, {"CreateContainerError", "CreateContainerConfigError", "RunContainerError",
                                     "PreStartHookError", "StartError", "CrashLoopBackOff"})) {
     return {Fate::kPulled, {}};

@@ -30,7 +30,7 @@ enum class TouchObstacle {
   kRegistryTrouble,  // the registry could not be reached, or failed: passing
   kPullFailed,       // kubelet's pull failed in another way
   kNotRecorded,      // kubelet went through the pod, and its records say the same as before
-  kRecordsNeverMatch,  // with this runtime kubelet's records never match (spec/kubelet.md section 3.9)
+  kRecordsNeverMatch,  // with this runtime kubelet's records never match (K18)
   // Of the pod as a whole.
   kAdmission,         // admission refused the pod, or changed what matters in it
   kQuota,             // the namespace's quota is used up

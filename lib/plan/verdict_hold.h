@@ -1,5 +1,5 @@
 // The hold on verdicts: kubelet writes an intent, pulls, and writes a record; a verdict that would change in
-// the midst of that is given 3 s to settle, so that readiness does not flap (design.md section 5). Pure.
+// the midst of that is given 3 s to settle, so that readiness does not flap. Pure.
 #pragma once
 
 #include <chrono>

@@ -1,6 +1,6 @@
 // DecideAccess: what is declared of a node's registries, what its runtime tells, and what the runtime's
 // configuration file says -> which of them can be asked as the runtime would ask, and which only by pulling
-// (spec/registry.md sections 7.2, 7.3, 7.5). Pure.
+// (R34 to R36). Pure.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// Challenge: what WWW-Authenticate asks for (RFC 9110 section 11.6.1; spec/registry.md section 4.2). Pure;
-// the text is a stranger's.
+// Challenge: what WWW-Authenticate asks for (RFC 9110 section 11.6.1; R14). Pure; the text is a
+// stranger's.
 #pragma once
 
 #include <optional>

@@ -1,8 +1,8 @@
-// Client: asks registries which digest a tag has, without pulling (spec/registry.md).
+// Client: asks registries which digest a tag has, without pulling (RULES.md).
 //
 // It asks where the runtime would ask (containerd's hosts.toml, in order), with the credentials that it is
-// handed, and never follows a registry's word beyond what section 8 of that page allows: no password to
-// another host, every input bounded, no look at this machine's own addresses on a stranger's behalf.
+// handed, and never follows a registry's word beyond what R21 and R39 to R43 allow: no password to another
+// host, every input bounded, no look at this machine's own addresses on a stranger's behalf.
 #pragma once
 
 #include <memory>

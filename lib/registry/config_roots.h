@@ -1,5 +1,5 @@
 // Where hosts.toml files are looked for: containerd's `config_path`, and how its releases read it
-// (spec/registry.md section 7.2). Pure.
+// (R30, R34). Pure.
 #pragma once
 
 #include <string>
@@ -15,8 +15,8 @@ struct RuntimeConfig {
   // As written in containerd's configuration, or its release's default: "/etc/containerd/certs.d", several
   // with ":". Empty: there is none.
   std::string config_path;
-  bool path_is_default = false;  // nobody has written it
-  bool local_pull = false;  // use_local_image_pull, or another setting that makes it so (spec/cri.md 3.1)
+  bool path_is_default = false;    // nobody has written it
+  bool local_pull = false;         // use_local_image_pull, or another setting that makes it so (C29)
   bool split_config_path = false;  // a build in which the transfer service splits at ":"
 };
 

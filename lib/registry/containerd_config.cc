@@ -239,7 +239,7 @@ ImagesTable EachFirst(const std::vector<NamedConfig>& files) {
   return images;
 }
 
-// What keeps pulls from the transfer service (spec/cri.md section 3.1).
+// What keeps pulls from the transfer service (runtime rule C29).
 bool PullsLocally(const ImagesTable& images, const RegistryTable& registry) {
   return images.use_local_image_pull.value_or(false) || !images.disable_snapshot_annotations.value_or(true) ||
          images.discard_unpacked_layers.value_or(false) || images.image_pull_with_sync_fs.value_or(false) ||

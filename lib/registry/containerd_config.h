@@ -1,5 +1,5 @@
 // containerd's configuration file, as far as it says how registries are reached: what one file says, and what
-// several say together (spec/registry.md sections 7.2 and 7.3, spec/cri.md section 3.1). Pure.
+// several say together (R34 to R36, runtime rule C29). Pure.
 //
 // The facts are containerd's own (cmd/containerd/server/config/config.go, plugins/cri/images/plugin.go), and
 // were held against `containerd config dump` of 2.1.9. Its releases differ in two ways: up to 2.2 the files

@@ -1,4 +1,4 @@
-// What a manifest's Content-Type says about it (spec/registry.md section 2.4). Pure.
+// What a manifest's Content-Type says about it (R8). Pure.
 #pragma once
 
 #include <string_view>
@@ -16,8 +16,8 @@ enum class ManifestKind {
 // Parameters ("; charset=utf-8") and case do not matter.
 ManifestKind ManifestKindOf(std::string_view content_type);
 
-// The Accept of every manifest request: exactly containerd's types and order (section 2.1). Without all four
-// a registry may answer with another representation, which has another digest.
+// The Accept of every manifest request: exactly containerd's types and order (R5). Without all four a
+// registry may answer with another representation, which has another digest.
 inline constexpr std::string_view kAcceptedManifests =
     "application/vnd.docker.distribution.manifest.v2+json, "
     "application/vnd.docker.distribution.manifest.list.v2+json, "

@@ -1,5 +1,5 @@
 // Conversation: one question put to one server, as one identity after the other, with whatever challenges,
-// tokens and second tries that takes (spec/registry.md sections 2, 4 and 5).
+// tokens and second tries that takes (R5 to R7, R14 to R25).
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
-// The server that a registry's name means where no hosts.toml says otherwise (spec/registry.md sections 1 and
-// 7.1). Pure.
+// The server that a registry's name means where no hosts.toml says otherwise (R4, R33).
+// Pure.
 #pragma once
 
 #include <string_view>

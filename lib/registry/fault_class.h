@@ -1,4 +1,4 @@
-// What a broken exchange means for the tag (spec/registry.md section 5, last row of the table). Pure.
+// What a broken exchange means for the tag (R24). Pure.
 #pragma once
 
 #include "base/result.h"

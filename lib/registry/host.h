@@ -1,5 +1,5 @@
 // Host: one server that a runtime would ask for an image, with all that hosts.toml says of it
-// (spec/registry.md section 7.1). A value.
+// (R31). A value.
 #pragma once
 
 #include <chrono>

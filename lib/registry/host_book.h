@@ -1,5 +1,5 @@
 // HostBook: what was learnt about each server that was asked, for as long as it is worth knowing
-// (spec/registry.md sections 2.2, 5, 6).
+// (R6, R14, R23, R27, R29).
 #pragma once
 
 #include <chrono>

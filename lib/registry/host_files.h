@@ -1,4 +1,4 @@
-// HostFiles: containerd's hosts.toml and certificates on this node (spec/registry.md sections 7.1 and 7.2).
+// HostFiles: containerd's hosts.toml and certificates on this node (R30 to R32, R34).
 #pragma once
 
 #include <map>

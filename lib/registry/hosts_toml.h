@@ -1,4 +1,4 @@
-// hosts.toml, as containerd reads it (spec/registry.md section 7.1). Pure.
+// hosts.toml, as containerd reads it (R31). Pure.
 //
 // The TOML itself is read by toml++, whose tables are sorted by name: the order in which the hosts are
 // written, which is the order in which they are asked, is got back from their places in the text.

@@ -1,5 +1,5 @@
-// Which manifest of an index a runtime on this node would take (spec/registry.md section 3). Pure; the text
-// is a stranger's.
+// Which manifest of an index a runtime on this node would take (R11). Pure; the text is a
+// stranger's.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// The URL of a manifest, or of the API's root, on one host (spec/registry.md sections 2.1 and 7.1). Pure.
+// The URL of a manifest, or of the API's root, on one host (R5, R9). Pure.
 #pragma once
 
 #include <string>

@@ -21,7 +21,7 @@ struct OciError {
 OciError ParseOciError(std::string_view body);
 
 // Makes a stranger's text fit for a status and a log: one line, UTF-8, without the given secrets (plain and
-// in base64) and the query strings of URLs, at most 200 bytes (spec/registry.md section 8.5).
+// in base64) and the query strings of URLs, at most 200 bytes (R43).
 std::string ShownText(std::string_view text, const std::vector<const base::Secret*>& secrets);
 
 }  // namespace prefetch::registry

@@ -32,9 +32,9 @@ struct ClientOptions {
   // all, as with containerd.
   std::vector<std::string> trusted_mirrors;
   bool trust_every_mirror = false;
-  // After five failures in a row a server is left alone for a while (section 6.3). Off for whoever keeps such
-  // a circuit above the client and sometimes has to ask now: the agent (plan/registry_pace.h), whose
-  // preflights must see a registry that is back.
+  // After five failures in a row a server is left alone for a while (R29). Off for whoever keeps such a
+  // circuit above the client and sometimes has to ask now: the agent (plan/registry_pace.h), whose preflights
+  // must see a registry that is back.
   bool circuit = true;
   // Ask the registry's own server, never a mirror: what is really new, though a pull may still bring what a
   // mirror has.

@@ -1,5 +1,5 @@
-// Realm: may a registry's challenge send us to that token service, and with a password (spec/registry.md
-// section 8.4)? The realm is a stranger's if the registry is. Pure.
+// Realm: may a registry's challenge send us to that token service, and with a password (R21)? The realm is a
+// stranger's if the registry is. Pure.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// May a redirect be followed, and what goes along (spec/registry.md section 8.3)? Pure; a Location is a
+// May a redirect be followed, and what goes along (R40)? Pure; a Location is a
 // stranger's.
 #pragma once
 

@@ -1,4 +1,4 @@
-// How long a registry asks for patience (spec/registry.md sections 6.1 and 6.2). Pure.
+// How long a registry asks for patience (R26, R28). Pure.
 #pragma once
 
 #include <chrono>

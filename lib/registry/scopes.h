@@ -1,4 +1,4 @@
-// The scopes of a token request (spec/registry.md section 4.3). Pure.
+// The scopes of a token request (R15). Pure.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // Session: the requests of one check to one server, each with its redirects followed by hand
-// (spec/registry.md sections 8.2 to 8.4).
+// (R39 to R42).
 #pragma once
 
 #include <optional>

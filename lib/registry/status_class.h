@@ -1,5 +1,5 @@
-// What an HTTP status of a manifest request means for the tag, authentication being settled (spec/registry.md
-// section 5). Pure.
+// What an HTTP status of a manifest request means for the tag, authentication being settled (R22).
+// Pure.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Throttle: how much of a registry this node takes at once (spec/registry.md section 6.3).
+// Throttle: how much of a registry this node takes at once (R29).
 #pragma once
 
 #include <chrono>

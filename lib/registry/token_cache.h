@@ -1,4 +1,4 @@
-// TokenCache: bearer tokens in memory, each for one identity (spec/registry.md section 4.4).
+// TokenCache: bearer tokens in memory, each for one identity (R18).
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// The two forms of a token request (spec/registry.md section 4.3). Pure.
+// The two forms of a token request (R16). Pure.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What a token service answers (spec/registry.md section 4.3). Pure; the text is a stranger's.
+// What a token service answers (R17). Pure; the text is a stranger's.
 #pragma once
 
 #include <chrono>

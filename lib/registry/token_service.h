@@ -1,4 +1,4 @@
-// Asks a token service for a token (spec/registry.md section 4.3).
+// Asks a token service for a token (R16).
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// The question and the answer of POST /v1/check: would pods start here with these images? (design.md section
-// 6)
+// The question and the answer of POST /v1/check: would pods start here with these
+// images?
 #pragma once
 
 #include <chrono>

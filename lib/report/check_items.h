@@ -30,9 +30,9 @@ manifest::ImageUse ImageByItself(const std::string& image, std::optional<image::
 
 // Each image once at the strongest policy that anybody has for it, a controller's own check included, in the
 // order of first use. One that is
-// written in two ways is asked for twice, as kubelet's records go by the text (spec/kubelet.md section 3.3);
-// so is one that pods with different pull secrets name. `rules` are those that the uses were read with.
-// `identity` is of all pods; to it come the pull secrets that a pod itself names, in its namespace or else in
+// written in two ways is asked for twice, as kubelet's records go by the text (kubelet's rule K17); so is one
+// that pods with different pull secrets name. `rules` are those that the uses were read with. `identity` is
+// of all pods; to it come the pull secrets that a pod itself names, in its namespace or else in
 // `default_namespace`.
 std::vector<CheckItem> CheckItems(const std::vector<manifest::ImageUse>& uses,
                                   const manifest::PolicyRules& rules, const CheckIdentity& identity,

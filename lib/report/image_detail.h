@@ -41,7 +41,7 @@ struct RegistryHostView {
   bool mirror = false;
   std::string problem;  // why it cannot be asked; empty: it can
 };
-// In the order of asking, as the runtime's own (spec/registry.md section 7).
+// In the order of asking, as the runtime's own (registry rules R30 to R37).
 struct RegistryHostsView {
   bool by_pull = false;  // nobody is asked: only pulling again tells
   std::string source;    // the folder that said so; empty: nothing did

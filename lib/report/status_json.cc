@@ -147,7 +147,7 @@ void WriteKubeletVerdicts(JsonWriter& out, const kubelet::Verdicts& verdicts) {
   out.EndObject();
 }
 
-// Without a kubelet, presence is the verdict (design.md section 5, "Verdict").
+// Without a kubelet, presence is the verdict.
 void WriteVerdicts(JsonWriter& out, const plan::Snapshot& snapshot, const plan::ImageState& image) {
   if (!image.applies) {
     out.MemberNull("verdicts");

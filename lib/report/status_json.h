@@ -1,4 +1,4 @@
-// The status document (design.md section 8): what GET /v1/status answers. Fields are only ever added.
+// The status document: what GET /v1/status answers. Fields are only ever added.
 //
 // A fact that this version does not gather is null and has a neighbour that says why: "registry": null,
 // "registryReason": "…". So a reader can tell "no" from "not known".

@@ -21,8 +21,8 @@ std::string Names(std::vector<std::string> names) {
   return more == 0 ? text : text + " and " + std::to_string(more) + " more";
 }
 
-// Everything that opens an image goes through kubelet itself, or its settings (spec/evidence.md, "What
-// follows").
+// Everything that opens an image goes through kubelet itself, or its settings (kubelet's rules K29,
+// K36).
 std::vector<std::string> OpenIt(const plan::ImageState& image) {
   const bool forbidden = image.want->open == plan::Open::kNever;
   std::vector<std::string> helps = {

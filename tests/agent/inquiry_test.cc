@@ -72,7 +72,7 @@ TEST_F(InquiryTest, ASecretWithoutUidIsAssumedToBeTheRecordedOne) {
 }
 
 TEST_F(InquiryTest, ThePodsSpellingCounts) {
-  // What kubelet 1.36 records is the text that the pod wrote: spec/kubelet.md section 3.3.
+  // What kubelet 1.36 records is the text that the pod wrote (K17).
   runtime_.Preload(tests::MakeImage("docker.io/library/tool:v1", 3000));
   plan::ImageState tool = snapshot_.images[0];
   tool.want.Change(

@@ -1,4 +1,4 @@
-// What benchmarks measure of a process, and how they print it beside the target (design.md section 10).
+// What benchmarks measure of a process, and how they print it beside the target.
 #pragma once
 
 #include <sys/types.h>

@@ -33,7 +33,7 @@ TEST_P(AuthFieldTest, Decodes) {
 
 const std::pair<std::string, std::string> kFooBar = {"foo", "bar"};
 
-// The table of spec/kubelet.md section 1.13, and its rules.
+// A22 and A23, held against Go.
 INSTANTIATE_TEST_SUITE_P(
     Spec, AuthFieldTest,
     testing::Values(AuthRow{"Padded", "Zm9vOmJhcg==", kFooBar}, AuthRow{"Unpadded", "Zm9vOmJhcg", kFooBar},

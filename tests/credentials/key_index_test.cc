@@ -37,7 +37,7 @@ TEST_P(LookUpTest, Finds) {
   EXPECT_EQ(Names(LookUp({&index}, Target(GetParam().repository))), GetParam().found);
 }
 
-// The table of spec/kubelet.md section 1.9.
+// A16 and A17.
 INSTANTIATE_TEST_SUITE_P(
     Spec, LookUpTest,
     testing::Values(Row{"LongerFirst",

@@ -69,7 +69,7 @@ TEST_F(KeyringTest, NothingConfiguredIsAnonymous) {
   EXPECT_EQ(keyring_->provider_config_hash(), "");
 }
 
-// spec/kubelet.md section 1.10: pull secrets, node docker config, plugins.
+// A18: pull secrets, node docker config, plugins.
 TEST_F(KeyringTest, AllSourcesInOrder) {
   Secret();
   Docker("r.io", "node");

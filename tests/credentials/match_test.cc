@@ -35,7 +35,7 @@ constexpr Expect kMatch = Expect::kMatch;
 constexpr Expect kNo = Expect::kNo;
 constexpr Expect kError = Expect::kError;
 
-// The table of spec/kubelet.md section 1.8.
+// A14 and A15, held against Go.
 INSTANTIATE_TEST_SUITE_P(Spec, MatchTest,
                          testing::Values(Row{"Label", "*.kubernetes.io", "prefix.kubernetes.io", kMatch},
                                          Row{"FewerLabels", "*.kubernetes.io", "kubernetes.io", kNo},

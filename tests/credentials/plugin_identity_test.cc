@@ -1,4 +1,4 @@
-// Providers with tokenAttributes: spec/kubelet.md sections 1.7 and 1.11.
+// Providers with tokenAttributes: A24 to A27.
 #include "credentials/plugin_identity.h"
 
 #include <gtest/gtest.h>

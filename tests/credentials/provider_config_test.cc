@@ -66,7 +66,7 @@ TEST_P(DecodeTest, AsKubelet) {
 
 const std::string kFull = ", cacheType: Token, requireServiceAccount: true";
 
-// spec/kubelet.md section 1.3.
+// A3 and A4.
 INSTANTIATE_TEST_SUITE_P(
     Object, DecodeTest,
     testing::Values(
@@ -134,7 +134,7 @@ INSTANTIATE_TEST_SUITE_P(
             "providers[0].args[0]: must be a string"}),
     [](const auto& row) { return row.param.name; });
 
-// spec/kubelet.md section 1.4.
+// A5.
 INSTANTIATE_TEST_SUITE_P(
     TokenAttributes, DecodeTest,
     testing::Values(
@@ -188,7 +188,7 @@ TEST(IsQualifiedName, AsKubernetes) {
   }
 }
 
-// spec/kubelet.md section 1.5.
+// A configuration as a cloud ships it.
 TEST(DecodeProviderConfig, TheWorkedExample) {
   doc::Problems problems("c.yaml");
   std::vector<Provider> providers = DecodeProviderConfig(R"(apiVersion: kubelet.config.k8s.io/v1

@@ -7,7 +7,7 @@
 namespace prefetch::credentials::version_rules_test {
 namespace {
 
-// spec/kubelet.md section 4.
+// A2, A3, A12, A18 and A19.
 TEST(VersionRules, WhatChangedWhen) {
   struct Row {
     unsigned minor;

@@ -1,4 +1,4 @@
-// spec/cri.md section 5.3, substring by substring: each by itself decides the class.
+// C14, substring by substring: each by itself decides the class.
 #include <gtest/gtest.h>
 
 #include "base/text.h"
@@ -174,8 +174,8 @@ TEST(ClassifyRules, TheEarlierRuleWins) {
   }
 }
 
-// How gRPC tells that the runtime is gone (section 2.5): only with its own code, and not inside of the report
-// of a pull.
+// How gRPC tells that the runtime is gone (C13): only with its own code, and not inside of the report of a
+// pull.
 TEST(ClassifyRules, TheConnectionsOwnWordsNeedTheCode) {
   for (std::string_view words :
        {"failed to connect to all addresses; last error: UNKNOWN: unix:/p: No such file or directory",

@@ -1,4 +1,4 @@
-// spec/cri.md section 5: one row for each shape that was seen, for each runtime that says it so.
+// C13 to C17: one row for each shape that was seen, for each runtime that says it so.
 #include "cri/classify.h"
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ std::string NameOf(const testing::TestParamInfo<Row>& row) {
   return row.param.name;
 }
 
-// How the two generations of containerd begin their errors (section 5.2).
+// How the two generations of containerd begin their errors (C16).
 std::string Old(const std::string& cause) {
   return "failed to pull and unpack image \"reg.example/app:v1\": failed to resolve reference "
          "\"reg.example/app:v1\": " +
@@ -365,7 +365,7 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"NothingKnown", RpcCode::kUnknown, "something new", ErrorClass::kUnknown}),
     NameOf);
 
-// Names that are made of the words that rules look for (section 5.1, step 4).
+// Names that are made of the words that rules look for (C15).
 std::string Missing(const std::string& name) {
   return "failed to pull and unpack image \"" + name + "\": failed to resolve reference \"" + name +
          "\": " + name + ": not found";

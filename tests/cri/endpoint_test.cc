@@ -1,4 +1,4 @@
-// spec/cri.md section 2.1.
+// C8 and C9.
 #include "cri/endpoint.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// How calls go over the wire, and what becomes of failures of the connection (spec/cri.md sections 2
-// and 5.1). What a runtime does with images is the contract suite's business.
+// How calls go over the wire, and what becomes of failures of the connection (C10 to C13). What a runtime
+// does with images is the contract suite's business.
 #include "cri/grpc_image_service.h"
 
 #include <gtest/gtest.h>

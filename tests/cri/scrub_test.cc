@@ -1,4 +1,4 @@
-// spec/cri.md section 5.4.
+// C18.
 #include "cri/scrub.h"
 
 #include <gtest/gtest.h>

@@ -23,7 +23,7 @@ bool IsHex(std::string_view text) {
   return text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-// "sha256:ab…", "ab…" or a prefix of it: a hexadecimal word may hit an unrelated image (section 3.3).
+// "sha256:ab…", "ab…" or a prefix of it: a hexadecimal word may hit an unrelated image (C5).
 bool MayBeId(std::string_view name, const std::string& id) {
   if (name.starts_with(kSha)) name.remove_prefix(kSha.size());
   std::string_view bare = std::string_view(id).substr(kSha.size());
@@ -228,8 +228,7 @@ image::LocalImage FakeImageService::ToLocal(const StoredImage& stored) const {
   local.id = IdOf(stored.image);
   local.repo_tags.assign(stored.tags.begin(), stored.tags.end());
   local.repo_digests.assign(stored.digests.begin(), stored.digests.end());
-  if (persona_ ==
-      Persona::kCrio) {  // every repository of the image has every digest that is known (section 4.6)
+  if (persona_ == Persona::kCrio) {  // every repository of the image has every digest that is known (C23)
     std::set<std::string> digests = stored.digests;
     for (const std::string& tag : stored.tags) digests.insert(RepositoryOf(tag) + "@" + stored.image.digest);
     local.repo_digests.assign(digests.begin(), digests.end());

@@ -1,5 +1,5 @@
-// FakeKubelet: how kubelet keeps its records of pulls, and how it decides by them (spec/kubelet.md
-// sections 3.4 to 3.8). It pulls nothing: tests say what was pulled, with which credential, and how that
+// FakeKubelet: how kubelet keeps its records of pulls, and how it decides by them (K14 to
+// K35). It pulls nothing: tests say what was pulled, with which credential, and how that
 // ended.
 #pragma once
 
@@ -29,8 +29,8 @@ struct PullCredential {
 // it; what kubelet keeps in memory (its cache, how many pulls of a name are under way) is kept here and gone
 // with Stop. One thread. The clock outlives it.
 //
-// The decision is written a second time here, from the specification, so that the product's verdict has
-// something to be compared with. They share the decoders, the file names and the trimming of names.
+// The decision is written a second time here, from the rules, so that the product's verdict has something to
+// be compared with. They share the decoders, the file names and the trimming of names.
 class FakeKubelet {
  public:
   // `max_pods` sizes its memory: 5 records and 2 intents for each.
@@ -68,7 +68,7 @@ class FakeKubelet {
   void AdoptLeftovers(const std::vector<image::LocalImage>& images);
   kubelet::RecordReading ReadRecord(const std::string& image_ref) const;
   kubelet::Reading ReadIntent(const std::string& image) const;
-  // Section 3.6. An entry that says nothing makes sure that there is a record.
+  // K30. An entry that says nothing makes sure that there is a record.
   void Record(const std::string& image, const std::string& image_ref, const kubelet::CredentialEntry& news);
   kubelet::CredentialEntry EntryFor(const PullCredential& credential) const;
   void EndAttempt(const std::string& image);

@@ -1,5 +1,5 @@
 // One of the two folders of kubelet's image_manager: files as kubelet writes them, and what it remembers of
-// them (spec/kubelet.md sections 3.4 and 3.8).
+// them (K14 and K33).
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Records and intents as kubelet writes and merges them (spec/kubelet.md sections 3.4 and 3.6). Pure.
+// Records and intents as kubelet writes and merges them (K15 and K30). Pure.
 #pragma once
 
 #include <optional>

@@ -25,7 +25,7 @@ doc::Node State(const char* which, const std::string& reason, const std::string&
   return state;
 }
 
-// spec/kubelet.md section 0: the spec image has a tag.
+// K1: the spec image has a tag.
 std::string SpecImage(const std::string& image) {
   auto reference = image::Reference::Parse(image);
   return reference ? reference->SpecImage() : image;

@@ -1,8 +1,8 @@
 // FakePodRunner: what kubelet does with the pods of its node: takes them up, gets their images by policy,
-// records and credentials, and says in their status how it went (spec/kubelet.md sections 1.10, 2.2 and 2.4,
-// spec/evidence.md rows 12 to 16 and 27 to 29). Records are FakeKubelet's, pods FakeApiServer's; no process
-// ever runs: a container whose image is there ends with StartError, as one with an absent command does. Those
-// of a pod that restarts them come again, later each time and every five minutes at last.
+// records and credentials, and says in their status how it went (kubelet's rules K4 to K6 and K36 to K40,
+// credentials' rule A20). Records are FakeKubelet's, pods FakeApiServer's; no process ever runs: a container
+// whose image is there ends with StartError, as one with an absent command does. Those of a pod that restarts
+// them come again, later each time and every five minutes at last.
 #pragma once
 
 #include <functional>

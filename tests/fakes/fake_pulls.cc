@@ -196,7 +196,7 @@ void FakeImageService::Finish(Pull& pull) {
   }
   pull.stage_ends = base::TimePoint::max();
   bool artifact_refused = !pull.image.unpackable && persona_ == Persona::kContainerd16;
-  // The failed pull of an artifact leaves its tag behind (section 3.2).
+  // The failed pull of an artifact leaves its tag behind (C22).
   store_.Record(pull.image, pull.name, !artifact_refused);
   if (artifact_refused) return End(pull, Error(ErrorClass::kUnsupportedImage, pull));
   End(pull,
@@ -205,7 +205,7 @@ void FakeImageService::Finish(Pull& pull) {
 
 void FakeImageService::End(Pull& pull, cri::CallResult<std::string> result) {
   pull.result = std::move(result);
-  if (persona_ == Persona::kCrio) {  // finished layers stay, begun ones start again (section 4.1)
+  if (persona_ == Persona::kCrio) {  // finished layers stay, begun ones start again
     for (const FakeBlob& blob : pull.image.Blobs()) {
       if (store_.IsComplete(blob.digest)) store_.orphans.insert(blob.digest);
     }

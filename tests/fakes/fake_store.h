@@ -1,5 +1,5 @@
 // FakeStore: what is on the fake node: blobs, images, leases; and what the garbage collector leaves of it
-// (spec/cri.md section 3.7). No threads, no time of its own.
+// (runtime rules C26 and C27). No threads, no time of its own.
 #pragma once
 
 #include <cstdint>

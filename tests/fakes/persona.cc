@@ -102,7 +102,7 @@ Words Cause(Persona persona, ErrorClass error_class, const std::string& name) {
   return {RpcCode::kUnknown, "something else"};
 }
 
-// What comes before the cause (spec/cri.md section 5.2).
+// What comes before the cause (C16).
 std::string Envelope(Persona persona, const std::string& name) {
   switch (persona) {
     case Persona::kContainerd16:

@@ -1,5 +1,6 @@
 // Persona: which runtime a FakeImageService plays: how it words its errors, names its images, and shares its
-// downloads. From spec/cri.md sections 3, 4 and 5; the first is held to a real daemon by the contract suite.
+// downloads. Runtime rules C4, C7, C16, C22, C23 and C28; the first is held to a real daemon by the contract
+// suite.
 #pragma once
 
 #include <string>
@@ -17,7 +18,7 @@ enum class Persona {
 
 cri::RuntimeInfo InfoOf(Persona persona);
 bool HasContentApi(Persona persona);
-// How often one PullImage sends a password that is refused (section 3.4).
+// How often one PullImage sends a password that is refused (C7).
 int RefusedTries(Persona persona);
 // The words and code with which this runtime reports that the pull of `name` failed so. Classified by the
 // product's own rules, so a word that they do not know shows at once.

@@ -18,7 +18,7 @@ TEST(PullPolicy, NamesAreExact) {
   EXPECT_LT(PullPolicy::kIfNotPresent, PullPolicy::kAlways);
 }
 
-// spec/kubelet.md section 2.1.
+// kubelet's rule K2.
 TEST(PullPolicy, DefaultFollowsTheTag) {
   const std::string digest = "@sha256:" + std::string(64, 'a');
   const struct {

@@ -46,7 +46,7 @@ TEST_P(ParseTest, NormalizesOrRefuses) {
   EXPECT_TRUE(*again == *reference);
 }
 
-// The table of spec/registry.md section 1, row by row.
+// Registry rules R1 and R2, case by case; computed once with another implementation of the grammar.
 INSTANTIATE_TEST_SUITE_P(
     Spec, ParseTest,
     testing::Values(
@@ -184,7 +184,7 @@ TEST_P(SpecImageTest, IsWhatKubeletSends) {
 
 const std::string kDigest = "@sha256:" + std::string(64, 'a');
 
-// The table of spec/kubelet.md section 0.2, and the corners of its text.
+// kubelet's rule K1, and its corners.
 INSTANTIATE_TEST_SUITE_P(
     Spec, SpecImageTest,
     testing::Values(

@@ -5,7 +5,7 @@
 namespace prefetch::image::registry_answer_test {
 namespace {
 
-// The names stand in status, metrics and documents of others (design.md section 8).
+// The names stand in status, metrics and documents of others.
 TEST(RegistryAnswer, EachKindHasTheNameThatTheSpecificationGivesIt) {
   EXPECT_EQ(RegistryAnswerName(RegistryAnswerKind::kSame), "Same");
   EXPECT_EQ(RegistryAnswerName(RegistryAnswerKind::kMoved), "Moved");

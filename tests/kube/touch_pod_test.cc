@@ -20,7 +20,7 @@ TouchPodSpec Spec(bool image_volumes = false) {
           .image_volumes = image_volumes};
 }
 
-// What spec/evidence.md row 46 was seen with.
+// What K37 was seen with.
 TEST(TouchPod, HasItsShape) {
   tests::ExpectGolden("kube/touch-pod.yaml", doc::WriteYaml(TouchPod(Spec())));
 }

@@ -19,7 +19,7 @@ std::vector<image::Reference> References(const std::vector<std::string>& written
   return out;
 }
 
-// spec/kubelet.md section 3.2. An empty pattern: the name cannot be exempt.
+// K12 and K13. An empty pattern: the name cannot be exempt.
 struct PatternCase {
   std::string name;
   std::string image;

@@ -7,7 +7,7 @@
 namespace prefetch::kubelet::allowlist_test {
 namespace {
 
-// spec/kubelet.md section 3.2: which patterns kubelet starts with.
+// K12: which patterns kubelet starts with.
 TEST(Allowlist, ValidatesAsKubeletDoes) {
   struct Row {
     std::string pattern;

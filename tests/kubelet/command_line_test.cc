@@ -24,7 +24,7 @@ TEST_P(CommandLineTest, Parses) {
   EXPECT_EQ(line, GetParam().expect);
 }
 
-// spec/kubelet.md sections 1.1 and 5.1.
+// K46, and credentials' rule A1.
 INSTANTIATE_TEST_SUITE_P(
     Spec51, CommandLineTest,
     testing::Values(

@@ -24,7 +24,7 @@ std::vector<std::string> Names(const std::string& folder) {
 
 using List = std::vector<std::string>;
 
-// spec/kubelet.md section 5.2.
+// K48.
 TEST(DropIns, AreListedByNameOnEachLevel) {
   tests::TempDir dir;
   for (const char* name : {"d/20.conf", "d/10.conf", "d/15/b.conf", "d/15/a.conf", "d/15.conf", "d/9.conf",

@@ -1,4 +1,4 @@
-// What the model of kubelet writes, and when (spec/kubelet.md sections 3.4, 3.6 to 3.8).
+// What the model of kubelet writes, and when (K14, K26, K30 to K35).
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -9,7 +9,7 @@
 namespace prefetch::tests::fake_kubelet_files_test {
 namespace {
 
-// Section 3.6: what a second pull makes of an entry. The whole credentialMapping, as it is written.
+// K30: what a second pull makes of an entry. The whole credentialMapping, as it is written.
 struct MergeCase {
   std::string name;
   std::vector<PullCredential> pulls;
@@ -106,7 +106,7 @@ TEST(FakeKubelet, APullThatSaysNothingNewLeavesTheTime) {
   EXPECT_EQ(node.Content(node.RecordPath(kId)), before);
 }
 
-// Evidence rows 5 and 40: below 100 a start adds the pod's secret, from there on it does not.
+// K26: below 100 a start adds the pod's secret, from there on it does not.
 TEST(FakeKubelet, AStartAddsASecretToAnEntryThatHasRoom) {
   for (int count : {99, 100}) {
     FakeNode node;
@@ -117,7 +117,7 @@ TEST(FakeKubelet, AStartAddsASecretToAnEntryThatHasRoom) {
   }
 }
 
-// Section 3.7: the file of an intent stays until the last of its attempts has ended.
+// K31: the file of an intent stays until the last of its attempts has ended.
 TEST(FakeKubelet, AnIntentStaysWhileAnyAttemptIsUnderWay) {
   FakeNode node;
   node.kubelet.BeginPull(kImage);
@@ -128,7 +128,7 @@ TEST(FakeKubelet, AnIntentStaysWhileAnyAttemptIsUnderWay) {
   EXPECT_EQ(node.Content(node.IntentPath(kImage)), "");
 }
 
-// Section 3.8 and evidence row 34: with as many records as fit, or more, memory is not authoritative.
+// K33: with as many records as fit, or more, memory is not authoritative.
 TEST(FakeKubelet, AFullMemoryAsksTheDisk) {
   constexpr std::size_t kMaxPods = 2;
   for (int records : {9, 10}) {
@@ -140,7 +140,7 @@ TEST(FakeKubelet, AFullMemoryAsksTheDisk) {
   }
 }
 
-// Evidence row 8: a later pull by kubelet overwrites what was written by hand.
+// K33: a later pull by kubelet overwrites what was written by hand.
 TEST(FakeKubelet, OverwritesWhatItHasNotSeen) {
   FakeNode node(kStrict);
   node.root.Write(node.RecordPath(kId), OpenRecord({1, 36}));
@@ -148,7 +148,7 @@ TEST(FakeKubelet, OverwritesWhatItHasNotSeen) {
   EXPECT_EQ(node.Content(node.RecordPath(kId)).find("nodePodsAccessible"), std::string::npos);
 }
 
-// Section 3.4 and evidence row 21.
+// K14.
 TEST(FakeKubelet, FileNamesAndModes) {
   namespace fs = std::filesystem;
   FakeNode node;

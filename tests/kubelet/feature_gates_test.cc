@@ -25,7 +25,7 @@ TEST_P(VerifiesImagesTest, ByVersion) {
   EXPECT_EQ(on, GetParam().on);
 }
 
-// spec/kubelet.md section 3.1: since 1.33, alpha and off; since 1.35 beta and on.
+// K7: since 1.33, alpha and off; since 1.35 beta and on.
 INSTANTIATE_TEST_SUITE_P(
     Spec31, VerifiesImagesTest,
     testing::Values(

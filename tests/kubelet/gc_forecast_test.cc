@@ -44,7 +44,7 @@ TEST_P(GcForecastTest, TakesWhatKubeletTakes) {
   for (const std::string& warning : forecast.warnings) EXPECT_TRUE(warning.ends_with(".")) << warning;
 }
 
-// spec/kubelet.md section 2.6, by its numbers.
+// K41 to K43, with kubelet's numbers.
 const std::vector<GcImage> kThree = {Image("new", 3, hours(1)), Image("old", 3, hours(9)),
                                      Image("middle", 3, hours(5))};
 const GcRules kAges{.maximum_age = hours(24)};

@@ -118,7 +118,7 @@ std::string RowName(const testing::TestParamInfo<MergeCase>& row) {
 
 const char kPolicy[] = "imagePullCredentialsVerificationPolicy: ";
 
-// spec/kubelet.md section 5.3, each from one file.
+// Each field from one file.
 INSTANTIATE_TEST_SUITE_P(
     Spec53, KubeletConfigMerge,
     testing::Values(
@@ -147,7 +147,7 @@ INSTANTIATE_TEST_SUITE_P(
         MergeCase{"NullGates", "featureGates: null\n", {}, "gates", "-@main"}),
     RowName);
 
-// spec/kubelet.md section 5.2: RFC 7396, and who spoke last.
+// K47: RFC 7396, and who spoke last.
 INSTANTIATE_TEST_SUITE_P(
     Spec52, KubeletConfigMerge,
     testing::Values(

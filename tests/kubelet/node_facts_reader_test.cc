@@ -235,7 +235,7 @@ TEST_P(UsualFiles, AreTried) {
 
 const std::string kKubeconfig = "apiVersion: v1\nkind: Config\nclusters: []\n";
 
-// spec/kubelet.md section 5.4.
+// K50.
 INSTANTIATE_TEST_SUITE_P(
     Spec54, UsualFiles,
     testing::Values(

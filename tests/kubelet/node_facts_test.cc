@@ -253,7 +253,7 @@ TEST_P(CombineGc, Settles) {
   EXPECT_EQ(Source(facts, "imageGC"), GetParam().source);
 }
 
-// spec/kubelet.md section 2.6.
+// K41 to K43.
 INSTANTIATE_TEST_SUITE_P(
     Spec26, CombineGc,
     testing::Values(
@@ -475,7 +475,7 @@ INSTANTIATE_TEST_SUITE_P(
                     RootCase{"DeclaredIsOurs", "/k", Line({"--root-dir=/r"}), "/host", "/k"}),
     [](const auto& row) { return row.param.name; });
 
-// spec/kubelet.md section 5.1: what kubelet itself tells is stronger than any file.
+// K45: what kubelet itself tells is stronger than any file.
 ToldByKubelet Told(const std::string& fields, std::optional<bool> gate = std::nullopt) {
   auto config = DecodeConfigz("{" + fields + "}");
   EXPECT_TRUE(config.ok()) << config.error().message();

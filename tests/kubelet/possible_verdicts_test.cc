@@ -93,7 +93,7 @@ INSTANTIATE_TEST_SUITE_P(
                      "1.37"}),
     [](const auto& row) { return row.param.name; });
 
-// Upgrade 1.34 -> 1.35 -> 1.36 with the same files: section 4.
+// Upgrade 1.34 -> 1.35 -> 1.36 with the same files: K11.
 TEST(PossibleVerdicts, FollowAnUpgrade) {
   struct Row {
     unsigned minor;

@@ -12,7 +12,7 @@ struct Row {
 
 class RuntimeQuirks : public testing::TestWithParam<Row> {};
 
-// spec/kubelet.md section 3.9.
+// K18.
 TEST_P(RuntimeQuirks, RecordsMatch) {
   EXPECT_EQ(WhyRecordsNeverMatch(GetParam().name, GetParam().version).empty(), GetParam().matches);
 }

@@ -35,7 +35,7 @@ constexpr image::KubeletVersion V(unsigned minor) {
   return {1, minor};
 }
 
-// spec/kubelet.md section 3.1.
+// K7, K8 and K10.
 INSTANTIATE_TEST_SUITE_P(
     Spec31, SettingsTest,
     testing::Values(

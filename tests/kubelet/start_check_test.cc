@@ -45,7 +45,7 @@ TEST_P(WhyNotStartedTest, ByVersion) {
 const std::vector<std::string> kFlagOn = {"--feature-gates=KubeletEnsureSecretPulledImages=true"};
 const std::vector<std::string> kFlagOff = {"--feature-gates=KubeletEnsureSecretPulledImages=false"};
 
-// spec/kubelet.md section 5.2, the trap: the default policy is filled in before drop-ins and flags come.
+// K49, the trap: the default policy is filled in before drop-ins and flags come.
 INSTANTIATE_TEST_SUITE_P(
     Gate, WhyNotStartedTest,
     testing::Values(StartCase{"Defaults", kNone, {}, {}, ""},              //
@@ -72,7 +72,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 const char kEvery[] = "32 33 34 35 36";
 
-// spec/kubelet.md section 2.6.
+// K44.
 INSTANTIATE_TEST_SUITE_P(
     ImageGc, WhyNotStartedTest,
     testing::Values(

@@ -5,7 +5,7 @@
 namespace prefetch::kubelet::trimmed_image_test {
 namespace {
 
-// spec/kubelet.md section 3.3.
+// K17.
 TEST(TrimmedImage, KeepsTheSpellingSince136) {
   const std::string digest = "sha256:" + std::string(64, 'a');
   struct Row {

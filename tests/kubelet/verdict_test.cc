@@ -140,7 +140,7 @@ std::string NameOf(const testing::TestParamInfo<VerdictCase>& row) {
   return row.param.name;
 }
 
-// Sections 2.2 and 3.5, step by step.
+// K3 to K5, then K9 and K19 to K27, step by step.
 INSTANTIATE_TEST_SUITE_P(
     Steps, VerdictTest,
     testing::Values(
@@ -227,7 +227,7 @@ INSTANTIATE_TEST_SUITE_P(
         Closed("Step12", kWorld.Recorded("reg.io/t/a", Secrets({kS})), "RecordedForOthers", "12")),
     NameOf);
 
-// Section 3.12.
+// An image that the agent pulled, and what pulls by kubelet make of it (K28 to K30).
 const World kClosedBySecret = kWorld.Recorded("reg.io/t/a", Secrets({kS}));
 INSTANTIATE_TEST_SUITE_P(
     WorkedExamples, VerdictTest,
@@ -244,7 +244,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Closed("Row10", kWorld.Verification(Policy::kAlwaysVerify), "VerificationAlways", "4")),
     NameOf);
 
-// evidence.md: what a real kubelet 1.36.2 did. The name has the row.
+// What a real kubelet 1.36.2 did; the names number the observations (K19 to K40).
 const World kStrict = kWorld.Verification(Policy::kAlwaysVerify);
 const World kListed = kWorld.Allowlisted({"reg/allowed/*", "reg/exact/one"});
 const std::string kDigest = "@sha256:" + std::string(64, 'b');
@@ -295,7 +295,7 @@ INSTANTIATE_TEST_SUITE_P(
         Closed("E44Others", kStrict.Recorded("reg.io/t/a", Accounts({kAccount})), "RecordedForOthers", "12")),
     NameOf);
 
-// Section 4: the same world, by version.
+// The same world, by version (K7, K17, K27).
 const World kShort = kWorld.Image("nginx:1.27");
 const World kByAccount = kWorld.Recorded("reg.io/t/a", Accounts({kAccount})).Is(kAccount);
 INSTANTIATE_TEST_SUITE_P(

@@ -27,7 +27,7 @@ TEST_P(EffectivePolicyTest, Is) {
   EXPECT_EQ(EffectivePolicy(GetParam().said, reference, GetParam().rules), GetParam().expect);
 }
 
-// spec/kubelet.md section 2.1, then the two ways in which a cluster departs from it.
+// kubelet's rule K2, and the two ways in which a cluster departs from its default.
 INSTANTIATE_TEST_SUITE_P(
     Policy, EffectivePolicyTest,
     testing::Values(

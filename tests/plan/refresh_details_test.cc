@@ -1,4 +1,4 @@
-// What sections 9.2 and 9.5 of spec/registry.md add to the table, and what it means for pods with Always.
+// What else R44 and R45 decide: order of causes, times, ages; and what it means for pods with Always.
 #include "plan/refresh.h"
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 namespace prefetch::plan::refresh_details_test {
 namespace {
 
-// 9.5, 9.2, and design.md section 6.
+// Silence, ages, and several causes at once (R45).
 INSTANTIATE_TEST_SUITE_P(
     Details, RefreshTest,
     testing::Values(
@@ -137,7 +137,7 @@ TEST_P(ForAlwaysTest, Row) {
   EXPECT_EQ(decision.agrees, row.why == Reason::kUpToDate);
 }
 
-// design.md section 6: present, and the registry answered Same within 2 x refreshInterval.
+// readyFor Always: present, and the registry answered Same within 2 x refreshInterval.
 INSTANTIATE_TEST_SUITE_P(
     ReadyFor, ForAlwaysTest,
     testing::Values(

@@ -1,5 +1,5 @@
-// Rows of spec/registry.md sections 9.3 to 9.5, in this program's words: ReadyStale is ready and not fresh,
-// KeepLocal is Keep, Fail is NotReady.
+// Rows of the refresh table (registry rules R44 and R45): a story of answers and pulls, and what is said of
+// the image at some time after it.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// spec/registry.md sections 9.3 and 9.4, row by row.
+// Registry rules R44 and R45, row by row.
 #include "plan/refresh.h"
 
 #include <gtest/gtest.h>
@@ -16,8 +16,8 @@ TEST_P(RefreshTest, Row) {
 
 namespace {
 
-// 9.3. Rows 1 to 3 (absent, or for another platform) are Decide's; row 9 (whileUpdating: Wait) and the alias
-// names are not offered; row 35 is the node's (Summarize).
+// An image that is absent, or for another platform, is Decide's. The numbers in the names tell rows apart;
+// they are no ids of rules.
 INSTANTIATE_TEST_SUITE_P(
     Table, RefreshTest,
     testing::Values(

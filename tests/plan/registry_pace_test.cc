@@ -108,7 +108,7 @@ TEST_P(AllowanceTest, TheLastPullsAreSaved) {
 
 constexpr seconds kSixHours{21'600};
 
-// spec/registry.md section 6.2: at most max(5, 10 %) left.
+// Registry rule R28: at most max(5, 10 %) left.
 INSTANTIATE_TEST_SUITE_P(
     Docker, AllowanceTest,
     testing::Values(

@@ -100,9 +100,9 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         ContainerCase{"NoWordYet", {}, ContainerFate::kUndecided},
         ContainerCase{"Creating", {.waiting_reason = "ContainerCreating"}, ContainerFate::kUndecided},
-        // spec/evidence.md row 46
+        // K37
         ContainerCase{"StartError", {.terminated_reason = "StartError"}, ContainerFate::kPulled},
-        // row 27
+        // K38
         ContainerCase{"CannotBeCreated", {.waiting_reason = "CreateContainerError"}, ContainerFate::kPulled},
         ContainerCase{"CannotRun", {.waiting_reason = "RunContainerError"}, ContainerFate::kPulled},
         ContainerCase{"Denied",

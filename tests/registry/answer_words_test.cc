@@ -25,7 +25,7 @@ TEST_P(StatusTest, Table) {
   EXPECT_EQ(ClassOf(GetParam().refusal), (StatusClass{GetParam().kind, GetParam().detail}));
 }
 
-// spec/registry.md section 5, row by row.
+// R22, status by status.
 INSTANTIATE_TEST_SUITE_P(
     Status, StatusTest,
     testing::Values(

@@ -21,7 +21,7 @@ TEST_P(ChallengeTest, Table) {
   EXPECT_EQ(*got, GetParam().expect);
 }
 
-// The table of spec/registry.md section 4.2, then what else is on the web.
+// R14, then what else is on the web.
 INSTANTIATE_TEST_SUITE_P(
     Challenges, ChallengeTest,
     testing::Values(

@@ -1,5 +1,5 @@
-// Every status, body and broken exchange, and what the client makes of it (spec/registry.md sections 2, 5, 6,
-// 8).
+// Every status, body and broken exchange, and what the client makes of it (R5 to R8, R22 to R29, R39 to
+// R41).
 #include <gtest/gtest.h>
 
 #include <stop_token>

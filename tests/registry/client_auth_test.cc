@@ -1,5 +1,5 @@
 // Challenges, tokens, several credentials, and what well-known registries do in their own ways
-// (spec/registry.md section 4).
+// (R14 to R21).
 #include <gtest/gtest.h>
 
 #include <atomic>

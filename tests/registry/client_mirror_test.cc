@@ -1,5 +1,5 @@
 // Where the runtime asks: mirrors of hosts.toml in their order, what each may see, and whose word counts
-// (spec/registry.md section 7.1).
+// (R30 to R38).
 #include <gtest/gtest.h>
 
 #include <filesystem>

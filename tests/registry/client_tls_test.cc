@@ -1,4 +1,4 @@
-// TLS: whom to trust, who we are, and what a connection costs (spec/registry.md sections 7.6 and 8.2).
+// TLS: whom to trust, who we are, and what a connection costs (R39 and R42).
 #include <gtest/gtest.h>
 
 #include <filesystem>

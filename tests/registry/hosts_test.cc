@@ -77,7 +77,7 @@ TEST(DefaultConfigPath, IsNoneBefore22) {
   }
 }
 
-// spec/registry.md section 7.2.
+// R34.
 TEST(RootsOf, ConfigPathAsEachReleaseReadsIt) {
   const std::string kDefault(DefaultConfigPath("2.3.0"));
   const struct {
@@ -141,7 +141,7 @@ TEST_P(HostsTomlTest, Table) {
 
 const std::string kOwn = "https://reg.example:5000/v2";
 
-// spec/registry.md section 7.1.
+// R31.
 INSTANTIATE_TEST_SUITE_P(
     Toml, HostsTomlTest,
     testing::Values(

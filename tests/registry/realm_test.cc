@@ -19,7 +19,7 @@ TEST_P(RealmTest, Table) {
   EXPECT_EQ(!realm ? "refused" : realm->trusted ? "trusted" : "stranger", GetParam().expect);
 }
 
-// spec/registry.md sections 4.6 and 8.4.
+// R21, with the realms that registries really name.
 INSTANTIATE_TEST_SUITE_P(
     Realms, RealmTest,
     testing::Values(

@@ -106,7 +106,7 @@ TEST_F(VerdictScenario, ClosedByAPodsPullAndReopenedByTheNodes) {
   EXPECT_EQ(node_->ReasonOf(kApp), Reason::kOpenToNode);
   EXPECT_EQ(node_->LogLines("image open to pods"), 1);
 
-  // Open for good: later pulls with secrets do not close it (evidence, "what follows" 3).
+  // Open for good: later pulls with secrets do not close it (K30).
   PodPulls(kApp, {.secret = SecretOf("other", "h2")});
   node_->RunFor(minutes(1));
   EXPECT_TRUE(node_->Ready());
@@ -193,7 +193,7 @@ TEST_F(VerdictScenario, AGarbageCollectionThatPrunesRecordsOpensOrCloses) {
   PodPulls(kApp, {.secret = SecretOf("team", "h1")});
   ASSERT_TRUE(node_->RunUntil([&] { return !node_->Ready(); }, seconds(10)));
   node_->clock.Advance(seconds(2));
-  node_->Kubelet([](FakeKubelet& kubelet) { kubelet.GarbageCollect({}); });  // evidence row 33
+  node_->Kubelet([](FakeKubelet& kubelet) { kubelet.GarbageCollect({}); });  // K34
   EXPECT_TRUE(node_->RunUntil([&] { return node_->Ready(); }, seconds(10)));
 }
 
