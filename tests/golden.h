@@ -18,7 +18,7 @@ inline std::string Testdata() {
   return folder == nullptr ? "tests/testdata" : folder;
 }
 
-// `name` is below testdata: "report/status.json".
+// `name` is below testdata: "screen/status.json".
 inline void ExpectGolden(const std::string& name, const std::string& actual) {
   std::string path = Testdata() + "/" + name;
   if (std::getenv("PREFETCH_ACCEPT") != nullptr) {

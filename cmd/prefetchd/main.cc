@@ -26,10 +26,10 @@
 #include "image/kubelet_version.h"
 #include "list/watcher.h"
 #include "registry_desk.h"
-#include "report/status_document.h"
-#include "report/status_json.h"
-#include "report/status_table.h"
+#include "screen/status_document.h"
+#include "screen/status_table.h"
 #include "signals.h"
+#include "status/status_json.h"
 
 namespace prefetch {
 namespace {
@@ -115,8 +115,8 @@ base::Result<std::unique_ptr<http::Server>> Serve(base::Result<http::Listener> l
 }
 
 ExitCode PrintResult(const plan::Snapshot& snapshot, bool stopped, bool timed_out) {
-  if (auto document = report::ParseStatusDocument(report::StatusJson(snapshot))) {
-    std::cout << report::StatusTable(*document, {});
+  if (auto document = screen::ParseStatusDocument(status::StatusJson(snapshot))) {
+    std::cout << screen::StatusTable(*document, {});
   }
   if (snapshot.readiness.ready) return kOk;
   if (snapshot.readiness.reason == plan::Reason::kListInvalid ||

@@ -85,7 +85,7 @@ agent::RegistryAccessFor RegistryDesk::Access() {
 agent::RegistryHosts RegistryDesk::Hosts() {
   if (config_.mode == config::RegistryMode::kNone) return nullptr;
   return [this](const image::Reference& reference, const agent::AskingFor& runtime) {
-    report::RegistryHostsView view;
+    status::RegistryHostsView view;
     auto decided = Decided(runtime);
     const image::RegistryAccess& access = decided->access;
     view.config_path = access.config_path;

@@ -16,7 +16,7 @@
 #include "image/registry_answer.h"
 #include "image/registry_question.h"
 #include "plan/observation.h"
-#include "report/image_detail.h"
+#include "status/image_detail.h"
 
 namespace prefetch::agent {
 
@@ -36,7 +36,7 @@ using RegistryAsker = std::function<image::RegistryAnswer(
 
 // Which servers the same question would go to, in order. Reads files; asks nobody. Empty: as RegistryAsker.
 using RegistryHosts =
-    std::function<report::RegistryHostsView(const image::Reference& reference, const AskingFor& runtime)>;
+    std::function<status::RegistryHostsView(const image::Reference& reference, const AskingFor& runtime)>;
 
 // How registries are asked for such a runtime, and who says so. Looks for folders; asks nobody. Empty: as
 // RegistryAsker.

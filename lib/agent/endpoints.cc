@@ -8,9 +8,8 @@
 #include "agent/metrics_text.h"
 #include "image/pull_policy.h"
 #include "image/reference.h"
-#include "report/check_document.h"
-#include "report/readyz_text.h"
-#include "report/status_json.h"
+#include "status/check_document.h"
+#include "status/status_json.h"
 
 namespace prefetch::agent {
 namespace {
@@ -42,7 +41,7 @@ http::ServerAnswer Status(const Board& board) {
   std::shared_ptr<StatusDocument> document = board.Document();
   if (StatusDocument::Text text = document->Written()) return http::SharedJsonResponse(200, std::move(text));
   return Quickly([document = std::move(document)](const base::Call&) {
-    return http::SharedJsonResponse(200, document->Write(&report::StatusJson));
+    return http::SharedJsonResponse(200, document->Write(&status::StatusJson));
   });
 }
 
@@ -64,7 +63,7 @@ http::ServerAnswer Readyz(const Board& board, const http::ServerRequest& request
   auto answer = [](const plan::Snapshot& snapshot, const plan::GateQuery& query, bool verbose) {
     plan::GateAnswer gate = plan::AskGate(snapshot, query);
     return http::ServerResponse{
-        .status = gate.ready ? 200 : 503, .body = report::ReadyzText(snapshot, gate, verbose), .headers = {}};
+        .status = gate.ready ? 200 : 503, .body = status::ReadyzText(snapshot, gate, verbose), .headers = {}};
   };
   if (!Flag(request, "verbose")) return answer(*board.Latest(), query, false);
   return Quickly([answer, snapshot = board.Latest(), query = std::move(query)](const base::Call&) {
@@ -102,7 +101,7 @@ class Throttle {
 };
 
 http::ServerAnswer Check(const Inquiry& inquiry, const http::ServerRequest& request, bool local) {
-  auto check = report::ParseCheckRequest(request.body);
+  auto check = status::ParseCheckRequest(request.body);
   if (!check) return http::ErrorResponse(400, check.error().message());
   if (check->pull && !local) {
     return http::ErrorResponse(403, "pulls are asked for on the node itself, over the agent's local socket");
@@ -112,7 +111,7 @@ http::ServerAnswer Check(const Inquiry& inquiry, const http::ServerRequest& requ
                                "this agent pulls for no check: start it with --check-pull to allow that");
   }
   return http::Deferred([&inquiry, local, check = *std::move(check)](const base::Call& call) {
-    return http::JsonResponse(200, report::CheckResultJson(inquiry.Check(call, check, local)));
+    return http::JsonResponse(200, status::CheckResultJson(inquiry.Check(call, check, local)));
   });
 }
 

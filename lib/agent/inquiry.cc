@@ -10,7 +10,7 @@
 #include "kubelet/record_files.h"
 #include "kubelet/trimmed_image.h"
 #include "plan/asked.h"
-#include "report/status_json.h"
+#include "status/status_json.h"
 
 namespace prefetch::agent {
 namespace {
@@ -19,8 +19,8 @@ using image::PullPolicy;
 using kubelet::FileContent;
 using kubelet::VerdictReason;
 using kubelet::VerdictResult;
-using report::CheckAnswer;
-using report::CheckQuestion;
+using status::CheckAnswer;
+using status::CheckQuestion;
 
 // A preflight has seconds, not the minute that a check in the background may take.
 constexpr std::chrono::seconds kAskNow{15};
@@ -35,13 +35,13 @@ constexpr std::chrono::milliseconds kAgeForNeighbours{500};
 constexpr int kMostHeld = 2;
 constexpr std::chrono::milliseconds kMoment{250};
 
-kubelet::Coordinates ToCoordinates(const report::ObjectCoordinates& of) {
+kubelet::Coordinates ToCoordinates(const status::ObjectCoordinates& of) {
   return {.uid = of.uid, .namespace_name = of.namespace_name, .name = of.name};
 }
 
-kubelet::PodIdentity ToPod(const report::CheckIdentity& identity) {
+kubelet::PodIdentity ToPod(const status::CheckIdentity& identity) {
   kubelet::PodIdentity pod;
-  for (const report::ObjectCoordinates& secret : identity.secrets) {
+  for (const status::ObjectCoordinates& secret : identity.secrets) {
     pod.secrets.push_back({ToCoordinates(secret), base::Secret()});
   }
   if (identity.service_account) pod.service_account = ToCoordinates(*identity.service_account);
@@ -111,9 +111,9 @@ std::string Named(const char* what, const kubelet::Coordinates& of) {
   return std::string(what) + " " + of.namespace_name + "/" + of.name;
 }
 
-report::RecordedUse UseOf(const std::string& repository, const kubelet::CredentialEntry& entry,
+status::RecordedUse UseOf(const std::string& repository, const kubelet::CredentialEntry& entry,
                           bool identities) {
-  report::RecordedUse use{.repository = repository,
+  status::RecordedUse use{.repository = repository,
                           .node = entry.node_pods_accessible,
                           .secrets = entry.secrets.size(),
                           .service_accounts = entry.service_accounts.size(),
@@ -152,7 +152,7 @@ SpellingNow WorstSpelling(const plan::Snapshot& snapshot, const plan::ImageState
 
 // As the newest kubelet that is possible reads them.
 void AddFiles(const plan::Snapshot& snapshot, const plan::ImageState& image, bool identities,
-              report::ImageDetail& detail) {
+              status::ImageDetail& detail) {
   if (!HasFacts(snapshot)) return;
   image::KubeletVersion version = snapshot.possible_kubelets->back().version;
   SpellingNow said = WorstSpelling(snapshot, image);
@@ -219,7 +219,7 @@ CheckAnswer Inquiry::Answer(const base::Call& call, Round& round, const CheckQue
     return Say(std::move(answer), "Refused", "InvalidImageName",
                "kubelet refuses the name (InvalidImageName): " + reference.error().message());
   }
-  const plan::ImageState* listed = report::FindImage(snapshot, *reference);
+  const plan::ImageState* listed = plan::FindImage(snapshot, *reference);
   answer.listed = listed != nullptr;
   if (listed == nullptr && !local) {
     return Say(std::move(answer), "Unknown", "NotListed",
@@ -267,9 +267,9 @@ CheckAnswer Inquiry::Answer(const base::Call& call, Round& round, const CheckQue
   return PullByAnswer(std::move(answer), question, AskNow(call, round, image));
 }
 
-void Inquiry::AwaitPulls(const base::Call& call, const report::CheckRequest& request,
+void Inquiry::AwaitPulls(const base::Call& call, const status::CheckRequest& request,
                          std::vector<Wish> wishes, base::TimePoint ask_until,
-                         report::CheckResult& result) const {
+                         status::CheckResult& result) const {
   plan::SnapshotPtr snapshot = board_.Latest();
   while (true) {
     Round round{.snapshot = *snapshot,
@@ -302,10 +302,10 @@ void Inquiry::AwaitPulls(const base::Call& call, const report::CheckRequest& req
   }
 }
 
-report::CheckResult Inquiry::Check(const base::Call& call, const report::CheckRequest& request,
+status::CheckResult Inquiry::Check(const base::Call& call, const status::CheckRequest& request,
                                    bool local) const {
   plan::SnapshotPtr snapshot = board_.Latest();
-  report::CheckResult result{.node = snapshot->node, .time = clock_.Wall(), .ok = true, .answers = {}};
+  status::CheckResult result{.node = snapshot->node, .time = clock_.Wall(), .ok = true, .answers = {}};
   std::vector<Wish> wishes;
   const base::TimePoint ask_until = std::chrono::steady_clock::now() + request.within;
   Round round{.snapshot = *snapshot,
@@ -334,7 +334,7 @@ report::CheckResult Inquiry::Check(const base::Call& call, const report::CheckRe
 }
 
 void Inquiry::AddCredentials(const base::Call& call, const plan::ImageState& image,
-                             report::ImageDetail& detail) const {
+                             status::ImageDetail& detail) const {
   credentials::Lookup lookup = keyring_.Find(call, image.want->reference, image.want->sources);
   detail.credentials_known = true;
   for (const credentials::Credential& credential : lookup.credentials) {
@@ -354,10 +354,10 @@ void Inquiry::AddCredentials(const base::Call& call, const plan::ImageState& ima
 Explanation Inquiry::Explain(const base::Call& call, const image::Reference& reference,
                              const ExplainOptions& options) const {
   plan::SnapshotPtr snapshot = board_.Latest();
-  report::ImageDetail detail;
+  status::ImageDetail detail;
   plan::ImageState image;
   bool told = true;
-  const plan::ImageState* listed = report::FindImage(*snapshot, reference);
+  const plan::ImageState* listed = plan::FindImage(*snapshot, reference);
   detail.listed = listed != nullptr;
   if (listed != nullptr) {
     image = *listed;
@@ -371,7 +371,7 @@ Explanation Inquiry::Explain(const base::Call& call, const image::Reference& ref
   }
   for (const std::string& alias : image.aliases) {
     auto other = image::Reference::Parse(alias);
-    if (other && report::FindImage(*snapshot, *other) != nullptr) detail.listed_aliases.push_back(alias);
+    if (other && plan::FindImage(*snapshot, *other) != nullptr) detail.listed_aliases.push_back(alias);
   }
   if (told) AddFiles(*snapshot, image, options.identities, detail);
   if (!detail.listed && detail.verdicts) {
@@ -384,7 +384,7 @@ Explanation Inquiry::Explain(const base::Call& call, const image::Reference& ref
     const plan::RuntimeStatus& runtime = snapshot->runtime;
     detail.registry_hosts = hosts_(reference, {runtime.name, runtime.version, runtime.registries});
   }
-  return {.known = detail.listed || image.present, .json = report::ImageJson(*snapshot, image, detail)};
+  return {.known = detail.listed || image.present, .json = status::ImageJson(*snapshot, image, detail)};
 }
 
 }  // namespace prefetch::agent

@@ -17,8 +17,8 @@
 #include "credentials/keyring.h"
 #include "cri/content_service.h"
 #include "cri/image_service.h"
-#include "report/check_document.h"
-#include "report/image_detail.h"
+#include "status/check_document.h"
+#include "status/image_detail.h"
 
 namespace prefetch::agent {
 
@@ -61,7 +61,7 @@ class Inquiry {
   // With CheckRequest::pull, which only local ears may ask for and only where pulls() is true, images that
   // are not here are pulled, and their answer is `pending` until that has ended; it is held for at most
   // CheckRequest::wait.
-  report::CheckResult Check(const base::Call& call, const report::CheckRequest& request, bool local) const;
+  status::CheckResult Check(const base::Call& call, const status::CheckRequest& request, bool local) const;
 
   // Does this agent pull for a check?
   bool pulls() const { return wish_ != nullptr; }
@@ -88,21 +88,21 @@ class Inquiry {
     std::map<std::string, image::RegistryAnswer> silent;
   };
   // With `wish`, an image that is not here is no answer: `wish` says then what is to be pulled.
-  report::CheckAnswer Answer(const base::Call& call, Round& round, const report::CheckQuestion& question,
+  status::CheckAnswer Answer(const base::Call& call, Round& round, const status::CheckQuestion& question,
                              std::optional<Wish>* wish = nullptr) const;
   // Until all of them have ended, or the call has.
-  void AwaitPulls(const base::Call& call, const report::CheckRequest& request, std::vector<Wish> wishes,
-                  base::TimePoint ask_until, report::CheckResult& result) const;
+  void AwaitPulls(const base::Call& call, const status::CheckRequest& request, std::vector<Wish> wishes,
+                  base::TimePoint ask_until, status::CheckResult& result) const;
   // The registry of the image, asked now with this node's credentials. Only if there is an asker.
   image::RegistryAnswer AskNow(const base::Call& call, Round& round, const plan::ImageState& image) const;
   // For a pod with Always.
-  report::CheckAnswer AnswerAlways(const base::Call& call, Round& round,
-                                   const report::CheckQuestion& question, const plan::ImageState& image,
-                                   report::CheckAnswer answer) const;
+  status::CheckAnswer AnswerAlways(const base::Call& call, Round& round,
+                                   const status::CheckQuestion& question, const plan::ImageState& image,
+                                   status::CheckAnswer answer) const;
   // What the runtime has, asked once a round.
   const cri::CallResult<image::LocalImageIndex>& Here(const base::Call& call, Round& round) const;
   void AddCredentials(const base::Call& call, const plan::ImageState& image,
-                      report::ImageDetail& detail) const;
+                      status::ImageDetail& detail) const;
 
   const Board& board_;
   mutable RuntimeNow runtime_;

@@ -4,24 +4,18 @@
 #include <utility>
 
 #include "plan/history.h"
-#include "report/progress_words.h"
-#include "report/status_json.h"
+#include "status/words.h"
 
 namespace prefetch::agent {
 namespace {
 
-using report::CheckAnswer;
+using status::CheckAnswer;
 
 // "12 of 680 MB, 38 MB/s, about 7 s left"; empty where it cannot be seen.
 std::string HowFar(const plan::PullStatus& pull) {
-  report::StatusPull words;
-  words.state = plan::PullStateName(pull.state);
-  if (pull.bytes_known) {
-    words.bytes_done = pull.bytes_done;
-    words.bytes_total = pull.bytes_total;
-    words.bytes_per_second = static_cast<std::uint64_t>(pull.bytes_per_second);
-  }
-  return report::PullWords(words);
+  if (!pull.bytes_known) return {};
+  return status::TransferWords(pull.bytes_done, pull.bytes_total,
+                               static_cast<std::uint64_t>(pull.bytes_per_second));
 }
 
 std::string Progress(const plan::ImageState& image) {
@@ -43,9 +37,9 @@ std::string Progress(const plan::ImageState& image) {
 }
 
 // Would a pod that pulls by itself fare no better?
-bool StandsForPods(const report::CheckQuestion& question, plan::Reason reason) {
+bool StandsForPods(const status::CheckQuestion& question, plan::Reason reason) {
   if (question.policy == image::PullPolicy::kNever) return true;  // it does not pull
-  bool own_credentials = question.identity != report::CheckIdentity{};
+  bool own_credentials = question.identity != status::CheckIdentity{};
   if (reason == plan::Reason::kAccessDenied || reason == plan::Reason::kBadCredentialFormat) {
     return !own_credentials;
   }
@@ -56,7 +50,7 @@ bool StandsForPods(const report::CheckQuestion& question, plan::Reason reason) {
 
 const plan::ImageState* PulledFor(const plan::Snapshot& snapshot, const image::Reference& reference,
                                   base::TimePoint asked_at) {
-  if (const plan::ImageState* listed = report::FindImage(snapshot, reference)) return listed;
+  if (const plan::ImageState* listed = plan::FindImage(snapshot, reference)) return listed;
   auto found = std::find_if(snapshot.asked.begin(), snapshot.asked.end(), [&](const plan::AskedImage& asked) {
     return asked.state.want->reference == reference && asked.asked_at >= asked_at;
   });
@@ -71,7 +65,7 @@ CheckAnswer PullPending(CheckAnswer answer, const plan::ImageState* image) {
   return answer;
 }
 
-CheckAnswer PullFailed(CheckAnswer answer, const report::CheckQuestion& question,
+CheckAnswer PullFailed(CheckAnswer answer, const status::CheckQuestion& question,
                        const plan::ImageState& image) {
   answer.pending = false;
   answer.result = StandsForPods(question, image.reason) ? "Refused" : "Unknown";

@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "image/reference.h"
 #include "plan/snapshot.h"
-#include "report/check_document.h"
+#include "status/check_document.h"
 
 namespace prefetch::agent {
 
@@ -14,10 +14,10 @@ const plan::ImageState* PulledFor(const plan::Snapshot& snapshot, const image::R
                                   base::TimePoint asked_at);
 
 // It is on its way, `image` tells how far; null: it waits for a place.
-report::CheckAnswer PullPending(report::CheckAnswer answer, const plan::ImageState* image);
+status::CheckAnswer PullPending(status::CheckAnswer answer, const plan::ImageState* image);
 
 // What another try would bring is not worth waiting for.
-report::CheckAnswer PullFailed(report::CheckAnswer answer, const report::CheckQuestion& question,
+status::CheckAnswer PullFailed(status::CheckAnswer answer, const status::CheckQuestion& question,
                                const plan::ImageState& image);
 
 }  // namespace prefetch::agent

@@ -9,8 +9,8 @@ namespace {
 
 using image::RegistryAnswer;
 using image::RegistryAnswerKind;
-using report::CheckAnswer;
-using report::CheckQuestion;
+using status::CheckAnswer;
+using status::CheckQuestion;
 
 std::string Said(const RegistryAnswer& said) {
   return said.message.empty() ? "" : ": " + said.message;
@@ -36,7 +36,7 @@ std::optional<Obstacle> ObstacleOf(const CheckQuestion& question, const Registry
     case RegistryAnswerKind::kTagMissing:
       return Obstacle{"Refused", "the registry has no " + question.image + Said(said)};
     case RegistryAnswerKind::kAccessDenied:
-      if (question.identity == report::CheckIdentity{}) {
+      if (question.identity == status::CheckIdentity{}) {
         return Obstacle{"Refused", "it denies access to this node's credentials" + Said(said)};
       }
       return Obstacle{"Unknown",

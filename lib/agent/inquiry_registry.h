@@ -6,19 +6,19 @@
 
 #include "image/registry_answer.h"
 #include "plan/snapshot.h"
-#include "report/check_document.h"
+#include "status/check_document.h"
 
 namespace prefetch::agent {
 
 // Of these two the registry was asked just now, with this node's credentials.
 //
 // For Always, which wants the tag to be what is here: a pod that has to wait for a pull is a no.
-report::CheckAnswer AlwaysByAnswer(report::CheckAnswer answer, const report::CheckQuestion& question,
+status::CheckAnswer AlwaysByAnswer(status::CheckAnswer answer, const status::CheckQuestion& question,
                                    const plan::ImageState& image, const image::RegistryAnswer& said);
 
 // For IfNotPresent, which has the pod pull whatever the tag is: `answer` says by kubelet's verdict why. It is
 // a yes if the tag is there and access is given.
-report::CheckAnswer PullByAnswer(report::CheckAnswer answer, const report::CheckQuestion& question,
+status::CheckAnswer PullByAnswer(status::CheckAnswer answer, const status::CheckQuestion& question,
                                  const image::RegistryAnswer& said);
 
 // An answer that the same server would give to any question: it is away, or something before it says so.
@@ -27,6 +27,6 @@ bool IsSilence(const image::RegistryAnswer& said);
 image::RegistryAnswer NoTimeToAsk(const std::string& registry);
 
 // Nobody is asked: by what the agent heard last. `asks`: this agent asks registries at all.
-report::CheckAnswer AlwaysByWhatIsKnown(report::CheckAnswer answer, const plan::ImageState& image, bool asks);
+status::CheckAnswer AlwaysByWhatIsKnown(status::CheckAnswer answer, const plan::ImageState& image, bool asks);
 
 }  // namespace prefetch::agent

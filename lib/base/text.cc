@@ -179,4 +179,16 @@ std::string HumanBytes(std::uint64_t bytes) {
   return text;
 }
 
+std::string HumanTime(std::chrono::seconds time) {
+  auto seconds = std::max<std::int64_t>(time.count(), 0);
+  if (seconds < 100) return std::to_string(seconds) + " s";
+  if (seconds < 100 * 60) return std::to_string((seconds + 30) / 60) + " min";
+  if (seconds < 48 * 3600) return std::to_string((seconds + 1800) / 3600) + " h";
+  return std::to_string((seconds + 43200) / 86400) + " d";
+}
+
+std::string Counted(std::size_t number, const char* one, const char* many) {
+  return std::to_string(number) + " " + (number == 1 ? one : many);
+}
+
 }  // namespace prefetch::base

@@ -5,7 +5,7 @@
 #include "doc/json.h"
 #include "doc/write.h"
 #include "http/url.h"
-#include "report/members.h"
+#include "status/members.h"
 
 namespace prefetch::ctl {
 namespace {
@@ -36,7 +36,7 @@ std::string ErrorOf(const http::Response& response) {
   doc::Problems problems("answer");
   auto root = doc::ParseJson(response.body, problems, doc::JsonRules::kLenient);
   const doc::Node* error = root ? root->Find("error") : nullptr;
-  return error != nullptr ? report::Harmless(error->text) : "it does not say why";
+  return error != nullptr ? status::Harmless(error->text) : "it does not say why";
 }
 
 }  // namespace
@@ -106,10 +106,10 @@ base::Result<std::string> AgentClient::ImageJson(const base::Call& call, const s
   return Unexpected(*response);
 }
 
-base::Result<report::CheckResult> AgentClient::Check(const base::Call& call,
-                                                     const report::CheckRequest& check,
+base::Result<status::CheckResult> AgentClient::Check(const base::Call& call,
+                                                     const status::CheckRequest& check,
                                                      base::Duration within) const {
-  http::Request request{.method = "POST", .url = "/v1/check", .body = doc::WriteJson(report::ToNode(check))};
+  http::Request request{.method = "POST", .url = "/v1/check", .body = doc::WriteJson(status::ToNode(check))};
   request.headers.Add("Content-Type", "application/json");
   auto response = Send(call.Within(within), std::move(request));
   if (!response) return std::move(response).error();
@@ -123,16 +123,16 @@ base::Result<report::CheckResult> AgentClient::Check(const base::Call& call,
                                  " (is it as new as this prefetchctl?)");
   }
   if (response->status != 200) return Unexpected(*response);
-  auto result = report::ParseCheckResult(response->body);
+  auto result = status::ParseCheckResult(response->body);
   if (result && result->answers.size() == check.questions.size()) return result;
   return base::Internal("the agent at " + address_ + " did not answer what it was asked" +
                         (result ? "" : ": " + result.error().message()));
 }
 
-base::Result<report::StatusDocument> AgentClient::Status(const base::Call& call) const {
+base::Result<screen::StatusDocument> AgentClient::Status(const base::Call& call) const {
   auto json = StatusJson(call);
   if (!json) return std::move(json).error();
-  auto document = report::ParseStatusDocument(*json);
+  auto document = screen::ParseStatusDocument(*json);
   if (!document)
     return std::move(document).error().Wrap("the agent at " + address_ + " sent no status document");
   return document;

@@ -8,8 +8,8 @@
 #include "base/call.h"
 #include "base/result.h"
 #include "http/client.h"
-#include "report/check_document.h"
-#include "report/status_document.h"
+#include "screen/status_document.h"
+#include "status/check_document.h"
 
 namespace prefetch::ctl {
 
@@ -33,10 +33,10 @@ class AgentClient {
   static base::Result<AgentClient> Make(http::Client& http, const std::string& address);
 
   // The status document. Errors are whole sentences for a person, with what to do.
-  base::Result<report::StatusDocument> Status(const base::Call& call) const;
+  base::Result<screen::StatusDocument> Status(const base::Call& call) const;
   // The same as it came, for -o json.
   base::Result<std::string> StatusJson(const base::Call& call) const;
-  // All that is known about one image, as it came (report/image_document.h), also of one that is not there.
+  // All that is known about one image, as it came (screen/image_document.h), also of one that is not there.
   // InvalidArgument: the agent refuses the name.
   base::Result<std::string> ImageJson(const base::Call& call, const std::string& image,
                                       const ImageQuery& query) const;
@@ -44,7 +44,7 @@ class AgentClient {
   // nothing should take long. InvalidArgument: the agent refuses the questions; PermissionDenied: it pulls
   // for no check, or not for one from here; ResourceExhausted: it asks for patience; NotFound, Unavailable
   // and DeadlineExceeded: it may be there in a moment; any other error stays.
-  base::Result<report::CheckResult> Check(const base::Call& call, const report::CheckRequest& request,
+  base::Result<status::CheckResult> Check(const base::Call& call, const status::CheckRequest& request,
                                           base::Duration within = kAnswerWithin) const;
 
  private:

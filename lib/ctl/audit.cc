@@ -11,9 +11,9 @@
 #include "ctl/list_files.h"
 #include "ctl/manifest_files.h"
 #include "ctl/terminal.h"
+#include "doc/reprint.h"
 #include "kube/saved_pods.h"
-#include "report/audit.h"
-#include "report/document_print.h"
+#include "screen/audit.h"
 
 namespace prefetch::ctl {
 namespace {
@@ -24,29 +24,29 @@ constexpr const char* kUntold =
     "moment";
 constexpr int kEventsPerPage = 500;
 
-int Print(const report::Audit& audit, const AuditOptions& options) {
+int Print(const screen::Audit& audit, const AuditOptions& options) {
   if (options.json) {
-    auto json = report::IndentedJson(report::AuditJson(audit, base::SystemClock().Wall()));
+    auto json = doc::IndentedJson(screen::AuditJson(audit, base::SystemClock().Wall()));
     if (!json) return Fail(kUnreachable, json.error());
     std::cout << *json << std::flush;
   } else {
-    std::cout << report::AuditText(audit, StdoutTerminal().width) << std::flush;
+    std::cout << screen::AuditText(audit, StdoutTerminal().width) << std::flush;
   }
   return audit.Clean() ? kOk : kNo;
 }
 
 // Containers of a pod, as far as somebody may ask for their images.
-void AddImages(const kube::Pod& pod, std::vector<report::PodImage>& images) {
+void AddImages(const kube::Pod& pod, std::vector<screen::PodImage>& images) {
   for (const kube::PodContainer& container : pod.containers)
     images.push_back({pod.name_space, pod.name, pod.node, container.image});
 }
 
-base::Result<std::vector<report::PodImage>> SavedPods(const std::string& path) {
+base::Result<std::vector<screen::PodImage>> SavedPods(const std::string& path) {
   auto bytes = ReadFileOrStdin(path, kube::kMostSavedBytes);
   if (!bytes) return std::move(bytes).error();
   auto pods = kube::ReadSavedPods(*bytes);
   if (!pods) return std::move(pods).error().Wrap(path == "-" ? "stdin" : path);
-  std::vector<report::PodImage> images;
+  std::vector<screen::PodImage> images;
   for (const kube::Pod& pod : *pods) AddImages(pod, images);
   return images;
 }
@@ -56,20 +56,20 @@ class FromCluster {
  public:
   FromCluster(kube::Api& api, std::vector<std::string>& notes) : api_(api), notes_(notes) {}
 
-  void Pods(const base::Call& call, std::vector<report::PodImage>& images) {
+  void Pods(const base::Call& call, std::vector<screen::PodImage>& images) {
     auto done = ForAll<kube::Pod>(
         call, {.limit = kPodsPerPage},
         [&](const kube::ListOptions& options) { return api_.ListPods(call, "", options); },
         [&] { images.clear(); }, [&](const kube::Pod& pod) { AddImages(pod, images); });
     if (!done) Note(done.failure(), "who brought them is not known");
   }
-  void Pulls(const base::Call& call, std::vector<report::PodPull>& pulls) {
+  void Pulls(const base::Call& call, std::vector<screen::PodPull>& pulls) {
     auto done = ForAll<kube::PodEvent>(
         call, {.limit = kEventsPerPage},
         [&](const kube::ListOptions& options) { return api_.ListPodEvents(call, "", "Pulled", options); },
         [&] { pulls.clear(); },
         [&](const kube::PodEvent& event) {
-          auto pull = report::ParsePulledMessage(event.message);
+          auto pull = screen::ParsePulledMessage(event.message);
           if (!pull) return;
           pull->name_space = event.name_space;
           pull->pod = event.pod;
@@ -94,8 +94,8 @@ class FromCluster {
   std::vector<std::string>& notes_;
 };
 
-bool AnythingUnlisted(const report::AuditFacts& facts) {
-  for (const report::AuditNode& node : facts.nodes) {
+bool AnythingUnlisted(const screen::AuditFacts& facts) {
+  for (const screen::AuditNode& node : facts.nodes) {
     if (!node.unlisted.empty()) return true;
   }
   return false;
@@ -104,7 +104,7 @@ bool AnythingUnlisted(const report::AuditFacts& facts) {
 }  // namespace
 
 int AuditOfNode(const base::Call& call, const AgentClient& agent, const AuditOptions& options) {
-  report::AuditFacts facts{.ignore = options.ignore, .since = options.since};
+  screen::AuditFacts facts{.ignore = options.ignore, .since = options.since};
   if (!options.pods_file.empty()) {
     auto pods = SavedPods(options.pods_file);
     if (!pods) return Fail(kBadInput, pods.error());
@@ -112,15 +112,15 @@ int AuditOfNode(const base::Call& call, const AgentClient& agent, const AuditOpt
   }
   auto status = agent.Status(call);
   if (!status) return Fail(kUnreachable, status.error());
-  facts.nodes.push_back(report::AuditNodeOf(*status, status->node));
+  facts.nodes.push_back(screen::AuditNodeOf(*status, status->node));
   if (!facts.nodes.front().Told())
     return Fail(kUnreachable, base::Unavailable("node " + status->node + " " + kUntold));
-  facts.listed = report::ListedNames(*status);
-  return Print(report::MakeAudit(facts), options);
+  facts.listed = screen::ListedNames(*status);
+  return Print(screen::MakeAudit(facts), options);
 }
 
 int AuditOfFleet(const base::Call& call, kube::Api& api, const AuditOptions& options) {
-  report::AuditFacts facts{.ignore = options.ignore, .since = options.since};
+  screen::AuditFacts facts{.ignore = options.ignore, .since = options.since};
   if (!options.pods_file.empty()) {
     auto pods = SavedPods(options.pods_file);
     if (!pods) return Fail(kBadInput, pods.error());
@@ -135,10 +135,10 @@ int AuditOfFleet(const base::Call& call, kube::Api& api, const AuditOptions& opt
   facts.nodes.resize(members->size());
   base::Mutex mutex;
   FleetAsk ask{.name_space = options.query.name_space};
-  ask.each = [&](std::size_t i, const report::StatusDocument& document) {
-    facts.nodes[i] = report::AuditNodeOf(document, (*members)[i].node);
+  ask.each = [&](std::size_t i, const screen::StatusDocument& document) {
+    facts.nodes[i] = screen::AuditNodeOf(document, (*members)[i].node);
     base::Lock lock(mutex);
-    facts.listed.merge(report::ListedNames(document));
+    facts.listed.merge(screen::ListedNames(document));
   };
   ask.progress = [&](std::size_t asked) {
     std::string count = std::to_string(asked);
@@ -160,18 +160,18 @@ int AuditOfFleet(const base::Call& call, kube::Api& api, const AuditOptions& opt
   if (heard == 0) {
     std::string why = "no node matches";
     if (!facts.nodes.empty()) {
-      const report::AuditNode& first = facts.nodes.front();
+      const screen::AuditNode& first = facts.nodes.front();
       why = first.heard ? "node " + first.node + " " + kUntold : first.why;
     }
     return Fail(kUnreachable, base::Unavailable("no agent could be asked, so nothing is known: " + why));
   }
-  report::Audit audit = report::MakeAudit(facts);
+  screen::Audit audit = screen::MakeAudit(facts);
   audit.notes.insert(audit.notes.end(), notes.begin(), notes.end());
   return Print(audit, options);
 }
 
 int AuditOfPods(const AuditOptions& options) {
-  report::AuditFacts facts{.ignore = options.ignore};
+  screen::AuditFacts facts{.ignore = options.ignore};
   auto pods = SavedPods(options.pods_file);
   if (!pods) return Fail(kBadInput, pods.error());
   facts.pods = *std::move(pods);
@@ -179,7 +179,7 @@ int AuditOfPods(const AuditOptions& options) {
   const plan::ImageList list = ReadListFiles(options.lists, mistakes).list;
   if (!mistakes.empty()) return Refuse(mistakes, std::cerr);
   for (const plan::DesiredImage& want : list.images) facts.listed.insert(want.reference.Normalized());
-  return Print(report::MakePodAudit(facts), options);
+  return Print(screen::MakePodAudit(facts), options);
 }
 
 }  // namespace prefetch::ctl

@@ -9,18 +9,17 @@
 #include "ctl/exit_code.h"
 #include "ctl/manifest_files.h"
 #include "doc/duration.h"
+#include "doc/reprint.h"
 #include "manifest/read.h"
-#include "report/check_items.h"
-#include "report/check_report.h"
-#include "report/check_text.h"
-#include "report/document_print.h"
+#include "screen/check_items.h"
+#include "screen/check_text.h"
 
 namespace prefetch::ctl {
 namespace {
 
 // A command line that was understood.
 struct Request {
-  std::vector<report::CheckItem> items;
+  std::vector<screen::CheckItem> items;
   std::chrono::nanoseconds timeout{};
 };
 
@@ -32,10 +31,10 @@ std::optional<image::PullPolicy> Policy(const std::optional<std::string>& text, 
   return policy;
 }
 
-report::CheckIdentity Identity(const CheckOptions& options, Mistakes& mistakes) {
-  report::CheckIdentity identity;
+status::CheckIdentity Identity(const CheckOptions& options, Mistakes& mistakes) {
+  status::CheckIdentity identity;
   for (const std::string& text : options.pod_secrets) {
-    auto secret = report::ParseCoordinates(text);
+    auto secret = status::ParseCoordinates(text);
     if (secret) {
       identity.secrets.push_back(*std::move(secret));
     } else {
@@ -43,7 +42,7 @@ report::CheckIdentity Identity(const CheckOptions& options, Mistakes& mistakes) 
     }
   }
   if (!options.pod_service_account) return identity;
-  identity.service_account = report::ParseCoordinates(*options.pod_service_account);
+  identity.service_account = status::ParseCoordinates(*options.pod_service_account);
   if (!identity.service_account) mistakes.emplace_back("--pod-service-account must be NAMESPACE/NAME/UID");
   return identity;
 }
@@ -60,7 +59,7 @@ Request Understand(const base::Call& call, const CheckOptions& options, Mistakes
   read.policy = {options.assume_always_pull, Policy(options.default_policy, "--default-policy", mistakes),
                  Policy(options.default_check_policy, "--default-check-policy", mistakes)};
   read.pod_template_paths = options.pod_template_paths;
-  report::CheckIdentity identity = Identity(options, mistakes);
+  status::CheckIdentity identity = Identity(options, mistakes);
   std::vector<manifest::ImageUse> uses;
   ReadManifestFiles(call, FindManifests(options.files, mistakes), read, [&](ManifestFile file) {
     std::move(file.mistakes.begin(), file.mistakes.end(), std::back_inserter(mistakes));
@@ -68,28 +67,28 @@ Request Understand(const base::Call& call, const CheckOptions& options, Mistakes
   });
   for (const CheckOptions::Image& image : options.images) {
     auto policy = Policy(image.policy, "--policy", mistakes);
-    uses.push_back(report::ImageByItself(image.image, policy, read.policy));
+    uses.push_back(screen::ImageByItself(image.image, policy, read.policy));
     auto reference = image::Reference::Parse(image.image);
     if (!reference) mistakes.push_back("--image " + image.image + ": " + reference.error().message());
   }
   if (options.files.empty() && options.images.empty()) {
     mistakes.emplace_back("name manifests with -f, or images with --image");
   }
-  request.items = report::CheckItems(uses, read.policy, identity, options.default_namespace);
+  request.items = screen::CheckItems(uses, read.policy, identity, options.default_namespace);
   return request;
 }
 
-void Print(const Request& request, const report::CheckResult& result, const CheckOptions& options,
+void Print(const Request& request, const status::CheckResult& result, const CheckOptions& options,
            std::ostream& out) {
   switch (options.output) {
     case CheckOutput::kText:
-      out << report::CheckText(request.items, result, {options.unknown_passes, options.width});
+      out << screen::CheckText(request.items, result, {options.unknown_passes, options.width});
       break;
     case CheckOutput::kGithub:
-      out << report::CheckGithub(request.items, result, options.unknown_passes);
+      out << screen::CheckGithub(request.items, result, options.unknown_passes);
       break;
     case CheckOutput::kJson: {
-      auto indented = report::IndentedJson(report::CheckReportJson(request.items, result));
+      auto indented = doc::IndentedJson(screen::CheckReportJson(request.items, result));
       if (indented) out << *indented;
       break;
     }
@@ -111,7 +110,7 @@ int Check(const base::Call& call, const AgentClient& agent, const CheckOptions& 
   Mistakes mistakes;
   Request request = Understand(call, options, mistakes);
   if (!mistakes.empty()) return Refuse(mistakes, err);
-  report::CheckResult result;
+  status::CheckResult result;
   if (request.items.empty()) {
     err << "note: no pod of these manifests names an image: nothing to check\n";
     result.ok = true;
@@ -121,10 +120,10 @@ int Check(const base::Call& call, const AgentClient& agent, const CheckOptions& 
   base::Status asked = AskAll(call.Within(request.timeout), agent, request.items, options.pull, result, err);
   // That an image is being pulled is an answer, too.
   bool any_decided = std::any_of(result.answers.begin(), result.answers.end(),
-                                 [](const report::CheckAnswer& answer) { return !answer.result.empty(); });
+                                 [](const status::CheckAnswer& answer) { return !answer.result.empty(); });
   result.ok = asked.ok() &&
               std::all_of(result.answers.begin(), result.answers.end(),
-                          [&](const auto& answer) { return report::Passes(answer, options.unknown_passes); });
+                          [&](const auto& answer) { return screen::Passes(answer, options.unknown_passes); });
   if (call.Stopped()) return kInterrupted;
   if (asked.ok() || any_decided) Print(request, result, options, out);
   if (!asked.ok()) return Unanswered(asked.error(), any_decided);

@@ -15,8 +15,8 @@
 #include "ctl/agent_client.h"
 #include "doc/write.h"
 #include "image/reference.h"
-#include "report/members.h"
-#include "report/text_layout.h"
+#include "screen/text_layout.h"
+#include "status/members.h"
 
 namespace prefetch::ctl {
 namespace {
@@ -50,7 +50,7 @@ struct Batch {
 std::size_t MostInBatch(image::PullPolicy policy) {
   switch (policy) {
     case image::PullPolicy::kNever:
-      return report::kMostQuestions;
+      return status::kMostQuestions;
     case image::PullPolicy::kIfNotPresent:
       return 64;
     case image::PullPolicy::kAlways:
@@ -60,18 +60,18 @@ std::size_t MostInBatch(image::PullPolicy policy) {
 }
 
 // What holds up each other: questions of one policy, and where a registry may be asked, of one registry.
-std::pair<image::PullPolicy, std::string> LaneOf(const report::CheckQuestion& question) {
+std::pair<image::PullPolicy, std::string> LaneOf(const status::CheckQuestion& question) {
   if (question.policy == image::PullPolicy::kNever) return {question.policy, ""};
   auto reference = image::Reference::Parse(question.image);
   return {question.policy, reference ? reference->domain() : ""};
 }
 
 // What needs no registry comes first, what always does last.
-std::vector<Batch> Batches(const std::vector<report::CheckItem>& items) {
+std::vector<Batch> Batches(const std::vector<screen::CheckItem>& items) {
   std::map<std::pair<image::PullPolicy, std::string>, std::vector<Batch>> lanes;
   for (std::size_t i = 0; i < items.size(); i++) {
-    const report::CheckQuestion& question = items[i].question;
-    std::size_t bytes = doc::WriteJson(report::ToNode({.questions = {question}})).size() + kQuestionOverhead;
+    const status::CheckQuestion& question = items[i].question;
+    std::size_t bytes = doc::WriteJson(status::ToNode({.questions = {question}})).size() + kQuestionOverhead;
     std::vector<Batch>& lane = lanes[LaneOf(question)];
     if (lane.empty() || lane.back().items.size() == MostInBatch(question.policy) ||
         lane.back().bytes + bytes > kMostQuestionBytes) {
@@ -94,7 +94,7 @@ std::vector<Batch> Batches(const std::vector<report::CheckItem>& items) {
 // One run. Its threads take one batch after the other.
 class CheckAsking {
  public:
-  CheckAsking(const base::Call& call, const AgentClient& agent, const std::vector<report::CheckItem>& items,
+  CheckAsking(const base::Call& call, const AgentClient& agent, const std::vector<screen::CheckItem>& items,
               bool pull, std::ostream& err)
       : agent_(agent),
         items_(items),
@@ -107,7 +107,7 @@ class CheckAsking {
     result_.answers.resize(items.size());
   }
 
-  base::Status Run(report::CheckResult& result) {
+  base::Status Run(status::CheckResult& result) {
     {
       std::jthread word([this](const std::stop_token& done) { SayHowFar(done); });
       std::vector<std::jthread> others;
@@ -125,7 +125,7 @@ class CheckAsking {
     while (const Batch* batch = Next()) {
       std::vector<std::size_t> open = batch->items;
       while (!open.empty()) {
-        report::CheckRequest request{
+        status::CheckRequest request{
             .questions = {}, .pull = pull_, .wait = HoldFor(), .within = TimeForRegistries()};
         for (std::size_t i : open) request.questions.push_back(items_[i].question);
         open = Absorb(open, AskPatiently(request, batch->may_take_long));
@@ -144,7 +144,7 @@ class CheckAsking {
   base::Duration TimeForRegistries() const {
     base::Duration left = call_.deadline - steady_clock::now();
     left -= std::min<base::Duration>(left / 4, kForTheAnswer);
-    return std::clamp<base::Duration>(left, base::Duration::zero(), report::kMostRegistryTime);
+    return std::clamp<base::Duration>(left, base::Duration::zero(), status::kMostRegistryTime);
   }
 
   const Batch* Next() PREFETCH_EXCLUDES(mutex_) {
@@ -154,7 +154,7 @@ class CheckAsking {
 
   // Gives those of them that are being pulled.
   std::vector<std::size_t> Absorb(const std::vector<std::size_t>& items,
-                                  base::Result<report::CheckResult> answered) PREFETCH_EXCLUDES(mutex_) {
+                                  base::Result<status::CheckResult> answered) PREFETCH_EXCLUDES(mutex_) {
     base::Lock lock(mutex_);
     if (!answered) {
       Fail(answered.error());
@@ -182,7 +182,7 @@ class CheckAsking {
       base::Lock lock(mutex_);
       const std::size_t first = pending.front();
       std::string where =
-          items_[first].question.image + ": " + report::Harmless(result_.answers[first].message);
+          items_[first].question.image + ": " + status::Harmless(result_.answers[first].message);
       if (steady_clock::now() + kPullPause + kLastWord >= call_.deadline) {
         Fail(base::DeadlineExceeded("the time is over, and " + Count(pending.size()) +
                                     " not here yet; a pull that has begun goes on (" + where + ")"));
@@ -199,10 +199,10 @@ class CheckAsking {
     for (base::Duration pause = kFirstWord; base::Pause(until_done, pause); pause = kSayAgain) {
       base::Lock lock(mutex_);
       auto open = std::find_if(result_.answers.begin(), result_.answers.end(),
-                               [](const report::CheckAnswer& answer) { return answer.result.empty(); });
+                               [](const status::CheckAnswer& answer) { return answer.result.empty(); });
       if (open == result_.answers.end()) continue;
       auto count = std::count_if(open, result_.answers.end(),
-                                 [](const report::CheckAnswer& answer) { return answer.result.empty(); });
+                                 [](const status::CheckAnswer& answer) { return answer.result.empty(); });
       const std::string& first =
           items_[static_cast<std::size_t>(open - result_.answers.begin())].question.image;
       Say("waiting for the answers to " + std::to_string(count) + " of " + std::to_string(items_.size()) +
@@ -216,7 +216,7 @@ class CheckAsking {
   }
 
   // Asks until there is an answer: an agent may not be there yet, or just restart.
-  base::Result<report::CheckResult> AskPatiently(const report::CheckRequest& request, bool may_take_long) {
+  base::Result<status::CheckResult> AskPatiently(const status::CheckRequest& request, bool may_take_long) {
     while (true) {
       base::Duration within = base::Duration::max() / 4;
       if (!may_take_long && !request.pull) within = kAnswerWithin;
@@ -238,13 +238,13 @@ class CheckAsking {
     if (said_ && now - *said_ < kSayAgain) return;
     auto left = std::chrono::duration_cast<std::chrono::seconds>(call_.deadline - now);
     auto waited = std::chrono::duration_cast<std::chrono::seconds>(now - started_);
-    err_ << what << " (" << report::HumanTime(waited) << " so far, at most " << report::HumanTime(left)
+    err_ << what << " (" << base::HumanTime(waited) << " so far, at most " << base::HumanTime(left)
          << " more): " << why << std::endl;
     said_ = now;
   }
 
   const AgentClient& agent_;
-  const std::vector<report::CheckItem>& items_;
+  const std::vector<screen::CheckItem>& items_;
   const bool pull_;
   const std::vector<Batch> batches_;
   std::ostream& err_;
@@ -254,7 +254,7 @@ class CheckAsking {
   const base::Call call_;
   base::Mutex mutex_;
   std::size_t next_ PREFETCH_GUARDED_BY(mutex_) = 0;
-  report::CheckResult result_ PREFETCH_GUARDED_BY(mutex_);
+  status::CheckResult result_ PREFETCH_GUARDED_BY(mutex_);
   std::optional<base::Error> failure_ PREFETCH_GUARDED_BY(mutex_);
   std::optional<steady_clock::time_point> said_ PREFETCH_GUARDED_BY(mutex_);
 };
@@ -267,7 +267,7 @@ bool ComesBack(base::Code code) {
 }
 
 base::Status AskAll(const base::Call& call, const AgentClient& agent,
-                    const std::vector<report::CheckItem>& items, bool pull, report::CheckResult& result,
+                    const std::vector<screen::CheckItem>& items, bool pull, status::CheckResult& result,
                     std::ostream& err) {
   return CheckAsking(call, agent, items, pull, err).Run(result);
 }

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "ctl/agent_client.h"
-#include "report/check_items.h"
+#include "screen/check_items.h"
 
 namespace prefetch::ctl {
 
@@ -16,7 +16,7 @@ namespace prefetch::ctl {
 // to pull what is not here, and is asked again until that has ended; what has not at the call's deadline
 // stays `pending`.
 base::Status AskAll(const base::Call& call, const AgentClient& agent,
-                    const std::vector<report::CheckItem>& items, bool pull, report::CheckResult& result,
+                    const std::vector<screen::CheckItem>& items, bool pull, status::CheckResult& result,
                     std::ostream& err);
 
 // May the same question be answered in a moment?

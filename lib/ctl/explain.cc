@@ -2,8 +2,7 @@
 
 #include "ctl/exit_code.h"
 #include "image/reference.h"
-#include "report/explain_text.h"
-#include "report/image_document.h"
+#include "screen/image_document.h"
 
 namespace prefetch::ctl {
 
@@ -15,13 +14,13 @@ int Explain(const base::Call& call, const AgentClient& agent, const ExplainOptio
   if (call.Stopped()) return kInterrupted;
   if (!json) return Fail(json.error());
   // Whatever else answers there is not passed on as if it were an agent's word.
-  auto document = report::ParseImageDocument(*json);
+  auto document = screen::ParseImageDocument(*json);
   if (!document) return Fail(kUnreachable, std::move(document).error().Wrap("the agent's answer"));
   if (options.json) {
     out << *json << std::flush;
     return kOk;
   }
-  out << report::ExplainText(*document, options.width) << std::flush;
+  out << screen::ExplainText(*document, options.width) << std::flush;
   return kOk;
 }
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "kube/api.h"
-#include "report/fleet.h"
-#include "report/wait_demand.h"
+#include "screen/fleet.h"
+#include "screen/wait_view.h"
 
 namespace prefetch::ctl {
 
@@ -25,7 +25,7 @@ struct FleetMember {
   std::string node;
   std::string pod;  // empty: none is there
   std::uint16_t port = 0;
-  report::NodeSigns signs;  // but for what is known only after asking
+  screen::NodeSigns signs;  // but for what is known only after asking
 };
 
 // Lists both, page by page, and begins anew if the server has forgotten where it was. Sorted by node.
@@ -38,16 +38,16 @@ constexpr std::size_t kAskedAtOnce = 16;
 struct FleetAsk {
   std::string name_space;
   // What is asked for: documents are narrowed to it; nullptr: as the agents see it.
-  const report::WaitDemand* demand = nullptr;
+  const screen::WaitDemand* demand = nullptr;
   // Each document as it came, before it is narrowed, by the member's index. On the threads that ask, at once
   // for several members. May be empty.
-  std::function<void(std::size_t member, const report::StatusDocument&)> each;
+  std::function<void(std::size_t member, const screen::StatusDocument&)> each;
   // How many have been asked. One at a time. May be empty.
   std::function<void(std::size_t asked)> progress;
 };
 
 struct FleetAnswers {
-  std::vector<report::FleetNode> nodes;  // as the members stand
+  std::vector<screen::FleetNode> nodes;  // as the members stand
   // The right to ask any pod is missing: nobody could be asked for that.
   std::optional<kube::Failure> forbidden;
 };

@@ -62,14 +62,14 @@ class FleetAsking {
   }
 
  private:
-  report::FleetNode NotHeard(const FleetMember& member, std::string why) const {
-    report::NodeSigns signs = member.signs;
+  screen::FleetNode NotHeard(const FleetMember& member, std::string why) const {
+    screen::NodeSigns signs = member.signs;
     signs.why = std::move(why);
     signs.about_the_list_asked = ask_.demand == nullptr;
-    return report::NodeWithoutDetail(member.node, signs);
+    return screen::NodeWithoutDetail(member.node, signs);
   }
 
-  report::FleetNode Ask(const base::Call& call, std::size_t i) {
+  screen::FleetNode Ask(const base::Call& call, std::size_t i) {
     const FleetMember& member = members_[i];
     if (member.pod.empty()) return NotHeard(member, "");
     if (call.Stopped()) return NotHeard(member, "it was not asked");
@@ -83,11 +83,11 @@ class FleetAsking {
       }
     }
     if (!body) return NotHeard(member, WhyNotHeard(body.failure()));
-    auto document = report::ParseStatusDocument(*body);
+    auto document = screen::ParseStatusDocument(*body);
     if (!document) return NotHeard(member, document.error().message());
     if (ask_.each) ask_.each(i, *document);
-    if (ask_.demand == nullptr) return report::DigestStatus(*document, member.node);
-    return report::DigestStatus(report::NarrowTo(*std::move(document), *ask_.demand), member.node);
+    if (ask_.demand == nullptr) return screen::DigestStatus(*document, member.node);
+    return screen::DigestStatus(screen::NarrowTo(*std::move(document), *ask_.demand), member.node);
   }
 
   kube::Api& api_;

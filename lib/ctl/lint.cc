@@ -10,7 +10,7 @@
 #include "ctl/manifest_files.h"
 #include "image/pull_policy.h"
 #include "manifest/lint/linter.h"
-#include "report/lint_report.h"
+#include "screen/lint_report.h"
 
 namespace prefetch::ctl {
 namespace {
@@ -62,17 +62,17 @@ void Print(const lint::LintResult& result, const LintOptions& options, steady_cl
   switch (options.output) {
     case LintOutput::kText: {
       auto took = std::chrono::duration_cast<std::chrono::milliseconds>(steady_clock::now() - started);
-      out << report::LintText(result, {options.color, took});
+      out << screen::LintText(result, {options.color, took});
       return;
     }
     case LintOutput::kJson:
-      out << report::LintJson(result);
+      out << screen::LintJson(result);
       return;
     case LintOutput::kGithub:
-      out << report::LintGithub(result);
+      out << screen::LintGithub(result);
       return;
     case LintOutput::kSarif:
-      out << report::LintSarif(result, PREFETCH_VERSION);
+      out << screen::LintSarif(result, PREFETCH_VERSION);
       return;
   }
 }

@@ -6,7 +6,7 @@
 #include "ctl/list_files.h"
 #include "doc/write.h"
 #include "list/canonical.h"
-#include "report/alias_notes.h"
+#include "screen/list_difference.h"
 
 namespace prefetch::ctl {
 namespace {
@@ -63,7 +63,7 @@ int ListCheckWithAgent(const base::Call& call, const AgentClient& agent,
   if (checked.exit_code != kOk) return checked.exit_code;
   auto status = agent.Status(call);
   if (!status) return Fail(kUnreachable, status.error());
-  for (const std::string& note : report::AliasNotes(checked.list, *status)) err << "note: " << note << "\n";
+  for (const std::string& note : screen::AliasNotes(checked.list, *status)) err << "note: " << note << "\n";
   return kOk;
 }
 

@@ -7,7 +7,7 @@
 #include "ctl/exit_code.h"
 #include "ctl/list_files.h"
 #include "list/diff.h"
-#include "report/list_difference.h"
+#include "screen/list_difference.h"
 
 namespace prefetch::ctl {
 namespace {
@@ -19,7 +19,7 @@ std::optional<plan::ImageList> ReadList(const std::string& path, std::ostream& e
   return mistakes.empty() ? std::optional<plan::ImageList>(std::move(files.list)) : std::nullopt;
 }
 
-report::ListDifference ToDifference(const list::ListChange& change) {
+screen::ListDifference ToDifference(const list::ListChange& change) {
   using Kind = list::ListChange::Kind;
   if (change.kind != Kind::kChanged) {
     return {change.kind == Kind::kAdded ? '+' : '-', change.image, change.place};
@@ -31,8 +31,8 @@ report::ListDifference ToDifference(const list::ListChange& change) {
   return {'~', change.image, base::Join(fields, ", ")};
 }
 
-int Print(const std::vector<report::ListDifference>& differences, bool json, std::ostream& out) {
-  out << (json ? report::ListDifferencesJson(differences) : report::ListDifferencesText(differences));
+int Print(const std::vector<screen::ListDifference>& differences, bool json, std::ostream& out) {
+  out << (json ? screen::ListDifferencesJson(differences) : screen::ListDifferencesText(differences));
   return differences.empty() ? kOk : kNo;
 }
 
@@ -42,7 +42,7 @@ int DiffTwoLists(const ListDiffOptions& options, std::ostream& out, std::ostream
   std::optional<plan::ImageList> from = ReadList(options.files.at(0), err);
   std::optional<plan::ImageList> to = ReadList(options.files.at(1), err);
   if (!from || !to) return kBadInput;
-  std::vector<report::ListDifference> differences;
+  std::vector<screen::ListDifference> differences;
   for (const list::ListChange& change : list::DiffLists(*from, *to)) {
     differences.push_back(ToDifference(change));
   }
@@ -55,7 +55,7 @@ int DiffListWithNode(const base::Call& call, const AgentClient& agent, const Lis
   if (!list) return kBadInput;
   auto status = agent.Status(call);
   if (!status) return Fail(kUnreachable, status.error());
-  return Print(report::DiffWithNode(*list, *status), options.json, out);
+  return Print(screen::DiffWithNode(*list, *status), options.json, out);
 }
 
 }  // namespace prefetch::ctl

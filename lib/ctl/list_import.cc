@@ -115,7 +115,7 @@ int ImportList(const base::Call& call, const AgentClient* agent, const ListImpor
   if (agent != nullptr) {
     auto status = agent->Status(call);
     if (!status) return Fail(kUnreachable, status.error());
-    for (const report::StatusImage& image : status->images) {
+    for (const screen::StatusImage& image : status->images) {
       if (auto reference = image::Reference::Parse(image.image))
         gathered.Add(*reference, "node " + status->node);
     }

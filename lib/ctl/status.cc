@@ -9,9 +9,9 @@
 #include "ctl/agent_client.h"
 #include "ctl/exit_code.h"
 #include "ctl/terminal.h"
-#include "report/document_print.h"
-#include "report/status_table.h"
-#include "report/text_layout.h"
+#include "doc/reprint.h"
+#include "screen/status_table.h"
+#include "screen/text_layout.h"
 
 namespace prefetch::ctl {
 namespace {
@@ -24,11 +24,11 @@ base::Result<std::string> Screen(const base::Call& call, const AgentClient& agen
   auto json = agent.StatusJson(call);
   if (!json) return json;
   // Whatever else answers there is not passed on as if it were an agent's word.
-  auto document = report::ParseStatusDocument(*json);
+  auto document = screen::ParseStatusDocument(*json);
   if (!document) return std::move(document).error().Wrap("the agent's answer");
-  if (options.output == "json") return report::IndentedJson(*json);
-  if (options.output == "yaml") return report::AsYaml(*json);
-  return report::StatusTable(
+  if (options.output == "json") return doc::IndentedJson(*json);
+  if (options.output == "yaml") return doc::AsYaml(*json);
+  return screen::StatusTable(
       *document, {.width = terminal.width, .wide = options.output == "wide", .color = terminal.color});
 }
 
@@ -39,7 +39,7 @@ std::string Fit(std::string_view screen, const Terminal& terminal) {
   std::string text;
   std::vector<std::string_view> lines = base::Split(screen, '\n');
   for (std::size_t i = 0; i < lines.size(); i++) {
-    std::size_t width = report::DisplayWidth(lines[i]);
+    std::size_t width = screen::DisplayWidth(lines[i]);
     std::size_t rows = std::max<std::size_t>(1, (width + terminal.width - 1) / terminal.width);
     bool fits = rows <= room || (i + 1 == lines.size() && rows <= room + 1);
     if (!fits) {
@@ -59,10 +59,10 @@ std::string DrawnAnew(const std::string& screen) {
 
 }  // namespace
 
-int Results(const base::Call& call, const AgentClient& agent, report::ResultsFormat format) {
+int Results(const base::Call& call, const AgentClient& agent, screen::ResultsFormat format) {
   auto status = agent.Status(call);
   if (!status) return Fail(kUnreachable, status.error());
-  std::cout << report::ResultsHead(format) << report::ResultRows(*status, status->node, format) << std::flush;
+  std::cout << screen::ResultsHead(format) << screen::ResultRows(*status, status->node, format) << std::flush;
   return kOk;
 }
 

@@ -8,7 +8,7 @@
 #include "base/call.h"
 #include "ctl/agent_client.h"
 #include "ctl/fleet.h"
-#include "report/pull_results.h"
+#include "screen/status_table.h"
 
 namespace prefetch::ctl {
 
@@ -18,7 +18,7 @@ struct StatusOptions {
 };
 
 // A row for each image.
-int Results(const base::Call& call, const AgentClient& agent, report::ResultsFormat format);
+int Results(const base::Call& call, const AgentClient& agent, screen::ResultsFormat format);
 
 // Until `call.stop` with --watch; else once.
 int Status(const base::Call& call, const AgentClient& agent, const StatusOptions& options);
@@ -28,7 +28,7 @@ struct FleetStatusOptions {
   FleetQuery query;
   std::string output = "table";  // table, wide, json, yaml
   bool not_ready = false;
-  std::optional<report::ResultsFormat> results;  // rows instead of a screen
+  std::optional<screen::ResultsFormat> results;  // rows instead of a screen
   std::chrono::nanoseconds timeout = std::chrono::minutes(2);
 };
 

@@ -9,20 +9,19 @@
 #include "ctl/exit_code.h"
 #include "ctl/fleet.h"
 #include "ctl/terminal.h"
-#include "report/document_print.h"
-#include "report/fleet_json.h"
-#include "report/fleet_text.h"
+#include "doc/reprint.h"
+#include "screen/fleet_text.h"
 
 namespace prefetch::ctl {
 namespace {
 
-base::Result<std::string> Screen(const report::Fleet& fleet, const FleetStatusOptions& options) {
+base::Result<std::string> Screen(const screen::Fleet& fleet, const FleetStatusOptions& options) {
   if (options.output == "json" || options.output == "yaml") {
-    std::string json = report::FleetJson(fleet, base::SystemClock().Wall(), options.not_ready);
-    return options.output == "json" ? report::IndentedJson(json) : report::AsYaml(json);
+    std::string json = screen::FleetJson(fleet, base::SystemClock().Wall(), options.not_ready);
+    return options.output == "json" ? doc::IndentedJson(json) : doc::AsYaml(json);
   }
   Terminal terminal = StdoutTerminal();
-  return report::FleetTable(fleet, {.width = terminal.width,
+  return screen::FleetTable(fleet, {.width = terminal.width,
                                     .wide = options.output == "wide",
                                     .not_ready = options.not_ready,
                                     .color = terminal.color});
@@ -42,8 +41,8 @@ int FleetStatus(const base::Call& call, kube::Api& api, const FleetStatusOptions
   std::vector<std::string> rows(options.results ? members->size() : 0);
   FleetAsk ask{.name_space = options.query.name_space};
   if (options.results) {
-    ask.each = [&](std::size_t i, const report::StatusDocument& document) {
-      rows[i] = report::ResultRows(document, (*members)[i].node, *options.results);
+    ask.each = [&](std::size_t i, const screen::StatusDocument& document) {
+      rows[i] = screen::ResultRows(document, (*members)[i].node, *options.results);
     };
   }
   ask.progress = [&](std::size_t asked) {
@@ -55,12 +54,12 @@ int FleetStatus(const base::Call& call, kube::Api& api, const FleetStatusOptions
   if (call.Stopped()) return kInterrupted;
   if (answers.forbidden) return Fail(kUnreachable, Explain(*answers.forbidden));
   if (options.results) {
-    std::cout << report::ResultsHead(*options.results);
+    std::cout << screen::ResultsHead(*options.results);
     for (const std::string& row : rows) std::cout << row;
     std::cout << std::flush;
     return kOk;
   }
-  auto screen = Screen(report::GatherFleet(std::move(answers.nodes)), options);
+  auto screen = Screen(screen::GatherFleet(std::move(answers.nodes)), options);
   if (!screen) return Fail(kUnreachable, screen.error());
   std::cout << *screen << std::flush;
   return kOk;

@@ -13,7 +13,7 @@
 #include "http/curl_client.h"
 #include "image/platform.h"
 #include "registry/client.h"
-#include "report/text_layout.h"
+#include "screen/text_layout.h"
 
 namespace prefetch::ctl {
 namespace {
@@ -102,7 +102,7 @@ class TagAsking {
     if (until <= said + kCourtesy) return;
     said = until;
     err_ << registry << " asks for patience: going on in "
-         << report::HumanTime(std::chrono::ceil<std::chrono::seconds>(wait)) << std::endl;
+         << base::HumanTime(std::chrono::ceil<std::chrono::seconds>(wait)) << std::endl;
   }
 
   const base::Call& call_;

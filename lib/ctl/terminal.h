@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/text.h"
-#include "report/log_pace.h"
-#include "report/text_layout.h"
+#include "screen/log_pace.h"
+#include "screen/text_layout.h"
 
 namespace prefetch::ctl {
 
@@ -36,7 +36,7 @@ inline std::size_t DetailLines(const Terminal& terminal, std::size_t most) {
 // A sentence of any length as such a line. A log gets all of it.
 inline std::string OneLine(const std::string& sentence, const Terminal& terminal) {
   std::string line = base::ReplaceAll(sentence, "\n", " ");
-  return terminal.interactive ? report::CutEnd(line, LineWidth(terminal)) : line;
+  return terminal.interactive ? screen::CutEnd(line, LineWidth(terminal)) : line;
 }
 
 class Progress {
@@ -48,7 +48,7 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
 
   // On a terminal `line` and below it `details`, each no wider than the terminal. Elsewhere `line`, as
-  // report::LogPace has it with `key`.
+  // screen::LogPace has it with `key`.
   void Show(const std::string& line, const std::string& key, const std::vector<std::string>& details = {});
   // Takes the view away; what comes next is printed in its place.
   void Close();
@@ -57,7 +57,7 @@ class Progress {
   std::ostream& out_;
   const Terminal terminal_;
   std::size_t lines_ = 0;  // of the view that is on the terminal
-  report::LogPace pace_;
+  screen::LogPace pace_;
 };
 
 }  // namespace prefetch::ctl

@@ -8,7 +8,7 @@
 #include "ctl/agent_client.h"
 #include "ctl/exit_code.h"
 #include "ctl/terminal.h"
-#include "report/wait_view.h"
+#include "screen/wait_view.h"
 
 namespace prefetch::ctl {
 namespace {
@@ -20,10 +20,10 @@ constexpr std::chrono::milliseconds kLook{250};
 constexpr std::size_t kNodeDetails = 10;  // lines below the first, on a terminal
 
 // How it ends now, if it does.
-std::optional<report::WaitEnd> EndOf(const report::StatusDocument& document, bool fail_fast) {
-  if (document.ready) return report::WaitEnd::kReady;
-  if (report::FailedForGood(document)) return report::WaitEnd::kFailedForGood;
-  if (fail_fast && report::SomethingFailedForGood(document)) return report::WaitEnd::kFailedFast;
+std::optional<screen::WaitEnd> EndOf(const screen::StatusDocument& document, bool fail_fast) {
+  if (document.ready) return screen::WaitEnd::kReady;
+  if (screen::FailedForGood(document)) return screen::WaitEnd::kFailedForGood;
+  if (fail_fast && screen::SomethingFailedForGood(document)) return screen::WaitEnd::kFailedFast;
   return std::nullopt;
 }
 
@@ -34,7 +34,7 @@ int Wait(const base::Call& call, const AgentClient& agent, const WaitOptions& op
   Progress progress(std::cout, terminal);
   auto started = steady_clock::now();
   base::Call limited = call.Within(options.timeout);
-  std::optional<report::StatusDocument> newest;
+  std::optional<screen::StatusDocument> newest;
   std::optional<base::Error> trouble;
   do {
     auto status = agent.Status(limited);
@@ -47,23 +47,23 @@ int Wait(const base::Call& call, const AgentClient& agent, const WaitOptions& op
     }
     trouble.reset();
     terminal = StdoutTerminal();  // it may have become another size
-    newest = report::NarrowTo(*std::move(status), options.demand);
+    newest = screen::NarrowTo(*std::move(status), options.demand);
     if (auto end = EndOf(*newest, options.fail_fast)) {
       progress.Close();
       auto waited = std::chrono::duration_cast<seconds>(steady_clock::now() - started);
-      std::cout << report::WaitResult(*newest, *end, waited, terminal.width);
-      return *end == report::WaitEnd::kReady ? kOk : kNo;
+      std::cout << screen::WaitResult(*newest, *end, waited, terminal.width);
+      return *end == screen::WaitEnd::kReady ? kOk : kNo;
     }
     std::size_t width = LineWidth(terminal);
-    progress.Show(report::WaitLine(*newest, width), report::WaitKey(*newest),
-                  report::WaitDetails(*newest, width, DetailLines(terminal, kNodeDetails)));
+    progress.Show(screen::WaitLine(*newest, width), screen::WaitKey(*newest),
+                  screen::WaitDetails(*newest, width, DetailLines(terminal, kNodeDetails)));
   } while (base::Pause(limited, kLook) && steady_clock::now() < limited.deadline);
   progress.Close();
   if (call.Stopped()) return kInterrupted;
   if (trouble || !newest)
     return Fail(kUnreachable, trouble.value_or(base::Unavailable("the agent did not answer in time")));
   auto waited = std::chrono::duration_cast<seconds>(steady_clock::now() - started);
-  std::cout << report::WaitResult(*newest, report::WaitEnd::kTimedOut, waited, terminal.width);
+  std::cout << screen::WaitResult(*newest, screen::WaitEnd::kTimedOut, waited, terminal.width);
   return kTimedOut;
 }
 

@@ -6,13 +6,13 @@
 #include "base/call.h"
 #include "ctl/agent_client.h"
 #include "ctl/fleet.h"
-#include "report/fleet.h"
-#include "report/wait_demand.h"
+#include "screen/fleet.h"
+#include "screen/wait_view.h"
 
 namespace prefetch::ctl {
 
 struct WaitOptions {
-  report::WaitDemand demand;
+  screen::WaitDemand demand;
   bool fail_fast = false;  // ends with the first image that has failed for good
   std::chrono::nanoseconds timeout{};
 };
@@ -22,8 +22,8 @@ int Wait(const base::Call& call, const AgentClient& agent, const WaitOptions& op
 // prefetchctl wait --fleet: until enough nodes have everything that is asked for.
 struct FleetWaitOptions {
   FleetQuery query;
-  report::WaitDemand demand;
-  report::FleetTarget target;
+  screen::WaitDemand demand;
+  screen::FleetTarget target;
   bool fail_fast = false;
   std::chrono::nanoseconds timeout{};
 };

@@ -13,7 +13,7 @@
 #include "ctl/exit_code.h"
 #include "ctl/fleet.h"
 #include "ctl/terminal.h"
-#include "report/fleet_text.h"
+#include "screen/fleet_text.h"
 
 namespace prefetch::ctl {
 namespace {
@@ -39,7 +39,7 @@ bool IsForAPerson(const kube::Failure& failure) {
   }
 }
 
-bool AsksForAnything(const report::WaitDemand& demand) {
+bool AsksForAnything(const screen::WaitDemand& demand) {
   return demand.list || demand.policy || !demand.hash.empty();
 }
 
@@ -63,33 +63,33 @@ class Watch {
                    {.name_space = options_.query.name_space,
                     .demand = AsksForAnything(options_.demand) ? &options_.demand : nullptr});
     if (answers.forbidden) return std::move(answers.forbidden);
-    for (report::FleetNode& node : answers.nodes) {
+    for (screen::FleetNode& node : answers.nodes) {
       Known& known = known_[node.name];
       known = {now, std::move(node)};
     }
     return std::nullopt;
   }
 
-  report::Fleet Gather() const {
-    std::vector<report::FleetNode> nodes;
+  screen::Fleet Gather() const {
+    std::vector<screen::FleetNode> nodes;
     for (const FleetMember& member : members_) {
       auto known = known_.find(member.node);
       if (known != known_.end()) nodes.push_back(known->second.node);
     }
-    return report::GatherFleet(std::move(nodes));
+    return screen::GatherFleet(std::move(nodes));
   }
 
  private:
   struct Known {
     steady_clock::time_point at;
-    report::FleetNode node;
+    screen::FleetNode node;
   };
 
   std::vector<FleetMember> Due(steady_clock::time_point now) const {
     std::vector<FleetMember> due;
     std::copy_if(members_.begin(), members_.end(), std::back_inserter(due), [&](const FleetMember& member) {
       auto known = known_.find(member.node);
-      bool ready = known != known_.end() && known->second.node.state == report::NodeState::kReady;
+      bool ready = known != known_.end() && known->second.node.state == screen::NodeState::kReady;
       return !ready || now - known->second.at >= kReadyFor;
     });
     return due;
@@ -103,7 +103,7 @@ class Watch {
 };
 
 // What is worth a line of its own in a log.
-std::string KeyOf(const report::Fleet& fleet) {
+std::string KeyOf(const screen::Fleet& fleet) {
   return std::to_string(fleet.nodes.size()) + "/" + std::to_string(fleet.ready) + "/" +
          std::to_string(fleet.failing) + "/" + std::to_string(fleet.no_detail);
 }
@@ -116,13 +116,13 @@ int FleetWait(const base::Call& call, kube::Api& api, const FleetWaitOptions& op
   auto started = steady_clock::now();
   base::Call limited = call.Within(options.timeout);
   Watch watch(api, options);
-  std::optional<report::Fleet> newest;
+  std::optional<screen::Fleet> newest;
   std::optional<kube::Failure> trouble;
   steady_clock::duration took{};
-  auto end_with = [&](report::FleetEnd end, int code) {
+  auto end_with = [&](screen::FleetEnd end, int code) {
     progress.Close();
     auto waited = std::chrono::duration_cast<seconds>(steady_clock::now() - started);
-    std::cout << report::FleetResult(*newest, options.target, end, waited, terminal.width) << std::flush;
+    std::cout << screen::FleetResult(*newest, options.target, end, waited, terminal.width) << std::flush;
     return code;
   };
   do {
@@ -140,13 +140,13 @@ int FleetWait(const base::Call& call, kube::Api& api, const FleetWaitOptions& op
     trouble.reset();
     // What was cut short by the end of the time is no news of any node.
     if (!newest || steady_clock::now() < limited.deadline) newest = watch.Gather();
-    report::FleetEnd end = report::JudgeFleet(*newest, options.target, options.fail_fast);
-    if (end == report::FleetEnd::kReady) return end_with(end, kOk);
-    if (end == report::FleetEnd::kFailedForGood) return end_with(end, kNo);
+    screen::FleetEnd end = screen::JudgeFleet(*newest, options.target, options.fail_fast);
+    if (end == screen::FleetEnd::kReady) return end_with(end, kOk);
+    if (end == screen::FleetEnd::kFailedForGood) return end_with(end, kNo);
     terminal = StdoutTerminal();  // it may have become another size
     std::size_t width = LineWidth(terminal);
-    progress.Show(report::FleetLine(*newest, width), KeyOf(*newest),
-                  report::FleetDetails(*newest, width, DetailLines(terminal, kFleetDetails)));
+    progress.Show(screen::FleetLine(*newest, width), KeyOf(*newest),
+                  screen::FleetDetails(*newest, width, DetailLines(terminal, kFleetDetails)));
   } while (base::Pause(limited, std::max<steady_clock::duration>(kLeastPause, took)) &&
            steady_clock::now() < limited.deadline);
   progress.Close();
@@ -155,7 +155,7 @@ int FleetWait(const base::Call& call, kube::Api& api, const FleetWaitOptions& op
     return Fail(kUnreachable,
                 trouble ? Explain(*trouble) : base::Unavailable("the API server did not answer in time"));
   }
-  return end_with(report::FleetEnd::kGoOn, kTimedOut);
+  return end_with(screen::FleetEnd::kGoOn, kTimedOut);
 }
 
 }  // namespace prefetch::ctl

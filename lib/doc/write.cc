@@ -45,9 +45,9 @@ bool HasParts(const Node& node) {
   return !node.items.empty() || !node.members.empty();
 }
 
-class JsonWriter {
+class TreeWriter {
  public:
-  explicit JsonWriter(bool pretty) : pretty_(pretty) {}
+  explicit TreeWriter(bool pretty) : pretty_(pretty) {}
 
   void Write(const Node& node, std::size_t level) {
     if (!HasParts(node)) return AppendScalar(out_, node);
@@ -170,13 +170,13 @@ void AppendYaml(std::string& out, const Node& node, std::size_t indent, bool fir
 }  // namespace
 
 std::string WriteJson(const Node& node) {
-  JsonWriter writer(false);
+  TreeWriter writer(false);
   writer.Write(node, 0);
   return writer.Take();
 }
 
 std::string WritePrettyJson(const Node& node) {
-  JsonWriter writer(true);
+  TreeWriter writer(true);
   writer.Write(node, 0);
   return writer.Take() + "\n";
 }

@@ -1,6 +1,6 @@
 // How a node's registries are reached: what the container runtime tells of it, and what follows for whoever
 // asks them without pulling (registry rules R34 to R36). Values: lib/cri reads what is told,
-// lib/registry decides, lib/agent carries it, lib/report shows it. They stand here since those do not
+// lib/registry decides, lib/agent carries it, lib/status shows it. They stand here since those do not
 // know each other.
 #pragma once
 

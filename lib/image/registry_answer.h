@@ -1,5 +1,5 @@
 // RegistryAnswer: what a registry said about one reference when it was asked without pulling
-// (registry rules R22 to R24). A value: lib/registry makes it, lib/plan decides by it, lib/report shows it.
+// (registry rules R22 to R24). A value: lib/registry makes it, lib/plan decides by it, lib/status shows it.
 // It stands here since those three do not know each other.
 #pragma once
 

@@ -215,4 +215,7 @@ struct Snapshot {
 
 using SnapshotPtr = std::shared_ptr<const Snapshot>;
 
+// The state of an entry of the list; nullptr if the list does not name the image. As long as the Snapshot.
+const ImageState* FindImage(const Snapshot& snapshot, const image::Reference& reference);
+
 }  // namespace prefetch::plan

@@ -61,6 +61,12 @@ bool SameSpellings(const DesiredImage& a, const DesiredImage& b) {
                     b.other_spellings.end(), same);
 }
 
+const ImageState* FindImage(const Snapshot& snapshot, const image::Reference& reference) {
+  auto found = std::find_if(snapshot.images.begin(), snapshot.images.end(),
+                            [&](const ImageState& image) { return image.want->reference == reference; });
+  return found == snapshot.images.end() ? nullptr : &*found;
+}
+
 const kubelet::Verdicts* VerdictsOfSpelling(const ImageState& image, const std::string& written) {
   if (!image.spellings) {
     // Of several spellings `verdicts` are then those of an image that is absent.

@@ -4,7 +4,7 @@
 
 #include "fakes/fake_clock.h"
 #include "fakes/fake_image_service.h"
-#include "report/sample.h"
+#include "status/sample.h"
 
 namespace prefetch::agent::endpoints_test {
 namespace {
@@ -15,7 +15,7 @@ using Query = std::vector<std::pair<std::string, std::string>>;
 // The board of a node, and both listeners' handlers on it.
 class World {
  public:
-  explicit World(plan::Snapshot snapshot = report::PeacefulNode()) {
+  explicit World(plan::Snapshot snapshot = sample::PeacefulNode()) {
     board_.Publish(std::make_shared<const plan::Snapshot>(std::move(snapshot)));
     board_.Touch(clock.Now());
     runtime_.Preload(tests::MakeImage("docker.io/library/busybox:1.36", 1000));
@@ -70,7 +70,7 @@ class EndpointsTest : public testing::TestWithParam<Row> {};
 
 TEST_P(EndpointsTest, Row) {
   const Row& row = GetParam();
-  World world(row.node == On::kPeacefulNode ? report::PeacefulNode() : report::TroubledNode());
+  World world(row.node == On::kPeacefulNode ? sample::PeacefulNode() : sample::TroubledNode());
   http::ServerResponse neighbour = world.Ask(Audience::kNeighbours, row.path, row.query);
   http::ServerResponse local = world.Ask(Audience::kLocal, row.path, row.query);
   EXPECT_EQ(neighbour.status, row.neighbour) << neighbour.body;
@@ -187,7 +187,7 @@ TEST(Endpoints, ACheckIsAnsweredForEachImage) {
   World world;
   http::ServerResponse answer = world.Post(Audience::kLocal, "/v1/check", kChecks);
   EXPECT_EQ(answer.status, 200);
-  auto result = report::ParseCheckResult(answer.body);
+  auto result = status::ParseCheckResult(answer.body);
   ASSERT_TRUE(result) << result.error().message();
   EXPECT_FALSE(result->ok);
   ASSERT_EQ(result->answers.size(), 2U);
@@ -197,7 +197,7 @@ TEST(Endpoints, ACheckIsAnsweredForEachImage) {
 }
 
 TEST(Endpoints, NeighboursHearNothingOfUnlistedImages) {
-  auto result = report::ParseCheckResult(World().Post(Audience::kNeighbours, "/v1/check", kChecks).body);
+  auto result = status::ParseCheckResult(World().Post(Audience::kNeighbours, "/v1/check", kChecks).body);
   ASSERT_TRUE(result);
   EXPECT_TRUE(result->answers[0].ok);
   EXPECT_EQ(result->answers[1].reason, "NotListed");
@@ -284,7 +284,7 @@ TEST(Endpoints, TheStatusIsWrittenOnceASnapshotAndShared) {
   EXPECT_FALSE(known.deferred());
   EXPECT_EQ(std::move(known).TakeResponse().shared, text);
 
-  world.Publish(report::TroubledNode());
+  world.Publish(sample::TroubledNode());
   http::ServerAnswer newer = local(request);
   EXPECT_TRUE(newer.deferred());
   EXPECT_NE(*std::move(newer).Wait({}).shared, *text);
@@ -303,7 +303,7 @@ TEST(Endpoints, WhatGrowsWithTheListIsNotWrittenOnTheServersThread) {
 }
 
 TEST(Endpoints, MetricsShowWhatWasCountedAndWhatIsTrue) {
-  World world(report::TroubledNode());
+  World world(sample::TroubledNode());
   world.metrics.PullEnded({.result = PullResult::kFailed, .reason = plan::Reason::kNotFound});
   for (Audience audience : {Audience::kNeighbours, Audience::kLocal}) {
     std::string text = world.Ask(audience, "/metrics").body;

@@ -11,7 +11,7 @@ namespace {
 // check --pull. The loop is played by hand: what it has made of the wish is on the board when it is asked.
 class PullingTest : public InquiryTest {
  protected:
-  report::CheckAnswer Pull(const std::string& image, PullPolicy policy, report::CheckIdentity identity = {}) {
+  status::CheckAnswer Pull(const std::string& image, PullPolicy policy, status::CheckIdentity identity = {}) {
     board_.Publish(std::make_shared<const plan::Snapshot>(snapshot_));
     return pulling_
         .Check({}, {.questions = {{image, policy, std::move(identity)}}, .pull = true, .wait = {}}, true)
@@ -50,7 +50,7 @@ TEST_F(PullingTest, WhatIsHereIsNotPulled) {
   EXPECT_TRUE(Pull(kApp, PullPolicy::kNever).ok);
   EXPECT_TRUE(Pull("reg.example.test/unlisted:v1", PullPolicy::kIfNotPresent).ok);
   Record(IdOf(kApp), "reg.example.test/team/app", tests::kSecretEntry);
-  report::CheckAnswer closed = Pull(kApp, PullPolicy::kNever);
+  status::CheckAnswer closed = Pull(kApp, PullPolicy::kNever);
   EXPECT_EQ(closed.reason, "RecordedForOthers") << "which another pull does not change";
   EXPECT_TRUE(wished_.empty());
 }
@@ -61,7 +61,7 @@ TEST_F(PullingTest, WhatComesIsAnsweredByItsVerdict) {
     Asked(kAbsent, plan::Reason::kPresent).usable = true;
     board_.Publish(std::make_shared<const plan::Snapshot>(snapshot_));
   };
-  report::CheckAnswer answer = Pull(kAbsent, PullPolicy::kNever);
+  status::CheckAnswer answer = Pull(kAbsent, PullPolicy::kNever);
   EXPECT_EQ(wished_, std::vector<std::string>{kAbsent});
   EXPECT_TRUE(answer.ok) << answer.message;
   EXPECT_FALSE(answer.pending);
@@ -70,7 +70,7 @@ TEST_F(PullingTest, WhatComesIsAnsweredByItsVerdict) {
 }
 
 TEST_F(PullingTest, UntilThenItIsPending) {
-  report::CheckAnswer waits = Pull(kAbsent, PullPolicy::kNever);
+  status::CheckAnswer waits = Pull(kAbsent, PullPolicy::kNever);
   EXPECT_TRUE(waits.pending);
   EXPECT_FALSE(waits.ok);
   EXPECT_EQ(waits.result, "Unknown");
@@ -81,7 +81,7 @@ TEST_F(PullingTest, UntilThenItIsPending) {
   image.pull.bytes_known = true;
   image.pull.bytes_done = 12'000'000;
   image.pull.bytes_total = 680'000'000;
-  report::CheckAnswer moves = Pull(kAbsent, PullPolicy::kIfNotPresent);
+  status::CheckAnswer moves = Pull(kAbsent, PullPolicy::kIfNotPresent);
   EXPECT_TRUE(moves.pending);
   EXPECT_EQ(moves.reason, "Pulling");
   EXPECT_NE(moves.message.find("12 of 680 MB"), std::string::npos) << moves.message;
@@ -100,12 +100,12 @@ TEST_F(PullingTest, AnEntryOfTheListWaitsForItsOwnPull) {
   listed.reason = plan::Reason::kQueued;
   listed.pull.state = plan::PullState::kQueued;
   snapshot_.images.push_back(listed);
-  report::CheckAnswer waits = Pull(kAbsent, PullPolicy::kNever);
+  status::CheckAnswer waits = Pull(kAbsent, PullPolicy::kNever);
   EXPECT_TRUE(waits.pending);
   EXPECT_TRUE(waits.listed);
   EXPECT_EQ(wished_, std::vector<std::string>{kAbsent}) << "so that it goes first";
   snapshot_.images.back().applies = false;
-  report::CheckAnswer elsewhere = Pull(kAbsent, PullPolicy::kNever);
+  status::CheckAnswer elsewhere = Pull(kAbsent, PullPolicy::kNever);
   EXPECT_FALSE(elsewhere.pending) << "it is for other nodes";
   EXPECT_EQ(elsewhere.reason, "ImageAbsent");
 }
@@ -122,9 +122,9 @@ class PullFailsTest : public PullingTest, public testing::WithParamInterface<Fai
 TEST_P(PullFailsTest, IsANoWithTheReason) {
   const FailCase& row = GetParam();
   Asked(kAbsent, row.reason).pull.attempts = 6;
-  report::CheckIdentity identity;
+  status::CheckIdentity identity;
   if (row.own_credentials) identity.secrets = {{"team", "pull", "u1"}};
-  report::CheckAnswer answer = Pull(kAbsent, row.policy, identity);
+  status::CheckAnswer answer = Pull(kAbsent, row.policy, identity);
   EXPECT_FALSE(answer.ok);
   EXPECT_FALSE(answer.pending);
   EXPECT_EQ(answer.result, row.result);

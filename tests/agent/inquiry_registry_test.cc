@@ -9,7 +9,7 @@ namespace prefetch::agent::inquiry_registry_test {
 namespace {
 
 TEST_F(InquiryTest, AlwaysIsANoWhereNobodyIsAsked) {
-  report::CheckAnswer answer = Check(kApp, PullPolicy::kAlways);
+  status::CheckAnswer answer = Check(kApp, PullPolicy::kAlways);
   EXPECT_FALSE(answer.ok);
   EXPECT_EQ(answer.reason, "PolicyAlways");
 }
@@ -27,7 +27,7 @@ TEST_P(AlwaysTest, AsksTheRegistryNow) {
   snapshot_.images[0].digest = "sha256:aa";
   snapshot_.images[0].other_digests = {"sha256:bb"};
   says_ = GetParam().says;
-  report::CheckAnswer answer = Ask(kApp);
+  status::CheckAnswer answer = Ask(kApp);
   EXPECT_EQ(answer.ok, GetParam().ok);
   EXPECT_EQ(answer.result, GetParam().result);
   EXPECT_EQ(answer.reason, GetParam().reason);
@@ -57,14 +57,14 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST_F(InquiryTest, ATagThatIsGoneIsNamed) {
   says_ = {.kind = Kind::kTagMissing, .message = "404"};
-  report::CheckAnswer answer = Ask(kApp);
+  status::CheckAnswer answer = Ask(kApp);
   EXPECT_NE(answer.message.find(kApp), std::string::npos) << answer.message;
   EXPECT_NE(answer.message.find("imagePullPolicy Always"), std::string::npos) << answer.message;
 }
 
 TEST_F(InquiryTest, APasswordThatIsKeptFromAMirrorIsNoDenial) {
   says_ = {.kind = Kind::kAccessDenied, .detail = "NoCredentials", .answered_by = "mirror.example.test:5000"};
-  report::CheckAnswer answer = Ask(kApp);
+  status::CheckAnswer answer = Ask(kApp);
   EXPECT_EQ(answer.result, "Unknown");
   EXPECT_NE(answer.message.find("registryTrustedMirrors: [mirror.example.test:5000]"), std::string::npos)
       << answer.message;
@@ -74,7 +74,7 @@ TEST_F(InquiryTest, APasswordThatIsKeptFromAMirrorIsNoDenial) {
 
 TEST_F(InquiryTest, AlwaysOfAnAbsentImageWaitsForAPull) {
   says_ = {.kind = Kind::kMoved, .local_digest_unknown = true};
-  report::CheckAnswer answer = Ask("reg.example.test/absent:v1");
+  status::CheckAnswer answer = Ask("reg.example.test/absent:v1");
   EXPECT_FALSE(answer.ok);
   EXPECT_EQ(answer.reason, "ImageAbsent");
   EXPECT_TRUE(asked_->local_digests.empty());
@@ -82,7 +82,7 @@ TEST_F(InquiryTest, AlwaysOfAnAbsentImageWaitsForAPull) {
 
 TEST_F(InquiryTest, ADenialSaysNothingOfAPodsOwnSecrets) {
   says_ = {.kind = Kind::kAccessDenied};
-  report::CheckAnswer answer = Ask(kApp, true, {.secrets = {{"team", "pull", "u1"}}, .service_account = {}});
+  status::CheckAnswer answer = Ask(kApp, true, {.secrets = {{"team", "pull", "u1"}}, .service_account = {}});
   EXPECT_EQ(answer.result, "Unknown");
 }
 
@@ -95,7 +95,7 @@ TEST_F(InquiryTest, NeighboursCannotMakeTheAgentAsk) {
   EXPECT_TRUE(Ask(kApp, false).ok);
   snapshot_.images[0].registry = std::make_shared<const plan::RegistryView>(
       plan::RegistryView{.always_reason = plan::Reason::kTagMissing, .always_message = "the tag is gone"});
-  report::CheckAnswer gone = Ask(kApp, false);
+  status::CheckAnswer gone = Ask(kApp, false);
   EXPECT_FALSE(gone.ok);
   EXPECT_EQ(gone.reason, "TagMissing");
   EXPECT_FALSE(asked_);
@@ -125,7 +125,7 @@ TEST_P(PullTest, AsksWhetherThePodCouldPull) {
   Record(IdOf(kApp), "reg.example.test/team/app", tests::kSecretEntry);
   for (const std::string& image : {kApp, std::string("reg.example.test/absent:v1")}) {
     asked_.reset();
-    report::CheckAnswer answer = Ask(image, true, {}, PullPolicy::kIfNotPresent);
+    status::CheckAnswer answer = Ask(image, true, {}, PullPolicy::kIfNotPresent);
     EXPECT_EQ(answer.ok, row.ok) << answer.message;
     EXPECT_EQ(answer.result, row.result);
     std::string verdict = image == kApp ? "RecordedForOthers" : "ImageAbsent";
@@ -169,14 +169,14 @@ TEST_F(InquiryTest, WithoutAKubeletAnAbsentImageIsAskedForToo) {
 TEST_F(InquiryTest, ASilentRegistryIsAskedOnceARequest) {
   says_ = {.kind = Kind::kUnreachable};
   board_.Publish(std::make_shared<const plan::Snapshot>(snapshot_));
-  std::vector<report::CheckQuestion> questions;
+  std::vector<status::CheckQuestion> questions;
   for (const char* tag : {"v1", "v2", "v3"}) {
     questions.push_back({std::string("reg.example.test/absent:") + tag, PullPolicy::kIfNotPresent, {}});
   }
   int before = times_asked_;
-  report::CheckResult result = asking_.Check({}, {.questions = questions}, true);
+  status::CheckResult result = asking_.Check({}, {.questions = questions}, true);
   EXPECT_EQ(times_asked_ - before, 1);
-  for (const report::CheckAnswer& answer : result.answers) EXPECT_EQ(answer.reason, "Unreachable");
+  for (const status::CheckAnswer& answer : result.answers) EXPECT_EQ(answer.reason, "Unreachable");
   says_ = {.kind = Kind::kMoved};
   before = times_asked_;
   EXPECT_TRUE(asking_.Check({}, {.questions = questions}, true).ok);
@@ -203,9 +203,9 @@ TEST_F(InquiryTest, ARegistryThatIsBeingMendedIsAskedOnceARequest) {
 TEST_F(InquiryTest, NoRegistryIsAskedLongerThanTheAskerHas) {
   says_ = {.kind = Kind::kSame};
   board_.Publish(std::make_shared<const plan::Snapshot>(snapshot_));
-  report::CheckRequest request{.questions = {{kApp, PullPolicy::kAlways, {}}, {kApp, PullPolicy::kNever, {}}},
+  status::CheckRequest request{.questions = {{kApp, PullPolicy::kAlways, {}}, {kApp, PullPolicy::kNever, {}}},
                                .within = {}};
-  report::CheckResult result = asking_.Check({}, request, true);
+  status::CheckResult result = asking_.Check({}, request, true);
   EXPECT_EQ(times_asked_, 0);
   EXPECT_EQ(result.answers.at(0).result, "Unknown");
   EXPECT_EQ(result.answers.at(0).reason, "Unreachable");

@@ -54,8 +54,8 @@ class InquiryTest : public testing::Test {
     dir_.Write("image_manager/pulled/" + kubelet::FileNameFor(image_id),
                tests::RecordText(image_id, repository, entry));
   }
-  report::CheckAnswer Check(const std::string& image, PullPolicy policy, bool local = true,
-                            report::CheckIdentity identity = {}) {
+  status::CheckAnswer Check(const std::string& image, PullPolicy policy, bool local = true,
+                            status::CheckIdentity identity = {}) {
     board_.Publish(std::make_shared<const plan::Snapshot>(snapshot_));
     return inquiry_.Check({}, {.questions = {{image, policy, std::move(identity)}}}, local).answers.at(0);
   }
@@ -93,7 +93,7 @@ class InquiryTest : public testing::Test {
                     times_asked_++;
                     return says_;
                   }};
-  report::CheckAnswer Ask(const std::string& image, bool local = true, report::CheckIdentity identity = {},
+  status::CheckAnswer Ask(const std::string& image, bool local = true, status::CheckIdentity identity = {},
                           PullPolicy policy = PullPolicy::kAlways) {
     board_.Publish(std::make_shared<const plan::Snapshot>(snapshot_));
     return asking_.Check({}, {.questions = {{image, policy, std::move(identity)}}}, local).answers.at(0);

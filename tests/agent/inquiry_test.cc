@@ -9,7 +9,7 @@ namespace prefetch::agent::inquiry_test {
 namespace {
 
 TEST_F(InquiryTest, APreloadedImageStarts) {
-  report::CheckAnswer answer = Check(kApp, PullPolicy::kNever);
+  status::CheckAnswer answer = Check(kApp, PullPolicy::kNever);
   EXPECT_TRUE(answer.ok) << answer.message;
   EXPECT_EQ(answer.reason, "Preloaded");
   EXPECT_TRUE(answer.listed);
@@ -41,12 +41,12 @@ TEST_F(InquiryTest, AnImportedArtifactIsNoImage) {
 
 TEST_F(InquiryTest, AClosedImageIsANoForBothPoliciesWithTheRule) {
   Record(IdOf(kApp), "reg.example.test/team/app", tests::kSecretEntry);
-  report::CheckAnswer never = Check(kApp, PullPolicy::kNever);
+  status::CheckAnswer never = Check(kApp, PullPolicy::kNever);
   EXPECT_FALSE(never.ok);
   EXPECT_EQ(never.result, "Refused");
   EXPECT_EQ(never.reason, "RecordedForOthers");
   EXPECT_NE(never.rule, "");
-  report::CheckAnswer if_not_present = Check(kApp, PullPolicy::kIfNotPresent);
+  status::CheckAnswer if_not_present = Check(kApp, PullPolicy::kIfNotPresent);
   EXPECT_FALSE(if_not_present.ok);
   EXPECT_EQ(if_not_present.result, "Pulls");
 }
@@ -55,7 +55,7 @@ TEST_F(InquiryTest, ThePodsOwnSecretOpensWhatItClosed) {
   Record(IdOf(kApp), "reg.example.test/team/app", tests::kSecretEntry);
   snapshot_.images[0].verdicts = tests::Closed();  // to a pod without secrets
   EXPECT_FALSE(Check(kApp, PullPolicy::kNever).ok);
-  report::CheckIdentity identity{.secrets = {{"team", "pull", "u1"}}};
+  status::CheckIdentity identity{.secrets = {{"team", "pull", "u1"}}};
   EXPECT_TRUE(Check(kApp, PullPolicy::kNever, true, identity).ok);
   identity.secrets[0].uid = "u2";
   EXPECT_FALSE(Check(kApp, PullPolicy::kNever, true, identity).ok);
@@ -63,8 +63,8 @@ TEST_F(InquiryTest, ThePodsOwnSecretOpensWhatItClosed) {
 
 TEST_F(InquiryTest, ASecretWithoutUidIsAssumedToBeTheRecordedOne) {
   Record(IdOf(kApp), "reg.example.test/team/app", tests::kSecretEntry);
-  report::CheckIdentity identity{.secrets = {{"team", "pull", ""}}};
-  report::CheckAnswer answer = Check(kApp, PullPolicy::kNever, true, identity);
+  status::CheckIdentity identity{.secrets = {{"team", "pull", ""}}};
+  status::CheckAnswer answer = Check(kApp, PullPolicy::kNever, true, identity);
   EXPECT_TRUE(answer.ok) << answer.message;
   EXPECT_EQ(answer.reason, "AssumedForPod");
   identity.secrets[0].namespace_name = "other";
@@ -82,7 +82,7 @@ TEST_F(InquiryTest, ThePodsSpellingCounts) {
   snapshot_.images.back().verdicts = tests::Open();  // of the list's own spelling
   Record(tool.image_id, "docker.io/library/tool", tests::kOpenEntry);
   EXPECT_TRUE(Check("docker.io/library/tool:v1", PullPolicy::kNever).ok);
-  report::CheckAnswer answer = Check("tool:v1", PullPolicy::kNever);
+  status::CheckAnswer answer = Check("tool:v1", PullPolicy::kNever);
   EXPECT_FALSE(answer.ok);
   EXPECT_TRUE(answer.listed);
   EXPECT_EQ(answer.reason, "RecordedUnderOtherName");
@@ -119,7 +119,7 @@ TEST_F(InquiryTest, UnlistedImagesAreForLocalEarsOnly) {
   EXPECT_FALSE(Check("reg.example.test/unlisted:v1", PullPolicy::kNever).listed);
   EXPECT_EQ(Check("reg.example.test/absent:v1", PullPolicy::kNever).reason, "ImageAbsent");
   for (const char* name : {"reg.example.test/unlisted:v1", "reg.example.test/absent:v1"}) {
-    report::CheckAnswer answer = Check(name, PullPolicy::kNever, false);
+    status::CheckAnswer answer = Check(name, PullPolicy::kNever, false);
     EXPECT_EQ(answer.reason, "NotListed") << name;
     EXPECT_FALSE(answer.ok);
   }
@@ -144,7 +144,7 @@ TEST_F(InquiryTest, AnImageOfAnotherPlatformIsANo) {
   snapshot_.images[0].usable = false;
   snapshot_.images[0].reason = plan::Reason::kWrongPlatform;
   snapshot_.images[0].message = "it is for linux/s390x";
-  report::CheckAnswer answer = Check(kApp, PullPolicy::kNever);
+  status::CheckAnswer answer = Check(kApp, PullPolicy::kNever);
   EXPECT_FALSE(answer.ok);
   EXPECT_EQ(answer.reason, "WrongPlatform");
 }
@@ -170,7 +170,7 @@ TEST_F(InquiryTest, AListedImageThatIsGoneSinceTheLastLookIsANo) {
     runtime_.Remove(kApp);
     for (bool local : {true, false}) {
       clock_.Advance(std::chrono::seconds(1));
-      report::CheckAnswer answer = Check(kApp, PullPolicy::kNever, local);
+      status::CheckAnswer answer = Check(kApp, PullPolicy::kNever, local);
       EXPECT_FALSE(answer.ok) << local;
       EXPECT_EQ(answer.result, "Refused");
       EXPECT_EQ(answer.reason, "ImageAbsent");
@@ -237,7 +237,7 @@ TEST_F(InquiryTest, WhatTheRuntimeHasNotToldOfIsNotCalledAbsent) {
   runtime_.SetRuntimeUp(false);
   for (bool local : {true, false}) {
     for (PullPolicy policy : {PullPolicy::kNever, PullPolicy::kIfNotPresent, PullPolicy::kAlways}) {
-      report::CheckAnswer answer = Check(kApp, policy, local);
+      status::CheckAnswer answer = Check(kApp, policy, local);
       EXPECT_EQ(answer.result, "Unknown");
       EXPECT_EQ(answer.reason, "RuntimeDown");
       EXPECT_EQ(answer.message, "the container runtime could not be asked: nobody listens");

@@ -11,7 +11,7 @@
 #include "base/subprocess.h"
 #include "base/text.h"
 #include "golden.h"
-#include "report/sample.h"
+#include "status/sample.h"
 
 namespace prefetch::agent::metrics_test {
 namespace {
@@ -90,19 +90,19 @@ void HasKubelet(plan::Snapshot& snapshot) {
 
 // One list in force, a second source that was never good, a newer version of the first refused.
 plan::Snapshot Node() {
-  plan::Snapshot snapshot = report::TroubledNode();
-  snapshot.unlisted = report::PeacefulNode().unlisted;
-  plan::Snapshot broken = report::BrokenListNode();
+  plan::Snapshot snapshot = sample::TroubledNode();
+  snapshot.unlisted = sample::PeacefulNode().unlisted;
+  plan::Snapshot broken = sample::BrokenListNode();
   snapshot.list.sources = broken.list.sources;
   snapshot.images[0].exposed = true;
   snapshot.images[0].touch = plan::TouchStatus{.state = plan::TouchState::kIneffective,
                                                .obstacle = plan::TouchObstacle::kNoNodeCredentials};
   snapshot.images[1].touch = plan::TouchStatus{.state = plan::TouchState::kDone, .attempts = 1};
   snapshot.images[0].registry = std::make_shared<const plan::RegistryView>(
-      plan::RegistryView{.confirmed_at = report::At(-30), .fresh = true, .reason = plan::Reason::kUpToDate});
+      plan::RegistryView{.confirmed_at = sample::At(-30), .fresh = true, .reason = plan::Reason::kUpToDate});
   snapshot.images[1].registry = std::make_shared<const plan::RegistryView>(plan::RegistryView{
-      .confirmed_at = report::At(-90), .fresh = false, .reason = plan::Reason::kUnreachable});
-  snapshot.registries = {{.name = "a.io"}, {.name = "b.io", .unreachable_since = report::At(-60)}};
+      .confirmed_at = sample::At(-90), .fresh = false, .reason = plan::Reason::kUnreachable});
+  snapshot.registries = {{.name = "a.io"}, {.name = "b.io", .unreachable_since = sample::At(-60)}};
   HasKubelet(snapshot);
   return snapshot;
 }
@@ -208,7 +208,7 @@ TEST(Logs, OperatorsPageExplainsEach) {
 }
 
 TEST(Metrics, UnlistedImagesThatAreStillThere) {
-  std::string text = MetricsText(report::PeacefulNode(), Counts(), {}, "1.2.3");
+  std::string text = MetricsText(sample::PeacefulNode(), Counts(), {}, "1.2.3");
   EXPECT_NE(text.find("\nprefetchd_unlisted_images 1\n"), std::string::npos) << text;
 }
 

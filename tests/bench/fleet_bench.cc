@@ -9,10 +9,10 @@
 
 #include "base/clock.h"
 #include "fakes/fake_api_server.h"
-#include "report/sample.h"
-#include "report/status_json.h"
 #include "rig/expect_ok.h"
 #include "rig/process.h"
+#include "status/sample.h"
+#include "status/status_json.h"
 #include "temp_dir.h"
 
 namespace prefetch::bench {
@@ -39,8 +39,8 @@ subjects: [{kind: User, name: viewer}]
 void Fill(tests::FakeApiServer& server) {
   std::vector<plan::ImageState> images;
   for (int i = 0; i < kImages; i++)
-    images.push_back(report::Ready("ghcr.io/acme/service-" + std::to_string(i) + ":v1", 90'000'000));
-  std::string status = report::StatusJson(report::Node(images));
+    images.push_back(sample::Ready("ghcr.io/acme/service-" + std::to_string(i) + ":v1", 90'000'000));
+  std::string status = status::StatusJson(sample::Node(images));
   for (int i = 0; i < kNodes; i++) {
     std::string node = "n" + std::to_string(i);
     server.Put("nodes/" + node, R"({"metadata":{"labels":{"kubernetes.io/os":"linux"}}})");

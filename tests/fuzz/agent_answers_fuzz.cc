@@ -3,9 +3,9 @@
 #include <string>
 #include <string_view>
 
-#include "report/check_document.h"
-#include "report/image_document.h"
-#include "report/status_document.h"
+#include "screen/image_document.h"
+#include "screen/status_document.h"
+#include "status/check_document.h"
 
 namespace {
 
@@ -20,17 +20,17 @@ void Harmless(const std::string& text) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace prefetch;
   std::string_view text(reinterpret_cast<const char*>(data), size);
-  if (auto result = report::ParseCheckResult(text)) {
-    for (const report::CheckAnswer& answer : result->answers) {
+  if (auto result = status::ParseCheckResult(text)) {
+    for (const status::CheckAnswer& answer : result->answers) {
       for (const std::string& word :
            {answer.image, answer.policy, answer.result, answer.reason, answer.message})
         Harmless(word);
     }
   }
-  if (auto status = report::ParseStatusDocument(text)) {
+  if (auto status = screen::ParseStatusDocument(text)) {
     Harmless(status->node);
     for (const auto& image : status->images) Harmless(image.message);
   }
-  if (auto image = report::ParseImageDocument(text)) Harmless(image->node);
+  if (auto image = screen::ParseImageDocument(text)) Harmless(image->node);
   return 0;
 }

@@ -5,7 +5,7 @@
 
 #include "doc/json.h"
 #include "manifest/lint/linter.h"
-#include "report/lint_report.h"
+#include "screen/lint_report.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace prefetch;
@@ -19,11 +19,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (const lint::Finding& finding : result.findings) {
     if (finding.message.empty() || finding.place.at.line == 0) std::abort();
   }
-  for (const std::string& json : {report::LintJson(result), report::LintSarif(result, "0")}) {
+  for (const std::string& json : {screen::LintJson(result), screen::LintSarif(result, "0")}) {
     doc::Problems nobodys("json");
     if (!doc::ParseJson(json, nobodys, doc::JsonRules::kStrict, {.bytes = 64 << 20, .nodes = 10'000'000}))
       std::abort();
   }
-  if (report::LintText(result, {}).empty() || report::LintGithub(result).empty()) std::abort();
+  if (screen::LintText(result, {}).empty() || screen::LintGithub(result).empty()) std::abort();
   return 0;
 }

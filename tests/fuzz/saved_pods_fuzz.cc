@@ -3,7 +3,7 @@
 #include <string_view>
 
 #include "kube/saved_pods.h"
-#include "report/audit.h"
+#include "screen/audit.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   std::string_view text(reinterpret_cast<const char*>(data), size);
@@ -13,7 +13,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       if (pod.name.empty()) __builtin_trap();
     }
   }
-  auto pull = prefetch::report::ParsePulledMessage(text);
+  auto pull = prefetch::screen::ParsePulledMessage(text);
   if (pull && (pull->image.empty() || (pull->took && pull->took->count() < 0))) __builtin_trap();
   return 0;
 }

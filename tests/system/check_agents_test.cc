@@ -98,11 +98,11 @@ TEST_F(Check, WhatWasDecidedInTimeIsPrinted) {
 
 // An agent that pulls: what is asked for is on its way the first three times.
 TEST_F(Check, APullIsAskedForAndWaitedForAndOnlyThatIsAskedAgain) {
-  std::vector<report::CheckRequest> requests;  // written by the server's one thread, read when it is gone
+  std::vector<status::CheckRequest> requests;  // written by the server's one thread, read when it is gone
   auto server = Serve([&](const http::ServerRequest& request) {
-    requests.push_back(*report::ParseCheckRequest(request.body));
-    report::CheckResult result{.node = "ci-7", .time = {}, .ok = false, .answers = {}};
-    for (const report::CheckQuestion& question : requests.back().questions) {
+    requests.push_back(*status::ParseCheckRequest(request.body));
+    status::CheckResult result{.node = "ci-7", .time = {}, .ok = false, .answers = {}};
+    for (const status::CheckQuestion& question : requests.back().questions) {
       result.answers.push_back(AnswerTo(question));
       if (question.image != "b:good" || requests.size() > 3) continue;
       result.answers.back() = {.image = question.image,
@@ -112,7 +112,7 @@ TEST_F(Check, APullIsAskedForAndWaitedForAndOnlyThatIsAskedAgain) {
                                .reason = "Pulling",
                                .message = "it is being pulled: 1 of 2 MB"};
     }
-    return http::JsonResponse(200, report::CheckResultJson(result));
+    return http::JsonResponse(200, status::CheckResultJson(result));
   });
   rig::Ran ran = Run(Url(server->port()), {"--pull", "--image", "a:good", "--image", "b:good"});
   server.reset();
@@ -132,7 +132,7 @@ TEST_F(Check, APullIsAskedForAndWaitedForAndOnlyThatIsAskedAgain) {
 
 TEST_F(Check, APullThatDoesNotEndInTimeIsTold) {
   auto server = Serve([](const http::ServerRequest&) {
-    return http::JsonResponse(200, report::CheckResultJson({.node = "ci-7",
+    return http::JsonResponse(200, status::CheckResultJson({.node = "ci-7",
                                                             .time = {},
                                                             .ok = false,
                                                             .answers = {{.image = "a:good",
@@ -225,7 +225,7 @@ INSTANTIATE_TEST_SUITE_P(
                                  "did not answer what it was asked"},
                     BadAgentCase{"AnswersAnotherQuestion",
                                  [](const tests::WireRequest&, int fd) {
-                                   std::string body = report::CheckResultJson({.node = "n", .ok = true});
+                                   std::string body = status::CheckResultJson({.node = "n", .ok = true});
                                    return WriteHead(fd, "Content-Length: " + std::to_string(body.size()) +
                                                             "\r\n") &&
                                           tests::WireServer::Write(fd, body);
@@ -302,9 +302,9 @@ TEST_F(Check, ManyQuestionsToSilentRegistriesHoldUpNothingElse) {
 
 // So that what needs none of them is answered by the end.
 TEST_F(Check, TheAgentIsToldHowLongRegistriesMayTake) {
-  std::vector<report::CheckRequest> requests;  // written by the server's one thread, read when it is gone
+  std::vector<status::CheckRequest> requests;  // written by the server's one thread, read when it is gone
   auto server = Serve([&](const http::ServerRequest& request) {
-    requests.push_back(*report::ParseCheckRequest(request.body));
+    requests.push_back(*status::ParseCheckRequest(request.body));
     return AnswerAll(request);
   });
   Run(Url(server->port()), {"--image", "a:good", "--timeout", "20s"});
@@ -313,7 +313,7 @@ TEST_F(Check, TheAgentIsToldHowLongRegistriesMayTake) {
   ASSERT_EQ(requests.size(), 2U);
   EXPECT_GT(requests[0].within, std::chrono::seconds(10));
   EXPECT_LE(requests[0].within, std::chrono::milliseconds(19'250));
-  EXPECT_EQ(requests[1].within, report::kMostRegistryTime);
+  EXPECT_EQ(requests[1].within, status::kMostRegistryTime);
 }
 
 TEST_F(Check, WhoWaitsForAnswersIsToldForWhich) {

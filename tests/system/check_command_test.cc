@@ -221,7 +221,7 @@ TEST_F(Check, JsonHasTheAnswersAndSaysWhatTheExitCodeSays) {
   auto server = Serve(&AnswerAll);
   rig::Ran ran = Run(Url(server->port()), {"--image", "a:odd", "--unknown", "pass", "-o", "json"});
   EXPECT_EQ(ran.exit, (rig::Exit{0, 0})) << ran.err;
-  auto result = report::ParseCheckResult(ran.out);
+  auto result = status::ParseCheckResult(ran.out);
   ASSERT_OK(result);
   EXPECT_TRUE(result->ok);
   EXPECT_EQ(result->node, "ci-7");

@@ -10,17 +10,17 @@
 
 #include "base/text.h"
 #include "http/server.h"
-#include "report/check_document.h"
 #include "rig/expect_ok.h"
 #include "rig/process.h"
 #include "rig/scratch.h"
+#include "status/check_document.h"
 #include "system/command_folder.h"
 
 namespace prefetch::system {
 
 // Answers by an image's tag: "good" starts, "closed" is refused, "odd" is not known; Always is a no.
-inline report::CheckAnswer AnswerTo(const report::CheckQuestion& question) {
-  report::CheckAnswer answer{.image = question.image,
+inline status::CheckAnswer AnswerTo(const status::CheckQuestion& question) {
+  status::CheckAnswer answer{.image = question.image,
                              .policy = std::string(image::PullPolicyName(question.policy)),
                              .listed = true,
                              .result = "Refused",
@@ -44,14 +44,14 @@ inline report::CheckAnswer AnswerTo(const report::CheckQuestion& question) {
 }
 
 inline http::ServerResponse AnswerAll(const http::ServerRequest& request) {
-  auto questions = report::ParseCheckRequest(request.body);
+  auto questions = status::ParseCheckRequest(request.body);
   if (!questions) return http::ErrorResponse(400, questions.error().message());
-  report::CheckResult result{.node = "ci-7", .time = {}, .ok = true, .answers = {}};
-  for (const report::CheckQuestion& question : questions->questions) {
+  status::CheckResult result{.node = "ci-7", .time = {}, .ok = true, .answers = {}};
+  for (const status::CheckQuestion& question : questions->questions) {
     result.answers.push_back(AnswerTo(question));
     result.ok = result.ok && result.answers.back().ok;
   }
-  return http::JsonResponse(200, report::CheckResultJson(result));
+  return http::JsonResponse(200, status::CheckResultJson(result));
 }
 
 class Check : public testing::Test {

@@ -63,7 +63,7 @@ TEST_F(Credentials, AWrongPasswordIsDeniedSaidAndNotHammered) {
   rig::Ran waited = node_.Ctl({"wait", "--timeout", "30s"});
   EXPECT_EQ(waited.exit, (rig::Exit{1, 0})) << waited.out << waited.err << node_.AgentLog();
 
-  report::StatusImage status = node_.StatusOf(image_);
+  screen::StatusImage status = node_.StatusOf(image_);
   EXPECT_FALSE(status.ready);
   EXPECT_EQ(status.reason, "AccessDenied");
   EXPECT_EQ(node_.Get("/readyz").status, 503);

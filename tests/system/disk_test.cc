@@ -31,7 +31,7 @@ TEST(Disk, WhatDoesNotFitIsSaidAndSmallOnesOvertake) {
   node.StartAgent();
   EXPECT_TRUE(Becomes(node, small, "Present")) << node.AgentLog();
   EXPECT_TRUE(Becomes(node, big, "DiskPressure")) << node.AgentLog();
-  report::StatusDocument status = node.Status();
+  screen::StatusDocument status = node.Status();
   ASSERT_TRUE(status.disk);
   EXPECT_TRUE(status.disk->pressure);
   EXPECT_GE(status.disk->needed_bytes, 200 * kMegabyte);

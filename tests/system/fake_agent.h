@@ -10,10 +10,10 @@
 
 #include "base/mutex.h"
 #include "http/server.h"
-#include "report/sample.h"
-#include "report/status_json.h"
 #include "rig/expect_ok.h"
 #include "rig/process.h"
+#include "status/sample.h"
+#include "status/status_json.h"
 
 namespace prefetch::system {
 
@@ -33,7 +33,7 @@ class FakeAgent {
 
   void Says(std::vector<plan::ImageState> images) {
     base::Lock lock(mutex_);
-    status_ = report::StatusJson(report::Node(std::move(images)));
+    status_ = status::StatusJson(sample::Node(std::move(images)));
   }
   void SaysNothing() {
     base::Lock lock(mutex_);

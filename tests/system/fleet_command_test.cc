@@ -10,16 +10,16 @@
 #include "doc/json.h"
 #include "fakes/rbac.h"
 #include "http/server.h"
-#include "report/sample.h"
-#include "report/status_json.h"
+#include "status/sample.h"
+#include "status/status_json.h"
 #include "system/cluster_account.h"
 
 namespace prefetch::system::fleet_command_test {
 namespace {
 
-using report::Failing;
-using report::Pulling;
-using report::Ready;
+using sample::Failing;
+using sample::Pulling;
+using sample::Ready;
 using std::chrono::seconds;
 using Words = std::vector<std::string>;
 
@@ -49,10 +49,10 @@ class FleetCommand : public ClusterAccount {
                     (ready ? "True" : "False") + "\"}]}}");
   }
   void Says(const std::string& node, std::vector<plan::ImageState> images) {
-    plan::Snapshot snapshot = report::Node(std::move(images));
+    plan::Snapshot snapshot = sample::Node(std::move(images));
     snapshot.unlisted = std::make_shared<const plan::Unlisted>(
-        plan::Unlisted{.since = report::At(-3600), .images = {}, .left_out = 0});
-    server_.SetPodAnswer("prefetchd/agent-" + node + ":9477/v1/status", report::StatusJson(snapshot));
+        plan::Unlisted{.since = sample::At(-3600), .images = {}, .left_out = 0});
+    server_.SetPodAnswer("prefetchd/agent-" + node + ":9477/v1/status", status::StatusJson(snapshot));
   }
   // A node whose agent says so.
   void Has(const std::string& node, std::vector<plan::ImageState> images) {
@@ -219,10 +219,10 @@ TEST_F(FleetCommand, ARolloutsNewPodIsAskedAndNotTheOldOne) {
 
 // A node on which images came that are on no list.
 TEST_F(FleetCommand, AuditNamesWhatCameAndWhoBroughtIt) {
-  plan::Snapshot snapshot = report::PeacefulNode();
+  plan::Snapshot snapshot = sample::PeacefulNode();
   AddNode("n1");
   AddPod("n1");
-  server_.SetPodAnswer("prefetchd/agent-n1:9477/v1/status", report::StatusJson(snapshot));
+  server_.SetPodAnswer("prefetchd/agent-n1:9477/v1/status", status::StatusJson(snapshot));
   AddNode("n2");
   server_.Put("pods/team/job",
               R"({"spec":{"nodeName":"n1","containers":[{"name":"c","image":"quay.io/acme/tool:v9"}]}})");
@@ -249,7 +249,7 @@ TEST_F(FleetCommand, AuditNamesWhatCameAndWhoBroughtIt) {
   ExpectHas(Run(4, {"audit", "--fleet", "--nodes", "pool=none"}).err, {"no agent could be asked"});
   // An agent that knows nothing yet is nobody's clean node.
   snapshot.unlisted.reset();
-  server_.SetPodAnswer("prefetchd/agent-n1:9477/v1/status", report::StatusJson(snapshot));
+  server_.SetPodAnswer("prefetchd/agent-n1:9477/v1/status", status::StatusJson(snapshot));
   rig::Ran untold = Run(4, {"audit", "--fleet"});
   ExpectHas(untold.err,
             {"no agent could be asked, so nothing is known: node n1 does not know (yet) what came to it"});
@@ -346,7 +346,7 @@ class MissingRight : public FleetCommand, public testing::WithParamInterface<Rig
 TEST_P(MissingRight, IsNamed) {
   AddNode("n1");
   AddPod("n1");
-  server_.SetPodAnswer("prefetchd/agent-n1:9477/v1/status", report::StatusJson(report::PeacefulNode()));
+  server_.SetPodAnswer("prefetchd/agent-n1:9477/v1/status", status::StatusJson(sample::PeacefulNode()));
   rig::Ran ran = Run(GetParam().exit, GetParam().words);
   ExpectHas(ran.out + ran.err, {GetParam().says});
 }

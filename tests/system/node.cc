@@ -202,15 +202,15 @@ rig::Ran Node::Ctl(std::vector<std::string> args, std::chrono::milliseconds limi
   return ran;
 }
 
-report::StatusDocument Node::Status() const {
+screen::StatusDocument Node::Status() const {
   rig::Ran ran = Ctl({"status", "-o", "json"});
-  auto document = report::ParseStatusDocument(ran.out);
+  auto document = screen::ParseStatusDocument(ran.out);
   EXPECT_TRUE(document) << ran.err << ran.out;
-  return document ? *document : report::StatusDocument{};
+  return document ? *document : screen::StatusDocument{};
 }
 
-report::StatusImage Node::StatusOf(const std::string& image) const {
-  for (const report::StatusImage& entry : Status().images) {
+screen::StatusImage Node::StatusOf(const std::string& image) const {
+  for (const screen::StatusImage& entry : Status().images) {
     if (entry.image == image) return entry;
   }
   return {};

@@ -8,13 +8,13 @@
 #include <utility>
 #include <vector>
 
-#include "report/status_document.h"
 #include "rig/containerd.h"
 #include "rig/images.h"
 #include "rig/process.h"
 #include "rig/proxy.h"
 #include "rig/registry.h"
 #include "rig/scratch.h"
+#include "screen/status_document.h"
 
 namespace prefetch::system {
 
@@ -81,9 +81,9 @@ class Node {
 
   rig::Ran Ctl(std::vector<std::string> args,
                std::chrono::milliseconds limit = std::chrono::minutes(1)) const;
-  report::StatusDocument Status() const;
+  screen::StatusDocument Status() const;
   // The image of the status document; a default one if it is not there.
-  report::StatusImage StatusOf(const std::string& image) const;
+  screen::StatusImage StatusOf(const std::string& image) const;
   // The status code and body of a GET on the local socket.
   struct Answer {
     int status = 0;

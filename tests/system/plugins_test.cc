@@ -240,7 +240,7 @@ TEST_F(Plugins, ABrokenConfigurationAtTheStartIsNotReadyUntilItIsMended) {
   node_.HasList({app});
   node_.StartAgent();
   EXPECT_TRUE(EventuallyHas(app)) << node_.AgentLog();  // what needs no plugin is pulled
-  report::StatusDocument status = node_.Status();
+  screen::StatusDocument status = node_.Status();
   EXPECT_EQ(status.reason, "CredentialsInvalid");
   EXPECT_NE(status.message.find("provider-config.yaml"), std::string::npos) << status.message;
   EXPECT_EQ(node_.Get("/readyz").status, 503);
@@ -270,7 +270,7 @@ TEST_F(Plugins, OneThatHangsDelaysNobodyElseAndIsNamed) {
   EXPECT_EQ(node_.StatusOf(stuck).pull.attempts, 1U);
   EXPECT_FALSE(node_.StatusOf(stuck).ready);
 
-  report::StatusImage status;
+  screen::StatusImage status;
   EXPECT_TRUE(rig::Eventually(seconds(80), [&] {
     status = node_.StatusOf(stuck);
     return status.reason == "AccessDenied";

@@ -101,7 +101,7 @@ TEST_F(Refresh, AMovedTagIsPulledWhileTheOldContentStays) {
   bool was_there = true;
   EXPECT_TRUE(rig::Eventually(seconds(60), [&] {
     was_there = was_there && node_.Has(image_);
-    report::StatusImage image = node_.StatusOf(image_);
+    screen::StatusImage image = node_.StatusOf(image_);
     return image.present && image.digest != before && image.ready;
   })) << node_.AgentLog();
   EXPECT_TRUE(was_there);
@@ -212,7 +212,7 @@ TEST_F(Refresh, AnOutageChangesFreshNotReadyAndIsOverAtOnceForAPreflight) {
   // The agent's own first check comes within a minute.
   EXPECT_TRUE(rig::Eventually(minutes(2), [&] {
     if (std::chrono::steady_clock::now() - went < minutes(1)) return false;
-    std::optional<report::StatusRegistry> registry = node_.StatusOf(image_).registry;
+    std::optional<screen::StatusRegistry> registry = node_.StatusOf(image_).registry;
     return registry && registry->answer == "Unreachable" && !registry->fresh;
   })) << node_.AgentLog();
   EXPECT_NE(node_.Get("/v1/status").body.find(R"("trouble":"Unreachable")"), std::string::npos);

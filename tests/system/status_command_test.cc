@@ -12,15 +12,15 @@
 
 #include "base/fs.h"
 #include "base/text.h"
-#include "report/text_layout.h"
+#include "screen/text_layout.h"
 #include "system/fake_agent.h"
 #include "temp_dir.h"
 
 namespace prefetch::system::status_command_test {
 namespace {
 
-using report::Pulling;
-using report::Ready;
+using sample::Pulling;
+using sample::Ready;
 using std::chrono::seconds;
 
 class StatusCommand : public testing::Test {
@@ -65,8 +65,8 @@ TEST_F(StatusCommand, ALogGetsAScreenForEachChangeAndAnAgentThatRestartsComesBac
 
 TEST_F(StatusCommand, ATerminalShowsTheTopOfItAndKeepsWhatItScrolledAway) {
   std::vector<plan::ImageState> images = {
-      report::Failing("quay.io/acme/gone:v2", plan::Reason::kNotFound, "quay.io has no such tag", 1)};
-  for (int i = 0; i < 30; i++) images.push_back(report::Queued("a/b" + std::to_string(i) + ":1"));
+      sample::Failing("quay.io/acme/gone:v2", plan::Reason::kNotFound, "quay.io has no such tag", 1)};
+  for (int i = 0; i < 30; i++) images.push_back(sample::Queued("a/b" + std::to_string(i) + ":1"));
   agent_.Says(images);
   int master = -1, slave = -1;
   winsize size{.ws_row = 12, .ws_col = 80, .ws_xpixel = 0, .ws_ypixel = 0};

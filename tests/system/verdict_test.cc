@@ -84,14 +84,14 @@ class VerdictOnNode : public testing::Test {
   }
   // It is here, and kubelet's files were looked at.
   bool IsJudged(const std::string& image) {
-    report::StatusImage state = node_.StatusOf(image);
+    screen::StatusImage state = node_.StatusOf(image);
     return state.present && !state.never.result.empty() && state.never.reason != "ImageAbsent";
   }
   bool Says(const std::string& path, const std::string& text) {
     return node_.Get(path).body.find(text) != std::string::npos;
   }
   // "Refused/RecordedForOthers"
-  static std::string Text(const report::StatusVerdict& verdict) {
+  static std::string Text(const screen::StatusVerdict& verdict) {
     return verdict.result + "/" + verdict.reason;
   }
   std::string NeverOf(const std::string& image) { return Text(node_.StatusOf(image).never); }
@@ -107,7 +107,7 @@ class VerdictOnNode : public testing::Test {
 TEST_F(VerdictOnNode, PreloadedThenClosedByAPodThenOpenedByTheNode) {
   StartAndExpect(200);
   registry_->proxy().Forget();
-  report::StatusImage image = node_.StatusOf(image_);
+  screen::StatusImage image = node_.StatusOf(image_);
   EXPECT_EQ(image.image_id, id_);
   EXPECT_EQ(image.reason, "Preloaded");
   EXPECT_EQ(Text(image.never), "Starts/Preloaded");
@@ -254,7 +254,7 @@ TEST_F(VerdictOnNode, WhatNobodyDeclaresIsNotKnownAndSaysWhatToDeclare) {
   // Of no file either: the usual ones are the machine's own.
   HasKubelet({"--kubelet-config-dir", node_.scratch() / "none.d"});
   StartAndExpect(503);
-  report::StatusImage image = node_.StatusOf(image_);
+  screen::StatusImage image = node_.StatusOf(image_);
   EXPECT_EQ(image.reason, "FactsUnknown");
   EXPECT_EQ(Text(image.never), "Unknown/FactsUnknown");
   EXPECT_NE(image.message.find("--kubelet-version"), std::string::npos) << image.message;

@@ -13,11 +13,11 @@
 #include "doc/write.h"
 #include "fakes/fake_api_server.h"
 #include "http/server.h"
-#include "report/check_document.h"
-#include "report/kubelet_sample.h"
-#include "report/status_json.h"
 #include "rig/expect_ok.h"
 #include "rig/process.h"
+#include "status/check_document.h"
+#include "status/kubelet_sample.h"
+#include "status/status_json.h"
 #include "temp_dir.h"
 
 namespace prefetch::system::version_skew_test {
@@ -43,18 +43,18 @@ subjects: [{kind: User, name: viewer}]
 )yaml";
 
 std::string Status() {
-  plan::Snapshot snapshot = report::KubeletNode();
-  snapshot.unlisted = report::PeacefulNode().unlisted;
-  return report::StatusJson(snapshot);
+  plan::Snapshot snapshot = sample::KubeletNode();
+  snapshot.unlisted = sample::PeacefulNode().unlisted;
+  return status::StatusJson(snapshot);
 }
 std::string Image() {
-  plan::ImageState image = report::ClosedByOthers();
-  return report::ImageJson(
-      report::KubeletNodeOf({image}), image,
-      report::DetailOf(image, report::Recorded("quay.io/acme/runner", report::ForTwoSecrets())));
+  plan::ImageState image = sample::ClosedByOthers();
+  return status::ImageJson(
+      sample::KubeletNodeOf({image}), image,
+      sample::DetailOf(image, sample::Recorded("quay.io/acme/runner", sample::ForTwoSecrets())));
 }
 std::string Check() {
-  report::CheckResult result{.node = "n1", .time = base::WallTime(), .ok = true};
+  status::CheckResult result{.node = "n1", .time = base::WallTime(), .ok = true};
   result.answers = {{.image = kImage,
                      .policy = "Never",
                      .ok = true,
@@ -63,7 +63,7 @@ std::string Check() {
                      .reason = "OpenToNode",
                      .rule = "7: open to the node",
                      .message = "open to the node"}};
-  return report::CheckResultJson(result);
+  return status::CheckResultJson(result);
 }
 
 // A member that nobody knows in every object of it, as a newer agent may have.

@@ -11,22 +11,22 @@
 
 #include "base/fs.h"
 #include "base/text.h"
-#include "report/text_layout.h"
+#include "screen/text_layout.h"
 #include "system/fake_agent.h"
 #include "temp_dir.h"
 
 namespace prefetch::system::wait_command_test {
 namespace {
 
-using report::Pulling;
-using report::Ready;
+using sample::Pulling;
+using sample::Ready;
 using std::chrono::seconds;
 
 constexpr const char* kRunner = "ghcr.io/acme/runner:v3";
 
 plan::ImageState Gone() {
   plan::ImageState image =
-      report::Failing("quay.io/acme/gone:v2", plan::Reason::kNotFound, "quay.io has no such tag", 1);
+      sample::Failing("quay.io/acme/gone:v2", plan::Reason::kNotFound, "quay.io has no such tag", 1);
   image.settled = true;
   return image;
 }
@@ -168,7 +168,7 @@ TEST_F(WaitCommand, ATerminalGetsAViewThatIsDrawnAnew) {
                    "\r\n  pulling      ghcr.io/acme/runner:v3", "\r\x1b[2A\x1b[J", "failed: 1 of 2 ready"});
   // What is drawn fits: else going up as many lines as were drawn would not take all of it away.
   std::string drawn = base::ReplaceAll(base::ReplaceAll(text, "\r\x1b[2A\x1b[J", "\n"), "\r", "");
-  for (std::string_view line : base::Split(drawn, '\n')) EXPECT_LE(report::DisplayWidth(line), 70U) << line;
+  for (std::string_view line : base::Split(drawn, '\n')) EXPECT_LE(screen::DisplayWidth(line), 70U) << line;
 }
 
 }  // namespace

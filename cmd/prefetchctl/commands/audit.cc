@@ -8,7 +8,7 @@
 #include "commands/fleet_flags.h"
 #include "doc/duration.h"
 #include "image/name_pattern.h"
-#include "report/members.h"
+#include "status/members.h"
 
 namespace prefetch::ctl {
 namespace {
@@ -21,7 +21,7 @@ struct AuditFlags {
 
 // A duration before now, or a time.
 base::Result<base::WallTime> ParseSince(const std::string& text) {
-  if (auto time = report::ParseTime(text)) return *time;
+  if (auto time = status::ParseTime(text)) return *time;
   auto ago = doc::ParseDuration(text);
   if (ago && ago->count() >= 0) {
     return base::SystemClock().Wall() - std::chrono::duration_cast<base::WallTime::duration>(*ago);

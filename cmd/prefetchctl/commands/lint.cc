@@ -9,7 +9,7 @@
 #include "commands/command.h"
 #include "commands/one_of.h"
 #include "ctl/terminal.h"
-#include "report/lint_report.h"
+#include "screen/lint_report.h"
 
 namespace prefetch::ctl {
 
@@ -52,7 +52,7 @@ Examples:
   prefetchctl lint --rules)");
   return [&context, options, rules] {
     if (*rules) {
-      std::cout << report::LintRulesText();
+      std::cout << screen::LintRulesText();
       return static_cast<int>(kOk);
     }
     if (options->files.empty() || options->lists.empty()) {

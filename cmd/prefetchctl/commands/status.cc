@@ -17,9 +17,9 @@ struct StatusFlags {
 };
 
 int RunStatus(Context& context, const StatusFlags& flags) {
-  std::optional<report::ResultsFormat> results;
+  std::optional<screen::ResultsFormat> results;
   if (!flags.results.empty())
-    results = flags.results == "csv" ? report::ResultsFormat::kCsv : report::ResultsFormat::kJson;
+    results = flags.results == "csv" ? screen::ResultsFormat::kCsv : screen::ResultsFormat::kJson;
   if (flags.fleet.fleet) {
     FleetStatusOptions options{.query = flags.fleet.query,
                                .output = flags.node.output,

@@ -47,7 +47,7 @@ int RunWait(Context& context, const WaitFlags& flags) {
   if (!flags.fleet.fleet) {
     return context.WithAgent([&](const AgentClient& agent) { return Wait(context.call, agent, *options); });
   }
-  auto target = report::ParseFleetTarget(flags.min_ready);
+  auto target = screen::ParseFleetTarget(flags.min_ready);
   if (!target) {
     return Fail(kBadInput, base::InvalidArgument("--min-ready must be a number of nodes from 1 on, or 1% to "
                                                  "100%, not " +

@@ -1,0 +1,203 @@
+#include "screen/audit.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/text.h"
+#include "doc/duration.h"
+#include "image/name_pattern.h"
+#include "image/reference.h"
+
+namespace prefetch::screen {
+namespace {
+
+// Empty for what is no reference.
+std::string Normalized(const std::string& written) {
+  auto reference = image::Reference::Parse(written);
+  return reference ? reference->Normalized() : "";
+}
+
+bool IsIgnored(const AuditFacts& facts, const std::string& name) {
+  return std::any_of(facts.ignore.begin(), facts.ignore.end(),
+                     [&](const std::string& pattern) { return image::MatchesPattern(pattern, name); });
+}
+
+// Who asks for each image: normalised name -> node -> pods.
+using Askers = std::map<std::string, std::map<std::string, std::set<std::string>>>;
+
+Askers AskersOf(const std::vector<PodImage>& pods) {
+  Askers askers;
+  for (const PodImage& pod : pods) {
+    std::string name = Normalized(pod.image);
+    if (!name.empty()) askers[name][pod.node].insert(pod.name_space + "/" + pod.pod);
+  }
+  return askers;
+}
+
+void AddPods(const std::set<std::string>& pods, std::set<std::string>& all) {
+  all.insert(pods.begin(), pods.end());
+}
+
+void TakePods(const std::set<std::string>& pods, AuditFinding& finding) {
+  for (const std::string& pod : pods) {
+    if (finding.pods.size() < kMostAuditPods) {
+      finding.pods.push_back(pod);
+    } else {
+      finding.more_pods++;
+    }
+  }
+}
+
+void MostNodesFirst(std::vector<AuditFinding>& findings) {
+  std::stable_sort(findings.begin(), findings.end(), [](const AuditFinding& a, const AuditFinding& b) {
+    return a.nodes.size() > b.nodes.size();
+  });
+}
+
+void Fold(const StatusUnlisted& seen, const std::string& node, AuditFinding& finding) {
+  finding.image = seen.image;
+  finding.nodes.push_back(node);
+  finding.present = finding.present || seen.present;
+  finding.size_bytes = std::max(finding.size_bytes, seen.size_bytes);
+  if (seen.first_seen && (!finding.first_seen || *seen.first_seen < *finding.first_seen))
+    finding.first_seen = seen.first_seen;
+  if (seen.arrived_at && (!finding.arrived_at || *finding.arrived_at < *seen.arrived_at))
+    finding.arrived_at = seen.arrived_at;
+}
+
+// "3 nodes (first n7): why".
+std::string OfNodes(const std::vector<std::string>& nodes, const std::string& what) {
+  if (nodes.size() == 1) return "node " + nodes.front() + " " + what;
+  return std::to_string(nodes.size()) + " nodes (first " + nodes.front() + ") " + what;
+}
+
+std::vector<std::string> NotesOn(const AuditFacts& facts) {
+  std::vector<std::string> late, silent, old, full;
+  std::string why;
+  for (const AuditNode& node : facts.nodes) {
+    if (!node.heard) {
+      if (silent.empty()) why = node.why;
+      silent.push_back(node.node);
+    } else if (!node.since) {
+      old.push_back(node.node);
+    } else if (facts.since && *facts.since < *node.since) {
+      late.push_back(node.node);
+    }
+    if (node.left_out > 0) full.push_back(node.node);
+  }
+  std::vector<std::string> notes;
+  auto note = [&](const std::vector<std::string>& nodes, const std::string& what) {
+    if (!nodes.empty()) notes.push_back(OfNodes(nodes, what));
+  };
+  note(silent, "could not be asked: " + why);
+  note(old, "told nothing of unlisted images (yet)");
+  note(late, "only looked since a later time: what came before is not known");
+  note(full, "saw more unlisted images than are named");
+  return notes;
+}
+
+std::vector<AuditPull> PullsOfListed(const AuditFacts& facts) {
+  std::map<std::string, AuditPull> by_image;
+  for (const PodPull& pull : facts.pulls) {
+    std::string name = Normalized(pull.image);
+    bool counts = facts.listed.contains(name) && !(facts.since && pull.at && *pull.at < *facts.since);
+    if (!counts) continue;
+    AuditPull& sum = by_image[name];
+    sum.image = name;
+    sum.times++;
+    if (sum.times > 1 && pull.took.value_or(std::chrono::milliseconds(0)) <= sum.longest) continue;
+    sum.longest = pull.took.value_or(std::chrono::milliseconds(0));
+    sum.pod = pull.name_space + "/" + pull.pod;
+    sum.node = pull.node;
+  }
+  std::vector<AuditPull> pulls;
+  for (auto& [name, pull] : by_image) pulls.push_back(std::move(pull));
+  std::stable_sort(pulls.begin(), pulls.end(),
+                   [](const AuditPull& a, const AuditPull& b) { return a.longest > b.longest; });
+  return pulls;
+}
+
+}  // namespace
+
+AuditNode AuditNodeOf(const StatusDocument& document, const std::string& node) {
+  return {.node = node,
+          .heard = true,
+          .why = "",
+          .since = document.unlisted_since,
+          .unlisted = document.unlisted,
+          .left_out = document.unlisted_left_out};
+}
+
+std::set<std::string> ListedNames(const StatusDocument& document) {
+  std::set<std::string> names;
+  for (const StatusImage& image : document.images) names.insert(Normalized(image.image));
+  names.erase("");
+  return names;
+}
+
+std::optional<PodPull> ParsePulledMessage(std::string_view message) {
+  constexpr std::string_view kBegin = "Successfully pulled image \"";
+  if (!message.starts_with(kBegin)) return std::nullopt;
+  message.remove_prefix(kBegin.size());
+  std::size_t end = message.find('"');
+  if (end == std::string_view::npos || end == 0) return std::nullopt;
+  PodPull pull{.image = std::string(message.substr(0, end))};
+  message.remove_prefix(end + 1);
+  if (message.starts_with(" in ")) {
+    message.remove_prefix(4);
+    auto took = doc::ParseDuration(message.substr(0, message.find(' ')));
+    if (took && took->count() >= 0) {
+      pull.took = std::chrono::round<std::chrono::milliseconds>(*took);
+    }
+  }
+  return pull;
+}
+
+Audit MakeAudit(const AuditFacts& facts) {
+  Askers askers = AskersOf(facts.pods);
+  std::map<std::string, AuditFinding> by_image;
+  std::map<std::string, std::set<std::string>> pods;
+  Audit audit{.nodes = facts.nodes.size()};
+  for (const AuditNode& node : facts.nodes) {
+    audit.heard += node.Told() ? 1 : 0;
+    for (const StatusUnlisted& seen : node.unlisted) {
+      bool early = facts.since && seen.arrived_at && *seen.arrived_at < *facts.since;
+      if (early || seen.image.empty() || IsIgnored(facts, seen.image)) continue;
+      Fold(seen, node.node, by_image[seen.image]);
+      auto who = askers.find(seen.image);
+      if (who == askers.end()) continue;
+      // A saved list of pods may not say where they ran.
+      for (const std::string& where : {node.node, std::string()}) {
+        auto there = who->second.find(where);
+        if (there != who->second.end()) AddPods(there->second, pods[seen.image]);
+      }
+    }
+  }
+  for (auto& [image, finding] : by_image) {
+    TakePods(pods[image], finding);
+    audit.findings.push_back(std::move(finding));
+  }
+  MostNodesFirst(audit.findings);
+  audit.pulls = PullsOfListed(facts);
+  audit.notes = NotesOn(facts);
+  return audit;
+}
+
+Audit MakePodAudit(const AuditFacts& facts) {
+  Audit audit;
+  for (const auto& [image, nodes] : AskersOf(facts.pods)) {
+    if (facts.listed.contains(image) || IsIgnored(facts, image)) continue;
+    AuditFinding finding{.image = image, .present = true};
+    std::set<std::string> pods;
+    for (const auto& [node, who] : nodes) {
+      if (!node.empty()) finding.nodes.push_back(node);
+      AddPods(who, pods);
+    }
+    TakePods(pods, finding);
+    audit.findings.push_back(std::move(finding));
+  }
+  MostNodesFirst(audit.findings);
+  return audit;
+}
+
+}  // namespace prefetch::screen

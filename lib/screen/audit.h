@@ -1,0 +1,101 @@
+// Audit: which images came to the nodes without being on a list, who brought them as far as it is known, and
+// which listed images were pulled all the same. Pure.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "screen/status_document.h"
+
+namespace prefetch::screen {
+
+// What one agent says.
+struct AuditNode {
+  std::string node;
+  bool heard = false;
+  std::string why;                      // it was not heard
+  std::optional<base::WallTime> since;  // its agent looks since then; none: it does not tell
+  std::vector<StatusUnlisted> unlisted;
+  std::uint64_t left_out = 0;
+
+  // Did it say what came? An agent that has just started, or whose runtime is away, knows nothing: no one may
+  // take that for a clean node.
+  bool Told() const { return heard && since.has_value(); }
+};
+AuditNode AuditNodeOf(const StatusDocument& document, const std::string& node);
+// The normalised names that the agent lists.
+std::set<std::string> ListedNames(const StatusDocument& document);
+
+// A container that asks for an image.
+struct PodImage {
+  std::string name_space, pod, node;
+  std::string image;  // as the pod names it
+};
+
+// A pull that kubelet reports: event Pulled.
+struct PodPull {
+  std::string name_space, pod, node;
+  std::string image;  // as the pod names it
+  std::optional<std::chrono::milliseconds> took;
+  std::optional<base::WallTime> at;
+};
+
+// kubelet's message "Successfully pulled image "X" in 1m2.5s (1m3s including waiting). …" -> image and time.
+// nullopt: it says something else, such as that the image was there. The words of Kubernetes 1.20 to 1.36.
+std::optional<PodPull> ParsePulledMessage(std::string_view message);
+
+struct AuditFacts {
+  std::vector<AuditNode> nodes;
+  std::vector<PodImage> pods;
+  std::vector<PodPull> pulls;
+  std::set<std::string> listed;     // normalised
+  std::vector<std::string> ignore;  // patterns (image/name_pattern.h)
+  std::optional<base::WallTime> since;
+};
+
+struct AuditFinding {
+  std::string image;
+  std::vector<std::string> nodes;  // by name
+  bool present = false;            // on one of them
+  std::uint64_t size_bytes = 0;
+  std::optional<base::WallTime> first_seen, arrived_at;  // the earliest, the newest
+  std::vector<std::string> pods;                         // "namespace/name", sorted, at most kMostAuditPods
+  std::size_t more_pods = 0;
+};
+constexpr std::size_t kMostAuditPods = 20;
+
+// A listed image that kubelet pulled for a pod.
+struct AuditPull {
+  std::string image;
+  std::size_t times = 0;
+  std::chrono::milliseconds longest{0};
+  std::string pod, node;  // of the longest
+};
+
+struct Audit {
+  std::size_t nodes = 0, heard = 0;    // `heard`: those that told what came
+  std::vector<AuditFinding> findings;  // on most nodes first
+  std::vector<AuditPull> pulls;        // the longest first
+  std::vector<std::string> notes;      // what limits the answer, a sentence each
+
+  bool Clean() const { return findings.empty(); }
+};
+
+Audit MakeAudit(const AuditFacts& facts);
+
+// The same from pods alone, without any agent: what they ask for and `facts.listed` does not have.
+Audit MakePodAudit(const AuditFacts& facts);
+
+// Lines with a newline each.
+std::string AuditText(const Audit& audit, std::size_t width);
+// One line with a newline; kind AuditReport.
+std::string AuditJson(const Audit& audit, base::WallTime time);
+
+}  // namespace prefetch::screen

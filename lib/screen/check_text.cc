@@ -1,0 +1,208 @@
+#include "screen/check_text.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "screen/text_layout.h"
+#include "status/members.h"
+
+namespace prefetch::screen {
+namespace {
+
+constexpr std::size_t kSentence = 40;  // what a sentence needs beside the columns to be read
+constexpr std::size_t kMargin = 6;
+
+enum class Mark { kOk, kOpen, kFail };  // in the order in which they are printed
+
+struct CheckRow {
+  Mark mark = Mark::kOk;
+  std::string containers, image, policy, says;
+};
+
+std::string HarmlessLine(std::string_view text) {
+  return base::ReplaceAll(status::Harmless(base::ToUtf8(text)), "\n", " ");
+}
+
+const char* MarkWord(Mark mark) {
+  switch (mark) {
+    case Mark::kOk:
+      return "ok";
+    case Mark::kOpen:
+      return "OPEN";
+    case Mark::kFail:
+      return "FAIL";
+  }
+  return "";
+}
+
+std::string ResultWords(const status::CheckAnswer& answer) {
+  if (answer.result == "Refused") return "refused";
+  if (answer.result == "Pulls") return "contacts the registry";
+  if (answer.result == "Starts") return "cannot run";
+  return "not known";
+}
+
+CheckRow RowOf(const std::vector<CheckItem>& items, const status::CheckResult& result, std::size_t number,
+               bool unknown_passes) {
+  const CheckItem& item = items[number];
+  const status::CheckAnswer* answer = DecidedAnswer(result, number);
+  CheckRow row;
+  row.containers = HarmlessLine(item.containers);
+  row.image = HarmlessLine(item.question.image);
+  row.policy =
+      std::string(image::PullPolicyName(item.question.policy)) + " (" + HarmlessLine(item.origin) + ")";
+  row.says = CheckSays(items, result, number);
+  row.mark = answer == nullptr ? Mark::kOpen : Passes(*answer, unknown_passes) ? Mark::kOk : Mark::kFail;
+  return row;
+}
+
+std::vector<CheckRow> RowsOf(const std::vector<CheckItem>& items, const status::CheckResult& result,
+                             bool unknown_passes) {
+  std::vector<CheckRow> rows;
+  for (std::size_t i = 0; i < items.size(); i++) {
+    rows.push_back(RowOf(items, result, i, unknown_passes));
+  }
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const CheckRow& a, const CheckRow& b) { return a.mark < b.mark; });
+  return rows;
+}
+
+struct Columns {
+  std::size_t containers = 0, image = 0, policy = 0;
+};
+
+std::string RowText(const CheckRow& row, const Columns& columns, std::size_t width) {
+  std::string line = PadRight(MarkWord(row.mark), kMargin) + PadRight(row.containers, columns.containers) +
+                     "  " + PadRight(row.image, columns.image) + "  " + PadRight(row.policy, columns.policy);
+  if (width == 0) return line + "  " + row.says + "\n";
+  std::size_t beside = DisplayWidth(line) + 2;
+  bool below = beside + kSentence > width;
+  std::string margin(below ? kMargin : beside, ' ');
+  std::string text;
+  for (const std::string& part : Wrap(row.says, width - margin.size())) text += margin + part + "\n";
+  if (below) return line.substr(0, line.find_last_not_of(' ') + 1) + "\n" + text;
+  return line + text.substr(DisplayWidth(line));
+}
+
+struct Tally {
+  std::size_t passed = 0, unknown_passed = 0, open = 0;
+  std::size_t dead = 0, registry = 0, unknown = 0;  // that fail
+
+  std::size_t Failed() const { return dead + registry + unknown; }
+};
+
+Tally CountAnswers(const std::vector<CheckItem>& items, const status::CheckResult& result,
+                   bool unknown_passes) {
+  Tally tally;
+  for (std::size_t i = 0; i < items.size(); i++) {
+    const status::CheckAnswer* decided = DecidedAnswer(result, i);
+    tally.open += decided == nullptr ? 1 : 0;
+    if (decided == nullptr) continue;
+    const status::CheckAnswer& answer = *decided;
+    bool unknown = answer.result == "Unknown";
+    if (Passes(answer, unknown_passes)) {
+      tally.passed++;
+      tally.unknown_passed += unknown ? 1 : 0;
+    } else if (answer.result == "Pulls") {
+      tally.registry++;
+    } else {
+      unknown ? tally.unknown++ : tally.dead++;
+    }
+  }
+  return tally;
+}
+
+std::string OfAll(std::size_t n, std::size_t all) {
+  if (all == 1) return "the image";
+  return std::to_string(n) + " of " + std::to_string(all) + " images";
+}
+
+// What is known of those that fail, in a few words.
+std::string Why(const Tally& tally) {
+  std::vector<std::string> parts;
+  if (tally.dead > 0) parts.push_back(std::to_string(tally.dead) + " will not start");
+  if (tally.registry > 0)
+    parts.push_back(std::to_string(tally.registry) + (tally.registry == 1 ? " contacts" : " contact") +
+                    " the registry");
+  if (tally.unknown > 0) parts.push_back(std::to_string(tally.unknown) + " not known");
+  return base::Join(parts, ", ");
+}
+
+std::string Summary(const Tally& tally, std::size_t all, const std::string& node) {
+  std::string where = node.empty() ? "" : " on node " + HarmlessLine(node);
+  std::string text;
+  if (tally.dead > 0 && tally.dead == tally.Failed()) {
+    text = OfAll(tally.dead, all) + " will not start" + where;
+  } else if (tally.Failed() > 0) {
+    text = OfAll(tally.Failed(), all) + " may not start" + where + ": " + Why(tally);
+  }
+  if (tally.open > 0) {
+    text += (text.empty() ? "" : "; ") + OfAll(tally.open, all) +
+            (tally.open == 1 ? " was not decided in time" : " were not decided in time") +
+            (text.empty() ? where : "");
+  }
+  if (!text.empty()) return text;
+  std::string verb = tally.unknown_passed > 0 ? "may start" : all == 1 ? "starts" : "start";
+  text = (all == 1 ? "the image " : "all " + std::to_string(all) + " images ") + verb + where;
+  return tally.unknown_passed == 0 ? text : text + ": " + std::to_string(tally.unknown_passed) + " not known";
+}
+
+}  // namespace
+
+bool Passes(const status::CheckAnswer& answer, bool unknown_passes) {
+  return answer.ok || (unknown_passes && answer.result == "Unknown");
+}
+
+const status::CheckAnswer* DecidedAnswer(const status::CheckResult& result, std::size_t item) {
+  if (item >= result.answers.size()) return nullptr;
+  const status::CheckAnswer& answer = result.answers[item];
+  return answer.result.empty() || answer.pending ? nullptr : &answer;
+}
+
+std::string UndecidedWords(const status::CheckResult& result, std::size_t item) {
+  bool pulled = item < result.answers.size() && result.answers[item].pending;
+  return pulled ? HarmlessLine("not decided in time: " + result.answers[item].message)
+                : "not decided in time";
+}
+
+std::string CheckSays(const std::vector<CheckItem>& items, const status::CheckResult& result,
+                      std::size_t number) {
+  const CheckItem& item = items[number];
+  const status::CheckAnswer* answer = DecidedAnswer(result, number);
+  if (answer == nullptr) return UndecidedWords(result, number);
+  std::string unlisted = answer->listed ? "" : " (not on the list)";
+  bool assumed = answer->reason == "AssumedForPod";
+  if (answer->ok && answer->result == "Starts" && !assumed) {
+    return HarmlessLine("starts from the node (" + answer->reason + ")" + unlisted);
+  }
+  if (answer->ok) return HarmlessLine("starts (" + answer->reason + ")" + unlisted + ": " + answer->message);
+  std::string text = "on node " + result.node + ": " + ResultWords(*answer) + " (" + answer->reason + ")" +
+                     unlisted + ": " + answer->message;
+  std::string advice = CheckAdvice(item, *answer);
+  return HarmlessLine(advice.empty() ? text : text + " → " + advice);
+}
+
+std::string CheckSummary(const std::vector<CheckItem>& items, const status::CheckResult& result,
+                         bool unknown_passes) {
+  return Summary(CountAnswers(items, result, unknown_passes), items.size(), result.node);
+}
+
+std::string CheckText(const std::vector<CheckItem>& items, const status::CheckResult& result,
+                      const CheckTextOptions& options) {
+  std::size_t width = options.width == 0 ? 0 : std::max(options.width, kLeastWidth);
+  std::vector<CheckRow> rows = RowsOf(items, result, options.unknown_passes);
+  Columns columns;
+  for (const CheckRow& row : rows) {
+    columns.containers = std::max(columns.containers, DisplayWidth(row.containers));
+    columns.image = std::max(columns.image, DisplayWidth(row.image));
+    columns.policy = std::max(columns.policy, DisplayWidth(row.policy));
+  }
+  std::string text;
+  for (const CheckRow& row : rows) text += RowText(row, columns, width);
+  std::string summary = CheckSummary(items, result, options.unknown_passes);
+  if (width == 0) return text + summary + "\n";
+  for (const std::string& line : Wrap(summary, width)) text += line + "\n";
+  return text;
+}
+
+}  // namespace prefetch::screen

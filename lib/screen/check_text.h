@@ -1,0 +1,55 @@
+// The screen of `prefetchctl check`, which in an init container is also its termination message. Pure.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "screen/check_items.h"
+#include "status/check_document.h"
+
+namespace prefetch::screen {
+
+struct CheckTextOptions {
+  bool unknown_passes = false;  // an answer Unknown is no failure
+  std::size_t width = 0;        // of the terminal; 0: one line an image, however long
+};
+
+// Whether a pod may be started on this answer.
+bool Passes(const status::CheckAnswer& answer, bool unknown_passes);
+
+// The answer to the image of that number; nullptr: it was not decided in time.
+const status::CheckAnswer* DecidedAnswer(const status::CheckResult& result, std::size_t item);
+
+// What is to be said of the image of that number, with its reason and what to do about it.
+std::string CheckSays(const std::vector<CheckItem>& items, const status::CheckResult& result,
+                      std::size_t item);
+// That it was not decided in time, and how far its pull is where that is known.
+std::string UndecidedWords(const status::CheckResult& result, std::size_t item);
+// The line that sums up, without its line break.
+std::string CheckSummary(const std::vector<CheckItem>& items, const status::CheckResult& result,
+                         bool unknown_passes);
+
+// One line an image, those that fail last, and each of them tells image, node and reason by itself; then a
+// line that sums up. `result` has the answers to `items` by their number; those that are missing, or have no
+// result, were not decided in time.
+std::string CheckText(const std::vector<CheckItem>& items, const status::CheckResult& result,
+                      const CheckTextOptions& options);
+
+// What `prefetchctl check` prints for machines. Pure.
+// The agent's CheckResult, and of each image also who asks for it and why so strongly: `containers`,
+// `policyFrom`, `file`, `line`, `column`, `advice`. What was not decided in time has the result "Undecided".
+// One line.
+std::string CheckReportJson(const std::vector<CheckItem>& items, const status::CheckResult& result);
+
+// GitHub's workflow commands: an error for each image that does not pass, a warning for each that was not
+// decided, at its place in the manifests; then what CheckSummary says.
+std::string CheckGithub(const std::vector<CheckItem>& items, const status::CheckResult& result,
+                        bool unknown_passes);
+
+// What a person can do about an image that a preflight stops at. Pure.
+// The best thing, as one sentence without its full stop; empty where the answer's own message says it all. By
+// the answer's reason, which may be one of a newer agent.
+std::string CheckAdvice(const CheckItem& item, const status::CheckAnswer& answer);
+
+}  // namespace prefetch::screen

@@ -1,0 +1,41 @@
+// What is known of a node's kubelet, in a person's words. Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "screen/status_document.h"
+
+namespace prefetch::screen {
+
+// "kubelet 1.36.2", "no kubelet", "kubelet of unknown version".
+std::string KubeletWords(const StatusKubelet& kubelet);
+
+// Of one that is there, also how it verifies images if that is known, and who says each: "1.36.2 (declared),
+// NeverVerify (/var/lib/kubelet/config.yaml)".
+std::string KubeletDetail(const StatusKubelet& kubelet);
+
+// Where a pull is, in a person's words; shared by the table and the wait view.
+// "412 of 680 MB, 38 MB/s, about 7 s left"; empty if the runtime does not show bytes.
+std::string PullWords(const StatusPull& pull);
+
+// "61 %", or empty if it is not known.
+std::string PercentWord(const StatusPull& pull);
+
+// "tried 3 times, again in 2 min": empty if nothing was tried, or the pull ended well. `now` is the
+// document's own time.
+std::string RetryWords(const StatusPull& pull, const std::optional<base::WallTime>& now);
+
+// What registries have said, in the words of the status table. Internal to screen/.
+// One image's registry stands against calling it current, for a reason that is the image's own: its tag
+// moved, is missing, … A registry that is away is the node's (AwayWords), not each image's.
+bool IsStale(const StatusImage& image);
+
+// The registry's last word about an image that is ready, a line each. `wide`: also where all is well, or the
+// registry is away. Empty: there is nothing to say.
+std::vector<std::string> RegistryWords(const StatusImage& image, const StatusDocument& document, bool wide);
+
+// The registries that do not answer, for how long, and what that means; a sentence each.
+std::vector<std::string> AwayWords(const StatusDocument& document);
+
+}  // namespace prefetch::screen

@@ -1,0 +1,370 @@
+#include "screen/image_document.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/text.h"
+#include "screen/document_words.h"
+#include "screen/text_layout.h"
+#include "status/words.h"
+
+namespace prefetch::screen {
+namespace {
+
+constexpr std::size_t kIndent = 2;
+constexpr std::size_t kTextColumn = 18;  // behind the longest label, "    IfNotPresent"
+constexpr std::size_t kShortDigest = 8 + 7;
+constexpr std::size_t kResultColumns = 7;  // of "REFUSED"
+
+// Labels at the left, paragraphs at the right.
+class Page {
+ public:
+  explicit Page(std::size_t width) : room_(std::max(width, kLeastWidth) - kTextColumn) {}
+
+  // One more paragraph under the label of the last Section().
+  void Add(std::string_view text) {
+    for (const std::string& line : Wrap(text, room_)) {
+      text_ += PadRight(label_, kTextColumn) + line + "\n";
+      label_.clear();
+    }
+  }
+  // The same, with a mark that the further lines are aligned behind.
+  void AddMarked(const std::string& mark, std::string_view text) {
+    std::size_t indent = DisplayWidth(mark) + 1;
+    std::string before = mark + " ";
+    for (const std::string& line : Wrap(text, room_ - indent)) {
+      text_ += PadRight(label_, kTextColumn) + before + line + "\n";
+      label_.clear();
+      before.assign(indent, ' ');
+    }
+  }
+  void Section(const std::string& label, std::string_view text = "", std::size_t indent = kIndent) {
+    label_ = std::string(indent, ' ') + label;
+    Add(text);
+  }
+  // A line that leads to the next sections.
+  void Lead(std::string_view text) { text_ += std::string(kIndent, ' ') + std::string(text) + "\n"; }
+  void Title(std::string_view text) { text_ += base::ReplaceAll(text, "\n", " ") + "\n\n"; }
+
+  std::string Take() { return std::move(text_); }
+
+ private:
+  std::size_t room_;
+  std::string label_;
+  std::string text_;
+};
+
+std::string Count(std::uint64_t n, const std::string& one) {
+  return std::to_string(n) + " " + one + (n == 1 ? "" : "s");
+}
+
+std::string ShortId(const std::string& id) {
+  return id.size() <= kShortDigest + 3 ? id : id.substr(0, kShortDigest) + "…";
+}
+
+std::string PulledWords(const StatusImage& image, const std::optional<base::WallTime>& now) {
+  if (image.pulled_with.empty() || image.pulled_with == "Unknown") {
+    return "this agent has not pulled it since it started";
+  }
+  std::string words = "pulled by this agent";
+  if (image.pull.finished_at && now) {
+    words +=
+        " " +
+        base::HumanTime(std::chrono::duration_cast<std::chrono::seconds>(*now - *image.pull.finished_at)) +
+        " ago";
+  }
+  if (image.pulled_with == "Anonymous") return words + " without a credential";
+  if (image.pulled_with == "Provider") return words + " with credential provider " + image.credential;
+  if (image.pulled_with == "DockerConfig") return words + " with a login from " + image.credential;
+  if (image.pulled_with == "PullSecret") return words + " with the mounted pull secret " + image.credential;
+  return words + " with " + image.credential;
+}
+
+void AddListed(const ImageDocument& document, Page& page) {
+  const StatusImage& image = document.image;
+  if (!document.listed) {
+    page.Section("listed", "no: nobody keeps it on this node");
+    return;
+  }
+  std::string words = "yes";
+  if (!image.from.empty()) words += ", in " + base::Join(image.from, ", ");
+  if (!image.required) words += "; optional: readiness does not count it";
+  page.Section("listed", words);
+}
+
+// kubelet tells pods apart by what they write.
+void AddSpellings(const ImageDocument& document, Page& page) {
+  if (document.image.spellings.empty()) return;
+  page.Section("spelled");
+  for (const StatusSpelling& spelling : document.image.spellings) {
+    const bool known = !spelling.never.result.empty();
+    page.AddMarked("-", spelling.image + (known ? ": Never " + spelling.never.result + ", IfNotPresent " +
+                                                      spelling.if_not_present.result
+                                                : ""));
+  }
+  page.Add("kubelet judges pods by the name that they write; the worst answer counts.");
+}
+
+void AddPresent(const ImageDocument& document, Page& page) {
+  const StatusImage& image = document.image;
+  if (!image.present) {
+    std::string progress = PullWords(image.pull);
+    bool said_below = image.message == image.pull.last_error;
+    std::string why = !progress.empty() ? "being pulled, " + progress : said_below ? "" : image.message;
+    std::string answer = image.reason == "FactsUnknown" ? "not known" : "no";
+    page.Section("present", answer + (why.empty() ? "" : ": " + why));
+    return;
+  }
+  page.Section("present", "yes, " + ShortId(image.image_id) + ", " + base::HumanBytes(image.size_bytes));
+  page.Add(PulledWords(image, document.time));
+  if (image.exposed)
+    page.Add("every pod of the node can use it, though it came with a credential that is not the node's own");
+}
+
+void AddRuntime(const ImageDocument& document, Page& page) {
+  bool said = base::ContainsIgnoreCase(document.image.message, document.runtime_error);
+  if (document.runtime_error.empty() || said) return;
+  page.Section("runtime", "away: " + document.runtime_error);
+  if (document.image.present) page.Add("What is said here of the image is from before.");
+}
+
+void AddAliases(const ImageDocument& document, Page& page) {
+  std::vector<std::string> names = status::OtherNames(document.image.image, document.image.aliases);
+  if (names.empty()) return;
+  page.Section("also known as");
+  const auto& listed = document.listed_aliases;
+  for (const std::string& name : names) {
+    bool is_listed = std::find(listed.begin(), listed.end(), name) != listed.end();
+    page.Add(name + (is_listed ? " (listed)" : " (not listed)"));
+  }
+  page.Add("The same content: what happens to one name decides for the other.");
+}
+
+std::string WhoMayUse(const status::RecordedUse& use) {
+  if (use.node) return "every pod of the node";
+  std::vector<std::string> who;
+  if (use.secrets > 0) who.push_back(Count(use.secrets, "secret"));
+  if (use.service_accounts > 0) who.push_back(Count(use.service_accounts, "service account"));
+  const char* pods = use.secrets + use.service_accounts > 1 ? "pods with any of " : "pods with ";
+  std::string words = who.empty() ? "nobody" : pods + base::Join(who, " and ");
+  return use.identities.empty() ? words : words + " (" + base::Join(use.identities, ", ") + ")";
+}
+
+void AddUses(const ImageDocument& document, Page& page) {
+  bool found = false;
+  page.Section("record", "yes, kubelet has pulled this content. It may be used");
+  for (const status::RecordedUse& use : document.record.uses) {
+    found = found || use.repository == document.record_key;
+    page.AddMarked("-", "as " + use.repository + " by " + WhoMayUse(use));
+  }
+  if (document.record.uses.empty()) page.AddMarked("-", "by nobody: it names no repository");
+  if (found || document.record_key.empty()) return;
+  page.Add("There is no entry for " + document.record_key + ", the name that kubelet looks for.");
+}
+
+void AddRecord(const ImageDocument& document, Page& page) {
+  const std::string& state = document.record.state;
+  if (state == "Found") AddUses(document, page);
+  if (state == "Absent") page.Section("record", "none: kubelet itself has not pulled this content");
+  if (state == "Undecodable") page.Section("record", "there is one that kubelet cannot decode");
+  if (state == "Unreadable") page.Section("record", "not known: it could not be read");
+  if (!document.kubelet.records_note.empty()) {
+    page.Section(state == "NotAsked" ? "record" : "", document.kubelet.records_note);
+  }
+  const std::string& intent = document.intent;
+  if (intent == "Found") {
+    page.Section("intent", "kubelet began to pull it under this name, and has not recorded an end");
+  }
+  if (intent == "Undecodable") page.Section("intent", "there is one that kubelet cannot decode");
+  if (intent == "Unreadable") page.Section("intent", "not known: it could not be read");
+}
+
+void AddKubelet(const ImageDocument& document, Page& page) {
+  if (document.kubelet.None()) {
+    page.Section("kubelet", "none here (declared by --kubelet=none): what is on the node may be used");
+    return;
+  }
+  std::string words = KubeletDetail(document.kubelet);
+  if (document.reasoning && document.reasoning->never.reason == "GateOff") {
+    words += "; it does not verify who may use an image";
+  }
+  page.Section("kubelet", words);
+  AddRecord(document, page);
+}
+
+std::string Upper(std::string text) {
+  for (char& c : text) {
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+  }
+  return text;
+}
+
+std::string Consequence(const std::string& policy, const std::string& result, bool present) {
+  if (result == "Starts") return "with the image that is here; the registry is not asked";
+  if (result == "Refused") {
+    std::string words = "\"is not present with pull policy of Never\" (ErrImageNeverPull)";
+    return present ? words + ", the same words as for an absent image" : words;
+  }
+  if (result == "Pulls" && policy == "Always") return "asks the registry at every start";
+  if (result == "Pulls") return "asks the registry, with the pod's own credentials and the node's";
+  return "there is no telling from what is known";
+}
+
+void AddPolicy(const std::string& policy, const StatusVerdict& verdict, bool present, Page& page) {
+  std::string result = verdict.result.empty() ? "Unknown" : verdict.result;
+  page.Section(policy, "", 2 * kIndent);
+  page.AddMarked(PadRight(Upper(result), kResultColumns), Consequence(policy, result, present));
+}
+
+std::string Because(const Reasoning& reasoning) {
+  std::size_t colon = reasoning.rule.find(": ");
+  if (colon == std::string::npos) return reasoning.message;
+  return "rule " + reasoning.rule.substr(0, colon) + " (" + reasoning.rule.substr(colon + 2) +
+         "): " + reasoning.message;
+}
+
+void AddVerdicts(const ImageDocument& document, Page& page) {
+  const StatusImage& image = document.image;
+  if (!image.applies) return;
+  page.Lead("so a pod without pull secrets that has imagePullPolicy");
+  AddPolicy("Never", image.never, image.present, page);
+  AddPolicy("IfNotPresent", image.if_not_present, image.present, page);
+  AddPolicy("Always", image.always, image.present, page);
+  if (document.reasoning) {
+    const ImageReasoning& reasoning = *document.reasoning;
+    page.Section("because", Because(reasoning.never));
+    if (reasoning.never.rule != reasoning.if_not_present.rule) page.Add(Because(reasoning.if_not_present));
+  } else if (!document.kubelet.None()) {
+    page.Section("because", "what kubelet would say is not known yet");
+  }
+}
+
+std::string TouchWords(const StatusTouch& touch) {
+  if (touch.state == "Due") return "due: waits for its turn";
+  if (touch.state == "Running") return "under way: kubelet is asked to record it for every pod of the node";
+  if (touch.state == "Waiting") return "had no effect, and is repeated: " + touch.why;
+  if (touch.state == "Ineffective") return "does not help (" + touch.obstacle + "): " + touch.why;
+  return "done: every pod of the node may use it, and pods with their own secrets are not asked for them";
+}
+
+void AddTouch(const StatusImage& image, Page& page) {
+  if (image.touch.state.empty() || image.touch.state == "None") return;
+  page.Section("touch", TouchWords(image.touch));
+}
+
+// The verdict's own sentence stands above, and what is absent says why above and below.
+bool SaidElsewhere(const ImageDocument& document) {
+  const std::string& message = document.image.message;
+  if (message.empty() || !document.image.present) return true;
+  if (!document.reasoning) return false;
+  // What is said of a touch beside it stands under its own label.
+  return message.starts_with(document.reasoning->never.message) ||
+         message.starts_with(document.reasoning->if_not_present.message);
+}
+
+void AddReady(const ImageDocument& document, Page& page) {
+  const StatusImage& image = document.image;
+  if (!document.listed || !image.applies) return;
+  std::string words = image.ready ? "yes" : "no";
+  if (!image.ready_for.empty()) words += ", for pods of imagePullPolicy " + image.ready_for;
+  if (!image.ready && !image.reason.empty()) words += ": " + image.reason;
+  if (!image.ready && !SaidElsewhere(document)) words += ", " + image.message;
+  page.Section("ready", words);
+}
+
+std::string SourceWords(const status::CredentialView& credential) {
+  if (credential.source == "provider") return "credential provider " + credential.name;
+  if (credential.source == "docker-config") return "login from " + credential.name;
+  if (credential.source == "pull-secret") return "mounted pull secret " + credential.name;
+  return credential.source + " " + credential.name;
+}
+
+void AddCredentials(const ImageDocument& document, Page& page) {
+  if (!document.credentials_known) return;
+  page.Section("credentials");
+  int number = 0;
+  for (const status::CredentialView& credential : document.credentials) {
+    std::string user = credential.username.empty() ? "" : " as " + credential.username;
+    page.AddMarked(std::to_string(++number) + ".",
+                   SourceWords(credential) + user + ", for " + credential.match);
+  }
+  if (number == 0) page.Add("none of this node matches: it would be pulled anonymously");
+  for (const status::ProviderView& provider : document.providers) {
+    if (!provider.error.empty()) {
+      page.Add("Provider " + provider.name + " failed: " + provider.error);
+    } else if (provider.matched && provider.outcome == "empty") {
+      page.Add("Provider " + provider.name + " matches, and has no credential for it.");
+    }
+  }
+}
+
+// Where the runtime looks for mirrors, and how that is known.
+std::string ConfigPathWords(const status::RegistryHostsView& view) {
+  std::string path = view.config_path.empty() ? "containerd has no config_path, and so no mirrors"
+                                              : "containerd's config_path is " + view.config_path;
+  if (view.config_path_source == "declared") return path + " (declared)";
+  if (view.config_path_source == "runtime") return path + " (containerd says so)";
+  if (view.config_path_source == "file") return path + " (its configuration file says so)";
+  if (view.config_path_source == "default") return path + " (the default of its release, unless declared)";
+  return path;
+}
+
+void AddRegistry(const ImageDocument& document, Page& page) {
+  if (const auto& said = document.image.registry) {
+    std::string words = said->answer.empty() ? "not asked since this agent started" : said->message;
+    if (said->checked_at && document.time) {
+      auto ago = std::chrono::duration_cast<std::chrono::seconds>(*document.time - *said->checked_at);
+      words += " (" + said->answer + ", " + base::HumanTime(ago) + " ago)";
+    }
+    page.Section("registry", words);
+  }
+  if (!document.registry_hosts) return;
+  const status::RegistryHostsView& view = *document.registry_hosts;
+  if (view.by_pull) {
+    page.Section("asked", "by pulling it again, which is one question to the registry where nothing changed");
+    for (const std::string& note : view.notes) page.Add(note);
+    return;
+  }
+  page.Section("asked at");
+  int number = 0;
+  for (const status::RegistryHostView& host : view.hosts) {
+    std::string words = host.server + (host.mirror ? " (a mirror)" : "");
+    if (!host.problem.empty()) words += ": cannot be asked: " + host.problem;
+    page.AddMarked(std::to_string(++number) + ".", words);
+  }
+  if (number == 0) page.Add("nobody: no server may answer for its tag");
+  if (!view.source.empty()) page.Add("as " + view.source + " says");
+  if (!view.config_path_source.empty()) page.Add(ConfigPathWords(view));
+  for (const std::string& note : view.notes) page.Add(note);
+}
+
+void AddLastPull(const ImageDocument& document, Page& page) {
+  const StatusPull& pull = document.image.pull;
+  if (pull.last_error.empty()) return;
+  page.Section("last pull", pull.last_error);
+  page.Add(RetryWords(pull, document.time));
+}
+
+}  // namespace
+
+std::string ExplainText(const ImageDocument& document, std::size_t width) {
+  Page page(width);
+  page.Title(document.image.image + " on node " + document.node);
+  AddListed(document, page);
+  AddSpellings(document, page);
+  AddPresent(document, page);
+  AddRuntime(document, page);
+  AddAliases(document, page);
+  AddKubelet(document, page);
+  AddVerdicts(document, page);
+  AddTouch(document.image, page);
+  AddReady(document, page);
+  AddRegistry(document, page);
+  AddCredentials(document, page);
+  AddLastPull(document, page);
+  if (!document.what_helps.empty()) page.Section("what helps");
+  for (const std::string& advice : document.what_helps) page.AddMarked("-", advice);
+  return page.Take();
+}
+
+}  // namespace prefetch::screen

@@ -1,0 +1,109 @@
+// Fleet: what many agents say, as one picture: how many nodes are ready, and what is missing where and why,
+// grouped by cause. Pure. One document is digested as it comes, so that a thousand nodes with a thousand
+// images each need not be held in memory.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "screen/status_document.h"
+
+namespace prefetch::screen {
+
+// Slow is not failed; and a node that says nothing has not failed either.
+enum class NodeState { kReady, kProgressing, kFailing };
+std::string_view NodeStateName(NodeState state);  // "Progressing"
+
+// A required image that is not ready on one node.
+struct FleetMissing {
+  std::string image, phase, reason, message;
+  bool settled = false;
+  std::uint64_t attempts = 0;
+  std::uint64_t bytes_left = 0;  // of a pull under way; 0: not known, or none
+};
+
+struct FleetNode {
+  std::string name;
+  NodeState state = NodeState::kProgressing;
+  bool detail = false;           // its agent was heard
+  std::string reason, message;   // of the node as such; with detail, as its agent says it
+  bool for_good = false;         // waiting changes nothing: all that is missing has failed for good
+  bool failed_for_good = false;  // something that is missing has
+  std::uint64_t required = 0, required_ready = 0;
+  std::string list_hash;
+  std::vector<FleetMissing> missing;
+
+  std::uint64_t BytesLeft() const;
+};
+
+// Of a document that was narrowed to what is asked for (wait_demand.h). `node` is the name that the cluster
+// has for it.
+FleetNode DigestStatus(const StatusDocument& document, const std::string& node);
+
+// What the cluster says of a node whose agent was not heard.
+struct NodeSigns {
+  bool has_pod = false;  // of the agent, on that node
+  bool pod_ready = false;
+  std::string pod_phase;             // "Pending"
+  std::string label;                 // of the node gate: "ready", "notready"; empty: none
+  std::optional<bool> node_is_up;    // its condition Ready; none: not told
+  std::string why;                   // the agent was not heard; empty where there is no pod
+  bool about_the_list_asked = true;  // readiness of the pod answers what is asked
+};
+
+// A ready pod whose node is not labelled otherwise counts as ready, marked as without detail. With a list,
+// hash or policy asked for it does not: a pod's readiness is about the list that it knows. Never failing.
+FleetNode NodeWithoutDetail(const std::string& node, const NodeSigns& signs);
+
+// Nodes that have the same trouble, or are on the same way.
+struct FleetGroup {
+  NodeState state = NodeState::kProgressing;  // of the cause, not of the nodes
+  bool detail = true;
+  std::string image;               // empty: about the nodes as such
+  std::string reason;              // "AccessDenied"
+  std::string message;             // the most frequent one
+  std::size_t other_messages = 0;  // how many others there are
+  std::vector<std::string> nodes;  // by name
+  std::string slowest;             // of pulls under way: the node with most left
+  std::uint64_t most_bytes_left = 0;
+};
+
+struct Fleet {
+  std::vector<FleetNode> nodes;  // by name
+  std::size_t ready = 0, progressing = 0, failing = 0;
+  std::size_t no_detail = 0;       // of all these
+  std::vector<FleetGroup> groups;  // failing ones first, then by how many nodes they hold up
+  std::map<std::string, std::size_t>
+      lists;            // by hash: on how many nodes; those that were not heard are not in
+  std::string slowest;  // the node with most bytes left; empty: none is known
+  std::uint64_t most_bytes_left = 0;
+};
+
+Fleet GatherFleet(std::vector<FleetNode> nodes);
+
+// How many nodes have to be ready: "271", "95%".
+struct FleetTarget {
+  std::size_t number = 100;
+  bool percent = true;
+
+  // Of `nodes`; a part of a node is a whole one.
+  std::size_t Needed(std::size_t nodes) const;
+  friend bool operator==(const FleetTarget&, const FleetTarget&) = default;
+};
+std::optional<FleetTarget> ParseFleetTarget(std::string_view text);  // none: 0, over 100%, no number
+
+enum class FleetEnd {
+  kGoOn,
+  kReady,          // as many as needed; a fleet without nodes never is
+  kFailedForGood,  // as many as needed cannot be reached by waiting
+};
+
+// `fail_fast`: one image that has failed for good gives its node up; else only a node where nothing moves
+// any more is, and no other node may move either.
+FleetEnd JudgeFleet(const Fleet& fleet, const FleetTarget& target, bool fail_fast);
+
+}  // namespace prefetch::screen

@@ -1,0 +1,243 @@
+#include "screen/fleet_text.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/text.h"
+#include "screen/text_layout.h"
+#include "status/words.h"
+
+namespace prefetch::screen {
+namespace {
+
+constexpr std::size_t kCauseColumns = 11;  // as reason_words.h has it
+constexpr std::size_t kMostGroups = 12;
+constexpr std::size_t kMostLists = 3;
+constexpr std::size_t kLongestMessage = 300;
+constexpr std::size_t kBarColumns = 22;
+constexpr std::size_t kFirstNodes = 3;
+constexpr std::size_t kImageColumns = 40;  // where it shares a line
+
+std::string Nodes(std::size_t number) {
+  return base::Counted(number, "node", "nodes");
+}
+
+std::string ShortHash(const std::string& hash) {
+  if (hash.empty()) return "none";
+  std::size_t colon = hash.find(':');
+  return hash.substr(colon == std::string::npos ? 0 : colon + 1, 6);
+}
+
+std::string Painted(std::string text, NodeState state, bool color) {
+  if (!color) return text;
+  const char* start = state == NodeState::kReady     ? "\x1b[32m"
+                      : state == NodeState::kFailing ? "\x1b[31m"
+                                                     : "\x1b[33m";
+  std::size_t end = text.find_last_not_of(' ') + 1;
+  return start + text.substr(0, end) + "\x1b[0m" + text.substr(end);
+}
+
+std::string Lists(const Fleet& fleet) {
+  std::vector<std::pair<std::size_t, std::string>> lists;
+  for (const auto& [hash, nodes] : fleet.lists) lists.emplace_back(nodes, hash);
+  if (lists.size() == 1) return "list " + ShortHash(lists.front().second);
+  std::stable_sort(lists.begin(), lists.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::string text;
+  for (std::size_t i = 0; i < lists.size() && i < kMostLists; i++) {
+    text += (text.empty() ? "list " : ", ") + ShortHash(lists[i].second) + " on " + Nodes(lists[i].first);
+  }
+  return text + (lists.size() > kMostLists ? ", others on the rest" : "");
+}
+
+std::string Counts(const Fleet& fleet, const std::string& gap, bool color) {
+  auto part = [&](std::size_t number, const char* word, NodeState state) {
+    return number == 0 ? "" : gap + Painted(std::to_string(number) + " " + word, state, color);
+  };
+  std::string text = Nodes(fleet.nodes.size());
+  text += gap + Painted(std::to_string(fleet.ready) + " ready", NodeState::kReady, color && fleet.ready > 0);
+  text += part(fleet.progressing, "progressing", NodeState::kProgressing);
+  text += part(fleet.failing, "failing", NodeState::kFailing);
+  if (fleet.no_detail > 0) text += gap + std::to_string(fleet.no_detail) + " with no detail";
+  return text;
+}
+
+// "ci-12, ci-40, ci-77 and 2 more": as many names as fit.
+std::string Names(const std::vector<std::string>& nodes, std::size_t width, std::size_t most) {
+  std::string text;
+  std::size_t shown = 0;
+  for (const std::string& node : nodes) {
+    std::string more = " and " + std::to_string(nodes.size() - shown) + " more";
+    bool fits = DisplayWidth(text) + DisplayWidth(node) + 2 + DisplayWidth(more) <= width;
+    if (shown > 0 && (!fits || shown == most)) return text + more;
+    text += (shown++ == 0 ? "" : ", ") + node;
+  }
+  return text;
+}
+
+std::string Indented(std::string_view text, std::string_view first, std::size_t width) {
+  std::string out, margin(kCauseColumns + 2, ' ');
+  std::size_t room = width - margin.size() - DisplayWidth(first);
+  for (const std::string& line : Wrap(base::Truncate(text, kLongestMessage), room)) {
+    out += margin + (out.empty() ? std::string(first) : std::string(DisplayWidth(first), ' ')) + line + "\n";
+  }
+  return out;
+}
+
+std::string GroupText(const FleetGroup& group, std::size_t all, const FleetTableOptions& options,
+                      std::size_t width) {
+  status::ReasonWords words = status::WordsFor(group.reason);
+  std::string image = group.image.empty() ? "(the node itself)" : group.image;
+  std::string where = "on " + std::to_string(group.nodes.size()) + " of " + Nodes(all);
+  std::size_t room = width - kCauseColumns - 4 - DisplayWidth(where);
+  std::string name = options.wide ? image : ShortImage(image, room);
+  std::string text = Painted(PadRight(words.state, kCauseColumns), group.state, options.color) + "  " +
+                     PadRight(name, room) + "  " + where + "\n";
+  if (group.most_bytes_left > 0) {
+    text += Indented(base::HumanBytes(group.most_bytes_left) + " left on " + group.slowest + ", the slowest",
+                     "", width);
+  } else {
+    std::string others =
+        group.other_messages == 0 ? "" : base::Counted(group.other_messages, "other", "others");
+    text += Indented(group.message + (others.empty() ? "" : " (and " + others + ")"), "", width);
+  }
+  std::size_t most = options.wide ? group.nodes.size() : SIZE_MAX;
+  std::size_t names_width = options.wide ? SIZE_MAX : width - kCauseColumns - 2;
+  text += std::string(kCauseColumns + 2, ' ') + Names(group.nodes, names_width, most) + "\n";
+  if (group.state != NodeState::kReady && !words.advice.empty()) text += Indented(words.advice, "→ ", width);
+  return text;
+}
+
+std::string GroupsText(const Fleet& fleet, const FleetTableOptions& options, std::size_t width) {
+  std::string text;
+  std::size_t shown = 0;
+  for (const FleetGroup& group : fleet.groups) {
+    if (!options.wide && shown == kMostGroups && fleet.groups.size() > kMostGroups + 1) break;
+    text += GroupText(group, fleet.nodes.size(), options, width);
+    shown++;
+  }
+  if (shown < fleet.groups.size()) {
+    text +=
+        "… " + base::Counted(fleet.groups.size() - shown, "cause", "causes") + " more (-o wide shows all)\n";
+  }
+  return text;
+}
+
+std::string WhyOf(const FleetNode& node) {
+  if (node.state == NodeState::kReady) return node.detail ? "" : node.message;
+  if (node.missing.empty() || node.reason != "ImagesNotReady") return node.message;
+  auto worst = std::find_if(node.missing.begin(), node.missing.end(),
+                            [](const FleetMissing& image) { return image.phase == "Failing"; });
+  if (worst == node.missing.end()) worst = node.missing.begin();
+  std::string why = status::WordsFor(worst->reason).state + " " + worst->image;
+  if (node.missing.size() > 1) why += ", and " + std::to_string(node.missing.size() - 1) + " more";
+  if (std::uint64_t left = node.BytesLeft(); left > 0) why += ", " + base::HumanBytes(left) + " left";
+  return why;
+}
+
+std::string NodesText(const Fleet& fleet, const FleetTableOptions& options, std::size_t width) {
+  std::vector<const FleetNode*> nodes;
+  std::size_t name = 4;
+  for (const FleetNode& node : fleet.nodes) {
+    if (options.not_ready && node.state == NodeState::kReady) continue;
+    nodes.push_back(&node);
+    name = std::max(name, DisplayWidth(node.name));
+  }
+  if (nodes.empty()) return "";
+  std::stable_sort(nodes.begin(), nodes.end(),
+                   [](const FleetNode* a, const FleetNode* b) { return a->state > b->state; });
+  if (!options.wide) name = std::min(name, width / 2);
+  std::string text =
+      "\n" + PadRight("NODE", name) + "  " + PadRight("STATE", kCauseColumns) + "  READY    LIST    WHY\n";
+  for (const FleetNode* node : nodes) {
+    std::string state = base::ToLower(NodeStateName(node->state));
+    std::string ratio =
+        node->detail ? std::to_string(node->required_ready) + "/" + std::to_string(node->required) : "–";
+    std::string line = PadRight(options.wide ? node->name : CutEnd(node->name, name), name) + "  " +
+                       PadRight(state, kCauseColumns) + "  " + PadRight(ratio, 7) + "  " +
+                       PadRight(node->detail ? ShortHash(node->list_hash) : "–", 6) + "  " +
+                       base::ReplaceAll(WhyOf(*node), "\n", " ");
+    line.resize(line.find_last_not_of(' ') + 1);
+    if (!options.wide) line = CutEnd(line, width);
+    if (options.color) line = base::ReplaceAll(line, " " + state, " " + Painted(state, node->state, true));
+    text += line + "\n";
+  }
+  return text;
+}
+
+std::string Bar(const Fleet& fleet) {
+  std::size_t full = fleet.nodes.empty() ? 0 : kBarColumns * fleet.ready / fleet.nodes.size();
+  std::string bar;
+  for (std::size_t i = 0; i < kBarColumns; i++) bar += i < full ? "█" : "░";
+  return bar;
+}
+
+}  // namespace
+
+std::string FleetTable(const Fleet& fleet, const FleetTableOptions& options) {
+  std::size_t width = std::max(options.width, kLeastWidth);
+  if (fleet.nodes.empty()) return "no node matches\n";
+  bool fits = DisplayWidth(Counts(fleet, "   ", false)) <= width;
+  std::string text = fits ? Counts(fleet, "   ", options.color) + "\n"
+                          : base::Join(Wrap(Counts(fleet, ", ", false), width), "\n") + "\n";
+  if (!fleet.lists.empty()) text += Lists(fleet) + "\n";
+  std::string groups = GroupsText(fleet, options, width);
+  if (!groups.empty()) text += "\n" + groups;
+  if (options.wide || options.not_ready) text += NodesText(fleet, options, width);
+  return text;
+}
+
+std::string FleetLine(const Fleet& fleet, std::size_t width) {
+  if (fleet.nodes.empty()) return CutEnd("no node matches (yet)", width);
+  std::string line = Counts(fleet, "   ", false);
+  std::string slowest = fleet.slowest.empty() ? ""
+                                              : "   slowest: node " + fleet.slowest + ", " +
+                                                    base::HumanBytes(fleet.most_bytes_left) + " left";
+  if (DisplayWidth(line) + 3 + kBarColumns + DisplayWidth(slowest) <= width) line += "   " + Bar(fleet);
+  return CutEnd(line + slowest, width);
+}
+
+std::vector<std::string> FleetDetails(const Fleet& fleet, std::size_t width, std::size_t most) {
+  std::vector<std::string> lines;
+  for (const FleetGroup& group : fleet.groups) {
+    if (group.state == NodeState::kReady) continue;
+    if (lines.size() + 1 == most && fleet.groups.size() > most) {
+      lines.push_back(CutEnd("  …", width));
+      break;
+    }
+    std::string line = "  " + PadRight(status::WordsFor(group.reason).state, kCauseColumns) + "  ";
+    if (!group.image.empty()) line += ShortImage(group.image, kImageColumns) + "  ";
+    line += Nodes(group.nodes.size()) + "  ";
+    line += group.most_bytes_left > 0 ? base::HumanBytes(group.most_bytes_left) + " left on " + group.slowest
+                                      : base::ReplaceAll(group.message, "\n", " ");
+    lines.push_back(CutEnd(line, width));
+  }
+  return lines;
+}
+
+std::string FleetResult(const Fleet& fleet, const FleetTarget& target, FleetEnd end,
+                        std::chrono::seconds waited, std::size_t width) {
+  std::size_t nodes = fleet.nodes.size();
+  std::string ratio = std::to_string(fleet.ready) + " of " + Nodes(nodes) + " ready";
+  if (std::size_t needed = target.Needed(nodes); needed != nodes) {
+    ratio += ", " + std::to_string(needed) + " needed";
+  }
+  if (fleet.no_detail > 0) ratio += ", " + std::to_string(fleet.no_detail) + " with no detail";
+  if (end == FleetEnd::kReady) return "ready: " + ratio + ", after " + base::HumanTime(waited) + "\n";
+  std::string text = end == FleetEnd::kFailedForGood
+                         ? "failed: " + ratio + "; waiting longer changes nothing\n"
+                     : nodes == 0 ? "timed out after " + base::HumanTime(waited) + ": no node matches\n"
+                                  : "timed out after " + base::HumanTime(waited) + ": " + ratio + "\n";
+  text += GroupsText(fleet, {}, std::max(width, kLeastWidth));
+  std::vector<std::string> names;
+  for (const FleetNode& node : fleet.nodes) {
+    if (node.state != NodeState::kReady) names.push_back(node.name);
+  }
+  if (!names.empty()) {
+    text += "not ready: " + Names(names, SIZE_MAX, kFirstNodes) +
+            " (see: prefetchctl status --fleet --not-ready)\n";
+  }
+  return text;
+}
+
+}  // namespace prefetch::screen

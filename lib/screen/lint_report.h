@@ -1,0 +1,46 @@
+// What `prefetchctl lint` found, as a screen and as the documents of others. Pure.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "manifest/lint/linter.h"
+
+namespace prefetch::screen {
+
+// A line each, `file:line:column  severity  id  message`, then a line that sums up and, if `took` is given,
+// says in how long. `color` is for a terminal.
+struct LintTextOptions {
+  bool color = false;
+  std::optional<std::chrono::milliseconds> took;
+};
+std::string LintText(const manifest::lint::LintResult& result, const LintTextOptions& options);
+
+// {"apiVersion": "prefetchd.dev/v1", "kind": "LintReport", "findings": […], "summary": {…}}; one line.
+std::string LintJson(const manifest::lint::LintResult& result);
+
+// GitHub's workflow commands, a line each, which it shows beside the code of a pull request
+// (https://docs.github.com/actions/reference/workflow-commands-for-github-actions); then the line that sums
+// up.
+std::string LintGithub(const manifest::lint::LintResult& result);
+// One such command. `level` is "error", "warning" or "notice"; line 0: no place.
+std::string GithubCommand(std::string_view level, const manifest::lint::Place& place, std::string_view title,
+                          std::string_view message);
+
+// SARIF 2.1.0 (https://docs.oasis-open.org/sarif/sarif/v2.1.0/), for code scanning; one line. `version` is
+// that of this program.
+std::string LintSarif(const manifest::lint::LintResult& result, std::string_view version);
+
+// The rules themselves: id, severity, name, what each is about.
+std::string LintRulesText();
+
+// How findings of lint are put into words, in all outputs. Internal to screen/.
+// On one line, and harmless to a terminal: names come from anybody's manifests.
+std::string LineOf(std::string_view text);
+std::string PlaceText(const manifest::lint::Place& place);  // "deploy/app.yaml:22:9"
+// "1 error, 2 notes in 48 files, 51 pods"
+std::string LintSummary(const manifest::lint::LintResult& result);
+
+}  // namespace prefetch::screen

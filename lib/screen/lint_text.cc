@@ -1,0 +1,106 @@
+#include <algorithm>
+
+#include "base/text.h"
+#include "screen/lint_report.h"
+#include "screen/text_layout.h"
+#include "status/members.h"
+
+namespace prefetch::screen {
+namespace {
+
+using manifest::lint::Finding;
+using manifest::lint::LintResult;
+using manifest::lint::Rule;
+using manifest::lint::Severity;
+
+constexpr std::size_t kSeverityWidth = 9;
+// A path of hundreds of characters must not push the others off the screen.
+constexpr std::size_t kWidestPlace = 60;
+
+std::string_view Color(Severity severity) {
+  switch (severity) {
+    case Severity::kNote:
+      return "\033[36m";
+    case Severity::kWarning:
+      return "\033[33m";
+    case Severity::kError:
+      return "\033[31m";
+  }
+  return "";
+}
+
+std::string Line(const Finding& finding, std::size_t place_width, bool color) {
+  const Rule& rule = RuleOf(finding.rule);
+  std::string severity = PadRight(SeverityName(rule.severity), kSeverityWidth);
+  if (color) severity = std::string(Color(rule.severity)) + severity + "\033[0m";
+  std::string line = PadRight(PlaceText(finding.place), place_width) + "  " + severity +
+                     std::string(rule.id) + " " + LineOf(finding.message);
+  if (finding.other) line += " (" + PlaceText(*finding.other) + ")";
+  return line + "\n";
+}
+
+}  // namespace
+
+std::string LineOf(std::string_view text) {
+  return base::ReplaceAll(status::Harmless(base::ToUtf8(text)), "\n", " ");
+}
+
+std::string PlaceText(const manifest::lint::Place& place) {
+  std::string text = LineOf(place.file);
+  if (place.at.line == 0) return text;
+  return text + ":" + std::to_string(place.at.line) + ":" + std::to_string(place.at.column);
+}
+
+std::string LintSummary(const LintResult& result) {
+  std::vector<std::string> parts;
+  auto add = [&](Severity severity) {
+    std::size_t count = result.counts[static_cast<std::size_t>(severity)];
+    if (count == 0) return;
+    parts.push_back(std::to_string(count) + " " + std::string(SeverityName(severity)) +
+                    (count == 1 ? "" : "s"));
+  };
+  add(Severity::kError);
+  add(Severity::kWarning);
+  add(Severity::kNote);
+  std::string text = base::Join(parts, ", ");
+  if (parts.empty()) text = result.unread.empty() ? "clean:" : "nothing found in what could be read:";
+  auto count = [](std::size_t n, const char* one, const char* many) {
+    return std::to_string(n) + (n == 1 ? one : many);
+  };
+  text += parts.empty() ? " " : " in ";
+  text += count(result.files, " file, ", " files, ") + count(result.pods, " pod", " pods");
+  if (result.dropped > 0) text += ", " + std::to_string(result.dropped) + " not shown";
+  if (!result.unread.empty())
+    text += "; " + count(result.unread.size(), " mistake", " mistakes") + " in reading";
+  return text;
+}
+
+std::string LintText(const LintResult& result, const LintTextOptions& options) {
+  std::size_t width = 0;
+  for (const Finding& finding : result.findings) {
+    std::size_t own = DisplayWidth(PlaceText(finding.place));
+    if (own <= kWidestPlace) width = std::max(width, own);
+  }
+  std::string text;
+  for (const Finding& finding : result.findings) text += Line(finding, width, options.color);
+  text += LintSummary(result);
+  if (options.took) {
+    auto tenths = (options.took->count() + 50) / 100;
+    text += " (" + std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " s)";
+  }
+  return text + "\n";
+}
+
+std::string LintRulesText() {
+  std::string text;
+  for (const Rule& rule : manifest::lint::Rules()) {
+    text += std::string(rule.id) + "  " + PadRight(SeverityName(rule.severity), kSeverityWidth) +
+            std::string(rule.name) + "\n";
+    for (std::string_view sentence : {rule.summary, rule.help}) {
+      for (const std::string& line : Wrap(sentence, 92)) text += "       " + line + "\n";
+    }
+  }
+  return text;
+}
+
+}  // namespace prefetch::screen

@@ -1,0 +1,107 @@
+#include "screen/list_difference.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/text.h"
+#include "doc/json_writer.h"
+#include "screen/lint_report.h"
+#include "screen/text_layout.h"
+
+namespace prefetch::screen {
+namespace {
+
+constexpr std::size_t kWidestImage = 80;
+
+std::string KeyOf(const StatusImage& image) {
+  auto reference = image::Reference::Parse(image.image);
+  return reference ? reference->Normalized() : image.image;
+}
+
+std::string Demands(const plan::DesiredImage& want, const StatusImage& has) {
+  std::vector<std::string> parts;
+  if (want.required != has.required) {
+    parts.emplace_back(want.required ? "required here, optional on the node"
+                                     : "optional here, required on the node");
+  }
+  std::string ready_for(image::PullPolicyName(want.ready_for));
+  if (!has.ready_for.empty() && ready_for != has.ready_for) {
+    parts.push_back("readyFor: " + ready_for + " here, " + has.ready_for + " on the node");
+  }
+  if (has.applies && !has.present) {
+    parts.push_back("not on the node" + (has.message.empty() ? "" : ": " + has.message));
+  }
+  return base::Join(parts, "; ");
+}
+
+}  // namespace
+
+std::vector<ListDifference> DiffWithNode(const plan::ImageList& list, const StatusDocument& node) {
+  std::map<std::string, ListDifference> sorted;
+  std::map<std::string, const StatusImage*> there;
+  for (const StatusImage& image : node.images) there.emplace(KeyOf(image), &image);
+  for (const plan::DesiredImage& want : list.images) {
+    const std::string& name = want.reference.Normalized();
+    auto has = there.find(name);
+    if (has == there.end()) {
+      sorted[name] = {'-', want.reference.written(), "not on the list of node " + node.node};
+      continue;
+    }
+    std::string says = Demands(want, *has->second);
+    if (!says.empty()) sorted[name] = {'~', want.reference.written(), std::move(says)};
+    there.erase(has);
+  }
+  for (const auto& [name, image] : there) {
+    std::string from = image->from.empty() ? "" : " (" + base::Join(image->from, ", ") + ")";
+    sorted[name] = {'+', image->image, "only on the list of node " + node.node + from};
+  }
+  std::vector<ListDifference> differences;
+  for (auto& [name, difference] : sorted) differences.push_back(std::move(difference));
+  return differences;
+}
+
+std::string ListDifferencesText(const std::vector<ListDifference>& differences) {
+  if (differences.empty()) return "no difference\n";
+  std::size_t width = 0;
+  for (const ListDifference& one : differences) {
+    std::size_t own = DisplayWidth(LineOf(one.image));
+    if (own <= kWidestImage) width = std::max(width, own);
+  }
+  std::string text;
+  for (const ListDifference& one : differences) {
+    text += std::string(1, one.mark) + " " + PadRight(LineOf(one.image), one.says.empty() ? 0 : width);
+    text += (one.says.empty() ? "" : "  " + LineOf(one.says)) + "\n";
+  }
+  std::vector<std::string> counts;
+  auto count = [&](char mark, const char* word) {
+    auto n = std::count_if(differences.begin(), differences.end(),
+                           [mark](const ListDifference& one) { return one.mark == mark; });
+    if (n > 0) counts.push_back(std::to_string(n) + word);
+  };
+  count('+', " added");
+  count('-', " removed");
+  count('~', " changed");
+  return text + base::Join(counts, ", ") + "\n";
+}
+
+std::string ListDifferencesJson(const std::vector<ListDifference>& differences) {
+  doc::JsonWriter json;
+  json.BeginObject();
+  json.Member("apiVersion", "prefetchd.dev/v1");
+  json.Member("kind", "ListDiff");
+  json.MemberBool("same", differences.empty());
+  json.Key("differences");
+  json.BeginArray();
+  for (const ListDifference& one : differences) {
+    json.BeginObject();
+    json.Member("change", one.mark == '+' ? "added" : one.mark == '-' ? "removed" : "changed");
+    json.Member("image", LineOf(one.image));
+    json.Member("message", LineOf(one.says));
+    json.EndObject();
+  }
+  json.EndArray();
+  json.EndObject();
+  return json.Take() + "\n";
+}
+
+}  // namespace prefetch::screen

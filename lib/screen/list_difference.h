@@ -1,0 +1,34 @@
+// What `prefetchctl list diff` shows: what differs between two lists, or a list and a node. Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "plan/list.h"
+#include "screen/status_document.h"
+
+namespace prefetch::screen {
+
+struct ListDifference {
+  char mark = '~';  // '-': only the first has it, '+': only the second, '~': both, otherwise
+  std::string image;
+  std::string says;  // in what it differs, or where it stands
+};
+
+// From a list to the list that a node's agent has in force, and to what is there: entries that it does not
+// have, entries that only it has, entries of which the image is not there, and demands that it does not know
+// of. An entry that is not for this node's platform need not be there.
+std::vector<ListDifference> DiffWithNode(const plan::ImageList& list, const StatusDocument& node);
+
+// A line each, and one that counts: "2 added, 1 removed". Empty list: "no difference".
+std::string ListDifferencesText(const std::vector<ListDifference>& differences);
+// {"apiVersion": "prefetchd.dev/v1", "kind": "ListDiff", "differences": […]}; one line.
+std::string ListDifferencesJson(const std::vector<ListDifference>& differences);
+
+// What a list leaves out that is the same image on a node.
+// For each entry of `list` that the node has, its other names there that `list` does not name:
+// "images.yaml:12 quay.io/acme/app:v1 is also here as mirror.acme.io/app:v1: …". Entries that the node's
+// agent does not list are passed over, as the document does not tell of them. Pure.
+std::vector<std::string> AliasNotes(const plan::ImageList& list, const StatusDocument& document);
+
+}  // namespace prefetch::screen

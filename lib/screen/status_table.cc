@@ -1,0 +1,334 @@
+#include "screen/status_table.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "screen/document_words.h"
+#include "screen/text_layout.h"
+#include "status/words.h"
+
+namespace prefetch::screen {
+namespace {
+
+constexpr std::size_t kInlineWidth = 110;  // from here on the reason stands beside the image
+constexpr std::size_t kScreenRows = 20;
+constexpr std::size_t kLeastReady = 3;  // shown even if the screen is full of trouble
+constexpr std::size_t kMostQueued = 5;
+constexpr std::size_t kLongestError = 300;
+
+enum class Rank { kFailing, kFailingOptional, kMoving, kQueued, kReady };
+
+Rank RankOf(const StatusImage& image) {
+  if (image.ready) return Rank::kReady;
+  if (image.phase == "Failing") return image.required ? Rank::kFailing : Rank::kFailingOptional;
+  return image.pull.state == "Pulling" || image.pull.state == "Unpacking" ? Rank::kMoving : Rank::kQueued;
+}
+
+struct Row {
+  std::string image, state, size, never;
+  std::vector<std::string> why;  // one paragraph each
+  std::string advice;
+  Rank rank = Rank::kReady;
+};
+
+std::string Painted(std::string text, Rank rank, bool color) {
+  if (!color) return text;
+  const char* start = rank == Rank::kReady                                       ? "\x1b[32m"
+                      : rank == Rank::kFailing || rank == Rank::kFailingOptional ? "\x1b[31m"
+                                                                                 : "\x1b[33m";
+  // Blanks that only fill the column stay uncoloured.
+  std::size_t end = text.find_last_not_of(' ') + 1;
+  return start + text.substr(0, end) + "\x1b[0m" + text.substr(end);
+}
+
+std::string NeverWord(const StatusImage& image) {
+  Rank rank = RankOf(image);
+  // On its way: that it is not here yet is no verdict worth a word.
+  if (rank == Rank::kMoving || rank == Rank::kQueued) return "–";
+  if (image.never.result.empty()) return "–";
+  return base::ToLower(image.never.result);
+}
+
+std::string SizeWord(const StatusImage& image) {
+  std::string percent = image.pull.state == "Pulling" ? PercentWord(image.pull) : "";
+  if (!percent.empty()) return percent;
+  return image.size_bytes > 0 ? base::HumanBytes(image.size_bytes) : "–";
+}
+
+std::vector<std::string> WhyOf(const StatusImage& image, const StatusDocument& document, bool wide) {
+  std::vector<std::string> why;
+  auto add = [&](const std::string& text) {
+    if (!text.empty()) why.push_back(base::Truncate(text, kLongestError));
+  };
+  Rank rank = RankOf(image);
+  if (rank == Rank::kReady) {
+    if (!image.applies) add(image.message);
+    // Open to all pods, but not for good.
+    if (wide && image.reason == "Preloaded") add(image.message);
+    if (image.exposed) add("pulled with somebody's own credential: every pod of the node can use it");
+    if (wide && image.touch.state == "Done") {
+      add("touched: every pod of the node can use it, whatever credentials it has");
+    }
+    // Open now, and wished to stay so.
+    if (wide && image.touch.state == "Ineffective") add("touching it does not help: " + image.touch.why);
+    for (const std::string& words : RegistryWords(image, document, wide)) add(words);
+    return why;
+  }
+  std::string progress = image.pull.state == "Pulling" ? PullWords(image.pull) : "";
+  if (rank == Rank::kMoving && !progress.empty()) {
+    add(progress);
+  } else if (rank != Rank::kQueued || image.reason != "Queued") {
+    add(image.message);
+  }
+  if (rank == Rank::kFailing || rank == Rank::kFailingOptional) add(RetryWords(image.pull, document.time));
+  return why;
+}
+
+Row RowOf(const StatusImage& image, const StatusDocument& document, const TableOptions& options) {
+  status::ReasonWords words = status::WordsFor(image.reason);
+  Row row;
+  row.image = image.image;
+  row.state = words.state;
+  row.size = SizeWord(image);
+  row.never = NeverWord(image);
+  row.why = WhyOf(image, document, options.wide);
+  row.rank = RankOf(image);
+  if (!image.required && !image.ready) row.why.emplace_back("optional: readiness does not count it");
+  if (!image.ready) row.advice = words.advice;
+  if (options.wide) {
+    if (!image.digest.empty()) row.why.push_back(image.digest);
+    if (!image.from.empty()) row.why.push_back("from " + base::Join(image.from, ", "));
+    std::vector<std::string> aliases = status::OtherNames(image.image, image.aliases);
+    if (!aliases.empty()) row.why.push_back("also known as " + base::Join(aliases, ", "));
+  }
+  return row;
+}
+
+// The rows to show, most important first, and what was left out of them.
+struct Selection {
+  std::vector<Row> rows;
+  std::size_t queued_left_out = 0, ready_left_out = 0;
+};
+
+Selection Select(const StatusDocument& document, const TableOptions& options) {
+  std::vector<const StatusImage*> order;
+  for (const StatusImage& image : document.images) order.push_back(&image);
+  // Of those that are ready, first those of which the registry says something else.
+  std::stable_sort(order.begin(), order.end(), [](const StatusImage* a, const StatusImage* b) {
+    return std::pair(RankOf(*a), !IsStale(*a)) < std::pair(RankOf(*b), !IsStale(*b));
+  });
+  std::size_t ready = 0, queued = 0, lines = 0;  // lines: about what the others take
+  for (const StatusImage* image : order) {
+    Rank rank = RankOf(*image);
+    ready += rank == Rank::kReady ? 1 : 0;
+    queued += rank == Rank::kQueued ? 1 : 0;
+    if (rank == Rank::kReady || rank == Rank::kQueued) continue;
+    lines += 1 + WhyOf(*image, document, options.wide).size() + (rank == Rank::kMoving ? 0 : 1);
+  }
+  bool all = options.wide || lines + queued + ready <= kScreenRows;
+  std::size_t most_queued = all || queued <= kMostQueued + 1 ? queued : kMostQueued;
+  std::size_t used = std::min(lines + most_queued, kScreenRows);
+  std::size_t most_ready = all ? ready : std::max(kLeastReady, kScreenRows - used);
+  if (ready == most_ready + 1) most_ready = ready;  // the line that says so would be as long
+
+  Selection selection;
+  for (const StatusImage* image : order) {
+    Rank rank = RankOf(*image);
+    if (rank == Rank::kQueued && most_queued-- == 0) {
+      most_queued = 0;
+      selection.queued_left_out++;
+    } else if (rank == Rank::kReady && most_ready-- == 0) {
+      most_ready = 0;
+      selection.ready_left_out++;
+    } else {
+      selection.rows.push_back(RowOf(*image, document, options));
+    }
+  }
+  return selection;
+}
+
+// Pieces beside each other, two blanks between them, in lines of at most `width`.
+std::string Beside(const std::vector<std::string>& pieces, std::size_t width) {
+  std::string text, line;
+  for (const std::string& piece : pieces) {
+    if (piece.empty()) continue;
+    if (!line.empty() && DisplayWidth(line) + 3 + DisplayWidth(piece) > width) {
+      text += line + "\n";
+      line.clear();
+    }
+    line += (line.empty() ? "" : "   ") + piece;
+  }
+  return text + line + "\n";
+}
+
+std::string ShortHash(std::string_view hash) {
+  if (hash.starts_with("sha256:")) hash.remove_prefix(7);
+  return std::string(hash.substr(0, 6));
+}
+
+std::string Plural(std::uint64_t n, std::string_view one, std::string_view many) {
+  return std::to_string(n) + " " + std::string(n == 1 ? one : many);
+}
+
+std::string ListPiece(const StatusDocument& document) {
+  if (document.sources.empty()) return "no list";
+  std::optional<base::WallTime> newest;
+  for (const StatusSource& source : document.sources) {
+    if (source.loaded_at && (!newest || *newest < *source.loaded_at)) newest = source.loaded_at;
+  }
+  std::string piece =
+      "list " + ShortHash(document.list_hash) + " (" + Plural(document.sources.size(), "source", "sources");
+  if (newest && document.time) {
+    auto age = std::chrono::duration_cast<std::chrono::seconds>(*document.time - *newest);
+    piece += ", " + base::HumanTime(age) + " old";
+  }
+  return piece + ")";
+}
+
+std::string RuntimePiece(const StatusDocument& document, bool wide) {
+  std::string piece = document.runtime_name.empty() ? "runtime unknown" : document.runtime_name;
+  if (!document.runtime_version.empty()) piece += " " + document.runtime_version;
+  if (!document.runtime_up) piece += " (down)";
+  if (wide && !document.kubelet.None()) return piece + ", kubelet " + KubeletDetail(document.kubelet);
+  return piece + ", " + KubeletWords(document.kubelet);
+}
+
+// Which limit leaves how much, and how much the absent images need.
+std::string DiskWords(const StatusDisk& disk) {
+  std::string text =
+      "the image filesystem " + disk.path + " has " + base::HumanBytes(disk.available_bytes) + " free";
+  if (disk.kept_free_bytes > 0) {
+    std::uint64_t usable = disk.available_bytes - std::min(disk.available_bytes, disk.kept_free_bytes);
+    text += " and must keep " + base::HumanBytes(disk.kept_free_bytes) +
+            " free (diskHighPercent, diskMinFreeBytes, kubelet's imageGCLowThresholdPercent), which leaves " +
+            base::HumanBytes(usable) + " to images";
+  }
+  if (disk.needed_bytes == 0) return text + "; the sizes of the absent images are not known yet";
+  return text + "; the absent images need about " + base::HumanBytes(disk.needed_bytes);
+}
+
+// What is wrong with the node rather than with an image, one paragraph each.
+std::vector<std::string> NodeProblems(const StatusDocument& document) {
+  std::vector<std::string> problems;
+  // That images are not ready shows below, image by image.
+  if (!document.ready && document.reason != "ImagesNotReady") {
+    std::string advice = status::WordsFor(document.reason).advice;
+    problems.push_back(document.message + (advice.empty() ? "" : "\n→ " + advice));
+  }
+  // For a while what it has told before still counts.
+  if (!document.runtime_up && !document.runtime_error.empty() && document.reason != "RuntimeDown") {
+    problems.push_back(document.runtime_error + "\n→ " + status::WordsFor("RuntimeDown").advice);
+  }
+  for (const StatusSource& source : document.sources) {
+    if (source.error.empty() || !source.loaded_at) continue;
+    problems.push_back("the newest " + source.name + " is not in force: " + source.error);
+  }
+  if (document.disk && document.disk->pressure) {
+    problems.push_back(DiskWords(*document.disk));
+  }
+  for (const std::string& problem : document.problems) {
+    bool said = !document.ready && document.message.ends_with(problem);
+    if (!said) problems.push_back(problem);
+  }
+  std::vector<std::string> away = AwayWords(document);
+  problems.insert(problems.end(), away.begin(), away.end());
+  problems.insert(problems.end(), document.warnings.begin(), document.warnings.end());
+  return problems;
+}
+
+std::string Paragraph(std::string_view text, std::string_view first, std::string_view rest,
+                      std::size_t width) {
+  std::string out;
+  std::size_t indent = DisplayWidth(first);
+  for (const std::string& line : Wrap(text, width > indent + 20 ? width - indent : 20)) {
+    out += std::string(out.empty() ? first : rest) + line + "\n";
+  }
+  return out;
+}
+
+std::string Header(const StatusDocument& document, const TableOptions& options, std::size_t width) {
+  Rank rank = document.ready ? Rank::kReady : document.phase == "Failing" ? Rank::kFailing : Rank::kMoving;
+  std::string word = document.ready ? "READY" : "NOT READY";
+  std::string state = "node " + document.node + "   " + word;
+  std::string count = std::to_string(document.required_ready) + " of " +
+                      Plural(document.required, "required image", "required images") + " ready";
+  std::string text = Beside({state, count, ListPiece(document), RuntimePiece(document, options.wide)}, width);
+  if (options.color) text.replace(text.find(word), word.size(), Painted(word, rank, true));
+  for (const std::string& problem : NodeProblems(document)) {
+    std::size_t advice = problem.find("\n→ ");
+    text += Paragraph(problem.substr(0, advice), "! ", "  ", width);
+    if (advice != std::string::npos) text += Paragraph(problem.substr(advice + 5), "  → ", "    ", width);
+  }
+  return text;
+}
+
+struct Columns {
+  std::size_t image = 0, state = 0, size = 0, never = 7, why = 0;  // why: 0 if it stands below
+};
+
+Columns Measure(const std::vector<Row>& rows, const TableOptions& options, std::size_t width) {
+  Columns columns{.image = 5, .state = 5, .size = 4};
+  for (const Row& row : rows) {
+    std::size_t name = DisplayWidth(options.wide ? row.image : ShortImage(row.image, row.image.size()));
+    columns.image = std::max(columns.image, name);
+    columns.state = std::max(columns.state, DisplayWidth(row.state));
+    columns.size = std::max(columns.size, DisplayWidth(row.size));
+  }
+  std::size_t others = columns.state + columns.size + columns.never + 3 * 2;
+  if (!options.wide) {
+    std::size_t room = width - others;
+    if (width >= kInlineWidth) room -= 50;  // what a sentence needs to be read
+    columns.image = std::min(columns.image, room);
+  }
+  if (width >= kInlineWidth && width > columns.image + others + 2) {
+    columns.why = width - columns.image - others - 2;
+    if (columns.why < 40) columns.why = 0;
+  }
+  return columns;
+}
+
+std::string RowText(const Row& row, const Columns& columns, const TableOptions& options, std::size_t width) {
+  std::string line = PadRight(options.wide ? row.image : ShortImage(row.image, columns.image), columns.image);
+  line += "  " + Painted(PadRight(row.state, columns.state), row.rank, options.color);
+  line += "  " + PadRight(row.size, columns.size) + "  " + PadRight(row.never, columns.never);
+  std::string below;
+  std::size_t indent =
+      columns.why == 0 ? 4 : columns.image + columns.state + columns.size + columns.never + 8;
+  std::string margin(indent, ' ');
+  for (const std::string& why : row.why) below += Paragraph(why, margin, margin, width);
+  if (!row.advice.empty()) below += Paragraph(row.advice, margin + "→ ", margin + "  ", width);
+  if (columns.why > 0 && !below.empty()) return line + "  " + below.substr(indent);
+  return line.substr(0, line.find_last_not_of(' ') + 1) + "\n" + below;
+}
+
+}  // namespace
+
+std::string StatusTable(const StatusDocument& document, const TableOptions& options) {
+  std::size_t width = std::max(options.width, kLeastWidth);
+  std::string text = Header(document, options, width);
+  if (document.images.empty()) return text;
+  Selection selection = Select(document, options);
+  Columns columns = Measure(selection.rows, options, width);
+  text += "\n" + PadRight("IMAGE", columns.image) + "  " + PadRight("STATE", columns.state) + "  " +
+          PadRight("SIZE", columns.size) + "  " + (columns.why > 0 ? "NEVER    WHY" : "NEVER") + "\n";
+  std::set<std::string> advised;  // each piece of advice once
+  for (Row& row : selection.rows) {
+    if (row.rank == Rank::kReady && selection.queued_left_out > 0) {
+      text += "… " + std::to_string(selection.queued_left_out) + " more queued\n";
+      selection.queued_left_out = 0;
+    }
+    if (!advised.insert(row.advice).second) row.advice.clear();
+    text += RowText(row, columns, options, width);
+  }
+  if (selection.queued_left_out > 0)
+    text += "… " + std::to_string(selection.queued_left_out) + " more queued\n";
+  if (selection.ready_left_out > 0) {
+    text += "… " + std::to_string(selection.ready_left_out) + " more ready (-o wide shows all)\n";
+  }
+  return text;
+}
+
+}  // namespace prefetch::screen

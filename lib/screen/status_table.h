@@ -1,0 +1,31 @@
+// The screen of `prefetchctl status`: is it ready, and if not, what is in the way and what can I do.
+#pragma once
+
+#include <string>
+
+#include "screen/status_document.h"
+
+namespace prefetch::screen {
+
+struct TableOptions {
+  std::size_t width = 80;  // columns of the terminal; less than 60 counts as 60
+  bool wide = false;       // every image, whole names, ids and origin; lines may be longer than `width`
+  bool color = false;      // supports what the words say
+};
+
+// Lines with a newline each. Most important first: what fails, what moves, what is ready. Failing images are
+// never folded away; queued and ready ones are, beyond what one screen holds. Pure.
+std::string StatusTable(const StatusDocument& document, const TableOptions& options);
+
+// Results: one row for each image of each node, for spreadsheets and CI artifacts.
+enum class ResultsFormat { kCsv, kJson };
+
+// What stands before the first row; empty for JSON, whose rows are an object a line.
+std::string ResultsHead(ResultsFormat format);
+
+// The rows of one node, a line each. `node` is the name that the cluster has for it.
+// Columns: node, image, required, ready, phase, reason, pulledWith, digest, sizeBytes, attempts, startedAt,
+// finishedAt, seconds (from start to end of the newest attempt). What is not known is empty, or null.
+std::string ResultRows(const StatusDocument& document, const std::string& node, ResultsFormat format);
+
+}  // namespace prefetch::screen

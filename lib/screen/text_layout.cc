@@ -1,0 +1,119 @@
+#include "screen/text_layout.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace prefetch::screen {
+namespace {
+
+constexpr std::size_t kShortDigest = 8;  // hex characters: enough to tell images of one list apart
+
+struct CodePoint {
+  char32_t value = 0;
+  std::size_t bytes = 1;
+};
+
+// `text` is UTF-8 by what base::ToUtf8 and the JSON reader gave us; stray bytes count as one column.
+CodePoint CodePointAt(std::string_view text, std::size_t at) {
+  unsigned char first = static_cast<unsigned char>(text[at]);
+  std::size_t bytes = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : first >= 0xC0 ? 2 : 1;
+  if (at + bytes > text.size()) return {0xFFFD, 1};
+  char32_t value = bytes == 1 ? first : first & (0x7FU >> bytes);
+  for (std::size_t i = 1; i < bytes; i++)
+    value = value << 6 | (static_cast<unsigned char>(text[at + i]) & 0x3FU);
+  return {value, bytes};
+}
+
+struct Range {
+  char32_t first, last;
+};
+// The blocks that names and messages may really have; a full table would be 2,000 lines of Unicode.
+constexpr Range kNoColumn[] = {{0x0300, 0x036F}, {0x200B, 0x200F}, {0x20D0, 0x20FF}, {0xFE00, 0xFE0F}};
+constexpr Range kTwoColumns[] = {{0x1100, 0x115F},   {0x2E80, 0xA4CF},  {0xAC00, 0xD7A3}, {0xF900, 0xFAFF},
+                                 {0xFE30, 0xFE6F},   {0xFF00, 0xFF60},  {0xFFE0, 0xFFE6}, {0x1F300, 0x1F64F},
+                                 {0x1F900, 0x1F9FF}, {0x20000, 0x3FFFD}};
+
+template <std::size_t kCount>
+bool In(const Range (&ranges)[kCount], char32_t value) {
+  return std::any_of(ranges, ranges + kCount, [&](Range r) { return r.first <= value && value <= r.last; });
+}
+
+std::size_t ColumnsOf(char32_t value) {
+  if (In(kNoColumn, value)) return 0;
+  return In(kTwoColumns, value) ? 2 : 1;
+}
+
+// The longest beginning of `text` that takes at most `width` columns.
+std::string_view Beginning(std::string_view text, std::size_t width) {
+  std::size_t at = 0, used = 0;
+  while (at < text.size()) {
+    CodePoint point = CodePointAt(text, at);
+    used += ColumnsOf(point.value);
+    if (used > width) break;
+    at += point.bytes;
+  }
+  return text.substr(0, at);
+}
+
+}  // namespace
+
+std::size_t DisplayWidth(std::string_view text) {
+  std::size_t width = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    CodePoint point = CodePointAt(text, at);
+    width += ColumnsOf(point.value);
+    at += point.bytes;
+  }
+  return width;
+}
+
+std::string PadRight(std::string_view text, std::size_t width) {
+  std::string padded(text);
+  std::size_t used = DisplayWidth(text);
+  if (used < width) padded.append(width - used, ' ');
+  return padded;
+}
+
+std::string CutEnd(std::string_view text, std::size_t width) {
+  if (DisplayWidth(text) <= width) return std::string(text);
+  if (width == 0) return {};
+  return std::string(Beginning(text, width - 1)) + "…";
+}
+
+std::string ShortImage(std::string_view image, std::size_t width) {
+  std::string name(image);
+  std::size_t digest = name.rfind("@sha256:");
+  if (digest != std::string::npos && name.size() > digest + 8 + kShortDigest) {
+    name = name.substr(0, digest + 8 + kShortDigest) + "…";
+  }
+  std::size_t whole = DisplayWidth(name);
+  if (whole <= width) return name;
+  // Keep the registry's beginning and as much of the end as fits.
+  std::size_t slash = name.find('/');
+  std::string head = slash == std::string::npos || slash + 8 > width ? "" : name.substr(0, slash + 1);
+  if (width < head.size() + 2) return CutEnd(name, width);
+  std::size_t room = width - DisplayWidth(head) - 1;
+  std::string_view tail = name;
+  while (DisplayWidth(tail) > room) tail.remove_prefix(CodePointAt(tail, 0).bytes);
+  return head + "…" + std::string(tail);
+}
+
+std::vector<std::string> Wrap(std::string_view text, std::size_t width) {
+  std::vector<std::string> lines;
+  std::string line;
+  std::string spaced = base::ReplaceAll(text, "\n", " ");
+  for (std::string_view word : base::Split(spaced, ' ')) {
+    if (word.empty()) continue;
+    if (!line.empty() && DisplayWidth(line) + 1 + DisplayWidth(word) > width) {
+      lines.push_back(std::move(line));
+      line.clear();
+    }
+    if (!line.empty()) line += ' ';
+    line += word;
+  }
+  if (!line.empty()) lines.push_back(std::move(line));
+  return lines;
+}
+
+}  // namespace prefetch::screen

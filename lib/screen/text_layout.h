@@ -1,0 +1,29 @@
+// Text in columns of a terminal: how wide it is, how it is cut and wrapped. UTF-8 in and out.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace prefetch::screen {
+
+// Narrower than this no screen is laid out: longer lines beat unreadable columns.
+inline constexpr std::size_t kLeastWidth = 60;
+
+// Columns that a terminal gives it: two for East Asian wide characters and emoji, none for combining marks.
+std::size_t DisplayWidth(std::string_view text);
+
+// `text` filled with blanks to `width` columns; longer text is left as it is.
+std::string PadRight(std::string_view text, std::size_t width);
+
+// At most `width` columns; "…" stands for what was cut at the end.
+std::string CutEnd(std::string_view text, std::size_t width);
+
+// An image name in at most `width` columns. A digest shows as its first characters; if that is not enough,
+// the middle goes: registry and tag say most. "quay.io/…/runner:v3", "gcr.io/acme/db@sha256:9ab1c2d3…"
+std::string ShortImage(std::string_view image, std::size_t width);
+
+// Words in lines of at most `width` columns; a longer word is a line of its own.
+std::vector<std::string> Wrap(std::string_view text, std::size_t width);
+
+}  // namespace prefetch::screen

@@ -1,0 +1,57 @@
+// What `prefetchctl wait` says while it waits, and at the end.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "image/pull_policy.h"
+#include "plan/list.h"
+#include "screen/status_document.h"
+
+namespace prefetch::screen {
+
+// One line without newline, at most `width` columns: how many are ready, what moves, what fails.
+std::string WaitLine(const StatusDocument& document, std::size_t width);
+
+// Another text whenever something has changed that is worth a line in a log: counts and failures, not bytes.
+std::string WaitKey(const StatusDocument& document);
+
+// What is below the line on a terminal: each image that moves or fails, `most` lines of at most `width`
+// columns.
+std::vector<std::string> WaitDetails(const StatusDocument& document, std::size_t width, std::size_t most);
+
+enum class WaitEnd {
+  kReady,
+  kFailedForGood,  // all that is missing has failed for good
+  kFailedFast,     // something has, and the rest is not waited for
+  kTimedOut,
+};
+
+// The last words: how it ended and, if not well, each required image that is missing, and why.
+std::string WaitResult(const StatusDocument& document, WaitEnd end, std::chrono::seconds waited,
+                       std::size_t width);
+
+// Nothing will change by waiting: something required is not ready, and all such have failed for good.
+bool FailedForGood(const StatusDocument& document);
+
+// The first of the required images that have failed for good; nullptr: none has.
+const StatusImage* FirstFailedForGood(const StatusDocument& document);
+inline bool SomethingFailedForGood(const StatusDocument& document) {
+  return FirstFailedForGood(document) != nullptr;
+}
+
+// WaitDemand: what `prefetchctl wait` waits for, if it is not just "the node is ready". Pure.
+struct WaitDemand {
+  std::string hash;  // the list in force must have this hash; empty: any
+  std::optional<plan::ImageList>
+      list;  // each entry in force with at least its demands, and ready; none: all of the node's
+  std::optional<image::PullPolicy> policy;
+};
+
+// The document as it concerns the demand: other images are gone, wanted ones that the agent does not list
+// (yet) are there as missing, and readiness, counts and message are those of the demand.
+StatusDocument NarrowTo(StatusDocument document, const WaitDemand& demand);
+
+}  // namespace prefetch::screen

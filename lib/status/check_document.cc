@@ -1,0 +1,208 @@
+#include "status/check_document.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "doc/duration.h"
+#include "doc/json.h"
+#include "doc/json_writer.h"
+#include "doc/reader.h"
+#include "image/reference.h"
+#include "manifest/effective_policy.h"
+#include "status/members.h"
+
+namespace prefetch::status {
+namespace {
+
+using doc::ObjectReader;
+using doc::Reader;
+
+constexpr std::size_t kLongestImage = 4096;
+
+std::optional<ObjectCoordinates> ReadAccount(const Reader& reader) {
+  std::optional<std::string> text = reader.String();
+  if (!text) return std::nullopt;
+  std::optional<ObjectCoordinates> coordinates = ParseCoordinates(*text);
+  if (!coordinates) reader.Fail("must be namespace/name/uid");
+  return coordinates;
+}
+
+std::optional<ObjectCoordinates> ReadSecret(const Reader& reader) {
+  std::optional<std::string> text = reader.String();
+  if (!text) return std::nullopt;
+  std::optional<ObjectCoordinates> coordinates = ParseSecret(*text);
+  if (!coordinates) reader.Fail("must be namespace/name/uid, or namespace/name");
+  return coordinates;
+}
+
+CheckIdentity ReadIdentity(ObjectReader object) {
+  CheckIdentity identity;
+  for (const Reader& item : object.Items("secrets")) {
+    if (auto coordinates = ReadSecret(item)) identity.secrets.push_back(*std::move(coordinates));
+  }
+  if (auto account = object.Find("serviceAccount")) identity.service_account = ReadAccount(*account);
+  object.Finish();
+  return identity;
+}
+
+CheckQuestion ReadQuestion(const Reader& item) {
+  ObjectReader object(item);
+  CheckQuestion question;
+  question.image = object.String("image", doc::Need::kRequired).value_or("");
+  if (question.image.size() > kLongestImage) object.Fail("image", "is too long");
+  auto reference = image::Reference::Parse(question.image);
+  question.policy = manifest::EffectivePolicy(
+      std::nullopt, reference ? std::optional<image::Reference>(*reference) : std::nullopt, {});
+  if (std::optional<std::string> policy = object.String("policy")) {
+    auto known = image::ParsePullPolicy(*policy);
+    if (!known) object.Fail("policy", "must be Never, IfNotPresent or Always");
+    if (known) question.policy = *known;
+  }
+  if (auto identity = object.Object("identity")) question.identity = ReadIdentity(*std::move(identity));
+  object.Finish();
+  return question;
+}
+
+}  // namespace
+
+CheckAnswer Say(CheckAnswer answer, std::string_view result, std::string_view reason, std::string message) {
+  answer.result = result;
+  answer.reason = reason;
+  answer.message = std::move(message);
+  return answer;
+}
+
+std::optional<ObjectCoordinates> ParseCoordinates(std::string_view text) {
+  std::vector<std::string_view> parts = base::Split(text, '/');
+  if (parts.size() != 3 || parts[0].empty() || parts[1].empty() || parts[2].empty()) return std::nullopt;
+  return ObjectCoordinates{std::string(parts[0]), std::string(parts[1]), std::string(parts[2])};
+}
+
+std::optional<ObjectCoordinates> ParseSecret(std::string_view text) {
+  std::vector<std::string_view> parts = base::Split(text, '/');
+  if (parts.size() != 2) return ParseCoordinates(text);
+  if (parts[0].empty() || parts[1].empty()) return std::nullopt;
+  return ObjectCoordinates{std::string(parts[0]), std::string(parts[1]), ""};
+}
+
+std::string CoordinatesText(const ObjectCoordinates& of) {
+  return of.namespace_name + "/" + of.name + (of.uid.empty() ? "" : "/" + of.uid);
+}
+
+base::Result<CheckRequest> ParseCheckRequest(std::string_view json) {
+  doc::Problems problems("request");
+  std::optional<doc::Node> root = doc::ParseJson(json, problems);
+  if (!root) return problems.ToStatus().error();
+  CheckRequest request;
+  Reader reader(*root, problems);
+  std::vector<Reader> items;
+  if (root->kind == doc::Node::Kind::kSequence) {
+    items = reader.Items();
+  } else {
+    ObjectReader object(reader);
+    items = object.Items("checks", doc::Need::kRequired);
+    request.pull = object.Bool("pull").value_or(false);
+    request.wait = std::min(object.Duration("wait").value_or(kMostPullWait), request.wait);
+    request.within = std::min(object.Duration("within").value_or(kMostRegistryTime), request.within);
+    object.Finish();
+  }
+  if (items.size() > kMostQuestions) {
+    reader.Fail("must have at most " + std::to_string(kMostQuestions) + " checks");
+  } else {
+    for (const Reader& item : items) request.questions.push_back(ReadQuestion(item));
+  }
+  // A gate that asks nothing must not pass.
+  if (items.empty() && problems.empty()) reader.Fail("must have at least one check");
+  if (!problems.empty()) return problems.ToStatus().error();
+  return request;
+}
+
+doc::Node ToNode(const CheckRequest& request) {
+  std::vector<doc::Node> items;
+  for (const CheckQuestion& question : request.questions) {
+    doc::Node item = doc::Node::Mapping();
+    item.Set("image", doc::Node::String(question.image));
+    item.Set("policy", doc::Node::String(std::string(image::PullPolicyName(question.policy))));
+    doc::Node identity = doc::Node::Mapping();
+    std::vector<doc::Node> secrets;
+    for (const ObjectCoordinates& secret : question.identity.secrets) {
+      secrets.push_back(doc::Node::String(CoordinatesText(secret)));
+    }
+    if (!secrets.empty()) identity.Set("secrets", doc::Node::Sequence(std::move(secrets)));
+    if (question.identity.service_account) {
+      identity.Set("serviceAccount", doc::Node::String(CoordinatesText(*question.identity.service_account)));
+    }
+    if (!identity.members.empty()) item.Set("identity", std::move(identity));
+    items.push_back(std::move(item));
+  }
+  doc::Node root = doc::Node::Mapping();
+  root.Set("checks", doc::Node::Sequence(std::move(items)));
+  if (request.pull) root.Set("pull", doc::Node::Bool(true));
+  if (request.wait != kMostPullWait) root.Set("wait", doc::Node::String(doc::FormatDuration(request.wait)));
+  if (request.within != kMostRegistryTime) {
+    root.Set("within", doc::Node::String(doc::FormatDuration(request.within)));
+  }
+  return root;
+}
+
+std::string CheckResultJson(const CheckResult& result) {
+  doc::JsonWriter out;
+  out.BeginObject();
+  out.Member("apiVersion", "prefetchd.dev/v1");
+  out.Member("kind", "CheckResult");
+  out.Member("node", result.node);
+  out.MemberOrNull("time", result.time);
+  out.MemberBool("ok", result.ok);
+  out.Key("results");
+  out.BeginArray();
+  for (const CheckAnswer& answer : result.answers) {
+    out.BeginObject();
+    out.Member("image", answer.image);
+    out.Member("policy", answer.policy);
+    out.MemberBool("ok", answer.ok);
+    out.MemberBool("listed", answer.listed);
+    out.MemberBool("pending", answer.pending);
+    out.Member("result", answer.result);
+    out.Member("reason", answer.reason);
+    out.MemberOrNull("rule", answer.rule);
+    out.Member("message", answer.message);
+    out.EndObject();
+  }
+  out.EndArray();
+  out.EndObject();
+  return out.Take() + "\n";
+}
+
+base::Result<CheckResult> ParseCheckResult(std::string_view json) {
+  doc::Problems problems("answer");
+  auto root = doc::ParseJson(json, problems, doc::JsonRules::kLenient);
+  if (!root) return base::Error(problems.ToStatus().error());
+  std::string error, api_version, kind;
+  CheckResult result;
+  Members in(*root, "", error);
+  in.Read("apiVersion", api_version);
+  in.Read("kind", kind);
+  if (error.empty() && (api_version != "prefetchd.dev/v1" || kind != "CheckResult")) {
+    error = "it is no CheckResult of prefetchd.dev/v1";
+  }
+  in.Read("node", result.node);
+  in.Read("time", result.time);
+  in.Read("ok", result.ok);
+  in.Objects("results", [&](const Members& members) {
+    CheckAnswer answer;
+    members.Read("image", answer.image);
+    members.Read("policy", answer.policy);
+    members.Read("ok", answer.ok);
+    members.Read("listed", answer.listed);
+    members.Read("pending", answer.pending);
+    members.Read("result", answer.result);
+    members.Read("reason", answer.reason);
+    members.Read("rule", answer.rule);
+    members.Read("message", answer.message);
+    result.answers.push_back(std::move(answer));
+  });
+  if (!error.empty()) return base::InvalidArgument("answer: " + error);
+  return result;
+}
+
+}  // namespace prefetch::status

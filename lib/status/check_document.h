@@ -1,0 +1,102 @@
+// The question and the answer of POST /v1/check: would pods start here with these
+// images?
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "doc/node.h"
+#include "image/pull_policy.h"
+
+namespace prefetch::status {
+
+// A Secret or ServiceAccount by its coordinates; never a hash from outside. The UID of a pull secret may be
+// empty: one that a manifest names.
+struct ObjectCoordinates {
+  std::string namespace_name, name, uid;
+
+  friend bool operator==(const ObjectCoordinates&, const ObjectCoordinates&) = default;
+};
+// "team/pull/9a41…". nullopt unless all three parts are there.
+std::optional<ObjectCoordinates> ParseCoordinates(std::string_view text);
+// "team/pull", or with its UID.
+std::optional<ObjectCoordinates> ParseSecret(std::string_view text);
+// As it is written in a request: without UID where none is known.
+std::string CoordinatesText(const ObjectCoordinates& of);
+
+// Whose pod it is. The default: any pod that has no pull secret, and no service account that a credential
+// provider would use.
+struct CheckIdentity {
+  std::vector<ObjectCoordinates> secrets;
+  std::optional<ObjectCoordinates> service_account;
+
+  friend bool operator==(const CheckIdentity&, const CheckIdentity&) = default;
+};
+
+struct CheckQuestion {
+  std::string image;  // as the pod writes it
+  image::PullPolicy policy = image::PullPolicy::kNever;
+  CheckIdentity identity;
+
+  friend bool operator==(const CheckQuestion&, const CheckQuestion&) = default;
+};
+
+constexpr std::size_t kMostQuestions = 256;
+
+// So long an answer is held at most for pulls that were asked for; who asks again waits on.
+constexpr std::chrono::seconds kMostPullWait{10};
+// So long an agent asks registries at most for one request. Less than a server's deferred answer has.
+constexpr std::chrono::seconds kMostRegistryTime{50};
+
+struct CheckRequest {
+  std::vector<CheckQuestion> questions;
+  // What is not here is pulled first, as far as the agent may (prefetchctl check --pull).
+  bool pull = false;
+  std::chrono::nanoseconds wait = kMostPullWait;  // for these pulls
+  // For all registries that have to be asked. What they have not said by then is not known, so that the
+  // answers that need none are there in time.
+  std::chrono::nanoseconds within = kMostRegistryTime;
+
+  friend bool operator==(const CheckRequest&, const CheckRequest&) = default;
+};
+
+// {"checks": [{"image": "quay.io/acme/app:v1", "policy": "Never",
+//              "identity": {"secrets": ["team/pull/UID"], "serviceAccount": "team/runner/UID"}}],
+//  "pull": true, "wait": "5s", "within": "20s"}
+// or the list of checks alone. Without a policy it is the one that Kubernetes would fill in. InvalidArgument
+// with all mistakes. Pure.
+base::Result<CheckRequest> ParseCheckRequest(std::string_view json);
+doc::Node ToNode(const CheckRequest& request);
+
+struct CheckAnswer {
+  std::string image;   // as it was asked for
+  std::string policy;  // "Never"
+  bool ok = false;     // the pod starts with what is here; the registry need not answer
+  bool listed = false;
+  bool pending = false;  // it is being pulled, and nothing is decided: ask again
+  std::string result;    // "Starts", "Pulls", "Refused", "Unknown"
+  std::string reason;    // "OpenToNode"
+  std::string rule;      // "7: open to the node"; empty where no rule of kubelet's decided
+  std::string message;
+};
+// The same answer with this result.
+CheckAnswer Say(CheckAnswer answer, std::string_view result, std::string_view reason, std::string message);
+
+struct CheckResult {
+  std::string node;
+  std::optional<base::WallTime> time;
+  bool ok = false;  // all of them
+  std::vector<CheckAnswer> answers;
+};
+
+std::string CheckResultJson(const CheckResult& result);
+// Of another agent's answer. InvalidArgument if it is no CheckResult; texts cannot harm a terminal.
+base::Result<CheckResult> ParseCheckResult(std::string_view json);
+
+}  // namespace prefetch::status

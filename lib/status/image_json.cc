@@ -1,0 +1,273 @@
+// An image in a status document, and the document of one image.
+#include "doc/json_writer.h"
+#include "status/json_parts.h"
+#include "status/status_json.h"
+#include "status/words.h"
+
+namespace prefetch::status {
+namespace {
+
+void WriteVerdict(doc::JsonWriter& out, std::string_view policy, std::string_view result,
+                  std::string_view reason) {
+  out.Key(policy);
+  out.BeginObject();
+  out.Member("result", result);
+  out.Member("reason", reason);
+  out.EndObject();
+}
+
+void WriteVerdict(doc::JsonWriter& out, std::string_view policy, const kubelet::Verdict& verdict) {
+  WriteVerdict(out, policy, kubelet::VerdictResultName(verdict.result),
+               kubelet::VerdictReasonName(verdict.reason));
+}
+
+void WriteKubeletVerdicts(doc::JsonWriter& out, const kubelet::Verdicts& verdicts) {
+  out.BeginObject();
+  WriteVerdict(out, "Never", verdicts.never);
+  WriteVerdict(out, "IfNotPresent", verdicts.if_not_present);
+  WriteVerdict(out, "Always", verdicts.always);
+  out.EndObject();
+}
+
+// Without a kubelet, presence is the verdict.
+void WriteVerdicts(doc::JsonWriter& out, const plan::Snapshot& snapshot, const plan::ImageState& image) {
+  if (!image.applies) {
+    out.MemberNull("verdicts");
+    out.Member("verdictsReason", "not computed: the entry is for other platforms");
+    return;
+  }
+  if (snapshot.kubelet && !image.verdicts) {
+    out.MemberNull("verdicts");
+    out.Member("verdictsReason", "not known yet");
+    return;
+  }
+  out.Key("verdicts");
+  if (image.verdicts) {
+    WriteKubeletVerdicts(out, *image.verdicts);
+    out.MemberNull("verdictsReason");
+    return;
+  }
+  out.BeginObject();
+  if (!image.present && image.reason == plan::Reason::kFactsUnknown) {
+    WriteVerdict(out, "Never", "Unknown", "FactsUnknown");
+    WriteVerdict(out, "IfNotPresent", "Unknown", "FactsUnknown");
+  } else if (image.present) {
+    WriteVerdict(out, "Never", "Starts", "Present");
+    WriteVerdict(out, "IfNotPresent", "Starts", "Present");
+  } else {
+    WriteVerdict(out, "Never", "Refused", "ImageAbsent");
+    WriteVerdict(out, "IfNotPresent", "Pulls", "ImageAbsent");
+  }
+  WriteVerdict(out, "Always", "Pulls", "PolicyAlways");
+  out.EndObject();
+  out.Member("verdictsReason", "no kubelet here (--kubelet=none): presence is the verdict");
+}
+
+// Only where the list spells the image in several ways: each has its own verdicts, and "verdicts" are the
+// worst.
+void WriteSpellings(doc::JsonWriter& out, const plan::ImageState& image) {
+  if (image.want->other_spellings.empty()) return;
+  out.Key("spellings");
+  out.BeginArray();
+  for (const image::Reference& reference : plan::SpellingsOf(image.want)) {
+    const kubelet::Verdicts* verdicts = plan::VerdictsOfSpelling(image, reference.written());
+    out.BeginObject();
+    out.Member("image", reference.written());
+    if (verdicts != nullptr) {
+      out.Key("verdicts");
+      WriteKubeletVerdicts(out, *verdicts);
+    } else {
+      out.MemberNull("verdicts");
+    }
+    out.EndObject();
+  }
+  out.EndArray();
+}
+
+void WritePull(doc::JsonWriter& out, const plan::PullStatus& pull) {
+  out.BeginObject();
+  out.Member("state", plan::PullStateName(pull.state));
+  out.Key("attempts");
+  out.Integer(pull.attempts);
+  if (pull.bytes_known) {
+    out.MemberNumber("bytesDone", pull.bytes_done);
+    out.MemberNumber("bytesTotal", pull.bytes_total);
+    double rate = pull.bytes_per_second;
+    out.MemberNumber("bytesPerSecond", rate > 0 && rate < 1e15 ? static_cast<std::uint64_t>(rate) : 0);
+  } else {
+    out.MemberNull("bytesDone");
+    out.MemberNull("bytesTotal");
+    out.MemberNull("bytesPerSecond");
+  }
+  out.MemberOrNull("startedAt", pull.started_at);
+  out.MemberOrNull("finishedAt", pull.finished_at);
+  out.MemberOrNull("lastError", pull.last_error);
+  out.MemberOrNull("nextAttemptAt", pull.next_attempt_at);
+  out.EndObject();
+}
+
+void WriteTouch(doc::JsonWriter& out, const plan::TouchStatus& touch) {
+  if (touch.state == plan::TouchState::kNone && touch.attempts == 0) {
+    out.Null();
+    return;
+  }
+  out.BeginObject();
+  out.Member("state", plan::TouchStateName(touch.state));
+  out.Key("attempts");
+  out.Integer(touch.attempts);
+  out.Member("obstacle", plan::TouchObstacleName(touch.obstacle));
+  out.MemberOrNull("why", touch.why);
+  out.MemberOrNull("lastAt", touch.last_at);
+  out.MemberOrNull("nextAttemptAt", touch.next_attempt_at);
+  out.EndObject();
+}
+
+void WriteReasoning(doc::JsonWriter& out, std::string_view policy, const kubelet::Verdict& verdict) {
+  out.Key(policy);
+  out.BeginObject();
+  out.Member("result", kubelet::VerdictResultName(verdict.result));
+  out.Member("reason", kubelet::VerdictReasonName(verdict.reason));
+  out.Member("rule", verdict.rule);
+  out.Member("message", verdict.message);
+  out.EndObject();
+}
+
+void WriteRecord(doc::JsonWriter& out, const ImageDetail& detail) {
+  out.BeginObject();
+  out.Member("state", detail.record.state);
+  out.Key("uses");
+  out.BeginArray();
+  for (const RecordedUse& use : detail.record.uses) {
+    out.BeginObject();
+    out.Member("repository", use.repository);
+    out.MemberBool("node", use.node);
+    out.MemberNumber("secrets", use.secrets);
+    out.MemberNumber("serviceAccounts", use.service_accounts);
+    out.Key("identities");
+    out.Strings(use.identities);
+    out.EndObject();
+  }
+  out.EndArray();
+  out.EndObject();
+}
+
+void WriteCredentials(doc::JsonWriter& out, const ImageDetail& detail) {
+  if (!detail.credentials_known) {
+    out.Null();
+    return;
+  }
+  out.BeginArray();
+  for (const CredentialView& credential : detail.credentials) {
+    out.BeginObject();
+    out.Member("source", credential.source);
+    out.Member("name", credential.name);
+    out.Member("match", credential.match);
+    out.Member("username", credential.username);
+    out.EndObject();
+  }
+  out.EndArray();
+}
+
+void WriteProviders(doc::JsonWriter& out, const ImageDetail& detail) {
+  out.BeginArray();
+  for (const ProviderView& provider : detail.providers) {
+    out.BeginObject();
+    out.Member("name", provider.name);
+    out.MemberBool("matched", provider.matched);
+    out.Member("outcome", provider.outcome);
+    out.Member("error", provider.error);
+    out.EndObject();
+  }
+  out.EndArray();
+}
+
+// What only the answer about one image has.
+void WriteDetail(doc::JsonWriter& out, const ImageDetail& detail) {
+  out.Key("reasoning");
+  if (detail.verdicts) {
+    out.BeginObject();
+    WriteReasoning(out, "Never", detail.verdicts->never);
+    WriteReasoning(out, "IfNotPresent", detail.verdicts->if_not_present);
+    WriteReasoning(out, "Always", detail.verdicts->always);
+    out.EndObject();
+  } else {
+    out.Null();
+  }
+  out.Key("record");
+  WriteRecord(out, detail);
+  out.Member("intent", detail.intent);
+  out.MemberOrNull("recordKey", detail.record_key);
+  out.Key("credentials");
+  WriteCredentials(out, detail);
+  out.Key("providers");
+  WriteProviders(out, detail);
+  WriteRegistryHosts(out, detail.registry_hosts);
+  out.Key("listedAliases");
+  out.Strings(detail.listed_aliases);
+}
+
+}  // namespace
+
+void WriteImage(doc::JsonWriter& out, const plan::Snapshot& snapshot, const plan::ImageState& image) {
+  out.Member("image", image.want->reference.written());
+  out.Member("normalizedName", image.want->reference.Normalized());
+  out.MemberBool("required", image.want->required);
+  out.Member("readyFor", image::PullPolicyName(image.want->ready_for));
+  out.Member("refresh", plan::RefreshName(image.want->refresh));
+  out.Key("priority");
+  out.Integer(image.want->priority);
+  out.MemberBool("applies", image.applies);
+  out.MemberBool("present", image.present);
+  out.MemberOrNull("imageID", image.image_id);
+  out.MemberOrNull("digest", image.digest);
+  out.MemberNumber("sizeBytes", image.size_bytes);
+  out.MemberBool("ready", image.ready);
+  out.MemberBool("settled", image.settled);
+  out.Member("phase", plan::PhaseName(image.phase));
+  out.Member("reason", plan::ReasonName(image.reason));
+  out.Member("message", image.message);
+  out.Member("pulledWith", plan::PulledWithName(image.pulled_with));
+  out.MemberOrNull("credential", image.credential);
+  out.MemberBool("exposed", image.exposed);
+  out.Key("aliases");
+  out.Strings(image.aliases);
+  out.MemberBool("pinned", image.pinned);
+  if (image.gc_order) {
+    out.MemberNumber("evictionOrder", *image.gc_order);
+  } else {
+    out.MemberNull("evictionOrder");
+  }
+  WriteVerdicts(out, snapshot, image);
+  WriteSpellings(out, image);
+  WriteImageRegistry(out, image, snapshot.time);
+  out.Key("pull");
+  WritePull(out, image.pull);
+  out.Member("open", plan::OpenName(image.want->open));
+  out.Key("touch");
+  WriteTouch(out, image.touch);
+  out.Key("from");
+  out.Strings(image.want->from);
+}
+
+std::string ImageJson(const plan::Snapshot& snapshot, const plan::ImageState& image,
+                      const ImageDetail& detail) {
+  doc::JsonWriter out;
+  out.BeginObject();
+  out.Member("apiVersion", kStatusApiVersion);
+  out.Member("kind", "ImageStatus");
+  out.Member("node", snapshot.node);
+  out.Member("time", base::Rfc3339(snapshot.time));
+  WriteImage(out, snapshot, image);
+  out.MemberBool("listed", detail.listed);
+  out.Key("kubelet");
+  WriteKubelet(out, snapshot.kubelet);
+  out.Key("runtime");
+  WriteRuntime(out, snapshot.runtime);
+  WriteDetail(out, detail);
+  out.Key("whatHelps");
+  out.Strings(WhatHelps(image, snapshot.runtime));
+  out.EndObject();
+  return out.Take() + "\n";
+}
+
+}  // namespace prefetch::status

@@ -1,0 +1,197 @@
+#include "status/words.h"
+
+#include <array>
+#include <cstdlib>
+#include <optional>
+
+#include "base/text.h"
+#include "plan/reason.h"
+
+namespace prefetch::status {
+namespace {
+
+using plan::Reason;
+
+constexpr std::size_t kStateColumns = 11;
+
+struct Row {
+  Reason reason;
+  std::string_view state, advice;
+};
+
+// In the order of plan::kReasons.
+constexpr std::array kWords = {
+    Row{Reason::kPresent, "present", ""},
+    Row{Reason::kOpenToNode, "open", ""},
+    Row{Reason::kPreloaded, "preloaded", ""},
+    Row{Reason::kAllowlisted, "allowlisted", ""},
+    Row{Reason::kGateOff, "unverified", ""},
+    Row{Reason::kVerificationNever, "unverified", ""},
+    Row{Reason::kRecordedForPod, "recorded", ""},
+    Row{Reason::kOtherPlatform, "not here", ""},
+    Row{Reason::kEmptyList, "empty list", "put images into the list"},
+    Row{Reason::kAllReady, "ready", ""},
+    Row{Reason::kFactsUnknown, "unknown", ""},
+    Row{Reason::kImageAbsent, "absent", ""},
+    Row{Reason::kQueued, "queued", ""},
+    Row{Reason::kPulling, "pulling", ""},
+    Row{Reason::kUnpacking, "unpacking", ""},
+    Row{Reason::kTouching, "touching", ""},
+    Row{Reason::kAccessDenied, "denied",
+        "give this node a credential for the registry, or check the name: many registries say so "
+        "for absent images too"},
+    Row{Reason::kNotFound, "not found",
+        "check name and tag, or push the image; it is looked for again later"},
+    Row{Reason::kRateLimited, "rate limit",
+        "it goes on by itself; a credential or a mirror raises the registry's limit"},
+    Row{Reason::kUnreachable, "unreachable", "check network and proxy between this node and the registry"},
+    Row{Reason::kDnsFailure, "no DNS", "check the registry's name and this node's DNS"},
+    Row{Reason::kTlsError, "TLS error",
+        "check the registry's certificate and the runtime's certificate settings (hosts.toml)"},
+    Row{Reason::kServerError, "server down", "the registry itself fails; it is tried again"},
+    Row{Reason::kContentMissing, "incomplete", "the registry lacks a part of this image: push it again"},
+    Row{Reason::kCorrupt, "corrupt",
+        "what the registry sent does not match its digest: push it again, check proxies"},
+    Row{Reason::kTimeout, "timed out", "give it longer (pullTimeout), or look at the registry's speed"},
+    Row{Reason::kStalled, "stalled", "no byte came for ten minutes: check the network to the registry"},
+    Row{Reason::kDiskFull, "disk full", "make room on the image filesystem"},
+    Row{Reason::kDiskFault, "disk fault", "look at the image filesystem: the runtime cannot write to it"},
+    Row{Reason::kDiskPressure, "no room", "make room on the image filesystem, or shorten the list"},
+    Row{Reason::kSignatureRejected, "unsigned",
+        "the runtime's policy rejects this image's signature: sign it, or change the policy"},
+    Row{Reason::kPlatformMismatch, "no platform",
+        "push it for this node's platform, or restrict the entry with platforms"},
+    Row{Reason::kWrongPlatform, "wrong arch", ""},
+    Row{Reason::kUnsupportedImage, "unsupported",
+        "the runtime cannot use this image's format: build it as an OCI image"},
+    Row{Reason::kInvalidReference, "invalid", "correct the name in the list"},
+    Row{Reason::kUnpackFailed, "no unpack", "the runtime cannot unpack it: see the runtime's log"},
+    Row{Reason::kBadCredentialFormat, "credential", "correct the credential: the runtime cannot read it"},
+    Row{Reason::kRuntimeDown, "no runtime",
+        "start the container runtime, or name its socket with --runtime-endpoint"},
+    Row{Reason::kRuntimeUnsupported, "old runtime", "the runtime does not speak CRI v1: update it"},
+    Row{Reason::kRuntimeError, "runtime", "see the runtime's log"},
+    Row{Reason::kRuntimeCrashed, "suspect",
+        "look in the runtime's log for a crash while it pulled this image; take the image off the list until "
+        "then"},
+    Row{Reason::kPolicyAlways, "present", ""},
+    Row{Reason::kRecordedForOthers, "closed",
+        "prefetchctl explain IMAGE tells all that is known, and what opens it"},
+    Row{Reason::kRecordedForNobody, "closed",
+        "prefetchctl explain IMAGE tells all that is known, and what opens it"},
+    Row{Reason::kRecordedUnderOtherName, "closed",
+        "prefetchctl explain IMAGE tells all that is known, and what opens it"},
+    Row{Reason::kPullInterrupted, "interrupted", ""},
+    Row{Reason::kVerificationAlways, "unrecorded",
+        "exempt it with kubelet's allowlist: prefetchctl export kubelet-allowlist prints one"},
+    Row{Reason::kNotAllowlisted, "unrecorded",
+        "exempt it with kubelet's allowlist: prefetchctl export kubelet-allowlist prints one"},
+    Row{Reason::kRecordUnreadable, "unreadable", ""},
+    Row{Reason::kTouchIneffective, "closed",
+        "prefetchctl explain IMAGE tells what stands in the way of a touch"},
+    Row{Reason::kUpToDate, "current", ""},
+    Row{Reason::kPinnedByDigest, "current", ""},
+    Row{Reason::kNotChecked, "unchecked", ""},
+    Row{Reason::kCheckOverdue, "overdue", "see why the registry does not answer: prefetchctl explain IMAGE"},
+    Row{Reason::kTagMoved, "changed", ""},
+    Row{Reason::kLocalDigestUnknown, "changed", ""},
+    Row{Reason::kMirrorLag, "mirror lags",
+        "the mirror that the runtime pulls from has an older or another content"},
+    Row{Reason::kTagMissing, "tag gone", "push the tag again, or take the entry off the list"},
+    Row{Reason::kTagMissingUnconfirmed, "tag gone?", ""},
+    Row{Reason::kIndeterminate, "unclear", "prefetchctl explain IMAGE tells what the registry answered"},
+    Row{Reason::kCheckedByPull, "by pull", ""},
+    Row{Reason::kStale, "stale", "see why the registry does not answer: prefetchctl explain IMAGE"},
+    Row{Reason::kEvictedByKubelet, "evicted", ""},
+    Row{Reason::kNotUnpacked, "unusable", ""},
+    Row{Reason::kListInvalid, "bad list", "correct the list: prefetchctl list check FILE names each mistake"},
+    Row{Reason::kListEmptyOfSources, "no list", "put a list file where --list looks for it"},
+    Row{Reason::kCredentialsInvalid, "credentials", "correct the credential provider configuration"},
+    Row{Reason::kImagesNotReady, "not ready", ""},
+};
+
+constexpr bool HasTheOrderOfReasons() {
+  for (std::size_t i = 0; i < kWords.size(); i++) {
+    if (kWords[i].reason != plan::kReasons[i].reason) return false;
+  }
+  return kWords.size() == plan::kReasons.size();
+}
+static_assert(HasTheOrderOfReasons(), "a reason has no words, or the two tables differ in their order");
+
+const char* TitleOf(plan::ReasonGroup group) {
+  switch (group) {
+    case plan::ReasonGroup::kFine:
+      return "Nothing is wrong";
+    case plan::ReasonGroup::kUnderWay:
+      return "Work is under way";
+    case plan::ReasonGroup::kPull:
+      return "A pull failed, or cannot start";
+    case plan::ReasonGroup::kClosed:
+      return "The image is on the node, and kubelet keeps it from pods";
+    case plan::ReasonGroup::kRegistry:
+      return "The registry's answer about an image on the node";
+    case plan::ReasonGroup::kNode:
+      return "The list, the node, garbage collection";
+  }
+  std::abort();
+}
+
+const char* RetryWords(plan::Retry retry) {
+  switch (retry) {
+    case plan::Retry::kAtOnce:
+      return "";
+    case plan::Retry::kPassing:
+      return "at once, then up to 5 min apart";
+    case plan::Retry::kSlow:
+      return "after 5 min, doubling to 1 h";
+    case plan::Retry::kHourly:
+      return "hourly";
+    case plan::Retry::kNever:
+      return "when the list changes";
+  }
+  std::abort();
+}
+
+std::string TakenApart(std::string_view reason) {
+  std::string words;
+  for (char c : reason) {
+    bool capital = c >= 'A' && c <= 'Z';
+    if (capital && !words.empty()) words += ' ';
+    words += capital ? static_cast<char>(c - 'A' + 'a') : c;
+  }
+  if (words.empty()) return "unknown";
+  return words.size() <= kStateColumns ? words : base::Truncate(words, kStateColumns - 1);
+}
+
+}  // namespace
+
+ReasonWords WordsFor(std::string_view reason) {
+  for (const Row& row : kWords) {
+    if (plan::ReasonName(row.reason) == reason) return {std::string(row.state), std::string(row.advice)};
+  }
+  return {TakenApart(reason), ""};
+}
+
+std::string ReasonsPage() {
+  std::string page =
+      "# Reasons\n\n"
+      "Status JSON, logs, metrics and `/readyz?verbose` name a reason for the state of each image and of the "
+      "node.\n"
+      "`prefetchctl status` shows the word of the second column. `prefetchctl explain IMAGE` shows all facts "
+      "behind a\n"
+      "reason. This page is generated from the program's own tables; a test compares the two.\n";
+  std::optional<plan::ReasonGroup> group;
+  for (std::size_t i = 0; i < kWords.size(); i++) {
+    const plan::ReasonRow& row = plan::kReasons[i];
+    if (group != row.group) {
+      group = row.group;
+      page += std::string("\n## ") + TitleOf(row.group) +
+              "\n\n| reason | shown as | tried again | what helps |\n|---|---|---|---|\n";
+    }
+    page += "| `" + std::string(row.name) + "` | " + std::string(kWords[i].state) + " | " +
+            RetryWords(row.retry) + " | " + std::string(kWords[i].advice) + " |\n";
+  }
+  return page;
+}
+
+}  // namespace prefetch::status

@@ -1,0 +1,28 @@
+// The status document: what GET /v1/status answers. Fields are only ever added.
+//
+// A fact that this version does not gather is null and has a neighbour that says why: "registry": null,
+// "registryReason": "…". So a reader can tell "no" from "not known".
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "plan/gate.h"
+#include "plan/snapshot.h"
+#include "status/image_detail.h"
+
+namespace prefetch::status {
+
+// One line with a newline at its end. Pure; any thread.
+std::string StatusJson(const plan::Snapshot& snapshot);
+
+// One image in full, for GET /v1/images/REF (kind ImageStatus). `image` need not be on the list.
+std::string ImageJson(const plan::Snapshot& snapshot, const plan::ImageState& image,
+                      const ImageDetail& detail);
+
+// The body of GET /readyz: a few lines for whoever reads them; the status code is GateAnswer::ready.
+// Answer and hashes of list and sources, so that a reader knows what was ready; when `verbose`, a line for
+// each entry that the question was about: "[+]" ready, "[-]" not, with its reason. Ends with a newline. Pure.
+std::string ReadyzText(const plan::Snapshot& snapshot, const plan::GateAnswer& answer, bool verbose);
+
+}  // namespace prefetch::status

@@ -1,0 +1,38 @@
+// Words for people about what the agent knows: reasons, progress, advice. Pure.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plan/snapshot.h"
+
+namespace prefetch::status {
+
+// A reason: one or two words for a column, and a sentence that says what to do.
+struct ReasonWords {
+  std::string state;   // "denied": at most 11 columns
+  std::string advice;  // empty: nothing needs to be done, or the message says it already
+};
+
+// `reason` is the name as the status document has it. One of a newer agent is taken apart: "NewThing" is
+// "new thing".
+ReasonWords WordsFor(std::string_view reason);
+
+// All reasons as a page of Markdown: deploy/reasons.md.
+std::string ReasonsPage();
+
+// How far a download is: "412 of 680 MB, 38 MB/s, about 7 s left". `total` and `per_second` 0: not known.
+std::string TransferWords(std::uint64_t done, std::uint64_t total, std::uint64_t per_second);
+
+// What a person can do about an image that pods may not use. Pure.
+// One sentence each, the best first; empty for an image that is ready or on its way.
+std::vector<std::string> WhatHelps(const plan::ImageState& image, const plan::RuntimeStatus& runtime);
+
+// The other names of an image's content, as far as they say something.
+// `aliases` as a runtime gives them has each name twice: by tag, and by digest. A digest is left out where
+// its repository has a tag here already, `image`'s own included. The order stays. Pure.
+std::vector<std::string> OtherNames(const std::string& image, const std::vector<std::string>& aliases);
+
+}  // namespace prefetch::status

@@ -1,0 +1,412 @@
+#include <gtest/gtest.h>
+
+#include "base/text.h"
+#include "doc/problems.h"
+#include "doc/reprint.h"
+#include "doc/write.h"
+#include "golden.h"
+#include "manifest/read.h"
+#include "screen/check_items.h"
+#include "screen/check_text.h"
+#include "screen/text_layout.h"
+
+namespace prefetch::screen::check_test {
+namespace {
+
+using image::PullPolicy;
+
+const std::string kPod = R"(apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec:
+  initContainers:
+  - {name: setup, image: "quay.io/acme/app:v1", imagePullPolicy: Never}
+  containers:
+  - {name: app, image: "quay.io/acme/app:v1"}
+  - {name: worker, image: quay.io/acme/worker}
+  - {name: tool, image: "quay.io/acme/tool:v9", imagePullPolicy: Never}
+)";
+
+std::vector<CheckItem> ItemsOf(const std::string& text, const manifest::PolicyRules& rules = {}) {
+  doc::Problems problems("pod.yaml");
+  manifest::ReadOptions options;
+  options.policy = rules;
+  auto manifests = manifest::ReadManifests(text, problems, options);
+  EXPECT_TRUE(problems.empty());
+  return CheckItems(manifests.uses, rules, {});
+}
+
+std::string Line(const CheckItem& item) {
+  return item.containers + " | " + item.question.image + " | " +
+         std::string(image::PullPolicyName(item.question.policy)) + " | " + item.origin;
+}
+
+struct ItemsCase {
+  std::string name;
+  manifest::PolicyRules rules;
+  std::vector<std::string> expect;
+};
+class CheckItemsTest : public testing::TestWithParam<ItemsCase> {};
+TEST_P(CheckItemsTest, AsksOnceAndAsStronglyAsAnybody) {
+  std::vector<std::string> lines;
+  for (const CheckItem& item : ItemsOf(kPod, GetParam().rules)) lines.push_back(Line(item));
+  EXPECT_EQ(lines, GetParam().expect);
+}
+INSTANTIATE_TEST_SUITE_P(
+    All, CheckItemsTest,
+    testing::Values(ItemsCase{"AsKubernetesDefaults",
+                              {},
+                              {"setup (init), app | quay.io/acme/app:v1 | IfNotPresent | default by app",
+                               "worker | quay.io/acme/worker | Always | default for :latest",
+                               "tool | quay.io/acme/tool:v9 | Never | stated"}},
+                    ItemsCase{"AlwaysPullImages",
+                              {.assume_always_pull = true, .default_policy = {}},
+                              {"setup (init), app | quay.io/acme/app:v1 | Always | AlwaysPullImages",
+                               "worker | quay.io/acme/worker | Always | AlwaysPullImages",
+                               "tool | quay.io/acme/tool:v9 | Always | AlwaysPullImages"}},
+                    ItemsCase{"AControllersDefault",
+                              {.assume_always_pull = false, .default_policy = PullPolicy::kNever},
+                              {"setup (init), app | quay.io/acme/app:v1 | Never | stated",
+                               "worker | quay.io/acme/worker | Never | assumed default",
+                               "tool | quay.io/acme/tool:v9 | Never | stated"}}),
+    [](const auto& row) { return row.param.name; });
+
+TEST(CheckItems, ImagesByThemselves) {
+  std::vector<manifest::ImageUse> uses = {ImageByItself("a/b:v1", {}, {}), ImageByItself("a/b", {}, {}),
+                                          ImageByItself("a/c", PullPolicy::kNever, {}),
+                                          ImageByItself("a/b:v1", PullPolicy::kNever, {})};
+  std::vector<CheckItem> items = CheckItems(uses, {}, {});
+  ASSERT_EQ(items.size(), 3U);
+  EXPECT_EQ(Line(items[0]), "– | a/b:v1 | IfNotPresent | default");
+  EXPECT_EQ(Line(items[1]), "– | a/b | Always | default for :latest");
+  EXPECT_EQ(Line(items[2]), "– | a/c | Never | stated");
+}
+
+TEST(CheckItems, EachSpellingIsAnImageToKubelet) {
+  std::vector<CheckItem> items =
+      CheckItems({ImageByItself("tool:v1", PullPolicy::kNever, {}),
+                  ImageByItself("docker.io/library/tool:v1", {}, {}), ImageByItself("tool:v1", {}, {})},
+                 {}, {});
+  ASSERT_EQ(items.size(), 2U);
+  EXPECT_EQ(Line(items[0]), "– | tool:v1 | IfNotPresent | default");
+  EXPECT_EQ(Line(items[1]), "– | docker.io/library/tool:v1 | IfNotPresent | default");
+}
+
+TEST(CheckItems, APodsOwnPullSecretsAreItsIdentity) {
+  const std::string pods = R"({apiVersion: v1, kind: List, items: [
+    {apiVersion: v1, kind: Pod, metadata: {name: a, namespace: shop}, spec: {imagePullSecrets: [{name: one}],
+      containers: [{name: a, image: "q.io/a:v1"}]}},
+    {apiVersion: v1, kind: Pod, metadata: {name: b}, spec: {imagePullSecrets: [{name: one}, {name: two}],
+      containers: [{name: b, image: "q.io/a:v1"}]}},
+    {apiVersion: v1, kind: Pod, metadata: {name: c}, spec: {containers: [{name: c, image: "q.io/a:v1"}]}},
+    {apiVersion: v1, kind: Pod, metadata: {name: d}, spec: {containers: [
+      {name: d, image: "q.io/a:v1", imagePullPolicy: Always}]}}]})";
+  doc::Problems problems("pods.yaml");
+  auto manifests = manifest::ReadManifests(pods, problems, {});
+  ASSERT_TRUE(problems.empty());
+  using Secrets = std::vector<status::ObjectCoordinates>;
+  std::vector<CheckItem> items = CheckItems(manifests.uses, {}, {}, "ci");
+  ASSERT_EQ(items.size(), 3U) << "pods with different secrets meet different answers";
+  EXPECT_EQ(items[0].question.identity.secrets, (Secrets{{"shop", "one", ""}}));
+  EXPECT_EQ(items[1].question.identity.secrets, (Secrets{{"ci", "one", ""}, {"ci", "two", ""}}));
+  EXPECT_EQ(items[2].question.identity.secrets, Secrets{});
+  EXPECT_EQ(Line(items[2]), "c, d | q.io/a:v1 | Always | stated by d");
+
+  // What is given with its UID is known better.
+  items = CheckItems(manifests.uses, {}, {.secrets = {{"ci", "one", "u1"}}}, "ci");
+  EXPECT_EQ(items[1].question.identity.secrets, (Secrets{{"ci", "one", "u1"}, {"ci", "two", ""}}));
+  EXPECT_EQ(items[2].question.identity.secrets, (Secrets{{"ci", "one", "u1"}}));
+}
+
+status::CheckAnswer Starts() {
+  return {.image = "",
+          .policy = "",
+          .ok = true,
+          .listed = true,
+          .result = "Starts",
+          .reason = "OpenToNode",
+          .rule = "7: open to the node",
+          .message = "kubelet's record opens it to every pod of this node."};
+}
+status::CheckAnswer Answer(std::string result, std::string reason, std::string message) {
+  status::CheckAnswer answer;
+  answer.result = std::move(result);
+  answer.reason = std::move(reason);
+  answer.message = std::move(message);
+  return answer;
+}
+status::CheckAnswer Refused() {
+  return Answer("Refused", "RecordedForOthers",
+                "kubelet's record opens quay.io/acme/app to 2 secrets only, and the pod has none of them, so "
+                "kubelet refuses the container (ErrImageNeverPull).");
+}
+status::CheckAnswer Pulls() {
+  return Answer(
+      "Pulls", "RecordedForNobody",
+      "kubelet's record of quay.io/acme/worker names no credential, so kubelet asks the registry with "
+      "the pod's and the node's credentials.");
+}
+status::CheckAnswer Unknown() {
+  return Answer("Unknown", "FactsUnknown", "what kubelet would say is not known yet");
+}
+
+// As kPod, and everything is asked for as one would hope.
+std::vector<CheckItem> TextItems() {
+  return ItemsOf(base::ReplaceAll(kPod, "quay.io/acme/worker", "quay.io/acme/worker:v2"));
+}
+
+struct TextCase {
+  std::string name;
+  std::vector<status::CheckAnswer> answers;  // to the three images of kPod
+  bool unknown_passes;
+  std::string summary;
+};
+class CheckTextTest : public testing::TestWithParam<TextCase> {};
+
+TEST_P(CheckTextTest, EndsWithWhatFails) {
+  status::CheckResult result{.node = "ci-7", .time = {}, .ok = false, .answers = GetParam().answers};
+  std::vector<CheckItem> items = TextItems();
+  std::string text = CheckText(items, result, {GetParam().unknown_passes, 0});
+  tests::ExpectGolden("screen/check-" + GetParam().name + ".txt",
+                      text + "\n" + CheckText(items, result, {GetParam().unknown_passes, 80}) + "\n" +
+                          CheckText(items, result, {GetParam().unknown_passes, 140}));
+  EXPECT_TRUE(text.ends_with("\n" + GetParam().summary + "\n")) << text;
+  EXPECT_EQ(base::Split(text, '\n').size(), items.size() + 2) << text;
+  // Each failing line stands by itself in a termination message.
+  for (std::string_view line : base::Split(text, '\n')) {
+    if (!line.starts_with("FAIL")) continue;
+    EXPECT_NE(line.find("quay.io/acme/"), std::string_view::npos) << line;
+    EXPECT_NE(line.find("on node ci-7: "), std::string_view::npos) << line;
+  }
+  std::string narrow = CheckText(items, result, {false, 80});
+  for (std::string_view line : base::Split(narrow, '\n')) {
+    EXPECT_LE(DisplayWidth(line), 80U) << line;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, CheckTextTest,
+    testing::Values(
+        TextCase{"good", {Starts(), Starts(), Starts()}, false, "all 3 images start on node ci-7"},
+        TextCase{
+            "refused", {Refused(), Starts(), Refused()}, false, "2 of 3 images will not start on node ci-7"},
+        TextCase{"mixed",
+                 {Refused(), Pulls(), Unknown()},
+                 false,
+                 "3 of 3 images may not start on node ci-7: 1 will not start, 1 contacts the registry, 1 not "
+                 "known"},
+        TextCase{"unknown",
+                 {Starts(), Unknown(), Starts()},
+                 false,
+                 "1 of 3 images may not start on node ci-7: 1 not known"},
+        TextCase{"unknownpasses",
+                 {Starts(), Unknown(), Starts()},
+                 true,
+                 "all 3 images may start on node ci-7: 1 not known"},
+        TextCase{"late",
+                 {Refused(), Starts()},
+                 false,
+                 "1 of 3 images will not start on node ci-7; 1 of 3 images was not decided in time"}),
+    [](const auto& row) { return row.param.name; });
+
+// The check of a controller, and the pod that it is for, had different defaults, and nobody saw it.
+TEST(CheckItems, BothDefaultsAreNamedWhereTheyDiffer) {
+  const std::string pod = R"({apiVersion: v1, kind: Pod, spec: {containers: [
+    {name: app, image: "q.io/a:v1"}, {name: tool, image: "q.io/b:v1", imagePullPolicy: Never},
+    {name: precheck, image: "q.io/c:v1"}, {name: main, image: "q.io/c:v1", imagePullPolicy: Always}]}})";
+  auto lines = [&](PullPolicy of_pods, PullPolicy of_checks) {
+    std::vector<std::string> all;
+    for (const CheckItem& item :
+         ItemsOf(pod, {.default_policy = of_pods, .default_check_policy = of_checks})) {
+      all.push_back(Line(item));
+    }
+    return all;
+  };
+  const std::string tool = "tool | q.io/b:v1 | Never | stated";
+  EXPECT_EQ(
+      lines(PullPolicy::kAlways, PullPolicy::kIfNotPresent),
+      (std::vector<std::string>{"app | q.io/a:v1 | Always | assumed default; checks have IfNotPresent", tool,
+                                "precheck, main | q.io/c:v1 | Always | stated by main; precheck has "
+                                "IfNotPresent"}));
+  // Never weaker than either.
+  EXPECT_EQ(lines(PullPolicy::kIfNotPresent, PullPolicy::kAlways)[0],
+            "app | q.io/a:v1 | Always | assumed for checks; the pod has IfNotPresent");
+  EXPECT_EQ(lines(PullPolicy::kAlways, PullPolicy::kAlways)[0], "app | q.io/a:v1 | Always | assumed default");
+}
+
+TEST(CheckItems, KnowTheirPlace) {
+  std::vector<CheckItem> items = ItemsOf(kPod);
+  EXPECT_EQ(items[0].file, "pod.yaml");
+  EXPECT_EQ(items[0].at, (doc::Position{8, 17}));  // of app, which asks for more than setup
+  EXPECT_EQ(CheckItems({ImageByItself("a", {}, {})}, {}, {})[0].file, "");
+}
+
+struct AdviceCase {
+  std::string name;
+  status::CheckAnswer answer;
+  std::string expect;
+  PullPolicy policy = PullPolicy::kAlways;
+  std::string origin = "stated";
+};
+class CheckAdviceTest : public testing::TestWithParam<AdviceCase> {};
+TEST_P(CheckAdviceTest, Is) {
+  CheckItem item{.question = {"q.io/a:v1", GetParam().policy, {}}, .origin = GetParam().origin};
+  EXPECT_EQ(CheckAdvice(item, GetParam().answer), GetParam().expect);
+}
+status::CheckAnswer Listed(std::string result, std::string reason) {
+  status::CheckAnswer answer = Answer(std::move(result), std::move(reason), "");
+  answer.listed = true;
+  return answer;
+}
+INSTANTIATE_TEST_SUITE_P(
+    All, CheckAdviceTest,
+    testing::Values(
+        AdviceCase{"Good", Starts(), ""},
+        AdviceCase{"Closed", Listed("Refused", "RecordedForOthers"),
+                   "let the agent touch it (--touch), or exempt it: prefetchctl export kubelet-allowlist"},
+        AdviceCase{"ClosedAndUnlisted", Answer("Refused", "RecordedForOthers", ""),
+                   "let the agent touch it (--touch), or exempt it: prefetchctl export kubelet-allowlist"},
+        AdviceCase{"Absent", Listed("Pulls", "ImageAbsent"), "wait until it is here: prefetchctl wait"},
+        AdviceCase{"AbsentAndUnlisted", Answer("Refused", "ImageAbsent", ""), "put it on the list"},
+        AdviceCase{"NotListed", Answer("Unknown", "NotListed", ""), "put it on the list"},
+        AdviceCase{"TagMissing", Listed("Refused", "TagMissing"),
+                   "push the tag again, or name one that is there"},
+        AdviceCase{"Denied", Listed("Refused", "AccessDenied"),
+                   "see what this node has for it: prefetchctl credentials q.io/a:v1"},
+        AdviceCase{"Moved", Listed("Pulls", "TagMoved"),
+                   "wait until the list has refreshed it: prefetchctl wait --policy Always"},
+        AdviceCase{"AName", Answer("Refused", "InvalidImageName", ""), "correct the image name"},
+        AdviceCase{"Away", Listed("Unknown", "Unreachable"),
+                   "try again, or say imagePullPolicy IfNotPresent: then the copy on the node is enough"},
+        AdviceCase{"AwayForIfNotPresent", Listed("Unknown", "Unreachable"), "try again",
+                   PullPolicy::kIfNotPresent},
+        AdviceCase{"AwayForIfNotPresentAndUnlisted", Answer("Unknown", "ServerError", ""),
+                   "try again, or put it on the list: then the pod need not ask", PullPolicy::kIfNotPresent},
+        AdviceCase{"AwayWhereAllIsAlways", Listed("Unknown", "RateLimited"), "try again later",
+                   PullPolicy::kAlways, "AlwaysPullImages"},
+        AdviceCase{"WhatTheMessageSaysAlready",
+                   Answer("Unknown", "FactsUnknown", "It depends; declare its version (--kubelet-version)."),
+                   "or check with --unknown pass"},
+        AdviceCase{"OfANewerAgent", Listed("Refused", "SomethingNew"), ""}),
+    [](const auto& row) { return row.param.name; });
+
+TEST(CheckReport, Json) {
+  status::CheckResult result{.node = "ci-7", .time = {}, .ok = false, .answers = {Refused(), Starts()}};
+  std::vector<CheckItem> items = TextItems();
+  auto indented = doc::IndentedJson(CheckReportJson(items, result));
+  ASSERT_TRUE(indented.ok());
+  tests::ExpectGolden("screen/check-report.json", *indented);
+  // What an older reader of the agent's own answer takes from it is the same.
+  auto read = status::ParseCheckResult(*indented);
+  ASSERT_TRUE(read.ok()) << read.error().message();
+  ASSERT_EQ(read->answers.size(), 3U);
+  EXPECT_EQ(read->answers[0].reason, "RecordedForOthers");
+  EXPECT_EQ(read->answers[2].result, "Undecided");
+}
+
+TEST(CheckReport, WhatIsBeingPulledIsNotDecided) {
+  status::CheckAnswer pending{.image = "a/b:v1", .policy = "Never", .pending = true, .result = "Unknown"};
+  pending.reason = "Pulling";
+  pending.message = "it is being pulled:\n12 of 680 MB";
+  std::vector<CheckItem> items = CheckItems({ImageByItself("a/b:v1", PullPolicy::kNever, {})}, {}, {});
+  status::CheckResult result{.node = "n1", .time = {}, .ok = false, .answers = {pending}};
+  EXPECT_EQ(DecidedAnswer(result, 0), nullptr);
+  EXPECT_EQ(CheckText(items, result, {.unknown_passes = true}),
+            "OPEN  –  a/b:v1  Never (stated)  not decided in time: it is being pulled: 12 of 680 MB\n"
+            "the image was not decided in time on node n1\n");
+  std::string json = CheckReportJson(items, result);
+  EXPECT_NE(json.find("\"result\":\"Undecided\""), std::string::npos) << json;
+  EXPECT_NE(json.find("it is being pulled"), std::string::npos) << json;
+  // And so it travels.
+  auto read = status::ParseCheckResult(status::CheckResultJson(result));
+  ASSERT_TRUE(read.ok());
+  EXPECT_TRUE(read->answers.at(0).pending);
+}
+
+struct RequestCase {
+  std::string name, json;
+  bool ok;
+  status::CheckRequest expect;
+};
+class CheckRequestTest : public testing::TestWithParam<RequestCase> {};
+
+TEST_P(CheckRequestTest, IsRead) {
+  auto request = status::ParseCheckRequest(GetParam().json);
+  ASSERT_EQ(request.ok(), GetParam().ok);
+  if (!request) return;
+  EXPECT_EQ(*request, GetParam().expect);
+  // What is sent is what is read.
+  auto again = status::ParseCheckRequest(doc::WriteJson(status::ToNode(*request)));
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(*again, *request);
+}
+
+const std::vector<status::CheckQuestion> kOne = {{"a:v1", PullPolicy::kNever, {}}};
+const std::string kOneJson = R"("checks":[{"image":"a:v1","policy":"Never"}])";
+
+INSTANTIATE_TEST_SUITE_P(
+    Rows, CheckRequestTest,
+    testing::Values(
+        RequestCase{"Alone", R"([{"image":"a:v1","policy":"Never"}])", true, {.questions = kOne}},
+        RequestCase{"NoPull", "{" + kOneJson + "}", true, {.questions = kOne}},
+        RequestCase{"Pull", "{" + kOneJson + R"(,"pull":true})", true, {.questions = kOne, .pull = true}},
+        RequestCase{"ForAMoment",
+                    "{" + kOneJson + R"(,"pull":true,"wait":"1.5s"})",
+                    true,
+                    {.questions = kOne, .pull = true, .wait = std::chrono::milliseconds(1500)}},
+        RequestCase{"AWaitForNothing",
+                    "{" + kOneJson + R"(,"pull":null,"wait":"1.5s"})",
+                    true,
+                    {.questions = kOne, .wait = std::chrono::milliseconds(1500)}},
+        RequestCase{"NotForEver",
+                    "{" + kOneJson + R"(,"pull":true,"wait":"100h"})",
+                    true,
+                    {.questions = kOne, .pull = true, .wait = status::kMostPullWait}},
+        RequestCase{"ForRegistriesAMoment",
+                    "{" + kOneJson + R"(,"within":"3s"})",
+                    true,
+                    {.questions = kOne, .within = std::chrono::seconds(3)}},
+        RequestCase{"ForRegistriesNotForEver",
+                    "{" + kOneJson + R"(,"within":"3h"})",
+                    true,
+                    {.questions = kOne, .within = status::kMostRegistryTime}},
+        RequestCase{"ASecretWithoutUid",
+                    R"([{"image":"a:v1","policy":"Never","identity":{"secrets":["team/pull"]}}])",
+                    true,
+                    {.questions = {{"a:v1", PullPolicy::kNever, {.secrets = {{"team", "pull", ""}}}}}}},
+        RequestCase{"AnAccountWithoutUid",
+                    R"([{"image":"a:v1","identity":{"serviceAccount":"team/runner"}}])",
+                    false,
+                    {}},
+        RequestCase{"NoTimeForRegistries", "{" + kOneJson + R"(,"within":"-1s"})", false, {}},
+        RequestCase{"NoDuration", "{" + kOneJson + R"(,"pull":true,"wait":"soon"})", false, {}},
+        RequestCase{"NoNumber", "{" + kOneJson + R"(,"pull":1})", false, {}},
+        RequestCase{"UnknownKey", "{" + kOneJson + R"(,"pulls":true})", false, {}}),
+    [](const auto& row) { return row.param.name; });
+
+TEST(CheckReport, Github) {
+  status::CheckResult result{.node = "ci-7", .time = {}, .ok = false, .answers = {Refused(), Starts()}};
+  tests::ExpectGolden("screen/check.github", CheckGithub(TextItems(), result, false));
+}
+
+TEST(CheckText, OneImage) {
+  std::vector<CheckItem> items = CheckItems({ImageByItself("a/b:v1", PullPolicy::kNever, {})}, {}, {});
+  status::CheckResult result{.node = "n1", .time = {}, .ok = true, .answers = {Starts()}};
+  EXPECT_EQ(CheckText(items, result, {}),
+            "ok    –  a/b:v1  Never (stated)  starts from the node (OpenToNode)\n"
+            "the image starts on node n1\n");
+  result.answers[0] = Refused();
+  EXPECT_TRUE(CheckText(items, result, {}).ends_with("\nthe image will not start on node n1\n"));
+}
+
+TEST(CheckText, NothingInItCanHarmATerminal) {
+  std::vector<CheckItem> items = ItemsOf(
+      "{kind: Pod, apiVersion: v1, spec: {containers: [{name: \"a\\e[2J\", image: \"b\\e[3J\\nFAIL\"}]}}");
+  status::CheckResult result{.node = "n\n1", .time = {}, .ok = false, .answers = {Refused()}};
+  std::string text = CheckText(items, result, {});
+  EXPECT_EQ(text.find('\x1b'), std::string::npos);
+  EXPECT_EQ(base::Split(text, '\n').size(), 3U) << text;
+}
+
+}  // namespace
+}  // namespace prefetch::screen::check_test

@@ -1,0 +1,263 @@
+#include "screen/fleet.h"
+
+#include <gtest/gtest.h>
+
+#include "base/text.h"
+#include "doc/reprint.h"
+#include "golden.h"
+#include "screen/fleet_text.h"
+#include "screen/status_table.h"
+#include "screen/text_layout.h"
+#include "status/sample.h"
+#include "status/status_json.h"
+
+namespace prefetch::screen::fleet_test {
+namespace {
+
+using tests::ExpectGolden;
+
+StatusDocument Parsed(const plan::Snapshot& snapshot) {
+  auto document = ParseStatusDocument(status::StatusJson(snapshot));
+  EXPECT_TRUE(document);
+  return document ? *document : StatusDocument{};
+}
+
+plan::ImageState GivenUp(plan::ImageState image) {
+  image.settled = true;
+  return image;
+}
+
+plan::ImageState Denied(const std::string& error = "401 Unauthorized from quay.io") {
+  return GivenUp(sample::Failing("quay.io/acme/private:v2", plan::Reason::kAccessDenied, error, 3));
+}
+
+FleetNode NodeOf(const std::string& name, std::vector<plan::ImageState> images) {
+  return DigestStatus(Parsed(sample::Node(std::move(images))), name);
+}
+
+FleetNode ReadyNode(const std::string& name) {
+  return NodeOf(name, {sample::Ready("ghcr.io/acme/runner:v3", 1'200'000'000)});
+}
+
+// 20 nodes: 12 ready, 3 denied, 2 pulling, 1 with a broken list, 1 not heard, 1 that is new.
+Fleet MixedFleet() {
+  std::vector<FleetNode> nodes;
+  for (int i = 10; i < 22; i++) nodes.push_back(ReadyNode("ci-" + std::to_string(i)));
+  for (int i = 22; i < 25; i++) {
+    nodes.push_back(
+        NodeOf("ci-" + std::to_string(i),
+               {sample::Ready("ghcr.io/acme/runner:v3", 1'200'000'000),
+                i == 23 ? Denied("401 Unauthorized from quay.io by mirror 198.51.100.7") : Denied()}));
+  }
+  nodes.push_back(
+      NodeOf("ci-25", {sample::Pulling("ghcr.io/acme/e2e:main", 412'000'000, 680'000'000, 38'000'000)}));
+  nodes.push_back(NodeOf("ci-26", {sample::Pulling("ghcr.io/acme/e2e:main", 0, 2'100'000'000, 0),
+                                   sample::Queued("quay.io/acme/tool:v9"), Denied()}));
+  nodes.push_back(DigestStatus(Parsed(sample::BrokenListNode()), "ci-27"));
+  nodes.push_back(NodeWithoutDetail("ci-28", {.has_pod = true,
+                                              .pod_ready = true,
+                                              .pod_phase = "Running",
+                                              .label = "ready",
+                                              .why = "the API server answered 503"}));
+  nodes.push_back(NodeWithoutDetail("ci-29", {}));
+  return GatherFleet(std::move(nodes));
+}
+
+TEST(GatherFleet, Counts) {
+  Fleet fleet = MixedFleet();
+  EXPECT_EQ(fleet.nodes.size(), 20U);
+  EXPECT_EQ(fleet.ready, 13U);
+  EXPECT_EQ(fleet.progressing, 2U);
+  EXPECT_EQ(fleet.failing, 5U);
+  EXPECT_EQ(fleet.no_detail, 2U);
+  EXPECT_EQ(fleet.slowest, "ci-26");
+  EXPECT_EQ(fleet.most_bytes_left, 2'100'000'000U);
+}
+
+TEST(GatherFleet, OneCauseIsOneGroupHoweverItIsWorded) {
+  Fleet fleet = MixedFleet();
+  ASSERT_FALSE(fleet.groups.empty());
+  const FleetGroup& denied = fleet.groups.front();
+  EXPECT_EQ(denied.reason, "AccessDenied");
+  EXPECT_EQ(denied.image, "quay.io/acme/private:v2");
+  EXPECT_EQ(denied.nodes, (std::vector<std::string>{"ci-22", "ci-23", "ci-24", "ci-26"}));
+  EXPECT_EQ(denied.message, "401 Unauthorized from quay.io");
+  EXPECT_EQ(denied.other_messages, 1U);
+}
+
+struct SignsCase {
+  std::string name;
+  NodeSigns signs;
+  NodeState state;
+  std::string reason;
+};
+class NodeWithoutDetailTest : public testing::TestWithParam<SignsCase> {};
+
+TEST_P(NodeWithoutDetailTest, IsReadyOrProgressingAndNeverFailing) {
+  FleetNode node = NodeWithoutDetail("n1", GetParam().signs);
+  EXPECT_EQ(node.state, GetParam().state) << node.message;
+  EXPECT_EQ(node.reason, GetParam().reason);
+  EXPECT_FALSE(node.detail);
+  EXPECT_FALSE(node.for_good);
+  EXPECT_FALSE(node.message.empty());
+}
+
+const NodeSigns kReadyPod = {.has_pod = true, .pod_ready = true, .pod_phase = "Running", .why = "timeout"};
+
+NodeSigns With(NodeSigns signs, const std::string& label, bool about_the_list_asked = true) {
+  signs.label = label;
+  signs.about_the_list_asked = about_the_list_asked;
+  return signs;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Rows, NodeWithoutDetailTest,
+    testing::Values(
+        SignsCase{"NoPodYet", {}, NodeState::kProgressing, "NoAgent"},
+        SignsCase{"NodeIsDownToo", {.node_is_up = false}, NodeState::kProgressing, "NoAgent"},
+        SignsCase{"ReadyPod", kReadyPod, NodeState::kReady, "NoDetail"},
+        SignsCase{"ReadyPodAndLabel", With(kReadyPod, "ready"), NodeState::kReady, "NoDetail"},
+        SignsCase{"TheLabelContradicts", With(kReadyPod, "notready"), NodeState::kProgressing, "NoDetail"},
+        SignsCase{"AnotherListIsAsked", With(kReadyPod, "ready", false), NodeState::kProgressing, "NoDetail"},
+        SignsCase{"PodNotReady",
+                  {.has_pod = true, .pod_phase = "Pending", .label = "ready"},
+                  NodeState::kProgressing,
+                  "NoDetail"}),
+    [](const auto& row) { return row.param.name; });
+
+struct TargetCase {
+  std::string text;
+  std::optional<FleetTarget> target;
+};
+class FleetTargetTest : public testing::TestWithParam<TargetCase> {};
+TEST_P(FleetTargetTest, IsParsed) {
+  EXPECT_EQ(ParseFleetTarget(GetParam().text), GetParam().target);
+}
+INSTANTIATE_TEST_SUITE_P(
+    Rows, FleetTargetTest,
+    testing::Values(TargetCase{"1", FleetTarget{1, false}}, TargetCase{"271", FleetTarget{271, false}},
+                    TargetCase{"95%", FleetTarget{95, true}}, TargetCase{"100%", FleetTarget{100, true}},
+                    TargetCase{"0", std::nullopt}, TargetCase{"0%", std::nullopt},
+                    TargetCase{"101%", std::nullopt}, TargetCase{"", std::nullopt},
+                    TargetCase{"%", std::nullopt}, TargetCase{"-1", std::nullopt},
+                    TargetCase{"1.5%", std::nullopt}, TargetCase{"99999999999999999999", std::nullopt}));
+
+TEST(FleetTarget, APartOfANodeIsAWholeOne) {
+  EXPECT_EQ((FleetTarget{95, true}.Needed(300)), 285U);
+  EXPECT_EQ((FleetTarget{95, true}.Needed(3)), 3U);
+  EXPECT_EQ((FleetTarget{1, true}.Needed(1)), 1U);
+  EXPECT_EQ((FleetTarget{7, false}.Needed(3)), 7U);
+}
+
+struct EndCase {
+  std::string name;
+  std::vector<FleetNode> nodes;
+  FleetTarget target;
+  FleetEnd end, end_fail_fast;
+};
+class JudgeFleetTest : public testing::TestWithParam<EndCase> {};
+TEST_P(JudgeFleetTest, Ends) {
+  Fleet fleet = GatherFleet(GetParam().nodes);
+  EXPECT_EQ(JudgeFleet(fleet, GetParam().target, false), GetParam().end);
+  EXPECT_EQ(JudgeFleet(fleet, GetParam().target, true), GetParam().end_fail_fast);
+}
+
+std::vector<EndCase> EndCases() {
+  FleetNode ready = ReadyNode("r"), denied = NodeOf("d", {Denied()});
+  FleetNode moving = NodeOf("m", {sample::Queued("a:1")}),
+            half = NodeOf("h", {sample::Queued("a:1"), Denied()});
+  FleetNode silent = NodeWithoutDetail("s", {.has_pod = true});
+  FleetTarget all, two{2, false}, most{60, true};
+  return {
+      {"NoNodes", {}, all, FleetEnd::kGoOn, FleetEnd::kGoOn},
+      {"AllReady", {ready, ready}, all, FleetEnd::kReady, FleetEnd::kReady},
+      {"StillMoving", {ready, moving}, all, FleetEnd::kGoOn, FleetEnd::kGoOn},
+      {"EnoughReady", {ready, ready, moving}, two, FleetEnd::kReady, FleetEnd::kReady},
+      {"EnoughPercent", {ready, ready, denied}, most, FleetEnd::kReady, FleetEnd::kReady},
+      {"TheRestIsDenied", {ready, denied}, all, FleetEnd::kFailedForGood, FleetEnd::kFailedForGood},
+      {"OthersMove", {moving, denied}, all, FleetEnd::kGoOn, FleetEnd::kFailedForGood},
+      {"OneImageOfTheNodeMoves", {ready, half}, all, FleetEnd::kGoOn, FleetEnd::kFailedForGood},
+      {"EnoughCanStillCome", {ready, moving, denied}, two, FleetEnd::kGoOn, FleetEnd::kGoOn},
+      {"SilentIsNotFailed", {ready, silent}, all, FleetEnd::kGoOn, FleetEnd::kGoOn},
+      {"MoreThanThereAre", {ready}, two, FleetEnd::kGoOn, FleetEnd::kFailedForGood},
+  };
+}
+INSTANTIATE_TEST_SUITE_P(Rows, JudgeFleetTest, testing::ValuesIn(EndCases()),
+                         [](const auto& row) { return row.param.name; });
+
+TEST(FleetTable, Screens) {
+  Fleet fleet = MixedFleet();
+  for (std::size_t width : {60, 80, 120}) {
+    std::string screen = FleetTable(fleet, {.width = width, .not_ready = true});
+    for (std::string_view line : base::Split(screen, '\n')) EXPECT_LE(DisplayWidth(line), width) << line;
+    if (width != 60) ExpectGolden("screen/fleet.table" + std::to_string(width), screen);
+  }
+  ExpectGolden("screen/fleet.wide", FleetTable(fleet, {.width = 120, .wide = true}));
+  EXPECT_EQ(FleetTable(GatherFleet({}), {}), "no node matches\n");
+}
+
+TEST(FleetTable, ManyCausesAreFoldedAndNothingFailingIsLeftOutFirst) {
+  std::vector<plan::ImageState> images;
+  for (int i = 0; i < 20; i++) images.push_back(sample::Queued("a/b" + std::to_string(i) + ":1"));
+  images.push_back(Denied());
+  std::string screen = FleetTable(GatherFleet({NodeOf("n1", images)}), {});
+  EXPECT_NE(screen.find("quay.io/acme/private:v2"), std::string::npos) << screen;
+  EXPECT_NE(screen.find("… 9 causes more (-o wide shows all)"), std::string::npos) << screen;
+}
+
+TEST(FleetTable, ColorOnlySupportsTheWords) {
+  std::string colored = FleetTable(MixedFleet(), {.not_ready = true, .color = true});
+  for (const char* code : {"\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[0m"})
+    colored = base::ReplaceAll(colored, code, "");
+  EXPECT_EQ(colored, FleetTable(MixedFleet(), {.not_ready = true}));
+}
+
+TEST(FleetLine, FitsAndSaysTheSlowest) {
+  Fleet fleet = MixedFleet();
+  EXPECT_EQ(FleetLine(fleet, 200),
+            "20 nodes   13 ready   2 progressing   5 failing   2 with no detail   ██████████████░░░░░░░░   "
+            "slowest: node ci-26, 2.1 GB left");
+  for (std::size_t width = 1; width < 120; width++) EXPECT_LE(DisplayWidth(FleetLine(fleet, width)), width);
+}
+
+TEST(FleetDetails, OneCauseALine) {
+  auto lines = FleetDetails(MixedFleet(), 79, 8);
+  ExpectGolden("screen/fleet.details", base::Join(lines, "\n") + "\n");
+  for (const std::string& line : lines) EXPECT_LE(DisplayWidth(line), 79U) << line;
+  EXPECT_EQ(FleetDetails(MixedFleet(), 79, 3).size(), 3U);
+}
+
+TEST(FleetResult, LastWords) {
+  Fleet fleet = MixedFleet();
+  std::string text = FleetResult(fleet, {}, FleetEnd::kGoOn, std::chrono::minutes(10), 80);
+  text += FleetResult(fleet, {80, true}, FleetEnd::kFailedForGood, std::chrono::minutes(1), 80);
+  text += FleetResult(fleet, {60, true}, FleetEnd::kReady, std::chrono::seconds(42), 80);
+  ExpectGolden("screen/fleet.result", text);
+}
+
+TEST(FleetJson, IsWhatToolsRead) {
+  auto text = doc::IndentedJson(FleetJson(MixedFleet(), sample::At(0), true));
+  ASSERT_TRUE(text);
+  ExpectGolden("screen/fleet.json", *text);
+  EXPECT_EQ(FleetJson(MixedFleet(), sample::At(0), true).find("\"ci-10\""), std::string::npos);
+  EXPECT_NE(FleetJson(MixedFleet(), sample::At(0), false).find("\"ci-10\""), std::string::npos);
+}
+
+TEST(Results, OneRowForEachImageAndNode) {
+  StatusDocument document =
+      Parsed(sample::Node({sample::Ready("ghcr.io/acme/runner:v3", 1'200'000'000), Denied()}));
+  ExpectGolden("screen/results.csv",
+               ResultsHead(ResultsFormat::kCsv) + ResultRows(document, "ci-7", ResultsFormat::kCsv));
+  ExpectGolden("screen/results.jsonl",
+               ResultsHead(ResultsFormat::kJson) + ResultRows(document, "ci-7", ResultsFormat::kJson));
+}
+
+TEST(Results, ACellIsNoFormulaAndNoSecondCell) {
+  StatusDocument document;
+  document.images.push_back({.image = "=HYPERLINK(\"x\"),1"});
+  std::string row = ResultRows(document, "n", ResultsFormat::kCsv);
+  EXPECT_TRUE(row.starts_with("n,\"'=HYPERLINK(\"\"x\"\"),1\",true,")) << row;
+}
+
+}  // namespace
+}  // namespace prefetch::screen::fleet_test

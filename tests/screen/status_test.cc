@@ -1,0 +1,247 @@
+#include <gtest/gtest.h>
+
+#include "base/text.h"
+#include "doc/reprint.h"
+#include "golden.h"
+#include "screen/status_document.h"
+#include "screen/status_table.h"
+#include "screen/text_layout.h"
+#include "screen/wait_view.h"
+#include "status/kubelet_sample.h"
+#include "status/sample.h"
+#include "status/status_json.h"
+
+namespace prefetch::screen::status_test {
+namespace {
+
+using tests::ExpectGolden;
+
+struct NodeCase {
+  std::string name;
+  plan::Snapshot (*snapshot)();
+};
+class NodeTest : public testing::TestWithParam<NodeCase> {
+ protected:
+  void SetUp() override {
+    snapshot_ = GetParam().snapshot();
+    auto document = ParseStatusDocument(status::StatusJson(snapshot_));
+    ASSERT_TRUE(document) << document.error().message();
+    document_ = *document;
+  }
+  std::string File(const std::string& name) const { return "screen/" + GetParam().name + "." + name; }
+  plan::Snapshot snapshot_;
+  StatusDocument document_;
+};
+
+TEST_P(NodeTest, Json) {
+  auto indented = doc::IndentedJson(status::StatusJson(snapshot_));
+  ASSERT_TRUE(indented) << indented.error().message();
+  ExpectGolden(File("json"), *indented);
+}
+TEST_P(NodeTest, Yaml) {
+  auto yaml = doc::AsYaml(status::StatusJson(snapshot_));
+  ASSERT_TRUE(yaml) << yaml.error().message();
+  ExpectGolden(File("yaml"), *yaml);
+}
+TEST_P(NodeTest, Table) {
+  std::string narrow = StatusTable(document_, {.width = 80});
+  ExpectGolden(File("table80"), narrow);
+  for (std::string_view line : base::Split(narrow, '\n')) EXPECT_LE(DisplayWidth(line), 80U) << line;
+  std::string broad = StatusTable(document_, {.width = 120});
+  ExpectGolden(File("table120"), broad);
+  for (std::string_view line : base::Split(broad, '\n')) EXPECT_LE(DisplayWidth(line), 120U) << line;
+  ExpectGolden(File("wide"), StatusTable(document_, {.width = 160, .wide = true}));
+}
+TEST_P(NodeTest, ColorOnlySupportsTheWords) {
+  std::string plain = StatusTable(document_, {.width = 80});
+  std::string colored = StatusTable(document_, {.width = 80, .color = true});
+  for (const char* code : {"\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[0m"}) {
+    colored = base::ReplaceAll(colored, code, "");
+  }
+  EXPECT_EQ(plain, colored);
+}
+TEST_P(NodeTest, Readyz) {
+  ExpectGolden(File("readyz"), status::ReadyzText(snapshot_, plan::AskGate(snapshot_, {}), true));
+  std::string plain = status::ReadyzText(snapshot_, plan::AskGate(snapshot_, {}), false);
+  EXPECT_EQ(plain.find("[+]"), std::string::npos);
+  EXPECT_NE(plain.find("list " + snapshot_.list.hash), std::string::npos);
+}
+TEST_P(NodeTest, Wait) {
+  std::string text = WaitLine(document_, 80) + "\n" + WaitLine(document_, 200) + "\n\n";
+  EXPECT_LE(DisplayWidth(WaitLine(document_, 80)), 80U);
+  for (WaitEnd end : {WaitEnd::kReady, WaitEnd::kFailedForGood, WaitEnd::kTimedOut}) {
+    text += WaitResult(document_, end, std::chrono::seconds(600), 80) + "\n";
+  }
+  ExpectGolden(File("wait"), text);
+}
+
+INSTANTIATE_TEST_SUITE_P(Nodes, NodeTest,
+                         testing::Values(NodeCase{"troubled", &sample::TroubledNode},
+                                         NodeCase{"peaceful", &sample::PeacefulNode},
+                                         NodeCase{"starting", &sample::StartingNode},
+                                         NodeCase{"stale", &sample::StaleNode},
+                                         NodeCase{"kubelet", &sample::KubeletNode},
+                                         NodeCase{"brokenlist", &sample::BrokenListNode}),
+                         [](const auto& row) { return row.param.name; });
+
+TEST(ImageJson, OneEntryByAnyOfItsSpellings) {
+  plan::Snapshot snapshot = sample::PeacefulNode();
+  const plan::ImageState* image = plan::FindImage(snapshot, *image::Reference::Parse("busybox:1.36"));
+  ASSERT_NE(image, nullptr);
+  std::string json = status::ImageJson(snapshot, *image, {});
+  EXPECT_NE(json.find("\"kind\":\"ImageStatus\""), std::string::npos);
+  EXPECT_NE(json.find("\"image\":\"docker.io/library/busybox:1.36\""), std::string::npos);
+  EXPECT_EQ(plan::FindImage(snapshot, *image::Reference::Parse("busybox:1.37")), nullptr);
+}
+
+TEST(StatusJson, WithAKubeletVerdictsAreNotGuessed) {
+  plan::Snapshot snapshot = sample::PeacefulNode();
+  snapshot.kubelet.emplace();
+  EXPECT_NE(status::StatusJson(snapshot).find("\"verdicts\":null,\"verdictsReason\":\"not known yet\""),
+            std::string::npos);
+}
+
+// Only where there are several: a list of thousands has one of nearly each.
+TEST(StatusJson, EachSpellingHasItsVerdicts) {
+  std::string one = status::StatusJson(sample::KubeletNodeOf({sample::Open("gcr.io/acme/db:v5")}));
+  EXPECT_EQ(one.find("spellings"), std::string::npos);
+  auto document = ParseStatusDocument(status::StatusJson(sample::KubeletNodeOf({sample::SpelledTwice()})));
+  ASSERT_TRUE(document) << document.error().message();
+  const StatusImage& image = document->images.at(0);
+  EXPECT_EQ(image.image, "docker.io/library/nginx:1.27");
+  EXPECT_EQ(image.never.result, "Refused");
+  ASSERT_EQ(image.spellings.size(), 2U);
+  EXPECT_EQ(image.spellings[0].image, "docker.io/library/nginx:1.27");
+  EXPECT_EQ(image.spellings[0].never.result, "Starts");
+  EXPECT_EQ(image.spellings[1].image, "nginx:1.27");
+  EXPECT_EQ(image.spellings[1].never.reason, "RecordedUnderOtherName");
+  EXPECT_EQ(image.spellings[1].if_not_present.result, "Pulls");
+  EXPECT_NE(image.message.find("Pods that write nginx:1.27: "), std::string::npos) << image.message;
+}
+
+// For five minutes after a runtime went away readiness stays: that it is away, and what to do, is said at
+// once.
+TEST(StatusTable, ARuntimeThatIsAwayIsSaidWhileWhatItToldStillCounts) {
+  plan::Snapshot snapshot = sample::PeacefulNode();
+  ASSERT_TRUE(snapshot.readiness.ready);
+  snapshot.runtime.up = false;
+  snapshot.runtime.error = "the container runtime does not answer (ListImages)";
+  std::string table = StatusTable(*ParseStatusDocument(status::StatusJson(snapshot)), {});
+  EXPECT_NE(table.find("! the container runtime does not answer (ListImages)\n"
+                       "  → start the container runtime, or name its socket with --runtime-endpoint\n"),
+            std::string::npos)
+      << table;
+  snapshot.readiness = {.ready = false,
+                        .phase = plan::Phase::kFailing,
+                        .reason = plan::Reason::kRuntimeDown,
+                        .message = snapshot.runtime.error,
+                        .required = 1,
+                        .required_ready = 1};
+  table = StatusTable(*ParseStatusDocument(status::StatusJson(snapshot)), {});
+  EXPECT_EQ(table.find("does not answer"), table.rfind("does not answer")) << "once is enough";
+}
+
+// With sizes that nobody knows yet it used to say "0 B are needed".
+TEST(StatusTable, DiskPressureNamesTheLimitAndWhatIsNeeded) {
+  plan::Snapshot snapshot = sample::PeacefulNode();
+  snapshot.disk.pressure = true;
+  snapshot.disk.needed_bytes = 0;
+  auto document = ParseStatusDocument(status::StatusJson(snapshot));
+  ASSERT_TRUE(document) << document.error().message();
+  std::string table = StatusTable(*document, {.width = 1000});
+  EXPECT_NE(table.find("and must keep 20"), std::string::npos) << table;
+  EXPECT_NE(table.find("(diskHighPercent, diskMinFreeBytes,"), std::string::npos) << table;
+  EXPECT_NE(table.find("the sizes of the absent images are not known yet"), std::string::npos) << table;
+}
+
+TEST(FailedForGood, OnlyWhenNothingElseCanHelp) {
+  plan::Snapshot snapshot = sample::Node(
+      {sample::Failing("a/b:1", plan::Reason::kNotFound, "no such tag", 2), sample::Queued("a/c:1")});
+  snapshot.images[0].settled = true;
+  EXPECT_FALSE(FailedForGood(*ParseStatusDocument(status::StatusJson(snapshot))));
+  snapshot.images.pop_back();
+  EXPECT_TRUE(FailedForGood(*ParseStatusDocument(status::StatusJson(snapshot))));
+  EXPECT_FALSE(FailedForGood(*ParseStatusDocument(status::StatusJson(sample::PeacefulNode()))));
+}
+
+TEST(StatusDocument, AListOfThousandsComesThrough) {
+  std::vector<plan::ImageState> images;
+  for (int i = 0; i < 5000; i++)
+    images.push_back(sample::Ready("ghcr.io/acme/service-" + std::to_string(i) + ":v1", 1));
+  std::string json = status::StatusJson(sample::Node(std::move(images)));
+  auto document = ParseStatusDocument(json);
+  ASSERT_TRUE(document) << document.error().message();
+  EXPECT_EQ(document->images.size(), 5000U);
+  EXPECT_EQ(document->required_ready, 5000U);
+}
+
+constexpr std::string_view kFrame = R"("apiVersion":"prefetchd.dev/v1","kind":"NodeStatus")";
+
+TEST(StatusDocument, MissingAndUnknownMembersAreNothing) {
+  auto document = ParseStatusDocument("{" + std::string(kFrame) +
+                                      R"(,"new":{"a":[1]},"disk":null,"images":[{"image":"a","phase":"New",)"
+                                      R"("reason":"SomethingNew","verdicts":null,"registry":{"x":1}}]})");
+  ASSERT_TRUE(document) << document.error().message();
+  EXPECT_EQ(document->images.at(0).reason, "SomethingNew");
+  std::string table = StatusTable(*document, {});
+  EXPECT_NE(table.find("something …"), std::string::npos) << table;
+}
+
+TEST(StatusDocument, NothingInItCanHarmATerminal) {
+  auto document = ParseStatusDocument(
+      "{" + std::string(kFrame) +
+      R"(,"node":"\u001b[2Jx","images":[{"image":"a\u009bb\u007f","message":"c\r\u0007"}]})");
+  ASSERT_TRUE(document) << document.error().message();
+  EXPECT_EQ(document->node, " [2Jx");
+  EXPECT_EQ(document->images.at(0).image, "a b ");
+  EXPECT_EQ(StatusTable(*document, {.wide = true}).find('\x1b'), std::string::npos);
+}
+
+struct BadDocument {
+  std::string name, json, says;
+};
+class BadDocumentTest : public testing::TestWithParam<BadDocument> {};
+TEST_P(BadDocumentTest, IsRefused) {
+  auto document = ParseStatusDocument(GetParam().json);
+  ASSERT_FALSE(document);
+  EXPECT_EQ(document.error().code(), base::Code::kInvalidArgument);
+  EXPECT_NE(document.error().message().find(GetParam().says), std::string::npos)
+      << document.error().message();
+}
+std::string Framed(const std::string& more) {
+  return "{" + std::string(kFrame) + "," + more + "}";
+}
+INSTANTIATE_TEST_SUITE_P(
+    StatusDocument, BadDocumentTest,
+    testing::Values(BadDocument{"Empty", "", "status document"},
+                    BadDocument{"Html", "<html>", "status document"},
+                    BadDocument{"List", "[]", "the document is not an object"},
+                    BadDocument{"OtherKind", R"({"apiVersion":"prefetchd.dev/v1","kind":"X"})",
+                                "no NodeStatus"},
+                    BadDocument{"OtherVersion", R"({"apiVersion":"prefetchd.dev/v2","kind":"NodeStatus"})",
+                                "no NodeStatus"},
+                    BadDocument{"ReadyIsText", Framed(R"("ready":"yes")"), "ready is not true or false"},
+                    BadDocument{"ImageIsText", Framed(R"("images":["a"])"), "images[0] is not an object"},
+                    BadDocument{"SizeIsNegative", Framed(R"("images":[{"sizeBytes":-1}])"),
+                                "images[0].sizeBytes is not a number from 0"},
+                    BadDocument{"BytesAreText", Framed(R"("images":[{},{"pull":{"bytesDone":"1"}}])"),
+                                "images[1].pull.bytesDone is not a whole number"},
+                    BadDocument{"TimeIsNone", Framed(R"("time":"yesterday")"), "time is not a time"},
+                    BadDocument{"FromIsNumbers", Framed(R"("images":[{"from":[1]}])"),
+                                "images[0].from[0] is not a string"},
+                    BadDocument{"Deep", Framed("\"x\":" + std::string(1000, '[')), "status document"}),
+    [](const auto& row) { return row.param.name; });
+
+TEST(AsYaml, QuotesWhatWouldBeSomethingElse) {
+  auto yaml = doc::AsYaml(
+      R"({"a":"yes","b":"1.10","c":"x: y","d":"plain-1","e":[],"f":{},"g":[{"h":1,"i":[true]},[2]],)"
+      R"("j":"a\nb","k":null,"no":""})");
+  ASSERT_TRUE(yaml);
+  EXPECT_EQ(
+      *yaml,
+      "a: \"yes\"\nb: \"1.10\"\nc: \"x: y\"\nd: plain-1\ne: []\nf: {}\ng:\n- h: 1\n  i:\n  - true\n- - 2\n"
+      "j: \"a\\nb\"\nk: null\n\"no\": \"\"\n");
+}
+
+}  // namespace
+}  // namespace prefetch::screen::status_test

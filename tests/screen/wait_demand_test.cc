@@ -1,0 +1,199 @@
+
+#include <gtest/gtest.h>
+
+#include "screen/wait_view.h"
+
+namespace prefetch::screen::wait_demand_test {
+namespace {
+
+StatusImage Shown(const std::string& name, bool ready, bool required = true) {
+  StatusImage image;
+  image.image = name;
+  image.required = required;
+  image.ready = ready;
+  image.phase = ready ? "Ready" : "Failing";
+  image.ready_for = "Never";
+  image.settled = true;
+  return image;
+}
+
+StatusDocument Document(std::vector<StatusImage> images, bool ready, const std::string& reason) {
+  StatusDocument document;
+  document.list_hash = "sha256:1";
+  document.ready = ready;
+  document.reason = reason;
+  document.message = "said by the agent";
+  document.images = std::move(images);
+  return document;
+}
+
+plan::ImageList List(std::vector<std::string> names) {
+  plan::ImageList list;
+  for (const std::string& name : names) {
+    plan::DesiredImage want;
+    want.reference = *image::Reference::Parse(name);
+    list.images.push_back(std::move(want));
+  }
+  return list;
+}
+
+TEST(NarrowTo, WithoutADemandNothingChanges) {
+  EXPECT_TRUE(NarrowTo(Document({Shown("r.io/a:1", true)}, true, "AllReady"), {}).ready);
+  EXPECT_FALSE(NarrowTo(Document({Shown("r.io/a:1", false)}, false, "ImagesNotReady"), {}).ready);
+}
+
+TEST(NarrowTo, OtherPeoplesImagesDoNotMatter) {
+  StatusDocument document =
+      NarrowTo(Document({Shown("r.io/a:1", true), Shown("r.io/b:1", false)}, false, "ImagesNotReady"),
+               {.list = List({"r.io/a:1"})});
+  EXPECT_TRUE(document.ready);
+  EXPECT_EQ(document.required, 1U);
+  EXPECT_EQ(document.images.size(), 1U);
+}
+
+TEST(NarrowTo, NamesAreComparedNormalised) {
+  EXPECT_TRUE(NarrowTo(Document({Shown("nginx", true)}, true, "AllReady"),
+                       {.list = List({"docker.io/library/nginx:latest"})})
+                  .ready);
+}
+
+TEST(NarrowTo, WhatIsNotListedYetIsWaitedForAndHasNotFailed) {
+  StatusDocument document = NarrowTo(Document({Shown("r.io/a:1", true)}, true, "AllReady"),
+                                     {.list = List({"r.io/a:1", "r.io/new:1"})});
+  EXPECT_FALSE(document.ready);
+  EXPECT_EQ(document.required, 2U);
+  EXPECT_EQ(document.required_ready, 1U);
+  EXPECT_FALSE(FailedForGood(document));
+}
+
+TEST(NarrowTo, AWeakerDemandOfTheAgentIsNotEnough) {
+  StatusDocument document =
+      NarrowTo(Document({Shown("r.io/a:1", true, false)}, true, "AllReady"), {.list = List({"r.io/a:1"})});
+  EXPECT_FALSE(document.ready);
+  EXPECT_FALSE(FailedForGood(document));
+}
+
+TEST(NarrowTo, ARuntimeThatIsAwayIsEverybodysBusiness) {
+  EXPECT_FALSE(
+      NarrowTo(Document({Shown("r.io/a:1", true)}, false, "RuntimeDown"), {.list = List({"r.io/a:1"})})
+          .ready);
+}
+
+TEST(NarrowTo, AnotherTeamsBrokenSourceIsNot) {
+  EXPECT_TRUE(
+      NarrowTo(Document({Shown("r.io/a:1", true)}, false, "ListInvalid"), {.list = List({"r.io/a:1"})})
+          .ready);
+}
+
+// What the agent's list asks of it, what a pod would meet, what is waited for.
+struct ReadyForCase {
+  std::string name;
+  std::string listed_for;
+  bool ready;
+  std::string never, if_not_present;
+  image::PullPolicy want;
+  bool expect;
+};
+class ReadyForTest : public testing::TestWithParam<ReadyForCase> {
+ protected:
+  static StatusDocument One() {
+    StatusImage image = Shown("r.io/a:1", GetParam().ready);
+    image.ready_for = GetParam().listed_for;
+    image.present = true;
+    image.never.result = GetParam().never;
+    image.if_not_present.result = GetParam().if_not_present;
+    return Document({image}, GetParam().ready, GetParam().ready ? "AllReady" : "ImagesNotReady");
+  }
+};
+
+TEST_P(ReadyForTest, AnEntryHasAtLeastItsDemands) {
+  plan::ImageList list = List({"r.io/a:1"});
+  list.images[0].ready_for = GetParam().want;
+  StatusDocument document = NarrowTo(One(), {.list = list});
+  EXPECT_EQ(document.ready, GetParam().expect);
+  EXPECT_EQ(document.images[0].reason == "WeakerDemand", GetParam().ready && !GetParam().expect);
+}
+
+using image::PullPolicy;
+INSTANTIATE_TEST_SUITE_P(
+    Rows, ReadyForTest,
+    testing::Values(
+        ReadyForCase{"Same", "Never", true, "Starts", "Starts", PullPolicy::kNever, true},
+        ReadyForCase{"AnOldAgentTellsNoVerdict", "Never", true, "", "", PullPolicy::kNever, true},
+        ReadyForCase{"ListedForLess", "IfNotPresent", true, "Refused", "Pulls", PullPolicy::kNever, false},
+        ReadyForCase{"ListedForLessButItStarts", "IfNotPresent", true, "Starts", "Starts", PullPolicy::kNever,
+                     true},
+        ReadyForCase{"ListedForMore", "Never", true, "Starts", "Starts", PullPolicy::kIfNotPresent, true},
+        ReadyForCase{"NotReadyByTheAgentsList", "Never", false, "Refused", "Pulls", PullPolicy::kIfNotPresent,
+                     false},
+        ReadyForCase{"Always", "Always", true, "Starts", "Starts", PullPolicy::kAlways, true},
+        ReadyForCase{"AlwaysIsNotAskedByTheAgent", "Never", true, "Starts", "Starts", PullPolicy::kAlways,
+                     false}),
+    [](const auto& row) { return row.param.name; });
+
+struct PolicyCase {
+  std::string name;
+  bool ready;
+  std::string never, if_not_present;
+  PullPolicy policy;
+  bool expect;
+};
+class PolicyTest : public testing::TestWithParam<PolicyCase> {};
+
+TEST_P(PolicyTest, AnotherPolicyThanTheEntrysOwn) {
+  StatusImage image = Shown("r.io/a:1", GetParam().ready);
+  image.ready_for = "IfNotPresent";
+  image.present = true;
+  image.never.result = GetParam().never;
+  image.if_not_present.result = GetParam().if_not_present;
+  StatusDocument document =
+      NarrowTo(Document({image}, GetParam().ready, GetParam().ready ? "AllReady" : "ImagesNotReady"),
+               {.policy = GetParam().policy});
+  EXPECT_EQ(document.ready, GetParam().expect);
+  EXPECT_EQ(document.phase, GetParam().expect ? "Ready" : document.phase);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Rows, PolicyTest,
+    testing::Values(PolicyCase{"StartsForAll", true, "Starts", "Starts", PullPolicy::kNever, true},
+                    PolicyCase{"RefusedToNever", true, "Refused", "Pulls", PullPolicy::kNever, false},
+                    PolicyCase{"PullsForIfNotPresent", true, "Refused", "Pulls", PullPolicy::kIfNotPresent,
+                               true},
+                    PolicyCase{"UnknownForNever", true, "Unknown", "Unknown", PullPolicy::kNever, false}),
+    [](const auto& row) { return row.param.name; });
+
+TEST(NarrowTo, WhatFailsMakesTheNodeFail) {
+  EXPECT_EQ(
+      NarrowTo(Document({Shown("r.io/a:1", false)}, false, "ImagesNotReady"), {.list = List({"r.io/a:1"})})
+          .phase,
+      "Failing");
+  // Another team's failure is not ours.
+  EXPECT_EQ(
+      NarrowTo(Document({Shown("r.io/b:1", false)}, false, "ImagesNotReady"), {.list = List({"r.io/a:1"})})
+          .phase,
+      "Progressing");
+}
+
+TEST(NarrowTo, TheHashMustBeInForce) {
+  EXPECT_TRUE(NarrowTo(Document({}, true, "EmptyList"), {.hash = "sha256:1"}).ready);
+  StatusDocument other = NarrowTo(Document({}, true, "EmptyList"), {.hash = "sha256:2"});
+  EXPECT_FALSE(other.ready);
+  EXPECT_NE(other.message.find("sha256:1"), std::string::npos);
+}
+
+TEST(NarrowTo, AlwaysNeedsTheRegistrysWord) {
+  StatusDocument document = Document({Shown("r.io/a:1", true)}, true, "AllReady");
+  document.images[0].present = true;
+  StatusDocument unasked = NarrowTo(document, {.policy = image::PullPolicy::kAlways});
+  EXPECT_FALSE(unasked.ready);
+  EXPECT_EQ(unasked.images[0].reason, "PolicyAlways");
+  document.images[0].registry = StatusRegistry{.reason = "TagMissing", .message = "the tag is gone"};
+  StatusDocument missing = NarrowTo(document, {.policy = image::PullPolicy::kAlways});
+  EXPECT_FALSE(missing.ready);
+  EXPECT_EQ(missing.images[0].reason, "TagMissing");
+  document.images[0].registry->agrees = true;
+  EXPECT_TRUE(NarrowTo(document, {.policy = image::PullPolicy::kAlways}).ready);
+}
+
+}  // namespace
+}  // namespace prefetch::screen::wait_demand_test

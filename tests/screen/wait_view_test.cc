@@ -1,0 +1,94 @@
+#include "screen/wait_view.h"
+
+#include <gtest/gtest.h>
+
+#include "base/text.h"
+#include "screen/text_layout.h"
+#include "status/sample.h"
+#include "status/status_json.h"
+
+namespace prefetch::screen::wait_view_test {
+namespace {
+
+StatusDocument Parsed(std::vector<plan::ImageState> images) {
+  auto document = ParseStatusDocument(status::StatusJson(sample::Node(std::move(images))));
+  EXPECT_TRUE(document);
+  return document ? *document : StatusDocument{};
+}
+
+plan::ImageState GivenUp(const std::string& name) {
+  plan::ImageState image = sample::Failing(name, plan::Reason::kNotFound, "quay.io has no such tag", 2);
+  image.settled = true;
+  return image;
+}
+
+plan::ImageState TriedAgain(const std::string& name) {
+  return sample::Failing(name, plan::Reason::kUnreachable, "connection refused", 1);
+}
+
+TEST(WaitLine, SaysWhatWillNotGetBetterFirst) {
+  EXPECT_EQ(WaitLine(Parsed({TriedAgain("a/b:1"), GivenUp("a/c:1"), sample::Ready("a/d:1", 1),
+                             sample::Queued("a/e:1")}),
+                     200),
+            "1 of 4 ready, 1 queued, 2 failing (1 for good): not found a/c:1");
+  EXPECT_EQ(WaitLine(Parsed({TriedAgain("a/b:1")}), 200), "0 of 1 ready, 1 failing: unreachable a/b:1");
+}
+
+struct KeyCase {
+  std::string name;
+  std::vector<plan::ImageState> before, after;
+  bool worth_a_line;
+};
+class WaitKeyTest : public testing::TestWithParam<KeyCase> {};
+TEST_P(WaitKeyTest, ChangesWithWhatIsWorthALine) {
+  EXPECT_EQ(WaitKey(Parsed(GetParam().before)) != WaitKey(Parsed(GetParam().after)), GetParam().worth_a_line);
+}
+INSTANTIATE_TEST_SUITE_P(
+    Rows, WaitKeyTest,
+    testing::Values(
+        KeyCase{"Bytes", {sample::Pulling("a:1", 10, 100, 1)}, {sample::Pulling("a:1", 50, 100, 9)}, false},
+        KeyCase{"Starts", {sample::Queued("a:1")}, {sample::Pulling("a:1", 0, 100, 0)}, false},
+        KeyCase{"Ready", {sample::Pulling("a:1", 99, 100, 1)}, {sample::Ready("a:1", 100)}, true},
+        KeyCase{"Fails", {sample::Pulling("a:1", 99, 100, 1)}, {TriedAgain("a:1")}, true},
+        KeyCase{"FailsOtherwise", {TriedAgain("a:1")}, {GivenUp("a:1")}, true},
+        KeyCase{"AnotherOneFails",
+                {TriedAgain("a:1"), sample::Queued("b:1")},
+                {sample::Queued("a:1"), TriedAgain("b:1")},
+                true}),
+    [](const auto& row) { return row.param.name; });
+
+TEST(WaitDetails, ShowsWhatFailsThenWhatMoves) {
+  StatusDocument document =
+      Parsed({sample::Queued("a/q:1"),
+              sample::Pulling("ghcr.io/acme/e2e:main", 412'000'000, 680'000'000, 38'000'000),
+              sample::Ready("a/r:1", 1), GivenUp("quay.io/acme/gone:v2")});
+  std::vector<std::string> lines = WaitDetails(document, 120, 10);
+  ASSERT_EQ(lines.size(), 2U);
+  EXPECT_EQ(lines[0],
+            "  not found    quay.io/acme/gone:v2  quay.io has no such tag; tried 2 times, again in 2 min");
+  EXPECT_EQ(lines[1], "  pulling      ghcr.io/acme/e2e:main  412 of 680 MB, 38 MB/s, about 8 s left");
+  for (const std::string& line : WaitDetails(document, 40, 10)) EXPECT_LE(DisplayWidth(line), 40U);
+}
+
+TEST(WaitDetails, HasSoManyLinesAndNoMore) {
+  std::vector<plan::ImageState> images;
+  for (int i = 0; i < 9; i++) images.push_back(GivenUp("a/b" + std::to_string(i) + ":1"));
+  EXPECT_EQ(WaitDetails(Parsed(images), 80, 9).size(), 9U);
+  std::vector<std::string> lines = WaitDetails(Parsed(images), 80, 5);
+  ASSERT_EQ(lines.size(), 5U);
+  EXPECT_EQ(lines.back(), "  … 5 more");
+}
+
+TEST(FailedForGood, AllOrSomething) {
+  EXPECT_TRUE(FailedForGood(Parsed({GivenUp("a:1"), sample::Ready("b:1", 1)})));
+  EXPECT_FALSE(FailedForGood(Parsed({GivenUp("a:1"), sample::Queued("b:1")})));
+  EXPECT_FALSE(FailedForGood(Parsed({sample::Ready("b:1", 1)})));
+  EXPECT_TRUE(SomethingFailedForGood(Parsed({GivenUp("a:1"), sample::Queued("b:1")})));
+  EXPECT_FALSE(SomethingFailedForGood(Parsed({TriedAgain("a:1"), sample::Queued("b:1")})));
+  plan::ImageState optional = GivenUp("a:1");
+  optional.want.Change([](plan::DesiredImage& want) { want.required = false; });
+  EXPECT_FALSE(SomethingFailedForGood(Parsed({optional})));
+}
+
+}  // namespace
+}  // namespace prefetch::screen::wait_view_test

@@ -1,0 +1,161 @@
+// A node with a kubelet, for the tests of report: images as kubelet would judge them.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kubelet/verdict.h"
+#include "plan/snapshot.h"
+#include "status/image_detail.h"
+#include "status/sample.h"
+
+namespace prefetch::sample {
+
+inline kubelet::RecordReading Recorded(const std::string& repository, kubelet::CredentialEntry entry) {
+  kubelet::RecordReading record{.reading = kubelet::Reading::kFound, .record = {}};
+  record.record.mapping.emplace(repository, std::move(entry));
+  return record;
+}
+
+inline kubelet::CredentialEntry ForTwoSecrets() {
+  kubelet::CredentialEntry entry;
+  entry.secrets.push_back({{.uid = "u1", .namespace_name = "team", .name = "pull"}, base::Secret("h1")});
+  entry.secrets.push_back({{.uid = "u2", .namespace_name = "shop", .name = "robot"}, base::Secret("h2")});
+  return entry;
+}
+
+inline kubelet::CredentialEntry ForTheNode() {
+  return {.node_pods_accessible = true, .secrets = {}, .service_accounts = {}};
+}
+
+inline void Apply(const kubelet::Verdict& verdict, plan::ImageState& state) {
+  state.ready = state.usable && verdict.result == kubelet::VerdictResult::kStarts;
+  state.phase = state.ready ? plan::Phase::kReady : plan::Phase::kFailing;
+  state.reason = plan::ReasonFor(verdict.reason);
+  state.message = verdict.message;
+}
+
+// `state`, which is on the node, as kubelet 1.36 says with this record.
+inline plan::ImageState Judged(plan::ImageState state, const kubelet::RecordReading& record = {}) {
+  kubelet::VerdictFacts facts{
+      .image = state.want->reference.written(), .image_id = state.image_id, .record = record};
+  state.verdicts =
+      std::make_shared<const kubelet::Verdicts>(kubelet::DecideVerdicts(facts, {}, {.version = {1, 36}}));
+  Apply(state.verdicts->never, state);
+  return state;
+}
+
+inline kubelet::Verdicts AbsentVerdicts(const std::string& image) {
+  return kubelet::DecideVerdicts({.image = image, .image_id = "", .record = {}}, {}, {.version = {1, 36}});
+}
+
+// What cannot be told, as where kubelet's version and configuration are not known.
+inline plan::ImageState Undecided(plan::ImageState state) {
+  kubelet::Verdict unknown{kubelet::VerdictResult::kUnknown, kubelet::VerdictReason::kFactsUnknown, "facts",
+                           "It depends on what is not known about kubelet; declare its configuration "
+                           "(--kubelet-config)."};
+  kubelet::Verdicts verdicts{unknown, unknown, AbsentVerdicts("a").always};
+  state.verdicts = std::make_shared<const kubelet::Verdicts>(verdicts);
+  Apply(unknown, state);
+  return state;
+}
+
+inline plan::ImageState ClosedByOthers() {
+  return Judged(Ready("quay.io/acme/runner:v3", 1'200'000'000),
+                Recorded("quay.io/acme/runner", ForTwoSecrets()));
+}
+
+inline plan::ImageState UnderOtherName() {
+  plan::ImageState state = Ready("mirror.acme.io/app:v1", 210'000'000);
+  state.aliases = {
+      "mirror.acme.io/app:stable", "quay.io/acme/app:v1",
+      "quay.io/acme/app@sha256:9ab1c2d3e4f5061728394a5b6c7d8e9f00112233445566778899aabbccddeeff"};
+  return Judged(std::move(state), Recorded("quay.io/acme/app", ForTwoSecrets()));
+}
+
+inline plan::ImageState Absent() {
+  plan::ImageState state = Failing("quay.io/acme/private:v2", plan::Reason::kAccessDenied,
+                                   "401 Unauthorized from quay.io with the node's credentials", 3);
+  state.verdicts = std::make_shared<const kubelet::Verdicts>(AbsentVerdicts("quay.io/acme/private:v2"));
+  return state;
+}
+
+inline plan::ImageState Preloaded(const std::string& name) {
+  plan::ImageState state = Ready(name, 4'261'550);
+  state.pulled_with = plan::PulledWith::kUnknown;
+  state.credential.clear();
+  return Judged(std::move(state));
+}
+
+inline plan::ImageState Open(const std::string& name) {
+  return Judged(Ready(name, 310'000'000),
+                Recorded(image::Reference::Parse(name)->Repository(), ForTheNode()));
+}
+
+// Two sources write it in two ways, and kubelet has pulled it for pods of the first only.
+inline plan::ImageState SpelledTwice() {
+  plan::ImageState state = Ready("docker.io/library/nginx:1.27", 71'000'000);
+  state.want.Change([](plan::DesiredImage& want) {
+    want.other_spellings = {*image::Reference::Parse("nginx:1.27")};
+    want.from = {"images.yaml:4", "team.txt:1"};
+  });
+  std::vector<plan::SpelledVerdicts> each;
+  for (const image::Reference& one : plan::SpellingsOf(state.want)) {
+    kubelet::VerdictFacts facts{.image = one.written(),
+                                .image_id = state.image_id,
+                                .record = Recorded("docker.io/library/nginx", ForTheNode())};
+    each.push_back({one.written(), std::make_shared<const kubelet::Verdicts>(
+                                       kubelet::DecideVerdicts(facts, {}, {.version = {1, 36}}))});
+  }
+  plan::EntryVerdicts all = plan::WorstOf(std::move(each));
+  state.verdicts = all.worst;
+  state.spellings = all.each;
+  Apply(state.verdicts->never, state);
+  return state;
+}
+
+// Node() of images whose kubelet is `verification`, as a file says.
+inline plan::Snapshot KubeletNodeOf(std::vector<plan::ImageState> images) {
+  plan::Snapshot snapshot = Node(std::move(images));
+  snapshot.kubelet = plan::KubeletStatus{};
+  snapshot.kubelet->version = "1.36.2";
+  snapshot.kubelet->verification = "NeverVerifyPreloadedImages";
+  snapshot.kubelet->root = "/var/lib/kubelet";
+  snapshot.kubelet->sources = {{"version", "declared"}, {"verification", "/var/lib/kubelet/config.yaml"}};
+  snapshot.kubelet->records_readable = true;
+  return snapshot;
+}
+
+// One of each kind.
+inline plan::Snapshot KubeletNode() {
+  return KubeletNodeOf({Open("gcr.io/acme/db:v5"), Preloaded("docker.io/library/busybox:1.36"),
+                        ClosedByOthers(), UnderOtherName(),
+                        Undecided(Ready("ghcr.io/acme/odd:v1", 90'000'000)),
+                        Pulling("ghcr.io/acme/e2e:main", 412'000'000, 680'000'000, 38'000'000),
+                        Queued("quay.io/acme/tool:v9")});
+}
+
+// The detail that goes with an image of this node: its record, and what it would be pulled with.
+inline status::ImageDetail DetailOf(const plan::ImageState& image,
+                                    const kubelet::RecordReading& record = {}) {
+  status::ImageDetail detail;
+  if (image.verdicts) detail.verdicts = *image.verdicts;
+  detail.record_key = image.want->reference.Repository();
+  if (!image.image_id.empty()) {
+    detail.record.state = record.reading == kubelet::Reading::kFound ? "Found" : "Absent";
+    detail.intent = "Absent";
+  }
+  for (const auto& [repository, entry] : record.record.mapping) {
+    detail.record.uses.push_back({.repository = repository,
+                                  .node = entry.node_pods_accessible,
+                                  .secrets = entry.secrets.size(),
+                                  .service_accounts = entry.service_accounts.size(),
+                                  .identities = {}});
+  }
+  detail.credentials_known = true;
+  return detail;
+}
+
+}  // namespace prefetch::sample

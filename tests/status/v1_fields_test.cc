@@ -1,0 +1,121 @@
+// What other versions of prefetchctl, and scripts, rely on: members of our JSON documents are only added,
+// never renamed, taken away or given another type (design: "Status document").
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <set>
+
+#include "base/fs.h"
+#include "base/text.h"
+#include "doc/json.h"
+#include "golden.h"
+#include "status/check_document.h"
+#include "status/image_detail.h"
+#include "status/kubelet_sample.h"
+#include "status/status_json.h"
+
+namespace prefetch::status::v1_fields_test {
+namespace {
+
+using Kind = doc::Node::Kind;
+
+const char* TypeOf(Kind kind) {
+  switch (kind) {
+    case Kind::kBool:
+      return "boolean";
+    case Kind::kInt:
+    case Kind::kDouble:
+      return "number";
+    case Kind::kString:
+      return "string";
+    case Kind::kSequence:
+      return "list";
+    case Kind::kMapping:
+      return "object";
+    case Kind::kNull:
+      break;
+  }
+  return "";
+}
+
+// "NodeStatus images[].pull.attempts number", a line each; null tells nothing.
+void Collect(const doc::Node& node, const std::string& path, std::set<std::string>& fields) {
+  std::string type = TypeOf(node.kind);
+  if (!type.empty() && !path.ends_with(' ')) fields.insert(path + " " + type);
+  const std::string dot = path.ends_with(' ') ? "" : ".";
+  for (const doc::Member& member : node.members) Collect(member.value, path + dot + member.key, fields);
+  for (const doc::Node& item : node.items) Collect(item, path + "[]", fields);
+}
+
+void CollectDocument(const std::string& json, std::set<std::string>& fields) {
+  doc::Problems problems("document");
+  auto root = doc::ParseJson(json, problems);
+  ASSERT_TRUE(root) << json.substr(0, 200);
+  const doc::Node* kind = root->Find("kind");
+  ASSERT_NE(kind, nullptr) << json.substr(0, 200);
+  Collect(*root, kind->text + " ", fields);
+}
+
+ImageDetail FullDetail(const plan::ImageState& image) {
+  ImageDetail detail =
+      sample::DetailOf(image, sample::Recorded("quay.io/acme/runner", sample::ForTwoSecrets()));
+  detail.record.uses[0].identities = {"secret team/pull"};
+  detail.credentials = {{"docker-config", "/root/.docker/config.json", "quay.io", "ann"}};
+  detail.providers = {{"ecr-credential-provider", "error", "its program exited with 3: no region", true}};
+  detail.listed_aliases = {"quay.io/acme/app:v1"};
+  return detail;
+}
+
+std::set<std::string> FieldsNow() {
+  std::set<std::string> fields;
+  for (const char* name : {"peaceful", "troubled", "starting", "stale", "brokenlist", "kubelet", "fleet",
+                           "audit", "check-report"}) {
+    auto json = base::ReadFile(tests::Testdata() + "/screen/" + name + ".json", 1 << 20);
+    EXPECT_TRUE(json) << name;
+    if (json) CollectDocument(*json, fields);
+  }
+  plan::ImageState closed = sample::ClosedByOthers();
+  CollectDocument(ImageJson(sample::KubeletNodeOf({closed}), closed, FullDetail(closed)), fields);
+  CollectDocument(StatusJson(sample::KubeletNodeOf({sample::SpelledTwice()})), fields);
+  CheckResult result{.node = "n1", .time = base::WallTime(), .ok = true};
+  result.answers = {{.image = "a",
+                     .policy = "Never",
+                     .ok = true,
+                     .listed = true,
+                     .result = "Starts",
+                     .reason = "OpenToNode",
+                     .rule = "7: open to the node",
+                     .message = "m"}};
+  CollectDocument(CheckResultJson(result), fields);
+  return fields;
+}
+
+TEST(V1, FieldsAreOnlyAdded) {
+  const std::string path = tests::Testdata() + "/screen/v1-fields.txt";
+  std::set<std::string> now = FieldsNow(), promised;
+  auto text = base::ReadFile(path, 1 << 20);
+  ASSERT_TRUE(text) << text.error().message();
+  for (std::string_view line : base::Split(*text, '\n')) {
+    if (!line.empty()) promised.emplace(line);
+  }
+  if (std::getenv("PREFETCH_ACCEPT") != nullptr) {  // adds, and takes nothing away
+    now.insert(promised.begin(), promised.end());
+    std::ofstream out(path, std::ios::binary);
+    for (const std::string& field : now) out << field << "\n";
+    return;
+  }
+  std::vector<std::string> gone, added;
+  std::set_difference(promised.begin(), promised.end(), now.begin(), now.end(), std::back_inserter(gone));
+  std::set_difference(now.begin(), now.end(), promised.begin(), promised.end(), std::back_inserter(added));
+  EXPECT_EQ(gone, std::vector<std::string>{}) << "others rely on these: a released field stays";
+  EXPECT_EQ(added, std::vector<std::string>{})
+      << "promise them in " << path << " (PREFETCH_ACCEPT=1 adds them)";
+  std::map<std::string, int> types;
+  for (const std::string& field : promised) types[field.substr(0, field.rfind(' '))]++;
+  for (const auto& [field, count] : types) EXPECT_EQ(count, 1) << field << " has several types";
+}
+
+}  // namespace
+}  // namespace prefetch::status::v1_fields_test
