@@ -78,41 +78,83 @@ std::string HelpOf(const CLI::App& app) {
   return words + " --help";
 }
 
+// A command, or a word that only has commands below it. Groups are the headings of the first page of help, in
+// the order of this table; one that is called kHidden works and is not shown.
+constexpr const char* kHidden = "";
+constexpr const char* kLook = "Look at a node or a fleet";
+constexpr const char* kGate = "Gate CI";
+constexpr const char* kLists = "Lists";
+constexpr const char* kInstall = "Install";
+constexpr const char* kMore = "More";
+
+struct Row {
+  const char* words;  // "list check"
+  const char* group;
+  const char* help;
+  Command (*setup)(CLI::App&, Context&);  // nullptr: it has commands below it
+};
+
+constexpr Row kCommands[] = {
+    {"status", kLook, "This node's images on one screen, or a fleet's", StatusCommand},
+    {"explain", kLook, "Everything known about one image on this node, and what kubelet would do with it",
+     ExplainCommand},
+    {"check", kGate, "Would pods start on this node with these images?", CheckCommand},
+    {"wait", kGate, "Wait until everything required is ready", WaitCommand},
+    {"lint", kGate,
+     "Manifests against lists, offline: what is not listed, what asks the registry all the same",
+     LintCommand},
+    {"list", kLists, "Check, compare, lock, make and export list files", nullptr},
+    {"list check", kMore, "Validate list files", ListCheckCommand},
+    {"list diff", kMore, "What differs between two lists, or a list and this node", ListDiffCommand},
+    {"list export", kMore, "A list as settings of kubelet or of OpenShift", ListExportCommand},
+    {"list import", kMore, "A list from manifests, a node's images, plain lists, marked lines",
+     ListImportCommand},
+    {"list lock", kMore, "The digests of a list's tags, asked of the registries", ListLockCommand},
+    {"list print", kMore, "Canonical form and hash of list files", ListPrintCommand},
+    {"generate", kInstall, "Manifests of the agent for a platform, with a list", GenerateCommand},
+    {"uninstall", kInstall, "Clear Node objects of what agents have said there", UninstallCommand},
+    {"audit", kMore, "Images that came to the nodes without being on the list", AuditCommand},
+    {"credentials", kMore, "Which credentials this node has for an image; is their configuration good",
+     CredentialsCommand},
+    {"migrate", kMore, "Manifests of the agent in the place of another prefetcher", nullptr},
+    {"migrate image-prefetcher", kMore, "In the place of stackrox/image-prefetcher", MigrateCommand},
+    {"completion", kMore, "A script by which bash or zsh completes all this", CompletionsCommand},
+    {"verdict", kHidden, "What kubelet would say to a pod with this image, from its files alone",
+     VerdictCommand},
+    {"export", kHidden, "Now: prefetchctl list export", nullptr},
+    {"export kubelet-allowlist", kMore, "Now: prefetchctl list export --for kubelet", ExportAllowlistCommand},
+    {"export pinned-image-set", kMore, "Now: prefetchctl list export --for openshift", ExportPinnedCommand},
+};
+
+// Where the command of `words` goes: below the one that all but the last of them name, which stands before
+// it.
+CLI::App& ParentOf(CLI::App& app, const std::string& words) {
+  const std::size_t last = words.rfind(' ');
+  return last == std::string::npos ? app : *app.get_subcommand(words.substr(0, last));
+}
+
+void AddCommands(CLI::App& app, Context& context, int& exit_code) {
+  for (const Row& row : kCommands) {
+    const std::string words = row.words;
+    CLI::App* command = ParentOf(app, words).add_subcommand(words.substr(words.rfind(' ') + 1), row.help);
+    command->group(words.find(' ') == std::string::npos ? row.group : "Commands");
+    if (row.setup == nullptr) {
+      command->require_subcommand(1);
+      continue;
+    }
+    command->callback([&exit_code, run = row.setup(*command, context)] { exit_code = run(); });
+  }
+}
+
+// What could not be understood, as one sentence.
+int Misunderstood(const CLI::App& app, const CLI::ParseError& error) {
+  const std::string word = UnknownCommand(app);
+  const std::string what = word.empty() ? error.what() : "there is no command " + base::ToUtf8(word);
+  std::cerr << "prefetchctl: " << what << " (see " << HelpOf(app) << ")\n";
+  return kBadInput;
+}
+
 int Main(int argc, char** argv) {
-  struct Row {
-    const char* name;
-    const char* help;
-    Command (*setup)(CLI::App&, Context&);
-  };
-  const std::vector<Row> commands = {
-      {"status", "This node's images on one screen", StatusCommand},
-      {"explain", "Everything known about one image on this node, and what kubelet would do with it",
-       ExplainCommand},
-      {"check", "Would pods start on this node with these images?", CheckCommand},
-      {"wait", "Wait until everything required is ready", WaitCommand},
-      {"lint", "Manifests against lists, offline: what is not listed, what asks the registry all the same",
-       LintCommand},
-      {"audit", "Images that came to the nodes without being on the list", AuditCommand},
-      {"credentials", "Which credentials this node has for an image; is their configuration good",
-       CredentialsCommand},
-      {"generate", "Manifests of the agent for a platform, with a list", GenerateCommand},
-      {"uninstall", "Clear Node objects of what agents have said there", UninstallCommand},
-      {"verdict", "What kubelet would say to a pod with this image, from its files alone", VerdictCommand},
-  };
-  const Row completion = {"completion", "A script by which bash or zsh completes all this",
-                          CompletionsCommand};
-  const std::vector<Row> list_commands = {
-      {"check", "Validate list files", ListCheckCommand},
-      {"diff", "What differs between two lists, or a list and this node", ListDiffCommand},
-      {"import", "A list from manifests, a node's images, plain lists, marked lines", ListImportCommand},
-      {"lock", "The digests of a list's tags, asked of the registries", ListLockCommand},
-      {"print", "Canonical form and hash of list files", ListPrintCommand},
-  };
-  const std::vector<Row> export_commands = {
-      {"kubelet-allowlist", "Settings of kubelet that exempt the images of a list from verification",
-       ExportAllowlistCommand},
-      {"pinned-image-set", "OpenShift's PinnedImageSet of a locked list", ExportPinnedCommand},
-  };
   std::stop_source stop = StopOnSignals();
   Context context;
   context.call.stop = stop.get_token();
@@ -123,29 +165,11 @@ int Main(int argc, char** argv) {
   app.require_subcommand(1);
   app.footer("\nprefetchctl COMMAND --help has examples.");
   int exit_code = kOk;
-  auto add = [&](CLI::App& parent, const Row& row) {
-    CLI::App* command = parent.add_subcommand(row.name, row.help);
-    command->callback([&exit_code, run = row.setup(*command, context)] { exit_code = run(); });
-  };
-  for (const Row& row : commands) add(app, row);
-  CLI::App* list = app.add_subcommand("list", "Check, compare, lock and make list files");
-  list->require_subcommand(1);
-  for (const Row& row : list_commands) add(*list, row);
-  CLI::App* exports = app.add_subcommand("export", "Lists as the settings of others");
-  exports->require_subcommand(1);
-  for (const Row& row : export_commands) add(*exports, row);
-  add(app, completion);
+  AddCommands(app, context, exit_code);
   try {
     app.parse(Arguments(argc, argv));
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);
-    if (std::string word = UnknownCommand(app); !word.empty()) {
-      std::cerr << "prefetchctl: there is no command " << base::ToUtf8(word) << " (see " << HelpOf(app)
-                << ")\n";
-      return kBadInput;
-    }
-    std::cerr << "prefetchctl: " << error.what() << " (see " << HelpOf(app) << ")\n";
-    return kBadInput;
+    return error.get_exit_code() == 0 ? app.exit(error) : Misunderstood(app, error);
   }
   return exit_code;
 }

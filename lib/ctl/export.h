@@ -1,4 +1,4 @@
-// `prefetchctl export kubelet-allowlist`: the settings of kubelet that exempt the images of a list.
+// `prefetchctl list export --for kubelet`: the settings of kubelet that exempt the images of a list.
 #pragma once
 
 #include <optional>
@@ -24,7 +24,7 @@ struct ExportAllowlistOptions {
 // nothing, a kubelet that has no allowlist, names that no pattern of it matches. Exit code: 0 or 2.
 int ExportAllowlist(const ExportAllowlistOptions& options, std::ostream& out, std::ostream& err);
 
-// `prefetchctl export pinned-image-set`: a list as OpenShift's own PinnedImageSet.
+// `prefetchctl list export --for openshift`: a list as OpenShift's own PinnedImageSet.
 struct ExportPinnedOptions {
   std::vector<std::string> lists;
   std::string name = "prefetchd";

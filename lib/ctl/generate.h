@@ -22,7 +22,7 @@ struct GenerateFlags {
 // option that fits no platform. Notes go to `err`.
 int Generate(GenerateFlags flags, std::ostream& out, std::ostream& err);
 
-// `generate --compat image-prefetcher NAME`: in the place of an installation of stackrox/image-prefetcher.
+// `migrate image-prefetcher NAME`: in the place of an installation of stackrox/image-prefetcher.
 int GenerateCompat(const deploy::CompatOptions& options, const std::string& output, std::ostream& out,
                    std::ostream& err);
 

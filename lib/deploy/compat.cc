@@ -26,11 +26,11 @@ base::Status Check(const Files& files, const CompatOptions& options) {
                                  " small letters, digits and dashes, as that of your ConfigMap");
   }
   if (options.common.name_space.empty()) {
-    return base::InvalidArgument("--compat needs --namespace: where the ConfigMap " + options.name + " is");
+    return base::InvalidArgument("--namespace is required: where the ConfigMap " + options.name + " is");
   }
   if (Contains(options.common.components, kNodeGate) || Contains(options.common.components, kLiveReload)) {
     return base::InvalidArgument(
-        "--compat takes neither node-gate nor live-reload: the ConfigMap is read live, and --result-label "
+        "migrate takes neither node-gate nor live-reload: the ConfigMap is read live, and --result-label "
         "labels the nodes");
   }
   if (options.secret.empty() && !options.secret_repositories.empty()) {
@@ -101,7 +101,7 @@ void UseSecret(const CompatOptions& options, Objects& objects, AgentDaemonSet& a
 }
 
 base::Error OtherPolicy() {
-  return base::InvalidArgument("components/node-gate: the policy is another one than --compat knows");
+  return base::InvalidArgument("components/node-gate: the policy is another one than migrate knows");
 }
 
 // The policy binds this agent alone.
@@ -134,7 +134,7 @@ base::Status LimitToLabel(const CompatOptions& options, const std::string& accou
     }
   }
   if (changed == 2) return {};
-  return base::InvalidArgument("components/node-gate: the policy's labels are others than --compat knows");
+  return base::InvalidArgument("components/node-gate: the policy's labels are others than migrate knows");
 }
 
 base::Status LabelNodes(const CompatOptions& options, const std::string& account, Objects& objects,

@@ -14,7 +14,7 @@ struct Row {
 };
 
 constexpr std::string_view kOpenIt =
-    "let the agent touch it (--touch), or exempt it: prefetchctl export kubelet-allowlist";
+    "let the agent touch it (--touch), or exempt it: prefetchctl list export --for kubelet";
 
 // Reasons of kubelet's verdict, of the registry's answer and of the agent.
 constexpr Row kRows[] = {

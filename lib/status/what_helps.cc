@@ -29,7 +29,7 @@ std::vector<std::string> OpenIt(const plan::ImageState& image) {
                   "once with "
                   "the node's own credentials, or with none; no layer moves, and every pod of this node may "
                   "use it afterwards, also those that could not pull it themselves",
-      "exempt the name from verification: prefetchctl export kubelet-allowlist prints the setting"};
+      "exempt the name from verification: prefetchctl list export --for kubelet prints the setting"};
   if (!image.want->other_spellings.empty()) {
     std::vector<std::string> spellings;
     for (const image::Reference& one : plan::SpellingsOf(image.want)) spellings.push_back(one.written());
@@ -56,9 +56,9 @@ std::string HelpAgainst(plan::TouchObstacle obstacle) {
              "root directory";
     case TouchObstacle::kPullSecret:
       return "let its pods use a pull secret of their own, or exempt the name from verification: prefetchctl "
-             "export kubelet-allowlist prints the setting";
+             "list export --for kubelet prints the setting";
     case TouchObstacle::kTokenProvider:
-      return "exempt the name from verification (prefetchctl export kubelet-allowlist prints the setting): "
+      return "exempt the name from verification (prefetchctl list export --for kubelet prints the setting): "
              "the "
              "provider's credentials are for one service account";
     case TouchObstacle::kRegistryTrouble:

@@ -28,7 +28,7 @@ func main() {
 		case "--rendered":
 			JudgeRendered(cases, folder)
 			if path := filepath.Join(folder, compatFile); exists(path) {
-				evaluators["nodes, --compat"] = judgePolicy(cases, path, compatPolicy, compatRows())
+				evaluators["nodes, migrate"] = judgePolicy(cases, path, compatPolicy, compatRows())
 			}
 		default:
 			fmt.Fprintln(os.Stderr, "admission: unknown argument", what)

@@ -256,7 +256,7 @@ func largeNodeRow() Row {
 	})
 }
 
-// What `prefetchctl generate --compat image-prefetcher my-images --result-label` makes of the policy: for one agent,
+// What `prefetchctl migrate image-prefetcher my-images --result-label` makes of the policy: for one agent,
 // and one label.
 const (
 	compatFile   = "compat_label.yaml"

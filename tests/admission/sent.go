@@ -201,7 +201,7 @@ func JudgeSent(cases *Cases, folder string, evaluators map[string]*Evaluator) {
 		}
 		evaluator := evaluators[sent.Resource]
 		if strings.Contains(sent.Body, "image-prefetcher.stackrox.io/") {
-			request.User, evaluator = compatUser, evaluators["nodes, --compat"]
+			request.User, evaluator = compatUser, evaluators["nodes, migrate"]
 		}
 		cases.Check("sent: "+sent.name(), admittedHereOnly(evaluator, request, path))
 		if sent.ContentType == "application/strategic-merge-patch+json" {

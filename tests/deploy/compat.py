@@ -1,11 +1,11 @@
-"""What prefetchctl generate --compat makes for those who come from stackrox/image-prefetcher: their names, their
+"""What prefetchctl migrate image-prefetcher makes for those who come from stackrox/image-prefetcher: their names, their
 ConfigMap, their Secret, and a label that means what it says."""
 
 from generated import check_told, documents_of, run
 from render import agent, daemon_set, of_kind, pod
 
 NAME, NAMESPACE = "my-images", "prefetch-images"
-GIVEN = ["--compat", "image-prefetcher", NAME, "--namespace", NAMESPACE]
+GIVEN = [NAME, "--namespace", NAMESPACE]
 # As `kubectl create configmap my-images --from-file=images.txt` made it, in a namespace that allows host paths.
 THEIRS = [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": NAME, "namespace": NAMESPACE},
            "data": {"images.txt": "# ours\ndebian:latest\n\nquay.io/strimzi/kafka:latest-kafka-3.7.0\n"}},
@@ -21,8 +21,11 @@ FLAVORS = {"vanilla": ([], "generic"), "ocp": (["--k8s-flavor", "ocp"], "openshi
            "label": (["--k8s-flavor", "ocp", "--secret", "pull", "--result-label", "--component", "monitoring"], "openshift")}
 
 
+MIGRATE = ("migrate", "image-prefetcher")
+
+
 def generate_compat(more):
-    result = run(GIVEN + more)
+    result = run(GIVEN + more, command=MIGRATE)
     assert result.returncode == 0, result.stderr
     return documents_of(result.stdout) + THEIRS
 
@@ -65,20 +68,31 @@ def check_label(documents, labelled):
     return problems + [f"{arg} is given" for arg in given if arg in ("--node-label", "--node-condition", "--startup-taint")]
 
 
+OLD = ["--compat", "image-prefetcher"]  # how it was spelled
 TOLD = [
-    ("NoName", ["--compat", "image-prefetcher", "--namespace", "x"], 2, "needs a NAME"),
-    ("NoNamespace", ["--compat", "image-prefetcher", NAME], 2, "--compat needs --namespace: where the ConfigMap"),
-    ("Name", ["--compat", "image-prefetcher", "My_Images", "--namespace", "x"], 2, "NAME must be at most 50"),
-    ("Other", ["--compat", "kube-fledged", NAME], 2, "--compat"),
+    ("NoName", ["--namespace", "x"], 2, "NAME is required"),
+    ("NoNamespace", [NAME], 2, "--namespace is required: where the ConfigMap"),
+    ("Name", ["My_Images", "--namespace", "x"], 2, "NAME must be at most 50"),
     ("Flavor", GIVEN + ["--k8s-flavor", "k3s"], 2, "--k8s-flavor"),
-    ("List", GIVEN + ["--list", "images.yaml"], 2, "the list is your ConfigMap my-images"),
-    ("Gate", GIVEN + ["--component", "node-gate"], 2, "--compat takes neither node-gate"),
+    ("List", GIVEN + ["--list", "images.yaml"], 2, "not expected: --list"),
+    ("Gate", GIVEN + ["--component", "node-gate"], 2, "migrate takes neither node-gate"),
     ("RepositoryWithoutSecret", GIVEN + ["--secret-repository", "quay.io"], 2, "--secret-repository needs --secret"),
-    ("SecretWithoutCompat", ["--platform", "eks", "--list", "images.yaml", "--secret", "x"], 2, "only with --compat"),
     ("ExposureIsSaid", GIVEN + ["--secret", "x"], 0, "becomes usable by every pod of the node"),
     ("NamespaceIsTheirs", GIVEN, 0, "pod-security.kubernetes.io/enforce=privileged"),
     ("PortOfTheNode", GIVEN + ["--platform", "eks"], 0, "give --port"),
 ]
+TOLD_OF_GENERATE = [
+    ("OldSpelling", OLD + GIVEN, 0, "write prefetchctl migrate image-prefetcher"),
+    ("OldNoName", OLD + ["--namespace", "x"], 2, "needs a NAME"),
+    ("OldOther", ["--compat", "kube-fledged", NAME], 2, "--compat"),
+    ("OldList", OLD + GIVEN + ["--list", "images.yaml"], 2, "the list is your ConfigMap my-images"),
+    ("SecretOfMigrate", ["--platform", "eks", "--list", "images.yaml", "--secret", "x"], 2,
+     "are options of prefetchctl migrate image-prefetcher"),
+]
+
+
+def check_old_spelling():
+    return [] if run(OLD + GIVEN).stdout == run(GIVEN, command=MIGRATE).stdout else ["generate --compat prints something else"]
 
 
 def add_compat(cases, add_rendering, check_platform, none):
@@ -95,4 +109,8 @@ def add_compat(cases, add_rendering, check_platform, none):
             check_secret(generate_compat(more), repositories)))
     for name, given, code, words in TOLD:
         cases.add("compat_says", name, lambda given=given, code=code, words=words: none(
+            check_told(given, None, code, words, MIGRATE)))
+    for name, given, code, words in TOLD_OF_GENERATE:
+        cases.add("compat_says", name, lambda given=given, code=code, words=words: none(
             check_told(given, None, code, words)))
+    cases.add("compat_says", "SameManifests", lambda: none(check_old_spelling()))

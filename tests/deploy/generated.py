@@ -23,14 +23,14 @@ SETS = {platform: ALL_SETS if platform == "generic" else
         [some for some in ALL_SETS if len(some) <= 1 or len(some) == len(COMPONENTS)] for platform in OVERLAYS}
 
 
-def run(arguments, files=None):
-    """A finished process of `prefetchctl generate`, in a folder with `files`."""
+def run(arguments, files=None, command=("generate",)):
+    """A finished process of `prefetchctl generate`, or another command, in a folder with `files`."""
     with tempfile.TemporaryDirectory() as folder:
         for name, text in (files or {"images.yaml": LIST}).items():
             os.makedirs(os.path.dirname(os.path.join(folder, name)), exist_ok=True)
             with open(os.path.join(folder, name), "w", encoding="utf-8") as out:
                 out.write(text)
-        result = subprocess.run([os.environ["PREFETCHCTL"], "generate", *arguments], cwd=folder, capture_output=True,
+        result = subprocess.run([os.environ["PREFETCHCTL"], *command, *arguments], cwd=folder, capture_output=True,
                                 text=True)
         result.written = {}
         for path, _, names in os.walk(folder):
@@ -222,8 +222,8 @@ TOLD = [
 ]
 
 
-def check_told(given, files, code, words):
-    result = run(given, files)
+def check_told(given, files, code, words, command=("generate",)):
+    result = run(given, files, command)
     problems = [] if result.returncode == code else [f"exit code {result.returncode}, not {code}: {result.stderr}"]
     problems += [] if words in result.stderr else [f"nothing says {words!r}: {result.stderr}"]
     return problems + (["something is printed all the same"] if code != 0 and result.stdout else [])
@@ -254,18 +254,20 @@ def check_guide_instance(documents):
 
 
 def shown_commands():
-    """Every `prefetchctl generate …` that the pages and --help show, up to a pipe or a comment, as arguments."""
-    texts = [subprocess.check_output([os.environ["PREFETCHCTL"], "generate", "--help"], text=True)]
+    """Every `prefetchctl generate …` and `migrate …` that the pages and --help show, up to a pipe or a comment, as words."""
+    texts = [subprocess.check_output([os.environ["PREFETCHCTL"], *command, "--help"], text=True)
+             for command in (["generate"], ["migrate", "image-prefetcher"])]
     for page in ("README.md", "deploy/README.md", "deploy/migration-image-prefetcher.md"):
         with open(os.path.join(ROOT, page), encoding="utf-8") as file:
             texts += re.findall(r"^```sh\n(.*?)^```", file.read(), flags=re.M | re.S)
     lines = [line for text in texts for line in text.replace("\\\n", " ").splitlines()]
-    return [shlex.split(re.split(r"[|>#]", line)[0])[2:] for line in lines if line.strip().startswith("prefetchctl generate --")]
+    return [shlex.split(re.split(r"[|>#]", line)[0])[1:] for line in lines
+            if line.strip().startswith(("prefetchctl generate --", "prefetchctl migrate image-prefetcher "))]
 
 
 def check_shown_command(given):
     result = run(given, {name: OTHER if name.endswith(".txt") else LIST
-                         for name in [given[i + 1] for i, one in enumerate(given) if one == "--list"]})
+                         for name in [given[i + 1] for i, one in enumerate(given) if one == "--list"]}, command=())
     return [] if result.returncode == 0 else [result.stderr]
 
 

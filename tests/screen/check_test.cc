@@ -263,9 +263,9 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         AdviceCase{"Good", Starts(), ""},
         AdviceCase{"Closed", Listed("Refused", "RecordedForOthers"),
-                   "let the agent touch it (--touch), or exempt it: prefetchctl export kubelet-allowlist"},
+                   "let the agent touch it (--touch), or exempt it: prefetchctl list export --for kubelet"},
         AdviceCase{"ClosedAndUnlisted", Answer("Refused", "RecordedForOthers", ""),
-                   "let the agent touch it (--touch), or exempt it: prefetchctl export kubelet-allowlist"},
+                   "let the agent touch it (--touch), or exempt it: prefetchctl list export --for kubelet"},
         AdviceCase{"Absent", Listed("Pulls", "ImageAbsent"), "wait until it is here: prefetchctl wait"},
         AdviceCase{"AbsentAndUnlisted", Answer("Refused", "ImageAbsent", ""), "put it on the list"},
         AdviceCase{"NotListed", Answer("Unknown", "NotListed", ""), "put it on the list"},

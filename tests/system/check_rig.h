@@ -85,6 +85,6 @@ class Check : public testing::Test {
 inline const std::string kClosed =
     "on node ci-7: refused (RecordedForOthers): kubelet's record opens it to 2 secrets only. → let the agent "
     "touch "
-    "it (--touch), or exempt it: prefetchctl export kubelet-allowlist\n";
+    "it (--touch), or exempt it: prefetchctl list export --for kubelet\n";
 
 }  // namespace prefetch::system

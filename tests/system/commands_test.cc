@@ -51,14 +51,26 @@ std::string HelpOf(Words words) {
   return Output(words);
 }
 
-// The words that begin the lines of the section "Subcommands:".
+// What heads a list of commands.
+const Words& Headings() {
+  static const Words headings = {
+      "Look at a node or a fleet", "Gate CI", "Lists", "Install", "More", "Commands", "Subcommands"};
+  return headings;
+}
+
+// The words that begin the lines below these headings.
 Words SubcommandsIn(const std::string& help) {
   Words below;
-  std::size_t at = help.find("\nSubcommands:\n");
-  if (at == std::string::npos) return below;
-  for (std::string_view line : base::Split(std::string_view(help).substr(at + 14), '\n')) {
-    if (line.empty()) break;
-    if (line.starts_with("  ") && line.substr(2, 1) != " ") below.push_back(WordsOf(line).front());
+  bool listed = false;
+  for (std::string_view line : base::Split(help, '\n')) {
+    if (line.ends_with(':') && !line.starts_with(' ')) {
+      line.remove_suffix(1);
+      listed = std::find(Headings().begin(), Headings().end(), line) != Headings().end();
+    } else if (line.empty()) {
+      listed = false;
+    } else if (listed && line.starts_with("  ") && line.substr(2, 1) != " ") {
+      below.push_back(WordsOf(line).front());
+    }
   }
   return below;
 }
@@ -98,6 +110,21 @@ TEST(Help, OfEveryCommandHasExamples) {
     EXPECT_NE(help.text.find("Exit code"), std::string::npos) << Title(help.words);
   }
   EXPECT_GE(commands, 17U);
+}
+
+// The first page has what people want in front, and leaves out what only programs call.
+TEST(Help, FirstPageIsGrouped) {
+  const std::string page = HelpOf({});
+  EXPECT_EQ(SubcommandsIn(page), (Words{"status", "explain", "check", "wait", "lint", "list", "generate",
+                                        "uninstall", "audit", "credentials", "migrate", "completion"}));
+  std::size_t at = 0;
+  for (const char* heading : {"Look at a node or a fleet", "Gate CI", "Lists", "Install", "More"}) {
+    std::size_t next = page.find("\n" + std::string(heading) + ":\n");
+    ASSERT_NE(next, std::string::npos) << heading;
+    EXPECT_GT(next, at) << heading;
+    at = next;
+  }
+  EXPECT_NE(HelpOf({"verdict"}).find("\nExamples:\n"), std::string::npos);
 }
 
 // An example with an option that is gone, or was never there, sends people astray.

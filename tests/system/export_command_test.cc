@@ -1,4 +1,4 @@
-// prefetchctl export kubelet-allowlist, as built.
+// prefetchctl list export --for kubelet, as built, and the spelling that it had before.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -22,7 +22,8 @@ const char kList[] =
 base::ProcessResult Export(Arguments arguments) {
   const char* program = std::getenv("PREFETCHCTL");
   EXPECT_NE(program, nullptr);
-  arguments.insert(arguments.begin(), {program == nullptr ? "" : program, "export", "kubelet-allowlist"});
+  arguments.insert(arguments.begin(),
+                   {program == nullptr ? "" : program, "list", "export", "--for", "kubelet"});
   auto result = base::RunProcess({}, {.argv = std::move(arguments), .environment = {}}, "");
   EXPECT_TRUE(result.ok());
   return result ? *std::move(result) : base::ProcessResult{};
@@ -97,6 +98,35 @@ TEST(ExportCommand, IsForPeople) {
   tests::ExpectGolden("kubelet/allowlist-1.36.yaml", OutputOf(kList, {}));
   tests::ExpectGolden("kubelet/allowlist-1.34.yaml", OutputOf(kList, {"--kubelet-version", "1.34"}));
   tests::ExpectGolden("kubelet/allowlist-openshift.yaml", OutputOf(kList, {"-o", "openshift"}));
+}
+
+// The spelling of the release before prints the same, and says what to write.
+TEST(ExportCommand, OldSpellingsSayTheNewOne) {
+  tests::TempDir folder;
+  const std::string list =
+      folder.Write("images.txt", "reg.io/team/app@sha256:" + std::string(64, 'a') + "\n");
+  const char* program = std::getenv("PREFETCHCTL");
+  ASSERT_NE(program, nullptr);
+  for (const auto& [old_word, target] :
+       {std::pair("kubelet-allowlist", "kubelet"), std::pair("pinned-image-set", "openshift")}) {
+    auto old =
+        base::RunProcess({}, {.argv = {program, "export", old_word, "--list", list}, .environment = {}}, "");
+    auto now = base::RunProcess(
+        {}, {.argv = {program, "list", "export", "--for", target, "--list", list}, .environment = {}}, "");
+    ASSERT_TRUE(old.ok() && now.ok());
+    EXPECT_EQ(old->code, 0) << old->errors;
+    EXPECT_EQ(old->output.Reveal(), now->output.Reveal());
+    EXPECT_EQ(now->errors, "");
+    EXPECT_EQ(old->errors, "note: prefetchctl export " + std::string(old_word) +
+                               " goes with the next release; write prefetchctl list export --for " + target +
+                               "\n");
+  }
+}
+
+TEST(ExportCommand, AnOptionOfTheOtherTargetIsAMistake) {
+  base::ProcessResult result = Export({"--list", "images.txt", "--pool", "ci"});
+  EXPECT_EQ(result.code, 2);
+  EXPECT_EQ(result.errors, "prefetchctl: --pool does not go with --for kubelet\n");
 }
 
 // One image that two sources spell differently is two names for kubelet.

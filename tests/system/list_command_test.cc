@@ -1,4 +1,4 @@
-// prefetchctl list diff, import and lock, and export pinned-image-set, as built: with an agent that is played
+// prefetchctl list diff, import and lock, and export --for openshift, as built: with an agent that is played
 // and a real registry.
 #include <gtest/gtest.h>
 
@@ -76,7 +76,7 @@ TEST_F(ListCommand, AListFileMayHaveAnyName) {
     EXPECT_TRUE(ran.out.starts_with(std::string(name) + ": 1 entry, sha256:")) << ran.out;
     for (const Words& words : {Words{"list", "print", name}, Words{"lint", "-f", "pod.yaml", "--list", name},
                                Words{"list", "import", "--list", name, "-o", "txt"},
-                               Words{"export", "kubelet-allowlist", "--list", name},
+                               Words{"list", "export", "--for", "kubelet", "--list", name},
                                Words{"generate", "touch-daemonset", "--list", name}}) {
       EXPECT_EQ(Run(words).exit, rig::Exit{}) << words[0] << " " << words[1] << " " << name;
     }
@@ -184,10 +184,11 @@ INSTANTIATE_TEST_SUITE_P(
         RefusalCase{"LockOfABadLock", {"list", "lock", "badlock.txt"}, "badlock.txt.lock:1:7: kind"},
         RefusalCase{"LockOfABadTimeout", {"list", "lock", "good.txt", "--timeout", "x"}, "--timeout must be"},
         RefusalCase{"PinWithoutDigest",
-                    {"export", "pinned-image-set", "--list", "good.txt"},
+                    {"list", "export", "--for", "openshift", "--list", "good.txt"},
                     "good.txt:1: q.io/a:v1 has no digest: run prefetchctl list lock"},
-        RefusalCase{
-            "PinNothing", {"export", "pinned-image-set", "--list", "empty.txt"}, "no image in the list"}),
+        RefusalCase{"PinNothing",
+                    {"list", "export", "--for", "openshift", "--list", "empty.txt"},
+                    "no image in the list"}),
     [](const auto& row) { return row.param.name; });
 
 class ListLock : public ListCommand {
@@ -235,7 +236,7 @@ TEST_F(ListLock, TagsBecomeDigestsAndAreWatched) {
   EXPECT_EQ(ran.out, "images.yaml: 3 images, 0 changed since it was locked\n");
 
   // A lock is what OpenShift's pins are made of.
-  ran = Run({"export", "pinned-image-set", "--list", "images.yaml", "--pool", "ci"});
+  ran = Run({"list", "export", "--for", "openshift", "--list", "images.yaml", "--pool", "ci"});
   EXPECT_EQ(ran.exit, (rig::Exit{0, 0})) << ran.err;
   EXPECT_EQ(
       base::ReplaceAll(ran.out.substr(ran.out.find('\n') + 1), "\"", ""),

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdlib>
+#include <iostream>
 
 namespace prefetch::ctl {
 
@@ -14,6 +15,11 @@ std::string Context::Agent() const {
 int Context::WithAgent(const std::function<int(const AgentClient&)>& use) {
   auto client = AgentClient::Make(http, Agent());
   return client ? use(*client) : Fail(kBadInput, client.error());
+}
+
+void SayNewSpelling(const std::string& old_words, const std::string& new_words) {
+  std::cerr << "note: prefetchctl " << old_words << " goes with the next release; write prefetchctl "
+            << new_words << "\n";
 }
 
 void AgentOption(CLI::App& command, Context& context) {

@@ -31,6 +31,9 @@ struct Context {
   int WithAgent(const std::function<int(const AgentClient&)>& use);
 };
 
+// A line on standard error for whoever uses a spelling that goes with the next release.
+void SayNewSpelling(const std::string& old_words, const std::string& new_words);
+
 // What runs once everything is parsed; gives the exit code.
 using Command = std::function<int()>;
 
@@ -54,9 +57,11 @@ Command GenerateCommand(CLI::App& command, Context& context);
 Command LintCommand(CLI::App& command, Context& context);
 Command ListCheckCommand(CLI::App& command, Context& context);
 Command ListDiffCommand(CLI::App& command, Context& context);
+Command ListExportCommand(CLI::App& command, Context& context);
 Command ListImportCommand(CLI::App& command, Context& context);
 Command ListLockCommand(CLI::App& command, Context& context);
 Command ListPrintCommand(CLI::App& command, Context& context);
+Command MigrateCommand(CLI::App& command, Context& context);
 Command StatusCommand(CLI::App& command, Context& context);
 Command UninstallCommand(CLI::App& command, Context& context);
 Command VerdictCommand(CLI::App& command, Context& context);

@@ -27,6 +27,7 @@ void Collect(const CLI::App& app, const std::vector<std::string>& words,
              std::vector<CompletionCommand>& commands) {
   CompletionCommand command{.words = words, .help = app.get_description(), .options = {}, .arguments = {}};
   for (const CLI::Option* option : app.get_options([](const CLI::Option*) { return true; })) {
+    if (option->get_group().empty()) continue;  // it works, and is not shown
     if (option->get_positional()) {
       command.takes_arguments = true;
       for (std::string& value : ValuesOf(*option)) command.arguments.push_back(std::move(value));
@@ -36,6 +37,7 @@ void Collect(const CLI::App& app, const std::vector<std::string>& words,
   }
   commands.push_back(std::move(command));
   for (const CLI::App* below : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (below->get_group().empty()) continue;
     std::vector<std::string> longer = words;
     longer.push_back(below->get_name());
     Collect(*below, longer, commands);

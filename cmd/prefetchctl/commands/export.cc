@@ -1,59 +1,127 @@
-// The options and examples of `prefetchctl export`.
+// The options and examples of `prefetchctl list export`, and of `prefetchctl export`, its older spelling.
+#include "ctl/export.h"
+
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
 #include <string>
 
 #include "commands/command.h"
-#include "ctl/export.h"
 
 namespace prefetch::ctl {
+namespace {
 
-Command ExportAllowlistCommand(CLI::App& command, Context&) {
-  auto options = std::make_shared<ExportAllowlistOptions>();
-  Repeatable(command, "--list", options->lists, "A list file, or a folder of them (repeatable)");
-  command.get_option("--list")->required();
-  command.add_option("--kubelet-version", options->kubelet_version,
+struct ExportFlags {
+  std::string target;  // "kubelet", "openshift"
+  std::string output = "yaml";
+  ExportAllowlistOptions allowlist;
+  ExportPinnedOptions pinned;
+};
+
+CLI::Option* ListsOption(CLI::App& command, std::vector<std::string>& lists) {
+  Repeatable(command, "--list", lists, "A list file, or a folder of them (repeatable)");
+  return command.get_option("--list")->required();
+}
+
+void AllowlistFlags(CLI::App& command, ExportFlags& flags) {
+  command.add_option("--kubelet-version", flags.allowlist.kubelet_version,
                      "The kubelet that will read it, 1.33 or newer; else 1.36");
-  auto output = std::make_shared<std::string>("yaml");
   command
-      .add_option("-o,--output", *output,
+      .add_option("-o,--output", flags.output,
                   "yaml: a drop-in of kubelet's configuration; openshift: a KubeletConfig for the cluster")
       ->check(CLI::IsMember({"yaml", "openshift"}))
       ->capture_default_str();
-  command.footer(R"(
-Prints the settings by which kubelet verifies every image but those of the list
-(NeverVerifyAllowlistedImages), with what that means in comments. Names of the list are then usable by every
-pod of the node without any pull secret.
+}
 
-Exit code: 0 printed, 2 bad input, a name that no pattern of this kubelet matches included.
+void PinnedFlags(CLI::App& command, ExportFlags& flags) {
+  command.add_option("--name", flags.pinned.name, "Of the PinnedImageSet")->capture_default_str();
+  command.add_option("--pool", flags.pinned.pool, "The MachineConfigPool whose nodes pin the images")
+      ->capture_default_str();
+}
+
+int RunAllowlist(ExportFlags& flags) {
+  if (flags.output == "openshift") flags.allowlist.output = AllowlistOutput::kOpenShift;
+  return ExportAllowlist(flags.allowlist, std::cout, std::cerr);
+}
+
+// The first option that was given and is for the other target; empty: none.
+std::string Misplaced(const CLI::App& command, const std::string& target) {
+  const std::vector<std::string> of_others = target == "kubelet"
+                                                 ? std::vector<std::string>{"--name", "--pool"}
+                                                 : std::vector<std::string>{"--kubelet-version", "--output"};
+  for (const std::string& option : of_others) {
+    if (command.count(option) > 0) return option;
+  }
+  return "";
+}
+
+}  // namespace
+
+Command ListExportCommand(CLI::App& command, Context&) {
+  auto flags = std::make_shared<ExportFlags>();
+  command.add_option("--for", flags->target, "Who is to read it")
+      ->required()
+      ->check(CLI::IsMember({"kubelet", "openshift"}));
+  ListsOption(command, flags->allowlist.lists);
+  AllowlistFlags(command, *flags);
+  PinnedFlags(command, *flags);
+  command.get_option("--kubelet-version")->group("For kubelet");
+  command.get_option("--output")->group("For kubelet");
+  command.get_option("--name")->group("For OpenShift");
+  command.get_option("--pool")->group("For OpenShift");
+  command.footer(R"(
+For kubelet: prints the settings by which kubelet verifies every image but those of the list
+(NeverVerifyAllowlistedImages), with what that means in comments. After that, every pod of the node can use the
+names of the list without a pull secret.
+
+For OpenShift: prints the list as a PinnedImageSet, by which CRI-O keeps the images and garbage collection
+leaves them alone. It takes digests only: those of the list, and for tags those that prefetchctl list lock has
+written beside it.
+
+Exit code: 0 printed, 2 bad input: a name that no pattern of this kubelet matches, a tag without a digest.
 
 Examples:
-  prefetchctl export kubelet-allowlist --list images.yaml > 90-prefetchd-allowlist.conf
-  prefetchctl export kubelet-allowlist --list lists/ --kubelet-version 1.35
-  prefetchctl export kubelet-allowlist --list images.yaml -o openshift | oc apply -f -)");
-  return [options, output] {
-    if (*output == "openshift") options->output = AllowlistOutput::kOpenShift;
-    return ExportAllowlist(*options, std::cout, std::cerr);
+  prefetchctl list export --for kubelet --list images.yaml > 90-prefetchd-allowlist.conf
+  prefetchctl list export --for kubelet --list images.yaml -o openshift | oc apply -f -
+  prefetchctl list lock images.yaml && prefetchctl list export --for openshift --list images.yaml)");
+  return [&command, flags] {
+    if (std::string option = Misplaced(command, flags->target); !option.empty()) {
+      return Fail(kBadInput, base::InvalidArgument(option + " does not go with --for " + flags->target));
+    }
+    if (flags->target == "kubelet") return RunAllowlist(*flags);
+    flags->pinned.lists = flags->allowlist.lists;
+    return ExportPinnedImageSet(flags->pinned, std::cout, std::cerr);
+  };
+}
+
+Command ExportAllowlistCommand(CLI::App& command, Context&) {
+  auto flags = std::make_shared<ExportFlags>();
+  ListsOption(command, flags->allowlist.lists);
+  AllowlistFlags(command, *flags);
+  command.footer(R"(
+The older spelling of prefetchctl list export --for kubelet, for one more release.
+
+Examples:
+  prefetchctl list export --for kubelet --list images.yaml > 90-prefetchd-allowlist.conf)");
+  return [flags] {
+    SayNewSpelling("export kubelet-allowlist", "list export --for kubelet");
+    return RunAllowlist(*flags);
   };
 }
 
 Command ExportPinnedCommand(CLI::App& command, Context&) {
-  auto options = std::make_shared<ExportPinnedOptions>();
-  Repeatable(command, "--list", options->lists, "A list file, or a folder of them (repeatable)");
-  command.get_option("--list")->required();
-  command.add_option("--name", options->name, "Of the PinnedImageSet")->capture_default_str();
-  command.add_option("--pool", options->pool, "The MachineConfigPool whose nodes pin the images")
-      ->capture_default_str();
+  auto flags = std::make_shared<ExportFlags>();
+  ListsOption(command, flags->pinned.lists);
+  PinnedFlags(command, *flags);
   command.footer(R"(
-Prints the list as OpenShift's PinnedImageSet, by which CRI-O keeps images that nothing may collect. It takes
-digests only: those of the list, and for tags those that prefetchctl list lock has written beside it.
-
-Exit code: 0 printed, 2 bad input, a tag without a digest included.
+The older spelling of prefetchctl list export --for openshift, for one more release.
 
 Examples:
-  prefetchctl list lock images.yaml && prefetchctl export pinned-image-set --list images.yaml | oc apply -f -)");
-  return [options] { return ExportPinnedImageSet(*options, std::cout, std::cerr); };
+  prefetchctl list lock images.yaml && prefetchctl list export --for openshift --list images.yaml)");
+  return [flags] {
+    SayNewSpelling("export pinned-image-set", "list export --for openshift");
+    return ExportPinnedImageSet(flags->pinned, std::cout, std::cerr);
+  };
 }
 
 }  // namespace prefetch::ctl

@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "commands/command.h"
+#include "commands/migrate.h"
 #include "commands/one_of.h"
 #include "deploy/embedded_files.h"
 
@@ -19,57 +20,42 @@ namespace {
 
 struct Flags {
   GenerateFlags generate;
-  deploy::CompatOptions compat;
-  std::string compat_with, flavor = "vanilla", integration;
+  MigrateFlags migrate;
+  std::string compat_with;  // the older spelling of `migrate`
 };
 
+// `generate --compat image-prefetcher NAME` goes on working, out of sight.
 void CompatOptions(CLI::App& command, Flags& flags) {
-  command.add_option("NAME", flags.compat.name, "With --compat: of its DaemonSet and its ConfigMap");
-  command
-      .add_option(
-          "--compat", flags.compat_with,
-          "image-prefetcher: in the place of stackrox/image-prefetcher, under its names, with its ConfigMap")
-      ->check(CLI::IsMember({"image-prefetcher"}));
-  command.add_option("--secret", flags.compat.secret,
-                     "With --compat: its pull secret, in the same namespace");
-  Repeatable(command, "--secret-repository", flags.compat.secret_repositories,
-             "With --secret: what it may be used for, quay.io/acme or *.example.com; else all (repeatable)");
-  command.add_option("--k8s-flavor", flags.flavor, "With --compat: vanilla or ocp")
-      ->check(CLI::IsMember({"vanilla", "ocp"}))
-      ->capture_default_str();
-  command
-      .add_option("--use-kubelet-image-credential-integration", flags.integration,
-                  "With --compat: GKE; of other platforms say --platform, they have theirs")
-      ->check(CLI::IsMember({"GKE"}));
-  command.add_flag("--result-label", flags.compat.result_label,
-                   "With --compat: image-prefetcher.stackrox.io/NAME=succeeded|failed on each Node");
+  command.add_option("--compat", flags.compat_with, "Now: prefetchctl migrate image-prefetcher")
+      ->check(CLI::IsMember({"image-prefetcher"}))
+      ->group("");
+  MigrateOptions(command, flags.migrate);
+  for (const char* option : {"NAME", "--secret", "--secret-repository", "--k8s-flavor",
+                             "--use-kubelet-image-credential-integration", "--result-label"}) {
+    command.get_option(option)->group("");
+  }
 }
 
 base::Status CheckCombination(const Flags& flags) {
   const deploy::GenerateOptions& options = flags.generate.options;
   if (flags.compat_with.empty()) {
-    if (!flags.compat.name.empty() || !flags.compat.secret.empty() || flags.compat.result_label ||
-        !flags.integration.empty() || !flags.compat.secret_repositories.empty()) {
+    if (flags.migrate.IsUsed()) {
       return base::InvalidArgument(
           "NAME, --secret, --secret-repository, --result-label and "
-          "--use-kubelet-image-credential-integration have a meaning only with --compat");
+          "--use-kubelet-image-credential-integration are options of prefetchctl migrate image-prefetcher");
     }
     if (options.platform.empty()) return base::InvalidArgument("--platform is required");
     if (flags.generate.lists.empty()) return base::InvalidArgument("--list is required");
     return {};
   }
-  if (flags.compat.name.empty()) return base::InvalidArgument("--compat image-prefetcher needs a NAME");
+  if (flags.migrate.compat.name.empty())
+    return base::InvalidArgument("--compat image-prefetcher needs a NAME");
   if (!flags.generate.lists.empty() || !options.instance.empty() || !options.gate.empty()) {
     return base::InvalidArgument(
-        "--list, --instance and --gate go without --compat: the list is your ConfigMap " + flags.compat.name);
+        "--list, --instance and --gate go without --compat: the list is your ConfigMap " +
+        flags.migrate.compat.name);
   }
   return {};
-}
-
-std::string PlatformFor(const Flags& flags) {
-  if (!flags.generate.options.platform.empty()) return flags.generate.options.platform;
-  if (flags.flavor == "ocp") return "openshift";
-  return flags.integration == "GKE" ? "gke" : "generic";
 }
 
 int Run(Flags& flags) {
@@ -79,9 +65,8 @@ int Run(Flags& flags) {
   flags.generate.capabilities.touch =
       std::find(components.begin(), components.end(), "touch") != components.end();
   if (flags.compat_with.empty()) return Generate(flags.generate, std::cout, std::cerr);
-  flags.compat.common = flags.generate.options;
-  flags.compat.common.platform = PlatformFor(flags);
-  return GenerateCompat(flags.compat, flags.generate.output, std::cout, std::cerr);
+  SayNewSpelling("generate --compat image-prefetcher", "migrate image-prefetcher");
+  return Migrate(flags.migrate, flags.generate.options, flags.generate.output);
 }
 
 struct TouchDaemonSetFlags {
@@ -112,18 +97,12 @@ Command GenerateCommand(CLI::App& command, Context&) {
   auto flags = std::make_shared<Flags>();
   auto touch_flags = std::make_shared<TouchDaemonSetFlags>();
   deploy::GenerateOptions& options = flags->generate.options;
-  const deploy::Files& tree = deploy::EmbeddedFiles();
-  command.add_option("--platform", options.platform, base::Join(deploy::Platforms(tree), ", "));
   Repeatable(command, "--list", flags->generate.lists,
              "A list file, or a folder of them; each becomes a ConfigMap of its own (repeatable)");
-  Repeatable(command, "--component", options.components,
-             base::Join(deploy::Components(tree), ", ") + " (repeatable)");
-  command.add_option("--image", options.image, "The agent's image, in a registry that your nodes reach");
-  command.add_option("--kubelet-version", options.kubelet_version, "Of the nodes' kubelet, 1.31 to 1.36");
+  ManifestOptions(command, options);
   command.add_option("--namespace", options.name_space, "Else prefetchd, or prefetchd-INSTANCE");
   command.add_option("--instance", options.instance,
                      "Where several run on the same nodes: names, label and folder end with it");
-  command.add_option("--port", options.port, "Of the agent, on the host's network the node's [9477]");
   const std::map<std::string, deploy::GatePart> parts = {{"label", deploy::GatePart::kLabel},
                                                          {"condition", deploy::GatePart::kCondition},
                                                          {"taint", deploy::GatePart::kTaint}};
@@ -136,8 +115,7 @@ Command GenerateCommand(CLI::App& command, Context&) {
           ->type_size(1)
           ->allow_extra_args(false),
       parts);
-  command.add_option("-o,--output", flags->generate.output,
-                     "A file, or a folder (ends with /) for a file an object; else standard output");
+  ManifestOutput(command, flags->generate.output);
   CompatOptions(command, *flags);
   command.footer(R"(
 Prints what kustomize would render of deploy/ for this platform, without kustomize. The list is checked first,
@@ -150,9 +128,7 @@ Examples:
       --kubelet-version 1.36 | kubectl apply --server-side -f -
   prefetchctl generate --platform openshift --list images.yaml --component node-gate \
       --component monitoring -o manifests/
-  prefetchctl generate --platform gke --list team-a.yaml --list team-b.txt --instance ci --port 9478
-  prefetchctl generate --compat image-prefetcher my-images --namespace prefetch-images --secret pull-secret \
-      --k8s-flavor ocp)");
+  prefetchctl generate --platform gke --list team-a.yaml --list team-b.txt --instance ci --port 9478)");
   const CLI::App* touch = TouchDaemonSetCommand(command, *touch_flags);
   return [flags, touch, touch_flags] {
     if (!touch->parsed()) return Run(*flags);

@@ -1,0 +1,91 @@
+// The options and examples of `prefetchctl migrate`.
+#include "commands/migrate.h"
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <memory>
+
+#include "base/text.h"
+#include "commands/command.h"
+#include "ctl/generate.h"
+#include "deploy/embedded_files.h"
+
+namespace prefetch::ctl {
+namespace {
+
+std::string PlatformFor(const MigrateFlags& flags, const deploy::GenerateOptions& common) {
+  if (!common.platform.empty()) return common.platform;
+  if (flags.flavor == "ocp") return "openshift";
+  return flags.integration == "GKE" ? "gke" : "generic";
+}
+
+}  // namespace
+
+bool MigrateFlags::IsUsed() const {
+  return !compat.name.empty() || !compat.secret.empty() || compat.result_label || !integration.empty() ||
+         !compat.secret_repositories.empty();
+}
+
+void ManifestOptions(CLI::App& command, deploy::GenerateOptions& options) {
+  const deploy::Files& tree = deploy::EmbeddedFiles();
+  command.add_option("--platform", options.platform, base::Join(deploy::Platforms(tree), ", "));
+  Repeatable(command, "--component", options.components,
+             base::Join(deploy::Components(tree), ", ") + " (repeatable)");
+  command.add_option("--image", options.image, "The agent's image, in a registry that your nodes reach");
+  command.add_option("--kubelet-version", options.kubelet_version, "Of the nodes' kubelet, 1.31 to 1.36");
+  command.add_option("--port", options.port, "Of the agent, on the host's network the node's [9477]");
+}
+
+void ManifestOutput(CLI::App& command, std::string& output) {
+  command.add_option("-o,--output", output,
+                     "A file, or a folder (ends with /) for a file an object; else standard output");
+}
+
+void MigrateOptions(CLI::App& command, MigrateFlags& flags) {
+  command.add_option("NAME", flags.compat.name, "Of its DaemonSet and its ConfigMap");
+  command.add_option("--secret", flags.compat.secret, "Its pull secret, in the same namespace");
+  Repeatable(command, "--secret-repository", flags.compat.secret_repositories,
+             "With --secret: what it may be used for, quay.io/acme or *.example.com; else all (repeatable)");
+  command.add_option("--k8s-flavor", flags.flavor, "vanilla or ocp")
+      ->check(CLI::IsMember({"vanilla", "ocp"}))
+      ->capture_default_str();
+  command
+      .add_option("--use-kubelet-image-credential-integration", flags.integration,
+                  "GKE; of other platforms say --platform, they have theirs")
+      ->check(CLI::IsMember({"GKE"}));
+  command.add_flag("--result-label", flags.compat.result_label,
+                   "image-prefetcher.stackrox.io/NAME=succeeded|failed on each Node");
+}
+
+int Migrate(const MigrateFlags& flags, const deploy::GenerateOptions& common, const std::string& output) {
+  deploy::CompatOptions options = flags.compat;
+  options.common = common;
+  options.common.platform = PlatformFor(flags, common);
+  return GenerateCompat(options, output, std::cout, std::cerr);
+}
+
+Command MigrateCommand(CLI::App& command, Context&) {
+  struct Flags {
+    MigrateFlags migrate;
+    deploy::GenerateOptions common;
+    std::string output;
+  };
+  auto flags = std::make_shared<Flags>();
+  MigrateOptions(command, flags->migrate);
+  command.get_option("NAME")->required();
+  command.add_option("--namespace", flags->common.name_space, "Where its DaemonSet and its ConfigMap are");
+  ManifestOptions(command, flags->common);
+  ManifestOutput(command, flags->output);
+  command.footer(R"(
+Prints manifests that take the place of an installation of stackrox/image-prefetcher: the same names, its
+ConfigMap as the list, its pull secret. Read deploy/migration-image-prefetcher.md before.
+
+Exit code: 0 written, 2 bad input.
+
+Examples:
+  prefetchctl migrate image-prefetcher my-images --namespace prefetch-images --secret pull-secret \
+      --k8s-flavor ocp | kubectl apply --server-side -f -)");
+  return [flags] { return Migrate(flags->migrate, flags->common, flags->output); };
+}
+
+}  // namespace prefetch::ctl

@@ -1,0 +1,31 @@
+// What `prefetchctl migrate` and `prefetchctl generate` share: options of manifests.
+#pragma once
+
+#include <string>
+
+#include "deploy/compat.h"
+#include "deploy/generate.h"
+
+namespace CLI {
+class App;
+}
+
+namespace prefetch::ctl {
+
+struct MigrateFlags {
+  deploy::CompatOptions compat;  // but for `common`
+  std::string flavor = "vanilla", integration;
+
+  bool IsUsed() const;
+};
+
+// Platform, components, image, version of kubelet, namespace, port.
+void ManifestOptions(CLI::App& command, deploy::GenerateOptions& options);
+void ManifestOutput(CLI::App& command, std::string& output);
+// NAME and what image-prefetcher's own deploy.sh takes.
+void MigrateOptions(CLI::App& command, MigrateFlags& flags);
+
+// Writes the manifests; gives the exit code.
+int Migrate(const MigrateFlags& flags, const deploy::GenerateOptions& common, const std::string& output);
+
+}  // namespace prefetch::ctl
