@@ -95,6 +95,9 @@ Attempt TryCredentials(const base::Call& call, const PullParts& parts, const Pul
     if (!pulled) attempt.error = pulled.error();
     return attempt;
   }
+  // The first one. A 404 for the next credential does not undo it: the order of credentials says nothing
+  // about the image.
+  std::optional<cri::CallError> refusal;
   for (const credentials::Credential& credential : lookup.credentials) {
     attempt.credential = &credential;
     std::string said;
@@ -120,9 +123,11 @@ Attempt TryCredentials(const base::Call& call, const PullParts& parts, const Pul
         parts.refusals.Refused(job.reference, credential.auth, parts.clock.Now());
       }
     }
+    if (!refusal && image::IsCredentialRefusal(attempt.error.error_class)) refusal = attempt.error;
     if (!attempt.refusals.empty()) attempt.refusals += "; ";
     attempt.refusals += Describe(credential) + ": " + said;
   }
+  if (refusal) attempt.error = *std::move(refusal);
   return attempt;
 }
 

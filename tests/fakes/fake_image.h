@@ -27,6 +27,7 @@ struct FakeImage {
   image::Platform platform{"linux", "amd64", ""};
   std::string username, password;  // who may pull it; empty: everybody
   bool hidden = false;             // to all others it is absent: 404 instead of 401
+  std::string refused_user;        // whom a registry that hides it refuses all the same
   base::Duration unpack{};         // how long unpacking takes once all is there
   bool ends_runtime = false;       // unpacking it crashes the daemon, which comes back at once
   double unpack_factor = 0;        // bytes on the disk for each compressed byte, once it is unpacked

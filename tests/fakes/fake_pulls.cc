@@ -142,6 +142,10 @@ bool FakeImageService::StepPull(Pull& pull) {
       End(pull, Error(ErrorClass::kDiskFull, pull));
       return true;
     case Stage::kUnpacking:
+      if (disk_full_) {
+        End(pull, Error(ErrorClass::kDiskFull, pull));
+        return true;
+      }
       if (!due) return false;
       Finish(pull);
       return true;
@@ -164,7 +168,8 @@ void FakeImageService::Resolve(Pull& pull) {
       int tries = auth ? RefusedTries(persona_) : 0;
       counters_.registry_requests += tries;
       counters_.refused_passwords += tries;
-      return End(pull, Error(image->hidden ? ErrorClass::kNotFound : ErrorClass::kAccessDenied, pull));
+      bool hides = image->hidden && !(auth && auth->username == image->refused_user);
+      return End(pull, Error(hides ? ErrorClass::kNotFound : ErrorClass::kAccessDenied, pull));
     }
   }
   if (!image) return End(pull, Error(ErrorClass::kNotFound, pull));
