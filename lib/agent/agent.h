@@ -150,7 +150,6 @@ class Agent {
   plan::PullSlot SlotOf(std::size_t index) const;
   std::uint64_t KeptBytes() const;
   void DropKeptBytes();
-  void RanOutOfRoom(Entry& entry, bool competed, std::uint64_t returns);
   void SettleWithoutRoom();
   bool FilledDisk(Entry& entry, const std::string& error);
 

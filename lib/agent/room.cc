@@ -67,7 +67,8 @@ void Agent::JudgeRoom() {
     if (verdict->ending == plan::RoomEnding::kOutOfRoom) {
       base::Warn("pull ended: not enough room", fields);
       run.ending = Ending::kNoRoom;
-      RanOutOfRoom(entry, verdict->competed, run.run.movement.bytes_done);
+      entry.past.room = plan::AfterNoRoom(entry.past.room, verdict->competed, now_);
+      relief_ = plan::AfterEnding(relief_, run.run.movement.bytes_done, now_);
     } else {
       base::Info("pull ended: others get the room first", fields);
       run.ending = Ending::kWaits;
@@ -78,23 +79,20 @@ void Agent::JudgeRoom() {
   }
 }
 
-void Agent::RanOutOfRoom(Entry& entry, bool competed, std::uint64_t returns) {
-  entry.past.room = plan::AfterNoRoom(entry.past.room, competed, now_);
-  relief_ = plan::AfterEnding(relief_, returns, now_);
-}
-
 // The runtime said that no space is left. If that may be the filesystem that the disk rule measures, the rule
 // decides what is pulled next; else false.
 bool Agent::FilledDisk(Entry& entry, const std::string& error) {
   const std::uint64_t whole = plan::ClaimOfRunning(entry.past.room, 0).reserved;
   if (!disk_.known || (plan::Usable(disk_, limits_) > 0 && whole < disk_.available_bytes)) return false;
-  bool competed = relief_.pending || std::any_of(entries_.all().begin(), entries_.all().end(),
-                                                 [](const Entry& one) { return !one.runs.empty(); });
+  bool competed = relief_.at_least || std::any_of(entries_.all().begin(), entries_.all().end(),
+                                                  [](const Entry& one) { return !one.runs.empty(); });
   base::Warn("pull ended: not enough room", {{"image", entry.want->reference.written()},
                                              {"needed", plan::ExpectedRoom(entry.past.room)},
                                              {"available", 0},
                                              {"error", error}});
-  RanOutOfRoom(entry, competed, 0);
+  // Few bytes of others that were not gone yet are no reason to fetch it all once more.
+  entry.past.room = plan::AfterNoRoom(entry.past.room, competed, now_, relief_.returning);
+  relief_ = plan::AfterEnding(relief_, 0, now_);
   leases_.LetGo(LeaseFor(entry));
   disk_.available_bytes = 0;  // until it is measured
   return true;
@@ -113,7 +111,7 @@ void Agent::DropKeptBytes() {
   for (Entry& entry : entries_.all()) {
     if (!entry.runs.empty() || entry.past.room.kept == 0) continue;
     leases_.LetGo(LeaseFor(entry));
-    relief_ = plan::AfterEnding(relief_, entry.past.room.kept, now_);
+    relief_ = plan::AfterKeptDropped(relief_, entry.past.room.kept, now_);
     entry.past.room.kept = 0;
   }
 }

@@ -49,8 +49,9 @@ RoomPast AfterSize(RoomPast past, std::uint64_t compressed) {
   return past;
 }
 
-RoomPast AfterNoRoom(RoomPast past, bool competed, base::TimePoint now) {
+RoomPast AfterNoRoom(RoomPast past, bool competed, base::TimePoint now, std::uint64_t others) {
   past.kept = 0;
+  past.others = others;
   if (competed) {
     past.alone = true;
   } else {
@@ -61,7 +62,8 @@ RoomPast AfterNoRoom(RoomPast past, bool competed, base::TimePoint now) {
 
 RoomPast AfterMeasure(RoomPast past, std::uint64_t usable, base::TimePoint now) {
   // A tenth more is enough to try again. Less may be a log file.
-  if (now < past.measured_until) past.least = std::max(past.least, Plus(usable, usable / 10));
+  const std::uint64_t had = Minus(usable, past.others);
+  if (now < past.measured_until) past.least = std::max(past.least, Plus(had, had / 10));
   return past;
 }
 
@@ -69,6 +71,7 @@ RoomPast AfterRoomFound(RoomPast past) {
   past.kept = 0;
   past.alone = false;
   past.measured_until = base::TimePoint();
+  past.others = 0;
   return past;
 }
 
@@ -128,6 +131,14 @@ Relief AfterEnding(Relief past, std::uint64_t returns, base::TimePoint now) {
   past.pending = true;
   past.until = now + kReliefLimit;
   past.returning = Plus(past.returning, returns);
+  past.at_least = true;
+  return past;
+}
+
+Relief AfterKeptDropped(Relief past, std::uint64_t kept, base::TimePoint now) {
+  const bool at_least = past.at_least;
+  past = AfterEnding(past, kept, now);
+  past.at_least = at_least;
   return past;
 }
 

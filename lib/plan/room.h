@@ -23,8 +23,10 @@ struct RoomPast {
       0;  // of its compressed bytes, those that its lease keeps on the disk while no pull runs
   // It ran out of room while others ran. Only alone does a pull show what the image needs.
   bool alone = false;
-  // Its bytes are being removed. What becomes free until then is the room that it had.
+  // Its bytes are being removed. What becomes free until then is the room that it had, and what others had
+  // left.
   base::TimePoint measured_until;
+  std::uint64_t others = 0;
 
   friend bool operator==(const RoomPast&, const RoomPast&) = default;
 };
@@ -32,7 +34,8 @@ struct RoomPast {
 // The manifest has come. Another size means another image: what was learnt of the one before is forgotten.
 RoomPast AfterSize(RoomPast past, std::uint64_t compressed);
 // The pull ended for want of room, and its bytes are removed. `competed`: other pulls ran at that time.
-RoomPast AfterNoRoom(RoomPast past, bool competed, base::TimePoint now);
+// `others`: bytes that pulls which had ended before had left, and that are on their way out.
+RoomPast AfterNoRoom(RoomPast past, bool competed, base::TimePoint now, std::uint64_t others = 0);
 // The filesystem was measured.
 RoomPast AfterMeasure(RoomPast past, std::uint64_t usable, base::TimePoint now);
 RoomPast AfterRoomFound(RoomPast past);
@@ -81,10 +84,14 @@ struct Relief {
   bool pending = false;
   base::TimePoint until;        // bytes of a dropped lease are gone by then
   std::uint64_t returning = 0;  // at least so much comes back
+  bool at_least = false;        // and more: what a pull that ran had unpacked
 
   friend bool operator==(const Relief&, const Relief&) = default;
 };
+// A pull that ran was ended.
 Relief AfterEnding(Relief past, std::uint64_t returns, base::TimePoint now);
+// What pulls that had ended before had left was dropped.
+Relief AfterKeptDropped(Relief past, std::uint64_t kept, base::TimePoint now);
 Relief AfterBytesDropped(Relief past, base::TimePoint now);
 // The filesystem was measured.
 Relief AfterMeasure(Relief past, base::TimePoint now);

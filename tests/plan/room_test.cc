@@ -80,6 +80,25 @@ TEST(RoomPast, AfterATryThatHadTheDiskForItselfATenthMoreIsNeeded) {
   EXPECT_EQ(ExpectedRoom(past), 55 * kGiB);
 }
 
+TEST(RoomPast, WhatOthersHadLeftIsNotWhatItHad) {
+  for (std::uint64_t others : {3, 20}) {
+    RoomPast past = AfterNoRoom(Sized(8), false, kNow, others * kGiB);
+    past = AfterMeasure(past, 50 * kGiB, kNow + seconds(1));
+    EXPECT_EQ(MayFit(ClaimOfDue(past), 50 * kGiB), others == 20)
+        << "a tenth more than it had is a reason to try";
+  }
+}
+
+TEST(Relief, WhatLeasesKeptIsKnown) {
+  Relief relief = AfterKeptDropped({}, kGiB, kNow);
+  EXPECT_TRUE(relief.pending);
+  EXPECT_EQ(relief.returning, kGiB);
+  EXPECT_FALSE(relief.at_least);
+  relief = AfterKeptDropped(AfterEnding(relief, kGiB, kNow), kGiB, kNow);
+  EXPECT_EQ(relief.returning, 3 * kGiB);
+  EXPECT_TRUE(relief.at_least) << "nobody knows what a pull that ran had unpacked";
+}
+
 TEST(RoomPast, AnotherSizeIsAnotherImage) {
   RoomPast past = AfterMeasure(AfterNoRoom(Sized(8), false, kNow), 50 * kGiB, kNow);
   EXPECT_EQ(AfterSize(past, 8 * kGiB), past);
