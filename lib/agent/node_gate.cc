@@ -117,6 +117,10 @@ std::optional<kube::Node> NodeGate::Read(const base::Call& call) {
   return *std::move(node);
 }
 
+std::optional<image::KubeletVersion> NodeGate::KubeletVersion() const {
+  return options_.kubelet_version ? options_.kubelet_version->Get() : std::nullopt;
+}
+
 plan::NodeSeen NodeGate::See(const kube::Node& node) const {
   plan::NodeSeen seen;
   if (auto label = node.labels.find(LabelKey()); label != node.labels.end()) seen.label = label->second;
@@ -291,8 +295,11 @@ base::TimePoint NodeGate::Round(const base::Call& call) {
   if (!changed && now_ < next_read_) return next;
   std::optional<bool> may_write = MayWrite(call);
   if (!may_write) return std::max(next, not_before_);
+  const auto kubelet_before = KubeletVersion();
   std::optional<kube::Node> node = Read(call);
   if (!node) return std::max(next, not_before_);
+  // What is published still speaks of another kubelet, or of one that nobody knew.
+  if (KubeletVersion() != kubelet_before) return next;
   plan::NodeSeen seen = See(*node);
   if (!seen.tainted && taint_ == plan::TaintPast::kNotKnown) taint_ = plan::TaintPast::kGone;
   // It may be gone already when the time is over: then nothing was given up.

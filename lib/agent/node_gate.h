@@ -73,6 +73,8 @@ class NodeGate {
   // nullopt: the server does not say yet.
   std::optional<bool> MayWrite(const base::Call& call);
   std::optional<kube::Node> Read(const base::Call& call);
+  // As the Node object told it last; nullopt: it has not, or nobody asks it for that.
+  std::optional<image::KubeletVersion> KubeletVersion() const;
   plan::NodeSeen See(const kube::Node& node) const;
   // These and those below are false if the round is over before its end.
   bool Write(const base::Call& call, const kube::Node& node, const plan::GateWish& wish,

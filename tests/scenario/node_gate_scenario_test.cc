@@ -217,6 +217,26 @@ TEST_F(LearntVersion, TheTaintStaysUntilAClosedImageIsOpen) {
   EXPECT_EQ(one.Label(), "ready");
 }
 
+// The gate has given up learning when the API server comes back: what was published until then is of a
+// kubelet of which nothing was known.
+TEST_F(LearntVersion, AnApiServerThatComesLateIsNotToldOfAKubeletThatNobodyKnew) {
+  GatedNode one(Options());
+  one.server.GoAway();
+  Closed(one);
+  one.RunFor(seconds(90));
+  EXPECT_FALSE(one.node.Snapshot()->kubelet->learning);
+  one.server.ComeBack();
+  const bool ready = one.RunUntil(
+      [&] {
+        EXPECT_TRUE(one.Taints() == kBoth || one.node.Ready()) << one.node.Snapshot()->readiness.message;
+        EXPECT_NE(one.Condition(), "Unknown FactsUnknown");
+        return one.node.Ready() && one.Taints() == kTheirs;
+      },
+      minutes(7));
+  EXPECT_TRUE(ready);
+  EXPECT_EQ(one.Label(), "ready");
+}
+
 TEST_F(LearntVersion, ItIsUsedAtOnce) {
   GatedNode one(Options());
   Closed(one);
