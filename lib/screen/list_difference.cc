@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "base/text.h"
 #include "doc/json_writer.h"
 #include "screen/lint_report.h"
+#include "screen/status_spellings.h"
 #include "screen/text_layout.h"
 
 namespace prefetch::screen {
@@ -18,6 +20,10 @@ std::string KeyOf(const StatusImage& image) {
   return reference ? reference->Normalized() : image.image;
 }
 
+std::string Names(const std::set<std::string>& names) {
+  return base::Join({names.begin(), names.end()}, ", ");
+}
+
 std::string Demands(const plan::DesiredImage& want, const StatusImage& has) {
   std::vector<std::string> parts;
   if (want.required != has.required) {
@@ -27,6 +33,11 @@ std::string Demands(const plan::DesiredImage& want, const StatusImage& has) {
   std::string ready_for(image::PullPolicyName(want.ready_for));
   if (!has.ready_for.empty() && ready_for != has.ready_for) {
     parts.push_back("readyFor: " + ready_for + " here, " + has.ready_for + " on the node");
+  }
+  const std::set<std::string> here = WrittenAs(want), there = WrittenAs(has);
+  const bool several = here.size() > 1 || there.size() > 1;
+  if (here != there && (several || SpellingCounts(has))) {
+    parts.push_back("written " + Names(here) + " here, " + Names(there) + " on the node");
   }
   if (has.applies && !has.present) {
     parts.push_back("not on the node" + (has.message.empty() ? "" : ": " + has.message));

@@ -16,8 +16,9 @@ struct ListDifference {
 };
 
 // From a list to the list that a node's agent has in force, and to what is there: entries that it does not
-// have, entries that only it has, entries of which the image is not there, and demands that it does not know
-// of. An entry that is not for this node's platform need not be there.
+// have, entries that only it has, entries of which the image is not there, demands that it does not know of,
+// and entries that it writes otherwise where kubelet tells the spellings apart. An entry that is not for this
+// node's platform need not be there.
 std::vector<ListDifference> DiffWithNode(const plan::ImageList& list, const StatusDocument& node);
 
 // A line each, and one that counts: "2 added, 1 removed". Empty list: "no difference".

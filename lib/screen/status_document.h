@@ -62,7 +62,7 @@ struct StatusSpelling {
 };
 
 struct StatusImage {
-  std::string image;
+  std::string image;  // as the list writes it; of several spellings the first
   bool required = true, applies = true, present = false, ready = false, exposed = false;
   bool settled = false;   // ready once, or failed for good: waiting longer changes nothing
   std::string ready_for;  // "Never"

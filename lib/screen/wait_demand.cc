@@ -2,9 +2,12 @@
 
 #include <cstdlib>
 #include <map>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "image/reference.h"
+#include "screen/status_spellings.h"
 
 namespace prefetch::screen {
 namespace {
@@ -52,7 +55,25 @@ void NotReady(StatusImage& image, std::string reason, std::string message) {
   image.message = std::move(message);
 }
 
+// kubelet judges pods by what they write: another source's spelling is neither this list's trouble nor a
+// word about it.
+StatusImage AsWritten(StatusImage image, const plan::DesiredImage& want) {
+  if (!SpellingCounts(image)) return image;
+  const std::set<std::string> judged = WrittenAs(image);
+  const std::set<std::string> wanted = WrittenAs(want);
+  for (const std::string& name : wanted) {
+    if (judged.contains(name)) continue;
+    if (image.ready && image.applies) {
+      NotReady(image, "WeakerDemand",
+               "the agent's list does not write it as " + name + ": whether such pods start is not known");
+    }
+    return image;
+  }
+  return NarrowedTo(std::move(image), wanted);
+}
+
 StatusImage AsWanted(StatusImage image, const plan::DesiredImage& want) {
+  image = AsWritten(std::move(image), want);
   bool weaker = (want.required && !image.required) ||
                 (image.ready && image.applies && !IsReadyFor(image, want.ready_for));
   image.required = want.required;

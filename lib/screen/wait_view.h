@@ -44,9 +44,9 @@ inline bool SomethingFailedForGood(const StatusDocument& document) {
 
 // WaitDemand: what `prefetchctl wait` waits for, if it is not just "the node is ready". Pure.
 struct WaitDemand {
-  std::string hash;  // the list in force must have this hash; empty: any
-  std::optional<plan::ImageList>
-      list;  // each entry in force with at least its demands, and ready; none: all of the node's
+  std::string hash;                     // the list in force must have this hash; empty: any
+  std::optional<plan::ImageList> list;  // each entry in force with at least its demands and spellings, and
+                                        // ready; none: all of the node's
   std::optional<image::PullPolicy> policy;
 };
 

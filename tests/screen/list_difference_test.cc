@@ -42,6 +42,27 @@ TEST(DiffWithNode, SaysWhatIsWhere) {
       "1 added, 1 removed, 2 changed\n");
 }
 
+// kubelet judges pods by what they write.
+TEST(DiffWithNode, SaysHowAnImageIsWritten) {
+  plan::ImageList list;
+  list.images.push_back(Want("nginx:1.27"));
+  StatusDocument node{.node = "ci-7"};
+  node.images = {Has("docker.io/library/nginx:1.27")};
+  EXPECT_EQ(ListDifferencesText(DiffWithNode(list, node)), "no difference\n") << "there is no kubelet";
+  node.images[0].never = {"Starts", "Preloaded"};
+  EXPECT_EQ(ListDifferencesText(DiffWithNode(list, node)),
+            "~ nginx:1.27  written nginx:1.27 here, docker.io/library/nginx:1.27 on the node\n1 changed\n");
+  list.images[0].other_spellings.push_back(*image::Reference::Parse("docker.io/library/nginx:1.27"));
+  node.images[0].never = {};
+  EXPECT_EQ(
+      ListDifferencesText(DiffWithNode(list, node)),
+      "~ nginx:1.27  written docker.io/library/nginx:1.27, nginx:1.27 here, docker.io/library/nginx:1.27 "
+      "on the node\n1 changed\n");
+  node.images[0].spellings = {{.image = "docker.io/library/nginx:1.27"}, {.image = "nginx:1.27"}};
+  EXPECT_EQ(ListDifferencesText(DiffWithNode(list, node)), "no difference\n")
+      << "their order is no difference";
+}
+
 TEST(ListDifferences, Nothing) {
   EXPECT_EQ(ListDifferencesText({}), "no difference\n");
   EXPECT_EQ(ListDifferencesJson({}),

@@ -57,6 +57,56 @@ TEST(NarrowTo, NamesAreComparedNormalised) {
                   .ready);
 }
 
+const std::string kShort = "nginx:1.27";
+const std::string kFull = "docker.io/library/nginx:1.27";
+const StatusVerdict kOpen{"Starts", "Preloaded"};
+const StatusVerdict kClosed{"Refused", "RecordedForOthers"};
+
+// As an agent beside a kubelet tells it: the short spelling is closed, the full one open.
+StatusDocument Spelled() {
+  StatusImage image = Shown(kShort, false);
+  image.present = true;
+  image.reason = "RecordedForOthers";
+  image.never = kClosed;
+  image.if_not_present = {"Pulls", "RecordedForOthers"};
+  image.spellings = {{kShort, kClosed, {"Pulls", "RecordedForOthers"}, {}}, {kFull, kOpen, kOpen, {}}};
+  return Document({image}, false, "ImagesNotReady");
+}
+
+plan::ImageList WrittenBoth() {
+  plan::ImageList list = List({kShort});
+  list.images[0].other_spellings.push_back(*image::Reference::Parse(kFull));
+  return list;
+}
+
+TEST(NarrowTo, AnotherListsSpellingIsNotOurs) {
+  EXPECT_TRUE(NarrowTo(Spelled(), {.list = List({kFull})}).ready);
+  EXPECT_FALSE(NarrowTo(Spelled(), {.list = List({kShort})}).ready);
+  EXPECT_FALSE(NarrowTo(Spelled(), {.list = WrittenBoth()}).ready);
+}
+
+TEST(NarrowTo, AnOpenSpellingIsNoExcuseForWhatElseIsWrong) {
+  StatusDocument document = Spelled();
+  document.images[0].registry = StatusRegistry{.reason = "TagMoved"};
+  EXPECT_FALSE(NarrowTo(document, {.list = List({kFull})}).ready);
+}
+
+TEST(NarrowTo, ASpellingThatNobodyJudgesIsWaitedFor) {
+  StatusImage image = Shown(kFull, true);
+  image.present = true;
+  image.never = image.if_not_present = kOpen;
+  for (const plan::ImageList& list : {List({kShort}), WrittenBoth()}) {
+    StatusDocument document = NarrowTo(Document({image}, true, "AllReady"), {.list = list});
+    EXPECT_FALSE(document.ready);
+    EXPECT_FALSE(FailedForGood(document));
+    EXPECT_EQ(document.images[0].reason, "WeakerDemand");
+    EXPECT_NE(document.images[0].message.find(kShort), std::string::npos);
+  }
+  image.never = image.if_not_present = {"Starts", "Present"};
+  EXPECT_TRUE(NarrowTo(Document({image}, true, "AllReady"), {.list = List({kShort})}).ready)
+      << "without a kubelet nobody tells spellings apart";
+}
+
 TEST(NarrowTo, WhatIsNotListedYetIsWaitedForAndHasNotFailed) {
   StatusDocument document = NarrowTo(Document({Shown("r.io/a:1", true)}, true, "AllReady"),
                                      {.list = List({"r.io/a:1", "r.io/new:1"})});
