@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/text.h"
 #include "credentials/registry_url.h"
 #include "credentials/version_rules.h"
 
@@ -282,6 +283,11 @@ std::shared_ptr<const Keyring::Sources> Keyring::Read(const Sources* before) con
   now->stamps = base::StampsOf(now->files);
   now->docker_config = ReadFirstDockerConfig(DockerConfigPaths());
   now->problems = now->docker_config.problems;
+  // Of the files that are named the first usable one counts, as for kubelet, so one may be absent. Where
+  // kubelet looks by itself there need not be any.
+  if (!options_.docker_configs.empty() && now->problems.empty() && now->docker_config.path.empty()) {
+    now->problems.push_back("there is no docker config: " + base::Join(options_.docker_configs, ", "));
+  }
   WarnOfUnusableKeys(now->docker_config, before != nullptr ? &before->docker_config : nullptr);
   for (const PullSecret& secret : options_.pull_secrets) {
     now->pull_secrets.push_back(LoadPullSecret(secret));

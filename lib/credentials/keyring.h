@@ -90,7 +90,8 @@ struct KeyringOptions {
   std::map<std::string, std::string> provider_environment;
   std::string provider_working_directory = "/";
   std::chrono::milliseconds provider_timeout = kPluginTimeout;
-  // Node docker config files in order, of which the first usable one wins; empty: where kubelet looks.
+  // Node docker config files in order, of which the first usable one wins, and one has to be there; empty:
+  // where kubelet looks.
   std::vector<std::string> docker_configs;
   DockerConfigSearch docker_config_search;
   std::vector<PullSecret> pull_secrets;

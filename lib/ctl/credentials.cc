@@ -65,14 +65,6 @@ void Print(Found found, bool json, const std::string& note, std::ostream& out) {
   }
 }
 
-// Of the files that are named the first that is there counts, as for kubelet. Where none is, that is why
-// there is no login.
-void WarnOfAbsent(const Lines& docker_configs, std::ostream& err) {
-  auto is_there = [](const std::string& path) { return base::KindOf(path).ok(); };
-  if (docker_configs.empty() || std::any_of(docker_configs.begin(), docker_configs.end(), is_there)) return;
-  err << "warning: there is no docker config: " << base::Join(docker_configs, ", ") << "\n";
-}
-
 std::string Count(std::size_t n, const std::string& one, const std::string& many) {
   return std::to_string(n) + " " + (n == 1 ? one : many);
 }
@@ -130,7 +122,6 @@ int FindCredentials(const base::Call& call, const CredentialsOptions& options, c
   // kubelet would not start, so there is no telling what it would pull with.
   if (!health.unusable_provider_config.empty()) return Refuse(health.problems, err);
   for (const std::string& problem : health.problems) err << "warning: " << problem << "\n";
-  WarnOfAbsent(keyring_options.docker_configs, err);
   Found found;
   for (const Asked& image : images) {
     credentials::Lookup lookup = keyring.Find(call, image.reference, options.sources);

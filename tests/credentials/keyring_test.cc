@@ -61,7 +61,7 @@ class KeyringTest : public testing::Test {
 
 TEST_F(KeyringTest, NothingConfiguredIsAnonymous) {
   options_ = {};
-  options_.docker_configs = {folder_.dir() / "none"};
+  options_.docker_configs = {folder_.dir() / "docker.json"};
   Open();
   EXPECT_EQ(Find("nginx"), "");
   EXPECT_EQ(lookup_.repository, "docker.io/library/nginx");
@@ -229,6 +229,28 @@ TEST_F(KeyringTest, DockerConfigIsReadAgainWhenItChanges) {
   clock_.Step(seconds(1));
   EXPECT_EQ(Find("r.io/app"), "");
   EXPECT_NE(Problems().find("docker.json"), std::string::npos);
+}
+
+TEST_F(KeyringTest, ADockerConfigThatIsNamedHasToBeThere) {
+  options_ = {};
+  const std::string one = folder_.dir() / "one.json", other = folder_.dir() / "other.json";
+  options_.docker_configs = {one, other};
+  Open();
+  EXPECT_EQ(Problems(), "there is no docker config: " + one + ", " + other);
+  EXPECT_EQ(keyring_->Health().unusable_provider_config, "") << "kubelet starts without";
+  folder_.dir().Write("other.json", R"({"auths":{"r.io":{"username":"ann"}}})");
+  clock_.Step(seconds(1));
+  EXPECT_EQ(Find("r.io/app"), "docker-config/file/r.io/ann:");
+  EXPECT_EQ(Problems(), "") << "one is enough";
+}
+
+TEST_F(KeyringTest, WhereKubeletLooksByItselfThereNeedNotBeAny) {
+  options_ = {};
+  options_.docker_config_search = {.kubelet_root = folder_.dir() / "kubelet",
+                                   .working_directory = folder_.dir() / "cwd",
+                                   .home = folder_.dir() / "home"};
+  Open();
+  EXPECT_EQ(Problems(), "");
 }
 
 TEST_F(KeyringTest, SearchesWhereKubeletDoes) {

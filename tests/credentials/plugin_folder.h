@@ -33,7 +33,10 @@ class StepClock final : public base::Clock {
 
 class PluginFolder {
  public:
-  PluginFolder() { std::filesystem::create_directories(bin_dir()); }
+  PluginFolder() {
+    std::filesystem::create_directories(bin_dir());
+    dir_.Write("docker.json", "{}");
+  }
 
   std::string bin_dir() const { return dir_ / "bin"; }
   std::string config() const { return dir_ / "config.yaml"; }

@@ -70,6 +70,39 @@ TEST(HiddenImage, IsPulledWithTheSecondCredential) {
       << node.Image("r.io/team/app:v1").message;
 }
 
+// Neither credential may see it; the registry says so to the first, and hides it from the second.
+TEST(HiddenImage, ARefusalIsNotForgottenForTheNextCredentials404) {
+  for (bool refused_first : {true, false}) {
+    Node node({.docker_config = R"({"auths":{"r.io/team":{"username":"one","password":"pw"},
+                                             "r.io":{"username":"two","password":"pw"}}})"});
+    FakeImage hidden = MakeImage("r.io/team/app:v1", kMB);
+    hidden.username = "ci";
+    hidden.password = "pw";
+    hidden.hidden = true;
+    hidden.refused_user = refused_first ? "one" : "two";
+    node.runtime.Push(hidden);
+    node.List({"r.io/team/app:v1"});
+    node.RunFor(seconds(5));
+    EXPECT_EQ(node.ReasonOf("r.io/team/app:v1"), plan::Reason::kAccessDenied);
+    const std::string& message = node.Image("r.io/team/app:v1").message;
+    EXPECT_NE(message.find("401"), std::string::npos) << message;
+    EXPECT_NE(message.find("not found"), std::string::npos) << message;
+  }
+}
+
+TEST(LearntRoot, IsWhereTheDockerConfigIs) {
+  Node node({.docker_config = R"({"auths":{"r.io":{"username":"ci","password":"pw"}}})",
+             .looks_for_docker_config = true,
+             .kubelet = kubelet::Declared{.policy = kubelet::VerificationPolicy::kNeverVerify}});
+  FakeImage image = MakeImage("r.io/team/app:v1", kMB);
+  image.username = "ci";
+  image.password = "pw";
+  node.runtime.Push(image);
+  node.List({"r.io/team/app:v1"});
+  EXPECT_TRUE(node.RunUntil([&] { return node.Image("r.io/team/app:v1").present; }, seconds(30)))
+      << node.Image("r.io/team/app:v1").message;
+}
+
 TEST_F(CredentialsScenario, AMendedOneIsNoticedWhileTheAgentIsIdle) {
   Start(kBad);
   ASSERT_FALSE(node_->Ready());

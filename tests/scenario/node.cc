@@ -46,7 +46,13 @@ Node::Node(NodeOptions options)
   base::SetLogSink([this](std::string_view line) { log.emplace_back(line); });
   credentials::KeyringOptions keyring;
   keyring.docker_configs = {dir_ / "config.json"};
-  if (!options_.docker_config.empty()) dir_.Write("config.json", options_.docker_config);
+  dir_.Write("config.json", options_.docker_config.empty() ? "{}" : options_.docker_config);
+  if (options_.looks_for_docker_config) {
+    dir_.Write("kubelet/config.json", options_.docker_config);
+    keyring.docker_configs.clear();
+    keyring.docker_config_search = {
+        .kubelet_root = dir_ / "none", .working_directory = dir_ / "none", .home = dir_ / "none"};
+  }
   if (!options_.provider_config.empty()) {
     WriteProviderConfig(options_.provider_config);
     keyring.provider_config = dir_ / "providers.yaml";

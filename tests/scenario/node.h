@@ -31,7 +31,9 @@ namespace prefetch::tests {
 struct NodeOptions {
   Persona persona = Persona::kContainerd16;
   plan::Limits limits;
-  std::string docker_config;    // content of the node's docker config; empty: none
+  std::string docker_config;  // content of the node's docker config; empty: none
+  // Nobody names a docker config: it is looked for below kubelet's root, as the agent has learnt that.
+  bool looks_for_docker_config = false;
   std::string provider_config;  // content of kubelet's credential provider configuration; empty: none
   std::string instance = "a";
   bool asks_registries = true;
