@@ -402,17 +402,22 @@ TEST(NodeFactsReader, ReadsARealProcess) {
   Node node;
   node.Write("host/c", Low(70));
   fs::copy_file(fs::canonical("/bin/sh"), node / "kubelet");
-  std::string program = node / "kubelet", script = "read line", flag = "--config=/c";
+  std::string program = node / "kubelet", script = "echo up; read line", flag = "--config=/c";
   char dash_c[] = "-c";
   char* arguments[] = {program.data(), dash_c, script.data(), flag.data(), nullptr};
-  int input[2];
+  int input[2], output[2];
   ASSERT_EQ(::pipe2(input, O_CLOEXEC), 0);
+  ASSERT_EQ(::pipe2(output, O_CLOEXEC), 0);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, input[0], 0);
+  posix_spawn_file_actions_adddup2(&actions, output[1], 1);
   pid_t pid = 0;
   ASSERT_EQ(::posix_spawn(&pid, program.c_str(), &actions, nullptr, arguments, environ), 0);
   posix_spawn_file_actions_destroy(&actions);
+  // posix_spawn may return before the kernel has given the child its new name and arguments.
+  char up[3];
+  ASSERT_EQ(::read(output[0], up, sizeof up), static_cast<ssize_t>(sizeof up));
   // Only this process: others of such a name may run here.
   fs::create_directories(node / "proc");
   fs::create_directory_symlink("/proc/" + std::to_string(pid), node / ("proc/" + std::to_string(pid)));
@@ -421,6 +426,8 @@ TEST(NodeFactsReader, ReadsARealProcess) {
   EXPECT_EQ(LowOf(reader.Read()), "70");
   ::close(input[1]);
   ::close(input[0]);
+  ::close(output[0]);
+  ::close(output[1]);
   EXPECT_EQ(::waitpid(pid, nullptr, 0), pid);
   EXPECT_EQ(LowOf(reader.Read()), "70");
 }
