@@ -114,6 +114,7 @@ void Agent::On(ListChanged event) {
   list_ = std::move(event.list);
   list_epoch_++;
   entries_.Replace(list_);
+  look_ups_.Keep([this](const std::string& name) { return entries_.Find(name) != nullptr; });
   FoldDemands();
   if (!same_hash && limits_.start_jitter.count() > 0) {
     first_pulls_at_ = now_ + std::chrono::duration_cast<base::Duration>(
@@ -204,6 +205,7 @@ void Agent::On(LookDone event) {
 void Agent::FoldCredentials(credentials::KeyringHealth health) {
   if (health == credentials_) return;
   if (health.changes != credentials_.changes) {
+    look_ups_.DropAll();
     for (Entry& entry : entries_.all()) {
       entry.past = plan::AfterNewCredentials(std::move(entry.past), now_);
       if (Asks(entry)) entry.fresh = plan::AfterNewCredentials(entry.fresh, now_);
@@ -484,6 +486,12 @@ void Agent::On(const ProgressSeen& event) {
       dirty_ = true;
     }
   }
+}
+
+void Agent::On(const LookedUp& event) {
+  jobs_--;
+  dirty_ = true;
+  if (look_ups_.Absorb(event, now_)) metrics_.CredentialsLookedUp(*event.lookup);
 }
 
 void Agent::On(const PullAsked& event) {

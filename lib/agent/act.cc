@@ -44,6 +44,11 @@ void Agent::JudgeRuns() {
         case plan::PullVerdict::kGoOn:
           break;
         case plan::PullVerdict::kReplace:
+          // While its replacement's credentials are searched for it may move again.
+          if (look_ups_.StateOf(*entry.want, now_).state != plan::LookUpState::kDone) {
+            StartLookUp(entry);
+            break;
+          }
           run.ending = Ending::kReplaced;
           run.cancel_at = now_ + kReplaceOverlap;
           to_replace.push_back(&entry);
@@ -144,8 +149,16 @@ void Agent::StartDuePulls() {
   plan::ScheduleOutput output = plan::Schedule(input, limits_, now_);
   start_again_ = output.look_again;
   if (now_ < first_pulls_at_) start_again_ = std::min(start_again_, first_pulls_at_);
+  for (std::size_t index : output.look_up) StartLookUp(all[index]);
   for (std::size_t index : output.start) StartPull(all[index]);
   SettleWithoutRoom();
+}
+
+void Agent::StartLookUp(const Entry& entry) {
+  if (look_ups_.StateOf(*entry.want, now_).state != plan::LookUpState::kWanted) return;
+  jobs_++;
+  look_ups_.Begin(*entry.want, now_);
+  dirty_ = true;
 }
 
 void Agent::StartPull(Entry& entry) {
@@ -157,13 +170,13 @@ void Agent::StartPull(Entry& entry) {
   leases_.Begin(run.lease, entry.name(), now_);
   entry.past.attempts++;
   entry.past.started_at = parts_.clock.Wall();
-  PullJob job{.reference = entry.want->reference, .sources = entry.want->sources, .lease = run.lease};
+  PullJob job{
+      .reference = entry.want->reference, .credentials = look_ups_.Take(*entry.want), .lease = run.lease};
   job.unprotected = [this, name = entry.name(), id = run.id](const cri::CallError& error) {
     inbox_.Push(PullUnprotected{name, id, error});
   };
   base::Call call{.stop = run.stop.get_token()};
-  PullParts parts{parts_.images, parts_.content, parts_.keyring,   refusals_,
-                  metrics_,      parts_.clock,   options_.platform};
+  PullParts parts{parts_.images, parts_.content, refusals_, parts_.clock, options_.platform};
   Submit(pulls_, [call, parts, job = std::move(job), name = entry.name(), id = run.id]() -> Event {
     return PullDone{name, id, PerformPull(call, parts, job)};
   });

@@ -40,6 +40,7 @@ Agent::Agent(Options options, Parts parts)
       entries_(options_.platform),
       next_look_(now_),
       next_kubelet_look_(now_),
+      look_ups_(parts_.keyring, [this](LookedUp event) { inbox_.Push(std::move(event)); }),
       // A replacement runs beside the pull that it replaces.
       pulls_(2 * std::max(options_.limits.parallel_pulls, options_.limits.parallel_pulls_when_ready)),
       looks_(3) {
@@ -61,6 +62,7 @@ Agent::Agent(Options options, Parts parts)
 
 Agent::~Agent() {
   stopping_.request_stop();
+  look_ups_.DropAll();
   for (Entry& entry : entries_.all()) {
     for (ActiveRun& run : entry.runs) run.stop.request_stop();
   }
@@ -92,6 +94,7 @@ void Agent::Run(const std::stop_token& stop, base::TimePoint deadline) {
   while (std::optional<Event> more = inbox_.TryPop()) Absorb(*std::move(more));
   if (dirty_) Publish();  // the last word
   stopping_.request_stop();
+  look_ups_.DropAll();
   for (Entry& entry : entries_.all()) {
     for (ActiveRun& run : entry.runs) run.stop.request_stop();
   }
@@ -158,25 +161,27 @@ void Agent::Submit(Workers& pool, std::function<Event()> job) {
 plan::ImageState Agent::Judge(const Entry& entry, base::WallTime wall) const {
   std::optional<plan::Run> run;
   if (const ActiveRun* current = entry.Current()) run = current->run;
-  return plan::Judge({.want = entry.want,
-                      .applies = entry.applies,
-                      .seen = entry.seen,
-                      .past = entry.past,
-                      .action = entry.action,
-                      .run = run,
-                      // What kubelet would say of an image that is on no list is said to who asks.
-                      .has_kubelet = entry.on_list && kubelet_.has_value(),
-                      .learning = kubelet_ && kubelet_->learning,
-                      .verdicts = entry.verdict.shown,
-                      .spellings = entry.verdict.shown_spellings,
-                      .no_room = entry.no_room,
-                      .room_needed = plan::ClaimOfDue(entry.past.room).least,
-                      .room_usable = plan::Usable(disk_, limits_),
-                      .refresh = Asks(entry) ? &entry.refresh : nullptr,
-                      .freshness = &*entry.fresh,
-                      .held = entry.held,
-                      .touch = entry.touched},
-                     now_, wall);
+  return plan::Judge(
+      {.want = entry.want,
+       .applies = entry.applies,
+       .seen = entry.seen,
+       .past = entry.past,
+       .action = entry.action,
+       .run = run,
+       // What kubelet would say of an image that is on no list is said to who asks.
+       .has_kubelet = entry.on_list && kubelet_.has_value(),
+       .learning = kubelet_ && kubelet_->learning,
+       .verdicts = entry.verdict.shown,
+       .spellings = entry.verdict.shown_spellings,
+       .no_room = entry.no_room,
+       .room_needed = plan::ClaimOfDue(entry.past.room).least,
+       .room_usable = plan::Usable(disk_, limits_),
+       .refresh = Asks(entry) ? &entry.refresh : nullptr,
+       .freshness = &*entry.fresh,
+       .held = entry.held,
+       .looking_up = look_ups_.StateOf(*entry.want, now_).state == plan::LookUpState::kUnderWay,
+       .touch = entry.touched},
+      now_, wall);
 }
 
 void Agent::Publish() {
@@ -265,8 +270,10 @@ base::TimePoint Agent::WhenToTurn() const {
     for (const ActiveRun& run : entry.runs) {
       next = std::min(next, run.cancel_at);
       if (run.ending == Ending::kNot) {
-        next = std::min(next, plan::NextJudgement(run.run.movement, Shows(run), run.run.started_at,
-                                                  entry.want->pull_timeout, limits_));
+        base::TimePoint judgement = plan::NextJudgement(run.run.movement, Shows(run), run.run.started_at,
+                                                        entry.want->pull_timeout, limits_);
+        // One that is overdue waits for the credentials of its replacement, which wake us.
+        if (judgement > now_) next = std::min(next, judgement);
       }
     }
   }

@@ -15,6 +15,7 @@
 #include "agent/entries.h"
 #include "agent/events.h"
 #include "agent/lease_book.h"
+#include "agent/look_ups.h"
 #include "agent/metrics.h"
 #include "agent/observe_kubelet.h"
 #include "agent/touching.h"
@@ -92,8 +93,8 @@ class Agent {
   std::optional<Event> TryPop() { return inbox_.TryPop(); }
   // When the loop has to turn next though nothing happens.
   base::TimePoint NextTurn() const { return next_turn_; }
-  // Jobs handed to workers whose event has not been absorbed yet.
-  int jobs_under_way() const { return jobs_; }
+  // Jobs handed to workers whose event has not been absorbed yet, but for searches that wait for others.
+  int jobs_under_way() const { return jobs_ - look_ups_.held(); }
 
  private:
   bool NothingMoreToWaitFor(base::TimePoint started) const;
@@ -112,6 +113,7 @@ class Agent {
   void On(TouchStepped event);
   void On(const CheckDone& event);
   void On(const PullAsked& event);
+  void On(const LookedUp& event);
   void RuntimeFailed(const cri::CallError& error);
   void FoldAccess();
   void TellAccess();
@@ -159,6 +161,7 @@ class Agent {
   void JudgeRuns();
   bool SavesPulls(const std::string& registry) const;
   void StartDuePulls();
+  void StartLookUp(const Entry& entry);
   void StartPull(Entry& entry);
   void StartLookIfDue();
   void StartKubeletLookIfDue();
@@ -251,6 +254,7 @@ class Agent {
   std::optional<KubeletObserver> kubelet_observer_;  // its watch uses the inbox
   std::optional<TouchPods> touch_pods_;
   std::optional<Touching> touching_;
+  LookUps look_ups_;
   // Last: their threads use what stands above.
   Workers pulls_;
   Workers looks_;

@@ -58,11 +58,11 @@ image::RegistryAnswer AskRegistry(const base::Call& call, const AskParts& parts,
                                    .local_digests = DigestsOf(job.local),
                                    .platform = parts.node,
                                    .credentials = {}};
-  credentials::Lookup lookup = parts.keyring.Find(call, job.reference, job.sources);
-  for (credentials::Credential& credential : lookup.credentials) {
+  const credentials::Lookup& lookup = *job.credentials;
+  for (const credentials::Credential& credential : lookup.credentials) {
     bool held =
         parts.refusals != nullptr && parts.refusals->Held(job.reference, credential.auth, parts.clock.Now());
-    if (!held) question.credentials.push_back(std::move(credential.auth));
+    if (!held) question.credentials.push_back(credential.auth);
   }
   // Anonymous is only what a pull would try, too.
   if (question.credentials.empty() && !lookup.credentials.empty()) return HeldBack(job.reference);

@@ -3,9 +3,9 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "agent/refusals.h"
 #include "base/call.h"
@@ -47,22 +47,20 @@ bool SaysNothing(const image::RegistryAnswer& answer);
 
 struct AskJob {
   image::Reference reference;
-  std::vector<std::string> sources;  // of the entry: a mounted pull secret may be for some of them only
-  std::optional<plan::Local> local;  // what is here; none: nothing
+  std::shared_ptr<const credentials::Lookup> credentials;  // those that a pull would try
+  std::optional<plan::Local> local;                        // what is here; none: nothing
   AskingFor runtime;
 };
 
 // All that a question needs. Everything outlives the worker that uses it.
 struct AskParts {
   const RegistryAsker& asker;
-  credentials::Keyring& keyring;
   Refusals* refusals;  // null: nobody keeps count of what was refused
   const base::Clock& clock;
   image::Platform node;
 };
 
-// Never shows a registry a credential that it has refused for several images just now. Blocks while plugins
-// run, too.
+// Never shows a registry a credential that it has refused for several images just now.
 image::RegistryAnswer AskRegistry(const base::Call& call, const AskParts& parts, const AskJob& job);
 
 }  // namespace prefetch::agent

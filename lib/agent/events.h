@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "agent/lease_book.h"
+#include "agent/look_ups.h"
 #include "agent/observe.h"
 #include "agent/observe_kubelet.h"
 #include "agent/perform.h"
@@ -82,6 +83,6 @@ struct TouchStepped {
 struct Wake {};  // nothing but a turn
 
 using Event = std::variant<Wake, ListChanged, LookDone, PullDone, ProgressSeen, LeasesTended, PullUnprotected,
-                           RecordsTouched, KubeletLooked, TouchStepped, CheckDone, PullAsked>;
+                           RecordsTouched, KubeletLooked, TouchStepped, CheckDone, PullAsked, LookedUp>;
 
 }  // namespace prefetch::agent

@@ -24,6 +24,8 @@ using status::CheckQuestion;
 
 // A preflight has seconds, not the minute that a check in the background may take.
 constexpr std::chrono::seconds kAskNow{15};
+// Of these, so many for credentials: a plugin that hangs leaves time to ask for other images.
+constexpr std::chrono::seconds kCredentialsNow{5};
 // A runtime that answers does so in milliseconds. One that is stopped must not cost the verdict: it is an
 // answer that it does not answer.
 constexpr std::chrono::seconds kLookNow{10};
@@ -189,16 +191,21 @@ image::RegistryAnswer Inquiry::AskNow(const base::Call& call, Round& round,
   base::Duration left = round.ask_until - std::chrono::steady_clock::now();
   if (left <= base::Duration::zero()) return NoTimeToAsk(registry);
   AskJob job{.reference = image.want->reference,
-             .sources = image.want->sources,
+             .credentials = nullptr,
              .local = std::nullopt,
              .runtime = {round.snapshot.runtime.name, round.snapshot.runtime.version,
                          round.snapshot.runtime.registries}};
   if (image.present) {
     job.local = plan::Local{.digest = image.digest, .other_digests = image.other_digests};
   }
-  image::RegistryAnswer answer =
-      AskRegistry(call.Within(std::min<base::Duration>(kAskNow, left)),
-                  {asker_, keyring_, nullptr, clock_, image::Platform::Host()}, job);
+  const base::Call ask = call.Within(std::min<base::Duration>(kAskNow, left));
+  const base::Call look = ask.Within(kCredentialsNow);
+  job.credentials = std::make_shared<const credentials::Lookup>(
+      keyring_.Find(look, image.want->reference, image.want->sources));
+  if (std::chrono::steady_clock::now() >= look.deadline) {
+    return round.silent.emplace(registry, NoCredentialsInTime(registry, *job.credentials)).first->second;
+  }
+  image::RegistryAnswer answer = AskRegistry(ask, {asker_, nullptr, clock_, image::Platform::Host()}, job);
   if (IsSilence(answer)) round.silent.emplace(registry, answer);
   return answer;
 }

@@ -101,6 +101,15 @@ RegistryAnswer NoTimeToAsk(const std::string& registry) {
           .message = "the time that was given was over before " + registry + " could be asked"};
 }
 
+RegistryAnswer NoCredentialsInTime(const std::string& registry, const credentials::Lookup& lookup) {
+  std::string message = registry + " was not asked: the credentials for it were not found in time";
+  for (const credentials::ProviderReport& provider : lookup.providers) {
+    if (provider.outcome != credentials::ProviderOutcome::kError) continue;
+    message += "; provider \"" + provider.name + "\" " + provider.error;
+  }
+  return {.kind = RegistryAnswerKind::kUnreachable, .detail = "Credentials", .message = std::move(message)};
+}
+
 CheckAnswer AlwaysByWhatIsKnown(CheckAnswer answer, const plan::ImageState& image, bool asks) {
   if (!asks) {
     return Say(

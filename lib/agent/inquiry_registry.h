@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "credentials/keyring.h"
 #include "image/registry_answer.h"
 #include "plan/snapshot.h"
 #include "status/check_document.h"
@@ -25,6 +26,8 @@ status::CheckAnswer PullByAnswer(status::CheckAnswer answer, const status::Check
 bool IsSilence(const image::RegistryAnswer& said);
 // The asker's time is over before this registry's turn came.
 image::RegistryAnswer NoTimeToAsk(const std::string& registry);
+// The search for credentials took the time that there was.
+image::RegistryAnswer NoCredentialsInTime(const std::string& registry, const credentials::Lookup& lookup);
 
 // Nobody is asked: by what the agent heard last. `asks`: this agent asks registries at all.
 status::CheckAnswer AlwaysByWhatIsKnown(status::CheckAnswer answer, const plan::ImageState& image, bool asks);

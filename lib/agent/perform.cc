@@ -193,22 +193,12 @@ PullOutcome PerformPull(const base::Call& call, const PullParts& parts, const Pu
       if (job.unprotected) job.unprotected(lease.error());
     }
   }
-  credentials::Lookup lookup = parts.keyring.Find(call, job.reference, job.sources);
-  PullOutcome outcome;
-  if (call.Stopped()) {
-    outcome = Cancelled();
-  } else {
-    parts.metrics.CredentialsLookedUp(lookup);
-    Attempt attempt = TryCredentials(call, parts, job, lookup);
-    if (attempt.ok) {
-      outcome = LookAtWhatCame(call, parts, job, attempt.credential);
-    } else if (call.Stopped()) {
-      outcome = Cancelled();
-    } else {
-      outcome = FailedAttempt(attempt, lookup);
-    }
-  }
-  return outcome;
+  if (call.Stopped()) return Cancelled();
+  const credentials::Lookup& lookup = *job.credentials;
+  Attempt attempt = TryCredentials(call, parts, job, lookup);
+  if (attempt.ok) return LookAtWhatCame(call, parts, job, attempt.credential);
+  if (call.Stopped()) return Cancelled();
+  return FailedAttempt(attempt, lookup);
 }
 
 }  // namespace prefetch::agent

@@ -1,13 +1,11 @@
-// Perform: one pull, start to end: credentials in order, PullImage with each in turn, and a look at what
-// came.
+// Perform: one pull, start to end: PullImage with each credential in turn, and a look at what came.
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
-#include "agent/metrics.h"
 #include "agent/refusals.h"
 #include "base/call.h"
 #include "base/clock.h"
@@ -22,8 +20,8 @@ namespace prefetch::agent {
 
 struct PullJob {
   image::Reference reference;
-  std::vector<std::string> sources;  // of the entry: a mounted pull secret may be for some of them only
-  std::string lease;                 // empty: the runtime knows no leases
+  std::shared_ptr<const credentials::Lookup> credentials;
+  std::string lease;  // empty: the runtime knows no leases
   // Told, on the worker, when that lease cannot be had: the pull goes on without one.
   std::function<void(const cri::CallError&)> unprotected = nullptr;
 };
@@ -41,9 +39,7 @@ struct PullOutcome {
 struct PullParts {
   cri::ImageService& images;
   cri::ContentService& content;
-  credentials::Keyring& keyring;
   Refusals& refusals;
-  Metrics& metrics;
   const base::Clock& clock;
   image::Platform node;
 };

@@ -94,7 +94,11 @@ void Agent::StartDueChecks() {
     if (due > now_ && urgent) checks_again_ = std::min(checks_again_, due);
     const std::string& registry = entry.want->reference.domain();
     if (due > now_ && !WaitsForAProbe(registry)) continue;  // most, most of the time
-    plan::CheckSlot slot{.entry = i, .registry = registry, .due = due, .urgent = urgent};
+    plan::CheckSlot slot{.entry = i,
+                         .registry = registry,
+                         .due = due,
+                         .urgent = urgent,
+                         .look_up = look_ups_.StateOf(*entry.want, now_)};
     if (due <= now_) {
       slots.push_back(std::move(slot));
       continue;
@@ -113,6 +117,7 @@ void Agent::StartDueChecks() {
         plan::AfterUnasked(entry.fresh, entry.want, plan::HeldAnswer(pace), NowAnswered(), Random());
     dirty_ = true;
   }
+  for (std::size_t index : checks.look_up) StartLookUp(all[index]);
   for (std::size_t index : checks.start) StartCheck(all[index]);
 }
 
@@ -124,15 +129,14 @@ void Agent::StartCheck(Entry& entry) {
   // Only a node that asks registries needs the threads for it.
   if (!checks_) checks_ = std::make_unique<Workers>(plan::kChecksAtOnce);
   AskJob job{.reference = entry.want->reference,
-             .sources = entry.want->sources,
+             .credentials = look_ups_.Take(*entry.want),
              .local = entry.seen.local,
              .runtime = {runtime_.name, runtime_.version, runtime_.registries}};
   base::Call call{.stop = stopping_.get_token()};
   Submit(*checks_, [this, call, job = std::move(job), name = entry.name()]() -> Event {
     base::TimePoint started = parts_.clock.Now();
     CheckDone done{.name = name, .registry = job.reference.domain(), .answer = {}};
-    done.answer = AskRegistry(
-        call, {parts_.registry, parts_.keyring, &refusals_, parts_.clock, options_.platform}, job);
+    done.answer = AskRegistry(call, {parts_.registry, &refusals_, parts_.clock, options_.platform}, job);
     metrics_.RegistryAsked(done.answer, parts_.clock.Now() - started);
     return done;
   });

@@ -30,6 +30,7 @@ plan::PullSlot Agent::SlotOf(std::size_t index) const {
                       .failures = entry.past.failures,
                       .bytes = entry.past.room.compressed};
   if (entry.runs.empty()) {
+    slot.look_up = look_ups_.StateOf(*entry.want, now_);
     slot.room = plan::ClaimOfDue(entry.past.room);
   } else if (const ActiveRun* run = entry.Current()) {
     // What a pull before has left is only seen again once the runtime shows this one.

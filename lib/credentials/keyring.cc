@@ -57,6 +57,11 @@ const Pattern* FirstMatch(const Provider& provider, const Target& target) {
   return found == provider.match_images.end() ? nullptr : &*found;
 }
 
+// Is it asked with a token of the account that the configuration names?
+bool NeedsGrant(const Provider& provider, const KeyringOptions& options) {
+  return provider.token_attributes && options.service_account && options.grants;
+}
+
 // For whom the provider is asked; nullopt: it is not, and `report` says why.
 std::optional<PluginIdentity> IdentityOf(const base::Call& call, const Provider& provider,
                                          const KeyringOptions& options, ProviderReport& report) {
@@ -82,28 +87,7 @@ std::optional<PluginIdentity> IdentityOf(const base::Call& call, const Provider&
   return std::nullopt;
 }
 
-// Asks one provider, if it is for this target; its answer goes to `answer`.
-ProviderReport Ask(const base::Call& call, PluginAnswers& provider, const KeyringOptions& options,
-                   const Target& target, AnswerCache::Answer& answer) {
-  ProviderReport report;
-  report.name = provider.provider().name;
-  const Pattern* pattern = FirstMatch(provider.provider(), target);
-  if (pattern == nullptr) return report;
-  report.matched = true;
-  report.pattern = pattern->text();
-  std::optional<PluginIdentity> identity = IdentityOf(call, provider.provider(), options, report);
-  if (!identity) return report;
-  base::Result<AnswerCache::Answer> result =
-      provider.Get(call, target.repository(), &report.ran_for, *identity);
-  if (!result) {
-    report.outcome = ProviderOutcome::kError;
-    report.error = result.error().message();
-    return report;
-  }
-  answer = *result;
-  report.outcome = answer->empty() ? ProviderOutcome::kEmpty : ProviderOutcome::kOk;
-  return report;
-}
+using Answered = base::Result<AnswerCache::Answer>;
 
 // Once, not with every reading.
 void WarnOfUnusableKeys(const NodeDockerConfig& now, const NodeDockerConfig* before) {
@@ -175,8 +159,54 @@ Keyring::~Keyring() = default;
 
 Lookup Keyring::Find(const base::Call& call, const image::Reference& reference,
                      const std::vector<std::string>& list_sources) {
+  const Target target(reference.Repository());
+  auto lookup = Gather(target, list_sources,
+                       [&](PluginAnswers& provider, ProviderReport& report) -> std::optional<Answered> {
+                         auto identity = IdentityOf(call, provider.provider(), options_, report);
+                         if (!identity) return std::nullopt;
+                         return provider.Get(call, target.repository(), &report.ran_for, *identity);
+                       });
+  return lookup ? *std::move(lookup) : Lookup{};
+}
+
+std::optional<Lookup> Keyring::FindNow(const image::Reference& reference,
+                                       const std::vector<std::string>& list_sources) {
+  const Target target(reference.Repository());
+  return Gather(target, list_sources,
+                [&](PluginAnswers& provider, ProviderReport& report) -> std::optional<Answered> {
+                  // For a token the API server is asked.
+                  if (NeedsGrant(provider.provider(), options_)) return std::nullopt;
+                  auto identity = IdentityOf({}, provider.provider(), options_, report);
+                  if (!identity) return std::nullopt;
+                  return provider.GetNow(target.repository(), *identity);
+                });
+}
+
+// What one provider has for this target; its answer goes to `answer`. nullopt: it may not run.
+std::optional<ProviderReport> Keyring::Ask(PluginAnswers& provider, const Target& target,
+                                           const AskProvider& ask, AnswerCache::Answer& answer) {
+  ProviderReport report;
+  report.name = provider.provider().name;
+  const Pattern* pattern = FirstMatch(provider.provider(), target);
+  if (pattern == nullptr) return report;
+  report.matched = true;
+  report.pattern = pattern->text();
+  std::optional<Answered> result = ask(provider, report);
+  if (!result && report.error.empty()) return std::nullopt;
+  if (!result) return report;
+  if (!*result) {
+    report.outcome = ProviderOutcome::kError;
+    report.error = result->error().message();
+    return report;
+  }
+  answer = **result;
+  report.outcome = answer->empty() ? ProviderOutcome::kEmpty : ProviderOutcome::kOk;
+  return report;
+}
+
+std::optional<Lookup> Keyring::Gather(const Target& target, const std::vector<std::string>& list_sources,
+                                      const AskProvider& ask) {
   std::shared_ptr<const Sources> sources = Current();
-  Target target(reference.Repository());
   Lookup lookup;
   lookup.repository = target.repository();
 
@@ -193,7 +223,9 @@ Lookup Keyring::Find(const base::Call& call, const image::Reference& reference,
   Layer& asked = SeparatesKeyrings(options_.kubelet_version) ? plugins : node;
   for (const std::shared_ptr<PluginAnswers>& provider : sources->providers) {
     AnswerCache::Answer answer;
-    lookup.providers.push_back(Ask(call, *provider, options_, target, answer));
+    std::optional<ProviderReport> report = Ask(*provider, target, ask, answer);
+    if (!report) return std::nullopt;
+    lookup.providers.push_back(*std::move(report));
     if (!answer) continue;
     asked.Add(*answer, Source::kProvider, provider->provider().name, lookup.providers.back().for_account);
     answers.push_back(std::move(answer));
@@ -213,6 +245,13 @@ std::string Keyring::TokenProviderFor(const image::Reference& reference) {
     if (provider.token_attributes && FirstMatch(provider, target) != nullptr) return provider.name;
   }
   return "";
+}
+
+int Keyring::waiting() const {
+  base::Lock lock(mutex_);
+  int all = 0;
+  for (const std::shared_ptr<PluginAnswers>& provider : sources_->providers) all += provider->waiting();
+  return all;
 }
 
 std::vector<std::string> Keyring::problems() const {
@@ -316,8 +355,9 @@ void Keyring::ReadProviders(Sources& now, const Sources* before) const {
   }
   for (Provider& provider : config.providers) {
     std::shared_ptr<PluginAnswers> kept = before != nullptr ? before->AnswersOf(provider) : nullptr;
-    now.providers.push_back(
-        kept ? kept : std::make_shared<PluginAnswers>(std::move(provider), Surroundings(), clock_));
+    now.providers.push_back(kept ? kept
+                                 : std::make_shared<PluginAnswers>(std::move(provider), Surroundings(),
+                                                                   clock_, options_.run_plugin));
   }
   if (!SeparatesKeyrings(options_.kubelet_version)) {
     std::sort(now.providers.begin(), now.providers.end(), ByName);

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -90,6 +91,7 @@ struct KeyringOptions {
   std::map<std::string, std::string> provider_environment;
   std::string provider_working_directory = "/";
   std::chrono::milliseconds provider_timeout = kPluginTimeout;
+  PluginRunner run_plugin = RunPlugin;
   // Node docker config files in order, of which the first usable one wins, and one has to be there; empty:
   // where kubelet looks.
   std::vector<std::string> docker_configs;
@@ -121,9 +123,17 @@ class Keyring {
   Lookup Find(const base::Call& call, const image::Reference& reference,
               const std::vector<std::string>& list_sources = {}) PREFETCH_EXCLUDES(mutex_);
 
+  // The same where no plugin has to run for it, and nobody has to be waited for; else nullopt. Blocks as a
+  // disk does.
+  std::optional<Lookup> FindNow(const image::Reference& reference,
+                                const std::vector<std::string>& list_sources = {}) PREFETCH_EXCLUDES(mutex_);
+
   // The first provider with tokenAttributes that is for this image: what kubelet gets of it is for pods of
   // one service account. Empty: none. Runs no plugin; blocks as a disk does.
   std::string TokenProviderFor(const image::Reference& reference) PREFETCH_EXCLUDES(mutex_);
+
+  // How many calls of Find wait for a plugin that another one runs. For tests in virtual time.
+  int waiting() const PREFETCH_EXCLUDES(mutex_);
 
   // What is wrong with the files as they were looked at last.
   std::vector<std::string> problems() const PREFETCH_EXCLUDES(mutex_);
@@ -140,7 +150,15 @@ class Keyring {
 
  private:
   struct Sources;
+  // Asks a provider for which an image is. nullopt: it is not asked, and `report` says why; or, with nothing
+  // said, its program would have to run and may not.
+  using AskProvider = std::function<std::optional<base::Result<AnswerCache::Answer>>(PluginAnswers& provider,
+                                                                                     ProviderReport& report)>;
 
+  std::optional<Lookup> Gather(const Target& target, const std::vector<std::string>& list_sources,
+                               const AskProvider& ask) PREFETCH_EXCLUDES(mutex_);
+  static std::optional<ProviderReport> Ask(PluginAnswers& provider, const Target& target,
+                                           const AskProvider& ask, AnswerCache::Answer& answer);
   std::shared_ptr<const Sources> Current() PREFETCH_EXCLUDES(mutex_);
   std::shared_ptr<const Sources> Read(const Sources* before) const PREFETCH_REQUIRES(mutex_);
   std::vector<std::string> DockerConfigPaths() const PREFETCH_REQUIRES(mutex_);

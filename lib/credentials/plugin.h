@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <map>
 #include <string>
 
@@ -31,5 +32,10 @@ struct PluginSurroundings {
 base::Result<PluginResponse> RunPlugin(const base::Call& call, const Provider& provider,
                                        const PluginSurroundings& surroundings, const std::string& image,
                                        const PluginIdentity& identity = {});
+
+// Who runs plugins: RunPlugin, or a model of it.
+using PluginRunner = std::function<base::Result<PluginResponse>(
+    const base::Call& call, const Provider& provider, const PluginSurroundings& surroundings,
+    const std::string& image, const PluginIdentity& identity)>;
 
 }  // namespace prefetch::credentials

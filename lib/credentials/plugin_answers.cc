@@ -14,7 +14,31 @@ bool IsPersonal(const base::Result<AnswerCache::Answer>& outcome, const base::Ca
   return !outcome.ok() && (call.Stopped() || std::chrono::steady_clock::now() >= call.deadline);
 }
 
+// For all images of a registry together.
+AnswerCache::Subject OfHost(const AnswerCache::Subject& subject) {
+  return {std::string(HostOf(subject.repository)), subject.identity};
+}
+
 }  // namespace
+
+std::optional<PluginAnswers::Outcome> PluginAnswers::Known(const AnswerCache::Subject& subject) {
+  if (AnswerCache::Answer answer = cache_.Find(subject, clock_.Now())) return answer;
+  auto hang = hangs_.find(OfHost(subject));
+  if (hang == hangs_.end() || clock_.Now() >= hang->second.until) return std::nullopt;
+  return hang->second.error;
+}
+
+void PluginAnswers::Remember(const AnswerCache::Subject& subject, const base::Error& failure) {
+  const base::TimePoint now = clock_.Now();
+  std::erase_if(hangs_, [now](const auto& one) { return now >= one.second.until; });
+  hangs_.insert_or_assign(OfHost(subject), Hang{now + kHangs, failure});
+}
+
+std::optional<base::Result<AnswerCache::Answer>> PluginAnswers::GetNow(const std::string& repository,
+                                                                       const PluginIdentity& identity) {
+  base::Lock lock(mutex_);
+  return Known({repository, identity.cache_key});
+}
 
 std::shared_ptr<PluginAnswers::Flight> PluginAnswers::FlightToWaitFor(
     const AnswerCache::Subject& subject) const {
@@ -27,16 +51,27 @@ std::shared_ptr<PluginAnswers::Flight> PluginAnswers::FlightToWaitFor(
   return nullptr;
 }
 
-bool PluginAnswers::Wait(const base::Call& call, const Flight& flight) {
+bool PluginAnswers::Wait(const base::Call& call, Flight& flight) {
+  flight.waiting++;
+  waiting_++;
   // An hour stands for "for ever": an execution takes a minute at most.
-  return landed_.wait_until(mutex_, call.stop, call.Within(std::chrono::hours(1)).deadline,
-                            [&] { return flight.landed; });
+  bool landed = landed_.wait_until(mutex_, call.stop, call.Within(std::chrono::hours(1)).deadline,
+                                   [&] { return flight.landed; });
+  if (!landed) {
+    flight.waiting--;
+    waiting_--;
+  }
+  return landed;
+}
+
+int PluginAnswers::waiting() const {
+  base::Lock lock(mutex_);
+  return waiting_;
 }
 
 PluginAnswers::Outcome PluginAnswers::Execute(const base::Call& call, const AnswerCache::Subject& subject,
                                               const PluginIdentity& identity) {
-  base::Result<PluginResponse> response =
-      RunPlugin(call, provider_, surroundings_, subject.repository, identity);
+  base::Result<PluginResponse> response = run_(call, provider_, surroundings_, subject.repository, identity);
   if (!response) return std::move(response).error();
   auto answer = std::make_shared<const KeyIndex>(response->auth);
   std::chrono::nanoseconds duration = response->cache_duration.value_or(provider_.default_cache_duration);
@@ -55,7 +90,7 @@ base::Result<AnswerCache::Answer> PluginAnswers::Get(const base::Call& call, con
     base::Lock lock(mutex_);
     bool waited_for_another = false;
     while (true) {
-      if (AnswerCache::Answer answer = cache_.Find(subject, clock_.Now())) return answer;
+      if (std::optional<Outcome> known = Known(subject)) return *known;
       auto same = flights_.find(subject);
       bool is_same = same != flights_.end();
       std::shared_ptr<Flight> other = is_same ? same->second : nullptr;
@@ -76,7 +111,13 @@ base::Result<AnswerCache::Answer> PluginAnswers::Get(const base::Call& call, con
   base::Lock lock(mutex_);
   flights_.erase(subject);
   flight->landed = true;
-  if (!IsPersonal(outcome, call)) flight->shared = outcome;
+  waiting_ -= flight->waiting;  // they go on from here, as soon as they wake up
+  if (!IsPersonal(outcome, call)) {
+    flight->shared = outcome;
+    if (!outcome && outcome.error().code() == base::Code::kDeadlineExceeded) {
+      Remember(subject, outcome.error());
+    }
+  }
   landed_.notify_all();
   return outcome;
 }

@@ -15,18 +15,24 @@
 
 namespace prefetch::credentials {
 
+constexpr std::chrono::seconds kHangs{60};
+
 // A resource. Any thread may call, many at once. `clock` outlives it.
 //
-// kubelet shares an execution among those who ask for the same image (A13). Here an asker also waits, once,
-// for an execution on behalf of another image of the same registry: most plugins answer for the whole
-// registry, and ten images pulled at once should not be ten executions. Plugins that are known to answer by
-// image are not waited for, and a failure is shared with the same image only.
+// kubelet shares an execution among those who ask for the same image (A13). Here an
+// asker also waits, once, for an execution on behalf of another image of the same registry: most plugins
+// answer for the whole registry, and ten images pulled at once should not be ten executions. Plugins that are
+// known to answer by image are not waited for, and a failure is shared with the same image only: but for one
+// that did not answer within its time. It is taken to hang for that registry, and nobody asks it again for
+// kHangs.
 class PluginAnswers {
  public:
-  PluginAnswers(Provider provider, PluginSurroundings surroundings, const base::Clock& clock)
+  PluginAnswers(Provider provider, PluginSurroundings surroundings, const base::Clock& clock,
+                PluginRunner run = RunPlugin)
       : provider_(std::move(provider)),
         surroundings_(std::move(surroundings)),
         clock_(clock),
+        run_(std::move(run)),
         cache_(surroundings_.kubelet_version) {}
   PluginAnswers(const PluginAnswers&) = delete;
   PluginAnswers& operator=(const PluginAnswers&) = delete;
@@ -39,29 +45,48 @@ class PluginAnswers {
                                         std::optional<base::Duration>* ran_for = nullptr,
                                         const PluginIdentity& identity = {}) PREFETCH_EXCLUDES(mutex_);
 
+  // What Get would say at once; nullopt: the plugin has to run.
+  std::optional<base::Result<AnswerCache::Answer>> GetNow(const std::string& repository,
+                                                          const PluginIdentity& identity = {})
+      PREFETCH_EXCLUDES(mutex_);
+
+  // How many calls of Get wait for somebody else's execution.
+  int waiting() const PREFETCH_EXCLUDES(mutex_);
+
  private:
   using Outcome = base::Result<AnswerCache::Answer>;
   // One execution. Lives as long as somebody waits for it.
   struct Flight {
     bool landed = false;
+    int waiting = 0;                // so many wait for it
     std::optional<Outcome> shared;  // none: it failed for reasons of the caller's own (stopped, out of time)
   };
 
+  std::optional<Outcome> Known(const AnswerCache::Subject& subject) PREFETCH_REQUIRES(mutex_);
+  void Remember(const AnswerCache::Subject& subject, const base::Error& failure) PREFETCH_REQUIRES(mutex_);
   std::shared_ptr<Flight> FlightToWaitFor(const AnswerCache::Subject& subject) const
       PREFETCH_REQUIRES(mutex_);
   // False if the caller's time is over first.
-  bool Wait(const base::Call& call, const Flight& flight) PREFETCH_REQUIRES(mutex_);
+  bool Wait(const base::Call& call, Flight& flight) PREFETCH_REQUIRES(mutex_);
   Outcome Execute(const base::Call& call, const AnswerCache::Subject& subject, const PluginIdentity& identity)
       PREFETCH_EXCLUDES(mutex_);
 
   const Provider provider_;
   const PluginSurroundings surroundings_;
   const base::Clock& clock_;
+  const PluginRunner run_;
   mutable base::Mutex mutex_;
   base::Condition landed_;
   AnswerCache cache_ PREFETCH_GUARDED_BY(mutex_);
   std::map<AnswerCache::Subject, std::shared_ptr<Flight>> flights_ PREFETCH_GUARDED_BY(mutex_);
   std::optional<CacheKeyType> last_type_ PREFETCH_GUARDED_BY(mutex_);
+  int waiting_ PREFETCH_GUARDED_BY(mutex_) = 0;
+  // Registries for which it did not answer, by host and identity.
+  struct Hang {
+    base::TimePoint until;
+    base::Error error;
+  };
+  std::map<AnswerCache::Subject, Hang> hangs_ PREFETCH_GUARDED_BY(mutex_);
 };
 
 }  // namespace prefetch::credentials

@@ -41,7 +41,7 @@ std::string Sentence(Reason reason, const EntryFacts& facts) {
     case Reason::kImageAbsent:
       return "not on the node yet";
     case Reason::kQueued:
-      return "waits for its turn";
+      return facts.looking_up ? "waits for its credentials" : "waits for its turn";
     case Reason::kPulling:
       return facts.run ? Progress(facts.run->movement) : "the pull has started";
     case Reason::kUnpacking:

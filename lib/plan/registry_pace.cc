@@ -135,10 +135,14 @@ ChecksToStart ScheduleChecks(std::vector<CheckSlot> slots, const std::map<std::s
   int total = 0;
   for (const auto& [name, pace] : paces) total += pace.running;
   struct Room {
-    int running = 0;
+    int running = 0;  // and searches for credentials, which count for their registry alone
     double tokens = 0;
   };
   std::map<std::string, Room> rooms;
+  std::map<std::string, int> looking;
+  for (const CheckSlot& slot : slots) {
+    if (slot.look_up.state == LookUpState::kUnderWay) looking[slot.registry]++;
+  }
   static const RegistryPace kNew;
   for (const CheckSlot& slot : slots) {
     auto found = paces.find(slot.registry);
@@ -150,7 +154,8 @@ ChecksToStart ScheduleChecks(std::vector<CheckSlot> slots, const std::map<std::s
     }
     auto [at, is_new] = rooms.try_emplace(slot.registry);
     Room& room = at->second;
-    if (is_new) room = {pace.running, TokensAt(pace, now)};
+    if (is_new) room = {pace.running + looking[slot.registry], TokensAt(pace, now)};
+    if (slot.look_up.state == LookUpState::kUnderWay) continue;
     if (pace.probing ? room.running > 0 : !due) continue;
     if (room.running >= kChecksPerRegistry || total >= kChecksAtOnce) continue;
     if (room.tokens < 1) {
@@ -160,6 +165,10 @@ ChecksToStart ScheduleChecks(std::vector<CheckSlot> slots, const std::map<std::s
     }
     room.running++;
     room.tokens -= 1;
+    if (slot.look_up.state == LookUpState::kWanted) {
+      out.look_up.push_back(slot.entry);
+      continue;
+    }
     total++;
     out.start.push_back(slot.entry);
   }

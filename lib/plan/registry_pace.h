@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "image/registry_answer.h"
+#include "plan/look_up.h"
 
 namespace prefetch::plan {
 
@@ -66,10 +67,12 @@ struct CheckSlot {
   std::string registry;
   base::TimePoint due;
   bool urgent = false;
+  LookUp look_up;
 };
 
 struct ChecksToStart {
   std::vector<std::size_t> start;
+  std::vector<std::size_t> look_up;  // could start, but for their credentials
   std::vector<std::size_t> unasked;  // due, and their registry is held
   base::TimePoint look_again = base::TimePoint::max();
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
 
 namespace prefetch::plan {
 namespace {
@@ -31,6 +32,74 @@ struct Places {
     if (slot.unlisted) unlisted++;
     if (slot.suspect) suspects++;
   }
+};
+
+// Whose credentials are being looked up: places that are kept for a moment from what counts for less.
+class Kept {
+ public:
+  // From now on slots as `slot` are asked about, in the order of Schedule.
+  void MoveTo(const PullSlot& slot) {
+    if (last_ && !CountsAs(*last_, slot)) {
+      total_ += alike_;
+      alike_ = 0;
+    }
+    last_ = &slot;
+  }
+  void Add(const PullSlot& slot) {
+    alike_++;
+    of_registry_[slot.registry]++;
+  }
+  int total() const { return total_; }
+  int of_registry(const std::string& registry) const {
+    auto found = of_registry_.find(registry);
+    return found == of_registry_.end() ? 0 : found->second;
+  }
+
+ private:
+  static bool CountsAs(const PullSlot& a, const PullSlot& b) {
+    return a.update == b.update && a.asked == b.asked && a.priority == b.priority;
+  }
+
+  const PullSlot* last_ = nullptr;
+  int total_ = 0;  // kept by what counts for more than what is asked about
+  int alike_ = 0;  // by what counts for as much
+  std::map<std::string, int> of_registry_;
+};
+
+// How many pulls each registry may have at once.
+class RegistryLimits {
+ public:
+  RegistryLimits(const ScheduleInput& input, const Limits& limits, int parallel, base::TimePoint now)
+      : input_(input), limits_(limits), parallel_(parallel), now_(now) {
+    std::map<std::string, int> running;
+    for (const PullSlot& slot : input.running) running[slot.registry]++;
+    for (const PullSlot& slot : input.due) {
+      bool may_start = now >= HeldUntil(slot.registry) && IsPrompt(slot.look_up, now);
+      if (may_start && running[slot.registry] < Own(slot.registry)) waiting_.insert(slot.registry);
+    }
+  }
+
+  base::TimePoint HeldUntil(const std::string& registry) const {
+    auto health = input_.registries.find(registry);
+    return health == input_.registries.end() ? base::TimePoint() : health->second.not_before;
+  }
+  int Of(const std::string& registry) const {
+    bool others_wait = waiting_.size() > waiting_.count(registry);
+    return others_wait ? std::min(Own(registry), std::max(1, parallel_ - 1)) : Own(registry);
+  }
+
+ private:
+  int Own(const std::string& registry) const {
+    auto health = input_.registries.find(registry);
+    bool on_probation = health != input_.registries.end() && health->second.failures >= kProbation;
+    return on_probation ? 1 : limits_.per_registry_pulls;
+  }
+
+  const ScheduleInput& input_;
+  const Limits& limits_;
+  const int parallel_;
+  const base::TimePoint now_;
+  std::set<std::string> waiting_;  // registries that could use a place
 };
 
 bool SameContentRuns(const PullSlot& slot, const std::vector<PullSlot>& running) {
@@ -80,22 +149,42 @@ ScheduleOutput Schedule(const ScheduleInput& input, const Limits& limits, base::
   Places taken;
   for (const PullSlot& slot : running) taken.Take(slot, limits);
 
-  int parallel = input.settled ? limits.parallel_pulls_when_ready : limits.parallel_pulls;
+  const int parallel = input.settled ? limits.parallel_pulls_when_ready : limits.parallel_pulls;
+  const RegistryLimits registries(input, limits, parallel, now);
   RoomBook room(input.usable, input.running);
+  Kept kept;
+  std::map<std::string, int> looking;  // searches under way, by registry
+  for (const PullSlot& slot : due) {
+    if (slot.look_up.state == LookUpState::kUnderWay) looking[slot.registry]++;
+  }
   for (const PullSlot& slot : due) {
     if (taken.total >= parallel) break;
-    int registry_limit = limits.per_registry_pulls;
-    if (auto health = input.registries.find(slot.registry); health != input.registries.end()) {
-      if (now < health->second.not_before) {
-        output.look_again = std::min(output.look_again, health->second.not_before);
-        continue;
-      }
-      if (health->second.failures >= kProbation) registry_limit = 1;
+    if (base::TimePoint held_until = registries.HeldUntil(slot.registry); now < held_until) {
+      output.look_again = std::min(output.look_again, held_until);
+      continue;
     }
+    if (!IsPrompt(slot.look_up, now)) continue;
     if (SameContentRuns(slot, running) || (slot.suspect && taken.suspects > 0)) continue;
-    bool has_place = taken.of_registry[slot.registry] < registry_limit;
+    kept.MoveTo(slot);
+    const int registry_limit = registries.Of(slot.registry);
+    const int of_registry = taken.of_registry[slot.registry];
+    bool has_place = taken.total + kept.total() < parallel && of_registry < registry_limit;
     if (slot.unlisted && taken.unlisted >= std::max(1, parallel / 2)) has_place = false;
     if (input.settled && slot.bytes > limits.large_image_bytes && taken.large > 0) has_place = false;
+    if (slot.look_up.state != LookUpState::kDone) {
+      room.Admits(slot, false);
+      const bool under_way = slot.look_up.state == LookUpState::kUnderWay;
+      if (!has_place || (!under_way && of_registry + looking[slot.registry] >= registry_limit)) continue;
+      if (!under_way) {
+        output.look_up.push_back(slot.entry);
+        looking[slot.registry]++;
+      }
+      if (of_registry + kept.of_registry(slot.registry) >= registry_limit) continue;
+      kept.Add(slot);
+      const base::TimePoint since = under_way ? slot.look_up.since : now;
+      output.look_again = std::min<base::TimePoint>(output.look_again, since + kPromptLookUp);
+      continue;
+    }
     if (!room.Admits(slot, has_place)) continue;
     taken.Take(slot, limits);
     running.push_back(slot);

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "plan/limits.h"
+#include "plan/look_up.h"
 #include "plan/room.h"
 
 namespace prefetch::plan {
@@ -36,6 +37,7 @@ struct PullSlot {
   int failures = 0;         // entries that failed go behind those of their priority that did not
   std::uint64_t bytes = 0;  // 0: not known
   RoomClaim room;
+  LookUp look_up;
   base::TimePoint started_at = base::TimePoint::max();  // of one that runs
 };
 
@@ -50,10 +52,14 @@ struct ScheduleInput {
 
 struct ScheduleOutput {
   std::vector<std::size_t> start;  // entries, in the order to start them
+  // Entries that could start, but for their credentials: these are to be looked up now.
+  std::vector<std::size_t> look_up;
   // When something that is due, and held back by time alone, may start; max() if nothing is.
   base::TimePoint look_again = base::TimePoint::max();
 };
 
+// No registry gets the last place while another one has something that could use it: a registry that hangs
+// does not stop the others. Where it alone has work, it gets all.
 ScheduleOutput Schedule(const ScheduleInput& input, const Limits& limits, base::TimePoint now);
 
 }  // namespace prefetch::plan

@@ -334,5 +334,25 @@ TEST_F(KeyringTest, WarmLookupsRunNoPlugin) {
   for (int i = 0; i < 10; i++) EXPECT_EQ(folder_.Runs("p" + std::to_string(i)), 1);
 }
 
+// FindNow is Find, as long as no plugin has to run for it.
+TEST_F(KeyringTest, WhatNeedsNoPluginIsFoundNow) {
+  Docker("r.io", "file");
+  folder_.AddPlugin("plugin",
+                    PluginFolder::Answer("Registry", "r.io", "u", "p", "\"cacheDuration\":\"1m\","));
+  folder_.WriteConfig(PluginFolder::Provider("plugin", "[r.io]"));
+  Open();
+  EXPECT_FALSE(keyring_->FindNow(Ref("r.io/a")));
+  EXPECT_EQ(folder_.Runs("plugin"), 0);
+  auto other = keyring_->FindNow(Ref("q.io/a"));
+  ASSERT_TRUE(other);
+  EXPECT_TRUE(other->credentials.empty());
+  Find("r.io/a");
+  auto now = keyring_->FindNow(Ref("r.io/b"));
+  ASSERT_TRUE(now);
+  EXPECT_EQ(now->credentials.size(), lookup_.credentials.size());
+  EXPECT_EQ(now->credentials.size(), 2U);
+  EXPECT_EQ(folder_.Runs("plugin"), 1);
+}
+
 }  // namespace
 }  // namespace prefetch::credentials::keyring_test

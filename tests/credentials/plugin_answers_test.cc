@@ -162,6 +162,34 @@ TEST_F(PluginAnswersTest, AHangingPluginIsWaitedForOnceAndByAllTogether) {
   EXPECT_LT(std::chrono::steady_clock::now() - start, milliseconds(8 * 300));
 }
 
+// For the whole registry, and for a minute; other registries, and failures that come soon, are none of it.
+TEST_F(PluginAnswersTest, OneThatHangsIsNotAskedForItsRegistryAgainForAMinute) {
+  timeout_ = milliseconds(100);
+  Provider("exec sleep 1000");
+  EXPECT_FALSE(Ask("r.io/a"));
+  EXPECT_EQ(Runs(), 1);
+  base::Result<AnswerCache::Answer> answer = answers_->Get({}, "r.io/b");
+  ASSERT_FALSE(answer.ok());
+  EXPECT_EQ(answer.error().message(), "did not answer within 0.1s");
+  EXPECT_EQ(Runs(), 1);
+  EXPECT_TRUE(answers_->GetNow("r.io/c"));
+  EXPECT_FALSE(answers_->GetNow("q.io/c"));
+  EXPECT_FALSE(answers_->GetNow("r.io/c", {.cache_key = "account"}));
+  EXPECT_FALSE(Ask("q.io/a"));
+  EXPECT_EQ(Runs(), 2);
+  clock_.Step(kHangs);
+  EXPECT_FALSE(answers_->GetNow("r.io/c"));
+  EXPECT_FALSE(Ask("r.io/a"));
+  EXPECT_EQ(Runs(), 3);
+}
+
+// An asker with little time of its own says nothing about the plugin.
+TEST_F(PluginAnswersTest, WhoHadNoTimeLeavesNoHangBehind) {
+  Provider("exec sleep 1000");
+  EXPECT_FALSE(answers_->Get(base::Call().Within(milliseconds(50)), "r.io/a").ok());
+  EXPECT_FALSE(answers_->GetNow("r.io/a"));
+}
+
 TEST_F(PluginAnswersTest, AnAskerThatGivesUpSpoilsNothingForTheOthers) {
   Provider("sleep 0.4; " + Answer("Registry"), minutes(10));
   std::stop_source stop;

@@ -187,6 +187,23 @@ TEST(Held, TheAnswerNamesTheTroubleAndCostsNothing) {
   EXPECT_EQ(answer.requests, 0);
 }
 
+// A search for credentials counts for its registry alone.
+TEST(Checks, SearchesForCredentialsTakeNothingFromOtherRegistries) {
+  std::vector<CheckSlot> slots;
+  for (int i = 0; i < 20; i++) {
+    slots.push_back({.entry = static_cast<std::size_t>(i),
+                     .registry = "r" + std::to_string(i / 2),
+                     .due = kNow,
+                     .look_up = {LookUpState::kUnderWay, kNow}});
+  }
+  slots.push_back({.entry = 20, .registry = "r0", .due = kNow, .look_up = {LookUpState::kWanted, {}}});
+  slots.push_back({.entry = 21, .registry = "other.io", .due = kNow, .look_up = {LookUpState::kWanted, {}}});
+  slots.push_back({.entry = 22, .registry = "other.io", .due = kNow});
+  ChecksToStart checks = ScheduleChecks(slots, {}, kNow);
+  EXPECT_EQ(checks.look_up, (std::vector<std::size_t>{21}));
+  EXPECT_EQ(checks.start, (std::vector<std::size_t>{22}));
+}
+
 TEST(Held, APullThatIsHeldHoldsChecks) {
   RegistryPace pace = AfterHeldByPull({}, kNow + minutes(5));
   EXPECT_EQ(ScheduleChecks(Due(1), {{"r.io", pace}}, kNow).unasked.size(), 1U);

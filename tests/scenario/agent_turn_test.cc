@@ -69,6 +69,8 @@ TEST(AgentTurn, NothingIsPulledBeforeKubeletsSettingsWereLookedAt) {
   agent.Turn(std::move(looked));
   EXPECT_EQ(attempts(), 0);
   agent.Turn(std::move(kubelet_looked));
+  clock.Advance(std::chrono::milliseconds(100));
+  agent.Turn(Hold<agent::LookedUp>(agent));
   EXPECT_EQ(attempts(), 1);
 }
 
@@ -92,6 +94,7 @@ TEST(AgentTurn, WhatVanishesRightAfterItsPullIsNoticed) {
   agent.SetList(ListOfOne("r.io/a:v1", clock));
   agent.Turn(std::nullopt);
   agent.Turn(Hold<agent::LookDone>(agent));
+  agent.Turn(Hold<agent::LookedUp>(agent));
   while (runtime.Parked() == 0) std::this_thread::yield();  // the pull resolves its name
   runtime.Preload(MakeImage("r.io/other:v1", 1'000'000));   // so that there is something to tell
   clock.Advance(agent::kLookInterval);

@@ -39,12 +39,14 @@ std::string ShippedTouchManifests() {
 Node::Node(NodeOptions options)
     : runtime(clock, options.persona),
       registries(clock, runtime),
+      plugins(clock),
       options_(std::move(options)),
       kubelet_(KubeletRoot(), clock) {
   std::filesystem::create_directories(KubeletRoot());
   base::SetLogFormat(base::LogFormat::kJson);
   base::SetLogSink([this](std::string_view line) { log.emplace_back(line); });
   credentials::KeyringOptions keyring;
+  keyring.run_plugin = plugins.Runner();
   keyring.docker_configs = {dir_ / "config.json"};
   dir_.Write("config.json", options_.docker_config.empty() ? "{}" : options_.docker_config);
   if (options_.looks_for_docker_config) {
@@ -247,7 +249,7 @@ void Node::Settle() {
     if (TurnAgents()) continue;
     int jobs = 0;
     for (const auto& agent : agents_) jobs += agent->jobs_under_way();
-    if (jobs > runtime.Parked()) {
+    if (jobs > runtime.Parked() + plugins.Parked() + keyring_->waiting()) {
       std::this_thread::yield();  // a worker is on its way to its next wait
       continue;
     }
@@ -263,7 +265,7 @@ bool Node::RunUntil(const std::function<bool()>& condition, base::Duration limit
     if (condition()) return true;
     if (clock.Now() >= end) return false;
     base::TimePoint pods = cluster_ ? cluster_->pods.NextEvent() : base::TimePoint::max();
-    clock.AdvanceTo(std::min({NextTurn(), runtime.NextEvent(), pods, end}));
+    clock.AdvanceTo(std::min({NextTurn(), runtime.NextEvent(), plugins.NextEvent(), pods, end}));
   }
 }
 

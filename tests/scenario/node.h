@@ -20,6 +20,7 @@
 #include "fakes/fake_clock.h"
 #include "fakes/fake_image_service.h"
 #include "fakes/fake_kubelet.h"
+#include "fakes/fake_plugins.h"
 #include "fakes/fake_pod_runner.h"
 #include "fakes/fake_registries.h"
 #include "http/curl_client.h"
@@ -130,6 +131,7 @@ class Node {
   FakeClock clock;
   FakeImageService runtime;
   FakeRegistries registries;
+  FakePlugins plugins;  // of the provider configuration
   // What the disk of the node is, for the agent; by default endless.
   plan::DiskSpace disk;
   // What the runtime stores is no longer there to be used: `disk` is then the disk without it.

@@ -104,6 +104,18 @@ echo ")" + version + R"( $image" >>"$log-runs.log"
     return rig::Eventually(seconds(30), [&] { return node_.StatusOf(image).ready; });
   }
 
+  // One that never answers, does not mind SIGTERM, and has a child.
+  void InstallHanging(const std::string& host) {
+    Install({.name = "stubborn",
+             .match = host,
+             .check = "trap '' TERM\nsleep 1000 &\necho $! >'" + (node_.scratch() / "child.pid") + "'",
+             .answer = "while :; do sleep 1000; done"});
+  }
+  bool ChildIsGone(std::chrono::milliseconds limit) {
+    pid_t child = std::stoi(Written("child.pid"));
+    return rig::Eventually(limit, [&] { return ::kill(child, 0) != 0; });
+  }
+
   Node node_;
 };
 
@@ -254,30 +266,55 @@ TEST_F(Plugins, OneThatHangsDelaysNobodyElseAndIsNamed) {
   const rig::User ann{"ann", "s3cr3t-hangs"};
   auto hangs = node_.AddRegistry("hangs.example.test", ann);
   auto works = node_.AddRegistry("works.example.test", ann);
-  std::string stuck = hangs->Push("stuck", "v1", {{12, 50'000}});
-  std::vector<std::string> list = {stuck};
+  auto open = node_.AddRegistry("open.example.test", {});
+  std::vector<std::string> stuck, list;
   for (unsigned i = 0; i < 6; i++) {
+    stuck.push_back(hangs->Push("stuck" + std::to_string(i), "v1", {{12 + i, 50'000}}));
     list.push_back(works->Push("app" + std::to_string(i), "v1", {{20 + i, 50'000}}));
   }
-  Has({{.name = "stubborn",
-        .match = hangs->host(),
-        .check = "trap '' TERM\nsleep 1000 &\necho $! >'" + (node_.scratch() / "child.pid") + "'",
-        .answer = "while :; do sleep 1000; done"},
-       {.name = "login", .match = works->host(), .answer = Response("Registry", works->host(), ann)}});
-  node_.HasList(list);
+  list.push_back(open->Push("public", "v1", {{30, 50'000}}));
+  InstallHanging(hangs->host());
+  Install({.name = "login", .match = works->host(), .answer = Response("Registry", works->host(), ann)});
+  Configure({{.name = "stubborn", .match = hangs->host()}, {.name = "login", .match = works->host()}});
+  std::vector<std::string> all = stuck;
+  all.insert(all.end(), list.begin(), list.end());
+  node_.HasList(all);
   node_.StartAgent();
-  for (std::size_t i = 1; i < list.size(); i++) EXPECT_TRUE(EventuallyHas(list[i])) << list[i];
-  EXPECT_EQ(node_.StatusOf(stuck).pull.attempts, 1U);
-  EXPECT_FALSE(node_.StatusOf(stuck).ready);
+  auto started = std::chrono::steady_clock::now();
+  for (const std::string& image : list) EXPECT_TRUE(EventuallyHas(image)) << image;
+  EXPECT_LT(std::chrono::steady_clock::now() - started, seconds(30)) << "they waited for the plugin";
+  for (const std::string& image : stuck) {
+    EXPECT_EQ(node_.StatusOf(image).pull.attempts, 0U);
+    EXPECT_FALSE(node_.StatusOf(image).ready);
+  }
 
-  screen::StatusImage status;
-  EXPECT_TRUE(rig::Eventually(seconds(80), [&] {
-    status = node_.StatusOf(stuck);
-    return status.reason == "AccessDenied";
-  })) << node_.AgentLog();
-  EXPECT_NE(status.message.find("provider \"stubborn\" failed"), std::string::npos) << status.message;
-  pid_t child = std::stoi(Written("child.pid"));
-  EXPECT_TRUE(rig::Eventually(seconds(5), [&] { return ::kill(child, 0) != 0; }));
+  for (const std::string& image : stuck) {
+    screen::StatusImage status;
+    EXPECT_TRUE(rig::Eventually(seconds(80), [&] {
+      status = node_.StatusOf(image);
+      return status.reason == "AccessDenied";
+    })) << node_.AgentLog();
+    EXPECT_NE(status.message.find("provider \"stubborn\" failed"), std::string::npos) << status.message;
+  }
+  EXPECT_EQ(Runs("stubborn").size(), 1U);  // for all of the registry
+  EXPECT_TRUE(ChildIsGone(seconds(5)));
+}
+
+TEST_F(Plugins, SigtermDoesNotWaitForOneThatHangs) {
+  const rig::User ann{"ann", "s3cr3t-hangs"};
+  auto hangs = node_.AddRegistry("hangs.example.test", ann);
+  InstallHanging(hangs->host());
+  Configure({{.name = "stubborn", .match = hangs->host()}});
+  std::vector<std::string> stuck;
+  for (unsigned i = 0; i < 6; i++) {
+    stuck.push_back(hangs->Push("stuck" + std::to_string(i), "v1", {{12 + i, 50'000}}));
+  }
+  node_.HasList(stuck);
+  node_.StartAgent();
+  ASSERT_TRUE(rig::Eventually(seconds(20), [&] { return !Written("child.pid").empty(); }));
+  node_.agent().Signal(SIGTERM);
+  EXPECT_TRUE(node_.agent().Wait(seconds(5))) << node_.AgentLog();
+  EXPECT_TRUE(ChildIsGone(seconds(5)));
 }
 
 }  // namespace

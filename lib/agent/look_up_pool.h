@@ -1,0 +1,60 @@
+// LookUpPool: the threads on which credentials are searched for, beside those of pulls and checks.
+//
+// What needs no plugin is answered in its turn by a thread of its own, so no plugin delays it. For the rest
+// there are kPluginsAtOnce threads. One registry alone takes at most half of them: one whose plugin hangs
+// leaves the others theirs.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "agent/workers.h"
+#include "base/call.h"
+#include "base/mutex.h"
+#include "credentials/keyring.h"
+#include "image/reference.h"
+
+namespace prefetch::agent {
+
+constexpr int kPluginsAtOnce = 8;
+
+struct LookUpJob {
+  base::Call call;  // `call.stop` ends it; it reports all the same
+  image::Reference reference;
+  std::vector<std::string> sources;  // of the entry: a mounted pull secret may be for some of them only
+  // Told once, on one of the pool's threads.
+  std::function<void(credentials::Lookup)> done;
+};
+
+// A resource. Any thread may call. `keyring` outlives it. The destructor drops what has not started, and
+// waits for the rest: ask it to stop first.
+class LookUpPool {
+ public:
+  explicit LookUpPool(credentials::Keyring& keyring);
+  LookUpPool(const LookUpPool&) = delete;
+  LookUpPool& operator=(const LookUpPool&) = delete;
+
+  void Start(LookUpJob job) PREFETCH_EXCLUDES(mutex_);
+  // How many wait for others to end.
+  int held() const PREFETCH_EXCLUDES(mutex_);
+
+ private:
+  void Begin(LookUpJob job) PREFETCH_EXCLUDES(mutex_);
+  void Ended(const std::string& registry) PREFETCH_EXCLUDES(mutex_);
+  bool MayRun(const LookUpJob& job) const PREFETCH_REQUIRES(mutex_);
+  void Run(LookUpJob job) PREFETCH_REQUIRES(mutex_);
+
+  credentials::Keyring& keyring_;
+  mutable base::Mutex mutex_;
+  std::deque<LookUpJob> waiting_ PREFETCH_GUARDED_BY(mutex_);
+  std::map<std::string, int> running_ PREFETCH_GUARDED_BY(mutex_);  // by registry
+  int running_in_all_ PREFETCH_GUARDED_BY(mutex_) = 0;
+  // Last: their threads use what stands above. The first hands on to the second, so it ends before.
+  Workers plugins_;
+  Workers files_;
+};
+
+}  // namespace prefetch::agent

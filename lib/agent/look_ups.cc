@@ -1,0 +1,59 @@
+#include "agent/look_ups.h"
+
+#include <utility>
+
+namespace prefetch::agent {
+
+LookUps::LookUps(credentials::Keyring& keyring, std::function<void(LookedUp)> tell)
+    : tell_(std::move(tell)), pool_(keyring) {}
+
+plan::LookUp LookUps::StateOf(const plan::DesiredImage& want, base::TimePoint now) const {
+  auto found = searches_.find(want.reference.Normalized());
+  if (found == searches_.end() || found->second.sources != want.sources) {
+    return {plan::LookUpState::kWanted, {}};
+  }
+  const Search& search = found->second;
+  if (!search.found) return {plan::LookUpState::kUnderWay, search.since};
+  if (now - search.since >= kLookupKept) return {plan::LookUpState::kWanted, {}};
+  return {plan::LookUpState::kDone, {}};
+}
+
+void LookUps::Begin(const plan::DesiredImage& want, base::TimePoint now) {
+  const std::string& name = want.reference.Normalized();
+  Search search{.id = next_id_++, .sources = want.sources, .since = now, .found = nullptr, .stop = {}};
+  LookUpJob job{.call = {.stop = search.stop.get_token()},
+                .reference = want.reference,
+                .sources = want.sources,
+                .done = [tell = tell_, name, id = search.id](credentials::Lookup lookup) {
+                  tell({name, id, std::make_shared<const credentials::Lookup>(std::move(lookup))});
+                }};
+  Search& place = searches_[name];
+  place.stop.request_stop();
+  place = std::move(search);
+  pool_.Start(std::move(job));
+}
+
+bool LookUps::Absorb(const LookedUp& event, base::TimePoint now) {
+  auto found = searches_.find(event.name);
+  if (found == searches_.end() || found->second.id != event.id) return false;
+  found->second.found = event.lookup;
+  found->second.since = now;
+  return true;
+}
+
+LookupPtr LookUps::Take(const plan::DesiredImage& want) {
+  auto found = searches_.find(want.reference.Normalized());
+  LookupPtr lookup = std::move(found->second.found);
+  searches_.erase(found);
+  return lookup;
+}
+
+void LookUps::Keep(const std::function<bool(const std::string& name)>& wanted) {
+  std::erase_if(searches_, [&wanted](auto& one) {
+    if (wanted && wanted(one.first)) return false;
+    one.second.stop.request_stop();
+    return true;
+  });
+}
+
+}  // namespace prefetch::agent

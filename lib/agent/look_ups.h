@@ -1,0 +1,68 @@
+// LookUps: the credentials that entries are going to use: searched for before a pull or a check gets a place,
+// kept until it has one. Owned by the loop alone; its pool tells it by events.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "agent/look_up_pool.h"
+#include "agent/metrics.h"
+#include "base/clock.h"
+#include "plan/desired.h"
+#include "plan/look_up.h"
+
+namespace prefetch::agent {
+
+using LookupPtr = std::shared_ptr<const credentials::Lookup>;
+
+// So long an answer may wait for a place. kubelet lets its own wait for the whole queue of pulls
+// (kubernetes: pkg/kubelet/images/image_manager.go).
+constexpr std::chrono::minutes kLookupKept{5};
+
+// A search has ended.
+struct LookedUp {
+  std::string name;  // the entry's normalised name
+  std::uint64_t id = 0;
+  LookupPtr lookup;
+};
+
+class LookUps {
+ public:
+  // `tell` is called on the pool's threads.
+  LookUps(credentials::Keyring& keyring, std::function<void(LookedUp)> tell);
+
+  plan::LookUp StateOf(const plan::DesiredImage& want, base::TimePoint now) const;
+  // Only where StateOf is kWanted.
+  void Begin(const plan::DesiredImage& want, base::TimePoint now);
+  // True if somebody still waits for it.
+  bool Absorb(const LookedUp& event, base::TimePoint now);
+  // What was found, for the one who uses it now. Only where StateOf is kDone.
+  LookupPtr Take(const plan::DesiredImage& want);
+
+  // What was found, or is searched for, is of no use any more. A plugin that runs for it is ended, if it runs
+  // for nobody else.
+  void DropAll() { Keep({}); }
+  void Keep(const std::function<bool(const std::string& name)>& wanted);
+
+  // Searches that wait for others to end: none of them is on a thread.
+  int held() const { return pool_.held(); }
+
+ private:
+  struct Search {
+    std::uint64_t id = 0;
+    std::vector<std::string> sources;
+    base::TimePoint since;  // begun, or found
+    LookupPtr found;
+    std::stop_source stop;
+  };
+
+  std::map<std::string, Search> searches_;
+  std::uint64_t next_id_ = 1;
+  const std::function<void(LookedUp)> tell_;
+  LookUpPool pool_;  // last: its threads use what stands above
+};
+
+}  // namespace prefetch::agent

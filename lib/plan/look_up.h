@@ -1,0 +1,26 @@
+// LookUp: how far the search for the credentials is that an entry's next pull, or check, is to use. A plugin
+// may take a minute for it, or hang, so a search holds no place that others could use.
+#pragma once
+
+#include <chrono>
+
+#include "base/clock.h"
+
+namespace prefetch::plan {
+
+enum class LookUpState { kDone, kWanted, kUnderWay };
+
+struct LookUp {
+  LookUpState state = LookUpState::kDone;
+  base::TimePoint since;  // it is under way
+};
+
+// Most searches take milliseconds. For so long one that is under way keeps the place and the room of what it
+// is for from what counts for less; then it is slow, and others go first.
+constexpr std::chrono::seconds kPromptLookUp{1};
+
+inline bool IsPrompt(const LookUp& look_up, base::TimePoint now) {
+  return look_up.state != LookUpState::kUnderWay || now - look_up.since < kPromptLookUp;
+}
+
+}  // namespace prefetch::plan

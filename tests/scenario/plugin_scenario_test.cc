@@ -1,0 +1,219 @@
+// Credential plugins that are slow, or hang: whom they delay, and whom not.
+#include <gtest/gtest.h>
+
+#include "scenario/node.h"
+
+namespace prefetch::tests::plugin_scenario_test {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
+constexpr std::uint64_t kMB = 1'000'000;
+
+const char kPublic[] = "public.example.test/app:v1";
+const char kProviders[] = R"(apiVersion: kubelet.config.k8s.io/v1
+kind: CredentialProviderConfig
+providers:
+- name: "true"
+  apiVersion: credentialprovider.kubelet.k8s.io/v1
+  matchImages: ["*.private.test"]
+  defaultCacheDuration: 0s
+)";
+
+std::string Host(int number) {
+  return "r" + std::to_string(number) + ".private.test";
+}
+
+struct Behind {
+  int images = 0;
+  int registries = 1;  // that have them
+};
+
+class PluginScenario : public testing::Test {
+ protected:
+  // Private images first, then a public one.
+  void Start(const Behind& behind, const std::function<void(plan::DesiredImage&)>& change = nullptr,
+             NodeOptions options = {}) {
+    options.provider_config = kProviders;
+    node_ = std::make_unique<Node>(std::move(options));
+    node_->plugins.SetLimit(seconds(1));
+    for (int i = 0; i < behind.images; i++) {
+      std::string host = Host(i % behind.registries);
+      names_.push_back(host + "/team/app" + std::to_string(i) + ":v1");
+      FakeImage image = MakeImage(names_.back(), kMB);
+      image.username = "ci";
+      image.password = "pw";
+      node_->runtime.Push(image);
+    }
+    names_.emplace_back(kPublic);
+    node_->runtime.Push(MakeImage(kPublic, kMB));
+    node_->runtime.SetLatency(milliseconds(10));
+    change_ = change;
+  }
+  void Hang(int registries) {
+    for (int i = 0; i < registries; i++) node_->plugins.Hang(Host(i));
+  }
+  void Know(int registries, const FakePlugins::Answer& answer) {
+    for (int i = 0; i < registries; i++) node_->plugins.Knows(Host(i), answer);
+  }
+  void List() { node_->List(names_, change_); }
+  bool Here(const std::string& name, base::Duration limit) {
+    return node_->RunUntil([&] { return node_->Image(name).usable; }, limit);
+  }
+  base::Duration TimeTo(const std::string& name) {
+    base::Duration before = node_->Elapsed();
+    EXPECT_TRUE(Here(name, minutes(2)));
+    return node_->Elapsed() - before;
+  }
+
+  static FakePlugins::Answer Good(base::Duration takes = {}) {
+    return {.auth = {.username = "ci", .password = base::Secret("pw")}, .takes = takes};
+  }
+
+  std::unique_ptr<Node> node_;
+  std::vector<std::string> names_;
+  std::function<void(plan::DesiredImage&)> change_;
+};
+
+// Behind 1, 4, 8, 16 images of one registry, and of sixteen.
+TEST_F(PluginScenario, APublicImageIsHereAsSoonAsWithoutPrivateOnes) {
+  Start({});
+  List();
+  const base::Duration alone = TimeTo(kPublic);
+  for (Behind behind : {Behind{1, 1}, Behind{4, 1}, Behind{8, 1}, Behind{16, 1}, Behind{16, 16}}) {
+    names_.clear();
+    Start(behind);
+    Hang(behind.registries);
+    List();
+    EXPECT_EQ(TimeTo(kPublic), alone) << behind.images << " in " << behind.registries << " registries";
+  }
+}
+
+// Those that hang are not asked again for every image, nor all at once.
+TEST_F(PluginScenario, AHangingPluginRunsOnceForARegistryAndItsImagesAreToldSoon) {
+  Start({16, 1});
+  Hang(1);
+  List();
+  node_->RunFor(seconds(2));
+  EXPECT_EQ(node_->plugins.runs(Host(0)), 1);
+  for (const std::string& name : names_) {
+    if (name == kPublic) continue;
+    EXPECT_EQ(node_->ReasonOf(name), plan::Reason::kAccessDenied) << name;
+    EXPECT_NE(node_->Image(name).message.find("did not answer"), std::string::npos);
+  }
+}
+
+TEST_F(PluginScenario, WhileAPluginHangsItsImageWaitsAndHasNoAttempt) {
+  Start({1, 1});
+  Hang(1);
+  List();
+  node_->RunFor(milliseconds(500));
+  EXPECT_EQ(node_->ReasonOf(names_[0]), plan::Reason::kQueued);
+  EXPECT_EQ(node_->Image(names_[0]).message, "waits for its credentials");
+  EXPECT_EQ(node_->Image(names_[0]).pull.attempts, 0U);
+}
+
+TEST_F(PluginScenario, SoManyPluginsRunAtOnceAndNoneIsForgotten) {
+  Start({64, 16});
+  Know(16, Good(milliseconds(300)));
+  List();
+  EXPECT_TRUE(node_->RunUntil([&] { return node_->Ready(); }, minutes(1)));
+  EXPECT_LE(node_->plugins.most_at_once(), agent::kPluginsAtOnce);
+}
+
+// Of images of several registries where the others do well, too.
+TEST_F(PluginScenario, ARegistryWhosePluginHangsLeavesOthersTheirPlugins) {
+  Start({32, 2});
+  Hang(1);
+  node_->plugins.SetLimit(seconds(60));
+  node_->plugins.Knows(Host(1), Good(milliseconds(100)));
+  List();
+  for (std::size_t i = 1; i < 32; i += 2) EXPECT_TRUE(Here(names_[i], seconds(3))) << names_[i];
+}
+
+// What counts for more starts first, though its credentials take a moment.
+TEST_F(PluginScenario, AMomentForCredentialsCostsNoPriority) {
+  NodeOptions one;
+  one.limits.parallel_pulls = 1;
+  Start(
+      {1, 1}, [](plan::DesiredImage& want) { want.priority = want.reference.domain() == Host(0) ? 10 : 0; },
+      one);
+  Know(1, Good(milliseconds(200)));
+  node_->runtime.SetLatency(seconds(1));
+  List();
+  EXPECT_TRUE(Here(names_[0], seconds(5)));
+  EXPECT_FALSE(node_->Image(kPublic).present);
+  EXPECT_TRUE(Here(kPublic, seconds(5)));
+}
+
+TEST_F(PluginScenario, TheOnlyRegistryWithWorkHasAllPlaces) {
+  Start({8, 1});
+  names_.pop_back();
+  Know(1, Good());
+  node_->runtime.SetLatency(seconds(10));
+  List();
+  node_->RunFor(seconds(1));
+  EXPECT_EQ(node_->runtime.Parked(), 4);
+}
+
+// An entry that goes while its credentials are searched for: the plugin's run is for nobody, and what comes
+// of it is nobody's. One that comes back starts anew.
+TEST_F(PluginScenario, AnEntryThatGoesEndsItsSearch) {
+  Start({2, 1});
+  Hang(1);
+  node_->plugins.SetLimit(minutes(1));
+  List();
+  node_->RunFor(milliseconds(500));
+  node_->List({kPublic});
+  node_->RunFor(seconds(1));
+  EXPECT_EQ(node_->plugins.Parked(), 0);
+  EXPECT_TRUE(node_->Ready());
+  node_->plugins.Hang(Host(0), false);
+  Know(1, Good());
+  List();
+  EXPECT_TRUE(node_->RunUntil([&] { return node_->Ready(); }, seconds(5)));
+}
+
+TEST_F(PluginScenario, NewCredentialFilesEndSearchesWithTheOldOnes) {
+  Start({1, 1});
+  Hang(1);
+  node_->plugins.SetLimit(minutes(10));
+  List();
+  node_->RunFor(seconds(2));
+  node_->plugins.Hang(Host(0), false);
+  Know(1, Good());
+  node_->WriteProviderConfig(std::string(kProviders) + "# again");
+  EXPECT_TRUE(node_->RunUntil([&] { return node_->Ready(); }, seconds(20)));
+}
+
+TEST_F(PluginScenario, AStalledPullIsReplacedWithNewCredentials) {
+  Start({1, 1});
+  Know(1, Good(seconds(2)));
+  List();
+  ASSERT_TRUE(node_->RunUntil([&] { return node_->runtime.Parked() > 0; }, seconds(30)));
+  node_->runtime.SetRegistry(RegistryState::kStalled);
+  node_->RunFor(minutes(11));
+  node_->runtime.SetRegistry(RegistryState::kUp);
+  EXPECT_TRUE(node_->RunUntil([&] { return node_->Ready(); }, minutes(12)));
+}
+
+// The registries of the images that are here are asked, too.
+TEST_F(PluginScenario, OtherRegistriesAreAskedWhilePluginsHang) {
+  Start({16, 16}, [](plan::DesiredImage& want) {
+    want.refresh = plan::Refresh::kAlways;
+    want.refresh_interval = std::chrono::minutes(10);
+  });
+  Know(16, Good());
+  List();
+  ASSERT_TRUE(node_->RunUntil([&] { return node_->Ready(); }, minutes(1)));
+  node_->plugins.SetLimit(minutes(10));
+  Hang(16);
+  node_->RunFor(minutes(10));
+  node_->runtime.Push(MakeImage(kPublic, 2 * kMB));  // the tag moves
+  const std::string before = node_->Image(kPublic).digest;
+  EXPECT_TRUE(node_->RunUntil([&] { return node_->Image(kPublic).digest != before; }, minutes(12)));
+}
+
+}  // namespace
+}  // namespace prefetch::tests::plugin_scenario_test
