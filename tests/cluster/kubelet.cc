@@ -41,11 +41,12 @@ bool IsReady(const doc::Node& node, const std::string& since) {
 }  // namespace
 
 RealKubelet::RealKubelet(const ControlPlane& control_plane, const rig::Scratch& scratch,
-                         std::string runtime_endpoint)
+                         std::string runtime_endpoint, const NodePaths& paths)
     : control_plane_(control_plane),
       scratch_(scratch),
       runtime_endpoint_(std::move(runtime_endpoint)),
-      root_(scratch / "kubelet"),
+      root_(paths.kubelet_root.empty() ? scratch / "kubelet" : paths.kubelet_root),
+      config_file_(paths.kubelet_config.empty() ? scratch / "kubelet.yaml" : paths.kubelet_config),
       certificate_(control_plane.authority().Server("kubelet",
                                                     std::string("IP:127.0.0.1,DNS:n1,IP:") + kNodeAddress)) {}
 
@@ -108,7 +109,7 @@ std::string RealKubelet::Config() const {
 base::Status RealKubelet::Start(const KubeletOptions& options) {
   options_ = options;
   ::mkdir((scratch_ / "pod-logs").c_str(), 0755);
-  scratch_.Write("kubelet.yaml", Config());
+  if (auto written = base::WriteFileAtomically(config_file_, Config()); !written) return written;
   std::vector<std::string> argv = {"kubelet",
                                    "--config=" + config_file(),
                                    "--kubeconfig=" + control_plane_.Kubeconfig("system:node:n1"),

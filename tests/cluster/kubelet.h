@@ -19,10 +19,17 @@ struct KubeletOptions {
   bool collects = false;
 };
 
+// Where things are on the node; what is empty is in the scratch folder.
+struct NodePaths {
+  std::string kubelet_root, kubelet_config;
+  std::string provider_config, provider_bin;  // of credential providers
+};
+
 // The kubelet of the Node "n1". One thread owns it; control plane and scratch outlive it.
 class RealKubelet {
  public:
-  RealKubelet(const ControlPlane& control_plane, const rig::Scratch& scratch, std::string runtime_endpoint);
+  RealKubelet(const ControlPlane& control_plane, const rig::Scratch& scratch, std::string runtime_endpoint,
+              const NodePaths& paths = {});
 
   // Credential providers, as its flags; from the next start on.
   void HasProviders(const std::string& config, const std::string& bin_dir);
@@ -37,7 +44,7 @@ class RealKubelet {
 
   const KubeletOptions& options() const { return options_; }
   const std::string& root() const { return root_; }
-  std::string config_file() const { return scratch_ / "kubelet.yaml"; }
+  const std::string& config_file() const { return config_file_; }
   std::string log() const { return scratch_ / "kubelet.log"; }
   // The names of records and intents that are there.
   std::vector<std::string> Records(const std::string& folder) const;
@@ -47,7 +54,7 @@ class RealKubelet {
 
   const ControlPlane& control_plane_;
   const rig::Scratch& scratch_;
-  const std::string runtime_endpoint_, root_;
+  const std::string runtime_endpoint_, root_, config_file_;
   tests::KeyPair certificate_;
   KubeletOptions options_;
   std::vector<std::string> provider_flags_;

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <chrono>
 #include <map>
 
 #include "base/text.h"
@@ -10,7 +12,8 @@
 namespace prefetch::cluster {
 namespace {
 
-constexpr std::chrono::seconds kAnswerLimit{40};
+constexpr std::chrono::seconds kAnswerLimit{40}, kEventLimit{8};
+constexpr const char* kNoEvent = "no event says whether it was pulled";
 
 std::string PodsPath(const std::string& namespace_name) {
   return "/api/v1/namespaces/" + namespace_name + "/pods";
@@ -144,7 +147,10 @@ std::vector<Answered> PodAsker::AnswersOf(const Question& question, const std::s
   for (std::size_t i = 0; i < answers.size(); i++) {
     if (answers[i].answer != PodAnswer::kStarts) continue;
     auto event = pulled.find("spec.containers{c" + std::to_string(i) + "}");
-    all = all && event != pulled.end();
+    if (event == pulled.end()) {
+      answers[i].text = kNoEvent;
+      all = false;
+    }
     if (event != pulled.end() && event->second) answers[i].answer = PodAnswer::kPulls;
   }
   return answers;
@@ -156,12 +162,19 @@ std::vector<std::vector<Answered>> PodAsker::Ask(const std::vector<Question>& qu
   std::vector<std::vector<Answered>> answers(questions.size());
   for (std::size_t i = 0; i < questions.size(); i++) {
     if (names[i].empty()) continue;
+    auto waits = [&](const Answered& answered) { return answered.text == kNoEvent; };
+    auto seen = std::chrono::steady_clock::time_point::max();
     bool all = rig::Eventually(kAnswerLimit, [&] {
       bool decided = false;
       answers[i] = AnswersOf(questions[i], names[i], decided);
-      if (!decided) rig::Pause();
-      return decided;
+      if (decided || !std::any_of(answers[i].begin(), answers[i].end(), waits)) return decided;
+      const auto now = std::chrono::steady_clock::now();
+      seen = std::min(seen, now);
+      return now - seen > kEventLimit;  // events are best effort
     });
+    for (Answered& answered : answers[i]) {
+      if (waits(answered)) answered.answer = PodAnswer::kOther;
+    }
     EXPECT_TRUE(all) << "kubelet says nothing of the pod: "
                      << api_.Get(PodsPath(questions[i].namespace_name) + "/" + names[i]).text;
     Remove(questions[i], names[i]);

@@ -77,10 +77,10 @@ void EndSharedControlPlane() {
   shared.reset();
 }
 
-RealNode::RealNode(ControlPlane& control_plane, const KubeletOptions& options)
+RealNode::RealNode(ControlPlane& control_plane, const KubeletOptions& options, const NodePaths& paths)
     : control_plane_(control_plane),
       host_(node_.AddRegistry(kHost, kNodeUser, {kBob, kCarl})),
-      kubelet_(control_plane, node_.scratch(), node_.containerd().endpoint()),
+      kubelet_(control_plane, node_.scratch(), node_.containerd().endpoint(), paths),
       images_(*cri::ParseEndpoint(node_.containerd().endpoint())),
       pods_(control_plane.Admin()) {
   EXPECT_OK(node_.containerd().Stop());
@@ -90,14 +90,19 @@ RealNode::RealNode(ControlPlane& control_plane, const KubeletOptions& options)
   rig::Pusher pusher(pause_registry_->registry().address());
   EXPECT_OK(pusher.Push(PauseSpec("pause")));
   HasCredentials(true);
-  kubelet_.HasProviders(node_.scratch() / "provider-config.yaml", node_.scratch() / "plugins");
+  if (paths.provider_config.empty()) {
+    kubelet_.HasProviders(node_.scratch() / "provider-config.yaml", node_.scratch() / "plugins");
+  } else {
+    kubelet_.HasProviders(paths.provider_config, paths.provider_bin);
+  }
   EXPECT_OK(kubelet_.Start(options));
 }
 
 RealNode::~RealNode() {
   // So that the next node, of the same name, has nothing to do with the pods of this one.
   kubelet_.Kill();
-  for (const doc::Node& pod : doc::ItemsAt(api().Get("/api/v1/pods").body, {"items"})) {
+  const ApiAnswer pods = api().Get("/api/v1/pods");
+  for (const doc::Node& pod : doc::ItemsAt(pods.body, {"items"})) {
     (void)api().Kill("/api/v1/namespaces/" + doc::TextAt(pod, {"metadata", "namespace"}) + "/pods/" +
                      doc::TextAt(pod, {"metadata", "name"}));
   }
@@ -119,6 +124,16 @@ std::string RealNode::PushPause(const std::string& repository) {
   rig::Pusher pusher(host_->registry().address(), kNodeUser.name, base::Secret(kNodeUser.password));
   EXPECT_OK(pusher.Push(PauseSpec(repository)));
   return std::string(kHost) + "/" + repository + ":v1";
+}
+
+std::string RealNode::PushArchive(const std::string& archive, const std::string& repository) {
+  const std::string image = std::string(kHost) + "/" + repository + ":v1";
+  const std::string there = host_->registry().address() + "/" + repository + ":v1";
+  EXPECT_OK(node_.containerd().Ctr({"images", "import", "--index-name", there, archive}));
+  EXPECT_OK(node_.containerd().Ctr(
+      {"images", "push", "--plain-http", "--user", kNodeUser.name + ":" + kNodeUser.password, there, there}));
+  EXPECT_OK(node_.containerd().Ctr({"images", "rm", "--sync", there}));
+  return image;
 }
 
 // kubelet and the agent ask each time: a rotation counts from the next pull on.

@@ -27,7 +27,8 @@ void EndSharedControlPlane();
 class RealNode {
  public:
   // Starts all of it; a failure fails the test.
-  explicit RealNode(ControlPlane& control_plane, const KubeletOptions& options = {});
+  explicit RealNode(ControlPlane& control_plane, const KubeletOptions& options = {},
+                    const NodePaths& paths = {});
   ~RealNode();
 
   ControlPlane& control_plane() { return control_plane_; }
@@ -42,6 +43,11 @@ class RealNode {
                    std::uint64_t size = 100'000);
   // An image whose program waits to be ended.
   std::string PushPause(const std::string& repository);
+
+  // An image from an archive, such as deploy/image/build makes; its reference.
+  std::string PushArchive(const std::string& archive, const std::string& repository);
+  // A registry that asks nobody for a password.
+  system::Host& open_registry() { return *pause_registry_; }
 
   // The node's credentials for kHost: are they right? Kubelet and the agent ask the same plugin, each time.
   void HasCredentials(bool right);

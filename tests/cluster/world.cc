@@ -153,11 +153,16 @@ void SetUpMounts() {
   MustMount("none", "/", nullptr, MS_REC | MS_SHARED);  // "HostToContainer" needs it
   MustMount("proc", "/proc", "proc", 0);
   for (const char* folder : {"/run", "/var/log"}) MustMount("tmpfs", folder, "tmpfs", 0);
-  // A checkout may lie below it, so it shows what it had. Best effort: only the shipped paths need it.
-  fs::create_directories("/run/world/upper");
-  fs::create_directories("/run/world/work");
-  (void)::mount("overlay", "/var/lib", "overlay", 0,
-                "lowerdir=/var/lib,upperdir=/run/world/upper,workdir=/run/world/work");
+  // They show what the machine has, and keep what is written: paths of platforms are made below them.
+  for (const std::string name : {"etc", "home", "var/lib"}) {
+    const std::string layer = "/run/world/" + name, target = "/" + name;
+    fs::create_directories(layer + "/upper");
+    fs::create_directories(layer + "/work");
+    const std::string options =
+        "lowerdir=" + target + ",upperdir=" + layer + "/upper,workdir=" + layer + "/work";
+    if (::mount("overlay", target.c_str(), "overlay", 0, options.c_str()) != 0)
+      GiveUp("cannot mount over " + target);
+  }
 }
 
 // As process 1 it inherits every orphan, and when it ends all others are killed.

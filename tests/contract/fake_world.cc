@@ -43,6 +43,7 @@ class FakeWorld final : public World {
   std::uint64_t BytesServed() const override { return service_.counters().bytes_served; }
   bool StoreIsEmpty() override { return service_.BytesStored() == 0; }
 
+  bool StatusRefusesOddNames() const override { return persona_ == Persona::kCrio; }
   bool Until(const std::function<bool()>& done) override {
     auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
     while (!done()) {

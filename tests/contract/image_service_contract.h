@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -64,6 +65,14 @@ class World {
   virtual std::uint64_t BytesServed() const = 0;
   // Has the garbage collector left nothing, neither whole nor in part?
   virtual bool StoreIsEmpty() = 0;
+
+  // What differs between runtimes as they are, seen on containerd 1.6 and 2.x and on CRI-O 1.36.
+  // Two pulls side by side fetch a layer that they share once; else each for itself.
+  virtual bool SharesRunningDownloads() const { return true; }
+  // ImageStatus of a name without a registry, or of what is no name, fails; else there is no such image.
+  virtual bool StatusRefusesOddNames() const { return false; }
+  // How long it takes a runtime to give up: CRI-O asks a registry that answers 429 for a minute.
+  virtual std::chrono::seconds PullLimit() const { return std::chrono::seconds(20); }
 
   // Lets time pass until `done`. False: it did not come.
   virtual bool Until(const std::function<bool()>& done) = 0;

@@ -30,6 +30,16 @@ bool MayBeId(std::string_view name, const std::string& id) {
   return name.size() >= kShortestIdPrefix && IsHex(name) && bare.starts_with(name);
 }
 
+// As CRI-O 1.36.3 does: what may not be an id and has no registry, or is no name at all, is an error of the
+// call.
+bool RefusedByCrio(const std::string& name) {
+  if (IsHex(name)) return false;
+  const std::size_t slash = name.find('/');
+  const std::string registry = slash == std::string::npos ? "" : name.substr(0, slash);
+  const bool has_registry = registry == "localhost" || registry.find_first_of(".:") != std::string::npos;
+  return !has_registry || !image::Reference::Parse(name);
+}
+
 }  // namespace
 
 FakeImageService::FakeImageService(FakeClock& clock, Persona persona)
@@ -272,6 +282,9 @@ cri::CallResult<std::optional<cri::ImageDetails>> FakeImageService::ImageStatus(
   // The empty name is a prefix of every id; with two of them it is ambiguous.
   if (name.empty() && store_.images.size() > 1)
     return cri::CallError{ErrorClass::kUnknown, "can not resolve \"\" locally"};
+  if (persona_ == Persona::kCrio && RefusedByCrio(name))
+    return cri::CallError{ErrorClass::kUnknown,
+                          "cannot parse input: \"" + name + "\": invalid reference format"};
   const StoredImage* found = nullptr;
   if (auto reference = image::Reference::Parse(name)) found = store_.FindByName(reference->Normalized());
   for (const auto& [id, stored] : store_.images) {

@@ -1,0 +1,249 @@
+// The container image of this project, from a private registry, as the pod that each platform's overlay makes
+// of it: unchanged but for the node's name, which no scheduler is here to choose.
+#include <gtest/gtest.h>
+#include <sys/mount.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <sstream>
+
+#include "cluster/real_node.h"
+#include "rig/expect_ok.h"
+
+namespace prefetch::cluster::as_shipped_test {
+namespace {
+
+namespace fs = std::filesystem;
+using std::chrono::seconds;
+
+constexpr const char* kPods = "/api/v1/namespaces/prefetchd/pods";
+
+std::string FromEnvironment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+std::string TextOf(const std::string& file) {
+  std::ifstream in(file);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+// Built once for all platforms.
+const std::string& ImageArchive() {
+  static const rig::Scratch* scratch = new rig::Scratch;  // NOLINT(cppcoreguidelines-owning-memory)
+  static const std::string archive = [] {
+    auto built = rig::RunProgram({{FromEnvironment("PREFETCH_SOURCE") + "/deploy/image/build",
+                                   *scratch / "image", FromEnvironment("PREFETCH_BUILD")},
+                                  {}},
+                                 std::chrono::minutes(5));
+    EXPECT_OK(built);
+    EXPECT_TRUE(built && built->exit == rig::Exit{}) << (built ? built->err : "");
+    return *scratch / "image/image.tar";
+  }();
+  return archive;
+}
+
+// What a node of the platform has, and the overlay names.
+struct Platform {
+  const char* name;
+  NodePaths paths;
+  std::vector<std::string> files = {};  // of type File, besides
+};
+
+void PrintTo(const Platform& platform, std::ostream* out) {
+  *out << platform.name;
+}
+
+const Platform kShipped[] = {
+    {"generic", {"/var/lib/kubelet", "/var/lib/kubelet/config.yaml", "", ""}},
+    {"eks",
+     {"/var/lib/kubelet", "/etc/kubernetes/kubelet/config.json",
+      "/etc/eks/image-credential-provider/config.json", "/etc/eks/image-credential-provider"},
+     {"/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem"}},
+    {"gke",
+     {"/var/lib/kubelet", "/home/kubernetes/kubelet-config.yaml", "/etc/srv/kubernetes/cri_auth_config.yaml",
+      "/home/kubernetes/bin"}},
+    {"aks",
+     {"/var/lib/kubelet", "/etc/default/kubeletconfig.json",
+      "/var/lib/kubelet/credential-provider-config.yaml", "/var/lib/kubelet/credential-provider"},
+     {"/etc/kubernetes/azure.json"}},
+};
+
+class AsShipped : public testing::TestWithParam<Platform> {
+ protected:
+  void SetUp() override {
+    ASSERT_NE(SharedControlPlane(), nullptr);
+    MakePaths();
+    node_.emplace(*SharedControlPlane(), KubeletOptions{}, GetParam().paths);
+    MountRuntime();
+    image_ = node_->PushArchive(ImageArchive(), "platform/prefetchd");
+    listed_ = HasProviders() ? node_->Push("team/app")
+                             : node_->open_registry().Push("team/app", "v1", {{1, 100'000}});
+  }
+  void TearDown() override {
+    if (!node_) return;
+    SharedControlPlane()->Kubectl(
+        {"delete", "--ignore-not-found", "--force", "--grace-period=0", "--timeout=90s", "-f", manifests_});
+    node_.reset();
+    ::umount2("/run/containerd", MNT_DETACH);
+    rig::RemoveTree("/var/lib/kubelet");
+  }
+  static bool HasProviders() { return !GetParam().paths.provider_config.empty(); }
+
+  static void MakePaths() {
+    const NodePaths& paths = GetParam().paths;
+    fs::create_directories(paths.kubelet_root);
+    fs::create_directories(fs::path(paths.kubelet_config).parent_path());
+    for (const std::string& file : GetParam().files) {
+      fs::create_directories(fs::path(file).parent_path());
+      if (!fs::exists(file)) std::ofstream(file) << "{}\n";
+    }
+    if (!HasProviders()) return;
+    // The node's plugins are its own programs, linked against its libc: a script would find no shell in the
+    // image.
+    fs::create_directories(paths.provider_bin);
+    fs::create_directories(fs::path(paths.provider_config).parent_path());
+    fs::copy_file(FromEnvironment("PREFETCH_PLUGIN"), paths.provider_bin + "/login",
+                  fs::copy_options::overwrite_existing);
+    std::ofstream(paths.provider_bin + "/answer.json")
+        << R"({"apiVersion":"credentialprovider.kubelet.k8s.io/v1","kind":"CredentialProviderResponse",)"
+        << R"("cacheKeyType":"Registry","cacheDuration":"10m","auth":{")" << kHost << R"(":{"username":")"
+        << kNodeUser.name << R"(","password":")" << kNodeUser.password << "\"}}}";
+    std::ofstream(paths.provider_config)
+        << R"({"apiVersion":"kubelet.config.k8s.io/v1","kind":"CredentialProviderConfig","providers":[{"name":"login",)"
+        << R"("apiVersion":"credentialprovider.kubelet.k8s.io/v1","matchImages":[")" << kHost
+        << R"("],"defaultCacheDuration":"10m"}]})";
+  }
+  // containerd's folder where everybody looks for its socket.
+  void MountRuntime() {
+    const std::string folder = fs::path(node_->node().containerd().socket()).parent_path();
+    fs::create_directories("/run/containerd");
+    ASSERT_EQ(::mount(folder.c_str(), "/run/containerd", nullptr, MS_BIND, nullptr), 0);
+  }
+
+  void Install(const std::string& list) {
+    const rig::Scratch& scratch = node_->node().scratch();
+    scratch.Write("shipped/images.txt", list);
+    rig::Ran made =
+        node_->node().Ctl({"generate", "--platform", GetParam().name, "--list",
+                           scratch / "shipped/images.txt", "--image", image_, "--kubelet-version", "1.36"});
+    ASSERT_TRUE(made.exit == rig::Exit{}) << made.err;
+    manifests_ = scratch.Write("shipped/all.yaml", made.out);
+    rig::Ran applied = SharedControlPlane()->Kubectl({"apply", "--server-side", "-f", manifests_});
+    ASSERT_TRUE(applied.exit == rig::Exit{}) << applied.err;
+  }
+  // Gives pods that wait for a scheduler their node.
+  void Schedule() {
+    const ApiAnswer pods = node_->api().Get(kPods);
+    for (const doc::Node& pod : doc::ItemsAt(pods.body, {"items"})) {
+      const std::string name = doc::TextAt(pod, {"metadata", "name"});
+      if (!doc::TextAt(pod, {"spec", "nodeName"}).empty()) continue;
+      (void)node_->api().Post(std::string(kPods) + "/" + name + "/binding",
+                              R"({"apiVersion":"v1","kind":"Binding","metadata":{"name":")" + name +
+                                  R"("},"target":{"apiVersion":"v1","kind":"Node","name":"n1"}})");
+    }
+  }
+  // The pod that is ready and of this list, if there is one.
+  std::optional<doc::Node> ReadyPod(const std::string& not_uid = "") {
+    const ApiAnswer pods = node_->api().Get(kPods);
+    for (const doc::Node& pod : doc::ItemsAt(pods.body, {"items"})) {
+      if (doc::TextAt(pod, {"metadata", "uid"}) == not_uid ||
+          doc::ValueAt(pod, {"metadata", "deletionTimestamp"}) != nullptr)
+        continue;
+      for (const doc::Node& condition : doc::ItemsAt(pod, {"status", "conditions"})) {
+        if (doc::TextAt(condition, {"type"}) == "Ready" && doc::TextAt(condition, {"status"}) == "True")
+          return pod;
+      }
+    }
+    return std::nullopt;
+  }
+  std::optional<doc::Node> AwaitReady(const std::string& not_uid = "") {
+    std::optional<doc::Node> pod;
+    EXPECT_TRUE(rig::Eventually(seconds(90),
+                                [&] {
+                                  Schedule();
+                                  pod = ReadyPod(not_uid);
+                                  return pod.has_value();
+                                }))
+        << SharedControlPlane()->Kubectl({"describe", "pods", "-n", "prefetchd"}).out << LogsOfAgent();
+    return pod;
+  }
+  std::string LogsOfAgent() {
+    std::string all;
+    std::error_code ignored;
+    for (const auto& entry :
+         fs::recursive_directory_iterator(node_->node().scratch() / "pod-logs", ignored)) {
+      if (entry.is_regular_file(ignored) && entry.path().string().find("/prefetchd/") != std::string::npos)
+        all += TextOf(entry.path());
+    }
+    return all;
+  }
+  // Of the agent's process, from its status.
+  static std::string StatusLine(const std::string& key) {
+    std::error_code ignored;
+    for (const auto& entry : fs::directory_iterator("/proc", ignored)) {
+      if (TextOf(entry.path() / "comm") != "prefetchd\n") continue;
+      std::istringstream lines(TextOf(entry.path() / "status"));
+      for (std::string line; std::getline(lines, line);) {
+        if (line.starts_with(key + ":")) return line.substr(line.find_last_of("\t ") + 1);
+      }
+    }
+    return "no process";
+  }
+
+  std::optional<RealNode> node_;
+  std::string image_, listed_, manifests_;
+};
+
+TEST_P(AsShipped, RunsAsTheDaemonSetsPod) {
+  Install(listed_ + "\n");
+  auto pod = AwaitReady();
+  ASSERT_TRUE(pod);
+  EXPECT_EQ(StatusLine("CapEff"), "0000000000000000");
+  EXPECT_EQ(StatusLine("NoNewPrivs"), "1");
+  EXPECT_EQ(StatusLine("Seccomp"), "2");
+  EXPECT_TRUE(node_->node().Has(listed_));
+  EXPECT_EQ(node_->pods().Ask({.images = {listed_}})[0].answer, PodAnswer::kStarts);
+  auto status = rig::RunProgram({{FromEnvironment("PREFETCHCTL"), "status"}, {}}, seconds(20));
+  ASSERT_OK(status);
+  EXPECT_TRUE(status->exit == rig::Exit{}) << status->err << "the local socket is where it is said to be";
+
+  // SIGTERM: it ends long before its grace does, and the next one is ready.
+  const std::string name = doc::TextAt(*pod, {"metadata", "name"}),
+                    uid = doc::TextAt(*pod, {"metadata", "uid"});
+  auto before = std::chrono::steady_clock::now();
+  ASSERT_TRUE(node_->api().Delete(std::string(kPods) + "/" + name).ok());
+  EXPECT_TRUE(rig::Eventually(
+      seconds(10), [&] { return node_->api().Get(std::string(kPods) + "/" + name).status == 404; }));
+  EXPECT_LT(std::chrono::steady_clock::now() - before, seconds(4));
+  pod = AwaitReady(uid);
+  ASSERT_TRUE(pod);
+
+  // A changed list rolls out.
+  const std::string more = HasProviders() ? node_->Push("team/more")
+                                          : node_->open_registry().Push("team/more", "v1", {{2, 100'000}});
+  Install(listed_ + "\n" + more + "\n");
+  pod = AwaitReady(doc::TextAt(*pod, {"metadata", "uid"}));
+  ASSERT_TRUE(pod);
+  EXPECT_TRUE(node_->node().Has(more));
+
+  // The node starts anew: kubelet and containerd stop, and come back.
+  node_->kubelet().Stop();
+  ASSERT_OK(node_->node().containerd().Stop());
+  ASSERT_OK(node_->node().containerd().Start());
+  ASSERT_OK(node_->kubelet().Start());
+  EXPECT_TRUE(AwaitReady());
+  EXPECT_TRUE(rig::Eventually(seconds(30), [&] { return node_->node().Has(more); }));
+  EXPECT_EQ(LogsOfAgent().find("\"level\":\"error\""), std::string::npos) << LogsOfAgent();
+}
+
+INSTANTIATE_TEST_SUITE_P(On, AsShipped, testing::ValuesIn(kShipped),
+                         [](const testing::TestParamInfo<Platform>& platform) {
+                           return std::string(platform.param.name);
+                         });
+
+}  // namespace
+}  // namespace prefetch::cluster::as_shipped_test

@@ -1,0 +1,113 @@
+#include "cluster/crio.h"
+
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/impl/codegen/client_unary_call.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "cluster/programs.h"
+#include "rig/expect_ok.h"
+
+namespace prefetch::cluster {
+namespace {
+
+constexpr std::chrono::seconds kCrioLimit{30};
+
+std::string FolderFor(const std::string& path) {
+  std::filesystem::create_directories(path);
+  return path;
+}
+
+std::string LastOf(const std::string& log) {
+  std::ifstream in(log);
+  std::string text{std::istreambuf_iterator<char>(in), {}};
+  return text.size() > 3000 ? text.substr(text.size() - 3000) : text;
+}
+
+// A message of one length-delimited field with number 1 (up to 127 bytes twice nested, or with two-byte
+// lengths).
+std::string FieldOne(const std::string& content) {
+  std::string field = "\x0a";
+  std::size_t size = content.size();
+  if (size >= 0x80) field += static_cast<char>((size & 0x7F) | 0x80);
+  field += static_cast<char>(size >= 0x80 ? size >> 7 : size);
+  return field + content;
+}
+
+}  // namespace
+
+Crio::Crio(const rig::Scratch& scratch)
+    : scratch_(scratch),
+      folder_(FolderFor(scratch / "crio")),
+      socket_(folder_ + "/crio.sock"),
+      log_(folder_ + "/crio.log") {}
+
+void Crio::MayUseHttp(int port) {
+  registries_ += "[[registry]]\nlocation = \"127.0.0.1:" + std::to_string(port) + "\"\ninsecure = true\n";
+}
+
+void Crio::RunPods(const std::string& pause_image, const std::string& cni_bin, const std::string& cni_conf) {
+  pods_ = "[crio.network]\nnetwork_dir = \"" + cni_conf + "\"\nplugin_dirs = [\"" + cni_bin + "\"]\n" +
+          "[crio.image]\npause_image = \"" + pause_image + "\"\npause_command = \"/program\"\n";
+}
+
+std::string Crio::Config() const {
+  std::string image = "signature_policy = \"" + folder_ + "/policy.json\"\nbig_files_temporary_dir = \"" +
+                      folder_ + "/big\"\n";
+  return "[crio]\nroot = \"" + folder_ + "/storage\"\nrunroot = \"" + folder_ +
+         "/run\"\nstorage_driver = \"overlay\"\nlog_dir = \"" + folder_ + "/pods\"\nversion_file = \"" +
+         folder_ + "/version\"\nversion_file_persist = \"" + folder_ +
+         "/version-persist\"\nclean_shutdown_file = \"" + folder_ + "/clean\"\n[crio.api]\nlisten = \"" +
+         socket_ + "\"\nstream_port = \"0\"\n" +
+         "[crio.runtime]\ncgroup_manager = \"cgroupfs\"\nconmon_cgroup = \"pod\"\ndefault_runtime = "
+         "\"runc\"\n" +
+         "pinns_path = \"" + PathOf("pinns") + "\"\nnamespaces_dir = \"" + folder_ +
+         "/ns\"\ncontainer_exits_dir = \"" + folder_ + "/exits\"\ncontainer_attach_socket_dir = \"" +
+         folder_ + "/attach\"\n[crio.runtime.runtimes.runc]\nruntime_path = \"" + PathOf("runc") +
+         "\"\nruntime_root = \"" + folder_ + "/runc\"\nmonitor_path = \"" + PathOf("conmon") + "\"\n" +
+         (pods_.empty() ? "[crio.image]\n" : pods_) + image + "[crio.metrics]\nenable_metrics = false\n";
+}
+
+base::Status Crio::Start() {
+  for (const char* name : {"big", "empty.d", "pods", "exits", "attach"})
+    std::filesystem::create_directories(folder_ + "/" + name);
+  scratch_.Write("crio/policy.json", R"({"default":[{"type":"insecureAcceptAnything"}]})");
+  scratch_.Write("crio/registries.conf", registries_);
+  scratch_.Write("crio/crio.conf", Config());
+  auto started =
+      process_.Start({{"crio", "--config", folder_ + "/crio.conf", "--config-dir", folder_ + "/empty.d",
+                       "--registries-conf", folder_ + "/registries.conf"},
+                      {{"CONTAINERS_STORAGE_CONF",
+                        scratch_.Write("crio/storage.conf", "[storage]\ndriver = \"overlay\"\n")}}},
+                     log_);
+  if (!started) return started;
+  auto channel = grpc::CreateChannel(endpoint(), grpc::InsecureChannelCredentials());
+  bool up = channel->WaitForConnected(std::chrono::system_clock::now() + kCrioLimit);
+  if (up && process_.Running()) return {};
+  process_.Kill();
+  return base::Unavailable("crio did not start: " + LastOf(log_));
+}
+
+base::Status Crio::Stop() {
+  if (process_.Stop(std::chrono::seconds(20))) return {};
+  return base::DeadlineExceeded("crio did not stop on SIGTERM");
+}
+
+base::Status Crio::Remove(const std::string& image) const {
+  auto channel = grpc::CreateChannel(endpoint(), grpc::InsecureChannelCredentials());
+  const std::string bytes = FieldOne(FieldOne(image));  // RemoveImageRequest{image: ImageSpec{image}}
+  grpc::Slice slice(bytes);
+  grpc::ByteBuffer request(&slice, 1), response;
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
+  grpc::internal::RpcMethod method("/runtime.v1.ImageService/RemoveImage",
+                                   grpc::internal::RpcMethod::NORMAL_RPC);
+  grpc::Status status =
+      grpc::internal::BlockingUnaryCall(channel.get(), method, &context, request, &response);
+  if (status.ok()) return {};
+  return base::Internal("RemoveImage: " + status.error_message());
+}
+
+}  // namespace prefetch::cluster

@@ -1,0 +1,123 @@
+// The contract suite's world made of a real CRI-O. Only where the folder of programs has one: main.cc.
+#include <map>
+
+#include "cluster/crio.h"
+#include "contract/image_service_contract.h"
+#include "cri/endpoint.h"
+#include "cri/grpc_content_service.h"
+#include "cri/grpc_image_service.h"
+#include "rig/expect_ok.h"
+#include "rig/images.h"
+#include "rig/proxy.h"
+#include "rig/registry.h"
+
+namespace prefetch::tests {
+namespace {
+
+constexpr std::chrono::seconds kCrioPatience{20};
+
+std::string CrioHttpAnswer(image::ErrorClass error_class) {
+  static const std::map<image::ErrorClass, std::string> kStatus = {
+      {image::ErrorClass::kRateLimited, "429 Too Many Requests"},
+      {image::ErrorClass::kServerError, "503 Service Unavailable"},
+      {image::ErrorClass::kAccessDenied, "403 Forbidden"},
+      {image::ErrorClass::kNotFound, "404 Not Found"},
+  };
+  return "HTTP/1.1 " + kStatus.at(error_class) + "\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+}
+
+struct CrioSite {
+  CrioSite(const rig::Scratch& scratch, const std::string& name, std::vector<rig::User> users)
+      : registry(scratch, name, std::move(users)) {}
+
+  rig::Registry registry;
+  std::unique_ptr<rig::Proxy> proxy;
+};
+
+class CrioWorld final : public World {
+ public:
+  CrioWorld() {
+    for (CrioSite* site : {&open_, &private_}) {
+      EXPECT_OK(site->registry.Start());
+      site->proxy = std::make_unique<rig::Proxy>(site->registry.port());
+      EXPECT_OK(site->proxy->Start());
+      crio_.MayUseHttp(site->proxy->port());
+    }
+    EXPECT_OK(crio_.Start());
+    cri::Endpoint endpoint = *cri::ParseEndpoint(crio_.endpoint());
+    images_ = std::make_unique<cri::GrpcImageService>(endpoint);
+    content_ = std::make_unique<cri::GrpcContentService>(endpoint);
+  }
+
+  cri::ImageService& images() override { return *images_; }
+  cri::ContentService& content() override { return *content_; }
+  bool HasContentApi() const override { return false; }
+  std::string runtime_name() const override { return "cri-o"; }
+
+  Pushed Push(const WorldImage& wanted) override {
+    CrioSite& site = wanted.is_private ? private_ : open_;
+    rig::User login = site.registry.user();
+    rig::Pusher pusher(site.registry.address(), login.name, base::Secret(login.password));
+    rig::ImageSpec spec;
+    spec.repository = wanted.repository;
+    spec.tag = wanted.tag;
+    for (const WorldLayer& layer : wanted.layers) spec.layers.push_back({layer.seed, layer.bytes});
+    if (wanted.platform) spec.platform = *wanted.platform;
+    auto pushed = pusher.Push(spec);
+    EXPECT_OK(pushed);
+    std::string repository = site.proxy->address() + "/" + wanted.repository;
+    return {repository + ":" + wanted.tag, repository, pushed ? pushed->digest : ""};
+  }
+
+  void SetBandwidth(std::uint64_t per_second) override {
+    for (CrioSite* site : {&open_, &private_}) site->proxy->LimitBandwidth(per_second);
+  }
+  void SetRegistriesUp(bool up) override {
+    for (CrioSite* site : {&open_, &private_}) {
+      EXPECT_OK(site->proxy->Refuse(!up));
+      if (!up) site->proxy->CutAll();
+    }
+  }
+  void Fail(const Pushed& pushed, image::ErrorClass error_class) override {
+    std::string path = pushed.repository.substr(pushed.repository.find('/'));
+    for (CrioSite* site : {&open_, &private_}) {
+      site->proxy->Answer("/v2" + path + "/manifests/", CrioHttpAnswer(error_class));
+    }
+  }
+  void KillRuntime() override { crio_.Kill(); }
+  void StartRuntime() override { EXPECT_OK(crio_.Start()); }
+  void Remove(const std::string& name) override {
+    auto listed = images_->ListImages(base::Call{}.Within(kCrioPatience));
+    auto reference = image::Reference::Parse(name);
+    const image::LocalImage* image = image::FindByName(*listed, *reference);
+    ASSERT_NE(image, nullptr);
+    EXPECT_OK(crio_.Remove(image->id));
+  }
+  std::uint64_t BytesServed() const override {
+    return open_.proxy->BytesToClients() + private_.proxy->BytesToClients();
+  }
+  bool StoreIsEmpty() override {
+    auto listed = images_->ListImages(base::Call{}.Within(kCrioPatience));
+    return listed.ok() && listed->empty();
+  }
+  bool SharesRunningDownloads() const override { return false; }
+  bool StatusRefusesOddNames() const override { return true; }
+  std::chrono::seconds PullLimit() const override { return std::chrono::seconds(100); }
+  bool Until(const std::function<bool()>& done) override { return rig::Eventually(PullLimit(), done); }
+
+ private:
+  rig::Scratch scratch_;
+  CrioSite open_{scratch_, "open", {}};
+  CrioSite private_{scratch_, "private", {{user(), password()}}};
+  cluster::Crio crio_{scratch_};
+  std::unique_ptr<cri::GrpcImageService> images_;
+  std::unique_ptr<cri::GrpcContentService> content_;
+};
+
+}  // namespace
+
+std::vector<WorldKind> Worlds() {
+  return {{"Crio", [] { return std::make_unique<CrioWorld>(); }}};
+}
+
+}  // namespace prefetch::tests
