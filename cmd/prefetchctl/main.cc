@@ -149,7 +149,8 @@ void AddCommands(CLI::App& app, Context& context, int& exit_code) {
 // What could not be understood, as one sentence.
 int Misunderstood(const CLI::App& app, const CLI::ParseError& error) {
   const std::string word = UnknownCommand(app);
-  const std::string what = word.empty() ? error.what() : "there is no command " + base::ToUtf8(word);
+  std::string what = word.empty() ? error.what() : "there is no command " + base::ToUtf8(word);
+  if (what.starts_with(": ")) what.erase(0, 2);  // an older spelling's, which the help does not name
   std::cerr << "prefetchctl: " << what << " (see " << HelpOf(app) << ")\n";
   return kBadInput;
 }

@@ -144,8 +144,8 @@ TEST_F(NodeGateTest, ARoundThatBreaksOffIsFollowedByTheNextOneTenSecondsLater) {
   NodeGate& gate = Gate();
   Ready();
   api_.refusing = {{"label", ApiError::kConflict}};
-  RunFor(gate, seconds(1));
-  EXPECT_EQ(api_.writes, 1) << "the condition";
+  RunFor(gate, seconds(2));
+  EXPECT_EQ(api_.writes, 1) << "the condition, after a round that learns kubelet's version";
   api_.refusing.clear();
   Publish(false, plan::Reason::kImageAbsent, plan::Phase::kProgressing);
   RunFor(gate, seconds(8));

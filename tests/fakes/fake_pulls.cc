@@ -142,12 +142,8 @@ bool FakeImageService::StepPull(Pull& pull) {
       End(pull, Error(ErrorClass::kDiskFull, pull));
       return true;
     case Stage::kUnpacking:
-      if (disk_full_) {
-        End(pull, Error(ErrorClass::kDiskFull, pull));
-        return true;
-      }
-      if (!due) return false;
-      Finish(pull);
+      if (!due && !disk_full_) return false;
+      due ? Finish(pull) : End(pull, Error(ErrorClass::kDiskFull, pull));
       return true;
   }
   return false;

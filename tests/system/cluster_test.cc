@@ -33,8 +33,7 @@ class ClusterTest : public testing::Test {
 };
 
 TEST_F(ClusterTest, SaysOnItsNodeWhatIsReadyAndTakesTheStartupTaintAway) {
-  node_.scratch().Write("kubelet/config.yaml",
-                        "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n");
+  node_.scratch().Write("kubelet/config.yaml", kKubeletConfig);
   node_.HasKubelet({"--kubelet-root", node_.scratch() / "kubelet", "--kubelet-config",
                     node_.scratch() / "kubelet/config.yaml"});
   Cluster cluster(node_, {"node-gate"});
@@ -61,7 +60,8 @@ TEST_F(ClusterTest, SaysOnItsNodeWhatIsReadyAndTakesTheStartupTaintAway) {
 TEST_F(ClusterTest, KubeletsOwnWordDecidesTheVerdict) {
   Cluster cluster(node_, {"kubelet-api"});
   cluster.KubeletSays(
-      R"({"imagePullCredentialsVerificationPolicy":"AlwaysVerify"})",
+      R"({"imagePullCredentialsVerificationPolicy":"AlwaysVerify",
+          "imageGCHighThresholdPercent":100,"imageGCLowThresholdPercent":99})",
       "kubernetes_feature_enabled{name=\"KubeletEnsureSecretPulledImages\",stage=\"BETA\"} 1\n");
   node_.StartAgent(cluster.KubeletFlags());
   ASSERT_TRUE(rig::Eventually(seconds(60), [&] {

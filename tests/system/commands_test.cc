@@ -456,7 +456,8 @@ std::vector<std::string> CommandsOf(const std::string& page) {
 
 // The help of the command that the words begin with: the longest that there is.
 const Help* HelpFor(const Words& words) {
-  const Help* best = nullptr;
+  static const Help verdict = {{"verdict"}, HelpOf({"verdict"}), {}};  // for programs, and on no first page
+  const Help* best = words.size() > 1 && words[1] == "verdict" ? &verdict : nullptr;
   for (const Help& help : AllHelp()) {
     bool begins = help.words.size() < words.size() &&
                   std::equal(help.words.begin(), help.words.end(), words.begin() + 1);

@@ -29,8 +29,7 @@ class ExplainCommand : public testing::Test {
     mirror_ = Push("mirror");
     node_.HasDockerConfig(kHost, {"ann", "s3cr3t-of-ann"});
     node_.HasListFile("images.txt", app_ + "\n" + mirror_ + "\n" + absent_ + "\n");
-    node_.scratch().Write("kubelet.yaml",
-                          "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n");
+    node_.scratch().Write("kubelet.yaml", kKubeletConfig);
     node_.HasKubelet({"--kubelet-version", "1.36.2", "--kubelet-config", node_.scratch() / "kubelet.yaml",
                       "--kubelet-root", root_});
     kubelet_.Start({.version = {1, 36}});

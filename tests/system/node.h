@@ -42,6 +42,12 @@ class Host {
   std::unique_ptr<rig::Proxy> proxy_;
 };
 
+// The beginning of kubelet's configuration file. The disk of the machine that runs the tests may be nearly
+// full.
+inline constexpr const char* kKubeletConfig =
+    "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
+    "imageGCHighThresholdPercent: 100\nimageGCLowThresholdPercent: 99\n";
+
 // One thread owns it; everything goes with it.
 class Node {
  public:

@@ -83,10 +83,8 @@ class TouchOnNode : public testing::Test {
     return host_->Push(repository, "v1", {{std::hash<std::string>()(repository), kMegabyte}});
   }
   void HasKubelet(const std::string& policy) {
-    node_.scratch().Write("kubelet.yaml",
-                          "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
-                          "imagePullCredentialsVerificationPolicy: " +
-                              policy + "\n");
+    node_.scratch().Write("kubelet.yaml", std::string(kKubeletConfig) +
+                                              "imagePullCredentialsVerificationPolicy: " + policy + "\n");
     node_.HasKubelet({"--kubelet-version", "1.36", "--kubelet-config", node_.scratch() / "kubelet.yaml",
                       "--kubelet-root", node_.scratch() / "kubelet"});
   }

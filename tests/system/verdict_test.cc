@@ -28,7 +28,6 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using std::chrono::steady_clock;
 
-constexpr const char* kConfigHead = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n";
 // What is told by inotify, and what is found by the next look.
 constexpr seconds kSoon{5};
 constexpr seconds kByLooking{15};
@@ -59,7 +58,7 @@ class VerdictOnNode : public testing::Test {
     node_.HasKubelet(std::move(flags));
   }
   std::string ConfigFile() const { return node_.scratch() / "kubelet.yaml"; }
-  void WriteConfig(const std::string& more) { node_.scratch().Write("kubelet.yaml", kConfigHead + more); }
+  void WriteConfig(const std::string& more) { node_.scratch().Write("kubelet.yaml", kKubeletConfig + more); }
 
   // What kubelet does for a pod with its own secret, and for one without where the node has credentials.
   void PodPulls(const std::string& image) {

@@ -26,9 +26,7 @@ struct Flags {
 
 // `generate --compat image-prefetcher NAME` goes on working, out of sight.
 void CompatOptions(CLI::App& command, Flags& flags) {
-  command.add_option("--compat", flags.compat_with, "Now: prefetchctl migrate image-prefetcher")
-      ->check(CLI::IsMember({"image-prefetcher"}))
-      ->group("");
+  command.add_option("--compat", flags.compat_with, "Now: prefetchctl migrate image-prefetcher")->group("");
   MigrateOptions(command, flags.migrate);
   for (const char* option : {"NAME", "--secret", "--secret-repository", "--k8s-flavor",
                              "--use-kubelet-image-credential-integration", "--result-label"}) {
@@ -47,6 +45,9 @@ base::Status CheckCombination(const Flags& flags) {
     if (options.platform.empty()) return base::InvalidArgument("--platform is required");
     if (flags.generate.lists.empty()) return base::InvalidArgument("--list is required");
     return {};
+  }
+  if (flags.compat_with != "image-prefetcher") {
+    return base::InvalidArgument("--compat knows image-prefetcher, and not " + flags.compat_with);
   }
   if (flags.migrate.compat.name.empty())
     return base::InvalidArgument("--compat image-prefetcher needs a NAME");
