@@ -65,6 +65,26 @@ TEST(Disk, ADiskThatReallyFillsCostsOneDownload) {
   EXPECT_EQ(waited.exit, (rig::Exit{1, 0})) << waited.out << waited.err;
 }
 
+// The disk is full while bytes of ended pulls are still being removed: the limit is so low that the agent
+// drops them long before. They are no competitor whose end would be a reason to try again.
+TEST(Disk, ADiskThatFillsBesideAFewBytesOfOthersCostsOneDownload) {
+  Node node(Node::Small::kEverything, 120 * kMegabyte);
+  std::unique_ptr<Host> registry = node.AddRegistry("registry.example.test", {});
+  std::string big = registry->Push("big", "v1", {{1, 16 * kMegabyte, 120 * kMegabyte}});
+  std::string one = registry->Push("one", "v1", {{2, 8 * kMegabyte}});
+  std::string other = registry->Push("other", "v1", {{3, 8 * kMegabyte}});
+  node.HasLimits("{diskHighPercent: 60, diskMinFreeBytes: 5000000}");
+  node.HasList({big, one, other});
+  registry->proxy().LimitBandwidth(20 * kMegabyte);
+  node.StartAgent();
+  EXPECT_TRUE(Becomes(node, one, "Present")) << node.AgentLog();
+  EXPECT_TRUE(Becomes(node, other, "Present")) << node.AgentLog();
+  EXPECT_TRUE(Becomes(node, big, "DiskPressure")) << node.AgentLog();
+  EXPECT_FALSE(rig::Eventually(seconds(5), [&] { return node.StatusOf(big).reason != "DiskPressure"; }));
+  EXPECT_LE(registry->proxy().BytesToClients(), 44 * kMegabyte)
+      << "one download of each, and what was dropped";
+}
+
 // The blobs are on another filesystem than the snapshots, which is where the runtime says its images are: the
 // rule cannot see that one fill up, so the runtime's own words must do.
 TEST(Disk, NoSpaceLeftIsSaidAndStopsNewPulls) {
