@@ -7,9 +7,9 @@
 #include <string>
 
 #include "agent/board.h"
-#include "agent/kubelet_asker.h"
-#include "agent/learnt.h"
-#include "agent/node_gate.h"
+#include "agent/cluster/kubelet_asker.h"
+#include "agent/cluster/learnt.h"
+#include "agent/cluster/node_gate.h"
 #include "base/clock.h"
 #include "config/agent_config.h"
 #include "credentials/keyring.h"

@@ -9,8 +9,8 @@
 #include <string>
 
 #include "agent/agent.h"
-#include "agent/endpoints.h"
-#include "agent/learnt.h"
+#include "agent/answers/endpoints.h"
+#include "agent/cluster/learnt.h"
 #include "base/log.h"
 #include "base/standard_output.h"
 #include "base/text.h"

@@ -6,12 +6,12 @@
 #include <variant>
 #include <vector>
 
+#include "agent/cluster/touch_pods.h"
 #include "agent/lease_book.h"
 #include "agent/look_ups.h"
 #include "agent/observe.h"
 #include "agent/observe_kubelet.h"
 #include "agent/perform.h"
-#include "agent/touch_pods.h"
 #include "cri/content_service.h"
 #include "image/registry_answer.h"
 #include "plan/list.h"

@@ -1,8 +1,8 @@
-// The Agent and its leases: agent/lease_book.h keeps the book, this tells it what is needed.
+// Pulls and their leases: agent/lease_book.h keeps the book, this tells it what is needed.
 #include <map>
 #include <utility>
 
-#include "agent/agent.h"
+#include "agent/pulls.h"
 #include "base/log.h"
 
 namespace prefetch::agent {
@@ -14,17 +14,17 @@ constexpr std::chrono::seconds kFarewellOnce{5};
 
 }  // namespace
 
-std::string Agent::LeaseFor(const Entry& entry) const {
+std::string Pulls::LeaseFor(const Entry& entry) const {
   if (!leases_.supported()) return "";
   return entry.on_list ? cri::LeaseFor(options_.instance, entry.want->reference)
                        : cri::AskedLeaseFor(options_.instance, entry.want->reference);
 }
 
-bool Agent::Shows(const ActiveRun& run) const {
-  return progress_supported_ && leases_.supported() && !run.lease.empty();
+bool Pulls::Shows(const ActiveRun& run) const {
+  return shows_progress_ && leases_.supported() && !run.lease.empty();
 }
 
-LeaseUse Agent::UseOf(const std::string& name, const std::string& lease) {
+LeaseUse Pulls::UseOf(const std::string& name, const std::string& lease) {
   const Entry* entry = entries_.Find(name);
   if (entry == nullptr || !entry->applies || entry->on_list == cri::IsAskedLease(lease)) {
     return LeaseUse::kNone;
@@ -36,22 +36,22 @@ LeaseUse Agent::UseOf(const std::string& name, const std::string& lease) {
   return entry->past.room.kept > 0 ? LeaseUse::kKeeps : LeaseUse::kWaits;
 }
 
-void Agent::StartTendingLeases() {
-  if (!runtime_.up) return;
+void Pulls::StartTendingLeases(Workers& workers) {
+  if (!runtime_.up()) return;
   auto work = leases_.Next(
       entries_.LeasesInUse(),
       [this](const std::string& name, const std::string& lease) { return UseOf(name, lease); },
-      list_epoch_ > 0 && !look_in_full_, now_);
+      runtime_.seen_in_full(), loop_.now());
   if (!work) return;
-  base::Call call{.stop = stopping_.get_token()};
-  Submit(looks_,
-         [this, call, work = *std::move(work)]() -> Event { return TendLeases(call, parts_.content, work); });
+  base::Call call{.stop = loop_.stopping()};
+  loop_.Submit(workers, [this, call, work = *std::move(work)]() -> Event {
+    return TendLeases(call, parts_.content, work);
+  });
 }
 
-void Agent::On(const LeasesTended& event) {
-  jobs_--;
-  if (!event.dropped.empty()) relief_ = plan::AfterBytesDropped(relief_, now_);
-  leases_.Absorb(event, now_);
+void Pulls::Absorb(const LeasesTended& event) {
+  if (!event.dropped.empty()) relief_ = plan::AfterBytesDropped(relief_, loop_.now());
+  leases_.Absorb(event, loop_.now());
   if (!event.found || event.found->empty()) return;
   const std::string prefix = cri::LeasePrefix(options_.instance);
   std::map<std::string, std::string> names;
@@ -59,11 +59,11 @@ void Agent::On(const LeasesTended& event) {
   for (const std::string& lease : *event.found) {
     if (!lease.starts_with(prefix) || cri::IsAskedLease(lease)) continue;
     auto name = names.find(lease);
-    leases_.Found(lease, name == names.end() ? "" : name->second, now_);
+    leases_.Found(lease, name == names.end() ? "" : name->second, loop_.now());
   }
 }
 
-void Agent::On(const PullUnprotected& event) {
+void Pulls::Absorb(const PullUnprotected& event) {
   bool unsupported = event.error.error_class == image::ErrorClass::kRuntimeUnsupported;
   if (unsupported) leases_.FoundUnsupported();
   Entry* entry = entries_.Find(event.name);
@@ -77,10 +77,8 @@ void Agent::On(const PullUnprotected& event) {
   }
 }
 
-// What pulls that are over have left, before the process ends. Leases of pulls that were interrupted stay:
-// the next start goes on with their bytes.
-void Agent::DropLastLeases() {
-  if (!runtime_.up) return;
+void Pulls::DropLastLeases() {
+  if (!runtime_.up()) return;
   base::Call call = base::Call().Within(options_.once ? base::Duration(kFarewellOnce) : kFarewell);
   LeaseWork work;
   work.drop = leases_.LastToGo(

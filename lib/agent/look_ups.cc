@@ -18,7 +18,8 @@ plan::LookUp LookUps::StateOf(const plan::DesiredImage& want, base::TimePoint no
   return {plan::LookUpState::kDone, {}};
 }
 
-void LookUps::Begin(const plan::DesiredImage& want, base::TimePoint now) {
+bool LookUps::Want(const plan::DesiredImage& want, base::TimePoint now) {
+  if (StateOf(want, now).state != plan::LookUpState::kWanted) return false;
   const std::string& name = want.reference.Normalized();
   Search search{.id = next_id_++, .sources = want.sources, .since = now, .found = nullptr, .stop = {}};
   LookUpJob job{.call = {.stop = search.stop.get_token()},
@@ -30,10 +31,13 @@ void LookUps::Begin(const plan::DesiredImage& want, base::TimePoint now) {
   Search& place = searches_[name];
   place.stop.request_stop();
   place = std::move(search);
+  under_way_++;
   pool_.Start(std::move(job));
+  return true;
 }
 
 bool LookUps::Absorb(const LookedUp& event, base::TimePoint now) {
+  under_way_--;
   auto found = searches_.find(event.name);
   if (found == searches_.end() || found->second.id != event.id) return false;
   found->second.found = event.lookup;

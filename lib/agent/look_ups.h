@@ -35,8 +35,8 @@ class LookUps {
   LookUps(credentials::Keyring& keyring, std::function<void(LookedUp)> tell);
 
   plan::LookUp StateOf(const plan::DesiredImage& want, base::TimePoint now) const;
-  // Only where StateOf is kWanted.
-  void Begin(const plan::DesiredImage& want, base::TimePoint now);
+  // Begins a search where StateOf is kWanted; true if it did.
+  bool Want(const plan::DesiredImage& want, base::TimePoint now);
   // True if somebody still waits for it.
   bool Absorb(const LookedUp& event, base::TimePoint now);
   // What was found, for the one who uses it now. Only where StateOf is kDone.
@@ -47,8 +47,9 @@ class LookUps {
   void DropAll() { Keep({}); }
   void Keep(const std::function<bool(const std::string& name)>& wanted);
 
-  // Searches that wait for others to end: none of them is on a thread.
-  int held() const { return pool_.held(); }
+  // Searches whose event has not been absorbed yet; and those of them that are on a thread.
+  int under_way() const { return under_way_; }
+  int on_threads() const { return under_way_ - pool_.held(); }
 
  private:
   struct Search {
@@ -61,6 +62,7 @@ class LookUps {
 
   std::map<std::string, Search> searches_;
   std::uint64_t next_id_ = 1;
+  int under_way_ = 0;
   const std::function<void(LookedUp)> tell_;
   LookUpPool pool_;  // last: its threads use what stands above
 };

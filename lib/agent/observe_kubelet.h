@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "agent/learnt.h"
+#include "agent/cluster/learnt.h"
 #include "kubelet/node_facts_reader.h"
 #include "kubelet/record_watch.h"
 #include "kubelet/verdict_reader.h"

@@ -1,36 +1,37 @@
-// The Agent and the room on the disk: plan/room.h decides, this carries it out.
+// Pulls and the room on the disk: plan/room.h decides, this carries it out.
 #include <algorithm>
 
-#include "agent/agent.h"
+#include "agent/pulls.h"
 #include "base/log.h"
 #include "plan/disk.h"
 
 namespace prefetch::agent {
 
-// The image filesystem was measured.
-void Agent::FoldDisk(const plan::DiskSpace& disk) {
+void Pulls::FoldDisk(const plan::DiskSpace& disk, const std::string& path) {
   disk_ = disk;
-  relief_ = plan::AfterMeasure(relief_, now_);
+  disk_path_ = path;
+  relief_ = plan::AfterMeasure(relief_, loop_.now());
   if (!disk_.known) return;
   const std::uint64_t usable = plan::Usable(disk_, limits_);
-  for (Entry& entry : entries_.all()) entry.past.room = plan::AfterMeasure(entry.past.room, usable, now_);
+  for (Entry& entry : entries_.all())
+    entry.past.room = plan::AfterMeasure(entry.past.room, usable, loop_.now());
 }
 
 // A pull that runs, or is due.
-plan::PullSlot Agent::SlotOf(std::size_t index) const {
+plan::PullSlot Pulls::SlotOf(std::size_t index) const {
   const Entry& entry = entries_.all()[index];
   plan::PullSlot slot{.entry = index,
                       .registry = entry.want->reference.domain(),
                       .content = entry.want->reference.digest(),
                       .priority = entry.want->priority,
                       .update = plan::IsUsable(entry.seen, entry.past),
-                      .asked = now_ < entry.asked_until,
+                      .asked = loop_.now() < entry.asked_until,
                       .unlisted = !entry.on_list,
                       .suspect = plan::IsSuspect(entry.past),
                       .failures = entry.past.failures,
                       .bytes = entry.past.room.compressed};
   if (entry.runs.empty()) {
-    slot.look_up = look_ups_.StateOf(*entry.want, now_);
+    slot.look_up = look_ups_.StateOf(*entry.want, loop_.now());
     slot.room = plan::ClaimOfDue(entry.past.room);
   } else if (const ActiveRun* run = entry.Current()) {
     // What a pull before has left is only seen again once the runtime shows this one.
@@ -45,8 +46,7 @@ plan::PullSlot Agent::SlotOf(std::size_t index) const {
   return slot;
 }
 
-// Which running pulls go on, by the room that there is for them.
-void Agent::JudgeRoom() {
+void Pulls::JudgeRoom() {
   const std::uint64_t usable = plan::Usable(disk_, limits_);
   std::vector<Entry>& all = entries_.all();
   std::vector<plan::PullSlot> running;
@@ -68,21 +68,21 @@ void Agent::JudgeRoom() {
     if (verdict->ending == plan::RoomEnding::kOutOfRoom) {
       base::Warn("pull ended: not enough room", fields);
       run.ending = Ending::kNoRoom;
-      entry.past.room = plan::AfterNoRoom(entry.past.room, verdict->competed, now_);
-      relief_ = plan::AfterEnding(relief_, run.run.movement.bytes_done, now_);
+      entry.past.room = plan::AfterNoRoom(entry.past.room, verdict->competed, loop_.now());
+      relief_ = plan::AfterEnding(relief_, run.run.movement.bytes_done, loop_.now());
     } else {
       base::Info("pull ended: others get the room first", fields);
       run.ending = Ending::kWaits;
     }
     run.stop.request_stop();
-    dirty_ = true;
+    loop_.Changed();
     std::erase_if(running, [&](const plan::PullSlot& slot) { return slot.entry == verdict->entry; });
   }
 }
 
 // The runtime said that no space is left. If that may be the filesystem that the disk rule measures, the rule
 // decides what is pulled next; else false.
-bool Agent::FilledDisk(Entry& entry, const std::string& error) {
+bool Pulls::FilledDisk(Entry& entry, const std::string& error) {
   const std::uint64_t whole = plan::ClaimOfRunning(entry.past.room, 0).reserved;
   if (!disk_.known || (plan::Usable(disk_, limits_) > 0 && whole < disk_.available_bytes)) return false;
   bool competed = relief_.at_least || std::any_of(entries_.all().begin(), entries_.all().end(),
@@ -92,15 +92,15 @@ bool Agent::FilledDisk(Entry& entry, const std::string& error) {
                                              {"available", 0},
                                              {"error", error}});
   // Few bytes of others that were not gone yet are no reason to fetch it all once more.
-  entry.past.room = plan::AfterNoRoom(entry.past.room, competed, now_, relief_.returning);
-  relief_ = plan::AfterEnding(relief_, 0, now_);
+  entry.past.room = plan::AfterNoRoom(entry.past.room, competed, loop_.now(), relief_.returning);
+  relief_ = plan::AfterEnding(relief_, 0, loop_.now());
   leases_.LetGo(LeaseFor(entry));
   disk_.available_bytes = 0;  // until it is measured
   return true;
 }
 
 // What pulls that have ended have left under their leases.
-std::uint64_t Agent::KeptBytes() const {
+std::uint64_t Pulls::KeptBytes() const {
   std::uint64_t sum = 0;
   for (const Entry& entry : entries_.all()) {
     if (entry.runs.empty()) sum += entry.past.room.kept;
@@ -108,29 +108,28 @@ std::uint64_t Agent::KeptBytes() const {
   return sum;
 }
 
-void Agent::DropKeptBytes() {
+void Pulls::DropKeptBytes() {
   for (Entry& entry : entries_.all()) {
     if (!entry.runs.empty() || entry.past.room.kept == 0) continue;
     leases_.LetGo(LeaseFor(entry));
-    relief_ = plan::AfterKeptDropped(relief_, entry.past.room.kept, now_);
+    relief_ = plan::AfterKeptDropped(relief_, entry.past.room.kept, loop_.now());
     entry.past.room.kept = 0;
   }
 }
 
 // What has no room though nothing runs that could give back any is not waited for.
-void Agent::SettleWithoutRoom() {
+void Pulls::SettleWithoutRoom() {
   if (relief_.pending) return;
   std::vector<Entry>& all = entries_.all();
   if (std::any_of(all.begin(), all.end(), [](const Entry& entry) { return !entry.runs.empty(); })) return;
   for (Entry& entry : all) {
     if (!entry.no_room) continue;
-    dirty_ = dirty_ || !entry.past.settled;
+    loop_.ChangedIf(!entry.past.settled);
     entry.past.settled = true;
     if (entry.past.room.kept == 0) continue;
     leases_.LetGo(LeaseFor(entry));
     entry.past.room.kept = 0;
   }
-  settled_ = entries_.Settled();
 }
 
 }  // namespace prefetch::agent

@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "agent/cluster/touch_pods.h"
 #include "agent/entries.h"
 #include "agent/metrics.h"
-#include "agent/touch_pods.h"
 #include "base/clock.h"
 
 namespace prefetch::agent {

@@ -1,6 +1,6 @@
 // Touch: which images kubelet is asked to record for every pod of the node, and what is made of what came of
-// it (kubelet's rules K36 to K40). Facts and time in, decisions out; pure. agent/touch_pods carries them to
-// the API server.
+// it (kubelet's rules K36 to K40). Facts and time in, decisions out; pure. agent/cluster/touch_pods carries
+// them to the API server.
 //
 // A touch is a pod on this node whose containers name the images and can never run. kubelet pulls for it with
 // the node's own credentials, or with none, which moves no layer that is here, and records the image for

@@ -1,4 +1,4 @@
-#include "agent/endpoints.h"
+#include "agent/answers/endpoints.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // check --pull: what is not here is pulled first.
-#include "agent/inquiry.h"
+#include "agent/answers/inquiry.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // What a pod would meet that contacts the registry.
-#include "agent/inquiry.h"
+#include "agent/answers/inquiry.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // What kubelet would do, of images on the list and others; and what is explained of them.
-#include "agent/inquiry.h"
+#include "agent/answers/inquiry.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "agent/metrics_text.h"
+#include "agent/answers/metrics_text.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The node gate against an API server that keeps one Node in memory.
-#include "agent/node_gate.h"
+#include "agent/cluster/node_gate.h"
 
 #include <gtest/gtest.h>
 

@@ -7,8 +7,8 @@
 #include <random>
 #include <string>
 
-#include "agent/learnt.h"
-#include "agent/turning_thread.h"
+#include "agent/cluster/learnt.h"
+#include "agent/cluster/turning_thread.h"
 #include "base/call.h"
 #include "base/clock.h"
 #include "kube/answer.h"

@@ -1,4 +1,4 @@
-#include "agent/node_gate.h"
+#include "agent/cluster/node_gate.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "agent/inquiry_pull.h"
+#include "agent/answers/inquiry_pull.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,10 +1,10 @@
-#include "agent/inquiry.h"
+#include "agent/answers/inquiry.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "agent/inquiry_pull.h"
-#include "agent/inquiry_registry.h"
+#include "agent/answers/inquiry_pull.h"
+#include "agent/answers/inquiry_registry.h"
 #include "agent/observe.h"
 #include "kubelet/possible_verdicts.h"
 #include "kubelet/record_files.h"

@@ -1,4 +1,4 @@
-#include "agent/metrics_table.h"
+#include "agent/answers/metrics_table.h"
 
 namespace prefetch::agent {
 namespace {

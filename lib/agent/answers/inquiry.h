@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "agent/answers/runtime_now.h"
 #include "agent/ask_registry.h"
 #include "agent/board.h"
-#include "agent/runtime_now.h"
 #include "base/call.h"
 #include "base/clock.h"
 #include "credentials/keyring.h"

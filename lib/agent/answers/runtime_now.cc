@@ -1,4 +1,4 @@
-#include "agent/runtime_now.h"
+#include "agent/answers/runtime_now.h"
 
 #include <algorithm>
 #include <utility>

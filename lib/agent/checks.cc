@@ -1,8 +1,7 @@
-// The Agent's questions to registries: which are due, and what the answers change.
 #include <algorithm>
 #include <utility>
 
-#include "agent/agent.h"
+#include "agent/checks.h"
 #include "base/log.h"
 #include "base/text.h"
 
@@ -26,42 +25,19 @@ void CheckAt(Entry& entry, base::TimePoint at) {
 
 }  // namespace
 
-bool Agent::Asks(const Entry& entry) const {
-  return parts_.registry && entry.applies && plan::AsksRegistry(entry.want);
+bool Checks::Asks(const Entry& entry) const {
+  return options_.asker && entry.applies && plan::AsksRegistry(entry.want);
 }
 
-plan::Answered Agent::NowAnswered() const {
-  return {.at = now_, .wall = parts_.clock.Wall()};
+plan::Answered Checks::NowAnswered() const {
+  return {.at = loop_.now(), .wall = loop_.Wall()};
 }
 
-// A runtime has told what it is, or a look was taken at it: what is known of its registries may have changed.
-void Agent::FoldAccess() {
-  if (!parts_.access || runtime_.name.empty()) return;
-  image::RegistryAccess access = parts_.access({runtime_.name, runtime_.version, runtime_.registries});
-  if (runtime_.access == access) return;
-  runtime_.access = std::move(access);
-  access_told_ = false;
-  dirty_ = true;
-}
-
-// Once somebody is to be asked, what an operator should know of how that is done; again only when it is
-// another thing than before.
-void Agent::TellAccess() {
-  if (!runtime_.access || std::exchange(access_told_, true)) return;
-  const image::RegistryAccess& access = *runtime_.access;
-  base::Info("registries are asked", {{"configPath", access.config_path},
-                                      {"configPathSource", access.config_path_source},
-                                      {"byPull", base::Join(access.by_pull, ",")},
-                                      {"byPullSource", access.by_pull_source},
-                                      {"notes", base::Join(access.notes, "; ")}});
-}
-
-// A list has come: who is asked about what has changed.
-void Agent::FoldDemands() {
+void Checks::NewDemands() {
   for (Entry& entry : entries_.all()) {
     if (!std::exchange(entry.demand_changed, false)) continue;
     if (Asks(entry)) {
-      entry.fresh = plan::AfterNewDemand(entry.fresh, entry.want, now_, Random());
+      entry.fresh = plan::AfterNewDemand(entry.fresh, entry.want, loop_.now(), loop_.Random());
     } else {
       entry.fresh = {};
       entry.refresh = {};
@@ -69,14 +45,29 @@ void Agent::FoldDemands() {
   }
 }
 
-bool Agent::WaitsForAProbe(const std::string& registry) const {
-  auto pace = paces_.find(registry);
-  return pace != paces_.end() && pace->second.probing && now_ >= pace->second.held_until;
+bool Checks::HasHeardEnough(const Entry& entry) const {
+  if (!Asks(entry)) return true;
+  bool heard = entry.fresh->newest || entry.fresh->confirmed_at;
+  bool awaited =
+      entry.want->refresh == plan::Refresh::kAlways || entry.want->ready_for == image::PullPolicy::kAlways;
+  if (!options_.once) return heard || !awaited;
+  return heard && !(entry.refresh.pull && entry.past.failures == 0);
 }
 
-void Agent::StartDueChecks() {
-  checks_again_ = base::TimePoint::max();
-  if (!parts_.registry || !runtime_.up) return;
+// One run takes what it can get.
+bool Checks::SavesPulls(const std::string& registry) const {
+  auto pace = paces_.find(registry);
+  return !options_.once && pace != paces_.end() && plan::SavesPulls(pace->second, loop_.now());
+}
+
+bool Checks::WaitsForAProbe(const std::string& registry) const {
+  auto pace = paces_.find(registry);
+  return pace != paces_.end() && pace->second.probing && loop_.now() >= pace->second.held_until;
+}
+
+bool Checks::Start(bool runtime_up, const AskingFor& runtime) {
+  again_ = base::TimePoint::max();
+  if (!options_.asker || !runtime_up) return false;
   std::vector<Entry>& all = entries_.all();
   std::vector<plan::CheckSlot> slots;
   std::map<std::string, plan::CheckSlot> probes;  // of each registry that waits for one, the next that is due
@@ -85,21 +76,21 @@ void Agent::StartDueChecks() {
     if (!Asks(entry) || entry.checking || !entry.runs.empty()) continue;
     if (!plan::IsUsable(entry.seen, entry.past)) continue;
     if (entry.fresh->next_check == base::TimePoint()) {
-      entry.fresh = plan::PlanFirstCheck(entry.fresh, entry.want, now_, Random());
-      if (options_.once) CheckAt(entry, now_);
-      dirty_ = true;
+      entry.fresh = plan::PlanFirstCheck(entry.fresh, entry.want, loop_.now(), loop_.Random());
+      if (options_.once) CheckAt(entry, loop_.now());
+      loop_.Changed();
     }
     const base::TimePoint due = entry.fresh->next_check;
     const bool urgent = plan::IsUrgent(entry.want);
-    if (due > now_ && urgent) checks_again_ = std::min(checks_again_, due);
+    if (due > loop_.now() && urgent) again_ = std::min(again_, due);
     const std::string& registry = entry.want->reference.domain();
-    if (due > now_ && !WaitsForAProbe(registry)) continue;  // most, most of the time
+    if (due > loop_.now() && !WaitsForAProbe(registry)) continue;  // most, most of the time
     plan::CheckSlot slot{.entry = i,
                          .registry = registry,
                          .due = due,
                          .urgent = urgent,
-                         .look_up = look_ups_.StateOf(*entry.want, now_)};
-    if (due <= now_) {
+                         .look_up = look_ups_.StateOf(*entry.want, loop_.now())};
+    if (due <= loop_.now()) {
       slots.push_back(std::move(slot));
       continue;
     }
@@ -107,69 +98,70 @@ void Agent::StartDueChecks() {
     if (!is_first && due < probe->second.due) probe->second = std::move(slot);
   }
   for (auto& [registry, slot] : probes) slots.push_back(std::move(slot));
-  if (slots.empty()) return;
-  plan::ChecksToStart checks = plan::ScheduleChecks(std::move(slots), paces_, now_);
-  checks_again_ = std::min(checks_again_, checks.look_again);
+  if (slots.empty()) return false;
+  plan::ChecksToStart checks = plan::ScheduleChecks(std::move(slots), paces_, loop_.now());
+  again_ = std::min(again_, checks.look_again);
   for (std::size_t index : checks.unasked) {
     Entry& entry = all[index];
     const plan::RegistryPace& pace = paces_[entry.want->reference.domain()];
     entry.fresh =
-        plan::AfterUnasked(entry.fresh, entry.want, plan::HeldAnswer(pace), NowAnswered(), Random());
-    dirty_ = true;
+        plan::AfterUnasked(entry.fresh, entry.want, plan::HeldAnswer(pace), NowAnswered(), loop_.Random());
+    loop_.Changed();
   }
-  for (std::size_t index : checks.look_up) StartLookUp(all[index]);
-  for (std::size_t index : checks.start) StartCheck(all[index]);
+  for (std::size_t index : checks.look_up) loop_.ChangedIf(look_ups_.Want(*all[index].want, loop_.now()));
+  for (std::size_t index : checks.start) StartCheck(all[index], runtime);
+  return !checks.start.empty();
 }
 
-void Agent::StartCheck(Entry& entry) {
-  TellAccess();
+void Checks::StartCheck(Entry& entry, const AskingFor& runtime) {
   plan::RegistryPace& pace = paces_[entry.want->reference.domain()];
-  pace = plan::AfterStart(std::move(pace), now_);
+  pace = plan::AfterStart(std::move(pace), loop_.now());
   entry.checking = true;
   // Only a node that asks registries needs the threads for it.
-  if (!checks_) checks_ = std::make_unique<Workers>(plan::kChecksAtOnce);
+  if (!workers_) workers_ = std::make_unique<Workers>(plan::kChecksAtOnce);
   AskJob job{.reference = entry.want->reference,
              .credentials = look_ups_.Take(*entry.want),
              .local = entry.seen.local,
-             .runtime = {runtime_.name, runtime_.version, runtime_.registries}};
-  base::Call call{.stop = stopping_.get_token()};
-  Submit(*checks_, [this, call, job = std::move(job), name = entry.name()]() -> Event {
-    base::TimePoint started = parts_.clock.Now();
+             .runtime = runtime};
+  base::Call call{.stop = loop_.stopping()};
+  loop_.Submit(*workers_, [this, call, job = std::move(job), name = entry.name()]() -> Event {
+    base::TimePoint started = clock_.Now();
     CheckDone done{.name = name, .registry = job.reference.domain(), .answer = {}};
-    done.answer = AskRegistry(call, {parts_.registry, &refusals_, parts_.clock, options_.platform}, job);
-    metrics_.RegistryAsked(done.answer, parts_.clock.Now() - started);
+    done.answer = AskRegistry(call, {options_.asker, &refusals_, clock_, options_.node}, job);
+    metrics_.RegistryAsked(done.answer, clock_.Now() - started);
     return done;
   });
 }
 
-void Agent::On(const CheckDone& event) {
-  jobs_--;
-  dirty_ = true;
+std::optional<RegistryHold> Checks::Absorb(const CheckDone& event) {
+  loop_.Changed();
   Entry* entry = entries_.Find(event.name);
   bool waited_for = entry != nullptr && std::exchange(entry->checking, false);
   if (SaysNothing(event.answer)) {
     paces_[event.registry].running--;
-    if (waited_for) CheckAt(*entry, now_ + kAgainAfterNothing);
-    return;
+    if (waited_for) CheckAt(*entry, loop_.now() + kAgainAfterNothing);
+    return std::nullopt;
   }
-  FoldPace(event.registry, event.answer);
-  if (!waited_for || !Asks(*entry)) return;  // its entry is gone, or came anew
+  std::optional<RegistryHold> hold = FoldPace(event.registry, event.answer);
+  if (!waited_for || !Asks(*entry)) return hold;  // its entry is gone, or came anew
   std::string remote = entry->fresh->remote;
   bool was_missing = entry->fresh->missing;
   bool was_denied = entry->fresh->denied;
   plan::Local nothing;
   const plan::Local& local = entry->seen.local ? *entry->seen.local : nothing;
-  entry->fresh = plan::AfterAnswer(entry->fresh, entry->want, local, event.answer, NowAnswered(), Random());
+  entry->fresh =
+      plan::AfterAnswer(entry->fresh, entry->want, local, event.answer, NowAnswered(), loop_.Random());
   // What a pull failed for is not what the tag points to now.
   bool other = entry->fresh->remote != remote || event.answer.kind == RegistryAnswerKind::kSame;
   if (other && plan::IsUsable(entry->seen, entry->past)) {
-    entry->past = plan::AfterUpdateDropped(std::move(entry->past), now_);
+    entry->past = plan::AfterUpdateDropped(std::move(entry->past), loop_.now());
   }
   LogAnswer(*entry, event.answer, {.remote = remote, .missing = was_missing, .denied = was_denied});
+  return hold;
 }
 
 // What a person may want to know, once: not each time that it is still so.
-void Agent::LogAnswer(const Entry& entry, const RegistryAnswer& answer, const SaidBefore& before) const {
+void Checks::LogAnswer(const Entry& entry, const RegistryAnswer& answer, const SaidBefore& before) const {
   base::LogFields fields = {{"image", entry.want->reference.written()},
                             {"answer", image::RegistryAnswerName(answer.kind)},
                             {"answeredBy", answer.answered_by}};
@@ -192,41 +184,40 @@ void Agent::LogAnswer(const Entry& entry, const RegistryAnswer& answer, const Sa
   }
 }
 
-void Agent::FoldPace(const std::string& registry, const RegistryAnswer& answer) {
+std::optional<RegistryHold> Checks::FoldPace(const std::string& registry, const RegistryAnswer& answer) {
   plan::RegistryPace& pace = paces_[registry];
   std::optional<base::TimePoint> away_since = pace.away_since;
-  pace = plan::AfterCheck(std::move(pace), answer, now_, parts_.clock.Wall(), Random());
+  pace = plan::AfterCheck(std::move(pace), answer, loop_.now(), loop_.Wall(), loop_.Random());
   if (IsSilence(answer.kind)) {
     if (!away_since) {
       base::Warn("registry does not answer", {{"registry", registry},
                                               {"answer", image::RegistryAnswerName(answer.kind)},
                                               {"message", answer.message}});
     }
-    if (answer.kind == RegistryAnswerKind::kRateLimited) HoldPulls(registry, answer);
-    return;
+    if (answer.kind != RegistryAnswerKind::kRateLimited) return std::nullopt;
+    return RegistryHold{registry, answer.retry_after.value_or(std::chrono::milliseconds(0))};
   }
-  if (!away_since) return;
-  base::Info("registry answers again", {{"registry", registry}, {"after", now_ - *away_since}});
+  if (!away_since) return std::nullopt;
+  base::Info("registry answers again", {{"registry", registry}, {"after", loop_.now() - *away_since}});
   // Readiness waits for these. The others are asked in their turn: a registry that comes back is not met by
   // all that was missed.
   for (Entry& entry : entries_.all()) {
     bool waits = entry.fresh->silent > 0 && plan::IsUrgent(entry.want);
-    if (waits && Asks(entry) && entry.want->reference.domain() == registry) CheckAt(entry, now_);
+    if (waits && Asks(entry) && entry.want->reference.domain() == registry) CheckAt(entry, loop_.now());
   }
+  return std::nullopt;
 }
 
-// A registry that asks for patience means pulls, too (registry rule R27).
-void Agent::HoldPulls(const std::string& registry, const RegistryAnswer& answer) {
-  base::Duration wait = answer.retry_after.value_or(std::chrono::milliseconds(0));
-  registries_[registry] = plan::AfterRegistryFailure(registries_[registry], true, wait, now_, Random());
-  registry_trouble_[registry] = plan::Reason::kRateLimited;
+void Checks::HeldByPull(const std::string& registry, base::TimePoint until) {
+  if (!options_.asker) return;
+  plan::RegistryPace& pace = paces_[registry];
+  pace = plan::AfterHeldByPull(std::move(pace), until);
 }
 
-// An image came by a pull of ours, in place of `before`.
-void Agent::FoldPulled(Entry& entry, const std::optional<plan::Local>& before) {
+void Checks::Pulled(Entry& entry, const std::optional<plan::Local>& before) {
   if (!Asks(entry) || !entry.seen.local) return;
   const plan::Local& local = *entry.seen.local;
-  entry.fresh = plan::AfterPulled(entry.fresh, entry.want, before, local, NowAnswered(), Random());
+  entry.fresh = plan::AfterPulled(entry.fresh, entry.want, before, local, NowAnswered(), loop_.Random());
   if (!before) return;
   base::LogFields fields = {
       {"image", entry.want->reference.written()}, {"digest", local.digest}, {"digestBefore", before->digest}};
@@ -238,15 +229,14 @@ void Agent::FoldPulled(Entry& entry, const std::optional<plan::Local>& before) {
   }
 }
 
-// A pull that should have replaced what is here has failed; what is here stays in use.
-void Agent::FoldUpdateFailed(Entry& entry, const plan::PullFailure& failure) {
+void Checks::UpdateFailed(Entry& entry, const plan::PullFailure& failure) {
   if (failure.reason == plan::Reason::kRuntimeDown) return;
   if (!Asks(entry) || !plan::IsUsable(entry.seen, entry.past)) return;
   entry.fresh = plan::AfterUpdateFailed(entry.fresh, entry.want, failure.reason, failure.error, NowAnswered(),
-                                        Random());
+                                        loop_.Random());
 }
 
-std::vector<plan::RegistryStatus> Agent::RegistriesInUse() const {
+std::vector<plan::RegistryStatus> Checks::InUse() const {
   std::map<std::string, plan::RegistryStatus> by_name;
   for (const Entry& entry : entries_.all()) {
     if (!Asks(entry)) continue;
@@ -260,19 +250,19 @@ std::vector<plan::RegistryStatus> Agent::RegistriesInUse() const {
     auto found = paces_.find(name);
     const plan::RegistryPace pace = found == paces_.end() ? plan::RegistryPace{} : found->second;
     status.requests_per_second = plan::kRequestsPerSecond;
-    status.requests_left = std::max(0.0, plan::TokensAt(pace, now_));
+    status.requests_left = std::max(0.0, plan::TokensAt(pace, loop_.now()));
     status.requests = pace.requests;
     status.unreachable_since = pace.away_since_wall;
     if (pace.trouble) {
       status.trouble = image::RegistryAnswerName(pace.trouble->kind);
       status.message = pace.trouble->message;
     }
-    if (pace.held_until > now_) {
+    if (pace.held_until > loop_.now()) {
       status.held_until =
-          parts_.clock.Wall() + std::chrono::duration_cast<base::WallTime::duration>(pace.held_until - now_);
+          loop_.Wall() + std::chrono::duration_cast<base::WallTime::duration>(pace.held_until - loop_.now());
     }
     status.allowance = pace.allowance;
-    status.saves_pulls = plan::SavesPulls(pace, now_);
+    status.saves_pulls = plan::SavesPulls(pace, loop_.now());
     all.push_back(std::move(status));
   }
   return all;

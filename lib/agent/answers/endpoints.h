@@ -1,8 +1,8 @@
 // Endpoints: what the agent answers over HTTP (lib/README.md).
 #pragma once
 
+#include "agent/answers/inquiry.h"
 #include "agent/board.h"
-#include "agent/inquiry.h"
 #include "agent/metrics.h"
 #include "base/clock.h"
 #include "http/handler.h"

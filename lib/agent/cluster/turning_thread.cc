@@ -1,4 +1,4 @@
-#include "agent/turning_thread.h"
+#include "agent/cluster/turning_thread.h"
 
 #include <condition_variable>
 #include <mutex>

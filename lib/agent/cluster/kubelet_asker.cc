@@ -1,4 +1,4 @@
-#include "agent/kubelet_asker.h"
+#include "agent/cluster/kubelet_asker.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "agent/metrics_text.h"
+#include "agent/answers/metrics_text.h"
 
 #include <prometheus/metric_family.h>
 #include <prometheus/text_serializer.h>
@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "agent/metrics_table.h"
+#include "agent/answers/metrics_table.h"
 #include "base/text.h"
 #include "image/pull_policy.h"
 #include "kubelet/verdict.h"

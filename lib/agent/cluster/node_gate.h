@@ -10,8 +10,8 @@
 #include <string>
 
 #include "agent/board.h"
-#include "agent/learnt.h"
-#include "agent/turning_thread.h"
+#include "agent/cluster/learnt.h"
+#include "agent/cluster/turning_thread.h"
 #include "base/call.h"
 #include "base/clock.h"
 #include "kube/api.h"

@@ -1,4 +1,4 @@
-#include "agent/inquiry_registry.h"
+#include "agent/answers/inquiry_registry.h"
 
 #include <cstdlib>
 #include <optional>

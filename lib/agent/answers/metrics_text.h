@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "agent/answers/process_facts.h"
 #include "agent/metrics.h"
-#include "agent/process_facts.h"
 #include "plan/snapshot.h"
 
 namespace prefetch::agent {

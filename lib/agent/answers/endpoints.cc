@@ -1,11 +1,11 @@
-#include "agent/endpoints.h"
+#include "agent/answers/endpoints.h"
 
 #include <algorithm>
 #include <chrono>
 #include <memory>
 #include <string>
 
-#include "agent/metrics_text.h"
+#include "agent/answers/metrics_text.h"
 #include "image/pull_policy.h"
 #include "image/reference.h"
 #include "status/check_document.h"

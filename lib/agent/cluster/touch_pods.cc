@@ -1,4 +1,4 @@
-#include "agent/touch_pods.h"
+#include "agent/cluster/touch_pods.h"
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-#include "agent/process_facts.h"
+#include "agent/answers/process_facts.h"
 
 #include <sys/resource.h>
 #include <unistd.h>

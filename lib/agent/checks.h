@@ -1,0 +1,98 @@
+// Checks: the loop's questions to registries: which are due, at what pace, and what the answers change.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/ask_registry.h"
+#include "agent/entries.h"
+#include "agent/look_ups.h"
+#include "agent/loop.h"
+#include "agent/metrics.h"
+#include "agent/refusals.h"
+#include "agent/workers.h"
+#include "base/clock.h"
+#include "plan/history.h"
+#include "plan/registry_pace.h"
+#include "plan/snapshot.h"
+
+namespace prefetch::agent {
+
+// A registry asks for patience, and means pulls, too (registry rule R27).
+struct RegistryHold {
+  std::string registry;
+  base::Duration wait{};  // what it has named; zero: nothing
+};
+
+struct CheckOptions {
+  RegistryAsker asker;  // empty: no registry is asked
+  image::Platform node;
+  bool once = false;  // --once: all is asked at the start, and each pull taken that can be had
+};
+
+// The loop's, and no other thread's: no lock. What is given to the constructor outlives it.
+class Checks {
+ public:
+  Checks(CheckOptions options, const base::Clock& clock, Loop& loop, Entries& entries, LookUps& look_ups,
+         Refusals& refusals, Metrics& metrics)
+      : options_(std::move(options)),
+        clock_(clock),
+        loop_(loop),
+        entries_(entries),
+        look_ups_(look_ups),
+        refusals_(refusals),
+        metrics_(metrics) {}
+
+  // Is its registry asked about it at all?
+  bool Asks(const Entry& entry) const;
+  // Need nobody wait for what a registry says of it, or for what that asks for?
+  bool HasHeardEnough(const Entry& entry) const;
+  // Are the registry's last pulls kept for what is missing?
+  bool SavesPulls(const std::string& registry) const;
+
+  // A list has come: who is asked about what has changed.
+  void NewDemands();
+  // Once a turn. True if anybody is asked.
+  bool Start(bool runtime_up, const AskingFor& runtime);
+  std::optional<RegistryHold> Absorb(const CheckDone& event);
+  // When there is something to do though nothing happens.
+  base::TimePoint NextTurn() const { return again_; }
+
+  // An image came by a pull of ours, in place of `before`.
+  void Pulled(Entry& entry, const std::optional<plan::Local>& before);
+  // A pull that should have replaced what is here has failed; what is here stays in use.
+  void UpdateFailed(Entry& entry, const plan::PullFailure& failure);
+  // A pull was told to wait.
+  void HeldByPull(const std::string& registry, base::TimePoint until);
+
+  std::vector<plan::RegistryStatus> InUse() const;
+
+ private:
+  struct SaidBefore {
+    std::string remote;
+    bool missing = false;
+    bool denied = false;
+  };
+  plan::Answered NowAnswered() const;
+  bool WaitsForAProbe(const std::string& registry) const;
+  void StartCheck(Entry& entry, const AskingFor& runtime);
+  void LogAnswer(const Entry& entry, const image::RegistryAnswer& answer, const SaidBefore& before) const;
+  std::optional<RegistryHold> FoldPace(const std::string& registry, const image::RegistryAnswer& answer);
+
+  const CheckOptions options_;
+  const base::Clock& clock_;
+  Loop& loop_;
+  Entries& entries_;
+  LookUps& look_ups_;
+  Refusals& refusals_;
+  Metrics& metrics_;
+  std::map<std::string, plan::RegistryPace> paces_;  // of those that were asked
+  base::TimePoint again_ = base::TimePoint::max();
+  std::unique_ptr<Workers>
+      workers_;  // last: its threads use what stands above; none before a registry is asked
+};
+
+}  // namespace prefetch::agent

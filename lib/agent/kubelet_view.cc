@@ -1,0 +1,154 @@
+#include "agent/kubelet_view.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+
+namespace prefetch::agent {
+namespace {
+
+// What a look at kubelet's files says of one entry, whose spellings are its images from `first` to before
+// `end`.
+plan::VerdictSeen SeenOf(const KubeletLook& look, std::size_t first, std::size_t end,
+                         const plan::HeldVerdict& past) {
+  plan::VerdictSeen seen{.verdicts = nullptr, .image_id = look.question->images[first].image_id};
+  std::vector<plan::SpelledVerdicts> each;
+  for (std::size_t i = first; i < end; i++) {
+    each.push_back({look.question->images[i].image, look.reading.verdicts[i]});
+    seen.pull_under_way = seen.pull_under_way || look.reading.pull_under_way[i];
+    seen.files_changed = seen.files_changed || look.reading.files_changed[i];
+  }
+  plan::EntryVerdicts all = plan::WorstOf(std::move(each), {past.newest, past.newest_spellings});
+  seen.verdicts = std::move(all.worst);
+  seen.spellings = std::move(all.each);
+  return seen;
+}
+
+}  // namespace
+
+KubeletView::KubeletView(Loop& loop, Entries& entries, credentials::Keyring& keyring, KubeletOptions options)
+    : loop_(loop),
+      entries_(entries),
+      keyring_(keyring),
+      next_look_(loop.now()),
+      observer_(std::move(options),
+                [&loop](kubelet::FileChanges changes) { loop.Push(RecordsTouched{std::move(changes)}); }) {}
+
+bool KubeletView::Verifies() const {
+  return possible_ && std::all_of(possible_->begin(), possible_->end(),
+                                  [](const kubelet::KubeletSettings& settings) { return settings.gate; });
+}
+
+void KubeletView::ImageChanged(Entry& entry) {
+  question_ = nullptr;
+  if (entry.seen.local) return;
+  // What is not here needs no file to be judged.
+  auto absent = std::make_shared<const kubelet::Verdicts>(kubelet::DecideVerdicts(
+      {.image = entry.want->reference.written(), .image_id = "", .record = {}}, {}, {}));
+  FoldVerdict(
+      entry, plan::AfterReading(entry.verdict, {.verdicts = std::move(absent), .image_id = ""}, loop_.now()));
+}
+
+void KubeletView::FoldVerdict(Entry& entry, plan::HeldVerdict verdict) {
+  plan::VerdictsPtr before = std::exchange(entry.verdict, std::move(verdict)).shown;
+  const plan::VerdictsPtr& now = entry.verdict.shown;
+  if (before == now) return;
+  loop_.Changed();
+  auto starts = [](const plan::VerdictsPtr& verdicts) {
+    return verdicts && verdicts->never.result == kubelet::VerdictResult::kStarts;
+  };
+  bool about_this_image = entry.seen.local && entry.verdict.image_id == entry.seen.local->id;
+  if (!about_this_image || (before && starts(before) == starts(now))) return;
+  base::LogFields fields = {{"image", entry.want->reference.written()},
+                            {"imageRef", entry.verdict.image_id},
+                            {"verdict", kubelet::VerdictResultName(now->never.result)},
+                            {"reason", kubelet::VerdictReasonName(now->never.reason)},
+                            {"message", now->never.message}};
+  if (!starts(now)) {
+    loop_.SaidTooMuch();  // what was said is not true any more
+    base::Warn("image closed to pods", fields);
+  } else if (before && before->never.reason != kubelet::VerdictReason::kImageAbsent) {
+    base::Info("image open to pods", fields);
+  }
+}
+
+void KubeletView::ReleaseVerdicts() {
+  for (Entry& entry : entries_.all()) {
+    if (entry.verdict.differs_since) FoldVerdict(entry, plan::AfterTime(entry.verdict, loop_.now()));
+  }
+}
+
+std::shared_ptr<const KubeletQuestion> KubeletView::QuestionOf(std::uint64_t list_epoch) const {
+  auto question = std::make_shared<KubeletQuestion>();
+  question->list_epoch = list_epoch;
+  std::span<const Entry> listed = entries_.listed();
+  for (std::size_t i = 0; i < listed.size(); i++) {
+    if (!listed[i].applies || !listed[i].seen.local) continue;
+    for (const image::Reference& spelling : plan::SpellingsOf(listed[i].want)) {
+      question->images.push_back({spelling.written(), listed[i].seen.local->id});
+      question->entries.push_back(i);
+    }
+  }
+  return question;
+}
+
+void KubeletView::StartLookIfDue(Workers& workers, std::uint64_t list_epoch) {
+  if (look_running_ || list_epoch == 0) return;
+  const bool touched = files_changed_.all || !files_changed_.names.empty();
+  if (question_ && !touched && loop_.now() < next_look_) return;
+  if (!question_) question_ = QuestionOf(list_epoch);
+  look_running_ = true;
+  next_look_ = loop_.now() + kLookInterval;
+  loop_.Submit(workers, [this, question = question_, changes = std::exchange(files_changed_, {})]() -> Event {
+    KubeletLooked event{observer_.Take(question, changes)};
+    keyring_.UseKubeletRoot(event.look.status.root);
+    return event;
+  });
+}
+
+void KubeletView::FoldStatus(plan::KubeletStatus status) {
+  if (status_ == status) return;
+  base::Info("kubelet", {{"version", status.version.empty() ? "unknown" : status.version},
+                         {"verification", status.verification.empty() ? "unknown" : status.verification},
+                         {"root", status.root},
+                         {"recordsReadable", status.records_readable.value_or(false)}});
+  status_ = std::move(status);
+  if (status_.gc && status_.gc->maximum_age.count() > 0) {
+    base::Warn("kubelet removes unused images by age", {{"imageMaximumGCAge", status_.gc->maximum_age}});
+  }
+  loop_.Changed();
+}
+
+KubeletView::News KubeletView::Absorb(KubeletLooked event, std::uint64_t list_epoch) {
+  look_running_ = false;
+  looked_ = true;
+  KubeletLook& look = event.look;
+  News news;
+  news.restarted = !process_.empty() && process_ != look.process;
+  process_ = look.process;
+  records_replaced_ = look.reading.access == kubelet::RecordsAccess::kReplaced;
+  FoldStatus(std::move(look.status));
+  if (possible_ != look.possible) {
+    possible_ = std::move(look.possible);
+    news.settings = true;
+    loop_.Changed();
+  }
+  if (problems_ != look.problems) {
+    for (const std::string& problem : look.problems) base::Warn("kubelet", {{"problem", problem}});
+    problems_ = std::move(look.problems);
+    loop_.Changed();
+  }
+  if (look.reading.unchanged) return news;
+  const KubeletQuestion& question = *look.question;
+  if (question.list_epoch != list_epoch) return news;  // the next look is due already
+  for (std::size_t i = 0, next = 0; i < question.images.size(); i = next) {
+    while (next < question.images.size() && question.entries[next] == question.entries[i]) next++;
+    Entry& entry = entries_.all()[question.entries[i]];
+    if (!entry.seen.local || entry.seen.local->id != question.images[i].image_id) continue;
+    FoldVerdict(entry, plan::AfterReading(entry.verdict, SeenOf(look, i, next, entry.verdict), loop_.now()));
+  }
+  return news;
+}
+
+}  // namespace prefetch::agent

@@ -1,0 +1,74 @@
+// KubeletView: what the loop knows of this node's kubelet, and what kubelet would say of each entry.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "agent/entries.h"
+#include "agent/loop.h"
+#include "agent/observe_kubelet.h"
+#include "base/clock.h"
+#include "credentials/keyring.h"
+#include "plan/snapshot.h"
+
+namespace prefetch::agent {
+
+// The loop's, and no other thread's: no lock. What is given to the constructor outlives it.
+class KubeletView {
+ public:
+  KubeletView(Loop& loop, Entries& entries, credentials::Keyring& keyring, KubeletOptions options);
+
+  bool looked() const { return looked_; }  // once
+  const plan::KubeletStatus& status() const { return status_; }
+  const std::vector<std::string>& problems() const { return problems_; }
+  // Null: nobody knows yet what kubelets may run here.
+  const std::shared_ptr<const std::vector<kubelet::KubeletSettings>>& possible() const { return possible_; }
+  // Does every kubelet that may run here keep records, and go by them?
+  bool Verifies() const;
+  // The folder with its records was replaced, and this process has the old one mounted.
+  bool records_replaced() const { return records_replaced_; }
+
+  // All is to be asked anew: the list is another one.
+  void ListChanged() { question_ = nullptr; }
+  // The image under the entry's name is another one, or none.
+  void ImageChanged(Entry& entry);
+  void Absorb(RecordsTouched event) { files_changed_.Add(std::move(event.changes)); }
+
+  // Once a turn. `list_epoch`: the version of the list that the entries are of.
+  void StartLookIfDue(Workers& workers, std::uint64_t list_epoch);
+  struct News {
+    bool restarted = false;
+    bool settings = false;  // of the kubelets that may run here
+  };
+  News Absorb(KubeletLooked event, std::uint64_t list_epoch);
+  // What the last reading of its files has left to time.
+  void ReleaseVerdicts();
+  // When there is something to do though nothing happens; the entries' own times are not in it.
+  base::TimePoint NextTurn(bool has_list) const {
+    return look_running_ || !has_list ? base::TimePoint::max() : next_look_;
+  }
+
+ private:
+  std::shared_ptr<const KubeletQuestion> QuestionOf(std::uint64_t list_epoch) const;
+  void FoldStatus(plan::KubeletStatus status);
+  void FoldVerdict(Entry& entry, plan::HeldVerdict verdict);
+
+  Loop& loop_;
+  Entries& entries_;
+  credentials::Keyring& keyring_;
+  plan::KubeletStatus status_;
+  std::vector<std::string> problems_;
+  std::shared_ptr<const std::vector<kubelet::KubeletSettings>> possible_;
+  bool look_running_ = false;
+  bool looked_ = false;
+  bool records_replaced_ = false;
+  std::string process_;
+  kubelet::FileChanges files_changed_;
+  std::shared_ptr<const KubeletQuestion> question_;  // null: an image has come, gone or changed
+  base::TimePoint next_look_;
+  KubeletObserver observer_;  // last: its watch uses the loop
+};
+
+}  // namespace prefetch::agent

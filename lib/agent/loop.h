@@ -1,0 +1,72 @@
+// Loop: what the parts of the Agent share: the time of a turn, chance, jobs for workers, and whether there is
+// news.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <random>
+#include <stop_token>
+#include <utility>
+
+#include "agent/events.h"
+#include "agent/workers.h"
+#include "base/channel.h"
+#include "base/clock.h"
+
+namespace prefetch::agent {
+
+// Between two looks at the runtime, or at kubelet's files: a vanished image is to be noticed within 10 s.
+constexpr std::chrono::seconds kLookInterval{8};
+
+// The thread of the loop alone calls it, but for Push. `clock` outlives it.
+class Loop {
+ public:
+  Loop(const base::Clock& clock, std::uint64_t seed) : clock_(clock), random_(seed), now_(clock.Now()) {}
+
+  void BeginTurn() { now_ = clock_.Now(); }
+  // All that is decided in a turn is decided at this moment.
+  base::TimePoint now() const { return now_; }
+  base::WallTime Wall() const { return clock_.Wall(); }
+  double Random() { return std::uniform_real_distribution<double>(0, 1)(random_); }
+
+  // Something has changed that a Snapshot shows.
+  void Changed() { changed_ = true; }
+  void ChangedIf(bool changed) { changed_ = changed_ || changed; }
+  // What was said is not true any more: the next Snapshot does not wait until others are due.
+  void SaidTooMuch() { changed_ = at_once_ = true; }
+  bool changed() const { return changed_; }
+  bool at_once() const { return at_once_; }
+  void Published() { changed_ = at_once_ = false; }
+
+  // Any thread.
+  void Push(Event event) { inbox_.Push(std::move(event)); }
+  std::optional<Event> TryPop() { return inbox_.TryPop(); }
+  std::optional<Event> PopUntil(base::TimePoint deadline) { return inbox_.PopUntil(deadline); }
+
+  // Its event comes by the inbox; whoever absorbs it calls JobEnded.
+  void Submit(Workers& pool, std::function<Event()> job) {
+    JobBegan();
+    pool.Submit([this, job = std::move(job)] { Push(job()); });
+  }
+  void JobBegan() { jobs_++; }
+  void JobEnded() { jobs_--; }
+  int jobs() const { return jobs_; }
+
+  // Of every job.
+  std::stop_token stopping() const { return stopping_.get_token(); }
+  void Stop() { stopping_.request_stop(); }
+
+ private:
+  const base::Clock& clock_;
+  std::mt19937_64 random_;
+  base::TimePoint now_;
+  bool changed_ = true;
+  bool at_once_ = false;
+  int jobs_ = 0;
+  base::Channel<Event> inbox_;
+  std::stop_source stopping_;
+};
+
+}  // namespace prefetch::agent

@@ -1,0 +1,54 @@
+// What an Agent is told, and what it works with.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "agent/ask_registry.h"
+#include "agent/cluster/touch_pods.h"
+#include "agent/observe.h"
+#include "agent/observe_kubelet.h"
+#include "base/clock.h"
+#include "credentials/keyring.h"
+#include "cri/content_service.h"
+#include "cri/image_service.h"
+#include "image/platform.h"
+#include "kube/api.h"
+#include "plan/limits.h"
+
+namespace prefetch::agent {
+
+struct Options {
+  plan::Limits limits;
+  image::Platform platform = image::Platform::Host();
+  std::string node;      // the node's name, for people
+  std::string endpoint;  // the runtime's, for people
+  // Tells this agent's leases from those of another one on the same node.
+  std::string instance;
+  // --once: Run returns when every entry is ready or has failed for good.
+  bool once = false;
+  // This node's kubelet; none: presence is the verdict.
+  std::optional<KubeletOptions> kubelet;
+  // --touch; only with a kubelet and with Parts::api.
+  std::optional<TouchOptions> touch;
+  // Patterns of images that no list needs to have (image/name_pattern.h): plan/unlisted.h passes them over.
+  std::vector<std::string> audit_ignore;
+  std::uint64_t seed = std::random_device{}();  // of the jitter
+};
+
+// What the agent works with; everything outlives it.
+struct Parts {
+  cri::ImageService& images;
+  cri::ContentService& content;
+  credentials::Keyring& keyring;
+  const base::Clock& clock;
+  DiskProbe disk = ProbeDisk;
+  kube::Api* api = nullptr;          // for touching; none: this is no cluster, or nobody wants it
+  RegistryAsker registry = nullptr;  // empty: no registry is asked
+  RegistryAccessFor access = nullptr;
+};
+
+}  // namespace prefetch::agent

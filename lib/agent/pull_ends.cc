@@ -1,0 +1,193 @@
+// The ends of pulls: what each tells of its image, its registry and the runtime.
+#include <algorithm>
+#include <utility>
+
+#include "agent/pulls.h"
+#include "base/log.h"
+
+namespace prefetch::agent {
+namespace {
+
+// After ENOSPC the node waits this long.
+constexpr std::chrono::minutes kDiskFullHold{5};
+
+bool IsRegistryTrouble(plan::Reason reason) {
+  switch (reason) {
+    case plan::Reason::kRateLimited:
+    case plan::Reason::kUnreachable:
+    case plan::Reason::kDnsFailure:
+    case plan::Reason::kTlsError:
+    case plan::Reason::kServerError:
+    case plan::Reason::kTimeout:
+      return true;
+    default:  // a question of two sides, not a list that must grow with the enum
+      return false;
+  }
+}
+
+// How a run is counted. One that we took back is no failure of anybody's, but for one whose time was up.
+PullEnd EndOf(const ActiveRun& run, const PullOutcome& outcome, base::TimePoint now) {
+  PullEnd end{.result = PullResult::kCancelled, .took = now - run.run.started_at};
+  if (outcome.success && outcome.success->unpacked) {
+    end.result = PullResult::kSucceeded;
+    end.image_bytes = outcome.local ? outcome.local->size_bytes : 0;
+    return end;
+  }
+  if (outcome.success) {
+    end.result = PullResult::kFailed;
+    end.reason = plan::Reason::kNotUnpacked;
+    return end;
+  }
+  switch (run.ending) {
+    case Ending::kNot:
+      if (outcome.failure) {
+        end.result = PullResult::kFailed;
+        end.reason = outcome.failure->reason;
+      }
+      break;
+    case Ending::kTimeUp:
+      end.result = PullResult::kFailed;
+      end.reason = plan::Reason::kTimeout;
+      break;
+    case Ending::kNoRoom:
+    case Ending::kWaits:
+      end.reason = plan::Reason::kDiskPressure;
+      break;
+    case Ending::kReplaced:
+      end.reason = plan::Reason::kStalled;
+      break;
+    case Ending::kNotWanted:
+      break;
+  }
+  return end;
+}
+
+}  // namespace
+
+void Pulls::Absorb(PullDone event) {
+  loop_.Changed();
+  std::optional<ActiveRun> run = entries_.TakeRun(event.name, event.run);
+  if (run) metrics_.PullEnded(EndOf(*run, event.outcome, loop_.now()));
+  Entry* entry = entries_.Find(event.name);
+  if (!run || entry == nullptr) return;  // its entry is gone; its lease goes now
+  entry->past.finished_at = loop_.Wall();
+  if (entry->runs.empty()) entry->past.room.kept = run->lease.empty() ? 0 : run->run.movement.bytes_done;
+  if (event.outcome.success) {
+    Succeeded(*entry, *run, std::move(event.outcome));
+    return;
+  }
+  switch (run->ending) {
+    case Ending::kNot:
+      if (event.outcome.failure) Failed(*entry, *run, *event.outcome.failure);
+      break;
+    case Ending::kTimeUp:
+      Failed(*entry, *run,
+             {.reason = plan::Reason::kTimeout, .error = "the pull did not end within its time"});
+      break;
+    case Ending::kNoRoom:
+      entry->past.room.kept = 0;
+      leases_.LetGo(LeaseFor(*entry));
+      break;
+    case Ending::kWaits:
+    case Ending::kReplaced:
+    case Ending::kNotWanted:
+      break;
+  }
+}
+
+void Pulls::Succeeded(Entry& entry, const ActiveRun& run, PullOutcome outcome) {
+  const plan::PullSuccess& success = *outcome.success;
+  std::optional<plan::Local> before;
+  if (plan::IsUsable(entry.seen, entry.past)) before = entry.seen.local;
+  entry.past = plan::AfterSuccess(std::move(entry.past), success, loop_.now());
+  entry.past.room = plan::AfterSize(entry.past.room, run.run.movement.bytes_total);
+  entry.seen.known = true;
+  entry.seen.local = std::move(outcome.local);
+  entry.trust_looks_after = runtime_.looks();
+  if (kubelet_ != nullptr) kubelet_->ImageChanged(entry);
+  runtime_.LookInFull();
+  if (!run.lease.empty()) leases_.LetGo(run.lease);
+  registries_.erase(entry.want->reference.domain());
+  // Another pull of the same name has nothing left to do.
+  for (ActiveRun& other : entry.runs) {
+    other.ending = Ending::kReplaced;
+    other.stop.request_stop();
+  }
+  base::LogFields fields = {{"image", entry.want->reference.written()},
+                            {"imageRef", success.id},
+                            {"pulledWith", plan::PulledWithName(success.with)},
+                            {"took", loop_.now() - run.run.started_at}};
+  if (success.unpacked) {
+    base::Info("image pulled", fields);
+    checks_.Pulled(entry, before);
+  } else {
+    base::Warn("image pulled, but it is not unpacked", fields);
+    Failed(entry, run,
+           {.reason = plan::Reason::kNotUnpacked,
+            .error = "the runtime says that it pulled the image, but it has not unpacked it"});
+  }
+}
+
+void Pulls::RegistryAnswered(const Entry& entry, plan::Reason reason) {
+  const std::string& registry = entry.want->reference.domain();
+  if (!IsRegistryTrouble(reason)) {
+    if (reason == plan::Reason::kAccessDenied || reason == plan::Reason::kNotFound)
+      registries_.erase(registry);
+    return;
+  }
+  plan::RegistryHealth& health = registries_[registry];
+  registry_trouble_[registry] = reason;
+  health = plan::AfterRegistryFailure(health, reason == plan::Reason::kRateLimited, {}, loop_.now(),
+                                      loop_.Random());
+  if (reason == plan::Reason::kRateLimited) checks_.HeldByPull(registry, health.not_before);
+}
+
+// The runtime went away: may this pull be why? While a suspect was pulled nobody else is.
+bool Pulls::MayHaveEndedRuntime(const Entry& entry, const ActiveRun& run) {
+  if (run.id >= collapse_.runs_before) {
+    bool suspect_ran = std::any_of(entries_.all().begin(), entries_.all().end(), [](const Entry& one) {
+      return !one.runs.empty() && plan::IsSuspect(one.past);
+    });
+    collapse_ = {.runs_before = next_run_, .suspect_ran = suspect_ran || plan::IsSuspect(entry.past)};
+  }
+  return !collapse_.suspect_ran || plan::IsSuspect(entry.past);
+}
+
+void Pulls::Failed(Entry& entry, const ActiveRun& run, const plan::PullFailure& given) {
+  if (given.reason == plan::Reason::kDiskFull && FilledDisk(entry, given.error)) return;
+  plan::PullFailure failure = given;
+  const bool runtime_down = given.reason == plan::Reason::kRuntimeDown;
+  if (runtime_down && MayHaveEndedRuntime(entry, run)) {
+    entry.past = plan::AfterRuntimeEnd(std::move(entry.past), given, loop_.now(), loop_.Random());
+    failure = {.reason = *entry.past.last_failure, .error = entry.past.last_error, .retry_after = {}};
+  } else {
+    entry.past = plan::AfterFailure(std::move(entry.past), given, loop_.now(), loop_.Random());
+  }
+  checks_.UpdateFailed(entry, failure);
+  RegistryAnswered(entry, failure.reason);
+  base::LogFields fields = {{"image", entry.want->reference.written()},
+                            {"reason", plan::ReasonName(failure.reason)},
+                            {"error", failure.error},
+                            {"failures", entry.past.failures},
+                            {"took", loop_.now() - run.run.started_at}};
+  if (entry.past.not_before == base::TimePoint::max()) {
+    fields.emplace_back("retry", "not before the list changes");
+  } else {
+    fields.emplace_back("retryIn", std::max<base::Duration>(entry.past.not_before - loop_.now(), {}));
+  }
+  base::Warn("pull failed", fields);
+  if (runtime_down) {
+    // In doubt, not failed: nothing starts before the runtime has said what it has.
+    runtime_.Failed({image::ErrorClass::kRuntimeDown, given.error});
+    runtime_.LookNow();
+  }
+  if (failure.reason == plan::Reason::kDiskFull) {
+    hold_until_ = loop_.now() + kDiskFullHold;
+    DropKeptBytes();
+  } else if (plan::IsForGood(failure.reason) && entry.past.settled) {
+    entry.past.room.kept = 0;
+    leases_.LetGo(LeaseFor(entry));
+  }
+}
+
+}  // namespace prefetch::agent

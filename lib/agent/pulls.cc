@@ -1,0 +1,265 @@
+#include "agent/pulls.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+#include "plan/decide.h"
+#include "plan/disk.h"
+#include "plan/stall.h"
+
+namespace prefetch::agent {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr seconds kProgressTimeout{30};
+// Runtime rule C25: ListStatuses opens every ingest, so not more often than this; a pull's first seconds are
+// watched more closely, since its manifest, and so its size, shows up then.
+constexpr seconds kWatchInterval{2};
+constexpr milliseconds kFirstWatch{250};
+constexpr seconds kCloseWatch{3};
+// A stalled pull is cancelled this long after its replacement was started (C26: 100 ms).
+constexpr milliseconds kReplaceOverlap{300};
+
+plan::ProgressFacts Facts(const cri::PullProgress& seen, bool may_be_queued) {
+  return {.bytes_done = seen.bytes_done,
+          .bytes_total = seen.bytes_total,
+          .fingerprint = seen.fingerprint,
+          .active = seen.active,
+          .unpacking = seen.unpacking,
+          .may_be_queued = may_be_queued};
+}
+
+}  // namespace
+
+Pulls::Pulls(PullOptions options, const PullParts& parts, DiskProbe disk, const PullNeighbours& neighbours)
+    : options_(std::move(options)),
+      parts_(parts),
+      probe_disk_(std::move(disk)),
+      loop_(neighbours.loop),
+      entries_(neighbours.entries),
+      look_ups_(neighbours.look_ups),
+      metrics_(neighbours.metrics),
+      runtime_(neighbours.runtime),
+      checks_(neighbours.checks),
+      kubelet_(neighbours.kubelet),
+      limits_(options_.limits),
+      // A replacement runs beside the pull that it replaces.
+      workers_(2 * std::max(limits_.parallel_pulls, limits_.parallel_pulls_when_ready)) {}
+
+void Pulls::UseThreshold(int kubelet_percent) {
+  limits_ = plan::WithThreshold(options_.limits, kubelet_percent);
+}
+
+void Pulls::ListChanged(bool another) {
+  leases_.LookForLeftovers();
+  if (!another || limits_.start_jitter.count() == 0) return;
+  auto wait = std::chrono::duration<double>(limits_.start_jitter) * loop_.Random();
+  first_at_ = loop_.now() + std::chrono::duration_cast<base::Duration>(wait);
+}
+
+void Pulls::RuntimeReconnected() {
+  shows_progress_ = true;
+  leases_.Reconnected();
+}
+
+void Pulls::Hold(const RegistryHold& hold) {
+  plan::RegistryHealth& health = registries_[hold.registry];
+  health = plan::AfterRegistryFailure(health, true, hold.wait, loop_.now(), loop_.Random());
+  registry_trouble_[hold.registry] = plan::Reason::kRateLimited;
+}
+
+void Pulls::StopAll() {
+  for (Entry& entry : entries_.all()) {
+    for (ActiveRun& run : entry.runs) run.stop.request_stop();
+  }
+}
+
+base::TimePoint Pulls::NextTurn() const {
+  base::TimePoint next = start_again_;
+  if (!watch_running_) next = std::min(next, next_watch_);
+  for (const Entry& entry : entries_.all()) {
+    for (const ActiveRun& run : entry.runs) {
+      next = std::min(next, run.cancel_at);
+      if (run.ending != Ending::kNot) continue;
+      base::TimePoint judgement = plan::NextJudgement(run.run.movement, Shows(run), run.run.started_at,
+                                                      entry.want->pull_timeout, limits_);
+      // One that is overdue waits for the credentials of its replacement, which wake us.
+      if (judgement > loop_.now()) next = std::min(next, judgement);
+    }
+  }
+  return next;
+}
+
+void Pulls::JudgeRuns() {
+  std::vector<Entry*> to_replace;
+  for (Entry& entry : entries_.all()) {
+    for (ActiveRun& run : entry.runs) {
+      if (run.cancel_at <= loop_.now()) {
+        run.stop.request_stop();
+        run.cancel_at = base::TimePoint::max();
+      }
+      if (run.ending != Ending::kNot) continue;
+      switch (plan::JudgePull(run.run.movement, Shows(run), run.run.started_at, entry.want->pull_timeout,
+                              limits_, loop_.now())) {
+        case plan::PullVerdict::kGoOn:
+          break;
+        case plan::PullVerdict::kReplace:
+          // While its replacement's credentials are searched for it may move again.
+          if (look_ups_.StateOf(*entry.want, loop_.now()).state != plan::LookUpState::kDone) {
+            loop_.ChangedIf(look_ups_.Want(*entry.want, loop_.now()));
+            break;
+          }
+          run.ending = Ending::kReplaced;
+          run.cancel_at = loop_.now() + kReplaceOverlap;
+          to_replace.push_back(&entry);
+          break;
+        case plan::PullVerdict::kEnd:
+          run.ending = Ending::kTimeUp;
+          run.stop.request_stop();
+          break;
+      }
+    }
+  }
+  for (Entry* entry : to_replace) {
+    base::Warn("pull stalled, started anew", {{"image", entry->want->reference.written()}});
+    entry->past = plan::AfterFailure(
+        std::move(entry->past), {.reason = plan::Reason::kStalled, .error = "no byte came for a long time"},
+        loop_.now(), loop_.Random());
+    Start(*entry);
+  }
+}
+
+// Nothing but the order of pulls keeps it from starting; else why.
+bool Pulls::MayStart(Entry& entry, const plan::PullSlot& slot, std::uint64_t usable) {
+  entry.no_room = !plan::MayFit(slot.room, usable);
+  if (loop_.now() < hold_until_) entry.held = plan::Reason::kDiskFull;
+  if (auto health = registries_.find(slot.registry); health != registries_.end()) {
+    if (loop_.now() < health->second.not_before) entry.held = registry_trouble_[slot.registry];
+  }
+  if (entry.no_room) return false;
+  // An update that readiness waits for is worth one of the last pulls.
+  if (slot.update && entry.refresh.ready && !slot.asked && checks_.SavesPulls(slot.registry)) return false;
+  const bool is_first = entry.past.attempts == 0 && entry.past.vanished.empty();
+  if (loop_.now() < first_at_ && is_first && loop_.now() >= entry.asked_until) return false;
+  return !leases_.AnyIsGoing() || !leases_.IsGoing(LeaseFor(entry));
+}
+
+void Pulls::StartDue(bool settled, bool may_start) {
+  plan::ScheduleInput input;
+  input.settled = settled;
+  input.hold_until = hold_until_;
+  input.registries = registries_;
+  input.usable = plan::Usable(disk_, limits_);
+  std::vector<Entry>& all = entries_.all();
+  for (std::size_t i = 0; i < all.size(); i++) {
+    Entry& entry = all[i];
+    bool had_no_room = std::exchange(entry.no_room, false);
+    std::optional<plan::Reason> was_held = std::exchange(entry.held, std::nullopt);
+    if (entry.runs.empty() &&
+        entry.action.kind != plan::ActionKind::kPull) {  // most of them, most of the time
+      if (had_no_room || was_held) loop_.Changed();
+      continue;
+    }
+    plan::PullSlot slot = SlotOf(i);
+    if (!entry.runs.empty()) {
+      input.running.push_back(std::move(slot));
+    } else if (entry.applies) {
+      if (MayStart(entry, slot, input.usable)) input.due.push_back(std::move(slot));
+    }
+    if (had_no_room != entry.no_room || was_held != entry.held) loop_.Changed();
+  }
+  start_again_ = base::TimePoint::max();
+  // A runtime that is away cannot pull; when it is back the first look says what is still missing.
+  if (!runtime_.up() || !may_start) return;
+  plan::ScheduleOutput output = plan::Schedule(input, limits_, loop_.now());
+  start_again_ = output.look_again;
+  if (loop_.now() < first_at_) start_again_ = std::min(start_again_, first_at_);
+  for (std::size_t index : output.look_up) loop_.ChangedIf(look_ups_.Want(*all[index].want, loop_.now()));
+  for (std::size_t index : output.start) Start(all[index]);
+  SettleWithoutRoom();
+}
+
+void Pulls::Start(Entry& entry) {
+  ActiveRun run;
+  run.id = next_run_++;
+  run.run.started_at = loop_.now();
+  run.run.movement.moved_at = loop_.now();
+  run.lease = LeaseFor(entry);
+  leases_.Begin(run.lease, entry.name(), loop_.now());
+  entry.past.attempts++;
+  entry.past.started_at = loop_.Wall();
+  PullJob job{
+      .reference = entry.want->reference, .credentials = look_ups_.Take(*entry.want), .lease = run.lease};
+  job.unprotected = [this, name = entry.name(), id = run.id](const cri::CallError& error) {
+    loop_.Push(PullUnprotected{name, id, error});
+  };
+  base::Call call{.stop = run.stop.get_token()};
+  loop_.Submit(workers_,
+               [call, parts = parts_, job = std::move(job), name = entry.name(), id = run.id]() -> Event {
+                 return PullDone{name, id, PerformPull(call, parts, job)};
+               });
+  base::Debug("pull started", {{"image", entry.want->reference.written()}, {"attempt", entry.past.attempts}});
+  entry.runs.push_back(std::move(run));
+  next_watch_ = std::min(next_watch_, loop_.now() + kFirstWatch);
+  loop_.Changed();
+}
+
+void Pulls::StartWatchIfDue(Workers& workers) {
+  if (watch_running_ || loop_.now() < next_watch_) return;
+  next_watch_ = base::TimePoint::max();
+  struct Target {
+    std::string name, lease;
+    std::uint64_t run;
+    image::Reference reference;
+  };
+  std::vector<Target> targets;
+  bool close = false;
+  for (const Entry& entry : entries_.all()) {
+    if (entry.runs.empty()) continue;
+    const ActiveRun& run = entry.runs.back();
+    if (!Shows(run)) continue;
+    targets.push_back({entry.name(), run.lease, run.id, entry.want->reference});
+    close = close || loop_.now() - run.run.started_at < kCloseWatch;
+  }
+  if (targets.empty()) return;
+  next_watch_ = loop_.now() + (close ? base::Duration(kFirstWatch) : base::Duration(kWatchInterval));
+  watch_running_ = true;
+  base::Call call{.stop = loop_.stopping()};
+  loop_.Submit(workers, [this, call, targets = std::move(targets), path = disk_path_]() -> Event {
+    ProgressSeen seen;
+    for (const Target& target : targets) {
+      auto progress = parts_.content.Progress(call.Within(kProgressTimeout), target.lease, target.reference);
+      if (progress) {
+        seen.pulls.push_back({target.name, target.run, *progress});
+      } else if (progress.error().error_class == image::ErrorClass::kRuntimeUnsupported) {
+        seen.unsupported = true;
+      }
+    }
+    seen.disk = probe_disk_(path);
+    return seen;
+  });
+}
+
+void Pulls::Absorb(const ProgressSeen& event) {
+  watch_running_ = false;
+  if (event.unsupported) shows_progress_ = false;
+  if (event.disk.known) FoldDisk(event.disk, disk_path_);
+  bool any_active = std::any_of(event.pulls.begin(), event.pulls.end(),
+                                [](const ProgressSeen::One& one) { return one.progress.active; });
+  for (const ProgressSeen::One& one : event.pulls) {
+    Entry* entry = entries_.Find(one.name);
+    if (entry == nullptr) continue;
+    for (ActiveRun& run : entry->runs) {
+      if (run.id != one.run) continue;
+      run.run.movement = plan::AfterProgress(
+          run.run.movement, Facts(one.progress, runtime_.queues() && any_active), loop_.now());
+      entry->past.room = plan::AfterSize(entry->past.room, run.run.movement.bytes_total);
+      loop_.Changed();
+    }
+  }
+}
+
+}  // namespace prefetch::agent

@@ -1,0 +1,142 @@
+// Pulls: the loop's own part of pulling: which images are pulled now and which pulls go on, by the runtime,
+// the registries, their credentials and the room on the disk; and what came of each.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "agent/checks.h"
+#include "agent/entries.h"
+#include "agent/kubelet_view.h"
+#include "agent/lease_book.h"
+#include "agent/look_ups.h"
+#include "agent/loop.h"
+#include "agent/metrics.h"
+#include "agent/observe.h"
+#include "agent/perform.h"
+#include "agent/runtime_view.h"
+#include "agent/workers.h"
+#include "plan/limits.h"
+#include "plan/room.h"
+#include "plan/schedule.h"
+
+namespace prefetch::agent {
+
+struct PullOptions {
+  plan::Limits limits;
+  std::string instance;  // tells this agent's leases from those of another one on the same node
+  bool once = false;
+};
+
+// The other parts of the loop that pulls have to do with. Everything outlives Pulls.
+struct PullNeighbours {
+  Loop& loop;
+  Entries& entries;
+  LookUps& look_ups;
+  Metrics& metrics;
+  RuntimeView& runtime;
+  Checks& checks;
+  KubeletView* kubelet;  // null: no kubelet runs here
+};
+
+// The loop's, and no other thread's: no lock.
+class Pulls {
+ public:
+  // Everything in `parts` and `disk` outlives it.
+  Pulls(PullOptions options, const PullParts& parts, DiskProbe disk, const PullNeighbours& neighbours);
+
+  const plan::Limits& limits() const { return limits_; }
+  const plan::DiskSpace& disk() const { return disk_; }
+  const std::string& disk_path() const { return disk_path_; }
+
+  // kubelet removes images from that percentage on; 0: nobody knows.
+  void UseThreshold(int kubelet_percent);
+  // `another`: it is not the list that was in force before.
+  void ListChanged(bool another);
+  // Perhaps it is another runtime than before.
+  void RuntimeReconnected();
+  // The image filesystem was measured.
+  void FoldDisk(const plan::DiskSpace& disk, const std::string& path);
+  void Hold(const RegistryHold& hold);
+
+  void Absorb(PullDone event);
+  void Absorb(const ProgressSeen& event);
+  void Absorb(const PullUnprotected& event);
+  void Absorb(const LeasesTended& event);
+
+  // Once a turn, in this order. Which running pulls go on, by their progress; and by the room that there is.
+  void JudgeRuns();
+  void JudgeRoom();
+  // `settled`: every entry was ready, or has failed for good, once. `may_start`: how full the disk may become
+  // is known.
+  void StartDue(bool settled, bool may_start);
+  void StartWatchIfDue(Workers& workers);
+  void StartTendingLeases(Workers& workers);
+  // When there is something to do though nothing happens.
+  base::TimePoint NextTurn() const;
+
+  // At the end: all that runs is cancelled; the process may wait for it.
+  void StopAll();
+  // What pulls that are over have left goes. Leases of pulls that were interrupted stay: the next start goes
+  // on with their bytes. Blocks for a moment.
+  void DropLastLeases();
+
+ private:
+  // How pulls end: pull_ends.cc.
+  void Succeeded(Entry& entry, const ActiveRun& run, PullOutcome outcome);
+  void Failed(Entry& entry, const ActiveRun& run, const plan::PullFailure& failure);
+  void FailedByRuntime(const plan::PullFailure& failure);
+  bool MayHaveEndedRuntime(const Entry& entry, const ActiveRun& run);
+  void RegistryAnswered(const Entry& entry, plan::Reason reason);
+
+  // Room on the disk: room.cc.
+  plan::PullSlot SlotOf(std::size_t index) const;
+  std::uint64_t KeptBytes() const;
+  void DropKeptBytes();
+  void SettleWithoutRoom();
+  bool FilledDisk(Entry& entry, const std::string& error);
+
+  void Start(Entry& entry);
+  bool MayStart(Entry& entry, const plan::PullSlot& slot, std::uint64_t usable);
+
+  // Leases: leases.cc.
+  std::string LeaseFor(const Entry& entry) const;
+  LeaseUse UseOf(const std::string& name, const std::string& lease);
+  bool Shows(const ActiveRun& run) const;  // does the runtime tell how far it is?
+
+  const PullOptions options_;
+  const PullParts parts_;
+  const DiskProbe probe_disk_;
+  Loop& loop_;
+  Entries& entries_;
+  LookUps& look_ups_;
+  Metrics& metrics_;
+  RuntimeView& runtime_;
+  Checks& checks_;
+  KubeletView* const kubelet_;
+
+  plan::Limits limits_;  // with kubelet's own thresholds, once they are known
+  std::map<std::string, plan::RegistryHealth> registries_;
+  std::map<std::string, plan::Reason> registry_trouble_;  // the newest of each that had any
+  base::TimePoint first_at_;                              // startJitter
+  base::TimePoint start_again_ = base::TimePoint::max();
+  std::uint64_t next_run_ = 1;
+  // The newest end of the runtime under a pull.
+  struct Collapse {
+    std::uint64_t runs_before = 0;  // ended the pulls with ids below this
+    bool suspect_ran = false;
+  } collapse_;
+  plan::DiskSpace disk_;
+  std::string disk_path_;
+  plan::Relief relief_;
+  base::TimePoint hold_until_;  // the disk is full: nothing starts before
+  LeaseBook leases_;
+  bool shows_progress_ = true;  // until the runtime says that it does not
+  bool watch_running_ = false;
+  base::TimePoint next_watch_ = base::TimePoint::max();
+  Workers workers_;  // last: its threads use what stands above
+};
+
+}  // namespace prefetch::agent

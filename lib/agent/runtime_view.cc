@@ -1,0 +1,161 @@
+#include "agent/runtime_view.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include "base/log.h"
+#include "base/text.h"
+#include "plan/readiness.h"
+
+namespace prefetch::agent {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::chrono::seconds kWholeLookTimeout{30};
+// A runtime that is away is asked so often at first, then once a second.
+constexpr milliseconds kDownLookMin{100};
+constexpr milliseconds kDownLookMax{1000};
+
+// "2.3.4", "v1.7.24~ds1": the first two numbers, for quirks only.
+bool AtLeast(const std::string& version, int major, int minor) {
+  int have_major = 0;
+  int have_minor = 0;
+  std::size_t start = version.find_first_of("0123456789");
+  if (start == std::string::npos) return false;
+  if (std::sscanf(version.c_str() + start, "%d.%d", &have_major, &have_minor) < 1) return false;
+  return have_major > major || (have_major == major && have_minor >= minor);
+}
+
+}  // namespace
+
+RuntimeView::RuntimeView(Loop& loop, credentials::Keyring& keyring, Observer observer,
+                         RegistryAccessFor access, std::string endpoint)
+    : loop_(loop),
+      keyring_(keyring),
+      observer_(std::move(observer)),
+      access_(std::move(access)),
+      next_look_(loop.now()) {
+  status_.endpoint = std::move(endpoint);
+}
+
+std::optional<base::Duration> RuntimeView::DownFor() const {
+  if (!down_since_) return std::nullopt;
+  return loop_.now() - *down_since_;
+}
+
+void RuntimeView::Failed(const cri::CallError& error) {
+  if (status_.up || status_.error.empty()) {
+    base::Warn("runtime not reachable", {{"endpoint", status_.endpoint}, {"error", error.message}});
+  }
+  if (!down_since_) down_since_ = loop_.now();
+  loop_.ChangedIf(status_.up || status_.error != error.message);
+  status_.up = false;
+  status_.error = error.message;
+  in_full_ = true;
+  base::Duration wait = kDownLookMin * (1 << std::min(failed_looks_, 4));
+  next_look_ = loop_.now() + std::min<base::Duration>(wait, kDownLookMax);
+  failed_looks_++;
+}
+
+void RuntimeView::StartLookIfDue(Workers& workers, std::shared_ptr<const plan::ImageList> list,
+                                 std::uint64_t list_epoch) {
+  // The list comes within milliseconds of the start.
+  if (look_running_ || list_epoch == 0 || loop_.now() < next_look_) return;
+  look_running_ = true;
+  sequence_++;
+  base::Call call{.stop = loop_.stopping()};
+  loop_.Submit(workers,
+               [this, call, list = std::move(list), list_epoch, sequence = sequence_, full = in_full_,
+                wall = loop_.Wall()]() -> Event {
+                 return LookDone{list_epoch, sequence,
+                                 observer_.Take(call.Within(kWholeLookTimeout), *list, full, wall),
+                                 keyring_.Health()};
+               });
+}
+
+RuntimeView::News RuntimeView::Absorb(LookDone& event, std::uint64_t list_epoch) {
+  look_running_ = false;
+  Look& look = event.look;
+  News news{.reconnected = look.connected.has_value(), .answered = !look.error};
+  // Also of a look that went wrong later, or for another list: the next one compares with this one.
+  if (look.unlisted) FoldUnlisted(std::move(look.unlisted));
+  bool another =
+      look.connected && (status_.name != look.connected->name || status_.version != look.connected->version);
+  if (look.connected) {
+    status_.name = look.connected->name;
+    status_.version = look.connected->version;
+    status_.registries = look.connected->registries;
+    queues_ = status_.name == "containerd" && AtLeast(status_.version, 2, 1);
+    loop_.Changed();
+  }
+  FoldAccess();
+  if (look.error) {
+    Failed(*look.error);
+    return news;
+  }
+  failed_looks_ = 0;
+  next_look_ = loop_.now() + kLookInterval;
+  if (!status_.up || another) {
+    base::Info("runtime reached",
+               {{"endpoint", status_.endpoint}, {"runtime", status_.name}, {"version", status_.version}});
+    loop_.Changed();
+  }
+  status_.up = true;
+  status_.error.clear();
+  ever_up_ = true;
+  down_since_.reset();
+  if (event.list_epoch != list_epoch) {
+    next_look_ = loop_.now();
+    return news;
+  }
+  news.tells_entries = !look.unchanged;
+  if (news.tells_entries) in_full_ = false;
+  return news;
+}
+
+void RuntimeView::FoldUnlisted(std::shared_ptr<const plan::Unlisted> unlisted) {
+  std::size_t before = unlisted_ ? unlisted_->images.size() : 0;
+  unlisted_ = std::move(unlisted);
+  loop_.Changed();
+  if (unlisted_->images.size() <= before) return;
+  base::Info("images came that are on no list",
+             {{"count", unlisted_->images.size() - before}, {"newest", unlisted_->images.back().image}});
+}
+
+// It has told what it is, or was looked at: what is known of its registries may have changed.
+void RuntimeView::FoldAccess() {
+  if (!access_ || status_.name.empty()) return;
+  image::RegistryAccess access = access_(Asking());
+  if (status_.access == access) return;
+  status_.access = std::move(access);
+  access_told_ = false;
+  loop_.Changed();
+}
+
+void RuntimeView::TellAccess() {
+  if (!status_.access || std::exchange(access_told_, true)) return;
+  const image::RegistryAccess& access = *status_.access;
+  base::Info("registries are asked", {{"configPath", access.config_path},
+                                      {"configPathSource", access.config_path_source},
+                                      {"byPull", base::Join(access.by_pull, ",")},
+                                      {"byPullSource", access.by_pull_source},
+                                      {"notes", base::Join(access.notes, "; ")}});
+}
+
+void RuntimeView::CheckGrace() {
+  std::optional<base::Duration> down_for = DownFor();
+  bool over = down_for && *down_for >= plan::kRuntimeGrace;
+  loop_.ChangedIf(over != std::exchange(grace_over_, over));
+}
+
+base::TimePoint RuntimeView::NextTurn(bool has_list) const {
+  base::TimePoint next = look_running_ || !has_list ? base::TimePoint::max() : next_look_;
+  if (down_since_ && *down_since_ + plan::kRuntimeGrace > loop_.now()) {
+    next = std::min<base::TimePoint>(next, *down_since_ + plan::kRuntimeGrace);
+  }
+  return next;
+}
+
+}  // namespace prefetch::agent

@@ -1,0 +1,84 @@
+// RuntimeView: what the loop knows of the container runtime: is it up, who is it, when is it looked at.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "agent/ask_registry.h"
+#include "agent/loop.h"
+#include "agent/observe.h"
+#include "base/clock.h"
+#include "credentials/keyring.h"
+#include "cri/image_service.h"
+#include "plan/list.h"
+#include "plan/snapshot.h"
+
+namespace prefetch::agent {
+
+// The loop's, and no other thread's: no lock. What is given to the constructor outlives it.
+class RuntimeView {
+ public:
+  // `endpoint`: for people.
+  RuntimeView(Loop& loop, credentials::Keyring& keyring, Observer observer, RegistryAccessFor access,
+              std::string endpoint);
+
+  const plan::RuntimeStatus& status() const { return status_; }
+  bool up() const { return status_.up; }
+  bool ever_up() const { return ever_up_; }
+  std::optional<base::Duration> DownFor() const;
+  AskingFor Asking() const { return {status_.name, status_.version, status_.registries}; }
+  // May it keep a pull waiting for others, so that none of its bytes move? containerd 2.1 and later.
+  bool queues() const { return queues_; }
+  const std::shared_ptr<const plan::Unlisted>& unlisted() const { return unlisted_; }
+
+  // Looks that were begun. An answer to one of them may not know yet what changes now.
+  std::uint64_t looks() const { return sequence_; }
+  // Has the newest look told of every entry?
+  bool seen_in_full() const { return !in_full_; }
+  // The next look tells of every entry, whatever has changed.
+  void LookInFull() { in_full_ = true; }
+  void LookNow() { next_look_ = loop_.now(); }
+  // It did not answer.
+  void Failed(const cri::CallError& error);
+  // Registries are asked from now on: tells, once, what an operator should know of how that is done.
+  void TellAccess();
+
+  // Once a turn; before the first list there is nothing to look for.
+  void StartLookIfDue(Workers& workers, std::shared_ptr<const plan::ImageList> list,
+                      std::uint64_t list_epoch);
+  struct News {
+    bool reconnected = false;  // perhaps to another process
+    bool answered = false;
+    bool tells_entries = false;  // Look::locals are of the list in force
+  };
+  News Absorb(LookDone& event, std::uint64_t list_epoch);
+  // Once a turn. That it stays away is no news by itself, but the end of its grace is.
+  void CheckGrace();
+  // When there is something to do though nothing happens.
+  base::TimePoint NextTurn(bool has_list) const;
+
+ private:
+  void FoldUnlisted(std::shared_ptr<const plan::Unlisted> unlisted);
+  void FoldAccess();
+
+  Loop& loop_;
+  credentials::Keyring& keyring_;
+  Observer observer_;
+  const RegistryAccessFor access_;
+  plan::RuntimeStatus status_;
+  bool access_told_ = false;  // status_.access, in the log
+  bool ever_up_ = false;
+  std::optional<base::TimePoint> down_since_;
+  bool grace_over_ = false;
+  bool queues_ = false;
+  bool look_running_ = false;
+  bool in_full_ = true;
+  std::uint64_t sequence_ = 0;
+  base::TimePoint next_look_;
+  int failed_looks_ = 0;
+  std::shared_ptr<const plan::Unlisted> unlisted_;
+};
+
+}  // namespace prefetch::agent
