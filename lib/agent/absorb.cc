@@ -88,6 +88,10 @@ void Agent::FoldLocal(Entry& entry, std::optional<plan::Local> local) {
   if (kubelet_) kubelet_->ImageChanged(entry);
 }
 
+void Agent::On(RecordsTouched event) {
+  if (kubelet_) kubelet_->Absorb(std::move(event));  // who tells does not know whether there is one
+}
+
 void Agent::On(KubeletLooked event) {
   loop_.JobEnded();
   const KubeletView::News news = kubelet_->Absorb(std::move(event), list_epoch_);

@@ -73,7 +73,7 @@ class Agent {
   void On(const ProgressSeen& event);
   void On(const LeasesTended& event);
   void On(const PullUnprotected& event) { pulls_->Absorb(event); }
-  void On(RecordsTouched event) { kubelet_->Absorb(std::move(event)); }
+  void On(RecordsTouched event);
   void On(KubeletLooked event);
   void On(TouchStepped event);
   void On(const CheckDone& event);

@@ -74,6 +74,21 @@ TEST(AgentTurn, NothingIsPulledBeforeKubeletsSettingsWereLookedAt) {
   EXPECT_EQ(attempts(), 1);
 }
 
+// The parts of a node beside the agent tell of kubelet's files, whether there is a kubelet or not.
+TEST(AgentTurn, WithoutAKubeletNobodyMindsWhatItsFilesDo) {
+  TempDir dir;
+  FakeClock clock;
+  FakeImageService runtime(clock, Persona::kContainerd16);
+  credentials::Keyring keyring({.docker_configs = {dir / "absent"}}, clock);
+  agent::Agent agent(
+      {.platform = {.os = "linux", .architecture = "amd64"}, .node = "n1"},
+      {runtime, runtime, keyring, clock, [](const std::string&) { return plan::DiskSpace{}; }});
+  agent.RecordsChanged({.all = true});
+  agent.Turn(std::nullopt);
+  EXPECT_FALSE(agent.board().Latest()->kubelet);
+  EXPECT_FALSE(agent.MustRestart());
+}
+
 // A look that was asked before our own pull changed what is there is not heard; nor is a later one that only
 // says that nothing has changed since.
 TEST(AgentTurn, WhatVanishesRightAfterItsPullIsNoticed) {
