@@ -49,6 +49,7 @@ bool IsAboutTheCredential(const std::string& message, const image::Reference& re
     return false;
   }
   return HasWord(error, "401") || base::ContainsIgnoreCase(error, "unauthorized") ||
+         base::ContainsIgnoreCase(error, "authentication required") ||
          base::ContainsIgnoreCase(error, "username or password") ||
          base::ContainsIgnoreCase(error, "username/password");
 }

@@ -6,6 +6,8 @@
 #include <span>
 
 #include "base/text.h"
+#include "cri/failure_reading.h"
+#include "cri/failure_table.h"
 
 namespace prefetch::cri {
 namespace {
@@ -39,8 +41,9 @@ constexpr std::array<Rule, 8> kTransport = {{
     {ErrorClass::kRuntimeDown, "connection attempt timed out"},
 }};
 
-// Text rules 1 to 11 of C14, in its order. First match wins.
-constexpr std::array kFirstRules = std::to_array<Rule>({
+// Text rules of C14, in its order. First match wins. These are of the node's own work, not of a server's
+// words.
+constexpr std::array kPolicyAndDiskRules = std::to_array<Rule>({
     // 1, 2: signature policies and verifiers.
     {ErrorClass::kSignatureRejected, "signaturevalidationfailed"},
     {ErrorClass::kSignatureRejected, "source image rejected"},
@@ -57,14 +60,20 @@ constexpr std::array kFirstRules = std::to_array<Rule>({
     {ErrorClass::kDiskFault, "read-only file system"},
     {ErrorClass::kDiskFault, "input/output error"},
     {ErrorClass::kDiskFault, "structure needs cleaning"},
-    // 5: before 9 and 10, since limits may come together with words of denial.
+});
+
+// 5: before 9 and 10, since limits may come together with words of denial.
+constexpr std::array kLimitRules = std::to_array<Rule>({
     {ErrorClass::kRateLimited, "429", "too many requests"},
     {ErrorClass::kRateLimited, "toomanyrequests"},
     {ErrorClass::kRateLimited, "too many requests to registry"},
     {ErrorClass::kRateLimited, "statuscode: 429"},
     {ErrorClass::kRateLimited, "pull rate limit"},
     {ErrorClass::kRateLimited, "rate exceeded"},
-    // 6 to 8: before 9, since the failure of a token host is wrapped in "failed to authorize:".
+});
+
+// 6 to 8: before 9, since the failure of a token host is wrapped in "failed to authorize:".
+constexpr std::array kNetworkRules = std::to_array<Rule>({
     {ErrorClass::kTlsError, "x509:"},
     {ErrorClass::kTlsError, "certificate signed by unknown authority"},
     {ErrorClass::kTlsError, "certificate has expired"},
@@ -88,7 +97,10 @@ constexpr std::array kFirstRules = std::to_array<Rule>({
     {ErrorClass::kUnreachable, "unexpected eof"},
     // 8a: says "not found" at its end, and is not.
     {ErrorClass::kUnsupportedImage, "rejecting ", " byte manifest"},
-    // 9, 10: who are you, and you may not.
+});
+
+// 9, 10: who are you, and you may not.
+constexpr std::array kAccessRules = std::to_array<Rule>({
     {ErrorClass::kAccessDenied, "pull access denied"},
     {ErrorClass::kAccessDenied, "insufficient_scope"},
     {ErrorClass::kAccessDenied, "authorization failed"},
@@ -206,7 +218,7 @@ std::string WithoutBetween(std::string_view text, std::string_view open, std::st
     std::size_t end = std::min(text.find_first_of(close, at + open.size()), text.size());
     // A URL in a sentence: the colon after it is the sentence's.
     if (end > at + open.size() && text[end - 1] == ':') end--;
-    out.append(text.substr(0, at)).append(kPlaceholder);
+    out.append(text.substr(0, at + open.size())).append(kPlaceholder);
     text.remove_prefix(end);
   }
 }
@@ -216,7 +228,11 @@ std::string TakeNamesOut(std::string_view message, std::vector<std::string> name
   text = WithoutBetween(text, "://", " \"\n\t");  // http, https, docker
   text = WithoutBetween(text, "\"/v2/", "\"");
   text = WithoutBetween(text, "[manifests ", "]");
+  text = WithoutBetween(text, "body start \"", "\"");
+  // With a mirror, the name and host in these are not those that were asked for.
   text = WithoutBetween(text, "reading manifest ", " ");
+  text = WithoutBetween(text, "reading manifest <...> in ", " ");
+  text = WithoutBetween(text, "pinging container registry ", " ");
   std::sort(names.begin(), names.end(), [](const auto& a, const auto& b) { return a.size() > b.size(); });
   for (const std::string& name : names) {
     if (!name.empty()) text = WithoutName(text, base::ToLower(name));
@@ -248,43 +264,14 @@ std::optional<ErrorClass> UnknownManifestType(std::string_view text) {
   return ErrorClass::kUnsupportedImage;
 }
 
-// The status of an HTTP answer in shapes that no text rule has: "unexpected status …: 418 I'm a teapot".
-std::optional<int> HttpStatus(std::string_view text) {
-  std::size_t at = std::min(text.find("unexpected status"), text.find("failed with status code"));
-  if (at == std::string_view::npos) return std::nullopt;
-  for (at = text.find(": ", at); at != std::string_view::npos; at = text.find(": ", at + 1)) {
-    std::string_view digits = text.substr(at + 2, 3);
-    bool ends = at + 5 >= text.size() || text[at + 5] == ' ';
-    if (digits.size() == 3 && ends && std::all_of(digits.begin(), digits.end(), IsDigit)) {
-      return std::stoi(std::string(digits));
-    }
-  }
-  return std::nullopt;
-}
-
-// As registry rule R22.
-ErrorClass ClassOfHttpStatus(int status) {
-  switch (status) {
-    case 401:
-    case 402:
-    case 403:
-    case 451:
-      return ErrorClass::kAccessDenied;
-    case 404:
-    case 410:
-      return ErrorClass::kNotFound;
-    case 407:
-      return ErrorClass::kUnreachable;
-    case 429:
-      return ErrorClass::kRateLimited;
-    default:
-      return ErrorClass::kServerError;
-  }
-}
-
 std::optional<ErrorClass> ByText(RpcCode code, std::string_view text) {
-  if (auto found = FirstMatch(kFirstRules, text)) return found;
-  if (text.ends_with(": eof")) return ErrorClass::kUnreachable;
+  FailureReading reading = ReadFailure(text);
+  if (auto found = FirstMatch(kPolicyAndDiskRules, reading.own)) return found;
+  if (auto found = FirstMatch(kLimitRules, text)) return found;
+  if (auto found = FirstMatch(kNetworkRules, reading.own)) return found;
+  if (reading.own.ends_with(": eof")) return ErrorClass::kUnreachable;
+  if (auto found = ClassOfFailure(reading)) return found;
+  if (auto found = FirstMatch(kAccessRules, text)) return found;
   if (auto found = UnknownManifestType(text)) return found;
   if (auto found = FirstMatch(kNotFoundRules, text)) return found;
   // Of containerd alone, and above all of a lease that we named: nothing that the registry said.
@@ -339,7 +326,6 @@ ErrorClass Classify(RpcCode code, std::string_view message, const std::vector<st
   std::string_view text = base::TrimSpace(OwnWords(without_names));
   if (auto found = ByTransport(code, text)) return *found;
   if (auto found = ByText(code, text)) return *found;
-  if (auto status = HttpStatus(text)) return ClassOfHttpStatus(*status);
   return ByCode(code);
 }
 

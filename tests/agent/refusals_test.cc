@@ -33,6 +33,8 @@ INSTANTIATE_TEST_SUITE_P(
         Words{"Basic", "unexpected status code https://r/v2/a: 401 Unauthorized", true},
         Words{"TokenService", "failed to fetch oauth token: unexpected status: 401 Unauthorized", true},
         Words{"CriO", "invalid username/password: unauthorized: authentication required", true},
+        Words{"CriOsBareWord", "reading manifest v1 in r.io/team/app: unauthorized", true},
+        Words{"CriOsMessage", "reading manifest v1 in r.io/team/app: authentication required", true},
         Words{"DockerHubScope",
               "pull access denied, repository does not exist or may require "
               "authorization: server message: insufficient_scope: authorization failed",

@@ -224,6 +224,18 @@ INSTANTIATE_TEST_SUITE_P(
             New("failed to authorize: failed to fetch anonymous token: unexpected status from GET request to "
                 "https://auth.example/token?scope=a: 401 Unauthorized"),
             ErrorClass::kAccessDenied},
+        // Of the token service, and not of the image (C30).
+        Row{"TokenServiceMissing16", RpcCode::kUnknown,
+            Old("failed to authorize: failed to fetch anonymous token: unexpected status: 404 Not Found"),
+            ErrorClass::kServerError},
+        Row{"TokenServiceMissing23", RpcCode::kUnknown,
+            New("failed to authorize: failed to fetch oauth token: unexpected status from POST request to "
+                "https://auth.example/token: 404 Not Found"),
+            ErrorClass::kServerError},
+        Row{"TokenServiceRefusesTheRequest", RpcCode::kUnknown,
+            New("failed to authorize: failed to fetch anonymous token: unexpected status from GET request to "
+                "https://auth.example/token?scope=a: 400 Bad Request"),
+            ErrorClass::kAccessDenied},
         Row{"CrioBadPassword", RpcCode::kUnknown,
             "initializing source: unable to retrieve auth token: invalid username/password: unauthorized: no",
             ErrorClass::kAccessDenied},

@@ -24,10 +24,8 @@ std::string UrlOf(const std::string& name) {
 // What went wrong, in words that the runtimes share.
 Words Cause(Persona persona, ErrorClass error_class, const std::string& name) {
   bool old = persona == Persona::kContainerd16;
-  bool crio = persona == Persona::kCrio;
   std::string request = "failed to do request: Head \"" + UrlOf(name) + "\": ";
   auto http = [&](const std::string& status) {
-    if (crio) return "invalid status code from registry " + status;
     return old ? "pulling from host h failed with status code [manifests y]: " + status
                : "unexpected status from HEAD request to " + UrlOf(name) + ": " + status;
   };
@@ -41,18 +39,17 @@ Words Cause(Persona persona, ErrorClass error_class, const std::string& name) {
     case ErrorClass::kRuntimeUnsupported:
       return {RpcCode::kUnimplemented, "unknown service"};
     case ErrorClass::kRuntimeProgressTimeout:
-      return {crio ? RpcCode::kUnknown : RpcCode::kCancelled, "context canceled"};
+      return {RpcCode::kCancelled, "context canceled"};
     case ErrorClass::kRuntimeError:
       return {RpcCode::kFailedPrecondition, "precondition"};
     case ErrorClass::kSignatureRejected:
-      return {RpcCode::kUnknown, crio ? "SignatureValidationFailed: Source image rejected"
-                                      : "image verifier v blocked pull of " + name + " for reason: no"};
+      return {RpcCode::kUnknown, "image verifier v blocked pull of " + name + " for reason: no"};
     case ErrorClass::kDiskFull:
       return {RpcCode::kUnknown, "failed to copy: write /var/lib/x/data: no space left on device"};
     case ErrorClass::kDiskFault:
       return {RpcCode::kUnknown, "failed to copy: write /var/lib/x/data: input/output error"};
     case ErrorClass::kRateLimited:
-      return {RpcCode::kUnknown, crio ? "too many requests to registry" : http("429 Too Many Requests")};
+      return {RpcCode::kUnknown, http("429 Too Many Requests")};
     case ErrorClass::kTlsError:
       return {RpcCode::kUnknown, request + "x509: certificate signed by unknown authority"};
     case ErrorClass::kDnsFailure:
@@ -60,18 +57,12 @@ Words Cause(Persona persona, ErrorClass error_class, const std::string& name) {
     case ErrorClass::kUnreachable:
       return {RpcCode::kUnknown, request + "dial tcp 10.0.0.1:443: connect: connection refused"};
     case ErrorClass::kAccessDenied:
-      if (crio)
-        return {RpcCode::kUnknown,
-                "unable to retrieve auth token: invalid username/password: unauthorized: no"};
       if (old) return {RpcCode::kUnknown, http("401 Unauthorized")};
       return {RpcCode::kUnknown,
               "pull access denied, repository does not exist or may require authorization: authorization "
               "failed: no "
               "basic auth credentials"};
     case ErrorClass::kPlatformMismatch:
-      if (crio)
-        return {RpcCode::kUnknown,
-                "no image found in manifest list for architecture \"arm64\", OS \"linux\""};
       return {RpcCode::kNotFound, "no match for platform in manifest: not found"};
     case ErrorClass::kUnsupportedImage:
       return {RpcCode::kUnknown,
@@ -81,7 +72,6 @@ Words Cause(Persona persona, ErrorClass error_class, const std::string& name) {
       return {RpcCode::kNotFound, "could not fetch content descriptor " + kSomeDigest +
                                       " (application/vnd.oci.image.layer.v1.tar) from remote: not found"};
     case ErrorClass::kNotFound:
-      if (crio) return {RpcCode::kUnknown, "reading manifest y in x: manifest unknown"};
       return {RpcCode::kNotFound, name + ": not found"};
     case ErrorClass::kCorrupt:
       return {RpcCode::kFailedPrecondition, "failed commit on ref \"layer-" + kSomeDigest +
@@ -102,6 +92,84 @@ Words Cause(Persona persona, ErrorClass error_class, const std::string& name) {
   return {RpcCode::kUnknown, "something else"};
 }
 
+// CRI-O 1.36 as it was seen (C30): failures of the network are told once, and others for the second try as an
+// artifact, too.
+Words CrioWords(ErrorClass error_class, const std::string& name) {
+  const std::string host = name.substr(0, name.find('/'));
+  const std::string repository = name.substr(0, name.find_first_of(":@", host.size()));
+  const std::string source = "initializing source docker://" + name + ": ";
+  const std::string ping = "unable to pull image: " + source + "pinging container registry " + host +
+                           ": Get \"https://" + host + "/v2/\": ";
+  const std::string store = "unable to pull image: writing blob: storing blob to file \"/var/tmp/s/1\": ";
+  auto both = [](const std::string& image, const std::string& artifact) {
+    return Words{RpcCode::kUnknown, "unable to pull image or OCI artifact: pull image err: " + image +
+                                        "; artifact err: " + artifact};
+  };
+  auto manifest = [&](const std::string& cause) {
+    const std::string step = "reading manifest y in " + repository + ": " + cause;
+    return both(source + step, "image reference: get manifest from ref: create image source: " + step);
+  };
+  auto blob = [&](const std::string& cause) {
+    return both(cause, "image reference: reference is a container image, not an OCI artifact");
+  };
+  switch (error_class) {
+    case ErrorClass::kAccessDenied:
+      return manifest("unauthorized");
+    case ErrorClass::kNotFound:
+      return manifest("manifest unknown");
+    case ErrorClass::kRateLimited:
+      return manifest("toomanyrequests: You have reached your unauthenticated pull rate limit.");
+    case ErrorClass::kServerError:
+      return manifest("received unexpected HTTP status: 503 Service Unavailable");
+    case ErrorClass::kPlatformMismatch:
+      return both(
+          "choosing an image from manifest list docker://" + name +
+              ": no image found in image index for architecture \"arm64\", variant \"\", OS \"linux\"",
+          "image reference: choose manifest instance: no image found in image index");
+    case ErrorClass::kUnsupportedImage:
+      return both("initializing image from source docker://" + name + ": unsupported schema version 0",
+                  "image reference: parse manifest: unsupported schema version 0");
+    case ErrorClass::kContentMissing:
+      return blob("reading blob " + kSomeDigest + ": fetching blob: blob unknown");
+    case ErrorClass::kCorrupt:
+      return blob(
+          "writing blob: setting up to decompress blob: happened during read: Digest did not match, "
+          "expected " +
+          kSomeDigest + ", got " + kSomeDigest);
+    case ErrorClass::kUnpackFailed:
+      return blob("writing blob: adding layer with blob \"" + kSomeDigest +
+                  "\": unpacking failed (error: exit status 1; output: )");
+    case ErrorClass::kSignatureRejected: {
+      Words words = blob("Source image rejected: A signature was required, but no signature exists");
+      words.text = "SignatureValidationFailed: " + words.text;
+      return words;
+    }
+    case ErrorClass::kTlsError:
+      return {RpcCode::kUnknown,
+              ping + "tls: failed to verify certificate: x509: certificate signed by unknown authority"};
+    case ErrorClass::kDnsFailure:
+      return {RpcCode::kUnknown, ping + "dial tcp: lookup " + host + ": no such host"};
+    case ErrorClass::kUnreachable:
+      return {RpcCode::kUnknown,
+              "RegistryUnavailable: " + ping + "dial tcp 10.0.0.1:443: connect: connection refused"};
+    case ErrorClass::kDiskFull:
+      return {RpcCode::kUnknown, store + "write /var/tmp/s/1: no space left on device"};
+    case ErrorClass::kDiskFault:
+      return {RpcCode::kUnknown, store + "write /var/tmp/s/1: input/output error"};
+    case ErrorClass::kRuntimeProgressTimeout:
+      return {RpcCode::kCancelled, store + "happened during read: context canceled"};
+    case ErrorClass::kInvalidReference:  // without anything around it
+      return {RpcCode::kUnknown,
+              "short-name \"" + name +
+                  "\" did not resolve to an alias and no unqualified-search registries are "
+                  "defined in \"/etc/containers/registries.conf\""};
+    default:  // nothing of its own to say
+      Words words = Cause(Persona::kCrio, error_class, name);
+      words.text = "unable to pull image: " + words.text;
+      return words;
+  }
+}
+
 // What comes before the cause (C16).
 std::string Envelope(Persona persona, const std::string& name) {
   switch (persona) {
@@ -110,9 +178,8 @@ std::string Envelope(Persona persona, const std::string& name) {
              "\": ";
     case Persona::kContainerd23:
       return "failed to pull and unpack image \"" + name + "\": failed to resolve image: ";
-    case Persona::kCrio:
-      return "unable to pull image or OCI artifact: pull image err: initializing source docker://" + name +
-             ": ";
+    case Persona::kCrio:  // its texts are whole (CrioWords)
+      return "";
   }
   std::abort();
 }
@@ -142,14 +209,14 @@ bool HasContentApi(Persona persona) {
 }
 
 int RefusedTries(Persona persona) {
-  return persona == Persona::kContainerd16 ? 5 : persona == Persona::kContainerd23 ? 4 : 1;
+  return persona == Persona::kContainerd16 ? 5 : persona == Persona::kContainerd23 ? 4 : 2;
 }
 
 cri::CallError Say(Persona persona, ErrorClass error_class, const std::string& name) {
-  Words words = Cause(persona, error_class, name);
-  std::string text = IsOfTheConnection(error_class) ? words.text : Envelope(persona, name) + words.text;
-  if (persona == Persona::kCrio && !IsOfTheConnection(error_class))
-    text += "; artifact err: get manifest: EOF";
+  bool bare = IsOfTheConnection(error_class);
+  Words words =
+      persona == Persona::kCrio && !bare ? CrioWords(error_class, name) : Cause(persona, error_class, name);
+  std::string text = bare ? words.text : Envelope(persona, name) + words.text;
   if (error_class == ErrorClass::kCancelled) return {error_class, words.text};
   return {cri::Classify(words.code, text, {name}), cri::Scrub(text, nullptr)};
 }

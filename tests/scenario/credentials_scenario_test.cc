@@ -90,6 +90,28 @@ TEST(HiddenImage, ARefusalIsNotForgottenForTheNextCredentials404) {
   }
 }
 
+// Whatever words a runtime has for a refused password, the next credential is tried, and the refused one is
+// sent once.
+class RefusedPassword : public testing::TestWithParam<Persona> {};
+
+TEST_P(RefusedPassword, IsFollowedByTheNextCredential) {
+  Node node(
+      {.persona = GetParam(), .docker_config = R"({"auths":{"r.io/team":{"username":"old","password":"pw"},
+                                           "r.io":{"username":"ci","password":"pw"}}})"});
+  FakeImage image = MakeImage("r.io/team/app:v1", kMB);
+  image.username = "ci";
+  image.password = "pw";
+  node.runtime.Push(image);
+  node.List({"r.io/team/app:v1"});
+  EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(10)))
+      << node.Image("r.io/team/app:v1").message;
+  node.RunFor(seconds(70));
+  EXPECT_EQ(node.runtime.counters().refused_passwords, RefusedTries(GetParam()));
+}
+
+INSTANTIATE_TEST_SUITE_P(Runtimes, RefusedPassword,
+                         testing::Values(Persona::kContainerd16, Persona::kContainerd23, Persona::kCrio));
+
 TEST(LearntRoot, IsWhereTheDockerConfigIs) {
   Node node({.docker_config = R"({"auths":{"r.io":{"username":"ci","password":"pw"}}})",
              .looks_for_docker_config = true,

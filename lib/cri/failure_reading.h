@@ -1,0 +1,35 @@
+// FailureReading: what a runtime's words on a failed pull are made of (C30).
+#pragma once
+
+#include <string_view>
+
+namespace prefetch::cri {
+
+// Whose library speaks: containerd's resolver, or containers/image, which CRI-O and podman pull with.
+enum class Speaker { kUnknown, kContainerd, kContainersImage };
+
+// The step of the pull that failed.
+enum class Step {
+  kUnknown,
+  kPing,      // GET /v2/
+  kToken,     // the registry's token service
+  kManifest,  // manifest or index: the request
+  kDocument,  // manifest or index: what it says
+  kBlob,
+  kUnpack,
+};
+
+struct FailureReading {
+  Speaker speaker = Speaker::kUnknown;
+  Step step = Step::kUnknown;
+  int status = 0;         // of HTTP; 0 if the text has none
+  std::string_view code;  // of OCI, in the runtimes' spelling: "manifest unknown"; empty if there is none
+  // What the runtime says of its own work, and what it quotes of the server.
+  std::string_view own;
+  std::string_view quoted;
+};
+
+// `text` in lower case and without names. The views are of `text`, or of static storage.
+FailureReading ReadFailure(std::string_view text);
+
+}  // namespace prefetch::cri
