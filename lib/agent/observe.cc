@@ -117,6 +117,7 @@ cri::CallResult<std::vector<Observer::Learnt>> Observer::AskDetails(const base::
     const std::optional<cri::ImageDetails>& details = (*all)[i];
     if (!details) continue;  // gone in between
     answers[i].chain_id = details->chain_id;
+    answers[i].artifact = details->artifact;
     if (!details->platform) continue;  // not known
     answers[i].platform = details->platform->ToString();
     answers[i].runs_here = image::Runs(node_, *details->platform);
@@ -235,7 +236,8 @@ Look Observer::TakeConnected(const base::Call& call, const plan::ImageList& list
     if (auto known = learnt_.find(found->id); known != learnt_.end()) {
       local.runs_here = known->second.runs_here;
       local.platform = known->second.platform;
-      local.is_image = known->second.whole || !known->second.chain_id.empty();
+      local.artifact = known->second.artifact;
+      local.is_image = !local.artifact && (known->second.whole || !known->second.chain_id.empty());
     }
     look.locals.emplace_back(std::move(local));
   }

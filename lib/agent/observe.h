@@ -61,6 +61,7 @@ class Observer {
     bool runs_here = true;
     std::string platform;
     std::string chain_id;
+    bool artifact = false;
     // Asked only where it is not told by that: there is no chain of layers, or no repo digest. What is whole
     // stays so as long as the image is here.
     bool whole = false;

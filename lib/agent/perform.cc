@@ -157,6 +157,11 @@ PullOutcome LookAtWhatCame(const base::Call& call, const PullParts& parts, const
                   "the runtime said that the pull succeeded, but does not have the image");
   }
   const cri::ImageDetails& found = **details;
+  if (found.artifact) {
+    return Failed(plan::Reason::kNotAnImage,
+                  "the registry has an OCI artifact under this name, such as a Helm chart, and no image: no "
+                  "container starts from it");
+  }
   image::LocalImageIndex index({found.image});
   if (index.Find(job.reference) == nullptr) {
     return Failed(plan::Reason::kRuntimeError,

@@ -35,11 +35,23 @@ image::LocalImage FromProto(v1::Image& image) {
           .pinned = image.pinned()};
 }
 
+// CRI-O's id of an artifact is the digest of its manifest, an image's that of its configuration (C31).
+bool IsNamedByItsManifest(const image::LocalImage& image) {
+  std::string_view id = image.id;
+  if (id.starts_with("sha256:")) id.remove_prefix(7);
+  return std::any_of(image.repo_digests.begin(), image.repo_digests.end(), [&](const std::string& digest) {
+    return digest.ends_with("@sha256:" + std::string(id));
+  });
+}
+
 ImageDetails Details(v1::ImageStatusResponse& response) {
   ImageDetails details{
       .image = FromProto(*response.mutable_image()), .platform = std::nullopt, .chain_id = ""};
   auto found = response.info().find("info");
-  if (found == response.info().end()) return details;
+  if (found == response.info().end()) {
+    details.artifact = IsNamedByItsManifest(details.image);
+    return details;
+  }
   VerboseInfo info = ParseVerboseInfo(found->second);
   details.platform = info.platform;
   details.chain_id = info.chain_id;

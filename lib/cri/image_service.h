@@ -63,6 +63,7 @@ struct ImageDetails {
   image::LocalImage image;
   std::optional<image::Platform> platform;  // what its configuration claims
   std::string chain_id;                     // containerd: key of the top snapshot; else empty
+  bool artifact = false;                    // an OCI artifact that is no image (C31)
 };
 
 struct ImageFilesystem {

@@ -38,6 +38,7 @@ Action Decide(const Observation& seen, const History& past, base::TimePoint now)
     if (seen.local->id == past.pulled_id) return Keep(Reason::kWrongPlatform);
     return PullWhenAllowed(Reason::kWrongPlatform, past, now);
   }
+  if (seen.local->artifact) return PullWhenAllowed(Reason::kNotAnImage, past, now);
   if (!IsUsable(seen, past)) return PullWhenAllowed(Reason::kNotUnpacked, past, now);
   return Keep(Reason::kPresent);
 }

@@ -21,6 +21,7 @@ struct Local {
   bool runs_here = true;
   std::string platform;
   bool is_image = true;              // false: an artifact, from which no container starts
+  bool artifact = false;             // not an image for certain: the runtime keeps it among its artifacts
   bool pinned = false;               // kubelet's garbage collection leaves it alone
   std::vector<std::string> aliases;  // other names of the same id
 

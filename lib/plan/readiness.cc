@@ -52,6 +52,8 @@ std::string Sentence(Reason reason, const EntryFacts& facts) {
       return "what the runtime has under this name is for " +
              (facts.seen.local ? facts.seen.local->platform : std::string("another platform")) +
              ": push it for this node's platform too, or restrict the entry with platforms";
+    case Reason::kNotAnImage:
+      return "the runtime has an OCI artifact under this name: no container starts from it";
     case Reason::kNotUnpacked:
       return "the runtime lists it, but has not unpacked it: it may be no image";
     case Reason::kEvictedByKubelet:

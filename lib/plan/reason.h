@@ -50,6 +50,7 @@ enum class Reason {
   kPlatformMismatch,  // the registry has no image for this platform
   kWrongPlatform,     // what is on the node, under that name, is for another platform
   kUnsupportedImage,
+  kNotAnImage,  // an OCI artifact, which the runtime pulls and keeps without a word
   kInvalidReference,
   kUnpackFailed,
   kBadCredentialFormat,
@@ -152,6 +153,7 @@ inline constexpr std::array kReasons = {
     ReasonRow{Reason::kPlatformMismatch, "PlatformMismatch", ReasonGroup::kPull, Retry::kNever},
     ReasonRow{Reason::kWrongPlatform, "WrongPlatform", ReasonGroup::kPull, Retry::kNever},
     ReasonRow{Reason::kUnsupportedImage, "UnsupportedImage", ReasonGroup::kPull, Retry::kHourly},
+    ReasonRow{Reason::kNotAnImage, "NotAnImage", ReasonGroup::kPull, Retry::kHourly},
     ReasonRow{Reason::kInvalidReference, "InvalidReference", ReasonGroup::kPull, Retry::kNever},
     ReasonRow{Reason::kUnpackFailed, "UnpackFailed", ReasonGroup::kPull, Retry::kPassing},
     ReasonRow{Reason::kBadCredentialFormat, "BadCredentialFormat", ReasonGroup::kPull, Retry::kHourly},

@@ -64,6 +64,8 @@ constexpr std::array kWords = {
     Row{Reason::kWrongPlatform, "wrong arch", ""},
     Row{Reason::kUnsupportedImage, "unsupported",
         "the runtime cannot use this image's format: build it as an OCI image"},
+    Row{Reason::kNotAnImage, "not image",
+        "take it off the list, or list the image itself: this is an OCI artifact, such as a Helm chart"},
     Row{Reason::kInvalidReference, "invalid", "correct the name in the list"},
     Row{Reason::kUnpackFailed, "no unpack", "the runtime cannot unpack it: see the runtime's log"},
     Row{Reason::kBadCredentialFormat, "credential", "correct the credential: the runtime cannot read it"},

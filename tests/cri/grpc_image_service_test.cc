@@ -203,6 +203,20 @@ TEST_F(GrpcImageServiceTest, ImageStatusReadsTheVerboseJson) {
   EXPECT_EQ((*status)->platform->ToString(), "linux/amd64");
 }
 
+// As CRI-O 1.36 shows a Helm chart; an image without verbose information is none.
+TEST_F(GrpcImageServiceTest, AnArtifactIsNamedByItsManifest) {
+  const std::string manifest(64, 'a');
+  for (const std::string& id : {manifest, std::string(64, 'b')}) {
+    images_.image_status.mutable_image()->set_id(id);
+    images_.image_status.mutable_image()->clear_repo_digests();
+    images_.image_status.mutable_image()->add_repo_digests("a.example/chart@sha256:" + manifest);
+    auto server = Serve();
+    auto status = service_.ImageStatus(For(std::chrono::seconds(5)), "a.example/chart:v1");
+    ASSERT_TRUE(status && *status);
+    EXPECT_EQ((*status)->artifact, id == manifest);
+  }
+}
+
 TEST_F(GrpcImageServiceTest, FieldsOfAFutureAreIgnored) {
   // Field 99, a string: what a later API may add.
   images_.image_status.mutable_image()->set_id("sha256:ab");

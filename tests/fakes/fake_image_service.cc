@@ -230,7 +230,8 @@ std::optional<cri::CallError> FakeImageService::Refusal(const base::Call& call) 
 }
 
 std::string FakeImageService::IdOf(const FakeImage& image) const {
-  return persona_ == Persona::kCrio ? image.config.digest.substr(kSha.size()) : image.config.digest;
+  if (persona_ != Persona::kCrio) return image.config.digest;
+  return (image.unpackable ? image.config.digest : image.digest).substr(kSha.size());  // C31
 }
 
 image::LocalImage FakeImageService::ToLocal(const StoredImage& stored) const {
@@ -291,6 +292,10 @@ cri::CallResult<std::optional<cri::ImageDetails>> FakeImageService::ImageStatus(
     if (!found && MayBeId(name, id)) found = &stored;
   }
   if (!found) return std::optional<cri::ImageDetails>();
+  if (persona_ == Persona::kCrio && !found->image.unpackable) {
+    return std::optional<cri::ImageDetails>(
+        {.image = ToLocal(*found), .platform = std::nullopt, .chain_id = "", .artifact = true});
+  }
   bool tells_chain = HasContentApi(persona_);
   return std::optional<cri::ImageDetails>(
       {ToLocal(*found), found->image.platform, tells_chain ? ChainOf(found->image) : ""});

@@ -17,6 +17,9 @@ Observation Absent() {
 Observation Present(const std::string& id, bool runs_here = true) {
   return {.known = true, .local = Local{.id = id, .runs_here = runs_here}};
 }
+Observation Artifact(const std::string& id) {
+  return {.known = true, .local = Local{.id = id, .is_image = false, .artifact = true}};
+}
 History WaitsUntil(base::TimePoint until, Reason failed) {
   History past;
   past.not_before = until;
@@ -77,6 +80,10 @@ INSTANTIATE_TEST_SUITE_P(
                    Keep(Reason::kWrongPlatform)},
         DecideCase{"WrongPlatformThatCameAfterOursIsRepaired", Present("b", false), Pulled("a"),
                    Pull(Reason::kWrongPlatform)},
+        DecideCase{"AnArtifactMayBecomeAnImage", Artifact("a"), {}, Pull(Reason::kNotAnImage)},
+        DecideCase{"AnArtifactIsNotPulledAgainAndAgain", Artifact("a"),
+                   WaitsUntil(kNow + seconds(1), Reason::kNotAnImage),
+                   Wait(kNow + seconds(1), Reason::kNotAnImage)},
         DecideCase{"NotUnpackedIsPulledAgain", Present("a"), Pulled("a", false), Pull(Reason::kNotUnpacked)},
         DecideCase{"NotUnpackedWasAboutAnotherImage", Present("b"), Pulled("a", false),
                    Keep(Reason::kPresent)}),

@@ -195,6 +195,24 @@ TEST(PullScenario, AnArtifactIsNotAnImageThatStarts) {
   EXPECT_EQ(node.ReasonOf("r.io/chart:v1"), plan::Reason::kNotUnpacked);
 }
 
+// CRI-O pulls and lists it. An image that is pushed under the same name later is found within the hour.
+TEST(PullScenario, AnArtifactOfCrioIsNotAnImage) {
+  Node node({.persona = Persona::kCrio});
+  FakeImage chart = MakeImage("r.io/chart:v1", kMB);
+  chart.unpackable = false;
+  node.runtime.Push(chart);
+  node.List({"r.io/chart:v1"});
+  node.RunFor(minutes(2));
+  EXPECT_FALSE(node.Ready());
+  EXPECT_EQ(node.ReasonOf("r.io/chart:v1"), plan::Reason::kNotAnImage);
+  EXPECT_EQ(node.runtime.counters().pull_calls, 1);
+  node.RestartAgent();
+  node.RunFor(minutes(2));
+  EXPECT_EQ(node.ReasonOf("r.io/chart:v1"), plan::Reason::kNotAnImage) << "also of one that was here before";
+  node.runtime.Push(MakeImage("r.io/chart:v1", 2 * kMB));
+  EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(75)));
+}
+
 TEST(PullScenario, ForeignPlatformIsNotPresent) {
   Node node;
   FakeImage arm = MakeImage("r.io/arm:v1", kMB);

@@ -38,6 +38,12 @@ void SetAbsent(plan::ImageState& state) {
       was_here ? "it was removed a moment ago; the agent pulls it again" : "it is not on the node";
 }
 
+void SetArtifact(plan::ImageState& state) {
+  state.usable = false;
+  state.reason = plan::Reason::kNotAnImage;
+  state.message = "it is an OCI artifact: no container starts from it";
+}
+
 }  // namespace
 
 RuntimeNow::Listing RuntimeNow::Ask(const base::Call& call, base::Duration age) {
@@ -81,7 +87,9 @@ plan::ImageState RuntimeNow::Entry(const base::Call& call, plan::ImageState entr
   entry.reason = plan::Reason::kPresent;
   entry.message = "it came a moment ago";
   auto details = images_.ImageStatus(call, entry.want->reference.Normalized());
-  if (!details || !*details || !(*details)->platform) return entry;
+  if (!details || !*details) return entry;
+  if ((*details)->artifact) SetArtifact(entry);
+  if (!(*details)->platform) return entry;
   const image::Platform& platform = *(*details)->platform;
   if (!image::Runs(image::Platform::Host(), platform)) {
     entry.usable = false;
@@ -104,6 +112,8 @@ plan::ImageState RuntimeNow::Unlisted(const base::Call& call, const image::Refer
   SetLocal(*found, index, state);
   state.reason = plan::Reason::kPresent;
   state.message = "it is on the node, and not on the list: nobody keeps it there";
+  auto details = images_.ImageStatus(call, reference.Normalized());
+  if (details && *details && (*details)->artifact) SetArtifact(state);
   return state;
 }
 
