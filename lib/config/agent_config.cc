@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <cctype>
-#include <filesystem>
 
-#include "base/fs.h"
 #include "base/text.h"
+#include "config/judge.h"
 #include "config/raw_config.h"
 #include "config/settings.h"
 #include "doc/duration.h"
@@ -14,26 +13,9 @@
 namespace prefetch::config {
 namespace {
 
-constexpr std::size_t kMostFileBytes = 1 << 20;
 constexpr std::size_t kLongestSocketPath = 107;  // sun_path of sockaddr_un, without its zero
 constexpr std::uint64_t kHighestPort = 65535;
 constexpr std::size_t kMostAuditPatterns = 100;
-
-// What is wrong with a configuration; each mistake begins with who said the value.
-class Mistakes {
- public:
-  void Add(const std::string& by, std::string_view message) {
-    lines_.push_back(by + ": " + std::string(message));
-  }
-  void AddAll(const doc::Problems& problems) {
-    for (std::string& line : problems.Lines()) lines_.push_back(std::move(line));
-  }
-  bool empty() const { return lines_.empty(); }
-  base::Error ToError() const { return base::InvalidArgument(base::Join(lines_, "\n")); }
-
- private:
-  std::vector<std::string> lines_;
-};
 
 using SaidText = std::optional<Said<std::string>>;
 using SaidTexts = std::optional<Said<std::vector<std::string>>>;
@@ -309,6 +291,8 @@ void JudgeAudit(const RawConfig& raw, AgentConfig& config, Mistakes& mistakes) {
   }
 }
 
+}  // namespace
+
 AgentConfig Judge(const RawConfig& raw, Mistakes& mistakes) {
   AgentConfig config;
   if (raw.list) config.lists = raw.list->value;
@@ -351,97 +335,11 @@ AgentConfig Judge(const RawConfig& raw, Mistakes& mistakes) {
   return config;
 }
 
-std::optional<RawConfig> ReadNamedFile(const Said<std::string>& file, Mistakes& mistakes) {
-  base::Result<std::string> bytes = base::ReadFile(file.value, kMostFileBytes);
-  if (!bytes) {
-    mistakes.Add(file.by, bytes.error().message());
-    return std::nullopt;
-  }
-  doc::Problems problems(std::filesystem::path(file.value).filename().string());
-  std::optional<RawConfig> raw = ReadConfigFile(*bytes, problems);
-  base::WipeString(*bytes);  // it may hold secrets of plugins
-  mistakes.AddAll(problems);
-  return raw;
-}
-
-PluginEnvironment ReadEnvironmentFile(const Said<std::string>& file, Mistakes& mistakes) {
-  base::Result<std::string> bytes = base::ReadFile(file.value, kMostFileBytes);
-  if (!bytes) {
-    mistakes.Add(file.by, bytes.error().message());
-    return {};
-  }
-  doc::Problems problems(std::filesystem::path(file.value).filename().string());
-  PluginEnvironment environment = ParseEnvironmentFile(*bytes, problems);
-  base::WipeString(*bytes);
-  mistakes.AddAll(problems);
-  return environment;
-}
-
-// All that is said anywhere; nullopt if the file cannot be read: what it leaves out is then not missing.
-std::optional<RawConfig> Gather(const RawConfig& flags, const GetEnv& get_env, Mistakes& mistakes) {
-  doc::Problems in_environment("environment");
-  RawConfig raw = Overlay(ReadEnvironment(get_env, in_environment), flags);
-  mistakes.AddAll(in_environment);
-  if (raw.config_file) {
-    std::optional<RawConfig> file = ReadNamedFile(*raw.config_file, mistakes);
-    if (!file) return std::nullopt;
-    raw = Overlay(*file, raw);
-  }
-  if (raw.provider_environment_file) {
-    raw.provider_environment = ReadEnvironmentFile(*raw.provider_environment_file, mistakes);
-  }
-  return raw;
-}
-
-}  // namespace
-
 std::string AgentConfig::LeaseOwner() const {
   // Two agents in containers of their own may have the same path. One without a name of its own goes on with
   // the leases that an agent before this release has left.
   if (gate.instance == plan::GateOptions().instance) return local;
   return local + "\n" + gate.instance;
-}
-
-base::Result<AgentConfig> Validate(const RawConfig& raw) {
-  Mistakes mistakes;
-  AgentConfig config = Judge(raw, mistakes);
-  if (!mistakes.empty()) return mistakes.ToError();
-  return config;
-}
-
-base::Result<AgentConfig> LoadAgentConfig(const RawConfig& flags, const GetEnv& get_env) {
-  Mistakes mistakes;
-  std::optional<RawConfig> raw = Gather(flags, get_env, mistakes);
-  if (!raw) return mistakes.ToError();
-  AgentConfig config = Judge(*raw, mistakes);
-  if (!mistakes.empty()) return mistakes.ToError();
-  return config;
-}
-
-base::Result<RawConfig> LoadRawConfig(const RawConfig& flags, const GetEnv& get_env) {
-  Mistakes mistakes;
-  std::optional<RawConfig> raw = Gather(flags, get_env, mistakes);
-  if (!mistakes.empty()) return mistakes.ToError();
-  return *std::move(raw);
-}
-
-base::Result<std::string> CheckedKubeletVersion(std::string_view text) {
-  std::string_view version = text;
-  if (version.starts_with('v')) version.remove_prefix(1);
-  // What a distribution appends: "1.34.1-eks-a1b2", "1.34.1+k3s1".
-  version = version.substr(0, version.find_first_of("-+"));
-  std::vector<std::string_view> parts = base::Split(version, '.');
-  auto number = [](std::string_view part) { return part.size() <= 4 && base::ParseUint(part).has_value(); };
-  if (parts.size() < 2 || parts.size() > 3 || !std::all_of(parts.begin(), parts.end(), number)) {
-    return base::InvalidArgument("must be a version such as 1.36 or 1.36.2");
-  }
-  std::uint64_t minor = *base::ParseUint(parts[1]);
-  if (*base::ParseUint(parts[0]) != 1 || minor < kOldestKubeletMinor || minor > kNewestKubeletMinor) {
-    return base::InvalidArgument("must be from 1." + std::to_string(kOldestKubeletMinor) + " to 1." +
-                                 std::to_string(kNewestKubeletMinor) +
-                                 ": the rules of other kubelets are not known");
-  }
-  return std::string(version);
 }
 
 }  // namespace prefetch::config

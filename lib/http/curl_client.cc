@@ -1,16 +1,15 @@
 #include "http/curl_client.h"
 
 #include <curl/curl.h>
-#include <string.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 
 #include <algorithm>
 #include <chrono>
 
 #include "base/text.h"
 #include "http/curl_error.h"
-#include "http/no_proxy.h"
+#include "http/curl_request.h"
+#include "http/header_lines.h"
 #include "http/peers.h"
 #include "http/url.h"
 
@@ -23,42 +22,6 @@ constexpr long kStalledBelow = 64;          // bytes a second (registry rule R39
 constexpr std::size_t kMaxHeaderBytes = 64 * 1024;
 constexpr std::size_t kMaxHeaderFields = 100;
 constexpr std::chrono::seconds kLongestPoll{60};  // only so that it fits libcurl's int
-
-// The header lines that go out. They may hold a secret: their bytes are wiped.
-class HeaderLines {
- public:
-  HeaderLines() = default;
-  HeaderLines(const HeaderLines&) = delete;
-  HeaderLines& operator=(const HeaderLines&) = delete;
-  ~HeaderLines() {
-    for (curl_slist* line = lines_; line != nullptr; line = line->next) {
-      explicit_bzero(line->data, std::char_traits<char>::length(line->data));
-    }
-    curl_slist_free_all(lines_);
-  }
-
-  void Add(std::string_view name, std::string_view value) {
-    std::string line;
-    line.reserve(name.size() + 2 + value.size());
-    line += name;
-    // "Name;" is how libcurl is told of a field without a value; "Name:" would take the field out.
-    line += value.empty() ? ";" : ": ";
-    line += value;
-    lines_ = Appended(line);
-    base::WipeString(line);
-  }
-  void AddLine(const std::string& line) { lines_ = Appended(line); }
-  // Keeps libcurl from adding a field by itself.
-  void Suppress(const char* name) { lines_ = Appended(std::string(name) + ":"); }
-  curl_slist* get() const { return lines_; }
-
- private:
-  curl_slist* Appended(const std::string& line) {
-    curl_slist* more = curl_slist_append(lines_, line.c_str());
-    return more == nullptr ? lines_ : more;
-  }
-  curl_slist* lines_ = nullptr;
-};
 
 // What comes in, bounded.
 struct Answer {
@@ -146,93 +109,8 @@ int OnConnected(void* self, char*, char*, int, int) {
   return CURL_PREREQFUNC_ABORT;
 }
 
-// The proxy for a URL; "" is none, and keeps libcurl from the environment.
-const char* ProxyFor(const CurlOptions& options, const std::string& url) {
-  auto parsed = ParseAbsoluteUrl(url);
-  if (!parsed || BypassesProxy(options.no_proxy, *parsed)) return "";
-  const std::string& own = parsed->scheme == "https" ? options.https_proxy : options.http_proxy;
-  return own.empty() ? options.proxy.c_str() : own.c_str();
-}
-
-bool IsHostName(std::string_view text) {
-  return text.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_:") ==
-         std::string_view::npos;
-}
-
-base::Status Check(const Request& request) {
-  if (!request.url.starts_with("http://") && !request.url.starts_with("https://")) {
-    return base::InvalidArgument("this is no http or https URL");
-  }
-  for (char c : request.url) {
-    if (static_cast<unsigned char>(c) <= 0x20 || c == 0x7f) {
-      return base::InvalidArgument("the URL holds a blank or a control character");
-    }
-  }
-  std::size_t begin = request.url.find("://") + 3;
-  std::string_view authority = std::string_view(request.url).substr(begin);
-  authority = authority.substr(0, authority.find_first_of("/?#"));
-  if (authority.empty()) return base::InvalidArgument("the URL names no host");
-  if (authority.find('@') != std::string_view::npos) {
-    return base::InvalidArgument("credentials in a URL are not accepted");
-  }
-  if (!IsFieldName(request.method)) return base::InvalidArgument("the method is no token");
-  for (const auto& field : request.headers.fields()) {
-    if (!IsFieldName(field.first) || !IsFieldValue(field.second)) {
-      return base::InvalidArgument("a header has a character that cannot be sent");
-    }
-  }
-  if (request.tls && !IsHostName(request.tls->server_name)) {
-    return base::InvalidArgument("the server name for TLS is no host name");
-  }
-  if (!IsFieldValue(request.authorization.Reveal())) {
-    return base::InvalidArgument("the credential has a character that cannot be sent in a header");
-  }
-  if (request.unix_socket.size() >= sizeof(sockaddr_un::sun_path)) {
-    return base::InvalidArgument("socket path " + request.unix_socket + " is too long");
-  }
-  return {};
-}
-
-std::string PeerOf(const Request& request) {
-  if (!request.unix_socket.empty()) return request.unix_socket;
-  std::string_view shown = request.url;
-  shown.remove_prefix(shown.find("://") + 3);
-  return DisplayUrl(shown.substr(0, shown.find_first_of("/?#")));
-}
-
-// Another server name: libcurl verifies the URL's host and nothing else, so the name becomes the URL's host,
-// and the connection goes to the host that stood there. Empty where there is no such name.
-struct Renamed {
-  std::string url;
-  std::string host_header;  // the host that stood there, with its port: what the request is still meant for
-  std::string connect_to;   // "HOST:PORT:CONNECT-HOST:CONNECT-PORT" with the first two left out: any
-};
-
-Renamed Rename(const Request& request) {
-  if (!request.tls || request.tls->server_name.empty() || !request.url.starts_with("https://")) return {};
-  std::string rest = request.url.substr(std::string_view("https://").size());
-  std::size_t end = std::min(rest.find_first_of("/?#"), rest.size());
-  std::string authority = rest.substr(0, end);
-  std::size_t colon = authority.rfind(':');
-  bool has_port = colon != std::string::npos && authority.find(']', colon) == std::string::npos;
-  std::string port = has_port ? authority.substr(colon) : "";
-  bool ipv6 = request.tls->server_name.find(':') != std::string::npos;
-  std::string name = ipv6 ? "[" + request.tls->server_name + "]" : request.tls->server_name;
-  return {.url = "https://" + name + port + rest.substr(end),
-          .host_header = authority,
-          .connect_to = "::" + authority + (has_port ? "" : ":")};
-}
-
 curl_blob Blob(std::string_view bytes) {
   return {const_cast<char*>(bytes.data()), bytes.size(), CURL_BLOB_NOCOPY};
-}
-
-void AddHeaders(const Request& request, const Renamed& renamed, HeaderLines& lines) {
-  if (!renamed.host_header.empty()) lines.Add("Host", renamed.host_header);
-  for (const auto& field : request.headers.fields()) lines.Add(field.first, field.second);
-  if (!request.authorization.empty()) lines.Add("Authorization", request.authorization.Reveal());
-  lines.Suppress("Expect");  // waiting for a "100 Continue" costs a second where a server knows none
-  if (!request.headers.Has("Content-Type")) lines.Suppress("Content-Type");
 }
 
 }  // namespace

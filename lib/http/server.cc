@@ -20,36 +20,13 @@
 #include "base/text.h"
 #include "http/send_answer.h"
 #include "http/server_jobs.h"
+#include "http/server_loop.h"
 #include "http/url.h"
 
 namespace prefetch::http {
 
-// One connection, and the request on it that is being read. Owned by one of the loop's lists.
-struct Connection {
-  int fd = -1;
-  base::TimePoint since;  // of the accept, of the end of the last request, or of a deferred answer's step
-  bool shut = false;      // cut by us; libmicrohttpd will notice and close it
-  std::list<Connection>::iterator self;
-  std::string target;  // as it came, from the request line
-  bool seen = false;   // the headers have been looked at
-  bool too_long = false;
-  bool no_room = false;      // for its body
-  BodyBudget::Held reading;  // the memory of a long body
-  std::string body;
-  // A deferred answer. While its job is awaited libmicrohttpd has suspended the connection; once there is an
-  // answer it is resumed, and libmicrohttpd asks for that answer as it asked for it the first time.
-  MHD_Connection* suspended = nullptr;
-  std::uint64_t job = 0;
-  std::stop_source stop{std::nostopstate};
-  bool gone = false;  // the client, as far as one can see
-  std::optional<ServerResponse> answer;
-  JobKind kind = JobKind::kSlow;  // of the job
-  BodyBudget::Held buffer;        // the kernel's, of a connection that got a long answer; until it is closed
-};
-
 namespace {
 
-constexpr std::chrono::seconds kRetryAfter{5};  // for who finds no room for a deferred answer
 constexpr std::chrono::seconds kCrowdedRetryAfter{1};
 // An answer of at most this much always has room: kubelet's probes, errors, a small node's whole status.
 constexpr std::size_t kSmallBody = std::size_t{16} << 10;
@@ -70,84 +47,11 @@ std::size_t KeepEscapes(void*, MHD_Connection*, char* text) {
   return std::char_traits<char>::length(text);
 }
 
-ServerResponse NoRoom(std::chrono::seconds retry_after) {
-  ServerResponse response = ErrorResponse(503, "too many such requests at once; try again later");
-  response.headers.Add("Retry-After", std::to_string(retry_after.count()));
-  return response;
-}
-
 ServerResponse TooLong(std::size_t limit) {
   return ErrorResponse(413, "the body is longer than " + std::to_string(limit) + " bytes");
 }
 
 }  // namespace
-
-// The thread, and everything that it alone touches.
-class Server::Loop {
- public:
-  Loop(Listener listener, ServerLimits limits, Handler handler)
-      : listener_(std::move(listener)), limits_(limits), handler_(std::move(handler)) {}
-  ~Loop();
-
-  base::Status Start();
-  const Listener& listener() const { return listener_; }
-
- private:
-  static void OnConnection(void* self, MHD_Connection* mhd, void** context,
-                           MHD_ConnectionNotificationCode code);
-  static void* OnTarget(void* self, const char* target, MHD_Connection* mhd);
-  static MHD_Result OnRequest(void* self, MHD_Connection* mhd, const char* url, const char* method,
-                              const char* version, const char* upload, std::size_t* upload_size,
-                              void** context);
-  static void OnCompleted(void* self, MHD_Connection* mhd, void** context, MHD_RequestTerminationCode code);
-
-  void Run(const std::stop_token& stop);
-  MHD_Result Receive(MHD_Connection* mhd, Connection& connection, const char* method, const char* upload,
-                     std::size_t& upload_size);
-  void ReadBody(Connection& connection, std::string_view part);
-  ServerAnswer Answer(MHD_Connection* mhd, Connection& connection, const char* method) const;
-  void Opened(int fd, void** context);
-  void Renew(Connection& connection);
-  // Cuts what is too old; when the next one will be, if there is one.
-  std::optional<base::TimePoint> Sweep(base::TimePoint now);
-  // The same for deferred answers; libmicrohttpd has to run afterwards.
-  void SweepDeferred(base::TimePoint now);
-  base::TimePoint EndOf(const Connection& deferred) const {
-    return deferred.since + limits_.deferred_time + limits_.deferred_grace;
-  }
-  // Until when nothing is due, in poll's milliseconds.
-  int Pause();
-  std::size_t Open() const { return connections_.size() + deferred_.size(); }
-
-  // Admits it to the budget and hands it to libmicrohttpd.
-  MHD_Result Queue(MHD_Connection* mhd, Connection& connection, ServerResponse response);
-  bool MakeRoomInSocket(Connection& connection);
-  MHD_Result Defer(MHD_Connection* mhd, Connection& connection, Deferred job, JobKind kind);
-  ServerJobs& JobsOf(JobKind kind) { return kind == JobKind::kSlow ? *slow_jobs_ : *quick_jobs_; }
-  void Resume(Connection& connection, ServerResponse response);
-  // Lets go of a client before its job has ended.
-  void GiveUp(Connection& connection, ServerResponse response);
-  void ResumeDone();
-  // A quick job is not worth stopping, and a client that has closed its side for sending may still read.
-  static bool LooksForDeparture(const Connection& connection) {
-    return !connection.gone && connection.kind == JobKind::kSlow;
-  }
-  // `seen` is what poll saw of the deferred connections whose client was there, in their order.
-  void StopForWhoeverLeft(const pollfd* seen);
-  void EndDeferred();
-
-  const Listener listener_;
-  const ServerLimits limits_;
-  const Handler handler_;
-  base::Fd wake_;
-  MHD_Daemon* daemon_ = nullptr;
-  std::list<Connection> connections_;  // the longest waiting first
-  std::list<Connection> deferred_;     // those whose answer is being made, the oldest first
-  std::uint64_t last_job_ = 0;
-  std::unique_ptr<ServerJobs> slow_jobs_;
-  std::unique_ptr<ServerJobs> quick_jobs_;
-  std::jthread thread_;
-};
 
 base::Status Server::Loop::Start() {
   wake_ = base::Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
@@ -245,12 +149,6 @@ std::optional<base::TimePoint> Server::Loop::Sweep(base::TimePoint now) {
   return std::nullopt;
 }
 
-void Server::Loop::SweepDeferred(base::TimePoint now) {
-  while (!deferred_.empty() && now >= EndOf(deferred_.front())) {
-    GiveUp(deferred_.front(), ErrorResponse(504, "this took too long"));
-  }
-}
-
 bool Server::Loop::MakeRoomInSocket(Connection& connection) {
   if (connection.buffer != nullptr) return true;
   int size = limits_.budget->Crowded() ? kCrowdedBuffer : kRoomyBuffer;
@@ -271,74 +169,6 @@ MHD_Result Server::Loop::Queue(MHD_Connection* mhd, Connection& connection, Serv
     }
   }
   return SendAnswer(mhd, response, std::move(body), std::move(held)) ? MHD_YES : MHD_NO;
-}
-
-MHD_Result Server::Loop::Defer(MHD_Connection* mhd, Connection& connection, Deferred job, JobKind kind) {
-  std::stop_source stop;
-  auto now = std::chrono::steady_clock::now();
-  std::uint64_t id = ++last_job_;
-  if (!JobsOf(kind).Submit(id, std::move(job), {now + limits_.deferred_time, stop.get_token()})) {
-    return Queue(mhd, connection, NoRoom(kRetryAfter));
-  }
-  connection.suspended = mhd;
-  connection.job = id;
-  connection.kind = kind;
-  connection.stop = std::move(stop);
-  connection.gone = false;
-  connection.since = now;
-  deferred_.splice(deferred_.end(), connections_, connection.self);
-  MHD_suspend_connection(mhd);
-  return MHD_YES;
-}
-
-void Server::Loop::Resume(Connection& connection, ServerResponse response) {
-  connection.answer = std::move(response);
-  connection.stop = std::stop_source(std::nostopstate);
-  connection.since = std::chrono::steady_clock::now();
-  connections_.splice(connections_.end(), deferred_, connection.self);
-  MHD_resume_connection(std::exchange(connection.suspended, nullptr));
-}
-
-void Server::Loop::GiveUp(Connection& connection, ServerResponse response) {
-  connection.stop.request_stop();
-  JobsOf(connection.kind).Drop(connection.job);
-  Resume(connection, std::move(response));
-}
-
-void Server::Loop::ResumeDone() {
-  std::uint64_t count = 0;
-  if (::read(wake_.get(), &count, sizeof count) < 0) return;  // nobody has written
-  for (ServerJobs* jobs : {slow_jobs_.get(), quick_jobs_.get()}) {
-    for (ServerJobs::Done& done : jobs->TakeDone()) {
-      auto found = std::find_if(deferred_.begin(), deferred_.end(),
-                                [&](const Connection& connection) { return connection.job == done.id; });
-      if (found != deferred_.end()) Resume(*found, std::move(done.response));  // else it was given up
-    }
-  }
-}
-
-void Server::Loop::StopForWhoeverLeft(const pollfd* seen) {
-  for (auto next = deferred_.begin(); next != deferred_.end();) {
-    Connection& connection = *next++;  // it may move to the other list
-    if (!LooksForDeparture(connection) || (seen++)->revents == 0) continue;
-    connection.gone = true;
-    connection.stop.request_stop();
-    // A job that runs keeps its connection until it has noticed; one that waits makes room at once.
-    if (JobsOf(connection.kind).Drop(connection.job))
-      Resume(connection, ErrorResponse(503, "the client went away"));
-  }
-}
-
-void Server::Loop::EndDeferred() {
-  if (slow_jobs_ == nullptr || quick_jobs_ == nullptr) return;  // it never started
-  slow_jobs_->Close();                                          // before any ends and makes room for the next
-  quick_jobs_->Close();
-  for (Connection& connection : deferred_) connection.stop.request_stop();
-  slow_jobs_.reset();
-  quick_jobs_.reset();
-  // libmicrohttpd must not be stopped with suspended connections.
-  for (Connection& connection : deferred_) MHD_resume_connection(connection.suspended);
-  connections_.splice(connections_.end(), deferred_);
 }
 
 void Server::Loop::Opened(int fd, void** context) {

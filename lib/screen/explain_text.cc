@@ -5,54 +5,15 @@
 
 #include "base/text.h"
 #include "screen/document_words.h"
+#include "screen/labelled_page.h"
 #include "screen/text_layout.h"
 #include "status/words.h"
 
 namespace prefetch::screen {
 namespace {
 
-constexpr std::size_t kIndent = 2;
-constexpr std::size_t kTextColumn = 18;  // behind the longest label, "    IfNotPresent"
 constexpr std::size_t kShortDigest = 8 + 7;
 constexpr std::size_t kResultColumns = 7;  // of "REFUSED"
-
-// Labels at the left, paragraphs at the right.
-class Page {
- public:
-  explicit Page(std::size_t width) : room_(std::max(width, kLeastWidth) - kTextColumn) {}
-
-  // One more paragraph under the label of the last Section().
-  void Add(std::string_view text) {
-    for (const std::string& line : Wrap(text, room_)) {
-      text_ += PadRight(label_, kTextColumn) + line + "\n";
-      label_.clear();
-    }
-  }
-  // The same, with a mark that the further lines are aligned behind.
-  void AddMarked(const std::string& mark, std::string_view text) {
-    std::size_t indent = DisplayWidth(mark) + 1;
-    std::string before = mark + " ";
-    for (const std::string& line : Wrap(text, room_ - indent)) {
-      text_ += PadRight(label_, kTextColumn) + before + line + "\n";
-      label_.clear();
-      before.assign(indent, ' ');
-    }
-  }
-  void Section(const std::string& label, std::string_view text = "", std::size_t indent = kIndent) {
-    label_ = std::string(indent, ' ') + label;
-    Add(text);
-  }
-  // A line that leads to the next sections.
-  void Lead(std::string_view text) { text_ += std::string(kIndent, ' ') + std::string(text) + "\n"; }
-  void Title(std::string_view text) { text_ += base::ReplaceAll(text, "\n", " ") + "\n\n"; }
-
-  std::string Take() { return std::move(text_); }
-
- private:
-  std::size_t room_;
-  std::string label_;
-  std::string text_;
-};
 
 std::string Count(std::uint64_t n, const std::string& one) {
   return std::to_string(n) + " " + one + (n == 1 ? "" : "s");
@@ -80,7 +41,7 @@ std::string PulledWords(const StatusImage& image, const std::optional<base::Wall
   return words + " with " + image.credential;
 }
 
-void AddListed(const ImageDocument& document, Page& page) {
+void AddListed(const ImageDocument& document, LabelledPage& page) {
   const StatusImage& image = document.image;
   if (!document.listed) {
     page.Section("listed", "no: nobody keeps it on this node");
@@ -93,7 +54,7 @@ void AddListed(const ImageDocument& document, Page& page) {
 }
 
 // kubelet tells pods apart by what they write.
-void AddSpellings(const ImageDocument& document, Page& page) {
+void AddSpellings(const ImageDocument& document, LabelledPage& page) {
   if (document.image.spellings.empty()) return;
   page.Section("spelled");
   for (const StatusSpelling& spelling : document.image.spellings) {
@@ -105,7 +66,7 @@ void AddSpellings(const ImageDocument& document, Page& page) {
   page.Add("kubelet judges pods by the name that they write; the worst answer counts.");
 }
 
-void AddPresent(const ImageDocument& document, Page& page) {
+void AddPresent(const ImageDocument& document, LabelledPage& page) {
   const StatusImage& image = document.image;
   if (!image.present) {
     std::string progress = PullWords(image.pull);
@@ -121,14 +82,14 @@ void AddPresent(const ImageDocument& document, Page& page) {
     page.Add("every pod of the node can use it, though it came with a credential that is not the node's own");
 }
 
-void AddRuntime(const ImageDocument& document, Page& page) {
+void AddRuntime(const ImageDocument& document, LabelledPage& page) {
   bool said = base::ContainsIgnoreCase(document.image.message, document.runtime_error);
   if (document.runtime_error.empty() || said) return;
   page.Section("runtime", "away: " + document.runtime_error);
   if (document.image.present) page.Add("What is said here of the image is from before.");
 }
 
-void AddAliases(const ImageDocument& document, Page& page) {
+void AddAliases(const ImageDocument& document, LabelledPage& page) {
   std::vector<std::string> names = status::OtherNames(document.image.image, document.image.aliases);
   if (names.empty()) return;
   page.Section("also known as");
@@ -150,7 +111,7 @@ std::string WhoMayUse(const status::RecordedUse& use) {
   return use.identities.empty() ? words : words + " (" + base::Join(use.identities, ", ") + ")";
 }
 
-void AddUses(const ImageDocument& document, Page& page) {
+void AddUses(const ImageDocument& document, LabelledPage& page) {
   bool found = false;
   page.Section("record", "yes, kubelet has pulled this content. It may be used");
   for (const status::RecordedUse& use : document.record.uses) {
@@ -162,7 +123,7 @@ void AddUses(const ImageDocument& document, Page& page) {
   page.Add("There is no entry for " + document.record_key + ", the name that kubelet looks for.");
 }
 
-void AddRecord(const ImageDocument& document, Page& page) {
+void AddRecord(const ImageDocument& document, LabelledPage& page) {
   const std::string& state = document.record.state;
   if (state == "Found") AddUses(document, page);
   if (state == "Absent") page.Section("record", "none: kubelet itself has not pulled this content");
@@ -179,7 +140,7 @@ void AddRecord(const ImageDocument& document, Page& page) {
   if (intent == "Unreadable") page.Section("intent", "not known: it could not be read");
 }
 
-void AddKubelet(const ImageDocument& document, Page& page) {
+void AddKubelet(const ImageDocument& document, LabelledPage& page) {
   if (document.kubelet.None()) {
     page.Section("kubelet", "none here (declared by --kubelet=none): what is on the node may be used");
     return;
@@ -210,9 +171,9 @@ std::string Consequence(const std::string& policy, const std::string& result, bo
   return "there is no telling from what is known";
 }
 
-void AddPolicy(const std::string& policy, const StatusVerdict& verdict, bool present, Page& page) {
+void AddPolicy(const std::string& policy, const StatusVerdict& verdict, bool present, LabelledPage& page) {
   std::string result = verdict.result.empty() ? "Unknown" : verdict.result;
-  page.Section(policy, "", 2 * kIndent);
+  page.Section(policy, "", 2 * kPageIndent);
   page.AddMarked(PadRight(Upper(result), kResultColumns), Consequence(policy, result, present));
 }
 
@@ -223,7 +184,7 @@ std::string Because(const Reasoning& reasoning) {
          "): " + reasoning.message;
 }
 
-void AddVerdicts(const ImageDocument& document, Page& page) {
+void AddVerdicts(const ImageDocument& document, LabelledPage& page) {
   const StatusImage& image = document.image;
   if (!image.applies) return;
   page.Lead("so a pod without pull secrets that has imagePullPolicy");
@@ -247,7 +208,7 @@ std::string TouchWords(const StatusTouch& touch) {
   return "done: every pod of the node may use it, and pods with their own secrets are not asked for them";
 }
 
-void AddTouch(const StatusImage& image, Page& page) {
+void AddTouch(const StatusImage& image, LabelledPage& page) {
   if (image.touch.state.empty() || image.touch.state == "None") return;
   page.Section("touch", TouchWords(image.touch));
 }
@@ -262,7 +223,7 @@ bool SaidElsewhere(const ImageDocument& document) {
          message.starts_with(document.reasoning->if_not_present.message);
 }
 
-void AddReady(const ImageDocument& document, Page& page) {
+void AddReady(const ImageDocument& document, LabelledPage& page) {
   const StatusImage& image = document.image;
   if (!document.listed || !image.applies) return;
   std::string words = image.ready ? "yes" : "no";
@@ -279,7 +240,7 @@ std::string SourceWords(const status::CredentialView& credential) {
   return credential.source + " " + credential.name;
 }
 
-void AddCredentials(const ImageDocument& document, Page& page) {
+void AddCredentials(const ImageDocument& document, LabelledPage& page) {
   if (!document.credentials_known) return;
   page.Section("credentials");
   int number = 0;
@@ -309,7 +270,7 @@ std::string ConfigPathWords(const status::RegistryHostsView& view) {
   return path;
 }
 
-void AddRegistry(const ImageDocument& document, Page& page) {
+void AddRegistry(const ImageDocument& document, LabelledPage& page) {
   if (const auto& said = document.image.registry) {
     std::string words = said->answer.empty() ? "not asked since this agent started" : said->message;
     if (said->checked_at && document.time) {
@@ -338,7 +299,7 @@ void AddRegistry(const ImageDocument& document, Page& page) {
   for (const std::string& note : view.notes) page.Add(note);
 }
 
-void AddLastPull(const ImageDocument& document, Page& page) {
+void AddLastPull(const ImageDocument& document, LabelledPage& page) {
   const StatusPull& pull = document.image.pull;
   if (pull.last_error.empty()) return;
   page.Section("last pull", pull.last_error);
@@ -348,7 +309,7 @@ void AddLastPull(const ImageDocument& document, Page& page) {
 }  // namespace
 
 std::string ExplainText(const ImageDocument& document, std::size_t width) {
-  Page page(width);
+  LabelledPage page(width);
   page.Title(document.image.image + " on node " + document.node);
   AddListed(document, page);
   AddSpellings(document, page);

@@ -1,0 +1,92 @@
+#include "http/curl_request.h"
+
+#include <sys/un.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "http/no_proxy.h"
+#include "http/url.h"
+
+namespace prefetch::http {
+namespace {
+
+bool IsHostName(std::string_view text) {
+  return text.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_:") ==
+         std::string_view::npos;
+}
+
+}  // namespace
+
+base::Status Check(const Request& request) {
+  if (!request.url.starts_with("http://") && !request.url.starts_with("https://")) {
+    return base::InvalidArgument("this is no http or https URL");
+  }
+  for (char c : request.url) {
+    if (static_cast<unsigned char>(c) <= 0x20 || c == 0x7f) {
+      return base::InvalidArgument("the URL holds a blank or a control character");
+    }
+  }
+  std::size_t begin = request.url.find("://") + 3;
+  std::string_view authority = std::string_view(request.url).substr(begin);
+  authority = authority.substr(0, authority.find_first_of("/?#"));
+  if (authority.empty()) return base::InvalidArgument("the URL names no host");
+  if (authority.find('@') != std::string_view::npos) {
+    return base::InvalidArgument("credentials in a URL are not accepted");
+  }
+  if (!IsFieldName(request.method)) return base::InvalidArgument("the method is no token");
+  for (const auto& field : request.headers.fields()) {
+    if (!IsFieldName(field.first) || !IsFieldValue(field.second)) {
+      return base::InvalidArgument("a header has a character that cannot be sent");
+    }
+  }
+  if (request.tls && !IsHostName(request.tls->server_name)) {
+    return base::InvalidArgument("the server name for TLS is no host name");
+  }
+  if (!IsFieldValue(request.authorization.Reveal())) {
+    return base::InvalidArgument("the credential has a character that cannot be sent in a header");
+  }
+  if (request.unix_socket.size() >= sizeof(sockaddr_un::sun_path)) {
+    return base::InvalidArgument("socket path " + request.unix_socket + " is too long");
+  }
+  return {};
+}
+
+std::string PeerOf(const Request& request) {
+  if (!request.unix_socket.empty()) return request.unix_socket;
+  std::string_view shown = request.url;
+  shown.remove_prefix(shown.find("://") + 3);
+  return DisplayUrl(shown.substr(0, shown.find_first_of("/?#")));
+}
+
+Renamed Rename(const Request& request) {
+  if (!request.tls || request.tls->server_name.empty() || !request.url.starts_with("https://")) return {};
+  std::string rest = request.url.substr(std::string_view("https://").size());
+  std::size_t end = std::min(rest.find_first_of("/?#"), rest.size());
+  std::string authority = rest.substr(0, end);
+  std::size_t colon = authority.rfind(':');
+  bool has_port = colon != std::string::npos && authority.find(']', colon) == std::string::npos;
+  std::string port = has_port ? authority.substr(colon) : "";
+  bool ipv6 = request.tls->server_name.find(':') != std::string::npos;
+  std::string name = ipv6 ? "[" + request.tls->server_name + "]" : request.tls->server_name;
+  return {.url = "https://" + name + port + rest.substr(end),
+          .host_header = authority,
+          .connect_to = "::" + authority + (has_port ? "" : ":")};
+}
+
+const char* ProxyFor(const CurlOptions& options, const std::string& url) {
+  auto parsed = ParseAbsoluteUrl(url);
+  if (!parsed || BypassesProxy(options.no_proxy, *parsed)) return "";
+  const std::string& own = parsed->scheme == "https" ? options.https_proxy : options.http_proxy;
+  return own.empty() ? options.proxy.c_str() : own.c_str();
+}
+
+void AddHeaders(const Request& request, const Renamed& renamed, HeaderLines& lines) {
+  if (!renamed.host_header.empty()) lines.Add("Host", renamed.host_header);
+  for (const auto& field : request.headers.fields()) lines.Add(field.first, field.second);
+  if (!request.authorization.empty()) lines.Add("Authorization", request.authorization.Reveal());
+  lines.Suppress("Expect");  // waiting for a "100 Continue" costs a second where a server knows none
+  if (!request.headers.Has("Content-Type")) lines.Suppress("Content-Type");
+}
+
+}  // namespace prefetch::http

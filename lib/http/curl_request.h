@@ -1,0 +1,35 @@
+// A request before libcurl sees it: may it be sent, under which name, with which headers, by which proxy.
+// Pure.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "http/client.h"
+#include "http/curl_client.h"
+#include "http/header_lines.h"
+
+namespace prefetch::http {
+
+// Nothing goes out that could mean something else on the wire than here.
+base::Status Check(const Request& request);
+
+// Whom it goes to, for people.
+std::string PeerOf(const Request& request);
+
+// Another server name: libcurl verifies the URL's host and nothing else, so the name becomes the URL's host,
+// and the connection goes to the host that stood there. Empty where there is no such name.
+struct Renamed {
+  std::string url;
+  std::string host_header;  // the host that stood there, with its port: what the request is still meant for
+  std::string connect_to;   // "HOST:PORT:CONNECT-HOST:CONNECT-PORT" with the first two left out: any
+};
+
+Renamed Rename(const Request& request);
+
+void AddHeaders(const Request& request, const Renamed& renamed, HeaderLines& lines);
+
+// The proxy for a URL; "" is none, and keeps libcurl from the environment. Lives as long as `options`.
+const char* ProxyFor(const CurlOptions& options, const std::string& url);
+
+}  // namespace prefetch::http

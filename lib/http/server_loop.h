@@ -1,0 +1,118 @@
+// The server's thread, and everything that it alone touches.
+#pragma once
+
+#include <microhttpd.h>
+#include <poll.h>
+
+#include <chrono>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/fs.h"
+#include "http/body_budget.h"
+#include "http/server.h"
+#include "http/server_jobs.h"
+
+namespace prefetch::http {
+
+// One connection, and the request on it that is being read. Owned by one of the loop's lists.
+struct Connection {
+  int fd = -1;
+  base::TimePoint since;  // of the accept, of the end of the last request, or of a deferred answer's step
+  bool shut = false;      // cut by us; libmicrohttpd will notice and close it
+  std::list<Connection>::iterator self;
+  std::string target;  // as it came, from the request line
+  bool seen = false;   // the headers have been looked at
+  bool too_long = false;
+  bool no_room = false;      // for its body
+  BodyBudget::Held reading;  // the memory of a long body
+  std::string body;
+  // A deferred answer. While its job is awaited libmicrohttpd has suspended the connection; once there is an
+  // answer it is resumed, and libmicrohttpd asks for that answer as it asked for it the first time.
+  MHD_Connection* suspended = nullptr;
+  std::uint64_t job = 0;
+  std::stop_source stop{std::nostopstate};
+  bool gone = false;  // the client, as far as one can see
+  std::optional<ServerResponse> answer;
+  JobKind kind = JobKind::kSlow;  // of the job
+  BodyBudget::Held buffer;        // the kernel's, of a connection that got a long answer; until it is closed
+};
+
+// There is no room for it; it may be tried again after that.
+ServerResponse NoRoom(std::chrono::seconds retry_after);
+
+class Server::Loop {
+ public:
+  Loop(Listener listener, ServerLimits limits, Handler handler)
+      : listener_(std::move(listener)), limits_(limits), handler_(std::move(handler)) {}
+  ~Loop();
+
+  base::Status Start();
+  const Listener& listener() const { return listener_; }
+
+ private:
+  static void OnConnection(void* self, MHD_Connection* mhd, void** context,
+                           MHD_ConnectionNotificationCode code);
+  static void* OnTarget(void* self, const char* target, MHD_Connection* mhd);
+  static MHD_Result OnRequest(void* self, MHD_Connection* mhd, const char* url, const char* method,
+                              const char* version, const char* upload, std::size_t* upload_size,
+                              void** context);
+  static void OnCompleted(void* self, MHD_Connection* mhd, void** context, MHD_RequestTerminationCode code);
+
+  void Run(const std::stop_token& stop);
+  MHD_Result Receive(MHD_Connection* mhd, Connection& connection, const char* method, const char* upload,
+                     std::size_t& upload_size);
+  void ReadBody(Connection& connection, std::string_view part);
+  ServerAnswer Answer(MHD_Connection* mhd, Connection& connection, const char* method) const;
+  void Opened(int fd, void** context);
+  void Renew(Connection& connection);
+  // Cuts what is too old; when the next one will be, if there is one.
+  std::optional<base::TimePoint> Sweep(base::TimePoint now);
+  // The same for deferred answers; libmicrohttpd has to run afterwards.
+  void SweepDeferred(base::TimePoint now);
+  base::TimePoint EndOf(const Connection& deferred) const {
+    return deferred.since + limits_.deferred_time + limits_.deferred_grace;
+  }
+  // Until when nothing is due, in poll's milliseconds.
+  int Pause();
+  std::size_t Open() const { return connections_.size() + deferred_.size(); }
+
+  // Admits it to the budget and hands it to libmicrohttpd.
+  MHD_Result Queue(MHD_Connection* mhd, Connection& connection, ServerResponse response);
+  bool MakeRoomInSocket(Connection& connection);
+  MHD_Result Defer(MHD_Connection* mhd, Connection& connection, Deferred job, JobKind kind);
+  ServerJobs& JobsOf(JobKind kind) { return kind == JobKind::kSlow ? *slow_jobs_ : *quick_jobs_; }
+  void Resume(Connection& connection, ServerResponse response);
+  // Lets go of a client before its job has ended.
+  void GiveUp(Connection& connection, ServerResponse response);
+  void ResumeDone();
+  // A quick job is not worth stopping, and a client that has closed its side for sending may still read.
+  static bool LooksForDeparture(const Connection& connection) {
+    return !connection.gone && connection.kind == JobKind::kSlow;
+  }
+  // `seen` is what poll saw of the deferred connections whose client was there, in their order.
+  void StopForWhoeverLeft(const pollfd* seen);
+  void EndDeferred();
+
+  const Listener listener_;
+  const ServerLimits limits_;
+  const Handler handler_;
+  base::Fd wake_;
+  MHD_Daemon* daemon_ = nullptr;
+  std::list<Connection> connections_;  // the longest waiting first
+  std::list<Connection> deferred_;     // those whose answer is being made, the oldest first
+  std::uint64_t last_job_ = 0;
+  std::unique_ptr<ServerJobs> slow_jobs_;
+  std::unique_ptr<ServerJobs> quick_jobs_;
+  std::jthread thread_;
+};
+
+}  // namespace prefetch::http

@@ -1,0 +1,87 @@
+// What a touch pod's status tells of its images.
+#include <algorithm>
+#include <initializer_list>
+#include <string_view>
+#include <utility>
+
+#include "base/text.h"
+#include "plan/touch.h"
+
+namespace prefetch::plan {
+namespace {
+
+constexpr std::size_t kLongestWhy = 500;
+
+bool IsOneOf(std::string_view word, std::initializer_list<std::string_view> words) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+TouchObstacle ObstacleFor(image::ErrorClass error) {
+  switch (RetryFor(ReasonFor(error))) {
+    case Retry::kAtOnce:
+    case Retry::kPassing:
+      return error == image::ErrorClass::kUnknown || error == image::ErrorClass::kRuntimeError
+                 ? TouchObstacle::kPullFailed
+                 : TouchObstacle::kRegistryTrouble;
+    case Retry::kSlow:
+      return error == image::ErrorClass::kAccessDenied ? TouchObstacle::kNoNodeCredentials
+                                                       : TouchObstacle::kPullFailed;
+    case Retry::kHourly:
+    case Retry::kNever:
+      return TouchObstacle::kPullFailed;
+  }
+  std::abort();
+}
+
+// "ErrImagePull: 401 Unauthorized", of a stranger's words, in one line.
+std::string Words(std::string_view reason, std::string_view message) {
+  std::string text(reason);
+  if (!text.empty() && !message.empty()) text += ": ";
+  text += message;
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = ' ';
+  }
+  return base::Truncate(base::ToUtf8(text), kLongestWhy);
+}
+
+}  // namespace
+
+ContainerJudgement JudgeContainer(const ContainerSeen& seen) {
+  using Fate = ContainerFate;
+  if (!seen.terminated_reason.empty()) return {Fate::kPulled, {}};
+  if (IsOneOf(seen.waiting_reason, {"", "ContainerCreating", "PodInitializing"})) return {};
+  // Its image is there, and it cannot run: just as it should be (kubelet's rules K37 and K38).
+  if (IsOneOf(seen.waiting_reason, {"CreateContainerError", "CreateContainerConfigError", "RunContainerError",
+                                    "PreStartHookError", "StartError", "CrashLoopBackOff"})) {
+    return {Fate::kPulled, {}};
+  }
+  TouchResult result{TouchObstacle::kPullFailed, Words(seen.waiting_reason, seen.waiting_message)};
+  bool by_the_text = IsOneOf(seen.waiting_reason, {"ErrImagePull", "ImagePullBackOff"});
+  if (by_the_text) result.obstacle = ObstacleFor(seen.error);
+  if (seen.waiting_reason == "RegistryUnavailable") result.obstacle = TouchObstacle::kRegistryTrouble;
+  return {Fate::kFailed, std::move(result)};
+}
+
+PodJudgement JudgePod(const PodSeen& seen, base::Duration idle, base::Duration age) {
+  PodJudgement judged;
+  bool any_status = false;
+  bool undecided = seen.containers.empty();
+  for (const ContainerSeen& container : seen.containers) {
+    judged.images.push_back(JudgeContainer(container));
+    undecided = undecided || judged.images.back().fate == ContainerFate::kUndecided;
+    any_status = any_status || judged.images.back().fate != ContainerFate::kUndecided;
+  }
+  bool ended = seen.phase == "Failed" || seen.phase == "Succeeded";
+  bool late = idle >= kTouchPatience || age >= kTouchLimit;
+  judged.over = !undecided || ended || seen.gone || late;
+  if (!judged.over || any_status) return judged;
+  std::string said = Words(seen.reason, seen.message);
+  judged.pod.obstacle = TouchObstacle::kPodNeverRan;
+  judged.pod.why = seen.gone       ? "the touch pod was deleted by somebody else before kubelet had run it"
+                   : !said.empty() ? "kubelet refused the touch pod: " + said
+                                   : "kubelet did not run the touch pod within " +
+                                         std::to_string(std::chrono::seconds(kTouchPatience).count()) + " s";
+  return judged;
+}
+
+}  // namespace prefetch::plan
