@@ -1,0 +1,110 @@
+// Which files a Keyring reads, and what it makes of them.
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+#include "base/text.h"
+#include "credentials/keyring_sources.h"
+#include "credentials/version_rules.h"
+
+namespace prefetch::credentials {
+namespace {
+
+constexpr char kLastGoodReason[] =
+    " (the last good configuration stays in force; a kubelet that restarts exits)";
+
+// Before 1.33 kubelet sorts plugins by name, and its own name for the node docker config comes first
+// (A19).
+bool ByName(const std::shared_ptr<PluginAnswers>& a, const std::shared_ptr<PluginAnswers>& b) {
+  return a->provider().name < b->provider().name;
+}
+
+// Once, not with every reading.
+void WarnOfUnusableKeys(const NodeDockerConfig& now, const NodeDockerConfig* before) {
+  if (before != nullptr && before->path == now.path &&
+      before->index.unusable_keys() == now.index.unusable_keys()) {
+    return;
+  }
+  for (const std::string& key : now.index.unusable_keys()) {
+    base::Warn("key of a docker config is not an address, and is left out",
+               {{"file", now.path}, {"key", ShownKey(key)}});
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> Keyring::DockerConfigPaths() const {
+  return options_.docker_configs.empty() ? DockerConfigCandidates(search_) : options_.docker_configs;
+}
+
+std::vector<std::string> Keyring::WatchedFiles() const {
+  std::vector<std::string> files = DockerConfigPaths();
+  for (const PullSecret& secret : options_.pull_secrets) {
+    for (std::string& file : PullSecretFiles(secret)) files.push_back(std::move(file));
+  }
+  if (options_.provider_config.empty()) return files;
+  files.push_back(options_.provider_config);
+  base::Result<std::vector<std::string>> config =
+      ProviderConfigFiles(options_.provider_config, options_.kubelet_version);
+  if (config) files.insert(files.end(), config->begin(), config->end());
+  return files;
+}
+
+std::shared_ptr<const Keyring::Sources> Keyring::Read(const Sources* before) const {
+  auto now = std::make_shared<Sources>();
+  // Stamped before they are read: a file that changes in between is read once more.
+  now->files = WatchedFiles();
+  now->stamps = base::StampsOf(now->files);
+  now->docker_config = ReadFirstDockerConfig(DockerConfigPaths());
+  now->problems = now->docker_config.problems;
+  // Of the files that are named the first usable one counts, as for kubelet, so one may be absent. Where
+  // kubelet looks by itself there need not be any.
+  if (!options_.docker_configs.empty() && now->problems.empty() && now->docker_config.path.empty()) {
+    now->problems.push_back("there is no docker config: " + base::Join(options_.docker_configs, ", "));
+  }
+  WarnOfUnusableKeys(now->docker_config, before != nullptr ? &before->docker_config : nullptr);
+  for (const PullSecret& secret : options_.pull_secrets) {
+    now->pull_secrets.push_back(LoadPullSecret(secret));
+    const LoadedPullSecret& loaded = now->pull_secrets.back();
+    now->problems.insert(now->problems.end(), loaded.problems.begin(), loaded.problems.end());
+  }
+  if (!options_.provider_config.empty() || !options_.provider_bin_dir.empty()) {
+    ReadProviders(*now, before);
+  }
+  return now;
+}
+
+void Keyring::ReadProviders(Sources& now, const Sources* before) const {
+  ProviderConfig config =
+      LoadProviderConfig(options_.provider_config, options_.provider_bin_dir, options_.kubelet_version);
+  now.provider_config_hash = config.hash;
+  now.provider_config_is_bad = !config.problems.empty();
+  now.had_good_provider_config =
+      !now.provider_config_is_bad || (before != nullptr && before->had_good_provider_config);
+  if (now.provider_config_is_bad) {
+    if (before != nullptr) now.providers = before->providers;
+    std::string kept = now.had_good_provider_config ? kLastGoodReason : "";
+    for (const std::string& problem : config.problems) now.problems.push_back(problem + kept);
+    if (!now.had_good_provider_config) now.unusable_provider_config = config.problems.front();
+    return;
+  }
+  for (Provider& provider : config.providers) {
+    std::shared_ptr<PluginAnswers> kept = before != nullptr ? before->AnswersOf(provider) : nullptr;
+    now.providers.push_back(kept ? kept
+                                 : std::make_shared<PluginAnswers>(std::move(provider), Surroundings(),
+                                                                   clock_, options_.run_plugin));
+  }
+  if (!SeparatesKeyrings(options_.kubelet_version)) {
+    std::sort(now.providers.begin(), now.providers.end(), ByName);
+  }
+}
+
+PluginSurroundings Keyring::Surroundings() const {
+  return {.bin_dir = options_.provider_bin_dir,
+          .environment = options_.provider_environment,
+          .working_directory = options_.provider_working_directory,
+          .kubelet_version = options_.kubelet_version,
+          .timeout = options_.provider_timeout};
+}
+
+}  // namespace prefetch::credentials

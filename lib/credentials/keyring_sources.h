@@ -1,0 +1,36 @@
+// What a Keyring has read from the node's files.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/fs.h"
+#include "credentials/keyring.h"
+#include "credentials/plugin_answers.h"
+
+namespace prefetch::credentials {
+
+// Everything that was read, as of one moment. Immutable, but for the answers, which lock for themselves.
+struct Keyring::Sources {
+  std::vector<std::string> files;       // that it was read from, or would have been
+  std::vector<base::FileStamp> stamps;  // of them
+  std::vector<std::shared_ptr<PluginAnswers>> providers;
+  bool provider_config_is_bad = false;
+  bool had_good_provider_config = false;  // now or before: its providers are in force
+  std::string unusable_provider_config;
+  std::string provider_config_hash;
+  NodeDockerConfig docker_config;
+  std::vector<LoadedPullSecret> pull_secrets;
+  std::vector<std::string> problems;
+
+  // A provider whose configuration is still the same, with what it has answered so far.
+  std::shared_ptr<PluginAnswers> AnswersOf(const Provider& provider) const {
+    auto found = std::find_if(providers.begin(), providers.end(),
+                              [&](const auto& answers) { return answers->provider() == provider; });
+    return found == providers.end() ? nullptr : *found;
+  }
+};
+
+}  // namespace prefetch::credentials
