@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "config/agent_config.h"
+#include "config/settings.h"
 
 namespace prefetch::config {
 

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "credentials/keyring_sources.h"
+#include "credentials/registry_url.h"
 #include "credentials/version_rules.h"
 
 namespace prefetch::credentials {

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "base/text.h"
+#include "plan/history.h"
+#include "plan/reason.h"
 #include "plan/touch.h"
 
 namespace prefetch::plan {
