@@ -64,6 +64,13 @@ std::string Sentence(Reason reason, const EntryFacts& facts) {
   }
 }
 
+// What keeps an image waiting that has failed for a reason of its own.
+std::string Waits(Reason held) {
+  std::string name(ReasonName(held));
+  if (held == Reason::kDiskFull) return "the next try waits until the disk has room again (" + name + ")";
+  return "the next try waits, since the registry has trouble with other images, too (" + name + ")";
+}
+
 PullStatus PullOf(const EntryFacts& facts, base::TimePoint now, base::WallTime wall) {
   const History& past = facts.past;
   PullStatus pull;
@@ -114,8 +121,10 @@ void JudgeAbsent(const EntryFacts& facts, ImageState& state) {
     state.reason = Reason::kDiskPressure;
     state.phase = Phase::kFailing;
   } else if (facts.action.kind == ActionKind::kPull) {
-    state.reason = facts.held.value_or(facts.past.failures > 0 ? *facts.past.last_failure : Reason::kQueued);
-    state.phase = facts.held || facts.past.failures > 0 ? Phase::kFailing : Phase::kProgressing;
+    // Its own failure comes first: the trouble of others at its registry is not why it failed.
+    const bool has_failed = facts.past.failures > 0;
+    state.reason = has_failed ? *facts.past.last_failure : facts.held.value_or(Reason::kQueued);
+    state.phase = facts.held || has_failed ? Phase::kFailing : Phase::kProgressing;
   } else {
     state.reason = facts.action.reason;
     state.phase = state.reason == Reason::kFactsUnknown ? Phase::kProgressing : Phase::kFailing;
@@ -123,6 +132,9 @@ void JudgeAbsent(const EntryFacts& facts, ImageState& state) {
   bool error_says_it = state.phase == Phase::kFailing && !facts.past.last_error.empty() &&
                        facts.past.last_failure == state.reason && state.reason != Reason::kEvictedByKubelet;
   state.message = error_says_it ? facts.past.last_error : Sentence(state.reason, facts);
+  if (facts.action.kind == ActionKind::kPull && !facts.run && facts.held && facts.held != state.reason) {
+    state.message += "; " + Waits(*facts.held);
+  }
 }
 
 // An image that is closed to pods, and what touching it has come to: on its way, or given up.

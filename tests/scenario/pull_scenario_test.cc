@@ -225,5 +225,27 @@ TEST(PullScenario, ForeignPlatformIsNotPresent) {
   EXPECT_EQ(node.runtime.counters().pull_calls, 1);
 }
 
+// Of one registry some images fail for reasons of their own while it answers others with 5xx.
+TEST(PullScenario, EachImageKeepsItsOwnReason) {
+  Node node;
+  for (const char* name : {"r.io/corrupt:v1", "r.io/b:v1", "r.io/c:v1"}) {
+    node.runtime.Push(MakeImage(name, kMB));
+    node.runtime.Fail(name, image::ErrorClass::kServerError);
+  }
+  node.runtime.Fail("r.io/corrupt:v1", image::ErrorClass::kCorrupt);
+  node.List({"r.io/corrupt:v1", "r.io/b:v1", "r.io/c:v1"});
+  node.RunFor(seconds(5));
+  int masked = 0;
+  bool told = false;
+  for (int second = 0; second < 120; second++) {
+    node.RunFor(seconds(1));
+    const plan::Reason reason = node.ReasonOf("r.io/corrupt:v1");
+    if (reason != plan::Reason::kCorrupt && reason != plan::Reason::kPulling) masked++;
+    told = told || node.Image("r.io/corrupt:v1").message.find("ServerError") != std::string::npos;
+  }
+  EXPECT_EQ(masked, 0);
+  EXPECT_TRUE(told) << "the registry's trouble is added";
+}
+
 }  // namespace
 }  // namespace prefetch::tests::pull_scenario_test
