@@ -51,7 +51,7 @@ ServerResponse NoRoom(std::chrono::seconds retry_after);
 
 class Server::Loop {
  public:
-  Loop(Listener listener, ServerLimits limits, Handler handler)
+  Loop(Listener listener, const ServerLimits& limits, Handler handler)
       : listener_(std::move(listener)), limits_(limits), handler_(std::move(handler)) {}
   ~Loop();
 
