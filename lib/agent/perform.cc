@@ -84,13 +84,24 @@ struct Attempt {
   std::string refusals;  // what each refused credential was answered
 };
 
+// CRI-O shares one pull between callers that ask for the same with the same credentials, and fails all of
+// them when the first one goes away (C32). So a cancel that is not ours is asked about once more, at once;
+// the runtime's own progress timeout looks the same, and comes again.
+cri::CallResult<std::string> PullUncancelled(const base::Call& call, cri::ImageService& images,
+                                             const cri::PullRequest& request) {
+  auto pulled = images.PullImage(call, request);
+  if (pulled || pulled.error().error_class != image::ErrorClass::kRuntimeProgressTimeout) return pulled;
+  const bool may_be_shared = pulled.error().message.find("unable to pull image") != std::string::npos;
+  return may_be_shared && !call.Stopped() ? images.PullImage(call, request) : std::move(pulled);
+}
+
 // Tries each credential until one is not refused; anonymous only if there is none (A20).
 Attempt TryCredentials(const base::Call& call, const PullParts& parts, const PullJob& job,
                        const credentials::Lookup& lookup) {
   Attempt attempt;
   cri::PullRequest request{.image = job.reference.SpecImage(), .lease = job.lease};
   if (lookup.credentials.empty()) {
-    auto pulled = parts.images.PullImage(call, request);
+    auto pulled = PullUncancelled(call, parts.images, request);
     attempt.ok = pulled.ok();
     if (!pulled) attempt.error = pulled.error();
     return attempt;
@@ -106,7 +117,7 @@ Attempt TryCredentials(const base::Call& call, const PullParts& parts, const Pul
       said = job.reference.domain() + " refused it for several images just now: not sent again for 5 minutes";
     } else {
       request.auth = credential.auth;
-      auto pulled = parts.images.PullImage(call, request);
+      auto pulled = PullUncancelled(call, parts.images, request);
       if (pulled) {
         parts.refusals.Worked(job.reference, credential.auth);
         attempt.ok = true;

@@ -129,6 +129,14 @@ void FakeImageService::Restart() {
   SetRuntimeUp(true);
 }
 
+void FakeImageService::CancelShared(const std::string& name) {
+  base::Lock lock(mutex_);
+  Simulate(clock_.Now());
+  for (Pull& pull : pulls_) {
+    if (!pull.result && pull.name == name) End(pull, Error(ErrorClass::kRuntimeProgressTimeout, pull));
+  }
+}
+
 void FakeImageService::SetVersion(const std::string& version) {
   base::Lock lock(mutex_);
   version_ = version;

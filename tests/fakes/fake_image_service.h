@@ -80,6 +80,8 @@ class FakeImageService final : public cri::ImageService, public cri::ContentServ
   // ---- the node's side
   void SetRuntimeUp(bool up);  // false: pulls end with kRuntimeDown, calls are refused; bytes stay
   void Restart();
+  // Somebody whose pull of `name` CRI-O shares with ours has gone away: it ends for all (C32).
+  void CancelShared(const std::string& name);
   void SetVersion(const std::string& version);  // of the runtime that is there from now on
   void SetReady(bool ready);                    // RuntimeReady
   void SetDiskFull(bool full);                  // no byte more can be written

@@ -247,5 +247,31 @@ TEST(PullScenario, EachImageKeepsItsOwnReason) {
   EXPECT_TRUE(told) << "the registry's trouble is added";
 }
 
+// CRI-O ends a shared pull for all when one caller goes away, such as `crictl pull` that is interrupted.
+TEST(PullScenario, ACancelOfSomebodyElseIsNoFailure) {
+  Node node({.persona = Persona::kCrio});
+  node.runtime.SetBandwidth(kMB);
+  node.runtime.Push(MakeImage("r.io/a:v1", 60 * kMB));
+  node.List({"r.io/a:v1"});
+  node.RunFor(seconds(10));
+  node.runtime.CancelShared("r.io/a:v1");
+  node.RunFor(seconds(1));
+  EXPECT_EQ(node.ReasonOf("r.io/a:v1"), plan::Reason::kPulling) << "again, at once";
+  EXPECT_EQ(node.runtime.counters().pull_calls, 2);
+  EXPECT_EQ(node.LogLines("pull failed"), 0);
+  EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(2)));
+}
+
+// The runtime's own progress timeout looks the same, and comes again: that is a failure.
+TEST(PullScenario, ACancelThatComesAgainIsTheRuntimesOwn) {
+  Node node({.persona = Persona::kCrio});
+  node.runtime.Push(MakeImage("r.io/a:v1", kMB));
+  node.runtime.Fail("r.io/a:v1", image::ErrorClass::kRuntimeProgressTimeout);
+  node.List({"r.io/a:v1"});
+  node.RunFor(minutes(1));
+  EXPECT_EQ(node.ReasonOf("r.io/a:v1"), plan::Reason::kStalled);
+  EXPECT_GE(node.LogLines("pull failed"), 1);
+}
+
 }  // namespace
 }  // namespace prefetch::tests::pull_scenario_test
