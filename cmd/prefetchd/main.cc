@@ -11,6 +11,7 @@
 #include "agent/agent.h"
 #include "agent/answers/endpoints.h"
 #include "agent/cluster/learnt.h"
+#include "agent/image_watch.h"
 #include "base/log.h"
 #include "base/standard_output.h"
 #include "base/text.h"
@@ -191,6 +192,8 @@ int Run(const config::AgentConfig& config) {
   if (word) word->OnChange(look_at_kubelet);
   std::optional<ClusterTalk> talk;
   if (cluster) talk.emplace(*cluster, config, agent.board(), keyring, version, word, clock);
+  std::optional<agent::ImageWatch> images_watch;
+  if (!config.once) images_watch.emplace(content, [&agent] { agent.ImagesChanged(); });
   base::TimePoint deadline = config.timeout ? clock.Now() + *config.timeout : base::TimePoint::max();
   agent.Run(stop.token(), deadline);
   if (agent.MustRestart() && !config.once) {

@@ -74,6 +74,10 @@ void Agent::RecordsChanged(kubelet::FileChanges changes) {
   loop_.Push(RecordsTouched{std::move(changes)});
 }
 
+void Agent::ImagesChanged() {
+  loop_.Push(ImagesTouched{});
+}
+
 void Agent::AskPull(const image::Reference& reference, base::TimePoint looked_at) {
   loop_.Push(PullAsked{reference, looked_at});
 }

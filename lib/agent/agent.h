@@ -36,6 +36,8 @@ class Agent {
   void SetList(std::shared_ptr<const plan::ImageList> list);
   // Any thread: files of kubelet's have changed. Whoever asked for no watch (KubeletOptions::watch) says so.
   void RecordsChanged(kubelet::FileChanges changes);
+  // Any thread: the runtime tells that some image has come, gone or changed (agent/image_watch.h).
+  void ImagesChanged();
   // Any thread: somebody waits for an image that was not here at `looked_at`. An entry of the list is pulled
   // before others; what is on no list is pulled as one is, with the node's own credentials, and shown in
   // Snapshot::asked. The wish lasts plan::kAskedFor; who still waits then repeats it.
@@ -74,6 +76,7 @@ class Agent {
   void On(const LeasesTended& event);
   void On(const PullUnprotected& event) { pulls_->Absorb(event); }
   void On(RecordsTouched event);
+  void On(ImagesTouched) { runtime_.ImagesTold(); }
   void On(KubeletLooked event);
   void On(TouchStepped event);
   void On(const CheckDone& event);

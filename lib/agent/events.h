@@ -71,6 +71,9 @@ struct RecordsTouched {
   kubelet::FileChanges changes;
 };
 
+// The runtime tells that some image has come, gone or changed.
+struct ImagesTouched {};
+
 struct KubeletLooked {
   KubeletLook look;
 };
@@ -82,7 +85,8 @@ struct TouchStepped {
 
 struct Wake {};  // nothing but a turn
 
-using Event = std::variant<Wake, ListChanged, LookDone, PullDone, ProgressSeen, LeasesTended, PullUnprotected,
-                           RecordsTouched, KubeletLooked, TouchStepped, CheckDone, PullAsked, LookedUp>;
+using Event =
+    std::variant<Wake, ListChanged, LookDone, PullDone, ProgressSeen, LeasesTended, PullUnprotected,
+                 RecordsTouched, ImagesTouched, KubeletLooked, TouchStepped, CheckDone, PullAsked, LookedUp>;
 
 }  // namespace prefetch::agent

@@ -62,8 +62,10 @@ void RuntimeView::Failed(const cri::CallError& error) {
 void RuntimeView::StartLookIfDue(Workers& workers, std::shared_ptr<const plan::ImageList> list,
                                  std::uint64_t list_epoch) {
   // The list comes within milliseconds of the start.
-  if (look_running_ || list_epoch == 0 || loop_.now() < next_look_) return;
+  if (look_running_ || list_epoch == 0) return;
+  if (loop_.now() < std::min(next_look_, plan::NextLook(alarm_))) return;
   look_running_ = true;
+  alarm_ = plan::AfterLookBegan(alarm_, loop_.now());
   sequence_++;
   base::Call call{.stop = loop_.stopping()};
   loop_.Submit(workers,
@@ -77,6 +79,7 @@ void RuntimeView::StartLookIfDue(Workers& workers, std::shared_ptr<const plan::I
 
 RuntimeView::News RuntimeView::Absorb(LookDone& event, std::uint64_t list_epoch) {
   look_running_ = false;
+  alarm_ = plan::AfterLookEnded(alarm_, loop_.now());
   Look& look = event.look;
   News news{.reconnected = look.connected.has_value(), .answered = !look.error};
   // Also of a look that went wrong later, or for another list: the next one compares with this one.
@@ -151,7 +154,8 @@ void RuntimeView::CheckGrace() {
 }
 
 base::TimePoint RuntimeView::NextTurn(bool has_list) const {
-  base::TimePoint next = look_running_ || !has_list ? base::TimePoint::max() : next_look_;
+  base::TimePoint next = base::TimePoint::max();
+  if (!look_running_ && has_list) next = std::min(next_look_, plan::NextLook(alarm_));
   if (down_since_ && *down_since_ + plan::kRuntimeGrace > loop_.now()) {
     next = std::min<base::TimePoint>(next, *down_since_ + plan::kRuntimeGrace);
   }

@@ -13,6 +13,7 @@
 #include "credentials/keyring.h"
 #include "cri/image_service.h"
 #include "plan/list.h"
+#include "plan/look_alarm.h"
 #include "plan/snapshot.h"
 
 namespace prefetch::agent {
@@ -40,6 +41,8 @@ class RuntimeView {
   // The next look tells of every entry, whatever has changed.
   void LookInFull() { in_full_ = true; }
   void LookNow() { next_look_ = loop_.now(); }
+  // It has told that some image has come, gone or changed.
+  void ImagesTold() { alarm_ = plan::AfterTold(alarm_, loop_.now()); }
   // It did not answer.
   void Failed(const cri::CallError& error);
   // Registries are asked from now on: tells, once, what an operator should know of how that is done.
@@ -77,6 +80,7 @@ class RuntimeView {
   bool in_full_ = true;
   std::uint64_t sequence_ = 0;
   base::TimePoint next_look_;
+  plan::LookAlarm alarm_;
   int failed_looks_ = 0;
   std::shared_ptr<const plan::Unlisted> unlisted_;
 };

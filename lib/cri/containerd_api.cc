@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "containerd_content_v1.grpc.pb.h"
+#include "containerd_events_v1.grpc.pb.h"
 #include "containerd_leases_v1.grpc.pb.h"
 #include "containerd_snapshots_v1.grpc.pb.h"
 #include "runtime_v1.grpc.pb.h"
@@ -12,11 +13,16 @@ namespace prefetch::cri {
 namespace {
 
 namespace content = ::containerd::services::content::v1;
+namespace events = ::containerd::services::events::v1;
 namespace leases = ::containerd::services::leases::v1;
 namespace snapshots = ::containerd::services::snapshots::v1;
 using image::ErrorClass;
 
 constexpr std::chrono::seconds kLimit{10};
+// More than an event says of an image; what is longer ends the stream.
+constexpr int kLongestEvent = 256 * 1024;
+// The stream has every namespace's events otherwise, whatever the header says (C33).
+constexpr const char* kImageEvents = "namespace==\"k8s.io\",topic~=\"^/images/\"";
 
 CallError Unsupported() {
   return {ErrorClass::kRuntimeUnsupported, "this container runtime has no content API of containerd's"};
@@ -37,20 +43,24 @@ ContentInfo FromProto(const content::Info& info) {
 }  // namespace
 
 struct ContainerdApi::Stubs {
-  explicit Stubs(const std::shared_ptr<grpc::Channel>& channel)
+  Stubs(const std::shared_ptr<grpc::Channel>& channel, const std::shared_ptr<grpc::Channel>& of_events)
       : content(content::Content::NewStub(channel)),
+        events(events::Events::NewStub(of_events)),
         leases(leases::Leases::NewStub(channel)),
         snapshots(snapshots::Snapshots::NewStub(channel)),
         images(::runtime::v1::ImageService::NewStub(channel)) {}
 
   std::unique_ptr<content::Content::Stub> content;
+  std::unique_ptr<events::Events::Stub> events;
   std::unique_ptr<leases::Leases::Stub> leases;
   std::unique_ptr<snapshots::Snapshots::Stub> snapshots;
   std::unique_ptr<::runtime::v1::ImageService::Stub> images;
 };
 
 ContainerdApi::ContainerdApi(const Endpoint& endpoint)
-    : channel_(endpoint, "content"), stubs_(std::make_unique<Stubs>(channel_.grpc())) {}
+    : channel_(endpoint, "content"),
+      events_(endpoint, "events", kLongestEvent),
+      stubs_(std::make_unique<Stubs>(channel_.grpc(), events_.grpc())) {}
 
 ContainerdApi::~ContainerdApi() = default;
 
@@ -205,6 +215,21 @@ CallResult<std::map<std::string, std::uint64_t>> ContainerdApi::Ingests(const ba
       bytes[digest] = static_cast<std::uint64_t>(std::max<std::int64_t>(status.offset(), 0));
   }
   return bytes;
+}
+
+CallError ContainerdApi::WatchImages(const base::Call& call, const std::function<void()>& changed) {
+  events::SubscribeRequest request;
+  request.add_filters(kImageEvents);
+  auto failed = RunRpc(events_, call, {.method = "Events.Subscribe"}, [&](grpc::ClientContext& context) {
+    context.AddMetadata(kNamespaceHeader, kKubernetesNamespace);
+    auto reader = stubs_->events->Subscribe(&context, request);
+    changed();
+    events::Envelope event;
+    while (reader->Read(&event)) changed();
+    return reader->Finish();
+  });
+  if (!failed) return {ErrorClass::kRuntimeDown, "the stream of events has ended"};
+  return failed->error_class == ErrorClass::kRuntimeUnsupported ? Unsupported() : *std::move(failed);
 }
 
 CallResult<bool> ContainerdApi::SnapshotExists(const base::Call& call, const std::string& snapshotter,

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -57,6 +58,9 @@ class ContainerdApi {
   // Bytes written so far by digest, of all blobs that are being fetched.
   CallResult<std::map<std::string, std::uint64_t>> Ingests(const base::Call& call);
 
+  // Has a connection of its own, and no limit but the Call's.
+  CallError WatchImages(const base::Call& call, const std::function<void()>& changed);
+
   CallResult<bool> SnapshotExists(const base::Call& call, const std::string& snapshotter,
                                   const std::string& key);
   // Where CRI keeps the default snapshotter's data.
@@ -67,7 +71,7 @@ class ContainerdApi {
   template <typename Invoke>
   std::optional<CallError> Run(const base::Call& call, std::string_view method, Invoke invoke);
 
-  RpcChannel channel_;
+  RpcChannel channel_, events_;
   std::unique_ptr<Stubs> stubs_;
   static constexpr std::uint64_t kSupported = ~std::uint64_t{0};
   std::atomic<std::uint64_t> unsupported_in_{kSupported};  // the generation that does not have these calls

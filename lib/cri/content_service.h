@@ -10,6 +10,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -62,6 +63,10 @@ class ContentService {
   // this call names it there: so call it soon after the start.
   virtual CallResult<PullProgress> Progress(const base::Call& call, const std::string& lease,
                                             const image::Reference& reference) = 0;
+  // Calls `changed` whenever an image of Kubernetes' namespace has come, gone or changed, and at the
+  // beginning for what has happened before; what CRI lists may be a moment behind. Blocks until that ends, as
+  // a stream does when the runtime restarts, or until it is stopped; returns why.
+  virtual CallError WatchImages(const base::Call& call, const std::function<void()>& changed) = 0;
   // Is the content unpacked for the default snapshotter (C22)? `chain_id` is ImageDetails'.
   virtual CallResult<bool> IsUnpacked(const base::Call& call, const std::string& chain_id) = 0;
   // Does a container start from the image with this id, of which no pull is known to have ended well? It is

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -315,6 +316,10 @@ CallResult<PullProgress> GrpcContentService::Progress(const base::Call& call, co
     native_->BridgeCommits(lease, facts);
   }
   return ProgressFrom(facts);
+}
+
+CallError GrpcContentService::WatchImages(const base::Call& call, const std::function<void()>& changed) {
+  return native_->api.WatchImages(call, changed);
 }
 
 CallResult<bool> GrpcContentService::IsUnpacked(const base::Call& call, const std::string& chain_id) {

@@ -1,6 +1,7 @@
 // GrpcContentService: containerd's own content, leases and snapshots services over its unix socket.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -29,6 +30,7 @@ class GrpcContentService final : public ContentService {
   CallResult<std::vector<std::string>> ListLeases(const base::Call& call) override;
   CallResult<PullProgress> Progress(const base::Call& call, const std::string& lease,
                                     const image::Reference& reference) override;
+  CallError WatchImages(const base::Call& call, const std::function<void()>& changed) override;
   CallResult<bool> IsUnpacked(const base::Call& call, const std::string& chain_id) override;
   CallResult<bool> IsWhole(const base::Call& call, const std::string& id,
                            const std::string& chain_id) override;

@@ -11,14 +11,13 @@ namespace {
 
 using image::ErrorClass;
 
-constexpr int kMaxMessageBytes = 16 * 1024 * 1024;  // as kubelet and containerd have it
-constexpr int kFirstReconnectMs = 100;              // as kubelet
-constexpr int kLongestReconnectMs = 3000;           // as kubelet
-constexpr int kConnectTimeoutMs = 5000;             // one attempt; shorter ones failed on busy nodes
+constexpr int kFirstReconnectMs = 100;     // as kubelet
+constexpr int kLongestReconnectMs = 3000;  // as kubelet
+constexpr int kConnectTimeoutMs = 5000;    // one attempt; shorter ones failed on busy nodes
 
-grpc::ChannelArguments Arguments(std::string_view purpose) {
+grpc::ChannelArguments Arguments(std::string_view purpose, int max_message_bytes) {
   grpc::ChannelArguments arguments;
-  arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
+  arguments.SetMaxReceiveMessageSize(max_message_bytes);
   // Newer gRPC would send the socket's path, which strict servers refuse.
   arguments.SetString(GRPC_ARG_DEFAULT_AUTHORITY, "localhost");
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kFirstReconnectMs);
@@ -50,10 +49,10 @@ std::string Unsupported(const std::string& words) {
 
 }  // namespace
 
-RpcChannel::RpcChannel(Endpoint endpoint, std::string_view purpose)
+RpcChannel::RpcChannel(Endpoint endpoint, std::string_view purpose, int max_message_bytes)
     : endpoint_(std::move(endpoint)),
       channel_(grpc::CreateCustomChannel("unix:" + endpoint_.socket_path, grpc::InsecureChannelCredentials(),
-                                         Arguments(purpose))),
+                                         Arguments(purpose, max_message_bytes))),
       generation_(endpoint_.socket_path) {}
 
 std::optional<CallError> RpcChannel::WhyDown() {

@@ -31,12 +31,14 @@ inline constexpr const char* kKubernetesNamespace = "k8s.io";
 // PullImage by containerd 1.6.20, 1.7.24 and 2.1.9; other runtimes do not look at it.
 inline constexpr const char* kLeaseHeader = "containerd-lease";
 
+inline constexpr int kMaxMessageBytes = 16 * 1024 * 1024;  // as kubelet and containerd have it
+
 // One connection to one runtime, for one kind of calls. Any thread may use it, many at once.
 class RpcChannel {
  public:
   // Connections are never shared between channels of different `purpose`: what saturates or resets the one
   // that pulls must not fail the short calls.
-  RpcChannel(Endpoint endpoint, std::string_view purpose);
+  RpcChannel(Endpoint endpoint, std::string_view purpose, int max_message_bytes = kMaxMessageBytes);
 
   const std::shared_ptr<grpc::Channel>& grpc() const { return channel_; }
   const Endpoint& endpoint() const { return endpoint_; }

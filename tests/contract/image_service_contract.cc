@@ -481,6 +481,43 @@ TEST_P(ContentServiceContract, LeasesAreMadeAndDeletedRightAfterARestart) {
   EXPECT_EQ(*world_->content().ListLeases(Soon()), std::vector<std::string>{"prefetchd-2"});
 }
 
+TEST_P(ContentServiceContract, ChangesOfImagesAreToldUntilTheRuntimeGoes) {
+  if (!world_->HasContentApi()) return;
+  auto app = world_->Push({"team/app", "v1", {{1, kMegabyte}}});
+  std::atomic<int> told = 0;
+  std::atomic<bool> ended = false;
+  cri::CallError error;
+  std::jthread watch([&] {
+    error = world_->content().WatchImages(base::Call{}, [&] { told++; });
+    ended = true;
+  });
+  ASSERT_TRUE(world_->Until([&] { return told > 0; }));
+  // The beginning is told before the runtime has it in force.
+  ASSERT_TRUE(world_->Until([&] {
+    EXPECT_TRUE(Pull(app.name));
+    world_->Remove(app.name);
+    return told > 1;
+  }));
+  EXPECT_FALSE(ended);
+  world_->KillRuntime();
+  EXPECT_TRUE(world_->Until([&] { return ended.load(); }));
+  EXPECT_EQ(error.error_class, ErrorClass::kRuntimeDown) << error.message;
+  world_->StartRuntime();
+}
+
+TEST_P(ContentServiceContract, AWatchEndsWhenItIsStopped) {
+  std::atomic<bool> ended = false;
+  cri::CallError error;
+  std::jthread watch([&](const std::stop_token& stop) {
+    error = world_->content().WatchImages({base::TimePoint::max(), stop}, [] {});
+    ended = true;
+  });
+  if (world_->HasContentApi()) watch.request_stop();
+  EXPECT_TRUE(world_->Until([&] { return ended.load(); }));
+  EXPECT_EQ(error.error_class,
+            world_->HasContentApi() ? ErrorClass::kCancelled : ErrorClass::kRuntimeUnsupported);
+}
+
 TEST_P(ContentServiceContract, WithoutTheLeaseTheBytesGo) {
   if (!world_->HasContentApi()) return;
   auto app = world_->Push({"team/app", "v1", {{1, 8 * kMegabyte}}});

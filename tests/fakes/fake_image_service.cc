@@ -119,8 +119,11 @@ void FakeImageService::Fail(const std::string& name, std::optional<ErrorClass> e
 void FakeImageService::SetRuntimeUp(bool up) {
   base::Lock lock(mutex_);
   Simulate(clock_.Now());
-  if (up && !up_) generation_++;
+  const bool starts = up && !up_;
+  if (starts) generation_++;
   up_ = up;
+  if (starts) TellOfImages();
+  condition_.notify_all();
   if (!up) EndAll(ErrorClass::kRuntimeDown);
 }
 
@@ -159,11 +162,13 @@ void FakeImageService::Preload(const FakeImage& image) {
   store_.Put({image.digest, image.manifest_bytes});
   for (const FakeBlob& blob : image.Blobs()) store_.Put(blob);
   store_.Record(image, image.name, true);
+  TellOfImages();
 }
 
 void FakeImageService::TagLocally(const FakeImage& image, const std::string& name) {
   base::Lock lock(mutex_);
   store_.Record(image, name, false);
+  TellOfImages();
 }
 
 void FakeImageService::Import(const FakeImage& image, bool unpacked) {
@@ -172,12 +177,26 @@ void FakeImageService::Import(const FakeImage& image, bool unpacked) {
   for (const FakeBlob& blob : image.Blobs()) store_.Put(blob);
   store_.Record(image, image.name, false);
   store_.images[image.config.digest].unpacked = unpacked && image.unpackable;
+  TellOfImages();
 }
 
 void FakeImageService::Remove(const std::string& name) {
   base::Lock lock(mutex_);
   store_.Remove(name);
   CollectGarbage();
+  TellOfImages();
+}
+
+void FakeImageService::OnImages(std::function<void()> told) {
+  base::Lock lock(mutex_);
+  on_images_ = std::move(told);
+}
+
+void FakeImageService::TellOfImages() {
+  if (!up_ || !HasContentApi(persona_)) return;
+  told_++;
+  condition_.notify_all();
+  if (on_images_) on_images_();
 }
 
 void FakeImageService::LoseSnapshot(const std::string& name) {
@@ -433,6 +452,29 @@ cri::CallResult<cri::PullProgress> FakeImageService::Progress(const base::Call& 
     }
   }
   return cri::ProgressFrom(facts);
+}
+
+cri::CallError FakeImageService::WatchImages(const base::Call& call, const std::function<void()>& changed) {
+  std::stop_callback wake(call.stop, [this] {
+    base::Lock lock(mutex_);
+    condition_.notify_all();
+  });
+  std::uint64_t told = 0;
+  std::uint64_t generation = 0;
+  {
+    base::Lock lock(mutex_);
+    if (auto refusal = ContentRefusal(call)) return *std::move(refusal);
+    told = told_;
+    generation = generation_;
+  }
+  while (true) {
+    changed();
+    base::Lock lock(mutex_);
+    while (told == told_ && up_ && generation == generation_ && !call.Stopped()) condition_.wait(mutex_);
+    if (auto refusal = ContentRefusal(call)) return *std::move(refusal);
+    if (generation != generation_) return Say(persona_, ErrorClass::kRuntimeDown, "");
+    told = told_;
+  }
 }
 
 cri::CallResult<bool> FakeImageService::IsUnpacked(const base::Call& call, const std::string& chain_id) {

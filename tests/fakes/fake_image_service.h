@@ -13,6 +13,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <map>
 #include <optional>
@@ -89,6 +90,8 @@ class FakeImageService final : public cri::ImageService, public cri::ContentServ
   void TagLocally(const FakeImage& image, const std::string& name);  // as other tools do: no repo digest
   // An archive was imported (`ctr images import`, `kind load`): content and a tag, no repo digest.
   void Import(const FakeImage& image, bool unpacked = true);
+  // Calls it, on any thread, whenever WatchImages would; it must not call the fake. nullptr: no more.
+  void OnImages(std::function<void()> told);
   void Remove(const std::string& name);  // behind the agent's back: all its names go
   void LoseSnapshot(const std::string& name);
   void FailNext(LeaseCall call, int times);  // so many calls break off, as at a connection that has died
@@ -119,6 +122,7 @@ class FakeImageService final : public cri::ImageService, public cri::ContentServ
   cri::CallResult<std::vector<std::string>> ListLeases(const base::Call& call) override;
   cri::CallResult<cri::PullProgress> Progress(const base::Call& call, const std::string& lease,
                                               const image::Reference& reference) override;
+  cri::CallError WatchImages(const base::Call& call, const std::function<void()>& changed) override;
   cri::CallResult<bool> IsUnpacked(const base::Call& call, const std::string& chain_id) override;
   cri::CallResult<bool> IsWhole(const base::Call& call, const std::string& id,
                                 const std::string& chain_id) override;
@@ -158,6 +162,7 @@ class FakeImageService final : public cri::ImageService, public cri::ContentServ
   std::set<std::string> ActiveBlobs() const PREFETCH_REQUIRES(mutex_);
   std::vector<FakeBlob> Missing(const Pull& pull) const PREFETCH_REQUIRES(mutex_);
   void CollectGarbage() PREFETCH_REQUIRES(mutex_);
+  void TellOfImages() PREFETCH_REQUIRES(mutex_);
   const FakeImage* Find(const std::string& normalized) const PREFETCH_REQUIRES(mutex_);
   image::LocalImage ToLocal(const StoredImage& stored) const;
   std::string IdOf(const FakeImage& image) const;
@@ -180,6 +185,8 @@ class FakeImageService final : public cri::ImageService, public cri::ContentServ
   bool ready_ PREFETCH_GUARDED_BY(mutex_) = true;
   bool disk_full_ PREFETCH_GUARDED_BY(mutex_) = false;
   FakeStore store_ PREFETCH_GUARDED_BY(mutex_);
+  std::uint64_t told_ PREFETCH_GUARDED_BY(mutex_) = 0;  // changes of images
+  std::function<void()> on_images_ PREFETCH_GUARDED_BY(mutex_);
   std::map<LeaseCall, int> failing_ PREFETCH_GUARDED_BY(mutex_);
   std::list<Pull> pulls_ PREFETCH_GUARDED_BY(mutex_);  // in the order in which they came
   base::TimePoint simulated_ PREFETCH_GUARDED_BY(mutex_);

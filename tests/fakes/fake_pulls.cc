@@ -199,6 +199,7 @@ void FakeImageService::Finish(Pull& pull) {
   bool artifact_refused = !pull.image.unpackable && persona_ == Persona::kContainerd16;
   // The failed pull of an artifact leaves its tag behind (C22).
   store_.Record(pull.image, pull.name, !artifact_refused);
+  TellOfImages();
   if (artifact_refused) return End(pull, Error(ErrorClass::kUnsupportedImage, pull));
   End(pull,
       persona_ == Persona::kCrio ? RepositoryOf(pull.name) + "@" + pull.image.digest : IdOf(pull.image));

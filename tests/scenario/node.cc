@@ -77,7 +77,7 @@ Node::Node(NodeOptions options)
 }
 
 Node::~Node() {
-  agents_.clear();
+  EndAgents();
   base::SetLogSink(nullptr);
 }
 
@@ -144,6 +144,10 @@ void Node::Start() {
   for (const auto& agent : agents_) {
     if (list_) agent->SetList(list_);
   }
+  // The watch is in real time; the fake tells instead.
+  runtime.OnImages([this] {
+    for (const auto& agent : agents_) agent->ImagesChanged();
+  });
 }
 
 void Node::KubeletRuns(const std::string& pid) {
@@ -155,15 +159,20 @@ void Node::KubeletRuns(const std::string& pid) {
 }
 
 void Node::RestartAgent() {
-  agents_.clear();
+  EndAgents();
   Start();
+}
+
+void Node::EndAgents() {
+  runtime.OnImages(nullptr);
+  agents_.clear();
 }
 
 void Node::StopAgent() {
   std::stop_source stop;
   stop.request_stop();
   for (const auto& agent : agents_) agent->Run(stop.get_token());
-  agents_.clear();
+  EndAgents();
 }
 
 void Node::List(const std::vector<std::string>& images,

@@ -143,6 +143,7 @@ class Node {
  private:
   void Settle();  // until every worker waits for time
   void Start();
+  void EndAgents();
   std::unique_ptr<agent::Agent> MakeAgent(const std::string& instance);
   plan::DiskSpace Disk() const;
   PodRuntime RuntimeForPods();

@@ -126,6 +126,20 @@ TEST_F(Recovery, AnImageThatIsRemovedComesBackWithinTenSeconds) {
   ExpectReady();
 }
 
+// Not at the next look, which would be 4 s away on average.
+TEST_F(Recovery, AnImageThatIsRemovedIsMissedWithinASecond) {
+  node_.HasList({image_});
+  node_.StartAgent();
+  ExpectReady();
+  EXPECT_OK(registry_->proxy().Refuse(true));
+  ASSERT_OK(node_.containerd().Ctr({"images", "rm", image_}));
+  const auto removed = std::chrono::steady_clock::now();
+  EXPECT_TRUE(rig::Eventually(seconds(10), [&] { return node_.Get("/readyz").status != 200; }));
+  const auto took = std::chrono::steady_clock::now() - removed;
+  RecordProperty("ms", std::to_string(took / std::chrono::milliseconds(1)));
+  EXPECT_LE(took, seconds(1)) << took / std::chrono::milliseconds(1) << " ms; " << node_.AgentLog();
+}
+
 TEST_F(Recovery, AListThatChangesMidPullIsFollowed) {
   std::string other = registry_->Push("other", "v1", {{3, kMegabyte}});
   StartPulling();

@@ -1,0 +1,64 @@
+#include "plan/look_alarm.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace prefetch::plan {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+// One change is told by several events.
+constexpr milliseconds kSoon{100};
+// containerd's CRI plugin learns of a change by the same events, and lists what it knew before until then.
+constexpr milliseconds kLate{600};
+// However much is told, between the beginnings of two such looks is at least this, and so many times what
+// the last one took.
+constexpr milliseconds kLookFloor{500};
+constexpr int kShareOfTime = 20;
+
+constexpr seconds kWatchAgain{1};
+constexpr minutes kWatchAgainMost{1};
+constexpr minutes kWatchUnsupported{10};
+constexpr seconds kLongStream{10};
+
+}  // namespace
+
+LookAlarm AfterTold(LookAlarm alarm, base::TimePoint now) {
+  alarm.soon = std::min<base::TimePoint>(alarm.soon, now + kSoon);
+  alarm.late = now + kLate;
+  return alarm;
+}
+
+LookAlarm AfterLookBegan(LookAlarm alarm, base::TimePoint now) {
+  if (alarm.soon <= now) alarm.soon = base::TimePoint::max();
+  if (alarm.late <= now) alarm.late = base::TimePoint::max();
+  alarm.started_at = now;
+  return alarm;
+}
+
+LookAlarm AfterLookEnded(LookAlarm alarm, base::TimePoint now) {
+  alarm.took = now - alarm.started_at;
+  return alarm;
+}
+
+base::TimePoint NextLook(const LookAlarm& alarm) {
+  base::TimePoint due = std::min(alarm.soon, alarm.late);
+  if (due == base::TimePoint::max()) return due;
+  return std::max<base::TimePoint>(
+      due, alarm.started_at + std::max<base::Duration>(kLookFloor, kShareOfTime * alarm.took));
+}
+
+bool StoodForLong(base::Duration stood) {
+  return stood >= kLongStream;
+}
+
+base::Duration WatchAgainAfter(base::Duration stood, int failures, bool unsupported) {
+  if (unsupported) return kWatchUnsupported;
+  if (StoodForLong(stood)) return kWatchAgain;
+  return std::min<base::Duration>(kWatchAgain * (1 << std::min(failures, 6)), kWatchAgainMost);
+}
+
+}  // namespace prefetch::plan
