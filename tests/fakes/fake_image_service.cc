@@ -494,10 +494,11 @@ cri::CallResult<bool> FakeImageService::IsWhole(const base::Call& call, const st
   if (found == store_.images.end()) return false;
   const StoredImage& stored = found->second;
   if (stored.unpacked) return true;
-  std::vector<FakeBlob> blobs = stored.image.Blobs();
-  return stored.image.unpackable && std::all_of(blobs.begin(), blobs.end(), [&](const FakeBlob& blob) {
-           return store_.IsComplete(blob.digest);
-         });
+  if (!stored.image.unpackable) return false;
+  for (const FakeBlob& blob : stored.image.Blobs()) {
+    if (!store_.IsComplete(blob.digest)) return false;
+  }
+  return true;
 }
 
 }  // namespace prefetch::tests
