@@ -1,7 +1,9 @@
 #include "cluster/api.h"
 
 #include <curl/curl.h>
+#include <gtest/gtest.h>
 
+#include <sstream>
 #include <utility>
 
 #include "doc/json.h"
@@ -86,6 +88,22 @@ ApiAnswer Api::MergePatch(const std::string& path, const std::string& body) {
 }
 ApiAnswer Api::JsonPatch(const std::string& path, const std::string& body) {
   return Do("PATCH", path, body, "application/json-patch+json");
+}
+
+std::vector<doc::Node> Api::VersionsSince(const std::string& collection, const std::string& name,
+                                          const std::string& resource_version) {
+  std::istringstream lines(Get(collection + "?watch=true&timeoutSeconds=1&fieldSelector=metadata.name%3D" +
+                               name + "&resourceVersion=" + resource_version)
+                               .text);
+  std::vector<doc::Node> versions;
+  for (std::string line; std::getline(lines, line);) {
+    const doc::Node event = ParseOrNull(line);
+    const std::string type = doc::TextAt(event, {"type"});
+    const doc::Node* object = doc::ValueAt(event, {"object"});
+    EXPECT_TRUE(object != nullptr && type != "ERROR") << line;
+    if (object != nullptr) versions.push_back(*object);
+  }
+  return versions;
 }
 
 std::string Quote(const std::string& text) {

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "doc/node.h"
 #include "doc/path.h"
@@ -33,6 +34,11 @@ class Api {
   ApiAnswer Kill(const std::string& path);
   ApiAnswer MergePatch(const std::string& path, const std::string& body);
   ApiAnswer JsonPatch(const std::string& path, const std::string& body);
+
+  // What became of one object, such as "/api/v1/nodes", "n1", since a resourceVersion: every version of it,
+  // in their order. Takes a second: the server tells all at once, and then for so long what comes.
+  std::vector<doc::Node> VersionsSince(const std::string& collection, const std::string& name,
+                                       const std::string& resource_version);
 
   // The same server, as somebody else.
   Api As(std::string token) const;
