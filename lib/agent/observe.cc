@@ -23,6 +23,12 @@ std::vector<std::string> DigestsFor(const image::LocalImage& image, const image:
   return found;
 }
 
+bool HasTagOf(const image::LocalImage& image, const std::string& repository) {
+  return std::any_of(image.repo_tags.begin(), image.repo_tags.end(), [&](const std::string& name) {
+    return name.rfind(':') == repository.size() && name.starts_with(repository);
+  });
+}
+
 // Spreads `part` over `hash`, so that the order of parts counts.
 std::uint64_t Mixed(std::uint64_t hash, std::uint64_t part) {
   hash = (hash ^ part) * 0x9e3779b97f4a7c15;  // 2^64 divided by the golden ratio
@@ -97,6 +103,7 @@ std::optional<cri::CallError> Observer::Connect(const base::Call& call, Look& lo
   auto info = images_.Connect(call);
   if (!info) return info.error();
   look.connected = *info;
+  names_are_pulled_ = info->name == "cri-o";
   mountpoint_.clear();
   if (auto filesystems = images_.ImageFsInfo(call); filesystems && !filesystems->empty()) {
     mountpoint_ = filesystems->front().mountpoint;
@@ -115,7 +122,8 @@ cri::CallResult<std::vector<Observer::Learnt>> Observer::AskDetails(const base::
   std::vector<Learnt> answers(names.size());
   for (std::size_t i = 0; i < names.size(); i++) {
     const std::optional<cri::ImageDetails>& details = (*all)[i];
-    if (!details) continue;  // gone in between
+    answers[i].gone = !details;
+    if (!details) continue;
     answers[i].chain_id = details->chain_id;
     answers[i].artifact = details->artifact;
     if (!details->platform) continue;  // not known
@@ -126,7 +134,8 @@ cri::CallResult<std::vector<Observer::Learnt>> Observer::AskDetails(const base::
 }
 
 // The runtime does not check the platform of a single-manifest image (C19), so each new id is asked for once.
-// An id names its configuration, so the answer holds as long as the image is there.
+// An id names its configuration, so the answer holds as long as the image is there. What loses its last tag
+// may have lost its last name, though it is still listed (C34).
 std::optional<cri::CallError> Observer::Learn(const base::Call& call, const plan::ImageList& list,
                                               const image::LocalImageIndex& index) {
   std::map<std::string, Learnt> now;
@@ -141,20 +150,31 @@ std::optional<cri::CallError> Observer::Learn(const base::Call& call, const plan
     }
     if (found == nullptr || now.contains(found->id)) continue;
     auto known = learnt_.find(found->id);
-    now.emplace(found->id, known == learnt_.end() ? Learnt{} : known->second);
-    if (known != learnt_.end()) continue;
+    const bool untagged = found->repo_tags.empty();
+    const bool holds = known != learnt_.end() && (known->second.untagged || !untagged);
+    Learnt& learnt = now.emplace(found->id, holds ? known->second : Learnt{}).first->second;
+    learnt.untagged = untagged;
+    if (holds) continue;
     new_ids.push_back(found->id);
     names.push_back(want.reference.Normalized());
   }
   if (!names.empty()) {
     auto answers = AskDetails(call, names);
     if (!answers) return answers.error();
-    for (std::size_t i = 0; i < new_ids.size(); i++) now[new_ids[i]] = std::move((*answers)[i]);
+    for (std::size_t i = 0; i < new_ids.size(); i++) {
+      Learnt& learnt = now[new_ids[i]];
+      (*answers)[i].untagged = learnt.untagged;
+      learnt = std::move((*answers)[i]);
+    }
   }
-  for (const auto& [id, learnt] : now) {
-    if (learnt.chain_id.empty()) in_doubt.insert(id);
+  gone_.clear();
+  for (auto& [id, learnt] : now) {
+    if (learnt.gone) gone_.insert(id);
+    if (learnt.chain_id.empty() && !learnt.gone) in_doubt.insert(id);
   }
+  for (const std::string& id : gone_) now.erase(id);
   for (const std::string& id : in_doubt) {
+    if (gone_.contains(id)) continue;
     Learnt& learnt = now[id];
     if (learnt.whole) continue;
     auto whole = agent::IsWhole(call, content_, id, learnt.chain_id);
@@ -162,13 +182,16 @@ std::optional<cri::CallError> Observer::Learn(const base::Call& call, const plan
     learnt.whole = *whole;
     if (!learnt.whole) last_.reset();  // what makes it whole may change nothing in ListImages
   }
+  if (!gone_.empty()) last_.reset();  // nor does a pull that gives it a name
   learnt_ = std::move(now);
   return std::nullopt;
 }
 
 const image::LocalImage* Observer::FindHere(const image::LocalImageIndex& index,
                                             const image::Reference& reference) const {
-  if (const image::LocalImage* pulled = index.Find(reference)) return pulled;
+  if (const image::LocalImage* pulled = index.Find(reference)) {
+    return gone_.contains(pulled->id) ? nullptr : pulled;
+  }
   const image::LocalImage* tagged = index.FindTagged(reference);
   if (tagged == nullptr) return nullptr;
   auto learnt = learnt_.find(tagged->id);
@@ -233,6 +256,8 @@ Look Observer::TakeConnected(const base::Call& call, const plan::ImageList& list
       continue;
     }
     plan::Local local = ToLocal(*found, want.reference, index.NamesOf(found->id));
+    local.found_by_tag =
+        names_are_pulled_ && want.reference.has_digest() && HasTagOf(*found, want.reference.Repository());
     if (auto known = learnt_.find(found->id); known != learnt_.end()) {
       local.runs_here = known->second.runs_here;
       local.platform = known->second.platform;

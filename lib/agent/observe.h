@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -50,10 +51,10 @@ class Observer {
         node_(std::move(node)),
         audit_ignore_(std::move(audit_ignore)) {}
 
-  // One ListImages, and one ImageStatus for each image id that is new; where a name has no repo digest, or an
-  // image no layers, also what tells whether it starts nevertheless. Before them a connection, where there is
-  // none or the runtime may be another process than before. `full`: answer in full even if nothing
-  // has changed (the list has, or the asker's memory). `wall`: now.
+  // One ListImages, and one ImageStatus for each image id that is new, or has lost its last tag; where a name
+  // has no repo digest, or an image no layers, also what tells whether it starts nevertheless. Before them a
+  // connection, where there is none or the runtime may be another process than before. `full`: answer in full
+  // even if nothing has changed (the list has, or the asker's memory). `wall`: now.
   Look Take(const base::Call& call, const plan::ImageList& list, bool full, base::WallTime wall);
 
  private:
@@ -62,6 +63,8 @@ class Observer {
     std::string platform;
     std::string chain_id;
     bool artifact = false;
+    bool untagged = false;  // it had no tag when that was asked
+    bool gone = false;      // the runtime has nothing by its name: gone in between, or never there (C34)
     // Asked only where it is not told by that: there is no chain of layers, or no repo digest. What is whole
     // stays so as long as the image is here.
     bool whole = false;
@@ -85,10 +88,12 @@ class Observer {
   const std::vector<std::string> audit_ignore_;
   plan::Arrivals arrivals_;
   bool connected_ = false;
-  std::uint64_t generation_ = 0;  // of the runtime that was asked who it is
+  bool names_are_pulled_ = false;  // the runtime has no name that was not pulled (C34)
+  std::uint64_t generation_ = 0;   // of the runtime that was asked who it is
   std::string mountpoint_;
   std::optional<std::uint64_t> last_;     // hash of the newest answer; none: it was not folded in
   std::map<std::string, Learnt> learnt_;  // by image id; those that are gone are dropped
+  std::set<std::string> gone_;            // ids that are listed, and that no name finds
 };
 
 // Does a container start from what the runtime has under that id? Of an artifact, and of what a failed pull

@@ -30,6 +30,10 @@ bool IsUsable(const Observation& seen, const History& past) {
          !(past.not_unpacked && seen.local->id == past.pulled_id);
 }
 
+bool LeansOnTag(const Observation& seen, const History& past) {
+  return IsUsable(seen, past) && seen.local->found_by_tag && seen.local->id != past.pulled_id;
+}
+
 Action Decide(const Observation& seen, const History& past, base::TimePoint now) {
   if (!seen.known) return {.kind = ActionKind::kWait, .reason = Reason::kFactsUnknown};
   if (!seen.local) return PullWhenAllowed(Reason::kImageAbsent, past, now);
@@ -46,6 +50,7 @@ Action Decide(const Observation& seen, const History& past, base::TimePoint now)
 Action Decide(const Observation& seen, const History& past, const RefreshDecision& refresh,
               base::TimePoint now) {
   if (refresh.pull && IsUsable(seen, past)) return PullWhenAllowed(refresh.pull_reason, past, now);
+  if (LeansOnTag(seen, past)) return PullWhenAllowed(Reason::kQueued, past, now);
   return Decide(seen, past, now);
 }
 

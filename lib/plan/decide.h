@@ -30,6 +30,10 @@ bool Applies(const DesiredImage& want, const image::Platform& node);
 // Is the image here as it should be, so that only kubelet, or a registry, may stand against it?
 bool IsUsable(const Observation& seen, const History& past);
 
+// It is here, and would go with a tag that anybody may move: to be pulled in its own right, though nothing
+// has to be fetched for it.
+bool LeansOnTag(const Observation& seen, const History& past);
+
 // For an entry that applies, by what is on the node alone.
 Action Decide(const Observation& seen, const History& past, base::TimePoint now);
 

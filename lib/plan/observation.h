@@ -20,8 +20,11 @@ struct Local {
   // single-manifest images). `platform` is for people: "linux/arm64".
   bool runs_here = true;
   std::string platform;
-  bool is_image = true;              // false: an artifact, from which no container starts
-  bool artifact = false;             // not an image for certain: the runtime keeps it among its artifacts
+  bool is_image = true;   // false: an artifact, from which no container starts
+  bool artifact = false;  // not an image for certain: the runtime keeps it among its artifacts
+  // The entry's digest is found through a tag of its repository, perhaps through nothing else: when that tag
+  // moves, it is gone (runtime rule C34).
+  bool found_by_tag = false;
   bool pinned = false;               // kubelet's garbage collection leaves it alone
   std::vector<std::string> aliases;  // other names of the same id
 

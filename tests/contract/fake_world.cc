@@ -44,6 +44,7 @@ class FakeWorld final : public World {
   bool StoreIsEmpty() override { return service_.BytesStored() == 0; }
 
   bool StatusRefusesOddNames() const override { return persona_ == Persona::kCrio; }
+  bool DigestsOutliveTheirTag() const override { return persona_ != Persona::kCrio; }
   bool Until(const std::function<bool()>& done) override {
     auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
     while (!done()) {

@@ -59,6 +59,12 @@ class ImageServiceContract : public testing::TestWithParam<WorldKind> {
     auto reference = image::Reference::Parse(name);
     return images && reference && image::FindByName(*images, *reference) != nullptr;
   }
+  // By the question that kubelet asks.
+  bool Found(const std::string& name) {
+    auto status = world_->images().ImageStatus(Soon(), name);
+    EXPECT_TRUE(status) << status.error().message;
+    return status && status->has_value();
+  }
   cri::PullProgress ProgressOf(const std::string& lease, const std::string& name) {
     auto progress = world_->content().Progress(Soon(), lease, *image::Reference::Parse(name));
     EXPECT_TRUE(progress) << progress.error().message;
@@ -249,6 +255,25 @@ TEST_P(ImageServiceContract, AMovedTagIsPulledAgain) {
   ASSERT_TRUE(Pull(new_app.name));
   EXPECT_TRUE(Present(new_app.repository + "@" + new_app.digest));
   EXPECT_TRUE(Present(new_app.name));
+}
+
+TEST_P(ImageServiceContract, ADigestMayGoWithItsTagUnlessItWasPulled) {
+  auto old_app = world_->Push({"team/app", "v1", {{1, kMegabyte}}});
+  const std::string old_digest = old_app.repository + "@" + old_app.digest;
+  ASSERT_TRUE(Pull(old_app.name));
+  EXPECT_TRUE(Found(old_digest));
+  auto new_app = world_->Push({"team/app", "v1", {{2, kMegabyte}}});
+  ASSERT_TRUE(Pull(new_app.name));
+  EXPECT_EQ(Found(old_digest), world_->DigestsOutliveTheirTag());
+  EXPECT_TRUE(Found(new_app.repository + "@" + new_app.digest));
+  const std::uint64_t before = world_->BytesServed();
+  ASSERT_TRUE(Pull(old_digest)) << "what has no tag is still found by digest";
+  EXPECT_TRUE(Found(old_digest));
+  EXPECT_LT(world_->BytesServed() - before, kMegabyte / 2) << "its layers are here";
+  ASSERT_TRUE(Pull(new_app.repository + "@" + new_app.digest));
+  ASSERT_TRUE(Pull(world_->Push({"team/app", "v1", {{3, kMegabyte}}}).name));
+  EXPECT_TRUE(Found(new_app.repository + "@" + new_app.digest));
+  EXPECT_TRUE(Present(new_app.repository + "@" + new_app.digest));
 }
 
 TEST_P(ImageServiceContract, ASharedLayerIsFetchedOnce) {

@@ -71,6 +71,8 @@ class World {
   virtual bool SharesRunningDownloads() const { return true; }
   // ImageStatus of a name without a registry, or of what is no name, fails; else there is no such image.
   virtual bool StatusRefusesOddNames() const { return false; }
+  // A pull by tag gives the digest a name of its own, which stays when the tag moves.
+  virtual bool DigestsOutliveTheirTag() const { return true; }
   // How long it takes a runtime to give up: CRI-O asks a registry that answers 429 for a minute.
   virtual std::chrono::seconds PullLimit() const { return std::chrono::seconds(20); }
 

@@ -43,7 +43,10 @@ bool RefusedByCrio(const std::string& name) {
 }  // namespace
 
 FakeImageService::FakeImageService(FakeClock& clock, Persona persona)
-    : clock_(clock), persona_(persona), simulated_(clock.Now()) {
+    : clock_(clock),
+      persona_(persona),
+      store_(persona == Persona::kCrio ? Naming::kPulledNames : Naming::kDigestsStay),
+      simulated_(clock.Now()) {
   clock_.OnAdvance([this] { OnAdvance(); });
 }
 
@@ -53,7 +56,9 @@ FakeImageService::~FakeImageService() = default;
 
 void FakeImageService::Push(const FakeImage& image) {
   base::Lock lock(mutex_);
-  registry_[image.name] = image;
+  FakeImage& there = registry_[image.name];
+  if (!there.digest.empty()) untagged_[RepositoryOf(there.name) + "@" + there.digest] = there;
+  there = image;
 }
 
 void FakeImageService::DeleteTag(const std::string& name) {
@@ -187,6 +192,13 @@ void FakeImageService::Remove(const std::string& name) {
   TellOfImages();
 }
 
+void FakeImageService::Untag(const std::string& name) {
+  base::Lock lock(mutex_);
+  store_.Untag(name);
+  CollectGarbage();
+  TellOfImages();
+}
+
 void FakeImageService::OnImages(std::function<void()> told) {
   base::Lock lock(mutex_);
   on_images_ = std::move(told);
@@ -265,12 +277,8 @@ image::LocalImage FakeImageService::ToLocal(const StoredImage& stored) const {
   image::LocalImage local;
   local.id = IdOf(stored.image);
   local.repo_tags.assign(stored.tags.begin(), stored.tags.end());
-  local.repo_digests.assign(stored.digests.begin(), stored.digests.end());
-  if (persona_ == Persona::kCrio) {  // every repository of the image has every digest that is known (C23)
-    std::set<std::string> digests = stored.digests;
-    for (const std::string& tag : stored.tags) digests.insert(RepositoryOf(tag) + "@" + stored.image.digest);
-    local.repo_digests.assign(digests.begin(), digests.end());
-  }
+  const std::set<std::string> digests = store_.ListedDigests(stored);
+  local.repo_digests.assign(digests.begin(), digests.end());
   local.size_bytes = stored.image.Bytes() + stored.image.manifest_bytes;
   return local;
 }

@@ -62,7 +62,8 @@ class FakeImageService final : public cri::ImageService, public cri::ContentServ
   FakeImageService& operator=(const FakeImageService&) = delete;
 
   // ---- the registries' side
-  void Push(const FakeImage& image);        // under its tag, which moves if it was there
+  // Under its tag, which moves if it was there: what had it is still found by digest.
+  void Push(const FakeImage& image);
   void DeleteTag(const std::string& name);  // the registry answers 404 from now on
   // A mirror stands before the registry and gives every pull of the image's name this one; nullopt: it gives
   // what the registry has again.
@@ -92,7 +93,8 @@ class FakeImageService final : public cri::ImageService, public cri::ContentServ
   void Import(const FakeImage& image, bool unpacked = true);
   // Calls it, on any thread, whenever WatchImages would; it must not call the fake. nullptr: no more.
   void OnImages(std::function<void()> told);
-  void Remove(const std::string& name);  // behind the agent's back: all its names go
+  void Remove(const std::string& name);  // behind the agent's back, as kubelet does: all its names go
+  void Untag(const std::string& name);   // as `crictl rmi NAME` does with CRI-O: this name goes
   void LoseSnapshot(const std::string& name);
   void FailNext(LeaseCall call, int times);  // so many calls break off, as at a connection that has died
   std::vector<std::string> Leases();         // those of ours that have not expired
@@ -164,7 +166,7 @@ class FakeImageService final : public cri::ImageService, public cri::ContentServ
   void CollectGarbage() PREFETCH_REQUIRES(mutex_);
   void TellOfImages() PREFETCH_REQUIRES(mutex_);
   const FakeImage* Find(const std::string& normalized) const PREFETCH_REQUIRES(mutex_);
-  image::LocalImage ToLocal(const StoredImage& stored) const;
+  image::LocalImage ToLocal(const StoredImage& stored) const PREFETCH_REQUIRES(mutex_);
   std::string IdOf(const FakeImage& image) const;
 
   FakeClock& clock_;
@@ -173,6 +175,7 @@ class FakeImageService final : public cri::ImageService, public cri::ContentServ
   mutable base::Mutex mutex_;
   base::Condition condition_;
   std::map<std::string, FakeImage> registry_ PREFETCH_GUARDED_BY(mutex_);  // by tag
+  std::map<std::string, FakeImage> untagged_ PREFETCH_GUARDED_BY(mutex_);  // by "repository@digest"
   std::map<std::string, FakeImage> mirrored_
       PREFETCH_GUARDED_BY(mutex_);  // by name: what a mirror gives instead
   std::map<std::string, image::ErrorClass> failures_ PREFETCH_GUARDED_BY(mutex_);

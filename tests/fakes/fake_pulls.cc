@@ -37,7 +37,8 @@ const FakeImage* FakeImageService::Find(const std::string& normalized) const {
   for (const auto& [name, image] : registry_) {
     if (RepositoryOf(name) + "@" + image.digest == normalized) return &image;
   }
-  return nullptr;
+  auto untagged = untagged_.find(normalized);
+  return untagged == untagged_.end() ? nullptr : &untagged->second;
 }
 
 std::vector<FakeBlob> FakeImageService::Missing(const Pull& pull) const {

@@ -19,12 +19,14 @@ void FakeStore::Put(const FakeBlob& blob) {
 
 void FakeStore::Record(const FakeImage& image, const std::string& name, bool with_digest) {
   for (auto& [id, other] : images) {
-    if (id != image.config.digest) other.tags.erase(name);
+    if (id != image.config.digest && other.tags.erase(name) != 0) other.previous = name;
   }
   StoredImage& stored = images[image.config.digest];
   stored.image = image;
   stored.unpacked = image.unpackable;
-  if (name.find('@') == std::string::npos) stored.tags.insert(name);
+  const bool is_tag = name.find('@') == std::string::npos;
+  if (is_tag) stored.tags.insert(name);
+  if (is_tag && naming_ == Naming::kPulledNames) return;
   if (with_digest) stored.digests.insert(RepositoryOf(name) + "@" + image.digest);
 }
 
@@ -33,6 +35,16 @@ bool FakeStore::Remove(const std::string& name) {
     if (it->first != name && it->second.tags.count(name) == 0 && it->second.digests.count(name) == 0)
       continue;
     images.erase(it);
+    return true;
+  }
+  return false;
+}
+
+bool FakeStore::Untag(const std::string& name) {
+  for (auto it = images.begin(); it != images.end(); ++it) {
+    StoredImage& stored = it->second;
+    if (stored.tags.erase(name) + stored.digests.erase(name) == 0) continue;
+    if (stored.tags.empty() && stored.digests.empty()) images.erase(it);
     return true;
   }
   return false;
@@ -51,9 +63,27 @@ void FakeStore::CollectGarbage(base::TimePoint now, const std::set<std::string>&
 
 const StoredImage* FakeStore::FindByName(const std::string& normalized) const {
   for (const auto& [id, stored] : images) {
-    if (stored.tags.count(normalized) != 0 || stored.digests.count(normalized) != 0) return &stored;
+    if (stored.tags.contains(normalized) || KnownDigests(stored).contains(normalized)) return &stored;
   }
   return nullptr;
+}
+
+std::set<std::string> FakeStore::KnownDigests(const StoredImage& stored) const {
+  std::set<std::string> digests = stored.digests;
+  if (naming_ == Naming::kDigestsStay) return digests;
+  for (const std::set<std::string>* names : {&stored.tags, &stored.digests}) {
+    for (const std::string& name : *names) digests.insert(RepositoryOf(name) + "@" + stored.image.digest);
+  }
+  return digests;
+}
+
+// An image without a name is listed with the one that it had, cut at the first colon, be it a port's.
+std::set<std::string> FakeStore::ListedDigests(const StoredImage& stored) const {
+  std::set<std::string> digests = KnownDigests(stored);
+  if (naming_ == Naming::kPulledNames && digests.empty() && !stored.previous.empty()) {
+    digests.insert(stored.previous.substr(0, stored.previous.find(':')) + "@" + stored.image.digest);
+  }
+  return digests;
 }
 
 }  // namespace prefetch::tests

@@ -25,7 +25,14 @@ struct StoredImage {
   FakeImage image;
   std::set<std::string> tags;     // "reg.example/team/app:v1"
   std::set<std::string> digests;  // "reg.example/team/app@sha256:…"
+  std::string previous;           // the newest tag that it has lost
   bool unpacked = true;
+};
+
+// How a runtime names what it has (C34).
+enum class Naming {
+  kDigestsStay,  // containerd: a pull by tag also gives the digest's name, which stays when the tag moves
+  kPulledNames,  // CRI-O: the names that were pulled; each of their repositories has every known digest
 };
 
 struct FakeLease {
@@ -35,6 +42,8 @@ struct FakeLease {
 
 class FakeStore {
  public:
+  explicit FakeStore(Naming naming) : naming_(naming) {}
+
   std::map<std::string, StoredBlob> blobs;    // by digest
   std::map<std::string, StoredImage> images;  // by image id ("sha256:…")
   std::map<std::string, FakeLease> leases;    // ours, by id
@@ -48,10 +57,19 @@ class FakeStore {
   void Record(const FakeImage& image, const std::string& name, bool with_digest);
   // All names of the image that has `name`, as containerd's RemoveImage does. False: none has it.
   bool Remove(const std::string& name);
+  // This name alone, and with its last name the image, as CRI-O's RemoveImage of a name does.
+  bool Untag(const std::string& name);
   // Drops every blob that no image, lease or orphan refers to and that is not in `in_use`.
   void CollectGarbage(base::TimePoint now, const std::set<std::string>& in_use);
 
   const StoredImage* FindByName(const std::string& normalized) const;
+  // What is listed as its repo digests: not all of that is found by name, see C34.
+  std::set<std::string> ListedDigests(const StoredImage& stored) const;
+
+ private:
+  std::set<std::string> KnownDigests(const StoredImage& stored) const;
+
+  Naming naming_;
 };
 
 // "reg.example/team/app" of "reg.example/team/app:v1" or "…@sha256:…".

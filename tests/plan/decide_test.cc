@@ -116,6 +116,20 @@ TEST(DecideWithARegistry, WhatIsAbsentIsPulledForThat) {
   EXPECT_EQ(Decide(Absent(), {}, Moved(), kNow), Pull(Reason::kImageAbsent));
 }
 
+Observation FoundByTag(const std::string& id) {
+  Observation seen = Present(id);
+  seen.local->found_by_tag = true;
+  return seen;
+}
+
+TEST(DecideWithARegistry, ADigestThatATagBroughtIsPulledOnce) {
+  EXPECT_EQ(Decide(FoundByTag("a"), {}, {}, kNow), Pull(Reason::kQueued));
+  EXPECT_EQ(Decide(FoundByTag("a"), Pulled("b"), {}, kNow), Pull(Reason::kQueued));
+  EXPECT_EQ(Decide(FoundByTag("a"), Pulled("a"), {}, kNow), Keep(Reason::kPresent));
+  EXPECT_EQ(Decide(FoundByTag("a"), WaitsUntil(kNow + seconds(1), Reason::kNotFound), {}, kNow),
+            Wait(kNow + seconds(1), Reason::kNotFound));
+}
+
 TEST(DecideWithARegistry, WhatIsCurrentIsKept) {
   EXPECT_EQ(Decide(Present("a"), {}, {}, kNow), Keep(Reason::kPresent));
 }

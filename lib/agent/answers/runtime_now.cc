@@ -83,10 +83,14 @@ plan::ImageState RuntimeNow::Entry(const base::Call& call, plan::ImageState entr
     SetAbsent(entry);
     return entry;
   }
+  auto details = images_.ImageStatus(call, entry.want->reference.Normalized());
+  if (details && !*details) {  // listed, and not found by name (C34)
+    SetAbsent(entry);
+    return entry;
+  }
   SetLocal(*found, index, entry);
   entry.reason = plan::Reason::kPresent;
   entry.message = "it came a moment ago";
-  auto details = images_.ImageStatus(call, entry.want->reference.Normalized());
   if (!details || !*details) return entry;
   if ((*details)->artifact) SetArtifact(entry);
   if (!(*details)->platform) return entry;
@@ -109,10 +113,11 @@ plan::ImageState RuntimeNow::Unlisted(const base::Call& call, const image::Refer
   const image::LocalImage* found = index.Find(reference);
   if (found == nullptr) found = FindImported(call, reference, index);
   if (found == nullptr) return state;
+  auto details = images_.ImageStatus(call, reference.Normalized());
+  if (details && !*details) return state;  // listed, and not found by name (C34)
   SetLocal(*found, index, state);
   state.reason = plan::Reason::kPresent;
   state.message = "it is on the node, and not on the list: nobody keeps it there";
-  auto details = images_.ImageStatus(call, reference.Normalized());
   if (details && *details && (*details)->artifact) SetArtifact(state);
   return state;
 }

@@ -1,0 +1,31 @@
+#include "agent/answers/runtime_now.h"
+
+#include <gtest/gtest.h>
+
+#include "fakes/fake_clock.h"
+#include "fakes/fake_image_service.h"
+
+namespace prefetch::agent::runtime_now_test {
+namespace {
+
+// CRI-O lists what has lost its last name with a digest by which it finds nothing.
+TEST(RuntimeNow, WhatNoNameFindsIsNotHere) {
+  tests::FakeClock clock;
+  tests::FakeImageService runtime(clock, tests::Persona::kCrio);
+  RuntimeNow now(runtime, runtime, clock);
+  const tests::FakeImage old = tests::MakeImage("r.io/a:v1", 1000);
+  const auto digest = *image::Reference::Parse("r.io/a@" + old.digest);
+  plan::ImageState listed;
+  listed.want = plan::DesiredImage{.reference = digest};
+  runtime.Preload(old);
+  RuntimeNow::Listing here = now.Ask({}, {});
+  EXPECT_TRUE(now.Unlisted({}, digest, **here).present);
+  EXPECT_TRUE(now.Entry({}, listed, **here, true).present);
+  runtime.Preload(tests::MakeImage("r.io/a:v1", 2000));
+  here = now.Ask({}, {});
+  EXPECT_FALSE(now.Unlisted({}, digest, **here).present);
+  EXPECT_FALSE(now.Entry({}, listed, **here, true).present);
+}
+
+}  // namespace
+}  // namespace prefetch::agent::runtime_now_test

@@ -1,0 +1,126 @@
+// What is different with CRI-O: names of images (C34).
+#include <gtest/gtest.h>
+
+#include "scenario/node.h"
+
+namespace prefetch::tests::crio_scenario_test {
+namespace {
+
+using std::chrono::minutes;
+using std::chrono::seconds;
+constexpr std::uint64_t kMB = 1'000'000;
+
+FakeImage Version(const std::string& name, const std::string& seed) {
+  return MakeImage(name, {{seed, 10 * kMB}});
+}
+
+std::string ByDigest(const FakeImage& image) {
+  return RepositoryOf(image.name) + "@" + image.digest;
+}
+
+// CRI-O finds a digest through a tag of its repository: when somebody moves the tag, it is gone.
+TEST(CrioNames, ADigestThatATagBroughtStaysWhenTheTagMoves) {
+  Node node({.persona = Persona::kCrio});
+  const FakeImage old = Version("r.io:5000/a:v1", "old");
+  node.runtime.Push(old);
+  node.runtime.Preload(old);
+  node.List({ByDigest(old)});
+  ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(1)));
+  node.RunFor(minutes(1));
+  const int pulls = node.runtime.counters().pull_calls;
+  EXPECT_EQ(pulls, 1) << "under its own name, once";
+  EXPECT_EQ(node.runtime.counters().bytes_served, 0U);
+  node.runtime.Push(Version(old.name, "new"));
+  node.runtime.Preload(Version(old.name, "new"));
+  node.runtime.SetRegistry(RegistryState::kDown);
+  node.RunFor(minutes(10));
+  EXPECT_TRUE(node.Ready());
+  EXPECT_EQ(node.LogLines("image vanished"), 0);
+  EXPECT_EQ(node.runtime.counters().pull_calls, pulls);
+}
+
+// containerd keeps the digest's name, so there is nothing to pull.
+TEST(CrioNames, OnContainerdADigestStaysByItself) {
+  for (Persona persona : {Persona::kContainerd16, Persona::kContainerd23}) {
+    Node node({.persona = persona});
+    const FakeImage old = Version("r.io:5000/a:v1", "old");
+    node.runtime.Push(old);
+    node.runtime.Preload(old);
+    node.List({ByDigest(old)});
+    node.RunFor(minutes(1));
+    node.runtime.Preload(Version(old.name, "new"));
+    node.RunFor(minutes(1));
+    EXPECT_TRUE(node.Ready());
+    EXPECT_EQ(node.runtime.counters().pull_calls, 0);
+  }
+}
+
+// The node is as ready as it was: the image is here, and stays in use.
+TEST(CrioNames, ARegistryThatDoesNotAnswerForTheDigestLeavesTheNodeReady) {
+  Node node({.persona = Persona::kCrio});
+  const FakeImage image = Version("r.io/a:v1", "a");
+  node.runtime.Preload(image);
+  node.runtime.SetRegistry(RegistryState::kDown);
+  node.List({ByDigest(image)});
+  node.RunFor(minutes(10));
+  EXPECT_TRUE(node.Ready());
+  EXPECT_EQ(node.LogLines("node not ready"), 0);
+  EXPECT_LE(node.runtime.counters().pull_calls, 12);
+  node.runtime.Push(image);
+  node.runtime.SetRegistry(RegistryState::kUp);
+  node.RunFor(minutes(10));
+  node.runtime.Preload(Version("r.io/a:v1", "b"));
+  node.RunFor(minutes(1));
+  EXPECT_EQ(node.LogLines("image vanished"), 0);
+}
+
+// An image that has lost its last tag is listed with a digest by which CRI-O does not find it.
+TEST(CrioNames, WhatIsListedWithoutANameIsAbsent) {
+  Node node({.persona = Persona::kCrio});
+  const FakeImage old = Version("r.io/a:v1", "old");
+  node.runtime.Push(old);
+  node.runtime.Preload(old);
+  node.runtime.Preload(Version("r.io/a:v1", "new"));
+  node.runtime.SetRegistry(RegistryState::kDown);
+  node.List({ByDigest(old)});
+  node.RunFor(minutes(1));
+  EXPECT_FALSE(node.Ready()) << "a pod would not find it";
+  node.runtime.SetRegistry(RegistryState::kUp);
+  EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(5)));
+  EXPECT_EQ(node.runtime.counters().bytes_served, 0U) << "its layers are here";
+}
+
+// The same under the agent's eyes, while the registry is away.
+TEST(CrioNames, WhatLosesItsLastNameIsMissed) {
+  Node node({.persona = Persona::kCrio});
+  const FakeImage old = Version("r.io/a:v1", "old");
+  node.runtime.Preload(old);
+  node.runtime.SetRegistry(RegistryState::kDown);
+  node.List({ByDigest(old)});
+  node.RunFor(minutes(1));
+  ASSERT_TRUE(node.Ready());
+  node.runtime.Preload(Version("r.io/a:v1", "new"));
+  node.RunFor(seconds(20));
+  EXPECT_FALSE(node.Ready());
+}
+
+// `crictl rmi NAME` takes one name and leaves the others.
+TEST(CrioNames, ANameThatIsRemovedIsMissedAndTheOthersStay) {
+  Node node({.persona = Persona::kCrio});
+  const FakeImage image = Version("r.io/a:v1", "a");
+  FakeImage other = image;
+  other.name = "r.io/b:v1";
+  node.runtime.Push(image);
+  node.runtime.Push(other);
+  node.List({image.name, other.name});
+  ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(1)));
+  const std::uint64_t served = node.runtime.counters().bytes_served;
+  node.runtime.Untag(other.name);
+  node.RunFor(seconds(20));
+  EXPECT_EQ(node.LogLines("image vanished"), 1);
+  EXPECT_TRUE(node.Ready());
+  EXPECT_EQ(node.runtime.counters().bytes_served, served) << "pulled again by name alone";
+}
+
+}  // namespace
+}  // namespace prefetch::tests::crio_scenario_test
