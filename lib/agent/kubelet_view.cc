@@ -1,12 +1,17 @@
 #include "agent/kubelet_view.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "base/log.h"
 
 namespace prefetch::agent {
 namespace {
+
+// Its records are watched; this is for its configuration, and for kubelet itself, which comes back from a
+// restart within seconds and goes by what it has read then. While nothing changes, a look is some stats.
+constexpr std::chrono::seconds kKubeletLookInterval{2};
 
 // What a look at kubelet's files says of one entry, whose spellings are its images from `first` to before
 // `end`.
@@ -99,7 +104,7 @@ void KubeletView::StartLookIfDue(Workers& workers, std::uint64_t list_epoch) {
   if (question_ && !touched && loop_.now() < next_look_) return;
   if (!question_) question_ = QuestionOf(list_epoch);
   look_running_ = true;
-  next_look_ = loop_.now() + kLookInterval;
+  next_look_ = loop_.now() + kKubeletLookInterval;
   loop_.Submit(workers, [this, question = question_, changes = std::exchange(files_changed_, {})]() -> Event {
     KubeletLooked event{observer_.Take(question, changes)};
     keyring_.UseKubeletRoot(event.look.status.root);

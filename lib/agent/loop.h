@@ -17,7 +17,7 @@
 
 namespace prefetch::agent {
 
-// Between two looks at the runtime, or at kubelet's files: a vanished image is to be noticed within 10 s.
+// Between two looks at a runtime that tells nothing: a vanished image is to be noticed within 10 s.
 constexpr std::chrono::seconds kLookInterval{8};
 
 // The thread of the loop alone calls it, but for Push. `clock` outlives it.

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <ctime>
-#include <fstream>
 
 #include "base/sha256.h"
 #include "rig/expect_ok.h"
@@ -16,7 +16,7 @@ using std::chrono::seconds;
 using std::chrono::steady_clock;
 
 // How long the agent may be behind: what it calls ready and is not, and what is ready and it does not know.
-constexpr double kFalseReadyLimit = 3, kFalseReadyLimitUnseen = 11;
+constexpr double kFalseReadyLimit = 3;
 constexpr double kFalseUnreadyLimit = 15;
 constexpr int kTries = 4;
 
@@ -42,18 +42,19 @@ const RealNode::Verdict& Of(const RealNode::VerdictsOf& verdicts, const std::str
 
 const std::vector<Walk::Kind>& Walk::Kinds() {
   static const std::vector<Kind> kinds = {
-      {"a pod with a pull secret", &Walk::PodWithSecret, 6},
+      {"a pod that pulls with its secret", &Walk::PodThatPullsWithSecret, 4},
+      {"a pod with a pull secret", &Walk::PodWithSecret, 3},
       {"a pod without a secret", &Walk::PodWithout, 4},
       {"a pod with image volumes", &Walk::PodWithVolumes, 2},
-      {"images are removed", &Walk::RemoveImages, 5, true},
-      {"kubelet restarts", &Walk::RestartKubelet, 2, true},
+      {"images are removed", &Walk::RemoveImages, 5},
+      {"kubelet restarts", &Walk::RestartKubelet, 2},
       {"kubelet is killed", &Walk::KillKubelet, 1},
-      {"kubelet is killed in mid-pull", &Walk::KillKubeletInMidPull, 3, true},
-      {"another policy", &Walk::ChangePolicy, 4, true},
+      {"kubelet is killed in mid-pull", &Walk::KillKubeletInMidPull, 3},
+      {"another policy", &Walk::ChangePolicy, 4},
       {"the node's credentials change", &Walk::ChangeCredentials, 2},
       {"the registry goes or comes", &Walk::ChangeOutage, 2},
       {"a tag moves", &Walk::Retag, 2},
-      {"kubelet collects images", &Walk::Collect, 2, true},
+      {"kubelet collects images", &Walk::Collect, 2},
       {"a pull secret changes", &Walk::RotateSecret, 2},
       {"the agent restarts", &Walk::RestartAgent, 2},
   };
@@ -89,15 +90,34 @@ std::vector<std::string> Walk::FlagsOf(const Team& team) {
           team.name + "/" + team.secret + "/" + team.secret_uid + "/" + base::Sha256Hex(credential)};
 }
 
-std::string Walk::Step() {
-  int total = 0;
-  for (const Kind& kind : Kinds()) total += kind.weight;
-  int at = Below(total);
-  auto kind = Kinds().begin();
-  while (at >= kind->weight) at -= (kind++)->weight;
-  step_ = "step " + std::to_string(++counts_.steps) + ", " + kind->name;
-  unseen_ = kind->unseen;
-  (this->*kind->doing)();
+std::size_t Walk::Deal(std::vector<std::size_t>& deck, std::size_t n) {
+  if (deck.empty()) {
+    for (std::size_t i = 0; i < n; i++) deck.insert(deck.begin() + Below(static_cast<int>(i) + 1), i);
+  }
+  const std::size_t dealt = deck.back();
+  deck.pop_back();
+  return dealt;
+}
+
+const Walk::Kind& Walk::NextKind() {
+  if (kinds_.empty()) {
+    for (const Kind& kind : Kinds()) {
+      for (int i = 0; i < kind.cards; i++)
+        kinds_.insert(kinds_.begin() + Below(static_cast<int>(kinds_.size()) + 1), &kind);
+    }
+    EXPECT_EQ(kinds_.size(), static_cast<std::size_t>(kStepsOfDeck));
+    const auto first = std::find(kinds_.rbegin(), kinds_.rend(), &Kinds().front());
+    std::iter_swap(kinds_.rbegin() + Below(5), first);
+  }
+  const Kind& next = *kinds_.back();
+  kinds_.pop_back();
+  return next;
+}
+
+void Walk::Step() {
+  const Kind& kind = NextKind();
+  step_ = "step " + std::to_string(++counts_.steps) + ", " + kind.name;
+  (this->*kind.doing)();
   Note(step_);
   Team& team = AnyTeam();
   Ask({{{.images = images_}, {}},
@@ -113,18 +133,23 @@ std::string Walk::Step() {
           FlagsOf(team)}},
         false);
   }
-  return step_;
 }
 
 // --- what happens ---
 
-void Walk::PodWithSecret() {
-  Team& team = AnyTeam();
-  std::vector<std::string> images = {AnyImage()};
-  std::string policy = AnyPolicy();
-  step_ += " of " + team.name + ", " + policy + ", " + images[0];
+void Walk::MakePodOf(Team& team, const std::string& policy) {
+  const std::string image = AnyImage();
+  step_ += " of " + team.name + ", " + policy + ", " + image;
   node_.pods().Ask(
-      {.policy = policy, .images = images, .namespace_name = team.name, .secrets = {team.secret}});
+      {.policy = policy, .images = {image}, .namespace_name = team.name, .secrets = {team.secret}});
+}
+
+void Walk::PodThatPullsWithSecret() {
+  MakePodOf(teams_[Deal(team_deck_, teams_.size())], "Always");
+}
+
+void Walk::PodWithSecret() {
+  MakePodOf(AnyTeam(), "IfNotPresent");
 }
 
 void Walk::PodWithout() {
@@ -266,7 +291,8 @@ void Walk::Note(const std::string& text) {
   std::tm parts{};
   ::gmtime_r(&now, &parts);
   std::strftime(time, sizeof(time), "%H:%M:%S ", &parts);
-  std::ofstream(node_.node().scratch() / "walk.log", std::ios::app) << time << text << "\n";
+  std::printf("%s%s\n", time, text.c_str());
+  std::fflush(stdout);
 }
 
 void Walk::Disagree(const std::string& what) {
@@ -326,9 +352,11 @@ std::string Walk::CompareAgent(const std::vector<bool>& before, const std::vecto
 }
 
 void Walk::Ask(const std::vector<Asked>& asked, bool agent_too) {
+  // Since when the agent says too much, or too little: since it was asked before the first such answer.
   auto since = steady_clock::now();
   bool was_ready = false;
   for (int attempt = 1;; attempt++) {
+    const auto began = steady_clock::now();
     auto command = [&] {
       std::vector<Said> said;
       for (const Asked& one : asked) said.push_back(Command(one));
@@ -346,7 +374,7 @@ void Walk::Ask(const std::vector<Asked>& asked, bool agent_too) {
       wrong += Compare(questions[i], before[i], answers[i], after[i]);
     if (agent_too) late = CompareAgent(agent, answers[0], Agent(), false_ready);
     if (wrong.empty() && late.empty()) return;
-    if (false_ready != was_ready) since = steady_clock::now();
+    if (late.empty() || false_ready != was_ready) since = began;
     was_ready = false_ready;
     const double took = late.empty() ? 0 : SecondsSince(since);
     double& longest = false_ready ? counts_.longest_false_ready : counts_.longest_false_unready;
@@ -359,8 +387,7 @@ void Walk::Ask(const std::vector<Asked>& asked, bool agent_too) {
       Note((false_ready ? "false ready " : "false not ready ") + std::to_string(took) + ": " + late);
     // What moves in between is asked again; what stays is wrong.
     if (!wrong.empty() && attempt >= kTries) return Disagree(wrong);
-    const double ready_limit = unseen_ ? kFalseReadyLimitUnseen : kFalseReadyLimit;
-    if (took > (false_ready ? ready_limit : kFalseUnreadyLimit))
+    if (took > (false_ready ? kFalseReadyLimit : kFalseUnreadyLimit))
       return Disagree("for " + std::to_string(took) + " s " + late);
   }
 }

@@ -21,13 +21,16 @@ struct WalkCounts {
   double longest_false_ready = 0, longest_false_unready = 0;  // seconds
 };
 
-// One thread owns it; the node outlives it. The same seed makes the same steps.
+// One thread owns it; the node outlives it. The same seed makes the same steps. They are dealt from a deck of
+// kStepsOfDeck that is shuffled again when it is empty, so that no kind is missing for long; a pod that makes
+// kubelet record a pull secret is among the first five.
 class Walk {
  public:
+  static constexpr int kStepsOfDeck = 40;
   Walk(RealNode& node, std::uint32_t seed);
 
-  // Does something, and asks. Its name.
-  std::string Step();
+  // Does something, and asks. What disagrees is in the counts.
+  void Step();
   const WalkCounts& counts() const { return counts_; }
 
  private:
@@ -39,13 +42,15 @@ class Walk {
   struct Kind {
     const char* name;
     Doing doing;
-    int weight;
-    // It happens behind the agent's back, and nothing tells it: its next look finds it, within 10 s.
-    bool unseen = false;
+    int cards;  // how often it happens in one deck
   };
   static const std::vector<Kind>& Kinds();
+  const Kind& NextKind();
+  // A number below `n`; all of them occur before one comes again.
+  std::size_t Deal(std::vector<std::size_t>& deck, std::size_t n);
 
   // What happens.
+  void PodThatPullsWithSecret();
   void PodWithSecret();
   void PodWithout();
   void PodWithVolumes();
@@ -81,6 +86,7 @@ class Walk {
   const std::string& AnyImage() {
     return images_[static_cast<std::size_t>(Below(static_cast<int>(images_.size())))];
   }
+  void MakePodOf(Team& team, const std::string& policy);
   Team& AnyTeam() { return teams_[static_cast<std::size_t>(Below(static_cast<int>(teams_.size())))]; }
   std::string AnyPolicy() { return Below(2) == 0 ? "Always" : "IfNotPresent"; }
   static std::vector<std::string> FlagsOf(const Team& team);
@@ -88,7 +94,7 @@ class Walk {
   void StartKubelet(KubeletOptions options);
   void StopKubelet();
   void Disagree(const std::string& what);
-  void Note(const std::string& text);
+  static void Note(const std::string& text);
 
   RealNode& node_;
   std::mt19937 random_;
@@ -97,8 +103,9 @@ class Walk {
   std::vector<Team> teams_;
   int retags_ = 0;
   bool credentials_right_ = true, registry_away_ = false;
-  std::string step_;  // what is being done, for messages
-  bool unseen_ = false;
+  std::string step_;                    // what is being done, for messages
+  std::vector<const Kind*> kinds_;      // of this deck, the next one last
+  std::vector<std::size_t> team_deck_;  // of PodThatPullsWithSecret()
   WalkCounts counts_;
 };
 

@@ -275,6 +275,24 @@ TEST_F(VerdictScenario, AConfigurationThatChangesIsPickedUpAndContradictionsAreS
   EXPECT_TRUE(node_->Snapshot()->kubelet->contradictions.empty());
 }
 
+// Kubelet comes back from a restart within seconds, and goes by what it reads then.
+TEST_F(VerdictScenario, AStricterConfigurationClosesWithinThreeSeconds) {
+  Prepare(WithKubelet({1, 36}, std::nullopt));
+  const std::string head = "kind: KubeletConfiguration\napiVersion: kubelet.config.k8s.io/v1beta1\n";
+  node_->WriteKubeletConfig(head);
+  node_->RestartAgent();
+  node_->RunFor(seconds(30));
+  for (int offset = 0; offset < 8; offset++) {
+    ASSERT_TRUE(node_->Ready());
+    node_->RunFor(seconds(offset));
+    node_->WriteKubeletConfig(head + "imagePullCredentialsVerificationPolicy: AlwaysVerify\n");
+    EXPECT_TRUE(node_->RunUntil([&] { return !node_->Ready(); }, seconds(3))) << offset;
+    EXPECT_EQ(node_->ReasonOf(kApp), Reason::kVerificationAlways);
+    node_->WriteKubeletConfig(head);
+    ASSERT_TRUE(node_->RunUntil([&] { return node_->Ready(); }, minutes(1)));
+  }
+}
+
 TEST_F(VerdictScenario, WhenTheRootIsGoneNothingIsKnown) {
   Prepare(WithKubelet());
   std::filesystem::rename(node_->KubeletRoot(), node_->KubeletRoot() + ".away");
