@@ -18,7 +18,7 @@ std::vector<std::string> DigestsOf(const std::optional<plan::Local>& local) {
 
 image::RegistryAnswer HeldBack(const image::Reference& reference) {
   return {.kind = image::RegistryAnswerKind::kAccessDenied,
-          .detail = "NotSent",
+          .detail = image::RegistryDetail::kNotSent,
           .message = reference.domain() +
                      " refused this node's credentials for several images just now: they are not sent again "
                      "for 5 minutes"};
@@ -31,12 +31,13 @@ bool IsWithheld(const image::RegistryQuestion& question, const image::RegistryAn
   const std::string& domain = question.reference.domain();
   bool own =
       answer.answered_by == domain || (domain == "docker.io" && answer.answered_by == "registry-1.docker.io");
-  return !own && (answer.detail == "NoCredentials" || answer.detail == "Unauthenticated");
+  return !own && (answer.detail == image::RegistryDetail::kNoCredentials ||
+                  answer.detail == image::RegistryDetail::kUnauthenticated);
 }
 
 image::RegistryAnswer Withheld(image::RegistryAnswer answer) {
   answer.kind = image::RegistryAnswerKind::kIndeterminate;
-  answer.detail = "CredentialsWithheld";
+  answer.detail = image::RegistryDetail::kCredentialsWithheld;
   answer.message =
       answer.answered_by +
       " answers in the registry's place and asks for credentials, but is not trusted with them; to "
@@ -48,8 +49,10 @@ image::RegistryAnswer Withheld(image::RegistryAnswer answer) {
 }  // namespace
 
 bool SaysNothing(const image::RegistryAnswer& answer) {
-  bool limited = answer.kind == image::RegistryAnswerKind::kRateLimited && answer.detail == "OwnLimit";
-  bool stopped = answer.kind == image::RegistryAnswerKind::kUnreachable && answer.detail == "Stopped";
+  bool limited = answer.kind == image::RegistryAnswerKind::kRateLimited &&
+                 answer.detail == image::RegistryDetail::kOwnLimit;
+  bool stopped = answer.kind == image::RegistryAnswerKind::kUnreachable &&
+                 answer.detail == image::RegistryDetail::kStopped;
   return limited || stopped;
 }
 
@@ -68,8 +71,8 @@ image::RegistryAnswer AskRegistry(const base::Call& call, const AskParts& parts,
   if (question.credentials.empty() && !lookup.credentials.empty()) return HeldBack(job.reference);
   image::RegistryAnswer answer = parts.asker(call.Within(kAskLimit), question, job.runtime);
   if (IsWithheld(question, answer)) return Withheld(std::move(answer));
-  bool about_credentials =
-      answer.kind == image::RegistryAnswerKind::kAccessDenied && answer.detail == "BadCredentials";
+  bool about_credentials = answer.kind == image::RegistryAnswerKind::kAccessDenied &&
+                           answer.detail == image::RegistryDetail::kBadCredentials;
   if (parts.refusals != nullptr && about_credentials) {
     for (const image::AuthConfig& auth : question.credentials) {
       parts.refusals->Refused(job.reference, auth, parts.clock.Now());

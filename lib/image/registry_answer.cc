@@ -24,4 +24,12 @@ std::string_view RegistryAnswerName(RegistryAnswerKind kind) {
   return "";
 }
 
+bool IsPassing(const RegistryAnswer& answer) {
+  const RegistryDetail& detail = answer.detail;
+  if (answer.kind == RegistryAnswerKind::kUnreachable) {
+    return detail == RegistryDetail::kTimeout || detail == RegistryDetail::kReset;
+  }
+  return answer.kind == RegistryAnswerKind::kServerError && detail.status() >= 502 && detail.status() <= 504;
+}
+
 }  // namespace prefetch::image

@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "image/registry_detail.h"
+
 namespace prefetch::image {
 
 enum class RegistryAnswerKind {
@@ -34,8 +36,7 @@ struct PullAllowance {
 
 struct RegistryAnswer {
   RegistryAnswerKind kind = RegistryAnswerKind::kIndeterminate;
-  // The second word where there is one: "Tls", "DigestMismatch", "Schema1", "ProxyAuth". Empty: none.
-  std::string detail;
+  RegistryDetail detail;              // the second word, where there is one
   std::string digest;                 // what the tag points to; kSame, kMoved only
   bool local_digest_unknown = false;  // kMoved since there was nothing to compare with
   // kIndeterminate, and nothing was asked: the runtime goes by mirrors that only it can follow (legacy
@@ -50,5 +51,9 @@ struct RegistryAnswer {
 
   friend bool operator==(const RegistryAnswer&, const RegistryAnswer&) = default;
 };
+
+// Does it say nothing about the tag, and pass by itself: an answer that did not come in time, a connection
+// that broke, a gateway without what is behind it?
+bool IsPassing(const RegistryAnswer& answer);
 
 }  // namespace prefetch::image

@@ -245,7 +245,8 @@ Freshness AfterUpdateFailed(Freshness past, const DesiredImage& want, Reason rea
   past.pull_due = false;
   std::optional<RegistryAnswerKind> said = AnswerOf(reason);
   if (said) {
-    Fold(past, want, {.kind = *said, .detail = "OnPull", .message = error}, when, random);
+    Fold(past, want, {.kind = *said, .detail = image::RegistryDetail::kOnPull, .message = error}, when,
+         random);
     return past;
   }
   past.update_failure = reason;

@@ -110,7 +110,7 @@ RegistryPace AfterHeldByPull(RegistryPace past, base::TimePoint until) {
   Hold(past, until);
   if (!past.trouble) {
     past.trouble = image::RegistryAnswer{.kind = RegistryAnswerKind::kRateLimited,
-                                         .detail = "OnPull",
+                                         .detail = image::RegistryDetail::kOnPull,
                                          .message = "the registry asked pulls to come later"};
   }
   return past;
@@ -119,7 +119,7 @@ RegistryPace AfterHeldByPull(RegistryPace past, base::TimePoint until) {
 image::RegistryAnswer HeldAnswer(const RegistryPace& pace) {
   image::RegistryAnswer answer = pace.trouble.value_or(image::RegistryAnswer{});
   if (answer.kind == RegistryAnswerKind::kIndeterminate) answer.kind = RegistryAnswerKind::kUnreachable;
-  answer.detail = "NotAsked";
+  answer.detail = image::RegistryDetail::kNotAsked;
   answer.retry_after.reset();
   answer.requests = 0;
   return answer;

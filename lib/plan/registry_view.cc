@@ -77,7 +77,7 @@ RegistryView ViewOf(const DesiredImage& want, const Local* local, const Freshnes
   RegistryView view;
   if (past.newest) {
     view.answer = past.newest->kind;
-    view.detail = past.newest->detail;
+    view.detail = past.newest->detail.name();
     view.answered_by = past.newest->answered_by;
     view.checked_at = past.answered_wall;
   }

@@ -8,6 +8,7 @@ namespace prefetch::registry {
 namespace {
 
 using image::RegistryAnswer;
+using image::RegistryDetail;
 using Kind = image::RegistryAnswerKind;
 
 bool Answered(const RegistryAnswer& answer) {
@@ -16,16 +17,18 @@ bool Answered(const RegistryAnswer& answer) {
 
 RegistryAnswer NoTurn(const base::Call& call) {
   if (call.Stopped()) {
-    return {.kind = Kind::kUnreachable, .detail = "Stopped", .message = "stopped before it was asked"};
+    return {.kind = Kind::kUnreachable,
+            .detail = RegistryDetail::kStopped,
+            .message = "stopped before it was asked"};
   }
   return {.kind = Kind::kRateLimited,
-          .detail = "OwnLimit",
+          .detail = RegistryDetail::kOwnLimit,
           .message = "not asked: this node had other questions for its registries first"};
 }
 
 RegistryAnswer NobodyToAsk(const image::Reference& reference) {
   return {.kind = Kind::kIndeterminate,
-          .detail = "NoHosts",
+          .detail = RegistryDetail::kNoHosts,
           .message = "hosts.toml leaves no server that may be asked for " + reference.Repository()};
 }
 
@@ -61,7 +64,7 @@ RegistryAnswer Client::AskChain(const base::Call& call, const image::RegistryQue
     if (options_.skip_mirrors && !host.own) continue;
     if (!host.problem.empty()) {
       answer = {.kind = Kind::kUnreachable,
-                .detail = "Tls",
+                .detail = RegistryDetail::kTls,
                 .message = host.host.server.Authority() + " cannot be asked: " + host.problem};
       continue;
     }

@@ -24,6 +24,7 @@ namespace {
 
 using image::AuthConfig;
 using image::RegistryAnswer;
+using image::RegistryDetail;
 using Kind = image::RegistryAnswerKind;
 
 constexpr std::size_t kMaxManifestBytes = 4 * 1024 * 1024;
@@ -35,11 +36,8 @@ bool IsDockerHub(const Host& host) {
 }
 
 // Worth another try within the check: what passes by itself, and gave no time for it.
-bool IsPassing(const RegistryAnswer& answer) {
-  if (answer.retry_after) return false;
-  if (answer.kind == Kind::kUnreachable) return answer.detail == "Timeout" || answer.detail == "Reset";
-  return answer.kind == Kind::kServerError &&
-         (answer.detail == "Status502" || answer.detail == "Status503" || answer.detail == "Status504");
+bool IsWorthAnotherTry(const RegistryAnswer& answer) {
+  return !answer.retry_after && IsPassing(answer);
 }
 
 bool IsJsonObject(std::string_view text) {
@@ -97,7 +95,7 @@ RegistryAnswer Conversation::RunAs(const AuthConfig* credential) {
   if (auto not_now = parts_.book.WhyNot(origin_, identity)) return std::move(*not_now);
   RegistryAnswer answer = Once(credential);
   for (std::chrono::milliseconds delay : parts_.options.times.retries) {
-    if (!IsPassing(answer) || !Pause(Jittered(delay))) break;
+    if (!IsWorthAnotherTry(answer) || !Pause(Jittered(delay))) break;
     answer = Once(credential);
   }
   parts_.book.Note(origin_, identity, answer);
@@ -147,7 +145,7 @@ Reply Conversation::Ask(const std::string& method, const Authorization& authoriz
   if (reply.response) NoteAllowance(*reply.response);
   if (reply.fault == http::Fault::kTooLong && method == "GET") {
     reply.refusal.kind = Kind::kIndeterminate;  // no runtime takes such a manifest
-    reply.refusal.detail = "ManifestTooLarge";
+    reply.refusal.detail = RegistryDetail::kManifestTooLarge;
   }
   return reply;
 }
@@ -178,11 +176,11 @@ RegistryAnswer Conversation::JudgeManifest(const std::string& method, const http
   switch (kind) {
     case ManifestKind::kHtml:
       return {.kind = Kind::kServerError,
-              .detail = "NotARegistry",
+              .detail = RegistryDetail::kNotARegistry,
               .message = who + " answered with a web page, not with a manifest"};
     case ManifestKind::kSchema1:
       return {.kind = Kind::kIndeterminate,
-              .detail = "Schema1",
+              .detail = RegistryDetail::kSchema1,
               .message = who + " has a manifest of the old schema 1, which cannot be compared"};
     case ManifestKind::kIndex:
     case ManifestKind::kManifest:
@@ -202,13 +200,13 @@ RegistryAnswer Conversation::JudgeManifest(const std::string& method, const http
   // Without a length a body that was cut looks whole.
   if (said.empty() && !IsJsonObject(response.body)) {
     return {.kind = Kind::kIndeterminate,
-            .detail = "NoManifest",
+            .detail = RegistryDetail::kNoManifest,
             .message = who + " answered with what is no manifest, and names no digest"};
   }
   std::string computed = "sha256:" + base::Sha256Hex(response.body);
   if (said.starts_with("sha256:") && said != computed) {
     return {.kind = Kind::kIndeterminate,
-            .detail = "DigestMismatch",
+            .detail = RegistryDetail::kDigestMismatch,
             .message = who + " sent a manifest that does not have the digest it names"};
   }
   return Compared(image::IsDigest(said) ? said : computed);
@@ -230,7 +228,7 @@ RegistryAnswer Conversation::Compared(const std::string& digest) const {
       return answer;
     }
     return {.kind = Kind::kIndeterminate,
-            .detail = "DigestMismatch",
+            .detail = RegistryDetail::kDigestMismatch,
             .message = host_.host.server.Authority() + " answered with another digest than was asked for"};
   }
   const auto& local = question_.local_digests;
@@ -251,7 +249,7 @@ RegistryAnswer Conversation::ComparedByPlatform(RegistryAnswer moved, const Auth
   auto chosen = ChooseManifest(reply.response->body, question_.platform);
   if (!chosen || std::find(local.begin(), local.end(), *chosen) == local.end()) return moved;
   moved.kind = Kind::kSame;
-  moved.detail = "SamePlatform";
+  moved.detail = RegistryDetail::kSamePlatform;
   return moved;
 }
 
@@ -267,7 +265,7 @@ RegistryAnswer Conversation::Refused(const http::Response& response, const Autho
        .html = ManifestKindOf(response.headers.Get("Content-Type").value_or("")) == ManifestKind::kHtml,
        .credential = credential != nullptr && authorization.sent(),
        .insufficient_scope = challenge_error == "insufficient_scope"});
-  RegistryAnswer answer{.kind = found.kind, .detail = std::move(found.detail)};
+  RegistryAnswer answer{.kind = found.kind, .detail = found.detail};
   std::vector<const base::Secret*> secrets = {&authorization.value};
   if (credential != nullptr) secrets.push_back(&credential->password);
   std::string said = ShownText(error.message.empty() ? error.code : error.message, secrets);
@@ -295,14 +293,14 @@ RegistryAnswer Conversation::Missing(RegistryAnswer answer, const Authorization&
     if (root.response && root.response->status == 404) {
       return {
           .kind = Kind::kServerError,
-          .detail = "NotARegistry",
+          .detail = RegistryDetail::kNotARegistry,
           .message = host_.host.server.Authority() + " answered 404, and knows no /v2/ either: no registry"};
     }
     if (root.response) parts_.book.NoteRegistry(origin_);
   }
   // Some registries hide by 404 what the asker may not see, and asked for no password.
-  if (answer.detail.empty() && !question_.credentials.empty() && !sent_credential_) {
-    answer.detail = "LowConfidence";
+  if (answer.detail == RegistryDetail::kNone && !question_.credentials.empty() && !sent_credential_) {
+    answer.detail = RegistryDetail::kLowConfidence;
   }
   return answer;
 }

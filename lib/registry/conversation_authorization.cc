@@ -14,13 +14,12 @@ namespace {
 
 using image::AuthConfig;
 using image::RegistryAnswer;
+using image::RegistryDetail;
 
 constexpr std::chrono::seconds kOldToken{60};
 
-RegistryAnswer NotAuthorized(std::string detail, std::string message) {
-  return {.kind = image::RegistryAnswerKind::kAccessDenied,
-          .detail = std::move(detail),
-          .message = std::move(message)};
+RegistryAnswer NotAuthorized(RegistryDetail detail, std::string message) {
+  return {.kind = image::RegistryAnswerKind::kAccessDenied, .detail = detail, .message = std::move(message)};
 }
 
 }  // namespace
@@ -67,7 +66,7 @@ std::optional<Conversation::Authorized> Conversation::AfterRefusal(const Reply& 
   auto challenge = ChooseChallenge(reply.response->headers.All("WWW-Authenticate"));
   if (!challenge)
     return Authorized{.authorization = std::nullopt,
-                      .refusal = NotAuthorized("BadChallenge", challenge.error().message())};
+                      .refusal = NotAuthorized(RegistryDetail::kBadChallenge, challenge.error().message())};
   if (*challenge) {
     parts_.book.NoteChallenge(origin_, question_.reference.path(), **challenge);
   } else if (used.from_cache) {
@@ -76,10 +75,10 @@ std::optional<Conversation::Authorized> Conversation::AfterRefusal(const Reply& 
   // The password was not the right one, unless it is not what is asked for any more.
   if (used.remembered && (!*challenge || (*challenge)->scheme == "basic")) return std::nullopt;
   if (!*challenge) {
-    return Authorized{
-        .authorization = std::nullopt,
-        .refusal = NotAuthorized(
-            "NoChallenge", host_.host.server.Authority() + " refuses and does not say what it wants to see")};
+    return Authorized{.authorization = std::nullopt,
+                      .refusal = NotAuthorized(
+                          RegistryDetail::kNoChallenge,
+                          host_.host.server.Authority() + " refuses and does not say what it wants to see")};
   }
   if (used.from_cache && (*challenge)->Get("error") == "insufficient_scope") return std::nullopt;
   if (used.from_cache) parts_.tokens.Drop(used.token_key, used.token);
@@ -89,9 +88,9 @@ std::optional<Conversation::Authorized> Conversation::AfterRefusal(const Reply& 
 Conversation::Authorized Conversation::Answer(const Challenge& challenge, const AuthConfig* credential) {
   if (challenge.scheme == "bearer") return AnswerBearer(challenge, credential);
   if (credential == nullptr || credential->username.empty() || credential->password.empty()) {
-    return {
-        .authorization = std::nullopt,
-        .refusal = NotAuthorized("NoCredentials", host_.host.server.Authority() + " asks for a password")};
+    return {.authorization = std::nullopt,
+            .refusal = NotAuthorized(RegistryDetail::kNoCredentials,
+                                     host_.host.server.Authority() + " asks for a password")};
   }
   sent_credential_ = true;
   return {.authorization =
@@ -105,11 +104,12 @@ Conversation::Authorized Conversation::AnswerBearer(const Challenge& challenge,
                                                     const AuthConfig* credential) {
   auto realm = JudgeRealm(challenge.Get("realm"), session_.Server(), parts_.options.trusted_realms);
   if (!realm)
-    return {.authorization = std::nullopt, .refusal = NotAuthorized("BadChallenge", realm.error().message())};
+    return {.authorization = std::nullopt,
+            .refusal = NotAuthorized(RegistryDetail::kBadChallenge, realm.error().message())};
   realm->trusted |= parts_.options.trust_every_realm;
   if (credential != nullptr && !realm->trusted) {
     return {.authorization = std::nullopt,
-            .refusal = NotAuthorized("UntrustedRealm",
+            .refusal = NotAuthorized(RegistryDetail::kUntrustedRealm,
                                      host_.host.server.Authority() + " wants the password sent to " +
                                          realm->url.Authority() + ", which is not known to belong to it")};
   }

@@ -5,43 +5,44 @@
 namespace prefetch::registry {
 namespace {
 
+using image::RegistryDetail;
 using Kind = image::RegistryAnswerKind;
 
 struct Class {
   Kind kind;
-  const char* detail;
+  RegistryDetail detail;
 };
 
 Class ClassOfFault(http::Fault fault) {
   switch (fault) {
     case http::Fault::kNone:
     case http::Fault::kRequest:
-      return {Kind::kIndeterminate, "Internal"};
+      return {Kind::kIndeterminate, RegistryDetail::kInternal};
     case http::Fault::kStopped:
-      return {Kind::kUnreachable, "Stopped"};
+      return {Kind::kUnreachable, RegistryDetail::kStopped};
     case http::Fault::kName:
-      return {Kind::kUnreachable, "Dns"};
+      return {Kind::kUnreachable, RegistryDetail::kDns};
     case http::Fault::kConnect:
-      return {Kind::kUnreachable, "Connect"};
+      return {Kind::kUnreachable, RegistryDetail::kConnect};
     case http::Fault::kAddress:
-      return {Kind::kUnreachable, "Address"};
+      return {Kind::kUnreachable, RegistryDetail::kAddress};
     case http::Fault::kTls:
     case http::Fault::kMistrust:
-      return {Kind::kUnreachable, "Tls"};
+      return {Kind::kUnreachable, RegistryDetail::kTls};
     case http::Fault::kProxy:
-      return {Kind::kUnreachable, "Proxy"};
+      return {Kind::kUnreachable, RegistryDetail::kProxy};
     case http::Fault::kProxyAuth:
-      return {Kind::kUnreachable, "ProxyAuth"};
+      return {Kind::kUnreachable, RegistryDetail::kProxyAuth};
     case http::Fault::kTimeout:
-      return {Kind::kUnreachable, "Timeout"};
+      return {Kind::kUnreachable, RegistryDetail::kTimeout};
     case http::Fault::kReset:
-      return {Kind::kUnreachable, "Reset"};
+      return {Kind::kUnreachable, RegistryDetail::kReset};
     case http::Fault::kGarbage:
-      return {Kind::kServerError, "NotARegistry"};
+      return {Kind::kServerError, RegistryDetail::kNotARegistry};
     case http::Fault::kTooLong:
-      return {Kind::kServerError, "TooLong"};
+      return {Kind::kServerError, RegistryDetail::kTooLong};
   }
-  return {Kind::kIndeterminate, ""};
+  return {Kind::kIndeterminate, RegistryDetail::kNone};
 }
 
 }  // namespace

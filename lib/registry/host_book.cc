@@ -7,6 +7,7 @@ namespace prefetch::registry {
 namespace {
 
 using image::RegistryAnswer;
+using image::RegistryDetail;
 using Kind = image::RegistryAnswerKind;
 using std::chrono::milliseconds;
 
@@ -34,7 +35,7 @@ std::optional<RegistryAnswer> HostBook::WhyNot(const std::string& server, const 
   auto hold = page.holds.find(identity);
   if (hold != page.holds.end() && now < hold->second.until) {
     return RegistryAnswer{.kind = Kind::kRateLimited,
-                          .detail = "OnHold",
+                          .detail = RegistryDetail::kOnHold,
                           .message = server + " asked for patience and is not asked before that has passed",
                           .retry_after = std::chrono::ceil<milliseconds>(hold->second.until - now)};
   }
@@ -43,7 +44,7 @@ std::optional<RegistryAnswer> HostBook::WhyNot(const std::string& server, const 
     base::Duration left = std::max<base::Duration>(page.open_until - now, std::chrono::seconds(1));
     return RegistryAnswer{
         .kind = Kind::kUnreachable,
-        .detail = "CircuitOpen",
+        .detail = RegistryDetail::kCircuitOpen,
         .message = server + " has failed " + std::to_string(page.failures) +
                    " times in a row and is left alone for a while; last: " + page.last_failure,
         .retry_after = std::chrono::ceil<milliseconds>(left)};
@@ -78,7 +79,8 @@ void HostBook::Note(const std::string& server, const std::string& identity, cons
   base::Lock lock(mutex_);
   Page& page = pages_.At(server);
   page.probing = false;
-  if (answer.detail == "Stopped" || answer.detail == "OwnLimit") return;  // says nothing about the server
+  if (answer.detail == RegistryDetail::kStopped || answer.detail == RegistryDetail::kOwnLimit)
+    return;  // says nothing about the server
   if (answer.kind == Kind::kRateLimited) {
     NoteLimit(page, server, identity, answer);
   } else {

@@ -10,6 +10,7 @@
 namespace prefetch::registry {
 namespace {
 
+using image::RegistryDetail;
 using Kind = image::RegistryAnswerKind;
 
 constexpr std::size_t kErrorBodyBytes = 16 * 1024;
@@ -51,7 +52,7 @@ Reply RefusedRedirect(const base::Error& error, const http::AbsoluteUrl& from) {
   bool insecure = error.code() == base::Code::kPermissionDenied;
   return {.response = std::nullopt,
           .refusal = {.kind = Kind::kServerError,
-                      .detail = insecure ? "InsecureRedirect" : "BadRedirect",
+                      .detail = insecure ? RegistryDetail::kInsecureRedirect : RegistryDetail::kBadRedirect,
                       .message = from.Authority() + " cannot be asked: " + error.message()}};
 }
 
@@ -143,7 +144,7 @@ Reply Session::AskHost(const Question& question) {
   if (!pass.granted()) {
     return {.response = std::nullopt,
             .refusal = {.kind = call_.Stopped() ? Kind::kUnreachable : Kind::kRateLimited,
-                        .detail = call_.Stopped() ? "Stopped" : "OwnLimit",
+                        .detail = call_.Stopped() ? RegistryDetail::kStopped : RegistryDetail::kOwnLimit,
                         .message = host_.host.server.Authority() +
                                    " was not asked: this node had other questions for it first"}};
   }

@@ -5,6 +5,7 @@
 namespace prefetch::registry {
 namespace {
 
+using image::RegistryDetail;
 using Kind = image::RegistryAnswerKind;
 
 bool IsBadName(std::string_view code) {
@@ -12,28 +13,30 @@ bool IsBadName(std::string_view code) {
 }
 
 StatusClass Unauthorized(const Refusal& refusal) {
-  if (refusal.insufficient_scope) return {Kind::kAccessDenied, "InsufficientScope"};
-  return {Kind::kAccessDenied, refusal.credential ? "BadCredentials" : "Unauthenticated"};
+  if (refusal.insufficient_scope) return {Kind::kAccessDenied, RegistryDetail::kInsufficientScope};
+  return {Kind::kAccessDenied,
+          refusal.credential ? RegistryDetail::kBadCredentials : RegistryDetail::kUnauthenticated};
 }
 
 StatusClass Forbidden(const Refusal& refusal) {
   for (std::string_view word :
        {"rate limit", "rate exceeded", "toomanyrequests", "too many requests", "abuse"}) {
-    if (base::ContainsIgnoreCase(refusal.body, word)) return {Kind::kRateLimited, "Forbidden"};
+    if (base::ContainsIgnoreCase(refusal.body, word)) return {Kind::kRateLimited, RegistryDetail::kForbidden};
   }
-  return {Kind::kAccessDenied, "Forbidden"};
+  return {Kind::kAccessDenied, RegistryDetail::kForbidden};
 }
 
 StatusClass NotFound(const Refusal& refusal) {
-  if (refusal.html) return {Kind::kServerError, "NotARegistry"};
-  return {Kind::kTagMissing, refusal.oci_code == "NAME_UNKNOWN" ? "RepositoryMissing" : ""};
+  if (refusal.html) return {Kind::kServerError, RegistryDetail::kNotARegistry};
+  return {Kind::kTagMissing,
+          refusal.oci_code == "NAME_UNKNOWN" ? RegistryDetail::kRepositoryMissing : RegistryDetail::kNone};
 }
 
 StatusClass ServerFailed(const Refusal& refusal) {
   bool slow_down = base::ContainsIgnoreCase(refusal.body, "slow down") ||
                    base::ContainsIgnoreCase(refusal.body, "slowdown");
-  if (refusal.status == 503 && slow_down) return {Kind::kRateLimited, "SlowDown"};
-  return {Kind::kServerError, "Status" + std::to_string(refusal.status)};
+  if (refusal.status == 503 && slow_down) return {Kind::kRateLimited, RegistryDetail::kSlowDown};
+  return {Kind::kServerError, RegistryDetail::Status(refusal.status)};
 }
 
 }  // namespace
@@ -41,29 +44,29 @@ StatusClass ServerFailed(const Refusal& refusal) {
 StatusClass ClassOf(const Refusal& refusal) {
   switch (refusal.status) {
     case 400:
-      if (IsBadName(refusal.oci_code)) return {Kind::kIndeterminate, "InvalidReference"};
-      return {Kind::kServerError, "BadRequest"};
+      if (IsBadName(refusal.oci_code)) return {Kind::kIndeterminate, RegistryDetail::kInvalidReference};
+      return {Kind::kServerError, RegistryDetail::kBadRequest};
     case 401:
       return Unauthorized(refusal);
     case 402:
-      return {Kind::kAccessDenied, "Quota"};
+      return {Kind::kAccessDenied, RegistryDetail::kQuota};
     case 403:
       return Forbidden(refusal);
     case 404:
       return NotFound(refusal);
     case 406:
-      return {Kind::kIndeterminate, "NotAcceptable"};
+      return {Kind::kIndeterminate, RegistryDetail::kNotAcceptable};
     case 407:
-      return {Kind::kUnreachable, "ProxyAuth"};
+      return {Kind::kUnreachable, RegistryDetail::kProxyAuth};
     case 408:
     case 425:
-      return {Kind::kServerError, "Timeout"};
+      return {Kind::kServerError, RegistryDetail::kTimeout};
     case 410:
-      return {Kind::kTagMissing, "Gone"};
+      return {Kind::kTagMissing, RegistryDetail::kGone};
     case 429:
-      return {Kind::kRateLimited, ""};
+      return {Kind::kRateLimited, RegistryDetail::kNone};
     case 451:
-      return {Kind::kAccessDenied, "Legal"};
+      return {Kind::kAccessDenied, RegistryDetail::kLegal};
     default:
       return ServerFailed(refusal);
   }

@@ -21,7 +21,7 @@ struct Refusal {
 
 struct StatusClass {
   image::RegistryAnswerKind kind = image::RegistryAnswerKind::kServerError;
-  std::string detail;
+  image::RegistryDetail detail = image::RegistryDetail::kNone;
 
   friend bool operator==(const StatusClass&, const StatusClass&) = default;
 };

@@ -75,9 +75,10 @@ TokenOutcome TokenCache::Fetch(const base::Call& call, const std::string& key,
   std::shared_ptr<Flight> flight = Board(call, key, pilot);
   if (flight == nullptr) {
     return {.token = std::nullopt,
-            .refusal = {.kind = image::RegistryAnswerKind::kUnreachable,
-                        .detail = call.Stopped() ? "Stopped" : "Timeout",
-                        .message = "the token did not come in time"}};
+            .refusal = {
+                .kind = image::RegistryAnswerKind::kUnreachable,
+                .detail = call.Stopped() ? image::RegistryDetail::kStopped : image::RegistryDetail::kTimeout,
+                .message = "the token did not come in time"}};
   }
   if (pilot) {
     TokenOutcome outcome = fetch();

@@ -10,6 +10,7 @@
 namespace prefetch::registry {
 namespace {
 
+using image::RegistryDetail;
 using Kind = image::RegistryAnswerKind;
 
 constexpr std::size_t kMaxTokenBody = 1 << 20;
@@ -37,7 +38,7 @@ Reply Get(Session& session, const TokenRequest& request) {
   if (!url) {
     return {.response = std::nullopt,
             .refusal = {.kind = Kind::kAccessDenied,
-                        .detail = "BadChallenge",
+                        .detail = RegistryDetail::kBadChallenge,
                         .message = "the token service cannot be asked: " + url.error().message()}};
   }
   question.url = std::move(*url);
@@ -58,18 +59,19 @@ bool FallsBackToGet(const Reply& reply) {
 image::RegistryAnswer OfStatus(int status, bool credential) {
   switch (status) {
     case 400:
-      return {.kind = Kind::kAccessDenied, .detail = "BadRequest"};
+      return {.kind = Kind::kAccessDenied, .detail = RegistryDetail::kBadRequest};
     case 401:
     case 403:
-      return {.kind = Kind::kAccessDenied, .detail = credential ? "BadCredentials" : "Unauthenticated"};
+      return {.kind = Kind::kAccessDenied,
+              .detail = credential ? RegistryDetail::kBadCredentials : RegistryDetail::kUnauthenticated};
     case 404:
-      return {.kind = Kind::kServerError, .detail = "BadRealm"};
+      return {.kind = Kind::kServerError, .detail = RegistryDetail::kBadRealm};
     case 407:
-      return {.kind = Kind::kUnreachable, .detail = "ProxyAuth"};
+      return {.kind = Kind::kUnreachable, .detail = RegistryDetail::kProxyAuth};
     case 429:
-      return {.kind = Kind::kRateLimited, .detail = "TokenService"};
+      return {.kind = Kind::kRateLimited, .detail = RegistryDetail::kTokenService};
     default:
-      return {.kind = Kind::kServerError, .detail = "Status" + std::to_string(status)};
+      return {.kind = Kind::kServerError, .detail = RegistryDetail::Status(status)};
   }
 }
 
@@ -92,13 +94,13 @@ TokenOutcome Refused(const TokenRequest& request, const http::Response& response
 TokenOutcome AskForToken(Session& session, const TokenRequest& request, base::WallTime now) {
   Reply reply;
   if (request.credential != nullptr && IsRefreshToken(*request.credential)) reply = Post(session, request);
-  bool posted = reply.response.has_value() || !reply.refusal.detail.empty();
+  bool posted = reply.response.has_value() || reply.refusal.detail != RegistryDetail::kNone;
   if (!posted || FallsBackToGet(reply)) reply = Get(session, request);
   if (!reply.response) {
     // Where it points us is the challenge's doing, which is not to be followed.
     if (reply.fault == http::Fault::kAddress) {
       reply.refusal.kind = Kind::kAccessDenied;
-      reply.refusal.detail = "UntrustedRealm";
+      reply.refusal.detail = RegistryDetail::kUntrustedRealm;
     }
     reply.refusal.message = "token service: " + reply.refusal.message;
     return {.token = std::nullopt, .refusal = std::move(reply.refusal)};
@@ -110,7 +112,7 @@ TokenOutcome AskForToken(Session& session, const TokenRequest& request, base::Wa
   return {.token = std::nullopt,
           .refusal = {
               .kind = Kind::kServerError,
-              .detail = "NoToken",
+              .detail = RegistryDetail::kNoToken,
               .message = http::DisplayUrl(request.realm.url.ToString()) + ": " + token.error().message()}};
 }
 

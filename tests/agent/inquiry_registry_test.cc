@@ -63,7 +63,9 @@ TEST_F(InquiryTest, ATagThatIsGoneIsNamed) {
 }
 
 TEST_F(InquiryTest, APasswordThatIsKeptFromAMirrorIsNoDenial) {
-  says_ = {.kind = Kind::kAccessDenied, .detail = "NoCredentials", .answered_by = "mirror.example.test:5000"};
+  says_ = {.kind = Kind::kAccessDenied,
+           .detail = image::RegistryDetail::kNoCredentials,
+           .answered_by = "mirror.example.test:5000"};
   status::CheckAnswer answer = Ask(kApp);
   EXPECT_EQ(answer.result, "Unknown");
   EXPECT_NE(answer.message.find("registryTrustedMirrors: [mirror.example.test:5000]"), std::string::npos)
@@ -186,16 +188,16 @@ TEST_F(InquiryTest, ASilentRegistryIsAskedOnceARequest) {
 // 503 and the like come from what stands before a registry, and are tried three times each.
 TEST_F(InquiryTest, ARegistryThatIsBeingMendedIsAskedOnceARequest) {
   struct Case {
-    std::string detail;
+    int status;
     int asked;
   };
-  for (const Case& row : {Case{"Status502", 1}, {"Status503", 1}, {"Status504", 1}, {"Status500", 2}}) {
-    says_ = {.kind = Kind::kServerError, .detail = row.detail};
+  for (const Case& row : {Case{502, 1}, {503, 1}, {504, 1}, {500, 2}}) {
+    says_ = {.kind = Kind::kServerError, .detail = image::RegistryDetail::Status(row.status)};
     times_asked_ = 0;
     board_.Publish(std::make_shared<const plan::Snapshot>(snapshot_));
     asking_.Check({}, {.questions = {{kApp, PullPolicy::kAlways, {}}, {kApp, PullPolicy::kAlways, {}}}},
                   true);
-    EXPECT_EQ(times_asked_, row.asked) << row.detail;
+    EXPECT_EQ(times_asked_, row.asked) << row.status;
   }
 }
 

@@ -205,7 +205,7 @@ TEST_P(RegistryContract, WhoMayNot) {
   EXPECT_EQ(Ask("team/app:v1", {}).kind, Kind::kAccessDenied);
   auto refused = Ask("team/app:v1", {Wrong()});
   EXPECT_EQ(refused.kind, Kind::kAccessDenied);
-  EXPECT_EQ(refused.detail, "BadCredentials");
+  EXPECT_EQ(refused.detail, image::RegistryDetail::kBadCredentials);
   EXPECT_EQ(Ask("team/app:v1", {Wrong(), Me()}).kind, Kind::kMoved);
   EXPECT_EQ(Ask("team/app:v1", {Me(), Wrong()}).kind, Kind::kMoved);
 }

@@ -68,7 +68,7 @@ RegistryAnswer FakeRegistries::Ask(const image::RegistryQuestion& question) {
       break;
     case RegistryMood::kDown:
       answer.kind = RegistryAnswerKind::kUnreachable;
-      answer.detail = "Connect";
+      answer.detail = image::RegistryDetail::kConnect;
       answer.message = domain + ": connection refused";
       return answer;
     case RegistryMood::kDenying:

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+#include <string>
+
 namespace prefetch::image::registry_answer_test {
 namespace {
 
@@ -15,6 +18,45 @@ TEST(RegistryAnswer, EachKindHasTheNameThatTheSpecificationGivesIt) {
   EXPECT_EQ(RegistryAnswerName(RegistryAnswerKind::kUnreachable), "Unreachable");
   EXPECT_EQ(RegistryAnswerName(RegistryAnswerKind::kServerError), "ServerError");
   EXPECT_EQ(RegistryAnswerName(RegistryAnswerKind::kIndeterminate), "Indeterminate");
+}
+
+TEST(IsPassing, Table) {
+  using Kind = RegistryAnswerKind;
+  struct Row {
+    Kind kind;
+    RegistryDetail detail;
+    bool passes;
+  };
+  const Row rows[] = {
+      {Kind::kUnreachable, RegistryDetail::kTimeout, true},
+      {Kind::kUnreachable, RegistryDetail::kReset, true},
+      {Kind::kUnreachable, RegistryDetail::kDns, false},
+      {Kind::kUnreachable, RegistryDetail::kTls, false},
+      {Kind::kUnreachable, RegistryDetail::kStopped, false},
+      {Kind::kServerError, RegistryDetail::Status(500), false},
+      {Kind::kServerError, RegistryDetail::Status(501), false},
+      {Kind::kServerError, RegistryDetail::Status(502), true},
+      {Kind::kServerError, RegistryDetail::Status(503), true},
+      {Kind::kServerError, RegistryDetail::Status(504), true},
+      {Kind::kServerError, RegistryDetail::Status(505), false},
+      {Kind::kServerError, RegistryDetail::kTimeout, false},  // it did answer, with 408
+      {Kind::kRateLimited, RegistryDetail::kNone, false},
+      {Kind::kTagMissing, RegistryDetail::kNone, false},
+  };
+  for (const Row& row : rows) {
+    EXPECT_EQ(IsPassing({.kind = row.kind, .detail = row.detail}), row.passes)
+        << RegistryAnswerName(row.kind) << " " << row.detail.name();
+  }
+}
+
+TEST(RegistryDetail, EachHasANameOfItsOwn) {
+  std::set<std::string> names;
+  for (int word = 0; word <= RegistryDetail::kStatus; word++) {
+    std::string name = RegistryDetail(static_cast<RegistryDetail::Word>(word)).name();
+    EXPECT_EQ(name.empty(), word == RegistryDetail::kNone) << word;
+    EXPECT_TRUE(names.insert(name).second) << name;
+  }
+  EXPECT_EQ(RegistryDetail::Status(502).name(), "Status502");
 }
 
 }  // namespace

@@ -183,7 +183,7 @@ TEST(ScheduleChecks, UrgentOnesFirstThenTheLongestDue) {
 TEST(Held, TheAnswerNamesTheTroubleAndCostsNothing) {
   RegistryAnswer answer = HeldAnswer(Silent(5));
   EXPECT_EQ(answer.kind, RegistryAnswerKind::kUnreachable);
-  EXPECT_EQ(answer.detail, "NotAsked");
+  EXPECT_EQ(answer.detail, image::RegistryDetail::kNotAsked);
   EXPECT_EQ(answer.requests, 0);
 }
 

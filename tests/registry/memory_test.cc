@@ -47,7 +47,8 @@ class HostBookTest : public testing::Test {
   void Fail(int times) {
     for (int i = 0; i < times; i++) {
       ASSERT_EQ(WhyNot(), "");
-      book_.Note("https://a", "x", {.kind = Kind::kUnreachable, .detail = "Dns", .message = "no name"});
+      book_.Note("https://a", "x",
+                 {.kind = Kind::kUnreachable, .detail = image::RegistryDetail::kDns, .message = "no name"});
     }
   }
 
@@ -105,8 +106,8 @@ TEST_F(HostBookTest, FiveFailuresOpenTheCircuitAndOneProbeMayGo) {
 
 TEST_F(HostBookTest, WhatSaysNothingAboutTheServer) {
   for (int i = 0; i < 10; i++) {
-    book_.Note("https://a", "x", {.kind = Kind::kUnreachable, .detail = "Stopped"});
-    book_.Note("https://a", "x", {.kind = Kind::kRateLimited, .detail = "OwnLimit"});
+    book_.Note("https://a", "x", {.kind = Kind::kUnreachable, .detail = image::RegistryDetail::kStopped});
+    book_.Note("https://a", "x", {.kind = Kind::kRateLimited, .detail = image::RegistryDetail::kOwnLimit});
   }
   EXPECT_EQ(WhyNot(), "");
 }
@@ -181,7 +182,8 @@ TEST(TokenCache, AFailureIsSharedAndAStopIsNot) {
     (void)cache.Fetch({.stop = stop.get_token()}, "k", [&]() -> TokenOutcome {
       flying = true;
       while (!stop.stop_requested()) std::this_thread::yield();
-      return {.token = std::nullopt, .refusal = {.kind = Kind::kUnreachable, .detail = "Stopped"}};
+      return {.token = std::nullopt,
+              .refusal = {.kind = Kind::kUnreachable, .detail = image::RegistryDetail::kStopped}};
     });
   });
   while (!flying) std::this_thread::yield();

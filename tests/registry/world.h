@@ -32,7 +32,7 @@ inline image::AuthConfig User(const std::string& user, const std::string& passwo
 // "Moved", "AccessDenied BadCredentials"
 inline std::string Word(const image::RegistryAnswer& answer) {
   std::string word(image::RegistryAnswerName(answer.kind));
-  return answer.detail.empty() ? word : word + " " + answer.detail;
+  return answer.detail.name().empty() ? word : word + " " + answer.detail.name();
 }
 
 // No hosts.toml of this machine, no throttle, no pauses.

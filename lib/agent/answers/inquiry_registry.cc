@@ -90,14 +90,12 @@ CheckAnswer PullByAnswer(CheckAnswer answer, const CheckQuestion& question, cons
 }
 
 bool IsSilence(const RegistryAnswer& said) {
-  if (said.kind == RegistryAnswerKind::kUnreachable) return true;
-  return said.kind == RegistryAnswerKind::kServerError &&
-         (said.detail == "Status502" || said.detail == "Status503" || said.detail == "Status504");
+  return said.kind == RegistryAnswerKind::kUnreachable || image::IsPassing(said);
 }
 
 RegistryAnswer NoTimeToAsk(const std::string& registry) {
   return {.kind = RegistryAnswerKind::kUnreachable,
-          .detail = "Timeout",
+          .detail = image::RegistryDetail::kTimeout,
           .message = "the time that was given was over before " + registry + " could be asked"};
 }
 
@@ -107,7 +105,9 @@ RegistryAnswer NoCredentialsInTime(const std::string& registry, const credential
     if (provider.outcome != credentials::ProviderOutcome::kError) continue;
     message += "; provider \"" + provider.name + "\" " + provider.error;
   }
-  return {.kind = RegistryAnswerKind::kUnreachable, .detail = "Credentials", .message = std::move(message)};
+  return {.kind = RegistryAnswerKind::kUnreachable,
+          .detail = image::RegistryDetail::kCredentials,
+          .message = std::move(message)};
 }
 
 CheckAnswer AlwaysByWhatIsKnown(CheckAnswer answer, const plan::ImageState& image, bool asks) {

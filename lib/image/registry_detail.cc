@@ -1,0 +1,111 @@
+#include "image/registry_detail.h"
+
+namespace prefetch::image {
+
+std::string RegistryDetail::name() const {
+  switch (word_) {
+    case kNone:
+      return "";
+    case kAddress:
+      return "Address";
+    case kBadChallenge:
+      return "BadChallenge";
+    case kBadCredentials:
+      return "BadCredentials";
+    case kBadRealm:
+      return "BadRealm";
+    case kBadRedirect:
+      return "BadRedirect";
+    case kBadRequest:
+      return "BadRequest";
+    case kCircuitOpen:
+      return "CircuitOpen";
+    case kConnect:
+      return "Connect";
+    case kCredentials:
+      return "Credentials";
+    case kCredentialsWithheld:
+      return "CredentialsWithheld";
+    case kDigestMismatch:
+      return "DigestMismatch";
+    case kDns:
+      return "Dns";
+    case kForbidden:
+      return "Forbidden";
+    case kGone:
+      return "Gone";
+    case kInsecureRedirect:
+      return "InsecureRedirect";
+    case kInsufficientScope:
+      return "InsufficientScope";
+    case kInternal:
+      return "Internal";
+    case kInvalidReference:
+      return "InvalidReference";
+    case kLegal:
+      return "Legal";
+    case kLowConfidence:
+      return "LowConfidence";
+    case kManifestTooLarge:
+      return "ManifestTooLarge";
+    case kNoChallenge:
+      return "NoChallenge";
+    case kNoCredentials:
+      return "NoCredentials";
+    case kNoHosts:
+      return "NoHosts";
+    case kNoManifest:
+      return "NoManifest";
+    case kNoToken:
+      return "NoToken";
+    case kNotARegistry:
+      return "NotARegistry";
+    case kNotAcceptable:
+      return "NotAcceptable";
+    case kNotAsked:
+      return "NotAsked";
+    case kNotSent:
+      return "NotSent";
+    case kOnHold:
+      return "OnHold";
+    case kOnPull:
+      return "OnPull";
+    case kOwnLimit:
+      return "OwnLimit";
+    case kProxy:
+      return "Proxy";
+    case kProxyAuth:
+      return "ProxyAuth";
+    case kQuota:
+      return "Quota";
+    case kRepositoryMissing:
+      return "RepositoryMissing";
+    case kReset:
+      return "Reset";
+    case kSamePlatform:
+      return "SamePlatform";
+    case kSchema1:
+      return "Schema1";
+    case kSlowDown:
+      return "SlowDown";
+    case kStopped:
+      return "Stopped";
+    case kTimeout:
+      return "Timeout";
+    case kTls:
+      return "Tls";
+    case kTokenService:
+      return "TokenService";
+    case kTooLong:
+      return "TooLong";
+    case kUnauthenticated:
+      return "Unauthenticated";
+    case kUntrustedRealm:
+      return "UntrustedRealm";
+    case kStatus:
+      return "Status" + std::to_string(status_);
+  }
+  return "";
+}
+
+}  // namespace prefetch::image
