@@ -131,6 +131,50 @@ void RemoveOldWorlds() {
   }
 }
 
+// A process beside the guardian, in a session of its own, that takes away what is left when the guardian has
+// ended, by whatever signal: meson, for one, kills a test that takes more than half a second to end.
+class Cleaner {
+ public:
+  explicit Cleaner(const std::string& folder) {
+    const Sysctls sysctls;
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) GiveUp("cannot make a pipe");
+    base::Fd told(ends[0]);
+    guardian_ = base::Fd(ends[1]);
+    pid_ = ::fork();
+    if (pid_ < 0) GiveUp("cannot fork");
+    if (pid_ > 0) return;
+    guardian_.Close();
+    ::setsid();
+    // Whoever waits for the test's output waits for its end, not for ours.
+    base::Fd nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
+    for (int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::dup2(nothing.get(), fd);
+    char byte = 0;
+    while (::read(told.get(), &byte, 1) < 0 && errno == EINTR) {
+    }
+    sysctls.Restore();
+    // The last processes of a killed world are dying, and may still write.
+    rig::Eventually(std::chrono::seconds(20), [&] {
+      RemoveWorld(folder);
+      return !fs::exists(folder);
+    });
+    ::_exit(0);
+  }
+  Cleaner(const Cleaner&) = delete;
+  Cleaner& operator=(const Cleaner&) = delete;
+  // Returns when all is clean.
+  ~Cleaner() {
+    guardian_.Close();
+    ::waitpid(pid_, nullptr, 0);
+  }
+  // In a child of the guardian: its end is not the guardian's.
+  void Leave() { guardian_.Close(); }
+
+ private:
+  base::Fd guardian_;  // open as long as the guardian lives
+  pid_t pid_ = -1;
+};
+
 // --- inside ---
 
 void SetUpLoopback() {
@@ -232,21 +276,21 @@ int RunInWorld(const std::function<int()>& body) {
   std::string folder = (fs::temp_directory_path() / (std::string(kWorldPrefix) + "XXXXXX")).string();
   if (::mkdtemp(folder.data()) == nullptr) GiveUp("cannot make " + folder);
   const base::Fd lock = TakeLockOf(folder);
-  const Sysctls sysctls;
   sigset_t signals;
   ::sigemptyset(&signals);
   for (int signal : {SIGCHLD, SIGINT, SIGTERM, SIGHUP}) ::sigaddset(&signals, signal);
   ::sigprocmask(SIG_BLOCK, &signals, nullptr);
   std::fflush(nullptr);
+  Cleaner cleaner(folder);
   if (::unshare(CLONE_NEWPID) != 0) GiveUp("cannot make a namespace of processes (run as root)");
   pid_t world = ::fork();
   if (world < 0) GiveUp("cannot fork");
-  if (world == 0) EnterWorld(folder, body);
+  if (world == 0) {
+    cleaner.Leave();
+    EnterWorld(folder, body);
+  }
   (void)base::WriteFileAtomically(folder + "/pid", std::to_string(world));
-  int code = Guard(world, signals);
-  sysctls.Restore();
-  RemoveWorld(folder);
-  return code;
+  return Guard(world, signals);
 }
 
 }  // namespace prefetch::cluster

@@ -15,9 +15,9 @@ inline constexpr const char* kNodeAddress = "192.0.2.1";
 //  stays inside;
 //  - the network has 127.0.0.1 and kNodeAddress, and nothing beyond;
 //  - every mount is shared inside the world and unknown outside.
-// At the end, on SIGINT, SIGTERM and SIGHUP, and if `body` dies, all processes of the world are killed, its
-// cgroups are removed, and the sysctls that kubelet sets are as before. What a killed guardian left behind is
-// removed by the next one. Needs root. 2, with a message, if the world cannot be made.
+// At the end, on every signal, SIGKILL too, and if `body` dies, all processes of the world are killed, its
+// folder and cgroups are removed, and the sysctls that kubelet sets are as before: when RunInWorld returns,
+// or seconds after it was killed. Needs root. 2, with a message, if the world cannot be made.
 int RunInWorld(const std::function<int()>& body);
 
 // In the world: its first process, as the machine numbers it.
