@@ -22,6 +22,15 @@ base::TimePoint ForgetAskedAt(const History& past, base::TimePoint asked_until) 
   return std::max(asked_until, std::min<base::TimePoint>(past.not_before, asked_until + kAskedMemory));
 }
 
+const ImageState* PulledFor(const Snapshot& snapshot, const image::Reference& reference,
+                            base::TimePoint asked_at) {
+  if (const ImageState* listed = FindImage(snapshot, reference)) return listed;
+  auto found = std::find_if(snapshot.asked.begin(), snapshot.asked.end(), [&](const AskedImage& asked) {
+    return asked.state.want->reference == reference && asked.asked_at >= asked_at;
+  });
+  return found == snapshot.asked.end() ? nullptr : &found->state;
+}
+
 AskedState StateOfAsked(const ImageState& image) {
   if (image.usable) return AskedState::kHere;
   // What is here and cannot be used is not made usable by its pull.

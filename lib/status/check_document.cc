@@ -10,6 +10,7 @@
 #include "image/reference.h"
 #include "manifest/effective_policy.h"
 #include "status/members.h"
+#include "status/words.h"
 
 namespace prefetch::status {
 namespace {
@@ -65,10 +66,20 @@ CheckQuestion ReadQuestion(const Reader& item) {
 
 }  // namespace
 
-CheckAnswer Say(CheckAnswer answer, std::string_view result, std::string_view reason, std::string message) {
-  answer.result = result;
-  answer.reason = reason;
-  answer.message = std::move(message);
+CheckAnswer AnswerOf(const CheckQuestion& question, const plan::CheckVerdict& verdict) {
+  CheckAnswer answer{.image = question.image,
+                     .policy = std::string(image::PullPolicyName(question.policy)),
+                     .ok = verdict.ok,
+                     .listed = verdict.listed,
+                     .pending = verdict.pending,
+                     .result = std::string(kubelet::VerdictResultName(verdict.result)),
+                     .reason = std::string(plan::CheckReasonName(verdict.reason)),
+                     .rule = verdict.rule,
+                     .message = verdict.message};
+  if (!verdict.progress) return answer;
+  const plan::PullStatus& pull = *verdict.progress;
+  answer.message += ": " + TransferWords(pull.bytes_done, pull.bytes_total,
+                                         static_cast<std::uint64_t>(pull.bytes_per_second));
   return answer;
 }
 

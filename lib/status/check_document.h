@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "doc/node.h"
 #include "image/pull_policy.h"
+#include "plan/check.h"
 
 namespace prefetch::status {
 
@@ -85,8 +86,8 @@ struct CheckAnswer {
   std::string rule;      // "7: open to the node"; empty where no rule of kubelet's decided
   std::string message;
 };
-// The same answer with this result.
-CheckAnswer Say(CheckAnswer answer, std::string_view result, std::string_view reason, std::string message);
+// What this agent has decided, by the names of the document.
+CheckAnswer AnswerOf(const CheckQuestion& question, const plan::CheckVerdict& verdict);
 
 struct CheckResult {
   std::string node;

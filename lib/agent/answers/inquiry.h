@@ -4,11 +4,10 @@
 
 #include <atomic>
 #include <functional>
-#include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
+#include "agent/answers/check_round.h"
 #include "agent/answers/runtime_now.h"
 #include "agent/ask_registry.h"
 #include "agent/board.h"
@@ -74,33 +73,13 @@ class Inquiry {
   // A question whose image was not here, and is to be pulled.
   struct Wish {
     std::size_t question = 0;
-    image::Reference reference;
+    plan::CheckFacts facts;
     base::TimePoint looked_at;
   };
-  // The questions of one request: a registry that is silent is waited for once, and no registry longer than
-  // the asker has time.
-  struct Round {
-    const plan::Snapshot& snapshot;
-    base::TimePoint ask_until;  // real time, as a Call's deadline
-    bool local = false;
-    RuntimeNow::Listing here;  // asked for with the first question that needs it, at:
-    base::TimePoint looked_at;
-    std::map<std::string, image::RegistryAnswer> silent;
-  };
-  // With `wish`, an image that is not here is no answer: `wish` says then what is to be pulled.
-  status::CheckAnswer Answer(const base::Call& call, Round& round, const status::CheckQuestion& question,
-                             std::optional<Wish>* wish = nullptr) const;
+  CheckRound RoundOf(const plan::Snapshot& snapshot, bool local, base::TimePoint ask_until) const;
   // Until all of them have ended, or the call has.
   void AwaitPulls(const base::Call& call, const status::CheckRequest& request, std::vector<Wish> wishes,
                   base::TimePoint ask_until, status::CheckResult& result) const;
-  // The registry of the image, asked now with this node's credentials. Only if there is an asker.
-  image::RegistryAnswer AskNow(const base::Call& call, Round& round, const plan::ImageState& image) const;
-  // For a pod with Always.
-  status::CheckAnswer AnswerAlways(const base::Call& call, Round& round,
-                                   const status::CheckQuestion& question, const plan::ImageState& image,
-                                   status::CheckAnswer answer) const;
-  // What the runtime has, asked once a round.
-  const cri::CallResult<image::LocalImageIndex>& Here(const base::Call& call, Round& round) const;
   void AddCredentials(const base::Call& call, const plan::ImageState& image,
                       status::ImageDetail& detail) const;
 

@@ -9,6 +9,9 @@
 namespace prefetch::agent {
 namespace {
 
+constexpr std::chrono::seconds kLookNow{10};
+constexpr std::chrono::seconds kLookWhileAway{1};
+
 bool HasName(const image::LocalImageIndex& index, const plan::ImageState& entry) {
   const std::vector<std::string>& names = index.NamesOf(entry.image_id);
   return std::find(names.begin(), names.end(), entry.want->reference.Normalized()) != names.end();
@@ -45,6 +48,10 @@ void SetArtifact(plan::ImageState& state) {
 }
 
 }  // namespace
+
+base::Duration RuntimeNow::Patience(const plan::RuntimeStatus& last_seen) {
+  return last_seen.up ? kLookNow : kLookWhileAway;
+}
 
 RuntimeNow::Listing RuntimeNow::Ask(const base::Call& call, base::Duration age) {
   const base::TimePoint now = clock_.Now();

@@ -22,6 +22,10 @@ class RuntimeNow {
   RuntimeNow(cri::ImageService& images, cri::ContentService& content, const base::Clock& clock)
       : images_(images), content_(content), clock_(clock) {}
 
+  // How long it is waited for: a runtime that answers does so in milliseconds, and one that is stopped must
+  // not cost the verdict.
+  static base::Duration Patience(const plan::RuntimeStatus& last_seen);
+
   // One ListImages; an answer that is younger than `age` is used again. Never null.
   Listing Ask(const base::Call& call, base::Duration age) PREFETCH_EXCLUDES(mutex_);
 

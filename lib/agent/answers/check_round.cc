@@ -1,0 +1,79 @@
+#include "agent/answers/check_round.h"
+
+#include <utility>
+
+#include "agent/answers/kubelet_now.h"
+
+namespace prefetch::agent {
+namespace {
+
+using plan::CheckFacts;
+using plan::CheckNeed;
+
+// Any pod is a neighbour, and a list of a thousand images is work for the runtime.
+constexpr std::chrono::milliseconds kAgeForNeighbours{500};
+
+plan::CheckKubelet KubeletOf(const plan::Snapshot& snapshot) {
+  if (!snapshot.kubelet) return plan::CheckKubelet::kNone;
+  return KnowsKubelet(snapshot) ? plan::CheckKubelet::kKnown : plan::CheckKubelet::kNotKnown;
+}
+
+}  // namespace
+
+plan::CheckRuntime CheckRound::AskRuntime(const base::Call& call, const image::Reference& reference,
+                                          const plan::ImageState* listed) {
+  RuntimeNow& runtime = sources_.runtime;
+  if (here_ == nullptr) {
+    looked_at_ = sources_.clock.Now();
+    here_ = runtime.Ask(call.Within(RuntimeNow::Patience(snapshot_.runtime)),
+                        local_ ? base::Duration::zero() : kAgeForNeighbours);
+  }
+  plan::CheckRuntime found;
+  if (!*here_) {
+    found.error = here_->error().message;
+    if (listed != nullptr) found.image = *listed;
+  } else {
+    found.image = listed != nullptr ? runtime.Entry(call, *listed, **here_, local_)
+                                    : runtime.Unlisted(call, reference, **here_);
+  }
+  return found;
+}
+
+CheckRound::Outcome CheckRound::Decide(const base::Call& call, const status::CheckQuestion& question,
+                                       bool pull) {
+  auto reference = image::Reference::Parse(question.image);
+  const plan::ImageState* listed = reference ? plan::FindImage(snapshot_, *reference) : nullptr;
+  CheckFacts facts{.image = question.image,
+                   .policy = question.policy,
+                   .own_credentials = question.identity != status::CheckIdentity{},
+                   .rights = {.unlisted = local_, .registry = local_, .pull = pull},
+                   .listed = listed != nullptr,
+                   .asks_registries = sources_.asker != nullptr,
+                   .runtime_down = snapshot_.readiness.reason == plan::Reason::kRuntimeDown,
+                   .runtime_error = snapshot_.runtime.error,
+                   .kubelet = KubeletOf(snapshot_)};
+  if (reference) {
+    facts.reference = *reference;
+  } else {
+    facts.bad_name = reference.error().message();
+  }
+  while (true) {
+    plan::CheckStep step = plan::DecideCheck(facts);
+    switch (step.need) {
+      case CheckNeed::kNothing:
+      case CheckNeed::kPull:
+        return {std::move(facts), std::move(step)};
+      case CheckNeed::kRuntime:
+        facts.runtime = AskRuntime(call, *reference, listed);
+        break;
+      case CheckNeed::kVerdict:
+        facts.verdict = KubeletVerdict(snapshot_, facts.runtime->image->image_id, question);
+        break;
+      case CheckNeed::kRegistry:
+        facts.registry = registries_.Ask(call, snapshot_.runtime, *facts.runtime->image);
+        break;
+    }
+  }
+}
+
+}  // namespace prefetch::agent

@@ -1,0 +1,55 @@
+// The questions of one preflight, and the facts that plan::DecideCheck asks for: from the newest Snapshot,
+// from the runtime, kubelet's files and registries as they are at this moment.
+#pragma once
+
+#include "agent/answers/registry_now.h"
+#include "agent/answers/runtime_now.h"
+#include "base/call.h"
+#include "base/clock.h"
+#include "plan/check.h"
+#include "status/check_document.h"
+
+namespace prefetch::agent {
+
+// Where facts come from.
+struct CheckSources {
+  RuntimeNow& runtime;
+  credentials::Keyring& keyring;
+  const base::Clock& clock;
+  const RegistryAsker& asker;  // empty: this agent asks no registry
+};
+
+// One thread's. What it refers to outlives it.
+class CheckRound {
+ public:
+  // `local`: on behalf of the node itself, and of nobody else. `ask_until`: real time, as a Call's deadline.
+  CheckRound(const CheckSources& sources, const plan::Snapshot& snapshot, bool local,
+             base::TimePoint ask_until)
+      : sources_(sources),
+        snapshot_(snapshot),
+        local_(local),
+        registries_(sources.asker, sources.keyring, sources.clock, ask_until) {}
+
+  struct Outcome {
+    plan::CheckFacts facts;
+    plan::CheckStep step;  // a verdict; or kPull, with `pull` only
+  };
+  // `pull`: the asker may have the image pulled.
+  Outcome Decide(const base::Call& call, const status::CheckQuestion& question, bool pull);
+
+  // When the runtime was asked, which is done with the first question that needs it.
+  base::TimePoint looked_at() const { return looked_at_; }
+
+ private:
+  plan::CheckRuntime AskRuntime(const base::Call& call, const image::Reference& reference,
+                                const plan::ImageState* listed);
+
+  const CheckSources sources_;
+  const plan::Snapshot& snapshot_;
+  const bool local_;
+  RegistryNow registries_;
+  RuntimeNow::Listing here_;
+  base::TimePoint looked_at_;
+};
+
+}  // namespace prefetch::agent

@@ -1,0 +1,153 @@
+// What is known of one image, for GET /v1/images/REF.
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "agent/answers/inquiry.h"
+#include "agent/answers/kubelet_now.h"
+#include "kubelet/records.h"
+#include "kubelet/trimmed_image.h"
+#include "plan/check.h"
+#include "plan/spellings.h"
+#include "status/status_json.h"
+
+namespace prefetch::agent {
+namespace {
+
+using kubelet::FileContent;
+using kubelet::VerdictResult;
+
+std::string_view StateName(const FileContent& file, bool decoded, bool found) {
+  switch (file.state) {
+    case FileContent::State::kAbsent:
+      return "Absent";
+    case FileContent::State::kUnreadable:
+      return "Unreadable";
+    case FileContent::State::kPresent:
+      return !decoded ? "Undecodable" : found ? "Found" : "Absent";
+  }
+  return "Unreadable";
+}
+
+std::string Named(const char* what, const kubelet::Coordinates& of) {
+  return std::string(what) + " " + of.namespace_name + "/" + of.name;
+}
+
+status::RecordedUse UseOf(const std::string& repository, const kubelet::CredentialEntry& entry,
+                          bool identities) {
+  status::RecordedUse use{.repository = repository,
+                          .node = entry.node_pods_accessible,
+                          .secrets = entry.secrets.size(),
+                          .service_accounts = entry.service_accounts.size(),
+                          .identities = {}};
+  if (!identities) return use;
+  for (const auto& secret : entry.secrets) use.identities.push_back(Named("secret", secret.secret));
+  for (const auto& account : entry.service_accounts) {
+    use.identities.push_back(Named("service account", account));
+  }
+  return use;
+}
+
+struct SpellingNow {
+  image::Reference reference;
+  kubelet::VerdictQuestion files;
+  plan::VerdictsPtr verdicts;  // the worst of all spellings
+};
+
+// As the files are now: the spelling by which the entry fares worst, the first of these.
+SpellingNow WorstSpelling(const plan::Snapshot& snapshot, const plan::ImageState& image) {
+  std::vector<SpellingNow> all;
+  std::vector<plan::SpelledVerdicts> each;
+  for (const image::Reference& reference : plan::SpellingsOf(image.want)) {
+    all.push_back({reference, ReadKubeletFiles(snapshot, reference.written(), image.image_id), nullptr});
+    all.back().verdicts = std::make_shared<const kubelet::Verdicts>(
+        kubelet::VerdictsFor(all.back().files, *snapshot.possible_kubelets));
+    each.push_back({reference.written(), all.back().verdicts});
+  }
+  plan::VerdictsPtr worst = plan::WorstOf(std::move(each)).worst;
+  auto telling = std::find_if(all.begin(), all.end(), [&](const SpellingNow& one) {
+    return one.verdicts->never.result == worst->never.result;
+  });
+  telling->verdicts = std::move(worst);
+  return std::move(*telling);
+}
+
+// As the newest kubelet that is possible reads them.
+void AddFiles(const plan::Snapshot& snapshot, const plan::ImageState& image, bool identities,
+              status::ImageDetail& detail) {
+  if (!KnowsKubelet(snapshot)) return;
+  image::KubeletVersion version = snapshot.possible_kubelets->back().version;
+  SpellingNow said = WorstSpelling(snapshot, image);
+  const kubelet::VerdictQuestion& files = said.files;
+  detail.verdicts = *said.verdicts;
+  detail.record_key = kubelet::TrimmedImage(said.reference, version);
+  if (image.image_id.empty()) return;
+  kubelet::RecordReading record = kubelet::DecodeRecord(files.record.content, image.image_id, version);
+  detail.record.state = StateName(files.record, record.reading != kubelet::Reading::kUndecodable,
+                                  record.reading == kubelet::Reading::kFound);
+  for (const auto& [repository, entry] : record.record.mapping) {
+    detail.record.uses.push_back(UseOf(repository, entry, identities));
+  }
+  kubelet::Reading intent = kubelet::DecodeIntent(files.intent.content, said.reference.written(), version);
+  detail.intent =
+      StateName(files.intent, intent != kubelet::Reading::kUndecodable, intent == kubelet::Reading::kFound);
+}
+
+}  // namespace
+
+void Inquiry::AddCredentials(const base::Call& call, const plan::ImageState& image,
+                             status::ImageDetail& detail) const {
+  credentials::Lookup lookup = keyring_.Find(call, image.want->reference, image.want->sources);
+  detail.credentials_known = true;
+  for (const credentials::Credential& credential : lookup.credentials) {
+    detail.credentials.push_back({.source = std::string(credentials::SourceName(credential.source)),
+                                  .name = credential.name,
+                                  .match = credential.match,
+                                  .username = credential.auth.username});
+  }
+  for (const credentials::ProviderReport& provider : lookup.providers) {
+    detail.providers.push_back({.name = provider.name,
+                                .outcome = std::string(credentials::ProviderOutcomeName(provider.outcome)),
+                                .error = provider.error,
+                                .matched = provider.matched});
+  }
+}
+
+Explanation Inquiry::Explain(const base::Call& call, const image::Reference& reference,
+                             const ExplainOptions& options) const {
+  plan::SnapshotPtr snapshot = board_.Latest();
+  status::ImageDetail detail;
+  plan::ImageState image;
+  bool told = true;
+  const plan::ImageState* listed = plan::FindImage(*snapshot, reference);
+  detail.listed = listed != nullptr;
+  if (listed != nullptr) {
+    image = *listed;
+    const bool down = snapshot->readiness.reason == plan::Reason::kRuntimeDown;
+    told = image.present || !plan::IsUntold(image, down);
+  } else {
+    auto here = runtime_.Ask(call.Within(RuntimeNow::Patience(snapshot->runtime)), {});
+    told = here->ok();
+    image.want = plan::DesiredImage{.reference = reference};
+    if (!told) image.message = "the container runtime could not be asked: " + here->error().message;
+    if (told) image = runtime_.Unlisted(call, reference, **here);
+  }
+  for (const std::string& alias : image.aliases) {
+    auto other = image::Reference::Parse(alias);
+    if (other && plan::FindImage(*snapshot, *other) != nullptr) detail.listed_aliases.push_back(alias);
+  }
+  if (told) AddFiles(*snapshot, image, options.identities, detail);
+  if (!detail.listed && detail.verdicts) {
+    image.verdicts = std::make_shared<const kubelet::Verdicts>(*detail.verdicts);
+    if (image.present) image.reason = plan::ReasonFor(detail.verdicts->never.reason);
+    image.ready = image.usable && detail.verdicts->never.result == VerdictResult::kStarts;
+  }
+  if (options.credentials) AddCredentials(call, image, detail);
+  if (hosts_) {
+    const plan::RuntimeStatus& runtime = snapshot->runtime;
+    detail.registry_hosts = hosts_(reference, {runtime.name, runtime.version, runtime.registries});
+  }
+  return {.known = detail.listed || image.present, .json = status::ImageJson(*snapshot, image, detail)};
+}
+
+}  // namespace prefetch::agent

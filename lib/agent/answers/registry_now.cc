@@ -1,0 +1,75 @@
+#include "agent/answers/registry_now.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "image/platform.h"
+
+namespace prefetch::agent {
+namespace {
+
+// A preflight has seconds, not the minute that a check in the background may take.
+constexpr std::chrono::seconds kAskNow{15};
+// Of these, so many for credentials: a plugin that hangs leaves time to ask for other images.
+constexpr std::chrono::seconds kCredentialsNow{5};
+
+// An answer that the same server would give to any question: it is away, or something before it says so.
+bool IsSilent(const image::RegistryAnswer& said) {
+  return said.kind == image::RegistryAnswerKind::kUnreachable || image::IsPassing(said);
+}
+
+// The asker's time is over before this registry's turn came.
+image::RegistryAnswer NoTimeToAsk(const std::string& registry) {
+  return {.kind = image::RegistryAnswerKind::kUnreachable,
+          .detail = image::RegistryDetail::kTimeout,
+          .message = "the time that was given was over before " + registry + " could be asked"};
+}
+
+// The search for credentials took the time that there was.
+image::RegistryAnswer NoCredentialsInTime(const std::string& registry, const credentials::Lookup& lookup) {
+  std::string message = registry + " was not asked: the credentials for it were not found in time";
+  for (const credentials::ProviderReport& provider : lookup.providers) {
+    if (provider.outcome != credentials::ProviderOutcome::kError) continue;
+    message += "; provider \"" + provider.name + "\" " + provider.error;
+  }
+  return {.kind = image::RegistryAnswerKind::kUnreachable,
+          .detail = image::RegistryDetail::kCredentials,
+          .message = std::move(message)};
+}
+
+}  // namespace
+
+image::RegistryAnswer RegistryNow::AskAnew(const base::Call& call, const plan::RuntimeStatus& runtime,
+                                           const plan::ImageState& image) const {
+  const plan::DesiredImage& want = *image.want;
+  const base::Call look = call.Within(kCredentialsNow);
+  auto credentials =
+      std::make_shared<const credentials::Lookup>(keyring_.Find(look, want.reference, want.sources));
+  if (std::chrono::steady_clock::now() >= look.deadline) {
+    return NoCredentialsInTime(want.reference.domain(), *credentials);
+  }
+  AskJob job{.reference = want.reference,
+             .credentials = std::move(credentials),
+             .local = std::nullopt,
+             .runtime = {runtime.name, runtime.version, runtime.registries}};
+  if (image.present) {
+    job.local = plan::Local{.digest = image.digest, .other_digests = image.other_digests};
+  }
+  return AskRegistry(call, {asker_, nullptr, clock_, image::Platform::Host()}, job);
+}
+
+image::RegistryAnswer RegistryNow::Ask(const base::Call& call, const plan::RuntimeStatus& runtime,
+                                       const plan::ImageState& image) {
+  const std::string& registry = image.want->reference.domain();
+  if (auto silent = silent_.find(registry); silent != silent_.end()) return silent->second;
+  const base::Duration left = until_ - std::chrono::steady_clock::now();
+  image::RegistryAnswer answer =
+      left <= base::Duration::zero()
+          ? NoTimeToAsk(registry)
+          : AskAnew(call.Within(std::min<base::Duration>(kAskNow, left)), runtime, image);
+  if (IsSilent(answer)) silent_.emplace(registry, answer);
+  return answer;
+}
+
+}  // namespace prefetch::agent

@@ -1,0 +1,40 @@
+// What registries say at this moment, for the questions of one preflight.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "agent/ask_registry.h"
+#include "base/call.h"
+#include "base/clock.h"
+#include "credentials/keyring.h"
+#include "image/registry_answer.h"
+#include "plan/snapshot.h"
+
+namespace prefetch::agent {
+
+// One thread's. A registry that is silent is waited for once, and no registry longer than the asker has time.
+// What it refers to outlives it.
+class RegistryNow {
+ public:
+  // `until`: real time, as a Call's deadline.
+  RegistryNow(const RegistryAsker& asker, credentials::Keyring& keyring, const base::Clock& clock,
+              base::TimePoint until)
+      : asker_(asker), keyring_(keyring), clock_(clock), until_(until) {}
+
+  // With this node's credentials. Only if there is an asker.
+  image::RegistryAnswer Ask(const base::Call& call, const plan::RuntimeStatus& runtime,
+                            const plan::ImageState& image);
+
+ private:
+  image::RegistryAnswer AskAnew(const base::Call& call, const plan::RuntimeStatus& runtime,
+                                const plan::ImageState& image) const;
+
+  const RegistryAsker& asker_;
+  credentials::Keyring& keyring_;
+  const base::Clock& clock_;
+  const base::TimePoint until_;
+  std::map<std::string, image::RegistryAnswer> silent_;  // by registry
+};
+
+}  // namespace prefetch::agent

@@ -1,0 +1,282 @@
+#include "plan/check.h"
+
+#include <cstdlib>
+#include <utility>
+
+#include "plan/asked.h"
+#include "plan/history.h"
+
+namespace prefetch::plan {
+namespace {
+
+using image::PullPolicy;
+using image::RegistryAnswer;
+using image::RegistryAnswerKind;
+using kubelet::VerdictReason;
+using kubelet::VerdictResult;
+
+CheckVerdict Say(const CheckFacts& facts, VerdictResult result, CheckReason reason, std::string message) {
+  return {.listed = facts.listed, .result = result, .reason = reason, .message = std::move(message)};
+}
+
+CheckVerdict Passes(CheckVerdict verdict) {
+  verdict.ok = true;
+  return verdict;
+}
+
+CheckStep Need(CheckNeed need) {
+  return {.need = need, .verdict = {}};
+}
+CheckStep Decided(CheckVerdict verdict) {
+  return {.need = CheckNeed::kNothing, .verdict = std::move(verdict)};
+}
+
+CheckVerdict RuntimeIsAway(const CheckFacts& facts, const std::string& error) {
+  return Say(facts, VerdictResult::kUnknown, Reason::kRuntimeDown,
+             error.empty() ? "the container runtime has not answered yet"
+                           : "the container runtime could not be asked: " + error);
+}
+
+CheckVerdict ByPresence(const CheckFacts& facts, const ImageState& image) {
+  if (image.usable) {
+    return Passes(Say(facts, VerdictResult::kStarts, Reason::kPresent,
+                      "on the node; there is no kubelet here that could refuse it"));
+  }
+  const bool never = facts.policy == PullPolicy::kNever;
+  return Say(facts, never ? VerdictResult::kRefused : VerdictResult::kPulls,
+             image.present ? image.reason : Reason::kImageAbsent, "not usable here: " + image.message);
+}
+
+CheckVerdict ByKubelet(const CheckFacts& facts, const ImageState& image) {
+  const kubelet::Verdict& says = *facts.verdict;
+  CheckVerdict verdict = Say(facts, says.result, CheckReasonFor(says.reason), says.message);
+  verdict.rule = says.rule;
+  verdict.ok = says.result == VerdictResult::kStarts && image.usable;
+  if (says.result == VerdictResult::kStarts && !image.usable) {
+    // kubelet would use it, and the container would not run.
+    verdict.reason = image.reason;
+    verdict.message = image.message;
+  } else if (says.reason == VerdictReason::kImageAbsent && facts.listed) {
+    verdict.message += " prefetchd: " + image.message;
+  }
+  return verdict;
+}
+
+std::string AlwaysAsks(const std::string& rest) {
+  return "imagePullPolicy Always contacts the registry at every start" + rest;
+}
+// "…, and WHAT", for a pod that fails or waits though the image may be here.
+std::string InTheWay(const ImageState& image, const std::string& what) {
+  return AlwaysAsks(", and " + what + (image.present ? "; that the image is on the node does not help" : ""));
+}
+
+// An answer that keeps a pod from pulling, in words that follow "…, and ".
+struct Obstacle {
+  VerdictResult result;
+  Reason reason;
+  std::string what;
+};
+
+// nullopt: kSame and kMoved, which give access to a tag that is there.
+std::optional<Obstacle> ObstacleOf(const CheckFacts& facts) {
+  const RegistryAnswer& answer = *facts.registry;
+  const std::string said = answer.message.empty() ? "" : ": " + answer.message;
+  const std::string silent = "it does not answer now" + said;
+  switch (answer.kind) {
+    case RegistryAnswerKind::kSame:
+    case RegistryAnswerKind::kMoved:
+      return std::nullopt;
+    case RegistryAnswerKind::kTagMissing:
+      return Obstacle{VerdictResult::kRefused, Reason::kTagMissing,
+                      "the registry has no " + facts.image + said};
+    case RegistryAnswerKind::kAccessDenied:
+      if (!facts.own_credentials) {
+        return Obstacle{VerdictResult::kRefused, Reason::kAccessDenied,
+                        "it denies access to this node's credentials" + said};
+      }
+      return Obstacle{
+          VerdictResult::kUnknown, Reason::kAccessDenied,
+          "it denies access to this node's credentials; whether the pod's own open it is not known here" +
+              said};
+    case RegistryAnswerKind::kRateLimited:
+      return Obstacle{VerdictResult::kUnknown, Reason::kRateLimited, silent};
+    case RegistryAnswerKind::kUnreachable:
+      return Obstacle{VerdictResult::kUnknown, Reason::kUnreachable, silent};
+    case RegistryAnswerKind::kServerError:
+      return Obstacle{VerdictResult::kUnknown, Reason::kServerError, silent};
+    case RegistryAnswerKind::kIndeterminate:
+      return Obstacle{VerdictResult::kUnknown, Reason::kIndeterminate,
+                      answer.only_by_pull ? "this node's registries can only be asked by pulling"
+                                          : "its answer cannot be compared with what is here" + said};
+  }
+  std::abort();
+}
+
+// By the registry's answer of just now. Always wants the tag to be what is here: a pod that has to wait for a
+// pull is a no.
+CheckVerdict AlwaysByAnswer(const CheckFacts& facts, const ImageState& image) {
+  if (auto obstacle = ObstacleOf(facts)) {
+    return Say(facts, obstacle->result, obstacle->reason, InTheWay(image, obstacle->what));
+  }
+  const bool moved = facts.registry->kind == RegistryAnswerKind::kMoved;
+  if (moved && image.present) {
+    return Say(facts, VerdictResult::kPulls, Reason::kTagMoved,
+               InTheWay(image, "the tag has changed: the pod waits for a pull"));
+  }
+  if (moved) {
+    return Say(facts, VerdictResult::kPulls, Reason::kImageAbsent,
+               InTheWay(image, "it is not on the node: the pod waits for a pull"));
+  }
+  if (!image.usable) return Say(facts, VerdictResult::kPulls, image.reason, image.message);
+  return Passes(Say(facts, VerdictResult::kPulls, Reason::kUpToDate,
+                    AlwaysAsks("; asked just now, it gives access, and the tag points to what is on the "
+                               "node")));
+}
+
+// By what the agent heard last: nobody asks the registry for this question.
+CheckVerdict AlwaysByWhatIsKnown(const CheckFacts& facts, const ImageState& image) {
+  if (!facts.asks_registries) {
+    return Say(facts, VerdictResult::kPulls, Reason::kPolicyAlways,
+               AlwaysAsks(", and this agent asks no registry"));
+  }
+  if (!image.registry) {
+    return Say(facts, VerdictResult::kPulls, Reason::kPolicyAlways,
+               AlwaysAsks(", and here only what is known is told: ask over the agent's socket, or give the "
+                          "entry readyFor: Always"));
+  }
+  if (image.usable && image.registry->agrees) {
+    return Passes(Say(facts, VerdictResult::kPulls, Reason::kUpToDate,
+                      AlwaysAsks("; it agreed when the agent asked last")));
+  }
+  return Say(facts, VerdictResult::kPulls, image.registry->always_reason,
+             AlwaysAsks(": " + image.registry->always_message));
+}
+
+// IfNotPresent has the pod pull whatever the tag is: a yes if the tag is there and access is given. `pulls`
+// says why the pod has to.
+CheckVerdict PullByAnswer(const CheckFacts& facts, CheckVerdict pulls) {
+  if (auto obstacle = ObstacleOf(facts)) {
+    pulls.result = obstacle->result;
+    pulls.reason = obstacle->reason;
+    pulls.message =
+        "the pod has to contact the registry, and " + obstacle->what + ". Why it has to: " + pulls.message;
+    return pulls;
+  }
+  pulls.message +=
+      " Asked just now, the registry has it and gives this node access: the pod waits for a pull.";
+  return Passes(std::move(pulls));
+}
+
+CheckStep DecideAlways(const CheckFacts& facts, const ImageState& image) {
+  if (!facts.asks_registries || !facts.rights.registry) return Decided(AlwaysByWhatIsKnown(facts, image));
+  return facts.registry ? Decided(AlwaysByAnswer(facts, image)) : Need(CheckNeed::kRegistry);
+}
+
+// Never and IfNotPresent, of which the latter may end at the registry.
+CheckStep DecideOthers(const CheckFacts& facts, const ImageState& image) {
+  if (facts.kubelet == CheckKubelet::kNotKnown) {
+    return Decided(Say(facts, VerdictResult::kUnknown, Reason::kFactsUnknown,
+                       "what kubelet would say is not known yet"));
+  }
+  const bool none = facts.kubelet == CheckKubelet::kNone;
+  if (!none && !facts.verdict) return Need(CheckNeed::kVerdict);
+  CheckVerdict verdict = none ? ByPresence(facts, image) : ByKubelet(facts, image);
+  // An image that is here and of no use would be of none after that pull either.
+  const bool pull_helps = verdict.result == VerdictResult::kPulls && (image.usable || !image.present);
+  if (!pull_helps || !facts.asks_registries || !facts.rights.registry) return Decided(std::move(verdict));
+  return facts.registry ? Decided(PullByAnswer(facts, std::move(verdict))) : Need(CheckNeed::kRegistry);
+}
+
+// Would a pod that pulls by itself fare no better?
+bool StandsForPods(const CheckFacts& facts, Reason reason) {
+  if (facts.policy == PullPolicy::kNever) return true;  // it does not pull
+  if (reason == Reason::kAccessDenied || reason == Reason::kBadCredentialFormat) {
+    return !facts.own_credentials;
+  }
+  return IsForGood(reason);
+}
+
+CheckVerdict Pending(const CheckFacts& facts, Reason reason, std::string message) {
+  CheckVerdict verdict = Say(facts, VerdictResult::kUnknown, reason, std::move(message));
+  verdict.pending = true;
+  return verdict;
+}
+
+constexpr const char* kWaitsForItsTurn = "its pull waits for its turn";
+
+CheckVerdict PullIsPending(const CheckFacts& facts, const ImageState& image) {
+  if (image.pull.state == PullState::kPulling || image.pull.state == PullState::kUnpacking) {
+    CheckVerdict verdict = Pending(facts, image.reason, "it is being pulled");
+    if (image.pull.bytes_known) verdict.progress = image.pull;
+    return verdict;
+  }
+  if (image.pull.state == PullState::kWaiting) {
+    return Pending(facts, image.reason, "pulling it has failed and is tried again: " + image.message);
+  }
+  return Pending(facts, image.reason, kWaitsForItsTurn);
+}
+
+}  // namespace
+
+std::string_view CheckReasonName(CheckReason reason) {
+  if (const Reason* usual = std::get_if<Reason>(&reason)) return ReasonName(*usual);
+  switch (std::get<PodReason>(reason)) {
+    case PodReason::kInvalidImageName:
+      return "InvalidImageName";
+    case PodReason::kNotListed:
+      return "NotListed";
+    case PodReason::kAssumedForPod:
+      return "AssumedForPod";
+    case PodReason::kSecretAmbiguous:
+      return "SecretAmbiguous";
+  }
+  std::abort();
+}
+
+CheckReason CheckReasonFor(VerdictReason reason) {
+  if (reason == VerdictReason::kInvalidImageName) return PodReason::kInvalidImageName;
+  if (reason == VerdictReason::kAssumedForPod) return PodReason::kAssumedForPod;
+  if (reason == VerdictReason::kSecretAmbiguous) return PodReason::kSecretAmbiguous;
+  return ReasonFor(reason);
+}
+
+bool IsUntold(const ImageState& image, bool runtime_down) {
+  return runtime_down || (!image.present && image.reason == Reason::kFactsUnknown);
+}
+
+CheckStep DecideCheck(const CheckFacts& facts) {
+  if (!facts.reference) {
+    return Decided(Say(facts, VerdictResult::kRefused, PodReason::kInvalidImageName,
+                       "kubelet refuses the name (InvalidImageName): " + facts.bad_name));
+  }
+  if (!facts.listed && !facts.rights.unlisted) {
+    return Decided(Say(facts, VerdictResult::kUnknown, PodReason::kNotListed,
+                       "it is not on this node's list, so nobody keeps it here"));
+  }
+  if (!facts.runtime) return Need(CheckNeed::kRuntime);
+  if (!facts.runtime->image) return Decided(RuntimeIsAway(facts, facts.runtime->error.value_or("")));
+  const ImageState& image = *facts.runtime->image;
+  if (facts.rights.pull && !image.present && image.applies) return Need(CheckNeed::kPull);
+  // Else what the newest look told stands: a runtime that restarts takes nothing away.
+  if (facts.runtime->error && IsUntold(image, facts.runtime_down)) {
+    return Decided(RuntimeIsAway(facts, facts.runtime_error));
+  }
+  return facts.policy == PullPolicy::kAlways ? DecideAlways(facts, image) : DecideOthers(facts, image);
+}
+
+std::optional<CheckVerdict> VerdictOfPull(const CheckFacts& facts, const ImageState* image) {
+  if (image == nullptr) return Pending(facts, Reason::kQueued, kWaitsForItsTurn);
+  switch (StateOfAsked(*image)) {
+    case AskedState::kPending:
+      return PullIsPending(facts, *image);
+    case AskedState::kHere:
+      return std::nullopt;
+    case AskedState::kFailed:
+      return Say(facts,
+                 StandsForPods(facts, image->reason) ? VerdictResult::kRefused : VerdictResult::kUnknown,
+                 image->reason, "it is not on the node, and this node could not pull it: " + image->message);
+  }
+  std::abort();
+}
+
+}  // namespace prefetch::plan

@@ -1,0 +1,107 @@
+// DecideCheck: would a pod start here now with this image? What is known → the verdict, or the next fact that
+// the verdict depends on. `agent/answers/inquiry` finds the facts, `status` prints the verdict. Pure.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "image/pull_policy.h"
+#include "image/reference.h"
+#include "image/registry_answer.h"
+#include "kubelet/verdict.h"
+#include "plan/snapshot.h"
+
+namespace prefetch::plan {
+
+// Reasons that only a question about one pod has: no entry of a list is in such a state.
+enum class PodReason {
+  kInvalidImageName,  // kubelet refuses the name itself
+  kNotListed,         // the image is on no list, and the asker may not hear more
+  kAssumedForPod,     // as in kubelet::VerdictReason
+  kSecretAmbiguous,   // as in kubelet::VerdictReason
+};
+
+// Why. A closed set: it is a field of JSON, and scripts decide by it.
+using CheckReason = std::variant<Reason, PodReason>;
+std::string_view CheckReasonName(CheckReason reason);  // "ImageAbsent"
+CheckReason CheckReasonFor(kubelet::VerdictReason reason);
+
+// What the asker may hear, and have done.
+struct CheckRights {
+  bool unlisted = false;  // hear of images that are on no list
+  bool registry = false;  // have the registry asked, with this node's credentials
+  bool pull = false;      // have the agent pull an image that is not here
+};
+
+// What the container runtime said to this question.
+struct CheckRuntime {
+  std::optional<std::string> error;  // why it did not answer
+  // The image as it is now; without an answer, as the list has it. None: unlisted, and no answer.
+  std::optional<ImageState> image;
+};
+
+// The runtime has not told whether it has an image of the list; or it has been away for so long
+// (`runtime_down`) that what it told says nothing any more.
+bool IsUntold(const ImageState& image, bool runtime_down);
+
+enum class CheckKubelet {
+  kNone,      // there is none here: presence decides
+  kNotKnown,  // nothing is known of it yet
+  kKnown,
+};
+
+struct CheckFacts {
+  // Known from the start: the question, the asker, the newest Snapshot.
+  std::string image;  // as the pod writes it
+  image::PullPolicy policy = image::PullPolicy::kNever;
+  bool own_credentials = false;  // the pod has pull secrets or a service account, which nobody here can use
+  CheckRights rights;
+  std::optional<image::Reference> reference;  // none: it is no name, and `bad_name` says why
+  std::string bad_name;
+  bool listed = false;
+  bool asks_registries = false;  // this agent does
+  bool runtime_down = false;     // the node is not ready since the runtime is away
+  std::string runtime_error;     // of the newest look; empty: there was none yet
+  CheckKubelet kubelet = CheckKubelet::kNotKnown;
+  // Found when DecideCheck asks for it.
+  std::optional<CheckRuntime> runtime;
+  std::optional<kubelet::Verdict> verdict;  // kubelet's, of this pod, by its files as they are now
+  std::optional<image::RegistryAnswer> registry;
+};
+
+// What a verdict depends on.
+enum class CheckNeed {
+  kNothing,   // the verdict is there
+  kRuntime,   // CheckFacts::runtime
+  kVerdict,   // CheckFacts::verdict
+  kRegistry,  // CheckFacts::registry
+  kPull,      // the image is not here: have it pulled, and go by VerdictOfPull
+};
+
+struct CheckVerdict {
+  bool ok = false;       // the pod starts, or it pulls and the registry has just said that it can
+  bool listed = false;   // as in CheckFacts
+  bool pending = false;  // it is being pulled, and nothing is decided
+  kubelet::VerdictResult result = kubelet::VerdictResult::kUnknown;
+  CheckReason reason = Reason::kFactsUnknown;
+  std::string rule;  // the step of kubelet's procedure that decided; empty: none did
+  std::string message;
+  std::optional<PullStatus> progress;  // of a pull that runs, where its bytes can be seen
+};
+
+struct CheckStep {
+  CheckNeed need = CheckNeed::kNothing;
+  CheckVerdict verdict;  // if nothing is needed
+};
+
+// Each fact that it needs is asked for once, so that a loop which finds what is needed ends.
+CheckStep DecideCheck(const CheckFacts& facts);
+
+// Of an image that was not here and that the agent was asked to pull. `image`: the entry of the list or what
+// was asked for (plan::PulledFor); null: it waits for a place. nullopt: it is here, so DecideCheck decides
+// anew.
+std::optional<CheckVerdict> VerdictOfPull(const CheckFacts& facts, const ImageState* image);
+
+}  // namespace prefetch::plan
