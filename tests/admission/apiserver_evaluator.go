@@ -14,6 +14,7 @@ import (
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/apiserver/pkg/admission"
 	plugincel "k8s.io/apiserver/pkg/admission/plugin/cel"
@@ -56,7 +57,7 @@ func Compile(policy *admissionv1.ValidatingAdmissionPolicy) (*Evaluator, error) 
 	if err != nil {
 		return nil, err
 	}
-	declared := plugincel.OptionalVariableDeclarations{HasAuthorizer: true}
+	declared := plugincel.OptionalVariableDeclarations{HasParams: policy.Spec.ParamKind != nil, HasAuthorizer: true}
 	var problems []error
 	for _, variable := range policy.Spec.Variables {
 		result := compiler.CompileAndStoreVariable(
@@ -98,7 +99,7 @@ var nobodyAsks = authorizer.AuthorizerFunc(
 		return authorizer.DecisionDeny, "", nil
 	})
 
-func (e *Evaluator) Judge(request *Request) Verdict {
+func (e *Evaluator) judge(request *Request, param runtime.Object) Verdict {
 	attributes := admission.NewAttributesRecord(request.Object, request.OldObject, request.kind(), request.Namespace,
 		request.Name, request.resource(), request.Subresource, admission.Operation(request.Operation), nil, false,
 		&user.DefaultInfo{Name: request.User, Extra: request.extra()})
@@ -107,7 +108,7 @@ func (e *Evaluator) Judge(request *Request) Verdict {
 	}
 	versioned := &admission.VersionedAttributes{Attributes: attributes, VersionedKind: request.kind(),
 		VersionedObject: request.Object, VersionedOldObject: request.OldObject}
-	matched := e.matcher.Match(context.Background(), versioned, nil, nobodyAsks)
+	matched := e.matcher.Match(context.Background(), versioned, param, nobodyAsks)
 	if matched.Error != nil {
 		return Verdict{Matched: true, Errors: []string{matched.Error.Error()}}
 	}
@@ -117,7 +118,7 @@ func (e *Evaluator) Judge(request *Request) Verdict {
 	asked := plugincel.CreateAdmissionRequest(attributes, metav1.GroupVersionResource(request.resource()),
 		metav1.GroupVersionKind(request.kind()))
 	results, left, err := e.validations.ForInput(context.Background(), versioned, asked,
-		plugincel.OptionalVariableBindings{Authorizer: nobodyAsks}, nil, celconfig.RuntimeCELCostBudget)
+		plugincel.OptionalVariableBindings{VersionedParams: param, Authorizer: nobodyAsks}, nil, celconfig.RuntimeCELCostBudget)
 	verdict := Verdict{Matched: true, Cost: celconfig.RuntimeCELCostBudget - left}
 	if err != nil {
 		verdict.Errors = append(verdict.Errors, err.Error())

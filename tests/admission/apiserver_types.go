@@ -72,6 +72,7 @@ func typedEnvironment(object *apiservercel.DeclType) (*environment.EnvSet, error
 			cel.Variable(plugincel.RequestVarName, request.CelType()),
 			cel.Variable(plugincel.ObjectVarName, object.CelType()),
 			cel.Variable(plugincel.OldObjectVarName, object.CelType()),
+			cel.Variable(plugincel.ParamsVarName, cel.DynType),
 			cel.Variable("authorizer", library.AuthorizerType),
 		},
 	})

@@ -45,6 +45,8 @@ func judgePolicies(cases *Cases) map[string]*Evaluator {
 			nodeRows("prefetchd.dev/prefetchd")),
 		"pods": judgePolicy(cases, "deploy/touch/admission-policy.yaml", "prefetchd-touch",
 			touchRows(goldenPod(cases, "touch-pod.yaml"), goldenPod(cases, "touch-pod-volumes.yaml"))),
+		"pods, priority": judgePolicy(cases, "deploy/touch/admission-policy.yaml", "prefetchd-touch-priority",
+			priorityRows(goldenPod(cases, "touch-pod.yaml"))),
 	}
 	// What Kubernetes adds is to be judged, but no reason to stop on the day on which unstable has it.
 	if unjudged := strings.Join(UnjudgedFields(), ", "); checksTypes && unjudged != "" {

@@ -142,8 +142,10 @@ func (b Bound) WhatWeakens() string {
 		return "no binding puts it in force"
 	case len(b.Binding.Spec.ValidationActions) != 1 || b.Binding.Spec.ValidationActions[0] != admissionv1.Deny:
 		return "its binding does not deny"
-	case b.Binding.Spec.MatchResources != nil || b.Binding.Spec.ParamRef != nil:
+	case b.Binding.Spec.MatchResources != nil:
 		return "its binding narrows it"
+	case (spec.ParamKind != nil) != (b.Binding.Spec.ParamRef != nil) || !isAboutEachOne(b.Binding.Spec.ParamRef):
+		return "it is not evaluated for every object that it is about"
 	case spec.FailurePolicy == nil || *spec.FailurePolicy != admissionv1.Fail:
 		return "it admits what it cannot judge"
 	case spec.MatchConstraints == nil || spec.MatchConstraints.NamespaceSelector != nil ||
@@ -153,4 +155,9 @@ func (b Bound) WhatWeakens() string {
 		return "another version of the API is past it"
 	}
 	return ""
+}
+
+func isAboutEachOne(ref *admissionv1.ParamRef) bool {
+	return ref == nil || (ref.Name == "" && ref.Namespace == "" && ref.Selector != nil &&
+		len(ref.Selector.MatchLabels) == 0 && len(ref.Selector.MatchExpressions) == 0)
 }

@@ -18,7 +18,7 @@ const (
 )
 
 var podFields = map[string]string{
-	"volumes": ownRows, "activeDeadlineSeconds": ownRows, "priority": ownRows,
+	"volumes": ownRows, "activeDeadlineSeconds": ownRows, "priority": ownRows, "priorityClassName": ownRows,
 	"initContainers": byPolicy, "containers": byPolicy, "ephemeralContainers": byPolicy,
 	"restartPolicy": byPolicy, "terminationGracePeriodSeconds": byPolicy,
 	"serviceAccountName": byPolicy, "automountServiceAccountToken": byPolicy, "nodeName": byPolicy,
@@ -39,8 +39,7 @@ var podFields = map[string]string{
 	"overhead":         harmless, // the API server takes none but the RuntimeClass's
 	"runtimeClassName": harmless,
 	"hostnameOverride": harmless, "enableServiceLinks": harmless, "hostUsers": harmless, "os": harmless,
-	"priorityClassName": harmless, // a cluster's default class is set by the API server; those of the system have a row
-	"preemptionPolicy":  harmless, "topologySpreadConstraints": harmless,
+	"preemptionPolicy": harmless, "topologySpreadConstraints": harmless,
 	"workloadRef": harmless, "schedulingGroup": harmless,
 }
 

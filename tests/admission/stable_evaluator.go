@@ -42,6 +42,11 @@ func Compile(policy *admissionv1.ValidatingAdmissionPolicy) (*Evaluator, error) 
 	if err != nil {
 		return nil, err
 	}
+	if policy.Spec.ParamKind != nil {
+		if environment, err = environment.Extend(cel.Variable("params", cel.DynType)); err != nil {
+			return nil, err
+		}
+	}
 	evaluator := &Evaluator{policy: policy}
 	var problems []error
 	compile := func(environment *cel.Env, text string, mustBeBool bool) cel.Program {
@@ -92,8 +97,12 @@ func unstructured(object runtime.Object) (any, error) {
 	return runtime.DefaultUnstructuredConverter.ToUnstructured(object)
 }
 
-func inputOf(request *Request) (map[string]any, error) {
+func inputOf(request *Request, param runtime.Object) (map[string]any, error) {
 	object, err := unstructured(request.Object)
+	if err != nil {
+		return nil, err
+	}
+	params, err := unstructured(param)
 	if err != nil {
 		return nil, err
 	}
@@ -102,15 +111,15 @@ func inputOf(request *Request) (map[string]any, error) {
 	if extra := request.extra(); len(extra) > 0 {
 		user["extra"] = extra
 	}
-	return map[string]any{"object": object, "oldObject": old, "request": map[string]any{"operation": request.Operation,
+	return map[string]any{"object": object, "oldObject": old, "params": params, "request": map[string]any{"operation": request.Operation,
 		"namespace": request.Namespace, "name": request.Name, "userInfo": user}}, err
 }
 
-func (e *Evaluator) Judge(request *Request) Verdict {
+func (e *Evaluator) judge(request *Request, param runtime.Object) Verdict {
 	if !isConstrained(e.policy.Spec.MatchConstraints.ResourceRules, request) {
 		return Verdict{}
 	}
-	input, err := inputOf(request)
+	input, err := inputOf(request, param)
 	verdict := Verdict{Matched: true}
 	if err != nil {
 		verdict.Errors = append(verdict.Errors, err.Error())

@@ -18,6 +18,7 @@ const (
 	notItsIdentity  = "a touch pod has no identity"
 	notItsImages    = "a touch pod names up to 20 images"
 	notItsSize      = "a touch pod takes next to nothing"
+	notItsPriority  = "a touch pod has no priority class"
 	notItsPrivilege = "a touch pod has no privileges"
 )
 
@@ -52,6 +53,26 @@ func podDeletion(sent *corev1.Pod, change func(pod *corev1.Pod)) Request {
 }
 
 // What agents may do with pods, row by row; `sent` is what they send.
+// The rows of prefetchd-touch-priority.
+func priorityRows(sent *corev1.Pod) []Row {
+	row := func(name, denied, class string) Row {
+		return Row{Name: name, Denied: denied, Request: podCreation(sent, func(pod *corev1.Pod) { pod.Spec.PriorityClassName = class })}
+	}
+	asIs := row("the pod that the agent sends", "", "")
+	return []Row{
+		asIs,
+		row("the cluster's default class", "", "default"),
+		row("another class of the same priority", notItsPriority, "important"),
+		row("a class of the system", notItsPriority, "system-cluster-critical"),
+		as(row("by somebody else", "", "important"), "another class, by somebody else", notMatched, func(request *Request) {
+			request.User = "system:serviceaccount:default:builder"
+		}),
+		as(asIs, "an update", notMatched, func(request *Request) {
+			request.Operation, request.OldObject = operationUpdate, request.Object
+		}),
+	}
+}
+
 func touchRows(sent, withVolumes *corev1.Pod) []Row {
 	row := func(name, denied string, change func(pod *corev1.Pod)) Row {
 		return Row{Name: name, Denied: denied, Request: podCreation(sent, change)}

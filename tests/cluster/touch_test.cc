@@ -214,6 +214,22 @@ TEST_F(RealTouch, TheServerTakesOneShapeOfPodsOnly) {
     ApiAnswer refused = agent.Post(dry, body(bad.spec, bad.container, bad.where));
     EXPECT_TRUE(refused.status == 403 || refused.status == 422) << refused.status << refused.text;
   }
+  // Of the priority classes only the cluster's default one, which the server fills in.
+  Api admin = node_->control_plane().Admin();
+  auto make_class = [&](const std::string& name, const std::string& is_default) {
+    return admin.Post("/apis/scheduling.k8s.io/v1/priorityclasses",
+                      R"({"apiVersion":"scheduling.k8s.io/v1","kind":"PriorityClass","metadata":{"name":")" +
+                          name + R"("},"value":1000,"globalDefault":)" + is_default + "}");
+  };
+  EXPECT_TRUE(make_class("important", "false").ok());
+  as_pod_->WaitForPolicy("no priority class but the cluster's default one", [&] {
+    return agent.Post(dry, body(R"("priorityClassName":"important",)", "", "n1"));
+  });
+  EXPECT_TRUE(make_class("usual", "true").ok());
+  EXPECT_TRUE(rig::Eventually(seconds(10), [&] {
+    ApiAnswer defaulted = agent.Post(dry, body("", "", "n1"));
+    return defaulted.ok() && defaulted.text.find(R"("priorityClassName":"usual")") != std::string::npos;
+  }));
   ApiAnswer elsewhere = agent.Post("/api/v1/namespaces/default/pods?dryRun=All", body("", "", "n1"));
   EXPECT_EQ(elsewhere.status, 403) << elsewhere.text;
 }
