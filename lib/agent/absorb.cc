@@ -33,7 +33,7 @@ void Agent::On(ListChanged event) {
 void Agent::On(LookDone event) {
   loop_.JobEnded();
   FoldCredentials(std::move(event.credentials));
-  const RuntimeView::News news = runtime_.Absorb(event, list_epoch_);
+  const RuntimeView::News news = runtime_.Absorb(event, list_epoch_, entries_.Pulls());
   if (news.reconnected) pulls_->RuntimeReconnected();
   if (news.answered) pulls_->FoldDisk(event.look.disk, event.look.disk_path);
   if (!news.tells_entries) return;

@@ -125,6 +125,11 @@ std::set<std::string> Entries::LeasesInUse() const {
   return leases;
 }
 
+std::size_t Entries::Pulls() const {
+  return static_cast<std::size_t>(std::count_if(
+      entries_.begin(), entries_.end(), [](const Entry& entry) { return entry.Current() != nullptr; }));
+}
+
 bool Entries::Settled() const {
   return std::all_of(listed().begin(), listed().end(),
                      [](const Entry& entry) { return !entry.applies || entry.past.settled; });

@@ -99,6 +99,8 @@ class Entries {
   // A run has ended: takes it out. False if it belonged to an entry that is gone.
   std::optional<ActiveRun> TakeRun(const std::string& name, std::uint64_t run);
 
+  // Entries that are being pulled, by runs that nobody has asked to end.
+  std::size_t Pulls() const;
   // Every entry was ready or has failed for good once.
   bool Settled() const;
 

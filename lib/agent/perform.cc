@@ -99,7 +99,8 @@ cri::CallResult<std::string> PullUncancelled(const base::Call& call, cri::ImageS
 Attempt TryCredentials(const base::Call& call, const PullParts& parts, const PullJob& job,
                        const credentials::Lookup& lookup) {
   Attempt attempt;
-  cri::PullRequest request{.image = job.reference.SpecImage(), .lease = job.lease};
+  cri::PullRequest request{
+      .image = job.reference.SpecImage(), .lease = job.lease, .sandbox_cgroup = job.sandbox_cgroup};
   if (lookup.credentials.empty()) {
     auto pulled = PullUncancelled(call, parts.images, request);
     attempt.ok = pulled.ok();
@@ -162,6 +163,11 @@ PullOutcome FailedAttempt(const Attempt& attempt, const credentials::Lookup& loo
 PullOutcome LookAtWhatCame(const base::Call& call, const PullParts& parts, const PullJob& job,
                            const credentials::Credential* credential) {
   auto details = parts.images.ImageStatus(call.Within(kLookTimeout), job.reference.Normalized());
+  if (!details && details.error().error_class == image::ErrorClass::kRuntimeDown) {
+    PullOutcome outcome;
+    outcome.unseen = details.error();
+    return outcome;
+  }
   if (!details) return Failed(details.error());
   if (!details->has_value()) {
     return Failed(plan::Reason::kRuntimeError,

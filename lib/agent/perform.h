@@ -21,16 +21,19 @@ namespace prefetch::agent {
 struct PullJob {
   image::Reference reference;
   std::shared_ptr<const credentials::Lookup> credentials;
-  std::string lease;  // empty: the runtime knows no leases
+  std::string lease;                // empty: the runtime knows no leases
+  std::string sandbox_cgroup = {};  // as in cri::PullRequest
   // Told, on the worker, when that lease cannot be had: the pull goes on without one.
   std::function<void(const cri::CallError&)> unprotected = nullptr;
 };
 
 struct PullOutcome {
-  // Exactly one of the three.
+  // Exactly one of the four.
   std::optional<plan::PullSuccess> success;
   std::optional<plan::PullFailure> failure;
   bool cancelled = false;  // our own wish
+  // The runtime said that it went well, and was gone when it was asked what had come (C35): its error then.
+  std::optional<cri::CallError> unseen;
 
   std::optional<plan::Local> local;  // with success: what is on the node now
 };

@@ -77,6 +77,7 @@ void Agent::Publish() {
   snapshot->list.sources = list_->sources;
   snapshot->list.warnings = list_->warnings;
   snapshot->runtime = runtime;
+  if (!runtime.up) snapshot->runtime.error = plan::WithPullsUnderWay(runtime.error, entries_.Pulls());
   snapshot->disk = {.known = disk.known,
                     .path = pulls_->disk_path(),
                     .capacity_bytes = disk.capacity_bytes,
@@ -97,7 +98,7 @@ void Agent::Publish() {
                                          .runtime_up = runtime.up,
                                          .runtime_ever_up = runtime_.ever_up(),
                                          .runtime_down_for = runtime_.DownFor(),
-                                         .runtime_error = runtime.error,
+                                         .runtime_error = snapshot->runtime.error,
                                          .has_kubelet = kubelet_ != nullptr,
                                          .credentials_error = credentials_.unusable_provider_config},
                                         snapshot->images);

@@ -33,6 +33,10 @@ PullEnd EndOf(const ActiveRun& run, const PullOutcome& outcome, base::TimePoint 
     end.image_bytes = outcome.local ? outcome.local->size_bytes : 0;
     return end;
   }
+  if (outcome.unseen) {
+    end.result = PullResult::kSucceeded;
+    return end;
+  }
   if (outcome.success) {
     end.result = PullResult::kFailed;
     end.reason = plan::Reason::kNotUnpacked;
@@ -74,6 +78,13 @@ void Pulls::Absorb(PullDone event) {
   if (entry->runs.empty()) entry->past.room.kept = run->lease.empty() ? 0 : run->run.movement.bytes_done;
   if (event.outcome.success) {
     Succeeded(*entry, *run, std::move(event.outcome));
+    return;
+  }
+  if (event.outcome.unseen) {
+    // The first look at a runtime that is back tells whether it is here, and nothing starts before.
+    base::Info("pull ended well, and the runtime has gone", {{"image", entry->want->reference.written()}});
+    runtime_.Failed(*event.outcome.unseen, entries_.Pulls());
+    runtime_.LookNow();
     return;
   }
   switch (run->ending) {
@@ -178,7 +189,7 @@ void Pulls::Failed(Entry& entry, const ActiveRun& run, const plan::PullFailure& 
   base::Warn("pull failed", fields);
   if (runtime_down) {
     // In doubt, not failed: nothing starts before the runtime has said what it has.
-    runtime_.Failed({image::ErrorClass::kRuntimeDown, given.error});
+    runtime_.Failed({image::ErrorClass::kRuntimeDown, given.error}, entries_.Pulls());
     runtime_.LookNow();
   }
   if (failure.reason == plan::Reason::kDiskFull) {

@@ -193,6 +193,7 @@ void Pulls::Start(Entry& entry) {
   entry.past.started_at = loop_.Wall();
   PullJob job{
       .reference = entry.want->reference, .credentials = look_ups_.Take(*entry.want), .lease = run.lease};
+  if (runtime_.status().name == "cri-o") job.sandbox_cgroup = cri::kOwnPull;
   job.unprotected = [this, name = entry.name(), id = run.id](const cri::CallError& error) {
     loop_.Push(PullUnprotected{name, id, error});
   };

@@ -45,9 +45,10 @@ std::optional<base::Duration> RuntimeView::DownFor() const {
   return loop_.now() - *down_since_;
 }
 
-void RuntimeView::Failed(const cri::CallError& error) {
+void RuntimeView::Failed(const cri::CallError& error, std::size_t pulls) {
   if (status_.up || status_.error.empty()) {
-    base::Warn("runtime not reachable", {{"endpoint", status_.endpoint}, {"error", error.message}});
+    base::Warn("runtime not reachable",
+               {{"endpoint", status_.endpoint}, {"error", error.message}, {"pullsUnderWay", pulls}});
   }
   if (!down_since_) down_since_ = loop_.now();
   loop_.ChangedIf(status_.up || status_.error != error.message);
@@ -77,7 +78,7 @@ void RuntimeView::StartLookIfDue(Workers& workers, std::shared_ptr<const plan::I
                });
 }
 
-RuntimeView::News RuntimeView::Absorb(LookDone& event, std::uint64_t list_epoch) {
+RuntimeView::News RuntimeView::Absorb(LookDone& event, std::uint64_t list_epoch, std::size_t pulls) {
   look_running_ = false;
   alarm_ = plan::AfterLookEnded(alarm_, loop_.now());
   Look& look = event.look;
@@ -95,7 +96,7 @@ RuntimeView::News RuntimeView::Absorb(LookDone& event, std::uint64_t list_epoch)
   }
   FoldAccess();
   if (look.error) {
-    Failed(*look.error);
+    Failed(*look.error, pulls);
     return news;
   }
   failed_looks_ = 0;

@@ -43,8 +43,8 @@ class RuntimeView {
   void LookNow() { next_look_ = loop_.now(); }
   // It has told that some image has come, gone or changed.
   void ImagesTold() { alarm_ = plan::AfterTold(alarm_, loop_.now()); }
-  // It did not answer.
-  void Failed(const cri::CallError& error);
+  // It did not answer, while so many pulls go on that it has begun.
+  void Failed(const cri::CallError& error, std::size_t pulls);
   // Registries are asked from now on: tells, once, what an operator should know of how that is done.
   void TellAccess();
 
@@ -56,7 +56,8 @@ class RuntimeView {
     bool answered = false;
     bool tells_entries = false;  // Look::locals are of the list in force
   };
-  News Absorb(LookDone& event, std::uint64_t list_epoch);
+  // `pulls`: as with Failed.
+  News Absorb(LookDone& event, std::uint64_t list_epoch, std::size_t pulls);
   // Once a turn. That it stays away is no news by itself, but the end of its grace is.
   void CheckGrace();
   // When there is something to do though nothing happens.

@@ -70,6 +70,9 @@ std::vector<std::string> NamesOf(const std::string& image) {
 
 void Fill(v1::PullImageRequest& message, const PullRequest& request) {
   message.mutable_image()->set_image(request.image);
+  if (!request.sandbox_cgroup.empty()) {
+    message.mutable_sandbox_config()->mutable_linux_config()->set_cgroup_parent(request.sandbox_cgroup);
+  }
   if (!request.auth) return;  // an empty AuthConfig would suppress the runtime's own credentials
   message.mutable_auth()->set_username(request.auth->username);
   std::string_view password = request.auth->password.Reveal();

@@ -76,7 +76,13 @@ struct PullRequest {
   std::optional<image::AuthConfig> auth;  // none: anonymous (the field stays unset)
   // containerd only: the lease of ours under which the runtime is to keep what it fetches. Empty: none.
   std::string lease;
+  // CRI-O only: the parent cgroup of the sandbox for which it is pulled, see kOwnPull. Empty: none.
+  std::string sandbox_cgroup = {};
 };
+
+// As `sandbox_cgroup`: CRI-O shares the pull with nobody but who sends the same (C32). Its base name is the
+// slice that CRI-O takes without any, where it takes one at all.
+inline constexpr const char* kOwnPull = "prefetchd/system.slice";
 
 // Every call may block until its Call says otherwise; any thread may call, many at once. Owned by main.
 // Each call waits for a connection that is being made (C10); a runtime that is away is kRuntimeDown at the

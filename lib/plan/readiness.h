@@ -65,6 +65,10 @@ struct NodeFacts {
 // manifest check with the pod's own credentials remains. Always: the registry agreed lately.
 bool IsReadyFor(const ImageState& image, image::PullPolicy policy, bool has_kubelet);
 
+// What is wrong with a runtime that does not answer, where so many of its pulls go on: one that was told to
+// stop ends them (runtime rule C35).
+std::string WithPullsUnderWay(std::string error, std::size_t pulls);
+
 // The node's readiness from that of its entries.
 Readiness Summarize(const NodeFacts& node, const std::vector<ImageState>& images);
 

@@ -102,6 +102,7 @@ class CrioWorld final : public World {
   }
   bool SharesRunningDownloads() const override { return false; }
   bool StatusRefusesOddNames() const override { return true; }
+  bool SharesEqualPulls() const override { return true; }
   bool DigestsOutliveTheirTag() const override { return false; }
   std::chrono::seconds PullLimit() const override { return std::chrono::seconds(100); }
   bool Until(const std::function<bool()>& done) override { return rig::Eventually(PullLimit(), done); }

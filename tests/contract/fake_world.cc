@@ -44,7 +44,9 @@ class FakeWorld final : public World {
   bool StoreIsEmpty() override { return service_.BytesStored() == 0; }
 
   bool StatusRefusesOddNames() const override { return persona_ == Persona::kCrio; }
+  bool SharesEqualPulls() const override { return persona_ == Persona::kCrio; }
   bool DigestsOutliveTheirTag() const override { return persona_ != Persona::kCrio; }
+  bool HasArrived(int pulls) override { return service_.Parked() >= pulls; }
   bool Until(const std::function<bool()>& done) override {
     auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
     while (!done()) {

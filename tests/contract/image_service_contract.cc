@@ -302,6 +302,41 @@ TEST_P(ImageServiceContract, AStopEndsAPullAndLeavesNoImage) {
   EXPECT_FALSE(Present(app.name));
 }
 
+TEST_P(ImageServiceContract, AStopEndsTheEqualPullOfAnotherWhereTheyAreShared) {
+  auto app = world_->Push({"team/app", "v1", {{1, 8 * kMegabyte}}});
+  world_->SetBandwidth(2 * kMegabyte);
+  const std::uint64_t before = world_->BytesServed();
+  RunningPull ours(*world_, {app.name, std::nullopt, ""});
+  ASSERT_TRUE(world_->Until([&] { return world_->BytesServed() - before > kMegabyte; }));
+  RunningPull theirs(*world_, {app.name, std::nullopt, ""});
+  while (!world_->HasArrived(2)) std::this_thread::yield();
+  ASSERT_TRUE(world_->Until([&] { return world_->BytesServed() - before > 4 * kMegabyte; }));
+  ours.Stop();
+  EXPECT_TRUE(Failed(ours.Wait(), ErrorClass::kCancelled));
+  auto result = theirs.Wait();
+  if (world_->SharesEqualPulls()) {
+    EXPECT_TRUE(Failed(result, ErrorClass::kRuntimeProgressTimeout));
+  } else {
+    EXPECT_TRUE(result) << result.error().message;
+  }
+}
+
+TEST_P(ImageServiceContract, AStopEndsNoPullOfAnotherWhereOursIsOurOwn) {
+  auto app = world_->Push({"team/app", "v1", {{1, 8 * kMegabyte}}});
+  world_->SetBandwidth(2 * kMegabyte);
+  const std::uint64_t before = world_->BytesServed();
+  RunningPull ours(*world_, {app.name, std::nullopt, "", cri::kOwnPull});
+  ASSERT_TRUE(world_->Until([&] { return world_->BytesServed() - before > kMegabyte; }));
+  RunningPull theirs(*world_, {app.name, std::nullopt, ""});
+  while (!world_->HasArrived(2)) std::this_thread::yield();
+  ASSERT_TRUE(world_->Until([&] { return world_->BytesServed() - before > 4 * kMegabyte; }));
+  ours.Stop();
+  EXPECT_TRUE(Failed(ours.Wait(), ErrorClass::kCancelled));
+  auto result = theirs.Wait();
+  EXPECT_TRUE(result) << result.error().message;
+  EXPECT_TRUE(Present(app.name));
+}
+
 TEST_P(ImageServiceContract, RegistriesThatAreDownAreUnreachable) {
   auto app = world_->Push({"team/app", "v1", {{1, kMegabyte}}});
   world_->SetRegistriesUp(false);

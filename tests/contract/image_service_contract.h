@@ -71,11 +71,15 @@ class World {
   virtual bool SharesRunningDownloads() const { return true; }
   // ImageStatus of a name without a registry, or of what is no name, fails; else there is no such image.
   virtual bool StatusRefusesOddNames() const { return false; }
+  // Callers that ask for the same at the same time have one pull, which ends with the first of them.
+  virtual bool SharesEqualPulls() const { return false; }
   // A pull by tag gives the digest a name of its own, which stays when the tag moves.
   virtual bool DigestsOutliveTheirTag() const { return true; }
   // How long it takes a runtime to give up: CRI-O asks a registry that answers 429 for a minute.
   virtual std::chrono::seconds PullLimit() const { return std::chrono::seconds(20); }
 
+  // Are so many pulls at work? A world whose time does not pass by itself is to be waited for.
+  virtual bool HasArrived(int) { return true; }
   // Lets time pass until `done`. False: it did not come.
   virtual bool Until(const std::function<bool()>& done) = 0;
 };

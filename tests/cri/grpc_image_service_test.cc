@@ -146,6 +146,15 @@ TEST_F(GrpcImageServiceTest, APullSendsNameCredentialAndLeaseAndNothingElse) {
   ASSERT_TRUE(service_.PullImage(For(std::chrono::seconds(5)), {"a.example/b:v1", std::nullopt, ""}));
   EXPECT_FALSE(images_.pulled.has_auth());
   EXPECT_EQ(images_.lease_header, "");
+  EXPECT_FALSE(images_.pulled.has_sandbox_config());
+}
+
+// Of the sandbox nothing but the cgroup: a namespace has its own credentials and policy with CRI-O.
+TEST_F(GrpcImageServiceTest, APullOfOurOwnNamesACgroup) {
+  auto server = Serve();
+  ASSERT_TRUE(
+      service_.PullImage(For(std::chrono::seconds(5)), {"a.example/b:v1", std::nullopt, "", kOwnPull}));
+  EXPECT_EQ(images_.pulled.sandbox_config().SerializeAsString(), "\x42\x18\x0a\x16prefetchd/system.slice");
 }
 
 // Who asks for a pull says how long it may take: up to a day (pullTimeout).

@@ -125,11 +125,19 @@ void FakeImageService::SetRuntimeUp(bool up) {
   base::Lock lock(mutex_);
   Simulate(clock_.Now());
   const bool starts = up && !up_;
+  if (starts) EndAll(ErrorClass::kRuntimeDown);  // what a process that is gone did not end
   if (starts) generation_++;
   up_ = up;
   if (starts) TellOfImages();
   condition_.notify_all();
   if (!up) EndAll(ErrorClass::kRuntimeDown);
+}
+
+void FakeImageService::Drain() {
+  base::Lock lock(mutex_);
+  Simulate(clock_.Now());
+  up_ = false;
+  condition_.notify_all();
 }
 
 void FakeImageService::Restart() {
@@ -355,6 +363,12 @@ cri::CallResult<std::string> FakeImageService::PullImage(const base::Call& call,
   pull->request = request;
   pull->stop = call.stop;
   pull->stage_ends = clock_.Now() + latency_;
+  sandbox_cgroups_.insert(request.sandbox_cgroup);
+  pull->leader = LeaderOf(*pull);
+  if (pull->leader != nullptr) {
+    pull->stage = Stage::kShared;
+    pull->stage_ends = base::TimePoint::max();
+  }
   Simulate(clock_.Now());
   while (!pull->result && !call.Stopped()) {
     if (call.deadline == base::TimePoint::max()) {
@@ -396,6 +410,11 @@ std::optional<cri::CallError> FakeImageService::LeaseRefusal(const base::Call& c
 void FakeImageService::FailNext(LeaseCall call, int times) {
   base::Lock lock(mutex_);
   failing_[call] = times;
+}
+
+std::set<std::string> FakeImageService::SandboxCgroups() const {
+  base::Lock lock(mutex_);
+  return sandbox_cgroups_;
 }
 
 std::vector<std::string> FakeImageService::Leases() {

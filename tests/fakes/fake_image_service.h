@@ -81,6 +81,9 @@ class FakeImageService final : public cri::ImageService, public cri::ContentServ
 
   // ---- the node's side
   void SetRuntimeUp(bool up);  // false: pulls end with kRuntimeDown, calls are refused; bytes stay
+  // It was told to stop, and is CRI-O: it takes no call any more, and ends its pulls; up again with
+  // SetRuntimeUp.
+  void Drain();
   void Restart();
   // Somebody whose pull of `name` CRI-O shares with ours has gone away: it ends for all (C32).
   void CancelShared(const std::string& name);
@@ -96,8 +99,9 @@ class FakeImageService final : public cri::ImageService, public cri::ContentServ
   void Remove(const std::string& name);  // behind the agent's back, as kubelet does: all its names go
   void Untag(const std::string& name);   // as `crictl rmi NAME` does with CRI-O: this name goes
   void LoseSnapshot(const std::string& name);
-  void FailNext(LeaseCall call, int times);  // so many calls break off, as at a connection that has died
-  std::vector<std::string> Leases();         // those of ours that have not expired
+  void FailNext(LeaseCall call, int times);      // so many calls break off, as at a connection that has died
+  std::set<std::string> SandboxCgroups() const;  // that were sent with pulls
+  std::vector<std::string> Leases();             // those of ours that have not expired
 
   // ---- for the harness
   int Parked() const;  // calls that wait for virtual time; one that was stopped is on its way out
@@ -130,7 +134,7 @@ class FakeImageService final : public cri::ImageService, public cri::ContentServ
                                 const std::string& chain_id) override;
 
  private:
-  enum class Stage { kResolving, kDownloading, kUnpacking };
+  enum class Stage { kResolving, kDownloading, kUnpacking, kShared };
 
   // One PullImage that has not ended.
   struct Pull {
@@ -140,6 +144,7 @@ class FakeImageService final : public cri::ImageService, public cri::ContentServ
     Stage stage = Stage::kResolving;
     base::TimePoint stage_ends = base::TimePoint::max();  // of kResolving and kUnpacking
     FakeImage image;                                      // once resolved
+    const Pull* leader = nullptr;                         // whose end is this one's, too (C32)
     std::optional<cri::CallResult<std::string>> result;
   };
 
@@ -158,6 +163,7 @@ class FakeImageService final : public cri::ImageService, public cri::ContentServ
   bool StepPull(Pull& pull) PREFETCH_REQUIRES(mutex_);
   void Resolve(Pull& pull) PREFETCH_REQUIRES(mutex_);
   void Finish(Pull& pull) PREFETCH_REQUIRES(mutex_);
+  const Pull* LeaderOf(const Pull& pull) const PREFETCH_REQUIRES(mutex_);
   void End(Pull& pull, cri::CallResult<std::string> result) PREFETCH_REQUIRES(mutex_);
   void EndAll(image::ErrorClass error_class) PREFETCH_REQUIRES(mutex_);
   void EndStopped() PREFETCH_REQUIRES(mutex_);
@@ -194,6 +200,7 @@ class FakeImageService final : public cri::ImageService, public cri::ContentServ
   std::list<Pull> pulls_ PREFETCH_GUARDED_BY(mutex_);  // in the order in which they came
   base::TimePoint simulated_ PREFETCH_GUARDED_BY(mutex_);
   FakeCounters counters_ PREFETCH_GUARDED_BY(mutex_);
+  std::set<std::string> sandbox_cgroups_ PREFETCH_GUARDED_BY(mutex_);
 };
 
 }  // namespace prefetch::tests

@@ -146,6 +146,8 @@ bool FakeImageService::StepPull(Pull& pull) {
       if (!due && !disk_full_) return false;
       due ? Finish(pull) : End(pull, Error(ErrorClass::kDiskFull, pull));
       return true;
+    case Stage::kShared:
+      return false;
   }
   return false;
 }
@@ -206,8 +208,34 @@ void FakeImageService::Finish(Pull& pull) {
       persona_ == Persona::kCrio ? RepositoryOf(pull.name) + "@" + pull.image.digest : IdOf(pull.image));
 }
 
+// The pull of another caller that asks for the same as `pull`, with the same words, credentials and sandbox.
+const FakeImageService::Pull* FakeImageService::LeaderOf(const Pull& pull) const {
+  if (persona_ != Persona::kCrio) return nullptr;
+  auto same = [](const std::optional<image::AuthConfig>& a, const std::optional<image::AuthConfig>& b) {
+    if (!a || !b) return !a && !b;
+    return a->username == b->username && a->password.Reveal() == b->password.Reveal();
+  };
+  for (const Pull& other : pulls_) {
+    if (&other == &pull || other.result || other.leader != nullptr) continue;
+    const cri::PullRequest& theirs = other.request;
+    const cri::PullRequest& ours = pull.request;
+    if (theirs.image == ours.image && theirs.sandbox_cgroup == ours.sandbox_cgroup &&
+        same(theirs.auth, ours.auth)) {
+      return &other;
+    }
+  }
+  return nullptr;
+}
+
 void FakeImageService::End(Pull& pull, cri::CallResult<std::string> result) {
   pull.result = std::move(result);
+  for (Pull& other : pulls_) {
+    if (other.leader != &pull || other.result) continue;
+    // That its own caller has gone is no news to the leader only.
+    const bool left = !*pull.result && pull.result->error().error_class == ErrorClass::kCancelled;
+    End(other, left ? cri::CallResult<std::string>(Error(ErrorClass::kRuntimeProgressTimeout, other))
+                    : *pull.result);
+  }
   if (persona_ == Persona::kCrio) {  // finished layers stay, begun ones start again
     for (const FakeBlob& blob : pull.image.Blobs()) {
       if (store_.IsComplete(blob.digest)) store_.orphans.insert(blob.digest);

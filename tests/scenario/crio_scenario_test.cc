@@ -1,5 +1,7 @@
-// What is different with CRI-O: names of images (C34).
+// What is different with CRI-O: names of images (C34), and how it stops (C35).
 #include <gtest/gtest.h>
+
+#include <set>
 
 #include "scenario/node.h"
 
@@ -120,6 +122,57 @@ TEST(CrioNames, ANameThatIsRemovedIsMissedAndTheOthersStay) {
   EXPECT_EQ(node.LogLines("image vanished"), 1);
   EXPECT_TRUE(node.Ready());
   EXPECT_EQ(node.runtime.counters().bytes_served, served) << "pulled again by name alone";
+}
+
+// `crictl pull` of the same image is another pull: that the agent ends does not end it (C32).
+TEST(CrioPulls, AreTheAgentsOwn) {
+  Node crio({.persona = Persona::kCrio});
+  crio.runtime.Push(Version("r.io/a:v1", "a"));
+  crio.List({"r.io/a:v1"});
+  ASSERT_TRUE(crio.RunUntil([&] { return crio.Ready(); }, minutes(1)));
+  EXPECT_EQ(crio.runtime.SandboxCgroups(), std::set<std::string>{cri::kOwnPull});
+  Node containerd;
+  containerd.runtime.Push(Version("r.io/a:v1", "a"));
+  containerd.List({"r.io/a:v1"});
+  ASSERT_TRUE(containerd.RunUntil([&] { return containerd.Ready(); }, minutes(1)));
+  EXPECT_EQ(containerd.runtime.SandboxCgroups(), std::set<std::string>{""});
+}
+
+// Told to stop, CRI-O takes its socket away, and ends its pulls all the same.
+TEST(CrioStops, APullThatEndsMeanwhileIsFoundAndNotRepeated) {
+  Node node({.persona = Persona::kCrio});
+  node.runtime.SetBandwidth(kMB);
+  node.runtime.Push(MakeImage("r.io/a:v1", 60 * kMB));
+  node.List({"r.io/a:v1"});
+  node.RunFor(seconds(10));
+  node.runtime.Drain();
+  node.RunFor(seconds(20));
+  EXPECT_FALSE(node.Snapshot()->runtime.up);
+  EXPECT_NE(node.Snapshot()->runtime.error.find("1 pull that it has begun may still end well"),
+            std::string::npos)
+      << node.Snapshot()->runtime.error;
+  EXPECT_EQ(node.ReasonOf("r.io/a:v1"), plan::Reason::kPulling);
+  node.RunFor(seconds(60));
+  EXPECT_EQ(node.Snapshot()->runtime.error.find("may still end well"), std::string::npos);
+  EXPECT_EQ(node.LogLines("pull failed"), 0);
+  node.runtime.SetRuntimeUp(true);
+  EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(3)));
+  EXPECT_EQ(node.runtime.counters().pull_calls, 1) << "it was looked for before anything was pulled anew";
+  EXPECT_EQ(node.Image("r.io/a:v1").pull.last_error, "");
+}
+
+// Killed after its time was up, it has not ended them: they begin anew, once it is back.
+TEST(CrioStops, APullThatDidNotEndIsRepeated) {
+  Node node({.persona = Persona::kCrio});
+  node.runtime.SetBandwidth(kMB);
+  node.runtime.Push(MakeImage("r.io/a:v1", 60 * kMB));
+  node.List({"r.io/a:v1"});
+  node.RunFor(seconds(10));
+  node.runtime.Drain();
+  node.RunFor(seconds(20));
+  node.runtime.SetRuntimeUp(true);
+  EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(2)));
+  EXPECT_EQ(node.runtime.counters().pull_calls, 2);
 }
 
 }  // namespace
