@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -315,6 +317,48 @@ TEST_F(Plugins, SigtermDoesNotWaitForOneThatHangs) {
   node_.agent().Signal(SIGTERM);
   EXPECT_TRUE(node_.agent().Wait(seconds(5))) << node_.AgentLog();
   EXPECT_TRUE(ChildIsGone(seconds(5)));
+}
+
+// The processes of which `parent` is the parent and that nobody has reaped.
+int Zombies(const std::string& parent) {
+  int found = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    if (!base::ParseUint(entry.path().filename().string())) continue;
+    std::ifstream in(entry.path() / "stat");
+    std::string text{std::istreambuf_iterator<char>(in), {}};
+    // "PID (NAME) STATE PARENT …"
+    const std::size_t name_end = text.rfind(')');
+    if (name_end == std::string::npos) continue;
+    found += text.compare(name_end, 5 + parent.size(), ") Z " + parent + " ") == 0 ? 1 : 0;
+  }
+  return found;
+}
+
+// In its container the agent is PID 1, and inherits what a plugin leaves behind.
+TEST_F(Plugins, AsPid1TheAgentReapsWhatPluginsLeaveBehind) {
+  const rig::User user{"u", "s3cr3t-pid-1"};
+  auto host = node_.AddRegistry("one.example.test", user);
+  std::vector<std::string> images;
+  for (const char* name : {"a", "b", "c"}) images.push_back(host->Push(name, "v1", {{1, 1'000}}));
+  // An image a run: the answer is for the image alone. Its background process has ended before it does.
+  Has({{.name = "leaving",
+        .match = "one.example.test",
+        .check = "(sleep 0.05 >&- 2>&- <&- &)\nsleep 0.5",
+        .answer = Response("Image", "one.example.test", user)}});
+  node_.HasList(images);
+  node_.RunsAgentBy({"unshare", "--pid", "--fork", "--kill-child", "--mount-proc"});
+  node_.StartAgent();
+  ExpectReady();
+  EXPECT_EQ(Runs("leaving").size(), 3U);
+  const std::string unshare = std::to_string(node_.agent().pid());
+  std::ifstream children("/proc/" + unshare + "/task/" + unshare + "/children");
+  std::string agent;
+  children >> agent;
+  ASSERT_NE(agent, "");
+  std::ifstream status("/proc/" + agent + "/status");
+  EXPECT_NE(std::string(std::istreambuf_iterator<char>(status), {}).find("NSpid:\t" + agent + "\t1\n"),
+            std::string::npos);
+  EXPECT_EQ(Zombies(agent), 0);
 }
 
 }  // namespace
