@@ -30,7 +30,6 @@
 #include "screen/status_document.h"
 #include "screen/status_table.h"
 #include "signals.h"
-#include "status/status_json.h"
 
 namespace prefetch {
 namespace {
@@ -116,9 +115,7 @@ base::Result<std::unique_ptr<http::Server>> Serve(base::Result<http::Listener> l
 }
 
 ExitCode PrintResult(const plan::Snapshot& snapshot, bool stopped, bool timed_out) {
-  if (auto document = screen::ParseStatusDocument(status::StatusJson(snapshot))) {
-    std::cout << screen::StatusTable(*document, {});
-  }
+  std::cout << screen::StatusTable(screen::DocumentOf(snapshot), {});
   if (snapshot.readiness.ready) return kOk;
   if (snapshot.readiness.reason == plan::Reason::kListInvalid ||
       snapshot.readiness.reason == plan::Reason::kListEmptyOfSources ||

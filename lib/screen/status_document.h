@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "plan/snapshot.h"
 
 namespace prefetch::status {
 class Members;
@@ -21,6 +22,8 @@ namespace prefetch::screen {
 
 struct StatusVerdict {
   std::string result, reason;  // empty: the document does not say
+
+  friend bool operator==(const StatusVerdict&, const StatusVerdict&) = default;
 };
 
 struct StatusPull {
@@ -29,12 +32,16 @@ struct StatusPull {
   std::optional<std::uint64_t> bytes_done, bytes_total, bytes_per_second;
   std::optional<base::WallTime> started_at, finished_at, next_attempt_at;
   std::string last_error;
+
+  friend bool operator==(const StatusPull&, const StatusPull&) = default;
 };
 
 struct StatusTouch {
   std::string state;          // "Done"; empty: never touched, and not to be
   std::string obstacle, why;  // "None"; of the newest one without effect
   std::uint64_t attempts = 0;
+
+  friend bool operator==(const StatusTouch&, const StatusTouch&) = default;
 };
 
 // What the registry said of it.
@@ -46,6 +53,8 @@ struct StatusRegistry {
   std::optional<base::WallTime> checked_at, confirmed_at, next_check_at;
   std::string changed_from;  // what a pull of the agent's replaced last; empty: nothing
   std::optional<base::WallTime> changed_at;
+
+  friend bool operator==(const StatusRegistry&, const StatusRegistry&) = default;
 };
 
 // One registry, as the node asks it.
@@ -53,12 +62,16 @@ struct StatusRegistryServer {
   std::string name, trouble, message;  // trouble empty: it answers, or was not asked
   std::uint64_t entries = 0;
   std::optional<base::WallTime> unreachable_since, held_until;
+
+  friend bool operator==(const StatusRegistryServer&, const StatusRegistryServer&) = default;
 };
 
 // One of several ways in which the list writes an image.
 struct StatusSpelling {
   std::string image;
   StatusVerdict never, if_not_present, always;
+
+  friend bool operator==(const StatusSpelling&, const StatusSpelling&) = default;
 };
 
 struct StatusImage {
@@ -76,12 +89,16 @@ struct StatusImage {
   StatusTouch touch;
   std::optional<StatusRegistry> registry;  // none: its registry is not asked
   std::vector<std::string> from, aliases;
+
+  friend bool operator==(const StatusImage&, const StatusImage&) = default;
 };
 
 struct StatusSource {
   std::string name, hash, error;
   std::uint64_t entries = 0;
   std::optional<base::WallTime> loaded_at;
+
+  friend bool operator==(const StatusSource&, const StatusSource&) = default;
 };
 
 struct StatusDisk {
@@ -89,6 +106,8 @@ struct StatusDisk {
   std::uint64_t capacity_bytes = 0, available_bytes = 0, needed_bytes = 0;
   std::uint64_t kept_free_bytes = 0;  // 0: the agent does not tell (yet)
   bool pressure = false;
+
+  friend bool operator==(const StatusDisk&, const StatusDisk&) = default;
 };
 
 struct StatusKubelet {
@@ -98,6 +117,8 @@ struct StatusKubelet {
   std::string records_note;                     // what is the matter with its records; empty: nothing
 
   bool None() const { return version == "none"; }
+
+  friend bool operator==(const StatusKubelet&, const StatusKubelet&) = default;
 };
 
 // A name that came while the agent looked, and is on no list.
@@ -106,6 +127,8 @@ struct StatusUnlisted {
   std::uint64_t size_bytes = 0;
   std::optional<base::WallTime> first_seen, arrived_at;
   bool present = true;
+
+  friend bool operator==(const StatusUnlisted&, const StatusUnlisted&) = default;
 };
 
 struct StatusDocument {
@@ -125,11 +148,16 @@ struct StatusDocument {
   std::vector<StatusUnlisted> unlisted;
   std::optional<base::WallTime> unlisted_since;  // none: the agent does not tell (yet)
   std::uint64_t unlisted_left_out = 0;
+
+  friend bool operator==(const StatusDocument&, const StatusDocument&) = default;
 };
 
 // InvalidArgument if it is no NodeStatus of prefetchd.dev/v1, a known member has a wrong type (the message
 // names its path), or it is longer than 32 MiB. Control characters in texts become blanks.
 base::Result<StatusDocument> ParseStatusDocument(std::string_view json);
+
+// Of this agent's own Snapshot, as if its status document had been read.
+StatusDocument DocumentOf(const plan::Snapshot& snapshot);
 
 // Parts that the status document and the document about one image share. Internal to screen/.
 // Mistakes go to `in`; what is missing or unknown is left out.

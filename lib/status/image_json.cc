@@ -7,21 +7,15 @@
 namespace prefetch::status {
 namespace {
 
-void WriteVerdict(doc::JsonWriter& out, std::string_view policy, std::string_view result,
-                  std::string_view reason) {
+void WriteVerdict(doc::JsonWriter& out, std::string_view policy, const ShownVerdict& verdict) {
   out.Key(policy);
   out.BeginObject();
-  out.Member("result", result);
-  out.Member("reason", reason);
+  out.Member("result", kubelet::VerdictResultName(verdict.result));
+  out.Member("reason", plan::CheckReasonName(verdict.reason));
   out.EndObject();
 }
 
-void WriteVerdict(doc::JsonWriter& out, std::string_view policy, const kubelet::Verdict& verdict) {
-  WriteVerdict(out, policy, kubelet::VerdictResultName(verdict.result),
-               kubelet::VerdictReasonName(verdict.reason));
-}
-
-void WriteKubeletVerdicts(doc::JsonWriter& out, const kubelet::Verdicts& verdicts) {
+void WriteVerdicts(doc::JsonWriter& out, const ShownVerdicts& verdicts) {
   out.BeginObject();
   WriteVerdict(out, "Never", verdicts.never);
   WriteVerdict(out, "IfNotPresent", verdicts.if_not_present);
@@ -29,38 +23,33 @@ void WriteKubeletVerdicts(doc::JsonWriter& out, const kubelet::Verdicts& verdict
   out.EndObject();
 }
 
-// Without a kubelet, presence is the verdict.
 void WriteVerdicts(doc::JsonWriter& out, const plan::Snapshot& snapshot, const plan::ImageState& image) {
-  if (!image.applies) {
-    out.MemberNull("verdicts");
-    out.Member("verdictsReason", "not computed: the entry is for other platforms");
+  if (auto verdicts = VerdictsOf(snapshot, image)) {
+    out.Key("verdicts");
+    WriteVerdicts(out, *verdicts);
+    if (image.verdicts) {
+      out.MemberNull("verdictsReason");
+    } else {
+      out.Member("verdictsReason", "no kubelet here (--kubelet=none): presence is the verdict");
+    }
     return;
   }
-  if (snapshot.kubelet && !image.verdicts) {
-    out.MemberNull("verdicts");
-    out.Member("verdictsReason", "not known yet");
-    return;
+  out.MemberNull("verdicts");
+  out.Member("verdictsReason",
+             image.applies ? "not known yet" : "not computed: the entry is for other platforms");
+}
+
+ShownVerdicts ByPresence(const plan::ImageState& image) {
+  using kubelet::VerdictResult;
+  const ShownVerdict always{VerdictResult::kPulls, plan::Reason::kPolicyAlways};
+  if (image.present) {
+    const ShownVerdict starts{VerdictResult::kStarts, plan::Reason::kPresent};
+    return {starts, starts, always};
   }
-  out.Key("verdicts");
-  if (image.verdicts) {
-    WriteKubeletVerdicts(out, *image.verdicts);
-    out.MemberNull("verdictsReason");
-    return;
-  }
-  out.BeginObject();
-  if (!image.present && image.reason == plan::Reason::kFactsUnknown) {
-    WriteVerdict(out, "Never", "Unknown", "FactsUnknown");
-    WriteVerdict(out, "IfNotPresent", "Unknown", "FactsUnknown");
-  } else if (image.present) {
-    WriteVerdict(out, "Never", "Starts", "Present");
-    WriteVerdict(out, "IfNotPresent", "Starts", "Present");
-  } else {
-    WriteVerdict(out, "Never", "Refused", "ImageAbsent");
-    WriteVerdict(out, "IfNotPresent", "Pulls", "ImageAbsent");
-  }
-  WriteVerdict(out, "Always", "Pulls", "PolicyAlways");
-  out.EndObject();
-  out.Member("verdictsReason", "no kubelet here (--kubelet=none): presence is the verdict");
+  if (image.reason == plan::Reason::kFactsUnknown) return {{}, {}, always};
+  return {{VerdictResult::kRefused, plan::Reason::kImageAbsent},
+          {VerdictResult::kPulls, plan::Reason::kImageAbsent},
+          always};
 }
 
 // Only where the list spells the image in several ways: each has its own verdicts, and "verdicts" are the
@@ -75,7 +64,7 @@ void WriteSpellings(doc::JsonWriter& out, const plan::ImageState& image) {
     out.Member("image", reference.written());
     if (verdicts != nullptr) {
       out.Key("verdicts");
-      WriteKubeletVerdicts(out, *verdicts);
+      WriteVerdicts(out, AsShown(*verdicts));
     } else {
       out.MemberNull("verdicts");
     }
@@ -92,8 +81,7 @@ void WritePull(doc::JsonWriter& out, const plan::PullStatus& pull) {
   if (pull.bytes_known) {
     out.MemberNumber("bytesDone", pull.bytes_done);
     out.MemberNumber("bytesTotal", pull.bytes_total);
-    double rate = pull.bytes_per_second;
-    out.MemberNumber("bytesPerSecond", rate > 0 && rate < 1e15 ? static_cast<std::uint64_t>(rate) : 0);
+    out.MemberNumber("bytesPerSecond", WholeRate(pull.bytes_per_second));
   } else {
     out.MemberNull("bytesDone");
     out.MemberNull("bytesTotal");
@@ -107,7 +95,7 @@ void WritePull(doc::JsonWriter& out, const plan::PullStatus& pull) {
 }
 
 void WriteTouch(doc::JsonWriter& out, const plan::TouchStatus& touch) {
-  if (touch.state == plan::TouchState::kNone && touch.attempts == 0) {
+  if (!IsShown(touch)) {
     out.Null();
     return;
   }
@@ -207,6 +195,26 @@ void WriteDetail(doc::JsonWriter& out, const ImageDetail& detail) {
 }
 
 }  // namespace
+
+ShownVerdicts AsShown(const kubelet::Verdicts& verdicts) {
+  auto shown = [](const kubelet::Verdict& verdict) {
+    return ShownVerdict{verdict.result, plan::CheckReasonFor(verdict.reason)};
+  };
+  return {shown(verdicts.never), shown(verdicts.if_not_present), shown(verdicts.always)};
+}
+
+std::optional<ShownVerdicts> VerdictsOf(const plan::Snapshot& snapshot, const plan::ImageState& image) {
+  if (!image.applies || (snapshot.kubelet && !image.verdicts)) return std::nullopt;
+  return image.verdicts ? AsShown(*image.verdicts) : ByPresence(image);
+}
+
+bool IsShown(const plan::TouchStatus& touch) {
+  return touch.state != plan::TouchState::kNone || touch.attempts != 0;
+}
+
+std::uint64_t WholeRate(double per_second) {
+  return per_second > 0 && per_second < 1e15 ? static_cast<std::uint64_t>(per_second) : 0;
+}
 
 void WriteImage(doc::JsonWriter& out, const plan::Snapshot& snapshot, const plan::ImageState& image) {
   out.Member("image", image.want->reference.written());

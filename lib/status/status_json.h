@@ -4,9 +4,11 @@
 // "registryReason": "…". So a reader can tell "no" from "not known".
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
+#include "plan/check.h"
 #include "plan/gate.h"
 #include "plan/snapshot.h"
 #include "status/image_detail.h"
@@ -15,6 +17,22 @@ namespace prefetch::status {
 
 // One line with a newline at its end. Pure; any thread.
 std::string StatusJson(const plan::Snapshot& snapshot);
+
+// What the document says of an image, for those who show the same without JSON.
+struct ShownVerdict {
+  kubelet::VerdictResult result = kubelet::VerdictResult::kUnknown;
+  plan::CheckReason reason = plan::Reason::kFactsUnknown;
+};
+struct ShownVerdicts {
+  ShownVerdict never, if_not_present, always;
+};
+ShownVerdicts AsShown(const kubelet::Verdicts& verdicts);
+// Without a kubelet, presence is the verdict. nullopt: not known yet, or the entry is for other platforms.
+std::optional<ShownVerdicts> VerdictsOf(const plan::Snapshot& snapshot, const plan::ImageState& image);
+// False: it was never touched, and is not to be.
+bool IsShown(const plan::TouchStatus& touch);
+// Of PullStatus::bytes_per_second.
+std::uint64_t WholeRate(double per_second);
 
 // One image in full, for GET /v1/images/REF (kind ImageStatus). `image` need not be on the list.
 std::string ImageJson(const plan::Snapshot& snapshot, const plan::ImageState& image,
