@@ -38,9 +38,10 @@ std::string FieldOne(const std::string& content) {
 
 }  // namespace
 
-Crio::Crio(const rig::Scratch& scratch)
+Crio::Crio(const rig::Scratch& scratch, const std::string& root)
     : scratch_(scratch),
       folder_(FolderFor(scratch / "crio")),
+      root_(root.empty() ? folder_ + "/storage" : root),
       socket_(folder_ + "/crio.sock"),
       log_(folder_ + "/crio.log") {}
 
@@ -56,7 +57,7 @@ void Crio::RunPods(const std::string& pause_image, const std::string& cni_bin, c
 std::string Crio::Config() const {
   std::string image = "signature_policy = \"" + folder_ + "/policy.json\"\nbig_files_temporary_dir = \"" +
                       folder_ + "/big\"\n";
-  return "[crio]\nroot = \"" + folder_ + "/storage\"\nrunroot = \"" + folder_ +
+  return "[crio]\nroot = \"" + root_ + "\"\nrunroot = \"" + folder_ +
          "/run\"\nstorage_driver = \"overlay\"\nlog_dir = \"" + folder_ + "/pods\"\nversion_file = \"" +
          folder_ + "/version\"\nversion_file_persist = \"" + folder_ +
          "/version-persist\"\nclean_shutdown_file = \"" + folder_ + "/clean\"\n[crio.api]\nlisten = \"" +
@@ -95,19 +96,47 @@ base::Status Crio::Stop() {
   return base::DeadlineExceeded("crio did not stop on SIGTERM");
 }
 
-base::Status Crio::Remove(const std::string& image) const {
+base::Result<std::string> Crio::AddRegistry(const std::string& /*host*/, int port) {
+  MayUseHttp(port);
+  if (process_.Running()) {
+    if (auto stopped = Stop(); !stopped) return std::move(stopped).error();
+    if (auto started = Start(); !started) return std::move(started).error();
+  }
+  return "127.0.0.1:" + std::to_string(port);
+}
+
+base::Result<std::string> Crio::Ask(const std::string& call, const std::string& message) const {
   auto channel = grpc::CreateChannel(endpoint(), grpc::InsecureChannelCredentials());
-  const std::string bytes = FieldOne(FieldOne(image));  // RemoveImageRequest{image: ImageSpec{image}}
-  grpc::Slice slice(bytes);
+  grpc::Slice slice(message);
   grpc::ByteBuffer request(&slice, 1), response;
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
-  grpc::internal::RpcMethod method("/runtime.v1.ImageService/RemoveImage",
-                                   grpc::internal::RpcMethod::NORMAL_RPC);
+  const std::string path = "/runtime.v1.ImageService/" + call;
+  grpc::internal::RpcMethod method(path.c_str(), grpc::internal::RpcMethod::NORMAL_RPC);
   grpc::Status status =
       grpc::internal::BlockingUnaryCall(channel.get(), method, &context, request, &response);
-  if (status.ok()) return {};
-  return base::Internal("RemoveImage: " + status.error_message());
+  if (!status.ok()) return base::Internal(call + ": " + status.error_message());
+  std::vector<grpc::Slice> slices;
+  if (!response.Dump(&slices).ok()) return base::Internal(call + ": no answer");
+  std::string bytes;
+  for (const grpc::Slice& part : slices)
+    bytes.append(reinterpret_cast<const char*>(part.begin()), part.size());
+  return bytes;
+}
+
+base::Status Crio::Remove(const std::string& image) const {
+  auto removed =
+      Ask("RemoveImage", FieldOne(FieldOne(image)));  // RemoveImageRequest{image: ImageSpec{image}}
+  if (!removed) return std::move(removed).error();
+  return {};
+}
+
+bool Crio::Has(const std::string& image) const {
+  auto listed = Ask("ListImages", "");
+  EXPECT_OK(listed);
+  // Image.repo_tags is field 2.
+  const std::string tag = std::string("\x12") + static_cast<char>(image.size()) + image;
+  return listed && listed->find(tag) != std::string::npos;
 }
 
 }  // namespace prefetch::cluster

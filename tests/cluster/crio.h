@@ -1,4 +1,5 @@
-// A CRI-O of the test's own: storage, socket and configuration in its scratch folder.
+// A CRI-O of the test's own: storage, socket and configuration in its scratch folder. In a world
+// (cluster/world.h): it keeps a cache in /var/lib and its containers in /run.
 #pragma once
 
 #include <string>
@@ -6,14 +7,17 @@
 
 #include "base/result.h"
 #include "rig/process.h"
+#include "rig/runtime.h"
 #include "rig/scratch.h"
 
 namespace prefetch::cluster {
 
 // One thread owns it; the scratch outlives it.
-class Crio {
+class Crio final : public rig::Runtime {
  public:
-  explicit Crio(const rig::Scratch& scratch);
+  // `root` is where images go: by default a folder of the scratch.
+  explicit Crio(const rig::Scratch& scratch, const std::string& root = "");
+  ~Crio() override { Kill(); }
 
   // References that begin with 127.0.0.1:`port` are pulled by plain HTTP. From the next start on. (It sends
   // no credential to a registry that its configuration puts in the place of another.)
@@ -22,21 +26,28 @@ class Crio {
   void RunPods(const std::string& pause_image, const std::string& cni_bin, const std::string& cni_conf);
 
   // Returns when its socket answers.
-  base::Status Start();
-  base::Status Stop();
-  void Kill() { process_.Kill(); }
+  base::Status Start() override;
+  base::Status Stop() override;
+  void Kill() override { process_.Kill(); }
+  pid_t pid() const override { return process_.pid(); }
+  // Restarts it if it runs. References begin with the address: see MayUseHttp.
+  base::Result<std::string> AddRegistry(const std::string& host, int port) override;
+  bool Has(const std::string& image) const override;
+  bool KeepsPartsOfPulls() const override { return false; }
 
   const std::string& socket() const { return socket_; }
-  std::string endpoint() const { return "unix://" + socket_; }
+  std::string endpoint() const override { return "unix://" + socket_; }
   const std::string& log() const { return log_; }
   // CRI's RemoveImage: of this name alone, or of all names of an id.
-  base::Status Remove(const std::string& image) const;
+  base::Status Remove(const std::string& image) const override;
 
  private:
+  // A call of CRI's ImageService: the answer's bytes.
+  base::Result<std::string> Ask(const std::string& call, const std::string& message) const;
   std::string Config() const;
 
   const rig::Scratch& scratch_;
-  const std::string folder_, socket_, log_;
+  const std::string folder_, root_, socket_, log_;
   std::string registries_, pods_;
   rig::Process process_;
 };

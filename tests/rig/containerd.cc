@@ -158,6 +158,21 @@ base::Status Containerd::WriteHosts(const std::string& host, const std::string& 
   return base::WriteFileAtomically(folder + "/hosts.toml", toml);
 }
 
+base::Result<std::string> Containerd::AddRegistry(const std::string& host, int port) {
+  if (auto routed = Route(host, port); !routed) return std::move(routed).error();
+  return host;
+}
+
+bool Containerd::Has(const std::string& image) const {
+  auto names = Ctr({"images", "ls", "-q"});
+  return names && ("\n" + *names).find("\n" + image + "\n") != std::string::npos;
+}
+
+base::Status Containerd::Remove(const std::string& image) const {
+  if (auto removed = Ctr({"images", "rm", "--sync", image}); !removed) return std::move(removed).error();
+  return {};
+}
+
 Command Containerd::CtrCommand() const {
   return {{Program("ctr"), "--address", socket_, "--namespace", "k8s.io"}, {}};
 }

@@ -9,25 +9,26 @@
 
 #include "base/result.h"
 #include "rig/process.h"
+#include "rig/runtime.h"
 #include "rig/scratch.h"
 
 namespace prefetch::rig {
 
 // One thread owns it. Start() and friends block for some tens of milliseconds.
-class Containerd {
+class Containerd final : public Runtime {
  public:
   // `scratch` outlives it; everything is below scratch/<name>. `root` is where content and snapshots go:
   // by default a folder of the scratch, or for example a small tmpfs.
   explicit Containerd(const Scratch& scratch, const std::string& name = "containerd", std::string root = "");
 
   // Starts it and returns when CRI answers. Unavailable with the end of its log otherwise.
-  base::Status Start();
+  base::Status Start() override;
   // SIGTERM as systemd would; what is on disk stays.
-  base::Status Stop();
+  base::Status Stop() override;
   // SIGKILL; what is on disk stays.
-  void Kill();
+  void Kill() override;
   bool Running() { return process_.Running(); }
-  pid_t pid() const { return process_.pid(); }
+  pid_t pid() const override { return process_.pid(); }
 
   // References that begin with `host` ("registry.example.test", "127.0.0.1:5000") are pulled by plain HTTP
   // from 127.0.0.1:`port`. Takes effect with the next pull.
@@ -46,9 +47,14 @@ class Containerd {
   // configuration of these folders.
   void RunPods(const std::string& sandbox_image, const std::string& cni_bin, const std::string& cni_conf);
 
+  base::Result<std::string> AddRegistry(const std::string& host, int port) override;
+  bool Has(const std::string& image) const override;
+  base::Status Remove(const std::string& image) const override;
+  bool KeepsPartsOfPulls() const override { return true; }  // under a lease
+
   // The path of its socket, and the same as a CRI endpoint.
   const std::string& socket() const { return socket_; }
-  std::string endpoint() const { return "unix://" + socket_; }
+  std::string endpoint() const override { return "unix://" + socket_; }
   const std::string& root() const { return root_; }
   // hosts.toml files, as `ctr images pull --hosts-dir` wants them.
   const std::string& hosts_dir() const { return hosts_; }

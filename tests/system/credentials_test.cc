@@ -1,4 +1,4 @@
-// Private images with the node's own credentials, on a real containerd and real registries.
+// Private images with the node's own credentials, on a real runtime and real registries.
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,6 @@ using std::chrono::seconds;
 
 const rig::User kAnn{"ann", "right-Passw0rd"};
 const rig::User kStale{"ann", "stale-Passw0rd"};
-constexpr const char* kHost = "registry.example.test";
 
 // What no output may ever show.
 void ExpectNoSecrets(const std::string& text) {
@@ -25,7 +24,7 @@ void ExpectNoSecrets(const std::string& text) {
 class Credentials : public testing::Test {
  protected:
   Node node_;
-  std::unique_ptr<Host> registry_ = node_.AddRegistry(kHost, kAnn);
+  std::unique_ptr<Host> registry_ = node_.AddRegistry("registry.example.test", kAnn);
   std::string image_ = registry_->Push("team/app", "v1", {{1, 200'000}, {2, 50'000}});
 
   void ExpectPulled() {
@@ -38,26 +37,26 @@ class Credentials : public testing::Test {
 };
 
 TEST_F(Credentials, ByPlugin) {
-  node_.HasPlugin(kHost, kAnn);
+  node_.HasPlugin(registry_->host(), kAnn);
   ExpectPulled();
 }
 
 TEST_F(Credentials, ByDockerConfig) {
-  node_.HasDockerConfig(kHost, kAnn);
+  node_.HasDockerConfig(registry_->host(), kAnn);
   ExpectPulled();
 }
 
 TEST_F(Credentials, ByBothWithTheFirstRefused) {
-  node_.HasDockerConfig(kHost, kStale);
-  node_.HasPlugin(kHost, kAnn);
+  node_.HasDockerConfig(registry_->host(), kStale);
+  node_.HasPlugin(registry_->host(), kAnn);
   ExpectPulled();
   EXPECT_GE(registry_->RequestsAs(kStale), 1U);
-  EXPECT_LE(registry_->RequestsAs(kStale), 5U);  // one pull of containerd repeats it by itself
+  EXPECT_LE(registry_->RequestsAs(kStale), 5U);  // one pull of a runtime repeats it by itself
 }
 
 TEST_F(Credentials, AWrongPasswordIsDeniedSaidAndNotHammered) {
   std::string other = registry_->Push("team/other", "v1", {{3, 10'000}});
-  node_.HasDockerConfig(kHost, kStale);
+  node_.HasDockerConfig(registry_->host(), kStale);
   node_.HasList({image_, other});
   node_.StartAgent();
   rig::Ran waited = node_.Ctl({"wait", "--timeout", "30s"});
@@ -70,7 +69,7 @@ TEST_F(Credentials, AWrongPasswordIsDeniedSaidAndNotHammered) {
   EXPECT_NE(node_.Get("/readyz?verbose").body.find("AccessDenied"), std::string::npos);
 
   std::size_t refused = registry_->RequestsAs(kStale);
-  EXPECT_LE(refused, 10U);  // two images, up to five by containerd for each
+  EXPECT_LE(refused, 10U);  // two images, up to five by the runtime for each
   EXPECT_FALSE(rig::Eventually(seconds(3), [&] { return registry_->RequestsAs(kStale) > refused; }))
       << "the refused password was sent again on a short timer";
   ExpectNoSecrets(node_.AgentLog() + node_.Ctl({"status", "-o", "wide"}).out + waited.out);

@@ -64,15 +64,23 @@ std::string RootWith(const rig::Scratch& scratch, Node::Small small, std::uint64
   return root;
 }
 
+std::unique_ptr<rig::Runtime> MakeContainerd(const rig::Scratch& scratch, const std::string& root) {
+  return std::make_unique<rig::Containerd>(scratch, "containerd", root);
+}
+
+Node::MakeRuntime make_runtime = &MakeContainerd;
+
 }  // namespace
 
-Host::Host(const rig::Scratch& scratch, rig::Containerd& containerd, std::string host, const rig::User& user,
+Host::Host(const rig::Scratch& scratch, rig::Runtime& runtime, std::string host, const rig::User& user,
            const std::vector<rig::User>& others)
     : host_(std::move(host)), user_(user), registry_(scratch, host_, UsersOf(user, others)) {
   EXPECT_OK(registry_.Start());
   proxy_ = std::make_unique<rig::Proxy>(registry_.port());
   EXPECT_OK(proxy_->Start());
-  EXPECT_OK(containerd.Route(host_, proxy_->port()));
+  auto known = runtime.AddRegistry(host_, proxy_->port());
+  EXPECT_OK(known);
+  if (known) host_ = *known;
 }
 
 std::string Host::Push(const std::string& repository, const std::string& tag, std::vector<rig::Layer> layers,
@@ -90,9 +98,13 @@ std::size_t Host::RequestsAs(const rig::User& user) const {
   return count;
 }
 
+void Node::UseRuntime(MakeRuntime make) {
+  make_runtime = make;
+}
+
 Node::Node(Small small, std::uint64_t bytes)
-    : containerd_(scratch_, "containerd", RootWith(scratch_, small, bytes)) {
-  EXPECT_OK(containerd_.Start());
+    : runtime_(make_runtime(scratch_, RootWith(scratch_, small, bytes))) {
+  EXPECT_OK(runtime_->Start());
   // The disk of the machine that runs the tests may be nearly full; what the disk rule does has tests of its
   // own.
   HasLimits("{diskHighPercent: 99, diskMinFreeBytes: 1000000}");
@@ -100,7 +112,7 @@ Node::Node(Small small, std::uint64_t bytes)
 
 std::unique_ptr<Host> Node::AddRegistry(const std::string& host, const rig::User& user,
                                         const std::vector<rig::User>& others) {
-  return std::make_unique<Host>(scratch_, containerd_, host, user, others);
+  return std::make_unique<Host>(scratch_, *runtime_, host, user, others);
 }
 
 void Node::HasPlugin(const std::string& host, const rig::User& user) {
@@ -154,7 +166,7 @@ rig::Command Node::Agent(const std::vector<std::string>& more) const {
     command.argv.insert(command.argv.end(), words.begin(), words.end());
   };
   add({Binary("PREFETCHD"), "--config", scratch_ / "agent.yaml", "--list", scratch_ / "lists",
-       "--runtime-endpoint", containerd_.endpoint(), "--listen", "127.0.0.1:0", "--local",
+       "--runtime-endpoint", runtime_->endpoint(), "--listen", "127.0.0.1:0", "--local",
        scratch_ / "agent.sock"});
   add(kubelet_flags_);
   if (has("provider-config.yaml")) {
@@ -237,8 +249,7 @@ void Node::Keep(const std::string& log, const std::string& text) const {
 }
 
 bool Node::Has(const std::string& image) const {
-  auto names = containerd_.Ctr({"images", "ls", "-q"});
-  return names && ("\n" + *names).find("\n" + image + "\n") != std::string::npos;
+  return runtime_->Has(image);
 }
 
 }  // namespace prefetch::system

@@ -1,4 +1,4 @@
-// A node for system tests: a real containerd, private registries behind counting proxies, the node's
+// A node for system tests: a real runtime, private registries behind counting proxies, the node's
 // credentials as a kubelet would have them, and our own binaries.
 #pragma once
 
@@ -18,13 +18,14 @@
 
 namespace prefetch::system {
 
-// A registry with its proxy, known to the node's containerd as HOST.
+// A registry with its proxy, known to the node's runtime as HOST.
 class Host {
  public:
   // `user` may be empty: then nobody is asked for a password.
-  Host(const rig::Scratch& scratch, rig::Containerd& containerd, std::string host, const rig::User& user,
+  Host(const rig::Scratch& scratch, rig::Runtime& runtime, std::string host, const rig::User& user,
        const std::vector<rig::User>& others = {});
 
+  // What references begin with: the name that was asked for, or an address (rig::Runtime::AddRegistry).
   const std::string& host() const { return host_; }
   rig::Registry& registry() { return registry_; }
   rig::Proxy& proxy() { return *proxy_; }
@@ -51,12 +52,18 @@ inline constexpr const char* kKubeletConfig =
 // One thread owns it; everything goes with it.
 class Node {
  public:
+  // The runtime of all nodes to come, whose data is in the folder `root`, or where it likes if that is empty.
+  using MakeRuntime = std::unique_ptr<rig::Runtime> (*)(const rig::Scratch& scratch, const std::string& root);
+  static void UseRuntime(MakeRuntime make);
+
   // What of containerd's data is on a filesystem of `bytes`; the rest is on the machine's.
   enum class Small { kNothing, kEverything, kContent };
-  // Starts the containerd. A failure fails the test.
+  // Starts the runtime, by default a containerd. A failure fails the test.
   explicit Node(Small small = Small::kNothing, std::uint64_t bytes = 0);
 
-  rig::Containerd& containerd() { return containerd_; }
+  rig::Runtime& runtime() { return *runtime_; }
+  // Of a node with this runtime.
+  rig::Containerd& containerd() { return dynamic_cast<rig::Containerd&>(*runtime_); }
   const rig::Scratch& scratch() const { return scratch_; }
   std::unique_ptr<Host> AddRegistry(const std::string& host, const rig::User& user,
                                     const std::vector<rig::User>& others = {});
@@ -96,7 +103,7 @@ class Node {
     std::string body;
   };
   Answer Get(const std::string& path) const;
-  // Does containerd have it under this name?
+  // Does the runtime have it under this name?
   bool Has(const std::string& image) const;
 
  private:
@@ -104,7 +111,7 @@ class Node {
   void Keep(const std::string& log, const std::string& text) const;
 
   rig::Scratch scratch_;
-  rig::Containerd containerd_;
+  std::unique_ptr<rig::Runtime> runtime_;
   std::vector<std::string> kubelet_flags_ = {"--kubelet=none"};
   std::vector<std::string> runner_;
   rig::Process agent_;

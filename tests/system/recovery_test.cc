@@ -40,6 +40,13 @@ class Recovery : public testing::Test {
     EXPECT_TRUE(node_.Has(image_));
   }
 
+  // What was under way in the kernel's buffers when the connection broke may come twice; where the runtime
+  // drops what a pull has fetched that broke off, so may all of it, once.
+  void ExpectFewBytesTwice() {
+    const std::uint64_t twice = node_.runtime().KeepsPartsOfPulls() ? 0 : kImageBytes;
+    EXPECT_LE(registry_->proxy().BytesToClients(), kImageBytes + twice + 2 * kMegabyte);
+  }
+
   Node node_;
   std::unique_ptr<Host> registry_ = node_.AddRegistry("registry.example.test", {});
   std::string image_ = registry_->Push("app", "v1", {{1, kImageBytes / 2}, {2, kImageBytes / 2}});
@@ -53,41 +60,41 @@ TEST_F(Recovery, ARegistryThatRestartsMidPull) {
   ExpectReady();
 }
 
-TEST_F(Recovery, AContainerdThatIsKilledAndRestartedMidPull) {
+TEST_F(Recovery, ARuntimeThatIsKilledAndRestartedMidPull) {
   StartPulling();
-  node_.containerd().Kill();
+  node_.runtime().Kill();
   ASSERT_TRUE(rig::Eventually(seconds(10), [&] { return !node_.Status().runtime_up; }));
   EXPECT_EQ(node_.Get("/readyz").status, 503);
-  ASSERT_OK(node_.containerd().Start());
+  ASSERT_OK(node_.runtime().Start());
   ExpectReady();
 }
 
 // Its sockets still take connections and requests; nothing answers them.
-TEST_F(Recovery, AContainerdThatIsFrozenMidPullIsSaidAndGoesOnWhereItWas) {
+TEST_F(Recovery, ARuntimeThatIsFrozenMidPullIsSaidAndGoesOnWhereItWas) {
   StartPulling();
-  ASSERT_EQ(::kill(node_.containerd().pid(), SIGSTOP), 0);
+  ASSERT_EQ(::kill(node_.runtime().pid(), SIGSTOP), 0);
   // One that only takes its time has half a minute.
   ASSERT_TRUE(rig::Eventually(seconds(60), [&] { return !node_.Status().runtime_up; })) << node_.AgentLog();
   EXPECT_NE(node_.Ctl({"status"}).out.find("does not answer"), std::string::npos);
   EXPECT_EQ(node_.Get("/livez").status, 200);
   EXPECT_EQ(node_.Get("/readyz").status, 503);
   rig::Ran check = node_.Ctl(
-      {"check", "--image", "registry.example.test/other:v1", "--policy", "Never", "--timeout", "5s"});
+      {"check", "--image", registry_->host() + "/other:v1", "--policy", "Never", "--timeout", "5s"});
   EXPECT_EQ(check.exit, (rig::Exit{1, 0})) << check.out << check.err;
   EXPECT_NE(check.out.find("RuntimeDown"), std::string::npos) << check.out;
-  ASSERT_EQ(::kill(node_.containerd().pid(), SIGCONT), 0);
+  ASSERT_EQ(::kill(node_.runtime().pid(), SIGCONT), 0);
   ExpectReady();
-  EXPECT_LE(registry_->proxy().BytesToClients(), kImageBytes + 2 * kMegabyte);
+  ExpectFewBytesTwice();
 }
 
-TEST_F(Recovery, AnAgentStopsWithinASecondThoughContainerdIsFrozen) {
+TEST_F(Recovery, AnAgentStopsWithinASecondThoughTheRuntimeIsFrozen) {
   StartPulling();
-  ASSERT_EQ(::kill(node_.containerd().pid(), SIGSTOP), 0);
+  ASSERT_EQ(::kill(node_.runtime().pid(), SIGSTOP), 0);
   EXPECT_EQ(node_.agent().Stop(seconds(1)), rig::Exit{}) << node_.AgentLog();
-  ASSERT_EQ(::kill(node_.containerd().pid(), SIGCONT), 0);
+  ASSERT_EQ(::kill(node_.runtime().pid(), SIGCONT), 0);
   node_.StartAgent();
   ExpectReady();
-  EXPECT_LE(registry_->proxy().BytesToClients(), kImageBytes + 2 * kMegabyte);
+  ExpectFewBytesTwice();
 }
 
 TEST_F(Recovery, AnAgentThatIsKilledMidPullLosesNoBytes) {
@@ -95,8 +102,7 @@ TEST_F(Recovery, AnAgentThatIsKilledMidPullLosesNoBytes) {
   node_.agent().Kill();
   node_.StartAgent();
   ExpectReady();
-  // What was under way in the kernel's buffers when the connection broke may come twice, no more.
-  EXPECT_LE(registry_->proxy().BytesToClients(), kImageBytes + 2 * kMegabyte);
+  ExpectFewBytesTwice();
 }
 
 TEST_F(Recovery, AnAgentThatIsToldToStopGoesWithinASecondAndLosesNoBytes) {
@@ -104,40 +110,16 @@ TEST_F(Recovery, AnAgentThatIsToldToStopGoesWithinASecondAndLosesNoBytes) {
   EXPECT_EQ(node_.agent().Stop(seconds(1)), rig::Exit{}) << node_.AgentLog();
   node_.StartAgent();
   ExpectReady();
-  EXPECT_LE(registry_->proxy().BytesToClients(), kImageBytes + 2 * kMegabyte);
-}
-
-TEST_F(Recovery, NoLeaseIsLeftOfPullsThatAreOver) {
-  std::string other = registry_->Push("other", "v1", {{3, kMegabyte}});
-  node_.HasList({image_, other});
-  rig::Ran once = node_.Once();
-  EXPECT_EQ(once.exit, rig::Exit{}) << once.out << once.err;
-  auto leases = node_.containerd().Ctr({"leases", "ls"});
-  ASSERT_TRUE(leases) << leases.error().message();
-  EXPECT_EQ(leases->find("prefetchd-"), std::string::npos) << *leases;
+  ExpectFewBytesTwice();
 }
 
 TEST_F(Recovery, AnImageThatIsRemovedComesBackWithinTenSeconds) {
   node_.HasList({image_});
   node_.StartAgent();
   ExpectReady();
-  ASSERT_OK(node_.containerd().Ctr({"images", "rm", "--sync", image_}));
+  ASSERT_OK(node_.runtime().Remove(image_));
   EXPECT_TRUE(rig::Eventually(seconds(12), [&] { return node_.Has(image_); })) << node_.AgentLog();
   ExpectReady();
-}
-
-// Not at the next look, which would be 4 s away on average.
-TEST_F(Recovery, AnImageThatIsRemovedIsMissedWithinASecond) {
-  node_.HasList({image_});
-  node_.StartAgent();
-  ExpectReady();
-  EXPECT_OK(registry_->proxy().Refuse(true));
-  ASSERT_OK(node_.containerd().Ctr({"images", "rm", image_}));
-  const auto removed = std::chrono::steady_clock::now();
-  EXPECT_TRUE(rig::Eventually(seconds(10), [&] { return node_.Get("/readyz").status != 200; }));
-  const auto took = std::chrono::steady_clock::now() - removed;
-  RecordProperty("ms", std::to_string(took / std::chrono::milliseconds(1)));
-  EXPECT_LE(took, seconds(1)) << took / std::chrono::milliseconds(1) << " ms; " << node_.AgentLog();
 }
 
 TEST_F(Recovery, AListThatChangesMidPullIsFollowed) {
@@ -162,9 +144,7 @@ TEST_F(Recovery, SixtyImagesOnASharedBase) {
   node_.StartAgent();
   rig::Ran waited = node_.Ctl({"wait", "--timeout", "90s"}, seconds(100));
   EXPECT_EQ(waited.exit, rig::Exit{}) << waited.out << waited.err;
-  auto names = node_.containerd().Ctr({"images", "ls", "-q"});
-  ASSERT_OK(names);
-  for (const std::string& image : images) EXPECT_NE(names->find(image + "\n"), std::string::npos) << image;
+  for (const std::string& image : images) EXPECT_TRUE(node_.Has(image)) << image;
 }
 
 }  // namespace

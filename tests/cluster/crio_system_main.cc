@@ -1,0 +1,41 @@
+// Suites of tests/system on the CRI-O of the folder that PREFETCH_CLUSTER_BIN names.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "cluster/crio.h"
+#include "cluster/programs.h"
+#include "cluster/world.h"
+#include "system/node.h"
+
+namespace prefetch::cluster {
+namespace {
+
+std::unique_ptr<rig::Runtime> MakeCrio(const rig::Scratch& scratch, const std::string& root) {
+  return std::make_unique<Crio>(scratch, root);
+}
+
+int Main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  const char* folder = std::getenv("PREFETCH_CLUSTER_BIN");
+  if (folder == nullptr) {
+    std::fprintf(stderr, "PREFETCH_CLUSTER_BIN must name a folder of programs: see tests/README.md\n");
+    return 2;
+  }
+  UseFolder(folder);
+  if (PathOf("crio").empty()) {
+    std::printf("no crio: its tests are left out\n");
+    GTEST_FLAG_SET(filter, "-*");
+    return RUN_ALL_TESTS();
+  }
+  system::Node::UseRuntime(&MakeCrio);
+  return RunInWorld([] { return RUN_ALL_TESTS(); });
+}
+
+}  // namespace
+}  // namespace prefetch::cluster
+
+int main(int argc, char** argv) {
+  return prefetch::cluster::Main(argc, argv);
+}

@@ -1,0 +1,37 @@
+// What the same tests want of a real container runtime, whichever it is.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+
+#include "base/result.h"
+
+namespace prefetch::rig {
+
+// One thread owns it.
+class Runtime {
+ public:
+  virtual ~Runtime() = default;
+
+  // Starts it and returns when CRI answers.
+  virtual base::Status Start() = 0;
+  // SIGTERM; what is on disk stays.
+  virtual base::Status Stop() = 0;
+  // SIGKILL; what is on disk stays.
+  virtual void Kill() = 0;
+  virtual pid_t pid() const = 0;
+  // Of its CRI.
+  virtual std::string endpoint() const = 0;
+
+  // What listens on 127.0.0.1:`port` by plain HTTP is a registry from now on. Returns the host that
+  // references to it begin with: `host`, where a runtime can give a registry any name.
+  virtual base::Result<std::string> AddRegistry(const std::string& host, int port) = 0;
+  // Has it an image of exactly this name?
+  virtual bool Has(const std::string& image) const = 0;
+  virtual base::Status Remove(const std::string& image) const = 0;
+  // Does a pull that broke off leave what it has fetched to the next one?
+  virtual bool KeepsPartsOfPulls() const = 0;
+};
+
+}  // namespace prefetch::rig
