@@ -1,5 +1,5 @@
 // PullSecret: a registry secret that is mounted into the agent, and what it may be used for:
-// deploy/README.md, "Security model".
+// deploy/docs/security.md.
 #pragma once
 
 #include <string>

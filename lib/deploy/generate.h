@@ -1,5 +1,5 @@
 // Generate: the manifests of one platform with a person's own list, image, instance. The same as the
-// kustomization that deploy/README.md shows for each case; tests/deploy compares. Pure.
+// kustomization that deploy/docs shows for each case; tests/deploy compares. Pure.
 #pragma once
 
 #include <cstdint>

@@ -66,7 +66,7 @@ base::Result<Generated> GenerateTouchDaemonSets(const Files& files, const std::v
   }
   out.notes.emplace_back(
       "every pod of a node may use these images from then on, whatever credentials it has: see Touching in "
-      "deploy/README.md");
+      "deploy/docs/touch.md");
   return out;
 }
 

@@ -1,5 +1,5 @@
 // GenerateTouchDaemonSets: touches by pods that nobody has to create: the images of a list in DaemonSets
-// whose containers never run (deploy/touch-daemonset, deploy/README.md "Touching"). Pure.
+// whose containers never run (deploy/touch-daemonset, deploy/docs/touch.md). Pure.
 #pragma once
 
 #include <string>

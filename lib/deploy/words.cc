@@ -62,7 +62,7 @@ std::vector<std::string> NotesFor(const GenerateOptions& options, const Objects&
     notes.emplace_back(
         "where touch pods are made is not in here, its names are fixed: apply deploy/touch once, and bind "
         "this "
-        "agent's account there, see \"Touching\" in deploy/README.md");
+        "agent's account there, see deploy/docs/touch.md");
   }
   for (const Object& object : objects.all) {
     if (object.Kind() != "ConfigMap" || ConfigMapBytes(object.body) <= kMostClientSideBytes) continue;

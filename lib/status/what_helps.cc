@@ -44,7 +44,7 @@ std::vector<std::string> OpenIt(const plan::ImageState& image) {
   return helps;
 }
 
-// A sentence for each: "Touching" in deploy/README.md has the same for whoever reads that.
+// A sentence for each: deploy/docs/touch.md has the same in a table.
 std::string HelpAgainst(plan::TouchObstacle obstacle) {
   using plan::TouchObstacle;
   switch (obstacle) {

@@ -170,7 +170,7 @@ TEST(Metrics, NoImageIsNamed) {
 }
 
 TEST(Metrics, OperatorsPageExplainsEach) {
-  std::string page = Content(Root() + "deploy/README.md");
+  std::string page = Content(Root() + "deploy/docs/reference/metrics.md");
   std::istringstream text(EverythingAsText());
   int seen = 0;
   for (std::string line; std::getline(text, line);) {
@@ -199,7 +199,7 @@ std::set<std::string> LogMessages() {
 }
 
 TEST(Logs, OperatorsPageExplainsEach) {
-  std::string page = Content(Root() + "deploy/README.md");
+  std::string page = Content(Root() + "deploy/docs/reference/logs.md");
   std::set<std::string> messages = LogMessages();
   EXPECT_GT(messages.size(), 20U);
   for (const std::string& message : messages) {

@@ -22,8 +22,8 @@ sys.dont_write_bytecode = True  # the source tree stays as it is
 from alerts import FIRES, check_alert, check_all_alerts_are_tried, check_quiet
 from cases import Cases
 from compat import add_compat
-from generated import add_generated, check_guide_instance
-from guide_tables import check_components, check_kubelet_facts, check_mirrors, check_networks
+from generated import add_generated, check_second_instance
+from guide_tables import check_components, check_kubelet_facts, check_mirrors, check_networks, pages_for_people
 from metrics import check_metrics, check_values
 from paths import check_kubelet_config, check_paths
 from policy import (CHECKS, RIGHTS, check_containers, check_host_paths, check_list, check_names, check_rights,
@@ -180,11 +180,10 @@ def check_gate_words(documents):
 
 
 def guide_examples():
-    """The kustomizations that the two pages for people show: (page and headline, text)."""
+    """The kustomizations that the pages for people show: (page and headline, text)."""
     found = []
-    for page in ("README.md", "deploy/README.md"):
-        with open(os.path.join(ROOT, page), encoding="utf-8") as file:
-            parts = re.split(r"^(##+ .*|```yaml\n# kustomization.yaml\n(?:.*\n)*?```)$", file.read(), flags=re.M)
+    for page, text in pages_for_people():
+        parts = re.split(r"^(##+ .*|```yaml\n# kustomization.yaml\n(?:.*\n)*?```)$", text, flags=re.M)
         headline = ""
         for part in parts:
             if part.startswith("##"):
@@ -459,8 +458,9 @@ def add_all(cases, add_rendering):
         documents = once(render_example, text)
         add_rendering(cases, where, documents, live_reload="components/live-reload" in text,
                       namespace_was_changed="\nnamespace:" in text)
-    (second,) = [text for where, text in guide_examples() if where.endswith("several instances")]
-    cases.add("guide", "second_instance_as_generated", lambda: none(check_guide_instance(render_example(second))))
+    with open(os.path.join(os.environ["PREFETCH_TESTDATA"], "deploy-second-instance.yaml"), encoding="utf-8") as file:
+        second = file.read()
+    cases.add("generate", "second_instance_as_by_hand", lambda: none(check_second_instance(render_example(second))))
     cases.add("guide", "has_examples", lambda: none([] if len(guide_examples()) >= 5 else ["too few"]))
     add_generated(cases, add_rendering, none)
     add_compat(cases, add_rendering, check_platform, none)

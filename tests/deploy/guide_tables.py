@@ -1,5 +1,6 @@
 """What the pages for people say of the overlays in tables, held against the overlays."""
 
+import glob
 import os
 import re
 
@@ -13,6 +14,12 @@ PLATFORM_NAMES = {"generic": ["generic"], "kind": ["kind"], "GKE": ["gke"], "EKS
 def page(name):
     with open(os.path.join(ROOT, name), encoding="utf-8") as file:
         return file.read()
+
+
+def pages_for_people():
+    """README and every page below deploy/: (path, text)."""
+    found = glob.glob("deploy/**/*.md", root_dir=ROOT, recursive=True)
+    return [(name, page(name)) for name in ["README.md", *sorted(found)]]
 
 
 def table(text, head):
@@ -38,14 +45,14 @@ def overlays_of(cell):
 def check_networks(overlays):
     """`overlays`: {name: documents}. Which are on the host's network, in both pages."""
     problems, told = [], set()
-    for row in table(page("deploy/README.md"), "overlay | for | network"):
+    for row in table(page("deploy/docs/install.md"), "overlay | for | network"):
         for name in words(row[0]):
             told.add(name)
             says, is_so = row[2] == "host", pod(overlays[name]).get("hostNetwork", False)
-            problems += [f"deploy/README.md: {name}: the network is {row[2]!r}, hostNetwork is {is_so}"] if says != is_so else []
+            problems += [f"install.md: {name}: the network is {row[2]!r}, hostNetwork is {is_so}"] if says != is_so else []
             if "SELinux" in row[3] and "seLinuxOptions" not in pod(overlays[name])["securityContext"]:
-                problems.append(f"deploy/README.md: {name}: has no SELinux type")
-    problems += [f"deploy/README.md: no row for {name}" for name in sorted(overlays.keys() - told)]
+                problems.append(f"install.md: {name}: has no SELinux type")
+    problems += [f"install.md: no row for {name}" for name in sorted(overlays.keys() - told)]
     told = set()
     for row in table(page("README.md"), "install on | platform"):
         for name in words(row[1]):
@@ -58,7 +65,7 @@ def check_networks(overlays):
 def check_mirrors(overlays):
     """The folder of containerd's configuration is the one that the agent is told, and all hosts.toml files are mounted."""
     problems, told, folder = [], set(), None
-    for row in table(page("deploy/README.md"), "overlay | folder | `hosts.toml` files"):
+    for row in table(page("deploy/docs/platforms.md"), "overlay | folder | `hosts.toml` files"):
         folder = folder if row[1] == "the same" else None if row[1].startswith("none") else words(row[1])[0]
         for name in words(row[0]):
             told.add(name)
@@ -73,7 +80,7 @@ def check_mirrors(overlays):
 def check_kubelet_facts(overlays):
     """Each path is mounted, but for what the page tells people to mount themselves."""
     problems, told = [], set()
-    for row in table(page("deploy/README.md"), "platform | version | policy"):
+    for row in table(page("deploy/docs/platforms.md"), "platform | version | policy"):
         for name in overlays_of(row[0]):
             told.add(name)
             documents = overlays[name]
@@ -96,7 +103,7 @@ def check_kubelet_facts(overlays):
 
 def check_components():
     """Each folder that a kustomization of people may name has its row."""
-    told = {name for row in table(page("deploy/README.md"), "component | does") for name in words(row[0])}
+    told = {name for row in table(page("deploy/docs/install.md"), "component | does") for name in words(row[0])}
     there = {f"components/{name}" for name in COMPONENTS}
     parts = {f"parts/{name}" for name in os.listdir(os.path.join(DEPLOY, "parts"))}
     return ([f"no row for {name}" for name in sorted(there - told)] +

@@ -46,7 +46,7 @@ TEST(WhatHelps, EachObstacleOfATouchHasASentenceOfItsOwn) {
 
 // The page that people read knows each obstacle, and no other.
 TEST(WhatHelps, TheGuideHasARowForEachObstacle) {
-  std::string page = *base::ReadFile(tests::Testdata() + "/../../deploy/README.md", 1 << 20);
+  std::string page = *base::ReadFile(tests::Testdata() + "/../../deploy/docs/touch.md", 1 << 20);
   std::size_t begin = page.find("| `obstacle` | means | what to do |");
   ASSERT_NE(begin, std::string::npos);
   std::vector<std::string> rows;

@@ -275,7 +275,7 @@ TEST_F(FleetCommand, AuditOfSavedPodsNeedsNoCluster) {
   ExpectHas(audit(2, {}), {"pods.json"});
 }
 
-// Every prefetchctl line of deploy/audit.md and of a chapter of deploy/README.md, where all is well.
+// Every prefetchctl line of deploy/audit.md and of a chapter of deploy/docs/watch.md, where all is well.
 TEST_F(FleetCommand, TheGuidesCommandsWork) {
   Has("n1", {Ready(kRunner, 1)});
   std::string list =
@@ -285,7 +285,7 @@ TEST_F(FleetCommand, TheGuidesCommandsWork) {
              "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: c, image: " +
                  std::string(kRunner) + "}]}\n");
   std::string pods = dir_.Write("pods.json", R"({"kind":"List","items":[]})");
-  std::string guide = Example("../README.md");
+  std::string guide = Example("../docs/watch.md");
   std::size_t begin = guide.find("\n## All nodes at a glance\n");
   ASSERT_NE(begin, std::string::npos);
   std::string chapter = guide.substr(begin, guide.find("\n## ", begin + 5) - begin);

@@ -83,7 +83,7 @@ const CLI::App* TouchDaemonSetCommand(CLI::App& generate, TouchDaemonSetFlags& f
   command->footer(R"(
 For clusters in which the agent gets no right to make pods (prefetchd --touch): the same, by DaemonSets whose
 containers never run. Every pod of a node may use the images from then on, whatever credentials it has. Entries
-with open: Never are left out. Read "Touching" in deploy/README.md before.
+with open: Never are left out. Read deploy/docs/touch.md before.
 
 Exit code: 0 written, 2 bad input.
 

@@ -1,5 +1,5 @@
-// The table of metrics: name, kind and help text of each. A constant; deploy/README.md explains each for
-// operators.
+// The table of metrics: name, kind and help text of each. A constant; deploy/docs/reference/metrics.md
+// explains each for operators.
 #pragma once
 
 #include <array>
