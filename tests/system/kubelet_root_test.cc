@@ -1,13 +1,16 @@
 // What the built agent opens below kubelet's root directory, as strace tells it: records and intents, the
 // node's docker config, and nothing else; it writes nothing and locks nothing there.
 #include <gtest/gtest.h>
+#include <sys/mount.h>
 
 #include <chrono>
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
 
 #include "base/clock.h"
+#include "base/fs.h"
 #include "base/text.h"
 #include "fakes/fake_kubelet.h"
 #include "rig/expect_ok.h"
@@ -143,6 +146,40 @@ TEST_F(KubeletRoot, NothingElseIsOpenedAndNothingIsWrittenOrLocked) {
   }
   EXPECT_GT(records, 2) << "the trace sees what the agent reads";
   EXPECT_GT(logins, 0);
+}
+
+// In its container the agent has the folder itself mounted, not kubelet's root: `rm -rf` on the host and a
+// restart of kubelet leave that mount on a folder without a name.
+TEST_F(KubeletRoot, RecordsThatAreDeletedUnderTheMountEndTheAgentAndTheNextOneReadsTheNewOnes) {
+  const std::string in_container = node_.scratch() / "container/kubelet";
+  const std::string mounted = in_container + "/image_manager";
+  const std::string of_host = root_ + "/image_manager";
+  node_.scratch().Write("container/kubelet/config.json", *base::ReadFile(root_ + "/config.json", 10'000));
+  std::filesystem::create_directories(mounted);
+  auto mount = [&] { return ::mount(of_host.c_str(), mounted.c_str(), nullptr, MS_BIND, nullptr); };
+  ASSERT_EQ(mount(), 0);
+  node_.HasKubelet({"--kubelet-version", "1.36", "--kubelet-verification", "NeverVerifyPreloadedImages",
+                    "--kubelet-root", in_container});
+  node_.RunsAgentBy({});
+  node_.StartAgent();
+  ASSERT_TRUE(Answers(200)) << node_.AgentLog();
+
+  std::filesystem::remove_all(of_host);
+  auto ended = node_.agent().Wait(seconds(30));
+  ASSERT_TRUE(ended) << node_.AgentLog();
+  EXPECT_NE(*ended, rig::Exit{});
+  EXPECT_NE(node_.AgentLog().find("was deleted while it was mounted here"), std::string::npos);
+
+  // A container that starts again mounts the new folder; by now it holds a pod's record.
+  ASSERT_EQ(::umount2(mounted.c_str(), MNT_DETACH), 0);
+  std::filesystem::create_directories(of_host + "/pulled");
+  std::filesystem::create_directories(of_host + "/pulling");
+  ASSERT_EQ(mount(), 0);
+  node_.StartAgent();
+  ASSERT_TRUE(Answers(200)) << node_.AgentLog();
+  Pulls({.secret = kubelet::HashedSecret{{.uid = "u1", .namespace_name = "team", .name = "pull"},
+                                         base::Secret("h1")}});
+  EXPECT_TRUE(Answers(503)) << node_.AgentLog();
 }
 
 }  // namespace
