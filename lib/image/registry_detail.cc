@@ -1,111 +1,84 @@
 #include "image/registry_detail.h"
 
+#include <cstddef>
+#include <iterator>
+#include <string_view>
+
 namespace prefetch::image {
+namespace {
+
+struct Row {
+  RegistryDetail::Word word;
+  std::string_view name;
+};
+
+// A row for each word, in its order.
+constexpr Row kRows[] = {
+    {RegistryDetail::kNone, ""},
+    {RegistryDetail::kAddress, "Address"},
+    {RegistryDetail::kBadChallenge, "BadChallenge"},
+    {RegistryDetail::kBadCredentials, "BadCredentials"},
+    {RegistryDetail::kBadRealm, "BadRealm"},
+    {RegistryDetail::kBadRedirect, "BadRedirect"},
+    {RegistryDetail::kBadRequest, "BadRequest"},
+    {RegistryDetail::kCircuitOpen, "CircuitOpen"},
+    {RegistryDetail::kConnect, "Connect"},
+    {RegistryDetail::kCredentials, "Credentials"},
+    {RegistryDetail::kCredentialsWithheld, "CredentialsWithheld"},
+    {RegistryDetail::kDigestMismatch, "DigestMismatch"},
+    {RegistryDetail::kDns, "Dns"},
+    {RegistryDetail::kForbidden, "Forbidden"},
+    {RegistryDetail::kGone, "Gone"},
+    {RegistryDetail::kInsecureRedirect, "InsecureRedirect"},
+    {RegistryDetail::kInsufficientScope, "InsufficientScope"},
+    {RegistryDetail::kInternal, "Internal"},
+    {RegistryDetail::kInvalidReference, "InvalidReference"},
+    {RegistryDetail::kLegal, "Legal"},
+    {RegistryDetail::kLowConfidence, "LowConfidence"},
+    {RegistryDetail::kManifestTooLarge, "ManifestTooLarge"},
+    {RegistryDetail::kNoChallenge, "NoChallenge"},
+    {RegistryDetail::kNoCredentials, "NoCredentials"},
+    {RegistryDetail::kNoHosts, "NoHosts"},
+    {RegistryDetail::kNoManifest, "NoManifest"},
+    {RegistryDetail::kNoToken, "NoToken"},
+    {RegistryDetail::kNotARegistry, "NotARegistry"},
+    {RegistryDetail::kNotAcceptable, "NotAcceptable"},
+    {RegistryDetail::kNotAsked, "NotAsked"},
+    {RegistryDetail::kNotSent, "NotSent"},
+    {RegistryDetail::kOnHold, "OnHold"},
+    {RegistryDetail::kOnPull, "OnPull"},
+    {RegistryDetail::kOwnLimit, "OwnLimit"},
+    {RegistryDetail::kProxy, "Proxy"},
+    {RegistryDetail::kProxyAuth, "ProxyAuth"},
+    {RegistryDetail::kQuota, "Quota"},
+    {RegistryDetail::kRepositoryMissing, "RepositoryMissing"},
+    {RegistryDetail::kReset, "Reset"},
+    {RegistryDetail::kSamePlatform, "SamePlatform"},
+    {RegistryDetail::kSchema1, "Schema1"},
+    {RegistryDetail::kSlowDown, "SlowDown"},
+    {RegistryDetail::kStopped, "Stopped"},
+    {RegistryDetail::kTimeout, "Timeout"},
+    {RegistryDetail::kTls, "Tls"},
+    {RegistryDetail::kTokenService, "TokenService"},
+    {RegistryDetail::kTooLong, "TooLong"},
+    {RegistryDetail::kUnauthenticated, "Unauthenticated"},
+    {RegistryDetail::kUntrustedRealm, "UntrustedRealm"},
+    {RegistryDetail::kStatus, "Status"},
+};
+
+constexpr bool IsInOrder() {
+  for (std::size_t i = 0; i < std::size(kRows); i++) {
+    if (kRows[i].word != i) return false;
+  }
+  return std::size(kRows) == RegistryDetail::kStatus + 1;
+}
+static_assert(IsInOrder());
+
+}  // namespace
 
 std::string RegistryDetail::name() const {
-  switch (word_) {
-    case kNone:
-      return "";
-    case kAddress:
-      return "Address";
-    case kBadChallenge:
-      return "BadChallenge";
-    case kBadCredentials:
-      return "BadCredentials";
-    case kBadRealm:
-      return "BadRealm";
-    case kBadRedirect:
-      return "BadRedirect";
-    case kBadRequest:
-      return "BadRequest";
-    case kCircuitOpen:
-      return "CircuitOpen";
-    case kConnect:
-      return "Connect";
-    case kCredentials:
-      return "Credentials";
-    case kCredentialsWithheld:
-      return "CredentialsWithheld";
-    case kDigestMismatch:
-      return "DigestMismatch";
-    case kDns:
-      return "Dns";
-    case kForbidden:
-      return "Forbidden";
-    case kGone:
-      return "Gone";
-    case kInsecureRedirect:
-      return "InsecureRedirect";
-    case kInsufficientScope:
-      return "InsufficientScope";
-    case kInternal:
-      return "Internal";
-    case kInvalidReference:
-      return "InvalidReference";
-    case kLegal:
-      return "Legal";
-    case kLowConfidence:
-      return "LowConfidence";
-    case kManifestTooLarge:
-      return "ManifestTooLarge";
-    case kNoChallenge:
-      return "NoChallenge";
-    case kNoCredentials:
-      return "NoCredentials";
-    case kNoHosts:
-      return "NoHosts";
-    case kNoManifest:
-      return "NoManifest";
-    case kNoToken:
-      return "NoToken";
-    case kNotARegistry:
-      return "NotARegistry";
-    case kNotAcceptable:
-      return "NotAcceptable";
-    case kNotAsked:
-      return "NotAsked";
-    case kNotSent:
-      return "NotSent";
-    case kOnHold:
-      return "OnHold";
-    case kOnPull:
-      return "OnPull";
-    case kOwnLimit:
-      return "OwnLimit";
-    case kProxy:
-      return "Proxy";
-    case kProxyAuth:
-      return "ProxyAuth";
-    case kQuota:
-      return "Quota";
-    case kRepositoryMissing:
-      return "RepositoryMissing";
-    case kReset:
-      return "Reset";
-    case kSamePlatform:
-      return "SamePlatform";
-    case kSchema1:
-      return "Schema1";
-    case kSlowDown:
-      return "SlowDown";
-    case kStopped:
-      return "Stopped";
-    case kTimeout:
-      return "Timeout";
-    case kTls:
-      return "Tls";
-    case kTokenService:
-      return "TokenService";
-    case kTooLong:
-      return "TooLong";
-    case kUnauthenticated:
-      return "Unauthenticated";
-    case kUntrustedRealm:
-      return "UntrustedRealm";
-    case kStatus:
-      return "Status" + std::to_string(status_);
-  }
-  return "";
+  std::string name(kRows[word_].name);
+  return word_ == kStatus ? name + std::to_string(status_) : name;
 }
 
 }  // namespace prefetch::image

@@ -102,6 +102,18 @@ class RegistryLimits {
   std::set<std::string> waiting_;  // registries that could use a place
 };
 
+// What counts for more comes first.
+std::vector<PullSlot> InOrder(std::vector<PullSlot> due) {
+  std::stable_sort(due.begin(), due.end(), [](const PullSlot& a, const PullSlot& b) {
+    if (a.update != b.update) return b.update;
+    if (a.asked != b.asked) return a.asked;
+    if (a.priority != b.priority) return a.priority > b.priority;
+    if (a.failures != b.failures) return a.failures < b.failures;
+    return a.entry < b.entry;
+  });
+  return due;
+}
+
 bool SameContentRuns(const PullSlot& slot, const std::vector<PullSlot>& running) {
   return !slot.content.empty() && std::any_of(running.begin(), running.end(), [&](const PullSlot& other) {
     return other.content == slot.content;
@@ -137,14 +149,7 @@ ScheduleOutput Schedule(const ScheduleInput& input, const Limits& limits, base::
     output.look_again = input.hold_until;
     return output;
   }
-  std::vector<PullSlot> due = input.due;
-  std::stable_sort(due.begin(), due.end(), [](const PullSlot& a, const PullSlot& b) {
-    if (a.update != b.update) return b.update;
-    if (a.asked != b.asked) return a.asked;
-    if (a.priority != b.priority) return a.priority > b.priority;
-    if (a.failures != b.failures) return a.failures < b.failures;
-    return a.entry < b.entry;
-  });
+  const std::vector<PullSlot> due = InOrder(input.due);
   std::vector<PullSlot> running = input.running;
   Places taken;
   for (const PullSlot& slot : running) taken.Take(slot, limits);

@@ -30,6 +30,28 @@ base::Status PairImages(const CLI::App& command, std::vector<CheckOptions::Image
   return {};
 }
 
+constexpr const char* kCheckFooter = R"(
+Asks the agent of this node whether pods would start with these images as they are here, each image once and
+at the strongest policy that any container has for it. An agent that is not there yet is waited for. For Always
+the agent asks the registry, with the credentials that the node has. What changes between this answer and a
+pod's start is not seen: check right before, in the pod's own init container for the least.
+
+A pod's imagePullSecrets count, by namespace and name. kubelet compares their UIDs as well, which no manifest has:
+where kubelet has recorded the image for one secret of that name, the answer is AssumedForPod; for several, Unknown.
+
+--pull: an image that is not here is pulled as those of the list are, with the node's own credentials, and what
+a pod would meet then is the answer. A pull that has begun goes on when this command ends before it. The agent
+has to allow it (--check-pull), and takes it over its local socket only; one that refuses is exit code 4.
+
+Exit code: 0 yes, 1 no, 2 bad input (all mistakes of all manifests at once), 3 timed out (what was decided is
+printed), 4 the agent could not be asked.
+
+Examples:
+  prefetchctl check --image quay.io/acme/app:v1 --policy Never
+  prefetchctl check -f job.yaml -f cronjob.yaml
+  helm template ci/ | prefetchctl check -f - --timeout 2m
+  prefetchctl check -f job.yaml --pull --timeout 10m)";
+
 }  // namespace
 
 Command CheckCommand(CLI::App& command, Context& context) {
@@ -68,27 +90,7 @@ Command CheckCommand(CLI::App& command, Context& context) {
   const std::map<std::string, CheckOutput> names = {
       {"text", CheckOutput::kText}, {"json", CheckOutput::kJson}, {"github", CheckOutput::kGithub}};
   OneOf(command.add_option("-o,--output", options->output, "How each line is printed [text]"), names);
-  command.footer(R"(
-Asks the agent of this node whether pods would start with these images as they are here, each image once and
-at the strongest policy that any container has for it. An agent that is not there yet is waited for. For Always
-the agent asks the registry, with the credentials that the node has. What changes between this answer and a
-pod's start is not seen: check right before, in the pod's own init container for the least.
-
-A pod's imagePullSecrets count, by namespace and name. kubelet compares their UIDs as well, which no manifest has:
-where kubelet has recorded the image for one secret of that name, the answer is AssumedForPod; for several, Unknown.
-
---pull: an image that is not here is pulled as those of the list are, with the node's own credentials, and what
-a pod would meet then is the answer. A pull that has begun goes on when this command ends before it. The agent
-has to allow it (--check-pull), and takes it over its local socket only; one that refuses is exit code 4.
-
-Exit code: 0 yes, 1 no, 2 bad input (all mistakes of all manifests at once), 3 timed out (what was decided is
-printed), 4 the agent could not be asked.
-
-Examples:
-  prefetchctl check --image quay.io/acme/app:v1 --policy Never
-  prefetchctl check -f job.yaml -f cronjob.yaml
-  helm template ci/ | prefetchctl check -f - --timeout 2m
-  prefetchctl check -f job.yaml --pull --timeout 10m)");
+  command.footer(kCheckFooter);
   return [&context, &command, options, words, unknown] {
     options->unknown_passes = *unknown == "pass";
     Terminal terminal = StdoutTerminal();
