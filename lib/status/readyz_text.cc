@@ -25,7 +25,7 @@ std::string EntryLine(const plan::ImageState& image) {
 
 }  // namespace
 
-std::string ReadyzText(const plan::Snapshot& snapshot, const plan::GateAnswer& answer, bool verbose) {
+std::string ReadyzText(const plan::Snapshot& snapshot, const plan::ReadyAnswer& answer, bool verbose) {
   std::string text = (answer.ready ? "ready: " : "not ready: ") + OneLine(answer.message) + "\n";
   text += "list " + HashOrNone(snapshot.list.hash) + "\n";
   for (const plan::ListSource& source : snapshot.list.sources) {

@@ -1,8 +1,8 @@
 // What the registry's answers do to readiness, for an image that is here.
 #include <gtest/gtest.h>
 
-#include "plan/gate.h"
 #include "plan/readiness.h"
+#include "plan/ready_question.h"
 #include "plan/registry_story.h"
 #include "plan/registry_view.h"
 
@@ -103,13 +103,13 @@ Snapshot Of(ImageState state) {
 
 TEST(GateForAlways, GoesByWhatTheRegistrySaid) {
   RegistryStory story(Want());
-  GateQuery query{.policy = image::PullPolicy::kAlways, .hash = "", .source = ""};
+  ReadyQuestion query{.policy = image::PullPolicy::kAlways, .hash = "", .source = ""};
   Snapshot before = Of(Judged(Want(), story, minutes(1)));
-  GateAnswer not_yet = AskGate(before, query);
+  ReadyAnswer not_yet = AskReady(before, query);
   EXPECT_FALSE(not_yet.ready);
   EXPECT_NE(not_yet.message.find("NotChecked"), std::string::npos) << not_yet.message;
   Snapshot after = Of(Judged(Want(), story.Same("a", minutes(2)), minutes(2)));
-  EXPECT_TRUE(AskGate(after, query).ready);
+  EXPECT_TRUE(AskReady(after, query).ready);
 }
 
 TEST(GateForAlways, SaysWhereNobodyIsAsked) {
@@ -118,7 +118,7 @@ TEST(GateForAlways, SaysWhereNobodyIsAsked) {
   want.refresh = Refresh::kIfNotPresent;
   Snapshot snapshot =
       Of(Judge({.want = want, .seen = seen, .past = {}, .action = Decide(seen, {}, {})}, {}, {}));
-  GateAnswer answer = AskGate(snapshot, {.policy = image::PullPolicy::kAlways, .hash = "", .source = ""});
+  ReadyAnswer answer = AskReady(snapshot, {.policy = image::PullPolicy::kAlways, .hash = "", .source = ""});
   EXPECT_FALSE(answer.ready);
   EXPECT_NE(answer.message.find("readyFor: Always"), std::string::npos) << answer.message;
 }

@@ -2,7 +2,7 @@
 // that pods of one spelling can be refused what pods of the other may use.
 #include <gtest/gtest.h>
 
-#include "plan/gate.h"
+#include "plan/ready_question.h"
 #include "scenario/touch_scenario.h"
 
 namespace prefetch::tests::spelling_scenario_test {
@@ -28,7 +28,7 @@ class SpellingScenario : public TouchScenario {
   // name so may use it.
   void NodePulls(const std::string& image) { PodPulls(image, {}); }
   bool ReadyFor(const std::string& source) {
-    return plan::AskGate(*node_->Snapshot(), {.policy = {}, .hash = {}, .source = source}).ready;
+    return plan::AskReady(*node_->Snapshot(), {.policy = {}, .hash = {}, .source = source}).ready;
   }
   // What a pod meets that starts now: without any secret, with policy Never.
   bool Starts(const std::string& image) {

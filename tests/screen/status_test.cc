@@ -61,8 +61,8 @@ TEST_P(NodeTest, ColorOnlySupportsTheWords) {
   EXPECT_EQ(plain, colored);
 }
 TEST_P(NodeTest, Readyz) {
-  ExpectGolden(File("readyz"), status::ReadyzText(snapshot_, plan::AskGate(snapshot_, {}), true));
-  std::string plain = status::ReadyzText(snapshot_, plan::AskGate(snapshot_, {}), false);
+  ExpectGolden(File("readyz"), status::ReadyzText(snapshot_, plan::AskReady(snapshot_, {}), true));
+  std::string plain = status::ReadyzText(snapshot_, plan::AskReady(snapshot_, {}), false);
   EXPECT_EQ(plain.find("[+]"), std::string::npos);
   EXPECT_NE(plain.find("list " + snapshot_.list.hash), std::string::npos);
 }

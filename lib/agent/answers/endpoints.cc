@@ -53,17 +53,18 @@ http::ServerAnswer Readyz(const Board& board, const http::ServerRequest& request
           400, "unknown parameter " + name + ": verbose, policy, hash and source are known");
     }
   }
-  plan::GateQuery query;
+  plan::ReadyQuestion query;
   if (auto policy = request.Query("policy")) {
     query.policy = image::ParsePullPolicy(*policy);
     if (!query.policy) return http::ErrorResponse(400, "policy must be Never, IfNotPresent or Always");
   }
   query.hash = request.Query("hash").value_or("");
   query.source = request.Query("source").value_or("");
-  auto answer = [](const plan::Snapshot& snapshot, const plan::GateQuery& query, bool verbose) {
-    plan::GateAnswer gate = plan::AskGate(snapshot, query);
-    return http::ServerResponse{
-        .status = gate.ready ? 200 : 503, .body = status::ReadyzText(snapshot, gate, verbose), .headers = {}};
+  auto answer = [](const plan::Snapshot& snapshot, const plan::ReadyQuestion& query, bool verbose) {
+    plan::ReadyAnswer ready = plan::AskReady(snapshot, query);
+    return http::ServerResponse{.status = ready.ready ? 200 : 503,
+                                .body = status::ReadyzText(snapshot, ready, verbose),
+                                .headers = {}};
   };
   if (!Flag(request, "verbose")) return answer(*board.Latest(), query, false);
   return Quickly([answer, snapshot = board.Latest(), query = std::move(query)](const base::Call&) {

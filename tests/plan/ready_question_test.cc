@@ -1,10 +1,10 @@
-#include "plan/gate.h"
+#include "plan/ready_question.h"
 
 #include <gtest/gtest.h>
 
 #include "plan/verdicts.h"
 
-namespace prefetch::plan::gate_test {
+namespace prefetch::plan::ready_question_test {
 namespace {
 
 ImageState Image(std::string_view name, bool ready, bool required, std::vector<std::string> sources) {
@@ -28,64 +28,65 @@ Snapshot TwoTeams() {
   return snapshot;
 }
 
-struct GateCase {
+struct ReadyCase {
   std::string name;
-  GateQuery query;
+  ReadyQuestion query;
   bool ready;
   std::size_t entries;
 };
 
-class GateTest : public testing::TestWithParam<GateCase> {};
+class ReadyQuestionTest : public testing::TestWithParam<ReadyCase> {};
 
-TEST_P(GateTest, TwoTeams) {
+TEST_P(ReadyQuestionTest, TwoTeams) {
   Snapshot snapshot = TwoTeams();
-  GateAnswer answer = AskGate(snapshot, GetParam().query);
+  ReadyAnswer answer = AskReady(snapshot, GetParam().query);
   EXPECT_EQ(answer.ready, GetParam().ready) << answer.message;
   EXPECT_EQ(answer.entries.size(), GetParam().entries);
   EXPECT_FALSE(answer.message.empty());
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Gate, GateTest,
+    Asked, ReadyQuestionTest,
     testing::Values(
-        GateCase{"Whole", {}, false, 3}, GateCase{"TheReadyTeam", {.source = "a.yaml"}, true, 2},
-        GateCase{"TheOtherTeam", {.source = "b.yaml"}, false, 1},
-        GateCase{"NoSuchSource", {.source = "c.yaml"}, false, 0},
-        GateCase{"RightHash", {.hash = "sha256:1", .source = "a.yaml"}, true, 2},
-        GateCase{"OtherHash", {.hash = "sha256:2", .source = "a.yaml"}, false, 2},
-        GateCase{"IfNotPresent", {.policy = image::PullPolicy::kIfNotPresent, .source = "a.yaml"}, true, 2},
-        GateCase{"AlwaysIsNotChecked", {.policy = image::PullPolicy::kAlways, .source = "a.yaml"}, false, 2}),
+        ReadyCase{"Whole", {}, false, 3}, ReadyCase{"TheReadyTeam", {.source = "a.yaml"}, true, 2},
+        ReadyCase{"TheOtherTeam", {.source = "b.yaml"}, false, 1},
+        ReadyCase{"NoSuchSource", {.source = "c.yaml"}, false, 0},
+        ReadyCase{"RightHash", {.hash = "sha256:1", .source = "a.yaml"}, true, 2},
+        ReadyCase{"OtherHash", {.hash = "sha256:2", .source = "a.yaml"}, false, 2},
+        ReadyCase{"IfNotPresent", {.policy = image::PullPolicy::kIfNotPresent, .source = "a.yaml"}, true, 2},
+        ReadyCase{
+            "AlwaysIsNotChecked", {.policy = image::PullPolicy::kAlways, .source = "a.yaml"}, false, 2}),
     [](const auto& row) { return row.param.name; });
 
-TEST(Gate, ABrokenSourceOfAnotherTeamDoesNotStopThisOne) {
+TEST(ReadyQuestion, ABrokenSourceOfAnotherTeamDoesNotStopThisOne) {
   Snapshot snapshot = TwoTeams();
   snapshot.list.sources[1] = {.name = "b.yaml", .error = "b.yaml:1:1: no"};
   snapshot.readiness.reason = Reason::kListInvalid;
-  EXPECT_TRUE(AskGate(snapshot, {.source = "a.yaml"}).ready);
-  EXPECT_FALSE(AskGate(snapshot, {.source = "b.yaml"}).ready);
-  EXPECT_FALSE(AskGate(snapshot, {}).ready);
+  EXPECT_TRUE(AskReady(snapshot, {.source = "a.yaml"}).ready);
+  EXPECT_FALSE(AskReady(snapshot, {.source = "b.yaml"}).ready);
+  EXPECT_FALSE(AskReady(snapshot, {}).ready);
 }
 
-TEST(Gate, APolicyIsAskedOfTheVerdictNotOfReadyFor) {
+TEST(ReadyQuestion, APolicyIsAskedOfTheVerdictNotOfReadyFor) {
   Snapshot snapshot = TwoTeams();
   snapshot.kubelet.emplace();
   snapshot.images = {Image("r.io/a:1", false, true, {"a.yaml"})};
   snapshot.images[0].usable = true;
   snapshot.images[0].verdicts = tests::Closed();
-  EXPECT_FALSE(AskGate(snapshot, {}).ready);
-  EXPECT_FALSE(AskGate(snapshot, {.policy = image::PullPolicy::kNever}).ready);
-  EXPECT_TRUE(AskGate(snapshot, {.policy = image::PullPolicy::kIfNotPresent}).ready);
+  EXPECT_FALSE(AskReady(snapshot, {}).ready);
+  EXPECT_FALSE(AskReady(snapshot, {.policy = image::PullPolicy::kNever}).ready);
+  EXPECT_TRUE(AskReady(snapshot, {.policy = image::PullPolicy::kIfNotPresent}).ready);
   snapshot.images[0].verdicts = tests::Open();
-  EXPECT_TRUE(AskGate(snapshot, {.policy = image::PullPolicy::kNever}).ready);
+  EXPECT_TRUE(AskReady(snapshot, {.policy = image::PullPolicy::kNever}).ready);
   snapshot.images[0].verdicts = nullptr;
-  EXPECT_FALSE(AskGate(snapshot, {.policy = image::PullPolicy::kIfNotPresent}).ready);
+  EXPECT_FALSE(AskReady(snapshot, {.policy = image::PullPolicy::kIfNotPresent}).ready);
 }
 
-TEST(Gate, ARuntimeThatIsAwayStopsEverybody) {
+TEST(ReadyQuestion, ARuntimeThatIsAwayStopsEverybody) {
   Snapshot snapshot = TwoTeams();
   snapshot.readiness = {.ready = false, .reason = Reason::kRuntimeDown, .message = "connection refused"};
-  EXPECT_FALSE(AskGate(snapshot, {.source = "a.yaml"}).ready);
+  EXPECT_FALSE(AskReady(snapshot, {.source = "a.yaml"}).ready);
 }
 
 }  // namespace
-}  // namespace prefetch::plan::gate_test
+}  // namespace prefetch::plan::ready_question_test

@@ -1,4 +1,4 @@
-#include "plan/gate.h"
+#include "plan/ready_question.h"
 
 #include <algorithm>
 
@@ -17,7 +17,7 @@ bool Has(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-GateAnswer No(GateAnswer answer, std::string why) {
+ReadyAnswer No(ReadyAnswer answer, std::string why) {
   answer.ready = false;
   answer.message = std::move(why);
   return answer;
@@ -25,8 +25,8 @@ GateAnswer No(GateAnswer answer, std::string why) {
 
 }  // namespace
 
-GateAnswer AskGate(const Snapshot& snapshot, const GateQuery& query) {
-  GateAnswer answer;
+ReadyAnswer AskReady(const Snapshot& snapshot, const ReadyQuestion& query) {
+  ReadyAnswer answer;
   for (const ImageState& image : snapshot.images) {
     if (query.source.empty() || Has(image.want->sources, query.source)) answer.entries.push_back(&image);
   }

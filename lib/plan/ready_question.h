@@ -1,4 +1,4 @@
-// The gate: what /readyz answers to a question with conditions. Pure.
+// What /readyz answers to a question with conditions. Pure.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace prefetch::plan {
 
-struct GateQuery {
+struct ReadyQuestion {
   // For pods of this policy, instead of each entry's readyFor.
   std::optional<image::PullPolicy> policy;
   // Only if the list in force has this hash ("sha256:…").
@@ -19,13 +19,13 @@ struct GateQuery {
   std::string source;
 };
 
-struct GateAnswer {
+struct ReadyAnswer {
   bool ready = false;
   std::string message;  // one sentence
   std::vector<const ImageState*>
       entries;  // those that the question is about; they live as long as the Snapshot
 };
 
-GateAnswer AskGate(const Snapshot& snapshot, const GateQuery& query);
+ReadyAnswer AskReady(const Snapshot& snapshot, const ReadyQuestion& query);
 
 }  // namespace prefetch::plan
