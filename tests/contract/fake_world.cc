@@ -43,9 +43,9 @@ class FakeWorld final : public World {
   std::uint64_t BytesServed() const override { return service_.counters().bytes_served; }
   bool StoreIsEmpty() override { return service_.BytesStored() == 0; }
 
-  bool StatusRefusesOddNames() const override { return persona_ == Persona::kCrio; }
-  bool SharesEqualPulls() const override { return persona_ == Persona::kCrio; }
-  bool DigestsOutliveTheirTag() const override { return persona_ != Persona::kCrio; }
+  bool StatusRefusesOddNames() const override { return IsCrio(persona_); }
+  bool SharesEqualPulls() const override { return IsCrio(persona_); }
+  bool DigestsOutliveTheirTag() const override { return !IsCrio(persona_); }
   bool HasArrived(int pulls) override { return service_.Parked() >= pulls; }
   bool Until(const std::function<bool()>& done) override {
     auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
@@ -71,7 +71,7 @@ WorldKind Kind(const std::string& name, Persona persona) {
 
 std::vector<WorldKind> Worlds() {
   return {Kind("FakeContainerd16", Persona::kContainerd16), Kind("FakeContainerd23", Persona::kContainerd23),
-          Kind("FakeCrio", Persona::kCrio)};
+          Kind("FakeCrio", Persona::kCrio), Kind("FakeCrio134", Persona::kCrio134)};
 }
 
 }  // namespace prefetch::tests

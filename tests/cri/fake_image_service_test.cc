@@ -20,17 +20,17 @@ TEST_P(PersonaTest, SaysWhatTheClassifierUnderstands) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, PersonaTest,
-    testing::Combine(testing::Values(Persona::kContainerd16, Persona::kContainerd23, Persona::kCrio),
-                     testing::Values(ErrorClass::kCancelled, ErrorClass::kTimeout, ErrorClass::kRuntimeDown,
-                                     ErrorClass::kRuntimeUnsupported, ErrorClass::kRuntimeProgressTimeout,
-                                     ErrorClass::kRuntimeError, ErrorClass::kSignatureRejected,
-                                     ErrorClass::kDiskFull, ErrorClass::kDiskFault, ErrorClass::kRateLimited,
-                                     ErrorClass::kTlsError, ErrorClass::kDnsFailure, ErrorClass::kUnreachable,
-                                     ErrorClass::kAccessDenied, ErrorClass::kPlatformMismatch,
-                                     ErrorClass::kUnsupportedImage, ErrorClass::kContentMissing,
-                                     ErrorClass::kNotFound, ErrorClass::kCorrupt, ErrorClass::kServerError,
-                                     ErrorClass::kInvalidReference, ErrorClass::kUnpackFailed,
-                                     ErrorClass::kBadCredentialFormat, ErrorClass::kUnknown)));
+    testing::Combine(
+        testing::Values(Persona::kContainerd16, Persona::kContainerd23, Persona::kCrio, Persona::kCrio134),
+        testing::Values(ErrorClass::kCancelled, ErrorClass::kTimeout, ErrorClass::kRuntimeDown,
+                        ErrorClass::kRuntimeUnsupported, ErrorClass::kRuntimeProgressTimeout,
+                        ErrorClass::kRuntimeError, ErrorClass::kSignatureRejected, ErrorClass::kDiskFull,
+                        ErrorClass::kDiskFault, ErrorClass::kRateLimited, ErrorClass::kTlsError,
+                        ErrorClass::kDnsFailure, ErrorClass::kUnreachable, ErrorClass::kAccessDenied,
+                        ErrorClass::kPlatformMismatch, ErrorClass::kUnsupportedImage,
+                        ErrorClass::kContentMissing, ErrorClass::kNotFound, ErrorClass::kCorrupt,
+                        ErrorClass::kServerError, ErrorClass::kInvalidReference, ErrorClass::kUnpackFailed,
+                        ErrorClass::kBadCredentialFormat, ErrorClass::kUnknown)));
 
 // One pull on a thread of its own; Join() once it has ended in virtual time.
 class Pulling {

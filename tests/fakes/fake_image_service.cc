@@ -45,7 +45,7 @@ bool RefusedByCrio(const std::string& name) {
 FakeImageService::FakeImageService(FakeClock& clock, Persona persona)
     : clock_(clock),
       persona_(persona),
-      store_(persona == Persona::kCrio ? Naming::kPulledNames : Naming::kDigestsStay),
+      store_(IsCrio(persona) ? Naming::kPulledNames : Naming::kDigestsStay),
       simulated_(clock.Now()) {
   clock_.OnAdvance([this] { OnAdvance(); });
 }
@@ -277,7 +277,7 @@ std::optional<cri::CallError> FakeImageService::Refusal(const base::Call& call) 
 }
 
 std::string FakeImageService::IdOf(const FakeImage& image) const {
-  if (persona_ != Persona::kCrio) return image.config.digest;
+  if (!IsCrio(persona_)) return image.config.digest;
   return (image.unpackable ? image.config.digest : image.digest).substr(kSha.size());  // C31
 }
 
@@ -326,7 +326,7 @@ cri::CallResult<std::optional<cri::ImageDetails>> FakeImageService::ImageStatus(
   // The empty name is a prefix of every id; with two of them it is ambiguous.
   if (name.empty() && store_.images.size() > 1)
     return cri::CallError{ErrorClass::kUnknown, "can not resolve \"\" locally"};
-  if (persona_ == Persona::kCrio && RefusedByCrio(name))
+  if (IsCrio(persona_) && RefusedByCrio(name))
     return cri::CallError{ErrorClass::kUnknown,
                           "cannot parse input: \"" + name + "\": invalid reference format"};
   const StoredImage* found = nullptr;
@@ -335,7 +335,7 @@ cri::CallResult<std::optional<cri::ImageDetails>> FakeImageService::ImageStatus(
     if (!found && MayBeId(name, id)) found = &stored;
   }
   if (!found) return std::optional<cri::ImageDetails>();
-  if (persona_ == Persona::kCrio && !found->image.unpackable) {
+  if (IsCrio(persona_) && !found->image.unpackable) {
     return std::optional<cri::ImageDetails>(
         {.image = ToLocal(*found), .platform = std::nullopt, .chain_id = "", .artifact = true});
   }

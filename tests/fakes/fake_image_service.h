@@ -144,6 +144,7 @@ class FakeImageService final : public cri::ImageService, public cri::ContentServ
     Stage stage = Stage::kResolving;
     base::TimePoint stage_ends = base::TimePoint::max();  // of kResolving and kUnpacking
     FakeImage image;                                      // once resolved
+    bool waited = false;                                  // for a registry that asks for patience
     const Pull* leader = nullptr;                         // whose end is this one's, too (C32)
     std::optional<cri::CallResult<std::string>> result;
   };
@@ -162,6 +163,7 @@ class FakeImageService final : public cri::ImageService, public cri::ContentServ
   void Step() PREFETCH_REQUIRES(mutex_);
   bool StepPull(Pull& pull) PREFETCH_REQUIRES(mutex_);
   void Resolve(Pull& pull) PREFETCH_REQUIRES(mutex_);
+  void Refuse(Pull& pull, image::ErrorClass error_class) PREFETCH_REQUIRES(mutex_);
   void Finish(Pull& pull) PREFETCH_REQUIRES(mutex_);
   const Pull* LeaderOf(const Pull& pull) const PREFETCH_REQUIRES(mutex_);
   void End(Pull& pull, cri::CallResult<std::string> result) PREFETCH_REQUIRES(mutex_);

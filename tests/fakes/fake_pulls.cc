@@ -13,8 +13,9 @@ namespace {
 
 using image::ErrorClass;
 
-constexpr std::size_t kDownloads = 3;  // for each pull, or for the node: see Persona
-constexpr double kAlmost = 0.5;        // of a byte: what rounding of times may leave
+constexpr std::size_t kDownloads = 3;             // for each pull, or for the node: see Persona
+constexpr std::chrono::seconds kCrioAsksFor{60};  // a registry that answers 429, before it gives up
+constexpr double kAlmost = 0.5;                   // of a byte: what rounding of times may leave
 
 double Remaining(const StoredBlob& blob) {
   return static_cast<double>(blob.total) - blob.done;
@@ -152,12 +153,23 @@ bool FakeImageService::StepPull(Pull& pull) {
   return false;
 }
 
+// CRI-O asks once more, for an OCI artifact.
+void FakeImageService::Refuse(Pull& pull, ErrorClass error_class) {
+  if (IsCrio(persona_)) counters_.registry_requests++;
+  End(pull, Error(error_class, pull));
+}
+
 void FakeImageService::Resolve(Pull& pull) {
   pull.stage_ends = base::TimePoint::max();
   if (registry_state_ == RegistryState::kDown) return End(pull, Error(ErrorClass::kUnreachable, pull));
   counters_.registry_requests++;
   if (auto failure = failures_.find(pull.name); failure != failures_.end()) {
-    return End(pull, Error(failure->second, pull));
+    if (failure->second == ErrorClass::kRateLimited && IsCrio(persona_) && !pull.waited) {
+      pull.waited = true;
+      pull.stage_ends = simulated_ + kCrioAsksFor;
+      return;
+    }
+    return Refuse(pull, failure->second);
   }
   auto mirrored = mirrored_.find(pull.name);
   const FakeImage* image = mirrored == mirrored_.end() ? Find(pull.name) : &mirrored->second;
@@ -168,10 +180,10 @@ void FakeImageService::Resolve(Pull& pull) {
       counters_.registry_requests += tries;
       counters_.refused_passwords += tries;
       bool hides = image->hidden && !(auth && auth->username == image->refused_user);
-      return End(pull, Error(hides ? ErrorClass::kNotFound : ErrorClass::kAccessDenied, pull));
+      return Refuse(pull, hides ? ErrorClass::kNotFound : ErrorClass::kAccessDenied);
     }
   }
-  if (!image) return End(pull, Error(ErrorClass::kNotFound, pull));
+  if (!image) return Refuse(pull, ErrorClass::kNotFound);
   pull.image = *image;
   if (HasContentApi(persona_) && !pull.request.lease.empty()) {
     auto lease = store_.leases.find(pull.request.lease);
@@ -205,12 +217,12 @@ void FakeImageService::Finish(Pull& pull) {
   TellOfImages();
   if (artifact_refused) return End(pull, Error(ErrorClass::kUnsupportedImage, pull));
   End(pull,
-      persona_ == Persona::kCrio ? RepositoryOf(pull.name) + "@" + pull.image.digest : IdOf(pull.image));
+      persona_ == Persona::kCrio134 ? RepositoryOf(pull.name) + "@" + pull.image.digest : IdOf(pull.image));
 }
 
 // The pull of another caller that asks for the same as `pull`, with the same words, credentials and sandbox.
 const FakeImageService::Pull* FakeImageService::LeaderOf(const Pull& pull) const {
-  if (persona_ != Persona::kCrio) return nullptr;
+  if (!IsCrio(persona_)) return nullptr;
   auto same = [](const std::optional<image::AuthConfig>& a, const std::optional<image::AuthConfig>& b) {
     if (!a || !b) return !a && !b;
     return a->username == b->username && a->password.Reveal() == b->password.Reveal();
@@ -236,7 +248,7 @@ void FakeImageService::End(Pull& pull, cri::CallResult<std::string> result) {
     End(other, left ? cri::CallResult<std::string>(Error(ErrorClass::kRuntimeProgressTimeout, other))
                     : *pull.result);
   }
-  if (persona_ == Persona::kCrio) {  // finished layers stay, begun ones start again
+  if (IsCrio(persona_)) {  // finished layers stay, begun ones start again
     for (const FakeBlob& blob : pull.image.Blobs()) {
       if (store_.IsComplete(blob.digest)) store_.orphans.insert(blob.digest);
     }

@@ -179,6 +179,7 @@ std::string Envelope(Persona persona, const std::string& name) {
     case Persona::kContainerd23:
       return "failed to pull and unpack image \"" + name + "\": failed to resolve image: ";
     case Persona::kCrio:  // its texts are whole (CrioWords)
+    case Persona::kCrio134:
       return "";
   }
   std::abort();
@@ -192,6 +193,10 @@ bool IsOfTheConnection(ErrorClass error_class) {
 
 }  // namespace
 
+bool IsCrio(Persona persona) {
+  return persona == Persona::kCrio || persona == Persona::kCrio134;
+}
+
 cri::RuntimeInfo InfoOf(Persona persona) {
   switch (persona) {
     case Persona::kContainerd16:
@@ -199,13 +204,15 @@ cri::RuntimeInfo InfoOf(Persona persona) {
     case Persona::kContainerd23:
       return {"containerd", "v2.3.4"};
     case Persona::kCrio:
+      return {"cri-o", "1.36.3"};
+    case Persona::kCrio134:
       return {"cri-o", "1.34.2"};
   }
   std::abort();
 }
 
 bool HasContentApi(Persona persona) {
-  return persona != Persona::kCrio;
+  return !IsCrio(persona);
 }
 
 int RefusedTries(Persona persona) {
@@ -214,8 +221,7 @@ int RefusedTries(Persona persona) {
 
 cri::CallError Say(Persona persona, ErrorClass error_class, const std::string& name) {
   bool bare = IsOfTheConnection(error_class);
-  Words words =
-      persona == Persona::kCrio && !bare ? CrioWords(error_class, name) : Cause(persona, error_class, name);
+  Words words = IsCrio(persona) && !bare ? CrioWords(error_class, name) : Cause(persona, error_class, name);
   std::string text = bare ? words.text : Envelope(persona, name) + words.text;
   if (error_class == ErrorClass::kCancelled) return {error_class, words.text};
   return {cri::Classify(words.code, text, {name}), cri::Scrub(text, nullptr)};

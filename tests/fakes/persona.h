@@ -13,8 +13,11 @@ namespace prefetch::tests {
 enum class Persona {
   kContainerd16,  // 1.6.20: three downloads for each pull
   kContainerd23,  // 2.3: three downloads for the whole node, new words
-  kCrio,          // 1.34: ids without "sha256:", image_ref is a digest, no containerd API, no resuming
+  kCrio,          // 1.36: ids without "sha256:", also as image_ref, no containerd API, no resuming
+  kCrio134,       // the same, and image_ref is "repository@digest"
 };
+
+bool IsCrio(Persona persona);
 
 cri::RuntimeInfo InfoOf(Persona persona);
 bool HasContentApi(Persona persona);

@@ -74,7 +74,7 @@ TEST_F(TouchScenario, AKubeletThatPullsAndRecordsNothingSaysSo) {
 
 TEST_F(TouchScenario, ARuntimeWhoseRecordsNeverMatchIsNotTouched) {
   NodeOptions options = WithTouch(VerificationPolicy::kAlwaysVerify);
-  options.persona = Persona::kCrio;
+  options.persona = Persona::kCrio134;
   Node& node = Make(std::move(options));
   ASSERT_TRUE(node.RunUntil([&] { return node.ReasonOf(kApp) == Reason::kTouchIneffective; }, minutes(10)));
   EXPECT_EQ(TouchOf().obstacle, TouchObstacle::kRecordsNeverMatch) << TouchOf().why;
