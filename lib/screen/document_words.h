@@ -16,8 +16,15 @@ std::string KubeletWords(const StatusKubelet& kubelet);
 std::string KubeletDetail(const StatusKubelet& kubelet);
 
 // Where a pull is, in a person's words; shared by the table and the wait view.
-// "412 of 680 MB, 38 MB/s, about 7 s left"; empty if the runtime does not show bytes.
-std::string PullWords(const StatusPull& pull);
+// "412 of 680 MB, 38 MB/s, about 7 s left"; where no bytes are told, "under way for 42 s"; empty if it has
+// just begun, or does not run. `now` is the document's own time.
+std::string PullWords(const StatusPull& pull, const std::optional<base::WallTime>& now);
+
+// "42 s": how long a pull goes on of which no bytes are told. Empty as above, and if they are.
+std::string TimeOfPull(const StatusPull& pull, const std::optional<base::WallTime>& now);
+
+// Why there are no bytes to see, where pulls go on; empty: there is nothing to say. Only containerd has them.
+std::string NoBytesWords(const StatusDocument& document);
 
 // "61 %", or empty if it is not known.
 std::string PercentWord(const StatusPull& pull);

@@ -69,7 +69,7 @@ void AddSpellings(const ImageDocument& document, LabelledPage& page) {
 void AddPresent(const ImageDocument& document, LabelledPage& page) {
   const StatusImage& image = document.image;
   if (!image.present) {
-    std::string progress = PullWords(image.pull);
+    std::string progress = PullWords(image.pull, document.time);
     bool said_below = image.message == image.pull.last_error;
     std::string why = !progress.empty() ? "being pulled, " + progress : said_below ? "" : image.message;
     std::string answer = image.reason == "FactsUnknown" ? "not known" : "no";
@@ -78,6 +78,7 @@ void AddPresent(const ImageDocument& document, LabelledPage& page) {
   }
   page.Section("present", "yes, " + ShortId(image.image_id) + ", " + base::HumanBytes(image.size_bytes));
   page.Add(PulledWords(image, document.time));
+  if (image.pinned) page.Add("the runtime has pinned it: kubelet's image garbage collection leaves it alone");
   if (image.exposed)
     page.Add("every pod of the node can use it, though it came with a credential that is not the node's own");
 }

@@ -1,14 +1,40 @@
 #include "screen/document_words.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include "base/text.h"
 #include "status/words.h"
 
 namespace prefetch::screen {
+namespace {
 
-std::string PullWords(const StatusPull& pull) {
-  if (!pull.bytes_done) return {};
+// The first bytes are told within a second.
+constexpr std::chrono::seconds kJustBegun{3};
+
+}  // namespace
+
+std::string TimeOfPull(const StatusPull& pull, const std::optional<base::WallTime>& now) {
+  const bool runs = pull.state == "Pulling" || pull.state == "Unpacking";
+  if (!runs || pull.bytes_done || !pull.started_at || !now) return {};
+  const auto took = std::chrono::duration_cast<std::chrono::seconds>(*now - *pull.started_at);
+  return took < kJustBegun ? "" : base::HumanTime(took);
+}
+
+std::string NoBytesWords(const StatusDocument& document) {
+  if (document.runtime_name.empty() || document.runtime_name == "containerd") return {};
+  const bool any = std::any_of(document.images.begin(), document.images.end(), [](const StatusImage& image) {
+    return image.pull.state == "Pulling" && !image.pull.bytes_done;
+  });
+  return any ? document.runtime_name + " does not tell how far a pull is: SIZE is the time that it goes on"
+             : "";
+}
+
+std::string PullWords(const StatusPull& pull, const std::optional<base::WallTime>& now) {
+  if (!pull.bytes_done) {
+    const std::string time = TimeOfPull(pull, now);
+    return time.empty() ? "" : "under way for " + time;
+  }
   return status::TransferWords(*pull.bytes_done, pull.bytes_total.value_or(0),
                                pull.bytes_per_second.value_or(0));
 }

@@ -51,6 +51,7 @@ StatusImage ReadStatusImage(const status::Members& in) {
   in.Read("present", image.present);
   in.Read("ready", image.ready);
   in.Read("exposed", image.exposed);
+  in.Read("pinned", image.pinned);
   in.Read("settled", image.settled);
   in.Read("readyFor", image.ready_for);
   in.Read("phase", image.phase);

@@ -52,8 +52,9 @@ std::string NeverWord(const StatusImage& image) {
   return base::ToLower(image.never.result);
 }
 
-std::string SizeWord(const StatusImage& image) {
+std::string SizeWord(const StatusImage& image, const StatusDocument& document) {
   std::string percent = image.pull.state == "Pulling" ? PercentWord(image.pull) : "";
+  if (percent.empty() && RankOf(image) == Rank::kMoving) percent = TimeOfPull(image.pull, document.time);
   if (!percent.empty()) return percent;
   return image.size_bytes > 0 ? base::HumanBytes(image.size_bytes) : "–";
 }
@@ -68,6 +69,7 @@ std::vector<std::string> WhyOf(const StatusImage& image, const StatusDocument& d
     if (!image.applies) add(image.message);
     // Open to all pods, but not for good.
     if (wide && image.reason == "Preloaded") add(image.message);
+    if (wide && image.pinned) add("pinned: kubelet's image garbage collection leaves it alone");
     if (image.exposed) add("pulled with somebody's own credential: every pod of the node can use it");
     if (wide && image.touch.state == "Done") {
       add("touched: every pod of the node can use it, whatever credentials it has");
@@ -77,7 +79,7 @@ std::vector<std::string> WhyOf(const StatusImage& image, const StatusDocument& d
     for (const std::string& words : RegistryWords(image, document, wide)) add(words);
     return why;
   }
-  std::string progress = image.pull.state == "Pulling" ? PullWords(image.pull) : "";
+  std::string progress = image.pull.state == "Pulling" ? PullWords(image.pull, document.time) : "";
   if (rank == Rank::kMoving && !progress.empty()) {
     add(progress);
   } else if (rank != Rank::kQueued || image.reason != "Queued") {
@@ -92,7 +94,7 @@ Row RowOf(const StatusImage& image, const StatusDocument& document, const TableO
   Row row;
   row.image = image.image;
   row.state = words.state;
-  row.size = SizeWord(image);
+  row.size = SizeWord(image, document);
   row.never = NeverWord(image);
   row.why = WhyOf(image, document, options.wide);
   row.rank = RankOf(image);
@@ -262,6 +264,8 @@ std::string Header(const StatusDocument& document, const TableOptions& options, 
     text += Paragraph(problem.substr(0, advice), "! ", "  ", width);
     if (advice != std::string::npos) text += Paragraph(problem.substr(advice + 5), "  → ", "    ", width);
   }
+  if (std::string no_bytes = NoBytesWords(document); !no_bytes.empty())
+    text += Paragraph(no_bytes, "", "", width);
   return text;
 }
 

@@ -34,11 +34,16 @@ std::string Ratio(const StatusDocument& document) {
   return std::to_string(document.required_ready) + " of " + std::to_string(document.required) + " ready";
 }
 
-// All running pulls as one.
+// All running pulls as one, which began with the first of them.
 StatusPull Together(const StatusDocument& document) {
   StatusPull sum;
   for (const StatusImage& image : document.images) {
-    if (image.pull.state != "Pulling" || !image.pull.bytes_done) continue;
+    if (image.pull.state != "Pulling") continue;
+    if (sum.state.empty() || (image.pull.started_at && image.pull.started_at < sum.started_at)) {
+      sum.started_at = image.pull.started_at;
+    }
+    sum.state = image.pull.state;
+    if (!image.pull.bytes_done) continue;
     sum.bytes_done = sum.bytes_done.value_or(0) + *image.pull.bytes_done;
     sum.bytes_total = sum.bytes_total.value_or(0) + image.pull.bytes_total.value_or(0);
     sum.bytes_per_second = sum.bytes_per_second.value_or(0) + image.pull.bytes_per_second.value_or(0);
@@ -48,7 +53,7 @@ StatusPull Together(const StatusDocument& document) {
 
 std::string Why(const StatusImage& image, const StatusDocument& document) {
   std::string why = image.message;
-  std::string progress = image.pull.state == "Pulling" ? PullWords(image.pull) : "";
+  std::string progress = image.pull.state == "Pulling" ? PullWords(image.pull, document.time) : "";
   if (!progress.empty()) why = progress;
   std::string retry = image.phase == "Failing" ? RetryWords(image.pull, document.time) : "";
   if (!retry.empty()) why += (why.empty() ? "" : "; ") + retry;
@@ -84,7 +89,7 @@ std::string WaitLine(const StatusDocument& document, std::size_t width) {
   Tally tally = CountMissing(document);
   std::string line = Ratio(document);
   if (tally.pulling > 0) {
-    std::string progress = PullWords(Together(document));
+    std::string progress = PullWords(Together(document), document.time);
     line +=
         ", " + std::to_string(tally.pulling) + " pulling" + (progress.empty() ? "" : " (" + progress + ")");
   }

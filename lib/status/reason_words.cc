@@ -58,7 +58,8 @@ constexpr std::array kWords = {
     Row{Reason::kDiskFault, "disk fault", "look at the image filesystem: the runtime cannot write to it"},
     Row{Reason::kDiskPressure, "no room", "make room on the image filesystem, or shorten the list"},
     Row{Reason::kSignatureRejected, "unsigned",
-        "the runtime's policy rejects this image's signature: sign it, or change the policy"},
+        "the runtime's policy rejects this image's signature: sign it, or change the policy (CRI-O: "
+        "/etc/containers/policy.json, and sigstore or lookaside settings in /etc/containers/registries.d)"},
     Row{Reason::kPlatformMismatch, "no platform",
         "push it for this node's platform, or restrict the entry with platforms"},
     Row{Reason::kWrongPlatform, "wrong arch", ""},

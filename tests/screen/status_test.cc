@@ -243,5 +243,48 @@ TEST(AsYaml, QuotesWhatWouldBeSomethingElse) {
       "j: \"a\\nb\"\nk: null\n\"no\": \"\"\n");
 }
 
+StatusDocument PullsOf(const std::string& runtime) {
+  StatusDocument document;
+  document.node = "n1";
+  document.phase = "Progressing";
+  document.reason = "ImagesNotReady";
+  document.runtime_name = runtime;
+  document.runtime_up = true;
+  document.required = 2;
+  document.time = base::WallTime(std::chrono::seconds(1000));
+  for (int began : {958, 999}) {
+    StatusImage image{.image = "r.io/a" + std::to_string(began) + ":v1"};
+    image.phase = "Progressing";
+    image.reason = "Pulling";
+    image.message = "the pull has started";
+    image.pull.state = "Pulling";
+    image.pull.attempts = 1;
+    image.pull.started_at = base::WallTime(std::chrono::seconds(began));
+    document.images.push_back(image);
+  }
+  return document;
+}
+
+// CRI-O tells nothing of a pull before it ends.
+TEST(WithoutBytes, TheTimeOfAPullIsShownAndTheReasonOnce) {
+  const std::string table = StatusTable(PullsOf("cri-o"), {.width = 120});
+  EXPECT_NE(table.find("cri-o does not tell how far a pull is"), std::string::npos) << table;
+  EXPECT_EQ(table.find("does not tell"), table.rfind("does not tell")) << table;
+  EXPECT_NE(table.find("pulling  42 s"), std::string::npos) << table;
+  EXPECT_NE(table.find("under way for 42 s"), std::string::npos) << table;
+  EXPECT_NE(table.find("the pull has started"), std::string::npos) << "of the one that has just begun";
+  EXPECT_NE(WaitLine(PullsOf("cri-o"), 200).find("2 pulling (under way for 42 s)"), std::string::npos);
+  EXPECT_EQ(StatusTable(PullsOf("containerd"), {.width = 120}).find("does not tell"), std::string::npos);
+}
+
+TEST(Pinned, IsShownInFull) {
+  StatusDocument document = PullsOf("cri-o");
+  StatusImage& image = document.images.front();
+  image.phase = image.reason = "Ready";
+  image.pull.state = "Done";
+  image.ready = image.present = image.pinned = true;
+  EXPECT_NE(StatusTable(document, {.width = 160, .wide = true}).find("pinned: kubelet's"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace prefetch::screen::status_test
