@@ -10,7 +10,8 @@
 namespace prefetch::cluster::renderings_test {
 namespace {
 
-constexpr const char* kPlatforms[] = {"aks", "eks", "generic", "gke", "k3s", "kind", "openshift", "rke2"};
+constexpr const char* kPlatforms[] = {"aks", "crio", "eks",       "generic", "gke",
+                                      "k3s", "kind", "openshift", "rke2"};
 constexpr const char* kComponents[] = {"ephemeral",  "kubelet-api", "live-reload",
                                        "monitoring", "node-gate",   "touch"};
 

@@ -36,9 +36,11 @@ from shapes import check_shapes
 # and whether its process is looked at. spec: the operators' page has the same table for people.
 CONTAINERD = "unix:///run/containerd/containerd.sock"
 K3S = "unix:///run/k3s/containerd/containerd.sock"
+CRIO = "unix:///run/crio/crio.sock"
 PLATFORMS = {
     "aks": (False, CONTAINERD, ("/var/lib/kubelet/credential-provider-config.yaml", "/var/lib/kubelet/credential-provider"),
             ["/etc/default", "/etc/kubernetes/azure.json"], True),
+    "crio": (False, CRIO, (None, None), ["/var/lib/kubelet/config.yaml"], True),
     "eks": (True, CONTAINERD, ("/etc/eks/image-credential-provider/config.json", "/etc/eks/image-credential-provider"),
             ["/etc/kubernetes/kubelet", "/etc/eks/image-credential-provider", "/etc/ssl/certs/ca-certificates.crt"], True),
     "generic": (False, CONTAINERD, (None, None), ["/var/lib/kubelet/config.yaml"], True),
@@ -46,7 +48,7 @@ PLATFORMS = {
             ["/home/kubernetes/kubelet-config.yaml", "/home/kubernetes/bin", "/etc/ssl/certs/ca-certificates.crt"], True),
     "k3s": (False, K3S, (None, None), ["/var/lib/rancher/k3s/agent/etc/kubelet.conf.d"], False),
     "kind": (False, CONTAINERD, (None, None), ["/var/lib/kubelet/config.yaml"], True),
-    "openshift": (False, "unix:///run/crio/crio.sock", (None, None),
+    "openshift": (False, CRIO, (None, None),
                   ["/var/lib/kubelet/config.json", "/etc/kubernetes/kubelet.conf", "/etc/openshift/kubelet.conf.d",
                    "/etc/ssl/certs/ca-certificates.crt"], True),
     "rke2": (False, K3S, (None, None), ["/var/lib/rancher/rke2/agent/etc/kubelet.conf.d"], True),
@@ -54,7 +56,7 @@ PLATFORMS = {
 # The folder of containerd's configuration, which says where it looks for mirrors (hosts.toml), and of these. CRI-O has
 # none: it is asked by pulling.
 ETC = "/etc/containerd"
-CONFIG = {"aks": ETC, "eks": ETC, "generic": ETC, "gke": ETC, "kind": ETC, "openshift": None,
+CONFIG = {"aks": ETC, "crio": None, "eks": ETC, "generic": ETC, "gke": ETC, "kind": ETC, "openshift": None,
           "k3s": "/var/lib/rancher/k3s/agent/etc/containerd", "rke2": "/var/lib/rancher/rke2/agent/etc/containerd"}
 # Folders of mirrors elsewhere.
 MORE_HOSTS = {"eks": ["/etc/docker/certs.d"]}

@@ -195,7 +195,7 @@ def large(count, bytes_each=200):
 # Name, arguments, files, exit code, what the person is told.
 TOLD = [
     ("NoPlatform", ["--list", "images.yaml"], None, 2, "--platform is required"),
-    ("UnknownPlatform", arguments("minikube"), None, 2, "--platform must be one of aks, eks, generic"),
+    ("UnknownPlatform", arguments("minikube"), None, 2, "--platform must be one of aks, crio, eks, generic"),
     ("NoList", ["--platform", "eks"], None, 2, "--list is required"),
     ("UnknownComponent", arguments("eks", ["gate"]), None, 2, "--component must be one of ephemeral"),
     ("ListThatIsNotThere", arguments("eks", lists=["no.yaml"]), None, 2, "no.yaml"),

@@ -8,7 +8,7 @@ from paths import is_mounted
 from render import COMPONENTS, DEPLOY, ROOT, flags, pod
 
 PLATFORM_NAMES = {"generic": ["generic"], "kind": ["kind"], "GKE": ["gke"], "EKS": ["eks"], "AKS": ["aks"],
-                  "OpenShift": ["openshift"], "k3s": ["k3s"], "RKE2": ["rke2"]}
+                  "OpenShift": ["openshift"], "CRI-O": ["crio"], "k3s": ["k3s"], "RKE2": ["rke2"]}
 
 
 def page(name):
