@@ -33,6 +33,8 @@ class Crio final : public rig::Runtime {
   // Restarts it if it runs. References begin with the address: see MayUseHttp.
   base::Result<std::string> AddRegistry(const std::string& host, int port) override;
   bool Has(const std::string& image) const override;
+  bool TellsItsRegistries() const override { return false; }
+  std::vector<std::string> RegistryFlags(int /*port*/) const override { return {}; }
   bool KeepsPartsOfPulls() const override { return false; }
 
   const std::string& socket() const { return socket_; }

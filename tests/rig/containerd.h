@@ -50,6 +50,11 @@ class Containerd final : public Runtime {
   base::Result<std::string> AddRegistry(const std::string& host, int port) override;
   bool Has(const std::string& image) const override;
   base::Status Remove(const std::string& image) const override;
+  bool TellsItsRegistries() const override { return true; }
+  std::vector<std::string> RegistryFlags(int port) const override {
+    return {"--registry-config-path", hosts_, "--registry-trusted-mirror",
+            "127.0.0.1:" + std::to_string(port)};
+  }
   bool KeepsPartsOfPulls() const override { return true; }  // under a lease
 
   // The path of its socket, and the same as a CRI endpoint.

@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 
@@ -30,6 +31,10 @@ class Runtime {
   // Has it an image of exactly this name?
   virtual bool Has(const std::string& image) const = 0;
   virtual base::Status Remove(const std::string& image) const = 0;
+  // Can the agent ask this runtime's registries itself, with these flags for one that listens on `port`? Else
+  // it asks by pulling.
+  virtual bool TellsItsRegistries() const = 0;
+  virtual std::vector<std::string> RegistryFlags(int port) const = 0;
   // Does a pull that broke off leave what it has fetched to the next one?
   virtual bool KeepsPartsOfPulls() const = 0;
 };
