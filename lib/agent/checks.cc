@@ -118,7 +118,7 @@ void Checks::StartCheck(Entry& entry, const AskingFor& runtime) {
   pace = plan::AfterStart(std::move(pace), loop_.now());
   entry.checking = true;
   // Only a node that asks registries needs the threads for it.
-  if (!workers_) workers_ = std::make_unique<Workers>(plan::kChecksAtOnce);
+  if (!workers_) workers_ = std::make_unique<Workers>(image::kChecksAtOnce);
   AskJob job{.reference = entry.want->reference,
              .credentials = look_ups_.Take(*entry.want),
              .local = entry.seen.local,
@@ -249,8 +249,8 @@ std::vector<plan::RegistryStatus> Checks::InUse() const {
     status.name = name;
     auto found = paces_.find(name);
     const plan::RegistryPace pace = found == paces_.end() ? plan::RegistryPace{} : found->second;
-    status.requests_per_second = plan::kRequestsPerSecond;
-    status.requests_left = std::max(0.0, plan::TokensAt(pace, loop_.now()));
+    status.requests_per_second = image::kRegistryRequests.per_second;
+    status.requests_left = std::max(0.0, pace.budget.At(loop_.now()));
     status.requests = pace.requests;
     status.unreachable_since = pace.away_since_wall;
     if (pace.trouble) {

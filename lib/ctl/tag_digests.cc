@@ -9,6 +9,7 @@
 #include "base/call.h"
 #include "base/clock.h"
 #include "base/mutex.h"
+#include "base/text.h"
 #include "ctl/agent_client.h"
 #include "http/curl_client.h"
 #include "image/platform.h"
@@ -25,7 +26,7 @@ using std::chrono::steady_clock;
 
 constexpr std::size_t kMostAtOnce = 16;  // over all registries
 constexpr registry::ThrottleLimits kDesk{
-    .checks = kMostAtOnce, .requests_per_host = 8, .per_second = 50, .burst = 50};
+    .checks = kMostAtOnce, .requests_per_host = 8, .rate = {.per_second = 50, .burst = 50}};
 // After the time that a registry names.
 constexpr milliseconds kCourtesy{50};
 

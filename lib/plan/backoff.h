@@ -2,18 +2,14 @@
 // the caller draws, so that each rule stays a function of its arguments.
 #pragma once
 
-#include <algorithm>
 #include <chrono>
 
+#include "base/circuit.h"
 #include "base/clock.h"
 
 namespace prefetch::plan {
 
-// `base`, doubled `times` times, but no longer than `cap`. Fewer than one time: `base`.
-constexpr base::Duration Doubled(base::Duration base, int times, base::Duration cap) {
-  for (int i = 0; i < times && base < cap; i++) base *= 2;
-  return std::min(base, cap);
-}
+using base::Doubled;
 
 inline base::Duration Scaled(base::Duration duration, double factor) {
   return std::chrono::duration_cast<base::Duration>(std::chrono::duration<double>(duration) * factor);

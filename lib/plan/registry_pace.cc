@@ -9,13 +9,8 @@ namespace prefetch::plan {
 namespace {
 
 using image::RegistryAnswerKind;
-using std::chrono::minutes;
 using std::chrono::seconds;
 
-constexpr seconds kSilenceBase{60};
-constexpr minutes kSilenceCap{15};
-// A 429 without a time: registry rule R27.
-constexpr minutes kLimitedCap{60};
 // Of Docker Hub's limit: R28.
 constexpr std::uint64_t kFewPulls = 5;
 constexpr seconds kUsualWindow{21'600};
@@ -41,15 +36,8 @@ bool SavesPulls(const RegistryPace& pace, base::TimePoint now) {
   return pace.allowance->remaining <= std::max(kFewPulls, pace.allowance->limit / 10);
 }
 
-double TokensAt(const RegistryPace& pace, base::TimePoint now) {
-  if (pace.filled_at == base::TimePoint()) return pace.tokens;
-  double since = std::chrono::duration<double>(now - pace.filled_at).count();
-  return std::min(kRequestBurst, pace.tokens + since * kRequestsPerSecond);
-}
-
 RegistryPace AfterStart(RegistryPace past, base::TimePoint now) {
-  past.tokens = TokensAt(past, now) - 1;
-  past.filled_at = now;
+  past.budget.Take(1, now);
   past.running++;
   return past;
 }
@@ -58,8 +46,7 @@ RegistryPace AfterCheck(RegistryPace past, const image::RegistryAnswer& answer, 
                         base::WallTime wall, double random) {
   past.running--;
   past.requests += static_cast<std::uint64_t>(std::max(answer.requests, 0));
-  past.tokens = TokensAt(past, now) - std::max(answer.requests - 1, 0);
-  past.filled_at = now;
+  past.budget.Take(std::max(answer.requests - 1, 0), now);
   FoldAllowance(past, answer, now);
   switch (answer.kind) {
     case RegistryAnswerKind::kSame:
@@ -76,7 +63,7 @@ RegistryPace AfterCheck(RegistryPace past, const image::RegistryAnswer& answer, 
       return past;
     case RegistryAnswerKind::kRateLimited: {
       past.holds++;
-      base::Duration wait = Doubled(kSilenceBase, past.holds - 1, kLimitedCap);
+      base::Duration wait = image::kLimitedRegistry.Pause(past.holds);
       if (answer.retry_after) wait = *answer.retry_after;
       // Not all nodes that were told the same time come back at that time.
       Hold(past, now + Spread(wait, random));
@@ -90,9 +77,9 @@ RegistryPace AfterCheck(RegistryPace past, const image::RegistryAnswer& answer, 
         return past;
       }
       past.silences++;
-      if (past.probing || past.silences >= kSilencesThatHold) {
+      if (past.probing || image::kSilentRegistry.IsOpen(past.silences)) {
         past.holds++;
-        base::Duration wait = Doubled(kSilenceBase, past.holds - 1, kSilenceCap);
+        base::Duration wait = image::kSilentRegistry.Pause(past.holds);
         if (answer.retry_after) wait = std::max<base::Duration>(wait, *answer.retry_after);
         Hold(past, now + Scaled(wait, 0.75 + random / 2));
       }
@@ -136,7 +123,7 @@ ChecksToStart ScheduleChecks(std::vector<CheckSlot> slots, const std::map<std::s
   for (const auto& [name, pace] : paces) total += pace.running;
   struct Room {
     int running = 0;  // and searches for credentials, which count for their registry alone
-    double tokens = 0;
+    base::TokenBucket budget;
   };
   std::map<std::string, Room> rooms;
   std::map<std::string, int> looking;
@@ -152,19 +139,17 @@ ChecksToStart ScheduleChecks(std::vector<CheckSlot> slots, const std::map<std::s
       if (due) out.unasked.push_back(slot.entry);
       continue;
     }
-    auto [at, is_new] = rooms.try_emplace(slot.registry);
-    Room& room = at->second;
-    if (is_new) room = {pace.running + looking[slot.registry], TokensAt(pace, now)};
+    Room& room = rooms.try_emplace(slot.registry, Room{pace.running + looking[slot.registry], pace.budget})
+                     .first->second;
     if (slot.look_up.state == LookUpState::kUnderWay) continue;
     if (pace.probing ? room.running > 0 : !due) continue;
-    if (room.running >= kChecksPerRegistry || total >= kChecksAtOnce) continue;
-    if (room.tokens < 1) {
-      auto wait = std::chrono::duration<double>((1 - room.tokens) / kRequestsPerSecond);
+    if (room.running >= image::kRequestsPerRegistry || total >= image::kChecksAtOnce) continue;
+    if (!room.budget.TryTake(now)) {
+      base::Duration wait = room.budget.WaitAt(now);
       out.look_again = std::min(out.look_again, now + std::chrono::ceil<std::chrono::milliseconds>(wait));
       continue;
     }
     room.running++;
-    room.tokens -= 1;
     if (slot.look_up.state == LookUpState::kWanted) {
       out.look_up.push_back(slot.entry);
       continue;

@@ -15,21 +15,15 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/token_bucket.h"
 #include "image/registry_answer.h"
+#include "image/registry_limits.h"
 #include "plan/look_up.h"
 
 namespace prefetch::plan {
 
-constexpr double kRequestsPerSecond = 5;
-constexpr double kRequestBurst = 10;
-constexpr int kChecksPerRegistry = 2;  // at once
-constexpr int kChecksAtOnce = 8;       // in all
-constexpr int kSilencesThatHold = 5;   // in a row
-
 struct RegistryPace {
-  // May fall below zero: what a check really took is known after it.
-  double tokens = kRequestBurst;
-  base::TimePoint filled_at;
+  base::TokenBucket budget{image::kRegistryRequests};  // of requests
   int running = 0;
   std::uint64_t requests = 0;  // since the start
 
@@ -58,9 +52,6 @@ bool SavesPulls(const RegistryPace& pace, base::TimePoint now);
 
 // What an entry is told while its registry is held.
 image::RegistryAnswer HeldAnswer(const RegistryPace& pace);
-
-// How many requests may be sent now.
-double TokensAt(const RegistryPace& pace, base::TimePoint now);
 
 struct CheckSlot {
   std::size_t entry = 0;

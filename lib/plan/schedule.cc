@@ -4,19 +4,10 @@
 #include <chrono>
 #include <set>
 
+#include "image/registry_limits.h"
+
 namespace prefetch::plan {
 namespace {
-
-using std::chrono::minutes;
-using std::chrono::seconds;
-
-// Failures in a row that put a registry under probation: one may be chance.
-constexpr int kProbation = 2;
-constexpr seconds kHoldBase{1};
-constexpr minutes kHoldCap{1};
-// Registry rule R27: without a Retry-After a minute, doubling to an hour.
-constexpr seconds kRateLimitBase{60};
-constexpr minutes kRateLimitCap{60};
 
 struct Places {
   int total = 0;
@@ -91,7 +82,8 @@ class RegistryLimits {
  private:
   int Own(const std::string& registry) const {
     auto health = input_.registries.find(registry);
-    bool on_probation = health != input_.registries.end() && health->second.failures >= kProbation;
+    bool on_probation =
+        health != input_.registries.end() && image::kFailingPulls.IsOpen(health->second.failures);
     return on_probation ? 1 : limits_.per_registry_pulls;
   }
 
@@ -127,15 +119,10 @@ RegistryHealth AfterRegistryFailure(RegistryHealth past, bool rate_limited, base
   past.failures++;
   base::Duration delay{};
   if (rate_limited) {
-    delay = kRateLimitBase;
-    for (int i = 1; i < past.failures && delay < kRateLimitCap; i++) delay *= 2;
-    delay = std::min<base::Duration>(delay, kRateLimitCap);
-    delay = std::max(delay, retry_after);
+    delay = std::max(image::kLimitedRegistry.PauseAfter(past.failures), retry_after);
     delay += std::chrono::duration_cast<base::Duration>(std::chrono::duration<double>(delay) * random / 10);
-  } else if (past.failures >= kProbation) {
-    delay = kHoldBase;
-    for (int i = kProbation; i < past.failures && delay < kHoldCap; i++) delay *= 2;
-    delay = std::min<base::Duration>(delay, kHoldCap);
+  } else {
+    delay = image::kFailingPulls.PauseAfter(past.failures);
     delay = std::chrono::duration_cast<base::Duration>(std::chrono::duration<double>(delay) * random);
   }
   past.not_before = std::max(past.not_before, now + delay);

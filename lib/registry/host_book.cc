@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "image/registry_limits.h"
+
 namespace prefetch::registry {
 namespace {
 
@@ -13,13 +15,6 @@ using std::chrono::milliseconds;
 
 constexpr std::chrono::hours kHeadFailsFor{24};
 constexpr std::chrono::hours kKnownFor{1};
-// After a 429 without Retry-After; Docker Hub's pull limit is counted in hours.
-constexpr std::chrono::seconds kFirstHold{60};
-constexpr std::chrono::minutes kDockerHubHold{15};
-constexpr std::chrono::hours kLongestHold{1};
-constexpr int kFailuresToOpen = 5;
-constexpr std::chrono::seconds kFirstOpen{60};
-constexpr std::chrono::minutes kLongestOpen{15};
 constexpr std::size_t kMaxHolds = 64;  // identities of one server
 
 bool IsDockerHub(const std::string& server) {
@@ -39,7 +34,7 @@ std::optional<RegistryAnswer> HostBook::WhyNot(const std::string& server, const 
                           .message = server + " asked for patience and is not asked before that has passed",
                           .retry_after = std::chrono::ceil<milliseconds>(hold->second.until - now)};
   }
-  if (!circuit_ || page.failures < kFailuresToOpen) return std::nullopt;
+  if (!circuit_ || !image::kSilentRegistry.IsOpen(page.failures)) return std::nullopt;
   if (now < page.open_until || page.probing) {
     base::Duration left = std::max<base::Duration>(page.open_until - now, std::chrono::seconds(1));
     return RegistryAnswer{
@@ -57,22 +52,18 @@ void HostBook::NoteLimit(Page& page, const std::string& server, const std::strin
                          const RegistryAnswer& answer) {
   if (page.holds.size() >= kMaxHolds && page.holds.count(identity) == 0) page.holds.clear();
   Hold& hold = page.holds[identity];
-  base::Duration wait = kFirstHold;
-  if (IsDockerHub(server)) wait = kDockerHubHold;
-  for (int i = 0; i < hold.in_a_row && wait < kLongestHold; i++) wait *= 2;
-  wait = std::min<base::Duration>(wait, kLongestHold);
-  if (answer.retry_after) wait = *answer.retry_after;
   hold.in_a_row++;
+  const base::Circuit& limit = IsDockerHub(server) ? image::kLimitedDockerHub : image::kLimitedRegistry;
+  base::Duration wait = limit.Pause(hold.in_a_row);
+  if (answer.retry_after) wait = *answer.retry_after;
   hold.until = clock_.Now() + wait;
 }
 
 void HostBook::NoteFailure(Page& page, const RegistryAnswer& answer) {
   page.failures++;
   page.last_failure = answer.message;
-  if (page.failures < kFailuresToOpen) return;
-  page.open_for = page.open_for.count() == 0 ? base::Duration(kFirstOpen) : page.open_for * 2;
-  page.open_for = std::min<base::Duration>(page.open_for, kLongestOpen);
-  page.open_until = clock_.Now() + page.open_for;
+  if (!image::kSilentRegistry.IsOpen(page.failures)) return;
+  page.open_until = clock_.Now() + image::kSilentRegistry.PauseAfter(page.failures);
 }
 
 void HostBook::Note(const std::string& server, const std::string& identity, const RegistryAnswer& answer) {
@@ -91,7 +82,6 @@ void HostBook::Note(const std::string& server, const std::string& identity, cons
     return;
   }
   page.failures = 0;
-  page.open_for = base::Duration(0);
 }
 
 bool HostBook::HeadFails(const std::string& server) {

@@ -60,7 +60,6 @@ class HostBook {
     Speaks speaks = Speaks::kUnknown;
     int failures = 0;  // in a row
     base::TimePoint open_until;
-    base::Duration open_for{0};
     bool probing = false;
     std::string last_failure;
     std::map<std::string, Hold> holds;  // by identity

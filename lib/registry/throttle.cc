@@ -9,25 +9,19 @@ constexpr std::size_t kMaxLanes = 512;  // then those that nobody is in are forg
 
 }  // namespace
 
-Throttle::Lane& Throttle::LaneOf(const std::string& host, base::TimePoint now) {
+Throttle::Lane& Throttle::LaneOf(const std::string& host) {
   auto found = lanes_.find(host);
   if (found != lanes_.end()) return found->second;
   if (lanes_.size() >= kMaxLanes) {
     std::erase_if(lanes_, [](const auto& entry) { return entry.second.inside == 0; });
   }
-  return lanes_.emplace(host, Lane{.inside = 0, .allowance = limits_.burst, .counted_at = now}).first->second;
+  return lanes_.emplace(host, Lane{.inside = 0, .budget = base::TokenBucket(limits_.rate)}).first->second;
 }
 
-base::TimePoint Throttle::Opens(const std::string& host, Lane& lane, base::TimePoint now) {
+base::TimePoint Throttle::Opens(const std::string& host, const Lane& lane, base::TimePoint now) const {
   int most = host.empty() ? limits_.checks : limits_.requests_per_host;
   if (lane.inside >= most) return base::TimePoint::max();
-  if (host.empty() || limits_.per_second <= 0) return now;
-  double passed = std::chrono::duration<double>(now - lane.counted_at).count();
-  lane.allowance = std::min(limits_.burst, lane.allowance + passed * limits_.per_second);
-  lane.counted_at = now;
-  if (lane.allowance >= 1) return now;
-  return now + std::chrono::ceil<base::Duration>(
-                   std::chrono::duration<double>((1 - lane.allowance) / limits_.per_second));
+  return host.empty() ? now : now + lane.budget.WaitAt(now);
 }
 
 Throttle::Pass Throttle::Enter(const base::Call& call, const std::string& host) {
@@ -40,11 +34,11 @@ Throttle::Pass Throttle::Enter(const base::Call& call, const std::string& host) 
   while (true) {
     auto now = std::chrono::steady_clock::now();
     if (call.Stopped() || now >= call.deadline) return {};
-    Lane& lane = LaneOf(host, now);
+    Lane& lane = LaneOf(host);
     base::TimePoint opens = Opens(host, lane, now);
     if (opens <= now) {
       lane.inside++;
-      lane.allowance -= 1;
+      lane.budget.Take(1, now);
       return {this, host};
     }
     base::TimePoint until = std::min(opens, call.deadline);

@@ -1,21 +1,21 @@
 // Throttle: how much of a registry this node takes at once (R29).
 #pragma once
 
-#include <chrono>
 #include <map>
 #include <string>
 #include <utility>
 
 #include "base/call.h"
 #include "base/mutex.h"
+#include "base/token_bucket.h"
+#include "image/registry_limits.h"
 
 namespace prefetch::registry {
 
 struct ThrottleLimits {
-  int checks = 8;             // at once, over all registries
-  int requests_per_host = 2;  // at once
-  double per_second = 5;      // requests to one host; 0: as many as there are
-  double burst = 10;          // that may go at once after a pause
+  int checks = image::kChecksAtOnce;                    // at once, over all registries
+  int requests_per_host = image::kRequestsPerRegistry;  // at once
+  base::TokenRate rate = image::kRegistryRequests;      // of requests to one host
 };
 
 // Any thread may call. What is entered is left by the Pass that Enter gives, so a Throttle outlives them.
@@ -50,14 +50,13 @@ class Throttle {
  private:
   struct Lane {
     int inside = 0;
-    double allowance = 0;  // requests that may start now
-    base::TimePoint counted_at;
+    base::TokenBucket budget;
   };
   Pass Enter(const base::Call& call, const std::string& host) PREFETCH_EXCLUDES(mutex_);
   void Leave(const std::string& host) PREFETCH_EXCLUDES(mutex_);
   // When `lane` lets the next one in: now or earlier, a moment, or never before somebody leaves.
-  base::TimePoint Opens(const std::string& host, Lane& lane, base::TimePoint now) PREFETCH_REQUIRES(mutex_);
-  Lane& LaneOf(const std::string& host, base::TimePoint now) PREFETCH_REQUIRES(mutex_);
+  base::TimePoint Opens(const std::string& host, const Lane& lane, base::TimePoint now) const;
+  Lane& LaneOf(const std::string& host) PREFETCH_REQUIRES(mutex_);
 
   const ThrottleLimits limits_;
   base::Mutex mutex_;

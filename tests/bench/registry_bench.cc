@@ -42,7 +42,7 @@ registry::ClientOptions Options() {
   registry::ClientOptions options;
   // Plain http for localhost, without asking by https first.
   options.hosts.runtime.containerd_version = "1.6.20";
-  options.throttle = {.checks = 8, .requests_per_host = 8, .per_second = 0};
+  options.throttle = {.checks = 8, .requests_per_host = 8, .rate = {}};
   return options;
 }
 

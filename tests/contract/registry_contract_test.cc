@@ -156,7 +156,7 @@ class RegistryContract : public testing::TestWithParam<RegistryUnderTestFactory>
   static registry::ClientOptions Options() {
     registry::ClientOptions options;
     options.hosts.runtime.containerd = false;
-    options.throttle.per_second = 0;
+    options.throttle.rate = {};
     return options;
   }
   RegistryAnswer Ask(const std::string& name, std::vector<AuthConfig> credentials,

@@ -85,10 +85,10 @@ TEST(Pace, ItIsAwaySinceTheFirstSilence) {
 
 TEST(Pace, WhatACheckReallyTookIsCharged) {
   RegistryPace pace = AfterStart({}, kNow);
-  EXPECT_EQ(TokensAt(pace, kNow), kRequestBurst - 1);
+  EXPECT_EQ(pace.budget.At(kNow), image::kRegistryRequests.burst - 1);
   pace = AfterCheck(pace, {.kind = RegistryAnswerKind::kSame, .requests = 3}, kNow, {}, 0);
-  EXPECT_EQ(TokensAt(pace, kNow), kRequestBurst - 3);
-  EXPECT_EQ(TokensAt(pace, kNow + seconds(60)), kRequestBurst);
+  EXPECT_EQ(pace.budget.At(kNow), image::kRegistryRequests.burst - 3);
+  EXPECT_EQ(pace.budget.At(kNow + seconds(60)), image::kRegistryRequests.burst);
   EXPECT_EQ(pace.requests, 3U);
 }
 
@@ -138,7 +138,8 @@ TEST(Allowance, HoldsUntilAnAnswerAboutATagSaysOtherwise) {
 }
 
 TEST(ScheduleChecks, TwoOfARegistryAtOnce) {
-  EXPECT_EQ(ScheduleChecks(Due(5), {}, kNow).start.size(), static_cast<std::size_t>(kChecksPerRegistry));
+  EXPECT_EQ(ScheduleChecks(Due(5), {}, kNow).start.size(),
+            static_cast<std::size_t>(image::kRequestsPerRegistry));
 }
 
 TEST(ScheduleChecks, EightInAll) {
@@ -146,13 +147,12 @@ TEST(ScheduleChecks, EightInAll) {
   for (int i = 0; i < 10; i++) {
     for (CheckSlot& slot : Due(2, "r" + std::to_string(i) + ".io")) slots.push_back(std::move(slot));
   }
-  EXPECT_EQ(ScheduleChecks(slots, {}, kNow).start.size(), static_cast<std::size_t>(kChecksAtOnce));
+  EXPECT_EQ(ScheduleChecks(slots, {}, kNow).start.size(), static_cast<std::size_t>(image::kChecksAtOnce));
 }
 
 TEST(ScheduleChecks, WithoutABudgetTheyWaitForIt) {
   RegistryPace pace;
-  pace.tokens = 0;
-  pace.filled_at = kNow;
+  pace.budget.Take(image::kRegistryRequests.burst, kNow);
   ChecksToStart out = ScheduleChecks(Due(1), {{"r.io", pace}}, kNow);
   EXPECT_TRUE(out.start.empty());
   EXPECT_EQ(out.look_again, kNow + milliseconds(200));

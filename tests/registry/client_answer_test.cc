@@ -325,7 +325,7 @@ TEST_F(ClientAnswerTest, AStopAndADeadline) {
 TEST_F(ClientAnswerTest, ATurnThatDoesNotComeIsNotTheRegistrysFault) {
   registry_.Put("app", "v1");
   auto options = tests::QuickOptions();
-  options.throttle = {.checks = 8, .requests_per_host = 8, .per_second = 0.01, .burst = 1};
+  options.throttle = {.checks = 8, .requests_per_host = 8, .rate = {.per_second = 0.01, .burst = 1}};
   Make(options);
   EXPECT_EQ(Word(AskFake("app:v1")), "Moved");
   image::RegistryQuestion question{.reference = tests::Ref(registry_.address() + "/app:v1")};

@@ -202,7 +202,7 @@ TEST(TokenCache, AFailureIsSharedAndAStopIsNot) {
 }
 
 TEST(Throttle, SoManyAtOnce) {
-  Throttle throttle({.checks = 2, .requests_per_host = 1, .per_second = 0});
+  Throttle throttle({.checks = 2, .requests_per_host = 1, .rate = {}});
   auto a = throttle.EnterHost(tests::Patient(), "https://a");
   EXPECT_TRUE(a.granted());
   EXPECT_TRUE(throttle.EnterHost(tests::Patient(), "https://b").granted());
@@ -222,7 +222,7 @@ TEST(Throttle, SoManyAtOnce) {
 }
 
 TEST(Throttle, WhoWaitsIsLetInWhenAnotherLeaves) {
-  Throttle throttle({.checks = 1, .requests_per_host = 1, .per_second = 0});
+  Throttle throttle({.checks = 1, .requests_per_host = 1, .rate = {}});
   std::atomic<int> inside{0}, most{0};
   std::vector<std::thread> threads;
   for (int i = 0; i < 8; i++) {
@@ -240,7 +240,7 @@ TEST(Throttle, WhoWaitsIsLetInWhenAnotherLeaves) {
 }
 
 TEST(Throttle, SoManyASecond) {
-  Throttle throttle({.checks = 8, .requests_per_host = 8, .per_second = 100, .burst = 3});
+  Throttle throttle({.checks = 8, .requests_per_host = 8, .rate = {.per_second = 100, .burst = 3}});
   auto began = std::chrono::steady_clock::now();
   for (int i = 0; i < 8; i++) EXPECT_TRUE(throttle.EnterHost(tests::Patient(), "https://a").granted());
   EXPECT_GE(std::chrono::steady_clock::now() - began, milliseconds(49));  // five of them waited for 10 ms

@@ -39,7 +39,7 @@ inline std::string Word(const image::RegistryAnswer& answer) {
 inline registry::ClientOptions QuickOptions() {
   registry::ClientOptions options;
   options.hosts.runtime.containerd = false;
-  options.throttle = {.checks = 8, .requests_per_host = 8, .per_second = 0};
+  options.throttle = {.checks = 8, .requests_per_host = 8, .rate = {}};
   options.times.retries = {std::chrono::milliseconds(1), std::chrono::milliseconds(1)};
   return options;
 }

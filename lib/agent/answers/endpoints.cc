@@ -6,6 +6,7 @@
 #include <string>
 
 #include "agent/answers/metrics_text.h"
+#include "base/token_bucket.h"
 #include "image/pull_policy.h"
 #include "image/reference.h"
 #include "status/check_document.h"
@@ -18,6 +19,7 @@ namespace {
 constexpr std::chrono::seconds kLoopStuckAfter{30};
 constexpr std::string_view kImages = "/v1/images/";
 constexpr std::string_view kCheck = "/v1/check";
+constexpr base::TokenRate kNeighbourChecks{.per_second = kChecksPerSecond, .burst = kChecksAtOnce};
 
 // A flag of a query: "?verbose", "?verbose=1", "?verbose=true".
 bool Flag(const http::ServerRequest& request, std::string_view name) {
@@ -84,23 +86,6 @@ http::ServerAnswer OneImage(const Inquiry& inquiry, const http::ServerRequest& r
   });
 }
 
-// Lets `kChecksAtOnce` through, and `kChecksPerSecond` from then on.
-class Throttle {
- public:
-  bool Allow(base::TimePoint now) {
-    double since = std::chrono::duration<double>(now - last_).count();
-    last_ = now;
-    tokens_ = std::min<double>(kChecksAtOnce, tokens_ + since * kChecksPerSecond);
-    if (tokens_ < 1) return false;
-    tokens_ -= 1;
-    return true;
-  }
-
- private:
-  double tokens_ = kChecksAtOnce;
-  base::TimePoint last_;
-};
-
 http::ServerAnswer Check(const Inquiry& inquiry, const http::ServerRequest& request, bool local) {
   auto check = status::ParseCheckRequest(request.body);
   if (!check) return http::ErrorResponse(400, check.error().message());
@@ -128,14 +113,14 @@ http::Handler Endpoints(const Board& board, const Metrics& metrics, const Inquir
                         const base::Clock& clock, Audience audience) {
   bool local = audience == Audience::kLocal;
   // A handler runs on one thread.
-  auto throttle = std::make_shared<Throttle>();
+  auto checks = std::make_shared<base::TokenBucket>(kNeighbourChecks);
   return [&board, &metrics, &inquiry, &clock, local,
-          throttle](const http::ServerRequest& request) -> http::ServerAnswer {
+          checks](const http::ServerRequest& request) -> http::ServerAnswer {
     const std::string& path = request.path;
     bool image = local && path.starts_with(kImages) && path.size() > kImages.size();
     if (path == kCheck) {
       if (request.method != http::Method::kPost) return http::MethodNotAllowedResponse({http::Method::kPost});
-      if (local || throttle->Allow(clock.Now())) return Check(inquiry, request, local);
+      if (local || checks->TryTake(clock.Now())) return Check(inquiry, request, local);
       http::ServerResponse refusal = http::ErrorResponse(429, "too many checks: ask again in a second");
       refusal.headers.Add("Retry-After", "1");
       return refusal;

@@ -1,0 +1,52 @@
+// TokenBucket: so many a second, and after a pause a few more at once. A value: the time is the caller's.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+
+#include "base/clock.h"
+
+namespace prefetch::base {
+
+struct TokenRate {
+  double per_second = 0;  // 0: there is no limit
+  double burst = 0;       // at once, after a pause
+};
+
+class TokenBucket {
+ public:
+  // Full.
+  explicit TokenBucket(TokenRate rate) : rate_(rate), tokens_(rate.burst) {}
+
+  // How many may go now; below zero where more were taken than were there.
+  double At(TimePoint now) const {
+    if (!counted_at_) return tokens_;
+    const double since = std::chrono::duration<double>(now - *counted_at_).count();
+    return std::min(rate_.burst, tokens_ + since * rate_.per_second);
+  }
+  // Until one may go; zero: now.
+  Duration WaitAt(TimePoint now) const {
+    const double tokens = At(now);
+    if (rate_.per_second <= 0 || tokens >= 1) return Duration::zero();
+    return std::chrono::ceil<Duration>(std::chrono::duration<double>((1 - tokens) / rate_.per_second));
+  }
+  // Whether they are there or not: what something really took may be known only after it.
+  void Take(double tokens, TimePoint now) {
+    tokens_ = At(now) - tokens;
+    counted_at_ = now;
+  }
+  // One, if it may go now.
+  bool TryTake(TimePoint now) {
+    if (WaitAt(now) > Duration::zero()) return false;
+    Take(1, now);
+    return true;
+  }
+
+ private:
+  TokenRate rate_;
+  double tokens_;
+  std::optional<TimePoint> counted_at_;  // none: nothing was taken yet
+};
+
+}  // namespace prefetch::base
