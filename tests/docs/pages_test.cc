@@ -1,0 +1,270 @@
+// The pages for people: length, links, contents, sentences, and that none shows a patch by index.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/fs.h"
+#include "base/text.h"
+
+namespace prefetch::docs::pages_test {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMostWordsOfAPage = 1500;
+constexpr std::size_t kMostWordsOfASentence = 40;
+constexpr double kMeanWordsOfASentence = 20;
+
+fs::path Root() {
+  return std::getenv("PREFETCH_SOURCE");
+}
+
+std::string Text(const fs::path& page) {
+  auto text = base::ReadFile(Root() / page, 1 << 22);
+  EXPECT_TRUE(text) << page;
+  return text ? *text : "";
+}
+
+// Paths of Markdown files below a folder, relative to the root.
+std::vector<fs::path> PagesBelow(const fs::path& folder) {
+  std::vector<fs::path> pages;
+  for (const auto& file : fs::recursive_directory_iterator(Root() / folder)) {
+    if (file.path().extension() == ".md") pages.push_back(fs::relative(file.path(), Root()));
+  }
+  std::sort(pages.begin(), pages.end());
+  return pages;
+}
+
+// README and the operators' guide: what is held to a reading level.
+std::vector<fs::path> Guide() {
+  std::vector<fs::path> pages = PagesBelow("deploy/docs");
+  for (const char* page : {"deploy/README.md", "README.md", "CONTRIBUTING.md", "SECURITY.md"}) {
+    if (fs::exists(Root() / page)) pages.emplace_back(page);
+  }
+  return pages;
+}
+
+std::vector<fs::path> AllPages() {
+  std::vector<fs::path> pages = PagesBelow("deploy");
+  for (const auto& file : fs::directory_iterator(Root())) {
+    if (file.path().extension() == ".md") pages.push_back(file.path().filename());
+  }
+  pages.emplace_back("lib/README.md");
+  pages.emplace_back("tests/README.md");
+  return pages;
+}
+
+std::string WithoutCode(const std::string& text) {
+  std::string kept;
+  bool code = false;
+  for (std::string_view line : base::Split(text, '\n')) {
+    if (line.starts_with("```")) {
+      code = !code;
+      kept += '\n';
+    } else if (!code) {
+      kept.append(line).append("\n");
+    }
+  }
+  return kept;
+}
+
+// ---- words and sentences
+
+std::size_t Words(std::string_view text) {
+  std::size_t words = 0;
+  std::istringstream in{std::string(text)};
+  for (std::string word; in >> word;) {
+    words += std::any_of(word.begin(), word.end(), [](unsigned char c) { return std::isalnum(c) != 0; });
+  }
+  return words;
+}
+
+// A link is its text, a piece of code one word.
+std::string Plain(std::string text) {
+  text = std::regex_replace(text, std::regex("`[^`]*`"), "X");
+  text = std::regex_replace(text, std::regex(R"(\[([^\]]*)\]\([^)]*\))"), "$1");
+  return std::regex_replace(text, std::regex(R"(\*\*)"), "");
+}
+
+// Paragraphs, items of lists and, when `cells`, the cells of tables.
+std::vector<std::string> Blocks(const std::string& text, bool cells) {
+  static const std::regex item(R"(\s*([-*]|\d+\.)\s.*)");
+  std::vector<std::string> blocks = {""};
+  const std::string prose = WithoutCode(text);
+  for (std::string_view raw : base::Split(prose, '\n')) {
+    std::string line(raw.starts_with("> ") ? raw.substr(2) : raw);
+    if (line.starts_with("|")) {
+      for (std::string_view cell : base::Split(line, '|')) {
+        if (cells) blocks.emplace_back(cell);
+      }
+      blocks.emplace_back();
+    } else if (base::TrimSpace(line).empty() || line.starts_with("#") || line == ">") {
+      blocks.emplace_back();
+    } else {
+      if (std::regex_match(line, item)) blocks.emplace_back();
+      blocks.back() += line + ' ';
+    }
+  }
+  return blocks;
+}
+
+std::vector<std::string> Sentences(const std::string& text, bool cells) {
+  static const std::regex end(R"([.!?][")*]*(\s|$))");
+  std::vector<std::string> sentences;
+  for (const std::string& block : Blocks(text, cells)) {
+    const std::string plain = Plain(block);
+    for (std::sregex_token_iterator part(plain.begin(), plain.end(), end, -1), none; part != none; ++part) {
+      if (Words(part->str()) > 0) sentences.push_back(*part);
+    }
+  }
+  return sentences;
+}
+
+TEST(Pages, NoSentenceIsLong) {
+  for (const fs::path& page : Guide()) {
+    for (const std::string& sentence : Sentences(Text(page), true)) {
+      EXPECT_LE(Words(sentence), kMostWordsOfASentence) << page << ": " << sentence;
+    }
+  }
+}
+
+TEST(Pages, SentencesAreShortOnAverage) {
+  for (const fs::path& page : Guide()) {
+    std::size_t words = 0;
+    const std::vector<std::string> sentences = Sentences(Text(page), false);
+    for (const std::string& sentence : sentences) words += Words(sentence);
+    EXPECT_LE(static_cast<double>(words), kMeanWordsOfASentence * static_cast<double>(sentences.size()))
+        << page;
+  }
+}
+
+TEST(Pages, SentencesAreFound) {
+  EXPECT_EQ(Sentences("# T\n\nOne `a. b` [two](x.md). Three?\n- four\n- five\n\n| six. Seven | 8 |\n", true),
+            (std::vector<std::string>{"One X two", "Three", "- four ", "- five ", " six", "Seven ", " 8 "}));
+  EXPECT_EQ(Sentences("```sh\nno. no\n```\n| a |\n> **Yes.** It.\n", false),
+            (std::vector<std::string>{"Yes", "It"}));
+}
+
+// Pages of deploy/docs/reference are tables to look something up in, and as long as what they list.
+TEST(Pages, AreShort) {
+  for (const fs::path& page : Guide()) {
+    if (page.parent_path().filename() == "reference") continue;
+    EXPECT_LE(Words(Text(page)), kMostWordsOfAPage) << page;
+  }
+}
+
+// ---- links
+
+// As GitHub makes an anchor of a heading.
+std::string Anchor(std::string_view heading) {
+  std::string anchor;
+  for (unsigned char c : heading) {
+    if (std::isalnum(c) != 0 || c == '-' || c == '_') anchor += static_cast<char>(std::tolower(c));
+    if (c == ' ') anchor += '-';
+  }
+  return anchor;
+}
+
+std::set<std::string> Anchors(const std::string& text) {
+  std::set<std::string> anchors;
+  const std::string prose = WithoutCode(text);
+  for (std::string_view line : base::Split(prose, '\n')) {
+    std::size_t level = line.find_first_not_of('#');
+    if (level == 0 || level == std::string_view::npos || line[level] != ' ') continue;
+    anchors.insert(Anchor(line.substr(level + 1)));
+  }
+  return anchors;
+}
+
+// Targets of the links of a page: (file, anchor), relative to the root.
+std::vector<std::pair<fs::path, std::string>> Links(const fs::path& page) {
+  static const std::regex link(R"(\]\(([^)\s]+)\))");
+  std::vector<std::pair<fs::path, std::string>> links;
+  const std::string text = WithoutCode(Text(page));
+  for (std::sregex_iterator match(text.begin(), text.end(), link), none; match != none; ++match) {
+    const std::string target = (*match)[1];
+    if (target.find("://") != std::string::npos) continue;
+    const std::size_t hash = target.find('#');
+    const std::string file = target.substr(0, hash);
+    links.emplace_back(file.empty() ? page : (page.parent_path() / file).lexically_normal(),
+                       hash == std::string::npos ? "" : target.substr(hash + 1));
+  }
+  return links;
+}
+
+TEST(Pages, LinksAndAnchorsResolve) {
+  for (const fs::path& page : AllPages()) {
+    for (const auto& [file, anchor] : Links(page)) {
+      ASSERT_TRUE(fs::exists(Root() / file)) << page << " links " << file;
+      if (anchor.empty()) continue;
+      EXPECT_TRUE(Anchors(Text(file)).contains(anchor)) << page << " links " << file << "#" << anchor;
+    }
+  }
+}
+
+TEST(Pages, EachIsLinkedFromTheContents) {
+  std::set<fs::path> linked = {"deploy/README.md"};
+  for (const auto& [file, anchor] : Links("deploy/README.md")) linked.insert(file);
+  for (const fs::path& page : PagesBelow("deploy")) EXPECT_TRUE(linked.contains(page)) << page;
+}
+
+// The contents at the top of a page of the guide name each chapter, in order.
+TEST(Pages, BeginWithTheirContents) {
+  for (const fs::path& page : PagesBelow("deploy/docs")) {
+    std::vector<std::string> chapters, contents;
+    const std::string text = WithoutCode(Text(page));
+    for (std::string_view line : base::Split(text, '\n')) {
+      if (line.starts_with("## ")) chapters.push_back(Anchor(line.substr(3)));
+    }
+    if (chapters.size() < 2) continue;
+    static const std::regex own(R"(\]\(#([^)]+)\))");
+    const std::string top = text.substr(0, text.find("\n## "));
+    for (std::sregex_iterator match(top.begin(), top.end(), own), none; match != none; ++match) {
+      contents.push_back((*match)[1]);
+    }
+    EXPECT_EQ(contents, chapters) << page;
+  }
+}
+
+// ---- what they show
+
+// A patch by index breaks with the next flag or variable that the manifests get.
+TEST(Pages, PatchByNameNotByIndex) {
+  static const std::regex index(R"(path: */\S*/(args|env|containers|volumes|volumeMounts|ports)/\d+)");
+  for (const fs::path& page : AllPages()) EXPECT_FALSE(std::regex_search(Text(page), index)) << page;
+}
+
+// Each reason of the page that the program makes has its row among the symptoms.
+TEST(Troubleshooting, EveryReasonHasARow) {
+  static const std::regex name(R"(^\| `([A-Za-z]+)` \|)", std::regex::multiline);
+  const std::string reasons = Text("deploy/reasons.md");
+  std::set<std::string> told;
+  const std::string page = Text("deploy/docs/troubleshoot.md");
+  for (std::string_view line : base::Split(page, '\n')) {
+    if (!line.starts_with("| `")) continue;
+    const std::string cell(line.substr(2, line.find('|', 2) - 2));
+    static const std::regex word("`([A-Za-z]+)`");
+    for (std::sregex_iterator match(cell.begin(), cell.end(), word), none; match != none; ++match) {
+      EXPECT_TRUE(told.insert((*match)[1]).second) << (*match)[1] << " has two rows";
+    }
+  }
+  std::set<std::string> known;
+  for (std::sregex_iterator match(reasons.begin(), reasons.end(), name), none; match != none; ++match) {
+    known.insert((*match)[1]);
+  }
+  EXPECT_GT(known.size(), 60U);
+  EXPECT_EQ(told, known);
+}
+
+}  // namespace
+}  // namespace prefetch::docs::pages_test
