@@ -158,6 +158,8 @@ struct StatusDocument {
 base::Result<StatusDocument> ParseStatusDocument(std::string_view json);
 
 // Of this agent's own Snapshot, as if its status document had been read.
+// A new member is read in status_reader.cc or status_document.cc, made in snapshot_document.cc, and set by
+// the HostileNode of snapshot_document_test.cc, which compares the two.
 StatusDocument DocumentOf(const plan::Snapshot& snapshot);
 
 // Parts that the status document and the document about one image share. Internal to screen/.

@@ -17,7 +17,7 @@ const std::string kHostile = "\x1b[2J\xff\xc2\x9b\x07\r\ttwo\nlines\x7f";
 plan::Snapshot HostileNode() {
   plan::ImageState image = sample::Failing("quay.io/acme/a:v1", plan::Reason::kAccessDenied, kHostile, 3);
   image.image_id = image.digest = image.credential = image.message = kHostile;
-  image.exposed = true;
+  image.exposed = image.pinned = true;
   image.aliases = {kHostile, "b"};
   image.pull.started_at = sample::At(-40) + std::chrono::milliseconds(700);
   image.pull.bytes_known = true;
