@@ -1,5 +1,7 @@
 // prefetchctl: for people, CI steps and init containers. One table of subcommands.
+#include <sys/prctl.h>
 #include <CLI/CLI.hpp>
+
 #include <csignal>
 #include <iostream>
 #include <stop_token>
@@ -157,6 +159,8 @@ int Misunderstood(const CLI::App& app, const CLI::ParseError& error) {
 
 int Main(int argc, char** argv) {
   std::stop_source stop = StopOnSignals();
+  // `credentials` and `explain` read passwords: no core dump has them.
+  ::prctl(PR_SET_DUMPABLE, 0);
   Context context;
   context.call.stop = stop.get_token();
   CLI::App app("prefetchctl asks prefetchd, and checks its lists.");

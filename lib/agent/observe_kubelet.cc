@@ -77,6 +77,9 @@ KubeletObserver::KubeletObserver(KubeletOptions options, kubelet::RecordWatch::C
 
 KubeletLook KubeletObserver::Take(std::shared_ptr<const KubeletQuestion> question,
                                   kubelet::FileChanges changes) {
+  // Asked first: what is learnt from here on makes another look, and until then this one still waits for it.
+  const bool version_comes = version_ && version_->Pending();
+  const bool word_comes = word_ && word_->Pending();
   kubelet::NodeFacts facts = reader_.Read(word_ ? word_->Get() : nullptr);
   if (std::optional<image::KubeletVersion> learnt = version_ ? version_->Get() : std::nullopt;
       learnt && !facts.settings.version) {
@@ -87,8 +90,7 @@ KubeletLook KubeletObserver::Take(std::shared_ptr<const KubeletQuestion> questio
     verdicts_.SetRoot(facts.root);
     if (watches_) watch_ = std::make_unique<kubelet::RecordWatch>(facts.root, on_change_);
   }
-  const bool learning =
-      (version_ && version_->Pending() && !facts.settings.version) || (word_ && word_->Pending());
+  const bool learning = (version_comes && !facts.settings.version) || word_comes;
   bool same = question == last_ && facts == facts_;
   if (facts != facts_ || !possible_) {
     verdicts_.Forget();

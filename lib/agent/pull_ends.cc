@@ -75,7 +75,9 @@ void Pulls::Absorb(PullDone event) {
   Entry* entry = entries_.Find(event.name);
   if (!run || entry == nullptr) return;  // its entry is gone; its lease goes now
   entry->past.finished_at = loop_.Wall();
-  if (entry->runs.empty()) entry->past.room.kept = run->lease.empty() ? 0 : run->run.movement.bytes_done;
+  // One that ended before the runtime showed it has changed nothing of what its lease keeps.
+  if (entry->runs.empty() && !run->lease.empty() && run->run.movement.seen)
+    entry->past.room.kept = run->run.movement.bytes_done;
   if (event.outcome.success) {
     Succeeded(*entry, *run, std::move(event.outcome));
     return;

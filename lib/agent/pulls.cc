@@ -161,6 +161,10 @@ void Pulls::StartDue(bool settled, bool may_start) {
     if (entry.runs.empty() &&
         entry.action.kind != plan::ActionKind::kPull) {  // most of them, most of the time
       if (had_no_room || was_held) loop_.Changed();
+      const bool waits =
+          entry.action.kind == plan::ActionKind::kWait && !plan::IsUsable(entry.seen, entry.past);
+      if (waits && entry.action.until <= loop_.now() + plan::kSoonDue)
+        input.soon.insert(entry.want->reference.domain());
       continue;
     }
     plan::PullSlot slot = SlotOf(i);
@@ -191,6 +195,7 @@ void Pulls::Start(Entry& entry) {
   leases_.Begin(run.lease, entry.name(), loop_.now());
   entry.past.attempts++;
   entry.past.started_at = loop_.Wall();
+  if (entry.runs.empty()) entry.past.room = plan::AfterBegin(entry.past.room, plan::Usable(disk_, limits_));
   PullJob job{
       .reference = entry.want->reference, .credentials = look_ups_.Take(*entry.want), .lease = run.lease};
   if (runtime_.status().name == "cri-o") job.sandbox_cgroup = cri::kOwnPull;

@@ -18,6 +18,9 @@ namespace {
 constexpr std::size_t kLongestFile = 1 << 20;
 constexpr std::size_t kMostProcesses = 1 << 20;
 constexpr unsigned kLongestPause = 16;
+// A kubelet that has just gone is likely to come back: for so many looks every second one goes through all
+// processes.
+constexpr unsigned kLooksForItsReturn = 60;
 // proc(5), /proc/pid/stat: fields are counted from 1; the state is the 3rd, the start time the 22nd.
 constexpr std::size_t kFirstFieldBehindName = 3;
 constexpr std::size_t kParentField = 4;
@@ -140,7 +143,11 @@ void KubeletProcess::LeaveOutPassing(std::vector<Found>& all) const {
 
 bool KubeletProcess::Look() {
   if (proc_dir_.empty() || StillRuns()) return false;
-  if (!std::exchange(pid_, "").empty()) pause_ = paused_ = 0;
+  if (!std::exchange(pid_, "").empty()) {
+    pause_ = paused_ = 0;
+    returns_within_ = kLooksForItsReturn;
+  }
+  if (returns_within_ > 0) returns_within_--;
   if (paused_ < pause_) {
     paused_++;
     return false;
@@ -149,7 +156,7 @@ bool KubeletProcess::Look() {
   std::optional<CommandLine> command_line = command_line_;
   std::vector<std::string> problems;
   paused_ = 0;
-  pause_ = std::min(pause_ == 0 ? 1 : pause_ * 2 + 1, kLongestPause - 1);
+  pause_ = std::min(pause_ == 0 || returns_within_ > 0 ? 1 : pause_ * 2 + 1, kLongestPause - 1);
   if (all.size() > 1) {
     LeaveOutPassing(all);
     if (all.empty()) pause_ = 0;

@@ -54,6 +54,7 @@ class KubeletProcess {
   std::string process_;
   unsigned pause_ = 0;  // looks between two scans
   unsigned paused_ = 0;
+  unsigned returns_within_ = 0;  // looks in which a kubelet that has gone is expected back
   std::optional<CommandLine> command_line_;
   std::vector<std::string> problems_;
 };

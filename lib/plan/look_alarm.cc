@@ -20,7 +20,8 @@ constexpr milliseconds kLookFloor{500};
 constexpr int kShareOfTime = 20;
 
 constexpr seconds kWatchAgain{1};
-constexpr minutes kWatchAgainMost{1};
+// As often as without events: a connection that is refused costs less than a look.
+constexpr seconds kWatchAgainMost{8};
 constexpr minutes kWatchUnsupported{10};
 constexpr seconds kLongStream{10};
 

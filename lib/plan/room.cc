@@ -49,6 +49,11 @@ RoomPast AfterSize(RoomPast past, std::uint64_t compressed) {
   return past;
 }
 
+RoomPast AfterBegin(RoomPast past, std::uint64_t usable) {
+  past.began_with = Plus(usable, past.kept);
+  return past;
+}
+
 RoomPast AfterNoRoom(RoomPast past, bool competed, base::TimePoint now, std::uint64_t others) {
   past.kept = 0;
   past.others = others;
@@ -62,7 +67,7 @@ RoomPast AfterNoRoom(RoomPast past, bool competed, base::TimePoint now, std::uin
 
 RoomPast AfterMeasure(RoomPast past, std::uint64_t usable, base::TimePoint now) {
   // A tenth more is enough to try again. Less may be a log file.
-  const std::uint64_t had = Minus(usable, past.others);
+  const std::uint64_t had = std::min(Minus(usable, past.others), past.began_with);
   if (now < past.measured_until) past.least = std::max(past.least, Plus(had, had / 10));
   return past;
 }

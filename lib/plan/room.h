@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -27,12 +28,16 @@ struct RoomPast {
   // left.
   base::TimePoint measured_until;
   std::uint64_t others = 0;
+  // What was free, and its own, when its pull began. It had no more, whatever becomes free afterwards.
+  std::uint64_t began_with = std::numeric_limits<std::uint64_t>::max();
 
   friend bool operator==(const RoomPast&, const RoomPast&) = default;
 };
 
 // The manifest has come. Another size means another image: what was learnt of the one before is forgotten.
 RoomPast AfterSize(RoomPast past, std::uint64_t compressed);
+// A pull begins, and no other of the same image runs.
+RoomPast AfterBegin(RoomPast past, std::uint64_t usable);
 // The pull ended for want of room, and its bytes are removed. `competed`: other pulls ran at that time.
 // `others`: bytes that pulls which had ended before had left, and that are on their way out.
 RoomPast AfterNoRoom(RoomPast past, bool competed, base::TimePoint now, std::uint64_t others = 0);

@@ -64,6 +64,9 @@ class RegistryLimits {
       : input_(input), limits_(limits), parallel_(parallel), now_(now) {
     std::map<std::string, int> running;
     for (const PullSlot& slot : input.running) running[slot.registry]++;
+    for (const std::string& registry : input.soon) {
+      if (now >= HeldUntil(registry) && running[registry] < Own(registry)) waiting_.insert(registry);
+    }
     for (const PullSlot& slot : input.due) {
       bool may_start = now >= HeldUntil(slot.registry) && IsPrompt(slot.look_up, now);
       if (may_start && running[slot.registry] < Own(slot.registry)) waiting_.insert(slot.registry);

@@ -1,9 +1,11 @@
 // Schedule: all due pulls and all limits -> the pulls that start now. Pure.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -41,10 +43,14 @@ struct PullSlot {
   base::TimePoint started_at = base::TimePoint::max();  // of one that runs
 };
 
+// What waits no longer than this for its next try could use a place.
+constexpr std::chrono::seconds kSoonDue{10};
+
 struct ScheduleInput {
   std::vector<PullSlot> due;
   std::vector<PullSlot> running;
   std::map<std::string, RegistryHealth> registries;
+  std::set<std::string> soon;  // registries with something that is due within kSoonDue
   bool settled = false;        // every entry was ready or failed for good once
   base::TimePoint hold_until;  // nothing starts before (disk full, runtime down)
   std::uint64_t usable = std::numeric_limits<std::uint64_t>::max();  // plan::Usable

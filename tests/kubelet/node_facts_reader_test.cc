@@ -125,6 +125,24 @@ TEST(NodeFactsReader, RelativePathsAreBelowKubeletsWorkingDirectory) {
   EXPECT_EQ(LowOf(node.Reader().Read()), "70");
 }
 
+// An upgrade: stopped, and started half a minute later. There is a look every two seconds.
+TEST(NodeFactsReader, AKubeletThatComesBackIsFoundWithinTwoLooks) {
+  for (int looks_away : {1, 3, 15, 29, 55}) {
+    SCOPED_TRACE(looks_away);
+    Node node;
+    node.Write("host/c", Low(70));
+    node.Write("host/d", Low(60));
+    node.AddProcess("77", {"kubelet", "--config=/c"});
+    NodeFactsReader reader = node.Reader();
+    EXPECT_EQ(LowOf(reader.Read()), "70");
+    node.RemoveProcess("77");
+    for (int i = 0; i < looks_away; i++) reader.Read();
+    node.AddProcess("78", {"kubelet", "--config=/d"}, "kubelet", "9000");
+    reader.Read();
+    EXPECT_EQ(LowOf(reader.Read()), "60");
+  }
+}
+
 struct FoundCase {
   std::string name;
   std::vector<std::string> arguments;

@@ -63,9 +63,9 @@ TEST(LookAlarm, LooksThatTakeLongAreSeldom) {
 TEST(WatchAgain, ABrokenStreamIsWaitedForLongerAndLonger) {
   EXPECT_EQ(WatchAgainAfter({}, 0, false), seconds(1));
   EXPECT_EQ(WatchAgainAfter({}, 1, false), seconds(2));
-  EXPECT_EQ(WatchAgainAfter({}, 5, false), seconds(32));
-  EXPECT_EQ(WatchAgainAfter({}, 6, false), minutes(1));
-  EXPECT_EQ(WatchAgainAfter({}, 1000, false), minutes(1));
+  EXPECT_EQ(WatchAgainAfter({}, 3, false), seconds(8));
+  EXPECT_EQ(WatchAgainAfter({}, 4, false), seconds(8));
+  EXPECT_EQ(WatchAgainAfter({}, 1000, false), seconds(8));
   EXPECT_EQ(WatchAgainAfter(minutes(5), 3, false), seconds(1));
   EXPECT_EQ(WatchAgainAfter({}, 0, true), minutes(10));
 }

@@ -80,6 +80,16 @@ TEST(RoomPast, AfterATryThatHadTheDiskForItselfATenthMoreIsNeeded) {
   EXPECT_EQ(ExpectedRoom(past), 55 * kGiB);
 }
 
+// Kubelet removes unused images just when the disk is full.
+TEST(RoomPast, WhatBecomesFreeRightAfterATryIsNotWhatItHad) {
+  RoomPast past = Sized(8);
+  past.kept = 2 * kGiB;
+  past = AfterNoRoom(AfterBegin(past, 28 * kGiB), false, kNow);
+  past = AfterMeasure(past, 330 * kGiB, kNow + seconds(10));
+  EXPECT_EQ(ExpectedRoom(past), 33 * kGiB);
+  EXPECT_TRUE(MayFit(ClaimOfDue(past), 330 * kGiB));
+}
+
 TEST(RoomPast, WhatOthersHadLeftIsNotWhatItHad) {
   for (std::uint64_t others : {3, 20}) {
     RoomPast past = AfterNoRoom(Sized(8), false, kNow, others * kGiB);

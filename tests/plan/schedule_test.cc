@@ -111,6 +111,13 @@ TEST(Schedule, TheLastPlaceIsForAnotherRegistryIfThatCanUseIt) {
   EXPECT_EQ(Schedule({.due = due}, one, kNow).start, (Starts{0}));
 }
 
+// It failed once, and is tried again in a moment.
+TEST(Schedule, TheLastPlaceIsForAnotherRegistryThatIsDueSoon) {
+  EXPECT_EQ(Schedule({.due = Slots(8), .soon = {"other.io"}}, {}, kNow).start, (Starts{0, 1, 2}));
+  EXPECT_EQ(Schedule({.due = Slots(8), .soon = {Slots(1)[0].registry}}, {}, kNow).start,
+            (Starts{0, 1, 2, 3}));
+}
+
 TEST(Schedule, ARegistryThatCannotUseAPlaceKeepsNone) {
   ScheduleInput input{.due = Slots(8)};
   input.due.push_back(Slot(8, "held.io"));

@@ -149,6 +149,31 @@ TEST(DiskRoomScenario, WithMoreRoomItIsTriedAgainAndALogFileIsNoMoreRoom) {
   EXPECT_EQ(rig.node.runtime.counters().pull_calls, 2);
 }
 
+// Kubelet removes unused images just when the disk is full, or a person answers the message.
+TEST(DiskRoomScenario, RoomThatIsMadeRightAfterATryIsUsed) {
+  RoomNode rig({"", 40, {{8, 6}}});
+  ASSERT_TRUE(rig.node.RunUntil([&] { return rig.node.ReasonOf(NameOf(0)) == plan::Reason::kDiskPressure; },
+                                hours(1)));
+  rig.node.RunFor(seconds(3));
+  rig.node.disk.available_bytes += 300 * kGiB;
+  EXPECT_TRUE(rig.node.RunUntil([&] { return rig.IsReady(0); }, hours(1)));
+  EXPECT_EQ(rig.node.runtime.counters().pull_calls, 2);
+}
+
+// What a pull has brought counts as its own also after tries that ended at once.
+TEST(DiskRoomScenario, ATryThatEndsAtOnceForgetsNoBytes) {
+  RoomNode rig({"", 23, {{10, 1}}});
+  ASSERT_TRUE(
+      rig.node.RunUntil([&] { return rig.node.runtime.counters().bytes_served > 8 * kGiB; }, hours(1)));
+  const std::uint64_t before = rig.node.runtime.counters().bytes_served;
+  rig.node.runtime.SetRegistry(RegistryState::kDown);
+  rig.node.RunFor(minutes(10));
+  EXPECT_NE(rig.node.ReasonOf(NameOf(0)), plan::Reason::kDiskPressure);
+  rig.node.runtime.SetRegistry(RegistryState::kUp);
+  EXPECT_TRUE(rig.node.RunUntil([&] { return rig.IsReady(0); }, hours(1)));
+  EXPECT_LE(rig.node.runtime.counters().bytes_served - before, 3 * kGiB);
+}
+
 TEST(DiskRoomScenario, WhatHasNoRoomIsNotWaitedFor) {
   RoomNode rig({"", 40, {{8, 6}, {30, 3}, {1, 3}}});
   EXPECT_TRUE(rig.node.RunUntil(
