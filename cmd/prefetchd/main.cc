@@ -86,6 +86,7 @@ std::optional<agent::KubeletOptions> KubeletFor(const config::AgentConfig& confi
   if (config.kubelet == config::Kubelet::kNone) return std::nullopt;
   kubelet::Declared declared;
   if (auto version = image::KubeletVersion::Parse(config.kubelet_version)) declared.version = *version;
+  declared.rules = config.kubelet_rules;
   declared.policy = config.kubelet_verification;
   declared.allowlist = config.kubelet_allowlist;
   declared.root = config.kubelet_root;

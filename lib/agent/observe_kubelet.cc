@@ -47,6 +47,9 @@ plan::KubeletStatus StatusOf(const kubelet::NodeFacts& facts,
                              kubelet::RecordsAccess access) {
   plan::KubeletStatus status;
   if (facts.settings.version) status.version = facts.settings.version->ToString();
+  const std::optional<image::KubeletVersion> rules = kubelet::RulesFor(facts.settings);
+  status.newer = rules && image::IsNewerThanKnown(*rules);
+  if (rules != facts.settings.version) status.rules = rules->ToString();
   bool one_policy = std::all_of(possible.begin(), possible.end(), [&](const kubelet::KubeletSettings& each) {
     return each.policy == possible.front().policy && each.gate == possible.front().gate;
   });
@@ -107,6 +110,7 @@ KubeletLook KubeletObserver::Take(std::shared_ptr<const KubeletQuestion> questio
   look.possible = possible_;
   look.problems = facts_.problems;
   look.problems.insert(look.problems.end(), facts_.contradictions.begin(), facts_.contradictions.end());
+  if (look.status.newer) look.problems.push_back(kubelet::WhyBeyondTheRules(facts_.settings));
   if (!look.status.records_note.empty()) look.problems.push_back(look.status.records_note);
   return look;
 }

@@ -166,6 +166,7 @@ void CheckDeclared(const RawConfig& raw, const AgentConfig& config, Mistakes& mi
     return;
   }
   kubelet::SettingsFacts facts{.policy = config.kubelet_verification, .allowlist = config.kubelet_allowlist};
+  facts.rules = config.kubelet_rules;
   if (auto version = image::KubeletVersion::Parse(config.kubelet_version)) facts.version = *version;
   if (auto possible = kubelet::PossibleSettings(facts); !possible) {
     const std::string& by = raw.kubelet_allowlist ? raw.kubelet_allowlist->by : raw.kubelet_verification->by;
@@ -179,6 +180,14 @@ std::string KubeletVersion(const SaidText& said, Mistakes& mistakes) {
   if (version) return *std::move(version);
   mistakes.Add(said->by, version.error().message());
   return "";
+}
+
+std::optional<image::KubeletVersion> KubeletRules(const SaidText& said, Mistakes& mistakes) {
+  if (!said) return std::nullopt;
+  base::Result<image::KubeletVersion> rules = CheckedKubeletRules(said->value);
+  if (rules) return *rules;
+  mistakes.Add(said->by, rules.error().message());
+  return std::nullopt;
 }
 
 std::optional<std::chrono::nanoseconds> Timeout(const SaidText& said, bool once, Mistakes& mistakes) {
@@ -310,6 +319,7 @@ AgentConfig Judge(const RawConfig& raw, Mistakes& mistakes) {
   }
   config.kubelet = WhichKubelet(raw, mistakes);
   config.kubelet_version = KubeletVersion(raw.kubelet_version, mistakes);
+  config.kubelet_rules = KubeletRules(raw.kubelet_rules, mistakes);
   config.kubelet_root = Path(raw.kubelet_root, mistakes);
   config.kubelet_config = Path(raw.kubelet_config, mistakes);
   config.kubelet_config_dir = Path(raw.kubelet_config_dir, mistakes);

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/result.h"
 #include "config/raw_config.h"
+#include "image/kubelet_version.h"
 #include "kubelet/settings.h"
 #include "plan/limits.h"
 #include "plan/node_gate.h"
@@ -61,6 +62,7 @@ struct AgentConfig {
   Kubelet kubelet = Kubelet::kAuto;
   // What is declared of it; empty: nothing.
   std::string kubelet_version;  // "1.36" or "1.36.2"
+  std::optional<image::KubeletVersion> kubelet_rules;
   std::string kubelet_root;
   std::string kubelet_config;
   std::string kubelet_config_dir;
@@ -107,8 +109,10 @@ base::Result<AgentConfig> LoadAgentConfig(const RawConfig& flags, const GetEnv& 
 // (prefetchctl credentials). InvalidArgument with all mistakes of the file and the environment.
 base::Result<RawConfig> LoadRawConfig(const RawConfig& flags, const GetEnv& get_env);
 
-// "v1.34.9", "1.34", "1.34.1-eks-a1b2" -> "1.34.9" and so on. InvalidArgument if it is no version, or of a
-// kubelet whose rules are not known (config/defaults.h). Pure.
+// "v1.34.9", "1.34", "1.34.1-eks-a1b2" -> "1.34.9" and so on. InvalidArgument if it is no version, or older
+// than 1.31. Pure.
 base::Result<std::string> CheckedKubeletVersion(std::string_view text);
+// A version whose rules are known, for a kubelet that is newer.
+base::Result<image::KubeletVersion> CheckedKubeletRules(std::string_view text);
 
 }  // namespace prefetch::config

@@ -65,6 +65,7 @@ struct RawConfig : FileOnlyConfig {
   std::optional<Said<std::vector<std::string>>> docker_config;
   std::optional<Said<std::string>> kubelet;
   std::optional<Said<std::string>> kubelet_version;
+  std::optional<Said<std::string>> kubelet_rules;
   std::optional<Said<std::string>> kubelet_root;
   std::optional<Said<std::string>> kubelet_config;
   std::optional<Said<std::string>> kubelet_config_dir;

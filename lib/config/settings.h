@@ -59,7 +59,5 @@ constexpr const char* kDefaultListen = "127.0.0.1:9477";
 constexpr const char* kDefaultLocal = "/run/prefetchd/prefetchd.sock";
 
 // The kubelets whose rules are known, 1.31 to 1.36 (kubelet's rule K10).
-constexpr unsigned kOldestKubeletMinor = 31;
-constexpr unsigned kNewestKubeletMinor = 36;
 
 }  // namespace prefetch::config

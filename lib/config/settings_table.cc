@@ -81,7 +81,12 @@ constexpr std::array kSettings = {
     Setting{.name = "kubelet-version",
             .member = &Raw::kubelet_version,
             .group = Group::kKubelet,
-            .help = "Declares kubelet's version, 1.31 to 1.36"},
+            .help = "Declares kubelet's version, 1.31 or later"},
+    Setting{.name = "kubelet-rules",
+            .member = &Raw::kubelet_rules,
+            .group = Group::kKubelet,
+            .help = "The rules to judge by where kubelet is newer than those that the agent knows (1.31 to "
+                    "1.37), such as 1.37"},
     Setting{.name = "kubelet-verification",
             .member = &Raw::kubelet_verification,
             .group = Group::kKubelet,

@@ -37,7 +37,7 @@ KubeletVersion Version(const ExportAllowlistOptions& options, std::vector<std::s
   if (!options.kubelet_version) return {};
   auto version = KubeletVersion::Parse(*options.kubelet_version);
   if (version && version->major == 1) return *version;
-  mistakes.emplace_back("--kubelet-version must look like 1.36 or v1.35.2");
+  mistakes.emplace_back("--kubelet-version must look like 1.37 or v1.35.2");
   return {};
 }
 

@@ -18,6 +18,7 @@
 #include "deploy/embedded_files.h"
 #include "deploy/touch_daemon_set.h"
 #include "doc/write.h"
+#include "image/kubelet_version.h"
 #include "image/reference.h"
 #include "list/image_list.h"
 #include "list/piped_list.h"
@@ -186,6 +187,16 @@ bool TakeLists(GenerateFlags& flags, std::ostream& err) {
   return CheckTaken(flags, *files, err);
 }
 
+// Of a kubelet that is newer than the rules that this release, and so its agent, knows.
+void NoteNewer(const std::string& declared, std::ostream& err) {
+  auto version = image::KubeletVersion::Parse(declared);
+  if (!version || !image::IsNewerThanKnown(*version)) return;
+  err << "note: kubelet " << version->ToString() << " is newer than the rules that this release knows ("
+      << image::kKnownKubelets << "): nodes report KubeletNewer unless every plausible rule agrees; update "
+      << "prefetchd, or set kubeletRules: \"" << image::kNewestKnownKubelet.ToString()
+      << "\" in agent.yaml\n";
+}
+
 int Print(const base::Result<deploy::Generated>& generated, const std::string& output, std::ostream& out,
           std::ostream& err) {
   if (!generated) return Fail(kBadInput, generated.error());
@@ -201,12 +212,14 @@ int Print(const base::Result<deploy::Generated>& generated, const std::string& o
 int Generate(GenerateFlags flags, std::ostream& out, std::ostream& err) {
   if (auto words = CheckWords(flags.options); !words) return Fail(kBadInput, words.error());
   if (!TakeLists(flags, err)) return kBadInput;
+  NoteNewer(flags.options.kubelet_version, err);
   return Print(deploy::Generate(deploy::EmbeddedFiles(), flags.options), flags.output, out, err);
 }
 
 int GenerateCompat(const deploy::CompatOptions& options, const std::string& output, std::ostream& out,
                    std::ostream& err) {
   if (auto words = CheckWords(options.common); !words) return Fail(kBadInput, words.error());
+  NoteNewer(options.common.kubelet_version, err);
   return Print(deploy::GenerateCompat(deploy::EmbeddedFiles(), options), output, out, err);
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/fs.h"
 #include "base/text.h"
+#include "config/agent_config.h"
 #include "ctl/exit_code.h"
 #include "doc/write.h"
 #include "image/kubelet_version.h"
@@ -41,7 +42,15 @@ std::optional<image::KubeletVersion> Version(const VerdictOptions& options, Mist
   if (!options.kubelet_version) return std::nullopt;
   auto version = image::KubeletVersion::Parse(*options.kubelet_version);
   if (version && version->major == 1) return *version;
-  mistakes.emplace_back("--kubelet-version must look like 1.36 or v1.35.2");
+  mistakes.emplace_back("--kubelet-version must look like 1.37 or v1.35.2");
+  return std::nullopt;
+}
+
+std::optional<image::KubeletVersion> Rules(const VerdictOptions& options, Mistakes& mistakes) {
+  if (!options.kubelet_rules) return std::nullopt;
+  auto rules = config::CheckedKubeletRules(*options.kubelet_rules);
+  if (rules) return *rules;
+  mistakes.push_back("--kubelet-rules " + rules.error().message());
   return std::nullopt;
 }
 
@@ -49,6 +58,7 @@ std::vector<kubelet::KubeletSettings> Settings(const VerdictOptions& options, Mi
   kubelet::SettingsFacts facts =
       options.kubelet_config ? FromFile(*options.kubelet_config, mistakes) : FromFlags(options, mistakes);
   facts.version = Version(options, mistakes);
+  facts.rules = Rules(options, mistakes);
   if (!mistakes.empty()) return {};
   auto possible = kubelet::PossibleSettings(facts);
   if (!possible)
@@ -146,6 +156,7 @@ int PrintVerdicts(const VerdictOptions& options, std::ostream& out, std::ostream
   if (!options.image_id.empty()) {
     question.record = kubelet::ReadRecordFile(root, options.image_id);
     question.intent = kubelet::ReadIntentFile(root, options.image);
+    question.in_unknown_folder = kubelet::IsInUnknownFolder(root, options.image_id, options.image);
   }
   kubelet::Verdicts verdicts = kubelet::VerdictsFor(question, possible);
   out << (options.json ? ToJson(options, verdicts) : ToText(options, verdicts));

@@ -19,6 +19,7 @@ struct VerdictOptions {
   std::optional<std::string> verification;    // instead of kubelet_config
   std::vector<std::string> allowlist;
   std::optional<std::string> kubelet_version;
+  std::optional<std::string> kubelet_rules;
   std::optional<std::string> pull_policy;  // only this one
   std::vector<std::string> pod_secrets;    // NAMESPACE/NAME/UID/HASH
   std::optional<std::string> pod_service_account;

@@ -24,8 +24,9 @@ std::string Shown(const std::vector<std::string>& patterns) {
 // As far as it is known: nullopt where it depends on a version that is not.
 std::optional<bool> GateOf(const SettingsFacts& settings) {
   if (settings.gate) return settings.gate;
-  if (!settings.version) return std::nullopt;
-  return VerifiesImages({.all_alpha = settings.all_alpha, .all_beta = settings.all_beta}, *settings.version);
+  auto rules = RulesFor(settings);
+  if (!rules) return std::nullopt;
+  return VerifiesImages({.all_alpha = settings.all_alpha, .all_beta = settings.all_beta}, *rules);
 }
 
 std::string PolicyContradiction(VerificationPolicy policy, const KubeletConfig& config,
@@ -64,7 +65,7 @@ void AddPath(const std::string& what, const std::string& declared, const std::st
 std::vector<std::string> SettingsContradictions(const Declared& declared, const KubeletConfig& config,
                                                 const CommandLine& flags, const SettingsFacts& settings) {
   std::vector<std::string> sentences;
-  if (settings.version && *settings.version < kHasGate) return sentences;
+  if (auto rules = RulesFor(settings); rules && *rules < kHasGate) return sentences;
   if (declared.policy) {
     std::string policy = PolicyContradiction(*declared.policy, config, flags, settings);
     if (!policy.empty()) sentences.push_back(policy);

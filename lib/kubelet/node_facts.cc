@@ -41,6 +41,7 @@ SettingsFacts SettingsOf(const std::optional<KubeletConfig>& config, const Comma
   facts.all_alpha = gates.all_alpha;
   facts.all_beta = gates.all_beta;
   facts.version = declared.version;
+  facts.rules = declared.rules;
   return facts;
 }
 
@@ -67,7 +68,9 @@ std::vector<std::string> Refusals(const std::optional<KubeletConfig>& config, co
                                   const SettingsFacts& settings) {
   std::vector<std::string> sentences;
   if (config) {
-    AppendRefusals(config->main_file, WhyNotStarted(*config, flags, settings.version), sentences);
+    std::optional<image::KubeletVersion> rules = RulesFor(settings);
+    if (rules && image::IsNewerThanKnown(*rules)) rules.reset();
+    AppendRefusals(config->main_file, WhyNotStarted(*config, flags, rules), sentences);
   }
   if (auto possible = PossibleSettings(settings); !possible) {
     std::string who = config ? config->policy.from : "what was declared";
@@ -209,7 +212,7 @@ NodeFacts Combine(const Declared& declared, const ConfigReading& reading,
     if (written) Append(facts.contradictions, PendingChanges(facts.settings, *written, FileOf(reading)));
     sources.AddSettings(config, flags, facts.settings, gate_is_told);
   } else {
-    facts.settings = {.version = declared.version};
+    facts.settings = {.version = declared.version, .rules = declared.rules};
   }
   if (command_line) Append(facts.contradictions, PathContradictions(declared, *command_line, host_root));
   sources.Add("root", !declared.root.empty() ? kDeclaredSource

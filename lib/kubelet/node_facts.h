@@ -23,6 +23,7 @@ constexpr const char* kDefaultRoot = "/var/lib/kubelet";
 // What the operator says of kubelet. Empty: nothing.
 struct Declared {
   std::optional<image::KubeletVersion> version;
+  std::optional<image::KubeletVersion> rules;  // as SettingsFacts::rules
   std::optional<VerificationPolicy> policy;
   std::vector<std::string> allowlist;
   // Paths as we reach them, which in a container may differ from kubelet's.

@@ -64,6 +64,7 @@ Verdict Agreed(const std::vector<Verdicts>& all, image::PullPolicy policy,
 Verdicts VerdictsFor(const VerdictQuestion& question, const std::vector<KubeletSettings>& possible) {
   std::vector<Verdicts> all;
   VerdictFacts facts{.image = question.image, .image_id = question.image_id};
+  facts.in_unknown_folder = question.in_unknown_folder;
   std::optional<image::KubeletVersion> decoded_for;
   for (const KubeletSettings& settings : possible) {
     if (decoded_for != settings.version) {

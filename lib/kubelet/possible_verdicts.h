@@ -18,10 +18,11 @@ struct FileContent {
 };
 
 struct VerdictQuestion {
-  std::string image;     // the pod's literal text
-  std::string image_id;  // empty: the runtime does not have it
-  FileContent record;    // named by image_id
-  FileContent intent;    // named by image
+  std::string image;               // the pod's literal text
+  std::string image_id;            // empty: the runtime does not have it
+  FileContent record;              // named by image_id
+  FileContent intent;              // named by image
+  bool in_unknown_folder = false;  // IsInUnknownFolder
   PodIdentity pod;
 };
 

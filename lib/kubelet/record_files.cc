@@ -2,6 +2,8 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
+
 #include "base/fs.h"
 #include "kubelet/records.h"
 
@@ -9,6 +11,7 @@ namespace prefetch::kubelet {
 namespace {
 
 constexpr std::size_t kLongestRecord = 8 << 20;
+constexpr std::size_t kMostFolders = 64;
 
 bool IsDirectory(const std::string& path) {
   auto kind = base::KindOf(path);
@@ -46,6 +49,27 @@ FileContent ReadRecordNamed(const std::string& kubelet_root, const std::string& 
 
 FileContent ReadIntentNamed(const std::string& kubelet_root, const std::string& file_name) {
   return Read(kubelet_root, "pulling", file_name);
+}
+
+std::vector<std::string> UnknownFolders(const std::string& kubelet_root) {
+  const std::string above = kubelet_root + "/image_manager/";
+  auto names = base::ListDirectory(above, kMostFolders);
+  std::vector<std::string> folders;
+  if (!names) return folders;
+  for (const std::string& name : *names) {
+    if (name != "pulled" && name != "pulling" && IsDirectory(above + name)) {
+      folders.push_back(above + name + "/");
+    }
+  }
+  return folders;
+}
+
+bool IsInUnknownFolder(const std::string& kubelet_root, const std::string& image_id,
+                       const std::string& image) {
+  std::vector<std::string> folders = UnknownFolders(kubelet_root);
+  return std::any_of(folders.begin(), folders.end(), [&](const std::string& folder) {
+    return base::KindOf(folder + FileNameFor(image_id)) || base::KindOf(folder + FileNameFor(image));
+  });
 }
 
 }  // namespace prefetch::kubelet

@@ -1,8 +1,9 @@
-// The files below kubelet's root directory, as they are (K14). Read only: nothing is locked, written or
-// listed, and nothing else below the root is opened.
+// The files below kubelet's root directory, as they are (K14). Read only: nothing is locked or written, only
+// image_manager itself is listed, and nothing else below the root is opened.
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "kubelet/possible_verdicts.h"
 
@@ -22,5 +23,12 @@ bool RecordsFolderIsReplaced(const std::string& kubelet_root);
 // The same for who has the file's name already (FileNameFor in records.h).
 FileContent ReadRecordNamed(const std::string& kubelet_root, const std::string& file_name);
 FileContent ReadIntentNamed(const std::string& kubelet_root, const std::string& file_name);
+
+// Folders of image_manager that are neither `pulled` nor `pulling`: what a kubelet keeps there, only newer
+// rules tell (K52). As paths that end with a slash.
+std::vector<std::string> UnknownFolders(const std::string& kubelet_root);
+// Whether one of them has a file about this image.
+bool IsInUnknownFolder(const std::string& kubelet_root, const std::string& image_id,
+                       const std::string& image);
 
 }  // namespace prefetch::kubelet

@@ -11,8 +11,6 @@ namespace {
 using image::KubeletVersion;
 
 constexpr KubeletVersion kHasGate{1, 33};
-constexpr unsigned kOldestMinor = 31;
-constexpr unsigned kNewestMinor = 36;
 
 constexpr std::array<std::pair<VerificationPolicy, std::string_view>, 4> kPolicyNames = {{
     {VerificationPolicy::kNeverVerify, "NeverVerify"},
@@ -22,9 +20,10 @@ constexpr std::array<std::pair<VerificationPolicy, std::string_view>, 4> kPolicy
 }};
 
 std::vector<KubeletVersion> PossibleVersions(const SettingsFacts& facts) {
-  if (facts.version) return {*facts.version};
+  if (auto rules = RulesFor(facts)) return {*rules};
   std::vector<KubeletVersion> versions;
-  for (unsigned minor = kOldestMinor; minor <= kNewestMinor; minor++) {
+  for (unsigned minor = image::kOldestKnownKubelet.minor; minor <= image::kNewestKnownKubelet.minor;
+       minor++) {
     bool has_what_was_said = KubeletVersion{1, minor} >= kHasGate || (!facts.policy && !facts.gate);
     if (has_what_was_said) versions.push_back({1, minor});
   }
@@ -50,6 +49,7 @@ std::vector<VerificationPolicy> PossiblePolicies(const SettingsFacts& facts) {
 }
 
 base::Status CheckGate(const SettingsFacts& facts, KubeletVersion version, bool gate) {
+  if (image::IsNewerThanKnown(version)) return {};
   if (version < kHasGate) {
     if (!facts.gate) return {};
     return base::InvalidArgument("kubelet " + version.ToString() +
@@ -63,6 +63,7 @@ base::Status CheckGate(const SettingsFacts& facts, KubeletVersion version, bool 
 
 base::Result<KubeletSettings> GateOn(const SettingsFacts& facts, KubeletVersion version,
                                      VerificationPolicy policy) {
+  if (image::IsNewerThanKnown(version)) return KubeletSettings{version, true, policy, {}};
   if (policy != VerificationPolicy::kNeverVerifyAllowlistedImages && !facts.allowlist.empty()) {
     return base::InvalidArgument("an allowlist is allowed only with NeverVerifyAllowlistedImages");
   }
@@ -85,6 +86,22 @@ std::optional<VerificationPolicy> ParseVerificationPolicy(std::string_view exact
     if (name == exact_name) return value;
   }
   return std::nullopt;
+}
+
+std::optional<KubeletVersion> RulesFor(const SettingsFacts& facts) {
+  bool newer = facts.version && image::IsNewerThanKnown(*facts.version);
+  return newer && facts.rules ? facts.rules : facts.version;
+}
+
+std::string WhyBeyondTheRules(const SettingsFacts& facts) {
+  const std::optional<KubeletVersion> rules = RulesFor(facts);
+  if (!rules || !image::IsNewerThanKnown(*rules)) return "";
+  const std::string newest = image::kNewestKnownKubelet.ToString();
+  return "kubelet " + rules->ToString() + " is newer than the rules that this agent knows (" +
+         std::string(image::kKnownKubelets) +
+         "): its verdicts are Unknown unless every plausible rule agrees; update prefetchd, or set "
+         "--kubelet-rules " +
+         newest + " to judge by the rules of " + newest;
 }
 
 base::Result<std::vector<KubeletSettings>> PossibleSettings(const SettingsFacts& facts) {

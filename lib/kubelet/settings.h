@@ -34,6 +34,8 @@ struct KubeletSettings {
 // What could be learnt or was declared.
 struct SettingsFacts {
   std::optional<image::KubeletVersion> version;
+  // The rules that the operator takes for a kubelet that is newer than the rules known here.
+  std::optional<image::KubeletVersion> rules;
   // The configuration is known: what it does not say has kubelet's default. Otherwise it is not known.
   bool configuration_known = false;
   std::optional<bool> gate;  // as featureGates says
@@ -48,7 +50,13 @@ struct SettingsFacts {
 
 // Every kubelet that these facts may be about, oldest first; never empty. A policy that is known without its
 // configuration was declared, and kubelet has it only if the gate is on. InvalidArgument if no kubelet would
-// start so.
+// start so; a kubelet that is newer than the rules known here is never refused. An unknown version is taken
+// to be one whose rules are known.
 base::Result<std::vector<KubeletSettings>> PossibleSettings(const SettingsFacts& facts);
+
+// The version whose rules count: `rules` for a kubelet that is newer than those known here, else `version`.
+std::optional<image::KubeletVersion> RulesFor(const SettingsFacts& facts);
+// A sentence for a kubelet that is newer than all rules that may be taken for it; else empty.
+std::string WhyBeyondTheRules(const SettingsFacts& facts);
 
 }  // namespace prefetch::kubelet

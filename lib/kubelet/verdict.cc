@@ -15,8 +15,9 @@ using image::KubeletVersion;
 using image::PullPolicy;
 
 constexpr KubeletVersion kMatchesServiceAccounts{1, 34};
-// A newer kubelet may decode what those that we know cannot.
-constexpr KubeletVersion kNewestKnown{1, 36};
+// From here on kinds and fields are proposed that may come with a patch release or a distribution's build
+// (KEP-2535, preloaded records): what cannot be decoded here may be known to kubelet.
+constexpr KubeletVersion kMayDecodeMore{1, 37};
 // From here on kubelet adds no secret to an entry but by a pull, and accepts no rotated one unseen.
 constexpr std::size_t kFullEntry = 100;
 
@@ -25,7 +26,7 @@ const char kOpenItHelp[] = "a pull by kubelet with the node's own credentials wo
 // Steps 2a and 2c (K20): a file that kubelet, or we, cannot read.
 Finding Undecodable(const std::string& file, const std::string& step, KubeletVersion version) {
   std::string rule = step + ": " + file + " readable";
-  if (version > kNewestKnown) {
+  if (version >= kMayDecodeMore) {
     return {Outcome::kUnknown, Reason::kRecordUnreadable, rule,
             "kubelet's " + file + " for this image has a form that is not known here, and kubelet " +
                 version.ToString() + " may know it",
@@ -183,9 +184,19 @@ Finding ByEntry(const std::string& trimmed, const CredentialEntry& entry, const 
       kOpenItHelp};
 }
 
+// What a file in a folder that is not known here means to kubelet.
+Finding InUnknownFolder(KubeletVersion version) {
+  return {
+      Outcome::kUnknown, Reason::kRecordUnreadable, "2a: record readable",
+      "kubelet's image_manager has a file about this image in a folder that is not known here, and kubelet " +
+          version.ToString() + " may know it",
+      ""};
+}
+
 // From step 2 on, with the image present and the gate on.
 Finding Verify(const VerdictFacts& facts, const image::Reference& image, const PodIdentity& pod,
                const KubeletSettings& settings) {
+  if (facts.in_unknown_folder && settings.version >= kMayDecodeMore) return InUnknownFolder(settings.version);
   Reading record = facts.record.reading;
   if (record == Reading::kUnreadable) return Unreadable("record", "2a");
   if (record == Reading::kUndecodable) return Undecodable("record", "2a", settings.version);
@@ -203,12 +214,36 @@ Finding Verify(const VerdictFacts& facts, const image::Reference& image, const P
   return ByEntry(trimmed, entry->second, pod, settings.version);
 }
 
+Finding BeyondTheRules(KubeletVersion version) {
+  const std::string newest = image::kNewestKnownKubelet.ToString();
+  return {Outcome::kUnknown, Reason::kKubeletNewer, "0: rules known",
+          "kubelet " + version.ToString() + " is newer than the rules that this agent knows (" +
+              std::string(image::kKnownKubelets) + ")",
+          "update the agent, or set --kubelet-rules " + newest + " to judge by the rules of " + newest};
+}
+
+// A kubelet that is newer than the rules (K51): what is not verified at all, or is recorded for the whole
+// node, starts by every rule that is plausible. All else may have changed.
+Finding VerifyBeyondTheRules(const VerdictFacts& facts, const image::Reference& image,
+                             const KubeletSettings& settings) {
+  const bool readable = facts.record.reading != Reading::kUndecodable &&
+                        (facts.record.reading == Reading::kFound || facts.intent != Reading::kUndecodable);
+  if (settings.gate && readable) {
+    Finding finding = Verify(facts, image, {}, settings);
+    const bool agreed = finding.reason == Reason::kVerificationNever ||
+                        finding.reason == Reason::kOpenToNode || finding.reason == Reason::kRecordUnreadable;
+    if (agreed) return finding;
+  }
+  return BeyondTheRules(settings.version);
+}
+
 Finding Find(const VerdictFacts& facts, const image::Reference& image, const PodIdentity& pod,
              const KubeletSettings& settings) {
   if (facts.image_id.empty()) {
     return {Outcome::kMustPull, Reason::kImageAbsent, "1: image present",
             "The runtime does not have " + Shown(image.written()) + " under this name", ""};
   }
+  if (image::IsNewerThanKnown(settings.version)) return VerifyBeyondTheRules(facts, image, settings);
   if (!settings.gate) {
     return {Outcome::kUse, Reason::kGateOff, "0: feature gate",
             "this kubelet does not verify images (KubeletEnsureSecretPulledImages is off)", ""};
@@ -276,6 +311,8 @@ std::string_view VerdictReasonName(VerdictReason reason) {
       return "NotAllowlisted";
     case Reason::kRecordUnreadable:
       return "RecordUnreadable";
+    case Reason::kKubeletNewer:
+      return "KubeletNewer";
     case Reason::kFactsUnknown:
       return "FactsUnknown";
   }

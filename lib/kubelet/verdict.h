@@ -40,6 +40,7 @@ enum class VerdictReason {
   kVerificationAlways,      // policy AlwaysVerify and no record
   kNotAllowlisted,          // policy NeverVerifyAllowlistedImages, the name is not on it, and no record
   kRecordUnreadable,        // kubelet cannot decode its own file, or we cannot read it
+  kKubeletNewer,            // kubelet is newer than the rules that are known here
   kFactsUnknown,            // it depends on what is not known about kubelet
 };
 
@@ -82,6 +83,8 @@ struct VerdictFacts {
   std::string image_id;  // as the runtime gives it for this name, opaque; empty: the runtime does not have it
   RecordReading record;  // of image_id
   Reading intent = Reading::kAbsent;  // of image
+  // A folder of image_manager whose meaning is not known here has a file about this image.
+  bool in_unknown_folder = false;
 };
 
 Verdicts DecideVerdicts(const VerdictFacts& facts, const PodIdentity& pod, const KubeletSettings& settings);

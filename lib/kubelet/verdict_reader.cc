@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <utility>
@@ -45,6 +46,10 @@ bool VerdictReader::Restamp(Known& known) const {
   base::FileStamp record = base::StampOf(pulled_ + known.record_name);
   base::FileStamp intent = base::StampOf(pulling_ + known.intent_name);
   known.intent_absent = intent == kNoFile && errno == ENOENT;
+  bool unknown = std::any_of(unknown_.begin(), unknown_.end(), [&](const std::string& folder) {
+    return base::KindOf(folder + known.record_name) || base::KindOf(folder + known.intent_name);
+  });
+  if (unknown != std::exchange(known.in_unknown_folder, unknown)) known.fresh = true;
   if (!known.fresh && record == known.record && intent == known.intent) return false;
   known.fresh = IsFresh(record) || IsFresh(intent);
   known.record = record;
@@ -60,6 +65,7 @@ void VerdictReader::Decide(const ImageOnNode& image, const std::vector<KubeletSe
     // Most have none. One that comes now is seen by its stamp next time.
     if (!known.intent_absent) question.intent = ReadIntentNamed(root_, known.intent_name);
   }
+  question.in_unknown_folder = known.in_unknown_folder;
   known.intent_found = known.intent != kNoFile;
   Verdicts verdicts = VerdictsFor(question, possible);
   if (known.verdicts && *known.verdicts == verdicts) return;
@@ -78,7 +84,10 @@ RecordsAccess VerdictReader::Look() const {
 VerdictReading VerdictReader::Read(const std::vector<ImageOnNode>& images,
                                    const std::vector<KubeletSettings>& possible, FileChanges changes,
                                    bool same) {
-  std::vector<base::FileStamp> folders = base::StampsOf({root_, root_ + "/image_manager", pulled_, pulling_});
+  unknown_ = UnknownFolders(root_);
+  std::vector<std::string> paths = {root_, root_ + "/image_manager", pulled_, pulling_};
+  paths.insert(paths.end(), unknown_.begin(), unknown_.end());
+  std::vector<base::FileStamp> folders = base::StampsOf(paths);
   // The root's own times change for reasons of its own; that it is there matters.
   folders[0].modified_ns = folders[0].changed_ns = 0;
   folders[0].size = 0;

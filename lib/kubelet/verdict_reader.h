@@ -76,6 +76,7 @@ class VerdictReader {
     base::FileStamp record, intent;
     bool intent_found = false;
     bool intent_absent = false;  // for certain
+    bool in_unknown_folder = false;
     // A stamp was taken so soon after a change that another one could have the same.
     bool fresh = false;
     std::shared_ptr<const Verdicts> verdicts;
@@ -88,6 +89,7 @@ class VerdictReader {
 
   std::string root_;
   std::string pulled_, pulling_;                     // its folders, with a slash
+  std::vector<std::string> unknown_;                 // UnknownFolders of the last Read
   RecordsAccess access_ = RecordsAccess::kReadable;  // of the last Read
   std::vector<base::FileStamp> folders_;             // the root's image_manager, pulled, pulling
   std::unordered_map<std::string, Known> known_;     // by image

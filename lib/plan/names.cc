@@ -211,6 +211,8 @@ Reason ReasonFor(kubelet::VerdictReason reason) {
       return Reason::kNotAllowlisted;
     case VerdictReason::kRecordUnreadable:
       return Reason::kRecordUnreadable;
+    case VerdictReason::kKubeletNewer:
+      return Reason::kKubeletNewer;
     case VerdictReason::kSecretAmbiguous:
     case VerdictReason::kFactsUnknown:
       return Reason::kFactsUnknown;

@@ -67,6 +67,7 @@ enum class Reason {
   kVerificationAlways,
   kNotAllowlisted,
   kRecordUnreadable,
+  kKubeletNewer,      // kubelet is newer than the rules that are known here
   kTouchIneffective,  // …and touching does not help; the message says what stands in the way
   // What the registry has said about an image that is here (plan/refresh.h).
   kUpToDate,               // it agreed lately
@@ -169,6 +170,7 @@ inline constexpr std::array kReasons = {
     ReasonRow{Reason::kVerificationAlways, "VerificationAlways", ReasonGroup::kClosed},
     ReasonRow{Reason::kNotAllowlisted, "NotAllowlisted", ReasonGroup::kClosed},
     ReasonRow{Reason::kRecordUnreadable, "RecordUnreadable", ReasonGroup::kClosed},
+    ReasonRow{Reason::kKubeletNewer, "KubeletNewer", ReasonGroup::kClosed},
     ReasonRow{Reason::kTouchIneffective, "TouchIneffective", ReasonGroup::kClosed},
     ReasonRow{Reason::kUpToDate, "UpToDate", ReasonGroup::kRegistry},
     ReasonRow{Reason::kPinnedByDigest, "PinnedByDigest", ReasonGroup::kRegistry},

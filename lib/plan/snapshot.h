@@ -155,6 +155,8 @@ struct DiskStatus {
 // What is known of this node's kubelet.
 struct KubeletStatus {
   std::string version;  // "1.36.2"; empty: not known
+  bool newer = false;   // than all rules that may be taken for it: most verdicts are Unknown
+  std::string rules;    // "1.37": taken for it, as the operator wants; empty: its own
   // The API server, or kubelet's own port, is being asked for more, and neither has answered nor refused yet.
   bool learning = false;
   std::string verification;  // imagePullCredentialsVerificationPolicy; empty: not known

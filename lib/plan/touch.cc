@@ -76,6 +76,7 @@ bool RecordLifts(VerdictReason reason) {
     case VerdictReason::kRecordedForPod:
     case VerdictReason::kAssumedForPod:
     case VerdictReason::kSecretAmbiguous:
+    case VerdictReason::kKubeletNewer:
     case VerdictReason::kFactsUnknown:
       return false;
   }

@@ -17,6 +17,7 @@ std::string KubeletWords(const StatusKubelet& kubelet) {
 std::string KubeletDetail(const StatusKubelet& kubelet) {
   std::string words =
       kubelet.version.empty() ? "of unknown version" : kubelet.version + By(kubelet.version_from);
+  if (!kubelet.rules.empty()) words += ", by the rules of " + kubelet.rules;
   if (kubelet.verification.empty()) return words;
   return words + ", " + kubelet.verification + By(kubelet.verification_from);
 }

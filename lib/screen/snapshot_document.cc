@@ -123,6 +123,7 @@ StatusKubelet KubeletOf(const std::optional<plan::KubeletStatus>& kubelet) {
   StatusKubelet shown{.version = Shown(kubelet->version),
                       .verification = Shown(kubelet->verification),
                       .root = Shown(kubelet->root),
+                      .rules = Shown(kubelet->rules),
                       .records_note = Shown(kubelet->records_note)};
   for (const auto& [fact, source] : kubelet->sources) {
     if (fact == "version") shown.version_from = Shown(source);

@@ -115,6 +115,7 @@ struct StatusKubelet {
   // "none": it was declared that there is no kubelet here. Empty: not known.
   std::string version, verification, root;
   std::string version_from, verification_from;  // "declared", a file, "command line", "default"
+  std::string rules;                            // of another version than its own; empty: its own count
   std::string records_note;                     // what is the matter with its records; empty: nothing
 
   bool None() const { return version == "none"; }

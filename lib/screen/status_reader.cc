@@ -94,6 +94,7 @@ StatusImage ReadStatusImage(const status::Members& in) {
 StatusKubelet ReadStatusKubelet(const status::Members& in) {
   StatusKubelet kubelet;
   in.Read("version", kubelet.version);
+  in.Read("rules", kubelet.rules);
   in.Read("verification", kubelet.verification);
   in.Read("root", kubelet.root);
   in.Read("recordsNote", kubelet.records_note);

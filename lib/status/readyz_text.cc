@@ -36,6 +36,7 @@ std::string ReadyzText(const plan::Snapshot& snapshot, const plan::ReadyAnswer& 
     text += "\n";
   }
   if (!verbose) return text;
+  for (const std::string& problem : snapshot.problems) text += "problem " + OneLine(problem) + "\n";
   for (const plan::ImageState* image : answer.entries) text += EntryLine(*image);
   return text;
 }

@@ -90,6 +90,8 @@ constexpr std::array kWords = {
     Row{Reason::kNotAllowlisted, "unrecorded",
         "exempt it with kubelet's allowlist: prefetchctl list export --for kubelet prints one"},
     Row{Reason::kRecordUnreadable, "unreadable", ""},
+    Row{Reason::kKubeletNewer, "unknown",
+        "update prefetchd, or set --kubelet-rules to the newest version whose rules it knows"},
     Row{Reason::kTouchIneffective, "closed",
         "prefetchctl explain IMAGE tells what stands in the way of a touch"},
     Row{Reason::kUpToDate, "current", ""},

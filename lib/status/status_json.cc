@@ -134,6 +134,7 @@ void WriteKubelet(doc::JsonWriter& out, const std::optional<plan::KubeletStatus>
   }
   out.BeginObject();
   out.MemberOrNull("version", kubelet->version);
+  out.MemberOrNull("rules", kubelet->rules);
   out.MemberOrNull("verification", kubelet->verification);
   out.Key("allowlist");
   out.Strings(kubelet->allowlist);

@@ -158,13 +158,19 @@ INSTANTIATE_TEST_SUITE_P(
                   "--kubelet: must be none or auto"},
         BadConfig{"KubeletVersion",
                   [](RawConfig& raw) { raw.kubelet_version = Flag("latest", "--kubelet-version"); },
-                  "--kubelet-version: must be a version such as 1.36 or 1.36.2"},
+                  "--kubelet-version: must be a version such as 1.37 or 1.37.2"},
         BadConfig{"KubeletTooOld",
                   [](RawConfig& raw) { raw.kubelet_version = Flag("v1.30.9", "--kubelet-version"); },
-                  "--kubelet-version: must be from 1.31 to 1.36: the rules of other kubelets are not known"},
-        BadConfig{"KubeletTooNew",
-                  [](RawConfig& raw) { raw.kubelet_version = Flag("1.37", "--kubelet-version"); },
-                  "--kubelet-version: must be from 1.31 to 1.36: the rules of other kubelets are not known"},
+                  "--kubelet-version: must be 1.31 or later: the rules of older kubelets are not known"},
+        BadConfig{"KubeletRulesTooNew",
+                  [](RawConfig& raw) { raw.kubelet_rules = Flag("1.38", "--kubelet-rules"); },
+                  "--kubelet-rules: must be from 1.31 to 1.37: other rules are not known"},
+        BadConfig{"KubeletRulesTooOld",
+                  [](RawConfig& raw) { raw.kubelet_rules = Flag("1.30", "--kubelet-rules"); },
+                  "--kubelet-rules: must be from 1.31 to 1.37: other rules are not known"},
+        BadConfig{"KubeletRules",
+                  [](RawConfig& raw) { raw.kubelet_rules = Flag("newest", "--kubelet-rules"); },
+                  "--kubelet-rules: must be a version such as 1.37"},
         BadConfig{"TouchWithoutKubelet",
                   [](RawConfig& raw) {
                     raw.touch = Said<bool>{true, "--touch"};
@@ -525,7 +531,22 @@ agent.yaml:4:9: listen)" + kListenError);
 TEST(AgentConfig, KubeletVersionsOfDistributions) {
   EXPECT_EQ(*CheckedKubeletVersion("v1.34.1-eks-a1b2"), "1.34.1");
   EXPECT_EQ(*CheckedKubeletVersion("1.31.4+k3s1"), "1.31.4");
-  EXPECT_FALSE(CheckedKubeletVersion("2.34"));
+  EXPECT_EQ(*CheckedKubeletVersion("v1.37.0-gke.1"), "1.37.0");
+  EXPECT_FALSE(CheckedKubeletVersion("0.34"));
+}
+
+TEST(AgentConfig, NoNewerKubeletIsRefused) {
+  for (const char* version : {"1.37", "1.38.1", "1.99", "2.0"}) {
+    EXPECT_EQ(*CheckedKubeletVersion(version), version);
+  }
+}
+
+TEST(AgentConfig, KubeletRulesAreAVersionWhoseRulesAreKnown) {
+  RawConfig raw = Minimal();
+  raw.kubelet_rules = Flag("v1.37.2", "--kubelet-rules");
+  auto config = LoadAgentConfig(raw, Environment({}));
+  ASSERT_TRUE(config.ok()) << config.error().message();
+  EXPECT_EQ(config->kubelet_rules, (image::KubeletVersion{1, 37}));
 }
 
 TEST(AgentConfig, AFileThatCannotBeReadIsTheOnlyMistake) {

@@ -18,8 +18,9 @@ TEST(VersionRules, WhatChangedWhen) {
        {Row{31, false, false, false, false, false, "global"},
         Row{32, true, false, false, false, false, "global"},
         Row{33, true, false, true, false, true, "global"}, Row{34, true, true, true, true, true, "<global>"},
-        Row{35, true, true, true, true, true, "<global>"},
-        Row{36, true, true, true, true, true, "<global>"}}) {
+        Row{35, true, true, true, true, true, "<global>"}, Row{36, true, true, true, true, true, "<global>"},
+        Row{37, true, true, true, true, true, "<global>"},
+        Row{38, true, true, true, true, true, "<global>"}}) {
     image::KubeletVersion version{1, row.minor};
     EXPECT_EQ(DecodesStrictly(version), row.strict) << row.minor;
     EXPECT_EQ(ReadsConfigDirectories(version), row.directories) << row.minor;

@@ -20,6 +20,7 @@ FIRES = [
      NODE + ',reason="RecordedForOthers"'),
     ("PrefetchdKubeletUnknown",
      ['prefetchd_image_verdicts{policy="Never",result="Unknown",reason="FactsUnknown"}'], "1x300", 15, NODE),
+    ("PrefetchdKubeletNewer", ["prefetchd_kubelet_newer"], "1x300", 15, NODE),
     ("PrefetchdRecordsUnreadable", ["prefetchd_kubelet_records_readable"], "0x300", 5, NODE),
     ("PrefetchdKubeletContradicted", ["prefetchd_kubelet_contradictions"], "1x300", 10, NODE),
     ("PrefetchdListRefused", ['prefetchd_list_source_error{source="images.yaml"}'], "1x300", 1,
@@ -40,7 +41,7 @@ GOOD = ["prefetchd_build_info 1", "prefetchd_ready 1", 'prefetchd_readiness_info
         'prefetchd_entries{state="Failing",reason="NotFound",required="false"} 1',
         'prefetchd_image_verdicts{policy="Never",result="Refused",reason="ImageAbsent"} 1',
         'prefetchd_image_verdicts{policy="Always",result="Unknown",reason="FactsUnknown"} 1',
-        "prefetchd_kubelet_records_readable 1", "prefetchd_kubelet_contradictions 0",
+        "prefetchd_kubelet_newer 0", "prefetchd_kubelet_records_readable 1", "prefetchd_kubelet_contradictions 0",
         'prefetchd_list_source_error{source="images.yaml"} 0', 'prefetchd_list_info{hash="a"} 1', "prefetchd_runtime_up 1",
         "prefetchd_disk_pressure 0", 'prefetchd_credential_lookups_total{source="provider",outcome="error"} 3',
         "prefetchd_unlisted_images 0", "prefetchd_problems 0"]

@@ -9,7 +9,7 @@
 namespace prefetch::kubelet::feature_gates_test {
 namespace {
 
-// Whether the gate is on in 1.32, 1.33, 1.34, 1.35, 1.36.
+// Whether the gate is on in 1.32, 1.33, 1.34, 1.35, 1.36, 1.37.
 struct GateCase {
   std::string name;
   FeatureGates gates;
@@ -20,7 +20,7 @@ class VerifiesImagesTest : public testing::TestWithParam<GateCase> {};
 
 TEST_P(VerifiesImagesTest, ByVersion) {
   std::string on;
-  for (unsigned minor = 32; minor <= 36; minor++)
+  for (unsigned minor = 32; minor <= 37; minor++)
     on += VerifiesImages(GetParam().gates, {1, minor}) ? '1' : '0';
   EXPECT_EQ(on, GetParam().on);
 }
@@ -29,13 +29,14 @@ TEST_P(VerifiesImagesTest, ByVersion) {
 INSTANTIATE_TEST_SUITE_P(
     Spec31, VerifiesImagesTest,
     testing::Values(
-        GateCase{"Default", {}, "00011"}, GateCase{"On", {.ensure_secret_pulled_images = true}, "01111"},
-        GateCase{"Off", {.ensure_secret_pulled_images = false}, "00000"},
-        GateCase{"AlphasOn", {.all_alpha = true}, "01111"},
-        GateCase{"AlphasOff", {.all_alpha = false}, "00011"},
-        GateCase{"BetasOff", {.all_beta = false}, "00000"}, GateCase{"BetasOn", {.all_beta = true}, "00011"},
-        GateCase{"NamedBeatsAlphas", {.ensure_secret_pulled_images = false, .all_alpha = true}, "00000"},
-        GateCase{"NamedBeatsBetas", {.ensure_secret_pulled_images = true, .all_beta = false}, "01111"}),
+        GateCase{"Default", {}, "000111"}, GateCase{"On", {.ensure_secret_pulled_images = true}, "011111"},
+        GateCase{"Off", {.ensure_secret_pulled_images = false}, "000000"},
+        GateCase{"AlphasOn", {.all_alpha = true}, "011111"},
+        GateCase{"AlphasOff", {.all_alpha = false}, "000111"},
+        GateCase{"BetasOff", {.all_beta = false}, "000000"},
+        GateCase{"BetasOn", {.all_beta = true}, "000111"},
+        GateCase{"NamedBeatsAlphas", {.ensure_secret_pulled_images = false, .all_alpha = true}, "000000"},
+        GateCase{"NamedBeatsBetas", {.ensure_secret_pulled_images = true, .all_beta = false}, "011111"}),
     [](const auto& row) { return row.param.name; });
 
 TEST(FeatureGates, TheStrongerSpeaksGateByGate) {

@@ -84,16 +84,33 @@ INSTANTIATE_TEST_SUITE_P(
                      {.image = "reg.io/a", .image_id = "R", .record = {FileContent::State::kUnreadable, ""}},
                      "Unknown/RecordUnreadable",
                      "root"},
-        PossibleCase{"UnknownFieldIsUndecodable", kPreloaded, Recorded(Record("reg.io/a", R"({"new":1})")),
-                     "Refused/RecordUnreadable", ""},
-        PossibleCase{"UnknownFieldOfANewerKubelet",
+        PossibleCase{"UnknownFieldIsUndecodable",
+                     {.version = image::KubeletVersion{1, 36}, .policy = kPreloaded.policy},
+                     Recorded(Record("reg.io/a", R"({"new":1})")),
+                     "Refused/RecordUnreadable",
+                     ""},
+        PossibleCase{"UnknownFieldOfAnyKubelet", kPreloaded, Recorded(Record("reg.io/a", R"({"new":1})")),
+                     "Unknown/FactsUnknown", "--kubelet-version"},
+        PossibleCase{"NewerThanTheRules",
+                     {.version = image::KubeletVersion{1, 38}, .policy = kPreloaded.policy},
+                     kHere,
+                     "Unknown/KubeletNewer",
+                     "1.38"},
+        PossibleCase{"NewerButJudgedByTheRulesOf137",
+                     {.version = image::KubeletVersion{1, 38},
+                      .rules = image::KubeletVersion{1, 37},
+                      .policy = kPreloaded.policy},
+                     kHere,
+                     "Starts/Preloaded",
+                     ""},
+        PossibleCase{"UnknownFieldIn137",
                      {.version = image::KubeletVersion{1, 37}, .policy = kPreloaded.policy},
                      Recorded(Record("reg.io/a", R"({"new":1})")),
                      "Unknown/RecordUnreadable",
                      "1.37"}),
     [](const auto& row) { return row.param.name; });
 
-// Upgrade 1.34 -> 1.35 -> 1.36 with the same files: K11.
+// Upgrade 1.34 -> … -> 1.38 with the same files: K11.
 TEST(PossibleVerdicts, FollowAnUpgrade) {
   struct Row {
     unsigned minor;
@@ -102,7 +119,8 @@ TEST(PossibleVerdicts, FollowAnUpgrade) {
   VerdictQuestion question{.image = "nginx:1.27", .image_id = "R"};
   question.record = Present(Record("docker.io/library/nginx", kOpen));
   for (const Row& row :
-       {Row{33, "GateOff"}, Row{34, "GateOff"}, Row{35, "OpenToNode"}, Row{36, "RecordedUnderOtherName"}}) {
+       {Row{33, "GateOff"}, Row{34, "GateOff"}, Row{35, "OpenToNode"}, Row{36, "RecordedUnderOtherName"},
+        Row{37, "RecordedUnderOtherName"}, Row{38, "KubeletNewer"}}) {
     auto possible =
         PossibleSettings({.version = image::KubeletVersion{1, row.minor}, .configuration_known = true});
     EXPECT_EQ(VerdictReasonName(VerdictsFor(question, *possible).never.reason), row.reason) << row.minor;

@@ -40,6 +40,8 @@ const char kYaml[] =
 INSTANTIATE_TEST_SUITE_P(
     Spec31And34, RecordTest,
     testing::Values(
+        RecordCase{"Beta137", Record(), 37, Reading::kFound},
+        RecordCase{"Alpha137", Record("", kAlpha), 37, Reading::kFound},
         RecordCase{"Beta136", Record(), 36, Reading::kFound},
         RecordCase{"Beta135", Record(), 35, Reading::kFound},
         RecordCase{"BetaIsBeyond134", Record(), 34, Reading::kUndecodable},

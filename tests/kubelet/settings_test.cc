@@ -48,6 +48,37 @@ INSTANTIATE_TEST_SUITE_P(
         SettingsCase{"Default136",
                      {.version = V(36), .configuration_known = true},
                      {"1.36:NeverVerifyPreloadedImages"}},
+        SettingsCase{"Default137",
+                     {.version = V(37), .configuration_known = true},
+                     {"1.37:NeverVerifyPreloadedImages"}},
+        SettingsCase{
+            "GateOff137", {.version = V(37), .configuration_known = true, .gate = false}, {"1.37:off"}},
+        SettingsCase{
+            "PolicyAgainstGate137",
+            {.version = V(37), .configuration_known = true, .gate = false, .policy = Policy::kNeverVerify},
+            {"refused"}},
+        // Of a kubelet that is newer than the rules nobody can say what it would not start with.
+        SettingsCase{
+            "Newer", {.version = V(38), .configuration_known = true}, {"1.38:NeverVerifyPreloadedImages"}},
+        SettingsCase{
+            "NewerWithTheGateOff",
+            {.version = V(38), .configuration_known = true, .gate = false, .policy = Policy::kNeverVerify},
+            {"1.38:off"}},
+        SettingsCase{"NewerWithAnAllowlistOfAnotherPolicy",
+                     {.version = V(38), .policy = Policy::kAlwaysVerify, .allowlist = {"**"}},
+                     {"1.38:AlwaysVerify"}},
+        SettingsCase{"NewerByOlderRules",
+                     {.version = V(38), .rules = V(37), .configuration_known = true},
+                     {"1.37:NeverVerifyPreloadedImages"}},
+        SettingsCase{"NewerByTheRulesOf134",
+                     {.version = V(38), .rules = V(34), .configuration_known = true},
+                     {"1.34:off"}},
+        SettingsCase{"RulesAreForNewerKubeletsOnly",
+                     {.version = V(34), .rules = V(37), .configuration_known = true},
+                     {"1.34:off"}},
+        SettingsCase{"RulesTellNoVersion",
+                     {.rules = V(37), .configuration_known = true, .policy = Policy::kAlwaysVerify},
+                     {"1.35:AlwaysVerify", "1.36:AlwaysVerify", "1.37:AlwaysVerify"}},
         SettingsCase{"GateOn134",
                      {.version = V(34), .configuration_known = true, .gate = true},
                      {"1.34:NeverVerifyPreloadedImages"}},
@@ -69,10 +100,11 @@ INSTANTIATE_TEST_SUITE_P(
             "DeclaredPolicyOfOldKubelet", {.version = V(32), .policy = Policy::kAlwaysVerify}, {"1.32:off"}},
         SettingsCase{"DeclaredPolicyOfAnyKubelet",
                      {.policy = Policy::kNeverVerify},
-                     {"1.33:NeverVerify", "1.34:NeverVerify", "1.35:NeverVerify", "1.36:NeverVerify"}},
+                     {"1.33:NeverVerify", "1.34:NeverVerify", "1.35:NeverVerify", "1.36:NeverVerify",
+                      "1.37:NeverVerify"}},
         SettingsCase{"PolicyInFileOfAnyKubelet",
                      {.configuration_known = true, .policy = Policy::kAlwaysVerify},
-                     {"1.35:AlwaysVerify", "1.36:AlwaysVerify"}},
+                     {"1.35:AlwaysVerify", "1.36:AlwaysVerify", "1.37:AlwaysVerify"}},
         SettingsCase{
             "OnlyVersionKnown",
             {.version = V(36)},
@@ -82,17 +114,17 @@ INSTANTIATE_TEST_SUITE_P(
                      {"refused"}},
         SettingsCase{"AllowlistNarrowsVersions",
                      {.policy = Policy::kNeverVerifyAllowlistedImages, .allowlist = {"ubuntu"}},
-                     {"1.36:NeverVerifyAllowlistedImages"}},
+                     {"1.36:NeverVerifyAllowlistedImages", "1.37:NeverVerifyAllowlistedImages"}},
         SettingsCase{"BadAllowlist",
                      {.policy = Policy::kNeverVerifyAllowlistedImages, .allowlist = {"*"}},
                      {"refused"}}),
     [](const auto& row) { return row.param.name; });
 
-TEST(Settings, NothingKnownIsEveryKubeletFrom131To136) {
+TEST(Settings, NothingKnownIsEveryKubeletFrom131To137) {
   std::vector<std::string> words = Words({});
   EXPECT_EQ(words.front(), "1.31:off");
-  EXPECT_EQ(words.back(), "1.36:AlwaysVerify");
-  EXPECT_EQ(words.size(), 2 + 4 * 4U);
+  EXPECT_EQ(words.back(), "1.37:AlwaysVerify");
+  EXPECT_EQ(words.size(), 2 + 4 * 5U);
 }
 
 TEST(Settings, PoliciesHaveNamesThatReadBack) {

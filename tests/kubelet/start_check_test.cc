@@ -14,7 +14,7 @@ const std::string kNoPolicy = "imagePullCredentialsVerificationPolicy: null\n";
 const std::string kAlways = "imagePullCredentialsVerificationPolicy: AlwaysVerify\n";
 const char kNone[] = "";
 
-// The versions of 1.32 to 1.36 that would not start, by their minor: "35 36".
+// The versions of 1.32 to 1.37 that would not start, by their minor: "35 36 37".
 struct StartCase {
   std::string name;
   std::optional<std::string> main;
@@ -35,7 +35,7 @@ TEST_P(WhyNotStartedTest, ByVersion) {
   arguments.insert(arguments.end(), GetParam().flags.begin(), GetParam().flags.end());
   CommandLine flags = ParseCommandLine(arguments);
   std::string refusing;
-  for (unsigned minor = 32; minor <= 36; minor++) {
+  for (unsigned minor = 32; minor <= 37; minor++) {
     std::vector<std::string> reasons = WhyNotStarted(*config, flags, image::KubeletVersion{1, minor});
     if (!reasons.empty()) refusing += (refusing.empty() ? "" : " ") + std::to_string(minor);
   }
@@ -48,12 +48,12 @@ const std::vector<std::string> kFlagOff = {"--feature-gates=KubeletEnsureSecretP
 // K49, the trap: the default policy is filled in before drop-ins and flags come.
 INSTANTIATE_TEST_SUITE_P(
     Gate, WhyNotStartedTest,
-    testing::Values(StartCase{"Defaults", kNone, {}, {}, ""},              //
-                    StartCase{"OffInMain", kOff, {}, {}, ""},              //
-                    StartCase{"OnInMain", kOn, {}, {}, ""},                //
-                    StartCase{"OffInDropIn", kNone, kOff, {}, "35 36"},    //
-                    StartCase{"OnThenOff", kOn, kOff, {}, "33 34 35 36"},  //
-                    StartCase{"OffInMainAndDropIn", kOff, kOff, {}, ""},   //
+    testing::Values(StartCase{"Defaults", kNone, {}, {}, ""},                 //
+                    StartCase{"OffInMain", kOff, {}, {}, ""},                 //
+                    StartCase{"OnInMain", kOn, {}, {}, ""},                   //
+                    StartCase{"OffInDropIn", kNone, kOff, {}, "35 36 37"},    //
+                    StartCase{"OnThenOff", kOn, kOff, {}, "33 34 35 36 37"},  //
+                    StartCase{"OffInMainAndDropIn", kOff, kOff, {}, ""},      //
                     StartCase{"OffInDropInWithPolicyNull", kNone, kOff + kNoPolicy, {}, ""},
                     StartCase{"OnInDropIn", kNone, kOn, {}, ""},        //
                     StartCase{"OffThenOn", kOff, kOn, {}, ""},          //
@@ -61,16 +61,16 @@ INSTANTIATE_TEST_SUITE_P(
                     StartCase{"NamedPolicyIsCheckedElsewhere", kNone, kOff + kAlways, {}, ""},
                     StartCase{"FlagOff", kNone, {}, kFlagOff, ""},  //
                     StartCase{"FlagOn", kNone, {}, kFlagOn, ""},    //
-                    StartCase{"FlagOffAgainstMain", kOn, {}, kFlagOff, "33 34 35 36"},
-                    StartCase{"FlagOnAgainstMain", kOff, {}, kFlagOn, "33 34 35 36"},
-                    StartCase{"FlagOnAgainstDropIn", kNone, kOff, kFlagOn, ""},   //
-                    StartCase{"FlagOffWithoutFiles", {}, {}, kFlagOff, "35 36"},  //
-                    StartCase{"FlagOnWithoutFiles", {}, {}, kFlagOn, "33 34"},    //
-                    StartCase{"NothingAtAll", {}, {}, {}, ""},                    //
+                    StartCase{"FlagOffAgainstMain", kOn, {}, kFlagOff, "33 34 35 36 37"},
+                    StartCase{"FlagOnAgainstMain", kOff, {}, kFlagOn, "33 34 35 36 37"},
+                    StartCase{"FlagOnAgainstDropIn", kNone, kOff, kFlagOn, ""},      //
+                    StartCase{"FlagOffWithoutFiles", {}, {}, kFlagOff, "35 36 37"},  //
+                    StartCase{"FlagOnWithoutFiles", {}, {}, kFlagOn, "33 34"},       //
+                    StartCase{"NothingAtAll", {}, {}, {}, ""},                       //
                     StartCase{"DropInWithoutMain", {}, kOn, {}, ""}),
     [](const auto& row) { return row.param.name; });
 
-const char kEvery[] = "32 33 34 35 36";
+const char kEvery[] = "32 33 34 35 36 37";
 
 // K44.
 INSTANTIATE_TEST_SUITE_P(

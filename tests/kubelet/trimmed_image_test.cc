@@ -21,7 +21,8 @@ TEST(TrimmedImage, KeepsTheSpellingSince136) {
         Row{"foo.io:5000", "foo.io", "docker.io/library/foo.io"},
         Row{"index.docker.io/a/b", "index.docker.io/a/b", "docker.io/a/b"}}) {
     image::Reference image = *image::Reference::Parse(row.written);
-    EXPECT_EQ(TrimmedImage(image, {1, 36}), row.since_136) << row.written;
+    for (unsigned minor : {36U, 37U})
+      EXPECT_EQ(TrimmedImage(image, {1, minor}), row.since_136) << row.written;
     for (unsigned minor : {33U, 34U, 35U})
       EXPECT_EQ(TrimmedImage(image, {1, minor}), row.before) << row.written;
   }

@@ -91,6 +91,25 @@ TEST_F(VerdictReaderTest, ANameOfAnotherImageReadsNothing) {
   EXPECT_EQ(Read({.all = false, .names = {FileNameFor("sha256:fff")}}).files_read, 0u);
 }
 
+// A kubelet of 1.37 or later may keep records of kinds that are not known here (K52).
+TEST_F(VerdictReaderTest, AFileInAFolderThatIsNotKnownMakesItsImageUnknown) {
+  EXPECT_EQ(Read().verdicts[0]->never.reason, VerdictReason::kPreloaded);
+  std::filesystem::create_directories(dir_ / "image_manager/observed-preloaded");
+  EXPECT_EQ(Read().verdicts[0]->never.reason, VerdictReason::kPreloaded) << "it says nothing of this image";
+  dir_.Write("image_manager/observed-preloaded/" + FileNameFor(kId), "{}");
+  kubelet::VerdictReading reading = Read();
+  EXPECT_EQ(reading.verdicts[0]->never.reason, VerdictReason::kPreloaded) << "1.36 does not look there";
+  possible_ =
+      *kubelet::PossibleSettings({.version = image::KubeletVersion{1, 37}, .configuration_known = true});
+  reader_.Forget();
+  reading = Read();
+  EXPECT_EQ(reading.verdicts[0]->never.result, kubelet::VerdictResult::kUnknown);
+  EXPECT_EQ(reading.verdicts[0]->never.reason, VerdictReason::kRecordUnreadable);
+  EXPECT_EQ(reading.verdicts[1]->never.reason, VerdictReason::kPreloaded) << "another image";
+  std::filesystem::remove(dir_ / ("image_manager/observed-preloaded/" + FileNameFor(kId)));
+  EXPECT_EQ(Read().verdicts[0]->never.reason, VerdictReason::kPreloaded);
+}
+
 TEST_F(VerdictReaderTest, AnIntentIsAPullUnderWay) {
   Read();
   Replace(IntentPath(kApp), IntentText(kApp));

@@ -13,7 +13,7 @@ using Policy = VerificationPolicy;
 struct World {
   VerdictFacts facts{.image = "reg.io/t/a:v1", .image_id = "sha256:aaa"};
   PodIdentity pod;
-  KubeletSettings settings;
+  KubeletSettings settings{.version = {1, 36}};
 
   World Image(const std::string& image) const {
     return With([&](World& w) { w.facts.image = image; });
@@ -42,6 +42,9 @@ struct World {
   }
   World Minor(unsigned minor) const {
     return With([&](World& w) { w.settings.version = {1, minor}; });
+  }
+  World Version(image::KubeletVersion version) const {
+    return With([&](World& w) { w.settings.version = version; });
   }
   World GateOff() const {
     return With([](World& w) { w.settings.gate = false; });
@@ -155,13 +158,13 @@ INSTANTIATE_TEST_SUITE_P(
                "2a"),
         Closed("Step2aEvenAllowlisted", kWorld.Allowlisted({"reg.io/*"}).Record(Reading::kUndecodable),
                "RecordUnreadable", "2a"),
-        Unknown("Step2aOfANewerKubelet", kWorld.Record(Reading::kUndecodable).Minor(37)),
+        Unknown("Step2aOf137", kWorld.Record(Reading::kUndecodable).Minor(37)),
         Unknown("Step2aWeMayNotRead", kWorld.Record(Reading::kUnreadable)),
         Closed("Step2cIntentUndecodable", kWorld.Intent(Reading::kUndecodable), "RecordUnreadable", "2c"),
         Closed("Step2cEvenUnderNeverVerify",
                kWorld.Intent(Reading::kUndecodable).Verification(Policy::kNeverVerify), "RecordUnreadable",
                "2c"),
-        Unknown("Step2cOfANewerKubelet", kWorld.Intent(Reading::kUndecodable).Minor(37)),
+        Unknown("Step2cOf137", kWorld.Intent(Reading::kUndecodable).Minor(37)),
         Unknown("Step2cWeMayNotRead", kWorld.Intent(Reading::kUnreadable)),
         Starts("IntentIsNotReadBesideARecord",
                kWorld.Intent(Reading::kUndecodable).Recorded("reg.io/t/a", kNode), "OpenToNode", "7"),
@@ -313,8 +316,57 @@ INSTANTIATE_TEST_SUITE_P(
         Closed("ExactAllowlist135", kWorld.Minor(35).Allowlisted({"reg.io/t/a"}), "NotAllowlisted", "4"),
         Starts("PrefixAllowlist135", kWorld.Minor(35).Allowlisted({"reg.io/t/*"}), "Allowlisted", "3"),
         Starts("GateOff134", kClosedBySecret.Minor(34).GateOff(), "GateOff", "0"),
-        Starts("NoGate131", kClosedBySecret.Minor(31).GateOff(), "GateOff", "0")),
+        Starts("NoGate131", kClosedBySecret.Minor(31).GateOff(), "GateOff", "0"),
+        Starts("ShortKey137", kShort.Recorded("nginx", kNode).Minor(37), "OpenToNode", "7"),
+        Closed("FullKey137", kShort.Recorded("docker.io/library/nginx", kNode).Minor(37),
+               "RecordedUnderOtherName", "6"),
+        Starts("Account137", kByAccount.Minor(37), "RecordedForPod", "11"),
+        Starts("ExactAllowlist137", kWorld.Minor(37).Allowlisted({"reg.io/t/a"}), "Allowlisted", "3"),
+        Closed("OtherName137", kWorld.Minor(37).Recorded("reg.io/t/b", Secrets({kS})),
+               "RecordedUnderOtherName", "6"),
+        Starts("Preloaded137", kWorld.Minor(37), "Preloaded", "3"),
+        Starts("GateOff137", kClosedBySecret.Minor(37).GateOff(), "GateOff", "0")),
     NameOf);
+
+// A kubelet that is newer than the rules: firm where every plausible rule agrees, and nowhere else (K51).
+VerdictCase Newer(const std::string& name, const World& world) {
+  return {name, world.Minor(38), "Unknown", "Unknown", "KubeletNewer", "0"};
+}
+INSTANTIATE_TEST_SUITE_P(
+    NewerThanTheRules, VerdictTest,
+    testing::Values(Closed("Absent", kWorld.Minor(38).Absent(), "ImageAbsent", "1"),
+                    Starts("NeverVerify", kClosedBySecret.Minor(38).Verification(Policy::kNeverVerify),
+                           "VerificationNever", "3"),
+                    Starts("NeverVerifyWithoutRecord", kWorld.Minor(38).Verification(Policy::kNeverVerify),
+                           "VerificationNever", "3"),
+                    Starts("OpenToNode", kStrict.Minor(38).Recorded("reg.io/t/a", kNode), "OpenToNode", "7"),
+                    Starts("OpenToNodeOfALaterMajor", kStrict.Version({2, 0}).Recorded("reg.io/t/a", kNode),
+                           "OpenToNode", "7"),
+                    VerdictCase{"InvalidName", kWorld.Minor(38).Image("reg.io/T/a"), "Refused", "Refused",
+                                "InvalidImageName", "0"},
+                    Newer("Preloaded", kWorld), Newer("Allowlisted", kWorld.Allowlisted({"reg.io/t/a"})),
+                    Newer("Closed", kClosedBySecret), Newer("ForThePod", kClosedBySecret.Has(kS)),
+                    Newer("OtherName", kWorld.Recorded("reg.io/t/b", kNode)),
+                    Newer("Intent", kWorld.Intent()), Newer("AlwaysVerify", kStrict),
+                    Newer("GateOff", kWorld.GateOff()),
+                    Newer("NeverVerifyWithTheGateOff", kWorld.Verification(Policy::kNeverVerify).GateOff()),
+                    Newer("Undecodable", kWorld.Record(Reading::kUndecodable)),
+                    Newer("UndecodableUnderNeverVerify",
+                          kWorld.Record(Reading::kUndecodable).Verification(Policy::kNeverVerify)),
+                    Newer("IntentUndecodable",
+                          kWorld.Intent(Reading::kUndecodable).Verification(Policy::kNeverVerify)),
+                    VerdictCase{"WeMayNotRead", kWorld.Minor(38).Record(Reading::kUnreadable), "Unknown",
+                                "Unknown", "RecordUnreadable", "2a"}),
+    NameOf);
+
+TEST(VerdictMessage, OfANewerKubeletNamesTheOverride) {
+  World world = kWorld.Minor(38);
+  std::string message = DecideVerdicts(world.facts, world.pod, world.settings).never.message;
+  EXPECT_NE(message.find("kubelet 1.38 is newer than the rules that this agent knows (1.31 to 1.37)"),
+            std::string::npos)
+      << message;
+  EXPECT_NE(message.find("--kubelet-rules 1.37"), std::string::npos) << message;
+}
 
 TEST(VerdictMessage, NamesRepositoriesAndClassesAndNothingSecret) {
   World world =

@@ -119,8 +119,12 @@ TEST(Digests, OfTheSameRepositoryAllCount) {
   EXPECT_FALSE(HasDigest(local, ""));
 }
 
-TEST(Words, NothingIsEverCalledNewer) {
-  for (const ReasonRow& row : kReasons) EXPECT_EQ(row.name.find("ewer"), std::string_view::npos);
+// Digests have no order: of two images nobody can say which one is newer. Versions of kubelet have one.
+TEST(Words, NoImageIsEverCalledNewer) {
+  for (const ReasonRow& row : kReasons) {
+    if (row.reason == Reason::kKubeletNewer) continue;
+    EXPECT_EQ(row.name.find("ewer"), std::string_view::npos) << row.name;
+  }
 }
 
 }  // namespace

@@ -178,6 +178,29 @@ TEST_F(VerdictScenario, WhatIsNotKnownIsNotReadyUnlessAllKubeletsAgree) {
   ASSERT_TRUE(node_->RunUntil([&] { return node_->Ready(); }, seconds(10)));
 }
 
+TEST_F(VerdictScenario, AKubeletThatIsNewerThanTheRulesIsFirmOnlyWhereAllRulesAgree) {
+  Prepare(WithKubelet({1, 38, 1}), {.version = {1, 37}});
+  EXPECT_FALSE(node_->Ready());
+  EXPECT_EQ(node_->ReasonOf(kApp), Reason::kKubeletNewer);
+  EXPECT_TRUE(node_->Snapshot()->kubelet->newer);
+  ASSERT_EQ(node_->Snapshot()->problems.size(), 1U);
+  EXPECT_NE(node_->Snapshot()->problems[0].find("kubelet 1.38.1 is newer than the rules"), std::string::npos);
+  PodPulls(kApp, {});  // recorded for the node
+  ASSERT_TRUE(node_->RunUntil([&] { return node_->Ready(); }, seconds(10)));
+  EXPECT_EQ(node_->ReasonOf(kApp), Reason::kOpenToNode);
+}
+
+TEST_F(VerdictScenario, TheOperatorMayTakeKnownRulesForANewerKubelet) {
+  NodeOptions options = WithKubelet({1, 38, 1});
+  options.kubelet->rules = image::KubeletVersion{1, 37};
+  Prepare(std::move(options), {.version = {1, 37}});
+  EXPECT_TRUE(node_->Ready());
+  EXPECT_EQ(node_->ReasonOf(kApp), Reason::kPreloaded);
+  EXPECT_EQ(node_->Snapshot()->kubelet->version, "1.38.1");
+  EXPECT_EQ(node_->Snapshot()->kubelet->rules, "1.37");
+  EXPECT_TRUE(node_->Snapshot()->problems.empty());
+}
+
 TEST_F(VerdictScenario, AVanishedImageIsSaidAtOnceAndJudgedAnewWhenItIsBack) {
   Prepare(WithKubelet());
   node_->runtime.SetBandwidth(1'000'000);

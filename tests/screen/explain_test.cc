@@ -121,6 +121,20 @@ Explained UnknownImage() {
   return {node, image, detail};
 }
 
+Explained NewerKubelet() {
+  plan::ImageState image = sample::BeyondTheRules();
+  return {sample::NewerNodeOf({image}), image, sample::DetailOf(image)};
+}
+
+// The operator lets it be judged by the rules of 1.37.
+Explained OtherRules() {
+  plan::ImageState image = sample::Preloaded("docker.io/library/busybox:1.36");
+  plan::Snapshot node = sample::KubeletNodeOf({image});
+  node.kubelet->version = "1.38.0";
+  node.kubelet->rules = "1.37";
+  return {node, image, sample::DetailOf(image)};
+}
+
 Explained TouchedImage() {
   plan::ImageState image = sample::Open("gcr.io/acme/db:v5");
   image.want.Change([](plan::DesiredImage& want) { want.open = plan::Open::kAlways; });
@@ -201,6 +215,7 @@ INSTANTIATE_TEST_SUITE_P(
                     ExplainCase{"othername", &OtherNameImage}, ExplainCase{"spelled", &SpelledImage},
                     ExplainCase{"absent", &AbsentImage}, ExplainCase{"unlisted", &UnlistedImage},
                     ExplainCase{"unknown", &UnknownImage}, ExplainCase{"nokubelet", &NoKubelet},
+                    ExplainCase{"newer", &NewerKubelet}, ExplainCase{"otherrules", &OtherRules},
                     ExplainCase{"touched", &TouchedImage}, ExplainCase{"touchinvain", &TouchInVain},
                     ExplainCase{"runtimenever", &RuntimeNeverReached},
                     ExplainCase{"runtimeaway", &RuntimeAway}),

@@ -91,7 +91,7 @@ INSTANTIATE_TEST_SUITE_P(
     Nodes, DocumentOfTest,
     testing::Values(NodeCase{"Troubled", &sample::TroubledNode}, NodeCase{"Peaceful", &sample::PeacefulNode},
                     NodeCase{"Starting", &sample::StartingNode}, NodeCase{"Stale", &sample::StaleNode},
-                    NodeCase{"Kubelet", &sample::KubeletNode},
+                    NodeCase{"Kubelet", &sample::KubeletNode}, NodeCase{"Newer", &sample::NewerNode},
                     NodeCase{"BrokenList", &sample::BrokenListNode}, NodeCase{"UnknownDisk", &UnknownDisk},
                     NodeCase{"Hostile", &HostileNode}, NodeCase{"HostileKubelet", &HostileKubelet}),
     [](const auto& row) { return row.param.name; });

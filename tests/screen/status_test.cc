@@ -75,14 +75,13 @@ TEST_P(NodeTest, Wait) {
   ExpectGolden(File("wait"), text);
 }
 
-INSTANTIATE_TEST_SUITE_P(Nodes, NodeTest,
-                         testing::Values(NodeCase{"troubled", &sample::TroubledNode},
-                                         NodeCase{"peaceful", &sample::PeacefulNode},
-                                         NodeCase{"starting", &sample::StartingNode},
-                                         NodeCase{"stale", &sample::StaleNode},
-                                         NodeCase{"kubelet", &sample::KubeletNode},
-                                         NodeCase{"brokenlist", &sample::BrokenListNode}),
-                         [](const auto& row) { return row.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    Nodes, NodeTest,
+    testing::Values(NodeCase{"troubled", &sample::TroubledNode}, NodeCase{"peaceful", &sample::PeacefulNode},
+                    NodeCase{"starting", &sample::StartingNode}, NodeCase{"stale", &sample::StaleNode},
+                    NodeCase{"kubelet", &sample::KubeletNode}, NodeCase{"newer", &sample::NewerNode},
+                    NodeCase{"brokenlist", &sample::BrokenListNode}),
+    [](const auto& row) { return row.param.name; });
 
 TEST(ImageJson, OneEntryByAnyOfItsSpellings) {
   plan::Snapshot snapshot = sample::PeacefulNode();

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "kubelet/settings.h"
 #include "kubelet/verdict.h"
 #include "plan/snapshot.h"
 #include "status/image_detail.h"
@@ -37,12 +38,13 @@ inline void Apply(const kubelet::Verdict& verdict, plan::ImageState& state) {
   state.message = verdict.message;
 }
 
-// `state`, which is on the node, as kubelet 1.36 says with this record.
-inline plan::ImageState Judged(plan::ImageState state, const kubelet::RecordReading& record = {}) {
+// `state`, which is on the node, as kubelet 1.36, or `version`, says with this record.
+inline plan::ImageState Judged(plan::ImageState state, const kubelet::RecordReading& record = {},
+                               image::KubeletVersion version = {1, 36}) {
   kubelet::VerdictFacts facts{
       .image = state.want->reference.written(), .image_id = state.image_id, .record = record};
   state.verdicts =
-      std::make_shared<const kubelet::Verdicts>(kubelet::DecideVerdicts(facts, {}, {.version = {1, 36}}));
+      std::make_shared<const kubelet::Verdicts>(kubelet::DecideVerdicts(facts, {}, {.version = version}));
   Apply(state.verdicts->never, state);
   return state;
 }
@@ -135,6 +137,24 @@ inline plan::Snapshot KubeletNode() {
                         Undecided(Ready("ghcr.io/acme/odd:v1", 90'000'000)),
                         Pulling("ghcr.io/acme/e2e:main", 412'000'000, 680'000'000, 38'000'000),
                         Queued("quay.io/acme/tool:v9")});
+}
+
+// Its kubelet is newer than the rules that are known.
+inline plan::Snapshot NewerNodeOf(std::vector<plan::ImageState> images) {
+  plan::Snapshot snapshot = KubeletNodeOf(std::move(images));
+  snapshot.kubelet->version = "1.38.0";
+  snapshot.kubelet->newer = true;
+  snapshot.kubelet->sources.front().second = "Node status";
+  snapshot.problems.push_back(kubelet::WhyBeyondTheRules({.version = image::KubeletVersion{1, 38, 0}}));
+  return snapshot;
+}
+
+inline plan::ImageState BeyondTheRules() {
+  return Judged(Ready("quay.io/acme/runner:v3", 1'200'000'000), {}, {1, 38, 0});
+}
+
+inline plan::Snapshot NewerNode() {
+  return NewerNodeOf({Open("gcr.io/acme/db:v5"), BeyondTheRules()});
 }
 
 // The detail that goes with an image of this node: its record, and what it would be pulled with.

@@ -70,8 +70,8 @@ ImageDetail FullDetail(const plan::ImageState& image) {
 
 std::set<std::string> FieldsNow() {
   std::set<std::string> fields;
-  for (const char* name : {"peaceful", "troubled", "starting", "stale", "brokenlist", "kubelet", "fleet",
-                           "audit", "check-report"}) {
+  for (const char* name : {"peaceful", "troubled", "starting", "stale", "brokenlist", "kubelet", "newer",
+                           "fleet", "audit", "check-report"}) {
     auto json = base::ReadFile(tests::Testdata() + "/screen/" + name + ".json", 1 << 20);
     EXPECT_TRUE(json) << name;
     if (json) CollectDocument(*json, fields);

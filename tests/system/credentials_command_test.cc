@@ -149,7 +149,7 @@ INSTANTIATE_TEST_SUITE_P(
         CommandCase{"ABadImage", kDocker + "Not_An_Image!", 2, "", "Not_An_Image!"},
         CommandCase{"NoImage", kDocker, 2, "", "an IMAGE is needed"},
         CommandCase{"AnOldKubelet", kDocker + "--kubelet-version 1.30 r.io/a", 2, "",
-                    "--kubelet-version: must be from 1.31 to 1.36"},
+                    "--kubelet-version: must be 1.31 or later"},
         CommandCase{"ConfigWithoutBinDir", "--image-credential-provider-config @/providers.yaml r.io/a", 2,
                     "", "--image-credential-provider-bin-dir"},
         CommandCase{"APullSecretForAllSources", "--config @/open.yaml r.io/a", 2, "",

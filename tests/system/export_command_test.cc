@@ -68,11 +68,11 @@ void ExpectExempt(const std::string& config, image::KubeletVersion version) {
 }
 
 TEST(ExportCommand, KubeletStartsWithWhatIsPrinted) {
-  for (unsigned minor : {33U, 34U, 35U, 36U}) {
+  for (unsigned minor : {33U, 34U, 35U, 36U, 37U}) {
     image::KubeletVersion version{1, minor};
     ExpectExempt(OutputOf(kList, {"--kubelet-version", version.ToString()}), version);
   }
-  ExpectExempt(OutputOf(kList, {}), {1, 36});
+  ExpectExempt(OutputOf(kList, {}), {1, 37});
 }
 
 TEST(ExportCommand, EverySpellingOfASourceIsExempt) {
@@ -83,7 +83,7 @@ TEST(ExportCommand, EverySpellingOfASourceIsExempt) {
 }
 
 TEST(ExportCommand, SoItDoesOnOpenShift) {
-  for (unsigned minor : {35U, 36U}) {
+  for (unsigned minor : {35U, 36U, 37U}) {
     image::KubeletVersion version{1, minor};
     std::string output = OutputOf(kList, {"-o", "openshift", "--kubelet-version", version.ToString()});
     ExpectExempt(KubeletConfigOf(output), version);
@@ -95,7 +95,7 @@ TEST(ExportCommand, SoItDoesOnOpenShift) {
 }
 
 TEST(ExportCommand, IsForPeople) {
-  tests::ExpectGolden("kubelet/allowlist-1.36.yaml", OutputOf(kList, {}));
+  tests::ExpectGolden("kubelet/allowlist-1.37.yaml", OutputOf(kList, {}));
   tests::ExpectGolden("kubelet/allowlist-1.34.yaml", OutputOf(kList, {"--kubelet-version", "1.34"}));
   tests::ExpectGolden("kubelet/allowlist-openshift.yaml", OutputOf(kList, {"-o", "openshift"}));
 }

@@ -39,7 +39,7 @@ void CredentialOptions(CLI::App& command, config::RawConfig& flags) {
           "A docker config file; else where kubelet looks (repeatable)")
       ->type_size(1)
       ->allow_extra_args(false);
-  Option(command, "--kubelet-version", flags.kubelet_version, "The kubelet whose rules apply, 1.31 to 1.36");
+  Option(command, "--kubelet-version", flags.kubelet_version, "The kubelet whose rules apply, 1.31 or later");
   Option(command, "--config", flags.config_file,
          "A file of kind AgentConfiguration: pullSecrets, providerEnvironment");
 }

@@ -25,7 +25,7 @@ CLI::Option* ListsOption(CLI::App& command, std::vector<std::string>& lists) {
 
 void AllowlistFlags(CLI::App& command, ExportFlags& flags) {
   command.add_option("--kubelet-version", flags.allowlist.kubelet_version,
-                     "The kubelet that will read it, 1.33 or newer; else 1.36");
+                     "The kubelet that will read it, 1.33 or newer; else 1.37");
   command
       .add_option("-o,--output", flags.output,
                   "yaml: a drop-in of kubelet's configuration; openshift: a KubeletConfig for the cluster")

@@ -25,7 +25,9 @@ Command VerdictCommand(CLI::App& command, Context&) {
   Repeatable(command, "--allowlist", options->allowlist,
              "A pattern of its preloadedImagesVerificationAllowlist (repeatable)");
   command.get_option("--allowlist")->needs(verification);
-  command.add_option("--kubelet-version", options->kubelet_version, "Which kubelet: 1.36, v1.35.2");
+  command.add_option("--kubelet-version", options->kubelet_version, "Which kubelet: 1.37, v1.35.2");
+  command.add_option("--kubelet-rules", options->kubelet_rules,
+                     "The rules for a kubelet that is newer than 1.37, such as 1.37");
   command.add_option("--pull-policy", options->pull_policy, "Only for this imagePullPolicy")
       ->check(CLI::IsMember({"Never", "IfNotPresent", "Always"}));
   Repeatable(command, "--pod-secret", options->pod_secrets,

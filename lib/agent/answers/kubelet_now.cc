@@ -22,6 +22,7 @@ kubelet::VerdictQuestion ReadKubeletFiles(const plan::Snapshot& snapshot, const 
   if (image_id.empty()) return question;
   question.record = kubelet::ReadRecordFile(snapshot.kubelet->root, image_id);
   question.intent = kubelet::ReadIntentFile(snapshot.kubelet->root, written);
+  question.in_unknown_folder = kubelet::IsInUnknownFolder(snapshot.kubelet->root, image_id, written);
   return question;
 }
 

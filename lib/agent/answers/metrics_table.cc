@@ -77,6 +77,10 @@ constexpr MetricsTable kTable = {{
     {Id::kKubeletInfo, "prefetchd_kubelet_info", Kind::kGauge,
      "1, with the kubelet's version and verification policy, each unknown if it is not known; absent without "
      "a kubelet."},
+    {Id::kKubeletNewer, "prefetchd_kubelet_newer", Kind::kGauge,
+     "1 if kubelet is newer than the rules that the agent knows and no other rules are declared, so that "
+     "most "
+     "verdicts are Unknown, else 0; absent while its version is not known, and without a kubelet."},
     {Id::kKubeletRecordsReadable, "prefetchd_kubelet_records_readable", Kind::kGauge,
      "1 if kubelet's records of pulls can be read, or there are none yet, else 0; absent before the first "
      "look and without a kubelet."},

@@ -37,6 +37,7 @@ enum class MetricId {
   kRuntimeUp,
   kRuntimeInfo,
   kKubeletInfo,
+  kKubeletNewer,
   kKubeletRecordsReadable,
   kKubeletContradictions,
   kListInfo,

@@ -190,6 +190,7 @@ std::string_view OrUnknown(const std::string& fact) {
 void ShowKubelet(const plan::KubeletStatus& kubelet, Families& out) {
   out.Set(Id::kKubeletInfo, 1,
           {{"version", OrUnknown(kubelet.version)}, {"verification", OrUnknown(kubelet.verification)}});
+  if (!kubelet.version.empty()) out.Set(Id::kKubeletNewer, kubelet.newer);
   out.SetIfKnown(Id::kKubeletRecordsReadable, kubelet.records_readable);
   out.Set(Id::kKubeletContradictions, static_cast<double>(kubelet.contradictions.size()));
 }
