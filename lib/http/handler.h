@@ -59,8 +59,8 @@ enum class JobKind {
 class ServerAnswer {
  public:
   ServerAnswer(ServerResponse response) : answer_(std::move(response)) {}  // NOLINT: as Result has it
-  ServerAnswer(Deferred job, JobKind kind = JobKind::kSlow)
-      : answer_(std::move(job)), kind_(kind) {}  // NOLINT
+  ServerAnswer(Deferred job, JobKind kind = JobKind::kSlow)  // NOLINT(google-explicit-constructor)
+      : answer_(std::move(job)), kind_(kind) {}
 
   bool deferred() const { return answer_.index() == 1; }
   JobKind kind() const { return kind_; }  // of the job

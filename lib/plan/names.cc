@@ -124,7 +124,6 @@ Reason ReasonFor(image::ErrorClass error_class) {
   using image::ErrorClass;
   switch (error_class) {
     case ErrorClass::kCancelled:
-      return Reason::kTimeout;
     case ErrorClass::kTimeout:
       return Reason::kTimeout;
     case ErrorClass::kRuntimeDown:

@@ -41,7 +41,7 @@ constexpr std::string_view kSilent[] = {"Unreachable", "ServerError", "RateLimit
 
 // The pod has to ask a registry that does not answer.
 std::string SilentRegistry(const CheckItem& item, const status::CheckAnswer& answer) {
-  const std::string again = answer.reason == "RateLimited" ? "try again later" : "try again";
+  std::string again = answer.reason == "RateLimited" ? "try again later" : "try again";
   if (item.question.policy == image::PullPolicy::kAlways) {
     if (item.origin == "AlwaysPullImages") return again;
     return again + ", or say imagePullPolicy IfNotPresent: then the copy on the node is enough";

@@ -6,7 +6,7 @@
 #include "deploy/compat.h"
 #include "deploy/generate.h"
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): theirs
 class App;
 }
 
