@@ -75,13 +75,18 @@ agent::KubeletPort ClusterAccess::Kubelet(const credentials::Keyring& keyring) {
 
 ClusterTalk::ClusterTalk(ClusterAccess& access, const config::AgentConfig& config, const agent::Board& board,
                          const credentials::Keyring& keyring, std::shared_ptr<agent::LearntVersion> version,
-                         std::shared_ptr<agent::LearntSettings> word, const base::Clock& clock)
-    : gate_({.gate = config.gate,
-             .node = access.node(),
-             .accept_fleet_wide_writes = config.accept_fleet_wide_node_writes,
-             .kubelet_version = std::move(version)},
-            access.api(), board, clock) {
-  gate_.Start();
+                         std::shared_ptr<agent::SeenStart> start, std::shared_ptr<agent::LearntSettings> word,
+                         const base::Clock& clock)
+    : version_(access.node(), version, std::move(start), access.api(), clock) {
+  if (config.kubelet != config::Kubelet::kNone) version_.Start();
+  if (config.gate.Any()) {
+    gate_.emplace(agent::NodeGateOptions{.gate = config.gate,
+                                         .node = access.node(),
+                                         .accept_fleet_wide_writes = config.accept_fleet_wide_node_writes,
+                                         .kubelet_version = std::move(version)},
+                  access.api(), board, clock);
+    gate_->Start();
+  }
   if (!config.kubelet_api) return;
   asker_.emplace(access.Kubelet(keyring), std::move(word), clock);
   asker_->Start();

@@ -10,6 +10,7 @@
 #include "agent/cluster/kubelet_asker.h"
 #include "agent/cluster/learnt.h"
 #include "agent/cluster/node_gate.h"
+#include "agent/cluster/version_reader.h"
 #include "base/clock.h"
 #include "config/agent_config.h"
 #include "credentials/keyring.h"
@@ -55,13 +56,16 @@ class ClusterAccess {
 // after the agent, which outlives it, as everything does that it is given.
 class ClusterTalk {
  public:
-  // What the two learn is read by the agent (KubeletOptions). `word` is null unless config.kubelet_api.
+  // What they learn is read by the agent (KubeletOptions), which sees `start`. `word` is null unless
+  // config.kubelet_api.
   ClusterTalk(ClusterAccess& access, const config::AgentConfig& config, const agent::Board& board,
               const credentials::Keyring& keyring, std::shared_ptr<agent::LearntVersion> version,
-              std::shared_ptr<agent::LearntSettings> word, const base::Clock& clock);
+              std::shared_ptr<agent::SeenStart> start, std::shared_ptr<agent::LearntSettings> word,
+              const base::Clock& clock);
 
  private:
-  agent::NodeGate gate_;
+  agent::VersionReader version_;
+  std::optional<agent::NodeGate> gate_;
   std::optional<agent::KubeletAsker> asker_;
 };
 

@@ -82,6 +82,7 @@ credentials::KeyringOptions KeyringFor(const config::AgentConfig& config, Cluste
 
 std::optional<agent::KubeletOptions> KubeletFor(const config::AgentConfig& config,
                                                 std::shared_ptr<const agent::LearntVersion> version,
+                                                std::shared_ptr<agent::SeenStart> start,
                                                 std::shared_ptr<const agent::LearntSettings> word) {
   if (config.kubelet == config::Kubelet::kNone) return std::nullopt;
   kubelet::Declared declared;
@@ -95,6 +96,7 @@ std::optional<agent::KubeletOptions> KubeletFor(const config::AgentConfig& confi
   return agent::KubeletOptions{
       .facts = kubelet::NodeFactsReader(std::move(declared), config.kubelet_proc, kubelet::UsualConfigs()),
       .version = std::move(version),
+      .start = std::move(start),
       .word = std::move(word)};
 }
 
@@ -141,13 +143,14 @@ int Run(const config::AgentConfig& config) {
   RegistryDesk registries(config.registry, clock);
   // Null: nobody learns it, so nobody waits for it.
   const auto version = cluster ? std::make_shared<agent::LearntVersion>() : nullptr;
+  const auto start = std::make_shared<agent::SeenStart>();
   const auto word = cluster && config.kubelet_api ? std::make_shared<agent::LearntSettings>() : nullptr;
   agent::Agent agent({.limits = config.limits,
                       .node = NodeName(),
                       .endpoint = endpoint->ToString(),
                       .instance = config.LeaseOwner(),
                       .once = config.once,
-                      .kubelet = KubeletFor(config, version, word),
+                      .kubelet = KubeletFor(config, version, start, word),
                       .touch = TouchFor(config),
                       .audit_ignore = config.audit_ignore},
                      {.images = images,
@@ -189,7 +192,7 @@ int Run(const config::AgentConfig& config) {
   if (version) version->OnChange(look_at_kubelet);
   if (word) word->OnChange(look_at_kubelet);
   std::optional<ClusterTalk> talk;
-  if (cluster) talk.emplace(*cluster, config, agent.board(), keyring, version, word, clock);
+  if (cluster) talk.emplace(*cluster, config, agent.board(), keyring, version, start, word, clock);
   std::optional<agent::ImageWatch> images_watch;
   if (!config.once) images_watch.emplace(content, [&agent] { agent.ImagesChanged(); });
   base::TimePoint deadline = config.timeout ? clock.Now() + *config.timeout : base::TimePoint::max();

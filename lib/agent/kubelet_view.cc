@@ -105,11 +105,13 @@ void KubeletView::StartLookIfDue(Workers& workers, std::uint64_t list_epoch) {
   if (!question_) question_ = QuestionOf(list_epoch);
   look_running_ = true;
   next_look_ = loop_.now() + kKubeletLookInterval;
-  loop_.Submit(workers, [this, question = question_, changes = std::exchange(files_changed_, {})]() -> Event {
-    KubeletLooked event{observer_.Take(question, changes)};
-    keyring_.UseKubeletRoot(event.look.status.root);
-    return event;
-  });
+  loop_.Submit(workers,
+               [this, question = question_, changes = std::exchange(files_changed_, {}), now = loop_.now(),
+                wall = loop_.Wall()]() -> Event {
+                 KubeletLooked event{observer_.Take(question, changes, now, wall)};
+                 keyring_.UseKubeletRoot(event.look.status.root);
+                 return event;
+               });
 }
 
 void KubeletView::FoldStatus(plan::KubeletStatus status) {
@@ -129,6 +131,7 @@ KubeletView::News KubeletView::Absorb(KubeletLooked event, std::uint64_t list_ep
   look_running_ = false;
   looked_ = true;
   KubeletLook& look = event.look;
+  next_look_ = std::min(next_look_, look.until);
   News news;
   news.restarted = !process_.empty() && process_ != look.process;
   process_ = look.process;

@@ -69,31 +69,60 @@ plan::KubeletStatus StatusOf(const kubelet::NodeFacts& facts,
   return status;
 }
 
+// What the Node told, where nothing was declared.
+void AddVersion(const plan::VersionInForce& version, kubelet::NodeFacts& facts) {
+  facts.settings.upgrading = version.awaited;
+  if (!version.version) return;
+  facts.settings.version = version.version;
+  facts.sources.emplace_back("version", "Node status");
+}
+
 }  // namespace
 
 KubeletObserver::KubeletObserver(KubeletOptions options, kubelet::RecordWatch::Callback on_change)
     : reader_(std::move(options.facts)),
       watches_(options.watch),
       version_(std::move(options.version)),
+      start_(std::move(options.start)),
       word_(std::move(options.word)),
       on_change_(std::move(on_change)) {}
 
+plan::VersionInForce KubeletObserver::Version(base::TimePoint now, base::WallTime wall) {
+  const std::string before = std::exchange(process_, reader_.process());
+  if (!version_) return {};
+  const plan::NodeWord word = version_->Get();
+  belief_ = plan::AfterWord(std::move(belief_), word);
+  if (!before.empty() && before != process_) {
+    const plan::KubeletStart start{now, reader_.process_began_at().value_or(wall)};
+    belief_ = plan::AfterStart(std::move(belief_), start);
+    if (start_) start_->Set(start);
+    belief_ = plan::AfterWord(std::move(belief_), word);
+  }
+  return plan::VersionAt(belief_, word, now);
+}
+
 KubeletLook KubeletObserver::Take(std::shared_ptr<const KubeletQuestion> question,
-                                  kubelet::FileChanges changes) {
+                                  kubelet::FileChanges changes, base::TimePoint now, base::WallTime wall) {
   // Asked first: what is learnt from here on makes another look, and until then this one still waits for it.
   const bool version_comes = version_ && version_->Pending();
   const bool word_comes = word_ && word_->Pending();
   kubelet::NodeFacts facts = reader_.Read(word_ ? word_->Get() : nullptr);
-  if (std::optional<image::KubeletVersion> learnt = version_ ? version_->Get() : std::nullopt;
-      learnt && !facts.settings.version) {
-    facts.settings.version = learnt;
-    facts.sources.emplace_back("version", "Node status");
+  plan::VersionInForce version = Version(now, wall);
+  if (!facts.settings.version) {
+    AddVersion(version, facts);
+  } else {
+    // The operator's word counts, and the Node is asked for nothing but whether it agrees.
+    if (version.version && version.version != facts.settings.version) {
+      facts.contradictions.push_back("declared version " + facts.settings.version->ToString() +
+                                     ", but the Node says " + version.version->ToString());
+    }
+    version = {};
   }
   if (facts.root != facts_.root) {
     verdicts_.SetRoot(facts.root);
     if (watches_) watch_ = std::make_unique<kubelet::RecordWatch>(facts.root, on_change_);
   }
-  const bool learning = (version_comes && !facts.settings.version) || word_comes;
+  const bool learning = (version_comes && !facts.settings.version) || version.awaited || word_comes;
   bool same = question == last_ && facts == facts_;
   if (facts != facts_ || !possible_) {
     verdicts_.Forget();
@@ -102,6 +131,7 @@ KubeletLook KubeletObserver::Take(std::shared_ptr<const KubeletQuestion> questio
   }
   KubeletLook look;
   look.process = reader_.process();
+  look.until = version.until;
   look.reading = verdicts_.Read(question->images, *possible_, std::move(changes), same);
   last_ = question;
   look.question = std::move(question);
@@ -110,6 +140,7 @@ KubeletLook KubeletObserver::Take(std::shared_ptr<const KubeletQuestion> questio
   look.possible = possible_;
   look.problems = facts_.problems;
   look.problems.insert(look.problems.end(), facts_.contradictions.begin(), facts_.contradictions.end());
+  if (!version.problem.empty()) look.problems.push_back(std::move(version.problem));
   if (look.status.newer) look.problems.push_back(kubelet::WhyBeyondTheRules(facts_.settings));
   if (!look.status.records_note.empty()) look.problems.push_back(look.status.records_note);
   return look;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "agent/cluster/learnt.h"
+#include "base/clock.h"
 #include "kubelet/node_facts_reader.h"
 #include "kubelet/record_watch.h"
 #include "kubelet/verdict_reader.h"
@@ -18,8 +19,10 @@ struct KubeletOptions {
   kubelet::NodeFactsReader facts;
   // False: nobody watches the records' folder; whoever changes it says so (Agent::RecordsChanged).
   bool watch = true;
-  // What somebody else may learn of its version, for when nothing else tells it; may be null.
+  // What its Node tells of its version, which counts where none is declared; may be null.
   std::shared_ptr<const LearntVersion> version;
+  // Is told of each new process; may be null.
+  std::shared_ptr<SeenStart> start;
   // What kubelet itself tells; null: nobody asks it.
   std::shared_ptr<const LearntSettings> word;
 };
@@ -34,8 +37,9 @@ struct KubeletQuestion {
 struct KubeletLook {
   plan::KubeletStatus status;
   std::shared_ptr<const std::vector<kubelet::KubeletSettings>> possible;
-  std::vector<std::string> problems;  // one sentence each
-  std::string process;                // NodeFactsReader::process()
+  std::vector<std::string> problems;               // one sentence each
+  std::string process;                             // NodeFactsReader::process()
+  base::TimePoint until = base::TimePoint::max();  // time alone changes what was found then
   std::shared_ptr<const KubeletQuestion> question;
   kubelet::VerdictReading reading;  // by the index of its images
 };
@@ -47,16 +51,23 @@ class KubeletObserver {
   // `on_change` is called on a thread of the watch's own.
   KubeletObserver(KubeletOptions options, kubelet::RecordWatch::Callback on_change);
 
-  // Blocks as a disk does.
-  KubeletLook Take(std::shared_ptr<const KubeletQuestion> question, kubelet::FileChanges changes);
+  // Blocks as a disk does. `now` and `wall` are the same moment.
+  KubeletLook Take(std::shared_ptr<const KubeletQuestion> question, kubelet::FileChanges changes,
+                   base::TimePoint now, base::WallTime wall);
 
  private:
+  // Which version counts, and what is to be said about that.
+  plan::VersionInForce Version(base::TimePoint now, base::WallTime wall);
+
   kubelet::NodeFactsReader reader_;
   const bool watches_;
   const std::shared_ptr<const LearntVersion> version_;
+  const std::shared_ptr<SeenStart> start_;
   const std::shared_ptr<const LearntSettings> word_;
   const kubelet::RecordWatch::Callback on_change_;
   std::shared_ptr<const KubeletQuestion> last_;
+  std::string process_;  // of the last look
+  plan::VersionBelief belief_;
   kubelet::NodeFacts facts_;
   std::shared_ptr<const std::vector<kubelet::KubeletSettings>> possible_;
   kubelet::VerdictReader verdicts_{""};

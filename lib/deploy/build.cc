@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "base/text.h"
 #include "deploy/config_map.h"
@@ -191,6 +192,11 @@ class Builder {
     if (!operations && target.kind.empty() && target.name.empty()) {
       target.kind = TextAt(content, {"kind"});
       target.name = TextAt(content, {"metadata", "name"});
+    }
+    if (!operations && TextAt(content, {"$patch"}) == "delete") {
+      const auto taken = std::erase_if(objects.all, [&](const Object& one) { return Matches(target, one); });
+      if (taken == 0) return base::InvalidArgument(path + ": a patch has no object to take away");
+      return {};
     }
     bool found = false;
     for (Object& object : objects.all) {

@@ -33,6 +33,12 @@ base::Status CheckCommon(const Files& files, const GenerateOptions& options) {
       return base::InvalidArgument("--component must be one of " + base::Join(components, ", "));
     }
   }
+  for (const std::string_view needs_api : {kKubeletApi, kNodeGate, kTouch}) {
+    if (Contains(options.components, kNoApiAccess) && Contains(options.components, needs_api)) {
+      return base::InvalidArgument("--component no-api-access takes away what " + std::string(needs_api) +
+                                   " needs: leave out one of the two");
+    }
+  }
   if (!options.name_space.empty() && !IsDnsLabel(options.name_space, 63)) {
     return base::InvalidArgument("--namespace must be small letters, digits and dashes");
   }
@@ -45,9 +51,16 @@ std::vector<std::string> NotesFor(const GenerateOptions& options, const Objects&
   if (options.image.empty()) {
     notes.emplace_back("--image is not given: nothing is published under the name that the manifests have");
   }
-  if (options.kubelet_version.empty()) {
+  const bool learns = !Contains(options.components, kNoApiAccess);
+  if (options.kubelet_version.empty() && !learns) {
     notes.emplace_back(
-        "--kubelet-version is not given: nodes say FactsUnknown wherever versions of kubelet differ");
+        "--kubelet-version is not given, and with no-api-access no agent can learn it: nodes report "
+        "FactsUnknown wherever versions of kubelet differ");
+  }
+  if (!options.kubelet_version.empty() && learns) {
+    notes.emplace_back(
+        "--kubelet-version counts on every node, also after an upgrade; without it each agent reads the "
+        "version from its own Node");
   }
   if (!options.instance.empty() && !options.port && agent.OnHostNetwork()) {
     notes.emplace_back(

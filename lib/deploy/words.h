@@ -15,6 +15,8 @@ namespace prefetch::deploy {
 constexpr std::string_view kNodeGate = "node-gate";  // folders of components/
 constexpr std::string_view kLiveReload = "live-reload";
 constexpr std::string_view kTouch = "touch";
+constexpr std::string_view kKubeletApi = "kubelet-api";
+constexpr std::string_view kNoApiAccess = "no-api-access";
 
 bool Contains(const std::vector<std::string>& names, std::string_view name);
 bool IsLowerOrDigit(char c);

@@ -3,6 +3,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <set>
@@ -176,6 +178,20 @@ bool KubeletProcess::Look() {
   command_line_ = std::move(command_line);
   problems_ = std::move(problems);
   return changed;
+}
+
+std::optional<base::WallTime> KubeletProcess::BeganAt() const {
+  auto text = base::ReadFile(proc_dir_ + "/stat", kLongestFile);
+  auto ticks = base::ParseUint(started_);
+  if (process_.empty() || !text || !ticks) return std::nullopt;
+  for (std::string_view line : base::Split(*text, '\n')) {
+    if (!line.starts_with("btime ")) continue;
+    auto boot = base::ParseUint(base::TrimSpace(line.substr(6)));
+    if (!boot) return std::nullopt;
+    const auto a_second = static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
+    return base::WallTime(std::chrono::seconds(*boot + *ticks / a_second));
+  }
+  return std::nullopt;
 }
 
 }  // namespace prefetch::kubelet

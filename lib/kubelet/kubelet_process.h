@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "kubelet/command_line.h"
 
 namespace prefetch::kubelet {
@@ -29,6 +30,8 @@ class KubeletProcess {
   // Which process runs, for telling it from the next; empty: none was seen yet. It stands like the command
   // line.
   const std::string& process() const { return process_; }
+  // When it began, to the second; nullopt: none was seen, or the host's boot time cannot be read.
+  std::optional<base::WallTime> BeganAt() const;
   // With absolute paths. nullopt: no kubelet was ever seen, or there are several. While kubelet is away, what
   // it last ran with stands.
   const std::optional<CommandLine>& command_line() const { return command_line_; }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "kubelet/config_files.h"
 #include "kubelet/kubelet_process.h"
 #include "kubelet/node_facts.h"
@@ -33,6 +34,8 @@ class NodeFactsReader {
   const std::optional<CommandLine>& command_line() const { return process_.command_line(); }
   // Another text, another process of kubelet's; empty: none was seen. As of the last Read().
   const std::string& process() const { return process_.process(); }
+  // When that process began; nullopt: it cannot be told.
+  std::optional<base::WallTime> process_began_at() const { return process_.BeganAt(); }
 
  private:
   bool IsDeclared() const { return !declared_.config_file.empty() || !declared_.config_dir.empty(); }

@@ -27,6 +27,7 @@ std::vector<KubeletVersion> PossibleVersions(const SettingsFacts& facts) {
     bool has_what_was_said = KubeletVersion{1, minor} >= kHasGate || (!facts.policy && !facts.gate);
     if (has_what_was_said) versions.push_back({1, minor});
   }
+  if (facts.upgrading && !facts.rules) versions.push_back({1, image::kNewestKnownKubelet.minor + 1});
   return versions;
 }
 

@@ -107,7 +107,7 @@ TEST_F(NodeGateTest, AnAgentThatIsReplacedOnAReadyNodeChangesNothing) {
   NodeGate& next = Gate();
   board_.Publish(std::make_shared<const plan::Snapshot>());
   RunFor(next, seconds(2));
-  EXPECT_EQ(version_->Get()->ToString(), "1.36.2") << "what the Node says is read at once";
+  EXPECT_EQ(version_->Get().version_text, "1.36.2") << "what the Node says is read at once";
   Publish(false, plan::Reason::kFactsUnknown, plan::Phase::kProgressing);
   RunFor(next, seconds(2));
   Ready();
@@ -380,9 +380,9 @@ TEST_F(NodeGateTest, ManyChangesAreNoFlood) {
 
 TEST_F(NodeGateTest, LearnsTheKubeletsVersion) {
   NodeGate& gate = Gate();
-  EXPECT_EQ(version_->Get(), std::nullopt);
+  EXPECT_EQ(version_->Get().version, std::nullopt);
   RunFor(gate, seconds(1));
-  EXPECT_EQ(version_->Get()->ToString(), "1.36.2");
+  EXPECT_EQ(version_->Get().version_text, "1.36.2");
 }
 
 TEST_F(NodeGateTest, WithoutAnOptionItOnlyReads) {
@@ -390,7 +390,7 @@ TEST_F(NodeGateTest, WithoutAnOptionItOnlyReads) {
   RunFor(gate, minutes(30));
   EXPECT_EQ(api_.writes, 0);
   EXPECT_LE(api_.gets, 7);
-  EXPECT_TRUE(version_->Get());
+  EXPECT_TRUE(version_->Get().version);
 }
 
 TEST_F(NodeGateTest, TheThreadEndsAtOnce) {

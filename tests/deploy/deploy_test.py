@@ -28,7 +28,7 @@ from metrics import check_metrics, check_values
 from paths import check_kubelet_config, check_paths
 from policy import (CHECKS, RIGHTS, check_containers, check_host_paths, check_list, check_names, check_rights,
                     check_scheduling, check_service, check_write_limits, lists_of)
-from render import COMPONENTS, DEPLOY, OVERLAYS, ROOT, agent, daemon_set, flags, of_kind, overlay, pod, render
+from render import COMPONENTS, DEPLOY, OVERLAYS, ROOT, TOGETHER, agent, daemon_set, flags, of_kind, overlay, pod, render
 from running import check_running
 from shapes import check_shapes
 
@@ -349,6 +349,14 @@ PLANTS = [
 ]
 
 
+def check_no_api_access(documents):
+    """No right in the cluster, no token, and nothing that asks."""
+    rights = [one["metadata"]["name"] for one in of_kind(documents, "ClusterRole") + of_kind(documents, "ClusterRoleBinding")
+              if one["metadata"]["name"] != "prefetchd-scc"]
+    asks = [one["name"] for one in agent(documents)["env"] if one["name"] == "PREFETCHD_KUBE_API"]
+    return rights + asks + (["a token is mounted"] if pod(documents)["automountServiceAccountToken"] else [])
+
+
 # What kustomizations of people do to all names; each has broken a reference before.
 RENAMINGS = {"suffix": "nameSuffix: -a", "prefix": "namePrefix: acme-", "namespace": "namespace: other", "both": "namespace: other\nnameSuffix: -a"}
 
@@ -423,19 +431,21 @@ def add_all(cases, add_rendering):
         add_rendering(cases, name, alone)
         cases.add(name, "platform", lambda name=name, alone=alone: none(check_platform(alone(), name)))
         cases.add(name, "version", lambda alone=alone: none(check_version(alone())))
-        cases.add(name, "has_no_rights", lambda name=name, alone=alone: none(
-            [f"{role['metadata']['name']}" for role in of_kind(alone(), "ClusterRole")
-             if role["metadata"]["name"] != "prefetchd-scc"]))
+        cases.add(name, "may_read_nodes_only", lambda name=name, alone=alone: none(
+            [f"{rule}" for role in of_kind(alone(), "ClusterRole") for rule in role["rules"]
+             if role["metadata"]["name"] != "prefetchd-scc"
+             and rule != {"apiGroups": [""], "resources": ["nodes"], "verbs": ["get"]}]))
+        cases.add(name, "no_api_access", lambda name=name: none(check_no_api_access(overlay(name, ["no-api-access"]))))
         cases.add(name, "strategy", lambda name=name, alone=alone: none(
             check_strategy(alone(), "100%" if name == "kind" else "10%")))
-        add_rendering(cases, f"{name}+all", once(overlay, name, COMPONENTS), live_reload=True)
+        add_rendering(cases, f"{name}+all", once(overlay, name, TOGETHER), live_reload=True)
     for name, line in RENAMINGS.items():
         add_rendering(cases, f"openshift:{name}", once(renamed, line), namespace_was_changed="namespace" in line)
     for component in COMPONENTS:
         add_rendering(cases, f"generic+{component}", once(overlay, "generic", [component]),
                       live_reload=component == "live-reload")
-    full = once(overlay, "generic", COMPONENTS)
-    touched = once(with_touch, [one for one in COMPONENTS if one != "live-reload"])
+    full = once(overlay, "generic", TOGETHER)
+    touched = once(with_touch, [one for one in TOGETHER if one != "live-reload"])
     add_rendering(cases, "generic+touch+namespace", touched)
     cases.add("ephemeral", "strategy", lambda: none(check_strategy(full(), "100%")))
     cases.add("monitoring", "metrics", lambda: none(check_metrics(full())))

@@ -10,7 +10,7 @@ import tempfile
 
 import yaml
 
-from render import COMPONENTS, DEPLOY, OVERLAYS, ROOT, render
+from render import COMPONENTS, DEPLOY, OVERLAYS, ROOT, TOGETHER, go_together, render
 from guide_tables import pages_for_people
 from shapes import CLUSTER_WIDE
 
@@ -19,9 +19,10 @@ with open(os.path.join(DEPLOY, "base/images.yaml"), encoding="utf-8") as file:
     EMPTY = file.read()
 OTHER = "# plain\nghcr.io/acme/tool:v2\n"
 # Components meet each other the same way on every platform: all sets on one, and on the others each one alone and all.
-ALL_SETS = [list(some) for count in range(len(COMPONENTS) + 1) for some in itertools.combinations(COMPONENTS, count)]
+ALL_SETS = [list(some) for count in range(len(COMPONENTS) + 1) for some in itertools.combinations(COMPONENTS, count)
+            if go_together(some)]
 SETS = {platform: ALL_SETS if platform == "generic" else
-        [some for some in ALL_SETS if len(some) <= 1 or len(some) == len(COMPONENTS)] for platform in OVERLAYS}
+        [some for some in ALL_SETS if len(some) <= 1 or some == TOGETHER] for platform in OVERLAYS}
 
 
 def run(arguments, files=None, command=("generate",)):
@@ -147,7 +148,7 @@ INSTANCE_ARGUMENTS = ["--instance", "ci", "--port", "9478", "--image", "registry
 
 
 def check_instance(platform):
-    given = [one for one in COMPONENTS if one != "node-gate"] + ["node-gate"]
+    given = [one for one in TOGETHER if one != "node-gate"] + ["node-gate"]
     return check_same(generate(arguments(platform, given) + INSTANCE_ARGUMENTS), kustomized(platform, given, INSTANCE),
                       loose=True)
 
@@ -218,7 +219,12 @@ TOLD = [
     ("NothingIsPublished", arguments("eks"), None, 0, "--image is not given"),
     ("NewestKnownVersion", arguments("eks") + ["--kubelet-version", "v1.37.0-eks-1"], None, 0, ""),
     ("NewerVersion", arguments("eks") + ["--kubelet-version", "1.38"], None, 0, "newer than the rules"),
-    ("NoVersion", arguments("eks"), None, 0, "FactsUnknown"),
+    ("NoVersionAndNoApi", arguments("eks", ["no-api-access"]), None, 0, "FactsUnknown"),
+    ("VersionIsAnOverride", arguments("eks") + ["--kubelet-version", "1.36"], None, 0, "from its own Node"),
+    ("NoApiAccessAndTheGate", arguments("eks", ["node-gate", "no-api-access"]), None, 2, "takes away what node-gate needs"),
+    ("NoApiAccessAndTouch", arguments("eks", ["touch", "no-api-access"]), None, 2, "takes away what touch needs"),
+    ("NoApiAccessAndKubelet", arguments("eks", ["kubelet-api", "no-api-access"]), None, 2,
+     "takes away what kubelet-api needs"),
     ("PortsOfTheNode", arguments("eks") + ["--instance", "a"], None, 0, "give --port"),
     ("TouchIsElsewhere", arguments("eks", ["touch"]) + ["--instance", "a"], None, 0, "apply deploy/touch once"),
     ("GateNeeds130", arguments("eks", ["node-gate"]), None, 0, "Kubernetes 1.30"),
@@ -233,7 +239,7 @@ def check_told(given, files, code, words, command=("generate",)):
 
 
 def check_quiet_where_all_is_said():
-    result = run(arguments("k3s") + ["--image", "registry.example/prefetchd:1", "--kubelet-version", "1.36"])
+    result = run(arguments("k3s") + ["--image", "registry.example/prefetchd:1"])
     return [result.stderr] if result.stderr else []
 
 
@@ -292,9 +298,9 @@ def add_generated(cases, add_rendering, none):
         cases.add("generate", f"{platform}=instance", lambda platform=platform: none(check_instance(platform)))
         cases.add("generate", f"{platform}=namespace", lambda platform=platform: none(check_namespace(platform)))
         cases.add("generate", f"{platform}=order", lambda platform=platform: none(
-            check_order(generate(arguments(platform, COMPONENTS)))))
+            check_order(generate(arguments(platform, TOGETHER)))))
         add_rendering(cases, f"generate:{platform}", lambda platform=platform: generate(
-            arguments(platform, [one for one in COMPONENTS if one != "live-reload"]) + ["--instance", "ci"]))
+            arguments(platform, [one for one in TOGETHER if one != "live-reload"]) + ["--instance", "ci"]))
     add_rendering(cases, "generate:several", lambda: generate(
         arguments("generic", lists=("images.yaml", "Team_B.txt")), {"images.yaml": LIST, "Team_B.txt": OTHER}))
     add_rendering(cases, "generate:several+live", lambda: generate(

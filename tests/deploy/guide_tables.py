@@ -5,7 +5,7 @@ import os
 import re
 
 from paths import is_mounted
-from render import COMPONENTS, DEPLOY, ROOT, flags, pod
+from render import COMPONENTS, DEPLOY, ROOT, agent, flags, pod
 
 PLATFORM_NAMES = {"generic": ["generic"], "kind": ["kind"], "GKE": ["gke"], "EKS": ["eks"], "AKS": ["aks"],
                   "OpenShift": ["openshift"], "CRI-O": ["crio"], "k3s": ["k3s"], "RKE2": ["rke2"]}
@@ -90,8 +90,9 @@ def check_kubelet_facts(overlays):
                     path = path if path.startswith("/") else os.path.join(os.path.dirname(parent), path)
                     parent = path
                     problems += [] if is_mounted(documents, path) else [f"{name}: {path} is not mounted"]
-            says, is_so = row[1], "--kubelet-version" in flags(documents)
-            problems += [f"{name}: the version is {says}"] if says != "declared" or is_so else []
+            env = {one["name"]: one.get("value") for one in agent(documents)["env"]}
+            from_node = env.get("PREFETCHD_KUBE_API") == "true" and not env.get("PREFETCHD_KUBELET_VERSION")
+            problems += [f"{name}: the version is from {row[1]}"] if (row[1] == "the Node") != from_node else []
             without = row[4] == "none" or "mount and name" in row[4] or row[4] == "as k3s"
             if without == ("--image-credential-provider-config" in flags(documents)):
                 problems.append(f"{name}: what is said of credential providers is not so")

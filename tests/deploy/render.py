@@ -10,8 +10,16 @@ import yaml
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 DEPLOY = os.path.join(ROOT, "deploy")
 OVERLAYS = sorted(os.listdir(os.path.join(DEPLOY, "overlays")))
+# Of no-api-access and these, a kustomization takes one.
+NEED_API = {"kubelet-api", "node-gate", "touch"}
 COMPONENTS = sorted(one for one in os.listdir(os.path.join(DEPLOY, "components"))
                     if os.path.exists(os.path.join(DEPLOY, "components", one, "kustomization.yaml")))
+# All that go together.
+TOGETHER = [one for one in COMPONENTS if one != "no-api-access"]
+
+
+def go_together(components):
+    return "no-api-access" not in components or not NEED_API & set(components)
 
 
 def kustomize():

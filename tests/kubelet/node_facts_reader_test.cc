@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 
@@ -482,6 +483,23 @@ TEST(NodeFactsReader, UnchangedFilesAreNotReadAgain) {
   std::uint64_t third = ReadCalls();
   // Only kubelet's stat, up to its end.
   EXPECT_EQ(third - second, second - first + 2);
+}
+
+// By it a Node that the new kubelet has written is told from one of the kubelet before.
+TEST(NodeFactsReader, TellsWhenTheProcessBegan) {
+  Node node;
+  NodeFactsReader reader = node.Reader();
+  reader.Read();
+  EXPECT_EQ(reader.process_began_at(), std::nullopt) << "no process";
+  const auto second = static_cast<unsigned long>(::sysconf(_SC_CLK_TCK));
+  node.AddProcess("77", {"kubelet"}, "kubelet", std::to_string(90 * second + second / 2));
+  NodeFactsReader second_reader = node.Reader();
+  second_reader.Read();
+  EXPECT_EQ(second_reader.process_began_at(), std::nullopt) << "the boot time is not known";
+  node.Write("proc/stat", "cpu  1 2 3\nbtime 1700000000\nprocesses 5\n");
+  EXPECT_EQ(second_reader.process_began_at(), base::WallTime(std::chrono::seconds(1700000090)));
+  node.Write("proc/stat", "btime soon\n");
+  EXPECT_EQ(second_reader.process_began_at(), std::nullopt);
 }
 
 }  // namespace

@@ -57,6 +57,23 @@ GatedNode::GatedNode(GatedNodeOptions options)
   WriteToken(server.AddServiceAccountToken("prefetchd", "prefetchd", options.token_life));
   gate_ = options.gate;
   AddGate(gate_);
+  Read();
+}
+
+// A reader of the version starts, as with an agent.
+void GatedNode::Read() {
+  if (!node.learnt) return;
+  reader_ =
+      std::make_unique<agent::VersionReader>("n1", node.learnt, node.kubelet_start, api_, node.clock, 1);
+  next_read_ = node.clock.Now();
+}
+
+void GatedNode::KubeletReports(const std::string& version) {
+  const std::string ready = R"({"type":"Ready","status":"True","reason":"KubeletReady","message":"ok",)"
+                            R"("lastHeartbeatTime":")" +
+                            base::Rfc3339(node.clock.Wall()) + "\"}";
+  server.Put("nodes/n1", R"({"metadata":{"labels":{"kubernetes.io/os":"linux"}},"status":{"conditions":[)" +
+                             ready + R"(],"nodeInfo":{"kubeletVersion":")" + version + "\"}}}");
 }
 
 void GatedNode::AddGate(const plan::GateOptions& gate) {
@@ -73,6 +90,7 @@ void GatedNode::Replace() {
   node.RestartAgent();
   board_.Publish(node.Snapshot());
   AddGate(gate_);
+  Read();
 }
 
 void GatedNode::RunFor(base::Duration time) {
@@ -85,6 +103,11 @@ bool GatedNode::RunUntil(const std::function<bool()>& condition, base::Duration 
     if (node.clock.Now() >= end) return false;
     node.RunFor(std::chrono::seconds(1));
     board_.Publish(node.Snapshot());
+    const std::optional<plan::KubeletStart> newest = node.kubelet_start->Get();
+    const bool woken = std::exchange(start_, newest) != newest;
+    if (reader_ && (woken || node.clock.Now() >= next_read_)) {
+      next_read_ = reader_->Turn(base::Call{}.Within(std::chrono::seconds(20)));
+    }
     for (Gate& one : gates_) {
       if (node.clock.Now() >= one.next)
         one.next = one.gate->Turn(base::Call{}.Within(std::chrono::seconds(20)));

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "agent/cluster/node_gate.h"
+#include "agent/cluster/version_reader.h"
 #include "fakes/fake_api_server.h"
 #include "http/curl_client.h"
 #include "kube/http_api.h"
@@ -48,6 +49,8 @@ class GatedNode {
   void AddGate(const plan::GateOptions& gate);
   // The agent is replaced, and its gate with it.
   void Replace();
+  // kubelet, of this version, has written its Node just now.
+  void KubeletReports(const std::string& version);
   // kubelet has put another token into the volume.
   void WriteToken(const std::string& token);
   // Runs just before the next request of this method and with this in its body goes out.
@@ -78,6 +81,10 @@ class GatedNode {
   agent::Board board_;
   plan::GateOptions gate_;
   std::vector<Gate> gates_;
+  void Read();
+  std::unique_ptr<agent::VersionReader> reader_;  // only with NodeOptions::learns_version
+  base::TimePoint next_read_;
+  std::optional<plan::KubeletStart> start_;  // that the reader was woken for
 };
 
 }  // namespace prefetch::tests

@@ -1,9 +1,12 @@
 #include "scenario/node.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
+#include <string>
 #include <thread>
 
 #include "base/fs.h"
@@ -116,7 +119,8 @@ std::unique_ptr<agent::Agent> Node::MakeAgent(const std::string& instance) {
     options.kubelet.emplace(agent::KubeletOptions{
         .facts = kubelet::NodeFactsReader(declared, options_.sees_processes ? dir_ / "proc" : "", {}),
         .watch = false,
-        .version = learnt});
+        .version = learnt,
+        .start = kubelet_start});
   }
   if (cluster_) parts.api = &cluster_->api;
   if (options_.touch || options_.touch_nowhere) {
@@ -156,6 +160,10 @@ void Node::KubeletRuns(const std::string& pid) {
              pid + " (kubelet) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 " + pid + " 23\n");
   dir_.Write("proc/" + pid + "/status", "Uid:\t0\t0\t0\t0\nNSpid:\t" + pid + "\n");
   dir_.Write("proc/" + pid + "/cmdline", std::string("kubelet\0", 8));
+  // It has begun just now: its ticks since the boot are its number.
+  const auto now = std::chrono::duration_cast<std::chrono::seconds>(clock.Wall().time_since_epoch());
+  const long boot = static_cast<long>(now.count()) - std::stol(pid) / ::sysconf(_SC_CLK_TCK);
+  dir_.Write("proc/stat", "btime " + std::to_string(boot) + "\n");
 }
 
 void Node::RestartAgent() {

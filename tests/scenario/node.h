@@ -139,6 +139,7 @@ class Node {
   std::vector<std::string> log;  // every line since the start
   // Only with NodeOptions::learns_version.
   std::shared_ptr<agent::LearntVersion> learnt;
+  std::shared_ptr<agent::SeenStart> kubelet_start = std::make_shared<agent::SeenStart>();
 
  private:
   void Settle();  // until every worker waits for time

@@ -126,7 +126,7 @@ Exit code: 0 written, 2 bad input, with all mistakes.
 
 Examples:
   prefetchctl generate --platform eks --list images.yaml --image registry.example/prefetchd:0.1.0 \
-      --kubelet-version 1.36 | kubectl apply --server-side -f -
+      | kubectl apply --server-side -f -
   prefetchctl generate --platform openshift --list images.yaml --component node-gate \
       --component monitoring -o manifests/
   prefetchctl generate --platform gke --list team-a.yaml --list team-b.txt --instance ci --port 9478)");

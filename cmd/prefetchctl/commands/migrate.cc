@@ -32,7 +32,8 @@ void ManifestOptions(CLI::App& command, deploy::GenerateOptions& options) {
   Repeatable(command, "--component", options.components,
              base::Join(deploy::Components(tree), ", ") + " (repeatable)");
   command.add_option("--image", options.image, "The agent's image, in a registry that your nodes reach");
-  command.add_option("--kubelet-version", options.kubelet_version, "Of the nodes' kubelet, 1.31 or later");
+  command.add_option("--kubelet-version", options.kubelet_version,
+                     "Overrides the version that each agent reads from its Node, 1.31 or later");
   command.add_option("--port", options.port, "Of the agent, on the host's network the node's [9477]");
 }
 

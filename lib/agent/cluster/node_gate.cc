@@ -107,18 +107,15 @@ std::optional<kube::Node> NodeGate::Read(const base::Call& call) {
   auto node = api_.GetNode(call.Within(kCallLimit), options_.node);
   if (!node) {
     Failed(kNode, node.failure());
-    if (options_.kubelet_version && kube::IsRefusal(node.failure().kind)) options_.kubelet_version->GiveUp();
     return std::nullopt;
   }
-  auto version = image::KubeletVersion::Parse(node->kubelet_version);
-  if (version && options_.kubelet_version) options_.kubelet_version->Set(*version);
-  if (!version && options_.kubelet_version) options_.kubelet_version->GiveUp();
+  if (options_.kubelet_version) options_.kubelet_version->Set(WordOf(*node));
   next_read_ = now_ + kReadAgain;
   return *std::move(node);
 }
 
-std::optional<image::KubeletVersion> NodeGate::KubeletVersion() const {
-  return options_.kubelet_version ? options_.kubelet_version->Get() : std::nullopt;
+std::string NodeGate::KubeletVersion() const {
+  return options_.kubelet_version ? options_.kubelet_version->Get().version_text : "";
 }
 
 plan::NodeSeen NodeGate::See(const kube::Node& node) const {
@@ -273,14 +270,6 @@ bool NodeGate::TellChanges(const base::Call& call, const kube::Node& node,
 }
 
 base::TimePoint NodeGate::Turn(const base::Call& call) {
-  const base::TimePoint next = Round(call);
-  if (!options_.kubelet_version || !options_.kubelet_version->Pending()) return next;
-  const base::TimePoint gives_up_at = started_at_ + kLearnLimit;
-  if (now_ >= gives_up_at) options_.kubelet_version->GiveUp();
-  return std::min(next, std::max(gives_up_at, now_ + kLookAtBoard));
-}
-
-base::TimePoint NodeGate::Round(const base::Call& call) {
   now_ = clock_.Now();
   if (now_ < not_before_) return not_before_;
   base::TimePoint next = now_ + kLookAtBoard;
@@ -295,11 +284,14 @@ base::TimePoint NodeGate::Round(const base::Call& call) {
   if (!changed && now_ < next_read_) return next;
   std::optional<bool> may_write = MayWrite(call);
   if (!may_write) return std::max(next, not_before_);
-  const auto kubelet_before = KubeletVersion();
+  const std::string kubelet_before = KubeletVersion();
   std::optional<kube::Node> node = Read(call);
   if (!node) return std::max(next, not_before_);
   // What is published still speaks of another kubelet, or of one that nobody knew.
-  if (KubeletVersion() != kubelet_before) return next;
+  const std::string kubelet_now = KubeletVersion();
+  const bool unheard = snapshot->kubelet && snapshot->kubelet->version.empty() &&
+                       !snapshot->kubelet->learning && !kubelet_now.empty();
+  if (kubelet_now != kubelet_before || unheard) return next;
   plan::NodeSeen seen = See(*node);
   if (!seen.tainted && taint_ == plan::TaintPast::kNotKnown) taint_ = plan::TaintPast::kGone;
   // It may be gone already when the time is over: then nothing was given up.

@@ -1,5 +1,4 @@
-// NodeGate: carries what plan/node_gate wishes to the Node object, and learns from it which kubelet runs
-// here.
+// NodeGate: carries what plan/node_gate wishes to the Node object.
 #pragma once
 
 #include <array>
@@ -26,7 +25,7 @@ struct NodeGateOptions {
   // Below Kubernetes 1.30 no admission policy can hold an agent to its own Node: then nothing is written
   // unless this is set (acceptFleetWideNodeWrites).
   bool accept_fleet_wide_writes = false;
-  // Gets the version of this node's kubelet, as its Node says; may be null.
+  // What the Node says of its kubelet, told here, too, whenever it is read; may be null.
   std::shared_ptr<LearntVersion> kubelet_version;
   std::uint64_t seed = std::random_device{}();  // of the jitter
 };
@@ -65,7 +64,6 @@ class NodeGate {
     base::TimePoint not_before;  // of this part alone
   };
 
-  base::TimePoint Round(const base::Call& call);
   // Says it if it is news, and puts off what it is about. True: that was this part alone, the rest may go on.
   bool Failed(Part part, const kube::Failure& failure);
   void Worked(Part part);
@@ -73,8 +71,8 @@ class NodeGate {
   // nullopt: the server does not say yet.
   std::optional<bool> MayWrite(const base::Call& call);
   std::optional<kube::Node> Read(const base::Call& call);
-  // As the Node object told it last; nullopt: it has not, or nobody asks it for that.
-  std::optional<image::KubeletVersion> KubeletVersion() const;
+  // As the Node object told it last; empty: it has not, or nobody asks it for that.
+  std::string KubeletVersion() const;
   plan::NodeSeen See(const kube::Node& node) const;
   // These and those below are false if the round is over before its end.
   bool Write(const base::Call& call, const kube::Node& node, const plan::GateWish& wish,

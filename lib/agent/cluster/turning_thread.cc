@@ -1,24 +1,22 @@
 #include "agent/cluster/turning_thread.h"
 
-#include <condition_variable>
-#include <mutex>
 #include <utility>
 
 namespace prefetch::agent {
 
 TurningThread::TurningThread(std::function<base::TimePoint(const base::Call&)> turn)
-    : thread_([turn = std::move(turn)](const std::stop_token& stop) {
-        std::mutex mutex;
-        std::condition_variable_any wake;
-        std::unique_lock lock(mutex);
-        while (!stop.stop_requested()) {
-          base::TimePoint next = turn(base::Call{.stop = stop});
-          wake.wait_until(lock, stop, next, [] { return false; });
-        }
+    : wakes_(std::make_shared<base::Channel<Awake>>()),
+      thread_([turn = std::move(turn), wakes = wakes_](const std::stop_token& stop) {
+        while (!stop.stop_requested()) wakes->PopUntil(turn(base::Call{.stop = stop}));
       }) {}
+
+std::function<void()> TurningThread::Waker() const {
+  return [wakes = wakes_] { wakes->Push({}); };
+}
 
 TurningThread::~TurningThread() {
   thread_.request_stop();
+  wakes_->Push({});
   thread_.join();
 }
 

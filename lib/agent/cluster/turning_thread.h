@@ -2,9 +2,11 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <thread>
 
 #include "base/call.h"
+#include "base/channel.h"
 #include "base/clock.h"
 
 namespace prefetch::agent {
@@ -16,10 +18,15 @@ class TurningThread {
   // next call, on base::SystemClock. What it uses outlives this.
   explicit TurningThread(std::function<base::TimePoint(const base::Call& call)> turn);
   ~TurningThread();  // stops, and waits for the call under way
+  // Makes the next call due now. Any thread may call it, also when this is gone.
+  std::function<void()> Waker() const;
   TurningThread(const TurningThread&) = delete;
   TurningThread& operator=(const TurningThread&) = delete;
 
  private:
+  struct Awake {};
+
+  const std::shared_ptr<base::Channel<Awake>> wakes_;
   std::jthread thread_;
 };
 

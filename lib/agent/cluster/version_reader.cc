@@ -1,0 +1,112 @@
+#include "agent/cluster/version_reader.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+#include "kube/retry.h"
+
+namespace prefetch::agent {
+namespace {
+
+using std::chrono::seconds;
+
+constexpr seconds kReadVersionAgain{60};
+constexpr double kVersionJitter = 0.2;  // of it, so that a fleet's nodes do not ask together
+// A new kubelet writes its Node some seconds after its start; while the version before is held, each second
+// counts.
+constexpr seconds kReadWhileHeld{1};
+constexpr seconds kReadUntilConfirmed{3};
+constexpr seconds kVersionCallLimit{10};
+
+}  // namespace
+
+plan::NodeWord WordOf(const kube::Node& node) {
+  plan::NodeWord word;
+  if (auto version = image::KubeletVersion::Parse(node.kubelet_version)) {
+    word.version = *version;
+    word.version_text = version->ToString();
+  }
+  // kubelet writes all its conditions at once; others write theirs when they like.
+  for (const kube::NodeCondition& condition : node.conditions) {
+    if (condition.type == "Ready") word.heartbeat = condition.last_heartbeat;
+  }
+  return word;
+}
+
+VersionReader::VersionReader(std::string node, std::shared_ptr<LearntVersion> word,
+                             std::shared_ptr<SeenStart> start, kube::Api& api, const base::Clock& clock,
+                             std::uint64_t seed)
+    : node_(std::move(node)),
+      word_(std::move(word)),
+      start_(std::move(start)),
+      api_(api),
+      clock_(clock),
+      started_at_(clock.Now()),
+      random_(seed),
+      now_(started_at_),
+      next_(started_at_) {}
+
+void VersionReader::Start() {
+  thread_.emplace([this](const base::Call& call) { return Turn(call); });
+  start_->OnChange(thread_->Waker());
+}
+
+bool VersionReader::Hurries() const {
+  return kubelet_ && now_ < kubelet_->seen_at + plan::kUnconfirmedLimit && !plan::Confirms(told_, *kubelet_);
+}
+
+// Until the next question, after an answer.
+base::Duration VersionReader::Pause() {
+  if (Hurries()) {
+    return now_ < kubelet_->seen_at + plan::kHoldVersion ? kReadWhileHeld : kReadUntilConfirmed;
+  }
+  const base::Duration minute = kReadVersionAgain;
+  return std::chrono::duration_cast<base::Duration>(minute *
+                                                    (1 - kVersionJitter / 2 + kVersionJitter * Spread()));
+}
+
+void VersionReader::Failed(const kube::Failure& failure) {
+  if (failure.kind == kube::ApiError::kCancelled) return;
+  failures_++;
+  if (!word_->Pending()) told_ = word_->Get();  // the NodeGate may have read more by now
+  kube::Retry retry = kube::NextTry(failure, failures_, Spread());
+  next_ = now_ + (retry.after.count() > 0 ? base::Duration(retry.after) : base::Duration(kReadVersionAgain));
+  told_.refused = kube::IsRefusal(failure.kind);
+  // An outage has several words for itself, a refusal says what is missing.
+  told_.trouble = told_.refused ? failure.message : std::string(kube::ApiErrorName(failure.kind));
+  if (!told_.silent_since) told_.silent_since = now_;
+  if (std::exchange(last_failure_, told_.trouble) != told_.trouble) {
+    base::Warn(
+        "kubelet's version not read",
+        {{"kind", kube::ApiErrorName(failure.kind)}, {"error", failure.message}, {"retryIn", next_ - now_}});
+  }
+}
+
+void VersionReader::Ask(const base::Call& call) {
+  auto node = api_.GetNode(call.Within(kVersionCallLimit), node_);
+  if (!node) return Failed(node.failure());
+  told_ = WordOf(*node);
+  failures_ = 0;
+  if (!std::exchange(last_failure_, "").empty()) base::Info("kubelet's version read again");
+  next_ = now_ + Pause();
+}
+
+base::TimePoint VersionReader::Turn(const base::Call& call) {
+  now_ = clock_.Now();
+  if (std::optional<plan::KubeletStart> newest = start_->Get(); newest != kubelet_) {
+    kubelet_ = newest;
+    failures_ = 0;
+    next_ = now_;
+  }
+  const bool asks = now_ >= next_;
+  if (asks) Ask(call);
+  // An API server that is away at the start may be back in a moment.
+  const base::TimePoint gives_up_at = started_at_ + kLearnLimit;
+  const bool pending = word_->Pending();
+  const bool waits = pending && told_.silent_since && !told_.refused && now_ < gives_up_at;
+  if (!waits && (asks || pending)) word_->Set(told_);
+  return waits ? std::min(next_, gives_up_at) : next_;
+}
+
+}  // namespace prefetch::agent

@@ -1,0 +1,84 @@
+#include "plan/version_belief.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace prefetch::plan {
+namespace {
+
+std::string WhatCounts(const VersionBelief& belief) {
+  return belief.last ? "the last known version of kubelet, " + belief.last_text + ", counts"
+                     : "kubelet's version is not known";
+}
+
+std::string RefusedWords(const VersionBelief& belief, const NodeWord& word) {
+  return "the API server refuses to show this agent its Node (" + word.trouble + "): " + WhatCounts(belief) +
+         "; grant get on nodes, or set --kubelet-version";
+}
+
+std::string AwayWords(const VersionBelief& belief, const NodeWord& word) {
+  return std::string(belief.unconfirmed ? "kubelet was started again, and the" : "the") +
+         " API server does not show this Node (" + word.trouble + "): " + WhatCounts(belief);
+}
+
+// No kubelet has been started since the Node was read.
+VersionInForce Settled(const VersionBelief& belief, const NodeWord& word, base::TimePoint now) {
+  VersionInForce in_force{.version = belief.last};
+  if (!word.silent_since) return in_force;
+  const base::TimePoint told_at = *word.silent_since + kSilenceToldAfter;
+  if (word.refused) {
+    in_force.problem = RefusedWords(belief, word);
+  } else if (now >= told_at) {
+    in_force.problem = AwayWords(belief, word);
+  } else {
+    in_force.until = told_at;
+  }
+  return in_force;
+}
+
+}  // namespace
+
+bool Confirms(const NodeWord& word, const KubeletStart& start) {
+  return word.version && word.heartbeat && *word.heartbeat > start.began_at;
+}
+
+VersionBelief AfterStart(VersionBelief past, const KubeletStart& start) {
+  past.unconfirmed = start;
+  return past;
+}
+
+VersionBelief AfterWord(VersionBelief past, const NodeWord& word) {
+  if (!word.version) return past;
+  // Another version than before can only be the new kubelet's.
+  const bool confirmed =
+      !past.unconfirmed || Confirms(word, *past.unconfirmed) || word.version_text != past.last_text;
+  if (!confirmed) return past;
+  past.last = word.version;
+  past.last_text = word.version_text;
+  past.unconfirmed.reset();
+  return past;
+}
+
+VersionInForce VersionAt(const VersionBelief& belief, const NodeWord& word, base::TimePoint now) {
+  // Without a version there is nothing to hold, and nothing to lose.
+  if (!belief.unconfirmed || !belief.last) return Settled(belief, word, now);
+  VersionInForce in_force{.version = belief.last};
+  if (word.silent_since) {
+    in_force.problem = word.refused ? RefusedWords(belief, word) : AwayWords(belief, word);
+    return in_force;
+  }
+  const base::TimePoint seen_at = belief.unconfirmed->seen_at;
+  if (now < seen_at + kHoldVersion) {
+    in_force.until = seen_at + kHoldVersion;
+  } else if (now < seen_at + kUnconfirmedLimit) {
+    in_force.version.reset();
+    in_force.awaited = true;
+    in_force.until = seen_at + kUnconfirmedLimit;
+  } else {
+    in_force.problem =
+        "kubelet was started again and has not reported to its Node within a minute: " + WhatCounts(belief);
+  }
+  return in_force;
+}
+
+}  // namespace prefetch::plan

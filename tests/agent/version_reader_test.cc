@@ -1,0 +1,135 @@
+#include "agent/cluster/version_reader.h"
+
+#include <gtest/gtest.h>
+
+#include "agent/one_node.h"
+#include "fakes/fake_clock.h"
+
+namespace prefetch::agent::version_reader_test {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+class VersionReaderTest : public testing::Test {
+ protected:
+  VersionReaderTest() { Heartbeat(); }
+
+  void Heartbeat() {
+    api_.node.conditions = {{.type = "Ready", .status = "True", .last_heartbeat = clock_.Wall()}};
+  }
+  void RunFor(base::Duration time) {
+    const base::TimePoint end = clock_.Now() + time;
+    while (clock_.Now() < end) clock_.AdvanceTo(std::min(end, reader_.Turn({})));
+  }
+  void KubeletStarts() {
+    start_->Set(plan::KubeletStart{.seen_at = clock_.Now(), .began_at = clock_.Wall()});
+  }
+
+  tests::FakeClock clock_;
+  OneNode api_;
+  std::shared_ptr<LearntVersion> word_ = std::make_shared<LearntVersion>();
+  std::shared_ptr<SeenStart> start_ = std::make_shared<SeenStart>();
+  VersionReader reader_{"n1", word_, start_, api_, clock_, 1};
+};
+
+TEST_F(VersionReaderTest, ReadsAtTheStartAndOnceAMinute) {
+  EXPECT_TRUE(word_->Pending());
+  reader_.Turn({});
+  EXPECT_EQ(word_->Get().version_text, "1.36.2");
+  EXPECT_EQ(word_->Get().heartbeat, clock_.Wall());
+  RunFor(hours(1));
+  EXPECT_GE(api_.gets, 54);
+  EXPECT_LE(api_.gets, 68);
+  api_.node.kubelet_version = "v1.37.0";
+  RunFor(seconds(66));
+  EXPECT_EQ(word_->Get().version_text, "1.37.0");
+}
+
+TEST_F(VersionReaderTest, AsksUntilTheNewKubeletHasWrittenItsNode) {
+  RunFor(seconds(10));
+  clock_.Advance(seconds(5));
+  const int before = api_.gets;
+  KubeletStarts();
+  RunFor(seconds(10));
+  EXPECT_EQ(api_.gets - before, 6) << "at once, each second, and after three of them every 3 s";
+  clock_.Advance(seconds(1));
+  Heartbeat();
+  RunFor(seconds(3));
+  const int confirmed = api_.gets;
+  RunFor(seconds(50));
+  EXPECT_EQ(api_.gets, confirmed) << "once a minute again";
+}
+
+TEST_F(VersionReaderTest, DoesNotHurryForEver) {
+  RunFor(seconds(10));
+  KubeletStarts();
+  const int before = api_.gets;
+  RunFor(minutes(1));
+  EXPECT_LE(api_.gets - before, 24);
+  RunFor(minutes(2));
+  EXPECT_LE(api_.gets - before, 27);
+}
+
+TEST_F(VersionReaderTest, ARefusalIsTheEndOfLearning) {
+  api_.failing = kube::ApiError::kForbidden;
+  reader_.Turn({});
+  EXPECT_FALSE(word_->Pending());
+  EXPECT_TRUE(word_->Get().refused);
+  EXPECT_EQ(word_->Get().trouble, "told so");
+  EXPECT_FALSE(word_->Get().version);
+  RunFor(hours(1));
+  EXPECT_LE(api_.gets, 30);
+  api_.failing.reset();
+  RunFor(minutes(6));
+  EXPECT_EQ(word_->Get().version_text, "1.36.2");
+}
+
+TEST_F(VersionReaderTest, AnApiServerThatIsAwayAtTheStartIsWaitedForForAMinute) {
+  api_.failing = kube::ApiError::kUnreachable;
+  RunFor(seconds(59));
+  EXPECT_TRUE(word_->Pending());
+  EXPECT_LE(api_.gets, 12);
+  RunFor(seconds(2));
+  EXPECT_FALSE(word_->Pending());
+  EXPECT_TRUE(word_->Get().silent_since);
+  EXPECT_FALSE(word_->Get().refused);
+}
+
+TEST_F(VersionReaderTest, WhatWasReadStaysWhileTheApiServerIsAway) {
+  reader_.Turn({});
+  const base::TimePoint left_at = clock_.Now();
+  api_.failing = kube::ApiError::kTimeout;
+  RunFor(minutes(10));
+  EXPECT_EQ(word_->Get().version_text, "1.36.2");
+  EXPECT_EQ(word_->Get().trouble, "Timeout");
+  EXPECT_LE(*word_->Get().silent_since, left_at + seconds(66));
+  api_.failing.reset();
+  RunFor(seconds(66));
+  EXPECT_FALSE(word_->Get().silent_since);
+  EXPECT_EQ(word_->Get().trouble, "");
+}
+
+TEST_F(VersionReaderTest, ANodeThatSaysNoVersionIsNotWaitedFor) {
+  api_.node.kubelet_version = "";
+  reader_.Turn({});
+  EXPECT_FALSE(word_->Pending());
+  EXPECT_FALSE(word_->Get().version);
+}
+
+TEST_F(VersionReaderTest, ANewProcessWakesTheThread) {
+  base::SystemClock clock;
+  auto reader = std::make_unique<VersionReader>("n1", word_, start_, api_, clock, 1);
+  base::Channel<std::string> told;
+  word_->OnChange([&] { told.Push(word_->Get().version_text); });
+  reader->Start();
+  const auto deadline = [] { return std::chrono::steady_clock::now() + seconds(20); };
+  EXPECT_EQ(told.PopUntil(deadline()), "1.36.2");
+  start_->Set(plan::KubeletStart{.seen_at = clock.Now(), .began_at = clock.Wall()});
+  reader.reset();
+  start_->Set(std::nullopt);  // nobody is there to be woken any more
+}
+
+}  // namespace
+}  // namespace prefetch::agent::version_reader_test
