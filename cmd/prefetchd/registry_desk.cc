@@ -24,6 +24,7 @@ registry::ClientOptions ClientFor(const config::RegistryConfig& config,
                                   const registry::DecidedAccess& decided) {
   registry::ClientOptions options;
   options.hosts.runtime = decided.hosts;
+  options.registries = decided.registries;
   options.hosts.host_root = config.host_root;
   if (!config.ca.empty()) options.hosts.system_ca_files = {config.ca};
   options.trusted_mirrors = config.trusted_mirrors;
@@ -33,12 +34,24 @@ registry::ClientOptions ClientFor(const config::RegistryConfig& config,
   return options;
 }
 
+// By https or http, whichever works, is shown as the first.
+status::RegistryHostView Shown(const registry::ChainedHost& chained) {
+  const registry::Host& host = chained.host;
+  bool plain = host.server.scheme == "http" && !host.http_after_all;
+  std::string problem = chained.problem;
+  if (!chained.blocked_by.empty()) problem = "registries.conf blocks " + chained.blocked_by;
+  std::string server = (plain ? "http://" : "") + host.server.Authority();
+  // Where registries.conf has another name for the image, that is what is of interest.
+  if (chained.as) server = chained.as->Normalized();
+  return {std::move(server), chained.mirror, std::move(problem)};
+}
+
 }  // namespace
 
 RegistryDesk::RegistryDesk(const config::RegistryConfig& config, const base::Clock& clock)
     : config_(config),
       clock_(clock),
-      access_(DeclaredBy(config), config.containerd_config, config.host_root) {}
+      access_(DeclaredBy(config), {config.containerd_config, config.registries_conf}, config.host_root) {}
 
 RegistryDesk::Clerk::Clerk(const config::RegistryConfig& config,
                            std::shared_ptr<const registry::DecidedAccess> decided, const base::Clock& clock)
@@ -63,7 +76,7 @@ agent::RegistryAsker RegistryDesk::Asker() {
     if (image::IsOnlyByPull(decided->access, question.reference.domain())) {
       return {.kind = image::RegistryAnswerKind::kIndeterminate,
               .only_by_pull = true,
-              .message = "this node's registries can only be asked by pulling"};
+              .message = "only the runtime knows where it is asked"};
     }
     return ClerkFor(std::move(decided))->client.Ask(call, question);
   };
@@ -98,14 +111,17 @@ agent::RegistryHosts RegistryDesk::Hosts() {
     }
     std::shared_ptr<const registry::HostChain> chain = ClerkFor(decided)->client.HostsFor(reference);
     view.source = chain->source;
+    if (!chain->only_by_pull.empty()) {
+      view.by_pull = true;
+      view.notes.push_back(chain->only_by_pull);
+      return view;
+    }
     view.notes = chain->notes;
     view.notes.insert(view.notes.end(), access.notes.begin(), access.notes.end());
     for (const registry::ChainedHost& host : chain->hosts) {
       if (!registry::Answers(host.host, reference.has_digest())) continue;
-      if (config_.skip_mirrors && !host.own) continue;
-      const http::AbsoluteUrl& server = host.host.server;
-      view.hosts.push_back(
-          {(server.scheme == "http" ? "http://" : "") + server.Authority(), !host.own, host.problem});
+      if (config_.skip_mirrors && host.mirror) continue;
+      view.hosts.push_back(Shown(host));
     }
     return view;
   };

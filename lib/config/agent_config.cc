@@ -96,6 +96,7 @@ RegistryConfig JudgeRegistry(const RawConfig& raw, Mistakes& mistakes) {
                  "must be containerd's config_path: absolute, or several with :");
   }
   config.containerd_config = Path(raw.registry_containerd_config, mistakes);
+  config.registries_conf = Path(raw.registries_conf, mistakes);
   config.split_config_path = IsOn(raw.registry_split_config_path);
   config.host_root = Path(raw.registry_host_root, mistakes);
   config.ca = Path(raw.registry_ca, mistakes);

@@ -34,7 +34,7 @@ struct ListenAddress {
 
 // How the agent asks registries about images that are here.
 enum class RegistryMode {
-  kAuto,  // containerd's registries as containerd would; others by pulling again
+  kAuto,  // as the runtime would, as far as that is known; else by pulling again
   kPull,  // always by pulling again: the runtime goes by mirrors that only it can follow
   kNone,  // nobody is asked: lists that want it are refused
 };
@@ -43,6 +43,7 @@ struct RegistryConfig {
   RegistryMode mode = RegistryMode::kAuto;
   std::string config_path;         // containerd's `config_path`; empty: not declared
   std::string containerd_config;   // containerd's configuration file; empty: it is not looked at
+  std::string registries_conf;     // CRI-O's registries.conf; empty: it is not looked at
   bool split_config_path = false;  // this containerd's transfer service splits `config_path` at ":"
   std::string host_root;           // where the host's root directory is mounted; empty: here
   std::string ca;                  // PEM of authorities, instead of the system's; empty: the system's

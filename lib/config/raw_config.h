@@ -79,6 +79,7 @@ struct RawConfig : FileOnlyConfig {
   std::optional<Said<std::string>> registry;
   std::optional<Said<std::string>> registry_config_path;
   std::optional<Said<std::string>> registry_containerd_config;
+  std::optional<Said<std::string>> registries_conf;
   std::optional<Said<bool>> registry_split_config_path;
   std::optional<Said<std::string>> registry_host_root;
   std::optional<Said<std::string>> registry_ca;

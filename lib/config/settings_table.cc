@@ -117,7 +117,7 @@ constexpr std::array kSettings = {
             .member = &Raw::registry,
             .group = Group::kRegistry,
             .fallback = "auto",
-            .help = "How to ask registries whether tags have changed: auto: as containerd would, and by "
+            .help = "How to ask registries whether tags have changed: auto: as the runtime would, and by "
                     "pulling again "
                     "where only the runtime can; pull: always by pulling again; none: never"},
     Setting{.name = "registry-config-path",
@@ -132,6 +132,12 @@ constexpr std::array kSettings = {
         .help =
             "containerd's configuration file, with its imports: containerd 2 reports neither its config_path "
             "nor mirrors in its own tables"},
+    Setting{.name = "registries-conf",
+            .member = &Raw::registries_conf,
+            .group = Group::kRegistry,
+            .help =
+                "CRI-O's registries.conf, with its drop-ins: mirrors, other locations, blocked registries "
+                "and short names"},
     Setting{
         .name = "registry-split-config-path",
         .member = &Raw::registry_split_config_path,
@@ -146,7 +152,7 @@ constexpr std::array kSettings = {
         .group = Group::kRegistry,
         .place = kFileFirst,
         .help =
-            "The mount of the host's root directory, for hosts.toml files and containerd's configuration"},
+            "The mount of the host's root directory, for hosts.toml files and the runtime's configuration"},
     Setting{.name = "registry-ca",
             .member = &Raw::registry_ca,
             .group = Group::kRegistry,

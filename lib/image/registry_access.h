@@ -25,9 +25,10 @@ struct RuntimeRegistries {
 };
 
 // What is known of one node, and from whom: "declared" (to the agent), "runtime" (it tells, or it is one that
-// has no hosts.toml), "file" (containerd's own configuration), "default" (of that release).
+// has no hosts.toml), "file" (the runtime's own configuration), "default" (of that release),
+// "registries.conf" (of CRI-O).
 struct RegistryAccess {
-  std::string config_path;         // as containerd has it; empty: no hosts.toml counts
+  std::string config_path;         // as containerd has it, or CRI-O's file; empty: no hosts.toml counts
   std::string config_path_source;  // empty: nobody says
   // Registries that can only be asked by issuing PullImage again, "*" for all; and who says so.
   std::vector<std::string> by_pull;

@@ -21,6 +21,7 @@ constexpr Row kRows[] = {
     {RegistryDetail::kBadRealm, "BadRealm"},
     {RegistryDetail::kBadRedirect, "BadRedirect"},
     {RegistryDetail::kBadRequest, "BadRequest"},
+    {RegistryDetail::kBlocked, "Blocked"},
     {RegistryDetail::kCircuitOpen, "CircuitOpen"},
     {RegistryDetail::kConnect, "Connect"},
     {RegistryDetail::kCredentials, "Credentials"},

@@ -16,6 +16,7 @@ class RegistryDetail {
     kBadRealm,
     kBadRedirect,
     kBadRequest,
+    kBlocked,
     kCircuitOpen,
     kConnect,
     kCredentials,

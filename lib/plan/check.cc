@@ -106,7 +106,7 @@ std::optional<Obstacle> ObstacleOf(const CheckFacts& facts) {
       return Obstacle{VerdictResult::kUnknown, Reason::kServerError, silent};
     case RegistryAnswerKind::kIndeterminate:
       return Obstacle{VerdictResult::kUnknown, Reason::kIndeterminate,
-                      answer.only_by_pull ? "this node's registries can only be asked by pulling"
+                      answer.only_by_pull ? "the registry can only be asked by pulling" + said
                                           : "its answer cannot be compared with what is here" + said};
   }
   std::abort();

@@ -51,7 +51,7 @@ std::string Sentence(Reason reason, const DesiredImage& want, const Local* local
     case Reason::kIndeterminate:
       return "the registry's answer cannot be compared with what is here" + Said(past);
     case Reason::kCheckedByPull:
-      return "this runtime's registries can only be asked by pulling";
+      return "the registry can only be asked by pulling" + Said(past);
     case Reason::kStale:
       return "the registry has not agreed within maxAge" + Said(past);
     case Reason::kAccessDenied:

@@ -13,9 +13,22 @@ constexpr const char* kDeclared = "declared";
 constexpr const char* kRuntime = "runtime";
 constexpr const char* kFile = "file";
 constexpr const char* kDefault = "default";
+constexpr const char* kRegistriesConf = "registries.conf";
 
 image::RegistryAccess OnlyByPull(const char* source) {
   return {.by_pull = {kEverything}, .by_pull_source = source};
+}
+
+// Its registries.conf, where that is looked at and can be followed.
+image::RegistryAccess OfCrio(const RegistriesWord& word) {
+  if (word.file.empty()) return OnlyByPull(kRuntime);
+  image::RegistryAccess access = word.conf ? image::RegistryAccess() : OnlyByPull(kFile);
+  if (word.conf) {
+    access.config_path = word.file;
+    access.config_path_source = kRegistriesConf;
+  }
+  access.notes = word.notes;
+  return access;
 }
 
 // The one who knows something of containerd's configuration: itself, else its file.
@@ -53,10 +66,12 @@ void FindConfigPath(const DeclaredAccess& declared, const std::string& version, 
 }  // namespace
 
 image::RegistryAccess DecideAccess(const DeclaredAccess& declared, const RuntimeFacts& runtime,
-                                   const ContainerdWord& file) {
+                                   const FileFacts& files) {
   if (declared.by_pull) return OnlyByPull(kDeclared);
+  if (runtime.name == kCrioRuntime) return OfCrio(files.crio);
   if (runtime.name != kContainerd) return OnlyByPull(runtime.name.empty() ? "" : kRuntime);
   const Witness itself{runtime.registries, kRuntime, "containerd tells "};
+  const ContainerdWord& file = files.containerd;
   const Witness its_file{file.registries, kFile, "containerd's configuration file says "};
   const Witness& witness = runtime.registries.told ? itself : its_file;
   image::RegistryAccess access;

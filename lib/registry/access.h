@@ -1,14 +1,18 @@
 // DecideAccess: what is declared of a node's registries, what its runtime tells, and what the runtime's
-// configuration file says -> which of them can be asked as the runtime would ask, and which only by pulling
+// configuration files say -> which of them can be asked as the runtime would ask, and which only by pulling
 // (R34 to R36). Pure.
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "image/registry_access.h"
 #include "registry/containerd_config.h"
+#include "registry/registries_files.h"
 
 namespace prefetch::registry {
+
+inline constexpr std::string_view kCrioRuntime = "cri-o";  // as it calls itself
 
 // By the operator; it wins over what is told, and that over what the file says.
 struct DeclaredAccess {
@@ -24,8 +28,13 @@ struct RuntimeFacts {
   friend bool operator==(const RuntimeFacts&, const RuntimeFacts&) = default;
 };
 
-// `file`: {} where it is not looked at.
+// What configuration files say; {} where they are not looked at.
+struct FileFacts {
+  ContainerdWord containerd;
+  RegistriesWord crio;
+};
+
 image::RegistryAccess DecideAccess(const DeclaredAccess& declared, const RuntimeFacts& runtime,
-                                   const ContainerdWord& file);
+                                   const FileFacts& files);
 
 }  // namespace prefetch::registry

@@ -32,6 +32,26 @@ RegistryAnswer NobodyToAsk(const image::Reference& reference) {
           .message = "hosts.toml leaves no server that may be asked for " + reference.Repository()};
 }
 
+RegistryAnswer LeftToPulls(std::string why) {
+  return {.kind = Kind::kIndeterminate, .only_by_pull = true, .message = std::move(why)};
+}
+
+RegistryAnswer Blocked(const ChainedHost& host) {
+  return {.kind = Kind::kAccessDenied,
+          .detail = RegistryDetail::kBlocked,
+          .message = "registries.conf blocks " + host.blocked_by};
+}
+
+// CRI-O has credentials of its own, by which it asks where a pull brings it none (R48).
+RegistryAnswer AsksForItsOwn(const RegistryAnswer& refused) {
+  RegistryAnswer answer = LeftToPulls(
+      refused.answered_by +
+      " asks for credentials, and only CRI-O knows whether it has some for it: only pulling tells");
+  answer.detail = RegistryDetail::kCredentialsWithheld;
+  answer.requests = refused.requests;
+  return answer;
+}
+
 }  // namespace
 
 Client::Client(http::Client& http, const base::Clock& clock, ClientOptions options)
@@ -41,10 +61,13 @@ Client::Client(http::Client& http, const base::Clock& clock, ClientOptions optio
       throttle_(options_.throttle),
       book_(clock, options_.circuit),
       tokens_(clock),
-      files_(options_.hosts) {}
+      files_(options_.hosts) {
+  if (!options_.registries) return;
+  places_.emplace(options_.registries, options_.hosts.host_root, options_.hosts.system_ca_files);
+}
 
 std::shared_ptr<const HostChain> Client::HostsFor(const image::Reference& reference) {
-  return files_.ChainFor(reference.domain());
+  return places_ ? places_->ChainFor(reference) : files_.ChainFor(reference.domain());
 }
 
 RegistryAnswer Client::Ask(const base::Call& call, const image::RegistryQuestion& question) {
@@ -53,25 +76,45 @@ RegistryAnswer Client::Ask(const base::Call& call, const image::RegistryQuestion
   return AskChain(call.Within(options_.times.check), question);
 }
 
+// A question to one place of registries.conf is about another name, and has the node's credentials only on
+// the registry's own server.
+RegistryAnswer Client::AskHost(const base::Call& call, const ChainedHost& host,
+                               const image::RegistryQuestion& question) {
+  Parts parts{http_, clock_, options_, throttle_, book_, tokens_};
+  if (!host.as) return Conversation(parts, call, host, question).Run();
+  image::RegistryQuestion renamed = question;
+  renamed.reference = *host.as;
+  if (!host.own) renamed.credentials.clear();
+  RegistryAnswer answer = Conversation(parts, call, host, renamed).Run();
+  bool refused = answer.kind == Kind::kAccessDenied && renamed.credentials.empty();
+  return refused ? AsksForItsOwn(answer) : answer;
+}
+
 // The first success decides. Else the last host's word counts, since mirrors know less: a mirror's 404 says
-// nothing while the registry itself cannot be reached.
+// nothing while the registry itself cannot be reached. Where that must not be asked, it is the last mirror's.
 RegistryAnswer Client::AskChain(const base::Call& call, const image::RegistryQuestion& question) {
   std::shared_ptr<const HostChain> chain = HostsFor(question.reference);
+  if (!chain->only_by_pull.empty()) return LeftToPulls(chain->only_by_pull);
   RegistryAnswer answer = NobodyToAsk(question.reference);
+  bool asked = false;
   int requests = 0;
   for (const ChainedHost& host : chain->hosts) {
     if (!Answers(host.host, question.reference.has_digest())) continue;
-    if (options_.skip_mirrors && !host.own) continue;
+    if (options_.skip_mirrors && host.mirror) continue;
+    if (!host.blocked_by.empty()) {
+      if (!asked) answer = Blocked(host);
+      continue;
+    }
+    asked = true;
     if (!host.problem.empty()) {
       answer = {.kind = Kind::kUnreachable,
                 .detail = RegistryDetail::kTls,
                 .message = host.host.server.Authority() + " cannot be asked: " + host.problem};
       continue;
     }
-    Parts parts{http_, clock_, options_, throttle_, book_, tokens_};
-    answer = Conversation(parts, call, host, question).Run();
+    answer = AskHost(call, host, question);
     requests += answer.requests;
-    if (Answered(answer)) break;
+    if (Answered(answer) || answer.only_by_pull) break;
   }
   answer.requests = requests;
   return answer;

@@ -1,8 +1,9 @@
 // Client: asks registries which digest a tag has, without pulling (RULES.md).
 //
-// It asks where the runtime would ask (containerd's hosts.toml, in order), with the credentials that it is
-// handed, and never follows a registry's word beyond what R21 and R39 to R43 allow: no password to another
-// host, every input bounded, no look at this machine's own addresses on a stranger's behalf.
+// It asks where the runtime would ask (containerd's hosts.toml or CRI-O's registries.conf, in order), with
+// the credentials that it is handed, and never follows a registry's word beyond what R21 and R39 to R43
+// allow: no password to another host, every input bounded, no look at this machine's own addresses on a
+// stranger's behalf.
 #pragma once
 
 #include <memory>
@@ -18,6 +19,7 @@
 #include "registry/host_chain.h"
 #include "registry/host_files.h"
 #include "registry/options.h"
+#include "registry/place_files.h"
 #include "registry/throttle.h"
 #include "registry/token_cache.h"
 
@@ -41,6 +43,8 @@ class Client {
 
  private:
   image::RegistryAnswer AskChain(const base::Call& call, const image::RegistryQuestion& question);
+  image::RegistryAnswer AskHost(const base::Call& call, const ChainedHost& host,
+                                const image::RegistryQuestion& question);
 
   const ClientOptions options_;
   http::Client& http_;
@@ -49,6 +53,7 @@ class Client {
   HostBook book_;
   TokenCache tokens_;
   HostFiles files_;
+  std::optional<PlaceFiles> places_;  // of CRI-O's node, where they decide instead
 };
 
 }  // namespace prefetch::registry

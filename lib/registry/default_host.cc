@@ -54,6 +54,18 @@ Host DefaultHost(std::string_view registry, const RuntimeRules& rules) {
   return host;
 }
 
+Host CrioHost(std::string_view registry, bool insecure) {
+  if (registry == kDockerHub) registry = kDockerHubServer;
+  Host host{.server = Server("https", registry)};
+  if (!insecure) return host;
+  host.https_port = host.server.port;
+  host.server = Server("http", registry);
+  host.https_first = true;
+  host.http_after_all = true;
+  host.skip_verify = true;
+  return host;
+}
+
 bool IsOwnServer(const http::AbsoluteUrl& server, std::string_view registry) {
   std::string_view own = registry == kDockerHub ? kDockerHubServer : registry;
   http::AbsoluteUrl meant = Server(server.scheme, own);

@@ -1,4 +1,4 @@
-// The server that a registry's name means where no hosts.toml says otherwise (R4, R33).
+// The server that a registry's name means where no hosts.toml says otherwise (R4, R33, R47).
 // Pure.
 #pragma once
 
@@ -18,6 +18,10 @@ RuntimeRules RulesOf(std::string_view containerd_version);
 
 // `registry` is a reference's domain: "docker.io", "reg:5000", "localhost:5000", "[::1]:5000".
 Host DefaultHost(std::string_view registry, const RuntimeRules& rules);
+
+// As CRI-O has it: https, on localhost as well. `insecure`: any certificate will do, and plain http, too
+// (R47).
+Host CrioHost(std::string_view registry, bool insecure);
 
 // Is this the registry's own server, and not a mirror's? Docker Hub's has another name than the registry.
 bool IsOwnServer(const http::AbsoluteUrl& server, std::string_view registry);

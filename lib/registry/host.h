@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -27,6 +28,10 @@ struct Host {
   bool skip_verify = false;  // any certificate will do
   // Plain http is meant, but https is tried first (containerd 2.x for localhost, and for http with TLS keys).
   bool https_first = false;
+  // With https_first, CRI-O's `insecure`: http follows whatever is wrong with https, and not only where that
+  // is not spoken; and https has a port of its own where the name has none.
+  bool http_after_all = false;
+  std::uint16_t https_port = 0;       // 0: the server's
   std::vector<std::string> ca_files;  // PEM, beside the system's authorities
   std::vector<ClientPair> client_pairs;
   std::vector<std::pair<std::string, base::Secret>> headers;  // values may be secret

@@ -2,27 +2,35 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "http/client.h"
+#include "image/reference.h"
 #include "registry/host.h"
 
 namespace prefetch::registry {
 
 struct ChainedHost {
   Host host;
-  bool own = false;  // the registry's own server: gets the credentials; others are mirrors
+  bool own = false;     // the registry's own server: gets the credentials
+  bool mirror = false;  // it is asked before the one that stands for the registry
+  // The image's name there, where CRI-O's registries.conf gives it another one or has it stay. Such a place
+  // gets the credentials if it is the registry's own server, and never else (R48).
+  std::optional<image::Reference> as;
+  std::string blocked_by;  // the prefix of the entry of registries.conf that forbids to ask; empty: none does
   // What hosts.toml wants of TLS, loaded; nullptr: as for any server. With its certificates for `host` alone,
   // and with no more than its authorities for whom that sends us to.
   std::shared_ptr<const http::Tls> tls, tls_elsewhere;
-  std::string problem;  // a file that hosts.toml names cannot be read: it cannot be asked
+  std::string problem;  // a file that hosts.toml names, or a certificate, cannot be read: it cannot be asked
 };
 
 // A value; the last host's word is the chain's where no host knows the tag.
 struct HostChain {
   std::vector<ChainedHost> hosts;
-  std::string source;              // the folder that said so; empty: nothing did, and the defaults hold
+  std::string source;        // the folder or entry that said so; empty: nothing did, and the defaults hold
+  std::string only_by_pull;  // nobody is asked: why only pulling tells, a sentence; empty: the hosts are
   std::vector<std::string> notes;  // what was found wrong on the way, a sentence each; holds no secret
 };
 

@@ -7,12 +7,12 @@
 #include "base/text.h"
 #include "registry/default_host.h"
 #include "registry/hosts_toml.h"
+#include "registry/tls_files.h"
 
 namespace prefetch::registry {
 namespace {
 
 constexpr std::size_t kMaxTomlBytes = 256 * 1024;
-constexpr std::size_t kMaxPemBytes = 4 * 1024 * 1024;
 constexpr std::size_t kMaxFolderEntries = 1000;
 constexpr std::size_t kMaxRegistries = 256;  // then all are read anew
 
@@ -53,7 +53,8 @@ class HostsLoader {
       : options_(options),
         roots_(roots),
         registry_(registry),
-        rules_(RulesOf(options.runtime.containerd_version)) {}
+        rules_(RulesOf(options.runtime.containerd_version)),
+        tls_(options.host_root, options.system_ca_files) {}
 
   HostChain Load() {
     if (roots_.ignored) chain_.notes.emplace_back(kIgnored);
@@ -61,12 +62,17 @@ class HostsLoader {
     for (Host& host : hosts) {
       ChainedHost chained{.host = std::move(host)};
       chained.own = IsOwnServer(chained.host.server, registry_);
-      LoadTls(chained);
+      chained.mirror = !chained.own;
+      tls_.Load(chained, chain_.notes);
       chain_.hosts.push_back(std::move(chained));
     }
     return std::move(chain_);
   }
-  std::vector<std::string> TakeWatched() { return std::move(watched_); }
+  std::vector<std::string> TakeWatched() {
+    std::vector<std::string> read = tls_.TakeWatched();
+    watched_.insert(watched_.end(), read.begin(), read.end());
+    return std::move(watched_);
+  }
 
  private:
   std::string Here(const std::string& path) const { return options_.host_root + path; }
@@ -119,51 +125,11 @@ class HostsLoader {
     return host;
   }
 
-  std::string Read(const std::string& path, std::string& problem) {
-    watched_.push_back(Here(path));
-    auto text = base::ReadFile(Here(path), kMaxPemBytes);
-    if (text) return std::move(*text);
-    problem = text.error().message();
-    return "";
-  }
-
-  std::string SystemAuthorities() const {
-    for (const std::string& file : options_.system_ca_files) {
-      auto text = base::ReadFile(file, kMaxPemBytes);
-      if (text) return std::move(*text) + "\n";
-    }
-    return "";
-  }
-
-  void LoadTls(ChainedHost& chained) {
-    const Host& host = chained.host;
-    http::Tls tls;
-    for (const std::string& file : host.ca_files) tls.ca_pem += Read(file, chained.problem) + "\n";
-    if (!tls.ca_pem.empty()) {
-      tls.ca_pem += SystemAuthorities();
-      chained.tls_elsewhere = std::make_shared<const http::Tls>(http::Tls{.ca_pem = tls.ca_pem});
-    }
-    if (!host.client_pairs.empty()) {
-      const ClientPair& pair = host.client_pairs.front();
-      if (host.client_pairs.size() > 1) {
-        chain_.notes.push_back(host.server.Authority() + " is shown the first of " +
-                               std::to_string(host.client_pairs.size()) + " client certificates, " +
-                               pair.certificate_file + "; containerd shows the one that the server asks for");
-      }
-      tls.certificate_pem = Read(pair.certificate_file, chained.problem);
-      tls.key_pem =
-          base::Secret(Read(pair.key_file.empty() ? pair.certificate_file : pair.key_file, chained.problem));
-    }
-    tls.verify = !host.skip_verify;
-    if (!host.ca_files.empty() || !host.client_pairs.empty() || host.skip_verify) {
-      chained.tls = std::make_shared<const http::Tls>(std::move(tls));
-    }
-  }
-
   const HostFilesOptions& options_;
   const ConfigRoots& roots_;
   const std::string& registry_;
   const RuntimeRules rules_;
+  TlsFiles tls_;
   HostChain chain_;
   std::vector<std::string> watched_;
 };

@@ -12,7 +12,7 @@ namespace {
 
 constexpr doc::Limits kLimits{.bytes = 4 * 1024 * 1024, .depth = 32, .nodes = 200'000};
 
-std::string TextOf(const doc::Node& object, const std::string& key) {
+std::string MemberText(const doc::Node& object, const std::string& key) {
   const doc::Node* value = object.Find(key);
   return value != nullptr && value->kind == doc::Node::Kind::kString ? value->text : "";
 }
@@ -24,12 +24,12 @@ struct Entry {
 
 std::optional<Entry> ReadEntry(const doc::Node& node) {
   const doc::Node* platform = node.Find("platform");
-  Entry entry{.digest = TextOf(node, "digest"), .platform = {}};
+  Entry entry{.digest = MemberText(node, "digest"), .platform = {}};
   if (!image::IsDigest(entry.digest)) return std::nullopt;
   if (platform == nullptr) return entry;  // containerd then looks at the image's own configuration
-  entry.platform = {.os = TextOf(*platform, "os"),
-                    .architecture = TextOf(*platform, "architecture"),
-                    .variant = TextOf(*platform, "variant")};
+  entry.platform = {.os = MemberText(*platform, "os"),
+                    .architecture = MemberText(*platform, "architecture"),
+                    .variant = MemberText(*platform, "variant")};
   return entry;
 }
 

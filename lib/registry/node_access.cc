@@ -4,25 +4,38 @@
 
 namespace prefetch::registry {
 
-NodeAccess::NodeAccess(DeclaredAccess declared, const std::string& containerd_config,
-                       const std::string& host_root)
+NodeAccess::NodeAccess(DeclaredAccess declared, const ConfigFiles& files, const std::string& host_root)
     : declared_(std::move(declared)) {
-  if (!containerd_config.empty()) files_.emplace(containerd_config, host_root);
+  if (!files.containerd.empty()) containerd_.emplace(files.containerd, host_root);
+  if (!files.registries.empty()) crio_.emplace(files.registries, host_root);
 }
 
 std::shared_ptr<const DecidedAccess> NodeAccess::For(const RuntimeFacts& runtime) {
-  std::shared_ptr<const ContainerdWord> word = files_ ? files_->Look() : nullptr;
+  bool is_crio = runtime.name == kCrioRuntime;
+  std::shared_ptr<const ContainerdWord> containerd = containerd_ && !is_crio ? containerd_->Look() : nullptr;
+  std::shared_ptr<const RegistriesWord> crio = crio_ && is_crio ? crio_->Look() : nullptr;
   base::Lock lock(mutex_);
-  if (decided_ && decided_->runtime == runtime && word_ == word) return decided_;
-  image::RegistryAccess access = DecideAccess(declared_, runtime, word ? *word : ContainerdWord{});
-  RuntimeConfig hosts{.containerd_version = runtime.version,
-                      .config_path = access.config_path,
-                      .path_is_default = access.config_path_source == "default",
-                      .local_pull = access.local_pull,
-                      .split_config_path = declared_.split_config_path};
-  decided_ = std::make_shared<const DecidedAccess>(
-      DecidedAccess{.runtime = runtime, .access = std::move(access), .hosts = std::move(hosts)});
-  word_ = std::move(word);
+  bool same_files = of_containerd_ == containerd && of_crio_ == crio;
+  if (decided_ && decided_->runtime == runtime && same_files) return decided_;
+  FileFacts files;
+  if (containerd) files.containerd = *containerd;
+  if (crio) files.crio = *crio;
+  DecidedAccess decided{.runtime = runtime,
+                        .access = DecideAccess(declared_, runtime, files),
+                        .hosts = {},
+                        .registries = files.crio.conf};
+  if (is_crio) {
+    decided.hosts.containerd = false;
+  } else {
+    decided.hosts = {.containerd_version = runtime.version,
+                     .config_path = decided.access.config_path,
+                     .path_is_default = decided.access.config_path_source == "default",
+                     .local_pull = decided.access.local_pull,
+                     .split_config_path = declared_.split_config_path};
+  }
+  decided_ = std::make_shared<const DecidedAccess>(std::move(decided));
+  of_containerd_ = std::move(containerd);
+  of_crio_ = std::move(crio);
   return decided_;
 }
 
@@ -33,6 +46,9 @@ std::string ByPullWords(const image::RegistryAccess& access, const RuntimeFacts&
   if (of_containerd) {
     return "containerd has mirrors, certificates or credentials for it in its own configuration, not in "
            "hosts.toml: only it can follow them.";
+  }
+  if (access.by_pull_source == "file" && runtime.name == kCrioRuntime) {
+    return "CRI-O's registries.conf cannot be followed here: only CRI-O knows.";
   }
   if (access.by_pull_source == "file") {
     return "containerd's configuration file does not tell how it is reached: only containerd knows.";

@@ -1,5 +1,5 @@
 // NodeAccess: how this node's registries are asked, decided once and again whenever something has changed:
-// the runtime, what it tells, or its configuration file.
+// the runtime, what it tells, or its configuration files.
 #pragma once
 
 #include <memory>
@@ -10,6 +10,7 @@
 #include "registry/access.h"
 #include "registry/config_roots.h"
 #include "registry/containerd_files.h"
+#include "registry/registries_files.h"
 
 namespace prefetch::registry {
 
@@ -17,14 +18,20 @@ namespace prefetch::registry {
 struct DecidedAccess {
   RuntimeFacts runtime;
   image::RegistryAccess access;
-  RuntimeConfig hosts;  // where its hosts.toml files are looked for
+  RuntimeConfig hosts;                               // where its hosts.toml files are looked for
+  std::shared_ptr<const RegistriesConf> registries;  // of CRI-O, where that can be followed; else nullptr
+};
+
+// Configuration files as the host calls them; empty: not looked at.
+struct ConfigFiles {
+  std::string containerd;  // containerd's config.toml
+  std::string registries;  // CRI-O's registries.conf
 };
 
 // Any thread may call.
 class NodeAccess {
  public:
-  // `containerd_config`: its configuration file as the host calls it; empty: it is not looked at.
-  NodeAccess(DeclaredAccess declared, const std::string& containerd_config, const std::string& host_root);
+  NodeAccess(DeclaredAccess declared, const ConfigFiles& files, const std::string& host_root);
   NodeAccess(const NodeAccess&) = delete;
   NodeAccess& operator=(const NodeAccess&) = delete;
 
@@ -34,11 +41,13 @@ class NodeAccess {
 
  private:
   const DeclaredAccess declared_;
-  std::optional<ContainerdFiles> files_;
+  std::optional<ContainerdFiles> containerd_;
+  std::optional<RegistriesFiles> crio_;
   base::Mutex mutex_;
   std::shared_ptr<const DecidedAccess> decided_ PREFETCH_GUARDED_BY(mutex_);
-  std::shared_ptr<const ContainerdWord> word_
-      PREFETCH_GUARDED_BY(mutex_);  // of the file, when that was decided
+  // Of the files, when that was decided.
+  std::shared_ptr<const ContainerdWord> of_containerd_ PREFETCH_GUARDED_BY(mutex_);
+  std::shared_ptr<const RegistriesWord> of_crio_ PREFETCH_GUARDED_BY(mutex_);
 };
 
 // Why a registry of this node is only asked by pulling, for people.

@@ -14,7 +14,7 @@ namespace {
 constexpr doc::Limits kErrorLimits{.bytes = 16 * 1024, .depth = 32, .nodes = 2000};
 constexpr std::size_t kMaxShown = 200;
 
-std::string TextOf(const doc::Node& object, const std::string& key) {
+std::string ErrorText(const doc::Node& object, const std::string& key) {
   const doc::Node* value = object.Find(key);
   return value != nullptr && value->kind == doc::Node::Kind::kString ? value->text : "";
 }
@@ -29,7 +29,7 @@ OciError ParseOciError(std::string_view body) {
   if (errors == nullptr || errors->kind != doc::Node::Kind::kSequence || errors->items.empty()) return {};
   const doc::Node& first = errors->items.front();
   if (first.kind != doc::Node::Kind::kMapping) return {};
-  OciError error{.code = TextOf(first, "code"), .message = TextOf(first, "message")};
+  OciError error{.code = ErrorText(first, "code"), .message = ErrorText(first, "message")};
   std::transform(error.code.begin(), error.code.end(), error.code.begin(),
                  [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
   return error;

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <chrono>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "registry/host_files.h"
+#include "registry/registries_conf.h"
 #include "registry/throttle.h"
 
 namespace prefetch::registry {
@@ -22,6 +24,8 @@ struct TimeLimits {
 
 struct ClientOptions {
   HostFilesOptions hosts;
+  // CRI-O's configuration, which then decides instead of hosts.toml. nullptr: it is another runtime's node.
+  std::shared_ptr<const RegistriesConf> registries;
   ThrottleLimits throttle;
   TimeLimits times;
   // Hosts of token services that may get passwords although they seem to belong to somebody else.
@@ -36,8 +40,8 @@ struct ClientOptions {
   // circuit above the client and sometimes has to ask now: the agent (plan/registry_pace.h), whose preflights
   // must see a registry that is back.
   bool circuit = true;
-  // Ask the registry's own server, never a mirror: what is really new, though a pull may still bring what a
-  // mirror has.
+  // Ask the server that stands for the registry, never a mirror: what is really new, though a pull may still
+  // bring what a mirror has.
   bool skip_mirrors = false;
   // An index that has moved is fetched, too: if this platform's manifest is one of the runtime's digests
   // (CRI-O names it), nothing has changed here. Costs a GET for each tag that moved.

@@ -15,14 +15,23 @@ using Kind = image::RegistryAnswerKind;
 
 constexpr std::size_t kErrorBodyBytes = 16 * 1024;
 
-http::AbsoluteUrl OverHttps(http::AbsoluteUrl url) {
+http::AbsoluteUrl OverHttps(const Host& host, http::AbsoluteUrl url) {
   url.scheme = "https";
+  if (host.https_port != 0) url.port = host.https_port;
   return url;
 }
 
 // Who answers a TLS hello with something else speaks plain http, or nothing that we do.
-bool MaySpeakPlainHttp(http::Fault fault) {
+bool MaySpeakPlainHttp(const Host& host, http::Fault fault) {
+  bool nobody = fault == http::Fault::kConnect || fault == http::Fault::kTimeout;
+  if (host.http_after_all && nobody) return true;
   return fault == http::Fault::kTls || fault == http::Fault::kReset || fault == http::Fault::kGarbage;
+}
+
+// By https it may have another port than by http.
+bool IsOfHost(const Host& host, const http::AbsoluteUrl& url) {
+  bool port = url.port == host.server.port || (url.scheme == "https" && url.port == host.https_port);
+  return port && url.host == host.server.host;
 }
 
 // Did the other side get to see a request?
@@ -64,7 +73,7 @@ Session::Session(Parts parts, const base::Call& call, const ChainedHost& host)
 http::AbsoluteUrl Session::Server() const {
   const http::AbsoluteUrl& server = host_.host.server;
   bool plain = parts_.book.SpeaksWhat(server.Origin()) == HostBook::Speaks::kHttp;
-  return host_.host.https_first && !plain ? OverHttps(server) : server;
+  return host_.host.https_first && !plain ? OverHttps(host_.host, server) : server;
 }
 
 // The registry that an operator wrote may be anywhere but on link-local addresses, or even there if he wrote
@@ -89,8 +98,7 @@ http::Exchanged Session::Send(const Question& question, const http::AbsoluteUrl&
       request.headers.Add(header.first, std::string(header.second.Reveal()));
     }
   }
-  bool same_server = url.host == host_.host.server.host && url.port == host_.host.server.port;
-  request.tls = same_server ? host_.tls : host_.tls_elsewhere;
+  request.tls = IsOfHost(host_.host, url) ? host_.tls : host_.tls_elsewhere;
   request.connect_timeout =
       std::min(parts_.options.times.connect, host_.host.dial_timeout.value_or(parts_.options.times.connect));
   request.stall_timeout = parts_.options.times.stall;
@@ -127,11 +135,11 @@ Reply Session::AskEither(const Question& question) {
   HostBook::Speaks speaks = parts_.book.SpeaksWhat(origin);
   if (speaks != HostBook::Speaks::kHttp) {
     Question secure = question;
-    secure.url = OverHttps(question.url);
+    secure.url = OverHttps(host_.host, question.url);
     int before = requests_;
     Reply reply = Follow(secure, OwnHeaders::kSend);
     if (reply.response) parts_.book.NoteSpeaks(origin, HostBook::Speaks::kHttps);
-    if (speaks == HostBook::Speaks::kHttps || !MaySpeakPlainHttp(reply.fault)) return reply;
+    if (speaks == HostBook::Speaks::kHttps || !MaySpeakPlainHttp(host_.host, reply.fault)) return reply;
     requests_ = before;  // nothing was asked yet
   }
   Reply reply = Follow(question, OwnHeaders::kSend);

@@ -262,6 +262,8 @@ void AddCredentials(const ImageDocument& document, LabelledPage& page) {
 
 // Where the runtime looks for mirrors, and how that is known.
 std::string ConfigPathWords(const status::RegistryHostsView& view) {
+  if (view.config_path_source == "registries.conf")
+    return "CRI-O's configuration of them is " + view.config_path;
   std::string path = view.config_path.empty() ? "containerd has no config_path, and so no mirrors"
                                               : "containerd's config_path is " + view.config_path;
   if (view.config_path_source == "declared") return path + " (declared)";

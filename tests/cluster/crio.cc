@@ -75,11 +75,11 @@ base::Status Crio::Start() {
   for (const char* name : {"big", "empty.d", "pods", "exits", "attach"})
     std::filesystem::create_directories(folder_ + "/" + name);
   scratch_.Write("crio/policy.json", R"({"default":[{"type":"insecureAcceptAnything"}]})");
-  scratch_.Write("crio/registries.conf", registries_);
+  scratch_.Write("crio/registries.conf", registries_ + more_registries_);
   scratch_.Write("crio/crio.conf", Config());
   auto started =
       process_.Start({{"crio", "--config", folder_ + "/crio.conf", "--config-dir", folder_ + "/empty.d",
-                       "--registries-conf", folder_ + "/registries.conf"},
+                       "--registries-conf", registries_conf()},
                       {{"CONTAINERS_STORAGE_CONF",
                         scratch_.Write("crio/storage.conf", "[storage]\ndriver = \"overlay\"\n")}}},
                      log_);

@@ -33,10 +33,15 @@ class Crio final : public rig::Runtime {
   // Restarts it if it runs. References begin with the address: see MayUseHttp.
   base::Result<std::string> AddRegistry(const std::string& host, int port) override;
   bool Has(const std::string& image) const override;
-  bool TellsItsRegistries() const override { return false; }
-  std::vector<std::string> RegistryFlags(int /*port*/) const override { return {}; }
+  bool TellsItsRegistries() const override { return true; }
+  std::vector<std::string> RegistryFlags(int /*port*/) const override {
+    return {"--registries-conf", registries_conf()};
+  }
   bool KeepsPartsOfPulls() const override { return false; }
 
+  // Entries of registries.conf beside those of MayUseHttp. From the next start on.
+  void HasRegistries(const std::string& toml) { more_registries_ = toml; }
+  std::string registries_conf() const { return folder_ + "/registries.conf"; }
   const std::string& socket() const { return socket_; }
   std::string endpoint() const override { return "unix://" + socket_; }
   const std::string& log() const { return log_; }
@@ -50,7 +55,7 @@ class Crio final : public rig::Runtime {
 
   const rig::Scratch& scratch_;
   const std::string folder_, root_, socket_, log_;
-  std::string registries_, pods_;
+  std::string registries_, more_registries_, pods_;
   rig::Process process_;
 };
 

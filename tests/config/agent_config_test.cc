@@ -363,6 +363,7 @@ kubeApi: true
 registry: pull
 registryConfigPath: /etc/containerd/certs.d
 registryContainerdConfig: /etc/containerd/config.toml
+registriesConf: /etc/containers/registries.conf
 registrySplitConfigPath: true
 registryHostRoot: /host
 registryCa: /etc/ca.pem
@@ -429,6 +430,7 @@ limits:
   EXPECT_EQ(config->registry, (RegistryConfig{.mode = RegistryMode::kPull,
                                               .config_path = "/etc/containerd/certs.d",
                                               .containerd_config = "/etc/containerd/config.toml",
+                                              .registries_conf = "/etc/containers/registries.conf",
                                               .split_config_path = true,
                                               .host_root = "/host",
                                               .ca = "/etc/ca.pem",

@@ -54,12 +54,14 @@ PLATFORMS = {
     "rke2": (False, K3S, (None, None), ["/var/lib/rancher/rke2/agent/etc/kubelet.conf.d"], True),
 }
 # The folder of containerd's configuration, which says where it looks for mirrors (hosts.toml), and of these. CRI-O has
-# none: it is asked by pulling.
+# another one.
 ETC = "/etc/containerd"
 CONFIG = {"aks": ETC, "crio": None, "eks": ETC, "generic": ETC, "gke": ETC, "kind": ETC, "openshift": None,
           "k3s": "/var/lib/rancher/k3s/agent/etc/containerd", "rke2": "/var/lib/rancher/rke2/agent/etc/containerd"}
-# Folders of mirrors elsewhere.
-MORE_HOSTS = {"eks": ["/etc/docker/certs.d"]}
+WITH_REGISTRIES_CONF = {"crio", "openshift"}
+REGISTRIES = "/etc/containers"
+# Folders of mirrors and certificates elsewhere.
+MORE_HOSTS = {"eks": ["/etc/docker/certs.d"], "crio": [REGISTRIES], "openshift": [REGISTRIES, "/etc/docker/certs.d"]}
 # OpenShift; RKE2 and k3s where SELinux is enforced.
 SPC_T = {"k3s", "openshift", "rke2"}
 
@@ -78,6 +80,8 @@ def check_platform(documents, name):
                            given.get("--image-credential-provider-bin-dir")), provider),
              "containerd's configuration": (given.get("--registry-containerd-config"),
                                             CONFIG[name] and CONFIG[name] + "/config.toml"),
+             "registries.conf": (given.get("--registries-conf"),
+                                 REGISTRIES + "/registries.conf" if name in WITH_REGISTRIES_CONF else None),
              # What the configuration says would not count beside it.
              "declared mirrors": (given.get("--registry-config-path"), None),
              "process": (given.get("--kubelet-proc"), "/host/proc" if looks_at_process else None),
@@ -314,6 +318,9 @@ PLANTS = [
      lambda d: agent(d)["args"].append("--registry-config-path=/etc/containerd/certs.d"), "declared mirrors is"),
     ("ContainerdsConfigurationDemanded", lambda d: check_platform(d, "generic"),
      lambda d: volume_of(d, "containerd-config")["hostPath"].update(type="Directory"), "a node may be without it"),
+    ("RegistriesConfNotMounted", check_paths,
+     lambda d: agent(d)["args"].append("--registries-conf=/etc/containers/registries.conf"),
+     "nothing is mounted there"),
     ("ArgTwice", check_paths, lambda d: agent(d)["args"].append("--log-format=plain"), "is there twice"),
     ("KubeletConfigNotFound", check_kubelet_config,
      lambda d: mount_of(d, "kubelet-config").update(mountPath="/opt/kubelet.yaml"), "no configuration of kubelet"),

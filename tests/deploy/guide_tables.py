@@ -63,13 +63,14 @@ def check_networks(overlays):
 
 
 def check_mirrors(overlays):
-    """The folder of containerd's configuration is the one that the agent is told, and all hosts.toml files are mounted."""
+    """The folder of the runtime's configuration is the one that the agent is told, and all hosts.toml files are mounted."""
     problems, told, folder = [], set(), None
     for row in table(page("deploy/docs/platforms.md"), "overlay | folder | `hosts.toml` files"):
         folder = folder if row[1] == "the same" else None if row[1].startswith("none") else words(row[1])[0]
         for name in words(row[0]):
             told.add(name)
-            config = flags(overlays[name]).get("--registry-containerd-config")
+            given = flags(overlays[name])
+            config = given.get("--registry-containerd-config") or given.get("--registries-conf")
             is_so = config and os.path.dirname(config)
             problems += [f"{name}: the page says {folder}, the agent is told {is_so}"] if folder != is_so else []
             problems += [f"{name}: {path} is not mounted" for path in words(row[2])

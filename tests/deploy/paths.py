@@ -8,7 +8,8 @@ from render import ROOT, agent, flags
 # Flags whose value is a path, or a socket's address.
 PATHS = {"--list", "--config", "--local", "--runtime-endpoint", "--image-credential-provider-config",
          "--image-credential-provider-bin-dir", "--docker-config", "--kubelet-root", "--kubelet-config",
-         "--kubelet-config-dir", "--kubelet-proc", "--registry-config-path", "--registry-containerd-config"}
+         "--kubelet-config-dir", "--kubelet-proc", "--registry-config-path", "--registry-containerd-config",
+         "--registries-conf"}
 
 
 def is_mounted(documents, path):

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <utility>
+
 namespace prefetch::registry::access_test {
 namespace {
 
@@ -15,6 +18,7 @@ struct AccessRow {
   RuntimeFacts runtime;
   RegistryAccess expect;
   ContainerdWord file = {};
+  RegistriesWord crio = {};
 };
 
 RuntimeFacts Containerd(const std::string& version) {
@@ -30,13 +34,22 @@ ContainerdWord File(std::string config_path, std::vector<std::string> in_tables 
   return {{true, std::move(config_path), std::move(in_tables), has_mirrors, local_pull}, {"a note"}};
 }
 
+RuntimeFacts Crio() {
+  return {"cri-o", "1.36.3", {}};
+}
+
+RegistriesWord RegistriesConfIs(std::shared_ptr<const RegistriesConf> conf) {
+  return {.file = "/etc/containers/registries.conf", .conf = std::move(conf), .notes = {"a note"}};
+}
+
 const ContainerdWord kNoFile = {{}, {"it is not there"}};
 const ContainerdWord kBrokenFile = OnlyTheRuntimeKnows("it is broken");
 
 class AccessTest : public testing::TestWithParam<AccessRow> {};
 
 TEST_P(AccessTest, IsAsDeclaredElseAsTold) {
-  EXPECT_EQ(DecideAccess(GetParam().declared, GetParam().runtime, GetParam().file), GetParam().expect);
+  FileFacts files{.containerd = GetParam().file, .crio = GetParam().crio};
+  EXPECT_EQ(DecideAccess(GetParam().declared, GetParam().runtime, files), GetParam().expect);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -162,6 +175,34 @@ INSTANTIATE_TEST_SUITE_P(
                   Containerd("2.1.9"),
                   {"", "", {"*"}, "declared", {}},
                   File("/c")}),
+    [](const auto& row) { return row.param.name; });
+
+INSTANTIATE_TEST_SUITE_P(
+    OfCrio, AccessTest,
+    testing::Values(AccessRow{"RegistriesConf",
+                              {},
+                              Crio(),
+                              {"/etc/containers/registries.conf", "registries.conf", {}, "", {"a note"}},
+                              {},
+                              RegistriesConfIs(std::make_shared<const RegistriesConf>())},
+                    AccessRow{"RegistriesConfThatCannotBeFollowed",
+                              {},
+                              Crio(),
+                              {"", "", {"*"}, "file", {"a note"}},
+                              {},
+                              RegistriesConfIs(nullptr)},
+                    AccessRow{"RegistriesConfAndDeclaredByPull",
+                              {.by_pull = true},
+                              Crio(),
+                              {"", "", {"*"}, "declared", {}},
+                              {},
+                              RegistriesConfIs(std::make_shared<const RegistriesConf>())},
+                    AccessRow{"RegistriesConfOfAnotherRuntime",
+                              {},
+                              Containerd("2.1.9"),
+                              {"", "default", {}, "", {}},
+                              {},
+                              RegistriesConfIs(std::make_shared<const RegistriesConf>())}),
     [](const auto& row) { return row.param.name; });
 
 }  // namespace

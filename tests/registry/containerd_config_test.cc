@@ -322,7 +322,7 @@ TEST_P(PlatformTest, IsAskedWhereItsContainerdAsks) {
   ContainerdWord word = Word({*text});
   EXPECT_EQ(word.registries, GetParam().expect);
   EXPECT_EQ(word.notes, Texts{});
-  image::RegistryAccess access = DecideAccess({}, {"containerd", GetParam().version, {}}, word);
+  image::RegistryAccess access = DecideAccess({}, {"containerd", GetParam().version, {}}, {word, {}});
   ConfigRoots roots = RootsOf({.containerd_version = GetParam().version,
                                .config_path = access.config_path,
                                .local_pull = access.local_pull});

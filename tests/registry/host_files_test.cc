@@ -138,7 +138,7 @@ TEST_F(HostFilesTest, OfSeveralClientCertificatesTheFirstIsShownAndThatIsSaid) {
   auto chain = Chain("quay.io");
   EXPECT_EQ(chain->hosts.at(0).tls->certificate_pem, "CERT-A");
   EXPECT_EQ(chain->notes,
-            Texts{"quay.io is shown the first of 2 client certificates, /one/quay.io/a.cert; containerd "
+            Texts{"quay.io is shown the first of 2 client certificates, /one/quay.io/a.cert; the runtime "
                   "shows the one that the server asks for"});
 }
 

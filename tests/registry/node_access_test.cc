@@ -8,6 +8,7 @@ namespace prefetch::registry::node_access_test {
 namespace {
 
 constexpr const char* kFile = "/etc/containerd/config.toml";
+constexpr const char* kRegistries = "/etc/containers/registries.conf";
 constexpr const char* kHead = "version = 3\n[plugins.\"io.containerd.cri.v1.images\"]\n";
 
 class NodeAccessTest : public testing::Test {
@@ -19,7 +20,7 @@ class NodeAccessTest : public testing::Test {
 };
 
 TEST_F(NodeAccessTest, IsDecidedOnceAndAgainWhenTheFileChanges) {
-  NodeAccess access({}, kFile, dir_.path());
+  NodeAccess access({}, {kFile, kRegistries}, dir_.path());
   Write("registry.config_path = \"/a:/b\"\n");
   auto before = access.For(runtime_);
   EXPECT_EQ(before->access.config_path, "/a:/b");
@@ -33,7 +34,7 @@ TEST_F(NodeAccessTest, IsDecidedOnceAndAgainWhenTheFileChanges) {
 }
 
 TEST_F(NodeAccessTest, IsDecidedAgainForAnotherRuntime) {
-  NodeAccess access({}, kFile, dir_.path());
+  NodeAccess access({}, {kFile, kRegistries}, dir_.path());
   Write("registry.config_path = \"/a\"\n");
   auto before = access.For({});
   EXPECT_TRUE(image::IsOnlyByPull(before->access, "quay.io"));
@@ -43,7 +44,7 @@ TEST_F(NodeAccessTest, IsDecidedAgainForAnotherRuntime) {
 }
 
 TEST_F(NodeAccessTest, TheReleasesDefaultCountsWhereNothingIsWrittenAndPullsAreLocal) {
-  NodeAccess access({}, kFile, dir_.path());
+  NodeAccess access({}, {kFile, kRegistries}, dir_.path());
   Write("use_local_image_pull = true\n");
   auto decided = access.For({"containerd", "2.2.1", {}});
   EXPECT_TRUE(decided->hosts.path_is_default);
@@ -52,8 +53,27 @@ TEST_F(NodeAccessTest, TheReleasesDefaultCountsWhereNothingIsWrittenAndPullsAreL
 }
 
 TEST_F(NodeAccessTest, ABuildThatSplitsIsDeclared) {
-  NodeAccess access({.config_path = "/a:/b", .split_config_path = true}, "", dir_.path());
+  NodeAccess access({.config_path = "/a:/b", .split_config_path = true}, {}, dir_.path());
   EXPECT_EQ(RootsOf(access.For(runtime_)->hosts).folders, (std::vector<std::string>{"/a", "/b"}));
+}
+
+TEST_F(NodeAccessTest, OfCrioIsWhatRegistriesConfSays) {
+  NodeAccess access({}, {kFile, kRegistries}, dir_.path());
+  const RuntimeFacts crio{"cri-o", "1.36.3", {}};
+  EXPECT_TRUE(image::IsOnlyByPull(access.For(crio)->access, "quay.io"));  // nothing is mounted
+  dir_.Write("etc/containers/policy.json", "{}");
+  auto plain = access.For(crio);
+  EXPECT_FALSE(image::IsOnlyByPull(plain->access, "quay.io"));
+  ASSERT_TRUE(plain->registries);
+  EXPECT_EQ(plain->access.config_path, kRegistries);
+  EXPECT_FALSE(plain->hosts.containerd);
+  EXPECT_EQ(access.For(crio), plain);
+  dir_.Write("etc/containers/registries.conf", "[[registry]]\nlocation = \"quay.io\"\nblocked = true\n");
+  auto blocked = access.For(crio);
+  EXPECT_NE(blocked, plain);
+  EXPECT_EQ(blocked->registries->registries.size(), 1U);
+  Write("registry.config_path = \"/a\"\n");
+  EXPECT_FALSE(access.For(runtime_)->registries);
 }
 
 TEST(ByPullWords, SayWhy) {
@@ -61,7 +81,7 @@ TEST(ByPullWords, SayWhy) {
     std::string name;
     DeclaredAccess declared;
     RuntimeFacts runtime;
-    ContainerdWord file;
+    FileFacts file;
     std::string words;
   } rows[] = {
       {"declared", {.by_pull = true}, {"containerd", "2.1.9", {}}, {}, "It is declared"},
@@ -73,13 +93,18 @@ TEST(ByPullWords, SayWhy) {
       {"file",
        {},
        {"containerd", "2.1.9", {}},
-       {.registries = {.told = true, .in_tables = {"*"}}, .notes = {}},
+       {{.registries = {.told = true, .in_tables = {"*"}}, .notes = {}}, {}},
        "containerd has mirrors"},
       {"broken file",
        {},
        {"containerd", "2.1.9", {}},
-       OnlyTheRuntimeKnows("x"),
+       {OnlyTheRuntimeKnows("x"), {}},
        "containerd's configuration file does not tell"},
+      {"broken registries.conf",
+       {},
+       {"cri-o", "1.34.2", {}},
+       {{}, {.file = kRegistries, .conf = nullptr, .notes = {}}},
+       "CRI-O's registries.conf cannot be followed"},
       {"other runtime", {}, {"cri-o", "1.34.2", {}}, {}, "This runtime's mirrors are not known"},
   };
   for (const auto& row : rows) {

@@ -59,6 +59,20 @@ Explained AskedByPull() {
   return {sample::Node({image}), image, detail};
 }
 
+// At the places of CRI-O's registries.conf.
+Explained AskedAsCrio() {
+  plan::ImageState image = sample::Ready("quay.io/acme/app:v1", 310'000'000);
+  status::ImageDetail detail = sample::DetailOf(image);
+  detail.registry_hosts = status::RegistryHostsView{
+      .source = "the entry quay.io/acme of registries.conf",
+      .config_path = "/etc/containers/registries.conf",
+      .config_path_source = "registries.conf",
+      .hosts = {{"mirror.acme.io:5000/quay/app:v1", true, ""},
+                {"quay.io/acme/app:v1", false, "registries.conf blocks quay.io/acme"}},
+      .notes = {}};
+  return {sample::Node({image}), image, detail};
+}
+
 Explained ClosedImage() {
   plan::ImageState image = sample::ClosedByOthers();
   status::ImageDetail detail =
@@ -211,12 +225,13 @@ TEST_P(ExplainTest, ReadsAloud) {
 INSTANTIATE_TEST_SUITE_P(
     Images, ExplainTest,
     testing::Values(ExplainCase{"open", &OpenImage}, ExplainCase{"preloaded", &PreloadedImage},
-                    ExplainCase{"bypull", &AskedByPull}, ExplainCase{"closed", &ClosedImage},
-                    ExplainCase{"othername", &OtherNameImage}, ExplainCase{"spelled", &SpelledImage},
-                    ExplainCase{"absent", &AbsentImage}, ExplainCase{"unlisted", &UnlistedImage},
-                    ExplainCase{"unknown", &UnknownImage}, ExplainCase{"nokubelet", &NoKubelet},
-                    ExplainCase{"newer", &NewerKubelet}, ExplainCase{"otherrules", &OtherRules},
-                    ExplainCase{"touched", &TouchedImage}, ExplainCase{"touchinvain", &TouchInVain},
+                    ExplainCase{"bypull", &AskedByPull}, ExplainCase{"crio", &AskedAsCrio},
+                    ExplainCase{"closed", &ClosedImage}, ExplainCase{"othername", &OtherNameImage},
+                    ExplainCase{"spelled", &SpelledImage}, ExplainCase{"absent", &AbsentImage},
+                    ExplainCase{"unlisted", &UnlistedImage}, ExplainCase{"unknown", &UnknownImage},
+                    ExplainCase{"nokubelet", &NoKubelet}, ExplainCase{"newer", &NewerKubelet},
+                    ExplainCase{"otherrules", &OtherRules}, ExplainCase{"touched", &TouchedImage},
+                    ExplainCase{"touchinvain", &TouchInVain},
                     ExplainCase{"runtimenever", &RuntimeNeverReached},
                     ExplainCase{"runtimeaway", &RuntimeAway}),
     [](const auto& row) { return row.param.name; });

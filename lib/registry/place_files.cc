@@ -1,0 +1,106 @@
+#include "registry/place_files.h"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "base/fs.h"
+#include "registry/default_host.h"
+#include "registry/pull_places.h"
+#include "registry/tls_files.h"
+
+namespace prefetch::registry {
+namespace {
+
+constexpr std::size_t kMaxServers = 256;  // then all are read anew
+constexpr std::size_t kMaxCertificates = 1000;
+
+// containers/image docker/docker_client.go: the first of them that is there counts. CRI-O runs as root.
+constexpr const char* kCertificateRoots[] = {"/root/.config/containers/certs.d", "/etc/containers/certs.d",
+                                             "/etc/docker/certs.d"};
+
+// *.crt are authorities, *.cert with *.key are ours; one without the other keeps the library from asking.
+void ReadFolder(const std::string& folder, const std::vector<std::string>& names, ChainedHost& chained) {
+  auto has = [&](const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  for (const std::string& name : names) {
+    std::string path = folder + "/" + name;
+    if (name.ends_with(".crt")) chained.host.ca_files.push_back(path);
+    if (name.ends_with(".cert")) {
+      std::string key = name.substr(0, name.size() - 5) + ".key";
+      if (!has(key)) chained.problem = path + " has no key beside it";
+      chained.host.client_pairs.push_back({path, folder + "/" + key});
+    }
+    if (name.ends_with(".key") && !has(name.substr(0, name.size() - 4) + ".cert")) {
+      chained.problem = path + " has no certificate beside it";
+    }
+  }
+}
+
+}  // namespace
+
+PlaceFiles::PlaceFiles(std::shared_ptr<const RegistriesConf> conf, std::string host_root,
+                       std::vector<std::string> system_ca_files)
+    : conf_(std::move(conf)),
+      host_root_(std::move(host_root)),
+      system_ca_files_(std::move(system_ca_files)) {}
+
+PlaceFiles::Loaded PlaceFiles::Load(const std::string& domain, bool insecure) const {
+  Loaded loaded;
+  loaded.host.host = CrioHost(domain, insecure);
+  for (const char* root : kCertificateRoots) {
+    std::string folder = std::string(root) + "/" + domain;
+    loaded.watched.push_back(host_root_ + folder);
+    auto names = base::ListDirectory(host_root_ + folder, kMaxCertificates);
+    if (!names && names.error().code() == base::Code::kNotFound) continue;
+    if (names) {
+      ReadFolder(folder, *names, loaded.host);
+    } else {
+      loaded.host.problem = names.error().message();
+    }
+    break;
+  }
+  std::string problem = loaded.host.problem;
+  TlsFiles files(host_root_, system_ca_files_);
+  files.Load(loaded.host, loaded.notes);
+  if (!problem.empty()) loaded.host.problem = problem;
+  std::vector<std::string> read = files.TakeWatched();
+  loaded.watched.insert(loaded.watched.end(), read.begin(), read.end());
+  loaded.stamps = base::StampsOf(loaded.watched);
+  return loaded;
+}
+
+const PlaceFiles::Loaded& PlaceFiles::Server(const std::string& domain, bool insecure) {
+  std::pair<std::string, bool> key{domain, insecure};
+  auto found = loaded_.find(key);
+  if (found != loaded_.end() && base::StampsOf(found->second.watched) == found->second.stamps) {
+    return found->second;
+  }
+  if (loaded_.size() >= kMaxServers) loaded_.clear();
+  return loaded_.insert_or_assign(std::move(key), Load(domain, insecure)).first->second;
+}
+
+std::shared_ptr<const HostChain> PlaceFiles::ChainFor(const image::Reference& reference) {
+  PullPlaces places = PlacesOf(*conf_, reference);
+  auto chain = std::make_shared<HostChain>();
+  chain->only_by_pull = std::move(places.only_runtime);
+  if (!places.prefix.empty()) chain->source = "the entry " + places.prefix + " of registries.conf";
+  base::Lock lock(mutex_);
+  for (PullPlace& place : places.places) {
+    const Loaded& server = Server(place.as.domain(), place.insecure);
+    ChainedHost host = server.host;
+    host.own = place.same_domain;
+    host.mirror = place.mirror;
+    host.blocked_by = std::move(place.blocked_by);
+    host.as = std::move(place.as);
+    chain->notes.insert(chain->notes.end(), server.notes.begin(), server.notes.end());
+    if (!host.problem.empty()) {
+      chain->only_by_pull = "The certificates for " + host.as->domain() + " cannot be used here (" +
+                            host.problem + "); only pulling tells.";
+    }
+    chain->hosts.push_back(std::move(host));
+  }
+  return chain;
+}
+
+}  // namespace prefetch::registry

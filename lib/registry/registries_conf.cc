@@ -1,0 +1,338 @@
+#include "registry/registries_conf.h"
+
+#include <cstddef>
+#include <utility>
+
+#include "image/reference.h"
+#include "registry/go_toml.h"
+
+namespace prefetch::registry {
+namespace {
+
+// Ours; a cluster's mirror policies come to some hundred entries, and distributions ship 200 aliases.
+constexpr std::size_t kMaxConfBytes = 1024 * 1024;
+constexpr std::size_t kMaxConfEntries = 2048;
+constexpr std::size_t kMaxConfMirrors = 64;  // of one entry
+constexpr std::size_t kMaxConfSearch = 64;
+constexpr std::size_t kMaxConfAliases = 8192;
+
+base::Status TrimLocation(const toml::node& at, std::string& location) {
+  while (location.ends_with('/')) location.pop_back();
+  bool url = location.starts_with("http://") || location.starts_with("https://");
+  return url ? base::Status(Wrong(at, "a location is a name without http:// or https://")) : base::Status();
+}
+
+// An entry, and where it is written.
+struct PlacedEntry {
+  const toml::node* at;
+  ConfRegistry entry;
+};
+
+base::Result<std::string> ConfLocation(const toml::table& table, std::string_view key) {
+  auto text = GoText(table, key);
+  if (!text) return std::move(text).error();
+  if (base::Status trimmed = TrimLocation(GoPlace(table, key), *text); !trimmed) return trimmed.error();
+  return std::move(*text);
+}
+
+base::Status ReadMirror(const toml::node& at, ConfRegistry& entry) {
+  const toml::table* table = at.as_table();
+  if (table == nullptr) return Wrong(at, "a mirror is no table");
+  ConfEndpoint mirror;
+  auto location = ConfLocation(*table, "location");
+  if (!location) return std::move(location).error();
+  if (location->empty()) return Wrong(at, "a mirror without a location");
+  mirror.location = std::move(*location);
+  if (base::Status read = GoFlag(*table, "insecure", mirror.insecure); !read) return read;
+  auto use = GoText(*table, "pull-from-mirror");
+  if (!use) return std::move(use).error();
+  if (entry.mirrors_by_digest_only && !use->empty()) {
+    return Wrong(at, "pull-from-mirror beside the registry's mirror-by-digest-only");
+  }
+  if (*use == "digest-only") {
+    mirror.use = MirrorUse::kDigestOnly;
+  } else if (*use == "tag-only") {
+    mirror.use = MirrorUse::kTagOnly;
+  } else if (!use->empty() && *use != "all") {
+    return Wrong(at, "pull-from-mirror is neither all, digest-only nor tag-only");
+  }
+  entry.mirrors.push_back(std::move(mirror));
+  return {};
+}
+
+base::Status ReadMirrors(const toml::table& table, ConfRegistry& entry) {
+  auto node = GoMember(table, "mirror");
+  if (!node) return std::move(node).error();
+  if (*node == nullptr) return {};
+  const toml::array* mirrors = (*node)->as_array();
+  if (mirrors == nullptr) return Wrong(**node, "mirror is written [mirror] instead of [[registry.mirror]]");
+  if (mirrors->size() > kMaxConfMirrors) return Wrong(**node, "too many mirrors");
+  for (const toml::node& mirror : *mirrors) {
+    if (base::Status read = ReadMirror(mirror, entry); !read) return read;
+  }
+  return {};
+}
+
+base::Result<ConfRegistry> ReadRegistryEntry(const toml::node& at) {
+  const toml::table* table = at.as_table();
+  if (table == nullptr) return Wrong(at, "a registry is no table");
+  ConfRegistry entry;
+  auto prefix = ConfLocation(*table, "prefix");
+  if (!prefix) return std::move(prefix).error();
+  entry.prefix = std::move(*prefix);
+  auto location = ConfLocation(*table, "location");
+  if (!location) return std::move(location).error();
+  entry.own.location = std::move(*location);
+  auto use = GoText(*table, "pull-from-mirror");
+  if (!use) return std::move(use).error();
+  if (!use->empty()) return Wrong(at, "pull-from-mirror belongs to a mirror");
+  if (base::Status read = GoFlag(*table, "insecure", entry.own.insecure); !read) return read.error();
+  if (base::Status read = GoFlag(*table, "blocked", entry.blocked); !read) return read.error();
+  if (base::Status read = GoFlag(*table, "mirror-by-digest-only", entry.mirrors_by_digest_only); !read) {
+    return read.error();
+  }
+  if (base::Status read = ReadMirrors(*table, entry); !read) return read.error();
+  return entry;
+}
+
+base::Result<std::vector<PlacedEntry>> ReadEntries(const toml::node& node) {
+  const toml::array* array = node.as_array();
+  if (array == nullptr) return Wrong(node, "registry is written [registry] instead of [[registry]]");
+  if (array->size() > kMaxConfEntries) return Wrong(node, "too many registries");
+  std::vector<PlacedEntry> entries;
+  for (const toml::node& at : *array) {
+    auto entry = ReadRegistryEntry(at);
+    if (!entry) return std::move(entry).error();
+    entries.push_back({&at, std::move(*entry)});
+  }
+  return entries;
+}
+
+base::Status JudgePrefix(const toml::node& at, ConfRegistry& entry) {
+  if (entry.prefix.empty()) {
+    if (entry.own.location.empty()) return Wrong(at, "a registry with neither prefix nor location");
+    entry.prefix = entry.own.location;
+  }
+  bool wildcard = entry.prefix.starts_with("*.");
+  if (!wildcard && entry.own.location.empty()) return Wrong(at, "a registry without a location");
+  if (wildcard && entry.prefix.find_first_of("/@:") != std::string::npos) {
+    return Wrong(at, "a prefix with * is *.example.com, without port and path");
+  }
+  return {};
+}
+
+// The first entry of a prefix counts. Entries of one location must agree.
+base::Result<std::vector<ConfRegistry>> JudgeEntries(std::vector<PlacedEntry> written) {
+  std::map<std::string, std::pair<bool, bool>> of_location;
+  std::map<std::string, ConfRegistry> by_prefix;
+  for (PlacedEntry& one : written) {
+    ConfRegistry& entry = one.entry;
+    if (base::Status judged = JudgePrefix(*one.at, entry); !judged) return judged.error();
+    const std::string& where = entry.own.location.empty() ? entry.prefix : entry.own.location;
+    std::pair<bool, bool> says{entry.own.insecure, entry.blocked};
+    if (of_location.try_emplace(where, says).first->second != says) {
+      return Wrong(*one.at, "a location is there twice, and insecure or blocked differ");
+    }
+    std::string prefix = entry.prefix;
+    by_prefix.try_emplace(std::move(prefix), std::move(entry));
+  }
+  std::vector<ConfRegistry> entries;
+  for (auto& [prefix, entry] : by_prefix) entries.push_back(std::move(entry));
+  return entries;
+}
+
+base::Status JudgeSearch(const toml::node& at, std::vector<std::string>& search) {
+  for (std::string& host : search) {
+    if (base::Status trimmed = TrimLocation(at, host); !trimmed) return trimmed;
+    auto reference = image::Reference::Parse(host + "/x");
+    bool is_host = !host.empty() && host.find('/') == std::string::npos && reference;
+    if (!is_host) return Wrong(at, "unqualified-search-registries holds something that is no host");
+  }
+  return {};
+}
+
+bool HasTagOrDigest(std::string_view name) {
+  std::size_t slash = name.rfind('/');
+  return name.find_first_of(":@", slash == std::string_view::npos ? 0 : slash) != std::string_view::npos;
+}
+
+base::Result<std::map<std::string, std::string>> ReadAliases(const toml::node& node) {
+  const toml::table* table = node.as_table();
+  if (table == nullptr) return Wrong(node, "aliases is no table");
+  if (table->size() > kMaxConfAliases) return Wrong(node, "too many aliases");
+  std::map<std::string, std::string> aliases;
+  for (const auto& [key, value] : *table) {
+    std::string name(key.str());
+    const auto* text = value.as_string();
+    if (text == nullptr || text->get().size() > kLongestGoText)
+      return Wrong(value, "an alias is no short string");
+    bool is_short = IsShortName(name) && !HasTagOrDigest(name) && image::Reference::Parse(name);
+    if (!is_short) return Wrong(value, "an alias of what is no short name");
+    std::string means = TextOf(*text);
+    if (means.empty()) {
+      aliases[name] = "";
+      continue;
+    }
+    auto reference = image::Reference::Parse(means);
+    if (!reference || IsShortName(means) || HasTagOrDigest(means)) {
+      return Wrong(value, "an alias is registry/repository, without tag and digest");
+    }
+    aliases[name] = reference->Repository();
+  }
+  return aliases;
+}
+
+// Version 1: [registries.search], [registries.insecure] and [registries.block], each with a list
+// `registries`.
+struct FirstVersion {
+  std::optional<std::vector<std::string>> search, insecure, block;
+  bool any() const { return search || insecure || block; }
+};
+
+base::Result<FirstVersion> ReadFirstVersion(const toml::node& node) {
+  const toml::table* table = node.as_table();
+  if (table == nullptr) return Wrong(node, "registries is no table");
+  FirstVersion found;
+  const std::pair<const char*, std::optional<std::vector<std::string>>*> lists[] = {
+      {"search", &found.search}, {"insecure", &found.insecure}, {"block", &found.block}};
+  for (const auto& [key, list] : lists) {
+    auto member = GoMember(*table, key);
+    if (!member) return std::move(member).error();
+    if (*member == nullptr) continue;
+    if (!(*member)->is_table()) return Wrong(**member, "a list of registries is no table");
+    auto texts = GoTexts(*(*member)->as_table(), "registries", kMaxConfEntries);
+    if (!texts) return std::move(texts).error();
+    *list = std::move(*texts);
+  }
+  return found;
+}
+
+base::Result<std::vector<PlacedEntry>> EntriesOf(const toml::node& at, const FirstVersion& first) {
+  std::vector<PlacedEntry> entries;
+  std::map<std::string, std::size_t> known;
+  auto entry_of = [&](std::string location) -> ConfRegistry& {
+    auto [found, is_new] = known.try_emplace(location, entries.size());
+    if (is_new) {
+      entries.push_back({&at, {.prefix = location, .own = {.location = location}, .mirrors = {}}});
+    }
+    return entries[found->second].entry;
+  };
+  for (const auto* list : {&first.block, &first.insecure}) {
+    for (std::string location : list->value_or(std::vector<std::string>())) {
+      if (base::Status trimmed = TrimLocation(at, location); !trimmed) return trimmed.error();
+      ConfRegistry& entry = entry_of(std::move(location));
+      (list == &first.block ? entry.blocked : entry.own.insecure) = true;
+    }
+  }
+  return entries;
+}
+
+base::Status JudgeMode(const toml::node& at, std::string_view mode) {
+  bool known = mode.empty() || mode == "disabled" || mode == "enforcing" || mode == "permissive";
+  return known ? base::Status() : base::Status(Wrong(at, "short-name-mode is none that there is"));
+}
+
+// What a file has at its top, of either version.
+class ConfReader {
+ public:
+  explicit ConfReader(const toml::table& root) : root_(root) {}
+
+  base::Result<RegistriesConf> Read(ConfKind kind) {
+    if (base::Status read = ReadSecond(); !read) return read.error();
+    if (base::Status read = ReadFirst(kind); !read) return read.error();
+    auto entries = JudgeEntries(std::move(entries_));
+    if (!entries) return std::move(entries).error();
+    conf_.registries = std::move(*entries);
+    if (conf_.search) {
+      const char* key = is_second_ ? "unqualified-search-registries" : "registries";
+      base::Status judged = JudgeSearch(GoPlace(root_, key), *conf_.search);
+      if (!judged) return judged.error();
+    }
+    return std::move(conf_);
+  }
+
+ private:
+  base::Status ReadSecond() {
+    auto registry = GoMember(root_, "registry");
+    if (!registry) return std::move(registry).error();
+    if (*registry != nullptr) {
+      auto entries = ReadEntries(**registry);
+      if (!entries) return std::move(entries).error();
+      entries_ = std::move(*entries);
+    }
+    auto search = GoTexts(root_, "unqualified-search-registries", kMaxConfSearch);
+    if (!search) return std::move(search).error();
+    conf_.search = std::move(*search);
+    auto aliases = GoMember(root_, "aliases");
+    if (!aliases) return std::move(aliases).error();
+    if (*aliases != nullptr) {
+      auto read = ReadAliases(**aliases);
+      if (!read) return std::move(read).error();
+      conf_.aliases = std::move(*read);
+    }
+    auto mode = GoText(root_, "short-name-mode");
+    if (!mode) return std::move(mode).error();
+    if (base::Status judged = JudgeMode(GoPlace(root_, "short-name-mode"), *mode); !judged) return judged;
+    // No answer is of other servers for these, but a wrong type ends CRI-O's reading.
+    auto helpers = GoTexts(root_, "credential-helpers", kMaxConfSearch);
+    if (!helpers) return std::move(helpers).error();
+    auto layers = GoText(root_, "additional-layer-store-auth-helper");
+    if (!layers) return std::move(layers).error();
+    is_second_ = *registry != nullptr || conf_.search || *aliases != nullptr || !mode->empty() || *helpers ||
+                 !layers->empty();
+    return {};
+  }
+
+  base::Status ReadFirst(ConfKind kind) {
+    auto registries = GoMember(root_, "registries");
+    if (!registries) return std::move(registries).error();
+    if (*registries == nullptr) return {};
+    const toml::node& at = **registries;
+    auto first = ReadFirstVersion(at);
+    if (!first) return std::move(first).error();
+    if (!first->any()) return {};
+    if (kind == ConfKind::kDropIn) return Wrong(at, "a drop-in of version 1 of the format");
+    if (is_second_) return Wrong(at, "versions 1 and 2 of the format in one file");
+    auto entries = EntriesOf(at, *first);
+    if (!entries) return std::move(entries).error();
+    entries_ = std::move(*entries);
+    conf_.search = std::move(first->search);
+    return {};
+  }
+
+  const toml::table& root_;
+  RegistriesConf conf_;
+  std::vector<PlacedEntry> entries_;
+  bool is_second_ = false;
+};
+
+}  // namespace
+
+base::Result<RegistriesConf> ParseRegistriesConf(std::string_view text, ConfKind kind) {
+  if (text.size() > kMaxConfBytes) return base::InvalidArgument("the file is too long");
+  auto toml = Toml::Parse(text);
+  if (!toml) return std::move(toml).error();
+  return ConfReader(toml->root()).Read(kind);
+}
+
+void Update(RegistriesConf& conf, const RegistriesConf& later) {
+  std::map<std::string, ConfRegistry> by_prefix;
+  for (ConfRegistry& entry : conf.registries) {
+    std::string prefix = entry.prefix;
+    by_prefix.insert_or_assign(std::move(prefix), std::move(entry));
+  }
+  for (const ConfRegistry& entry : later.registries) by_prefix.insert_or_assign(entry.prefix, entry);
+  conf.registries.clear();
+  for (auto& [prefix, entry] : by_prefix) conf.registries.push_back(std::move(entry));
+  if (later.search) conf.search = later.search;
+  for (const auto& [name, means] : later.aliases) conf.aliases[name] = means;
+}
+
+bool IsShortName(std::string_view written) {
+  std::size_t slash = written.find('/');
+  if (slash == std::string_view::npos) return true;
+  std::string_view first = written.substr(0, slash);
+  return first != "localhost" && first.find_first_of(".:") == std::string_view::npos;
+}
+
+}  // namespace prefetch::registry

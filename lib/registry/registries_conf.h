@@ -1,0 +1,65 @@
+// registries.conf, by which CRI-O finds the servers that it asks: what one file says, and what several say
+// together (R46). Pure.
+//
+// The semantics are those of the library that CRI-O reads it with (containers/image, pkg/sysregistriesv2):
+// what that rejects is rejected here, since CRI-O pulls nothing with it. The file holds no passwords; still,
+// no mistake is told with a value of it.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace prefetch::registry {
+
+enum class MirrorUse { kAll, kDigestOnly, kTagOnly };
+
+// A place: what an image's name begins with there, in the place of the prefix.
+struct ConfEndpoint {
+  std::string location;  // "mirror.acme.io:5000/hub"; empty: the image's own name
+  bool insecure = false;
+  MirrorUse use = MirrorUse::kAll;  // of a mirror
+
+  friend bool operator==(const ConfEndpoint&, const ConfEndpoint&) = default;
+};
+
+// A [[registry]] table.
+struct ConfRegistry {
+  std::string prefix;  // "quay.io/acme", "*.acme.io"; of whole parts of a name
+  ConfEndpoint own;    // asked last
+  std::vector<ConfEndpoint> mirrors;
+  bool blocked = false;
+  bool mirrors_by_digest_only = false;
+
+  friend bool operator==(const ConfRegistry&, const ConfRegistry&) = default;
+};
+
+// What a file says, or several together. A value.
+struct RegistriesConf {
+  std::vector<ConfRegistry> registries;            // sorted by prefix, each once
+  std::optional<std::vector<std::string>> search;  // unqualified-search-registries; nullopt: not said
+  std::map<std::string, std::string> aliases;      // short name -> repository; empty: it is none any more
+
+  friend bool operator==(const RegistriesConf&, const RegistriesConf&) = default;
+};
+
+enum class ConfKind {
+  kMain,    // version 1 of the format will do
+  kDropIn,  // must be version 2
+};
+
+// InvalidArgument, with the line and never a value.
+base::Result<RegistriesConf> ParseRegistriesConf(std::string_view text, ConfKind kind);
+
+// Adds what a later file says: its entries replace those of the same prefix or short name.
+void Update(RegistriesConf& conf, const RegistriesConf& later);
+
+// Without a registry: "busybox:1.36", "library/busybox". Only the runtime's configuration tells what it
+// means.
+bool IsShortName(std::string_view written);
+
+}  // namespace prefetch::registry

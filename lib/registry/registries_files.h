@@ -1,0 +1,50 @@
+// RegistriesFiles: CRI-O's registries.conf on this node, with its drop-ins and short names (R49).
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/file_stamp.h"
+#include "base/mutex.h"
+#include "registry/registries_conf.h"
+
+namespace prefetch::registry {
+
+// What the files say, or that it cannot be told. A value.
+struct RegistriesWord {
+  std::string file;                            // the first one, as the host calls it; empty: not looked at
+  std::shared_ptr<const RegistriesConf> conf;  // nullptr: only CRI-O knows
+  std::vector<std::string> notes;              // a sentence each
+
+  friend bool operator==(const RegistriesWord& a, const RegistriesWord& b) {
+    bool same = a.conf == b.conf || (a.conf && b.conf && *a.conf == *b.conf);
+    return same && a.file == b.file && a.notes == b.notes;
+  }
+};
+
+// Any thread may call. Files are looked at each time and read again when one of them, or a folder of
+// drop-ins, has changed: CRI-O reads them when it starts, when it gets SIGHUP and when a drop-in changes, so
+// for a while this may know more than it does.
+class RegistriesFiles {
+ public:
+  // What CRI-O calls `file` ("/etc/containers/registries.conf") is `host_root` + `file` here.
+  RegistriesFiles(std::string file, std::string host_root);
+  RegistriesFiles(const RegistriesFiles&) = delete;
+  RegistriesFiles& operator=(const RegistriesFiles&) = delete;
+
+  // The same object as long as it says the same. Blocks only as a disk does. Whatever is wrong is a note in
+  // it.
+  std::shared_ptr<const RegistriesWord> Look() PREFETCH_EXCLUDES(mutex_);
+
+ private:
+  const std::string file_;
+  const std::string host_root_;
+  base::Mutex mutex_;
+  std::vector<std::string> watched_ PREFETCH_GUARDED_BY(mutex_);
+  std::vector<base::FileStamp> stamps_
+      PREFETCH_GUARDED_BY(mutex_);  // of `watched_`, taken before they were read
+  std::shared_ptr<const RegistriesWord> word_ PREFETCH_GUARDED_BY(mutex_);
+};
+
+}  // namespace prefetch::registry

@@ -1,0 +1,56 @@
+#include "registry/tls_files.h"
+
+#include <cstddef>
+#include <memory>
+
+#include "base/fs.h"
+
+namespace prefetch::registry {
+namespace {
+
+constexpr std::size_t kMaxPemBytes = 4 * 1024 * 1024;
+
+}  // namespace
+
+std::string TlsFiles::Read(const std::string& path, std::string& problem) {
+  watched_.push_back(host_root_ + path);
+  auto text = base::ReadFile(host_root_ + path, kMaxPemBytes);
+  if (text) return std::move(*text);
+  problem = text.error().message();
+  return "";
+}
+
+std::string TlsFiles::SystemAuthorities() const {
+  for (const std::string& file : system_ca_files_) {
+    auto text = base::ReadFile(file, kMaxPemBytes);
+    if (text) return std::move(*text) + "\n";
+  }
+  return "";
+}
+
+void TlsFiles::Load(ChainedHost& chained, std::vector<std::string>& notes) {
+  const Host& host = chained.host;
+  http::Tls tls;
+  for (const std::string& file : host.ca_files) tls.ca_pem += Read(file, chained.problem) + "\n";
+  if (!tls.ca_pem.empty()) {
+    tls.ca_pem += SystemAuthorities();
+    chained.tls_elsewhere = std::make_shared<const http::Tls>(http::Tls{.ca_pem = tls.ca_pem});
+  }
+  if (!host.client_pairs.empty()) {
+    const ClientPair& pair = host.client_pairs.front();
+    if (host.client_pairs.size() > 1) {
+      notes.push_back(host.server.Authority() + " is shown the first of " +
+                      std::to_string(host.client_pairs.size()) + " client certificates, " +
+                      pair.certificate_file + "; the runtime shows the one that the server asks for");
+    }
+    tls.certificate_pem = Read(pair.certificate_file, chained.problem);
+    tls.key_pem =
+        base::Secret(Read(pair.key_file.empty() ? pair.certificate_file : pair.key_file, chained.problem));
+  }
+  tls.verify = !host.skip_verify;
+  if (!host.ca_files.empty() || !host.client_pairs.empty() || host.skip_verify) {
+    chained.tls = std::make_shared<const http::Tls>(std::move(tls));
+  }
+}
+
+}  // namespace prefetch::registry

@@ -1,0 +1,212 @@
+#include "registry/registries_conf.h"
+
+#include <gtest/gtest.h>
+
+namespace prefetch::registry::registries_conf_test {
+namespace {
+
+using Prefixes = std::vector<std::string>;
+
+RegistriesConf Parsed(std::string_view text, ConfKind kind = ConfKind::kMain) {
+  auto conf = ParseRegistriesConf(text, kind);
+  EXPECT_TRUE(conf) << text << ": " << (conf ? "" : conf.error().message());
+  return conf ? std::move(*conf) : RegistriesConf();
+}
+
+Prefixes PrefixesOf(const RegistriesConf& conf) {
+  Prefixes prefixes;
+  for (const ConfRegistry& entry : conf.registries) prefixes.push_back(entry.prefix);
+  return prefixes;
+}
+
+TEST(ParseRegistriesConf, ReadsWhatIsOfInterest) {
+  RegistriesConf conf = Parsed(R"(
+unqualified-search-registries = ["docker.io", "quay.io/"]
+short-name-mode = "enforcing"
+credential-helpers = ["containers-auth.json"]
+unknown = 1
+
+[[registry]]
+prefix = "quay.io/acme/"
+location = "inner.acme.io:5000/quay"
+insecure = true
+[[registry.mirror]]
+location = "one.acme.io/quay/"
+pull-from-mirror = "digest-only"
+[[registry.mirror]]
+Location = "two.acme.io"
+insecure = true
+pull-from-mirror = "tag-only"
+
+[[registry]]
+location = "blocked.io"
+blocked = true
+mirror-by-digest-only = true
+mirror = [{location = "three.acme.io", pull-from-mirror = ""}]
+
+[[registry]]
+prefix = "*.acme.io"
+
+[aliases]
+"busybox" = "quay.io/prometheus/busybox"
+"library/alpine" = "docker.io/alpine"
+"gone" = ""
+)");
+  RegistriesConf expect;
+  expect.registries = {
+      {.prefix = "*.acme.io", .own = {.location = ""}, .mirrors = {}},
+      {.prefix = "blocked.io",
+       .own = {.location = "blocked.io"},
+       .mirrors = {{.location = "three.acme.io"}},
+       .blocked = true,
+       .mirrors_by_digest_only = true},
+      {.prefix = "quay.io/acme",
+       .own = {.location = "inner.acme.io:5000/quay", .insecure = true},
+       .mirrors = {{.location = "one.acme.io/quay", .use = MirrorUse::kDigestOnly},
+                   {.location = "two.acme.io", .insecure = true, .use = MirrorUse::kTagOnly}}}};
+  expect.search = {"docker.io", "quay.io"};
+  expect.aliases = {{"busybox", "quay.io/prometheus/busybox"},
+                    {"library/alpine", "docker.io/library/alpine"},
+                    {"gone", ""}};
+  EXPECT_EQ(conf, expect);
+}
+
+TEST(ParseRegistriesConf, TheFirstEntryOfAPrefixCounts) {
+  RegistriesConf conf = Parsed(R"(
+[[registry]]
+prefix = "quay.io"
+location = "first.io"
+[[registry]]
+prefix = "quay.io"
+location = "second.io"
+)");
+  ASSERT_EQ(conf.registries.size(), 1U);
+  EXPECT_EQ(conf.registries[0].own.location, "first.io");
+}
+
+TEST(ParseRegistriesConf, TheFirstVersionBecomesEntries) {
+  RegistriesConf conf = Parsed(R"(
+[registries.search]
+registries = ["docker.io"]
+[registries.insecure]
+registries = ["plain.io/", "both.io"]
+[registries.block]
+registries = ["both.io", "never.io"]
+)");
+  RegistriesConf expect;
+  expect.registries = {
+      {.prefix = "both.io", .own = {.location = "both.io", .insecure = true}, .mirrors = {}, .blocked = true},
+      {.prefix = "never.io", .own = {.location = "never.io"}, .mirrors = {}, .blocked = true},
+      {.prefix = "plain.io", .own = {.location = "plain.io", .insecure = true}, .mirrors = {}}};
+  expect.search = {"docker.io"};
+  EXPECT_EQ(conf, expect);
+  // An empty table of that name is no file of version 1.
+  EXPECT_EQ(
+      Parsed("[registries]\n[registries.search]\n[[registry]]\nlocation = \"a.io\"\n").registries.size(), 1U);
+}
+
+struct MistakeRow {
+  std::string name, text, expect;
+  ConfKind kind = ConfKind::kMain;
+};
+
+class RegistriesConfMistakeTest : public testing::TestWithParam<MistakeRow> {};
+
+TEST_P(RegistriesConfMistakeTest, IsToldWithItsLine) {
+  auto conf = ParseRegistriesConf(GetParam().text, GetParam().kind);
+  ASSERT_FALSE(conf);
+  EXPECT_EQ(conf.error().message(), GetParam().expect);
+}
+
+std::string Entry(const std::string& keys) {
+  return "[[registry]]\n" + keys;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    AsTheLibrary, RegistriesConfMistakeTest,
+    testing::Values(
+        MistakeRow{"NoToml", "[[registry]\n", "line 1: this is no TOML"},
+        MistakeRow{"OneTable", "[registry]\nlocation = \"a.io\"\n",
+                   "line 1: registry is written [registry] instead of [[registry]]"},
+        MistakeRow{"NeitherPrefixNorLocation", Entry("insecure = true\n"),
+                   "line 1: a registry with neither prefix nor location"},
+        MistakeRow{"NoLocation", Entry("prefix = \"a.io\"\n"), "line 1: a registry without a location"},
+        MistakeRow{"Url", Entry("location = \"https://a.io\"\n"),
+                   "line 2: a location is a name without http:// or https://"},
+        MistakeRow{"WildcardWithAPath", Entry("prefix = \"*.a.io/b\"\nlocation = \"c.io\"\n"),
+                   "line 1: a prefix with * is *.example.com, without port and path"},
+        MistakeRow{"NoText", Entry("location = 5\n"), "line 2: location is no string"},
+        MistakeRow{"NoFlag", Entry("location = \"a.io\"\nblocked = \"yes\"\n"),
+                   "line 3: blocked is neither true nor false"},
+        MistakeRow{"TwoSpellings", Entry("location = \"a.io\"\nLocation = \"b.io\"\n"),
+                   "line 2: location is there twice, in different spellings"},
+        MistakeRow{"UseOfTheRegistryItself", Entry("location = \"a.io\"\npull-from-mirror = \"all\"\n"),
+                   "line 1: pull-from-mirror belongs to a mirror"},
+        MistakeRow{"MirrorWithoutLocation",
+                   Entry("location = \"a.io\"\n[[registry.mirror]]\ninsecure = true\n"),
+                   "line 3: a mirror without a location"},
+        MistakeRow{"UnknownUse",
+                   Entry("location = \"a.io\"\n[[registry.mirror]]\nlocation = \"m\"\npull-from-mirror = "
+                         "\"never\"\n"),
+                   "line 3: pull-from-mirror is neither all, digest-only nor tag-only"},
+        MistakeRow{"BothUses",
+                   Entry("location = \"a.io\"\nmirror-by-digest-only = true\n[[registry.mirror]]\nlocation = "
+                         "\"m\"\npull-from-mirror = \"all\"\n"),
+                   "line 4: pull-from-mirror beside the registry's mirror-by-digest-only"},
+        MistakeRow{"LocationsDisagree",
+                   Entry("location = \"a.io\"\n[[registry]]\nprefix = \"b.io\"\nlocation = \"a.io\"\nblocked "
+                         "= true\n"),
+                   "line 3: a location is there twice, and insecure or blocked differ"},
+        MistakeRow{"SearchNoHost", "unqualified-search-registries = [\"a.io/b\"]\n",
+                   "line 1: unqualified-search-registries holds something that is no host"},
+        MistakeRow{"Mode", "short-name-mode = \"x\"\n", "line 1: short-name-mode is none that there is"},
+        MistakeRow{"AliasOfAFullName", "[aliases]\n\"quay.io/a\" = \"quay.io/b\"\n",
+                   "line 2: an alias of what is no short name"},
+        MistakeRow{"AliasOfATag", "[aliases]\n\"a:v1\" = \"quay.io/b\"\n",
+                   "line 2: an alias of what is no short name"},
+        MistakeRow{"AliasToAShortName", "[aliases]\na = \"library/b\"\n",
+                   "line 2: an alias is registry/repository, without tag and digest"},
+        MistakeRow{"AliasToATag", "[aliases]\na = \"quay.io:5000/b:v1\"\n",
+                   "line 2: an alias is registry/repository, without tag and digest"},
+        MistakeRow{"BothVersions",
+                   "[registries.search]\nregistries = []\n[[registry]]\nlocation = \"a.io\"\n",
+                   "line 1: versions 1 and 2 of the format in one file"},
+        MistakeRow{"DropInOfVersion1", "[registries.block]\nregistries = [\"a.io\"]\n",
+                   "line 1: a drop-in of version 1 of the format", ConfKind::kDropIn},
+        MistakeRow{"TooLong", std::string(1024 * 1024 + 1, '\n'), "the file is too long"}),
+    [](const auto& row) { return row.param.name; });
+
+TEST(Update, LaterEntriesReplaceEarlierOnesOfTheSamePrefix) {
+  RegistriesConf conf = Parsed(R"(
+unqualified-search-registries = ["docker.io"]
+[[registry]]
+location = "b.io"
+[[registry]]
+location = "c.io"
+[aliases]
+x = "quay.io/x"
+y = "quay.io/y"
+)");
+  Update(conf,
+         Parsed("[[registry]]\nprefix = \"c.io\"\nlocation = \"d.io\"\n[[registry]]\nlocation = \"a.io\"\n"
+                "[aliases]\nx = \"\"\n",
+                ConfKind::kDropIn));
+  EXPECT_EQ(PrefixesOf(conf), (Prefixes{"a.io", "b.io", "c.io"}));
+  EXPECT_EQ(conf.registries[2].own.location, "d.io");
+  EXPECT_EQ(conf.search, (Prefixes{"docker.io"}));  // the drop-in does not say
+  EXPECT_EQ(conf.aliases, (std::map<std::string, std::string>{{"x", ""}, {"y", "quay.io/y"}}));
+  Update(conf, Parsed("unqualified-search-registries = []\n", ConfKind::kDropIn));
+  EXPECT_EQ(conf.search, Prefixes{});
+}
+
+TEST(IsShortName, HasNoRegistry) {
+  for (const char* name : {"busybox", "busybox:1.36", "library/busybox", "foo.bar", "a/b.c/d"}) {
+    EXPECT_TRUE(IsShortName(name)) << name;
+  }
+  for (const char* name : {"localhost/a", "quay.io/a", "reg:5000/a", "[::1]:5000/a"}) {
+    EXPECT_FALSE(IsShortName(name)) << name;
+  }
+}
+
+}  // namespace
+}  // namespace prefetch::registry::registries_conf_test
