@@ -9,17 +9,11 @@
 
 #include "base/secret.h"
 #include "image/kubelet_version.h"
+#include "image/pod_coordinates.h"
 
 namespace prefetch::kubelet {
 
-// Which Secret or ServiceAccount: two are the same if all three are equal.
-struct Coordinates {
-  std::string uid;
-  std::string namespace_name;
-  std::string name;
-
-  friend bool operator==(const Coordinates&, const Coordinates&) = default;
-};
+using image::Coordinates;
 
 // A pull secret: one that a record names, or one that a pod has. The hash is the unsalted digest of a
 // password, so it is held like one; empty if it is not known.

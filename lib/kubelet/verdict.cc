@@ -120,17 +120,20 @@ bool AcceptsServiceAccount(const CredentialEntry& entry, const PodIdentity& pod,
          entry.service_accounts.end();
 }
 
+bool SameName(const Coordinates& a, const Coordinates& b) {
+  return a.namespace_name == b.namespace_name && a.name == b.name;
+}
+
 // How many UIDs the record has for a pull secret that the pod names without one: of all such secrets the
 // number that tells most, which is one.
-std::size_t RecordedUids(const CredentialEntry& entry, const PodIdentity& pod) {
+std::size_t UidsOfSecrets(const CredentialEntry& entry, const PodIdentity& pod) {
   if (entry.secrets.size() >= kFullEntry) return 0;
   std::size_t found = 0;
   for (const HashedSecret& mine : pod.secrets) {
     if (!mine.secret.uid.empty()) continue;
     std::set<std::string> uids;
     for (const HashedSecret& recorded : entry.secrets) {
-      const Coordinates& of = recorded.secret;
-      if (of.namespace_name == mine.secret.namespace_name && of.name == mine.secret.name) uids.insert(of.uid);
+      if (SameName(recorded.secret, mine.secret)) uids.insert(recorded.secret.uid);
     }
     if (uids.size() == 1) return 1;
     found = std::max(found, uids.size());
@@ -138,23 +141,51 @@ std::size_t RecordedUids(const CredentialEntry& entry, const PodIdentity& pod) {
   return found;
 }
 
-// Step 10 for secrets whose UID is not known.
-std::optional<Finding> ByNameOfSecret(const std::string& repository, const CredentialEntry& entry,
-                                      const PodIdentity& pod) {
-  const std::string rule = "10: pull secrets";
-  std::size_t uids = RecordedUids(entry, pod);
-  if (uids == 0) return std::nullopt;
-  if (uids == 1) {
-    return Finding{Outcome::kUse, Reason::kAssumedForPod, rule,
-                   "kubelet's record of " + repository +
-                       " names a pull secret with the namespace and name of one of the pod's",
-                   "that it is the same one is assumed: kubelet compares UIDs, too, and a manifest has none"};
+// The same for its service account.
+std::size_t UidsOfAccount(const CredentialEntry& entry, const PodIdentity& pod, KubeletVersion version) {
+  if (version < kMatchesServiceAccounts || !pod.service_account || !pod.service_account->uid.empty()) {
+    return 0;
   }
-  return Finding{
-      Outcome::kUnknown, Reason::kSecretAmbiguous, rule,
-      "kubelet's record of " + repository + " names " + std::to_string(uids) +
-          " pull secrets with the namespace and name of one of the pod's, which differ by their UIDs",
-      ""};
+  std::set<std::string> uids;
+  for (const Coordinates& recorded : entry.service_accounts) {
+    if (SameName(recorded, *pod.service_account)) uids.insert(recorded.uid);
+  }
+  return uids.size();
+}
+
+Finding Assumed(const std::string& rule, const std::string& repository, const std::string& what) {
+  return {Outcome::kUse, Reason::kAssumedForPod, rule, "kubelet's record of " + repository + " names " + what,
+          "that it is the same one is assumed: kubelet compares UIDs, too, and none is given"};
+}
+
+Finding Ambiguous(const std::string& rule, const std::string& repository, const std::string& what) {
+  return {Outcome::kUnknown, Reason::kSecretAmbiguous, rule,
+          "kubelet's record of " + repository + " names " + what + ", which differ by their UIDs", ""};
+}
+
+// Steps 10 and 11 for secrets and service accounts whose UID is not known. One that can be assumed goes
+// before several.
+std::optional<Finding> ByName(const std::string& repository, const CredentialEntry& entry,
+                              const PodIdentity& pod, KubeletVersion version) {
+  const std::string secrets_rule = "10: pull secrets", account_rule = "11: service account";
+  const std::size_t secrets = UidsOfSecrets(entry, pod);
+  const std::size_t accounts = UidsOfAccount(entry, pod, version);
+  if (secrets == 1) {
+    return Assumed(secrets_rule, repository, "a pull secret with the namespace and name of one of the pod's");
+  }
+  if (accounts == 1) {
+    return Assumed(account_rule, repository, "a service account with the namespace and name of the pod's");
+  }
+  if (secrets > 1) {
+    return Ambiguous(
+        secrets_rule, repository,
+        std::to_string(secrets) + " pull secrets with the namespace and name of one of the pod's");
+  }
+  if (accounts > 1) {
+    return Ambiguous(account_rule, repository,
+                     std::to_string(accounts) + " service accounts with the namespace and name of the pod's");
+  }
+  return std::nullopt;
 }
 
 // Steps 7 to 12: the record has an entry for the repository.
@@ -177,7 +208,7 @@ Finding ByEntry(const std::string& trimmed, const CredentialEntry& entry, const 
     return {Outcome::kUse, Reason::kRecordedForPod, "11: service account",
             "kubelet's record of " + repository + " names the pod's service account", ""};
   }
-  if (auto assumed = ByNameOfSecret(repository, entry, pod)) return *std::move(assumed);
+  if (auto assumed = ByName(repository, entry, pod, version)) return *std::move(assumed);
   return {
       Outcome::kMustPull, Reason::kRecordedForOthers, "12: no credential matches",
       "kubelet's record opens " + repository + " to " + WhomOf(entry) + " only, and the pod has none of them",
@@ -259,66 +290,6 @@ Verdicts InvalidName(const std::string& complaint) {
 
 }  // namespace
 
-std::string_view VerdictResultName(VerdictResult result) {
-  switch (result) {
-    case VerdictResult::kStarts:
-      return "Starts";
-    case VerdictResult::kPulls:
-      return "Pulls";
-    case VerdictResult::kRefused:
-      return "Refused";
-    case VerdictResult::kUnknown:
-      return "Unknown";
-  }
-  return "";
-}
-
-std::string_view VerdictReasonName(VerdictReason reason) {
-  switch (reason) {
-    case Reason::kInvalidImageName:
-      return "InvalidImageName";
-    case Reason::kPolicyAlways:
-      return "PolicyAlways";
-    case Reason::kImageAbsent:
-      return "ImageAbsent";
-    case Reason::kGateOff:
-      return "GateOff";
-    case Reason::kVerificationNever:
-      return "VerificationNever";
-    case Reason::kPreloaded:
-      return "Preloaded";
-    case Reason::kAllowlisted:
-      return "Allowlisted";
-    case Reason::kOpenToNode:
-      return "OpenToNode";
-    case Reason::kRecordedForPod:
-      return "RecordedForPod";
-    case Reason::kAssumedForPod:
-      return "AssumedForPod";
-    case Reason::kSecretAmbiguous:
-      return "SecretAmbiguous";
-    case Reason::kRecordedForOthers:
-      return "RecordedForOthers";
-    case Reason::kRecordedForNobody:
-      return "RecordedForNobody";
-    case Reason::kRecordedUnderOtherName:
-      return "RecordedUnderOtherName";
-    case Reason::kPullInterrupted:
-      return "PullInterrupted";
-    case Reason::kVerificationAlways:
-      return "VerificationAlways";
-    case Reason::kNotAllowlisted:
-      return "NotAllowlisted";
-    case Reason::kRecordUnreadable:
-      return "RecordUnreadable";
-    case Reason::kKubeletNewer:
-      return "KubeletNewer";
-    case Reason::kFactsUnknown:
-      return "FactsUnknown";
-  }
-  return "";
-}
-
 const Verdict& Verdicts::For(PullPolicy policy) const {
   switch (policy) {
     case PullPolicy::kNever:
@@ -329,6 +300,12 @@ const Verdict& Verdicts::For(PullPolicy policy) const {
       return always;
   }
   return never;
+}
+
+PodIdentity IdentityOf(const image::PodCoordinates& pod) {
+  PodIdentity identity{.secrets = {}, .service_account = pod.service_account};
+  for (const Coordinates& secret : pod.secrets) identity.secrets.push_back({secret, base::Secret()});
+  return identity;
 }
 
 Verdicts DecideVerdicts(const VerdictFacts& facts, const PodIdentity& pod, const KubeletSettings& settings) {

@@ -31,10 +31,11 @@ enum class VerdictReason {
   kAllowlisted,        // the name is on the allowlist
   kOpenToNode,         // recorded for every pod of the node
   kRecordedForPod,     // recorded for a secret or the service account that the pod has
-  kAssumedForPod,      // recorded for one secret of the namespace and name that the pod names without a UID
-  kRecordedForOthers,  // recorded for credentials that the pod does not have
-  kSecretAmbiguous,    // recorded for several secrets of the namespace and name that the pod names
-  kRecordedForNobody,  // recorded under this name, for nobody
+  // Recorded for one secret, or service account, of the namespace and name that the pod names without a UID.
+  kAssumedForPod,
+  kRecordedForOthers,       // recorded for credentials that the pod does not have
+  kSecretAmbiguous,         // recorded for several of the namespace and name that the pod names without a UID
+  kRecordedForNobody,       // recorded under this name, for nobody
   kRecordedUnderOtherName,  // recorded, but not for the repository that the pod names
   kPullInterrupted,         // a pull by kubelet began and its end was not recorded
   kVerificationAlways,      // policy AlwaysVerify and no record
@@ -69,13 +70,15 @@ struct Verdicts {
   friend bool operator==(const Verdicts&, const Verdicts&) = default;
 };
 
-// Whose pod it is. The default has no secret and no service account that a provider would use. A secret
-// without UID is one that a manifest names: kubelet compares UIDs, so what the record has under that name is
-// assumed.
+// Whose pod it is. The default has no secret and no service account that a provider would use. A secret or
+// service account without UID is one that a manifest or a list names: kubelet compares UIDs, so what the
+// record has under that name is assumed.
 struct PodIdentity {
   std::vector<HashedSecret> secrets;
   std::optional<Coordinates> service_account;
 };
+// Of a pod of which no more is known.
+PodIdentity IdentityOf(const image::PodCoordinates& pod);
 
 // What is here, as one kubelet reads it.
 struct VerdictFacts {

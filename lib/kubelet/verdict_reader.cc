@@ -22,6 +22,10 @@ bool IsFresh(const base::FileStamp& stamp) {
   return stamp.changed_ns > std::chrono::duration_cast<std::chrono::nanoseconds>(now).count() - kFreshFor;
 }
 
+std::string KeyOf(const ImageOnNode& image) {
+  return image.pod->empty() ? image.image : image.image + "\n" + image::TextOf(*image.pod);
+}
+
 // Absent files differ from ones that we may not look at only when they are read.
 constexpr base::FileStamp kNoFile{};
 
@@ -59,7 +63,7 @@ bool VerdictReader::Restamp(Known& known) const {
 
 void VerdictReader::Decide(const ImageOnNode& image, const std::vector<KubeletSettings>& possible,
                            Known& known) const {
-  VerdictQuestion question{.image = image.image, .image_id = image.image_id};
+  VerdictQuestion question{.image = image.image, .image_id = image.image_id, .pod = IdentityOf(*image.pod)};
   if (!image.image_id.empty()) {
     question.record = ReadRecordNamed(root_, known.record_name);
     // Most have none. One that comes now is seen by its stamp next time.
@@ -108,11 +112,12 @@ VerdictReading VerdictReader::Read(const std::vector<ImageOnNode>& images,
   std::unordered_map<std::string, Known> now;
   now.reserve(images.size());
   for (const ImageOnNode& image : images) {
-    auto [at, is_new] = now.try_emplace(image.image);
+    std::string key = KeyOf(image);
+    auto before = known_.find(key);
+    auto [at, is_new] = now.try_emplace(std::move(key));
     Known& known = at->second;
     bool decide = true;
     bool touched = false;
-    auto before = known_.find(image.image);
     if (is_new && before != known_.end() && before->second.image_id == image.image_id) {
       known = std::move(before->second);
       bool look = changes.all || changes.names.contains(known.record_name) ||

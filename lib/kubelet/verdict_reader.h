@@ -10,16 +10,19 @@
 #include <vector>
 
 #include "base/file_stamp.h"
+#include "base/shared.h"
+#include "image/pod_coordinates.h"
 #include "kubelet/possible_verdicts.h"
 #include "kubelet/settings.h"
 #include "kubelet/verdict.h"
 
 namespace prefetch::kubelet {
 
-// One image of a list, and what the runtime has under its name.
+// One image of a list, what the runtime has under its name, and whose pod is to be judged.
 struct ImageOnNode {
   std::string image;     // as the pods write it
   std::string image_id;  // empty: the runtime does not have it
+  base::Shared<image::PodCoordinates> pod{};
 
   friend bool operator==(const ImageOnNode&, const ImageOnNode&) = default;
 };
@@ -53,8 +56,8 @@ struct VerdictReading {
   std::size_t files_read = 0;
 };
 
-// For any pod that has neither a secret nor a service account. Keeps a stamp of each file and a verdict for
-// each image; the files' contents are dropped. One owner, one thread at a time.
+// Keeps a stamp of each file and a verdict for each image and pod; the files' contents are dropped. One
+// owner, one thread at a time.
 class VerdictReader {
  public:
   // `root`: kubelet's --root-dir.
@@ -92,7 +95,7 @@ class VerdictReader {
   std::vector<std::string> unknown_;                 // UnknownFolders of the last Read
   RecordsAccess access_ = RecordsAccess::kReadable;  // of the last Read
   std::vector<base::FileStamp> folders_;             // the root's image_manager, pulled, pulling
-  std::unordered_map<std::string, Known> known_;     // by image
+  std::unordered_map<std::string, Known> known_;     // by image and pod
 };
 
 }  // namespace prefetch::kubelet

@@ -50,6 +50,25 @@ class VerdictReaderTest : public testing::Test {
   std::vector<kubelet::KubeletSettings> possible_ = {{.version = {1, 36}}};
 };
 
+// One image, judged for several pods (readyAs).
+TEST_F(VerdictReaderTest, EachPodHasItsOwnVerdict) {
+  const image::PodCoordinates with{.secrets = {{"", "team", "pull"}}, .service_account = {}};
+  const image::PodCoordinates other{.secrets = {{"", "team", "other"}}, .service_account = {}};
+  images_ = {{kApp, kId}, {kApp, kId, with}, {kApp, kId, other}};
+  Replace(RecordPath(kId), RecordText(kId, "r.io/team/app", kSecretEntry));
+  kubelet::VerdictReading reading = Read(All());
+  ASSERT_EQ(reading.verdicts.size(), 3u);
+  EXPECT_EQ(reading.verdicts[0]->never.reason, VerdictReason::kRecordedForOthers);
+  EXPECT_EQ(reading.verdicts[1]->never.reason, VerdictReason::kAssumedForPod);
+  EXPECT_EQ(reading.verdicts[2]->never.reason, VerdictReason::kRecordedForOthers);
+  Replace(RecordPath(kId),
+          RecordText(kId, "r.io/team/app",
+                     R"({"kubernetesSecrets":[{"uid":"u2","namespace":"team","name":"other"}]})"));
+  reading = Read({.all = false, .names = {FileNameFor(kId)}});
+  EXPECT_EQ(reading.verdicts[1]->never.reason, VerdictReason::kRecordedForOthers);
+  EXPECT_EQ(reading.verdicts[2]->never.reason, VerdictReason::kAssumedForPod);
+}
+
 TEST_F(VerdictReaderTest, WithoutRecordsImagesArePreloaded) {
   kubelet::VerdictReading reading = Read();
   ASSERT_EQ(reading.verdicts.size(), 2u);

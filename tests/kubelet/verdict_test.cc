@@ -224,6 +224,28 @@ INSTANTIATE_TEST_SUITE_P(
                "RecordedForOthers", "12"),
         Starts("Step11", kWorld.Recorded("reg.io/t/a", Accounts({kAccount})).Is(kAccount), "RecordedForPod",
                "11"),
+        // As a list names an account: without UID.
+        Starts("Step11WithoutUid",
+               kWorld.Recorded("reg.io/t/a", Accounts({{"u-8", "team", "other"}, kAccount}))
+                   .Is({"", "team", "runner"}),
+               "AssumedForPod", "11"),
+        VerdictCase{"Step11WithoutUidOfSeveral",
+                    kWorld.Recorded("reg.io/t/a", Accounts({kAccount, {"u-8", "team", "runner"}}))
+                        .Is({"", "team", "runner"}),
+                    "Unknown", "Unknown", "SecretAmbiguous", "11"},
+        Starts("Step11OneAccountGoesBeforeSeveralSecrets",
+               kWorld
+                   .Recorded("reg.io/t/a", CredentialEntry{.secrets = {kS, Secret("u-2", "h-2")},
+                                                           .service_accounts = {kAccount}})
+                   .Has(Secret("", ""))
+                   .Is({"", "team", "runner"}),
+               "AssumedForPod", "11"),
+        Closed("Step11WithoutUidAnotherNamespace",
+               kWorld.Recorded("reg.io/t/a", Accounts({kAccount})).Is({"", "shop", "runner"}),
+               "RecordedForOthers", "12"),
+        Closed("Step11WithoutUidToAKubeletThatComparesNoAccounts",
+               kWorld.Minor(33).Recorded("reg.io/t/a", Accounts({kAccount})).Is({"", "team", "runner"}),
+               "RecordedForOthers", "12"),
         Closed("Step12OtherAccount",
                kWorld.Recorded("reg.io/t/a", Accounts({kAccount})).Is({"u-8", "team", "runner"}),
                "RecordedForOthers", "12"),

@@ -1,0 +1,34 @@
+#include "image/pod_coordinates.h"
+
+#include "base/text.h"
+
+namespace prefetch::image {
+namespace {
+
+std::string NameAndUid(const Coordinates& of) {
+  std::string text = of.namespace_name + "/" + of.name;
+  return of.uid.empty() ? text : text + " (UID " + of.uid + ")";
+}
+
+}  // namespace
+
+std::string TextOf(const PodCoordinates& pod) {
+  std::vector<std::string> parts;
+  if (!pod.secrets.empty()) {
+    std::vector<std::string> secrets;
+    for (const Coordinates& secret : pod.secrets) secrets.push_back(NameAndUid(secret));
+    parts.push_back((secrets.size() == 1 ? "secret " : "secrets ") + base::Join(secrets, ", "));
+  }
+  if (pod.service_account) parts.push_back("service account " + NameAndUid(*pod.service_account));
+  return base::Join(parts, " and ");
+}
+
+std::string WithWords(const PodCoordinates& pod) {
+  return WithWords(TextOf(pod));
+}
+
+std::string WithWords(const std::string& text) {
+  return text.empty() ? "without pull secrets" : "with " + text;
+}
+
+}  // namespace prefetch::image

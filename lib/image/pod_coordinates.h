@@ -1,0 +1,39 @@
+// PodCoordinates: which pull secrets and which service account a pod has, by their coordinates alone. What
+// they hold is never known here.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace prefetch::image {
+
+// Which Secret or ServiceAccount: two are the same if all three are equal. The UID is empty where it is not
+// known.
+struct Coordinates {
+  std::string uid;
+  std::string namespace_name;
+  std::string name;
+
+  friend bool operator==(const Coordinates&, const Coordinates&) = default;
+};
+
+// A value. The default is a pod that has neither.
+struct PodCoordinates {
+  std::vector<Coordinates> secrets;  // by name
+  std::optional<Coordinates> service_account;
+
+  bool empty() const { return secrets.empty() && !service_account; }
+
+  friend bool operator==(const PodCoordinates&, const PodCoordinates&) = default;
+};
+
+// "secrets team/pull, team/more and service account team/runner"; with its UID where one is known: "secret
+// team/pull (UID 9a41)". Two texts are equal where the pods are; empty: it has neither.
+std::string TextOf(const PodCoordinates& pod);
+// What such a pod is like, behind "a pod" or "pods": "with secret team/pull", "without pull secrets".
+std::string WithWords(const PodCoordinates& pod);
+// The same from a TextOf.
+std::string WithWords(const std::string& text);
+
+}  // namespace prefetch::image
