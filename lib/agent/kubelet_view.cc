@@ -13,14 +13,14 @@ namespace {
 // restart within seconds and goes by what it has read then. While nothing changes, a look is some stats.
 constexpr std::chrono::seconds kKubeletLookInterval{2};
 
-// What a look at kubelet's files says of one entry, whose spellings are its images from `first` to before
-// `end`.
+// What a look at kubelet's files says of one entry, whose pods are its images from `first` to before `end`.
 plan::VerdictSeen SeenOf(const KubeletLook& look, std::size_t first, std::size_t end,
                          const plan::HeldVerdict& past) {
   plan::VerdictSeen seen{.verdicts = nullptr, .image_id = look.question->images[first].image_id};
   std::vector<plan::SpelledVerdicts> each;
   for (std::size_t i = first; i < end; i++) {
-    each.push_back({look.question->images[i].image, look.reading.verdicts[i]});
+    const kubelet::ImageOnNode& asked = look.question->images[i];
+    each.push_back({asked.image, look.reading.verdicts[i], asked.pod});
     seen.pull_under_way = seen.pull_under_way || look.reading.pull_under_way[i];
     seen.files_changed = seen.files_changed || look.reading.files_changed[i];
   }
@@ -90,8 +90,8 @@ std::shared_ptr<const KubeletQuestion> KubeletView::QuestionOf(std::uint64_t lis
   std::span<const Entry> listed = entries_.listed();
   for (std::size_t i = 0; i < listed.size(); i++) {
     if (!listed[i].applies || !listed[i].seen.local) continue;
-    for (const image::Reference& spelling : plan::SpellingsOf(listed[i].want)) {
-      question->images.push_back({spelling.written(), listed[i].seen.local->id});
+    for (const plan::JudgedPod& pod : plan::PodsOf(listed[i].want)) {
+      question->images.push_back({pod.reference.written(), listed[i].seen.local->id, pod.ready_as});
       question->entries.push_back(i);
     }
   }

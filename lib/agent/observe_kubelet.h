@@ -30,7 +30,7 @@ struct KubeletOptions {
 // The images that are here, of one version of the list.
 struct KubeletQuestion {
   std::uint64_t list_epoch = 0;
-  std::vector<kubelet::ImageOnNode> images;  // each spelling of an entry after the other
+  std::vector<kubelet::ImageOnNode> images;  // each judged pod of an entry after the other
   std::vector<std::size_t> entries;          // their indices in the list
 };
 

@@ -7,7 +7,7 @@ namespace {
 
 using plan::TouchNeed;
 
-// That of the spelling that needs most.
+// That of the judged pod that needs most.
 TouchNeed NeedBy(const Entry& entry, const plan::VerdictsPtr& verdicts, const plan::SpellingsPtr& spellings) {
   if (!verdicts || entry.verdict.image_id != entry.touch->image_id) return TouchNeed::kNone;
   if (!spellings) return plan::NeedOf(entry.want, *verdicts);
@@ -37,10 +37,11 @@ TouchNeed NeedShown(const Entry& entry) {
 TouchNeed NeedNow(const Entry& entry, const image::Reference& spelling) {
   if (!plan::IsSpelled(entry.want, spelling.written())) return TouchNeed::kNone;
   if (!entry.verdict.newest_spellings) return NeedNow(entry);
+  TouchNeed most = TouchNeed::kNone;
   for (const plan::SpelledVerdicts& one : *entry.verdict.newest_spellings) {
-    if (one.image == spelling.written()) return NeedBy(entry, one.verdicts, nullptr);
+    if (one.image == spelling.written()) most = std::max(most, NeedBy(entry, one.verdicts, nullptr));
   }
-  return TouchNeed::kNone;
+  return most;
 }
 
 }  // namespace prefetch::agent

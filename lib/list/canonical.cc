@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "doc/duration.h"
 #include "doc/write.h"
+#include "list/ready_as.h"
 
 namespace prefetch::list {
 using doc::Node;
@@ -48,6 +49,7 @@ Node CanonicalEntry(const plan::DesiredImage& image) {
       platforms.push_back(Node::String(platform.ToString()));
     node.Set("platforms", Node::Sequence(std::move(platforms)));
   }
+  if (!image.ready_as->empty()) node.Set("readyAs", ReadyAsNode(*image.ready_as));
   return node;
 }
 

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "base/text.h"
 #include "doc/write.h"
+#include "image/pod_coordinates.h"
 #include "list/canonical.h"
 
 namespace prefetch::list {
@@ -29,26 +31,35 @@ std::string Written(const doc::Node* value) {
 }
 
 std::string Spellings(const plan::DesiredImage& image) {
-  std::vector<std::string> names = {image.reference.written()};
-  for (const image::Reference& other : image.other_spellings) names.push_back(other.written());
-  std::sort(names.begin(), names.end());
-  return base::Join(names, " ");
+  std::set<std::string> names = {image.reference.written()};
+  for (const plan::JudgedPod& other : image.other_pods) names.insert(other.reference.written());
+  return base::Join({names.begin(), names.end()}, " ");
+}
+
+std::string ReadyAsTexts(const plan::DesiredImage& image) {
+  auto text = [](const image::PodCoordinates& pod) { return pod.empty() ? "default" : image::TextOf(pod); };
+  std::set<std::string> texts = {text(image.ready_as)};
+  for (const plan::JudgedPod& other : image.other_pods) texts.insert(text(other.ready_as));
+  return base::Join({texts.begin(), texts.end()}, "; ");
 }
 
 // Members that differ, each once. The name is not one: lists may spell one image differently. An agent judges
-// each of several spellings.
+// each of several spellings, and each of several pods.
 std::vector<FieldChange> FieldsOf(const plan::DesiredImage& from, const plan::DesiredImage& to) {
   doc::Node before = CanonicalEntry(from), after = CanonicalEntry(to);
   std::vector<FieldChange> fields;
   auto compare = [&](const std::string& field) {
     FieldChange change{field, Written(before.Find(field)), Written(after.Find(field))};
-    if (field != "image" && change.from != change.to) fields.push_back(std::move(change));
+    const bool told_below = field == "image" || field == "readyAs";
+    if (!told_below && change.from != change.to) fields.push_back(std::move(change));
   };
   for (const doc::Member& member : before.members) compare(member.key);
   for (const doc::Member& member : after.members) {
     if (before.Find(member.key) == nullptr) compare(member.key);
   }
-  bool several = !from.other_spellings.empty() || !to.other_spellings.empty();
+  FieldChange ready_as{"readyAs", ReadyAsTexts(from), ReadyAsTexts(to)};
+  if (ready_as.from != ready_as.to) fields.push_back(std::move(ready_as));
+  bool several = !from.other_pods.empty() || !to.other_pods.empty();
   FieldChange spellings{"spellings", Spellings(from), Spellings(to)};
   if (several && spellings.from != spellings.to) fields.push_back(std::move(spellings));
   return fields;

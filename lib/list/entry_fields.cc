@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "doc/duration.h"
+#include "list/ready_as.h"
 
 namespace prefetch::list {
 namespace {
@@ -162,6 +163,7 @@ EntryFields ReadFields(ObjectReader& object, const Capabilities& capabilities) {
   if (out.open == Open::kAlways && !capabilities.touch) object.Fail("open", kNoTouch);
   out.pull_timeout = ReadSeconds(object, "pullTimeout", kLeastPullTimeout, kLongestPullTimeout);
   out.platforms = ReadPlatforms(object);
+  if (auto ready_as = ReadReadyAs(object)) out.ready_as = *std::move(ready_as);
   return out;
 }
 
@@ -190,6 +192,7 @@ EntryFields Overlay(const EntryFields& under, EntryFields over) {
   Inherit(under.open, over.open);
   Inherit(under.pull_timeout, over.pull_timeout);
   Inherit(under.platforms, over.platforms);
+  Inherit(under.ready_as, over.ready_as);
   return over;
 }
 
@@ -226,6 +229,7 @@ void Apply(const EntryFields& fields, plan::DesiredImage& image) {
   Put(fields.open, image.open);
   Put(fields.pull_timeout, image.pull_timeout);
   Put(fields.platforms, image.platforms);
+  Put(fields.ready_as, image.ready_as);
   // A default for all entries may ask for refreshes; what a digest names cannot change.
   if (image.reference.has_digest()) image.refresh = Refresh::kIfNotPresent;
   DropWhatDoesNotConcern(image);

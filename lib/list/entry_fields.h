@@ -5,7 +5,9 @@
 #include <optional>
 #include <vector>
 
+#include "base/shared.h"
 #include "doc/reader.h"
+#include "image/pod_coordinates.h"
 #include "list/image_list.h"
 #include "plan/desired.h"
 
@@ -22,6 +24,7 @@ struct EntryFields {
   std::optional<plan::Open> open;
   std::optional<std::chrono::seconds> pull_timeout;
   std::optional<std::vector<image::Platform>> platforms;
+  std::optional<base::Shared<image::PodCoordinates>> ready_as;
 };
 
 // Reads all fields but `image`, and says of each one whose machinery is not there that it is not.

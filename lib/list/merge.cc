@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "image/pod_coordinates.h"
 #include "list/canonical.h"
 
 namespace prefetch::list {
@@ -89,7 +90,7 @@ DesiredImage Named(const ListEntry& entry, const std::string& source) {
 plan::ImageList Merge(const std::vector<LoadedSource>& sources) {
   plan::ImageList list;
   std::unordered_map<std::string, std::size_t> by_name;
-  std::unordered_set<std::string> spellings;
+  std::unordered_set<std::string> pods;  // by what they write and have
   std::vector<std::string> hashes;
   for (const LoadedSource& source : sources) {
     list.sources.push_back(source.info);
@@ -98,7 +99,7 @@ plan::ImageList Merge(const std::vector<LoadedSource>& sources) {
     if (source.content->entries.empty()) list.warnings.push_back(source.info.name + ": lists no images");
     for (const ListEntry& entry : source.content->entries) {
       DesiredImage image = Named(entry, source.info.name);
-      bool new_spelling = spellings.insert(image.reference.written()).second;
+      bool new_pod = pods.insert(image.reference.written() + "\n" + image::TextOf(*image.ready_as)).second;
       auto [at, is_new] = by_name.emplace(image.reference.Normalized(), list.images.size());
       if (is_new) {
         list.images.push_back(std::move(image));
@@ -106,7 +107,7 @@ plan::ImageList Merge(const std::vector<LoadedSource>& sources) {
       }
       DesiredImage& known = list.images[at->second];
       MergeInto(known, image, list.warnings);
-      if (new_spelling) known.other_spellings.push_back(std::move(image.reference));
+      if (new_pod) known.other_pods.push_back({std::move(image.reference), std::move(image.ready_as)});
     }
   }
   std::stable_sort(list.images.begin(), list.images.end(),

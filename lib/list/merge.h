@@ -24,7 +24,8 @@ struct LoadedSource {
 //  differ;
 //  - pullTimeout: the longest. It is patience, not a demand: one source may know how large the image is;
 //  - platforms: all that any names; all nodes, if one names none;
-//  - every spelling that any uses, that of the first before the others; the places of all.
+//  - every spelling that any uses, with the readyAs that goes with it, those of the first before the others:
+//    each is judged, and the worst verdict counts; the places of all.
 // One source that lists a name in two spellings counts like two sources.
 // Order: highest priority first, then as the sources, and the entries in them, are listed.
 plan::ImageList Merge(const std::vector<LoadedSource>& sources);

@@ -225,18 +225,12 @@ std::string_view CheckReasonName(CheckReason reason) {
       return "InvalidImageName";
     case PodReason::kNotListed:
       return "NotListed";
-    case PodReason::kAssumedForPod:
-      return "AssumedForPod";
-    case PodReason::kSecretAmbiguous:
-      return "SecretAmbiguous";
   }
   std::abort();
 }
 
 CheckReason CheckReasonFor(VerdictReason reason) {
   if (reason == VerdictReason::kInvalidImageName) return PodReason::kInvalidImageName;
-  if (reason == VerdictReason::kAssumedForPod) return PodReason::kAssumedForPod;
-  if (reason == VerdictReason::kSecretAmbiguous) return PodReason::kSecretAmbiguous;
   return ReasonFor(reason);
 }
 

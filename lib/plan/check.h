@@ -19,8 +19,6 @@ namespace prefetch::plan {
 enum class PodReason {
   kInvalidImageName,  // kubelet refuses the name itself
   kNotListed,         // the image is on no list, and the asker may not hear more
-  kAssumedForPod,     // as in kubelet::VerdictReason
-  kSecretAmbiguous,   // as in kubelet::VerdictReason
 };
 
 // Why. A closed set: it is a field of JSON, and scripts decide by it.

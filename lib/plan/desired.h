@@ -8,7 +8,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/shared.h"
 #include "image/platform.h"
+#include "image/pod_coordinates.h"
 #include "image/pull_policy.h"
 #include "image/reference.h"
 
@@ -22,12 +24,20 @@ std::string_view RefreshName(Refresh refresh);
 std::string_view OnFailureName(OnFailure directive);
 std::string_view OpenName(Open open);
 
+// A pod that an entry is to be ready for: how it writes the image, and the credentials that it brings. The
+// default of `ready_as` is any pod that brings none.
+struct JudgedPod {
+  image::Reference reference;
+  base::Shared<image::PodCoordinates> ready_as{};
+};
+
 struct DesiredImage {
   image::Reference reference;
-  // Further spellings of the same name, each text once, as they come in the sources. The runtime has one
-  // image for all of them; kubelet keeps its records and intents by what a pod writes, so each has its own
-  // verdict.
-  std::vector<image::Reference> other_spellings;
+  base::Shared<image::PodCoordinates> ready_as;
+  // What further sources have: the same name spelled otherwise, or for another pod; each pair once, as they
+  // come. The runtime has one image for all of them; kubelet keeps its records and intents by what a pod
+  // writes and whose it is, so each has its own verdict (PodsOf in plan/spellings.h).
+  std::vector<JudgedPod> other_pods;
   bool required = true;
   image::PullPolicy ready_for = image::PullPolicy::kNever;
   // With kAlways: another source asks for Never, so that kubelet's verdict counts beside the registry's word.

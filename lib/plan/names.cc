@@ -194,8 +194,9 @@ Reason ReasonFor(kubelet::VerdictReason reason) {
     case VerdictReason::kOpenToNode:
       return Reason::kOpenToNode;
     case VerdictReason::kRecordedForPod:
-    case VerdictReason::kAssumedForPod:  // of no entry: what is judged for the list has no secret
       return Reason::kRecordedForPod;
+    case VerdictReason::kAssumedForPod:
+      return Reason::kAssumedForPod;
     case VerdictReason::kRecordedForOthers:
       return Reason::kRecordedForOthers;
     case VerdictReason::kRecordedForNobody:
@@ -213,6 +214,7 @@ Reason ReasonFor(kubelet::VerdictReason reason) {
     case VerdictReason::kKubeletNewer:
       return Reason::kKubeletNewer;
     case VerdictReason::kSecretAmbiguous:
+      return Reason::kSecretAmbiguous;
     case VerdictReason::kFactsUnknown:
       return Reason::kFactsUnknown;
   }

@@ -21,6 +21,7 @@ enum class Reason {
   kGateOff,      // this kubelet does not verify images
   kVerificationNever,
   kRecordedForPod,
+  kAssumedForPod,  // recorded for one secret of the name that readyAs, or a pod, has without a UID
   kOtherPlatform,  // the entry's platforms do not name this node: nothing to do here
   kEmptyList,      // a valid list with nothing in it
   kAllReady,       // the node: every required entry is ready
@@ -61,6 +62,7 @@ enum class Reason {
   // On the node, and closed to pods: a verdict's reasons (kubelet/verdict.h) by name.
   kPolicyAlways,
   kRecordedForOthers,
+  kSecretAmbiguous,  // recorded for several secrets of the name that readyAs, or a pod, has without a UID
   kRecordedForNobody,
   kRecordedUnderOtherName,
   kPullInterrupted,
@@ -126,6 +128,7 @@ inline constexpr std::array kReasons = {
     ReasonRow{Reason::kGateOff, "GateOff", ReasonGroup::kFine},
     ReasonRow{Reason::kVerificationNever, "VerificationNever", ReasonGroup::kFine},
     ReasonRow{Reason::kRecordedForPod, "RecordedForPod", ReasonGroup::kFine},
+    ReasonRow{Reason::kAssumedForPod, "AssumedForPod", ReasonGroup::kFine},
     ReasonRow{Reason::kOtherPlatform, "OtherPlatform", ReasonGroup::kFine},
     ReasonRow{Reason::kEmptyList, "EmptyList", ReasonGroup::kFine},
     ReasonRow{Reason::kAllReady, "AllReady", ReasonGroup::kFine},
@@ -164,6 +167,7 @@ inline constexpr std::array kReasons = {
     ReasonRow{Reason::kRuntimeCrashed, "RuntimeCrashed", ReasonGroup::kPull, Retry::kSlow},
     ReasonRow{Reason::kPolicyAlways, "PolicyAlways", ReasonGroup::kClosed},
     ReasonRow{Reason::kRecordedForOthers, "RecordedForOthers", ReasonGroup::kClosed},
+    ReasonRow{Reason::kSecretAmbiguous, "SecretAmbiguous", ReasonGroup::kClosed},
     ReasonRow{Reason::kRecordedForNobody, "RecordedForNobody", ReasonGroup::kClosed},
     ReasonRow{Reason::kRecordedUnderOtherName, "RecordedUnderOtherName", ReasonGroup::kClosed},
     ReasonRow{Reason::kPullInterrupted, "PullInterrupted", ReasonGroup::kClosed},

@@ -99,10 +99,10 @@ struct ImageState {
   PullStatus pull;
   // Ready once, or failed for good: nobody needs to wait for what another try would change.
   bool settled = false;
-  // For any pod without a secret or service account of its own; null: not known yet, or no kubelet here.
-  // Of several spellings the worst.
+  // For the pod of the entry's readyAs, by default one without a secret or service account of its own; null:
+  // not known yet, or no kubelet here. Of several pods the worst.
   VerdictsPtr verdicts;
-  SpellingsPtr spellings;  // what `verdicts` is the worst of; null: the entry has one spelling
+  SpellingsPtr spellings;  // what `verdicts` is the worst of; null: the entry has one pod
   base::Shared<TouchStatus> touch;
   bool pinned = false;
   // Which one of the list kubelet's garbage collection takes first, second, …, as far as it can be told;
@@ -113,8 +113,8 @@ struct ImageState {
   std::shared_ptr<const RegistryView> registry;  // null: its registry is not asked about it
 };
 
-// What is known for one spelling of the entry; null: nothing is, or it is none of its spellings.
-const kubelet::Verdicts* VerdictsOfSpelling(const ImageState& image, const std::string& written);
+// What is known for one of the entry's pods (PodsOf); null: nothing is.
+const kubelet::Verdicts* VerdictsOfPod(const ImageState& image, const JudgedPod& pod);
 
 // One registry, as this node asks it.
 struct RegistryStatus {

@@ -13,23 +13,34 @@ using image::PullPolicy;
 using kubelet::Verdict;
 using kubelet::VerdictResult;
 
-int Badness(VerdictResult result) {
-  switch (result) {
+int Badness(const Verdict& verdict) {
+  switch (verdict.result) {
     case VerdictResult::kStarts:
-      return 0;
+      return verdict.reason == kubelet::VerdictReason::kAssumedForPod ? 1 : 0;
     case VerdictResult::kPulls:
-      return 1;
-    case VerdictResult::kUnknown:
       return 2;
-    case VerdictResult::kRefused:
+    case VerdictResult::kUnknown:
       return 3;
+    case VerdictResult::kRefused:
+      return 4;
   }
   std::abort();
 }
 
-// The first of the worst. Says which spelling it is about where another one fares better.
+// By what one of several differs from others: "Pods that write nginx:1.27 with secret team/pull".
+std::string PodsLike(const SpelledVerdicts& one, const std::vector<SpelledVerdicts>& each) {
+  auto spelled = [&](const SpelledVerdicts& other) { return other.image != one.image; };
+  auto whose = [&](const SpelledVerdicts& other) { return other.ready_as != one.ready_as; };
+  std::string words = "Pods";
+  const bool differ = std::any_of(each.begin(), each.end(), whose);
+  if (std::any_of(each.begin(), each.end(), spelled)) words += " that write " + one.image;
+  if (differ) words += " " + image::WithWords(*one.ready_as);
+  return words;
+}
+
+// The first of the worst. Says which pods it is about where others fare better.
 Verdict WorstFor(const std::vector<SpelledVerdicts>& each, PullPolicy policy) {
-  auto badness = [policy](const SpelledVerdicts& one) { return Badness(one.verdicts->For(policy).result); };
+  auto badness = [policy](const SpelledVerdicts& one) { return Badness(one.verdicts->For(policy)); };
   auto [best, worst] = std::minmax_element(
       each.begin(), each.end(), [&](const auto& a, const auto& b) { return badness(a) < badness(b); });
   if (badness(*best) == badness(*worst)) return each.front().verdicts->For(policy);
@@ -37,28 +48,43 @@ Verdict WorstFor(const std::vector<SpelledVerdicts>& each, PullPolicy policy) {
   worst = std::find_if(each.begin(), each.end(),
                        [&, most = badness(*worst)](const auto& one) { return badness(one) == most; });
   Verdict verdict = worst->verdicts->For(policy);
-  verdict.message = "Pods that write " + worst->image + ": " + verdict.message;
+  verdict.message = PodsLike(*worst, each) + ": " + verdict.message;
   return verdict;
 }
 
 }  // namespace
 
+std::vector<JudgedPod> PodsOf(const DesiredImage& want) {
+  std::vector<JudgedPod> all = {{want.reference, want.ready_as}};
+  all.insert(all.end(), want.other_pods.begin(), want.other_pods.end());
+  return all;
+}
+
+bool SamePod(const JudgedPod& a, const JudgedPod& b) {
+  return a.reference.written() == b.reference.written() && a.ready_as == b.ready_as;
+}
+
+bool SamePods(const DesiredImage& a, const DesiredImage& b) {
+  return SamePod({a.reference, a.ready_as}, {b.reference, b.ready_as}) &&
+         std::equal(a.other_pods.begin(), a.other_pods.end(), b.other_pods.begin(), b.other_pods.end(),
+                    SamePod);
+}
+
 std::vector<image::Reference> SpellingsOf(const DesiredImage& want) {
   std::vector<image::Reference> all = {want.reference};
-  all.insert(all.end(), want.other_spellings.begin(), want.other_spellings.end());
+  for (const JudgedPod& pod : want.other_pods) {
+    bool known = std::any_of(all.begin(), all.end(), [&](const image::Reference& one) {
+      return one.written() == pod.reference.written();
+    });
+    if (!known) all.push_back(pod.reference);
+  }
   return all;
 }
 
 bool IsSpelled(const DesiredImage& want, const std::string& written) {
-  auto is = [&](const image::Reference& one) { return one.written() == written; };
-  return is(want.reference) || std::any_of(want.other_spellings.begin(), want.other_spellings.end(), is);
-}
-
-bool SameSpellings(const DesiredImage& a, const DesiredImage& b) {
-  auto same = [](const image::Reference& x, const image::Reference& y) { return x.written() == y.written(); };
-  return same(a.reference, b.reference) &&
-         std::equal(a.other_spellings.begin(), a.other_spellings.end(), b.other_spellings.begin(),
-                    b.other_spellings.end(), same);
+  auto is = [&](const JudgedPod& one) { return one.reference.written() == written; };
+  return want.reference.written() == written ||
+         std::any_of(want.other_pods.begin(), want.other_pods.end(), is);
 }
 
 const ImageState* FindImage(const Snapshot& snapshot, const image::Reference& reference) {
@@ -67,13 +93,13 @@ const ImageState* FindImage(const Snapshot& snapshot, const image::Reference& re
   return found == snapshot.images.end() ? nullptr : &*found;
 }
 
-const kubelet::Verdicts* VerdictsOfSpelling(const ImageState& image, const std::string& written) {
-  if (!image.spellings) {
-    // Of several spellings `verdicts` are then those of an image that is absent.
-    return IsSpelled(image.want, written) ? image.verdicts.get() : nullptr;
-  }
-  auto found = std::find_if(image.spellings->begin(), image.spellings->end(),
-                            [&](const SpelledVerdicts& one) { return one.image == written; });
+const kubelet::Verdicts* VerdictsOfPod(const ImageState& image, const JudgedPod& pod) {
+  // Of several pods `verdicts` are then those of an image that is absent.
+  if (!image.spellings) return image.verdicts.get();
+  auto found =
+      std::find_if(image.spellings->begin(), image.spellings->end(), [&](const SpelledVerdicts& one) {
+        return one.image == pod.reference.written() && one.ready_as == pod.ready_as;
+      });
   return found == image.spellings->end() ? nullptr : found->verdicts.get();
 }
 

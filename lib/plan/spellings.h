@@ -1,7 +1,7 @@
 // Spellings: one image that its sources write in several ways ("nginx:1.27", "docker.io/library/nginx:1.27"),
-// and what kubelet would say to pods of each. The runtime has one image for all of them; kubelet keeps
-// intents by the pod's literal text, and from 1.36 on its records by that text without tag and digest
-// (kubernetes: pkg/kubelet/images/pullmanager). Pure.
+// or list for several pods (readyAs), and what kubelet would say to each of these pods. The runtime has one
+// image for all of them; kubelet keeps intents by the pod's literal text, and from 1.36 on its records by
+// that text without tag and digest (kubernetes: pkg/kubelet/images/pullmanager). Pure.
 #pragma once
 
 #include <memory>
@@ -19,16 +19,20 @@ using VerdictsPtr = std::shared_ptr<const kubelet::Verdicts>;
 struct SpelledVerdicts {
   std::string image;     // as pods write it
   VerdictsPtr verdicts;  // never null
+  base::Shared<image::PodCoordinates> ready_as{};
 
   friend bool operator==(const SpelledVerdicts&, const SpelledVerdicts&) = default;
 };
-// Null: there is one spelling.
+// Null: there is one pod.
 using SpellingsPtr = std::shared_ptr<const std::vector<SpelledVerdicts>>;
 
 // All of an entry, the first one first.
+std::vector<JudgedPod> PodsOf(const DesiredImage& want);
+bool SamePod(const JudgedPod& a, const JudgedPod& b);
+bool SamePods(const DesiredImage& a, const DesiredImage& b);
+// How these write it, each text once.
 std::vector<image::Reference> SpellingsOf(const DesiredImage& want);
 bool IsSpelled(const DesiredImage& want, const std::string& written);
-bool SameSpellings(const DesiredImage& a, const DesiredImage& b);
 
 // What is said of an entry: the worst for each policy, and what it is the worst of.
 struct EntryVerdicts {

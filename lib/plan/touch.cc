@@ -58,6 +58,7 @@ Again AgainAfter(TouchObstacle obstacle) {
 bool RecordLifts(VerdictReason reason) {
   switch (reason) {
     case VerdictReason::kRecordedForOthers:
+    case VerdictReason::kSecretAmbiguous:  // nobody then needs to know which
     case VerdictReason::kRecordedForNobody:
     case VerdictReason::kRecordedUnderOtherName:
     case VerdictReason::kPullInterrupted:
@@ -75,7 +76,6 @@ bool RecordLifts(VerdictReason reason) {
     case VerdictReason::kOpenToNode:
     case VerdictReason::kRecordedForPod:
     case VerdictReason::kAssumedForPod:
-    case VerdictReason::kSecretAmbiguous:
     case VerdictReason::kKubeletNewer:
     case VerdictReason::kFactsUnknown:
       return false;
@@ -84,8 +84,10 @@ bool RecordLifts(VerdictReason reason) {
 }
 
 bool IsClosed(const kubelet::Verdict& verdict) {
-  bool firm = verdict.result == VerdictResult::kRefused || verdict.result == VerdictResult::kPulls;
-  return firm && RecordLifts(verdict.reason);
+  // What is unknown may be so since a file could not be read, which a record does not help.
+  bool known = verdict.result == VerdictResult::kRefused || verdict.result == VerdictResult::kPulls ||
+               verdict.reason == VerdictReason::kSecretAmbiguous;
+  return known && RecordLifts(verdict.reason);
 }
 
 }  // namespace

@@ -19,13 +19,14 @@ bool SameResults(const Verdicts& a, const Verdicts& b) {
   return a.never.result == b.never.result && a.if_not_present.result == b.if_not_present.result;
 }
 
-// To the spellings that are left.
-void Narrow(const std::vector<image::Reference>& names, VerdictsPtr& verdicts, SpellingsPtr& spellings) {
+// To the pods that are left.
+void Narrow(const std::vector<JudgedPod>& pods, VerdictsPtr& verdicts, SpellingsPtr& spellings) {
   if (!spellings) return;
   std::vector<SpelledVerdicts> left;
-  for (const image::Reference& name : names) {
-    auto known = std::find_if(spellings->begin(), spellings->end(),
-                              [&](const SpelledVerdicts& one) { return one.image == name.written(); });
+  for (const JudgedPod& pod : pods) {
+    auto known = std::find_if(spellings->begin(), spellings->end(), [&](const SpelledVerdicts& one) {
+      return one.image == pod.reference.written() && one.ready_as == pod.ready_as;
+    });
     if (known != spellings->end()) left.push_back(*known);
   }
   if (left.empty()) return;
@@ -59,14 +60,16 @@ HeldVerdict AfterReading(HeldVerdict past, const VerdictSeen& seen, base::TimePo
 }
 
 HeldVerdict AfterNewList(HeldVerdict past, const DesiredImage& was, const DesiredImage& is) {
-  // What is absent is absent under every spelling.
-  if (SameSpellings(was, is) || past.image_id.empty()) return past;
-  const std::vector<image::Reference> names = SpellingsOf(is);
-  bool all_known = std::all_of(names.begin(), names.end(),
-                               [&](const image::Reference& one) { return IsSpelled(was, one.written()); });
+  // What is absent is absent under every spelling, and for all.
+  if (SamePods(was, is) || past.image_id.empty()) return past;
+  const std::vector<JudgedPod> before = PodsOf(was), pods = PodsOf(is);
+  bool all_known = std::all_of(pods.begin(), pods.end(), [&](const JudgedPod& one) {
+    return std::any_of(before.begin(), before.end(),
+                       [&](const JudgedPod& known) { return SamePod(one, known); });
+  });
   if (!all_known) return {};
-  Narrow(names, past.shown, past.shown_spellings);
-  Narrow(names, past.newest, past.newest_spellings);
+  Narrow(pods, past.shown, past.shown_spellings);
+  Narrow(pods, past.newest, past.newest_spellings);
   return past;
 }
 

@@ -19,8 +19,8 @@ constexpr std::chrono::milliseconds kSettledAfter{500};
 
 // One reading of kubelet's files for one image.
 struct VerdictSeen {
-  VerdictsPtr verdicts;      // never null; of several spellings the worst
-  SpellingsPtr spellings{};  // what those were; null: the image has one spelling, or they fare alike
+  VerdictsPtr verdicts;      // never null; of several pods the worst
+  SpellingsPtr spellings{};  // what those were; null: the entry has one pod
   std::string image_id;
   bool pull_under_way = false;  // kubelet has an intent for it
   bool files_changed = false;   // since the reading before
@@ -38,8 +38,8 @@ struct HeldVerdict {
 };
 
 HeldVerdict AfterReading(HeldVerdict past, const VerdictSeen& seen, base::TimePoint now);
-// The list spells the entry otherwise. What is known of spellings that stay is kept; where there is a new
-// one, nothing is known.
+// The list has the entry for other pods, or spells it otherwise. What is known of pods that stay is kept;
+// where there is a new one, nothing is known.
 HeldVerdict AfterNewList(HeldVerdict past, const DesiredImage& was, const DesiredImage& is);
 // Time has passed: lets `newest` be shown if it is due.
 HeldVerdict AfterTime(HeldVerdict past, base::TimePoint now);

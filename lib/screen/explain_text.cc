@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "base/text.h"
+#include "image/pod_coordinates.h"
 #include "screen/document_words.h"
 #include "screen/labelled_page.h"
 #include "screen/text_layout.h"
@@ -53,17 +54,27 @@ void AddListed(const ImageDocument& document, LabelledPage& page) {
   page.Section("listed", words);
 }
 
-// kubelet tells pods apart by what they write.
+// Do its sources list it for different pods?
+bool DifferInReadyAs(const StatusImage& image) {
+  return std::any_of(image.spellings.begin(), image.spellings.end(), [&](const StatusSpelling& one) {
+    return one.ready_as != image.spellings.front().ready_as;
+  });
+}
+
+// kubelet tells pods apart by what they write, and by their credentials.
 void AddSpellings(const ImageDocument& document, LabelledPage& page) {
   if (document.image.spellings.empty()) return;
-  page.Section("spelled");
+  const bool differ = DifferInReadyAs(document.image);
+  page.Section(differ ? "listed for" : "spelled");
   for (const StatusSpelling& spelling : document.image.spellings) {
     const bool known = !spelling.never.result.empty();
-    page.AddMarked("-", spelling.image + (known ? ": Never " + spelling.never.result + ", IfNotPresent " +
-                                                      spelling.if_not_present.result
-                                                : ""));
+    std::string words = spelling.image + (differ ? " " + image::WithWords(spelling.ready_as) : "");
+    page.AddMarked("-", words + (known ? ": Never " + spelling.never.result + ", IfNotPresent " +
+                                             spelling.if_not_present.result
+                                       : ""));
   }
-  page.Add("kubelet judges pods by the name that they write; the worst answer counts.");
+  page.Add(std::string("kubelet judges pods by the name that they write") +
+           (differ ? ", and by their credentials" : "") + "; the worst answer counts.");
 }
 
 void AddPresent(const ImageDocument& document, LabelledPage& page) {
@@ -188,7 +199,9 @@ std::string Because(const Reasoning& reasoning) {
 void AddVerdicts(const ImageDocument& document, LabelledPage& page) {
   const StatusImage& image = document.image;
   if (!image.applies) return;
-  page.Lead("so a pod without pull secrets that has imagePullPolicy");
+  page.Lead(DifferInReadyAs(image)
+                ? "so the pod that fares worst of these, if it has imagePullPolicy"
+                : "so a pod " + image::WithWords(image.ready_as) + " that has imagePullPolicy");
   AddPolicy("Never", image.never, image.present, page);
   AddPolicy("IfNotPresent", image.if_not_present, image.present, page);
   AddPolicy("Always", image.always, image.present, page);
@@ -229,6 +242,7 @@ void AddReady(const ImageDocument& document, LabelledPage& page) {
   if (!document.listed || !image.applies) return;
   std::string words = image.ready ? "yes" : "no";
   if (!image.ready_for.empty()) words += ", for pods of imagePullPolicy " + image.ready_for;
+  if (!image.ready_as.empty()) words += " " + image::WithWords(image.ready_as) + " (readyAs)";
   if (!image.ready && !image.reason.empty()) words += ": " + image.reason;
   if (!image.ready && !SaidElsewhere(document)) words += ", " + image.message;
   page.Section("ready", words);

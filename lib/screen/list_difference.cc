@@ -24,6 +24,12 @@ std::string Names(const std::set<std::string>& names) {
   return base::Join({names.begin(), names.end()}, ", ");
 }
 
+std::string ReadyAsNames(const std::set<std::string>& texts) {
+  std::vector<std::string> words;
+  for (const std::string& text : texts) words.push_back(text.empty() ? "none" : text);
+  return base::Join(words, "; ");
+}
+
 std::string Demands(const plan::DesiredImage& want, const StatusImage& has) {
   std::vector<std::string> parts;
   if (want.required != has.required) {
@@ -34,7 +40,12 @@ std::string Demands(const plan::DesiredImage& want, const StatusImage& has) {
   if (!has.ready_for.empty() && ready_for != has.ready_for) {
     parts.push_back("readyFor: " + ready_for + " here, " + has.ready_for + " on the node");
   }
-  const std::set<std::string> here = WrittenAs(want), there = WrittenAs(has);
+  const PodKeys pods_here = PodKeysOf(want), pods_there = PodKeysOf(has);
+  if (ReadyAs(pods_here) != ReadyAs(pods_there)) {
+    parts.push_back("readyAs: " + ReadyAsNames(ReadyAs(pods_here)) + " here, " +
+                    ReadyAsNames(ReadyAs(pods_there)) + " on the node");
+  }
+  const std::set<std::string> here = WrittenAs(pods_here), there = WrittenAs(pods_there);
   const bool several = here.size() > 1 || there.size() > 1;
   if (here != there && (several || SpellingCounts(has))) {
     parts.push_back("written " + Names(here) + " here, " + Names(there) + " on the node");

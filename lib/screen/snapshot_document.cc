@@ -1,8 +1,10 @@
 // A Snapshot as the status document shows it, for the agent's own screen (prefetchd --once).
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
 #include "base/text.h"
+#include "image/pod_coordinates.h"
 #include "image/pull_policy.h"
 #include "image/registry_answer.h"
 #include "screen/status_document.h"
@@ -32,14 +34,25 @@ StatusVerdict Shown(const status::ShownVerdict& verdict) {
           std::string(plan::CheckReasonName(verdict.reason))};
 }
 
-StatusSpelling SpellingOf(const std::string& written, const kubelet::Verdicts* verdicts) {
-  StatusSpelling spelling{.image = Shown(written), .never = {}, .if_not_present = {}, .always = {}};
+StatusSpelling SpellingOf(const plan::JudgedPod& pod, const kubelet::Verdicts* verdicts) {
+  StatusSpelling spelling{.image = Shown(pod.reference.written()),
+                          .never = {},
+                          .if_not_present = {},
+                          .always = {},
+                          .ready_as = Shown(image::TextOf(*pod.ready_as))};
   if (verdicts == nullptr) return spelling;
   const status::ShownVerdicts shown = status::AsShown(*verdicts);
   spelling.never = Shown(shown.never);
   spelling.if_not_present = Shown(shown.if_not_present);
   spelling.always = Shown(shown.always);
   return spelling;
+}
+
+// Empty where its sources differ in it: its spellings then say it.
+std::string ReadyAsOf(const plan::DesiredImage& want) {
+  bool same = std::all_of(want.other_pods.begin(), want.other_pods.end(),
+                          [&](const plan::JudgedPod& pod) { return pod.ready_as == want.ready_as; });
+  return same ? image::TextOf(*want.ready_as) : "";
 }
 
 StatusPull PullOf(const plan::PullStatus& pull) {
@@ -108,10 +121,10 @@ StatusImage ImageOf(const plan::Snapshot& snapshot, const plan::ImageState& imag
     shown.if_not_present = Shown(verdicts->if_not_present);
     shown.always = Shown(verdicts->always);
   }
-  if (!want.other_spellings.empty()) {
-    for (const image::Reference& reference : plan::SpellingsOf(want)) {
-      const std::string& written = reference.written();
-      shown.spellings.push_back(SpellingOf(written, plan::VerdictsOfSpelling(image, written)));
+  shown.ready_as = Shown(ReadyAsOf(want));
+  if (!want.other_pods.empty()) {
+    for (const plan::JudgedPod& pod : plan::PodsOf(want)) {
+      shown.spellings.push_back(SpellingOf(pod, plan::VerdictsOfPod(image, pod)));
     }
   }
   if (image.registry) shown.registry = RegistryOf(*image.registry);

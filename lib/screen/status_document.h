@@ -66,10 +66,11 @@ struct StatusRegistryServer {
   friend bool operator==(const StatusRegistryServer&, const StatusRegistryServer&) = default;
 };
 
-// One of several ways in which the list writes an image.
+// One of several pods that the entry is to be ready for.
 struct StatusSpelling {
-  std::string image;
+  std::string image;  // as such pods write it
   StatusVerdict never, if_not_present, always;
+  std::string ready_as{};  // image::TextOf; empty: pods without credentials of their own
 
   friend bool operator==(const StatusSpelling&, const StatusSpelling&) = default;
 };
@@ -80,11 +81,12 @@ struct StatusImage {
   bool pinned = false;    // in the runtime: kubelet's garbage collection leaves it alone
   bool settled = false;   // ready once, or failed for good: waiting longer changes nothing
   std::string ready_for;  // "Never"
+  std::string ready_as;   // as StatusSpelling::ready_as; empty, too, where `spellings` differ in it
   std::string phase, reason, message;
   std::string image_id, digest, pulled_with, credential;
   std::uint64_t size_bytes = 0;
   StatusVerdict never, if_not_present, always;  // the worst of `spellings`
-  std::vector<StatusSpelling> spellings;        // empty: the list has one
+  std::vector<StatusSpelling> spellings;        // empty: there is one such pod
   StatusPull pull;
   std::string open;  // "Auto"
   StatusTouch touch;

@@ -1,5 +1,6 @@
 #include "screen/status_document.h"
 
+#include "image/pod_coordinates.h"
 #include "status/members.h"
 
 namespace prefetch::screen {
@@ -10,6 +11,25 @@ void ReadVerdict(const status::Members& verdicts, const char* policy, StatusVerd
     in.Read("result", verdict.result);
     in.Read("reason", verdict.reason);
   });
+}
+
+image::Coordinates ReadCoordinates(const status::Members& in) {
+  image::Coordinates of;
+  in.Read("namespace", of.namespace_name);
+  in.Read("name", of.name);
+  in.Read("uid", of.uid);
+  return of;
+}
+
+std::string ReadReadyAs(const status::Members& in) {
+  image::PodCoordinates pod;
+  in.Object("readyAs", [&](const status::Members& members) {
+    members.Objects("secrets",
+                    [&](const status::Members& one) { pod.secrets.push_back(ReadCoordinates(one)); });
+    members.Object("serviceAccount",
+                   [&](const status::Members& one) { pod.service_account = ReadCoordinates(one); });
+  });
+  return image::TextOf(pod);
 }
 
 void ReadPull(const status::Members& in, StatusPull& pull) {
@@ -54,6 +74,7 @@ StatusImage ReadStatusImage(const status::Members& in) {
   in.Read("pinned", image.pinned);
   in.Read("settled", image.settled);
   in.Read("readyFor", image.ready_for);
+  image.ready_as = ReadReadyAs(in);
   in.Read("phase", image.phase);
   in.Read("reason", image.reason);
   in.Read("message", image.message);
@@ -70,6 +91,7 @@ StatusImage ReadStatusImage(const status::Members& in) {
   in.Objects("spellings", [&](const status::Members& members) {
     StatusSpelling spelling;
     members.Read("image", spelling.image);
+    spelling.ready_as = ReadReadyAs(members);
     members.Object("verdicts", [&](const status::Members& verdicts) {
       ReadVerdict(verdicts, "Never", spelling.never);
       ReadVerdict(verdicts, "IfNotPresent", spelling.if_not_present);

@@ -2,7 +2,10 @@
 
 #include <array>
 #include <string_view>
-#include <utility>
+
+#include "base/text.h"
+#include "image/pod_coordinates.h"
+#include "plan/spellings.h"
 
 namespace prefetch::screen {
 namespace {
@@ -18,11 +21,11 @@ int Badness(const StatusVerdict& verdict) {
 
 using VerdictOf = StatusVerdict StatusSpelling::*;
 
-StatusVerdict Worst(const StatusImage& image, const std::set<std::string>& names, VerdictOf policy) {
+StatusVerdict Worst(const StatusImage& image, const PodKeys& pods, VerdictOf policy) {
   const StatusVerdict* worst = nullptr;
   for (const StatusSpelling& spelling : image.spellings) {
     const StatusVerdict& verdict = spelling.*policy;
-    if (!names.contains(spelling.image)) continue;
+    if (!pods.contains({spelling.image, spelling.ready_as})) continue;
     if (worst == nullptr || Badness(verdict) > Badness(*worst)) worst = &verdict;
   }
   return worst == nullptr ? StatusVerdict{} : *worst;
@@ -37,17 +40,45 @@ bool IsOpen(const StatusImage& image) {
 
 }  // namespace
 
-std::set<std::string> WrittenAs(const StatusImage& image) {
-  if (image.spellings.empty()) return {image.image};
+PodKeys PodKeysOf(const StatusImage& image) {
+  if (image.spellings.empty()) return {{image.image, image.ready_as}};
+  PodKeys pods;
+  for (const StatusSpelling& spelling : image.spellings) pods.insert({spelling.image, spelling.ready_as});
+  return pods;
+}
+
+PodKeys PodKeysOf(const plan::DesiredImage& want) {
+  PodKeys pods;
+  for (const plan::JudgedPod& pod : plan::PodsOf(want)) {
+    pods.insert({pod.reference.written(), image::TextOf(*pod.ready_as)});
+  }
+  return pods;
+}
+
+std::optional<PodKey> JudgedFor(const PodKey& wanted, const PodKeys& judged) {
+  const PodKey anybody = {wanted.first, ""};
+  if (judged.contains(wanted)) return wanted;
+  return judged.contains(anybody) ? std::optional(anybody) : std::nullopt;
+}
+
+std::set<std::string> WrittenAs(const PodKeys& pods) {
   std::set<std::string> names;
-  for (const StatusSpelling& spelling : image.spellings) names.insert(spelling.image);
+  for (const PodKey& pod : pods) names.insert(pod.first);
   return names;
 }
 
-std::set<std::string> WrittenAs(const plan::DesiredImage& want) {
-  std::set<std::string> names = {want.reference.written()};
-  for (const image::Reference& other : want.other_spellings) names.insert(other.written());
-  return names;
+std::set<std::string> ReadyAs(const PodKeys& pods) {
+  std::set<std::string> texts;
+  for (const PodKey& pod : pods) texts.insert(pod.second);
+  return texts;
+}
+
+std::string JudgedPods(const StatusImage& image) {
+  const std::set<std::string> texts = ReadyAs(PodKeysOf(image));
+  if (texts == std::set<std::string>{""}) return "";
+  std::vector<std::string> words;
+  for (const std::string& text : texts) words.push_back(image::WithWords(text));
+  return "judged for pods " + base::Join(words, ", and for pods ") + " (readyAs)";
 }
 
 bool SpellingCounts(const StatusImage& image) {
@@ -55,13 +86,15 @@ bool SpellingCounts(const StatusImage& image) {
   return !image.never.result.empty() && reason != "Present" && reason != "ImageAbsent";
 }
 
-StatusImage NarrowedTo(StatusImage image, const std::set<std::string>& names) {
+StatusImage NarrowedTo(StatusImage image, const PodKeys& pods) {
   if (image.spellings.empty()) return image;
   const bool was_open = IsOpen(image);
-  image.never = Worst(image, names, &StatusSpelling::never);
-  image.if_not_present = Worst(image, names, &StatusSpelling::if_not_present);
-  image.always = Worst(image, names, &StatusSpelling::always);
-  std::erase_if(image.spellings, [&](const StatusSpelling& one) { return !names.contains(one.image); });
+  image.never = Worst(image, pods, &StatusSpelling::never);
+  image.if_not_present = Worst(image, pods, &StatusSpelling::if_not_present);
+  image.always = Worst(image, pods, &StatusSpelling::always);
+  std::erase_if(image.spellings, [&](const StatusSpelling& one) {
+    return !pods.contains({one.image, one.ready_as});
+  });
   // Nothing but the verdict stood against it: the registry, if it is asked, agrees.
   const bool is_current = !image.registry || image.registry->fresh;
   if (image.ready || !image.present || was_open || !IsOpen(image) || !is_current) return image;

@@ -1,24 +1,39 @@
-// How the agent's list writes an image, beside how another list does: kubelet judges pods by what they write.
-// Pure.
+// For which pods the agent's list has an image, and how they write it, beside another list: kubelet judges
+// pods by what they write and by their credentials. Pure.
 #pragma once
 
+#include <optional>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "plan/desired.h"
 #include "screen/status_document.h"
 
 namespace prefetch::screen {
 
-std::set<std::string> WrittenAs(const StatusImage& image);
-std::set<std::string> WrittenAs(const plan::DesiredImage& want);
+// How such pods write the image, and image::TextOf their credentials.
+using PodKey = std::pair<std::string, std::string>;
+using PodKeys = std::set<PodKey>;
+PodKeys PodKeysOf(const StatusImage& image);
+PodKeys PodKeysOf(const plan::DesiredImage& want);
+// Which one of `judged` tells how `wanted` fares: itself, or a pod that writes the same and has no
+// credentials, since what that one may use is open to all. nullopt: none does.
+std::optional<PodKey> JudgedFor(const PodKey& wanted, const PodKeys& judged);
+
+std::set<std::string> WrittenAs(const PodKeys& pods);
+std::set<std::string> ReadyAs(const PodKeys& pods);
+
+// "judged for pods with secret ci/pull (readyAs)"; empty: for pods without credentials of their own, as
+// everywhere.
+std::string JudgedPods(const StatusImage& image);
 
 // Does it matter how pods write the image? Not where it is absent or there is no kubelet, nor to an agent so
 // old that it tells no verdicts.
 bool SpellingCounts(const StatusImage& image);
 
-// Only for pods that write it as `names`, all of which the agent judges: an image that is closed to others
-// may be ready for these.
-StatusImage NarrowedTo(StatusImage image, const std::set<std::string>& names);
+// Only for these pods, all of which the agent judges: an image that is closed to others may be ready for
+// them.
+StatusImage NarrowedTo(StatusImage image, const PodKeys& pods);
 
 }  // namespace prefetch::screen

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "screen/document_words.h"
+#include "screen/status_spellings.h"
 #include "screen/text_layout.h"
 #include "status/words.h"
 
@@ -68,7 +69,7 @@ std::vector<std::string> WhyOf(const StatusImage& image, const StatusDocument& d
   if (rank == Rank::kReady) {
     if (!image.applies) add(image.message);
     // Open to all pods, but not for good.
-    if (wide && image.reason == "Preloaded") add(image.message);
+    if (wide && (image.reason == "Preloaded" || image.reason == "AssumedForPod")) add(image.message);
     if (wide && image.pinned) add("pinned: kubelet's image garbage collection leaves it alone");
     if (image.exposed) add("pulled with somebody's own credential: every pod of the node can use it");
     if (wide && image.touch.state == "Done") {
@@ -101,6 +102,7 @@ Row RowOf(const StatusImage& image, const StatusDocument& document, const TableO
   if (!image.required && !image.ready) row.why.emplace_back("optional: readiness does not count it");
   if (!image.ready) row.advice = words.advice;
   if (options.wide) {
+    if (std::string pods = JudgedPods(image); !pods.empty()) row.why.push_back(std::move(pods));
     if (!image.digest.empty()) row.why.push_back(image.digest);
     if (!image.from.empty()) row.why.push_back("from " + base::Join(image.from, ", "));
     std::vector<std::string> aliases = status::OtherNames(image.image, image.aliases);

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "image/pod_coordinates.h"
 #include "image/reference.h"
 #include "screen/status_spellings.h"
 
@@ -55,21 +56,29 @@ void NotReady(StatusImage& image, std::string reason, std::string message) {
   image.message = std::move(message);
 }
 
-// kubelet judges pods by what they write: another source's spelling is neither this list's trouble nor a
-// word about it.
+std::string WhyNotJudged(const PodKey& wanted, const PodKeys& judged) {
+  const char* not_known = ": whether such pods start is not known";
+  if (!WrittenAs(judged).contains(wanted.first)) {
+    return "the agent's list does not write it as " + wanted.first + not_known;
+  }
+  return "the agent's list does not have it for pods " + image::WithWords(wanted.second) + not_known;
+}
+
+// kubelet judges pods by what they write and by their credentials: another source's spelling, or its readyAs,
+// is neither this list's trouble nor a word about it.
 StatusImage AsWritten(StatusImage image, const plan::DesiredImage& want) {
   if (!SpellingCounts(image)) return image;
-  const std::set<std::string> judged = WrittenAs(image);
-  const std::set<std::string> wanted = WrittenAs(want);
-  for (const std::string& name : wanted) {
-    if (judged.contains(name)) continue;
-    if (image.ready && image.applies) {
-      NotReady(image, "WeakerDemand",
-               "the agent's list does not write it as " + name + ": whether such pods start is not known");
+  const PodKeys judged = PodKeysOf(image);
+  PodKeys telling;
+  for (const PodKey& wanted : PodKeysOf(want)) {
+    if (auto pod = JudgedFor(wanted, judged)) {
+      telling.insert(*std::move(pod));
+      continue;
     }
+    if (image.ready && image.applies) NotReady(image, "WeakerDemand", WhyNotJudged(wanted, judged));
     return image;
   }
-  return NarrowedTo(std::move(image), wanted);
+  return NarrowedTo(std::move(image), telling);
 }
 
 StatusImage AsWanted(StatusImage image, const plan::DesiredImage& want) {

@@ -1,4 +1,6 @@
 // An image in a status document, and the document of one image.
+#include <algorithm>
+
 #include "doc/json_writer.h"
 #include "status/json_parts.h"
 #include "status/status_json.h"
@@ -52,16 +54,50 @@ ShownVerdicts ByPresence(const plan::ImageState& image) {
           always};
 }
 
-// Only where the list spells the image in several ways: each has its own verdicts, and "verdicts" are the
-// worst.
+void WriteCoordinates(doc::JsonWriter& out, const image::Coordinates& of) {
+  out.BeginObject();
+  out.Member("namespace", of.namespace_name);
+  out.Member("name", of.name);
+  if (!of.uid.empty()) out.Member("uid", of.uid);
+  out.EndObject();
+}
+
+// As the list has it. Nothing for any pod without credentials of its own.
+void WriteReadyAs(doc::JsonWriter& out, const image::PodCoordinates& pod) {
+  if (pod.empty()) return;
+  out.Key("readyAs");
+  out.BeginObject();
+  if (!pod.secrets.empty()) {
+    out.Key("secrets");
+    out.BeginArray();
+    for (const image::Coordinates& secret : pod.secrets) WriteCoordinates(out, secret);
+    out.EndArray();
+  }
+  if (pod.service_account) {
+    out.Key("serviceAccount");
+    WriteCoordinates(out, *pod.service_account);
+  }
+  out.EndObject();
+}
+
+// Of the whole entry, where all its sources say the same.
+void WriteReadyAs(doc::JsonWriter& out, const plan::DesiredImage& want) {
+  bool same = std::all_of(want.other_pods.begin(), want.other_pods.end(),
+                          [&](const plan::JudgedPod& pod) { return pod.ready_as == want.ready_as; });
+  if (same) WriteReadyAs(out, *want.ready_as);
+}
+
+// Only where the sources spell the image in several ways, or list it for several pods: each has its own
+// verdicts, and "verdicts" are the worst.
 void WriteSpellings(doc::JsonWriter& out, const plan::ImageState& image) {
-  if (image.want->other_spellings.empty()) return;
+  if (image.want->other_pods.empty()) return;
   out.Key("spellings");
   out.BeginArray();
-  for (const image::Reference& reference : plan::SpellingsOf(image.want)) {
-    const kubelet::Verdicts* verdicts = plan::VerdictsOfSpelling(image, reference.written());
+  for (const plan::JudgedPod& pod : plan::PodsOf(image.want)) {
+    const kubelet::Verdicts* verdicts = plan::VerdictsOfPod(image, pod);
     out.BeginObject();
-    out.Member("image", reference.written());
+    out.Member("image", pod.reference.written());
+    WriteReadyAs(out, *pod.ready_as);
     if (verdicts != nullptr) {
       out.Key("verdicts");
       WriteVerdicts(out, AsShown(*verdicts));
@@ -221,6 +257,7 @@ void WriteImage(doc::JsonWriter& out, const plan::Snapshot& snapshot, const plan
   out.Member("normalizedName", image.want->reference.Normalized());
   out.MemberBool("required", image.want->required);
   out.Member("readyFor", image::PullPolicyName(image.want->ready_for));
+  WriteReadyAs(out, *image.want);
   out.Member("refresh", plan::RefreshName(image.want->refresh));
   out.Key("priority");
   out.Integer(image.want->priority);

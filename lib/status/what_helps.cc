@@ -30,9 +30,9 @@ std::vector<std::string> OpenIt(const plan::ImageState& image) {
                   "the node's own credentials, or with none; no layer moves, and every pod of this node may "
                   "use it afterwards, also those that could not pull it themselves",
       "exempt the name from verification: prefetchctl list export --for kubelet prints the setting"};
-  if (!image.want->other_spellings.empty()) {
-    std::vector<std::string> spellings;
-    for (const image::Reference& one : plan::SpellingsOf(image.want)) spellings.push_back(one.written());
+  std::vector<std::string> spellings;
+  for (const image::Reference& one : plan::SpellingsOf(image.want)) spellings.push_back(one.written());
+  if (spellings.size() > 1) {
     helps.push_back("the list writes it as " + Names(std::move(spellings)) +
                     ": have all pods and the list write one of them");
   }
@@ -41,6 +41,20 @@ std::vector<std::string> OpenIt(const plan::ImageState& image) {
     helps.push_back("the same content is here as " + Names(std::move(others)) +
                     ": have pods and the list use one name for it");
   }
+  if (image.reason == Reason::kRecordedForOthers) {
+    helps.emplace_back(
+        "if all its pods have a secret or service account that the record names: name that one in the list "
+        "(readyAs), and the entry is judged for such pods");
+  }
+  return helps;
+}
+
+// The record has several secrets of the name that readyAs has.
+std::vector<std::string> TellThemApart(const plan::ImageState& image) {
+  std::vector<std::string> helps = {
+      "name the UID of the secret or service account in readyAs: kubelet tells them apart by it"};
+  std::vector<std::string> open = OpenIt(image);
+  helps.insert(helps.end(), open.begin(), open.end());
   return helps;
 }
 
@@ -108,6 +122,8 @@ std::vector<std::string> WhatHelps(const plan::ImageState& image, const plan::Ru
     case Reason::kNotAllowlisted:
     case Reason::kPullInterrupted:
       return OpenIt(image);
+    case Reason::kSecretAmbiguous:
+      return TellThemApart(image);
     case Reason::kTouching:  // what its newest try met, if it met anything
     case Reason::kTouchIneffective:
       return HelpsAgainst(image);

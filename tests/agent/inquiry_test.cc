@@ -88,13 +88,33 @@ TEST_F(InquiryTest, ThePodsSpellingCounts) {
   EXPECT_EQ(answer.reason, "RecordedUnderOtherName");
 }
 
+// A preflight is about its own pod, whatever pods the entry is for.
+TEST_F(InquiryTest, ExplainsAnEntryForThePodThatItIsFor) {
+  const std::string name = "docker.io/library/tool:v1";
+  runtime_.Preload(tests::MakeImage(name, 3000));
+  plan::ImageState tool = snapshot_.images[0];
+  tool.want.Change([&](auto& want) {
+    want.reference = *image::Reference::Parse(name);
+    want.ready_as = image::PodCoordinates{.secrets = {{"", "team", "pull"}}, .service_account = {}};
+  });
+  tool.image_id = IdOf(name);
+  tool.verdicts = tests::Open(kubelet::VerdictReason::kAssumedForPod);
+  snapshot_.images.push_back(tool);
+  Record(tool.image_id, "docker.io/library/tool", tests::kSecretEntry);
+  EXPECT_FALSE(Check(name, PullPolicy::kNever).ok);
+  doc::Node root = Explain(name);
+  EXPECT_EQ(root.Find("reasoning")->Find("Never")->Find("reason")->text, "AssumedForPod");
+  EXPECT_EQ(root.Find("readyAs")->Find("secrets")->items.at(0).Find("name")->text, "pull");
+  EXPECT_EQ(root.Find("record")->Find("state")->text, "Found");
+}
+
 TEST_F(InquiryTest, OfAnEntryWithTwoSpellingsEachAnswersForItself) {
   const std::string full = "docker.io/library/tool:v1", short_name = "tool:v1";
   runtime_.Preload(tests::MakeImage(full, 3000));
   plan::ImageState tool = snapshot_.images[0];
   tool.want.Change([&](auto& want) {
     want.reference = *image::Reference::Parse(full);
-    want.other_spellings = {*image::Reference::Parse(short_name)};
+    want.other_pods = {{*image::Reference::Parse(short_name)}};
   });
   tool.image_id = IdOf(full);
   plan::EntryVerdicts all = plan::WorstOf({{full, tests::Open()}, {short_name, tests::Closed()}});

@@ -54,6 +54,11 @@ INSTANTIATE_TEST_SUITE_P(
         DiffCase{"Removed", "- image: q.io/a:v1\n", "", "-q.io/a:v1@images.yaml:4\n"},
         DiffCase{"AnotherTagIsAnotherImage", "- image: q.io/a:v1\n", "- image: q.io/a:v2\n",
                  "-q.io/a:v1@images.yaml:4\n+q.io/a:v2@images.yaml:4\n"},
+        DiffCase{"ForAnotherPod", "- {image: q.io/a:v1, readyAs: {secrets: [{namespace: ci, name: pull}]}}\n",
+                 "- {image: q.io/a:v1, readyAs: {serviceAccount: {namespace: ci, name: runner, uid: u-1}}}\n",
+                 "~q.io/a:v1@images.yaml:4 readyAs:secret ci/pull>service account ci/runner (UID u-1)\n"},
+        DiffCase{"ForAnyPod", "- {image: q.io/a:v1, readyAs: {secrets: [{namespace: ci, name: pull}]}}\n",
+                 "- {image: q.io/a:v1}\n", "~q.io/a:v1@images.yaml:4 readyAs:secret ci/pull>default\n"},
         DiffCase{"Changed", "- {image: q.io/a, priority: 5, refresh: Always, platforms: [linux/amd64]}\n",
                  "- {image: q.io/a, required: false, refresh: IfDigestChanged}\n",
                  "~q.io/a@images.yaml:4 refresh:Always>IfDigestChanged priority:5>default "

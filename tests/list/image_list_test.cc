@@ -75,6 +75,42 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& row) { return row.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(
+    ReadyAs, RefusedSource,
+    testing::Values(
+        BadSource{"TwoNamespaces", "l.yaml",
+                  Entry("  readyAs:\n    secrets:\n    - {namespace: ci, name: a}\n"
+                        "    - {namespace: shop, name: b}\n"),
+                  "l.yaml:8:19: images[0].readyAs.secrets[1].namespace: must be ci, too: readyAs is one pod, "
+                  "which has one namespace"},
+        BadSource{"AnAccountOfAnotherNamespace", "l.yaml",
+                  Entry("  readyAs:\n    serviceAccount: {namespace: shop, name: a}\n"
+                        "    secrets: [{namespace: ci, name: a}]\n"),
+                  "l.yaml:6:33: images[0].readyAs.serviceAccount.namespace: must be ci, too: readyAs is one "
+                  "pod, which has one namespace"},
+        BadSource{"Twice", "l.yaml",
+                  Entry("  readyAs:\n    secrets: [{namespace: ci, name: a}, {namespace: ci, name: a, uid: "
+                        "u-1}]\n"),
+                  "l.yaml:6:63: images[0].readyAs.secrets[1].name: is named twice"},
+        BadSource{"NoCoordinates", "l.yaml",
+                  Entry("  readyAs:\n    secrets: [pull, {name: a}, {namespace: Ci, name: a/b, uid: ''}]\n"
+                        "    serviceAccount: {namespace: ci, name: a, token: x}\n    user: me\n"),
+                  "l.yaml:6:15: images[0].readyAs.secrets[0]: must be a mapping, not a string\n"
+                  "l.yaml:6:21: images[0].readyAs.secrets[1].namespace: is required\n"
+                  "l.yaml:6:44: images[0].readyAs.secrets[2].namespace: must be the name of a namespace: "
+                  "small letters, digits and hyphens\n"
+                  "l.yaml:6:54: images[0].readyAs.secrets[2].name: must be the name of an object: small "
+                  "letters, digits, hyphens and dots\n"
+                  "l.yaml:6:64: images[0].readyAs.secrets[2].uid: must be the object's metadata.uid\n"
+                  "l.yaml:7:46: images[0].readyAs.serviceAccount.token: unknown field\n"
+                  "l.yaml:8:5: images[0].readyAs.user: unknown field"},
+        BadSource{"InDefaults", "l.yaml", Yaml("defaults: {readyAs: [a]}\nimages: []\n"),
+                  "l.yaml:3:21: defaults.readyAs: must be a mapping, not a sequence"},
+        BadSource{"TooMany", "l.yaml",
+                  Entry("  readyAs:\n    secrets:\n" + Repeated("    - {namespace: ci, name: a#}\n", 101)),
+                  "l.yaml:7:5: images[0].readyAs.secrets: has more than 100 secrets"}),
+    [](const auto& row) { return row.param.name; });
+
+INSTANTIATE_TEST_SUITE_P(
     Document, RefusedSource,
     testing::Values(
         BadSource{"NotAList", "l.yaml", "[a]", "l.yaml:1:1: must be a mapping, not a sequence"},
@@ -279,6 +315,28 @@ images:
   EXPECT_EQ(second.on_unreachable, plan::OnFailure::kKeep) << "nor is its registry asked";
   EXPECT_EQ(second.on_access_denied, plan::OnFailure::kNotReady);
   EXPECT_EQ(second.pull_timeout, hours(1));
+}
+
+TEST(ImageList, ReadyAsOfTheDefaultsAndOfAnEntry) {
+  auto content = DecodeSource("l.yaml", Yaml(R"(defaults:
+  readyAs: {secrets: [{namespace: ci, name: z}, {namespace: ci, name: pull}]}
+images:
+- image: a
+- image: b
+- {image: c, readyAs: {serviceAccount: {namespace: ci, name: runner, uid: 6F1c-2}}}
+- {image: d, readyAs: {}}
+- image: e
+  readyAs:
+)"),
+                              kNone);
+  ASSERT_TRUE(content) << content.error().message();
+  std::vector<std::string> pods;
+  for (const ListEntry& entry : content->entries) pods.push_back(image::WithWords(*entry.image.ready_as));
+  EXPECT_EQ(pods, (std::vector<std::string>{"with secrets ci/pull, ci/z", "with secrets ci/pull, ci/z",
+                                            "with service account ci/runner (UID 6F1c-2)",
+                                            "without pull secrets", "with secrets ci/pull, ci/z"}));
+  EXPECT_EQ(&*content->entries[0].image.ready_as, &*content->entries[1].image.ready_as)
+      << "thousands share the default's";
 }
 
 TEST(ImageList, NothingIsAListOfNoImages) {

@@ -35,7 +35,7 @@ std::vector<std::string> Names(const plan::ImageList& list) {
 
 std::vector<std::string> Spellings(const plan::DesiredImage& image) {
   std::vector<std::string> names = {image.reference.written()};
-  for (const image::Reference& other : image.other_spellings) names.push_back(other.written());
+  for (const plan::JudgedPod& other : image.other_pods) names.push_back(other.reference.written());
   return names;
 }
 
@@ -113,6 +113,27 @@ TEST(Merge, EverySpellingIsKeptOnce) {
             (std::vector<std::string>{"nginx:1.27", "docker.io/library/nginx:1.27", "library/nginx:1.27"}));
   EXPECT_EQ(list.images[1].from, (std::vector<std::string>{"a.txt:2", "b.txt:1", "c.txt:1", "c.txt:2"}));
   EXPECT_EQ(list.images[1].sources, (std::vector<std::string>{"a.txt", "b.txt", "c.txt"}));
+}
+
+// Each pair of what a pod writes and what it has is judged, not each with each.
+TEST(Merge, EveryPodOfReadyAsIsKeptOnce) {
+  const std::string ci = "readyAs: {secrets: [{namespace: ci, name: pull}]}";
+  plan::ImageList list =
+      Merge({Source("a.yaml", "- {image: nginx, " + ci + "}\n"), Source("b.yaml", "- {image: nginx}\n"),
+             Source("c.yaml", "- {image: library/nginx, " + ci + "}\n- {image: a, " + ci + "}\n"),
+             Source("d.yaml", "- {image: nginx, " + ci + "}\n")});
+  ASSERT_EQ(list.images.size(), 2U);
+  auto pods = [](const plan::DesiredImage& image) {
+    std::vector<std::string> texts = {image.reference.written() + " " + image::WithWords(*image.ready_as)};
+    for (const plan::JudgedPod& pod : image.other_pods) {
+      texts.push_back(pod.reference.written() + " " + image::WithWords(*pod.ready_as));
+    }
+    return texts;
+  };
+  EXPECT_EQ(pods(list.images[0]),
+            (std::vector<std::string>{"nginx with secret ci/pull", "nginx without pull secrets",
+                                      "library/nginx with secret ci/pull"}));
+  EXPECT_EQ(pods(list.images[1]), (std::vector<std::string>{"a with secret ci/pull"}));
 }
 
 TEST(Merge, TwoSpellingsInOneSourceCountLikeTwoSources) {
@@ -225,6 +246,13 @@ INSTANTIATE_TEST_SUITE_P(
         Same{"OtherPriority", "l.yaml", kHead + "images:\n- {image: b:v2, priority: 3}\n- image: a\n", false},
         Same{"NotRequired", "l.yaml",
              kHead + "images:\n- {image: b:v2, priority: 2}\n- {image: a, required: false}\n", false},
+        Same{"ReadyAsNobody", "l.yaml",
+             kHead + "defaults: {readyAs: {secrets: [{namespace: ci, name: pull}]}}\nimages:\n"
+                     "- {image: b:v2, priority: 2, readyAs: {}}\n- {image: a, readyAs: {secrets: []}}\n"},
+        Same{"ReadyAs", "l.yaml",
+             kHead + "images:\n- {image: b:v2, priority: 2}\n"
+                     "- {image: a, readyAs: {secrets: [{namespace: ci, name: pull}]}}\n",
+             false},
         Same{"OneLess", "l.yaml", kHead + "images:\n- {image: b:v2, priority: 2}\n", false}),
     [](const auto& row) { return row.param.name; });
 
@@ -260,6 +288,37 @@ images:
   platforms:
   - linux/amd64
   - linux/arm64/v8
+)");
+  EXPECT_EQ(SourceHash(Decode("l.yaml", yaml)), SourceHash(content));
+  EXPECT_EQ(SourceHash(Decode("l.json", doc::WritePrettyJson(CanonicalForm(content)))), SourceHash(content));
+}
+
+TEST(Canonical, ReadyAsIsASetOfCoordinates) {
+  SourceContent content = Decode("l.yaml", kHead + R"(defaults:
+  readyAs: {secrets: [{name: pull, namespace: ci}]}
+images:
+- image: a
+- {image: b, readyAs: {serviceAccount: {namespace: ci, name: runner}, secrets: [{namespace: ci, name: z, uid: u-1},
+   {namespace: ci, name: pull}]}}
+)");
+  std::string yaml = doc::WriteYaml(CanonicalForm(content));
+  EXPECT_EQ(yaml, kHead + R"(images:
+- image: a:latest
+  readyAs:
+    secrets:
+    - namespace: ci
+      name: pull
+- image: b:latest
+  readyAs:
+    secrets:
+    - namespace: ci
+      name: pull
+    - namespace: ci
+      name: z
+      uid: u-1
+    serviceAccount:
+      namespace: ci
+      name: runner
 )");
   EXPECT_EQ(SourceHash(Decode("l.yaml", yaml)), SourceHash(content));
   EXPECT_EQ(SourceHash(Decode("l.json", doc::WritePrettyJson(CanonicalForm(content)))), SourceHash(content));

@@ -20,8 +20,6 @@ TEST(ReasonFor, AVerdictsReasonKeepsItsName) {
   for (int i = 0; i <= static_cast<int>(VerdictReason::kFactsUnknown); i++) {
     auto reason = static_cast<VerdictReason>(i);
     if (reason == VerdictReason::kInvalidImageName) continue;  // a list cannot hold such a name
-    // Of secrets that a pod names; no entry has any.
-    if (reason == VerdictReason::kAssumedForPod || reason == VerdictReason::kSecretAmbiguous) continue;
     EXPECT_EQ(ReasonName(ReasonFor(reason)), kubelet::VerdictReasonName(reason));
   }
 }

@@ -66,6 +66,25 @@ TEST(Spellings, TheSameReadingIsTheSameObject) {
   EXPECT_NE(WorstOf(each, before).worst, before.worst);
 }
 
+const base::Shared<image::PodCoordinates> kWithPull =
+    image::PodCoordinates{.secrets = {{"", "ci", "pull"}}, .service_account = {}};
+
+TEST(WorstOf, SaysForWhichPods) {
+  EXPECT_EQ(WorstOf({{"a", Open(), kWithPull}, {"a", Closed()}}).worst->never.message,
+            "Pods without pull secrets: what it means for Never.");
+  EXPECT_EQ(WorstOf({{"a", Closed(), kWithPull}, {"a", Open()}}).worst->never.message,
+            "Pods with secret ci/pull: what it means for Never.");
+  EXPECT_EQ(WorstOf({{"a", Open(), kWithPull}, {"b", Closed()}}).worst->never.message,
+            "Pods that write b without pull secrets: what it means for Never.");
+  EXPECT_EQ(WorstOf({{"a", Open(), kWithPull}, {"b", Closed(), kWithPull}}).worst->never.message,
+            "Pods that write b: what it means for Never.");
+  // A certain verdict does not hide an assumed one.
+  const EntryVerdicts assumed =
+      WorstOf({{"a", Open()}, {"a", Open(VerdictReason::kAssumedForPod), kWithPull}});
+  EXPECT_EQ(assumed.worst->never.reason, VerdictReason::kAssumedForPod);
+  EXPECT_EQ(assumed.worst->never.result, VerdictResult::kStarts);
+}
+
 DesiredImage Want(const std::vector<std::string>& spellings) {
   DesiredImage want;
   for (const std::string& spelling : spellings) {
@@ -73,7 +92,7 @@ DesiredImage Want(const std::vector<std::string>& spellings) {
     if (want.reference.written().empty()) {
       want.reference = std::move(reference);
     } else {
-      want.other_spellings.push_back(std::move(reference));
+      want.other_pods.push_back({std::move(reference)});
     }
   }
   return want;
@@ -98,6 +117,20 @@ TEST(AfterNewList, WhatStaysIsKnownAndWhatIsNewIsNot) {
   EXPECT_EQ(one.image_id, "id");
   // Otherwise it would be ready by what is known of the one alone.
   EXPECT_FALSE(AfterNewList(one, Want({"nginx"}), both).shown);
+}
+
+TEST(AfterNewList, AnotherPodIsNotKnown) {
+  DesiredImage any = Want({"a"}), with = any, both = any;
+  with.ready_as = kWithPull;
+  both.other_pods = {{both.reference, kWithPull}};
+  const HeldVerdict held = Held({{"a", Closed()}, {"a", Open(), kWithPull}});
+  ASSERT_EQ(held.shown->never.result, VerdictResult::kRefused);
+  EXPECT_EQ(AfterNewList(held, both, with).shown->never.result, VerdictResult::kStarts);
+  EXPECT_EQ(AfterNewList(held, both, any).shown->never.result, VerdictResult::kRefused);
+  EXPECT_FALSE(AfterNewList(AfterNewList(held, both, with), with, any).shown);
+  EXPECT_EQ(SpellingsOf(both).size(), 1U);
+  EXPECT_FALSE(SamePods(any, with));
+  EXPECT_TRUE(SamePods(both, both));
 }
 
 TEST(AfterNewList, WhatIsAbsentIsAbsentUnderEachSpelling) {

@@ -83,7 +83,7 @@ class Node {
   void List(const std::vector<std::string>& images,
             const std::function<void(plan::DesiredImage&)>& change = nullptr);
 
-  // The same from the sources themselves: a.txt, b.txt, …, each with these lines.
+  // The same from the sources themselves: a.txt, b.yaml, …, each with this text, whose form is seen by it.
   void Sources(const std::vector<std::string>& texts);
 
   // A preflight that has just looked wants it pulled.

@@ -99,6 +99,18 @@ Explained SpelledImage() {
   return {sample::KubeletNodeOf({image}), image, detail};
 }
 
+Explained ForPodsWithASecret() {
+  plan::ImageState image = sample::ForPodsWithASecret();
+  return {sample::KubeletNodeOf({image}), image,
+          sample::DetailOf(image, sample::Recorded("quay.io/acme/runner", sample::ForTwoSecrets()))};
+}
+
+Explained ForTwoPods() {
+  plan::ImageState image = sample::ForTwoPods();
+  return {sample::KubeletNodeOf({image}), image,
+          sample::DetailOf(image, sample::Recorded("quay.io/acme/runner", sample::ForTwoSecrets()))};
+}
+
 Explained AbsentImage() {
   plan::ImageState image = sample::Absent();
   status::ImageDetail detail = sample::DetailOf(image);
@@ -227,7 +239,8 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(ExplainCase{"open", &OpenImage}, ExplainCase{"preloaded", &PreloadedImage},
                     ExplainCase{"bypull", &AskedByPull}, ExplainCase{"crio", &AskedAsCrio},
                     ExplainCase{"closed", &ClosedImage}, ExplainCase{"othername", &OtherNameImage},
-                    ExplainCase{"spelled", &SpelledImage}, ExplainCase{"absent", &AbsentImage},
+                    ExplainCase{"spelled", &SpelledImage}, ExplainCase{"readyas", &ForPodsWithASecret},
+                    ExplainCase{"twopods", &ForTwoPods}, ExplainCase{"absent", &AbsentImage},
                     ExplainCase{"unlisted", &UnlistedImage}, ExplainCase{"unknown", &UnknownImage},
                     ExplainCase{"nokubelet", &NoKubelet}, ExplainCase{"newer", &NewerKubelet},
                     ExplainCase{"otherrules", &OtherRules}, ExplainCase{"touched", &TouchedImage},

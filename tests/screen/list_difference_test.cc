@@ -52,7 +52,7 @@ TEST(DiffWithNode, SaysHowAnImageIsWritten) {
   node.images[0].never = {"Starts", "Preloaded"};
   EXPECT_EQ(ListDifferencesText(DiffWithNode(list, node)),
             "~ nginx:1.27  written nginx:1.27 here, docker.io/library/nginx:1.27 on the node\n1 changed\n");
-  list.images[0].other_spellings.push_back(*image::Reference::Parse("docker.io/library/nginx:1.27"));
+  list.images[0].other_pods.push_back({*image::Reference::Parse("docker.io/library/nginx:1.27")});
   node.images[0].never = {};
   EXPECT_EQ(
       ListDifferencesText(DiffWithNode(list, node)),
@@ -61,6 +61,23 @@ TEST(DiffWithNode, SaysHowAnImageIsWritten) {
   node.images[0].spellings = {{.image = "docker.io/library/nginx:1.27"}, {.image = "nginx:1.27"}};
   EXPECT_EQ(ListDifferencesText(DiffWithNode(list, node)), "no difference\n")
       << "their order is no difference";
+}
+
+// The node's list judges an image for other pods.
+TEST(DiffWithNode, SaysForWhichPods) {
+  plan::ImageList list;
+  list.images.push_back(Want("q.io/a:v1"));
+  StatusDocument node{.node = "ci-7"};
+  node.images = {Has("q.io/a:v1")};
+  list.images[0].ready_as = image::PodCoordinates{.secrets = {{"", "ci", "pull"}}, .service_account = {}};
+  EXPECT_EQ(ListDifferencesText(DiffWithNode(list, node)),
+            "~ q.io/a:v1  readyAs: secret ci/pull here, none on the node\n1 changed\n");
+  node.images[0].ready_as = "secret ci/pull";
+  EXPECT_EQ(ListDifferencesText(DiffWithNode(list, node)), "no difference\n");
+  node.images[0].ready_as.clear();
+  node.images[0].spellings = {{.image = "q.io/a:v1", .ready_as = "secret ci/pull"}, {.image = "q.io/a:v1"}};
+  EXPECT_EQ(ListDifferencesText(DiffWithNode(list, node)),
+            "~ q.io/a:v1  readyAs: secret ci/pull here, none; secret ci/pull on the node\n1 changed\n");
 }
 
 TEST(ListDifferences, Nothing) {

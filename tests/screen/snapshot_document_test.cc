@@ -24,7 +24,10 @@ plan::Snapshot HostileNode() {
   image.pull.bytes_done = 7;
   image.pull.bytes_per_second = 1.9;
   image.touch = plan::TouchStatus{.state = plan::TouchState::kWaiting, .attempts = 2, .why = kHostile};
-  image.want.Change([](plan::DesiredImage& want) { want.from = {kHostile}; });
+  image.want.Change([](plan::DesiredImage& want) {
+    want.from = {kHostile};
+    want.ready_as = image::PodCoordinates{.secrets = {{kHostile, kHostile, kHostile}}, .service_account = {}};
+  });
   image.registry = std::make_shared<const plan::RegistryView>(
       plan::RegistryView{.answer = image::RegistryAnswerKind::kServerError,
                          .detail = kHostile,
@@ -37,7 +40,8 @@ plan::Snapshot HostileNode() {
   untold.reason = plan::Reason::kFactsUnknown;
   plan::ImageState elsewhere = sample::Ready("quay.io/acme/d:v1", 1);
   elsewhere.applies = false;
-  plan::Snapshot snapshot = sample::Node({image, endless, untold, elsewhere, sample::SpelledTwice()});
+  plan::Snapshot snapshot = sample::Node({image, endless, untold, elsewhere, sample::SpelledTwice(),
+                                          sample::ForPodsWithASecret(), sample::ForTwoPods()});
   snapshot.node = snapshot.readiness.message = snapshot.list.hash = kHostile;
   snapshot.time += std::chrono::milliseconds(999);
   snapshot.list.warnings = snapshot.problems = {kHostile};

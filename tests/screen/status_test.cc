@@ -118,6 +118,39 @@ TEST(StatusJson, EachSpellingHasItsVerdicts) {
   EXPECT_NE(image.message.find("Pods that write nginx:1.27: "), std::string::npos) << image.message;
 }
 
+// Coordinates as the list has them; nothing for an entry of pods without credentials.
+TEST(StatusJson, SaysForWhichPodAnEntryIsJudged) {
+  std::string any = status::StatusJson(sample::KubeletNodeOf({sample::Open("gcr.io/acme/db:v5")}));
+  EXPECT_EQ(any.find("readyAs"), std::string::npos);
+  const std::string pod = R"("readyAs":{"secrets":[{"namespace":"team","name":"pull"}],)"
+                          R"("serviceAccount":{"namespace":"team","name":"runner","uid":"6f1c"}})";
+  std::string one = status::StatusJson(sample::KubeletNodeOf({sample::ForPodsWithASecret()}));
+  EXPECT_NE(one.find(R"("readyFor":"Never",)" + pod), std::string::npos);
+  EXPECT_NE(one.find(R"("ready":true)"), std::string::npos);
+  EXPECT_NE(one.find(R"("Never":{"result":"Starts","reason":"AssumedForPod"})"), std::string::npos);
+  EXPECT_EQ(one.find("spellings"), std::string::npos);
+  std::string two = status::StatusJson(sample::KubeletNodeOf({sample::ForTwoPods()}));
+  EXPECT_EQ(two.find(R"("readyFor":"Never",)" + pod), std::string::npos) << "of one of them only";
+  EXPECT_NE(two.find(R"("spellings":[{"image":"quay.io/acme/runner:v3",)" + pod), std::string::npos);
+}
+
+TEST(StatusTable, WideSaysForWhichPodsItIsJudged) {
+  auto table = [](const plan::ImageState& image, bool wide) {
+    return StatusTable(DocumentOf(sample::KubeletNodeOf({image})), {.width = 400, .wide = wide});
+  };
+  const std::string pods = "with secret team/pull and service account team/runner (UID 6f1c)";
+  const std::string one = table(sample::ForPodsWithASecret(), true);
+  EXPECT_NE(one.find("judged for pods " + pods + " (readyAs)"), std::string::npos) << one;
+  EXPECT_NE(one.find("that it is the same one is assumed"), std::string::npos) << one;
+  EXPECT_NE(one.find("assumed  "), std::string::npos) << one;
+  EXPECT_EQ(table(sample::ForPodsWithASecret(), false).find("readyAs"), std::string::npos);
+  const std::string two = table(sample::ForTwoPods(), true);
+  EXPECT_NE(two.find("judged for pods without pull secrets, and for pods " + pods + " (readyAs)"),
+            std::string::npos)
+      << two;
+  EXPECT_EQ(table(sample::Open("gcr.io/acme/db:v5"), true).find("judged for"), std::string::npos);
+}
+
 // For five minutes after a runtime went away readiness stays: that it is away, and what to do, is said at
 // once.
 TEST(StatusTable, ARuntimeThatIsAwayIsSaidWhileWhatItToldStillCounts) {

@@ -75,7 +75,7 @@ StatusDocument Spelled() {
 
 plan::ImageList WrittenBoth() {
   plan::ImageList list = List({kShort});
-  list.images[0].other_spellings.push_back(*image::Reference::Parse(kFull));
+  list.images[0].other_pods.push_back({*image::Reference::Parse(kFull)});
   return list;
 }
 
@@ -105,6 +105,42 @@ TEST(NarrowTo, ASpellingThatNobodyJudgesIsWaitedFor) {
   image.never = image.if_not_present = {"Starts", "Present"};
   EXPECT_TRUE(NarrowTo(Document({image}, true, "AllReady"), {.list = List({kShort})}).ready)
       << "without a kubelet nobody tells spellings apart";
+}
+
+// One list has it for pods with a secret, for which it is open, another one for pods without.
+StatusDocument ForTwoPods() {
+  StatusDocument document = Spelled();
+  document.images[0].spellings[1].image = kShort;
+  document.images[0].spellings[1].ready_as = "secret ci/pull";
+  return document;
+}
+
+plan::ImageList ForPodsWith(const std::string& secret) {
+  plan::ImageList list = List({kShort});
+  list.images[0].ready_as = image::PodCoordinates{.secrets = {{"", "ci", secret}}, .service_account = {}};
+  return list;
+}
+
+TEST(NarrowTo, AnotherListsPodIsNotOurs) {
+  EXPECT_TRUE(NarrowTo(ForTwoPods(), {.list = ForPodsWith("pull")}).ready);
+  EXPECT_FALSE(NarrowTo(ForTwoPods(), {.list = List({kShort})}).ready);
+  EXPECT_FALSE(NarrowTo(ForTwoPods(), {.list = ForPodsWith("other")}).ready)
+      << "as pods without any, of which the agent tells that they do not start";
+}
+
+TEST(NarrowTo, WhatAnybodyMayUseAPodWithASecretMay) {
+  StatusImage image = Shown(kShort, true);
+  image.present = true;
+  image.never = image.if_not_present = kOpen;
+  EXPECT_TRUE(NarrowTo(Document({image}, true, "AllReady"), {.list = ForPodsWith("pull")}).ready);
+  image.ready_as = "secret ci/pull";
+  EXPECT_TRUE(NarrowTo(Document({image}, true, "AllReady"), {.list = ForPodsWith("pull")}).ready);
+  StatusDocument other = NarrowTo(Document({image}, true, "AllReady"), {.list = List({kShort})});
+  EXPECT_FALSE(other.ready);
+  EXPECT_EQ(other.images[0].reason, "WeakerDemand");
+  EXPECT_EQ(other.images[0].message,
+            "the agent's list does not have it for pods without pull secrets: whether such pods start is not "
+            "known");
 }
 
 TEST(NarrowTo, WhatIsNotListedYetIsWaitedForAndHasNotFailed) {

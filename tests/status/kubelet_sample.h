@@ -96,26 +96,52 @@ inline plan::ImageState Open(const std::string& name) {
                 Recorded(image::Reference::Parse(name)->Repository(), ForTheNode()));
 }
 
-// Two sources write it in two ways, and kubelet has pulled it for pods of the first only.
-inline plan::ImageState SpelledTwice() {
-  plan::ImageState state = Ready("docker.io/library/nginx:1.27", 71'000'000);
-  state.want.Change([](plan::DesiredImage& want) {
-    want.other_spellings = {*image::Reference::Parse("nginx:1.27")};
-    want.from = {"images.yaml:4", "team.txt:1"};
-  });
+// Each pod of its sources as kubelet 1.36 judges it with this record.
+inline plan::ImageState JudgedForAll(plan::ImageState state, const kubelet::RecordReading& record) {
   std::vector<plan::SpelledVerdicts> each;
-  for (const image::Reference& one : plan::SpellingsOf(state.want)) {
-    kubelet::VerdictFacts facts{.image = one.written(),
-                                .image_id = state.image_id,
-                                .record = Recorded("docker.io/library/nginx", ForTheNode())};
-    each.push_back({one.written(), std::make_shared<const kubelet::Verdicts>(
-                                       kubelet::DecideVerdicts(facts, {}, {.version = {1, 36}}))});
+  for (const plan::JudgedPod& pod : plan::PodsOf(state.want)) {
+    kubelet::VerdictFacts facts{
+        .image = pod.reference.written(), .image_id = state.image_id, .record = record};
+    kubelet::Verdicts verdicts =
+        kubelet::DecideVerdicts(facts, kubelet::IdentityOf(*pod.ready_as), {.version = {1, 36}});
+    each.push_back({pod.reference.written(), std::make_shared<const kubelet::Verdicts>(std::move(verdicts)),
+                    pod.ready_as});
   }
   plan::EntryVerdicts all = plan::WorstOf(std::move(each));
   state.verdicts = all.worst;
   state.spellings = all.each;
   Apply(state.verdicts->never, state);
   return state;
+}
+
+// Two sources write it in two ways, and kubelet has pulled it for pods of the first only.
+inline plan::ImageState SpelledTwice() {
+  plan::ImageState state = Ready("docker.io/library/nginx:1.27", 71'000'000);
+  state.want.Change([](plan::DesiredImage& want) {
+    want.other_pods = {{*image::Reference::Parse("nginx:1.27")}};
+    want.from = {"images.yaml:4", "team.txt:1"};
+  });
+  return JudgedForAll(std::move(state), Recorded("docker.io/library/nginx", ForTheNode()));
+}
+
+// The list has it for pods that bring a secret, which kubelet's record names.
+inline plan::ImageState ForPodsWithASecret() {
+  plan::ImageState state = Ready("quay.io/acme/runner:v3", 1'200'000'000);
+  state.want.Change([](plan::DesiredImage& want) {
+    want.ready_as = image::PodCoordinates{.secrets = {{"", "team", "pull"}},
+                                          .service_account = image::Coordinates{"6f1c", "team", "runner"}};
+  });
+  return JudgedForAll(std::move(state), Recorded("quay.io/acme/runner", ForTwoSecrets()));
+}
+
+// A second source has it for pods without any.
+inline plan::ImageState ForTwoPods() {
+  plan::ImageState state = ForPodsWithASecret();
+  state.want.Change([](plan::DesiredImage& want) {
+    want.other_pods = {{want.reference}};
+    want.from = {"images.yaml:4", "team.txt:1"};
+  });
+  return JudgedForAll(std::move(state), Recorded("quay.io/acme/runner", ForTwoSecrets()));
 }
 
 // Node() of images whose kubelet is `verification`, as a file says.

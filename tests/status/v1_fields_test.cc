@@ -78,7 +78,9 @@ std::set<std::string> FieldsNow() {
   }
   plan::ImageState closed = sample::ClosedByOthers();
   CollectDocument(ImageJson(sample::KubeletNodeOf({closed}), closed, FullDetail(closed)), fields);
-  CollectDocument(StatusJson(sample::KubeletNodeOf({sample::SpelledTwice()})), fields);
+  CollectDocument(StatusJson(sample::KubeletNodeOf(
+                      {sample::SpelledTwice(), sample::ForPodsWithASecret(), sample::ForTwoPods()})),
+                  fields);
   CheckResult result{.node = "n1", .time = base::WallTime(), .ok = true};
   result.answers = {{.image = "a",
                      .policy = "Never",

@@ -48,25 +48,28 @@ status::RecordedUse UseOf(const std::string& repository, const kubelet::Credenti
   return use;
 }
 
-struct SpellingNow {
+struct PodNow {
   image::Reference reference;
   kubelet::VerdictQuestion files;
-  plan::VerdictsPtr verdicts;  // the worst of all spellings
+  plan::VerdictsPtr verdicts;  // the worst of all pods
 };
 
-// As the files are now: the spelling by which the entry fares worst, the first of these.
-SpellingNow WorstSpelling(const plan::Snapshot& snapshot, const plan::ImageState& image) {
-  std::vector<SpellingNow> all;
+// As the files are now: the judged pod by which the entry fares worst, the first of these.
+PodNow WorstPod(const plan::Snapshot& snapshot, const plan::ImageState& image) {
+  std::vector<PodNow> all;
   std::vector<plan::SpelledVerdicts> each;
-  for (const image::Reference& reference : plan::SpellingsOf(image.want)) {
-    all.push_back({reference, ReadKubeletFiles(snapshot, reference.written(), image.image_id), nullptr});
+  for (const plan::JudgedPod& pod : plan::PodsOf(image.want)) {
+    const std::string& written = pod.reference.written();
+    all.push_back({pod.reference, ReadKubeletFiles(snapshot, written, image.image_id), nullptr});
+    all.back().files.pod = kubelet::IdentityOf(*pod.ready_as);
     all.back().verdicts = std::make_shared<const kubelet::Verdicts>(
         kubelet::VerdictsFor(all.back().files, *snapshot.possible_kubelets));
-    each.push_back({reference.written(), all.back().verdicts});
+    each.push_back({written, all.back().verdicts, pod.ready_as});
   }
   plan::VerdictsPtr worst = plan::WorstOf(std::move(each)).worst;
-  auto telling = std::find_if(all.begin(), all.end(), [&](const SpellingNow& one) {
-    return one.verdicts->never.result == worst->never.result;
+  auto telling = std::find_if(all.begin(), all.end(), [&](const PodNow& one) {
+    return one.verdicts->never.result == worst->never.result &&
+           one.verdicts->never.reason == worst->never.reason;
   });
   telling->verdicts = std::move(worst);
   return std::move(*telling);
@@ -77,7 +80,7 @@ void AddFiles(const plan::Snapshot& snapshot, const plan::ImageState& image, boo
               status::ImageDetail& detail) {
   if (!KnowsKubelet(snapshot)) return;
   image::KubeletVersion version = snapshot.possible_kubelets->back().version;
-  SpellingNow said = WorstSpelling(snapshot, image);
+  PodNow said = WorstPod(snapshot, image);
   const kubelet::VerdictQuestion& files = said.files;
   detail.verdicts = *said.verdicts;
   detail.record_key = kubelet::TrimmedImage(said.reference, version);

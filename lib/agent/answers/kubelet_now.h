@@ -13,6 +13,7 @@ namespace prefetch::agent {
 bool KnowsKubelet(const plan::Snapshot& snapshot);
 
 // Both need KnowsKubelet. `written`: the name as a pod writes it; `image_id` empty: the image is not here.
+// The pod is any that has no credentials of its own.
 kubelet::VerdictQuestion ReadKubeletFiles(const plan::Snapshot& snapshot, const std::string& written,
                                           const std::string& image_id);
 // What kubelet would say to this very pod.
