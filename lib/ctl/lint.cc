@@ -48,7 +48,8 @@ Lists ReadLists(const std::vector<std::string>& paths, Mistakes& mistakes) {
       lists.images.push_back({.reference = entry.image.reference,
                               .place = {file, entry.at},
                               .refreshed = entry.image.refresh != plan::Refresh::kIfNotPresent,
-                              .platforms = entry.image.platforms});
+                              .platforms = entry.image.platforms,
+                              .ready_as = *entry.image.ready_as});
     }
     auto text = from_stdin ? base::Result<std::string>(files.stdin_text)
                            : base::ReadFile(source.info.path, list::kMostSourceBytes);

@@ -14,7 +14,8 @@
 
 namespace prefetch::tests {
 
-// A line each: "image" or "image|os/arch,os/arch" or "image|refreshed"; in lines 1, 2 … of list.txt.
+// A line each: "image" or "image|os/arch,os/arch" or "image|refreshed" or, for pods that have a secret of
+// namespace ci and perhaps a service account, "image|as=secret,account"; in lines 1, 2 … of list.txt.
 inline std::vector<manifest::lint::ListedImage> Listed(std::string_view lines) {
   std::vector<manifest::lint::ListedImage> images;
   std::uint32_t number = 0;
@@ -29,7 +30,12 @@ inline std::vector<manifest::lint::ListedImage> Listed(std::string_view lines) {
         .reference = *reference, .place = {"list.txt", {number, 1}}, .platforms = {}};
     std::string_view more = bar == line.size() ? "" : line.substr(bar + 1);
     image.refreshed = more == "refreshed";
-    if (!more.empty() && !image.refreshed) {
+    if (more.starts_with("as=")) {
+      std::vector<std::string_view> names = base::Split(more.substr(3), ',');
+      image.ready_as.secrets.push_back({"", "ci", std::string(names[0])});
+      if (names.size() > 1)
+        image.ready_as.service_account = image::Coordinates{"", "ci", std::string(names[1])};
+    } else if (!more.empty() && !image.refreshed) {
       for (std::string_view text : base::Split(more, ','))
         image.platforms.push_back(*image::Platform::Parse(text));
     }

@@ -71,6 +71,42 @@ INSTANTIATE_TEST_SUITE_P(
                  {{"p.yaml", Pod("  - {name: a, image: \"q.io/a:v1\"}\n",
                                  "  nodeSelector: {kubernetes.io/arch: arm64}\n")}},
                  {}},
+        RuleCase{"AsThePodThatTheListHas",
+                 "q.io/a:v1|as=pull\nq.io/b:v1|as=pull,runner\nq.io/b:v1|as=other",
+                 {{"a.yaml", Pod("  - {name: a, image: \"q.io/a:v1\"}\n",
+                                 "  imagePullSecrets: [{name: more}, {name: pull}]\n")},
+                  {"b.yaml",
+                   Pod("  - {name: b, image: \"q.io/b:v1\"}\n", "  imagePullSecrets: [{name: other}]\n")},
+                  // The secrets of its service account are given to a pod without any.
+                  {"c.yaml", Pod("  - {name: c, image: \"q.io/b:v1\"}\n", "  serviceAccountName: runner\n")}},
+                 {}},
+        RuleCase{
+            "AnotherPodThanTheListHas",
+            "q.io/a:v1|as=pull",
+            {{"a.yaml", Pod("  - {name: a, image: \"q.io/a:v1\"}\n", "  imagePullSecrets: [{name: more}]\n")},
+             {"b.yaml", Pod("  - {name: b, image: \"q.io/a:v1\"}\n")}},
+            {"a.yaml:5:3 PF302 every image of Pod p is listed, so the node pulls it by itself; a pull "
+             "with its secrets (more) would close it to other pods",
+             "a.yaml:7:15 PF105 listed for pods with secret ci/pull (readyAs), and Pod p does not name "
+             "pull secret pull: q.io/a:v1 (container \"a\") -> list.txt:1 the entry",
+             "b.yaml:6:15 PF105 listed for pods with secret ci/pull (readyAs), and Pod p does not name "
+             "pull secret pull (if its service account brings it, name that one in readyAs, too): "
+             "q.io/a:v1 (container \"b\") -> list.txt:1 the entry"}},
+        RuleCase{"AnotherServiceAccountThanTheListHas",
+                 "q.io/a:v1|as=pull,runner",
+                 {{"a.yaml",
+                   Pod("  - {name: a, image: \"q.io/a:v1\"}\n", "  imagePullSecrets: [{name: pull}]\n")}},
+                 {"a.yaml:7:15 PF105 listed for pods with secret ci/pull and service account ci/runner "
+                  "(readyAs), and Pod p has service account default: q.io/a:v1 (container \"a\") -> "
+                  "list.txt:1 the entry"}},
+        RuleCase{"InAnotherNamespaceThanTheListHas",
+                 "q.io/a:v1|as=pull",
+                 {{"a.yaml",
+                   "apiVersion: v1\nkind: Pod\nmetadata: {name: p, namespace: shop}\nspec:\n"
+                   "  imagePullSecrets: [{name: pull}]\n  containers:\n  - {name: a, image: "
+                   "\"q.io/a:v1\"}\n"}},
+                 {"a.yaml:7:15 PF105 listed for pods with secret ci/pull (readyAs), and Pod shop/p is in "
+                  "namespace shop: q.io/a:v1 (container \"a\") -> list.txt:1 the entry"}},
         RuleCase{"ImplicitAlways",
                  "q.io/a\nq.io/b:latest",
                  {{"p.yaml", Pod("  - {name: a, image: q.io/a}\n  - {name: b, image: \"q.io/b:latest\"}\n")}},

@@ -38,6 +38,7 @@ void Linter::Add(const Manifests& manifests, Ignores ignores) {
     InvalidReference(use, findings);
     NotListed(use, listed_, findings);
     OtherPlatform(use, listed_, findings);
+    NotReadyAs(use, listed_, findings);
     AlwaysOfListed(use, listed_, findings);
     NeverOfMovingTag(use, listed_, findings);
     ShortName(use, findings);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "image/platform.h"
+#include "image/pod_coordinates.h"
 #include "image/reference.h"
 #include "manifest/lint/finding.h"
 
@@ -17,6 +18,7 @@ struct ListedImage {
   Place place;
   bool refreshed = false;                  // the list follows a tag that moves
   std::vector<image::Platform> platforms;  // empty: every node
+  image::PodCoordinates ready_as{};        // the pod that the entry is for; empty: any
 };
 
 // Immutable once made. Any thread.

@@ -14,6 +14,22 @@ bool RunsAhead(const ImageUse& use) {
   return use.kind == UseKind::kInitContainer || IsCheckContainer(use);
 }
 
+// Does the list have an image of the pod for pods that bring one of its secrets (readyAs)?
+bool ListWantsSecrets(std::span<const ImageUse> uses, const ListedImages& listed) {
+  const std::vector<std::string>& brings = uses.front().pod->image_pull_secrets;
+  auto is_brought = [&](const image::Coordinates& secret) {
+    return std::find(brings.begin(), brings.end(), secret.name) != brings.end();
+  };
+  for (const ImageUse& use : uses) {
+    if (!use.reference) continue;
+    for (const ListedImage* entry : listed.Find(*use.reference)) {
+      const std::vector<image::Coordinates>& secrets = entry->ready_as.secrets;
+      if (std::any_of(secrets.begin(), secrets.end(), is_brought)) return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 std::string WeakerCheckMessage(const ImageUse& weak, const std::string& strong, image::PullPolicy policy) {
@@ -27,7 +43,7 @@ void NeedlessPullSecrets(std::span<const ImageUse> uses, const ListedImages& lis
   if (pod.image_pull_secrets.empty() || !pod.image_pull_secrets_at) return;
   bool all = std::all_of(uses.begin(), uses.end(),
                          [&](const ImageUse& use) { return use.reference && listed.Has(*use.reference); });
-  if (!all) return;
+  if (!all || ListWantsSecrets(uses, listed)) return;
   Finding finding{.rule = RuleId::kPullSecrets,
                   .place = {pod.source, *pod.image_pull_secrets_at},
                   .block = *pod.image_pull_secrets_at,

@@ -29,6 +29,11 @@ constexpr Rule kRules[] = {
      "A pod asks for nodes of a platform on which the entry of its image is skipped.",
      "The entry's platforms do not have what the pod's nodeSelector, node affinity or os demands: add the "
      "platform to the entry, or take the demand away."},
+    {RuleId::kNotReadyAs, "PF105", "not-ready-as", Severity::kWarning,
+     "A pod lacks the secrets or the service account that the entry of its image names (readyAs).",
+     "Nodes report the image ready by kubelet's answer to other pods; kubelet may refuse it to this one, or "
+     "pull "
+     "it. Give the pod what readyAs names, or list the image for this pod in another source."},
     {RuleId::kImplicitAlways, "PF201", "implicit-always", Severity::kWarning,
      "A listed image has no imagePullPolicy, and Kubernetes fills in Always.",
      "kubelet will ask the registry at every start although the image is on the node, and the pod fails when "

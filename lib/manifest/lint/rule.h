@@ -18,6 +18,7 @@ enum class RuleId {
   kListedOnly,
   kNeverUnlisted,
   kOtherPlatform,
+  kNotReadyAs,
   kImplicitAlways,
   kExplicitAlways,
   kNeverMovingTag,

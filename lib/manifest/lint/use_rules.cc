@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/text.h"
+#include "image/pod_coordinates.h"
 #include "image/written_name.h"
 
 namespace prefetch::manifest::lint {
@@ -49,6 +50,30 @@ std::string PlatformsOf(const std::vector<const ListedImage*>& entries) {
 std::vector<std::string> OrAny(std::vector<std::string> values) {
   if (values.empty()) values.emplace_back();
   return values;
+}
+
+// Why kubelet may judge `pod` otherwise than the pod of an entry's readyAs, behind "Deployment web "; empty:
+// it has all that this one has.
+std::string WhyAnotherPod(const Pod& pod, const image::PodCoordinates& as) {
+  if (as.empty()) return "";
+  const std::string& name_space =
+      as.secrets.empty() ? as.service_account->namespace_name : as.secrets.front().namespace_name;
+  if (!pod.object_namespace.empty() && pod.object_namespace != name_space) {
+    return "is in namespace " + pod.object_namespace;
+  }
+  const std::string account = pod.service_account_name.empty() ? "default" : pod.service_account_name;
+  if (as.service_account && as.service_account->name != account) return "has service account " + account;
+  const std::vector<std::string>& has = pod.image_pull_secrets;
+  // The API server gives the pull secrets of its service account to a pod that has none of its own
+  // (kubernetes: plugin/pkg/admission/serviceaccount), which no manifest shows.
+  if (as.service_account && has.empty()) return "";
+  for (const image::Coordinates& secret : as.secrets) {
+    if (std::find(has.begin(), has.end(), secret.name) == has.end()) {
+      return "does not name pull secret " + secret.name +
+             (has.empty() ? " (if its service account brings it, name that one in readyAs, too)" : "");
+    }
+  }
+  return "";
 }
 
 std::string WhyAlways(const ImageUse& use) {
@@ -104,6 +129,21 @@ void OtherPlatform(const ImageUse& use, const ListedImages& listed, Findings& fi
       return;
     }
   }
+}
+
+void NotReadyAs(const ImageUse& use, const ListedImages& listed, Findings& findings) {
+  if (!use.reference) return;
+  const std::vector<const ListedImage*> entries = listed.Find(*use.reference);
+  auto is_for = [&](const ListedImage* entry) { return WhyAnotherPod(*use.pod, entry->ready_as).empty(); };
+  if (entries.empty() || std::any_of(entries.begin(), entries.end(), is_for)) return;
+  const image::PodCoordinates& as = entries.front()->ready_as;
+  Finding finding =
+      AtImage(RuleId::kNotReadyAs, use,
+              "listed for pods " + image::WithWords(as) + " (readyAs), and " + PodTitle(*use.pod) + " " +
+                  WhyAnotherPod(*use.pod, as) + ": " + UseTitle(use));
+  finding.other = entries.front()->place;
+  finding.other_message = "the entry";
+  findings.push_back(std::move(finding));
 }
 
 void AlwaysOfListed(const ImageUse& use, const ListedImages& listed, Findings& findings) {

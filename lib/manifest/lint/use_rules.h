@@ -14,6 +14,8 @@ using Findings = std::vector<Finding>;
 void InvalidReference(const ImageUse& use, Findings& findings);
 // PF101, or PF103 for a policy of Never: the same lack, and the second fails for certain.
 void NotListed(const ImageUse& use, const ListedImages& listed, Findings& findings);
+// PF105, where no entry of the image is for such a pod.
+void NotReadyAs(const ImageUse& use, const ListedImages& listed, Findings& findings);
 void OtherPlatform(const ImageUse& use, const ListedImages& listed, Findings& findings);
 // PF201 and PF202.
 void AlwaysOfListed(const ImageUse& use, const ListedImages& listed, Findings& findings);
