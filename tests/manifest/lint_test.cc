@@ -309,13 +309,14 @@ TEST_P(LintSelectionTest, Is) {
 INSTANTIATE_TEST_SUITE_P(
     All, LintSelectionTest,
     testing::Values(
-        SelectionCase{"All",
-                      {},
-                      {},
-                      "PF001 PF002 PF101 PF102 PF103 PF104 PF201 PF202 PF203 PF204 PF301 PF302 PF303 PF304"},
+        SelectionCase{
+            "All",
+            {},
+            {},
+            "PF001 PF002 PF101 PF102 PF103 PF104 PF105 PF201 PF202 PF203 PF204 PF301 PF302 PF303 PF304"},
         SelectionCase{"Some", {"PF101", "pf2"}, {}, "PF101 PF201 PF202 PF203 PF204"},
         SelectionCase{"WithCommas", {"PF101, PF102"}, {}, "PF101 PF102"},
-        SelectionCase{"NotThese", {"PF1"}, {"PF102,PF104"}, "PF101 PF103"},
+        SelectionCase{"NotThese", {"PF1"}, {"PF102,PF104"}, "PF101 PF103 PF105"},
         SelectionCase{
             "NoSuchRule", {"PF9"}, {}, "--select: there is no rule PF9; see prefetchctl lint --rules"},
         SelectionCase{"Empty", {}, {"PF1,"}, "--ignore: there is no rule ; see prefetchctl lint --rules"}),
