@@ -199,9 +199,12 @@ std::string Because(const Reasoning& reasoning) {
 void AddVerdicts(const ImageDocument& document, LabelledPage& page) {
   const StatusImage& image = document.image;
   if (!image.applies) return;
-  page.Lead(DifferInReadyAs(image)
-                ? "so the pod that fares worst of these, if it has imagePullPolicy"
-                : "so a pod " + image::WithWords(image.ready_as) + " that has imagePullPolicy");
+  if (!image.ready_as.empty()) {
+    page.Section("judged for", "pods " + image::WithWords(image.ready_as) + " (readyAs)");
+  }
+  page.Lead(DifferInReadyAs(image)   ? "so the one that fares worst, if it has imagePullPolicy"
+            : image.ready_as.empty() ? "so a pod without pull secrets that has imagePullPolicy"
+                                     : "so such a pod that has imagePullPolicy");
   AddPolicy("Never", image.never, image.present, page);
   AddPolicy("IfNotPresent", image.if_not_present, image.present, page);
   AddPolicy("Always", image.always, image.present, page);
