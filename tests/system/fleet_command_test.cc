@@ -275,7 +275,7 @@ TEST_F(FleetCommand, AuditOfSavedPodsNeedsNoCluster) {
   ExpectHas(audit(2, {}), {"pods.json"});
 }
 
-// Every prefetchctl line of deploy/audit.md and of a chapter of deploy/docs/watch.md, where all is well.
+// Every prefetchctl line of deploy/docs/audit.md and of a chapter of deploy/docs/watch.md, where all is well.
 TEST_F(FleetCommand, TheGuidesCommandsWork) {
   Has("n1", {Ready(kRunner, 1)});
   std::string list =
@@ -289,7 +289,7 @@ TEST_F(FleetCommand, TheGuidesCommandsWork) {
   std::size_t begin = guide.find("\n## All nodes at a glance\n");
   ASSERT_NE(begin, std::string::npos);
   std::string chapter = guide.substr(begin, guide.find("\n## ", begin + 5) - begin);
-  const std::string pages = chapter + Example("../audit.md");
+  const std::string pages = chapter + Example("../docs/audit.md");
   int commands = 0;
   for (std::string_view line : base::Split(pages, '\n')) {
     if (!line.starts_with("prefetchctl ")) continue;

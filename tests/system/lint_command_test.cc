@@ -229,7 +229,7 @@ TEST_F(Lint, JsonAndSarifAreDocuments) {
   }
 }
 
-// deploy/lint.md has each rule, with its name and severity.
+// deploy/docs/lint.md has each rule, with its name and severity.
 TEST_F(Lint, ThePageHasEveryRule) {
   const char* page = std::getenv("PREFETCH_LINT_PAGE");
   ASSERT_NE(page, nullptr);

@@ -79,7 +79,7 @@ Command MigrateCommand(CLI::App& command, Context&) {
   ManifestOutput(command, flags->output);
   command.footer(R"(
 Prints manifests that take the place of an installation of stackrox/image-prefetcher: the same names, its
-ConfigMap as the list, its pull secret. Read deploy/migration-image-prefetcher.md before.
+ConfigMap as the list, its pull secret. Read deploy/docs/migration-image-prefetcher.md before.
 
 Exit code: 0 written, 2 bad input.
 

@@ -1,4 +1,4 @@
-// The rules of `prefetchctl lint`, one row each: stable ids, severities and words. deploy/lint.md has a
+// The rules of `prefetchctl lint`, one row each: stable ids, severities and words. deploy/docs/lint.md has a
 // paragraph for each.
 #pragma once
 
