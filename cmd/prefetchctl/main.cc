@@ -97,35 +97,34 @@ struct Row {
 };
 
 constexpr Row kCommands[] = {
-    {"status", kLook, "This node's images on one screen, or a fleet's", StatusCommand},
-    {"explain", kLook, "Everything known about one image on this node, and what kubelet would do with it",
-     ExplainCommand},
-    {"check", kGate, "Would pods start on this node with these images?", CheckCommand},
-    {"wait", kGate, "Wait until everything required is ready", WaitCommand},
+    {"status", kLook, "Show the images of this node, or of a fleet", StatusCommand},
+    {"explain", kLook, "Explain one image on this node, and what kubelet would do with it", ExplainCommand},
+    {"check", kGate, "Check whether pods would start on this node with these images", CheckCommand},
+    {"wait", kGate, "Wait until all required images are ready", WaitCommand},
     {"lint", kGate,
-     "Manifests against lists, offline: what is not listed, what asks the registry all the same",
+     "Compare manifests with lists, offline: unlisted images, policies that contact the registry",
      LintCommand},
-    {"list", kLists, "Check, compare, lock, make and export list files", nullptr},
+    {"list", kLists, "Check, compare, lock, create and export list files", nullptr},
     {"list check", kMore, "Validate list files", ListCheckCommand},
-    {"list diff", kMore, "What differs between two lists, or a list and this node", ListDiffCommand},
-    {"list export", kMore, "A list as settings of kubelet or of OpenShift", ListExportCommand},
-    {"list import", kMore, "A list from manifests, a node's images, plain lists, marked lines",
+    {"list diff", kMore, "Compare two lists, or a list with this node", ListDiffCommand},
+    {"list export", kMore, "Export a list as settings of kubelet or OpenShift", ListExportCommand},
+    {"list import", kMore, "Create a list from manifests, a node's images, plain lists or marked lines",
      ListImportCommand},
-    {"list lock", kMore, "The digests of a list's tags, asked of the registries", ListLockCommand},
-    {"list print", kMore, "Canonical form and hash of list files", ListPrintCommand},
-    {"generate", kInstall, "Manifests of the agent for a platform, with a list", GenerateCommand},
-    {"uninstall", kInstall, "Clear Node objects of what agents have said there", UninstallCommand},
-    {"audit", kMore, "Images that came to the nodes without being on the list", AuditCommand},
-    {"credentials", kMore, "Which credentials this node has for an image; is their configuration good",
+    {"list lock", kMore, "Write the digests of a list's tags, as the registries report them", ListLockCommand},
+    {"list print", kMore, "Print the canonical form or the hash of list files", ListPrintCommand},
+    {"generate", kInstall, "Generate the agent's manifests for a platform, with a list", GenerateCommand},
+    {"uninstall", kInstall, "Remove the agents' labels, conditions and taints from Node objects", UninstallCommand},
+    {"audit", kMore, "Find images that came to the nodes without being on the list", AuditCommand},
+    {"credentials", kMore, "Show this node's credentials for an image, or validate their configuration",
      CredentialsCommand},
-    {"migrate", kMore, "Manifests of the agent in the place of another prefetcher", nullptr},
-    {"migrate image-prefetcher", kMore, "In the place of stackrox/image-prefetcher", MigrateCommand},
-    {"completion", kMore, "A script by which bash or zsh completes all this", CompletionsCommand},
-    {"verdict", kHidden, "What kubelet would say to a pod with this image, from its files alone",
+    {"migrate", kMore, "Generate the agent's manifests to replace another prefetcher", nullptr},
+    {"migrate image-prefetcher", kMore, "Replace stackrox/image-prefetcher", MigrateCommand},
+    {"completion", kMore, "Print a completion script for bash or zsh", CompletionsCommand},
+    {"verdict", kHidden, "Print what kubelet would do with a pod and this image, from its files alone",
      VerdictCommand},
-    {"export", kHidden, "Now: prefetchctl list export", nullptr},
-    {"export kubelet-allowlist", kMore, "Now: prefetchctl list export --for kubelet", ExportAllowlistCommand},
-    {"export pinned-image-set", kMore, "Now: prefetchctl list export --for openshift", ExportPinnedCommand},
+    {"export", kHidden, "Deprecated: use prefetchctl list export", nullptr},
+    {"export kubelet-allowlist", kMore, "Deprecated: use prefetchctl list export --for kubelet", ExportAllowlistCommand},
+    {"export pinned-image-set", kMore, "Deprecated: use prefetchctl list export --for openshift", ExportPinnedCommand},
 };
 
 // Where the command of `words` goes: below the one that all but the last of them name, which stands before
@@ -163,12 +162,12 @@ int Main(int argc, char** argv) {
   ::prctl(PR_SET_DUMPABLE, 0);
   Context context;
   context.call.stop = stop.get_token();
-  CLI::App app("prefetchctl asks prefetchd, and checks its lists.");
+  CLI::App app("prefetchctl queries prefetchd agents, and checks their image lists.");
   app.formatter(HelpFormat());
   if (argc > 0) app.name(argv[0]);
   app.set_version_flag("--version", "prefetchctl " PREFETCH_VERSION);
   app.require_subcommand(1);
-  app.footer("\nprefetchctl COMMAND --help has examples.");
+  app.footer("\nprefetchctl COMMAND --help shows examples.");
   int exit_code = kOk;
   AddCommands(app, context, exit_code);
   try {

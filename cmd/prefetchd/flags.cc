@@ -14,18 +14,17 @@ namespace {
 constexpr const char* kFooter = R"(
 Examples:
   prefetchd --list images.yaml --kubelet-version 1.36.2
-      Keep the images of images.yaml on this node, and say what its kubelet lets pods do with them; answer on
-      127.0.0.1:9477 and the local socket.
+      Keep the images of images.yaml on this node, and report what its kubelet would do with pods that use
+      them. Answer on 127.0.0.1:9477 and on the local socket.
   prefetchd --kubelet=none --list images.yaml
-      The same on a host that has a container runtime and no kubelet.
+      The same on a host with a container runtime and without kubelet.
   prefetchd --kubelet=none --list images.yaml --once --timeout 10m
-      Pull, print the result and exit: 0 all ready, 1 something is not (or the result could not be printed),
-      2 bad usage or input, 3 timed out, 4 the runtime could not be reached.
+      Pull, print the result and exit: 0 all ready, 1 not all ready (or the result could not be printed), 2 bad
+      usage or input, 3 timed out, 4 the runtime could not be reached.
   prefetchd --config agent.yaml --list /etc/prefetchd/lists --log-level debug
 
-Each flag is also a field of the configuration file (camelCase) and an environment variable (PREFETCHD_ and the flag
-in capitals); flags win. The file has more fields than there are flags: see deploy/settings.md. See also:
-prefetchctl --help)";
+Each flag is also a field of the configuration file (camelCase) and an environment variable (PREFETCHD_ and the
+flag in capitals). Flags win. deploy/settings.md lists further fields of the file. See also: prefetchctl --help)";
 
 constexpr int kBadUsage = 2;
 
@@ -65,7 +64,8 @@ void WarnOfOldFlags(const CLI::App& app) {
 }  // namespace
 
 Flags ParseFlags(int argc, char** argv) {
-  CLI::App app("prefetchd keeps a declared list of images on this node and says ready only when it is true.");
+  CLI::App app("prefetchd keeps a declared list of images on this node, and reports ready only if pods can start "
+      "with them.");
   app.set_version_flag("--version", "prefetchd " PREFETCH_VERSION);
   app.footer(kFooter);
   app.get_formatter()->column_width(42);

@@ -25,13 +25,13 @@ const char* GroupTitle(SettingGroup group) {
     case SettingGroup::kRuntime:
       return "Runtime and credentials";
     case SettingGroup::kKubelet:
-      return "Kubelet: what it would say to pods";
+      return "Kubelet: how it decides about pods";
     case SettingGroup::kRegistry:
-      return "Registries: whether tags have changed";
+      return "Registries: checks for changed tags";
     case SettingGroup::kTouch:
       return "Touch: images that kubelet has closed";
     case SettingGroup::kNode:
-      return "Node object: what the cluster sees";
+      return "Node object: state for the cluster";
     case SettingGroup::kEndpoints:
       return "Endpoints and logs";
     case SettingGroup::kOnce:

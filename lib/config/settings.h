@@ -58,6 +58,4 @@ std::string SettingsPage();
 constexpr const char* kDefaultListen = "127.0.0.1:9477";
 constexpr const char* kDefaultLocal = "/run/prefetchd/prefetchd.sock";
 
-// The kubelets whose rules are known, 1.31 to 1.36 (kubelet's rule K10).
-
 }  // namespace prefetch::config

@@ -60,26 +60,33 @@ Command AuditCommand(CLI::App& command, Context& context) {
   AgentOption(command, context);
   FleetOptions(command, flags->fleet);
   CLI::Option* since =
-      command.add_option("--since", flags->since, "Only what came since then: 24h, or 2026-08-01T10:00:00Z");
+      command.add_option("--since", flags->since, "Only images that came since then: 24h, or 2026-08-01T10:00:00Z");
   Repeatable(command, "--ignore", flags->options.ignore,
-             "A pattern of images that no list needs to have, such as registry.k8s.io/* (repeatable)");
+             "Ignore images of this pattern, such as registry.k8s.io/* (repeatable)");
   CLI::Option* pods = command.add_option(
       "-f,--pods", flags->options.pods_file,
-      "Pods saved by kubectl get pods -o json, instead of the cluster's; - is standard input");
+      "Pods saved by kubectl get pods -o json, instead of agents; - is standard input");
   Repeatable(command, "--list", flags->options.lists,
-             "Hold the saved pods against these lists; no agent and no cluster is asked (repeatable)");
+             "Compare the saved pods with these lists, without agent or cluster (repeatable)");
   command.get_option("--list")->needs(pods)->excludes("--fleet")->excludes("--agent")->excludes(since);
   command.add_option("-o,--output", flags->output, "text or json")
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();
   command.footer(R"(
-Names the images that came to the node, or with --fleet to any node, since its agent started, and that are on
-no list: what Never pods would have failed for, without failing any. The agents' own auditIgnore is passed
-over, as are images that the runtime's operator has pinned. With the rights for it, --fleet adds the pods that
-ask for them, and listed images that kubelets pulled all the same, with the time that it took.
+Finds images on no list that came to the node since its agent started; with --fleet, to any node. Pods with
+imagePullPolicy Never would fail on these. The audit fails no pod. It skips images that match the agents' own
+auditIgnore, and images that the runtime's operator has pinned.
 
-Exit code: 0 clean, 1 findings, 2 bad usage or input, 4 no agent, or not the cluster, could be asked, or none knows
-anything yet. Nodes that could not be asked, or know nothing yet, are named in a note.
+With the rights of deploy/examples/audit-viewer.yaml, --fleet also names the pods that use each image. It also
+lists images of the list that kubelets pulled nevertheless, with the longest time of such a pull.
+
+Exit code:
+  0  clean
+  1  findings
+  2  bad usage or input
+  4  no agent could be asked, or none has data yet; or the cluster could not be asked
+
+A note names each node that could not be asked, or has no data yet.
 
 Examples:
   prefetchctl audit

@@ -31,20 +31,24 @@ base::Status PairImages(const CLI::App& command, std::vector<CheckOptions::Image
 }
 
 constexpr const char* kCheckFooter = R"(
-Asks the agent of this node whether pods would start with these images as they are here, each image once and
-at the strongest policy that any container has for it. An agent that is not there yet is waited for. For Always
-the agent asks the registry, with the credentials that the node has. What changes between this answer and a
-pod's start is not seen: check right before, in the pod's own init container for the least.
+Asks this node's agent whether pods would start now with these images. It asks once for each image, at the
+strongest policy of all its containers, and waits for an agent that has not started yet. For Always, the agent
+asks the registry with the node's credentials. The answer holds for this moment. An init container of the pod
+itself leaves the least time for changes.
 
-A pod's imagePullSecrets count, by namespace and name. kubelet compares their UIDs as well, which no manifest has:
-where kubelet has recorded the image for one secret of that name, the answer is AssumedForPod; for several, Unknown.
+A pod's imagePullSecrets count, by namespace and name. kubelet also compares their UIDs, which manifests lack. If
+kubelet has recorded the image for one secret of that name, the answer is AssumedForPod; for several, Unknown.
 
---pull: an image that is not here is pulled as those of the list are, with the node's own credentials, and what
-a pod would meet then is the answer. A pull that has begun goes on when this command ends before it. The agent
-has to allow it (--check-pull), and takes it over its local socket only; one that refuses is exit code 4.
+With --pull, the agent pulls missing images as it pulls those of the list, with the node's own credentials. The
+answer is what a pod would meet then. If this command ends first, a running pull goes on. The agent needs
+--check-pull, and allows --pull over its local socket only; a refusal is exit code 4.
 
-Exit code: 0 yes, 1 no, 2 bad input (all mistakes of all manifests at once), 3 timed out (what was decided is
-printed), 4 the agent could not be asked.
+Exit code:
+  0  every image would start
+  1  at least one image would not
+  2  bad input, with all errors of all manifests
+  3  timed out; the decided answers are printed
+  4  the agent could not be asked
 
 Examples:
   prefetchctl check --image quay.io/acme/app:v1 --policy Never
@@ -59,37 +63,37 @@ Command CheckCommand(CLI::App& command, Context& context) {
   auto words = std::make_shared<std::vector<std::string>>();  // of options that PairImages() reads
   AgentOption(command, context);
   Repeatable(command, "-f,--filename", options->files,
-             "Manifests: files, folders, patterns; - is standard input (repeatable)");
+             "Manifests: files, directories, patterns; - is standard input (repeatable)");
   Repeatable(command, "--image", *words, "An image as pods name it (repeatable)");
   Repeatable(command, "--policy", *words,
-             "imagePullPolicy for the --image before it; else what Kubernetes fills in");
-  command.add_option("--timeout", options->timeout, "How long at most, trying to reach the agent included")
+             "imagePullPolicy for the --image before it; default: as Kubernetes fills in");
+  command.add_option("--timeout", options->timeout, "Maximum time, including the wait for the agent")
       ->capture_default_str();
   command.add_flag(
       "--pull", options->pull,
-      "Have the agent pull what is not here, and wait for it (needs an agent with --check-pull)");
+      "Have the agent pull missing images, and wait for them (needs an agent with --check-pull)");
   auto unknown = std::make_shared<std::string>("fail");
-  command.add_option("--unknown", *unknown, "fail or pass, where it is not known what kubelet would do")
+  command.add_option("--unknown", *unknown, "fail or pass, if kubelet's decision cannot be known")
       ->check(CLI::IsMember({"fail", "pass"}))
       ->capture_default_str();
   Repeatable(command, "--pod-secret", options->pod_secrets,
-             "A pull secret of the pods, beside those that manifests name: NAMESPACE/NAME/UID (repeatable)");
+             "Another pull secret of the pods: NAMESPACE/NAME/UID (repeatable)");
   command.add_option("--pod-service-account", options->pod_service_account,
                      "The pods' service account: NAMESPACE/NAME/UID");
   command
-      .add_option("-n,--namespace", options->default_namespace, "The namespace of manifests that name none")
+      .add_option("-n,--namespace", options->default_namespace, "Namespace of manifests without one")
       ->capture_default_str();
   command.add_flag("--assume-always-pull", options->assume_always_pull,
-                   "The cluster's AlwaysPullImages makes every policy Always");
+                   "Treat every policy as Always, as the admission plugin AlwaysPullImages does");
   command.add_option("--default-policy", options->default_policy,
-                     "imagePullPolicy where none is stated, set by a controller before Kubernetes does");
+                     "imagePullPolicy that a controller sets on containers without one");
   command.add_option("--default-check-policy", options->default_check_policy,
-                     "The same for the containers by which that controller checks images");
+                     "The same for the containers by which this controller checks images");
   Repeatable(command, "--pod-template-path", options->pod_template_paths,
-             "Where custom resources have pod templates: spec.tasks.template (repeatable)");
+             "Path of pod templates in custom resources, such as spec.tasks.template (repeatable)");
   const std::map<std::string, CheckOutput> names = {
       {"text", CheckOutput::kText}, {"json", CheckOutput::kJson}, {"github", CheckOutput::kGithub}};
-  OneOf(command.add_option("-o,--output", options->output, "How each line is printed [text]"), names);
+  OneOf(command.add_option("-o,--output", options->output, "Output format [text]"), names);
   command.footer(kCheckFooter);
   return [&context, &command, options, words, unknown] {
     options->unknown_passes = *unknown == "pass";

@@ -25,7 +25,7 @@ void SayNewSpelling(const std::string& old_words, const std::string& new_words) 
 void AgentOption(CLI::App& command, Context& context) {
   command.add_option(
       "--agent", context.agent,
-      "The agent: unix:///path or http://host:port; else PREFETCHD_AGENT of the environment, or " +
+      "The agent: unix:///path or http://host:port; default: PREFETCHD_AGENT of the environment, or " +
           std::string(kDefaultAgent));
 }
 

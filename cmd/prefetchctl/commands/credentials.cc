@@ -27,19 +27,19 @@ void Option(CLI::App& command, const std::string& flag, std::optional<config::Sa
 
 void CredentialOptions(CLI::App& command, config::RawConfig& flags) {
   Option(command, "--image-credential-provider-config", flags.image_credential_provider_config,
-         "As kubelet's flag: a file or a folder");
+         "Same as kubelet's flag: a file or a directory");
   Option(command, "--image-credential-provider-bin-dir", flags.image_credential_provider_bin_dir,
-         "As kubelet's flag: where the plugins are");
+         "Same as kubelet's flag: the directory of the plugins");
   command
       .add_option_function<std::vector<std::string>>(
           "--docker-config",
           [&flags](const std::vector<std::string>& paths) {
             flags.docker_config = {paths, "--docker-config"};
           },
-          "A docker config file; else where kubelet looks (repeatable)")
+          "A docker config file; default: kubelet's search paths (repeatable)")
       ->type_size(1)
       ->allow_extra_args(false);
-  Option(command, "--kubelet-version", flags.kubelet_version, "The kubelet whose rules apply, 1.31 or later");
+  Option(command, "--kubelet-version", flags.kubelet_version, "Version of the kubelet whose rules apply, 1.31 or later");
   Option(command, "--config", flags.config_file,
          "A file of kind AgentConfiguration: pullSecrets, providerEnvironment");
 }
@@ -51,20 +51,22 @@ Command CredentialsCommand(CLI::App& command, Context& context) {
   CredentialOptions(command, flags);
   command
       .add_option("--source", options->sources,
-                  "As for entries of this list source, which pull secrets may name (repeatable)")
+                  "Look up as for entries of this list source; pull secrets may be limited to some (repeatable)")
       ->type_size(1)
       ->allow_extra_args(false);
-  command.add_flag("--check", options->check, "Validate the configuration alone; no plugin is run");
+  command.add_flag("--check", options->check, "Only validate the configuration, and run no plugin");
   auto output = std::make_shared<std::string>("text");
   command.add_option("-o,--output", *output, "text or json")
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();
   command.footer(R"(
-Prints, without secrets, what kubelet of this node would try for an image, in order; tried one after the
-other, the next only when the one before was refused. Plugins are run.
+Prints the credentials that this node's kubelet would try for an image, in order and without secrets. A pull
+tries the next one only after a refusal. The command runs credential provider plugins.
 
-Exit code: 0 every image has a credential, 1 at least one has none (it is pulled anonymously), 2 bad input;
-with --check 0 good, 2 bad, with all mistakes.
+Exit code:
+  0  every image has a credential; with --check: the configuration is valid
+  1  at least one image has none, and is pulled anonymously
+  2  bad input; with --check: the configuration is invalid, and all errors are printed
 
 Examples:
   prefetchctl credentials quay.io/acme/app:v1

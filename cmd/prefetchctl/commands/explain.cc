@@ -18,19 +18,22 @@ Command ExplainCommand(CLI::App& command, Context& context) {
   command.add_flag("--show-identities", options->query.identities,
                    "Name the secrets and service accounts that kubelet has recorded");
   command.add_flag("!--no-credentials", options->query.credentials,
-                   "Do not look up credentials, for which plugins may run");
+                   "Skip the credential lookup, which may run plugins");
   auto timeout = std::make_shared<std::string>("90s");
-  command.add_option("--timeout", *timeout, "How long to wait for the answer")->capture_default_str();
+  command.add_option("--timeout", *timeout, "Maximum wait for the answer")->capture_default_str();
   auto output = std::make_shared<std::string>("text");
   command.add_option("-o,--output", *output, "text or json")
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();
   command.footer(R"(
-Tells all that is known of an image on this node, on the list or not, in the order in which kubelet would
-decide: is it here, what has kubelet recorded, what would happen to a pod, by which rule, and what helps.
-Credentials are named and never shown.
+Explains an image on this node, listed or not, in kubelet's own decision order. Is the image present, what has
+kubelet recorded, what would happen to a pod, by which rule, and what helps? The output names credentials, and
+never contains them.
 
-Exit code: 0 told, also of an image that is not here; 2 bad input, 4 the agent could not be asked.
+Exit code:
+  0  explained, also for an absent image
+  2  bad input
+  4  the agent could not be asked
 
 Examples:
   prefetchctl explain quay.io/acme/app:v1

@@ -19,13 +19,13 @@ struct ExportFlags {
 };
 
 CLI::Option* ListsOption(CLI::App& command, std::vector<std::string>& lists) {
-  Repeatable(command, "--list", lists, "A list file, or a folder of them (repeatable)");
+  Repeatable(command, "--list", lists, "A list file, or a directory of list files (repeatable)");
   return command.get_option("--list")->required();
 }
 
 void AllowlistFlags(CLI::App& command, ExportFlags& flags) {
   command.add_option("--kubelet-version", flags.allowlist.kubelet_version,
-                     "The kubelet that will read it, 1.33 or newer; else 1.37");
+                     "Version of the kubelet that will read it, 1.33 or later; default: 1.37");
   command
       .add_option("-o,--output", flags.output,
                   "yaml: a drop-in of kubelet's configuration; openshift: a KubeletConfig for the cluster")
@@ -34,7 +34,7 @@ void AllowlistFlags(CLI::App& command, ExportFlags& flags) {
 }
 
 void PinnedFlags(CLI::App& command, ExportFlags& flags) {
-  command.add_option("--name", flags.pinned.name, "Of the PinnedImageSet")->capture_default_str();
+  command.add_option("--name", flags.pinned.name, "Name of the PinnedImageSet")->capture_default_str();
   command.add_option("--pool", flags.pinned.pool, "The MachineConfigPool whose nodes pin the images")
       ->capture_default_str();
 }
@@ -59,7 +59,7 @@ std::string Misplaced(const CLI::App& command, const std::string& target) {
 
 Command ListExportCommand(CLI::App& command, Context&) {
   auto flags = std::make_shared<ExportFlags>();
-  command.add_option("--for", flags->target, "Who is to read it")
+  command.add_option("--for", flags->target, "Target of the export")
       ->required()
       ->check(CLI::IsMember({"kubelet", "openshift"}));
   ListsOption(command, flags->allowlist.lists);
@@ -70,15 +70,17 @@ Command ListExportCommand(CLI::App& command, Context&) {
   command.get_option("--name")->group("For OpenShift");
   command.get_option("--pool")->group("For OpenShift");
   command.footer(R"(
-For kubelet: prints the settings by which kubelet verifies every image but those of the list
-(NeverVerifyAllowlistedImages), with what that means in comments. After that, every pod of the node can use the
-names of the list without a pull secret.
+For kubelet: prints settings that exempt the images of the list from kubelet's verification
+(NeverVerifyAllowlistedImages). Comments in the output explain the effect. From then on, every pod of the node
+can use the names of the list without a pull secret.
 
-For OpenShift: prints the list as a PinnedImageSet, by which CRI-O keeps the images and garbage collection
-leaves them alone. It takes digests only: those of the list, and for tags those that prefetchctl list lock has
-written beside it.
+For OpenShift: prints the list as a PinnedImageSet. CRI-O then keeps the images, and garbage collection skips
+them. A PinnedImageSet takes digests only. For tags, the command uses the digests that prefetchctl list lock has
+written beside the list.
 
-Exit code: 0 printed, 2 bad input: a name that no pattern of this kubelet matches, a tag without a digest.
+Exit code:
+  0  printed
+  2  bad input, a name that no pattern of this kubelet matches, or a tag without a digest
 
 Examples:
   prefetchctl list export --for kubelet --list images.yaml > 90-prefetchd-allowlist.conf
@@ -99,7 +101,7 @@ Command ExportAllowlistCommand(CLI::App& command, Context&) {
   ListsOption(command, flags->allowlist.lists);
   AllowlistFlags(command, *flags);
   command.footer(R"(
-The older spelling of prefetchctl list export --for kubelet, for one more release.
+Deprecated spelling of prefetchctl list export --for kubelet. The next release removes it.
 
 Examples:
   prefetchctl list export --for kubelet --list images.yaml > 90-prefetchd-allowlist.conf)");
@@ -114,7 +116,7 @@ Command ExportPinnedCommand(CLI::App& command, Context&) {
   ListsOption(command, flags->pinned.lists);
   PinnedFlags(command, *flags);
   command.footer(R"(
-The older spelling of prefetchctl list export --for openshift, for one more release.
+Deprecated spelling of prefetchctl list export --for openshift. The next release removes it.
 
 Examples:
   prefetchctl list lock images.yaml && prefetchctl list export --for openshift --list images.yaml)");

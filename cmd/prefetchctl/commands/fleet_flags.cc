@@ -6,18 +6,18 @@ namespace prefetch::ctl {
 
 void FleetOptions(CLI::App& command, FleetFlags& flags) {
   CLI::Option* fleet =
-      command.add_flag("--fleet", flags.fleet, "All nodes of the cluster, by its API server");
+      command.add_flag("--fleet", flags.fleet, "Ask the agents of all nodes, through the API server");
   auto add = [&](const char* name, std::string& value, const char* help) {
     return command.add_option(name, value, help)->needs(fleet)->group(kFleetGroup);
   };
   add("--nodes", flags.query.nodes, "Only nodes with these labels")->capture_default_str();
-  add("-n,--namespace", flags.query.name_space, "Where the agents are")->capture_default_str();
-  add("--selector", flags.query.pods, "Labels of the agents' pods")->capture_default_str();
-  add("--instance", flags.query.instance, "The agents' --instance: names the nodes' label")
+  add("-n,--namespace", flags.query.name_space, "Namespace of the agents")->capture_default_str();
+  add("--selector", flags.query.pods, "Label selector of the agents' pods")->capture_default_str();
+  add("--instance", flags.query.instance, "Instance of the agents, which names the label on nodes")
       ->capture_default_str();
   add("--kubeconfig", flags.cluster.kubeconfig,
-      "This file; else KUBECONFIG, ~/.kube/config, or the account of the pod that this runs in");
-  add("--context", flags.cluster.context, "This context of it; else the current one");
+      "The kubeconfig; default: KUBECONFIG, ~/.kube/config, or the account of the pod around this command");
+  add("--context", flags.cluster.context, "A context of the kubeconfig; default: the current one");
   if (CLI::Option* agent = command.get_option_no_throw("--agent")) fleet->excludes(agent);
 }
 

@@ -26,7 +26,7 @@ struct Flags {
 
 // `generate --compat image-prefetcher NAME` goes on working, out of sight.
 void CompatOptions(CLI::App& command, Flags& flags) {
-  command.add_option("--compat", flags.compat_with, "Now: prefetchctl migrate image-prefetcher")->group("");
+  command.add_option("--compat", flags.compat_with, "Deprecated: use prefetchctl migrate image-prefetcher")->group("");
   MigrateOptions(command, flags.migrate);
   for (const char* option : {"NAME", "--secret", "--secret-repository", "--k8s-flavor",
                              "--use-kubelet-image-credential-integration", "--result-label"}) {
@@ -77,13 +77,13 @@ struct TouchDaemonSetFlags {
 
 const CLI::App* TouchDaemonSetCommand(CLI::App& generate, TouchDaemonSetFlags& flags) {
   CLI::App* command = generate.add_subcommand(
-      "touch-daemonset", "Pods by which kubelet records the images of a list for every pod of a node");
-  Repeatable(*command, "--list", flags.lists, "A list file, or a folder of them (repeatable)");
-  command->add_option("-o,--output", flags.output, "A file, or a folder; else standard output");
+      "touch-daemonset", "Generate DaemonSets that make kubelet record a list's images for every pod of a node");
+  Repeatable(*command, "--list", flags.lists, "A list file, or a directory of list files (repeatable)");
+  command->add_option("-o,--output", flags.output, "A file, or a directory; default: standard output");
   command->footer(R"(
-For clusters in which the agent gets no right to make pods (prefetchd --touch): the same, by DaemonSets whose
-containers never run. Every pod of a node may use the images from then on, whatever credentials it has. Entries
-with open: Never are left out. Read deploy/docs/touch.md before.
+For clusters in which the agent may not create pods (prefetchd --touch). DaemonSets whose containers never run
+have the same effect: every pod of a node may use the images from then on, with any credential or none. Entries
+with open: Never are left out. Read deploy/docs/touch.md first.
 
 Exit code: 0 written, 2 bad input.
 
@@ -99,11 +99,11 @@ Command GenerateCommand(CLI::App& command, Context&) {
   auto touch_flags = std::make_shared<TouchDaemonSetFlags>();
   deploy::GenerateOptions& options = flags->generate.options;
   Repeatable(command, "--list", flags->generate.lists,
-             "A list file, or a folder of them; each becomes a ConfigMap of its own (repeatable)");
+             "A list file, or a directory of list files; each becomes a ConfigMap of its own (repeatable)");
   ManifestOptions(command, options);
-  command.add_option("--namespace", options.name_space, "Else prefetchd, or prefetchd-INSTANCE");
+  command.add_option("--namespace", options.name_space, "Namespace of the agents; default: prefetchd, or prefetchd-INSTANCE");
   command.add_option("--instance", options.instance,
-                     "Where several run on the same nodes: names, label and folder end with it");
+                     "For several agents on one node: a suffix for names, label and directory");
   const std::map<std::string, deploy::GatePart> parts = {{"label", deploy::GatePart::kLabel},
                                                          {"condition", deploy::GatePart::kCondition},
                                                          {"taint", deploy::GatePart::kTaint}};
@@ -111,18 +111,18 @@ Command GenerateCommand(CLI::App& command, Context&) {
       command
           .add_option(
               "--gate", options.gate,
-              "What node-gate says on the Node: label, condition, taint; else all three, of an instance the "
-              "label (repeatable)")
+              "What node-gate writes to the Node; default: all three, for an instance the label (repeatable)")
           ->type_size(1)
           ->allow_extra_args(false),
       parts);
   ManifestOutput(command, flags->generate.output);
   CompatOptions(command, *flags);
   command.footer(R"(
-Prints what kustomize would render of deploy/ for this platform, without kustomize. The list is checked first,
-and goes into an immutable ConfigMap whose name ends with a hash of it: a change rolls the DaemonSet.
+Prints exactly what kustomize would render of deploy/ for this platform, without kustomize. The command validates
+the list first. The list becomes an immutable ConfigMap whose name ends with a hash, so that a change rolls out
+the DaemonSet.
 
-Exit code: 0 written, 2 bad input, with all mistakes.
+Exit code: 0 written, 2 bad input, with all errors.
 
 Examples:
   prefetchctl generate --platform eks --list images.yaml --image registry.example/prefetchd:0.1.0 \

@@ -17,33 +17,36 @@ Command LintCommand(CLI::App& command, Context& context) {
   auto options = std::make_shared<LintOptions>();
   auto rules = std::make_shared<bool>(false);
   command.add_option("-f,--filename", options->files,
-                     "Manifests: files, folders, patterns; - is standard input (repeatable)");
+                     "Manifests: files, directories, patterns; - is standard input (repeatable)");
   command.add_option("--list", options->lists,
-                     "List files, or folders of them; - is standard input (repeatable)");
+                     "List files, or directories of list files; - is standard input (repeatable)");
   command.add_option("--select", options->select, "Only these rules: ids or their beginnings, PF101,PF2");
-  command.add_option("--ignore", options->ignore, "Not these rules");
-  command.add_flag("--rules", *rules, "Print all rules, and what to do about each");
+  command.add_option("--ignore", options->ignore, "Skip these rules");
+  command.add_flag("--rules", *rules, "Print all rules, and the remedy for each");
   command.add_flag("--assume-always-pull", options->assume_always_pull,
-                   "The cluster's AlwaysPullImages makes every policy Always");
+                   "Treat every policy as Always, as the admission plugin AlwaysPullImages does");
   command.add_option("--default-policy", options->default_policy,
-                     "imagePullPolicy where none is stated, set by a controller before Kubernetes does");
+                     "imagePullPolicy that a controller sets on containers without one");
   command.add_option("--default-check-policy", options->default_check_policy,
-                     "The same for the containers by which that controller checks images");
+                     "The same for the containers by which this controller checks images");
   Repeatable(command, "--pod-template-path", options->pod_template_paths,
-             "Where custom resources have pod templates: spec.tasks.template (repeatable)");
+             "Path of pod templates in custom resources, such as spec.tasks.template (repeatable)");
   const std::map<std::string, LintOutput> names = {{"text", LintOutput::kText},
                                                    {"json", LintOutput::kJson},
                                                    {"github", LintOutput::kGithub},
                                                    {"sarif", LintOutput::kSarif}};
-  OneOf(command.add_option("-o,--output", options->output, "How findings are printed [text]"), names);
+  OneOf(command.add_option("-o,--output", options->output, "Output format [text]"), names);
   command.footer(R"(
-Finds images that are used but on no list, entries that nobody uses, and pull policies that contact the
-registry although the image is on the node. Asks nobody: manifests and lists are all that it reads. What a tool
-renders is read from standard input.
+Finds images on no list, unused entries, and pull policies that contact the registry for present images. The
+command reads manifests and lists only. It asks no cluster, registry or agent. Pipe rendered templates to
+standard input.
 
 A comment switches a rule off where it stands:  # prefetchctl: ignore=PF201 the mirror is on this node
 
-Exit code: 0 clean, notes do not count; 1 warnings or errors; 2 bad input, with all mistakes.
+Exit code:
+  0  clean; notes do not count
+  1  warnings or errors
+  2  bad input, with all errors
 
 Examples:
   prefetchctl lint -f deploy/ --list images.yaml

@@ -21,7 +21,7 @@ struct ListCheckFlags {
 };
 
 void TouchOption(CLI::App& command, list::Capabilities& capabilities) {
-  command.add_flag("--touch", capabilities.touch, "For agents with --touch: open: Always is possible");
+  command.add_flag("--touch", capabilities.touch, "Accept open: Always, for agents with --touch");
 }
 
 int RunListCheck(Context& context, bool ask_agent, ListCheckFlags flags) {
@@ -42,18 +42,22 @@ int RunListCheck(Context& context, bool ask_agent, ListCheckFlags flags) {
 
 Command ListCheckCommand(CLI::App& command, Context& context) {
   auto flags = std::make_shared<ListCheckFlags>();
-  command.add_option("FILE", flags->files, "List files, or folders of them; - is standard input");
+  command.add_option("FILE", flags->files, "List files, or directories of list files; - is standard input");
   const CLI::Option* agent =
       command
           .add_option(
               "--agent", flags->agent,
-              "Also ask this node's agent for entries that are missing: other names of the same images; "
-              "unix:///path or http://host:port, or nothing for the usual one")
+              "Also ask this node's agent for missing names of the same images; "
+              "unix:///path or http://host:port, or nothing for the default one")
           ->expected(0, 1);
   TouchOption(command, flags->capabilities);
   command.footer(R"(
-Exit code: 0 good, 2 bad; all mistakes are told at once. Notes do not count. With --agent 4: it could not be
-asked.
+Prints all errors of the lists at once, and notes, which do not count.
+
+Exit code:
+  0  valid
+  2  invalid
+  4  with --agent: the agent could not be asked
 
 Examples:
   prefetchctl list check images.yaml lists/
@@ -65,14 +69,14 @@ Examples:
 Command ListPrintCommand(CLI::App& command, Context&) {
   auto files = std::make_shared<std::vector<std::string>>();
   auto output = std::make_shared<ListOutput>(ListOutput::kYaml);
-  command.add_option("FILE", *files, "List files, or folders of them; - is standard input")->required();
+  command.add_option("FILE", *files, "List files, or directories of list files; - is standard input")->required();
   const std::map<std::string, ListOutput> names = {
       {"yaml", ListOutput::kYaml}, {"json", ListOutput::kJson}, {"hash", ListOutput::kHash}};
-  OneOf(command.add_option("-o,--output", *output, "What is printed [yaml]"), names);
+  OneOf(command.add_option("-o,--output", *output, "Output format [yaml]"), names);
   auto capabilities = std::make_shared<list::Capabilities>();
   TouchOption(command, *capabilities);
   command.footer(R"(
-Prints the canonical form, or the hashes that the agent will show.
+Prints the canonical form of a list, or the hashes that the agent shows.
 
 Exit code: 0 printed, 2 bad input.
 
@@ -89,18 +93,22 @@ Command ListDiffCommand(CLI::App& command, Context& context) {
   auto node = std::make_shared<bool>(false);
   auto output = std::make_shared<std::string>("text");
   command.add_option("FILE", options->files,
-                     "Two list files, folders of them, or - for standard input; one with --node");
-  command.add_flag("--node", *node, "What this node has, by its agent, in place of the second list");
+                     "Two list files, directories of list files, or - for standard input; one with --node");
+  command.add_flag("--node", *node, "Compare with this node, as its agent reports it");
   AgentOption(command, context);
   command.add_option("-o,--output", *output, "text or json")
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();
   command.footer(R"(
-What changes from the first list to the second, image by image: - is only in the first, + only in the second,
-~ differs. Order and comments make no difference, nor does the spelling of an image that has only one. With
---node: what the node's agent has in force, and which images of it are not there.
+Prints the changes from the first list to the second, image by image: - is only in the first, + only in the
+second, ~ differs. Order and comments do not count, nor does the spelling of an image that has only one. With
+--node, the command compares with the list that the node's agent has in force, and names its absent images.
 
-Exit code: 0 no difference, 1 they differ, 2 bad input, 4 the agent could not be asked.
+Exit code:
+  0  no difference
+  1  the lists differ
+  2  bad input
+  4  the agent could not be asked
 
 Examples:
   prefetchctl list diff old.yaml new.yaml
@@ -123,28 +131,31 @@ Command ListImportCommand(CLI::App& command, Context& context) {
   auto options = std::make_shared<ListImportOptions>();
   auto node = std::make_shared<bool>(false);
   command.add_option("-f,--filename", options->manifests,
-                     "Manifests: files, folders, patterns; - is standard input (repeatable)");
+                     "Manifests: files, directories, patterns; - is standard input (repeatable)");
   Repeatable(command, "--pod-template-path", options->pod_template_paths,
-             "Where custom resources have pod templates: spec.tasks.template (repeatable)");
-  command.add_option("--list", options->lists, "Lists, plain ones too; - is standard input (repeatable)");
+             "Path of pod templates in custom resources, such as spec.tasks.template (repeatable)");
+  command.add_option("--list", options->lists, "Lists, also plain text; - is standard input (repeatable)");
   command.add_option("--crictl", options->crictl, "The output of crictl images -o json; - is standard input");
-  command.add_flag("--node", *node, "What this node has on its list, by its agent");
+  command.add_flag("--node", *node, "The list of this node, as its agent reports it");
   AgentOption(command, context);
-  command.add_option("--marker", options->marker, "The text that stands beside image names in files");
-  command.add_option("--in", options->marked, "Files, folders, patterns with that marker (repeatable)");
+  command.add_option("--marker", options->marker, "Text that marks image names in files");
+  command.add_option("--in", options->marked, "Files, directories, patterns to search for the marker (repeatable)");
   command.get_option("--marker")->needs("--in");
   command.get_option("--in")->needs("--marker");
   Repeatable(command, "--exclude", options->exclude,
-             "Not these: a pattern such as 'registry.k8s.io/*' (repeatable)");
+             "Exclude images of this pattern, such as 'registry.k8s.io/*' (repeatable)");
   const std::map<std::string, list::DraftOutput> names = {{"yaml", list::DraftOutput::kYaml},
                                                           {"txt", list::DraftOutput::kText},
                                                           {"json", list::DraftOutput::kJson}};
-  OneOf(command.add_option("-o,--output", options->output, "What is printed [yaml]"), names);
+  OneOf(command.add_option("-o,--output", options->output, "Output format [yaml]"), names);
   command.footer(R"(
-Prints a list of the images that are named there, each once, with where it is named. With --marker: the image
-name in each line that has the marker, or in the next one.
+Prints a list of all images in the inputs, each once, with the places that name it. With --marker, the image
+name is in each line with the marker, or in the next line.
 
-Exit code: 0 printed, 2 bad input, with all mistakes, 4 the agent could not be asked.
+Exit code:
+  0  printed
+  2  bad input, with all errors
+  4  the agent could not be asked
 
 Examples:
   prefetchctl list import -f deploy/ > images.yaml
@@ -170,19 +181,23 @@ Examples:
 
 Command ListLockCommand(CLI::App& command, Context& context) {
   auto options = std::make_shared<ListLockOptions>();
-  command.add_option("FILE", options->files, "List files, or folders of them")->required();
+  command.add_option("FILE", options->files, "List files, or directories of list files")->required();
   command.add_flag("--check", options->check,
-                   "Write nothing; say which tags moved since the list was locked");
+                   "Write nothing, and report the tags that moved since the lock");
   CredentialOptions(command, options->credentials);
-  command.add_option("--timeout", options->timeout, "How long at most: 90s, 5m")->capture_default_str();
+  command.add_option("--timeout", options->timeout, "Maximum time: 90s, 5m")->capture_default_str();
   command.footer(R"(
-Asks the registries which digest each tag has and writes that beside the list, images.yaml.lock: all of it or
-nothing. Nothing is pulled. Credentials are found as prefetchctl credentials shows them; proxies as
-http_proxy, https_proxy and no_proxy say. A registry gets eight questions at a time, 50 a second at most; one
-that asks for patience is asked again when its time has passed.
+Asks the registries for the digest of each tag, and writes all digests beside the list (images.yaml.lock), or
+none. The command pulls no image. It uses the credentials that prefetchctl credentials shows, and the proxies of
+http_proxy, https_proxy and no_proxy. It asks a registry eight questions at a time and 50 a second, at most.
+After a 429 it waits as long as the registry requests.
 
-Exit code: 0 locked, or with --check nothing moved; 1 something moved, or a registry says that it does not have
-a tag, or not for us; 2 bad input, 3 timed out, 4 a registry could not be asked.
+Exit code:
+  0  locked; with --check: no tag moved
+  1  a tag moved, or a registry denies it or does not have it
+  2  bad input
+  3  timed out
+  4  a registry could not be asked
 
 Examples:
   prefetchctl list lock images.yaml

@@ -34,28 +34,31 @@ void ManifestOptions(CLI::App& command, deploy::GenerateOptions& options) {
   command.add_option("--image", options.image, "The agent's image, in a registry that your nodes reach");
   command.add_option("--kubelet-version", options.kubelet_version,
                      "Overrides the version that each agent reads from its Node, 1.31 or later");
-  command.add_option("--port", options.port, "Of the agent, on the host's network the node's [9477]");
+  command.add_option("--port", options.port,
+                     "Port of the agent; on the host's network, a port of the node [9477]");
 }
 
 void ManifestOutput(CLI::App& command, std::string& output) {
-  command.add_option("-o,--output", output,
-                     "A file, or a folder (ends with /) for a file an object; else standard output");
+  command.add_option(
+      "-o,--output", output,
+      "A file, or a directory (ends with /) with one file per object; default: standard output");
 }
 
 void MigrateOptions(CLI::App& command, MigrateFlags& flags) {
-  command.add_option("NAME", flags.compat.name, "Of its DaemonSet and its ConfigMap");
+  command.add_option("NAME", flags.compat.name, "Name of its DaemonSet and its ConfigMap");
   command.add_option("--secret", flags.compat.secret, "Its pull secret, in the same namespace");
   Repeatable(command, "--secret-repository", flags.compat.secret_repositories,
-             "With --secret: what it may be used for, quay.io/acme or *.example.com; else all (repeatable)");
+             "Repositories of --secret, such as quay.io/acme or *.example.com; default: all registries "
+             "with a domain and no port (repeatable)");
   command.add_option("--k8s-flavor", flags.flavor, "vanilla or ocp")
       ->check(CLI::IsMember({"vanilla", "ocp"}))
       ->capture_default_str();
   command
       .add_option("--use-kubelet-image-credential-integration", flags.integration,
-                  "GKE; of other platforms say --platform, they have theirs")
+                  "GKE; for other platforms, use --platform")
       ->check(CLI::IsMember({"GKE"}));
   command.add_flag("--result-label", flags.compat.result_label,
-                   "image-prefetcher.stackrox.io/NAME=succeeded|failed on each Node");
+                   "Write image-prefetcher.stackrox.io/NAME=succeeded|failed to each Node");
 }
 
 int Migrate(const MigrateFlags& flags, const deploy::GenerateOptions& common, const std::string& output) {
@@ -74,12 +77,12 @@ Command MigrateCommand(CLI::App& command, Context&) {
   auto flags = std::make_shared<Flags>();
   MigrateOptions(command, flags->migrate);
   command.get_option("NAME")->required();
-  command.add_option("--namespace", flags->common.name_space, "Where its DaemonSet and its ConfigMap are");
+  command.add_option("--namespace", flags->common.name_space, "Namespace of its DaemonSet and its ConfigMap");
   ManifestOptions(command, flags->common);
   ManifestOutput(command, flags->output);
   command.footer(R"(
-Prints manifests that take the place of an installation of stackrox/image-prefetcher: the same names, its
-ConfigMap as the list, its pull secret. Read deploy/docs/migration-image-prefetcher.md before.
+Prints manifests that replace an installation of stackrox/image-prefetcher. They keep its names and its pull
+secret, and use its ConfigMap as the list. Read deploy/docs/migration-image-prefetcher.md first.
 
 Exit code: 0 written, 2 bad input.
 

@@ -41,7 +41,7 @@ Command StatusCommand(CLI::App& command, Context& context) {
                             ->check(CLI::IsMember({"table", "wide", "json", "yaml"}))
                             ->capture_default_str();
   CLI::Option* watch = command.add_flag("-w,--watch", flags->node.watch,
-                                        "Show it again whenever it changes, until interrupted");
+                                        "Show the status again after each change, until interrupted");
   FleetOptions(command, flags->fleet);
   CLI::Option* fleet = command.get_option("--fleet")->excludes(watch);
   CLI::Option* not_ready =
@@ -50,21 +50,25 @@ Command StatusCommand(CLI::App& command, Context& context) {
           ->group(kFleetGroup);
   command
       .add_option("--results", flags->results,
-                  "Instead of a screen a row for each image and node, with sizes, attempts and durations: "
-                  "csv, or json (an object a line)")
+                  "Print a row for each image and node, with sizes, attempts and durations: csv, or json "
+                  "(one object per line)")
       ->check(CLI::IsMember({"json", "csv"}))
       ->excludes(output)
       ->excludes(watch)
       ->excludes(not_ready);
   command.footer(R"(
-Exit code: 0 shown, 2 bad usage, 4 the agent or the cluster could not be asked.
+With --fleet, the command asks every agent through the API server (get pods/proxy), 16 at a time. If an agent
+cannot be reached, its pod's readiness and its node's label count. The node is shown without detail, and never as
+failed.
 
-With --fleet every agent is asked through the API server (get pods/proxy), 16 at a time. A node whose agent
-cannot be reached is shown by its pod's readiness and its label, with no detail, and never as failed.
+Exit code:
+  0  shown
+  2  bad usage
+  4  the agent or the cluster could not be asked
 
 Examples:
-  prefetchctl status                 what is ready, and what is in the way
-  prefetchctl status -o wide         every image, whole names and ids
+  prefetchctl status                 ready images, and obstacles
+  prefetchctl status -o wide         every image, with full names and ids
   prefetchctl status -o json | jq '.images[] | select(.ready | not)'
   prefetchctl status --fleet --not-ready
   prefetchctl status --fleet --nodes pool=ci,kubernetes.io/os=linux -o json | jq .causes

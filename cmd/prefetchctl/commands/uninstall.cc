@@ -33,24 +33,30 @@ int Run(const base::Call& call, const UninstallFlags& flags) {
 Command UninstallCommand(CLI::App& command, Context& context) {
   auto flags = std::make_shared<UninstallFlags>();
   UninstallOptions& options = flags->options;
-  command.add_flag("--nodes", flags->nodes, "Clear what agents have said on Node objects");
+  command.add_flag("--nodes", flags->nodes, "Clear Node objects of what agents wrote there");
   command.add_option("--instance", options.instance,
-                     "Only this instance's label; else all labels below prefetchd.dev/, the condition "
-                     "ImagesPrefetched and the startup taint");
-  Repeatable(command, "--label", options.labels, "Also this label, as nodeResultLabel had it (repeatable)");
+                     "Clear only this instance's label; default: all labels below prefetchd.dev/, the "
+                     "condition ImagesPrefetched and the startup taint");
+  Repeatable(command, "--label", options.labels, "Also clear this label, the value of nodeResultLabel (repeatable)");
   command.add_option("--selector", options.selector, "Only nodes with these labels: pool=ci");
-  command.add_flag("--dry-run", options.dry_run, "Say what would be cleared, and change nothing");
+  command.add_flag("--dry-run", options.dry_run, "Print the changes, and make none");
   command.add_option(
       "--kubeconfig", flags->cluster.kubeconfig,
-      "This file; else KUBECONFIG, ~/.kube/config, or the account of the pod that this runs in");
-  command.add_option("--context", flags->cluster.context, "This context of it; else the current one");
+      "The kubeconfig; default: KUBECONFIG, ~/.kube/config, or the account of the pod around this command");
+  command.add_option("--context", flags->cluster.context, "A context of the kubeconfig; default: the current one");
   command.footer(R"(
-Take the startup taint out of the node pools first, else new nodes come with it and nobody takes it away; then
-delete the agent, else it says all of it again; then run this. Needs the rights to list, get and patch nodes
-and to patch nodes/status.
+Keep this order:
+  1. Remove the startup taint from the node pools. Otherwise new nodes start with it, and keep it.
+  2. Delete the agent. Otherwise it writes everything again.
+  3. Run this command.
 
-Exit code: 0 nothing of ours is left, 1 some nodes are not cleared (run it again), 2 bad input, 4 the cluster
-could not be asked.
+It needs the rights to list, get and patch nodes, and to patch nodes/status.
+
+Exit code:
+  0  all nodes are clear
+  1  some nodes are not clear; run it again
+  2  bad input
+  4  the cluster could not be asked
 
 Examples:
   prefetchctl uninstall --nodes --dry-run

@@ -11,23 +11,23 @@ namespace prefetch::ctl {
 
 Command VerdictCommand(CLI::App& command, Context&) {
   auto options = std::make_shared<VerdictOptions>();
-  command.add_option("--image", options->image, "The image as the pod names it, to the letter")->required();
+  command.add_option("--image", options->image, "The image, exactly as the pod names it")->required();
   command
-      .add_option("--image-id", options->image_id, "What the runtime calls it here; empty: it is not here")
+      .add_option("--image-id", options->image_id, "The runtime's id of the image; empty: it is absent")
       ->required();
   command.add_option("--kubelet-root", options->kubelet_root,
-                     "kubelet's --root-dir; else " + std::string(kDefaultKubeletRoot));
+                     "kubelet's --root-dir; default: " + std::string(kDefaultKubeletRoot));
   auto* config = command.add_option("--kubelet-config", options->kubelet_config,
-                                    "kubelet's KubeletConfiguration, one file");
+                                    "kubelet's KubeletConfiguration file");
   auto* verification = command.add_option("--verification", options->verification,
-                                          "Its imagePullCredentialsVerificationPolicy, as you know it");
+                                          "kubelet's imagePullCredentialsVerificationPolicy");
   verification->excludes(config);
   Repeatable(command, "--allowlist", options->allowlist,
-             "A pattern of its preloadedImagesVerificationAllowlist (repeatable)");
+             "A pattern of kubelet's preloadedImagesVerificationAllowlist (repeatable)");
   command.get_option("--allowlist")->needs(verification);
-  command.add_option("--kubelet-version", options->kubelet_version, "Which kubelet: 1.37, v1.35.2");
+  command.add_option("--kubelet-version", options->kubelet_version, "kubelet's version: 1.37, v1.35.2");
   command.add_option("--kubelet-rules", options->kubelet_rules,
-                     "The rules for a kubelet that is newer than 1.37, such as 1.37");
+                     "Rules to apply if kubelet is newer than 1.37, such as 1.37");
   command.add_option("--pull-policy", options->pull_policy, "Only for this imagePullPolicy")
       ->check(CLI::IsMember({"Never", "IfNotPresent", "Always"}));
   Repeatable(command, "--pod-secret", options->pod_secrets,
@@ -39,11 +39,11 @@ Command VerdictCommand(CLI::App& command, Context&) {
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();
   command.footer(R"(
-Says from kubelet's files alone what it would do with a pod that starts now: Starts, Pulls, Refused or
-Unknown, and why. Without --pod-secret and --pod-service-account: any pod that has neither. What is not told
-of kubelet is not guessed: where it matters the verdict is Unknown.
+Prints what kubelet would do with a pod that starts now, from kubelet's files alone: Starts, Pulls, Refused or
+Unknown, and the reason. Without --pod-secret and --pod-service-account, the verdict is for pods that have
+neither. The command does not guess unknown settings of kubelet. If one matters, the verdict is Unknown.
 
-Exit code: 0 computed, 2 bad input, an allowlist that kubelet would refuse included.
+Exit code: 0 computed, 2 bad input, or an allowlist that kubelet would reject.
 
 Examples:
   prefetchctl verdict --image quay.io/acme/app:v1 --image-id sha256:90f7... \

@@ -71,28 +71,32 @@ Command WaitCommand(CLI::App& command, Context& context) {
              "(repeatable)");
   command.add_option("--hash", flags->hash, "Wait until the list with this hash is in force, and ready")
       ->excludes("--list");
-  command.add_option("--policy", flags->policy, "For pods of this imagePullPolicy")
+  command.add_option("--policy", flags->policy, "Wait for readiness for pods with this imagePullPolicy")
       ->check(CLI::IsMember({"Never", "IfNotPresent", "Always"}));
-  command.add_option("--timeout", flags->timeout, "How long at most: 90s, 10m, 1h")->capture_default_str();
+  command.add_option("--timeout", flags->timeout, "Maximum time: 90s, 10m, 1h")->capture_default_str();
   command.add_flag("--fail-fast", flags->fail_fast,
-                   "End with the first image that will not get better by waiting (with --fleet: once "
-                   "--min-ready cannot be reached)");
+                   "End at the first image that failed for good (with --fleet: once --min-ready cannot be "
+                   "reached)");
   FleetOptions(command, flags->fleet);
   command
       .add_option("--min-ready", flags->min_ready,
-                  "How many nodes are enough: a number, or a part such as 95%")
+                  "Required number of ready nodes, or a share such as 95%")
       ->capture_default_str()
       ->needs("--fleet")
       ->group(kFleetGroup);
   command.footer(R"(
-Without --fail-fast a wait ends early only when all that is missing has failed for good: what moves goes on.
+Without --fail-fast, the command ends early only if all missing images have failed for good.
 
-With --fleet a node that is ready is asked again every 30 s, the others every 2 s. A node without an agent
-(yet), or whose agent cannot be reached, is waited for; where a list, hash or policy is asked for, its pod's
-readiness does not count, since it is about whatever list that pod has. A fleet without nodes is never ready.
+With --fleet, the command asks ready nodes again every 30 s, and the others every 2 s. It waits for nodes without
+an agent, and for agents that cannot be reached. If you ask for a list, hash or policy, the readiness of such an
+agent's pod does not count: the pod may have another list. A fleet without nodes is never ready.
 
-Exit code: 0 ready, 1 failed for good, 2 bad usage or a bad list, 3 timed out, 4 the agent or the cluster
-could not be asked.
+Exit code:
+  0  ready
+  1  failed for good
+  2  bad usage, or an invalid list
+  3  timed out
+  4  the agent or the cluster could not be asked
 
 Examples:
   prefetchctl wait --timeout 10m
