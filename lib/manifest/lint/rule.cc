@@ -46,8 +46,8 @@ constexpr Rule kRules[] = {
      "(refresh: IfDigestChanged)."},
     {RuleId::kWeakerCheck, "PF204", "weaker-check", Severity::kWarning,
      "A check has a weaker pull policy than another container of the same image.",
-     "The check starts from a stale copy on the node and passes. The other container rejects that copy, and "
-     "the pod hangs. Give both the same policy, or use prefetchctl check."},
+     "The check starts from a stale copy on the node and passes. The other container does not accept that "
+     "copy, so the pod hangs. Give both the same policy, or use prefetchctl check."},
     {RuleId::kTwoNames, "PF301", "two-names", Severity::kWarning,
      "One image has two names: in two registries or spellings, or by tag here and by digest there.",
      "The runtime and kubelet's records know images by name. An image that was pulled under one name is "
