@@ -74,8 +74,8 @@ Command AuditCommand(CLI::App& command, Context& context) {
       ->capture_default_str();
   command.footer(R"(
 Finds images on no list that came to the node since its agent started; with --fleet, to any node. Pods with
-imagePullPolicy Never would fail on these. The audit fails no pod. It skips images that match the agents' own
-auditIgnore, and images that the runtime's operator has pinned.
+imagePullPolicy Never would fail on these. The audit skips images that match the agents' own auditIgnore, and
+images that the runtime's operator has pinned.
 
 With the rights of deploy/examples/audit-viewer.yaml, --fleet also names the pods that use each image. It also
 lists images of the list that kubelets pulled nevertheless, with the longest time of such a pull.

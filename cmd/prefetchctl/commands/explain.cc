@@ -26,9 +26,9 @@ Command ExplainCommand(CLI::App& command, Context& context) {
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();
   command.footer(R"(
-Explains an image on this node, listed or not, in kubelet's own decision order. Is the image present, what has
-kubelet recorded, what would happen to a pod, by which rule, and what helps? The output names credentials, and
-never contains them.
+Explains an image on this node, listed or not, in kubelet's own decision order: whether the image is present,
+what kubelet has recorded, what would happen to a pod, by which rule, and what helps. The output names
+credentials, and never contains them.
 
 Exit code:
   0  explained, also for an absent image

@@ -16,7 +16,7 @@ void FleetOptions(CLI::App& command, FleetFlags& flags) {
   add("--instance", flags.query.instance, "Instance of the agents, which names the label on nodes")
       ->capture_default_str();
   add("--kubeconfig", flags.cluster.kubeconfig,
-      "The kubeconfig; default: KUBECONFIG, ~/.kube/config, or the account of the pod around this command");
+      "The kubeconfig; default: KUBECONFIG, ~/.kube/config, or this pod's service account");
   add("--context", flags.cluster.context, "A context of the kubeconfig; default: the current one");
   if (CLI::Option* agent = command.get_option_no_throw("--agent")) fleet->excludes(agent);
 }

@@ -42,7 +42,7 @@ Command UninstallCommand(CLI::App& command, Context& context) {
   command.add_flag("--dry-run", options.dry_run, "Print the changes, and make none");
   command.add_option(
       "--kubeconfig", flags->cluster.kubeconfig,
-      "The kubeconfig; default: KUBECONFIG, ~/.kube/config, or the account of the pod around this command");
+      "The kubeconfig; default: KUBECONFIG, ~/.kube/config, or this pod's service account");
   command.add_option("--context", flags->cluster.context, "A context of the kubeconfig; default: the current one");
   command.footer(R"(
 Keep this order:
