@@ -118,7 +118,7 @@ TEST(ExportCommand, OldSpellingsSayTheNewOne) {
     EXPECT_EQ(old->output.Reveal(), now->output.Reveal());
     EXPECT_EQ(now->errors, "");
     EXPECT_EQ(old->errors, "note: prefetchctl export " + std::string(old_word) +
-                               " goes with the next release; write prefetchctl list export --for " + target +
+                               " is deprecated, and the next release removes it; use prefetchctl list export --for " + target +
                                "\n");
   }
 }
@@ -126,7 +126,7 @@ TEST(ExportCommand, OldSpellingsSayTheNewOne) {
 TEST(ExportCommand, AnOptionOfTheOtherTargetIsAMistake) {
   base::ProcessResult result = Export({"--list", "images.txt", "--pool", "ci"});
   EXPECT_EQ(result.code, 2);
-  EXPECT_EQ(result.errors, "prefetchctl: --pool does not go with --for kubelet\n");
+  EXPECT_EQ(result.errors, "prefetchctl: --pool cannot be used with --for kubelet\n");
 }
 
 // One image that two sources spell differently is two names for kubelet.

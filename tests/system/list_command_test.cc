@@ -168,11 +168,11 @@ TEST_P(ListRefusal, IsASentence) {
 INSTANTIATE_TEST_SUITE_P(
     All, ListRefusal,
     testing::Values(
-        RefusalCase{"DiffOfOne", {"list", "diff", "good.txt"}, "two FILEs are compared"},
+        RefusalCase{"DiffOfOne", {"list", "diff", "good.txt"}, "give two FILEs, or one with --node"},
         RefusalCase{"DiffOfTwoAndANode", {"list", "diff", "good.txt", "good.txt", "--node"}, "with one FILE"},
         RefusalCase{"DiffOfABadOne", {"list", "diff", "good.txt", "bad.txt"}, "bad.txt:1:1"},
         RefusalCase{"DiffOfNone", {"list", "diff", "good.txt", "none.txt"}, "none.txt"},
-        RefusalCase{"ImportOfNothing", {"list", "import"}, "name where images are named"},
+        RefusalCase{"ImportOfNothing", {"list", "import"}, "no input: give -f, --list, "},
         RefusalCase{"ImportOfABadPod", {"list", "import", "-f", "badpod.yaml"}, "badpod.yaml:3:22"},
         RefusalCase{
             "ImportOfNoCrictl", {"list", "import", "--crictl", "-"}, "stdin:1:1: images: is required"},

@@ -23,7 +23,7 @@ base::Status PairImages(const CLI::App& command, std::vector<CheckOptions::Image
     if (option == image) images.push_back({image->results().at(image_at++), {}});
     if (option != policy) continue;
     if (images.empty() || images.back().policy) {
-      return base::InvalidArgument("each --policy stands behind the --image that it is for");
+      return base::InvalidArgument("--policy without an --image before it: put each --policy behind its --image");
     }
     images.back().policy = policy->results().at(policy_at++);
   }

@@ -18,7 +18,7 @@ int Context::WithAgent(const std::function<int(const AgentClient&)>& use) {
 }
 
 void SayNewSpelling(const std::string& old_words, const std::string& new_words) {
-  std::cerr << "note: prefetchctl " << old_words << " goes with the next release; write prefetchctl "
+  std::cerr << "note: prefetchctl " << old_words << " is deprecated, and the next release removes it; use prefetchctl "
             << new_words << "\n";
 }
 

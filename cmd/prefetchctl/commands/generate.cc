@@ -47,13 +47,13 @@ base::Status CheckCombination(const Flags& flags) {
     return {};
   }
   if (flags.compat_with != "image-prefetcher") {
-    return base::InvalidArgument("--compat knows image-prefetcher, and not " + flags.compat_with);
+    return base::InvalidArgument("--compat must be image-prefetcher, not " + flags.compat_with);
   }
   if (flags.migrate.compat.name.empty())
     return base::InvalidArgument("--compat image-prefetcher needs a NAME");
   if (!flags.generate.lists.empty() || !options.instance.empty() || !options.gate.empty()) {
     return base::InvalidArgument(
-        "--list, --instance and --gate go without --compat: the list is your ConfigMap " +
+        "--list, --instance and --gate cannot be used with --compat: the list is your ConfigMap " +
         flags.migrate.compat.name);
   }
   return {};

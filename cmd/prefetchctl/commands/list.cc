@@ -117,8 +117,8 @@ Examples:
     options->json = *output == "json";
     std::size_t needed = *node ? 1 : 2;
     if (options->files.size() != needed) {
-      return Fail(kBadInput, base::InvalidArgument(*node ? "--node is compared with one FILE"
-                                                         : "two FILEs are compared, or one with --node"));
+      return Fail(kBadInput, base::InvalidArgument(*node ? "give one FILE with --node"
+                                                         : "give two FILEs, or one with --node"));
     }
     if (!*node) return DiffTwoLists(*options, std::cout, std::cerr);
     return context.WithAgent([&](const AgentClient& agent) {
@@ -166,8 +166,7 @@ Examples:
                options->marker;
     if (!any) {
       return Fail(kBadInput,
-                  base::InvalidArgument("name where images are named: -f, --list, --crictl, --node or "
-                                        "--marker with --in"));
+                  base::InvalidArgument("no input: give -f, --list, --crictl, --node, or --marker with --in"));
     }
     if (options->marker && options->marker->empty()) {
       return Fail(kBadInput, base::InvalidArgument("--marker must not be empty"));

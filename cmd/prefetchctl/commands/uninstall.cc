@@ -20,8 +20,8 @@ struct UninstallFlags {
 int Run(const base::Call& call, const UninstallFlags& flags) {
   if (!flags.nodes) {
     return Fail(kBadInput, base::InvalidArgument(
-                               "--nodes is required: it clears Node objects; the agent itself goes with "
-                               "kubectl delete of what installed it"));
+                               "--nodes is required: the command clears Node objects only; delete the "
+                               "agent with kubectl delete and its manifests"));
   }
   auto cluster = Cluster::Open(flags.cluster);
   if (!cluster) return Fail(cluster.error());
