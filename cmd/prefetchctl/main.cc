@@ -110,10 +110,12 @@ constexpr Row kCommands[] = {
     {"list export", kMore, "Export a list as settings of kubelet or OpenShift", ListExportCommand},
     {"list import", kMore, "Create a list from manifests, a node's images, plain lists or marked lines",
      ListImportCommand},
-    {"list lock", kMore, "Write the digests of a list's tags, as the registries report them", ListLockCommand},
+    {"list lock", kMore, "Write the digests of a list's tags, as the registries report them",
+     ListLockCommand},
     {"list print", kMore, "Print the canonical form or the hash of list files", ListPrintCommand},
     {"generate", kInstall, "Generate the agent's manifests for a platform, with a list", GenerateCommand},
-    {"uninstall", kInstall, "Remove the agents' labels, conditions and taints from Node objects", UninstallCommand},
+    {"uninstall", kInstall, "Remove the agents' labels, conditions and taints from Node objects",
+     UninstallCommand},
     {"audit", kMore, "Find images that came to the nodes without being on the list", AuditCommand},
     {"credentials", kMore, "Show this node's credentials for an image, or validate their configuration",
      CredentialsCommand},
@@ -123,8 +125,10 @@ constexpr Row kCommands[] = {
     {"verdict", kHidden, "Print what kubelet would do with a pod and this image, from its files alone",
      VerdictCommand},
     {"export", kHidden, "Deprecated: use prefetchctl list export", nullptr},
-    {"export kubelet-allowlist", kMore, "Deprecated: use prefetchctl list export --for kubelet", ExportAllowlistCommand},
-    {"export pinned-image-set", kMore, "Deprecated: use prefetchctl list export --for openshift", ExportPinnedCommand},
+    {"export kubelet-allowlist", kMore, "Deprecated: use prefetchctl list export --for kubelet",
+     ExportAllowlistCommand},
+    {"export pinned-image-set", kMore, "Deprecated: use prefetchctl list export --for openshift",
+     ExportPinnedCommand},
 };
 
 // Where the command of `words` goes: below the one that all but the last of them name, which stands before

@@ -64,7 +64,8 @@ void WarnOfOldFlags(const CLI::App& app) {
 }  // namespace
 
 Flags ParseFlags(int argc, char** argv) {
-  CLI::App app("prefetchd keeps a declared list of images on this node, and reports ready only if pods can start "
+  CLI::App app(
+      "prefetchd keeps a declared list of images on this node, and reports ready only if pods can start "
       "with them.");
   app.set_version_flag("--version", "prefetchd " PREFETCH_VERSION);
   app.footer(kFooter);

@@ -117,9 +117,10 @@ TEST(ExportCommand, OldSpellingsSayTheNewOne) {
     EXPECT_EQ(old->code, 0) << old->errors;
     EXPECT_EQ(old->output.Reveal(), now->output.Reveal());
     EXPECT_EQ(now->errors, "");
-    EXPECT_EQ(old->errors, "note: prefetchctl export " + std::string(old_word) +
-                               " is deprecated, and the next release removes it; use prefetchctl list export --for " + target +
-                               "\n");
+    EXPECT_EQ(old->errors,
+              "note: prefetchctl export " + std::string(old_word) +
+                  " is deprecated, and the next release removes it; use prefetchctl list export --for " +
+                  target + "\n");
   }
 }
 

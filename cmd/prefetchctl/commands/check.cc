@@ -23,7 +23,8 @@ base::Status PairImages(const CLI::App& command, std::vector<CheckOptions::Image
     if (option == image) images.push_back({image->results().at(image_at++), {}});
     if (option != policy) continue;
     if (images.empty() || images.back().policy) {
-      return base::InvalidArgument("--policy without an --image before it: put each --policy behind its --image");
+      return base::InvalidArgument(
+          "--policy without an --image before it: put each --policy behind its --image");
     }
     images.back().policy = policy->results().at(policy_at++);
   }
@@ -80,8 +81,7 @@ Command CheckCommand(CLI::App& command, Context& context) {
              "Another pull secret of the pods: NAMESPACE/NAME/UID (repeatable)");
   command.add_option("--pod-service-account", options->pod_service_account,
                      "The pods' service account: NAMESPACE/NAME/UID");
-  command
-      .add_option("-n,--namespace", options->default_namespace, "Namespace of manifests without one")
+  command.add_option("-n,--namespace", options->default_namespace, "Namespace of manifests without one")
       ->capture_default_str();
   command.add_flag("--assume-always-pull", options->assume_always_pull,
                    "Treat every policy as Always, as the admission plugin AlwaysPullImages does");

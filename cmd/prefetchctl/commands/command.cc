@@ -18,8 +18,8 @@ int Context::WithAgent(const std::function<int(const AgentClient&)>& use) {
 }
 
 void SayNewSpelling(const std::string& old_words, const std::string& new_words) {
-  std::cerr << "note: prefetchctl " << old_words << " is deprecated, and the next release removes it; use prefetchctl "
-            << new_words << "\n";
+  std::cerr << "note: prefetchctl " << old_words
+            << " is deprecated, and the next release removes it; use prefetchctl " << new_words << "\n";
 }
 
 void AgentOption(CLI::App& command, Context& context) {

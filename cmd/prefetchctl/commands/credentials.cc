@@ -39,7 +39,8 @@ void CredentialOptions(CLI::App& command, config::RawConfig& flags) {
           "A docker config file; default: kubelet's search paths (repeatable)")
       ->type_size(1)
       ->allow_extra_args(false);
-  Option(command, "--kubelet-version", flags.kubelet_version, "Version of the kubelet whose rules apply, 1.31 or later");
+  Option(command, "--kubelet-version", flags.kubelet_version,
+         "Version of the kubelet whose rules apply, 1.31 or later");
   Option(command, "--config", flags.config_file,
          "A file of kind AgentConfiguration: pullSecrets, providerEnvironment");
 }
@@ -50,8 +51,9 @@ Command CredentialsCommand(CLI::App& command, Context& context) {
   command.add_option("IMAGE", options->images, "Images to find credentials for");
   CredentialOptions(command, flags);
   command
-      .add_option("--source", options->sources,
-                  "Look up as for entries of this list source; pull secrets may be limited to some (repeatable)")
+      .add_option(
+          "--source", options->sources,
+          "Look up as for entries of this list source; pull secrets may be limited to some (repeatable)")
       ->type_size(1)
       ->allow_extra_args(false);
   command.add_flag("--check", options->check, "Only validate the configuration, and run no plugin");

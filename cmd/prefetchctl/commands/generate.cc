@@ -26,7 +26,8 @@ struct Flags {
 
 // `generate --compat image-prefetcher NAME` goes on working, out of sight.
 void CompatOptions(CLI::App& command, Flags& flags) {
-  command.add_option("--compat", flags.compat_with, "Deprecated: use prefetchctl migrate image-prefetcher")->group("");
+  command.add_option("--compat", flags.compat_with, "Deprecated: use prefetchctl migrate image-prefetcher")
+      ->group("");
   MigrateOptions(command, flags.migrate);
   for (const char* option : {"NAME", "--secret", "--secret-repository", "--k8s-flavor",
                              "--use-kubelet-image-credential-integration", "--result-label"}) {
@@ -77,7 +78,8 @@ struct TouchDaemonSetFlags {
 
 const CLI::App* TouchDaemonSetCommand(CLI::App& generate, TouchDaemonSetFlags& flags) {
   CLI::App* command = generate.add_subcommand(
-      "touch-daemonset", "Generate DaemonSets that make kubelet record a list's images for every pod of a node");
+      "touch-daemonset",
+      "Generate DaemonSets that make kubelet record a list's images for every pod of a node");
   Repeatable(*command, "--list", flags.lists, "A list file, or a directory of list files (repeatable)");
   command->add_option("-o,--output", flags.output, "A file, or a directory; default: standard output");
   command->footer(R"(
@@ -101,7 +103,8 @@ Command GenerateCommand(CLI::App& command, Context&) {
   Repeatable(command, "--list", flags->generate.lists,
              "A list file, or a directory of list files; each becomes a ConfigMap of its own (repeatable)");
   ManifestOptions(command, options);
-  command.add_option("--namespace", options.name_space, "Namespace of the agents; default: prefetchd, or prefetchd-INSTANCE");
+  command.add_option("--namespace", options.name_space,
+                     "Namespace of the agents; default: prefetchd, or prefetchd-INSTANCE");
   command.add_option("--instance", options.instance,
                      "For several agents on one node: a suffix for names, label and directory");
   const std::map<std::string, deploy::GatePart> parts = {{"label", deploy::GatePart::kLabel},

@@ -45,10 +45,9 @@ Command ListCheckCommand(CLI::App& command, Context& context) {
   command.add_option("FILE", flags->files, "List files, or directories of list files; - is standard input");
   const CLI::Option* agent =
       command
-          .add_option(
-              "--agent", flags->agent,
-              "Also ask this node's agent for missing names of the same images; "
-              "unix:///path or http://host:port, or nothing for the default one")
+          .add_option("--agent", flags->agent,
+                      "Also ask this node's agent for missing names of the same images; "
+                      "unix:///path or http://host:port, or nothing for the default one")
           ->expected(0, 1);
   TouchOption(command, flags->capabilities);
   command.footer(R"(
@@ -69,7 +68,8 @@ Examples:
 Command ListPrintCommand(CLI::App& command, Context&) {
   auto files = std::make_shared<std::vector<std::string>>();
   auto output = std::make_shared<ListOutput>(ListOutput::kYaml);
-  command.add_option("FILE", *files, "List files, or directories of list files; - is standard input")->required();
+  command.add_option("FILE", *files, "List files, or directories of list files; - is standard input")
+      ->required();
   const std::map<std::string, ListOutput> names = {
       {"yaml", ListOutput::kYaml}, {"json", ListOutput::kJson}, {"hash", ListOutput::kHash}};
   OneOf(command.add_option("-o,--output", *output, "Output format [yaml]"), names);
@@ -139,7 +139,8 @@ Command ListImportCommand(CLI::App& command, Context& context) {
   command.add_flag("--node", *node, "The list of this node, as its agent reports it");
   AgentOption(command, context);
   command.add_option("--marker", options->marker, "Text that marks image names in files");
-  command.add_option("--in", options->marked, "Files, directories, patterns to search for the marker (repeatable)");
+  command.add_option("--in", options->marked,
+                     "Files, directories, patterns to search for the marker (repeatable)");
   command.get_option("--marker")->needs("--in");
   command.get_option("--in")->needs("--marker");
   Repeatable(command, "--exclude", options->exclude,
@@ -165,8 +166,8 @@ Examples:
     bool any = *node || !options->manifests.empty() || !options->lists.empty() || !options->crictl.empty() ||
                options->marker;
     if (!any) {
-      return Fail(kBadInput,
-                  base::InvalidArgument("no input: give -f, --list, --crictl, --node, or --marker with --in"));
+      return Fail(kBadInput, base::InvalidArgument(
+                                 "no input: give -f, --list, --crictl, --node, or --marker with --in"));
     }
     if (options->marker && options->marker->empty()) {
       return Fail(kBadInput, base::InvalidArgument("--marker must not be empty"));
@@ -181,8 +182,7 @@ Examples:
 Command ListLockCommand(CLI::App& command, Context& context) {
   auto options = std::make_shared<ListLockOptions>();
   command.add_option("FILE", options->files, "List files, or directories of list files")->required();
-  command.add_flag("--check", options->check,
-                   "Write nothing, and report the tags that moved since the lock");
+  command.add_flag("--check", options->check, "Write nothing, and report the tags that moved since the lock");
   CredentialOptions(command, options->credentials);
   command.add_option("--timeout", options->timeout, "Maximum time: 90s, 5m")->capture_default_str();
   command.footer(R"(

@@ -19,9 +19,9 @@ struct UninstallFlags {
 
 int Run(const base::Call& call, const UninstallFlags& flags) {
   if (!flags.nodes) {
-    return Fail(kBadInput, base::InvalidArgument(
-                               "--nodes is required: the command clears Node objects only; delete the "
-                               "agent with kubectl delete and its manifests"));
+    return Fail(kBadInput,
+                base::InvalidArgument("--nodes is required: the command clears Node objects only; delete the "
+                                      "agent with kubectl delete and its manifests"));
   }
   auto cluster = Cluster::Open(flags.cluster);
   if (!cluster) return Fail(cluster.error());
@@ -37,13 +37,14 @@ Command UninstallCommand(CLI::App& command, Context& context) {
   command.add_option("--instance", options.instance,
                      "Clear only this instance's label; default: all labels below prefetchd.dev/, the "
                      "condition ImagesPrefetched and the startup taint");
-  Repeatable(command, "--label", options.labels, "Also clear this label, the value of nodeResultLabel (repeatable)");
+  Repeatable(command, "--label", options.labels,
+             "Also clear this label, the value of nodeResultLabel (repeatable)");
   command.add_option("--selector", options.selector, "Only nodes with these labels: pool=ci");
   command.add_flag("--dry-run", options.dry_run, "Print the changes, and make none");
-  command.add_option(
-      "--kubeconfig", flags->cluster.kubeconfig,
-      "The kubeconfig; default: KUBECONFIG, ~/.kube/config, or this pod's service account");
-  command.add_option("--context", flags->cluster.context, "A context of the kubeconfig; default: the current one");
+  command.add_option("--kubeconfig", flags->cluster.kubeconfig,
+                     "The kubeconfig; default: KUBECONFIG, ~/.kube/config, or this pod's service account");
+  command.add_option("--context", flags->cluster.context,
+                     "A context of the kubeconfig; default: the current one");
   command.footer(R"(
 Keep this order:
   1. Remove the startup taint from the node pools. Otherwise new nodes start with it, and keep it.

@@ -12,13 +12,12 @@ namespace prefetch::ctl {
 Command VerdictCommand(CLI::App& command, Context&) {
   auto options = std::make_shared<VerdictOptions>();
   command.add_option("--image", options->image, "The image, exactly as the pod names it")->required();
-  command
-      .add_option("--image-id", options->image_id, "The runtime's id of the image; empty: it is absent")
+  command.add_option("--image-id", options->image_id, "The runtime's id of the image; empty: it is absent")
       ->required();
   command.add_option("--kubelet-root", options->kubelet_root,
                      "kubelet's --root-dir; default: " + std::string(kDefaultKubeletRoot));
-  auto* config = command.add_option("--kubelet-config", options->kubelet_config,
-                                    "kubelet's KubeletConfiguration file");
+  auto* config =
+      command.add_option("--kubelet-config", options->kubelet_config, "kubelet's KubeletConfiguration file");
   auto* verification = command.add_option("--verification", options->verification,
                                           "kubelet's imagePullCredentialsVerificationPolicy");
   verification->excludes(config);

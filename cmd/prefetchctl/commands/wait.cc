@@ -79,8 +79,7 @@ Command WaitCommand(CLI::App& command, Context& context) {
                    "reached)");
   FleetOptions(command, flags->fleet);
   command
-      .add_option("--min-ready", flags->min_ready,
-                  "Required number of ready nodes, or a share such as 95%")
+      .add_option("--min-ready", flags->min_ready, "Required number of ready nodes, or a share such as 95%")
       ->capture_default_str()
       ->needs("--fleet")
       ->group(kFleetGroup);
