@@ -169,7 +169,9 @@ INSTANTIATE_TEST_SUITE_P(
     All, ListRefusal,
     testing::Values(
         RefusalCase{"DiffOfOne", {"list", "diff", "good.txt"}, "give two FILEs, or one with --node"},
-        RefusalCase{"DiffOfTwoAndANode", {"list", "diff", "good.txt", "good.txt", "--node"}, "with one FILE"},
+        RefusalCase{"DiffOfTwoAndANode",
+                    {"list", "diff", "good.txt", "good.txt", "--node"},
+                    "give one FILE with --node"},
         RefusalCase{"DiffOfABadOne", {"list", "diff", "good.txt", "bad.txt"}, "bad.txt:1:1"},
         RefusalCase{"DiffOfNone", {"list", "diff", "good.txt", "none.txt"}, "none.txt"},
         RefusalCase{"ImportOfNothing", {"list", "import"}, "no input: give -f, --list, "},
