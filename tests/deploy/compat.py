@@ -82,7 +82,7 @@ TOLD = [
     ("PortOfTheNode", GIVEN + ["--platform", "eks"], 0, "give --port"),
 ]
 TOLD_OF_GENERATE = [
-    ("OldSpelling", OLD + GIVEN, 0, "write prefetchctl migrate image-prefetcher"),
+    ("OldSpelling", OLD + GIVEN, 0, "use prefetchctl migrate image-prefetcher"),
     ("OldNoName", OLD + ["--namespace", "x"], 2, "needs a NAME"),
     ("OldOther", ["--compat", "kube-fledged", NAME], 2, "--compat"),
     ("OldList", OLD + GIVEN + ["--list", "images.yaml"], 2, "the list is your ConfigMap my-images"),
