@@ -155,7 +155,7 @@ std::size_t UidsOfAccount(const CredentialEntry& entry, const PodIdentity& pod, 
 
 Finding Assumed(const std::string& rule, const std::string& repository, const std::string& what) {
   return {Outcome::kUse, Reason::kAssumedForPod, rule, "kubelet's record of " + repository + " names " + what,
-          "that it is the same one is assumed: kubelet compares UIDs, too, and none is given"};
+          "the agent assumes that it is the same one, because kubelet also compares UIDs and none is given"};
 }
 
 Finding Ambiguous(const std::string& rule, const std::string& repository, const std::string& what) {

@@ -65,8 +65,8 @@ struct NodeFacts {
 // manifest check with the pod's own credentials remains. Always: the registry agreed lately.
 bool IsReadyFor(const ImageState& image, image::PullPolicy policy, bool has_kubelet);
 
-// What is wrong with a runtime that does not answer, where so many of its pulls go on: one that was told to
-// stop ends them (runtime rule C35).
+// Completes `error`, of a runtime that does not answer, by the number of pulls that it may be ending: CRI-O
+// finishes them before it stops (runtime rule C35).
 std::string WithPullsUnderWay(std::string error, std::size_t pulls);
 
 // The node's readiness from that of its entries.

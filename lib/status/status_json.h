@@ -38,9 +38,9 @@ std::uint64_t WholeRate(double per_second);
 std::string ImageJson(const plan::Snapshot& snapshot, const plan::ImageState& image,
                       const ImageDetail& detail);
 
-// The body of GET /readyz: a few lines for whoever reads them; the status code is ReadyAnswer::ready.
-// Answer and hashes of list and sources, so that a reader knows what was ready; when `verbose`, a line for
-// each entry that the question was about: "[+]" ready, "[-]" not, with its reason. Ends with a newline. Pure.
+// The body of GET /readyz: a few lines for people; the status code is ReadyAnswer::ready. The answer comes
+// with the hashes of list and sources, which identify what was judged. `verbose` adds a line for each entry
+// in question: "[+]" ready, "[-]" not, with its reason. Ends with a newline. Pure.
 std::string ReadyzText(const plan::Snapshot& snapshot, const plan::ReadyAnswer& answer, bool verbose);
 
 }  // namespace prefetch::status

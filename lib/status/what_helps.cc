@@ -43,8 +43,8 @@ std::vector<std::string> OpenIt(const plan::ImageState& image) {
   }
   if (image.reason == Reason::kRecordedForOthers) {
     helps.emplace_back(
-        "if all its pods have a secret or service account that the record names: name that one in the list "
-        "(readyAs), and the entry is judged for such pods");
+        "if all its pods have a secret or service account that the record names: name it in the list "
+        "(readyAs)");
   }
   return helps;
 }

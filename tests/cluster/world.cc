@@ -146,7 +146,7 @@ class Cleaner {
     if (pid_ > 0) return;
     guardian_.Close();
     ::setsid();
-    // Whoever waits for the test's output waits for its end, not for ours.
+    // meson reads the test's output to its end: this process must not hold it open.
     base::Fd nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
     for (int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::dup2(nothing.get(), fd);
     char byte = 0;

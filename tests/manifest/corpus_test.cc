@@ -46,6 +46,9 @@ std::string List() {
     if (const doc::Node* platforms = item.Find("platforms")) {
       for (const doc::Node& platform : platforms->items) more += (more.empty() ? "|" : ",") + platform.text;
     }
+    if (const doc::Node* as = item.Find("readyAs")) {
+      more = "|as=" + as->Find("imagePullSecrets")->items[0].Find("name")->text;
+    }
     lines += more + "\n";
   }
   return lines;

@@ -1,4 +1,4 @@
-// What is known of one image and one pod → what is asked next, or the verdict.
+// plan::DecideCheck: facts about one image and one pod → the next question, or the verdict.
 #include "plan/check.h"
 
 #include <gtest/gtest.h>

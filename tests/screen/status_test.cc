@@ -141,7 +141,7 @@ TEST(StatusTable, WideSaysForWhichPodsItIsJudged) {
   const std::string pods = "with secret team/pull and service account team/runner (UID 6f1c)";
   const std::string one = table(sample::ForPodsWithASecret(), true);
   EXPECT_NE(one.find("judged for pods " + pods + " (readyAs)"), std::string::npos) << one;
-  EXPECT_NE(one.find("that it is the same one is assumed"), std::string::npos) << one;
+  EXPECT_NE(one.find("the agent assumes that it is the same one"), std::string::npos) << one;
   EXPECT_NE(one.find("assumed  "), std::string::npos) << one;
   EXPECT_EQ(table(sample::ForPodsWithASecret(), false).find("readyAs"), std::string::npos);
   const std::string two = table(sample::ForTwoPods(), true);

@@ -1,4 +1,4 @@
-// What is known of one image, for GET /v1/images/REF.
+// GET /v1/images/REF: the facts about one image, collected.
 #include <algorithm>
 #include <memory>
 #include <utility>

@@ -14,7 +14,7 @@ constexpr std::chrono::seconds kAskNow{15};
 // Of these, so many for credentials: a plugin that hangs leaves time to ask for other images.
 constexpr std::chrono::seconds kCredentialsNow{5};
 
-// An answer that the same server would give to any question: it is away, or something before it says so.
+// An answer that the same server would give to any question: the server is away, or another in front of it answers.
 bool IsSilent(const image::RegistryAnswer& said) {
   return said.kind == image::RegistryAnswerKind::kUnreachable || image::IsPassing(said);
 }
