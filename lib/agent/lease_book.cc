@@ -43,11 +43,18 @@ LeasesTended TendLeases(const base::Call& call, cri::ContentService& content, co
   }
   if (work.list) {
     auto found = content.ListLeases(call.Within(kTendLimit));
-    if (found) {
-      done.found = *std::move(found);
-    } else {
+    if (!found) {
       failed("list", "", found.error());
+      return done;
     }
+    for (const std::string& lease : *found) {
+      auto owner = work.owners.find(lease);
+      if (owner == work.owners.end()) continue;
+      // One that cannot be read keeps what it keeps, until its pull goes on or it expires.
+      auto kept = content.Progress(call.Within(kTendLimit), lease, owner->second);
+      if (kept && kept->bytes_done > 0) done.kept.emplace(lease, *kept);
+    }
+    done.found = *std::move(found);
   }
   return done;
 }

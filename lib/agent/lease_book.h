@@ -33,6 +33,8 @@ struct LeaseWork {
   std::vector<std::string> drop;
   std::vector<std::string> renew;
   bool list = false;
+  // Whose leases those that are found may be: of these the runtime tells what they keep.
+  std::map<std::string, image::Reference> owners;
 };
 
 // How it went.
@@ -40,6 +42,7 @@ struct LeasesTended {
   std::vector<std::string> dropped;  // they are gone
   std::vector<std::string> renewed;
   std::optional<std::vector<std::string>> found;  // all of ours, where that was asked for
+  std::map<std::string, cri::PullProgress> kept;  // what those of LeaseWork::owners keep, where it is known
   bool unsupported = false;
   bool failed = false;  // something of it has to be tried again
 };

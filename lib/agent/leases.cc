@@ -43,6 +43,11 @@ void Pulls::StartTendingLeases(Workers& workers) {
       [this](const std::string& name, const std::string& lease) { return UseOf(name, lease); },
       runtime_.seen_in_full(), loop_.now());
   if (!work) return;
+  if (work->list) {
+    for (const Entry& entry : entries_.listed()) {
+      if (entry.runs.empty()) work->owners.emplace(LeaseFor(entry), entry.want->reference);
+    }
+  }
   base::Call call{.stop = loop_.stopping()};
   loop_.Submit(workers, [this, call, work = *std::move(work)]() -> Event {
     return TendLeases(call, parts_.content, work);
@@ -60,7 +65,17 @@ void Pulls::Absorb(const LeasesTended& event) {
     if (!lease.starts_with(prefix) || cri::IsAskedLease(lease)) continue;
     auto name = names.find(lease);
     leases_.Found(lease, name == names.end() ? "" : name->second, loop_.now());
+    if (name != names.end()) RememberKept(*entries_.Find(name->second), event, lease);
   }
+}
+
+// Bytes that an agent before has fetched count as if this one had.
+void Pulls::RememberKept(Entry& entry, const LeasesTended& event, const std::string& lease) {
+  auto kept = event.kept.find(lease);
+  if (kept == event.kept.end() || !entry.runs.empty()) return;
+  if (UseOf(entry.name(), lease) != LeaseUse::kWaits) return;
+  entry.past.room = plan::AfterSize(entry.past.room, kept->second.bytes_total);
+  entry.past.room.kept = kept->second.bytes_done;
 }
 
 void Pulls::Absorb(const PullUnprotected& event) {

@@ -104,6 +104,7 @@ class Pulls {
   // Leases: leases.cc.
   std::string LeaseFor(const Entry& entry) const;
   LeaseUse UseOf(const std::string& name, const std::string& lease);
+  void RememberKept(Entry& entry, const LeasesTended& event, const std::string& lease);
   bool Shows(const ActiveRun& run) const;  // does the runtime tell how far it is?
 
   const PullOptions options_;

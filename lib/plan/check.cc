@@ -251,11 +251,17 @@ CheckStep DecideCheck(const CheckFacts& facts) {
   if (!facts.runtime->image) return Decided(RuntimeIsAway(facts, facts.runtime->error.value_or("")));
   const ImageState& image = *facts.runtime->image;
   if (facts.rights.pull && !image.present && image.applies) return Need(CheckNeed::kPull);
-  // Else what the newest look told stands: a runtime that restarts takes nothing away.
   if (facts.runtime->error && IsUntold(image, facts.runtime_down)) {
     return Decided(RuntimeIsAway(facts, facts.runtime_error));
   }
-  return facts.policy == PullPolicy::kAlways ? DecideAlways(facts, image) : DecideOthers(facts, image);
+  CheckStep step =
+      facts.policy == PullPolicy::kAlways ? DecideAlways(facts, image) : DecideOthers(facts, image);
+  if (facts.runtime->error && step.need == CheckNeed::kNothing) {
+    // A runtime that restarts takes nothing away, but the caller should know.
+    step.verdict.message +=
+        " The runtime does not answer at the moment: this is by the last look at its images.";
+  }
+  return step;
 }
 
 std::optional<CheckVerdict> VerdictOfPull(const CheckFacts& facts, const ImageState* image) {

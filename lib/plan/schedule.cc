@@ -57,6 +57,37 @@ class Kept {
   std::map<std::string, int> of_registry_;
 };
 
+// Places in all, for one slot or another.
+class TotalPlaces {
+ public:
+  TotalPlaces(const std::vector<PullSlot>& running, int parallel) : parallel_(parallel) {
+    const int total = static_cast<int>(running.size());
+    const bool of_one = std::all_of(running.begin(), running.end(), [&](const PullSlot& slot) {
+      return slot.registry == running.front().registry;
+    });
+    if (parallel < 2 || total < parallel || !of_one) return;
+    hog_ = running.front().registry;
+    with_one_more_ = total + 1;
+    for (const PullSlot& slot : running) one_more_from_ = std::max(one_more_from_, slot.started_at);
+    if (one_more_from_ != base::TimePoint::max()) one_more_from_ += kHoggedFor;
+  }
+
+  // Of this registry; `look_again` becomes earlier where time alone brings more.
+  int Of(const std::string& registry, base::TimePoint now, base::TimePoint& look_again) const {
+    if (with_one_more_ == 0 || registry == hog_) return parallel_;
+    if (now >= one_more_from_) return with_one_more_;
+    look_again = std::min(look_again, one_more_from_);
+    return parallel_;
+  }
+  int Most() const { return std::max(parallel_, with_one_more_); }
+
+ private:
+  const int parallel_;
+  std::string hog_;
+  int with_one_more_ = 0;  // 0: no registry has all places
+  base::TimePoint one_more_from_;
+};
+
 // How many pulls each registry may have at once.
 class RegistryLimits {
  public:
@@ -145,6 +176,7 @@ ScheduleOutput Schedule(const ScheduleInput& input, const Limits& limits, base::
   for (const PullSlot& slot : running) taken.Take(slot, limits);
 
   const int parallel = input.settled ? limits.parallel_pulls_when_ready : limits.parallel_pulls;
+  const TotalPlaces places(running, parallel);
   const RegistryLimits registries(input, limits, parallel, now);
   RoomBook room(input.usable, input.running);
   Kept kept;
@@ -153,7 +185,7 @@ ScheduleOutput Schedule(const ScheduleInput& input, const Limits& limits, base::
     if (slot.look_up.state == LookUpState::kUnderWay) looking[slot.registry]++;
   }
   for (const PullSlot& slot : due) {
-    if (taken.total >= parallel) break;
+    if (taken.total >= places.Most()) break;
     if (base::TimePoint held_until = registries.HeldUntil(slot.registry); now < held_until) {
       output.look_again = std::min(output.look_again, held_until);
       continue;
@@ -163,7 +195,8 @@ ScheduleOutput Schedule(const ScheduleInput& input, const Limits& limits, base::
     kept.MoveTo(slot);
     const int registry_limit = registries.Of(slot.registry);
     const int of_registry = taken.of_registry[slot.registry];
-    bool has_place = taken.total + kept.total() < parallel && of_registry < registry_limit;
+    const int total_limit = places.Of(slot.registry, now, output.look_again);
+    bool has_place = taken.total + kept.total() < total_limit && of_registry < registry_limit;
     if (slot.unlisted && taken.unlisted >= std::max(1, parallel / 2)) has_place = false;
     if (input.settled && slot.bytes > limits.large_image_bytes && taken.large > 0) has_place = false;
     if (slot.look_up.state != LookUpState::kDone) {

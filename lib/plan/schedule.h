@@ -64,8 +64,12 @@ struct ScheduleOutput {
   base::TimePoint look_again = base::TimePoint::max();
 };
 
+// A registry that took every place when it alone had work leaves others one place more, beyond the limit,
+// once its pulls have run for so long. A limit of one pull stays one.
+constexpr std::chrono::seconds kHoggedFor{10};
+
 // No registry gets the last place while another one has something that could use it: a registry that hangs
-// does not stop the others. Where it alone has work, it gets all.
+// does not stop the others. Where it alone has work, it gets all; what comes later waits for kHoggedFor.
 ScheduleOutput Schedule(const ScheduleInput& input, const Limits& limits, base::TimePoint now);
 
 }  // namespace prefetch::plan

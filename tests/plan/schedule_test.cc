@@ -118,6 +118,33 @@ TEST(Schedule, TheLastPlaceIsForAnotherRegistryThatIsDueSoon) {
             (Starts{0, 1, 2, 3}));
 }
 
+// Its four pulls began when nothing else was due.
+TEST(Schedule, WhereOneRegistryHasAllPlacesAnotherGetsOneMore) {
+  ScheduleInput input{.due = {Slot(0), Slot(1), Slot(2)},
+                      .running = {Slot(10), Slot(11), Slot(12), Slot(13)}};
+  for (PullSlot& slot : input.running) slot.started_at = kNow;
+  input.due[1].registry = input.due[2].registry = "other.io";
+  ScheduleOutput output = Schedule(input, {}, kNow + seconds(9));
+  EXPECT_EQ(output.start, Starts{});
+  EXPECT_EQ(output.look_again, kNow + kHoggedFor);
+  EXPECT_EQ(Schedule(input, {}, kNow + kHoggedFor).start, Starts{1});
+  input.settled = true;  // two places, and four run
+  EXPECT_EQ(Schedule(input, {}, kNow + kHoggedFor).start, Starts{1});
+  input.settled = false;
+  input.running.push_back(input.due[1]);
+  EXPECT_EQ(Schedule(input, {}, kNow + minutes(5)).start, Starts{}) << "one more, not two";
+
+  ScheduleInput own{.due = {Slot(0)}, .running = input.running};
+  own.running.pop_back();
+  EXPECT_EQ(Schedule(own, {}, kNow + minutes(5)).start, Starts{});
+  EXPECT_EQ(Schedule(own, {}, kNow + minutes(5)).look_again, base::TimePoint::max());
+
+  Limits one;
+  one.parallel_pulls = 1;
+  ScheduleInput alone{.due = {input.due[1]}, .running = {own.running.front()}};
+  EXPECT_EQ(Schedule(alone, one, kNow + minutes(5)).start, Starts{});
+}
+
 TEST(Schedule, ARegistryThatCannotUseAPlaceKeepsNone) {
   ScheduleInput input{.due = Slots(8)};
   input.due.push_back(Slot(8, "held.io"));

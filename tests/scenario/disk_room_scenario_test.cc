@@ -174,6 +174,18 @@ TEST(DiskRoomScenario, ATryThatEndsAtOnceForgetsNoBytes) {
   EXPECT_LE(rig.node.runtime.counters().bytes_served - before, 3 * kGiB);
 }
 
+// What an agent before has left under its leases is found, and given up where it stands in the way.
+TEST(DiskRoomScenario, BytesThatAnAgentBeforeHasLeftAreRemovedForWhatFits) {
+  RoomNode rig({"", 23, {{10, 1, 1}, {1, 1, 0}}});
+  ASSERT_TRUE(
+      rig.node.RunUntil([&] { return rig.node.runtime.counters().bytes_served > 8 * kGiB; }, hours(1)));
+  rig.node.disk.available_bytes -= Bytes(15.5);  // 7.5 GiB stay: less than what the first has fetched
+  rig.node.RestartAgent();
+  EXPECT_TRUE(rig.node.RunUntil([&] { return rig.IsReady(1); }, minutes(5)))
+      << rig.node.Image(NameOf(1)).message;
+  EXPECT_EQ(rig.node.ReasonOf(NameOf(0)), plan::Reason::kDiskPressure);
+}
+
 TEST(DiskRoomScenario, WhatHasNoRoomIsNotWaitedFor) {
   RoomNode rig({"", 40, {{8, 6}, {30, 3}, {1, 3}}});
   EXPECT_TRUE(rig.node.RunUntil(

@@ -114,6 +114,24 @@ TEST(PullScenario, AnUnpackOfFiveMinutesSurvives) {
   EXPECT_EQ(node.runtime.counters().pull_calls, 1);
 }
 
+// All places are taken by a slow registry when the list gets an image of another one.
+TEST(PullScenario, AnImageOfAnotherRegistryThatIsAddedLaterDoesNotWait) {
+  Node node;
+  node.runtime.SetBandwidth(kMB);
+  std::vector<std::string> names;
+  for (const char* name : {"a", "b", "c", "d", "e"}) {
+    names.push_back("r.io/" + std::string(name) + ":v1");
+    node.runtime.Push(MakeImage(names.back(), 900 * kMB));
+  }
+  node.List(names);
+  node.RunFor(minutes(1));
+  names.emplace_back("q.io/small:v1");
+  node.runtime.Push(MakeImage(names.back(), kMB));
+  node.List(names);
+  EXPECT_TRUE(node.RunUntil([&] { return node.Image("q.io/small:v1").ready; }, minutes(1)));
+  EXPECT_FALSE(node.Image(names.front()).ready);
+}
+
 TEST(PullScenario, AStallIsReplacedAndNoByteIsLost) {
   Node node;
   node.runtime.SetBandwidth(10 * kMB);

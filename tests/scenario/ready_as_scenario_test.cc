@@ -52,7 +52,7 @@ TEST_F(ReadyAsScenario, ReadyThoughItIsClosedToAllOthers) {
   Node& node = Pulled(WithoutTouch(), {ListFor(kSecret)});
   EXPECT_TRUE(node.Ready());
   EXPECT_EQ(node.ReasonOf(kApp), Reason::kAssumedForPod);
-  EXPECT_NE(node.Image(kApp).message.find("is assumed"), std::string::npos) << node.Image(kApp).message;
+  EXPECT_NE(node.Image(kApp).message.find("assumes"), std::string::npos) << node.Image(kApp).message;
   EXPECT_TRUE(Starts({.secrets = {SecretOf("ci")}, .service_account = {}}));
   EXPECT_FALSE(Starts({}));
   EXPECT_EQ(node.LogLines("node not ready"), 0);

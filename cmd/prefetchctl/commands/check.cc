@@ -24,7 +24,7 @@ base::Status PairImages(const CLI::App& command, std::vector<CheckOptions::Image
     if (option != policy) continue;
     if (images.empty() || images.back().policy) {
       return base::InvalidArgument(
-          "--policy without an --image before it: put each --policy behind its --image");
+          "--policy without an --image before it: put each --policy after its --image");
     }
     images.back().policy = policy->results().at(policy_at++);
   }
