@@ -94,9 +94,10 @@ std::string Story(const RoomCase& row) {
 
 // Bytes fetched <= 1.1 x bytes that end up usable + one download for each image that does not fit; and what
 // fits together, taken in order of priority, is ready.
-void ExpectProperty(const RoomCase& row) {
+// False: too close to tell.
+bool ExpectProperty(const RoomCase& row) {
   std::optional<std::vector<bool>> fits = Greedy(row);
-  if (!fits) return;
+  if (!fits) return false;
   SCOPED_TRACE(Story(row));
   RoomNode rig(row);
   rig.node.RunFor(hours(3));
@@ -108,6 +109,7 @@ void ExpectProperty(const RoomCase& row) {
     bound += row.images[i].gib * (rig.IsReady(i) ? 1.1 : 1);
   }
   EXPECT_LE(static_cast<double>(rig.node.runtime.counters().bytes_served), bound * static_cast<double>(kGiB));
+  return true;
 }
 
 TEST(DiskRoomScenario, FourImagesWithRoomForOne) {
@@ -210,7 +212,7 @@ TEST(DiskRoomScenario, AHigherPriorityGetsTheRoomOfWhatWaits) {
 class DiskRoomTable : public testing::TestWithParam<RoomCase> {};
 
 TEST_P(DiskRoomTable, WhatFitsIsPulledAndNothingTwice) {
-  ExpectProperty(GetParam());
+  EXPECT_TRUE(ExpectProperty(GetParam()));
 }
 
 // Free space x sizes x unpack factor x order.
@@ -229,7 +231,7 @@ std::vector<RoomCase> Family() {
             int rank = static_cast<int>(row.images.size());
             row.images.push_back({gib, static_cast<double>(factor), *order == 'R' ? rank : 0});
           }
-          rows.push_back(std::move(row));
+          if (Greedy(row)) rows.push_back(std::move(row));
         }
       }
     }
@@ -240,15 +242,20 @@ std::vector<RoomCase> Family() {
 INSTANTIATE_TEST_SUITE_P(DiskRoom, DiskRoomTable, testing::ValuesIn(Family()),
                          [](const auto& row) { return row.param.name; });
 
+TEST(DiskRoomScenario, MostOfTheFamilyIsJudged) {
+  EXPECT_GE(Family().size(), 100U) << "of 108";
+}
+
 TEST(DiskRoomScenario, TheSameForImagesOfEveryKind) {
   std::mt19937 random(1);
   auto between = [&](int least, int most) { return std::uniform_int_distribution(least, most)(random); };
-  for (int i = 0; i < 60; i++) {
+  int judged = 0;
+  while (judged < 60) {
     RoomCase row{"", between(4, 200) + 0.37, {}};
     for (int n = between(1, 8); n > 0; n--) {
       row.images.push_back({between(2, 60) / 4.0, between(2, 12) / 2.0, between(0, 2)});
     }
-    ExpectProperty(row);
+    judged += ExpectProperty(row) ? 1 : 0;
   }
 }
 
