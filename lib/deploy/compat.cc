@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "deploy/build.h"
 #include "deploy/daemon_set.h"
+#include "deploy/monitors.h"
 #include "deploy/words.h"
 #include "doc/edit.h"
 #include "doc/path.h"
@@ -194,6 +195,9 @@ base::Result<Generated> GenerateCompat(const Files& files, const CompatOptions& 
   if (!common.image.empty()) agent.SetImage(common.image);
   if (!common.kubelet_version.empty()) agent.SetEnv("PREFETCHD_KUBELET_VERSION", common.kubelet_version);
   if (common.port) agent.SetPort(*common.port);
+  if (!common.image_pull_secrets.empty()) agent.SetImagePullSecrets(common.image_pull_secrets);
+  LabelMonitors(common.monitor_labels, *objects);
+  AlertOnDaemonSet(options.name, *objects);
   agent.SetRunFolder("/run/prefetchd-" + options.name);
   agent.SetArg("--instance", options.name);
   UseSecret(options, *objects, agent);

@@ -45,6 +45,10 @@ bool AgentDaemonSet::OnHostNetwork() const {
   return host != nullptr && host->boolean;
 }
 
+std::string AgentDaemonSet::NameSpace() const {
+  return TextAt(*body_, {"metadata", "namespace"});
+}
+
 void AgentDaemonSet::SetArg(const std::string& flag, const std::string& value) {
   doc::Node& args = *Find(*container_, "args");
   doc::Node arg = doc::Node::String(flag + "=" + value);
@@ -80,6 +84,15 @@ void AgentDaemonSet::SetEnv(const std::string& name, const std::string& value) {
 
 void AgentDaemonSet::SetImage(const std::string& image) {
   Put(*container_, "image", doc::Node::String(image));
+}
+
+void AgentDaemonSet::SetImagePullSecrets(const std::vector<std::string>& names) {
+  std::vector<doc::Node> secrets;
+  for (const std::string& name : names) {
+    secrets.push_back(doc::Node::Mapping());
+    secrets.back().Set("name", doc::Node::String(name));
+  }
+  Put(*pod_spec_, "imagePullSecrets", doc::Node::Sequence(std::move(secrets)));
 }
 
 void AgentDaemonSet::SetPort(std::uint16_t port) {

@@ -20,6 +20,7 @@ class AgentDaemonSet {
   doc::Node& pod_spec() { return *pod_spec_; }
   doc::Node& container() { return *container_; }
   bool OnHostNetwork() const;
+  std::string NameSpace() const;
 
   // `--flag=value` in place of the one that is there, or at the end.
   void SetArg(const std::string& flag, const std::string& value);
@@ -27,6 +28,7 @@ class AgentDaemonSet {
   void RemoveArg(std::string_view flag);
   void SetEnv(const std::string& name, const std::string& value);
   void SetImage(const std::string& image);
+  void SetImagePullSecrets(const std::vector<std::string>& names);
   void SetPort(std::uint16_t port);
   // The folder of the local socket, on the host and in the container.
   void SetRunFolder(const std::string& folder);

@@ -9,6 +9,7 @@
 #include "deploy/build.h"
 #include "deploy/config_map.h"
 #include "deploy/daemon_set.h"
+#include "deploy/monitors.h"
 #include "deploy/words.h"
 
 namespace prefetch::deploy {
@@ -115,6 +116,7 @@ void Change(const GenerateOptions& options, const std::vector<ConfigMapSource>& 
   if (!options.image.empty()) agent.SetImage(options.image);
   if (!options.kubelet_version.empty()) agent.SetEnv("PREFETCHD_KUBELET_VERSION", options.kubelet_version);
   if (options.port) agent.SetPort(*options.port);
+  if (!options.image_pull_secrets.empty()) agent.SetImagePullSecrets(options.image_pull_secrets);
   if (!options.instance.empty()) {
     agent.SetRunFolder("/run/prefetchd-" + options.instance);
     agent.SetArg("--instance", options.instance);
@@ -164,6 +166,8 @@ base::Result<Generated> Generate(const Files& files, const GenerateOptions& opti
   if (!objects) return objects.error();
   AgentDaemonSet agent(*objects);
   Change(options, top.config_maps, agent);
+  LabelMonitors(options.monitor_labels, *objects);
+  if (!options.instance.empty()) AlertOnLabelOf(options.instance, *objects);
   Generated out;
   out.notes = NotesFor(options, *objects, agent);
   FinishNames(*objects);

@@ -29,11 +29,13 @@ struct GenerateOptions {
   std::vector<ListFile> lists;          // the first becomes prefetchd-list; each a ConfigMap of its own
   std::string
       instance;  // empty: the only one on its nodes; else all names end with it, and its folder below /run
-  std::string name_space;             // empty: prefetchd, or prefetchd-INSTANCE
-  std::string image;                  // empty: as the tree has it
-  std::string kubelet_version;        // empty: not declared
-  std::optional<std::uint16_t> port;  // else 9477
-  std::vector<GatePart> gate;         // empty: all; of a second instance on the same nodes: the label
+  std::string name_space;                       // empty: prefetchd, or prefetchd-INSTANCE
+  std::string image;                            // empty: as the tree has it
+  std::string kubelet_version;                  // empty: not declared
+  std::optional<std::uint16_t> port;            // else 9477
+  std::vector<std::string> monitor_labels;      // KEY=VALUE each, of PodMonitor and PrometheusRule
+  std::vector<std::string> image_pull_secrets;  // of the agent's own image
+  std::vector<GatePart> gate;  // empty: all; of a second instance on the same nodes: the label
 };
 
 struct Generated {

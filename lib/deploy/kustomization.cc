@@ -29,6 +29,10 @@ Patch DecodePatch(doc::ObjectReader object) {
   patch.content = object.String("patch").value_or("");
   if (patch.path.empty() == patch.content.empty()) object.Fail("must have either path or patch");
   if (auto target = object.Object("target")) patch.target = DecodeTarget(*target);
+  if (auto options = object.Object("options")) {
+    options->Bool("allowKindChange");  // without it kustomize would put the old kind back
+    options->Finish();
+  }
   object.Finish();
   return patch;
 }

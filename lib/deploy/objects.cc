@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::string_view kClusterWide[] = {"ClusterRole",
                                              "ClusterRoleBinding",
+                                             "ClusterRules",
                                              "Namespace",
                                              "PriorityClass",
                                              "SecurityContextConstraints",

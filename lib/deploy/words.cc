@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "deploy/config_map.h"
+#include "deploy/monitors.h"
 
 namespace prefetch::deploy {
 
@@ -21,6 +22,12 @@ bool IsDnsLabel(std::string_view text, std::size_t longest) {
       std::all_of(text.begin(), text.end(), [](char c) { return IsLowerOrDigit(c) || c == '-'; });
   return !text.empty() && text.size() <= longest && characters && IsLowerOrDigit(text.front()) &&
          IsLowerOrDigit(text.back());
+}
+
+bool IsDnsSubdomain(std::string_view text) {
+  const std::vector<std::string_view> parts = base::Split(text, '.');
+  return text.size() <= 253 &&
+         std::all_of(parts.begin(), parts.end(), [](std::string_view part) { return IsDnsLabel(part, 63); });
 }
 
 base::Status CheckCommon(const Files& files, const GenerateOptions& options) {
@@ -42,7 +49,14 @@ base::Status CheckCommon(const Files& files, const GenerateOptions& options) {
   if (!options.name_space.empty() && !IsDnsLabel(options.name_space, 63)) {
     return base::InvalidArgument("--namespace must be small letters, digits and dashes");
   }
-  return {};
+  for (const std::string& secret : options.image_pull_secrets) {
+    if (!IsDnsSubdomain(secret)) {
+      return base::InvalidArgument(
+          "--image-pull-secret must be the name of a Secret: small letters, digits, "
+          "dashes and dots");
+    }
+  }
+  return CheckMonitors(options);
 }
 
 std::vector<std::string> NotesFor(const GenerateOptions& options, const Objects& objects,
@@ -76,6 +90,10 @@ std::vector<std::string> NotesFor(const GenerateOptions& options, const Objects&
         "where touch pods are made is not in here, its names are fixed: apply deploy/touch once, and bind "
         "this "
         "agent's account there, see deploy/docs/touch.md");
+  }
+  for (const std::string& secret : options.image_pull_secrets) {
+    notes.push_back("the Secret " + secret + " must exist in the namespace " + agent.NameSpace() +
+                    ", of the type kubernetes.io/dockerconfigjson; it serves the agent's own image only");
   }
   for (const Object& object : objects.all) {
     if (object.Kind() != "ConfigMap" || ConfigMapBytes(object.body) <= kMostClientSideBytes) continue;

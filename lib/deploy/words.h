@@ -22,7 +22,9 @@ bool Contains(const std::vector<std::string>& names, std::string_view name);
 bool IsLowerOrDigit(char c);
 // Of a namespace, and of what ends a name: RFC 1123.
 bool IsDnsLabel(std::string_view text, std::size_t longest);
-// The platform, the components and the namespace.
+// Of a Secret: labels with dots between.
+bool IsDnsSubdomain(std::string_view text);
+// What every kind of installation has: the platform, the components, the namespace…
 base::Status CheckCommon(const Files& files, const GenerateOptions& options);
 std::vector<std::string> NotesFor(const GenerateOptions& options, const Objects& objects,
                                   const AgentDaemonSet& agent);

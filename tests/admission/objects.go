@@ -26,7 +26,7 @@ import (
 )
 
 // Kinds of others, for which Kubernetes' own library has no types: tests/deploy/shapes.py has ours.
-var foreign = []string{"monitoring.coreos.com/", "security.openshift.io/"}
+var foreign = []string{"monitoring.coreos.com/", "monitoring.googleapis.com/", "security.openshift.io/"}
 
 var (
 	scheme  = newScheme()

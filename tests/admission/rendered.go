@@ -24,5 +24,5 @@ func JudgeRendered(cases *Cases, folder string) {
 			cases.Check("objects: "+path+": "+bound.Policy.Name+" compiles", text(err))
 		}
 	}
-	fmt.Printf("%d objects of others' kinds (PodMonitor, PrometheusRule, SecurityContextConstraints): no types of them here\n", foreigners)
+	fmt.Printf("%d objects of others' kinds (PodMonitor, PrometheusRule, PodMonitoring, ClusterRules, SecurityContextConstraints): no types of them here\n", foreigners)
 }

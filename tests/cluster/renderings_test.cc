@@ -26,6 +26,8 @@ struct Foreign {
 constexpr Foreign kForeign[] = {
     {"monitoring.coreos.com", "v1", "PodMonitor", "podmonitors", "Namespaced"},
     {"monitoring.coreos.com", "v1", "PrometheusRule", "prometheusrules", "Namespaced"},
+    {"monitoring.googleapis.com", "v1", "PodMonitoring", "podmonitorings", "Namespaced"},
+    {"monitoring.googleapis.com", "v1", "ClusterRules", "clusterrules", "Cluster"},
     {"security.openshift.io", "v1", "SecurityContextConstraints", "securitycontextconstraints", "Cluster"},
 };
 
@@ -122,6 +124,7 @@ TEST_F(Renderings, EveryPlatformWithEveryComponentPassesTheServersDryRun) {
   for (const char* platform : kPlatforms) dry(platform, all);
   for (const char* platform : kPlatforms) dry(platform, {});
   for (const std::string& component : all) dry("generic", {component});
+  dry("gke", {"monitoring-gke"});
   Kubectl({"delete", "namespace", "prefetchd", "prefetchd-touch", "--timeout=60s"});
 }
 

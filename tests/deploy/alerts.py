@@ -8,7 +8,9 @@ import tempfile
 from render import of_kind
 
 NODE = 'namespace="prefetchd",node="n1"'
-# Alert, series (the node's labels are added), values as promtool writes them, minutes until it fires, its labels besides.
+LABELLED = 'kube_node_labels{label_prefetchd_dev_prefetchd="ready"}'
+# Alert, series (the node's labels are added; with values of its own, or not), values as promtool writes them, minutes until
+# it fires, its labels besides.
 FIRES = [
     ("PrefetchdNodeNotReady", ["prefetchd_ready"], "0x300", 30, NODE),
     ("PrefetchdNodeFailing", ['prefetchd_readiness_info{phase="Failing",reason="ImagesNotReady"}'], "1x300", 10,
@@ -35,6 +37,14 @@ FIRES = [
     ("PrefetchdUnlistedImages", ["prefetchd_unlisted_images"], "2x300", 60, NODE),
     ("PrefetchdProblems", ["prefetchd_problems"], "1x300", 10, NODE),
     ("PrefetchdAgentsMissing", ["unrelated"], "1x300", 15, ""),
+    ("PrefetchdAgentDown", ['up{job="prefetchd/prefetchd"}'], "0x300", 15, NODE + ',job="prefetchd/prefetchd"'),
+    ("PrefetchdPodsUnavailable", [('kube_daemonset_status_desired_number_scheduled{daemonset="prefetchd"}', "3x300"),
+                                  'kube_daemonset_status_number_available{daemonset="prefetchd"}'], "2x300", 30,
+     'namespace="prefetchd",daemonset="prefetchd"'),
+    # No agent at all; one that is not ready and cannot say so on its Node; one that has gone.
+    ("PrefetchdLabelStale", [LABELLED], "1x300", 15, 'node="n1"'),
+    ("PrefetchdLabelStale", [LABELLED, ("prefetchd_ready", "0x300")], "1x300", 15, 'node="n1"'),
+    ("PrefetchdLabelStale", [LABELLED, ("prefetchd_ready", "1x10 stale")], "1x300", 26, 'node="n1"'),
 ]
 # What is as it should be: nothing fires.
 GOOD = ["prefetchd_build_info 1", "prefetchd_ready 1", 'prefetchd_readiness_info{phase="Ready",reason="AllReady"} 1',
@@ -44,11 +54,18 @@ GOOD = ["prefetchd_build_info 1", "prefetchd_ready 1", 'prefetchd_readiness_info
         "prefetchd_kubelet_newer 0", "prefetchd_kubelet_records_readable 1", "prefetchd_kubelet_contradictions 0",
         'prefetchd_list_source_error{source="images.yaml"} 0', 'prefetchd_list_info{hash="a"} 1', "prefetchd_runtime_up 1",
         "prefetchd_disk_pressure 0", 'prefetchd_credential_lookups_total{source="provider",outcome="error"} 3',
-        "prefetchd_unlisted_images 0", "prefetchd_problems 0"]
+        "prefetchd_unlisted_images 0", "prefetchd_problems 0", LABELLED + " 1",
+        'kube_node_labels{label_prefetchd_dev_prefetchd="notready",node="n2"} 1', 'up{job="prefetchd/prefetchd"} 1',
+        'up{job="other"} 0', 'kube_daemonset_status_desired_number_scheduled{daemonset="prefetchd"} 3',
+        'kube_daemonset_status_number_available{daemonset="prefetchd"} 3',
+        'kube_daemonset_status_desired_number_scheduled{daemonset="other"} 3',
+        'kube_daemonset_status_number_available{daemonset="other"} 2']
 
 
 def on_node(series):
     name, _, labels = series.partition("{")
+    if "node=" in labels:
+        return series
     return f"{name}{{{NODE}{',' + labels if labels else '}'}"
 
 
@@ -73,11 +90,18 @@ def check_alert(documents, row):
     alert, series, values, minutes, labels = row
     fires = f'{{alertname="{alert}",alertstate="firing"{"," + labels if labels else ""}}}'
     there = [] if alert == "PrefetchdAgentsMissing" else [("prefetchd_build_info", "1x300")]
-    return promtool(documents, [(one, values) for one in series] + there, [(minutes - 1, []), (minutes + 1, [fires])])
+    return promtool(documents, [one if isinstance(one, tuple) else (one, values) for one in series] + there, [(minutes - 1, []), (minutes + 1, [fires])])
 
 
 def check_quiet(documents):
     return promtool(documents, [(one.rsplit(" ", 1)[0], one.rsplit(" ", 1)[1] + "x300") for one in GOOD], [(200, [])])
+
+
+def check_same_on_gke(documents, on_gke):
+    """Managed Service for Prometheus gets the same alerts; each group says how often."""
+    (rules,), (theirs,) = of_kind(documents, "PrometheusRule"), of_kind(on_gke, "ClusterRules")
+    groups = [dict(group, interval="1m") for group in rules["spec"]["groups"]]
+    return [] if theirs["spec"]["groups"] == groups else ["the groups differ"]
 
 
 def check_all_alerts_are_tried(documents):

@@ -19,7 +19,7 @@ import yaml
 
 sys.dont_write_bytecode = True  # the source tree stays as it is
 
-from alerts import FIRES, check_alert, check_all_alerts_are_tried, check_quiet
+from alerts import FIRES, check_alert, check_all_alerts_are_tried, check_quiet, check_same_on_gke
 from cases import Cases
 from compat import add_compat
 from generated import add_generated, check_second_instance
@@ -181,8 +181,13 @@ def check_gate_words(documents):
     used = {"kLabelPrefix": re.findall(r"startsWith\('([^']+)'\)", text),
             "kStartupTaintKey": re.findall(r"t\.key != '([^']+)'", text),
             "kConditionType": re.findall(r"c\.type != '([^']+)'", text)}
+    with open(os.path.join(ROOT, "lib/plan/node_gate.h"), encoding="utf-8") as source:
+        instance = re.search(r'instance = "([^"]+)"', source.read())[1]
+    # kube-state-metrics' way with the names of labels.
+    label = "label_" + re.sub(r"\W", "_", words["kLabelPrefix"] + instance)
+    alerts = [rule["expr"] for group in of_kind(documents, "PrometheusRule")[0]["spec"]["groups"] for rule in group["rules"]]
     return [f"{name} is {words[name]}, the policy says {sorted(set(found))}" for name, found in used.items()
-            if set(found) != {words[name]}]
+            if set(found) != {words[name]}] + ([] if any(label in one for one in alerts) else [f"no alert on {label}"])
 
 
 def guide_examples():
@@ -340,6 +345,9 @@ PLANTS = [
     ("AlertForNothing", check_quiet,
      lambda d: of_kind(d, "PrometheusRule")[0]["spec"]["groups"][0]["rules"][0].update(expr="prefetchd_ready == 1"),
      "FAILED"),
+    ("LabelThatNobodyWrites", check_gate_words,
+     lambda d: of_kind(d, "PrometheusRule")[0]["spec"]["groups"][1]["rules"][1].update(
+         expr='kube_node_labels{label_prefetchd_dev_ready="ready"}'), "no alert on label_prefetchd_dev_prefetchd"),
     ("UnknownFlag", check_running, lambda d: agent(d)["args"].append("--prefetch-harder=yes"), "prefetch-harder"),
     ("ProbeOfNothing", check_running, lambda d: agent(d)["livenessProbe"]["httpGet"].update(path="/healthz"),
      "/healthz answers 404"),
@@ -458,9 +466,10 @@ def add_all(cases, add_rendering):
     cases.add("monitoring", "metrics", lambda: none(check_metrics(full())))
     cases.add("monitoring", "values", lambda: none(check_values(full())))
     cases.add("monitoring", "rules", lambda: none(check_rules(full())))
-    for row in FIRES:
-        cases.add("alerts", row[0], lambda row=row: none(check_alert(full(), row)))
+    for number, row in enumerate(FIRES):
+        cases.add("alerts", f"{row[0]}/{number}", lambda row=row: none(check_alert(full(), row)))
     cases.add("alerts", "none_where_all_is_well", lambda: none(check_quiet(full())))
+    cases.add("alerts", "same_on_gke", lambda: none(check_same_on_gke(full(), overlay("gke", ["monitoring-gke"]))))
     cases.add("alerts", "all_are_tried", lambda: none(check_all_alerts_are_tried(full())))
     cases.add("node-gate", "words", lambda: none(check_gate_words(full())))
     cases.add("touch", "daemonset", lambda: none(check_touch_daemon_set()))

@@ -19,8 +19,9 @@ with open(os.path.join(DEPLOY, "base/images.yaml"), encoding="utf-8") as file:
     EMPTY = file.read()
 OTHER = "# plain\nghcr.io/acme/tool:v2\n"
 # Components meet each other the same way on every platform: all sets on one, and on the others each one alone and all.
+# monitoring-gke meets others as monitoring does.
 ALL_SETS = [list(some) for count in range(len(COMPONENTS) + 1) for some in itertools.combinations(COMPONENTS, count)
-            if go_together(some)]
+            if go_together(some) and (count == 1 or "monitoring-gke" not in some)]
 SETS = {platform: ALL_SETS if platform == "generic" else
         [some for some in ALL_SETS if len(some) <= 1 or some == TOGETHER] for platform in OVERLAYS}
 
@@ -124,6 +125,15 @@ patches:
     - {op: replace, path: /spec/template/spec/containers/0/args/3, value: --local=/run/prefetchd-ci/prefetchd.sock}
     - {op: replace, path: /spec/template/spec/containers/0/ports/0/containerPort, value: 9478}
     - {op: add, path: /spec/template/spec/containers/0/args/-, value: --instance=ci}
+    - {op: add, path: /spec/template/spec/imagePullSecrets, value: [{name: pull}, {name: other.pull}]}
+- target: {group: monitoring.coreos.com}
+  patch: |-
+    - {op: add, path: /metadata/labels, value: {release: kube-prometheus-stack, example.org/team: a}}
+- target: {kind: PrometheusRule, name: prefetchd}
+  patch: |-
+    - op: replace
+      path: /spec/groups/1/rules/1/expr
+      value: max by (node) (kube_node_labels{label_prefetchd_dev_ci="ready"}) unless on (node) prefetchd_ready == 1
 - patch: |-
     apiVersion: apps/v1
     kind: DaemonSet
@@ -144,7 +154,9 @@ patches:
             hostPath: {path: /run/prefetchd-ci, type: DirectoryOrCreate}
 """
 INSTANCE_ARGUMENTS = ["--instance", "ci", "--port", "9478", "--image", "registry.example/team/prefetchd:1",
-                      "--kubelet-version", "1.36", "--gate", "label", "--gate", "condition", "--gate", "taint"]
+                      "--kubelet-version", "1.36", "--gate", "label", "--gate", "condition", "--gate", "taint",
+                      "--monitor-label", "release=kube-prometheus-stack", "--monitor-label", "example.org/team=a",
+                      "--image-pull-secret", "pull", "--image-pull-secret", "other.pull"]
 
 
 def check_instance(platform):
@@ -215,6 +227,17 @@ TOLD = [
     ("Version", arguments("eks") + ["--kubelet-version", "1.30"], None, 2, "--kubelet-version must be 1.31 or later"),
     ("Port", arguments("eks") + ["--port", "70000"], None, 2, "--port"),
     ("GateOfNothing", arguments("eks") + ["--gate", "label"], None, 2, "--gate needs --component node-gate"),
+    ("MonitorLabelOfNothing", arguments("eks") + ["--monitor-label", "release=x"], None, 2,
+     "--monitor-label needs --component monitoring"),
+    ("MonitorLabelWithoutValue", arguments("eks", ["monitoring"]) + ["--monitor-label", "release"], None, 2,
+     "--monitor-label must be KEY=VALUE"),
+    ("MonitorLabelThatIsNone", arguments("eks", ["monitoring"]) + ["--monitor-label", "release=a b"], None, 2,
+     "--monitor-label must be KEY=VALUE"),
+    ("BothMonitorings", arguments("gke", ["monitoring", "monitoring-gke"]), None, 2,
+     "monitoring and monitoring-gke are alternatives"),
+    ("PullSecretThatIsNoName", arguments("eks") + ["--image-pull-secret", "Pull_Secret"], None, 2, "--image-pull-secret"),
+    ("PullSecretAndTheRecords", arguments("eks") + ["--image-pull-secret", "pull"], None, 0,
+     "the Secret pull must exist in the namespace prefetchd"),
     ("OutputThatCannotBe", arguments("eks") + ["-o", "no/where/"], None, 2, "-o no/where/"),
     ("NothingIsPublished", arguments("eks"), None, 0, "--image is not given"),
     ("NewestKnownVersion", arguments("eks") + ["--kubelet-version", "v1.37.0-eks-1"], None, 0, ""),

@@ -11,10 +11,15 @@ from render import ROOT, of_kind
 ADDED = {"namespace", "node", "pod", "container", "job", "instance", "endpoint", "le"}
 
 
+# Of Prometheus itself, and of kube-state-metrics (docs/metrics/workload/daemonset-metrics.md, cluster/node-metrics.md).
+OTHERS = {"up": set(), "kube_daemonset_status_desired_number_scheduled": {"daemonset"},
+          "kube_daemonset_status_number_available": {"daemonset"}, "kube_node_labels": {"label_prefetchd_dev_prefetchd"}}
+
+
 def known_metrics():
-    """{name: labels} of the golden file, a histogram's parts each by itself."""
+    """{name: labels} of the golden file, a histogram's parts each by itself; and what others say."""
     path = os.path.join(os.environ["PREFETCH_TESTDATA"], "agent", "metrics.txt")
-    known = {}
+    known = {name: set(labels) for name, labels in OTHERS.items()}
     with open(path, encoding="utf-8") as lines:
         for line in lines:
             match = re.match(r"([a-z_]+)(?:\{(.*)\})? ", line)
@@ -37,7 +42,7 @@ def expressions(documents):
 def check_metrics(documents):
     known, problems = known_metrics(), []
     for where, expression in expressions(documents):
-        names = set(re.findall(r"\b(?:prefetchd|process)_\w+", re.sub(r'"[^"]*"', '""', expression)))
+        names = set(re.findall(r"\b(?:prefetchd|process|kube)_\w+|\bup\b", re.sub(r'"[^"]*"', '""', expression)))
         problems += [f"{where}: the agent has no metric {name}" for name in sorted(names - known.keys())]
         labels = set(re.findall(r'(\w+)\s*(?:=~|!~|!=|=)\s*"', expression))
         for inside in re.findall(r"\bby \(([^)]*)\)", expression):
@@ -49,7 +54,7 @@ def check_metrics(documents):
 
 
 # Labels whose values are names of the cluster, or whatever is chosen in the dashboard.
-FREE = {"namespace", "node", "pod", "container", "job", "instance", "endpoint", "source", "hash", "version", "name", "le"}
+FREE = {"namespace", "node", "pod", "container", "job", "daemonset", "instance", "endpoint", "source", "hash", "version", "name", "le"}
 
 
 def known_values():
@@ -57,7 +62,9 @@ def known_values():
     words = set()
     for path in glob.glob(os.path.join(ROOT, "lib/**/*.cc"), recursive=True):
         with open(path, encoding="utf-8") as source:
-            words |= set(re.findall(r'return "([A-Za-z-]+)";', source.read()))
+            text = source.read()
+            words |= set(re.findall(r'return "([A-Za-z-]+)";', text))
+            words |= {word for two in re.findall(r'\? "([A-Za-z-]+)" : "([A-Za-z-]+)"', text) for word in two}
     path = os.path.join(os.environ["PREFETCH_TESTDATA"], "agent", "metrics.txt")
     with open(path, encoding="utf-8") as lines:
         words |= set(re.findall(r'="([^"]*)"', lines.read()))

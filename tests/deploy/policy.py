@@ -162,6 +162,9 @@ def check_service(documents):
     for monitor in of_kind(documents, "PodMonitor"):
         selectors["PodMonitor"] = monitor["spec"]["selector"]["matchLabels"]
         used["PodMonitor"] = [end["port"] for end in monitor["spec"]["podMetricsEndpoints"]]
+    for monitor in of_kind(documents, "PodMonitoring"):
+        selectors["PodMonitoring"] = monitor["spec"]["selector"]["matchLabels"]
+        used["PodMonitoring"] = [end["port"] for end in monitor["spec"]["endpoints"]]
     for probe in ("startupProbe", "livenessProbe", "readinessProbe"):
         used[probe] = [agent(documents)[probe]["httpGet"]["port"]] if probe in agent(documents) else ["none"]
     problems += [f"{who}: selects other pods" for who, chosen in selectors.items()

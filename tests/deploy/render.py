@@ -14,12 +14,15 @@ OVERLAYS = sorted(os.listdir(os.path.join(DEPLOY, "overlays")))
 NEED_API = {"kubelet-api", "node-gate", "touch"}
 COMPONENTS = sorted(one for one in os.listdir(os.path.join(DEPLOY, "components"))
                     if os.path.exists(os.path.join(DEPLOY, "components", one, "kustomization.yaml")))
+# Of each of these, a kustomization takes one.
+ALTERNATIVES = [{"monitoring", "monitoring-gke"}]
 # All that go together.
-TOGETHER = [one for one in COMPONENTS if one != "no-api-access"]
+TOGETHER = [one for one in COMPONENTS if one not in ("no-api-access", "monitoring-gke")]
 
 
 def go_together(components):
-    return "no-api-access" not in components or not NEED_API & set(components)
+    return (("no-api-access" not in components or not NEED_API & set(components))
+            and all(len(some & set(components)) <= 1 for some in ALTERNATIVES))
 
 
 def kustomize():

@@ -118,10 +118,10 @@ def check_running(documents):
             for name, path in probes.items():
                 status = one.get(path)
                 problems += [f"{name}: {path} answers {status}"] if status != expected[name] else []
-            for monitor in of_kind(documents, "PodMonitor"):
-                for end in monitor["spec"]["podMetricsEndpoints"]:
+            for monitor in of_kind(documents, "PodMonitor") + of_kind(documents, "PodMonitoring"):
+                for end in monitor["spec"].get("podMetricsEndpoints") or monitor["spec"]["endpoints"]:
                     status = one.get(end["path"])
-                    problems += [f"PodMonitor: {end['path']} answers {status}"] if status != 200 else []
+                    problems += [f"{monitor['kind']}: {end['path']} answers {status}"] if status != 200 else []
         if one.process.returncode != 0:
             problems.append(f"SIGTERM ends the agent with {one.process.returncode}")
         problems += [f"the log says: {line.strip()}" for line in one.log

@@ -61,7 +61,7 @@ POD = {
     "tolerations": [{"key": STRING, "operator": Text("Exists", "Equal"), "value": STRING, "effect": STRING}],
     "securityContext": {"seccompProfile": SECCOMP, "seLinuxOptions": SE_LINUX, "runAsNonRoot": bool, "runAsUser": int,
                         "runAsGroup": int},
-    "initContainers": [CONTAINER], "containers!": [CONTAINER],
+    "imagePullSecrets": [{"name!": STRING}], "initContainers": [CONTAINER], "containers!": [CONTAINER],
     "volumes": [{"name!": STRING,
                  "configMap": {"name!": STRING, "optional": bool},
                  "secret": {"secretName!": STRING},
@@ -81,6 +81,8 @@ def binding(role):
 
 STRATEGY = {"type!": Text("RunAsAny", "MustRunAs", "MustRunAsRange"), "seLinuxOptions": SE_LINUX}
 EXPRESSIONS = [{"name!": STRING, "expression!": STRING}]
+
+ALERTS = [{"alert!": STRING, "expr!": STRING, "for": STRING, "labels": LABELS, "annotations": LABELS}]
 
 NAMESPACED = {
     ("v1", "ServiceAccount"): {"metadata!": META, "automountServiceAccountToken": bool},
@@ -105,12 +107,16 @@ NAMESPACED = {
         "podMetricsEndpoints!": [{"port!": STRING, "path": STRING, "interval": STRING,
                                   "relabelings": [{"sourceLabels": TEXTS, "targetLabel": STRING}]}]}},
     ("monitoring.coreos.com/v1", "PrometheusRule"): {"metadata!": META, "spec!": {
-        "groups!": [{"name!": STRING, "rules!": [{"alert!": STRING, "expr!": STRING, "for": STRING, "labels": LABELS,
-                                                  "annotations": LABELS}]}]}},
+        "groups!": [{"name!": STRING, "rules!": ALERTS}]}},
+    ("monitoring.googleapis.com/v1", "PodMonitoring"): {"metadata!": META, "spec!": {
+        "selector!": SELECTOR, "endpoints!": [{"port!": STRING, "path": STRING, "interval!": STRING}],
+        "targetLabels": {"metadata": [Text("container", "node", "pod")]}}},
 }
 
 CLUSTER_WIDE = {
     ("v1", "Namespace"): {"metadata!": META},
+    ("monitoring.googleapis.com/v1", "ClusterRules"): {"metadata!": META, "spec!": {
+        "groups!": [{"name!": STRING, "interval!": STRING, "rules!": ALERTS}]}},
     ("scheduling.k8s.io/v1", "PriorityClass"): {
         "metadata!": META, "value!": int, "description": STRING, "globalDefault": bool,
         "preemptionPolicy": Text("Never", "PreemptLowerPriority")},

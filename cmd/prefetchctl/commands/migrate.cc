@@ -32,6 +32,12 @@ void ManifestOptions(CLI::App& command, deploy::GenerateOptions& options) {
   Repeatable(command, "--component", options.components,
              base::Join(deploy::Components(tree), ", ") + " (repeatable)");
   command.add_option("--image", options.image, "The agent's image, in a registry that your nodes reach");
+  Repeatable(command, "--image-pull-secret", options.image_pull_secrets,
+             "A pull secret in the agents' namespace for the agent's image; see deploy/docs/install.md "
+             "(repeatable)");
+  Repeatable(command, "--monitor-label", options.monitor_labels,
+             "A label KEY=VALUE for PodMonitor and PrometheusRule, such as release=kube-prometheus-stack "
+             "(repeatable)");
   command.add_option("--kubelet-version", options.kubelet_version,
                      "Overrides the version that each agent reads from its Node, 1.31 or later");
   command.add_option("--port", options.port,

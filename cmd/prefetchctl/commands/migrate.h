@@ -19,7 +19,7 @@ struct MigrateFlags {
   bool IsUsed() const;
 };
 
-// Platform, components, image, version of kubelet, namespace, port.
+// Platform, components, image and its pull secrets, labels of monitors, version of kubelet, port.
 void ManifestOptions(CLI::App& command, deploy::GenerateOptions& options);
 void ManifestOutput(CLI::App& command, std::string& output);
 // NAME and what image-prefetcher's own deploy.sh takes.
