@@ -223,8 +223,8 @@ int GenerateCompat(const deploy::CompatOptions& options, const std::string& outp
   return Print(deploy::GenerateCompat(deploy::EmbeddedFiles(), options), output, out, err);
 }
 
-int GenerateTouchDaemonSet(const std::vector<std::string>& lists, const std::string& output,
-                           std::ostream& out, std::ostream& err) {
+int GenerateTouchDaemonSet(const std::vector<std::string>& lists, const deploy::NodeChoice& nodes,
+                           const std::string& output, std::ostream& out, std::ostream& err) {
   if (lists.empty()) return Fail(kBadInput, base::InvalidArgument("--list is required"));
   std::vector<std::string> mistakes, images;
   ListFiles files = ReadListFiles(lists, mistakes);
@@ -237,7 +237,7 @@ int GenerateTouchDaemonSet(const std::vector<std::string>& lists, const std::str
       err << "note: " << image.reference.written() << " is left out: it is for some platforms only\n";
     }
   }
-  return Print(deploy::GenerateTouchDaemonSets(deploy::EmbeddedFiles(), images), output, out, err);
+  return Print(deploy::GenerateTouchDaemonSets(deploy::EmbeddedFiles(), images, nodes), output, out, err);
 }
 
 }  // namespace prefetch::ctl

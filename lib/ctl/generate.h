@@ -27,7 +27,7 @@ int GenerateCompat(const deploy::CompatOptions& options, const std::string& outp
                    std::ostream& err);
 
 // `generate touch-daemonset`: the images of the list files, but for those that must not be touched.
-int GenerateTouchDaemonSet(const std::vector<std::string>& lists, const std::string& output,
-                           std::ostream& out, std::ostream& err);
+int GenerateTouchDaemonSet(const std::vector<std::string>& lists, const deploy::NodeChoice& nodes,
+                           const std::string& output, std::ostream& out, std::ostream& err);
 
 }  // namespace prefetch::ctl

@@ -8,6 +8,7 @@
 #include "deploy/build.h"
 #include "deploy/daemon_set.h"
 #include "deploy/monitors.h"
+#include "deploy/node_choice.h"
 #include "deploy/words.h"
 #include "doc/edit.h"
 #include "doc/path.h"
@@ -174,7 +175,7 @@ base::Result<Generated> GenerateCompat(const Files& files, const CompatOptions& 
   const GenerateOptions& common = options.common;
   Kustomization top;
   top.resources = {"overlays/" + common.platform};
-  for (const std::string& component : common.components) top.components.push_back("components/" + component);
+  top.components = ComponentFolders(common);
   if (options.result_label) top.components.push_back("components/" + std::string(kNodeGate));
   top.name_space = common.name_space;
   top.name_suffix = "-" + options.name;
@@ -198,6 +199,7 @@ base::Result<Generated> GenerateCompat(const Files& files, const CompatOptions& 
   if (!common.image_pull_secrets.empty()) agent.SetImagePullSecrets(common.image_pull_secrets);
   LabelMonitors(common.monitor_labels, *objects);
   AlertOnDaemonSet(options.name, *objects);
+  ChooseNodes(common.nodes, agent.pod_spec());
   agent.SetRunFolder("/run/prefetchd-" + options.name);
   agent.SetArg("--instance", options.name);
   UseSecret(options, *objects, agent);

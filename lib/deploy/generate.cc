@@ -10,6 +10,7 @@
 #include "deploy/config_map.h"
 #include "deploy/daemon_set.h"
 #include "deploy/monitors.h"
+#include "deploy/node_choice.h"
 #include "deploy/words.h"
 
 namespace prefetch::deploy {
@@ -86,7 +87,7 @@ std::vector<ConfigMapSource> ListMaps(const GenerateOptions& options) {
 Kustomization TopOf(const GenerateOptions& options) {
   Kustomization top;
   top.resources = {"overlays/" + options.platform};
-  for (const std::string& component : options.components) top.components.push_back("components/" + component);
+  top.components = ComponentFolders(options);
   if (Contains(options.components, kTouch) && options.instance.empty() && options.name_space.empty()) {
     top.resources.emplace_back(
         "touch");  // its names are fixed: of a cluster's agents one kind brings it along
@@ -117,6 +118,7 @@ void Change(const GenerateOptions& options, const std::vector<ConfigMapSource>& 
   if (!options.kubelet_version.empty()) agent.SetEnv("PREFETCHD_KUBELET_VERSION", options.kubelet_version);
   if (options.port) agent.SetPort(*options.port);
   if (!options.image_pull_secrets.empty()) agent.SetImagePullSecrets(options.image_pull_secrets);
+  ChooseNodes(options.nodes, agent.pod_spec());
   if (!options.instance.empty()) {
     agent.SetRunFolder("/run/prefetchd-" + options.instance);
     agent.SetArg("--instance", options.instance);

@@ -23,6 +23,13 @@ struct ListFile {
 // What the node gate does, of components/node-gate.
 enum class GatePart { kLabel, kCondition, kTaint };
 
+// Which nodes of a cluster. Empty: Linux nodes that are no control planes, whatever their taints are.
+struct NodeChoice {
+  std::vector<std::string> selectors;    // "KEY=VALUE", each a label that the nodes have
+  std::vector<std::string> tolerations;  // "KEY[=VALUE][:EFFECT]": only nodes whose taints are among these
+  bool control_plane = false;            // control planes, too
+};
+
 struct GenerateOptions {
   std::string platform;                 // a folder of overlays/
   std::vector<std::string> components;  // folders of components/
@@ -35,6 +42,7 @@ struct GenerateOptions {
   std::optional<std::uint16_t> port;            // else 9477
   std::vector<std::string> monitor_labels;      // KEY=VALUE each, of PodMonitor and PrometheusRule
   std::vector<std::string> image_pull_secrets;  // of the agent's own image
+  NodeChoice nodes;
   std::vector<GatePart> gate;  // empty: all; of a second instance on the same nodes: the label
 };
 

@@ -12,28 +12,12 @@ namespace prefetch::deploy {
 namespace {
 
 constexpr std::string_view kOperator = "monitoring.coreos.com/";
-constexpr std::size_t kLongestPart = 63;  // of a label's name, and of its value
-
-bool IsAlphanumeric(char c) {
-  return IsLowerOrDigit(c) || (c >= 'A' && c <= 'Z');
-}
-
-// A label's value, or its name without a prefix, as Kubernetes takes them.
-bool IsLabelPart(std::string_view text) {
-  const bool characters = std::all_of(
-      text.begin(), text.end(), [](char c) { return IsAlphanumeric(c) || c == '-' || c == '_' || c == '.'; });
-  return !text.empty() && text.size() <= kLongestPart && characters && IsAlphanumeric(text.front()) &&
-         IsAlphanumeric(text.back());
-}
 
 bool IsLabel(std::string_view text) {
   const std::size_t equals = text.find('=');
   if (equals == std::string_view::npos) return false;
   const std::string_view key = text.substr(0, equals), value = text.substr(equals + 1);
-  const std::size_t slash = key.find('/');
-  if (slash != std::string_view::npos && !IsDnsSubdomain(key.substr(0, slash))) return false;
-  return IsLabelPart(slash == std::string_view::npos ? key : key.substr(slash + 1)) &&
-         (value.empty() || IsLabelPart(value));
+  return IsLabelKey(key) && (value.empty() || IsLabelPart(value));
 }
 
 void ReplaceInAlerts(std::string_view from, const std::string& to, Objects& objects) {

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "deploy/node_choice.h"
+#include "deploy/patches.h"
+#include "deploy/words.h"
 #include "doc/edit.h"
 #include "doc/yaml.h"
 
@@ -21,6 +24,28 @@ base::Result<std::vector<doc::Node>> Documents(const Files& files, const std::st
   auto documents = doc::ParseYamlDocuments(text->second, problems);
   if (!documents || documents->empty()) return base::InvalidArgument(path + ": is no manifest");
   return *std::move(documents);
+}
+
+// As the component changes the agent's DaemonSet.
+base::Status AddControlPlane(const Files& files, doc::Node& daemon_set) {
+  const std::string path = "components/" + std::string(kControlPlane) + "/kustomization.yaml";
+  auto text = files.find(path);
+  if (text == files.end()) return base::InvalidArgument(path + ": there is no such file");
+  auto component = DecodeKustomization(path, text->second);
+  if (!component) return component.error();
+  for (const Patch& patch : component->patches) {
+    doc::Problems problems(path);
+    auto operations = doc::ParseYaml(patch.content, problems);
+    if (!operations) return problems.ToStatus();
+    if (auto patched = JsonPatch(*operations, daemon_set); !patched) return patched;
+  }
+  return {};
+}
+
+base::Status ForNodes(const Files& files, const NodeChoice& nodes, doc::Node& daemon_set) {
+  if (auto checked = CheckNodeChoice(nodes); !checked) return checked;
+  ChooseNodes(nodes, Sub(Sub(Sub(daemon_set, "spec"), "template"), "spec"));
+  return nodes.control_plane ? AddControlPlane(files, daemon_set) : base::Status();
 }
 
 // The template, made one for `images`.
@@ -45,7 +70,8 @@ doc::Node DaemonSetOf(doc::Node made, std::size_t number, const std::vector<std:
 
 }  // namespace
 
-base::Result<Generated> GenerateTouchDaemonSets(const Files& files, const std::vector<std::string>& images) {
+base::Result<Generated> GenerateTouchDaemonSets(const Files& files, const std::vector<std::string>& images,
+                                                const NodeChoice& nodes) {
   if (images.empty()) return base::InvalidArgument("the list has no image that may be touched");
   if (images.size() > kMostImages) {
     return base::InvalidArgument(
@@ -56,7 +82,9 @@ base::Result<Generated> GenerateTouchDaemonSets(const Files& files, const std::v
   if (!space) return space.error();
   auto made = Documents(files, "touch-daemonset/daemonset.yaml");
   if (!made) return made.error();
+  if (auto chosen = ForNodes(files, nodes, made->front()); !chosen) return chosen.error();
   Generated out;
+  out.notes = NotesOnNodes(nodes);
   out.documents = *std::move(space);
   for (std::size_t from = 0, number = 0; from < images.size(); from += kImagesOfAPod, number++) {
     std::size_t to = std::min(from + kImagesOfAPod, images.size());

@@ -12,7 +12,8 @@
 namespace prefetch::deploy {
 
 // The namespace of touch pods, and a DaemonSet for every 20 images. `images` as pods will write them.
-// InvalidArgument: there is none, or more than 2000.
-base::Result<Generated> GenerateTouchDaemonSets(const Files& files, const std::vector<std::string>& images);
+// InvalidArgument: there is none, or more than 2000; nodes that cannot be.
+base::Result<Generated> GenerateTouchDaemonSets(const Files& files, const std::vector<std::string>& images,
+                                                const NodeChoice& nodes = {});
 
 }  // namespace prefetch::deploy

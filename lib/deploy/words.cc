@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "deploy/config_map.h"
 #include "deploy/monitors.h"
+#include "deploy/node_choice.h"
 
 namespace prefetch::deploy {
 
@@ -30,6 +31,28 @@ bool IsDnsSubdomain(std::string_view text) {
          std::all_of(parts.begin(), parts.end(), [](std::string_view part) { return IsDnsLabel(part, 63); });
 }
 
+bool IsLabelPart(std::string_view text) {
+  auto is_letter = [](char c) { return IsLowerOrDigit(c) || (c >= 'A' && c <= 'Z'); };
+  auto allowed = [&](char c) { return is_letter(c) || c == '-' || c == '_' || c == '.'; };
+  return !text.empty() && text.size() <= 63 && is_letter(text.front()) && is_letter(text.back()) &&
+         std::all_of(text.begin(), text.end(), allowed);
+}
+
+bool IsLabelKey(std::string_view text) {
+  const std::size_t slash = text.find('/');
+  if (slash == std::string_view::npos) return IsLabelPart(text);
+  return IsDnsSubdomain(text.substr(0, slash)) && IsLabelPart(text.substr(slash + 1));
+}
+
+std::vector<std::string> ComponentFolders(const GenerateOptions& options) {
+  std::vector<std::string> folders;
+  for (const std::string& component : options.components) folders.push_back("components/" + component);
+  if (options.nodes.control_plane && !Contains(options.components, kControlPlane)) {
+    folders.push_back("components/" + std::string(kControlPlane));
+  }
+  return folders;
+}
+
 base::Status CheckCommon(const Files& files, const GenerateOptions& options) {
   std::vector<std::string> platforms = Platforms(files), components = Components(files);
   if (!Contains(platforms, options.platform)) {
@@ -46,6 +69,7 @@ base::Status CheckCommon(const Files& files, const GenerateOptions& options) {
                                    " needs: leave out one of the two");
     }
   }
+  if (auto nodes = CheckNodeChoice(options.nodes); !nodes) return nodes;
   if (!options.name_space.empty() && !IsDnsLabel(options.name_space, 63)) {
     return base::InvalidArgument("--namespace must be small letters, digits and dashes");
   }
@@ -61,7 +85,7 @@ base::Status CheckCommon(const Files& files, const GenerateOptions& options) {
 
 std::vector<std::string> NotesFor(const GenerateOptions& options, const Objects& objects,
                                   const AgentDaemonSet& agent) {
-  std::vector<std::string> notes;
+  std::vector<std::string> notes = NotesOnNodes(options.nodes);
   if (options.image.empty()) {
     notes.emplace_back("--image is not given: nothing is published under the name that the manifests have");
   }

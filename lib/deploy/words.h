@@ -13,6 +13,7 @@
 namespace prefetch::deploy {
 
 constexpr std::string_view kNodeGate = "node-gate";  // folders of components/
+constexpr std::string_view kControlPlane = "control-plane";
 constexpr std::string_view kLiveReload = "live-reload";
 constexpr std::string_view kTouch = "touch";
 constexpr std::string_view kKubeletApi = "kubelet-api";
@@ -24,7 +25,12 @@ bool IsLowerOrDigit(char c);
 bool IsDnsLabel(std::string_view text, std::size_t longest);
 // Of a Secret: labels with dots between.
 bool IsDnsSubdomain(std::string_view text);
-// What every kind of installation has: the platform, the components, the namespace…
+// Of a label's value, and of its key behind the slash.
+bool IsLabelPart(std::string_view text);
+bool IsLabelKey(std::string_view text);
+// Folders of components/ that the options ask for, from the tree's root.
+std::vector<std::string> ComponentFolders(const GenerateOptions& options);
+// What every kind of installation has: the platform, the components, the nodes, the namespace…
 base::Status CheckCommon(const Files& files, const GenerateOptions& options);
 std::vector<std::string> NotesFor(const GenerateOptions& options, const Objects& objects,
                                   const AgentDaemonSet& agent);

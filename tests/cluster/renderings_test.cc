@@ -10,10 +10,10 @@
 namespace prefetch::cluster::renderings_test {
 namespace {
 
-constexpr const char* kPlatforms[] = {"aks", "crio", "eks",       "generic", "gke",
-                                      "k3s", "kind", "openshift", "rke2"};
-constexpr const char* kComponents[] = {"ephemeral",  "kubelet-api", "live-reload",
-                                       "monitoring", "node-gate",   "touch"};
+constexpr const char* kPlatforms[] = {"aks", "bottlerocket", "crio", "eks",       "generic",
+                                      "gke", "k3s",          "kind", "openshift", "rke2"};
+constexpr const char* kComponents[] = {"control-plane", "ephemeral", "kubelet-api", "live-reload",
+                                       "monitoring",    "node-gate", "touch"};
 
 // Kinds of other projects that renderings have, taken as they are.
 struct Foreign {

@@ -17,6 +17,7 @@ FLAVORS = {"vanilla": ([], "generic"), "ocp": (["--k8s-flavor", "ocp"], "openshi
            "gke": (["--k8s-flavor", "vanilla", "--use-kubelet-image-credential-integration", "GKE"], "gke"),
            "eks": (["--platform", "eks"], "eks"),
            "secret": (["--secret", "pull"], "generic"),
+           "nodes": (["--node-selector", "pool=ci", "--include-control-plane"], "generic"),
            "narrow": (["--secret", "pull", "--secret-repository", "quay.io/acme"], "generic"),
            "label": (["--k8s-flavor", "ocp", "--secret", "pull", "--result-label", "--component", "monitoring"], "openshift")}
 
@@ -79,6 +80,7 @@ TOLD = [
     ("RepositoryWithoutSecret", GIVEN + ["--secret-repository", "quay.io"], 2, "--secret-repository needs --secret"),
     ("ExposureIsSaid", GIVEN + ["--secret", "x"], 0, "becomes usable by every pod of the node"),
     ("NamespaceIsTheirs", GIVEN, 0, "pod-security.kubernetes.io/enforce=privileged"),
+    ("NodeSelector", GIVEN + ["--node-selector", "pool"], 2, "--node-selector pool: must be KEY=VALUE"),
     ("PortOfTheNode", GIVEN + ["--platform", "eks"], 0, "give --port"),
 ]
 TOLD_OF_GENERATE = [

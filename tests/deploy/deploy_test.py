@@ -22,9 +22,10 @@ sys.dont_write_bytecode = True  # the source tree stays as it is
 from alerts import FIRES, check_alert, check_all_alerts_are_tried, check_quiet, check_same_on_gke
 from cases import Cases
 from compat import add_compat
-from generated import add_generated, check_second_instance
+from generated import add_generated, check_second_instance, printed, shown_commands
 from guide_tables import check_components, check_kubelet_facts, check_mirrors, check_networks, pages_for_people
 from metrics import check_metrics, check_values
+from nodes import NODES, add_nodes, check_side_by_side
 from paths import check_kubelet_config, check_paths
 from policy import (CHECKS, RIGHTS, check_containers, check_host_paths, check_list, check_names, check_rights,
                     check_scheduling, check_service, check_write_limits, lists_of)
@@ -40,6 +41,10 @@ CRIO = "unix:///run/crio/crio.sock"
 PLATFORMS = {
     "aks": (False, CONTAINERD, ("/var/lib/kubelet/credential-provider-config.yaml", "/var/lib/kubelet/credential-provider"),
             ["/etc/default", "/etc/kubernetes/azure.json"], True),
+    "bottlerocket": (True, CONTAINERD, ("/etc/kubernetes/kubelet/credential-provider-config.yaml",
+                                        "/usr/libexec/kubernetes/kubelet/plugins"),
+                     ["/etc/kubernetes/kubelet", "/usr/libexec/kubernetes/kubelet/plugins",
+                      "/etc/ssl/certs/ca-certificates.crt"], True),
     "crio": (False, CRIO, (None, None), ["/var/lib/kubelet/config.yaml"], True),
     "eks": (True, CONTAINERD, ("/etc/eks/image-credential-provider/config.json", "/etc/eks/image-credential-provider"),
             ["/etc/kubernetes/kubelet", "/etc/eks/image-credential-provider", "/etc/ssl/certs/ca-certificates.crt"], True),
@@ -56,14 +61,14 @@ PLATFORMS = {
 # The folder of containerd's configuration, which says where it looks for mirrors (hosts.toml), and of these. CRI-O has
 # another one.
 ETC = "/etc/containerd"
-CONFIG = {"aks": ETC, "crio": None, "eks": ETC, "generic": ETC, "gke": ETC, "kind": ETC, "openshift": None,
+CONFIG = {"aks": ETC, "bottlerocket": ETC, "crio": None, "eks": ETC, "generic": ETC, "gke": ETC, "kind": ETC, "openshift": None,
           "k3s": "/var/lib/rancher/k3s/agent/etc/containerd", "rke2": "/var/lib/rancher/rke2/agent/etc/containerd"}
 WITH_REGISTRIES_CONF = {"crio", "openshift"}
 REGISTRIES = "/etc/containers"
 # Folders of mirrors and certificates elsewhere.
 MORE_HOSTS = {"eks": ["/etc/docker/certs.d"], "crio": [REGISTRIES], "openshift": [REGISTRIES, "/etc/docker/certs.d"]}
-# OpenShift; RKE2 and k3s where SELinux is enforced.
-SPC_T = {"k3s", "openshift", "rke2"}
+# OpenShift, Bottlerocket; RKE2 and k3s where SELinux is enforced.
+SPC_T = {"bottlerocket", "k3s", "openshift", "rke2"}
 
 
 def may_be_absent(name):
@@ -168,7 +173,9 @@ def check_touch_daemon_set():
     for one in pod_of_agent["containers"]:
         one["imagePullPolicy"] = "IfNotPresent"
     differ = {key for key in made.keys() | pod_of_agent.keys() if made.get(key) != pod_of_agent.get(key)}
-    expected = {"nodeName", "nodeSelector", "restartPolicy", "activeDeadlineSeconds"}
+    expected = {"nodeName", "nodeSelector", "affinity", "restartPolicy", "activeDeadlineSeconds"}
+    of_agent = pod(overlay("generic"))
+    differ |= {f"{key} (of the agent)" for key in ("nodeSelector", "affinity", "tolerations") if made[key] != of_agent[key]}
     return check_shapes(documents) + [f"{key}: differs from the agent's touch pod" for key in sorted(differ - expected)]
 
 
@@ -479,9 +486,18 @@ def add_all(cases, add_rendering):
             resource in rule["resources"] and verbs <= set(rule["verbs"])
             for role in of_kind(touched(), "ClusterRole") + of_kind(touched(), "Role") for rule in role["rules"])]))
     everywhere = once(lambda: {name: overlay(name) for name in OVERLAYS})
+    cases.add("node", "every_overlay_has_nodes", lambda: none(sorted(set(OVERLAYS) ^ {one for names in NODES
+                                                                                  for one in names.split()})))
+    add_nodes(cases, lambda name: everywhere()[name], printed, none)
     for check in (check_networks, check_mirrors, check_kubelet_facts):
         cases.add("guide", check.__name__.removeprefix("check_"), lambda check=check: none(check(everywhere())))
     cases.add("guide", "components", lambda: none(check_components()))
+    of_page = [text for where, text in guide_examples() if where.startswith("deploy/docs/node-pools.md")]
+    cases.add("node-pools", "side_by_side", lambda: none(check_side_by_side(
+        dict(zip(["ci", "web"], [render_example(text) for text in of_page], strict=True)))))
+    cases.add("node-pools", "side_by_side_generated", lambda: none(check_side_by_side(
+        {given[given.index("--instance") + 1]: printed(given) for given in shown_commands()
+         if "cloud.google.com/gke-nodepool" in " ".join(given)})))
     for where, text in guide_examples():
         documents = once(render_example, text)
         add_rendering(cases, where, documents, live_reload="components/live-reload" in text,

@@ -19,9 +19,9 @@ with open(os.path.join(DEPLOY, "base/images.yaml"), encoding="utf-8") as file:
     EMPTY = file.read()
 OTHER = "# plain\nghcr.io/acme/tool:v2\n"
 # Components meet each other the same way on every platform: all sets on one, and on the others each one alone and all.
-# monitoring-gke meets others as monitoring does.
+# monitoring-gke meets others as monitoring does, and what control-plane changes, no other one does.
 ALL_SETS = [list(some) for count in range(len(COMPONENTS) + 1) for some in itertools.combinations(COMPONENTS, count)
-            if go_together(some) and (count == 1 or "monitoring-gke" not in some)]
+            if go_together(some) and (count == 1 or not {"monitoring-gke", "control-plane"} & set(some))] + [TOGETHER]
 SETS = {platform: ALL_SETS if platform == "generic" else
         [some for some in ALL_SETS if len(some) <= 1 or some == TOGETHER] for platform in OVERLAYS}
 
@@ -47,8 +47,13 @@ def documents_of(text):
     return [document for document in yaml.safe_load_all(text) if document]
 
 
-def generate(arguments, files=None):
-    result = run(arguments, files)
+def printed(words):
+    """What a command prints, over lists of these names."""
+    return generate(words, {words[i + 1]: LIST for i, one in enumerate(words) if one == "--list"}, ())
+
+
+def generate(arguments, files=None, command=("generate",)):
+    result = run(arguments, files, command)
     assert result.returncode == 0, result.stderr
     return documents_of(result.stdout)
 
@@ -170,6 +175,29 @@ def check_namespace(platform):
                       kustomized(platform, ["node-gate"], "namespace: other\n"))
 
 
+# Which nodes, told twice. What prefetchd itself puts on nodes is tolerated without a word.
+CHOICE = """patches:
+- patch: |-
+    apiVersion: apps/v1
+    kind: DaemonSet
+    metadata: {name: prefetchd}
+    spec:
+      template:
+        spec:
+          nodeSelector: {pool: ci, acme.io/zone.of_teams: ""}
+          tolerations:
+          - {key: dedicated, operator: Equal, value: ci, effect: NoSchedule}
+          - {key: acme.io/any, operator: Exists}
+          - {key: prefetchd.dev/not-ready, operator: Exists}
+"""
+CHOICE_ARGUMENTS = ["--node-selector", "pool=ci", "--node-selector", "acme.io/zone.of_teams=",
+                    "--toleration", "dedicated=ci:NoSchedule", "--toleration", "acme.io/any", "--include-control-plane"]
+
+
+def check_choice(platform):
+    return check_same(generate(arguments(platform) + CHOICE_ARGUMENTS), kustomized(platform, ["control-plane"], CHOICE))
+
+
 # Each file a ConfigMap of its own, in one folder on the nodes.
 SEVERAL = """- name: prefetchd-list-team-b
   namespace: prefetchd
@@ -208,9 +236,9 @@ def large(count, bytes_each=200):
 # Name, arguments, files, exit code, what the person is told.
 TOLD = [
     ("NoPlatform", ["--list", "images.yaml"], None, 2, "--platform is required"),
-    ("UnknownPlatform", arguments("minikube"), None, 2, "--platform must be one of aks, crio, eks, generic"),
+    ("UnknownPlatform", arguments("minikube"), None, 2, "--platform must be one of aks, bottlerocket, crio, eks"),
     ("NoList", ["--platform", "eks"], None, 2, "--list is required"),
-    ("UnknownComponent", arguments("eks", ["gate"]), None, 2, "--component must be one of ephemeral"),
+    ("UnknownComponent", arguments("eks", ["gate"]), None, 2, "--component must be one of control-plane, ephemeral"),
     ("ListThatIsNotThere", arguments("eks", lists=["no.yaml"]), None, 2, "no.yaml"),
     ("ListWithMistakes", arguments("eks"), {"images.yaml": LIST + "- image: Quay.io/A\n- {imag: x}\n"}, 2,
      "images.yaml:5:10: images[1].image"),
@@ -250,6 +278,16 @@ TOLD = [
      "takes away what kubelet-api needs"),
     ("PortsOfTheNode", arguments("eks") + ["--instance", "a"], None, 0, "give --port"),
     ("TouchIsElsewhere", arguments("eks", ["touch"]) + ["--instance", "a"], None, 0, "apply deploy/touch once"),
+    ("SelectorThatIsNone", arguments("eks") + ["--node-selector", "pool"], None, 2, "--node-selector pool: must be KEY=VALUE"),
+    ("SelectorKey", arguments("eks") + ["--node-selector", "Pool/=ci"], None, 2, "must be KEY=VALUE"),
+    ("SelectorPrefix", arguments("eks") + ["--node-selector", "Acme.io/pool=ci"], None, 2, "must be KEY=VALUE"),
+    ("SelectorValue", arguments("eks") + ["--node-selector", "pool=-ci"], None, 2, "must be KEY=VALUE"),
+    ("SelectorTwice", arguments("eks") + ["--node-selector", "pool=a", "--node-selector", "pool=b"], None, 2, "given twice"),
+    ("SelectorOfWindows", arguments("eks") + ["--node-selector", "kubernetes.io/os=windows"], None, 2, "Linux only"),
+    ("SelectorOfControlPlanes", arguments("rke2") + ["--node-selector", "node-role.kubernetes.io/control-plane=true"], None, 0,
+     "only with --include-control-plane"),
+    ("TolerationKey", arguments("eks") + ["--toleration", "=ci"], None, 2, "--toleration =ci: must be KEY"),
+    ("TolerationEffect", arguments("eks") + ["--toleration", "dedicated=ci:Never"], None, 2, "must be KEY"),
     ("GateNeeds130", arguments("eks", ["node-gate"]), None, 0, "Kubernetes 1.30"),
 ]
 
@@ -320,6 +358,7 @@ def add_generated(cases, add_rendering, none):
                           check_same(generate(arguments(platform, components)), kustomized(platform, components))))
         cases.add("generate", f"{platform}=instance", lambda platform=platform: none(check_instance(platform)))
         cases.add("generate", f"{platform}=namespace", lambda platform=platform: none(check_namespace(platform)))
+        cases.add("generate", f"{platform}=nodes", lambda platform=platform: none(check_choice(platform)))
         cases.add("generate", f"{platform}=order", lambda platform=platform: none(
             check_order(generate(arguments(platform, TOGETHER)))))
         add_rendering(cases, f"generate:{platform}", lambda platform=platform: generate(

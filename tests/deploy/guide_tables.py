@@ -8,7 +8,8 @@ from paths import is_mounted
 from render import COMPONENTS, DEPLOY, ROOT, agent, flags, pod
 
 PLATFORM_NAMES = {"generic": ["generic"], "kind": ["kind"], "GKE": ["gke"], "EKS": ["eks"], "AKS": ["aks"],
-                  "OpenShift": ["openshift"], "CRI-O": ["crio"], "k3s": ["k3s"], "RKE2": ["rke2"]}
+                  "OpenShift": ["openshift"], "CRI-O": ["crio"], "k3s": ["k3s"], "RKE2": ["rke2"],
+                  "Bottlerocket": ["bottlerocket"]}
 
 
 def page(name):

@@ -9,7 +9,8 @@ from shapes import CLUSTER_WIDE, NAMESPACED, name_of
 RUN_FOLDER = re.compile(r"/run/prefetchd(-[a-z0-9-]+)?")
 # Mounted elsewhere than on the host: the one would hide the container's own, the other one's place differs by distribution.
 ELSEWHERE = {"/proc": "/host/proc",
-             "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem": "/etc/ssl/certs/ca-certificates.crt"}
+             "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem": "/etc/ssl/certs/ca-certificates.crt",
+             "/etc/pki/tls/certs/ca-bundle.crt": "/etc/ssl/certs/ca-certificates.crt"}
 # Far more than what is needed; below some of them are secrets of all pods.
 TOO_WIDE = {"/", "/etc", "/etc/kubernetes", "/home", "/home/kubernetes", "/run", "/usr", "/var", "/var/lib",
             "/var/lib/kubelet", "/var/run"}
@@ -181,16 +182,17 @@ def check_service(documents):
 
 
 def check_scheduling(documents):
-    """On every Linux node that has a runtime, above workloads and below the system."""
+    """On Linux nodes that have a runtime of their own, whatever their taints are, above workloads and below the system."""
     spec, problems = pod(documents), []
-    if spec.get("nodeSelector") != {"kubernetes.io/os": "linux"}:
+    if spec.get("nodeSelector", {}).get("kubernetes.io/os") != "linux":
         problems.append("is not bound to Linux nodes")
     terms = spec["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
-    kept_off = {(one["key"], value) for term in terms for one in term["matchExpressions"]
-                if one["operator"] == "NotIn" for value in one["values"]}
-    problems += [f"may come to nodes with {key}={value}" for key, value in
-                 [("type", "virtual-kubelet"), ("eks.amazonaws.com/compute-type", "fargate")]
-                 if (key, value) not in kept_off]
+    for term in terms:  # each by itself lets a node in
+        kept_off = {(one["key"], value) for one in term["matchExpressions"]
+                    if one["operator"] == "NotIn" for value in one["values"]}
+        problems += [f"may come to nodes with {key}={value}" for key, value in
+                     [("type", "virtual-kubelet"), ("eks.amazonaws.com/compute-type", "fargate")]
+                     if (key, value) not in kept_off]
     if spec.get("tolerations") != [{"operator": "Exists"}]:
         problems.append("does not tolerate every taint")
     problems += [f"{name_of(one)}: is above what users may ask for" for one in of_kind(documents, "PriorityClass")

@@ -73,6 +73,7 @@ int Run(Flags& flags) {
 
 struct TouchDaemonSetFlags {
   std::vector<std::string> lists;
+  deploy::NodeChoice nodes;
   std::string output;
 };
 
@@ -81,6 +82,7 @@ const CLI::App* TouchDaemonSetCommand(CLI::App& generate, TouchDaemonSetFlags& f
       "touch-daemonset",
       "Generate DaemonSets that make kubelet record a list's images for every pod of a node");
   Repeatable(*command, "--list", flags.lists, "A list file, or a directory of list files (repeatable)");
+  NodeOptions(*command, flags.nodes);
   command->add_option("-o,--output", flags.output, "A file, or a directory; default: standard output");
   command->footer(R"(
 For clusters in which the agent may not create pods (prefetchd --touch). DaemonSets whose containers never run
@@ -132,11 +134,13 @@ Examples:
       | kubectl apply --server-side -f -
   prefetchctl generate --platform openshift --list images.yaml --component node-gate \
       --component monitoring -o manifests/
-  prefetchctl generate --platform gke --list team-a.yaml --list team-b.txt --instance ci --port 9478)");
+  prefetchctl generate --platform gke --list team-a.yaml --list team-b.txt --instance ci --port 9478
+  prefetchctl generate --platform eks --list ci.yaml --instance ci --node-selector pool=ci)");
   const CLI::App* touch = TouchDaemonSetCommand(command, *touch_flags);
   return [flags, touch, touch_flags] {
     if (!touch->parsed()) return Run(*flags);
-    return GenerateTouchDaemonSet(touch_flags->lists, touch_flags->output, std::cout, std::cerr);
+    return GenerateTouchDaemonSet(touch_flags->lists, touch_flags->nodes, touch_flags->output, std::cout,
+                                  std::cerr);
   };
 }
 

@@ -26,6 +26,15 @@ bool MigrateFlags::IsUsed() const {
          !compat.secret_repositories.empty();
 }
 
+void NodeOptions(CLI::App& command, deploy::NodeChoice& nodes) {
+  Repeatable(command, "--node-selector", nodes.selectors,
+             "KEY=VALUE: only nodes with this label (repeatable: with all of them)");
+  Repeatable(command, "--toleration", nodes.tolerations,
+             "KEY[=VALUE][:EFFECT]: only nodes whose taints are all given; default: all taints (repeatable)");
+  command.add_flag("--include-control-plane", nodes.control_plane,
+                   "Also control-plane nodes; default: only those with the worker role, except kind and k3s");
+}
+
 void ManifestOptions(CLI::App& command, deploy::GenerateOptions& options) {
   const deploy::Files& tree = deploy::EmbeddedFiles();
   command.add_option("--platform", options.platform, base::Join(deploy::Platforms(tree), ", "));
@@ -42,6 +51,7 @@ void ManifestOptions(CLI::App& command, deploy::GenerateOptions& options) {
                      "Overrides the version that each agent reads from its Node, 1.31 or later");
   command.add_option("--port", options.port,
                      "Port of the agent; on the host's network, a port of the node [9477]");
+  NodeOptions(command, options.nodes);
 }
 
 void ManifestOutput(CLI::App& command, std::string& output) {

@@ -19,7 +19,9 @@ struct MigrateFlags {
   bool IsUsed() const;
 };
 
-// Platform, components, image and its pull secrets, labels of monitors, version of kubelet, port.
+// Which nodes.
+void NodeOptions(CLI::App& command, deploy::NodeChoice& nodes);
+// Platform, components, image and its pull secrets, labels of monitors, version of kubelet, port, nodes.
 void ManifestOptions(CLI::App& command, deploy::GenerateOptions& options);
 void ManifestOutput(CLI::App& command, std::string& output);
 // NAME and what image-prefetcher's own deploy.sh takes.

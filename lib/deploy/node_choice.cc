@@ -1,0 +1,118 @@
+#include "deploy/node_choice.h"
+
+#include <optional>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "deploy/words.h"
+#include "doc/edit.h"
+
+namespace prefetch::deploy {
+namespace {
+
+constexpr std::string_view kOs = "kubernetes.io/os";
+constexpr std::string_view kRole = "node-role.kubernetes.io/";
+// The node gate's own (plan/node_gate.h). Whatever pods wait for this one for, it must get to the node.
+constexpr const char* kOwnTaint = "prefetchd.dev/not-ready";
+
+struct Label {
+  std::string key, value;
+};
+
+// "K=V"; "K=" is the empty value.
+std::optional<Label> LabelOf(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos) return std::nullopt;
+  Label label{text.substr(0, equals), text.substr(equals + 1)};
+  if (!IsLabelKey(label.key) || (!label.value.empty() && !IsLabelPart(label.value))) return std::nullopt;
+  return label;
+}
+
+struct Toleration {
+  std::string key;
+  std::optional<std::string> value;  // none: any
+  std::string effect;                // empty: any
+};
+
+// "KEY[=V][:EFFECT]"
+std::optional<Toleration> TolerationOf(const std::string& text) {
+  const std::size_t colon = text.rfind(':');
+  const std::string taint = text.substr(0, colon);
+  const std::size_t equals = taint.find('=');
+  Toleration made{.key = taint.substr(0, equals), .value = std::nullopt, .effect = ""};
+  if (equals != std::string::npos) made.value = taint.substr(equals + 1);
+  if (colon != std::string::npos) made.effect = text.substr(colon + 1);
+  const std::set<std::string_view> effects = {"NoSchedule", "PreferNoSchedule", "NoExecute"};
+  if (colon != std::string::npos && !effects.contains(made.effect)) return std::nullopt;
+  if (!IsLabelKey(made.key)) return std::nullopt;
+  if (made.value && !made.value->empty() && !IsLabelPart(*made.value)) return std::nullopt;
+  return made;
+}
+
+doc::Node NodeOf(const Toleration& toleration) {
+  doc::Node node = doc::Node::Mapping();
+  node.Set("key", doc::Node::String(toleration.key));
+  node.Set("operator", doc::Node::String(toleration.value ? "Equal" : "Exists"));
+  if (toleration.value) node.Set("value", doc::Node::String(*toleration.value));
+  if (!toleration.effect.empty()) node.Set("effect", doc::Node::String(toleration.effect));
+  return node;
+}
+
+}  // namespace
+
+base::Status CheckNodeChoice(const NodeChoice& choice) {
+  std::set<std::string> keys;
+  for (const std::string& text : choice.selectors) {
+    auto label = LabelOf(text);
+    if (!label) {
+      return base::InvalidArgument("--node-selector " + text +
+                                   ": must be KEY=VALUE, a label of nodes, such as pool=ci");
+    }
+    if (label->key == kOs && label->value != "linux") {
+      return base::InvalidArgument("--node-selector " + text + ": the agent runs on Linux only");
+    }
+    if (!keys.insert(label->key).second) {
+      return base::InvalidArgument("--node-selector " + text + ": " + label->key +
+                                   " is given twice, and no node has two values of it");
+    }
+  }
+  for (const std::string& text : choice.tolerations) {
+    if (!TolerationOf(text)) {
+      return base::InvalidArgument("--toleration " + text +
+                                   ": must be KEY, KEY=VALUE or one of these with :NoSchedule, "
+                                   ":PreferNoSchedule or :NoExecute behind it");
+    }
+  }
+  return {};
+}
+
+void ChooseNodes(const NodeChoice& choice, doc::Node& pod_spec) {
+  for (const std::string& text : choice.selectors) {
+    if (auto label = LabelOf(text)) {
+      doc::Put(doc::Sub(pod_spec, "nodeSelector"), label->key, doc::Node::String(label->value));
+    }
+  }
+  if (choice.tolerations.empty()) return;
+  std::vector<doc::Node> tolerations;
+  for (const std::string& text : choice.tolerations) {
+    if (auto toleration = TolerationOf(text)) tolerations.push_back(NodeOf(*toleration));
+  }
+  tolerations.push_back(NodeOf({.key = kOwnTaint, .value = std::nullopt, .effect = ""}));
+  doc::Put(pod_spec, "tolerations", doc::Node::Sequence(std::move(tolerations)));
+}
+
+std::vector<std::string> NotesOnNodes(const NodeChoice& choice) {
+  std::vector<std::string> notes;
+  for (const std::string& text : choice.selectors) {
+    auto label = LabelOf(text);
+    if (choice.control_plane || !label || !label->key.starts_with(kRole)) continue;
+    const std::string role = label->key.substr(kRole.size());
+    if (role != "control-plane" && role != "master") continue;
+    notes.push_back("--node-selector " + text +
+                    " selects control planes, and the agent runs there only with --include-control-plane");
+  }
+  return notes;
+}
+
+}  // namespace prefetch::deploy
