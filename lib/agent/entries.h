@@ -11,9 +11,9 @@
 
 #include "base/shared.h"
 #include "plan/history.h"
+#include "plan/image_readiness.h"
 #include "plan/list.h"
 #include "plan/observation.h"
-#include "plan/readiness.h"
 #include "plan/schedule.h"
 #include "plan/touch.h"
 

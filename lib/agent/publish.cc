@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "kubelet/runtime_quirks.h"
 #include "plan/disk.h"
+#include "plan/readiness.h"
 
 namespace prefetch::agent {
 namespace {

@@ -36,7 +36,7 @@ class GrpcContentService final : public ContentService {
                            const std::string& chain_id) override;
 
  private:
-  class Native;
+  struct Native;
   std::unique_ptr<Native> native_;
 };
 

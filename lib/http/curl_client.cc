@@ -1,113 +1,23 @@
 #include "http/curl_client.h"
 
 #include <curl/curl.h>
-#include <sys/socket.h>
 
 #include <algorithm>
 #include <chrono>
 
-#include "base/text.h"
+#include "http/curl_answer.h"
 #include "http/curl_error.h"
 #include "http/curl_request.h"
 #include "http/header_lines.h"
-#include "http/peers.h"
 #include "http/url.h"
 
 namespace prefetch::http {
 namespace {
 
-constexpr std::size_t kMaxIdleHandles = 8;  // as many as there are workers; more are let go
-constexpr long kMaxIdleConnections = 4;     // of one handle
-constexpr long kStalledBelow = 64;          // bytes a second (registry rule R39)
-constexpr std::size_t kMaxHeaderBytes = 64 * 1024;
-constexpr std::size_t kMaxHeaderFields = 100;
+constexpr std::size_t kMaxIdleHandles = 8;        // as many as there are workers; more are let go
+constexpr long kMaxIdleConnections = 4;           // of one handle
+constexpr long kStalledBelow = 64;                // bytes a second (registry rule R39)
 constexpr std::chrono::seconds kLongestPoll{60};  // only so that it fits libcurl's int
-
-// What comes in, bounded.
-struct Answer {
-  Response response;
-  std::size_t max_body_bytes = 0;
-  std::size_t max_error_body_bytes = 0;
-  std::size_t header_bytes = 0;
-  int status = 0;              // of the header block under way
-  bool whole_headers = false;  // the blank line at their end came
-  std::string too_long;        // what was, if something was
-  bool cut = false;            // enough of an error's body was read
-  Peers peers = Peers::kAny;
-  bool address_refused = false;
-  CURL* easy = nullptr;
-  bool nameless = false;  // the peer's certificate has no name where names belong
-};
-
-// "HTTP/1.1 404 Not Found" -> 404
-int StatusOf(std::string_view status_line) {
-  std::size_t space = status_line.find(' ');
-  if (space == std::string_view::npos) return 0;
-  return static_cast<int>(base::ParseUint(status_line.substr(space + 1, 3)).value_or(0));
-}
-
-std::size_t OnHeader(char* data, std::size_t, std::size_t size, void* self) {
-  Answer& answer = *static_cast<Answer*>(self);
-  std::string_view line = base::TrimSpace({data, size});
-  answer.header_bytes += size;
-  if (line.starts_with("HTTP/")) {  // one more block, after a 1xx
-    answer.response.headers = {};
-    answer.status = StatusOf(line);
-    answer.whole_headers = false;
-  }
-  if (line.empty()) answer.whole_headers = true;
-  std::size_t colon = line.find(':');
-  // What comes after body bytes is a trailer: nothing of ours asks for one.
-  bool field = !line.starts_with("HTTP/") && colon != std::string_view::npos && answer.response.body.empty();
-  if (answer.header_bytes > kMaxHeaderBytes ||
-      (field && answer.response.headers.fields().size() == kMaxHeaderFields)) {
-    answer.too_long = "longer headers";
-    return 0;
-  }
-  if (!field) return size;
-  answer.response.headers.Add(std::string(line.substr(0, colon)),
-                              std::string(base::TrimSpace(line.substr(colon + 1))));
-  return size;
-}
-
-std::size_t OnBody(char* data, std::size_t, std::size_t size, void* self) {
-  Answer& answer = *static_cast<Answer*>(self);
-  std::size_t error_limit = answer.status >= 400 ? answer.max_error_body_bytes : 0;
-  if (error_limit > 0 && size > error_limit - answer.response.body.size()) {
-    answer.response.body.append(data, error_limit - answer.response.body.size());
-    answer.cut = true;
-    return 0;
-  }
-  if (size > answer.max_body_bytes - answer.response.body.size()) {
-    answer.too_long = "a longer body";
-    return 0;
-  }
-  answer.response.body.append(data, size);
-  return size;
-}
-
-curl_socket_t OnSocket(void* self, curlsocktype, curl_sockaddr* address) {
-  Answer& answer = *static_cast<Answer*>(self);
-  answer.address_refused = !IsAllowed(answer.peers, address->addr);
-  if (answer.address_refused) return CURL_SOCKET_BAD;
-  return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
-}
-
-// The connection stands, and nothing has been sent. Certificates that have their name in the subject alone
-// are refused by all Go programs, the runtimes among them; OpenSSL takes them. On a connection that is used
-// again there is nothing to look at: it has passed.
-int OnConnected(void* self, char*, char*, int, int) {
-  Answer& answer = *static_cast<Answer*>(self);
-  curl_certinfo* chain = nullptr;
-  curl_easy_getinfo(answer.easy, CURLINFO_CERTINFO, &chain);
-  if (chain == nullptr || chain->num_of_certs == 0) return CURL_PREREQFUNC_OK;
-  for (const curl_slist* line = chain->certinfo[0]; line != nullptr; line = line->next) {
-    if (std::string_view(line->data).starts_with("X509v3 Subject Alternative Name:"))
-      return CURL_PREREQFUNC_OK;
-  }
-  answer.nameless = true;
-  return CURL_PREREQFUNC_ABORT;
-}
 
 curl_blob Blob(std::string_view bytes) {
   return {const_cast<char*>(bytes.data()), bytes.size(), CURL_BLOB_NOCOPY};
@@ -132,15 +42,15 @@ class CurlClient::Handle {
   Exchanged Send(const base::Call& call, const Request& request, const CurlOptions& options);
 
  private:
-  void Prepare(const Request& request, const CurlOptions& options, curl_slist* lines, Answer& answer);
+  void Prepare(const Request& request, const CurlOptions& options, curl_slist* lines, CurlAnswer& answer);
   void Trust(const Tls& tls);
   // How an exchange ended: in success, or where it broke and in which words.
   struct End {
     base::Status status;
     Fault fault = Fault::kNone;
   };
-  End Transfer(const base::Call& call, const std::string& peer, const Answer& answer);
-  End Finish(CURLcode code, const std::string& peer, const Answer& answer) const;
+  End Transfer(const base::Call& call, const std::string& peer, const CurlAnswer& answer);
+  End Finish(CURLcode code, const std::string& peer, const CurlAnswer& answer) const;
   template <typename T>
   void Set(CURLoption option, T value) {
     curl_easy_setopt(easy_, option, value);
@@ -153,7 +63,7 @@ class CurlClient::Handle {
 };
 
 void CurlClient::Handle::Prepare(const Request& request, const CurlOptions& options, curl_slist* lines,
-                                 Answer& answer) {
+                                 CurlAnswer& answer) {
   curl_easy_reset(easy_);  // keeps connections, sessions and names
   tls_text_[0] = '\0';
   Set(CURLOPT_URL, request.url.c_str());
@@ -169,9 +79,7 @@ void CurlClient::Handle::Prepare(const Request& request, const CurlOptions& opti
   Set(CURLOPT_SSL_VERIFYPEER, 1L);
   Set(CURLOPT_SSL_VERIFYHOST, 2L);
   if (request.url.starts_with("https://") && (request.tls == nullptr || request.tls->verify)) {
-    Set(CURLOPT_CERTINFO, 1L);
-    Set(CURLOPT_PREREQFUNCTION, &OnConnected);
-    Set(CURLOPT_PREREQDATA, &answer);
+    LookAtCertificates(easy_, answer);
   }
   if (!options.ca_file.empty()) {
     Set(CURLOPT_CAINFO, options.ca_file.c_str());
@@ -181,8 +89,7 @@ void CurlClient::Handle::Prepare(const Request& request, const CurlOptions& opti
   Set(CURLOPT_PROXY, proxy);
   Set(CURLOPT_NOPROXY, "");
   if (*proxy == '\0' && request.unix_socket.empty() && request.peers != Peers::kAny) {
-    Set(CURLOPT_OPENSOCKETFUNCTION, &OnSocket);
-    Set(CURLOPT_OPENSOCKETDATA, &answer);
+    LookAtAddresses(easy_, answer);
   }
   Set(CURLOPT_USERAGENT, options.user_agent.c_str());
   Set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(request.connect_timeout.count()));
@@ -200,10 +107,7 @@ void CurlClient::Handle::Prepare(const Request& request, const CurlOptions& opti
     Set(CURLOPT_POSTFIELDS, request.body.data());
     Set(CURLOPT_CUSTOMREQUEST, request.method.c_str());
   }
-  Set(CURLOPT_HEADERFUNCTION, &OnHeader);
-  Set(CURLOPT_HEADERDATA, &answer);
-  Set(CURLOPT_WRITEFUNCTION, &OnBody);
-  Set(CURLOPT_WRITEDATA, &answer);
+  Receive(easy_, answer);
 }
 
 // As bytes, not as files: libcurl keeps the authorities of a file for 24 hours, whatever becomes of the file,
@@ -229,7 +133,7 @@ Exchanged CurlClient::Handle::Send(const base::Call& call, const Request& reques
   Renamed renamed = Rename(request);
   HeaderLines lines, connect_to;
   AddHeaders(request, renamed, lines);
-  Answer answer;
+  CurlAnswer answer;
   answer.max_body_bytes = request.max_body_bytes;
   answer.max_error_body_bytes = request.max_error_body_bytes;
   answer.peers = request.peers;
@@ -256,7 +160,7 @@ Exchanged CurlClient::Handle::Send(const base::Call& call, const Request& reques
 }
 
 CurlClient::Handle::End CurlClient::Handle::Transfer(const base::Call& call, const std::string& peer,
-                                                     const Answer& answer) {
+                                                     const CurlAnswer& answer) {
   std::stop_callback wake(call.stop, [this] { curl_multi_wakeup(multi_); });
   while (true) {
     if (call.Stopped()) return {base::Cancelled("stopped while waiting for " + peer), Fault::kStopped};
@@ -279,7 +183,7 @@ CurlClient::Handle::End CurlClient::Handle::Transfer(const base::Call& call, con
 }
 
 CurlClient::Handle::End CurlClient::Handle::Finish(CURLcode code, const std::string& peer,
-                                                   const Answer& answer) const {
+                                                   const CurlAnswer& answer) const {
   if (!answer.too_long.empty()) {
     return {base::ResourceExhausted(peer + " answered with " + answer.too_long + " than allowed"),
             Fault::kTooLong};

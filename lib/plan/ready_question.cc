@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "plan/readiness.h"
+#include "plan/image_readiness.h"
 
 namespace prefetch::plan {
 namespace {

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "image/pod_coordinates.h"
 #include "screen/document_words.h"
+#include "screen/explain_sections.h"
 #include "screen/labelled_page.h"
 #include "screen/text_layout.h"
 #include "status/words.h"
@@ -14,11 +15,6 @@ namespace prefetch::screen {
 namespace {
 
 constexpr std::size_t kShortDigest = 8 + 7;
-constexpr std::size_t kResultColumns = 7;  // of "REFUSED"
-
-std::string Count(std::uint64_t n, const std::string& one) {
-  return std::to_string(n) + " " + one + (n == 1 ? "" : "s");
-}
 
 std::string ShortId(const std::string& id) {
   return id.size() <= kShortDigest + 3 ? id : id.substr(0, kShortDigest) + "…";
@@ -52,13 +48,6 @@ void AddListed(const ImageDocument& document, LabelledPage& page) {
   if (!image.from.empty()) words += ", in " + base::Join(image.from, ", ");
   if (!image.required) words += "; optional: readiness does not count it";
   page.Section("listed", words);
-}
-
-// Do its sources list it for different pods?
-bool DifferInReadyAs(const StatusImage& image) {
-  return std::any_of(image.spellings.begin(), image.spellings.end(), [&](const StatusSpelling& one) {
-    return one.ready_as != image.spellings.front().ready_as;
-  });
 }
 
 // kubelet tells pods apart by what they write, and by their credentials.
@@ -113,110 +102,6 @@ void AddAliases(const ImageDocument& document, LabelledPage& page) {
   page.Add("The same content: what happens to one name decides for the other.");
 }
 
-std::string WhoMayUse(const status::RecordedUse& use) {
-  if (use.node) return "every pod of the node";
-  std::vector<std::string> who;
-  if (use.secrets > 0) who.push_back(Count(use.secrets, "secret"));
-  if (use.service_accounts > 0) who.push_back(Count(use.service_accounts, "service account"));
-  const char* pods = use.secrets + use.service_accounts > 1 ? "pods with any of " : "pods with ";
-  std::string words = who.empty() ? "nobody" : pods + base::Join(who, " and ");
-  return use.identities.empty() ? words : words + " (" + base::Join(use.identities, ", ") + ")";
-}
-
-void AddUses(const ImageDocument& document, LabelledPage& page) {
-  bool found = false;
-  page.Section("record", "yes, kubelet has pulled this content. It may be used");
-  for (const status::RecordedUse& use : document.record.uses) {
-    found = found || use.repository == document.record_key;
-    page.AddMarked("-", "as " + use.repository + " by " + WhoMayUse(use));
-  }
-  if (document.record.uses.empty()) page.AddMarked("-", "by nobody: it names no repository");
-  if (found || document.record_key.empty()) return;
-  page.Add("There is no entry for " + document.record_key + ", the name that kubelet looks for.");
-}
-
-void AddRecord(const ImageDocument& document, LabelledPage& page) {
-  const std::string& state = document.record.state;
-  if (state == "Found") AddUses(document, page);
-  if (state == "Absent") page.Section("record", "none: kubelet itself has not pulled this content");
-  if (state == "Undecodable") page.Section("record", "there is one that kubelet cannot decode");
-  if (state == "Unreadable") page.Section("record", "not known: it could not be read");
-  if (!document.kubelet.records_note.empty()) {
-    page.Section(state == "NotAsked" ? "record" : "", document.kubelet.records_note);
-  }
-  const std::string& intent = document.intent;
-  if (intent == "Found") {
-    page.Section("intent", "kubelet began to pull it under this name, and has not recorded an end");
-  }
-  if (intent == "Undecodable") page.Section("intent", "there is one that kubelet cannot decode");
-  if (intent == "Unreadable") page.Section("intent", "not known: it could not be read");
-}
-
-void AddKubelet(const ImageDocument& document, LabelledPage& page) {
-  if (document.kubelet.None()) {
-    page.Section("kubelet", "none here (declared by --kubelet=none): what is on the node may be used");
-    return;
-  }
-  std::string words = KubeletDetail(document.kubelet);
-  if (document.reasoning && document.reasoning->never.reason == "GateOff") {
-    words += "; it does not verify who may use an image";
-  }
-  page.Section("kubelet", words);
-  AddRecord(document, page);
-}
-
-std::string Upper(std::string text) {
-  for (char& c : text) {
-    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
-  }
-  return text;
-}
-
-std::string Consequence(const std::string& policy, const std::string& result, bool present) {
-  if (result == "Starts") return "with the image that is here; the registry is not asked";
-  if (result == "Refused") {
-    std::string words = "\"is not present with pull policy of Never\" (ErrImageNeverPull)";
-    return present ? words + ", the same words as for an absent image" : words;
-  }
-  if (result == "Pulls" && policy == "Always") return "asks the registry at every start";
-  if (result == "Pulls") return "asks the registry, with the pod's own credentials and the node's";
-  return "there is no telling from what is known";
-}
-
-void AddPolicy(const std::string& policy, const StatusVerdict& verdict, bool present, LabelledPage& page) {
-  std::string result = verdict.result.empty() ? "Unknown" : verdict.result;
-  page.Section(policy, "", 2 * kPageIndent);
-  page.AddMarked(PadRight(Upper(result), kResultColumns), Consequence(policy, result, present));
-}
-
-std::string Because(const Reasoning& reasoning) {
-  std::size_t colon = reasoning.rule.find(": ");
-  if (colon == std::string::npos) return reasoning.message;
-  return "rule " + reasoning.rule.substr(0, colon) + " (" + reasoning.rule.substr(colon + 2) +
-         "): " + reasoning.message;
-}
-
-void AddVerdicts(const ImageDocument& document, LabelledPage& page) {
-  const StatusImage& image = document.image;
-  if (!image.applies) return;
-  if (!image.ready_as.empty()) {
-    page.Section("judged for", "pods " + image::WithWords(image.ready_as) + " (readyAs)");
-  }
-  page.Lead(DifferInReadyAs(image)   ? "so the one that fares worst, if it has imagePullPolicy"
-            : image.ready_as.empty() ? "so a pod without pull secrets that has imagePullPolicy"
-                                     : "so such a pod that has imagePullPolicy");
-  AddPolicy("Never", image.never, image.present, page);
-  AddPolicy("IfNotPresent", image.if_not_present, image.present, page);
-  AddPolicy("Always", image.always, image.present, page);
-  if (document.reasoning) {
-    const ImageReasoning& reasoning = *document.reasoning;
-    page.Section("because", Because(reasoning.never));
-    if (reasoning.never.rule != reasoning.if_not_present.rule) page.Add(Because(reasoning.if_not_present));
-  } else if (!document.kubelet.None()) {
-    page.Section("because", "what kubelet would say is not known yet");
-  }
-}
-
 std::string TouchWords(const StatusTouch& touch) {
   if (touch.state == "Due") return "due: waits for its turn";
   if (touch.state == "Running") return "under way: kubelet is asked to record it for every pod of the node";
@@ -249,74 +134,6 @@ void AddReady(const ImageDocument& document, LabelledPage& page) {
   if (!image.ready && !image.reason.empty()) words += ": " + image.reason;
   if (!image.ready && !SaidElsewhere(document)) words += ", " + image.message;
   page.Section("ready", words);
-}
-
-std::string SourceWords(const status::CredentialView& credential) {
-  if (credential.source == "provider") return "credential provider " + credential.name;
-  if (credential.source == "docker-config") return "login from " + credential.name;
-  if (credential.source == "pull-secret") return "mounted pull secret " + credential.name;
-  return credential.source + " " + credential.name;
-}
-
-void AddCredentials(const ImageDocument& document, LabelledPage& page) {
-  if (!document.credentials_known) return;
-  page.Section("credentials");
-  int number = 0;
-  for (const status::CredentialView& credential : document.credentials) {
-    std::string user = credential.username.empty() ? "" : " as " + credential.username;
-    page.AddMarked(std::to_string(++number) + ".",
-                   SourceWords(credential) + user + ", for " + credential.match);
-  }
-  if (number == 0) page.Add("none of this node matches: it would be pulled anonymously");
-  for (const status::ProviderView& provider : document.providers) {
-    if (!provider.error.empty()) {
-      page.Add("Provider " + provider.name + " failed: " + provider.error);
-    } else if (provider.matched && provider.outcome == "empty") {
-      page.Add("Provider " + provider.name + " matches, and has no credential for it.");
-    }
-  }
-}
-
-// Where the runtime looks for mirrors, and how that is known.
-std::string ConfigPathWords(const status::RegistryHostsView& view) {
-  if (view.config_path_source == "registries.conf")
-    return "CRI-O's configuration of them is " + view.config_path;
-  std::string path = view.config_path.empty() ? "containerd has no config_path, and so no mirrors"
-                                              : "containerd's config_path is " + view.config_path;
-  if (view.config_path_source == "declared") return path + " (declared)";
-  if (view.config_path_source == "runtime") return path + " (containerd says so)";
-  if (view.config_path_source == "file") return path + " (its configuration file says so)";
-  if (view.config_path_source == "default") return path + " (the default of its release, unless declared)";
-  return path;
-}
-
-void AddRegistry(const ImageDocument& document, LabelledPage& page) {
-  if (const auto& said = document.image.registry) {
-    std::string words = said->answer.empty() ? "not asked since this agent started" : said->message;
-    if (said->checked_at && document.time) {
-      auto ago = std::chrono::duration_cast<std::chrono::seconds>(*document.time - *said->checked_at);
-      words += " (" + said->answer + ", " + base::HumanTime(ago) + " ago)";
-    }
-    page.Section("registry", words);
-  }
-  if (!document.registry_hosts) return;
-  const status::RegistryHostsView& view = *document.registry_hosts;
-  if (view.by_pull) {
-    page.Section("asked", "by pulling it again, which is one question to the registry where nothing changed");
-    for (const std::string& note : view.notes) page.Add(note);
-    return;
-  }
-  page.Section("asked at");
-  int number = 0;
-  for (const status::RegistryHostView& host : view.hosts) {
-    std::string words = host.server + (host.mirror ? " (a mirror)" : "");
-    if (!host.problem.empty()) words += ": cannot be asked: " + host.problem;
-    page.AddMarked(std::to_string(++number) + ".", words);
-  }
-  if (number == 0) page.Add("nobody: no server may answer for its tag");
-  if (!view.source.empty()) page.Add("as " + view.source + " says");
-  if (!view.config_path_source.empty()) page.Add(ConfigPathWords(view));
-  for (const std::string& note : view.notes) page.Add(note);
 }
 
 void AddLastPull(const ImageDocument& document, LabelledPage& page) {

@@ -116,4 +116,14 @@ std::vector<std::string> Wrap(std::string_view text, std::size_t width) {
   return lines;
 }
 
+std::string Paragraph(std::string_view text, std::string_view first, std::string_view rest,
+                      std::size_t width) {
+  std::string out;
+  std::size_t indent = DisplayWidth(first);
+  for (const std::string& line : Wrap(text, width > indent + 20 ? width - indent : 20)) {
+    out += std::string(out.empty() ? first : rest) + line + "\n";
+  }
+  return out;
+}
+
 }  // namespace prefetch::screen

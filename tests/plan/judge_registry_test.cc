@@ -1,7 +1,7 @@
 // What the registry's answers do to readiness, for an image that is here.
 #include <gtest/gtest.h>
 
-#include "plan/readiness.h"
+#include "plan/image_readiness.h"
 #include "plan/ready_question.h"
 #include "plan/registry_story.h"
 #include "plan/registry_view.h"

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "plan/image_readiness.h"
 #include "plan/verdicts.h"
 
 namespace prefetch::plan::readiness_test {

@@ -1,0 +1,116 @@
+#include "config/judge_values.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "base/text.h"
+#include "config/settings.h"
+
+namespace prefetch::config {
+namespace {
+
+constexpr std::size_t kLongestSocketPath = 107;  // sun_path of sockaddr_un, without its zero
+constexpr std::uint64_t kHighestPort = 65535;
+
+}  // namespace
+
+bool IsOn(const std::optional<Said<bool>>& said) {
+  return said && said->value;
+}
+
+std::string AbsolutePath(const SaidText& said, Mistakes& mistakes) {
+  if (!said) return "";
+  if (!said->value.starts_with('/')) mistakes.Add(said->by, "must be an absolute path");
+  return said->value;
+}
+
+std::string RuntimeEndpoint(const SaidText& said, Mistakes& mistakes) {
+  constexpr std::string_view kScheme = "unix://";
+  if (!said) return "";
+  std::string_view path = said->value;
+  if (path.starts_with(kScheme)) path.remove_prefix(kScheme.size());
+  if (!path.starts_with('/')) {
+    mistakes.Add(said->by, "must be unix:// and the absolute path of the runtime's socket");
+  } else if (path.size() > kLongestSocketPath) {
+    mistakes.Add(said->by, "the path of a socket has at most 107 bytes");
+  }
+  return std::string(kScheme) + std::string(path);
+}
+
+// What is said on a command line or in an environment is seen by others: no password there.
+std::string ProxyUrl(const SaidText& said, Mistakes& mistakes) {
+  if (!said) return "";
+  bool url = said->value.starts_with("http://") || said->value.starts_with("https://");
+  if (!url) mistakes.Add(said->by, "must be a URL such as http://proxy.acme.io:3128");
+  bool open = said->by.starts_with("--") || said->by.starts_with("PREFETCHD_");
+  if (url && open && said->value.find('@') != std::string::npos) {
+    mistakes.Add(said->by, "must not hold a password: put such a proxy into the configuration file");
+  }
+  return said->value;
+}
+
+std::string SocketPath(const SaidText& said, Mistakes& mistakes) {
+  if (!said) return kDefaultLocal;
+  std::string path = AbsolutePath(said, mistakes);
+  if (path.size() > kLongestSocketPath) mistakes.Add(said->by, "the path of a socket has at most 107 bytes");
+  return path;
+}
+
+std::optional<ListenAddress> ParseHostPort(const std::string& text) {
+  std::size_t colon = text.rfind(':');
+  std::string host = text.substr(0, colon == std::string::npos ? 0 : colon);
+  std::optional<std::uint64_t> port;
+  if (colon != std::string::npos) port = base::ParseUint(std::string_view(text).substr(colon + 1));
+  bool bracketed = host.size() > 2 && host.front() == '[' && host.back() == ']';
+  if (bracketed) host = host.substr(1, host.size() - 2);
+  bool host_ok = bracketed || host.find_first_of(":[]") == std::string::npos;
+  if (!port || *port > kHighestPort || !host_ok) return std::nullopt;
+  return ListenAddress{host, static_cast<int>(*port)};
+}
+
+ListenAddress ListenAt(const SaidText& said, Mistakes& mistakes) {
+  if (auto address = ParseHostPort(said ? said->value : kDefaultListen)) return *address;
+  mistakes.Add(said ? said->by : "--listen", "must be host:port, such as 127.0.0.1:9477 or [::1]:9477");
+  return {};
+}
+
+base::LogLevel LogLevelOf(const SaidText& said, Mistakes& mistakes) {
+  if (!said || said->value == "info") return base::LogLevel::kInfo;
+  if (said->value == "debug") return base::LogLevel::kDebug;
+  if (said->value == "warning") return base::LogLevel::kWarning;
+  if (said->value == "error") return base::LogLevel::kError;
+  mistakes.Add(said->by, "must be debug, info, warning or error");
+  return base::LogLevel::kInfo;
+}
+
+std::optional<base::LogFormat> LogFormatOf(const SaidText& said, Mistakes& mistakes) {
+  if (!said || said->value == "auto") return std::nullopt;
+  if (said->value == "json") return base::LogFormat::kJson;
+  if (said->value == "plain") return base::LogFormat::kPlain;
+  mistakes.Add(said->by, "must be auto, json or plain");
+  return std::nullopt;
+}
+
+bool IsLabelName(const std::string& name) {
+  auto fits = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
+  bool middle = std::all_of(name.begin(), name.end(),
+                            [&](char c) { return fits(c) || c == '-' || c == '_' || c == '.'; });
+  return !name.empty() && name.size() <= 63 && middle && fits(name.front()) && fits(name.back());
+}
+
+bool IsLabelKey(const std::string& key) {
+  std::size_t slash = key.find('/');
+  if (slash == std::string::npos || slash > 253) return false;
+  std::string prefix = key.substr(0, slash);
+  auto fits = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.'; };
+  bool domain = prefix.find('.') != std::string::npos && std::all_of(prefix.begin(), prefix.end(), fits) &&
+                prefix.front() != '.' && prefix.front() != '-' && prefix.back() != '.' &&
+                prefix.back() != '-' && prefix.find("..") == std::string::npos;
+  bool theirs = ("." + prefix).ends_with(".kubernetes.io") || ("." + prefix).ends_with(".k8s.io");
+  return domain && !theirs && IsLabelName(key.substr(slash + 1));
+}
+
+}  // namespace prefetch::config

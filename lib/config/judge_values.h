@@ -1,0 +1,37 @@
+// One value as it was said -> its type, or a mistake that names who said it. Internal to config/. Pure.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/log.h"
+#include "config/agent_config.h"
+#include "config/judge.h"
+#include "config/raw_config.h"
+
+namespace prefetch::config {
+
+using SaidText = std::optional<Said<std::string>>;
+
+bool IsOn(const std::optional<Said<bool>>& said);
+
+// Where nothing is said: empty.
+std::string AbsolutePath(const SaidText& said, Mistakes& mistakes);
+std::string RuntimeEndpoint(const SaidText& said, Mistakes& mistakes);
+std::string ProxyUrl(const SaidText& said, Mistakes& mistakes);
+
+// Where nothing is said: the default.
+std::string SocketPath(const SaidText& said, Mistakes& mistakes);
+ListenAddress ListenAt(const SaidText& said, Mistakes& mistakes);
+base::LogLevel LogLevelOf(const SaidText& said, Mistakes& mistakes);
+std::optional<base::LogFormat> LogFormatOf(const SaidText& said, Mistakes& mistakes);
+
+// "10.0.0.7:10250", "[::1]:9477", ":9477".
+std::optional<ListenAddress> ParseHostPort(const std::string& text);
+
+// A label's name (after its prefix): a qualified name (credentials' rule A6).
+bool IsLabelName(const std::string& name);
+// With a prefix, and not one of Kubernetes' own: schedulers and controllers go by those.
+bool IsLabelKey(const std::string& key);
+
+}  // namespace prefetch::config

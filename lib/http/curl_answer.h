@@ -1,0 +1,36 @@
+// What libcurl hands over of an answer while it comes, bounded; and the peers that are refused before
+// anything is sent. Internal to http/: included by .cc files only.
+#pragma once
+
+#include <curl/curl.h>
+
+#include <cstddef>
+#include <string>
+
+#include "http/client.h"
+
+namespace prefetch::http {
+
+struct CurlAnswer {
+  Response response;
+  std::size_t max_body_bytes = 0;
+  std::size_t max_error_body_bytes = 0;
+  std::size_t header_bytes = 0;
+  int status = 0;              // of the header block under way
+  bool whole_headers = false;  // the blank line at their end came
+  std::string too_long;        // what was, if something was
+  bool cut = false;            // enough of an error's body was read
+  Peers peers = Peers::kAny;
+  bool address_refused = false;
+  CURL* easy = nullptr;
+  bool nameless = false;  // the peer's certificate has no name where names belong
+};
+
+// `easy` puts headers and body into `answer`, which outlives the exchange.
+void Receive(CURL* easy, CurlAnswer& answer);
+// The exchange ends before anything is sent if the peer's certificate has no name where names belong.
+void LookAtCertificates(CURL* easy, CurlAnswer& answer);
+// The exchange ends before a connection is made if `answer.peers` does not allow its address.
+void LookAtAddresses(CURL* easy, CurlAnswer& answer);
+
+}  // namespace prefetch::http

@@ -1,0 +1,275 @@
+#include "plan/image_readiness.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "plan/registry_view.h"
+
+namespace prefetch::plan {
+namespace {
+
+std::string Progress(const Movement& movement) {
+  if (!movement.seen) return "the pull has started";
+  if (movement.bytes_total == 0) return base::HumanBytes(movement.bytes_done) + " so far";
+  std::string text = base::HumanBytes(movement.bytes_done) + " of " + base::HumanBytes(movement.bytes_total);
+  if (movement.bytes_per_second >= 1) {
+    text += ", " + base::HumanBytes(static_cast<std::uint64_t>(movement.bytes_per_second)) + "/s";
+  }
+  return text;
+}
+
+std::string NoRoom(const EntryFacts& facts) {
+  std::string usable = facts.room_usable == 0
+                           ? "the limits on disk usage leave nothing of the image filesystem to images"
+                           : "the limits on disk usage leave " + base::HumanBytes(facts.room_usable) +
+                                 " of the image filesystem to images";
+  if (facts.room_needed == 0) return usable;
+  return "it needs at least " + base::HumanBytes(facts.room_needed) + ": " + usable;
+}
+
+// What the reason means for this entry, where there is no error text that says it better.
+std::string Sentence(Reason reason, const EntryFacts& facts) {
+  switch (reason) {
+    case Reason::kPresent:
+      return "on the node";
+    case Reason::kPolicyAlways:
+      return "pods with Always contact the registry, which this agent does not ask";
+    case Reason::kOtherPlatform:
+      return "the entry is for other platforms than this node's";
+    case Reason::kFactsUnknown:
+      return "the container runtime has not answered yet";
+    case Reason::kImageAbsent:
+      return "not on the node yet";
+    case Reason::kQueued:
+      return facts.looking_up ? "waits for its credentials" : "waits for its turn";
+    case Reason::kPulling:
+      return facts.run ? Progress(facts.run->movement) : "the pull has started";
+    case Reason::kUnpacking:
+      return "all bytes are here, the runtime unpacks them";
+    case Reason::kDiskPressure:
+      return NoRoom(facts);
+    case Reason::kWrongPlatform:
+      return "what the runtime has under this name is for " +
+             (facts.seen.local ? facts.seen.local->platform : std::string("another platform")) +
+             ": push it for this node's platform too, or restrict the entry with platforms";
+    case Reason::kNotAnImage:
+      return "the runtime has an OCI artifact under this name: no container starts from it";
+    case Reason::kNotUnpacked:
+      return "the runtime lists it, but has not unpacked it: it may be no image";
+    case Reason::kEvictedByKubelet:
+      return "removed from the node again and again, most likely by kubelet's image garbage collection: "
+             "give the image filesystem more room, or shorten the list";
+    default:  // the others come with a text of their own, or are the node's
+      return std::string(ReasonName(reason));
+  }
+}
+
+// What keeps an image waiting that has failed for a reason of its own.
+std::string Waits(Reason held) {
+  std::string name(ReasonName(held));
+  if (held == Reason::kDiskFull) return "the next try waits until the disk has room again (" + name + ")";
+  return "the next try waits, since the registry has trouble with other images, too (" + name + ")";
+}
+
+PullStatus PullOf(const EntryFacts& facts, base::TimePoint now, base::WallTime wall) {
+  const History& past = facts.past;
+  PullStatus pull;
+  pull.attempts = past.attempts;
+  pull.started_at = past.started_at;
+  pull.finished_at = past.finished_at;
+  pull.last_error = past.last_error;
+  if (facts.run) {
+    const Movement& movement = facts.run->movement;
+    pull.state = movement.unpacking ? PullState::kUnpacking : PullState::kPulling;
+    pull.bytes_known = movement.seen;
+    pull.bytes_done = movement.bytes_done;
+    pull.bytes_total = movement.bytes_total;
+    pull.bytes_per_second = movement.bytes_per_second;
+    pull.finished_at.reset();
+    return pull;
+  }
+  switch (facts.action.kind) {
+    case ActionKind::kKeep:
+      pull.state = facts.action.reason == Reason::kWrongPlatform ? PullState::kFailed
+                   : past.pulled_id.empty()                      ? PullState::kNone
+                                                                 : PullState::kDone;
+      break;
+    case ActionKind::kPull:
+      pull.state = PullState::kQueued;
+      break;
+    case ActionKind::kWait:
+      if (facts.action.reason == Reason::kFactsUnknown) {
+        pull.state = PullState::kNone;
+      } else if (facts.action.until == base::TimePoint::max()) {
+        pull.state = PullState::kFailed;
+      } else {
+        pull.state = PullState::kWaiting;
+        pull.next_attempt_at =
+            wall + std::chrono::duration_cast<base::WallTime::duration>(facts.action.until - now);
+      }
+      break;
+  }
+  return pull;
+}
+
+// Reason and phase of an entry that is not on the node as it should be.
+void JudgeAbsent(const EntryFacts& facts, ImageState& state) {
+  if (facts.run) {
+    state.reason = facts.run->movement.unpacking ? Reason::kUnpacking : Reason::kPulling;
+    state.phase = Phase::kProgressing;
+  } else if (facts.no_room) {
+    state.reason = Reason::kDiskPressure;
+    state.phase = Phase::kFailing;
+  } else if (facts.action.kind == ActionKind::kPull) {
+    // Its own failure comes first: the trouble of others at its registry is not why it failed.
+    const bool has_failed = facts.past.failures > 0;
+    state.reason = has_failed ? *facts.past.last_failure : facts.held.value_or(Reason::kQueued);
+    state.phase = facts.held || has_failed ? Phase::kFailing : Phase::kProgressing;
+  } else {
+    state.reason = facts.action.reason;
+    state.phase = state.reason == Reason::kFactsUnknown ? Phase::kProgressing : Phase::kFailing;
+  }
+  bool error_says_it = state.phase == Phase::kFailing && !facts.past.last_error.empty() &&
+                       facts.past.last_failure == state.reason && state.reason != Reason::kEvictedByKubelet;
+  state.message = error_says_it ? facts.past.last_error : Sentence(state.reason, facts);
+  if (facts.action.kind == ActionKind::kPull && !facts.run && facts.held && facts.held != state.reason) {
+    state.message += "; " + Waits(*facts.held);
+  }
+}
+
+// An image that is closed to pods, and what touching it has come to: on its way, or given up.
+void JudgeTouch(const TouchStatus& touch, ImageState& state) {
+  bool given_up = touch.state == TouchState::kIneffective;
+  bool under_way = touch.state == TouchState::kDue || touch.state == TouchState::kRunning ||
+                   touch.state == TouchState::kWaiting;
+  if (!given_up && !under_way) return;
+  state.reason = given_up ? Reason::kTouchIneffective : Reason::kTouching;
+  state.phase = given_up ? Phase::kFailing : Phase::kProgressing;
+  if (given_up) {
+    state.message += " Touching it does not help: " + touch.why + ".";
+  } else if (touch.state == TouchState::kWaiting && !touch.why.empty()) {
+    state.message += " A touch had no effect and is repeated: " + touch.why + ".";
+  } else {
+    state.message += " kubelet is being asked to record it for every pod of the node (a touch).";
+  }
+}
+
+// An image that is here as it should be: what kubelet would say is what is left.
+void JudgeVerdict(const EntryFacts& facts, ImageState& state) {
+  // A verdict that is older than the image says nothing.
+  if (!facts.verdicts || facts.verdicts->never.reason == kubelet::VerdictReason::kImageAbsent) {
+    state.verdicts = nullptr;
+    state.spellings = nullptr;
+    state.reason = Reason::kFactsUnknown;
+    state.message = "what kubelet would say is not known yet";
+    return;
+  }
+  image::PullPolicy policy = facts.want->ready_for;
+  // What is left for a pod with Always is the registry's word; see JudgeRegistry.
+  const bool registry_decides = policy == image::PullPolicy::kAlways && !facts.want->also_for_never;
+  if (facts.want->also_for_never) policy = image::PullPolicy::kNever;
+  if (policy == image::PullPolicy::kAlways) policy = image::PullPolicy::kIfNotPresent;
+  state.ready = registry_decides || IsReadyFor(state, policy, true);
+  state.phase = state.ready ? Phase::kReady : Phase::kFailing;
+  const kubelet::Verdict& verdict = facts.verdicts->For(policy);
+  state.reason = ReasonFor(verdict.reason);
+  state.message = verdict.message;
+  if (facts.learning && state.reason == Reason::kFactsUnknown) {
+    state.phase = Phase::kProgressing;
+    state.message = "what this node's kubelet runs with is being learnt";
+  }
+  if (!state.ready) JudgeTouch(facts.touch, state);
+}
+
+// What the registry has said against an image that is here, and that kubelet lets pods use.
+void JudgeRegistry(const EntryFacts& facts, ImageState& state) {
+  const RegistryView& said = *state.registry;
+  bool for_always = facts.want->ready_for == image::PullPolicy::kAlways;
+  if (!state.ready || (facts.refresh->ready && (!for_always || said.agrees))) return;
+  state.ready = false;
+  state.reason = facts.refresh->ready ? said.always_reason : said.reason;
+  state.message = facts.refresh->ready ? said.always_message : said.message;
+  // A first answer, or an update that is pulled, needs nobody.
+  bool on_its_way = state.reason == Reason::kNotChecked || state.reason == Reason::kTagMissingUnconfirmed ||
+                    (facts.refresh->pull && facts.past.failures == 0);
+  state.phase = on_its_way ? Phase::kProgressing : Phase::kFailing;
+}
+
+// The image is here as it should be.
+void JudgeUsable(const EntryFacts& facts, ImageState& state) {
+  state.usable = true;
+  if (facts.has_kubelet) {
+    JudgeVerdict(facts, state);
+  } else {
+    state.ready = true;
+    state.phase = Phase::kReady;
+    state.reason = Reason::kPresent;
+    state.message = Sentence(state.reason, facts);
+  }
+  if (state.registry) {
+    JudgeRegistry(facts, state);
+  } else if (state.ready && facts.want->ready_for == image::PullPolicy::kAlways) {
+    state.ready = false;
+    state.phase = Phase::kFailing;
+    state.reason = Reason::kPolicyAlways;
+    state.message = Sentence(state.reason, facts);
+  }
+}
+
+}  // namespace
+
+bool IsReadyFor(const ImageState& image, image::PullPolicy policy, bool has_kubelet) {
+  using kubelet::VerdictResult;
+  if (!image.usable) return false;
+  if (policy == image::PullPolicy::kAlways) return image.registry && image.registry->agrees;
+  if (!has_kubelet) return true;
+  if (!image.verdicts) return false;
+  VerdictResult result = image.verdicts->For(policy).result;
+  return result == VerdictResult::kStarts ||
+         (policy == image::PullPolicy::kIfNotPresent && result == VerdictResult::kPulls);
+}
+
+ImageState Judge(const EntryFacts& facts, base::TimePoint now, base::WallTime wall) {
+  ImageState state{.want = facts.want, .applies = facts.applies};
+  state.settled = facts.past.settled && facts.touch->settled;
+  if (!facts.applies) {
+    state.ready = true;
+    state.phase = Phase::kReady;
+    state.reason = Reason::kOtherPlatform;
+    state.message = Sentence(state.reason, facts);
+    return state;
+  }
+  if (facts.seen.local) {
+    state.present = facts.seen.local->runs_here;
+    state.image_id = facts.seen.local->id;
+    state.digest = facts.seen.local->digest;
+    state.other_digests = facts.seen.local->other_digests;
+    state.size_bytes = facts.seen.local->size_bytes;
+    state.aliases = facts.seen.local->aliases;
+    state.pinned = facts.seen.local->pinned;
+    if (state.image_id == facts.past.pulled_id) {
+      state.pulled_with = facts.past.pulled_with;
+      state.credential = facts.past.credential;
+      state.exposed = facts.past.exposed;
+    }
+  }
+  state.pull = PullOf(facts, now, wall);
+  state.touch = facts.touch;
+  if (facts.has_kubelet) {
+    state.verdicts = facts.verdicts;
+    state.spellings = facts.spellings;
+  }
+  if (facts.refresh != nullptr && facts.freshness != nullptr) {
+    const Local* local = facts.seen.local ? &*facts.seen.local : nullptr;
+    state.registry = std::make_shared<const RegistryView>(
+        ViewOf(facts.want, local, *facts.freshness, *facts.refresh, now, wall));
+  }
+  if (IsUsable(facts.seen, facts.past)) {
+    JudgeUsable(facts, state);
+  } else {
+    JudgeAbsent(facts, state);
+  }
+  return state;
+}
+
+}  // namespace prefetch::plan

@@ -1,0 +1,53 @@
+// Everything that is known about one entry of the list -> what is said about it. Pure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "base/clock.h"
+#include "image/pull_policy.h"
+#include "plan/decide.h"
+#include "plan/snapshot.h"
+#include "plan/stall.h"
+#include "plan/verdict_hold.h"
+
+namespace prefetch::plan {
+
+// The pull that runs for an entry.
+struct Run {
+  base::TimePoint started_at;
+  Movement movement;
+};
+
+// All that is known about one entry. References outlive the call.
+struct EntryFacts {
+  const base::Shared<DesiredImage>& want;
+  bool applies = true;
+  const Observation& seen;
+  const History& past;
+  Action action;
+  std::optional<Run> run;
+  // What kubelet would say; null: not known yet. Without a kubelet presence is the verdict.
+  bool has_kubelet = false;
+  bool learning = false;  // KubeletStatus::learning
+  VerdictsPtr verdicts;
+  SpellingsPtr spellings{};       // as HeldVerdict::shown_spellings
+  bool no_room = false;           // the disk rule holds it back
+  std::uint64_t room_needed = 0;  // at least; 0: not known
+  std::uint64_t room_usable = 0;  // that the disk rule leaves
+  // What its registry has said; null: it is not asked.
+  const RefreshDecision* refresh = nullptr;
+  const Freshness* freshness = nullptr;
+  // Why nothing starts for it although it is due (its registry is held, the disk is full); none: its turn.
+  std::optional<Reason> held;
+  bool looking_up = false;          // its credentials are searched for; nothing else holds it back
+  base::Shared<TouchStatus> touch;  // kNone where touching is off
+};
+
+ImageState Judge(const EntryFacts& facts, base::TimePoint now, base::WallTime wall);
+
+// May pods of this policy rely on the image? Never: they start without the registry. IfNotPresent: at most a
+// manifest check with the pod's own credentials remains. Always: the registry agreed lately.
+bool IsReadyFor(const ImageState& image, image::PullPolicy policy, bool has_kubelet);
+
+}  // namespace prefetch::plan

@@ -1,0 +1,133 @@
+#include "screen/explain_sections.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "base/text.h"
+#include "image/pod_coordinates.h"
+#include "screen/document_words.h"
+#include "screen/text_layout.h"
+
+namespace prefetch::screen {
+namespace {
+
+constexpr std::size_t kResultColumns = 7;  // of "REFUSED"
+
+std::string Count(std::uint64_t n, const std::string& one) {
+  return std::to_string(n) + " " + one + (n == 1 ? "" : "s");
+}
+
+std::string WhoMayUse(const status::RecordedUse& use) {
+  if (use.node) return "every pod of the node";
+  std::vector<std::string> who;
+  if (use.secrets > 0) who.push_back(Count(use.secrets, "secret"));
+  if (use.service_accounts > 0) who.push_back(Count(use.service_accounts, "service account"));
+  const char* pods = use.secrets + use.service_accounts > 1 ? "pods with any of " : "pods with ";
+  std::string words = who.empty() ? "nobody" : pods + base::Join(who, " and ");
+  return use.identities.empty() ? words : words + " (" + base::Join(use.identities, ", ") + ")";
+}
+
+void AddUses(const ImageDocument& document, LabelledPage& page) {
+  bool found = false;
+  page.Section("record", "yes, kubelet has pulled this content. It may be used");
+  for (const status::RecordedUse& use : document.record.uses) {
+    found = found || use.repository == document.record_key;
+    page.AddMarked("-", "as " + use.repository + " by " + WhoMayUse(use));
+  }
+  if (document.record.uses.empty()) page.AddMarked("-", "by nobody: it names no repository");
+  if (found || document.record_key.empty()) return;
+  page.Add("There is no entry for " + document.record_key + ", the name that kubelet looks for.");
+}
+
+void AddRecord(const ImageDocument& document, LabelledPage& page) {
+  const std::string& state = document.record.state;
+  if (state == "Found") AddUses(document, page);
+  if (state == "Absent") page.Section("record", "none: kubelet itself has not pulled this content");
+  if (state == "Undecodable") page.Section("record", "there is one that kubelet cannot decode");
+  if (state == "Unreadable") page.Section("record", "not known: it could not be read");
+  if (!document.kubelet.records_note.empty()) {
+    page.Section(state == "NotAsked" ? "record" : "", document.kubelet.records_note);
+  }
+  const std::string& intent = document.intent;
+  if (intent == "Found") {
+    page.Section("intent", "kubelet began to pull it under this name, and has not recorded an end");
+  }
+  if (intent == "Undecodable") page.Section("intent", "there is one that kubelet cannot decode");
+  if (intent == "Unreadable") page.Section("intent", "not known: it could not be read");
+}
+
+std::string Upper(std::string text) {
+  for (char& c : text) {
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+  }
+  return text;
+}
+
+std::string Consequence(const std::string& policy, const std::string& result, bool present) {
+  if (result == "Starts") return "with the image that is here; the registry is not asked";
+  if (result == "Refused") {
+    std::string words = "\"is not present with pull policy of Never\" (ErrImageNeverPull)";
+    return present ? words + ", the same words as for an absent image" : words;
+  }
+  if (result == "Pulls" && policy == "Always") return "asks the registry at every start";
+  if (result == "Pulls") return "asks the registry, with the pod's own credentials and the node's";
+  return "there is no telling from what is known";
+}
+
+void AddPolicy(const std::string& policy, const StatusVerdict& verdict, bool present, LabelledPage& page) {
+  std::string result = verdict.result.empty() ? "Unknown" : verdict.result;
+  page.Section(policy, "", 2 * kPageIndent);
+  page.AddMarked(PadRight(Upper(result), kResultColumns), Consequence(policy, result, present));
+}
+
+std::string Because(const Reasoning& reasoning) {
+  std::size_t colon = reasoning.rule.find(": ");
+  if (colon == std::string::npos) return reasoning.message;
+  return "rule " + reasoning.rule.substr(0, colon) + " (" + reasoning.rule.substr(colon + 2) +
+         "): " + reasoning.message;
+}
+
+}  // namespace
+
+bool DifferInReadyAs(const StatusImage& image) {
+  return std::any_of(image.spellings.begin(), image.spellings.end(), [&](const StatusSpelling& one) {
+    return one.ready_as != image.spellings.front().ready_as;
+  });
+}
+
+void AddKubelet(const ImageDocument& document, LabelledPage& page) {
+  if (document.kubelet.None()) {
+    page.Section("kubelet", "none here (declared by --kubelet=none): what is on the node may be used");
+    return;
+  }
+  std::string words = KubeletDetail(document.kubelet);
+  if (document.reasoning && document.reasoning->never.reason == "GateOff") {
+    words += "; it does not verify who may use an image";
+  }
+  page.Section("kubelet", words);
+  AddRecord(document, page);
+}
+
+void AddVerdicts(const ImageDocument& document, LabelledPage& page) {
+  const StatusImage& image = document.image;
+  if (!image.applies) return;
+  if (!image.ready_as.empty()) {
+    page.Section("judged for", "pods " + image::WithWords(image.ready_as) + " (readyAs)");
+  }
+  page.Lead(DifferInReadyAs(image)   ? "so the one that fares worst, if it has imagePullPolicy"
+            : image.ready_as.empty() ? "so a pod without pull secrets that has imagePullPolicy"
+                                     : "so such a pod that has imagePullPolicy");
+  AddPolicy("Never", image.never, image.present, page);
+  AddPolicy("IfNotPresent", image.if_not_present, image.present, page);
+  AddPolicy("Always", image.always, image.present, page);
+  if (document.reasoning) {
+    const ImageReasoning& reasoning = *document.reasoning;
+    page.Section("because", Because(reasoning.never));
+    if (reasoning.never.rule != reasoning.if_not_present.rule) page.Add(Because(reasoning.if_not_present));
+  } else if (!document.kubelet.None()) {
+    page.Section("because", "what kubelet would say is not known yet");
+  }
+}
+
+}  // namespace prefetch::screen

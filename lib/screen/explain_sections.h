@@ -1,0 +1,24 @@
+// The sections of `prefetchctl explain` that take more than a line to make. Internal to screen/. Pure.
+#pragma once
+
+#include "screen/image_document.h"
+#include "screen/labelled_page.h"
+
+namespace prefetch::screen {
+
+// Do its sources list the image for different pods?
+bool DifferInReadyAs(const StatusImage& image);
+
+// kubelet itself, its record of the image, and its intent to pull it.
+void AddKubelet(const ImageDocument& document, LabelledPage& page);
+
+// What becomes of a pod of each pull policy, and why.
+void AddVerdicts(const ImageDocument& document, LabelledPage& page);
+
+// What the registry has said, and which servers are asked.
+void AddRegistry(const ImageDocument& document, LabelledPage& page);
+
+// The credentials that a pull would try, in their order.
+void AddCredentials(const ImageDocument& document, LabelledPage& page);
+
+}  // namespace prefetch::screen

@@ -1,0 +1,137 @@
+#include "screen/status_header.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "base/text.h"
+#include "screen/document_words.h"
+#include "screen/text_layout.h"
+#include "status/words.h"
+
+namespace prefetch::screen {
+namespace {
+
+// Pieces beside each other, two blanks between them, in lines of at most `width`.
+std::string Beside(const std::vector<std::string>& pieces, std::size_t width) {
+  std::string text, line;
+  for (const std::string& piece : pieces) {
+    if (piece.empty()) continue;
+    if (!line.empty() && DisplayWidth(line) + 3 + DisplayWidth(piece) > width) {
+      text += line + "\n";
+      line.clear();
+    }
+    line += (line.empty() ? "" : "   ") + piece;
+  }
+  return text + line + "\n";
+}
+
+std::string ShortHash(std::string_view hash) {
+  if (hash.starts_with("sha256:")) hash.remove_prefix(7);
+  return std::string(hash.substr(0, 6));
+}
+
+std::string Plural(std::uint64_t n, std::string_view one, std::string_view many) {
+  return std::to_string(n) + " " + std::string(n == 1 ? one : many);
+}
+
+std::string ListPiece(const StatusDocument& document) {
+  if (document.sources.empty()) return "no list";
+  std::optional<base::WallTime> newest;
+  for (const StatusSource& source : document.sources) {
+    if (source.loaded_at && (!newest || *newest < *source.loaded_at)) newest = source.loaded_at;
+  }
+  std::string piece =
+      "list " + ShortHash(document.list_hash) + " (" + Plural(document.sources.size(), "source", "sources");
+  if (newest && document.time) {
+    auto age = std::chrono::duration_cast<std::chrono::seconds>(*document.time - *newest);
+    piece += ", " + base::HumanTime(age) + " old";
+  }
+  return piece + ")";
+}
+
+std::string RuntimePiece(const StatusDocument& document, bool wide) {
+  std::string piece = document.runtime_name.empty() ? "runtime unknown" : document.runtime_name;
+  if (!document.runtime_version.empty()) piece += " " + document.runtime_version;
+  if (!document.runtime_up) piece += " (down)";
+  if (wide && !document.kubelet.None()) return piece + ", kubelet " + KubeletDetail(document.kubelet);
+  return piece + ", " + KubeletWords(document.kubelet);
+}
+
+// Which limit leaves how much, and how much the absent images need.
+std::string DiskWords(const StatusDisk& disk) {
+  std::string text =
+      "the image filesystem " + disk.path + " has " + base::HumanBytes(disk.available_bytes) + " free";
+  if (disk.kept_free_bytes > 0) {
+    std::uint64_t usable = disk.available_bytes - std::min(disk.available_bytes, disk.kept_free_bytes);
+    text += " and must keep " + base::HumanBytes(disk.kept_free_bytes) +
+            " free (diskHighPercent, diskMinFreeBytes, kubelet's imageGCLowThresholdPercent), which leaves " +
+            base::HumanBytes(usable) + " to images";
+  }
+  if (disk.needed_bytes == 0) return text + "; the sizes of the absent images are not known yet";
+  return text + "; the absent images need about " + base::HumanBytes(disk.needed_bytes);
+}
+
+// What is wrong with the node rather than with an image, one paragraph each.
+std::vector<std::string> NodeProblems(const StatusDocument& document) {
+  std::vector<std::string> problems;
+  // That images are not ready shows below, image by image.
+  if (!document.ready && document.reason != "ImagesNotReady") {
+    std::string advice = status::WordsFor(document.reason).advice;
+    problems.push_back(document.message + (advice.empty() ? "" : "\n→ " + advice));
+  }
+  // For a while what it has told before still counts.
+  if (!document.runtime_up && !document.runtime_error.empty() && document.reason != "RuntimeDown") {
+    problems.push_back(document.runtime_error + "\n→ " + status::WordsFor("RuntimeDown").advice);
+  }
+  for (const StatusSource& source : document.sources) {
+    if (source.error.empty() || !source.loaded_at) continue;
+    problems.push_back("the newest " + source.name + " is not in force: " + source.error);
+  }
+  if (document.disk && document.disk->pressure) {
+    problems.push_back(DiskWords(*document.disk));
+  }
+  for (const std::string& problem : document.problems) {
+    bool said = !document.ready && document.message.ends_with(problem);
+    if (!said) problems.push_back(problem);
+  }
+  std::vector<std::string> away = AwayWords(document);
+  problems.insert(problems.end(), away.begin(), away.end());
+  problems.insert(problems.end(), document.warnings.begin(), document.warnings.end());
+  return problems;
+}
+
+}  // namespace
+
+std::string Painted(std::string text, Rank rank, bool color) {
+  if (!color) return text;
+  const char* start = rank == Rank::kReady                                       ? "\x1b[32m"
+                      : rank == Rank::kFailing || rank == Rank::kFailingOptional ? "\x1b[31m"
+                                                                                 : "\x1b[33m";
+  // Blanks that only fill the column stay uncoloured.
+  std::size_t end = text.find_last_not_of(' ') + 1;
+  return start + text.substr(0, end) + "\x1b[0m" + text.substr(end);
+}
+
+std::string NodeHeader(const StatusDocument& document, const TableOptions& options, std::size_t width) {
+  Rank rank = document.ready ? Rank::kReady : document.phase == "Failing" ? Rank::kFailing : Rank::kMoving;
+  std::string word = document.ready ? "READY" : "NOT READY";
+  std::string state = "node " + document.node + "   " + word;
+  std::string count = std::to_string(document.required_ready) + " of " +
+                      Plural(document.required, "required image", "required images") + " ready";
+  std::string text = Beside({state, count, ListPiece(document), RuntimePiece(document, options.wide)}, width);
+  if (options.color) text.replace(text.find(word), word.size(), Painted(word, rank, true));
+  for (const std::string& problem : NodeProblems(document)) {
+    std::size_t advice = problem.find("\n→ ");
+    text += Paragraph(problem.substr(0, advice), "! ", "  ", width);
+    if (advice != std::string::npos) text += Paragraph(problem.substr(advice + 5), "  → ", "    ", width);
+  }
+  if (std::string no_bytes = NoBytesWords(document); !no_bytes.empty())
+    text += Paragraph(no_bytes, "", "", width);
+  return text;
+}
+
+}  // namespace prefetch::screen
