@@ -1,0 +1,161 @@
+#include "node_agent.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string>
+#include <utility>
+
+#include "agent/answers/endpoints.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "image/kubelet_version.h"
+
+namespace prefetch {
+namespace {
+
+std::string NodeName() {
+  if (const char* name = std::getenv("NODE_NAME"); name != nullptr && *name != '\0') return name;
+  char host[256] = "";
+  ::gethostname(host, sizeof host - 1);
+  return host;
+}
+
+credentials::KeyringOptions KeyringFor(const config::AgentConfig& config, ClusterAccess* cluster) {
+  credentials::KeyringOptions options;
+  options.provider_config = config.image_credential_provider_config;
+  options.provider_bin_dir = config.image_credential_provider_bin_dir;
+  for (const auto& [name, value] : config.provider_environment) {
+    options.provider_environment[name] = std::string(value.Reveal());
+  }
+  options.docker_configs = config.docker_configs;
+  if (!config.kubelet_root.empty()) options.docker_config_search.kubelet_root = config.kubelet_root;
+  for (const config::PullSecret& secret : config.pull_secrets) {
+    options.pull_secrets.push_back({secret.name, secret.path, secret.allow_repositories, secret.sources});
+  }
+  if (config.provider_service_account) {
+    options.service_account = {config.provider_service_account->name_space,
+                               config.provider_service_account->name};
+  }
+  if (cluster != nullptr) options.grants = cluster->Grants();
+  // Validated with the configuration.
+  if (auto version = image::KubeletVersion::Parse(config.kubelet_version)) options.kubelet_version = *version;
+  return options;
+}
+
+std::optional<agent::KubeletOptions> KubeletFor(const config::AgentConfig& config,
+                                                std::shared_ptr<const agent::LearntVersion> version,
+                                                std::shared_ptr<agent::SeenStart> start,
+                                                std::shared_ptr<const agent::LearntSettings> word) {
+  if (config.kubelet == config::Kubelet::kNone) return std::nullopt;
+  kubelet::Declared declared;
+  if (auto version = image::KubeletVersion::Parse(config.kubelet_version)) declared.version = *version;
+  declared.rules = config.kubelet_rules;
+  declared.policy = config.kubelet_verification;
+  declared.allowlist = config.kubelet_allowlist;
+  declared.root = config.kubelet_root;
+  declared.config_file = config.kubelet_config;
+  declared.config_dir = config.kubelet_config_dir;
+  return agent::KubeletOptions{
+      .facts = kubelet::NodeFactsReader(std::move(declared), config.kubelet_proc, kubelet::UsualConfigs()),
+      .version = std::move(version),
+      .start = std::move(start),
+      .word = std::move(word)};
+}
+
+std::optional<agent::TouchOptions> TouchFor(const config::AgentConfig& config) {
+  if (!config.touch) return std::nullopt;
+  return agent::TouchOptions{
+      .node = NodeName(), .instance = config.gate.instance, .image_volumes = config.touch_image_volumes};
+}
+
+std::string Address(const config::ListenAddress& listen) {
+  std::string host = base::ContainsIgnoreCase(listen.host, ":") ? "[" + listen.host + "]" : listen.host;
+  return host + ":" + std::to_string(listen.port);
+}
+
+base::Result<std::unique_ptr<http::Server>> Serve(base::Result<http::Listener> listener,
+                                                  const http::ServerLimits& limits, http::Handler handler) {
+  if (!listener) return std::move(listener).error();
+  return http::Server::Start(*std::move(listener), limits, std::move(handler));
+}
+
+}  // namespace
+
+NodeAgent::NodeAgent(const config::AgentConfig& config, const cri::Endpoint& endpoint,
+                     const base::Clock& clock)
+    : config_(config),
+      endpoint_(endpoint),
+      clock_(clock),
+      images_(endpoint),
+      content_(endpoint),
+      cluster_(ClusterAccess::Make(config, NodeName(), clock)),
+      keyring_(KeyringFor(config, cluster_.get()), clock),
+      registries_(config.registry, clock),
+      version_(cluster_ ? std::make_shared<agent::LearntVersion>() : nullptr),
+      start_(std::make_shared<agent::SeenStart>()),
+      word_(cluster_ && config.kubelet_api ? std::make_shared<agent::LearntSettings>() : nullptr),
+      agent_(LoopOptions(), {.images = images_,
+                             .content = content_,
+                             .keyring = keyring_,
+                             .clock = clock,
+                             .api = cluster_ ? &cluster_->api() : nullptr,
+                             .registry = registries_.Asker(),
+                             .access = registries_.Access()}),
+      inquiry_(agent_.board(), images_, content_, keyring_, clock, registries_.Asker(), registries_.Hosts(),
+               Wish()) {}
+
+agent::Options NodeAgent::LoopOptions() const {
+  return {.limits = config_.limits,
+          .node = NodeName(),
+          .endpoint = endpoint_.ToString(),
+          .instance = config_.LeaseOwner(),
+          .once = config_.once,
+          .kubelet = KubeletFor(config_, version_, start_, word_),
+          .touch = TouchFor(config_),
+          .audit_ignore = config_.audit_ignore};
+}
+
+agent::PullWish NodeAgent::Wish() {
+  if (!config_.check_pull) return nullptr;
+  return [this](const image::Reference& reference, base::TimePoint looked_at) {
+    agent_.AskPull(reference, looked_at);
+  };
+}
+
+base::Status NodeAgent::Listen() {
+  const http::ServerLimits limits;  // both servers share its budget
+  auto local =
+      Serve(http::Listener::Unix(config_.local, 0600), limits,
+            agent::Endpoints(agent_.board(), agent_.metrics(), inquiry_, clock_, agent::Audience::kLocal));
+  if (!local) return std::move(local).error().Wrap("--local " + config_.local);
+  local_ = *std::move(local);
+  const std::string address = Address(config_.listen);
+  auto neighbours = Serve(
+      http::Listener::Tcp(address), limits,
+      agent::Endpoints(agent_.board(), agent_.metrics(), inquiry_, clock_, agent::Audience::kNeighbours));
+  if (!neighbours) return std::move(neighbours).error().Wrap("--listen " + address);
+  neighbours_ = *std::move(neighbours);
+  base::Info("prefetchd started", {{"version", PREFETCH_VERSION},
+                                   {"listen", neighbours_->address()},
+                                   {"local", local_->address()},
+                                   {"runtimeEndpoint", endpoint_.ToString()}});
+  return {};
+}
+
+void NodeAgent::Watch() {
+  bool asks = config_.registry.mode != config::RegistryMode::kNone;
+  lists_.emplace(config_.lists,
+                 list::Capabilities{.refresh = asks, .touch = config_.touch, .registry_checks = asks},
+                 clock_);
+  lists_->Start([this](plan::ImageList list) {
+    agent_.SetList(std::make_shared<const plan::ImageList>(std::move(list)));
+  });
+  const auto look_at_kubelet = [this] { agent_.RecordsChanged({.all = true}); };
+  if (version_) version_->OnChange(look_at_kubelet);
+  if (word_) word_->OnChange(look_at_kubelet);
+  if (cluster_) talk_.emplace(*cluster_, config_, agent_.board(), keyring_, version_, start_, word_, clock_);
+  if (!config_.once) images_watch_.emplace(content_, [this] { agent_.ImagesChanged(); });
+}
+
+}  // namespace prefetch

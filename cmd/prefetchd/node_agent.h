@@ -1,0 +1,64 @@
+// NodeAgent: the parts of prefetchd, made of its configuration in the order in which they need each other.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "agent/agent.h"
+#include "agent/answers/inquiry.h"
+#include "agent/cluster/learnt.h"
+#include "agent/image_watch.h"
+#include "base/clock.h"
+#include "base/result.h"
+#include "cluster_parts.h"
+#include "config/agent_config.h"
+#include "credentials/keyring.h"
+#include "cri/endpoint.h"
+#include "cri/grpc_content_service.h"
+#include "cri/grpc_image_service.h"
+#include "http/server.h"
+#include "list/watcher.h"
+#include "registry_desk.h"
+
+namespace prefetch {
+
+// A resource of main. Listen(), then Watch(), then main runs agent(); the threads of all parts end with this.
+class NodeAgent {
+ public:
+  // `config` and `clock` outlive it.
+  NodeAgent(const config::AgentConfig& config, const cri::Endpoint& endpoint, const base::Clock& clock);
+  NodeAgent(const NodeAgent&) = delete;
+  NodeAgent& operator=(const NodeAgent&) = delete;
+
+  // From here on both servers answer, as an agent that does not know its list yet.
+  base::Status Listen();
+  // From here on the loop hears of the list, of kubelet, of the cluster and of the runtime's images.
+  void Watch();
+
+  agent::Agent& agent() { return agent_; }
+
+ private:
+  agent::Options LoopOptions() const;
+  agent::PullWish Wish();
+
+  const config::AgentConfig& config_;
+  const cri::Endpoint endpoint_;
+  const base::Clock& clock_;
+  cri::GrpcImageService images_;
+  cri::GrpcContentService content_;
+  const std::unique_ptr<ClusterAccess> cluster_;
+  credentials::Keyring keyring_;
+  RegistryDesk registries_;
+  // Null: nobody learns it, so nobody waits for it.
+  const std::shared_ptr<agent::LearntVersion> version_;
+  const std::shared_ptr<agent::SeenStart> start_;
+  const std::shared_ptr<agent::LearntSettings> word_;
+  agent::Agent agent_;
+  agent::Inquiry inquiry_;
+  std::unique_ptr<http::Server> local_, neighbours_;
+  std::optional<list::ListWatcher> lists_;
+  std::optional<ClusterTalk> talk_;
+  std::optional<agent::ImageWatch> images_watch_;
+};
+
+}  // namespace prefetch
