@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "config/raw_config.h"
+#include "config/said.h"
 #include "temp_dir.h"
 
 namespace prefetch::config::agent_config_test {
@@ -13,6 +14,9 @@ namespace {
 
 using std::chrono::minutes;
 using std::chrono::seconds;
+using tests::Flag;
+using tests::kListenError;
+using tests::Minimal;
 
 const char kHead[] = "apiVersion: prefetchd.dev/v1alpha1\nkind: AgentConfiguration\n";
 
@@ -23,203 +27,6 @@ GetEnv Environment(std::map<std::string, std::string> variables) {
     return found == owned->end() ? nullptr : found->second.c_str();
   };
 }
-
-Said<std::string> Flag(std::string value, std::string name) {
-  return {std::move(value), std::move(name)};
-}
-
-RawConfig Minimal() {
-  RawConfig raw;
-  raw.list = Said<std::vector<std::string>>{{"/etc/lists"}, "--list"};
-  raw.kubelet = Flag("none", "--kubelet");
-  return raw;
-}
-
-struct BadConfig {
-  std::string name;
-  std::function<void(RawConfig&)> change;
-  std::string error;
-};
-
-class RefusedConfig : public testing::TestWithParam<BadConfig> {};
-
-TEST_P(RefusedConfig, SaysWhoSaidIt) {
-  RawConfig raw = Minimal();
-  GetParam().change(raw);
-  auto config = Validate(raw);
-  ASSERT_FALSE(config);
-  EXPECT_EQ(config.error().message(), GetParam().error);
-}
-
-const std::string kListenError = ": must be host:port, such as 127.0.0.1:9477 or [::1]:9477";
-Said<std::vector<std::string>> Flags(std::vector<std::string> values, std::string name) {
-  return {std::move(values), std::move(name)};
-}
-
-INSTANTIATE_TEST_SUITE_P(
-    Config, RefusedConfig,
-    testing::Values(
-        BadConfig{"RegistryMode", [](RawConfig& raw) { raw.registry = Flag("always", "--registry"); },
-                  "--registry: must be auto, pull or none"},
-        BadConfig{
-            "RegistryProxy",
-            [](RawConfig& raw) { raw.registry_http_proxy = Flag("proxy:3128", "--registry-http-proxy"); },
-            "--registry-http-proxy: must be a URL such as http://proxy.acme.io:3128"},
-        BadConfig{"NoList", [](RawConfig& raw) { raw.list.reset(); },
-                  "--list: at least one file or directory is needed"},
-        BadConfig{"EmptyList", [](RawConfig& raw) { raw.list->value = {""}; }, "--list: must not be empty"},
-        BadConfig{"TcpEndpoint",
-                  [](RawConfig& raw) { raw.runtime_endpoint = Flag("tcp://h:1", "--runtime-endpoint"); },
-                  "--runtime-endpoint: must be unix:// and the absolute path of the runtime's socket"},
-        BadConfig{"ProviderConfigAlone",
-                  [](RawConfig& raw) {
-                    raw.image_credential_provider_config = Flag("/c", "--image-credential-provider-config");
-                  },
-                  "--image-credential-provider-config: needs --image-credential-provider-bin-dir beside it"},
-        BadConfig{"BinDirAloneAndRelative",
-                  [](RawConfig& raw) {
-                    raw.image_credential_provider_bin_dir =
-                        Flag("bin", "--image-credential-provider-bin-dir");
-                  },
-                  "--image-credential-provider-bin-dir: must be an absolute path\n"
-                  "--image-credential-provider-bin-dir: needs --image-credential-provider-config beside it"},
-        BadConfig{"RelativeDockerConfig",
-                  [](RawConfig& raw) {
-                    raw.docker_config = Said<std::vector<std::string>>{{"a"}, "--docker-config"};
-                  },
-                  "--docker-config: must be an absolute path"},
-        BadConfig{
-            "KubeletNoneWithFacts",
-            [](RawConfig& raw) {
-              raw.kubelet_root = Flag("/r", "--kubelet-root");
-              raw.kubelet_verification = Flag("AlwaysVerify", "--kubelet-verification");
-            },
-            "--kubelet-root: says something of a kubelet, and --kubelet=none says that there is none\n"
-            "--kubelet-verification: says something of a kubelet, and --kubelet=none says that there is "
-            "none"},
-        BadConfig{"KubeletPathsRelative",
-                  [](RawConfig& raw) {
-                    raw.kubelet.reset();
-                    raw.kubelet_root = Flag("r", "--kubelet-root");
-                    raw.kubelet_config = Flag("c", "--kubelet-config");
-                    raw.kubelet_config_dir = Flag("d", "--kubelet-config-dir");
-                    raw.kubelet_proc = Flag("p", "--kubelet-proc");
-                  },
-                  "--kubelet-root: must be an absolute path\n"
-                  "--kubelet-config: must be an absolute path\n"
-                  "--kubelet-config-dir: must be an absolute path\n"
-                  "--kubelet-proc: must be an absolute path"},
-        BadConfig{"KubeletVerification",
-                  [](RawConfig& raw) {
-                    raw.kubelet.reset();
-                    raw.kubelet_verification = Flag("Always", "--kubelet-verification");
-                  },
-                  "--kubelet-verification: must be NeverVerify, NeverVerifyPreloadedImages, "
-                  "NeverVerifyAllowlistedImages or AlwaysVerify"},
-        BadConfig{"KubeletAddress",
-                  [](RawConfig& raw) {
-                    raw.kubelet.reset();
-                    raw.kubelet_api = Said<bool>{true, "--kubelet-api"};
-                    raw.kubelet_address = Flag("10.0.0.7", "--kubelet-address");
-                  },
-                  "--kubelet-address: must be host:port, such as 10.0.0.7:10250"},
-        BadConfig{"KubeletAddressNotAsked",
-                  [](RawConfig& raw) {
-                    raw.kubelet_address = Flag("10.0.0.7:1", "--kubelet-address");
-                    raw.kubelet_ca = Flag("/ca", "--kubelet-ca");
-                  },
-                  "--kubelet-address: has a meaning only with --kubelet-api\n"
-                  "--kubelet-ca: has a meaning only with --kubelet-api"},
-        BadConfig{"KubeletAllowlistAlone",
-                  [](RawConfig& raw) {
-                    raw.kubelet.reset();
-                    raw.kubelet_allowlist = Flags({"r.io/*"}, "--kubelet-allowlist");
-                  },
-                  "--kubelet-allowlist: needs --kubelet-verification NeverVerifyAllowlistedImages beside it"},
-        BadConfig{"KubeletAllowlistForAnotherPolicy",
-                  [](RawConfig& raw) {
-                    raw.kubelet.reset();
-                    raw.kubelet_verification = Flag("AlwaysVerify", "--kubelet-verification");
-                    raw.kubelet_allowlist = Flags({"r.io/*"}, "--kubelet-allowlist");
-                  },
-                  "--kubelet-allowlist: an allowlist is allowed only with NeverVerifyAllowlistedImages"},
-        BadConfig{"AuditIgnore",
-                  [](RawConfig& raw) {
-                    raw.audit_ignore = Flags({"ok/*", "a b"}, "--audit-ignore");
-                  },
-                  "--audit-ignore: must be a pattern of image names such as registry.k8s.io/*, of at most "
-                  "500 characters and 20 stars"},
-        BadConfig{"AuditIgnoreTooMany",
-                  [](RawConfig& raw) {
-                    raw.audit_ignore = Flags(std::vector<std::string>(101, "a"), "--audit-ignore");
-                  },
-                  "--audit-ignore: must be at most 100 patterns"},
-        BadConfig{"KubeletOther", [](RawConfig& raw) { raw.kubelet->value = "yes"; },
-                  "--kubelet: must be none or auto"},
-        BadConfig{"KubeletVersion",
-                  [](RawConfig& raw) { raw.kubelet_version = Flag("latest", "--kubelet-version"); },
-                  "--kubelet-version: must be a version such as 1.37 or 1.37.2"},
-        BadConfig{"KubeletTooOld",
-                  [](RawConfig& raw) { raw.kubelet_version = Flag("v1.30.9", "--kubelet-version"); },
-                  "--kubelet-version: must be 1.31 or later: the rules of older kubelets are not known"},
-        BadConfig{"KubeletRulesTooNew",
-                  [](RawConfig& raw) { raw.kubelet_rules = Flag("1.38", "--kubelet-rules"); },
-                  "--kubelet-rules: must be from 1.31 to 1.37: other rules are not known"},
-        BadConfig{"KubeletRulesTooOld",
-                  [](RawConfig& raw) { raw.kubelet_rules = Flag("1.30", "--kubelet-rules"); },
-                  "--kubelet-rules: must be from 1.31 to 1.37: other rules are not known"},
-        BadConfig{"KubeletRules",
-                  [](RawConfig& raw) { raw.kubelet_rules = Flag("newest", "--kubelet-rules"); },
-                  "--kubelet-rules: must be a version such as 1.37"},
-        BadConfig{"TouchWithoutKubelet",
-                  [](RawConfig& raw) {
-                    raw.touch = Said<bool>{true, "--touch"};
-                  },
-                  "--touch: lets kubelet record images, and --kubelet=none says that there is none"},
-        BadConfig{"TouchVolumesWithoutTouch",
-                  [](RawConfig& raw) {
-                    raw.touch_image_volumes = Said<bool>{true, "--touch-image-volumes"};
-                  },
-                  "--touch-image-volumes: has a meaning only with --touch"},
-        BadConfig{"ResultLabelWithoutDomain",
-                  [](RawConfig& raw) { raw.node_result_label = Flag("images", "--node-result-label"); },
-                  "--node-result-label: must be a label of a domain of yours: example.com/name"},
-        BadConfig{"ResultLabelOfKubernetes",
-                  [](RawConfig& raw) {
-                    raw.node_result_label = Flag("node.kubernetes.io/images", "--node-result-label");
-                  },
-                  "--node-result-label: must be a label of a domain of yours: example.com/name"},
-        BadConfig{
-            "Instance", [](RawConfig& raw) { raw.instance = Flag("a/b", "--instance"); },
-            "--instance: must be a label's name: at most 63 letters, digits, dots, dashes, underscores"},
-        BadConfig{"GateTimeout", [](RawConfig& raw) { raw.gate_timeout = Flag("0s", "--gate-timeout"); },
-                  "--gate-timeout: must be a duration such as \"15m\""},
-        BadConfig{"ListenWithoutPort", [](RawConfig& raw) { raw.listen = Flag("localhost", "--listen"); },
-                  "--listen" + kListenError},
-        BadConfig{"ListenBareV6", [](RawConfig& raw) { raw.listen = Flag("::1:9477", "--listen"); },
-                  "--listen" + kListenError},
-        BadConfig{"ListenPort", [](RawConfig& raw) { raw.listen = Flag("a:65536", "PREFETCHD_LISTEN"); },
-                  "PREFETCHD_LISTEN" + kListenError},
-        BadConfig{"LongSocket",
-                  [](RawConfig& raw) { raw.local = Flag("/" + std::string(107, 'x'), "--local"); },
-                  "--local: the path of a socket has at most 107 bytes"},
-        BadConfig{"TimeoutWithoutOnce", [](RawConfig& raw) { raw.timeout = Flag("5m", "--timeout"); },
-                  "--timeout: has a meaning only with --once"},
-        BadConfig{"BadTimeout",
-                  [](RawConfig& raw) {
-                    raw.timeout = Flag("5", "--timeout");
-                    raw.once = Said<bool>{true, "--once"};
-                  },
-                  "--timeout: must be a duration such as \"90s\" or \"1h30m\""},
-        BadConfig{"SeveralAtOnce",
-                  [](RawConfig& raw) {
-                    raw.log_level = Flag("loud", "--log-level");
-                    raw.log_format = Flag("xml", "--log-format");
-                    raw.local = Flag("x.sock", "--local");
-                  },
-                  "--local: must be an absolute path\n--log-level: must be debug, info, warning or error\n"
-                  "--log-format: must be auto, json or plain"}),
-    [](const auto& row) { return row.param.name; });
 
 TEST(AgentConfig, Defaults) {
   auto config = Validate(Minimal());

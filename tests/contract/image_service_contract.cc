@@ -1,86 +1,13 @@
 #include "contract/image_service_contract.h"
 
-#include <atomic>
 #include <thread>
+
+#include "contract/contract_fixture.h"
 
 namespace prefetch::tests::image_service_contract {
 namespace {
 
 using image::ErrorClass;
-
-constexpr std::uint64_t kMegabyte = 1'000'000;
-
-base::Call Soon() {
-  return base::Call{}.Within(std::chrono::seconds(20));
-}
-
-// One PullImage on a thread of its own.
-class RunningPull {
- public:
-  RunningPull(World& world, cri::PullRequest request) : world_(world) {
-    thread_ = std::jthread([this, request = std::move(request)](const std::stop_token& stop) {
-      base::Call call = base::Call{}.Within(world_.PullLimit());
-      call.stop = stop;
-      result_.emplace(world_.images().PullImage(call, request));
-      done_ = true;
-    });
-  }
-
-  void Stop() { thread_.request_stop(); }
-  bool done() const { return done_; }
-  cri::CallResult<std::string> Wait() {
-    EXPECT_TRUE(world_.Until([this] { return done(); })) << "the pull does not end";
-    thread_.request_stop();
-    thread_.join();
-    return *result_;
-  }
-
- private:
-  World& world_;
-  std::atomic<bool> done_{false};
-  std::optional<cri::CallResult<std::string>> result_;
-  std::jthread thread_;
-};
-
-class ImageServiceContract : public testing::TestWithParam<WorldKind> {
- protected:
-  ImageServiceContract() : world_(GetParam().make()) {}
-
-  cri::CallResult<std::string> Pull(const std::string& image,
-                                    std::optional<image::AuthConfig> auth = std::nullopt,
-                                    const std::string& lease = "") {
-    return RunningPull(*world_, {image, std::move(auth), lease}).Wait();
-  }
-  image::AuthConfig Credential() const { return {world_->user(), base::Secret(world_->password())}; }
-
-  bool Present(const std::string& name) {
-    auto images = world_->images().ListImages(Soon());
-    EXPECT_TRUE(images) << images.error().message;
-    auto reference = image::Reference::Parse(name);
-    return images && reference && image::FindByName(*images, *reference) != nullptr;
-  }
-  // By the question that kubelet asks.
-  bool Found(const std::string& name) {
-    auto status = world_->images().ImageStatus(Soon(), name);
-    EXPECT_TRUE(status) << status.error().message;
-    return status && status->has_value();
-  }
-  cri::PullProgress ProgressOf(const std::string& lease, const std::string& name) {
-    auto progress = world_->content().Progress(Soon(), lease, *image::Reference::Parse(name));
-    EXPECT_TRUE(progress) << progress.error().message;
-    return progress ? *progress : cri::PullProgress{};
-  }
-
-  std::unique_ptr<World> world_;
-};
-
-template <typename T>
-testing::AssertionResult Failed(const cri::CallResult<T>& result, ErrorClass expected) {
-  if (result) return testing::AssertionFailure() << "it went well";
-  if (result.error().error_class == expected) return testing::AssertionSuccess();
-  return testing::AssertionFailure() << image::ErrorClassName(result.error().error_class) << " instead of "
-                                     << image::ErrorClassName(expected) << ": " << result.error().message;
-}
 
 TEST_P(ImageServiceContract, ConnectNamesTheRuntime) {
   auto info = world_->images().Connect(Soon());
@@ -304,36 +231,18 @@ TEST_P(ImageServiceContract, AStopEndsAPullAndLeavesNoImage) {
 
 TEST_P(ImageServiceContract, AStopEndsTheEqualPullOfAnotherWhereTheyAreShared) {
   auto app = world_->Push({"team/app", "v1", {{1, 8 * kMegabyte}}});
-  world_->SetBandwidth(2 * kMegabyte);
-  const std::uint64_t before = world_->BytesServed();
-  RunningPull ours(*world_, {app.name, std::nullopt, ""});
-  ASSERT_TRUE(world_->Until([&] { return world_->BytesServed() - before > kMegabyte; }));
-  RunningPull theirs(*world_, {app.name, std::nullopt, ""});
-  while (!world_->HasArrived(2)) std::this_thread::yield();
-  ASSERT_TRUE(world_->Until([&] { return world_->BytesServed() - before > 4 * kMegabyte; }));
-  ours.Stop();
-  EXPECT_TRUE(Failed(ours.Wait(), ErrorClass::kCancelled));
-  auto result = theirs.Wait();
+  auto theirs = TheirsWhenOursIsStopped({app.name, std::nullopt, ""});
   if (world_->SharesEqualPulls()) {
-    EXPECT_TRUE(Failed(result, ErrorClass::kRuntimeProgressTimeout));
+    EXPECT_TRUE(Failed(theirs, ErrorClass::kRuntimeProgressTimeout));
   } else {
-    EXPECT_TRUE(result) << result.error().message;
+    EXPECT_TRUE(theirs) << theirs.error().message;
   }
 }
 
 TEST_P(ImageServiceContract, AStopEndsNoPullOfAnotherWhereOursIsOurOwn) {
   auto app = world_->Push({"team/app", "v1", {{1, 8 * kMegabyte}}});
-  world_->SetBandwidth(2 * kMegabyte);
-  const std::uint64_t before = world_->BytesServed();
-  RunningPull ours(*world_, {app.name, std::nullopt, "", cri::kOwnPull});
-  ASSERT_TRUE(world_->Until([&] { return world_->BytesServed() - before > kMegabyte; }));
-  RunningPull theirs(*world_, {app.name, std::nullopt, ""});
-  while (!world_->HasArrived(2)) std::this_thread::yield();
-  ASSERT_TRUE(world_->Until([&] { return world_->BytesServed() - before > 4 * kMegabyte; }));
-  ours.Stop();
-  EXPECT_TRUE(Failed(ours.Wait(), ErrorClass::kCancelled));
-  auto result = theirs.Wait();
-  EXPECT_TRUE(result) << result.error().message;
+  auto theirs = TheirsWhenOursIsStopped({app.name, std::nullopt, "", cri::kOwnPull});
+  EXPECT_TRUE(theirs) << theirs.error().message;
   EXPECT_TRUE(Present(app.name));
 }
 
@@ -407,200 +316,7 @@ TEST_P(ImageServiceContract, ARestartChangesTheGenerationAndNothingElseDoes) {
   EXPECT_EQ(world_->images().Generation(), after);
 }
 
-// ---- containerd's own API beside CRI
-
-class ContentServiceContract : public ImageServiceContract {};
-
-TEST_P(ContentServiceContract, OtherRuntimesSayThatTheyHaveNone) {
-  if (world_->HasContentApi()) return;
-  EXPECT_TRUE(Failed(world_->content().EnsureLease(Soon(), "prefetchd-1", std::chrono::hours(1)),
-                     ErrorClass::kRuntimeUnsupported));
-  EXPECT_TRUE(Failed(world_->content().ListLeases(Soon()), ErrorClass::kRuntimeUnsupported));
-}
-
-TEST_P(ContentServiceContract, LeasesAreMadeOnceAndListed) {
-  if (!world_->HasContentApi()) return;
-  cri::ContentService& content = world_->content();
-  EXPECT_EQ(*content.EnsureLease(Soon(), "prefetchd-1", std::chrono::hours(1)), true);
-  EXPECT_EQ(*content.EnsureLease(Soon(), "prefetchd-1", std::chrono::hours(1)), false);
-  EXPECT_EQ(*content.EnsureLease(Soon(), "somebody-elses", std::chrono::hours(1)), true);
-  EXPECT_EQ(*content.ListLeases(Soon()), std::vector<std::string>{"prefetchd-1"});
-  EXPECT_EQ(*content.DeleteLease(Soon(), "prefetchd-1"), true);
-  EXPECT_EQ(*content.DeleteLease(Soon(), "prefetchd-1"), false);
-  EXPECT_EQ(*content.ListLeases(Soon()), std::vector<std::string>{});
-}
-
-TEST_P(ContentServiceContract, APullUnderALeaseThatIsGoneFailsAndIsNotTakenForAMissingImage) {
-  if (!world_->HasContentApi()) return;
-  auto app = world_->Push({"team/app", "v1", {{1, kMegabyte}}});
-  EXPECT_TRUE(Failed(Pull(app.name, std::nullopt, "prefetchd-none"), ErrorClass::kRuntimeError));
-}
-
-TEST_P(ContentServiceContract, ProgressMovesToItsTotal) {
-  if (!world_->HasContentApi()) return;
-  auto app = world_->Push({"team/app", "v1", {{1, 6 * kMegabyte}, {2, 2 * kMegabyte}}, true});
-  const std::string lease = cri::LeaseFor("a", *image::Reference::Parse(app.name));
-  ASSERT_TRUE(world_->content().EnsureLease(Soon(), lease, std::chrono::hours(1)));
-  EXPECT_EQ(ProgressOf(lease, app.name).bytes_total, 0u);
-  world_->SetBandwidth(4 * kMegabyte);
-  RunningPull pull(*world_, {app.name, Credential(), lease});
-  std::vector<cri::PullProgress> seen;
-  ASSERT_TRUE(world_->Until([&] {
-    seen.push_back(ProgressOf(lease, app.name));
-    return pull.done();
-  }));
-  EXPECT_TRUE(pull.Wait());
-  int moved = 0;
-  bool active = false;
-  for (std::size_t i = 1; i < seen.size(); i++) {
-    EXPECT_GE(seen[i].bytes_done, seen[i - 1].bytes_done);
-    if (seen[i].bytes_done > seen[i - 1].bytes_done) {
-      moved++;
-      EXPECT_NE(seen[i].fingerprint, seen[i - 1].fingerprint);
-    }
-    active = active || seen[i].active;
-  }
-  EXPECT_GE(moved, 3);
-  EXPECT_TRUE(active);
-  cri::PullProgress last = ProgressOf(lease, app.name);
-  EXPECT_EQ(last.bytes_done, last.bytes_total);
-  EXPECT_NEAR(static_cast<double>(last.bytes_total), 8e6, 1e5);
-}
-
-TEST_P(ContentServiceContract, ALeaseKeepsTheBytesOfAStoppedPull) {
-  if (!world_->HasContentApi()) return;
-  auto app = world_->Push({"team/app", "v1", {{1, 9 * kMegabyte}, {2, kMegabyte}}});
-  auto other = world_->Push({"team/other", "v1", {{3, kMegabyte}}});
-  const std::string lease = cri::LeaseFor("a", *image::Reference::Parse(app.name));
-  ASSERT_TRUE(world_->content().EnsureLease(Soon(), lease, std::chrono::hours(1)));
-  world_->SetBandwidth(4 * kMegabyte);
-  RunningPull pull(*world_, {app.name, std::nullopt, lease});
-  ASSERT_TRUE(world_->Until([&] { return ProgressOf(lease, app.name).bytes_done > 6 * kMegabyte; }));
-  pull.Stop();
-  EXPECT_TRUE(Failed(pull.Wait(), ErrorClass::kCancelled));
-  // The garbage collector has reason to run: an image comes and goes, a lease goes.
-  world_->SetBandwidth(0);
-  ASSERT_TRUE(Pull(other.name));
-  world_->Remove(other.name);
-  ASSERT_TRUE(world_->content().EnsureLease(Soon(), "prefetchd-2", std::chrono::hours(1)));
-  ASSERT_TRUE(world_->content().DeleteLease(Soon(), "prefetchd-2"));
-  EXPECT_GT(ProgressOf(lease, app.name).bytes_done, 6 * kMegabyte);
-
-  EXPECT_EQ(*world_->content().EnsureLease(Soon(), lease, std::chrono::hours(1)), false);
-  std::uint64_t before = world_->BytesServed();
-  ASSERT_TRUE(Pull(app.name, std::nullopt, lease));
-  EXPECT_LT(world_->BytesServed() - before, 4 * kMegabyte + kMegabyte / 2);
-  EXPECT_TRUE(*world_->content().DeleteLease(Soon(), lease));
-  EXPECT_TRUE(Present(app.name));
-}
-
-TEST_P(ContentServiceContract, ALeaseThatEndsSoonIsRenewedWithAllThatItHolds) {
-  if (!world_->HasContentApi()) return;
-  auto app = world_->Push({"team/app", "v1", {{1, 9 * kMegabyte}, {2, kMegabyte}}});
-  const std::string lease = cri::LeaseFor("a", *image::Reference::Parse(app.name));
-  ASSERT_TRUE(world_->content().EnsureLease(Soon(), lease, std::chrono::minutes(5)));
-  world_->SetBandwidth(4 * kMegabyte);
-  RunningPull pull(*world_, {app.name, std::nullopt, lease});
-  ASSERT_TRUE(world_->Until([&] { return ProgressOf(lease, app.name).bytes_done > 6 * kMegabyte; }));
-  pull.Stop();
-  EXPECT_TRUE(Failed(pull.Wait(), ErrorClass::kCancelled));
-  EXPECT_EQ(*world_->content().EnsureLease(Soon(), lease, std::chrono::hours(24)), false);
-  EXPECT_EQ(*world_->content().ListLeases(Soon()), std::vector<std::string>{lease});
-  EXPECT_GT(ProgressOf(lease, app.name).bytes_done, 6 * kMegabyte);
-}
-
-// A pull may take longer than its lease lasts.
-TEST_P(ContentServiceContract, ARenewalInMidPullDoesNotEndIt) {
-  if (!world_->HasContentApi()) return;
-  auto app = world_->Push({"team/app", "v1", {{1, 9 * kMegabyte}, {2, kMegabyte}}});
-  const std::string lease = cri::LeaseFor("a", *image::Reference::Parse(app.name));
-  ASSERT_TRUE(world_->content().EnsureLease(Soon(), lease, std::chrono::minutes(5)));
-  world_->SetBandwidth(4 * kMegabyte);
-  RunningPull pull(*world_, {app.name, std::nullopt, lease});
-  ASSERT_TRUE(world_->Until([&] { return ProgressOf(lease, app.name).bytes_done > 3 * kMegabyte; }));
-  EXPECT_EQ(*world_->content().EnsureLease(Soon(), lease, std::chrono::hours(1)), false);
-  EXPECT_EQ(*world_->content().ListLeases(Soon()), std::vector<std::string>{lease});
-  EXPECT_GT(ProgressOf(lease, app.name).bytes_done, 3 * kMegabyte);
-  ASSERT_TRUE(world_->Until([&] { return pull.done(); }));
-  EXPECT_TRUE(pull.Wait());
-  EXPECT_TRUE(Present(app.name));
-}
-
-// The connection of before is dead, and nobody has noticed.
-TEST_P(ContentServiceContract, LeasesAreMadeAndDeletedRightAfterARestart) {
-  if (!world_->HasContentApi()) return;
-  ASSERT_TRUE(world_->content().EnsureLease(Soon(), "prefetchd-1", std::chrono::hours(1)));
-  world_->KillRuntime();
-  world_->StartRuntime();
-  auto made = world_->content().EnsureLease(Soon(), "prefetchd-2", std::chrono::hours(1));
-  EXPECT_TRUE(made) << made.error().message;
-  world_->KillRuntime();
-  world_->StartRuntime();
-  auto deleted = world_->content().DeleteLease(Soon(), "prefetchd-1");
-  EXPECT_TRUE(deleted) << deleted.error().message;
-  EXPECT_EQ(*world_->content().ListLeases(Soon()), std::vector<std::string>{"prefetchd-2"});
-}
-
-TEST_P(ContentServiceContract, ChangesOfImagesAreToldUntilTheRuntimeGoes) {
-  if (!world_->HasContentApi()) return;
-  auto app = world_->Push({"team/app", "v1", {{1, kMegabyte}}});
-  std::atomic<int> told = 0;
-  std::atomic<bool> ended = false;
-  cri::CallError error;
-  std::jthread watch([&] {
-    error = world_->content().WatchImages(base::Call{}, [&] { told++; });
-    ended = true;
-  });
-  ASSERT_TRUE(world_->Until([&] { return told > 0; }));
-  // The beginning is told before the runtime has it in force.
-  ASSERT_TRUE(world_->Until([&] {
-    EXPECT_TRUE(Pull(app.name));
-    world_->Remove(app.name);
-    return told > 1;
-  }));
-  EXPECT_FALSE(ended);
-  world_->KillRuntime();
-  EXPECT_TRUE(world_->Until([&] { return ended.load(); }));
-  EXPECT_EQ(error.error_class, ErrorClass::kRuntimeDown) << error.message;
-  world_->StartRuntime();
-}
-
-TEST_P(ContentServiceContract, AWatchEndsWhenItIsStopped) {
-  std::atomic<bool> ended = false;
-  cri::CallError error;
-  std::jthread watch([&](const std::stop_token& stop) {
-    error = world_->content().WatchImages({base::TimePoint::max(), stop}, [] {});
-    ended = true;
-  });
-  if (world_->HasContentApi()) watch.request_stop();
-  EXPECT_TRUE(world_->Until([&] { return ended.load(); }));
-  EXPECT_EQ(error.error_class,
-            world_->HasContentApi() ? ErrorClass::kCancelled : ErrorClass::kRuntimeUnsupported);
-}
-
-TEST_P(ContentServiceContract, WithoutTheLeaseTheBytesGo) {
-  if (!world_->HasContentApi()) return;
-  auto app = world_->Push({"team/app", "v1", {{1, 8 * kMegabyte}}});
-  const std::string lease = cri::LeaseFor("a", *image::Reference::Parse(app.name));
-  ASSERT_TRUE(world_->content().EnsureLease(Soon(), lease, std::chrono::hours(1)));
-  world_->SetBandwidth(4 * kMegabyte);
-  RunningPull pull(*world_, {app.name, std::nullopt, lease});
-  ASSERT_TRUE(world_->Until([&] { return ProgressOf(lease, app.name).bytes_done > 4 * kMegabyte; }));
-  pull.Stop();
-  EXPECT_TRUE(Failed(pull.Wait(), ErrorClass::kCancelled));
-  ASSERT_TRUE(world_->content().DeleteLease(Soon(), lease));
-  ASSERT_TRUE(world_->Until([&] { return world_->StoreIsEmpty(); }));
-  ASSERT_TRUE(world_->content().EnsureLease(Soon(), lease, std::chrono::hours(1)));
-  EXPECT_EQ(ProgressOf(lease, app.name).bytes_done, 0u);
-  world_->SetBandwidth(0);
-  std::uint64_t before = world_->BytesServed();
-  ASSERT_TRUE(Pull(app.name, std::nullopt, lease));
-  EXPECT_GT(world_->BytesServed() - before, 8 * kMegabyte - kMegabyte / 10);
-}
-
 INSTANTIATE_TEST_SUITE_P(Contract, ImageServiceContract, testing::ValuesIn(Worlds()),
-                         [](const auto& kind) { return kind.param.name; });
-INSTANTIATE_TEST_SUITE_P(Contract, ContentServiceContract, testing::ValuesIn(Worlds()),
                          [](const auto& kind) { return kind.param.name; });
 
 }  // namespace

@@ -15,6 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::ptrdiff_t kMostLinesOfASource = 350;
+constexpr std::ptrdiff_t kMostLinesOfATest = 500;
 constexpr std::ptrdiff_t kMostLinesOfTheAgent = 150;  // its parts own their state
 
 // Lines of the .cc and .h files below a folder of the tree, by path.
@@ -34,6 +35,10 @@ TEST(Size, ASourceHoldsOneIdea) {
   for (const char* folder : {"lib", "cmd"}) {
     for (const auto& [file, lines] : LinesBelow(folder)) EXPECT_LE(lines, kMostLinesOfASource) << file;
   }
+}
+
+TEST(Size, ATestFileToo) {
+  for (const auto& [file, lines] : LinesBelow("tests")) EXPECT_LE(lines, kMostLinesOfATest) << file;
 }
 
 TEST(Size, TheLoopIsASmallPart) {

@@ -22,6 +22,10 @@ std::vector<std::string> FakeImage::ContentDigests() const {
   return digests;
 }
 
+std::string FakeImage::ChainId() const {
+  return "sha256:" + base::Sha256Hex("chain of " + config.digest);
+}
+
 FakeImage MakeImage(const std::string& name, const std::vector<LayerOf>& layers) {
   FakeImage image;
   image.name = name;

@@ -36,6 +36,7 @@ struct FakeImage {
   std::uint64_t Bytes() const;                      // configuration and layers
   std::vector<FakeBlob> Blobs() const;              // configuration first
   std::vector<std::string> ContentDigests() const;  // manifest, configuration, layers
+  std::string ChainId() const;                      // of what it is unpacked to
 };
 
 // An image whose digests follow from its content: the same sizes under the same seeds are the same blobs.

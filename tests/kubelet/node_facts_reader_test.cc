@@ -14,66 +14,18 @@
 
 #include "base/fs.h"
 #include "base/text.h"
-#include "temp_dir.h"
+#include "kubelet/kubelet_node.h"
 
 namespace prefetch::kubelet::node_facts_reader_test {
 namespace {
 
 namespace fs = std::filesystem;
 
-const std::string kHead = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n";
-
-std::string Low(int percent) {
-  return kHead + "imageGCLowThresholdPercent: " + std::to_string(percent) + "\n";
-}
-
-// A node: "proc" with processes, "host" with files.
-class Node {
- public:
-  std::string operator/(const std::string& name) const { return dir_ / name; }
-  void Write(const std::string& name, const std::string& text) const { dir_.Write(name, text); }
-
-  void AddProcess(const std::string& pid, const std::vector<std::string>& arguments,
-                  const std::string& name = "kubelet", const std::string& started = "4242") const {
-    std::string cmdline;
-    for (const std::string& argument : arguments) cmdline += argument + '\0';
-    Write("proc/" + pid + "/cmdline", cmdline);
-    SetStat(pid, name, 'S', started);
-    SetStatus(pid, "0", pid);
-  }
-  // Fields 4 to 21 are of no interest.
-  void SetStat(const std::string& pid, const std::string& name, char state, const std::string& started,
-               const std::string& parent = "1") const {
-    Write("proc/" + pid + "/stat", pid + " (" + name + ") " + state + " " + parent +
-                                       " 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 " + started + " 23 24\n");
-  }
-  void SetStatus(const std::string& pid, const std::string& uid, const std::string& pids) const {
-    Write("proc/" + pid + "/status",
-          "Name:\tx\nUid:\t" + uid + "\t0\t0\t0\nGid:\t0\t0\t0\t0\nNSpid:\t" + pids + "\nThreads:\t9\n");
-  }
-  void RemoveProcess(const std::string& pid) const { fs::remove_all(dir_ / ("proc/" + pid)); }
-
-  NodeFactsReader Reader(Declared declared = {},
-                         const std::vector<UsualConfig>& usual = UsualConfigs()) const {
-    return NodeFactsReader(std::move(declared), dir_ / "proc", usual, dir_ / "host");
-  }
-
- private:
-  tests::TempDir dir_;
-};
-
-std::string Source(const NodeFacts& facts, const std::string& fact) {
-  for (const auto& [name, source] : facts.sources) {
-    if (name == fact) return source;
-  }
-  return "";
-}
-
-// The low threshold, or why there is none.
-std::string LowOf(const NodeFacts& facts) {
-  if (!facts.problems.empty()) return "problem";
-  return facts.gc ? std::to_string(facts.gc->low_percent) : "unknown";
-}
+using kubelet_node::kHead;
+using kubelet_node::Low;
+using kubelet_node::LowOf;
+using kubelet_node::Node;
+using kubelet_node::Source;
 
 TEST(NodeFactsReader, NothingNamedAndNothingUsualIsNoProblem) {
   Node node;
@@ -126,19 +78,25 @@ TEST(NodeFactsReader, RelativePathsAreBelowKubeletsWorkingDirectory) {
   EXPECT_EQ(LowOf(node.Reader().Read()), "70");
 }
 
+// kubelet runs as process 77 with "/a", whose low threshold is 70; "/b" has 60.
+NodeFactsReader ReaderOfTwoFiles(Node& node) {
+  node.Write("host/a", Low(70));
+  node.Write("host/b", Low(60));
+  node.AddProcess("77", {"kubelet", "--config=/a"});
+  NodeFactsReader reader = node.Reader();
+  EXPECT_EQ(LowOf(reader.Read()), "70");
+  return reader;
+}
+
 // An upgrade: stopped, and started half a minute later. There is a look every two seconds.
 TEST(NodeFactsReader, AKubeletThatComesBackIsFoundWithinTwoLooks) {
   for (int looks_away : {1, 3, 15, 29, 55}) {
     SCOPED_TRACE(looks_away);
     Node node;
-    node.Write("host/c", Low(70));
-    node.Write("host/d", Low(60));
-    node.AddProcess("77", {"kubelet", "--config=/c"});
-    NodeFactsReader reader = node.Reader();
-    EXPECT_EQ(LowOf(reader.Read()), "70");
+    NodeFactsReader reader = ReaderOfTwoFiles(node);
     node.RemoveProcess("77");
     for (int i = 0; i < looks_away; i++) reader.Read();
-    node.AddProcess("78", {"kubelet", "--config=/d"}, "kubelet", "9000");
+    node.AddProcess("78", {"kubelet", "--config=/b"}, "kubelet", "9000");
     reader.Read();
     EXPECT_EQ(LowOf(reader.Read()), "60");
   }
@@ -238,100 +196,6 @@ TEST(NodeFactsReader, SeveralKubeletsAreAProblemUntilOneIsDeclared) {
   EXPECT_EQ(LowOf(node.Reader({.config_file = node / "ours"}).Read()), "60");
 }
 
-struct UsualCase {
-  std::string name;
-  std::vector<std::pair<std::string, std::string>> files;  // below the host's root
-  std::string low;
-};
-
-class UsualFiles : public testing::TestWithParam<UsualCase> {};
-
-TEST_P(UsualFiles, AreTried) {
-  Node node;
-  for (const auto& [file, text] : GetParam().files) node.Write("host" + file, text);
-  EXPECT_EQ(LowOf(node.Reader().Read()), GetParam().low);
-}
-
-const std::string kKubeconfig = "apiVersion: v1\nkind: Config\nclusters: []\n";
-
-// K50.
-INSTANTIATE_TEST_SUITE_P(
-    Spec54, UsualFiles,
-    testing::Values(
-        UsualCase{"Kubeadm",
-                  {{"/var/lib/kubelet/config.yaml", Low(61)}, {"/etc/kubernetes/kubelet.conf", kKubeconfig}},
-                  "61"},
-        UsualCase{"Gke", {{"/home/kubernetes/kubelet-config.yaml", Low(62)}}, "62"},
-        UsualCase{"Eks", {{"/etc/kubernetes/kubelet/config.json", Low(63)}}, "63"},
-        UsualCase{"EksDropIns",
-                  {{"/etc/kubernetes/kubelet/config.json", Low(63)},
-                   {"/etc/kubernetes/kubelet/config.json.d/40.conf", Low(64)}},
-                  "64"},
-        UsualCase{"EksDropInsAlone", {{"/etc/kubernetes/kubelet/config.json.d/40.conf", Low(64)}}, "unknown"},
-        UsualCase{"Bottlerocket", {{"/etc/kubernetes/kubelet/config", Low(65)}}, "65"},
-        UsualCase{"Aks", {{"/etc/default/kubeletconfig.json", Low(66)}}, "66"},
-        UsualCase{
-            "Microshift", {{"/var/lib/microshift/resources/kubelet/config/config.yaml", Low(67)}}, "67"},
-        UsualCase{
-            "OpenShift",
-            {{"/etc/kubernetes/kubelet.conf", Low(68)}, {"/etc/openshift/kubelet.conf.d/1.conf", Low(69)}},
-            "69"},
-        UsualCase{"K3s", {{"/var/lib/rancher/k3s/agent/etc/kubelet.conf.d/00.conf", Low(71)}}, "71"},
-        UsualCase{"Rke2", {{"/var/lib/rancher/rke2/agent/etc/kubelet.conf.d/00.conf", Low(72)}}, "72"},
-        UsualCase{"Kubeconfig", {{"/etc/kubernetes/kubelet.conf", kKubeconfig}}, "unknown"},
-        UsualCase{"NoYaml", {{"/etc/kubernetes/kubelet.conf", "[Service]\nx=y\n"}}, "unknown"},
-        UsualCase{"KubeconfigIsPassedOver",
-                  {{"/etc/kubernetes/kubelet.conf", kKubeconfig},
-                   {"/var/lib/rancher/k3s/agent/etc/kubelet.conf.d/00.conf", Low(71)}},
-                  "71"},
-        UsualCase{"FirstCounts",
-                  {{"/var/lib/kubelet/config.yaml", Low(61)}, {"/etc/default/kubeletconfig.json", Low(66)}},
-                  "61"},
-        UsualCase{"WhatIsKubeletsAndWrongIsAProblem",
-                  {{"/var/lib/kubelet/config.yaml", Low(610)}, {"/etc/default/kubeletconfig.json", Low(66)}},
-                  "problem"},
-        UsualCase{"EmptyFolderOfK3s", {{"/var/lib/rancher/k3s/agent/etc/kubelet.conf.d/x", ""}}, "unknown"}),
-    [](const auto& row) { return row.param.name; });
-
-struct NamedCase {
-  std::string name;
-  std::string file;     // its text; "-": it is not there
-  std::string drop_in;  // its text; "-": the folder is not there; "": the folder is empty
-  std::string says;     // in the problems; empty: there is none
-};
-
-class NamedFiles : public testing::TestWithParam<NamedCase> {};
-
-TEST_P(NamedFiles, MustBeThereAndBeRight) {
-  Node node;
-  const NamedCase& row = GetParam();
-  if (row.file != "-") node.Write("host/c", row.file);
-  if (row.drop_in != "-") fs::create_directories(node / "host/d");
-  if (row.drop_in != "-" && !row.drop_in.empty()) node.Write("host/d/1.conf", row.drop_in);
-  node.AddProcess("77", {"kubelet", "--config=/c", "--config-dir=/d"});
-  NodeFacts seen = node.Reader().Read();
-  NodeFacts declared =
-      NodeFactsReader({.config_file = node / "host/c", .config_dir = node / "host/d"}, "", {}).Read();
-  for (const NodeFacts& facts : {seen, declared}) {
-    std::string problems = base::Join(facts.problems, "\n");
-    EXPECT_EQ(problems.empty(), row.says.empty()) << problems;
-    EXPECT_NE(problems.find(row.says), std::string::npos) << problems;
-    EXPECT_EQ(facts.gc.has_value(), row.says.empty());
-  }
-}
-
-INSTANTIATE_TEST_SUITE_P(
-    Problems, NamedFiles,
-    testing::Values(NamedCase{"Good", Low(70), Low(60), ""}, NamedCase{"EmptyFolder", Low(70), "", ""},
-                    NamedCase{"NoFile", "-", "", "/host/c: No such file"},
-                    NamedCase{"NoFolder", Low(70), "-", "/host/d: "},
-                    NamedCase{"EmptyFile", "", "", "/host/c:1:1: must be a mapping"},
-                    NamedCase{"Kubeconfig", kKubeconfig, "", "/host/c:"},
-                    NamedCase{"DropInWithoutKind", Low(70), "maxPods: 5\n", "/host/d/1.conf:"},
-                    NamedCase{"TooLong", Low(70), std::string(2 << 20, '#'),
-                              "/host/d/1.conf is longer than"}),
-    [](const auto& row) { return row.param.name; });
-
 TEST(NodeFactsReader, NoFileCanBlockIt) {
   Node node;
   node.Write("host/c", Low(70));
@@ -373,11 +237,7 @@ TEST(NodeFactsReader, EveryChangeIsSeenByTheNextRead) {
 
 TEST(NodeFactsReader, KubeletThatStartsAnewIsReadAnew) {
   Node node;
-  node.Write("host/a", Low(70));
-  node.Write("host/b", Low(60));
-  node.AddProcess("77", {"kubelet", "--config=/a"});
-  NodeFactsReader reader = node.Reader();
-  EXPECT_EQ(LowOf(reader.Read()), "70");
+  NodeFactsReader reader = ReaderOfTwoFiles(node);
   // Not looked at again while it is the same process.
   node.Write("proc/77/cmdline", std::string("kubelet\0--config=/b\0", 20));
   EXPECT_EQ(LowOf(reader.Read()), "70");

@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include "scenario/mid_pull.h"
 #include "scenario/node.h"
 
 namespace prefetch::tests::crio_scenario_test {
@@ -19,6 +20,16 @@ FakeImage Version(const std::string& name, const std::string& seed) {
 std::string ByDigest(const FakeImage& image) {
   return RepositoryOf(image.name) + "@" + image.digest;
 }
+
+// It has an image, lists it by its digest, and its registry is away.
+class CutOffNode : public Node {
+ public:
+  explicit CutOffNode(const FakeImage& image) : Node({.persona = Persona::kCrio}) {
+    runtime.Preload(image);
+    runtime.SetRegistry(RegistryState::kDown);
+    List({ByDigest(image)});
+  }
+};
 
 // CRI-O finds a digest through a tag of its repository: when somebody moves the tag, it is gone.
 TEST(CrioNames, ADigestThatATagBroughtStaysWhenTheTagMoves) {
@@ -59,11 +70,8 @@ TEST(CrioNames, OnContainerdADigestStaysByItself) {
 
 // The node is as ready as it was: the image is here, and stays in use.
 TEST(CrioNames, ARegistryThatDoesNotAnswerForTheDigestLeavesTheNodeReady) {
-  Node node({.persona = Persona::kCrio});
   const FakeImage image = Version("r.io/a:v1", "a");
-  node.runtime.Preload(image);
-  node.runtime.SetRegistry(RegistryState::kDown);
-  node.List({ByDigest(image)});
+  CutOffNode node(image);
   node.RunFor(minutes(10));
   EXPECT_TRUE(node.Ready());
   EXPECT_EQ(node.LogLines("node not ready"), 0);
@@ -94,11 +102,7 @@ TEST(CrioNames, WhatIsListedWithoutANameIsAbsent) {
 
 // The same under the agent's eyes, while the registry is away.
 TEST(CrioNames, WhatLosesItsLastNameIsMissed) {
-  Node node({.persona = Persona::kCrio});
-  const FakeImage old = Version("r.io/a:v1", "old");
-  node.runtime.Preload(old);
-  node.runtime.SetRegistry(RegistryState::kDown);
-  node.List({ByDigest(old)});
+  CutOffNode node(Version("r.io/a:v1", "old"));
   node.RunFor(minutes(1));
   ASSERT_TRUE(node.Ready());
   node.runtime.Preload(Version("r.io/a:v1", "new"));
@@ -140,11 +144,7 @@ TEST(CrioPulls, AreTheAgentsOwn) {
 
 // Told to stop, CRI-O takes its socket away, and ends its pulls all the same.
 TEST(CrioStops, APullThatEndsMeanwhileIsFoundAndNotRepeated) {
-  Node node({.persona = Persona::kCrio});
-  node.runtime.SetBandwidth(kMB);
-  node.runtime.Push(MakeImage("r.io/a:v1", 60 * kMB));
-  node.List({"r.io/a:v1"});
-  node.RunFor(seconds(10));
+  MidPullOnCrio node;
   node.runtime.Drain();
   node.RunFor(seconds(20));
   EXPECT_FALSE(node.Snapshot()->runtime.up);
@@ -163,11 +163,7 @@ TEST(CrioStops, APullThatEndsMeanwhileIsFoundAndNotRepeated) {
 
 // Killed after its time was up, it has not ended them: they begin anew, once it is back.
 TEST(CrioStops, APullThatDidNotEndIsRepeated) {
-  Node node({.persona = Persona::kCrio});
-  node.runtime.SetBandwidth(kMB);
-  node.runtime.Push(MakeImage("r.io/a:v1", 60 * kMB));
-  node.List({"r.io/a:v1"});
-  node.RunFor(seconds(10));
+  MidPullOnCrio node;
   node.runtime.Drain();
   node.RunFor(seconds(20));
   node.runtime.SetRuntimeUp(true);

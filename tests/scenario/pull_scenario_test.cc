@@ -1,6 +1,7 @@
 // Pulling: from an empty node to ready.
 #include <gtest/gtest.h>
 
+#include "scenario/mid_pull.h"
 #include "scenario/node.h"
 
 namespace prefetch::tests::pull_scenario_test {
@@ -267,11 +268,7 @@ TEST(PullScenario, EachImageKeepsItsOwnReason) {
 
 // CRI-O ends a shared pull for all when one caller goes away, such as `crictl pull` that is interrupted.
 TEST(PullScenario, ACancelOfSomebodyElseIsNoFailure) {
-  Node node({.persona = Persona::kCrio});
-  node.runtime.SetBandwidth(kMB);
-  node.runtime.Push(MakeImage("r.io/a:v1", 60 * kMB));
-  node.List({"r.io/a:v1"});
-  node.RunFor(seconds(10));
+  MidPullOnCrio node;
   node.runtime.CancelShared("r.io/a:v1");
   node.RunFor(seconds(1));
   EXPECT_EQ(node.ReasonOf("r.io/a:v1"), plan::Reason::kPulling) << "again, at once";

@@ -5,100 +5,29 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <set>
-#include <sstream>
+#include <string>
+#include <vector>
 
 #include "base/text.h"
 #include "rig/expect_ok.h"
 #include "rig/process.h"
 #include "rig/scratch.h"
+#include "system/commands_help.h"
 
 namespace prefetch::system::commands_test {
 namespace {
 
-using Words = std::vector<std::string>;
-
-std::string Program() {
-  const char* program = std::getenv("PREFETCHCTL");
-  EXPECT_NE(program, nullptr) << "run the tests by tests/run or meson test";
-  return program == nullptr ? "" : program;
-}
-
-std::string Output(Words argv) {
-  auto ran = rig::RunProgram({std::move(argv), {}}, std::chrono::seconds(30));
-  EXPECT_OK(ran);
-  if (!ran) return "";
-  EXPECT_EQ(ran->exit, (rig::Exit{0, 0})) << ran->out << ran->err;
-  EXPECT_EQ(ran->err, "");
-  return ran->out;
-}
-
-Words WordsOf(std::string_view text) {
-  std::istringstream in{std::string(text)};
-  return {std::istream_iterator<std::string>(in), {}};
-}
-
-struct Help {
-  Words words;  // of the command
-  std::string text;
-  Words below;  // its subcommands
-};
-
-std::string HelpOf(Words words) {
-  words.insert(words.begin(), Program());
-  words.emplace_back("--help");
-  return Output(words);
-}
-
-// What heads a list of commands.
-const Words& Headings() {
-  static const Words headings = {
-      "Look at a node or a fleet", "Gate CI", "Lists", "Install", "More", "Commands", "Subcommands"};
-  return headings;
-}
-
-// The words that begin the lines below these headings.
-Words SubcommandsIn(const std::string& help) {
-  Words below;
-  bool listed = false;
-  for (std::string_view line : base::Split(help, '\n')) {
-    if (line.ends_with(':') && !line.starts_with(' ')) {
-      line.remove_suffix(1);
-      listed = std::find(Headings().begin(), Headings().end(), line) != Headings().end();
-    } else if (line.empty()) {
-      listed = false;
-    } else if (listed && line.starts_with("  ") && line.substr(2, 1) != " ") {
-      below.push_back(WordsOf(line).front());
-    }
-  }
-  return below;
-}
-
-void Walk(const Words& words, std::vector<Help>& all) {
-  Help help{words, HelpOf(words), {}};
-  help.below = SubcommandsIn(help.text);
-  all.push_back(help);
-  for (const std::string& name : help.below) {
-    Words longer = words;
-    longer.push_back(name);
-    Walk(longer, all);
-  }
-}
-
-const std::vector<Help>& AllHelp() {
-  static const std::vector<Help> all = [] {
-    std::vector<Help> found;
-    Walk({}, found);
-    return found;
-  }();
-  return all;
-}
-
-std::string Title(const Words& words) {
-  return base::Join(words, " ");
-}
+using commands_help::AllHelp;
+using commands_help::Help;
+using commands_help::HelpOf;
+using commands_help::Output;
+using commands_help::Program;
+using commands_help::SubcommandsIn;
+using commands_help::Title;
+using commands_help::Words;
+using commands_help::WordsOf;
 
 TEST(Help, OfEveryCommandHasExamples) {
   std::size_t commands = 0;
@@ -291,234 +220,6 @@ INSTANTIATE_TEST_SUITE_P(
         WrongCase{
             "Gate", {"generate", "--gate", "x"}, "--gate: x not in {condition,label,taint}", "generate "}),
     [](const auto& row) { return row.param.name; });
-
-// `command` is run by bash, with @ for the program.
-rig::Ran Shell(const std::string& command) {
-  auto ran = rig::RunProgram({{"bash", "-c", base::ReplaceAll(command, "@", Program())}, {}},
-                             std::chrono::seconds(30));
-  EXPECT_OK(ran);
-  return ran ? *ran : rig::Ran{};
-}
-
-// Rarely set flags became fields of the configuration file; for one release they work and name the field.
-TEST(AgentFlags, ThatBecameFieldsWorkAndWarn) {
-  const std::string agent = std::getenv("PREFETCHD");
-  auto ran = rig::RunProgram({{agent, "--list", "none.txt", "--kubelet=none", "--registry-skip-mirrors",
-                               "--gate-timeout", "never", "--registry-trusted-mirror", "m:1"},
-                              {}},
-                             std::chrono::seconds(30));
-  ASSERT_OK(ran);
-  EXPECT_EQ(ran->exit, (rig::Exit{2, 0}));
-  EXPECT_EQ(
-      ran->err,
-      "prefetchd: --registry-trusted-mirror is deprecated: set registryTrustedMirrors in the file of "
-      "--config, "
-      "or PREFETCHD_REGISTRY_TRUSTED_MIRRORS\n"
-      "prefetchd: --registry-skip-mirrors is deprecated: set registrySkipMirrors in the file of --config, or "
-      "PREFETCHD_REGISTRY_SKIP_MIRRORS\n"
-      "prefetchd: --gate-timeout is deprecated: set gateTimeout in the file of --config, or "
-      "PREFETCHD_GATE_TIMEOUT\n"
-      "prefetchd: --gate-timeout: must be a duration such as \"15m\"\n");
-  const std::string help = Output({agent, "--help"});
-  EXPECT_NE(help.find("--startup-taint"), std::string::npos);
-  for (const char* flag : {"--gate-timeout", "--registry-skip-mirrors", "--audit-ignore", "--kubelet-ca"}) {
-    EXPECT_EQ(help.find(flag), std::string::npos) << flag;
-  }
-}
-
-// The files in /proc of a process whose memory is nobody's to read belong to root, whoever runs it.
-TEST(AgentFlags, MemoryIsNotDumpedUnlessAskedFor) {
-  rig::Scratch scratch;
-  for (const auto& [flag, owner] : {std::pair("", "0\n"), std::pair("--core-dumps", "65534\n")}) {
-    auto ran = rig::RunProgram(
-        {{"bash", "-c",
-          "set -e; umask 022; d=$1/of$3; mkdir -m 777 $d; chmod 755 $1; cp $2 $d/prefetchd; echo r.io/a:v1 "
-          ">$d/l.txt; "
-          "setpriv --reuid 65534 --clear-groups $d/prefetchd --kubelet=none --list $d/l.txt --local $d/sock "
-          "--listen 127.0.0.1:0 --runtime-endpoint unix://$d/none $3 2>$d/log & "
-          "until [ -S $d/sock ]; do kill -0 $! && sleep 0.02; done; stat -c %u /proc/$!/status; kill $!",
-          "bash", scratch.path(), std::getenv("PREFETCHD"), flag},
-         {}},
-        std::chrono::seconds(30));
-    ASSERT_OK(ran);
-    EXPECT_EQ(ran->out, owner) << ran->err;
-  }
-}
-
-class Printing : public testing::Test {
- protected:
-  Printing() {
-    std::string list;
-    for (int i = 0; i < 4000; i++) list += "quay.io/acme/app" + std::to_string(i) + ":v1\n";
-    scratch_.Write("list.txt", list);
-  }
-  rig::Scratch scratch_;
-};
-
-// A mistake in a file begins with its place; every other one says who complains.
-TEST_F(Printing, MistakesSayWhereTheyAreOrWhoseTheyAre) {
-  scratch_.Write("bad.txt", "good:v1\nBAD\n");
-  scratch_.Write("bad.yaml", "kind: [\n");
-  struct Row {
-    std::string command, says;
-  };
-  const std::string none = scratch_ / "none";
-  for (const Row& row : {
-           Row{"list check " + (scratch_ / "bad.txt"),
-               "bad.txt:2:1: image name \"BAD\": path must be lowercase\n"},
-           Row{"list check " + none, "prefetchctl: " + none + ": there is no such file or folder\n"},
-           Row{"list diff " + none + " --node",
-               "prefetchctl: " + none + ": there is no such file or folder\n"},
-           Row{"credentials X", "prefetchctl: image name \"X\": path must be lowercase\n"},
-           Row{"credentials", "prefetchctl: an IMAGE is needed, or --check\n"},
-           Row{"credentials --check --docker-config " + none,
-               "prefetchctl: " + none + ": there is no such file\n"},
-           Row{"check", "prefetchctl: name manifests with -f, or images with --image\n"},
-           Row{"check -f " + none, "prefetchctl: " + none + ": there is no such file or folder\n"},
-           Row{"check --image X --image Y --policy Never",
-               "prefetchctl: --image X: image name \"X\": path must be lowercase\n"
-               "prefetchctl: --image Y: image name \"Y\": path must be lowercase\n"},
-           Row{"verdict --image a --image-id '' --kubelet-config " + none,
-               "prefetchctl: open " + none + ": No such file or directory\n"},
-       }) {
-    rig::Ran ran = Shell("@ " + row.command);
-    EXPECT_EQ(ran.exit, (rig::Exit{2, 0})) << row.command;
-    EXPECT_EQ(ran.err, row.says) << row.command;
-  }
-  rig::Ran ran = Shell("@ verdict --image a --image-id '' --kubelet-config " + (scratch_ / "bad.yaml"));
-  EXPECT_TRUE(ran.err.starts_with((scratch_ / "bad.yaml") + ":")) << ran.err;
-}
-
-// A list that was cut off is worse than none.
-TEST_F(Printing, WhatCannotBeWrittenIsNoSuccess) {
-  for (const std::string& command :
-       {"list print " + (scratch_ / "list.txt"), std::string("--version"), std::string("status --help"),
-        std::string("completion bash"), std::string("lint --rules")}) {
-    rig::Ran full = Shell("@ " + command + " >/dev/full");
-    EXPECT_EQ(full.exit, (rig::Exit{4, 0})) << command;
-    EXPECT_EQ(full.err, "prefetchctl: standard output cannot be written to: is the disk full?\n") << command;
-  }
-  EXPECT_EQ(Shell("@ list print " + (scratch_ / "list.txt") + " >&-").exit, (rig::Exit{4, 0}));
-}
-
-TEST_F(Printing, AReaderThatHasEnoughIsNoFailure) {
-  rig::Ran ran = Shell("@ list print " + (scratch_ / "list.txt") + " | head -1; exit ${PIPESTATUS[0]}");
-  EXPECT_EQ(ran.exit, rig::Exit{}) << ran.err;
-  EXPECT_EQ(ran.err, "");
-  EXPECT_TRUE(ran.out.starts_with("apiVersion: ")) << ran.out;
-  // Who watches for somebody ends when that one has gone.
-  ran = Shell("@ status --watch --agent http://127.0.0.1:1 | head -1; exit ${PIPESTATUS[0]}");
-  EXPECT_EQ(ran.exit, rig::Exit{}) << ran.err;
-}
-
-// ---- the pages for people
-
-std::string Page(const std::string& name) {
-  const char* source = std::getenv("PREFETCH_SOURCE");
-  EXPECT_NE(source, nullptr);
-  std::ifstream in(std::string(source == nullptr ? "." : source) + "/" + name);
-  std::string text{std::istreambuf_iterator<char>(in), {}};
-  EXPECT_FALSE(text.empty()) << name;
-  return base::ReplaceAll(text, "\\\n", " ");
-}
-
-// Every command of ours in a page: lines of ```sh blocks, up to a comment, a pipe or a redirection, and words
-// in backticks.
-std::vector<std::string> CommandsOf(const std::string& page) {
-  std::vector<std::string> commands;
-  bool shell = false, block = false;
-  for (std::string_view line : base::Split(page, '\n')) {
-    if (line.starts_with("```")) {
-      shell = !block && line == "```sh";
-      block = !block;
-      continue;
-    }
-    std::string_view rest = line;
-    while (!block && rest.find('`') != std::string_view::npos) {
-      rest.remove_prefix(rest.find('`') + 1);
-      std::size_t end = rest.find('`');
-      if (end == std::string_view::npos) break;
-      commands.emplace_back(rest.substr(0, std::min(end, rest.find(" | "))));
-      rest.remove_prefix(end + 1);
-    }
-    if (!shell) continue;
-    for (std::string_view part : base::Split(line.substr(0, line.find(" #")), '|')) {
-      std::size_t begin = part.find("prefetch");
-      if (begin == std::string_view::npos || (begin > 0 && part[begin - 1] != ' ' && part[begin - 1] != '('))
-        continue;
-      commands.emplace_back(part.substr(begin, part.find_first_of(">)", begin) - begin));
-    }
-  }
-  std::erase_if(commands, [](const std::string& one) {
-    return !one.starts_with("prefetchctl ") && !one.starts_with("prefetchd --");
-  });
-  return commands;
-}
-
-// The help of the command that the words begin with: the longest that there is.
-const Help* HelpFor(const Words& words) {
-  static const Help verdict = {{"verdict"}, HelpOf({"verdict"}), {}};  // for programs, and on no first page
-  const Help* best = words.size() > 1 && words[1] == "verdict" ? &verdict : nullptr;
-  for (const Help& help : AllHelp()) {
-    bool begins = help.words.size() < words.size() &&
-                  std::equal(help.words.begin(), help.words.end(), words.begin() + 1);
-    if (begins && (best == nullptr || help.words.size() > best->words.size())) best = &help;
-  }
-  return best;
-}
-
-// README, lib/README and every page below deploy/.
-std::vector<std::string> PagesForPeople() {
-  std::vector<std::string> pages = {"README.md", "lib/README.md"};
-  const std::filesystem::path root = std::getenv("PREFETCH_SOURCE");
-  for (const auto& file : std::filesystem::recursive_directory_iterator(root / "deploy")) {
-    if (file.path().extension() == ".md") pages.push_back(std::filesystem::relative(file.path(), root));
-  }
-  std::sort(pages.begin(), pages.end());
-  return pages;
-}
-
-class Pages : public testing::TestWithParam<std::string> {};
-TEST_P(Pages, ShowCommandsAndOptionsThatThereAre) {
-  const std::string agent = Output({std::getenv("PREFETCHD"), "--help"});
-  for (const std::string& command : CommandsOf(Page(GetParam()))) {
-    SCOPED_TRACE(command);
-    Words words = WordsOf(command);
-    std::string options = agent;
-    if (words[0] == "prefetchctl") {
-      const Help* help = HelpFor(words);
-      ASSERT_NE(help, nullptr);
-      const bool names_no_other = words.size() == help->words.size() + 1 || help->below.empty() ||
-                                  words[help->words.size() + 1].starts_with("-");
-      EXPECT_TRUE(names_no_other) << "there is no such command";
-      options = help->text.substr(0, help->text.find("\nExamples:\n"));
-    }
-    for (std::string word : words) {
-      if (word.ends_with(',') || word.ends_with('.')) word.pop_back();
-      if (!word.starts_with("-") || word == "-") continue;
-      word = word.substr(0, word.find('='));
-      const bool known =
-          options.find(word + " ") != std::string::npos || options.find(word + ",") != std::string::npos ||
-          options.find(word + "\n") != std::string::npos || options.find(word + "=") != std::string::npos;
-      EXPECT_TRUE(known || word == "--help") << word << " is no option of it";
-    }
-  }
-}
-INSTANTIATE_TEST_SUITE_P(ForPeople, Pages, testing::ValuesIn(PagesForPeople()), [](const auto& row) {
-  std::string name = row.param;
-  std::replace_if(
-      name.begin(), name.end(), [](char c) { return !std::isalnum(c); }, '_');
-  return name;
-});
-
-TEST(PagesForPeople, HaveCommands) {
-  EXPECT_GE(CommandsOf(Page("README.md")).size(), 10U);
-  std::size_t guide = 0;
-  for (const std::string& page : PagesForPeople()) {
-    if (page.starts_with("deploy/docs/")) guide += CommandsOf(Page(page)).size();
-  }
-  EXPECT_GE(guide, 30U);
-}
 
 }  // namespace
 }  // namespace prefetch::system::commands_test

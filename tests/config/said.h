@@ -1,0 +1,33 @@
+// What somebody says on a command line, for tests.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "config/raw_config.h"
+
+namespace prefetch::tests {
+
+using config::RawConfig;
+using config::Said;
+
+inline Said<std::string> Flag(std::string value, std::string name) {
+  return {std::move(value), std::move(name)};
+}
+
+inline RawConfig Minimal() {
+  RawConfig raw;
+  raw.list = Said<std::vector<std::string>>{{"/etc/lists"}, "--list"};
+  raw.kubelet = Flag("none", "--kubelet");
+  return raw;
+}
+
+inline Said<std::vector<std::string>> Flags(std::vector<std::string> values, std::string name) {
+  return {std::move(values), std::move(name)};
+}
+
+// What a bad --listen is told, behind who said it.
+inline const std::string kListenError = ": must be host:port, such as 127.0.0.1:9477 or [::1]:9477";
+
+}  // namespace prefetch::tests
