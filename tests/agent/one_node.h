@@ -11,12 +11,13 @@
 #include <utility>
 #include <vector>
 
+#include "fakes/refusing_api.h"
 #include "kube/api.h"
 #include "plan/node_gate.h"
 
 namespace prefetch::agent {
 
-class OneNode final : public kube::Api {
+class OneNode final : public tests::RefusingApi {
  public:
   OneNode() {
     node.name = "n1";
@@ -86,48 +87,6 @@ class OneNode final : public kube::Api {
     *old = event;
     return kube::Done{};
   }
-  // Not the gate's.
-  kube::Answer<kube::Page<kube::Node>> ListNodes(const base::Call&, const kube::ListOptions&) override {
-    return No();
-  }
-  kube::Answer<kube::Done> RemoveNodeCondition(const base::Call&, const std::string&,
-                                               const std::string&) override {
-    return No();
-  }
-  kube::Answer<kube::ServiceAccount> GetServiceAccount(const base::Call&, const std::string&,
-                                                       const std::string&) override {
-    return No();
-  }
-  kube::Answer<kube::ServiceAccountToken> CreateToken(const base::Call&, const std::string&,
-                                                      const std::string&, const std::string&,
-                                                      std::int64_t) override {
-    return No();
-  }
-  kube::Answer<kube::Page<kube::PodEvent>> ListPodEvents(const base::Call&, const std::string&,
-                                                         const std::string&,
-                                                         const kube::ListOptions&) override {
-    return No();
-  }
-  kube::Answer<kube::Page<kube::Pod>> ListPods(const base::Call&, const std::string&,
-                                               const kube::ListOptions&) override {
-    return No();
-  }
-  kube::Answer<kube::Pod> GetPod(const base::Call&, const std::string&, const std::string&) override {
-    return No();
-  }
-  kube::Answer<kube::Pod> CreatePod(const base::Call&, const std::string&, const doc::Node&,
-                                    kube::DryRun) override {
-    return No();
-  }
-  kube::Answer<kube::Done> DeletePod(const base::Call&, const std::string&, const std::string&,
-                                     const std::string&) override {
-    return No();
-  }
-  kube::Answer<std::string> PodProxyGet(const base::Call&, const std::string&, const std::string&,
-                                        std::uint16_t, const std::string&) override {
-    return No();
-  }
-
   static kube::Failure Failure(kube::ApiError kind) { return {.kind = kind, .message = "told so"}; }
   bool Tainted() const {
     return std::any_of(node.taints.begin(), node.taints.end(),
@@ -164,7 +123,6 @@ class OneNode final : public kube::Api {
     return Failure(found->second);
   }
   void Touch() { node.resource_version = std::to_string(std::stoi(node.resource_version) + 1); }
-  static kube::Failure No() { return Failure(kube::ApiError::kForbidden); }
 };
 
 }  // namespace prefetch::agent

@@ -1,0 +1,162 @@
+#include "ctl/agent_client.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "ctl/exit_code.h"
+#include "ctl/explain.h"
+#include "ctl/fake_agent.h"
+#include "ctl/ran.h"
+
+namespace prefetch::ctl::agent_client_test {
+namespace {
+
+using base::Code;
+
+struct AddressCase {
+  std::string name;
+  std::string address;
+  std::string asked;  // empty: it is no address
+};
+
+class Address : public testing::TestWithParam<AddressCase> {};
+
+TEST_P(Address, IsAskedOrRefused) {
+  tests::FakeAgent agent;
+  auto client = AgentClient::Make(agent, GetParam().address);
+  ASSERT_EQ(client.ok(), !GetParam().asked.empty());
+  if (!client) {
+    EXPECT_EQ(client.error().code(), Code::kInvalidArgument);
+    return;
+  }
+  (void)client->StatusJson({});
+  EXPECT_EQ(agent.asked().front(), GetParam().asked);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Rows, Address,
+    testing::Values(AddressCase{"Socket", "unix:///run/a.sock", "GET http://localhost/v1/status /run/a.sock"},
+                    AddressCase{"Path", "/run/a.sock", "GET http://localhost/v1/status /run/a.sock"},
+                    AddressCase{"Url", "http://n1:9477", "GET http://n1:9477/v1/status "},
+                    AddressCase{"UrlWithSlashes", "http://n1:9477//", "GET http://n1:9477/v1/status "},
+                    AddressCase{"RelativeSocket", "unix://run/a.sock", ""},
+                    AddressCase{"Https", "https://n1:9477", ""}, AddressCase{"Host", "n1:9477", ""},
+                    AddressCase{"Nothing", "", ""}),
+    [](const auto& row) { return row.param.name; });
+
+struct ErrorCase {
+  std::string name;
+  base::Error error;
+  Code code;
+  std::string advice;
+};
+
+class Away : public testing::TestWithParam<ErrorCase> {};
+
+TEST_P(Away, WithWhatHelps) {
+  tests::FakeAgent agent;
+  agent.Goes(GetParam().error);
+  auto answer = agent.Client().StatusJson({});
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().code(), GetParam().code);
+  EXPECT_TRUE(answer.error().message().starts_with("cannot ask the agent at unix:///run/a.sock: it broke ("));
+  EXPECT_NE(answer.error().message().find(GetParam().advice), std::string::npos) << answer.error().message();
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Rows, Away,
+    testing::Values(
+        ErrorCase{"NoSocket", base::NotFound("it broke"), Code::kNotFound, "Name another with --agent"},
+        ErrorCase{"NotForUs", base::PermissionDenied("it broke"), Code::kPermissionDenied, "run as root"},
+        ErrorCase{"NobodyThere", base::Unavailable("it broke"), Code::kUnavailable, "is prefetchd running"},
+        ErrorCase{"Late", base::DeadlineExceeded("it broke"), Code::kDeadlineExceeded, "its log may say why"},
+        ErrorCase{"EndlessIsNoPatience", base::ResourceExhausted("it broke"), Code::kInternal,
+                  "is that a prefetchd?"}),
+    [](const auto& row) { return row.param.name; });
+
+struct CheckCase {
+  std::string name;
+  int status;
+  std::string body;
+  Code code;
+  std::string says;
+};
+
+class Refusal : public testing::TestWithParam<CheckCase> {};
+
+TEST_P(Refusal, OfACheckHasItsCode) {
+  tests::FakeAgent agent;
+  agent.Answers("/v1/check", GetParam().status, GetParam().body);
+  auto result = agent.Client().Check({}, {.questions = {{}}});
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code(), GetParam().code) << result.error().message();
+  EXPECT_NE(result.error().message().find(GetParam().says), std::string::npos) << result.error().message();
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Rows, Refusal,
+    testing::Values(CheckCase{"NoPull", 403, R"({"error":"not from here"})", Code::kPermissionDenied,
+                              "refuses --pull: not from here"},
+                    CheckCase{"OlderAgent", 400, R"({"error":"unknown field"})", Code::kInvalidArgument,
+                              "unknown field (is it as new as this prefetchctl?)"},
+                    CheckCase{"NoWords", 400, "<html>", Code::kInvalidArgument, "it does not say why"},
+                    CheckCase{"Busy", 429, "", Code::kResourceExhausted, "it is busy"},
+                    CheckCase{"BusyToo", 503, "", Code::kResourceExhausted, "it is busy"},
+                    CheckCase{"Stranger", 404, "", Code::kInternal, "is that a prefetchd"},
+                    CheckCase{"NoAnswer", 200,
+                              R"({"apiVersion":"prefetchd.dev/v1","kind":"CheckResult","answers":[]})",
+                              Code::kInternal, "did not answer what it was asked"}),
+    [](const auto& row) { return row.param.name; });
+
+TEST(AgentClient, PassesNoTerminalCodesOn) {
+  tests::FakeAgent agent;
+  agent.Answers("/v1/check", 400, "{\"error\":\"\\u001b[31mred\"}");
+  EXPECT_EQ(agent.Client().Check({}, {.questions = {{}}}).error().message().find('\x1b'), std::string::npos);
+}
+
+TEST(AgentClient, ADocumentThatIsNoneSaysWhoSentIt) {
+  tests::FakeAgent agent;
+  agent.Answers("/v1/status", 200, "[]");
+  auto status = agent.Client().Status({});
+  ASSERT_FALSE(status);
+  EXPECT_NE(status.error().message().find("the agent at unix:///run/a.sock sent no status document"),
+            std::string::npos)
+      << status.error().message();
+}
+
+struct ExplainCase {
+  std::string name;
+  std::string image;
+  int status;
+  std::string body;
+  int exit;
+};
+
+class Explained : public testing::TestWithParam<ExplainCase> {};
+
+TEST_P(Explained, EndsWithItsCode) {
+  tests::FakeAgent agent;
+  agent.Answers("/v1/images/" + GetParam().image, GetParam().status, GetParam().body);
+  ExplainOptions options{.image = GetParam().image, .timeout = std::chrono::seconds(5), .json = true};
+  tests::Ran ran = tests::RunQuietly([&](auto& out) { return Explain({}, agent.Client(), options, out); });
+  EXPECT_EQ(ran.exit, GetParam().exit);
+  EXPECT_EQ(ran.out, GetParam().exit == kOk ? GetParam().body : "");
+}
+
+const std::string kImage =
+    R"({"apiVersion":"prefetchd.dev/v1","kind":"ImageStatus","node":"n","image":"q.io/a:v1"})";
+
+INSTANTIATE_TEST_SUITE_P(Rows, Explained,
+                         testing::Values(ExplainCase{"Known", "q.io/a:v1", 200, kImage, kOk},
+                                         ExplainCase{"NotOnTheList", "q.io/a:v1", 404, kImage, kOk},
+                                         ExplainCase{"NoName", "q.io/A", 200, kImage, kBadInput},
+                                         ExplainCase{"Refused", "q.io/a:v1", 400, "", kBadInput},
+                                         ExplainCase{"NotOverTheNetwork", "q.io/a:v1", 404, "no such path",
+                                                     kUnreachable},
+                                         ExplainCase{"Stranger", "q.io/a:v1", 200, "<html>", kUnreachable},
+                                         ExplainCase{"Busy", "q.io/a:v1", 503, "", kUnreachable}),
+                         [](const auto& row) { return row.param.name; });
+
+}  // namespace
+}  // namespace prefetch::ctl::agent_client_test

@@ -1,0 +1,125 @@
+// A list as settings of kubelet, and as OpenShift's PinnedImageSet.
+#include "ctl/export.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "ctl/exit_code.h"
+#include "ctl/ran.h"
+#include "temp_dir.h"
+
+namespace prefetch::ctl::export_test {
+namespace {
+
+using tests::Ran;
+
+const std::string kOne = "sha256:" + std::string(64, '1'), kTwo = "sha256:" + std::string(64, '2');
+
+struct Lists {
+  std::string list, lock;
+};
+
+Ran Pin(const Lists& lists, ExportPinnedOptions options = {}) {
+  tests::TempDir dir;
+  options.lists = {dir.Write("a.txt", lists.list)};
+  if (!lists.lock.empty()) dir.Write("a.txt.lock", lists.lock);
+  return tests::Run([&](auto& out, auto& err) { return ExportPinnedImageSet(options, out, err); });
+}
+
+std::string LockOf(const std::string& image, const std::string& digest) {
+  return "apiVersion: prefetchd.dev/v1alpha1\nkind: ImageLock\nimages:\n- image: " + image +
+         "\n  digest: " + digest + "\n";
+}
+
+TEST(PinnedImageSet, NamesEachImageByDigestOnceAndSorted) {
+  Ran ran = Pin({"q.io/b:v1\nq.io/a@" + kTwo + "\nq.io/a:v1@" + kTwo + "\n", LockOf("q.io/b:v1", kOne)},
+                {.name = "ci", .pool = "builders"});
+  EXPECT_EQ(ran.exit, kOk) << ran;
+  EXPECT_TRUE(
+      ran.out.ends_with("apiVersion: machineconfiguration.openshift.io/v1\n"
+                        "kind: PinnedImageSet\n"
+                        "metadata:\n"
+                        "  name: ci\n"
+                        "  labels:\n"
+                        "    machineconfiguration.openshift.io/role: builders\n"
+                        "spec:\n"
+                        "  pinnedImages:\n"
+                        "  - name: q.io/a@" +
+                        kTwo + "\n  - name: q.io/b@" + kOne + "\n"))
+      << ran;
+}
+
+TEST(PinnedImageSet, SaysEachTagThatHasNoDigest) {
+  Ran ran = Pin({"q.io/a:v1\nq.io/b:v1\n", ""});
+  EXPECT_EQ(ran,
+            (Ran{kBadInput, "",
+                 "prefetchctl: a.txt:1: q.io/a:v1 has no digest: run prefetchctl list lock a.txt first\n"
+                 "prefetchctl: a.txt:2: q.io/b:v1 has no digest: run prefetchctl list lock a.txt first\n"}));
+}
+
+TEST(PinnedImageSet, RefusesNothingAndTooMuch) {
+  EXPECT_EQ(Pin({"# nothing yet\n", ""}).exit, kBadInput);
+  std::string many;
+  for (int i = 0; i < 501; i++) many += "q.io/a" + std::to_string(i) + "@" + kOne + "\n";
+  Ran ran = Pin({many, ""});
+  EXPECT_EQ(ran.exit, kBadInput);
+  EXPECT_NE(ran.err.find("at most 500 images, not 501: split the list"), std::string::npos) << ran;
+  EXPECT_EQ(Pin({many.substr(0, many.rfind('\n', many.size() - 2) + 1), ""}).exit, kOk);
+}
+
+TEST(PinnedImageSet, ALockThatIsNoneIsAMistake) {
+  Ran ran = Pin({"q.io/a:v1\n", "kind: X\n"});
+  EXPECT_EQ(ran.exit, kBadInput);
+  EXPECT_NE(ran.err.find("a.txt.lock:1:7: kind"), std::string::npos) << ran;
+}
+
+Ran Allow(const std::string& list, ExportAllowlistOptions options) {
+  tests::TempDir dir;
+  options.lists = {dir.Write("a.txt", list)};
+  return tests::Run([&](auto& out, auto& err) { return ExportAllowlist(options, out, err); });
+}
+
+struct AllowCase {
+  std::string name;
+  ExportAllowlistOptions options;
+  std::string has, has_not;
+};
+
+class Allowlist : public testing::TestWithParam<AllowCase> {};
+
+TEST_P(Allowlist, IsForItsKubelet) {
+  Ran ran = Allow("q.io/team/app:v1\n", GetParam().options);
+  EXPECT_EQ(ran.exit, kOk) << ran;
+  EXPECT_NE(ran.out.find(GetParam().has), std::string::npos) << ran;
+  EXPECT_EQ(ran.out.find(GetParam().has_not), std::string::npos) << ran;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Rows, Allowlist,
+    testing::Values(AllowCase{"ExactNamesSince136", {.kubelet_version = "1.36"}, "- q.io/team/app\n", "/*\n"},
+                    AllowCase{
+                        "FoldersBefore", {.kubelet_version = "v1.35.2"}, "- \"q.io/team/*\"\n", "team/app\n"},
+                    AllowCase{"TheGateWhereItIsOff",
+                              {.kubelet_version = "1.34"},
+                              "featureGates:\n  KubeletEnsureSecretPulledImages: true\n",
+                              "kind: KubeletConfig\n"},
+                    AllowCase{"ForOpenShift",
+                              {.kubelet_version = "1.34", .output = AllowlistOutput::kOpenShift},
+                              "kind: KubeletConfig\n",
+                              "featureGates:"}),
+    [](const auto& row) { return row.param.name; });
+
+TEST(AllowlistRefusal, SaysAllMistakesAtOnce) {
+  Ran ran = Allow("q.io/A\n", {.kubelet_version = "2.1"});
+  EXPECT_EQ(ran.exit, kBadInput);
+  EXPECT_EQ(ran.out, "");
+  EXPECT_NE(ran.err.find("--kubelet-version must look like 1.37 or v1.35.2"), std::string::npos) << ran;
+  EXPECT_NE(ran.err.find("a.txt:1:1: "), std::string::npos) << ran;
+  EXPECT_NE(Allow("# nothing\n", {}).err.find("no image in the list"), std::string::npos);
+  EXPECT_NE(Allow("q.io/a:v1\n", {.kubelet_version = "1.32"}).err.find("has no allowlist"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace prefetch::ctl::export_test

@@ -1,0 +1,191 @@
+// Which agents there are, and what each says.
+#include "ctl/fleet.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <map>
+#include <set>
+#include <string>
+
+#include "base/text.h"
+#include "ctl/fake_agent.h"
+#include "fakes/refusing_api.h"
+
+namespace prefetch::ctl::fleet_test {
+namespace {
+
+using kube::ApiError;
+
+// Nodes and the pods of agents on them. Any thread.
+class FleetApi final : public tests::RefusingApi {
+ public:
+  void Add(const std::string& node) { nodes_.push_back({.name = node}); }
+  kube::Node& node(std::size_t i) { return nodes_[i]; }
+  kube::Pod& AddPod(const std::string& node, const std::string& name, const std::string& phase = "Running") {
+    kube::Pod pod;
+    pod.name = name;
+    pod.node = node;
+    pod.phase = phase;
+    pods_.push_back(pod);
+    return pods_.back();
+  }
+  // What a pod answers; without an answer nobody is let in to it.
+  void Answers(const std::string& pod, kube::Answer<std::string> answer) {
+    answers_.insert_or_assign(pod, std::move(answer));
+  }
+  int asked() const { return asked_; }
+
+  kube::Answer<kube::Page<kube::Node>> ListNodes(const base::Call&, const kube::ListOptions&) override {
+    return kube::Page<kube::Node>{nodes_, ""};
+  }
+  kube::Answer<kube::Page<kube::Pod>> ListPods(const base::Call&, const std::string&,
+                                               const kube::ListOptions&) override {
+    return kube::Page<kube::Pod>{pods_, ""};
+  }
+  kube::Answer<std::string> PodProxyGet(const base::Call& call, const std::string& name_space,
+                                        const std::string& name, std::uint16_t port,
+                                        const std::string& path) override {
+    asked_++;
+    auto answer = answers_.find(name);
+    return answer == answers_.end() ? RefusingApi::PodProxyGet(call, name_space, name, port, path)
+                                    : answer->second;
+  }
+
+ private:
+  std::vector<kube::Node> nodes_;
+  std::vector<kube::Pod> pods_;
+  std::map<std::string, kube::Answer<std::string>> answers_;
+  std::atomic<int> asked_{0};
+};
+
+std::vector<FleetMember> Members(FleetApi& api) {
+  auto members = ListMembers({}, api, {});
+  EXPECT_TRUE(members);
+  return members ? *members : std::vector<FleetMember>();
+}
+
+TEST(FleetRoster, HasEachNodeOnceByNameWithItsPodOrWithout) {
+  FleetApi api;
+  for (const char* node : {"n2", "n1", "n3"}) api.Add(node);
+  api.node(0).labels = {{"prefetchd.dev/prefetchd", "ready"}, {"prefetchd.dev/other", "notready"}};
+  api.node(1).conditions = {{.type = "Ready", .status = "False"}};
+  api.AddPod("n2", "agent-2").ready = true;
+  api.AddPod("gone", "agent-of-a-node-that-is-gone");
+  std::vector<FleetMember> members = Members(api);
+  ASSERT_EQ(members.size(), 3U);
+  EXPECT_EQ(members[0].node + members[1].node + members[2].node, "n1n2n3");
+  EXPECT_EQ(members[0].signs.node_is_up, false);
+  EXPECT_EQ(members[2].signs.node_is_up, std::nullopt);
+  EXPECT_FALSE(members[0].signs.has_pod);
+  EXPECT_EQ(members[1].pod, "agent-2");
+  EXPECT_EQ(members[1].port, 9477) << "the usual one, where the pod names none";
+  EXPECT_EQ(members[1].signs.label, "ready");
+  EXPECT_TRUE(members[1].signs.pod_ready);
+}
+
+TEST(FleetRoster, APodsOwnPortCounts) {
+  FleetApi api;
+  api.Add("n1");
+  api.AddPod("n1", "agent").containers = {{.name = "init", .init = true},
+                                          {.name = "a", .ports = {{"http", 80}}}};
+  EXPECT_EQ(Members(api)[0].port, 80);
+}
+
+struct OfTwo {
+  std::string name;
+  std::function<void(kube::Pod& stays, kube::Pod& goes)> change;
+};
+
+class Rollout : public testing::TestWithParam<OfTwo> {};
+
+TEST_P(Rollout, ThePodThatStaysIsTaken) {
+  for (const bool stays_first : {true, false}) {
+    FleetApi api;
+    api.Add("n1");
+    kube::Pod stays = api.AddPod("n1", "stays"), goes = api.AddPod("n1", "goes");
+    GetParam().change(stays, goes);
+    FleetApi fresh;
+    fresh.Add("n1");
+    fresh.AddPod("n1", "x") = stays_first ? stays : goes;
+    fresh.AddPod("n1", "y") = stays_first ? goes : stays;
+    EXPECT_EQ(Members(fresh)[0].pod, "stays") << stays_first;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Rows, Rollout,
+    testing::Values(OfTwo{"NotTheOneThatGoes",
+                          [](kube::Pod&, kube::Pod& goes) { goes.ready = goes.terminating = true; }},
+                    OfTwo{"NotTheOneThatFailed", [](kube::Pod&, kube::Pod& goes) { goes.phase = "Failed"; }},
+                    OfTwo{"NotTheOneThatEnded",
+                          [](kube::Pod& stays, kube::Pod& goes) {
+                            goes.phase = "Succeeded";
+                            stays.terminating = true;
+                          }},
+                    OfTwo{"TheReadyOne", [](kube::Pod& stays, kube::Pod&) { stays.ready = true; }}),
+    [](const auto& row) { return row.param.name; });
+
+TEST(FleetAsk, EachMemberIsHeardOrSaysWhyNot) {
+  FleetApi api;
+  for (const char* node : {"heard", "late", "lost", "none", "stranger"}) api.Add(node);
+  for (const char* node : {"heard", "late", "lost", "stranger"}) api.AddPod(node, std::string("pod-") + node);
+  api.Answers("pod-heard", tests::kTwoImages);
+  api.Answers("pod-late", kube::Failure{.kind = ApiError::kTimeout, .message = "get pods/proxy \"x\": late"});
+  api.Answers("pod-lost", kube::Failure{.kind = ApiError::kUnreachable, .message = "get \"x\": refused"});
+  api.Answers("pod-stranger", std::string("<html>"));
+  std::vector<FleetMember> members = Members(api);
+  std::atomic<int> documents = 0;
+  std::set<std::size_t> progress;
+  FleetAsk ask{.name_space = "prefetchd",
+               .each = [&](std::size_t, const screen::StatusDocument&) { documents++; },
+               .progress = [&](std::size_t asked) { progress.insert(asked); }};
+  FleetAnswers answers = AskMembers({}, api, members, ask);
+  ASSERT_EQ(answers.nodes.size(), 5U);
+  EXPECT_TRUE(answers.nodes[0].detail);
+  for (std::size_t i = 1; i < 5; i++) EXPECT_FALSE(answers.nodes[i].detail) << answers.nodes[i].name;
+  EXPECT_NE(answers.nodes[1].message.find("it did not answer in time"), std::string::npos);
+  EXPECT_NE(answers.nodes[2].message.find("refused"), std::string::npos);
+  EXPECT_EQ(answers.nodes[2].message.find("\"x\""), std::string::npos) << "the same trouble reads the same";
+  EXPECT_FALSE(answers.forbidden);
+  EXPECT_EQ(documents, 1);
+  EXPECT_EQ(progress, (std::set<std::size_t>{1, 2, 3, 4, 5}));
+}
+
+TEST(FleetAsk, WhoIsLetInNowhereIsToldTheRight) {
+  FleetApi api;
+  for (const char* node : {"n1", "n2"}) {
+    api.Add(node);
+    api.AddPod(node, std::string("pod-") + node);
+  }
+  std::vector<FleetMember> members = Members(api);
+  EXPECT_TRUE(AskMembers({}, api, members, {}).forbidden);
+  api.Answers("pod-n2", tests::kTwoImages);
+  EXPECT_FALSE(AskMembers({}, api, members, {}).forbidden) << "let in somewhere";
+}
+
+TEST(FleetAsk, PatienceIsAskedForOnce) {
+  FleetApi api;
+  api.Add("n1");
+  api.AddPod("n1", "busy");
+  api.Answers("busy", kube::Failure{.kind = ApiError::kTooManyRequests,
+                                    .message = "busy",
+                                    .retry_after = std::chrono::seconds(0)});
+  EXPECT_FALSE(AskMembers({}, api, Members(api), {}).nodes[0].detail);
+  EXPECT_EQ(api.asked(), 2);
+}
+
+TEST(FleetAsk, AStopAsksNobody) {
+  FleetApi api;
+  api.Add("n1");
+  api.AddPod("n1", "pod");
+  std::stop_source stop;
+  stop.request_stop();
+  base::Call call;
+  call.stop = stop.get_token();
+  EXPECT_FALSE(AskMembers(call, api, Members(api), {}).nodes[0].detail);
+  EXPECT_EQ(api.asked(), 0);
+}
+
+}  // namespace
+}  // namespace prefetch::ctl::fleet_test

@@ -1,0 +1,130 @@
+#include "ctl/generate.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+
+#include "base/fs.h"
+#include "ctl/exit_code.h"
+#include "ctl/list_files.h"
+#include "ctl/ran.h"
+#include "temp_dir.h"
+
+namespace prefetch::ctl::generate_test {
+namespace {
+
+using tests::Ran;
+
+Ran Make(GenerateFlags flags) {
+  flags.options.platform = "generic";
+  flags.capabilities = kAnyAgent;
+  return tests::Run([&](auto& out, auto& err) { return Generate(flags, out, err); });
+}
+
+struct KeyCase {
+  std::string name;
+  std::string file, text;
+  std::string key;  // in the ConfigMap
+};
+
+class Key : public testing::TestWithParam<KeyCase> {};
+
+TEST_P(Key, IsAListFilesNameWhateverTheFilesIs) {
+  tests::TempDir dir;
+  Ran ran = Make({.lists = {dir.Write(GetParam().file, GetParam().text)}});
+  EXPECT_EQ(ran.exit, kOk) << ran;
+  EXPECT_NE(ran.out.find("\n  " + GetParam().key + ": |\n"), std::string::npos) << ran;
+}
+
+const std::string kYaml =
+    "apiVersion: prefetchd.dev/v1alpha1\nkind: ImageList\nimages:\n- image: q.io/a:v1\n";
+
+INSTANTIATE_TEST_SUITE_P(Rows, Key,
+                         testing::Values(KeyCase{"Plain", "images.txt", "q.io/a:v1\n", "images.txt"},
+                                         KeyCase{"Yaml", "images.yaml", kYaml, "images.yaml"},
+                                         KeyCase{"NoEnding", "images", "q.io/a:v1\n", "images.txt"},
+                                         KeyCase{"OtherEnding", "images.list", kYaml, "images.list.yaml"},
+                                         KeyCase{"Hidden", ".images", "q.io/a:v1\n", "images.txt"},
+                                         KeyCase{"DotsOnly", "...", "q.io/a:v1\n", "list.txt"}),
+                         [](const auto& row) { return row.param.name; });
+
+struct MistakeCase {
+  std::string name;
+  GenerateFlags flags;
+};
+
+class GenerateRefused : public testing::TestWithParam<MistakeCase> {};
+
+TEST_P(GenerateRefused, WithNothingOnStandardOutput) {
+  Ran ran = Make(GetParam().flags);
+  EXPECT_EQ(ran.exit, kBadInput);
+  EXPECT_EQ(ran.out, "");
+}
+
+INSTANTIATE_TEST_SUITE_P(Rows, GenerateRefused,
+                         testing::Values(MistakeCase{"Image", {.options = {.image = "q.io/A"}}},
+                                         MistakeCase{"Version", {.options = {.kubelet_version = "0.9"}}},
+                                         MistakeCase{"Component", {.options = {.components = {"nothing"}}}},
+                                         MistakeCase{"List", {.lists = {"/nowhere/images.txt"}}},
+                                         MistakeCase{"Folder", {.output = "/nowhere/deep/"}}),
+                         [](const auto& row) { return row.param.name; });
+
+TEST(Generate, AListWithMistakesIsToldAsListCheckDoes) {
+  tests::TempDir dir;
+  Ran ran = Make({.lists = {dir.Write("images.txt", "q.io/A\nq.io/B\n")}});
+  EXPECT_EQ(ran.exit, kBadInput);
+  EXPECT_EQ(ran.out, "");
+  EXPECT_TRUE(ran.err.starts_with("images.txt:1:1: ")) << ran;
+  EXPECT_NE(ran.err.find("\nimages.txt:2:1: "), std::string::npos) << ran;
+}
+
+TEST(Generate, AFolderHasAFileForEachObjectInOrder) {
+  tests::TempDir dir;
+  Ran ran = Make({.output = dir / "out/"});
+  EXPECT_EQ(ran.exit, kOk) << ran;
+  EXPECT_EQ(ran.out, "");
+  std::vector<std::string> names = *base::ListDirectory(dir / "out", 100);
+  std::sort(names.begin(), names.end());
+  EXPECT_EQ(names.front(), "00-namespace-prefetchd.yaml");
+  EXPECT_EQ(names.back().substr(2), "-daemonset-prefetchd.yaml");
+}
+
+TEST(Generate, AFileHasWhatStandardOutputHas) {
+  tests::TempDir dir;
+  EXPECT_EQ(Make({.output = dir / "all.yaml"}), (Ran{kOk, "", Make({}).err}));
+  EXPECT_EQ(*base::ReadFile(dir / "all.yaml", 1 << 22), Make({}).out);
+}
+
+TEST(Generate, NotesAKubeletThatIsNewerThanTheRules) {
+  EXPECT_EQ(Make({.options = {.kubelet_version = "1.36"}}).err.find("is newer than the rules"),
+            std::string::npos);
+  Ran ran = Make({.options = {.kubelet_version = "1.99"}});
+  EXPECT_EQ(ran.exit, kOk);
+  EXPECT_NE(ran.err.find("note: kubelet 1.99 is newer than the rules that this release knows"),
+            std::string::npos)
+      << ran;
+}
+
+TEST(GenerateTouchDaemonSet, LeavesOutWhatMustNotBeTouched) {
+  tests::TempDir dir;
+  const std::string head = "apiVersion: prefetchd.dev/v1alpha1\nkind: ImageList\nimages:\n";
+  std::string list = dir.Write("images.yaml", head +
+                                                  "- image: q.io/a:v1\n- {image: q.io/b:v1, open: Never}\n"
+                                                  "- {image: q.io/c:v1, platforms: [linux/arm64]}\n");
+  auto make = [](const std::vector<std::string>& lists) {
+    return tests::Run([&](auto& out, auto& err) { return GenerateTouchDaemonSet(lists, {}, "", out, err); });
+  };
+  Ran ran = make({list});
+  EXPECT_EQ(ran.exit, kOk) << ran;
+  EXPECT_NE(ran.out.find("q.io/a:v1"), std::string::npos) << ran;
+  EXPECT_EQ(ran.out.find("q.io/b:v1"), std::string::npos) << ran;
+  EXPECT_EQ(ran.out.find("q.io/c:v1"), std::string::npos) << ran;
+  EXPECT_NE(ran.err.find("note: q.io/c:v1 is left out: it is for some platforms only\n"), std::string::npos);
+  EXPECT_EQ(make({}).exit, kBadInput);
+  EXPECT_EQ(make({dir / "none.yaml"}).exit, kBadInput);
+}
+
+}  // namespace
+}  // namespace prefetch::ctl::generate_test

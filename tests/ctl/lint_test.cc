@@ -1,0 +1,84 @@
+#include "ctl/lint.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "ctl/exit_code.h"
+#include "ctl/ran.h"
+#include "temp_dir.h"
+
+namespace prefetch::ctl::lint_test {
+namespace {
+
+using tests::Ran;
+
+std::string Pod(const std::string& image) {
+  return "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n  containers:\n  - {name: c, image: \"" +
+         image + "\", imagePullPolicy: IfNotPresent}\n";
+}
+
+struct LintCase {
+  std::string name;
+  std::vector<std::string> files;  // below the folder
+  std::vector<std::string> ignore;
+  int exit;
+  std::string out, err;  // what each has to hold
+};
+
+class Linted : public testing::TestWithParam<LintCase> {};
+
+TEST_P(Linted, EndsWithItsCode) {
+  tests::TempDir dir;
+  dir.Write("good.yaml", Pod("q.io/a:v1"));
+  dir.Write("unlisted.yaml", Pod("q.io/b:v1"));
+  dir.Write("broken.yaml", "kind: [\n");
+  LintOptions options{.lists = {dir.Write("list.txt", "q.io/a:v1\n")}, .ignore = GetParam().ignore};
+  for (const std::string& file : GetParam().files) options.files.push_back(dir / file);
+  Ran ran = tests::Run([&](auto& out, auto& err) { return Lint({}, options, out, err); });
+  EXPECT_EQ(ran.exit, GetParam().exit) << ran;
+  EXPECT_NE(ran.out.find(GetParam().out), std::string::npos) << ran;
+  EXPECT_NE(ran.err.find(GetParam().err), std::string::npos) << ran;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Rows, Linted,
+    testing::Values(LintCase{"Clean", {"good.yaml"}, {}, kOk, "", ""},
+                    LintCase{"AFinding", {"unlisted.yaml"}, {}, kNo, "PF101", ""},
+                    LintCase{"AFindingThatIsIgnored", {"unlisted.yaml"}, {"PF101"}, kOk, "", ""},
+                    LintCase{"FindingsBesideAMistake",
+                             {"unlisted.yaml", "broken.yaml"},
+                             {},
+                             kBadInput,
+                             "PF101",
+                             "broken.yaml:2:"},
+                    LintCase{"NoSuchFile", {"none.yaml"}, {}, kBadInput, "", "there is no such file"},
+                    LintCase{"NoSuchRule", {"good.yaml"}, {"PF999"}, kBadInput, "", "PF999"}),
+    [](const auto& row) { return row.param.name; });
+
+TEST(Lint, OfAListThatIsBadSaysNothingOfManifests) {
+  tests::TempDir dir;
+  LintOptions options{.files = {dir.Write("pod.yaml", Pod("q.io/b:v1"))},
+                      .lists = {dir.Write("list.txt", "q.io/A\n")},
+                      .default_policy = "Sometimes"};
+  Ran ran = tests::Run([&](auto& out, auto& err) { return Lint({}, options, out, err); });
+  EXPECT_EQ(ran.exit, kBadInput);
+  EXPECT_EQ(ran.out, "");
+  EXPECT_NE(ran.err.find("--default-policy must be Never, IfNotPresent or Always"), std::string::npos) << ran;
+  EXPECT_NE(ran.err.find("list.txt:1:1: "), std::string::npos) << ran;
+}
+
+TEST(Lint, EachOutputHasTheFinding) {
+  tests::TempDir dir;
+  LintOptions options{.files = {dir.Write("pod.yaml", Pod("q.io/b:v1"))},
+                      .lists = {dir.Write("list.txt", "q.io/a:v1\n")}};
+  for (LintOutput output : {LintOutput::kText, LintOutput::kJson, LintOutput::kGithub, LintOutput::kSarif}) {
+    options.output = output;
+    Ran ran = tests::Run([&](auto& out, auto& err) { return Lint({}, options, out, err); });
+    EXPECT_EQ(ran.exit, kNo);
+    EXPECT_NE(ran.out.find("PF101"), std::string::npos) << ran;
+  }
+}
+
+}  // namespace
+}  // namespace prefetch::ctl::lint_test

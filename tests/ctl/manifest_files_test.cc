@@ -1,0 +1,92 @@
+#include "ctl/manifest_files.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "base/text.h"
+#include "temp_dir.h"
+
+namespace prefetch::ctl::manifest_files_test {
+namespace {
+
+struct FindCase {
+  std::string name;
+  std::vector<std::string> words;  // below the folder, but "-"
+  std::string found;               // those that are named by themselves with a "!"
+  std::string mistake;             // in the only one; empty: none
+};
+
+class Found : public testing::TestWithParam<FindCase> {
+ protected:
+  Found() {
+    for (const char* file : {"a.yaml", "b.json", "notes.txt", "deep/c.yml", ".git/d.yaml", "deep/.e.yaml",
+                             "empty/notes.txt", "[x].yaml"}) {
+      dir_.Write(file, "");
+    }
+  }
+  tests::TempDir dir_;
+};
+
+TEST_P(Found, OnceAndInOrder) {
+  std::vector<std::string> words, mistakes;
+  for (const std::string& word : GetParam().words) words.push_back(word == "-" ? word : dir_ / word);
+  std::vector<std::string> found;
+  for (const ManifestPath& path : FindManifests(words, mistakes)) {
+    std::string name =
+        path.path.starts_with(dir_.path()) ? path.path.substr(dir_.path().size() + 1) : path.path;
+    found.push_back((path.named ? "!" : "") + name);
+  }
+  EXPECT_EQ(base::Join(found, " "), GetParam().found);
+  EXPECT_EQ(mistakes.size(), GetParam().mistake.empty() ? 0U : 1U) << base::Join(mistakes, "\n");
+  if (!mistakes.empty()) {
+    EXPECT_NE(mistakes[0].find(GetParam().mistake), std::string::npos) << mistakes[0];
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Rows, Found,
+    testing::Values(FindCase{"File", {"notes.txt"}, "!notes.txt", ""},
+                    FindCase{"StandardInput", {"-"}, "!-", ""},
+                    FindCase{"Folder", {""}, "[x].yaml a.yaml b.json deep/c.yml", ""},
+                    FindCase{"FolderOfNothing", {"empty"}, "", "no file to read is below this folder"},
+                    FindCase{"HiddenByName", {".git/d.yaml"}, "!.git/d.yaml", ""},
+                    FindCase{"Pattern", {"*.yaml"}, "[x].yaml a.yaml", ""},
+                    FindCase{"PatternOfAFolder", {"dee*"}, "deep/c.yml", ""},
+                    FindCase{"PatternThatIsAFile", {"[x].yaml"}, "![x].yaml", ""},
+                    FindCase{"PatternOfNothing", {"*.toml"}, "", "no file matches this pattern"},
+                    FindCase{"NotThere", {"z.yaml"}, "", "there is no such file or folder"},
+                    FindCase{"Twice", {"a.yaml", "./a.yaml", "*.yaml"}, "!a.yaml [x].yaml", ""}),
+    [](const auto& row) { return row.param.name; });
+
+TEST(ManifestFiles, ComeInTheirOrderWithTheirMistakes) {
+  tests::TempDir dir;
+  std::vector<ManifestPath> paths;
+  for (int i = 0; i < 200; i++) {
+    const std::string name = std::to_string(1000 + i) + ".yaml";
+    paths.push_back({dir.Write(name, i == 100 ? "kind: [\n" : "apiVersion: v1\nkind: ConfigMap\n")});
+  }
+  std::vector<std::string> names, mistakes;
+  ReadManifestFiles({}, paths, {}, [&](const ManifestFile& file) {
+    names.push_back(file.name);
+    mistakes.insert(mistakes.end(), file.mistakes.begin(), file.mistakes.end());
+  });
+  ASSERT_EQ(names.size(), paths.size());
+  for (std::size_t i = 0; i < names.size(); i++) EXPECT_EQ(names[i], paths[i].path);
+  ASSERT_EQ(mistakes.size(), 1U) << base::Join(mistakes, "\n");
+  EXPECT_TRUE(mistakes[0].starts_with(dir / "1100.yaml:")) << mistakes[0];
+}
+
+TEST(ManifestFiles, AStopEndsThem) {
+  tests::TempDir dir;
+  std::stop_source stop;
+  stop.request_stop();
+  base::Call call;
+  call.stop = stop.get_token();
+  int taken = 0;
+  ReadManifestFiles(call, {{dir.Write("a.yaml", "")}}, {}, [&](const ManifestFile&) { taken++; });
+  EXPECT_EQ(taken, 0);
+}
+
+}  // namespace
+}  // namespace prefetch::ctl::manifest_files_test

@@ -1,0 +1,37 @@
+// What a command did: its exit code, and what it printed.
+#pragma once
+
+#include <sstream>
+#include <string>
+#include <utility>
+
+namespace prefetch::tests {
+
+struct Ran {
+  int exit = 0;
+  std::string out, err;
+
+  friend bool operator==(const Ran&, const Ran&) = default;
+};
+
+inline std::ostream& operator<<(std::ostream& stream, const Ran& ran) {
+  return stream << "exit " << ran.exit << "\n" << ran.out << "--- stderr\n" << ran.err;
+}
+
+// `command` is called with two streams: what it prints, and what it complains of.
+template <typename Command>
+Ran Run(Command&& command) {
+  std::ostringstream out, err;
+  const int exit = std::forward<Command>(command)(out, err);
+  return {exit, out.str(), err.str()};
+}
+
+// Of one that has no stream for complaints.
+template <typename Command>
+Ran RunQuietly(Command&& command) {
+  std::ostringstream out;
+  const int exit = std::forward<Command>(command)(out);
+  return {exit, out.str(), ""};
+}
+
+}  // namespace prefetch::tests

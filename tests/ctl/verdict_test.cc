@@ -1,0 +1,106 @@
+#include "ctl/verdict.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "ctl/exit_code.h"
+#include "ctl/ran.h"
+#include "temp_dir.h"
+
+namespace prefetch::ctl::verdict_test {
+namespace {
+
+using tests::Ran;
+
+Ran Judge(const VerdictOptions& options) {
+  return tests::Run([&](auto& out, auto& err) { return PrintVerdicts(options, out, err); });
+}
+
+struct MistakeCase {
+  std::string name;
+  VerdictOptions options;
+  std::string says;
+};
+
+class VerdictRefused : public testing::TestWithParam<MistakeCase> {};
+
+TEST_P(VerdictRefused, WithASentence) {
+  EXPECT_EQ(Judge(GetParam().options), (Ran{kBadInput, "", "prefetchctl: " + GetParam().says + "\n"}));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Rows, VerdictRefused,
+    testing::Values(
+        MistakeCase{
+            "Version", {.kubelet_version = "2.1"}, "--kubelet-version must look like 1.37 or v1.35.2"},
+        MistakeCase{"Verification",
+                    {.verification = "Sometimes"},
+                    "--verification must be NeverVerify, NeverVerifyPreloadedImages, "
+                    "NeverVerifyAllowlistedImages or AlwaysVerify"},
+        MistakeCase{"Root", {.kubelet_root = "/nowhere"}, "--kubelet-root: /nowhere is not a folder"},
+        MistakeCase{"Secret",
+                    {.pod_secrets = {"a/b/c"}},
+                    "--pod-secret must be NAMESPACE/NAME/UID/HASH, of which HASH may be empty"},
+        MistakeCase{"SecretIsNotRepeated",
+                    {.pod_secrets = {"a//c/hunter2"}},
+                    "--pod-secret must be NAMESPACE/NAME/UID/HASH, of which HASH may be empty"},
+        MistakeCase{
+            "Account", {.pod_service_account = "a/b"}, "--pod-service-account must be NAMESPACE/NAME/UID"}),
+    [](const auto& row) { return row.param.name; });
+
+TEST(Verdict, SaysAllMistakesAtOnce) {
+  Ran ran = Judge({.verification = "x", .kubelet_version = "y", .pod_secrets = {"z"}});
+  EXPECT_EQ(ran.exit, kBadInput);
+  EXPECT_EQ(std::count(ran.err.begin(), ran.err.end(), '\n'), 3) << ran;
+}
+
+TEST(Verdict, OfEachPolicyOrOfOne) {
+  tests::TempDir root;
+  VerdictOptions options{.image = "q.io/a:v1", .kubelet_root = root.path(), .kubelet_version = "1.36"};
+  Ran all = Judge(options);
+  EXPECT_EQ(all.exit, kOk) << all;
+  for (const char* policy : {"Never: Refused (", "IfNotPresent: Pulls (", "Always: Pulls ("}) {
+    EXPECT_NE(all.out.find(policy), std::string::npos) << all;
+  }
+  options.pull_policy = "Never";
+  Ran never = Judge(options);
+  EXPECT_TRUE(never.out.starts_with("Never: Refused (ImageAbsent, rule ")) << never;
+  EXPECT_EQ(never.out.find("IfNotPresent"), std::string::npos) << never;
+}
+
+TEST(Verdict, OfAnImageThatIsHereWithoutARecord) {
+  tests::TempDir root;
+  VerdictOptions options{.image = "q.io/a:v1",
+                         .image_id = "sha256:" + std::string(64, '1'),
+                         .kubelet_root = root.path(),
+                         .verification = "NeverVerify",
+                         .kubelet_version = "1.36",
+                         .pull_policy = "Never"};
+  EXPECT_TRUE(Judge(options).out.starts_with("Never: Starts (")) << Judge(options);
+  options.json = true;
+  Ran ran = Judge(options);
+  EXPECT_NE(ran.out.find("\"result\": \"Starts\""), std::string::npos) << ran;
+  EXPECT_EQ(ran.out.find("Always"), std::string::npos) << ran;
+}
+
+TEST(Verdict, SettingsComeFromTheFile) {
+  tests::TempDir root;
+  VerdictOptions options{
+      .image = "q.io/a:v1",
+      .image_id = "sha256:" + std::string(64, '1'),
+      .kubelet_root = root.path(),
+      .kubelet_config = root.Write("config.yaml",
+                                   "apiVersion: kubelet.config.k8s.io/v1beta1\n"
+                                   "kind: KubeletConfiguration\n"
+                                   "imagePullCredentialsVerificationPolicy: AlwaysVerify\n"),
+      .kubelet_version = "1.36",
+      .pull_policy = "Never"};
+  EXPECT_TRUE(Judge(options).out.starts_with("Never: Refused (")) << Judge(options);
+  options.kubelet_config = root / "none.yaml";
+  EXPECT_EQ(Judge(options).exit, kBadInput);
+}
+
+}  // namespace
+}  // namespace prefetch::ctl::verdict_test
