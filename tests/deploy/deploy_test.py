@@ -505,7 +505,7 @@ def add_all(cases, add_rendering):
     with open(os.path.join(os.environ["PREFETCH_TESTDATA"], "deploy-second-instance.yaml"), encoding="utf-8") as file:
         second = file.read()
     cases.add("generate", "second_instance_as_by_hand", lambda: none(check_second_instance(render_example(second))))
-    cases.add("guide", "has_examples", lambda: none([] if len(guide_examples()) >= 4 else ["too few"]))
+    cases.add("guide", "has_examples", lambda: none([] if len(guide_examples()) >= 7 else ["too few"]))
     add_generated(cases, add_rendering, none)
     add_compat(cases, add_rendering, check_platform, none)
     for name, check, change, part in PLANTS:
