@@ -30,13 +30,16 @@ void Agent::On(ListChanged event) {
   }
 }
 
-void Agent::On(LookDone event) {
+bool Agent::On(LookDone event) {
   loop_.JobEnded();
   FoldCredentials(std::move(event.credentials));
   const RuntimeView::News news = runtime_.Absorb(event, list_epoch_, entries_.Pulls());
   if (news.reconnected) pulls_->RuntimeReconnected();
   if (news.answered) pulls_->FoldDisk(event.look.disk, event.look.disk_path);
-  if (!news.tells_entries) return;
+  // What a look that is as the one before still measures, the room, matters to who waits for a pull.
+  const bool same = news.answered && !news.reconnected && event.look.unchanged;
+  if (same && event.list_epoch == list_epoch_ && entries_.Quiet()) return false;
+  if (!news.tells_entries) return true;
   std::span<Entry> all = entries_.listed();
   for (std::size_t i = 0; i < all.size(); i++) {
     if (event.sequence > all[i].trust_looks_after) {
@@ -45,6 +48,7 @@ void Agent::On(LookDone event) {
       runtime_.LookInFull();  // that the next answer is as this one would tell nothing of this entry
     }
   }
+  return true;
 }
 
 void Agent::FoldCredentials(credentials::KeyringHealth health) {
@@ -92,14 +96,16 @@ void Agent::On(RecordsTouched event) {
   if (kubelet_) kubelet_->Absorb(std::move(event));  // who tells does not know whether there is one
 }
 
-void Agent::On(KubeletLooked event) {
+bool Agent::On(KubeletLooked event) {
   loop_.JobEnded();
   const KubeletView::News news = kubelet_->Absorb(std::move(event), list_epoch_);
+  if (!news.any) return false;
   const plan::KubeletStatus& status = kubelet_->status();
   pulls_->UseThreshold(status.gc ? status.gc->low_percent : 0);
-  if (!touching_) return;
+  if (!touching_) return true;
   if (news.restarted) touching_->KubeletRestarted(entries_, loop_.now());
   if (news.settings) touching_->News(entries_, loop_.now());
+  return true;
 }
 
 void Agent::On(PullDone event) {

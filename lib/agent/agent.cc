@@ -1,6 +1,7 @@
 #include "agent/agent.h"
 
 #include <algorithm>
+#include <type_traits>
 #include <utility>
 
 #include "base/heap.h"
@@ -19,6 +20,8 @@ using std::chrono::seconds;
 constexpr milliseconds kPublishInterval{25};
 // --once gives a runtime that is just starting so long.
 constexpr seconds kOnceRuntimeGrace{10};
+// Each look at the runtime begins with a turn; while one takes long, there is a turn so often.
+constexpr seconds kLongestRest{12};
 // At the end a touch pod is taken away within this; one that is not is the next start's.
 constexpr milliseconds kTouchFarewell{500};
 
@@ -31,6 +34,7 @@ Agent::Agent(Options options, Parts parts)
       loop_(parts_.clock, options_.seed),
       list_(std::make_shared<plan::ImageList>()),
       entries_(options_.platform),
+      turns_(started_at_),
       next_turn_(started_at_),
       look_ups_(parts_.keyring, [this](LookedUp event) { loop_.Push(std::move(event)); }),
       runtime_(loop_, parts_.keyring,
@@ -118,9 +122,17 @@ bool Agent::NothingMoreToWaitFor(base::TimePoint started) const {
 void Agent::Turn(std::optional<Event> event) {
   loop_.BeginTurn();
   board_.Touch(loop_.now());
-  if (event) Absorb(*std::move(event));
+  bool news = std::min(turns_.due(), runtime_.NextTurn(list_epoch_ > 0)) <= loop_.now();
+  if (event) news = Absorb(*std::move(event)) || news;
   // What else has come meanwhile belongs to the same turn.
-  while (std::optional<Event> more = loop_.TryPop()) Absorb(*std::move(more));
+  while (std::optional<Event> more = loop_.TryPop()) news = Absorb(*std::move(more)) || news;
+  if (news || loop_.changed()) GoThroughEntries();
+  if (kubelet_) kubelet_->StartLookIfDue(looks_, list_epoch_);
+  TidyIfCalm();
+  next_turn_ = WhenToWake();
+}
+
+void Agent::GoThroughEntries() {
   pulls_->JudgeRuns();
   pulls_->JudgeRoom();
   if (kubelet_) kubelet_->ReleaseVerdicts();
@@ -131,14 +143,12 @@ void Agent::Turn(std::optional<Event> event) {
   settled_ = entries_.Settled();
   if (checks_.Start(runtime_.up(), runtime_.Asking())) runtime_.TellAccess();
   runtime_.StartLookIfDue(looks_, list_, list_epoch_);
-  if (kubelet_) kubelet_->StartLookIfDue(looks_, list_epoch_);
   pulls_->StartWatchIfDue(looks_);
   pulls_->StartTendingLeases(looks_);
   StartTouchIfDue();
   runtime_.CheckGrace();
   if (loop_.changed() && (loop_.at_once() || loop_.now() - published_at_ >= kPublishInterval)) Publish();
-  TidyIfCalm();
-  next_turn_ = WhenToTurn();
+  turns_.Went(WhenToTurn());
 }
 
 // A new list, a first look and a Snapshot leave as much free memory behind as the agent holds. Needs no turn
@@ -149,8 +159,18 @@ void Agent::TidyIfCalm() {
   tidy_at_ = base::TimePoint::max();
 }
 
-void Agent::Absorb(Event event) {
-  std::visit([this](auto&& one) { On(std::forward<decltype(one)>(one)); }, std::move(event));
+bool Agent::Absorb(Event event) {
+  return std::visit(
+      [this](auto&& one) {
+        using Answer = decltype(On(std::forward<decltype(one)>(one)));
+        if constexpr (std::is_void_v<Answer>) {
+          On(std::forward<decltype(one)>(one));
+          return true;
+        } else {
+          return On(std::forward<decltype(one)>(one));
+        }
+      },
+      std::move(event));
 }
 
 void Agent::DecideAll() {
@@ -168,6 +188,7 @@ void Agent::DecideAll() {
       entry.refresh = refresh;
       loop_.Changed();
     }
+    if (entry.past.settled) continue;
     bool judged = !kubelet_ ||
                   (entry.verdict.shown && entry.seen.local && entry.verdict.image_id == entry.seen.local->id);
     bool here = plan::IsUsable(entry.seen, entry.past) ||
@@ -210,9 +231,7 @@ void Agent::TakeTouchPodAway() {
 }
 
 base::TimePoint Agent::WhenToTurn() const {
-  const bool has_list = list_epoch_ > 0;
-  base::TimePoint next = std::min({runtime_.NextTurn(has_list), pulls_->NextTurn(), checks_.NextTurn()});
-  if (kubelet_) next = std::min(next, kubelet_->NextTurn(has_list));
+  base::TimePoint next = std::min(pulls_->NextTurn(), checks_.NextTurn());
   if (touching_) next = std::min(next, touching_->NextTurn());
   if (loop_.changed()) next = std::min<base::TimePoint>(next, published_at_ + kPublishInterval);
   for (const Entry& entry : entries_.all()) {
@@ -225,7 +244,14 @@ base::TimePoint Agent::WhenToTurn() const {
       next = std::min(next, plan::ForgetAskedAt(entry.past, entry.asked_until));
     }
   }
-  // While a job is under way its event wakes us; at most a look's interval passes without a turn, for /livez.
+  return std::min<base::TimePoint>(next, loop_.now() + kLongestRest);
+}
+
+base::TimePoint Agent::WhenToWake() const {
+  const bool has_list = list_epoch_ > 0;
+  base::TimePoint next = std::min(turns_.due(), runtime_.NextTurn(has_list));
+  if (kubelet_) next = std::min(next, kubelet_->NextTurn(has_list));
+  // While a job is under way its event wakes us; at most a look's interval passes in sleep, for /livez.
   return std::min(std::max(next, loop_.now()), loop_.now() + kLookInterval);
 }
 

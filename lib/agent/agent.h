@@ -20,6 +20,7 @@
 #include "agent/pulls.h"
 #include "agent/runtime_view.h"
 #include "agent/touching.h"
+#include "agent/turns.h"
 #include "agent/workers.h"
 #include "base/clock.h"
 
@@ -54,11 +55,13 @@ class Agent {
   const Board& board() const { return board_; }
   const Metrics& metrics() const { return metrics_; }
 
-  // The loop by hand, for tests with a clock of their own: one turn with at most one event.
+  // The loop by hand, for tests with a clock of their own: one waking with at most one event.
   void Turn(std::optional<Event> event);
+  // How often all entries were gone through.
+  std::uint64_t turns() const { return turns_.count(); }
   // Takes the next event if there is one; does not wait.
   std::optional<Event> TryPop() { return loop_.TryPop(); }
-  // When the loop has to turn next though nothing happens.
+  // When the loop has to wake next though nothing happens.
   base::TimePoint NextTurn() const { return next_turn_; }
   // Jobs handed to workers whose event has not been absorbed yet, but for searches that wait for others.
   int jobs_under_way() const { return loop_.jobs() + look_ups_.on_threads(); }
@@ -66,18 +69,18 @@ class Agent {
  private:
   bool NothingMoreToWaitFor(base::TimePoint started) const;
 
-  // Facts in: absorb.cc.
-  void Absorb(Event event);
+  // Facts in: absorb.cc. False: all is as it was.
+  bool Absorb(Event event);
   void On(Wake) {}
   void On(ListChanged event);
-  void On(LookDone event);
+  bool On(LookDone event);
   void On(PullDone event);
   void On(const ProgressSeen& event);
   void On(const LeasesTended& event);
   void On(const PullUnprotected& event) { pulls_->Absorb(event); }
   void On(RecordsTouched event);
   void On(ImagesTouched) { runtime_.ImagesTold(); }
-  void On(KubeletLooked event);
+  bool On(KubeletLooked event);
   void On(TouchStepped event);
   void On(const CheckDone& event);
   void On(const PullAsked& event);
@@ -85,6 +88,7 @@ class Agent {
   void FoldCredentials(credentials::KeyringHealth health);
   void FoldLocal(Entry& entry, std::optional<plan::Local> local);
 
+  void GoThroughEntries();
   void DecideAll();
   bool MorePullsToCome() const;
   void StartTouchIfDue();
@@ -92,6 +96,7 @@ class Agent {
   void StopAll();
   void TidyIfCalm();
   base::TimePoint WhenToTurn() const;
+  base::TimePoint WhenToWake() const;
 
   // What is said: publish.cc.
   void Publish();
@@ -114,6 +119,7 @@ class Agent {
   bool was_ready_ = false;
   base::TimePoint published_at_;
   base::TimePoint tidy_at_ = base::TimePoint::max();
+  Turns turns_;
   base::TimePoint next_turn_;
 
   // Each owns what it knows; the later ones know the ones before.

@@ -130,6 +130,13 @@ std::size_t Entries::Pulls() const {
       entries_.begin(), entries_.end(), [](const Entry& entry) { return entry.Current() != nullptr; }));
 }
 
+bool Entries::Quiet() const {
+  return std::all_of(entries_.begin(), entries_.end(), [](const Entry& entry) {
+    return entry.runs.empty() && entry.action.kind == plan::ActionKind::kKeep && !entry.no_room &&
+           !entry.held;
+  });
+}
+
 bool Entries::Settled() const {
   return std::all_of(listed().begin(), listed().end(),
                      [](const Entry& entry) { return !entry.applies || entry.past.settled; });

@@ -101,6 +101,8 @@ class Entries {
 
   // Entries that are being pulled, by runs that nobody has asked to end.
   std::size_t Pulls() const;
+  // None is being pulled, or waits to be.
+  bool Quiet() const;
   // Every entry was ready or has failed for good once.
   bool Settled() const;
 

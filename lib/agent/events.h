@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -75,7 +76,7 @@ struct RecordsTouched {
 struct ImagesTouched {};
 
 struct KubeletLooked {
-  KubeletLook look;
+  std::optional<KubeletLook> look;  // none: a glance has told that nothing has moved
 };
 
 // A call for a touch pod has been answered.

@@ -1,17 +1,12 @@
 #include "agent/kubelet_view.h"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 #include "base/log.h"
 
 namespace prefetch::agent {
 namespace {
-
-// Its records are watched; this is for its configuration, and for kubelet itself, which comes back from a
-// restart within seconds and goes by what it has read then. While nothing changes, a look is some stats.
-constexpr std::chrono::seconds kKubeletLookInterval{2};
 
 // What a look at kubelet's files says of one entry, whose pods are its images from `first` to before `end`.
 plan::VerdictSeen SeenOf(const KubeletLook& look, std::size_t first, std::size_t end,
@@ -36,7 +31,7 @@ KubeletView::KubeletView(Loop& loop, Entries& entries, credentials::Keyring& key
     : loop_(loop),
       entries_(entries),
       keyring_(keyring),
-      next_look_(loop.now()),
+      looks_{.glance = loop.now(), .full = loop.now()},
       observer_(std::move(options),
                 [&loop](kubelet::FileChanges changes) { loop.Push(RecordsTouched{std::move(changes)}); }) {}
 
@@ -101,21 +96,23 @@ std::shared_ptr<const KubeletQuestion> KubeletView::QuestionOf(std::uint64_t lis
 void KubeletView::StartLookIfDue(Workers& workers, std::uint64_t list_epoch) {
   if (look_running_ || list_epoch == 0) return;
   const bool touched = files_changed_.all || !files_changed_.names.empty();
-  if (question_ && !touched && loop_.now() < next_look_) return;
+  const plan::LookDepth depth = plan::DueKubeletLook(looks_, !question_ || touched, loop_.now());
+  if (depth == plan::LookDepth::kNone) return;
   if (!question_) question_ = QuestionOf(list_epoch);
   look_running_ = true;
-  next_look_ = loop_.now() + kKubeletLookInterval;
+  looks_ = plan::AfterKubeletLookBegan(looks_, depth, loop_.now());
   loop_.Submit(workers,
-               [this, question = question_, changes = std::exchange(files_changed_, {}), now = loop_.now(),
-                wall = loop_.Wall()]() -> Event {
+               [this, depth, question = question_, changes = std::exchange(files_changed_, {}),
+                now = loop_.now(), wall = loop_.Wall()]() -> Event {
+                 if (depth == plan::LookDepth::kGlance && !observer_.Moved()) return KubeletLooked{};
                  KubeletLooked event{observer_.Take(question, changes, now, wall)};
-                 keyring_.UseKubeletRoot(event.look.status.root);
+                 keyring_.UseKubeletRoot(event.look->status.root);
                  return event;
                });
 }
 
-void KubeletView::FoldStatus(plan::KubeletStatus status) {
-  if (status_ == status) return;
+bool KubeletView::FoldStatus(plan::KubeletStatus status) {
+  if (status_ == status) return false;
   base::Info("kubelet", {{"version", status.version.empty() ? "unknown" : status.version},
                          {"verification", status.verification.empty() ? "unknown" : status.verification},
                          {"root", status.root},
@@ -125,28 +122,34 @@ void KubeletView::FoldStatus(plan::KubeletStatus status) {
     base::Warn("kubelet removes unused images by age", {{"imageMaximumGCAge", status_.gc->maximum_age}});
   }
   loop_.Changed();
+  return true;
+}
+
+bool KubeletView::FoldProblems(std::vector<std::string> problems) {
+  if (problems_ == problems) return false;
+  problems_ = std::move(problems);
+  for (const std::string& problem : problems_) base::Warn("kubelet", {{"problem", problem}});
+  loop_.Changed();
+  return true;
 }
 
 KubeletView::News KubeletView::Absorb(KubeletLooked event, std::uint64_t list_epoch) {
   look_running_ = false;
-  looked_ = true;
-  KubeletLook& look = event.look;
-  next_look_ = std::min(next_look_, look.until);
   News news;
+  if (!event.look) return news;
+  KubeletLook& look = *event.look;
+  looks_.full = std::min(looks_.full, look.until);
   news.restarted = !process_.empty() && process_ != look.process;
+  news.any = !std::exchange(looked_, true) || process_ != look.process || !look.reading.unchanged;
   process_ = look.process;
   records_replaced_ = look.reading.access == kubelet::RecordsAccess::kReplaced;
-  FoldStatus(std::move(look.status));
+  news.any = FoldStatus(std::move(look.status)) || news.any;
   if (possible_ != look.possible) {
     possible_ = std::move(look.possible);
-    news.settings = true;
+    news.settings = news.any = true;
     loop_.Changed();
   }
-  if (problems_ != look.problems) {
-    for (const std::string& problem : look.problems) base::Warn("kubelet", {{"problem", problem}});
-    problems_ = std::move(look.problems);
-    loop_.Changed();
-  }
+  news.any = FoldProblems(std::move(look.problems)) || news.any;
   if (look.reading.unchanged) return news;
   const KubeletQuestion& question = *look.question;
   if (question.list_epoch != list_epoch) return news;  // the next look is due already

@@ -87,6 +87,11 @@ KubeletObserver::KubeletObserver(KubeletOptions options, kubelet::RecordWatch::C
       word_(std::move(options.word)),
       on_change_(std::move(on_change)) {}
 
+// Whoever learns of kubelet tells that, so there is no need to ask.
+bool KubeletObserver::Moved() {
+  return reader_.Moved() || verdicts_.Moved();
+}
+
 plan::VersionInForce KubeletObserver::Version(base::TimePoint now, base::WallTime wall) {
   const std::string before = std::exchange(process_, reader_.process());
   if (!version_) return {};

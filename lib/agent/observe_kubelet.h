@@ -51,6 +51,8 @@ class KubeletObserver {
   // `on_change` is called on a thread of the watch's own.
   KubeletObserver(KubeletOptions options, kubelet::RecordWatch::Callback on_change);
 
+  // A glance, after the first look: would Take() see anything else than it did last? Blocks as a disk does.
+  bool Moved();
   // Blocks as a disk does. `now` and `wall` are the same moment.
   KubeletLook Take(std::shared_ptr<const KubeletQuestion> question, kubelet::FileChanges changes,
                    base::TimePoint now, base::WallTime wall);

@@ -19,6 +19,9 @@ class ConfigFiles {
   ConfigFiles(std::string file, std::string drop_ins, ConfigReading::Origin origin);
 
   const ConfigReading& Read();
+  // Would Read() read anything again? Some stats.
+  bool Moved() const { return !seen_ || *seen_ != LookAgain(); }
+  const ConfigReading& reading() const { return reading_; }  // of the last Read()
 
  private:
   // What the folder and the stamps look like, from which one sees whether anything must be read.

@@ -33,9 +33,21 @@ void NodeFactsReader::ChooseFiles() {
   if (!file.empty() || !folder.empty()) candidates_.emplace_back(file, folder, origin);
 }
 
+bool NodeFactsReader::Moved() {
+  const std::string before = process_.process();
+  if (process_.Look() || process_.process() != before) process_changed_ = true;
+  if (!facts_ || process_changed_) return true;
+  for (const ConfigFiles& files : candidates_) {
+    if (files.Moved()) return true;
+    if (files.reading().state != ConfigReading::State::kNone) break;
+  }
+  return false;
+}
+
 NodeFacts NodeFactsReader::Read(const std::shared_ptr<const ToldByKubelet>& told) {
-  bool changed = process_.Look();
-  if (!std::exchange(chosen_, true) || changed) {
+  if (process_.Look()) process_changed_ = true;
+  const bool chosen = std::exchange(chosen_, true);
+  if (std::exchange(process_changed_, false) || !chosen) {
     ChooseFiles();
     facts_.reset();
   }

@@ -29,6 +29,9 @@ class NodeFactsReader {
   // listing of the drop-in folder.
   // `told` by the kubelet that runs, if it was asked: the same pointer means the same.
   NodeFacts Read(const std::shared_ptr<const ToldByKubelet>& told = nullptr);
+  // Would Read() see another kubelet, or other files, than the last one did? By the same stats, and nothing
+  // is made of them. Counts as a look for a kubelet that is away.
+  bool Moved();
 
   // Of the kubelet that was seen, with the host's own paths; nullopt: none was. As of the last Read().
   const std::optional<CommandLine>& command_line() const { return process_.command_line(); }
@@ -46,6 +49,7 @@ class NodeFactsReader {
   const std::vector<UsualConfig> usual_;
   const std::string host_prefix_;
   KubeletProcess process_;
+  bool process_changed_ = false;  // since the last Read()
   std::vector<ConfigFiles> candidates_;
   bool chosen_ = false;
   ConfigReading reading_;                      // what facts_ was made of

@@ -85,16 +85,27 @@ RecordsAccess VerdictReader::Look() const {
   return root && *root == base::FileKind::kDirectory ? RecordsAccess::kNoFolder : RecordsAccess::kNoRoot;
 }
 
-VerdictReading VerdictReader::Read(const std::vector<ImageOnNode>& images,
-                                   const std::vector<KubeletSettings>& possible, FileChanges changes,
-                                   bool same) {
-  unknown_ = UnknownFolders(root_);
+std::vector<base::FileStamp> VerdictReader::FolderStamps() const {
   std::vector<std::string> paths = {root_, root_ + "/image_manager", pulled_, pulling_};
   paths.insert(paths.end(), unknown_.begin(), unknown_.end());
   std::vector<base::FileStamp> folders = base::StampsOf(paths);
   // The root's own times change for reasons of its own; that it is there matters.
   folders[0].modified_ns = folders[0].changed_ns = 0;
   folders[0].size = 0;
+  return folders;
+}
+
+bool VerdictReader::Moved() const {
+  // A folder that comes shows in the time of the one that it is in.
+  return FolderStamps() != folders_ ||
+         RecordsFolderIsReplaced(root_) != (access_ == RecordsAccess::kReplaced);
+}
+
+VerdictReading VerdictReader::Read(const std::vector<ImageOnNode>& images,
+                                   const std::vector<KubeletSettings>& possible, FileChanges changes,
+                                   bool same) {
+  unknown_ = UnknownFolders(root_);
+  std::vector<base::FileStamp> folders = FolderStamps();
   if (folders != std::exchange(folders_, folders)) changes.all = true;
 
   VerdictReading reading;

@@ -68,6 +68,8 @@ class VerdictReader {
   // Read, and need not be answered if nothing has changed. Blocks as a disk does.
   VerdictReading Read(const std::vector<ImageOnNode>& images, const std::vector<KubeletSettings>& possible,
                       FileChanges changes, bool same = false);
+  // Would Read() see other folders than the last one did? Some stats.
+  bool Moved() const;
   // Another root, or other settings of kubelet: everything is read again next time.
   void Forget() { known_.clear(); }
   void SetRoot(std::string root);
@@ -89,6 +91,7 @@ class VerdictReader {
   bool Restamp(Known& known) const;
   void Decide(const ImageOnNode& image, const std::vector<KubeletSettings>& possible, Known& known) const;
   RecordsAccess Look() const;
+  std::vector<base::FileStamp> FolderStamps() const;
 
   std::string root_;
   std::string pulled_, pulling_;                     // its folders, with a slash

@@ -107,7 +107,7 @@ void ListSources::Load(Source& source, base::WallTime now) {
   source.error.clear();
 }
 
-ListReading ListSources::Read(base::WallTime now, const std::set<std::string>& being_written) {
+bool ListSources::Refresh(base::WallTime now, const std::set<std::string>& being_written) {
   std::vector<std::string> order;
   std::map<std::string, std::string> path_errors;  // source path -> why its path cannot be looked at
   for (const std::string& path : paths_) {
@@ -146,7 +146,12 @@ ListReading ListSources::Read(base::WallTime now, const std::set<std::string>& b
                           .error = source.error};
     loaded_.push_back({std::move(info), source.content});
   }
-  return {Merge(loaded_), std::exchange(changed_, false)};
+  return std::exchange(changed_, false);
+}
+
+ListReading ListSources::Read(base::WallTime now, const std::set<std::string>& being_written) {
+  const bool changed = Refresh(now, being_written);
+  return {List(), changed};
 }
 
 }  // namespace prefetch::list

@@ -19,7 +19,7 @@ namespace prefetch::list {
 
 struct ListReading {
   plan::ImageList list;
-  bool changed = true;  // since the last Read: content, a source more or less, or an error
+  bool changed = true;  // as ListSources::Refresh says
 };
 
 // The sources are the files given, whatever their names, and the direct children of the directories given
@@ -47,6 +47,12 @@ class ListSources {
   ListSources(const std::vector<std::string>& paths, const Capabilities& capabilities,
               std::chrono::milliseconds pipe_patience = std::chrono::seconds(3));
 
+  // Reads the sources. True if anything has changed since the last time: content, a source more or less, or
+  // an error.
+  bool Refresh(base::WallTime now, const std::set<std::string>& being_written = {});
+  // Of the sources as they were read last.
+  plan::ImageList List() const { return Merge(loaded_); }
+  // Both.
   ListReading Read(base::WallTime now, const std::set<std::string>& being_written = {});
 
   // The sources one by one, as of the last Read.

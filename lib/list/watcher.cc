@@ -90,11 +90,11 @@ void ListWatcher::Run(const Callback& callback) {
                  {{"error", complaint}, {"every", timing_.poll}});
     }
     watch.Drain();
-    ListReading reading = sources.Read(clock_.Wall(), watch.BeingWritten(timing_.unclosed));
-    if (reading.changed || std::exchange(first, false)) {
-      first = false;
-      LogNew(reading.list, logged);
-      callback(std::move(reading.list));
+    const bool changed_sources = sources.Refresh(clock_.Wall(), watch.BeingWritten(timing_.unclosed));
+    if (std::exchange(first, false) || changed_sources) {
+      plan::ImageList list = sources.List();
+      LogNew(list, logged);
+      callback(std::move(list));
     }
     // A directory that came while we read has to be read, too.
     if (watch.Arm(nullptr)) continue;

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 
 #include "base/fs.h"
 #include "base/text.h"
@@ -309,6 +310,54 @@ TEST(NodeFactsReader, ReadsARealProcess) {
   ::close(output[1]);
   EXPECT_EQ(::waitpid(pid, nullptr, 0), pid);
   EXPECT_EQ(LowOf(reader.Read()), "70");
+}
+
+TEST(NodeFactsReader, AGlanceTellsWhatAReadingWouldSee) {
+  const char* testdata = std::getenv("PREFETCH_TESTDATA");
+  ASSERT_NE(testdata, nullptr) << "run by meson test";
+  // Files of the source tree have lain still for long; one that was just written is read again in any case.
+  const fs::path files = fs::path(testdata) / "kubelet/node";
+  Node node;
+  auto link = [&](const std::string& name, const std::string& file) {
+    fs::create_directories(fs::path(node / name).parent_path());
+    fs::remove(node / name);
+    fs::create_symlink(files / file, node / name);
+  };
+  auto runs = [&](const std::vector<std::string>& arguments, const std::string& started) {
+    node.AddProcess("77", arguments, "kubelet", started);
+  };
+  struct Case {
+    const char* name;
+    std::function<void()> act;
+  };
+  const std::vector<Case> cases = {
+      {"another file", [&] { link("host/c", "config.d/50-cloud/pods.conf"); }},
+      {"a drop-in", [&] { link("host/d/1.conf", "config.d/10-images.conf"); }},
+      {"one below", [&] { link("host/d/more/2.conf", "config.d/50-cloud/pods.conf"); }},
+      {"a drop-in goes", [&] { fs::remove(node / "host/d/1.conf"); }},
+      {"the file goes", [&] { fs::remove(node / "host/c"); }},
+      {"it comes back", [&] { link("host/c", "config.yaml"); }},
+      {"a restart",
+       [&] {
+         runs({"kubelet", "--config=/c", "--config-dir=/d"}, "9999");
+       }},
+      {"other flags",
+       [&] {
+         runs({"kubelet", "--config=/c"}, "99999");
+       }},
+  };
+  link("host/c", "config.yaml");
+  fs::create_directories(node / "host/d");
+  runs({"kubelet", "--config=/c", "--config-dir=/d"}, "4242");
+  NodeFactsReader reader = node.Reader();
+  EXPECT_TRUE(reader.Moved()) << "nothing was read yet";
+  for (const Case& each : cases) {
+    reader.Read();
+    EXPECT_FALSE(reader.Moved()) << each.name;
+    each.act();
+    EXPECT_TRUE(reader.Moved()) << each.name;
+    EXPECT_TRUE(reader.Moved()) << "until it is read: " << each.name;
+  }
 }
 
 // How often this process called read(2) since it began (proc(5), /proc/pid/io).

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 
 #include "base/fs.h"
 #include "kubelet/record_text.h"
@@ -173,6 +174,39 @@ TEST_F(VerdictReaderTest, TheFolderMayBeAbsentOrComeLater) {
   kubelet::VerdictReading reading = Read();
   EXPECT_EQ(reading.access, RecordsAccess::kReadable);
   EXPECT_EQ(reading.verdicts[0]->never.reason, VerdictReason::kRecordedForOthers);
+}
+
+// Whatever would make another reading, but for files that somebody writes in place: the watch names those.
+TEST_F(VerdictReaderTest, AGlanceTellsThatAFolderHasMoved) {
+  const std::string manager = dir_ / "image_manager";
+  struct Case {
+    const char* name;
+    std::function<void()> act;
+  };
+  const std::vector<Case> cases = {
+      {"a record comes", [&] { Replace(RecordPath(kId), RecordText(kId, "r.io/team/app", kSecretEntry)); }},
+      {"a record goes", [&] { std::filesystem::remove(RecordPath(kId)); }},
+      {"an intent comes", [&] { Replace(IntentPath(kApp), "{}"); }},
+      {"a folder that is not known", [&] { std::filesystem::create_directory(manager + "/new"); }},
+      {"a file in it", [&] { Replace(manager + "/new/x", "{}"); }},
+      {"one folder goes", [&] { std::filesystem::remove_all(manager + "/pulling"); }},
+      {"all go", [&] { std::filesystem::remove_all(manager); }},
+      {"it comes back", [&] { std::filesystem::create_directories(manager + "/pulled"); }},
+      {"the root is away", [&] { std::filesystem::rename(dir_.path(), dir_.path() + ".away"); }},
+      {"the root is back", [&] { std::filesystem::rename(dir_.path() + ".away", dir_.path()); }},
+  };
+  EXPECT_TRUE(reader_.Moved()) << "nothing was read yet";
+  for (const Case& each : cases) {
+    // So that whatever comes or goes in a folder gives it another time.
+    for (const char* folder : {"", "/pulled", "/pulling", "/new"}) {
+      std::error_code absent;
+      std::filesystem::last_write_time(manager + folder, {}, absent);
+    }
+    Read();
+    EXPECT_FALSE(reader_.Moved()) << each.name;
+    each.act();
+    EXPECT_TRUE(reader_.Moved()) << each.name;
+  }
 }
 
 TEST_F(VerdictReaderTest, WithoutTheRootNothingIsKnown) {

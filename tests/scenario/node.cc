@@ -154,12 +154,13 @@ void Node::Start() {
   });
 }
 
-void Node::KubeletRuns(const std::string& pid) {
+void Node::KubeletRuns(const std::string& pid, const std::string& flag) {
   std::filesystem::remove_all(dir_ / "proc");
+  if (pid.empty()) return;
   dir_.Write("proc/" + pid + "/stat",
              pid + " (kubelet) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 " + pid + " 23\n");
   dir_.Write("proc/" + pid + "/status", "Uid:\t0\t0\t0\t0\nNSpid:\t" + pid + "\n");
-  dir_.Write("proc/" + pid + "/cmdline", std::string("kubelet\0", 8));
+  dir_.Write("proc/" + pid + "/cmdline", std::string("kubelet\0", 8) + flag);
   // It has begun just now: its ticks since the boot are its number.
   const auto now = std::chrono::duration_cast<std::chrono::seconds>(clock.Wall().time_since_epoch());
   const long boot = static_cast<long>(now.count()) - std::stol(pid) / ::sysconf(_SC_CLK_TCK);

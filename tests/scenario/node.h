@@ -119,14 +119,16 @@ class Node {
   void WriteDockerConfig(const std::string& content) { dir_.Write("config.json", content); }
   // Another content of the credential provider configuration, on disk, while the agent runs.
   void WriteProviderConfig(const std::string& content);
-  // As this process, in place of the one before.
-  void KubeletRuns(const std::string& pid);
+  // As this process, in place of the one before; empty: none runs.
+  void KubeletRuns(const std::string& pid, const std::string& flag = "");
   // Only with NodeOptions::touch.
   NodeCluster& Cluster() { return *cluster_; }
   // What the second instance says.
   plan::SnapshotPtr SecondSnapshot() const { return agents_.at(1)->board().Latest(); }
   base::Duration Elapsed() const { return clock.Now() - started_; }
   int LogLines(std::string_view message) const;
+  // How often the agent went through all its entries.
+  std::uint64_t Turns() const { return agents_.front()->turns(); }
 
   FakeClock clock;
   FakeImageService runtime;

@@ -164,10 +164,12 @@ TEST(RuntimeScenario, ASteadyNodeIsSilentForADay) {
   ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(10)));
   node.log.clear();
   int lists = node.runtime.counters().list_calls;
+  const std::uint64_t turns = node.Turns();
   node.RunFor(hours(24));
   EXPECT_TRUE(node.log.empty()) << node.log.front();
   EXPECT_EQ(node.runtime.counters().pull_calls, 1);
   EXPECT_LE(node.runtime.counters().list_calls - lists, 24 * 3600 / 7 + 2);
+  EXPECT_LE(node.Turns() - turns, 24 * 3600 / 8 + 10U) << "a look that brings nothing new is no turn";
 }
 
 }  // namespace

@@ -1,8 +1,12 @@
 // Readiness where there is a kubelet: what its records and settings make of images that are here.
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <array>
+#include <cstring>
 #include <filesystem>
 
 #include "base/fs.h"
@@ -81,7 +85,7 @@ TEST_F(VerdictScenario, AReplacedRecordsFolderIsUnknownAndOnlyANewProcessCanGoOn
   EXPECT_TRUE(node_->Ready());
   EXPECT_FALSE(node_->MustRestart());
   std::filesystem::remove_all(host);
-  node_->RunFor(seconds(10));
+  node_->RunFor(seconds(4));
   EXPECT_FALSE(node_->Ready());
   EXPECT_EQ(node_->ReasonOf(kApp), Reason::kRecordUnreadable);
   EXPECT_TRUE(node_->MustRestart());
@@ -316,6 +320,25 @@ TEST_F(VerdictScenario, AStricterConfigurationClosesWithinThreeSeconds) {
   }
 }
 
+TEST_F(VerdictScenario, AKubeletThatIsBackIsSeenWithinFourSeconds) {
+  NodeOptions options = WithKubelet();
+  options.sees_processes = true;
+  Prepare(std::move(options));
+  node_->KubeletRuns("77");
+  node_->RunFor(minutes(1));
+  for (int offset = 0; offset < 8; offset++) {
+    node_->KubeletRuns("");
+    node_->RunFor(seconds(5 + offset));
+    const int percent = 50 + offset;
+    node_->KubeletRuns(std::to_string(100 + offset), "--image-gc-low-threshold=" + std::to_string(percent));
+    auto seen = [&] {
+      const auto& gc = node_->Snapshot()->kubelet->gc;
+      return gc && gc->low_percent == percent;
+    };
+    EXPECT_TRUE(node_->RunUntil(seen, seconds(4))) << offset;
+  }
+}
+
 TEST_F(VerdictScenario, WhenTheRootIsGoneNothingIsKnown) {
   Prepare(WithKubelet());
   std::filesystem::rename(node_->KubeletRoot(), node_->KubeletRoot() + ".away");
@@ -371,6 +394,44 @@ TEST_F(VerdictScenario, ARestartedAgentKnowsItAgain) {
   node_->RunFor(seconds(5));
   EXPECT_FALSE(node_->Ready());
   EXPECT_EQ(node_->ReasonOf(kApp), Reason::kRecordedForOthers);
+}
+
+// How often the folder was opened since the last time. A glance opens nothing.
+int OpensOf(const base::Fd& inotify) {
+  alignas(inotify_event) std::array<char, 4096> buffer;
+  int opens = 0;
+  while (true) {
+    ssize_t length = ::read(inotify.get(), buffer.data(), buffer.size());
+    if (length <= 0) return opens;
+    for (ssize_t at = 0; at < length; opens++) {
+      inotify_event event;
+      std::memcpy(&event, buffer.data() + at, sizeof event);
+      at += static_cast<ssize_t>(sizeof event + event.len);
+    }
+  }
+}
+
+// A look that finds nothing new costs some stats: neither the folders are opened nor the entries gone through
+// for it more often than the runtime is looked at, and no more than there are seconds of quiet.
+TEST_F(VerdictScenario, WhileNothingChangesFilesAreOpenedAndEntriesGoneThroughOnceInEightSeconds) {
+  NodeOptions options = WithKubelet({1, 36}, std::nullopt);
+  options.sees_processes = true;
+  Prepare(std::move(options));
+  node_->KubeletRuns("77");
+  node_->RunFor(minutes(3));
+  base::Fd inotify(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
+  ASSERT_GE(
+      ::inotify_add_watch(inotify.get(), (node_->KubeletRoot() + "/image_manager/pulled").c_str(), IN_OPEN),
+      0);
+  const std::uint64_t turns = node_->Turns();
+  int opens = 0;
+  for (int minute = 0; minute < 10; minute++) {
+    node_->RunFor(minutes(1));
+    opens += OpensOf(inotify);
+  }
+  EXPECT_LE(opens, 600 / 8 + 2);
+  EXPECT_LE(node_->Turns() - turns, 600 / 8 + 2U);
+  EXPECT_GE(node_->Turns() - turns, 600 / 12U) << "what no part has thought of waits for no longer";
 }
 
 TEST_F(VerdictScenario, ASteadyDayLogsNothing) {
