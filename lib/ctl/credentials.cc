@@ -1,7 +1,9 @@
 #include "ctl/credentials.h"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/fs.h"
@@ -11,15 +13,20 @@
 #include "credentials/lookup_json.h"
 #include "credentials/lookup_text.h"
 #include "credentials/registry_url.h"
+#include "ctl/crio_logins.h"
 #include "ctl/exit_code.h"
 #include "ctl/node_credentials.h"
 #include "doc/write.h"
 #include "image/kubelet_version.h"
+#include "registry/crio_settings.h"
+#include "registry/registries_files.h"
 
 namespace prefetch::ctl {
 namespace {
 
 using Lines = std::vector<std::string>;
+
+constexpr const char* kRegistriesConf = "/etc/containers/registries.conf";
 
 struct Asked {
   std::string name;  // as it was written
@@ -48,6 +55,34 @@ std::string PullSecretNote(const credentials::KeyringOptions& keyring, const Lin
   }
   return "Pull secrets as for entries of " + base::Join(sources, ", ") + ".\n";
 }
+
+// How CRI-O of this node is set up; nullopt: there is none to be seen.
+class Crio {
+ public:
+  Crio(const config::RawConfig& raw, Lines& warnings) {
+    if (raw.registry_host_root) host_root_ = raw.registry_host_root->value;
+    if (host_root_ == "/") host_root_.clear();
+    auto settings = registry::ReadCrioSettings(registry::kCrioFile, host_root_);
+    if (!settings) warnings.push_back("CRI-O's configuration: " + settings.error().message());
+    if (!settings || !*settings) return;
+    settings_ = std::move(*settings);
+    const std::string file = raw.registries_conf ? raw.registries_conf->value : kRegistriesConf;
+    auto word = registry::RegistriesFiles(file, host_root_).Look();
+    if (word->conf) conf_ = word->conf;
+    warnings.insert(warnings.end(), word->notes.begin(), word->notes.end());
+  }
+
+  // nullopt: not known.
+  std::optional<CrioLogins> LoginsFor(const image::Reference& image, bool has_credentials) const {
+    if (!settings_ || !conf_) return std::nullopt;
+    return FindCrioLogins(*settings_, *conf_, host_root_, image, has_credentials);
+  }
+
+ private:
+  std::string host_root_;
+  std::optional<registry::CrioSettings> settings_;
+  std::shared_ptr<const registry::RegistriesConf> conf_;
+};
 
 struct Found {
   std::vector<doc::Node> json;
@@ -110,8 +145,8 @@ void CheckPullSecret(const config::PullSecret& secret, Lines& good, Lines& mista
 int FindCredentials(const base::Call& call, const CredentialsOptions& options, const config::GetEnv& get_env,
                     std::ostream& out, std::ostream& err) {
   Lines mistakes;
-  credentials::KeyringOptions keyring_options =
-      ToKeyringOptions(GatherCredentials(options.flags, get_env, mistakes), mistakes);
+  const config::RawConfig raw = GatherCredentials(options.flags, get_env, mistakes);
+  credentials::KeyringOptions keyring_options = ToKeyringOptions(raw, mistakes);
   std::vector<Asked> images = ParseImages(options.images, mistakes);
   if (images.empty() && mistakes.empty()) mistakes.emplace_back("an IMAGE is needed, or --check");
   if (!mistakes.empty()) return Refuse(mistakes, err);
@@ -121,13 +156,20 @@ int FindCredentials(const base::Call& call, const CredentialsOptions& options, c
   credentials::KeyringHealth health = keyring.Health();
   // kubelet would not start, so there is no telling what it would pull with.
   if (!health.unusable_provider_config.empty()) return Refuse(health.problems, err);
-  for (const std::string& problem : health.problems) err << "warning: " << problem << "\n";
+  Lines warnings = health.problems;
+  const Crio crio(raw, warnings);
+  for (const std::string& problem : warnings) err << "warning: " << problem << "\n";
   Found found;
   for (const Asked& image : images) {
     credentials::Lookup lookup = keyring.Find(call, image.reference, options.sources);
     found.all = found.all && !lookup.credentials.empty();
     found.json.push_back(credentials::LookupJson(image.name, lookup));
     found.text += credentials::LookupText(image.name, lookup);
+    if (auto logins = crio.LoginsFor(image.reference, !lookup.credentials.empty())) {
+      for (const std::string& problem : logins->problems) err << "warning: CRI-O: " << problem << "\n";
+      found.json.back().Set("crio", CrioJson(*logins));
+      found.text += CrioText(*logins);
+    }
   }
   bool all = found.all;
   Print(std::move(found), options.json, PullSecretNote(keyring_options, options.sources), out);

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "status/policy_help.h"
 #include "status/words.h"
 
 namespace prefetch::status {
@@ -137,6 +138,8 @@ std::vector<std::string> WhatHelps(const plan::ImageState& image, const plan::Ru
       return {
           "tell the agent what it cannot learn: --kubelet-version, --kubelet-config, or "
           "--kubelet-verification"};
+    case Reason::kSignatureRejected:
+      return SignatureHelp(image, runtime);
     default: {  // a failed pull: what is said beside the table
       std::string advice = WordsFor(plan::ReasonName(image.reason)).advice;
       if (advice.empty()) return {};

@@ -57,6 +57,7 @@ void Crio::RunPods(const std::string& pause_image, const std::string& cni_bin, c
 std::string Crio::Config() const {
   std::string image = "signature_policy = \"" + folder_ + "/policy.json\"\nbig_files_temporary_dir = \"" +
                       folder_ + "/big\"\n";
+  if (!auth_file_.empty()) image += "global_auth_file = \"" + folder_ + "/auth.json\"\n";
   return "[crio]\nroot = \"" + root_ + "\"\nrunroot = \"" + folder_ +
          "/run\"\nstorage_driver = \"overlay\"\nlog_dir = \"" + folder_ + "/pods\"\nversion_file = \"" +
          folder_ + "/version\"\nversion_file_persist = \"" + folder_ +
@@ -75,6 +76,7 @@ base::Status Crio::Start() {
   for (const char* name : {"big", "empty.d", "pods", "exits", "attach"})
     std::filesystem::create_directories(folder_ + "/" + name);
   scratch_.Write("crio/policy.json", R"({"default":[{"type":"insecureAcceptAnything"}]})");
+  if (!auth_file_.empty()) scratch_.Write("crio/auth.json", auth_file_);
   scratch_.Write("crio/registries.conf", registries_ + more_registries_);
   scratch_.Write("crio/crio.conf", Config());
   auto started =

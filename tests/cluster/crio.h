@@ -41,6 +41,10 @@ class Crio final : public rig::Runtime {
 
   // Entries of registries.conf beside those of MayUseHttp. From the next start on.
   void HasRegistries(const std::string& toml) { more_registries_ = toml; }
+  // Its own logins, from the next start on.
+  void HasAuthFile(const std::string& json) { auth_file_ = json; }
+  // Whose signatures it wants; read at every pull.
+  void HasPolicy(const std::string& json) { scratch_.Write("crio/policy.json", json); }
   std::string registries_conf() const { return folder_ + "/registries.conf"; }
   const std::string& socket() const { return socket_; }
   std::string endpoint() const override { return "unix://" + socket_; }
@@ -55,7 +59,7 @@ class Crio final : public rig::Runtime {
 
   const rig::Scratch& scratch_;
   const std::string folder_, root_, socket_, log_;
-  std::string registries_, more_registries_, pods_;
+  std::string registries_, more_registries_, pods_, auth_file_;
   rig::Process process_;
 };
 

@@ -4,11 +4,15 @@
 
 #include <algorithm>
 #include <map>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/fs.h"
 #include "base/text.h"
 #include "golden.h"
 #include "status/kubelet_sample.h"
+#include "status/policy_help.h"
 
 namespace prefetch::status::what_helps_test {
 namespace {
@@ -42,6 +46,57 @@ TEST(WhatHelps, EachObstacleOfATouchHasASentenceOfItsOwn) {
   }
   EXPECT_TRUE(WhatHelps(InVain(plan::Reason::kTouching, TouchObstacle::kNone), {.up = true}).empty())
       << "it is on its way, and nothing is in it";
+}
+
+std::vector<std::string> AgainstPolicy(const std::string& error, const std::string& runtime = "cri-o") {
+  plan::ImageState image = sample::ClosedByOthers();
+  image.reason = plan::Reason::kSignatureRejected;
+  image.pull.last_error = error;
+  return WhatHelps(image, {.name = runtime, .up = true});
+}
+
+TEST(WhatHelps, ARejectedSignatureHasItsFileAndItsRule) {
+  // As CRI-O 1.36.3 and containers/image say it.
+  const std::string head =
+      "SignatureValidationFailed: unable to pull image or OCI artifact: pull image err: ";
+  const std::pair<std::string, std::string> rows[] = {
+      {"Source image rejected: A signature was required, but no signature exists", "lookaside"},
+      {"Source image rejected: A signature was required, but no signature exists (1 non-sigstore signatures, "
+       "0 "
+       "sigstore non-signature attachments)",
+       "lookaside"},
+      {"Source image rejected: None of the signatures were accepted, reasons: Signature by key x is not "
+       "accepted",
+       "signedIdentity"},
+      {"Source image rejected: Running image docker://quay.io/acme/app:v1 is rejected by policy.",
+       "the type reject"},
+      {"something new", "change the policy"}};
+  for (const auto& [error, help] : rows) {
+    std::vector<std::string> helps = AgainstPolicy(head + error);
+    ASSERT_EQ(helps.size(), 3U);
+    EXPECT_NE(helps[0].find(help), std::string::npos) << error << ": " << helps[0];
+    EXPECT_NE(helps[1].find("/etc/containers/policy.json"), std::string::npos) << helps[1];
+    EXPECT_NE(helps[1].find(", \"\""), std::string::npos) << helps[1];
+    EXPECT_NE(helps[2].find("/etc/crio/policies"), std::string::npos) << helps[2];
+  }
+  std::vector<std::string> verifier = AgainstPolicy("image verifier x blocked pull", "containerd");
+  ASSERT_EQ(verifier.size(), 1U);
+  EXPECT_NE(verifier[0].find("image-verifier"), std::string::npos);
+}
+
+TEST(PolicyScopes, AreThoseOfTheLibraryInItsOrder) {
+  // containers/image docker/policyconfiguration/naming_test.go.
+  auto of = [](const std::string& name) {
+    return base::Join(PolicyScopes(*image::Reference::Parse(name)), " ");
+  };
+  EXPECT_EQ(of("example.com/ns/repo:v1"),
+            "example.com/ns/repo:v1 example.com/ns/repo example.com/ns example.com *.com ");
+  EXPECT_EQ(of("a.example.com:8443/repo:v1"),
+            "a.example.com:8443/repo:v1 a.example.com:8443/repo a.example.com:8443 *.example.com *.com ");
+  EXPECT_EQ(of("busybox"),
+            "docker.io/library/busybox:latest docker.io/library/busybox docker.io/library docker.io *.io ");
+  EXPECT_EQ(of("localhost/x@sha256:" + std::string(64, '1')),
+            "localhost/x@sha256:" + std::string(64, '1') + " localhost/x localhost ");
 }
 
 // The page that people read knows each obstacle, and no other.

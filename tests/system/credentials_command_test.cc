@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/sha256.h"
 #include "base/text.h"
 #include "rig/expect_ok.h"
 #include "rig/process.h"
@@ -59,6 +60,23 @@ class CredentialsCommand : public testing::TestWithParam<CommandCase> {
     const std::string agent = "apiVersion: prefetchd.dev/v1alpha1\nkind: AgentConfiguration\npullSecrets:\n";
     scratch_.Write("agent.yaml", agent + "- {name: team, path: " + (scratch_ / "secret") +
                                      ", allowRepositories: [team.io/app], sources: [team.yaml]}\n");
+    // A node of CRI-O, whose own logins are for the cluster's registries.
+    scratch_.Write("host/etc/crio/crio.conf", "[crio.image]\nglobal_auth_file = \"/nowhere.json\"\n");
+    scratch_.Write("host/etc/crio/crio.conf.d/10-auth",
+                   "[crio.image]\nglobal_auth_file = \"/var/lib/kubelet/config.json\"\n");
+    scratch_.Write("host/var/lib/kubelet/config.json",
+                   R"({"auths":{"https://docked.io/v1/":{"username":"node","password":")" + password +
+                       R"("},"mirror.io:5000/team":{"username":"node","password":")" + password +
+                       R"("},"hub.io":{"username":"node","password":")" + password + R"("}}})");
+    scratch_.Write("host/etc/containers/registries.conf",
+                   "[[registry]]\nprefix = \"hub.io\"\nlocation = \"hub.io\"\n"
+                   "[[registry.mirror]]\nlocation = \"mirror.io:5000/team\"\n");
+    scratch_.Write("host/etc/crio/auth/ci-" + base::Sha256Hex("docked.io/a") + ".json", "{}");
+    scratch_.Write("host/etc/crio/auth/ci-" + base::Sha256Hex("docked.io/b") + ".json", "{}");
+    scratch_.Write("crio.yaml",
+                   "apiVersion: prefetchd.dev/v1alpha1\nkind: AgentConfiguration\n"
+                   "registryHostRoot: " +
+                       (scratch_ / "host") + "\n");
     scratch_.Write("open.yaml", agent + "- {name: team, path: /s, allowRepositories: [team.io/app]}\n");
   }
 
@@ -155,6 +173,23 @@ INSTANTIATE_TEST_SUITE_P(
         CommandCase{"APullSecretForAllSources", "--config @/open.yaml r.io/a", 2, "",
                     "pullSecrets[0].sources: is required"},
         CommandCase{"AnUnknownFlag", "--no-such-flag r.io/a", 2, "", "--no-such-flag"},
+        CommandCase{"WhatCrioSendsWins", kDocker + "--config @/crio.yaml hub.io/team/app", 1,
+                    "  anonymous: no credential of this node matches\n"
+                    "  CRI-O to mirror.io:5000/team/team/app: its own login mirror.io:5000/team of "
+                    "/var/lib/kubelet/config.json\n"
+                    "  CRI-O to hub.io/team/app: its own login hub.io of /var/lib/kubelet/config.json\n",
+                    ""},
+        CommandCase{
+            "WhatThePullSendsWins", kDocker + "--config @/crio.yaml docked.io/a", 0,
+            "  CRI-O to docked.io/a: the credentials above, not its own login https://docked.io/v1/ of "
+            "/var/lib/kubelet/config.json\n"
+            "  CRI-O for a pod of the file's namespace, once, if kubelet sends none: /etc/crio/auth/ci-",
+            ""},
+        CommandCase{"CrioInJson", kDocker + "--config @/crio.yaml -o json other.io/b", 1,
+                    R"({"image":"other.io/b","repository":"other.io/b","credentials":[],"providers":[],)"
+                    R"("crio":{"places":[{"place":"other.io/b","sends":"none","file":"","match":""}],)"
+                    R"("namespacedFiles":[]}})",
+                    ""},
         CommandCase{"CheckGood", "--check " + kPlugins + kDocker + "--config @/agent.yaml", 0,
                     "providers.yaml: 2 providers, sha256:", ""},
         CommandCase{"CheckWithoutBinDir", "--check --image-credential-provider-config @/providers.yaml", 0,

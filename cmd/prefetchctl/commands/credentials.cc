@@ -65,6 +65,9 @@ Command CredentialsCommand(CLI::App& command, Context& context) {
 Prints the credentials that this node's kubelet would try for an image, in order and without secrets. A pull
 tries the next one only after a refusal. The command runs credential provider plugins.
 
+On a node with CRI-O (/etc/crio) it also prints what CRI-O sends to each place that registries.conf names: these
+credentials, or a login of its own global_auth_file.
+
 Exit code:
   0  every image has a credential; with --check: the configuration is valid
   1  at least one image has none, and is pulled anonymously

@@ -1,0 +1,155 @@
+#include "ctl/crio_logins.h"
+
+#include <iterator>
+#include <string_view>
+#include <utility>
+
+#include "base/fs.h"
+#include "base/secret.h"
+#include "base/sha256.h"
+#include "credentials/docker_config.h"
+#include "credentials/registry_url.h"
+#include "registry/pull_places.h"
+
+namespace prefetch::ctl {
+namespace {
+
+constexpr std::size_t kMaxAuthFileBytes = 1024 * 1024;
+constexpr std::size_t kMaxNamespacedFiles = 10000;
+
+// containers/image pkg/docker/config/config.go (getAuthFilePaths): of a service of root, in its order.
+constexpr const char* kUsualAuthFiles[] = {"/run/containers/0/auth.json",
+                                           "/root/.config/containers/auth.json", "/root/.docker/config.json"};
+
+// Docker Hub's names in these files; config.go (normalizeRegistry).
+std::string HubAsOne(std::string registry) {
+  return registry == "docker.io" || registry == "registry-1.docker.io" ? "index.docker.io" : registry;
+}
+
+// "https://quay.io/v1/" is "quay.io"; config.go (normalizeAuthFileKey).
+std::string RegistryOfKey(std::string_view key) {
+  std::string_view rest = key;
+  for (std::string_view scheme : {"http://", "https://"}) {
+    if (rest.starts_with(scheme)) rest.remove_prefix(scheme.size());
+  }
+  return HubAsOne(std::string(rest.size() == key.size() ? rest : rest.substr(0, rest.find('/'))));
+}
+
+struct AuthFile {
+  std::string path;
+  std::vector<credentials::KeyedAuth> auths;
+};
+
+std::vector<AuthFile> ReadAuthFiles(const std::vector<std::string>& paths, const std::string& host_root,
+                                    std::vector<std::string>& problems) {
+  std::vector<AuthFile> files;
+  for (const std::string& path : paths) {
+    auto text = base::ReadFile(host_root + path, kMaxAuthFileBytes);
+    if (!text) {
+      if (text.error().code() != base::Code::kNotFound) problems.push_back(text.error().message());
+      continue;
+    }
+    auto auths = credentials::DecodeDockerConfig(*text, credentials::DockerConfigShape::kAuths);
+    base::WipeString(*text);
+    if (auths) {
+      files.push_back({path, *std::move(auths)});
+    } else {
+      problems.push_back(path + ": " + auths.error().message());
+    }
+  }
+  return files;
+}
+
+// NAMESPACE-SHA256.json, of the repository: CRI-O server/image_pull.go (prepareTempAuthFile).
+std::vector<std::string> NamespacedFiles(const std::string& folder, const std::string& host_root,
+                                         const image::Reference& image) {
+  std::vector<std::string> found;
+  auto names = base::ListDirectory(host_root + folder, kMaxNamespacedFiles);
+  const std::string ending = "-" + base::Sha256Hex(image.Repository()) + ".json";
+  for (const std::string& name : names ? *names : std::vector<std::string>()) {
+    if (name.ends_with(ending)) found.push_back(folder + "/" + name);
+  }
+  return found;
+}
+
+std::string What(const CrioPlace& place) {
+  const std::string login =
+      place.file.empty() ? "" : credentials::ShownKey(place.match) + " of " + place.file;
+  if (place.given) return "the credentials above" + (login.empty() ? "" : ", not its own login " + login);
+  return login.empty() ? "anonymous" : "its own login " + login;
+}
+
+}  // namespace
+
+const std::string* CrioLoginKey(const std::vector<credentials::KeyedAuth>& auths,
+                                const image::Reference& repository) {
+  for (std::string key = repository.Repository(); !key.empty();) {
+    for (const credentials::KeyedAuth& one : auths) {
+      if (one.key == key) return &one.key;
+    }
+    const std::size_t slash = key.rfind('/');
+    key.resize(slash == std::string::npos ? 0 : slash);
+  }
+  const std::string registry = HubAsOne(repository.domain());
+  for (const credentials::KeyedAuth& one : auths) {
+    if (RegistryOfKey(one.key) == registry) return &one.key;
+  }
+  return nullptr;
+}
+
+CrioLogins FindCrioLogins(const registry::CrioSettings& settings, const registry::RegistriesConf& conf,
+                          const std::string& host_root, const image::Reference& image, bool has_credentials) {
+  CrioLogins logins;
+  if (settings.global_auth_file.empty()) {
+    logins.looked_in.assign(std::begin(kUsualAuthFiles), std::end(kUsualAuthFiles));
+  } else {
+    logins.looked_in = {settings.global_auth_file};
+  }
+  const std::vector<AuthFile> files = ReadAuthFiles(logins.looked_in, host_root, logins.problems);
+  registry::PullPlaces places = registry::PlacesOf(conf, image);
+  if (!places.only_runtime.empty()) logins.problems.push_back(places.only_runtime);
+  for (const registry::PullPlace& place : places.places) {
+    if (!place.blocked_by.empty()) continue;
+    CrioPlace out{.name = place.as.Repository(), .given = place.same_domain && has_credentials};
+    for (const AuthFile& file : files) {
+      const std::string* key = CrioLoginKey(file.auths, place.as);
+      if (key == nullptr) continue;
+      out.file = file.path;
+      out.match = *key;
+      break;
+    }
+    logins.places.push_back(std::move(out));
+  }
+  logins.namespaced = NamespacedFiles(settings.namespaced_auth_dir, host_root, image);
+  return logins;
+}
+
+std::string CrioText(const CrioLogins& logins) {
+  std::string text;
+  for (const CrioPlace& place : logins.places) text += "  CRI-O to " + place.name + ": " + What(place) + "\n";
+  for (const std::string& file : logins.namespaced) {
+    text += "  CRI-O for a pod of the file's namespace, once, if kubelet sends none: " + file +
+            "; never for the agent's pulls\n";
+  }
+  return text;
+}
+
+doc::Node CrioJson(const CrioLogins& logins) {
+  std::vector<doc::Node> places, namespaced;
+  for (const CrioPlace& place : logins.places) {
+    const char* sends = place.given ? "given" : place.file.empty() ? "none" : "own";
+    places.push_back(doc::Node::Mapping());
+    places.back()
+        .Set("place", doc::Node::String(place.name))
+        .Set("sends", doc::Node::String(sends))
+        .Set("file", doc::Node::String(place.file))
+        .Set("match", doc::Node::String(place.file.empty() ? "" : credentials::ShownKey(place.match)));
+  }
+  for (const std::string& file : logins.namespaced) namespaced.push_back(doc::Node::String(file));
+  doc::Node node = doc::Node::Mapping();
+  node.Set("places", doc::Node::Sequence(std::move(places)))
+      .Set("namespacedFiles", doc::Node::Sequence(std::move(namespaced)));
+  return node;
+}
+
+}  // namespace prefetch::ctl

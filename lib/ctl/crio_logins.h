@@ -1,0 +1,43 @@
+// Whose credentials CRI-O sends for an image: those of the pull, or a login that it has itself (registry rule
+// R50). For `prefetchctl credentials`.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "credentials/key_index.h"
+#include "doc/node.h"
+#include "image/reference.h"
+#include "registry/crio_settings.h"
+#include "registry/registries_conf.h"
+
+namespace prefetch::ctl {
+
+// A place that CRI-O asks, and what it sends there.
+struct CrioPlace {
+  std::string name;    // "mirror.acme.io/quay/app"
+  bool given = false;  // the credentials of the pull
+  std::string file;    // CRI-O's own login for this name, sent unless `given`; empty: it has none
+  std::string match;   // its key in that file
+};
+
+struct CrioLogins {
+  std::vector<CrioPlace> places;        // as they are asked; empty: only CRI-O knows
+  std::vector<std::string> looked_in;   // CRI-O's own files, those that are not there as well
+  std::vector<std::string> namespaced;  // files for pulls of pods of one namespace
+  std::vector<std::string> problems;
+};
+
+// The key whose login containers/image takes for a repository; nullptr: none. Pure.
+const std::string* CrioLoginKey(const std::vector<credentials::KeyedAuth>& auths,
+                                const image::Reference& repository);
+
+// `has_credentials`: a pull of the image brings some. Reads files below `host_root`.
+CrioLogins FindCrioLogins(const registry::CrioSettings& settings, const registry::RegistriesConf& conf,
+                          const std::string& host_root, const image::Reference& image, bool has_credentials);
+
+// Some lines, to go below LookupText; and the same for programs. No secrets. Pure.
+std::string CrioText(const CrioLogins& logins);
+doc::Node CrioJson(const CrioLogins& logins);
+
+}  // namespace prefetch::ctl
