@@ -1,0 +1,96 @@
+#include "ctl/crio_logins.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "temp_dir.h"
+
+namespace prefetch::ctl::crio_logins_test {
+namespace {
+
+struct KeyCase {
+  std::string name;
+  std::vector<std::string> keys;
+  std::string image, expect;  // empty: none
+};
+
+class CrioLoginKeyTest : public testing::TestWithParam<KeyCase> {};
+
+// containers/image pkg/docker/config/config_test.go: the order of its look-ups.
+TEST_P(CrioLoginKeyTest, IsTheLibrarys) {
+  std::vector<credentials::KeyedAuth> auths;
+  for (const std::string& key : GetParam().keys) auths.push_back({key, {}});
+  const std::string* found = CrioLoginKey(auths, *image::Reference::Parse(GetParam().image));
+  EXPECT_EQ(found == nullptr ? "" : *found, GetParam().expect);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    , CrioLoginKeyTest,
+    testing::Values(
+        KeyCase{"Registry", {"quay.io"}, "quay.io/acme/app:v1", "quay.io"},
+        KeyCase{"LongestFolder",
+                {"quay.io", "quay.io/acme", "quay.io/other"},
+                "quay.io/acme/app",
+                "quay.io/acme"},
+        KeyCase{"Repository", {"quay.io/acme", "quay.io/acme/app"}, "quay.io/acme/app", "quay.io/acme/app"},
+        KeyCase{"WholePartsAlone", {"quay.io/acme/ap"}, "quay.io/acme/app", ""},
+        KeyCase{"NoGlobs", {"*.io"}, "quay.io/acme/app", ""},
+        KeyCase{"OfAUrlTheRegistry", {"https://quay.io/v1/"}, "quay.io/acme/app", "https://quay.io/v1/"},
+        KeyCase{"AFolderOfAnotherIsNoRegistry", {"quay.io/other"}, "quay.io/acme/app", ""},
+        KeyCase{"PortsCount", {"reg.io"}, "reg.io:5000/app", ""},
+        KeyCase{"DockerHub", {"https://index.docker.io/v1/"}, "busybox", "https://index.docker.io/v1/"},
+        KeyCase{"DockerHubByItsFolder", {"docker.io/library"}, "busybox", "docker.io/library"}),
+    [](const auto& row) { return row.param.name; });
+
+class FindCrioLoginsTest : public testing::Test {
+ protected:
+  void HasLogin(const std::string& path, const std::string& key) {
+    dir_.Write(path.substr(1), "{\"auths\":{\"" + key + "\":{\"auth\":\"dXNlcjpwYXNz\"}}}");
+  }
+  CrioLogins Find(const std::string& image, bool has_credentials, const std::string& conf = "") {
+    auto parsed = registry::ParseRegistriesConf(conf, registry::ConfKind::kMain);
+    EXPECT_TRUE(parsed);
+    return FindCrioLogins(settings_, *parsed, dir_.path(), *image::Reference::Parse(image), has_credentials);
+  }
+
+  tests::TempDir dir_;
+  registry::CrioSettings settings_;
+};
+
+TEST_F(FindCrioLoginsTest, WithoutAFileOfItsOwnTheUsualOnesCountInTheirOrder) {
+  HasLogin("/root/.docker/config.json", "quay.io");
+  EXPECT_EQ(CrioText(Find("quay.io/a", false)),
+            "  CRI-O to quay.io/a: its own login quay.io of /root/.docker/config.json\n");
+  HasLogin("/run/containers/0/auth.json", "other.io");
+  EXPECT_EQ(Find("quay.io/a", false).places.at(0).file, "/root/.docker/config.json")
+      << "it has no such login";
+  HasLogin("/run/containers/0/auth.json", "quay.io");
+  EXPECT_EQ(Find("quay.io/a", false).places.at(0).file, "/run/containers/0/auth.json");
+  settings_.global_auth_file = "/none.json";
+  EXPECT_EQ(CrioText(Find("quay.io/a", false)), "  CRI-O to quay.io/a: anonymous\n");
+}
+
+TEST_F(FindCrioLoginsTest, APlaceOfAnotherNameNeverGetsWhatThePullBrings) {
+  settings_.global_auth_file = "/auth.json";
+  HasLogin("/auth.json", "mirror.io/x");
+  EXPECT_EQ(CrioText(Find("quay.io/a", true,
+                          "[[registry]]\nlocation = \"quay.io\"\n[[registry.mirror]]\nlocation = "
+                          "\"mirror.io/x\"\n[[registry.mirror]]\nlocation = \"other.io\"\n")),
+            "  CRI-O to mirror.io/x/a: its own login mirror.io/x of /auth.json\n"
+            "  CRI-O to other.io/a: anonymous\n"
+            "  CRI-O to quay.io/a: the credentials above\n");
+}
+
+TEST_F(FindCrioLoginsTest, ABrokenFileIsAProblemWithoutItsContent) {
+  settings_.global_auth_file = "/auth.json";
+  dir_.Write("auth.json", "{\"auths\": {\"quay.io\": {\"auth\": 5s3cr3t");
+  CrioLogins logins = Find("quay.io/a", false);
+  ASSERT_EQ(logins.problems.size(), 1U);
+  EXPECT_EQ(logins.problems[0].find("s3cr3t"), std::string::npos) << logins.problems[0];
+  EXPECT_EQ(logins.places.at(0).file, "");
+}
+
+}  // namespace
+}  // namespace prefetch::ctl::crio_logins_test
