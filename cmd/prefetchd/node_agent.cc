@@ -14,6 +14,9 @@
 namespace prefetch {
 namespace {
 
+// Preflights of the pods of one job, which start together; more than a node runs of one.
+constexpr unsigned kPodsAtOnce = 256;
+
 std::string NodeName() {
   if (const char* name = std::getenv("NODE_NAME"); name != nullptr && *name != '\0') return name;
   char host[256] = "";
@@ -103,7 +106,10 @@ NodeAgent::NodeAgent(const config::AgentConfig& config, const cri::Endpoint& end
                              .registry = registries_.Asker(),
                              .access = registries_.Access()}),
       inquiry_(agent_.board(), images_, content_, keyring_, clock, registries_.Asker(), registries_.Hosts(),
-               Wish()) {}
+               Wish(), config.check_pull) {
+  if (!cluster_ || !config.preflight.AdmitsAnybody()) return;
+  callers_.emplace(config.preflight, NodeName(), cluster_->api(), agent_.metrics(), clock);
+}
 
 agent::Options NodeAgent::LoopOptions() const {
   return {.limits = config_.limits,
@@ -117,7 +123,7 @@ agent::Options NodeAgent::LoopOptions() const {
 }
 
 agent::PullWish NodeAgent::Wish() {
-  if (!config_.check_pull) return nullptr;
+  if (!config_.check_pull && config_.preflight.pull == plan::PullFor::kNever) return nullptr;
   return [this](const image::Reference& reference, base::TimePoint looked_at) {
     agent_.AskPull(reference, looked_at);
   };
@@ -131,9 +137,11 @@ base::Status NodeAgent::Listen() {
   if (!local) return std::move(local).error().Wrap("--local " + config_.local);
   local_ = *std::move(local);
   const std::string address = Address(config_.listen);
-  auto neighbours = Serve(
-      http::Listener::Tcp(address), limits,
-      agent::Endpoints(agent_.board(), agent_.metrics(), inquiry_, clock_, agent::Audience::kNeighbours));
+  http::ServerLimits of_neighbours = limits;
+  if (callers_) of_neighbours.deferred_queue = kPodsAtOnce;
+  auto neighbours = Serve(http::Listener::Tcp(address), of_neighbours,
+                          agent::Endpoints(agent_.board(), agent_.metrics(), inquiry_, clock_,
+                                           agent::Audience::kNeighbours, callers_ ? &*callers_ : nullptr));
   if (!neighbours) return std::move(neighbours).error().Wrap("--listen " + address);
   neighbours_ = *std::move(neighbours);
   base::Info("prefetchd started", {{"version", PREFETCH_VERSION},

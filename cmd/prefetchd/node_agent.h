@@ -6,6 +6,7 @@
 
 #include "agent/agent.h"
 #include "agent/answers/inquiry.h"
+#include "agent/cluster/callers.h"
 #include "agent/cluster/learnt.h"
 #include "agent/image_watch.h"
 #include "base/clock.h"
@@ -55,6 +56,7 @@ class NodeAgent {
   const std::shared_ptr<agent::LearntSettings> word_;
   agent::Agent agent_;
   agent::Inquiry inquiry_;
+  std::optional<agent::Callers> callers_;  // where the configuration admits any
   std::unique_ptr<http::Server> local_, neighbours_;
   std::optional<list::ListWatcher> lists_;
   std::optional<ClusterTalk> talk_;

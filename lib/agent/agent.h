@@ -54,6 +54,7 @@ class Agent {
 
   const Board& board() const { return board_; }
   const Metrics& metrics() const { return metrics_; }
+  Metrics& metrics() { return metrics_; }
 
   // The loop by hand, for tests with a clock of their own: one waking with at most one event.
   void Turn(std::optional<Event> event);

@@ -97,6 +97,15 @@ void Metrics::Touched(plan::TouchObstacle obstacle) {
   counts_.touches[obstacle]++;
 }
 
+void Metrics::CallerAdmitted() {
+  CallerTurnedAway("Admitted");
+}
+
+void Metrics::CallerTurnedAway(std::string_view why) {
+  base::Lock lock(mutex_);
+  counts_.callers[std::string(why)]++;
+}
+
 void Metrics::TouchPodEnded(plan::TouchObstacle obstacle) {
   base::Lock lock(mutex_);
   counts_.touch_pods[obstacle]++;

@@ -1,12 +1,9 @@
 #include "agent/refusals.h"
 
-#include <sys/random.h>
-
-#include <array>
 #include <cctype>
 #include <chrono>
 
-#include "base/sha256.h"
+#include "base/secret.h"
 #include "base/text.h"
 
 namespace prefetch::agent {
@@ -54,17 +51,10 @@ bool IsAboutTheCredential(const std::string& message, const image::Reference& re
          base::ContainsIgnoreCase(error, "username/password");
 }
 
-Refusals::Refusals() {
-  std::array<char, 16> bytes{};
-  if (::getrandom(bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size())) {
-    salt_.assign(bytes.begin(), bytes.end());
-  }
-}
-
 std::string Refusals::Key(const image::Reference& reference, const image::AuthConfig& auth) const {
-  std::string text = salt_ + auth.username + '\0';
+  std::string text = auth.username + '\0';
   text += auth.password.Reveal();
-  std::string key = reference.domain() + " " + base::Sha256Hex(text);
+  std::string key = reference.domain() + " " + hash_.Of(text);
   base::WipeString(text);
   return key;
 }

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/mutex.h"
+#include "base/sha256.h"
 #include "image/auth_config.h"
 #include "image/reference.h"
 
@@ -21,8 +22,6 @@ bool IsAboutTheCredential(const std::string& message, const image::Reference& re
 // Owned by the Agent; any thread may call. Keeps a salted hash of each credential, never the credential.
 class Refusals {
  public:
-  Refusals();
-
   // The registry refused this credential for this image.
   void Refused(const image::Reference& reference, const image::AuthConfig& auth, base::TimePoint now)
       PREFETCH_EXCLUDES(mutex_);
@@ -39,7 +38,7 @@ class Refusals {
   };
   std::string Key(const image::Reference& reference, const image::AuthConfig& auth) const;
 
-  std::string salt_;
+  const base::SaltedHash hash_;
   mutable base::Mutex mutex_;
   std::map<std::string, Record> records_ PREFETCH_GUARDED_BY(mutex_);
 };

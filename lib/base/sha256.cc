@@ -1,9 +1,12 @@
 #include "base/sha256.h"
 
 #include <nettle/sha2.h>
+#include <sys/random.h>
 
 #include <array>
 #include <cstdint>
+
+#include "base/secret.h"
 
 namespace prefetch::base {
 
@@ -20,6 +23,21 @@ std::string Sha256Hex(std::string_view bytes) {
     text += kHex[byte & 15];
   }
   return text;
+}
+
+SaltedHash::SaltedHash() {
+  std::array<char, 16> bytes{};
+  if (::getrandom(bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size())) {
+    salt_.assign(bytes.begin(), bytes.end());
+  }
+}
+
+std::string SaltedHash::Of(std::string_view secret) const {
+  std::string text = salt_;
+  text += secret;
+  std::string hash = Sha256Hex(text);
+  WipeString(text);
+  return hash;
 }
 
 }  // namespace prefetch::base

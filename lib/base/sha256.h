@@ -10,4 +10,14 @@ namespace prefetch::base {
 // 64 lower-case hex characters. Any thread may call.
 std::string Sha256Hex(std::string_view bytes);
 
+// The same with a salt that no other process has: for secrets that are compared and not kept.
+class SaltedHash {
+ public:
+  SaltedHash();
+  std::string Of(std::string_view secret) const;
+
+ private:
+  std::string salt_;
+};
+
 }  // namespace prefetch::base

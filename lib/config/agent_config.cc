@@ -170,7 +170,7 @@ void JudgeGate(const RawConfig& raw, AgentConfig& config, Mistakes& mistakes) {
   config.gate.condition = IsOn(raw.node_condition);
   config.gate.taint = IsOn(raw.startup_taint);
   config.kube_api = IsOn(raw.kube_api) || config.gate.Any() || config.kubelet_api ||
-                    config.provider_service_account || config.touch;
+                    config.provider_service_account || config.touch || config.preflight.AdmitsAnybody();
   config.accept_fleet_wide_node_writes = IsOn(raw.accept_fleet_wide_node_writes);
   if (raw.instance) {
     config.gate.instance = raw.instance->value;
@@ -229,6 +229,7 @@ AgentConfig Judge(const RawConfig& raw, Mistakes& mistakes) {
   if (config.kubelet == Kubelet::kAuto) CheckDeclared(raw, config, mistakes);
   JudgeKubeletApi(raw, config, mistakes);
   config.provider_service_account = raw.provider_service_account;
+  config.preflight = raw.preflight.value_or(plan::CallerRules());
   JudgeTouch(raw, config, mistakes);
   JudgeGate(raw, config, mistakes);
   JudgeAudit(raw, config, mistakes);

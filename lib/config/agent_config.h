@@ -13,6 +13,7 @@
 #include "config/raw_config.h"
 #include "image/kubelet_version.h"
 #include "kubelet/settings.h"
+#include "plan/caller.h"
 #include "plan/limits.h"
 #include "plan/node_gate.h"
 
@@ -97,6 +98,7 @@ struct AgentConfig {
   std::optional<ProviderServiceAccount> provider_service_account;
   PluginEnvironment provider_environment;
   plan::Limits limits;
+  plan::CallerRules preflight;  // of pods that ask in their own name
 };
 
 // All mistakes at once, a line each, with who said it: "--listen: must be host:port". Pure.

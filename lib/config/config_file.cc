@@ -6,6 +6,7 @@
 #include "config/settings.h"
 #include "doc/reader.h"
 #include "doc/yaml.h"
+#include "image/name_pattern.h"
 
 namespace prefetch::config {
 namespace {
@@ -18,6 +19,7 @@ using std::chrono::seconds;
 
 constexpr int kMostParallelPulls = 64;
 constexpr std::int64_t kMostDiskBytes = std::int64_t{1} << 50;
+constexpr std::size_t kMostPatterns = 100;
 
 std::string Place(const Reader& value) {
   doc::Position at = value.node().at;
@@ -119,6 +121,58 @@ plan::Limits ReadLimits(ObjectReader object) {
   return limits;
 }
 
+std::vector<std::string> ReadPatterns(ObjectReader& object, std::string_view key) {
+  std::vector<std::string> patterns;
+  for (const Reader& item : object.Items(key)) {
+    std::string pattern = item.String().value_or("");
+    if (base::Status good = image::CheckPattern(pattern); !good) item.Fail(good.error().message());
+    patterns.push_back(std::move(pattern));
+  }
+  if (patterns.size() > kMostPatterns) {
+    object.Fail(key, "must have at most " + std::to_string(kMostPatterns) + " patterns");
+  }
+  return patterns;
+}
+
+template <typename T>
+void ReadWord(ObjectReader& object, std::string_view key,
+              std::initializer_list<std::pair<std::string_view, T>> words, T& field) {
+  std::optional<std::string> text = object.String(key);
+  if (!text) return;
+  std::string known;
+  for (const auto& [word, value] : words) {
+    if (*text == word) {
+      field = value;
+      return;
+    }
+    known += (known.empty() ? "" : ", ") + std::string(word);
+  }
+  object.Fail(key, "must be one of " + known);
+}
+
+plan::CallerRules ReadPreflight(ObjectReader object) {
+  using plan::AskFor;
+  using plan::PullFor;
+  plan::CallerRules rules;
+  rules.namespaces = ReadPatterns(object, "namespaces");
+  rules.service_accounts = ReadPatterns(object, "serviceAccounts");
+  for (const std::string& account : rules.service_accounts) {
+    if (account.find('/') == std::string::npos) {
+      object.Fail("serviceAccounts",
+                  "must be patterns of NAMESPACE/NAME, and \"" + account + "\" has no slash");
+    }
+  }
+  ReadWord(object, "always", {{"known", AskFor::kKnown}, {"ask", AskFor::kAsk}}, rules.always);
+  ReadWord(object, "unlisted", {{"known", AskFor::kKnown}, {"ask", AskFor::kAsk}}, rules.unlisted);
+  ReadWord(object, "pull", {{"never", PullFor::kNever}, {"listed", PullFor::kListed}, {"any", PullFor::kAny}},
+           rules.pull);
+  if (rules.pull == PullFor::kAny && rules.unlisted != AskFor::kAsk) {
+    object.Fail("pull", "\"any\" needs unlisted: ask, since what is pulled is told");
+  }
+  object.Finish();
+  return rules;
+}
+
 ProviderServiceAccount ReadServiceAccount(ObjectReader object) {
   ProviderServiceAccount account{.name_space = object.String("namespace", Need::kRequired).value_or(""),
                                  .name = object.String("name", Need::kRequired).value_or("")};
@@ -161,6 +215,7 @@ std::optional<RawConfig> ReadConfigFile(std::string_view bytes, doc::Problems& p
   }
   if (auto environment = object.Find("providerEnvironment")) ReadProviderEnvironment(*environment, raw);
   if (auto limits = object.Object("limits")) raw.limits = ReadLimits(*std::move(limits));
+  if (auto rules = object.Object("preflight")) raw.preflight = ReadPreflight(*std::move(rules));
   object.Finish();
   return raw;
 }

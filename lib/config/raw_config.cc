@@ -50,6 +50,7 @@ RawConfig Overlay(const RawConfig& under, RawConfig over) {
   InheritValue(under.provider_environment, over.provider_environment);
   InheritValue(under.provider_environment_file, over.provider_environment_file);
   InheritValue(under.limits, over.limits);
+  InheritValue(under.preflight, over.preflight);
   return over;
 }
 

@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "base/secret.h"
 #include "doc/problems.h"
+#include "plan/caller.h"
 #include "plan/limits.h"
 
 namespace prefetch::config {
@@ -53,6 +54,7 @@ struct FileOnlyConfig {
   std::optional<PluginEnvironment> provider_environment;
   std::optional<Said<std::string>> provider_environment_file;
   std::optional<plan::Limits> limits;
+  std::optional<plan::CallerRules> preflight;
 };
 
 // A member here has its row in config/settings_table.cc.

@@ -82,7 +82,8 @@ std::string SettingsPage() {
       "Flags win over environment variables, and variables over fields of the configuration file "
       "(`--config`, kind\n"
       "`AgentConfiguration`). A variable separates several paths by colons and several patterns by commas.\n"
-      "`pullSecrets`, `providerServiceAccount`, `providerEnvironment` and `limits` exist in the file only.\n"
+      "`pullSecrets`, `providerServiceAccount`, `providerEnvironment`, `limits` and `preflight` exist in the "
+      "file only.\n"
       "This page is generated from the program's own table; a test compares the two.\n";
   std::optional<SettingGroup> group;
   for (const Setting& setting : Settings()) {

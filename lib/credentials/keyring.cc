@@ -119,8 +119,24 @@ Keyring::~Keyring() = default;
 Lookup Keyring::Find(const base::Call& call, const image::Reference& reference,
                      const std::vector<std::string>& list_sources) {
   const Target target(reference.Repository());
-  auto lookup = Gather(target, list_sources,
+  auto lookup = Gather(target, &list_sources,
                        [&](PluginAnswers& provider, ProviderReport& report) -> std::optional<Answered> {
+                         auto identity = IdentityOf(call, provider.provider(), options_, report);
+                         if (!identity) return std::nullopt;
+                         return provider.Get(call, target.repository(), &report.ran_for, *identity);
+                       });
+  return lookup ? *std::move(lookup) : Lookup{};
+}
+
+Lookup Keyring::FindForAnyPod(const base::Call& call, const image::Reference& reference) {
+  const Target target(reference.Repository());
+  auto lookup = Gather(target, nullptr,
+                       [&](PluginAnswers& provider, ProviderReport& report) -> std::optional<Answered> {
+                         if (provider.provider().token_attributes) {
+                           report.outcome = ProviderOutcome::kSkipped;
+                           report.error = "it serves pods of one service account";
+                           return std::nullopt;
+                         }
                          auto identity = IdentityOf(call, provider.provider(), options_, report);
                          if (!identity) return std::nullopt;
                          return provider.Get(call, target.repository(), &report.ran_for, *identity);
@@ -131,7 +147,7 @@ Lookup Keyring::Find(const base::Call& call, const image::Reference& reference,
 std::optional<Lookup> Keyring::FindNow(const image::Reference& reference,
                                        const std::vector<std::string>& list_sources) {
   const Target target(reference.Repository());
-  return Gather(target, list_sources,
+  return Gather(target, &list_sources,
                 [&](PluginAnswers& provider, ProviderReport& report) -> std::optional<Answered> {
                   // For a token the API server is asked.
                   if (NeedsGrant(provider.provider(), options_)) return std::nullopt;
@@ -163,7 +179,7 @@ std::optional<ProviderReport> Keyring::Ask(PluginAnswers& provider, const Target
   return report;
 }
 
-std::optional<Lookup> Keyring::Gather(const Target& target, const std::vector<std::string>& list_sources,
+std::optional<Lookup> Keyring::Gather(const Target& target, const std::vector<std::string>* list_sources,
                                       const AskProvider& ask) {
   std::shared_ptr<const Sources> sources = Current();
   Lookup lookup;
@@ -171,7 +187,7 @@ std::optional<Lookup> Keyring::Gather(const Target& target, const std::vector<st
 
   Layer secrets, node;
   for (const LoadedPullSecret& secret : sources->pull_secrets) {
-    if (secret.Serves(target, list_sources)) {
+    if (list_sources != nullptr && secret.Serves(target, *list_sources)) {
       secrets.Add(secret.index, Source::kPullSecret, secret.declared.name, true);
     }
   }

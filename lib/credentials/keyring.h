@@ -123,8 +123,12 @@ class Keyring {
   Lookup Find(const base::Call& call, const image::Reference& reference,
               const std::vector<std::string>& list_sources = {}) PREFETCH_EXCLUDES(mutex_);
 
-  // The same where no plugin has to run for it, and nobody has to be waited for; else nullopt. Blocks as a
-  // disk does.
+  // What kubelet would use for any pod of this node: neither mounted pull secrets nor providers that serve
+  // one service account.
+  Lookup FindForAnyPod(const base::Call& call, const image::Reference& reference) PREFETCH_EXCLUDES(mutex_);
+
+  // The same as Find where no plugin has to run for it, and nobody has to be waited for; else nullopt. Blocks
+  // as a disk does.
   std::optional<Lookup> FindNow(const image::Reference& reference,
                                 const std::vector<std::string>& list_sources = {}) PREFETCH_EXCLUDES(mutex_);
 
@@ -155,7 +159,8 @@ class Keyring {
   using AskProvider = std::function<std::optional<base::Result<AnswerCache::Answer>>(PluginAnswers& provider,
                                                                                      ProviderReport& report)>;
 
-  std::optional<Lookup> Gather(const Target& target, const std::vector<std::string>& list_sources,
+  // `list_sources` null: without pull secrets.
+  std::optional<Lookup> Gather(const Target& target, const std::vector<std::string>* list_sources,
                                const AskProvider& ask) PREFETCH_EXCLUDES(mutex_);
   static std::optional<ProviderReport> Ask(PluginAnswers& provider, const Target& target,
                                            const AskProvider& ask, AnswerCache::Answer& answer);

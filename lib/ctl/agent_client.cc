@@ -2,6 +2,9 @@
 
 #include <utility>
 
+#include "base/fs.h"
+#include "base/secret.h"
+#include "base/text.h"
 #include "doc/json.h"
 #include "doc/write.h"
 #include "http/url.h"
@@ -11,6 +14,7 @@ namespace prefetch::ctl {
 namespace {
 
 constexpr std::size_t kMostBytes = 32U << 20;
+constexpr std::size_t kLongestToken = 64U << 10;
 
 std::string Advice(const base::Error& error) {
   switch (error.code()) {
@@ -72,6 +76,17 @@ base::Result<http::Response> AgentClient::Send(const base::Call& call, http::Req
       code, "cannot ask the agent at " + address_ + ": " + response.error().message() + " (" + advice + ")");
 }
 
+base::Status AgentClient::ShowToken(http::Request& request) const {
+  if (token_file_.empty() || !socket_.empty()) return {};
+  auto text = base::ReadFile(token_file_, kLongestToken);
+  if (!text) return std::move(text).error().Wrap("the token for the agent, " + token_file_);
+  std::string header = "Bearer " + std::string(base::TrimSpace(*text));
+  request.headers.Add("Authorization", header);
+  base::WipeString(header);
+  base::WipeString(*text);
+  return {};
+}
+
 base::Error AgentClient::Unexpected(const http::Response& response) const {
   std::string words = "the agent at " + address_ + " answered " + std::to_string(response.status);
   if (response.status == 429 || response.status == 503)
@@ -111,10 +126,17 @@ base::Result<status::CheckResult> AgentClient::Check(const base::Call& call,
                                                      base::Duration within) const {
   http::Request request{.method = "POST", .url = "/v1/check", .body = doc::WriteJson(status::ToNode(check))};
   request.headers.Add("Content-Type", "application/json");
+  if (base::Status shown = ShowToken(request); !shown) return shown.error();
   auto response = Send(call.Within(within), std::move(request));
   if (!response) return std::move(response).error();
-  if (response->status == 403) {
-    return base::PermissionDenied("the agent at " + address_ + " refuses --pull: " + ErrorOf(*response));
+  if (response->status == 401 || response->status == 403) {
+    const std::string what = response->status == 401 ? " refuses the token"
+                             : check.pull            ? " refuses --pull"
+                                                     : " refuses";
+    return base::PermissionDenied("the agent at " + address_ + what + ": " + ErrorOf(*response));
+  }
+  if (response->status == 429 || response->status == 503) {
+    return base::ResourceExhausted(Unexpected(*response).message() + ": " + ErrorOf(*response));
   }
   if (response->status == 400 || response->status == 413) {
     // What this program asks is well formed: an agent that was built before an option of it does not know its

@@ -19,6 +19,9 @@ inline constexpr const char* kDefaultAgent = "unix:///run/prefetchd/prefetchd.so
 // Is this written as an agent's address is?
 bool IsAgentAddress(const std::string& text);
 
+// Where the volume of `generate init-container` has the pod's token for the agent.
+inline constexpr const char* kTokenFile = "/var/run/secrets/prefetchd/token";
+
 // For what an agent knows without asking others.
 inline constexpr std::chrono::seconds kAnswerWithin{10};
 
@@ -32,6 +35,10 @@ class AgentClient {
   // `address` is "unix:///path", "/path", or "http://host:port". InvalidArgument otherwise.
   static base::Result<AgentClient> Make(http::Client& http, const std::string& address);
 
+  // An agent that is asked over the network is shown the token in this file, read anew for each preflight:
+  // kubelet replaces it. Empty: none.
+  void UseToken(std::string file) { token_file_ = std::move(file); }
+
   // The status document. Errors are whole sentences for a person, with what to do.
   base::Result<screen::StatusDocument> Status(const base::Call& call) const;
   // The same as it came, for -o json.
@@ -43,7 +50,8 @@ class AgentClient {
   // One answer for each of at most kMostQuestions, within a time that is shorter than the call's where
   // nothing should take long. InvalidArgument: the agent refuses the questions; PermissionDenied: it pulls
   // for no check, or not for one from here; ResourceExhausted: it asks for patience; NotFound, Unavailable
-  // and DeadlineExceeded: it may be there in a moment; any other error stays.
+  // and DeadlineExceeded: it may be there in a moment; any other error stays. PermissionDenied also where it
+  // refuses the token.
   base::Result<status::CheckResult> Check(const base::Call& call, const status::CheckRequest& request,
                                           base::Duration within = kAnswerWithin) const;
 
@@ -53,6 +61,7 @@ class AgentClient {
 
   // Any complete answer. Errors say what to do.
   base::Result<http::Response> Send(const base::Call& call, http::Request request) const;
+  base::Status ShowToken(http::Request& request) const;
   // For an answer that is not the expected one.
   base::Error Unexpected(const http::Response& response) const;
 
@@ -60,6 +69,7 @@ class AgentClient {
   std::string address_;
   std::string url_;
   std::string socket_;
+  std::string token_file_;
 };
 
 }  // namespace prefetch::ctl

@@ -34,11 +34,12 @@ std::optional<image::PullPolicy> Policy(const std::optional<std::string>& text, 
 status::CheckIdentity Identity(const CheckOptions& options, Mistakes& mistakes) {
   status::CheckIdentity identity;
   for (const std::string& text : options.pod_secrets) {
-    auto secret = status::ParseCoordinates(text);
+    auto secret = options.token_file.empty() ? status::ParseCoordinates(text) : status::ParseOwnSecret(text);
     if (secret) {
       identity.secrets.push_back(*std::move(secret));
     } else {
-      mistakes.emplace_back("--pod-secret must be NAMESPACE/NAME/UID");
+      mistakes.emplace_back(options.token_file.empty() ? "--pod-secret must be NAMESPACE/NAME/UID"
+                                                       : "--pod-secret must be NAME or NAME/UID");
     }
   }
   if (!options.pod_service_account) return identity;
@@ -105,7 +106,7 @@ int Unanswered(const base::Error& error, bool any_decided) {
 
 }  // namespace
 
-int Check(const base::Call& call, const AgentClient& agent, const CheckOptions& options, std::ostream& out,
+int Check(const base::Call& call, AgentClient agent, const CheckOptions& options, std::ostream& out,
           std::ostream& err) {
   Mistakes mistakes;
   Request request = Understand(call, options, mistakes);
@@ -117,6 +118,7 @@ int Check(const base::Call& call, const AgentClient& agent, const CheckOptions& 
     if (options.output == CheckOutput::kJson) Print(request, result, options, out);
     return kOk;
   }
+  agent.UseToken(options.token_file);
   base::Status asked = AskAll(call.Within(request.timeout), agent, request.items, options.pull, result, err);
   // That an image is being pulled is an answer, too.
   bool any_decided = std::any_of(result.answers.begin(), result.answers.end(),

@@ -209,7 +209,10 @@ class Builder {
         MergePatch(content, object.body);
       }
     }
-    if (!found) return base::InvalidArgument(path + ": a patch has no object to change");
+    // Operations on all objects of a kind may find none, as with kustomize.
+    if (!found && !(operations && target.name.empty())) {
+      return base::InvalidArgument(path + ": a patch has no object to change");
+    }
     return {};
   }
 

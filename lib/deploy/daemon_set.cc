@@ -97,7 +97,10 @@ void AgentDaemonSet::SetImagePullSecrets(const std::vector<std::string>& names) 
 
 void AgentDaemonSet::SetPort(std::uint16_t port) {
   SetArg("--listen", "[$(POD_IP)]:" + std::to_string(port));
-  for (doc::Node& one : Find(*container_, "ports")->items) Put(one, "containerPort", doc::Node::Int(port));
+  for (doc::Node& one : Find(*container_, "ports")->items) {
+    Put(one, "containerPort", doc::Node::Int(port));
+    if (one.Find("hostPort") != nullptr) Put(one, "hostPort", doc::Node::Int(port));
+  }
 }
 
 void AgentDaemonSet::SetRunFolder(const std::string& folder) {

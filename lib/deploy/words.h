@@ -16,6 +16,7 @@ constexpr std::string_view kNodeGate = "node-gate";  // folders of components/
 constexpr std::string_view kControlPlane = "control-plane";
 constexpr std::string_view kLiveReload = "live-reload";
 constexpr std::string_view kTouch = "touch";
+constexpr std::string_view kPreflight = "preflight";
 constexpr std::string_view kKubeletApi = "kubelet-api";
 constexpr std::string_view kNoApiAccess = "no-api-access";
 

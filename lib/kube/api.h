@@ -75,6 +75,10 @@ class Api {
                                                   const std::string& audience,
                                                   std::int64_t expiration_seconds) = 0;
 
+  // create tokenreviews. Is the token one that this cluster has given out for `audience`?
+  virtual Answer<TokenReview> ReviewToken(const base::Call& call, const base::Secret& token,
+                                          const std::string& audience) = 0;
+
   // list, get, create, delete pods of one namespace; an empty one lists those of all.
   virtual Answer<Page<Pod>> ListPods(const base::Call& call, const std::string& name_space,
                                      const ListOptions& options) = 0;

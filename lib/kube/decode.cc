@@ -150,6 +150,27 @@ std::optional<ServiceAccount> DecodeServiceAccount(const doc::Node& object) {
   return account;
 }
 
+std::optional<TokenReview> DecodeTokenReview(const doc::Node& object) {
+  const doc::Node* status = doc::ValueAt(object, {"status"});
+  if (status == nullptr || TextAt(object, {"kind"}) != "TokenReview") return std::nullopt;
+  const doc::Node* authenticated = status->Find("authenticated");
+  TokenReview review{.authenticated = authenticated != nullptr && authenticated->boolean,
+                     .user = TextAt(*status, {"user", "username"}),
+                     .user_uid = TextAt(*status, {"user", "uid"})};
+  for (const doc::Node& audience : doc::ItemsAt(*status, {"audiences"})) {
+    review.audiences.push_back(audience.text);
+  }
+  // k8s.io/apiserver pkg/authentication/serviceaccount/util.go
+  auto extra = [&](std::string_view name) {
+    const auto& values = doc::ItemsAt(*status, {"user", "extra", name});
+    return values.empty() ? "" : values.front().text;
+  };
+  review.node = extra("authentication.kubernetes.io/node-name");
+  review.pod = extra("authentication.kubernetes.io/pod-name");
+  review.pod_uid = extra("authentication.kubernetes.io/pod-uid");
+  return review;
+}
+
 std::optional<PodEvent> DecodePodEvent(const doc::Node& object) {
   PodEvent event{.name_space = TextAt(object, {"involvedObject", "namespace"}),
                  .pod = TextAt(object, {"involvedObject", "name"}),

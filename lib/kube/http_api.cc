@@ -252,6 +252,18 @@ Answer<ServiceAccountToken> HttpApi::CreateToken(const base::Call& call, const s
   return ServiceAccountToken{std::move(token), *expires};
 }
 
+Answer<TokenReview> HttpApi::ReviewToken(const base::Call& call, const base::Secret& token,
+                                         const std::string& audience) {
+  Verb verb{.verb = "create", .resource = "tokenreviews"};
+  verb.target = Verb::Target::kOther;
+  verb.other_path = "/apis/authentication.k8s.io/v1/tokenreviews";
+  verb.content_type = kJson;
+  verb.body = TokenReviewBody(token, audience);
+  auto review = SendFor(call, verb, &DecodeTokenReview);
+  base::WipeString(verb.body);
+  return review;
+}
+
 Answer<Page<Pod>> HttpApi::ListPods(const base::Call& call, const std::string& name_space,
                                     const ListOptions& options) {
   Verb verb{.verb = "list", .resource = "pods", .name_space = name_space};

@@ -104,6 +104,16 @@ struct ServiceAccountToken {
   base::WallTime expires;
 };
 
+// The API server's word on a token that somebody else has brought.
+struct TokenReview {
+  bool authenticated = false;
+  std::vector<std::string> audiences;  // of those that were asked for, the ones that the token is for
+  std::string user, user_uid;          // "system:serviceaccount:NAMESPACE:NAME"
+  std::string node, pod, pod_uid;      // of the pod that the token is bound to; empty: not told
+
+  friend bool operator==(const TokenReview&, const TokenReview&) = default;
+};
+
 struct ServerVersion {
   std::string major, minor;  // "1", "36"; some providers append a "+"
   std::string git_version;   // "v1.36.2-gke.1"

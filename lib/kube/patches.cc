@@ -1,6 +1,7 @@
 #include "kube/patches.h"
 
 #include "base/text.h"
+#include "doc/secret_node.h"
 #include "doc/write.h"
 
 namespace prefetch::kube {
@@ -107,6 +108,19 @@ std::string TokenRequestBody(const std::string& audience, std::int64_t expiratio
   body.Set("apiVersion", Text("authentication.k8s.io/v1")).Set("kind", Text("TokenRequest"));
   body.Set("spec", std::move(spec));
   return doc::WriteJson(body);
+}
+
+std::string TokenReviewBody(const base::Secret& token, const std::string& audience) {
+  doc::Node spec = doc::Node::Mapping();
+  std::vector<doc::Node> audiences;
+  audiences.push_back(Text(audience));
+  spec.Set("token", Text(std::string(token.Reveal())));
+  spec.Set("audiences", doc::Node::Sequence(std::move(audiences)));
+  doc::Node body = doc::Node::Mapping();
+  body.Set("apiVersion", Text("authentication.k8s.io/v1")).Set("kind", Text("TokenReview"));
+  body.Set("spec", std::move(spec));
+  const doc::SecretNode tree(std::move(body));
+  return doc::WriteJson(tree.node);
 }
 
 std::string DeleteBody(const std::string& uid) {

@@ -28,6 +28,9 @@ std::string EventPatch(const NodeEvent& event);
 // An authentication.k8s.io/v1 TokenRequest.
 std::string TokenRequestBody(const std::string& audience, std::int64_t expiration_seconds);
 
+// An authentication.k8s.io/v1 TokenReview. Holds the token: to be wiped.
+std::string TokenReviewBody(const base::Secret& token, const std::string& audience);
+
 // DeleteOptions that spare any pod but that of `uid`.
 std::string DeleteBody(const std::string& uid);
 

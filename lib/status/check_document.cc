@@ -1,6 +1,7 @@
 #include "status/check_document.h"
 
 #include <algorithm>
+#include <cctype>
 
 #include "base/text.h"
 #include "doc/duration.h"
@@ -28,25 +29,38 @@ std::optional<ObjectCoordinates> ReadAccount(const Reader& reader) {
   return coordinates;
 }
 
-std::optional<ObjectCoordinates> ReadSecret(const Reader& reader) {
+std::optional<ObjectCoordinates> ReadSecret(const Reader& reader, bool of_pod) {
   std::optional<std::string> text = reader.String();
   if (!text) return std::nullopt;
-  std::optional<ObjectCoordinates> coordinates = ParseSecret(*text);
-  if (!coordinates) reader.Fail("must be namespace/name/uid, or namespace/name");
+  std::optional<ObjectCoordinates> coordinates = of_pod ? ParseOwnSecret(*text) : ParseSecret(*text);
+  if (!coordinates) {
+    reader.Fail(of_pod ? "must be name, name/uid or namespace/name/uid"
+                       : "must be namespace/name/uid, or namespace/name");
+  }
   return coordinates;
 }
 
-CheckIdentity ReadIdentity(ObjectReader object) {
+// As Kubernetes writes it (RFC 9562).
+bool IsUuid(std::string_view text) {
+  if (text.size() != 36) return false;
+  for (std::size_t i = 0; i < text.size(); i++) {
+    const bool dash = i == 8 || i == 13 || i == 18 || i == 23;
+    if (dash ? text[i] != '-' : std::isxdigit(static_cast<unsigned char>(text[i])) == 0) return false;
+  }
+  return true;
+}
+
+CheckIdentity ReadIdentity(ObjectReader object, bool of_pod) {
   CheckIdentity identity;
   for (const Reader& item : object.Items("secrets")) {
-    if (auto coordinates = ReadSecret(item)) identity.secrets.push_back(*std::move(coordinates));
+    if (auto coordinates = ReadSecret(item, of_pod)) identity.secrets.push_back(*std::move(coordinates));
   }
   if (auto account = object.Find("serviceAccount")) identity.service_account = ReadAccount(*account);
   object.Finish();
   return identity;
 }
 
-CheckQuestion ReadQuestion(const Reader& item) {
+CheckQuestion ReadQuestion(const Reader& item, bool of_pod) {
   ObjectReader object(item);
   CheckQuestion question;
   question.image = object.String("image", doc::Need::kRequired).value_or("");
@@ -59,7 +73,8 @@ CheckQuestion ReadQuestion(const Reader& item) {
     if (!known) object.Fail("policy", "must be Never, IfNotPresent or Always");
     if (known) question.policy = *known;
   }
-  if (auto identity = object.Object("identity")) question.identity = ReadIdentity(*std::move(identity));
+  if (auto identity = object.Object("identity"))
+    question.identity = ReadIdentity(*std::move(identity), of_pod);
   object.Finish();
   return question;
 }
@@ -96,11 +111,38 @@ std::optional<ObjectCoordinates> ParseSecret(std::string_view text) {
   return ObjectCoordinates{std::string(parts[0]), std::string(parts[1]), ""};
 }
 
-std::string CoordinatesText(const ObjectCoordinates& of) {
-  return of.namespace_name + "/" + of.name + (of.uid.empty() ? "" : "/" + of.uid);
+std::optional<ObjectCoordinates> ParseOwnSecret(std::string_view text) {
+  std::vector<std::string_view> parts = base::Split(text, '/');
+  const bool with_uid = parts.size() == 2 && IsUuid(parts[1]);
+  if (parts.size() != 1 && !with_uid) return ParseSecret(text);
+  if (parts[0].empty()) return std::nullopt;
+  return ObjectCoordinates{"", std::string(parts[0]), with_uid ? std::string(parts[1]) : ""};
 }
 
-base::Result<CheckRequest> ParseCheckRequest(std::string_view json) {
+base::Status SpeakFor(const plan::Caller& caller, CheckRequest& request) {
+  const ObjectCoordinates account{caller.name_space, caller.service_account, caller.account_uid};
+  for (CheckQuestion& question : request.questions) {
+    if (question.identity.service_account && question.identity.service_account != account) {
+      return base::PermissionDenied("a pod may ask for its own service account only, which is " +
+                                    caller.name_space + "/" + caller.service_account);
+    }
+    question.identity.service_account = account;
+    for (ObjectCoordinates& secret : question.identity.secrets) {
+      if (secret.namespace_name.empty()) secret.namespace_name = caller.name_space;
+      if (secret.namespace_name == caller.name_space) continue;
+      return base::PermissionDenied("a pod may name secrets of its own namespace only, which is " +
+                                    caller.name_space);
+    }
+  }
+  return {};
+}
+
+std::string CoordinatesText(const ObjectCoordinates& of) {
+  const std::string own = of.name + (of.uid.empty() ? "" : "/" + of.uid);
+  return of.namespace_name.empty() ? own : of.namespace_name + "/" + own;
+}
+
+base::Result<CheckRequest> ParseCheckRequest(std::string_view json, bool of_pod) {
   doc::Problems problems("request");
   std::optional<doc::Node> root = doc::ParseJson(json, problems);
   if (!root) return problems.ToStatus().error();
@@ -120,7 +162,7 @@ base::Result<CheckRequest> ParseCheckRequest(std::string_view json) {
   if (items.size() > kMostQuestions) {
     reader.Fail("must have at most " + std::to_string(kMostQuestions) + " checks");
   } else {
-    for (const Reader& item : items) request.questions.push_back(ReadQuestion(item));
+    for (const Reader& item : items) request.questions.push_back(ReadQuestion(item, of_pod));
   }
   // A gate that asks nothing must not pass.
   if (items.empty() && problems.empty()) reader.Fail("must have at least one check");

@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "doc/node.h"
 #include "image/pull_policy.h"
+#include "plan/caller.h"
 #include "plan/check.h"
 
 namespace prefetch::status {
@@ -28,6 +29,8 @@ struct ObjectCoordinates {
 std::optional<ObjectCoordinates> ParseCoordinates(std::string_view text);
 // "team/pull", or with its UID.
 std::optional<ObjectCoordinates> ParseSecret(std::string_view text);
+// As a pod names its own: "pull", "pull/UID", or as above. Without a namespace unless the text has one.
+std::optional<ObjectCoordinates> ParseOwnSecret(std::string_view text);
 // As it is written in a request: without UID where none is known.
 std::string CoordinatesText(const ObjectCoordinates& of);
 
@@ -70,9 +73,13 @@ struct CheckRequest {
 // {"checks": [{"image": "quay.io/acme/app:v1", "policy": "Never",
 //              "identity": {"secrets": ["team/pull/UID"], "serviceAccount": "team/runner/UID"}}],
 //  "pull": true, "wait": "5s", "within": "20s"}
-// or the list of checks alone. Without a policy it is the one that Kubernetes would fill in. InvalidArgument
-// with all mistakes. Pure.
-base::Result<CheckRequest> ParseCheckRequest(std::string_view json);
+// or the list of checks alone. Without a policy it is the one that Kubernetes would fill in. `of_pod`: the
+// asker is a pod, which may name its secrets without their namespace. InvalidArgument with all mistakes.
+// Pure.
+base::Result<CheckRequest> ParseCheckRequest(std::string_view json, bool of_pod = false);
+// Makes the questions those of the caller's own pod: its account, and secrets of its own namespace.
+// PermissionDenied where the request names another account or namespace. Pure.
+base::Status SpeakFor(const plan::Caller& caller, CheckRequest& request);
 doc::Node ToNode(const CheckRequest& request);
 
 struct CheckAnswer {

@@ -14,7 +14,7 @@ class PullingTest : public InquiryTest {
   status::CheckAnswer Pull(const std::string& image, PullPolicy policy, status::CheckIdentity identity = {}) {
     board_.Publish(std::make_shared<const plan::Snapshot>(snapshot_));
     return pulling_
-        .Check({}, {.questions = {{image, policy, std::move(identity)}}, .pull = true, .wait = {}}, true)
+        .Check({}, {.questions = {{image, policy, std::move(identity)}}, .pull = true, .wait = {}}, kNode)
         .answers.at(0);
   }
   plan::ImageState& Asked(const std::string& image, plan::Reason reason) {

@@ -106,7 +106,7 @@ TEST_F(InquiryTest, NeighboursCannotMakeTheAgentAsk) {
 TEST_F(InquiryTest, NeverAndIfNotPresentAskNoRegistry) {
   board_.Publish(std::make_shared<const plan::Snapshot>(snapshot_));
   for (PullPolicy policy : {PullPolicy::kNever, PullPolicy::kIfNotPresent}) {
-    EXPECT_TRUE(asking_.Check({}, {.questions = {{kApp, policy, {}}}}, true).ok);
+    EXPECT_TRUE(asking_.Check({}, {.questions = {{kApp, policy, {}}}}, kNode).ok);
   }
   EXPECT_FALSE(asked_);
 }
@@ -176,12 +176,12 @@ TEST_F(InquiryTest, ASilentRegistryIsAskedOnceARequest) {
     questions.push_back({std::string("reg.example.test/absent:") + tag, PullPolicy::kIfNotPresent, {}});
   }
   int before = times_asked_;
-  status::CheckResult result = asking_.Check({}, {.questions = questions}, true);
+  status::CheckResult result = asking_.Check({}, {.questions = questions}, kNode);
   EXPECT_EQ(times_asked_ - before, 1);
   for (const status::CheckAnswer& answer : result.answers) EXPECT_EQ(answer.reason, "Unreachable");
   says_ = {.kind = Kind::kMoved};
   before = times_asked_;
-  EXPECT_TRUE(asking_.Check({}, {.questions = questions}, true).ok);
+  EXPECT_TRUE(asking_.Check({}, {.questions = questions}, kNode).ok);
   EXPECT_EQ(times_asked_ - before, 3);
 }
 
@@ -196,7 +196,7 @@ TEST_F(InquiryTest, ARegistryThatIsBeingMendedIsAskedOnceARequest) {
     times_asked_ = 0;
     board_.Publish(std::make_shared<const plan::Snapshot>(snapshot_));
     asking_.Check({}, {.questions = {{kApp, PullPolicy::kAlways, {}}, {kApp, PullPolicy::kAlways, {}}}},
-                  true);
+                  kNode);
     EXPECT_EQ(times_asked_, row.asked) << row.status;
   }
 }
@@ -207,7 +207,7 @@ TEST_F(InquiryTest, NoRegistryIsAskedLongerThanTheAskerHas) {
   board_.Publish(std::make_shared<const plan::Snapshot>(snapshot_));
   status::CheckRequest request{.questions = {{kApp, PullPolicy::kAlways, {}}, {kApp, PullPolicy::kNever, {}}},
                                .within = {}};
-  status::CheckResult result = asking_.Check({}, request, true);
+  status::CheckResult result = asking_.Check({}, request, kNode);
   EXPECT_EQ(times_asked_, 0);
   EXPECT_EQ(result.answers.at(0).result, "Unknown");
   EXPECT_EQ(result.answers.at(0).reason, "Unreachable");
@@ -215,7 +215,7 @@ TEST_F(InquiryTest, NoRegistryIsAskedLongerThanTheAskerHas) {
   EXPECT_TRUE(result.answers.at(1).ok);
   request.within = std::chrono::seconds(5);
   auto before = std::chrono::steady_clock::now();
-  EXPECT_TRUE(asking_.Check({}, request, true).ok);
+  EXPECT_TRUE(asking_.Check({}, request, kNode).ok);
   EXPECT_LE(deadline_, std::chrono::steady_clock::now() + request.within);
   EXPECT_GE(deadline_, before + std::chrono::seconds(1));
 }

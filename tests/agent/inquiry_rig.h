@@ -26,6 +26,8 @@ using Kind = image::RegistryAnswerKind;
 
 inline const std::string kApp = "reg.example.test/team/app:v1";
 
+const Asker kNode{.kind = Asker::Kind::kNode};
+
 class InquiryTest : public testing::Test {
  protected:
   InquiryTest() {
@@ -57,7 +59,8 @@ class InquiryTest : public testing::Test {
   status::CheckAnswer Check(const std::string& image, PullPolicy policy, bool local = true,
                             status::CheckIdentity identity = {}) {
     board_.Publish(std::make_shared<const plan::Snapshot>(snapshot_));
-    return inquiry_.Check({}, {.questions = {{image, policy, std::move(identity)}}}, local).answers.at(0);
+    return inquiry_.Check({}, {.questions = {{image, policy, std::move(identity)}}}, local ? kNode : Asker{})
+        .answers.at(0);
   }
   doc::Node Explain(const std::string& image, const ExplainOptions& options = {}) {
     board_.Publish(std::make_shared<const plan::Snapshot>(snapshot_));
@@ -96,7 +99,8 @@ class InquiryTest : public testing::Test {
   status::CheckAnswer Ask(const std::string& image, bool local = true, status::CheckIdentity identity = {},
                           PullPolicy policy = PullPolicy::kAlways) {
     board_.Publish(std::make_shared<const plan::Snapshot>(snapshot_));
-    return asking_.Check({}, {.questions = {{image, policy, std::move(identity)}}}, local).answers.at(0);
+    return asking_.Check({}, {.questions = {{image, policy, std::move(identity)}}}, local ? kNode : Asker{})
+        .answers.at(0);
   }
 };
 

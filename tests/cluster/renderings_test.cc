@@ -13,7 +13,7 @@ namespace {
 constexpr const char* kPlatforms[] = {"aks", "bottlerocket", "crio", "eks",       "generic",
                                       "gke", "k3s",          "kind", "openshift", "rke2"};
 constexpr const char* kComponents[] = {"control-plane", "ephemeral", "kubelet-api", "live-reload",
-                                       "monitoring",    "node-gate", "touch"};
+                                       "monitoring",    "node-gate", "preflight",   "touch"};
 
 // Kinds of other projects that renderings have, taken as they are.
 struct Foreign {

@@ -97,7 +97,9 @@ TEST_P(Refusal, OfACheckHasItsCode) {
 INSTANTIATE_TEST_SUITE_P(
     Rows, Refusal,
     testing::Values(CheckCase{"NoPull", 403, R"({"error":"not from here"})", Code::kPermissionDenied,
-                              "refuses --pull: not from here"},
+                              "refuses: not from here"},
+                    CheckCase{"BadToken", 401, R"({"error":"it has expired"})", Code::kPermissionDenied,
+                              "refuses the token: it has expired"},
                     CheckCase{"OlderAgent", 400, R"({"error":"unknown field"})", Code::kInvalidArgument,
                               "unknown field (is it as new as this prefetchctl?)"},
                     CheckCase{"NoWords", 400, "<html>", Code::kInvalidArgument, "it does not say why"},

@@ -63,6 +63,17 @@ TEST(ConfigMapHash, ChangesWithEachPart) {
   EXPECT_NE(ConfigMapHash(MakeConfigMap("a", {{"k", "v"}, {"l", ""}})), hash);
 }
 
+TEST(Generate, APreflightsPortFollowsTheAgentsAndOpenShiftAllowsIt) {
+  GenerateOptions options{
+      .platform = "openshift", .components = {"preflight"}, .lists = {{"x.txt", ""}}, .port = 9999};
+  auto generated = Generate(EmbeddedFiles(), options);
+  ASSERT_TRUE(generated);
+  std::string text;
+  for (const doc::Node& document : generated->documents) text += doc::WriteJson(document);
+  EXPECT_NE(text.find("\"hostPort\":9999"), std::string::npos);
+  EXPECT_NE(text.find("\"allowHostPorts\":true"), std::string::npos);
+}
+
 TEST(Generate, AnOptionAtItsLimit) {
   GenerateOptions options{.platform = "generic",
                           .lists = {{"x.txt", std::string(kMostConfigMapBytes - 5, 'x')}}};

@@ -129,6 +129,7 @@ patches:
     - {op: replace, path: /spec/template/spec/containers/0/args/2, value: "--listen=[$(POD_IP)]:9478"}
     - {op: replace, path: /spec/template/spec/containers/0/args/3, value: --local=/run/prefetchd-ci/prefetchd.sock}
     - {op: replace, path: /spec/template/spec/containers/0/ports/0/containerPort, value: 9478}
+    - {op: replace, path: /spec/template/spec/containers/0/ports/0/hostPort, value: 9478}
     - {op: add, path: /spec/template/spec/containers/0/args/-, value: --instance=ci}
     - {op: add, path: /spec/template/spec/imagePullSecrets, value: [{name: pull}, {name: other.pull}]}
 - target: {group: monitoring.coreos.com}

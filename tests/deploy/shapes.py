@@ -42,7 +42,7 @@ CONTAINER = {
     "args": TEXTS,
     "env": [{"name!": STRING, "value": STRING, "valueFrom": {"fieldRef": {"fieldPath!": STRING}}}],
     "envFrom": [{"configMapRef": {"name!": STRING, "optional": bool}}],
-    "ports": [{"name!": STRING, "containerPort!": int, "protocol": Text("TCP")}],
+    "ports": [{"name!": STRING, "containerPort!": int, "hostPort": int, "protocol": Text("TCP")}],
     "startupProbe": PROBE, "livenessProbe": PROBE, "readinessProbe": PROBE,
     "resources": {"requests": Map(STRING), "limits": Map(STRING)},
     "securityContext": {"runAsUser": int, "runAsGroup": int, "allowPrivilegeEscalation": bool, "privileged": bool,

@@ -22,6 +22,13 @@ doc::Node Text(std::string text) {
 ApiQuestion ApiQuestion::Of(const http::ServerRequest& request) {
   ApiQuestion asked;
   asked.version = request.path == "/version";
+  if (request.path == "/apis/authentication.k8s.io/v1/tokenreviews" && request.method == Method::kPost) {
+    asked.verb = "create";
+    asked.group = "authentication.k8s.io";
+    asked.resource = "tokenreviews";
+    asked.known = true;
+    return asked;
+  }
   std::vector<std::string_view> parts = base::Split(request.path, '/');  // "", "api", "v1", ...
   if (parts.size() < 4 || parts[1] != "api" || parts[2] != "v1") return asked;
   std::size_t at = 3;

@@ -11,6 +11,7 @@ namespace prefetch::tests {
 // A request's path, in the words of RBAC.
 struct ApiQuestion {
   std::string verb, resource, name_space, name;
+  std::string group;              // "" is the core group
   std::string subresource, rest;  // rest: of a proxy's path, with its "/"
   bool version = false;
   bool known = false;

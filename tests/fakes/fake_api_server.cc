@@ -8,6 +8,9 @@
 #include <utility>
 
 #include "base/text.h"
+#include "doc/json.h"
+#include "doc/path.h"
+#include "doc/write.h"
 #include "fakes/api_question.h"
 
 namespace prefetch::tests {
@@ -26,12 +29,21 @@ http::Deferred Hang() {
   };
 }
 
+doc::Node Named(const std::string& name, const std::string& uid) {
+  doc::Node object = doc::Node::Mapping();
+  object.Set("name", doc::Node::String(name)).Set("uid", doc::Node::String(uid));
+  return object;
+}
+
 }  // namespace
 
 struct FakeApiServer::User {
   std::string name;
   std::vector<std::string> groups;
   base::TimePoint ends = base::TimePoint::max();
+  // Of a token for somebody else than the API server, which takes it from nobody.
+  std::string audience = {};
+  PodToken of = {};
 };
 
 FakeApiServer::FakeApiServer(const base::Clock& clock, FrontOptions tls)
@@ -115,6 +127,31 @@ std::string FakeApiServer::AddServiceAccountToken(const std::string& name_space,
                                                   std::chrono::seconds life) {
   return AddToken("system:serviceaccount:" + name_space + ":" + name,
                   {"system:serviceaccounts", "system:serviceaccounts:" + name_space}, life);
+}
+
+std::string FakeApiServer::AddPodToken(const PodToken& of, const std::string& audience,
+                                       std::chrono::seconds life) {
+  const auto ends =
+      std::chrono::duration_cast<std::chrono::seconds>((clock_.Wall() + life).time_since_epoch());
+  doc::Node bound = doc::Node::Mapping();
+  if (!of.node.empty()) bound.Set("node", Named(of.node, of.node + "-uid"));
+  if (!of.pod.empty()) bound.Set("pod", Named(of.pod, of.pod + "-uid"));
+  doc::Node claims = doc::Node::Mapping();
+  claims.Set("aud", doc::Node::Sequence({doc::Node::String(audience)}));
+  claims.Set("exp", doc::Node::Int(ends.count()));
+  claims.Set("kubernetes.io", std::move(bound));
+  std::string payload = base::Base64Encode(doc::WriteJson(claims));
+  std::replace(payload.begin(), payload.end(), '+', '-');
+  std::replace(payload.begin(), payload.end(), '/', '_');
+  payload.resize(payload.find_last_not_of('=') + 1);
+  base::Lock lock(mutex_);
+  std::string token = "eyJhbGciOiJub25lIn0." + payload + ".fake-" + std::to_string(++serial_);
+  users_[token] = {.name = "system:serviceaccount:" + of.name_space + ":" + of.service_account,
+                   .groups = {"system:serviceaccounts"},
+                   .ends = clock_.Now() + life,
+                   .audience = audience,
+                   .of = of};
+  return token;
 }
 
 void FakeApiServer::Revoke(const std::string& token) {
@@ -262,7 +299,8 @@ int FakeApiServer::Review(std::string_view authorization, const std::string& ver
 const FakeApiServer::User* FakeApiServer::UserOf(std::string_view header) const {
   if (header.starts_with("Bearer ")) header.remove_prefix(7);
   auto user = users_.find(std::string(header));
-  return user == users_.end() || clock_.Now() >= user->second.ends ? nullptr : &user->second;
+  if (user == users_.end() || clock_.Now() >= user->second.ends) return nullptr;
+  return user->second.audience.empty() ? &user->second : nullptr;
 }
 
 std::optional<http::ServerResponse> FakeApiServer::Refuse(const http::ServerRequest& request,
@@ -276,7 +314,7 @@ std::optional<http::ServerResponse> FakeApiServer::Refuse(const http::ServerRequ
   if (rbac_.Allows({.user = user->name,
                     .groups = user->groups,
                     .verb = asked.verb,
-                    .group = "",
+                    .group = asked.group,
                     .resource = asked.FullResource(),
                     .name_space = asked.name_space,
                     .name = rbac_name})) {
@@ -287,7 +325,7 @@ std::optional<http::ServerResponse> FakeApiServer::Refuse(const http::ServerRequ
   return StatusAnswer(403, "Forbidden",
                       asked.resource + (asked.name.empty() ? "" : " \"" + asked.name + "\"") +
                           " is forbidden: User \"" + user->name + "\" cannot " + asked.verb + " resource \"" +
-                          asked.FullResource() + "\" in API group \"\" " + where);
+                          asked.FullResource() + "\" in API group \"" + asked.group + "\" " + where);
 }
 
 http::ServerResponse FakeApiServer::Answer(const http::ServerRequest& request, const Asked& asked) {
@@ -301,7 +339,7 @@ http::ServerResponse FakeApiServer::Answer(const http::ServerRequest& request, c
   auto found = objects_.find(asked.Path());
   std::optional<doc::Node> before = found == objects_.end() ? std::nullopt : std::optional(found->second);
   http::ServerResponse response = Write(request, asked);
-  if (response.status < 300) {
+  if (response.status < 300 && asked.group.empty()) {
     sent_.Note({.user = UserOf(request)->name,
                 .verb = asked.verb,
                 .resource = asked.resource,
@@ -315,8 +353,43 @@ http::ServerResponse FakeApiServer::Answer(const http::ServerRequest& request, c
   return response;
 }
 
+// As k8s.io/kubernetes pkg/registry/authentication/tokenreview does.
+http::ServerResponse FakeApiServer::ReviewToken(const http::ServerRequest& request) const {
+  doc::Problems problems("review");
+  auto review = doc::ParseJson(request.body, problems);
+  if (!review) return StatusAnswer(400, "BadRequest", "no TokenReview");
+  const std::string token = doc::TextAt(*review, {"spec", "token"});
+  const auto& audiences = doc::ItemsAt(*review, {"spec", "audiences"});
+  auto found = users_.find(token);
+  const bool known = found != users_.end() && clock_.Now() < found->second.ends && audiences.size() == 1 &&
+                     audiences.front().text == found->second.audience;
+  doc::Node status = doc::Node::Mapping();
+  status.Set("authenticated", doc::Node::Bool(known));
+  if (!known) status.Set("error", doc::Node::String("invalid bearer token"));
+  if (known) {
+    const User& user = found->second;
+    doc::Node extra = doc::Node::Mapping();
+    auto set = [&](const char* name, const std::string& value) {
+      if (value.empty()) return;
+      extra.Set("authentication.kubernetes.io/" + std::string(name),
+                doc::Node::Sequence({doc::Node::String(value)}));
+    };
+    set("node-name", user.of.node);
+    set("pod-name", user.of.pod);
+    set("pod-uid", user.of.pod.empty() ? "" : user.of.pod + "-uid");
+    doc::Node who = doc::Node::Mapping();
+    who.Set("username", doc::Node::String(user.name));
+    who.Set("uid", doc::Node::String(user.of.service_account + "-uid")).Set("extra", std::move(extra));
+    status.Set("user", std::move(who));
+    status.Set("audiences", doc::Node::Sequence({doc::Node::String(user.audience)}));
+  }
+  review->Set("status", std::move(status));
+  return JsonAnswer(201, *review);
+}
+
 http::ServerResponse FakeApiServer::Write(const http::ServerRequest& request, const Asked& asked) {
   if (asked.subresource == "token") return CreateToken(request, asked);
+  if (asked.resource == "tokenreviews") return ReviewToken(request);
   if (asked.verb == "create") return Create(request, asked);
   return asked.verb == "patch" ? PatchOne(request, asked) : DeleteOne(request, asked);
 }

@@ -1,7 +1,8 @@
 // FakeApiServer: a small API server on loopback. It keeps objects with their resource versions, knows its
 // users by their tokens, lets them do what RBAC manifests grant, and fails as it is told.
 //
-// Known: nodes, nodes/status, pods, pods/proxy, events, serviceaccounts, serviceaccounts/token, /version.
+// Known: nodes, nodes/status, pods, pods/proxy, events, serviceaccounts, serviceaccounts/token, tokenreviews,
+// /version.
 #pragma once
 
 #include <chrono>
@@ -37,6 +38,12 @@ struct Fault {
   bool hang = false;        // nothing is answered until the client goes
   bool cut = false;         // the true answer breaks off in the middle
   int times = 1;            // how many requests
+};
+
+// What a token is bound to.
+struct PodToken {
+  std::string name_space, service_account;
+  std::string node, pod;
 };
 
 struct ApiQuestion;
@@ -81,6 +88,10 @@ class FakeApiServer {
                        std::chrono::seconds life = std::chrono::hours(1));
   std::string AddServiceAccountToken(const std::string& name_space, const std::string& name,
                                      std::chrono::seconds life = std::chrono::hours(1));
+  // A token of a projected volume for another audience, bound to a pod of a node; empty: to none. UIDs are
+  // the names with "-uid".
+  std::string AddPodToken(const PodToken& of, const std::string& audience,
+                          std::chrono::seconds life = std::chrono::hours(1));
   void Revoke(const std::string& token);
   // Who comes without a token: with a client certificate, that is. Empty (as at first): nobody may.
   void SetCertificateUser(const std::string& user);
@@ -137,6 +148,7 @@ class FakeApiServer {
       PREFETCH_REQUIRES(mutex_);
   http::ServerResponse CreateToken(const http::ServerRequest& request, const Asked& asked)
       PREFETCH_REQUIRES(mutex_);
+  http::ServerResponse ReviewToken(const http::ServerRequest& request) const PREFETCH_REQUIRES(mutex_);
   http::ServerResponse Proxy(const Asked& asked) const PREFETCH_REQUIRES(mutex_);
   http::ServerResponse AnswerLater(const base::Call& call, const http::ServerRequest& request,
                                    const Asked& asked) PREFETCH_EXCLUDES(mutex_);

@@ -41,6 +41,10 @@ class RefusingApi : public kube::Api {
                                                        const std::string&) override {
     return No();
   }
+  kube::Answer<kube::TokenReview> ReviewToken(const base::Call&, const base::Secret&,
+                                              const std::string&) override {
+    return No();
+  }
   kube::Answer<kube::ServiceAccountToken> CreateToken(const base::Call&, const std::string&,
                                                       const std::string&, const std::string&,
                                                       std::int64_t) override {

@@ -1,4 +1,5 @@
-// What neighbours send to POST /v1/check. What was understood is understood again as it is written.
+// What neighbours send to POST /v1/check. What was understood is understood again as it is written; and what a
+// pod sends in its own name is about itself.
 #include <cstdint>
 #include <string_view>
 
@@ -7,7 +8,19 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace prefetch;
-  auto request = status::ParseCheckRequest({reinterpret_cast<const char*>(data), size});
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  const plan::Caller caller{.name_space = "ci", .service_account = "runner", .account_uid = "u"};
+  if (auto of_pod = status::ParseCheckRequest(text, true); of_pod && status::SpeakFor(caller, *of_pod)) {
+    for (const status::CheckQuestion& question : of_pod->questions) {
+      if (!question.identity.service_account || question.identity.service_account->name != "runner") {
+        __builtin_trap();
+      }
+      for (const auto& secret : question.identity.secrets) {
+        if (secret.namespace_name != "ci" || secret.name.empty()) __builtin_trap();
+      }
+    }
+  }
+  auto request = status::ParseCheckRequest(text);
   if (!request) return 0;
   if (request->questions.empty() || request->questions.size() > status::kMostQuestions) __builtin_trap();
   if (request->wait.count() < 0 || request->wait > status::kMostPullWait) __builtin_trap();

@@ -30,6 +30,7 @@ rules:
 - {apiGroups: [""], resources: [nodes/status], verbs: [patch]}
 - {apiGroups: [""], resources: [serviceaccounts/token], verbs: [create]}
 - {apiGroups: [""], resources: [pods/proxy], verbs: [get]}
+- {apiGroups: [authentication.k8s.io], resources: [tokenreviews], verbs: [create]}
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRoleBinding
@@ -109,6 +110,8 @@ class EveryCall : public testing::Test {
          [](auto& api, auto& call) { return Of(api.GetServiceAccount(call, "a", "sa")); }},
         {"create serviceaccounts/token \"sa\"",
          [](auto& api, auto& call) { return Of(api.CreateToken(call, "a", "sa", "sts.test", 3600)); }},
+        {"create tokenreviews",
+         [](auto& api, auto& call) { return Of(api.ReviewToken(call, base::Secret("a.b.c"), "prefetchd")); }},
         {"list pods", [](auto& api, auto& call) { return Of(api.ListPods(call, "a", {})); }},
         {"get pods \"p\"", [](auto& api, auto& call) { return Of(api.GetPod(call, "a", "p")); }},
         {"create pods",

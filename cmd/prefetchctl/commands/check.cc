@@ -1,4 +1,6 @@
 // The options and examples of `prefetchctl check`.
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <map>
@@ -40,6 +42,9 @@ itself leaves the least time for changes.
 A pod's imagePullSecrets count, by namespace and name. kubelet also compares their UIDs, which manifests lack. If
 kubelet has recorded the image for one secret of that name, the answer is AssumedForPod; for several, Unknown.
 
+In a pod without access to the agent's socket, ask http://NODE_IP:9477 and bring a token: the agent then answers
+for this pod, as far as its administrator admits it (preflight in the agent's configuration).
+
 With --pull, the agent pulls missing images as it pulls those of the list, with the node's own credentials. The
 answer is what a pod would meet then. If this command ends first, a running pull goes on. The agent needs
 --check-pull, and allows --pull over its local socket only; a refusal is exit code 4.
@@ -78,7 +83,10 @@ Command CheckCommand(CLI::App& command, Context& context) {
       ->check(CLI::IsMember({"fail", "pass"}))
       ->capture_default_str();
   Repeatable(command, "--pod-secret", options->pod_secrets,
-             "Another pull secret of the pods: NAMESPACE/NAME/UID (repeatable)");
+             "Another pull secret of the pods: NAMESPACE/NAME/UID, or NAME with a token (repeatable)");
+  command.add_option("--token-file", options->token_file,
+                     "A pod's token for the audience prefetchd, shown to an agent over the network [" +
+                         std::string(kTokenFile) + ", if it exists]");
   command.add_option("--pod-service-account", options->pod_service_account,
                      "The pods' service account: NAMESPACE/NAME/UID");
   command.add_option("-n,--namespace", options->default_namespace, "Namespace of manifests without one")
@@ -96,6 +104,7 @@ Command CheckCommand(CLI::App& command, Context& context) {
   OneOf(command.add_option("-o,--output", options->output, "Output format [text]"), names);
   command.footer(kCheckFooter);
   return [&context, &command, options, words, unknown] {
+    if (options->token_file.empty() && ::access(kTokenFile, R_OK) == 0) options->token_file = kTokenFile;
     options->unknown_passes = *unknown == "pass";
     Terminal terminal = StdoutTerminal();
     options->width = terminal.interactive ? terminal.width : 0;

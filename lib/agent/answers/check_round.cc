@@ -23,20 +23,29 @@ plan::CheckKubelet KubeletOf(const plan::Snapshot& snapshot) {
 plan::CheckRuntime CheckRound::AskRuntime(const base::Call& call, const image::Reference& reference,
                                           const plan::ImageState* listed) {
   RuntimeNow& runtime = sources_.runtime;
+  const bool node = asker_.kind == Asker::Kind::kNode;
   if (here_ == nullptr) {
     looked_at_ = sources_.clock.Now();
     here_ = runtime.Ask(call.Within(RuntimeNow::Patience(snapshot_.runtime)),
-                        local_ ? base::Duration::zero() : kAgeForNeighbours);
+                        node || asker_.pull ? base::Duration::zero() : kAgeForNeighbours);
   }
   plan::CheckRuntime found;
   if (!*here_) {
     found.error = here_->error().message;
     if (listed != nullptr) found.image = *listed;
   } else {
-    found.image = listed != nullptr ? runtime.Entry(call, *listed, **here_, local_)
+    found.image = listed != nullptr ? runtime.Entry(call, *listed, **here_, node)
                                     : runtime.Unlisted(call, reference, **here_);
   }
   return found;
+}
+
+// A pod that has asked in its own name always has an account; it is a credential where a provider takes it
+// for one.
+bool CheckRound::HasOwnCredentials(const status::CheckQuestion& question, const image::Reference* reference) {
+  if (asker_.kind != Asker::Kind::kPod) return question.identity != status::CheckIdentity{};
+  return !question.identity.secrets.empty() ||
+         (reference != nullptr && !sources_.keyring.TokenProviderFor(*reference).empty());
 }
 
 CheckRound::Outcome CheckRound::Decide(const base::Call& call, const status::CheckQuestion& question,
@@ -45,13 +54,14 @@ CheckRound::Outcome CheckRound::Decide(const base::Call& call, const status::Che
   const plan::ImageState* listed = reference ? plan::FindImage(snapshot_, *reference) : nullptr;
   CheckFacts facts{.image = question.image,
                    .policy = question.policy,
-                   .own_credentials = question.identity != status::CheckIdentity{},
-                   .rights = {.unlisted = local_, .registry = local_, .pull = pull},
+                   .own_credentials = HasOwnCredentials(question, reference ? &*reference : nullptr),
+                   .rights = asker_.Rights(listed != nullptr),
                    .listed = listed != nullptr,
                    .asks_registries = sources_.asker != nullptr,
                    .runtime_down = snapshot_.readiness.reason == plan::Reason::kRuntimeDown,
                    .runtime_error = snapshot_.runtime.error,
                    .kubelet = KubeletOf(snapshot_)};
+  facts.rights.pull = facts.rights.pull && pull;
   if (reference) {
     facts.reference = *reference;
   } else {

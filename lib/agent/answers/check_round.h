@@ -2,6 +2,7 @@
 // from the runtime, kubelet's files and registries as they are at this moment.
 #pragma once
 
+#include "agent/answers/asker.h"
 #include "agent/answers/registry_now.h"
 #include "agent/answers/runtime_now.h"
 #include "base/call.h"
@@ -17,24 +18,26 @@ struct CheckSources {
   credentials::Keyring& keyring;
   const base::Clock& clock;
   const RegistryAsker& asker;  // empty: this agent asks no registry
+  RegistryMoment& moment;      // of pods' questions
 };
 
 // One thread's. What it refers to outlives it.
 class CheckRound {
  public:
-  // `local`: on behalf of the node itself, and of nobody else. `ask_until`: real time, as a Call's deadline.
-  CheckRound(const CheckSources& sources, const plan::Snapshot& snapshot, bool local,
+  // `ask_until`: real time, as a Call's deadline.
+  CheckRound(const CheckSources& sources, const plan::Snapshot& snapshot, const Asker& asker,
              base::TimePoint ask_until)
       : sources_(sources),
         snapshot_(snapshot),
-        local_(local),
-        registries_(sources.asker, sources.keyring, sources.clock, ask_until) {}
+        asker_(asker),
+        registries_(sources.asker, sources.keyring, sources.clock, ask_until,
+                    asker.kind == Asker::Kind::kPod ? &sources.moment : nullptr) {}
 
   struct Outcome {
     plan::CheckFacts facts;
     plan::CheckStep step;  // a verdict; or kPull, with `pull` only
   };
-  // `pull`: the asker may have the image pulled.
+  // `pull`: a pull may be the answer, where the asker has the right to one.
   Outcome Decide(const base::Call& call, const status::CheckQuestion& question, bool pull);
 
   // When the runtime was asked, which is done with the first question that needs it.
@@ -43,10 +46,11 @@ class CheckRound {
  private:
   plan::CheckRuntime AskRuntime(const base::Call& call, const image::Reference& reference,
                                 const plan::ImageState* listed);
+  bool HasOwnCredentials(const status::CheckQuestion& question, const image::Reference* reference);
 
   const CheckSources sources_;
   const plan::Snapshot& snapshot_;
-  const bool local_;
+  const Asker asker_;
   RegistryNow registries_;
   RuntimeNow::Listing here_;
   base::TimePoint looked_at_;

@@ -92,12 +92,45 @@ http::ServerAnswer Check(const Inquiry& inquiry, const http::ServerRequest& requ
   if (check->pull && !local) {
     return http::ErrorResponse(403, "pulls are asked for on the node itself, over the agent's local socket");
   }
-  if (check->pull && !inquiry.pulls()) {
+  if (check->pull && !inquiry.pulls_for_node()) {
     return http::ErrorResponse(403,
                                "this agent pulls for no check: start it with --check-pull to allow that");
   }
-  return http::Deferred([&inquiry, local, check = *std::move(check)](const base::Call& call) {
-    return http::JsonResponse(200, status::CheckResultJson(inquiry.Check(call, check, local)));
+  const Asker asker{.kind = local ? Asker::Kind::kNode : Asker::Kind::kNeighbour};
+  return http::Deferred([&inquiry, asker, check = *std::move(check)](const base::Call& call) {
+    return http::JsonResponse(200, status::CheckResultJson(inquiry.Check(call, check, asker)));
+  });
+}
+
+http::ServerResponse Refusal(const TurnedAway& away) {
+  http::ServerResponse response = http::ErrorResponse(away.status, away.message);
+  if (away.status == 401) response.headers.Add("WWW-Authenticate", "Bearer");
+  if (away.retry_after.count() > 0) {
+    response.headers.Add("Retry-After", std::to_string(away.retry_after.count()));
+  }
+  return response;
+}
+
+// A pod that asks in its own name.
+http::ServerAnswer CheckOfPod(const Inquiry& inquiry, const http::ServerRequest& request,
+                              std::string_view authorization, Callers& callers) {
+  // Most tokens that are worth nothing are refused here, without a thread.
+  if (auto away = callers.Prejudge(authorization)) return Refusal(*away);
+  auto check = status::ParseCheckRequest(request.body, true);
+  if (!check) return http::ErrorResponse(400, check.error().message());
+  return http::Deferred([&inquiry, &callers, token = base::Secret(std::string(authorization)),
+                         check = *std::move(check)](const base::Call& call) mutable {
+    auto caller = callers.Identify(call, token.Reveal());
+    if (const auto* away = std::get_if<TurnedAway>(&caller)) return Refusal(*away);
+    if (base::Status own = status::SpeakFor(std::get<plan::Caller>(caller), check); !own) {
+      return http::ErrorResponse(403, own.error().message());
+    }
+    const Asker asker{.kind = Asker::Kind::kPod, .rules = callers.rules()};
+    if (check.pull && asker.rules.pull == plan::PullFor::kNever) {
+      return http::ErrorResponse(
+          403, "this agent's configuration (preflight.pull) lets no pod have images pulled");
+    }
+    return http::JsonResponse(200, status::CheckResultJson(inquiry.Check(call, check, asker)));
   });
 }
 
@@ -110,16 +143,20 @@ http::ServerResponse Scrape(const Board& board, const Metrics& metrics) {
 }  // namespace
 
 http::Handler Endpoints(const Board& board, const Metrics& metrics, const Inquiry& inquiry,
-                        const base::Clock& clock, Audience audience) {
+                        const base::Clock& clock, Audience audience, Callers* callers) {
   bool local = audience == Audience::kLocal;
   // A handler runs on one thread.
   auto checks = std::make_shared<base::TokenBucket>(kNeighbourChecks);
-  return [&board, &metrics, &inquiry, &clock, local,
-          checks](const http::ServerRequest& request) -> http::ServerAnswer {
+  return [&board, &metrics, &inquiry, &clock, local, checks,
+          callers](const http::ServerRequest& request) -> http::ServerAnswer {
     const std::string& path = request.path;
     bool image = local && path.starts_with(kImages) && path.size() > kImages.size();
     if (path == kCheck) {
       if (request.method != http::Method::kPost) return http::MethodNotAllowedResponse({http::Method::kPost});
+      auto authorization = request.headers.Get("Authorization");
+      if (callers != nullptr && authorization) {
+        return CheckOfPod(inquiry, request, *authorization, *callers);
+      }
       if (local || checks->TryTake(clock.Now())) return Check(inquiry, request, local);
       http::ServerResponse refusal = http::ErrorResponse(429, "too many checks: ask again in a second");
       refusal.headers.Add("Retry-After", "1");

@@ -3,6 +3,7 @@
 
 #include "agent/answers/inquiry.h"
 #include "agent/board.h"
+#include "agent/cluster/callers.h"
 #include "agent/metrics.h"
 #include "base/clock.h"
 #include "http/handler.h"
@@ -19,7 +20,8 @@ enum class Audience { kNeighbours, kLocal };
 constexpr int kChecksPerSecond = 20;
 constexpr int kChecksAtOnce = 100;
 
+// `callers`: neighbours who bring a token are told what that allows; null: tokens count for nothing.
 http::Handler Endpoints(const Board& board, const Metrics& metrics, const Inquiry& inquiry,
-                        const base::Clock& clock, Audience audience);
+                        const base::Clock& clock, Audience audience, Callers* callers = nullptr);
 
 }  // namespace prefetch::agent

@@ -16,19 +16,20 @@ constexpr std::chrono::milliseconds kMoment{250};
 
 }  // namespace
 
-CheckRound Inquiry::RoundOf(const plan::Snapshot& snapshot, bool local, base::TimePoint ask_until) const {
-  return {{.runtime = runtime_, .keyring = keyring_, .clock = clock_, .asker = asker_},
+CheckRound Inquiry::RoundOf(const plan::Snapshot& snapshot, const Asker& asker,
+                            base::TimePoint ask_until) const {
+  return {{.runtime = runtime_, .keyring = keyring_, .clock = clock_, .asker = asker_, .moment = moment_},
           snapshot,
-          local,
+          asker,
           ask_until};
 }
 
-void Inquiry::AwaitPulls(const base::Call& call, const status::CheckRequest& request,
+void Inquiry::AwaitPulls(const base::Call& call, const status::CheckRequest& request, const Asker& asker,
                          std::vector<Wish> wishes, base::TimePoint ask_until,
                          status::CheckResult& result) const {
   plan::SnapshotPtr snapshot = board_.Latest();
   while (true) {
-    CheckRound round = RoundOf(*snapshot, true, ask_until);
+    CheckRound round = RoundOf(*snapshot, asker, ask_until);
     std::erase_if(wishes, [&](const Wish& wish) {
       const status::CheckQuestion& question = request.questions[wish.question];
       auto verdict =
@@ -45,13 +46,14 @@ void Inquiry::AwaitPulls(const base::Call& call, const status::CheckRequest& req
 }
 
 status::CheckResult Inquiry::Check(const base::Call& call, const status::CheckRequest& request,
-                                   bool local) const {
+                                   Asker asker) const {
+  asker.pull = request.pull;
   plan::SnapshotPtr snapshot = board_.Latest();
   status::CheckResult result{.node = snapshot->node, .time = clock_.Wall(), .ok = true, .answers = {}};
   std::vector<Wish> wishes;
   const base::TimePoint ask_until = std::chrono::steady_clock::now() + request.within;
-  CheckRound round = RoundOf(*snapshot, local, ask_until);
-  const bool pull = request.pull && local && pulls();
+  CheckRound round = RoundOf(*snapshot, asker, ask_until);
+  const bool pull = pulls();
   for (const status::CheckQuestion& question : request.questions) {
     CheckRound::Outcome outcome = round.Decide(call, question, pull);
     if (outcome.step.need == plan::CheckNeed::kPull) {
@@ -62,7 +64,7 @@ status::CheckResult Inquiry::Check(const base::Call& call, const status::CheckRe
   }
   if (!wishes.empty()) {
     base::Duration wait = waiting_++ < kMostHeld ? std::max<base::Duration>(request.wait, kMoment) : kMoment;
-    AwaitPulls(call.Within(wait), request, std::move(wishes), ask_until, result);
+    AwaitPulls(call.Within(wait), request, asker, std::move(wishes), ask_until, result);
     waiting_--;
   }
   result.ok = std::all_of(result.answers.begin(), result.answers.end(),

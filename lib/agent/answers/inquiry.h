@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/answers/asker.h"
 #include "agent/answers/check_round.h"
 #include "agent/answers/runtime_now.h"
 #include "agent/ask_registry.h"
@@ -37,33 +38,35 @@ struct Explanation {
 // Any thread may call, many at once. What it refers to outlives it.
 class Inquiry {
  public:
-  // `asker` and `hosts` empty: this agent asks no registry. `wish` empty: it pulls for no check.
+  // `asker` and `hosts` empty: this agent asks no registry. `wish` empty: it pulls for no check;
+  // `pulls_for_node`: also for those over the local socket.
   Inquiry(const Board& board, cri::ImageService& images, cri::ContentService& content,
           credentials::Keyring& keyring, const base::Clock& clock, RegistryAsker asker = nullptr,
-          RegistryHosts hosts = nullptr, PullWish wish = nullptr)
+          RegistryHosts hosts = nullptr, PullWish wish = nullptr, bool pulls_for_node = true)
       : board_(board),
         runtime_(images, content, clock),
         keyring_(keyring),
         clock_(clock),
         asker_(std::move(asker)),
         hosts_(std::move(hosts)),
-        wish_(std::move(wish)) {}
+        wish_(std::move(wish)),
+        pulls_for_node_(pulls_for_node) {}
 
-  // One answer for each question: of images of the list, and with `local` of others too, the runtime and
-  // kubelet's files are asked at this moment (for neighbours the runtime at most twice a second). Where the
-  // runtime does not answer, what it told last stands for images of the list.
+  // One answer for each question: of images of the list, and of others where the asker has that right, the
+  // runtime and kubelet's files are asked at this moment (the runtime at most twice a second, but for the
+  // node itself). Where the runtime does not answer, what it told last stands for images of the list.
   //
-  // `local`: who asks may know about images that are not on the list, for which
-  // the runtime is asked; and for pods with Always the registry is asked now, with this node's credentials.
-  // Others get what the agent knows already: it must not become an oracle for those.
+  // An asker with that right has the registry asked now; others get what the agent knows already: it must not
+  // become an oracle for them.
   //
-  // With CheckRequest::pull, which only local ears may ask for and only where pulls() is true, images that
-  // are not here are pulled, and their answer is `pending` until that has ended; it is held for at most
+  // With CheckRequest::pull, of an asker who may have images pulled and only where pulls() is true, images
+  // that are not here are pulled, and their answer is `pending` until that has ended; it is held for at most
   // CheckRequest::wait.
-  status::CheckResult Check(const base::Call& call, const status::CheckRequest& request, bool local) const;
+  status::CheckResult Check(const base::Call& call, const status::CheckRequest& request, Asker asker) const;
 
-  // Does this agent pull for a check?
+  // Does this agent pull for a check? And for one over the local socket?
   bool pulls() const { return wish_ != nullptr; }
+  bool pulls_for_node() const { return pulls() && pulls_for_node_; }
 
   // Blocks while plugins run.
   Explanation Explain(const base::Call& call, const image::Reference& reference,
@@ -76,20 +79,22 @@ class Inquiry {
     plan::CheckFacts facts;
     base::TimePoint looked_at;
   };
-  CheckRound RoundOf(const plan::Snapshot& snapshot, bool local, base::TimePoint ask_until) const;
+  CheckRound RoundOf(const plan::Snapshot& snapshot, const Asker& asker, base::TimePoint ask_until) const;
   // Until all of them have ended, or the call has.
-  void AwaitPulls(const base::Call& call, const status::CheckRequest& request, std::vector<Wish> wishes,
-                  base::TimePoint ask_until, status::CheckResult& result) const;
+  void AwaitPulls(const base::Call& call, const status::CheckRequest& request, const Asker& asker,
+                  std::vector<Wish> wishes, base::TimePoint ask_until, status::CheckResult& result) const;
   void AddCredentials(const base::Call& call, const plan::ImageState& image,
                       status::ImageDetail& detail) const;
 
   const Board& board_;
   mutable RuntimeNow runtime_;
+  mutable RegistryMoment moment_;
   credentials::Keyring& keyring_;
   const base::Clock& clock_;
   const RegistryAsker asker_;
   const RegistryHosts hosts_;
   const PullWish wish_;
+  const bool pulls_for_node_;
   mutable std::atomic<int> waiting_{0};  // answers that are held for pulls
 };
 

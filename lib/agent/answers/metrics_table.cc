@@ -64,6 +64,9 @@ constexpr MetricsTable kTable = {{
      "the way (None, NoNodeCredentials, Admission and so on); those that were and are not to be touched do "
      "not "
      "count."},
+    {Id::kPreflightCallers, "prefetchd_preflight_callers_total", Kind::kCounter,
+     "Preflights of pods that brought a token, by result: Admitted, or why the pod was turned away. Absent "
+     "before the first."},
     {Id::kTouches, "prefetchd_touches_total", Kind::kCounter,
      "Images that were in a touch pod, by what stood in the way; None: kubelet recorded it for every pod of "
      "the node. Absent before the first."},

@@ -32,6 +32,7 @@ enum class MetricId {
   kCredentialLookups,
   kPluginDuration,
   kEntriesTouch,
+  kPreflightCallers,
   kTouches,
   kTouchPods,
   kRuntimeUp,

@@ -267,6 +267,9 @@ void ShowCounts(const Counts& counts, Families& out) {
     out.Set(Id::kPluginDuration, seconds,
             {{"provider", provider}, {"outcome", credentials::ProviderOutcomeName(outcome)}});
   }
+  for (const auto& [result, count] : counts.callers) {
+    out.Set(Id::kPreflightCallers, static_cast<double>(count), {{"result", result}});
+  }
   for (const auto& [obstacle, count] : counts.touches) {
     out.Set(Id::kTouches, static_cast<double>(count), {{"obstacle", plan::TouchObstacleName(obstacle)}});
   }

@@ -14,7 +14,8 @@ constexpr std::chrono::seconds kAskNow{15};
 // Of these, so many for credentials: a plugin that hangs leaves time to ask for other images.
 constexpr std::chrono::seconds kCredentialsNow{5};
 
-// An answer that the same server would give to any question: the server is away, or another in front of it answers.
+// An answer that the same server would give to any question: the server is away, or another in front of it
+// answers.
 bool IsSilent(const image::RegistryAnswer& said) {
   return said.kind == image::RegistryAnswerKind::kUnreachable || image::IsPassing(said);
 }
@@ -44,8 +45,9 @@ image::RegistryAnswer RegistryNow::AskAnew(const base::Call& call, const plan::R
                                            const plan::ImageState& image) const {
   const plan::DesiredImage& want = *image.want;
   const base::Call look = call.Within(kCredentialsNow);
-  auto credentials =
-      std::make_shared<const credentials::Lookup>(keyring_.Find(look, want.reference, want.sources));
+  auto credentials = std::make_shared<const credentials::Lookup>(
+      for_pods_ != nullptr ? keyring_.FindForAnyPod(look, want.reference)
+                           : keyring_.Find(look, want.reference, want.sources));
   if (std::chrono::steady_clock::now() >= look.deadline) {
     return NoCredentialsInTime(want.reference.domain(), *credentials);
   }
@@ -64,10 +66,17 @@ image::RegistryAnswer RegistryNow::Ask(const base::Call& call, const plan::Runti
   const std::string& registry = image.want->reference.domain();
   if (auto silent = silent_.find(registry); silent != silent_.end()) return silent->second;
   const base::Duration left = until_ - std::chrono::steady_clock::now();
-  image::RegistryAnswer answer =
-      left <= base::Duration::zero()
-          ? NoTimeToAsk(registry)
-          : AskAnew(call.Within(std::min<base::Duration>(kAskNow, left)), runtime, image);
+  const base::Call within = call.Within(std::min<base::Duration>(kAskNow, left));
+  const auto ask = [&] { return AskAnew(within, runtime, image); };
+  const auto late = [&] { return NoTimeToAsk(registry); };
+  image::RegistryAnswer answer;
+  if (left <= base::Duration::zero()) {
+    answer = late();
+  } else if (for_pods_ != nullptr) {
+    answer = for_pods_->Get(within, image.want->reference.Normalized() + " " + image.digest, ask, late);
+  } else {
+    answer = ask();
+  }
   if (IsSilent(answer)) silent_.emplace(registry, answer);
   return answer;
 }

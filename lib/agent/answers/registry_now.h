@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 
+#include "agent/answers/registry_moment.h"
 #include "agent/ask_registry.h"
 #include "base/call.h"
 #include "base/clock.h"
@@ -17,10 +18,11 @@ namespace prefetch::agent {
 // What it refers to outlives it.
 class RegistryNow {
  public:
-  // `until`: real time, as a Call's deadline.
+  // `until`: real time, as a Call's deadline. `for_pods`: the answer is for a pod, so only credentials count
+  // that kubelet would use for any pod of the node; pods that ask at the same time share it.
   RegistryNow(const RegistryAsker& asker, credentials::Keyring& keyring, const base::Clock& clock,
-              base::TimePoint until)
-      : asker_(asker), keyring_(keyring), clock_(clock), until_(until) {}
+              base::TimePoint until, RegistryMoment* for_pods = nullptr)
+      : asker_(asker), keyring_(keyring), clock_(clock), until_(until), for_pods_(for_pods) {}
 
   // With this node's credentials. Only if there is an asker.
   image::RegistryAnswer Ask(const base::Call& call, const plan::RuntimeStatus& runtime,
@@ -34,6 +36,7 @@ class RegistryNow {
   credentials::Keyring& keyring_;
   const base::Clock& clock_;
   const base::TimePoint until_;
+  RegistryMoment* const for_pods_;
   std::map<std::string, image::RegistryAnswer> silent_;  // by registry
 };
 

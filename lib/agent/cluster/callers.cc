@@ -1,0 +1,158 @@
+#include "agent/cluster/callers.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+#include "base/text.h"
+#include "kube/token_claims.h"
+
+namespace prefetch::agent {
+namespace {
+
+using std::chrono::seconds;
+
+constexpr seconds kReviewLimit{5};
+constexpr seconds kRemembered{60};
+constexpr seconds kComeAgain{5};
+// More than the pods of a node. Beyond that, what would be forgotten soonest goes.
+constexpr std::size_t kMostKnown = 2000;
+constexpr std::size_t kMostNamespaces = 1000;
+constexpr std::string_view kBearer = "Bearer ";
+
+plan::TokenReview ToPlan(kube::TokenReview review) {
+  return {.authenticated = review.authenticated,
+          .audiences = std::move(review.audiences),
+          .user = std::move(review.user),
+          .user_uid = std::move(review.user_uid),
+          .node = std::move(review.node),
+          .pod = std::move(review.pod),
+          .pod_uid = std::move(review.pod_uid)};
+}
+
+TurnedAway NotReviewed(const kube::Failure& failure) {
+  std::string why = failure.kind == kube::ApiError::kForbidden
+                        ? "this agent may not review tokens: the component preflight grants that right"
+                        : "the API server could not be asked about the token";
+  return {.status = 503, .message = std::move(why), .retry_after = failure.retry_after.value_or(kComeAgain)};
+}
+
+}  // namespace
+
+Callers::Callers(plan::CallerRules rules, std::string node, kube::Api& api, Metrics& metrics,
+                 const base::Clock& clock)
+    : rules_(std::move(rules)),
+      node_(std::move(node)),
+      api_(api),
+      metrics_(metrics),
+      clock_(clock),
+      reviews_(kReviews) {}
+
+TurnedAway Callers::Refuse(plan::CallerRefusal refusal) {
+  metrics_.CallerTurnedAway(plan::CallerRefusalName(refusal));
+  return {.status = plan::IsAboutTheToken(refusal) ? 401 : 403,
+          .message = std::string(plan::CallerRefusalWords(refusal))};
+}
+
+// A namespace's budget.
+std::variant<plan::Caller, TurnedAway> Callers::Admit(Identity identity) {
+  if (const auto* refusal = std::get_if<plan::CallerRefusal>(&identity)) return Refuse(*refusal);
+  plan::Caller& caller = std::get<plan::Caller>(identity);
+  const base::TimePoint now = clock_.Now();
+  base::Lock lock(mutex_);
+  // Full ones are as good as new.
+  if (budgets_.size() >= kMostNamespaces) {
+    std::erase_if(budgets_, [&](const auto& one) { return one.second.At(now) >= kOfNamespace.burst; });
+  }
+  base::TokenBucket& budget = budgets_.try_emplace(caller.name_space, kOfNamespace).first->second;
+  if (budget.TryTake(now)) {
+    metrics_.CallerAdmitted();
+    return std::move(caller);
+  }
+  metrics_.CallerTurnedAway("TooMany");
+  const auto wait = std::chrono::ceil<seconds>(budget.WaitAt(now));
+  return TurnedAway{.status = 429,
+                    .message = "too many questions from pods of this namespace",
+                    .retry_after = std::max(wait, seconds(1))};
+}
+
+std::optional<Callers::Identity> Callers::Recall(const base::Secret& token) {
+  const std::string key = hash_.Of(token.Reveal());
+  base::Lock lock(mutex_);
+  auto known = known_.find(key);
+  if (known == known_.end() || clock_.Now() >= known->second.until) return std::nullopt;
+  return known->second.identity;
+}
+
+void Callers::Remember(const Token& token, const Identity& identity) {
+  const base::Duration left =
+      std::clamp<base::Duration>(token.expires - clock_.Wall(), base::Duration::zero(), kRemembered);
+  base::Lock lock(mutex_);
+  const base::TimePoint now = clock_.Now();
+  if (known_.size() >= kMostKnown) {
+    std::erase_if(known_, [&](const auto& one) { return one.second.until <= now; });
+  }
+  if (known_.size() >= kMostKnown) {
+    known_.erase(std::min_element(known_.begin(), known_.end(), [](const auto& a, const auto& b) {
+      return a.second.until < b.second.until;
+    }));
+  }
+  known_.insert_or_assign(hash_.Of(token.secret.Reveal()), Known{identity, now + left});
+}
+
+std::variant<Callers::Identity, TurnedAway> Callers::Review(const base::Call& call, const Token& token) {
+  {
+    base::Lock lock(mutex_);
+    const base::TimePoint now = clock_.Now();
+    if (!reviews_.TryTake(now)) {
+      metrics_.CallerTurnedAway("TooManyReviews");
+      const auto wait = std::chrono::ceil<seconds>(reviews_.WaitAt(now));
+      return TurnedAway{.status = 429,
+                        .message = "too many tokens to review: ask again in a moment",
+                        .retry_after = std::max(wait, seconds(1))};
+    }
+  }
+  auto review = api_.ReviewToken(call.Within(kReviewLimit), token.secret, std::string(plan::kCallerAudience));
+  if (!review) {
+    metrics_.CallerTurnedAway("NotReviewed");
+    base::Warn("token not reviewed",
+               {{"kind", kube::ApiErrorName(review.failure().kind)}, {"error", review.failure().message}});
+    return NotReviewed(review.failure());
+  }
+  Identity identity = plan::JudgeReview(ToPlan(*std::move(review)), node_, rules_);
+  Remember(token, identity);
+  return identity;
+}
+
+std::variant<Callers::Token, plan::CallerRefusal> Callers::Read(std::string_view authorization) const {
+  if (authorization.size() < kBearer.size() ||
+      !base::EqualsIgnoreCase(authorization.substr(0, kBearer.size()), kBearer)) {
+    return plan::CallerRefusal::kNotAToken;
+  }
+  const std::string_view token = base::TrimSpace(authorization.substr(kBearer.size()));
+  auto claims = kube::ReadTokenClaims(token);
+  if (!claims) return plan::CallerRefusal::kNotAToken;
+  const plan::TokenClaims said{std::move(claims->audiences), claims->expires, std::move(claims->node),
+                               std::move(claims->pod_uid)};
+  if (auto refusal = plan::PrejudgeToken(said, node_, clock_.Wall())) return *refusal;
+  return Token{base::Secret(std::string(token)), *said.expires};
+}
+
+std::optional<TurnedAway> Callers::Prejudge(std::string_view authorization) {
+  auto token = Read(authorization);
+  if (const auto* refusal = std::get_if<plan::CallerRefusal>(&token)) return Refuse(*refusal);
+  return std::nullopt;
+}
+
+std::variant<plan::Caller, TurnedAway> Callers::Identify(const base::Call& call,
+                                                         std::string_view authorization) {
+  auto read = Read(authorization);
+  if (const auto* refusal = std::get_if<plan::CallerRefusal>(&read)) return Refuse(*refusal);
+  const Token& token = std::get<Token>(read);
+  if (auto identity = Recall(token.secret)) return Admit(*std::move(identity));
+  auto reviewed = Review(call, token);
+  if (auto* away = std::get_if<TurnedAway>(&reviewed)) return std::move(*away);
+  return Admit(std::get<Identity>(std::move(reviewed)));
+}
+
+}  // namespace prefetch::agent

@@ -1,0 +1,86 @@
+// Callers: who asks over the network, by the token of a ServiceAccount that came with the question.
+//
+// The API server says whose token it is (TokenReview), at a bounded rate: any pod may send anything here.
+// What it has said is remembered for a minute, a refusal as well. While it is away, callers that are
+// remembered go on, and others are told to come again: nobody is let in by a guess.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "agent/metrics.h"
+#include "base/call.h"
+#include "base/clock.h"
+#include "base/mutex.h"
+#include "base/secret.h"
+#include "base/sha256.h"
+#include "base/token_bucket.h"
+#include "kube/api.h"
+#include "plan/caller.h"
+
+namespace prefetch::agent {
+
+// A caller who gets no answer, in terms of HTTP.
+struct TurnedAway {
+  int status = 401;  // 401, 403, 429 or 503
+  std::string message;
+  std::chrono::seconds retry_after{0};  // of 429 and 503
+};
+
+// Any thread may call, several at once. Keeps a salted hash of each token, never the token. What it refers to
+// outlives it.
+class Callers {
+ public:
+  // Reviews by the API server, of all callers together: two hundred pods that start at once are one burst.
+  static constexpr base::TokenRate kReviews{.per_second = 20, .burst = 250};
+  // Questions of the pods of one namespace.
+  static constexpr base::TokenRate kOfNamespace{.per_second = 20, .burst = 250};
+
+  Callers(plan::CallerRules rules, std::string node, kube::Api& api, Metrics& metrics,
+          const base::Clock& clock);
+
+  const plan::CallerRules& rules() const { return rules_; }
+
+  // Turns away whom a look at the header alone can turn away. Never blocks.
+  std::optional<TurnedAway> Prejudge(std::string_view authorization);
+
+  // Blocks while the API server is asked, for 5 s at most. `authorization` is the header's value.
+  std::variant<plan::Caller, TurnedAway> Identify(const base::Call& call, std::string_view authorization)
+      PREFETCH_EXCLUDES(mutex_);
+
+ private:
+  using Identity = std::variant<plan::Caller, plan::CallerRefusal>;
+  struct Known {
+    Identity identity;
+    base::TimePoint until;
+  };
+
+  struct Token {
+    base::Secret secret;
+    base::WallTime expires;
+  };
+  std::variant<Token, plan::CallerRefusal> Read(std::string_view authorization) const;
+  std::variant<Identity, TurnedAway> Review(const base::Call& call, const Token& token)
+      PREFETCH_EXCLUDES(mutex_);
+  std::variant<plan::Caller, TurnedAway> Admit(Identity identity) PREFETCH_EXCLUDES(mutex_);
+  TurnedAway Refuse(plan::CallerRefusal refusal);
+  std::optional<Identity> Recall(const base::Secret& token) PREFETCH_EXCLUDES(mutex_);
+  void Remember(const Token& token, const Identity& identity) PREFETCH_EXCLUDES(mutex_);
+
+  const plan::CallerRules rules_;
+  const std::string node_;
+  kube::Api& api_;
+  Metrics& metrics_;
+  const base::Clock& clock_;
+  const base::SaltedHash hash_;
+  base::Mutex mutex_;
+  base::TokenBucket reviews_ PREFETCH_GUARDED_BY(mutex_);
+  std::map<std::string, Known> known_ PREFETCH_GUARDED_BY(mutex_);                // by the token's hash
+  std::map<std::string, base::TokenBucket> budgets_ PREFETCH_GUARDED_BY(mutex_);  // by namespace
+};
+
+}  // namespace prefetch::agent

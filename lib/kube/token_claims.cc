@@ -1,0 +1,60 @@
+#include "kube/token_claims.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "doc/json.h"
+#include "doc/path.h"
+
+namespace prefetch::kube {
+namespace {
+
+constexpr std::size_t kLongestToken = 16 * 1024;
+constexpr doc::Limits kClaimLimits{.bytes = kLongestToken, .depth = 8, .nodes = 1000};
+// In the year 2255. Later ones do not fit into a WallTime, and are as good as this.
+constexpr std::int64_t kLastSecond = 9'000'000'000;
+
+// RFC 4648 section 5, without padding.
+std::optional<std::string> DecodeBase64Url(std::string_view text) {
+  std::string standard(text);
+  std::replace(standard.begin(), standard.end(), '-', '+');
+  std::replace(standard.begin(), standard.end(), '_', '/');
+  standard.append((4 - standard.size() % 4) % 4, '=');
+  return base::Base64Decode(standard);
+}
+
+// One string, or a list of strings.
+std::vector<std::string> Audiences(const doc::Node* claim) {
+  std::vector<std::string> audiences;
+  if (claim == nullptr) return audiences;
+  if (claim->kind == doc::Node::Kind::kString) audiences.push_back(claim->text);
+  for (const doc::Node& item : claim->items) {
+    if (item.kind == doc::Node::Kind::kString) audiences.push_back(item.text);
+  }
+  return audiences;
+}
+
+}  // namespace
+
+std::optional<TokenClaims> ReadTokenClaims(std::string_view token) {
+  if (token.size() > kLongestToken) return std::nullopt;
+  const std::vector<std::string_view> parts = base::Split(token, '.');
+  if (parts.size() != 3 || parts[2].empty()) return std::nullopt;
+  const std::optional<std::string> json = DecodeBase64Url(parts[1]);
+  if (!json) return std::nullopt;
+  doc::Problems problems("token");
+  const auto body = doc::ParseJson(*json, problems, doc::JsonRules::kLenient, kClaimLimits);
+  if (!body || body->kind != doc::Node::Kind::kMapping) return std::nullopt;
+  TokenClaims claims{.audiences = Audiences(body->Find("aud")),
+                     .expires = std::nullopt,
+                     .node = doc::TextAt(*body, {"kubernetes.io", "node", "name"}),
+                     .pod_uid = doc::TextAt(*body, {"kubernetes.io", "pod", "uid"})};
+  const doc::Node* expires = body->Find("exp");
+  if (expires != nullptr && expires->kind == doc::Node::Kind::kInt && expires->integer >= 0) {
+    const std::int64_t second = std::min<std::int64_t>(expires->integer, kLastSecond);
+    claims.expires = base::WallTime(std::chrono::seconds(second));
+  }
+  return claims;
+}
+
+}  // namespace prefetch::kube

@@ -1,0 +1,111 @@
+#include "plan/caller.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "base/text.h"
+#include "image/name_pattern.h"
+
+namespace prefetch::plan {
+namespace {
+
+constexpr std::string_view kAccountPrefix = "system:serviceaccount:";
+// Clocks of two machines.
+constexpr std::chrono::seconds kClockSkew{60};
+
+bool Contains(const std::vector<std::string>& audiences) {
+  return std::find(audiences.begin(), audiences.end(), kCallerAudience) != audiences.end();
+}
+
+bool MatchesAny(const std::vector<std::string>& patterns, const std::string& name) {
+  return std::any_of(patterns.begin(), patterns.end(),
+                     [&](const std::string& pattern) { return image::MatchesPattern(pattern, name); });
+}
+
+bool Admits(const CallerRules& rules, const Caller& caller) {
+  if (!MatchesAny(rules.namespaces, caller.name_space)) return false;
+  return rules.service_accounts.empty() ||
+         MatchesAny(rules.service_accounts, caller.name_space + "/" + caller.service_account);
+}
+
+}  // namespace
+
+std::string_view CallerRefusalName(CallerRefusal refusal) {
+  switch (refusal) {
+    case CallerRefusal::kNotAToken:
+      return "NotAToken";
+    case CallerRefusal::kOtherAudience:
+      return "OtherAudience";
+    case CallerRefusal::kExpired:
+      return "Expired";
+    case CallerRefusal::kNotBound:
+      return "NotBound";
+    case CallerRefusal::kOtherNode:
+      return "OtherNode";
+    case CallerRefusal::kRejected:
+      return "Rejected";
+    case CallerRefusal::kNotAdmitted:
+      return "NotAdmitted";
+  }
+  std::abort();
+}
+
+std::string_view CallerRefusalWords(CallerRefusal refusal) {
+  switch (refusal) {
+    case CallerRefusal::kNotAToken:
+      return "Authorization must be \"Bearer TOKEN\", with a token of a ServiceAccount";
+    case CallerRefusal::kOtherAudience:
+      return "the token is for another audience: request one for the audience prefetchd";
+    case CallerRefusal::kExpired:
+      return "the token has expired: read it from its projected volume for each question";
+    case CallerRefusal::kNotBound:
+      return "the token is bound to no pod on a node: use a projected volume, on Kubernetes 1.30 or later";
+    case CallerRefusal::kOtherNode:
+      return "the token belongs to a pod of another node: ask the agent of that pod's own node";
+    case CallerRefusal::kRejected:
+      return "the API server rejects the token";
+    case CallerRefusal::kNotAdmitted:
+      return "this agent's configuration (preflight) does not admit this ServiceAccount";
+  }
+  std::abort();
+}
+
+bool IsAboutTheToken(CallerRefusal refusal) {
+  return refusal != CallerRefusal::kNotAdmitted && refusal != CallerRefusal::kOtherNode;
+}
+
+std::optional<CallerRefusal> PrejudgeToken(const TokenClaims& claims, std::string_view node,
+                                           base::WallTime now) {
+  if (!Contains(claims.audiences)) return CallerRefusal::kOtherAudience;
+  if (!claims.expires || *claims.expires + kClockSkew < now) return CallerRefusal::kExpired;
+  if (claims.node.empty() || claims.pod_uid.empty()) return CallerRefusal::kNotBound;
+  if (claims.node != node) return CallerRefusal::kOtherNode;
+  return std::nullopt;
+}
+
+std::variant<Caller, CallerRefusal> JudgeReview(const TokenReview& review, std::string_view node,
+                                                const CallerRules& rules) {
+  if (!review.authenticated) return CallerRefusal::kRejected;
+  if (!Contains(review.audiences)) return CallerRefusal::kOtherAudience;
+  if (!review.user.starts_with(kAccountPrefix)) return CallerRefusal::kNotAToken;
+  const std::string_view account = std::string_view(review.user).substr(kAccountPrefix.size());
+  const std::vector<std::string_view> parts = base::Split(account, ':');
+  if (parts.size() != 2 || parts[0].empty() || parts[1].empty()) return CallerRefusal::kNotAToken;
+  if (review.node.empty() || review.pod_uid.empty()) return CallerRefusal::kNotBound;
+  if (review.node != node) return CallerRefusal::kOtherNode;
+  Caller caller{.name_space = std::string(parts[0]),
+                .service_account = std::string(parts[1]),
+                .account_uid = review.user_uid,
+                .pod = review.pod,
+                .pod_uid = review.pod_uid};
+  if (!Admits(rules, caller)) return CallerRefusal::kNotAdmitted;
+  return caller;
+}
+
+CheckRights RightsOf(const CallerRules& rules, bool listed) {
+  return {.unlisted = rules.unlisted == AskFor::kAsk,
+          .registry = rules.always == AskFor::kAsk,
+          .pull = rules.pull == PullFor::kAny || (rules.pull == PullFor::kListed && listed)};
+}
+
+}  // namespace prefetch::plan

@@ -1,0 +1,90 @@
+// Callers: pods that ask this agent in their own name, with a token of their ServiceAccount. Which tokens are
+// worth a review by the API server, whom a review admits, and what is answered to whom. Pure.
+//
+// A token counts on one node only: the API server binds it to a pod, and tells on which node that pod runs
+// (KEP-4193, on by default since Kubernetes 1.30).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/clock.h"
+#include "plan/check.h"
+
+namespace prefetch::plan {
+
+// The audience of every token for this agent. One for another audience is refused, so that no other program's
+// token is ever sent on to the API server.
+inline constexpr std::string_view kCallerAudience = "prefetchd";
+
+// How a question is answered whose answer is not known without asking somebody.
+enum class AskFor { kKnown, kAsk };
+// Which images that are not here a caller may have pulled.
+enum class PullFor { kNever, kListed, kAny };
+
+// The configuration's `preflight`.
+struct CallerRules {
+  std::vector<std::string> namespaces;        // patterns with `*`; none: nobody is admitted
+  std::vector<std::string> service_accounts;  // patterns of NAMESPACE/NAME; none: all of these namespaces
+  AskFor always = AskFor::kKnown;             // the registry, for pods with Always
+  AskFor unlisted = AskFor::kKnown;           // about images that are on no list
+  PullFor pull = PullFor::kNever;
+
+  bool AdmitsAnybody() const { return !namespaces.empty(); }
+  friend bool operator==(const CallerRules&, const CallerRules&) = default;
+};
+
+// What a token says of itself, before anybody has verified it.
+struct TokenClaims {
+  std::vector<std::string> audiences;
+  std::optional<base::WallTime> expires;
+  std::string node;  // of the pod that it is bound to
+  std::string pod_uid;
+};
+
+// What the API server says of a token.
+struct TokenReview {
+  bool authenticated = false;
+  std::vector<std::string> audiences;  // those of ours that the token is for
+  std::string user;                    // "system:serviceaccount:NAMESPACE:NAME"
+  std::string user_uid;
+  std::string node, pod, pod_uid;
+};
+
+// Who asks, by the API server's word.
+struct Caller {
+  std::string name_space, service_account, account_uid;
+  std::string pod, pod_uid;
+
+  friend bool operator==(const Caller&, const Caller&) = default;
+};
+
+// Why a caller is turned away. A closed set: it is a label of a metric.
+enum class CallerRefusal {
+  kNotAToken,      // it is no token of a ServiceAccount
+  kOtherAudience,  // it is for somebody else
+  kExpired,
+  kNotBound,     // to no pod, or the cluster does not tell the pod's node
+  kOtherNode,    // to a pod of another node
+  kRejected,     // the API server does not know it
+  kNotAdmitted,  // the configuration admits no such namespace or account
+};
+std::string_view CallerRefusalName(CallerRefusal refusal);  // "OtherNode"
+// One sentence for the caller. Names nothing of the agent but its audience.
+std::string_view CallerRefusalWords(CallerRefusal refusal);
+// Would another credential change the answer? Else the caller itself is not admitted.
+bool IsAboutTheToken(CallerRefusal refusal);
+
+// nullopt: the API server is to be asked. No token for others, of others or of yesterday goes there.
+std::optional<CallerRefusal> PrejudgeToken(const TokenClaims& claims, std::string_view node,
+                                           base::WallTime now);
+std::variant<Caller, CallerRefusal> JudgeReview(const TokenReview& review, std::string_view node,
+                                                const CallerRules& rules);
+
+// What this caller may hear and cause. `listed`: the image that it asks about is on the list.
+CheckRights RightsOf(const CallerRules& rules, bool listed);
+
+}  // namespace prefetch::plan

@@ -1,0 +1,188 @@
+// Tokens of callers, against an API server that reviews them.
+#include "agent/cluster/callers.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "fakes/fake_api_server.h"
+#include "fakes/fake_clock.h"
+#include "http/curl_client.h"
+#include "kube/http_api.h"
+
+namespace prefetch::agent::callers_test {
+namespace {
+
+using std::chrono::minutes;
+using std::chrono::seconds;
+using tests::PodToken;
+
+constexpr const char* kRights = R"(
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: preflight}
+rules:
+- {apiGroups: [authentication.k8s.io], resources: [tokenreviews], verbs: [create]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: preflight}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: preflight}
+subjects:
+- {kind: ServiceAccount, name: prefetchd, namespace: prefetchd}
+)";
+
+const PodToken kJob{"ci", "runner", "n1", "job-1"};
+
+class CallersTest : public testing::Test {
+ protected:
+  explicit CallersTest() { EXPECT_TRUE(server.LoadRbac(kRights)); }
+
+  // "Admitted ci/runner", or the status and how long to wait.
+  std::string Ask(const std::string& authorization) {
+    auto who = callers.Identify({}, authorization);
+    if (const auto* caller = std::get_if<plan::Caller>(&who)) {
+      return "Admitted " + caller->name_space + "/" + caller->service_account + " of " + caller->pod;
+    }
+    const TurnedAway& away = std::get<TurnedAway>(who);
+    EXPECT_FALSE(away.message.empty());
+    EXPECT_EQ(away.message.find("eyJ"), std::string::npos) << away.message;
+    return std::to_string(away.status) +
+           (away.retry_after.count() > 0 ? " in " + std::to_string(away.retry_after.count()) + " s" : "");
+  }
+  std::string AskWith(const PodToken& of, const std::string& audience = "prefetchd",
+                      seconds life = std::chrono::hours(1)) {
+    return Ask("Bearer " + server.AddPodToken(of, audience, life));
+  }
+  std::size_t Reviews() const { return server.Requests().size(); }
+  std::uint64_t Counted(const std::string& result) const {
+    Counts counts = metrics.Copy();
+    auto found = counts.callers.find(result);
+    return found == counts.callers.end() ? 0 : found->second;
+  }
+
+  tests::FakeClock clock;
+  tests::FakeApiServer server{clock};
+  http::CurlClient client;
+  kube::Identity identity{{.server = server.url(),
+                           .token = base::Secret(server.AddServiceAccountToken("prefetchd", "prefetchd"))},
+                          clock};
+  kube::HttpApi api{client, identity, clock};
+  Metrics metrics;
+  Callers callers{{.namespaces = {"ci", "team-*"}}, "n1", api, metrics, clock};
+};
+
+TEST_F(CallersTest, APodOfThisNodeIsKnownByItsToken) {
+  EXPECT_EQ(AskWith(kJob), "Admitted ci/runner of job-1");
+  EXPECT_EQ(Counted("Admitted"), 1U);
+}
+
+TEST_F(CallersTest, WhoIsNoCallerOfOursCostsTheApiServerNothing) {
+  EXPECT_EQ(Ask(""), "401");
+  EXPECT_EQ(Ask("Basic dXNlcjpwYXNz"), "401");
+  EXPECT_EQ(Ask("Bearer"), "401");
+  EXPECT_EQ(Ask("Bearer garbage"), "401");
+  EXPECT_EQ(Ask("Bearer a.b.c"), "401");
+  EXPECT_EQ(AskWith(kJob, "https://kubernetes.default.svc"), "401");
+  EXPECT_EQ(AskWith({"ci", "runner", "", "job-1"}), "401") << "the cluster does not tell the pod's node";
+  EXPECT_EQ(AskWith({"ci", "runner", "", ""}), "401") << "bound to no pod";
+  EXPECT_EQ(AskWith({"ci", "runner", "n2", "job-1"}), "403") << "stolen on another node";
+  std::string late = server.AddPodToken(kJob, "prefetchd", minutes(10));
+  clock.Advance(minutes(12));
+  EXPECT_EQ(Ask("Bearer " + late), "401");
+  EXPECT_EQ(Reviews(), 0U);
+  EXPECT_EQ(Counted("OtherNode"), 1U);
+  EXPECT_EQ(Counted("OtherAudience"), 1U);
+  EXPECT_EQ(Counted("Expired"), 1U);
+  EXPECT_EQ(Counted("NotBound"), 2U);
+  EXPECT_EQ(Counted("NotAToken"), 5U);
+}
+
+TEST_F(CallersTest, AForgedTokenIsRejectedAndRememberedAsSuch) {
+  std::string token = server.AddPodToken(kJob, "prefetchd");
+  token.back() = token.back() == '1' ? '2' : '1';
+  EXPECT_EQ(Ask("Bearer " + token), "401");
+  EXPECT_EQ(Ask("bearer " + token), "401");
+  EXPECT_EQ(Reviews(), 1U);
+  EXPECT_EQ(Counted("Rejected"), 2U);
+}
+
+TEST_F(CallersTest, OtherNamespacesAreNotAdmitted) {
+  EXPECT_EQ(AskWith({"kube-system", "runner", "n1", "p"}), "403");
+  EXPECT_EQ(AskWith({"team-a", "default", "n1", "p"}), "Admitted team-a/default of p");
+  EXPECT_EQ(Counted("NotAdmitted"), 1U);
+}
+
+TEST_F(CallersTest, AGoodAnswerIsRememberedForAMinute) {
+  const std::string header = "Bearer " + server.AddPodToken(kJob, "prefetchd");
+  for (int i = 0; i < 5; i++) EXPECT_EQ(Ask(header), "Admitted ci/runner of job-1");
+  EXPECT_EQ(Reviews(), 1U);
+  clock.Advance(seconds(59));
+  Ask(header);
+  EXPECT_EQ(Reviews(), 1U);
+  clock.Advance(seconds(2));
+  Ask(header);
+  EXPECT_EQ(Reviews(), 2U);
+}
+
+TEST_F(CallersTest, AnAnswerLastsNoLongerThanItsToken) {
+  const std::string header = "Bearer " + server.AddPodToken(kJob, "prefetchd", seconds(20));
+  EXPECT_EQ(Ask(header), "Admitted ci/runner of job-1");
+  clock.Advance(seconds(21));
+  EXPECT_EQ(Ask(header), "401");
+  EXPECT_EQ(Reviews(), 2U) << "within the clocks' difference the API server decides";
+}
+
+TEST_F(CallersTest, WhileTheApiServerIsAwayOnlyThoseWhoAreKnownGoOn) {
+  const std::string known = "Bearer " + server.AddPodToken(kJob, "prefetchd");
+  const std::string unknown = "Bearer " + server.AddPodToken({"ci", "runner", "n1", "job-2"}, "prefetchd");
+  Ask(known);
+  server.GoAway();
+  EXPECT_EQ(Ask(known), "Admitted ci/runner of job-1");
+  EXPECT_EQ(Ask(unknown), "503 in 5 s");
+  EXPECT_EQ(Counted("NotReviewed"), 1U);
+  server.ComeBack();
+  EXPECT_EQ(Ask(unknown), "Admitted ci/runner of job-2") << "an outage is not remembered";
+}
+
+TEST_F(CallersTest, WithoutTheRightToReviewNobodyIsLetIn) {
+  kube::Identity other(
+      {.server = server.url(), .token = base::Secret(server.AddServiceAccountToken("prefetchd", "another"))},
+      clock);
+  kube::HttpApi powerless(client, other, clock);
+  Callers without({.namespaces = {"*"}}, "n1", powerless, metrics, clock);
+  auto who = without.Identify({}, "Bearer " + server.AddPodToken(kJob, "prefetchd"));
+  ASSERT_TRUE(std::holds_alternative<TurnedAway>(who));
+  EXPECT_EQ(std::get<TurnedAway>(who).status, 503);
+  EXPECT_NE(std::get<TurnedAway>(who).message.find("component preflight"), std::string::npos);
+}
+
+TEST_F(CallersTest, TwoHundredAtOnceAreFineAndAFloodIsHeld) {
+  for (int i = 0; i < 200; i++) {
+    EXPECT_EQ(AskWith({"ci", "runner", "n1", "job-" + std::to_string(i)}).substr(0, 8), "Admitted");
+  }
+  std::set<std::string> answers;
+  for (int i = 0; i < 100; i++) answers.insert(AskWith({"x", "y", "n1", "p" + std::to_string(i)}));
+  EXPECT_TRUE(answers.contains("429 in 1 s"));
+  EXPECT_LE(Reviews(), 251U);
+  EXPECT_GT(Counted("TooManyReviews"), 0U);
+}
+
+TEST_F(CallersTest, EachNamespaceHasItsOwnBudget) {
+  const std::string noisy = "Bearer " + server.AddPodToken(kJob, "prefetchd");
+  std::string last;
+  for (int i = 0; i < 260; i++) last = Ask(noisy);
+  EXPECT_EQ(last, "429 in 1 s");
+  EXPECT_EQ(AskWith({"team-a", "default", "n1", "p"}), "Admitted team-a/default of p");
+  clock.Advance(seconds(5));
+  EXPECT_EQ(Ask(noisy), "Admitted ci/runner of job-1");
+}
+
+TEST_F(CallersTest, ALookAtTheHeaderTurnsAwayWithoutBlocking) {
+  EXPECT_TRUE(callers.Prejudge("Bearer garbage"));
+  EXPECT_FALSE(callers.Prejudge("Bearer " + server.AddPodToken(kJob, "prefetchd")));
+  EXPECT_EQ(Reviews(), 0U);
+}
+
+}  // namespace
+}  // namespace prefetch::agent::callers_test

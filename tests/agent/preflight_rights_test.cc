@@ -1,0 +1,142 @@
+// Who is told what: callers x images x policies x what the registry says x rights
+// (deploy/docs/preflight.md has the same table in words).
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "agent/inquiry_rig.h"
+
+namespace prefetch::agent::preflight_rights_test {
+namespace {
+
+using plan::AskFor;
+using plan::PullFor;
+constexpr PullPolicy kNever = PullPolicy::kNever, kIfNotPresent = PullPolicy::kIfNotPresent,
+                     kAlways = PullPolicy::kAlways;
+
+const std::string kGone = "reg.example.test/gone:v1";  // listed, and not here
+const std::string kUnlisted = "reg.example.test/unlisted:v1";
+const std::string kNowhere = "reg.example.test/nowhere:v1";  // neither
+
+const Asker kNeighbour;
+const Asker kPod{.kind = Asker::Kind::kPod, .rules = {.namespaces = {"ci"}}};
+const Asker kAsking{.kind = Asker::Kind::kPod,
+                    .rules = {.namespaces = {"ci"}, .always = AskFor::kAsk, .unlisted = AskFor::kAsk}};
+const Asker kAskingAlways{.kind = Asker::Kind::kPod, .rules = {.namespaces = {"ci"}, .always = AskFor::kAsk}};
+
+struct RightsCase {
+  std::string name;
+  Asker asker;
+  std::string image;
+  PullPolicy policy;
+  Kind says;
+  std::string expect;  // "yes Starts Preloaded", and "asked" where the registry was
+};
+
+class RightsTest : public InquiryTest, public testing::WithParamInterface<RightsCase> {
+ protected:
+  RightsTest() {
+    plan::ImageState gone;
+    gone.want = plan::DesiredImage{.reference = *image::Reference::Parse(kGone)};
+    gone.reason = plan::Reason::kQueued;
+    gone.message = "it is going to be pulled";
+    snapshot_.images.push_back(gone);
+  }
+
+  std::string Told(const Asker& asker, const std::string& image, PullPolicy policy) {
+    board_.Publish(std::make_shared<const plan::Snapshot>(snapshot_));
+    status::CheckAnswer answer = asking_.Check({}, {.questions = {{image, policy, {}}}}, asker).answers.at(0);
+    return std::string(answer.ok ? "yes " : "no ") + answer.result + " " + answer.reason +
+           (times_asked_ > 0 ? " asked" : "");
+  }
+};
+
+TEST_P(RightsTest, Is) {
+  says_ = {.kind = GetParam().says};
+  EXPECT_EQ(Told(GetParam().asker, GetParam().image, GetParam().policy), GetParam().expect);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Table, RightsTest,
+    testing::Values(
+        // What is on the list and here, anybody may know.
+        RightsCase{"NeighbourListed", kNeighbour, kApp, kNever, Kind::kSame, "yes Starts Preloaded"},
+        RightsCase{"PodListed", kPod, kApp, kNever, Kind::kSame, "yes Starts Preloaded"},
+        RightsCase{"NodeListed", kNode, kApp, kNever, Kind::kSame, "yes Starts Preloaded"},
+        RightsCase{"PodListedIfNotPresent", kPod, kApp, kIfNotPresent, Kind::kUnreachable,
+                   "yes Starts Preloaded"},
+        RightsCase{"PodListedAndNotHere", kPod, kGone, kNever, Kind::kSame, "no Refused ImageAbsent"},
+        // The registry is asked for whom the configuration says.
+        RightsCase{"NeighbourAlways", kNeighbour, kApp, kAlways, Kind::kSame, "no Pulls PolicyAlways"},
+        RightsCase{"PodAlways", kPod, kApp, kAlways, Kind::kSame, "no Pulls PolicyAlways"},
+        RightsCase{"AskingAlways", kAskingAlways, kApp, kAlways, Kind::kSame, "yes Pulls UpToDate asked"},
+        RightsCase{"AskingAlwaysMoved", kAskingAlways, kApp, kAlways, Kind::kMoved,
+                   "no Pulls TagMoved asked"},
+        RightsCase{"AskingAlwaysGone", kAskingAlways, kApp, kAlways, Kind::kTagMissing,
+                   "no Refused TagMissing asked"},
+        RightsCase{"AskingAlwaysDenied", kAskingAlways, kApp, kAlways, Kind::kAccessDenied,
+                   "no Refused AccessDenied asked"},
+        RightsCase{"AskingAlwaysDown", kAskingAlways, kApp, kAlways, Kind::kUnreachable,
+                   "no Unknown Unreachable asked"},
+        RightsCase{"NodeAlways", kNode, kApp, kAlways, Kind::kSame, "yes Pulls UpToDate asked"},
+        RightsCase{"AskingIfNotPresentAndNotHere", kAskingAlways, kGone, kIfNotPresent, Kind::kMoved,
+                   "yes Pulls ImageAbsent asked"},
+        RightsCase{"PodIfNotPresentAndNotHere", kPod, kGone, kIfNotPresent, Kind::kMoved,
+                   "no Pulls ImageAbsent"},
+        // What is on no list.
+        RightsCase{"NeighbourUnlisted", kNeighbour, kUnlisted, kNever, Kind::kSame, "no Unknown NotListed"},
+        RightsCase{"PodUnlisted", kPod, kUnlisted, kNever, Kind::kSame, "no Unknown NotListed"},
+        RightsCase{"AlwaysIsNoRightToUnlisted", kAskingAlways, kUnlisted, kAlways, Kind::kSame,
+                   "no Unknown NotListed"},
+        RightsCase{"AskingUnlisted", kAsking, kUnlisted, kNever, Kind::kSame, "yes Starts Preloaded"},
+        RightsCase{"AskingUnlistedAlways", kAsking, kUnlisted, kAlways, Kind::kTagMissing,
+                   "no Refused TagMissing asked"},
+        RightsCase{"AskingNowhere", kAsking, kNowhere, kNever, Kind::kSame, "no Refused ImageAbsent"},
+        RightsCase{"PodNowhere", kPod, kNowhere, kNever, Kind::kSame, "no Unknown NotListed"},
+        RightsCase{"NoName", kPod, "Upper/Case", kNever, Kind::kSame, "no Refused InvalidImageName"}),
+    [](const auto& row) { return row.param.name; });
+
+using PreflightRights = RightsTest;
+
+TEST_F(PreflightRights, PodsThatAskTogetherAreOneQuestionToTheRegistry) {
+  says_ = {.kind = Kind::kSame};
+  board_.Publish(std::make_shared<const plan::Snapshot>(snapshot_));
+  std::atomic<int> good{0};
+  {
+    std::vector<std::jthread> pods;
+    for (int i = 0; i < 16; i++) {
+      pods.emplace_back([&] {
+        auto result = asking_.Check({}, {.questions = {{kApp, kAlways, {}}}}, kAskingAlways);
+        if (result.ok) good++;
+      });
+    }
+  }
+  EXPECT_EQ(good, 16);
+  EXPECT_EQ(times_asked_, 1);
+  Told(kAskingAlways, kGone, kAlways);
+  EXPECT_EQ(times_asked_, 2) << "another image is another question";
+  Told(kNode, kApp, kAlways);
+  EXPECT_EQ(times_asked_, 3) << "the node asks with what pods may not use";
+}
+
+TEST_F(PreflightRights, ThePodsOwnSecretsMakeADenialUnknown) {
+  says_ = {.kind = Kind::kAccessDenied};
+  board_.Publish(std::make_shared<const plan::Snapshot>(snapshot_));
+  status::CheckRequest request{.questions = {{kApp, kAlways, {.secrets = {{"ci", "pull", ""}}}}}};
+  EXPECT_EQ(asking_.Check({}, request, kAskingAlways).answers.at(0).result, "Unknown");
+}
+
+TEST_F(PreflightRights, PullsAreForWhomTheConfigurationSays) {
+  plan::CallerRules listed{.namespaces = {"ci"}, .pull = PullFor::kListed};
+  Asker asker{.kind = Asker::Kind::kPod, .rules = listed, .pull = true};
+  EXPECT_TRUE(asker.Rights(true).pull);
+  EXPECT_FALSE(asker.Rights(false).pull);
+  asker.pull = false;
+  EXPECT_FALSE(asker.Rights(true).pull) << "it did not ask for that";
+  EXPECT_FALSE(
+      (Asker{.kind = Asker::Kind::kPod, .rules = {.namespaces = {"ci"}}, .pull = true}.Rights(true).pull));
+  EXPECT_FALSE((Asker{.pull = true}.Rights(true).pull));
+}
+
+}  // namespace
+}  // namespace prefetch::agent::preflight_rights_test

@@ -1,0 +1,18 @@
+// What pods send as their token. A clock's time never overflows by it.
+#include <cstdint>
+#include <string_view>
+
+#include "kube/token_claims.h"
+#include "plan/caller.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace prefetch;
+  auto claims = kube::ReadTokenClaims({reinterpret_cast<const char*>(data), size});
+  if (!claims) return 0;
+  if (claims->expires && *claims->expires < base::WallTime()) __builtin_trap();
+  const plan::TokenClaims said{claims->audiences, claims->expires, claims->node, claims->pod_uid};
+  const auto now = base::WallTime(std::chrono::seconds(1'800'000'000));
+  const bool worth_a_review = !plan::PrejudgeToken(said, "n1", now);
+  if (worth_a_review && (claims->node != "n1" || claims->pod_uid.empty())) __builtin_trap();
+  return 0;
+}

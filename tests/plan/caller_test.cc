@@ -1,0 +1,150 @@
+#include "plan/caller.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+namespace prefetch::plan::caller_test {
+namespace {
+
+using std::chrono::seconds;
+const base::WallTime kNow{seconds(1'800'000'000)};
+
+TokenClaims Good() {
+  return {.audiences = {"prefetchd"}, .expires = kNow + seconds(600), .node = "n1", .pod_uid = "p-uid"};
+}
+
+struct ClaimsCase {
+  std::string name;
+  std::function<void(TokenClaims&)> change;
+  std::optional<CallerRefusal> expect;
+};
+
+class PrejudgeTest : public testing::TestWithParam<ClaimsCase> {};
+
+TEST_P(PrejudgeTest, Is) {
+  TokenClaims claims = Good();
+  GetParam().change(claims);
+  EXPECT_EQ(PrejudgeToken(claims, "n1", kNow), GetParam().expect);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Tokens, PrejudgeTest,
+    testing::Values(
+        ClaimsCase{"Good", [](auto&) {}, std::nullopt},
+        ClaimsCase{"OneOfSeveralAudiences",
+                   [](auto& c) {
+                     c.audiences = {"other", "prefetchd"};
+                   },
+                   std::nullopt},
+        ClaimsCase{"ForTheApiServer", [](auto& c) { c.audiences = {"https://kubernetes.default.svc"}; },
+                   CallerRefusal::kOtherAudience},
+        ClaimsCase{"NoAudience", [](auto& c) { c.audiences.clear(); }, CallerRefusal::kOtherAudience},
+        ClaimsCase{"Expired", [](auto& c) { c.expires = kNow - seconds(61); }, CallerRefusal::kExpired},
+        ClaimsCase{"WithinTheClocks", [](auto& c) { c.expires = kNow - seconds(59); }, std::nullopt},
+        ClaimsCase{"WithoutAnEnd", [](auto& c) { c.expires.reset(); }, CallerRefusal::kExpired},
+        ClaimsCase{"OfNoNode", [](auto& c) { c.node.clear(); }, CallerRefusal::kNotBound},
+        ClaimsCase{"OfNoPod", [](auto& c) { c.pod_uid.clear(); }, CallerRefusal::kNotBound},
+        ClaimsCase{"OfAnotherNode", [](auto& c) { c.node = "n2"; }, CallerRefusal::kOtherNode}),
+    [](const auto& row) { return row.param.name; });
+
+TokenReview Reviewed() {
+  return {.authenticated = true,
+          .audiences = {"prefetchd"},
+          .user = "system:serviceaccount:ci:runner",
+          .user_uid = "a-uid",
+          .node = "n1",
+          .pod = "job-1",
+          .pod_uid = "p-uid"};
+}
+
+struct ReviewCase {
+  std::string name;
+  std::function<void(TokenReview&, CallerRules&)> change;
+  std::optional<CallerRefusal> expect;
+};
+
+class ReviewTest : public testing::TestWithParam<ReviewCase> {};
+
+TEST_P(ReviewTest, Is) {
+  TokenReview review = Reviewed();
+  CallerRules rules{.namespaces = {"ci"}};
+  GetParam().change(review, rules);
+  auto judged = JudgeReview(review, "n1", rules);
+  if (GetParam().expect) {
+    ASSERT_TRUE(std::holds_alternative<CallerRefusal>(judged));
+    EXPECT_EQ(std::get<CallerRefusal>(judged), *GetParam().expect);
+    return;
+  }
+  ASSERT_TRUE(std::holds_alternative<Caller>(judged));
+  EXPECT_EQ(std::get<Caller>(judged), (Caller{"ci", "runner", "a-uid", "job-1", "p-uid"}));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Answers, ReviewTest,
+    testing::Values(
+        ReviewCase{"Good", [](auto&, auto&) {}, std::nullopt},
+        ReviewCase{"NotAuthenticated", [](auto& r, auto&) { r.authenticated = false; },
+                   CallerRefusal::kRejected},
+        ReviewCase{"ForOthers", [](auto& r, auto&) { r.audiences = {"other"}; },
+                   CallerRefusal::kOtherAudience},
+        // A server that knows no audiences answers without them.
+        ReviewCase{"ForNobodySaid", [](auto& r, auto&) { r.audiences.clear(); },
+                   CallerRefusal::kOtherAudience},
+        ReviewCase{"APerson", [](auto& r, auto&) { r.user = "alice"; }, CallerRefusal::kNotAToken},
+        ReviewCase{"ANode", [](auto& r, auto&) { r.user = "system:node:n1"; }, CallerRefusal::kNotAToken},
+        ReviewCase{"HalfAnAccount", [](auto& r, auto&) { r.user = "system:serviceaccount:ci:"; },
+                   CallerRefusal::kNotAToken},
+        ReviewCase{"TooManyParts", [](auto& r, auto&) { r.user = "system:serviceaccount:ci:a:b"; },
+                   CallerRefusal::kNotAToken},
+        ReviewCase{"NodeNotTold", [](auto& r, auto&) { r.node.clear(); }, CallerRefusal::kNotBound},
+        ReviewCase{"PodNotTold", [](auto& r, auto&) { r.pod_uid.clear(); }, CallerRefusal::kNotBound},
+        ReviewCase{"OfAnotherNode", [](auto& r, auto&) { r.node = "n2"; }, CallerRefusal::kOtherNode},
+        ReviewCase{"NobodyAdmitted", [](auto&, auto& rules) { rules.namespaces.clear(); },
+                   CallerRefusal::kNotAdmitted},
+        ReviewCase{"OtherNamespace", [](auto&, auto& rules) { rules.namespaces = {"team-*"}; },
+                   CallerRefusal::kNotAdmitted},
+        ReviewCase{"ByPattern",
+                   [](auto&, auto& rules) {
+                     rules.namespaces = {"team-*", "c*"};
+                   },
+                   std::nullopt},
+        ReviewCase{"ByAccount", [](auto&, auto& rules) { rules.service_accounts = {"*/runner"}; },
+                   std::nullopt},
+        ReviewCase{"OtherAccount", [](auto&, auto& rules) { rules.service_accounts = {"ci/default"}; },
+                   CallerRefusal::kNotAdmitted},
+        // Both have to match.
+        ReviewCase{"AccountOfAnotherNamespace",
+                   [](auto&, auto& rules) {
+                     rules.namespaces = {"team"};
+                     rules.service_accounts = {"ci/runner"};
+                   },
+                   CallerRefusal::kNotAdmitted}),
+    [](const auto& row) { return row.param.name; });
+
+std::string Told(const CheckRights& rights) {
+  return std::string(rights.unlisted ? "unlisted " : "") + (rights.registry ? "registry " : "") +
+         (rights.pull ? "pull" : "");
+}
+
+TEST(RightsOf, AreNoneByDefaultAndEachByItself) {
+  EXPECT_EQ(Told(RightsOf({.namespaces = {"*"}}, true)), "");
+  EXPECT_EQ(Told(RightsOf({.always = AskFor::kAsk}, true)), "registry ");
+  EXPECT_EQ(Told(RightsOf({.unlisted = AskFor::kAsk}, false)), "unlisted ");
+  EXPECT_EQ(Told(RightsOf({.pull = PullFor::kListed}, true)), "pull");
+  EXPECT_EQ(Told(RightsOf({.pull = PullFor::kListed}, false)), "");
+  EXPECT_EQ(Told(RightsOf({.pull = PullFor::kAny}, false)), "pull");
+}
+
+TEST(CallerRefusals, HaveNamesAndWords) {
+  for (int i = 0; i <= static_cast<int>(CallerRefusal::kNotAdmitted); i++) {
+    const auto refusal = static_cast<CallerRefusal>(i);
+    EXPECT_FALSE(CallerRefusalName(refusal).empty());
+    EXPECT_FALSE(CallerRefusalWords(refusal).empty());
+  }
+  EXPECT_FALSE(IsAboutTheToken(CallerRefusal::kNotAdmitted));
+  EXPECT_TRUE(IsAboutTheToken(CallerRefusal::kExpired));
+}
+
+}  // namespace
+}  // namespace prefetch::plan::caller_test

@@ -1,0 +1,147 @@
+// A job's own preflight: `prefetchctl check` with the token of a pod, over the network, of an agent that runs
+// as a pod with the rights of the component that is shipped; on a real containerd.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "http/curl_client.h"
+#include "system/cluster.h"
+
+namespace prefetch::system::preflight_test {
+namespace {
+
+using std::chrono::seconds;
+
+constexpr std::uint64_t kMegabyte = 1'000'000;
+const tests::PodToken kJob{"ci", "runner", "n1", "job-1"};
+
+class PreflightTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    host_ = node_.AddRegistry("acme.example.test:5000", {});
+    listed_ = host_->Push("team/app", "v1", {{1, kMegabyte}});
+    unlisted_ = host_->Push("team/other", "v1", {{2, kMegabyte}});
+    node_.HasList({listed_});
+  }
+  void Start(Cluster& cluster, const std::string& preflight) {
+    node_.scratch().Write("agent.yaml",
+                          "apiVersion: prefetchd.dev/v1alpha1\nkind: AgentConfiguration\n"
+                          "limits: {diskHighPercent: 99, diskMinFreeBytes: 1000000}\n"
+                          "preflight: " +
+                              preflight + "\n");
+    node_.StartAgent();
+    ASSERT_TRUE(rig::Eventually(seconds(60), [&] { return node_.Get("/readyz").status == 200; }))
+        << node_.AgentLog();
+    Shows(cluster.api().AddPodToken(kJob, "prefetchd"));
+  }
+  void Shows(const std::string& token) { node_.scratch().Write("token", token + "\n"); }
+  rig::Ran Check(const std::string& image, const std::string& policy, std::vector<std::string> more = {}) {
+    std::vector<std::string> args = {
+        "check",   "--agent", node_.NeighbourUrl(), "--token-file", node_.scratch() / "token",
+        "--image", image,     "--policy",           policy};
+    args.insert(args.end(), more.begin(), more.end());
+    return node_.Ctl(args);
+  }
+  static bool Says(const rig::Ran& ran, int exit, const std::string& word) {
+    return ran.exit == rig::Exit{exit, 0} && (ran.out + ran.err).find(word) != std::string::npos;
+  }
+
+  Node node_;
+  std::unique_ptr<Host> host_;
+  std::string listed_, unlisted_;
+};
+
+TEST_F(PreflightTest, APodWithATokenIsToldWhatItsConfigurationAllows) {
+  Cluster cluster(node_, {"preflight"});
+  Start(cluster, "{namespaces: [ci], always: ask, unlisted: ask}");
+  rig::Ran ran = Check(listed_, "Never");
+  EXPECT_TRUE(Says(ran, 0, listed_)) << ran.out << ran.err;
+  ran = Check(unlisted_, "Never");
+  EXPECT_TRUE(Says(ran, 1, "ImageAbsent")) << ran.out << ran.err;
+  ran = Check(unlisted_, "IfNotPresent");
+  EXPECT_TRUE(Says(ran, 0, "")) << "the registry gives it to any pod of the node: " << ran.out << ran.err;
+  ran = Check(listed_, "Never", {"--pull"});
+  EXPECT_TRUE(Says(ran, 4, "preflight.pull")) << ran.out << ran.err;
+  // Without the token the same questions get what any neighbour gets.
+  ran = node_.Ctl({"check", "--agent", node_.NeighbourUrl(), "--image", unlisted_, "--policy", "Never"});
+  EXPECT_TRUE(Says(ran, 1, "NotListed")) << ran.out << ran.err;
+}
+
+TEST_F(PreflightTest, APodMayHaveAnyImagePulledWhereThatIsAllowed) {
+  Cluster cluster(node_, {"preflight"});
+  Start(cluster, "{namespaces: [ci], unlisted: ask, pull: any}");
+  rig::Ran ran = Check(unlisted_, "Never", {"--pull", "--timeout", "60s"});
+  EXPECT_TRUE(Says(ran, 0, unlisted_)) << ran.out << ran.err << node_.AgentLog();
+  EXPECT_TRUE(node_.Has(unlisted_));
+  ran = node_.Ctl({"check", "--image", unlisted_, "--pull"});
+  EXPECT_TRUE(Says(ran, 4, "--check-pull")) << "the local socket has a right of its own: " << ran.err;
+}
+
+TEST_F(PreflightTest, OtherTokensLearnNothing) {
+  Cluster cluster(node_, {"preflight"});
+  Start(cluster, "{namespaces: [ci], always: ask, unlisted: ask}");
+  const auto turned_away = [&](const std::string& token, const std::string& why) {
+    Shows(token);
+    rig::Ran ran = Check(listed_, "Never");
+    EXPECT_TRUE(Says(ran, 4, why)) << why << ": " << ran.out << ran.err;
+    EXPECT_EQ(ran.err.find(token), std::string::npos);
+  };
+  turned_away(cluster.api().AddPodToken({"ci", "runner", "n2", "job-1"}, "prefetchd"), "another node");
+  turned_away(cluster.api().AddPodToken(kJob, "vault"), "audience");
+  turned_away(cluster.api().AddPodToken(kJob, "prefetchd", seconds(-120)), "expired");
+  turned_away(cluster.api().AddPodToken({"other", "runner", "n1", "p"}, "prefetchd"), "does not admit");
+  turned_away("garbage", "ServiceAccount");
+  std::string forged = cluster.api().AddPodToken(kJob, "prefetchd");
+  cluster.api().Revoke(forged);
+  turned_away(forged, "rejects");
+  const std::string metrics = node_.Get("/metrics").body;
+  for (const char* why : {"OtherNode", "OtherAudience", "Expired", "NotAdmitted", "NotAToken", "Rejected"}) {
+    EXPECT_NE(metrics.find("prefetchd_preflight_callers_total{result=\"" + std::string(why) + "\"}"),
+              std::string::npos)
+        << why;
+  }
+  EXPECT_EQ(node_.AgentLog().find("eyJ"), std::string::npos) << "no token in the log";
+}
+
+TEST_F(PreflightTest, WithoutTheComponentNobodyIsLetInByAGuess) {
+  Cluster cluster(node_, {});
+  Start(cluster, "{namespaces: [ci]}");
+  rig::Ran ran = Check(listed_, "Never", {"--timeout", "5s"});
+  EXPECT_TRUE(Says(ran, 3, "component preflight")) << ran.exit.code << ran.out << ran.err;
+}
+
+TEST_F(PreflightTest, TwoHundredJobsThatStartAtOnceAreAnsweredWithinFiveSeconds) {
+  Cluster cluster(node_, {"preflight"});
+  Start(cluster, "{namespaces: [ci], always: ask}");
+  const std::string body = R"([{"image":")" + listed_ + R"(","policy":"Always"}])";
+  std::vector<std::string> tokens;
+  for (int i = 0; i < 200; i++) {
+    tokens.push_back(
+        cluster.api().AddPodToken({"ci", "runner", "n1", "job-" + std::to_string(i)}, "prefetchd"));
+  }
+  const std::size_t before = host_->proxy().Requests().size();
+  const auto began = std::chrono::steady_clock::now();
+  std::atomic<int> good{0}, next{0};
+  {
+    std::vector<std::jthread> jobs;
+    for (int thread = 0; thread < 50; thread++) {
+      jobs.emplace_back([&] {
+        http::CurlClient client;
+        for (int i = next++; i < 200; i = next++) {
+          http::Request request{.method = "POST", .url = node_.NeighbourUrl() + "/v1/check", .body = body};
+          request.headers.Add("Authorization", "Bearer " + tokens[static_cast<std::size_t>(i)]);
+          auto answer = client.Send(base::Call{}.Within(seconds(10)), request);
+          if (answer && answer->status == 200 && answer->body.find("UpToDate") != std::string::npos) good++;
+        }
+      });
+    }
+  }
+  EXPECT_EQ(good, 200);
+  EXPECT_LE(std::chrono::steady_clock::now() - began, seconds(5));
+  EXPECT_LE(host_->proxy().Requests().size() - before, 4U) << "one question, of two requests at most";
+}
+
+}  // namespace
+}  // namespace prefetch::system::preflight_test
