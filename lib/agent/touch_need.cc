@@ -1,4 +1,4 @@
-#include "agent/touch_need.h"
+#include "agent/touching.h"
 
 #include <algorithm>
 

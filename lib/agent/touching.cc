@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "agent/touch_need.h"
 #include "base/log.h"
 
 namespace prefetch::agent {

@@ -11,6 +11,8 @@
 #include "agent/entries.h"
 #include "agent/metrics.h"
 #include "base/clock.h"
+#include "image/reference.h"
+#include "plan/touch.h"
 
 namespace prefetch::agent {
 
@@ -108,5 +110,16 @@ class Touching {
   base::TimePoint next_change_ = base::TimePoint::max();  // an entry's not_before
   std::optional<Pod> pod_;
 };
+
+// What there is to touch of an entry, by what kubelet's files say of it. Internal to touching*.cc.
+// What is under the entry's name, and judged; empty: nothing to touch.
+std::string TouchableId(const Entry& entry);
+
+// What kubelet's files say now, of the judged pod that needs most; what is shown may be held a little
+// (plan/verdict_hold.h).
+plan::TouchNeed NeedNow(const Entry& entry);
+plan::TouchNeed NeedShown(const Entry& entry);
+// The same for the pods of one spelling; none for one that the list has no more.
+plan::TouchNeed NeedNow(const Entry& entry, const image::Reference& spelling);
 
 }  // namespace prefetch::agent

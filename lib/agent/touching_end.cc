@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "agent/touch_need.h"
 #include "agent/touching.h"
 #include "base/log.h"
 

@@ -1,4 +1,4 @@
-#include "credentials/lookup_json.h"
+#include "credentials/lookup_words.h"
 
 namespace prefetch::credentials {
 namespace {

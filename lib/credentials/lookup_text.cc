@@ -1,4 +1,4 @@
-#include "credentials/lookup_text.h"
+#include "credentials/lookup_words.h"
 
 #include <algorithm>
 

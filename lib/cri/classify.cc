@@ -7,7 +7,6 @@
 
 #include "base/text.h"
 #include "cri/failure_reading.h"
-#include "cri/failure_table.h"
 
 namespace prefetch::cri {
 namespace {

@@ -1,7 +1,10 @@
 // FailureReading: what a runtime's words on a failed pull are made of (C30).
 #pragma once
 
+#include <optional>
 #include <string_view>
+
+#include "image/pull_error.h"
 
 namespace prefetch::cri {
 
@@ -31,5 +34,9 @@ struct FailureReading {
 
 // `text` in lower case and without names. The views are of `text`, or of static storage.
 FailureReading ReadFailure(std::string_view text);
+
+// The table (runtime, step, status or code) -> class (C30).
+// No answer for a failure that has neither a status nor a code nor words that its step gives a meaning.
+std::optional<image::ErrorClass> ClassOfFailure(const FailureReading& reading);
 
 }  // namespace prefetch::cri

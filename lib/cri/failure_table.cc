@@ -1,4 +1,4 @@
-#include "cri/failure_table.h"
+#include "cri/failure_reading.h"
 
 #include <algorithm>
 #include <array>

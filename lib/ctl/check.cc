@@ -5,7 +5,6 @@
 #include <optional>
 #include <utility>
 
-#include "ctl/check_ask.h"
 #include "ctl/exit_code.h"
 #include "ctl/manifest_files.h"
 #include "doc/duration.h"

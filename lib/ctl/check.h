@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ctl/agent_client.h"
+#include "screen/check_items.h"
 
 namespace prefetch::ctl {
 
@@ -40,5 +41,20 @@ struct CheckOptions {
 // out with what was decided on `out`, 4 the agent could not be asked.
 int Check(const base::Call& call, AgentClient agent, const CheckOptions& options, std::ostream& out,
           std::ostream& err);
+
+// The part of it that asks an agent all questions, side by side and with patience.
+//
+// Fills `result` with an answer for each item, by its number; one that did not come has an empty result. An
+// agent that is not there yet, or busy, is asked again until the call's deadline, and `err` told so now and
+// then. What needs a registry does not hold up what does not. The error is that of the first question that
+// stayed without an answer: a permanent one (InvalidArgument, Internal …) ends all. With `pull` the agent is
+// to pull what is not here, and is asked again until that has ended; what has not at the call's deadline
+// stays `pending`.
+base::Status AskAll(const base::Call& call, const AgentClient& agent,
+                    const std::vector<screen::CheckItem>& items, bool pull, status::CheckResult& result,
+                    std::ostream& err);
+
+// May the same question be answered in a moment?
+bool ComesBack(base::Code code);
 
 }  // namespace prefetch::ctl

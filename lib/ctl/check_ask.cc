@@ -1,4 +1,4 @@
-#include "ctl/check_ask.h"
+#include "ctl/check.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -12,6 +12,7 @@
 
 #include "base/call.h"
 #include "base/mutex.h"
+#include "base/text.h"
 #include "ctl/agent_client.h"
 #include "doc/write.h"
 #include "image/reference.h"

@@ -16,7 +16,7 @@
 #include "ctl/list_files.h"
 #include "ctl/manifest_files.h"
 #include "deploy/embedded_files.h"
-#include "deploy/touch_daemon_set.h"
+#include "deploy/generate.h"
 #include "doc/write.h"
 #include "image/kubelet_version.h"
 #include "image/reference.h"

@@ -61,4 +61,12 @@ base::Status CheckLists(const std::vector<ListFile>& lists);
 // name, a list that no ConfigMap holds; each says what to do.
 base::Result<Generated> Generate(const Files& files, const GenerateOptions& options);
 
+// Touches by pods that nobody has to create: the images of a list in DaemonSets whose containers never run
+// (deploy/touch-daemonset, deploy/docs/touch.md).
+//
+// The namespace of touch pods, and a DaemonSet for every 20 images. `images` as pods will write them.
+// InvalidArgument: there is none, or more than 2000; nodes that cannot be.
+base::Result<Generated> GenerateTouchDaemonSets(const Files& files, const std::vector<std::string>& images,
+                                                const NodeChoice& nodes = {});
+
 }  // namespace prefetch::deploy

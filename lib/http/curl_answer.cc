@@ -5,7 +5,6 @@
 #include <string_view>
 
 #include "base/text.h"
-#include "http/peers.h"
 
 namespace prefetch::http {
 namespace {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <curl/curl.h>
+#include <sys/socket.h>
 
 #include <cstddef>
 #include <string>
@@ -32,5 +33,8 @@ void Receive(CURL* easy, CurlAnswer& answer);
 void LookAtCertificates(CURL* easy, CurlAnswer& answer);
 // The exchange ends before a connection is made if `answer.peers` does not allow its address.
 void LookAtAddresses(CURL* easy, CurlAnswer& answer);
+
+// An IPv4-mapped IPv6 address counts as the IPv4 address. A family that is not IP's is allowed.
+bool IsAllowed(Peers peers, const sockaddr& address);
 
 }  // namespace prefetch::http

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <string_view>
 
-#include "http/no_proxy.h"
 #include "http/url.h"
 
 namespace prefetch::http {

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
+#include "http/absolute_url.h"
 #include "http/client.h"
 #include "http/curl_client.h"
 #include "http/header_lines.h"
@@ -31,5 +33,10 @@ void AddHeaders(const Request& request, const Renamed& renamed, HeaderLines& lin
 
 // The proxy for a URL; "" is none, and keeps libcurl from the environment. Lives as long as `options`.
 const char* ProxyFor(const CurlOptions& options, const std::string& url);
+
+// Is `url` reached without a proxy? "localhost" and loopback addresses always are. `no_proxy` is a list with
+// commas of: "*"; an address, a CIDR; "host" (itself and what is below it), ".host" and "*.host" (what is
+// below it); each but the CIDR with or without ":port".
+bool BypassesProxy(std::string_view no_proxy, const AbsoluteUrl& url);
 
 }  // namespace prefetch::http

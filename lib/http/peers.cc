@@ -1,4 +1,4 @@
-#include "http/peers.h"
+#include "http/curl_answer.h"
 
 #include <netinet/in.h>
 

@@ -1,4 +1,4 @@
-#include "kubelet/contradictions.h"
+#include "kubelet/node_facts.h"
 
 #include <algorithm>
 #include <set>

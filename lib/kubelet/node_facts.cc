@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "kubelet/contradictions.h"
 #include "kubelet/feature_gates.h"
 #include "kubelet/start_check.h"
 

@@ -11,9 +11,20 @@
 #include "kubelet/config_files.h"
 #include "kubelet/kubelet_process.h"
 #include "kubelet/node_facts.h"
-#include "kubelet/usual_configs.h"
 
 namespace prefetch::kubelet {
+
+// Where distributions put kubelet's configuration (K50).
+struct UsualConfig {
+  std::string file;      // empty: this distribution has drop-ins only
+  std::string drop_ins;  // empty: no such folder
+
+  friend bool operator==(const UsualConfig&, const UsualConfig&) = default;
+};
+
+// In the order in which they are tried. What is found there is a guess: flags may say more, and a file of
+// such a name may be something else.
+std::vector<UsualConfig> UsualConfigs();
 
 // One owner, one thread at a time. Blocks only as a disk does.
 class NodeFactsReader {

@@ -1,4 +1,4 @@
-#include "kubelet/usual_configs.h"
+#include "kubelet/node_facts_reader.h"
 
 namespace prefetch::kubelet {
 

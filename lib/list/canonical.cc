@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "doc/duration.h"
 #include "doc/write.h"
-#include "list/ready_as.h"
+#include "list/entry_fields.h"
 
 namespace prefetch::list {
 using doc::Node;

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "doc/duration.h"
-#include "list/ready_as.h"
 
 namespace prefetch::list {
 namespace {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/shared.h"
+#include "doc/node.h"
 #include "doc/reader.h"
 #include "image/pod_coordinates.h"
 #include "list/image_list.h"
@@ -43,5 +44,18 @@ void CheckContradictions(const doc::ObjectReader& object, const EntryFields& own
 
 // Puts what is written over what `image` has as default.
 void Apply(const EntryFields& fields, plan::DesiredImage& image);
+
+// The field `readyAs` of an entry and of `defaults`: the pod that an entry is to be ready for.
+//
+//   readyAs:
+//     secrets: [{namespace: ci, name: registry}]
+//     serviceAccount: {namespace: ci, name: runner, uid: 6f1c…}
+//
+// nullopt: it is not written. `{}` is a pod without credentials, which is what no default means, too. It is
+// one pod: what is in another namespace than the first is a mistake, and so is a secret that is named twice.
+std::optional<image::PodCoordinates> ReadReadyAs(doc::ObjectReader& object);
+
+// The same as a node, which is not for a pod without credentials.
+doc::Node ReadyAsNode(const image::PodCoordinates& pod);
 
 }  // namespace prefetch::list

@@ -1,4 +1,4 @@
-#include "list/ready_as.h"
+#include "list/entry_fields.h"
 
 #include <algorithm>
 #include <string>

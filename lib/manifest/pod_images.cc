@@ -4,7 +4,6 @@
 
 #include "base/text.h"
 #include "manifest/check_container.h"
-#include "manifest/node_demand.h"
 
 namespace prefetch::manifest {
 namespace {

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "doc/node.h"
 #include "manifest/effective_policy.h"
 #include "manifest/image_use.h"
 #include "manifest/pod_template.h"
@@ -14,5 +15,10 @@ namespace prefetch::manifest {
 // no pod here (only where a custom path led).
 bool ReadPodImages(const FoundTemplate& found, Pod object, const PolicyRules& rules,
                    std::vector<ImageUse>& uses);
+
+// Of a pod's spec: what nodeSelector, the required node affinity and spec.os say about kubernetes.io/os and
+// kubernetes.io/arch (https://kubernetes.io/docs/reference/labels-annotations-taints/). What is
+// no such field by its type says nothing.
+NodeDemand ReadNodeDemand(const doc::Node& spec);
 
 }  // namespace prefetch::manifest

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "plan/registry_view.h"
 
 namespace prefetch::plan {
 namespace {

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "image/pull_policy.h"
 #include "plan/decide.h"
+#include "plan/refresh.h"
 #include "plan/snapshot.h"
 #include "plan/stall.h"
 #include "plan/verdict_hold.h"
@@ -49,5 +50,10 @@ ImageState Judge(const EntryFacts& facts, base::TimePoint now, base::WallTime wa
 // May pods of this policy rely on the image? Never: they start without the registry. IfNotPresent: at most a
 // manifest check with the pod's own credentials remains. Always: the registry agreed lately.
 bool IsReadyFor(const ImageState& image, image::PullPolicy policy, bool has_kubelet);
+
+// What is said of its registry: RegistryView, with a sentence for a person.
+// `local`: what is here; null: nothing.
+RegistryView ViewOf(const DesiredImage& want, const Local* local, const Freshness& past,
+                    const RefreshDecision& decision, base::TimePoint now, base::WallTime wall);
 
 }  // namespace prefetch::plan

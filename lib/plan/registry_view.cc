@@ -1,4 +1,4 @@
-#include "plan/registry_view.h"
+#include "plan/image_readiness.h"
 
 #include <cstdlib>
 

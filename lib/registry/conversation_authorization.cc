@@ -6,7 +6,6 @@
 #include "registry/conversation.h"
 #include "registry/identity.h"
 #include "registry/realm.h"
-#include "registry/scopes.h"
 #include "registry/token_service.h"
 
 namespace prefetch::registry {

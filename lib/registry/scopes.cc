@@ -1,4 +1,4 @@
-#include "registry/scopes.h"
+#include "registry/token_service.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "registry/token_request.h"
+#include "registry/token_service.h"
 
 #include "base/text.h"
 #include "http/url.h"

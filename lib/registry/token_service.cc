@@ -5,7 +5,6 @@
 #include "http/url.h"
 #include "registry/oci_error.h"
 #include "registry/retry_after.h"
-#include "registry/token_request.h"
 
 namespace prefetch::registry {
 namespace {

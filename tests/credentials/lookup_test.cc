@@ -1,7 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "credentials/lookup_json.h"
-#include "credentials/lookup_text.h"
+#include "credentials/lookup_words.h"
 #include "credentials/registry_url.h"
 #include "doc/write.h"
 

@@ -1,4 +1,4 @@
-#include "deploy/touch_daemon_set.h"
+#include "deploy/generate.h"
 
 #include <gtest/gtest.h>
 

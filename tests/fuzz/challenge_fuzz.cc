@@ -4,8 +4,7 @@
 
 #include "registry/challenge.h"
 #include "registry/realm.h"
-#include "registry/scopes.h"
-#include "registry/token_request.h"
+#include "registry/token_service.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace prefetch;

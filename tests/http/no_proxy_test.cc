@@ -1,4 +1,4 @@
-#include "http/no_proxy.h"
+#include "http/curl_request.h"
 
 #include <gtest/gtest.h>
 

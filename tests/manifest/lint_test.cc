@@ -1,6 +1,6 @@
 // The rules one by one, in their words; the corpus has what they find in whole manifests.
 #include "manifest/check_container.h"
-#include "manifest/lint/use_rules.h"
+#include "manifest/lint/rules.h"
 #include "manifest/lint_sample.h"
 
 namespace prefetch::manifest::lint::lint_test {

@@ -1,4 +1,4 @@
-#include "manifest/node_demand.h"
+#include "manifest/pod_images.h"
 
 #include <gtest/gtest.h>
 

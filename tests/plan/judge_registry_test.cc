@@ -4,7 +4,6 @@
 #include "plan/image_readiness.h"
 #include "plan/ready_question.h"
 #include "plan/registry_story.h"
-#include "plan/registry_view.h"
 
 namespace prefetch::plan::judge_registry_test {
 namespace {

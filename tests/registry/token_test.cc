@@ -2,9 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "registry/identity.h"
-#include "registry/scopes.h"
-#include "registry/token_request.h"
 #include "registry/token_response.h"
+#include "registry/token_service.h"
 
 namespace prefetch::registry::token_test {
 namespace {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "deploy/embedded_files.h"
-#include "deploy/touch_daemon_set.h"
+#include "deploy/generate.h"
 #include "doc/edit.h"
 #include "doc/write.h"
 #include "scenario/node.h"

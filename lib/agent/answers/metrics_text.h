@@ -1,14 +1,29 @@
 // MetricsText: what is true now and what was counted, as GET /metrics.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
-#include "agent/answers/process_facts.h"
 #include "agent/metrics.h"
 #include "plan/snapshot.h"
 
 namespace prefetch::agent {
+
+// What this process takes from its node, under the names that every Prometheus client uses. A value. What
+// /proc does not tell is not known, and then not shown.
+struct ProcessFacts {
+  std::optional<double> cpu_seconds;
+  std::optional<double> start_time_seconds;  // since the epoch
+  std::optional<std::uint64_t> resident_bytes;
+  std::optional<std::uint64_t> virtual_bytes;
+  std::optional<std::uint64_t> open_fds;
+  std::optional<std::uint64_t> max_fds;
+};
+
+// Reads /proc/self and /proc/stat, which costs no disk. Any thread may call.
+ProcessFacts ReadProcessFacts();
 
 // Prometheus' text format, version 0.0.4. Pure. Labels are closed sets, or names that the node's
 // configuration bounds (list sources, credential providers); never an image's name.

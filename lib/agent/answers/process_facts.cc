@@ -1,4 +1,4 @@
-#include "agent/answers/process_facts.h"
+#include "agent/answers/metrics_text.h"
 
 #include <sys/resource.h>
 #include <unistd.h>

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "manifest/check_container.h"
-#include "manifest/lint/pod_rules.h"
+#include "manifest/lint/rules.h"
 
 namespace prefetch::manifest::lint {
 namespace {

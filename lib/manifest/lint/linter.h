@@ -12,8 +12,8 @@
 #include "manifest/lint/ignores.h"
 #include "manifest/lint/listed_images.h"
 #include "manifest/lint/names_in_use.h"
+#include "manifest/lint/rules.h"
 #include "manifest/lint/selection.h"
-#include "manifest/lint/use_rules.h"
 #include "manifest/read.h"
 
 namespace prefetch::manifest::lint {

@@ -1,4 +1,4 @@
-#include "manifest/lint/use_rules.h"
+#include "manifest/lint/rules.h"
 
 #include <algorithm>
 #include <string>

@@ -1,6 +1,10 @@
-// The rules about one container or image volume by itself. Internal to manifest/lint. Pure.
+// The rules: about one container or image volume by itself, and about those of one pod together. Internal to
+// manifest/lint. Pure.
 #pragma once
 
+#include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "manifest/image_use.h"
@@ -25,5 +29,14 @@ void ShortName(const ImageUse& use, Findings& findings);
 // A tag that by its name does not stay what it is: latest, main, nightly, edge … Versions, also short ones
 // ("v1"), are taken at their word.
 bool IsMovingTag(std::string_view tag);
+
+// The rules about the containers of one pod together.
+// `uses` are all of one pod.
+void NeedlessPullSecrets(std::span<const ImageUse> uses, const ListedImages& listed, Findings& findings);
+// An init container, or one that checks, with a weaker policy than another container has for the same image.
+void WeakerCheckInPod(std::span<const ImageUse> uses, Findings& findings);
+
+// What PF204 says of `weak` beside a container `strong` of the same image.
+std::string WeakerCheckMessage(const ImageUse& weak, const std::string& strong, image::PullPolicy policy);
 
 }  // namespace prefetch::manifest::lint

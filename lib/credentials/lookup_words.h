@@ -1,0 +1,29 @@
+// A Lookup in words, for a person and for programs: what would be tried in which order, and why a provider
+// gives nothing. No secrets. Pure.
+#pragma once
+
+#include <string>
+
+#include "credentials/keyring.h"
+#include "doc/node.h"
+
+namespace prefetch::credentials {
+
+// Some lines, columns aligned, the last one with its line break:
+//
+//   quay.io/acme/app:v1
+//     1.  docker-config  /var/lib/kubelet/config.json  as ann  by quay.io
+//     2.  provider       login                         as AWS  by quay.io/acme
+//     provider  login  ok       quay.io matches
+//     provider  gar    skipped  no entry of matchImages matches
+std::string LookupText(const std::string& image, const Lookup& lookup);
+
+// The same as JSON, for programs: what `prefetchctl credentials -o json` prints.
+//
+// {"image", "repository", "credentials": [{"source", "name", "match", "username"}],
+//  "providers": [{"name", "matched", "outcome", "error"}]}, credentials in the order of attempts, so that an
+// anonymous pull is an empty list; every string is there, empty if there is nothing to say. `image` is the
+// reference as it was asked for.
+doc::Node LookupJson(const std::string& image, const Lookup& lookup);
+
+}  // namespace prefetch::credentials
