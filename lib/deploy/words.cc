@@ -53,6 +53,27 @@ std::vector<std::string> ComponentFolders(const GenerateOptions& options) {
   return folders;
 }
 
+namespace {
+
+// Of these one fits, and on OpenShift only.
+base::Status CheckOpenShift(const GenerateOptions& options) {
+  std::string chosen;
+  for (const std::string& component : options.components) {
+    if (!component.starts_with(std::string(kOpenShift) + "-") || component == chosen) continue;
+    if (options.platform != kOpenShift) {
+      return base::InvalidArgument("--component " + component + " needs --platform openshift");
+    }
+    if (!chosen.empty()) {
+      return base::InvalidArgument("--component: " + chosen + " and " + component +
+                                   " are alternatives: leave out one");
+    }
+    chosen = component;
+  }
+  return {};
+}
+
+}  // namespace
+
 base::Status CheckCommon(const Files& files, const GenerateOptions& options) {
   std::vector<std::string> platforms = Platforms(files), components = Components(files);
   if (!Contains(platforms, options.platform)) {
@@ -69,6 +90,7 @@ base::Status CheckCommon(const Files& files, const GenerateOptions& options) {
                                    " needs: leave out one of the two");
     }
   }
+  if (auto fitting = CheckOpenShift(options); !fitting) return fitting;
   if (auto nodes = CheckNodeChoice(options.nodes); !nodes) return nodes;
   if (!options.name_space.empty() && !IsDnsLabel(options.name_space, 63)) {
     return base::InvalidArgument("--namespace must be small letters, digits and dashes");

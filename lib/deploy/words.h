@@ -14,6 +14,7 @@ namespace prefetch::deploy {
 
 constexpr std::string_view kNodeGate = "node-gate";  // folders of components/
 constexpr std::string_view kControlPlane = "control-plane";
+constexpr std::string_view kOpenShift = "openshift";  // a platform; "openshift-…" are components for it
 constexpr std::string_view kLiveReload = "live-reload";
 constexpr std::string_view kTouch = "touch";
 constexpr std::string_view kPreflight = "preflight";

@@ -29,7 +29,7 @@ from nodes import NODES, add_nodes, check_side_by_side
 from paths import check_kubelet_config, check_paths
 from policy import (CHECKS, RIGHTS, check_containers, check_host_paths, check_list, check_names, check_rights,
                     check_scheduling, check_service, check_write_limits, lists_of)
-from render import COMPONENTS, DEPLOY, OVERLAYS, ROOT, TOGETHER, agent, daemon_set, flags, of_kind, overlay, pod, render
+from render import COMPONENTS, DEPLOY, OF_OPENSHIFT, OVERLAYS, ROOT, TOGETHER, agent, daemon_set, flags, of_kind, overlay, pod, render
 from running import check_running
 from shapes import check_shapes
 
@@ -371,6 +371,25 @@ PLANTS = [
 ]
 
 
+# The provider's file, and what its plugin is given as an argument.
+OPENSHIFT_CLOUDS = {"openshift-aws": ("ecr-credential-provider.yaml", []),
+                    "openshift-azure": ("acr-credential-provider.yaml", ["/etc/kubernetes/cloud.conf"]),
+                    "openshift-gcp": ("gcr-credential-provider.yaml", [])}
+
+
+def check_openshift_cloud(documents, name):
+    """As machine-config-operator starts kubelet there (pkg/controller/template/render.go: credentialProviderConfigFlag)."""
+    file, more = OPENSHIFT_CLOUDS[name]
+    wanted = {"--image-credential-provider-config": "/etc/kubernetes/credential-providers/" + file,
+              "--image-credential-provider-bin-dir": "/usr/libexec/kubelet-image-credential-provider-plugins"}
+    given, mounts = flags(documents), [mount["mountPath"] for mount in agent(documents)["volumeMounts"]]
+    (constraints,) = of_kind(documents, "SecurityContextConstraints")
+    return ([f"{flag} is {given.get(flag)}" for flag, value in wanted.items() if given.get(flag) != value] +
+            [f"{path} is not mounted" for path in more if path not in mounts] +
+            [f"{field} is not allowed" for field in ("allowHostNetwork", "allowHostPorts")
+             if pod(documents).get("hostNetwork") and not constraints[field]])
+
+
 def check_no_api_access(documents):
     """No right in the cluster, no token, and nothing that asks."""
     rights = [one["metadata"]["name"] for one in of_kind(documents, "ClusterRole") + of_kind(documents, "ClusterRoleBinding")
@@ -463,6 +482,11 @@ def add_all(cases, add_rendering):
         add_rendering(cases, f"{name}+all", once(overlay, name, TOGETHER), live_reload=True)
     for name, line in RENAMINGS.items():
         add_rendering(cases, f"openshift:{name}", once(renamed, line), namespace_was_changed="namespace" in line)
+    for component in OF_OPENSHIFT:
+        on_cloud = once(overlay, "openshift", [component])
+        add_rendering(cases, f"openshift+{component}", on_cloud)
+        cases.add(f"openshift+{component}", "cloud", lambda component=component, on_cloud=on_cloud: none(
+            check_openshift_cloud(on_cloud(), component)))
     for component in COMPONENTS:
         add_rendering(cases, f"generic+{component}", once(overlay, "generic", [component]),
                       live_reload=component == "live-reload")

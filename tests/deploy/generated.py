@@ -10,7 +10,7 @@ import tempfile
 
 import yaml
 
-from render import COMPONENTS, DEPLOY, OVERLAYS, ROOT, TOGETHER, go_together, render
+from render import COMPONENTS, DEPLOY, OF_OPENSHIFT, OVERLAYS, ROOT, TOGETHER, go_together, render
 from guide_tables import pages_for_people
 from shapes import CLUSTER_WIDE
 
@@ -24,6 +24,7 @@ ALL_SETS = [list(some) for count in range(len(COMPONENTS) + 1) for some in itert
             if go_together(some) and (count == 1 or not {"monitoring-gke", "control-plane"} & set(some))] + [TOGETHER]
 SETS = {platform: ALL_SETS if platform == "generic" else
         [some for some in ALL_SETS if len(some) <= 1 or some == TOGETHER] for platform in OVERLAYS}
+SETS["openshift"] += [[one, "node-gate"] for one in OF_OPENSHIFT]
 
 
 def run(arguments, files=None, command=("generate",)):
@@ -279,6 +280,8 @@ TOLD = [
      "takes away what kubelet-api needs"),
     ("PortsOfTheNode", arguments("eks") + ["--instance", "a"], None, 0, "give --port"),
     ("TouchIsElsewhere", arguments("eks", ["touch"]) + ["--instance", "a"], None, 0, "apply deploy/touch once"),
+    ("OpenShiftElsewhere", arguments("eks", ["openshift-aws"]), None, 2, "openshift-aws needs --platform openshift"),
+    ("TwoClouds", arguments("openshift", ["openshift-aws", "openshift-gcp"]), None, 2, "are alternatives"),
     ("SelectorThatIsNone", arguments("eks") + ["--node-selector", "pool"], None, 2, "--node-selector pool: must be KEY=VALUE"),
     ("SelectorKey", arguments("eks") + ["--node-selector", "Pool/=ci"], None, 2, "must be KEY=VALUE"),
     ("SelectorPrefix", arguments("eks") + ["--node-selector", "Acme.io/pool=ci"], None, 2, "must be KEY=VALUE"),

@@ -5,7 +5,7 @@ import os
 import re
 
 from paths import is_mounted
-from render import COMPONENTS, DEPLOY, ROOT, agent, flags, pod
+from render import ALL_COMPONENTS, DEPLOY, ROOT, agent, flags, pod
 
 PLATFORM_NAMES = {"generic": ["generic"], "kind": ["kind"], "GKE": ["gke"], "EKS": ["eks"], "AKS": ["aks"],
                   "OpenShift": ["openshift"], "CRI-O": ["crio"], "k3s": ["k3s"], "RKE2": ["rke2"],
@@ -107,7 +107,7 @@ def check_kubelet_facts(overlays):
 def check_components():
     """Each folder that a kustomization of people may name has its row."""
     told = {name for row in table(page("deploy/docs/install.md"), "component | does") for name in words(row[0])}
-    there = {f"components/{name}" for name in COMPONENTS}
+    there = {f"components/{name}" for name in ALL_COMPONENTS}
     parts = {f"parts/{name}" for name in os.listdir(os.path.join(DEPLOY, "parts"))}
     return ([f"no row for {name}" for name in sorted(there - told)] +
             [f"{name}: is not there" for name in sorted(told - there - parts)])

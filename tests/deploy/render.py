@@ -12,8 +12,11 @@ DEPLOY = os.path.join(ROOT, "deploy")
 OVERLAYS = sorted(os.listdir(os.path.join(DEPLOY, "overlays")))
 # Of no-api-access and these, a kustomization takes one.
 NEED_API = {"kubelet-api", "node-gate", "preflight", "touch"}
-COMPONENTS = sorted(one for one in os.listdir(os.path.join(DEPLOY, "components"))
-                    if os.path.exists(os.path.join(DEPLOY, "components", one, "kustomization.yaml")))
+ALL_COMPONENTS = sorted(one for one in os.listdir(os.path.join(DEPLOY, "components"))
+                        if os.path.exists(os.path.join(DEPLOY, "components", one, "kustomization.yaml")))
+# For that overlay only; a kustomization takes one.
+OF_OPENSHIFT = [one for one in ALL_COMPONENTS if one.startswith("openshift-")]
+COMPONENTS = [one for one in ALL_COMPONENTS if one not in OF_OPENSHIFT]
 # Of each of these, a kustomization takes one.
 ALTERNATIVES = [{"monitoring", "monitoring-gke"}]
 # All that go together.
