@@ -63,7 +63,8 @@ std::optional<agent::KubeletOptions> KubeletFor(const config::AgentConfig& confi
       .facts = kubelet::NodeFactsReader(std::move(declared), config.kubelet_proc, kubelet::UsualConfigs()),
       .version = std::move(version),
       .start = std::move(start),
-      .word = std::move(word)};
+      .word = std::move(word),
+      .mountinfo = "/proc/self/mountinfo"};
 }
 
 std::optional<agent::TouchOptions> TouchFor(const config::AgentConfig& config) {

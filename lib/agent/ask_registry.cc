@@ -71,6 +71,13 @@ image::RegistryAnswer AskRegistry(const base::Call& call, const AskParts& parts,
   if (question.credentials.empty() && !lookup.credentials.empty()) return HeldBack(job.reference);
   image::RegistryAnswer answer = parts.asker(call.Within(kAskLimit), question, job.runtime);
   if (IsWithheld(question, answer)) return Withheld(std::move(answer));
+  if (answer.kind == image::RegistryAnswerKind::kAccessDenied) {
+    for (const credentials::ProviderReport& provider : lookup.providers) {
+      if (provider.not_given) {
+        answer.message += " (provider \"" + provider.name + "\" was skipped: " + provider.error + ")";
+      }
+    }
+  }
   bool about_credentials = answer.kind == image::RegistryAnswerKind::kAccessDenied &&
                            answer.detail == image::RegistryDetail::kBadCredentials;
   if (parts.refusals != nullptr && about_credentials) {

@@ -1,10 +1,15 @@
 #include "agent/observe_kubelet.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
+
+#include "base/mounts.h"
 
 namespace prefetch::agent {
 namespace {
+
+constexpr std::chrono::seconds kMountsInterval{30};
 
 std::string NoteFor(const kubelet::NodeFacts& facts, kubelet::RecordsAccess access,
                     const std::vector<kubelet::KubeletSettings>& possible) {
@@ -85,11 +90,25 @@ KubeletObserver::KubeletObserver(KubeletOptions options, kubelet::RecordWatch::C
       version_(std::move(options.version)),
       start_(std::move(options.start)),
       word_(std::move(options.word)),
+      mountinfo_(std::move(options.mountinfo)),
       on_change_(std::move(on_change)) {}
 
 // Whoever learns of kubelet tells that, so there is no need to ask.
 bool KubeletObserver::Moved() {
   return reader_.Moved() || verdicts_.Moved();
+}
+
+const std::vector<std::string>& KubeletObserver::StaleMounts(base::TimePoint now) {
+  if (mountinfo_.empty() || now < next_mounts_) return stale_mounts_;
+  next_mounts_ = now + kMountsInterval;
+  stale_mounts_.clear();
+  for (const std::string& file : base::ReplacedFiles(mountinfo_)) {
+    stale_mounts_.push_back(
+        file +
+        " was replaced on the node, and the agent still has the old file mounted: restart "
+        "the agent's pod, and mount the folder instead of the file");
+  }
+  return stale_mounts_;
 }
 
 plan::VersionInForce KubeletObserver::Version(base::TimePoint now, base::WallTime wall) {
@@ -136,6 +155,7 @@ KubeletLook KubeletObserver::Take(std::shared_ptr<const KubeletQuestion> questio
   }
   KubeletLook look;
   look.process = reader_.process();
+  look.provider_config = reader_.provider_config();
   look.until = version.until;
   look.reading = verdicts_.Read(question->images, *possible_, std::move(changes), same);
   last_ = question;
@@ -144,6 +164,8 @@ KubeletLook KubeletObserver::Take(std::shared_ptr<const KubeletQuestion> questio
   look.status.learning = learning;
   look.possible = possible_;
   look.problems = facts_.problems;
+  const std::vector<std::string>& stale = StaleMounts(now);
+  look.problems.insert(look.problems.end(), stale.begin(), stale.end());
   look.problems.insert(look.problems.end(), facts_.contradictions.begin(), facts_.contradictions.end());
   if (!version.problem.empty()) look.problems.push_back(std::move(version.problem));
   if (look.status.newer) look.problems.push_back(kubelet::WhyBeyondTheRules(facts_.settings));

@@ -25,6 +25,8 @@ struct KubeletOptions {
   std::shared_ptr<SeenStart> start;
   // What kubelet itself tells; null: nobody asks it.
   std::shared_ptr<const LearntSettings> word;
+  // Where this process's mounts are listed; empty: nobody looks whether files among them were replaced.
+  std::string mountinfo = {};
 };
 
 // The images that are here, of one version of the list.
@@ -39,6 +41,7 @@ struct KubeletLook {
   std::shared_ptr<const std::vector<kubelet::KubeletSettings>> possible;
   std::vector<std::string> problems;               // one sentence each
   std::string process;                             // NodeFactsReader::process()
+  std::string provider_config;                     // NodeFactsReader::provider_config()
   base::TimePoint until = base::TimePoint::max();  // time alone changes what was found then
   std::shared_ptr<const KubeletQuestion> question;
   kubelet::VerdictReading reading;  // by the index of its images
@@ -60,12 +63,17 @@ class KubeletObserver {
  private:
   // Which version counts, and what is to be said about that.
   plan::VersionInForce Version(base::TimePoint now, base::WallTime wall);
+  // A sentence for each file that this process has mounted and that is another one on the node by now.
+  const std::vector<std::string>& StaleMounts(base::TimePoint now);
 
   kubelet::NodeFactsReader reader_;
   const bool watches_;
   const std::shared_ptr<const LearntVersion> version_;
   const std::shared_ptr<SeenStart> start_;
   const std::shared_ptr<const LearntSettings> word_;
+  const std::string mountinfo_;
+  base::TimePoint next_mounts_;
+  std::vector<std::string> stale_mounts_;
   const kubelet::RecordWatch::Callback on_change_;
   std::shared_ptr<const KubeletQuestion> last_;
   std::string process_;  // of the last look

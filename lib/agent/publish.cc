@@ -57,6 +57,7 @@ void Agent::ShowImages(plan::Snapshot& snapshot) const {
 
 void Agent::ShowProblems(plan::Snapshot& snapshot) const {
   snapshot.problems = credentials_.problems;
+  snapshot.providers_not_given = credentials_.not_given;
   if (kubelet_) {
     snapshot.problems.insert(snapshot.problems.end(), kubelet_->problems().begin(),
                              kubelet_->problems().end());

@@ -206,6 +206,15 @@ std::optional<Lookup> Keyring::Gather(const Target& target, const std::vector<st
     answers.push_back(std::move(answer));
   }
 
+  for (Unasked& unasked : UnaskedFor(sources->not_given, target)) {
+    lookup.providers.push_back({.name = std::move(unasked.name),
+                                .matched = true,
+                                .pattern = std::move(unasked.pattern),
+                                .error = std::move(unasked.why),
+                                .not_given = true,
+                                .ran_for = std::nullopt});
+  }
+
   secrets.AppendTo(lookup.credentials, target);
   node.AppendTo(lookup.credentials, target);
   plugins.AppendTo(lookup.credentials, target);
@@ -237,7 +246,7 @@ std::vector<std::string> Keyring::problems() const {
 KeyringHealth Keyring::Health() {
   std::shared_ptr<const Sources> sources = Current();
   base::Lock lock(mutex_);
-  return {sources->problems, sources->unusable_provider_config, changes_};
+  return {sources->problems, sources->unusable_provider_config, sources->not_given.Count(), changes_};
 }
 
 std::string Keyring::provider_config_hash() const {
@@ -271,6 +280,13 @@ void Keyring::UseKubeletRoot(const std::string& root) {
   base::Lock lock(mutex_);
   if (root.empty() || std::exchange(search_.kubelet_root, root) == root) return;
   looked_at_ = base::TimePoint();  // the next who asks sees what is there
+}
+
+void Keyring::KubeletUses(const std::string& provider_config) {
+  base::Lock lock(mutex_);
+  const std::string other = provider_config == options_.provider_config ? "" : provider_config;
+  if (std::exchange(kubelets_config_, other) == other) return;
+  looked_at_ = base::TimePoint();
 }
 
 }  // namespace prefetch::credentials

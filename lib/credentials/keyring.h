@@ -59,6 +59,7 @@ struct ProviderReport {
   // It has tokenAttributes: what it gives is for pods of one service account, not for the node.
   bool token_attributes = false;
   bool for_account = false;  // it was asked with a token of the account that the configuration names
+  bool not_given = false;    // it is kubelet's, and was not given here: skipped
   // How long its program ran for this lookup; none: it did not (its answer was known, or somebody else's run
   // was shared).
   std::optional<base::Duration> ran_for;
@@ -77,6 +78,8 @@ struct KeyringHealth {
   // kubelet that starts now would exit. Empty otherwise: kubelet reads its configuration once, so one that
   // runs goes on with the last good one, as the Keyring does; and it passes over a docker config that is bad.
   std::string unusable_provider_config;
+  // How many of kubelet's credential providers are not among those that were given (NotGiven).
+  std::size_t not_given = 0;
   // Counts how often the files have changed: what was denied with the old ones is worth another try.
   std::uint64_t changes = 0;
 
@@ -149,6 +152,9 @@ class Keyring {
   // Where kubelet keeps its files, as the node tells it. Without files that somebody named, config.json is
   // looked for there.
   void UseKubeletRoot(const std::string& root) PREFETCH_EXCLUDES(mutex_);
+  // kubelet's own --image-credential-provider-config, as it is reached here; empty: none is known. What it
+  // has and was not given here is a problem, and is told with every lookup that it is for.
+  void KubeletUses(const std::string& provider_config) PREFETCH_EXCLUDES(mutex_);
   // Reads every file anew, now.
   void Reload() PREFETCH_EXCLUDES(mutex_);
 
@@ -168,6 +174,7 @@ class Keyring {
   std::shared_ptr<const Sources> Read(const Sources* before) const PREFETCH_REQUIRES(mutex_);
   std::vector<std::string> DockerConfigPaths() const PREFETCH_REQUIRES(mutex_);
   void ReadProviders(Sources& now, const Sources* before) const;
+  void Compare(Sources& now) const PREFETCH_REQUIRES(mutex_);
   PluginSurroundings Surroundings() const;
   std::vector<std::string> WatchedFiles() const PREFETCH_REQUIRES(mutex_);
 
@@ -175,6 +182,7 @@ class Keyring {
   const base::Clock& clock_;
   mutable base::Mutex mutex_;
   DockerConfigSearch search_ PREFETCH_GUARDED_BY(mutex_);
+  std::string kubelets_config_ PREFETCH_GUARDED_BY(mutex_);  // of providers; empty: none
   std::shared_ptr<const Sources> sources_ PREFETCH_GUARDED_BY(mutex_);
   base::TimePoint looked_at_ PREFETCH_GUARDED_BY(mutex_);
   base::TimePoint read_at_ PREFETCH_GUARDED_BY(mutex_);

@@ -43,11 +43,12 @@ std::vector<std::string> Keyring::WatchedFiles() const {
   for (const PullSecret& secret : options_.pull_secrets) {
     for (std::string& file : PullSecretFiles(secret)) files.push_back(std::move(file));
   }
-  if (options_.provider_config.empty()) return files;
-  files.push_back(options_.provider_config);
-  base::Result<std::vector<std::string>> config =
-      ProviderConfigFiles(options_.provider_config, options_.kubelet_version);
-  if (config) files.insert(files.end(), config->begin(), config->end());
+  for (const std::string& path : {options_.provider_config, kubelets_config_}) {
+    if (path.empty()) continue;
+    files.push_back(path);
+    base::Result<std::vector<std::string>> config = ProviderConfigFiles(path, options_.kubelet_version);
+    if (config) files.insert(files.end(), config->begin(), config->end());
+  }
   return files;
 }
 
@@ -72,6 +73,7 @@ std::shared_ptr<const Keyring::Sources> Keyring::Read(const Sources* before) con
   if (!options_.provider_config.empty() || !options_.provider_bin_dir.empty()) {
     ReadProviders(*now, before);
   }
+  Compare(*now);
   return now;
 }
 
@@ -98,6 +100,19 @@ void Keyring::ReadProviders(Sources& now, const Sources* before) const {
   if (!SeparatesKeyrings(options_.kubelet_version)) {
     std::sort(now.providers.begin(), now.providers.end(), ByName);
   }
+}
+
+// With what kubelet has.
+void Keyring::Compare(Sources& now) const {
+  if (kubelets_config_.empty()) return;
+  std::vector<std::string> own;
+  for (const std::shared_ptr<PluginAnswers>& answers : now.providers) {
+    own.push_back(answers->provider().name);
+  }
+  now.not_given = FindNotGiven(kubelets_config_,
+                               LoadProviderConfig(kubelets_config_, std::nullopt, options_.kubelet_version),
+                               options_.provider_config, own);
+  for (std::string& problem : ProblemsOf(now.not_given)) now.problems.push_back(std::move(problem));
 }
 
 PluginSurroundings Keyring::Surroundings() const {

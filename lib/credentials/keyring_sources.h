@@ -8,6 +8,7 @@
 
 #include "base/fs.h"
 #include "credentials/keyring.h"
+#include "credentials/not_given.h"
 #include "credentials/plugin_answers.h"
 
 namespace prefetch::credentials {
@@ -21,6 +22,7 @@ struct Keyring::Sources {
   bool had_good_provider_config = false;  // now or before: its providers are in force
   std::string unusable_provider_config;
   std::string provider_config_hash;
+  NotGiven not_given;
   NodeDockerConfig docker_config;
   std::vector<LoadedPullSecret> pull_secrets;
   std::vector<std::string> problems;

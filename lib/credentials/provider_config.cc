@@ -147,6 +147,15 @@ void CheckNamesAreUnique(const std::vector<Provider>& providers, std::vector<std
   }
 }
 
+// Flatcar on AKS links its plugin into /usr/bin, which a container has of its own.
+std::string WhyNotThere(const std::string& path, const std::string& error) {
+  std::error_code failed;
+  const std::filesystem::path target = std::filesystem::read_symlink(path, failed);
+  if (failed) return error;
+  return path + " is a symbolic link to " + target.string() +
+         ", which is not there: in a container, mount that file at the same path";
+}
+
 void CheckExecutables(const std::vector<Provider>& providers, const std::string& bin_dir,
                       std::vector<std::string>& problems) {
   if (bin_dir.empty()) {
@@ -162,7 +171,7 @@ void CheckExecutables(const std::vector<Provider>& providers, const std::string&
     std::string path = JoinPath(bin_dir, provider.name);
     base::Result<base::FileKind> kind = base::KindOf(path);
     if (!kind) {
-      problems.push_back("plugin: " + kind.error().message());
+      problems.push_back("plugin: " + WhyNotThere(path, kind.error().message()));
     } else if (*kind == base::FileKind::kDirectory) {
       problems.push_back("plugin: " + path + " is a directory");
     } else if (::access(path.c_str(), X_OK) != 0) {

@@ -44,6 +44,11 @@ bool NodeFactsReader::Moved() {
   return false;
 }
 
+std::string NodeFactsReader::provider_config() const {
+  const std::optional<CommandLine>& line = process_.command_line();
+  return line ? OnHost(line->image_credential_provider_config) : "";
+}
+
 NodeFacts NodeFactsReader::Read(const std::shared_ptr<const ToldByKubelet>& told) {
   if (process_.Look()) process_changed_ = true;
   const bool chosen = std::exchange(chosen_, true);

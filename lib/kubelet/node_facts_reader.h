@@ -46,6 +46,8 @@ class NodeFactsReader {
 
   // Of the kubelet that was seen, with the host's own paths; nullopt: none was. As of the last Read().
   const std::optional<CommandLine>& command_line() const { return process_.command_line(); }
+  // Its --image-credential-provider-config, as we reach it; empty: it has none, or none was seen.
+  std::string provider_config() const;
   // Another text, another process of kubelet's; empty: none was seen. As of the last Read().
   const std::string& process() const { return process_.process(); }
   // When that process began; nullopt: it cannot be told.

@@ -211,6 +211,8 @@ struct Snapshot {
   std::vector<RegistryStatus> registries;  // those that are asked, by name
   // Images that came and are on no list; null: the runtime was not looked at yet.
   std::shared_ptr<const Unlisted> unlisted;
+  // kubelet's credential providers that the agent was not given.
+  std::size_t providers_not_given = 0;
   // Problems that hurt no single image: a broken credential provider configuration, for one.
   std::vector<std::string> problems;
 };

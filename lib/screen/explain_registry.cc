@@ -71,7 +71,8 @@ void AddCredentials(const ImageDocument& document, LabelledPage& page) {
   if (number == 0) page.Add("none of this node matches: it would be pulled anonymously");
   for (const status::ProviderView& provider : document.providers) {
     if (!provider.error.empty()) {
-      page.Add("Provider " + provider.name + " failed: " + provider.error);
+      const std::string what = provider.outcome == "skipped" ? " was skipped: " : " failed: ";
+      page.Add("Provider " + provider.name + what + provider.error);
     } else if (provider.matched && provider.outcome == "empty") {
       page.Add("Provider " + provider.name + " matches, and has no credential for it.");
     }

@@ -168,6 +168,44 @@ TEST_F(KeyringTest, ABadConfigIsSaidAndReadAgain) {
   EXPECT_EQ(keyring_->Health().unusable_provider_config, "");
 }
 
+// What kubelet has and the agent was not given is told with the lookups that it is for, and noticed when it
+// changes.
+TEST_F(KeyringTest, ProvidersOfKubeletThatWereNotGiven) {
+  Docker("q.io", "node");
+  folder_.WriteConfig(PluginFolder::Provider("a", "[r.io]"));
+  options_.provider_config = options_.provider_bin_dir = "";
+  Open();
+  Find("r.io/app");
+  EXPECT_EQ(Outcomes(), "");
+  keyring_->KubeletUses(folder_.config());
+  Find("r.io/app");
+  EXPECT_EQ(Outcomes(), "a=skipped");
+  EXPECT_TRUE(lookup_.providers[0].not_given);
+  EXPECT_EQ(lookup_.providers[0].error,
+            "kubelet uses it, from " + folder_.config() + "; the agent was given none");
+  EXPECT_EQ(Find("q.io/app"), "docker-config/file/q.io/node:p");
+  EXPECT_EQ(Outcomes(), "");
+  EXPECT_EQ(keyring_->Health().not_given, 1U);
+  EXPECT_EQ(keyring_->Health().unusable_provider_config, "") << "kubelet runs with it";
+  EXPECT_NE(Problems().find("kubelet uses the credential provider \"a\""), std::string::npos) << Problems();
+  folder_.WriteConfig(PluginFolder::Provider("a", "[r.io]") + PluginFolder::Provider("b", "[q.io]"));
+  clock_.Step(seconds(1));
+  EXPECT_EQ(keyring_->Health().not_given, 2U);
+  keyring_->KubeletUses("");
+  EXPECT_EQ(keyring_->Health().not_given, 0U);
+  EXPECT_EQ(Problems(), "");
+}
+
+// As on every cloud whose overlay names kubelet's own file.
+TEST_F(KeyringTest, KubeletsOwnConfigurationChangesNothing) {
+  folder_.AddPlugin("a", PluginFolder::Answer("Image", "r.io", "u", "p"));
+  folder_.WriteConfig(PluginFolder::Provider("a", "[r.io]"));
+  Open();
+  keyring_->KubeletUses(folder_.config());
+  clock_.Step(seconds(1));
+  EXPECT_EQ(keyring_->Health(), KeyringHealth{});
+}
+
 TEST_F(KeyringTest, HealthLooksAtTheFilesByItself) {
   folder_.AddPlugin("a", PluginFolder::Answer("Image", "r.io", "u", "p"));
   folder_.WriteConfig("x: y\n");

@@ -297,6 +297,13 @@ TEST_F(LoadTest, PluginsMustBeThere) {
   std::filesystem::remove(dir_ / "bin/one");
   dir_.Write("bin/one", "");
   EXPECT_NE(Problems(Load("config")).find("is not executable"), std::string::npos);
+  std::filesystem::remove(dir_ / "bin/one");
+  std::filesystem::create_symlink("/usr/bin/not-mounted-here", dir_ / "bin/one");
+  EXPECT_NE(Problems(Load("config"))
+                .find("bin/one is a symbolic link to /usr/bin/not-mounted-here, which is not there"),
+            std::string::npos)
+      << Problems(Load("config"));
+  std::filesystem::remove(dir_ / "bin/one");
   Plugin("one");
   EXPECT_EQ(Problems(Load("config")), "");
   // A configuration alone, for those who only check it.

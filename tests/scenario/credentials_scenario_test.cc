@@ -1,6 +1,7 @@
 // The node's credential configuration is broken and mended while the agent runs.
 #include <gtest/gtest.h>
 
+#include "base/text.h"
 #include "scenario/node.h"
 
 namespace prefetch::tests::credentials_scenario_test {
@@ -53,6 +54,55 @@ TEST_F(CredentialsScenario, ABadConfigurationIsNotReadyAndSaysWhy) {
   EXPECT_NE(snapshot_->problems[0].find("providers.yaml:4:"), std::string::npos) << snapshot_->problems[0];
   // What needs no plugin is pulled all the same.
   EXPECT_TRUE(node_->Image("r.io/a:v1").ready);
+}
+
+// kubelet has a provider that nobody gave to the agent.
+class ForgottenProvider : public testing::Test {
+ protected:
+  explicit ForgottenProvider()
+      : node_(
+            {.kubelet = kubelet::Declared{.version = image::KubeletVersion{1, 36}}, .sees_processes = true}) {
+    FakeImage hidden = MakeImage("private.io/app:v1", kMB);
+    hidden.username = "ci";
+    hidden.password = "pw";
+    node_.runtime.Push(hidden);
+  }
+  void RunsWith(const std::string& file) {
+    node_.KubeletRuns("100", "--image-credential-provider-config=" + file);
+    node_.List({"private.io/app:v1"});
+    node_.RunFor(seconds(40));
+  }
+  std::string Problems() const { return base::Join(node_.Snapshot()->problems, "\n"); }
+  const std::string& Message() { return node_.Image("private.io/app:v1").message; }
+
+  Node node_;
+};
+
+TEST_F(ForgottenProvider, IsAProblemAndInEveryRefusal) {
+  const std::string file = node_.WriteFile("kubelets.yaml", kGood);
+  RunsWith(file);
+  EXPECT_EQ(node_.ReasonOf("private.io/app:v1"), plan::Reason::kAccessDenied);
+  EXPECT_NE(Message().find("provider \"true\" was skipped: kubelet uses it, from " + file +
+                           "; the agent was given none"),
+            std::string::npos)
+      << Message();
+  EXPECT_NE(Problems().find("kubelet uses the credential provider \"true\" from " + file +
+                            "; the agent was given none: images of private.io will be refused (401)"),
+            std::string::npos)
+      << Problems();
+  EXPECT_EQ(node_.Snapshot()->providers_not_given, 1U);
+}
+
+TEST_F(ForgottenProvider, IsToldWhereItsFileIsNotMounted) {
+  RunsWith("/not/mounted/providers.yaml");
+  EXPECT_NE(Problems().find(
+                "kubelet uses credential providers from /not/mounted/providers.yaml; the agent was given "
+                "none, and cannot read that file"),
+            std::string::npos)
+      << Problems();
+  EXPECT_NE(Message().find("provider \"/not/mounted/providers.yaml\" was skipped"), std::string::npos)
+      << Message();
+  EXPECT_EQ(node_.Snapshot()->providers_not_given, 1U);
 }
 
 // Some registries hide by 404 what a credential may not see. kubelet goes on to the next one, and so does the

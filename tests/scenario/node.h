@@ -121,6 +121,10 @@ class Node {
   void WriteProviderConfig(const std::string& content);
   // As this process, in place of the one before; empty: none runs.
   void KubeletRuns(const std::string& pid, const std::string& flag = "");
+  // Any file of the node; gives its path.
+  std::string WriteFile(const std::string& name, const std::string& content) {
+    return dir_.Write(name, content);
+  }
   // Only with NodeOptions::touch.
   NodeCluster& Cluster() { return *cluster_; }
   // What the second instance says.

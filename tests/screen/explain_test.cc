@@ -152,6 +152,15 @@ Explained NewerKubelet() {
   return {sample::NewerNodeOf({image}), image, sample::DetailOf(image)};
 }
 
+Explained UngivenProvider() {
+  plan::ImageState image = sample::RefusedForWantOfAProvider();
+  status::ImageDetail detail = sample::DetailOf(image);
+  detail.providers = {{"ecr-credential-provider", "skipped",
+                       "kubelet uses it, from /etc/kubernetes/providers/ecr.yaml; the agent was given none",
+                       true}};
+  return {sample::UngivenNode(), image, detail};
+}
+
 // The operator lets it be judged by the rules of 1.37.
 Explained OtherRules() {
   plan::ImageState image = sample::Preloaded("docker.io/library/busybox:1.36");
@@ -243,8 +252,8 @@ INSTANTIATE_TEST_SUITE_P(
                     ExplainCase{"twopods", &ForTwoPods}, ExplainCase{"absent", &AbsentImage},
                     ExplainCase{"unlisted", &UnlistedImage}, ExplainCase{"unknown", &UnknownImage},
                     ExplainCase{"nokubelet", &NoKubelet}, ExplainCase{"newer", &NewerKubelet},
-                    ExplainCase{"otherrules", &OtherRules}, ExplainCase{"touched", &TouchedImage},
-                    ExplainCase{"touchinvain", &TouchInVain},
+                    ExplainCase{"ungiven", &UngivenProvider}, ExplainCase{"otherrules", &OtherRules},
+                    ExplainCase{"touched", &TouchedImage}, ExplainCase{"touchinvain", &TouchInVain},
                     ExplainCase{"runtimenever", &RuntimeNeverReached},
                     ExplainCase{"runtimeaway", &RuntimeAway}),
     [](const auto& row) { return row.param.name; });

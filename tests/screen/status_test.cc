@@ -80,6 +80,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(NodeCase{"troubled", &sample::TroubledNode}, NodeCase{"peaceful", &sample::PeacefulNode},
                     NodeCase{"starting", &sample::StartingNode}, NodeCase{"stale", &sample::StaleNode},
                     NodeCase{"kubelet", &sample::KubeletNode}, NodeCase{"newer", &sample::NewerNode},
+                    NodeCase{"ungiven", &sample::UngivenNode},
                     NodeCase{"brokenlist", &sample::BrokenListNode}),
     [](const auto& row) { return row.param.name; });
 

@@ -165,6 +165,27 @@ inline plan::Snapshot KubeletNode() {
                         Queued("quay.io/acme/tool:v9")});
 }
 
+// kubelet has a credential provider that the agent was not given.
+inline plan::ImageState RefusedForWantOfAProvider() {
+  return Failing("123.dkr.ecr.eu-west-1.amazonaws.com/app:v1", plan::Reason::kAccessDenied,
+                 "no credential of this node matches, asked anonymously: 401 Unauthorized (provider "
+                 "\"ecr-credential-provider\" was skipped: kubelet uses it, from "
+                 "/etc/kubernetes/providers/ecr.yaml; the agent was given none)",
+                 2);
+}
+
+inline plan::Snapshot UngivenNode() {
+  plan::Snapshot snapshot = KubeletNodeOf({Open("gcr.io/acme/db:v5"), RefusedForWantOfAProvider()});
+  snapshot.providers_not_given = 1;
+  snapshot.problems.emplace_back(
+      "kubelet uses the credential provider \"ecr-credential-provider\" from "
+      "/etc/kubernetes/providers/ecr.yaml; the agent was given none: images of "
+      "*.dkr.ecr.*.amazonaws.com will be refused (401); mount kubelet's file and its plugins, and name them "
+      "with "
+      "--image-credential-provider-config and --image-credential-provider-bin-dir");
+  return snapshot;
+}
+
 // Its kubelet is newer than the rules that are known.
 inline plan::Snapshot NewerNodeOf(std::vector<plan::ImageState> images) {
   plan::Snapshot snapshot = KubeletNodeOf(std::move(images));

@@ -89,6 +89,9 @@ constexpr MetricsTable kTable = {{
      "look and without a kubelet."},
     {Id::kKubeletContradictions, "prefetchd_kubelet_contradictions", Kind::kGauge,
      "Declarations about kubelet that the node contradicts; absent without a kubelet."},
+    {Id::kProvidersNotGiven, "prefetchd_kubelet_providers_not_given", Kind::kGauge,
+     "Credential providers that kubelet uses and the agent was not given; a configuration of kubelet's that "
+     "the agent cannot read counts as one. Absent without a kubelet."},
     {Id::kListInfo, "prefetchd_list_info", Kind::kGauge, "1, with the hash of the list in force."},
     {Id::kSourceInfo, "prefetchd_list_source_info", Kind::kGauge,
      "1, with the hash of the version of this source that is in force."},

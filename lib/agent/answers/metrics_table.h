@@ -41,6 +41,7 @@ enum class MetricId {
   kKubeletNewer,
   kKubeletRecordsReadable,
   kKubeletContradictions,
+  kProvidersNotGiven,
   kListInfo,
   kSourceInfo,
   kSourceEntries,

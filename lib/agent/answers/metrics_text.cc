@@ -301,6 +301,7 @@ std::string MetricsText(const plan::Snapshot& snapshot, const Counts& counts, co
   ShowRuntime(snapshot.runtime, out);
   if (snapshot.kubelet) {
     ShowKubelet(*snapshot.kubelet, out);
+    out.Set(Id::kProvidersNotGiven, static_cast<double>(snapshot.providers_not_given));
     ShowVerdicts(snapshot.images, out);
   }
   ShowList(snapshot.list, out);

@@ -1,0 +1,59 @@
+#include "base/mounts.h"
+
+#include <cstddef>
+
+#include "base/fs.h"
+#include "base/text.h"
+
+namespace prefetch::base {
+namespace {
+
+constexpr std::size_t kLongestMountinfo = 16 << 20;  // with the mounts of all containers of a node
+constexpr std::size_t kRoot = 3, kPoint = 4;         // proc(5): fields of a line
+constexpr std::string_view kDeleted = "//deleted";
+
+bool IsOctal(char c) {
+  return c >= '0' && c <= '7';
+}
+
+// "\040" is a space there; so are tabs, newlines and backslashes written.
+std::string Unescaped(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); i++) {
+    const bool escape = text[i] == '\\' && i + 3 < text.size() && IsOctal(text[i + 1]) &&
+                        IsOctal(text[i + 2]) && IsOctal(text[i + 3]);
+    if (!escape) {
+      out += text[i];
+      continue;
+    }
+    out += static_cast<char>((text[i + 1] - '0') * 64 + (text[i + 2] - '0') * 8 + (text[i + 3] - '0'));
+    i += 3;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<std::string> DeletedMounts(std::string_view mountinfo) {
+  std::vector<std::string> points;
+  for (std::string_view line : Split(mountinfo, '\n')) {
+    if (line.find(kDeleted) == std::string_view::npos) continue;
+    const std::vector<std::string_view> fields = Split(line, ' ');
+    if (fields.size() <= kPoint || !fields[kRoot].ends_with(kDeleted)) continue;
+    points.push_back(Unescaped(fields[kPoint]));
+  }
+  return points;
+}
+
+std::vector<std::string> ReplacedFiles(const std::string& mountinfo_path) {
+  auto text = ReadFile(mountinfo_path, kLongestMountinfo);
+  if (!text) return {};
+  std::vector<std::string> files;
+  for (std::string& point : DeletedMounts(*text)) {
+    auto kind = KindOf(point);
+    if (kind && *kind != FileKind::kDirectory) files.push_back(std::move(point));
+  }
+  return files;
+}
+
+}  // namespace prefetch::base

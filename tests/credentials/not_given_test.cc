@@ -1,0 +1,113 @@
+#include "credentials/not_given.h"
+
+#include <gtest/gtest.h>
+
+#include "base/text.h"
+
+namespace prefetch::credentials::not_given_test {
+namespace {
+
+Provider ProviderFor(const std::string& name, const std::vector<std::string>& patterns) {
+  Provider provider;
+  provider.name = name;
+  for (const std::string& pattern : patterns) provider.match_images.push_back(*Pattern::Parse(pattern));
+  return provider;
+}
+
+const ProviderConfig kThere = {
+    .providers = {ProviderFor("ecr", {"*.dkr.ecr.*.amazonaws.com", "public.ecr.aws"}),
+                  ProviderFor("acme", {"a.io", "b.io", "c.io", "d.io"})},
+    .problems = {},
+    .hash = ""};
+const ProviderConfig kUnreadable = {.providers = {}, .problems = {"/k/c.yaml: no such file"}, .hash = ""};
+constexpr const char* kGive =
+    "; mount kubelet's file and its plugins, and name them with --image-credential-provider-config and "
+    "--image-credential-provider-bin-dir";
+
+struct NotGivenCase {
+  std::string name;
+  std::string kubelets;
+  ProviderConfig there;
+  std::string own;
+  std::vector<std::string> own_names;
+  std::vector<std::string> problems;  // but for what to do
+};
+class NotGivenTest : public testing::TestWithParam<NotGivenCase> {};
+
+TEST_P(NotGivenTest, SaysWhatIsMissing) {
+  const NotGivenCase& row = GetParam();
+  const NotGiven missing = FindNotGiven(row.kubelets, row.there, row.own, row.own_names);
+  std::vector<std::string> problems = row.problems;
+  for (std::string& problem : problems) problem += kGive;
+  EXPECT_EQ(ProblemsOf(missing), problems);
+  EXPECT_EQ(missing.Count(), problems.size());
+}
+
+const std::string kEcr =
+    "kubelet uses the credential provider \"ecr\" from /k/c.yaml; the agent was given none: images of "
+    "*.dkr.ecr.*.amazonaws.com, public.ecr.aws will be refused (401)";
+const std::string kAcme =
+    "kubelet uses the credential provider \"acme\" from /k/c.yaml; the agent was given none: images of a.io, "
+    "b.io, c.io, … will be refused (401)";
+
+INSTANTIATE_TEST_SUITE_P(
+    Rows, NotGivenTest,
+    testing::Values(
+        NotGivenCase{"KubeletHasNone", "", {}, "", {}, {}},
+        NotGivenCase{"KubeletHasNoneWeHave", "", {}, "/o", {"a"}, {}},
+        NotGivenCase{"None", "/k/c.yaml", kThere, "", {}, {kEcr, kAcme}},
+        NotGivenCase{"TheSameFile", "/k/c.yaml", kThere, "/k/c.yaml", {}, {}},
+        NotGivenCase{"MountedElsewhere", "/k/c.yaml", kThere, "/own/p.yaml", {"acme", "ecr"}, {}},
+        NotGivenCase{"OneOfTwo",
+                     "/k/c.yaml",
+                     kThere,
+                     "/own/p.yaml",
+                     {"acme"},
+                     {base::ReplaceAll(kEcr, "given none", "given others")}},
+        NotGivenCase{
+            "Unreadable",
+            "/k/c.yaml",
+            kUnreadable,
+            "",
+            {},
+            {"kubelet uses credential providers from /k/c.yaml; the agent was given none, and cannot "
+             "read that file (/k/c.yaml: no such file): images of these providers' registries will be "
+             "refused (401)"}},
+        NotGivenCase{"UnreadableAndPerhapsTheSame", "/k/c.yaml", kUnreadable, "/own/c.yaml", {"ecr"}, {}},
+        NotGivenCase{
+            "UnreadableAndAnother",
+            "/k/c.yaml",
+            kUnreadable,
+            "/own/p.yaml",
+            {"ecr"},
+            {"kubelet uses credential providers from /k/c.yaml; the agent was given others, and cannot "
+             "read that file (/k/c.yaml: no such file): images of these providers' registries will be "
+             "refused (401)"}}),
+    [](const auto& row) { return row.param.name; });
+
+std::string Unasked(const NotGiven& missing, const std::string& repository) {
+  std::string text;
+  for (const auto& one : UnaskedFor(missing, Target(repository))) {
+    text += one.name + " (" + one.pattern + "): " + one.why + "\n";
+  }
+  return text;
+}
+
+TEST(UnaskedFor, OnlyProvidersThatMatch) {
+  const NotGiven missing = FindNotGiven("/k/c.yaml", kThere, "", {});
+  EXPECT_EQ(Unasked(missing, "1.dkr.ecr.eu-west-1.amazonaws.com/app"),
+            "ecr (*.dkr.ecr.*.amazonaws.com): kubelet uses it, from /k/c.yaml; the agent was given none\n");
+  EXPECT_EQ(Unasked(missing, "quay.io/acme/app"), "");
+  EXPECT_EQ(Unasked({}, "a.io/app"), "");
+}
+
+// Which registries they are for is not known: it may be this one.
+TEST(UnaskedFor, AFileThatCannotBeReadIsForAny) {
+  EXPECT_EQ(
+      Unasked(FindNotGiven("/k/c.yaml", kUnreadable, "", {}), "quay.io/acme/app"),
+      "/k/c.yaml (): kubelet uses the providers of this file; the agent was given none, and cannot read "
+      "it\n");
+}
+
+}  // namespace
+}  // namespace prefetch::credentials::not_given_test
