@@ -1,5 +1,5 @@
-// What neighbours send to POST /v1/check. What was understood is understood again as it is written; and what a
-// pod sends in its own name is about itself.
+// What neighbours send to POST /v1/check. What was understood is understood again as it is written; and what
+// a pod sends in its own name is about itself.
 #include <cstdint>
 #include <string_view>
 
