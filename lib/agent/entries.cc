@@ -65,7 +65,7 @@ Entry* Entries::Ask(const image::Reference& reference, base::TimePoint now) {
     entries_.erase(over);
   }
   Entry entry;
-  entry.want = plan::DesiredImage{.reference = reference, .required = false};
+  entry.want = plan::DesiredImage{.reference = reference, .required = false, .for_any_pod = true};
   entry.on_list = false;
   entry.seen.known = true;
   entries_.push_back(std::move(entry));

@@ -11,7 +11,9 @@ LookUpPool::LookUpPool(credentials::Keyring& keyring)
 
 void LookUpPool::Start(LookUpJob job) {
   files_.Submit([this, job = std::move(job)]() mutable {
-    if (auto lookup = keyring_.FindNow(job.reference, job.sources)) {
+    auto lookup = job.for_any_pod ? keyring_.FindNowForAnyPod(job.reference)
+                                  : keyring_.FindNow(job.reference, job.sources);
+    if (lookup) {
       job.done(*std::move(lookup));
     } else {
       Begin(std::move(job));
@@ -44,7 +46,8 @@ void LookUpPool::Run(LookUpJob job) {
   running_[job.reference.domain()]++;
   running_in_all_++;
   plugins_.Submit([this, job = std::move(job)] {
-    credentials::Lookup lookup = keyring_.Find(job.call, job.reference, job.sources);
+    credentials::Lookup lookup = job.for_any_pod ? keyring_.FindForAnyPod(job.call, job.reference)
+                                                 : keyring_.Find(job.call, job.reference, job.sources);
     // Before it is told: who hears of it finds the place free.
     Ended(job.reference.domain());
     job.done(std::move(lookup));

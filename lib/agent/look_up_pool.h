@@ -25,6 +25,7 @@ struct LookUpJob {
   base::Call call;  // `call.stop` ends it; it reports all the same
   image::Reference reference;
   std::vector<std::string> sources;  // of the entry: a mounted pull secret may be for some of them only
+  bool for_any_pod = false;          // DesiredImage::for_any_pod
   // Told once, on one of the pool's threads.
   std::function<void(credentials::Lookup)> done;
 };

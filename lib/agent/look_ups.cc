@@ -9,7 +9,8 @@ LookUps::LookUps(credentials::Keyring& keyring, std::function<void(LookedUp)> te
 
 plan::LookUp LookUps::StateOf(const plan::DesiredImage& want, base::TimePoint now) const {
   auto found = searches_.find(want.reference.Normalized());
-  if (found == searches_.end() || found->second.sources != want.sources) {
+  if (found == searches_.end() || found->second.sources != want.sources ||
+      found->second.for_any_pod != want.for_any_pod) {
     return {plan::LookUpState::kWanted, {}};
   }
   const Search& search = found->second;
@@ -21,10 +22,16 @@ plan::LookUp LookUps::StateOf(const plan::DesiredImage& want, base::TimePoint no
 bool LookUps::Want(const plan::DesiredImage& want, base::TimePoint now) {
   if (StateOf(want, now).state != plan::LookUpState::kWanted) return false;
   const std::string& name = want.reference.Normalized();
-  Search search{.id = next_id_++, .sources = want.sources, .since = now, .found = nullptr, .stop = {}};
+  Search search{.id = next_id_++,
+                .sources = want.sources,
+                .for_any_pod = want.for_any_pod,
+                .since = now,
+                .found = nullptr,
+                .stop = {}};
   LookUpJob job{.call = {.stop = search.stop.get_token()},
                 .reference = want.reference,
                 .sources = want.sources,
+                .for_any_pod = want.for_any_pod,
                 .done = [tell = tell_, name, id = search.id](credentials::Lookup lookup) {
                   tell({name, id, std::make_shared<const credentials::Lookup>(std::move(lookup))});
                 }};

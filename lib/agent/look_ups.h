@@ -55,6 +55,7 @@ class LookUps {
   struct Search {
     std::uint64_t id = 0;
     std::vector<std::string> sources;
+    bool for_any_pod = false;
     base::TimePoint since;  // begun, or found
     LookupPtr found;
     std::stop_source stop;

@@ -125,7 +125,7 @@ std::vector<std::string> ReadPatterns(ObjectReader& object, std::string_view key
   std::vector<std::string> patterns;
   for (const Reader& item : object.Items(key)) {
     std::string pattern = item.String().value_or("");
-    if (base::Status good = image::CheckPattern(pattern); !good) item.Fail(good.error().message());
+    if (!image::CheckPattern(pattern)) item.Fail("must be a name, or a pattern with *");
     patterns.push_back(std::move(pattern));
   }
   if (patterns.size() > kMostPatterns) {

@@ -116,45 +116,53 @@ Keyring::Keyring(KeyringOptions options, const base::Clock& clock)
 
 Keyring::~Keyring() = default;
 
+Keyring::AskProvider Keyring::AskAndWait(const base::Call& call, const Target& target) const {
+  return [this, &call, &target](PluginAnswers& provider, ProviderReport& report) -> std::optional<Answered> {
+    auto identity = IdentityOf(call, provider.provider(), options_, report);
+    if (!identity) return std::nullopt;
+    return provider.Get(call, target.repository(), &report.ran_for, *identity);
+  };
+}
+
+Keyring::AskProvider Keyring::AskNow(const Target& target) const {
+  return [this, &target](PluginAnswers& provider, ProviderReport& report) -> std::optional<Answered> {
+    // For a token the API server is asked.
+    if (NeedsGrant(provider.provider(), options_)) return std::nullopt;
+    auto identity = IdentityOf({}, provider.provider(), options_, report);
+    if (!identity) return std::nullopt;
+    return provider.GetNow(target.repository(), *identity);
+  };
+}
+
+Keyring::AskProvider Keyring::ForAnyPod(AskProvider ask) {
+  return [ask = std::move(ask)](PluginAnswers& provider, ProviderReport& report) -> std::optional<Answered> {
+    if (!provider.provider().token_attributes) return ask(provider, report);
+    report.outcome = ProviderOutcome::kSkipped;
+    report.error = "it serves pods of one service account";
+    return std::nullopt;
+  };
+}
+
 Lookup Keyring::Find(const base::Call& call, const image::Reference& reference,
                      const std::vector<std::string>& list_sources) {
   const Target target(reference.Repository());
-  auto lookup = Gather(target, &list_sources,
-                       [&](PluginAnswers& provider, ProviderReport& report) -> std::optional<Answered> {
-                         auto identity = IdentityOf(call, provider.provider(), options_, report);
-                         if (!identity) return std::nullopt;
-                         return provider.Get(call, target.repository(), &report.ran_for, *identity);
-                       });
-  return lookup ? *std::move(lookup) : Lookup{};
+  return Gather(target, &list_sources, AskAndWait(call, target)).value_or(Lookup{});
 }
 
 Lookup Keyring::FindForAnyPod(const base::Call& call, const image::Reference& reference) {
   const Target target(reference.Repository());
-  auto lookup = Gather(target, nullptr,
-                       [&](PluginAnswers& provider, ProviderReport& report) -> std::optional<Answered> {
-                         if (provider.provider().token_attributes) {
-                           report.outcome = ProviderOutcome::kSkipped;
-                           report.error = "it serves pods of one service account";
-                           return std::nullopt;
-                         }
-                         auto identity = IdentityOf(call, provider.provider(), options_, report);
-                         if (!identity) return std::nullopt;
-                         return provider.Get(call, target.repository(), &report.ran_for, *identity);
-                       });
-  return lookup ? *std::move(lookup) : Lookup{};
+  return Gather(target, nullptr, ForAnyPod(AskAndWait(call, target))).value_or(Lookup{});
 }
 
 std::optional<Lookup> Keyring::FindNow(const image::Reference& reference,
                                        const std::vector<std::string>& list_sources) {
   const Target target(reference.Repository());
-  return Gather(target, &list_sources,
-                [&](PluginAnswers& provider, ProviderReport& report) -> std::optional<Answered> {
-                  // For a token the API server is asked.
-                  if (NeedsGrant(provider.provider(), options_)) return std::nullopt;
-                  auto identity = IdentityOf({}, provider.provider(), options_, report);
-                  if (!identity) return std::nullopt;
-                  return provider.GetNow(target.repository(), *identity);
-                });
+  return Gather(target, &list_sources, AskNow(target));
+}
+
+std::optional<Lookup> Keyring::FindNowForAnyPod(const image::Reference& reference) {
+  const Target target(reference.Repository());
+  return Gather(target, nullptr, ForAnyPod(AskNow(target)));
 }
 
 // What one provider has for this target; its answer goes to `answer`. nullopt: it may not run.

@@ -130,6 +130,8 @@ class Keyring {
   // one service account.
   Lookup FindForAnyPod(const base::Call& call, const image::Reference& reference) PREFETCH_EXCLUDES(mutex_);
 
+  std::optional<Lookup> FindNowForAnyPod(const image::Reference& reference) PREFETCH_EXCLUDES(mutex_);
+
   // The same as Find where no plugin has to run for it, and nobody has to be waited for; else nullopt. Blocks
   // as a disk does.
   std::optional<Lookup> FindNow(const image::Reference& reference,
@@ -166,6 +168,9 @@ class Keyring {
                                                                                      ProviderReport& report)>;
 
   // `list_sources` null: without pull secrets.
+  AskProvider AskAndWait(const base::Call& call, const Target& target) const;
+  AskProvider AskNow(const Target& target) const;
+  static AskProvider ForAnyPod(AskProvider ask);
   std::optional<Lookup> Gather(const Target& target, const std::vector<std::string>* list_sources,
                                const AskProvider& ask) PREFETCH_EXCLUDES(mutex_);
   static std::optional<ProviderReport> Ask(PluginAnswers& provider, const Target& target,

@@ -43,6 +43,15 @@ std::string ErrorOf(const http::Response& response) {
   return error != nullptr ? status::Harmless(error->text) : "it does not say why";
 }
 
+// "http://[10.0.0.1]:9477", as manifests write an address of either family: brackets are for IPv6 alone.
+std::string WithoutNeedlessBrackets(const std::string& address) {
+  const std::size_t open = address.find('['), close = address.find(']');
+  if (open == std::string::npos || close == std::string::npos || close < open) return address;
+  const std::string host = address.substr(open + 1, close - open - 1);
+  if (host.find(':') != std::string::npos) return address;
+  return address.substr(0, open) + host + address.substr(close + 1);
+}
+
 }  // namespace
 
 bool IsAgentAddress(const std::string& text) {
@@ -55,7 +64,7 @@ base::Result<AgentClient> AgentClient::Make(http::Client& http, const std::strin
   if (address.starts_with("/")) socket = address;
   if (!socket.empty() && socket.front() == '/') return AgentClient(http, address, "http://localhost", socket);
   if (address.starts_with("http://")) {
-    std::string url = address;
+    std::string url = WithoutNeedlessBrackets(address);
     while (url.ends_with("/")) url.pop_back();
     return AgentClient(http, address, url, "");
   }
@@ -79,10 +88,10 @@ base::Result<http::Response> AgentClient::Send(const base::Call& call, http::Req
 base::Status AgentClient::ShowToken(http::Request& request) const {
   if (token_file_.empty() || !socket_.empty()) return {};
   auto text = base::ReadFile(token_file_, kLongestToken);
-  if (!text) return std::move(text).error().Wrap("the token for the agent, " + token_file_);
+  // It does not come by waiting, as an agent may.
+  if (!text) return base::InvalidArgument("the token for the agent: " + text.error().message());
   std::string header = "Bearer " + std::string(base::TrimSpace(*text));
-  request.headers.Add("Authorization", header);
-  base::WipeString(header);
+  request.authorization = base::Secret(std::move(header));
   base::WipeString(*text);
   return {};
 }

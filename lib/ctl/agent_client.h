@@ -37,7 +37,8 @@ class AgentClient {
 
   // An agent that is asked over the network is shown the token in this file, read anew for each preflight:
   // kubelet replaces it. Empty: none.
-  void UseToken(std::string file) { token_file_ = std::move(file); }
+  void UseToken(std::string file) { token_file_ = socket_.empty() ? std::move(file) : ""; }
+  bool ShowsToken() const { return !token_file_.empty(); }
 
   // The status document. Errors are whole sentences for a person, with what to do.
   base::Result<screen::StatusDocument> Status(const base::Call& call) const;

@@ -30,15 +30,15 @@ std::optional<image::PullPolicy> Policy(const std::optional<std::string>& text, 
   return policy;
 }
 
-status::CheckIdentity Identity(const CheckOptions& options, Mistakes& mistakes) {
+status::CheckIdentity Identity(const CheckOptions& options, bool shows_token, Mistakes& mistakes) {
   status::CheckIdentity identity;
   for (const std::string& text : options.pod_secrets) {
-    auto secret = options.token_file.empty() ? status::ParseCoordinates(text) : status::ParseOwnSecret(text);
+    auto secret = shows_token ? status::ParseOwnSecret(text) : status::ParseCoordinates(text);
     if (secret) {
       identity.secrets.push_back(*std::move(secret));
     } else {
-      mistakes.emplace_back(options.token_file.empty() ? "--pod-secret must be NAMESPACE/NAME/UID"
-                                                       : "--pod-secret must be NAME or NAME/UID");
+      mistakes.emplace_back(!shows_token ? "--pod-secret must be NAMESPACE/NAME/UID"
+                                         : "--pod-secret must be NAME or NAME/UID");
     }
   }
   if (!options.pod_service_account) return identity;
@@ -47,7 +47,8 @@ status::CheckIdentity Identity(const CheckOptions& options, Mistakes& mistakes) 
   return identity;
 }
 
-Request Understand(const base::Call& call, const CheckOptions& options, Mistakes& mistakes) {
+Request Understand(const base::Call& call, const CheckOptions& options, bool shows_token,
+                   Mistakes& mistakes) {
   Request request;
   auto timeout = doc::ParseDuration(options.timeout);
   if (timeout && timeout->count() > 0) {
@@ -59,7 +60,7 @@ Request Understand(const base::Call& call, const CheckOptions& options, Mistakes
   read.policy = {options.assume_always_pull, Policy(options.default_policy, "--default-policy", mistakes),
                  Policy(options.default_check_policy, "--default-check-policy", mistakes)};
   read.pod_template_paths = options.pod_template_paths;
-  status::CheckIdentity identity = Identity(options, mistakes);
+  status::CheckIdentity identity = Identity(options, shows_token, mistakes);
   std::vector<manifest::ImageUse> uses;
   ReadManifestFiles(call, FindManifests(options.files, mistakes), read, [&](ManifestFile file) {
     std::move(file.mistakes.begin(), file.mistakes.end(), std::back_inserter(mistakes));
@@ -74,7 +75,8 @@ Request Understand(const base::Call& call, const CheckOptions& options, Mistakes
   if (options.files.empty() && options.images.empty()) {
     mistakes.emplace_back("name manifests with -f, or images with --image");
   }
-  request.items = screen::CheckItems(uses, read.policy, identity, options.default_namespace);
+  request.items = screen::CheckItems(uses, read.policy, identity,
+                                     options.default_namespace.value_or(shows_token ? "" : "default"));
   return request;
 }
 
@@ -108,7 +110,8 @@ int Unanswered(const base::Error& error, bool any_decided) {
 int Check(const base::Call& call, AgentClient agent, const CheckOptions& options, std::ostream& out,
           std::ostream& err) {
   Mistakes mistakes;
-  Request request = Understand(call, options, mistakes);
+  agent.UseToken(options.token_file);
+  Request request = Understand(call, options, agent.ShowsToken(), mistakes);
   if (!mistakes.empty()) return Refuse(mistakes, err);
   status::CheckResult result;
   if (request.items.empty()) {
@@ -117,7 +120,6 @@ int Check(const base::Call& call, AgentClient agent, const CheckOptions& options
     if (options.output == CheckOutput::kJson) Print(request, result, options, out);
     return kOk;
   }
-  agent.UseToken(options.token_file);
   base::Status asked = AskAll(call.Within(request.timeout), agent, request.items, options.pull, result, err);
   // That an image is being pulled is an answer, too.
   bool any_decided = std::any_of(result.answers.begin(), result.answers.end(),

@@ -28,7 +28,8 @@ struct CheckOptions {
   std::vector<std::string> pod_secrets;  // NAMESPACE/NAME/UID; with a token NAME[/UID]
   std::string token_file;                // shows who asks, to an agent over the network; empty: nobody
   std::optional<std::string> pod_service_account;
-  std::string default_namespace = "default";  // of manifests that name none
+  // Of manifests that name none; none: "default", and with a token the namespace of the pod that shows it.
+  std::optional<std::string> default_namespace;
   std::string timeout = "60s";
   bool unknown_passes = false;
   bool pull = false;  // have the agent pull what is not here

@@ -78,7 +78,7 @@ std::string_view CallerRefusalWords(CallerRefusal refusal);
 // Would another credential change the answer? Else the caller itself is not admitted.
 bool IsAboutTheToken(CallerRefusal refusal);
 
-// nullopt: the API server is to be asked. No token for others, of others or of yesterday goes there.
+// Rejects tokens for other audiences, of other nodes, and expired ones. nullopt: the API server is to be asked.
 std::optional<CallerRefusal> PrejudgeToken(const TokenClaims& claims, std::string_view node,
                                            base::WallTime now);
 std::variant<Caller, CallerRefusal> JudgeReview(const TokenReview& review, std::string_view node,

@@ -258,8 +258,7 @@ CheckStep DecideCheck(const CheckFacts& facts) {
       facts.policy == PullPolicy::kAlways ? DecideAlways(facts, image) : DecideOthers(facts, image);
   if (facts.runtime->error && step.need == CheckNeed::kNothing) {
     // A runtime that restarts takes nothing away, but the caller should know.
-    step.verdict.message +=
-        " The runtime does not answer at the moment: this is by the last look at its images.";
+    step.verdict.message += " The runtime does not answer: this result is from the last look at its images.";
   }
   return step;
 }
@@ -274,7 +273,9 @@ std::optional<CheckVerdict> VerdictOfPull(const CheckFacts& facts, const ImageSt
     case AskedState::kFailed:
       return Say(facts,
                  StandsForPods(facts, image->reason) ? VerdictResult::kRefused : VerdictResult::kUnknown,
-                 image->reason, "it is not on the node, and this node could not pull it: " + image->message);
+                 image->reason,
+                 "it is not on the node, and this node could not pull it" +
+                     (facts.discreet ? "" : ": " + image->message));
   }
   std::abort();
 }

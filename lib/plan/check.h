@@ -56,6 +56,7 @@ struct CheckFacts {
   image::PullPolicy policy = image::PullPolicy::kNever;
   bool own_credentials = false;  // the pod has pull secrets or a service account, which nobody here can use
   CheckRights rights;
+  bool discreet = false;  // the asker may not hear which credentials there are, and what plugins said
   std::optional<image::Reference> reference;  // none: it is no name, and `bad_name` says why
   std::string bad_name;
   bool listed = false;

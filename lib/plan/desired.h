@@ -55,6 +55,9 @@ struct DesiredImage {
   std::vector<image::Platform> platforms;  // empty: every node
   // Where it is written: "images.yaml:12", one for each source that has it; for people.
   std::vector<std::string> from;
+  // It is on no list, and pulled since a preflight has asked for it: only credentials count that kubelet
+  // would use for any pod of the node.
+  bool for_any_pod = false;
   // Names of the sources that have it (Source::name); for /readyz?source=.
   std::vector<std::string> sources;
 };

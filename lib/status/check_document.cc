@@ -20,6 +20,7 @@ using doc::ObjectReader;
 using doc::Reader;
 
 constexpr std::size_t kLongestImage = 4096;
+constexpr std::size_t kMostSecrets = 32;
 
 std::optional<ObjectCoordinates> ReadAccount(const Reader& reader) {
   std::optional<std::string> text = reader.String();
@@ -52,7 +53,12 @@ bool IsUuid(std::string_view text) {
 
 CheckIdentity ReadIdentity(ObjectReader object, bool of_pod) {
   CheckIdentity identity;
-  for (const Reader& item : object.Items("secrets")) {
+  const std::vector<Reader> secrets = object.Items("secrets");
+  if (secrets.size() > kMostSecrets) {
+    object.Fail("secrets", "must be at most " + std::to_string(kMostSecrets));
+    return identity;
+  }
+  for (const Reader& item : secrets) {
     if (auto coordinates = ReadSecret(item, of_pod)) identity.secrets.push_back(*std::move(coordinates));
   }
   if (auto account = object.Find("serviceAccount")) identity.service_account = ReadAccount(*account);

@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <set>
+#include <thread>
 
 #include "fakes/fake_api_server.h"
 #include "fakes/fake_clock.h"
@@ -141,8 +143,34 @@ TEST_F(CallersTest, WhileTheApiServerIsAwayOnlyThoseWhoAreKnownGoOn) {
   EXPECT_EQ(Ask(known), "Admitted ci/runner of job-1");
   EXPECT_EQ(Ask(unknown), "503 in 5 s");
   EXPECT_EQ(Counted("NotReviewed"), 1U);
+  const std::size_t asked = Reviews();
+  for (int i = 0; i < 20; i++) EXPECT_EQ(Ask(unknown), "503 in 5 s");
+  EXPECT_EQ(Reviews(), asked) << "nobody waits for a server that is away";
   server.ComeBack();
-  EXPECT_EQ(Ask(unknown), "Admitted ci/runner of job-2") << "an outage is not remembered";
+  clock.Advance(seconds(5));
+  EXPECT_EQ(Ask(unknown), "Admitted ci/runner of job-2");
+}
+
+TEST_F(CallersTest, QuestionsWithOneTokenThatComeTogetherAreOneReview) {
+  server.SetLatency(std::chrono::milliseconds(50));
+  const std::string header = "Bearer " + server.AddPodToken(kJob, "prefetchd");
+  std::atomic<int> admitted{0};
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 8; i++) {
+      threads.emplace_back([&] {
+        if (std::holds_alternative<plan::Caller>(callers.Identify({}, header))) admitted++;
+      });
+    }
+  }
+  EXPECT_EQ(admitted, 8);
+  EXPECT_EQ(Reviews(), 1U);
+}
+
+TEST_F(CallersTest, ARefusalIsRememberedWhateverEndTheTokenClaims) {
+  std::string token = server.AddPodToken(kJob, "prefetchd", seconds(-30));  // within the clocks' difference
+  for (int i = 0; i < 5; i++) EXPECT_EQ(Ask("Bearer " + token), "401");
+  EXPECT_EQ(Reviews(), 1U);
 }
 
 TEST_F(CallersTest, WithoutTheRightToReviewNobodyIsLetIn) {
@@ -171,7 +199,7 @@ TEST_F(CallersTest, TwoHundredAtOnceAreFineAndAFloodIsHeld) {
 TEST_F(CallersTest, EachNamespaceHasItsOwnBudget) {
   const std::string noisy = "Bearer " + server.AddPodToken(kJob, "prefetchd");
   std::string last;
-  for (int i = 0; i < 260; i++) last = Ask(noisy);
+  for (int i = 0; i < 1010; i++) last = Ask(noisy);
   EXPECT_EQ(last, "429 in 1 s");
   EXPECT_EQ(AskWith({"team-a", "default", "n1", "p"}), "Admitted team-a/default of p");
   clock.Advance(seconds(5));

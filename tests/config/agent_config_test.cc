@@ -213,6 +213,12 @@ limits:
   stallTimeout: 5m
   pullLimit: 1h
   startJitter: 10m
+preflight:
+  namespaces: [ci, team-*]
+  serviceAccounts: [ci/runner]
+  always: ask
+  unlisted: ask
+  pull: any
 )");
   auto config = LoadAgentConfig({}, Environment({{"PREFETCHD_CONFIG", file}}));
   ASSERT_TRUE(config) << config.error().message();
@@ -234,6 +240,11 @@ limits:
   EXPECT_EQ(config->kubelet_ca, "/pki/ca.crt");
   EXPECT_EQ(config->provider_service_account, (ProviderServiceAccount{"apps", "puller"}));
   EXPECT_TRUE(config->kube_api);
+  EXPECT_EQ(config->preflight, (plan::CallerRules{.namespaces = {"ci", "team-*"},
+                                                  .service_accounts = {"ci/runner"},
+                                                  .always = plan::AskFor::kAsk,
+                                                  .unlisted = plan::AskFor::kAsk,
+                                                  .pull = plan::PullFor::kAny}));
   EXPECT_EQ(config->registry, (RegistryConfig{.mode = RegistryMode::kPull,
                                               .config_path = "/etc/containerd/certs.d",
                                               .containerd_config = "/etc/containerd/config.toml",
@@ -335,6 +346,33 @@ agent.yaml:10:90: limits.diskHighPercent: must be from 1 to 100
 --list: at least one file or directory is needed
 agent.yaml:5:10: kubelet: must be none or auto
 agent.yaml:4:9: listen)" + kListenError);
+}
+
+TEST(AgentConfig, AdmittingPodsNeedsTheApiServerAndNobodyIsAdmittedByDefault) {
+  tests::TempDir root;
+  auto load = [&](const std::string& preflight) {
+    RawConfig flags;
+    flags.config_file =
+        Flag(root.Write("agent.yaml", std::string(kHead) + "list: [/a]\npreflight: " + preflight + "\n"),
+             "--config");
+    return LoadAgentConfig(flags, Environment({}));
+  };
+  auto none = load("{always: ask}");
+  ASSERT_TRUE(none) << none.error().message();
+  EXPECT_FALSE(none->preflight.AdmitsAnybody());
+  EXPECT_FALSE(none->kube_api);
+  auto some = load("{namespaces: [ci]}");
+  ASSERT_TRUE(some) << some.error().message();
+  EXPECT_TRUE(some->kube_api);
+  EXPECT_EQ(some->preflight, (plan::CallerRules{.namespaces = {"ci"}})) << "all else is off";
+
+  auto wrong = load("{namespaces: [''], serviceAccounts: [runner], always: perhaps, pull: any, other: 1}");
+  ASSERT_FALSE(wrong);
+  for (const char* mistake :
+       {"preflight.namespaces[0]: ", "preflight.serviceAccounts: must be patterns of NAMESPACE/NAME",
+        "preflight.always: must be one of known, ask", "preflight.pull: ", "preflight.other: "}) {
+    EXPECT_NE(wrong.error().message().find(mistake), std::string::npos) << mistake << wrong.error().message();
+  }
 }
 
 TEST(AgentConfig, KubeletVersionsOfDistributions) {

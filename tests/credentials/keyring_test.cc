@@ -96,6 +96,28 @@ TEST_F(KeyringTest, AllSourcesInOrder) {
   EXPECT_EQ(Find("r.io/team/x").find("pull-secret"), std::string::npos);
 }
 
+// What kubelet would use for any pod of the node, with or without a plugin's run.
+TEST_F(KeyringTest, ForAnyPodNeitherPullSecretsNorAnAccountsTokensCount) {
+  Secret();
+  Docker("r.io", "node");
+  folder_.AddPlugin("plain", PluginFolder::Answer("Registry", "r.io/team", "plugin", "p"));
+  folder_.AddPlugin("token", PluginFolder::Answer("Registry", "r.io/team", "account", "p"));
+  folder_.WriteConfig(PluginFolder::Provider("token", "[r.io]", "1h",
+                                             "  tokenAttributes: {serviceAccountTokenAudience: a, cacheType: "
+                                             "ServiceAccount, requireServiceAccount: false}\n") +
+                      PluginFolder::Provider("plain", "[r.io]", "1h"));
+  Open();
+  ASSERT_EQ(Problems(), "");
+  ASSERT_NE(Find("r.io/team/app:v1", {"team.yaml"}).find("account"), std::string::npos);
+  const auto app = *image::Reference::Parse("r.io/team/app:v1");
+  for (const Lookup& lookup : {keyring_->FindForAnyPod({}, app), keyring_->FindNowForAnyPod(app).value()}) {
+    ASSERT_EQ(lookup.credentials.size(), 2U);
+    EXPECT_EQ(lookup.credentials[0].auth.username, "node");
+    EXPECT_EQ(lookup.credentials[1].auth.username, "plugin");
+    EXPECT_EQ(lookup.providers.at(0).outcome, ProviderOutcome::kSkipped);
+  }
+}
+
 TEST_F(KeyringTest, Before133NodeConfigAndPluginsAreOneKeyring) {
   Docker("r.io", "node");
   folder_.AddPlugin("b", PluginFolder::Answer("Registry", "r.io/team", "plugin-b", "p"));

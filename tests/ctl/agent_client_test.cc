@@ -36,13 +36,15 @@ TEST_P(Address, IsAskedOrRefused) {
 
 INSTANTIATE_TEST_SUITE_P(
     Rows, Address,
-    testing::Values(AddressCase{"Socket", "unix:///run/a.sock", "GET http://localhost/v1/status /run/a.sock"},
-                    AddressCase{"Path", "/run/a.sock", "GET http://localhost/v1/status /run/a.sock"},
-                    AddressCase{"Url", "http://n1:9477", "GET http://n1:9477/v1/status "},
-                    AddressCase{"UrlWithSlashes", "http://n1:9477//", "GET http://n1:9477/v1/status "},
-                    AddressCase{"RelativeSocket", "unix://run/a.sock", ""},
-                    AddressCase{"Https", "https://n1:9477", ""}, AddressCase{"Host", "n1:9477", ""},
-                    AddressCase{"Nothing", "", ""}),
+    testing::Values(
+        AddressCase{"Socket", "unix:///run/a.sock", "GET http://localhost/v1/status /run/a.sock"},
+        AddressCase{"Path", "/run/a.sock", "GET http://localhost/v1/status /run/a.sock"},
+        AddressCase{"Url", "http://n1:9477", "GET http://n1:9477/v1/status "},
+        AddressCase{"UrlWithSlashes", "http://n1:9477//", "GET http://n1:9477/v1/status "},
+        AddressCase{"BracketsOfIPv6", "http://[fd00::1]:9477", "GET http://[fd00::1]:9477/v1/status "},
+        AddressCase{"BracketsOfIPv4", "http://[10.0.0.1]:9477", "GET http://10.0.0.1:9477/v1/status "},
+        AddressCase{"RelativeSocket", "unix://run/a.sock", ""}, AddressCase{"Https", "https://n1:9477", ""},
+        AddressCase{"Host", "n1:9477", ""}, AddressCase{"Nothing", "", ""}),
     [](const auto& row) { return row.param.name; });
 
 struct ErrorCase {

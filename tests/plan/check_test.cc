@@ -141,7 +141,7 @@ std::vector<CheckCase> BeforeTheVerdict() {
       {"UnlistedAndNoRuntime", kAlways, [](F& f) { Away(f), f.listed = false, f.runtime->image.reset(); },
        "no Unknown RuntimeDown", "could not be asked: it did not answer"},
       {"ARuntimeThatRestarts", kNever, Away, "yes Starts Preloaded",
-       "does not answer at the moment: this is by the last look"},
+       "does not answer: this result is from the last look"},
       {"ARuntimeThatIsAway", kNever, [](F& f) { Away(f), f.runtime_down = true; }, "no Unknown RuntimeDown",
        "could not be asked: nobody listens"},
       {"ARuntimeThatIsBack", kNever, [](F& f) { f.runtime_down = true; }, "yes Starts Preloaded"},

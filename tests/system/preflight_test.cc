@@ -93,8 +93,11 @@ TEST_F(PreflightTest, OtherTokensLearnNothing) {
   turned_away(cluster.api().AddPodToken(kJob, "prefetchd", seconds(-120)), "expired");
   turned_away(cluster.api().AddPodToken({"other", "runner", "n1", "p"}, "prefetchd"), "does not admit");
   turned_away("garbage", "ServiceAccount");
+  std::string revoked = cluster.api().AddPodToken(kJob, "prefetchd");
+  cluster.api().Revoke(revoked);
+  turned_away(revoked, "rejects");
   std::string forged = cluster.api().AddPodToken(kJob, "prefetchd");
-  cluster.api().Revoke(forged);
+  forged.back() = forged.back() == '1' ? '2' : '1';
   turned_away(forged, "rejects");
   const std::string metrics = node_.Get("/metrics").body;
   for (const char* why : {"OtherNode", "OtherAudience", "Expired", "NotAdmitted", "NotAToken", "Rejected"}) {

@@ -42,12 +42,13 @@ itself leaves the least time for changes.
 A pod's imagePullSecrets count, by namespace and name. kubelet also compares their UIDs, which manifests lack. If
 kubelet has recorded the image for one secret of that name, the answer is AssumedForPod; for several, Unknown.
 
-In a pod without access to the agent's socket, ask http://NODE_IP:9477 and bring a token: the agent then answers
+In a pod without access to the agent's socket, ask http://NODE_IP:9477 and pass a token: the agent then answers
 for this pod, as far as its administrator admits it (preflight in the agent's configuration).
 
 With --pull, the agent pulls missing images as it pulls those of the list, with the node's own credentials. The
 answer is what a pod would meet then. If this command ends first, a running pull goes on. The agent needs
---check-pull, and allows --pull over its local socket only; a refusal is exit code 4.
+--check-pull, and allows --pull over its local socket, or to pods that preflight.pull admits; a refusal is exit
+code 4.
 
 Exit code:
   0  every image would start
@@ -89,8 +90,8 @@ Command CheckCommand(CLI::App& command, Context& context) {
                          std::string(kTokenFile) + ", if it exists]");
   command.add_option("--pod-service-account", options->pod_service_account,
                      "The pods' service account: NAMESPACE/NAME/UID");
-  command.add_option("-n,--namespace", options->default_namespace, "Namespace of manifests without one")
-      ->capture_default_str();
+  command.add_option("-n,--namespace", options->default_namespace,
+                     "Namespace of manifests without one [default; with a token, the pod's own]");
   command.add_flag("--assume-always-pull", options->assume_always_pull,
                    "Treat every policy as Always, as the admission plugin AlwaysPullImages does");
   command.add_option("--default-policy", options->default_policy,

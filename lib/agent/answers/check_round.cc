@@ -35,7 +35,7 @@ plan::CheckRuntime CheckRound::AskRuntime(const base::Call& call, const image::R
     if (listed != nullptr) found.image = *listed;
   } else {
     found.image = listed != nullptr ? runtime.Entry(call, *listed, **here_, node)
-                                    : runtime.Unlisted(call, reference, **here_);
+                                    : runtime.Unlisted(call, reference, **here_, node);
   }
   return found;
 }
@@ -56,6 +56,7 @@ CheckRound::Outcome CheckRound::Decide(const base::Call& call, const status::Che
                    .policy = question.policy,
                    .own_credentials = HasOwnCredentials(question, reference ? &*reference : nullptr),
                    .rights = asker_.Rights(listed != nullptr),
+                   .discreet = asker_.kind == Asker::Kind::kPod,
                    .listed = listed != nullptr,
                    .asks_registries = sources_.asker != nullptr,
                    .runtime_down = snapshot_.readiness.reason == plan::Reason::kRuntimeDown,

@@ -20,7 +20,8 @@ enum class Audience { kNeighbours, kLocal };
 constexpr int kChecksPerSecond = 20;
 constexpr int kChecksAtOnce = 100;
 
-// `callers`: neighbours who bring a token are told what that allows; null: tokens count for nothing.
+// `callers`: neighbours who show a token are answered as that allows, at the rates of Callers; null: they are
+// refused.
 http::Handler Endpoints(const Board& board, const Metrics& metrics, const Inquiry& inquiry,
                         const base::Clock& clock, Audience audience, Callers* callers = nullptr);
 

@@ -16,32 +16,58 @@ base::TimePoint RealNow() {
 
 }  // namespace
 
+// That a key is being asked; ends with its scope, whatever happens in it.
+class RegistryMoment::Turn {
+ public:
+  Turn(RegistryMoment& moment, const std::string& key) : moment_(moment), key_(key) {}
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+  ~Turn() {
+    {
+      base::Lock lock(moment_.mutex_);
+      moment_.asking_--;
+      moment_.slots_[key_].asking = false;
+    }
+    moment_.changed_.notify_all();
+  }
+  void Keep(const image::RegistryAnswer& answer) {
+    base::Lock lock(moment_.mutex_);
+    Slot& slot = moment_.slots_[key_];
+    slot.until = RealNow() + kServesFor;
+    slot.answer = answer;
+  }
+
+ private:
+  RegistryMoment& moment_;
+  const std::string& key_;
+};
+
 image::RegistryAnswer RegistryMoment::Get(const base::Call& call, const std::string& key,
-                                          const std::function<image::RegistryAnswer()>& ask,
+                                          const std::function<Said()>& ask,
                                           const std::function<image::RegistryAnswer()>& late) {
+  const base::TimePoint until = std::min<base::TimePoint>(call.deadline, RealNow() + kPatience);
   {
     base::Lock lock(mutex_);
-    while (true) {
-      Slot& slot = slots_[key];
-      if (!slot.asking) {
-        if (RealNow() < slot.until) return slot.answer;
-        slot.asking = true;
-        break;
-      }
-      if (call.Stopped() || RealNow() >= call.deadline) return late();
-      changed_.wait_until(mutex_, std::min<base::TimePoint>(call.deadline, RealNow() + kLook));
-    }
     if (slots_.size() > kMostSlots) {
       std::erase_if(slots_,
-                    [&](const auto& one) { return !one.second.asking && one.second.until <= RealNow(); });
+                    [](const auto& one) { return !one.second.asking && one.second.until <= RealNow(); });
+    }
+    while (true) {
+      Slot& slot = slots_[key];
+      if (!slot.asking && RealNow() < slot.until) return slot.answer;
+      if (!slot.asking && asking_ < kMostAsking) {
+        slot.asking = true;
+        asking_++;
+        break;
+      }
+      if (call.Stopped() || RealNow() >= until) return late();
+      changed_.wait_until(mutex_, std::min<base::TimePoint>(until, RealNow() + kLook));
     }
   }
-  image::RegistryAnswer answer = ask();
-  base::Lock lock(mutex_);
-  Slot& slot = slots_[key];
-  slot = {.asking = false, .until = RealNow() + kServesFor, .answer = answer};
-  changed_.notify_all();
-  return answer;
+  Turn turn(*this, key);
+  Said said = ask();
+  if (said.of_registry) turn.Keep(said.answer);
+  return std::move(said.answer);
 }
 
 }  // namespace prefetch::agent

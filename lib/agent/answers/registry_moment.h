@@ -2,6 +2,7 @@
 // one job that start at once are one question to the registry.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <map>
 #include <string>
@@ -16,12 +17,20 @@ namespace prefetch::agent {
 // Any thread may call, several at once.
 class RegistryMoment {
  public:
+  struct Said {
+    image::RegistryAnswer answer;
+    bool of_registry = true;  // false: it tells how long the asker waited, and others ask for themselves
+  };
+
   // `key` says what is asked, and with whose credentials. `ask` is called without a lock, by one thread for a
-  // key at a time; the others wait for its answer until `call` ends, and then get `late`. An answer serves
-  // for five seconds.
-  image::RegistryAnswer Get(const base::Call& call, const std::string& key,
-                            const std::function<image::RegistryAnswer()>& ask,
+  // key and by kMostAsking for all keys; the others wait for an answer, or for their turn, for kPatience and
+  // no longer than `call`, and then get `late`. An answer serves for five seconds.
+  image::RegistryAnswer Get(const base::Call& call, const std::string& key, const std::function<Said()>& ask,
                             const std::function<image::RegistryAnswer()>& late) PREFETCH_EXCLUDES(mutex_);
+
+  // A registry that hangs leaves threads to those who ask something else.
+  static constexpr int kMostAsking = 2;
+  static constexpr std::chrono::seconds kPatience{4};
 
  private:
   struct Slot {
@@ -29,10 +38,12 @@ class RegistryMoment {
     base::TimePoint until;  // real time
     image::RegistryAnswer answer;
   };
+  class Turn;
 
   base::Mutex mutex_;
   base::Condition changed_;
   std::map<std::string, Slot> slots_ PREFETCH_GUARDED_BY(mutex_);
+  int asking_ PREFETCH_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace prefetch::agent

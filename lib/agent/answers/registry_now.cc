@@ -11,6 +11,8 @@ namespace {
 
 // A preflight has seconds, not the minute that a check in the background may take.
 constexpr std::chrono::seconds kAskNow{15};
+// A pod's own has less: two hundred that ask together wait for one answer.
+constexpr std::chrono::seconds kAskNowForPods = RegistryMoment::kPatience;
 // Of these, so many for credentials: a plugin that hangs leaves time to ask for other images.
 constexpr std::chrono::seconds kCredentialsNow{5};
 
@@ -28,8 +30,15 @@ image::RegistryAnswer NoTimeToAsk(const std::string& registry) {
 }
 
 // The search for credentials took the time that there was.
-image::RegistryAnswer NoCredentialsInTime(const std::string& registry, const credentials::Lookup& lookup) {
+image::RegistryAnswer NoCredentialsInTime(const std::string& registry, const credentials::Lookup& lookup,
+                                          bool for_pods) {
   std::string message = registry + " was not asked: the credentials for it were not found in time";
+  // What a plugin says is the node's business.
+  if (for_pods) {
+    return {.kind = image::RegistryAnswerKind::kUnreachable,
+            .detail = image::RegistryDetail::kCredentials,
+            .message = std::move(message)};
+  }
   for (const credentials::ProviderReport& provider : lookup.providers) {
     if (provider.outcome != credentials::ProviderOutcome::kError) continue;
     message += "; provider \"" + provider.name + "\" " + provider.error;
@@ -49,7 +58,7 @@ image::RegistryAnswer RegistryNow::AskAnew(const base::Call& call, const plan::R
       for_pods_ != nullptr ? keyring_.FindForAnyPod(look, want.reference)
                            : keyring_.Find(look, want.reference, want.sources));
   if (std::chrono::steady_clock::now() >= look.deadline) {
-    return NoCredentialsInTime(want.reference.domain(), *credentials);
+    return NoCredentialsInTime(want.reference.domain(), *credentials, for_pods_ != nullptr);
   }
   AskJob job{.reference = want.reference,
              .credentials = std::move(credentials),
@@ -66,16 +75,22 @@ image::RegistryAnswer RegistryNow::Ask(const base::Call& call, const plan::Runti
   const std::string& registry = image.want->reference.domain();
   if (auto silent = silent_.find(registry); silent != silent_.end()) return silent->second;
   const base::Duration left = until_ - std::chrono::steady_clock::now();
-  const base::Call within = call.Within(std::min<base::Duration>(kAskNow, left));
-  const auto ask = [&] { return AskAnew(within, runtime, image); };
+  const base::Duration limit = for_pods_ != nullptr ? kAskNowForPods : kAskNow;
+  const base::Call within = call.Within(std::min<base::Duration>(limit, left));
   const auto late = [&] { return NoTimeToAsk(registry); };
   image::RegistryAnswer answer;
   if (left <= base::Duration::zero()) {
     answer = late();
-  } else if (for_pods_ != nullptr) {
-    answer = for_pods_->Get(within, image.want->reference.Normalized() + " " + image.digest, ask, late);
+  } else if (for_pods_ == nullptr) {
+    answer = AskAnew(within, runtime, image);
   } else {
-    answer = ask();
+    const auto ask = [&]() -> RegistryMoment::Said {
+      image::RegistryAnswer said = AskAnew(within, runtime, image);
+      const bool cut_short =
+          left < limit || call.Stopped() || std::chrono::steady_clock::now() >= call.deadline;
+      return {said, !(cut_short && IsSilent(said))};
+    };
+    answer = for_pods_->Get(within, image.want->reference.Normalized() + " " + image.digest, ask, late);
   }
   if (IsSilent(answer)) silent_.emplace(registry, answer);
   return answer;

@@ -63,7 +63,8 @@ RuntimeNow::Listing RuntimeNow::Ask(const base::Call& call, base::Duration age) 
   using Answer = cri::CallResult<image::LocalImageIndex>;
   auto listing = images ? std::make_shared<const Answer>(image::LocalImageIndex(*std::move(images)))
                         : std::make_shared<const Answer>(images.error());
-  if (age > base::Duration::zero()) {
+  // That an asker has gone says nothing of the runtime.
+  if (age > base::Duration::zero() && !call.Stopped()) {
     base::Lock lock(mutex_);
     newest_ = listing;
     asked_at_ = now;
@@ -111,14 +112,14 @@ plan::ImageState RuntimeNow::Entry(const base::Call& call, plan::ImageState entr
 }
 
 plan::ImageState RuntimeNow::Unlisted(const base::Call& call, const image::Reference& reference,
-                                      const image::LocalImageIndex& index) const {
+                                      const image::LocalImageIndex& index, bool search) const {
   plan::ImageState state;
   state.want = plan::DesiredImage{.reference = reference, .required = false};
   state.phase = plan::Phase::kFailing;
   state.reason = plan::Reason::kImageAbsent;
   state.message = "it is not on the list, and not on the node";
   const image::LocalImage* found = index.Find(reference);
-  if (found == nullptr) found = FindImported(call, reference, index);
+  if (found == nullptr && search) found = FindImported(call, reference, index);
   if (found == nullptr) return state;
   auto details = images_.ImageStatus(call, reference.Normalized());
   if (details && !*details) return state;  // listed, and not found by name (C34)

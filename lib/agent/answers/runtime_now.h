@@ -34,9 +34,9 @@ class RuntimeNow {
   // may cost it a walk through its content, so not every pod may ask for it.
   plan::ImageState Entry(const base::Call& call, plan::ImageState entry, const image::LocalImageIndex& index,
                          bool search) const;
-  // An image that is on no list.
+  // An image that is on no list; `search` as for an entry.
   plan::ImageState Unlisted(const base::Call& call, const image::Reference& reference,
-                            const image::LocalImageIndex& index) const;
+                            const image::LocalImageIndex& index, bool search = true) const;
 
  private:
   // An image that has the name and no repo digest, if a container starts from it.

@@ -12,13 +12,15 @@ namespace {
 
 using std::chrono::seconds;
 
-constexpr seconds kReviewLimit{5};
+constexpr seconds kReviewLimit{3};
 constexpr seconds kRemembered{60};
 constexpr seconds kComeAgain{5};
 // More than the pods of a node. Beyond that, what would be forgotten soonest goes.
 constexpr std::size_t kMostKnown = 2000;
 constexpr std::size_t kMostNamespaces = 1000;
 constexpr std::string_view kBearer = "Bearer ";
+constexpr const char* kNoReview = "the API server could not be asked about the token";
+constexpr std::chrono::milliseconds kLook{200};  // at whether the asker is still there
 
 plan::TokenReview ToPlan(kube::TokenReview review) {
   return {.authenticated = review.authenticated,
@@ -33,8 +35,10 @@ plan::TokenReview ToPlan(kube::TokenReview review) {
 TurnedAway NotReviewed(const kube::Failure& failure) {
   std::string why = failure.kind == kube::ApiError::kForbidden
                         ? "this agent may not review tokens: the component preflight grants that right"
-                        : "the API server could not be asked about the token";
-  return {.status = 503, .message = std::move(why), .retry_after = failure.retry_after.value_or(kComeAgain)};
+                        : kNoReview;
+  return {.status = 503,
+          .message = std::move(why),
+          .retry_after = std::max(failure.retry_after.value_or(kComeAgain), seconds(1))};
 }
 
 }  // namespace
@@ -85,8 +89,11 @@ std::optional<Callers::Identity> Callers::Recall(const base::Secret& token) {
 }
 
 void Callers::Remember(const Token& token, const Identity& identity) {
-  const base::Duration left =
-      std::clamp<base::Duration>(token.expires - clock_.Wall(), base::Duration::zero(), kRemembered);
+  // A refusal holds for whatever end the token claims to have.
+  const bool refused = std::holds_alternative<plan::CallerRefusal>(identity);
+  const base::Duration left = refused ? base::Duration(kRemembered)
+                                      : std::clamp<base::Duration>(token.expires - clock_.Wall(),
+                                                                   base::Duration::zero(), kRemembered);
   base::Lock lock(mutex_);
   const base::TimePoint now = clock_.Now();
   if (known_.size() >= kMostKnown) {
@@ -100,27 +107,60 @@ void Callers::Remember(const Token& token, const Identity& identity) {
   known_.insert_or_assign(hash_.Of(token.secret.Reveal()), Known{identity, now + left});
 }
 
-std::variant<Callers::Identity, TurnedAway> Callers::Review(const base::Call& call, const Token& token) {
+std::optional<std::variant<Callers::Identity, TurnedAway>> Callers::AwaitTurn(const base::Call& call,
+                                                                              const std::string& key) {
+  const auto real_now = [] { return std::chrono::steady_clock::now(); };
+  base::Lock lock(mutex_);
+  while (in_review_.contains(key)) {
+    if (call.Stopped() || real_now() >= call.deadline) {
+      return TurnedAway{.status = 503, .message = kNoReview, .retry_after = seconds(1)};
+    }
+    changed_.wait_until(mutex_, std::min<base::TimePoint>(call.deadline, real_now() + kLook));
+  }
+  const base::TimePoint now = clock_.Now();
+  auto known = known_.find(key);
+  if (known != known_.end() && now < known->second.until) return known->second.identity;
+  if (away_until_ && (now < *away_until_ || !in_review_.empty())) {
+    metrics_.CallerTurnedAway("NotReviewed");
+    const auto wait = std::chrono::ceil<seconds>(*away_until_ - now);
+    return TurnedAway{.status = 503, .message = kNoReview, .retry_after = std::max(wait, seconds(1))};
+  }
+  if (!reviews_.TryTake(now)) {
+    metrics_.CallerTurnedAway("TooManyReviews");
+    const auto wait = std::chrono::ceil<seconds>(reviews_.WaitAt(now));
+    return TurnedAway{.status = 429,
+                      .message = "too many tokens to review: ask again in a moment",
+                      .retry_after = std::max(wait, seconds(1))};
+  }
+  in_review_.insert(key);
+  return std::nullopt;
+}
+
+void Callers::EndTurn(const std::string& key, std::optional<base::TimePoint> again_at) {
   {
     base::Lock lock(mutex_);
-    const base::TimePoint now = clock_.Now();
-    if (!reviews_.TryTake(now)) {
-      metrics_.CallerTurnedAway("TooManyReviews");
-      const auto wait = std::chrono::ceil<seconds>(reviews_.WaitAt(now));
-      return TurnedAway{.status = 429,
-                        .message = "too many tokens to review: ask again in a moment",
-                        .retry_after = std::max(wait, seconds(1))};
-    }
+    in_review_.erase(key);
+    away_until_ = again_at;
   }
+  changed_.notify_all();
+}
+
+std::variant<Callers::Identity, TurnedAway> Callers::Review(const base::Call& call, const Token& token) {
+  const std::string key = hash_.Of(token.secret.Reveal());
+  if (auto decided = AwaitTurn(call, key)) return *std::move(decided);
   auto review = api_.ReviewToken(call.Within(kReviewLimit), token.secret, std::string(plan::kCallerAudience));
   if (!review) {
+    TurnedAway away = NotReviewed(review.failure());
+    const bool left = call.Stopped() || review.failure().kind == kube::ApiError::kCancelled;
+    EndTurn(key, left ? std::nullopt : std::optional(clock_.Now() + away.retry_after));
     metrics_.CallerTurnedAway("NotReviewed");
     base::Warn("token not reviewed",
                {{"kind", kube::ApiErrorName(review.failure().kind)}, {"error", review.failure().message}});
-    return NotReviewed(review.failure());
+    return away;
   }
   Identity identity = plan::JudgeReview(ToPlan(*std::move(review)), node_, rules_);
   Remember(token, identity);
+  EndTurn(key, std::nullopt);
   return identity;
 }
 

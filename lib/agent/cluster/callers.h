@@ -2,12 +2,14 @@
 //
 // The API server says whose token it is (TokenReview), at a bounded rate: any pod may send anything here.
 // What it has said is remembered for a minute, a refusal as well. While it is away, callers that are
-// remembered go on, and others are told to come again: nobody is let in by a guess.
+// remembered go on, and others are told to come again: nobody is let in by a guess. After a question that it
+// did not answer, one at a time tries whether it is back, and not at once.
 #pragma once
 
 #include <chrono>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -37,8 +39,8 @@ class Callers {
  public:
   // Reviews by the API server, of all callers together: two hundred pods that start at once are one burst.
   static constexpr base::TokenRate kReviews{.per_second = 20, .burst = 250};
-  // Questions of the pods of one namespace.
-  static constexpr base::TokenRate kOfNamespace{.per_second = 20, .burst = 250};
+  // Questions of the pods of one namespace: of two hundred that start at once, each with a few images.
+  static constexpr base::TokenRate kOfNamespace{.per_second = 50, .burst = 1000};
 
   Callers(plan::CallerRules rules, std::string node, kube::Api& api, Metrics& metrics,
           const base::Clock& clock);
@@ -48,7 +50,7 @@ class Callers {
   // Turns away whom a look at the header alone can turn away. Never blocks.
   std::optional<TurnedAway> Prejudge(std::string_view authorization);
 
-  // Blocks while the API server is asked, for 5 s at most. `authorization` is the header's value.
+  // Blocks while the API server is asked, for 3 s at most. `authorization` is the header's value.
   std::variant<plan::Caller, TurnedAway> Identify(const base::Call& call, std::string_view authorization)
       PREFETCH_EXCLUDES(mutex_);
 
@@ -69,6 +71,12 @@ class Callers {
   std::variant<plan::Caller, TurnedAway> Admit(Identity identity) PREFETCH_EXCLUDES(mutex_);
   TurnedAway Refuse(plan::CallerRefusal refusal);
   std::optional<Identity> Recall(const base::Secret& token) PREFETCH_EXCLUDES(mutex_);
+  // Waits for another question about the same token. nullopt: this one may be sent to the API server now, and
+  // EndTurn has to follow.
+  std::optional<std::variant<Identity, TurnedAway>> AwaitTurn(const base::Call& call, const std::string& key)
+      PREFETCH_EXCLUDES(mutex_);
+  // `again_at`: the API server did not answer, and is left alone until then.
+  void EndTurn(const std::string& key, std::optional<base::TimePoint> again_at) PREFETCH_EXCLUDES(mutex_);
   void Remember(const Token& token, const Identity& identity) PREFETCH_EXCLUDES(mutex_);
 
   const plan::CallerRules rules_;
@@ -78,8 +86,12 @@ class Callers {
   const base::Clock& clock_;
   const base::SaltedHash hash_;
   base::Mutex mutex_;
+  base::Condition changed_;
   base::TokenBucket reviews_ PREFETCH_GUARDED_BY(mutex_);
-  std::map<std::string, Known> known_ PREFETCH_GUARDED_BY(mutex_);                // by the token's hash
+  std::set<std::string> in_review_ PREFETCH_GUARDED_BY(mutex_);  // by the token's hash
+  std::optional<base::TimePoint> away_until_
+      PREFETCH_GUARDED_BY(mutex_);                                  // none: the API server answered last
+  std::map<std::string, Known> known_ PREFETCH_GUARDED_BY(mutex_);  // by the token's hash
   std::map<std::string, base::TokenBucket> budgets_ PREFETCH_GUARDED_BY(mutex_);  // by namespace
 };
 
