@@ -157,7 +157,8 @@ void RuntimeView::CheckGrace() {
 base::TimePoint RuntimeView::NextTurn(bool has_list) const {
   base::TimePoint next = base::TimePoint::max();
   if (!look_running_ && has_list) next = std::min(next_look_, plan::NextLook(alarm_));
-  if (down_since_ && *down_since_ + plan::kRuntimeGrace > loop_.now()) {
+  // Until CheckGrace has seen its end.
+  if (down_since_ && !grace_over_) {
     next = std::min<base::TimePoint>(next, *down_since_ + plan::kRuntimeGrace);
   }
   return next;

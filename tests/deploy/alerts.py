@@ -59,7 +59,10 @@ GOOD = ["prefetchd_build_info 1", "prefetchd_ready 1", 'prefetchd_readiness_info
         'up{job="other"} 0', 'kube_daemonset_status_desired_number_scheduled{daemonset="prefetchd"} 3',
         'kube_daemonset_status_number_available{daemonset="prefetchd"} 3',
         'kube_daemonset_status_desired_number_scheduled{daemonset="other"} 3',
-        'kube_daemonset_status_number_available{daemonset="other"} 2']
+        'kube_daemonset_status_number_available{daemonset="other"} 2',
+        # The pods of a touch DaemonSet never become ready.
+        'kube_daemonset_status_desired_number_scheduled{daemonset="prefetchd-touch-1",namespace="prefetchd-touch"} 3',
+        'kube_daemonset_status_number_available{daemonset="prefetchd-touch-1",namespace="prefetchd-touch"} 0']
 
 
 def on_node(series):
