@@ -78,7 +78,8 @@ std::string_view CallerRefusalWords(CallerRefusal refusal);
 // Would another credential change the answer? Else the caller itself is not admitted.
 bool IsAboutTheToken(CallerRefusal refusal);
 
-// Rejects tokens for other audiences, of other nodes, and expired ones. nullopt: the API server is to be asked.
+// Rejects tokens for other audiences, of other nodes, and expired ones. nullopt: the API server is to be
+// asked.
 std::optional<CallerRefusal> PrejudgeToken(const TokenClaims& claims, std::string_view node,
                                            base::WallTime now);
 std::variant<Caller, CallerRefusal> JudgeReview(const TokenReview& review, std::string_view node,

@@ -69,6 +69,8 @@ def on_node(series):
     name, _, labels = series.partition("{")
     if "node=" in labels:
         return series
+    if "namespace=" in labels:
+        return f'{name}{{node="n1",{labels}'
     return f"{name}{{{NODE}{',' + labels if labels else '}'}"
 
 

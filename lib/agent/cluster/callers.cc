@@ -20,7 +20,7 @@ constexpr std::size_t kMostKnown = 2000;
 constexpr std::size_t kMostNamespaces = 1000;
 constexpr std::string_view kBearer = "Bearer ";
 constexpr const char* kNoReview = "the API server could not be asked about the token";
-constexpr std::chrono::milliseconds kLook{200};  // at whether the asker is still there
+constexpr std::chrono::milliseconds kLookAtAsker{200};  // at whether the asker is still there
 
 plan::TokenReview ToPlan(kube::TokenReview review) {
   return {.authenticated = review.authenticated,
@@ -115,7 +115,7 @@ std::optional<std::variant<Callers::Identity, TurnedAway>> Callers::AwaitTurn(co
     if (call.Stopped() || real_now() >= call.deadline) {
       return TurnedAway{.status = 503, .message = kNoReview, .retry_after = seconds(1)};
     }
-    changed_.wait_until(mutex_, std::min<base::TimePoint>(call.deadline, real_now() + kLook));
+    changed_.wait_until(mutex_, std::min<base::TimePoint>(call.deadline, real_now() + kLookAtAsker));
   }
   const base::TimePoint now = clock_.Now();
   auto known = known_.find(key);
