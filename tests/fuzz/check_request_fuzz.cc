@@ -7,7 +7,9 @@
 #include "status/check_document.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace prefetch;
+  namespace doc = prefetch::doc;
+  namespace plan = prefetch::plan;
+  namespace status = prefetch::status;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const plan::Caller caller{.name_space = "ci", .service_account = "runner", .account_uid = "u"};
   if (auto of_pod = status::ParseCheckRequest(text, true); of_pod && status::SpeakFor(caller, *of_pod)) {

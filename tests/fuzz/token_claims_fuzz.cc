@@ -6,7 +6,9 @@
 #include "plan/caller.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace prefetch;
+  namespace base = prefetch::base;
+  namespace kube = prefetch::kube;
+  namespace plan = prefetch::plan;
   auto claims = kube::ReadTokenClaims({reinterpret_cast<const char*>(data), size});
   if (!claims) return 0;
   if (claims->expires && *claims->expires < base::WallTime()) __builtin_trap();
