@@ -89,7 +89,7 @@ struct CheckCase {
   std::function<void(CheckFacts&)> change;
   // "needs Registry"; or as tests::Told: "yes Starts Present".
   std::string expect;
-  std::string message = "";  // a part of it
+  std::string message = {};  // a part of it
 };
 
 const char* NeedName(CheckNeed need) {
