@@ -93,7 +93,7 @@ KubeletObserver::KubeletObserver(KubeletOptions options, kubelet::RecordWatch::C
       mountinfo_(std::move(options.mountinfo)),
       on_change_(std::move(on_change)) {}
 
-// Whoever learns of kubelet tells that, so there is no need to ask.
+// Files and process only: a learnt version or setting asks for a full look itself (RecordsChanged).
 bool KubeletObserver::Moved() {
   return reader_.Moved() || verdicts_.Moved();
 }

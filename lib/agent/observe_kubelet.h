@@ -17,7 +17,7 @@ namespace prefetch::agent {
 
 struct KubeletOptions {
   kubelet::NodeFactsReader facts;
-  // False: nobody watches the records' folder; whoever changes it says so (Agent::RecordsChanged).
+  // False: no watch on the records' folder; whoever changes it calls Agent::RecordsChanged.
   bool watch = true;
   // What its Node tells of its version, which counts where none is declared; may be null.
   std::shared_ptr<const LearntVersion> version;

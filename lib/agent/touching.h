@@ -111,8 +111,8 @@ class Touching {
   std::optional<Pod> pod_;
 };
 
-// What there is to touch of an entry, by what kubelet's files say of it. Internal to touching*.cc.
-// What is under the entry's name, and judged; empty: nothing to touch.
+// What a touch could open of an entry, by kubelet's files. Internal to touching*.cc.
+// The id of the entry's image, if its verdicts are known; empty: nothing to touch.
 std::string TouchableId(const Entry& entry);
 
 // What kubelet's files say now, of the judged pod that needs most; what is shown may be held a little

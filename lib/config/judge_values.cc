@@ -40,7 +40,7 @@ std::string RuntimeEndpoint(const SaidText& said, Mistakes& mistakes) {
   return std::string(kScheme) + std::string(path);
 }
 
-// What is said on a command line or in an environment is seen by others: no password there.
+// Command lines and environments are visible to other processes: they must hold no password.
 std::string ProxyUrl(const SaidText& said, Mistakes& mistakes) {
   if (!said) return "";
   bool url = said->value.starts_with("http://") || said->value.starts_with("https://");

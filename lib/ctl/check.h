@@ -26,7 +26,7 @@ struct CheckOptions {
   bool assume_always_pull = false;
   std::optional<std::string> default_policy, default_check_policy;
   std::vector<std::string> pod_secrets;  // NAMESPACE/NAME/UID; with a token NAME[/UID]
-  std::string token_file;                // shows who asks, to an agent over the network; empty: nobody
+  std::string token_file;                // a pod's token, shown to an agent over the network; empty: none
   std::optional<std::string> pod_service_account;
   // Of manifests that name none; none: "default", and with a token the namespace of the pod that shows it.
   std::optional<std::string> default_namespace;

@@ -54,7 +54,7 @@ struct TokenReview {
   std::string node, pod, pod_uid;
 };
 
-// Who asks, by the API server's word.
+// The pod behind a token, as the API server names it.
 struct Caller {
   std::string name_space, service_account, account_uid;
   std::string pod, pod_uid;

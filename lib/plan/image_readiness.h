@@ -1,4 +1,4 @@
-// Everything that is known about one entry of the list -> what is said about it. Pure.
+// Facts about one entry of the list -> its state, reason and message. Pure.
 #pragma once
 
 #include <cstdint>
@@ -51,8 +51,8 @@ ImageState Judge(const EntryFacts& facts, base::TimePoint now, base::WallTime wa
 // manifest check with the pod's own credentials remains. Always: the registry agreed lately.
 bool IsReadyFor(const ImageState& image, image::PullPolicy policy, bool has_kubelet);
 
-// What is said of its registry: RegistryView, with a sentence for a person.
-// `local`: what is here; null: nothing.
+// The state of the entry's registry checks, with a sentence for people. `local`: the present image; null: it
+// is absent.
 RegistryView ViewOf(const DesiredImage& want, const Local* local, const Freshness& past,
                     const RefreshDecision& decision, base::TimePoint now, base::WallTime wall);
 

@@ -113,7 +113,7 @@ struct ImageState {
   std::shared_ptr<const RegistryView> registry;  // null: its registry is not asked about it
 };
 
-// What is known for one of the entry's pods (PodsOf); null: nothing is.
+// The verdicts for one of the entry's pods (PodsOf); null: not known.
 const kubelet::Verdicts* VerdictsOfPod(const ImageState& image, const JudgedPod& pod);
 
 // One registry, as this node asks it.

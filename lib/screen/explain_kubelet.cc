@@ -72,7 +72,7 @@ std::string Consequence(const std::string& policy, const std::string& result, bo
   }
   if (result == "Pulls" && policy == "Always") return "asks the registry at every start";
   if (result == "Pulls") return "asks the registry, with the pod's own credentials and the node's";
-  return "there is no telling from what is known";
+  return "undecided, for the reason below";
 }
 
 void AddPolicy(const std::string& policy, const StatusVerdict& verdict, bool present, LabelledPage& page) {

@@ -15,15 +15,15 @@ std::string SourceWords(const status::CredentialView& credential) {
   return credential.source + " " + credential.name;
 }
 
-// Where the runtime looks for mirrors, and how that is known.
+// Where the runtime looks for mirrors, and the source of that fact.
 std::string ConfigPathWords(const status::RegistryHostsView& view) {
   if (view.config_path_source == "registries.conf")
     return "CRI-O's configuration of them is " + view.config_path;
   std::string path = view.config_path.empty() ? "containerd has no config_path, and so no mirrors"
                                               : "containerd's config_path is " + view.config_path;
   if (view.config_path_source == "declared") return path + " (declared)";
-  if (view.config_path_source == "runtime") return path + " (containerd says so)";
-  if (view.config_path_source == "file") return path + " (its configuration file says so)";
+  if (view.config_path_source == "runtime") return path + " (reported by containerd)";
+  if (view.config_path_source == "file") return path + " (from its configuration file)";
   if (view.config_path_source == "default") return path + " (the default of its release, unless declared)";
   return path;
 }

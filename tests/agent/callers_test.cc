@@ -40,9 +40,14 @@ class CallersTest : public testing::Test {
  protected:
   explicit CallersTest() { EXPECT_TRUE(server.LoadRbac(kRights)); }
 
+  static std::variant<plan::Caller, TurnedAway> Identify(Callers& callers, const std::string& authorization) {
+    auto token = callers.Read(authorization);
+    if (auto* away = std::get_if<TurnedAway>(&token)) return *away;
+    return callers.Identify({}, std::get<Callers::Token>(token));
+  }
   // "Admitted ci/runner", or the status and how long to wait.
   std::string Ask(const std::string& authorization) {
-    auto who = callers.Identify({}, authorization);
+    auto who = Identify(callers, authorization);
     if (const auto* caller = std::get_if<plan::Caller>(&who)) {
       return "Admitted " + caller->name_space + "/" + caller->service_account + " of " + caller->pod;
     }
@@ -159,7 +164,7 @@ TEST_F(CallersTest, QuestionsWithOneTokenThatComeTogetherAreOneReview) {
     std::vector<std::jthread> threads;
     for (int i = 0; i < 8; i++) {
       threads.emplace_back([&] {
-        if (std::holds_alternative<plan::Caller>(callers.Identify({}, header))) admitted++;
+        if (std::holds_alternative<plan::Caller>(Identify(callers, header))) admitted++;
       });
     }
   }
@@ -179,7 +184,7 @@ TEST_F(CallersTest, WithoutTheRightToReviewNobodyIsLetIn) {
       clock);
   kube::HttpApi powerless(client, other, clock);
   Callers without({.namespaces = {"*"}}, "n1", powerless, metrics, clock);
-  auto who = without.Identify({}, "Bearer " + server.AddPodToken(kJob, "prefetchd"));
+  auto who = Identify(without, "Bearer " + server.AddPodToken(kJob, "prefetchd"));
   ASSERT_TRUE(std::holds_alternative<TurnedAway>(who));
   EXPECT_EQ(std::get<TurnedAway>(who).status, 503);
   EXPECT_NE(std::get<TurnedAway>(who).message.find("component preflight"), std::string::npos);
@@ -207,8 +212,9 @@ TEST_F(CallersTest, EachNamespaceHasItsOwnBudget) {
 }
 
 TEST_F(CallersTest, ALookAtTheHeaderTurnsAwayWithoutBlocking) {
-  EXPECT_TRUE(callers.Prejudge("Bearer garbage"));
-  EXPECT_FALSE(callers.Prejudge("Bearer " + server.AddPodToken(kJob, "prefetchd")));
+  EXPECT_TRUE(std::holds_alternative<TurnedAway>(callers.Read("Bearer garbage")));
+  EXPECT_TRUE(std::holds_alternative<Callers::Token>(
+      callers.Read("Bearer " + server.AddPodToken(kJob, "prefetchd"))));
   EXPECT_EQ(Reviews(), 0U);
 }
 

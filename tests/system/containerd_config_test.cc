@@ -94,8 +94,7 @@ TEST_F(ContainerdConfig, SaysWhereMirrorsAreAndIsReadAgainWhenItChanges) {
   StartAgent("2.1.9");
   Says(
       "1. mirror.acme.io (a mirror) 2. quay.io as /certs/quay.io says containerd's config_path is /certs "
-      "(its "
-      "configuration file says so)");
+      "(from its configuration file)");
   StatusSays(
       R"("registries":{"configPath":"/certs","configPathSource":"file","byPull":[],"byPullSource":null)");
   // Two folders: its transfer service finds neither.

@@ -115,12 +115,13 @@ http::ServerResponse Refusal(const TurnedAway& away) {
 http::ServerAnswer CheckOfPod(const Inquiry& inquiry, const http::ServerRequest& request,
                               std::string_view authorization, Callers& callers) {
   // Most tokens that are worth nothing are refused here, without a thread.
-  if (auto away = callers.Prejudge(authorization)) return Refusal(*away);
-  return http::Deferred([&inquiry, &callers, token = base::Secret(std::string(authorization)),
+  auto token = callers.Read(authorization);
+  if (const auto* away = std::get_if<TurnedAway>(&token)) return Refusal(*away);
+  return http::Deferred([&inquiry, &callers, token = std::get<Callers::Token>(std::move(token)),
                          body = request.body](const base::Call& call) {
-    auto caller = callers.Identify(call, token.Reveal());
+    auto caller = callers.Identify(call, token);
     if (const auto* away = std::get_if<TurnedAway>(&caller)) return Refusal(*away);
-    // Not before it is known who asks: a parsed request takes many times the memory of its text.
+    // Only for known callers: a parsed request takes many times the memory of its text.
     auto check = status::ParseCheckRequest(body, true);
     if (!check) return http::ErrorResponse(400, check.error().message());
     if (base::Status own = status::SpeakFor(std::get<plan::Caller>(caller), *check); !own) {

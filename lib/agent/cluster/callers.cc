@@ -52,7 +52,7 @@ Callers::Callers(plan::CallerRules rules, std::string node, kube::Api& api, Metr
       clock_(clock),
       reviews_(kReviews) {}
 
-TurnedAway Callers::Refuse(plan::CallerRefusal refusal) {
+TurnedAway Callers::Refuse(plan::CallerRefusal refusal) const {
   metrics_.CallerTurnedAway(plan::CallerRefusalName(refusal));
   return {.status = plan::IsAboutTheToken(refusal) ? 401 : 403,
           .message = std::string(plan::CallerRefusalWords(refusal))};
@@ -80,9 +80,7 @@ std::variant<plan::Caller, TurnedAway> Callers::Admit(Identity identity) {
                     .retry_after = std::max(wait, seconds(1))};
 }
 
-std::optional<Callers::Identity> Callers::Recall(const base::Secret& token) {
-  const std::string key = hash_.Of(token.Reveal());
-  base::Lock lock(mutex_);
+std::optional<Callers::Identity> Callers::Recall(const std::string& key) const {
   auto known = known_.find(key);
   if (known == known_.end() || clock_.Now() >= known->second.until) return std::nullopt;
   return known->second.identity;
@@ -104,7 +102,7 @@ void Callers::Remember(const Token& token, const Identity& identity) {
       return a.second.until < b.second.until;
     }));
   }
-  known_.insert_or_assign(hash_.Of(token.secret.Reveal()), Known{identity, now + left});
+  known_.insert_or_assign(token.key, Known{identity, now + left});
 }
 
 std::optional<std::variant<Callers::Identity, TurnedAway>> Callers::AwaitTurn(const base::Call& call,
@@ -118,8 +116,7 @@ std::optional<std::variant<Callers::Identity, TurnedAway>> Callers::AwaitTurn(co
     changed_.wait_until(mutex_, std::min<base::TimePoint>(call.deadline, real_now() + kLookAtAsker));
   }
   const base::TimePoint now = clock_.Now();
-  auto known = known_.find(key);
-  if (known != known_.end() && now < known->second.until) return known->second.identity;
+  if (auto identity = Recall(key)) return *std::move(identity);
   if (away_until_ && (now < *away_until_ || !in_review_.empty())) {
     metrics_.CallerTurnedAway("NotReviewed");
     const auto wait = std::chrono::ceil<seconds>(*away_until_ - now);
@@ -146,13 +143,12 @@ void Callers::EndTurn(const std::string& key, std::optional<base::TimePoint> aga
 }
 
 std::variant<Callers::Identity, TurnedAway> Callers::Review(const base::Call& call, const Token& token) {
-  const std::string key = hash_.Of(token.secret.Reveal());
-  if (auto decided = AwaitTurn(call, key)) return *std::move(decided);
+  if (auto decided = AwaitTurn(call, token.key)) return *std::move(decided);
   auto review = api_.ReviewToken(call.Within(kReviewLimit), token.secret, std::string(plan::kCallerAudience));
   if (!review) {
     TurnedAway away = NotReviewed(review.failure());
     const bool left = call.Stopped() || review.failure().kind == kube::ApiError::kCancelled;
-    EndTurn(key, left ? std::nullopt : std::optional(clock_.Now() + away.retry_after));
+    EndTurn(token.key, left ? std::nullopt : std::optional(clock_.Now() + away.retry_after));
     metrics_.CallerTurnedAway("NotReviewed");
     base::Warn("token not reviewed",
                {{"kind", kube::ApiErrorName(review.failure().kind)}, {"error", review.failure().message}});
@@ -160,36 +156,25 @@ std::variant<Callers::Identity, TurnedAway> Callers::Review(const base::Call& ca
   }
   Identity identity = plan::JudgeReview(ToPlan(*std::move(review)), node_, rules_);
   Remember(token, identity);
-  EndTurn(key, std::nullopt);
+  EndTurn(token.key, std::nullopt);
   return identity;
 }
 
-std::variant<Callers::Token, plan::CallerRefusal> Callers::Read(std::string_view authorization) const {
+std::variant<Callers::Token, TurnedAway> Callers::Read(std::string_view authorization) const {
   if (authorization.size() < kBearer.size() ||
       !base::EqualsIgnoreCase(authorization.substr(0, kBearer.size()), kBearer)) {
-    return plan::CallerRefusal::kNotAToken;
+    return Refuse(plan::CallerRefusal::kNotAToken);
   }
   const std::string_view token = base::TrimSpace(authorization.substr(kBearer.size()));
   auto claims = kube::ReadTokenClaims(token);
-  if (!claims) return plan::CallerRefusal::kNotAToken;
+  if (!claims) return Refuse(plan::CallerRefusal::kNotAToken);
   const plan::TokenClaims said{std::move(claims->audiences), claims->expires, std::move(claims->node),
                                std::move(claims->pod_uid)};
-  if (auto refusal = plan::PrejudgeToken(said, node_, clock_.Wall())) return *refusal;
-  return Token{base::Secret(std::string(token)), *said.expires};
+  if (auto refusal = plan::PrejudgeToken(said, node_, clock_.Wall())) return Refuse(*refusal);
+  return Token{base::Secret(std::string(token)), hash_.Of(token), *said.expires};
 }
 
-std::optional<TurnedAway> Callers::Prejudge(std::string_view authorization) {
-  auto token = Read(authorization);
-  if (const auto* refusal = std::get_if<plan::CallerRefusal>(&token)) return Refuse(*refusal);
-  return std::nullopt;
-}
-
-std::variant<plan::Caller, TurnedAway> Callers::Identify(const base::Call& call,
-                                                         std::string_view authorization) {
-  auto read = Read(authorization);
-  if (const auto* refusal = std::get_if<plan::CallerRefusal>(&read)) return Refuse(*refusal);
-  const Token& token = std::get<Token>(read);
-  if (auto identity = Recall(token.secret)) return Admit(*std::move(identity));
+std::variant<plan::Caller, TurnedAway> Callers::Identify(const base::Call& call, const Token& token) {
   auto reviewed = Review(call, token);
   if (auto* away = std::get_if<TurnedAway>(&reviewed)) return std::move(*away);
   return Admit(std::get<Identity>(std::move(reviewed)));

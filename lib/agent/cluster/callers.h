@@ -1,4 +1,4 @@
-// Callers: who asks over the network, by the token of a ServiceAccount that came with the question.
+// Callers: identifies pods that ask over the network, by the ServiceAccount token in their request.
 //
 // The API server says whose token it is (TokenReview), at a bounded rate: any pod may send anything here.
 // What it has said is remembered for a minute, a refusal as well. While it is away, callers that are
@@ -47,11 +47,17 @@ class Callers {
 
   const plan::CallerRules& rules() const { return rules_; }
 
-  // Turns away whom a look at the header alone can turn away. Never blocks.
-  std::optional<TurnedAway> Prejudge(std::string_view authorization);
+  // A token that is worth a review.
+  struct Token {
+    base::Secret secret;
+    std::string key;  // its salted hash
+    base::WallTime expires;
+  };
+  // From the header's value. Turns away whom a look at it alone can turn away; never blocks.
+  std::variant<Token, TurnedAway> Read(std::string_view authorization) const;
 
-  // Blocks while the API server is asked, for 3 s at most. `authorization` is the header's value.
-  std::variant<plan::Caller, TurnedAway> Identify(const base::Call& call, std::string_view authorization)
+  // Blocks while the API server is asked, for 3 s at most.
+  std::variant<plan::Caller, TurnedAway> Identify(const base::Call& call, const Token& token)
       PREFETCH_EXCLUDES(mutex_);
 
  private:
@@ -61,18 +67,13 @@ class Callers {
     base::TimePoint until;
   };
 
-  struct Token {
-    base::Secret secret;
-    base::WallTime expires;
-  };
-  std::variant<Token, plan::CallerRefusal> Read(std::string_view authorization) const;
   std::variant<Identity, TurnedAway> Review(const base::Call& call, const Token& token)
       PREFETCH_EXCLUDES(mutex_);
   std::variant<plan::Caller, TurnedAway> Admit(Identity identity) PREFETCH_EXCLUDES(mutex_);
-  TurnedAway Refuse(plan::CallerRefusal refusal);
-  std::optional<Identity> Recall(const base::Secret& token) PREFETCH_EXCLUDES(mutex_);
-  // Waits for another question about the same token. nullopt: this one may be sent to the API server now, and
-  // EndTurn has to follow.
+  TurnedAway Refuse(plan::CallerRefusal refusal) const;
+  std::optional<Identity> Recall(const std::string& key) const PREFETCH_REQUIRES(mutex_);
+  // What is remembered, or the answer to another question about the same token, for which it waits. nullopt:
+  // this one may be sent to the API server now, and EndTurn has to follow.
   std::optional<std::variant<Identity, TurnedAway>> AwaitTurn(const base::Call& call, const std::string& key)
       PREFETCH_EXCLUDES(mutex_);
   // `again_at`: the API server did not answer, and is left alone until then.
