@@ -276,8 +276,9 @@ std::shared_ptr<const Keyring::Sources> Keyring::Current() {
   // What makes a configuration bad may lie outside of the watched files (a folder's permissions), so a bad
   // one is always read again.
   bool was_bad = sources_->provider_config_is_bad;
-  bool changed = WatchedFiles() != sources_->files || base::StampsOf(sources_->files) != sources_->stamps;
-  if (!changed && !was_bad && now - read_at_ < kReadInterval) return sources_;
+  bool changed = Stamped(OwnFiles()) != sources_->own;
+  bool kubelets_changed = Stamped(KubeletsFiles()) != sources_->kubelets;
+  if (!changed && !kubelets_changed && !was_bad && now - read_at_ < kReadInterval) return sources_;
   sources_ = Read(sources_.get());
   if (changed || (was_bad && !sources_->provider_config_is_bad)) changes_++;
   read_at_ = now;

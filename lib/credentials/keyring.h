@@ -161,6 +161,7 @@ class Keyring {
   void Reload() PREFETCH_EXCLUDES(mutex_);
 
  private:
+  struct Stamped;
   struct Sources;
   // Asks a provider for which an image is. nullopt: it is not asked, and `report` says why; or, with nothing
   // said, its program would have to run and may not.
@@ -181,7 +182,8 @@ class Keyring {
   void ReadProviders(Sources& now, const Sources* before) const;
   void Compare(Sources& now) const PREFETCH_REQUIRES(mutex_);
   PluginSurroundings Surroundings() const;
-  std::vector<std::string> WatchedFiles() const PREFETCH_REQUIRES(mutex_);
+  std::vector<std::string> OwnFiles() const PREFETCH_REQUIRES(mutex_);
+  std::vector<std::string> KubeletsFiles() const PREFETCH_REQUIRES(mutex_);
 
   const KeyringOptions options_;
   const base::Clock& clock_;

@@ -32,31 +32,40 @@ void WarnOfUnusableKeys(const NodeDockerConfig& now, const NodeDockerConfig* bef
   }
 }
 
+// The configuration and, of a folder, the files in it.
+void AddProviderFiles(const std::string& path, const image::KubeletVersion& version,
+                      std::vector<std::string>& files) {
+  if (path.empty()) return;
+  files.push_back(path);
+  base::Result<std::vector<std::string>> config = ProviderConfigFiles(path, version);
+  if (config) files.insert(files.end(), config->begin(), config->end());
+}
+
 }  // namespace
 
 std::vector<std::string> Keyring::DockerConfigPaths() const {
   return options_.docker_configs.empty() ? DockerConfigCandidates(search_) : options_.docker_configs;
 }
 
-std::vector<std::string> Keyring::WatchedFiles() const {
+std::vector<std::string> Keyring::OwnFiles() const {
   std::vector<std::string> files = DockerConfigPaths();
   for (const PullSecret& secret : options_.pull_secrets) {
     for (std::string& file : PullSecretFiles(secret)) files.push_back(std::move(file));
   }
-  for (const std::string& path : {options_.provider_config, kubelets_config_}) {
-    if (path.empty()) continue;
-    files.push_back(path);
-    base::Result<std::vector<std::string>> config = ProviderConfigFiles(path, options_.kubelet_version);
-    if (config) files.insert(files.end(), config->begin(), config->end());
-  }
+  AddProviderFiles(options_.provider_config, options_.kubelet_version, files);
+  return files;
+}
+
+std::vector<std::string> Keyring::KubeletsFiles() const {
+  std::vector<std::string> files;
+  AddProviderFiles(kubelets_config_, options_.kubelet_version, files);
   return files;
 }
 
 std::shared_ptr<const Keyring::Sources> Keyring::Read(const Sources* before) const {
-  auto now = std::make_shared<Sources>();
   // Stamped before they are read: a file that changes in between is read once more.
-  now->files = WatchedFiles();
-  now->stamps = base::StampsOf(now->files);
+  auto now =
+      std::make_shared<Sources>(Sources{.own = Stamped(OwnFiles()), .kubelets = Stamped(KubeletsFiles())});
   now->docker_config = ReadFirstDockerConfig(DockerConfigPaths());
   now->problems = now->docker_config.problems;
   // Of the files that are named the first usable one counts, as for kubelet, so one may be absent. Where

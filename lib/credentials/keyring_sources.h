@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/fs.h"
@@ -13,10 +14,19 @@
 
 namespace prefetch::credentials {
 
+// Files that were read, or would have been, as they were then.
+struct Keyring::Stamped {
+  explicit Stamped(std::vector<std::string> of) : files(std::move(of)), stamps(base::StampsOf(files)) {}
+  friend bool operator==(const Stamped&, const Stamped&) = default;
+
+  std::vector<std::string> files;
+  std::vector<base::FileStamp> stamps;
+};
+
 // Everything that was read, as of one moment. Immutable, but for the answers, which lock for themselves.
 struct Keyring::Sources {
-  std::vector<std::string> files;       // that it was read from, or would have been
-  std::vector<base::FileStamp> stamps;  // of them
+  Stamped own;       // what the agent takes credentials from
+  Stamped kubelets;  // what it only compares with
   std::vector<std::shared_ptr<PluginAnswers>> providers;
   bool provider_config_is_bad = false;
   bool had_good_provider_config = false;  // now or before: its providers are in force

@@ -218,6 +218,23 @@ TEST_F(KeyringTest, ProvidersOfKubeletThatWereNotGiven) {
   EXPECT_EQ(Problems(), "");
 }
 
+// Nothing new can be sent: what was denied is not tried again.
+TEST_F(KeyringTest, ProvidersThatWereNotGivenAreNoChangeOfTheFiles) {
+  folder_.WriteConfig(PluginFolder::Provider("a", "[r.io]"));
+  options_.provider_config = options_.provider_bin_dir = "";
+  Open();
+  keyring_->KubeletUses(folder_.config());
+  EXPECT_EQ(keyring_->Health().not_given, 1U);
+  EXPECT_EQ(keyring_->Health().changes, 0U) << "learnt";
+  folder_.WriteConfig(PluginFolder::Provider("a", "[r.io]") + PluginFolder::Provider("b", "[q.io]"));
+  clock_.Step(seconds(1));
+  EXPECT_EQ(keyring_->Health().not_given, 2U);
+  EXPECT_EQ(keyring_->Health().changes, 0U) << "edited";
+  Docker("q.io", "node");
+  clock_.Step(seconds(1));
+  EXPECT_EQ(keyring_->Health().changes, 1U) << "the agent's own";
+}
+
 // As on every cloud whose overlay names kubelet's own file.
 TEST_F(KeyringTest, KubeletsOwnConfigurationChangesNothing) {
   folder_.AddPlugin("a", PluginFolder::Answer("Image", "r.io", "u", "p"));
