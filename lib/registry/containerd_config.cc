@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "registry/obstacle.h"
 #include "registry/toml_rim.h"
 #include "registry/toml_text.h"
 
@@ -270,8 +271,8 @@ std::string IdleNote(const NamedConfig& file) {
 std::string DiscordNote(const NamedConfig& root) {
   std::string note = "containerd's releases do not agree on what " + root.path;
   note += " says of registries, since it and its imports are of several versions or older than 2, or have ";
-  note += "tables of another version: write them in version 3, as `containerd config migrate` does; ";
-  note += "until then pulling again is the question";
+  note += "tables of another version: write them in version 3, as `containerd config migrate` does";
+  note += kUntilThen;
   return note;
 }
 

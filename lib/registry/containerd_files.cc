@@ -11,6 +11,7 @@
 #include "base/fs.h"
 #include "base/secret.h"
 #include "base/text.h"
+#include "registry/obstacle.h"
 
 namespace prefetch::registry {
 namespace {
@@ -30,10 +31,11 @@ bool IsPattern(std::string_view text) {
   return text.find_first_of("*?[\\") != std::string_view::npos;
 }
 
-// Loads a file and its imports, keeping in mind every path that it looked at.
+// Loads a file and its imports.
 class ConfigLoader {
  public:
-  ConfigLoader(const std::string& file, const std::string& host_root) : file_(file), host_root_(host_root) {}
+  ConfigLoader(const std::string& file, const std::string& host_root, base::StampedFiles& disk)
+      : file_(file), host_root_(host_root), disk_(disk) {}
 
   ContainerdWord Load() {
     // First those that a file names, then those that these name; each once.
@@ -54,28 +56,17 @@ class ConfigLoader {
     return word;
   }
 
-  std::vector<std::string> TakeWatched() { return std::move(watched_); }
-  std::vector<base::FileStamp> TakeStamps() { return std::move(stamps_); }
-
  private:
   std::string Here(const std::string& path) const { return host_root_ + path; }
 
-  // Before it is read: a change in between is seen the next time.
-  void Watch(const std::string& path) {
-    watched_.push_back(Here(path));
-    stamps_.push_back(base::StampOf(Here(path)));
-  }
-
   // What there is to say if that file ends the reading.
   std::optional<ContainerdWord> Read(const std::string& path) {
-    Watch(path);
-    auto text = base::ReadFile(Here(path), kMaxFileBytes);
+    auto text = disk_.Read(Here(path), kMaxFileBytes);
     if (!text) return NotRead(path, text.error());
     auto config = ParseContainerdConfig(*text);
     base::WipeString(*text);
     if (!config) {
-      return OnlyTheRuntimeKnows(path + " cannot be used, and until it can pulling again is the question: " +
-                                 config.error().message());
+      return OnlyTheRuntimeKnows(Unusable(path, config.error().message()));
     }
     files_.push_back({path, std::move(*config)});
     return std::nullopt;
@@ -89,12 +80,9 @@ class ConfigLoader {
     }
     if (absent) {
       return OnlyTheRuntimeKnows(
-          path + ", which " + file_ +
-          " imports, is not to be seen here: mount it at the same path; until then pulling "
-          "again is the question");
+          NotVisible(path + ", which " + file_ + " imports,", "mount it at the same path"));
     }
-    return OnlyTheRuntimeKnows(
-        path + " cannot be read, and until it can pulling again is the question: " + error.message());
+    return OnlyTheRuntimeKnows(Unreadable(path, error.message()));
   }
 
   std::vector<std::string> Imported(const std::string& by, const std::string& import) {
@@ -124,22 +112,20 @@ class ConfigLoader {
   }
 
   std::vector<std::string> Entries(const std::string& folder) {
-    Watch(folder);
-    auto names = base::ListDirectory(Here(folder), kMaxImported);
+    auto names = disk_.List(Here(folder), kMaxImported);
     if (names) return *std::move(names);
     bool absent = names.error().code() == base::Code::kNotFound;
     notes_.push_back(folder + ", from which " + file_ + " imports, " +
-                     (absent ? "is not to be seen here: if the node has it, mount it at the same path"
+                     (absent ? "is not visible to the agent: if the node has it, mount it at the same path"
                              : "cannot be read: " + names.error().message()));
     return {};
   }
 
   const std::string& file_;
   const std::string& host_root_;
+  base::StampedFiles& disk_;
   std::vector<NamedConfig> files_;
   std::vector<std::string> notes_;
-  std::vector<std::string> watched_;
-  std::vector<base::FileStamp> stamps_;
 };
 
 }  // namespace
@@ -149,14 +135,8 @@ ContainerdFiles::ContainerdFiles(const std::string& file, std::string host_root)
 
 std::shared_ptr<const ContainerdWord> ContainerdFiles::Look() {
   base::Lock lock(mutex_);
-  if (word_ && base::StampsOf(watched_) == stamps_) return word_;
-  ConfigLoader loader(file_, host_root_);
-  auto word = std::make_shared<const ContainerdWord>(loader.Load());
-  watched_ = loader.TakeWatched();
-  stamps_ = loader.TakeStamps();
-  // What was written anew and says the same is no news.
-  if (!word_ || *word_ != *word) word_ = std::move(word);
-  return word_;
+  return word_.Look(
+      [this](base::StampedFiles& disk) { return ConfigLoader(file_, host_root_, disk).Load(); });
 }
 
 }  // namespace prefetch::registry

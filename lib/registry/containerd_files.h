@@ -3,10 +3,9 @@
 
 #include <memory>
 #include <string>
-#include <vector>
 
-#include "base/file_stamp.h"
 #include "base/mutex.h"
+#include "base/stamped_files.h"
 #include "registry/containerd_config.h"
 
 namespace prefetch::registry {
@@ -30,10 +29,7 @@ class ContainerdFiles {
   const std::string file_;
   const std::string host_root_;
   base::Mutex mutex_;
-  std::vector<std::string> watched_ PREFETCH_GUARDED_BY(mutex_);
-  std::vector<base::FileStamp> stamps_
-      PREFETCH_GUARDED_BY(mutex_);  // of `watched_`, taken before they were read
-  std::shared_ptr<const ContainerdWord> word_ PREFETCH_GUARDED_BY(mutex_);
+  base::MadeOfFiles<ContainerdWord> word_ PREFETCH_GUARDED_BY(mutex_);
 };
 
 }  // namespace prefetch::registry

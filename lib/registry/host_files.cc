@@ -33,8 +33,8 @@ bool IsMissed(const RuntimeConfig& runtime) {
 
 std::string NotHere(const std::string& root) {
   return root +
-         ", where containerd finds its mirrors, is not to be seen here: if the node has it, mount it at "
-         "the same path, or set registryHostRoot; until then the registries themselves are asked";
+         ", where containerd finds its mirrors, is not visible to the agent: if the node has it, mount it at "
+         "the same path, or set registryHostRoot. Until then the agent asks the registries themselves.";
 }
 
 // Is anything in one of them, so that somebody may believe that it counts?
@@ -46,15 +46,17 @@ bool HoldsAnything(const std::string& path, const std::string& host_root) {
   return false;
 }
 
-// Loads the chain of one registry, keeping in mind every path that it looked at.
+// Loads the chain of one registry.
 class HostsLoader {
  public:
-  HostsLoader(const HostFilesOptions& options, const ConfigRoots& roots, const std::string& registry)
+  HostsLoader(const HostFilesOptions& options, const ConfigRoots& roots, const std::string& registry,
+              base::StampedFiles& disk)
       : options_(options),
         roots_(roots),
         registry_(registry),
         rules_(RulesOf(options.runtime.containerd_version)),
-        tls_(options.host_root, options.system_ca_files) {}
+        disk_(disk),
+        tls_(options.host_root, options.system_ca_files, disk) {}
 
   HostChain Load() {
     if (roots_.ignored) chain_.notes.emplace_back(kIgnored);
@@ -68,25 +70,22 @@ class HostsLoader {
     }
     return std::move(chain_);
   }
-  std::vector<std::string> TakeWatched() {
-    std::vector<std::string> read = tls_.TakeWatched();
-    watched_.insert(watched_.end(), read.begin(), read.end());
-    return std::move(watched_);
-  }
 
  private:
   std::string Here(const std::string& path) const { return options_.host_root + path; }
+  bool IsFolderHere(const std::string& path) {
+    auto kind = disk_.KindOf(Here(path));
+    return kind && *kind == base::FileKind::kDirectory;
+  }
 
   std::vector<Host> Hosts() {
     for (const std::string& root : roots_.folders) {
-      watched_.push_back(Here(root));
-      if (!IsFolder(Here(root))) {
+      if (!IsFolderHere(root)) {
         if (IsMissed(options_.runtime)) chain_.notes.push_back(NotHere(root));
         continue;
       }
       for (const std::string& folder : HostFolders(root, registry_)) {
-        watched_.push_back(Here(folder));
-        if (IsFolder(Here(folder))) return OfFolder(folder);
+        if (IsFolderHere(folder)) return OfFolder(folder);
       }
     }
     return {DefaultHost(registry_, rules_)};
@@ -95,8 +94,7 @@ class HostsLoader {
   std::vector<Host> OfFolder(const std::string& folder) {
     chain_.source = folder;
     std::string file = folder + "/hosts.toml";
-    watched_.push_back(Here(file));
-    auto text = base::ReadFile(Here(file), kMaxTomlBytes);
+    auto text = disk_.Read(Here(file), kMaxTomlBytes);
     if (text && !text->empty()) {
       auto hosts = ParseHostsToml(*text, folder, registry_, rules_);
       base::WipeString(*text);  // headers may be secret
@@ -112,7 +110,7 @@ class HostsLoader {
   // A folder without a hosts.toml that counts, as Docker knows it: *.crt are authorities, *.cert is ours.
   Host WithCertificatesOf(const std::string& folder) {
     Host host = DefaultHost(registry_, rules_);
-    auto names = base::ListDirectory(Here(folder), kMaxFolderEntries);
+    auto names = disk_.List(Here(folder), kMaxFolderEntries);
     if (!names) return host;
     for (const std::string& name : *names) {
       std::string path = folder + "/" + name;
@@ -129,9 +127,9 @@ class HostsLoader {
   const ConfigRoots& roots_;
   const std::string& registry_;
   const RuntimeRules rules_;
+  base::StampedFiles& disk_;
   TlsFiles tls_;
   HostChain chain_;
-  std::vector<std::string> watched_;
 };
 
 }  // namespace
@@ -155,21 +153,9 @@ HostFiles::HostFiles(HostFilesOptions options)
 
 std::shared_ptr<const HostChain> HostFiles::ChainFor(const std::string& registry) {
   base::Lock lock(mutex_);
-  auto found = loaded_.find(registry);
-  if (found != loaded_.end() && base::StampsOf(found->second.watched) == found->second.stamps) {
-    return found->second.chain;
-  }
-  if (loaded_.size() >= kMaxRegistries) loaded_.clear();
-  HostsLoader loader(options_, roots_, registry);
-  Loaded loaded;
-  loaded.chain = std::make_shared<const HostChain>(loader.Load());
-  loaded.watched = loader.TakeWatched();
-  // Taken after the reading: a change in between is seen at the next call at the latest if it is one of time
-  // or size, and containerd's own reading has the same gap.
-  loaded.stamps = base::StampsOf(loaded.watched);
-  auto chain = loaded.chain;
-  loaded_[registry] = std::move(loaded);
-  return chain;
+  if (chains_.size() >= kMaxRegistries && !chains_.contains(registry)) chains_.clear();
+  return chains_[registry].Look(
+      [&](base::StampedFiles& disk) { return HostsLoader(options_, roots_, registry, disk).Load(); });
 }
 
 }  // namespace prefetch::registry

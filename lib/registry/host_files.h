@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "base/file_stamp.h"
 #include "base/mutex.h"
+#include "base/stamped_files.h"
 #include "registry/config_roots.h"
 #include "registry/host_chain.h"
 
@@ -23,7 +23,8 @@ struct HostFilesOptions {
                                               "/etc/pki/tls/certs/ca-bundle.crt"};
 };
 
-// What is wrong for all registries at once, a sentence each: a folder of files that is not to be seen here.
+// What is wrong for all registries at once, a sentence each: a folder of files that is not visible to the
+// agent.
 std::vector<std::string> NotesOnFolders(const RuntimeConfig& runtime, const std::string& host_root);
 
 // Any thread may call. Files are looked at each time and read again when they have changed, as containerd
@@ -38,16 +39,10 @@ class HostFiles {
   std::shared_ptr<const HostChain> ChainFor(const std::string& registry) PREFETCH_EXCLUDES(mutex_);
 
  private:
-  struct Loaded {
-    std::vector<std::string> watched;
-    std::vector<base::FileStamp> stamps;
-    std::shared_ptr<const HostChain> chain;
-  };
-
   const HostFilesOptions options_;
   const ConfigRoots roots_;
   base::Mutex mutex_;
-  std::map<std::string, Loaded> loaded_ PREFETCH_GUARDED_BY(mutex_);  // by registry
+  std::map<std::string, base::MadeOfFiles<HostChain>> chains_ PREFETCH_GUARDED_BY(mutex_);  // by registry
 };
 
 }  // namespace prefetch::registry

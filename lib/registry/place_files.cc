@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "base/fs.h"
 #include "registry/default_host.h"
 #include "registry/pull_places.h"
 #include "registry/tls_files.h"
@@ -45,39 +44,31 @@ PlaceFiles::PlaceFiles(std::shared_ptr<const RegistriesConf> conf, std::string h
       host_root_(std::move(host_root)),
       system_ca_files_(std::move(system_ca_files)) {}
 
-PlaceFiles::Loaded PlaceFiles::Load(const std::string& domain, bool insecure) const {
-  Loaded loaded;
-  loaded.host.host = CrioHost(domain, insecure);
+PlaceFiles::Server PlaceFiles::Load(const std::string& domain, bool insecure,
+                                    base::StampedFiles& disk) const {
+  Server server;
+  server.host.host = CrioHost(domain, insecure);
   for (const char* root : kCertificateRoots) {
     std::string folder = std::string(root) + "/" + domain;
-    loaded.watched.push_back(host_root_ + folder);
-    auto names = base::ListDirectory(host_root_ + folder, kMaxCertificates);
+    auto names = disk.List(host_root_ + folder, kMaxCertificates);
     if (!names && names.error().code() == base::Code::kNotFound) continue;
     if (names) {
-      ReadFolder(folder, *names, loaded.host);
+      ReadFolder(folder, *names, server.host);
     } else {
-      loaded.host.problem = names.error().message();
+      server.host.problem = names.error().message();
     }
     break;
   }
-  std::string problem = loaded.host.problem;
-  TlsFiles files(host_root_, system_ca_files_);
-  files.Load(loaded.host, loaded.notes);
-  if (!problem.empty()) loaded.host.problem = problem;
-  std::vector<std::string> read = files.TakeWatched();
-  loaded.watched.insert(loaded.watched.end(), read.begin(), read.end());
-  loaded.stamps = base::StampsOf(loaded.watched);
-  return loaded;
+  std::string problem = server.host.problem;
+  TlsFiles(host_root_, system_ca_files_, disk).Load(server.host, server.notes);
+  if (!problem.empty()) server.host.problem = problem;
+  return server;
 }
 
-const PlaceFiles::Loaded& PlaceFiles::Server(const std::string& domain, bool insecure) {
+std::shared_ptr<const PlaceFiles::Server> PlaceFiles::ServerOf(const std::string& domain, bool insecure) {
   std::pair<std::string, bool> key{domain, insecure};
-  auto found = loaded_.find(key);
-  if (found != loaded_.end() && base::StampsOf(found->second.watched) == found->second.stamps) {
-    return found->second;
-  }
-  if (loaded_.size() >= kMaxServers) loaded_.clear();
-  return loaded_.insert_or_assign(std::move(key), Load(domain, insecure)).first->second;
+  if (servers_.size() >= kMaxServers && !servers_.contains(key)) servers_.clear();
+  return servers_[key].Look([&](base::StampedFiles& disk) { return Load(domain, insecure, disk); });
 }
 
 std::shared_ptr<const HostChain> PlaceFiles::ChainFor(const image::Reference& reference) {
@@ -87,13 +78,13 @@ std::shared_ptr<const HostChain> PlaceFiles::ChainFor(const image::Reference& re
   if (!places.prefix.empty()) chain->source = "the entry " + places.prefix + " of registries.conf";
   base::Lock lock(mutex_);
   for (PullPlace& place : places.places) {
-    const Loaded& server = Server(place.as.domain(), place.insecure);
-    ChainedHost host = server.host;
+    std::shared_ptr<const Server> server = ServerOf(place.as.domain(), place.insecure);
+    ChainedHost host = server->host;
     host.own = place.same_domain;
     host.mirror = place.mirror;
     host.blocked_by = std::move(place.blocked_by);
     host.as = std::move(place.as);
-    chain->notes.insert(chain->notes.end(), server.notes.begin(), server.notes.end());
+    chain->notes.insert(chain->notes.end(), server->notes.begin(), server->notes.end());
     if (!host.problem.empty()) {
       chain->only_by_pull = "The certificates for " + host.as->domain() + " cannot be used here (" +
                             host.problem + "); only pulling tells.";

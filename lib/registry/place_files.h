@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/file_stamp.h"
 #include "base/mutex.h"
+#include "base/stamped_files.h"
 #include "image/reference.h"
 #include "registry/host_chain.h"
 #include "registry/registries_conf.h"
@@ -30,20 +30,19 @@ class PlaceFiles {
   std::shared_ptr<const HostChain> ChainFor(const image::Reference& reference) PREFETCH_EXCLUDES(mutex_);
 
  private:
-  struct Loaded {
-    std::vector<std::string> watched;
-    std::vector<base::FileStamp> stamps;
+  struct Server {
     ChainedHost host;
     std::vector<std::string> notes;
   };
-  Loaded Load(const std::string& domain, bool insecure) const;
-  const Loaded& Server(const std::string& domain, bool insecure) PREFETCH_REQUIRES(mutex_);
+  Server Load(const std::string& domain, bool insecure, base::StampedFiles& disk) const;
+  std::shared_ptr<const Server> ServerOf(const std::string& domain, bool insecure) PREFETCH_REQUIRES(mutex_);
 
   const std::shared_ptr<const RegistriesConf> conf_;
   const std::string host_root_;
   const std::vector<std::string> system_ca_files_;
   base::Mutex mutex_;
-  std::map<std::pair<std::string, bool>, Loaded> loaded_ PREFETCH_GUARDED_BY(mutex_);
+  // By domain and insecurity.
+  std::map<std::pair<std::string, bool>, base::MadeOfFiles<Server>> servers_ PREFETCH_GUARDED_BY(mutex_);
 };
 
 }  // namespace prefetch::registry

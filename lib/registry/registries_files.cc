@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/fs.h"
+#include "registry/obstacle.h"
 
 namespace prefetch::registry {
 namespace {
@@ -22,8 +23,6 @@ constexpr const char* kRootsFile = "/root/.config/containers/registries.conf";
 constexpr const char* kRootsDropIns = "/root/.config/containers/registries.conf.d";
 constexpr const char* kShortNames = "/var/cache/containers/short-name-aliases.conf";
 
-constexpr const char* kUntilThen = "; until then pulling again is the question";
-
 // A link that leads out of what is mounted here must not be taken for a file that is not there.
 bool IsLink(const std::string& path) {
   std::error_code error;
@@ -34,11 +33,11 @@ std::string FolderOf(const std::string& file) {
   return file.substr(0, file.rfind('/'));
 }
 
-// Loads all files, keeping in mind every path that it looked at.
+// Loads all files.
 class RegistriesLoader {
  public:
-  RegistriesLoader(const std::string& file, const std::string& host_root)
-      : file_(file), host_root_(host_root) {}
+  RegistriesLoader(const std::string& file, const std::string& host_root, base::StampedFiles& disk)
+      : file_(file), host_root_(host_root), disk_(disk) {}
 
   RegistriesWord Load() {
     RegistriesWord word{.file = file_, .conf = nullptr, .notes = {}};
@@ -50,9 +49,6 @@ class RegistriesLoader {
     return word;
   }
 
-  std::vector<std::string> TakeWatched() { return std::move(watched_); }
-  std::vector<base::FileStamp> TakeStamps() { return std::move(stamps_); }
-
  private:
   // What keeps the configuration from being followed, a sentence.
   using Problem = std::optional<std::string>;
@@ -60,16 +56,9 @@ class RegistriesLoader {
 
   std::string Here(const std::string& path) const { return host_root_ + path; }
 
-  // Before it is read: a change in between is seen the next time.
-  void Watch(const std::string& path) {
-    watched_.push_back(Here(path));
-    stamps_.push_back(base::StampOf(Here(path)));
-  }
-
   Problem ReadAll() {
     bool usual = file_ == kUsualFile;
-    if (usual) Watch(kRootsFile);
-    if (usual && base::KindOf(Here(kRootsFile))) {
+    if (usual && disk_.KindOf(Here(kRootsFile))) {
       if (auto problem = Read(kRootsFile, ConfKind::kMain, Absent::kMustNot)) return problem;
     } else {
       if (auto problem = ReadMain(usual)) return problem;
@@ -83,14 +72,10 @@ class RegistriesLoader {
     if (!usual) return Read(file_, ConfKind::kMain, Absent::kMustNot);
     // Every node of CRI-O has the folder, be it without that file: if it is not here, it is not mounted.
     std::string folder = FolderOf(file_);
-    Watch(folder);
-    auto kind = base::KindOf(Here(folder));
+    auto kind = disk_.KindOf(Here(folder));
     if (!kind || *kind != base::FileKind::kDirectory) {
-      return folder +
-             ", where CRI-O finds its mirrors (registries.conf), is not to be seen here: mount it at the "
-             "same "
-             "path, or set registryHostRoot" +
-             kUntilThen;
+      return NotVisible(folder + ", where CRI-O finds its mirrors (registries.conf),",
+                        "mount it at the same path, or set registryHostRoot");
     }
     return Read(file_, ConfKind::kMain, Absent::kMay);
   }
@@ -104,40 +89,32 @@ class RegistriesLoader {
 
   // nullopt: it is not there, and may be absent.
   base::Result<std::optional<RegistriesConf>> Parse(const std::string& path, ConfKind kind, Absent absent) {
-    Watch(path);
-    auto text = base::ReadFile(Here(path), kMaxRegistriesBytes);
+    auto text = disk_.Read(Here(path), kMaxRegistriesBytes);
     if (!text && text.error().code() == base::Code::kNotFound) {
       if (IsLink(Here(path))) {
-        return base::NotFound(path + " is a link to what is not to be seen here: mount that as well" +
-                              kUntilThen);
+        return base::NotFound(NotVisible("The target of the link " + path, "mount it as well"));
       }
       if (absent == Absent::kMay) return std::optional<RegistriesConf>();
-      return base::NotFound(path + " is not to be seen here: mount it at the same path" + kUntilThen);
+      return base::NotFound(NotVisible(path, "mount it at the same path"));
     }
     if (!text) {
-      return base::NotFound(path + " cannot be read, and until it can pulling again is the question: " +
-                            text.error().message());
+      return base::NotFound(Unreadable(path, text.error().message()));
     }
     auto conf = ParseRegistriesConf(*text, kind);
     if (conf) return std::optional(std::move(*conf));
-    return base::InvalidArgument(
-        path + " cannot be used, and until it can pulling again is the question: " + conf.error().message());
+    return base::InvalidArgument(Unusable(path, conf.error().message()));
   }
 
   Problem ReadDropIns(const std::string& folder) {
-    Watch(folder);
-    auto names = base::ListDirectory(Here(folder), kMaxFolderNames);
+    auto names = disk_.List(Here(folder), kMaxFolderNames);
     if (!names && names.error().code() == base::Code::kNotFound && !IsLink(Here(folder))) return std::nullopt;
-    if (!names) {
-      return folder +
-             " cannot be read, and until it can pulling again is the question: " + names.error().message();
-    }
+    if (!names) return Unreadable(folder, names.error().message());
     for (const std::string& name : *names) {
       std::string path = folder + "/" + name;
       if (!name.ends_with(".conf")) continue;
-      auto kind = base::KindOf(Here(path));
+      auto kind = disk_.KindOf(Here(path));
       if (kind && *kind == base::FileKind::kDirectory) continue;
-      if (++drop_ins_ > kMaxDropIns) return folder + " has too many files" + kUntilThen;
+      if (++drop_ins_ > kMaxDropIns) return Unusable(folder, "too many files");
       if (auto problem = Read(path, ConfKind::kDropIn, Absent::kMay)) return problem;
     }
     return std::nullopt;
@@ -156,10 +133,9 @@ class RegistriesLoader {
 
   const std::string& file_;
   const std::string& host_root_;
+  base::StampedFiles& disk_;
   RegistriesConf conf_;
   std::size_t drop_ins_ = 0;
-  std::vector<std::string> watched_;
-  std::vector<base::FileStamp> stamps_;
 };
 
 }  // namespace
@@ -169,14 +145,8 @@ RegistriesFiles::RegistriesFiles(std::string file, std::string host_root)
 
 std::shared_ptr<const RegistriesWord> RegistriesFiles::Look() {
   base::Lock lock(mutex_);
-  if (word_ && base::StampsOf(watched_) == stamps_) return word_;
-  RegistriesLoader loader(file_, host_root_);
-  auto word = std::make_shared<const RegistriesWord>(loader.Load());
-  watched_ = loader.TakeWatched();
-  stamps_ = loader.TakeStamps();
-  // What was written anew and says the same is no news.
-  if (!word_ || *word_ != *word) word_ = std::move(word);
-  return word_;
+  return word_.Look(
+      [this](base::StampedFiles& disk) { return RegistriesLoader(file_, host_root_, disk).Load(); });
 }
 
 }  // namespace prefetch::registry

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "base/file_stamp.h"
 #include "base/mutex.h"
+#include "base/stamped_files.h"
 #include "registry/registries_conf.h"
 
 namespace prefetch::registry {
@@ -41,10 +41,7 @@ class RegistriesFiles {
   const std::string file_;
   const std::string host_root_;
   base::Mutex mutex_;
-  std::vector<std::string> watched_ PREFETCH_GUARDED_BY(mutex_);
-  std::vector<base::FileStamp> stamps_
-      PREFETCH_GUARDED_BY(mutex_);  // of `watched_`, taken before they were read
-  std::shared_ptr<const RegistriesWord> word_ PREFETCH_GUARDED_BY(mutex_);
+  base::MadeOfFiles<RegistriesWord> word_ PREFETCH_GUARDED_BY(mutex_);
 };
 
 }  // namespace prefetch::registry

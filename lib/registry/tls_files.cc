@@ -2,8 +2,7 @@
 
 #include <cstddef>
 #include <memory>
-
-#include "base/fs.h"
+#include <utility>
 
 namespace prefetch::registry {
 namespace {
@@ -13,16 +12,15 @@ constexpr std::size_t kMaxPemBytes = 4 * 1024 * 1024;
 }  // namespace
 
 std::string TlsFiles::Read(const std::string& path, std::string& problem) {
-  watched_.push_back(host_root_ + path);
-  auto text = base::ReadFile(host_root_ + path, kMaxPemBytes);
+  auto text = files_.Read(host_root_ + path, kMaxPemBytes);
   if (text) return std::move(*text);
   problem = text.error().message();
   return "";
 }
 
-std::string TlsFiles::SystemAuthorities() const {
+std::string TlsFiles::SystemAuthorities() {
   for (const std::string& file : system_ca_files_) {
-    auto text = base::ReadFile(file, kMaxPemBytes);
+    auto text = files_.Read(file, kMaxPemBytes);
     if (text) return std::move(*text) + "\n";
   }
   return "";

@@ -121,10 +121,10 @@ TEST_F(ContainerdFilesTest, AQuestionMarkAloneIsNoPattern) {
 
 TEST_F(ContainerdFilesTest, AnImportThatIsNotToBeSeenIsSaid) {
   Write(kFile, Imports(R"(["/opt/more.toml"])", Path("/root")));
-  EXPECT_EQ(OnlyNote(),
-            "/opt/more.toml, which /etc/containerd/config.toml imports, is not to be seen here: mount it at "
-            "the same "
-            "path; until then pulling again is the question");
+  EXPECT_EQ(
+      OnlyNote(),
+      "/opt/more.toml, which /etc/containerd/config.toml imports, is not visible to the agent: mount it "
+      "at the same path. Until then the agent checks by pulling");
   EXPECT_EQ(word_->registries, kOnlyTheRuntimeKnows);
   Write("/opt/more.toml", Path("/more"));
   EXPECT_EQ(ConfigPath(), "/more");
@@ -133,9 +133,8 @@ TEST_F(ContainerdFilesTest, AnImportThatIsNotToBeSeenIsSaid) {
 TEST_F(ContainerdFilesTest, AFolderOfImportsThatIsNotToBeSeenIsSaid) {
   Write(kFile, Imports(R"(["/opt/*.toml"])", Path("/root")));
   EXPECT_EQ(OnlyNote(),
-            "/opt, from which /etc/containerd/config.toml imports, is not to be seen here: if the node has "
-            "it, mount "
-            "it at the same path");
+            "/opt, from which /etc/containerd/config.toml imports, is not visible to the agent: if the node "
+            "has it, mount it at the same path");
   EXPECT_EQ(word_->registries.config_path, "/root");
   Write("/opt/a.toml", Path("/a"));
   EXPECT_EQ(ConfigPath(), "/a");
@@ -146,9 +145,8 @@ TEST_F(ContainerdFilesTest, ABrokenFileIsSaidAndOnlyTheRuntimeKnows) {
   Write(kFile, Imports(R"(["a.toml"])", Path("/root")));
   Write("/etc/containerd/a.toml", "version = 3\n[plugins\npassword = \"topsecret\"\n");
   EXPECT_EQ(OnlyNote(),
-            "/etc/containerd/a.toml cannot be used, and until it can pulling again is the question: line 2: "
-            "this is no "
-            "TOML");
+            "/etc/containerd/a.toml cannot be used: line 2: this is no TOML. Until you correct it, the agent "
+            "checks by pulling");
   EXPECT_EQ(word_->registries, kOnlyTheRuntimeKnows);
   Write("/etc/containerd/a.toml", Path("/a"));
   EXPECT_EQ(ConfigPath(), "/a");
@@ -156,7 +154,8 @@ TEST_F(ContainerdFilesTest, ABrokenFileIsSaidAndOnlyTheRuntimeKnows) {
 
 TEST_F(ContainerdFilesTest, WhatIsNoFileIsSaid) {
   std::filesystem::create_directories(dir_ / kFile);
-  EXPECT_EQ(OnlyNote().find("/etc/containerd/config.toml cannot be read, and until it can"), 0U);
+  EXPECT_EQ(OnlyNote(), "/etc/containerd/config.toml cannot be read: " + dir_.path() + kFile +
+                            " is not a regular file. Until then the agent checks by pulling");
   EXPECT_EQ(word_->registries, kOnlyTheRuntimeKnows);
 }
 

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "late_change.h"
 #include "temp_dir.h"
 
 namespace prefetch::registry::host_files_test {
@@ -52,7 +53,7 @@ TEST_F(HostFilesTest, ANamedFolderThatIsNotToBeSeenIsSaid) {
   RuntimeConfig named{.containerd_version = "1.7.0", .config_path = "/one:/two"};
   Texts notes = NotesOnFolders(named, dir_.path());
   ASSERT_EQ(notes.size(), 1U);
-  EXPECT_EQ(notes[0].find("/one, where containerd finds its mirrors, is not to be seen here"), 0U);
+  EXPECT_EQ(notes[0].find("/one, where containerd finds its mirrors, is not visible to the agent: "), 0U);
   EXPECT_EQ(Chain("docker.io")->notes, notes);
   std::filesystem::create_directories(dir_ / "one");
   EXPECT_EQ(Chain("docker.io")->notes, Texts{});
@@ -103,6 +104,24 @@ TEST_F(HostFilesTest, AChangedFileIsReadAgain) {
   EXPECT_EQ(Origins("quay.io"), (Texts{"https://b-longer", "https://quay.io"}));
   std::filesystem::remove(dir_ / "one/quay.io/hosts.toml");
   EXPECT_EQ(Origins("quay.io"), (Texts{"https://quay.io"}));
+}
+
+TEST_F(HostFilesTest, AChangeDuringTheReadingIsSeenTheNextTime) {
+  late_change::AddCertificates(dir_, "one/quay.io");
+  std::string ca = "ca = [\"z0.crt\"";
+  for (int i = 1; i < 30; i++) ca += ", \"z" + std::to_string(i) + ".crt\"";
+  const Texts last{"https://b-longer", "https://quay.io"};
+  EXPECT_EQ(late_change::Missed(dir_, "one/quay.io/hosts.toml", Mirror("https://a") + ca + "]\n",
+                                Mirror("https://b-longer") + ca + "]\n",
+                                [&] { return Origins("quay.io") == last; }),
+            0);
+}
+
+TEST_F(HostFilesTest, NewAuthoritiesOfTheSystemAreReadAgain) {
+  Write("one/quay.io/ca.crt", "CA");
+  EXPECT_EQ(Chain("quay.io")->hosts[0].tls->ca_pem, "CA\n");
+  Write("system.pem", "SYSTEM");
+  EXPECT_EQ(Chain("quay.io")->hosts[0].tls->ca_pem, "CA\nSYSTEM\n");
 }
 
 TEST_F(HostFilesTest, ABrokenFileMeansCertificatesAndTheRegistryItself) {

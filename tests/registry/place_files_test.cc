@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "late_change.h"
 #include "registry/default_host.h"
 #include "temp_dir.h"
 
@@ -78,6 +79,18 @@ TEST_F(PlaceFilesTest, CertificatesAreThoseOfTheFirstFolderThatIsThere) {
   EXPECT_EQ(chain->hosts[0].tls->certificate_pem, "CERT");
   EXPECT_EQ(chain->hosts[0].tls, Chain("quay.io/b:v1")->hosts[0].tls);  // nothing was read again
   EXPECT_FALSE(Chain("quay.io:5000/a:v1")->hosts[0].tls);
+}
+
+TEST_F(PlaceFilesTest, AChangeDuringTheReadingIsSeenTheNextTime) {
+  Conf("");
+  const std::string folder = "etc/containers/certs.d/quay.io";
+  late_change::AddCertificates(dir_, folder);
+  EXPECT_EQ(late_change::Missed(dir_, folder + "/ca.crt", "CA", "CA-B",
+                                [&] {
+                                  auto tls = Chain("quay.io/a:v1")->hosts[0].tls;
+                                  return tls && tls->ca_pem.starts_with("CA-B\n");
+                                }),
+            0);
 }
 
 TEST_F(PlaceFilesTest, CertificatesThatCannotBeUsedLeaveItToPulls) {

@@ -43,10 +43,10 @@ class RegistriesFilesTest : public testing::Test {
 };
 
 TEST_F(RegistriesFilesTest, AFolderThatIsNotMountedIsNoNodeWithoutMirrors) {
-  EXPECT_EQ(
-      Note(),
-      "/etc/containers, where CRI-O finds its mirrors (registries.conf), is not to be seen here: mount it at "
-      "the same path, or set registryHostRoot; until then pulling again is the question");
+  EXPECT_EQ(Note(),
+            "/etc/containers, where CRI-O finds its mirrors (registries.conf), is not visible to the agent: "
+            "mount it "
+            "at the same path, or set registryHostRoot. Until then the agent checks by pulling");
   Folder("/etc/containers");
   EXPECT_EQ(Prefixes(), Texts{});
   EXPECT_EQ(Look()->file, kFile);
@@ -89,9 +89,10 @@ TEST_F(RegistriesFilesTest, WhatSaysTheSameIsNoNews) {
 TEST_F(RegistriesFilesTest, ABrokenFileLeavesItToPulls) {
   Write(kFile, Location("a.io"));
   Write("/etc/containers/registries.conf.d/10.conf", "\n[[registry]]\nprefix = \"b.io\"\n");
-  EXPECT_EQ(Note(),
-            "/etc/containers/registries.conf.d/10.conf cannot be used, and until it can pulling again is the "
-            "question: line 2: a registry without a location");
+  EXPECT_EQ(
+      Note(),
+      "/etc/containers/registries.conf.d/10.conf cannot be used: line 2: a registry without a location. "
+      "Until you correct it, the agent checks by pulling");
   Write("/etc/containers/registries.conf.d/10.conf", "[registries.block]\nregistries = [\"b.io\"]\n");
   EXPECT_NE(Note().find("a drop-in of version 1 of the format"), std::string::npos);
 }
@@ -100,9 +101,8 @@ TEST_F(RegistriesFilesTest, ALinkOutOfTheMountIsNoAbsentFile) {
   Folder("/etc/containers/registries.conf.d");
   std::filesystem::create_symlink("../../usr/share/registries.conf", dir_.path() + kFile);
   EXPECT_EQ(Note(),
-            std::string(kFile) +
-                " is a link to what is not to be seen here: mount that as well; until then pulling again "
-                "is the question");
+            "The target of the link " + std::string(kFile) +
+                " is not visible to the agent: mount it as well. Until then the agent checks by pulling");
   Write("/usr/share/registries.conf", Location("a.io"));
   EXPECT_EQ(Prefixes(), Texts{"a.io"});
 }

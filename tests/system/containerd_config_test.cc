@@ -104,7 +104,7 @@ TEST_F(ContainerdConfig, SaysWhereMirrorsAreAndIsReadAgainWhenItChanges) {
   // What makes pulls local makes them count.
   Configure("registry.config_path = \"/certs:/more\"\ndiscard_unpacked_layers = true\n");
   Says("1. mirror.acme.io (a mirror)");
-  StatusSays("/more, where containerd finds its mirrors, is not to be seen here");
+  StatusSays("/more, where containerd finds its mirrors, is not visible to the agent");
 }
 
 TEST_F(ContainerdConfig, MirrorsInItsTablesAreForTheRuntimeAloneAndNoPasswordIsShown) {
@@ -116,7 +116,7 @@ TEST_F(ContainerdConfig, MirrorsInItsTablesAreForTheRuntimeAloneAndNoPasswordIsS
   StatusSays(
       R"("configPath":null,"configPathSource":"file","byPull":["mirror.acme.io","quay.io"],"byPullSource":"file")");
   Configure("registry.configs.\"mirror.acme.io\".auth = {username = \"node\", password = \"topsecret\"\n");
-  Says("/etc/containerd/config.toml cannot be used, and until it can pulling again is the question: line 3");
+  Says("/etc/containerd/config.toml cannot be used: line 3");
   StatusSays(R"("byPull":["*"],"byPullSource":"file")");
   Configure("");
   Says("1. quay.io");

@@ -103,8 +103,7 @@ TEST_F(Mirror, AFolderThatTheRuntimeNamesAndTheAgentDoesNotSeeIsSaid) {
   std::filesystem::remove_all(node_.containerd().hosts_dir());
   node_.StartAgent(config_);
   ASSERT_TRUE(rig::Eventually(seconds(20), [&] { return node_.StatusOf(image_).ready; }));
-  std::string note =
-      node_.containerd().hosts_dir() + ", where containerd finds its mirrors, is not to be seen";
+  std::string note = node_.containerd().hosts_dir() + ", where containerd finds its mirrors, is not visible";
   EXPECT_NE(node_.Get("/v1/status").body.find(note), std::string::npos) << node_.Get("/v1/status").body;
   EXPECT_NE(node_.Get("/v1/images/" + image_).body.find(note), std::string::npos);
 }

@@ -1,0 +1,59 @@
+// StampedFiles: what somebody has read of the disk, and whether any of it has changed since.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/file_stamp.h"
+#include "base/fs.h"
+#include "base/result.h"
+
+namespace prefetch::base {
+
+// Each path is stamped before it is read. A change between the two is then seen the next time; with the stamp
+// taken afterwards it would be lost for ever.
+class StampedFiles {
+ public:
+  // As the functions of base/fs.h.
+  Result<std::string> Read(const std::string& path, std::size_t max_bytes);
+  Result<std::vector<std::string>> List(const std::string& folder, std::size_t max_entries);
+  Result<FileKind> KindOf(const std::string& path);
+
+  bool HaveChanged() const;
+
+ private:
+  void Stamp(const std::string& path);
+
+  std::vector<std::string> paths_;
+  std::vector<FileStamp> stamps_;
+};
+
+// What a reader has made of files: the same object until one of them changes, and, for values that can be
+// compared, while they say the same. Does not lock.
+template <typename Value>
+class MadeOfFiles {
+ public:
+  // `load` is Value(StampedFiles&) and reads by its argument alone.
+  template <typename Load>
+  const std::shared_ptr<const Value>& Look(const Load& load) {
+    if (value_ && !files_.HaveChanged()) return value_;
+    StampedFiles files;
+    auto value = std::make_shared<const Value>(load(files));
+    files_ = std::move(files);
+    if constexpr (std::equality_comparable<Value>) {
+      if (value_ && *value_ == *value) return value_;
+    }
+    value_ = std::move(value);
+    return value_;
+  }
+
+ private:
+  StampedFiles files_;
+  std::shared_ptr<const Value> value_;
+};
+
+}  // namespace prefetch::base
