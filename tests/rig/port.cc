@@ -4,11 +4,17 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
+#include <cstddef>
 #include <string>
+#include <utility>
+#include <vector>
+
+#include "base/mutex.h"
 
 namespace prefetch::rig {
 namespace {
@@ -22,6 +28,22 @@ sockaddr_in Loopback(int port) {
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   address.sin_port = htons(static_cast<std::uint16_t>(port));
   return address;
+}
+
+// Binds a name that stands for the port, so that no other process takes it for its own until this one ends.
+bool Claim(int port) {
+  static base::Mutex mutex;
+  static std::vector<base::Fd> claims;
+  base::Fd fd(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const std::string name = "prefetch-rig-port-" + std::to_string(port);
+  name.copy(address.sun_path + 1, name.size());  // after a NUL: an abstract name, which leaves no file
+  const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), length) != 0) return false;
+  base::Lock lock(mutex);
+  claims.push_back(std::move(fd));
+  return true;
 }
 
 }  // namespace
@@ -42,7 +64,7 @@ base::Result<int> FreePort() {
   static std::atomic<int> next{static_cast<int>(::getpid())};
   for (int tries = 0; tries < kCount; ++tries) {
     int port = kFirst + next.fetch_add(1) % kCount;
-    if (Listen(port)) return port;
+    if (Claim(port) && Listen(port)) return port;
   }
   return base::ResourceExhausted("no free port on 127.0.0.1");
 }

@@ -7,7 +7,8 @@
 namespace prefetch::rig {
 
 // A port of 127.0.0.1 that nobody listens on, below the range from which the kernel takes ports for
-// outgoing connections: so a server that is stopped finds its port free when it is started again.
+// outgoing connections, and that no other test takes while this process lives: so a server that is stopped
+// finds its port free when it is started again, and in the meantime nobody else answers there.
 base::Result<int> FreePort();
 
 // A listening, non-blocking socket on 127.0.0.1:`port`.

@@ -1,6 +1,9 @@
 // Do the parts work that all system tests stand on?
 
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <filesystem>
@@ -10,6 +13,7 @@
 #include "rig/containerd.h"
 #include "rig/expect_ok.h"
 #include "rig/images.h"
+#include "rig/port.h"
 #include "rig/process.h"
 #include "rig/proxy.h"
 #include "rig/registry.h"
@@ -185,6 +189,31 @@ TEST(RunProgram, GivesExitAndBothOutputsAndKeepsTheDeadline) {
   EXPECT_EQ(RunProgram({{"sleep", "60"}, {}}, milliseconds(50)).error().code(),
             base::Code::kDeadlineExceeded);
   EXPECT_EQ(RunProgram({{"/no/such/program"}, {}}, seconds(5)).error().code(), base::Code::kNotFound);
+}
+
+// Otherwise the registry of one test answers for that of another while it is down.
+TEST(FreePortTest, OfTwoProcessesAreNeverTheSame) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  ASSERT_OK(FreePort());
+  const pid_t child = ::fork();  // with the same next port as this process
+  if (child == 0) {
+    auto port = FreePort();
+    const int number = port ? *port : 0;
+    const bool written = ::write(ends[1], &number, sizeof number) == sizeof number;
+    ::pause();
+    ::_exit(written ? 0 : 1);
+  }
+  int of_child = 0;
+  ASSERT_EQ(::read(ends[0], &of_child, sizeof of_child), static_cast<ssize_t>(sizeof of_child));
+  auto ours = FreePort();
+  ASSERT_OK(ours);
+  EXPECT_GT(of_child, 0);
+  EXPECT_NE(*ours, of_child);
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  ::close(ends[0]);
+  ::close(ends[1]);
 }
 
 }  // namespace
