@@ -256,8 +256,8 @@ std::string WithEndMark(std::string_view text) {
 
 enum class Expect { kOne, kMany };
 
-std::optional<std::vector<Node>> Parse(std::string_view text, Problems& problems, const Limits& limits,
-                                       Expect expect, YamlRules rules) {
+std::optional<std::vector<Node>> ParseDocuments(std::string_view text, Problems& problems,
+                                                const Limits& limits, Expect expect, YamlRules rules) {
   std::optional<std::string_view> checked = CheckText(text, limits.bytes, problems);
   if (!checked) return std::nullopt;
   std::vector<Node> documents;
@@ -294,7 +294,7 @@ std::optional<std::vector<Node>> Parse(std::string_view text, Problems& problems
 }  // namespace
 
 std::optional<Node> ParseYaml(std::string_view text, Problems& problems, const Limits& limits) {
-  auto documents = Parse(text, problems, limits, Expect::kOne, YamlRules::kStrict);
+  auto documents = ParseDocuments(text, problems, limits, Expect::kOne, YamlRules::kStrict);
   if (!documents) return std::nullopt;
   if (!documents->empty()) return std::move(documents->front());
   Node nothing;
@@ -304,7 +304,7 @@ std::optional<Node> ParseYaml(std::string_view text, Problems& problems, const L
 
 std::optional<std::vector<Node>> ParseYamlDocuments(std::string_view text, Problems& problems,
                                                     const Limits& limits, YamlRules rules) {
-  auto documents = Parse(text, problems, limits, Expect::kMany, rules);
+  auto documents = ParseDocuments(text, problems, limits, Expect::kMany, rules);
   if (documents) std::erase_if(*documents, [](const Node& node) { return node.kind == Node::Kind::kNull; });
   return documents;
 }

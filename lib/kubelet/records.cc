@@ -24,7 +24,7 @@ bool LooksLikeJson(std::string_view text) {
   return first != std::string_view::npos && text[first] == '{';
 }
 
-std::optional<doc::Node> Parse(std::string_view text, doc::Problems& problems) {
+std::optional<doc::Node> ReadTree(std::string_view text, doc::Problems& problems) {
   return LooksLikeJson(text) ? doc::ParseJson(text, problems, doc::JsonRules::kStrict, kLimits)
                              : doc::ParseYaml(text, problems, kLimits);
 }
@@ -79,7 +79,7 @@ void ReadKind(doc::ObjectReader& object, std::string_view kind, KubeletVersion v
 
 RecordReading DecodeRecord(std::string_view content, std::string_view image_ref, KubeletVersion version) {
   doc::Problems problems("");
-  std::optional<doc::Node> root = Parse(content, problems);
+  std::optional<doc::Node> root = ReadTree(content, problems);
   if (!root) return {Reading::kUndecodable, {}};
   PulledRecord record;
   doc::ObjectReader object(doc::Reader(*root, problems));
@@ -99,7 +99,7 @@ RecordReading DecodeRecord(std::string_view content, std::string_view image_ref,
 
 Reading DecodeIntent(std::string_view content, std::string_view image, KubeletVersion version) {
   doc::Problems problems("");
-  std::optional<doc::Node> root = Parse(content, problems);
+  std::optional<doc::Node> root = ReadTree(content, problems);
   if (!root) return Reading::kUndecodable;
   doc::ObjectReader object(doc::Reader(*root, problems));
   ReadKind(object, "ImagePullIntent", version);

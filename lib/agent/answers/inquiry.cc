@@ -1,6 +1,7 @@
 #include "agent/answers/inquiry.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "plan/asked.h"
@@ -16,62 +17,68 @@ constexpr std::chrono::milliseconds kMoment{250};
 // For registries, in one request of a pod: what it asks for keeps a thread from others.
 constexpr std::chrono::seconds kRegistryTimeOfPods{8};
 
+// A place among the answers that are held.
+class Place {
+ public:
+  explicit Place(std::atomic<int>& taken) : taken_(taken), granted_(taken++ < kMostHeld) {}
+  Place(const Place&) = delete;
+  Place& operator=(const Place&) = delete;
+  ~Place() { taken_--; }
+  bool granted() const { return granted_; }
+
+ private:
+  std::atomic<int>& taken_;
+  const bool granted_;
+};
+
 }  // namespace
 
-CheckRound Inquiry::RoundOf(const plan::Snapshot& snapshot, const Asker& asker,
-                            base::TimePoint ask_until) const {
-  return {{.runtime = runtime_, .keyring = keyring_, .clock = clock_, .asker = asker_, .moment = moment_},
-          snapshot,
-          asker,
-          ask_until};
-}
-
-void Inquiry::AwaitPulls(const base::Call& call, const status::CheckRequest& request, const Asker& asker,
-                         std::vector<Wish> wishes, base::TimePoint ask_until,
-                         status::CheckResult& result) const {
-  plan::SnapshotPtr snapshot = board_.Latest();
-  while (true) {
-    CheckRound round = RoundOf(*snapshot, asker, ask_until);
-    std::erase_if(wishes, [&](const Wish& wish) {
-      const status::CheckQuestion& question = request.questions[wish.question];
-      auto verdict =
-          plan::VerdictOfPull(wish.facts, plan::PulledFor(*snapshot, *wish.facts.reference, wish.looked_at));
-      if (!verdict) verdict = round.Decide(call, question, false).step.verdict;
-      result.answers[wish.question] = status::AnswerOf(question, *verdict);
-      return !verdict->pending;
-    });
-    if (wishes.empty() || call.Stopped()) return;
-    plan::SnapshotPtr newer = board_.LatestAfter(call, snapshot);
-    if (newer == snapshot) return;
-    snapshot = std::move(newer);
+plan::CheckVerdict Inquiry::VerdictNow(const base::Call& call, const status::CheckQuestion& question,
+                                       const plan::Snapshot& snapshot, CheckRound& round,
+                                       std::optional<Wish>& wish) const {
+  if (wish) {
+    auto verdict =
+        plan::VerdictOfPull(wish->facts, plan::PulledFor(snapshot, *wish->facts.reference, wish->looked_at));
+    if (verdict) return *std::move(verdict);
   }
+  CheckRound::Outcome outcome = round.Decide(call, question, pulls() && !wish);
+  if (outcome.step.need != plan::CheckNeed::kPull) return std::move(outcome.step.verdict);
+  wish_(*outcome.facts.reference, round.looked_at());
+  wish = Wish{std::move(outcome.facts), round.looked_at()};
+  return VerdictNow(call, question, snapshot, round, wish);
 }
 
 status::CheckResult Inquiry::Check(const base::Call& call, const status::CheckRequest& request,
                                    Asker asker) const {
   asker.pull = request.pull;
+  const base::TimePoint ask_until =
+      std::chrono::steady_clock::now() + (asker.kind == Asker::Kind::kPod
+                                              ? std::min<base::Duration>(request.within, kRegistryTimeOfPods)
+                                              : base::Duration(request.within));
   plan::SnapshotPtr snapshot = board_.Latest();
   status::CheckResult result{.node = snapshot->node, .time = clock_.Wall(), .ok = true, .answers = {}};
-  std::vector<Wish> wishes;
-  const std::chrono::nanoseconds within =
-      asker.kind == Asker::Kind::kPod
-          ? std::min<std::chrono::nanoseconds>(request.within, kRegistryTimeOfPods)
-          : request.within;
-  const base::TimePoint ask_until = std::chrono::steady_clock::now() + within;
-  CheckRound round = RoundOf(*snapshot, asker, ask_until);
-  const bool pull = pulls();
-  for (const status::CheckQuestion& question : request.questions) {
-    CheckRound::Outcome outcome = round.Decide(call, question, pull);
-    if (outcome.step.need == plan::CheckNeed::kPull) {
-      wish_(*outcome.facts.reference, round.looked_at());
-      wishes.push_back({result.answers.size(), std::move(outcome.facts), round.looked_at()});
+  result.answers.resize(request.questions.size());
+  std::vector<Open> open;
+  for (std::size_t i = 0; i < request.questions.size(); i++) open.push_back({i, std::nullopt});
+  std::optional<Place> place;
+  base::Call held = call;
+  while (true) {
+    CheckRound round({runtime_, keyring_, clock_, asker_, moment_}, *snapshot, asker, ask_until);
+    std::erase_if(open, [&](Open& one) {
+      const status::CheckQuestion& question = request.questions[one.question];
+      const plan::CheckVerdict verdict = VerdictNow(held, question, *snapshot, round, one.wish);
+      result.answers[one.question] = status::AnswerOf(question, verdict);
+      return !verdict.pending;
+    });
+    if (open.empty()) break;
+    if (!place) {
+      place.emplace(waiting_);
+      held = call.Within(place->granted() ? std::max<base::Duration>(request.wait, kMoment) : kMoment);
     }
-    result.answers.push_back(status::AnswerOf(question, outcome.step.verdict));
-  }
-  if (!wishes.empty()) {
-    base::Duration wait = waiting_++ < kMostHeld ? std::max<base::Duration>(request.wait, kMoment) : kMoment;
-    AwaitPulls(call.Within(wait), request, asker, std::move(wishes), ask_until, result);
-    waiting_--;
+    if (held.Stopped()) break;
+    plan::SnapshotPtr newer = board_.LatestAfter(held, snapshot);
+    if (newer == snapshot) break;
+    snapshot = std::move(newer);
   }
   result.ok = std::all_of(result.answers.begin(), result.answers.end(),
                           [](const status::CheckAnswer& answer) { return answer.ok; });

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -73,16 +74,20 @@ class Inquiry {
                       const ExplainOptions& options) const;
 
  private:
-  // A question whose image was not here, and is to be pulled.
+  // A pull that was asked for, since the image was not here.
   struct Wish {
-    std::size_t question = 0;
     plan::CheckFacts facts;
     base::TimePoint looked_at;
   };
-  CheckRound RoundOf(const plan::Snapshot& snapshot, const Asker& asker, base::TimePoint ask_until) const;
-  // Until all of them have ended, or the call has.
-  void AwaitPulls(const base::Call& call, const status::CheckRequest& request, const Asker& asker,
-                  std::vector<Wish> wishes, base::TimePoint ask_until, status::CheckResult& result) const;
+  // A question that is not answered yet, by its place in the request.
+  struct Open {
+    std::size_t question = 0;
+    std::optional<Wish> wish;
+  };
+  // `pending` while the pull of `wish` runs; sets `wish` where a pull is the answer.
+  plan::CheckVerdict VerdictNow(const base::Call& call, const status::CheckQuestion& question,
+                                const plan::Snapshot& snapshot, CheckRound& round,
+                                std::optional<Wish>& wish) const;
   void AddCredentials(const base::Call& call, const plan::ImageState& image,
                       status::ImageDetail& detail) const;
 
