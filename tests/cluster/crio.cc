@@ -41,7 +41,7 @@ std::string FieldOne(const std::string& content) {
 Crio::Crio(const rig::Scratch& scratch, const std::string& root)
     : scratch_(scratch),
       folder_(FolderFor(scratch / "crio")),
-      root_(root.empty() ? folder_ + "/storage" : root),
+      root_(root.empty() ? folder_ : root),
       socket_(folder_ + "/crio.sock"),
       log_(folder_ + "/crio.log") {}
 
@@ -55,10 +55,12 @@ void Crio::RunPods(const std::string& pause_image, const std::string& cni_bin, c
 }
 
 std::string Crio::Config() const {
-  std::string image = "signature_policy = \"" + folder_ + "/policy.json\"\nbig_files_temporary_dir = \"" +
-                      folder_ + "/big\"\n";
+  std::string image =
+      "signature_policy = \"" + folder_ + "/policy.json\"\nbig_files_temporary_dir = \"" + root_ + "/big\"\n";
+  if (silence_.count() > 0)
+    image += "pull_progress_timeout = \"" + std::to_string(silence_.count()) + "s\"\n";
   if (!auth_file_.empty()) image += "global_auth_file = \"" + folder_ + "/auth.json\"\n";
-  return "[crio]\nroot = \"" + root_ + "\"\nrunroot = \"" + folder_ +
+  return "[crio]\nroot = \"" + root_ + "/storage\"\nrunroot = \"" + folder_ +
          "/run\"\nstorage_driver = \"overlay\"\nlog_dir = \"" + folder_ + "/pods\"\nversion_file = \"" +
          folder_ + "/version\"\nversion_file_persist = \"" + folder_ +
          "/version-persist\"\nclean_shutdown_file = \"" + folder_ + "/clean\"\n[crio.api]\nlisten = \"" +
@@ -73,7 +75,8 @@ std::string Crio::Config() const {
 }
 
 base::Status Crio::Start() {
-  for (const char* name : {"big", "empty.d", "pods", "exits", "attach"})
+  std::filesystem::create_directories(root_ + "/big");
+  for (const char* name : {"empty.d", "pods", "exits", "attach"})
     std::filesystem::create_directories(folder_ + "/" + name);
   scratch_.Write("crio/policy.json", R"({"default":[{"type":"insecureAcceptAnything"}]})");
   if (!auth_file_.empty()) scratch_.Write("crio/auth.json", auth_file_);

@@ -2,6 +2,7 @@
 // (cluster/world.h): it keeps a cache in /var/lib and its containers in /run.
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,7 @@ namespace prefetch::cluster {
 // One thread owns it; the scratch outlives it.
 class Crio final : public rig::Runtime {
  public:
-  // `root` is where images go: by default a folder of the scratch.
+  // `root` is where images go, and what is downloaded (in big/): by default the scratch.
   explicit Crio(const rig::Scratch& scratch, const std::string& root = "");
   ~Crio() override { Kill(); }
 
@@ -41,6 +42,8 @@ class Crio final : public rig::Runtime {
 
   // Entries of registries.conf beside those of MayUseHttp. From the next start on.
   void HasRegistries(const std::string& toml) { more_registries_ = toml; }
+  // A pull that gets nothing for so long is given up. From the next start on.
+  void GivesUpOnSilenceAfter(std::chrono::seconds silence) { silence_ = silence; }
   // Its own logins, from the next start on.
   void HasAuthFile(const std::string& json) { auth_file_ = json; }
   // Whose signatures it wants; read at every pull.
@@ -60,6 +63,7 @@ class Crio final : public rig::Runtime {
   const rig::Scratch& scratch_;
   const std::string folder_, root_, socket_, log_;
   std::string registries_, more_registries_, pods_, auth_file_;
+  std::chrono::seconds silence_{0};
   rig::Process process_;
 };
 

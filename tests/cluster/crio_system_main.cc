@@ -29,7 +29,7 @@ int Main(int argc, char** argv) {
     GTEST_FLAG_SET(filter, "-*");
     return RUN_ALL_TESTS();
   }
-  system::Node::UseRuntime(&MakeCrio);
+  system::Node::UseRuntime(&MakeCrio, "big");
   return RunInWorld([] { return RUN_ALL_TESTS(); });
 }
 

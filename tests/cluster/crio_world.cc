@@ -34,7 +34,7 @@ struct CrioSite {
   std::unique_ptr<rig::Proxy> proxy;
 };
 
-class CrioWorld final : public World {
+class CrioWorld final : public World, public CrioSide {
  public:
   CrioWorld() {
     for (CrioSite* site : {&open_, &private_}) {
@@ -63,6 +63,7 @@ class CrioWorld final : public World {
     spec.tag = wanted.tag;
     for (const WorldLayer& layer : wanted.layers) spec.layers.push_back({layer.seed, layer.bytes});
     if (wanted.platform) spec.platform = *wanted.platform;
+    if (wanted.artifact) spec.kind = rig::ManifestKind::kChart;
     auto pushed = pusher.Push(spec);
     EXPECT_OK(pushed);
     std::string repository = site.proxy->address() + "/" + wanted.repository;
@@ -104,10 +105,64 @@ class CrioWorld final : public World {
   bool StatusRefusesOddNames() const override { return true; }
   bool SharesEqualPulls() const override { return true; }
   bool DigestsOutliveTheirTag() const override { return false; }
+  CrioSide* crio() override { return this; }
+
+  std::vector<std::string> TakeAsked() override {
+    std::vector<std::string> asked;
+    for (CrioSite* site : {&open_, &private_}) {
+      for (const rig::Passed& request : site->proxy->Requests()) {
+        std::string path = request.path;
+        if (auto blob = path.find("/blobs/"); blob != std::string::npos)
+          path.replace(blob + 7, path.size(), "BLOB");
+        asked.push_back(request.method + " " + path + (request.authorization.empty() ? "" : " +login") +
+                        (request.range.empty() ? "" : " +range"));
+      }
+      site->proxy->Forget();
+    }
+    return asked;
+  }
+  void Answer(const Pushed& pushed, const std::string& status, const std::string& body) override {
+    const std::string type = body.starts_with('{') ? "application/json" : "text/html";
+    const std::string path = pushed.repository.substr(pushed.repository.find('/'));
+    for (CrioSite* site : {&open_, &private_}) {
+      site->proxy->Answer("/v2" + path + "/manifests/",
+                          "HTTP/1.1 " + status + "\r\nContent-Type: " + type + "\r\nContent-Length: " +
+                              std::to_string(body.size()) + "\r\nConnection: close\r\n\r\n" + body);
+    }
+  }
+  void WelcomeAtPing() override {
+    private_.proxy->Answer("/v2/$", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+  }
+  void Rewrite(const std::string& prefix, const std::string& location) override {
+    crio_.HasRegistries("[[registry]]\nprefix = \"" + prefix + "\"\nlocation = \"" + location +
+                        "\"\ninsecure = true\n");
+    Restart();
+  }
+  void GiveUpOnSilenceAfter(std::chrono::seconds silence) override {
+    crio_.GivesUpOnSilenceAfter(silence);
+    Restart();
+  }
+  void CutConnections() override {
+    for (CrioSite* site : {&open_, &private_}) site->proxy->CutAll();
+  }
+  void Freeze(bool frozen) override {
+    for (CrioSite* site : {&open_, &private_}) site->proxy->Freeze(frozen);
+  }
+  void RemoveName(const std::string& name) override { EXPECT_OK(crio_.Remove(name)); }
+  base::Duration Elapsed() override { return std::chrono::steady_clock::now() - made_; }
+
   std::chrono::seconds PullLimit() const override { return std::chrono::seconds(100); }
   bool Until(const std::function<bool()>& done) override { return rig::Eventually(PullLimit(), done); }
 
  private:
+  void Restart() {
+    EXPECT_OK(crio_.Stop());
+    EXPECT_OK(crio_.Start());
+    // The first call may be the one that finds the old connection broken.
+    EXPECT_TRUE(Until([&] { return images_->ListImages(base::Call{}.Within(kCrioPatience)).ok(); }));
+  }
+
+  const std::chrono::steady_clock::time_point made_ = std::chrono::steady_clock::now();
   rig::Scratch scratch_;
   CrioSite open_{scratch_, "open", {}};
   CrioSite private_{scratch_, "private", {{user(), password()}}};

@@ -7,7 +7,10 @@
 namespace prefetch::tests {
 namespace {
 
-class FakeWorld final : public World {
+const std::string kOpen = "open.example.test";
+const std::string kPrivate = "private.example.test";
+
+class FakeWorld final : public World, public CrioSide {
  public:
   explicit FakeWorld(Persona persona) : persona_(persona), service_(clock_, persona) {}
 
@@ -19,8 +22,9 @@ class FakeWorld final : public World {
   Pushed Push(const WorldImage& wanted) override {
     std::vector<LayerOf> layers;
     for (const WorldLayer& layer : wanted.layers) layers.push_back({std::to_string(layer.seed), layer.bytes});
-    std::string host = wanted.is_private ? "private.example.test/" : "open.example.test/";
+    const std::string host = (wanted.is_private ? kPrivate : kOpen) + Port() + "/";
     FakeImage image = MakeImage(host + wanted.repository + ":" + wanted.tag, layers);
+    image.unpackable = !wanted.artifact;
     image.platform = wanted.platform.value_or(image::Platform::Host());
     if (wanted.is_private) {
       image.username = user();
@@ -43,6 +47,24 @@ class FakeWorld final : public World {
   std::uint64_t BytesServed() const override { return service_.counters().bytes_served; }
   bool StoreIsEmpty() override { return service_.BytesStored() == 0; }
 
+  CrioSide* crio() override { return IsCrio(persona_) ? this : nullptr; }
+  std::vector<std::string> TakeAsked() override { return service_.TakeAsked(); }
+  void Answer(const Pushed& pushed, const std::string& status, const std::string& body) override {
+    service_.Answer(pushed.name, status, body);
+  }
+  void WelcomeAtPing() override { service_.WelcomeAtPing(kPrivate + Port()); }
+  void Rewrite(const std::string& prefix, const std::string& location) override {
+    service_.Rewrite(prefix, location);
+  }
+  void GiveUpOnSilenceAfter(std::chrono::seconds silence) override { service_.GiveUpOnSilenceAfter(silence); }
+  void CutConnections() override { service_.CutConnections(); }
+  void Freeze(bool frozen) override {
+    service_.SetRegistry(frozen ? RegistryState::kStalled : RegistryState::kUp);
+  }
+  void RemoveName(const std::string& name) override { service_.Untag(name); }
+  base::Duration Elapsed() override { return clock_.Now() - made_; }
+
+  bool SharesRunningDownloads() const override { return !IsCrio(persona_); }
   bool StatusRefusesOddNames() const override { return IsCrio(persona_); }
   bool SharesEqualPulls() const override { return IsCrio(persona_); }
   bool DigestsOutliveTheirTag() const override { return !IsCrio(persona_); }
@@ -58,8 +80,12 @@ class FakeWorld final : public World {
   }
 
  private:
+  // A name without its tag is cut at the port's colon (C34).
+  std::string Port() const { return IsCrio(persona_) ? ":5000" : ""; }
+
   Persona persona_;
   FakeClock clock_;
+  const base::TimePoint made_ = clock_.Now();
   FakeImageService service_;
 };
 

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "cri/content_service.h"
 #include "cri/image_service.h"
 #include "image/platform.h"
@@ -30,7 +31,10 @@ struct WorldImage {
   std::vector<WorldLayer> layers;
   bool is_private = false;                                 // on the registry that wants user() and password()
   std::optional<image::Platform> platform = std::nullopt;  // nullopt: this machine's
+  bool artifact = false;                                   // no image, such as a Helm chart
 };
+
+class CrioSide;
 
 // A runtime with two registries behind it, one open and one private. One thread sets it up and stirs it; the
 // services may be called from any.
@@ -78,10 +82,40 @@ class World {
   // How long it takes a runtime to give up: CRI-O asks a registry that answers 429 for a minute.
   virtual std::chrono::seconds PullLimit() const { return std::chrono::seconds(20); }
 
+  // What a world of CRI-O can do besides; nullptr: it has none.
+  virtual CrioSide* crio() { return nullptr; }
+
   // Are so many pulls at work? A world whose time does not pass by itself is to be waited for.
   virtual bool HasArrived(int) { return true; }
   // Lets time pass until `done`. False: it did not come.
   virtual bool Until(const std::function<bool()>& done) = 0;
+};
+
+// What else happens to a CRI-O and its registries (crio_contract.cc).
+class CrioSide {
+ public:
+  virtual ~CrioSide() = default;
+
+  // What registries were asked for since the last call: "GET /v2/team/app/manifests/v1", with " +login" if a
+  // password or an empty one came with it. Blobs are "…/blobs/BLOB", and from where they were cut " +range".
+  virtual std::vector<std::string> TakeAsked() = 0;
+  // The registry answers every request for a manifest of `pushed` so: "503 Service Unavailable", and
+  // a body; one that begins with '{' is JSON.
+  virtual void Answer(const World::Pushed& pushed, const std::string& status, const std::string& body) = 0;
+  // The private registry lets everybody ping it, and asks for a password later.
+  virtual void WelcomeAtPing() = 0;
+  // Names of `prefix` are asked for at `location`. (registries.conf; restarts it.)
+  virtual void Rewrite(const std::string& prefix, const std::string& location) = 0;
+  // A pull that gets nothing for so long is given up. (crio.conf; restarts it.)
+  virtual void GiveUpOnSilenceAfter(std::chrono::seconds silence) = 0;
+  // Connections are reset; new ones work.
+  virtual void CutConnections() = 0;
+  // Connections stay, and nothing comes over them.
+  virtual void Freeze(bool frozen) = 0;
+  // CRI's RemoveImage of one name.
+  virtual void RemoveName(const std::string& name) = 0;
+  // Since the world was made.
+  virtual base::Duration Elapsed() = 0;
 };
 
 struct WorldKind {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "fakes/crio_words.h"
+
 namespace prefetch::tests {
 namespace {
 
@@ -10,6 +12,7 @@ using image::ErrorClass;
 
 constexpr std::string_view kSha = "sha256:";
 constexpr const char* kMountpoint = "/var/lib/containerd/io.containerd.snapshotter.v1.overlayfs";
+constexpr const char* kCrioMountpoint = "/var/lib/containers/storage/overlay-images";
 constexpr std::size_t kShortestIdPrefix = 3;
 
 bool IsHex(std::string_view text) {
@@ -21,16 +24,6 @@ bool MayBeId(std::string_view name, const std::string& id) {
   if (name.starts_with(kSha)) name.remove_prefix(kSha.size());
   std::string_view bare = std::string_view(id).substr(kSha.size());
   return name.size() >= kShortestIdPrefix && IsHex(name) && bare.starts_with(name);
-}
-
-// As CRI-O 1.36.3 does: what may not be an id and has no registry, or is no name at all, is an error of the
-// call.
-bool RefusedByCrio(const std::string& name) {
-  if (IsHex(name)) return false;
-  const std::size_t slash = name.find('/');
-  const std::string registry = slash == std::string::npos ? "" : name.substr(0, slash);
-  const bool has_registry = registry == "localhost" || registry.find_first_of(".:") != std::string::npos;
-  return !has_registry || !image::Reference::Parse(name);
 }
 
 }  // namespace
@@ -79,7 +72,11 @@ void FakeImageService::SetRegistry(RegistryState state) {
   registry_state_ = state;
   for (Pull& pull : pulls_) {
     bool reads = !pull.result && pull.stage == Stage::kDownloading && !Missing(pull).empty();
-    if (reads && state == RegistryState::kDown) End(pull, Error(ErrorClass::kUnreachable, pull));
+    if (reads && state == RegistryState::kDown) {
+      End(pull, IsCrio(persona_) ? Heard(CrioWordsOfReset(true), pull.name)
+                                 : Error(ErrorClass::kUnreachable, pull));
+    }
+    pull.silent_since = clock_.Now();
   }
   Simulate(clock_.Now());
 }
@@ -316,12 +313,12 @@ cri::CallResult<std::optional<cri::ImageDetails>> FakeImageService::ImageStatus(
   base::Lock lock(mutex_);
   counters_.status_calls++;
   if (auto refusal = Refusal(call)) return std::move(*refusal);
+  if (IsCrio(persona_)) {
+    if (auto words = CrioWordsOfName(name)) return Heard(*words, name);
+  }
   // The empty name is a prefix of every id; with two of them it is ambiguous.
   if (name.empty() && store_.images.size() > 1)
     return cri::CallError{ErrorClass::kUnknown, "can not resolve \"\" locally"};
-  if (IsCrio(persona_) && RefusedByCrio(name))
-    return cri::CallError{ErrorClass::kUnknown,
-                          "cannot parse input: \"" + name + "\": invalid reference format"};
   const StoredImage* found = nullptr;
   if (auto reference = image::Reference::Parse(name)) found = store_.FindByName(reference->Normalized());
   for (const auto& [id, stored] : store_.images) {
@@ -349,10 +346,13 @@ cri::CallResult<std::string> FakeImageService::PullImage(const base::Call& call,
   counters_.pull_calls++;
   if (auto refusal = Refusal(call)) return std::move(*refusal);
   auto reference = image::Reference::Parse(request.image);
-  if (!reference) return Say(persona_, ErrorClass::kInvalidReference, request.image);
+  if (!reference || (IsCrio(persona_) && CrioWordsOfName(request.image)))
+    return Say(persona_, ErrorClass::kInvalidReference, request.image);
   Simulate(clock_.Now());
   auto pull = pulls_.insert(pulls_.end(), Pull{});
   pull->name = reference->Normalized();
+  pull->asked = AskedFor(pull->name);
+  pull->serial = ++pulls_begun_;
   pull->request = request;
   pull->stop = call.stop;
   pull->stage_ends = clock_.Now() + latency_;
@@ -381,7 +381,7 @@ cri::CallResult<std::vector<cri::ImageFilesystem>> FakeImageService::ImageFsInfo
   if (auto refusal = Refusal(call)) return std::move(*refusal);
   std::uint64_t used = 0;
   for (const auto& [id, stored] : store_.images) used += stored.image.Bytes();
-  return std::vector<cri::ImageFilesystem>{{kMountpoint, used}};
+  return std::vector<cri::ImageFilesystem>{{IsCrio(persona_) ? kCrioMountpoint : kMountpoint, used}};
 }
 
 }  // namespace prefetch::tests

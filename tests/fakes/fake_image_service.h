@@ -20,6 +20,7 @@
 #include <set>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/mutex.h"
@@ -76,6 +77,17 @@ class FakeImageService final : public cri::ImageService, public cri::ContentServ
   // Every pull of `name` fails so from now on, after it has been resolved; nullopt: no more.
   void Fail(const std::string& name, std::optional<image::ErrorClass> error_class);
 
+  // The registry answers requests for the manifest of `name` so: "503 Service Unavailable", and a body.
+  // (CRI-O)
+  void Answer(const std::string& name, const std::string& status, const std::string& body);
+  // A ping of `host` asks nobody who they are, so CRI-O never tells.
+  void WelcomeAtPing(const std::string& host);
+  // Connections are reset; new ones work. CRI-O goes on from there, unless that was often.
+  void CutConnections();
+  // What CRI-O has asked registries for since the last call: "GET /v2/team/app/manifests/v1", " +login" with
+  // a name and password, " +range" from where it was cut; blobs are "…/blobs/BLOB".
+  std::vector<std::string> TakeAsked();
+
   // What the registry would give for this name now; none: it has nothing of that name, or does not answer.
   std::optional<FakeImage> Offered(const std::string& name) const;
 
@@ -85,6 +97,10 @@ class FakeImageService final : public cri::ImageService, public cri::ContentServ
   // SetRuntimeUp.
   void Drain();
   void Restart();
+  // CRI-O's registries.conf: names of `prefix` are asked for at `location`.
+  void Rewrite(const std::string& prefix, const std::string& location);
+  // CRI-O's pull_progress_timeout; zero, as by default: it waits for ever.
+  void GiveUpOnSilenceAfter(base::Duration silence);
   // Somebody whose pull of `name` CRI-O shares with ours has gone away: it ends for all (C32).
   void CancelShared(const std::string& name);
   void SetVersion(const std::string& version);  // of the runtime that is there from now on
@@ -136,9 +152,16 @@ class FakeImageService final : public cri::ImageService, public cri::ContentServ
  private:
   enum class Stage { kResolving, kDownloading, kUnpacking, kShared };
 
+  // Where the last connection of a blob began after another was cut.
+  struct Retry {
+    double offset = 0;
+    base::TimePoint when;
+  };
   // One PullImage that has not ended.
   struct Pull {
-    std::string name;  // normalised
+    std::string name;   // normalised
+    std::string asked;  // the same, or what registries.conf makes of it
+    int serial = 0;
     cri::PullRequest request;
     std::stop_token stop;
     Stage stage = Stage::kResolving;
@@ -146,6 +169,9 @@ class FakeImageService final : public cri::ImageService, public cri::ContentServ
     FakeImage image;                                      // once resolved
     bool waited = false;                                  // for a registry that asks for patience
     const Pull* leader = nullptr;                         // whose end is this one's, too (C32)
+    std::set<std::string> begun;                          // keys of blobs
+    std::map<std::string, Retry> retries;                 // by key
+    base::TimePoint silent_since;
     std::optional<cri::CallResult<std::string>> result;
   };
 
@@ -163,7 +189,11 @@ class FakeImageService final : public cri::ImageService, public cri::ContentServ
   void Step() PREFETCH_REQUIRES(mutex_);
   bool StepPull(Pull& pull) PREFETCH_REQUIRES(mutex_);
   void Resolve(Pull& pull) PREFETCH_REQUIRES(mutex_);
-  void Refuse(Pull& pull, image::ErrorClass error_class) PREFETCH_REQUIRES(mutex_);
+  void Refuse(Pull& pull, cri::CallError error) PREFETCH_REQUIRES(mutex_);
+  std::optional<cri::CallError> ToldFailure(const Pull& pull) const PREFETCH_REQUIRES(mutex_);
+  void Download(Pull& pull) PREFETCH_REQUIRES(mutex_);
+  std::optional<cri::CallError> LoginRefusal(const Pull& pull, const FakeImage& image)
+      PREFETCH_REQUIRES(mutex_);
   void Finish(Pull& pull) PREFETCH_REQUIRES(mutex_);
   const Pull* LeaderOf(const Pull& pull) const PREFETCH_REQUIRES(mutex_);
   void End(Pull& pull, cri::CallResult<std::string> result) PREFETCH_REQUIRES(mutex_);
@@ -171,6 +201,16 @@ class FakeImageService final : public cri::ImageService, public cri::ContentServ
   void EndStopped() PREFETCH_REQUIRES(mutex_);
   std::set<std::string> ActiveBlobs() const PREFETCH_REQUIRES(mutex_);
   std::vector<FakeBlob> Missing(const Pull& pull) const PREFETCH_REQUIRES(mutex_);
+  std::string Key(const Pull& pull, const std::string& digest) const;
+
+  // CRI-O's pulls: fake_crio_pulls.cc.
+  void AskForBlob(const Pull& pull, bool from_a_cut) PREFETCH_REQUIRES(mutex_);
+  void AskForManifest(const Pull& pull, int times) PREFETCH_REQUIRES(mutex_);
+  bool MayLogIn(const Pull& pull, const FakeImage& image) const PREFETCH_REQUIRES(mutex_);
+  void BeginBlobs() PREFETCH_REQUIRES(mutex_);
+  void CommitLayers() PREFETCH_REQUIRES(mutex_);
+  base::TimePoint GivenUpAt(const Pull& pull) const PREFETCH_REQUIRES(mutex_);
+  std::string AskedFor(const std::string& name) const PREFETCH_REQUIRES(mutex_);
   void CollectGarbage() PREFETCH_REQUIRES(mutex_);
   void TellOfImages() PREFETCH_REQUIRES(mutex_);
   const FakeImage* Find(const std::string& normalized) const PREFETCH_REQUIRES(mutex_);
@@ -187,6 +227,11 @@ class FakeImageService final : public cri::ImageService, public cri::ContentServ
   std::map<std::string, FakeImage> mirrored_
       PREFETCH_GUARDED_BY(mutex_);  // by name: what a mirror gives instead
   std::map<std::string, image::ErrorClass> failures_ PREFETCH_GUARDED_BY(mutex_);
+  std::map<std::string, std::pair<std::string, std::string>> answers_ PREFETCH_GUARDED_BY(mutex_);  // by name
+  std::set<std::string> open_pings_ PREFETCH_GUARDED_BY(mutex_);                                    // hosts
+  std::map<std::string, std::string> rewrites_ PREFETCH_GUARDED_BY(mutex_);  // prefix to location
+  base::Duration gives_up_after_ PREFETCH_GUARDED_BY(mutex_){};
+  std::vector<std::string> asked_ PREFETCH_GUARDED_BY(mutex_);
   RegistryState registry_state_ PREFETCH_GUARDED_BY(mutex_) = RegistryState::kUp;
   std::uint64_t bandwidth_ PREFETCH_GUARDED_BY(mutex_) = 0;
   base::Duration latency_ PREFETCH_GUARDED_BY(mutex_){};
@@ -200,6 +245,7 @@ class FakeImageService final : public cri::ImageService, public cri::ContentServ
   std::function<void()> on_images_ PREFETCH_GUARDED_BY(mutex_);
   std::map<LeaseCall, int> failing_ PREFETCH_GUARDED_BY(mutex_);
   std::list<Pull> pulls_ PREFETCH_GUARDED_BY(mutex_);  // in the order in which they came
+  int pulls_begun_ PREFETCH_GUARDED_BY(mutex_) = 0;
   base::TimePoint simulated_ PREFETCH_GUARDED_BY(mutex_);
   FakeCounters counters_ PREFETCH_GUARDED_BY(mutex_);
   std::set<std::string> sandbox_cgroups_ PREFETCH_GUARDED_BY(mutex_);

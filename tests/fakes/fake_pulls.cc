@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "fakes/crio_words.h"
 #include "fakes/fake_image_service.h"
 
 namespace prefetch::tests {
@@ -14,7 +15,9 @@ namespace {
 using image::ErrorClass;
 
 constexpr std::size_t kDownloads = 3;             // for each pull, or for the node: see Persona
+constexpr std::size_t kCrioDownloads = 6;         // of layers, for each pull
 constexpr std::chrono::seconds kCrioAsksFor{60};  // a registry that answers 429, before it gives up
+constexpr int kCrioAsks = 5;                      // and so often
 constexpr double kAlmost = 0.5;                   // of a byte: what rounding of times may leave
 
 double Remaining(const StoredBlob& blob) {
@@ -29,7 +32,7 @@ void FakeImageService::OnAdvance() {
 }
 
 cri::CallError FakeImageService::Error(ErrorClass error_class, const Pull& pull) const {
-  return Say(persona_, error_class, pull.name);
+  return Say(persona_, error_class, pull.name, pull.asked);
 }
 
 const FakeImage* FakeImageService::Find(const std::string& normalized) const {
@@ -42,24 +45,31 @@ const FakeImage* FakeImageService::Find(const std::string& normalized) const {
   return untagged == untagged_.end() ? nullptr : &untagged->second;
 }
 
+// What is left to fetch, by the names that downloads have (Key).
 std::vector<FakeBlob> FakeImageService::Missing(const Pull& pull) const {
   std::vector<FakeBlob> missing;
   for (const FakeBlob& blob : pull.image.Blobs()) {
-    if (!store_.IsComplete(blob.digest)) missing.push_back(blob);
+    const std::string key = Key(pull, blob.digest);
+    const bool begun = pull.begun.contains(key);
+    // CRI-O fetches the configuration every time.
+    const bool kept = !begun && !(IsCrio(persona_) && blob == pull.image.config);
+    if (!store_.IsComplete(kept ? blob.digest : key)) missing.push_back({key, blob.bytes});
   }
   return missing;
 }
 
-// The blobs that are being fetched now: each once, however many pulls want it.
+// The blobs that are being fetched now: each once, however many pulls want it; with CRI-O each pull for
+// itself.
 std::set<std::string> FakeImageService::ActiveBlobs() const {
   std::set<std::string> active;
   if (registry_state_ != RegistryState::kUp) return active;
-  bool node_wide = persona_ == Persona::kContainerd23;
+  const bool node_wide = persona_ == Persona::kContainerd23;
+  const std::size_t most = IsCrio(persona_) ? kCrioDownloads : kDownloads;
   for (const Pull& pull : pulls_) {
     if (pull.result || pull.stage != Stage::kDownloading) continue;
     std::size_t mine = 0;
     for (const FakeBlob& blob : Missing(pull)) {
-      if ((node_wide ? active.size() : mine) >= kDownloads) break;
+      if ((node_wide ? active.size() : mine) >= most) break;
       active.insert(blob.digest);
       mine++;
     }
@@ -73,6 +83,7 @@ base::TimePoint FakeImageService::NextChange() const {
     if (pull.result) continue;
     bool waits_for_registry = pull.stage == Stage::kResolving && registry_state_ == RegistryState::kStalled;
     if (!waits_for_registry) next = std::min(next, pull.stage_ends);
+    next = std::min(next, GivenUpAt(pull));
   }
   std::set<std::string> active = ActiveBlobs();
   if (bandwidth_ == 0) return active.empty() ? next : simulated_;
@@ -87,6 +98,7 @@ base::TimePoint FakeImageService::NextChange() const {
 
 // Lets `span` pass in which nothing but byte counts changes.
 void FakeImageService::Download(base::Duration span) {
+  if (IsCrio(persona_)) BeginBlobs();
   std::set<std::string> active = ActiveBlobs();
   double each = std::chrono::duration<double>(span).count() * static_cast<double>(bandwidth_) /
                 static_cast<double>(std::max<std::size_t>(active.size(), 1));
@@ -101,6 +113,7 @@ void FakeImageService::Download(base::Duration span) {
     blob.done = static_cast<double>(blob.total);
     blob.complete = true;
   }
+  if (IsCrio(persona_)) CommitLayers();
 }
 
 void FakeImageService::Simulate(base::TimePoint to) {
@@ -133,6 +146,10 @@ bool FakeImageService::StepPull(Pull& pull) {
       Resolve(pull);
       return true;
     case Stage::kDownloading:
+      if (GivenUpAt(pull) <= simulated_) {
+        End(pull, Error(ErrorClass::kRuntimeProgressTimeout, pull));
+        return true;
+      }
       if (Missing(pull).empty()) {
         const StoredImage* known = store_.FindByName(pull.name);
         bool again = known && known->unpacked && known->image.config == pull.image.config;
@@ -154,36 +171,48 @@ bool FakeImageService::StepPull(Pull& pull) {
 }
 
 // CRI-O asks once more, for an OCI artifact.
-void FakeImageService::Refuse(Pull& pull, ErrorClass error_class) {
-  if (IsCrio(persona_)) counters_.registry_requests++;
-  End(pull, Error(error_class, pull));
+void FakeImageService::Refuse(Pull& pull, cri::CallError error) {
+  if (IsCrio(persona_)) AskForManifest(pull, pull.waited ? kCrioAsks : 1);
+  End(pull, std::move(error));
+}
+
+// What a test has told the registry to answer.
+std::optional<cri::CallError> FakeImageService::ToldFailure(const Pull& pull) const {
+  if (auto answer = answers_.find(pull.asked); answer != answers_.end()) {
+    const auto& [status, body] = answer->second;
+    return Heard(CrioWordsOfAnswer(status, body, pull.name, pull.asked), pull.name);
+  }
+  auto failure = failures_.find(pull.asked);
+  if (failure == failures_.end()) return std::nullopt;
+  return Error(failure->second, pull);
+}
+
+std::optional<cri::CallError> FakeImageService::LoginRefusal(const Pull& pull, const FakeImage& image) {
+  if (image.username.empty() || MayLogIn(pull, image)) return std::nullopt;
+  const auto& auth = pull.request.auth;
+  int tries = auth && !open_pings_.contains(RegistryOf(pull.asked)) ? RefusedTries(persona_) : 0;
+  if (!IsCrio(persona_)) counters_.registry_requests += tries;
+  counters_.refused_passwords += tries;
+  bool hides = image.hidden && !(auth && auth->username == image.refused_user);
+  return Error(hides ? ErrorClass::kNotFound : ErrorClass::kAccessDenied, pull);
 }
 
 void FakeImageService::Resolve(Pull& pull) {
   pull.stage_ends = base::TimePoint::max();
   if (registry_state_ == RegistryState::kDown) return End(pull, Error(ErrorClass::kUnreachable, pull));
-  counters_.registry_requests++;
-  if (auto failure = failures_.find(pull.name); failure != failures_.end()) {
-    if (failure->second == ErrorClass::kRateLimited && IsCrio(persona_) && !pull.waited) {
-      pull.waited = true;
-      pull.stage_ends = simulated_ + kCrioAsksFor;
-      return;
-    }
-    return Refuse(pull, failure->second);
+  const std::optional<cri::CallError> failure = ToldFailure(pull);
+  const bool limits = failure && failure->error_class == ErrorClass::kRateLimited && IsCrio(persona_);
+  if (limits && !pull.waited) {
+    pull.waited = true;
+    pull.stage_ends = simulated_ + kCrioAsksFor;
+    return AskForManifest(pull, kCrioAsks);
   }
+  if (!limits) AskForManifest(pull, 1);
+  if (failure) return Refuse(pull, *failure);
   auto mirrored = mirrored_.find(pull.name);
-  const FakeImage* image = mirrored == mirrored_.end() ? Find(pull.name) : &mirrored->second;
-  if (image && !image->username.empty()) {
-    const auto& auth = pull.request.auth;
-    if (!auth || auth->username != image->username || auth->password.Reveal() != image->password) {
-      int tries = auth ? RefusedTries(persona_) : 0;
-      counters_.registry_requests += tries;
-      counters_.refused_passwords += tries;
-      bool hides = image->hidden && !(auth && auth->username == image->refused_user);
-      return Refuse(pull, hides ? ErrorClass::kNotFound : ErrorClass::kAccessDenied);
-    }
-  }
-  if (!image) return Refuse(pull, ErrorClass::kNotFound);
+  const FakeImage* image = mirrored == mirrored_.end() ? Find(pull.asked) : &mirrored->second;
+  if (!image) return Refuse(pull, Error(ErrorClass::kNotFound, pull));
+  if (auto refusal = LoginRefusal(pull, *image)) return Refuse(pull, *std::move(refusal));
   pull.image = *image;
   if (HasContentApi(persona_) && !pull.request.lease.empty()) {
     auto lease = store_.leases.find(pull.request.lease);
@@ -192,13 +221,20 @@ void FakeImageService::Resolve(Pull& pull) {
     }
     for (const std::string& digest : image->ContentDigests()) lease->second.digests.insert(digest);
   }
-  if (!store_.IsComplete(image->digest)) {
-    counters_.registry_requests++;
-    counters_.bytes_served += image->manifest_bytes;
-    store_.Put({image->digest, image->manifest_bytes});
+  Download(pull);
+}
+
+void FakeImageService::Download(Pull& pull) {
+  const FakeImage& image = pull.image;
+  if (IsCrio(persona_) || !store_.IsComplete(image.digest)) {
+    counters_.bytes_served += image.manifest_bytes;
+    store_.Put({image.digest, image.manifest_bytes});
+    if (!IsCrio(persona_)) counters_.registry_requests++;
   }
   std::set<std::string> fetched = ActiveBlobs();
   pull.stage = Stage::kDownloading;
+  pull.silent_since = simulated_;
+  if (IsCrio(persona_)) return;  // each when it is begun
   for (const FakeBlob& blob : Missing(pull)) {
     store_.blobs.try_emplace(blob.digest, StoredBlob{blob.bytes, 0, false});
     if (fetched.count(blob.digest) == 0) counters_.registry_requests++;
@@ -210,6 +246,7 @@ void FakeImageService::Finish(Pull& pull) {
     generation_++;
     return EndAll(ErrorClass::kRuntimeDown);
   }
+  for (const FakeBlob& blob : pull.image.Blobs()) store_.Put(blob);
   pull.stage_ends = base::TimePoint::max();
   bool artifact_refused = !pull.image.unpackable && persona_ == Persona::kContainerd16;
   // The failed pull of an artifact leaves its tag behind (C22).
@@ -248,8 +285,8 @@ void FakeImageService::End(Pull& pull, cri::CallResult<std::string> result) {
     End(other, left ? cri::CallResult<std::string>(Error(ErrorClass::kRuntimeProgressTimeout, other))
                     : *pull.result);
   }
-  if (IsCrio(persona_)) {  // finished layers stay, begun ones start again
-    for (const FakeBlob& blob : pull.image.Blobs()) {
+  if (IsCrio(persona_)) {  // layers that it has stored stay; others start again
+    for (const FakeBlob& blob : pull.image.layers) {
       if (store_.IsComplete(blob.digest)) store_.orphans.insert(blob.digest);
     }
   }
@@ -280,6 +317,7 @@ void FakeImageService::CollectGarbage() {
   for (const Pull& pull : pulls_) {
     if (pull.result) continue;
     for (const std::string& digest : pull.image.ContentDigests()) in_use.insert(digest);
+    in_use.insert(pull.begun.begin(), pull.begun.end());
   }
   store_.CollectGarbage(clock_.Now(), in_use);
 }

@@ -8,6 +8,10 @@ std::string RepositoryOf(const std::string& normalized) {
   return normalized.substr(0, normalized.rfind(':'));
 }
 
+std::string RegistryOf(const std::string& normalized) {
+  return normalized.substr(0, normalized.find('/'));
+}
+
 bool FakeStore::IsComplete(const std::string& digest) const {
   auto found = blobs.find(digest);
   return found != blobs.end() && found->second.complete;

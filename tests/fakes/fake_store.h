@@ -74,5 +74,7 @@ class FakeStore {
 
 // "reg.example/team/app" of "reg.example/team/app:v1" or "…@sha256:…".
 std::string RepositoryOf(const std::string& normalized);
+// "reg.example" of them.
+std::string RegistryOf(const std::string& normalized);
 
 }  // namespace prefetch::tests

@@ -3,17 +3,14 @@
 #include <cstdlib>
 
 #include "cri/scrub.h"
+#include "fakes/crio_words.h"
 
 namespace prefetch::tests {
 namespace {
 
 using cri::RpcCode;
 using image::ErrorClass;
-
-struct Words {
-  RpcCode code;
-  std::string text;
-};
+using Words = RuntimeWords;
 
 const std::string kSomeDigest = "sha256:0000000000000000000000000000000000000000000000000000000000000000";
 
@@ -92,84 +89,6 @@ Words Cause(Persona persona, ErrorClass error_class, const std::string& name) {
   return {RpcCode::kUnknown, "something else"};
 }
 
-// CRI-O 1.36 as it was seen (C30): failures of the network are told once, and others for the second try as an
-// artifact, too.
-Words CrioWords(ErrorClass error_class, const std::string& name) {
-  const std::string host = name.substr(0, name.find('/'));
-  const std::string repository = name.substr(0, name.find_first_of(":@", host.size()));
-  const std::string source = "initializing source docker://" + name + ": ";
-  const std::string ping = "unable to pull image: " + source + "pinging container registry " + host +
-                           ": Get \"https://" + host + "/v2/\": ";
-  const std::string store = "unable to pull image: writing blob: storing blob to file \"/var/tmp/s/1\": ";
-  auto both = [](const std::string& image, const std::string& artifact) {
-    return Words{RpcCode::kUnknown, "unable to pull image or OCI artifact: pull image err: " + image +
-                                        "; artifact err: " + artifact};
-  };
-  auto manifest = [&](const std::string& cause) {
-    const std::string step = "reading manifest y in " + repository + ": " + cause;
-    return both(source + step, "image reference: get manifest from ref: create image source: " + step);
-  };
-  auto blob = [&](const std::string& cause) {
-    return both(cause, "image reference: reference is a container image, not an OCI artifact");
-  };
-  switch (error_class) {
-    case ErrorClass::kAccessDenied:
-      return manifest("unauthorized");
-    case ErrorClass::kNotFound:
-      return manifest("manifest unknown");
-    case ErrorClass::kRateLimited:
-      return manifest("toomanyrequests: You have reached your unauthenticated pull rate limit.");
-    case ErrorClass::kServerError:
-      return manifest("received unexpected HTTP status: 503 Service Unavailable");
-    case ErrorClass::kPlatformMismatch:
-      return both(
-          "choosing an image from manifest list docker://" + name +
-              ": no image found in image index for architecture \"arm64\", variant \"\", OS \"linux\"",
-          "image reference: choose manifest instance: no image found in image index");
-    case ErrorClass::kUnsupportedImage:
-      return both("initializing image from source docker://" + name + ": unsupported schema version 0",
-                  "image reference: parse manifest: unsupported schema version 0");
-    case ErrorClass::kContentMissing:
-      return blob("reading blob " + kSomeDigest + ": fetching blob: blob unknown");
-    case ErrorClass::kCorrupt:
-      return blob(
-          "writing blob: setting up to decompress blob: happened during read: Digest did not match, "
-          "expected " +
-          kSomeDigest + ", got " + kSomeDigest);
-    case ErrorClass::kUnpackFailed:
-      return blob("writing blob: adding layer with blob \"" + kSomeDigest +
-                  "\": unpacking failed (error: exit status 1; output: )");
-    case ErrorClass::kSignatureRejected: {
-      Words words = blob("Source image rejected: A signature was required, but no signature exists");
-      words.text = "SignatureValidationFailed: " + words.text;
-      return words;
-    }
-    case ErrorClass::kTlsError:
-      return {RpcCode::kUnknown,
-              ping + "tls: failed to verify certificate: x509: certificate signed by unknown authority"};
-    case ErrorClass::kDnsFailure:
-      return {RpcCode::kUnknown, ping + "dial tcp: lookup " + host + ": no such host"};
-    case ErrorClass::kUnreachable:
-      return {RpcCode::kUnknown,
-              "RegistryUnavailable: " + ping + "dial tcp 10.0.0.1:443: connect: connection refused"};
-    case ErrorClass::kDiskFull:
-      return {RpcCode::kUnknown, store + "write /var/tmp/s/1: no space left on device"};
-    case ErrorClass::kDiskFault:
-      return {RpcCode::kUnknown, store + "write /var/tmp/s/1: input/output error"};
-    case ErrorClass::kRuntimeProgressTimeout:
-      return {RpcCode::kCancelled, store + "happened during read: context canceled"};
-    case ErrorClass::kInvalidReference:  // without anything around it
-      return {RpcCode::kUnknown,
-              "short-name \"" + name +
-                  "\" did not resolve to an alias and no unqualified-search registries are "
-                  "defined in \"/etc/containers/registries.conf\""};
-    default:  // nothing of its own to say
-      Words words = Cause(Persona::kCrio, error_class, name);
-      words.text = "unable to pull image: " + words.text;
-      return words;
-  }
-}
-
 // What comes before the cause (C16).
 std::string Envelope(Persona persona, const std::string& name) {
   switch (persona) {
@@ -219,12 +138,22 @@ int RefusedTries(Persona persona) {
   return persona == Persona::kContainerd16 ? 5 : persona == Persona::kContainerd23 ? 4 : 2;
 }
 
-cri::CallError Say(Persona persona, ErrorClass error_class, const std::string& name) {
-  bool bare = IsOfTheConnection(error_class);
-  Words words = IsCrio(persona) && !bare ? CrioWords(error_class, name) : Cause(persona, error_class, name);
-  std::string text = bare ? words.text : Envelope(persona, name) + words.text;
+cri::CallError Heard(const RuntimeWords& words, const std::string& name) {
+  return {cri::Classify(words.code, words.text, {name}), cri::Scrub(words.text, nullptr)};
+}
+
+cri::CallError Say(Persona persona, ErrorClass error_class, const std::string& name,
+                   const std::string& asked) {
+  Words words = Cause(persona, error_class, name);
   if (error_class == ErrorClass::kCancelled) return {error_class, words.text};
-  return {cri::Classify(words.code, text, {name}), cri::Scrub(text, nullptr)};
+  if (IsOfTheConnection(error_class)) return Heard(words, name);
+  if (IsCrio(persona)) {
+    if (auto of_crio = CrioWords(error_class, name, asked.empty() ? name : asked))
+      return Heard(*of_crio, name);
+    words.text = "unable to pull image: " + words.text;
+  }
+  words.text = Envelope(persona, name) + words.text;
+  return Heard(words, name);
 }
 
 }  // namespace prefetch::tests

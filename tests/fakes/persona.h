@@ -13,7 +13,7 @@ namespace prefetch::tests {
 enum class Persona {
   kContainerd16,  // 1.6.20: three downloads for each pull
   kContainerd23,  // 2.3: three downloads for the whole node, new words
-  kCrio,          // 1.36: ids without "sha256:", also as image_ref, no containerd API, no resuming
+  kCrio,          // 1.36: ids without "sha256:", also as image_ref, no containerd API (fake_crio_pulls.cc)
   kCrio134,       // the same, and image_ref is "repository@digest"
 };
 
@@ -25,6 +25,16 @@ bool HasContentApi(Persona persona);
 int RefusedTries(Persona persona);
 // The words and code with which this runtime reports that the pull of `name` failed so. Classified by the
 // product's own rules, so a word that they do not know shows at once.
-cri::CallError Say(Persona persona, image::ErrorClass error_class, const std::string& name);
+// With CRI-O `asked` is the name that its registries.conf has made of it; empty: the same.
+cri::CallError Say(Persona persona, image::ErrorClass error_class, const std::string& name,
+                   const std::string& asked = "");
+
+// What the answer of a runtime is made of.
+struct RuntimeWords {
+  cri::RpcCode code = cri::RpcCode::kUnknown;
+  std::string text;
+};
+// What the agent hears when these words are told of `name`.
+cri::CallError Heard(const RuntimeWords& words, const std::string& name);
 
 }  // namespace prefetch::tests

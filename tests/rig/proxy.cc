@@ -308,7 +308,9 @@ void Proxy::Loop::SeeRequest(Connection& c, std::string_view bytes) {
   requests_.push_back(std::move(*request));
   c.request = forgotten_ + requests_.size();
   for (const auto& [part, response] : answers_) {
-    if (path.find(part) == std::string::npos) continue;
+    const bool is_end = part.ends_with('$');
+    const std::string_view wanted = std::string_view(part).substr(0, part.size() - (is_end ? 1 : 0));
+    if (is_end ? !path.ends_with(wanted) : path.find(wanted) == std::string::npos) continue;
     c.answered = true;
     c.down.ended = true;
     c.down.held += response.size();

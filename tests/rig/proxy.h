@@ -49,7 +49,8 @@ class Proxy {
   // While refusing, new connections get "connection refused"; those that are open stay.
   base::Status Refuse(bool refuse);
   // Requests whose path contains `part` get `response` (a whole HTTP response, sent as it is), and the
-  // registry does not see them. An empty `response` takes that back.
+  // registry does not see them. An empty `response` takes that back. A `part` that ends with '$' is the
+  // path's end.
   void Answer(const std::string& part, const std::string& response);
 
   // Sent to clients since the start, or since the last Forget().

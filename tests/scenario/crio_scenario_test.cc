@@ -12,6 +12,7 @@ namespace {
 using std::chrono::minutes;
 using std::chrono::seconds;
 constexpr std::uint64_t kMB = 1'000'000;
+constexpr std::uint64_t kNoLayer = 10'000;  // manifest and configuration, which every pull fetches
 
 FakeImage Version(const std::string& name, const std::string& seed) {
   return MakeImage(name, {{seed, 10 * kMB}});
@@ -42,7 +43,7 @@ TEST(CrioNames, ADigestThatATagBroughtStaysWhenTheTagMoves) {
   node.RunFor(minutes(1));
   const int pulls = node.runtime.counters().pull_calls;
   EXPECT_EQ(pulls, 1) << "under its own name, once";
-  EXPECT_EQ(node.runtime.counters().bytes_served, 0U);
+  EXPECT_LT(node.runtime.counters().bytes_served, kNoLayer);
   node.runtime.Push(Version(old.name, "new"));
   node.runtime.Preload(Version(old.name, "new"));
   node.runtime.SetRegistry(RegistryState::kDown);
@@ -97,7 +98,7 @@ TEST(CrioNames, WhatIsListedWithoutANameIsAbsent) {
   EXPECT_FALSE(node.Ready()) << "a pod would not find it";
   node.runtime.SetRegistry(RegistryState::kUp);
   EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(5)));
-  EXPECT_EQ(node.runtime.counters().bytes_served, 0U) << "its layers are here";
+  EXPECT_LT(node.runtime.counters().bytes_served, kNoLayer) << "its layers are here";
 }
 
 // The same under the agent's eyes, while the registry is away.
@@ -125,7 +126,7 @@ TEST(CrioNames, ANameThatIsRemovedIsMissedAndTheOthersStay) {
   node.RunFor(seconds(20));
   EXPECT_EQ(node.LogLines("image vanished"), 1);
   EXPECT_TRUE(node.Ready());
-  EXPECT_EQ(node.runtime.counters().bytes_served, served) << "pulled again by name alone";
+  EXPECT_LT(node.runtime.counters().bytes_served - served, kNoLayer) << "pulled again by name alone";
 }
 
 // `crictl pull` of the same image is another pull: that the agent ends does not end it (C32).

@@ -49,26 +49,26 @@ rig::Ran RunOrFail(const rig::Command& command, std::chrono::milliseconds limit)
   return ran ? *ran : rig::Ran{{-1, 0}, "", ""};
 }
 
-// A folder for containerd with a tmpfs in it; the scratch folder takes its mounts with it. "": none is
-// needed.
+std::unique_ptr<rig::Runtime> MakeContainerd(const rig::Scratch& scratch, const std::string& root) {
+  return std::make_unique<rig::Containerd>(scratch, "containerd", root);
+}
+
+Node::MakeRuntime make_runtime = &MakeContainerd;
+std::string downloads_folder = "io.containerd.content.v1.content";
+
+// A folder for a runtime with a tmpfs in it; the scratch folder takes its mounts with it. "": none is needed.
 std::string RootWith(const rig::Scratch& scratch, Node::Small small, std::uint64_t bytes) {
   if (small == Node::Small::kNothing) return "";
   std::string root = scratch / "disk";
   EXPECT_EQ(::mkdir(root.c_str(), 0700), 0);
   std::string folder = root;
   if (small == Node::Small::kContent) {
-    folder += "/io.containerd.content.v1.content";
+    folder += "/" + downloads_folder;
     EXPECT_EQ(::mkdir(folder.c_str(), 0700), 0);
   }
   EXPECT_EQ(::mount("tmpfs", folder.c_str(), "tmpfs", 0, ("size=" + std::to_string(bytes)).c_str()), 0);
   return root;
 }
-
-std::unique_ptr<rig::Runtime> MakeContainerd(const rig::Scratch& scratch, const std::string& root) {
-  return std::make_unique<rig::Containerd>(scratch, "containerd", root);
-}
-
-Node::MakeRuntime make_runtime = &MakeContainerd;
 
 }  // namespace
 
@@ -98,8 +98,9 @@ std::size_t Host::RequestsAs(const rig::User& user) const {
   return count;
 }
 
-void Node::UseRuntime(MakeRuntime make) {
+void Node::UseRuntime(MakeRuntime make, const std::string& downloads) {
   make_runtime = make;
+  downloads_folder = downloads;
 }
 
 Node::Node(Small small, std::uint64_t bytes)

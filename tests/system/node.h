@@ -54,9 +54,10 @@ class Node {
  public:
   // The runtime of all nodes to come, whose data is in the folder `root`, or where it likes if that is empty.
   using MakeRuntime = std::unique_ptr<rig::Runtime> (*)(const rig::Scratch& scratch, const std::string& root);
-  static void UseRuntime(MakeRuntime make);
+  // It keeps what it downloads in `downloads` below its root.
+  static void UseRuntime(MakeRuntime make, const std::string& downloads);
 
-  // What of containerd's data is on a filesystem of `bytes`; the rest is on the machine's.
+  // What of the runtime's data is on a filesystem of `bytes`; the rest is on the machine's.
   enum class Small { kNothing, kEverything, kContent };
   // Starts the runtime, by default a containerd. A failure fails the test.
   explicit Node(Small small = Small::kNothing, std::uint64_t bytes = 0);
