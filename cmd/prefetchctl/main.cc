@@ -66,7 +66,7 @@ std::string UnknownCommand(const CLI::App& app) {
 
 int Delivered(int exit_code) {
   base::Status printed = base::StdoutDelivered();
-  return printed ? exit_code : Fail(kUnreachable, printed.error());
+  return printed ? exit_code : Fail(kUnreachable, printed.error(), std::cerr);
 }
 
 // "prefetchctl list check --help", of what was understood.

@@ -1,6 +1,6 @@
 #include "ctl/audit.h"
 
-#include <iostream>
+#include <ostream>
 #include <utility>
 
 #include "base/mutex.h"
@@ -24,13 +24,13 @@ constexpr const char* kUntold =
     "moment";
 constexpr int kEventsPerPage = 500;
 
-int Print(const screen::Audit& audit, const AuditOptions& options) {
+int Print(const screen::Audit& audit, const AuditOptions& options, std::ostream& out, std::ostream& err) {
   if (options.json) {
     auto json = doc::IndentedJson(screen::AuditJson(audit, base::SystemClock().Wall()));
-    if (!json) return Fail(kUnreachable, json.error());
-    std::cout << *json << std::flush;
+    if (!json) return Fail(kUnreachable, json.error(), err);
+    out << *json << std::flush;
   } else {
-    std::cout << screen::AuditText(audit, StdoutTerminal().width) << std::flush;
+    out << screen::AuditText(audit, StdoutTerminal().width) << std::flush;
   }
   return audit.Clean() ? kOk : kNo;
 }
@@ -103,34 +103,36 @@ bool AnythingUnlisted(const screen::AuditFacts& facts) {
 
 }  // namespace
 
-int AuditOfNode(const base::Call& call, const AgentClient& agent, const AuditOptions& options) {
+int AuditOfNode(const base::Call& call, const AgentClient& agent, const AuditOptions& options,
+                std::ostream& out, std::ostream& err) {
   screen::AuditFacts facts{.ignore = options.ignore, .since = options.since};
   if (!options.pods_file.empty()) {
     auto pods = SavedPods(options.pods_file);
-    if (!pods) return Fail(kBadInput, pods.error());
+    if (!pods) return Fail(kBadInput, pods.error(), err);
     facts.pods = *std::move(pods);
   }
   auto status = agent.Status(call);
-  if (!status) return Fail(kUnreachable, status.error());
+  if (!status) return Fail(kUnreachable, status.error(), err);
   facts.nodes.push_back(screen::AuditNodeOf(*status, status->node));
   if (!facts.nodes.front().Told())
-    return Fail(kUnreachable, base::Unavailable("node " + status->node + " " + kUntold));
+    return Fail(kUnreachable, base::Unavailable("node " + status->node + " " + kUntold), err);
   facts.listed = screen::ListedNames(*status);
-  return Print(screen::MakeAudit(facts), options);
+  return Print(screen::MakeAudit(facts), options, out, err);
 }
 
-int AuditOfFleet(const base::Call& call, kube::Api& api, const AuditOptions& options) {
+int AuditOfFleet(const base::Call& call, kube::Api& api, const AuditOptions& options, std::ostream& out,
+                 std::ostream& err) {
   screen::AuditFacts facts{.ignore = options.ignore, .since = options.since};
   if (!options.pods_file.empty()) {
     auto pods = SavedPods(options.pods_file);
-    if (!pods) return Fail(kBadInput, pods.error());
+    if (!pods) return Fail(kBadInput, pods.error(), err);
     facts.pods = *std::move(pods);
   }
-  Progress progress(std::cerr, StderrTerminal(), true);
+  Progress progress(err, StderrTerminal(), true);
   auto members = ListMembers(call, api, options.query);
   if (!members) {
     progress.Close();
-    return Fail(kUnreachable, Explain(members.failure()));
+    return Fail(kUnreachable, Explain(members.failure()), err);
   }
   facts.nodes.resize(members->size());
   base::Mutex mutex;
@@ -156,30 +158,30 @@ int AuditOfFleet(const base::Call& call, kube::Api& api, const AuditOptions& opt
   if (heard > 0) cluster.Pulls(call, facts.pulls);
   progress.Close();
   if (call.Stopped()) return kInterrupted;
-  if (answers.forbidden) return Fail(kUnreachable, Explain(*answers.forbidden));
+  if (answers.forbidden) return Fail(kUnreachable, Explain(*answers.forbidden), err);
   if (heard == 0) {
     std::string why = "no node matches";
     if (!facts.nodes.empty()) {
       const screen::AuditNode& first = facts.nodes.front();
       why = first.heard ? "node " + first.node + " " + kUntold : first.why;
     }
-    return Fail(kUnreachable, base::Unavailable("no agent could be asked, so nothing is known: " + why));
+    return Fail(kUnreachable, base::Unavailable("no agent could be asked, so nothing is known: " + why), err);
   }
   screen::Audit audit = screen::MakeAudit(facts);
   audit.notes.insert(audit.notes.end(), notes.begin(), notes.end());
-  return Print(audit, options);
+  return Print(audit, options, out, err);
 }
 
-int AuditOfPods(const AuditOptions& options) {
+int AuditOfPods(const AuditOptions& options, std::ostream& out, std::ostream& err) {
   screen::AuditFacts facts{.ignore = options.ignore};
   auto pods = SavedPods(options.pods_file);
-  if (!pods) return Fail(kBadInput, pods.error());
+  if (!pods) return Fail(kBadInput, pods.error(), err);
   facts.pods = *std::move(pods);
   Mistakes mistakes;
   const plan::ImageList list = ReadListFiles(options.lists, mistakes).list;
-  if (!mistakes.empty()) return Refuse(mistakes, std::cerr);
+  if (!mistakes.empty()) return Refuse(mistakes, err);
   for (const plan::DesiredImage& want : list.images) facts.listed.insert(want.reference.Normalized());
-  return Print(screen::MakePodAudit(facts), options);
+  return Print(screen::MakePodAudit(facts), options, out, err);
 }
 
 }  // namespace prefetch::ctl

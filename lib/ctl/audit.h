@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -21,9 +22,11 @@ struct AuditOptions {
 };
 
 // 0 clean, 1 findings, 2 bad input, 4 nobody could be asked.
-int AuditOfNode(const base::Call& call, const AgentClient& agent, const AuditOptions& options);
-int AuditOfFleet(const base::Call& call, kube::Api& api, const AuditOptions& options);
+int AuditOfNode(const base::Call& call, const AgentClient& agent, const AuditOptions& options,
+                std::ostream& out, std::ostream& err);
+int AuditOfFleet(const base::Call& call, kube::Api& api, const AuditOptions& options, std::ostream& out,
+                 std::ostream& err);
 // Saved pods against lists: no agent and no cluster is asked.
-int AuditOfPods(const AuditOptions& options);
+int AuditOfPods(const AuditOptions& options, std::ostream& out, std::ostream& err);
 
 }  // namespace prefetch::ctl

@@ -100,9 +100,9 @@ void Print(const Request& request, const status::CheckResult& result, const Chec
 
 // Somebody is there and did not decide all in time, or nobody could be asked at all: an agent that takes a
 // question and then says nothing is not there either.
-int Unanswered(const base::Error& error, bool any_decided) {
+int Unanswered(const base::Error& error, bool any_decided, std::ostream& err) {
   bool busy = error.code() == base::Code::kResourceExhausted;
-  return ComesBack(error.code()) && (any_decided || busy) ? Fail(kTimedOut, error) : Fail(error);
+  return ComesBack(error.code()) && (any_decided || busy) ? Fail(kTimedOut, error, err) : Fail(error, err);
 }
 
 }  // namespace
@@ -129,7 +129,7 @@ int Check(const base::Call& call, AgentClient agent, const CheckOptions& options
                           [&](const auto& answer) { return screen::Passes(answer, options.unknown_passes); });
   if (call.Stopped()) return kInterrupted;
   if (asked.ok() || any_decided) Print(request, result, options, out);
-  if (!asked.ok()) return Unanswered(asked.error(), any_decided);
+  if (!asked.ok()) return Unanswered(asked.error(), any_decided, err);
   return result.ok ? kOk : kNo;
 }
 

@@ -1,9 +1,9 @@
+#include "ctl/exit_code.h"
 
 #include <algorithm>
 #include <string_view>
 
 #include "base/text.h"
-#include "ctl/exit_code.h"
 
 namespace prefetch::ctl {
 namespace {
@@ -20,13 +20,13 @@ bool HasPlace(std::string_view line) {
 
 }  // namespace
 
-int Fail(ExitCode code, const base::Error& error) {
-  std::cerr << "prefetchctl: " << base::ReplaceAll(error.message(), "\n", "\n             ") << "\n";
+int Fail(ExitCode code, const base::Error& error, std::ostream& err) {
+  err << "prefetchctl: " << base::ReplaceAll(error.message(), "\n", "\n             ") << "\n";
   return code;
 }
 
-int Fail(const base::Error& error) {
-  return Fail(error.code() == base::Code::kInvalidArgument ? kBadInput : kUnreachable, error);
+int Fail(const base::Error& error, std::ostream& err) {
+  return Fail(error.code() == base::Code::kInvalidArgument ? kBadInput : kUnreachable, error, err);
 }
 
 void Tell(const Mistakes& mistakes, std::ostream& err) {

@@ -12,9 +12,9 @@ namespace prefetch::ctl {
 
 enum ExitCode { kOk = 0, kNo = 1, kBadInput = 2, kTimedOut = 3, kUnreachable = 4, kInterrupted = 128 + 2 };
 
-// Prints the error as one sentence to stderr and gives the exit code for it.
-int Fail(const base::Error& error);
-int Fail(ExitCode code, const base::Error& error);
+// Prints the error as one sentence to `err` and gives the exit code for it.
+int Fail(const base::Error& error, std::ostream& err);
+int Fail(ExitCode code, const base::Error& error, std::ostream& err);
 
 // Mistakes of an input: all that were found, told at once.
 using Mistakes = std::vector<std::string>;

@@ -7,15 +7,15 @@
 namespace prefetch::ctl {
 
 int Explain(const base::Call& call, const AgentClient& agent, const ExplainOptions& options,
-            std::ostream& out) {
+            std::ostream& out, std::ostream& err) {
   auto reference = image::Reference::Parse(options.image);
-  if (!reference) return Fail(kBadInput, reference.error());
+  if (!reference) return Fail(kBadInput, reference.error(), err);
   auto json = agent.ImageJson(call.Within(options.timeout), options.image, options.query);
   if (call.Stopped()) return kInterrupted;
-  if (!json) return Fail(json.error());
+  if (!json) return Fail(json.error(), err);
   // Whatever else answers there is not passed on as if it were an agent's word.
   auto document = screen::ParseImageDocument(*json);
-  if (!document) return Fail(kUnreachable, std::move(document).error().Wrap("the agent's answer"));
+  if (!document) return Fail(kUnreachable, std::move(document).error().Wrap("the agent's answer"), err);
   if (options.json) {
     out << *json << std::flush;
     return kOk;

@@ -19,6 +19,6 @@ struct ExplainOptions {
 // Exit code: 0, also for an image that is not here; 2 for a name that is none, 4 if the agent could not be
 // asked.
 int Explain(const base::Call& call, const AgentClient& agent, const ExplainOptions& options,
-            std::ostream& out);
+            std::ostream& out, std::ostream& err);
 
 }  // namespace prefetch::ctl

@@ -113,7 +113,7 @@ bool CheckTaken(const GenerateFlags& flags, const std::vector<ListPath>& files, 
     const std::string& text = flags.options.lists[i].text;
     const std::string name = SourceNameOf(files[i]);
     auto content = list::DecodeSource(name, list::FormOfFile(name, text), text, flags.capabilities);
-    if (!content) return Fail(kBadInput, content.error()), false;
+    if (!content) return Fail(kBadInput, content.error(), err), false;
   }
   std::ostringstream unused;  // a line for each good file: standard output is for manifests
   return paths.empty() || ListCheck(paths, flags.capabilities, unused, err) == kOk;
@@ -177,13 +177,13 @@ base::Status Write(const std::vector<doc::Node>& documents, const std::string& o
 // Reads the lists into the options; false, with the mistakes said, if any is not good.
 bool TakeLists(GenerateFlags& flags, std::ostream& err) {
   auto files = FilesAt(flags.lists);
-  if (!files) return Fail(kBadInput, files.error()), false;
+  if (!files) return Fail(kBadInput, files.error(), err), false;
   auto lists = ReadLists(*files);
-  if (!lists) return Fail(kBadInput, lists.error()), false;
+  if (!lists) return Fail(kBadInput, lists.error(), err), false;
   // Sizes first: a list that is too large is not valid either, but what helps is another thing.
   flags.options.lists = *std::move(lists);
   auto sizes = deploy::CheckLists(flags.options.lists);
-  if (!sizes) return Fail(kBadInput, sizes.error()), false;
+  if (!sizes) return Fail(kBadInput, sizes.error(), err), false;
   return CheckTaken(flags, *files, err);
 }
 
@@ -199,9 +199,9 @@ void NoteNewer(const std::string& declared, std::ostream& err) {
 
 int Print(const base::Result<deploy::Generated>& generated, const std::string& output, std::ostream& out,
           std::ostream& err) {
-  if (!generated) return Fail(kBadInput, generated.error());
+  if (!generated) return Fail(kBadInput, generated.error(), err);
   if (auto written = Write(generated->documents, output, out); !written) {
-    return Fail(kBadInput, written.error());
+    return Fail(kBadInput, written.error(), err);
   }
   for (const std::string& note : generated->notes) err << "note: " << note << "\n";
   return kOk;
@@ -210,7 +210,7 @@ int Print(const base::Result<deploy::Generated>& generated, const std::string& o
 }  // namespace
 
 int Generate(GenerateFlags flags, std::ostream& out, std::ostream& err) {
-  if (auto words = CheckWords(flags.options); !words) return Fail(kBadInput, words.error());
+  if (auto words = CheckWords(flags.options); !words) return Fail(kBadInput, words.error(), err);
   if (!TakeLists(flags, err)) return kBadInput;
   NoteNewer(flags.options.kubelet_version, err);
   return Print(deploy::Generate(deploy::EmbeddedFiles(), flags.options), flags.output, out, err);
@@ -218,17 +218,17 @@ int Generate(GenerateFlags flags, std::ostream& out, std::ostream& err) {
 
 int GenerateCompat(const deploy::CompatOptions& options, const std::string& output, std::ostream& out,
                    std::ostream& err) {
-  if (auto words = CheckWords(options.common); !words) return Fail(kBadInput, words.error());
+  if (auto words = CheckWords(options.common); !words) return Fail(kBadInput, words.error(), err);
   NoteNewer(options.common.kubelet_version, err);
   return Print(deploy::GenerateCompat(deploy::EmbeddedFiles(), options), output, out, err);
 }
 
 int GenerateTouchDaemonSet(const std::vector<std::string>& lists, const deploy::NodeChoice& nodes,
                            const std::string& output, std::ostream& out, std::ostream& err) {
-  if (lists.empty()) return Fail(kBadInput, base::InvalidArgument("--list is required"));
+  if (lists.empty()) return Fail(kBadInput, base::InvalidArgument("--list is required"), err);
   std::vector<std::string> mistakes, images;
   ListFiles files = ReadListFiles(lists, mistakes);
-  if (!mistakes.empty()) return Fail(kBadInput, base::InvalidArgument(base::Join(mistakes, "\n")));
+  if (!mistakes.empty()) return Fail(kBadInput, base::InvalidArgument(base::Join(mistakes, "\n")), err);
   for (const plan::DesiredImage& image : files.list.images) {
     if (image.open == plan::Open::kNever) continue;
     if (image.platforms.empty()) {

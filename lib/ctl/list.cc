@@ -62,7 +62,7 @@ int ListCheckWithAgent(const base::Call& call, const AgentClient& agent,
   Checked checked = Check(paths, capabilities, out, err);
   if (checked.exit_code != kOk) return checked.exit_code;
   auto status = agent.Status(call);
-  if (!status) return Fail(kUnreachable, status.error());
+  if (!status) return Fail(kUnreachable, status.error(), err);
   for (const std::string& note : screen::AliasNotes(checked.list, *status)) err << "note: " << note << "\n";
   return kOk;
 }

@@ -54,7 +54,7 @@ int DiffListWithNode(const base::Call& call, const AgentClient& agent, const Lis
   std::optional<plan::ImageList> list = ReadList(options.files.at(0), err);
   if (!list) return kBadInput;
   auto status = agent.Status(call);
-  if (!status) return Fail(kUnreachable, status.error());
+  if (!status) return Fail(kUnreachable, status.error(), err);
   return Print(screen::DiffWithNode(*list, *status), options.json, out);
 }
 

@@ -114,7 +114,7 @@ int ImportList(const base::Call& call, const AgentClient* agent, const ListImpor
   if (!mistakes.empty()) return Refuse(mistakes, err);
   if (agent != nullptr) {
     auto status = agent->Status(call);
-    if (!status) return Fail(kUnreachable, status.error());
+    if (!status) return Fail(kUnreachable, status.error(), err);
     for (const screen::StatusImage& image : status->images) {
       if (auto reference = image::Reference::Parse(image.image))
         gathered.Add(*reference, "node " + status->node);

@@ -1,7 +1,7 @@
 #include "ctl/status.h"
 
 #include <algorithm>
-#include <iostream>
+#include <ostream>
 
 #include "base/call.h"
 #include "base/standard_output.h"
@@ -59,34 +59,36 @@ std::string DrawnAnew(const std::string& screen) {
 
 }  // namespace
 
-int Results(const base::Call& call, const AgentClient& agent, screen::ResultsFormat format) {
+int Results(const base::Call& call, const AgentClient& agent, screen::ResultsFormat format, std::ostream& out,
+            std::ostream& err) {
   auto status = agent.Status(call);
-  if (!status) return Fail(kUnreachable, status.error());
-  std::cout << screen::ResultsHead(format) << screen::ResultRows(*status, status->node, format) << std::flush;
+  if (!status) return Fail(kUnreachable, status.error(), err);
+  out << screen::ResultsHead(format) << screen::ResultRows(*status, status->node, format) << std::flush;
   return kOk;
 }
 
-int Status(const base::Call& call, const AgentClient& agent, const StatusOptions& options) {
+int Status(const base::Call& call, const AgentClient& agent, const StatusOptions& options, std::ostream& out,
+           std::ostream& err) {
   Terminal terminal = StdoutTerminal();
   std::string shown;
-  if (options.watch && terminal.interactive) std::cout << "\x1b[2J";
+  if (options.watch && terminal.interactive) out << "\x1b[2J";
   do {
     if (options.watch) terminal = StdoutTerminal();  // somebody may have made it larger
     auto screen = Screen(call, agent, options, terminal);
     if (call.Stopped()) return options.watch ? kOk : kInterrupted;
     if (!screen) {
-      if (!options.watch) return Fail(kUnreachable, screen.error());
+      if (!options.watch) return Fail(kUnreachable, screen.error(), err);
       screen = screen.error().message() + "\n";  // an agent that restarts comes back
     }
     if (!options.watch) {
-      std::cout << *screen << std::flush;
+      out << *screen << std::flush;
       break;
     }
     // A terminal is drawn anew; elsewhere only what has changed is worth a line.
     if (terminal.interactive) {
-      std::cout << DrawnAnew(Fit(*screen, terminal)) << std::flush;
+      out << DrawnAnew(Fit(*screen, terminal)) << std::flush;
     } else if (*screen != shown) {
-      std::cout << *screen << std::flush;
+      out << *screen << std::flush;
     }
     shown = *std::move(screen);
   } while (!base::StdoutReaderIsGone() && base::Pause(call, kRefresh));

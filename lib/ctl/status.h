@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <optional>
+#include <ostream>
 #include <string>
 
 #include "base/call.h"
@@ -18,10 +19,12 @@ struct StatusOptions {
 };
 
 // A row for each image.
-int Results(const base::Call& call, const AgentClient& agent, screen::ResultsFormat format);
+int Results(const base::Call& call, const AgentClient& agent, screen::ResultsFormat format, std::ostream& out,
+            std::ostream& err);
 
 // Until `call.stop` with --watch; else once.
-int Status(const base::Call& call, const AgentClient& agent, const StatusOptions& options);
+int Status(const base::Call& call, const AgentClient& agent, const StatusOptions& options, std::ostream& out,
+           std::ostream& err);
 
 // prefetchctl status --fleet: all nodes' images on one screen.
 struct FleetStatusOptions {
@@ -32,6 +35,7 @@ struct FleetStatusOptions {
   std::chrono::nanoseconds timeout = std::chrono::minutes(2);
 };
 
-int FleetStatus(const base::Call& call, kube::Api& api, const FleetStatusOptions& options);
+int FleetStatus(const base::Call& call, kube::Api& api, const FleetStatusOptions& options, std::ostream& out,
+                std::ostream& err);
 
 }  // namespace prefetch::ctl

@@ -1,6 +1,6 @@
 #include "ctl/status.h"
 
-#include <iostream>
+#include <ostream>
 #include <utility>
 #include <vector>
 
@@ -29,14 +29,15 @@ base::Result<std::string> Screen(const screen::Fleet& fleet, const FleetStatusOp
 
 }  // namespace
 
-int FleetStatus(const base::Call& call, kube::Api& api, const FleetStatusOptions& options) {
+int FleetStatus(const base::Call& call, kube::Api& api, const FleetStatusOptions& options, std::ostream& out,
+                std::ostream& err) {
   base::Call limited = call.Within(options.timeout);
-  Progress progress(std::cerr, StderrTerminal(), true);
+  Progress progress(err, StderrTerminal(), true);
   progress.Show("asking for nodes and pods", "");
   auto members = ListMembers(limited, api, options.query);
   if (!members) {
     progress.Close();
-    return Fail(kUnreachable, Explain(members.failure()));
+    return Fail(kUnreachable, Explain(members.failure()), err);
   }
   std::vector<std::string> rows(options.results ? members->size() : 0);
   FleetAsk ask{.name_space = options.query.name_space};
@@ -52,16 +53,16 @@ int FleetStatus(const base::Call& call, kube::Api& api, const FleetStatusOptions
   FleetAnswers answers = AskMembers(limited, api, *members, ask);
   progress.Close();
   if (call.Stopped()) return kInterrupted;
-  if (answers.forbidden) return Fail(kUnreachable, Explain(*answers.forbidden));
+  if (answers.forbidden) return Fail(kUnreachable, Explain(*answers.forbidden), err);
   if (options.results) {
-    std::cout << screen::ResultsHead(*options.results);
-    for (const std::string& row : rows) std::cout << row;
-    std::cout << std::flush;
+    out << screen::ResultsHead(*options.results);
+    for (const std::string& row : rows) out << row;
+    out << std::flush;
     return kOk;
   }
   auto screen = Screen(screen::GatherFleet(std::move(answers.nodes)), options);
-  if (!screen) return Fail(kUnreachable, screen.error());
-  std::cout << *screen << std::flush;
+  if (!screen) return Fail(kUnreachable, screen.error(), err);
+  out << *screen << std::flush;
   return kOk;
 }
 

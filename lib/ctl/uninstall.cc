@@ -231,7 +231,7 @@ int Summarize(const base::Call& call, Clearing& clearing, std::size_t nodes, std
 int Uninstall(const base::Call& call, kube::Api& api, const UninstallOptions& options, std::ostream& out,
               std::ostream& err) {
   auto nodes = ListNodes(call, api, options.selector);
-  if (!nodes) return Fail(kUnreachable, kube::ToError(nodes.failure()));
+  if (!nodes) return Fail(kUnreachable, kube::ToError(nodes.failure()), err);
   std::vector<Task> tasks;
   for (const Node& node : *nodes) {
     Findings found = Look(node, options);

@@ -1,7 +1,7 @@
 #include "ctl/wait.h"
 
-#include <iostream>
 #include <optional>
+#include <ostream>
 #include <string>
 
 #include "base/call.h"
@@ -29,9 +29,10 @@ std::optional<screen::WaitEnd> EndOf(const screen::StatusDocument& document, boo
 
 }  // namespace
 
-int Wait(const base::Call& call, const AgentClient& agent, const WaitOptions& options) {
+int Wait(const base::Call& call, const AgentClient& agent, const WaitOptions& options, std::ostream& out,
+         std::ostream& err) {
   Terminal terminal = StdoutTerminal();
-  Progress progress(std::cout, terminal);
+  Progress progress(out, terminal);
   auto started = steady_clock::now();
   base::Call limited = call.Within(options.timeout);
   std::optional<screen::StatusDocument> newest;
@@ -51,7 +52,7 @@ int Wait(const base::Call& call, const AgentClient& agent, const WaitOptions& op
     if (auto end = EndOf(*newest, options.fail_fast)) {
       progress.Close();
       auto waited = std::chrono::duration_cast<seconds>(steady_clock::now() - started);
-      std::cout << screen::WaitResult(*newest, *end, waited, terminal.width);
+      out << screen::WaitResult(*newest, *end, waited, terminal.width);
       return *end == screen::WaitEnd::kReady ? kOk : kNo;
     }
     std::size_t width = LineWidth(terminal);
@@ -61,9 +62,9 @@ int Wait(const base::Call& call, const AgentClient& agent, const WaitOptions& op
   progress.Close();
   if (call.Stopped()) return kInterrupted;
   if (trouble || !newest)
-    return Fail(kUnreachable, trouble.value_or(base::Unavailable("the agent did not answer in time")));
+    return Fail(kUnreachable, trouble.value_or(base::Unavailable("the agent did not answer in time")), err);
   auto waited = std::chrono::duration_cast<seconds>(steady_clock::now() - started);
-  std::cout << screen::WaitResult(*newest, screen::WaitEnd::kTimedOut, waited, terminal.width);
+  out << screen::WaitResult(*newest, screen::WaitEnd::kTimedOut, waited, terminal.width);
   return kTimedOut;
 }
 

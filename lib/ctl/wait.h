@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <ostream>
 
 #include "base/call.h"
 #include "ctl/agent_client.h"
@@ -17,7 +18,8 @@ struct WaitOptions {
   std::chrono::nanoseconds timeout{};
 };
 
-int Wait(const base::Call& call, const AgentClient& agent, const WaitOptions& options);
+int Wait(const base::Call& call, const AgentClient& agent, const WaitOptions& options, std::ostream& out,
+         std::ostream& err);
 
 // prefetchctl wait --fleet: until enough nodes have everything that is asked for.
 struct FleetWaitOptions {
@@ -28,6 +30,7 @@ struct FleetWaitOptions {
   std::chrono::nanoseconds timeout{};
 };
 
-int FleetWait(const base::Call& call, kube::Api& api, const FleetWaitOptions& options);
+int FleetWait(const base::Call& call, kube::Api& api, const FleetWaitOptions& options, std::ostream& out,
+              std::ostream& err);
 
 }  // namespace prefetch::ctl

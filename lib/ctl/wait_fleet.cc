@@ -1,9 +1,9 @@
 #include "ctl/wait.h"
 
 #include <algorithm>
-#include <iostream>
 #include <map>
 #include <optional>
+#include <ostream>
 #include <utility>
 #include <vector>
 
@@ -110,9 +110,10 @@ std::string KeyOf(const screen::Fleet& fleet) {
 
 }  // namespace
 
-int FleetWait(const base::Call& call, kube::Api& api, const FleetWaitOptions& options) {
+int FleetWait(const base::Call& call, kube::Api& api, const FleetWaitOptions& options, std::ostream& out,
+              std::ostream& err) {
   Terminal terminal = StdoutTerminal();
-  Progress progress(std::cout, terminal);
+  Progress progress(out, terminal);
   auto started = steady_clock::now();
   base::Call limited = call.Within(options.timeout);
   Watch watch(api, options);
@@ -122,7 +123,7 @@ int FleetWait(const base::Call& call, kube::Api& api, const FleetWaitOptions& op
   auto end_with = [&](screen::FleetEnd end, int code) {
     progress.Close();
     auto waited = std::chrono::duration_cast<seconds>(steady_clock::now() - started);
-    std::cout << screen::FleetResult(*newest, options.target, end, waited, terminal.width) << std::flush;
+    out << screen::FleetResult(*newest, options.target, end, waited, terminal.width) << std::flush;
     return code;
   };
   do {
@@ -153,7 +154,8 @@ int FleetWait(const base::Call& call, kube::Api& api, const FleetWaitOptions& op
   if (call.Stopped()) return kInterrupted;
   if (trouble || !newest) {
     return Fail(kUnreachable,
-                trouble ? Explain(*trouble) : base::Unavailable("the API server did not answer in time"));
+                trouble ? Explain(*trouble) : base::Unavailable("the API server did not answer in time"),
+                err);
   }
   return end_with(screen::FleetEnd::kGoOn, kTimedOut);
 }

@@ -34,12 +34,15 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& row) { return row.param.name; });
 
 TEST(ExitCode, OfAnErrorTellsBadInputFromWhoCannotBeAsked) {
-  EXPECT_EQ(Fail(base::InvalidArgument("x")), kBadInput);
+  std::ostringstream err;
+  EXPECT_EQ(Fail(base::InvalidArgument("x"), err), kBadInput);
   for (const base::Error& error : {base::Unavailable("x"), base::DeadlineExceeded("x"), base::Internal("x"),
                                    base::NotFound("x"), base::PermissionDenied("x")}) {
-    EXPECT_EQ(Fail(error), kUnreachable) << error.message();
+    EXPECT_EQ(Fail(error, err), kUnreachable) << error.message();
   }
-  EXPECT_EQ(Fail(kTimedOut, base::InvalidArgument("x")), kTimedOut);
+  EXPECT_EQ(Fail(kTimedOut, base::InvalidArgument("one\ntwo"), err), kTimedOut);
+  EXPECT_TRUE(err.str().starts_with("prefetchctl: x\n")) << err.str();
+  EXPECT_TRUE(err.str().ends_with("prefetchctl: one\n             two\n")) << err.str();
 }
 
 // Scripts go by these.

@@ -26,12 +26,4 @@ Ran Run(Command&& command) {
   return {exit, out.str(), err.str()};
 }
 
-// Of one that has no stream for complaints.
-template <typename Command>
-Ran RunQuietly(Command&& command) {
-  std::ostringstream out;
-  const int exit = std::forward<Command>(command)(out);
-  return {exit, out.str(), ""};
-}
-
 }  // namespace prefetch::tests

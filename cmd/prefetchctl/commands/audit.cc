@@ -2,6 +2,7 @@
 #include "ctl/audit.h"
 
 #include <CLI/CLI.hpp>
+#include <iostream>
 #include <memory>
 
 #include "commands/command.h"
@@ -38,19 +39,22 @@ int RunAudit(Context& context, const AuditFlags& flags) {
   options.json = flags.output == "json";
   for (const std::string& pattern : options.ignore) {
     if (base::Status good = image::CheckPattern(pattern); !good)
-      return Fail(kBadInput, base::InvalidArgument("--ignore: " + good.error().message()));
+      return Fail(kBadInput, base::InvalidArgument("--ignore: " + good.error().message()), std::cerr);
   }
   if (!flags.since.empty()) {
     auto since = ParseSince(flags.since);
-    if (!since) return Fail(kBadInput, since.error());
+    if (!since) return Fail(kBadInput, since.error(), std::cerr);
     options.since = *since;
   }
-  if (!options.lists.empty()) return AuditOfPods(options);
+  if (!options.lists.empty()) return AuditOfPods(options, std::cout, std::cerr);
   if (flags.fleet.fleet) {
-    return WithCluster(flags.fleet, [&](kube::Api& api) { return AuditOfFleet(context.call, api, options); });
+    return WithCluster(flags.fleet, [&](kube::Api& api) {
+      return AuditOfFleet(context.call, api, options, std::cout, std::cerr);
+    });
   }
-  return context.WithAgent(
-      [&](const AgentClient& agent) { return AuditOfNode(context.call, agent, options); });
+  return context.WithAgent([&](const AgentClient& agent) {
+    return AuditOfNode(context.call, agent, options, std::cout, std::cerr);
+  });
 }
 
 }  // namespace

@@ -110,7 +110,7 @@ Command CheckCommand(CLI::App& command, Context& context) {
     Terminal terminal = StdoutTerminal();
     options->width = terminal.interactive ? terminal.width : 0;
     if (auto paired = PairImages(command, options->images); !paired) {
-      return Fail(kBadInput, paired.error());
+      return Fail(kBadInput, paired.error(), std::cerr);
     }
     return context.WithAgent(
         [&](const AgentClient& agent) { return Check(context.call, agent, *options, std::cout, std::cerr); });

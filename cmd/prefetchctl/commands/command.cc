@@ -14,7 +14,7 @@ std::string Context::Agent() const {
 
 int Context::WithAgent(const std::function<int(const AgentClient&)>& use) {
   auto client = AgentClient::Make(http, Agent());
-  return client ? use(*client) : Fail(kBadInput, client.error());
+  return client ? use(*client) : Fail(kBadInput, client.error(), std::cerr);
 }
 
 void SayNewSpelling(const std::string& old_words, const std::string& new_words) {

@@ -41,13 +41,15 @@ Examples:
   return [&context, options, timeout, output] {
     auto limit = doc::ParseDuration(*timeout);
     if (!limit || limit->count() <= 0) {
-      return Fail(kBadInput, base::InvalidArgument("--timeout must be a duration such as 30s or 5m"));
+      return Fail(kBadInput, base::InvalidArgument("--timeout must be a duration such as 30s or 5m"),
+                  std::cerr);
     }
     options->timeout = *limit;
     options->json = *output == "json";
     options->width = StdoutTerminal().width;
-    return context.WithAgent(
-        [&](const AgentClient& agent) { return Explain(context.call, agent, *options, std::cout); });
+    return context.WithAgent([&](const AgentClient& agent) {
+      return Explain(context.call, agent, *options, std::cout, std::cerr);
+    });
   };
 }
 

@@ -88,7 +88,8 @@ Examples:
   prefetchctl list lock images.yaml && prefetchctl list export --for openshift --list images.yaml)");
   return [&command, flags] {
     if (std::string option = Misplaced(command, flags->target); !option.empty()) {
-      return Fail(kBadInput, base::InvalidArgument(option + " cannot be used with --for " + flags->target));
+      return Fail(kBadInput, base::InvalidArgument(option + " cannot be used with --for " + flags->target),
+                  std::cerr);
     }
     if (flags->target == "kubelet") return RunAllowlist(*flags);
     flags->pinned.lists = flags->allowlist.lists;

@@ -1,6 +1,7 @@
 #include "commands/fleet_flags.h"
 
 #include <CLI/CLI.hpp>
+#include <iostream>
 
 namespace prefetch::ctl {
 
@@ -23,7 +24,7 @@ void FleetOptions(CLI::App& command, FleetFlags& flags) {
 
 int WithCluster(const FleetFlags& flags, const std::function<int(kube::Api&)>& use) {
   auto cluster = Cluster::Open(flags.cluster);
-  if (!cluster) return Fail(cluster.error());
+  if (!cluster) return Fail(cluster.error(), std::cerr);
   return use((*cluster)->api());
 }
 

@@ -61,7 +61,7 @@ base::Status CheckCombination(const Flags& flags) {
 }
 
 int Run(Flags& flags) {
-  if (auto good = CheckCombination(flags); !good) return Fail(kBadInput, good.error());
+  if (auto good = CheckCombination(flags); !good) return Fail(kBadInput, good.error(), std::cerr);
   // What the component gives the agents, a list may ask for.
   const std::vector<std::string>& components = flags.generate.options.components;
   flags.generate.capabilities.touch =

@@ -59,7 +59,8 @@ Examples:
       return static_cast<int>(kOk);
     }
     if (options->files.empty() || options->lists.empty()) {
-      return Fail(kBadInput, base::InvalidArgument("lint needs manifests (-f) and lists (--list)"));
+      return Fail(kBadInput, base::InvalidArgument("lint needs manifests (-f) and lists (--list)"),
+                  std::cerr);
     }
     options->color = StdoutTerminal().color;
     return Lint(context.call, *options, std::cout, std::cerr);

@@ -31,7 +31,7 @@ int RunListCheck(Context& context, bool ask_agent, ListCheckFlags flags) {
     // In `--agent images.yaml` the address was left out, and a file was taken for it.
     flags.files.insert(flags.files.begin(), flags.agent);
   }
-  if (flags.files.empty()) return Fail(kBadInput, base::InvalidArgument("FILE is required"));
+  if (flags.files.empty()) return Fail(kBadInput, base::InvalidArgument("FILE is required"), std::cerr);
   if (!ask_agent) return ListCheck(flags.files, flags.capabilities, std::cout, std::cerr);
   return context.WithAgent([&](const AgentClient& agent) {
     return ListCheckWithAgent(context.call, agent, flags.files, flags.capabilities, std::cout, std::cerr);
@@ -117,8 +117,10 @@ Examples:
     options->json = *output == "json";
     std::size_t needed = *node ? 1 : 2;
     if (options->files.size() != needed) {
-      return Fail(kBadInput, base::InvalidArgument(*node ? "give one FILE with --node"
-                                                         : "give two FILEs, or one with --node"));
+      return Fail(
+          kBadInput,
+          base::InvalidArgument(*node ? "give one FILE with --node" : "give two FILEs, or one with --node"),
+          std::cerr);
     }
     if (!*node) return DiffTwoLists(*options, std::cout, std::cerr);
     return context.WithAgent([&](const AgentClient& agent) {
@@ -166,11 +168,12 @@ Examples:
     bool any = *node || !options->manifests.empty() || !options->lists.empty() || !options->crictl.empty() ||
                options->marker;
     if (!any) {
-      return Fail(kBadInput, base::InvalidArgument(
-                                 "no input: give -f, --list, --crictl, --node, or --marker with --in"));
+      return Fail(kBadInput,
+                  base::InvalidArgument("no input: give -f, --list, --crictl, --node, or --marker with --in"),
+                  std::cerr);
     }
     if (options->marker && options->marker->empty()) {
-      return Fail(kBadInput, base::InvalidArgument("--marker must not be empty"));
+      return Fail(kBadInput, base::InvalidArgument("--marker must not be empty"), std::cerr);
     }
     if (!*node) return ImportList(context.call, nullptr, *options, std::cout, std::cerr);
     return context.WithAgent([&](const AgentClient& agent) {

@@ -1,5 +1,6 @@
 // The options and examples of `prefetchctl status`.
 #include <CLI/CLI.hpp>
+#include <iostream>
 #include <memory>
 
 #include "commands/command.h"
@@ -25,10 +26,13 @@ int RunStatus(Context& context, const StatusFlags& flags) {
                                .output = flags.node.output,
                                .not_ready = flags.not_ready,
                                .results = results};
-    return WithCluster(flags.fleet, [&](kube::Api& api) { return FleetStatus(context.call, api, options); });
+    return WithCluster(flags.fleet, [&](kube::Api& api) {
+      return FleetStatus(context.call, api, options, std::cout, std::cerr);
+    });
   }
   return context.WithAgent([&](const AgentClient& agent) {
-    return results ? Results(context.call, agent, *results) : Status(context.call, agent, flags.node);
+    return results ? Results(context.call, agent, *results, std::cout, std::cerr)
+                   : Status(context.call, agent, flags.node, std::cout, std::cerr);
   });
 }
 

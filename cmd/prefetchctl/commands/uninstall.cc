@@ -21,10 +21,11 @@ int Run(const base::Call& call, const UninstallFlags& flags) {
   if (!flags.nodes) {
     return Fail(kBadInput,
                 base::InvalidArgument("--nodes is required: the command clears Node objects only; delete the "
-                                      "agent with kubectl delete and its manifests"));
+                                      "agent with kubectl delete and its manifests"),
+                std::cerr);
   }
   auto cluster = Cluster::Open(flags.cluster);
-  if (!cluster) return Fail(cluster.error());
+  if (!cluster) return Fail(cluster.error(), std::cerr);
   return Uninstall(call, (*cluster)->api(), flags.options, std::cout, std::cerr);
 }
 

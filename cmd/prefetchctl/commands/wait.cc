@@ -38,27 +38,31 @@ base::Result<WaitOptions> ReadFlags(const WaitFlags& flags, Mistakes& mistakes) 
 int RunWait(Context& context, const WaitFlags& flags) {
   Mistakes mistakes;
   auto options = ReadFlags(flags, mistakes);
-  if (!options) return Fail(kBadInput, options.error());
+  if (!options) return Fail(kBadInput, options.error(), std::cerr);
   if (!mistakes.empty()) return Refuse(mistakes, std::cerr);
   // A list that lists nothing is met at once: somebody may have meant another.
   if (const auto& list = options->demand.list) {
     for (const std::string& warning : list->warnings) std::cerr << "warning: " << warning << "\n";
   }
   if (!flags.fleet.fleet) {
-    return context.WithAgent([&](const AgentClient& agent) { return Wait(context.call, agent, *options); });
+    return context.WithAgent(
+        [&](const AgentClient& agent) { return Wait(context.call, agent, *options, std::cout, std::cerr); });
   }
   auto target = screen::ParseFleetTarget(flags.min_ready);
   if (!target) {
-    return Fail(kBadInput, base::InvalidArgument("--min-ready must be a number of nodes from 1 on, or 1% to "
-                                                 "100%, not " +
-                                                 flags.min_ready));
+    return Fail(kBadInput,
+                base::InvalidArgument("--min-ready must be a number of nodes from 1 on, or 1% to "
+                                      "100%, not " +
+                                      flags.min_ready),
+                std::cerr);
   }
   FleetWaitOptions fleet{.query = flags.fleet.query,
                          .demand = std::move(options->demand),
                          .target = *target,
                          .fail_fast = options->fail_fast,
                          .timeout = options->timeout};
-  return WithCluster(flags.fleet, [&](kube::Api& api) { return FleetWait(context.call, api, fleet); });
+  return WithCluster(
+      flags.fleet, [&](kube::Api& api) { return FleetWait(context.call, api, fleet, std::cout, std::cerr); });
 }
 
 }  // namespace

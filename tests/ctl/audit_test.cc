@@ -1,0 +1,108 @@
+// `audit` of one node, and of saved pods against lists.
+#include "ctl/audit.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "ctl/exit_code.h"
+#include "ctl/fake_agent.h"
+#include "ctl/ran.h"
+#include "status/sample.h"
+#include "status/status_json.h"
+#include "temp_dir.h"
+
+namespace prefetch::ctl::audit_test {
+namespace {
+
+constexpr const char* kPods = R"({"apiVersion":"v1","kind":"List","items":[{"apiVersion":"v1","kind":"Pod",
+"metadata":{"name":"job-1","namespace":"ci"},"spec":{"nodeName":"ci-7","containers":[
+{"name":"main","image":"q.io/stray:v1","imagePullPolicy":"IfNotPresent"}]}}]})";
+
+class AuditTest : public testing::Test {
+ protected:
+  // A node that lists q.io/a:v1, to which these names came besides.
+  void NodeHas(const std::vector<std::string>& strays) {
+    plan::Snapshot snapshot = sample::Node({sample::Ready("q.io/a:v1", 1000)});
+    plan::Unlisted unlisted{.since = sample::At(-500), .images = {}, .left_out = 0};
+    for (const std::string& name : strays) {
+      unlisted.images.push_back({.image = name,
+                                 .image_id = "sha256:1",
+                                 .size_bytes = 5000,
+                                 .first_seen = sample::At(-100),
+                                 .arrived_at = sample::At(-100)});
+    }
+    snapshot.unlisted = std::make_shared<const plan::Unlisted>(std::move(unlisted));
+    agent_.Answers("/v1/status", 200, status::StatusJson(snapshot));
+  }
+  tests::Ran OfNode(const AuditOptions& options = {}) {
+    return tests::Run(
+        [&](auto& out, auto& err) { return AuditOfNode({}, agent_.Client(), options, out, err); });
+  }
+  tests::Ran OfPods(const std::string& list) {
+    AuditOptions options{.pods_file = folder_.Write("pods.json", kPods),
+                         .lists = {folder_.Write("images.txt", list)},
+                         .ignore = {}};
+    return tests::Run([&](auto& out, auto& err) { return AuditOfPods(options, out, err); });
+  }
+
+  tests::FakeAgent agent_;
+  tests::TempDir folder_;
+};
+
+TEST_F(AuditTest, OfANodeThatIsCleanAndOfOneThatIsNot) {
+  NodeHas({});
+  EXPECT_EQ(OfNode().exit, kOk);
+  NodeHas({"q.io/stray:v1"});
+  tests::Ran ran = OfNode();
+  EXPECT_EQ(ran.exit, kNo) << ran;
+  EXPECT_NE(ran.out.find("q.io/stray:v1"), std::string::npos) << ran;
+  EXPECT_EQ(OfNode({.ignore = {"q.io/stray:*"}}).exit, kOk);
+  ran = OfNode({.json = true});
+  EXPECT_EQ(ran.exit, kNo) << ran;
+  EXPECT_TRUE(ran.out.starts_with("{")) << ran;
+}
+
+TEST_F(AuditTest, SavedPodsTellWhoBroughtIt) {
+  NodeHas({"q.io/stray:v1"});
+  tests::Ran ran = OfNode({.pods_file = folder_.Write("pods.json", kPods)});
+  EXPECT_EQ(ran.exit, kNo) << ran;
+  EXPECT_NE(ran.out.find("job-1"), std::string::npos) << ran;
+}
+
+// An agent that has just started knows nothing: that is no clean node.
+TEST_F(AuditTest, AnAgentThatDoesNotKnowYetIsNoYes) {
+  agent_.Answers("/v1/status", 200, status::StatusJson(sample::Node({sample::Ready("q.io/a:v1", 1000)})));
+  tests::Ran ran = OfNode();
+  EXPECT_EQ(ran.exit, kUnreachable) << ran;
+  EXPECT_NE(ran.err.find("ci-7"), std::string::npos) << ran;
+}
+
+TEST_F(AuditTest, WithoutAnAgentNothingIsKnown) {
+  agent_.Goes(base::Unavailable("connection refused"));
+  EXPECT_EQ(OfNode().exit, kUnreachable);
+}
+
+TEST_F(AuditTest, PodsThatCannotBeReadAreBadInput) {
+  NodeHas({});
+  for (const std::string& file : {folder_.Write("bad.json", "{"), folder_ / "none.json"}) {
+    EXPECT_EQ(OfNode({.pods_file = file}).exit, kBadInput) << file;
+    EXPECT_EQ(tests::Run([&](auto& out, auto& err) {
+                return AuditOfPods({.pods_file = file, .lists = {}, .ignore = {}}, out, err);
+              }).exit,
+              kBadInput)
+        << file;
+  }
+}
+
+TEST_F(AuditTest, SavedPodsAgainstAList) {
+  tests::Ran ran = OfPods("q.io/a:v1\n");
+  EXPECT_EQ(ran.exit, kNo) << ran;
+  EXPECT_NE(ran.out.find("q.io/stray:v1"), std::string::npos) << ran;
+  EXPECT_EQ(OfPods("q.io/stray:v1\n").exit, kOk);
+  EXPECT_EQ(OfPods("not an image\n").exit, kBadInput);
+}
+
+}  // namespace
+}  // namespace prefetch::ctl::audit_test

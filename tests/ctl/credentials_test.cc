@@ -1,0 +1,90 @@
+// `credentials`: what is found for an image, and whether the configuration is good.
+#include "ctl/credentials.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "config/said.h"
+#include "ctl/exit_code.h"
+#include "ctl/ran.h"
+#include "temp_dir.h"
+
+namespace prefetch::ctl::credentials_test {
+namespace {
+
+const config::GetEnv kNothing = [](const char*) -> const char* { return nullptr; };
+constexpr const char* kLogin = R"({"auths":{"q.io":{"username":"ci","password":"s3cr3t-of-ci"}}})";
+
+class CredentialsTest : public testing::Test {
+ protected:
+  CredentialsTest() {
+    options_.flags.docker_config = tests::Flags({folder_.Write("config.json", kLogin)}, "f");
+  }
+
+  tests::Ran Find(const std::vector<std::string>& images) {
+    options_.images = images;
+    return tests::Run(
+        [&](auto& out, auto& err) { return FindCredentials({}, options_, kNothing, out, err); });
+  }
+  tests::Ran Check() {
+    options_.images.clear();
+    return tests::Run([&](auto& out, auto& err) { return CheckCredentials(options_, kNothing, out, err); });
+  }
+
+  tests::TempDir folder_;
+  CredentialsOptions options_;
+};
+
+TEST_F(CredentialsTest, EachImageHasOneOrTheExitCodeSaysNo) {
+  tests::Ran ran = Find({"q.io/a:v1"});
+  EXPECT_EQ(ran.exit, kOk) << ran;
+  EXPECT_NE(ran.out.find("config.json"), std::string::npos) << ran;
+  ran = Find({"q.io/a:v1", "ghcr.io/b:v1"});
+  EXPECT_EQ(ran.exit, kNo) << ran;
+  EXPECT_NE(ran.out.find("ghcr.io/b:v1"), std::string::npos) << ran;
+}
+
+TEST_F(CredentialsTest, NoPasswordIsPrinted) {
+  for (bool json : {false, true}) {
+    options_.json = json;
+    tests::Ran ran = Find({"q.io/a:v1"});
+    EXPECT_EQ((ran.out + ran.err).find("s3cr3t"), std::string::npos) << ran;
+  }
+}
+
+TEST_F(CredentialsTest, JsonIsAnObjectForOneAndAnArrayForSeveral) {
+  options_.json = true;
+  EXPECT_TRUE(Find({"q.io/a:v1"}).out.starts_with("{"));
+  EXPECT_TRUE(Find({"q.io/a:v1", "q.io/b:v1"}).out.starts_with("["));
+}
+
+TEST_F(CredentialsTest, ANameThatIsNoneIsBadInput) {
+  tests::Ran ran = Find({"q.io/A"});
+  EXPECT_EQ(ran.exit, kBadInput) << ran;
+  EXPECT_EQ(ran.out, "");
+  EXPECT_EQ(Find({}).exit, kBadInput);
+}
+
+TEST_F(CredentialsTest, CheckTellsGoodFilesAndMistakes) {
+  tests::Ran ran = Check();
+  EXPECT_EQ(ran.exit, kOk) << ran;
+  EXPECT_NE(ran.out.find("1 login"), std::string::npos) << ran;
+  options_.flags.docker_config =
+      tests::Flags({folder_.Write("broken.json", "{"), folder_ / "none.json"}, "f");
+  ran = Check();
+  EXPECT_EQ(ran.exit, kBadInput) << ran;
+  EXPECT_NE(ran.err.find("broken.json"), std::string::npos) << ran;
+  EXPECT_NE(ran.err.find("none.json: there is no such file"), std::string::npos) << ran;
+}
+
+TEST_F(CredentialsTest, CheckOfNothingSaysWhatToName) {
+  options_.flags.docker_config.reset();
+  tests::Ran ran = Check();
+  EXPECT_EQ(ran.exit, kBadInput) << ran;
+  EXPECT_NE(ran.err.find("--docker-config"), std::string::npos) << ran;
+}
+
+}  // namespace
+}  // namespace prefetch::ctl::credentials_test

@@ -1,0 +1,80 @@
+// `status` of one node, once: forms of output, and who sends what is no status.
+#include "ctl/status.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "ctl/exit_code.h"
+#include "ctl/fake_agent.h"
+#include "ctl/ran.h"
+#include "status/sample.h"
+#include "status/status_json.h"
+
+namespace prefetch::ctl::status_test {
+namespace {
+
+class StatusTest : public testing::Test {
+ protected:
+  tests::Ran Show(const std::string& output) {
+    return tests::Run(
+        [&](auto& out, auto& err) { return Status({}, agent_.Client(), {.output = output}, out, err); });
+  }
+  void Says(const std::string& body) { agent_.Answers("/v1/status", 200, body); }
+
+  tests::FakeAgent agent_;
+};
+
+TEST_F(StatusTest, FormsOfOutput) {
+  Says(status::StatusJson(sample::TroubledNode()));
+  struct Row {
+    std::string output, has;
+  };
+  for (const Row& row : {Row{"table", "quay.io/acme/private:v2"}, Row{"wide", "quay.io/acme/private:v2"},
+                         Row{"json", "\"kind\": \"NodeStatus\""}, Row{"yaml", "kind: NodeStatus"}}) {
+    tests::Ran ran = Show(row.output);
+    EXPECT_EQ(ran.exit, kOk) << ran;
+    EXPECT_NE(ran.out.find(row.has), std::string::npos) << row.output << ran;
+    EXPECT_EQ(ran.err, "");
+  }
+  EXPECT_NE(Show("wide").out, Show("table").out);
+}
+
+TEST_F(StatusTest, WhatIsNoStatusIsNotPassedOn) {
+  for (const char* body : {"", "<html>login</html>", "{}", R"({"kind":"CheckResult"})"}) {
+    Says(body);
+    for (const char* output : {"table", "json"}) {
+      tests::Ran ran = Show(output);
+      EXPECT_EQ(ran.exit, kUnreachable) << body << ran;
+      EXPECT_EQ(ran.out, "");
+      EXPECT_NE(ran.err.find("the agent"), std::string::npos) << ran;
+    }
+  }
+}
+
+TEST_F(StatusTest, WithoutAnAgentItSaysWhatHelps) {
+  agent_.Goes(base::NotFound("no such file"));
+  tests::Ran ran = Show("table");
+  EXPECT_EQ(ran.exit, kUnreachable) << ran;
+  EXPECT_NE(ran.err.find("--agent"), std::string::npos) << ran;
+}
+
+TEST_F(StatusTest, ResultsAreARowForEachImage) {
+  Says(status::StatusJson(sample::Node({sample::Ready("q.io/a:v1", 1000), sample::Queued("q.io/b:v1")})));
+  tests::Ran ran = tests::Run([&](auto& out, auto& err) {
+    return Results({}, agent_.Client(), screen::ResultsFormat::kCsv, out, err);
+  });
+  EXPECT_EQ(ran.exit, kOk) << ran;
+  EXPECT_EQ(std::count(ran.out.begin(), ran.out.end(), '\n'), 3) << ran;
+  EXPECT_NE(ran.out.find("q.io/b:v1"), std::string::npos) << ran;
+  agent_.Goes(base::Unavailable("connection refused"));
+  ran = tests::Run([&](auto& out, auto& err) {
+    return Results({}, agent_.Client(), screen::ResultsFormat::kCsv, out, err);
+  });
+  EXPECT_EQ(ran.exit, kUnreachable) << ran;
+  EXPECT_EQ(ran.out, "");
+}
+
+}  // namespace
+}  // namespace prefetch::ctl::status_test
