@@ -14,7 +14,7 @@
 #include "ctl/exit_code.h"
 #include "http/curl_client.h"
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): the library's name
 class App;
 }
 
