@@ -57,6 +57,7 @@ void Crio::RunPods(const std::string& pause_image, const std::string& cni_bin, c
 std::string Crio::Config() const {
   std::string image =
       "signature_policy = \"" + folder_ + "/policy.json\"\nbig_files_temporary_dir = \"" + root_ + "/big\"\n";
+  if (!insecure_.empty()) image += "insecure_registries = [\"" + insecure_ + "\"]\n";
   if (silence_.count() > 0)
     image += "pull_progress_timeout = \"" + std::to_string(silence_.count()) + "s\"\n";
   if (!auth_file_.empty()) image += "global_auth_file = \"" + folder_ + "/auth.json\"\n";
@@ -85,7 +86,8 @@ base::Status Crio::Start() {
   auto started =
       process_.Start({{"crio", "--config", folder_ + "/crio.conf", "--config-dir", folder_ + "/empty.d",
                        "--registries-conf", registries_conf()},
-                      {{"CONTAINERS_STORAGE_CONF",
+                      {{"HOME", folder_ + "/home"},
+                       {"CONTAINERS_STORAGE_CONF",
                         scratch_.Write("crio/storage.conf", "[storage]\ndriver = \"overlay\"\n")}}},
                      log_);
   if (!started) return started;

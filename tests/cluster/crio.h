@@ -38,8 +38,15 @@ class Crio final : public rig::Runtime {
   std::vector<std::string> RegistryFlags(int /*port*/) const override {
     return {"--registries-conf", registries_conf()};
   }
+  bool TellsProgress() const override { return false; }
   bool KeepsPartsOfPulls() const override { return false; }
 
+  // A file of its user's registries.conf.d. From the next start on.
+  void HasDropIn(const std::string& name, const std::string& toml) {
+    scratch_.Write("crio/home/.config/containers/registries.conf.d/" + name, toml);
+  }
+  // `insecure_registries` of crio.conf. From the next start on.
+  void HasInsecureRegistry(const std::string& address) { insecure_ = address; }
   // Entries of registries.conf beside those of MayUseHttp. From the next start on.
   void HasRegistries(const std::string& toml) { more_registries_ = toml; }
   // A pull that gets nothing for so long is given up. From the next start on.
@@ -62,7 +69,7 @@ class Crio final : public rig::Runtime {
 
   const rig::Scratch& scratch_;
   const std::string folder_, root_, socket_, log_;
-  std::string registries_, more_registries_, pods_, auth_file_;
+  std::string registries_, more_registries_, pods_, auth_file_, insecure_;
   std::chrono::seconds silence_{0};
   rig::Process process_;
 };

@@ -55,6 +55,7 @@ class Containerd final : public Runtime {
     return {"--registry-config-path", hosts_, "--registry-trusted-mirror",
             "127.0.0.1:" + std::to_string(port)};
   }
+  bool TellsProgress() const override { return true; }
   bool KeepsPartsOfPulls() const override { return true; }  // under a lease
 
   // The path of its socket, and the same as a CRI endpoint.

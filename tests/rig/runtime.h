@@ -35,6 +35,8 @@ class Runtime {
   // it asks by pulling.
   virtual bool TellsItsRegistries() const = 0;
   virtual std::vector<std::string> RegistryFlags(int port) const = 0;
+  // Can the agent see how far a pull is, and how large?
+  virtual bool TellsProgress() const = 0;
   // Does a pull that broke off leave what it has fetched to the next one?
   virtual bool KeepsPartsOfPulls() const = 0;
 };

@@ -1,0 +1,45 @@
+// What the agent knows of an image's size while containerd pulls it.
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <string>
+
+#include "system/node.h"
+
+namespace prefetch::system::disk_on_containerd_test {
+namespace {
+
+using std::chrono::seconds;
+
+constexpr std::uint64_t kMegabyte = 1'000'000;
+
+bool Becomes(const Node& node, const std::string& image, const std::string& reason) {
+  return rig::Eventually(seconds(40), [&] { return node.StatusOf(image).reason == reason; });
+}
+
+TEST(Disk, WhatDoesNotFitIsSaidAndSmallOnesOvertake) {
+  Node node(Node::Small::kEverything, 150 * kMegabyte);
+  std::unique_ptr<Host> registry = node.AddRegistry("registry.example.test", {});
+  std::string big = registry->Push("big", "v1", {{1, 70 * kMegabyte}});
+  std::string small = registry->Push("small", "v1", {{2, kMegabyte}});
+  // With what it unpacks to, the big one needs at least 140 MB of 120.
+  node.HasLimits("{diskHighPercent: 80, diskMinFreeBytes: 20000000}");
+  registry->proxy().LimitBandwidth(10 * kMegabyte);
+  node.HasList({big, small});
+  node.StartAgent();
+  EXPECT_TRUE(Becomes(node, small, "Present")) << node.AgentLog();
+  EXPECT_TRUE(Becomes(node, big, "DiskPressure")) << node.AgentLog();
+  screen::StatusDocument status = node.Status();
+  ASSERT_TRUE(status.disk);
+  EXPECT_TRUE(status.disk->pressure);
+  EXPECT_GE(status.disk->needed_bytes, 200 * kMegabyte);
+  EXPECT_EQ(node.Get("/readyz").status, 503);
+  // Neither a loop of pulls, nor bytes that stay: it was seen after the first of them that it cannot fit.
+  std::uint64_t served = registry->proxy().BytesToClients();
+  EXPECT_LT(served, 30 * kMegabyte);
+  EXPECT_FALSE(rig::Eventually(seconds(5), [&] { return registry->proxy().BytesToClients() > served; }));
+}
+
+}  // namespace
+}  // namespace prefetch::system::disk_on_containerd_test
