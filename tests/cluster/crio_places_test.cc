@@ -30,6 +30,8 @@ constexpr const char* kAbsent = "sha256:1111111111111111111111111111111111111111
 struct Row {
   const char* conf;
   std::string image;
+  std::vector<const char*> drop_ins = {};
+  const char* insecure_of_crio = "";  // insecure_registries of crio.conf
 };
 
 const Row kRows[] = {
@@ -59,6 +61,20 @@ const Row kRows[] = {
     {"unqualified-search-registries = [\"docker.io\"]\n"
      "[[registry]]\nprefix = \"docker.io\"\nlocation = \"ONE/hub\"\ninsecure = true\n",
      "busybox:v1"},
+    // Of one prefix the first entry of a file counts, be it a drop-in, and the last file.
+    {"[[registry]]\nprefix = \"reg.example.test\"\nlocation = \"ONE/first\"\ninsecure = true\n"
+     "[[registry]]\nprefix = \"reg.example.test\"\nlocation = \"ONE/second\"\ninsecure = true\n",
+     "reg.example.test/app:v1"},
+    {"[[registry]]\nprefix = \"reg.example.test\"\nlocation = \"ONE/main\"\ninsecure = true\n",
+     "reg.example.test/app:v1",
+     {"[[registry]]\nprefix = \"reg.example.test\"\nlocation = \"ONE/first\"\ninsecure = true\n"
+      "[[registry]]\nprefix = \"reg.example.test\"\nlocation = \"ONE/second\"\ninsecure = true\n"}},
+    {"[[registry]]\nprefix = \"reg.example.test\"\nlocation = \"ONE/main\"\ninsecure = true\n",
+     "reg.example.test/app:v1",
+     {"[[registry]]\nprefix = \"reg.example.test\"\nlocation = \"ONE/10\"\ninsecure = true\n",
+      "[[registry]]\nprefix = \"reg.example.test\"\nlocation = \"TWO/20\"\ninsecure = true\n"}},
+    // insecure_registries of crio.conf has no effect any more: it asks by TLS, and hears no HTTP.
+    {"[[registry]]\nlocation = \"ONE\"\n", "ONE/app:v1", {}, "ONE"},
 };
 
 class Registries {
@@ -99,8 +115,14 @@ class Registries {
   Site sites_[2] = {{rig::Registry(scratch_, "one"), nullptr}, {rig::Registry(scratch_, "two"), nullptr}};
 };
 
-Asked Expected(const std::string& conf_text, const std::string& image) {
+Asked Expected(const std::string& conf_text, const std::vector<std::string>& drop_ins,
+               const std::string& image) {
   auto conf = registry::ParseRegistriesConf(conf_text, registry::ConfKind::kMain);
+  for (const std::string& text : drop_ins) {
+    auto later = registry::ParseRegistriesConf(text, registry::ConfKind::kDropIn);
+    EXPECT_TRUE(later) << text;
+    if (conf && later) registry::Update(*conf, *later);
+  }
   auto reference = image::Reference::Parse(image);
   EXPECT_TRUE(conf);
   EXPECT_TRUE(reference);
@@ -108,7 +130,7 @@ Asked Expected(const std::string& conf_text, const std::string& image) {
   if (!conf || !reference) return asked;
   for (const registry::PullPlace& place : registry::PlacesOf(*conf, *reference).places) {
     const std::string& which = place.as.has_digest() ? place.as.digest() : place.as.tag();
-    if (!place.blocked_by.empty()) continue;
+    if (!place.blocked_by.empty() || !place.insecure) continue;  // one that speaks TLS is not heard here
     asked.push_back(place.as.domain() + "/v2/" + place.as.path() + "/manifests/" + which);
   }
   return asked;
@@ -120,13 +142,21 @@ TEST(CrioPlaces, AreWhereTheAgentWouldAsk) {
   Crio crio(scratch);
   for (const Row& row : kRows) {
     const std::string conf = registries.With(row.conf), image = registries.With(row.image);
+    std::vector<std::string> drop_ins;
+    for (const char* name : {"10.conf", "20.conf"}) {
+      const bool has = drop_ins.size() < row.drop_ins.size();
+      const std::string text = has ? registries.With(row.drop_ins[drop_ins.size()]) : "";
+      crio.HasDropIn(name, text);
+      if (has) drop_ins.push_back(text);
+    }
     crio.HasRegistries(conf);
+    crio.HasInsecureRegistry(registries.With(row.insecure_of_crio));
     ASSERT_OK(crio.Start());
     registries.Forget();
     cri::GrpcImageService images(*cri::ParseEndpoint(crio.endpoint()));
     auto pulled = images.PullImage(base::Call{}.Within(kPullLimit), {image, std::nullopt, "", cri::kOwnPull});
     EXPECT_FALSE(pulled) << image;
-    Asked asked = registries.ForManifests(), expected = Expected(conf, image);
+    Asked asked = registries.ForManifests(), expected = Expected(conf, drop_ins, image);
     std::sort(asked.begin(), asked.end());
     std::sort(expected.begin(), expected.end());
     EXPECT_EQ(asked, expected) << conf << image << (pulled ? "" : ": " + pulled.error().message);

@@ -72,16 +72,19 @@ prefix = "*.acme.io"
 }
 
 TEST(ParseRegistriesConf, TheFirstEntryOfAPrefixCounts) {
-  RegistriesConf conf = Parsed(R"(
+  for (ConfKind kind : {ConfKind::kMain, ConfKind::kDropIn}) {
+    RegistriesConf conf = Parsed(R"(
 [[registry]]
 prefix = "quay.io"
 location = "first.io"
 [[registry]]
 prefix = "quay.io"
 location = "second.io"
-)");
-  ASSERT_EQ(conf.registries.size(), 1U);
-  EXPECT_EQ(conf.registries[0].own.location, "first.io");
+)",
+                                 kind);
+    ASSERT_EQ(conf.registries.size(), 1U);
+    EXPECT_EQ(conf.registries[0].own.location, "first.io");
+  }
 }
 
 TEST(ParseRegistriesConf, TheFirstVersionBecomesEntries) {
