@@ -15,11 +15,11 @@ namespace prefetch::agent {
 class Board {
  public:
   void Publish(plan::SnapshotPtr snapshot) PREFETCH_EXCLUDES(mutex_) {
-    auto document = std::make_shared<StatusDocument>(snapshot);
+    auto documents = std::make_shared<StatusDocuments>(snapshot);
     {
       base::Lock lock(mutex_);
       snapshot_.swap(snapshot);
-      document_.swap(document);
+      documents_.swap(documents);
     }
     // The old one goes down after the lock.
     newer_.notify_all();
@@ -30,9 +30,9 @@ class Board {
     return snapshot_;
   }
   // Of the newest Snapshot; null before the first.
-  std::shared_ptr<StatusDocument> Document() const PREFETCH_EXCLUDES(mutex_) {
+  std::shared_ptr<StatusDocuments> Documents() const PREFETCH_EXCLUDES(mutex_) {
     base::Lock lock(mutex_);
-    return document_;
+    return documents_;
   }
   // One that was published after `known`, or whatever there is at the call's end.
   plan::SnapshotPtr LatestAfter(const base::Call& call, const plan::SnapshotPtr& known) const
@@ -62,7 +62,7 @@ class Board {
   mutable base::Mutex mutex_;
   mutable base::Condition newer_;
   plan::SnapshotPtr snapshot_ PREFETCH_GUARDED_BY(mutex_);
-  std::shared_ptr<StatusDocument> document_ PREFETCH_GUARDED_BY(mutex_);
+  std::shared_ptr<StatusDocuments> documents_ PREFETCH_GUARDED_BY(mutex_);
   base::TimePoint turned_at_ PREFETCH_GUARDED_BY(mutex_);
 };
 

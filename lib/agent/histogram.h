@@ -20,6 +20,12 @@ class Histogram {
     sum_ += value;
   }
 
+  // `other` has the same bounds.
+  void Add(const Histogram& other) {
+    for (std::size_t i = 0; i < counts_.size(); i++) counts_[i] += other.counts_[i];
+    sum_ += other.sum_;
+  }
+
   std::span<const double> bounds() const { return bounds_; }
   // One for each bound, not cumulative, and one for what is above the last.
   const std::vector<std::uint64_t>& counts() const { return counts_; }

@@ -1,5 +1,5 @@
 // StatusDocument: the status of one Snapshot as JSON, written once, when the first client asks, and then
-// shared.
+// shared. StatusDocuments: the one for strangers, and the one in full.
 #pragma once
 
 #include <atomic>
@@ -13,7 +13,7 @@
 
 namespace prefetch::agent {
 
-// Any thread may call. The Board has one for its newest Snapshot.
+// Any thread may call.
 class StatusDocument {
  public:
   using Text = std::shared_ptr<const std::string>;
@@ -39,6 +39,13 @@ class StatusDocument {
   std::once_flag once_;
   Text text_;  // set once, before written_
   std::atomic<bool> written_ = false;
+};
+
+// The Board has them for its newest Snapshot.
+struct StatusDocuments {
+  explicit StatusDocuments(const plan::SnapshotPtr& snapshot) : full(snapshot), open(snapshot) {}
+
+  StatusDocument full, open;
 };
 
 }  // namespace prefetch::agent

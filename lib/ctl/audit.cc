@@ -22,7 +22,13 @@ constexpr int kPodsPerPage = 250;
 constexpr const char* kUntold =
     "does not know (yet) what came to it: its agent has just started, or its runtime is away; ask again in a "
     "moment";
+constexpr const char* kHidden = "shows images on no list to callers with a token only, or on the node itself";
 constexpr int kEventsPerPage = 500;
+
+// Why an agent that was heard says nothing of what came.
+const char* WhyUntold(const screen::AuditNode& node) {
+  return node.hidden ? kHidden : kUntold;
+}
 
 int Print(const screen::Audit& audit, const AuditOptions& options, std::ostream& out, std::ostream& err) {
   if (options.json) {
@@ -115,7 +121,8 @@ int AuditOfNode(const base::Call& call, const AgentClient& agent, const AuditOpt
   if (!status) return Fail(kUnreachable, status.error(), err);
   facts.nodes.push_back(screen::AuditNodeOf(*status, status->node));
   if (!facts.nodes.front().Told())
-    return Fail(kUnreachable, base::Unavailable("node " + status->node + " " + kUntold), err);
+    return Fail(kUnreachable,
+                base::Unavailable("node " + status->node + " " + WhyUntold(facts.nodes.front())), err);
   facts.listed = screen::ListedNames(*status);
   return Print(screen::MakeAudit(facts), options, out, err);
 }
@@ -163,7 +170,7 @@ int AuditOfFleet(const base::Call& call, kube::Api& api, const AuditOptions& opt
     std::string why = "no node matches";
     if (!facts.nodes.empty()) {
       const screen::AuditNode& first = facts.nodes.front();
-      why = first.heard ? "node " + first.node + " " + kUntold : first.why;
+      why = first.heard ? "node " + first.node + " " + WhyUntold(first) : first.why;
     }
     return Fail(kUnreachable, base::Unavailable("no agent could be asked, so nothing is known: " + why), err);
   }

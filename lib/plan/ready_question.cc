@@ -17,10 +17,15 @@ bool Has(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-ReadyAnswer No(ReadyAnswer answer, std::string why) {
+ReadyAnswer No(ReadyAnswer answer, std::string why, std::string public_why) {
   answer.ready = false;
   answer.message = std::move(why);
+  answer.public_message = std::move(public_why);
   return answer;
+}
+// `why` may be heard by everyone.
+ReadyAnswer No(ReadyAnswer answer, const std::string& why) {
+  return No(std::move(answer), why, why);
 }
 
 }  // namespace
@@ -38,14 +43,16 @@ ReadyAnswer AskReady(const Snapshot& snapshot, const ReadyQuestion& query) {
   if (!query.source.empty()) {
     const ListSource* source = FindSource(snapshot.list, query.source);
     if (source == nullptr) return No(answer, "there is no source " + query.source + " in the list");
-    if (!source->loaded_at)
-      return No(answer, "no valid version of " + source->name + " is known: " + source->error);
+    const std::string unknown = "no valid version of " + query.source + " is known";
+    if (!source->loaded_at) return No(answer, unknown + ": " + source->error, unknown);
   }
   // What concerns the node as a whole (the list, the runtime) comes before any entry.
   bool only_entries_missing = snapshot.readiness.ready ||
                               snapshot.readiness.reason == Reason::kImagesNotReady ||
                               (!query.source.empty() && snapshot.readiness.reason == Reason::kListInvalid);
-  if (!only_entries_missing) return No(answer, snapshot.readiness.message);
+  if (!only_entries_missing) {
+    return No(answer, snapshot.readiness.message, std::string(ReasonName(snapshot.readiness.reason)));
+  }
   std::size_t missing = 0;
   const ImageState* first = nullptr;
   for (const ImageState* image : answer.entries) {
@@ -73,6 +80,7 @@ ReadyAnswer AskReady(const Snapshot& snapshot, const ReadyQuestion& query) {
   answer.ready = true;
   answer.message =
       snapshot.readiness.ready ? snapshot.readiness.message : "every required image that was asked for is";
+  answer.public_message = answer.message;
   return answer;
 }
 

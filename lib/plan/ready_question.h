@@ -22,6 +22,8 @@ struct ReadyQuestion {
 struct ReadyAnswer {
   bool ready = false;
   std::string message;  // one sentence
+  // The same for strangers: without texts from runtimes, registries and files.
+  std::string public_message;
   std::vector<const ImageState*>
       entries;  // those that the question is about; they live as long as the Snapshot
 };

@@ -72,14 +72,14 @@ std::string OfNodes(const std::vector<std::string>& nodes, const std::string& wh
 }
 
 std::vector<std::string> NotesOn(const AuditFacts& facts) {
-  std::vector<std::string> late, silent, old, full;
+  std::vector<std::string> late, silent, old, hidden, full;
   std::string why;
   for (const AuditNode& node : facts.nodes) {
     if (!node.heard) {
       if (silent.empty()) why = node.why;
       silent.push_back(node.node);
     } else if (!node.since) {
-      old.push_back(node.node);
+      (node.hidden ? hidden : old).push_back(node.node);
     } else if (facts.since && *facts.since < *node.since) {
       late.push_back(node.node);
     }
@@ -91,6 +91,7 @@ std::vector<std::string> NotesOn(const AuditFacts& facts) {
   };
   note(silent, "could not be asked: " + why);
   note(old, "told nothing of unlisted images (yet)");
+  note(hidden, "showed unlisted images to callers with a token only");
   note(late, "only looked since a later time: what came before is not known");
   note(full, "saw more unlisted images than are named");
   return notes;
@@ -125,7 +126,8 @@ AuditNode AuditNodeOf(const StatusDocument& document, const std::string& node) {
           .why = "",
           .since = document.unlisted_since,
           .unlisted = document.unlisted,
-          .left_out = document.unlisted_left_out};
+          .left_out = document.unlisted_left_out,
+          .hidden = !document.hidden.empty()};
 }
 
 std::set<std::string> ListedNames(const StatusDocument& document) {

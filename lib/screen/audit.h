@@ -24,6 +24,7 @@ struct AuditNode {
   std::optional<base::WallTime> since;  // its agent looks since then; none: it does not tell
   std::vector<StatusUnlisted> unlisted;
   std::uint64_t left_out = 0;
+  bool hidden = false;  // it tells known callers only
 
   // Did it say what came? An agent that has just started, or whose runtime is away, knows nothing: no one may
   // take that for a clean node.

@@ -33,6 +33,10 @@ std::string PercentWord(const StatusPull& pull);
 // document's own time.
 std::string RetryWords(const StatusPull& pull, const std::optional<base::WallTime>& now);
 
+// What a document for strangers lacks (StatusDocument::hidden), for all that ask over the network.
+inline constexpr const char* kHiddenWords =
+    "hidden from callers without a token: messages, problems, sizes, digests, credentials, unlisted images";
+
 // What registries have said, in the words of the status table. Internal to screen/.
 // One image's registry stands against calling it current, for a reason that is the image's own: its tag
 // moved, is missing, … A registry that is away is the node's (AwayWords), not each image's.

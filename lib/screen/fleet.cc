@@ -99,6 +99,7 @@ FleetNode DigestStatus(const StatusDocument& document, const std::string& node) 
   digest.required = document.required;
   digest.required_ready = document.required_ready;
   digest.list_hash = document.list_hash;
+  digest.public_only = !document.hidden.empty();
   digest.for_good = !document.ready && FailedForGood(document);
   digest.failed_for_good = !document.ready && SomethingFailedForGood(document);
   for (const StatusImage& image : document.images) {
@@ -152,6 +153,7 @@ Fleet GatherFleet(std::vector<FleetNode> nodes) {
     }
     if (node.detail) fleet.lists[node.list_hash]++;
     if (!node.detail) fleet.no_detail++;
+    if (node.public_only) fleet.public_only++;
     if (std::uint64_t left = node.BytesLeft(); left > fleet.most_bytes_left) {
       fleet.most_bytes_left = left;
       fleet.slowest = node.name;

@@ -30,6 +30,7 @@ struct FleetNode {
   std::string name;
   NodeState state = NodeState::kProgressing;
   bool detail = false;           // its agent was heard
+  bool public_only = false;      // its agent hid what it shows to known callers only
   std::string reason, message;   // of the node as such; with detail, as its agent says it
   bool for_good = false;         // waiting changes nothing: all that is missing has failed for good
   bool failed_for_good = false;  // something that is missing has
@@ -76,6 +77,7 @@ struct Fleet {
   std::vector<FleetNode> nodes;  // by name
   std::size_t ready = 0, progressing = 0, failing = 0;
   std::size_t no_detail = 0;       // of all these
+  std::size_t public_only = 0;     // of those with detail
   std::vector<FleetGroup> groups;  // failing ones first, then by how many nodes they hold up
   std::map<std::string, std::size_t>
       lists;            // by hash: on how many nodes; those that were not heard are not in

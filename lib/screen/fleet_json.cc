@@ -39,6 +39,7 @@ void WriteNode(doc::JsonWriter& out, const FleetNode& node) {
   out.Member("state", NodeStateName(node.state));
   out.MemberBool("ready", node.state == NodeState::kReady);
   out.MemberBool("detail", node.detail);
+  out.MemberBool("publicOnly", node.public_only);
   out.Member("reason", node.reason);
   out.Member("message", node.message);
   out.MemberBool("failedForGood", node.for_good);
@@ -65,6 +66,7 @@ std::string FleetJson(const Fleet& fleet, base::WallTime time, bool not_ready) {
   out.MemberNumber("progressing", fleet.progressing);
   out.MemberNumber("failing", fleet.failing);
   out.MemberNumber("noDetail", fleet.no_detail);
+  out.MemberNumber("publicOnly", fleet.public_only);
   out.Key("causes");
   out.BeginArray();
   for (const FleetGroup& group : fleet.groups) WriteGroup(out, group);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "screen/document_words.h"
 #include "screen/text_layout.h"
 #include "status/words.h"
 
@@ -76,6 +77,7 @@ std::string Names(const std::vector<std::string>& nodes, std::size_t width, std:
 }
 
 std::string Indented(std::string_view text, std::string_view first, std::size_t width) {
+  if (text.empty()) return "";
   std::string out, margin(kCauseColumns + 2, ' ');
   std::size_t room = width - margin.size() - DisplayWidth(first);
   for (const std::string& line : Wrap(base::Truncate(text, kLongestMessage), room)) {
@@ -120,6 +122,14 @@ std::string GroupsText(const Fleet& fleet, const FleetTableOptions& options, std
     text +=
         "… " + base::Counted(fleet.groups.size() - shown, "cause", "causes") + " more (-o wide shows all)\n";
   }
+  return text;
+}
+
+std::string HiddenText(const Fleet& fleet, std::size_t width) {
+  if (fleet.public_only == 0) return "";
+  const std::string where = fleet.public_only == fleet.nodes.size() ? "" : " on " + Nodes(fleet.public_only);
+  std::string text;
+  for (const std::string& line : Wrap(std::string(kHiddenWords) + where, width)) text += line + "\n";
   return text;
 }
 
@@ -181,6 +191,7 @@ std::string FleetTable(const Fleet& fleet, const FleetTableOptions& options) {
   std::string text = fits ? Counts(fleet, "   ", options.color) + "\n"
                           : base::Join(Wrap(Counts(fleet, ", ", false), width), "\n") + "\n";
   if (!fleet.lists.empty()) text += Lists(fleet) + "\n";
+  text += HiddenText(fleet, width);
   std::string groups = GroupsText(fleet, options, width);
   if (!groups.empty()) text += "\n" + groups;
   if (options.wide || options.not_ready) text += NodesText(fleet, options, width);
@@ -228,6 +239,7 @@ std::string FleetResult(const Fleet& fleet, const FleetTarget& target, FleetEnd 
                          ? "failed: " + ratio + "; waiting longer changes nothing\n"
                      : nodes == 0 ? "timed out after " + base::HumanTime(waited) + ": no node matches\n"
                                   : "timed out after " + base::HumanTime(waited) + ": " + ratio + "\n";
+  text += HiddenText(fleet, std::max(width, kLeastWidth));
   text += GroupsText(fleet, {}, std::max(width, kLeastWidth));
   std::vector<std::string> names;
   for (const FleetNode& node : fleet.nodes) {

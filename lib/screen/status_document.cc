@@ -71,6 +71,7 @@ base::Result<StatusDocument> ParseStatusDocument(std::string_view json) {
     error = "it is no NodeStatus of prefetchd.dev/v1";
   }
   if (!error.empty()) return base::InvalidArgument("status document: " + error);
+  in.Read("hidden", document.hidden);
   in.Read("node", document.node);
   in.Read("ready", document.ready);
   in.Read("phase", document.phase);

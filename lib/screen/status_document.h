@@ -78,10 +78,11 @@ struct StatusSpelling {
 struct StatusImage {
   std::string image;  // as the list writes it; of several spellings the first
   bool required = true, applies = true, present = false, ready = false, exposed = false;
-  bool pinned = false;    // in the runtime: kubelet's garbage collection leaves it alone
-  bool settled = false;   // ready once, or failed for good: waiting longer changes nothing
-  std::string ready_for;  // "Never"
-  std::string ready_as;   // as StatusSpelling::ready_as; empty, too, where `spellings` differ in it
+  bool pinned = false;           // in the runtime: kubelet's garbage collection leaves it alone
+  bool settled = false;          // ready once, or failed for good: waiting longer changes nothing
+  std::string ready_for;         // "Never"
+  bool ready_as_hidden = false;  // the agent does not tell for which pods it is judged
+  std::string ready_as;          // as StatusSpelling::ready_as; empty, too, where `spellings` differ in it
   std::string phase, reason, message;
   std::string image_id, digest, pulled_with, credential;
   std::uint64_t size_bytes = 0;
@@ -137,6 +138,7 @@ struct StatusUnlisted {
 
 struct StatusDocument {
   std::string node, phase, reason, message;
+  std::vector<std::string> hidden;  // what the agent shows to known callers only; empty: nothing
   bool ready = false;
   std::uint64_t required = 0, required_ready = 0;
   std::optional<base::WallTime> time;

@@ -81,7 +81,8 @@ std::vector<std::string> NodeProblems(const StatusDocument& document) {
   // That images are not ready shows below, image by image.
   if (!document.ready && document.reason != "ImagesNotReady") {
     std::string advice = status::WordsFor(document.reason).advice;
-    problems.push_back(document.message + (advice.empty() ? "" : "\n→ " + advice));
+    const std::string what = document.message.empty() ? document.reason : document.message;
+    problems.push_back(what + (advice.empty() ? "" : "\n→ " + advice));
   }
   // For a while what it has told before still counts.
   if (!document.runtime_up && !document.runtime_error.empty() && document.reason != "RuntimeDown") {
@@ -129,6 +130,7 @@ std::string NodeHeader(const StatusDocument& document, const TableOptions& optio
     text += Paragraph(problem.substr(0, advice), "! ", "  ", width);
     if (advice != std::string::npos) text += Paragraph(problem.substr(advice + 5), "  → ", "    ", width);
   }
+  if (!document.hidden.empty()) text += Paragraph(kHiddenWords, "", "", width);
   if (std::string no_bytes = NoBytesWords(document); !no_bytes.empty())
     text += Paragraph(no_bytes, "", "", width);
   return text;

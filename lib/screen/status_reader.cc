@@ -74,6 +74,7 @@ StatusImage ReadStatusImage(const status::Members& in) {
   in.Read("pinned", image.pinned);
   in.Read("settled", image.settled);
   in.Read("readyFor", image.ready_for);
+  in.Read("readyAsHidden", image.ready_as_hidden);
   image.ready_as = ReadReadyAs(in);
   in.Read("phase", image.phase);
   in.Read("reason", image.reason);

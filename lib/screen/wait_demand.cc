@@ -13,6 +13,10 @@
 namespace prefetch::screen {
 namespace {
 
+constexpr const char* kReadyAsHidden =
+    "the agent shows to callers with a token only for which pods it has judged the image (readyAs): whether "
+    "other pods start is not known";
+
 void No(StatusDocument& document, std::string reason, std::string message) {
   document.ready = false;
   document.phase = "Progressing";
@@ -68,6 +72,10 @@ std::string WhyNotJudged(const PodKey& wanted, const PodKeys& judged) {
 // is neither this list's trouble nor a word about it.
 StatusImage AsWritten(StatusImage image, const plan::DesiredImage& want) {
   if (!SpellingCounts(image)) return image;
+  if (image.ready_as_hidden) {
+    if (image.ready && image.applies) NotReady(image, "WeakerDemand", kReadyAsHidden);
+    return image;
+  }
   const PodKeys judged = PodKeysOf(image);
   PodKeys telling;
   for (const PodKey& wanted : PodKeysOf(want)) {

@@ -25,22 +25,6 @@ void WriteVerdicts(doc::JsonWriter& out, const ShownVerdicts& verdicts) {
   out.EndObject();
 }
 
-void WriteVerdicts(doc::JsonWriter& out, const plan::Snapshot& snapshot, const plan::ImageState& image) {
-  if (auto verdicts = VerdictsOf(snapshot, image)) {
-    out.Key("verdicts");
-    WriteVerdicts(out, *verdicts);
-    if (image.verdicts) {
-      out.MemberNull("verdictsReason");
-    } else {
-      out.Member("verdictsReason", "no kubelet here (--kubelet=none): presence is the verdict");
-    }
-    return;
-  }
-  out.MemberNull("verdicts");
-  out.Member("verdictsReason",
-             image.applies ? "not known yet" : "not computed: the entry is for other platforms");
-}
-
 ShownVerdicts ByPresence(const plan::ImageState& image) {
   using kubelet::VerdictResult;
   const ShownVerdict always{VerdictResult::kPulls, plan::Reason::kPolicyAlways};
@@ -85,28 +69,6 @@ void WriteReadyAs(doc::JsonWriter& out, const plan::DesiredImage& want) {
   bool same = std::all_of(want.other_pods.begin(), want.other_pods.end(),
                           [&](const plan::JudgedPod& pod) { return pod.ready_as == want.ready_as; });
   if (same) WriteReadyAs(out, *want.ready_as);
-}
-
-// Only where the sources spell the image in several ways, or list it for several pods: each has its own
-// verdicts, and "verdicts" are the worst.
-void WriteSpellings(doc::JsonWriter& out, const plan::ImageState& image) {
-  if (image.want->other_pods.empty()) return;
-  out.Key("spellings");
-  out.BeginArray();
-  for (const plan::JudgedPod& pod : plan::PodsOf(image.want)) {
-    const kubelet::Verdicts* verdicts = plan::VerdictsOfPod(image, pod);
-    out.BeginObject();
-    out.Member("image", pod.reference.written());
-    WriteReadyAs(out, *pod.ready_as);
-    if (verdicts != nullptr) {
-      out.Key("verdicts");
-      WriteVerdicts(out, AsShown(*verdicts));
-    } else {
-      out.MemberNull("verdicts");
-    }
-    out.EndObject();
-  }
-  out.EndArray();
 }
 
 void WritePull(doc::JsonWriter& out, const plan::PullStatus& pull) {
@@ -252,6 +214,42 @@ std::uint64_t WholeRate(double per_second) {
   return per_second > 0 && per_second < 1e15 ? static_cast<std::uint64_t>(per_second) : 0;
 }
 
+void WriteImageVerdicts(doc::JsonWriter& out, const plan::Snapshot& snapshot, const plan::ImageState& image) {
+  if (auto verdicts = VerdictsOf(snapshot, image)) {
+    out.Key("verdicts");
+    WriteVerdicts(out, *verdicts);
+    if (image.verdicts) {
+      out.MemberNull("verdictsReason");
+    } else {
+      out.Member("verdictsReason", "no kubelet here (--kubelet=none): presence is the verdict");
+    }
+    return;
+  }
+  out.MemberNull("verdicts");
+  out.Member("verdictsReason",
+             image.applies ? "not known yet" : "not computed: the entry is for other platforms");
+}
+
+void WriteSpellings(doc::JsonWriter& out, const plan::ImageState& image) {
+  if (image.want->other_pods.empty()) return;
+  out.Key("spellings");
+  out.BeginArray();
+  for (const plan::JudgedPod& pod : plan::PodsOf(image.want)) {
+    const kubelet::Verdicts* verdicts = plan::VerdictsOfPod(image, pod);
+    out.BeginObject();
+    out.Member("image", pod.reference.written());
+    WriteReadyAs(out, *pod.ready_as);
+    if (verdicts != nullptr) {
+      out.Key("verdicts");
+      WriteVerdicts(out, AsShown(*verdicts));
+    } else {
+      out.MemberNull("verdicts");
+    }
+    out.EndObject();
+  }
+  out.EndArray();
+}
+
 void WriteImage(doc::JsonWriter& out, const plan::Snapshot& snapshot, const plan::ImageState& image) {
   out.Member("image", image.want->reference.written());
   out.Member("normalizedName", image.want->reference.Normalized());
@@ -282,7 +280,7 @@ void WriteImage(doc::JsonWriter& out, const plan::Snapshot& snapshot, const plan
   } else {
     out.MemberNull("evictionOrder");
   }
-  WriteVerdicts(out, snapshot, image);
+  WriteImageVerdicts(out, snapshot, image);
   WriteSpellings(out, image);
   WriteImageRegistry(out, image, snapshot.time);
   out.Key("pull");

@@ -11,6 +11,11 @@ constexpr std::string_view kStatusApiVersion = "prefetchd.dev/v1";
 
 // The members of one entry, without the braces.
 void WriteImage(doc::JsonWriter& out, const plan::Snapshot& snapshot, const plan::ImageState& image);
+// "verdicts" and "verdictsReason" of one image.
+void WriteImageVerdicts(doc::JsonWriter& out, const plan::Snapshot& snapshot, const plan::ImageState& image);
+// "spellings": only where the sources spell the image in several ways, or list it for several pods: each has
+// its own verdicts, and "verdicts" are the worst.
+void WriteSpellings(doc::JsonWriter& out, const plan::ImageState& image);
 void WriteRuntime(doc::JsonWriter& out, const plan::RuntimeStatus& runtime);
 // Without one: a kubelet "none".
 void WriteKubelet(doc::JsonWriter& out, const std::optional<plan::KubeletStatus>& kubelet);

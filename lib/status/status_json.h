@@ -12,6 +12,7 @@
 #include "plan/ready_question.h"
 #include "plan/snapshot.h"
 #include "status/image_detail.h"
+#include "status/public_json.h"
 
 namespace prefetch::status {
 
@@ -41,6 +42,7 @@ std::string ImageJson(const plan::Snapshot& snapshot, const plan::ImageState& im
 // The body of GET /readyz: a few lines for people; the status code is ReadyAnswer::ready. The answer comes
 // with the hashes of list and sources, which identify what was judged. `verbose` adds a line for each entry
 // in question: "[+]" ready, "[-]" not, with its reason. Ends with a newline. Pure.
-std::string ReadyzText(const plan::Snapshot& snapshot, const plan::ReadyAnswer& answer, bool verbose);
+std::string ReadyzText(const plan::Snapshot& snapshot, const plan::ReadyAnswer& answer, bool verbose,
+                       View view);
 
 }  // namespace prefetch::status

@@ -130,6 +130,65 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"AnothersPath", On::kPeacefulNode, "/healthz", {}, 404, 404}),
     [](const auto& row) { return row.param.name; });
 
+// What only the local socket shows, endpoint by endpoint.
+struct Shown {
+  std::string name;
+  std::string path;
+  Query query;
+  std::string local_only;  // somewhere in the local answer, and nowhere in the other
+  std::string both;
+};
+class ShownTest : public testing::TestWithParam<Shown> {};
+
+TEST_P(ShownTest, Row) {
+  const Shown& row = GetParam();
+  plan::Snapshot node = sample::TroubledNode();
+  node.readiness.reason = plan::Reason::kCredentialsInvalid;
+  node.readiness.message = "the credential provider configuration cannot be used: acme.yaml";
+  node.problems = {"provider acme-login cannot be used"};
+  node.unlisted = std::make_shared<const plan::Unlisted>(
+      plan::Unlisted{.since = sample::At(-9), .images = {{.image = "tenant.example/app:v1"}}, .left_out = 0});
+  World world(std::move(node));
+  world.metrics.CredentialsLookedUp({.providers = {{.name = "acme-login",
+                                                    .matched = true,
+                                                    .outcome = credentials::ProviderOutcome::kOk,
+                                                    .ran_for = seconds(1)}}});
+  const std::string neighbour = world.Ask(Audience::kNeighbours, row.path, row.query).body;
+  const std::string local = world.Ask(Audience::kLocal, row.path, row.query).body;
+  EXPECT_NE(local.find(row.local_only), std::string::npos) << local;
+  EXPECT_EQ(neighbour.find(row.local_only), std::string::npos) << neighbour;
+  EXPECT_NE(local.find(row.both), std::string::npos) << local;
+  EXPECT_NE(neighbour.find(row.both), std::string::npos) << neighbour;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Endpoints, ShownTest,
+    testing::Values(
+        Shown{"StatusMessages", "/v1/status", {}, "\"message\":", "\"reason\":\"AccessDenied\""},
+        Shown{"StatusUnlisted", "/v1/status", {}, "tenant.example", "\"phase\":"},
+        Shown{"StatusCredentials", "/v1/status", {}, "\"credential\":", "\"pull\":"},
+        Shown{"Readyz", "/readyz", {}, "acme.yaml", "not ready: "},
+        Shown{"ReadyzOfASource", "/readyz", {{"source", "images.yaml"}}, "acme.yaml", "not ready: "},
+        Shown{"ReadyzVerbose", "/readyz", {{"verbose", ""}}, "acme-login", "AccessDenied"},
+        Shown{"ReadyzVerboseMessages", "/readyz", {{"verbose", ""}}, "AccessDenied: ", "[-] "},
+        Shown{"Metrics",
+              "/metrics",
+              {},
+              "provider=\"acme-login\"",
+              "prefetchd_credential_provider_duration_seconds_count{"}),
+    [](const auto& row) { return row.param.name; });
+
+TEST(PublicChecks, TellNoMessage) {
+  World world(sample::TroubledNode());
+  const char ask[] = R"([{"image":"quay.io/acme/private:v2","policy":"Never"}])";
+  auto local = status::ParseCheckResult(world.Post(Audience::kLocal, "/v1/check", ask).body);
+  auto open = status::ParseCheckResult(world.Post(Audience::kNeighbours, "/v1/check", ask).body);
+  ASSERT_TRUE(local && open);
+  EXPECT_EQ(local->answers[0].reason, open->answers[0].reason);
+  EXPECT_NE(local->answers[0].message, open->answers[0].message);
+  EXPECT_NE(open->answers[0].message.find("local socket"), std::string::npos) << open->answers[0].message;
+}
+
 struct Type {
   std::string name;
   std::string path;
@@ -270,7 +329,7 @@ TEST(Endpoints, LivezSaysWhenTheLoopIsStuck) {
 }
 
 // A document of thousands of entries: written once a Snapshot, whoever asks, and not on the server's thread.
-TEST(Endpoints, TheStatusIsWrittenOnceASnapshotAndShared) {
+TEST(Endpoints, TheStatusIsWrittenOnceASnapshotAndViewAndShared) {
   World world;
   http::Handler local = world.Handler(Audience::kLocal), neighbours = world.Handler(Audience::kNeighbours);
   http::ServerRequest request{.path = "/v1/status"};
@@ -280,12 +339,17 @@ TEST(Endpoints, TheStatusIsWrittenOnceASnapshotAndShared) {
   http::SharedBody text = std::move(first).Wait({}).shared;
   ASSERT_NE(text, nullptr);
   EXPECT_EQ(std::move(second).Wait({}).shared, text);
-  http::ServerAnswer known = local(request);
+  http::ServerAnswer known = neighbours(request);
   EXPECT_FALSE(known.deferred());
   EXPECT_EQ(std::move(known).TakeResponse().shared, text);
 
+  http::SharedBody full = local(request).Wait({}).shared;
+  ASSERT_NE(full, nullptr);
+  EXPECT_NE(*full, *text);
+  EXPECT_EQ(local(request).Wait({}).shared, full);
+
   world.Publish(sample::TroubledNode());
-  http::ServerAnswer newer = local(request);
+  http::ServerAnswer newer = neighbours(request);
   EXPECT_TRUE(newer.deferred());
   EXPECT_NE(*std::move(newer).Wait({}).shared, *text);
 }

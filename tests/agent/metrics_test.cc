@@ -119,7 +119,7 @@ ProcessFacts Process() {
 std::string EverythingAsText() {
   Metrics metrics;
   Live(metrics);
-  return MetricsText(Node(), metrics.Copy(), Process(), "1.2.3");
+  return MetricsText(Node(), metrics.Copy(), Process(), "1.2.3", status::View::kFull);
 }
 
 std::string Root() {
@@ -147,7 +147,8 @@ TEST(Metrics, Golden) {
 
 TEST(Metrics, PromtoolAgrees) {
   EXPECT_EQ(Promtool(EverythingAsText()), std::pair(std::string(), 0));
-  EXPECT_EQ(Promtool(MetricsText({}, Counts(), ReadProcessFacts(), "1.2.3")), std::pair(std::string(), 0));
+  EXPECT_EQ(Promtool(MetricsText({}, Counts(), ReadProcessFacts(), "1.2.3", status::View::kFull)),
+            std::pair(std::string(), 0));
 }
 
 TEST(Metrics, PromtoolWouldSayIfItWereWrong) {
@@ -157,7 +158,7 @@ TEST(Metrics, PromtoolWouldSayIfItWereWrong) {
 TEST(Metrics, SourceNamesMayBeAnyBytes) {
   plan::Snapshot snapshot = Node();
   snapshot.list.sources[0].name = "caf\xe9 \"1\"\n.yaml";
-  std::string text = MetricsText(snapshot, Counts(), {}, "1.2.3");
+  std::string text = MetricsText(snapshot, Counts(), {}, "1.2.3", status::View::kFull);
   EXPECT_TRUE(base::IsUtf8(text));
   EXPECT_EQ(Promtool(text), std::pair(std::string(), 0));
 }
@@ -208,13 +209,13 @@ TEST(Logs, OperatorsPageExplainsEach) {
 }
 
 TEST(Metrics, UnlistedImagesThatAreStillThere) {
-  std::string text = MetricsText(sample::PeacefulNode(), Counts(), {}, "1.2.3");
+  std::string text = MetricsText(sample::PeacefulNode(), Counts(), {}, "1.2.3", status::View::kFull);
   EXPECT_NE(text.find("\nprefetchd_unlisted_images 1\n"), std::string::npos) << text;
 }
 
 TEST(Metrics, BeforeTheFirstLook) {
   plan::Snapshot snapshot;
-  std::string text = MetricsText(snapshot, Counts(), {}, "1.2.3");
+  std::string text = MetricsText(snapshot, Counts(), {}, "1.2.3", status::View::kFull);
   EXPECT_NE(text.find("\nprefetchd_ready 0\n"), std::string::npos) << text;
   EXPECT_NE(text.find("\nprefetchd_runtime_up 0\n"), std::string::npos);
   EXPECT_NE(text.find("prefetchd_pulls_total{result=\"succeeded\",class=\"None\"} 0\n"), std::string::npos);
@@ -235,7 +236,7 @@ class KubeletTest : public testing::TestWithParam<KubeletCase> {};
 TEST_P(KubeletTest, Row) {
   plan::Snapshot snapshot = Node();
   snapshot.kubelet = GetParam().kubelet;
-  std::string text = MetricsText(snapshot, Counts(), {}, "1.2.3");
+  std::string text = MetricsText(snapshot, Counts(), {}, "1.2.3", status::View::kFull);
   for (const std::string& line : GetParam().lines) {
     EXPECT_NE(text.find("\n" + line + "\n"), std::string::npos) << line << "\n" << text;
   }

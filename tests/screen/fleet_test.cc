@@ -196,6 +196,19 @@ TEST(FleetTable, Screens) {
   EXPECT_EQ(FleetTable(GatherFleet({}), {}), "no node matches\n");
 }
 
+TEST(FleetTable, NodesThatShowPublicFieldsOnlySaySo) {
+  auto open = ParseStatusDocument(status::PublicStatusJson(sample::TroubledNode()));
+  auto full = ParseStatusDocument(status::StatusJson(sample::TroubledNode()));
+  ASSERT_TRUE(open && full);
+  const Fleet mixed = GatherFleet({DigestStatus(*open, "n1"), DigestStatus(*full, "n2")});
+  EXPECT_EQ(mixed.public_only, 1U);
+  const std::string screen = FleetTable(mixed, {.width = 120});
+  EXPECT_NE(screen.find("unlisted images on 1 node\n"), std::string::npos) << screen;
+  const Fleet hidden = GatherFleet({DigestStatus(*open, "n1")});
+  tests::ExpectGolden("screen/fleet.public80", FleetTable(hidden, {.width = 80, .not_ready = true}));
+  EXPECT_NE(FleetJson(hidden, sample::At(0), false).find("\"publicOnly\":1"), std::string::npos);
+}
+
 TEST(FleetTable, ManyCausesAreFoldedAndNothingFailingIsLeftOutFirst) {
   std::vector<plan::ImageState> images;
   for (int i = 0; i < 20; i++) images.push_back(sample::Queued("a/b" + std::to_string(i) + ":1"));

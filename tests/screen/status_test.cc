@@ -52,6 +52,20 @@ TEST_P(NodeTest, Table) {
   for (std::string_view line : base::Split(broad, '\n')) EXPECT_LE(DisplayWidth(line), 120U) << line;
   ExpectGolden(File("wide"), StatusTable(document_, {.width = 160, .wide = true}));
 }
+// What strangers are shown: no line is empty, no message is missed, and it is said what is hidden.
+TEST_P(NodeTest, PublicTable) {
+  auto document = ParseStatusDocument(status::PublicStatusJson(snapshot_));
+  ASSERT_TRUE(document) << document.error().message();
+  const std::string table = StatusTable(*document, {.width = 80});
+  ExpectGolden(File("public80"), table);
+  for (std::string_view line : base::Split(table, '\n')) EXPECT_LE(DisplayWidth(line), 80U) << line;
+  EXPECT_EQ(document->ready, document_.ready);
+  ASSERT_EQ(document->images.size(), document_.images.size());
+  for (std::size_t i = 0; i < document_.images.size(); i++) {
+    EXPECT_EQ(document->images[i].never, document_.images[i].never) << document_.images[i].image;
+    EXPECT_EQ(document->images[i].settled, document_.images[i].settled) << document_.images[i].image;
+  }
+}
 TEST_P(NodeTest, ColorOnlySupportsTheWords) {
   std::string plain = StatusTable(document_, {.width = 80});
   std::string colored = StatusTable(document_, {.width = 80, .color = true});
@@ -61,8 +75,10 @@ TEST_P(NodeTest, ColorOnlySupportsTheWords) {
   EXPECT_EQ(plain, colored);
 }
 TEST_P(NodeTest, Readyz) {
-  ExpectGolden(File("readyz"), status::ReadyzText(snapshot_, plan::AskReady(snapshot_, {}), true));
-  std::string plain = status::ReadyzText(snapshot_, plan::AskReady(snapshot_, {}), false);
+  ExpectGolden(File("readyz"),
+               status::ReadyzText(snapshot_, plan::AskReady(snapshot_, {}), true, status::View::kFull));
+  std::string plain =
+      status::ReadyzText(snapshot_, plan::AskReady(snapshot_, {}), false, status::View::kFull);
   EXPECT_EQ(plain.find("[+]"), std::string::npos);
   EXPECT_NE(plain.find("list " + snapshot_.list.hash), std::string::npos);
 }

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "screen/wait_view.h"
+#include "status/kubelet_sample.h"
+#include "status/status_json.h"
 
 namespace prefetch::screen::wait_demand_test {
 namespace {
@@ -141,6 +143,19 @@ TEST(NarrowTo, WhatAnybodyMayUseAPodWithASecretMay) {
   EXPECT_EQ(other.images[0].message,
             "the agent's list does not have it for pods without pull secrets: whether such pods start is not "
             "known");
+}
+
+// A document for strangers does not tell for which pods an image is ready.
+TEST(NarrowTo, HiddenPodsAreNotTakenForAnybodys) {
+  auto open =
+      ParseStatusDocument(status::PublicStatusJson(sample::KubeletNodeOf({sample::ForPodsWithASecret()})));
+  ASSERT_TRUE(open) << open.error().message();
+  ASSERT_TRUE(open->images[0].ready_as_hidden);
+  open->images[0].ready = true;
+  const StatusDocument narrow = NarrowTo(*open, {.list = List({open->images[0].image})});
+  EXPECT_FALSE(narrow.ready);
+  EXPECT_EQ(narrow.images[0].reason, "WeakerDemand");
+  EXPECT_NE(narrow.images[0].message.find("with a token"), std::string::npos) << narrow.images[0].message;
 }
 
 TEST(NarrowTo, WhatIsNotListedYetIsWaitedForAndHasNotFailed) {

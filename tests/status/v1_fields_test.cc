@@ -81,6 +81,8 @@ std::set<std::string> FieldsNow() {
   CollectDocument(StatusJson(sample::KubeletNodeOf(
                       {sample::SpelledTwice(), sample::ForPodsWithASecret(), sample::ForTwoPods()})),
                   fields);
+  CollectDocument(PublicStatusJson(sample::KubeletNodeOf({sample::SpelledTwice(), sample::ForTwoPods()})),
+                  fields);
   CheckResult result{.node = "n1", .time = base::WallTime(), .ok = true};
   result.answers = {{.image = "a",
                      .policy = "Never",

@@ -15,6 +15,8 @@
 namespace prefetch::agent {
 namespace {
 
+using status::View;
+
 // The loop turns at least every few seconds; a loop that did not for so long is stuck.
 constexpr std::chrono::seconds kLoopStuckAfter{30};
 constexpr std::string_view kImages = "/v1/images/";
@@ -39,15 +41,18 @@ http::ServerAnswer Quickly(http::Deferred job) {
   return {std::move(job), http::JobKind::kQuick};
 }
 
-http::ServerAnswer Status(const Board& board) {
-  std::shared_ptr<StatusDocument> document = board.Document();
-  if (StatusDocument::Text text = document->Written()) return http::SharedJsonResponse(200, std::move(text));
-  return Quickly([document = std::move(document)](const base::Call&) {
-    return http::SharedJsonResponse(200, document->Write(&status::StatusJson));
+http::ServerAnswer Status(const Board& board, View view) {
+  std::shared_ptr<StatusDocuments> documents = board.Documents();
+  const bool full = view == View::kFull;
+  const StatusDocument& document = full ? documents->full : documents->open;
+  if (StatusDocument::Text text = document.Written()) return http::SharedJsonResponse(200, std::move(text));
+  return Quickly([documents = std::move(documents), full](const base::Call&) {
+    return http::SharedJsonResponse(200, full ? documents->full.Write(&status::StatusJson)
+                                              : documents->open.Write(&status::PublicStatusJson));
   });
 }
 
-http::ServerAnswer Readyz(const Board& board, const http::ServerRequest& request) {
+http::ServerAnswer Readyz(const Board& board, const http::ServerRequest& request, View view) {
   for (const auto& [name, value] : request.query) {
     // A question that is misspelt must not be answered as if it were another one.
     if (name != "verbose" && name != "policy" && name != "hash" && name != "source") {
@@ -62,10 +67,10 @@ http::ServerAnswer Readyz(const Board& board, const http::ServerRequest& request
   }
   query.hash = request.Query("hash").value_or("");
   query.source = request.Query("source").value_or("");
-  auto answer = [](const plan::Snapshot& snapshot, const plan::ReadyQuestion& query, bool verbose) {
+  auto answer = [view](const plan::Snapshot& snapshot, const plan::ReadyQuestion& query, bool verbose) {
     plan::ReadyAnswer ready = plan::AskReady(snapshot, query);
     return http::ServerResponse{.status = ready.ready ? 200 : 503,
-                                .body = status::ReadyzText(snapshot, ready, verbose),
+                                .body = status::ReadyzText(snapshot, ready, verbose, view),
                                 .headers = {}};
   };
   if (!Flag(request, "verbose")) return answer(*board.Latest(), query, false);
@@ -97,8 +102,10 @@ http::ServerAnswer Check(const Inquiry& inquiry, const http::ServerRequest& requ
                                "this agent pulls for no check: start it with --check-pull to allow that");
   }
   const Asker asker{.kind = local ? Asker::Kind::kNode : Asker::Kind::kNeighbour};
-  return http::Deferred([&inquiry, asker, check = *std::move(check)](const base::Call& call) {
-    return http::JsonResponse(200, status::CheckResultJson(inquiry.Check(call, check, asker)));
+  return http::Deferred([&inquiry, asker, local, check = *std::move(check)](const base::Call& call) {
+    status::CheckResult result = inquiry.Check(call, check, asker);
+    if (!local) result = status::WithoutMessages(std::move(result));
+    return http::JsonResponse(200, status::CheckResultJson(result));
   });
 }
 
@@ -137,19 +144,20 @@ http::ServerAnswer CheckOfPod(const Inquiry& inquiry, const http::ServerRequest&
 }
 
 // https://prometheus.io/docs/instrumenting/exposition_formats/: what every version of Prometheus reads.
-http::ServerResponse Scrape(const Board& board, const Metrics& metrics) {
+http::ServerResponse Scrape(const Board& board, const Metrics& metrics, View view) {
   return {.content_type = "text/plain; version=0.0.4; charset=utf-8",
-          .body = MetricsText(*board.Latest(), metrics.Copy(), ReadProcessFacts(), PREFETCH_VERSION)};
+          .body = MetricsText(*board.Latest(), metrics.Copy(), ReadProcessFacts(), PREFETCH_VERSION, view)};
 }
 
 }  // namespace
 
 http::Handler Endpoints(const Board& board, const Metrics& metrics, const Inquiry& inquiry,
                         const base::Clock& clock, Audience audience, Callers* callers) {
-  bool local = audience == Audience::kLocal;
+  const bool local = audience == Audience::kLocal;
+  const View view = local ? View::kFull : View::kPublic;
   // A handler runs on one thread.
   auto checks = std::make_shared<base::TokenBucket>(kNeighbourChecks);
-  return [&board, &metrics, &inquiry, &clock, local, checks,
+  return [&board, &metrics, &inquiry, &clock, local, view, checks,
           callers](const http::ServerRequest& request) -> http::ServerAnswer {
     const std::string& path = request.path;
     bool image = local && path.starts_with(kImages) && path.size() > kImages.size();
@@ -171,11 +179,11 @@ http::Handler Endpoints(const Board& board, const Metrics& metrics, const Inquir
     }
     if (request.method != http::Method::kGet) return http::MethodNotAllowedResponse({http::Method::kGet});
     if (path == "/livez") return Livez(board, clock);
-    if (path == "/readyz") return Readyz(board, request);
+    if (path == "/readyz") return Readyz(board, request, view);
     if (path == "/metrics") {
-      return Quickly([&board, &metrics](const base::Call&) { return Scrape(board, metrics); });
+      return Quickly([&board, &metrics, view](const base::Call&) { return Scrape(board, metrics, view); });
     }
-    if (path == "/v1/status") return Status(board);
+    if (path == "/v1/status") return Status(board, view);
     return OneImage(inquiry, request);
   };
 }

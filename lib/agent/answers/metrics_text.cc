@@ -237,6 +237,24 @@ void ShowDisk(const plan::DiskStatus& disk, Families& out) {
   out.Set(Id::kDiskPressure, disk.pressure);
 }
 
+// By provider, or for strangers all providers together: a provider's name tells whose credentials the node
+// has.
+void ShowPlugins(const Counts& counts, status::View view, Families& out) {
+  std::map<credentials::ProviderOutcome, Histogram> together;
+  for (const auto& [key, seconds] : counts.plugin_seconds) {
+    const auto& [provider, outcome] = key;
+    if (view == status::View::kFull) {
+      out.Set(Id::kPluginDuration, seconds,
+              {{"provider", provider}, {"outcome", credentials::ProviderOutcomeName(outcome)}});
+      continue;
+    }
+    together.try_emplace(outcome, Histogram(seconds.bounds())).first->second.Add(seconds);
+  }
+  for (const auto& [outcome, seconds] : together) {
+    out.Set(Id::kPluginDuration, seconds, {{"outcome", credentials::ProviderOutcomeName(outcome)}});
+  }
+}
+
 void ShowCounts(const Counts& counts, Families& out) {
   if (counts.time_to_ready)
     out.Set(Id::kTimeToReady, std::chrono::duration<double>(*counts.time_to_ready).count());
@@ -262,11 +280,6 @@ void ShowCounts(const Counts& counts, Families& out) {
             {{"source", credentials::SourceName(source)},
              {"outcome", credentials::ProviderOutcomeName(outcome)}});
   }
-  for (const auto& [key, seconds] : counts.plugin_seconds) {
-    const auto& [provider, outcome] = key;
-    out.Set(Id::kPluginDuration, seconds,
-            {{"provider", provider}, {"outcome", credentials::ProviderOutcomeName(outcome)}});
-  }
   for (const auto& [result, count] : counts.callers) {
     out.Set(Id::kPreflightCallers, static_cast<double>(count), {{"result", result}});
   }
@@ -290,7 +303,7 @@ void ShowProcess(const ProcessFacts& process, Families& out) {
 }  // namespace
 
 std::string MetricsText(const plan::Snapshot& snapshot, const Counts& counts, const ProcessFacts& process,
-                        std::string_view version) {
+                        std::string_view version, status::View view) {
   Families out;
   out.Set(Id::kBuildInfo, 1, {{"version", version}});
   ShowReadiness(snapshot.readiness, out);
@@ -298,6 +311,7 @@ std::string MetricsText(const plan::Snapshot& snapshot, const Counts& counts, co
   ShowTouches(snapshot.images, out);
   ShowFreshness(snapshot, out);
   ShowCounts(counts, out);
+  ShowPlugins(counts, view, out);
   ShowRuntime(snapshot.runtime, out);
   if (snapshot.kubelet) {
     ShowKubelet(*snapshot.kubelet, out);

@@ -8,6 +8,7 @@
 
 #include "agent/metrics.h"
 #include "plan/snapshot.h"
+#include "status/public_json.h"
 
 namespace prefetch::agent {
 
@@ -26,8 +27,9 @@ struct ProcessFacts {
 ProcessFacts ReadProcessFacts();
 
 // Prometheus' text format, version 0.0.4. Pure. Labels are closed sets, or names that the node's
-// configuration bounds (list sources, credential providers); never an image's name.
+// configuration bounds (list sources, credential providers); never an image's name. A public text does not
+// name credential providers.
 std::string MetricsText(const plan::Snapshot& snapshot, const Counts& counts, const ProcessFacts& process,
-                        std::string_view version);
+                        std::string_view version, status::View view);
 
 }  // namespace prefetch::agent

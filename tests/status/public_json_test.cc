@@ -1,0 +1,195 @@
+// What strangers may hear of a node whose every text is a secret.
+#include "status/public_json.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/text.h"
+#include "doc/json.h"
+#include "golden.h"
+#include "plan/ready_question.h"
+#include "status/kubelet_sample.h"
+#include "status/sample.h"
+#include "status/status_json.h"
+
+namespace prefetch::status::public_json_test {
+namespace {
+
+// Begins each text that strangers may not hear. A digest has it, too: nothing here checks one.
+const std::string kPlanted = "planted-";
+
+std::string Planted(const std::string& what) {
+  return kPlanted + what;
+}
+
+plan::ImageState PlantedImage() {
+  plan::ImageState image =
+      sample::Failing("quay.io/acme/a:v1", plan::Reason::kAccessDenied, Planted("message"), 3);
+  image.image_id = Planted("image-id");
+  image.digest = Planted("digest");
+  image.other_digests = {Planted("other-digest")};
+  image.size_bytes = 987654321;
+  image.credential = Planted("credential");
+  image.aliases = {Planted("alias")};
+  image.pull.bytes_known = true;
+  image.pull.bytes_total = 987654321;
+  image.touch = plan::TouchStatus{.state = plan::TouchState::kWaiting, .attempts = 2, .why = Planted("why")};
+  image.want.Change([](plan::DesiredImage& want) {
+    want.from = {Planted("file") + ":3"};
+    want.ready_as = image::PodCoordinates{
+        .secrets = {{Planted("namespace"), Planted("secret"), Planted("uid")}}, .service_account = {}};
+  });
+  const kubelet::Verdict verdict{.rule = Planted("rule"), .message = Planted("verdict")};
+  image.verdicts = std::make_shared<const kubelet::Verdicts>(
+      kubelet::Verdicts{.never = verdict, .if_not_present = verdict, .always = verdict});
+  image.registry = std::make_shared<const plan::RegistryView>(
+      plan::RegistryView{.answer = image::RegistryAnswerKind::kServerError,
+                         .detail = Planted("detail"),
+                         .message = Planted("registry"),
+                         .digest = Planted("tag-digest"),
+                         .answered_by = Planted("mirror"),
+                         .always_message = Planted("always"),
+                         .changed_from = Planted("old-digest")});
+  return image;
+}
+
+plan::Snapshot PlantedNode() {
+  plan::Snapshot snapshot = sample::Node({PlantedImage(), sample::ForTwoPods(), sample::SpelledTwice()});
+  snapshot.readiness.message = Planted("readiness");
+  snapshot.readiness.reason = plan::Reason::kRuntimeDown;
+  snapshot.list.warnings = {Planted("warning")};
+  snapshot.problems = {Planted("problem")};
+  snapshot.list.sources[0].path = Planted("path");
+  snapshot.list.sources[0].error = Planted("mistake");
+  snapshot.runtime.endpoint = Planted("endpoint");
+  snapshot.runtime.error = Planted("runtime-error");
+  snapshot.disk.path = Planted("disk");
+  snapshot.registries = {
+      {.name = "quay.io", .trouble = Planted("trouble"), .message = Planted("registry-message")}};
+  snapshot.unlisted = std::make_shared<const plan::Unlisted>(
+      plan::Unlisted{.since = sample::At(-9),
+                     .images = {{.image = Planted("unlisted"), .image_id = Planted("unlisted-id")}},
+                     .left_out = 4});
+  snapshot.asked.push_back({.state = PlantedImage()});
+  snapshot.kubelet.emplace();
+  snapshot.kubelet->version = "1.36.2";
+  snapshot.kubelet->allowlist = {Planted("allowlist")};
+  snapshot.kubelet->root = Planted("root");
+  snapshot.kubelet->sources = {{"version", Planted("source")}};
+  snapshot.kubelet->records_note = Planted("records");
+  snapshot.kubelet->runtime_note = Planted("runtime-note");
+  snapshot.kubelet->contradictions = {Planted("contradiction")};
+  snapshot.kubelet->gc_warnings = {Planted("gc")};
+  return snapshot;
+}
+
+// "images.pull.attempts": the places of all members.
+void PathsOf(const doc::Node& node, const std::string& path, std::set<std::string>& paths) {
+  for (const doc::Member& member : node.members) {
+    const std::string below = (path.empty() ? "" : path + ".") + member.key;
+    paths.insert(below);
+    PathsOf(member.value, below, paths);
+  }
+  for (const doc::Node& item : node.items) PathsOf(item, path, paths);
+}
+std::set<std::string> PathsOf(const std::string& json) {
+  doc::Problems problems("document");
+  auto root = doc::ParseJson(json, problems);
+  std::set<std::string> paths;
+  EXPECT_TRUE(root) << json;
+  if (root) PathsOf(*root, "", paths);
+  return paths;
+}
+std::string Above(const std::string& path) {
+  const std::size_t dot = path.rfind('.');
+  return dot == std::string::npos ? "" : path.substr(0, dot);
+}
+
+TEST(PublicStatus, TellsNothingThatIsPlanted) {
+  const plan::Snapshot snapshot = PlantedNode();
+  EXPECT_NE(StatusJson(snapshot).find(Planted("message")), std::string::npos);
+  const std::string json = PublicStatusJson(snapshot);
+  EXPECT_EQ(json.find(kPlanted), std::string::npos) << json.substr(json.find(kPlanted), 200);
+  EXPECT_EQ(json.find("987654321"), std::string::npos) << json;
+  // Coordinates of the samples that list images for pods with secrets.
+  EXPECT_EQ(json.find("\"secrets\""), std::string::npos) << json;
+  EXPECT_NE(json.find("quay.io/acme/a:v1"), std::string::npos) << json;
+  EXPECT_NE(json.find("\"reason\":\"AccessDenied\""), std::string::npos) << json;
+}
+
+TEST(PublicStatus, NamesEachMemberThatItHides) {
+  const plan::Snapshot snapshot = PlantedNode();
+  const std::set<std::string> shown = PathsOf(PublicStatusJson(snapshot));
+  std::vector<std::string> hidden;
+  for (const std::string& path : PathsOf(StatusJson(snapshot))) {
+    const std::string above = Above(path);
+    if (!shown.contains(path) && (above.empty() || shown.contains(above))) hidden.push_back(path);
+  }
+  std::vector<std::string> named = HiddenMembers();
+  std::sort(named.begin(), named.end());
+  EXPECT_EQ(named, hidden) << base::Join(hidden, "\", \"");
+}
+
+TEST(PublicStatus, Golden) {
+  tests::ExpectGolden("screen/public.json", PublicStatusJson(sample::TroubledNode()));
+}
+
+struct ReadyRow {
+  std::string name;
+  plan::ReadyQuestion question;
+  plan::Reason reason;
+  bool verbose;
+  std::string begins;
+};
+class PublicReadyzTest : public testing::TestWithParam<ReadyRow> {};
+
+TEST_P(PublicReadyzTest, TellsNothingThatIsPlanted) {
+  const ReadyRow& row = GetParam();
+  plan::Snapshot snapshot = PlantedNode();
+  snapshot.readiness.reason = row.reason;
+  if (row.name == "BrokenSource") snapshot.list.sources[0].loaded_at.reset();
+  const plan::ReadyAnswer answer = plan::AskReady(snapshot, row.question);
+  const std::string text = ReadyzText(snapshot, answer, row.verbose, View::kPublic);
+  EXPECT_EQ(text.find(kPlanted), std::string::npos) << text;
+  EXPECT_TRUE(text.starts_with(row.begins)) << text;
+  EXPECT_EQ(text.find("hidden: ") != std::string::npos, row.verbose) << text;
+  const std::string full = ReadyzText(snapshot, answer, row.verbose, View::kFull);
+  EXPECT_NE(full.find(kPlanted), std::string::npos) << full;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    PublicStatus, PublicReadyzTest,
+    testing::Values(
+        ReadyRow{"RuntimeDown", {}, plan::Reason::kRuntimeDown, false, "not ready: RuntimeDown\n"},
+        ReadyRow{"ListInvalid", {}, plan::Reason::kListInvalid, true, "not ready: ListInvalid\n"},
+        ReadyRow{
+            "Credentials", {}, plan::Reason::kCredentialsInvalid, true, "not ready: CredentialsInvalid\n"},
+        ReadyRow{"Images",
+                 {},
+                 plan::Reason::kImagesNotReady,
+                 true,
+                 "not ready: 3 required images are not ready: first quay.io/acme/a:v1 (AccessDenied)\n"},
+        ReadyRow{"BrokenSource",
+                 {.policy = {}, .hash = "", .source = "images.yaml"},
+                 plan::Reason::kListInvalid,
+                 false,
+                 "not ready: no valid version of images.yaml is known\n"}),
+    [](const auto& row) { return row.param.name; });
+
+TEST(PublicCheck, HasNoMessageButThoseAboutTheQuestion) {
+  CheckResult result;
+  for (const char* reason : {"RecordedForOthers", "AccessDenied", "NotListed", "InvalidImageName"}) {
+    result.answers.push_back({.image = "a:v1", .reason = reason, .message = Planted(reason)});
+  }
+  result = WithoutMessages(std::move(result));
+  EXPECT_EQ(result.answers[0].message.find(kPlanted), std::string::npos);
+  EXPECT_EQ(result.answers[1].message.find(kPlanted), std::string::npos);
+  EXPECT_EQ(result.answers[2].message, Planted("NotListed"));
+  EXPECT_EQ(result.answers[3].message, Planted("InvalidImageName"));
+  EXPECT_EQ(result.answers[0].reason, "RecordedForOthers");
+}
+
+}  // namespace
+}  // namespace prefetch::status::public_json_test
