@@ -35,6 +35,7 @@ ClusterAccess::ClusterAccess(kube::Cluster cluster, const config::AgentConfig& c
       node_(std::move(node)),
       clock_(clock),
       cluster_ca_file_(cluster.ca_file),
+      name_space_(cluster.name_space),
       identity_(std::move(cluster), clock),
       api_(client_, identity_, clock) {
   if (config_.provider_service_account) {

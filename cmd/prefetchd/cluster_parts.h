@@ -18,6 +18,7 @@
 #include "kube/account_tokens.h"
 #include "kube/http_api.h"
 #include "kube/identity.h"
+#include "plan/caller.h"
 
 namespace prefetch {
 
@@ -33,6 +34,7 @@ class ClusterAccess {
 
   kube::Api& api() { return api_; }
   const std::string& node() const { return node_; }
+  plan::AgentPlace Place() const { return {node_, name_space_}; }
   // For Keyring; empty if no account is configured.
   credentials::GrantSource Grants();
   // This node's kubelet.
@@ -46,6 +48,7 @@ class ClusterAccess {
   const std::string node_;
   const base::Clock& clock_;
   const std::string cluster_ca_file_;
+  const std::string name_space_;  // this pod's
   http::CurlClient client_;
   kube::Identity identity_;
   kube::HttpApi api_;

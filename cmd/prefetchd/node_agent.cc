@@ -108,8 +108,9 @@ NodeAgent::NodeAgent(const config::AgentConfig& config, const cri::Endpoint& end
                              .access = registries_.Access()}),
       inquiry_(agent_.board(), images_, content_, keyring_, clock, registries_.Asker(), registries_.Hosts(),
                Wish(), config.check_pull) {
-  if (!cluster_ || !config.preflight.AdmitsAnybody()) return;
-  callers_.emplace(config.preflight, NodeName(), cluster_->api(), agent_.metrics(), clock);
+  if (!cluster_ || (!config.preflight.AdmitsAnybody() && !config.fleet_tokens)) return;
+  callers_.emplace(config.preflight, config.fleet_tokens, cluster_->Place(), cluster_->api(),
+                   agent_.metrics(), clock);
 }
 
 agent::Options NodeAgent::LoopOptions() const {
@@ -139,7 +140,7 @@ base::Status NodeAgent::Listen() {
   local_ = *std::move(local);
   const std::string address = Address(config_.listen);
   http::ServerLimits of_neighbours = limits;
-  if (callers_) of_neighbours.deferred_queue = kPodsAtOnce;
+  if (config_.preflight.AdmitsAnybody()) of_neighbours.deferred_queue = kPodsAtOnce;
   auto neighbours = Serve(http::Listener::Tcp(address), of_neighbours,
                           agent::Endpoints(agent_.board(), agent_.metrics(), inquiry_, clock_,
                                            agent::Audience::kNeighbours, callers_ ? &*callers_ : nullptr));

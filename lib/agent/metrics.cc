@@ -97,13 +97,13 @@ void Metrics::Touched(plan::TouchObstacle obstacle) {
   counts_.touches[obstacle]++;
 }
 
-void Metrics::CallerAdmitted() {
-  CallerTurnedAway("Admitted");
+void Metrics::CallerAdmitted(plan::CallerPurpose purpose) {
+  CallerTurnedAway(purpose, "Admitted");
 }
 
-void Metrics::CallerTurnedAway(std::string_view why) {
+void Metrics::CallerTurnedAway(plan::CallerPurpose purpose, std::string_view why) {
   base::Lock lock(mutex_);
-  counts_.callers[std::string(why)]++;
+  counts_.callers[{purpose, std::string(why)}]++;
 }
 
 void Metrics::TouchPodEnded(plan::TouchObstacle obstacle) {

@@ -16,6 +16,7 @@
 #include "base/mutex.h"
 #include "credentials/keyring.h"
 #include "image/registry_answer.h"
+#include "plan/caller.h"
 #include "plan/reason.h"
 #include "plan/touch_status.h"
 
@@ -50,8 +51,8 @@ struct Counts {
   std::map<std::pair<credentials::Source, credentials::ProviderOutcome>, std::uint64_t> lookups;
   // By the provider's name; only executions, not answers from a cache.
   std::map<std::pair<std::string, credentials::ProviderOutcome>, Histogram> plugin_seconds;
-  // Questions of callers with a token: "Admitted", or why they were turned away.
-  std::map<std::string, std::uint64_t, std::less<>> callers;
+  // Questions of callers with a token, by what it is for: "Admitted", or why they were turned away.
+  std::map<std::pair<plan::CallerPurpose, std::string>, std::uint64_t> callers;
   std::map<plan::TouchObstacle, std::uint64_t> touches;     // images
   std::map<plan::TouchObstacle, std::uint64_t> touch_pods;  // those that came to an end, or not to be
 };
@@ -74,8 +75,8 @@ class Metrics {
   void CredentialsLookedUp(const credentials::Lookup& lookup) PREFETCH_EXCLUDES(mutex_);
 
   // One question of a caller with a token (agent/cluster/callers.h). `why`: of a closed set.
-  void CallerAdmitted() PREFETCH_EXCLUDES(mutex_);
-  void CallerTurnedAway(std::string_view why) PREFETCH_EXCLUDES(mutex_);
+  void CallerAdmitted(plan::CallerPurpose purpose) PREFETCH_EXCLUDES(mutex_);
+  void CallerTurnedAway(plan::CallerPurpose purpose, std::string_view why) PREFETCH_EXCLUDES(mutex_);
 
   // One image of a touch; kNone: it is open now.
   void Touched(plan::TouchObstacle obstacle) PREFETCH_EXCLUDES(mutex_);

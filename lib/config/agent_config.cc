@@ -170,7 +170,8 @@ void JudgeGate(const RawConfig& raw, AgentConfig& config, Mistakes& mistakes) {
   config.gate.condition = IsOn(raw.node_condition);
   config.gate.taint = IsOn(raw.startup_taint);
   config.kube_api = IsOn(raw.kube_api) || config.gate.Any() || config.kubelet_api ||
-                    config.provider_service_account || config.touch || config.preflight.AdmitsAnybody();
+                    config.provider_service_account || config.touch || config.preflight.AdmitsAnybody() ||
+                    config.fleet_tokens;
   config.accept_fleet_wide_node_writes = IsOn(raw.accept_fleet_wide_node_writes);
   if (raw.instance) {
     config.gate.instance = raw.instance->value;
@@ -230,6 +231,7 @@ AgentConfig Judge(const RawConfig& raw, Mistakes& mistakes) {
   JudgeKubeletApi(raw, config, mistakes);
   config.provider_service_account = raw.provider_service_account;
   config.preflight = raw.preflight.value_or(plan::CallerRules());
+  config.fleet_tokens = IsOn(raw.fleet_tokens);
   JudgeTouch(raw, config, mistakes);
   JudgeGate(raw, config, mistakes);
   JudgeAudit(raw, config, mistakes);

@@ -99,6 +99,7 @@ struct AgentConfig {
   PluginEnvironment provider_environment;
   plan::Limits limits;
   plan::CallerRules preflight;  // of pods that ask in their own name
+  bool fleet_tokens = false;    // they read the full status over the network
 };
 
 // All mistakes at once, a line each, with who said it: "--listen: must be host:port". Pure.

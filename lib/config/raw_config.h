@@ -78,6 +78,7 @@ struct RawConfig : FileOnlyConfig {
   std::optional<Said<std::string>> kubelet_address;
   std::optional<Said<std::string>> kubelet_ca;
   std::optional<Said<bool>> kube_api;
+  std::optional<Said<bool>> fleet_tokens;
   std::optional<Said<std::string>> registry;
   std::optional<Said<std::string>> registry_config_path;
   std::optional<Said<std::string>> registry_containerd_config;

@@ -252,6 +252,11 @@ constexpr std::array kSettings = {
             .group = Group::kEndpoints,
             .help = "Let `prefetchctl check --pull` on this node pull unlisted images; every pod of this "
                     "node may use them from then on"},
+    Setting{.name = "fleet-tokens",
+            .member = &Raw::fleet_tokens,
+            .group = Group::kEndpoints,
+            .help = "Show the full /v1/status over TCP to tokens of the ServiceAccount prefetchd-fleet in "
+                    "this pod's namespace (component fleet)"},
     Setting{.name = "core-dumps",
             .member = &Raw::core_dumps,
             .group = Group::kEndpoints,

@@ -22,7 +22,8 @@ constexpr int kPodsPerPage = 250;
 constexpr const char* kUntold =
     "does not know (yet) what came to it: its agent has just started, or its runtime is away; ask again in a "
     "moment";
-constexpr const char* kHidden = "shows images on no list to callers with a token only, or on the node itself";
+constexpr const char* kHidden =
+    "shows images on no list only to callers with a token (component fleet), or on the node itself";
 constexpr int kEventsPerPage = 500;
 
 // Why an agent that was heard says nothing of what came.
@@ -143,7 +144,8 @@ int AuditOfFleet(const base::Call& call, kube::Api& api, const AuditOptions& opt
   }
   facts.nodes.resize(members->size());
   base::Mutex mutex;
-  FleetAsk ask{.name_space = options.query.name_space};
+  FleetTokens tokens;
+  FleetAsk ask{.name_space = options.query.name_space, .tokens = &tokens};
   ask.each = [&](std::size_t i, const screen::StatusDocument& document) {
     facts.nodes[i] = screen::AuditNodeOf(document, (*members)[i].node);
     base::Lock lock(mutex);

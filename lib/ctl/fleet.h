@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "ctl/fleet_tokens.h"
 #include "kube/api.h"
 #include "screen/fleet.h"
 #include "screen/wait_view.h"
@@ -23,7 +24,8 @@ struct FleetQuery {
 
 struct FleetMember {
   std::string node;
-  std::string pod;  // empty: none is there
+  std::string pod;      // empty: none is there
+  std::string account;  // of the pod
   std::uint16_t port = 0;
   screen::NodeSigns signs;  // but for what is known only after asking
 };
@@ -37,6 +39,8 @@ constexpr std::size_t kAskedAtOnce = 16;
 
 struct FleetAsk {
   std::string name_space;
+  // Shown to the agents, so that they hide nothing; nullptr: they are asked as strangers ask.
+  FleetTokens* tokens = nullptr;
   // What is asked for: documents are narrowed to it; nullptr: as the agents see it.
   const screen::WaitDemand* demand = nullptr;
   // Each document as it came, before it is narrowed, by the member's index. On the threads that ask, at once

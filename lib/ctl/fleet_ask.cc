@@ -27,9 +27,9 @@ std::string WhyNotHeard(const kube::Failure& failure) {
 }
 
 kube::Answer<std::string> Get(const base::Call& call, kube::Api& api, const std::string& name_space,
-                              const FleetMember& member) {
+                              const FleetMember& member, const std::optional<http::SecretHeader>& token) {
   auto get = [&] {
-    return api.PodProxyGet(call.Within(kOneAnswer), name_space, member.pod, member.port, "/v1/status");
+    return api.PodProxyGet(call.Within(kOneAnswer), name_space, member.pod, member.port, "/v1/status", token);
   };
   auto body = get();
   if (body || body.failure().kind != kube::ApiError::kTooManyRequests) return body;
@@ -37,11 +37,19 @@ kube::Answer<std::string> Get(const base::Call& call, kube::Api& api, const std:
   return get();
 }
 
+// May an agent have refused the token? Then it answers without one. A 403 may be the API server's as well,
+// which then says it again.
+bool MayBeTheToken(kube::ApiError error) {
+  return error == kube::ApiError::kUnauthorized || error == kube::ApiError::kForbidden ||
+         error == kube::ApiError::kTooManyRequests || error == kube::ApiError::kServerError;
+}
+
 // One after the other, until none is left; several threads run this.
 class FleetAsking {
  public:
-  FleetAsking(kube::Api& api, const std::vector<FleetMember>& members, const FleetAsk& ask)
-      : api_(api), members_(members), ask_(ask) {
+  FleetAsking(kube::Api& api, const std::vector<FleetMember>& members, const FleetAsk& ask,
+              FleetTokens::Headers tokens)
+      : api_(api), members_(members), ask_(ask), tokens_(std::move(tokens)) {
     answers_.nodes.resize(members.size());
   }
 
@@ -69,11 +77,19 @@ class FleetAsking {
     return screen::NodeWithoutDetail(member.node, signs);
   }
 
+  kube::Answer<std::string> Heard(const base::Call& call, const FleetMember& member) const {
+    if (auto token = tokens_.find(member.account); token != tokens_.end()) {
+      auto body = Get(call, api_, ask_.name_space, member, token->second);
+      if (body || !MayBeTheToken(body.failure().kind)) return body;
+    }
+    return Get(call, api_, ask_.name_space, member, std::nullopt);
+  }
+
   screen::FleetNode Ask(const base::Call& call, std::size_t i) {
     const FleetMember& member = members_[i];
     if (member.pod.empty()) return NotHeard(member, "");
     if (call.Stopped()) return NotHeard(member, "it was not asked");
-    auto body = Get(call, api_, ask_.name_space, member);
+    auto body = Heard(call, member);
     {
       base::Lock lock(mutex_);
       if (!body && body.failure().kind == kube::ApiError::kForbidden) {
@@ -93,6 +109,7 @@ class FleetAsking {
   kube::Api& api_;
   const std::vector<FleetMember>& members_;
   const FleetAsk& ask_;
+  const FleetTokens::Headers tokens_;  // by the agents' account
   std::atomic<std::size_t> next_{0};
   FleetAnswers answers_;  // a thread writes only the nodes that it has taken
   base::Mutex mutex_;
@@ -105,7 +122,9 @@ class FleetAsking {
 
 FleetAnswers AskMembers(const base::Call& call, kube::Api& api, const std::vector<FleetMember>& members,
                         const FleetAsk& ask) {
-  FleetAsking asking(api, members, ask);
+  FleetAsking asking(
+      api, members, ask,
+      ask.tokens == nullptr ? FleetTokens::Headers() : ask.tokens->For(call, api, ask.name_space, members));
   {
     std::vector<std::jthread> threads;
     for (std::size_t i = 0; i < std::min(kAskedAtOnce, members.size()); i++)

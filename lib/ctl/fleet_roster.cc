@@ -64,6 +64,7 @@ kube::Answer<std::vector<FleetMember>> ListMembers(const base::Call& call, kube:
     if (label != node.labels.end()) member.signs.label = label->second;
     if (auto pod = by_node.find(node.name); pod != by_node.end()) {
       member.pod = pod->second->name;
+      member.account = pod->second->service_account;
       member.port = PortOf(*pod->second);
       member.signs.has_pod = true;
       member.signs.pod_ready = pod->second->ready;

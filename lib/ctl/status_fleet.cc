@@ -1,5 +1,6 @@
 #include "ctl/status.h"
 
+#include <algorithm>
 #include <ostream>
 #include <utility>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "ctl/fleet.h"
 #include "ctl/terminal.h"
 #include "doc/reprint.h"
+#include "screen/document_words.h"
 #include "screen/fleet_text.h"
 
 namespace prefetch::ctl {
@@ -40,7 +42,8 @@ int FleetStatus(const base::Call& call, kube::Api& api, const FleetStatusOptions
     return Fail(kUnreachable, Explain(members.failure()), err);
   }
   std::vector<std::string> rows(options.results ? members->size() : 0);
-  FleetAsk ask{.name_space = options.query.name_space};
+  FleetTokens tokens;
+  FleetAsk ask{.name_space = options.query.name_space, .tokens = &tokens};
   if (options.results) {
     ask.each = [&](std::size_t i, const screen::StatusDocument& document) {
       rows[i] = screen::ResultRows(document, (*members)[i].node, *options.results);
@@ -58,6 +61,10 @@ int FleetStatus(const base::Call& call, kube::Api& api, const FleetStatusOptions
     out << screen::ResultsHead(*options.results);
     for (const std::string& row : rows) out << row;
     out << std::flush;
+    if (std::any_of(answers.nodes.begin(), answers.nodes.end(),
+                    [](const screen::FleetNode& node) { return node.public_only; })) {
+      err << "prefetchctl: " << screen::kHiddenWords << "\n";
+    }
     return kOk;
   }
   auto screen = Screen(screen::GatherFleet(std::move(answers.nodes)), options);

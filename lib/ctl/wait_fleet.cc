@@ -61,6 +61,7 @@ class Watch {
     FleetAnswers answers =
         AskMembers(call, api_, due,
                    {.name_space = options_.query.name_space,
+                    .tokens = &tokens_,
                     .demand = AsksForAnything(options_.demand) ? &options_.demand : nullptr});
     if (answers.forbidden) return std::move(answers.forbidden);
     for (screen::FleetNode& node : answers.nodes) {
@@ -97,6 +98,7 @@ class Watch {
 
   kube::Api& api_;
   const FleetWaitOptions& options_;
+  FleetTokens tokens_;
   std::optional<steady_clock::time_point> listed_at_;
   std::vector<FleetMember> members_;
   std::map<std::string, Known> known_;  // by node

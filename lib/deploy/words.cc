@@ -84,7 +84,7 @@ base::Status CheckCommon(const Files& files, const GenerateOptions& options) {
       return base::InvalidArgument("--component must be one of " + base::Join(components, ", "));
     }
   }
-  for (const std::string_view needs_api : {kKubeletApi, kNodeGate, kPreflight, kTouch}) {
+  for (const std::string_view needs_api : {kFleet, kKubeletApi, kNodeGate, kPreflight, kTouch}) {
     if (Contains(options.components, kNoApiAccess) && Contains(options.components, needs_api)) {
       return base::InvalidArgument("--component no-api-access takes away what " + std::string(needs_api) +
                                    " needs: leave out one of the two");

@@ -33,11 +33,17 @@ enum class Peers {
   kElsewhere,    // nor loopback
 };
 
+struct SecretHeader {
+  std::string name;
+  base::Secret value;
+};
+
 struct Request {
   std::string method = "GET";
   std::string url;  // http:// or https://, without userinfo; how to encode a part: PercentEncode in url.h
   Headers headers;
   base::Secret authorization;  // the value of the Authorization header, whole; empty: none is sent
+  std::optional<SecretHeader> secret_header;  // a further credential
   std::string body;
   // Connects to this socket file instead of the URL's host, which then only names the Host header.
   std::string unix_socket;

@@ -45,6 +45,10 @@ base::Status Check(const Request& request) {
   if (!IsFieldValue(request.authorization.Reveal())) {
     return base::InvalidArgument("the credential has a character that cannot be sent in a header");
   }
+  if (request.secret_header &&
+      (!IsFieldName(request.secret_header->name) || !IsFieldValue(request.secret_header->value.Reveal()))) {
+    return base::InvalidArgument("a credential's header has a character that cannot be sent");
+  }
   if (request.unix_socket.size() >= sizeof(sockaddr_un::sun_path)) {
     return base::InvalidArgument("socket path " + request.unix_socket + " is too long");
   }
@@ -84,6 +88,7 @@ void AddHeaders(const Request& request, const Renamed& renamed, HeaderLines& lin
   if (!renamed.host_header.empty()) lines.Add("Host", renamed.host_header);
   for (const auto& field : request.headers.fields()) lines.Add(field.first, field.second);
   if (!request.authorization.empty()) lines.Add("Authorization", request.authorization.Reveal());
+  if (request.secret_header) lines.Add(request.secret_header->name, request.secret_header->value.Reveal());
   lines.Suppress("Expect");  // waiting for a "100 Continue" costs a second where a server knows none
   if (!request.headers.Has("Content-Type")) lines.Suppress("Content-Type");
 }

@@ -12,6 +12,7 @@
 
 #include "base/call.h"
 #include "doc/node.h"
+#include "http/client.h"
 #include "kube/answer.h"
 #include "kube/objects.h"
 
@@ -91,10 +92,11 @@ class Api {
   virtual Answer<Done> DeletePod(const base::Call& call, const std::string& name_space,
                                  const std::string& name, const std::string& uid) = 0;
   // get pods/proxy. `path` begins with "/" and may have a query. The pod's own answer, of at most 8 MiB, if
-  // it is a 2xx.
+  // it is a 2xx. `header`: a credential for the pod itself.
   virtual Answer<std::string> PodProxyGet(const base::Call& call, const std::string& name_space,
                                           const std::string& name, std::uint16_t port,
-                                          const std::string& path) = 0;
+                                          const std::string& path,
+                                          std::optional<http::SecretHeader> header) = 0;
 };
 
 }  // namespace prefetch::kube

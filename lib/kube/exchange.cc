@@ -1,8 +1,10 @@
 #include "kube/exchange.h"
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 
+#include "base/text.h"
 #include "kube/failure.h"
 #include "kube/retry.h"
 
@@ -21,17 +23,26 @@ std::shared_ptr<const http::Tls> TrustOnly(const std::string& ca_pem, const http
   return other;
 }
 
+// A pod that was asked may send back what it got, and a failure's message quotes its answer.
+void Blank(const base::Secret& header, std::string& answer) {
+  std::string_view token = header.Reveal();
+  token.remove_prefix(std::min(token.find(' ') + 1, token.size()));
+  if (!token.empty()) answer = base::ReplaceAll(answer, token, "***");
+}
+
 Answer<http::Response> SendOnce(const base::Call& call, http::Client& client, const base::Clock& clock,
                                 const Ask& ask, const std::string& ca_pem, const Proof& proof) {
   http::Request request{.method = ask.method, .url = ask.url, .headers = {{"Accept", ask.accept}}};
   if (!ask.content_type.empty()) request.headers.Add("Content-Type", ask.content_type);
   request.authorization = proof.authorization;
+  request.secret_header = ask.header;
   request.body = ask.body;
   request.tls = ca_pem.empty() ? proof.tls : TrustOnly(ca_pem, *proof.tls);
   request.connect_timeout = kLongestConnect;
   request.max_body_bytes = ask.max_body_bytes;
   auto response = client.Send(call, request);
   if (!response) return FailureOf(response.error(), ask.attempt);
+  if (ask.header && response->status >= 300) Blank(ask.header->value, response->body);
   if (auto failure = FailureOf(*response, ask.attempt, proof.authorization, clock.Wall())) {
     return *std::move(failure);
   }

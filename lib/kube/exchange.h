@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 
 #include "base/call.h"
@@ -20,6 +21,7 @@ struct Ask {
   std::string body;
   std::string accept = "application/json";
   std::size_t max_body_bytes = 4 * 1024 * 1024;  // of the answer
+  std::optional<http::SecretHeader> header;      // for whom the server asks in turn
 };
 
 // The 2xx answer, or why there is none. What HttpApi and KubeletApi have in common: bounds (of bytes, and 30

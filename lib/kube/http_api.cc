@@ -58,6 +58,7 @@ struct HttpApi::Verb {
   std::string content_type, body;
   std::string other_path;  // Target::kOther
   std::size_t max_body_bytes = kLongestAnswer;
+  std::optional<http::SecretHeader> header;
 
   std::string Attempt() const {
     std::string attempt = verb + " " + resource;
@@ -98,7 +99,8 @@ Answer<http::Response> HttpApi::Send(const base::Call& call, const Verb& verb) {
                    .url = identity_.cluster().server + *path,
                    .content_type = verb.content_type,
                    .body = verb.body,
-                   .max_body_bytes = verb.max_body_bytes});
+                   .max_body_bytes = verb.max_body_bytes,
+                   .header = verb.header});
 }
 
 Answer<doc::Node> HttpApi::SendForObject(const base::Call& call, const Verb& verb) {
@@ -296,12 +298,13 @@ Answer<Done> HttpApi::DeletePod(const base::Call& call, const std::string& name_
 }
 
 Answer<std::string> HttpApi::PodProxyGet(const base::Call& call, const std::string& name_space,
-                                         const std::string& name, std::uint16_t port,
-                                         const std::string& path) {
+                                         const std::string& name, std::uint16_t port, const std::string& path,
+                                         std::optional<http::SecretHeader> header) {
   Verb verb{.verb = "get", .resource = "pods/proxy", .name_space = name_space, .name = name};
   if (IsName(name)) verb.name += ":" + std::to_string(port);
   verb.other_path = path;
   verb.max_body_bytes = kLongestPodAnswer;
+  verb.header = std::move(header);
   auto response = Send(call, verb);
   if (!response) return std::move(response).failure();
   return std::move(response->body);

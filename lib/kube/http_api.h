@@ -49,8 +49,8 @@ class HttpApi final : public Api {
   Answer<Done> DeletePod(const base::Call& call, const std::string& name_space, const std::string& name,
                          const std::string& uid) override;
   Answer<std::string> PodProxyGet(const base::Call& call, const std::string& name_space,
-                                  const std::string& name, std::uint16_t port,
-                                  const std::string& path) override;
+                                  const std::string& name, std::uint16_t port, const std::string& path,
+                                  std::optional<http::SecretHeader> header) override;
 
  private:
   struct Verb;

@@ -10,6 +10,7 @@ namespace prefetch::plan {
 namespace {
 
 constexpr std::string_view kAccountPrefix = "system:serviceaccount:";
+constexpr std::string_view kFleetAccount = "prefetchd-fleet";
 // Clocks of two machines.
 constexpr std::chrono::seconds kClockSkew{60};
 
@@ -20,6 +21,25 @@ bool Contains(const std::vector<std::string>& audiences) {
 bool MatchesAny(const std::vector<std::string>& patterns, const std::string& name) {
   return std::any_of(patterns.begin(), patterns.end(),
                      [&](const std::string& pattern) { return image::MatchesPattern(pattern, name); });
+}
+
+bool IsOfTheFleet(const Caller& caller, const AgentPlace& place) {
+  return caller.name_space == place.name_space && IsFleetAccount(caller.service_account);
+}
+
+// Who the API server says it is, whatever that one may do here.
+std::variant<Caller, CallerRefusal> CallerOf(const TokenReview& review) {
+  if (!review.authenticated) return CallerRefusal::kRejected;
+  if (!Contains(review.audiences)) return CallerRefusal::kOtherAudience;
+  if (!review.user.starts_with(kAccountPrefix)) return CallerRefusal::kNotAToken;
+  const std::string_view account = std::string_view(review.user).substr(kAccountPrefix.size());
+  const std::vector<std::string_view> parts = base::Split(account, ':');
+  if (parts.size() != 2 || parts[0].empty() || parts[1].empty()) return CallerRefusal::kNotAToken;
+  return Caller{.name_space = std::string(parts[0]),
+                .service_account = std::string(parts[1]),
+                .account_uid = review.user_uid,
+                .pod = review.pod,
+                .pod_uid = review.pod_uid};
 }
 
 bool Admits(const CallerRules& rules, const Caller& caller) {
@@ -50,14 +70,24 @@ std::string_view CallerRefusalName(CallerRefusal refusal) {
   std::abort();
 }
 
-std::string_view CallerRefusalWords(CallerRefusal refusal) {
+bool IsFleetAccount(std::string_view name) {
+  const std::size_t at = name.find(kFleetAccount);
+  if (at == std::string_view::npos || (at > 0 && name[at - 1] != '-')) return false;
+  const std::size_t end = at + kFleetAccount.size();
+  return end == name.size() || name[end] == '-';
+}
+
+std::string_view CallerRefusalWords(CallerRefusal refusal, CallerPurpose purpose) {
+  const bool fleet = purpose == CallerPurpose::kFleet;
   switch (refusal) {
     case CallerRefusal::kNotAToken:
-      return "Authorization must be \"Bearer TOKEN\", with a token of a ServiceAccount";
+      return fleet ? "Prefetchd-Authorization must be \"Bearer TOKEN\", with a token of a ServiceAccount"
+                   : "Authorization must be \"Bearer TOKEN\", with a token of a ServiceAccount";
     case CallerRefusal::kOtherAudience:
       return "the token is for another audience: request one for the audience prefetchd";
     case CallerRefusal::kExpired:
-      return "the token has expired: read it from its projected volume for each question";
+      return fleet ? "the token has expired: request a new one"
+                   : "the token has expired: read it from its projected volume for each question";
     case CallerRefusal::kNotBound:
       return "the token is bound to no pod on a node: use a projected volume, on Kubernetes 1.30 or later";
     case CallerRefusal::kOtherNode:
@@ -65,7 +95,9 @@ std::string_view CallerRefusalWords(CallerRefusal refusal) {
     case CallerRefusal::kRejected:
       return "the API server rejects the token";
     case CallerRefusal::kNotAdmitted:
-      return "this agent's configuration (preflight) does not admit this ServiceAccount";
+      return fleet
+                 ? "only the ServiceAccount prefetchd-fleet of the agents' namespace may read the full status"
+                 : "this agent's configuration (preflight) does not admit this ServiceAccount";
   }
   std::abort();
 }
@@ -74,31 +106,28 @@ bool IsAboutTheToken(CallerRefusal refusal) {
   return refusal != CallerRefusal::kNotAdmitted && refusal != CallerRefusal::kOtherNode;
 }
 
-std::optional<CallerRefusal> PrejudgeToken(const TokenClaims& claims, std::string_view node,
-                                           base::WallTime now) {
+std::optional<CallerRefusal> PrejudgeToken(const TokenClaims& claims, CallerPurpose purpose,
+                                           std::string_view node, base::WallTime now) {
   if (!Contains(claims.audiences)) return CallerRefusal::kOtherAudience;
   if (!claims.expires || *claims.expires + kClockSkew < now) return CallerRefusal::kExpired;
+  if (purpose == CallerPurpose::kFleet) return std::nullopt;
   if (claims.node.empty() || claims.pod_uid.empty()) return CallerRefusal::kNotBound;
   if (claims.node != node) return CallerRefusal::kOtherNode;
   return std::nullopt;
 }
 
-std::variant<Caller, CallerRefusal> JudgeReview(const TokenReview& review, std::string_view node,
-                                                const CallerRules& rules) {
-  if (!review.authenticated) return CallerRefusal::kRejected;
-  if (!Contains(review.audiences)) return CallerRefusal::kOtherAudience;
-  if (!review.user.starts_with(kAccountPrefix)) return CallerRefusal::kNotAToken;
-  const std::string_view account = std::string_view(review.user).substr(kAccountPrefix.size());
-  const std::vector<std::string_view> parts = base::Split(account, ':');
-  if (parts.size() != 2 || parts[0].empty() || parts[1].empty()) return CallerRefusal::kNotAToken;
+std::variant<Caller, CallerRefusal> JudgeReview(const TokenReview& review, CallerPurpose purpose,
+                                                const AgentPlace& place, const CallerRules& rules) {
+  auto caller = CallerOf(review);
+  if (std::holds_alternative<CallerRefusal>(caller)) return caller;
+  const bool of_the_fleet = IsOfTheFleet(std::get<Caller>(caller), place);
+  if (purpose == CallerPurpose::kFleet) {
+    if (!of_the_fleet) return CallerRefusal::kNotAdmitted;
+    return caller;
+  }
   if (review.node.empty() || review.pod_uid.empty()) return CallerRefusal::kNotBound;
-  if (review.node != node) return CallerRefusal::kOtherNode;
-  Caller caller{.name_space = std::string(parts[0]),
-                .service_account = std::string(parts[1]),
-                .account_uid = review.user_uid,
-                .pod = review.pod,
-                .pod_uid = review.pod_uid};
-  if (!Admits(rules, caller)) return CallerRefusal::kNotAdmitted;
+  if (review.node != place.node) return CallerRefusal::kOtherNode;
+  if (of_the_fleet || !Admits(rules, std::get<Caller>(caller))) return CallerRefusal::kNotAdmitted;
   return caller;
 }
 

@@ -1,8 +1,10 @@
-// Callers: pods that ask this agent in their own name, with a token of their ServiceAccount. Which tokens are
-// worth a review by the API server, whom a review admits, and what is answered to whom. Pure.
+// Callers: pods that ask this agent in their own name, and people with a fleet token. Both show a token of a
+// ServiceAccount. Which tokens are worth a review by the API server, whom a review admits, and what is
+// answered to whom. Pure.
 //
-// A token counts on one node only: the API server binds it to a pod, and tells on which node that pod runs
-// (KEP-4193, on by default since Kubernetes 1.30).
+// A pod's token counts on one node only: the API server binds it to a pod, and tells on which node that pod
+// runs (KEP-4193, on by default since Kubernetes 1.30). A fleet token is a TokenRequest for one
+// ServiceAccount in the agents' own namespace, and counts on all their nodes.
 #pragma once
 
 #include <optional>
@@ -36,6 +38,24 @@ struct CallerRules {
   bool AdmitsAnybody() const { return !namespaces.empty(); }
   friend bool operator==(const CallerRules&, const CallerRules&) = default;
 };
+
+// The header of fleet tokens: the API server removes Authorization from what it proxies (pods/proxy).
+inline constexpr std::string_view kFleetHeader = "Prefetchd-Authorization";
+
+// What a token is shown for: either opens nothing of the other.
+enum class CallerPurpose {
+  kPreflight,  // POST /v1/check, in a pod's own name
+  kFleet,      // GET /v1/status in full, for prefetchctl --fleet
+};
+
+// Where the agent runs.
+struct AgentPlace {
+  std::string node, name_space;
+};
+
+// Component fleet's ServiceAccount: "prefetchd-fleet", with the prefix or suffix that kustomize or
+// `generate --instance` gave it ("team-a-prefetchd-fleet").
+bool IsFleetAccount(std::string_view name);
 
 // What a token says of itself, before anybody has verified it.
 struct TokenClaims {
@@ -74,16 +94,17 @@ enum class CallerRefusal {
 };
 std::string_view CallerRefusalName(CallerRefusal refusal);  // "OtherNode"
 // One sentence for the caller. Names nothing of the agent but its audience.
-std::string_view CallerRefusalWords(CallerRefusal refusal);
+std::string_view CallerRefusalWords(CallerRefusal refusal, CallerPurpose purpose);
 // Would another credential change the answer? Else the caller itself is not admitted.
 bool IsAboutTheToken(CallerRefusal refusal);
 
-// Rejects tokens for other audiences, of other nodes, and expired ones. nullopt: the API server is to be
-// asked.
-std::optional<CallerRefusal> PrejudgeToken(const TokenClaims& claims, std::string_view node,
-                                           base::WallTime now);
-std::variant<Caller, CallerRefusal> JudgeReview(const TokenReview& review, std::string_view node,
-                                                const CallerRules& rules);
+// Rejects tokens for other audiences, expired ones, and of pods those of other nodes. nullopt: the API server
+// is to be asked.
+std::optional<CallerRefusal> PrejudgeToken(const TokenClaims& claims, CallerPurpose purpose,
+                                           std::string_view node, base::WallTime now);
+// `rules` are for pods; a fleet token needs none.
+std::variant<Caller, CallerRefusal> JudgeReview(const TokenReview& review, CallerPurpose purpose,
+                                                const AgentPlace& place, const CallerRules& rules);
 
 // What this caller may hear and cause. `listed`: the image that it asks about is on the list.
 CheckRights RightsOf(const CallerRules& rules, bool listed);

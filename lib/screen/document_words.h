@@ -35,7 +35,8 @@ std::string RetryWords(const StatusPull& pull, const std::optional<base::WallTim
 
 // What a document for strangers lacks (StatusDocument::hidden), for all that ask over the network.
 inline constexpr const char* kHiddenWords =
-    "hidden from callers without a token: messages, problems, sizes, digests, credentials, unlisted images";
+    "hidden from callers without a token (component fleet): messages, problems, sizes, digests, credentials, "
+    "unlisted images";
 
 // What registries have said, in the words of the status table. Internal to screen/.
 // One image's registry stands against calling it current, for a reason that is the image's own: its tag

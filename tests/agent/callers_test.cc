@@ -40,14 +40,17 @@ class CallersTest : public testing::Test {
  protected:
   explicit CallersTest() { EXPECT_TRUE(server.LoadRbac(kRights)); }
 
-  static std::variant<plan::Caller, TurnedAway> Identify(Callers& callers, const std::string& authorization) {
-    auto token = callers.Read(authorization);
+  static std::variant<plan::Caller, TurnedAway> Identify(
+      Callers& callers, const std::string& authorization,
+      plan::CallerPurpose purpose = plan::CallerPurpose::kPreflight) {
+    auto token = callers.Read(authorization, purpose);
     if (auto* away = std::get_if<TurnedAway>(&token)) return *away;
     return callers.Identify({}, std::get<Callers::Token>(token));
   }
   // "Admitted ci/runner", or the status and how long to wait.
-  std::string Ask(const std::string& authorization) {
-    auto who = Identify(callers, authorization);
+  std::string Ask(const std::string& authorization,
+                  plan::CallerPurpose purpose = plan::CallerPurpose::kPreflight) {
+    auto who = Identify(callers, authorization, purpose);
     if (const auto* caller = std::get_if<plan::Caller>(&who)) {
       return "Admitted " + caller->name_space + "/" + caller->service_account + " of " + caller->pod;
     }
@@ -62,9 +65,10 @@ class CallersTest : public testing::Test {
     return Ask("Bearer " + server.AddPodToken(of, audience, life));
   }
   std::size_t Reviews() const { return server.Requests().size(); }
-  std::uint64_t Counted(const std::string& result) const {
+  std::uint64_t Counted(const std::string& result,
+                        plan::CallerPurpose purpose = plan::CallerPurpose::kPreflight) const {
     Counts counts = metrics.Copy();
-    auto found = counts.callers.find(result);
+    auto found = counts.callers.find({purpose, result});
     return found == counts.callers.end() ? 0 : found->second;
   }
 
@@ -76,7 +80,7 @@ class CallersTest : public testing::Test {
                           clock};
   kube::HttpApi api{client, identity, clock};
   Metrics metrics;
-  Callers callers{{.namespaces = {"ci", "team-*"}}, "n1", api, metrics, clock};
+  Callers callers{{.namespaces = {"ci", "team-*"}}, true, {"n1", "prefetchd"}, api, metrics, clock};
 };
 
 TEST_F(CallersTest, APodOfThisNodeIsKnownByItsToken) {
@@ -183,11 +187,11 @@ TEST_F(CallersTest, WithoutTheRightToReviewNobodyIsLetIn) {
       {.server = server.url(), .token = base::Secret(server.AddServiceAccountToken("prefetchd", "another"))},
       clock);
   kube::HttpApi powerless(client, other, clock);
-  Callers without({.namespaces = {"*"}}, "n1", powerless, metrics, clock);
+  Callers without({.namespaces = {"*"}}, true, {"n1", "prefetchd"}, powerless, metrics, clock);
   auto who = Identify(without, "Bearer " + server.AddPodToken(kJob, "prefetchd"));
   ASSERT_TRUE(std::holds_alternative<TurnedAway>(who));
   EXPECT_EQ(std::get<TurnedAway>(who).status, 503);
-  EXPECT_NE(std::get<TurnedAway>(who).message.find("component preflight"), std::string::npos);
+  EXPECT_NE(std::get<TurnedAway>(who).message.find("component preflight grants"), std::string::npos);
 }
 
 TEST_F(CallersTest, TwoHundredAtOnceAreFineAndAFloodIsHeld) {
@@ -212,10 +216,80 @@ TEST_F(CallersTest, EachNamespaceHasItsOwnBudget) {
 }
 
 TEST_F(CallersTest, ALookAtTheHeaderTurnsAwayWithoutBlocking) {
-  EXPECT_TRUE(std::holds_alternative<TurnedAway>(callers.Read("Bearer garbage")));
+  EXPECT_TRUE(
+      std::holds_alternative<TurnedAway>(callers.Read("Bearer garbage", plan::CallerPurpose::kPreflight)));
   EXPECT_TRUE(std::holds_alternative<Callers::Token>(
-      callers.Read("Bearer " + server.AddPodToken(kJob, "prefetchd"))));
+      callers.Read("Bearer " + server.AddPodToken(kJob, "prefetchd"), plan::CallerPurpose::kPreflight)));
   EXPECT_EQ(Reviews(), 0U);
+}
+
+// Fleet tokens: a TokenRequest for one account, bound to nothing.
+class FleetTokens : public CallersTest {
+ protected:
+  std::string Header(const std::string& name_space = "prefetchd",
+                     const std::string& account = "prefetchd-fleet",
+                     const std::string& audience = "prefetchd", seconds life = std::chrono::hours(1)) {
+    return "Bearer " + server.AddPodToken({name_space, account, "", ""}, audience, life);
+  }
+  std::string AskFleet(const std::string& authorization) {
+    return Ask(authorization, plan::CallerPurpose::kFleet);
+  }
+  std::uint64_t FleetCounted(const std::string& result) const {
+    return Counted(result, plan::CallerPurpose::kFleet);
+  }
+};
+
+TEST_F(FleetTokens, AreKnownByTheirAccountAndRemembered) {
+  const std::string header = Header();
+  for (int i = 0; i < 5; i++) EXPECT_EQ(AskFleet(header), "Admitted prefetchd/prefetchd-fleet of ");
+  EXPECT_EQ(Reviews(), 1U);
+  clock.Advance(seconds(61));
+  AskFleet(header);
+  EXPECT_EQ(Reviews(), 2U);
+  EXPECT_EQ(FleetCounted("Admitted"), 6U);
+  EXPECT_EQ(Counted("Admitted"), 0U);
+}
+
+TEST_F(FleetTokens, OpenNothingOfAPreflightAndAPodsTokenNoStatus) {
+  const std::string fleet = Header();
+  EXPECT_EQ(Ask(fleet), "401") << "bound to no pod";
+  const std::string bound =
+      "Bearer " + server.AddPodToken({"prefetchd", "prefetchd-fleet", "n1", "p"}, "prefetchd");
+  EXPECT_EQ(AskFleet(bound), "Admitted prefetchd/prefetchd-fleet of p");
+  Callers all{{.namespaces = {"*"}}, true, {"n1", "prefetchd"}, api, metrics, clock};
+  auto who = Identify(all, bound);
+  ASSERT_TRUE(std::holds_alternative<TurnedAway>(who)) << "whatever namespaces preflights are for";
+  EXPECT_EQ(std::get<TurnedAway>(who).status, 403);
+
+  const std::string pod = "Bearer " + server.AddPodToken(kJob, "prefetchd");
+  EXPECT_EQ(Ask(pod), "Admitted ci/runner of job-1");
+  EXPECT_EQ(AskFleet(pod), "403") << "what is remembered holds for one purpose";
+  EXPECT_EQ(Ask(pod), "Admitted ci/runner of job-1");
+}
+
+TEST_F(FleetTokens, OfOthersAreRefused) {
+  EXPECT_EQ(AskFleet("Bearer garbage"), "401");
+  EXPECT_EQ(AskFleet(Header("prefetchd", "prefetchd-fleet", "https://kubernetes.default.svc")), "401");
+  EXPECT_EQ(Reviews(), 0U);
+  EXPECT_EQ(AskFleet(Header("ci")), "403");
+  EXPECT_EQ(AskFleet(Header("prefetchd", "prefetchd")), "403");
+  std::string forged = Header();
+  forged.back() = forged.back() == '1' ? '2' : '1';
+  EXPECT_EQ(AskFleet(forged), "401");
+  EXPECT_EQ(FleetCounted("NotAdmitted"), 2U);
+  EXPECT_EQ(FleetCounted("Rejected"), 1U);
+}
+
+TEST_F(FleetTokens, WhileTheApiServerIsAwayWaitAndStrangersDoNotUseUpTheOthersReviews) {
+  server.GoAway();
+  EXPECT_EQ(AskFleet(Header()), "503 in 5 s");
+  EXPECT_EQ(FleetCounted("NotReviewed"), 1U);
+  server.ComeBack();
+  clock.Advance(seconds(5));
+  std::set<std::string> answers;
+  for (int i = 0; i < 70; i++) answers.insert(AskFleet(Header("x", "y")));
+  EXPECT_TRUE(answers.contains("429 in 1 s"));
+  EXPECT_EQ(AskWith(kJob), "Admitted ci/runner of job-1");
 }
 
 }  // namespace

@@ -23,6 +23,7 @@ constexpr TokenUser kTokenUsers[] = {
     {"kube-controller-manager", "system:masters"},
     {"system:node:n1", "system:nodes"},
     {"system:node:n2", "system:nodes"},
+    {"fleet-viewer", "prefetchd-fleet-viewers"},
 };
 
 std::string TokenOf(const std::string& user) {

@@ -12,8 +12,9 @@ namespace {
 
 constexpr const char* kPlatforms[] = {"aks", "bottlerocket", "crio", "eks",       "generic",
                                       "gke", "k3s",          "kind", "openshift", "rke2"};
-constexpr const char* kComponents[] = {"control-plane", "ephemeral", "kubelet-api", "live-reload",
-                                       "monitoring",    "node-gate", "preflight",   "touch"};
+constexpr const char* kComponents[] = {"control-plane", "ephemeral",   "fleet",
+                                       "kubelet-api",   "live-reload", "monitoring",
+                                       "node-gate",     "preflight",   "touch"};
 
 // Kinds of other projects that renderings have, taken as they are.
 struct Foreign {

@@ -34,7 +34,25 @@ class FleetApi final : public tests::RefusingApi {
   void Answers(const std::string& pod, kube::Answer<std::string> answer) {
     answers_.insert_or_assign(pod, std::move(answer));
   }
+  // What it answers to a token; without that, as to anybody.
+  void AnswersToToken(const std::string& pod, kube::Answer<std::string> answer) {
+    with_token_.insert_or_assign(pod, std::move(answer));
+  }
+  // The component is there, and the user may request its tokens.
+  void HasFleet() { fleet_ = true; }
   int asked() const { return asked_; }
+  int shown() const { return shown_; }
+  int requested() const { return requested_; }
+
+  kube::Answer<kube::ServiceAccountToken> CreateToken(const base::Call& call, const std::string& name_space,
+                                                      const std::string& account, const std::string& audience,
+                                                      std::int64_t seconds) override {
+    requested_++;
+    EXPECT_EQ(audience, "prefetchd");
+    EXPECT_EQ(seconds, 600);
+    if (!fleet_) return RefusingApi::CreateToken(call, name_space, account, audience, seconds);
+    return kube::ServiceAccountToken{base::Secret("a-token-of-" + account), base::WallTime()};
+  }
 
   kube::Answer<kube::Page<kube::Node>> ListNodes(const base::Call&, const kube::ListOptions&) override {
     return kube::Page<kube::Node>{nodes_, ""};
@@ -44,19 +62,27 @@ class FleetApi final : public tests::RefusingApi {
     return kube::Page<kube::Pod>{pods_, ""};
   }
   kube::Answer<std::string> PodProxyGet(const base::Call& call, const std::string& name_space,
-                                        const std::string& name, std::uint16_t port,
-                                        const std::string& path) override {
+                                        const std::string& name, std::uint16_t port, const std::string& path,
+                                        std::optional<http::SecretHeader> header) override {
     asked_++;
+    if (header) {
+      shown_++;
+      EXPECT_EQ(header->name, "Prefetchd-Authorization");
+      EXPECT_EQ(header->value.Reveal(), "Bearer a-token-of-prefetchd-fleet-ci");
+      if (auto full = with_token_.find(name); full != with_token_.end()) return full->second;
+    }
     auto answer = answers_.find(name);
-    return answer == answers_.end() ? RefusingApi::PodProxyGet(call, name_space, name, port, path)
+    return answer == answers_.end() ? RefusingApi::PodProxyGet(call, name_space, name, port, path, header)
                                     : answer->second;
   }
 
  private:
   std::vector<kube::Node> nodes_;
   std::vector<kube::Pod> pods_;
-  std::map<std::string, kube::Answer<std::string>> answers_;
-  std::atomic<int> asked_{0};
+  std::map<std::string, kube::Answer<std::string>> answers_, with_token_;
+  bool fleet_ = false;
+  int requested_ = 0;
+  std::atomic<int> asked_{0}, shown_{0};
 };
 
 std::vector<FleetMember> Members(FleetApi& api) {
@@ -185,6 +211,86 @@ TEST(FleetAsk, AStopAsksNobody) {
   call.stop = stop.get_token();
   EXPECT_FALSE(AskMembers(call, api, Members(api), {}).nodes[0].detail);
   EXPECT_EQ(api.asked(), 0);
+}
+
+struct AccountCase {
+  std::string agents, fleets;
+};
+class FleetAccountTest : public testing::TestWithParam<AccountCase> {};
+
+TEST_P(FleetAccountTest, IsNamedAsTheAgentsIs) {
+  EXPECT_EQ(FleetAccountFor(GetParam().agents), GetParam().fleets);
+}
+
+INSTANTIATE_TEST_SUITE_P(Names, FleetAccountTest,
+                         testing::Values(AccountCase{"prefetchd", "prefetchd-fleet"},
+                                         AccountCase{"prefetchd-ci", "prefetchd-fleet-ci"},
+                                         AccountCase{"a-prefetchd-ci", "a-prefetchd-fleet-ci"},
+                                         AccountCase{"myprefetchd", ""}, AccountCase{"agents", ""},
+                                         AccountCase{"", ""}));
+
+const std::string kHidden =
+    R"({"apiVersion":"prefetchd.dev/v1","kind":"NodeStatus","node":"n","hidden":["message"],"images":[]})";
+
+// Agents of the account prefetchd-ci.
+class FleetTokensTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    for (const char* node : {"n1", "n2", "n3"}) {
+      api_.Add(node);
+      api_.AddPod(node, std::string("pod-") + node).service_account = "prefetchd-ci";
+      api_.Answers(std::string("pod-") + node, kHidden);
+    }
+  }
+  FleetAnswers Ask() {
+    return AskMembers({}, api_, Members(api_), {.name_space = "prefetchd-ci", .tokens = &tokens_});
+  }
+
+  FleetApi api_;
+  FleetTokens tokens_;
+};
+
+TEST_F(FleetTokensTest, OneIsRequestedForAllAgentsAndShownToEach) {
+  api_.HasFleet();
+  for (const char* pod : {"pod-n1", "pod-n2", "pod-n3"}) api_.AnswersToToken(pod, tests::kTwoImages);
+  const FleetAnswers answers = Ask();
+  for (const screen::FleetNode& node : answers.nodes) EXPECT_FALSE(node.public_only) << node.name;
+  EXPECT_EQ(api_.shown(), 3);
+  EXPECT_EQ(api_.asked(), 3);
+  Ask();
+  EXPECT_EQ(api_.requested(), 1) << "it lasts ten minutes";
+}
+
+TEST_F(FleetTokensTest, WithoutTheComponentStrangersAreShownWhatTheyMaySee) {
+  const FleetAnswers answers = Ask();
+  for (const screen::FleetNode& node : answers.nodes)
+    EXPECT_TRUE(node.detail && node.public_only) << node.name;
+  EXPECT_FALSE(answers.forbidden);
+  Ask();
+  EXPECT_EQ(api_.requested(), 1) << "a refusal holds for a minute";
+  EXPECT_EQ(api_.shown(), 0);
+}
+
+TEST_F(FleetTokensTest, AnAgentThatRefusesItIsAskedWithout) {
+  api_.HasFleet();
+  api_.AnswersToToken("pod-n1", kube::Failure{.kind = ApiError::kForbidden, .message = "fleetTokens"});
+  api_.AnswersToToken("pod-n2", kube::Failure{.kind = ApiError::kServerError, .message = "no API server"});
+  api_.AnswersToToken("pod-n3", tests::kTwoImages);
+  const FleetAnswers answers = Ask();
+  EXPECT_TRUE(answers.nodes[0].detail && answers.nodes[0].public_only);
+  EXPECT_TRUE(answers.nodes[1].detail && answers.nodes[1].public_only);
+  EXPECT_TRUE(answers.nodes[2].detail && !answers.nodes[2].public_only);
+  EXPECT_FALSE(answers.forbidden);
+}
+
+TEST_F(FleetTokensTest, WhoMayAskNoPodIsStillToldTheRight) {
+  api_.HasFleet();
+  for (const char* pod : {"pod-n1", "pod-n2", "pod-n3"}) {
+    const kube::Failure no{.kind = ApiError::kForbidden, .message = "pods/proxy"};
+    api_.Answers(pod, no);
+    api_.AnswersToToken(pod, no);
+  }
+  EXPECT_TRUE(Ask().forbidden);
 }
 
 }  // namespace

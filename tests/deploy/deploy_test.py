@@ -238,7 +238,7 @@ def volume_of(documents, name):
 
 
 def grant(resource, *verbs, group=""):
-    return lambda documents: of_kind(documents, "ClusterRole")[0]["rules"].append(
+    return lambda documents: of_name(documents, "ClusterRole", "prefetchd-node-reader")["rules"].append(
         {"apiGroups": [group], "resources": [resource], "verbs": list(verbs)})
 
 
@@ -288,6 +288,18 @@ PLANTS = [
      lambda d: of_kind(d, "ClusterRoleBinding")[0]["roleRef"].update(name="cluster-admin"), "is not ours"),
     ("BoundToOthers", check_rights,
      lambda d: of_kind(d, "ClusterRoleBinding")[0]["subjects"][0].update(name="default"), "binds somebody else"),
+    ("UsersReadSecrets", check_rights,
+     lambda d: of_name(d, "Role", "prefetchd-fleet")["rules"][0]["resources"].append("secrets"), "lets users list secrets"),
+    ("UsersWriteByTheProxy", check_rights,
+     lambda d: of_name(d, "Role", "prefetchd-fleet")["rules"][1]["verbs"].append("create"), "create pods/proxy"),
+    ("UsersRequestAnyToken", check_rights,
+     lambda d: of_name(d, "Role", "prefetchd-fleet")["rules"][2].pop("resourceNames"), "tokens of any account"),
+    ("FleetAccountWithARight", check_rights,
+     lambda d: of_name(d, "ClusterRoleBinding", "prefetchd-node-reader")["subjects"].append(
+         {"kind": "ServiceAccount", "name": "prefetchd-fleet", "namespace": "prefetchd"}), "fleet's account a right"),
+    ("TokenOfAnAccountThatIsNotThere", check_names,
+     lambda d: of_name(d, "Role", "prefetchd-fleet")["rules"][2].update(resourceNames=["prefetchd-fleet-x"]),
+     "is referred to and is not there"),
     ("TokenNotMounted", check_rights, lambda d: pod(d).update(automountServiceAccountToken=False), "a token is mounted"),
     ("NoPolicy", check_write_limits, drop_kind("ValidatingAdmissionPolicy"), "no policy limits"),
     ("NoPolicyForPods", check_write_limits,

@@ -19,6 +19,10 @@ RIGHTS = {("", "nodes"): {"get", "patch"}, ("", "nodes/status"): {"patch"}, ("",
           ("", "pods"): {"create", "get", "delete"}, ("", "nodes/configz"): {"get"}, ("", "nodes/metrics"): {"get"},
           ("authentication.k8s.io", "tokenreviews"): {"create"},
           ("security.openshift.io", "securitycontextconstraints"): {"use"}}
+# Users of prefetchctl --fleet, and all that it calls for them.
+PEOPLE = "prefetchd-fleet-viewers"
+RIGHTS_OF_PEOPLE = {("", "nodes"): {"list"}, ("", "pods"): {"list"}, ("", "pods/proxy"): {"get"},
+                    ("", "serviceaccounts/token"): {"create"}}
 # Where touch pods are made: the only namespace in which the agent may make any.
 TOUCH = "prefetchd-touch"
 IN_TOUCH = {"ServiceAccount", "ResourceQuota", "NetworkPolicy", "Role", "RoleBinding"}
@@ -72,10 +76,41 @@ def check_host_paths(documents):
     return problems
 
 
+def is_of_people(subject):
+    return (subject["kind"], subject["name"], subject.get("namespace")) == ("Group", PEOPLE, None)
+
+
+def roles_of_people(documents):
+    """Names of the roles that are bound to users alone."""
+    bindings = of_kind(documents, "RoleBinding") + of_kind(documents, "ClusterRoleBinding")
+    bound = {f"{one['roleRef']['kind']}/{one['roleRef']['name']}" for one in bindings
+             if any(map(is_of_people, one["subjects"]))}
+    return bound - {f"{one['roleRef']['kind']}/{one['roleRef']['name']}" for one in bindings
+                    if not all(map(is_of_people, one["subjects"]))}
+
+
+def check_rights_of_people(role):
+    """Only of the agents' own namespace, but for the names of nodes; tokens of one account that can do nothing else."""
+    problems, kind = [], role["kind"]
+    for rule in role["rules"]:
+        for resource in rule["resources"]:
+            extra = set(rule["verbs"]) - RIGHTS_OF_PEOPLE.get((rule["apiGroups"][0], resource), set())
+            problems += [f"{name_of(role)}: lets users {verb} {resource}" for verb in sorted(extra)]
+            if (resource == "nodes") != (kind == "ClusterRole"):
+                problems.append(f"{name_of(role)}: {resource} is not for a {kind}")
+            names = rule.get("resourceNames", [])
+            if resource == "serviceaccounts/token" and (len(names) != 1 or "prefetchd-fleet" not in names[0]):
+                problems.append(f"{name_of(role)}: lets users request tokens of any account")
+    return problems
+
+
 def check_rights(documents):
-    problems = []
+    problems, people = [], roles_of_people(documents)
     roles = of_kind(documents, "Role") + of_kind(documents, "ClusterRole")
     for role in roles:
+        if name_of(role) in people:
+            problems += check_rights_of_people(role)
+            continue
         for rule in role["rules"]:
             for group in rule["apiGroups"]:
                 for resource in rule["resources"]:
@@ -92,7 +127,10 @@ def check_rights(documents):
     us = {(one["metadata"]["name"], one["metadata"]["namespace"]) for one in of_kind(documents, "ServiceAccount")}
     for one in bindings:
         problems += [f"{name_of(one)}: binds somebody else" for who in one["subjects"]
-                     if (who["name"], who["namespace"]) not in us]
+                     if (who["name"], who.get("namespace")) not in us and not is_of_people(who)]
+    # Whoever holds such a token may do nothing but read the agents' status.
+    problems += [f"{name_of(one)}: gives the fleet's account a right" for one in bindings for who in one["subjects"]
+                 if who["kind"] == "ServiceAccount" and "prefetchd-fleet" in who["name"]]
     has_rights = bool(of_kind(documents, "ClusterRoleBinding"))
     if pod(documents)["automountServiceAccountToken"] != has_rights:
         problems.append("a token is mounted exactly where there are rights to use it for")
@@ -102,9 +140,11 @@ def check_rights(documents):
 def check_write_limits(documents):
     """Whoever may patch nodes or make pods is limited by an admission policy, whatever the namespace and the instance are.
     A TokenReview is a question and changes nothing."""
-    (account,) = of_agent(documents, "ServiceAccount")
+    (account,) = [one for one in of_agent(documents, "ServiceAccount")
+                  if "prefetchd-fleet" not in one["metadata"]["name"]]
     user = f"system:serviceaccount:{account['metadata']['namespace']}:{account['metadata']['name']}"
-    roles = of_kind(documents, "ClusterRole") + of_kind(documents, "Role")
+    people = roles_of_people(documents)
+    roles = [one for one in of_kind(documents, "ClusterRole") + of_kind(documents, "Role") if name_of(one) not in people]
     written = {resource.split("/")[0] for role in roles for rule in role["rules"] for resource in rule["resources"]
                if {"patch", "create", "delete"} & set(rule["verbs"])} - {"tokenreviews"}
     bound = {one["spec"]["policyName"] for one in of_kind(documents, "ValidatingAdmissionPolicyBinding")}
@@ -149,6 +189,9 @@ def check_names(documents, namespace_was_changed=False):
                 wanted.append(f"ConfigMap/{source['configMap']['name']}")
     for role in of_kind(documents, "ClusterRole"):
         wanted += [f"SecurityContextConstraints/{name}" for rule in role["rules"] for name in rule.get("resourceNames", [])]
+    for role in of_agent(documents, "Role"):
+        wanted += [f"ServiceAccount/{name}" for rule in role["rules"] if "serviceaccounts/token" in rule["resources"]
+                   for name in rule.get("resourceNames", [])]
     return problems + [f"{name}: is referred to and is not there" for name in wanted if name not in there]
 
 

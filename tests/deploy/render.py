@@ -11,7 +11,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 DEPLOY = os.path.join(ROOT, "deploy")
 OVERLAYS = sorted(os.listdir(os.path.join(DEPLOY, "overlays")))
 # Of no-api-access and these, a kustomization takes one.
-NEED_API = {"kubelet-api", "node-gate", "preflight", "touch"}
+NEED_API = {"fleet", "kubelet-api", "node-gate", "preflight", "touch"}
 ALL_COMPONENTS = sorted(one for one in os.listdir(os.path.join(DEPLOY, "components"))
                         if os.path.exists(os.path.join(DEPLOY, "components", one, "kustomization.yaml")))
 # For that overlay only; a kustomization takes one.

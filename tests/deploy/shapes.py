@@ -71,7 +71,8 @@ POD = {
 }
 
 RULES = [{"apiGroups!": TEXTS, "resources!": TEXTS, "verbs!": TEXTS, "resourceNames": TEXTS}]
-SUBJECTS = [{"kind!": Text("ServiceAccount"), "name!": STRING, "namespace!": STRING}]
+SUBJECTS = [{"kind!": Text("ServiceAccount", "Group"), "name!": STRING, "namespace": STRING,
+             "apiGroup": Text("rbac.authorization.k8s.io")}]
 
 
 def binding(role):

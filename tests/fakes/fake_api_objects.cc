@@ -226,9 +226,13 @@ http::ServerResponse FakeApiServer::CreateToken(const http::ServerRequest& reque
                         "spec.expirationSeconds: may not specify a duration less than 10 minutes");
   }
   auto life = std::min<std::chrono::seconds>(std::chrono::seconds(wanted->integer), std::chrono::hours(1));
+  const auto& audiences = doc::ItemsAt(*body, {"spec", "audiences"});
   doc::Node status = doc::Node::Mapping();
-  status.Set("token", doc::Node::String(NewToken(
-                          "system:serviceaccount:" + asked.name_space + ":" + asked.name, {}, life)));
+  status.Set("token",
+             doc::Node::String(
+                 audiences.empty()
+                     ? NewToken("system:serviceaccount:" + asked.name_space + ":" + asked.name, {}, life)
+                     : NewAccountToken({asked.name_space, asked.name, "", ""}, audiences[0].text, life)));
   status.Set("expirationTimestamp", doc::Node::String(base::Rfc3339(clock_.Wall() + life)));
   doc::Node answer = *body;
   doc::Put(answer, "status", std::move(status));

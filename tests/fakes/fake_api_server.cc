@@ -131,6 +131,12 @@ std::string FakeApiServer::AddServiceAccountToken(const std::string& name_space,
 
 std::string FakeApiServer::AddPodToken(const PodToken& of, const std::string& audience,
                                        std::chrono::seconds life) {
+  base::Lock lock(mutex_);
+  return NewAccountToken(of, audience, life);
+}
+
+std::string FakeApiServer::NewAccountToken(const PodToken& of, const std::string& audience,
+                                           std::chrono::seconds life) {
   const auto ends =
       std::chrono::duration_cast<std::chrono::seconds>((clock_.Wall() + life).time_since_epoch());
   doc::Node bound = doc::Node::Mapping();
@@ -144,7 +150,6 @@ std::string FakeApiServer::AddPodToken(const PodToken& of, const std::string& au
   std::replace(payload.begin(), payload.end(), '+', '-');
   std::replace(payload.begin(), payload.end(), '/', '_');
   payload.resize(payload.find_last_not_of('=') + 1);
-  base::Lock lock(mutex_);
   std::string token = "eyJhbGciOiJub25lIn0." + payload + ".fake-" + std::to_string(++serial_);
   users_[token] = {.name = "system:serviceaccount:" + of.name_space + ":" + of.service_account,
                    .groups = {"system:serviceaccounts"},
@@ -272,7 +277,12 @@ std::optional<http::ServerResponse> FakeApiServer::Forward(const base::Call& cal
     if (port == pod_ports_.end() || Refuse(request, asked)) return std::nullopt;
     url = "http://127.0.0.1:" + std::to_string(port->second) + asked.rest;
   }
-  auto answer = client_.Send(call, {.url = url, .max_body_bytes = 64 << 20});
+  // As a real one: without Authorization, which was for this server.
+  http::Headers headers;
+  for (const auto& [name, value] : request.headers.fields()) {
+    if (name.starts_with("Prefetchd-") || name.starts_with("prefetchd-")) headers.Add(name, value);
+  }
+  auto answer = client_.Send(call, {.url = url, .headers = headers, .max_body_bytes = 64 << 20});
   if (!answer) return StatusAnswer(503, "ServiceUnavailable", "error trying to reach service");
   return http::ServerResponse{.status = answer->status, .body = std::move(answer->body)};
 }

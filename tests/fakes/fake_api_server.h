@@ -157,6 +157,8 @@ class FakeApiServer {
                                               const Asked& asked) PREFETCH_EXCLUDES(mutex_);
   std::string NewToken(const std::string& user, std::vector<std::string> groups, std::chrono::seconds life)
       PREFETCH_REQUIRES(mutex_);
+  std::string NewAccountToken(const PodToken& of, const std::string& audience, std::chrono::seconds life)
+      PREFETCH_REQUIRES(mutex_);
   void Store(const std::string& path, doc::Node object) PREFETCH_REQUIRES(mutex_);
 
   const base::Clock& clock_;

@@ -71,7 +71,8 @@ class RefusingApi : public kube::Api {
     return No();
   }
   kube::Answer<std::string> PodProxyGet(const base::Call&, const std::string&, const std::string&,
-                                        std::uint16_t, const std::string&) override {
+                                        std::uint16_t, const std::string&,
+                                        std::optional<http::SecretHeader>) override {
     return No();
   }
 

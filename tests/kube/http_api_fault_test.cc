@@ -120,7 +120,7 @@ class EveryCall : public testing::Test {
          [](auto& api, auto& call) { return Of(api.CreatePod(call, "a", APod("new"), DryRun::kNo)); }},
         {"delete pods \"p\"", [](auto& api, auto& call) { return Of(api.DeletePod(call, "a", "p", "u")); }},
         {"get pods/proxy \"p:1\"",
-         [](auto& api, auto& call) { return Of(api.PodProxyGet(call, "a", "p", 1, "/x")); }, true}};
+         [](auto& api, auto& call) { return Of(api.PodProxyGet(call, "a", "p", 1, "/x", {})); }, true}};
   }
 
   tests::TempDir dir_;

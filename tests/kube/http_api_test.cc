@@ -11,6 +11,7 @@
 #include "fakes/fake_clock.h"
 #include "http/curl_client.h"
 #include "http/raw_socket.h"
+#include "http/server.h"
 #include "kube/decode.h"
 #include "temp_dir.h"
 
@@ -306,20 +307,50 @@ TEST_F(HttpApiTest, AContinueTokenThatIsTooOldMeansToListAnew) {
 
 TEST_F(HttpApiTest, PodProxyGet) {
   server_.SetPodAnswer("prefetchd/agent-x:9477/v1/status", R"({"ready":true})");
-  auto body = api_.PodProxyGet(Patient(), "prefetchd", "agent-x", 9477, "/v1/status?a=b");
+  auto body = api_.PodProxyGet(Patient(), "prefetchd", "agent-x", 9477, "/v1/status?a=b", {});
   ASSERT_ANSWER(body);
   EXPECT_EQ(*body, R"({"ready":true})");
   EXPECT_EQ(server_.Requests().back(),
             "GET /api/v1/namespaces/prefetchd/pods/agent-x:9477/proxy/v1/status?a=b");
-  EXPECT_EQ(api_.PodProxyGet(Patient(), "prefetchd", "gone", 9477, "/x").failure().kind,
+  EXPECT_EQ(api_.PodProxyGet(Patient(), "prefetchd", "gone", 9477, "/x", {}).failure().kind,
             ApiError::kServerError);
+}
+
+TEST_F(HttpApiTest, ACredentialForThePodReachesItAloneAndIsInNoMessage) {
+  std::atomic<int> asked = 0;
+  auto listener = http::Listener::Tcp("127.0.0.1:0");
+  ASSERT_TRUE(listener);
+  auto pod = http::Server::Start(std::move(*listener), {}, [&](const http::ServerRequest& request) {
+    asked++;
+    EXPECT_FALSE(request.headers.Has("Authorization"));
+    const std::string token(request.headers.Get("Prefetchd-Authorization").value_or(""));
+    EXPECT_EQ(token, "Bearer a-fleet-token");
+    return http::JsonResponse(403,
+                              R"({"kind":"Status","apiVersion":"v1","message":"you sent )" + token + "\"}");
+  });
+  ASSERT_TRUE(pod);
+  const std::string address = (*pod)->address();
+  server_.ForwardPod("prefetchd/agent-x:9477",
+                     static_cast<std::uint16_t>(std::stoi(address.substr(address.rfind(':') + 1))));
+  auto body =
+      api_.PodProxyGet(Patient(), "prefetchd", "agent-x", 9477, "/v1/status",
+                       http::SecretHeader{"Prefetchd-Authorization", base::Secret("Bearer a-fleet-token")});
+  ASSERT_FALSE(body);
+  EXPECT_EQ(body.failure().kind, ApiError::kForbidden);
+  EXPECT_NE(body.failure().message.find("you sent Bearer ***"), std::string::npos) << body.failure().message;
+  EXPECT_EQ(body.failure().message.find("a-fleet-token"), std::string::npos) << body.failure().message;
+  EXPECT_EQ(asked, 1);
+  auto broken = api_.PodProxyGet(Patient(), "prefetchd", "agent-x", 9477, "/v1/status",
+                                 http::SecretHeader{"Prefetchd-Authorization", base::Secret("a\r\nb: c")});
+  ASSERT_FALSE(broken);
+  EXPECT_EQ(asked, 1) << "no line of its own making";
 }
 
 TEST_F(HttpApiTest, APodsAnswerIsBounded) {
   server_.SetPodAnswer("prefetchd/big:9477/v1/status", std::string(7 << 20, 'x'));
   server_.SetPodAnswer("prefetchd/endless:9477/v1/status", std::string(9 << 20, 'x'));
-  EXPECT_ANSWER(api_.PodProxyGet(Patient(), "prefetchd", "big", 9477, "/v1/status"));
-  EXPECT_EQ(api_.PodProxyGet(Patient(), "prefetchd", "endless", 9477, "/v1/status").failure().kind,
+  EXPECT_ANSWER(api_.PodProxyGet(Patient(), "prefetchd", "big", 9477, "/v1/status", {}));
+  EXPECT_EQ(api_.PodProxyGet(Patient(), "prefetchd", "endless", 9477, "/v1/status", {}).failure().kind,
             ApiError::kMalformed);
 }
 
@@ -339,7 +370,7 @@ TEST_F(HttpApiTest, NamesCannotMakeOtherPaths) {
     EXPECT_EQ(node.failure().kind, ApiError::kInvalid) << name;
   }
   EXPECT_EQ(api_.GetPod(Patient(), "..", "p").failure().kind, ApiError::kInvalid);
-  EXPECT_EQ(api_.PodProxyGet(Patient(), "a", "..", 1, "/").failure().kind, ApiError::kInvalid);
+  EXPECT_EQ(api_.PodProxyGet(Patient(), "a", "..", 1, "/", {}).failure().kind, ApiError::kInvalid);
   EXPECT_TRUE(server_.Requests().empty());
   EXPECT_EQ(api_.GetNode(Patient(), "n1?x=y#z").failure().kind, ApiError::kNotFound);
   EXPECT_EQ(server_.Requests().back(), "GET /api/v1/nodes/n1?x=y#z");  // decoded: it was all of the path

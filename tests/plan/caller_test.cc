@@ -10,6 +10,8 @@ namespace {
 using std::chrono::seconds;
 const base::WallTime kNow{seconds(1'800'000'000)};
 
+const AgentPlace kPlace{"n1", "prefetchd"};
+
 TokenClaims Good() {
   return {.audiences = {"prefetchd"}, .expires = kNow + seconds(600), .node = "n1", .pod_uid = "p-uid"};
 }
@@ -25,7 +27,7 @@ class PrejudgeTest : public testing::TestWithParam<ClaimsCase> {};
 TEST_P(PrejudgeTest, Is) {
   TokenClaims claims = Good();
   GetParam().change(claims);
-  EXPECT_EQ(PrejudgeToken(claims, "n1", kNow), GetParam().expect);
+  EXPECT_EQ(PrejudgeToken(claims, CallerPurpose::kPreflight, "n1", kNow), GetParam().expect);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -70,7 +72,7 @@ TEST_P(ReviewTest, Is) {
   TokenReview review = Reviewed();
   CallerRules rules{.namespaces = {"ci"}};
   GetParam().change(review, rules);
-  auto judged = JudgeReview(review, "n1", rules);
+  auto judged = JudgeReview(review, CallerPurpose::kPreflight, kPlace, rules);
   if (GetParam().expect) {
     ASSERT_TRUE(std::holds_alternative<CallerRefusal>(judged));
     EXPECT_EQ(std::get<CallerRefusal>(judged), *GetParam().expect);
@@ -122,6 +124,87 @@ INSTANTIATE_TEST_SUITE_P(
                    CallerRefusal::kNotAdmitted}),
     [](const auto& row) { return row.param.name; });
 
+struct FleetCase {
+  std::string name;
+  std::function<void(TokenReview&)> change;
+  std::optional<CallerRefusal> expect;
+};
+class FleetReviewTest : public testing::TestWithParam<FleetCase> {};
+
+TEST_P(FleetReviewTest, Is) {
+  TokenReview review{.authenticated = true,
+                     .audiences = {"prefetchd"},
+                     .user = "system:serviceaccount:prefetchd:prefetchd-fleet",
+                     .user_uid = "f-uid"};
+  GetParam().change(review);
+  // Rules are of preflights: they neither admit nor refuse a fleet token.
+  for (const CallerRules& rules : {CallerRules{}, CallerRules{.namespaces = {"*"}}}) {
+    auto judged = JudgeReview(review, CallerPurpose::kFleet, kPlace, rules);
+    const auto* refusal = std::get_if<CallerRefusal>(&judged);
+    EXPECT_EQ(refusal == nullptr ? std::nullopt : std::optional(*refusal), GetParam().expect);
+  }
+}
+
+auto OfUser(const char* user) {
+  return [user](TokenReview& review) { review.user = user; };
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Fleet, FleetReviewTest,
+    testing::Values(
+        FleetCase{"Good", [](auto&) {}, std::nullopt},
+        FleetCase{"BoundToAPodOfAnyNode",
+                  [](auto& r) {
+                    r.node = "n2";
+                    r.pod = r.pod_uid = "p";
+                  },
+                  std::nullopt},
+        FleetCase{"NotAuthenticated", [](auto& r) { r.authenticated = false; }, CallerRefusal::kRejected},
+        FleetCase{"ForOthers", [](auto& r) { r.audiences = {"https://kubernetes.default.svc"}; },
+                  CallerRefusal::kOtherAudience},
+        FleetCase{"APerson", OfUser("alice"), CallerRefusal::kNotAToken},
+        FleetCase{"OtherNamespace", OfUser("system:serviceaccount:ci:prefetchd-fleet"),
+                  CallerRefusal::kNotAdmitted},
+        FleetCase{"TheAgentItself", OfUser("system:serviceaccount:prefetchd:prefetchd"),
+                  CallerRefusal::kNotAdmitted},
+        FleetCase{"APodsAccount", OfUser("system:serviceaccount:ci:runner"), CallerRefusal::kNotAdmitted},
+        FleetCase{"WithAPrefix", OfUser("system:serviceaccount:prefetchd:team-a-prefetchd-fleet"),
+                  std::nullopt},
+        FleetCase{"WithASuffix", OfUser("system:serviceaccount:prefetchd:prefetchd-fleet-team-a"),
+                  std::nullopt},
+        FleetCase{"WithoutADashBefore", OfUser("system:serviceaccount:prefetchd:myprefetchd-fleet"),
+                  CallerRefusal::kNotAdmitted},
+        FleetCase{"WithoutADashBehind", OfUser("system:serviceaccount:prefetchd:prefetchd-fleets"),
+                  CallerRefusal::kNotAdmitted}),
+    [](const auto& row) { return row.param.name; });
+
+// Which namespace is its own is not known: nobody's is.
+TEST(FleetReview, AdmitsNobodyWhereTheAgentHasNoNamespace) {
+  const TokenReview review{.authenticated = true,
+                           .audiences = {"prefetchd"},
+                           .user = "system:serviceaccount:prefetchd:prefetchd-fleet"};
+  EXPECT_TRUE(std::holds_alternative<CallerRefusal>(
+      JudgeReview(review, CallerPurpose::kFleet, {"n1", ""}, {.namespaces = {"*"}})));
+}
+
+TEST(FleetReview, AFleetAccountAsksNoPreflight) {
+  TokenReview review = Reviewed();
+  review.user = "system:serviceaccount:prefetchd:prefetchd-fleet";
+  auto judged = JudgeReview(review, CallerPurpose::kPreflight, kPlace, {.namespaces = {"*"}});
+  ASSERT_TRUE(std::holds_alternative<CallerRefusal>(judged));
+  EXPECT_EQ(std::get<CallerRefusal>(judged), CallerRefusal::kNotAdmitted);
+}
+
+TEST(FleetClaims, NeedNoPodButAudienceAndEnd) {
+  auto judge = [](const TokenClaims& claims) {
+    return PrejudgeToken(claims, CallerPurpose::kFleet, "n1", kNow);
+  };
+  const TokenClaims good{.audiences = {"prefetchd"}, .expires = kNow + seconds(600)};
+  EXPECT_EQ(judge(good), std::nullopt);
+  EXPECT_EQ(judge({.audiences = {"other"}, .expires = good.expires}), CallerRefusal::kOtherAudience);
+  EXPECT_EQ(judge({.audiences = {"prefetchd"}, .expires = kNow - seconds(61)}), CallerRefusal::kExpired);
+}
+
 std::string Told(const CheckRights& rights) {
   return std::string(rights.unlisted ? "unlisted " : "") + (rights.registry ? "registry " : "") +
          (rights.pull ? "pull" : "");
@@ -140,7 +223,8 @@ TEST(CallerRefusals, HaveNamesAndWords) {
   for (int i = 0; i <= static_cast<int>(CallerRefusal::kNotAdmitted); i++) {
     const auto refusal = static_cast<CallerRefusal>(i);
     EXPECT_FALSE(CallerRefusalName(refusal).empty());
-    EXPECT_FALSE(CallerRefusalWords(refusal).empty());
+    EXPECT_FALSE(CallerRefusalWords(refusal, CallerPurpose::kPreflight).empty());
+    EXPECT_FALSE(CallerRefusalWords(refusal, CallerPurpose::kFleet).empty());
   }
   EXPECT_FALSE(IsAboutTheToken(CallerRefusal::kNotAdmitted));
   EXPECT_TRUE(IsAboutTheToken(CallerRefusal::kExpired));

@@ -202,7 +202,7 @@ TEST(FleetTable, NodesThatShowPublicFieldsOnlySaySo) {
   ASSERT_TRUE(open && full);
   const Fleet mixed = GatherFleet({DigestStatus(*open, "n1"), DigestStatus(*full, "n2")});
   EXPECT_EQ(mixed.public_only, 1U);
-  const std::string screen = FleetTable(mixed, {.width = 120});
+  const std::string screen = FleetTable(mixed, {.width = 160});
   EXPECT_NE(screen.find("unlisted images on 1 node\n"), std::string::npos) << screen;
   const Fleet hidden = GatherFleet({DigestStatus(*open, "n1")});
   tests::ExpectGolden("screen/fleet.public80", FleetTable(hidden, {.width = 80, .not_ready = true}));

@@ -29,7 +29,7 @@ StatusDocument Document(std::vector<StatusImage> images, bool ready, const std::
   return document;
 }
 
-plan::ImageList List(std::vector<std::string> names) {
+plan::ImageList List(const std::vector<std::string>& names) {
   plan::ImageList list;
   for (const std::string& name : names) {
     plan::DesiredImage want;

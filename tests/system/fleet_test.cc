@@ -9,8 +9,6 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "cri/endpoint.h"
-#include "cri/grpc_image_service.h"
 #include "fakes/fake_api_server.h"
 #include "rig/expect_ok.h"
 #include "system/node.h"
@@ -124,19 +122,10 @@ TEST_F(Fleet, OneIsReadyOneIsDeniedAnImageAndOneHasNoAgentAnyMore) {
   ExpectHas(Ctl(0, {"wait", "--nodes", "pool=a", "--timeout", "30s"}).out, {"ready: 2 of 2 nodes ready"});
 }
 
-TEST_F(Fleet, AuditNamesWhatCameBehindAnAgentsBackAndWhoseAgentIsSilent) {
+TEST_F(Fleet, WithoutTheComponentNobodyIsToldOfImagesOnNoList) {
   ASSERT_EQ(one_.node.Ctl({"wait", "--timeout", "60s"}).exit, rig::Exit{}) << one_.node.AgentLog();
-  const std::string tool = one_.open->Push("team/tool", "v9", {{3, 100'000}});
-  auto endpoint = cri::ParseEndpoint(one_.node.containerd().endpoint());
-  ASSERT_OK(endpoint);
-  cri::GrpcImageService pods(*endpoint);
-  ASSERT_TRUE(pods.PullImage(base::Call{}.Within(seconds(30)), {.image = tool}).ok());
-  api_.Put("pods/team/job",
-           R"({"spec":{"nodeName":"n1","containers":[{"name":"c","image":")" + tool + R"("}]}})");
-  ASSERT_TRUE(rig::Eventually(seconds(30), [&] { return !one_.node.Status().unlisted.empty(); }));
-  ExpectHas(Ctl(1, {"audit"}).out, {"1 image on no list on 1 of 2 nodes:\n  " + tool + "\n", "on 1 node: n1",
-                                    "asked for by team/job", "node n3 could not be asked"});
-  Ctl(0, {"audit", "--ignore", std::string(kOpen) + "/team/tool"});
+  ExpectHas(Ctl(4, {"audit"}).err, {"node n1", "callers with a token (component fleet)"});
+  ExpectHas(Ctl(0, {"status"}).out, {"hidden from callers without a token", "on 2 nodes"});
 }
 
 }  // namespace

@@ -52,6 +52,27 @@ http::ServerAnswer Status(const Board& board, View view) {
   });
 }
 
+http::ServerResponse Refusal(const TurnedAway& away) {
+  http::ServerResponse response = http::ErrorResponse(away.status, away.message);
+  if (away.status == 401) response.headers.Add("WWW-Authenticate", "Bearer");
+  if (away.retry_after.count() > 0) {
+    response.headers.Add("Retry-After", std::to_string(away.retry_after.count()));
+  }
+  return response;
+}
+
+// With a fleet token: in full.
+http::ServerAnswer StatusOfFleet(const Board& board, std::string_view authorization, Callers& callers) {
+  auto token = callers.Read(authorization, plan::CallerPurpose::kFleet);
+  if (const auto* away = std::get_if<TurnedAway>(&token)) return Refusal(*away);
+  return http::Deferred(
+      [&board, &callers, token = std::get<Callers::Token>(std::move(token))](const base::Call& call) {
+        auto caller = callers.Identify(call, token);
+        if (const auto* away = std::get_if<TurnedAway>(&caller)) return Refusal(*away);
+        return http::SharedJsonResponse(200, board.Documents()->full.Write(&status::StatusJson));
+      });
+}
+
 http::ServerAnswer Readyz(const Board& board, const http::ServerRequest& request, View view) {
   for (const auto& [name, value] : request.query) {
     // A question that is misspelt must not be answered as if it were another one.
@@ -109,20 +130,11 @@ http::ServerAnswer Check(const Inquiry& inquiry, const http::ServerRequest& requ
   });
 }
 
-http::ServerResponse Refusal(const TurnedAway& away) {
-  http::ServerResponse response = http::ErrorResponse(away.status, away.message);
-  if (away.status == 401) response.headers.Add("WWW-Authenticate", "Bearer");
-  if (away.retry_after.count() > 0) {
-    response.headers.Add("Retry-After", std::to_string(away.retry_after.count()));
-  }
-  return response;
-}
-
 // A pod that asks in its own name.
 http::ServerAnswer CheckOfPod(const Inquiry& inquiry, const http::ServerRequest& request,
                               std::string_view authorization, Callers& callers) {
   // Most tokens that are worth nothing are refused here, without a thread.
-  auto token = callers.Read(authorization);
+  auto token = callers.Read(authorization, plan::CallerPurpose::kPreflight);
   if (const auto* away = std::get_if<TurnedAway>(&token)) return Refusal(*away);
   return http::Deferred([&inquiry, &callers, token = std::get<Callers::Token>(std::move(token)),
                          body = request.body](const base::Call& call) {
@@ -163,9 +175,13 @@ http::Handler Endpoints(const Board& board, const Metrics& metrics, const Inquir
     bool image = local && path.starts_with(kImages) && path.size() > kImages.size();
     if (path == kCheck) {
       if (request.method != http::Method::kPost) return http::MethodNotAllowedResponse({http::Method::kPost});
+      if (!local && request.headers.Has(plan::kFleetHeader)) {
+        return http::ErrorResponse(403, "a fleet token reads /v1/status, and nothing else");
+      }
       auto authorization = request.headers.Get("Authorization");
       if (!local && authorization) {
-        if (callers != nullptr) return CheckOfPod(inquiry, request, *authorization, *callers);
+        if (callers != nullptr && callers->Admits(plan::CallerPurpose::kPreflight))
+          return CheckOfPod(inquiry, request, *authorization, *callers);
         return http::ErrorResponse(403,
                                    "this agent's configuration (preflight) admits no pod that shows a token");
       }
@@ -183,7 +199,14 @@ http::Handler Endpoints(const Board& board, const Metrics& metrics, const Inquir
     if (path == "/metrics") {
       return Quickly([&board, &metrics, view](const base::Call&) { return Scrape(board, metrics, view); });
     }
-    if (path == "/v1/status") return Status(board, view);
+    if (path == "/v1/status") {
+      auto authorization = request.headers.Get(plan::kFleetHeader);
+      if (local || !authorization) return Status(board, view);
+      if (callers != nullptr && callers->Admits(plan::CallerPurpose::kFleet)) {
+        return StatusOfFleet(board, *authorization, *callers);
+      }
+      return http::ErrorResponse(403, "this agent's configuration (fleetTokens) admits no token here");
+    }
     return OneImage(inquiry, request);
   };
 }

@@ -10,8 +10,8 @@
 
 namespace prefetch::agent {
 
-// Who may ask: neighbours on the pod network see what a neighbour may know; whoever may open the unix socket
-// sees one image in full as well.
+// Who may ask: neighbours on the pod network see status::View::kPublic; users of the unix socket see all, one
+// image in full as well.
 enum class Audience { kNeighbours, kLocal };
 
 // The handler of one listener. What it refers to outlives it. It reads the newest Snapshot and never blocks;
@@ -20,8 +20,8 @@ enum class Audience { kNeighbours, kLocal };
 constexpr int kChecksPerSecond = 20;
 constexpr int kChecksAtOnce = 100;
 
-// `callers`: neighbours who show a token are answered as that allows, at the rates of Callers; null: they are
-// refused.
+// `callers`: neighbours who show a token are answered as that allows, at the rates of Callers: pods their
+// preflights, fleet tokens the full status. Null: they are refused.
 http::Handler Endpoints(const Board& board, const Metrics& metrics, const Inquiry& inquiry,
                         const base::Clock& clock, Audience audience, Callers* callers = nullptr);
 

@@ -67,6 +67,9 @@ constexpr MetricsTable kTable = {{
     {Id::kPreflightCallers, "prefetchd_preflight_callers_total", Kind::kCounter,
      "Preflights of pods that brought a token, by result: Admitted, or why the pod was turned away. Absent "
      "before the first."},
+    {Id::kFleetCallers, "prefetchd_fleet_callers_total", Kind::kCounter,
+     "Questions for the full status with a fleet token, by result: Admitted, or why the caller was turned "
+     "away. Absent before the first."},
     {Id::kTouches, "prefetchd_touches_total", Kind::kCounter,
      "Images that were in a touch pod, by what stood in the way; None: kubelet recorded it for every pod of "
      "the node. Absent before the first."},

@@ -33,6 +33,7 @@ enum class MetricId {
   kPluginDuration,
   kEntriesTouch,
   kPreflightCallers,
+  kFleetCallers,
   kTouches,
   kTouchPods,
   kRuntimeUp,

@@ -280,8 +280,10 @@ void ShowCounts(const Counts& counts, Families& out) {
             {{"source", credentials::SourceName(source)},
              {"outcome", credentials::ProviderOutcomeName(outcome)}});
   }
-  for (const auto& [result, count] : counts.callers) {
-    out.Set(Id::kPreflightCallers, static_cast<double>(count), {{"result", result}});
+  for (const auto& [key, count] : counts.callers) {
+    const auto& [purpose, result] = key;
+    out.Set(purpose == plan::CallerPurpose::kFleet ? Id::kFleetCallers : Id::kPreflightCallers,
+            static_cast<double>(count), {{"result", result}});
   }
   for (const auto& [obstacle, count] : counts.touches) {
     out.Set(Id::kTouches, static_cast<double>(count), {{"obstacle", plan::TouchObstacleName(obstacle)}});

@@ -32,9 +32,11 @@ plan::TokenReview ToPlan(kube::TokenReview review) {
           .pod_uid = std::move(review.pod_uid)};
 }
 
-TurnedAway NotReviewed(const kube::Failure& failure) {
+TurnedAway NotReviewed(const kube::Failure& failure, plan::CallerPurpose purpose) {
   std::string why = failure.kind == kube::ApiError::kForbidden
-                        ? "this agent may not review tokens: the component preflight grants that right"
+                        ? "this agent may not review tokens: the component " +
+                              std::string(purpose == plan::CallerPurpose::kFleet ? "fleet" : "preflight") +
+                              " grants that right"
                         : kNoReview;
   return {.status = 503,
           .message = std::move(why),
@@ -43,40 +45,45 @@ TurnedAway NotReviewed(const kube::Failure& failure) {
 
 }  // namespace
 
-Callers::Callers(plan::CallerRules rules, std::string node, kube::Api& api, Metrics& metrics,
-                 const base::Clock& clock)
+Callers::Callers(plan::CallerRules rules, bool fleet, plan::AgentPlace place, kube::Api& api,
+                 Metrics& metrics, const base::Clock& clock)
     : rules_(std::move(rules)),
-      node_(std::move(node)),
+      fleet_(fleet),
+      place_(std::move(place)),
       api_(api),
       metrics_(metrics),
       clock_(clock),
-      reviews_(kReviews) {}
+      reviews_(kReviews),
+      fleet_reviews_(kFleetReviews) {}
 
-TurnedAway Callers::Refuse(plan::CallerRefusal refusal) const {
-  metrics_.CallerTurnedAway(plan::CallerRefusalName(refusal));
+TurnedAway Callers::Refuse(plan::CallerRefusal refusal, plan::CallerPurpose purpose) const {
+  metrics_.CallerTurnedAway(purpose, plan::CallerRefusalName(refusal));
   return {.status = plan::IsAboutTheToken(refusal) ? 401 : 403,
-          .message = std::string(plan::CallerRefusalWords(refusal))};
+          .message = std::string(plan::CallerRefusalWords(refusal, purpose))};
 }
 
 // A namespace's budget.
-std::variant<plan::Caller, TurnedAway> Callers::Admit(Identity identity) {
-  if (const auto* refusal = std::get_if<plan::CallerRefusal>(&identity)) return Refuse(*refusal);
+std::variant<plan::Caller, TurnedAway> Callers::Admit(Identity identity, plan::CallerPurpose purpose) {
+  if (const auto* refusal = std::get_if<plan::CallerRefusal>(&identity)) return Refuse(*refusal, purpose);
   plan::Caller& caller = std::get<plan::Caller>(identity);
+  const bool fleet = purpose == plan::CallerPurpose::kFleet;
   const base::TimePoint now = clock_.Now();
   base::Lock lock(mutex_);
   // Full ones are as good as new.
   if (budgets_.size() >= kMostNamespaces) {
     std::erase_if(budgets_, [&](const auto& one) { return one.second.At(now) >= kOfNamespace.burst; });
   }
-  base::TokenBucket& budget = budgets_.try_emplace(caller.name_space, kOfNamespace).first->second;
+  base::TokenBucket& budget =
+      budgets_.try_emplace(fleet ? "" : caller.name_space, kOfNamespace).first->second;
   if (budget.TryTake(now)) {
-    metrics_.CallerAdmitted();
+    metrics_.CallerAdmitted(purpose);
     return std::move(caller);
   }
-  metrics_.CallerTurnedAway("TooMany");
+  metrics_.CallerTurnedAway(purpose, "TooMany");
   const auto wait = std::chrono::ceil<seconds>(budget.WaitAt(now));
   return TurnedAway{.status = 429,
-                    .message = "too many questions from pods of this namespace",
+                    .message = fleet ? "too many questions with fleet tokens"
+                                     : "too many questions from pods of this namespace",
                     .retry_after = std::max(wait, seconds(1))};
 }
 
@@ -106,30 +113,31 @@ void Callers::Remember(const Token& token, const Identity& identity) {
 }
 
 std::optional<std::variant<Callers::Identity, TurnedAway>> Callers::AwaitTurn(const base::Call& call,
-                                                                              const std::string& key) {
+                                                                              const Token& token) {
   const auto real_now = [] { return std::chrono::steady_clock::now(); };
   base::Lock lock(mutex_);
-  while (in_review_.contains(key)) {
+  while (in_review_.contains(token.key)) {
     if (call.Stopped() || real_now() >= call.deadline) {
       return TurnedAway{.status = 503, .message = kNoReview, .retry_after = seconds(1)};
     }
     changed_.wait_until(mutex_, std::min<base::TimePoint>(call.deadline, real_now() + kLookAtAsker));
   }
   const base::TimePoint now = clock_.Now();
-  if (auto identity = Recall(key)) return *std::move(identity);
+  if (auto identity = Recall(token.key)) return *std::move(identity);
   if (away_until_ && (now < *away_until_ || !in_review_.empty())) {
-    metrics_.CallerTurnedAway("NotReviewed");
+    metrics_.CallerTurnedAway(token.purpose, "NotReviewed");
     const auto wait = std::chrono::ceil<seconds>(*away_until_ - now);
     return TurnedAway{.status = 503, .message = kNoReview, .retry_after = std::max(wait, seconds(1))};
   }
-  if (!reviews_.TryTake(now)) {
-    metrics_.CallerTurnedAway("TooManyReviews");
-    const auto wait = std::chrono::ceil<seconds>(reviews_.WaitAt(now));
+  base::TokenBucket& reviews = token.purpose == plan::CallerPurpose::kFleet ? fleet_reviews_ : reviews_;
+  if (!reviews.TryTake(now)) {
+    metrics_.CallerTurnedAway(token.purpose, "TooManyReviews");
+    const auto wait = std::chrono::ceil<seconds>(reviews.WaitAt(now));
     return TurnedAway{.status = 429,
                       .message = "too many tokens to review: ask again in a moment",
                       .retry_after = std::max(wait, seconds(1))};
   }
-  in_review_.insert(key);
+  in_review_.insert(token.key);
   return std::nullopt;
 }
 
@@ -143,41 +151,46 @@ void Callers::EndTurn(const std::string& key, std::optional<base::TimePoint> aga
 }
 
 std::variant<Callers::Identity, TurnedAway> Callers::Review(const base::Call& call, const Token& token) {
-  if (auto decided = AwaitTurn(call, token.key)) return *std::move(decided);
+  if (auto decided = AwaitTurn(call, token)) return *std::move(decided);
   auto review = api_.ReviewToken(call.Within(kReviewLimit), token.secret, std::string(plan::kCallerAudience));
   if (!review) {
-    TurnedAway away = NotReviewed(review.failure());
+    TurnedAway away = NotReviewed(review.failure(), token.purpose);
     const bool left = call.Stopped() || review.failure().kind == kube::ApiError::kCancelled;
     EndTurn(token.key, left ? std::nullopt : std::optional(clock_.Now() + away.retry_after));
-    metrics_.CallerTurnedAway("NotReviewed");
+    metrics_.CallerTurnedAway(token.purpose, "NotReviewed");
     base::Warn("token not reviewed",
                {{"kind", kube::ApiErrorName(review.failure().kind)}, {"error", review.failure().message}});
     return away;
   }
-  Identity identity = plan::JudgeReview(ToPlan(*std::move(review)), node_, rules_);
+  Identity identity = plan::JudgeReview(ToPlan(*std::move(review)), token.purpose, place_, rules_);
   Remember(token, identity);
   EndTurn(token.key, std::nullopt);
   return identity;
 }
 
-std::variant<Callers::Token, TurnedAway> Callers::Read(std::string_view authorization) const {
+std::variant<Callers::Token, TurnedAway> Callers::Read(std::string_view authorization,
+                                                       plan::CallerPurpose purpose) const {
   if (authorization.size() < kBearer.size() ||
       !base::EqualsIgnoreCase(authorization.substr(0, kBearer.size()), kBearer)) {
-    return Refuse(plan::CallerRefusal::kNotAToken);
+    return Refuse(plan::CallerRefusal::kNotAToken, purpose);
   }
   const std::string_view token = base::TrimSpace(authorization.substr(kBearer.size()));
   auto claims = kube::ReadTokenClaims(token);
-  if (!claims) return Refuse(plan::CallerRefusal::kNotAToken);
+  if (!claims) return Refuse(plan::CallerRefusal::kNotAToken, purpose);
   const plan::TokenClaims said{std::move(claims->audiences), claims->expires, std::move(claims->node),
                                std::move(claims->pod_uid)};
-  if (auto refusal = plan::PrejudgeToken(said, node_, clock_.Wall())) return Refuse(*refusal);
-  return Token{base::Secret(std::string(token)), hash_.Of(token), *said.expires};
+  if (auto refusal = plan::PrejudgeToken(said, purpose, place_.node, clock_.Wall())) {
+    return Refuse(*refusal, purpose);
+  }
+  // What the API server says of a token holds for one purpose.
+  const char* kind = purpose == plan::CallerPurpose::kFleet ? "f" : "p";
+  return Token{purpose, base::Secret(std::string(token)), kind + hash_.Of(token), *said.expires};
 }
 
 std::variant<plan::Caller, TurnedAway> Callers::Identify(const base::Call& call, const Token& token) {
   auto reviewed = Review(call, token);
   if (auto* away = std::get_if<TurnedAway>(&reviewed)) return std::move(*away);
-  return Admit(std::get<Identity>(std::move(reviewed)));
+  return Admit(std::get<Identity>(std::move(reviewed)), token.purpose);
 }
 
 }  // namespace prefetch::agent

@@ -1,4 +1,5 @@
-// Callers: identifies pods that ask over the network, by the ServiceAccount token in their request.
+// Callers: identifies pods and fleet commands that ask over the network, by the ServiceAccount token in their
+// request.
 //
 // The API server says whose token it is (TokenReview), at a bounded rate: any pod may send anything here.
 // What it has said is remembered for a minute, a refusal as well. While it is away, callers that are
@@ -42,19 +43,27 @@ class Callers {
   // Questions of the pods of one namespace: of two hundred that start at once, each with a few images.
   static constexpr base::TokenRate kOfNamespace{.per_second = 50, .burst = 1000};
 
-  Callers(plan::CallerRules rules, std::string node, kube::Api& api, Metrics& metrics,
+  // Reviews of fleet tokens, apart: neither kind of stranger keeps the other kind of caller out.
+  static constexpr base::TokenRate kFleetReviews{.per_second = 5, .burst = 50};
+
+  // `rules`: of preflights. `fleet`: fleet tokens read the full status.
+  Callers(plan::CallerRules rules, bool fleet, plan::AgentPlace place, kube::Api& api, Metrics& metrics,
           const base::Clock& clock);
 
   const plan::CallerRules& rules() const { return rules_; }
+  bool Admits(plan::CallerPurpose purpose) const {
+    return purpose == plan::CallerPurpose::kFleet ? fleet_ : rules_.AdmitsAnybody();
+  }
 
   // A token that is worth a review.
   struct Token {
+    plan::CallerPurpose purpose = plan::CallerPurpose::kPreflight;
     base::Secret secret;
-    std::string key;  // its salted hash
+    std::string key;  // its salted hash, and what it is shown for
     base::WallTime expires;
   };
   // From the header's value. Turns away whom a look at it alone can turn away; never blocks.
-  std::variant<Token, TurnedAway> Read(std::string_view authorization) const;
+  std::variant<Token, TurnedAway> Read(std::string_view authorization, plan::CallerPurpose purpose) const;
 
   // Blocks while the API server is asked, for 3 s at most.
   std::variant<plan::Caller, TurnedAway> Identify(const base::Call& call, const Token& token)
@@ -69,19 +78,21 @@ class Callers {
 
   std::variant<Identity, TurnedAway> Review(const base::Call& call, const Token& token)
       PREFETCH_EXCLUDES(mutex_);
-  std::variant<plan::Caller, TurnedAway> Admit(Identity identity) PREFETCH_EXCLUDES(mutex_);
-  TurnedAway Refuse(plan::CallerRefusal refusal) const;
+  std::variant<plan::Caller, TurnedAway> Admit(Identity identity, plan::CallerPurpose purpose)
+      PREFETCH_EXCLUDES(mutex_);
+  TurnedAway Refuse(plan::CallerRefusal refusal, plan::CallerPurpose purpose) const;
   std::optional<Identity> Recall(const std::string& key) const PREFETCH_REQUIRES(mutex_);
   // What is remembered, or the answer to another question about the same token, for which it waits. nullopt:
   // this one may be sent to the API server now, and EndTurn has to follow.
-  std::optional<std::variant<Identity, TurnedAway>> AwaitTurn(const base::Call& call, const std::string& key)
+  std::optional<std::variant<Identity, TurnedAway>> AwaitTurn(const base::Call& call, const Token& token)
       PREFETCH_EXCLUDES(mutex_);
   // `again_at`: the API server did not answer, and is left alone until then.
   void EndTurn(const std::string& key, std::optional<base::TimePoint> again_at) PREFETCH_EXCLUDES(mutex_);
   void Remember(const Token& token, const Identity& identity) PREFETCH_EXCLUDES(mutex_);
 
   const plan::CallerRules rules_;
-  const std::string node_;
+  const bool fleet_;
+  const plan::AgentPlace place_;
   kube::Api& api_;
   Metrics& metrics_;
   const base::Clock& clock_;
@@ -89,11 +100,12 @@ class Callers {
   base::Mutex mutex_;
   base::Condition changed_;
   base::TokenBucket reviews_ PREFETCH_GUARDED_BY(mutex_);
+  base::TokenBucket fleet_reviews_ PREFETCH_GUARDED_BY(mutex_);
   std::set<std::string> in_review_ PREFETCH_GUARDED_BY(mutex_);  // by the token's hash
   std::optional<base::TimePoint> away_until_
       PREFETCH_GUARDED_BY(mutex_);                                  // none: the API server answered last
   std::map<std::string, Known> known_ PREFETCH_GUARDED_BY(mutex_);  // by the token's hash
-  std::map<std::string, base::TokenBucket> budgets_ PREFETCH_GUARDED_BY(mutex_);  // by namespace
+  std::map<std::string, base::TokenBucket> budgets_ PREFETCH_GUARDED_BY(mutex_);  // by namespace; "": fleet
 };
 
 }  // namespace prefetch::agent

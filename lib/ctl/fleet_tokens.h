@@ -1,0 +1,42 @@
+// FleetTokens: what the commands of --fleet show to agents, so that these tell them all: tokens of the
+// component fleet's ServiceAccount.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/call.h"
+#include "base/secret.h"
+#include "http/client.h"
+#include "kube/api.h"
+
+namespace prefetch::ctl {
+
+struct FleetMember;
+
+// The account beside that of the agents, as the same kustomization names it: "prefetchd-ci" →
+// "prefetchd-fleet-ci". Empty: the agents' has another name.
+std::string FleetAccountFor(const std::string& agent_account);
+
+// Owned by one command, on its main thread. A token is requested once for each account of the agents, and
+// anew before it ends. Without the component, or without the right, there is none: the agents are asked all
+// the same.
+class FleetTokens {
+ public:
+  // Tokens by the agents' account, of those that are to be had. Blocks while the API server is asked.
+  using Headers = std::map<std::string, http::SecretHeader>;
+  Headers For(const base::Call& call, kube::Api& api, const std::string& name_space,
+              const std::vector<FleetMember>& members);
+
+ private:
+  struct Held {
+    std::optional<base::Secret> token;  // none: it was refused
+    std::chrono::steady_clock::time_point until;
+  };
+  std::map<std::string, Held> held_;  // by the fleet's account
+};
+
+}  // namespace prefetch::ctl

@@ -1,0 +1,178 @@
+// What is answered to whom: endpoint x transport x caller.
+#include <gtest/gtest.h>
+
+#include "agent/answers/endpoints.h"
+#include "fakes/fake_api_server.h"
+#include "fakes/fake_clock.h"
+#include "fakes/fake_image_service.h"
+#include "http/curl_client.h"
+#include "kube/http_api.h"
+#include "status/sample.h"
+
+namespace prefetch::agent::endpoint_callers_test {
+namespace {
+
+constexpr const char* kRights = R"(
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: fleet}
+rules:
+- {apiGroups: [authentication.k8s.io], resources: [tokenreviews], verbs: [create]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: fleet}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: fleet}
+subjects:
+- {kind: ServiceAccount, name: prefetchd, namespace: prefetchd}
+)";
+
+// Who asks, and by which header.
+enum class Who {
+  kNobody,
+  kFleet,          // a fleet token in Prefetchd-Authorization
+  kFleetByOther,   // the same in Authorization, as nobody can send it through pods/proxy
+  kPod,            // a pod's token in Authorization
+  kPodByFleets,    // the same in Prefetchd-Authorization
+  kFleetForOther,  // a token of that account for the API server
+  kGarbage,        // in Prefetchd-Authorization
+};
+
+constexpr const char* kCheck = R"([{"image":"quay.io/acme/private:v2","policy":"Never"}])";
+// In each answer in full, and in no other.
+constexpr const char* kMessage = "401 Unauthorized from quay.io";
+
+class World {
+ public:
+  World(bool preflight, bool fleet) {
+    EXPECT_TRUE(server_.LoadRbac(kRights));
+    plan::CallerRules rules;
+    if (preflight) rules.namespaces = {"*"};
+    if (preflight || fleet) {
+      callers_.emplace(rules, fleet, plan::AgentPlace{"n1", "prefetchd"}, api_, metrics_, clock_);
+    }
+    board_.Publish(std::make_shared<const plan::Snapshot>(sample::TroubledNode()));
+    board_.Touch(clock_.Now());
+  }
+
+  http::ServerResponse Ask(Audience audience, const std::string& path, Who who) {
+    http::ServerRequest request{.path = path, .headers = HeadersOf(who)};
+    if (path == "/readyz") request.query = {{"verbose", ""}};
+    if (path == "/v1/check") {
+      request.method = http::Method::kPost;
+      request.body = kCheck;
+    }
+    http::Handler handler =
+        Endpoints(board_, metrics_, inquiry_, clock_, audience, callers_ ? &*callers_ : nullptr);
+    http::ServerResponse response = handler(request).Wait({});
+    if (response.shared) response.body = *response.shared;
+    return response;
+  }
+  tests::FakeApiServer& server() { return server_; }
+
+ private:
+  http::Headers HeadersOf(Who who) {
+    const std::string fleet =
+        "Bearer " + server_.AddPodToken({"prefetchd", "prefetchd-fleet", "", ""}, "prefetchd");
+    const std::string pod = "Bearer " + server_.AddPodToken({"ci", "runner", "n1", "job"}, "prefetchd");
+    switch (who) {
+      case Who::kNobody:
+        return {};
+      case Who::kFleet:
+        return {{"Prefetchd-Authorization", fleet}};
+      case Who::kFleetByOther:
+        return {{"Authorization", fleet}};
+      case Who::kPod:
+        return {{"Authorization", pod}};
+      case Who::kPodByFleets:
+        return {{"Prefetchd-Authorization", pod}};
+      case Who::kFleetForOther:
+        return {{"Prefetchd-Authorization",
+                 "Bearer " + server_.AddPodToken({"prefetchd", "prefetchd-fleet", "", ""}, "kubernetes")}};
+      case Who::kGarbage:
+        return {{"Prefetchd-Authorization", "Bearer garbage"}};
+    }
+    return {};
+  }
+
+  tests::FakeClock clock_;
+  tests::FakeApiServer server_{clock_};
+  http::CurlClient client_;
+  kube::Identity identity_{{.server = server_.url(),
+                            .token = base::Secret(server_.AddServiceAccountToken("prefetchd", "prefetchd"))},
+                           clock_};
+  kube::HttpApi api_{client_, identity_, clock_};
+  Metrics metrics_;
+  tests::FakeClock runtime_clock_;
+  tests::FakeImageService runtime_{runtime_clock_, tests::Persona::kContainerd16};
+  credentials::Keyring keyring_{{.docker_configs = {"/absent"}}, clock_};
+  Board board_;
+  Inquiry inquiry_{board_, runtime_, runtime_, keyring_, clock_};
+  std::optional<Callers> callers_;
+};
+
+constexpr Audience kTcp = Audience::kNeighbours, kLocal = Audience::kLocal;
+
+struct Row {
+  std::string name;
+  std::string path;
+  Audience audience;
+  Who who;
+  int status;
+  bool full;  // the answer has messages
+  bool preflight = true, fleet = true;
+};
+
+class AnsweredTest : public testing::TestWithParam<Row> {};
+
+TEST_P(AnsweredTest, Row) {
+  const Row& row = GetParam();
+  World world(row.preflight, row.fleet);
+  const http::ServerResponse answer = world.Ask(row.audience, row.path, row.who);
+  EXPECT_EQ(answer.status, row.status) << answer.body;
+  EXPECT_EQ(answer.body.find(kMessage) != std::string::npos, row.full) << answer.body;
+  EXPECT_EQ(answer.body.find("eyJ"), std::string::npos) << answer.body;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Endpoints, AnsweredTest,
+    testing::Values(Row{"StatusTcpNobody", "/v1/status", kTcp, Who::kNobody, 200, false},
+                    Row{"StatusTcpFleet", "/v1/status", kTcp, Who::kFleet, 200, true},
+                    Row{"StatusTcpFleetWithoutPreflight", "/v1/status", kTcp, Who::kFleet, 200, true, false},
+                    Row{"StatusTcpFleetTurnedOff", "/v1/status", kTcp, Who::kFleet, 403, false, true, false},
+                    Row{"StatusTcpFleetNothingOn", "/v1/status", kTcp, Who::kFleet, 403, false, false, false},
+                    Row{"StatusTcpFleetByOther", "/v1/status", kTcp, Who::kFleetByOther, 200, false},
+                    Row{"StatusTcpPod", "/v1/status", kTcp, Who::kPod, 200, false},
+                    Row{"StatusTcpPodByFleets", "/v1/status", kTcp, Who::kPodByFleets, 403, false},
+                    Row{"StatusTcpForOther", "/v1/status", kTcp, Who::kFleetForOther, 401, false},
+                    Row{"StatusTcpGarbage", "/v1/status", kTcp, Who::kGarbage, 401, false},
+                    Row{"StatusLocalNobody", "/v1/status", kLocal, Who::kNobody, 200, true},
+                    Row{"StatusLocalGarbage", "/v1/status", kLocal, Who::kGarbage, 200, true},
+                    Row{"ReadyzTcpNobody", "/readyz", kTcp, Who::kNobody, 503, false},
+                    Row{"ReadyzTcpFleet", "/readyz", kTcp, Who::kFleet, 503, false},
+                    Row{"ReadyzLocalNobody", "/readyz", kLocal, Who::kNobody, 503, true},
+                    Row{"MetricsTcpFleet", "/metrics", kTcp, Who::kFleet, 200, false},
+                    Row{"LivezTcpFleet", "/livez", kTcp, Who::kFleet, 200, false},
+                    Row{"CheckTcpNobody", "/v1/check", kTcp, Who::kNobody, 200, false},
+                    Row{"CheckTcpFleet", "/v1/check", kTcp, Who::kFleet, 403, false},
+                    Row{"CheckTcpFleetByOther", "/v1/check", kTcp, Who::kFleetByOther, 401, false},
+                    Row{"CheckTcpPod", "/v1/check", kTcp, Who::kPod, 200, true},
+                    Row{"CheckTcpPodTurnedOff", "/v1/check", kTcp, Who::kPod, 403, false, false},
+                    Row{"CheckTcpPodByFleets", "/v1/check", kTcp, Who::kPodByFleets, 403, false},
+                    Row{"CheckLocalNobody", "/v1/check", kLocal, Who::kNobody, 200, true},
+                    Row{"ImageTcpFleet", "/v1/images/quay.io/acme/private:v2", kTcp, Who::kFleet, 404, false},
+                    Row{"ImageTcpPod", "/v1/images/quay.io/acme/private:v2", kTcp, Who::kPod, 404, false}),
+    [](const auto& row) { return row.param.name; });
+
+TEST(FleetStatus, IsHeldBackWhileTheApiServerIsAway) {
+  World world(false, true);
+  world.server().GoAway();
+  const http::ServerResponse away = world.Ask(kTcp, "/v1/status", Who::kFleet);
+  EXPECT_EQ(away.status, 503);
+  EXPECT_TRUE(away.headers.Has("Retry-After"));
+  EXPECT_EQ(away.body.find(kMessage), std::string::npos) << away.body;
+  EXPECT_EQ(world.Ask(kTcp, "/v1/status", Who::kNobody).status, 200);
+}
+
+}  // namespace
+}  // namespace prefetch::agent::endpoint_callers_test
