@@ -63,6 +63,9 @@ int ListCheckWithAgent(const base::Call& call, const AgentClient& agent,
   if (checked.exit_code != kOk) return checked.exit_code;
   auto status = agent.Status(call);
   if (!status) return Fail(kUnreachable, status.error(), err);
+  if (!status->hidden.empty()) {
+    err << "note: the agent shows other names of images over its local socket only\n";
+  }
   for (const std::string& note : screen::AliasNotes(checked.list, *status)) err << "note: " << note << "\n";
   return kOk;
 }

@@ -30,6 +30,20 @@ std::string ReadyAsNames(const std::set<std::string>& texts) {
   return base::Join(words, "; ");
 }
 
+// How pods write it, and their credentials.
+void AddPods(const plan::DesiredImage& want, const StatusImage& has, std::vector<std::string>& parts) {
+  const PodKeys pods_here = PodKeysOf(want), pods_there = PodKeysOf(has);
+  if (ReadyAs(pods_here) != ReadyAs(pods_there)) {
+    parts.push_back("readyAs: " + ReadyAsNames(ReadyAs(pods_here)) + " here, " +
+                    ReadyAsNames(ReadyAs(pods_there)) + " on the node");
+  }
+  const std::set<std::string> here = WrittenAs(pods_here), there = WrittenAs(pods_there);
+  const bool several = here.size() > 1 || there.size() > 1;
+  if (here != there && (several || SpellingCounts(has))) {
+    parts.push_back("written " + Names(here) + " here, " + Names(there) + " on the node");
+  }
+}
+
 std::string Demands(const plan::DesiredImage& want, const StatusImage& has) {
   std::vector<std::string> parts;
   if (want.required != has.required) {
@@ -40,15 +54,10 @@ std::string Demands(const plan::DesiredImage& want, const StatusImage& has) {
   if (!has.ready_for.empty() && ready_for != has.ready_for) {
     parts.push_back("readyFor: " + ready_for + " here, " + has.ready_for + " on the node");
   }
-  const PodKeys pods_here = PodKeysOf(want), pods_there = PodKeysOf(has);
-  if (ReadyAs(pods_here) != ReadyAs(pods_there)) {
-    parts.push_back("readyAs: " + ReadyAsNames(ReadyAs(pods_here)) + " here, " +
-                    ReadyAsNames(ReadyAs(pods_there)) + " on the node");
-  }
-  const std::set<std::string> here = WrittenAs(pods_here), there = WrittenAs(pods_there);
-  const bool several = here.size() > 1 || there.size() > 1;
-  if (here != there && (several || SpellingCounts(has))) {
-    parts.push_back("written " + Names(here) + " here, " + Names(there) + " on the node");
+  if (has.ready_as_hidden) {
+    parts.emplace_back("readyAs on the node is hidden from callers without a token");
+  } else {
+    AddPods(want, has, parts);
   }
   if (has.applies && !has.present) {
     parts.push_back("not on the node" + (has.message.empty() ? "" : ": " + has.message));

@@ -80,6 +80,18 @@ TEST(DiffWithNode, SaysForWhichPods) {
             "~ q.io/a:v1  readyAs: secret ci/pull here, none; secret ci/pull on the node\n1 changed\n");
 }
 
+// An agent that is asked over the network does not tell for which pods an entry is.
+TEST(DiffWithNode, ClaimsNothingOfHiddenPods) {
+  plan::ImageList list;
+  list.images.push_back(Want("q.io/a:v1"));
+  list.images[0].ready_as = image::PodCoordinates{.secrets = {{"", "ci", "pull"}}, .service_account = {}};
+  StatusDocument node{.node = "ci-7"};
+  node.images = {Has("q.io/a:v1")};
+  node.images[0].ready_as_hidden = true;
+  EXPECT_EQ(ListDifferencesText(DiffWithNode(list, node)),
+            "~ q.io/a:v1  readyAs on the node is hidden from callers without a token\n1 changed\n");
+}
+
 TEST(ListDifferences, Nothing) {
   EXPECT_EQ(ListDifferencesText({}), "no difference\n");
   EXPECT_EQ(ListDifferencesJson({}),
