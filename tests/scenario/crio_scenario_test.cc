@@ -1,7 +1,11 @@
-// What is different with CRI-O: names of images (C34), and how it stops (C35).
+// What is different with CRI-O: words of failures (C30), names of images (C34), downloads (C36), and how it
+// stops (C35).
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "scenario/mid_pull.h"
 #include "scenario/node.h"
@@ -31,6 +35,90 @@ class CutOffNode : public Node {
     List({ByDigest(image)});
   }
 };
+
+struct AnswerRow {
+  const char *status, *body;
+  plan::Reason reason;
+  bool for_good;  // it is not tried again within minutes
+};
+
+// What the registry answers is the reason of each, whatever it answers for others.
+TEST(CrioAnswers, EachImageHasTheReasonOfItsOwnAnswer) {
+  const AnswerRow rows[] = {
+      {"401 Unauthorized", R"({"errors":[{"code":"UNAUTHORIZED","message":""}]})",
+       plan::Reason::kAccessDenied, true},
+      {"403 Forbidden", R"({"errors":[{"code":"DENIED","message":""}]})", plan::Reason::kAccessDenied, true},
+      {"403 Forbidden", "<html>no</html>", plan::Reason::kAccessDenied, true},
+      {"404 Not Found", R"({"errors":[{"code":"NOT_FOUND","message":"artifact a:v1 not found"}]})",
+       plan::Reason::kNotFound, true},
+      {"410 Gone", "gone", plan::Reason::kNotFound, true},
+      {"451 Unavailable For Legal Reasons", "legal", plan::Reason::kAccessDenied, true},
+      {"400 Bad Request", "bad", plan::Reason::kServerError, false},
+      {"408 Request Timeout", "slow", plan::Reason::kServerError, false},
+      {"418 Teapot", "teapot", plan::Reason::kServerError, false},
+      {"500 Internal Server Error", "", plan::Reason::kServerError, false},
+      {"503 Service Unavailable", "", plan::Reason::kServerError, false},
+  };
+  Node node({.persona = Persona::kCrio});
+  std::vector<std::string> names;
+  for (const AnswerRow& row : rows) {
+    names.push_back("r.io/a" + std::to_string(names.size()) + ":v1");
+    node.runtime.Push(Version(names.back(), names.back()));
+    node.runtime.Answer(names.back(), row.status, row.body);
+  }
+  node.List(names);
+  node.RunFor(minutes(4));
+  int asked_for_good = 0, good = 0;
+  const std::vector<std::string> asked = node.runtime.TakeAsked();
+  for (std::size_t i = 0; i < names.size(); i++) {
+    const plan::Reason reason = node.ReasonOf(names[i]);
+    EXPECT_TRUE(reason == rows[i].reason || (!rows[i].for_good && reason == plan::Reason::kPulling))
+        << rows[i].status << ": " << plan::ReasonName(reason);
+    if (!rows[i].for_good) continue;
+    good++;
+    const std::string request = "GET /v2/a" + std::to_string(i) + "/manifests/v1";
+    asked_for_good += static_cast<int>(std::count(asked.begin(), asked.end(), request));
+  }
+  EXPECT_EQ(asked_for_good, 2 * good) << "each once, and once as an artifact";
+}
+
+// A limited registry keeps CRI-O busy for a minute, which is no stall.
+TEST(CrioAnswers, ARateLimitIsHeardAfterItsMinute) {
+  Node node({.persona = Persona::kCrio});
+  node.runtime.Push(Version("r.io/a:v1", "a"));
+  node.runtime.Answer("r.io/a:v1", "429 Too Many Requests",
+                      R"({"errors":[{"code":"TOOMANYREQUESTS","message":"You have reached your limit"}]})");
+  node.List({"r.io/a:v1"});
+  node.RunFor(seconds(55));
+  EXPECT_EQ(node.ReasonOf("r.io/a:v1"), plan::Reason::kPulling);
+  node.RunFor(seconds(10));
+  EXPECT_EQ(node.ReasonOf("r.io/a:v1"), plan::Reason::kRateLimited);
+  EXPECT_EQ(node.runtime.counters().pull_calls, 1);
+  EXPECT_EQ(node.LogLines("pull stalled, started anew"), 0);
+}
+
+// A connection that breaks now and then costs nothing; the agent does not even hear of it.
+TEST(CrioDownloads, AConnectionThatBreaksNowAndThenIsNoFailure) {
+  MidPullOnCrio node;
+  for (int i = 0; i < 4; i++) {
+    node.runtime.CutConnections();
+    node.RunFor(seconds(10));
+  }
+  EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(1)));
+  EXPECT_EQ(node.runtime.counters().pull_calls, 1);
+  EXPECT_LT(node.runtime.counters().bytes_served, 61 * kMB);
+}
+
+// pull_progress_timeout is CRI-O's own end of a pull, with the code of a cancel.
+TEST(CrioDownloads, ThatAreSilentAreEndedByCrioItselfAndTriedAgain) {
+  MidPullOnCrio node;
+  node.runtime.GiveUpOnSilenceAfter(seconds(30));
+  node.runtime.SetRegistry(RegistryState::kStalled);
+  node.RunFor(minutes(2));
+  EXPECT_GE(node.runtime.counters().pull_calls, 2);
+  node.runtime.SetRegistry(RegistryState::kUp);
+  EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(10)));
+}
 
 // CRI-O finds a digest through a tag of its repository: when somebody moves the tag, it is gone.
 TEST(CrioNames, ADigestThatATagBroughtStaysWhenTheTagMoves) {
