@@ -137,29 +137,30 @@ int AuditOfFleet(const base::Call& call, kube::Api& api, const AuditOptions& opt
     facts.pods = *std::move(pods);
   }
   Progress progress(err, StderrTerminal(), true);
-  auto members = ListMembers(call, api, options.query);
-  if (!members) {
+  auto roster = ListMembers(call, api, options.query);
+  if (!roster) {
     progress.Close();
-    return Fail(kUnreachable, Explain(members.failure()), err);
+    return Fail(kUnreachable, Explain(roster.failure()), err);
   }
-  facts.nodes.resize(members->size());
+  const std::vector<FleetMember>& members = roster->members;
+  facts.nodes.resize(members.size());
   base::Mutex mutex;
   FleetTokens tokens;
   FleetAsk ask{.name_space = options.query.name_space, .tokens = &tokens};
   ask.each = [&](std::size_t i, const screen::StatusDocument& document) {
-    facts.nodes[i] = screen::AuditNodeOf(document, (*members)[i].node);
+    facts.nodes[i] = screen::AuditNodeOf(document, members[i].node);
     base::Lock lock(mutex);
     facts.listed.merge(screen::ListedNames(document));
   };
   ask.progress = [&](std::size_t asked) {
     std::string count = std::to_string(asked);
-    progress.Show("asked " + count + " of " + std::to_string(members->size()) + " nodes", count);
+    progress.Show("asked " + count + " of " + std::to_string(members.size()) + " nodes", count);
   };
-  FleetAnswers answers = AskMembers(call, api, *members, ask);
+  FleetAnswers answers = AskMembers(call, api, members, ask);
   std::size_t heard = 0;
   for (std::size_t i = 0; i < facts.nodes.size(); i++) {
     heard += facts.nodes[i].Told() ? 1 : 0;
-    if (!facts.nodes[i].heard) facts.nodes[i] = {.node = (*members)[i].node, .why = answers.nodes[i].message};
+    if (!facts.nodes[i].heard) facts.nodes[i] = {.node = members[i].node, .why = answers.nodes[i].message};
   }
   std::vector<std::string> notes;
   FromCluster cluster(api, notes);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -14,11 +15,14 @@
 
 namespace prefetch::ctl {
 
+// The nodes that take agents, unless a selector is given.
+inline constexpr const char* kUsualNodes = "kubernetes.io/os=linux";
+
 // Which nodes there are, and which pod of the agent is on each.
 struct FleetQuery {
   std::string name_space = "prefetchd";                   // of the agents
   std::string pods = "app.kubernetes.io/name=prefetchd";  // label selector of the agents
-  std::string nodes = "kubernetes.io/os=linux";           // label selector of the nodes; empty: all
+  std::string nodes = kUsualNodes;                        // label selector of the nodes; empty: all
   std::string instance = "prefetchd";                     // whose node label counts: prefetchd.dev/<instance>
 };
 
@@ -30,9 +34,18 @@ struct FleetMember {
   screen::NodeSigns signs;  // but for what is known only after asking
 };
 
-// Lists both, page by page, and begins anew if the server has forgotten where it was. Sorted by node.
-kube::Answer<std::vector<FleetMember>> ListMembers(const base::Call& call, kube::Api& api,
-                                                   const FleetQuery& query);
+struct FleetRoster {
+  std::vector<FleetMember> members;  // by node
+  std::size_t left_out = 0;          // nodes that take no agent
+};
+
+// Lists both, page by page, and begins anew if the server has forgotten where it was. With the usual selector
+// nodes that the usual DaemonSet keeps off are left out (deploy/base/daemonset.yaml): virtual ones, and
+// control planes unless some control plane has an agent. A node that has one is never left out.
+kube::Answer<FleetRoster> ListMembers(const base::Call& call, kube::Api& api, const FleetQuery& query);
+
+// A line about nodes that were left out; none if there are none.
+void NoteLeftOut(std::size_t left_out, std::ostream& err);
 
 // So many agents are asked at once: enough for a thousand nodes in seconds, and no burden for an API server.
 constexpr std::size_t kAskedAtOnce = 16;

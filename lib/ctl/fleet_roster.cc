@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
+#include <string_view>
 #include <utility>
 
 #include "ctl/list_all.h"
@@ -39,10 +41,49 @@ std::optional<bool> IsUp(const kube::Node& node) {
   return std::nullopt;
 }
 
+bool IsVirtual(const kube::Node& node) {
+  auto has = [&](const char* key, std::string_view value) {
+    auto label = node.labels.find(key);
+    return label != node.labels.end() && label->second == value;
+  };
+  return has("type", "virtual-kubelet") || has("eks.amazonaws.com/compute-type", "fargate") ||
+         has("eks.amazonaws.com/compute-type", "auto");
+}
+
+bool IsControlPlane(const kube::Node& node) {
+  auto has_role = [&](const std::string& role) {
+    return node.labels.contains("node-role.kubernetes.io/" + role);
+  };
+  return (has_role("control-plane") || has_role("master")) && !has_role("worker");
+}
+
+// Takes nodes away that get no agent. A cluster of control planes alone has no other nodes.
+void LeaveOut(const std::vector<kube::Node>& nodes, FleetRoster& roster) {
+  std::set<std::string> virtual_ones, control_planes;
+  for (const kube::Node& node : nodes) {
+    if (IsVirtual(node)) virtual_ones.insert(node.name);
+    if (IsControlPlane(node)) control_planes.insert(node.name);
+  }
+  const bool on_control_planes =
+      control_planes.size() == nodes.size() ||
+      std::any_of(roster.members.begin(), roster.members.end(), [&](const FleetMember& member) {
+        return member.signs.has_pod && control_planes.contains(member.node);
+      });
+  roster.left_out = std::erase_if(roster.members, [&](const FleetMember& member) {
+    return !member.signs.has_pod && (virtual_ones.contains(member.node) ||
+                                     (!on_control_planes && control_planes.contains(member.node)));
+  });
+}
+
 }  // namespace
 
-kube::Answer<std::vector<FleetMember>> ListMembers(const base::Call& call, kube::Api& api,
-                                                   const FleetQuery& query) {
+void NoteLeftOut(std::size_t left_out, std::ostream& err) {
+  if (left_out == 0) return;
+  err << "note: " << left_out << (left_out == 1 ? " node takes" : " nodes take")
+      << " no agent (control planes, virtual nodes); --nodes '' counts every node\n";
+}
+
+kube::Answer<FleetRoster> ListMembers(const base::Call& call, kube::Api& api, const FleetQuery& query) {
   auto nodes =
       ListAll<kube::Node>(call, {.label_selector = query.nodes, .limit = kNodesPerPage},
                           [&](const kube::ListOptions& options) { return api.ListNodes(call, options); });
@@ -56,7 +97,7 @@ kube::Answer<std::vector<FleetMember>> ListMembers(const base::Call& call, kube:
     const kube::Pod*& best = by_node[pod.node];
     if (best == nullptr || IsBetter(pod, *best)) best = &pod;
   }
-  std::vector<FleetMember> members;
+  FleetRoster roster;
   for (const kube::Node& node : *nodes) {
     FleetMember member{.node = node.name};
     member.signs.node_is_up = IsUp(node);
@@ -70,11 +111,12 @@ kube::Answer<std::vector<FleetMember>> ListMembers(const base::Call& call, kube:
       member.signs.pod_ready = pod->second->ready;
       member.signs.pod_phase = pod->second->phase;
     }
-    members.push_back(std::move(member));
+    roster.members.push_back(std::move(member));
   }
-  std::sort(members.begin(), members.end(),
+  if (query.nodes == kUsualNodes) LeaveOut(*nodes, roster);
+  std::sort(roster.members.begin(), roster.members.end(),
             [](const FleetMember& a, const FleetMember& b) { return a.node < b.node; });
-  return members;
+  return roster;
 }
 
 }  // namespace prefetch::ctl

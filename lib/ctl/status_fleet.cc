@@ -36,27 +36,29 @@ int FleetStatus(const base::Call& call, kube::Api& api, const FleetStatusOptions
   base::Call limited = call.Within(options.timeout);
   Progress progress(err, StderrTerminal(), true);
   progress.Show("asking for nodes and pods", "");
-  auto members = ListMembers(limited, api, options.query);
-  if (!members) {
+  auto roster = ListMembers(limited, api, options.query);
+  if (!roster) {
     progress.Close();
-    return Fail(kUnreachable, Explain(members.failure()), err);
+    return Fail(kUnreachable, Explain(roster.failure()), err);
   }
-  std::vector<std::string> rows(options.results ? members->size() : 0);
+  const std::vector<FleetMember>& members = roster->members;
+  std::vector<std::string> rows(options.results ? members.size() : 0);
   FleetTokens tokens;
   FleetAsk ask{.name_space = options.query.name_space, .tokens = &tokens};
   if (options.results) {
     ask.each = [&](std::size_t i, const screen::StatusDocument& document) {
-      rows[i] = screen::ResultRows(document, (*members)[i].node, *options.results);
+      rows[i] = screen::ResultRows(document, members[i].node, *options.results);
     };
   }
   ask.progress = [&](std::size_t asked) {
     std::string count = std::to_string(asked);
-    progress.Show("asked " + count + " of " + std::to_string(members->size()) + " nodes", count);
+    progress.Show("asked " + count + " of " + std::to_string(members.size()) + " nodes", count);
   };
-  FleetAnswers answers = AskMembers(limited, api, *members, ask);
+  FleetAnswers answers = AskMembers(limited, api, members, ask);
   progress.Close();
   if (call.Stopped()) return kInterrupted;
   if (answers.forbidden) return Fail(kUnreachable, Explain(*answers.forbidden), err);
+  NoteLeftOut(roster->left_out, err);
   if (options.results) {
     out << screen::ResultsHead(*options.results);
     for (const std::string& row : rows) out << row;

@@ -52,9 +52,10 @@ class Watch {
   std::optional<kube::Failure> Look(const base::Call& call) {
     auto now = steady_clock::now();
     if (!listed_at_ || now - *listed_at_ >= kListInterval) {
-      auto members = ListMembers(call, api_, options_.query);
-      if (!members) return std::move(members).failure();
-      members_ = *std::move(members);
+      auto roster = ListMembers(call, api_, options_.query);
+      if (!roster) return std::move(roster).failure();
+      members_ = std::move(roster->members);
+      left_out_ = roster->left_out;
       listed_at_ = now;
     }
     std::vector<FleetMember> due = Due(now);
@@ -70,6 +71,8 @@ class Watch {
     }
     return std::nullopt;
   }
+
+  std::size_t left_out() const { return left_out_; }
 
   screen::Fleet Gather() const {
     std::vector<screen::FleetNode> nodes;
@@ -101,6 +104,7 @@ class Watch {
   FleetTokens tokens_;
   std::optional<steady_clock::time_point> listed_at_;
   std::vector<FleetMember> members_;
+  std::size_t left_out_ = 0;
   std::map<std::string, Known> known_;  // by node
 };
 
@@ -126,6 +130,7 @@ int FleetWait(const base::Call& call, kube::Api& api, const FleetWaitOptions& op
     progress.Close();
     auto waited = std::chrono::duration_cast<seconds>(steady_clock::now() - started);
     out << screen::FleetResult(*newest, options.target, end, waited, terminal.width) << std::flush;
+    NoteLeftOut(watch.left_out(), err);
     return code;
   };
   do {

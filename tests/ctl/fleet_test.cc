@@ -22,6 +22,7 @@ class FleetApi final : public tests::RefusingApi {
  public:
   void Add(const std::string& node) { nodes_.push_back({.name = node}); }
   kube::Node& node(std::size_t i) { return nodes_[i]; }
+  std::size_t size() const { return nodes_.size(); }
   kube::Pod& AddPod(const std::string& node, const std::string& name, const std::string& phase = "Running") {
     kube::Pod pod;
     pod.name = name;
@@ -85,11 +86,60 @@ class FleetApi final : public tests::RefusingApi {
   std::atomic<int> asked_{0}, shown_{0};
 };
 
-std::vector<FleetMember> Members(FleetApi& api) {
-  auto members = ListMembers({}, api, {});
-  EXPECT_TRUE(members);
-  return members ? *members : std::vector<FleetMember>();
+std::vector<FleetMember> Members(FleetApi& api, const FleetQuery& query = {}) {
+  auto roster = ListMembers({}, api, query);
+  EXPECT_TRUE(roster);
+  return roster ? roster->members : std::vector<FleetMember>();
 }
+
+struct LeftOutCase {
+  std::string name;
+  std::map<std::string, std::map<std::string, std::string>> nodes;
+  std::vector<std::string> with_agent;
+  std::string counted, nodes_flag = kUsualNodes;
+};
+
+class LeftOut : public testing::TestWithParam<LeftOutCase> {};
+
+TEST_P(LeftOut, AreNodesThatTheUsualDaemonSetKeepsOff) {
+  FleetApi api;
+  for (const auto& [name, labels] : GetParam().nodes) {
+    api.Add(name);
+    api.node(api.size() - 1).labels = labels;
+  }
+  for (const std::string& node : GetParam().with_agent) api.AddPod(node, "agent-" + node);
+  std::vector<std::string> counted;
+  for (const FleetMember& member : Members(api, {.nodes = GetParam().nodes_flag}))
+    counted.push_back(member.node);
+  EXPECT_EQ(base::Join(counted, " "), GetParam().counted);
+}
+
+using Labels = std::map<std::string, std::string>;
+const Labels kControl = {{"node-role.kubernetes.io/control-plane", ""}};
+const Labels kMaster = {{"node-role.kubernetes.io/master", ""}};
+const Labels kControlAndWorker = {{"node-role.kubernetes.io/control-plane", ""},
+                                  {"node-role.kubernetes.io/worker", ""}};
+
+INSTANTIATE_TEST_SUITE_P(
+    Rows, LeftOut,
+    testing::Values(
+        LeftOutCase{"ControlPlanes", {{"c", kControl}, {"m", kMaster}, {"w", {}}}, {"w"}, "w"},
+        LeftOutCase{"AWorkerWithoutAnAgentIsMissed", {{"c", kControl}, {"w", {}}, {"x", {}}}, {"w"}, "w x"},
+        LeftOutCase{"ControlPlanesThatAreWorkers", {{"c", kControlAndWorker}, {"w", {}}}, {"w"}, "c w"},
+        LeftOutCase{"OneControlPlaneHasAnAgentSoAllCount",
+                    {{"c", kControl}, {"d", kControl}, {"w", {}}},
+                    {"c"},
+                    "c d w"},
+        LeftOutCase{"ThereAreOnlyControlPlanes", {{"c", kControl}, {"d", kControl}}, {}, "c d"},
+        LeftOutCase{"VirtualNodes",
+                    {{"v", {{"type", "virtual-kubelet"}}},
+                     {"f", {{"eks.amazonaws.com/compute-type", "fargate"}}},
+                     {"a", {{"eks.amazonaws.com/compute-type", "auto"}}},
+                     {"w", {{"eks.amazonaws.com/compute-type", "ec2"}}}},
+                    {},
+                    "w"},
+        LeftOutCase{"ASelectorOfOnesOwnCounts", {{"c", kControl}, {"w", {}}}, {"w"}, "c w", ""}),
+    [](const auto& row) { return row.param.name; });
 
 TEST(FleetRoster, HasEachNodeOnceByNameWithItsPodOrWithout) {
   FleetApi api;
