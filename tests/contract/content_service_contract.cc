@@ -9,7 +9,23 @@ namespace {
 
 using image::ErrorClass;
 
-class ContentServiceContract : public ImageServiceContract {};
+class ContentServiceContract : public ImageServiceContract {
+ protected:
+  // A slow pull of 10 MB under a lease that lasts for `lifetime`. It has more than `bytes` of them.
+  struct LeasedPull {
+    std::string name, lease;
+    std::unique_ptr<RunningPull> pull;
+  };
+  LeasedPull PullSome(std::chrono::seconds lifetime, std::uint64_t bytes) {
+    LeasedPull some{.name = world_->Push({"team/app", "v1", {{1, 9 * kMegabyte}, {2, kMegabyte}}}).name};
+    some.lease = cri::LeaseFor("a", *image::Reference::Parse(some.name));
+    EXPECT_TRUE(world_->content().EnsureLease(Soon(), some.lease, lifetime));
+    world_->SetBandwidth(4 * kMegabyte);
+    some.pull = std::make_unique<RunningPull>(*world_, cri::PullRequest{some.name, std::nullopt, some.lease});
+    EXPECT_TRUE(world_->Until([&] { return ProgressOf(some.lease, some.name).bytes_done > bytes; }));
+    return some;
+  }
+};
 
 TEST_P(ContentServiceContract, OtherRuntimesSayThatTheyHaveNone) {
   if (world_->HasContentApi()) return;
@@ -69,60 +85,45 @@ TEST_P(ContentServiceContract, ProgressMovesToItsTotal) {
 
 TEST_P(ContentServiceContract, ALeaseKeepsTheBytesOfAStoppedPull) {
   if (!world_->HasContentApi()) return;
-  auto app = world_->Push({"team/app", "v1", {{1, 9 * kMegabyte}, {2, kMegabyte}}});
   auto other = world_->Push({"team/other", "v1", {{3, kMegabyte}}});
-  const std::string lease = cri::LeaseFor("a", *image::Reference::Parse(app.name));
-  ASSERT_TRUE(world_->content().EnsureLease(Soon(), lease, std::chrono::hours(1)));
-  world_->SetBandwidth(4 * kMegabyte);
-  RunningPull pull(*world_, {app.name, std::nullopt, lease});
-  ASSERT_TRUE(world_->Until([&] { return ProgressOf(lease, app.name).bytes_done > 6 * kMegabyte; }));
-  pull.Stop();
-  EXPECT_TRUE(Failed(pull.Wait(), ErrorClass::kCancelled));
+  LeasedPull app = PullSome(std::chrono::hours(1), 6 * kMegabyte);
+  app.pull->Stop();
+  EXPECT_TRUE(Failed(app.pull->Wait(), ErrorClass::kCancelled));
   // The garbage collector has reason to run: an image comes and goes, a lease goes.
   world_->SetBandwidth(0);
   ASSERT_TRUE(Pull(other.name));
   world_->Remove(other.name);
   ASSERT_TRUE(world_->content().EnsureLease(Soon(), "prefetchd-2", std::chrono::hours(1)));
   ASSERT_TRUE(world_->content().DeleteLease(Soon(), "prefetchd-2"));
-  EXPECT_GT(ProgressOf(lease, app.name).bytes_done, 6 * kMegabyte);
+  EXPECT_GT(ProgressOf(app.lease, app.name).bytes_done, 6 * kMegabyte);
 
-  EXPECT_EQ(*world_->content().EnsureLease(Soon(), lease, std::chrono::hours(1)), false);
+  EXPECT_EQ(*world_->content().EnsureLease(Soon(), app.lease, std::chrono::hours(1)), false);
   std::uint64_t before = world_->BytesServed();
-  ASSERT_TRUE(Pull(app.name, std::nullopt, lease));
+  ASSERT_TRUE(Pull(app.name, std::nullopt, app.lease));
   EXPECT_LT(world_->BytesServed() - before, 4 * kMegabyte + kMegabyte / 2);
-  EXPECT_TRUE(*world_->content().DeleteLease(Soon(), lease));
+  EXPECT_TRUE(*world_->content().DeleteLease(Soon(), app.lease));
   EXPECT_TRUE(Present(app.name));
 }
 
 TEST_P(ContentServiceContract, ALeaseThatEndsSoonIsRenewedWithAllThatItHolds) {
   if (!world_->HasContentApi()) return;
-  auto app = world_->Push({"team/app", "v1", {{1, 9 * kMegabyte}, {2, kMegabyte}}});
-  const std::string lease = cri::LeaseFor("a", *image::Reference::Parse(app.name));
-  ASSERT_TRUE(world_->content().EnsureLease(Soon(), lease, std::chrono::minutes(5)));
-  world_->SetBandwidth(4 * kMegabyte);
-  RunningPull pull(*world_, {app.name, std::nullopt, lease});
-  ASSERT_TRUE(world_->Until([&] { return ProgressOf(lease, app.name).bytes_done > 6 * kMegabyte; }));
-  pull.Stop();
-  EXPECT_TRUE(Failed(pull.Wait(), ErrorClass::kCancelled));
-  EXPECT_EQ(*world_->content().EnsureLease(Soon(), lease, std::chrono::hours(24)), false);
-  EXPECT_EQ(*world_->content().ListLeases(Soon()), std::vector<std::string>{lease});
-  EXPECT_GT(ProgressOf(lease, app.name).bytes_done, 6 * kMegabyte);
+  LeasedPull app = PullSome(std::chrono::minutes(5), 6 * kMegabyte);
+  app.pull->Stop();
+  EXPECT_TRUE(Failed(app.pull->Wait(), ErrorClass::kCancelled));
+  EXPECT_EQ(*world_->content().EnsureLease(Soon(), app.lease, std::chrono::hours(24)), false);
+  EXPECT_EQ(*world_->content().ListLeases(Soon()), std::vector<std::string>{app.lease});
+  EXPECT_GT(ProgressOf(app.lease, app.name).bytes_done, 6 * kMegabyte);
 }
 
 // A pull may take longer than its lease lasts.
 TEST_P(ContentServiceContract, ARenewalInMidPullDoesNotEndIt) {
   if (!world_->HasContentApi()) return;
-  auto app = world_->Push({"team/app", "v1", {{1, 9 * kMegabyte}, {2, kMegabyte}}});
-  const std::string lease = cri::LeaseFor("a", *image::Reference::Parse(app.name));
-  ASSERT_TRUE(world_->content().EnsureLease(Soon(), lease, std::chrono::minutes(5)));
-  world_->SetBandwidth(4 * kMegabyte);
-  RunningPull pull(*world_, {app.name, std::nullopt, lease});
-  ASSERT_TRUE(world_->Until([&] { return ProgressOf(lease, app.name).bytes_done > 3 * kMegabyte; }));
-  EXPECT_EQ(*world_->content().EnsureLease(Soon(), lease, std::chrono::hours(1)), false);
-  EXPECT_EQ(*world_->content().ListLeases(Soon()), std::vector<std::string>{lease});
-  EXPECT_GT(ProgressOf(lease, app.name).bytes_done, 3 * kMegabyte);
-  ASSERT_TRUE(world_->Until([&] { return pull.done(); }));
-  EXPECT_TRUE(pull.Wait());
+  LeasedPull app = PullSome(std::chrono::minutes(5), 3 * kMegabyte);
+  EXPECT_EQ(*world_->content().EnsureLease(Soon(), app.lease, std::chrono::hours(1)), false);
+  EXPECT_EQ(*world_->content().ListLeases(Soon()), std::vector<std::string>{app.lease});
+  EXPECT_GT(ProgressOf(app.lease, app.name).bytes_done, 3 * kMegabyte);
+  ASSERT_TRUE(world_->Until([&] { return app.pull->done(); }));
+  EXPECT_TRUE(app.pull->Wait());
   EXPECT_TRUE(Present(app.name));
 }
 
@@ -180,22 +181,17 @@ TEST_P(ContentServiceContract, AWatchEndsWhenItIsStopped) {
 
 TEST_P(ContentServiceContract, WithoutTheLeaseTheBytesGo) {
   if (!world_->HasContentApi()) return;
-  auto app = world_->Push({"team/app", "v1", {{1, 8 * kMegabyte}}});
-  const std::string lease = cri::LeaseFor("a", *image::Reference::Parse(app.name));
-  ASSERT_TRUE(world_->content().EnsureLease(Soon(), lease, std::chrono::hours(1)));
-  world_->SetBandwidth(4 * kMegabyte);
-  RunningPull pull(*world_, {app.name, std::nullopt, lease});
-  ASSERT_TRUE(world_->Until([&] { return ProgressOf(lease, app.name).bytes_done > 4 * kMegabyte; }));
-  pull.Stop();
-  EXPECT_TRUE(Failed(pull.Wait(), ErrorClass::kCancelled));
-  ASSERT_TRUE(world_->content().DeleteLease(Soon(), lease));
+  LeasedPull app = PullSome(std::chrono::hours(1), 4 * kMegabyte);
+  app.pull->Stop();
+  EXPECT_TRUE(Failed(app.pull->Wait(), ErrorClass::kCancelled));
+  ASSERT_TRUE(world_->content().DeleteLease(Soon(), app.lease));
   ASSERT_TRUE(world_->Until([&] { return world_->StoreIsEmpty(); }));
-  ASSERT_TRUE(world_->content().EnsureLease(Soon(), lease, std::chrono::hours(1)));
-  EXPECT_EQ(ProgressOf(lease, app.name).bytes_done, 0u);
+  ASSERT_TRUE(world_->content().EnsureLease(Soon(), app.lease, std::chrono::hours(1)));
+  EXPECT_EQ(ProgressOf(app.lease, app.name).bytes_done, 0u);
   world_->SetBandwidth(0);
   std::uint64_t before = world_->BytesServed();
-  ASSERT_TRUE(Pull(app.name, std::nullopt, lease));
-  EXPECT_GT(world_->BytesServed() - before, 8 * kMegabyte - kMegabyte / 10);
+  ASSERT_TRUE(Pull(app.name, std::nullopt, app.lease));
+  EXPECT_GT(world_->BytesServed() - before, 10 * kMegabyte - kMegabyte / 10);
 }
 
 INSTANTIATE_TEST_SUITE_P(Contract, ContentServiceContract, testing::ValuesIn(Worlds()),

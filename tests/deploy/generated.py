@@ -121,6 +121,16 @@ def check_order(documents):
     return problems
 
 
+# What follows belongs to the specification of the DaemonSet's pods.
+POD_PATCH = """- patch: |-
+    apiVersion: apps/v1
+    kind: DaemonSet
+    metadata: {name: prefetchd}
+    spec:
+      template:
+        spec:
+"""
+
 # The same installation, told twice: the options, and the kustomization.
 INSTANCE = """namespace: prefetchd-ci
 nameSuffix: -ci
@@ -141,14 +151,7 @@ patches:
     - op: replace
       path: /spec/groups/1/rules/1/expr
       value: max by (node) (kube_node_labels{label_prefetchd_dev_ci="ready"}) unless on (node) prefetchd_ready == 1
-- patch: |-
-    apiVersion: apps/v1
-    kind: DaemonSet
-    metadata: {name: prefetchd}
-    spec:
-      template:
-        spec:
-          containers:
+""" + POD_PATCH + """          containers:
           - name: prefetchd
             image: registry.example/team/prefetchd:1
             env:
@@ -179,14 +182,7 @@ def check_namespace(platform):
 
 # Which nodes, told twice. What prefetchd itself puts on nodes is tolerated without a word.
 CHOICE = """patches:
-- patch: |-
-    apiVersion: apps/v1
-    kind: DaemonSet
-    metadata: {name: prefetchd}
-    spec:
-      template:
-        spec:
-          nodeSelector: {pool: ci, acme.io/zone.of_teams: ""}
+""" + POD_PATCH + """          nodeSelector: {pool: ci, acme.io/zone.of_teams: ""}
           tolerations:
           - {key: dedicated, operator: Equal, value: ci, effect: NoSchedule}
           - {key: acme.io/any, operator: Exists}
@@ -206,14 +202,7 @@ SEVERAL = """- name: prefetchd-list-team-b
   files: [Team_B.txt]
   options: {immutable: true}
 patches:
-- patch: |-
-    apiVersion: apps/v1
-    kind: DaemonSet
-    metadata: {name: prefetchd}
-    spec:
-      template:
-        spec:
-          volumes:
+""" + POD_PATCH + """          volumes:
           - name: list
             configMap: null
             projected:
