@@ -18,6 +18,7 @@ class AgentDaemonSet {
 
   doc::Node& body() { return *body_; }
   doc::Node& pod_spec() { return *pod_spec_; }
+  const doc::Node& pod_spec() const { return *pod_spec_; }
   doc::Node& container() { return *container_; }
   bool OnHostNetwork() const;
   std::string NameSpace() const;

@@ -7,6 +7,7 @@
 
 #include "deploy/words.h"
 #include "doc/edit.h"
+#include "doc/path.h"
 
 namespace prefetch::deploy {
 namespace {
@@ -59,6 +60,23 @@ doc::Node NodeOf(const Toleration& toleration) {
   return node;
 }
 
+// Of the affinity's terms, of which one is enough, one wants this label absent, and none wants it.
+bool KeepsOff(const doc::Node& pod_spec, const std::string& key) {
+  const doc::Node* terms = doc::ValueAt(
+      pod_spec,
+      {"affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms"});
+  bool against = false;
+  for (const doc::Node& term : terms != nullptr ? terms->items : std::vector<doc::Node>()) {
+    const doc::Node* expressions = term.Find("matchExpressions");
+    for (const doc::Node& one : expressions != nullptr ? expressions->items : std::vector<doc::Node>()) {
+      if (doc::TextAt(one, {"key"}) != key) continue;
+      if (doc::TextAt(one, {"operator"}) == "Exists") return false;
+      against = against || doc::TextAt(one, {"operator"}) == "DoesNotExist";
+    }
+  }
+  return against;
+}
+
 }  // namespace
 
 base::Status CheckNodeChoice(const NodeChoice& choice) {
@@ -102,13 +120,11 @@ void ChooseNodes(const NodeChoice& choice, doc::Node& pod_spec) {
   doc::Put(pod_spec, "tolerations", doc::Node::Sequence(std::move(tolerations)));
 }
 
-std::vector<std::string> NotesOnNodes(const NodeChoice& choice) {
+std::vector<std::string> NotesOnNodes(const NodeChoice& choice, const doc::Node& pod_spec) {
   std::vector<std::string> notes;
   for (const std::string& text : choice.selectors) {
     auto label = LabelOf(text);
-    if (choice.control_plane || !label || !label->key.starts_with(kRole)) continue;
-    const std::string role = label->key.substr(kRole.size());
-    if (role != "control-plane" && role != "master") continue;
+    if (!label || !label->key.starts_with(kRole) || !KeepsOff(pod_spec, label->key)) continue;
     notes.push_back("--node-selector " + text +
                     " selects control planes, and the agent runs there only with --include-control-plane");
   }

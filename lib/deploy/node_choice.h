@@ -16,7 +16,7 @@ base::Status CheckNodeChoice(const NodeChoice& choice);
 // Adds to the selector; tolerations replace those that are there. CheckNodeChoice() has passed.
 void ChooseNodes(const NodeChoice& choice, doc::Node& pod_spec);
 
-// A sentence for each choice that leaves no node; empty: none.
-std::vector<std::string> NotesOnNodes(const NodeChoice& choice);
+// A sentence for each choice that leaves no node, since the affinity of `pod_spec` keeps pods off it.
+std::vector<std::string> NotesOnNodes(const NodeChoice& choice, const doc::Node& pod_spec);
 
 }  // namespace prefetch::deploy

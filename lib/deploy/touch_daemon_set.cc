@@ -7,6 +7,7 @@
 #include "deploy/patches.h"
 #include "deploy/words.h"
 #include "doc/edit.h"
+#include "doc/path.h"
 #include "doc/yaml.h"
 
 namespace prefetch::deploy {
@@ -84,7 +85,7 @@ base::Result<Generated> GenerateTouchDaemonSets(const Files& files, const std::v
   if (!made) return made.error();
   if (auto chosen = ForNodes(files, nodes, made->front()); !chosen) return chosen.error();
   Generated out;
-  out.notes = NotesOnNodes(nodes);
+  out.notes = NotesOnNodes(nodes, *doc::ValueAt(made->front(), {"spec", "template", "spec"}));
   out.documents = *std::move(space);
   for (std::size_t from = 0, number = 0; from < images.size(); from += kImagesOfAPod, number++) {
     std::size_t to = std::min(from + kImagesOfAPod, images.size());

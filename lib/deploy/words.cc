@@ -107,7 +107,7 @@ base::Status CheckCommon(const Files& files, const GenerateOptions& options) {
 
 std::vector<std::string> NotesFor(const GenerateOptions& options, const Objects& objects,
                                   const AgentDaemonSet& agent) {
-  std::vector<std::string> notes = NotesOnNodes(options.nodes);
+  std::vector<std::string> notes = NotesOnNodes(options.nodes, agent.pod_spec());
   if (options.image.empty()) {
     notes.emplace_back("--image is not given: nothing is published under the name that the manifests have");
   }

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "deploy/embedded_files.h"
 #include "doc/path.h"
 
@@ -47,6 +49,38 @@ TEST(TouchDaemonSets, TwentyImagesEachInTheListsOrder) {
   EXPECT_EQ(seen, 45U);
   EXPECT_EQ(TextAt(generated->documents.front(), {"kind"}), "Namespace") << "in the order of creation";
   EXPECT_EQ(generated->notes.size(), 1U) << "what it grants is said";
+}
+
+const NodeChoice kControlPlanes{.selectors = {"node-role.kubernetes.io/control-plane=true"}};
+
+// How many notes say that no node is left.
+std::size_t NotesOnControlPlanes(const std::vector<std::string>& notes) {
+  return static_cast<std::size_t>(std::count_if(notes.begin(), notes.end(), [](const std::string& note) {
+    return note.find("only with --include-control-plane") != std::string::npos;
+  }));
+}
+
+TEST(TouchDaemonSets, ASelectorOfControlPlanesNeedsThemIncluded) {
+  auto without = GenerateTouchDaemonSets(EmbeddedFiles(), Images(1), kControlPlanes);
+  ASSERT_TRUE(without);
+  EXPECT_EQ(NotesOnControlPlanes(without->notes), 1U);
+  NodeChoice included = kControlPlanes;
+  included.control_plane = true;
+  auto with = GenerateTouchDaemonSets(EmbeddedFiles(), Images(1), included);
+  ASSERT_TRUE(with);
+  EXPECT_EQ(NotesOnControlPlanes(with->notes), 0U);
+}
+
+// The overlays kind and k3s include control planes by themselves.
+TEST(Generate, OnlyWhereControlPlanesAreLeftOutIsASelectorOfThemNoted) {
+  for (const std::string& platform : Platforms(EmbeddedFiles())) {
+    auto generated = Generate(EmbeddedFiles(), {.platform = platform,
+                                                .lists = {{.name = "images.txt", .text = "r.io/a:v1\n"}},
+                                                .nodes = kControlPlanes});
+    ASSERT_TRUE(generated) << generated.error().message();
+    EXPECT_EQ(NotesOnControlPlanes(generated->notes), platform == "kind" || platform == "k3s" ? 0U : 1U)
+        << platform;
+  }
 }
 
 TEST(TouchDaemonSets, NoRightsComeAlong) {
