@@ -1,5 +1,6 @@
 #include "ctl/agent_client.h"
 
+#include <chrono>
 #include <utility>
 
 #include "base/fs.h"
@@ -8,6 +9,7 @@
 #include "doc/json.h"
 #include "doc/write.h"
 #include "http/url.h"
+#include "kube/times.h"
 #include "status/members.h"
 
 namespace prefetch::ctl {
@@ -131,8 +133,8 @@ base::Result<std::string> AgentClient::ImageJson(const base::Call& call, const s
 }
 
 base::Result<status::CheckResult> AgentClient::Check(const base::Call& call,
-                                                     const status::CheckRequest& check,
-                                                     base::Duration within) const {
+                                                     const status::CheckRequest& check, base::Duration within,
+                                                     base::Duration* again_after) const {
   http::Request request{.method = "POST", .url = "/v1/check", .body = doc::WriteJson(status::ToNode(check))};
   request.headers.Add("Content-Type", "application/json");
   if (base::Status shown = ShowToken(request); !shown) return shown.error();
@@ -145,6 +147,9 @@ base::Result<status::CheckResult> AgentClient::Check(const base::Call& call,
     return base::PermissionDenied("the agent at " + address_ + what + ": " + ErrorOf(*response));
   }
   if (response->status == 429 || response->status == 503) {
+    auto wish = kube::ParseRetryAfter(response->headers.Get("Retry-After").value_or(""),
+                                      std::chrono::system_clock::now());
+    if (again_after != nullptr) *again_after = wish.value_or(std::chrono::seconds(0));
     return base::ResourceExhausted(Unexpected(*response).message() + ": " + ErrorOf(*response));
   }
   if (response->status == 400 || response->status == 413) {

@@ -52,9 +52,11 @@ class AgentClient {
   // nothing should take long. InvalidArgument: the agent refuses the questions; PermissionDenied: it pulls
   // for no check, or not for one from here; ResourceExhausted: it asks for patience; NotFound, Unavailable
   // and DeadlineExceeded: it may be there in a moment; any other error stays. PermissionDenied also where it
-  // refuses the token.
+  // refuses the token. `again_after`: how much patience it asks for with ResourceExhausted; zero: it does not
+  // say.
   base::Result<status::CheckResult> Check(const base::Call& call, const status::CheckRequest& request,
-                                          base::Duration within = kAnswerWithin) const;
+                                          base::Duration within = kAnswerWithin,
+                                          base::Duration* again_after = nullptr) const;
 
  private:
   AgentClient(http::Client& http, std::string address, std::string url, std::string socket)

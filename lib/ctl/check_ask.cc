@@ -221,11 +221,13 @@ class CheckAsking {
     while (true) {
       base::Duration within = base::Duration::max() / 4;
       if (!may_take_long && !request.pull) within = kAnswerWithin;
-      auto result = agent_.Check(call_, request, within);
+      base::Duration wish{};
+      auto result = agent_.Check(call_, request, within, &wish);
       if (result || !ComesBack(result.error().code()) || call_.Stopped()) return result;
-      if (steady_clock::now() + kAskAgain >= call_.deadline) return result;
+      const base::Duration pause = std::max<base::Duration>(kAskAgain, wish);
+      if (steady_clock::now() + pause >= call_.deadline) return result;
       SayWaiting(result.error());
-      if (!base::Pause(call_, kAskAgain)) return result;
+      if (!base::Pause(call_, pause)) return result;
     }
   }
 

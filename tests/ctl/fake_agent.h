@@ -17,8 +17,9 @@ namespace prefetch::tests {
 class FakeAgent : public http::Client {
  public:
   // What it answers under a path, whatever the query; all others are 404.
-  void Answers(const std::string& path, int status, std::string body) {
+  void Answers(const std::string& path, int status, std::string body, const std::string& retry_after = "") {
     http::Response response{.status = status, .headers = {}, .body = std::move(body)};
+    if (!retry_after.empty()) response.headers.Add("Retry-After", retry_after);
     answers_.insert_or_assign(path, std::move(response));
   }
   // It cannot be reached any more.
