@@ -1,5 +1,6 @@
 #include "agent/ask_registry.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace prefetch::agent {
@@ -70,6 +71,8 @@ image::RegistryAnswer AskRegistry(const base::Call& call, const AskParts& parts,
   // Anonymous is only what a pull would try, too.
   if (question.credentials.empty() && !lookup.credentials.empty()) return HeldBack(job.reference);
   image::RegistryAnswer answer = parts.asker(call.Within(kAskLimit), question, job.runtime);
+  answer.lent = std::any_of(lookup.credentials.begin(), lookup.credentials.end(),
+                            [](const credentials::Credential& credential) { return credential.exposes; });
   if (IsWithheld(question, answer)) return Withheld(std::move(answer));
   if (answer.kind == image::RegistryAnswerKind::kAccessDenied) {
     for (const credentials::ProviderReport& provider : lookup.providers) {

@@ -48,6 +48,9 @@ struct RegistryAnswer {
   std::optional<std::chrono::milliseconds> retry_after;
   std::optional<PullAllowance> allowance;  // of who answered
   int requests = 0;                        // HTTP requests that it took, tokens included
+  // Asked with a credential that not every pod of the node has: of a pull secret that the agent was given, or
+  // of a service account.
+  bool lent = false;
 
   friend bool operator==(const RegistryAnswer&, const RegistryAnswer&) = default;
 };

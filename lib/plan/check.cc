@@ -144,6 +144,11 @@ CheckVerdict AlwaysByWhatIsKnown(const CheckFacts& facts, const ImageState& imag
                AlwaysAsks(", and here only what is known is told: ask over the agent's socket, or give the "
                           "entry readyFor: Always"));
   }
+  const bool lent = image.registry->lent || image.exposed;
+  if (image.usable && image.registry->agrees && lent && !facts.own_credentials) {
+    return Say(facts, VerdictResult::kPulls, Reason::kPolicyAlways,
+               AlwaysAsks(", and the agent's own answer came for a credential that not every pod has"));
+  }
   if (image.usable && image.registry->agrees) {
     return Passes(Say(facts, VerdictResult::kPulls, Reason::kUpToDate,
                       AlwaysAsks("; it agreed when the agent asked last")));

@@ -79,6 +79,7 @@ RegistryView ViewOf(const DesiredImage& want, const Local* local, const Freshnes
     view.answer = past.newest->kind;
     view.detail = past.newest->detail.name();
     view.answered_by = past.newest->answered_by;
+    view.lent = past.newest->lent;
     view.checked_at = past.answered_wall;
   }
   view.digest = past.remote;

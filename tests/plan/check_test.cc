@@ -78,6 +78,12 @@ void Heard(CheckFacts& facts, bool agrees) {
   view.always_message = "the tag is gone";
   Image(facts).registry = std::make_shared<const RegistryView>(view);
 }
+// With a pull secret of the agent's.
+void Lent(CheckFacts& facts) {
+  RegistryView view = *Image(facts).registry;
+  view.lent = true;
+  Image(facts).registry = std::make_shared<const RegistryView>(view);
+}
 void Away(CheckFacts& facts) {
   facts.runtime->error = "it did not answer";
   facts.runtime_error = "nobody listens";
@@ -218,6 +224,12 @@ std::vector<CheckCase> ByRegistry() {
       {"AlwaysOfANeighbour", kAlways, Neighbour, "no Pulls PolicyAlways", "only what is known is told"},
       {"AlwaysHeard", kAlways, [](F& f) { Neighbour(f), Heard(f, true); }, "yes Pulls UpToDate",
        "agreed when the agent asked last"},
+      {"AlwaysHeardForAnothersCredential", kAlways, [](F& f) { Neighbour(f), Heard(f, true), Lent(f); },
+       "no Pulls PolicyAlways", "a credential that not every pod has"},
+      {"AlwaysPulledWithAnothersCredential", kAlways,
+       [](F& f) { Neighbour(f), Heard(f, true), Image(f).exposed = true; }, "no Pulls PolicyAlways"},
+      {"AlwaysHeardForAPodWithItsOwn", kAlways,
+       [](F& f) { Neighbour(f), Heard(f, true), Lent(f), f.own_credentials = true; }, "yes Pulls UpToDate"},
       {"AlwaysHeardOfNoUse", kAlways, [](F& f) { Neighbour(f), Heard(f, true), Unusable(f); },
        "no Pulls TagMissing"},
       {"AlwaysHeardNo", kAlways, [](F& f) { Neighbour(f), Heard(f, false); }, "no Pulls TagMissing",
