@@ -29,6 +29,7 @@ struct ServerRequest {
   Headers headers;
   std::string body;    // whole; never longer than the server's limit
   bool local = false;  // came over a unix socket: who may connect was decided by file permissions
+  std::string peer;    // the address that it came from, without the port; empty: over a unix socket
 
   // The first parameter of that name, or nullopt.
   std::optional<std::string_view> Query(std::string_view name) const;

@@ -1,7 +1,9 @@
 #include "http/server.h"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <microhttpd.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/eventfd.h>
@@ -10,6 +12,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <list>
 #include <stop_token>
 #include <thread>
@@ -49,6 +52,23 @@ std::size_t KeepEscapes(void*, MHD_Connection*, char* text) {
 
 ServerResponse TooLong(std::size_t limit) {
   return ErrorResponse(413, "the body is longer than " + std::to_string(limit) + " bytes");
+}
+
+std::string PeerOf(MHD_Connection* mhd) {
+  const auto* info = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+  if (info == nullptr || info->client_addr == nullptr) return "";
+  const sockaddr& address = *info->client_addr;
+  char text[INET6_ADDRSTRLEN] = "";
+  if (address.sa_family == AF_INET) {
+    sockaddr_in v4;
+    std::memcpy(&v4, &address, sizeof v4);
+    ::inet_ntop(AF_INET, &v4.sin_addr, text, sizeof text);
+  } else if (address.sa_family == AF_INET6) {
+    sockaddr_in6 v6;
+    std::memcpy(&v6, &address, sizeof v6);
+    ::inet_ntop(AF_INET6, &v6.sin6_addr, text, sizeof text);
+  }
+  return text;
 }
 
 }  // namespace
@@ -277,7 +297,8 @@ ServerAnswer Server::Loop::Answer(MHD_Connection* mhd, Connection& connection, c
                         .query = std::move(target->query),
                         .headers = {},
                         .body = std::move(connection.body),
-                        .local = listener_.local()};
+                        .local = listener_.local(),
+                        .peer = PeerOf(mhd)};
   MHD_get_connection_values(mhd, MHD_HEADER_KIND, &CollectHeader, &request.headers);
   try {
     return handler_(request);

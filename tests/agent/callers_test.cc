@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <future>
 #include <set>
 #include <thread>
 
@@ -40,12 +41,12 @@ class CallersTest : public testing::Test {
  protected:
   explicit CallersTest() { EXPECT_TRUE(server.LoadRbac(kRights)); }
 
-  static std::variant<plan::Caller, TurnedAway> Identify(
+  std::variant<plan::Caller, TurnedAway> Identify(
       Callers& callers, const std::string& authorization,
-      plan::CallerPurpose purpose = plan::CallerPurpose::kPreflight) {
+      plan::CallerPurpose purpose = plan::CallerPurpose::kPreflight) const {
     auto token = callers.Read(authorization, purpose);
     if (auto* away = std::get_if<TurnedAway>(&token)) return *away;
-    return callers.Identify({}, std::get<Callers::Token>(token));
+    return callers.Identify({}, std::get<Callers::Token>(token), peer);
   }
   // "Admitted ci/runner", or the status and how long to wait.
   std::string Ask(const std::string& authorization,
@@ -64,6 +65,10 @@ class CallersTest : public testing::Test {
                       seconds life = std::chrono::hours(1)) {
     return Ask("Bearer " + server.AddPodToken(of, audience, life));
   }
+  // The header of a pod of this node.
+  std::string TokenOf(const std::string& pod) {
+    return "Bearer " + server.AddPodToken({"ci", "runner", "n1", pod}, "prefetchd");
+  }
   std::size_t Reviews() const { return server.Requests().size(); }
   std::uint64_t Counted(const std::string& result,
                         plan::CallerPurpose purpose = plan::CallerPurpose::kPreflight) const {
@@ -72,6 +77,7 @@ class CallersTest : public testing::Test {
     return found == counts.callers.end() ? 0 : found->second;
   }
 
+  std::string peer = "10.0.0.1";  // where questions come from
   tests::FakeClock clock;
   tests::FakeApiServer server{clock};
   http::CurlClient client;
@@ -160,6 +166,41 @@ TEST_F(CallersTest, WhileTheApiServerIsAwayOnlyThoseWhoAreKnownGoOn) {
   EXPECT_EQ(Ask(unknown), "Admitted ci/runner of job-2");
 }
 
+TEST_F(CallersTest, AnApiServerThatFailsIsLeftAloneForAWhile) {
+  server.Fail({.status = 500, .times = 100});
+  EXPECT_EQ(Ask(TokenOf("job-1")), "503 in 5 s");
+  const std::size_t asked = Reviews();
+  for (int i = 0; i < 5; i++) EXPECT_EQ(Ask(TokenOf("other-" + std::to_string(i))), "503 in 5 s");
+  EXPECT_EQ(Reviews(), asked);
+  clock.Advance(seconds(3));
+  EXPECT_EQ(Ask(TokenOf("job-1")), "503 in 2 s");
+  EXPECT_EQ(Reviews(), asked);
+  clock.Advance(seconds(2));
+  Ask(TokenOf("job-1"));
+  EXPECT_GT(Reviews(), asked);
+}
+
+TEST_F(CallersTest, AfterAnOutageOneTokenTriesWhetherTheApiServerIsBack) {
+  server.GoAway();
+  EXPECT_EQ(Ask(TokenOf("job-1")), "503 in 5 s");
+  server.ComeBack();
+  clock.Advance(seconds(5));
+  std::promise<void> tried, others_have_asked;
+  server.SetWatcher([&](const std::string&) {
+    tried.set_value();
+    others_have_asked.get_future().wait();
+  });
+  std::string first;
+  std::jthread one([&] { first = Ask(TokenOf("job-1")); });
+  tried.get_future().wait();
+  for (int i = 0; i < 5; i++) EXPECT_EQ(Ask(TokenOf("other-" + std::to_string(i))), "503 in 1 s");
+  others_have_asked.set_value();
+  one.join();
+  server.SetWatcher(nullptr);
+  EXPECT_EQ(first, "Admitted ci/runner of job-1");
+  EXPECT_EQ(Ask(TokenOf("other-1")), "Admitted ci/runner of other-1");
+}
+
 TEST_F(CallersTest, QuestionsWithOneTokenThatComeTogetherAreOneReview) {
   server.SetLatency(std::chrono::milliseconds(50));
   const std::string header = "Bearer " + server.AddPodToken(kJob, "prefetchd");
@@ -196,13 +237,33 @@ TEST_F(CallersTest, WithoutTheRightToReviewNobodyIsLetIn) {
 
 TEST_F(CallersTest, TwoHundredAtOnceAreFineAndAFloodIsHeld) {
   for (int i = 0; i < 200; i++) {
+    peer = "10.0.1." + std::to_string(i);
     EXPECT_EQ(AskWith({"ci", "runner", "n1", "job-" + std::to_string(i)}).substr(0, 8), "Admitted");
   }
   std::set<std::string> answers;
-  for (int i = 0; i < 100; i++) answers.insert(AskWith({"x", "y", "n1", "p" + std::to_string(i)}));
+  for (int i = 0; i < 100; i++) {
+    peer = "10.0.2." + std::to_string(i);
+    answers.insert(AskWith({"x", "y", "n1", "p" + std::to_string(i)}));
+  }
   EXPECT_TRUE(answers.contains("429 in 1 s"));
   EXPECT_LE(Reviews(), 251U);
   EXPECT_GT(Counted("TooManyReviews"), 0U);
+}
+
+TEST_F(CallersTest, ForgedTokensOfOneAddressLeaveReviewsForOthers) {
+  peer = "10.0.0.66";
+  for (int i = 0; i < 1000; i++) {
+    std::string forged = TokenOf("p" + std::to_string(i));
+    forged.back() = forged.back() == '1' ? '2' : '1';
+    Ask(forged);
+  }
+  EXPECT_EQ(Reviews(), 200U);
+  EXPECT_EQ(Ask(TokenOf("its-own")), "429 in 1 s");
+  peer = "10.0.0.1";
+  EXPECT_EQ(Ask(TokenOf("job-1")), "Admitted ci/runner of job-1");
+  peer = "10.0.0.66";
+  clock.Advance(seconds(1));
+  EXPECT_EQ(Ask(TokenOf("its-own")), "Admitted ci/runner of its-own");
 }
 
 TEST_F(CallersTest, EachNamespaceHasItsOwnBudget) {

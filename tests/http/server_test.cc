@@ -28,6 +28,7 @@ ServerResponse Echo(const ServerRequest& request) {
   if (auto agent = request.headers.Get("user-agent")) said += " agent=" + std::string(*agent);
   if (!request.body.empty()) said += " body=" + std::to_string(request.body.size());
   said += request.local ? " local" : " tcp";
+  if (request.path == "/peer") said += " " + request.peer;
   return {.body = said + "\n", .headers = {}};
 }
 
@@ -55,6 +56,10 @@ std::string FirstLine(const std::string& answer) {
 std::string Body(const std::string& answer) {
   std::size_t end = answer.find("\r\n\r\n");
   return end == std::string::npos ? "" : answer.substr(end + 4);
+}
+
+TEST(Server, TellsTheAddressOfThePeer) {
+  EXPECT_EQ(Body(Get(*StartTcp(), "/peer")), "GET /peer tcp 127.0.0.1\n");
 }
 
 TEST(Server, GivesTheHandlerWhatCame) {

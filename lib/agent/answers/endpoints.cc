@@ -62,12 +62,13 @@ http::ServerResponse Refusal(const TurnedAway& away) {
 }
 
 // With a fleet token: in full.
-http::ServerAnswer StatusOfFleet(const Board& board, std::string_view authorization, Callers& callers) {
+http::ServerAnswer StatusOfFleet(const Board& board, std::string_view authorization, const std::string& peer,
+                                 Callers& callers) {
   auto token = callers.Read(authorization, plan::CallerPurpose::kFleet);
   if (const auto* away = std::get_if<TurnedAway>(&token)) return Refusal(*away);
   return http::Deferred(
-      [&board, &callers, token = std::get<Callers::Token>(std::move(token))](const base::Call& call) {
-        auto caller = callers.Identify(call, token);
+      [&board, &callers, token = std::get<Callers::Token>(std::move(token)), peer](const base::Call& call) {
+        auto caller = callers.Identify(call, token, peer);
         if (const auto* away = std::get_if<TurnedAway>(&caller)) return Refusal(*away);
         return http::SharedJsonResponse(200, board.Documents()->full.Write(&status::StatusJson));
       });
@@ -137,8 +138,8 @@ http::ServerAnswer CheckOfPod(const Inquiry& inquiry, const http::ServerRequest&
   auto token = callers.Read(authorization, plan::CallerPurpose::kPreflight);
   if (const auto* away = std::get_if<TurnedAway>(&token)) return Refusal(*away);
   return http::Deferred([&inquiry, &callers, token = std::get<Callers::Token>(std::move(token)),
-                         body = request.body](const base::Call& call) {
-    auto caller = callers.Identify(call, token);
+                         body = request.body, peer = request.peer](const base::Call& call) {
+    auto caller = callers.Identify(call, token, peer);
     if (const auto* away = std::get_if<TurnedAway>(&caller)) return Refusal(*away);
     // Only for known callers: a parsed request takes many times the memory of its text.
     auto check = status::ParseCheckRequest(body, true);
@@ -203,7 +204,7 @@ http::Handler Endpoints(const Board& board, const Metrics& metrics, const Inquir
       auto authorization = request.headers.Get(plan::kFleetHeader);
       if (local || !authorization) return Status(board, view);
       if (callers != nullptr && callers->Admits(plan::CallerPurpose::kFleet)) {
-        return StatusOfFleet(board, *authorization, *callers);
+        return StatusOfFleet(board, *authorization, request.peer, *callers);
       }
       return http::ErrorResponse(403, "this agent's configuration (fleetTokens) admits no token here");
     }

@@ -18,6 +18,7 @@ constexpr seconds kComeAgain{5};
 // More than the pods of a node. Beyond that, what would be forgotten soonest goes.
 constexpr std::size_t kMostKnown = 2000;
 constexpr std::size_t kMostNamespaces = 1000;
+constexpr std::size_t kMostPeers = 1000;
 constexpr std::string_view kBearer = "Bearer ";
 constexpr const char* kNoReview = "the API server could not be asked about the token";
 constexpr std::chrono::milliseconds kLookAtAsker{200};  // at whether the asker is still there
@@ -113,7 +114,8 @@ void Callers::Remember(const Token& token, const Identity& identity) {
 }
 
 std::optional<std::variant<Callers::Identity, TurnedAway>> Callers::AwaitTurn(const base::Call& call,
-                                                                              const Token& token) {
+                                                                              const Token& token,
+                                                                              const std::string& peer) {
   const auto real_now = [] { return std::chrono::steady_clock::now(); };
   base::Lock lock(mutex_);
   while (in_review_.contains(token.key)) {
@@ -129,15 +131,29 @@ std::optional<std::variant<Callers::Identity, TurnedAway>> Callers::AwaitTurn(co
     const auto wait = std::chrono::ceil<seconds>(*away_until_ - now);
     return TurnedAway{.status = 503, .message = kNoReview, .retry_after = std::max(wait, seconds(1))};
   }
-  base::TokenBucket& reviews = token.purpose == plan::CallerPurpose::kFleet ? fleet_reviews_ : reviews_;
-  if (!reviews.TryTake(now)) {
+  if (auto wait = TakeReview(token.purpose, peer, now)) {
     metrics_.CallerTurnedAway(token.purpose, "TooManyReviews");
-    const auto wait = std::chrono::ceil<seconds>(reviews.WaitAt(now));
     return TurnedAway{.status = 429,
                       .message = "too many tokens to review: ask again in a moment",
-                      .retry_after = std::max(wait, seconds(1))};
+                      .retry_after = std::max(std::chrono::ceil<seconds>(*wait), seconds(1))};
   }
   in_review_.insert(token.key);
+  return std::nullopt;
+}
+
+std::optional<base::Duration> Callers::TakeReview(plan::CallerPurpose purpose, const std::string& peer,
+                                                  base::TimePoint now) {
+  const bool fleet = purpose == plan::CallerPurpose::kFleet;
+  base::TokenBucket& reviews = fleet ? fleet_reviews_ : reviews_;
+  // Full ones are as good as new, and reviews in all are too few to keep so many from being full.
+  if (peers_.size() >= kMostPeers) {
+    std::erase_if(peers_, [&](const auto& one) { return one.second.At(now) >= kReviewsOfPeer.burst; });
+  }
+  base::TokenBucket& of_peer = peers_.try_emplace({fleet, peer}, kReviewsOfPeer).first->second;
+  const base::Duration wait = std::max(of_peer.WaitAt(now), reviews.WaitAt(now));
+  if (wait > base::Duration::zero()) return wait;
+  of_peer.Take(1, now);
+  reviews.Take(1, now);
   return std::nullopt;
 }
 
@@ -150,8 +166,9 @@ void Callers::EndTurn(const std::string& key, std::optional<base::TimePoint> aga
   changed_.notify_all();
 }
 
-std::variant<Callers::Identity, TurnedAway> Callers::Review(const base::Call& call, const Token& token) {
-  if (auto decided = AwaitTurn(call, token)) return *std::move(decided);
+std::variant<Callers::Identity, TurnedAway> Callers::Review(const base::Call& call, const Token& token,
+                                                            const std::string& peer) {
+  if (auto decided = AwaitTurn(call, token, peer)) return *std::move(decided);
   auto review = api_.ReviewToken(call.Within(kReviewLimit), token.secret, std::string(plan::kCallerAudience));
   if (!review) {
     TurnedAway away = NotReviewed(review.failure(), token.purpose);
@@ -187,8 +204,9 @@ std::variant<Callers::Token, TurnedAway> Callers::Read(std::string_view authoriz
   return Token{purpose, base::Secret(std::string(token)), kind + hash_.Of(token), *said.expires};
 }
 
-std::variant<plan::Caller, TurnedAway> Callers::Identify(const base::Call& call, const Token& token) {
-  auto reviewed = Review(call, token);
+std::variant<plan::Caller, TurnedAway> Callers::Identify(const base::Call& call, const Token& token,
+                                                         const std::string& peer) {
+  auto reviewed = Review(call, token, peer);
   if (auto* away = std::get_if<TurnedAway>(&reviewed)) return std::move(*away);
   return Admit(std::get<Identity>(std::move(reviewed)), token.purpose);
 }

@@ -13,6 +13,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 
 #include "agent/metrics.h"
@@ -40,6 +41,9 @@ class Callers {
  public:
   // Reviews by the API server, of all callers together: two hundred pods that start at once are one burst.
   static constexpr base::TokenRate kReviews{.per_second = 20, .burst = 250};
+  // Of these, from one address: who sends forged tokens uses up no more than that. Pods on the host's network
+  // share an address, and two hundred of them may start at once.
+  static constexpr base::TokenRate kReviewsOfPeer{.per_second = 2, .burst = 200};
   // Questions of the pods of one namespace: of two hundred that start at once, each with a few images.
   static constexpr base::TokenRate kOfNamespace{.per_second = 50, .burst = 1000};
 
@@ -66,8 +70,9 @@ class Callers {
   std::variant<Token, TurnedAway> Read(std::string_view authorization, plan::CallerPurpose purpose) const;
 
   // Blocks while the API server is asked, for 3 s at most.
-  std::variant<plan::Caller, TurnedAway> Identify(const base::Call& call, const Token& token)
-      PREFETCH_EXCLUDES(mutex_);
+  // `peer`: the address that it came from.
+  std::variant<plan::Caller, TurnedAway> Identify(const base::Call& call, const Token& token,
+                                                  const std::string& peer) PREFETCH_EXCLUDES(mutex_);
 
  private:
   using Identity = std::variant<plan::Caller, plan::CallerRefusal>;
@@ -76,16 +81,20 @@ class Callers {
     base::TimePoint until;
   };
 
-  std::variant<Identity, TurnedAway> Review(const base::Call& call, const Token& token)
-      PREFETCH_EXCLUDES(mutex_);
+  std::variant<Identity, TurnedAway> Review(const base::Call& call, const Token& token,
+                                            const std::string& peer) PREFETCH_EXCLUDES(mutex_);
   std::variant<plan::Caller, TurnedAway> Admit(Identity identity, plan::CallerPurpose purpose)
       PREFETCH_EXCLUDES(mutex_);
   TurnedAway Refuse(plan::CallerRefusal refusal, plan::CallerPurpose purpose) const;
   std::optional<Identity> Recall(const std::string& key) const PREFETCH_REQUIRES(mutex_);
   // What is remembered, or the answer to another question about the same token, for which it waits. nullopt:
   // this one may be sent to the API server now, and EndTurn has to follow.
-  std::optional<std::variant<Identity, TurnedAway>> AwaitTurn(const base::Call& call, const Token& token)
+  std::optional<std::variant<Identity, TurnedAway>> AwaitTurn(const base::Call& call, const Token& token,
+                                                              const std::string& peer)
       PREFETCH_EXCLUDES(mutex_);
+  // nullopt: one more review may be sent. Else how long to wait.
+  std::optional<base::Duration> TakeReview(plan::CallerPurpose purpose, const std::string& peer,
+                                           base::TimePoint now) PREFETCH_REQUIRES(mutex_);
   // `again_at`: the API server did not answer, and is left alone until then.
   void EndTurn(const std::string& key, std::optional<base::TimePoint> again_at) PREFETCH_EXCLUDES(mutex_);
   void Remember(const Token& token, const Identity& identity) PREFETCH_EXCLUDES(mutex_);
@@ -106,6 +115,8 @@ class Callers {
       PREFETCH_GUARDED_BY(mutex_);                                  // none: the API server answered last
   std::map<std::string, Known> known_ PREFETCH_GUARDED_BY(mutex_);  // by the token's hash
   std::map<std::string, base::TokenBucket> budgets_ PREFETCH_GUARDED_BY(mutex_);  // by namespace; "": fleet
+  // By address, those of fleet tokens apart.
+  std::map<std::pair<bool, std::string>, base::TokenBucket> peers_ PREFETCH_GUARDED_BY(mutex_);
 };
 
 }  // namespace prefetch::agent
