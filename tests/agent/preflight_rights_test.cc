@@ -4,6 +4,7 @@
 
 #include <thread>
 
+#include "agent/answers/registry_now.h"
 #include "agent/inquiry_rig.h"
 
 namespace prefetch::agent::preflight_rights_test {
@@ -124,6 +125,76 @@ TEST_F(PreflightRights, ThePodsOwnSecretsMakeADenialUnknown) {
   board_.Publish(std::make_shared<const plan::Snapshot>(snapshot_));
   status::CheckRequest request{.questions = {{kApp, kAlways, {.secrets = {{"ci", "pull", ""}}}}}};
   EXPECT_EQ(asking_.Check({}, request, kAskingAlways).answers.at(0).result, "Unknown");
+}
+
+// A pod's own question goes out with what every pod of the node has, the node's with all that the agent has.
+TEST_F(PreflightRights, NoPullSecretOfTheAgentsIsUsedForAPod) {
+  const std::string auths = R"({"auths":{"reg.example.test":{"username":"bob","password":"s3cr3t-y"}}})";
+  credentials::Keyring keyring({.docker_configs = {dir_ / "config.json"},
+                                .pull_secrets = {{.name = "team-pull",
+                                                  .path = dir_.Write("secret/.dockerconfigjson", auths),
+                                                  .allow_repositories = {"reg.example.test"},
+                                                  .list_sources = {"images.yaml"}}}},
+                               clock_);
+  Inquiry asking(board_, runtime_, runtime_, keyring, clock_,
+                 [this](const base::Call&, const image::RegistryQuestion& question, const AskingFor&) {
+                   asked_ = question;
+                   return image::RegistryAnswer{.kind = Kind::kSame};
+                 });
+  snapshot_.images[0].want.Change([](plan::DesiredImage& want) { want.sources = {"images.yaml"}; });
+  board_.Publish(std::make_shared<const plan::Snapshot>(snapshot_));
+  auto users = [&](const Asker& asker) {
+    asking.Check({}, {.questions = {{kApp, kAlways, {}}}}, asker);
+    std::string names;
+    for (const image::AuthConfig& auth : asked_->credentials) names += auth.username + " ";
+    return names;
+  };
+  EXPECT_EQ(users(kAskingAlways), "ann ");
+  EXPECT_EQ(users(kNode), "bob ann ");
+}
+
+TEST_F(PreflightRights, ATokenOfThePodsAccountMayOpenWhatIsDenied) {
+  credentials::Keyring keyring({.provider_config = dir_.Write("providers.yaml", R"(
+apiVersion: kubelet.config.k8s.io/v1
+kind: CredentialProviderConfig
+providers:
+- name: "true"
+  apiVersion: credentialprovider.kubelet.k8s.io/v1
+  matchImages: [reg.example.test]
+  defaultCacheDuration: 0s
+  tokenAttributes: {serviceAccountTokenAudience: reg, requireServiceAccount: true, cacheType: ServiceAccount}
+)"),
+                                .provider_bin_dir = "/bin",
+                                .docker_configs = {dir_ / "config.json"},
+                                .kubelet_version = {1, 36}},
+                               clock_);
+  EXPECT_EQ(keyring.problems(), std::vector<std::string>{});
+  Inquiry asking(board_, runtime_, runtime_, keyring, clock_,
+                 [](const base::Call&, const image::RegistryQuestion&, const AskingFor&) {
+                   return image::RegistryAnswer{.kind = Kind::kAccessDenied};
+                 });
+  board_.Publish(std::make_shared<const plan::Snapshot>(snapshot_));
+  EXPECT_EQ(asking.Check({}, {.questions = {{kApp, kAlways, {}}}}, kAskingAlways).answers.at(0).result,
+            "Unknown");
+}
+
+// The last of many images of a question gets what time is left.
+TEST_F(PreflightRights, WhatIsHeardInLittleTimeIsNoAnswerForOthers) {
+  RegistryMoment moment;
+  const RegistryAsker unreachable = [this](const base::Call&, const image::RegistryQuestion&,
+                                           const AskingFor&) {
+    times_asked_++;
+    return image::RegistryAnswer{.kind = Kind::kUnreachable};
+  };
+  auto ask = [&](std::chrono::seconds left) {
+    RegistryNow now(unreachable, keyring_, clock_, std::chrono::steady_clock::now() + left, &moment);
+    EXPECT_EQ(now.Ask({}, {}, snapshot_.images[0]).kind, Kind::kUnreachable);
+  };
+  ask(std::chrono::seconds(2));
+  ask(std::chrono::minutes(1));
+  EXPECT_EQ(times_asked_, 2);
+  ask(std::chrono::minutes(1));
+  EXPECT_EQ(times_asked_, 2) << "who had all the time is believed";
 }
 
 TEST_F(PreflightRights, PullsAreForWhomTheConfigurationSays) {

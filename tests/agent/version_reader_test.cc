@@ -47,6 +47,15 @@ TEST_F(VersionReaderTest, ReadsAtTheStartAndOnceAMinute) {
   EXPECT_EQ(word_->Get().version_text, "1.37.0");
 }
 
+TEST_F(VersionReaderTest, OnlyTheConditionReadyTellsOfKubeletsHeartbeat) {
+  const base::WallTime beat = clock_.Wall();
+  clock_.Advance(minutes(2));
+  api_.node.conditions.push_back(
+      {.type = "NetworkUnavailable", .status = "False", .last_heartbeat = clock_.Wall()});
+  reader_.Turn({});
+  EXPECT_EQ(word_->Get().heartbeat, beat);
+}
+
 TEST_F(VersionReaderTest, AsksUntilTheNewKubeletHasWrittenItsNode) {
   RunFor(seconds(10));
   clock_.Advance(seconds(5));

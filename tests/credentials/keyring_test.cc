@@ -271,6 +271,7 @@ TEST_F(KeyringTest, AMissingPluginIsSeenOnceItComes) {
   clock_.Step(seconds(1));
   EXPECT_EQ(Find("r.io/app"), "provider/late/r.io/u:p");
   EXPECT_EQ(Problems(), "");
+  EXPECT_EQ(keyring_->Health().changes, 1U) << "though no file of the configuration is another";
 }
 
 TEST_F(KeyringTest, AnswersOutliveAChangeElsewhere) {

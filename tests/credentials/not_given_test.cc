@@ -101,6 +101,14 @@ TEST(UnaskedFor, OnlyProvidersThatMatch) {
   EXPECT_EQ(Unasked({}, "a.io/app"), "");
 }
 
+TEST(UnaskedFor, AProviderIsToldOnceWithTheFirstOfItsPatternsThatMatch) {
+  ProviderConfig twice = kThere;
+  twice.providers[0].match_images = {*Pattern::Parse("quay.io"), *Pattern::Parse("quay.io/acme")};
+  EXPECT_EQ(
+      Unasked(FindNotGiven("/k/c.yaml", twice, "", {}), "quay.io/acme/app"),
+      twice.providers[0].name + " (quay.io): kubelet uses it, from /k/c.yaml; the agent was given none\n");
+}
+
 // Which registries they are for is not known: it may be this one.
 TEST(UnaskedFor, AFileThatCannotBeReadIsForAny) {
   EXPECT_EQ(

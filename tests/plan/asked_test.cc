@@ -66,6 +66,25 @@ TEST(ForgetAskedAt, WhatAsksForPatienceIsKeptInMindForAnHourAtMost) {
   EXPECT_EQ(ForgetAskedAt(past, kNow), kNow + hours(1));
 }
 
+ImageState Image(const std::string& name) {
+  ImageState image;
+  image.want.Change([&](DesiredImage& want) { want.reference = *image::Reference::Parse(name); });
+  return image;
+}
+
+// What came of an earlier wish is no answer to one that was made since.
+TEST(PulledFor, IsTheListsEntryOrWhatWasAskedForSince) {
+  const auto a = *image::Reference::Parse("quay.io/acme/a:v1");
+  const auto b = *image::Reference::Parse("quay.io/acme/b:v1");
+  Snapshot snapshot;
+  snapshot.images = {Image("quay.io/acme/a:v1")};
+  snapshot.asked = {{.state = Image("quay.io/acme/b:v1"), .asked_at = kNow}};
+  EXPECT_EQ(PulledFor(snapshot, a, kNow + hours(1)), &snapshot.images[0]);
+  EXPECT_EQ(PulledFor(snapshot, b, kNow), &snapshot.asked[0].state);
+  EXPECT_EQ(PulledFor(snapshot, b, kNow + seconds(1)), nullptr);
+  EXPECT_EQ(PulledFor(snapshot, *image::Reference::Parse("quay.io/acme/c:v1"), kNow), nullptr);
+}
+
 struct StateCase {
   std::string name;
   ImageState image;

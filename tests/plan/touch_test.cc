@@ -289,6 +289,15 @@ TEST(AfterPod, AnApiServerThatIsAwayIsNeverHopeless) {
   EXPECT_LE(ground.not_before, kNow + minutes(5));
 }
 
+TEST(AfterPod, OnlyRefusalsInARowCount) {
+  TouchGround ground;
+  for (int i = 0; i < 2; i++) ground = AfterPod(ground, {TouchObstacle::kQuota, "full"}, kNow, 0);
+  ground = AfterPod(ground, {TouchObstacle::kApiServer, "away"}, kNow, 0);
+  ground = AfterPod(ground, {TouchObstacle::kQuota, "full"}, kNow, 0);
+  EXPECT_FALSE(IsHopeless(ground));
+  EXPECT_EQ(ground.failures, 1);
+}
+
 TEST(NextTouch, TwentyAtMost) {
   std::vector<TouchCandidate> due(45);
   for (std::size_t i = 0; i < due.size(); i++) due[i].entry = i;

@@ -103,5 +103,15 @@ TEST_F(PlaceFilesTest, CertificatesThatCannotBeUsedLeaveItToPulls) {
   EXPECT_EQ(Chain("docker.io/a:v1")->only_by_pull, "");
 }
 
+// The library would not ask, and neither would it take the next folder.
+TEST_F(PlaceFilesTest, AFolderThatCannotBeReadLeavesItToPulls) {
+  for (int i = 0; i <= 1000; i++) {
+    dir_.Write("etc/containers/certs.d/quay.io/" + std::to_string(i), "");
+  }
+  dir_.Write("etc/docker/certs.d/quay.io/ca.crt", "DOCKER");
+  Conf("");
+  EXPECT_NE(Chain("quay.io/a:v1")->only_by_pull.find("has more than 1000 entries"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace prefetch::registry::place_files_test

@@ -52,6 +52,43 @@ TEST(AskedScenario, ItIsPulledBesideAListThatItDoesNotChange) {
   EXPECT_TRUE((*node.runtime.ListLeases({})).empty());
 }
 
+// A pod of any account may ask: what the provider gives for one account is not for it.
+TEST(AskedScenario, NoAccountsTokenIsUsedForIt) {
+  const std::string listed = "reg.example.test/listed:v1", asked = "reg.example.test/asked:v1";
+  NodeOptions options;
+  options.provider_account = true;
+  options.provider_config = R"(apiVersion: kubelet.config.k8s.io/v1
+kind: CredentialProviderConfig
+providers:
+- name: "true"
+  apiVersion: credentialprovider.kubelet.k8s.io/v1
+  matchImages: [reg.example.test]
+  defaultCacheDuration: 0s
+  tokenAttributes:
+    serviceAccountTokenAudience: reg
+    requireServiceAccount: true
+    cacheType: ServiceAccount
+)";
+  Node node(std::move(options));
+  node.plugins.Knows("reg.example.test", {.auth = {.username = "ci", .password = base::Secret("pw")}});
+  for (const std::string& name : {listed, asked}) {
+    FakeImage image = MakeImage(name, kMB);
+    image.username = "ci";
+    image.password = "pw";
+    node.runtime.Push(image);
+  }
+  node.List({listed});
+  ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(30)));
+  const int runs = node.plugins.runs("reg.example.test");
+  EXPECT_GT(runs, 0);
+  node.AskPull(asked);
+  node.RunFor(seconds(10));
+  ASSERT_NE(StateOf(node.Snapshot(), asked), nullptr);
+  EXPECT_EQ(StateOf(node.Snapshot(), asked)->reason, plan::Reason::kAccessDenied);
+  EXPECT_EQ(node.plugins.runs("reg.example.test"), runs);
+  EXPECT_EQ(node.IdOf(asked), "");
+}
+
 TEST(AskedScenario, NobodyWaitsBeforeItHasBegun) {
   Node node;
   node.List({});

@@ -63,6 +63,13 @@ Node::Node(NodeOptions options)
     keyring.provider_config = dir_ / "providers.yaml";
     keyring.provider_bin_dir = "/bin";
   }
+  if (options_.provider_account) {
+    keyring.service_account = credentials::ServiceAccountName{"apps", "puller"};
+    keyring.grants = [](const base::Call&, const std::string&) {
+      return credentials::ServiceAccountGrant{
+          .uid = "u-1", .annotations = {}, .token = base::Secret("token")};
+    };
+  }
   if (!options_.pull_secret.empty()) {
     keyring.pull_secrets = {{.name = "team-pull",
                              .path = dir_.Write("secret/.dockerconfigjson", options_.pull_secret),

@@ -36,6 +36,8 @@ struct NodeOptions {
   // Nobody names a docker config: it is looked for below kubelet's root, as the agent has learnt that.
   bool looks_for_docker_config = false;
   std::string provider_config;  // content of kubelet's credential provider configuration; empty: none
+  // Its providers with tokenAttributes get tokens of an account (providerServiceAccount).
+  bool provider_account = false;
   std::string instance = "a";
   bool asks_registries = true;
   bool once = false;
