@@ -5,7 +5,9 @@
 #include <thread>
 
 #include "agent/answers/registry_now.h"
+#include "agent/ask_registry.h"
 #include "agent/inquiry_rig.h"
+#include "plan/image_readiness.h"
 
 namespace prefetch::agent::preflight_rights_test {
 namespace {
@@ -195,6 +197,25 @@ TEST_F(PreflightRights, WhatIsHeardInLittleTimeIsNoAnswerForOthers) {
   EXPECT_EQ(times_asked_, 2);
   ask(std::chrono::minutes(1));
   EXPECT_EQ(times_asked_, 2) << "who had all the time is believed";
+}
+
+// By it an answer in the background is kept from pods that could not have got it.
+TEST_F(PreflightRights, AnAnswerTellsWhetherACredentialWasLent) {
+  const RegistryAsker asker = [](const base::Call&, const image::RegistryQuestion&, const AskingFor&) {
+    return image::RegistryAnswer{.kind = Kind::kSame};
+  };
+  for (bool lent : {false, true}) {
+    credentials::Lookup lookup;
+    lookup.credentials = {{.auth = {.username = "bob", .password = base::Secret("pw")}, .exposes = lent},
+                          {.auth = {.username = "ann", .password = base::Secret("pw")}}};
+    plan::Freshness past;
+    past.newest = AskRegistry({}, {asker, nullptr, clock_, image::Platform::Host()},
+                              {.reference = *image::Reference::Parse(kApp),
+                               .credentials = std::make_shared<const credentials::Lookup>(lookup),
+                               .local = std::nullopt,
+                               .runtime = {}});
+    EXPECT_EQ(plan::ViewOf({}, nullptr, past, {}, clock_.Now(), clock_.Wall()).lent, lent);
+  }
 }
 
 TEST_F(PreflightRights, PullsAreForWhomTheConfigurationSays) {
