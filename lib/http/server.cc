@@ -310,7 +310,8 @@ ServerAnswer Server::Loop::Answer(MHD_Connection* mhd, Connection& connection, c
 Server::Server(std::unique_ptr<Loop> loop) : loop_(std::move(loop)) {}
 Server::~Server() = default;
 
-base::Result<std::unique_ptr<Server>> Server::Start(Listener listener, ServerLimits limits, Handler handler) {
+base::Result<std::unique_ptr<Server>> Server::Start(Listener listener, const ServerLimits& limits,
+                                                    Handler handler) {
   auto loop = std::make_unique<Loop>(std::move(listener), limits, std::move(handler));
   if (base::Status started = loop->Start(); !started) return std::move(started).error();
   return std::unique_ptr<Server>(new Server(std::move(loop)));

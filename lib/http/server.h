@@ -50,7 +50,8 @@ class Server {
  public:
   // Serves `handler` (see Handler: it must not block) from a thread of its own that blocks all signals, as
   // those that run deferred answers do. What `handler` and its jobs refer to outlives the Server.
-  static base::Result<std::unique_ptr<Server>> Start(Listener listener, ServerLimits limits, Handler handler);
+  static base::Result<std::unique_ptr<Server>> Start(Listener listener, const ServerLimits& limits,
+                                                     Handler handler);
 
   // Cuts what is open, waits for the thread, removes the socket file. Does not wait for clients. Jobs that
   // have not begun are dropped; those that run are stopped and waited for until they have noticed.

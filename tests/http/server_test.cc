@@ -32,7 +32,7 @@ ServerResponse Echo(const ServerRequest& request) {
   return {.body = said + "\n", .headers = {}};
 }
 
-std::unique_ptr<Server> StartTcp(ServerLimits limits = {}) {
+std::unique_ptr<Server> StartTcp(const ServerLimits& limits = {}) {
   auto listener = Listener::Tcp("127.0.0.1:0");
   EXPECT_TRUE(listener);
   auto server = Server::Start(std::move(*listener), limits, &Echo);
@@ -117,7 +117,7 @@ TEST_P(HostileTest, IsAnsweredOrCutAndTheServerLives) {
 INSTANTIATE_TEST_SUITE_P(
     Server, HostileTest,
     testing::Values(
-        HostileCase{"Garbage", std::string("\0\xff\x16\x03\x01 garbage\r\n\r\n", 18), ""},
+        HostileCase{"Garbage", std::string("\0\xff\x16\x03\x01 garbage\r\n\r\n", 17), ""},
         HostileCase{"Nothing", "", ""}, HostileCase{"OnlyNewlines", "\r\n\r\n\r\n", ""},
         HostileCase{"HalfRequestLine", "GET /", ""},
         HostileCase{"HalfHeaders", "GET / HTTP/1.1\r\nHost: x\r\n", ""},
