@@ -63,16 +63,18 @@ image::RegistryAnswer AskRegistry(const base::Call& call, const AskParts& parts,
                                    .platform = parts.node,
                                    .credentials = {}};
   const credentials::Lookup& lookup = *job.credentials;
+  bool lent = false;
   for (const credentials::Credential& credential : lookup.credentials) {
     bool held =
         parts.refusals != nullptr && parts.refusals->Held(job.reference, credential.auth, parts.clock.Now());
-    if (!held) question.credentials.push_back(credential.auth);
+    if (held) continue;
+    question.credentials.push_back(credential.auth);
+    lent = lent || credential.exposes;
   }
   // Anonymous is only what a pull would try, too.
   if (question.credentials.empty() && !lookup.credentials.empty()) return HeldBack(job.reference);
   image::RegistryAnswer answer = parts.asker(call.Within(kAskLimit), question, job.runtime);
-  answer.lent = std::any_of(lookup.credentials.begin(), lookup.credentials.end(),
-                            [](const credentials::Credential& credential) { return credential.exposes; });
+  answer.lent = lent;
   if (IsWithheld(question, answer)) return Withheld(std::move(answer));
   if (answer.kind == image::RegistryAnswerKind::kAccessDenied) {
     for (const credentials::ProviderReport& provider : lookup.providers) {

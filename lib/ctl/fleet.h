@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <ostream>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,9 @@ struct FleetQuery {
   std::string pods = "app.kubernetes.io/name=prefetchd";  // label selector of the agents
   std::string nodes = kUsualNodes;                        // label selector of the nodes; empty: all
   std::string instance = "prefetchd";                     // whose node label counts: prefetchd.dev/<instance>
+  // With the usual selector, nodes that the usual DaemonSet keeps off are left out
+  // (deploy/base/daemonset.yaml): virtual ones, and control planes unless some control plane has an agent.
+  bool leave_out = true;
 };
 
 struct FleetMember {
@@ -39,10 +43,10 @@ struct FleetRoster {
   std::size_t left_out = 0;          // nodes that take no agent
 };
 
-// Lists both, page by page, and begins anew if the server has forgotten where it was. With the usual selector
-// nodes that the usual DaemonSet keeps off are left out (deploy/base/daemonset.yaml): virtual ones, and
-// control planes unless some control plane has an agent. A node that has one is never left out.
-kube::Answer<FleetRoster> ListMembers(const base::Call& call, kube::Api& api, const FleetQuery& query);
+// Lists both, page by page, and begins anew if the server has forgotten where it was. A node that has an
+// agent, or is one of `had_agents`, is never left out: a rollout takes its pod away for a moment.
+kube::Answer<FleetRoster> ListMembers(const base::Call& call, kube::Api& api, const FleetQuery& query,
+                                      const std::set<std::string>& had_agents = {});
 
 // A line about nodes that were left out; none if there are none.
 void NoteLeftOut(std::size_t left_out, std::ostream& err);

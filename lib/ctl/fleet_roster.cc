@@ -58,7 +58,11 @@ bool IsControlPlane(const kube::Node& node) {
 }
 
 // Takes nodes away that get no agent. A cluster of control planes alone has no other nodes.
-void LeaveOut(const std::vector<kube::Node>& nodes, FleetRoster& roster) {
+void LeaveOut(const std::vector<kube::Node>& nodes, const std::set<std::string>& had_agents,
+              FleetRoster& roster) {
+  auto has_agent = [&](const FleetMember& member) {
+    return member.signs.has_pod || had_agents.contains(member.node);
+  };
   std::set<std::string> virtual_ones, control_planes;
   for (const kube::Node& node : nodes) {
     if (IsVirtual(node)) virtual_ones.insert(node.name);
@@ -67,11 +71,11 @@ void LeaveOut(const std::vector<kube::Node>& nodes, FleetRoster& roster) {
   const bool on_control_planes =
       control_planes.size() == nodes.size() ||
       std::any_of(roster.members.begin(), roster.members.end(), [&](const FleetMember& member) {
-        return member.signs.has_pod && control_planes.contains(member.node);
+        return has_agent(member) && control_planes.contains(member.node);
       });
   roster.left_out = std::erase_if(roster.members, [&](const FleetMember& member) {
-    return !member.signs.has_pod && (virtual_ones.contains(member.node) ||
-                                     (!on_control_planes && control_planes.contains(member.node)));
+    return !has_agent(member) && (virtual_ones.contains(member.node) ||
+                                  (!on_control_planes && control_planes.contains(member.node)));
   });
 }
 
@@ -83,7 +87,8 @@ void NoteLeftOut(std::size_t left_out, std::ostream& err) {
       << " no agent (control planes, virtual nodes); --nodes '' counts every node\n";
 }
 
-kube::Answer<FleetRoster> ListMembers(const base::Call& call, kube::Api& api, const FleetQuery& query) {
+kube::Answer<FleetRoster> ListMembers(const base::Call& call, kube::Api& api, const FleetQuery& query,
+                                      const std::set<std::string>& had_agents) {
   auto nodes =
       ListAll<kube::Node>(call, {.label_selector = query.nodes, .limit = kNodesPerPage},
                           [&](const kube::ListOptions& options) { return api.ListNodes(call, options); });
@@ -113,7 +118,7 @@ kube::Answer<FleetRoster> ListMembers(const base::Call& call, kube::Api& api, co
     }
     roster.members.push_back(std::move(member));
   }
-  if (query.nodes == kUsualNodes) LeaveOut(*nodes, roster);
+  if (query.leave_out && query.nodes == kUsualNodes) LeaveOut(*nodes, had_agents, roster);
   std::sort(roster.members.begin(), roster.members.end(),
             [](const FleetMember& a, const FleetMember& b) { return a.node < b.node; });
   return roster;

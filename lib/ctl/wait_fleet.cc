@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <ostream>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -52,8 +53,15 @@ class Watch {
   std::optional<kube::Failure> Look(const base::Call& call) {
     auto now = steady_clock::now();
     if (!listed_at_ || now - *listed_at_ >= kListInterval) {
-      auto roster = ListMembers(call, api_, options_.query);
+      // A DaemonSet that has just been changed gets pods for new nodes within seconds: at first all nodes
+      // count.
+      FleetQuery query = options_.query;
+      query.leave_out = listed_at_.has_value();
+      auto roster = ListMembers(call, api_, query, had_agents_);
       if (!roster) return std::move(roster).failure();
+      for (const FleetMember& member : roster->members) {
+        if (member.signs.has_pod) had_agents_.insert(member.node);
+      }
       members_ = std::move(roster->members);
       left_out_ = roster->left_out;
       listed_at_ = now;
@@ -105,6 +113,7 @@ class Watch {
   std::optional<steady_clock::time_point> listed_at_;
   std::vector<FleetMember> members_;
   std::size_t left_out_ = 0;
+  std::set<std::string> had_agents_;
   std::map<std::string, Known> known_;  // by node
 };
 

@@ -39,6 +39,7 @@ base::Result<Cluster> InCluster(const GetEnv& get_env, const std::string& folder
   auto server = ServerUrl(*host, *port);
   if (!server) return std::move(server).error();
   Cluster cluster{.server = *std::move(server), .source = "the pod's service account"};
+  cluster.name_space.clear();  // which it is decides who may ask: no guess
   cluster.token_file = folder + "/token";
   cluster.ca_file = folder + "/ca.crt";
   for (const std::string& file : {cluster.token_file, cluster.ca_file}) {

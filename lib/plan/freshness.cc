@@ -198,6 +198,10 @@ Freshness AfterNewDemand(Freshness past, const DesiredImage& want, base::TimePoi
 Freshness AfterAnswer(Freshness past, const DesiredImage& want, const Local& local,
                       const RegistryAnswer& answer, Answered when, double random) {
   Fold(past, want, answer, when, random);
+  // No answer is none that takes this back.
+  if (answer.kind == RegistryAnswerKind::kSame || answer.kind == RegistryAnswerKind::kMoved) {
+    past.lent = answer.lent;
+  }
   // What was here when the registry was asked may have changed since.
   bool same =
       answer.kind == RegistryAnswerKind::kSame && (answer.digest.empty() || HasDigest(local, answer.digest));

@@ -45,6 +45,8 @@ struct Freshness {
   // maxAge counts from here where nothing was confirmed: the first look of this agent. What was denied is of
   // no age (min()).
   base::TimePoint age_from;
+  // The registry said what holds about the tag to a credential that not every pod has (RegistryAnswer::lent).
+  bool lent = false;
   // The credentials, or what is here, have changed since the confirmation: it does not count for more than
   // kConfirmAfter.
   std::optional<base::TimePoint> doubted_at;

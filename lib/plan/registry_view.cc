@@ -79,10 +79,10 @@ RegistryView ViewOf(const DesiredImage& want, const Local* local, const Freshnes
     view.answer = past.newest->kind;
     view.detail = past.newest->detail.name();
     view.answered_by = past.newest->answered_by;
-    view.lent = past.newest->lent;
     view.checked_at = past.answered_wall;
   }
   view.digest = past.remote;
+  view.lent = past.lent;
   view.confirmed_at = past.confirmed_wall;
   if (past.next_check != base::TimePoint()) {
     view.next_check_at = wall + std::chrono::duration_cast<base::WallTime::duration>(past.next_check - now);

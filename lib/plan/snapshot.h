@@ -75,7 +75,7 @@ struct RegistryView {
   std::string always_message;
   Reason reason = Reason::kNotChecked;  // why it is not fresh, or not ready
   int silent = 0;                       // checks in a row without an answer
-  bool lent = false;  // the newest answer came for a credential that not every pod has (RegistryAnswer)
+  bool lent = false;  // what agrees was said to a credential that not every pod has (Freshness::lent)
   // The newest change that this agent pulled.
   std::string changed_from;
   std::optional<base::WallTime> changed_at;

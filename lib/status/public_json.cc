@@ -13,7 +13,7 @@ constexpr std::size_t kPublicHeadBytes = 4096;
 constexpr std::size_t kPublicImageBytes = 1024;
 constexpr const char* kSourceRefused = "its newest version is not valid";
 constexpr const char* kOnlyForKnown =
-    "the agent shows the reason over its local socket, and to pods with a token";
+    "the agent shows the message over its local socket, and to pods that it admits";
 
 void WritePublicSources(doc::JsonWriter& out, const plan::ImageList& list) {
   out.Key("sources");

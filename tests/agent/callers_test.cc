@@ -185,6 +185,11 @@ TEST_F(CallersTest, AfterAnOutageOneTokenTriesWhetherTheApiServerIsBack) {
   EXPECT_EQ(Ask(TokenOf("job-1")), "503 in 5 s");
   server.ComeBack();
   clock.Advance(seconds(5));
+  // Who hangs up has heard nothing of it.
+  std::stop_source gone;
+  gone.request_stop();
+  auto token = callers.Read(TokenOf("gone"), plan::CallerPurpose::kPreflight);
+  (void)callers.Identify({.stop = gone.get_token()}, std::get<Callers::Token>(token), peer);
   std::promise<void> tried, others_have_asked;
   server.SetWatcher([&](const std::string&) {
     tried.set_value();

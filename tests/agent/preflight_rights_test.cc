@@ -7,6 +7,7 @@
 #include "agent/answers/registry_now.h"
 #include "agent/ask_registry.h"
 #include "agent/inquiry_rig.h"
+#include "agent/refusals.h"
 #include "plan/image_readiness.h"
 
 namespace prefetch::agent::preflight_rights_test {
@@ -204,18 +205,27 @@ TEST_F(PreflightRights, AnAnswerTellsWhetherACredentialWasLent) {
   const RegistryAsker asker = [](const base::Call&, const image::RegistryQuestion&, const AskingFor&) {
     return image::RegistryAnswer{.kind = Kind::kSame};
   };
-  for (bool lent : {false, true}) {
+  const image::Reference app = *image::Reference::Parse(kApp);
+  const image::AuthConfig bob{.username = "bob", .password = base::Secret("pw")};
+  Refusals refusals;
+  auto is_lent = [&](bool exposes) {
     credentials::Lookup lookup;
-    lookup.credentials = {{.auth = {.username = "bob", .password = base::Secret("pw")}, .exposes = lent},
+    lookup.credentials = {{.auth = bob, .exposes = exposes},
                           {.auth = {.username = "ann", .password = base::Secret("pw")}}};
-    plan::Freshness past;
-    past.newest = AskRegistry({}, {asker, nullptr, clock_, image::Platform::Host()},
-                              {.reference = *image::Reference::Parse(kApp),
-                               .credentials = std::make_shared<const credentials::Lookup>(lookup),
-                               .local = std::nullopt,
-                               .runtime = {}});
-    EXPECT_EQ(plan::ViewOf({}, nullptr, past, {}, clock_.Now(), clock_.Wall()).lent, lent);
+    return AskRegistry({}, {asker, &refusals, clock_, image::Platform::Host()},
+                       {.reference = app,
+                        .credentials = std::make_shared<const credentials::Lookup>(lookup),
+                        .local = std::nullopt,
+                        .runtime = {}})
+        .lent;
+  };
+  EXPECT_FALSE(is_lent(false));
+  EXPECT_TRUE(is_lent(true));
+  for (const char* other : {"r.io/a:v1", "r.io/b:v1", "r.io/c:v1"}) {
+    refusals.Refused(*image::Reference::Parse(app.domain() + std::string(other).substr(4)), bob,
+                     clock_.Now());
   }
+  EXPECT_FALSE(is_lent(true)) << "one that was refused is not sent";
 }
 
 TEST_F(PreflightRights, PullsAreForWhomTheConfigurationSays) {

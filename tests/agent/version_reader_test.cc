@@ -135,7 +135,9 @@ TEST_F(VersionReaderTest, ANewProcessWakesTheThread) {
   reader->Start();
   const auto deadline = [] { return std::chrono::steady_clock::now() + seconds(20); };
   EXPECT_EQ(told.PopUntil(deadline()), "1.36.2");
+  api_.node.kubelet_version = "v1.37.0";  // the thread sleeps for most of a minute
   start_->Set(plan::KubeletStart{.seen_at = clock.Now(), .began_at = clock.Wall()});
+  EXPECT_EQ(told.PopUntil(deadline()), "1.37.0");
   reader.reset();
   start_->Set(std::nullopt);  // nobody is there to be woken any more
 }

@@ -114,6 +114,20 @@ TEST_P(LeftOut, AreNodesThatTheUsualDaemonSetKeepsOff) {
   EXPECT_EQ(base::Join(counted, " "), GetParam().counted);
 }
 
+TEST(FleetRoster, ANodeThatHadAnAgentIsNotLeftOutWhileItsPodIsReplaced) {
+  FleetApi api;
+  api.Add("c");
+  api.node(0).labels = {{"node-role.kubernetes.io/control-plane", ""}};
+  api.Add("w");
+  api.AddPod("w", "agent");
+  auto roster = ListMembers({}, api, {});
+  ASSERT_TRUE(roster);
+  EXPECT_EQ(roster->members.size(), 1U);
+  EXPECT_EQ(roster->left_out, 1U);
+  EXPECT_EQ(ListMembers({}, api, {}, {"c"})->members.size(), 2U);
+  EXPECT_EQ(ListMembers({}, api, {.leave_out = false})->members.size(), 2U);
+}
+
 using Labels = std::map<std::string, std::string>;
 const Labels kControl = {{"node-role.kubernetes.io/control-plane", ""}};
 const Labels kMaster = {{"node-role.kubernetes.io/master", ""}};

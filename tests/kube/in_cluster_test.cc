@@ -34,7 +34,7 @@ TEST_P(InClusterTest, IsFoundOrExplained) {
   EXPECT_EQ(cluster->server, GetParam().server);
   EXPECT_EQ(cluster->token_file, dir / "token");
   EXPECT_EQ(cluster->ca_file, dir / "ca.crt");
-  EXPECT_EQ(cluster->name_space, GetParam().files.size() == 3 ? "namespace" : "default");
+  EXPECT_EQ(cluster->name_space, GetParam().files.size() == 3 ? "namespace" : "");
   EXPECT_TRUE(cluster->verify);
 }
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "plan/image_readiness.h"
 #include "plan/refresh.h"
 #include "plan/refresh_rows.h"
 
@@ -54,6 +55,26 @@ INSTANTIATE_TEST_SUITE_P(
         NextCase{"AfterALagTheRegistryIsAskedOnceMore",
                  RegistryStory(Keeps()).Moved("b", kStart).Pulled("a", minutes(5)), minutes(6), minutes(7)}),
     [](const auto& row) { return row.param.name; });
+
+// What was said to a pull secret's owner stays that, whatever is heard of the registry meanwhile.
+TEST(Freshness, SilenceTakesNoWordBackAndLendsNone) {
+  const DesiredImage want = Keeps();
+  const Local local{.digest = "a"};
+  const base::TimePoint now{hours(1)};
+  for (bool lent : {false, true}) {
+    const image::RegistryAnswer same{.kind = image::RegistryAnswerKind::kSame, .digest = "a", .lent = lent};
+    Freshness past = AfterAnswer({}, want, local, same, {now, {}}, 0.5);
+    EXPECT_EQ(past.lent, lent);
+    const image::RegistryAnswer trouble{.kind = image::RegistryAnswerKind::kUnreachable, .lent = !lent};
+    EXPECT_EQ(AfterUnasked(past, want, trouble, {now + minutes(1), {}}, 0.5).lent, lent);
+    past = AfterAnswer(past, want, local, trouble, {now + minutes(1), {}}, 0.5);
+    EXPECT_EQ(past.lent, lent);
+    EXPECT_EQ(ViewOf(want, &local, past, {}, now + minutes(1), {}).lent, lent);
+    past = AfterAnswer(past, want, local, {.kind = same.kind, .digest = "a", .lent = !lent},
+                       {now + hours(1), {}}, 0.5);
+    EXPECT_EQ(past.lent, !lent) << "the newest word counts";
+  }
+}
 
 TEST(NextCheck, JitterIsATenthToEitherSide) {
   DesiredImage want = Keeps();

@@ -157,6 +157,15 @@ std::optional<base::Duration> Callers::TakeReview(plan::CallerPurpose purpose, c
   return std::nullopt;
 }
 
+// Nothing was heard of the API server, so nothing is known that was not known before.
+void Callers::LeaveTurn(const std::string& key) {
+  {
+    base::Lock lock(mutex_);
+    in_review_.erase(key);
+  }
+  changed_.notify_all();
+}
+
 void Callers::EndTurn(const std::string& key, std::optional<base::TimePoint> again_at) {
   {
     base::Lock lock(mutex_);
@@ -173,7 +182,11 @@ std::variant<Callers::Identity, TurnedAway> Callers::Review(const base::Call& ca
   if (!review) {
     TurnedAway away = NotReviewed(review.failure(), token.purpose);
     const bool left = call.Stopped() || review.failure().kind == kube::ApiError::kCancelled;
-    EndTurn(token.key, left ? std::nullopt : std::optional(clock_.Now() + away.retry_after));
+    if (left) {
+      LeaveTurn(token.key);
+    } else {
+      EndTurn(token.key, clock_.Now() + away.retry_after);
+    }
     metrics_.CallerTurnedAway(token.purpose, "NotReviewed");
     base::Warn("token not reviewed",
                {{"kind", kube::ApiErrorName(review.failure().kind)}, {"error", review.failure().message}});

@@ -88,7 +88,7 @@ class Callers {
   TurnedAway Refuse(plan::CallerRefusal refusal, plan::CallerPurpose purpose) const;
   std::optional<Identity> Recall(const std::string& key) const PREFETCH_REQUIRES(mutex_);
   // What is remembered, or the answer to another question about the same token, for which it waits. nullopt:
-  // this one may be sent to the API server now, and EndTurn has to follow.
+  // this one may be sent to the API server now, and EndTurn or LeaveTurn has to follow.
   std::optional<std::variant<Identity, TurnedAway>> AwaitTurn(const base::Call& call, const Token& token,
                                                               const std::string& peer)
       PREFETCH_EXCLUDES(mutex_);
@@ -97,6 +97,7 @@ class Callers {
                                            base::TimePoint now) PREFETCH_REQUIRES(mutex_);
   // `again_at`: the API server did not answer, and is left alone until then.
   void EndTurn(const std::string& key, std::optional<base::TimePoint> again_at) PREFETCH_EXCLUDES(mutex_);
+  void LeaveTurn(const std::string& key) PREFETCH_EXCLUDES(mutex_);
   void Remember(const Token& token, const Identity& identity) PREFETCH_EXCLUDES(mutex_);
 
   const plan::CallerRules rules_;
