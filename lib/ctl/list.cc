@@ -64,7 +64,7 @@ int ListCheckWithAgent(const base::Call& call, const AgentClient& agent,
   auto status = agent.Status(call);
   if (!status) return Fail(kUnreachable, status.error(), err);
   if (!status->hidden.empty()) {
-    err << "note: the agent shows other names of images over its local socket only\n";
+    err << "note: over the network the agent hides the other names of images; ask over its local socket\n";
   }
   for (const std::string& note : screen::AliasNotes(checked.list, *status)) err << "note: " << note << "\n";
   return kOk;

@@ -14,7 +14,7 @@ namespace prefetch::screen {
 namespace {
 
 constexpr const char* kReadyAsHidden =
-    "the agent shows to callers with a token only for which pods it has judged the image (readyAs): whether "
+    "the agent hides the pods (readyAs) for which it judged the image from callers without a token: whether "
     "other pods start is not known";
 
 void No(StatusDocument& document, std::string reason, std::string message) {
