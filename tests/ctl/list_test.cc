@@ -82,7 +82,7 @@ TEST(ListCheck, AnAgentsWordIsANoteAndItsAbsenceAnError) {
   EXPECT_EQ(agent.asked().size(), 1U) << "of a list that is bad no agent is asked";
   agent.Answers("/v1/status", 200,
                 R"({"apiVersion":"prefetchd.dev/v1","kind":"NodeStatus","hidden":["images.aliases"]})");
-  EXPECT_NE(check(list).err.find("local socket only"), std::string::npos);
+  EXPECT_NE(check(list).err.find("ask over its local socket"), std::string::npos);
   agent.Goes(base::NotFound("no such socket"));
   EXPECT_EQ(check(list).exit, kUnreachable);
 }

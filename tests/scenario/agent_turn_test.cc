@@ -117,36 +117,6 @@ TEST(AgentTurn, TheEndOfTheRuntimesGraceIsNoticedDuringALook) {
   EXPECT_EQ(agent.board().Latest()->readiness.reason, plan::Reason::kRuntimeDown);
 }
 
-// What it found is of entries that are no more.
-TEST(AgentTurn, AListThatComesDuringALookIsLookedAtRightAfterIt) {
-  TempDir dir;
-  FakeClock clock;
-  FakeImageService runtime(clock, Persona::kContainerd16);
-  runtime.Preload(MakeImage("r.io/b:v1", 1'000'000));
-  credentials::Keyring keyring({.docker_configs = {dir / "absent"}}, clock);
-  agent::Agent agent(
-      {.platform = {.os = "linux", .architecture = "amd64"}, .node = "n1"},
-      {runtime, runtime, keyring, clock, [](const std::string&) { return plan::DiskSpace{}; }});
-  const base::TimePoint began = clock.Now();
-  agent.SetList(ListOfOne("r.io/a:v1", clock));
-  agent.Turn(std::nullopt);
-  agent::Event of_the_first = Hold<agent::LookDone>(agent);
-  agent.SetList(ListOfOne("r.io/b:v1", clock));
-  agent.Turn(std::nullopt);
-  agent.Turn(std::move(of_the_first));
-  // Before the next one would be due: a moment of real time for the worker.
-  clock.Advance(std::chrono::milliseconds(100));
-  auto present = [&] { return agent.board().Latest()->images.at(0).present; };
-  const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-  while (!present() && std::chrono::steady_clock::now() < patience) {
-    clock.Advance(std::chrono::microseconds(1));
-    agent.Turn(agent.TryPop());
-    std::this_thread::yield();
-  }
-  EXPECT_TRUE(present());
-  EXPECT_LT(clock.Now() - began, agent::kLookInterval);
-}
-
 // A look that was asked before our own pull changed what is there is not heard; nor is a later one that only
 // says that nothing has changed since.
 TEST(AgentTurn, WhatVanishesRightAfterItsPullIsNoticed) {

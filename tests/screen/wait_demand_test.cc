@@ -155,7 +155,7 @@ TEST(NarrowTo, HiddenPodsAreNotTakenForAnybodys) {
   const StatusDocument narrow = NarrowTo(*open, {.list = List({open->images[0].image})});
   EXPECT_FALSE(narrow.ready);
   EXPECT_EQ(narrow.images[0].reason, "WeakerDemand");
-  EXPECT_NE(narrow.images[0].message.find("with a token"), std::string::npos) << narrow.images[0].message;
+  EXPECT_NE(narrow.images[0].message.find("without a token"), std::string::npos) << narrow.images[0].message;
 }
 
 TEST(NarrowTo, WhatIsNotListedYetIsWaitedForAndHasNotFailed) {
