@@ -18,7 +18,6 @@
 namespace prefetch::bench {
 namespace {
 
-using std::chrono::duration;
 using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
