@@ -28,6 +28,9 @@ struct FleetWaitOptions {
   screen::FleetTarget target;
   bool fail_fast = false;
   std::chrono::nanoseconds timeout{};
+  std::chrono::nanoseconds pause =
+      std::chrono::seconds(2);  // between two rounds; longer where a round takes longer
+  std::chrono::nanoseconds list_every = std::chrono::seconds(5);  // nodes come and go
 };
 
 int FleetWait(const base::Call& call, kube::Api& api, const FleetWaitOptions& options, std::ostream& out,

@@ -22,8 +22,6 @@ namespace {
 using std::chrono::seconds;
 using std::chrono::steady_clock;
 
-constexpr seconds kLeastPause{2};         // between two rounds; longer where a round takes longer
-constexpr seconds kListInterval{5};       // nodes come and go
 constexpr seconds kReadyFor{30};          // a node that was ready is not asked again before
 constexpr std::size_t kFleetDetails = 8;  // lines below the first, on a terminal
 
@@ -52,7 +50,7 @@ class Watch {
   // One round. The failure is the API server's, of listing, or of asking anybody.
   std::optional<kube::Failure> Look(const base::Call& call) {
     auto now = steady_clock::now();
-    if (!listed_at_ || now - *listed_at_ >= kListInterval) {
+    if (!listed_at_ || now - *listed_at_ >= options_.list_every) {
       // A DaemonSet that has just been changed gets pods for new nodes within seconds: at first all nodes
       // count.
       FleetQuery query = options_.query;
@@ -164,7 +162,7 @@ int FleetWait(const base::Call& call, kube::Api& api, const FleetWaitOptions& op
     std::size_t width = LineWidth(terminal);
     progress.Show(screen::FleetLine(*newest, width), KeyOf(*newest),
                   screen::FleetDetails(*newest, width, DetailLines(terminal, kFleetDetails)));
-  } while (base::Pause(limited, std::max<steady_clock::duration>(kLeastPause, took)) &&
+  } while (base::Pause(limited, std::max<steady_clock::duration>(options.pause, took)) &&
            steady_clock::now() < limited.deadline);
   progress.Close();
   if (call.Stopped()) return kInterrupted;
