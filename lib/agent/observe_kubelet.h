@@ -17,7 +17,7 @@ namespace prefetch::agent {
 
 struct KubeletOptions {
   kubelet::NodeFactsReader facts;
-  // False: no watch on the records' folder; whoever changes it calls Agent::RecordsChanged.
+  // False: nothing watches the records' folder, and each change of it needs a call of Agent::RecordsChanged.
   bool watch = true;
   // What its Node tells of its version, which counts where none is declared; may be null.
   std::shared_ptr<const LearntVersion> version;

@@ -23,8 +23,7 @@ struct HostFilesOptions {
                                               "/etc/pki/tls/certs/ca-bundle.crt"};
 };
 
-// What is wrong for all registries at once, a sentence each: a folder of files that is not visible to the
-// agent.
+// Problems that concern all registries, a sentence each: the agent cannot see a folder of files.
 std::vector<std::string> NotesOnFolders(const RuntimeConfig& runtime, const std::string& host_root);
 
 // Any thread may call. Files are looked at each time and read again when they have changed, as containerd

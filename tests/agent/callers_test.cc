@@ -8,10 +8,8 @@
 #include <set>
 #include <thread>
 
-#include "fakes/fake_api_server.h"
+#include "agent/reviewing_api.h"
 #include "fakes/fake_clock.h"
-#include "http/curl_client.h"
-#include "kube/http_api.h"
 
 namespace prefetch::agent::callers_test {
 namespace {
@@ -20,27 +18,10 @@ using std::chrono::minutes;
 using std::chrono::seconds;
 using tests::PodToken;
 
-constexpr const char* kRights = R"(
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRole
-metadata: {name: preflight}
-rules:
-- {apiGroups: [authentication.k8s.io], resources: [tokenreviews], verbs: [create]}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRoleBinding
-metadata: {name: preflight}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: preflight}
-subjects:
-- {kind: ServiceAccount, name: prefetchd, namespace: prefetchd}
-)";
-
 const PodToken kJob{"ci", "runner", "n1", "job-1"};
 
 class CallersTest : public testing::Test {
  protected:
-  explicit CallersTest() { EXPECT_TRUE(server.LoadRbac(kRights)); }
-
   std::variant<plan::Caller, TurnedAway> Identify(
       Callers& callers, const std::string& authorization,
       plan::CallerPurpose purpose = plan::CallerPurpose::kPreflight) const {
@@ -79,12 +60,9 @@ class CallersTest : public testing::Test {
 
   std::string peer = "10.0.0.1";  // where questions come from
   tests::FakeClock clock;
-  tests::FakeApiServer server{clock};
-  http::CurlClient client;
-  kube::Identity identity{{.server = server.url(),
-                           .token = base::Secret(server.AddServiceAccountToken("prefetchd", "prefetchd"))},
-                          clock};
-  kube::HttpApi api{client, identity, clock};
+  ReviewingApi reviewing{clock};
+  tests::FakeApiServer& server = reviewing.server;
+  kube::Api& api = reviewing.api;
   Metrics metrics;
   Callers callers{{.namespaces = {"ci", "team-*"}}, true, {"n1", "prefetchd"}, api, metrics, clock};
 };
@@ -232,7 +210,7 @@ TEST_F(CallersTest, WithoutTheRightToReviewNobodyIsLetIn) {
   kube::Identity other(
       {.server = server.url(), .token = base::Secret(server.AddServiceAccountToken("prefetchd", "another"))},
       clock);
-  kube::HttpApi powerless(client, other, clock);
+  kube::HttpApi powerless(reviewing.client, other, clock);
   Callers without({.namespaces = {"*"}}, true, {"n1", "prefetchd"}, powerless, metrics, clock);
   auto who = Identify(without, "Bearer " + server.AddPodToken(kJob, "prefetchd"));
   ASSERT_TRUE(std::holds_alternative<TurnedAway>(who));

@@ -1,31 +1,15 @@
-// What is answered to whom: endpoint x transport x caller.
+// The answer to each kind of caller: endpoint x transport x caller.
 #include <gtest/gtest.h>
 
-#include "agent/answers/endpoints.h"
-#include "fakes/fake_api_server.h"
-#include "fakes/fake_clock.h"
-#include "fakes/fake_image_service.h"
-#include "http/curl_client.h"
-#include "kube/http_api.h"
+#include <optional>
+#include <string>
+
+#include "agent/answering_node.h"
+#include "agent/reviewing_api.h"
 #include "status/sample.h"
 
 namespace prefetch::agent::endpoint_callers_test {
 namespace {
-
-constexpr const char* kRights = R"(
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRole
-metadata: {name: fleet}
-rules:
-- {apiGroups: [authentication.k8s.io], resources: [tokenreviews], verbs: [create]}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRoleBinding
-metadata: {name: fleet}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: fleet}
-subjects:
-- {kind: ServiceAccount, name: prefetchd, namespace: prefetchd}
-)";
 
 // Who asks, and by which header.
 enum class Who {
@@ -45,14 +29,12 @@ constexpr const char* kMessage = "401 Unauthorized from quay.io";
 class World {
  public:
   World(bool preflight, bool fleet) {
-    EXPECT_TRUE(server_.LoadRbac(kRights));
     plan::CallerRules rules;
     if (preflight) rules.namespaces = {"*"};
     if (preflight || fleet) {
-      callers_.emplace(rules, fleet, plan::AgentPlace{"n1", "prefetchd"}, api_, metrics_, clock_);
+      callers_.emplace(rules, fleet, plan::AgentPlace{"n1", "prefetchd"}, api_.api, node_.metrics,
+                       node_.clock);
     }
-    board_.Publish(std::make_shared<const plan::Snapshot>(sample::TroubledNode()));
-    board_.Touch(clock_.Now());
   }
 
   http::ServerResponse Ask(Audience audience, const std::string& path, Who who) {
@@ -62,19 +44,15 @@ class World {
       request.method = http::Method::kPost;
       request.body = kCheck;
     }
-    http::Handler handler =
-        Endpoints(board_, metrics_, inquiry_, clock_, audience, callers_ ? &*callers_ : nullptr);
-    http::ServerResponse response = handler(request).Wait({});
-    if (response.shared) response.body = *response.shared;
-    return response;
+    return node_.Answer(audience, request, callers_ ? &*callers_ : nullptr);
   }
-  tests::FakeApiServer& server() { return server_; }
+  tests::FakeApiServer& server() { return api_.server; }
 
  private:
   http::Headers HeadersOf(Who who) {
     const std::string fleet =
-        "Bearer " + server_.AddPodToken({"prefetchd", "prefetchd-fleet", "", ""}, "prefetchd");
-    const std::string pod = "Bearer " + server_.AddPodToken({"ci", "runner", "n1", "job"}, "prefetchd");
+        "Bearer " + server().AddPodToken({"prefetchd", "prefetchd-fleet", "", ""}, "prefetchd");
+    const std::string pod = "Bearer " + server().AddPodToken({"ci", "runner", "n1", "job"}, "prefetchd");
     switch (who) {
       case Who::kNobody:
         return {};
@@ -88,26 +66,15 @@ class World {
         return {{"Prefetchd-Authorization", pod}};
       case Who::kFleetForOther:
         return {{"Prefetchd-Authorization",
-                 "Bearer " + server_.AddPodToken({"prefetchd", "prefetchd-fleet", "", ""}, "kubernetes")}};
+                 "Bearer " + server().AddPodToken({"prefetchd", "prefetchd-fleet", "", ""}, "kubernetes")}};
       case Who::kGarbage:
         return {{"Prefetchd-Authorization", "Bearer garbage"}};
     }
     return {};
   }
 
-  tests::FakeClock clock_;
-  tests::FakeApiServer server_{clock_};
-  http::CurlClient client_;
-  kube::Identity identity_{{.server = server_.url(),
-                            .token = base::Secret(server_.AddServiceAccountToken("prefetchd", "prefetchd"))},
-                           clock_};
-  kube::HttpApi api_{client_, identity_, clock_};
-  Metrics metrics_;
-  tests::FakeClock runtime_clock_;
-  tests::FakeImageService runtime_{runtime_clock_, tests::Persona::kContainerd16};
-  credentials::Keyring keyring_{{.docker_configs = {"/absent"}}, clock_};
-  Board board_;
-  Inquiry inquiry_{board_, runtime_, runtime_, keyring_, clock_};
+  AnsweringNode node_{sample::TroubledNode()};
+  ReviewingApi api_{node_.clock};
   std::optional<Callers> callers_;
 };
 

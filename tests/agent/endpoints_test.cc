@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "fakes/fake_clock.h"
-#include "fakes/fake_image_service.h"
+#include "agent/answering_node.h"
 #include "status/sample.h"
 
 namespace prefetch::agent::endpoints_test {
@@ -12,13 +11,10 @@ namespace {
 using std::chrono::seconds;
 using Query = std::vector<std::pair<std::string, std::string>>;
 
-// The board of a node, and both listeners' handlers on it.
-class World {
+class World : public AnsweringNode {
  public:
-  explicit World(plan::Snapshot snapshot = sample::PeacefulNode()) {
-    board_.Publish(std::make_shared<const plan::Snapshot>(std::move(snapshot)));
-    board_.Touch(clock.Now());
-    runtime_.Preload(tests::MakeImage("docker.io/library/busybox:1.36", 1000));
+  explicit World(plan::Snapshot snapshot = sample::PeacefulNode()) : AnsweringNode(std::move(snapshot)) {
+    runtime().Preload(tests::MakeImage("docker.io/library/busybox:1.36", 1000));
   }
 
   http::ServerResponse Ask(Audience audience, std::string path, Query query = {},
@@ -30,28 +26,6 @@ class World {
     return Answer(audience,
                   {.method = http::Method::kPost, .path = std::move(path), .body = std::move(body)});
   }
-  void Publish(plan::Snapshot snapshot) {
-    board_.Publish(std::make_shared<const plan::Snapshot>(std::move(snapshot)));
-  }
-  http::Handler Handler(Audience audience) const {
-    return Endpoints(board_, metrics, inquiry_, clock, audience);
-  }
-
-  tests::FakeClock clock;
-  Metrics metrics;
-
- private:
-  http::ServerResponse Answer(Audience audience, const http::ServerRequest& request) const {
-    http::ServerResponse response = Handler(audience)(request).Wait({});
-    if (response.shared) response.body = *response.shared;
-    return response;
-  }
-
-  tests::FakeClock runtime_clock_;
-  tests::FakeImageService runtime_{runtime_clock_, tests::Persona::kContainerd16};
-  credentials::Keyring keyring_{{.docker_configs = {"/absent"}}, clock};
-  Board board_;
-  Inquiry inquiry_{board_, runtime_, runtime_, keyring_, clock};
 };
 
 enum class On { kPeacefulNode, kTroubledNode };

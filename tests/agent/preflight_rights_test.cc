@@ -8,6 +8,7 @@
 #include "agent/ask_registry.h"
 #include "agent/inquiry_rig.h"
 #include "agent/refusals.h"
+#include "fakes/fake_plugins.h"
 #include "plan/image_readiness.h"
 
 namespace prefetch::agent::preflight_rights_test {
@@ -157,20 +158,12 @@ TEST_F(PreflightRights, NoPullSecretOfTheAgentsIsUsedForAPod) {
 }
 
 TEST_F(PreflightRights, ATokenOfThePodsAccountMayOpenWhatIsDenied) {
-  credentials::Keyring keyring({.provider_config = dir_.Write("providers.yaml", R"(
-apiVersion: kubelet.config.k8s.io/v1
-kind: CredentialProviderConfig
-providers:
-- name: "true"
-  apiVersion: credentialprovider.kubelet.k8s.io/v1
-  matchImages: [reg.example.test]
-  defaultCacheDuration: 0s
-  tokenAttributes: {serviceAccountTokenAudience: reg, requireServiceAccount: true, cacheType: ServiceAccount}
-)"),
-                                .provider_bin_dir = "/bin",
-                                .docker_configs = {dir_ / "config.json"},
-                                .kubelet_version = {1, 36}},
-                               clock_);
+  credentials::Keyring keyring(
+      {.provider_config = dir_.Write("providers.yaml", tests::ProviderOfAccounts("reg.example.test")),
+       .provider_bin_dir = "/bin",
+       .docker_configs = {dir_ / "config.json"},
+       .kubelet_version = {1, 36}},
+      clock_);
   EXPECT_EQ(keyring.problems(), std::vector<std::string>{});
   Inquiry asking(board_, runtime_, runtime_, keyring, clock_,
                  [](const base::Call&, const image::RegistryQuestion&, const AskingFor&) {

@@ -84,7 +84,7 @@ void FakeImageService::AskForBlob(const Pull& pull, bool from_a_cut) {
                    (from_a_cut ? " +range" : ""));
 }
 
-// What is to be fetched now has been asked for, and is a download of the pull's own from now on.
+// The pull asks for its blobs, and each becomes a download of its own.
 void FakeImageService::BeginBlobs() {
   const std::set<std::string> active = ActiveBlobs();
   for (Pull& pull : pulls_) {

@@ -4,6 +4,20 @@
 
 namespace prefetch::tests {
 
+std::string ProviderOfAccounts(const std::string& images, const std::string& cached) {
+  return R"(apiVersion: kubelet.config.k8s.io/v1
+kind: CredentialProviderConfig
+providers:
+- name: "true"
+  apiVersion: credentialprovider.kubelet.k8s.io/v1
+  matchImages: [")" +
+         images + R"("]
+  defaultCacheDuration: )" +
+         cached + R"(
+  tokenAttributes: {serviceAccountTokenAudience: reg, requireServiceAccount: true, cacheType: ServiceAccount}
+)";
+}
+
 FakePlugins::FakePlugins(FakeClock& clock) : clock_(clock) {
   clock.OnAdvance([this] { OnAdvance(); });
 }

@@ -13,6 +13,10 @@
 
 namespace prefetch::tests {
 
+// A provider configuration for `images`: its plugin, the program "true", gets a token of the pod's
+// ServiceAccount.
+std::string ProviderOfAccounts(const std::string& images, const std::string& cached = "0s");
+
 // Any thread may call anything. The clock outlives it and must not move any more once it is gone.
 class FakePlugins {
  public:

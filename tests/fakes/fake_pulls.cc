@@ -45,7 +45,7 @@ const FakeImage* FakeImageService::Find(const std::string& normalized) const {
   return untagged == untagged_.end() ? nullptr : &untagged->second;
 }
 
-// What is left to fetch, by the names that downloads have (Key).
+// The blobs that the pull still needs, by the names of downloads (Key).
 std::vector<FakeBlob> FakeImageService::Missing(const Pull& pull) const {
   std::vector<FakeBlob> missing;
   for (const FakeBlob& blob : pull.image.Blobs()) {

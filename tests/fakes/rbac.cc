@@ -167,6 +167,15 @@ bool Rbac::Allows(const Attempt& attempt) const {
   return false;
 }
 
+std::string ClusterRights(const std::string& subject, const std::string& rules) {
+  const std::string api = "apiVersion: rbac.authorization.k8s.io/v1\n";
+  return api + "kind: ClusterRole\nmetadata: {name: rights}\nrules: " + rules + "\n---\n" + api +
+         "kind: ClusterRoleBinding\nmetadata: {name: rights}\n"
+         "roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: rights}\n"
+         "subjects: [" +
+         subject + "]\n";
+}
+
 std::string WithoutRight(std::string_view manifests, const std::string& verb, const std::string& resource) {
   doc::Problems problems("manifests");
   auto documents = doc::ParseYamlDocuments(manifests, problems, {}, doc::YamlRules::kAsKubernetes);

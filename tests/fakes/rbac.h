@@ -62,6 +62,10 @@ class Rbac {
   std::vector<Binding> bindings_;
 };
 
+// Manifests of a ClusterRole with `rules`, and of its binding to `subject`. Both are YAML:
+// "[{apiGroups: [\"\"], resources: [nodes], verbs: [get]}]", "{kind: User, name: ann}".
+std::string ClusterRights(const std::string& subject, const std::string& rules);
+
 // The same manifests without one right, in whatever roles it is; what is left of their objects stays as it
 // was. A test fails if nothing grants it.
 std::string WithoutRight(std::string_view manifests, const std::string& verb, const std::string& resource);

@@ -10,6 +10,7 @@
 #include "fakes/certificates.h"
 #include "fakes/fake_api_server.h"
 #include "fakes/fake_clock.h"
+#include "fakes/rbac.h"
 #include "http/curl_client.h"
 #include "kube/http_api.h"
 #include "temp_dir.h"
@@ -21,23 +22,13 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using tests::Fault;
 
-constexpr std::string_view kRbac = R"yaml(
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRole
-metadata: {name: agent}
-rules:
-- {apiGroups: [""], resources: [nodes, pods, events, serviceaccounts], verbs: [get, list, create, patch, delete]}
-- {apiGroups: [""], resources: [nodes/status], verbs: [patch]}
-- {apiGroups: [""], resources: [serviceaccounts/token], verbs: [create]}
-- {apiGroups: [""], resources: [pods/proxy], verbs: [get]}
-- {apiGroups: [authentication.k8s.io], resources: [tokenreviews], verbs: [create]}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRoleBinding
-metadata: {name: agent}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: agent}
-subjects: [{kind: User, name: agent}]
-)yaml";
+const std::string kRbac = tests::ClusterRights("{kind: User, name: agent}",
+                                               R"([
+ {apiGroups: [""], resources: [nodes, pods, events, serviceaccounts], verbs: [get, list, create, patch, delete]},
+ {apiGroups: [""], resources: [nodes/status], verbs: [patch]},
+ {apiGroups: [""], resources: [serviceaccounts/token], verbs: [create]},
+ {apiGroups: [""], resources: [pods/proxy], verbs: [get]},
+ {apiGroups: [authentication.k8s.io], resources: [tokenreviews], verbs: [create]}])");
 
 using Outcome = std::optional<Failure>;
 

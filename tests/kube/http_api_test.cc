@@ -9,6 +9,7 @@
 #include "doc/json.h"
 #include "fakes/fake_api_server.h"
 #include "fakes/fake_clock.h"
+#include "fakes/rbac.h"
 #include "http/curl_client.h"
 #include "http/raw_socket.h"
 #include "http/server.h"
@@ -25,24 +26,14 @@ base::Call Patient() {
 }
 
 // What the tests' agent may do: as little as its calls need.
-constexpr std::string_view kRbac = R"yaml(
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRole
-metadata: {name: agent}
-rules:
-- {apiGroups: [""], resources: [nodes], verbs: [get, list, patch]}
-- {apiGroups: [""], resources: [nodes/status], verbs: [patch]}
-- {apiGroups: [""], resources: [events], verbs: [create, patch]}
-- {apiGroups: [""], resources: [serviceaccounts/token], resourceNames: [ecr], verbs: [create]}
-- {apiGroups: [""], resources: [pods], verbs: [get, list, create, delete]}
-- {apiGroups: [""], resources: [pods/proxy], verbs: [get]}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRoleBinding
-metadata: {name: agent}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: agent}
-subjects: [{kind: ServiceAccount, name: agent, namespace: prefetchd}]
-)yaml";
+const std::string kRbac = tests::ClusterRights("{kind: ServiceAccount, name: agent, namespace: prefetchd}",
+                                               R"([
+ {apiGroups: [""], resources: [nodes], verbs: [get, list, patch]},
+ {apiGroups: [""], resources: [nodes/status], verbs: [patch]},
+ {apiGroups: [""], resources: [events], verbs: [create, patch]},
+ {apiGroups: [""], resources: [serviceaccounts/token], resourceNames: [ecr], verbs: [create]},
+ {apiGroups: [""], resources: [pods], verbs: [get, list, create, delete]},
+ {apiGroups: [""], resources: [pods/proxy], verbs: [get]}])");
 
 constexpr std::string_view kNode = R"({
  "metadata": {"labels": {"zone": "a"}, "managedFields": [{"fieldsV1": {"f:a": {"f:b": {"f:c": {"f:d": {}}}}}}]},

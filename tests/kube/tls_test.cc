@@ -6,6 +6,7 @@
 #include "fakes/certificates.h"
 #include "fakes/fake_api_server.h"
 #include "fakes/fake_clock.h"
+#include "fakes/rbac.h"
 #include "http/curl_client.h"
 #include "kube/http_api.h"
 #include "temp_dir.h"
@@ -13,18 +14,9 @@
 namespace prefetch::kube::tls_test {
 namespace {
 
-constexpr std::string_view kRbac = R"yaml(
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRole
-metadata: {name: reader}
-rules: [{apiGroups: [""], resources: [nodes], verbs: [get]}]
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRoleBinding
-metadata: {name: reader}
-roleRef: {kind: ClusterRole, name: reader}
-subjects: [{kind: User, name: ann}]
-)yaml";
+const std::string kRbac = tests::ClusterRights("{kind: User, name: ann}",
+                                               R"([
+ {apiGroups: [""], resources: [nodes], verbs: [get]}])");
 
 class TlsTest : public testing::Test {
  protected:

@@ -72,7 +72,7 @@ ImageState Image(const std::string& name) {
   return image;
 }
 
-// What came of an earlier wish is no answer to one that was made since.
+// A pull for an earlier question does not answer a later one.
 TEST(PulledFor, IsTheListsEntryOrWhatWasAskedForSince) {
   const auto a = *image::Reference::Parse("quay.io/acme/a:v1");
   const auto b = *image::Reference::Parse("quay.io/acme/b:v1");

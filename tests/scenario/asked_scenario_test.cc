@@ -57,18 +57,7 @@ TEST(AskedScenario, NoAccountsTokenIsUsedForIt) {
   const std::string listed = "reg.example.test/listed:v1", asked = "reg.example.test/asked:v1";
   NodeOptions options;
   options.provider_account = true;
-  options.provider_config = R"(apiVersion: kubelet.config.k8s.io/v1
-kind: CredentialProviderConfig
-providers:
-- name: "true"
-  apiVersion: credentialprovider.kubelet.k8s.io/v1
-  matchImages: [reg.example.test]
-  defaultCacheDuration: 0s
-  tokenAttributes:
-    serviceAccountTokenAudience: reg
-    requireServiceAccount: true
-    cacheType: ServiceAccount
-)";
+  options.provider_config = tests::ProviderOfAccounts("reg.example.test");
   Node node(std::move(options));
   node.plugins.Knows("reg.example.test", {.auth = {.username = "ci", .password = base::Secret("pw")}});
   for (const std::string& name : {listed, asked}) {

@@ -1,5 +1,5 @@
-// What is different with CRI-O: words of failures (C30), names of images (C34), downloads (C36), and how it
-// stops (C35).
+// CRI-O differs in its words for failures (C30), its names of images (C34), its downloads (C36), and in how
+// it stops (C35).
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -245,18 +245,7 @@ TEST_F(TouchScenario, WithoutAnApiServerItSaysSoAndGoesOn) {
 
 TEST_F(TouchScenario, AProviderWithTokenAttributesForbidsTheTouch) {
   NodeOptions options = WithTouch(VerificationPolicy::kAlwaysVerify);
-  options.provider_config = R"(apiVersion: kubelet.config.k8s.io/v1
-kind: CredentialProviderConfig
-providers:
-- name: "true"
-  apiVersion: credentialprovider.kubelet.k8s.io/v1
-  matchImages: ["reg.example.test/team"]
-  defaultCacheDuration: 1h
-  tokenAttributes:
-    serviceAccountTokenAudience: reg
-    requireServiceAccount: true
-    cacheType: ServiceAccount
-)";
+  options.provider_config = tests::ProviderOfAccounts("reg.example.test/team", "1h");
   const std::string other = "reg.example.test/free/app:v1";
   Node& node = Make(std::move(options), {kApp, other});
   ASSERT_TRUE(Opens(minutes(1), other)) << "the rest of its pod goes on";

@@ -1,0 +1,45 @@
+// A node's board, with the endpoints that answer from it.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "agent/answers/endpoints.h"
+#include "fakes/fake_clock.h"
+#include "fakes/fake_image_service.h"
+
+namespace prefetch::agent {
+
+class AnsweringNode {
+ public:
+  explicit AnsweringNode(plan::Snapshot snapshot) {
+    Publish(std::move(snapshot));
+    board_.Touch(clock.Now());
+  }
+
+  tests::FakeImageService& runtime() { return runtime_; }
+  void Publish(plan::Snapshot snapshot) {
+    board_.Publish(std::make_shared<const plan::Snapshot>(std::move(snapshot)));
+  }
+  http::Handler Handler(Audience audience, Callers* callers = nullptr) const {
+    return Endpoints(board_, metrics, inquiry_, clock, audience, callers);
+  }
+  http::ServerResponse Answer(Audience audience, const http::ServerRequest& request,
+                              Callers* callers = nullptr) const {
+    http::ServerResponse response = Handler(audience, callers)(request).Wait({});
+    if (response.shared) response.body = *response.shared;
+    return response;
+  }
+
+  tests::FakeClock clock;
+  Metrics metrics;
+
+ private:
+  tests::FakeClock runtime_clock_;
+  tests::FakeImageService runtime_{runtime_clock_, tests::Persona::kContainerd16};
+  credentials::Keyring keyring_{{.docker_configs = {"/absent"}}, clock};
+  Board board_;
+  Inquiry inquiry_{board_, runtime_, runtime_, keyring_, clock};
+};
+
+}  // namespace prefetch::agent
