@@ -45,6 +45,7 @@ struct Failure {
   // secrets, what the server said.
   std::string message;
   std::optional<std::chrono::seconds> retry_after;  // as the server wishes; at most a day
+  bool of_pod = false;  // of a 401: the pod behind pods/proxy rejected the credential that was meant for it
 
   friend bool operator==(const Failure&, const Failure&) = default;
 };

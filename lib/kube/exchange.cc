@@ -44,6 +44,9 @@ Answer<http::Response> SendOnce(const base::Call& call, http::Client& client, co
   if (!response) return FailureOf(response.error(), ask.attempt);
   if (ask.header && response->status >= 300) Blank(ask.header->value, response->body);
   if (auto failure = FailureOf(*response, ask.attempt, proof.authorization, clock.Wall())) {
+    // pods/proxy passes a pod's own 401 on. The API server sends a Status with each of its own
+    // (apiserver/pkg/endpoints/filters/authentication.go, Unauthorized).
+    failure->of_pod = ask.header && response->status == 401 && !IsStatus(response->body);
     return *std::move(failure);
   }
   return *std::move(response);

@@ -75,10 +75,16 @@ struct StatusWords {
   std::optional<std::chrono::seconds> retry_after;
 };
 
-StatusWords ReadStatus(const std::string& body, const base::Secret& credential) {
+std::optional<doc::Node> ParseStatus(const std::string& body) {
   doc::Problems problems("answer");
   auto status = doc::ParseJson(body, problems, doc::JsonRules::kLenient, {.bytes = kLongestStatus});
-  if (!status || TextAt(*status, {"kind"}) != "Status") return {};
+  if (!status || TextAt(*status, {"kind"}) != "Status") return std::nullopt;
+  return status;
+}
+
+StatusWords ReadStatus(const std::string& body, const base::Secret& credential) {
+  auto status = ParseStatus(body);
+  if (!status) return {};
   StatusWords said{
       Fit(TextAt(*status, {"message"}), credential), Fit(TextAt(*status, {"reason"}), credential), {}};
   const doc::Node* wait = ValueAt(*status, {"details", "retryAfterSeconds"});
@@ -111,6 +117,10 @@ Failure FailureOf(const base::Error& error, std::string_view attempt) {
           .reason = {},
           .message = std::string(attempt) + ": " + error.message(),
           .retry_after = {}};
+}
+
+bool IsStatus(const std::string& body) {
+  return ParseStatus(body).has_value();
 }
 
 Failure Malformed(std::string_view attempt, std::string_view why) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "base/clock.h"
@@ -21,6 +22,9 @@ std::optional<Failure> FailureOf(const http::Response& response, std::string_vie
 
 // The same for an exchange that did not come to an answer.
 Failure FailureOf(const base::Error& error, std::string_view attempt);
+
+// Is `body` a Status object, which an API server sends with each refusal of its own?
+bool IsStatus(const std::string& body);
 
 // A complete answer that cannot be what was asked for.
 Failure Malformed(std::string_view attempt, std::string_view why);

@@ -41,7 +41,7 @@ Retry NextTry(const Failure& failure, unsigned failures, double spread) {
   switch (failure.kind) {
     case ApiError::kUnauthorized:
     case ApiError::kTlsError:
-      if (failures <= 1) return {Step::kReadCredentialAgain, milliseconds(0)};
+      if (failures <= 1 && !failure.of_pod) return {Step::kReadCredentialAgain, milliseconds(0)};
       return {Step::kSendAgain, BackOff(failures, spread)};
     case ApiError::kConflict:
       return {Step::kReadObjectAgain, FirstAtOnce(failure, failures, spread)};

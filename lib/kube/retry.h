@@ -28,6 +28,7 @@ struct Retry {
 // clang-format off
 //   | kind                                       | first                        | then                      |
 //   | Unauthorized, TlsError                     | credential again, at once    | back-off                  |
+//   | Unauthorized of a pod behind the server    | back-off: the credential for the server was good         |
 //   | Conflict, Gone                             | object, list again, at once  | the same, after back-off  |
 //   | TooManyRequests, ServerError, Unreachable, | back-off, never earlier than the server's Retry-After    |
 //   |   Timeout, NotFound, NoCredential          |                              |                           |

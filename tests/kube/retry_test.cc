@@ -24,6 +24,11 @@ TEST_P(RetryTest, FollowsTheRule) {
   EXPECT_EQ(got.after, GetParam().expect.after);
 }
 
+TEST(NextTry, APodsRefusalLeavesTheServersCredential) {
+  EXPECT_EQ(NextTry({.kind = ApiError::kUnauthorized, .of_pod = true}, 1, 0.5),
+            (Retry{Step::kSendAgain, milliseconds(500)}));
+}
+
 constexpr std::nullopt_t kNone = std::nullopt;
 constexpr milliseconds kNow{0};
 

@@ -1,0 +1,134 @@
+// A credential for the pod behind pods/proxy, beside the one for the API server.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/fs.h"
+#include "base/text.h"
+#include "fakes/fake_api_server.h"
+#include "fakes/fake_clock.h"
+#include "http/curl_client.h"
+#include "http/server.h"
+#include "kube/http_api.h"
+#include "temp_dir.h"
+
+namespace prefetch::kube::pod_credential_test {
+namespace {
+
+base::Call Patient() {
+  return base::Call{}.Within(std::chrono::seconds(20));
+}
+
+constexpr std::string_view kRbac = R"yaml(
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: user}
+rules:
+- {apiGroups: [""], resources: [pods/proxy], verbs: [get]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: user}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: user}
+subjects: [{kind: ServiceAccount, name: user, namespace: prefetchd}]
+)yaml";
+
+// A user whose credential comes from an exec plugin, as a kubeconfig of a cloud has it; and one pod.
+class PodCredentialTest : public testing::Test {
+ protected:
+  PodCredentialTest() : server_(clock_), identity_(FromPlugin(), clock_), api_(client_, identity_, clock_) {
+    base::Status loaded = server_.LoadRbac(kRbac);
+    EXPECT_TRUE(loaded) << loaded.error().message();
+    dir_.Write("token", server_.AddServiceAccountToken("prefetchd", "user"));
+  }
+
+  Cluster FromPlugin() {
+    dir_.Write("plugin", "#!/bin/sh\necho x >> " + (dir_ / "runs") + "\n" +
+                             "printf '{\"apiVersion\":\"v\",\"kind\":\"ExecCredential\",\"status\":" +
+                             "{\"token\":\"%s\"}}' \"$(cat " + (dir_ / "token") + ")\"\n");
+    ::chmod((dir_ / "plugin").c_str(), 0755);
+    return {.server = server_.url(), .exec = ExecPlugin{.api_version = "v", .command = dir_ / "plugin"}};
+  }
+  std::string Read(const char* name) const {
+    auto text = base::ReadFile(dir_ / name, 1 << 20);
+    EXPECT_TRUE(text);
+    return text ? *text : "";
+  }
+  std::size_t PluginRuns() const { return base::Split(Read("runs"), '\n').size() - 1; }
+
+  void PodAnswers(std::function<http::ServerResponse(const http::ServerRequest&)> answer) {
+    auto listener = http::Listener::Tcp("127.0.0.1:0");
+    ASSERT_TRUE(listener);
+    auto pod = http::Server::Start(std::move(*listener), {},
+                                   [this, answer = std::move(answer)](const http::ServerRequest& request) {
+                                     asked_++;
+                                     return answer(request);
+                                   });
+    ASSERT_TRUE(pod);
+    pod_ = std::move(*pod);
+    const std::string address = pod_->address();
+    server_.ForwardPod("prefetchd/agent-x:9477",
+                       static_cast<std::uint16_t>(std::stoi(address.substr(address.rfind(':') + 1))));
+  }
+
+  Answer<std::string> Ask(const std::string& credential = "Bearer a-fleet-token") {
+    return api_.PodProxyGet(Patient(), "prefetchd", "agent-x", 9477, "/v1/status",
+                            http::SecretHeader{"Prefetchd-Authorization", base::Secret(credential)});
+  }
+
+  tests::TempDir dir_;
+  tests::FakeClock clock_;
+  tests::FakeApiServer server_;
+  http::CurlClient client_;
+  Identity identity_;
+  HttpApi api_;
+  std::atomic<int> asked_ = 0;
+  std::unique_ptr<http::Server> pod_;
+};
+
+TEST_F(PodCredentialTest, ReachesThePodAloneAndIsInNoMessage) {
+  PodAnswers([](const http::ServerRequest& request) {
+    EXPECT_FALSE(request.headers.Has("Authorization"));
+    const std::string token(request.headers.Get("Prefetchd-Authorization").value_or(""));
+    EXPECT_EQ(token, "Bearer a-fleet-token");
+    return http::JsonResponse(403,
+                              R"({"kind":"Status","apiVersion":"v1","message":"you sent )" + token + "\"}");
+  });
+  auto body = Ask();
+  ASSERT_FALSE(body);
+  EXPECT_EQ(body.failure().kind, ApiError::kForbidden);
+  EXPECT_NE(body.failure().message.find("you sent Bearer ***"), std::string::npos) << body.failure().message;
+  EXPECT_EQ(body.failure().message.find("a-fleet-token"), std::string::npos) << body.failure().message;
+  EXPECT_EQ(asked_, 1);
+  auto broken = Ask("a\r\nb: c");
+  ASSERT_FALSE(broken);
+  EXPECT_EQ(asked_, 1) << "no line of its own making";
+}
+
+TEST_F(PodCredentialTest, RefusedByThePodLeavesTheServersCredentialAsItIs) {
+  PodAnswers([](const http::ServerRequest&) { return http::ErrorResponse(401, "the token has expired"); });
+  for (int i = 0; i < 5; i++) {
+    auto body = Ask();
+    ASSERT_FALSE(body);
+    EXPECT_EQ(body.failure().kind, ApiError::kUnauthorized);
+  }
+  EXPECT_EQ(asked_, 5);
+  EXPECT_EQ(PluginRuns(), 1U);
+}
+
+TEST_F(PodCredentialTest, ARefusalOfTheServersOwnCredentialReadsThatAgain) {
+  PodAnswers([](const http::ServerRequest&) { return http::JsonResponse(200, "{}"); });
+  EXPECT_TRUE(Ask());
+  server_.Revoke(Read("token"));
+  dir_.Write("token", server_.AddServiceAccountToken("prefetchd", "user"));
+  EXPECT_TRUE(Ask());
+  EXPECT_EQ(asked_, 2);
+  EXPECT_EQ(PluginRuns(), 2U);
+}
+
+}  // namespace
+}  // namespace prefetch::kube::pod_credential_test
