@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/log.h"
+#include "base/orphans.h"
 
 namespace prefetch {
 namespace {
@@ -17,15 +18,19 @@ constexpr int kEndOfWaiting = SIGUSR1;
 sigset_t Signals() {
   sigset_t set;
   sigemptyset(&set);
-  for (int signal : {SIGTERM, SIGINT, SIGHUP, kEndOfWaiting}) sigaddset(&set, signal);
+  for (int signal : {SIGTERM, SIGINT, SIGHUP, SIGCHLD, kEndOfWaiting}) sigaddset(&set, signal);
   return set;
 }
 
-void Wait(std::stop_source stop) {
+void Wait(const std::stop_source& stop) {
   sigset_t set = Signals();
   while (true) {
     int signal = 0;
     if (::sigwait(&set, &signal) != 0 || signal == kEndOfWaiting) return;
+    if (signal == SIGCHLD) {
+      base::ReapOrphans();
+      continue;
+    }
     if (stop.stop_requested()) ::_exit(128 + signal);
     base::Info("stopping", {{"signal", ::strsignal(signal)}});
     stop.request_stop();

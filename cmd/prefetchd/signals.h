@@ -1,4 +1,5 @@
-// StopOnSignals: SIGTERM and SIGINT become a stop; a second one ends the process at once.
+// StopOnSignals: SIGTERM and SIGINT become a stop; a second one ends the process at once. SIGCHLD makes it
+// reap orphans.
 #pragma once
 
 #include <stop_token>

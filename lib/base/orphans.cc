@@ -1,6 +1,8 @@
 #include "base/orphans.h"
 
+#include <sys/prctl.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <ctime>
@@ -13,33 +15,87 @@ namespace {
 
 constexpr timespec kPause{.tv_sec = 0, .tv_nsec = 2'000'000};
 
-enum class Left { kNobody, kSomebody };
+Mutex mutex;
+std::set<pid_t> waited_for PREFETCH_GUARDED_BY(mutex);
+// Their children have ids that are not in the table yet: meanwhile nobody can tell whose a child is.
+int starting PREFETCH_GUARDED_BY(mutex) = 0;
 
-// waitid(2) of a group never returns a child of another RunProcess: each child leads a group of its own.
-Left ReapEnded(pid_t group) {
-  while (true) {
-    siginfo_t info{};
-    int result = ::waitid(P_PGID, static_cast<id_t>(group), &info, WEXITED | WNOHANG);
-    if (result != 0 && errno == EINTR) continue;
-    if (result != 0) return Left::kNobody;  // ECHILD
-    if (info.si_pid == 0) return Left::kSomebody;
+bool Inherits() {
+  int is_subreaper = 0;
+  return ::getpid() == 1 || (::prctl(PR_GET_CHILD_SUBREAPER, &is_subreaper) == 0 && is_subreaper != 0);
+}
+
+// waitid(2) that never blocks. `si_pid` of 0: none has ended, or there is none.
+siginfo_t Ended(idtype_t type, pid_t id, int options) {
+  siginfo_t info{};
+  while (::waitid(type, static_cast<id_t>(id), &info, options | WEXITED | WNOHANG) != 0) {
+    if (errno != EINTR) return {};
+  }
+  return info;
+}
+
+// One that somebody waits for may hide the others: waitid(2) always shows the same one first. Its ReapChild
+// looks again.
+void Reap() PREFETCH_REQUIRES(mutex) {
+  while (starting == 0) {
+    const pid_t first = Ended(P_ALL, 0, WNOWAIT).si_pid;
+    if (first == 0 || waited_for.count(first) != 0) return;
+    Ended(P_PID, first, 0);
   }
 }
 
-Mutex left_mutex;
-std::set<pid_t> left_groups PREFETCH_GUARDED_BY(left_mutex);
+bool IsGone(pid_t group) PREFETCH_EXCLUDES(mutex) {
+  Lock lock(mutex);
+  Reap();
+  if (starting != 0) return false;
+  // The number is free only when the last member is reaped; then it may be a new child's.
+  if (waited_for.count(group) != 0) return true;
+  while (true) {
+    siginfo_t info{};
+    if (::waitid(P_PGID, static_cast<id_t>(group), &info, WEXITED | WNOHANG) != 0) return errno == ECHILD;
+    if (info.si_pid == 0) return false;
+  }
+}
 
 }  // namespace
 
-void ReapOrphans(pid_t group, bool killed, TimePoint limit) {
-  Left left = ReapEnded(group);
-  while (killed && left == Left::kSomebody && std::chrono::steady_clock::now() < limit) {
-    ::nanosleep(&kPause, nullptr);
-    left = ReapEnded(group);
+void ReapOrphans() {
+  if (!Inherits()) return;
+  Lock lock(mutex);
+  Reap();
+}
+
+// Not under the lock: a start waits for the disk that has the program.
+int StartChild(const std::function<int(pid_t& child)>& spawn, pid_t& child) {
+  {
+    Lock lock(mutex);
+    starting++;
   }
-  Lock lock(left_mutex);
-  if (left == Left::kSomebody) left_groups.insert(group);
-  std::erase_if(left_groups, [](pid_t other) { return ReapEnded(other) == Left::kNobody; });
+  const int error = spawn(child);
+  {
+    Lock lock(mutex);
+    starting--;
+    if (error == 0) waited_for.insert(child);
+  }
+  ReapOrphans();  // those that ended meanwhile
+  return error;
+}
+
+siginfo_t ReapChild(pid_t child) {
+  siginfo_t info{};
+  {
+    // Together: a reaped child's id may be the next one's.
+    Lock lock(mutex);
+    info = Ended(P_PID, child, 0);
+    waited_for.erase(child);
+  }
+  ReapOrphans();
+  return info;
+}
+
+void ReapKilledGroup(pid_t group, TimePoint limit) {
+  if (!Inherits()) return;
+  while (!IsGone(group) && std::chrono::steady_clock::now() < limit) ::nanosleep(&kPause, nullptr);
 }
 
 }  // namespace prefetch::base

@@ -1,17 +1,36 @@
 // Orphans: what children leave behind. As PID 1 of its container this process inherits the processes that its
-// children started, and is the only one that can reap them. Internal to base/.
+// children started, and is the only one that can reap them.
+//
+// Two can wait for a child: the one who started it, and the one who reaps orphans. So that the second never
+// takes the first one's, this table has every child that somebody waits for. Any thread.
 #pragma once
 
+#include <signal.h>
 #include <sys/types.h>
+
+#include <functional>
 
 #include "base/call.h"
 
 namespace prefetch::base {
 
-// Reaps those members of a child's process group that have ended; the child itself has been reaped. After a
-// SIGKILL to the group it waits until the last one is gone, until `limit` at most. A group of which somebody
-// lives on is looked at again by each later call. Any thread. Where this process is not PID 1 (or a
-// subreaper) there is nothing to reap, and nothing happens.
-void ReapOrphans(pid_t group, bool killed, TimePoint limit);
+// Reaps every process that has ended and that nobody waits for, be it in a child's process group or in a
+// session of its own. Where this process is not PID 1 (or a subreaper) it inherits nothing, and nothing
+// happens. Does not block.
+void ReapOrphans();
+
+// The rest is for those who start children.
+
+// Runs `spawn`, which starts one child, puts its id into `child` and returns an errno. On success the child
+// is reaped by ReapChild alone.
+int StartChild(const std::function<int(pid_t& child)>& spawn, pid_t& child);
+
+// Reaps a child of StartChild that has ended, and says how. One that still runs (a kernel that waits for a
+// dead disk) is an orphan from now on; `si_pid` is then 0.
+siginfo_t ReapChild(pid_t child);
+
+// After a SIGKILL to a child's process group, and ReapChild: waits until the last inherited member of it is
+// reaped, until `limit` at most.
+void ReapKilledGroup(pid_t group, TimePoint limit);
 
 }  // namespace prefetch::base

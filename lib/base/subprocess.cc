@@ -199,13 +199,17 @@ Status Child::Start() {
   }
   SpawnPlan plan;
   int error = plan.Fill(command_.directory, in.read.get(), out.write.get(), err.write.get());
-  if (error == 0) error = plan.Spawn(pid_, command_);
+  if (error == 0) {
+    error = StartChild([&](pid_t& pid) { return plan.Spawn(pid, command_); }, pid_);
+  }
   if (error != 0) return FromErrno(error, "start " + command_.argv[0]);
   exit_ = Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
   if (!exit_.valid()) {
     Error failed = FromErrno(errno, "watch " + command_.argv[0]);
     ::kill(-pid_, SIGKILL);
-    ::waitpid(pid_, nullptr, 0);
+    siginfo_t ended{};
+    ::waitid(P_PID, static_cast<id_t>(pid_), &ended, WEXITED | WNOWAIT);
+    ReapChild(pid_);
     return failed;
   }
   in_ = std::move(in.write);
@@ -292,14 +296,13 @@ ProcessResult Child::Finish() {
   out_.Close();
   err_.Close();
   ProcessResult result;
-  siginfo_t info{};
   pollfd polled{exit_.get(), POLLIN, 0};
   TimePoint limit = steady_clock::now() + kKillGrace;
   while (!exited_ && MillisecondsUntil(limit) > 0 && !(polled.revents & POLLIN)) {
     ::poll(&polled, 1, MillisecondsUntil(limit));
   }
-  ::waitid(static_cast<idtype_t>(P_PIDFD), static_cast<id_t>(exit_.get()), &info, WEXITED | WNOHANG);
-  ReapOrphans(pid_, group_killed_, limit);
+  const siginfo_t info = ReapChild(pid_);
+  if (group_killed_) ReapKilledGroup(pid_, limit);
   result.end = killed_.value_or(info.si_code == CLD_EXITED ? ProcessEnd::kExited : ProcessEnd::kSignalled);
   result.code = killed_ ? 0 : info.si_status;
   if (!killed_) result.output = Secret(std::move(output_));

@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "base/fs.h"
+#include "base/orphans.h"
 #include "base/text.h"
 #include "temp_dir.h"
 
@@ -172,6 +173,47 @@ TEST_F(Inheriting, WhatAPluginLeavesInTheBackgroundIsReapedLater) {
   while (!NothingIsLeft() && std::chrono::steady_clock::now() < limit) {
     EXPECT_EQ(RunProcess(Limit(seconds(30)), Shell("exit 0"), "")->end, ProcessEnd::kExited);
   }
+  EXPECT_TRUE(NothingIsLeft());
+}
+
+// In a session of its own it is in no group of ours: only its parent's death makes it our child.
+TEST_F(Inheriting, WhatAPluginLeavesInASessionOfItsOwnIsReapedWithoutAnotherRun) {
+  tests::TempDir dir;
+  const std::string wait =
+      "setsid sh -c 'until [ -e " + (dir / "go") + " ]; do sleep 0.01; done' >&- 2>&- <&- &";
+  EXPECT_EQ(RunProcess(Limit(seconds(30)), Shell(wait), "")->end, ProcessEnd::kExited);
+  EXPECT_FALSE(NothingIsLeft()) << "it runs, and is ours now";
+  ReapOrphans();
+  EXPECT_FALSE(NothingIsLeft());
+  dir.Write("go", "");
+  const auto limit = std::chrono::steady_clock::now() + seconds(30);
+  while (!NothingIsLeft() && std::chrono::steady_clock::now() < limit) ReapOrphans();
+  EXPECT_TRUE(NothingIsLeft());
+}
+
+// The reaper never takes a result from the thread that waits for it.
+TEST_F(Inheriting, ResultsAreRightWhileOrphansAreReaped) {
+  std::atomic<int> good = 0;
+  {
+    std::jthread reaper([](const std::stop_token& stop) {
+      while (!stop.stop_requested()) ReapOrphans();
+    });
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 8; i++) {
+      threads.emplace_back([&good, i] {
+        for (int run = 0; run < 20; run++) {
+          // Its orphan ends before, with or after it.
+          Result<ProcessResult> result = RunProcess(
+              Limit(seconds(120)), Shell("setsid true >&- 2>&- <&- & exit " + std::to_string(i + 3)), "");
+          good += result.ok() && result->end == ProcessEnd::kExited && result->code == i + 3;
+        }
+      });
+    }
+    threads.clear();
+    const auto limit = std::chrono::steady_clock::now() + seconds(30);
+    while (!NothingIsLeft() && std::chrono::steady_clock::now() < limit) std::this_thread::yield();
+  }
+  EXPECT_EQ(good, 160);
   EXPECT_TRUE(NothingIsLeft());
 }
 

@@ -334,31 +334,46 @@ int Zombies(const std::string& parent) {
   return found;
 }
 
+// Zombies among them; /proc/PID/task/TID/children names those of one thread, and any thread can inherit.
+std::vector<std::string> ChildrenOf(const std::string& parent) {
+  std::vector<std::string> children;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/" + parent + "/task")) {
+    std::ifstream in(task.path() / "children");
+    for (std::string child; in >> child;) children.push_back(child);
+  }
+  return children;
+}
+
 // In its container the agent is PID 1, and inherits what a plugin leaves behind.
 TEST_F(Plugins, AsPid1TheAgentReapsWhatPluginsLeaveBehind) {
   const rig::User user{"u", "s3cr3t-pid-1"};
   auto host = node_.AddRegistry("one.example.test", user);
   std::vector<std::string> images;
   for (const char* name : {"a", "b", "c"}) images.push_back(host->Push(name, "v1", {{1, 1'000}}));
-  // An image a run: the answer is for the image alone. Its background process has ended before it does.
+  const std::string gate = node_.scratch() / "gate";
+  // An image a run: the answer is for the image alone. One background process of each has ended before it
+  // does; the other one is a daemon, in a session of its own, and ends when no plugin runs any more.
   Has({{.name = "leaving",
         .match = "one.example.test",
-        .check = "(sleep 0.05 >&- 2>&- <&- &)\nsleep 0.5",
+        .check = "(sleep 0.05 >&- 2>&- <&- &)\nsetsid sh -c 'until [ -e " + gate +
+                 " ]; do sleep 0.05; done' >&- 2>&- <&- &\nsleep 0.5",
         .answer = Response("Image", "one.example.test", user)}});
   node_.HasList(images);
   node_.RunsAgentBy({"unshare", "--pid", "--fork", "--kill-child", "--mount-proc"});
   node_.StartAgent();
   ExpectReady();
   EXPECT_EQ(Runs("leaving").size(), 3U);
-  const std::string unshare = std::to_string(node_.agent().pid());
-  std::ifstream children("/proc/" + unshare + "/task/" + unshare + "/children");
-  std::string agent;
-  children >> agent;
-  ASSERT_NE(agent, "");
+  const std::vector<std::string> agents = ChildrenOf(std::to_string(node_.agent().pid()));
+  ASSERT_EQ(agents.size(), 1U);
+  const std::string& agent = agents.front();
   std::ifstream status("/proc/" + agent + "/status");
   EXPECT_NE(std::string(std::istreambuf_iterator<char>(status), {}).find("NSpid:\t" + agent + "\t1\n"),
             std::string::npos);
   EXPECT_EQ(Zombies(agent), 0);
+  EXPECT_EQ(ChildrenOf(agent).size(), 3U) << "the daemons are not the agent's children";
+  node_.scratch().Write("gate", "");
+  EXPECT_TRUE(rig::Eventually(seconds(10), [&] { return ChildrenOf(agent).empty(); }))
+      << Zombies(agent) << " zombies";
 }
 
 }  // namespace
