@@ -43,7 +43,12 @@ bool Confirms(const NodeWord& word, const KubeletStart& start) {
 }
 
 VersionBelief AfterStart(VersionBelief past, const KubeletStart& start) {
-  past.unconfirmed = start;
+  KubeletStart newest = start;
+  // A kubelet that crashes at its start is started every few seconds: what is not known since the first of
+  // these starts is not known again for each of them.
+  if (past.unconfirmed && start.seen_at < past.unconfirmed->seen_at + kUnconfirmedLimit)
+    newest.seen_at = past.unconfirmed->seen_at;
+  past.unconfirmed = newest;
   return past;
 }
 

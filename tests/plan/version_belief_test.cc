@@ -86,5 +86,19 @@ INSTANTIATE_TEST_SUITE_P(
         BeliefCase{"AStartBeforeTheFirstWord", {}, k136, seconds(5), "1.36.2", false, ""}),
     [](const auto& row) { return row.param.name; });
 
+// A kubelet that crashes again and again: every start is a sign, and none makes the version known again.
+TEST(VersionBelief, AStartAmongUnconfirmedOnesHoldsNothingAndProlongsNothing) {
+  VersionBelief belief = AfterWord({}, k136);
+  for (int at : {0, 10, 50})
+    belief =
+        AfterStart(std::move(belief), {.seen_at = kSeen + seconds(at), .began_at = kBegan + seconds(at)});
+  belief = AfterWord(std::move(belief), Word("1.36.2", kBegan + seconds(11)));
+  EXPECT_TRUE(VersionAt(belief, k136, kSeen + seconds(51)).awaited) << "a word of one of those before";
+  EXPECT_FALSE(VersionAt(belief, k136, kSeen + seconds(60)).awaited) << "a minute since the first";
+  belief = AfterStart(std::move(belief), {.seen_at = kSeen + seconds(70), .began_at = kBegan + seconds(70)});
+  EXPECT_FALSE(VersionAt(belief, k136, kSeen + seconds(72)).awaited) << "held anew";
+  EXPECT_TRUE(VersionAt(belief, k136, kSeen + seconds(73)).awaited);
+}
+
 }  // namespace
 }  // namespace prefetch::plan::version_belief_test

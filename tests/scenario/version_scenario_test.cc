@@ -106,6 +106,15 @@ TEST_F(VersionScenario, ARestartThatNobodyConfirmsIsUnknownForAMinute) {
   EXPECT_TRUE(one_->RunUntil([&] { return !HasProblem("version"); }, minutes(2)));
 }
 
+TEST_F(VersionScenario, AKubeletThatCrashesAgainAndAgainDoesNotFlap) {
+  Prepare();
+  one_->node.KubeletRuns("200");
+  ASSERT_TRUE(one_->RunUntil([&] { return !Ready(); }, seconds(20)));
+  one_->RunFor(seconds(10));
+  one_->node.KubeletRuns("300");
+  EXPECT_FALSE(one_->RunUntil([&] { return Ready(); }, seconds(30)));
+}
+
 TEST_F(VersionScenario, WithoutAnApiServerTheLastKnownVersionCounts) {
   Prepare();
   one_->server.GoAway();
