@@ -10,8 +10,10 @@
 #include <optional>
 #include <sstream>
 
+#include "cluster/programs.h"
 #include "cluster/real_node.h"
 #include "rig/expect_ok.h"
+#include "screen/status_document.h"
 
 namespace prefetch::cluster::as_shipped_test {
 namespace {
@@ -127,9 +129,8 @@ class AsShipped : public testing::TestWithParam<Platform> {
   void Install(const std::string& list) {
     const rig::Scratch& scratch = node_->node().scratch();
     scratch.Write("shipped/images.txt", list);
-    rig::Ran made =
-        node_->node().Ctl({"generate", "--platform", GetParam().name, "--list",
-                           scratch / "shipped/images.txt", "--image", image_, "--kubelet-version", "1.36"});
+    rig::Ran made = node_->node().Ctl({"generate", "--platform", GetParam().name, "--list",
+                                       scratch / "shipped/images.txt", "--image", image_});
     ASSERT_TRUE(made.exit == rig::Exit{}) << made.err;
     manifests_ = scratch.Write("shipped/all.yaml", made.out);
     rig::Ran applied = SharedControlPlane()->Kubectl({"apply", "--server-side", "-f", manifests_});
@@ -171,6 +172,18 @@ class AsShipped : public testing::TestWithParam<Platform> {
         << SharedControlPlane()->Kubectl({"describe", "pods", "-n", "prefetchd"}).out << LogsOfAgent();
     return pod;
   }
+  // Nothing declares kubelet's version: the shipped right to read the Node is what tells it.
+  static void ExpectLearntVersion() {
+    screen::StatusKubelet kubelet;
+    rig::Eventually(seconds(30), [&] {
+      auto ran = rig::RunProgram({{FromEnvironment("PREFETCHCTL"), "status", "-o", "json"}, {}}, seconds(20));
+      auto status = screen::ParseStatusDocument(ran ? ran->out : "");
+      if (status) kubelet = status->kubelet;
+      return kubelet.version == KubeletVersion();
+    });
+    EXPECT_EQ(kubelet.version, KubeletVersion());
+    EXPECT_EQ(kubelet.version_from, "Node status");
+  }
   // A finalizer keeps the pod, so that it can be read how its container ended: 137 after SIGKILL. The time
   // until the pod is gone would say nothing, for kubelet takes seconds of its own to see what has ended.
   std::string ExitCodeOfDeleted(const std::string& pod) {
@@ -197,6 +210,15 @@ class AsShipped : public testing::TestWithParam<Platform> {
         all += TextOf(entry.path());
     }
     return all;
+  }
+  // Its lines that are errors.
+  std::string ErrorsOfAgent() {
+    std::string errors;
+    std::istringstream lines(LogsOfAgent());
+    for (std::string line; std::getline(lines, line);) {
+      if (line.find("\"level\":\"error\"") != std::string::npos) errors += line + "\n";
+    }
+    return errors;
   }
   // Of the agent's process, from its status.
   static std::string StatusLine(const std::string& key) {
@@ -227,6 +249,7 @@ TEST_P(AsShipped, RunsAsTheDaemonSetsPod) {
   auto status = rig::RunProgram({{FromEnvironment("PREFETCHCTL"), "status"}, {}}, seconds(20));
   ASSERT_OK(status);
   EXPECT_TRUE(status->exit == rig::Exit{}) << status->err << "the local socket is where it is said to be";
+  ExpectLearntVersion();
 
   // SIGTERM: it ends before it is killed, and the next one is ready.
   const std::string uid = doc::TextAt(*pod, {"metadata", "uid"});
@@ -249,7 +272,11 @@ TEST_P(AsShipped, RunsAsTheDaemonSetsPod) {
   ASSERT_OK(node_->kubelet().Start());
   EXPECT_TRUE(AwaitReady());
   EXPECT_TRUE(rig::Eventually(seconds(30), [&] { return node_->node().Has(more); }));
-  EXPECT_EQ(LogsOfAgent().find("\"level\":\"error\""), std::string::npos) << LogsOfAgent();
+  // The generic overlay gives the agent no credential providers, and the error names those of this kubelet.
+  EXPECT_EQ(ErrorsOfAgent().find("kubelet uses credential providers from") == std::string::npos,
+            HasProviders())
+      << ErrorsOfAgent();
+  EXPECT_TRUE(ErrorsOfAgent().empty() || !HasProviders()) << ErrorsOfAgent();
 }
 
 INSTANTIATE_TEST_SUITE_P(On, AsShipped, testing::ValuesIn(kShipped),

@@ -12,7 +12,8 @@ namespace prefetch::cluster {
 namespace {
 
 constexpr std::chrono::seconds kControlPlaneLimit{60};
-constexpr const char* kServiceAddress = "10.96.0.1";
+// The port of the Service: see kServiceAddress.
+constexpr int kApiPort = 443;
 
 struct TokenUser {
   const char* user;
@@ -69,10 +70,11 @@ void ControlPlane::WriteTokens() const {
   scratch_.Write("control-plane/tokens.csv", text);
 }
 
-std::string ControlPlane::Kubeconfig(const std::string& user) const {
+std::string ControlPlane::Kubeconfig(const std::string& user, int through) const {
+  const std::string server = through == 0 ? url() : "https://127.0.0.1:" + std::to_string(through);
   return scratch_.Write(
       "control-plane/" + user + ".kubeconfig",
-      "apiVersion: v1\nkind: Config\ncurrent-context: c\nclusters: [{name: c, cluster: {server: \"" + url() +
+      "apiVersion: v1\nkind: Config\ncurrent-context: c\nclusters: [{name: c, cluster: {server: \"" + server +
           "\", certificate-authority: \"" + authority_.certificate_file() +
           "\"}}]\nusers: [{name: u, user: {token: \"" + TokenOf(user) +
           "\"}}]\ncontexts: [{name: c, context: {cluster: c, user: u}}]\n");
@@ -129,8 +131,7 @@ base::Status ControlPlane::Start() {
   if (!rig::Eventually(kControlPlaneLimit, [&] { return rig::SomebodyListens(etcd_port_); }))
     return base::Unavailable("etcd did not start: " + EndOf(folder_ + "/etcd.log"));
   WriteTokens();
-  do port_ = PortOrFail();
-  while (port_ == etcd_port_);
+  port_ = kApiPort;
   if (started = StartApiServer(); !started) return started;
   started = manager_.Start(
       {{"kube-controller-manager", "--kubeconfig=" + Kubeconfig("kube-controller-manager"),

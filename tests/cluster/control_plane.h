@@ -26,8 +26,9 @@ class ControlPlane {
 
   // As an administrator. A copy a thread.
   Api Admin() const;
-  // A user with these groups: by a token, in a kubeconfig.
-  std::string Kubeconfig(const std::string& user) const;
+  // A user with these groups: by a token, in a kubeconfig; through another port of this host, if one is
+  // given.
+  std::string Kubeconfig(const std::string& user, int through = 0) const;
 
   const tests::CertificateAuthority& authority() const { return authority_; }
   std::string url() const;

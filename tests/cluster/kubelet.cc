@@ -106,21 +106,25 @@ std::string RealKubelet::Config() const {
   return text;
 }
 
-base::Status RealKubelet::Start(const KubeletOptions& options) {
+base::Status RealKubelet::Begin(const KubeletOptions& options) {
   options_ = options;
   ::mkdir((scratch_ / "pod-logs").c_str(), 0755);
   if (auto written = base::WriteFileAtomically(config_file_, Config()); !written) return written;
-  std::vector<std::string> argv = {"kubelet",
+  std::vector<std::string> argv = {program_,
                                    "--config=" + config_file(),
-                                   "--kubeconfig=" + control_plane_.Kubeconfig("system:node:n1"),
+                                   "--kubeconfig=" + control_plane_.Kubeconfig("system:node:n1", api_port_),
                                    "--root-dir=" + root_,
                                    "--cert-dir=" + root_ + "/pki",
                                    "--hostname-override=n1",
                                    "--node-ip=" + std::string(kNodeAddress),
                                    "--v=2"};
   argv.insert(argv.end(), provider_flags_.begin(), provider_flags_.end());
+  return process_.Start({argv, {{"HOME", scratch_.path()}}}, log());
+}
+
+base::Status RealKubelet::Start(const KubeletOptions& options) {
   const std::string since = NowRfc3339();
-  if (auto started = process_.Start({argv, {{"HOME", scratch_.path()}}}, log()); !started) return started;
+  if (auto begun = Begin(options); !begun) return begun;
   Api admin = control_plane_.Admin();
   bool up = rig::Eventually(kKubeletLimit, [&] {
     return !process_.Running() || IsReady(admin.Get("/api/v1/nodes/n1").body, since);

@@ -33,7 +33,13 @@ class RealKubelet {
 
   // Credential providers, as its flags; from the next start on.
   void HasProviders(const std::string& config, const std::string& bin_dir);
-  // Writes the configuration and starts; returns when the Node is ready, or the log's end.
+  // Another program than the folder's, such as one of an older release; from the next start on.
+  void RunsProgram(const std::string& path) { program_ = path; }
+  // Reaches the API server by this port of loopback; from the next start on. 0: as everybody does.
+  void ReachesApiBy(int port) { api_port_ = port; }
+  // Writes the configuration and starts; waits for nothing.
+  base::Status Begin(const KubeletOptions& options);
+  // The same, and returns when the Node is ready, or the log's end.
   base::Status Start(const KubeletOptions& options);
   // The same again.
   base::Status Start() { return Start(options_); }
@@ -56,6 +62,8 @@ class RealKubelet {
   const rig::Scratch& scratch_;
   const std::string runtime_endpoint_, root_, config_file_;
   tests::KeyPair certificate_;
+  std::string program_ = "kubelet";
+  int api_port_ = 0;
   KubeletOptions options_;
   std::vector<std::string> provider_flags_;
   rig::Process process_;

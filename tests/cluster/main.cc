@@ -5,6 +5,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 #include <string_view>
 
 #include "cluster/programs.h"
@@ -21,16 +22,18 @@ class ControlPlaneOfAll : public testing::Environment {
   void TearDown() override { EndSharedControlPlane(); }
 };
 
+void LeaveOut(const std::string& tests, const char* why) {
+  std::printf("%s: its tests are left out\n", why);
+  const std::string filter = GTEST_FLAG_GET(filter);
+  GTEST_FLAG_SET(filter, filter + (filter.find('-') == std::string::npos ? "-" : ":") + tests);
+}
+
 int RunTests(int argc, char** argv) {
   std::printf("%s\n", Versions().c_str());
   testing::InitGoogleTest(&argc, argv);
   // What needs a program that this folder has not is no part of its run.
-  if (PathOf("crio").empty()) {
-    std::printf("no crio: its tests are left out\n");
-    GTEST_FLAG_SET(filter, GTEST_FLAG_GET(filter) +
-                               (GTEST_FLAG_GET(filter).find('-') == std::string::npos ? "-" : ":") +
-                               "*Crio*");
-  }
+  if (PathOf("crio").empty()) LeaveOut("*Crio*", "no crio");
+  if (OlderKubelet().empty()) LeaveOut("*AnUpgradeOfKubelet*", "no older kubelet");
   testing::AddGlobalTestEnvironment(new ControlPlaneOfAll);
   return RUN_ALL_TESTS();
 }

@@ -55,13 +55,6 @@ std::string VersionIn(const std::string& text) {
   return "?";
 }
 
-std::string VersionOf(const std::string& name) {
-  std::vector<std::string> words{name, "--version"};
-  if (name == "kubectl") words = {name, "version", "--client"};
-  auto ran = rig::RunProgram({words, {}}, std::chrono::seconds(20));
-  return ran ? VersionIn(ran->out + ran->err) : "?";
-}
-
 }  // namespace
 
 void UseFolder(const std::string& folder) {
@@ -88,19 +81,32 @@ std::vector<MissingProgram> MissingPrograms(const std::string& folder) {
   return missing;
 }
 
+std::string VersionOfProgram(const std::string& name) {
+  std::vector<std::string> words{name, "--version"};
+  if (name == "kubectl") words = {name, "version", "--client"};
+  auto ran = rig::RunProgram({words, {}}, std::chrono::seconds(20));
+  return ran ? VersionIn(ran->out + ran->err) : "?";
+}
+
 std::string Versions() {
   std::string line;
   for (const char* name :
        {"kubelet", "kube-apiserver", "kube-controller-manager", "etcd", "containerd", "runc", "crio"}) {
     if (PathOf(name).empty()) continue;
-    line += (line.empty() ? "" : ", ") + std::string(name) + " " + VersionOf(name);
+    line += (line.empty() ? "" : ", ") + std::string(name) + " " + VersionOfProgram(name);
   }
   return line;
 }
 
 std::string KubeletVersion() {
-  static const std::string version = VersionOf("kubelet");
+  static const std::string version = VersionOfProgram("kubelet");
   return version;
+}
+
+std::string OlderKubelet() {
+  const char* folder = std::getenv("PREFETCH_CLUSTER_OLDER");
+  const std::string program = std::string(folder == nullptr ? "" : folder) + "/kubelet";
+  return folder != nullptr && IsProgram(program) ? program : "";
 }
 
 }  // namespace prefetch::cluster

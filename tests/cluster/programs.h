@@ -21,5 +21,9 @@ std::vector<MissingProgram> MissingPrograms(const std::string& folder);
 std::string Versions();
 // "1.36.3"
 std::string KubeletVersion();
+std::string VersionOfProgram(const std::string& path);
+// The kubelet of an older release, for upgrades: of the folder that PREFETCH_CLUSTER_OLDER names. Empty:
+// there is none.
+std::string OlderKubelet();
 
 }  // namespace prefetch::cluster

@@ -154,6 +154,12 @@ void RealNode::StartAgent(const std::vector<std::string>& more) {
   node_.StartAgent(more);
 }
 
+void RealNode::StartLearningAgent(const std::vector<std::string>& more) {
+  node_.HasKubelet({"--kubelet-root", kubelet_.root(), "--kubelet-config", kubelet_.config_file(),
+                    "--kubelet-proc", "/proc", "--kube-api"});
+  node_.StartAgent(more);
+}
+
 std::string RealNode::IdOf(const std::string& image) {
   auto found = images_.ImageStatus(base::Call().Within(std::chrono::seconds(20)), image);
   EXPECT_TRUE(found.ok()) << found.error().message;

@@ -53,6 +53,8 @@ class RealNode {
   void HasCredentials(bool right);
   // The agent with what it is told of this kubelet; `more` of its flags.
   void StartAgent(const std::vector<std::string>& more = {});
+  // The same, but kubelet's version is what the Node object tells, and its process is looked for.
+  void StartLearningAgent(const std::vector<std::string>& more = {});
 
   // What containerd calls it; empty if it is not there under this name.
   std::string IdOf(const std::string& image);

@@ -24,6 +24,7 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "base/fs.h"
@@ -183,13 +184,19 @@ void SetUpLoopback() {
   std::strcpy(request.ifr_name, "lo");
   request.ifr_flags = IFF_UP | IFF_RUNNING;
   if (::ioctl(fd.get(), SIOCSIFFLAGS, &request) != 0) GiveUp("cannot set the loopback device up");
-  ifreq alias{};
-  std::strcpy(alias.ifr_name, "lo:1");
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  ::inet_pton(AF_INET, kNodeAddress, &address.sin_addr);
-  std::memcpy(&alias.ifr_addr, &address, sizeof(address));
-  if (::ioctl(fd.get(), SIOCSIFADDR, &alias) != 0) GiveUp("cannot set the node's address");
+  for (const auto& [name, own] : {std::pair{"lo:1", kNodeAddress}, std::pair{"lo:2", kServiceAddress}}) {
+    ifreq alias{};
+    std::strcpy(alias.ifr_name, name);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    ::inet_pton(AF_INET, own, &address.sin_addr);
+    std::memcpy(&alias.ifr_addr, &address, sizeof(address));
+    if (::ioctl(fd.get(), SIOCSIFADDR, &alias) != 0) GiveUp("cannot set the node's address");
+    // Without it the address would bring its whole class of them.
+    address.sin_addr.s_addr = INADDR_NONE;
+    std::memcpy(&alias.ifr_netmask, &address, sizeof(address));
+    if (::ioctl(fd.get(), SIOCSIFNETMASK, &alias) != 0) GiveUp("cannot set the node's address");
+  }
 }
 
 void SetUpMounts() {
