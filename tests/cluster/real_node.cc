@@ -127,7 +127,7 @@ std::string RealNode::PushPause(const std::string& repository) {
 }
 
 std::string RealNode::PushArchive(const std::string& archive, const std::string& repository) {
-  const std::string image = std::string(kHost) + "/" + repository + ":v1";
+  std::string image = std::string(kHost) + "/" + repository + ":v1";
   const std::string there = host_->registry().address() + "/" + repository + ":v1";
   EXPECT_OK(node_.containerd().Ctr({"images", "import", "--index-name", there, archive}));
   EXPECT_OK(node_.containerd().Ctr(
