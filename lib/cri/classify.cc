@@ -270,12 +270,12 @@ std::optional<ErrorClass> ByText(RpcCode code, std::string_view text) {
   if (auto found = FirstMatch(kNetworkRules, reading.own)) return found;
   if (reading.own.ends_with(": eof")) return ErrorClass::kUnreachable;
   if (auto found = ClassOfFailure(reading)) return found;
-  if (auto found = FirstMatch(kAccessRules, text)) return found;
-  if (auto found = UnknownManifestType(text)) return found;
-  if (auto found = FirstMatch(kNotFoundRules, text)) return found;
+  if (auto found = FirstMatch(kAccessRules, reading.own)) return found;
+  if (auto found = UnknownManifestType(reading.own)) return found;
+  if (auto found = FirstMatch(kNotFoundRules, reading.own)) return found;
   // Of containerd alone, and above all of a lease that we named: nothing that the registry said.
   if (text.find("lease does not exist") != std::string_view::npos) return ErrorClass::kRuntimeError;
-  if (auto found = FirstMatch(kLastRules, text)) return found;
+  if (auto found = FirstMatch(kLastRules, reading.own)) return found;
   // Rule 13's last shape, here since a missing parent snapshot ends in these words too.
   if (code == RpcCode::kNotFound && text.find(": not found") != std::string_view::npos)
     return ErrorClass::kNotFound;

@@ -8,6 +8,9 @@
 namespace prefetch::cri {
 namespace {
 
+// What stands between two parts of a text.
+constexpr std::string_view kBetween = ": ";
+
 // How a part of the text between colons begins, and whose step that is.
 struct StepWords {
   std::string_view begin;
@@ -27,6 +30,7 @@ constexpr std::array kSteps = std::to_array<StepWords>({
     {"fetching blob", Speaker::kContainersImage, Step::kBlob},
     {"writing blob", Speaker::kContainersImage, Step::kBlob},
     {"adding layer with blob ", Speaker::kContainersImage, Step::kUnpack},
+    {"failed to pull and unpack image", Speaker::kContainerd, Step::kUnknown},
     {"failed to resolve reference ", Speaker::kContainerd, Step::kManifest},
     {"failed to resolve image", Speaker::kContainerd, Step::kManifest},
     {"failed to authorize", Speaker::kContainerd, Step::kToken},
@@ -42,6 +46,8 @@ struct CodeWords {
 };
 constexpr std::array kCodes = std::to_array<CodeWords>({
     {"unauthorized", "unauthorized"},
+    {"insufficient_scope", "unauthorized"},
+    {"invalid_token", "unauthorized"},
     {"authentication required", "unauthorized"},
     {"denied", "denied"},
     {"requested access to the resource is denied", "denied"},
@@ -79,19 +85,6 @@ std::optional<int> StatusAt(std::string_view text) {
   return std::nullopt;
 }
 
-// containerd's shapes: "unexpected status from HEAD request to <...>: 418 I'm a teapot",
-// "pulling from host <...> failed with status code [manifests <...>]: 401 Unauthorized".
-std::optional<int> ContainerdStatus(std::string_view text) {
-  std::size_t at = std::min(text.find("unexpected status"), text.find("failed with status code"));
-  if (at == std::string_view::npos) return std::nullopt;
-  for (at = text.find(": ", at); at != std::string_view::npos; at = text.find(": ", at + 1)) {
-    std::string_view rest = text.substr(at + 2);
-    bool ends = rest.size() <= 3 || rest[3] == ' ';
-    if (auto status = NumberAt(rest); status && ends) return status;
-  }
-  return std::nullopt;
-}
-
 std::string_view CodeOf(std::string_view part) {
   auto found =
       std::find_if(kCodes.begin(), kCodes.end(), [&](const CodeWords& code) { return code.words == part; });
@@ -104,33 +97,67 @@ void Quote(FailureReading& reading, std::string_view text, std::size_t at) {
   reading.quoted = text.substr(at);
 }
 
+// After these words of containerd comes the status, and then perhaps the server's text:
+// "unexpected status from HEAD request to <...>: 418 I'm a teapot",
+// "pulling from host <...> failed with status code [manifests <...>]: 401 Unauthorized".
+bool AnnouncesStatus(std::string_view part) {
+  return part.starts_with("unexpected status") ||
+         part.find("failed with status code") != std::string_view::npos;
+}
+
+// gRPC's own words for its codes, which containerd puts at the end of a text.
+bool IsWordOfGrpc(std::string_view code) {
+  return code == "unknown" || code == "unavailable" || code == "unsupported";
+}
+
+// `at`: where a part begins, `next`: the one after it. True: nothing of the text is left to read.
+bool ReadContainerds(FailureReading& reading, std::string_view text, std::size_t at, std::size_t next) {
+  const std::string_view part = text.substr(at, next - at - kBetween.size());
+  const std::string_view rest = text.substr(std::min(next, text.size()));
+  if (part == "server message") {
+    reading.code = CodeOf(rest.substr(0, rest.find(kBetween)));
+    Quote(reading, text, next);
+    return true;
+  }
+  if (AnnouncesStatus(part)) {
+    reading.status = NumberAt(rest).value_or(0);
+    if (reading.status == 0) return false;
+    Quote(reading, text, next + std::min({rest.find('\n'), rest.find(" - server message: "), rest.size()}));
+    return true;
+  }
+  const std::string_view code = CodeOf(part);
+  if (reading.speaker != Speaker::kContainerd || code.empty() || IsWordOfGrpc(code)) return false;
+  reading.code = code;
+  Quote(reading, text, at);
+  return true;
+}
+
+// The same of containers/image: once it has named itself, a status or a code is the server's.
+bool ReadContainersImages(FailureReading& reading, std::string_view text, std::size_t at, std::size_t next) {
+  reading.status = StatusAt(text.substr(at)).value_or(0);
+  reading.code = CodeOf(text.substr(at, next - at - kBetween.size()));
+  if (reading.status == 0 && reading.code.empty()) return false;
+  Quote(reading, text, at);
+  return true;
+}
+
 }  // namespace
 
 FailureReading ReadFailure(std::string_view text) {
   FailureReading reading{.own = text};
-  std::size_t at = 0;
-  while (at <= text.size()) {
-    std::string_view rest = text.substr(at);
-    std::size_t colon = rest.find(": ");
-    std::string_view part = rest.substr(0, colon);
+  for (std::size_t at = 0, next = 0; at <= text.size(); at = next) {
+    next = std::min(text.find(kBetween, at), text.size()) + kBetween.size();
+    const std::string_view part = text.substr(at);
     auto step = std::find_if(kSteps.begin(), kSteps.end(),
                              [&](const StepWords& words) { return part.starts_with(words.begin); });
     if (step != kSteps.end()) {
       reading.speaker = step->speaker;
-      reading.step = step->step;
-    } else if (reading.speaker == Speaker::kContainersImage) {
-      // From here on it is the server that speaks.
-      reading.status = StatusAt(rest).value_or(0);
-      reading.code = CodeOf(part);
-      if (reading.status != 0 || !reading.code.empty()) {
-        Quote(reading, text, at);
-        return reading;
-      }
+      if (step->step != Step::kUnknown) reading.step = step->step;
+    } else if (reading.speaker == Speaker::kContainersImage ? ReadContainersImages(reading, text, at, next)
+                                                            : ReadContainerds(reading, text, at, next)) {
+      break;
     }
-    if (colon == std::string_view::npos) break;
-    at += colon + 2;
   }
-  if (reading.speaker != Speaker::kContainersImage) reading.status = ContainerdStatus(text).value_or(0);
   return reading;
 }
 

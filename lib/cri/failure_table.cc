@@ -44,8 +44,8 @@ constexpr std::array kFailures = std::to_array<FailureRow>({
     {ErrorClass::kServerError, Step::kPing, 404, 404},
     {ErrorClass::kServerError, Step::kPing, 410, 410},
     // The manifest was there.
-    {ErrorClass::kContentMissing, Step::kBlob, 404, 404, "", "", kOfCrio},
-    {ErrorClass::kContentMissing, Step::kBlob, 410, 410, "", "", kOfCrio},
+    {ErrorClass::kContentMissing, Step::kBlob, 404, 404},
+    {ErrorClass::kContentMissing, Step::kBlob, 410, 410},
 
     {ErrorClass::kAccessDenied, Step::kUnknown, 401, 403},
     {ErrorClass::kNotFound, Step::kUnknown, 404, 404},

@@ -323,6 +323,36 @@ INSTANTIATE_TEST_SUITE_P(
             ErrorClass::kAccessDenied}),
     NameOf);
 
+// The server may write of its own disk, certificates and network: that says nothing of the node's.
+INSTANTIATE_TEST_SUITE_P(
+    ServersWords, ClassifyTest,
+    testing::Values(
+        Row{"NetworkInABody23", RpcCode::kUnknown,
+            Layers("failed to copy: httpReadSeeker: failed open: unexpected status from GET request to " +
+                   kUrl +
+                   ": 503 Service Unavailable\nunavailable: dial tcp 10.0.0.9:5432: connect: connection "
+                   "refused"),
+            ErrorClass::kServerError},
+        Row{"DiskInAMessage16", RpcCode::kUnknown,
+            Layers("unexpected status code " + kUrl +
+                   ": 500 Internal Server Error - Server message: unknown: write /blobs: no space left on "
+                   "device"),
+            ErrorClass::kServerError},
+        Row{"CertificateInARefusal", RpcCode::kUnknown,
+            New("pull access denied, repository does not exist or may require authorization: server message: "
+                "x509: certificate has expired: authorization failed"),
+            ErrorClass::kAccessDenied},
+        Row{"CodeWithoutAStatus", RpcCode::kUnknown,
+            New("denied: the mirror got: 404 Not Found, manifest unknown"), ErrorClass::kAccessDenied},
+        Row{"GrpcsOwnWordIsNoCode", RpcCode::kUnknown,
+            Layers("failed to extract layer " + kDigest + ": exit status 1: unknown"),
+            ErrorClass::kUnpackFailed},
+        Row{"BlobGone23", RpcCode::kUnknown,
+            Layers("failed to copy: httpReadSeeker: failed open: unexpected status from GET request to " +
+                   kUrl + ": 410 Gone"),
+            ErrorClass::kContentMissing}),
+    NameOf);
+
 INSTANTIATE_TEST_SUITE_P(
     ImageAndRuntime, ClassifyTest,
     testing::Values(
