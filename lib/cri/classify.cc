@@ -53,6 +53,8 @@ constexpr std::array kPolicyAndDiskRules = std::to_array<Rule>({
     {ErrorClass::kSignatureRejected, "image verifier", "blocking pull"},
     {ErrorClass::kSignatureRejected, "blocked pull of"},
     {ErrorClass::kSignatureRejected, "blocking pull of"},
+    // CRI-O cannot read its policy: nothing was judged.
+    {ErrorClass::kRuntimeError, "invalid policy in "},
     // 3, 4: the disk.
     {ErrorClass::kDiskFull, "no space left on device"},
     {ErrorClass::kDiskFull, "disk quota exceeded"},

@@ -71,6 +71,8 @@ class Crio {
     warnings.insert(warnings.end(), word->notes.begin(), word->notes.end());
   }
 
+  // Of a CRI-O whose settings are not visible.
+  bool is_hidden() const { return !settings_ && HasCrioSocket(host_root_); }
   // nullopt: not known.
   std::optional<CrioLogins> LoginsFor(const image::Reference& image, bool has_credentials) const {
     if (!settings_ || !conf_) return std::nullopt;
@@ -168,6 +170,9 @@ int FindCredentials(const base::Call& call, const CredentialsOptions& options, c
       for (const std::string& problem : logins->problems) err << "warning: CRI-O: " << problem << "\n";
       found.json.back().Set("crio", CrioJson(*logins));
       found.text += CrioText(*logins);
+    } else if (crio.is_hidden()) {
+      found.json.back().Set("crio", UnseenCrioJson());
+      found.text += UnseenCrioText();
     }
   }
   bool all = found.all;

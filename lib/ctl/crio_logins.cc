@@ -1,12 +1,15 @@
 #include "ctl/crio_logins.h"
 
+#include <filesystem>
 #include <iterator>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "base/fs.h"
 #include "base/secret.h"
 #include "base/sha256.h"
+#include "base/text.h"
 #include "credentials/docker_config.h"
 #include "credentials/registry_url.h"
 #include "registry/pull_places.h"
@@ -33,6 +36,13 @@ std::string RegistryOfKey(std::string_view key) {
     if (rest.starts_with(scheme)) rest.remove_prefix(scheme.size());
   }
   return HubAsOne(std::string(rest.size() == key.size() ? rest : rest.substr(0, rest.find('/'))));
+}
+
+constexpr const char* kCrioSocket = "/run/crio/crio.sock";
+
+bool IsThere(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::exists(path, error);
 }
 
 struct AuthFile {
@@ -72,11 +82,22 @@ std::vector<std::string> NamespacedFiles(const std::string& folder, const std::s
   return found;
 }
 
-std::string What(const CrioPlace& place) {
+// A pod may have some of its host's folders alone.
+std::vector<std::string> Unseen(const std::vector<std::string>& paths, const std::string& host_root) {
+  std::vector<std::string> unseen;
+  for (const std::string& path : paths) {
+    const std::string top = path.substr(0, path.find('/', 1));
+    if (!host_root.empty() && !IsThere(host_root + top)) unseen.push_back(path);
+  }
+  return unseen;
+}
+
+std::string What(const CrioPlace& place, bool sees_all) {
   const std::string login =
       place.file.empty() ? "" : credentials::ShownKey(place.match) + " of " + place.file;
   if (place.given) return "the credentials above" + (login.empty() ? "" : ", not its own login " + login);
-  return login.empty() ? "anonymous" : "its own login " + login;
+  if (!login.empty()) return "its own login " + login;
+  return sees_all ? "anonymous" : "anonymous, or a login that cannot be seen from here";
 }
 
 }  // namespace
@@ -105,6 +126,7 @@ CrioLogins FindCrioLogins(const registry::CrioSettings& settings, const registry
   } else {
     logins.looked_in = {settings.global_auth_file};
   }
+  logins.unseen = Unseen(logins.looked_in, host_root);
   const std::vector<AuthFile> files = ReadAuthFiles(logins.looked_in, host_root, logins.problems);
   registry::PullPlaces places = registry::PlacesOf(conf, image);
   if (!places.only_runtime.empty()) logins.problems.push_back(places.only_runtime);
@@ -126,7 +148,12 @@ CrioLogins FindCrioLogins(const registry::CrioSettings& settings, const registry
 
 std::string CrioText(const CrioLogins& logins) {
   std::string text;
-  for (const CrioPlace& place : logins.places) text += "  CRI-O to " + place.name + ": " + What(place) + "\n";
+  for (const CrioPlace& place : logins.places) {
+    text += "  CRI-O to " + place.name + ": " + What(place, logins.unseen.empty()) + "\n";
+  }
+  if (!logins.unseen.empty()) {
+    text += "  not visible from here: " + base::Join(logins.unseen, ", ") + "; run the command on the node\n";
+  }
   for (const std::string& file : logins.namespaced) {
     text += "  CRI-O for a pod of the file's namespace, once, if kubelet sends none: " + file +
             "; never for the agent's pulls\n";
@@ -135,9 +162,10 @@ std::string CrioText(const CrioLogins& logins) {
 }
 
 doc::Node CrioJson(const CrioLogins& logins) {
-  std::vector<doc::Node> places, namespaced;
+  std::vector<doc::Node> places, namespaced, unseen;
   for (const CrioPlace& place : logins.places) {
-    const char* sends = place.given ? "given" : place.file.empty() ? "none" : "own";
+    const char* without = logins.unseen.empty() ? "none" : "unknown";
+    const char* sends = place.given ? "given" : place.file.empty() ? without : "own";
     places.push_back(doc::Node::Mapping());
     places.back()
         .Set("place", doc::Node::String(place.name))
@@ -146,9 +174,26 @@ doc::Node CrioJson(const CrioLogins& logins) {
         .Set("match", doc::Node::String(place.file.empty() ? "" : credentials::ShownKey(place.match)));
   }
   for (const std::string& file : logins.namespaced) namespaced.push_back(doc::Node::String(file));
+  for (const std::string& file : logins.unseen) unseen.push_back(doc::Node::String(file));
   doc::Node node = doc::Node::Mapping();
   node.Set("places", doc::Node::Sequence(std::move(places)))
-      .Set("namespacedFiles", doc::Node::Sequence(std::move(namespaced)));
+      .Set("namespacedFiles", doc::Node::Sequence(std::move(namespaced)))
+      .Set("unseenFiles", doc::Node::Sequence(std::move(unseen)));
+  return node;
+}
+
+bool HasCrioSocket(const std::string& host_root) {
+  return IsThere(host_root + kCrioSocket);
+}
+
+std::string UnseenCrioText() {
+  return std::string("  CRI-O may send logins of its own: there is no ") + registry::kCrioFile +
+         " here to tell of them; run the command on the node, or set registryHostRoot\n";
+}
+
+doc::Node UnseenCrioJson() {
+  doc::Node node = doc::Node::Mapping();
+  node.Set("unseenFiles", doc::Node::Sequence({doc::Node::String(registry::kCrioFile)}));
   return node;
 }
 

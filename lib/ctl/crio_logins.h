@@ -24,6 +24,7 @@ struct CrioPlace {
 struct CrioLogins {
   std::vector<CrioPlace> places;        // as they are asked; empty: only CRI-O knows
   std::vector<std::string> looked_in;   // CRI-O's own files, those that are not there as well
+  std::vector<std::string> unseen;      // those of them that are in no folder below host_root
   std::vector<std::string> namespaced;  // files for pulls of pods of one namespace
   std::vector<std::string> problems;
 };
@@ -35,6 +36,13 @@ const std::string* CrioLoginKey(const std::vector<credentials::KeyedAuth>& auths
 // `has_credentials`: a pull of the image brings some. Reads files below `host_root`.
 CrioLogins FindCrioLogins(const registry::CrioSettings& settings, const registry::RegistriesConf& conf,
                           const std::string& host_root, const image::Reference& image, bool has_credentials);
+
+// Is CRI-O's socket below `host_root`? Then a node without visible settings of CRI-O may have logins all the
+// same.
+bool HasCrioSocket(const std::string& host_root);
+// What is said then.
+std::string UnseenCrioText();
+doc::Node UnseenCrioJson();
 
 // Some lines, to go below LookupText; and the same for programs. No secrets. Pure.
 std::string CrioText(const CrioLogins& logins);

@@ -52,6 +52,11 @@ std::vector<std::string> PolicyScopes(const image::Reference& reference) {
   return scopes;
 }
 
+// containers/image signature/policy_config.go, through CRI-O: 'invalid policy in "FILE": …'.
+bool IsBrokenPolicy(const std::string& error) {
+  return Says(error, "invalid policy in ");
+}
+
 std::vector<std::string> SignatureHelp(const plan::ImageState& image, const plan::RuntimeStatus& runtime) {
   if (runtime.name != "cri-o") {
     return {

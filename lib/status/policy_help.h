@@ -14,6 +14,9 @@ namespace prefetch::status {
 // them it is `default`.
 std::vector<std::string> PolicyScopes(const image::Reference& reference);
 
+// Of a failed pull: the policy itself cannot be read, so no image is judged by it.
+bool IsBrokenPolicy(const std::string& error);
+
 // A sentence each, for an image whose pull the runtime rejected for its signature.
 std::vector<std::string> SignatureHelp(const plan::ImageState& image, const plan::RuntimeStatus& runtime);
 

@@ -140,6 +140,13 @@ std::vector<std::string> WhatHelps(const plan::ImageState& image, const plan::Ru
           "--kubelet-verification"};
     case Reason::kSignatureRejected:
       return SignatureHelp(image, runtime);
+    case Reason::kRuntimeError:
+      if (IsBrokenPolicy(image.pull.last_error)) {
+        return {
+            "repair the signature policy that the error names: CRI-O pulls no image before; the next try "
+            "finds the repaired file"};
+      }
+      [[fallthrough]];
     default: {  // a failed pull: what is said beside the table
       std::string advice = WordsFor(plan::ReasonName(image.reason)).advice;
       if (advice.empty()) return {};

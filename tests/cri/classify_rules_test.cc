@@ -25,6 +25,7 @@ constexpr Words kWords[] = {
     {"2", "image verifier a blocking pull", ErrorClass::kSignatureRejected},
     {"2", "blocked pull of", ErrorClass::kSignatureRejected},
     {"2", "blocking pull of", ErrorClass::kSignatureRejected},
+    {"2a", "invalid policy in \"/p\": EOF", ErrorClass::kRuntimeError},
     {"3", "no space left on device", ErrorClass::kDiskFull},
     {"3", "disk quota exceeded", ErrorClass::kDiskFull},
     {"4", "read-only file system", ErrorClass::kDiskFault},

@@ -46,6 +46,18 @@ TEST_F(CredentialsTest, EachImageHasOneOrTheExitCodeSaysNo) {
   EXPECT_NE(ran.out.find("ghcr.io/b:v1"), std::string::npos) << ran;
 }
 
+// As in a pod of the agent's on a node of CRI-O.
+TEST_F(CredentialsTest, ASocketOfCrioWithoutItsSettingsIsToldOf) {
+  options_.flags.registry_host_root = {folder_.path(), "f"};
+  EXPECT_EQ(Find({"q.io/a:v1"}).out.find("CRI-O"), std::string::npos);
+  folder_.Write("run/crio/crio.sock", "");
+  EXPECT_NE(
+      Find({"q.io/a:v1"}).out.find("CRI-O may send logins of its own: there is no /etc/crio/crio.conf here"),
+      std::string::npos);
+  options_.json = true;
+  EXPECT_NE(Find({"q.io/a:v1"}).out.find("\"unseenFiles\""), std::string::npos);
+}
+
 TEST_F(CredentialsTest, NoPasswordIsPrinted) {
   for (bool json : {false, true}) {
     options_.json = json;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "doc/write.h"
 #include "temp_dir.h"
 
 namespace prefetch::ctl::crio_logins_test {
@@ -60,6 +61,8 @@ class FindCrioLoginsTest : public testing::Test {
 };
 
 TEST_F(FindCrioLoginsTest, WithoutAFileOfItsOwnTheUsualOnesCountInTheirOrder) {
+  dir_.Write("run/x", "");
+  dir_.Write("none.json", "{}");
   HasLogin("/root/.docker/config.json", "quay.io");
   EXPECT_EQ(CrioText(Find("quay.io/a", false)),
             "  CRI-O to quay.io/a: its own login quay.io of /root/.docker/config.json\n");
@@ -70,6 +73,17 @@ TEST_F(FindCrioLoginsTest, WithoutAFileOfItsOwnTheUsualOnesCountInTheirOrder) {
   EXPECT_EQ(Find("quay.io/a", false).places.at(0).file, "/run/containers/0/auth.json");
   settings_.global_auth_file = "/none.json";
   EXPECT_EQ(CrioText(Find("quay.io/a", false)), "  CRI-O to quay.io/a: anonymous\n");
+}
+
+TEST_F(FindCrioLoginsTest, AFolderThatAPodDoesNotHaveIsNoProofOfAnonymity) {
+  dir_.Write("run/x", "");
+  const CrioLogins logins = Find("quay.io/a", false);
+  EXPECT_EQ(CrioText(logins),
+            "  CRI-O to quay.io/a: anonymous, or a login that cannot be seen from here\n"
+            "  not visible from here: /root/.config/containers/auth.json, /root/.docker/config.json; run the "
+            "command on the node\n");
+  EXPECT_NE(doc::WriteJson(CrioJson(logins)).find("\"sends\":\"unknown\""), std::string::npos);
+  EXPECT_EQ(CrioText(Find("quay.io/a", true)).find("anonymous"), std::string::npos);
 }
 
 TEST_F(FindCrioLoginsTest, APlaceOfAnotherNameNeverGetsWhatThePullBrings) {

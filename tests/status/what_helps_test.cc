@@ -84,6 +84,20 @@ TEST(WhatHelps, ARejectedSignatureHasItsFileAndItsRule) {
   EXPECT_NE(verifier[0].find("image-verifier"), std::string::npos);
 }
 
+TEST(WhatHelps, ABrokenPolicyIsToBeRepaired) {
+  plan::ImageState image = sample::ClosedByOthers();
+  image.reason = plan::Reason::kRuntimeError;
+  image.pull.last_error =
+      "invalid policy in \"/etc/containers/policy.json\": invalid character 'b' looking for";
+  std::vector<std::string> helps = WhatHelps(image, {.name = "cri-o", .up = true});
+  ASSERT_EQ(helps.size(), 1U);
+  EXPECT_NE(helps[0].find("repair the signature policy"), std::string::npos) << helps[0];
+  image.pull.last_error = "something else";
+  helps = WhatHelps(image, {.name = "cri-o", .up = true});
+  ASSERT_EQ(helps.size(), 1U);
+  EXPECT_EQ(helps[0].find("policy"), std::string::npos) << helps[0];
+}
+
 TEST(PolicyScopes, AreThoseOfTheLibraryInItsOrder) {
   // containers/image docker/policyconfiguration/naming_test.go.
   auto of = [](const std::string& name) {
