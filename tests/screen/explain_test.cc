@@ -62,6 +62,7 @@ Explained AskedByPull() {
 // At the places of CRI-O's registries.conf.
 Explained AskedAsCrio() {
   plan::ImageState image = sample::Ready("quay.io/acme/app:v1", 310'000'000);
+  image.pinned = true;  // pinned_images of crio.conf
   status::ImageDetail detail = sample::DetailOf(image);
   detail.registry_hosts = status::RegistryHostsView{
       .source = "the entry quay.io/acme of registries.conf",
