@@ -47,6 +47,7 @@ credentials::KeyringOptions KeyringFor(const config::AgentConfig& config, Cluste
 }
 
 std::optional<agent::KubeletOptions> KubeletFor(const config::AgentConfig& config,
+                                                const cri::Endpoint& runtime,
                                                 std::shared_ptr<const agent::LearntVersion> version,
                                                 std::shared_ptr<agent::SeenStart> start,
                                                 std::shared_ptr<const agent::LearntSettings> word) {
@@ -59,6 +60,7 @@ std::optional<agent::KubeletOptions> KubeletFor(const config::AgentConfig& confi
   declared.root = config.kubelet_root;
   declared.config_file = config.kubelet_config;
   declared.config_dir = config.kubelet_config_dir;
+  declared.start_file = kubelet::StartFileOf(runtime.socket_path);
   return agent::KubeletOptions{
       .facts = kubelet::NodeFactsReader(std::move(declared), config.kubelet_proc, kubelet::UsualConfigs()),
       .version = std::move(version),
@@ -119,7 +121,7 @@ agent::Options NodeAgent::LoopOptions() const {
           .endpoint = endpoint_.ToString(),
           .instance = config_.LeaseOwner(),
           .once = config_.once,
-          .kubelet = KubeletFor(config_, version_, start_, word_),
+          .kubelet = KubeletFor(config_, endpoint_, version_, start_, word_),
           .touch = TouchFor(config_),
           .audit_ignore = config_.audit_ignore};
 }

@@ -9,7 +9,15 @@ NodeFactsReader::NodeFactsReader(Declared declared, std::string proc_dir, std::v
     : declared_(std::move(declared)),
       usual_(std::move(usual)),
       host_prefix_(std::move(host_prefix)),
-      process_(std::move(proc_dir)) {}
+      looks_for_process_(!proc_dir.empty()),
+      process_(std::move(proc_dir)),
+      start_(looks_for_process_ ? "" : declared_.start_file) {}
+
+bool NodeFactsReader::LookForProcess() {
+  const std::string before = process_.process();
+  const bool changed = process_.Look() || process_.process() != before;
+  return start_.Look() || changed;
+}
 
 void NodeFactsReader::ChooseFiles() {
   using Origin = ConfigReading::Origin;
@@ -34,8 +42,7 @@ void NodeFactsReader::ChooseFiles() {
 }
 
 bool NodeFactsReader::Moved() {
-  const std::string before = process_.process();
-  if (process_.Look() || process_.process() != before) process_changed_ = true;
+  if (LookForProcess()) process_changed_ = true;
   if (!facts_ || process_changed_) return true;
   for (const ConfigFiles& files : candidates_) {
     if (files.Moved()) return true;
@@ -50,7 +57,7 @@ std::string NodeFactsReader::provider_config() const {
 }
 
 NodeFacts NodeFactsReader::Read(const std::shared_ptr<const ToldByKubelet>& told) {
-  if (process_.Look()) process_changed_ = true;
+  if (LookForProcess()) process_changed_ = true;
   const bool chosen = std::exchange(chosen_, true);
   if (std::exchange(process_changed_, false) || !chosen) {
     ChooseFiles();

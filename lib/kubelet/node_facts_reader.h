@@ -11,6 +11,7 @@
 #include "kubelet/config_files.h"
 #include "kubelet/kubelet_process.h"
 #include "kubelet/node_facts.h"
+#include "kubelet/start_file.h"
 
 namespace prefetch::kubelet {
 
@@ -48,20 +49,27 @@ class NodeFactsReader {
   const std::optional<CommandLine>& command_line() const { return process_.command_line(); }
   // Its --image-credential-provider-config, as we reach it; empty: it has none, or none was seen.
   std::string provider_config() const;
-  // Another text, another process of kubelet's; empty: none was seen. As of the last Read().
-  const std::string& process() const { return process_.process(); }
+  // Another text, another process of kubelet's, or another start file where processes are not looked for;
+  // empty: none was seen. As of the last Read().
+  const std::string& process() const { return looks_for_process_ ? process_.process() : start_.seen(); }
   // When that process began; nullopt: it cannot be told.
-  std::optional<base::WallTime> process_began_at() const { return process_.BeganAt(); }
+  std::optional<base::WallTime> process_began_at() const {
+    return looks_for_process_ ? process_.BeganAt() : start_.MadeAt();
+  }
 
  private:
   bool IsDeclared() const { return !declared_.config_file.empty() || !declared_.config_dir.empty(); }
   void ChooseFiles();
+  // Is kubelet another process than at the last look?
+  bool LookForProcess();
   std::string OnHost(const std::string& path) const { return path.empty() ? "" : host_prefix_ + path; }
 
   const Declared declared_;
   const std::vector<UsualConfig> usual_;
   const std::string host_prefix_;
+  const bool looks_for_process_;
   KubeletProcess process_;
+  StartFile start_;
   bool process_changed_ = false;  // since the last Read()
   std::vector<ConfigFiles> candidates_;
   bool chosen_ = false;

@@ -1,6 +1,8 @@
 #include "scenario/node.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -122,6 +124,7 @@ std::unique_ptr<agent::Agent> Node::MakeAgent(const std::string& instance) {
     declared.root = KubeletRoot();
     declared.config_file = KubeletConfigFile();
     if (!std::filesystem::exists(declared.config_file)) declared.config_file.clear();
+    if (options_.kubelet_is_embedded) declared.start_file = dir_ / "runtime.sock";
     // The watch is in real time; Kubelet() tells instead.
     options.kubelet.emplace(agent::KubeletOptions{
         .facts = kubelet::NodeFactsReader(declared, options_.sees_processes ? dir_ / "proc" : "", {}),
@@ -159,6 +162,15 @@ void Node::Start() {
   runtime.OnImages([this] {
     for (const auto& agent : agents_) agent->ImagesChanged();
   });
+}
+
+void Node::EmbeddedKubeletStarts() {
+  const std::string file = dir_.Write("runtime.new", "");
+  const auto now = std::chrono::duration_cast<std::chrono::nanoseconds>(clock.Wall().time_since_epoch());
+  const timespec made{.tv_sec = now.count() / 1'000'000'000, .tv_nsec = now.count() % 1'000'000'000};
+  const timespec times[] = {made, made};
+  ::utimensat(AT_FDCWD, file.c_str(), times, 0);
+  std::filesystem::rename(file, dir_ / "runtime.sock");
 }
 
 void Node::KubeletRuns(const std::string& pid, const std::string& flag) {

@@ -47,6 +47,8 @@ struct NodeOptions {
   bool learns_version = false;
   // kubelet's process is seen: Node::KubeletRuns.
   bool sees_processes = false;
+  // kubelet is a part of what makes this file anew when it starts: Node::EmbeddedKubeletStarts.
+  bool kubelet_is_embedded = false;
   // --touch, with an API server whose pods of this node kubelet runs, and the rights that deploy/ gives.
   bool touch = false;
   bool touch_image_volumes = false;
@@ -123,6 +125,9 @@ class Node {
   void WriteProviderConfig(const std::string& content);
   // As this process, in place of the one before; empty: none runs.
   void KubeletRuns(const std::string& pid, const std::string& flag = "");
+  // With NodeOptions::kubelet_is_embedded: the program that kubelet is a part of makes its runtime's socket
+  // anew.
+  void EmbeddedKubeletStarts();
   // Any file of the node; gives its path.
   std::string WriteFile(const std::string& name, const std::string& content) {
     return dir_.Write(name, content);

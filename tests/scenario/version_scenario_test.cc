@@ -56,13 +56,54 @@ TEST_F(VersionScenario, ItIsReadAtTheStart) {
   EXPECT_FALSE(HasProblem("version"));
 }
 
-// An embedded kubelet (k3s) has no process of its own to see.
+// The host's processes are not mounted, and no runtime is kubelet's own.
 TEST_F(VersionScenario, AnUpgradeThatShowsNoSignCountsWithinAMinute) {
   GatedNodeOptions options = Options();
   options.node.sees_processes = false;
   Prepare(std::move(options));
   one_->KubeletReports("v1.37.1");
   EXPECT_TRUE(one_->RunUntil([&] { return Version() == "1.37.1"; }, seconds(70)));
+}
+
+// K3s: kubelet has no process of its own, and its containerd starts with it.
+class EmbeddedKubelet : public VersionScenario {
+ protected:
+  void SetUp() override {
+    GatedNodeOptions options = Options();
+    options.node.sees_processes = false;
+    options.node.kubelet_is_embedded = true;
+    Prepare(std::move(options));
+    one_->node.EmbeddedKubeletStarts();
+    one_->RunFor(seconds(5));
+    one_->KubeletReports("v1.36.2");
+    one_->RunFor(minutes(2));
+  }
+};
+
+TEST_F(EmbeddedKubelet, AnUpgradeIsSeenByItsRuntime) {
+  one_->node.EmbeddedKubeletStarts();
+  one_->RunFor(seconds(2));
+  const base::Duration before = one_->node.Elapsed();
+  one_->KubeletReports("v1.37.1");
+  ASSERT_TRUE(one_->RunUntil([&] { return Version() == "1.37.1"; }, seconds(70)));
+  EXPECT_LE(Since(before), seconds(3));
+}
+
+TEST_F(EmbeddedKubelet, ARestartIsAwaitedUntilItIsConfirmed) {
+  const base::Duration before = one_->node.Elapsed();
+  one_->node.EmbeddedKubeletStarts();
+  ASSERT_TRUE(one_->RunUntil([&] { return !Ready(); }, seconds(20)));
+  EXPECT_GE(Since(before), seconds(3));
+  EXPECT_LE(Since(before), seconds(6));
+  one_->KubeletReports("v1.36.2");
+  EXPECT_TRUE(one_->RunUntil([&] { return Ready(); }, seconds(5)));
+}
+
+TEST_F(EmbeddedKubelet, AReportBeforeTheSignWasSeenConfirmsIt) {
+  one_->node.EmbeddedKubeletStarts();
+  one_->RunFor(seconds(1));
+  one_->KubeletReports("v1.36.2");
+  EXPECT_FALSE(one_->RunUntil([&] { return !Ready(); }, minutes(2)));
 }
 
 TEST_F(VersionScenario, ARestartThatIsConfirmedAtOnceChangesNothing) {
