@@ -14,9 +14,6 @@
 namespace prefetch {
 namespace {
 
-// Preflights of the pods of one job, which start together; more than a node runs of one.
-constexpr unsigned kPodsAtOnce = 256;
-
 std::string NodeName() {
   if (const char* name = std::getenv("NODE_NAME"); name != nullptr && *name != '\0') return name;
   char host[256] = "";
@@ -142,7 +139,7 @@ base::Status NodeAgent::Listen() {
   local_ = *std::move(local);
   const std::string address = Address(config_.listen);
   http::ServerLimits of_neighbours = limits;
-  if (config_.preflight.AdmitsAnybody()) of_neighbours.deferred_queue = kPodsAtOnce;
+  of_neighbours.deferred_queue = agent::kNeighboursInQueue;
   auto neighbours = Serve(http::Listener::Tcp(address), of_neighbours,
                           agent::Endpoints(agent_.board(), agent_.metrics(), inquiry_, clock_,
                                            agent::Audience::kNeighbours, callers_ ? &*callers_ : nullptr));

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <map>
 #include <optional>
+#include <random>
 #include <stop_token>
 #include <thread>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "base/mutex.h"
 #include "base/text.h"
 #include "ctl/agent_client.h"
+#include "ctl/patience.h"
 #include "doc/write.h"
 #include "image/reference.h"
 #include "screen/text_layout.h"
@@ -24,7 +26,6 @@ namespace {
 
 using std::chrono::steady_clock;
 
-constexpr std::chrono::milliseconds kAskAgain{500};
 constexpr std::chrono::seconds kSayAgain{10};
 // Who waits for answers is told so after this, and then as often as of anything else.
 constexpr std::chrono::seconds kFirstWord{3};
@@ -126,10 +127,9 @@ class CheckAsking {
     while (const Batch* batch = Next()) {
       std::vector<std::size_t> open = batch->items;
       while (!open.empty()) {
-        status::CheckRequest request{
-            .questions = {}, .pull = pull_, .wait = HoldFor(), .within = TimeForRegistries()};
+        status::CheckRequest request{.questions = {}, .pull = pull_};
         for (std::size_t i : open) request.questions.push_back(items_[i].question);
-        open = Absorb(open, AskPatiently(request, batch->may_take_long));
+        open = Absorb(open, AskPatiently(std::move(request), batch->may_take_long));
         if (!open.empty() && !AwaitPulls(open)) break;
       }
     }
@@ -217,18 +217,26 @@ class CheckAsking {
   }
 
   // Asks until there is an answer: an agent may not be there yet, or just restart.
-  base::Result<status::CheckResult> AskPatiently(const status::CheckRequest& request, bool may_take_long) {
+  base::Result<status::CheckResult> AskPatiently(status::CheckRequest request, bool may_take_long) {
+    Patience patience(call_.deadline);
     while (true) {
+      request.wait = HoldFor();
+      request.within = TimeForRegistries();
       base::Duration within = base::Duration::max() / 4;
       if (!may_take_long && !request.pull) within = kAnswerWithin;
       base::Duration wish{};
       auto result = agent_.Check(call_, request, within, &wish);
       if (result || !ComesBack(result.error().code()) || call_.Stopped()) return result;
-      const base::Duration pause = std::max<base::Duration>(kAskAgain, wish);
-      if (steady_clock::now() + pause >= call_.deadline) return result;
+      auto pause = patience.Next(steady_clock::now(), wish, Spread());
+      if (!pause) return result;
       SayWaiting(result.error());
-      if (!base::Pause(call_, pause)) return result;
+      if (!base::Pause(call_, *pause)) return result;
     }
+  }
+
+  double Spread() PREFETCH_EXCLUDES(mutex_) {
+    base::Lock lock(mutex_);
+    return std::uniform_real_distribution<double>(0, 1)(random_);
   }
 
   void SayWaiting(const base::Error& error) PREFETCH_EXCLUDES(mutex_) {
@@ -257,6 +265,7 @@ class CheckAsking {
   const base::Call call_;
   base::Mutex mutex_;
   std::size_t next_ PREFETCH_GUARDED_BY(mutex_) = 0;
+  std::mt19937_64 random_ PREFETCH_GUARDED_BY(mutex_){std::random_device{}()};
   status::CheckResult result_ PREFETCH_GUARDED_BY(mutex_);
   std::optional<base::Error> failure_ PREFETCH_GUARDED_BY(mutex_);
   std::optional<steady_clock::time_point> said_ PREFETCH_GUARDED_BY(mutex_);

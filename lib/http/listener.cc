@@ -19,7 +19,9 @@
 namespace prefetch::http {
 namespace {
 
-constexpr int kBacklog = 128;
+// Clients that connect at once wait here until the server's thread accepts them. Without room the kernel
+// drops the connection request, and the client sends it again after 1 s, 3 s and 7 s.
+constexpr int kBacklog = 1024;
 
 struct HostPort {
   std::string host;  // without brackets; empty: every address

@@ -10,7 +10,8 @@
 namespace prefetch::http {
 namespace {
 
-constexpr std::chrono::seconds kRetryAfter{5};  // for who finds no room for a deferred answer
+// For a client that finds no room for a deferred answer. Most such answers take milliseconds.
+constexpr std::chrono::seconds kRetryAfter{1};
 
 }  // namespace
 

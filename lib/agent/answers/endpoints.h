@@ -16,9 +16,11 @@ enum class Audience { kNeighbours, kLocal };
 
 // The handler of one listener. What it refers to outlives it. It reads the newest Snapshot and never blocks;
 // what may take a while (`inquiry`) it leaves to the server as Deferred. Neighbours' checks are answered so
-// many times a second, and then refused (429): an answer costs more than a look at the Snapshot.
+// many times a second, and then refused (429): an answer costs more than a look at the Snapshot. The burst is
+// for jobs that start at once, and leaves room in the server's queue for pods that show a token.
 constexpr int kChecksPerSecond = 20;
-constexpr int kChecksAtOnce = 100;
+constexpr int kChecksAtOnce = 200;
+constexpr unsigned kNeighboursInQueue = 256;
 
 // `callers`: neighbours who show a token are answered as that allows, at the rates of Callers: pods their
 // preflights, fleet tokens the full status. Null: they are refused.

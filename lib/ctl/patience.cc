@@ -1,0 +1,36 @@
+#include "ctl/patience.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace prefetch::ctl {
+namespace {
+
+using base::Duration;
+
+constexpr std::chrono::milliseconds kAskAgain{500};
+constexpr std::chrono::seconds kMostSpread{5};
+// What a last try has for its answer, at least.
+constexpr std::chrono::milliseconds kLastTry{500};
+
+Duration Part(Duration span, double part) {
+  return std::chrono::duration_cast<Duration>(span * part);
+}
+
+}  // namespace
+
+std::optional<Duration> Patience::Next(base::TimePoint now, Duration wish, double spread) {
+  if (wish <= Duration::zero()) {
+    if (last_ || now + kAskAgain >= deadline_) return std::nullopt;
+    return kAskAgain;
+  }
+  const Duration pause =
+      std::max<Duration>(wish, kAskAgain) + Part(std::min<Duration>(wish, kMostSpread), spread);
+  if (now + pause <= deadline_ - kLastTry) return pause;
+  const Duration last = deadline_ - kLastTry - Part(kLastTry, spread) - now;
+  if (last_ || last <= Duration::zero()) return std::nullopt;
+  last_ = true;
+  return last;
+}
+
+}  // namespace prefetch::ctl

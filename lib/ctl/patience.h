@@ -1,0 +1,28 @@
+// Patience: when a preflight asks an agent again that was away, or busy. Pure.
+#pragma once
+
+#include <optional>
+
+#include "base/clock.h"
+
+namespace prefetch::ctl {
+
+// Of one question, which is given up at `deadline`.
+//
+// An agent that is away is asked twice a second. One that asks for patience is asked after that time and a
+// random part more: jobs that started at once come back one after the other. Where the deadline is earlier,
+// the agent is asked a last time shortly before it.
+class Patience {
+ public:
+  explicit Patience(base::TimePoint deadline) : deadline_(deadline) {}
+
+  // The pause before the next try. `wish`: the agent's Retry-After; zero: none. `spread`: a random number
+  // from [0, 1). nullopt: there is no time for another try.
+  std::optional<base::Duration> Next(base::TimePoint now, base::Duration wish, double spread);
+
+ private:
+  base::TimePoint deadline_;
+  bool last_ = false;  // the last try has been announced
+};
+
+}  // namespace prefetch::ctl
