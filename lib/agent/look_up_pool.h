@@ -1,8 +1,13 @@
 // LookUpPool: the threads on which credentials are searched for, beside those of pulls and checks.
 //
 // What needs no plugin is answered in its turn by a thread of its own, so no plugin delays it. For the rest
-// there are kPluginsAtOnce threads. One registry alone takes at most half of them: one whose plugin hangs
-// leaves the others theirs.
+// there are kPluginsAtOnce threads, shared so that a plugin that hangs delays the images that it is for, and
+// for one registry only those of this registry. Images for which the same plugins are asked are a group:
+//
+// - The first search of a group always runs, on a thread that is made for it if need be.
+// - One group takes three quarters of the threads at most.
+// - The first search of a registry runs if its group may run more; another one of it only while half of the
+//   threads are free for its group.
 #pragma once
 
 #include <deque>
@@ -20,6 +25,11 @@
 namespace prefetch::agent {
 
 constexpr int kPluginsAtOnce = 8;
+constexpr int kOfOneGroup = 6;
+constexpr int kOfOneRegistry = 4;
+// With the first ones of groups that come when all threads are taken: a bound on memory, above all of the
+// plugins.
+constexpr int kLookUpThreads = 16;
 
 struct LookUpJob {
   base::Call call;  // `call.stop` ends it; it reports all the same
@@ -43,15 +53,25 @@ class LookUpPool {
   int held() const PREFETCH_EXCLUDES(mutex_);
 
  private:
-  void Begin(LookUpJob job) PREFETCH_EXCLUDES(mutex_);
-  void Ended(const std::string& registry) PREFETCH_EXCLUDES(mutex_);
-  bool MayRun(const LookUpJob& job) const PREFETCH_REQUIRES(mutex_);
-  void Run(LookUpJob job) PREFETCH_REQUIRES(mutex_);
+  using Group = std::vector<std::string>;  // names of plugins
+  struct Waiting {
+    Group group;
+    LookUpJob job;
+  };
+  struct Running {
+    int all = 0;
+    std::map<std::string, int> by_registry;
+  };
+
+  void Begin(Waiting one) PREFETCH_EXCLUDES(mutex_);
+  void Ended(const Group& group, const std::string& registry) PREFETCH_EXCLUDES(mutex_);
+  bool MayRun(const Waiting& one) const PREFETCH_REQUIRES(mutex_);
+  void Run(Waiting one) PREFETCH_REQUIRES(mutex_);
 
   credentials::Keyring& keyring_;
   mutable base::Mutex mutex_;
-  std::deque<LookUpJob> waiting_ PREFETCH_GUARDED_BY(mutex_);
-  std::map<std::string, int> running_ PREFETCH_GUARDED_BY(mutex_);  // by registry
+  std::deque<Waiting> waiting_ PREFETCH_GUARDED_BY(mutex_);
+  std::map<Group, Running> running_ PREFETCH_GUARDED_BY(mutex_);
   int running_in_all_ PREFETCH_GUARDED_BY(mutex_) = 0;
   // Last: their threads use what stands above. The first hands on to the second, so it ends before.
   Workers plugins_;

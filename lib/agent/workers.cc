@@ -1,22 +1,24 @@
 #include "agent/workers.h"
 
+#include <system_error>
 #include <utility>
 
 namespace prefetch::agent {
 
-Workers::Workers(int threads) {
-  threads_.reserve(static_cast<std::size_t>(threads));
-  for (int i = 0; i < threads; i++) threads_.emplace_back([this] { Work(); });
-}
+Workers::Workers(int most_threads) : most_threads_(static_cast<std::size_t>(most_threads)) {}
 
 Workers::~Workers() {
+  std::vector<std::thread> threads;
+  std::deque<std::function<void()>> dropped;
   {
     base::Lock lock(mutex_);
     stopping_ = true;
-    queue_.clear();
+    dropped.swap(queue_);
+    threads.swap(threads_);
   }
+  dropped.clear();
   condition_.notify_all();
-  for (std::thread& thread : threads_) thread.join();
+  for (std::thread& thread : threads) thread.join();
 }
 
 void Workers::Submit(std::function<void()> job) {
@@ -24,8 +26,18 @@ void Workers::Submit(std::function<void()> job) {
     base::Lock lock(mutex_);
     if (stopping_) return;
     queue_.push_back(std::move(job));
+    if (queue_.size() > idle_ && threads_.size() < most_threads_) AddThread();
   }
   condition_.notify_one();
+}
+
+// A container's limit of threads may be reached: then those that there are do the work.
+void Workers::AddThread() {
+  try {
+    threads_.emplace_back([this] { Work(); });
+  } catch (const std::system_error&) {
+    if (threads_.empty()) throw;
+  }
 }
 
 void Workers::Work() {
@@ -33,7 +45,9 @@ void Workers::Work() {
     std::function<void()> job;
     {
       base::Lock lock(mutex_);
+      idle_++;
       while (queue_.empty() && !stopping_) condition_.wait(mutex_);
+      idle_--;
       if (stopping_) return;
       job = std::move(queue_.front());
       queue_.pop_front();

@@ -1,6 +1,7 @@
 // Workers: a small pool of threads, each running one blocking job at a time.
 #pragma once
 
+#include <cstddef>
 #include <deque>
 #include <functional>
 #include <thread>
@@ -10,12 +11,12 @@
 
 namespace prefetch::agent {
 
-// Owned by the Agent. A job owns nothing that outlives it and reports by posting one event. Any thread may
-// Submit. The destructor drops the jobs that have not started and waits for those that have: ask them to stop
-// first.
+// Threads are made when there is work for them. Owned by the Agent. A job owns nothing that outlives it and
+// reports by posting one event. Any thread may Submit. The destructor drops the jobs that have not started
+// and waits for those that have: ask them to stop first.
 class Workers {
  public:
-  explicit Workers(int threads);
+  explicit Workers(int most_threads);
   ~Workers();
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
@@ -23,13 +24,16 @@ class Workers {
   void Submit(std::function<void()> job) PREFETCH_EXCLUDES(mutex_);
 
  private:
+  void AddThread() PREFETCH_REQUIRES(mutex_);
   void Work() PREFETCH_EXCLUDES(mutex_);
 
   base::Mutex mutex_;
   base::Condition condition_;
   std::deque<std::function<void()>> queue_ PREFETCH_GUARDED_BY(mutex_);
   bool stopping_ PREFETCH_GUARDED_BY(mutex_) = false;
-  std::vector<std::thread> threads_;
+  std::size_t idle_ PREFETCH_GUARDED_BY(mutex_) = 0;
+  const std::size_t most_threads_;
+  std::vector<std::thread> threads_ PREFETCH_GUARDED_BY(mutex_);
 };
 
 }  // namespace prefetch::agent

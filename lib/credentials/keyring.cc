@@ -239,6 +239,16 @@ std::string Keyring::TokenProviderFor(const image::Reference& reference) {
   return "";
 }
 
+std::vector<std::string> Keyring::ProvidersFor(const image::Reference& reference) {
+  std::shared_ptr<const Sources> sources = Current();
+  const Target target(reference.Repository());
+  std::vector<std::string> names;
+  for (const std::shared_ptr<PluginAnswers>& answers : sources->providers) {
+    if (FirstMatch(answers->provider(), target) != nullptr) names.push_back(answers->provider().name);
+  }
+  return names;
+}
+
 int Keyring::waiting() const {
   base::Lock lock(mutex_);
   int all = 0;

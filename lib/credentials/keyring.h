@@ -141,6 +141,10 @@ class Keyring {
   // one service account. Empty: none. Runs no plugin; blocks as a disk does.
   std::string TokenProviderFor(const image::Reference& reference) PREFETCH_EXCLUDES(mutex_);
 
+  // The names of the providers that are for this image, in the order in which they are asked: so far as they
+  // hang, they delay its search. Runs no plugin; blocks as a disk does.
+  std::vector<std::string> ProvidersFor(const image::Reference& reference) PREFETCH_EXCLUDES(mutex_);
+
   // How many calls of Find wait for a plugin that another one runs. For tests in virtual time.
   int waiting() const PREFETCH_EXCLUDES(mutex_);
 

@@ -196,24 +196,26 @@ ScheduleOutput Schedule(const ScheduleInput& input, const Limits& limits, base::
     const int registry_limit = registries.Of(slot.registry);
     const int of_registry = taken.of_registry[slot.registry];
     const int total_limit = places.Of(slot.registry, now, output.look_again);
-    bool has_place = taken.total + kept.total() < total_limit && of_registry < registry_limit;
+    bool has_place = taken.total < total_limit && of_registry < registry_limit;
     if (slot.unlisted && taken.unlisted >= std::max(1, parallel / 2)) has_place = false;
     if (input.settled && slot.bytes > limits.large_image_bytes && taken.large > 0) has_place = false;
+    const bool is_kept = taken.total + kept.total() >= total_limit;  // for what counts for more
     if (slot.look_up.state != LookUpState::kDone) {
       room.Admits(slot, false);
       const bool under_way = slot.look_up.state == LookUpState::kUnderWay;
       if (!has_place || (!under_way && of_registry + looking[slot.registry] >= registry_limit)) continue;
+      // Also while places are kept: searches that all hang keep them for one moment, not one after the other.
       if (!under_way) {
         output.look_up.push_back(slot.entry);
         looking[slot.registry]++;
       }
-      if (of_registry + kept.of_registry(slot.registry) >= registry_limit) continue;
+      if (is_kept || of_registry + kept.of_registry(slot.registry) >= registry_limit) continue;
       kept.Add(slot);
       const base::TimePoint since = under_way ? slot.look_up.since : now;
       output.look_again = std::min<base::TimePoint>(output.look_again, since + kPromptLookUp);
       continue;
     }
-    if (!room.Admits(slot, has_place)) continue;
+    if (!room.Admits(slot, has_place && !is_kept)) continue;
     taken.Take(slot, limits);
     running.push_back(slot);
     output.start.push_back(slot.entry);

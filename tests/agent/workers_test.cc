@@ -6,6 +6,8 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <set>
+#include <thread>
 #include <vector>
 
 namespace prefetch::agent::workers_test {
@@ -74,6 +76,24 @@ TEST(Workers, AsManyAtOnceAsThereAreThreads) {
   EXPECT_TRUE(story.done().empty());
   story.Open();
   EXPECT_TRUE(story.Done(3));
+}
+
+TEST(Workers, ThreadsAreMadeForWorkAndUsedAgain) {
+  Story story;
+  std::set<std::thread::id> threads;
+  Workers workers(8);
+  for (std::size_t i = 1; i <= 20; i++) {
+    workers.Submit([&] {
+      threads.insert(std::this_thread::get_id());
+      story.Note(0);
+    });
+    ASSERT_TRUE(story.Done(i));
+  }
+  // A thread that has told of its work is idle a moment later.
+  EXPECT_LE(threads.size(), 8U);
+  for (int i = 0; i < 8; i++) workers.Submit([&story] { story.WaitAtTheDoor(); });
+  EXPECT_TRUE(story.Inside(8));
+  story.Open();
 }
 
 TEST(Workers, TheEndDropsWhatWaitsAndWaitsForWhatRuns) {

@@ -12,12 +12,17 @@ using std::chrono::seconds;
 constexpr std::uint64_t kMB = 1'000'000;
 
 const char kPublic[] = "public.example.test/app:v1";
+const char kOther[] = "registry.other.test/app:v1";  // with a plugin of its own
 const char kProviders[] = R"(apiVersion: kubelet.config.k8s.io/v1
 kind: CredentialProviderConfig
 providers:
 - name: "true"
   apiVersion: credentialprovider.kubelet.k8s.io/v1
   matchImages: ["*.private.test"]
+  defaultCacheDuration: 0s
+- name: "echo"
+  apiVersion: credentialprovider.kubelet.k8s.io/v1
+  matchImages: ["*.other.test"]
   defaultCacheDuration: 0s
 )";
 
@@ -41,15 +46,18 @@ class PluginScenario : public testing::Test {
     for (int i = 0; i < behind.images; i++) {
       std::string host = Host(i % behind.registries);
       names_.push_back(host + "/team/app" + std::to_string(i) + ":v1");
-      FakeImage image = MakeImage(names_.back(), kMB);
-      image.username = "ci";
-      image.password = "pw";
-      node_->runtime.Push(image);
+      PushPrivate(names_.back());
     }
     names_.emplace_back(kPublic);
     node_->runtime.Push(MakeImage(kPublic, kMB));
     node_->runtime.SetLatency(milliseconds(10));
     change_ = change;
+  }
+  void PushPrivate(const std::string& name) {
+    FakeImage image = MakeImage(name, kMB);
+    image.username = "ci";
+    image.password = "pw";
+    node_->runtime.Push(image);
   }
   void Hang(int registries) {
     for (int i = 0; i < registries; i++) node_->plugins.Hang(Host(i));
@@ -87,6 +95,40 @@ TEST_F(PluginScenario, APublicImageIsHereAsSoonAsWithoutPrivateOnes) {
     Hang(behind.registries);
     List();
     EXPECT_EQ(TimeTo(kPublic), alone) << behind.images << " in " << behind.registries << " registries";
+  }
+}
+
+// A plugin that hangs for all of its registries delays its own images only: not those of another plugin, nor
+// public ones, be they behind it in the list or count for less.
+TEST_F(PluginScenario, APluginThatHangsForManyRegistriesDelaysNoOtherPlugin) {
+  struct Times {
+    base::Duration other, none;
+  };
+  // Or each counts for more than all that come after it.
+  auto times = [this](const Behind& behind, bool ranked) {
+    names_.clear();
+    Start(behind, [next = ranked ? 100 : 0](plan::DesiredImage& want) mutable {
+      want.priority = next > 0 && want.reference.domain().ends_with(".private.test") ? next-- : 0;
+    });
+    node_->plugins.SetLimit(seconds(60));
+    Hang(behind.registries);
+    names_.emplace_back(kOther);
+    PushPrivate(kOther);
+    node_->plugins.Knows("registry.other.test", Good(milliseconds(100)));
+    List();
+    Times took{.other = {}, .none = TimeTo(kPublic)};
+    took.other = took.none + TimeTo(kOther);
+    return took;
+  };
+  const Times alone = times({}, false);
+  for (int registries : {1, 5, 8, 9, 16}) {
+    const Times behind = times({16, registries}, false);
+    EXPECT_EQ(behind.none, alone.none) << registries;
+    EXPECT_EQ(behind.other, alone.other) << registries;
+    // For a second it is not known that they hang: their places are kept.
+    const Times below = times({16, registries}, true);
+    EXPECT_LE(below.none, alone.none + seconds(1)) << registries;
+    EXPECT_LE(below.other, alone.other + seconds(1)) << registries;
   }
 }
 
