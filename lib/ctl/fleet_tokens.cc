@@ -1,5 +1,7 @@
 #include "ctl/fleet_tokens.h"
 
+#include <set>
+
 #include "ctl/fleet.h"
 #include "plan/caller.h"
 
@@ -14,25 +16,13 @@ constexpr std::int64_t kTokenLife = 600;
 constexpr seconds kRenewAfter{kTokenLife * 8 / 10};
 constexpr seconds kAskAgainAfter{60};
 constexpr seconds kTokenWithin{5};
-constexpr std::string_view kAgentAccount = "prefetchd";
 
 }  // namespace
 
-std::string FleetAccountFor(const std::string& agent_account) {
-  const std::size_t at = agent_account.find(kAgentAccount);
-  if (at == std::string::npos) return "";
-  std::string account = agent_account;
-  account.insert(at + kAgentAccount.size(), "-fleet");
-  return plan::IsFleetAccount(account) ? account : "";
-}
-
-FleetTokens::Headers FleetTokens::For(const base::Call& call, kube::Api& api, const std::string& name_space,
-                                      const std::vector<FleetMember>& members) {
-  Headers headers;
-  for (const FleetMember& member : members) {
-    if (member.pod.empty() || headers.contains(member.account)) continue;
-    const std::string account = FleetAccountFor(member.account);
-    if (account.empty()) continue;
+const base::Secret* FleetTokens::TokenOf(const base::Call& call, kube::Api& api,
+                                         const std::string& name_space,
+                                         const std::vector<std::string>& accounts) {
+  for (const std::string& account : accounts) {
     auto held = held_.find(account);
     if (held == held_.end() || steady_clock::now() >= held->second.until) {
       auto created = api.CreateToken(call.Within(kTokenWithin), name_space, account,
@@ -41,10 +31,22 @@ FleetTokens::Headers FleetTokens::For(const base::Call& call, kube::Api& api, co
       if (created) fresh = {std::move(created->token), steady_clock::now() + kRenewAfter};
       held = held_.insert_or_assign(account, std::move(fresh)).first;
     }
-    if (!held->second.token) continue;
+    if (held->second.token) return &*held->second.token;
+  }
+  return nullptr;
+}
+
+FleetTokens::Headers FleetTokens::For(const base::Call& call, kube::Api& api, const std::string& name_space,
+                                      const std::vector<FleetMember>& members) {
+  Headers headers;
+  std::set<std::string> seen;
+  for (const FleetMember& member : members) {
+    if (member.pod.empty() || !seen.insert(member.account).second) continue;
+    const base::Secret* token = TokenOf(call, api, name_space, plan::FleetAccountsBeside(member.account));
+    if (token == nullptr) continue;
     headers.emplace(member.account,
                     http::SecretHeader{std::string(plan::kFleetHeader),
-                                       base::Secret("Bearer " + std::string(held->second.token->Reveal()))});
+                                       base::Secret("Bearer " + std::string(token->Reveal()))});
   }
   return headers;
 }

@@ -1,5 +1,5 @@
 // FleetTokens: what the commands of --fleet show to agents, so that these tell them all: tokens of the
-// component fleet's ServiceAccount.
+// component fleet's ServiceAccount (plan::FleetAccountsBeside).
 #pragma once
 
 #include <chrono>
@@ -17,10 +17,6 @@ namespace prefetch::ctl {
 
 struct FleetMember;
 
-// The account beside that of the agents, as the same kustomization names it: "prefetchd-ci" →
-// "prefetchd-fleet-ci". Empty: the agents' has another name.
-std::string FleetAccountFor(const std::string& agent_account);
-
 // Owned by one command, on its main thread. A token is requested once for each account of the agents, and
 // anew before it ends. Without the component, or without the right, there is none: the agents are asked all
 // the same.
@@ -32,6 +28,10 @@ class FleetTokens {
               const std::vector<FleetMember>& members);
 
  private:
+  // Of the first of `accounts` that gives one. Null: none does.
+  const base::Secret* TokenOf(const base::Call& call, kube::Api& api, const std::string& name_space,
+                              const std::vector<std::string>& accounts);
+
   struct Held {
     std::optional<base::Secret> token;  // none: it was refused
     std::chrono::steady_clock::time_point until;

@@ -48,6 +48,11 @@ base::Status CheckOptions(const Files& files, const GenerateOptions& options) {
     return base::InvalidArgument("--instance must be at most " + std::to_string(kLongestInstance) +
                                  " small letters, digits and dashes, such as team-a");
   }
+  if (options.instance == "fleet" || options.instance.starts_with("fleet-")) {
+    return base::InvalidArgument("--instance " + options.instance +
+                                 ": its agents' ServiceAccount would be named like that of component fleet "
+                                 "(prefetchd-fleet), whose tokens read the full status; choose another name");
+  }
   if (!options.gate.empty() && !Contains(options.components, kNodeGate)) {
     return base::InvalidArgument("--gate needs --component node-gate");
   }

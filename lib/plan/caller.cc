@@ -10,6 +10,7 @@ namespace prefetch::plan {
 namespace {
 
 constexpr std::string_view kAccountPrefix = "system:serviceaccount:";
+constexpr std::string_view kAgentAccount = "prefetchd";
 constexpr std::string_view kFleetAccount = "prefetchd-fleet";
 // Clocks of two machines.
 constexpr std::chrono::seconds kClockSkew{60};
@@ -21,6 +22,16 @@ bool Contains(const std::vector<std::string>& audiences) {
 bool MatchesAny(const std::vector<std::string>& patterns, const std::string& name) {
   return std::any_of(patterns.begin(), patterns.end(),
                      [&](const std::string& pattern) { return image::MatchesPattern(pattern, name); });
+}
+
+// Where `word` ends in `name`, each time that it stands there between dashes.
+std::vector<std::size_t> EndsOfWord(std::string_view name, std::string_view word) {
+  std::vector<std::size_t> ends;
+  for (std::size_t at = name.find(word); at != std::string_view::npos; at = name.find(word, at + 1)) {
+    const std::size_t end = at + word.size();
+    if ((at == 0 || name[at - 1] == '-') && (end == name.size() || name[end] == '-')) ends.push_back(end);
+  }
+  return ends;
 }
 
 bool IsOfTheFleet(const Caller& caller, const AgentPlace& place) {
@@ -71,10 +82,17 @@ std::string_view CallerRefusalName(CallerRefusal refusal) {
 }
 
 bool IsFleetAccount(std::string_view name) {
-  const std::size_t at = name.find(kFleetAccount);
-  if (at == std::string_view::npos || (at > 0 && name[at - 1] != '-')) return false;
-  const std::size_t end = at + kFleetAccount.size();
-  return end == name.size() || name[end] == '-';
+  return !EndsOfWord(name, kFleetAccount).empty();
+}
+
+std::vector<std::string> FleetAccountsBeside(std::string_view agent_account) {
+  std::vector<std::string> accounts;
+  for (std::size_t end : EndsOfWord(agent_account, kAgentAccount)) {
+    std::string account(agent_account);
+    account.insert(end, kFleetAccount.substr(kAgentAccount.size()));
+    accounts.push_back(std::move(account));
+  }
+  return accounts;
 }
 
 std::string_view CallerRefusalWords(CallerRefusal refusal, CallerPurpose purpose) {
@@ -95,9 +113,9 @@ std::string_view CallerRefusalWords(CallerRefusal refusal, CallerPurpose purpose
     case CallerRefusal::kRejected:
       return "the API server rejects the token";
     case CallerRefusal::kNotAdmitted:
-      return fleet
-                 ? "only the ServiceAccount prefetchd-fleet of the agents' namespace may read the full status"
-                 : "this agent's configuration (preflight) does not admit this ServiceAccount";
+      return fleet ? "only ServiceAccounts of the agents' namespace with the name prefetchd-fleet, "
+                     "PREFIX-prefetchd-fleet or prefetchd-fleet-SUFFIX may read the full status"
+                   : "this agent's configuration (preflight) does not admit this ServiceAccount";
   }
   std::abort();
 }

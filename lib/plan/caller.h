@@ -57,6 +57,11 @@ struct AgentPlace {
 // `generate --instance` gave it ("team-a-prefetchd-fleet").
 bool IsFleetAccount(std::string_view name);
 
+// The accounts of component fleet that may stand beside the agents' own, as one kustomization names both:
+// "prefetchd-ci" → "prefetchd-fleet-ci". More than one where a prefix or suffix holds the name once more
+// ("prefetchd-prefetchd"). None: the agents' account has another name.
+std::vector<std::string> FleetAccountsBeside(std::string_view agent_account);
+
 // What a token says of itself, before anybody has verified it.
 struct TokenClaims {
   std::vector<std::string> audiences;

@@ -44,7 +44,7 @@ class FleetApi final : public RefusingApi {
     with_token_.insert_or_assign(pod, std::move(answer));
   }
   // The component is there, and the user may request its tokens.
-  void HasFleet() { fleet_ = true; }
+  void HasFleet(const std::string& account = "prefetchd-fleet-ci") { fleet_ = account; }
   int asked() const { return asked_; }
   int shown() const { return shown_; }
   int requested() const { return requested_; }
@@ -55,7 +55,7 @@ class FleetApi final : public RefusingApi {
     requested_++;
     EXPECT_EQ(audience, "prefetchd");
     EXPECT_EQ(seconds, 600);
-    if (!fleet_) return RefusingApi::CreateToken(call, name_space, account, audience, seconds);
+    if (account != fleet_) return RefusingApi::CreateToken(call, name_space, account, audience, seconds);
     return kube::ServiceAccountToken{base::Secret("a-token-of-" + account), base::WallTime()};
   }
 
@@ -74,7 +74,7 @@ class FleetApi final : public RefusingApi {
     if (header) {
       shown_++;
       EXPECT_EQ(header->name, "Prefetchd-Authorization");
-      EXPECT_EQ(header->value.Reveal(), "Bearer a-token-of-prefetchd-fleet-ci");
+      EXPECT_EQ(header->value.Reveal(), "Bearer a-token-of-" + fleet_);
       if (auto full = with_token_.find(name); full != with_token_.end()) return full->second;
     }
     auto answer = answers_.find(name);
@@ -88,7 +88,7 @@ class FleetApi final : public RefusingApi {
   std::vector<kube::Node> nodes_;
   std::vector<kube::Pod> pods_;
   std::map<std::string, kube::Answer<std::string>> answers_, with_token_;
-  bool fleet_ = false;
+  std::string fleet_;  // the account whose tokens are given; empty: none
   int requested_ = 0;
   std::atomic<int> asked_{0}, shown_{0};
 };

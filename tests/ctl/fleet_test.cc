@@ -209,22 +209,6 @@ TEST(FleetAsk, AStopAsksNobody) {
   EXPECT_EQ(api.asked(), 0);
 }
 
-struct AccountCase {
-  std::string agents, fleets;
-};
-class FleetAccountTest : public testing::TestWithParam<AccountCase> {};
-
-TEST_P(FleetAccountTest, IsNamedAsTheAgentsIs) {
-  EXPECT_EQ(FleetAccountFor(GetParam().agents), GetParam().fleets);
-}
-
-INSTANTIATE_TEST_SUITE_P(Names, FleetAccountTest,
-                         testing::Values(AccountCase{"prefetchd", "prefetchd-fleet"},
-                                         AccountCase{"prefetchd-ci", "prefetchd-fleet-ci"},
-                                         AccountCase{"a-prefetchd-ci", "a-prefetchd-fleet-ci"},
-                                         AccountCase{"myprefetchd", ""}, AccountCase{"agents", ""},
-                                         AccountCase{"", ""}));
-
 const std::string kHidden =
     R"({"apiVersion":"prefetchd.dev/v1","kind":"NodeStatus","node":"n","hidden":["message"],"images":[]})";
 
@@ -255,6 +239,19 @@ TEST_F(FleetTokensTest, OneIsRequestedForAllAgentsAndShownToEach) {
   EXPECT_EQ(api_.asked(), 3);
   Ask();
   EXPECT_EQ(api_.requested(), 1) << "it lasts ten minutes";
+}
+
+// The instance is called prefetchd-ci; its account could as well be one with the prefix "prefetchd".
+TEST_F(FleetTokensTest, OfAnAgentsAccountWithTheNameInItTwiceEachReadingIsTried) {
+  FleetApi api;
+  api.Add("n1");
+  api.AddPod("n1", "pod-n1").service_account = "prefetchd-prefetchd-ci";
+  api.Answers("pod-n1", kHidden);
+  api.AnswersToToken("pod-n1", tests::kTwoImages);
+  api.HasFleet("prefetchd-prefetchd-fleet-ci");
+  const FleetAnswers answers = AskMembers({}, api, Members(api), {.tokens = &tokens_});
+  EXPECT_FALSE(answers.nodes[0].public_only);
+  EXPECT_EQ(api.requested(), 2);
 }
 
 TEST_F(FleetTokensTest, WithoutTheComponentStrangersAreShownWhatTheyMaySee) {

@@ -87,6 +87,15 @@ TEST(Generate, AnOptionAtItsLimit) {
   EXPECT_FALSE(Generate(EmbeddedFiles(), options));
 }
 
+TEST(Generate, NoAgentsAccountIsNamedLikeThatOfTheComponentFleet) {
+  for (const char* name : {"fleet", "fleet-ci"}) {
+    auto generated = Generate(EmbeddedFiles(), {.platform = "generic", .instance = name});
+    ASSERT_FALSE(generated) << name;
+    EXPECT_NE(generated.error().message().find("choose another name"), std::string::npos);
+  }
+  EXPECT_TRUE(Generate(EmbeddedFiles(), {.platform = "generic", .instance = "fleets"}));
+}
+
 TEST(Generate, ListsOfOneStemAreConfigMapsOfTheirOwn) {
   GenerateOptions options{.platform = "generic",
                           .lists = {{"a.txt", ""}, {"b.txt", ""}, {"B.yaml", ""}, {"-.txt", ""}}};

@@ -172,11 +172,36 @@ INSTANTIATE_TEST_SUITE_P(
                   std::nullopt},
         FleetCase{"WithASuffix", OfUser("system:serviceaccount:prefetchd:prefetchd-fleet-team-a"),
                   std::nullopt},
+        FleetCase{"WithThatNameTwice",
+                  OfUser("system:serviceaccount:prefetchd:prefetchd-fleets-prefetchd-fleet"), std::nullopt},
         FleetCase{"WithoutADashBefore", OfUser("system:serviceaccount:prefetchd:myprefetchd-fleet"),
                   CallerRefusal::kNotAdmitted},
         FleetCase{"WithoutADashBehind", OfUser("system:serviceaccount:prefetchd:prefetchd-fleets"),
                   CallerRefusal::kNotAdmitted}),
     [](const auto& row) { return row.param.name; });
+
+using Accounts = std::vector<std::string>;
+struct BesideCase {
+  std::string agents;
+  Accounts fleets;
+};
+class FleetAccountsTest : public testing::TestWithParam<BesideCase> {};
+
+TEST_P(FleetAccountsTest, AreNamedAsTheAgentsIsAndPass) {
+  const Accounts accounts = FleetAccountsBeside(GetParam().agents);
+  EXPECT_EQ(accounts, GetParam().fleets);
+  for (const std::string& account : accounts) EXPECT_TRUE(IsFleetAccount(account)) << account;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Names, FleetAccountsTest,
+    testing::Values(BesideCase{"prefetchd", {"prefetchd-fleet"}},
+                    BesideCase{"prefetchd-ci", {"prefetchd-fleet-ci"}},
+                    BesideCase{"a-prefetchd-ci", {"a-prefetchd-fleet-ci"}},
+                    BesideCase{"prefetchd-prefetchd-ci",
+                               {"prefetchd-fleet-prefetchd-ci", "prefetchd-prefetchd-fleet-ci"}},
+                    BesideCase{"myprefetchd-prefetchd", {"myprefetchd-prefetchd-fleet"}},
+                    BesideCase{"myprefetchd", {}}, BesideCase{"agents", {}}, BesideCase{"", {}}));
 
 // Which namespace is its own is not known: nobody's is.
 TEST(FleetReview, AdmitsNobodyWhereTheAgentHasNoNamespace) {
