@@ -145,9 +145,14 @@ CheckVerdict AlwaysByWhatIsKnown(const CheckFacts& facts, const ImageState& imag
                           "entry readyFor: Always"));
   }
   const bool lent = image.registry->lent || image.exposed;
-  if (image.usable && image.registry->agrees && lent && !facts.own_credentials) {
-    return Say(facts, VerdictResult::kPulls, Reason::kPolicyAlways,
-               AlwaysAsks(", and the agent's own answer came for a credential that not every pod has"));
+  if (image.usable && image.registry->agrees && lent) {
+    const std::string others = ", and the agent's own answer came for a credential that not every pod has";
+    if (!facts.own_credentials) {
+      return Say(facts, VerdictResult::kPulls, Reason::kPolicyAlways, AlwaysAsks(others));
+    }
+    // Which credentials the pod has is the asker's word, and nobody here can try them.
+    return Say(facts, VerdictResult::kUnknown, Reason::kPolicyAlways,
+               AlwaysAsks(others + "; whether the pod's own open it is not known here"));
   }
   if (image.usable && image.registry->agrees) {
     return Passes(Say(facts, VerdictResult::kPulls, Reason::kUpToDate,
