@@ -107,7 +107,7 @@ void KubeletView::StartLookIfDue(Workers& workers, std::uint64_t list_epoch) {
                  if (depth == plan::LookDepth::kGlance && !observer_.Moved()) return KubeletLooked{};
                  KubeletLooked event{observer_.Take(question, changes, now, wall)};
                  keyring_.UseKubeletRoot(event.look->status.root);
-                 keyring_.KubeletUses(event.look->provider_config);
+                 keyring_.KubeletUses({event.look->provider_config, event.look->provider_bin_dir});
                  return event;
                });
 }

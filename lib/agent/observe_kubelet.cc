@@ -156,6 +156,7 @@ KubeletLook KubeletObserver::Take(std::shared_ptr<const KubeletQuestion> questio
   KubeletLook look;
   look.process = reader_.process();
   look.provider_config = reader_.provider_config();
+  look.provider_bin_dir = reader_.provider_bin_dir();
   look.until = version.until;
   look.reading = verdicts_.Read(question->images, *possible_, std::move(changes), same);
   last_ = question;

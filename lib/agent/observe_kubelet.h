@@ -41,7 +41,7 @@ struct KubeletLook {
   std::shared_ptr<const std::vector<kubelet::KubeletSettings>> possible;
   std::vector<std::string> problems;               // one sentence each
   std::string process;                             // NodeFactsReader::process()
-  std::string provider_config;                     // NodeFactsReader::provider_config()
+  std::string provider_config, provider_bin_dir;   // as NodeFactsReader has them
   base::TimePoint until = base::TimePoint::max();  // time alone changes what was found then
   std::shared_ptr<const KubeletQuestion> question;
   kubelet::VerdictReading reading;  // by the index of its images

@@ -301,10 +301,9 @@ void Keyring::UseKubeletRoot(const std::string& root) {
   looked_at_ = base::TimePoint();  // the next who asks sees what is there
 }
 
-void Keyring::KubeletUses(const std::string& provider_config) {
+void Keyring::KubeletUses(const KubeletsProviders& providers) {
   base::Lock lock(mutex_);
-  const std::string other = provider_config == options_.provider_config ? "" : provider_config;
-  if (std::exchange(kubelets_config_, other) == other) return;
+  if (std::exchange(kubelets_, providers) == providers) return;
   looked_at_ = base::TimePoint();
 }
 

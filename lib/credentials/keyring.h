@@ -19,6 +19,7 @@
 #include "base/file_stamp.h"
 #include "base/mutex.h"
 #include "credentials/docker_config.h"
+#include "credentials/not_given.h"
 #include "credentials/plugin_answers.h"
 #include "credentials/plugin_identity.h"
 #include "credentials/provider_config.h"
@@ -158,9 +159,8 @@ class Keyring {
   // Where kubelet keeps its files, as the node tells it. Without files that somebody named, config.json is
   // looked for there.
   void UseKubeletRoot(const std::string& root) PREFETCH_EXCLUDES(mutex_);
-  // kubelet's own --image-credential-provider-config, as it is reached here; empty: none is known. What it
-  // has and was not given here is a problem, and is told with every lookup that it is for.
-  void KubeletUses(const std::string& provider_config) PREFETCH_EXCLUDES(mutex_);
+  // What kubelet has and was not given here is a problem, and is told with every lookup that it is for.
+  void KubeletUses(const KubeletsProviders& providers) PREFETCH_EXCLUDES(mutex_);
   // Reads every file anew, now.
   void Reload() PREFETCH_EXCLUDES(mutex_);
 
@@ -193,7 +193,7 @@ class Keyring {
   const base::Clock& clock_;
   mutable base::Mutex mutex_;
   DockerConfigSearch search_ PREFETCH_GUARDED_BY(mutex_);
-  std::string kubelets_config_ PREFETCH_GUARDED_BY(mutex_);  // of providers; empty: none
+  KubeletsProviders kubelets_ PREFETCH_GUARDED_BY(mutex_);
   std::shared_ptr<const Sources> sources_ PREFETCH_GUARDED_BY(mutex_);
   base::TimePoint looked_at_ PREFETCH_GUARDED_BY(mutex_);
   base::TimePoint read_at_ PREFETCH_GUARDED_BY(mutex_);

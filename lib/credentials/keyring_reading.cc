@@ -58,7 +58,12 @@ std::vector<std::string> Keyring::OwnFiles() const {
 
 std::vector<std::string> Keyring::KubeletsFiles() const {
   std::vector<std::string> files;
-  AddProviderFiles(kubelets_config_, options_.kubelet_version, files);
+  if (kubelets_.config.empty()) return files;
+  AddProviderFiles(kubelets_.config, options_.kubelet_version, files);
+  // A program that comes, goes or is replaced shows in its folder.
+  for (const std::string& folder : {kubelets_.bin_dir, options_.provider_bin_dir}) {
+    if (!folder.empty()) files.push_back(folder);
+  }
   return files;
 }
 
@@ -111,16 +116,19 @@ void Keyring::ReadProviders(Sources& now, const Sources* before) const {
   }
 }
 
-// With what kubelet has.
+// With what kubelet has. A configuration that is not in force, for want of a program, names its providers
+// too.
 void Keyring::Compare(Sources& now) const {
-  if (kubelets_config_.empty()) return;
-  std::vector<std::string> own;
-  for (const std::shared_ptr<PluginAnswers>& answers : now.providers) {
-    own.push_back(answers->provider().name);
+  if (kubelets_.config.empty()) return;
+  OwnProviders own{.config = options_.provider_config, .bin_dir = options_.provider_bin_dir, .named = {}};
+  if (!own.config.empty()) {
+    const ProviderConfig config = LoadProviderConfig(own.config, std::nullopt, options_.kubelet_version);
+    for (const Provider& provider : config.providers) {
+      own.named.push_back({provider.name, CompareProgram(own.bin_dir, kubelets_.bin_dir, provider.name)});
+    }
   }
-  now.not_given = FindNotGiven(kubelets_config_,
-                               LoadProviderConfig(kubelets_config_, std::nullopt, options_.kubelet_version),
-                               options_.provider_config, own);
+  now.not_given = FindNotGiven(
+      kubelets_, LoadProviderConfig(kubelets_.config, std::nullopt, options_.kubelet_version), own);
   for (std::string& problem : ProblemsOf(now.not_given)) now.problems.push_back(std::move(problem));
 }
 

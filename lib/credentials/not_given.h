@@ -1,5 +1,6 @@
-// NotGiven: the credential providers that kubelet uses and this agent was not given. Without them a pull by
-// kubelet goes well, and the agent's is refused. Pure.
+// NotGiven: the credential providers that kubelet uses and this agent was not given: those of its
+// configuration, and their programs. Without them a pull by kubelet goes well, and the agent's is refused.
+// Pure.
 #pragma once
 
 #include <cstddef>
@@ -8,31 +9,63 @@
 
 #include "credentials/match.h"
 #include "credentials/provider_config.h"
+#include "credentials/provider_program.h"
 
 namespace prefetch::credentials {
 
+// kubelet's flags, as their paths are reached here. Empty: none, or not known.
+struct KubeletsProviders {
+  std::string config;
+  std::string bin_dir;
+
+  friend bool operator==(const KubeletsProviders&, const KubeletsProviders&) = default;
+};
+
+struct OwnProviders {
+  struct Named {
+    std::string name;
+    ProgramHere program = ProgramHere::kSame;  // beside kubelet's
+  };
+
+  std::string config;  // empty: none
+  std::string bin_dir;
+  std::vector<Named> named;  // in the configuration
+};
+
 struct NotGiven {
-  std::string file;                 // kubelet's configuration; empty: nothing is missing
-  std::string unreadable;           // why it cannot be read here; empty: it was read
-  bool none_given = true;           // the agent has no configuration at all
-  std::vector<Provider> providers;  // those that are missing; none if it cannot be read
+  enum class How {
+    kNone,          // the agent has no configuration at all
+    kOthers,        // its configuration has others
+    kNoProgram,     // its folder does not have the program
+    kOtherProgram,  // its program is another one
+  };
+  struct Missing {
+    Provider provider;
+    How how = How::kNone;
+  };
+
+  KubeletsProviders kubelets;      // without a configuration: nothing is missing
+  std::string unreadable;          // why the configuration cannot be read here; empty: it was read
+  bool none_given = true;          // the agent has no configuration at all
+  std::string bin_dir;             // the agent's
+  std::vector<Missing> providers;  // none if it cannot be read
 
   // What cannot be read counts as one.
   std::size_t Count() const;
 };
 
-// `kubelets` and `own` are paths as they are reached here, empty: none; `there` is what `kubelets` says. The
-// agent's own may be the same file mounted elsewhere: the names of its providers decide, and where the
-// other file cannot be read, the file's name.
-NotGiven FindNotGiven(const std::string& kubelets, const ProviderConfig& there, const std::string& own,
-                      const std::vector<std::string>& own_names);
+// `there` is what kubelet's configuration says. The agent's own may be the same file mounted elsewhere: the
+// names of its providers decide, and where the other file cannot be read, the file's name.
+NotGiven FindNotGiven(const KubeletsProviders& kubelets, const ProviderConfig& there,
+                      const OwnProviders& own);
 
 // A sentence for each provider, for people.
 std::vector<std::string> ProblemsOf(const NotGiven& missing);
 
 // For a pull of this image: who would have been asked, and why nobody was.
 struct Unasked {
-  std::string name;     // of the provider; of the file, if it cannot be read
+  std::string
+      name;  // of the provider; of kubelet's program, if ours is another; of the file, if it cannot be read
   std::string pattern;  // that matched; empty: not known
   std::string why;
 };

@@ -56,6 +56,11 @@ std::string NodeFactsReader::provider_config() const {
   return line ? OnHost(line->image_credential_provider_config) : "";
 }
 
+std::string NodeFactsReader::provider_bin_dir() const {
+  const std::optional<CommandLine>& line = process_.command_line();
+  return line ? OnHost(line->image_credential_provider_bin_dir) : "";
+}
+
 NodeFacts NodeFactsReader::Read(const std::shared_ptr<const ToldByKubelet>& told) {
   if (LookForProcess()) process_changed_ = true;
   const bool chosen = std::exchange(chosen_, true);

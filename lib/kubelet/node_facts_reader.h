@@ -47,8 +47,10 @@ class NodeFactsReader {
 
   // Of the kubelet that was seen, with the host's own paths; nullopt: none was. As of the last Read().
   const std::optional<CommandLine>& command_line() const { return process_.command_line(); }
-  // Its --image-credential-provider-config, as we reach it; empty: it has none, or none was seen.
+  // Its --image-credential-provider-config and --image-credential-provider-bin-dir, as we reach them; empty:
+  // it has none, or none was seen.
   std::string provider_config() const;
+  std::string provider_bin_dir() const;
   // Another text, another process of kubelet's, or another start file where processes are not looked for;
   // empty: none was seen. As of the last Read().
   const std::string& process() const { return looks_for_process_ ? process_.process() : start_.seen(); }

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
+#include "base/fs.h"
 #include "base/text.h"
 #include "plugin_folder.h"
 
@@ -199,7 +202,7 @@ TEST_F(KeyringTest, ProvidersOfKubeletThatWereNotGiven) {
   Open();
   Find("r.io/app");
   EXPECT_EQ(Outcomes(), "");
-  keyring_->KubeletUses(folder_.config());
+  keyring_->KubeletUses({folder_.config(), folder_.bin_dir()});
   Find("r.io/app");
   EXPECT_EQ(Outcomes(), "a=skipped");
   EXPECT_TRUE(lookup_.providers[0].not_given);
@@ -213,7 +216,7 @@ TEST_F(KeyringTest, ProvidersOfKubeletThatWereNotGiven) {
   folder_.WriteConfig(PluginFolder::Provider("a", "[r.io]") + PluginFolder::Provider("b", "[q.io]"));
   clock_.Step(seconds(1));
   EXPECT_EQ(keyring_->Health().not_given, 2U);
-  keyring_->KubeletUses("");
+  keyring_->KubeletUses({});
   EXPECT_EQ(keyring_->Health().not_given, 0U);
   EXPECT_EQ(Problems(), "");
 }
@@ -223,7 +226,7 @@ TEST_F(KeyringTest, ProvidersThatWereNotGivenAreNoChangeOfTheFiles) {
   folder_.WriteConfig(PluginFolder::Provider("a", "[r.io]"));
   options_.provider_config = options_.provider_bin_dir = "";
   Open();
-  keyring_->KubeletUses(folder_.config());
+  keyring_->KubeletUses({folder_.config(), folder_.bin_dir()});
   EXPECT_EQ(keyring_->Health().not_given, 1U);
   EXPECT_EQ(keyring_->Health().changes, 0U) << "learnt";
   folder_.WriteConfig(PluginFolder::Provider("a", "[r.io]") + PluginFolder::Provider("b", "[q.io]"));
@@ -240,9 +243,48 @@ TEST_F(KeyringTest, KubeletsOwnConfigurationChangesNothing) {
   folder_.AddPlugin("a", PluginFolder::Answer("Image", "r.io", "u", "p"));
   folder_.WriteConfig(PluginFolder::Provider("a", "[r.io]"));
   Open();
-  keyring_->KubeletUses(folder_.config());
+  keyring_->KubeletUses({folder_.config(), folder_.bin_dir()});
   clock_.Step(seconds(1));
   EXPECT_EQ(keyring_->Health(), KeyringHealth{});
+}
+
+// kubelet's folder is seen here, and ours is another: a program that is not there, or another one, was not
+// given.
+TEST_F(KeyringTest, ProgramsOfKubeletThatWereNotGiven) {
+  const std::string kubelets = folder_.dir() / "kubelets";
+  auto kubelet_has = [&](const std::string& text) {
+    folder_.dir().Write("kubelets/new", text);
+    std::filesystem::rename(kubelets + "/new", kubelets + "/a");
+    clock_.Step(seconds(1));
+  };
+  folder_.AddPlugin("a", PluginFolder::Answer("Image", "r.io", "u", "p"));
+  folder_.WriteConfig(PluginFolder::Provider("a", "[r.io]"));
+  Open();
+  keyring_->KubeletUses({folder_.config(), kubelets});
+  EXPECT_EQ(keyring_->Health(), KeyringHealth{}) << "its folder is not seen";
+  const std::string ours = *base::ReadFile(folder_.bin_dir() + "/a", 1 << 20);
+  kubelet_has(ours);
+  EXPECT_EQ(keyring_->Health(), KeyringHealth{}) << "a copy";
+  kubelet_has(ours + "# newer\n");
+  EXPECT_EQ(keyring_->Health().not_given, 1U);
+  EXPECT_NE(Problems().find("the agent runs " + folder_.bin_dir() + "/a, which is another program than " +
+                            kubelets + "/a: images of r.io may be refused"),
+            std::string::npos)
+      << Problems();
+  kubelet_has(std::string(ours.size(), '#'));
+  EXPECT_EQ(keyring_->Health().not_given, 1U) << "of the same size";
+  kubelet_has(ours);
+  EXPECT_EQ(keyring_->Health(), KeyringHealth{});
+  std::filesystem::remove(folder_.bin_dir() + "/a");
+  clock_.Step(seconds(1));
+  EXPECT_EQ(keyring_->Health().not_given, 1U);
+  EXPECT_NE(
+      Problems().find("the agent has no program " + folder_.bin_dir() + "/a: images of r.io will be refused"),
+      std::string::npos)
+      << Problems();
+  Find("r.io/app");
+  EXPECT_EQ(lookup_.providers.back().error, "kubelet uses it, from " + folder_.config() +
+                                                "; the agent has no program " + folder_.bin_dir() + "/a");
 }
 
 TEST_F(KeyringTest, HealthLooksAtTheFilesByItself) {

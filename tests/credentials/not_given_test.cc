@@ -24,19 +24,24 @@ constexpr const char* kGive =
     "; mount kubelet's file and its plugins, and name them with --image-credential-provider-config and "
     "--image-credential-provider-bin-dir";
 
+NotGiven Find(const std::string& kubelets, const ProviderConfig& there, const std::string& own = "",
+              const std::vector<OwnProviders::Named>& named = {}) {
+  return FindNotGiven({kubelets, "/k/bin"}, there, {own, own.empty() ? "" : "/own/bin", named});
+}
+
 struct NotGivenCase {
   std::string name;
   std::string kubelets;
   ProviderConfig there;
   std::string own;
-  std::vector<std::string> own_names;
+  std::vector<OwnProviders::Named> own_named;
   std::vector<std::string> problems;  // but for what to do
 };
 class NotGivenTest : public testing::TestWithParam<NotGivenCase> {};
 
 TEST_P(NotGivenTest, SaysWhatIsMissing) {
   const NotGivenCase& row = GetParam();
-  const NotGiven missing = FindNotGiven(row.kubelets, row.there, row.own, row.own_names);
+  const NotGiven missing = Find(row.kubelets, row.there, row.own, row.own_named);
   std::vector<std::string> problems = row.problems;
   for (std::string& problem : problems) problem += kGive;
   EXPECT_EQ(ProblemsOf(missing), problems);
@@ -54,16 +59,33 @@ INSTANTIATE_TEST_SUITE_P(
     Rows, NotGivenTest,
     testing::Values(
         NotGivenCase{"KubeletHasNone", "", {}, "", {}, {}},
-        NotGivenCase{"KubeletHasNoneWeHave", "", {}, "/o", {"a"}, {}},
+        NotGivenCase{"KubeletHasNoneWeHave", "", {}, "/o", {{"a"}}, {}},
         NotGivenCase{"None", "/k/c.yaml", kThere, "", {}, {kEcr, kAcme}},
-        NotGivenCase{"TheSameFile", "/k/c.yaml", kThere, "/k/c.yaml", {}, {}},
-        NotGivenCase{"MountedElsewhere", "/k/c.yaml", kThere, "/own/p.yaml", {"acme", "ecr"}, {}},
+        NotGivenCase{"TheSameFile", "/k/c.yaml", kThere, "/k/c.yaml", {{"acme"}, {"ecr"}}, {}},
+        NotGivenCase{"MountedElsewhere", "/k/c.yaml", kThere, "/own/p.yaml", {{"acme"}, {"ecr"}}, {}},
         NotGivenCase{"OneOfTwo",
                      "/k/c.yaml",
                      kThere,
                      "/own/p.yaml",
-                     {"acme"},
+                     {{"acme"}},
                      {base::ReplaceAll(kEcr, "given none", "given others")}},
+        NotGivenCase{
+            "TheSameFileAndNoProgram",
+            "/k/c.yaml",
+            kThere,
+            "/k/c.yaml",
+            {{"acme"}, {"ecr", ProgramHere::kAbsent}},
+            {"kubelet uses the credential provider \"ecr\" from /k/c.yaml; the agent has no program "
+             "/own/bin/ecr: images of *.dkr.ecr.*.amazonaws.com, public.ecr.aws will be refused (401)"}},
+        NotGivenCase{
+            "AnotherProgram",
+            "/k/c.yaml",
+            kThere,
+            "/own/p.yaml",
+            {{"acme"}, {"ecr", ProgramHere::kAnother}},
+            {"kubelet uses the credential provider \"ecr\" from /k/c.yaml; the agent runs /own/bin/ecr, "
+             "which is another program than /k/bin/ecr: images of *.dkr.ecr.*.amazonaws.com, "
+             "public.ecr.aws may be refused (401)"}},
         NotGivenCase{
             "Unreadable",
             "/k/c.yaml",
@@ -73,13 +95,13 @@ INSTANTIATE_TEST_SUITE_P(
             {"kubelet uses credential providers from /k/c.yaml; the agent was given none, and cannot "
              "read that file (/k/c.yaml: no such file): images of these providers' registries will be "
              "refused (401)"}},
-        NotGivenCase{"UnreadableAndPerhapsTheSame", "/k/c.yaml", kUnreadable, "/own/c.yaml", {"ecr"}, {}},
+        NotGivenCase{"UnreadableAndPerhapsTheSame", "/k/c.yaml", kUnreadable, "/own/c.yaml", {{"ecr"}}, {}},
         NotGivenCase{
             "UnreadableAndAnother",
             "/k/c.yaml",
             kUnreadable,
             "/own/p.yaml",
-            {"ecr"},
+            {{"ecr"}},
             {"kubelet uses credential providers from /k/c.yaml; the agent was given others, and cannot "
              "read that file (/k/c.yaml: no such file): images of these providers' registries will be "
              "refused (401)"}}),
@@ -94,7 +116,7 @@ std::string Unasked(const NotGiven& missing, const std::string& repository) {
 }
 
 TEST(UnaskedFor, OnlyProvidersThatMatch) {
-  const NotGiven missing = FindNotGiven("/k/c.yaml", kThere, "", {});
+  const NotGiven missing = Find("/k/c.yaml", kThere);
   EXPECT_EQ(Unasked(missing, "1.dkr.ecr.eu-west-1.amazonaws.com/app"),
             "ecr (*.dkr.ecr.*.amazonaws.com): kubelet uses it, from /k/c.yaml; the agent was given none\n");
   EXPECT_EQ(Unasked(missing, "quay.io/acme/app"), "");
@@ -105,14 +127,24 @@ TEST(UnaskedFor, AProviderIsToldOnceWithTheFirstOfItsPatternsThatMatch) {
   ProviderConfig twice = kThere;
   twice.providers[0].match_images = {*Pattern::Parse("quay.io"), *Pattern::Parse("quay.io/acme")};
   EXPECT_EQ(
-      Unasked(FindNotGiven("/k/c.yaml", twice, "", {}), "quay.io/acme/app"),
+      Unasked(Find("/k/c.yaml", twice), "quay.io/acme/app"),
       twice.providers[0].name + " (quay.io): kubelet uses it, from /k/c.yaml; the agent was given none\n");
+}
+
+TEST(UnaskedFor, AProgramThatIsMissingOrAnother) {
+  const std::string image = "public.ecr.aws/app";
+  EXPECT_EQ(Unasked(Find("/k/c.yaml", kThere, "/k/c.yaml", {{"acme"}, {"ecr", ProgramHere::kAbsent}}), image),
+            "ecr (public.ecr.aws): kubelet uses it, from /k/c.yaml; the agent has no program /own/bin/ecr\n");
+  EXPECT_EQ(
+      Unasked(Find("/k/c.yaml", kThere, "/k/c.yaml", {{"acme"}, {"ecr", ProgramHere::kAnother}}), image),
+      "/k/bin/ecr (public.ecr.aws): kubelet runs it; the agent runs /own/bin/ecr, which is another "
+      "program\n");
 }
 
 // Which registries they are for is not known: it may be this one.
 TEST(UnaskedFor, AFileThatCannotBeReadIsForAny) {
   EXPECT_EQ(
-      Unasked(FindNotGiven("/k/c.yaml", kUnreadable, "", {}), "quay.io/acme/app"),
+      Unasked(Find("/k/c.yaml", kUnreadable), "quay.io/acme/app"),
       "/k/c.yaml (): kubelet uses the providers of this file; the agent was given none, and cannot read "
       "it\n");
 }

@@ -93,6 +93,32 @@ TEST_F(ForgottenProvider, IsAProblemAndInEveryRefusal) {
   EXPECT_EQ(node_.Snapshot()->providers_not_given, 1U);
 }
 
+// kubelet's own configuration was given, and the folder of its programs was not.
+TEST(ForgottenProgram, IsAProblemAndInEveryRefusal) {
+  Node node({.provider_config = base::ReplaceAll(kGood, "name: \"true\"", "name: gone"),
+             .kubelet = kubelet::Declared{.version = image::KubeletVersion{1, 36}},
+             .sees_processes = true});
+  FakeImage hidden = MakeImage("private.io/app:v1", kMB);
+  hidden.username = "ci";
+  hidden.password = "pw";
+  node.runtime.Push(hidden);
+  const std::string file = node.ProviderConfigFile();
+  node.KubeletRuns("100", std::string("--image-credential-provider-config=" + file) + '\0' +
+                              "--image-credential-provider-bin-dir=/opt/kubelets");
+  node.List({"private.io/app:v1"});
+  node.RunFor(seconds(40));
+  EXPECT_NE(node.Image("private.io/app:v1")
+                .message.find("provider \"gone\" was skipped: kubelet uses it, from " + file +
+                              "; the agent has no program /bin/gone"),
+            std::string::npos)
+      << node.Image("private.io/app:v1").message;
+  EXPECT_NE(base::Join(node.Snapshot()->problems, "\n")
+                .find("kubelet uses the credential provider \"gone\" from " + file +
+                      "; the agent has no program /bin/gone"),
+            std::string::npos);
+  EXPECT_EQ(node.Snapshot()->providers_not_given, 1U);
+}
+
 TEST_F(ForgottenProvider, IsToldWhereItsFileIsNotMounted) {
   RunsWith("/not/mounted/providers.yaml");
   EXPECT_NE(Problems().find(

@@ -123,6 +123,7 @@ class Node {
   void WriteDockerConfig(const std::string& content) { dir_.Write("config.json", content); }
   // Another content of the credential provider configuration, on disk, while the agent runs.
   void WriteProviderConfig(const std::string& content);
+  std::string ProviderConfigFile() const { return dir_ / "providers.yaml"; }
   // As this process, in place of the one before; empty: none runs.
   void KubeletRuns(const std::string& pid, const std::string& flag = "");
   // With NodeOptions::kubelet_is_embedded: the program that kubelet is a part of makes its runtime's socket
