@@ -23,12 +23,17 @@ enum class Who {
 };
 
 constexpr const char* kCheck = R"([{"image":"quay.io/acme/private:v2","policy":"Never"}])";
-// In each answer in full, and in no other.
+// In each answer in full, and in no other; of /metrics it is the second.
 constexpr const char* kMessage = "401 Unauthorized from quay.io";
+constexpr const char* kProvider = R"(provider="acme-login")";
 
 class World {
  public:
   World(bool preflight, bool fleet) {
+    node_.metrics.CredentialsLookedUp({.providers = {{.name = "acme-login",
+                                                      .matched = true,
+                                                      .outcome = credentials::ProviderOutcome::kOk,
+                                                      .ran_for = std::chrono::seconds(1)}}});
     plan::CallerRules rules;
     if (preflight) rules.namespaces = {"*"};
     if (preflight || fleet) {
@@ -97,7 +102,9 @@ TEST_P(AnsweredTest, Row) {
   World world(row.preflight, row.fleet);
   const http::ServerResponse answer = world.Ask(row.audience, row.path, row.who);
   EXPECT_EQ(answer.status, row.status) << answer.body;
-  EXPECT_EQ(answer.body.find(kMessage) != std::string::npos, row.full) << answer.body;
+  const bool metrics = row.path == "/metrics";
+  EXPECT_EQ(answer.body.find(kMessage) != std::string::npos, row.full && !metrics) << answer.body;
+  EXPECT_EQ(answer.body.find(kProvider) != std::string::npos, row.full && metrics) << answer.body;
   EXPECT_EQ(answer.body.find("eyJ"), std::string::npos) << answer.body;
 }
 
@@ -118,6 +125,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Row{"ReadyzTcpNobody", "/readyz", kTcp, Who::kNobody, 503, false},
                     Row{"ReadyzTcpFleet", "/readyz", kTcp, Who::kFleet, 503, false},
                     Row{"ReadyzLocalNobody", "/readyz", kLocal, Who::kNobody, 503, true},
+                    Row{"MetricsTcpNobody", "/metrics", kTcp, Who::kNobody, 200, false},
+                    Row{"MetricsLocalNobody", "/metrics", kLocal, Who::kNobody, 200, true},
                     Row{"MetricsTcpFleet", "/metrics", kTcp, Who::kFleet, 200, false},
                     Row{"LivezTcpFleet", "/livez", kTcp, Who::kFleet, 200, false},
                     Row{"CheckTcpNobody", "/v1/check", kTcp, Who::kNobody, 200, false},
@@ -127,6 +136,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Row{"CheckTcpPodTurnedOff", "/v1/check", kTcp, Who::kPod, 403, false, false},
                     Row{"CheckTcpPodByFleets", "/v1/check", kTcp, Who::kPodByFleets, 403, false},
                     Row{"CheckLocalNobody", "/v1/check", kLocal, Who::kNobody, 200, true},
+                    Row{"ImageLocalNobody", "/v1/images/quay.io/acme/private:v2", kLocal, Who::kNobody, 200,
+                        true},
                     Row{"ImageTcpFleet", "/v1/images/quay.io/acme/private:v2", kTcp, Who::kFleet, 404, false},
                     Row{"ImageTcpPod", "/v1/images/quay.io/acme/private:v2", kTcp, Who::kPod, 404, false}),
     [](const auto& row) { return row.param.name; });

@@ -11,79 +11,16 @@
 #include "golden.h"
 #include "plan/ready_question.h"
 #include "status/kubelet_sample.h"
+#include "status/planted.h"
 #include "status/sample.h"
 #include "status/status_json.h"
 
 namespace prefetch::status::public_json_test {
 namespace {
 
-// Begins each text that strangers may not hear. A digest has it, too: nothing here checks one.
-const std::string kPlanted = "planted-";
-
-std::string Planted(const std::string& what) {
-  return kPlanted + what;
-}
-
-plan::ImageState PlantedImage() {
-  plan::ImageState image =
-      sample::Failing("quay.io/acme/a:v1", plan::Reason::kAccessDenied, Planted("message"), 3);
-  image.image_id = Planted("image-id");
-  image.digest = Planted("digest");
-  image.other_digests = {Planted("other-digest")};
-  image.size_bytes = 987654321;
-  image.credential = Planted("credential");
-  image.aliases = {Planted("alias")};
-  image.pull.bytes_known = true;
-  image.pull.bytes_total = 987654321;
-  image.touch = plan::TouchStatus{.state = plan::TouchState::kWaiting, .attempts = 2, .why = Planted("why")};
-  image.want.Change([](plan::DesiredImage& want) {
-    want.from = {Planted("file") + ":3"};
-    want.ready_as = image::PodCoordinates{
-        .secrets = {{Planted("namespace"), Planted("secret"), Planted("uid")}}, .service_account = {}};
-  });
-  const kubelet::Verdict verdict{.rule = Planted("rule"), .message = Planted("verdict")};
-  image.verdicts = std::make_shared<const kubelet::Verdicts>(
-      kubelet::Verdicts{.never = verdict, .if_not_present = verdict, .always = verdict});
-  image.registry = std::make_shared<const plan::RegistryView>(
-      plan::RegistryView{.answer = image::RegistryAnswerKind::kServerError,
-                         .detail = Planted("detail"),
-                         .message = Planted("registry"),
-                         .digest = Planted("tag-digest"),
-                         .answered_by = Planted("mirror"),
-                         .always_message = Planted("always"),
-                         .changed_from = Planted("old-digest")});
-  return image;
-}
-
-plan::Snapshot PlantedNode() {
-  plan::Snapshot snapshot = sample::Node({PlantedImage(), sample::ForTwoPods(), sample::SpelledTwice()});
-  snapshot.readiness.message = Planted("readiness");
-  snapshot.readiness.reason = plan::Reason::kRuntimeDown;
-  snapshot.list.warnings = {Planted("warning")};
-  snapshot.problems = {Planted("problem")};
-  snapshot.list.sources[0].path = Planted("path");
-  snapshot.list.sources[0].error = Planted("mistake");
-  snapshot.runtime.endpoint = Planted("endpoint");
-  snapshot.runtime.error = Planted("runtime-error");
-  snapshot.disk.path = Planted("disk");
-  snapshot.registries = {
-      {.name = "quay.io", .trouble = Planted("trouble"), .message = Planted("registry-message")}};
-  snapshot.unlisted = std::make_shared<const plan::Unlisted>(
-      plan::Unlisted{.since = sample::At(-9),
-                     .images = {{.image = Planted("unlisted"), .image_id = Planted("unlisted-id")}},
-                     .left_out = 4});
-  snapshot.asked.push_back({.state = PlantedImage()});
-  snapshot.kubelet.emplace();
-  snapshot.kubelet->version = "1.36.2";
-  snapshot.kubelet->allowlist = {Planted("allowlist")};
-  snapshot.kubelet->root = Planted("root");
-  snapshot.kubelet->sources = {{"version", Planted("source")}};
-  snapshot.kubelet->records_note = Planted("records");
-  snapshot.kubelet->runtime_note = Planted("runtime-note");
-  snapshot.kubelet->contradictions = {Planted("contradiction")};
-  snapshot.kubelet->gc_warnings = {Planted("gc")};
-  return snapshot;
-}
+using sample::kPlanted;
+using sample::Planted;
+using sample::PlantedNode;
 
 // "images.pull.attempts": the places of all members.
 void PathsOf(const doc::Node& node, const std::string& path, std::set<std::string>& paths) {
