@@ -21,14 +21,19 @@ void WriteGroup(doc::JsonWriter& out, const FleetGroup& group) {
   out.EndObject();
 }
 
-void WriteMissing(doc::JsonWriter& out, const FleetMissing& image) {
+// `hidden`: the agent showed its public fields only.
+void WriteMissing(doc::JsonWriter& out, const FleetMissing& image, bool hidden) {
   out.BeginObject();
   out.Member("image", image.image);
   out.Member("phase", image.phase);
   out.Member("reason", image.reason);
   out.Member("message", image.message);
   out.MemberBool("settled", image.settled);
-  out.MemberNumber("attempts", image.attempts);
+  if (hidden) {
+    out.MemberNull("attempts");
+  } else {
+    out.MemberNumber("attempts", image.attempts);
+  }
   out.MemberNumber("bytesLeft", image.bytes_left);
   out.EndObject();
 }
@@ -48,7 +53,7 @@ void WriteNode(doc::JsonWriter& out, const FleetNode& node) {
   out.MemberOrNull("listHash", node.list_hash);
   out.Key("missing");
   out.BeginArray();
-  for (const FleetMissing& image : node.missing) WriteMissing(out, image);
+  for (const FleetMissing& image : node.missing) WriteMissing(out, image, node.public_only);
   out.EndArray();
   out.EndObject();
 }

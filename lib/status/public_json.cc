@@ -77,23 +77,10 @@ void WritePublicRegistry(doc::JsonWriter& out, const plan::RegistryView* said) {
   out.Key("registry");
   out.BeginObject();
   out.MemberOrNull("answer", said->answer ? image::RegistryAnswerName(*said->answer) : std::string_view());
-  out.MemberOrNull("checkedAt", said->checked_at);
   out.MemberBool("fresh", said->fresh);
   out.Member("reason", plan::ReasonName(said->reason));
   out.MemberBool("agrees", said->agrees);
   out.MemberOrNull("confirmedAt", said->confirmed_at);
-  out.EndObject();
-}
-
-void WritePublicPull(doc::JsonWriter& out, const plan::PullStatus& pull) {
-  out.Key("pull");
-  out.BeginObject();
-  out.Member("state", plan::PullStateName(pull.state));
-  out.Key("attempts");
-  out.Integer(pull.attempts);
-  out.MemberOrNull("startedAt", pull.started_at);
-  out.MemberOrNull("finishedAt", pull.finished_at);
-  out.MemberOrNull("nextAttemptAt", pull.next_attempt_at);
   out.EndObject();
 }
 
@@ -104,8 +91,6 @@ void WritePublicImage(doc::JsonWriter& out, const plan::Snapshot& snapshot, cons
   out.MemberBool("required", image.want->required);
   out.Member("readyFor", image::PullPolicyName(image.want->ready_for));
   out.Member("refresh", plan::RefreshName(image.want->refresh));
-  out.Key("priority");
-  out.Integer(image.want->priority);
   out.MemberBool("applies", image.applies);
   out.MemberBool("present", image.present);
   out.MemberBool("ready", image.ready);
@@ -115,7 +100,10 @@ void WritePublicImage(doc::JsonWriter& out, const plan::Snapshot& snapshot, cons
   WriteImageVerdicts(out, snapshot, image);
   WritePublicSpellings(out, image);
   WritePublicRegistry(out, image.registry.get());
-  WritePublicPull(out, image.pull);
+  out.Key("pull");
+  out.BeginObject();
+  out.Member("state", plan::PullStateName(image.pull.state));
+  out.EndObject();
   out.EndObject();
 }
 
@@ -133,16 +121,22 @@ const std::vector<std::string>& HiddenMembers() {
                                                    "images.message",
                                                    "images.open",
                                                    "images.pinned",
+                                                   "images.priority",
+                                                   "images.pull.attempts",
                                                    "images.pull.bytesDone",
                                                    "images.pull.bytesPerSecond",
                                                    "images.pull.bytesTotal",
+                                                   "images.pull.finishedAt",
                                                    "images.pull.lastError",
+                                                   "images.pull.nextAttemptAt",
+                                                   "images.pull.startedAt",
                                                    "images.pulledWith",
                                                    "images.readyAs",
                                                    "images.registry.ageSeconds",
                                                    "images.registry.answeredBy",
                                                    "images.registry.changedAt",
                                                    "images.registry.changedFrom",
+                                                   "images.registry.checkedAt",
                                                    "images.registry.detail",
                                                    "images.registry.digest",
                                                    "images.registry.message",

@@ -50,6 +50,7 @@ TEST(PublicStatus, TellsNothingThatIsPlanted) {
   const std::string json = PublicStatusJson(snapshot);
   EXPECT_EQ(json.find(kPlanted), std::string::npos) << json.substr(json.find(kPlanted), 200);
   EXPECT_EQ(json.find("987654321"), std::string::npos) << json;
+  EXPECT_EQ(json.find("\"attempts\":"), std::string::npos) << json;
   // Coordinates of the samples that list images for pods with secrets.
   EXPECT_EQ(json.find("\"secrets\""), std::string::npos) << json;
   EXPECT_NE(json.find("quay.io/acme/a:v1"), std::string::npos) << json;
