@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "plan/limits.h"
 
@@ -23,5 +24,9 @@ std::uint64_t KeptFree(const DiskSpace& disk, const Limits& limits);
 
 // Bytes that may still be used before the rule says stop. 0: none.
 std::uint64_t Usable(const DiskSpace& disk, const Limits& limits);
+
+// What is free, and the one limit that decides, with their values, for people: "19.0 GB of the image
+// filesystem's 100 GB are free, and diskHighPercent (80 %) keeps 20.0 GB free". Empty: it cannot be measured.
+std::string DecidingLimit(const DiskSpace& disk, const Limits& limits);
 
 }  // namespace prefetch::plan

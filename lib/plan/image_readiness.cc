@@ -18,12 +18,12 @@ std::string Progress(const Movement& movement) {
 }
 
 std::string NoRoom(const EntryFacts& facts) {
-  std::string usable = facts.room_usable == 0
-                           ? "the limits on disk usage leave nothing of the image filesystem to images"
-                           : "the limits on disk usage leave " + base::HumanBytes(facts.room_usable) +
-                                 " of the image filesystem to images";
-  if (facts.room_needed == 0) return usable;
-  return "it needs at least " + base::HumanBytes(facts.room_needed) + ": " + usable;
+  const std::uint64_t usable = Usable(facts.disk, facts.limits);
+  std::string text = "the disk rule leaves " +
+                     (usable == 0 ? std::string("nothing") : base::HumanBytes(usable)) +
+                     " to images: " + DecidingLimit(facts.disk, facts.limits);
+  if (facts.room_needed == 0) return text;
+  return "it needs at least " + base::HumanBytes(facts.room_needed) + ", and " + text;
 }
 
 // What the reason means for this entry, where there is no error text that says it better.

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "image/pull_policy.h"
 #include "plan/decide.h"
+#include "plan/disk.h"
 #include "plan/refresh.h"
 #include "plan/snapshot.h"
 #include "plan/stall.h"
@@ -35,7 +36,8 @@ struct EntryFacts {
   SpellingsPtr spellings{};       // as HeldVerdict::shown_spellings
   bool no_room = false;           // the disk rule holds it back
   std::uint64_t room_needed = 0;  // at least; 0: not known
-  std::uint64_t room_usable = 0;  // that the disk rule leaves
+  DiskSpace disk{};
+  Limits limits{};  // of the disk rule
   // What its registry has said; null: it is not asked.
   const RefreshDecision* refresh = nullptr;
   const Freshness* freshness = nullptr;

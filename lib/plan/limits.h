@@ -19,6 +19,7 @@ struct Limits {
   // %, its default, where neither is (K41).
   std::uint64_t disk_min_free_bytes = 5ULL << 30;
   std::optional<int> disk_high_percent;
+  bool percent_is_kubelets = false;  // WithThreshold took kubelet's
   // Where bytes can be seen, only a pull that did not move for this long is replaced; and in all a pull may
   // take `pull_limit`. Where they cannot, the entry's pullTimeout is the one deadline.
   std::chrono::seconds stall_timeout{600};

@@ -26,6 +26,9 @@ struct EntryRig {
   History past;
   std::optional<plan::Run> run;
   bool no_room = false;
+  std::uint64_t room_needed = 0;
+  DiskSpace disk;
+  Limits limits;
   std::optional<Reason> held;
   bool applies = true;
   bool has_kubelet = false;
@@ -42,6 +45,9 @@ struct EntryRig {
                   .has_kubelet = has_kubelet,
                   .verdicts = verdicts,
                   .no_room = no_room,
+                  .room_needed = room_needed,
+                  .disk = disk,
+                  .limits = limits,
                   .held = held,
                   .touch = touch},
                  kNow, kWall);
@@ -233,7 +239,22 @@ TEST(Judge, NoRoom) {
   EntryRig rig;
   rig.no_room = true;
   EXPECT_EQ(Short(rig.Judged()), (Said{false, Phase::kFailing, Reason::kDiskPressure, PullState::kQueued}));
-  EXPECT_EQ(rig.Judged().message, "the limits on disk usage leave nothing of the image filesystem to images");
+  constexpr std::uint64_t kGB = 1'000'000'000;
+  rig.disk = {.known = true, .capacity_bytes = 100 * kGB, .available_bytes = 19 * kGB};
+  EXPECT_EQ(rig.Judged().message,
+            "the disk rule leaves nothing to images: 19.0 GB of the image filesystem's 100 GB are free, and "
+            "diskHighPercent (80 %) keeps 20.0 GB free");
+  rig.room_needed = 12 * kGB;
+  rig.disk.available_bytes = 40 * kGB;
+  rig.limits = WithThreshold({}, 70);
+  EXPECT_EQ(
+      rig.Judged().message,
+      "it needs at least 12.0 GB, and the disk rule leaves 10.0 GB to images: 40.0 GB of the image "
+      "filesystem's 100 GB are free, and kubelet's imageGCLowThresholdPercent (70 %) keeps 30.0 GB free");
+  rig.limits = WithThreshold({.disk_min_free_bytes = 35 * kGB, .disk_high_percent = 75}, 70);
+  EXPECT_EQ(rig.Judged().message,
+            "it needs at least 12.0 GB, and the disk rule leaves 5.0 GB to images: 40.0 GB of the image "
+            "filesystem's 100 GB are free, and diskMinFreeBytes keeps 35.0 GB free");
 }
 
 TEST(Judge, HeldByItsRegistry) {

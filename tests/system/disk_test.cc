@@ -48,6 +48,23 @@ TEST(Disk, ADiskThatReallyFillsCostsOneDownload) {
   EXPECT_EQ(waited.exit, (rig::Exit{1, 0})) << waited.out << waited.err;
 }
 
+// A run that ends by itself does not wait for room that nobody makes: 1, not ready, without a --timeout.
+TEST(Disk, OnceEndsWhereAnImageHasNoRoom) {
+  Node node(Node::Small::kEverything, 120 * kMegabyte);
+  std::unique_ptr<Host> registry = node.AddRegistry("registry.example.test", {});
+  std::string big = registry->Push("big", "v1", {{1, 16 * kMegabyte, 96 * kMegabyte}});
+  std::string one = registry->Push("one", "v1", {{2, 16 * kMegabyte}});
+  node.HasLimits("{diskHighPercent: 90, diskMinFreeBytes: 5000000}");
+  node.HasList({big, one});
+  registry->proxy().LimitBandwidth(20 * kMegabyte);
+  rig::Ran ran = node.Once();
+  EXPECT_EQ(ran.exit, (rig::Exit{1, 0})) << ran.out << ran.err;
+  EXPECT_NE(ran.out.find(node.runtime().TellsProgress() ? "no room" : "disk full"), std::string::npos)
+      << ran.out << ran.err;
+  EXPECT_FALSE(node.Has(big));
+  EXPECT_TRUE(node.Has(one));
+}
+
 // The disk is full while bytes of ended pulls are still being removed: the limit is so low that the agent
 // drops them long before. They are no competitor whose end would be a reason to try again.
 TEST(Disk, ADiskThatFillsBesideAFewBytesOfOthersCostsOneDownload) {
