@@ -47,11 +47,11 @@ base::Status CheckMonitors(const GenerateOptions& options) {
   for (const std::string& label : options.monitor_labels) {
     if (!IsLabel(label)) {
       return base::InvalidArgument(
-          "--monitor-label must be KEY=VALUE, such as release=kube-prometheus-stack");
+          "--monitoring-label must be KEY=VALUE, such as release=kube-prometheus-stack");
     }
   }
   if (!monitoring && !options.monitor_labels.empty()) {
-    return base::InvalidArgument("--monitor-label needs --component monitoring");
+    return base::InvalidArgument("--monitoring-label needs --component monitoring");
   }
   return {};
 }

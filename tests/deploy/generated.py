@@ -165,7 +165,7 @@ patches:
 """
 INSTANCE_ARGUMENTS = ["--instance", "ci", "--port", "9478", "--image", "registry.example/team/prefetchd:1",
                       "--kubelet-version", "1.36", "--gate", "label", "--gate", "condition", "--gate", "taint",
-                      "--monitor-label", "release=kube-prometheus-stack", "--monitor-label", "example.org/team=a",
+                      "--monitoring-label", "release=kube-prometheus-stack", "--monitoring-label", "example.org/team=a",
                       "--image-pull-secret", "pull", "--image-pull-secret", "other.pull"]
 
 
@@ -246,12 +246,12 @@ TOLD = [
     ("Version", arguments("eks") + ["--kubelet-version", "1.30"], None, 2, "--kubelet-version must be 1.31 or later"),
     ("Port", arguments("eks") + ["--port", "70000"], None, 2, "--port"),
     ("GateOfNothing", arguments("eks") + ["--gate", "label"], None, 2, "--gate needs --component node-gate"),
-    ("MonitorLabelOfNothing", arguments("eks") + ["--monitor-label", "release=x"], None, 2,
-     "--monitor-label needs --component monitoring"),
-    ("MonitorLabelWithoutValue", arguments("eks", ["monitoring"]) + ["--monitor-label", "release"], None, 2,
-     "--monitor-label must be KEY=VALUE"),
-    ("MonitorLabelThatIsNone", arguments("eks", ["monitoring"]) + ["--monitor-label", "release=a b"], None, 2,
-     "--monitor-label must be KEY=VALUE"),
+    ("MonitorLabelOfNothing", arguments("eks") + ["--monitoring-label", "release=x"], None, 2,
+     "--monitoring-label needs --component monitoring"),
+    ("MonitorLabelWithoutValue", arguments("eks", ["monitoring"]) + ["--monitoring-label", "release"], None, 2,
+     "--monitoring-label must be KEY=VALUE"),
+    ("MonitorLabelThatIsNone", arguments("eks", ["monitoring"]) + ["--monitoring-label", "release=a b"], None, 2,
+     "--monitoring-label must be KEY=VALUE"),
     ("BothMonitorings", arguments("gke", ["monitoring", "monitoring-gke"]), None, 2,
      "monitoring and monitoring-gke are alternatives"),
     ("PullSecretThatIsNoName", arguments("eks") + ["--image-pull-secret", "Pull_Secret"], None, 2, "--image-pull-secret"),

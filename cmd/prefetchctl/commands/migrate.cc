@@ -44,9 +44,19 @@ void ManifestOptions(CLI::App& command, deploy::GenerateOptions& options) {
   Repeatable(command, "--image-pull-secret", options.image_pull_secrets,
              "A pull secret in the agents' namespace for the agent's image; see deploy/docs/install.md "
              "(repeatable)");
-  Repeatable(command, "--monitor-label", options.monitor_labels,
+  Repeatable(command, "--monitoring-label", options.monitor_labels,
              "A label KEY=VALUE for PodMonitor and PrometheusRule, such as release=kube-prometheus-stack "
              "(repeatable)");
+  command
+      .add_option_function<std::vector<std::string>>(
+          "--monitor-label",
+          [&options](const std::vector<std::string>& labels) {
+            std::cerr << "note: --monitor-label is --monitoring-label; this spelling works for one more release\n";
+            options.monitor_labels.insert(options.monitor_labels.end(), labels.begin(), labels.end());
+          })
+      ->group("")
+      ->expected(1)
+      ->take_all();
   command.add_option("--kubelet-version", options.kubelet_version,
                      "Overrides the version that each agent reads from its Node, 1.31 or later");
   command.add_option("--port", options.port,
