@@ -51,12 +51,12 @@ PLATFORMS = {
     "generic": (False, CONTAINERD, (None, None), ["/var/lib/kubelet/config.yaml"], True),
     "gke": (True, CONTAINERD, ("/etc/srv/kubernetes/cri_auth_config.yaml", "/home/kubernetes/bin"),
             ["/home/kubernetes/kubelet-config.yaml", "/home/kubernetes/bin", "/etc/ssl/certs/ca-certificates.crt"], True),
-    "k3s": (False, K3S, (None, None), ["/var/lib/rancher/k3s/agent/etc/kubelet.conf.d"], False),
+    "k3s": (False, K3S, (None, None), ["/var/lib/rancher/k3s/agent/etc"], False),
     "kind": (False, CONTAINERD, (None, None), ["/var/lib/kubelet/config.yaml"], True),
     "openshift": (False, CRIO, (None, None),
                   ["/var/lib/kubelet/config.json", "/etc/kubernetes/kubelet.conf", "/etc/openshift/kubelet.conf.d",
                    "/etc/ssl/certs/ca-certificates.crt"], True),
-    "rke2": (False, K3S, (None, None), ["/var/lib/rancher/rke2/agent/etc/kubelet.conf.d"], True),
+    "rke2": (False, K3S, (None, None), ["/var/lib/rancher/rke2/agent/etc"], True),
 }
 # The folder of containerd's configuration, which says where it looks for mirrors (hosts.toml), and of these. CRI-O has
 # another one.
@@ -71,8 +71,12 @@ MORE_HOSTS = {"eks": ["/etc/docker/certs.d"], "crio": [REGISTRIES], "openshift":
 SPC_T = {"bottlerocket", "k3s", "openshift", "rke2"}
 
 
+# Not every version has these folders, so the one above is mounted, which all have.
+IN_ONE_MOUNT = {"k3s", "rke2"}
+
+
 def may_be_absent(name):
-    return [path for path in (CONFIG[name], *MORE_HOSTS.get(name, []), "/var/lib/kubelet/image_manager") if path]
+    return [path for path in (None if name in IN_ONE_MOUNT else CONFIG[name], *MORE_HOSTS.get(name, []), "/var/lib/kubelet/image_manager") if path]
 
 
 def check_platform(documents, name):
@@ -97,6 +101,8 @@ def check_platform(documents, name):
     said += [f"{path}: a node may be without it" for path in may_be_absent(name)
              if [one["hostPath"].get("type") for one in pod(documents)["volumes"]
                  if one.get("hostPath", {}).get("path") == path] != ["DirectoryOrCreate"]]
+    said += [f"{mount} is not in every version: its pods would wait for ever" for mount in mounts
+             if name in IN_ONE_MOUNT and "/agent/etc/" in mount]
     runtime = [mount for mount in agent(documents)["volumeMounts"] if mount["name"] == "runtime"][0]
     if runtime["mountPath"] != os.path.dirname(endpoint.removeprefix("unix://")):
         said.append(f"{runtime['mountPath']} is not the folder of the runtime's socket")

@@ -85,7 +85,11 @@ NODES = {
         "Karpenter": ({**EC2, "karpenter.sh/nodepool": "ci", "karpenter.sh/registered": "true"}, [], True),
         "Karpenter that starts": ({**EC2, "karpenter.sh/nodepool": "ci"}, [taint("karpenter.sh/unregistered", "NoExecute")],
                                   True),
-        "hybrid": ({**LINUX, "eks.amazonaws.com/compute-type": "hybrid"}, [], True),
+        # Ubuntu and the like have no CA bundle at the overlay's path.
+        "hybrid": ({**LINUX, "eks.amazonaws.com/compute-type": "hybrid"}, [], False),
+        "hybrid that is labelled as a worker": ({**LINUX, **WORKER, "eks.amazonaws.com/compute-type": "hybrid"}, [], False),
+        "Bottlerocket that works beside a control plane": (
+            {**MANAGED, **CONTROL, **WORKER, "bottlerocket.aws/updater-interface-version": "2.0.0"}, [], False),
         "Auto Mode": ({**EC2, "eks.amazonaws.com/compute-type": "auto", "karpenter.sh/nodepool": "general-purpose"}, [],
                       False),
         "Fargate": ({**LINUX, "eks.amazonaws.com/compute-type": "fargate"},
@@ -100,6 +104,7 @@ NODES = {
         "Auto Mode": ({**EC2, "eks.amazonaws.com/compute-type": "auto"}, [], False),
         "Fargate": ({**LINUX, "eks.amazonaws.com/compute-type": "fargate"},
                     [taint("eks.amazonaws.com/compute-type", value="fargate")], False),
+        "hybrid": ({**LINUX, "eks.amazonaws.com/compute-type": "hybrid"}, [], True),
         "on vSphere, control plane": ({**LINUX, **CONTROL}, [CONTROL_TAINT], False),
         "Windows": ({**WINDOWS, "eks.amazonaws.com/nodegroup": "win"}, [], False),
     },
