@@ -121,10 +121,10 @@ void ReadImageVolumes(ObjectReader& spec, const Context& context) {
 
 }  // namespace
 
-bool ReadPodImages(const FoundTemplate& found, Pod object, const PolicyRules& rules,
-                   std::vector<ImageUse>& uses) {
+std::optional<const doc::Node*> ReadPodImages(const FoundTemplate& found, Pod object,
+                                              const PolicyRules& rules, std::vector<ImageUse>& uses) {
   std::optional<ObjectReader> spec = SpecOf(found);
-  if (!spec) return !found.by_custom_path;
+  if (!spec) return found.by_custom_path ? std::nullopt : std::optional<const doc::Node*>(nullptr);
   object.image_pull_secrets = PullSecrets(*spec);
   object.image_pull_secrets_at = spec->KeyAt("imagePullSecrets");
   object.nodes = ReadNodeDemand(spec->reader().node());
@@ -132,7 +132,7 @@ bool ReadPodImages(const FoundTemplate& found, Pod object, const PolicyRules& ru
   Context context{std::make_shared<const Pod>(std::move(object)), rules, uses};
   ReadContainers(*spec, context);
   ReadImageVolumes(*spec, context);
-  return true;
+  return &spec->reader().node();
 }
 
 }  // namespace prefetch::manifest

@@ -26,26 +26,6 @@ bool HasYamlMarker(std::string_view text) {
   return text.starts_with("---") || text.find("\n---") != std::string_view::npos;
 }
 
-std::vector<Node> Parse(std::string_view text, doc::Problems& problems, const doc::Limits& limits) {
-  std::string_view begin = base::TrimSpace(text.substr(0, 1024));
-  bool json = (begin.starts_with("{") || begin.starts_with("[")) && !HasYamlMarker(text);
-  if (json) {
-    doc::Problems as_json(problems.source());
-    std::optional<Node> root = doc::ParseJson(text, as_json, doc::JsonRules::kStrict, limits);
-    if (root && as_json.empty()) return {*std::move(root)};
-    // Flow-style YAML is rare, and JSON that is cut off is not: the latter's own message is the better one.
-    doc::Problems as_yaml(problems.source());
-    auto documents = doc::ParseYamlDocuments(text, as_yaml, limits, doc::YamlRules::kAsKubernetes);
-    if (documents && as_yaml.empty()) return *std::move(documents);
-    if (std::optional<Node> again = doc::ParseJson(text, problems, doc::JsonRules::kStrict, limits)) {
-      return {*std::move(again)};
-    }
-    return {};
-  }
-  return doc::ParseYamlDocuments(text, problems, limits, doc::YamlRules::kAsKubernetes)
-      .value_or(std::vector<Node>());
-}
-
 // "List" is one always; "PodList" is one of Pods, but other objects may be called something like "BlockList".
 bool IsList(const Node& object, const std::string& kind) {
   if (kind == "List") return true;
@@ -66,8 +46,9 @@ bool IsStranger(const Node& value, const Implied& implied) {
 
 class ObjectVisitor {
  public:
-  ObjectVisitor(const ReadOptions& options, Manifests& manifests)
-      : options_(options), manifests_(manifests) {}
+  // `pods` may be null.
+  ObjectVisitor(const ReadOptions& options, Manifests& manifests, std::vector<PodInTree>* pods)
+      : options_(options), manifests_(manifests), pods_(pods) {}
 
   // An object, or a sequence of them.
   void Visit(const Reader& value, const Implied& implied) {
@@ -109,7 +90,14 @@ class ObjectVisitor {
     if (templates) {
       Pod pod = Describe(object, type);
       for (const FoundTemplate& found : *templates) {
-        pods += ReadPodImages(found, pod, options_.policy, manifests_.uses) ? 1 : 0;
+        const std::size_t first = manifests_.uses.size();
+        auto spec = ReadPodImages(found, pod, options_.policy, manifests_.uses);
+        if (!spec) continue;
+        pods++;
+        if (pods_ != nullptr && first < manifests_.uses.size()) {
+          const auto uses = manifests_.uses.begin() + static_cast<std::ptrdiff_t>(first);
+          pods_->push_back({&object.reader().node(), *spec, {uses, manifests_.uses.end()}});
+        }
       }
       manifests_.pods += pods;
     }
@@ -133,14 +121,44 @@ class ObjectVisitor {
 
   const ReadOptions& options_;
   Manifests& manifests_;
+  std::vector<PodInTree>* pods_;
 };
 
 }  // namespace
 
+std::vector<Node> ParseManifests(std::string_view text, doc::Problems& problems, const doc::Limits& limits) {
+  std::string_view begin = base::TrimSpace(text.substr(0, 1024));
+  bool json = (begin.starts_with("{") || begin.starts_with("[")) && !HasYamlMarker(text);
+  if (json) {
+    doc::Problems as_json(problems.source());
+    std::optional<Node> root = doc::ParseJson(text, as_json, doc::JsonRules::kStrict, limits);
+    if (root && as_json.empty()) return {*std::move(root)};
+    // Flow-style YAML is rare, and JSON that is cut off is not: the latter's own message is the better one.
+    doc::Problems as_yaml(problems.source());
+    auto documents = doc::ParseYamlDocuments(text, as_yaml, limits, doc::YamlRules::kAsKubernetes);
+    if (documents && as_yaml.empty()) return *std::move(documents);
+    if (std::optional<Node> again = doc::ParseJson(text, problems, doc::JsonRules::kStrict, limits)) {
+      return {*std::move(again)};
+    }
+    return {};
+  }
+  return doc::ParseYamlDocuments(text, problems, limits, doc::YamlRules::kAsKubernetes)
+      .value_or(std::vector<Node>());
+}
+
+std::vector<PodInTree> FindPods(const std::vector<Node>& documents, doc::Problems& problems,
+                                const ReadOptions& options) {
+  Manifests manifests;
+  std::vector<PodInTree> pods;
+  ObjectVisitor visitor(options, manifests, &pods);
+  for (const Node& document : documents) visitor.Visit(Reader(document, problems), {});
+  return pods;
+}
+
 Manifests ReadManifests(std::string_view text, doc::Problems& problems, const ReadOptions& options) {
   Manifests manifests;
-  ObjectVisitor visitor(options, manifests);
-  for (const Node& document : Parse(text, problems, options.limits)) {
+  ObjectVisitor visitor(options, manifests, nullptr);
+  for (const Node& document : ParseManifests(text, problems, options.limits)) {
     visitor.Visit(Reader(document, problems), {});
   }
   return manifests;

@@ -38,6 +38,21 @@ struct Manifests {
   std::map<std::string, std::size_t> passed_over;
 };
 
+// The documents of a text, as ReadManifests reads them. Pure.
+std::vector<doc::Node> ParseManifests(std::string_view text, doc::Problems& problems,
+                                      const doc::Limits& limits = ReadOptions().limits);
+
+// A pod, or a pod template, in a document.
+struct PodInTree {
+  const doc::Node* object = nullptr;  // the Pod, the Job: a part of the documents, as `spec`
+  const doc::Node* spec = nullptr;    // the pod's own, with its containers
+  std::vector<ImageUse> uses;         // never empty
+};
+
+// The pods of parsed documents that ask for images; as ReadManifests finds them. Pure.
+std::vector<PodInTree> FindPods(const std::vector<doc::Node>& documents, doc::Problems& problems,
+                                const ReadOptions& options = {});
+
 // The objects of one text: YAML with any number of documents, or JSON; a List (or PodList …) and a plain
 // sequence of objects are each of their objects. Pods: Pod, PodTemplate, Deployment, StatefulSet, DaemonSet,
 // ReplicaSet, ReplicationController, Job, CronJob, OpenShift's DeploymentConfig, and by `pod_template_paths`.
