@@ -11,13 +11,17 @@
 #include "base/fs.h"
 #include "base/text.h"
 #include "config/agent_config.h"
+#include "config/raw_config.h"
 #include "ctl/exit_code.h"
 #include "ctl/list.h"
 #include "ctl/list_files.h"
 #include "ctl/manifest_files.h"
 #include "deploy/embedded_files.h"
 #include "deploy/generate.h"
+#include "doc/edit.h"
+#include "doc/problems.h"
 #include "doc/write.h"
+#include "doc/yaml.h"
 #include "image/kubelet_version.h"
 #include "image/reference.h"
 #include "list/image_list.h"
@@ -29,6 +33,7 @@ namespace prefetch::ctl {
 namespace {
 
 constexpr std::size_t kMostFiles = 1000;
+constexpr std::size_t kMostConfigBytes = 256 << 10;
 constexpr std::size_t kMostListBytes = 16 << 20;  // so that what is too large for a ConfigMap is told by size
 
 std::string NameOf(const std::string& path) {
@@ -187,6 +192,25 @@ bool TakeLists(GenerateFlags& flags, std::ostream& err) {
   return CheckTaken(flags, *files, err);
 }
 
+// Reads agent.yaml into the options; false, with the mistakes told, if agents would not start with it.
+bool TakeAgentConfig(GenerateFlags& flags, std::ostream& err) {
+  if (flags.agent_config.empty()) return true;
+  auto text = base::ReadFile(flags.agent_config, kMostConfigBytes);
+  if (!text) return Fail(kBadInput, text.error(), err), false;
+  doc::Problems problems(flags.agent_config);
+  auto raw = config::ReadConfigFile(*text, problems);
+  if (!problems.empty() || !raw) return Refuse(problems.Lines(), err), false;
+  // The shipped file's only field: platforms need it for their credential plugins.
+  if (!raw->provider_environment_file) {
+    doc::Problems unused(flags.agent_config);
+    doc::Node root = doc::ParseYaml(*text, unused).value_or(doc::Node::Mapping());
+    doc::Put(root, "providerEnvironment", doc::Node::String("/etc/prefetchd/agent/provider.env"));
+    *text = doc::WriteYaml(root);
+  }
+  flags.options.agent_config = *std::move(text);
+  return true;
+}
+
 // Of a kubelet that is newer than the rules that this release, and so its agent, knows.
 void NoteNewer(const std::string& declared, std::ostream& err) {
   auto version = image::KubeletVersion::Parse(declared);
@@ -211,7 +235,7 @@ int Print(const base::Result<deploy::Generated>& generated, const std::string& o
 
 int Generate(GenerateFlags flags, std::ostream& out, std::ostream& err) {
   if (auto words = CheckWords(flags.options); !words) return Fail(kBadInput, words.error(), err);
-  if (!TakeLists(flags, err)) return kBadInput;
+  if (!TakeLists(flags, err) || !TakeAgentConfig(flags, err)) return kBadInput;
   NoteNewer(flags.options.kubelet_version, err);
   return Print(deploy::Generate(deploy::EmbeddedFiles(), flags.options), flags.output, out, err);
 }

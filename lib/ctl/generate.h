@@ -14,6 +14,7 @@ namespace prefetch::ctl {
 struct GenerateFlags {
   deploy::GenerateOptions options;  // but for the lists, which are read from `lists`
   std::vector<std::string> lists;   // files, or folders of them
+  std::string agent_config;         // a file of kind AgentConfiguration; empty: the shipped one
   std::string output;               // a file, or a folder (it is there, or ends with "/"); empty: `out`
   list::Capabilities capabilities;
 };

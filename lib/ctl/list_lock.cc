@@ -37,7 +37,7 @@ struct Question {
   TagQuestion tag;
 };
 
-std::vector<List> ReadLists(const std::vector<std::string>& paths, Mistakes& mistakes) {
+std::vector<List> ListsToLock(const std::vector<std::string>& paths, Mistakes& mistakes) {
   std::vector<List> lists;
   if (std::any_of(paths.begin(), paths.end(), &IsStdin)) {
     mistakes.emplace_back("a lock stands beside its list: name files, and not standard input");
@@ -160,7 +160,7 @@ int LockLists(const base::Call& call, const ListLockOptions& options, const conf
   if (!timeout || timeout->count() <= 0)
     mistakes.emplace_back("--timeout must be a duration such as 90s or 5m");
   auto keyring = ToKeyringOptions(GatherCredentials(options.credentials, get_env, mistakes), mistakes);
-  std::vector<List> lists = ReadLists(options.files, mistakes);
+  std::vector<List> lists = ListsToLock(options.files, mistakes);
   if (!mistakes.empty()) return Refuse(mistakes, err);
 
   base::Call limited = call.Within(*timeout);

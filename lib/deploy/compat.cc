@@ -49,13 +49,6 @@ void RemoveObject(Objects& objects, std::string_view kind, std::string_view firs
       all.end());
 }
 
-Object* FindObject(Objects& objects, std::string_view kind, std::string_view first_name) {
-  for (Object& object : objects.all) {
-    if (object.Kind() == kind && object.first_name == first_name) return &object;
-  }
-  return nullptr;
-}
-
 // Selectors cannot be changed in place, so the one of the DaemonSet is to the letter what it was.
 void SelectByApp(Objects& objects, const std::string& name) {
   doc::Node app = doc::Node::Mapping();

@@ -12,11 +12,14 @@
 #include "deploy/monitors.h"
 #include "deploy/node_choice.h"
 #include "deploy/words.h"
+#include "doc/path.h"
+#include "doc/write.h"
 
 namespace prefetch::deploy {
 namespace {
 
 constexpr std::string_view kList = "prefetchd-list";
+constexpr std::string_view kOwnImageList = "agent-image.yaml";
 constexpr std::string_view kNamespace = "prefetchd";
 constexpr std::size_t kLongestInstance = 40;  // the longest name of ours and a hash fit beside it in 63
 
@@ -89,6 +92,18 @@ std::vector<ConfigMapSource> ListMaps(const GenerateOptions& options) {
   return maps;
 }
 
+// Init containers that ask the agent run its own image: status and preflights tell of it, and no node waits
+// for it.
+ListFile ListOfOwnImage(const std::string& image) {
+  doc::Node entry = doc::Node::Mapping();
+  entry.Set("image", doc::Node::String(image)).Set("required", doc::Node::Bool(false));
+  doc::Node list = doc::Node::Mapping();
+  list.Set("apiVersion", doc::Node::String("prefetchd.dev/v1alpha1"))
+      .Set("kind", doc::Node::String("ImageList"))
+      .Set("images", doc::Node::Sequence({std::move(entry)}));
+  return {std::string(kOwnImageList), doc::WriteYaml(list)};
+}
+
 Kustomization TopOf(const GenerateOptions& options) {
   Kustomization top;
   top.resources = {"overlays/" + options.platform};
@@ -104,6 +119,13 @@ Kustomization TopOf(const GenerateOptions& options) {
     if (top.name_space.empty()) top.name_space = std::string(kNamespace) + top.name_suffix;
   }
   return top;
+}
+
+void SetAgentConfig(const std::string& text, Objects& objects) {
+  if (text.empty()) return;
+  Object* config = FindObject(objects, "ConfigMap", "prefetchd-agent");
+  doc::Node* value = config == nullptr ? nullptr : doc::ValueAt(config->body, {"data", "agent.yaml"});
+  if (value != nullptr) *value = doc::Node::String(text);
 }
 
 void ChangeGate(const GenerateOptions& options, AgentDaemonSet& agent) {
@@ -164,7 +186,11 @@ base::Status CheckLists(const std::vector<ListFile>& lists) {
   return {};
 }
 
-base::Result<Generated> Generate(const Files& files, const GenerateOptions& options) {
+base::Result<Generated> Generate(const Files& files, const GenerateOptions& given) {
+  GenerateOptions options = given;
+  if (Contains(options.components, kPreflight) && !options.image.empty()) {
+    options.lists.push_back(ListOfOwnImage(options.image));
+  }
   for (const base::Status& checked : {CheckOptions(files, options), CheckLists(options.lists)}) {
     if (!checked) return checked.error();
   }
@@ -173,6 +199,7 @@ base::Result<Generated> Generate(const Files& files, const GenerateOptions& opti
   if (!objects) return objects.error();
   AgentDaemonSet agent(*objects);
   Change(options, top.config_maps, agent);
+  SetAgentConfig(options.agent_config, *objects);
   LabelMonitors(options.monitor_labels, *objects);
   if (!options.instance.empty()) AlertOnLabelOf(options.instance, *objects);
   Generated out;

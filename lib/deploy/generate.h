@@ -33,6 +33,7 @@ struct NodeChoice {
 struct GenerateOptions {
   std::string platform;                 // a folder of overlays/
   std::vector<std::string> components;  // folders of components/
+  std::string agent_config;             // the text of agent.yaml; empty: the tree's own
   std::vector<ListFile> lists;          // the first becomes prefetchd-list; each a ConfigMap of its own
   std::string
       instance;  // empty: the only one on its nodes; else all names end with it, and its folder below /run
@@ -53,10 +54,13 @@ struct Generated {
 
 std::vector<std::string> Platforms(const Files& files);
 std::vector<std::string> Components(const Files& files);
+// InvalidArgument: none, or an unknown one.
+base::Status CheckPlatform(const Files& files, const std::string& platform);
 
 // Can each of them be a file of a ConfigMap, beside the others? InvalidArgument says what to do.
 base::Status CheckLists(const std::vector<ListFile>& lists);
 
+// With the component preflight and an image, a list of its own has that image, not required.
 // InvalidArgument: an unknown platform or component, an instance or a file name that Kubernetes takes for no
 // name, a list that no ConfigMap holds; each says what to do.
 base::Result<Generated> Generate(const Files& files, const GenerateOptions& options);

@@ -171,4 +171,11 @@ void SortForCreation(Objects& objects) {
                    [&](const Object& a, const Object& b) { return rank(a) < rank(b); });
 }
 
+Object* FindObject(Objects& objects, std::string_view kind, std::string_view first_name) {
+  for (Object& object : objects.all) {
+    if (object.Kind() == kind && object.first_name == first_name) return &object;
+  }
+  return nullptr;
+}
+
 }  // namespace prefetch::deploy

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -34,6 +35,8 @@ struct Objects {
   std::vector<Reference> references;  // of `configurations`, beside those that every cluster has
 };
 
+// By kind and first name; nullptr: there is none.
+Object* FindObject(Objects& objects, std::string_view kind, std::string_view first_name);
 bool Matches(const Target& target, const Object& object);
 // Has no namespace: of the kinds that this tree ships.
 bool IsClusterWide(const std::string& kind);

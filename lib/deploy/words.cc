@@ -74,11 +74,15 @@ base::Status CheckOpenShift(const GenerateOptions& options) {
 
 }  // namespace
 
+base::Status CheckPlatform(const Files& files, const std::string& platform) {
+  const std::vector<std::string> platforms = Platforms(files);
+  if (Contains(platforms, platform)) return {};
+  return base::InvalidArgument("--platform must be one of " + base::Join(platforms, ", "));
+}
+
 base::Status CheckCommon(const Files& files, const GenerateOptions& options) {
-  std::vector<std::string> platforms = Platforms(files), components = Components(files);
-  if (!Contains(platforms, options.platform)) {
-    return base::InvalidArgument("--platform must be one of " + base::Join(platforms, ", "));
-  }
+  if (auto platform = CheckPlatform(files, options.platform); !platform) return platform;
+  const std::vector<std::string> components = Components(files);
   for (const std::string& component : options.components) {
     if (!Contains(components, component)) {
       return base::InvalidArgument("--component must be one of " + base::Join(components, ", "));
@@ -140,6 +144,10 @@ std::vector<std::string> NotesFor(const GenerateOptions& options, const Objects&
   for (const std::string& secret : options.image_pull_secrets) {
     notes.push_back("the Secret " + secret + " must exist in the namespace " + agent.NameSpace() +
                     ", of the type kubernetes.io/dockerconfigjson; it serves the agent's own image only");
+    if (Contains(options.components, kPreflight)) {
+      notes.push_back("init containers with this image need a copy of the Secret " + secret +
+                      " in their namespace: generate init-container --image-pull-secret " + secret);
+    }
   }
   for (const Object& object : objects.all) {
     if (object.Kind() != "ConfigMap" || ConfigMapBytes(object.body) <= kMostClientSideBytes) continue;

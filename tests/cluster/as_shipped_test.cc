@@ -23,6 +23,12 @@ using std::chrono::seconds;
 
 constexpr const char* kPods = "/api/v1/namespaces/prefetchd/pods";
 
+// As Pod Security "restricted" wants a container.
+constexpr const char* kRestricted =
+    "    securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}, runAsNonRoot: "
+    "true,\n"
+    "      runAsUser: 65532, seccompProfile: {type: RuntimeDefault}}\n";
+
 std::string FromEnvironment(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;
@@ -129,8 +135,12 @@ class AsShipped : public testing::TestWithParam<Platform> {
   void Install(const std::string& list) {
     const rig::Scratch& scratch = node_->node().scratch();
     scratch.Write("shipped/images.txt", list);
+    scratch.Write(
+        "shipped/agent.yaml",
+        "apiVersion: prefetchd.dev/v1alpha1\nkind: AgentConfiguration\npreflight:\n  namespaces: [ci]\n");
     rig::Ran made = node_->node().Ctl({"generate", "--platform", GetParam().name, "--list",
-                                       scratch / "shipped/images.txt", "--image", image_});
+                                       scratch / "shipped/images.txt", "--image", image_, "--component",
+                                       "preflight", "--agent-config", scratch / "shipped/agent.yaml"});
     ASSERT_TRUE(made.exit == rig::Exit{}) << made.err;
     manifests_ = scratch.Write("shipped/all.yaml", made.out);
     rig::Ran applied = SharedControlPlane()->Kubectl({"apply", "--server-side", "-f", manifests_});
@@ -184,6 +194,38 @@ class AsShipped : public testing::TestWithParam<Platform> {
     EXPECT_EQ(kubelet.version, KubeletVersion());
     EXPECT_EQ(kubelet.version_from, "Node status");
   }
+  // An ordinary job's pod of namespace ci, with the init container that the page makes for it: how that
+  // ended, and its last words.
+  std::string Preflight(const std::string& image, const std::string& policy) {
+    const rig::Scratch& scratch = node_->node().scratch();
+    const std::string name = "job-" + std::to_string(jobs_++);
+    const std::string job = scratch.Write(
+        "shipped/job.yaml",
+        "apiVersion: v1\nkind: Pod\nmetadata:\n  name: " + name +
+            "\n  namespace: ci\nspec:\n  nodeName: n1\n  restartPolicy: Never\n  containers:\n"
+            "  - name: app\n    image: " +
+            image + "\n    imagePullPolicy: " + policy + "\n    command: [/none]\n" + kRestricted);
+    rig::Ran made = node_->node().Ctl(
+        {"generate", "init-container", "--platform", GetParam().name, "--image", image_, "-f", job});
+    EXPECT_TRUE(made.exit == rig::Exit{}) << made.err;
+    rig::Ran applied =
+        SharedControlPlane()->Kubectl({"apply", "-f", scratch.Write("shipped/checked.yaml", made.out)});
+    EXPECT_TRUE(applied.exit == rig::Exit{}) << applied.err;
+    const std::string pod = "/api/v1/namespaces/ci/pods/" + name;
+    std::string ended = "it has not ended";
+    rig::Eventually(seconds(90), [&] {
+      const ApiAnswer now = node_->api().Get(pod);
+      for (const doc::Node& container : doc::ItemsAt(now.body, {"status", "initContainerStatuses"})) {
+        const doc::Node* code = doc::ValueAt(container, {"state", "terminated", "exitCode"});
+        if (code == nullptr) continue;
+        ended =
+            std::to_string(code->integer) + " " + doc::TextAt(container, {"state", "terminated", "message"});
+      }
+      return ended != "it has not ended";
+    });
+    EXPECT_TRUE(node_->api().Kill(pod).ok());
+    return ended;
+  }
   // A finalizer keeps the pod, so that it can be read how its container ended: 137 after SIGKILL. The time
   // until the pod is gone would say nothing, for kubelet takes seconds of its own to see what has ended.
   std::string ExitCodeOfDeleted(const std::string& pod) {
@@ -235,6 +277,7 @@ class AsShipped : public testing::TestWithParam<Platform> {
 
   std::optional<RealNode> node_;
   std::string image_, listed_, manifests_;
+  int jobs_ = 0;
 };
 
 TEST_P(AsShipped, RunsAsTheDaemonSetsPod) {
@@ -250,6 +293,20 @@ TEST_P(AsShipped, RunsAsTheDaemonSetsPod) {
   ASSERT_OK(status);
   EXPECT_TRUE(status->exit == rig::Exit{}) << status->err << "the local socket is where it is said to be";
   ExpectLearntVersion();
+
+  // A job under Pod Security "restricted" asks this agent, at the node's address, by its token.
+  MakeNamespace(node_->api(), "ci");
+  EXPECT_TRUE(
+      node_->api()
+          .MergePatch("/api/v1/namespaces/ci",
+                      R"({"metadata":{"labels":{"pod-security.kubernetes.io/enforce":"restricted"}}})")
+          .ok());
+  EXPECT_EQ(Preflight(listed_, "Never").substr(0, 2), "0 ");
+  const std::string refused = Preflight(listed_ + "-absent", "Never");
+  EXPECT_EQ(refused.substr(0, 2), "1 ") << refused;
+  for (const std::string& words : {listed_ + "-absent", std::string("n1"), std::string("NotListed")}) {
+    EXPECT_NE(refused.find(words), std::string::npos) << refused;
+  }
 
   // SIGTERM: it ends before it is killed, and the next one is ready.
   const std::string uid = doc::TextAt(*pod, {"metadata", "uid"});

@@ -44,7 +44,8 @@ std::string WriteCniConfig(const rig::Scratch& scratch) {
                 R"({"cniVersion":"0.4.0","name":"pods","plugins":[{"type":"ptp","ipMasq":false,"ipam":)"
                 R"({"type":"host-local","dataDir":")" +
                     (scratch / "cni-data") +
-                    R"(","ranges":[[{"subnet":"198.51.100.0/24"}]],"routes":[{"dst":"0.0.0.0/0"}]}}]})");
+                    R"(","ranges":[[{"subnet":"198.51.100.0/24"}]],"routes":[{"dst":"0.0.0.0/0"}]}},)"
+                    R"({"type":"portmap","capabilities":{"portMappings":true}}]})");
   return scratch / "cni";
 }
 

@@ -68,14 +68,14 @@ def arguments(platform, components=(), lists=("images.yaml",)):
     return given
 
 
-def kustomized(platform, components=(), more=""):
+def kustomized(platform, components=(), more="", files=None):
     """The kustomization that a person would write for one list."""
     with_list = "options: {immutable: true}"
     touch = ", deploy/touch" if "touch" in components and "name" not in more else ""  # under its own names only
     return render(f"resources: [deploy/overlays/{platform}{touch}]\n"
                   f"components: [{', '.join('deploy/components/' + one for one in components)}]\n"
                   "configMapGenerator:\n- name: prefetchd-list\n  behavior: replace\n  files: [images.yaml]\n"
-                  f"  {with_list}\n{more}", {"images.yaml": LIST})
+                  f"  {with_list}\n{more}", {"images.yaml": LIST, **(files or {})})
 
 
 def by_name(documents, loose):
@@ -131,10 +131,37 @@ POD_PATCH = """- patch: |-
         spec:
 """
 
+# The list by which the agents tell of their own image.
+OF_IMAGE = """apiVersion: prefetchd.dev/v1alpha1
+kind: ImageList
+images:
+- image: registry.example/team/prefetchd:1
+  required: false
+"""
+OF_IMAGE_TOO = """- name: prefetchd-list-agent-image
+  namespace: prefetchd
+  files: [agent-image.yaml]
+  options: {disableNameSuffixHash: true}
+"""
+POD = """apiVersion: v1
+kind: Pod
+metadata: {name: job}
+spec:
+  containers:
+  - {name: app, image: "quay.io/acme/app:v1"}
+"""
+
 # The same installation, told twice: the options, and the kustomization.
-INSTANCE = """namespace: prefetchd-ci
+INSTANCE = OF_IMAGE_TOO + """namespace: prefetchd-ci
 nameSuffix: -ci
 patches:
+""" + POD_PATCH + """          volumes:
+          - name: list
+            configMap: null
+            projected:
+              sources:
+              - configMap: {name: prefetchd-list}
+              - configMap: {name: prefetchd-list-agent-image}
 - target: {kind: DaemonSet, name: prefetchd}
   patch: |-
     - {op: replace, path: /spec/template/spec/containers/0/args/2, value: "--listen=[$(POD_IP)]:9478"}
@@ -171,8 +198,18 @@ INSTANCE_ARGUMENTS = ["--instance", "ci", "--port", "9478", "--image", "registry
 
 def check_instance(platform):
     given = [one for one in TOGETHER if one != "node-gate"] + ["node-gate"]
-    return check_same(generate(arguments(platform, given) + INSTANCE_ARGUMENTS), kustomized(platform, given, INSTANCE),
+    return check_same(generate(arguments(platform, given) + INSTANCE_ARGUMENTS), kustomized(platform, given, INSTANCE, {"agent-image.yaml": OF_IMAGE}),
                       loose=True)
+
+
+def check_own_image():
+    """An image that init containers use is on a list of its own with preflight, and only there."""
+    image, problems = ["--image", "registry.example/team/prefetchd:1"], []
+    for given, more, listed in ((["preflight"], image, True), (["preflight"], [], False), (["fleet"], image, False)):
+        lists = [one["data"] for one in generate(arguments("generic", given) + more) if one["kind"] == "ConfigMap"]
+        if ({"agent-image.yaml": OF_IMAGE} in lists) != listed:
+            problems.append(f"{given} {more}: {lists}")
+    return problems
 
 
 def check_namespace(platform):
@@ -212,6 +249,21 @@ patches:
 """
 
 
+AGENT = "apiVersion: prefetchd.dev/v1alpha1\nkind: AgentConfiguration\npreflight:\n  namespaces:\n  - ci\n"
+PROVIDERS = "providerEnvironment: /etc/prefetchd/agent/provider.env\n"
+
+
+def check_agent_config():
+    """agent.yaml takes the place of the shipped one, and keeps what platforms need."""
+    problems = []
+    for text, expect in ((AGENT, AGENT + PROVIDERS), ("# mine\n" + AGENT + "providerEnvironment: /x\n", None)):
+        files = {"images.yaml": LIST, "mine.yaml": text}
+        theirs = kustomized("eks", ["preflight"], "- name: prefetchd-agent\n  behavior: merge\n  files: [agent.yaml]\n"
+                            "  options: {immutable: true}\n", {"agent.yaml": expect or text})
+        problems += check_same(generate(arguments("eks", ["preflight"]) + ["--agent-config", "mine.yaml"], files), theirs)
+    return problems
+
+
 def check_several_lists():
     files = {"images.yaml": LIST, "Team_B.txt": OTHER}
     ours = generate(arguments("generic", lists=("images.yaml", "Team_B.txt")), files)
@@ -230,6 +282,9 @@ TOLD = [
     ("UnknownPlatform", arguments("minikube"), None, 2, "--platform must be one of aks, bottlerocket, crio, eks"),
     ("NoList", ["--platform", "eks"], None, 2, "--list is required"),
     ("UnknownComponent", arguments("eks", ["gate"]), None, 2, "--component must be one of control-plane, ephemeral"),
+    ("AgentConfigWithAMistake", arguments("eks") + ["--agent-config", "a.yaml"],
+     {"images.yaml": LIST, "a.yaml": AGENT + "limit: 1\n"}, 2, "a.yaml:6:1: limit"),
+    ("AgentConfigThatIsNotThere", arguments("eks") + ["--agent-config", "no.yaml"], None, 2, "no.yaml"),
     ("ListThatIsNotThere", arguments("eks", lists=["no.yaml"]), None, 2, "no.yaml"),
     ("ListWithMistakes", arguments("eks"), {"images.yaml": LIST + "- image: Quay.io/A\n- {imag: x}\n"}, 2,
      "images.yaml:5:10: images[1].image"),
@@ -321,17 +376,22 @@ def check_second_instance(documents):
 def shown_commands():
     """Every `prefetchctl generate …` and `migrate …` that the pages and --help show, up to a pipe or a comment, as words."""
     texts = [subprocess.check_output([os.environ["PREFETCHCTL"], *command, "--help"], text=True)
-             for command in (["generate"], ["migrate", "image-prefetcher"])]
+             for command in (["generate"], ["generate", "init-container"], ["migrate", "image-prefetcher"])]
     for _, text in pages_for_people():
         texts += re.findall(r"^```sh\n(.*?)^```", text, flags=re.M | re.S)
     lines = [line for text in texts for line in text.replace("\\\n", " ").splitlines()]
     return [shlex.split(re.split(r"[|>#]", line)[0])[1:] for line in lines
-            if line.strip().startswith(("prefetchctl generate --", "prefetchctl migrate image-prefetcher "))]
+            if line.strip().startswith(("prefetchctl generate --", "prefetchctl migrate image-prefetcher ",
+                                        "prefetchctl generate init-container "))]
 
 
 def check_shown_command(given):
-    result = run(given, {name: OTHER if name.endswith(".txt") else LIST
-                         for name in [given[i + 1] for i, one in enumerate(given) if one == "--list"]}, command=())
+    files = {name: OTHER if name.endswith(".txt") else LIST
+             for name in [given[i + 1] for i, one in enumerate(given) if one == "--list"]}
+    given = ["stdin.yaml" if one == "-" else one for one in given]
+    files.update({given[i + 1]: POD if one == "-f" else AGENT for i, one in enumerate(given)
+                  if one in ("-f", "--agent-config")})
+    result = run(given, files, command=())
     return [] if result.returncode == 0 else [result.stderr]
 
 
@@ -365,6 +425,8 @@ def add_generated(cases, add_rendering, none):
         {"images.yaml": LIST, "Team_B.txt": OTHER}), live_reload=True)
     cases.add("generate", "several_lists", lambda: none(check_several_lists()))
     cases.add("generate", "gate_of_an_instance", lambda: none(check_gate_of_an_instance()))
+    cases.add("generate", "agent_config", lambda: none(check_agent_config()))
+    cases.add("generate", "own_image", lambda: none(check_own_image()))
     cases.add("generate", "outputs", lambda: none(check_outputs()))
     cases.add("generate", "quiet_where_all_is_said", lambda: none(check_quiet_where_all_is_said()))
     cases.add("generate", "commands_are_shown", lambda: none([] if len(shown_commands()) >= 5 else ["too few"]))

@@ -80,7 +80,7 @@ TEST_F(Example, ItsArgumentsAreUnderstoodAndItsLastWordsTellImageNodeAndReason) 
   ASSERT_FALSE(arguments.empty());
   arguments.erase(arguments.begin());
   for (std::string& argument : arguments) {
-    argument = base::ReplaceAll(argument, "$(NODE_IP):9477", "127.0.0.1:" + std::to_string(server->port()));
+    argument = base::ReplaceAll(argument, "[$(NODE_IP)]:9477", "127.0.0.1:" + std::to_string(server->port()));
   }
   rig::Ran ran = Run("", arguments);
   EXPECT_EQ(ran.exit, (rig::Exit{1, 0})) << ran.err;

@@ -16,23 +16,6 @@
 namespace prefetch::ctl {
 namespace {
 
-// Each --policy belongs to the --image before it, so they are read in the order in which they stand.
-base::Status PairImages(const CLI::App& command, std::vector<CheckOptions::Image>& images) {
-  const CLI::Option* image = command.get_option("--image");
-  const CLI::Option* policy = command.get_option("--policy");
-  std::size_t image_at = 0, policy_at = 0;
-  for (const CLI::Option* option : command.parse_order()) {
-    if (option == image) images.push_back({image->results().at(image_at++), {}});
-    if (option != policy) continue;
-    if (images.empty() || images.back().policy) {
-      return base::InvalidArgument(
-          "--policy without an --image before it: put each --policy after its --image");
-    }
-    images.back().policy = policy->results().at(policy_at++);
-  }
-  return {};
-}
-
 constexpr const char* kCheckFooter = R"(
 Asks this node's agent whether pods would start now with these images. It asks once for each image, at the
 strongest policy of all its containers, and waits for an agent that has not started yet. For Always, the agent
@@ -109,7 +92,7 @@ Command CheckCommand(CLI::App& command, Context& context) {
     options->unknown_passes = *unknown == "pass";
     Terminal terminal = StdoutTerminal();
     options->width = terminal.interactive ? terminal.width : 0;
-    if (auto paired = PairImages(command, options->images); !paired) {
+    if (auto paired = PairImages(command, "--image", options->images); !paired) {
       return Fail(kBadInput, paired.error(), std::cerr);
     }
     return context.WithAgent(

@@ -34,4 +34,21 @@ void Repeatable(CLI::App& command, const std::string& flag, std::vector<std::str
   command.add_option(flag, values, help)->type_size(1)->allow_extra_args(false);
 }
 
+base::Status PairImages(const CLI::App& command, const std::string& flag,
+                        std::vector<CheckOptions::Image>& images) {
+  const CLI::Option* image = command.get_option(flag);
+  const CLI::Option* policy = command.get_option("--policy");
+  std::size_t image_at = 0, policy_at = 0;
+  for (const CLI::Option* option : command.parse_order()) {
+    if (option == image) images.push_back({image->results().at(image_at++), {}});
+    if (option != policy) continue;
+    if (images.empty() || images.back().policy) {
+      return base::InvalidArgument("--policy without an " + flag +
+                                   " before it: put each --policy after its " + flag);
+    }
+    images.back().policy = policy->results().at(policy_at++);
+  }
+  return {};
+}
+
 }  // namespace prefetch::ctl

@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "config/raw_config.h"
 #include "ctl/agent_client.h"
+#include "ctl/check.h"
 #include "ctl/exit_code.h"
 #include "http/curl_client.h"
 
@@ -43,8 +44,20 @@ void AgentOption(CLI::App& command, Context& context);
 void Repeatable(CLI::App& command, const std::string& flag, std::vector<std::string>& values,
                 const std::string& help);
 
+// The images of the option `flag`. Each --policy belongs to the image before it, so they are read in the
+// order in which they stand.
+base::Status PairImages(const CLI::App& command, const std::string& flag,
+                        std::vector<CheckOptions::Image>& images);
+
 // The flags of prefetchd by which this node's, or this desk's, credentials are found.
 void CredentialOptions(CLI::App& command, config::RawConfig& flags);
+
+// A part of another command.
+struct Subcommand {
+  const CLI::App* app;  // parsed(): it is the one to run
+  Command run;
+};
+Subcommand InitContainerCommand(CLI::App& generate);
 
 Command AuditCommand(CLI::App& command, Context& context);
 Command CheckCommand(CLI::App& command, Context& context);

@@ -105,6 +105,8 @@ Command GenerateCommand(CLI::App& command, Context&) {
   Repeatable(command, "--list", flags->generate.lists,
              "A list file, or a directory of list files; each becomes a ConfigMap of its own (repeatable)");
   ManifestOptions(command, options);
+  command.add_option("--agent-config", flags->generate.agent_config,
+                     "agent.yaml of the agents: limits, preflight, pullSecrets; see deploy/settings.md");
   command.add_option("--namespace", options.name_space,
                      "Namespace of the agents; default: prefetchd, or prefetchd-INSTANCE");
   command.add_option("--instance", options.instance,
@@ -137,7 +139,8 @@ Examples:
   prefetchctl generate --platform gke --list team-a.yaml --list team-b.txt --instance ci --port 9478
   prefetchctl generate --platform eks --list ci.yaml --instance ci --node-selector pool=ci)");
   const CLI::App* touch = TouchDaemonSetCommand(command, *touch_flags);
-  return [flags, touch, touch_flags] {
+  return [flags, touch, touch_flags, init = InitContainerCommand(command)] {
+    if (init.app->parsed()) return init.run();
     if (!touch->parsed()) return Run(*flags);
     return GenerateTouchDaemonSet(touch_flags->lists, touch_flags->nodes, touch_flags->output, std::cout,
                                   std::cerr);

@@ -1,0 +1,287 @@
+#include "ctl/init_container.h"
+
+#include <algorithm>
+#include <chrono>
+#include <set>
+#include <utility>
+
+#include "base/fs.h"
+#include "base/text.h"
+#include "ctl/exit_code.h"
+#include "ctl/list_files.h"
+#include "ctl/manifest_files.h"
+#include "deploy/embedded_files.h"
+#include "deploy/generate.h"
+#include "deploy/init_container.h"
+#include "doc/block_edit.h"
+#include "doc/duration.h"
+#include "doc/edit.h"
+#include "doc/path.h"
+#include "doc/write.h"
+#include "manifest/read.h"
+#include "manifest/strongest.h"
+#include "screen/check_items.h"
+
+namespace prefetch::ctl {
+namespace {
+
+using doc::Node;
+using std::chrono::seconds;
+
+constexpr seconds kUsualTimeout{60};
+constexpr seconds kLeastTimeout{5};            // an agent that restarts takes a few seconds
+constexpr const char* kBefore = "containers";  // new keys of a pod's spec stand before this one
+
+// What the command line says, understood.
+struct Wanted {
+  deploy::InitContainerOptions container;  // but for the images
+  bool may_be_shorter = true;              // the timeout is nobody's wish
+};
+
+Wanted Understand(const InitContainerFlags& flags, Mistakes& mistakes) {
+  Wanted wanted{.container = {.platform = flags.platform,
+                              .image = flags.image,
+                              .port = flags.port.value_or(deploy::InitContainerOptions().port),
+                              .timeout = kUsualTimeout,
+                              .images = {},
+                              .pod_secrets = {}}};
+  if (auto good = deploy::CheckPlatform(deploy::EmbeddedFiles(), flags.platform); !good) {
+    mistakes.push_back(good.error().message());
+  }
+  auto image = image::Reference::Parse(flags.image);
+  if (!image) mistakes.push_back("--image must name the agent's image: " + image.error().message());
+  if (flags.timeout) {
+    auto timeout = doc::ParseDuration(*flags.timeout);
+    if (timeout && *timeout >= kLeastTimeout) {
+      wanted.container.timeout = std::chrono::duration_cast<seconds>(*timeout);
+      wanted.may_be_shorter = false;
+    } else {
+      mistakes.emplace_back("--timeout must be a duration of 5s or more, such as 90s");
+    }
+  }
+  if (flags.file.empty() == flags.checked.empty()) {
+    mistakes.emplace_back("name a manifest with -f, or the pod's images with --check-image, and not both");
+  }
+  return wanted;
+}
+
+Node SecretItem(const std::string& secret) {
+  Node item = Node::Mapping();
+  item.Set("name", Node::String(secret));
+  return item;
+}
+
+// Of a Job's pods: the job ends them at its own deadline as well.
+std::optional<seconds> DeadlineOf(const manifest::PodInTree& pod) {
+  std::optional<seconds> deadline;
+  const Node* const values[] = {
+      doc::ValueAt(*pod.spec, {"activeDeadlineSeconds"}),
+      doc::ValueAt(*pod.object, {"spec", "activeDeadlineSeconds"}),
+      doc::ValueAt(*pod.object, {"spec", "jobTemplate", "spec", "activeDeadlineSeconds"})};
+  for (const Node* value : values) {
+    if (value == nullptr || value->kind != Node::Kind::kInt || value->integer <= 0) continue;
+    const seconds one(value->integer);
+    deadline = deadline ? std::min(*deadline, one) : one;
+  }
+  return deadline;
+}
+
+// The strongest wish for each image of the pod, but for our own container's.
+std::vector<deploy::CheckedImage> ImagesOf(const manifest::PodInTree& pod, const std::string& file,
+                                           Mistakes& mistakes) {
+  std::vector<manifest::ImageUse> uses;
+  for (const manifest::ImageUse& use : pod.uses) {
+    if (use.kind == manifest::UseKind::kInitContainer && use.name == deploy::kCheckContainer) continue;
+    if (!use.reference) {
+      mistakes.push_back(file + ":" + std::to_string(use.at.line) + ":" + std::to_string(use.at.column) +
+                         ": " + use.path +
+                         ": is not an image name; if a program fills it in, render the manifest first");
+      continue;
+    }
+    uses.push_back(use);
+  }
+  std::vector<deploy::CheckedImage> images;
+  for (const manifest::WantedImage& image : manifest::Strongest(uses)) {
+    images.push_back({image.image, std::string(image::PullPolicyName(image.policy))});
+  }
+  return images;
+}
+
+// One manifest, with what is put into it.
+class Manifest {
+ public:
+  Manifest(const InitContainerFlags& flags, const Wanted& wanted, std::string text)
+      : flags_(flags),
+        wanted_(wanted),
+        name_(flags.file == kStdin ? "stdin" : flags.file),
+        text_(std::move(text)) {
+    documents_ = Parse(text_);
+  }
+
+  void PutContainers() {
+    doc::Problems problems(name_);
+    manifest::ReadOptions options;
+    options.pod_template_paths = flags_.pod_template_paths;
+    pods_ = manifest::FindPods(documents_, problems, options);
+    for (const std::string& line : problems.Lines()) mistakes_.push_back(line);
+    if (!mistakes_.empty()) return;
+    for (const manifest::PodInTree& pod : pods_) PutInto(pod);
+    if (mistakes_.empty() && items_.empty()) {
+      mistakes_.push_back(name_ +
+                          ": no pod in it asks for an image; for pods of custom resources, name their place "
+                          "with --pod-template-path");
+    }
+  }
+
+  // The whole text; `notes` tells of what was lost.
+  std::string Written(std::vector<std::string>& notes) const {
+    std::vector<Node> changed = documents_;
+    for (std::size_t i = 0; i < documents_.size(); i++) ChangeTree(documents_[i], changed[i]);
+    auto edited = doc::PutIntoText(text_, items_);
+    if (edited && IsSame(*edited, changed)) return *edited;
+    if (changed.size() == 1 && base::TrimSpace(text_).starts_with("{"))
+      return doc::WritePrettyJson(changed[0]);
+    notes.push_back(name_ +
+                    " is not in block style where the container belongs: all of it is written anew, without "
+                    "its comments");
+    std::string text;
+    for (const Node& document : changed) text += (text.empty() ? "" : "---\n") + doc::WriteYaml(document);
+    return text;
+  }
+
+  const Mistakes& mistakes() const { return mistakes_; }
+  std::set<std::string> namespaces() const {
+    std::set<std::string> names;
+    for (const manifest::PodInTree& pod : pods_) names.insert(pod.uses.front().pod->object_namespace);
+    return names;
+  }
+
+ private:
+  std::vector<Node> Parse(const std::string& text) {
+    doc::Problems problems(name_);
+    std::vector<Node> documents = manifest::ParseManifests(text, problems);
+    for (const std::string& line : problems.Lines()) mistakes_.push_back(line);
+    return documents;
+  }
+
+  void PutInto(const manifest::PodInTree& pod) {
+    const manifest::Pod& about = *pod.uses.front().pod;
+    deploy::InitContainerOptions options = wanted_.container;
+    options.images = ImagesOf(pod, name_, mistakes_);
+    if (options.images.empty()) return;
+    const auto& systems = about.nodes.operating_systems;
+    if (systems == std::vector<std::string>{"windows"}) {
+      mistakes_.push_back(name_ + ": " + PodTitle(about) + " is for Windows, where no agent runs");
+      return;
+    }
+    if (auto deadline = DeadlineOf(pod); deadline && wanted_.may_be_shorter) {
+      options.timeout = std::min(options.timeout, *deadline / 2);
+    }
+    if (auto deadline = DeadlineOf(pod);
+        deadline && (options.timeout >= *deadline || options.timeout < kLeastTimeout)) {
+      mistakes_.push_back(name_ + ": activeDeadlineSeconds of " + PodTitle(about) +
+                          " leaves no time for the check: raise it, or give a shorter --timeout");
+    }
+    options.pod_secrets = flags_.pod_secrets;
+    for (const auto* names : {&about.image_pull_secrets, &flags_.image_pull_secrets}) {
+      for (const std::string& name : *names) {
+        auto& known = options.pod_secrets;
+        if (std::find(known.begin(), known.end(), name) == known.end()) known.push_back(name);
+      }
+    }
+    items_.push_back({pod.spec, "initContainers", deploy::InitContainer(options), kBefore});
+    items_.push_back({pod.spec, "volumes", deploy::TokenVolume(), kBefore});
+    for (const std::string& secret : flags_.image_pull_secrets) {
+      items_.push_back({pod.spec, "imagePullSecrets", SecretItem(secret), kBefore});
+    }
+  }
+
+  // The items of `from`'s parts into their twins in `to`, a copy of it.
+  void ChangeTree(const Node& from, Node& to) const {
+    for (const doc::NamedItem& item : items_) {
+      if (&from == item.mapping) doc::PutNamed(to, item.key, item.item, item.before);
+    }
+    for (std::size_t i = 0; i < from.items.size(); i++) ChangeTree(from.items[i], to.items[i]);
+    for (const doc::Member& member : from.members) {
+      if (Node* twin = doc::Find(to, member.key)) ChangeTree(member.value, *twin);
+    }
+  }
+
+  bool IsSame(const std::string& text, const std::vector<Node>& documents) const {
+    doc::Problems problems(name_);
+    const std::vector<Node> read = manifest::ParseManifests(text, problems);
+    return problems.empty() &&
+           std::equal(read.begin(), read.end(), documents.begin(), documents.end(), doc::SameContent);
+  }
+
+  const InitContainerFlags& flags_;
+  const Wanted& wanted_;
+  std::string name_;
+  std::string text_;
+  std::vector<Node> documents_;
+  std::vector<manifest::PodInTree> pods_;
+  std::vector<doc::NamedItem> items_;
+  Mistakes mistakes_;
+};
+
+int Write(const std::string& text, const InitContainerFlags& flags, const std::string& namespaces,
+          std::ostream& out, std::ostream& err) {
+  if (flags.output.empty()) {
+    out << text << std::flush;
+  } else if (auto written = base::WriteFileAtomically(flags.output, text); !written) {
+    return Fail(kBadInput, written.error(), err);
+  }
+  err << "note: the agents must have the component preflight, and admit " << namespaces
+      << " (preflight.namespaces in agent.yaml)\n";
+  return kOk;
+}
+
+int PrintAlone(const InitContainerFlags& flags, Wanted wanted, Mistakes mistakes, std::ostream& out,
+               std::ostream& err) {
+  for (const CheckOptions::Image& image : flags.checked) {
+    auto reference = image::Reference::Parse(image.image);
+    if (!reference) {
+      mistakes.push_back("--check-image " + image.image + ": " + reference.error().message());
+      continue;
+    }
+    auto policy = image.policy ? image::ParsePullPolicy(*image.policy) : image::DefaultPullPolicy(*reference);
+    if (!policy) mistakes.emplace_back("--policy must be Never, IfNotPresent or Always");
+    wanted.container.images.push_back(
+        {image.image, std::string(policy ? image::PullPolicyName(*policy) : "")});
+  }
+  if (!mistakes.empty()) return Refuse(mistakes, err);
+  wanted.container.pod_secrets = flags.pod_secrets;
+  std::vector<Node> secrets;
+  for (const std::string& secret : flags.image_pull_secrets) {
+    wanted.container.pod_secrets.push_back(secret);
+    secrets.push_back(SecretItem(secret));
+  }
+  Node spec = Node::Mapping();
+  if (!secrets.empty()) spec.Set("imagePullSecrets", Node::Sequence(std::move(secrets)));
+  spec.Set("initContainers", Node::Sequence({deploy::InitContainer(wanted.container)}))
+      .Set("volumes", Node::Sequence({deploy::TokenVolume()}));
+  return Write(doc::WriteYaml(spec), flags, "the namespace of the pod", out, err);
+}
+
+}  // namespace
+
+int GenerateInitContainer(const InitContainerFlags& flags, std::ostream& out, std::ostream& err) {
+  Mistakes mistakes;
+  const Wanted wanted = Understand(flags, mistakes);
+  if (!flags.checked.empty()) return PrintAlone(flags, wanted, std::move(mistakes), out, err);
+  if (!mistakes.empty()) return Refuse(mistakes, err);
+  auto text = ReadFileOrStdin(flags.file, manifest::ReadOptions().limits.bytes);
+  if (!text) return Fail(kBadInput, text.error(), err);
+  Manifest manifest(flags, wanted, *std::move(text));
+  manifest.PutContainers();
+  if (!manifest.mistakes().empty()) return Refuse(manifest.mistakes(), err);
+  std::vector<std::string> notes, namespaces;
+  const std::string written = manifest.Written(notes);
+  for (const std::string& note : notes) err << "note: " << note << "\n";
+  for (const std::string& name : manifest.namespaces()) {
+    namespaces.push_back(name.empty() ? "the namespace of the pod" : "the namespace " + name);
+  }
+  return Write(written, flags, base::Join(namespaces, ", "), out, err);
+}
+
+}  // namespace prefetch::ctl

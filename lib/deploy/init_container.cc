@@ -1,0 +1,83 @@
+#include "deploy/init_container.h"
+
+#include <utility>
+
+#include "deploy/words.h"
+
+namespace prefetch::deploy {
+namespace {
+
+using doc::Node;
+
+constexpr std::int64_t kNobody = 65532;
+constexpr std::int64_t kTokenSeconds = 600;  // the shortest that Kubernetes issues
+// prefetchctl finds the token there by itself.
+constexpr const char* kTokenFolder = "/var/run/secrets/prefetchd";
+
+Node Map(std::vector<std::pair<std::string, Node>> members) {
+  Node map = Node::Mapping();
+  for (auto& [key, value] : members) map.Set(key, std::move(value));
+  return map;
+}
+
+Node Words(const std::vector<std::string>& words) {
+  std::vector<Node> items;
+  for (const std::string& word : words) items.push_back(Node::String(word));
+  return Node::Sequence(std::move(items));
+}
+
+// The brackets are right for IPv6, and do no harm to IPv4.
+std::vector<std::string> Arguments(const InitContainerOptions& options) {
+  std::vector<std::string> words = {"check", "--agent=http://[$(NODE_IP)]:" + std::to_string(options.port),
+                                    "--timeout=" + std::to_string(options.timeout.count()) + "s"};
+  for (const CheckedImage& image : options.images) {
+    words.push_back("--image=" + image.image);
+    words.push_back("--policy=" + image.policy);
+  }
+  for (const std::string& secret : options.pod_secrets) words.push_back("--pod-secret=" + secret);
+  return words;
+}
+
+// OpenShift gives each namespace users of its own, and takes no other.
+Node SecurityContext(const std::string& platform) {
+  Node context = Map({{"allowPrivilegeEscalation", Node::Bool(false)},
+                      {"capabilities", Map({{"drop", Words({"ALL"})}})},
+                      {"readOnlyRootFilesystem", Node::Bool(true)},
+                      {"runAsNonRoot", Node::Bool(true)}});
+  if (platform != kOpenShift) context.Set("runAsUser", Node::Int(kNobody));
+  context.Set("seccompProfile", Map({{"type", Node::String("RuntimeDefault")}}));
+  return context;
+}
+
+}  // namespace
+
+doc::Node InitContainer(const InitContainerOptions& options) {
+  Node address =
+      Map({{"name", Node::String("NODE_IP")},
+           {"valueFrom", Map({{"fieldRef", Map({{"fieldPath", Node::String("status.hostIP")}})}})}});
+  Node token = Map({{"name", Node::String(kTokenVolume)},
+                    {"mountPath", Node::String(kTokenFolder)},
+                    {"readOnly", Node::Bool(true)}});
+  Node requests = Map({{"cpu", Node::String("10m")}, {"memory", Node::String("16Mi")}});
+  return Map({{"name", Node::String(kCheckContainer)},
+              {"image", Node::String(options.image)},
+              {"imagePullPolicy", Node::String("IfNotPresent")},
+              {"command", Words({"/usr/bin/prefetchctl"})},
+              {"args", Words(Arguments(options))},
+              {"env", Node::Sequence({std::move(address)})},
+              {"terminationMessagePolicy", Node::String("FallbackToLogsOnError")},
+              {"securityContext", SecurityContext(options.platform)},
+              {"resources",
+               Map({{"requests", std::move(requests)}, {"limits", Map({{"memory", Node::String("64Mi")}})}})},
+              {"volumeMounts", Node::Sequence({std::move(token)})}});
+}
+
+doc::Node TokenVolume() {
+  Node source = Map({{"serviceAccountToken", Map({{"audience", Node::String("prefetchd")},
+                                                  {"expirationSeconds", Node::Int(kTokenSeconds)},
+                                                  {"path", Node::String("token")}})}});
+  return Map({{"name", Node::String(kTokenVolume)},
+              {"projected", Map({{"sources", Node::Sequence({std::move(source)})}})}});
+}
+
+}  // namespace prefetch::deploy

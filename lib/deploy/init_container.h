@@ -1,0 +1,37 @@
+// The init container by which a pod asks the agent of its node about its own images, before they are needed.
+// Pure.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "doc/node.h"
+
+namespace prefetch::deploy {
+
+inline constexpr const char* kCheckContainer = "check-images";  // its name
+inline constexpr const char* kTokenVolume = "prefetchd-token";  // the name of the volume that it needs
+
+struct CheckedImage {
+  std::string image;   // as the pod writes it
+  std::string policy;  // the strongest of its containers: "Never"
+};
+
+struct InitContainerOptions {
+  std::string platform;  // a folder of overlays/
+  std::string image;     // with prefetchctl in it: the agent's own
+  std::uint16_t port = 9477;
+  std::chrono::seconds timeout{60};  // of prefetchctl check
+  std::vector<CheckedImage> images;
+  std::vector<std::string> pod_secrets;  // names of Secrets that the pod pulls with
+};
+
+// It meets the Pod Security Standard "restricted", asks the node's own address without DNS, and shows the
+// token of TokenVolume().
+doc::Node InitContainer(const InitContainerOptions& options);
+// A token of the pod, for the audience of the agents, valid for ten minutes; kubelet renews it.
+doc::Node TokenVolume();
+
+}  // namespace prefetch::deploy

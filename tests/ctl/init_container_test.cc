@@ -1,0 +1,248 @@
+// `generate init-container`: what it puts into which pods, and what it refuses.
+#include "ctl/init_container.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "base/fs.h"
+#include "base/text.h"
+#include "ctl/exit_code.h"
+#include "ctl/ran.h"
+#include "deploy/embedded_files.h"
+#include "deploy/generate.h"
+#include "doc/path.h"
+#include "doc/yaml.h"
+#include "golden.h"
+#include "manifest/read.h"
+#include "temp_dir.h"
+
+namespace prefetch::ctl::init_container_test {
+namespace {
+
+using Words = std::vector<std::string>;
+
+std::string Text(const std::string& path) {
+  auto text = base::ReadFile(path, 1 << 20);
+  EXPECT_TRUE(text) << path;
+  return text ? *text : "";
+}
+
+class InitContainer : public testing::Test {
+ protected:
+  tests::Ran Make() {
+    return tests::Run([&](auto& out, auto& err) { return GenerateInitContainer(flags_, out, err); });
+  }
+  tests::Ran MakeOf(const std::string& text) {
+    flags_.file = folder_.Write("pods.yaml", text);
+    return Make();
+  }
+  // Of the container of the first pod in `text`.
+  Words ArgumentsIn(const std::string& text) {
+    doc::Problems problems("made");
+    const std::vector<doc::Node> documents = manifest::ParseManifests(text, problems);
+    const std::vector<manifest::PodInTree> pods = manifest::FindPods(documents, problems);
+    EXPECT_TRUE(problems.empty() && !pods.empty()) << text;
+    Words words;
+    if (pods.empty()) return words;
+    for (const doc::Node& container : doc::ItemsAt(*pods[0].spec, {"initContainers"})) {
+      if (doc::TextAt(container, {"name"}) != "check-images") continue;
+      for (const doc::Node& word : doc::ItemsAt(container, {"args"})) words.push_back(word.text);
+    }
+    return words;
+  }
+  std::string Job(const std::string& in_spec, const std::string& in_pod) {
+    return "apiVersion: batch/v1\nkind: Job\nmetadata: {name: j, namespace: ci}\nspec:\n" + in_spec +
+           "  template:\n    spec:\n" + in_pod +
+           "      containers:\n      - {name: app, image: \"quay.io/a:v1\"}\n";
+  }
+
+  tests::TempDir folder_;
+  InitContainerFlags flags_{.platform = "generic", .image = "registry.example/prefetchd:v1"};
+};
+
+// deploy/examples/check-init-container.yaml is what the command makes on every platform, but for OpenShift's
+// users.
+TEST_F(InitContainer, TheExampleIsItsOutputOnEachPlatform) {
+  flags_.file = tests::Testdata() + "/ctl/checked-pod.yaml";
+  const std::string example = Text(tests::Testdata() + "/../../deploy/examples/check-init-container.yaml");
+  const Words platforms = deploy::Platforms(deploy::EmbeddedFiles());
+  EXPECT_GE(platforms.size(), 10U);
+  for (const std::string& platform : platforms) {
+    flags_.platform = platform;
+    tests::Ran ran = Make();
+    EXPECT_EQ(ran.exit, kOk) << ran;
+    const bool own_users = platform == "openshift";
+    EXPECT_EQ(ran.out, own_users ? base::ReplaceAll(example, "      runAsUser: 65532\n", "") : example)
+        << platform;
+  }
+}
+
+TEST_F(InitContainer, AsksForEachImageOnceAsItsStrongestUserDoes) {
+  tests::Ran ran = MakeOf(
+      "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n  imagePullSecrets:\n  - name: team\n"
+      "  volumes:\n  - name: models\n    image: {reference: \"quay.io/models:v1\", pullPolicy: Never}\n"
+      "  initContainers:\n  - {name: first, image: \"quay.io/a:v1\", imagePullPolicy: Never}\n"
+      "  containers:\n  - {name: app, image: \"quay.io/a:v1\", imagePullPolicy: Always}\n"
+      "  - {name: db, image: postgres}\n");
+  EXPECT_EQ(ran.exit, kOk) << ran;
+  EXPECT_EQ(ArgumentsIn(ran.out),
+            (Words{"check", "--agent=http://[$(NODE_IP)]:9477", "--timeout=60s", "--image=quay.io/a:v1",
+                   "--policy=Always", "--image=postgres", "--policy=Always", "--image=quay.io/models:v1",
+                   "--policy=Never", "--pod-secret=team"}));
+  EXPECT_NE(ran.err.find("the component preflight"), std::string::npos) << ran;
+}
+
+// What was inserted is no image of the pod's work.
+TEST_F(InitContainer, MadeAgainItIsTheSameAndTakesOverChanges) {
+  const std::string first = MakeOf(Job("", "")).out;
+  EXPECT_EQ(MakeOf(first).out, first);
+  flags_.image = "registry.example/prefetchd:v2";
+  flags_.port = 9478;
+  const std::string second = MakeOf(first).out;
+  EXPECT_EQ(base::ReplaceAll(base::ReplaceAll(second, "prefetchd:v2", "prefetchd:v1"), "9478", "9477"),
+            first);
+}
+
+TEST_F(InitContainer, CommentsStayAndOnlyItsLinesAreNew) {
+  const std::string before =
+      "# the whole\n" + Job("  backoffLimit: 0 # once\n", "      # who\n      restartPolicy: Never\n");
+  const std::string after = MakeOf(before).out;
+  std::size_t at = 0;
+  for (std::string_view line : base::Split(before, '\n')) {
+    at = after.find(std::string(line) + (line.empty() ? "" : "\n"), at);
+    ASSERT_NE(at, std::string::npos) << line << "\n" << after;
+  }
+  EXPECT_EQ(MakeOf(before).err.find("without its comments"), std::string::npos);
+}
+
+TEST_F(InitContainer, FlowStyleIsWrittenAnewAndThatIsTold) {
+  tests::Ran ran = MakeOf(
+      "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\n"
+      "spec: {containers: [{name: app, image: \"quay.io/a:v1\"}]}\n---\nkind: X\napiVersion: v1\n");
+  EXPECT_EQ(ran.exit, kOk) << ran;
+  EXPECT_NE(ran.err.find("without its comments"), std::string::npos) << ran;
+  EXPECT_EQ(ArgumentsIn(ran.out).size(), 5U) << ran;
+  EXPECT_NE(ran.out.find("kind: X"), std::string::npos) << ran;
+}
+
+TEST_F(InitContainer, JsonStaysJson) {
+  tests::Ran ran = MakeOf(R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},
+    "spec":{"containers":[{"name":"app","image":"quay.io/a:v1"}]}})");
+  EXPECT_EQ(ran.exit, kOk) << ran;
+  EXPECT_TRUE(ran.out.starts_with("{")) << ran;
+  EXPECT_EQ(ArgumentsIn(ran.out).size(), 5U) << ran;
+}
+
+TEST_F(InitContainer, EveryPodOfAListHasIt) {
+  const std::string pod =
+      "- apiVersion: v1\n  kind: Pod\n  metadata: {name: p}\n  spec:\n    containers:\n"
+      "    - {name: app, image: \"quay.io/a:v1\"}\n";
+  tests::Ran ran = MakeOf("apiVersion: v1\nkind: List\nitems:\n" + pod + pod);
+  EXPECT_EQ(ran.exit, kOk) << ran;
+  std::size_t found = 0;
+  for (std::string_view line : base::Split(ran.out, '\n'))
+    found += line == "    - name: check-images" ? 1 : 0;
+  EXPECT_EQ(found, 2U) << ran;
+}
+
+struct TimeoutCase {
+  std::string in_spec, in_pod, wish;
+  std::string expect;  // empty: refused
+};
+
+TEST_F(InitContainer, EndsWellBeforeTheJob) {
+  const TimeoutCase rows[] = {
+      {"", "", "", "60s"},
+      {"  activeDeadlineSeconds: 3600\n", "", "", "60s"},
+      {"  activeDeadlineSeconds: 40\n", "", "", "20s"},
+      {"  activeDeadlineSeconds: 3600\n", "      activeDeadlineSeconds: 30\n", "", "15s"},
+      {"  activeDeadlineSeconds: 100\n", "", "90s", "90s"},
+      {"  activeDeadlineSeconds: 90\n", "", "90s", ""},
+      {"  activeDeadlineSeconds: 8\n", "", "", ""},
+  };
+  for (const TimeoutCase& row : rows) {
+    flags_.timeout = row.wish.empty() ? std::nullopt : std::optional<std::string>(row.wish);
+    tests::Ran ran = MakeOf(Job(row.in_spec, row.in_pod));
+    EXPECT_EQ(ran.exit, row.expect.empty() ? kBadInput : kOk) << ran;
+    if (row.expect.empty()) {
+      EXPECT_NE(ran.err.find("activeDeadlineSeconds of Job ci/j"), std::string::npos) << ran;
+    } else {
+      EXPECT_EQ(ArgumentsIn(ran.out).at(2), "--timeout=" + row.expect) << ran;
+    }
+  }
+}
+
+TEST_F(InitContainer, ASecretForTheCheckItselfIsThePodsToo) {
+  flags_.image_pull_secrets = {"agent", "other"};
+  flags_.pod_secrets = {"of-account"};
+  tests::Ran ran = MakeOf(Job("", "      imagePullSecrets:\n      - name: agent\n"));
+  EXPECT_EQ(ran.exit, kOk) << ran;
+  const Words words = ArgumentsIn(ran.out);
+  EXPECT_EQ(Words(words.end() - 3, words.end()),
+            (Words{"--pod-secret=of-account", "--pod-secret=agent", "--pod-secret=other"}));
+  EXPECT_NE(ran.out.find("      imagePullSecrets:\n      - name: other\n      - name: agent\n"),
+            std::string::npos)
+      << ran;
+}
+
+TEST_F(InitContainer, WithoutAFileItPrintsWhatBelongsIntoAPod) {
+  flags_.checked = {{"quay.io/a:v1", "Never"}, {"postgres", std::nullopt}};
+  flags_.image_pull_secrets = {"agent"};
+  tests::Ran ran = Make();
+  EXPECT_EQ(ran.exit, kOk) << ran;
+  doc::Problems problems("made");
+  auto spec = doc::ParseYaml(ran.out, problems);
+  ASSERT_TRUE(spec && problems.empty());
+  const doc::Node* arguments = &doc::ItemsAt(*spec, {"initContainers"}).at(0);
+  Words words;
+  for (const doc::Node& word : doc::ItemsAt(*arguments, {"args"})) words.push_back(word.text);
+  EXPECT_EQ(Words(words.begin() + 3, words.end()),
+            (Words{"--image=quay.io/a:v1", "--policy=Never", "--image=postgres", "--policy=Always",
+                   "--pod-secret=agent"}));
+  EXPECT_EQ(doc::TextAt(doc::ItemsAt(*spec, {"imagePullSecrets"}).at(0), {"name"}), "agent");
+  EXPECT_EQ(doc::TextAt(doc::ItemsAt(*spec, {"volumes"}).at(0), {"name"}), "prefetchd-token");
+}
+
+TEST_F(InitContainer, SaysWhatIsWrongWithAManifest) {
+  const std::pair<std::string, std::string> rows[] = {
+      {"kind: ConfigMap\napiVersion: v1\n", "no pod in it asks for an image"},
+      {Job("", "      nodeSelector: {kubernetes.io/os: windows}\n"), "is for Windows"},
+      {base::ReplaceAll(Job("", ""), "quay.io/a:v1", "${IMAGE}"),
+       "pods.yaml:8:28: spec.template.spec.containers[0].image: "
+       "is not an image name"},
+      {"kind: [\n", "pods.yaml:"},
+      {base::ReplaceAll(Job("", ""), "image: \"quay.io/a:v1\"", "image: 5"), "must be a string"},
+  };
+  for (const auto& [text, words] : rows) {
+    tests::Ran ran = MakeOf(text);
+    EXPECT_EQ(ran.exit, kBadInput) << ran;
+    EXPECT_NE(ran.err.find(words), std::string::npos) << ran;
+    EXPECT_EQ(ran.out, "") << ran;
+  }
+}
+
+TEST_F(InitContainer, SaysAllThatIsWrongWithTheCommandLine) {
+  flags_ = {.platform = "venus", .image = "A B", .timeout = "1s"};
+  tests::Ran ran = Make();
+  EXPECT_EQ(ran.exit, kBadInput);
+  for (const char* words :
+       {"--platform must be one of", "--image must name", "--timeout must be", "-f, or the pod's images"}) {
+    EXPECT_NE(ran.err.find(words), std::string::npos) << words << "\n" << ran;
+  }
+}
+
+TEST_F(InitContainer, WritesAFileAsAWhole) {
+  flags_.output = folder_ / "out.yaml";
+  tests::Ran ran = MakeOf(Job("", ""));
+  EXPECT_EQ(ran.out, "");
+  const std::string written = Text(flags_.output);
+  flags_.output.clear();
+  EXPECT_EQ(Make().out, written);
+  flags_.output = folder_ / "none/out.yaml";
+  EXPECT_EQ(Make().exit, kBadInput);
+}
+
+}  // namespace
+}  // namespace prefetch::ctl::init_container_test
