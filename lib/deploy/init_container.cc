@@ -14,9 +14,9 @@ constexpr std::int64_t kTokenSeconds = 600;  // the shortest that Kubernetes iss
 // prefetchctl finds the token there by itself.
 constexpr const char* kTokenFolder = "/var/run/secrets/prefetchd";
 
-Node Map(std::vector<std::pair<std::string, Node>> members) {
+Node Map(const std::vector<std::pair<std::string, Node>>& members) {
   Node map = Node::Mapping();
-  for (auto& [key, value] : members) map.Set(key, std::move(value));
+  for (const auto& [key, value] : members) map.Set(key, value);
   return map;
 }
 
