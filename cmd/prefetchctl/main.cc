@@ -151,7 +151,7 @@ void AddCommands(CLI::App& app, Context& context, int& exit_code) {
   }
 }
 
-// What could not be understood, as one sentence.
+// Prints the usage error as one sentence.
 int Misunderstood(const CLI::App& app, const CLI::ParseError& error) {
   const std::string word = UnknownCommand(app);
   std::string what = word.empty() ? error.what() : "there is no command " + base::ToUtf8(word);

@@ -55,11 +55,11 @@ class ClusterAccess {
   std::optional<kube::AccountTokens> tokens_;
 };
 
-// What talks to it by itself, each part on a thread of its own that ends with this. A resource of main, made
-// after the agent, which outlives it, as everything does that it is given.
+// The threads that talk to the API server, one for each part; they end with this object. A resource of main.
+// The agent and all arguments outlive it.
 class ClusterTalk {
  public:
-  // What they learn is read by the agent (KubeletOptions), which sees `start`. `word` is null unless
+  // The agent reads their results (KubeletOptions), and sets `start`. `word` is null unless
   // config.kubelet_api.
   ClusterTalk(ClusterAccess& access, const config::AgentConfig& config, const agent::Board& board,
               const credentials::Keyring& keyring, std::shared_ptr<agent::LearntVersion> version,

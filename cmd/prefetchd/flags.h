@@ -7,7 +7,7 @@
 
 namespace prefetch {
 
-// What the command line says, or the exit code if there is nothing more to do (--help, --version, bad usage).
+// The parsed command line, or the exit code if there is nothing more to do (--help, --version, bad usage).
 struct Flags {
   config::RawConfig config;
   std::optional<int> exit;

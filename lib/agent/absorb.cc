@@ -36,7 +36,7 @@ bool Agent::On(LookDone event) {
   const RuntimeView::News news = runtime_.Absorb(event, list_epoch_, entries_.Pulls());
   if (news.reconnected) pulls_->RuntimeReconnected();
   if (news.answered) pulls_->FoldDisk(event.look.disk, event.look.disk_path);
-  // What a look that is as the one before still measures, the room, matters to who waits for a pull.
+  // An unchanged look still measures the room, which matters to waiting pulls.
   const bool same = news.answered && !news.reconnected && event.look.unchanged;
   if (same && event.list_epoch == list_epoch_ && entries_.Quiet()) return false;
   if (!news.tells_entries) return true;

@@ -124,7 +124,7 @@ void Agent::Turn(std::optional<Event> event) {
   board_.Touch(loop_.now());
   bool news = std::min(turns_.due(), runtime_.NextTurn(list_epoch_ > 0)) <= loop_.now();
   if (event) news = Absorb(*std::move(event)) || news;
-  // What else has come meanwhile belongs to the same turn.
+  // Events that came meanwhile belong to the same turn.
   while (std::optional<Event> more = loop_.TryPop()) news = Absorb(*std::move(more)) || news;
   if (news || loop_.changed()) GoThroughEntries();
   if (kubelet_) kubelet_->StartLookIfDue(looks_, list_epoch_);
@@ -200,7 +200,7 @@ void Agent::DecideAll() {
   settled_ = entries_.Settled();
 }
 
-// What is still to be pulled may be touched in the same pod.
+// An image that is still to be pulled may share the touch pod.
 bool Agent::MorePullsToCome() const {
   return std::any_of(entries_.listed().begin(), entries_.listed().end(), [](const Entry& entry) {
     if (!entry.applies) return false;

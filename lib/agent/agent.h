@@ -99,7 +99,7 @@ class Agent {
   base::TimePoint WhenToTurn() const;
   base::TimePoint WhenToWake() const;
 
-  // What is said: publish.cc.
+  // Snapshots: publish.cc.
   void Publish();
   plan::ImageState Judge(const Entry& entry, base::WallTime wall) const;
   void ShowImages(plan::Snapshot& snapshot) const;

@@ -20,7 +20,7 @@
 
 namespace prefetch::agent {
 
-// What the runtime said that it is: how registries are asked follows from it. Empty: not known.
+// The runtime's own name, which decides how the agent asks registries. Empty: not known.
 struct AskingFor {
   std::string name, version;
   image::RuntimeRegistries registries = {};

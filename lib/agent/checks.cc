@@ -151,7 +151,7 @@ std::optional<RegistryHold> Checks::Absorb(const CheckDone& event) {
   const plan::Local& local = entry->seen.local ? *entry->seen.local : nothing;
   entry->fresh =
       plan::AfterAnswer(entry->fresh, entry->want, local, event.answer, NowAnswered(), loop_.Random());
-  // What a pull failed for is not what the tag points to now.
+  // The tag no longer names the image whose pull failed.
   bool other = entry->fresh->remote != remote || event.answer.kind == RegistryAnswerKind::kSame;
   if (other && plan::IsUsable(entry->seen, entry->past)) {
     entry->past = plan::AfterUpdateDropped(std::move(entry->past), loop_.now());
@@ -160,7 +160,7 @@ std::optional<RegistryHold> Checks::Absorb(const CheckDone& event) {
   return hold;
 }
 
-// What a person may want to know, once: not each time that it is still so.
+// Logs changes only, not each answer.
 void Checks::LogAnswer(const Entry& entry, const RegistryAnswer& answer, const SaidBefore& before) const {
   base::LogFields fields = {{"image", entry.want->reference.written()},
                             {"answer", image::RegistryAnswerName(answer.kind)},

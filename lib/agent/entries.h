@@ -54,7 +54,7 @@ struct Entry {
   plan::HeldVerdict verdict;    // of kubelet's, where there is one
   base::Shared<plan::TouchPast> touch;
   base::Shared<plan::TouchStatus> touched;  // what is said of it
-  // What its registry has said; meaningful where it is asked.
+  // The registry's answers; meaningful for entries with a registry check.
   base::Shared<plan::Freshness> fresh;
   plan::RefreshDecision refresh;
   bool checking = false;        // it is being asked now

@@ -1,4 +1,4 @@
-// What the loop is told: each worker posts one of these, and so does whoever has a new list.
+// The events of the loop. Each worker posts one of these, and so does the list watcher.
 #pragma once
 
 #include <memory>

@@ -13,7 +13,7 @@ void AddGcOutlook(plan::Snapshot& snapshot) {
   for (const plan::ImageState& state : snapshot.images) {
     if (!state.present || !seen.insert(state.image_id).second) continue;
     kubelet::GcImage image{.id = state.image_id, .size_bytes = state.size_bytes, .pinned = state.pinned};
-    // What we did not pull was there before everything that we did.
+    // Images that the agent did not pull are older than all that it pulled.
     image.first_seen_age =
         state.pull.finished_at ? snapshot.time - *state.pull.finished_at : snapshot.time.time_since_epoch();
     images.push_back(std::move(image));

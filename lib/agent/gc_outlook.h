@@ -1,4 +1,4 @@
-// What kubelet's image garbage collection would do to the images of a Snapshot.
+// Forecasts the effect of kubelet's image garbage collection on the images of a Snapshot.
 #pragma once
 
 #include "plan/snapshot.h"

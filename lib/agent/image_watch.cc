@@ -32,7 +32,7 @@ base::TimePoint ImageWatch::Turn(const base::Call& call) {
                                               ended.error_class == image::ErrorClass::kRuntimeUnsupported);
   failures_ = plan::StoodForLong(now - started) ? 0 : failures_ + 1;
   if (!call.Stopped()) {
-    base::Debug("runtime tells no image events", {{"error", ended.message}, {"retryIn", wait}});
+    base::Debug("runtime sends no image events", {{"error", ended.message}, {"retryIn", wait}});
   }
   return now + wait;
 }

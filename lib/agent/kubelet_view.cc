@@ -8,7 +8,8 @@
 namespace prefetch::agent {
 namespace {
 
-// What a look at kubelet's files says of one entry, whose pods are its images from `first` to before `end`.
+// Reads one entry's verdicts from a look at kubelet's files. Its pods are the look's images from `first` to
+// before `end`.
 plan::VerdictSeen SeenOf(const KubeletLook& look, std::size_t first, std::size_t end,
                          const plan::HeldVerdict& past) {
   plan::VerdictSeen seen{.verdicts = nullptr, .image_id = look.question->images[first].image_id};
@@ -43,7 +44,7 @@ bool KubeletView::Verifies() const {
 void KubeletView::ImageChanged(Entry& entry) {
   question_ = nullptr;
   if (entry.seen.local) return;
-  // What is not here needs no file to be judged.
+  // The verdict of an absent image needs no file.
   auto absent = std::make_shared<const kubelet::Verdicts>(kubelet::DecideVerdicts(
       {.image = entry.want->reference.written(), .image_id = "", .record = {}}, {}, {}));
   FoldVerdict(

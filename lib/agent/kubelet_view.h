@@ -45,7 +45,7 @@ class KubeletView {
     bool any = false;       // false: all is as it was
   };
   News Absorb(KubeletLooked event, std::uint64_t list_epoch);
-  // What the last reading of its files has left to time.
+  // Ends the hold of changed verdicts when its time has come.
   void ReleaseVerdicts();
   // When there is something to do though nothing happens; the entries' own times are not in it.
   base::TimePoint NextTurn(bool has_list) const {

@@ -22,7 +22,7 @@ namespace prefetch::agent {
 // So long a lease lasts whose agent is gone. A living one renews it.
 constexpr std::chrono::hours kLeaseLifetime{1};
 
-// What an entry has of a lease under which no pull runs.
+// An entry's use of a lease under which no pull runs.
 enum class LeaseUse {
   kNone,   // it needs nothing more
   kWaits,  // it will be pulled again; no byte of it was seen
@@ -71,7 +71,8 @@ class LeaseBook {
   bool IsGoing(const std::string& lease) const;
   bool AnyIsGoing() const { return busy_; }
 
-  // What is to be done now; the answer goes to Absorb. `running`: leases under which pulls run, or still end.
+  // The next call to the runtime; its answer goes to Absorb. `running`: leases under which pulls run, or
+  // still end.
   std::optional<LeaseWork> Next(const std::set<std::string>& running, const UseOf& use_of, bool may_list,
                                 base::TimePoint now);
   void Absorb(const LeasesTended& tended, base::TimePoint now);

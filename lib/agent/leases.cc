@@ -87,7 +87,7 @@ void Pulls::Absorb(const PullUnprotected& event) {
     if (run.id != event.run) continue;
     run.lease.clear();
     if (unsupported) continue;
-    base::Warn("pull without a lease: what it fetches is lost if it breaks off",
+    base::Warn("pull without a lease: an interruption loses its bytes",
                {{"image", entry->want->reference.written()}, {"error", event.error.message}});
   }
 }

@@ -36,7 +36,7 @@ void LookUpPool::Begin(Waiting one) {
   }
 }
 
-// What was stopped is over in no time.
+// A stopped look-up ends at once.
 bool LookUpPool::MayRun(const Waiting& one) const {
   if (running_in_all_ >= kLookUpThreads) return false;
   auto group = running_.find(one.group);

@@ -1,8 +1,8 @@
 // LookUpPool: the threads on which credentials are searched for, beside those of pulls and checks.
 //
-// What needs no plugin is answered in its turn by a thread of its own, so no plugin delays it. For the rest
-// there are kPluginsAtOnce threads, shared so that a plugin that hangs delays the images that it is for, and
-// for one registry only those of this registry. Images for which the same plugins are asked are a group:
+// A thread of its own answers look-ups without plugins, so no plugin delays these. kPluginsAtOnce threads
+// serve the rest. A plugin that hangs for one registry delays the images of this registry; one that hangs for
+// all delays its own images. Images for which the same plugins run are a group:
 //
 // - The first search of a group always runs, on a thread that is made for it if need be.
 // - One group takes three quarters of the threads at most.

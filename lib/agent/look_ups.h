@@ -39,11 +39,10 @@ class LookUps {
   bool Want(const plan::DesiredImage& want, base::TimePoint now);
   // True if somebody still waits for it.
   bool Absorb(const LookedUp& event, base::TimePoint now);
-  // What was found, for the one who uses it now. Only where StateOf is kDone.
+  // Moves the result to its user. Only where StateOf is kDone.
   LookupPtr Take(const plan::DesiredImage& want);
 
-  // What was found, or is searched for, is of no use any more. A plugin that runs for it is ended, if it runs
-  // for nobody else.
+  // Drops all results and searches. Ends plugins that run for these alone.
   void DropAll() { Keep({}); }
   void Keep(const std::function<bool(const std::string& name)>& wanted);
 

@@ -34,7 +34,7 @@ class Loop {
   // Something has changed that a Snapshot shows.
   void Changed() { changed_ = true; }
   void ChangedIf(bool changed) { changed_ = changed_ || changed; }
-  // What was said is not true any more: the next Snapshot does not wait until others are due.
+  // The newest Snapshot has become false: the next one does not wait for its time.
   void SaidTooMuch() { changed_ = at_once_ = true; }
   bool changed() const { return changed_; }
   bool at_once() const { return at_once_; }

@@ -34,7 +34,7 @@ std::string_view PullResultName(PullResult result) {
   std::abort();
 }
 
-// What can be known beforehand starts at zero, so that rate() sees the first event too. Error classes and
+// Series that are known beforehand start at zero, so that rate() sees the first event too. Error classes and
 // providers come as they occur: two dozen zeros for each node of a fleet would cost more than they tell.
 Counts::Counts() : pull_bytes(kPullBytes), registry_seconds(kRegistrySeconds) {
   using credentials::ProviderOutcome;

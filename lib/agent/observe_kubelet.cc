@@ -74,7 +74,7 @@ plan::KubeletStatus StatusOf(const kubelet::NodeFacts& facts,
   return status;
 }
 
-// What the Node told, where nothing was declared.
+// The Node's version counts where none is declared.
 void AddVersion(const plan::VersionInForce& version, kubelet::NodeFacts& facts) {
   facts.settings.upgrading = version.awaited;
   if (!version.version) return;

@@ -19,11 +19,11 @@ struct KubeletOptions {
   kubelet::NodeFactsReader facts;
   // False: nothing watches the records' folder, and each change of it needs a call of Agent::RecordsChanged.
   bool watch = true;
-  // What its Node tells of its version, which counts where none is declared; may be null.
+  // The version from its Node, which counts where none is declared; may be null.
   std::shared_ptr<const LearntVersion> version;
   // Is told of each new process; may be null.
   std::shared_ptr<SeenStart> start;
-  // What kubelet itself tells; null: nobody asks it.
+  // Settings from kubelet's own port; null: the agent does not ask there.
   std::shared_ptr<const LearntSettings> word;
   // Where this process's mounts are listed; empty: nobody looks whether files among them were replaced.
   std::string mountinfo = {};

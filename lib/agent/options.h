@@ -1,4 +1,4 @@
-// What an Agent is told, and what it works with.
+// An Agent's options and its parts.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,7 @@ struct Options {
   std::uint64_t seed = std::random_device{}();  // of the jitter
 };
 
-// What the agent works with; everything outlives it.
+// The agent's tools; everything outlives it.
 struct Parts {
   cri::ImageService& images;
   cri::ContentService& content;

@@ -40,7 +40,7 @@ PullOutcome Cancelled() {
   return outcome;
 }
 
-// What the credential is, for a person: `provider "acme-login"`.
+// Names the credential for people: `provider "acme-login"`.
 std::string Describe(const credentials::Credential& credential) {
   switch (credential.source) {
     case credentials::Source::kProvider:

@@ -1,4 +1,4 @@
-// What the Agent says: its Snapshots.
+// Publishes Snapshots.
 #include <chrono>
 #include <utility>
 
@@ -27,7 +27,7 @@ plan::ImageState Agent::Judge(const Entry& entry, base::WallTime wall) const {
        .past = entry.past,
        .action = entry.action,
        .run = run,
-       // What kubelet would say of an image that is on no list is said to who asks.
+       // An unlisted image gets its verdict when a caller asks for it.
        .has_kubelet = entry.on_list && kubelet_,
        .learning = kubelet_ && kubelet_->status().learning,
        .verdicts = entry.verdict.shown,
@@ -65,7 +65,7 @@ void Agent::ShowProblems(plan::Snapshot& snapshot) const {
   }
   if (options_.touch && !touching_) {
     snapshot.problems.emplace_back(
-        "--touch is on, and there is no API server here at which pods could be made: nothing is touched");
+        "--touch needs an API server, and none is reachable from here: the agent touches nothing");
   }
 }
 

@@ -79,8 +79,8 @@ class Pulls {
 
   // At the end: all that runs is cancelled; the process may wait for it.
   void StopAll();
-  // What pulls that are over have left goes. Leases of pulls that were interrupted stay: the next start goes
-  // on with their bytes. Blocks for a moment.
+  // Deletes the leases of pulls that are over. Leases of interrupted pulls stay: the next start goes on with
+  // their bytes. Blocks for a moment.
   void DropLastLeases();
 
  private:

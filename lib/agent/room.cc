@@ -34,7 +34,7 @@ plan::PullSlot Pulls::SlotOf(std::size_t index) const {
     slot.look_up = look_ups_.StateOf(*entry.want, loop_.now());
     slot.room = plan::ClaimOfDue(entry.past.room);
   } else if (const ActiveRun* run = entry.Current()) {
-    // What a pull before has left is only seen again once the runtime shows this one.
+    // The bytes of an earlier pull show only once the runtime shows this pull.
     const plan::Movement& movement = run->run.movement;
     slot.room =
         plan::ClaimOfRunning(entry.past.room, movement.seen ? movement.bytes_done : entry.past.room.kept);
@@ -99,7 +99,7 @@ bool Pulls::FilledDisk(Entry& entry, const std::string& error) {
   return true;
 }
 
-// What pulls that have ended have left under their leases.
+// The bytes that ended pulls keep under their leases.
 std::uint64_t Pulls::KeptBytes() const {
   std::uint64_t sum = 0;
   for (const Entry& entry : entries_.all()) {
@@ -117,7 +117,7 @@ void Pulls::DropKeptBytes() {
   }
 }
 
-// What has no room though nothing runs that could give back any is not waited for.
+// Settles images without room when no running pull could give any back: waiting would not help.
 void Pulls::SettleWithoutRoom() {
   if (relief_.pending) return;
   std::vector<Entry>& all = entries_.all();

@@ -23,7 +23,7 @@ bool IsTheSameTime(const std::optional<base::WallTime>& a, const std::optional<b
   return std::chrono::abs(*a - *b) < std::chrono::seconds(1);
 }
 
-// What makes a touch pointless before it is tried.
+// The obstacle that makes a touch pointless.
 std::optional<TouchResult> Hindrance(const Entry& entry, const TouchSurroundings& surroundings) {
   if (!surroundings.records_note.empty()) {
     return TouchResult{TouchObstacle::kRecordsNeverMatch, surroundings.records_note};
@@ -31,7 +31,7 @@ std::optional<TouchResult> Hindrance(const Entry& entry, const TouchSurroundings
   bool exposed = entry.past.pulled_id == entry.touch->image_id && entry.past.exposed;
   if (!exposed) return std::nullopt;
   return TouchResult{TouchObstacle::kPullSecret, "the agent pulled it with \"" + entry.past.credential +
-                                                     "\", which is not the node's and kubelet does not have"};
+                                                     "\", a credential that kubelet does not have"};
 }
 
 }  // namespace
@@ -179,7 +179,7 @@ void Touching::Stumbled(const TouchResult& result) {
   ground_ = plan::AfterPod(ground_, result, now_, random_());
   metrics_.TouchPodEnded(result.obstacle);
   if (!news && was_hopeless == plan::IsHopeless(ground_)) return;
-  base::Warn(plan::IsHopeless(ground_) ? "touching is given up for now" : "touch failed",
+  base::Warn(plan::IsHopeless(ground_) ? "touches paused" : "touch failed",
              {{"obstacle", plan::TouchObstacleName(result.obstacle)},
               {"error", result.why},
               {"retryIn", ground_.not_before - now_}});
@@ -196,7 +196,7 @@ void Touching::On(TouchBegun report, Entries& entries) {
   for (auto& [index, result] : report.left_out) {
     in[index] = false;
     Entry* entry = EntryOf(entries, parts[index]);
-    // What keeps one spelling out keeps out all: they have one registry.
+    // All spellings share a registry, and so its obstacles.
     if (entry == nullptr || !IsFirst(parts, index)) continue;
     metrics_.Touched(result.obstacle);
     base::Warn("image not touched", {{"image", entry->want->reference.written()},

@@ -16,7 +16,7 @@
 
 namespace prefetch::agent {
 
-// What the loop knows besides its entries.
+// The loop's facts besides its entries.
 struct TouchSurroundings {
   bool kubelet_verifies = false;  // every kubelet that may run here keeps records and goes by them
   std::string records_note;       // why its records never match here; empty: they do
@@ -47,7 +47,7 @@ class Touching {
 
   // Credentials or kubelet's settings have changed: what was given up gets another try.
   void News(Entries& entries, base::TimePoint now);
-  // What waits is tried at once; what was given up stays so.
+  // Waiting touches are due at once; given-up ones stay given up.
   void KubeletRestarted(Entries& entries, base::TimePoint now);
   // A pod of ours may be there.
   bool HasPod() const { return pod_.has_value() || busy_; }
@@ -111,12 +111,12 @@ class Touching {
   std::optional<Pod> pod_;
 };
 
-// What a touch could open of an entry, by kubelet's files. Internal to touching*.cc.
-// The id of the entry's image, if its verdicts are known; empty: nothing to touch.
+// The parts of an entry that a touch could open, by kubelet's files. Internal to touching*.cc. The id of the
+// entry's image, if its verdicts are known; empty: nothing to touch.
 std::string TouchableId(const Entry& entry);
 
-// What kubelet's files say now, of the judged pod that needs most; what is shown may be held a little
-// (plan/verdict_hold.h).
+// The need by kubelet's files now, of the judged pod that needs most. Readers may see an older verdict for a
+// moment (plan/verdict_hold.h).
 plan::TouchNeed NeedNow(const Entry& entry);
 plan::TouchNeed NeedShown(const Entry& entry);
 // The same for the pods of one spelling; none for one that the list has no more.

@@ -33,14 +33,12 @@ TouchResult Touching::ResultFor(const Entry& entry, std::size_t part) const {
       case plan::ContainerFate::kFailed:
         return judged.result;
       case plan::ContainerFate::kPulled:
-        return {TouchObstacle::kNotRecorded,
-                "kubelet went through the touch pod, and its records say the same as before"};
+        return {TouchObstacle::kNotRecorded, "kubelet ran the touch pod, and its records did not change"};
       case plan::ContainerFate::kUndecided:
         break;
     }
   }
-  return {TouchObstacle::kPullFailed,
-          "kubelet had not come to an end with it when the touch pod's time was up"};
+  return {TouchObstacle::kPullFailed, "kubelet did not finish with it within the touch pod's time"};
 }
 
 bool Touching::Opened(const Entry& entry, std::size_t part) const {

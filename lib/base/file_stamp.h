@@ -7,7 +7,7 @@
 
 namespace prefetch::base {
 
-// What stat(2) says of a path, through symbolic links. A value; {} if it is not there.
+// The facts of stat(2) about a path, through symbolic links. A value; {} if it does not exist.
 struct FileStamp {
   std::uint64_t device = 0, inode = 0, size = 0;
   std::int64_t modified_ns = 0, changed_ns = 0;

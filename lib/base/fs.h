@@ -40,7 +40,7 @@ Status WriteFileAtomically(const std::string& path, std::string_view content, un
 Result<std::vector<std::string>> ListDirectory(const std::string& path, std::size_t max_entries);
 
 enum class FileKind { kRegular, kDirectory, kOther };
-// What `path` is, through symbolic links. NotFound if it is not there (a dangling link too).
+// The kind of file at `path`, through symbolic links. NotFound if it does not exist (a dangling link too).
 Result<FileKind> KindOf(const std::string& path);
 
 }  // namespace prefetch::base

@@ -10,8 +10,8 @@ namespace prefetch::base {
 // costs a pointer; a default one holds no memory at all, and stands for T(). So it fits what thousands of
 // entries have and few ever set, and what several of our parts keep for as long as it does not change.
 //
-// What it holds never changes: Change() gives this one a T of its own, and the copies keep theirs. Safe to
-// read on any thread, as a shared_ptr<const T> is.
+// The T never changes: Change() gives this one a T of its own, and the copies keep theirs. Safe to read on
+// any thread, as a shared_ptr<const T> is.
 template <typename T>
 class Shared {
  public:

@@ -32,8 +32,8 @@ class StampedFiles {
   std::vector<FileStamp> stamps_;
 };
 
-// What a reader has made of files: the same object until one of them changes, and, for values that can be
-// compared, while they say the same. Does not lock.
+// A value parsed from files: the same object until one of them changes, and, for comparable values, while the
+// value is the same. Does not lock.
 template <typename Value>
 class MadeOfFiles {
  public:

@@ -12,7 +12,7 @@
 
 namespace prefetch::base {
 
-// What to run. A value.
+// A program and its arguments. A value.
 struct Command {
   std::vector<std::string> argv;         // argv[0] is the path that is executed: no shell, no search in PATH
   std::vector<std::string> environment;  // "NAME=value"; all of it, nothing of ours is added

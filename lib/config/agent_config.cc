@@ -53,8 +53,7 @@ Kubelet WhichKubelet(const RawConfig& raw, Mistakes& mistakes) {
     return Kubelet::kAuto;
   }
   auto must_be_open = [&](const auto& said) {
-    if (said)
-      mistakes.Add(said->by, "says something of a kubelet, and --kubelet=none says that there is none");
+    if (said) mistakes.Add(said->by, "needs a kubelet, and --kubelet=none declares that there is none");
   };
   must_be_open(raw.kubelet_root);
   must_be_open(raw.kubelet_config);
@@ -95,7 +94,7 @@ void JudgeKubeletApi(const RawConfig& raw, AgentConfig& config, Mistakes& mistak
   }
 }
 
-// What no kubelet would start with, a declared allowlist included.
+// Rejects declared settings with which no kubelet would start, an allowlist included.
 void CheckDeclared(const RawConfig& raw, const AgentConfig& config, Mistakes& mistakes) {
   if (!raw.kubelet_verification && !raw.kubelet_allowlist) return;
   if (raw.kubelet_allowlist && !raw.kubelet_verification) {
@@ -152,7 +151,7 @@ void JudgeTouch(const RawConfig& raw, AgentConfig& config, Mistakes& mistakes) {
   config.touch_image_volumes = IsOn(raw.touch_image_volumes);
   config.check_pull = IsOn(raw.check_pull);
   if (config.touch && config.kubelet == Kubelet::kNone) {
-    mistakes.Add(raw.touch->by, "lets kubelet record images, and --kubelet=none says that there is none");
+    mistakes.Add(raw.touch->by, "needs a kubelet, and --kubelet=none declares that there is none");
   }
   if (config.touch_image_volumes && !config.touch) {
     mistakes.Add(raw.touch_image_volumes->by, "has a meaning only with --touch");

@@ -62,7 +62,7 @@ struct AgentConfig {
   std::string image_credential_provider_bin_dir;
   std::vector<std::string> docker_configs;
   Kubelet kubelet = Kubelet::kAuto;
-  // What is declared of it; empty: nothing.
+  // Declarations about it; empty: none.
   std::string kubelet_version;  // "1.36" or "1.36.2"
   std::optional<image::KubeletVersion> kubelet_rules;
   std::string kubelet_root;

@@ -57,9 +57,9 @@ PullSecret ReadPullSecret(const Reader& item) {
   if (object.Has("name") && secret.name.empty()) object.Fail("name", "must not be empty");
   if (object.Has("path") && !secret.path.starts_with('/')) object.Fail("path", "must be an absolute path");
   if (object.Has("allowRepositories") && secret.allow_repositories.empty()) {
-    object.Fail("allowRepositories",
-                "must name at least one repository: whatever is pulled with this secret is "
-                "usable by every pod of the node");
+    object.Fail(
+        "allowRepositories",
+        "must name at least one repository: every pod of the node can use images pulled with this secret");
   }
   if (object.Has("sources") && secret.sources.empty()) {
     object.Fail("sources",
@@ -167,7 +167,7 @@ plan::CallerRules ReadPreflight(ObjectReader object) {
   ReadWord(object, "pull", {{"never", PullFor::kNever}, {"listed", PullFor::kListed}, {"any", PullFor::kAny}},
            rules.pull);
   if (rules.pull == PullFor::kAny && rules.unlisted != AskFor::kAsk) {
-    object.Fail("pull", "\"any\" needs unlisted: ask, since what is pulled is told");
+    object.Fail("pull", "\"any\" needs unlisted: ask, since a pull reveals the image's state");
   }
   object.Finish();
   return rules;

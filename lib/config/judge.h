@@ -15,7 +15,7 @@
 
 namespace prefetch::config {
 
-// What is wrong with a configuration; each mistake begins with who said the value.
+// The mistakes of a configuration; each begins with the source of the value.
 class Mistakes {
  public:
   void Add(const std::string& by, std::string_view message) {

@@ -47,7 +47,7 @@ struct ProviderServiceAccount {
 // Environment of credential plugins; values may be secrets.
 using PluginEnvironment = std::vector<std::pair<std::string, base::Secret>>;
 
-// What only the configuration file can say.
+// Settings of the configuration file alone.
 struct FileOnlyConfig {
   std::optional<std::vector<PullSecret>> pull_secrets;
   std::optional<ProviderServiceAccount> provider_service_account;
@@ -112,7 +112,7 @@ struct RawConfig : FileOnlyConfig {
   std::optional<Said<std::string>> log_format;
 };
 
-// What `over` leaves open is taken from `under`.
+// `under` fills the gaps of `over`.
 RawConfig Overlay(const RawConfig& under, RawConfig over);
 
 // An `AgentConfiguration` file (prefetchd.dev/v1alpha1), YAML or JSON. Mistakes go to `problems`; nullopt if

@@ -45,7 +45,7 @@ class KeyIndex {
   std::vector<std::string> unusable_keys_;
 };
 
-// What a lookup in `indexes`, taken as one keyring, gives: all matches, or else the default registry's
+// The result of a lookup in `indexes`, taken as one keyring: all matches, or else the default registry's
 // credentials if the repository is one of its. `from` is the position of the index.
 struct KeyedMatch {
   const KeyIndex::Entry* entry = nullptr;

@@ -18,7 +18,7 @@ constexpr char kNoAccountReason[] =
     "it wants a service account token (tokenAttributes); name an account with providerServiceAccount in the "
     "agent's configuration";
 constexpr char kNoGrantsReason[] =
-    "it wants a service account token (tokenAttributes), which only the agent asks the API server for";
+    "it needs a service account token (tokenAttributes), and only the agent requests one";
 
 // One keyring: indexes, and what a credential of each is said to be from.
 struct Layer {
@@ -165,7 +165,7 @@ std::optional<Lookup> Keyring::FindNowForAnyPod(const image::Reference& referenc
   return Gather(target, nullptr, ForAnyPod(AskNow(target)));
 }
 
-// What one provider has for this target; its answer goes to `answer`. nullopt: it may not run.
+// Asks one provider about this target; its answer goes to `answer`. nullopt: it may not run.
 std::optional<ProviderReport> Keyring::Ask(PluginAnswers& provider, const Target& target,
                                            const AskProvider& ask, AnswerCache::Answer& answer) {
   ProviderReport report;
@@ -283,8 +283,8 @@ std::shared_ptr<const Keyring::Sources> Keyring::Current() {
   base::TimePoint now = clock_.Now();
   if (now - looked_at_ < kLookInterval) return sources_;
   looked_at_ = now;
-  // What makes a configuration bad may lie outside of the watched files (a folder's permissions), so a bad
-  // one is always read again.
+  // A configuration may be bad because of something outside the watched files (a folder's permissions):
+  // always read a bad one again.
   bool was_bad = sources_->provider_config_is_bad;
   bool changed = Stamped(OwnFiles()) != sources_->own;
   bool kubelets_changed = Stamped(KubeletsFiles()) != sources_->kubelets;

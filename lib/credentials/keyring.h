@@ -72,7 +72,7 @@ struct Lookup {
   std::vector<ProviderReport> providers;  // all of them, in the order of asking
 };
 
-// What is wrong with the files that a Keyring reads. A value.
+// The problems of the files that a Keyring reads. A value.
 struct KeyringHealth {
   std::vector<std::string> problems;  // one sentence each with file and place; empty: nothing
   // The first problem of a provider configuration that cannot be used, while no good one was read before: a
@@ -127,8 +127,8 @@ class Keyring {
   Lookup Find(const base::Call& call, const image::Reference& reference,
               const std::vector<std::string>& list_sources = {}) PREFETCH_EXCLUDES(mutex_);
 
-  // What kubelet would use for any pod of this node: neither mounted pull secrets nor providers that serve
-  // one service account.
+  // The credentials that kubelet would use for any pod of this node: neither mounted pull secrets nor
+  // providers that serve one service account.
   Lookup FindForAnyPod(const base::Call& call, const image::Reference& reference) PREFETCH_EXCLUDES(mutex_);
 
   std::optional<Lookup> FindNowForAnyPod(const image::Reference& reference) PREFETCH_EXCLUDES(mutex_);
@@ -149,7 +149,7 @@ class Keyring {
   // How many calls of Find wait for a plugin that another one runs. For tests in virtual time.
   int waiting() const PREFETCH_EXCLUDES(mutex_);
 
-  // What is wrong with the files as they were looked at last.
+  // The problems of the files at the last look.
   std::vector<std::string> problems() const PREFETCH_EXCLUDES(mutex_);
   // The same, after a look at them like Find's: so a mended file is noticed though nobody asks for a
   // credential. Blocks as a disk does.

@@ -1,4 +1,4 @@
-// What a Keyring has read from the node's files.
+// The node's credential files, as a Keyring has read them.
 #pragma once
 
 #include <algorithm>

@@ -50,7 +50,7 @@ struct NotGiven {
   std::string bin_dir;             // the agent's
   std::vector<Missing> providers;  // none if it cannot be read
 
-  // What cannot be read counts as one.
+  // An unreadable file counts as one.
   std::size_t Count() const;
 };
 

@@ -16,7 +16,7 @@ namespace prefetch::credentials {
 
 constexpr std::chrono::seconds kPluginTimeout{60};  // as kubelet
 
-// What all plugins of a node share.
+// Settings that all plugins of a node share.
 struct PluginSurroundings {
   std::string bin_dir;
   std::map<std::string, std::string> environment;  // instead of kubelet's own; a provider's env goes over it
@@ -33,7 +33,7 @@ base::Result<PluginResponse> RunPlugin(const base::Call& call, const Provider& p
                                        const PluginSurroundings& surroundings, const std::string& image,
                                        const PluginIdentity& identity = {});
 
-// Who runs plugins: RunPlugin, or a model of it.
+// Runs plugins: RunPlugin, or a model of it.
 using PluginRunner = std::function<base::Result<PluginResponse>(
     const base::Call& call, const Provider& provider, const PluginSurroundings& surroundings,
     const std::string& image, const PluginIdentity& identity)>;

@@ -45,7 +45,7 @@ class PluginAnswers {
                                         std::optional<base::Duration>* ran_for = nullptr,
                                         const PluginIdentity& identity = {}) PREFETCH_EXCLUDES(mutex_);
 
-  // What Get would say at once; nullopt: the plugin has to run.
+  // The answer of Get, if it is known; nullopt: the plugin has to run.
   std::optional<base::Result<AnswerCache::Answer>> GetNow(const std::string& repository,
                                                           const PluginIdentity& identity = {})
       PREFETCH_EXCLUDES(mutex_);

@@ -22,7 +22,7 @@ struct ServiceAccountName {
   friend bool operator==(const ServiceAccountName&, const ServiceAccountName&) = default;
 };
 
-// What the API server says of the account, and the token that it gave for one audience.
+// The account as the API server has it, and its token for one audience.
 struct ServiceAccountGrant {
   std::string uid;
   std::map<std::string, std::string> annotations;
@@ -38,8 +38,8 @@ using GrantSource =
 struct PluginIdentity {
   base::Secret token;
   std::map<std::string, std::string> annotations;  // those that the provider names, as far as they are there
-  // What answers are kept apart by: account, annotations and, if the provider says so, the token's hash.
-  // Empty: no account.
+  // The cache key of answers: account, annotations and, if the provider says so, the token's hash. Empty: no
+  // account.
   std::string cache_key;
 };
 

@@ -1,5 +1,5 @@
-// What kubelet says to a credential plugin and hears from it: CredentialProviderRequest and
-// CredentialProviderResponse in v1alpha1, v1beta1 and v1 (A9, A10). Pure.
+// kubelet's protocol with credential plugins: CredentialProviderRequest and CredentialProviderResponse in
+// v1alpha1, v1beta1 and v1 (A9, A10). Pure.
 #pragma once
 
 #include <chrono>

@@ -79,8 +79,8 @@ std::vector<std::pair<std::string, std::string>> DecodeEnv(doc::ObjectReader& ob
   return env;
 }
 
-// What the object's version and kubelet's know of the field; before 1.33, and in older objects, it is one of
-// the unknown fields.
+// Decodes the field as the versions of the object and of kubelet know it; before 1.33, and in older objects,
+// it is an unknown field.
 std::optional<TokenAttributes> DecodeToken(doc::ObjectReader& object, ObjectVersion object_version,
                                            image::KubeletVersion version, const std::string& api_version) {
   if (object_version != ObjectVersion::kV1 || !KnowsTokenAttributes(version)) return std::nullopt;

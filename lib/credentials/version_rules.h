@@ -1,4 +1,4 @@
-// What differs between kubelet's versions in how it finds credentials (A2, A3, A12, A18, A19).
+// The differences between kubelet's versions in finding credentials (A2, A3, A12, A18, A19).
 #pragma once
 
 #include <string_view>
@@ -28,7 +28,7 @@ inline bool AllowsTokenAttributes(image::KubeletVersion version) {
 inline bool SeparatesKeyrings(image::KubeletVersion version) {
   return version >= image::KubeletVersion{1, 33};
 }
-// What a Global answer is cached under.
+// The cache key of a Global answer.
 inline std::string_view GlobalCacheKey(image::KubeletVersion version) {
   return version >= image::KubeletVersion{1, 34} ? "<global>" : "global";
 }

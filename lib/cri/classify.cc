@@ -13,7 +13,7 @@ namespace {
 
 using image::ErrorClass;
 
-// What stands where a name, URL or path was. No rule has a word like it.
+// Replaces a name, URL or path. No rule has a word like it.
 constexpr std::string_view kPlaceholder = "<...>";
 
 // A rule: `first` is in the text, and `then`, if there is one, somewhere after it. Lower case.
@@ -210,7 +210,7 @@ std::string WithoutName(std::string_view text, std::string_view name) {
   return out.append(text.substr(from));
 }
 
-// What stands between `open` and the next of `close` becomes the placeholder.
+// Replaces the text between `open` and the next of `close` with the placeholder.
 std::string WithoutBetween(std::string_view text, std::string_view open, std::string_view close) {
   std::string out;
   while (true) {

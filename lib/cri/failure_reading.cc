@@ -8,7 +8,7 @@
 namespace prefetch::cri {
 namespace {
 
-// What stands between two parts of a text.
+// Separates two parts of a text.
 constexpr std::string_view kBetween = ": ";
 
 // How a part of the text between colons begins, and whose step that is.
@@ -65,7 +65,7 @@ constexpr std::array kCodes = std::to_array<CodeWords>({
     {"unknown", "unknown"},
 });
 
-// What comes before the number of an HTTP status in containers/image's texts.
+// The words before the number of an HTTP status in texts of containers/image.
 constexpr std::array<std::string_view, 3> kStatusWords = {
     "statuscode: ", "received unexpected http status: ", "invalid status code from registry "};
 

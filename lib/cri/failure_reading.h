@@ -27,7 +27,7 @@ struct FailureReading {
   Step step = Step::kUnknown;
   int status = 0;         // of HTTP; 0 if the text has none
   std::string_view code;  // of OCI, in the runtimes' spelling: "manifest unknown"; empty if there is none
-  // What the runtime says of its own work, and what it quotes of the server.
+  // The runtime's own words, and its quotation of the server.
   std::string_view own;
   std::string_view quoted;
 };

@@ -40,7 +40,7 @@ constexpr std::array kFailures = std::to_array<FailureRow>({
     {ErrorClass::kServerError, Step::kToken, 0, 0, "", "decoding bearer token"},
     {ErrorClass::kServerError, Step::kToken, 0, 0, "name unknown"},
     {ErrorClass::kServerError, Step::kToken, 0, 0, "manifest unknown"},
-    // Who has no /v2/ is no registry.
+    // A server without /v2/ is no registry.
     {ErrorClass::kServerError, Step::kPing, 404, 404},
     {ErrorClass::kServerError, Step::kPing, 410, 410},
     // The manifest was there.
@@ -67,7 +67,7 @@ constexpr std::array kFailures = std::to_array<FailureRow>({
     {ErrorClass::kServerError, Step::kUnknown, 0, 0, "unsupported"},
     {ErrorClass::kServerError, Step::kUnknown, 0, 0, "unavailable"},
 
-    // What came as a manifest is no JSON (a login page, a proxy's words), or JSON of another kind.
+    // The body is no JSON (a login page, a proxy's error), or JSON of another kind.
     {ErrorClass::kServerError, Step::kDocument, 0, 0, "", "invalid character"},
     {ErrorClass::kServerError, Step::kDocument, 0, 0, "", "unexpected end of json input"},
     {ErrorClass::kUnsupportedImage, Step::kDocument, 0, 0, "", "unsupported schema version"},

@@ -88,7 +88,7 @@ CallResult<std::vector<std::string>> GrpcContentService::ListLeases(const base::
   if (!all) return all.error();
   std::vector<std::string> ours;
   for (LeaseInfo& lease : *all) {
-    // What stands in goes by itself; of another pull it is needed at this moment.
+    // Stand-ins expire by themselves; another pull may need them now.
     if (lease.id.starts_with(kLeasePrefix) && !lease.id.ends_with(kRenewal))
       ours.push_back(std::move(lease.id));
   }

@@ -58,7 +58,7 @@ struct RuntimeInfo {
   friend bool operator==(const RuntimeInfo&, const RuntimeInfo&) = default;
 };
 
-// What ImageStatus(verbose) adds.
+// Facts that ImageStatus(verbose) adds.
 struct ImageDetails {
   image::LocalImage image;
   std::optional<image::Platform> platform;  // what its configuration claims

@@ -1,4 +1,4 @@
-// What containerd tells about a pull, as plain facts, and what follows from them. Pure.
+// containerd's facts about a pull, and conclusions from them. Pure.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +42,7 @@ PullProgress ProgressFrom(const PullFacts& facts);
 // The digest that an ingest fetches: "layer-sha256:ab…" gives "sha256:ab…"; empty if there is none.
 std::string_view DigestOfIngest(std::string_view ref);
 
-// What must be named in a lease before it exists, so that nothing of `manifest` is lost (C27).
+// The resources that a lease must name before they exist, so that nothing of `manifest` is lost (C27).
 std::vector<LeaseResource> ResourcesOf(const StoredManifest& manifest);
 
 // The label by which containerd remembers from which host content came; its value lists repositories of that

@@ -64,7 +64,7 @@ class PullStore {
   };
   // By lease and digest: an ingest when it was seen last.
   std::map<std::string, std::map<std::string, Written>> written_ PREFETCH_GUARDED_BY(mutex_);
-  // What holds as long as the daemon at the other end is the same.
+  // Facts that hold while the daemon at the other end is the same.
   struct Learnt {
     std::uint64_t generation = 0;
     std::string snapshotter;

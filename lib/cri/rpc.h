@@ -1,8 +1,8 @@
 // Rpc: how one unary or streaming call goes over a runtime's socket. Internal to cri: included by .cc files
 // only, and the one header of ours that knows gRPC.
 //
-// What it makes of gRPC (C10 to C13): a missing or refusing socket is told at once, by connecting to it
-// ourselves; every call waits for a connection that is being made, up to its deadline; a stop cancels the
+// Its use of gRPC (C10 to C13): it connects to the socket itself first, so that a missing or refusing one
+// fails at once; every call waits for a connection that is being made, up to its deadline; a stop cancels the
 // call; statuses become CallErrors, scrubbed.
 #pragma once
 
@@ -59,7 +59,7 @@ class RpcChannel {
   std::atomic<bool> answered_{false};  // over the present connection
 };
 
-// What a call says about itself, for its errors.
+// A call's name and subject, for its errors.
 struct RpcSubject {
   std::string_view method;
   std::vector<std::string> image_names = {};      // taken out of messages before they are classified

@@ -27,7 +27,7 @@ std::string Advice(const base::Error& error) {
     case base::Code::kUnavailable:
       return "is prefetchd running there?";
     case base::Code::kDeadlineExceeded:
-      return "it does not answer in time: its log may say why";
+      return "it does not answer in time: see its log";
     case base::Code::kInvalidArgument:
     case base::Code::kCancelled:
     case base::Code::kResourceExhausted:
@@ -37,7 +37,7 @@ std::string Advice(const base::Error& error) {
   std::abort();
 }
 
-// What {"error":"…"} says, harmless for a terminal.
+// The text of {"error":"…"}, harmless for a terminal.
 std::string ErrorOf(const http::Response& response) {
   doc::Problems problems("answer");
   auto root = doc::ParseJson(response.body, problems, doc::JsonRules::kLenient);
@@ -125,9 +125,10 @@ base::Result<std::string> AgentClient::ImageJson(const base::Call& call, const s
                   (response->status == 404 && response->body.find("\"ImageStatus\"") != std::string::npos);
   if (document) return std::move(response->body);
   if (response->status == 404) {
-    return base::Internal("the agent at " + address_ +
-                          " tells about single images only on its local socket: ask on the node itself, with "
-                          "--agent unix:///run/prefetchd/prefetchd.sock");
+    return base::Internal(
+        "the agent at " + address_ +
+        " answers about single images only on its local socket: ask on the node itself, with "
+        "--agent unix:///run/prefetchd/prefetchd.sock");
   }
   return Unexpected(*response);
 }
@@ -153,15 +154,14 @@ base::Result<status::CheckResult> AgentClient::Check(const base::Call& call,
     return base::ResourceExhausted(Unexpected(*response).message() + ": " + ErrorOf(*response));
   }
   if (response->status == 400 || response->status == 413) {
-    // What this program asks is well formed: an agent that was built before an option of it does not know its
-    // name.
+    // This program's questions are well formed: an older agent does not know a newer option's name.
     return base::InvalidArgument("the agent refuses the question: " + ErrorOf(*response) +
                                  " (is it as new as this prefetchctl?)");
   }
   if (response->status != 200) return Unexpected(*response);
   auto result = status::ParseCheckResult(response->body);
   if (result && result->answers.size() == check.questions.size()) return result;
-  return base::Internal("the agent at " + address_ + " did not answer what it was asked" +
+  return base::Internal("the agent at " + address_ + " gave an unexpected answer" +
                         (result ? "" : ": " + result.error().message()));
 }
 

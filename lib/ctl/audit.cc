@@ -20,8 +20,7 @@ namespace {
 
 constexpr int kPodsPerPage = 250;
 constexpr const char* kUntold =
-    "does not know (yet) what came to it: its agent has just started, or its runtime is away; ask again in a "
-    "moment";
+    "cannot list new images yet: its agent has just started, or its runtime is away; ask again in a moment";
 constexpr const char* kHidden =
     "shows images on no list only to callers with a token (component fleet), or on the node itself";
 constexpr int kEventsPerPage = 500;
@@ -58,7 +57,7 @@ base::Result<std::vector<screen::PodImage>> SavedPods(const std::string& path) {
   return images;
 }
 
-// Who asks for the images, and what kubelets pulled, as far as the rights go; what is missing becomes a note.
+// Lists the pods that use the images, and kubelets' pulls. Without the rights to a part, it leaves a note.
 class FromCluster {
  public:
   FromCluster(kube::Api& api, std::vector<std::string>& notes) : api_(api), notes_(notes) {}
@@ -68,7 +67,7 @@ class FromCluster {
         call, {.limit = kPodsPerPage},
         [&](const kube::ListOptions& options) { return api_.ListPods(call, "", options); },
         [&] { images.clear(); }, [&](const kube::Pod& pod) { AddImages(pod, images); });
-    if (!done) Note(done.failure(), "who brought them is not known");
+    if (!done) Note(done.failure(), "the pods that brought them are not known");
   }
   void Pulls(const base::Call& call, std::vector<screen::PodPull>& pulls) {
     auto done = ForAll<kube::PodEvent>(
@@ -84,7 +83,7 @@ class FromCluster {
           pull->at = event.last;
           pulls.push_back(*std::move(pull));
         });
-    if (!done) Note(done.failure(), "which listed images were pulled all the same is not known");
+    if (!done) Note(done.failure(), "kubelet's own pulls of listed images are not known");
   }
 
  private:

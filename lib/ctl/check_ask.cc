@@ -27,7 +27,7 @@ namespace {
 using std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kSayAgain{10};
-// Who waits for answers is told so after this, and then as often as of anything else.
+// The first progress line comes after this time.
 constexpr std::chrono::seconds kFirstWord{3};
 // An agent reads at most 64 KiB of a request.
 constexpr std::size_t kMostQuestionBytes = 48 * 1024;
@@ -37,7 +37,7 @@ constexpr std::size_t kMostAtOnce = 8;
 constexpr std::chrono::seconds kHeldFor{5};
 constexpr std::chrono::milliseconds kLastWord{500};
 constexpr std::chrono::milliseconds kPullPause{200};
-// What the agent needs to put its answer together once its registries have had their time.
+// The agent's time to write its answer, after its registries have had theirs.
 constexpr std::chrono::milliseconds kForTheAnswer{750};
 
 // Items that go into one request, by their numbers.
@@ -61,14 +61,15 @@ std::size_t MostInBatch(image::PullPolicy policy) {
   std::abort();
 }
 
-// What holds up each other: questions of one policy, and where a registry may be asked, of one registry.
+// Questions that delay each other share a lane: those of one policy and, where registries are asked, of one
+// registry.
 std::pair<image::PullPolicy, std::string> LaneOf(const status::CheckQuestion& question) {
   if (question.policy == image::PullPolicy::kNever) return {question.policy, ""};
   auto reference = image::Reference::Parse(question.image);
   return {question.policy, reference ? reference->domain() : ""};
 }
 
-// What needs no registry comes first, what always does last.
+// Questions without a registry come first, those that always need one last.
 std::vector<Batch> Batches(const std::vector<screen::CheckItem>& items) {
   std::map<std::pair<image::PullPolicy, std::string>, std::vector<Batch>> lanes;
   for (std::size_t i = 0; i < items.size(); i++) {

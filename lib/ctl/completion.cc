@@ -12,7 +12,7 @@ std::string Quoted(const std::string& text) {
   return "'" + base::ReplaceAll(text, "'", "'\\''") + "'";
 }
 
-// What a script keeps of the command so far: " list diff".
+// The command so far, as a script keeps it: " list diff".
 std::string At(const std::vector<std::string>& words) {
   std::string at;
   for (const std::string& word : words) at += " " + word;

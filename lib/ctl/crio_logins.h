@@ -40,7 +40,7 @@ CrioLogins FindCrioLogins(const registry::CrioSettings& settings, const registry
 // Is CRI-O's socket below `host_root`? Then a node without visible settings of CRI-O may have logins all the
 // same.
 bool HasCrioSocket(const std::string& host_root);
-// What is said then.
+// The message for that case.
 std::string UnseenCrioText();
 doc::Node UnseenCrioJson();
 

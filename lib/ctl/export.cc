@@ -47,7 +47,7 @@ bool IsFolder(const std::string& pattern) {
 
 std::string VersionComment(const ExportAllowlistOptions& options, KubeletVersion version) {
   std::string text = "For kubelet " + version.ToString();
-  if (!options.kubelet_version) text += ", which is taken as --kubelet-version was not given";
+  if (!options.kubelet_version) text += ", the default without --kubelet-version";
   return text +
          (version < kComparesTrimmed
               ? ". From 1.36 on names can be exempt one by one: print this again after the upgrade.\n"
@@ -59,7 +59,7 @@ std::string FolderComment(const std::vector<std::string>& patterns) {
   auto folders = std::count_if(patterns.begin(), patterns.end(), IsFolder);
   if (folders == 0) return "";
   return "- A pattern that ends with /* (" + std::to_string(folders) +
-         " here) exempts everything below that folder, whatever is pushed there later; one "
+         " here) exempts everything below that folder, later pushes included; one "
          "with a single / exempts a whole registry or organisation.\n";
 }
 
@@ -72,16 +72,16 @@ std::string GateComment(const ExportAllowlistOptions& options, KubeletVersion ve
   return "- Kubelet " + version.ToString() +
          " does not start with these settings unless its feature gate KubeletEnsureSecretPulledImages is on. "
          "A "
-         "KubeletConfig must not say so: first switch it on in the cluster's FeatureGate (CustomNoUpgrade, "
+         "KubeletConfig must not set it: first switch it on in the cluster's FeatureGate (CustomNoUpgrade, "
          "which cannot be undone).\n";
 }
 
 std::string PlaceComment(AllowlistOutput output) {
   switch (output) {
     case AllowlistOutput::kYaml:
-      return "Put it as a file that ends in .conf into the folder of kubelet's --config-dir, last by name if "
-             "others there have these fields (lists are replaced, not joined), or its fields into kubelet's "
-             "configuration; then restart kubelet.\n";
+      return "Put it as a file that ends in .conf into the folder of kubelet's --config-dir, or its fields "
+             "into kubelet's configuration. Name it last if other files there have these fields: kubelet "
+             "replaces lists, and does not join them. Then restart kubelet.\n";
     case AllowlistOutput::kOpenShift:
       return "Apply it to the cluster: the Machine Config Operator writes it into kubelet's configuration "
              "and "
@@ -121,10 +121,11 @@ std::string Head(const ExportAllowlistOptions& options, KubeletVersion version,
       "if kubelet pulled them with one.\n" +
       FolderComment(patterns) +
       "- Names are compared as pods write them: nginx and docker.io/library/nginx are two names.\n"
-      "- All other images are verified strictly from then on. Unlike by default, an image that was preloaded "
-      "and "
-      "is not on this list is refused to pods with imagePullPolicy Never, and IfNotPresent asks the registry "
-      "with the pod's own credentials, until kubelet itself has pulled it.\n" +
+      "- kubelet verifies all other images strictly from then on. Unlike by default, it refuses a preloaded "
+      "image "
+      "that is not on this list to pods with imagePullPolicy Never. Pods with IfNotPresent ask the registry "
+      "with "
+      "their own credentials, until kubelet itself has pulled the image.\n" +
       GateComment(options, version) + "\n" + PlaceComment(options.output);
   text.pop_back();
   return AsComment(text);

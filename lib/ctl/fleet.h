@@ -58,7 +58,7 @@ struct FleetAsk {
   std::string name_space;
   // Shown to the agents, so that they hide nothing; nullptr: they are asked as strangers ask.
   FleetTokens* tokens = nullptr;
-  // What is asked for: documents are narrowed to it; nullptr: as the agents see it.
+  // Narrows documents to these images; nullptr: as the agents see it.
   const screen::WaitDemand* demand = nullptr;
   // Each document as it came, before it is narrowed, by the member's index. On the threads that ask, at once
   // for several members. May be empty.

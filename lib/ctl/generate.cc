@@ -109,7 +109,7 @@ base::Result<std::vector<deploy::ListFile>> ReadLists(const std::vector<ListPath
   return lists;
 }
 
-// What comes through a pipe has been read already. A list that is refused is told as its file would be.
+// A pipe has been read already. Errors name its list as they would name a file.
 bool CheckTaken(const GenerateFlags& flags, const std::vector<ListPath>& files, std::ostream& err) {
   std::vector<std::string> paths = flags.lists;
   for (std::size_t i = 0; i < files.size(); i++) {

@@ -12,7 +12,7 @@
 
 namespace prefetch::ctl {
 
-// What agents may be able to do, all of it: whether one can do what a list asks for is that agent's to say.
+// All features of agents: each agent itself judges whether it has those that a list needs.
 inline constexpr list::Capabilities kAnyAgent{.refresh = true, .touch = true, .registry_checks = true};
 
 struct ListFiles {

@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kMostMarkedBytes = 4 << 20;
 constexpr std::size_t kMostCrictlBytes = 32 << 20;
 
-// What is gathered, and what is left out of it.
+// Collects images, and notes those that it leaves out.
 class Gathered {
  public:
   explicit Gathered(const std::vector<std::string>& exclude) : exclude_(exclude) {}

@@ -31,7 +31,7 @@ struct List {
   list::ListLock before, now;
 };
 
-// What is asked on behalf of one list.
+// The questions for one list.
 struct Question {
   std::size_t list = 0;
   TagQuestion tag;

@@ -14,7 +14,7 @@ namespace prefetch::ctl {
 // have any.
 config::RawConfig GatherCredentials(const config::RawConfig& flags, const config::GetEnv& get_env,
                                     std::vector<std::string>& mistakes);
-// What a Keyring is made of; paths are absolute.
+// The options of a Keyring; paths are absolute.
 credentials::KeyringOptions ToKeyringOptions(const config::RawConfig& raw,
                                              std::vector<std::string>& mistakes);
 image::KubeletVersion DeclaredKubeletVersion(const config::RawConfig& raw,

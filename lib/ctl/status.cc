@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::chrono::seconds kRefresh{1};
 
-// What is shown once, as text.
+// The screen of one request, as text.
 base::Result<std::string> Screen(const base::Call& call, const AgentClient& agent,
                                  const StatusOptions& options, const Terminal& terminal) {
   auto json = agent.StatusJson(call);

@@ -1,4 +1,4 @@
-// What many tags point to, asked of their registries side by side, for a person who waits for it.
+// Asks registries for the digests of many tags side by side, while a user waits.
 #pragma once
 
 #include <ostream>

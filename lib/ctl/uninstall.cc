@@ -50,7 +50,7 @@ class Patience {
   std::mt19937_64 random_{std::random_device{}()};
 };
 
-// What of ours a node has.
+// The agent's traces on a node.
 struct Findings {
   std::vector<std::string> labels;
   bool condition = false;
@@ -222,7 +222,7 @@ int Summarize(const base::Call& call, Clearing& clearing, std::size_t nodes, std
   if (cleared == tasks) return kOk;
   std::size_t left = tasks - cleared;
   err << "prefetchctl: " << (call.Stopped() ? "stopped: " : "") << Count(left) << (left == 1 ? " is" : " are")
-      << " not cleared; run it again, what is done stays done\n";
+      << " not cleared; run it again: it goes on with the rest\n";
   return kNo;
 }
 

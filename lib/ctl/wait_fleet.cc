@@ -42,7 +42,7 @@ bool AsksForAnything(const screen::WaitDemand& demand) {
   return demand.list || demand.policy || !demand.hash.empty();
 }
 
-// What is known of the nodes, from one round to the next.
+// The state of the nodes, from one round to the next.
 class Watch {
  public:
   Watch(kube::Api& api, const FleetWaitOptions& options) : api_(api), options_(options) {}
@@ -115,7 +115,7 @@ class Watch {
   std::map<std::string, Known> known_;  // by node
 };
 
-// What is worth a line of its own in a log.
+// A new key is worth a line in a log.
 std::string KeyOf(const screen::Fleet& fleet) {
   return std::to_string(fleet.nodes.size()) + "/" + std::to_string(fleet.ready) + "/" +
          std::to_string(fleet.failing) + "/" + std::to_string(fleet.no_detail);
@@ -153,7 +153,7 @@ int FleetWait(const base::Call& call, kube::Api& api, const FleetWaitOptions& op
       continue;
     }
     trouble.reset();
-    // What was cut short by the end of the time is no news of any node.
+    // A round that the time limit cut short brings no news of any node.
     if (!newest || steady_clock::now() < limited.deadline) newest = watch.Gather();
     screen::FleetEnd end = screen::JudgeFleet(*newest, options.target, options.fail_fast);
     if (end == screen::FleetEnd::kReady) return end_with(end, kOk);

@@ -36,8 +36,8 @@ class Builder {
  public:
   explicit Builder(const Files& files) : files_(files) {}
 
-  // What the kustomization adds and changes, in kustomize's order: resources, components, generated
-  // ConfigMaps, patches, namespace, suffix, labels.
+  // Applies the kustomization, in kustomize's order: resources, components, generated ConfigMaps, patches,
+  // namespace, suffix, labels.
   Status Apply(const Kustomization& top, const std::string& folder, Objects& objects, int depth) {
     Status done;
     auto go_on = [&](Status status) {

@@ -151,12 +151,11 @@ std::vector<std::string> Notes(const CompatOptions& options, const Objects& obje
                             ? "every image of images.txt (--secret-repository narrows that)"
                             : base::Join(options.secret_repositories, ", ");
     notes.push_back("the Secret " + options.secret + " serves " + which +
-                    "; what it pulls becomes usable by every pod of the node");
+                    "; every pod of the node can use its images");
   }
   if (agent.OnHostNetwork() && !options.common.port) {
     notes.emplace_back(
-        "on the host's network every instance needs a port of its own: give --port if another one runs "
-        "there");
+        "on the host's network, each instance needs its own port: give --port if another one runs there");
   }
   return notes;
 }

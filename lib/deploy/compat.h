@@ -15,7 +15,8 @@ struct CompatOptions {
   GenerateOptions common;
   std::string name;    // of the DaemonSet, of its label `app`, of the ConfigMap
   std::string secret;  // a kubernetes.io/dockerconfigjson in the same namespace; empty: none
-  // What the secret may be used for, as matchImages has it; empty: every registry with a domain and no port.
+  // The images for which the secret may be used, as in matchImages; empty: every registry with a domain and
+  // no port.
   std::vector<std::string> secret_repositories;
   // image-prefetcher.stackrox.io/NAME=succeeded|failed on each Node, with the rights and the policy for it.
   bool result_label = false;

@@ -9,7 +9,7 @@
 
 namespace prefetch::deploy {
 
-// What the API server takes: all keys and values of one ConfigMap together (apimachinery, MaxSecretSize).
+// The API server's limit for all keys and values of one ConfigMap together (apimachinery, MaxSecretSize).
 constexpr std::size_t kMostConfigMapBytes = 1 << 20;
 // kubectl apply keeps a copy in an annotation, and annotations have this limit; --server-side keeps none.
 constexpr std::size_t kMostClientSideBytes = 256 << 10;

@@ -1,4 +1,4 @@
-// What is changed in the agent's DaemonSet for one installation. Internal to deploy/.
+// Changes the agent's DaemonSet for one installation. Internal to deploy/.
 #pragma once
 
 #include <cstdint>

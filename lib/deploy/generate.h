@@ -20,7 +20,7 @@ struct ListFile {
   std::string text;
 };
 
-// What the node gate does, of components/node-gate.
+// The parts of components/node-gate.
 enum class GatePart { kLabel, kCondition, kTaint };
 
 // Which nodes of a cluster. Empty: Linux nodes that are no control planes, whatever their taints are.

@@ -1,4 +1,4 @@
-// What one installation changes in the objects of components/monitoring. Internal to deploy/.
+// Changes the objects of components/monitoring for one installation. Internal to deploy/.
 #pragma once
 
 #include <string>

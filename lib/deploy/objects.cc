@@ -20,7 +20,7 @@ constexpr std::string_view kClusterWide[] = {"ClusterRole",
                                              "ValidatingAdmissionPolicy",
                                              "ValidatingAdmissionPolicyBinding"};
 
-// What uses others comes after them; what limits comes before what it limits.
+// Objects come after those that they use; a quota comes before the objects that it limits.
 constexpr std::string_view kOrder[] = {"Namespace",
                                        "PriorityClass",
                                        "ServiceAccount",

@@ -77,7 +77,7 @@ base::Result<Generated> GenerateTouchDaemonSets(const Files& files, const std::v
   if (images.size() > kMostImages) {
     return base::InvalidArgument(
         "more than 2000 images would be more than 100 pods on every node: use the "
-        "agent's own touch (--touch), which takes its pods away");
+        "agent's own touch (--touch), which deletes its pods");
   }
   auto space = Documents(files, "touch/namespace.yaml");
   if (!space) return space.error();
@@ -94,7 +94,7 @@ base::Result<Generated> GenerateTouchDaemonSets(const Files& files, const std::v
                                          images.begin() + static_cast<std::ptrdiff_t>(to)}));
   }
   out.notes.emplace_back(
-      "every pod of a node may use these images from then on, whatever credentials it has: see Touching in "
+      "every pod of a node may use these images from then on, with or without credentials: see Touching in "
       "deploy/docs/touch.md");
   return out;
 }

@@ -90,7 +90,7 @@ base::Status CheckCommon(const Files& files, const GenerateOptions& options) {
   }
   for (const std::string_view needs_api : {kFleet, kKubeletApi, kNodeGate, kPreflight, kTouch}) {
     if (Contains(options.components, kNoApiAccess) && Contains(options.components, needs_api)) {
-      return base::InvalidArgument("--component no-api-access takes away what " + std::string(needs_api) +
+      return base::InvalidArgument("--component no-api-access removes rights that " + std::string(needs_api) +
                                    " needs: leave out one of the two");
     }
   }
@@ -128,8 +128,7 @@ std::vector<std::string> NotesFor(const GenerateOptions& options, const Objects&
   }
   if (!options.instance.empty() && !options.port && agent.OnHostNetwork()) {
     notes.emplace_back(
-        "on the host's network every instance needs a port of its own: give --port if another one runs "
-        "there");
+        "on the host's network, each instance needs its own port: give --port if another one runs there");
   }
   if (Contains(options.components, kNodeGate)) {
     notes.emplace_back("node-gate needs Kubernetes 1.30 or later: apply it to no older cluster");

@@ -33,7 +33,7 @@ bool IsLabelPart(std::string_view text);
 bool IsLabelKey(std::string_view text);
 // Folders of components/ that the options ask for, from the tree's root.
 std::vector<std::string> ComponentFolders(const GenerateOptions& options);
-// What every kind of installation has: the platform, the components, the nodes, the namespace…
+// The options of every kind of installation: the platform, the components, the nodes, the namespace…
 base::Status CheckCommon(const Files& files, const GenerateOptions& options);
 std::vector<std::string> NotesFor(const GenerateOptions& options, const Objects& objects,
                                   const AgentDaemonSet& agent);

@@ -54,7 +54,7 @@ struct Member {
   Node value;
 };
 
-// What a Kind is called in messages: "a mapping".
+// A Kind's name in messages: "a mapping".
 const char* KindName(Node::Kind kind);
 
 // Same content, whatever the positions, the quotes and the spelling of numbers.

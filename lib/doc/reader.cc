@@ -185,7 +185,7 @@ std::optional<Reader> ObjectReader::Find(std::string_view key, Need need) {
   if (member != nullptr && member->value.kind != Node::Kind::kNull) {
     return Reader(member->value, reader_.problems(), PathOf(key));
   }
-  // What is no mapping at all has been complained about already.
+  // The reader has already reported a node that is no mapping.
   if (need == Need::kRequired && reader_.node().kind == Node::Kind::kMapping) Fail(key, "is required");
   return std::nullopt;
 }

@@ -1,4 +1,4 @@
-// What every text must be before anything looks into it: short enough, UTF-8, and text at all.
+// Each text passes this check before any parser: short enough, UTF-8, and text at all.
 #pragma once
 
 #include <optional>

@@ -26,7 +26,7 @@ Position PlaceOf(const YAML::Mark& mark, Columns& columns) {
       {static_cast<std::uint32_t>(mark.line + 1), static_cast<std::uint32_t>(mark.column + 1)});
 }
 
-// What a copy of a node costs.
+// The cost of a node's copy.
 struct Weight {
   std::size_t nodes = 1;
   std::size_t bytes = 0;
@@ -92,7 +92,7 @@ class TreeBuilder final : public YAML::EventHandler {
 
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     auto found = anchors_.find(anchor);
-    if (found == anchors_.end()) Stop(mark, "an alias cannot stand inside what it names");
+    if (found == anchors_.end()) Stop(mark, "an alias must not name a node that contains it");
     Weight weight = WeightOf(found->second);
     nodes_ += weight.nodes - 1;
     alias_bytes_ += weight.bytes;
@@ -194,8 +194,8 @@ class TreeBuilder final : public YAML::EventHandler {
     open.has_key = true;
   }
 
-  // What `<<` names takes the place of `<<`: a mapping, or several, of which the first with a key counts. A
-  // key of the mapping itself counts before them (https://yaml.org/type/merge.html).
+  // Replaces `<<` with the mapping that it names, or several, of which the first with a key counts. A key of
+  // the mapping itself counts before them (https://yaml.org/type/merge.html).
   void Merge(Node& mapping) {
     auto merge = std::find_if(mapping.members.begin(), mapping.members.end(),
                               [](const Member& member) { return member.key == "<<"; });
@@ -271,8 +271,7 @@ std::optional<std::vector<Node>> ParseDocuments(std::string_view text, Problems&
       // yaml-cpp takes content that belongs to nothing above it ("- a" and then "b: c") for a further
       // document, without the `---` that has to divide them.
       if (count > 0 && !lines.Line(builder.document_at().line).starts_with("---")) {
-        problems.Add(builder.document_at(), "",
-                     "does not belong to what stands above it; see the indentation");
+        problems.Add(builder.document_at(), "", "does not fit the lines above it: check the indentation");
         return std::nullopt;
       }
       if (count > 0 && expect == Expect::kOne) {

@@ -31,8 +31,8 @@ struct AbsoluteUrl {
 // control character, more than 8 KiB. A fragment is dropped.
 base::Result<AbsoluteUrl> ParseAbsoluteUrl(std::string_view text);
 
-// What a Location header means in an answer to `base` (RFC 3986 section 5.2): absolute, "//host/x", "/x",
-// "x", "?q".
+// Resolves a Location header in an answer to `base` (RFC 3986 section 5.2): absolute, "//host/x", "/x", "x",
+// "?q".
 base::Result<AbsoluteUrl> ResolveLocation(const AbsoluteUrl& base, std::string_view location);
 
 }  // namespace prefetch::http

@@ -53,8 +53,8 @@ struct Request {
   // included, long before call.deadline. 0: never.
   std::chrono::seconds stall_timeout{0};
   std::size_t max_body_bytes = 4 * 1024 * 1024;  // of the answer
-  // What is kept of the body of a 4xx or 5xx; the rest is not read, and the connection is closed. 0: no such
-  // cut, and a longer body than max_body_bytes is a failure as for any answer.
+  // The limit for the body of a 4xx or 5xx; the client closes the connection after it. 0: no such cut, and a
+  // body longer than max_body_bytes is a failure, as for any answer.
   std::size_t max_error_body_bytes = 0;
   Peers peers = Peers::kAny;  // of direct connections; a proxy is the operator's, wherever it stands
   bool http2 = false;         // where a TLS server offers it

@@ -30,7 +30,7 @@ std::size_t OnHeader(char* data, std::size_t, std::size_t size, void* self) {
   }
   if (line.empty()) answer.whole_headers = true;
   std::size_t colon = line.find(':');
-  // What comes after body bytes is a trailer: nothing of ours asks for one.
+  // A field after body bytes is a trailer: no request of ours asks for one.
   bool field = !line.starts_with("HTTP/") && colon != std::string_view::npos && answer.response.body.empty();
   if (answer.header_bytes > kMaxHeaderBytes ||
       (field && answer.response.headers.fields().size() == kMaxHeaderFields)) {

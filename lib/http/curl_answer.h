@@ -1,5 +1,5 @@
-// What libcurl hands over of an answer while it comes, bounded; and the peers that are refused before
-// anything is sent. Internal to http/: included by .cc files only.
+// Collects an answer from libcurl as it arrives, within bounds, and rejects forbidden peers before anything
+// is sent. Internal to http/: included by .cc files only.
 #pragma once
 
 #include <curl/curl.h>

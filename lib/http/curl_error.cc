@@ -33,7 +33,7 @@ base::Error ConnectFailed(const CurlFailure& failure) {
   return base::Unavailable(std::move(message));
 }
 
-// Whoever brings certificates wants to know when they do not fit: new ones may have been put in their place.
+// Owners of certificates need to know when these do not fit: new files may have replaced them.
 bool IsMistrust(int code) {
   return code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_ISSUER_ERROR ||
          code == CURLE_SSL_CERTPROBLEM || code == CURLE_SSL_CACERT_BADFILE;

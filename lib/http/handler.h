@@ -1,4 +1,4 @@
-// What a Server gives to its handler and gets back. Plain values: endpoints are tested without a socket.
+// Requests and answers between a Server and its handler. Plain values: tests call endpoints without a socket.
 #pragma once
 
 #include <functional>
@@ -56,7 +56,7 @@ enum class JobKind {
   kQuick,  // only computes, for milliseconds: one after the other, and every client waits for its turn
 };
 
-// What a handler returns: the response, or the job that makes it.
+// A handler's result: the response, or the job that makes it.
 class ServerAnswer {
  public:
   ServerAnswer(ServerResponse response) : answer_(std::move(response)) {}  // NOLINT: as Result has it

@@ -24,8 +24,8 @@ struct ServerLimits {
   // the connections are taken only a tenth of it is granted, so that a flood cannot keep a probe out. While
   // a deferred answer is awaited this clock stands still; it begins anew when that answer begins.
   std::chrono::milliseconds request_time{10'000};
-  // What a deferred answer has from its request on, its wait for a free thread included: the deadline of its
-  // Call. As long as a credential plugin may take (A8).
+  // The deadline of a deferred answer's Call, from the request on, the wait for a free thread included. As
+  // long as a credential plugin may take (A8).
   std::chrono::milliseconds deferred_time{60'000};
   // How long beyond that it may take to say so by itself; then it is stopped, and the client is told 504.
   std::chrono::milliseconds deferred_grace{5'000};

@@ -34,7 +34,7 @@ class ServerJobs {
   bool Drop(std::uint64_t id) PREFETCH_EXCLUDES(mutex_);
   // Drops the jobs that wait; none begins from now on.
   void Close() PREFETCH_EXCLUDES(mutex_);
-  // What has been done since the last time. A job that is stopped is here, too, once it has ended.
+  // The jobs that have ended since the last call, stopped ones included.
   std::vector<Done> TakeDone() PREFETCH_EXCLUDES(mutex_);
 
  private:

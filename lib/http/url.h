@@ -31,8 +31,8 @@ std::optional<std::string> PercentDecode(std::string_view text);
 // Encodes everything but unreserved characters and those in `keep`: PercentEncode("reg:5000/a", "/:").
 std::string PercentEncode(std::string_view text, std::string_view keep = "");
 
-// What may be shown of a URL: scheme, host, port and path. Userinfo, query and fragment can hold secrets
-// and are left out; it ends at the first blank or control character. At most 200 bytes. Never fails.
+// The parts of a URL that may be shown: scheme, host, port and path. Userinfo, query and fragment can hold
+// secrets and are left out; it ends at the first blank or control character. At most 200 bytes. Never fails.
 std::string DisplayUrl(std::string_view url);
 
 }  // namespace prefetch::http

@@ -18,7 +18,7 @@ struct Machine {
   std::string_view variant;
 };
 
-// What `uname -m` says, and OCI's (Go's) word for it. What is not here has the same word in both.
+// Words of `uname -m`, and OCI's (Go's) words for the same. Other machines have the same word in both.
 constexpr std::array kMachines = {
     Machine{"x86_64", "amd64", ""}, Machine{"aarch64", "arm64", ""},
     Machine{"armv8l", "arm", "v8"}, Machine{"armv7l", "arm", "v7"},

@@ -31,7 +31,7 @@ struct PodCoordinates {
 // "secrets team/pull, team/more and service account team/runner"; with its UID where one is known: "secret
 // team/pull (UID 9a41)". Two texts are equal where the pods are; empty: it has neither.
 std::string TextOf(const PodCoordinates& pod);
-// What such a pod is like, behind "a pod" or "pods": "with secret team/pull", "without pull secrets".
+// Describes such a pod, behind "a pod" or "pods": "with secret team/pull", "without pull secrets".
 std::string WithWords(const PodCoordinates& pod);
 // The same from a TextOf.
 std::string WithWords(const std::string& text);

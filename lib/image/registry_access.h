@@ -10,8 +10,8 @@
 
 namespace prefetch::image {
 
-// What is known of a runtime's own configuration: containerd 1.x tells it, the configuration file of any
-// containerd does; CRI-O has another one.
+// A runtime's own registry configuration. containerd 1.x reports it, and every containerd has it in its file;
+// CRI-O has another one.
 struct RuntimeRegistries {
   bool told = false;        // false: nothing below is known, but that hosts are in tables if any are named
   std::string config_path;  // folders of hosts.toml files, as written; empty: none is written
@@ -24,8 +24,8 @@ struct RuntimeRegistries {
   friend bool operator==(const RuntimeRegistries&, const RuntimeRegistries&) = default;
 };
 
-// What is known of one node, and from whom: "declared" (to the agent), "runtime" (it tells, or it is one that
-// has no hosts.toml), "file" (the runtime's own configuration), "default" (of that release),
+// Registry settings of one node and their sources: "declared" (to the agent), "runtime" (it tells, or it is
+// one that has no hosts.toml), "file" (the runtime's own configuration), "default" (of that release),
 // "registries.conf" (of CRI-O).
 struct RegistryAccess {
   std::string config_path;         // as containerd has it, or CRI-O's file; empty: no hosts.toml counts

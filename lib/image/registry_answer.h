@@ -26,7 +26,7 @@ enum class RegistryAnswerKind {
 
 std::string_view RegistryAnswerName(RegistryAnswerKind kind);  // "TagMissing"
 
-// What a registry still allows this node of pulls, where its answers say so (Docker Hub's do; R28).
+// The pulls that a registry still allows this node, if its answers have the figure (Docker Hub's do; R28).
 struct PullAllowance {
   std::uint64_t limit = 0, remaining = 0;
   std::chrono::seconds window{0};  // of the limit; 0: not told

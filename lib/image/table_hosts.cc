@@ -8,7 +8,7 @@
 namespace prefetch::image {
 namespace {
 
-// What names more hosts than this is taken to mean all of them.
+// A table with more hosts than this counts for all hosts.
 constexpr std::size_t kMaxHosts = 256;
 constexpr std::size_t kMaxName = 255;
 constexpr std::size_t kMaxPath = 4096;

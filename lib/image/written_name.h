@@ -1,4 +1,4 @@
-// What can be told of an image from its name as it is written, before it is normalised. Pure.
+// Facts from an image's name as written, before it is normalised. Pure.
 #pragma once
 
 #include <string_view>

@@ -88,7 +88,7 @@ void ReadEnvironment(doc::ObjectReader& exec, std::vector<std::string>& environm
   }
 }
 
-// What a plugin said on stderr, as one line.
+// A plugin's stderr, as one line.
 std::string StderrTail(const base::ProcessResult& result) {
   std::string text = base::ToUtf8(base::TrimSpace(result.errors));
   for (char& c : text) {
@@ -133,7 +133,7 @@ std::optional<ExecPlugin> DecodeExecPlugin(doc::ObjectReader& exec, const std::s
       {{"Never", Terminal::kNever}, {"IfAvailable", Terminal::kIfAvailable}, {"Always", Terminal::kAlways}},
       version == kV1 ? doc::Need::kRequired : doc::Need::kOptional);
   if (terminal == Terminal::kAlways) {
-    exec.Fail("interactiveMode", "wants a terminal, which a plugin does not get here");
+    exec.Fail("interactiveMode", "needs a terminal, and plugins get none here");
   }
   if (!version || !command) return std::nullopt;
   if (command->empty()) exec.Fail("command", "must not be empty");

@@ -14,7 +14,7 @@
 
 namespace prefetch::kube {
 
-// What a plugin gave.
+// A plugin's answer.
 struct ExecCredential {
   base::Secret token;           // empty: a certificate only
   std::string certificate_pem;  // with its key, or both empty

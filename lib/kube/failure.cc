@@ -69,7 +69,7 @@ std::string Fit(std::string_view text, const base::Secret& credential) {
   return base::Truncate(BlankTokens(std::move(clean)), kLongestMessage);
 }
 
-// What a Status object says; all empty if `body` is none.
+// The fields of a Status object; all empty if `body` is none.
 struct StatusWords {
   std::string message, reason;
   std::optional<std::chrono::seconds> retry_after;

@@ -47,7 +47,7 @@ std::optional<ServerVersion> DecodeVersion(const doc::Node& object) {
 
 }  // namespace
 
-// What is done to what: the words of RBAC, the path, and the body.
+// A request: the words of RBAC, the path, and the body.
 struct HttpApi::Verb {
   std::string verb;      // "patch", as a role would name it
   std::string resource;  // "nodes/status", as a role would name it

@@ -19,7 +19,7 @@
 
 namespace prefetch::kube {
 
-// What goes with one request. A value.
+// The proof of identity for one request. A value.
 struct Proof {
   std::shared_ptr<const http::Tls> tls;
   base::Secret authorization;    // empty: none (a certificate, or a cluster that asks for nothing)
@@ -46,7 +46,7 @@ class Identity {
   std::optional<Proof> Replacement(const base::Call& call, const Proof& refused) PREFETCH_EXCLUDES(mutex_);
 
  private:
-  // What files and plugin have given.
+  // The credentials from files and plugin.
   struct Material {
     std::string ca_pem, certificate_pem;
     base::Secret token, key_pem;

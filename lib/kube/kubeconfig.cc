@@ -87,7 +87,7 @@ void DecodeCluster(KubeconfigEntry& entry, Cluster& cluster) {
   }
 }
 
-// What a cluster entry holds for credential plugins; nullptr: nothing.
+// A cluster entry's configuration for credential plugins; nullptr: none.
 const doc::Node* PluginConfig(KubeconfigEntry& entry) {
   for (const doc::Reader& item : entry.body.Items("extensions")) {
     doc::ObjectReader extension(item);
@@ -145,7 +145,7 @@ void DecodeUser(KubeconfigEntry& entry, const doc::Node* plugin_config, const Ku
   bool credential = !cluster.token.empty() || !cluster.token_file.empty() || cluster.exec ||
                     !cluster.certificate_file.empty() || !cluster.certificate_pem.empty();
   if (credential && cluster.server.starts_with("http://") && !IsThisMachine(cluster.server)) {
-    object.Fail("has a credential, which would go to the server in clear: its URL is no https one");
+    object.Fail("has a credential, which would go to the server in clear: its URL is not https");
   }
 }
 

@@ -20,7 +20,7 @@ struct KubeletAddress {
   std::uint16_t port = 10250;
 };
 
-// What /metrics says of the settings that decide a verdict; nullopt: it says nothing.
+// The settings in /metrics that decide a verdict; nullopt: absent.
 struct KubeletMetrics {
   std::optional<std::string> credential_provider_hash;  // "sha256:…" over the provider config in force
   std::optional<bool> ensure_secret_pulled_images;      // the feature gate KubeletEnsureSecretPulledImages

@@ -1,4 +1,4 @@
-// What is done after a call to the API server failed: one rule for each kind of failure. Pure.
+// The retry rule for each kind of failed call to the API server. Pure.
 #pragma once
 
 #include <chrono>

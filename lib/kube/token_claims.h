@@ -1,5 +1,4 @@
-// What a ServiceAccount token says of itself. Nothing of it is verified here: it spares the API server
-// questions whose answer is no.
+// The claims of a ServiceAccount token, unverified: they spare the API server questions whose answer is no.
 #pragma once
 
 #include <optional>

@@ -45,10 +45,10 @@ doc::Node TouchPod(const TouchPodSpec& spec);
 constexpr int kTouchPodNames = 2;
 std::string TouchPodName(std::string_view node, std::string_view instance, int slot);
 
-// What stands in `got`, the server's answer to creating `spec`'s pod, that would make the touch another one:
-// a pull secret (the record would be that secret's), an image, a container or a volume that was not asked
-// for, another node or service account, a policy that does not pull. nullopt: nothing. `Always` instead of
-// IfNotPresent (AlwaysPullImages) does no harm.
+// Names a difference between `spec` and `got`, the server's answer to its creation, that would falsify the
+// touch: a pull secret (the record would be that secret's), an image, a container or a volume that was not
+// asked for, another node or service account, a policy that does not pull. nullopt: nothing. `Always` instead
+// of IfNotPresent (AlwaysPullImages) does no harm.
 std::optional<std::string> WhatAdmissionChanged(const TouchPodSpec& spec, const Pod& got);
 
 }  // namespace prefetch::kube

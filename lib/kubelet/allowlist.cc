@@ -25,7 +25,7 @@ std::string WhyNotExact(const std::string& pattern, image::KubeletVersion versio
   return "";
 }
 
-// What kubelet has against a pattern; empty if nothing.
+// The reason for which kubelet rejects a pattern; empty if it does not.
 std::string WhyRefused(const std::string& pattern, image::KubeletVersion version) {
   if (pattern.empty()) return "must not be empty";
   if (base::TrimSpace(pattern) != pattern) return "must not begin or end with white space";

@@ -1,5 +1,4 @@
-// What kubelet was started with: the flags that matter here (K46, credentials' rule A1).
-// Pure.
+// kubelet's command line: the flags that matter here (K46, credentials' rule A1). Pure.
 #pragma once
 
 #include <chrono>

@@ -24,7 +24,7 @@ class ConfigFiles {
   const ConfigReading& reading() const { return reading_; }  // of the last Read()
 
  private:
-  // What the folder and the stamps look like, from which one sees whether anything must be read.
+  // The state of the folder and the stamps, which shows whether anything must be read.
   struct Look {
     ConfigStamp main;
     std::optional<base::Error> folder_error;

@@ -10,7 +10,7 @@
 
 namespace prefetch::kubelet {
 
-// What tells that a file has changed without reading it. A value; `error` is stat's errno where it failed.
+// Shows that a file has changed, without reading it. A value; `error` is stat's errno where it failed.
 struct ConfigStamp {
   int error = 0;
   std::uint64_t device = 0, inode = 0, size = 0;

@@ -7,7 +7,7 @@
 
 namespace prefetch::kubelet {
 
-// What one place (a file's featureGates, the flag --feature-gates) says; nullopt: nothing.
+// The gates of one place (a file's featureGates, the flag --feature-gates); nullopt: not set.
 struct FeatureGates {
   std::optional<bool> ensure_secret_pulled_images;  // KubeletEnsureSecretPulledImages
   // AllAlpha and AllBeta: for each gate of that stage that is not named itself.

@@ -72,7 +72,7 @@ base::Result<KubeletConfig> MergeKubeletConfigs(const ConfigDocuments& documents
 // kubelet.conf.
 bool IsKubeletConfig(std::string_view text);
 
-// What the files say of verification. The version stays open: no file tells it.
+// The files' settings of verification. The version stays open: no file has it.
 SettingsFacts ToSettingsFacts(const KubeletConfig& config);
 
 // The same from one file without drop-ins. InvalidArgument with the mistakes, each with `source`, line and

@@ -82,7 +82,7 @@ std::string SourceOrDefault(const std::string& file) {
   return file.empty() ? kDefaultSource : file;
 }
 
-// Who spoke last of image GC: drop-ins come after the main file, which stands for silence.
+// The last source that sets image GC: drop-ins come after the main file, which is the answer if none does.
 std::string GcSource(const KubeletConfig& config, const CommandLine& flags) {
   if (flags.gc_high_percent || flags.gc_low_percent || flags.gc_minimum_age) return kCommandLineSource;
   for (const std::string* from : {&config.gc_low_percent.from, &config.gc_high_percent.from,
@@ -109,13 +109,13 @@ std::string FileOf(const ConfigReading& reading) {
   return file.empty() ? "its command line" : file;
 }
 
-// What a restart of kubelet would change: its files say something else than it runs with.
+// The changes that a restart of kubelet would bring: its files differ from its running settings.
 std::vector<std::string> PendingChanges(const SettingsFacts& in_force, const SettingsFacts& written,
                                         const std::string& file) {
   std::vector<std::string> sentences;
   auto add = [&](const std::string& field, const std::string& runs_with, const std::string& says) {
     sentences.push_back("kubelet runs with " + field + " " + runs_with + ", but " + file + " says " + says +
-                        ", which counts once kubelet restarts");
+                        ", effective after kubelet restarts");
   };
   auto policy = [](const SettingsFacts& facts) {
     return std::string(
@@ -159,7 +159,7 @@ class Sources {
   std::vector<std::pair<std::string, std::string>> list_;
 };
 
-// What the kubelet that runs was started with, as far as anybody says.
+// The settings of the running kubelet, as far as any source has them.
 struct InForce {
   std::optional<KubeletConfig> config;   // nullopt: not known
   CommandLine flags;                     // those that come on top of it

@@ -20,7 +20,7 @@ namespace prefetch::kubelet {
 // As kubelet's --root-dir (K50).
 constexpr const char* kDefaultRoot = "/var/lib/kubelet";
 
-// What the operator says of kubelet. Empty: nothing.
+// The operator's declarations about kubelet. Empty: none.
 struct Declared {
   std::optional<image::KubeletVersion> version;
   std::optional<image::KubeletVersion> rules;  // as SettingsFacts::rules
@@ -37,7 +37,7 @@ struct Declared {
   friend bool operator==(const Declared&, const Declared&) = default;
 };
 
-// What became of kubelet's configuration files.
+// The result of reading kubelet's configuration files.
 struct ConfigReading {
   enum class State {
     kNone,    // none was named, and none is where they usually are

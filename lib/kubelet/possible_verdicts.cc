@@ -31,7 +31,7 @@ Reading ReadIntent(const VerdictQuestion& question, image::KubeletVersion versio
   return Reading::kUnreadable;
 }
 
-// What is not known, as the operator can declare it. `possible` is in the order of versions.
+// The unknown settings, as the operator can declare them. `possible` is in the order of versions.
 std::string WhatToDeclare(const std::vector<KubeletSettings>& possible) {
   std::vector<std::string> open;
   if (possible.front().version != possible.back().version) {
@@ -47,7 +47,7 @@ std::string WhatToDeclare(const std::vector<KubeletSettings>& possible) {
 
 Verdict Unknown(const std::vector<KubeletSettings>& possible) {
   return {VerdictResult::kUnknown, VerdictReason::kFactsUnknown, "facts",
-          "It depends on what is not known about kubelet; declare " + WhatToDeclare(possible) + "."};
+          "It depends on unknown settings of kubelet; declare " + WhatToDeclare(possible) + "."};
 }
 
 // The verdict that they share, told as by the last: the newest kubelet that is possible.

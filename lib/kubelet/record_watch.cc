@@ -54,7 +54,7 @@ class Watches {
       int id = ::inotify_add_watch(inotify_.get(), path.c_str(), mask);
       if (id < 0) {
         if ((errno == ENOSPC || errno == ENOMEM) && !std::exchange(complained_, true)) {
-          base::Warn("kubelet's records cannot be watched, so they are only looked at now and then",
+          base::Warn("kubelet's records cannot be watched; the agent polls them",
                      {{"folder", path}, {"error", std::strerror(errno)}});
         }
         return;

@@ -1,5 +1,5 @@
-// What kubelet has written down about its own pulls: ImagePulledRecord and ImagePullIntent
-// (K15 to K17, K35). Pure; record_files.h reads the files.
+// kubelet's records of its own pulls: ImagePulledRecord and ImagePullIntent (K15 to K17, K35). Pure;
+// record_files.h reads the files.
 #pragma once
 
 #include <map>
@@ -22,7 +22,7 @@ struct HashedSecret {
   base::Secret hash;
 };
 
-// Who may use the image under one repository's name.
+// The pods that may use the image under one repository's name.
 struct CredentialEntry {
   bool node_pods_accessible = false;  // every pod of the node
   std::vector<HashedSecret> secrets;
@@ -35,7 +35,7 @@ struct PulledRecord {
   std::map<std::string, CredentialEntry> mapping;
 };
 
-// What kubelet makes of one of its files.
+// kubelet's own reading of one of its files.
 enum class Reading {
   kAbsent,       // no file, or one that is about something else
   kUndecodable,  // kubelet itself cannot make sense of it, whatever we could

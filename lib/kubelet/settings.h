@@ -1,4 +1,4 @@
-// What a kubelet is told about verifying images (K7 to K10), and what we know of it. Pure.
+// A kubelet's settings for verifying images (K7 to K10), and the agent's knowledge of them. Pure.
 #pragma once
 
 #include <optional>
@@ -31,7 +31,7 @@ struct KubeletSettings {
   Allowlist allowlist;
 };
 
-// What could be learnt or was declared.
+// Learnt or declared settings.
 struct SettingsFacts {
   std::optional<image::KubeletVersion> version;
   // The rules that the operator takes for a kubelet that is newer than the rules known here.

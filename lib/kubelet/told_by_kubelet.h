@@ -20,7 +20,7 @@ constexpr const char* kMetricsSource = "kubelet's metrics";
 struct ToldByKubelet {
   std::optional<KubeletConfig> config;  // of /configz: after files, drop-ins and flags; `from` is "configz"
   std::optional<bool> gate;             // KubeletEnsureSecretPulledImages, of /metrics: its true value
-  // What else it told that does not fit what is read here, one sentence each.
+  // Parts of its answer that do not fit, one sentence each.
   std::vector<std::string> remarks;
 
   friend bool operator==(const ToldByKubelet&, const ToldByKubelet&) = default;

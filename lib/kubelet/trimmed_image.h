@@ -11,7 +11,7 @@ namespace prefetch::kubelet {
 // Since 1.36 what the pod's author wrote, without digest and tag: "nginx"; before, the normalised repository:
 // "docker.io/library/nginx". Pure.
 std::string TrimmedImage(const image::Reference& image, image::KubeletVersion version);
-// What was written, without digest and tag.
+// The name as written, without digest and tag.
 std::string WrittenRepository(const image::Reference& image);
 
 }  // namespace prefetch::kubelet

@@ -54,9 +54,8 @@ std::optional<Finding> ByPolicy(const image::Reference& image, bool tracked,
     case VerificationPolicy::kNeverVerifyPreloadedImages:
       if (tracked) return std::nullopt;
       return Finding{Outcome::kUse, Reason::kPreloaded, rule,
-                     "kubelet has no record of pulling this image, which makes it a preloaded one that every "
-                     "pod may use",
-                     "that ends when kubelet pulls the same image with a pod's credentials, under any name"};
+                     "kubelet has no record of pulling this image: it counts as preloaded for every pod",
+                     "this ends when kubelet pulls the same image with a pod's credentials, under any name"};
     case VerificationPolicy::kNeverVerifyAllowlistedImages:
       if (!settings.allowlist.Matches(image)) return std::nullopt;
       return Finding{Outcome::kUse, Reason::kAllowlisted, rule,
@@ -88,7 +87,7 @@ Finding UnderOtherName(const std::string& trimmed, const PulledRecord& record) {
   const std::string rule = "6: record has the repository";
   if (record.mapping.empty()) {
     return {Outcome::kMustPull, Reason::kPullInterrupted, rule,
-            "kubelet's record of this image names no repository, which a pull that was cut off leaves behind",
+            "kubelet's record of this image names no repository: an interrupted pull leaves such a record",
             kOpenItHelp};
   }
   return {
@@ -215,7 +214,7 @@ Finding ByEntry(const std::string& trimmed, const CredentialEntry& entry, const 
       kOpenItHelp};
 }
 
-// What a file in a folder that is not known here means to kubelet.
+// The finding for a file in an unknown folder of kubelet.
 Finding InUnknownFolder(KubeletVersion version) {
   return {
       Outcome::kUnknown, Reason::kRecordUnreadable, "2a: record readable",

@@ -80,7 +80,7 @@ struct PodIdentity {
 // Of a pod of which no more is known.
 PodIdentity IdentityOf(const image::PodCoordinates& pod);
 
-// What is here, as one kubelet reads it.
+// The node's facts, as one kubelet reads them.
 struct VerdictFacts {
   std::string image;     // the pod's literal text
   std::string image_id;  // as the runtime gives it for this name, opaque; empty: the runtime does not have it

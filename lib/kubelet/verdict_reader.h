@@ -36,7 +36,7 @@ struct FileChanges {
   void Add(FileChanges more);
 };
 
-// What can be said of image_manager as a whole.
+// The state of image_manager as a whole.
 enum class RecordsAccess {
   kReadable,
   kNoFolder,  // the root is there and has no image_manager: an old kubelet, or one whose gate is off

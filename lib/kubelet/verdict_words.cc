@@ -35,7 +35,7 @@ std::string Consequence(VerdictResult result) {
     case VerdictResult::kRefused:
       return "so kubelet refuses the container (ErrImageNeverPull)";
     case VerdictResult::kUnknown:
-      return "so there is no telling what kubelet would do";
+      return "so kubelet's decision cannot be predicted";
   }
   return "";
 }

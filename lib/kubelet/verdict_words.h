@@ -8,7 +8,7 @@
 
 namespace prefetch::kubelet {
 
-// What decided, before it is told what follows from it under each pull policy.
+// The deciding fact, before its consequence under each pull policy.
 struct Finding {
   enum class Outcome { kUse, kMustPull, kUnknown };
   Outcome outcome = Outcome::kMustPull;

@@ -1,4 +1,4 @@
-// What changes from one list to another, image by image. Pure.
+// The changes from one list to another, image by image. Pure.
 #pragma once
 
 #include <string>

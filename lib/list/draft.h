@@ -36,9 +36,9 @@ class ListDraft {
   std::map<std::pair<std::string, std::string>, Image> images_;  // by normalised name, then as written
 };
 
-// What `crictl images -o json` prints: the images of a node, by all their names. Pure.
-// By tag, or by digest for an image that has no tag any more. `problems` gets what makes the text no such
-// document; names in it that are none ("<none>:<none>") are passed over.
+// Reads the output of `crictl images -o json`: the images of a node, by all their names. Pure. By tag, or by
+// digest for an image that has no tag any more. `problems` gets what makes the text no such document; names
+// in it that are none ("<none>:<none>") are passed over.
 std::vector<image::Reference> ReadCrictlImages(std::string_view json, doc::Problems& problems);
 
 // Images that are named in files of any kind, found by a marker that people put beside them. Pure.

@@ -94,7 +94,7 @@ void Put(const std::optional<T>& value, T& field) {
   if (value) field = *value;
 }
 
-// What is set of the fields by which a list says how much of a registry's word may be missing.
+// The fields of this entry that relax the registry check.
 std::vector<const char*> Leniences(const EntryFields& fields) {
   const std::pair<const char*, bool> all[] = {{"maxAge", fields.max_age.has_value()},
                                               {"onUnreachable", fields.on_unreachable.has_value()},
@@ -108,8 +108,8 @@ std::vector<const char*> Leniences(const EntryFields& fields) {
   return set;
 }
 
-// What the defaults say of registries is not for an entry whose registry is not asked, or that is strict; so
-// that the canonical form is a list that says the same.
+// The defaults about registries do not apply to entries without a registry check, or strict ones. The
+// canonical form is therefore a list with the same meaning.
 void DropWhatDoesNotConcern(plan::DesiredImage& image) {
   static const plan::DesiredImage kDefault;
   bool asked = image.refresh != Refresh::kIfNotPresent || image.ready_for == PullPolicy::kAlways;
@@ -171,7 +171,7 @@ bool CheckStrict(const ObjectReader& object, const EntryFields& own, const Entry
   std::vector<const char*> fields = Leniences(own);
   for (const char* field : fields) {
     object.Fail(field,
-                "contradicts refresh: Always, by which an image is ready only while its registry agrees: "
+                "contradicts refresh: Always, which makes an image ready only while its registry agrees: "
                 "leave it out, or say refresh: IfDigestChanged");
   }
   return fields.empty();
@@ -199,7 +199,7 @@ void CheckContradictions(const ObjectReader& object, const EntryFields& own, con
                          const plan::DesiredImage& image) {
   if (own.refresh.value_or(Refresh::kIfNotPresent) != Refresh::kIfNotPresent &&
       image.reference.has_digest()) {
-    object.Fail("refresh", "contradicts the digest of the image: what a digest names never changes");
+    object.Fail("refresh", "contradicts the digest of the image: a digest always names the same content");
   }
   CheckRegistryFields(object, own, all);
   if (!CheckStrict(object, own, all)) return;
@@ -229,7 +229,7 @@ void Apply(const EntryFields& fields, plan::DesiredImage& image) {
   Put(fields.pull_timeout, image.pull_timeout);
   Put(fields.platforms, image.platforms);
   Put(fields.ready_as, image.ready_as);
-  // A default for all entries may ask for refreshes; what a digest names cannot change.
+  // A default for all entries may ask for refreshes; a digest always names the same content.
   if (image.reference.has_digest()) image.refresh = Refresh::kIfNotPresent;
   DropWhatDoesNotConcern(image);
 }

@@ -31,7 +31,7 @@ struct EntryFields {
 // Reads all fields but `image`, and says of each one whose machinery is not there that it is not.
 EntryFields ReadFields(doc::ObjectReader& object, const Capabilities& capabilities);
 
-// What `over` leaves open is taken from `under`.
+// `under` fills the gaps of `over`.
 EntryFields Overlay(const EntryFields& under, EntryFields over);
 
 // `refresh: Always` is strict: says which fields ask for less. False if there is one.

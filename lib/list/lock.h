@@ -30,7 +30,7 @@ struct LockChange {
   friend bool operator==(const LockChange&, const LockChange&) = default;
 };
 
-// What `now` has otherwise than `locked`, by name. Pure.
+// The differences of `now` from `locked`, by name. Pure.
 std::vector<LockChange> DiffLocks(const ListLock& locked, const ListLock& now);
 
 }  // namespace prefetch::list

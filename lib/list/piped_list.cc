@@ -48,7 +48,7 @@ base::Status PipedList::ReadOn(const std::string& path, std::size_t most_bytes, 
 base::Result<std::string> PipedList::Read(const std::string& path, std::size_t most_bytes,
                                           milliseconds patience) {
   if (ended_) return text_;
-  // What is too long stays so: nothing of it is in force.
+  // A list that is too long is rejected as a whole.
   if (text_.size() > most_bytes) {
     return base::ResourceExhausted(path + " is longer than " + std::to_string(most_bytes) + " bytes");
   }

@@ -16,8 +16,8 @@ bool IsOwnDescriptor(const std::string& path);
 // Owned by one thread.
 class PipedList {
  public:
-  // What came until the pipe's end. Waits `patience` at most for that; Unavailable while it is still open,
-  // and another Read goes on from there.
+  // The text up to the pipe's end. Waits `patience` at most for the end; Unavailable while the pipe is still
+  // open, and another Read continues.
   base::Result<std::string> Read(const std::string& path, std::size_t most_bytes,
                                  std::chrono::milliseconds patience);
 

@@ -43,7 +43,7 @@ struct ListReading {
 class ListSources {
  public:
   // `paths` as given by the operator; relative ones are taken from the working directory of now.
-  // Who pipes a list into an agent has it ready: so long is waited at most for the end of a pipe.
+  // The maximum wait for the end of a pipe: writers have their list ready.
   ListSources(const std::vector<std::string>& paths, const Capabilities& capabilities,
               std::chrono::milliseconds pipe_patience = std::chrono::seconds(3));
 
@@ -72,7 +72,7 @@ class ListSources {
     bool given = false;  // itself, and not by its directory
     PipedList pipe;
   };
-  // What is found at one of the paths.
+  // The file or folder at one of the paths.
   struct Found {
     std::vector<std::string> files;
     std::string error;  // why the path itself cannot be read; `files` are then those known before
@@ -97,9 +97,9 @@ class ListSources {
   bool changed_ = true;
 };
 
-// What sources are called, so that each name is one source. Internal to list/.
-// One name for each of `paths` (absolute, each once): the file's name; where several files share it, as much
-// of the path before it as tells them apart ("team-a/images.yaml"). Pure.
+// Names sources uniquely. Internal to list/. One name for each of `paths` (absolute, each once): the file's
+// name; where several files share it, as much of the path before it as tells them apart
+// ("team-a/images.yaml"). Pure.
 std::vector<std::string> SourceNames(const std::vector<std::string>& paths);
 
 }  // namespace prefetch::list

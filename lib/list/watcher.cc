@@ -86,7 +86,7 @@ void ListWatcher::Run(const Callback& callback) {
     std::string complaint;
     watch.Arm(&complaint);
     if (!complaint.empty()) {
-      base::Warn("list cannot be watched, so it is only looked at now and then",
+      base::Warn("list cannot be watched; the agent polls it",
                  {{"error", complaint}, {"every", timing_.poll}});
     }
     watch.Drain();

@@ -8,11 +8,11 @@
 
 namespace prefetch::manifest {
 
-// What is known about the cluster that a manifest goes to.
+// The rules of the cluster that a manifest goes to.
 struct PolicyRules {
   // The admission plugin AlwaysPullImages is on: Always for everything.
   bool assume_always_pull = false;
-  // What stands in for an absent policy, where a controller sets its own before Kubernetes does.
+  // The default of a controller that sets the policy before Kubernetes does.
   std::optional<image::PullPolicy> default_policy;
   // The same for containers that such a controller adds to check the images of others (IsCheckContainer);
   // if absent, they have the default of all.
@@ -21,7 +21,7 @@ struct PolicyRules {
   friend bool operator==(const PolicyRules&, const PolicyRules&) = default;
 };
 
-// What a container is there for, where its controller makes a difference.
+// A container's purpose, where its controller makes a difference.
 enum class Purpose { kWork, kCheck };
 
 // As kubelet's rule K2 has it. `reference` is nullopt for an image text that is no reference: the API server

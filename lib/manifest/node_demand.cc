@@ -32,7 +32,7 @@ void ReadSelector(ObjectReader& spec, NodeDemand& nodes) {
   }
 }
 
-// What one term of the affinity allows; nullopt: it does not say, so anything.
+// The values that one term of the affinity allows; nullopt: any.
 struct Term {
   std::optional<Values> operating_systems, architectures;
 };

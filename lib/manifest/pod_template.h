@@ -10,7 +10,7 @@
 
 namespace prefetch::manifest {
 
-// What identifies a type of object: "Deployment" of "apps"; the core group is "".
+// Identifies a type of object: "Deployment" of "apps"; the core group is "".
 struct ObjectType {
   std::string group;
   std::string kind;

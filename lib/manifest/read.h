@@ -1,7 +1,7 @@
 // Reads Kubernetes manifests for the images that their pods will ask for.
 //
-// What it looks at it takes seriously: a wrong type, an unknown policy, a missing image is a mistake with its
-// place. All other fields it passes over, whatever is in them, as older and newer clusters know other fields.
+// The reader is strict about the fields that it reads: a wrong type, an unknown policy or a missing image is
+// a mistake with its place. It skips all other fields, since older and newer clusters know other ones.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,8 @@
 
 namespace prefetch::manifest {
 
-// What a document is that is no Kubernetes object: it names neither apiVersion nor kind. In a file that
-// somebody named it is a mistake; among the files of a folder others have their own (values.yaml).
+// The handling of documents with neither apiVersion nor kind. In a file that the user named, such a document
+// is a mistake; folders may have such files (values.yaml).
 enum class Strangers { kMistake, kPassOver };
 
 struct ReadOptions {

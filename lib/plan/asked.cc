@@ -33,7 +33,7 @@ const ImageState* PulledFor(const Snapshot& snapshot, const image::Reference& re
 
 AskedState StateOfAsked(const ImageState& image) {
   if (image.usable) return AskedState::kHere;
-  // What is here and cannot be used is not made usable by its pull.
+  // A pull does not repair a present image that is unusable for these reasons.
   if (!image.applies || image.reason == Reason::kWrongPlatform) return AskedState::kFailed;
   if (image.phase != Phase::kFailing) return AskedState::kPending;
   if (image.reason == Reason::kDiskPressure) return AskedState::kFailed;

@@ -15,7 +15,7 @@ namespace prefetch::plan {
 constexpr std::chrono::seconds kAskedFor{15};
 // So many images that are on no list are kept in mind at once; who asks for more waits for a place.
 constexpr std::size_t kMostAsked = 16;
-// What came of a pull is remembered at most this long after the last wish for it.
+// The agent remembers a pull's result at most this long after the last wish for it.
 constexpr std::chrono::hours kAskedMemory{1};
 
 // For an image that is on no list. `asked_until`: when its newest wish is over. Nothing begins, or begins
@@ -32,7 +32,7 @@ base::TimePoint ForgetAskedAt(const History& past, base::TimePoint asked_until);
 const ImageState* PulledFor(const Snapshot& snapshot, const image::Reference& reference,
                             base::TimePoint asked_at);
 
-// What is there to wait for?
+// The state of a wish for a pull.
 enum class AskedState {
   kPending,  // it is pulled, waits for its turn, or is tried again after what passes
   kHere,

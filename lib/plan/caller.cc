@@ -38,7 +38,7 @@ bool IsOfTheFleet(const Caller& caller, const AgentPlace& place) {
   return caller.name_space == place.name_space && IsFleetAccount(caller.service_account);
 }
 
-// Who the API server says it is, whatever that one may do here.
+// The caller's identity by the API server, before any judgement of its rights.
 std::variant<Caller, CallerRefusal> CallerOf(const TokenReview& review) {
   if (!review.authenticated) return CallerRefusal::kRejected;
   if (!Contains(review.audiences)) return CallerRefusal::kOtherAudience;

@@ -42,7 +42,7 @@ struct CallerRules {
 // The header of fleet tokens: the API server removes Authorization from what it proxies (pods/proxy).
 inline constexpr std::string_view kFleetHeader = "Prefetchd-Authorization";
 
-// What a token is shown for: either opens nothing of the other.
+// The purpose of a token: a token for one opens nothing of the other.
 enum class CallerPurpose {
   kPreflight,  // POST /v1/check, in a pod's own name
   kFleet,      // GET /v1/status in full, for prefetchctl --fleet
@@ -62,7 +62,7 @@ bool IsFleetAccount(std::string_view name);
 // ("prefetchd-prefetchd"). None: the agents' account has another name.
 std::vector<std::string> FleetAccountsBeside(std::string_view agent_account);
 
-// What a token says of itself, before anybody has verified it.
+// A token's own claims, before verification.
 struct TokenClaims {
   std::vector<std::string> audiences;
   std::optional<base::WallTime> expires;
@@ -70,7 +70,7 @@ struct TokenClaims {
   std::string pod_uid;
 };
 
-// What the API server says of a token.
+// The API server's answer about a token.
 struct TokenReview {
   bool authenticated = false;
   std::vector<std::string> audiences;  // those of ours that the token is for
@@ -111,7 +111,7 @@ std::optional<CallerRefusal> PrejudgeToken(const TokenClaims& claims, CallerPurp
 std::variant<Caller, CallerRefusal> JudgeReview(const TokenReview& review, CallerPurpose purpose,
                                                 const AgentPlace& place, const CallerRules& rules);
 
-// What this caller may hear and cause. `listed`: the image that it asks about is on the list.
+// This caller's rights. `listed`: the image that it asks about is on the list.
 CheckRights RightsOf(const CallerRules& rules, bool listed);
 
 }  // namespace prefetch::plan

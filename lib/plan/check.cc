@@ -96,8 +96,7 @@ std::optional<Obstacle> ObstacleOf(const CheckFacts& facts) {
       }
       return Obstacle{
           VerdictResult::kUnknown, Reason::kAccessDenied,
-          "it denies access to this node's credentials; whether the pod's own open it is not known here" +
-              said};
+          "it denies access to this node's credentials; the pod's own credentials are not tested" + said};
     case RegistryAnswerKind::kRateLimited:
       return Obstacle{VerdictResult::kUnknown, Reason::kRateLimited, silent};
     case RegistryAnswerKind::kUnreachable:
@@ -107,7 +106,7 @@ std::optional<Obstacle> ObstacleOf(const CheckFacts& facts) {
     case RegistryAnswerKind::kIndeterminate:
       return Obstacle{VerdictResult::kUnknown, Reason::kIndeterminate,
                       answer.only_by_pull ? "the registry can only be asked by pulling" + said
-                                          : "its answer cannot be compared with what is here" + said};
+                                          : "its answer cannot be compared with the node's image" + said};
   }
   std::abort();
 }
@@ -129,8 +128,7 @@ CheckVerdict AlwaysByAnswer(const CheckFacts& facts, const ImageState& image) {
   }
   if (!image.usable) return Say(facts, VerdictResult::kPulls, image.reason, image.message);
   return Passes(Say(facts, VerdictResult::kPulls, Reason::kUpToDate,
-                    AlwaysAsks("; asked just now, it gives access, and the tag points to what is on the "
-                               "node")));
+                    AlwaysAsks("; it gives access now, and the tag names the node's image")));
 }
 
 // By what the agent heard last: nobody asks the registry for this question.
@@ -141,22 +139,22 @@ CheckVerdict AlwaysByWhatIsKnown(const CheckFacts& facts, const ImageState& imag
   }
   if (!image.registry) {
     return Say(facts, VerdictResult::kPulls, Reason::kPolicyAlways,
-               AlwaysAsks(", and here only what is known is told: ask over the agent's socket, or give the "
-                          "entry readyFor: Always"));
+               AlwaysAsks(", and the answer here has only known facts: ask over the agent's socket, or give "
+                          "the entry readyFor: Always"));
   }
   const bool lent = image.registry->lent || image.exposed;
   if (image.usable && image.registry->agrees && lent) {
-    const std::string others = ", and the agent's own answer came for a credential that not every pod has";
+    const std::string others = ", and the agent got its answer with a credential that not every pod has";
     if (!facts.own_credentials) {
       return Say(facts, VerdictResult::kPulls, Reason::kPolicyAlways, AlwaysAsks(others));
     }
     // Which credentials the pod has is the asker's word, and nobody here can try them.
     return Say(facts, VerdictResult::kUnknown, Reason::kPolicyAlways,
-               AlwaysAsks(others + "; whether the pod's own open it is not known here"));
+               AlwaysAsks(others + "; the pod's own credentials are not tested"));
   }
   if (image.usable && image.registry->agrees) {
     return Passes(Say(facts, VerdictResult::kPulls, Reason::kUpToDate,
-                      AlwaysAsks("; it agreed when the agent asked last")));
+                      AlwaysAsks("; it agreed at the agent's last question")));
   }
   return Say(facts, VerdictResult::kPulls, image.registry->always_reason,
              AlwaysAsks(": " + image.registry->always_message));
@@ -169,7 +167,7 @@ CheckVerdict PullByAnswer(const CheckFacts& facts, CheckVerdict pulls) {
     pulls.result = obstacle->result;
     pulls.reason = obstacle->reason;
     pulls.message =
-        "the pod has to contact the registry, and " + obstacle->what + ". Why it has to: " + pulls.message;
+        "the pod must contact the registry, and " + obstacle->what + ". The reason: " + pulls.message;
     return pulls;
   }
   pulls.message +=
@@ -185,8 +183,8 @@ CheckStep DecideAlways(const CheckFacts& facts, const ImageState& image) {
 // Never and IfNotPresent, of which the latter may end at the registry.
 CheckStep DecideOthers(const CheckFacts& facts, const ImageState& image) {
   if (facts.kubelet == CheckKubelet::kNotKnown) {
-    return Decided(Say(facts, VerdictResult::kUnknown, Reason::kFactsUnknown,
-                       "what kubelet would say is not known yet"));
+    return Decided(
+        Say(facts, VerdictResult::kUnknown, Reason::kFactsUnknown, "kubelet's verdict is not known yet"));
   }
   const bool none = facts.kubelet == CheckKubelet::kNone;
   if (!none && !facts.verdict) return Need(CheckNeed::kVerdict);
@@ -255,7 +253,7 @@ CheckStep DecideCheck(const CheckFacts& facts) {
   }
   if (!facts.listed && !facts.rights.unlisted) {
     return Decided(Say(facts, VerdictResult::kUnknown, PodReason::kNotListed,
-                       "it is not on this node's list, so nobody keeps it here"));
+                       "it is not on this node's list, so the agent does not keep it here"));
   }
   if (!facts.runtime) return Need(CheckNeed::kRuntime);
   if (!facts.runtime->image) return Decided(RuntimeIsAway(facts, facts.runtime->error.value_or("")));

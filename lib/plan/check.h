@@ -26,14 +26,14 @@ using CheckReason = std::variant<Reason, PodReason>;
 std::string_view CheckReasonName(CheckReason reason);  // "ImageAbsent"
 CheckReason CheckReasonFor(kubelet::VerdictReason reason);
 
-// What the asker may hear, and have done.
+// The caller's rights to facts and actions.
 struct CheckRights {
   bool unlisted = false;  // hear of images that are on no list
   bool registry = false;  // have the registry asked, with this node's credentials
   bool pull = false;      // have the agent pull an image that is not here
 };
 
-// What the container runtime said to this question.
+// The container runtime's answer to this question.
 struct CheckRuntime {
   std::optional<std::string> error;  // why it did not answer
   // The image as it is now; without an answer, as the list has it. None: unlisted, and no answer.
@@ -70,7 +70,7 @@ struct CheckFacts {
   std::optional<image::RegistryAnswer> registry;
 };
 
-// What a verdict depends on.
+// The fact that a verdict needs next.
 enum class CheckNeed {
   kNothing,   // the verdict is there
   kRuntime,   // CheckFacts::runtime

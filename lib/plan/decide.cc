@@ -38,7 +38,7 @@ Action Decide(const Observation& seen, const History& past, base::TimePoint now)
   if (!seen.known) return {.kind = ActionKind::kWait, .reason = Reason::kFactsUnknown};
   if (!seen.local) return PullWhenAllowed(Reason::kImageAbsent, past, now);
   if (!seen.local->runs_here) {
-    // What somebody else put there may be repaired by a pull; what our own pull brought is what there is.
+    // A pull may repair another client's image, but not the result of our own pull.
     if (seen.local->id == past.pulled_id) return Keep(Reason::kWrongPlatform);
     return PullWhenAllowed(Reason::kWrongPlatform, past, now);
   }

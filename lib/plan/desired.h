@@ -34,9 +34,9 @@ struct JudgedPod {
 struct DesiredImage {
   image::Reference reference;
   base::Shared<image::PodCoordinates> ready_as;
-  // What further sources have: the same name spelled otherwise, or for another pod; each pair once, as they
-  // come. The runtime has one image for all of them; kubelet keeps its records and intents by what a pod
-  // writes and whose it is, so each has its own verdict (PodsOf in plan/spellings.h).
+  // Variants in further sources: the same name spelled otherwise, or for another pod; each pair once, in
+  // their order. The runtime has one image for all of them; kubelet keeps its records and intents by what a
+  // pod writes and whose it is, so each has its own verdict (PodsOf in plan/spellings.h).
   std::vector<JudgedPod> other_pods;
   bool required = true;
   image::PullPolicy ready_for = image::PullPolicy::kNever;

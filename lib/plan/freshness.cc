@@ -202,7 +202,7 @@ Freshness AfterAnswer(Freshness past, const DesiredImage& want, const Local& loc
   if (answer.kind == RegistryAnswerKind::kSame || answer.kind == RegistryAnswerKind::kMoved) {
     past.lent = answer.lent;
   }
-  // What was here when the registry was asked may have changed since.
+  // The image may have changed since the question to the registry.
   bool same =
       answer.kind == RegistryAnswerKind::kSame && (answer.digest.empty() || HasDigest(local, answer.digest));
   if (same) Confirm(past, when);
@@ -264,7 +264,7 @@ Freshness AfterReplacedByOthers(Freshness past, const Local& now_local, base::Ti
     Confirm(past, {past.answered_at, past.answered_wall.value_or(base::WallTime())});
     return past;
   }
-  // What the registry said was said before: it is no reason to replace what came since.
+  // The registry's answer is older than this image, and no reason to replace it.
   past.remote.clear();
   return AfterNewCredentials(std::move(past), now);
 }

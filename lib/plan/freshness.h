@@ -59,7 +59,7 @@ struct Freshness {
   base::TimePoint lag_until;
   bool pull_due = false;  // a pull is the check
   std::optional<base::TimePoint> pulled_undecided_at;
-  // What a pull replaced last, for people.
+  // The digest that the last pull replaced, for people.
   std::string changed_from;
   std::optional<base::WallTime> changed_wall;
 
@@ -79,7 +79,7 @@ bool IsAnother(const Local& before, const Local& now);
 // The entry is here, and no check is planned yet: within one jittered interval, sooner where readiness waits
 // for it. `random` is uniform in [0, 1) here and below.
 Freshness PlanFirstCheck(Freshness past, const DesiredImage& want, base::TimePoint now, double random);
-// What the list says of it has changed: asked again within the new interval at the latest.
+// The entry's demands have changed: asks again within the new interval at the latest.
 Freshness AfterNewDemand(Freshness past, const DesiredImage& want, base::TimePoint now, double random);
 
 struct Answered {

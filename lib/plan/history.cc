@@ -101,7 +101,7 @@ History AfterRuntimeEnd(History past, const PullFailure& failure, base::TimePoin
 }
 
 History AfterSuccess(History past, const PullSuccess& success, base::TimePoint now) {
-  // What came without being unpacked is no success to build on: its failures go on being counted.
+  // An image that was not unpacked is no full success: its failures go on counting.
   if (success.unpacked) {
     past.failures = 0;
     past.last_failure.reset();

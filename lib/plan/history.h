@@ -43,7 +43,7 @@ struct History {
 struct PullFailure {
   Reason reason = Reason::kRuntimeError;
   std::string error;
-  // What the registry asked for (Retry-After), if it is known.
+  // The registry's Retry-After, if known.
   std::optional<base::Duration> retry_after;
 };
 
@@ -72,7 +72,7 @@ History AfterSuccess(History past, const PullSuccess& success, base::TimePoint n
 // The node's credential files have changed: what failed for its credential is worth another try now.
 History AfterNewCredentials(History past, base::TimePoint now);
 
-// What the newest pull failed for is not wanted any more: the tag points elsewhere, or back.
+// The digest whose pull failed is not wanted any more: the tag points elsewhere, or back.
 History AfterUpdateDropped(History past, base::TimePoint now);
 
 // The image was there and is not any more. Removed by kubelet's garbage collection again and again, it is

@@ -26,13 +26,13 @@ std::string NoRoom(const EntryFacts& facts) {
   return "it needs at least " + base::HumanBytes(facts.room_needed) + ", and " + text;
 }
 
-// What the reason means for this entry, where there is no error text that says it better.
+// The message of a reason, for entries without a better error text.
 std::string Sentence(Reason reason, const EntryFacts& facts) {
   switch (reason) {
     case Reason::kPresent:
       return "on the node";
     case Reason::kPolicyAlways:
-      return "pods with Always contact the registry, which this agent does not ask";
+      return "pods with Always contact the registry, and this agent asks no registry";
     case Reason::kOtherPlatform:
       return "the entry is for other platforms than this node's";
     case Reason::kFactsUnknown:
@@ -48,7 +48,7 @@ std::string Sentence(Reason reason, const EntryFacts& facts) {
     case Reason::kDiskPressure:
       return NoRoom(facts);
     case Reason::kWrongPlatform:
-      return "what the runtime has under this name is for " +
+      return "the runtime's image of this name is for " +
              (facts.seen.local ? facts.seen.local->platform : std::string("another platform")) +
              ": push it for this node's platform too, or restrict the entry with platforms";
     case Reason::kNotAnImage:
@@ -63,7 +63,7 @@ std::string Sentence(Reason reason, const EntryFacts& facts) {
   }
 }
 
-// What keeps an image waiting that has failed for a reason of its own.
+// The obstacle of a failed image that waits for something else.
 std::string Waits(Reason held) {
   std::string name(ReasonName(held));
   if (held == Reason::kDiskFull) return "the next try waits until the disk has room again (" + name + ")";
@@ -153,18 +153,18 @@ void JudgeTouch(const TouchStatus& touch, ImageState& state) {
   }
 }
 
-// An image that is here as it should be: what kubelet would say is what is left.
+// Judges a present, usable image by kubelet's verdict.
 void JudgeVerdict(const EntryFacts& facts, ImageState& state) {
   // A verdict that is older than the image says nothing.
   if (!facts.verdicts || facts.verdicts->never.reason == kubelet::VerdictReason::kImageAbsent) {
     state.verdicts = nullptr;
     state.spellings = nullptr;
     state.reason = Reason::kFactsUnknown;
-    state.message = "what kubelet would say is not known yet";
+    state.message = "kubelet's verdict is not known yet";
     return;
   }
   image::PullPolicy policy = facts.want->ready_for;
-  // What is left for a pod with Always is the registry's word; see JudgeRegistry.
+  // For pods with Always, the registry decides the rest: see JudgeRegistry.
   const bool registry_decides = policy == image::PullPolicy::kAlways && !facts.want->also_for_never;
   if (facts.want->also_for_never) policy = image::PullPolicy::kNever;
   if (policy == image::PullPolicy::kAlways) policy = image::PullPolicy::kIfNotPresent;
@@ -175,12 +175,12 @@ void JudgeVerdict(const EntryFacts& facts, ImageState& state) {
   state.message = verdict.message;
   if (facts.learning && state.reason == Reason::kFactsUnknown) {
     state.phase = Phase::kProgressing;
-    state.message = "what this node's kubelet runs with is being learnt";
+    state.message = "the agent is still reading this node's kubelet settings";
   }
   if (!state.ready) JudgeTouch(facts.touch, state);
 }
 
-// What the registry has said against an image that is here, and that kubelet lets pods use.
+// Applies the registry's objections to a present image that kubelet lets pods use.
 void JudgeRegistry(const EntryFacts& facts, ImageState& state) {
   const RegistryView& said = *state.registry;
   bool for_always = facts.want->ready_for == image::PullPolicy::kAlways;

@@ -46,7 +46,7 @@ struct GateCondition {
   friend bool operator==(const GateCondition&, const GateCondition&) = default;
 };
 
-// What is to be seen on the Node.
+// The wanted state of the Node.
 struct GateWish {
   std::string label;  // "ready" or "notready"
   // "succeeded": ready; "failed": only what has failed for good is missing; nullopt: neither, and the label
@@ -59,7 +59,7 @@ struct GateWish {
   friend bool operator==(const GateWish&, const GateWish&) = default;
 };
 
-// What became of the startup taint since the agent's start.
+// The history of the startup taint since the agent's start.
 enum class TaintPast {
   kNotKnown,  // it may be there
   kGone,      // it was not there, or was taken away for good reasons: it has no say any more
@@ -70,7 +70,7 @@ enum class TaintPast {
 GateWish WishFor(const Snapshot& snapshot, const GateOptions& options, base::Duration running_for,
                  TaintPast taint);
 
-// What the Node object says now, as far as it concerns us.
+// The Node object's present state, as far as it concerns us.
 struct NodeSeen {
   std::optional<std::string> label, result;
   std::optional<GateCondition> condition;

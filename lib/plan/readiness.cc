@@ -22,7 +22,7 @@ std::string Count(std::size_t n, std::string_view singular, std::string_view plu
 std::string WithPullsUnderWay(std::string error, std::size_t pulls) {
   if (error.empty() || pulls == 0) return error;
   return std::move(error) + "; " + Count(pulls, "pull that it has begun", "pulls that it has begun") +
-         " may still end well: nothing is pulled anew before it tells what is here";
+         " may still succeed: the agent starts no pull before the runtime lists its images";
 }
 
 Readiness Summarize(const NodeFacts& node, const std::vector<ImageState>& images) {

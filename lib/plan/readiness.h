@@ -23,7 +23,7 @@ struct NodeFacts {
   std::optional<base::Duration> runtime_down_for;
   std::string runtime_error;
   bool has_kubelet = false;
-  // What is wrong with a credential provider configuration that kubelet would exit on; empty: nothing.
+  // A mistake of the credential provider configuration that makes kubelet exit; empty: none.
   std::string credentials_error;
 };
 

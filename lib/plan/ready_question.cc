@@ -46,7 +46,7 @@ ReadyAnswer AskReady(const Snapshot& snapshot, const ReadyQuestion& query) {
     const std::string unknown = "no valid version of " + query.source + " is known";
     if (!source->loaded_at) return No(answer, unknown + ": " + source->error, unknown);
   }
-  // What concerns the node as a whole (the list, the runtime) comes before any entry.
+  // Problems of the whole node (the list, the runtime) come before any entry.
   bool only_entries_missing = snapshot.readiness.ready ||
                               snapshot.readiness.reason == Reason::kImagesNotReady ||
                               (!query.source.empty() && snapshot.readiness.reason == Reason::kListInvalid);
@@ -66,7 +66,7 @@ ReadyAnswer AskReady(const Snapshot& snapshot, const ReadyQuestion& query) {
     Reason reason = first->reason;
     if (query.policy == image::PullPolicy::kAlways && first->usable) {
       if (!first->registry) {
-        return No(answer, "pods with Always contact the registry, which is not asked about " +
+        return No(answer, "pods with Always contact the registry, and the agent does not ask it about " +
                               first->want->reference.written() +
                               ": give it readyFor: Always, or a refresh, in the list");
       }

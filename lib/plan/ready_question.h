@@ -1,4 +1,4 @@
-// What /readyz answers to a question with conditions. Pure.
+// The answer of /readyz to a question with conditions. Pure.
 #pragma once
 
 #include <optional>

@@ -71,9 +71,9 @@ enum class Reason {
   kRecordUnreadable,
   kKubeletNewer,      // kubelet is newer than the rules that are known here
   kTouchIneffective,  // …and touching does not help; the message says what stands in the way
-  // What the registry has said about an image that is here (plan/refresh.h).
+  // The registry's answers about a present image (plan/refresh.h).
   kUpToDate,               // it agreed lately
-  kPinnedByDigest,         // what a digest names cannot change: nobody is asked
+  kPinnedByDigest,         // a digest always names the same content: nobody is asked
   kNotChecked,             // not asked since the start, or since something changed
   kCheckOverdue,           // it agreed, but not within 2 x refreshInterval
   kTagMoved,               // the tag has changed: it points to something else than what is here

@@ -94,7 +94,7 @@ std::vector<Cause> CausesOf(const Facts& facts) {
   return causes;
 }
 
-// What a pod with Always would meet.
+// The registry's result for a pod with Always.
 Reason WhyNotAlways(const Facts& facts) {
   const Freshness& past = facts.past;
   if (facts.signature_refused()) return Reason::kSignatureRejected;

@@ -34,7 +34,7 @@ struct RegistryPace {
   std::optional<base::TimePoint> away_since;
   std::optional<base::WallTime> away_since_wall;
   std::optional<image::RegistryAnswer> trouble;  // the newest, while there is any
-  // What it allows of pulls, as its newest answer said; none: it does not limit them, or does not say so.
+  // Its limit of pulls by its newest answer; none: no limit, or none reported.
   std::optional<image::PullAllowance> allowance;
   base::TimePoint allowance_at;
 };
@@ -50,7 +50,7 @@ RegistryPace AfterHeldByPull(RegistryPace past, base::TimePoint until);
 // counts for as long as the limit's window, six hours where that was not told.
 bool SavesPulls(const RegistryPace& pace, base::TimePoint now);
 
-// What an entry is told while its registry is held.
+// The answer for an entry while its registry is held.
 image::RegistryAnswer HeldAnswer(const RegistryPace& pace);
 
 struct CheckSlot {

@@ -11,7 +11,7 @@ std::string Short(const std::string& digest) {
   return digest.empty() ? "an unknown digest" : digest.substr(0, kShortDigest);
 }
 
-// What the registry, or the pull, said itself, as the second half of a sentence.
+// The words of the registry, or of the pull, as the second half of a sentence.
 std::string Said(const Freshness& past) {
   return past.newest && !past.newest->message.empty() ? ": " + past.newest->message : std::string();
 }
@@ -22,7 +22,7 @@ std::string Moved(const DesiredImage& want, const Local* local, const Freshness&
   if (want.refresh == Refresh::kIfNotPresent) {
     return change + "; it is not pulled again, since refresh is IfNotPresent";
   }
-  return change + "; what is here is used until the other one is pulled";
+  return change + "; the node's image stays in use until then";
 }
 
 // `reason` stands against calling the image current.
@@ -31,16 +31,16 @@ std::string Sentence(Reason reason, const DesiredImage& want, const Local* local
     case Reason::kUpToDate:
       return "the registry agreed";
     case Reason::kPinnedByDigest:
-      return "what a digest names cannot change";
+      return "a digest always names the same content";
     case Reason::kNotChecked:
-      if (past.doubted_at) return "not asked since the node's credentials, or what is here, changed";
+      if (past.doubted_at) return "not asked since the node's credentials or image changed";
       return "the registry has not been asked since the agent started";
     case Reason::kCheckOverdue:
       return "the registry has not agreed for longer than two refresh intervals" + Said(past);
     case Reason::kTagMoved:
       return Moved(want, local, past);
     case Reason::kLocalDigestUnknown:
-      return "the runtime does not know the digest of what it has, so the image is pulled again";
+      return "the runtime does not report its image's digest, so the agent pulls it again";
     case Reason::kMirrorLag:
       return "the runtime was given " + Short(local == nullptr ? "" : local->digest) +
              " where the registry names " + Short(past.remote) + ": a mirror lags behind";
@@ -49,7 +49,7 @@ std::string Sentence(Reason reason, const DesiredImage& want, const Local* local
     case Reason::kTagMissingUnconfirmed:
       return "the registry said once that the tag is missing: it is asked again in a minute";
     case Reason::kIndeterminate:
-      return "the registry's answer cannot be compared with what is here" + Said(past);
+      return "the registry's answer cannot be compared with the node's image" + Said(past);
     case Reason::kCheckedByPull:
       return "the registry can only be asked by pulling" + Said(past);
     case Reason::kStale:
@@ -57,13 +57,13 @@ std::string Sentence(Reason reason, const DesiredImage& want, const Local* local
     case Reason::kAccessDenied:
       return "the registry denies access" + Said(past);
     case Reason::kRateLimited:
-      return "the registry asks for patience" + Said(past);
+      return "the registry limits the rate of requests" + Said(past);
     case Reason::kUnreachable:
       return "the registry does not answer" + Said(past);
     case Reason::kServerError:
       return "the registry answers with errors" + Said(past);
     case Reason::kSignatureRejected:
-      return "the tag has changed, and the runtime refuses what it points to: " + past.update_error;
+      return "the tag has changed, and the runtime rejects the new image: " + past.update_error;
     default:  // a failed pull's reasons, which are the runtime's words
       if (past.update_failure) return "the tag has changed, and could not be pulled: " + past.update_error;
       return std::string(ReasonName(reason));

@@ -23,7 +23,7 @@ constexpr std::chrono::seconds kSettles{2};
 // Nobody tells of the end of a lease that could not be dropped.
 constexpr std::chrono::seconds kReliefLimit{20};
 
-// What the first quarter of a second of a pull has brought gives no room to speak of.
+// The bytes of a pull's first quarter of a second give no room to speak of.
 constexpr std::uint64_t kKeptShare = 16;
 
 constexpr std::uint64_t kAll = std::numeric_limits<std::uint64_t>::max();
@@ -116,7 +116,7 @@ RoomBook::RoomBook(std::uint64_t usable, const std::vector<PullSlot>& running)
 }
 
 bool RoomBook::Admits(const PullSlot& due, bool has_place) {
-  // What runs and comes behind may have to make room.
+  // Running pulls of lower rank may have to make room.
   std::uint64_t taken = promised_;
   for (const PullSlot& slot : running_) {
     taken = Plus(taken, ComesBefore(slot, due) ? slot.room.reserved : slot.room.least);
@@ -174,7 +174,7 @@ std::optional<RoomVerdict> WhomToEnd(const std::vector<PullSlot>& running, std::
     if (relief.pending) return std::nullopt;
     return RoomVerdict{order.back()->entry, RoomEnding::kOutOfRoom, competed};
   }
-  // What cannot fit though all that come behind it make room.
+  // This pull does not fit even if all pulls of lower rank make room.
   const std::uint64_t coming = Plus(usable, relief.returning);
   std::uint64_t behind = 0;
   for (const PullSlot* slot : order) behind = Plus(behind, slot->room.returns);
@@ -184,7 +184,8 @@ std::optional<RoomVerdict> WhomToEnd(const std::vector<PullSlot>& running, std::
       return RoomVerdict{slot->entry, RoomEnding::kOutOfRoom, competed};
     }
   }
-  // What may have to wait. The first may take all; what has all its bytes gives back less than it would cost.
+  // The pulls that may have to wait. The first may take all; a pull with all its bytes gives back less than
+  // its repetition costs.
   std::uint64_t most = 0;
   for (const PullSlot* slot : order) most = Plus(most, slot->room.most);
   if (most <= coming) return std::nullopt;

@@ -16,7 +16,7 @@
 
 namespace prefetch::plan {
 
-// What the agent has learnt of the room that one image needs. It lasts as long as the process.
+// The agent's knowledge of the room that one image needs. It lasts as long as the process.
 struct RoomPast {
   std::uint64_t compressed = 0;  // as the newest pull saw it; 0: not known
   std::uint64_t least = 0;       // a pull that had the disk for itself ran out of less than this; 0: none did
@@ -28,7 +28,7 @@ struct RoomPast {
   // left.
   base::TimePoint measured_until;
   std::uint64_t others = 0;
-  // What was free, and its own, when its pull began. It had no more, whatever becomes free afterwards.
+  // The free room and its own bytes when its pull began: later free room does not count for this pull.
   std::uint64_t began_with = std::numeric_limits<std::uint64_t>::max();
 
   friend bool operator==(const RoomPast&, const RoomPast&) = default;
@@ -45,7 +45,7 @@ RoomPast AfterNoRoom(RoomPast past, bool competed, base::TimePoint now, std::uin
 RoomPast AfterMeasure(RoomPast past, std::uint64_t usable, base::TimePoint now);
 RoomPast AfterRoomFound(RoomPast past);
 
-// What one pull will still take of the bytes that are free now.
+// The bytes of the free room that one pull will still take.
 struct RoomClaim {
   std::uint64_t least = 0;
   std::uint64_t most = 0;      // if all that is fetched so far is unpacked already
@@ -56,7 +56,7 @@ struct RoomClaim {
 RoomClaim ClaimOfDue(const RoomPast& past);
 // Of one that has fetched `done` bytes.
 RoomClaim ClaimOfRunning(const RoomPast& past, std::uint64_t done);
-// What the image takes in all, as one should expect, for people. 0: not known.
+// The expected total size of the image, for people. 0: not known.
 std::uint64_t ExpectedRoom(const RoomPast& past);
 
 // Can a pull with this claim end well if it gets all that is left?
@@ -95,7 +95,7 @@ struct Relief {
 };
 // A pull that ran was ended.
 Relief AfterEnding(Relief past, std::uint64_t returns, base::TimePoint now);
-// What pulls that had ended before had left was dropped.
+// The bytes that ended pulls had kept were dropped.
 Relief AfterKeptDropped(Relief past, std::uint64_t kept, base::TimePoint now);
 Relief AfterBytesDropped(Relief past, base::TimePoint now);
 // The filesystem was measured.

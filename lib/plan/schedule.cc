@@ -128,7 +128,7 @@ class RegistryLimits {
   std::set<std::string> waiting_;  // registries that could use a place
 };
 
-// What counts for more comes first.
+// The highest priority comes first.
 std::vector<PullSlot> InOrder(std::vector<PullSlot> due) {
   std::stable_sort(due.begin(), due.end(), [](const PullSlot& a, const PullSlot& b) {
     if (a.update != b.update) return b.update;

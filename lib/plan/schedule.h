@@ -43,7 +43,7 @@ struct PullSlot {
   base::TimePoint started_at = base::TimePoint::max();  // of one that runs
 };
 
-// What waits no longer than this for its next try could use a place.
+// An entry that waits no longer than this for its next try could use a place.
 constexpr std::chrono::seconds kSoonDue{10};
 
 struct ScheduleInput {

@@ -58,7 +58,7 @@ struct PullStatus {
   std::optional<base::WallTime> next_attempt_at;
 };
 
-// What the registry has said about one image.
+// The registry's answers about one image.
 struct RegistryView {
   std::optional<image::RegistryAnswerKind> answer;  // none: not asked since the start
   std::string detail;                               // "Tls", "NotAsked": RegistryAnswer::detail
@@ -69,7 +69,7 @@ struct RegistryView {
   std::optional<base::WallTime> confirmed_at;  // when it agreed last
   std::optional<base::WallTime> next_check_at;
   bool fresh = false;
-  // What a pod with Always would meet (plan/refresh.h); and why, in a sentence, where that is no good.
+  // The registry's result for a pod with Always (plan/refresh.h), and a sentence about an obstacle.
   bool agrees = false;
   Reason always_reason = Reason::kNotChecked;
   std::string always_message;
@@ -153,7 +153,7 @@ struct DiskStatus {
   bool pressure = false;
 };
 
-// What is known of this node's kubelet.
+// The agent's knowledge of this node's kubelet.
 struct KubeletStatus {
   std::string version;  // "1.36.2"; empty: not known
   bool newer = false;   // than all rules that may be taken for it: most verdicts are Unknown
@@ -168,11 +168,11 @@ struct KubeletStatus {
   std::optional<bool> records_readable;  // none: not looked yet
   std::string records_note;              // what is the matter with the records' folder; empty: nothing
   std::string runtime_note;              // why its records do not work with this runtime; empty: they do
-  // What was declared and a file contradicts, one sentence each.
+  // Declarations that a file contradicts, one sentence each.
   std::vector<std::string> contradictions;
   // Its image garbage collection.
   std::optional<kubelet::GcRules> gc;  // none: not known
-  // What a person should know of what it will take, a sentence each.
+  // Warnings about images that it will remove, a sentence each.
   std::vector<std::string> gc_warnings;
 
   friend bool operator==(const KubeletStatus&, const KubeletStatus&) = default;

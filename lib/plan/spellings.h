@@ -34,7 +34,7 @@ bool SamePods(const DesiredImage& a, const DesiredImage& b);
 std::vector<image::Reference> SpellingsOf(const DesiredImage& want);
 bool IsSpelled(const DesiredImage& want, const std::string& written);
 
-// What is said of an entry: the worst for each policy, and what it is the worst of.
+// An entry's verdicts: the worst for each policy, and the verdicts behind it.
 struct EntryVerdicts {
   VerdictsPtr worst;
   SpellingsPtr each;

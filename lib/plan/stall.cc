@@ -46,7 +46,7 @@ Movement AfterProgress(Movement past, const ProgressFacts& seen, base::TimePoint
 
 namespace {
 
-// Who allows a pull more time than the limit for all gets it.
+// A longer timeout of the operator wins over the common limit.
 base::TimePoint EndOfVisible(base::TimePoint started_at, base::Duration pull_timeout, const Limits& limits) {
   return started_at + std::max<base::Duration>(limits.pull_limit, pull_timeout);
 }

@@ -8,7 +8,7 @@
 
 namespace prefetch::plan {
 
-// What was seen of one running pull. A value that Observe carries forward.
+// The observed progress of one running pull. A value that Observe carries forward.
 struct Movement {
   base::TimePoint moved_at;  // when anything moved last, or the clock was held
   std::uint64_t fingerprint = 0;

@@ -25,7 +25,7 @@ constexpr seconds kTransientBase{5};
 constexpr minutes kTransientCap{5};
 // A quota, a namespace, a role: a person must do something, and nothing tells us when it is done.
 constexpr minutes kHopelessPause{10};
-// What passes by itself, and has not for so many times: whoever waits for the node need not wait for it.
+// After so many tries, a passing obstacle settles: readiness does not wait for it.
 constexpr int kPassingThatSettle = 6;
 
 // How often and how soon a touch is repeated after this.
@@ -84,7 +84,7 @@ bool RecordLifts(VerdictReason reason) {
 }
 
 bool IsClosed(const kubelet::Verdict& verdict) {
-  // What is unknown may be so since a file could not be read, which a record does not help.
+  // An unknown verdict may come from an unreadable file, and a record does not help there.
   bool known = verdict.result == VerdictResult::kRefused || verdict.result == VerdictResult::kPulls ||
                verdict.reason == VerdictReason::kSecretAmbiguous;
   return known && RecordLifts(verdict.reason);

@@ -43,7 +43,7 @@ enum class TouchNeed {
 // not firm.
 TouchNeed NeedOf(const DesiredImage& want, const kubelet::Verdicts& verdicts);
 
-// What was tried for one entry. A value.
+// The touches so far of one entry. A value.
 struct TouchPast {
   std::string image_id;  // that all this is about
   int attempts = 0;
@@ -73,7 +73,7 @@ struct TouchResult {
 TouchPast AfterTouch(TouchPast past, const TouchResult& result, base::TimePoint now, base::WallTime wall,
                      double random);
 
-// What stands in the way of every pod of ours. A value.
+// The obstacle to all touch pods. A value.
 struct TouchGround {
   int failures = 0;  // in a row
   base::TimePoint not_before;
@@ -87,7 +87,7 @@ bool IsOfThePod(TouchObstacle obstacle);
 // The ground has failed so often that nobody needs to wait for it; it is still tried, at long intervals.
 bool IsHopeless(const TouchGround& ground);
 
-// What is said of one entry.
+// The shown state of one entry's touch.
 struct TouchFacts {
   TouchNeed need = TouchNeed::kNone;
   bool running = false;  // it is in the pod that is there, or what that brought is not said yet
@@ -109,7 +109,7 @@ struct TouchCandidate {
 std::vector<std::size_t> NextTouch(std::vector<TouchCandidate> due,
                                    std::size_t most_that_failed = kMostImagesOfATouch);
 
-// What kubelet says of one container of the pod.
+// kubelet's status of one container of the pod.
 struct ContainerSeen {
   std::string waiting_reason, waiting_message, terminated_reason;
   image::ErrorClass error = image::ErrorClass::kUnknown;  // what waiting_message means

@@ -1,4 +1,4 @@
-// What a touch pod's status tells of its images.
+// Judges the images of a touch pod by its status.
 #include <algorithm>
 #include <initializer_list>
 #include <string_view>
@@ -79,7 +79,7 @@ PodJudgement JudgePod(const PodSeen& seen, base::Duration idle, base::Duration a
   if (!judged.over || any_status) return judged;
   std::string said = Words(seen.reason, seen.message);
   judged.pod.obstacle = TouchObstacle::kPodNeverRan;
-  judged.pod.why = seen.gone       ? "the touch pod was deleted by somebody else before kubelet had run it"
+  judged.pod.why = seen.gone       ? "another client deleted the touch pod before kubelet ran it"
                    : !said.empty() ? "kubelet refused the touch pod: " + said
                                    : "kubelet did not run the touch pod within " +
                                          std::to_string(std::chrono::seconds(kTouchPatience).count()) + " s";

@@ -35,7 +35,7 @@ struct Unlisted {
   friend bool operator==(const Unlisted&, const Unlisted&) = default;
 };
 
-// What is kept between two looks. A value.
+// The state between two looks. A value.
 struct Arrivals {
   std::optional<Unlisted> unlisted;   // none before the first look
   std::vector<std::uint64_t> known;   // hashes of all names of the look before, sorted

@@ -60,7 +60,7 @@ HeldVerdict AfterReading(HeldVerdict past, const VerdictSeen& seen, base::TimePo
 }
 
 HeldVerdict AfterNewList(HeldVerdict past, const DesiredImage& was, const DesiredImage& is) {
-  // What is absent is absent under every spelling, and for all.
+  // An absent image is absent under every spelling, and for all pods.
   if (SamePods(was, is) || past.image_id.empty()) return past;
   const std::vector<JudgedPod> before = PodsOf(was), pods = PodsOf(is);
   bool all_known = std::all_of(pods.begin(), pods.end(), [&](const JudgedPod& one) {

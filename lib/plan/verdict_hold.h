@@ -26,7 +26,7 @@ struct VerdictSeen {
   bool files_changed = false;   // since the reading before
 };
 
-// What is said of one image, and what was read last. A value.
+// The shown verdict of one image, and the last one read. A value.
 struct HeldVerdict {
   VerdictsPtr shown;  // null: nothing is known yet
   VerdictsPtr newest;

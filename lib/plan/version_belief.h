@@ -27,7 +27,7 @@ struct KubeletStart {
   friend bool operator==(const KubeletStart&, const KubeletStart&) = default;
 };
 
-// What the Node object has told of kubelet.
+// kubelet's version by the Node object.
 struct NodeWord {
   std::optional<image::KubeletVersion> version;  // none: not read, or no version
   std::string version_text;                      // with the patch, which versions do not compare

@@ -28,7 +28,7 @@ struct RuntimeFacts {
   friend bool operator==(const RuntimeFacts&, const RuntimeFacts&) = default;
 };
 
-// What configuration files say; {} where they are not looked at.
+// The facts of configuration files; {} where the agent does not read them.
 struct FileFacts {
   ContainerdWord containerd;
   RegistriesWord crio;

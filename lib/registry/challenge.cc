@@ -36,7 +36,7 @@ class Scanner {
     while (size < rest_.size() && http::IsFieldName(rest_.substr(size, 1))) size++;
     return Take(size);
   }
-  // What an unquoted value really is in the field: anything up to a blank or a comma.
+  // An unquoted value: in practice, anything up to a blank or a comma.
   std::string Bare() {
     std::size_t size = 0;
     while (size < rest_.size() && !IsBlank(rest_[size]) && rest_[size] != ',') size++;

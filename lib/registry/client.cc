@@ -44,9 +44,9 @@ RegistryAnswer Blocked(const ChainedHost& host) {
 
 // CRI-O has credentials of its own, by which it asks where a pull brings it none (R48).
 RegistryAnswer AsksForItsOwn(const RegistryAnswer& refused) {
-  RegistryAnswer answer = LeftToPulls(
-      refused.answered_by +
-      " asks for credentials, and only CRI-O knows whether it has some for it: only pulling tells");
+  RegistryAnswer answer =
+      LeftToPulls(refused.answered_by +
+                  " asks for credentials, and only CRI-O knows its own: the agent checks by pulling");
   answer.detail = RegistryDetail::kCredentialsWithheld;
   answer.requests = refused.requests;
   return answer;

@@ -27,7 +27,7 @@ struct ConfigRoots {
   bool ignored = false;
 };
 
-// What `config_path` is where nothing is written: none before 2.2.
+// The default `config_path`: none before 2.2.
 std::string_view DefaultConfigPath(std::string_view containerd_version);
 
 ConfigRoots RootsOf(const RuntimeConfig& config);

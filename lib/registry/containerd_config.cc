@@ -102,7 +102,7 @@ base::Result<RegistryTable> ReadRegistry(const toml::table& table) {
   return registry;
 }
 
-// What both plugins' tables have.
+// Reads the fields that both plugins' tables have.
 base::Status ReadCommon(const toml::table& table, ImagesTable& images) {
   auto registry = FindTable(table, "registry");
   if (!registry) return registry.status();
@@ -240,7 +240,7 @@ ImagesTable EachFirst(const std::vector<NamedConfig>& files) {
   return images;
 }
 
-// What keeps pulls from the transfer service (runtime rule C29).
+// The settings that keep pulls from the transfer service (runtime rule C29).
 bool PullsLocally(const ImagesTable& images, const RegistryTable& registry) {
   return images.use_local_image_pull.value_or(false) || !images.disable_snapshot_annotations.value_or(true) ||
          images.discard_unpacked_layers.value_or(false) || images.image_pull_with_sync_fs.value_or(false) ||
@@ -264,7 +264,7 @@ image::RuntimeRegistries Reduced(const ImagesTable& images) {
 std::string IdleNote(const NamedConfig& file) {
   std::string note = file.path + ", line " + std::to_string(file.config.idle_line);
   note += ": this plugin's table has no effect in a file of version " + std::to_string(file.config.version);
-  note += "; [plugins.\"" + std::string(kNewPlugin) + "\"] of version 3 has what says how images are pulled";
+  note += "; [plugins.\"" + std::string(kNewPlugin) + "\"] of version 3 configures pulls";
   return note;
 }
 

@@ -32,7 +32,7 @@ struct RegistryTable {
   friend bool operator==(const RegistryTable&, const RegistryTable&) = default;
 };
 
-// What is of interest of a plugin's table; what it does not say is left open.
+// The fields of a plugin's table that matter here; absent ones stay open.
 struct ImagesTable {
   std::optional<RegistryTable> registry;
   std::optional<std::int64_t> max_concurrent_downloads;
@@ -60,7 +60,7 @@ struct NamedConfig {
   ContainerdConfig config;
 };
 
-// What the file says, or that it cannot be told.
+// The file's settings, or that they are unknown.
 struct ContainerdWord {
   // not told: without tables nothing is known (there is no such file); with "*" only the runtime can tell.
   image::RuntimeRegistries registries;

@@ -59,7 +59,7 @@ class ConfigLoader {
  private:
   std::string Here(const std::string& path) const { return host_root_ + path; }
 
-  // What there is to say if that file ends the reading.
+  // The result if that file ends the reading.
   std::optional<ContainerdWord> Read(const std::string& path) {
     auto text = disk_.Read(Here(path), kMaxFileBytes);
     if (!text) return NotRead(path, text.error());
@@ -76,7 +76,7 @@ class ConfigLoader {
     bool absent = error.code() == base::Code::kNotFound;
     if (absent && files_.empty()) {
       return {.notes = {path + " is not there: containerd is taken to run with its defaults; if it has its "
-                               "configuration elsewhere, say so with --registry-containerd-config"}};
+                               "configuration elsewhere, set --registry-containerd-config"}};
     }
     if (absent) {
       return OnlyTheRuntimeKnows(
@@ -95,7 +95,7 @@ class ConfigLoader {
     return found;
   }
 
-  // What each of these folders has under that name, which may be a pattern; in order.
+  // The matches of that name, which may be a pattern, in each of these folders; in order.
   std::vector<std::string> Below(std::vector<std::string> folders, const std::string& name) {
     std::vector<std::string> found;
     for (std::string& folder : folders) {

@@ -15,7 +15,7 @@ namespace prefetch::registry {
 // may know more than it does.
 class ContainerdFiles {
  public:
-  // What containerd calls `file` ("/etc/containerd/config.toml") is `host_root` + `file` here.
+  // containerd's `file` ("/etc/containerd/config.toml") is `host_root` + `file` here.
   ContainerdFiles(const std::string& file, std::string host_root);
   ContainerdFiles(const ContainerdFiles&) = delete;
   ContainerdFiles& operator=(const ContainerdFiles&) = delete;

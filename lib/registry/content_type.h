@@ -1,4 +1,4 @@
-// What a manifest's Content-Type says about it (R8). Pure.
+// Classifies a manifest by its Content-Type (R8). Pure.
 #pragma once
 
 #include <string_view>

@@ -181,7 +181,7 @@ RegistryAnswer Conversation::JudgeManifest(const std::string& method, const http
     case ManifestKind::kSchema1:
       return {.kind = Kind::kIndeterminate,
               .detail = RegistryDetail::kSchema1,
-              .message = who + " has a manifest of the old schema 1, which cannot be compared"};
+              .message = who + " has a manifest of schema 1: its digest cannot be compared"};
     case ManifestKind::kIndex:
     case ManifestKind::kManifest:
     case ManifestKind::kUnknown:
@@ -201,13 +201,13 @@ RegistryAnswer Conversation::JudgeManifest(const std::string& method, const http
   if (said.empty() && !IsJsonObject(response.body)) {
     return {.kind = Kind::kIndeterminate,
             .detail = RegistryDetail::kNoManifest,
-            .message = who + " answered with what is no manifest, and names no digest"};
+            .message = who + " answered without a manifest or a digest"};
   }
   std::string computed = "sha256:" + base::Sha256Hex(response.body);
   if (said.starts_with("sha256:") && said != computed) {
     return {.kind = Kind::kIndeterminate,
             .detail = RegistryDetail::kDigestMismatch,
-            .message = who + " sent a manifest that does not have the digest it names"};
+            .message = who + " sent a manifest that does not match its digest"};
   }
   return Compared(image::IsDigest(said) ? said : computed);
 }

@@ -22,7 +22,7 @@ class Conversation {
   image::RegistryAnswer Run();
 
  private:
-  // What a request carries: nothing, a password, a token.
+  // A request's authorization: none, a password, a token.
   struct Authorization {
     base::Secret value;
     std::string token_key;  // of the token cache; empty: this is no token

@@ -23,7 +23,7 @@ RegistryAnswer NotAuthorized(RegistryDetail detail, std::string message) {
 
 }  // namespace
 
-// What this host asked for last time, if it can be given without asking anybody.
+// The authorization that this host demanded last, if no request is needed for it.
 Conversation::Authorization Conversation::Remembered(const AuthConfig* credential) {
   auto challenge = parts_.book.ChallengeOf(origin_, question_.reference.path());
   if (!challenge) return {};
@@ -75,9 +75,9 @@ std::optional<Conversation::Authorized> Conversation::AfterRefusal(const Reply& 
   if (used.remembered && (!*challenge || (*challenge)->scheme == "basic")) return std::nullopt;
   if (!*challenge) {
     return Authorized{.authorization = std::nullopt,
-                      .refusal = NotAuthorized(
-                          RegistryDetail::kNoChallenge,
-                          host_.host.server.Authority() + " refuses and does not say what it wants to see")};
+                      .refusal = NotAuthorized(RegistryDetail::kNoChallenge,
+                                               host_.host.server.Authority() +
+                                                   " refuses without naming an authentication scheme")};
   }
   if (used.from_cache && (*challenge)->Get("error") == "insufficient_scope") return std::nullopt;
   if (used.from_cache) parts_.tokens.Drop(used.token_key, used.token);

@@ -8,7 +8,7 @@
 
 namespace prefetch::registry {
 
-// What differs between containerd's releases. A value; the default is a current one.
+// The differences between containerd's releases. A value; the default is a current one.
 struct RuntimeRules {
   bool hosts_table_required = false;  // 1.6: a hosts.toml without [host] is invalid
   bool localhost_plain_only = false;  // 1.6: localhost with a port is asked by plain http alone

@@ -1,4 +1,4 @@
-// What a broken exchange means for the tag (R24). Pure.
+// Classifies a broken exchange (R24). Pure.
 #pragma once
 
 #include "base/result.h"

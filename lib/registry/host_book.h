@@ -29,7 +29,7 @@ class HostBook {
   // whoever gets nullopt is it, and ends with Note().
   std::optional<image::RegistryAnswer> WhyNot(const std::string& server, const std::string& identity)
       PREFETCH_EXCLUDES(mutex_);
-  // What came of asking.
+  // Notes the answer of a server.
   void Note(const std::string& server, const std::string& identity, const image::RegistryAnswer& answer)
       PREFETCH_EXCLUDES(mutex_);
 

@@ -20,8 +20,8 @@ struct ChainedHost {
   // gets the credentials if it is the registry's own server, and never else (R48).
   std::optional<image::Reference> as;
   std::string blocked_by;  // the prefix of the entry of registries.conf that forbids to ask; empty: none does
-  // What hosts.toml wants of TLS, loaded; nullptr: as for any server. With its certificates for `host` alone,
-  // and with no more than its authorities for whom that sends us to.
+  // The TLS settings of hosts.toml, loaded; nullptr: as for any server. `tls` has its certificates, for
+  // `host` alone; `tls_elsewhere` has only its authorities, for the targets of redirects.
   std::shared_ptr<const http::Tls> tls, tls_elsewhere;
   std::string problem;  // a file that hosts.toml names, or a certificate, cannot be read: it cannot be asked
 };

@@ -18,7 +18,7 @@ constexpr std::size_t kMaxRegistries = 256;  // then all are read anew
 
 constexpr const char* kIgnored =
     "the runtime takes its config_path, which has a \":\" in it, for one folder and ignores every hosts.toml "
-    "(RegistryConfigPathIgnored): write one folder there, or use_local_image_pull = true; where its build "
+    "(RegistryConfigPathIgnored). Write one folder there, or use_local_image_pull = true; where its build "
     "splits it, set registrySplitConfigPath";
 
 bool IsFolder(const std::string& path) {

@@ -15,7 +15,7 @@ namespace prefetch::registry {
 
 struct HostFilesOptions {
   RuntimeConfig runtime;
-  // What the runtime calls "/etc/…" is `host_root` + "/etc/…" here.
+  // The runtime's "/etc/…" is `host_root` + "/etc/…" here.
   std::string host_root;
   // PEM files of authorities, the first that is there is taken: what "the system's" means for a host that has
   // further ones.

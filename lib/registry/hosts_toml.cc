@@ -110,7 +110,7 @@ base::Status ReadBool(const toml::table& table, std::string_view key, bool& valu
   return {};
 }
 
-// What a URL without "/v2" at its end, and one without a path, means.
+// Reads a server's URL, also without "/v2" at its end or without a path.
 base::Status ReadServer(const toml::node& at, std::string text, bool override_path, Host& host) {
   if (!text.starts_with("http")) text.insert(0, "https://");
   auto url = http::ParseAbsoluteUrl(text);

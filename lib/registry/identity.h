@@ -1,4 +1,4 @@
-// What tells credentials apart in the client's memory without being one.
+// Distinguishes credentials in the client's memory without containing one.
 #pragma once
 
 #include <string>

@@ -51,7 +51,7 @@ std::string ByPullWords(const image::RegistryAccess& access, const RuntimeFacts&
     return "CRI-O's registries.conf cannot be followed here: only CRI-O knows.";
   }
   if (access.by_pull_source == "file") {
-    return "containerd's configuration file does not tell how it is reached: only containerd knows.";
+    return "containerd's configuration file does not name its servers: only containerd knows them.";
   }
   return "This runtime's mirrors are not known: its registries are only asked by pulling.";
 }

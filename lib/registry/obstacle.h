@@ -1,4 +1,4 @@
-// What keeps the agent from following the runtime's configuration, a sentence or two each for people.
+// Obstacles to following the runtime's configuration, a sentence or two each for people.
 #pragma once
 
 #include <string>

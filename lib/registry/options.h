@@ -1,4 +1,4 @@
-// What an operator may set about how registries are asked.
+// Settings of operators for questions to registries.
 #pragma once
 
 #include <chrono>

@@ -81,7 +81,7 @@ std::string WhyNotThatName(const RegistriesConf& conf, const image::Reference& r
   }
   const std::vector<std::string> none;
   const std::vector<std::string>& search = conf.search ? *conf.search : none;
-  if (search.empty()) return "registries.conf does not say what this short name means";
+  if (search.empty()) return "registries.conf has no alias for this short name";
   if (search.size() > 1) return "registries.conf has several registries to search for this short name";
   auto candidate = image::Reference::Parse(search[0] + "/" + reference.written());
   if (candidate && candidate->Repository() == reference.Repository()) return "";

@@ -17,7 +17,7 @@ base::Result<http::AbsoluteUrl> FollowRedirect(const std::vector<http::AbsoluteU
                                                std::string_view location) {
   if (passed.size() > kMaxRedirects) return base::InvalidArgument("it redirects too often");
   auto next = http::ResolveLocation(passed.back(), location);
-  if (!next) return std::move(next).error().Wrap("it redirects to what is no URL to follow");
+  if (!next) return std::move(next).error().Wrap("it redirects to an unusable URL");
   if (passed.back().scheme == "https" && next->scheme == "http") {
     return base::PermissionDenied("it redirects from https to plain http");
   }

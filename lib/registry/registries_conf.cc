@@ -165,9 +165,9 @@ base::Result<std::map<std::string, std::string>> ReadAliases(const toml::node& n
     std::string name(key.str());
     const auto* text = value.as_string();
     if (text == nullptr || text->get().size() > kLongestGoText)
-      return Wrong(value, "an alias is no short string");
+      return Wrong(value, "an alias must be a short string");
     bool is_short = IsShortName(name) && !HasTagOrDigest(name) && image::Reference::Parse(name);
-    if (!is_short) return Wrong(value, "an alias of what is no short name");
+    if (!is_short) return Wrong(value, "an alias must be for a short name");
     std::string means = TextOf(*text);
     if (means.empty()) {
       aliases[name] = "";
@@ -232,7 +232,7 @@ base::Status JudgeMode(const toml::node& at, std::string_view mode) {
   return known ? base::Status() : base::Status(Wrong(at, "short-name-mode is none that there is"));
 }
 
-// What a file has at its top, of either version.
+// Reads the top level of a file, of either version.
 class ConfReader {
  public:
   explicit ConfReader(const toml::table& root) : root_(root) {}

@@ -38,7 +38,7 @@ struct ConfRegistry {
   friend bool operator==(const ConfRegistry&, const ConfRegistry&) = default;
 };
 
-// What a file says, or several together. A value.
+// The settings of one file, or of several together. A value.
 struct RegistriesConf {
   std::vector<ConfRegistry> registries;            // sorted by prefix, each once
   std::optional<std::vector<std::string>> search;  // unqualified-search-registries; nullopt: not said

@@ -50,7 +50,7 @@ class RegistriesLoader {
   }
 
  private:
-  // What keeps the configuration from being followed, a sentence.
+  // The obstacle to following the configuration, a sentence.
   using Problem = std::optional<std::string>;
   enum class Absent { kMay, kMustNot };
 
@@ -120,7 +120,7 @@ class RegistriesLoader {
     return std::nullopt;
   }
 
-  // What podman was told by people on the node; it counts for CRI-O, too.
+  // Aliases that users of podman confirmed on the node; CRI-O uses them, too.
   Problem ReadShortNames() {
     auto names = Parse(kShortNames, ConfKind::kMain, Absent::kMay);
     if (!names) return names.error().message();

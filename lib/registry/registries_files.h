@@ -11,7 +11,7 @@
 
 namespace prefetch::registry {
 
-// What the files say, or that it cannot be told. A value.
+// The files' settings, or that they are unknown. A value.
 struct RegistriesWord {
   std::string file;                            // the first one, as the host calls it; empty: not looked at
   std::shared_ptr<const RegistriesConf> conf;  // nullptr: only CRI-O knows
@@ -28,7 +28,7 @@ struct RegistriesWord {
 // for a while this may know more than it does.
 class RegistriesFiles {
  public:
-  // What CRI-O calls `file` ("/etc/containers/registries.conf") is `host_root` + `file` here.
+  // CRI-O's `file` ("/etc/containers/registries.conf") is `host_root` + `file` here.
   RegistriesFiles(std::string file, std::string host_root);
   RegistriesFiles(const RegistriesFiles&) = delete;
   RegistriesFiles& operator=(const RegistriesFiles&) = delete;

@@ -21,7 +21,7 @@ http::AbsoluteUrl OverHttps(const Host& host, http::AbsoluteUrl url) {
   return url;
 }
 
-// Who answers a TLS hello with something else speaks plain http, or nothing that we do.
+// A server that answers a TLS hello with something else speaks plain http, or no protocol of ours.
 bool MaySpeakPlainHttp(const Host& host, http::Fault fault) {
   bool nobody = fault == http::Fault::kConnect || fault == http::Fault::kTimeout;
   if (host.http_after_all && nobody) return true;

@@ -19,7 +19,7 @@
 
 namespace prefetch::registry {
 
-// What a client shares among its checks. Owned by Client.
+// The state that all checks of a client share. Owned by Client.
 struct Parts {
   http::Client& http;
   const base::Clock& clock;

@@ -1,5 +1,4 @@
-// What an HTTP status of a manifest request means for the tag, authentication being settled (R22).
-// Pure.
+// Classifies the HTTP status of a manifest request after authentication (R22). Pure.
 #pragma once
 
 #include <string>
@@ -9,7 +8,7 @@
 
 namespace prefetch::registry {
 
-// What is known of an answer that is not a success.
+// The facts of an unsuccessful answer.
 struct Refusal {
   int status = 0;
   std::string oci_code;             // of the body; empty: none, as with every HEAD

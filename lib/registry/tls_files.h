@@ -12,8 +12,8 @@ namespace prefetch::registry {
 // Reads for one chain. What it is given outlives it.
 class TlsFiles {
  public:
-  // What the runtime calls "/etc/…" is `host_root` + "/etc/…" here. Of `system_ca_files` (PEM) the first that
-  // is there is taken.
+  // The runtime's "/etc/…" is `host_root` + "/etc/…" here. The first existing file of `system_ca_files` (PEM)
+  // counts.
   TlsFiles(const std::string& host_root, const std::vector<std::string>& system_ca_files,
            base::StampedFiles& files)
       : host_root_(host_root), system_ca_files_(system_ca_files), files_(files) {}

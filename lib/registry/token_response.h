@@ -1,4 +1,4 @@
-// What a token service answers (R17). Pure; the text is a stranger's.
+// Parses a token service's answer (R17). Pure; the text is a stranger's.
 #pragma once
 
 #include <chrono>

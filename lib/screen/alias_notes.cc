@@ -29,7 +29,7 @@ std::vector<std::string> AliasNotes(const plan::ImageList& list, const StatusDoc
     for (const std::string& alias : status::OtherNames(found->second->image, found->second->aliases)) {
       if (listed.count(NormalizedOr(alias)) != 0) continue;
       notes.push_back(base::Join(want.from, ", ") + " " + want.reference.written() + " is also here as " +
-                      alias + ": what happens to one name decides for the other; list it too");
+                      alias + ": kubelet judges both by one record; list it too");
     }
   }
   return notes;

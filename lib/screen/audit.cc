@@ -22,7 +22,7 @@ bool IsIgnored(const AuditFacts& facts, const std::string& name) {
                      [&](const std::string& pattern) { return image::MatchesPattern(pattern, name); });
 }
 
-// Who asks for each image: normalised name -> node -> pods.
+// The pods of each image: normalised name -> node -> pods.
 using Askers = std::map<std::string, std::map<std::string, std::set<std::string>>>;
 
 Askers AskersOf(const std::vector<PodImage>& pods) {
@@ -90,9 +90,9 @@ std::vector<std::string> NotesOn(const AuditFacts& facts) {
     if (!nodes.empty()) notes.push_back(OfNodes(nodes, what));
   };
   note(silent, "could not be asked: " + why);
-  note(old, "told nothing of unlisted images (yet)");
+  note(old, "did not list unlisted images (yet)");
   note(hidden, "showed unlisted images to callers with a token only");
-  note(late, "only looked since a later time: what came before is not known");
+  note(late, "started to look later: earlier images are not known");
   note(full, "saw more unlisted images than are named");
   return notes;
 }

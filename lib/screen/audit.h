@@ -16,7 +16,7 @@
 
 namespace prefetch::screen {
 
-// What one agent says.
+// One agent's answer.
 struct AuditNode {
   std::string node;
   bool heard = false;

@@ -28,13 +28,13 @@ constexpr Row kRows[] = {
     {"NotAllowlisted", kOpenIt},
     {"PullInterrupted", kOpenIt},
     {"FactsUnknown",
-     "tell the agent of kubelet: --kubelet-version, --kubelet-config; or check with --unknown pass"},
+     "declare kubelet's settings: --kubelet-version, --kubelet-config; or check with --unknown pass"},
     {"KubeletNewer",
      "update prefetchd on that node, or set its --kubelet-rules; or check with --unknown pass"},
     {"PolicyAlways", "say imagePullPolicy IfNotPresent or Never, and let the list refresh the tag"},
     {"TagMoved", "wait until the list has refreshed it: prefetchctl wait --policy Always"},
     {"TagMissing", "push the tag again, or name one that is there"},
-    {"AccessDenied", "see what this node has for it: prefetchctl credentials IMAGE"},
+    {"AccessDenied", "see this node's credentials: prefetchctl credentials IMAGE"},
 };
 
 constexpr std::string_view kSilent[] = {"Unreachable", "ServerError", "RateLimited"};

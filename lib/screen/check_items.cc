@@ -62,7 +62,7 @@ std::string OriginOf(const ImageUse& use, const manifest::PolicyRules& rules) {
   return "assumed for checks; the pod has " + std::string(PullPolicyName(use.policy));
 }
 
-// Who asks, if others ask less, and which check is one of those.
+// Names the other uses of the image, and a check among them that asks less.
 std::string Others(const std::vector<ImageUse>& uses, const ImageUse& strongest) {
   std::string name = NameOf(strongest);
   auto asks_less = [&](const ImageUse& use) { return use.policy < strongest.policy; };

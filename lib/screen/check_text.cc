@@ -117,7 +117,7 @@ std::string OfAll(std::size_t n, std::size_t all) {
   return std::to_string(n) + " of " + std::to_string(all) + " images";
 }
 
-// What is known of those that fail, in a few words.
+// The causes of the failures, in a few words.
 std::string Why(const Tally& tally) {
   std::vector<std::string> parts;
   if (tally.dead > 0) parts.push_back(std::to_string(tally.dead) + " will not start");

@@ -21,7 +21,7 @@ bool Passes(const status::CheckAnswer& answer, bool unknown_passes);
 // The answer to the image of that number; nullptr: it was not decided in time.
 const status::CheckAnswer* DecidedAnswer(const status::CheckResult& result, std::size_t item);
 
-// What is to be said of the image of that number, with its reason and what to do about it.
+// The message about the image of that number, with its reason and advice.
 std::string CheckSays(const std::vector<CheckItem>& items, const status::CheckResult& result,
                       std::size_t item);
 // That it was not decided in time, and how far its pull is where that is known.
@@ -36,10 +36,9 @@ std::string CheckSummary(const std::vector<CheckItem>& items, const status::Chec
 std::string CheckText(const std::vector<CheckItem>& items, const status::CheckResult& result,
                       const CheckTextOptions& options);
 
-// What `prefetchctl check` prints for machines. Pure.
-// The agent's CheckResult, and of each image also who asks for it and why so strongly: `containers`,
-// `policyFrom`, `file`, `line`, `column`, `advice`. What was not decided in time has the result "Undecided".
-// One line.
+// The output of `prefetchctl check` for machines. Pure. The agent's CheckResult, and for each image also its
+// users and the reason for the policy: `containers`, `policyFrom`, `file`, `line`, `column`, `advice`. An
+// image without an answer in time has the result "Undecided". One line.
 std::string CheckReportJson(const std::vector<CheckItem>& items, const status::CheckResult& result);
 
 // GitHub's workflow commands: an error for each image that does not pass, a warning for each that was not
@@ -47,9 +46,9 @@ std::string CheckReportJson(const std::vector<CheckItem>& items, const status::C
 std::string CheckGithub(const std::vector<CheckItem>& items, const status::CheckResult& result,
                         bool unknown_passes);
 
-// What a person can do about an image that a preflight stops at. Pure.
-// The best thing, as one sentence without its full stop; empty where the answer's own message says it all. By
-// the answer's reason, which may be one of a newer agent.
+// Advice about an image that fails a preflight. Pure. The best thing, as one sentence without its full stop;
+// empty where the answer's own message says it all. By the answer's reason, which may be one of a newer
+// agent.
 std::string CheckAdvice(const CheckItem& item, const status::CheckAnswer& answer);
 
 }  // namespace prefetch::screen

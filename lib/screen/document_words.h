@@ -1,4 +1,4 @@
-// What is known of a node's kubelet, in a person's words. Pure.
+// The facts about a node's kubelet, in words for people. Pure.
 #pragma once
 
 #include <string>
@@ -33,14 +33,14 @@ std::string PercentWord(const StatusPull& pull);
 // document's own time.
 std::string RetryWords(const StatusPull& pull, const std::optional<base::WallTime>& now);
 
-// What a document for strangers lacks (StatusDocument::hidden), for all that ask over the network.
+// Names the parts that a document for strangers lacks (StatusDocument::hidden).
 inline constexpr const char* kHiddenWords =
     "hidden from callers without a token (component fleet): messages, problems, sizes, digests, credentials, "
     "unlisted images";
 
-// What registries have said, in the words of the status table. Internal to screen/.
-// One image's registry stands against calling it current, for a reason that is the image's own: its tag
-// moved, is missing, … A registry that is away is the node's (AwayWords), not each image's.
+// The registries' answers, in the words of the status table. Internal to screen/. One image's registry stands
+// against calling it current, for a reason that is the image's own: its tag moved, is missing, … A registry
+// that is away is the node's (AwayWords), not each image's.
 bool IsStale(const StatusImage& image);
 
 // The registry's last word about an image that is ready, a line each. `wide`: also where all is well, or the

@@ -35,7 +35,7 @@ void AddUses(const ImageDocument& document, LabelledPage& page) {
     found = found || use.repository == document.record_key;
     page.AddMarked("-", "as " + use.repository + " by " + WhoMayUse(use));
   }
-  if (document.record.uses.empty()) page.AddMarked("-", "by nobody: it names no repository");
+  if (document.record.uses.empty()) page.AddMarked("-", "for nobody: it names no repository");
   if (found || document.record_key.empty()) return;
   page.Add("There is no entry for " + document.record_key + ", the name that kubelet looks for.");
 }
@@ -98,7 +98,7 @@ bool DifferInReadyAs(const StatusImage& image) {
 
 void AddKubelet(const ImageDocument& document, LabelledPage& page) {
   if (document.kubelet.None()) {
-    page.Section("kubelet", "none here (declared by --kubelet=none): what is on the node may be used");
+    page.Section("kubelet", "none here (declared by --kubelet=none): pods may use every image on the node");
     return;
   }
   std::string words = KubeletDetail(document.kubelet);
@@ -115,7 +115,7 @@ void AddVerdicts(const ImageDocument& document, LabelledPage& page) {
   if (!image.ready_as.empty()) {
     page.Section("judged for", "pods " + image::WithWords(image.ready_as) + " (readyAs)");
   }
-  page.Lead(DifferInReadyAs(image)   ? "so the one that fares worst, if it has imagePullPolicy"
+  page.Lead(DifferInReadyAs(image)   ? "so the worst-off pod, if it has imagePullPolicy"
             : image.ready_as.empty() ? "so a pod without pull secrets that has imagePullPolicy"
                                      : "so such a pod that has imagePullPolicy");
   AddPolicy("Never", image.never, image.present, page);
@@ -126,7 +126,7 @@ void AddVerdicts(const ImageDocument& document, LabelledPage& page) {
     page.Section("because", Because(reasoning.never));
     if (reasoning.never.rule != reasoning.if_not_present.rule) page.Add(Because(reasoning.if_not_present));
   } else if (!document.kubelet.None()) {
-    page.Section("because", "what kubelet would say is not known yet");
+    page.Section("because", "kubelet's verdict is not known yet");
   }
 }
 

@@ -42,7 +42,7 @@ void AddRegistry(const ImageDocument& document, LabelledPage& page) {
   if (!document.registry_hosts) return;
   const status::RegistryHostsView& view = *document.registry_hosts;
   if (view.by_pull) {
-    page.Section("asked", "by pulling it again, which is one question to the registry where nothing changed");
+    page.Section("asked", "by pulling it again: one request to the registry if nothing changed");
     for (const std::string& note : view.notes) page.Add(note);
     return;
   }
@@ -53,7 +53,7 @@ void AddRegistry(const ImageDocument& document, LabelledPage& page) {
     if (!host.problem.empty()) words += ": cannot be asked: " + host.problem;
     page.AddMarked(std::to_string(++number) + ".", words);
   }
-  if (number == 0) page.Add("nobody: no server may answer for its tag");
+  if (number == 0) page.Add("no server may answer for its tag");
   if (!view.source.empty()) page.Add("as " + view.source + " says");
   if (!view.config_path_source.empty()) page.Add(ConfigPathWords(view));
   for (const std::string& note : view.notes) page.Add(note);

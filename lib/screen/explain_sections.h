@@ -12,10 +12,10 @@ bool DifferInReadyAs(const StatusImage& image);
 // kubelet itself, its record of the image, and its intent to pull it.
 void AddKubelet(const ImageDocument& document, LabelledPage& page);
 
-// What becomes of a pod of each pull policy, and why.
+// kubelet's verdict for each pull policy, and the cause.
 void AddVerdicts(const ImageDocument& document, LabelledPage& page);
 
-// What the registry has said, and which servers are asked.
+// The registry's answers, and the servers that the agent asks.
 void AddRegistry(const ImageDocument& document, LabelledPage& page);
 
 // The credentials that a pull would try, in their order.

@@ -41,7 +41,7 @@ std::string PulledWords(const StatusImage& image, const std::optional<base::Wall
 void AddListed(const ImageDocument& document, LabelledPage& page) {
   const StatusImage& image = document.image;
   if (!document.listed) {
-    page.Section("listed", "no: nobody keeps it on this node");
+    page.Section("listed", "no: the agent does not keep it on this node");
     return;
   }
   std::string words = "yes";
@@ -87,7 +87,7 @@ void AddRuntime(const ImageDocument& document, LabelledPage& page) {
   bool said = base::ContainsIgnoreCase(document.image.message, document.runtime_error);
   if (document.runtime_error.empty() || said) return;
   page.Section("runtime", "away: " + document.runtime_error);
-  if (document.image.present) page.Add("What is said here of the image is from before.");
+  if (document.image.present) page.Add("The lines about the image are from before the outage.");
 }
 
 void AddAliases(const ImageDocument& document, LabelledPage& page) {
@@ -99,7 +99,7 @@ void AddAliases(const ImageDocument& document, LabelledPage& page) {
     bool is_listed = std::find(listed.begin(), listed.end(), name) != listed.end();
     page.Add(name + (is_listed ? " (listed)" : " (not listed)"));
   }
-  page.Add("The same content: what happens to one name decides for the other.");
+  page.Add("The same content: kubelet judges both names by one record.");
 }
 
 std::string TouchWords(const StatusTouch& touch) {
@@ -120,7 +120,7 @@ bool SaidElsewhere(const ImageDocument& document) {
   const std::string& message = document.image.message;
   if (message.empty() || !document.image.present) return true;
   if (!document.reasoning) return false;
-  // What is said of a touch beside it stands under its own label.
+  // The page has the touch under its own label.
   return message.starts_with(document.reasoning->never.message) ||
          message.starts_with(document.reasoning->if_not_present.message);
 }

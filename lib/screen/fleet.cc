@@ -24,7 +24,7 @@ bool IsAboutTheNode(const FleetNode& node) {
          (node.state != NodeState::kReady && node.missing.empty());
 }
 
-// What is collected for a group before it is shown.
+// A group's data, before it is shown.
 struct Gathering {
   FleetGroup group;
   std::map<std::string, std::size_t> messages;

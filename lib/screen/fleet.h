@@ -45,7 +45,7 @@ struct FleetNode {
 // has for it.
 FleetNode DigestStatus(const StatusDocument& document, const std::string& node);
 
-// What the cluster says of a node whose agent was not heard.
+// The cluster's facts about a node whose agent did not answer.
 struct NodeSigns {
   bool has_pod = false;  // of the agent, on that node
   bool pod_ready = false;

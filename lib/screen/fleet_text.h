@@ -24,7 +24,7 @@ std::string FleetTable(const Fleet& fleet, const FleetTableOptions& options);
 // is room, the slowest node.
 std::string FleetLine(const Fleet& fleet, std::size_t width);
 
-// What is below it on a terminal: the causes, one a line of at most `width` columns, `most` in all.
+// The lines below it on a terminal: the causes, one a line of at most `width` columns, `most` in all.
 std::vector<std::string> FleetDetails(const Fleet& fleet, std::size_t width, std::size_t most);
 
 // The last words of a wait: how it ended and, if not well, each cause, and the first nodes.

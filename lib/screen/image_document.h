@@ -14,7 +14,7 @@
 
 namespace prefetch::screen {
 
-// What kubelet would do under one pull policy, and by which step of its procedure.
+// kubelet's verdict under one pull policy, and the step of its procedure that decides.
 struct Reasoning {
   std::string result, reason, rule, message;
 };

@@ -7,7 +7,8 @@ namespace {
 using manifest::lint::Finding;
 using manifest::lint::Severity;
 
-// What GitHub's runner takes back: https://github.com/actions/toolkit, packages/core/src/command.ts
+// The escapes that GitHub's runner takes back: https://github.com/actions/toolkit,
+// packages/core/src/command.ts
 std::string Data(std::string_view text) {
   std::string escaped = base::ReplaceAll(LineOf(text), "%", "%25");
   escaped = base::ReplaceAll(escaped, "\r", "%0D");

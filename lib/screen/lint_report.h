@@ -1,4 +1,4 @@
-// What `prefetchctl lint` found, as a screen and as the documents of others. Pure.
+// The findings of `prefetchctl lint`, as a screen and in formats of other programs. Pure.
 #pragma once
 
 #include <chrono>

@@ -71,7 +71,7 @@ void WriteRule(doc::JsonWriter& json, const Rule& rule) {
   json.EndObject();
 }
 
-// What stays the same when lines move, so that a finding that was dealt with stays dealt with (3.27.17).
+// Stays the same when lines move, so that a dismissed finding stays dismissed (3.27.17).
 std::string Fingerprint(const Finding& finding, std::size_t same_before) {
   return base::Sha256Hex(std::string(RuleOf(finding.rule).id) + "\n" + finding.place.file + "\n" +
                          finding.message + "\n" + std::to_string(same_before));

@@ -63,7 +63,7 @@ std::string LintSummary(const LintResult& result) {
   add(Severity::kWarning);
   add(Severity::kNote);
   std::string text = base::Join(parts, ", ");
-  if (parts.empty()) text = result.unread.empty() ? "clean:" : "nothing found in what could be read:";
+  if (parts.empty()) text = result.unread.empty() ? "clean:" : "nothing found in the readable files:";
   auto count = [](std::size_t n, const char* one, const char* many) {
     return std::to_string(n) + (n == 1 ? one : many);
   };

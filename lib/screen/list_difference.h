@@ -1,4 +1,4 @@
-// What `prefetchctl list diff` shows: what differs between two lists, or a list and a node. Pure.
+// The output of `prefetchctl list diff`: the differences between two lists, or a list and a node. Pure.
 #pragma once
 
 #include <string>
@@ -26,10 +26,10 @@ std::string ListDifferencesText(const std::vector<ListDifference>& differences);
 // {"apiVersion": "prefetchd.dev/v1", "kind": "ListDiff", "differences": […]}; one line.
 std::string ListDifferencesJson(const std::vector<ListDifference>& differences);
 
-// What a list leaves out that is the same image on a node.
-// For each entry of `list` that the node has, its other names there that `list` does not name:
-// "images.yaml:12 quay.io/acme/app:v1 is also here as mirror.acme.io/app:v1: …". Entries that the node's
-// agent does not list are passed over, as the document does not tell of them. Pure.
+// Finds other names on a node for the images of a list. For each entry of `list` that the node has, its other
+// names there that `list` does not name: "images.yaml:12 quay.io/acme/app:v1 is also here as
+// mirror.acme.io/app:v1: …". Entries that the node's agent does not list are passed over, as the document
+// does not tell of them. Pure.
 std::vector<std::string> AliasNotes(const plan::ImageList& list, const StatusDocument& document);
 
 }  // namespace prefetch::screen

@@ -26,8 +26,7 @@ std::string NoBytesWords(const StatusDocument& document) {
   const bool any = std::any_of(document.images.begin(), document.images.end(), [](const StatusImage& image) {
     return image.pull.state == "Pulling" && !image.pull.bytes_done;
   });
-  return any ? document.runtime_name + " does not tell how far a pull is: SIZE is the time that it goes on"
-             : "";
+  return any ? document.runtime_name + " reports no progress of pulls: SIZE shows their duration" : "";
 }
 
 std::string PullWords(const StatusPull& pull, const std::optional<base::WallTime>& now) {

@@ -44,7 +44,7 @@ struct StatusTouch {
   friend bool operator==(const StatusTouch&, const StatusTouch&) = default;
 };
 
-// What the registry said of it.
+// The registry's answers about it.
 struct StatusRegistry {
   std::string answer, detail, digest;  // answer empty: not asked since the agent started
   std::string reason, message;

@@ -75,7 +75,7 @@ std::string DiskWords(const StatusDisk& disk) {
   return text + "; the absent images need about " + base::HumanBytes(disk.needed_bytes);
 }
 
-// What is wrong with the node rather than with an image, one paragraph each.
+// Problems of the node rather than of an image, one paragraph each.
 std::vector<std::string> NodeProblems(const StatusDocument& document) {
   std::vector<std::string> problems;
   // That images are not ready shows below, image by image.

@@ -1,5 +1,4 @@
-// What stands above the rows of `prefetchctl status`: the node, and what is wrong with it rather than with an
-// image. Internal to screen/. Pure.
+// The lines above the rows of `prefetchctl status`: the node and its problems. Internal to screen/. Pure.
 #pragma once
 
 #include <cstddef>

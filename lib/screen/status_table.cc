@@ -60,9 +60,9 @@ std::vector<std::string> WhyOf(const StatusImage& image, const StatusDocument& d
     // Open to all pods, but not for good.
     if (wide && (image.reason == "Preloaded" || image.reason == "AssumedForPod")) add(image.message);
     if (wide && image.pinned) add("pinned: kubelet's image garbage collection leaves it alone");
-    if (image.exposed) add("pulled with somebody's own credential: every pod of the node can use it");
+    if (image.exposed) add("pulled with a mounted pull secret: every pod of the node can use it");
     if (wide && image.touch.state == "Done") {
-      add("touched: every pod of the node can use it, whatever credentials it has");
+      add("touched: every pod of the node can use it, with or without credentials");
     }
     // Open now, and wished to stay so.
     if (wide && image.touch.state == "Ineffective") add("touching it does not help: " + image.touch.why);

@@ -20,7 +20,7 @@ std::string StatusTable(const StatusDocument& document, const TableOptions& opti
 // Results: one row for each image of each node, for spreadsheets and CI artifacts.
 enum class ResultsFormat { kCsv, kJson };
 
-// What stands before the first row; empty for JSON, whose rows are an object a line.
+// The lines before the first row; empty for JSON, whose rows are an object a line.
 std::string ResultsHead(ResultsFormat format);
 
 // The rows of one node, a line each. `node` is the name that the cluster has for it.

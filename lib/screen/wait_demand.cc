@@ -42,7 +42,7 @@ bool IsReadyFor(const StatusImage& image, image::PullPolicy policy) {
     case image::PullPolicy::kNever:
       return image.present && image.never.result == "Starts";
     case image::PullPolicy::kIfNotPresent:
-      // Who starts with Never starts with IfNotPresent.
+      // A pod that starts with Never also starts with IfNotPresent.
       return (image.ready && image.ready_for == "Never") ||
              (image.present &&
               (image.if_not_present.result == "Starts" || image.if_not_present.result == "Pulls"));
@@ -118,7 +118,7 @@ void NotReadyForAlways(StatusImage& image) {
     NotReady(image, image.registry->reason, image.registry->message);
   } else {
     NotReady(image, "PolicyAlways",
-             "pods with Always contact the registry, which the agent does not ask about it: give it "
+             "pods with Always contact the registry, and the agent does not ask it about this image: give it "
              "readyFor: Always, or a refresh, in the list");
   }
 }

@@ -19,7 +19,7 @@ bool HasFailedForGood(const StatusImage& image) {
   return image.settled && image.phase == "Failing";
 }
 
-// What fails comes before what only takes long.
+// Failures come before slow pulls.
 std::vector<const StatusImage*> MissingImages(const StatusDocument& document) {
   std::vector<const StatusImage*> missing;
   for (const StatusImage& image : document.images) {

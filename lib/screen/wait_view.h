@@ -1,4 +1,4 @@
-// What `prefetchctl wait` says while it waits, and at the end.
+// The lines of `prefetchctl wait` while it waits, and at the end.
 #pragma once
 
 #include <chrono>
@@ -18,7 +18,7 @@ std::string WaitLine(const StatusDocument& document, std::size_t width);
 // Another text whenever something has changed that is worth a line in a log: counts and failures, not bytes.
 std::string WaitKey(const StatusDocument& document);
 
-// What is below the line on a terminal: each image that moves or fails, `most` lines of at most `width`
+// The lines below the first on a terminal: each image that moves or fails, `most` lines of at most `width`
 // columns.
 std::vector<std::string> WaitDetails(const StatusDocument& document, std::size_t width, std::size_t most);
 

@@ -60,7 +60,7 @@ constexpr std::chrono::seconds kMostRegistryTime{50};
 
 struct CheckRequest {
   std::vector<CheckQuestion> questions;
-  // What is not here is pulled first, as far as the agent may (prefetchctl check --pull).
+  // The agent pulls absent images first, if it may (prefetchctl check --pull).
   bool pull = false;
   std::chrono::nanoseconds wait = kMostPullWait;  // for these pulls
   // For all registries that have to be asked. What they have not said by then is not known, so that the
@@ -93,7 +93,7 @@ struct CheckAnswer {
   std::string rule;      // "7: open to the node"; empty where no rule of kubelet's decided
   std::string message;
 };
-// What this agent has decided, by the names of the document.
+// This agent's verdict, in the names of the document.
 CheckAnswer AnswerOf(const CheckQuestion& question, const plan::CheckVerdict& verdict);
 
 struct CheckResult {

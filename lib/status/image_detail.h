@@ -11,7 +11,7 @@
 
 namespace prefetch::status {
 
-// Who may use the image under one repository's name, as kubelet has recorded it.
+// The pods that may use the image under one repository's name, by kubelet's record.
 struct RecordedUse {
   std::string repository;
   bool node = false;  // every pod of the node

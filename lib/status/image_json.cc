@@ -167,7 +167,7 @@ void WriteProviders(doc::JsonWriter& out, const ImageDetail& detail) {
   out.EndArray();
 }
 
-// What only the answer about one image has.
+// The members of the answer about one image alone.
 void WriteDetail(doc::JsonWriter& out, const ImageDetail& detail) {
   out.Key("reasoning");
   if (detail.verdicts) {

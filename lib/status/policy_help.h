@@ -1,5 +1,5 @@
-// What helps against a signature policy of the runtime: which file and which rule rejected an image. Internal
-// to status/. Pure.
+// Advice against a signature policy of the runtime: the file and the rule that rejected an image. Internal to
+// status/. Pure.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// What the agent shows to callers that it does not know: readiness, and of each entry of the list its name,
-// state and reason. Any pod, and any user of `pods/proxy`, reaches the agent's port.
+// The agent's answer to unknown callers: readiness, and the name, state and reason of each entry of the list.
+// Any pod, and any user of `pods/proxy`, reaches the agent's port.
 #pragma once
 
 #include <string>

@@ -22,7 +22,7 @@ void MemberSince(doc::JsonWriter& out, std::string_view name, const std::optiona
 std::string_view WhyNotAsked(const plan::ImageState& image) {
   if (!image.applies) return "not asked: the entry is for other platforms";
   if (plan::AsksRegistry(image.want)) return "not asked: this agent asks no registry (--registry none)";
-  if (image.want->reference.has_digest()) return "not asked: what a digest names cannot change";
+  if (image.want->reference.has_digest()) return "not asked: a digest always names the same content";
   return "not asked: refresh is IfNotPresent and readyFor is not Always";
 }
 

@@ -19,7 +19,7 @@ namespace prefetch::status {
 // One line with a newline at its end. Pure; any thread.
 std::string StatusJson(const plan::Snapshot& snapshot);
 
-// What the document says of an image, for those who show the same without JSON.
+// The document's facts about an image, for other forms than JSON.
 struct ShownVerdict {
   kubelet::VerdictResult result = kubelet::VerdictResult::kUnknown;
   plan::CheckReason reason = plan::Reason::kFactsUnknown;

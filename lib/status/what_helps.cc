@@ -26,10 +26,8 @@ std::vector<std::string> OpenIt(const plan::ImageState& image) {
   const bool forbidden = image.want->open == plan::Open::kNever;
   std::vector<std::string> helps = {
       forbidden ? "let the list allow a touch of it: it says open: Never"
-                : "let the agent touch it (--touch, deploy/touch): kubelet itself then pulls it "
-                  "once with "
-                  "the node's own credentials, or with none; no layer moves, and every pod of this node may "
-                  "use it afterwards, also those that could not pull it themselves",
+                : "let the agent touch it (--touch, deploy/touch): kubelet then pulls it once with the "
+                  "node's own credentials, or with none, and every pod of this node may use it afterwards",
       "exempt the name from verification: prefetchctl list export --for kubelet prints the setting"};
   std::vector<std::string> spellings;
   for (const image::Reference& one : plan::SpellingsOf(image.want)) spellings.push_back(one.written());
@@ -67,8 +65,7 @@ std::string HelpAgainst(plan::TouchObstacle obstacle) {
       return "";
     case TouchObstacle::kNoNodeCredentials:
       return "give kubelet itself a credential for the registry: a credential provider, or config.json in "
-             "its "
-             "root directory";
+             "its root directory";
     case TouchObstacle::kPullSecret:
       return "let its pods use a pull secret of their own, or exempt the name from verification: prefetchctl "
              "list export --for kubelet prints the setting";
@@ -77,9 +74,10 @@ std::string HelpAgainst(plan::TouchObstacle obstacle) {
              "the "
              "provider's credentials are for one service account";
     case TouchObstacle::kRegistryTrouble:
-      return "see why the registry does not answer kubelet; it is touched again until it does";
+      return "check the way from kubelet to the registry; the agent repeats the touch";
     case TouchObstacle::kPullFailed:
-      return "see why kubelet cannot pull it; it is touched again when its content or a credential changes";
+      return "find the error of kubelet's pull; the agent repeats the touch when the content or a credential "
+             "changes";
     case TouchObstacle::kNotRecorded:
       return "look at kubelet's log for the namespace prefetchd-touch: it pulled, and recorded nothing";
     case TouchObstacle::kRecordsNeverMatch:
@@ -95,9 +93,10 @@ std::string HelpAgainst(plan::TouchObstacle obstacle) {
     case TouchObstacle::kForbidden:
       return "bind this agent to the role of deploy/touch, and apply the component touch";
     case TouchObstacle::kApiServer:
-      return "check the way from this node to the API server, and the agent's token; it is tried again";
+      return "check the way from this node to the API server, and the agent's token; the agent tries again";
     case TouchObstacle::kPodNeverRan:
-      return "see why kubelet does not run the pod in the namespace prefetchd-touch; it is tried again";
+      return "check the pods in the namespace prefetchd-touch: kubelet does not run them; the agent tries "
+             "again";
   }
   std::abort();
 }
@@ -136,7 +135,7 @@ std::vector<std::string> WhatHelps(const plan::ImageState& image, const plan::Ru
     case Reason::kFactsUnknown:
       if (!image.present) return {};  // a node that starts: the runtime is being asked
       return {
-          "tell the agent what it cannot learn: --kubelet-version, --kubelet-config, or "
+          "declare what the agent cannot learn: --kubelet-version, --kubelet-config, or "
           "--kubelet-verification"};
     case Reason::kSignatureRejected:
       return SignatureHelp(image, runtime);

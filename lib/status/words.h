@@ -26,8 +26,8 @@ std::string ReasonsPage();
 // How far a download is: "412 of 680 MB, 38 MB/s, about 7 s left". `total` and `per_second` 0: not known.
 std::string TransferWords(std::uint64_t done, std::uint64_t total, std::uint64_t per_second);
 
-// What a person can do about an image that pods may not use. Pure.
-// One sentence each, the best first; empty for an image that is ready or on its way.
+// Advice about an image that pods may not use. Pure. One sentence each, the best first; empty for an image
+// that is ready or on its way.
 std::vector<std::string> WhatHelps(const plan::ImageState& image, const plan::RuntimeStatus& runtime);
 
 // The other names of an image's content, as far as they say something.

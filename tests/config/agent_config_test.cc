@@ -333,7 +333,7 @@ limits: {parallelPulls: 0, parallelPullsWhenReady: 9, stallTimeout: 3h, diskHigh
 agent.yaml:3:1: lists: unknown field; did you mean "list"?
 agent.yaml:7:3: pullSecrets[0].sources: is required
 agent.yaml:7:19: pullSecrets[0].path: must be an absolute path
-agent.yaml:7:43: pullSecrets[0].allowRepositories: must name at least one repository: whatever is pulled with this secret is usable by every pod of the node
+agent.yaml:7:43: pullSecrets[0].allowRepositories: must name at least one repository: every pod of the node can use images pulled with this secret
 agent.yaml:8:3: pullSecrets[1]: has the name of another pull secret
 agent.yaml:8:56: pullSecrets[1].sources: must name at least one source of the list: nothing else is pulled with this secret
 agent.yaml:8:60: pullSecrets[1].secret: unknown field

@@ -65,15 +65,13 @@ INSTANTIATE_TEST_SUITE_P(
                     raw.docker_config = Said<std::vector<std::string>>{{"a"}, "--docker-config"};
                   },
                   "--docker-config: must be an absolute path"},
-        BadConfig{
-            "KubeletNoneWithFacts",
-            [](RawConfig& raw) {
-              raw.kubelet_root = Flag("/r", "--kubelet-root");
-              raw.kubelet_verification = Flag("AlwaysVerify", "--kubelet-verification");
-            },
-            "--kubelet-root: says something of a kubelet, and --kubelet=none says that there is none\n"
-            "--kubelet-verification: says something of a kubelet, and --kubelet=none says that there is "
-            "none"},
+        BadConfig{"KubeletNoneWithFacts",
+                  [](RawConfig& raw) {
+                    raw.kubelet_root = Flag("/r", "--kubelet-root");
+                    raw.kubelet_verification = Flag("AlwaysVerify", "--kubelet-verification");
+                  },
+                  "--kubelet-root: needs a kubelet, and --kubelet=none declares that there is none\n"
+                  "--kubelet-verification: needs a kubelet, and --kubelet=none declares that there is none"},
         BadConfig{"KubeletPathsRelative",
                   [](RawConfig& raw) {
                     raw.kubelet.reset();
@@ -152,7 +150,7 @@ INSTANTIATE_TEST_SUITE_P(
                   [](RawConfig& raw) {
                     raw.touch = Said<bool>{true, "--touch"};
                   },
-                  "--touch: lets kubelet record images, and --kubelet=none says that there is none"},
+                  "--touch: needs a kubelet, and --kubelet=none declares that there is none"},
         BadConfig{"TouchVolumesWithoutTouch",
                   [](RawConfig& raw) {
                     raw.touch_image_volumes = Said<bool>{true, "--touch-image-volumes"};

@@ -166,7 +166,7 @@ TEST_F(TokenProviderTest, WithoutAnAccountItIsSkippedOrAskedWithoutOne) {
   EXPECT_EQ(folder_.Runs("sa"), 0);
   keyring_.reset();
   options_.service_account = kAccount;  // and nobody who asks the API server
-  EXPECT_TRUE(Find().ends_with("which only the agent asks the API server for"));
+  EXPECT_TRUE(Find().ends_with("and only the agent requests one"));
   keyring_.reset();
   Plugin("ServiceAccount", false, false);
   EXPECT_EQ(Find(), ":");

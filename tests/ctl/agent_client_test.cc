@@ -72,7 +72,7 @@ INSTANTIATE_TEST_SUITE_P(
         ErrorCase{"NoSocket", base::NotFound("it broke"), Code::kNotFound, "Name another with --agent"},
         ErrorCase{"NotForUs", base::PermissionDenied("it broke"), Code::kPermissionDenied, "run as root"},
         ErrorCase{"NobodyThere", base::Unavailable("it broke"), Code::kUnavailable, "is prefetchd running"},
-        ErrorCase{"Late", base::DeadlineExceeded("it broke"), Code::kDeadlineExceeded, "its log may say why"},
+        ErrorCase{"Late", base::DeadlineExceeded("it broke"), Code::kDeadlineExceeded, "see its log"},
         ErrorCase{"EndlessIsNoPatience", base::ResourceExhausted("it broke"), Code::kInternal,
                   "is that a prefetchd?"}),
     [](const auto& row) { return row.param.name; });
@@ -110,7 +110,7 @@ INSTANTIATE_TEST_SUITE_P(
                     CheckCase{"Stranger", 404, "", Code::kInternal, "is that a prefetchd"},
                     CheckCase{"NoAnswer", 200,
                               R"({"apiVersion":"prefetchd.dev/v1","kind":"CheckResult","answers":[]})",
-                              Code::kInternal, "did not answer what it was asked"}),
+                              Code::kInternal, "gave an unexpected answer"}),
     [](const auto& row) { return row.param.name; });
 
 TEST(AgentClient, PassesNoTerminalCodesOn) {

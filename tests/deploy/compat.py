@@ -78,7 +78,7 @@ TOLD = [
     ("List", GIVEN + ["--list", "images.yaml"], 2, "not expected: images.yaml --list"),
     ("Gate", GIVEN + ["--component", "node-gate"], 2, "migrate takes neither node-gate"),
     ("RepositoryWithoutSecret", GIVEN + ["--secret-repository", "quay.io"], 2, "--secret-repository needs --secret"),
-    ("ExposureIsSaid", GIVEN + ["--secret", "x"], 0, "becomes usable by every pod of the node"),
+    ("ExposureIsSaid", GIVEN + ["--secret", "x"], 0, "every pod of the node can use its images"),
     ("NamespaceIsTheirs", GIVEN, 0, "pod-security.kubernetes.io/enforce=privileged"),
     ("NodeSelector", GIVEN + ["--node-selector", "pool"], 2, "--node-selector pool: must be KEY=VALUE"),
     ("PortOfTheNode", GIVEN + ["--platform", "eks"], 0, "give --port"),

@@ -198,7 +198,7 @@ INSTANTIATE_TEST_SUITE_P(
             "ExecWantsATerminal",
             File(kServer,
                  "exec: {apiVersion: client.authentication.k8s.io/v1, command: x, interactiveMode: Always}"),
-            "interactiveMode: wants a terminal"},
+            "interactiveMode: needs a terminal"},
         BadCase{"ExecWithoutCommand",
                 File(kServer, "exec: {apiVersion: client.authentication.k8s.io/v1beta1}"), "exec.command: "},
         BadCase{

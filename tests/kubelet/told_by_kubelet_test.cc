@@ -37,10 +37,9 @@ TEST(CombineTold, BeatsFilesAndFlagsWhichCountAfterARestart) {
   EXPECT_EQ(Source(facts, "imageGC"), "configz");
   EXPECT_EQ(Source(facts, "gate"), "kubelet's metrics");
   EXPECT_TRUE(facts.problems.empty());
-  EXPECT_EQ(
-      base::Join(facts.contradictions, "\n"),
-      "kubelet runs with verification NeverVerifyPreloadedImages, but /c says AlwaysVerify, which counts "
-      "once kubelet restarts");
+  EXPECT_EQ(base::Join(facts.contradictions, "\n"),
+            "kubelet runs with verification NeverVerifyPreloadedImages, but /c says AlwaysVerify, effective "
+            "after kubelet restarts");
 }
 
 TEST(CombineTold, AFileThatIsBrokenSinceKubeletStartedHidesNothing) {

@@ -14,7 +14,7 @@ constexpr const char* kHead = "apiVersion: prefetchd.dev/v1alpha1\nkind: ImageLi
 constexpr const char* kDigest = "sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
 constexpr Capabilities kNone{.refresh = false, .touch = false, .registry_checks = false};
 constexpr const char* kStrict =
-    ": contradicts refresh: Always, by which an image is ready only while its registry agrees: leave it out, "
+    ": contradicts refresh: Always, which makes an image ready only while its registry agrees: leave it out, "
     "or say refresh: IfDigestChanged";
 constexpr Capabilities kAll{.refresh = true, .touch = true, .registry_checks = true};
 
@@ -168,11 +168,10 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(
     Contradiction, RefusedSource,
     testing::Values(
-        BadSource{
-            "DigestIsRefreshed", "l.yaml",
-            Yaml(std::string("images:\n- image: a@") + kDigest + "\n  refresh: Always\n"),
-            "l.yaml:5:12: images[0].refresh: contradicts the digest of the image: what a digest names never "
-            "changes"},
+        BadSource{"DigestIsRefreshed", "l.yaml",
+                  Yaml(std::string("images:\n- image: a@") + kDigest + "\n  refresh: Always\n"),
+                  "l.yaml:5:12: images[0].refresh: contradicts the digest of the image: a digest always "
+                  "names the same content"},
         BadSource{"DirectivesWithoutRegistry", "l.yaml",
                   Entry("  refresh: IfNotPresent\n  onUnreachable: NotReady\n  refreshInterval: 2h\n"),
                   "l.yaml:6:18: images[0].onUnreachable: has no effect, since the registry is never asked: "

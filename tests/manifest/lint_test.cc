@@ -123,13 +123,12 @@ INSTANTIATE_TEST_SUITE_P(
                  {"p.yaml:8:5 PF202 imagePullPolicy is Always: kubelet will ask docker.io at every start "
                   "although the "
                   "image is on the node: docker.io/library/a:v1 (container \"a\")"}},
-        RuleCase{
-            "NeverOfMovingTag",
-            "q.io/a:main\nq.io/b:main|refreshed",
-            {{"p.yaml", Pod("  - {name: a, image: \"q.io/a:main\", imagePullPolicy: Never}\n"
-                            "  - {name: b, image: \"q.io/b:main\", imagePullPolicy: Never}\n")}},
-            {"p.yaml:6:37 PF203 imagePullPolicy is Never and the tag main moves: nodes keep what they pulled "
-             "first: q.io/a:main (container \"a\")"}},
+        RuleCase{"NeverOfMovingTag",
+                 "q.io/a:main\nq.io/b:main|refreshed",
+                 {{"p.yaml", Pod("  - {name: a, image: \"q.io/a:main\", imagePullPolicy: Never}\n"
+                                 "  - {name: b, image: \"q.io/b:main\", imagePullPolicy: Never}\n")}},
+                 {"p.yaml:6:37 PF203 imagePullPolicy is Never and the tag main moves, and nodes keep their "
+                  "first pull: q.io/a:main (container \"a\")"}},
         RuleCase{"WeakerCheckInAnotherFile",
                  "q.io/a:v1",
                  {{"a.yaml", Pod("  - {name: precheck, image: \"q.io/a:v1\", imagePullPolicy: Never}\n")},

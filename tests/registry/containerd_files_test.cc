@@ -47,7 +47,7 @@ TEST_F(ContainerdFilesTest, NoFileMeansDefaults) {
   EXPECT_EQ(
       OnlyNote(),
       "/etc/containerd/config.toml is not there: containerd is taken to run with its defaults; if it has its "
-      "configuration elsewhere, say so with --registry-containerd-config");
+      "configuration elsewhere, set --registry-containerd-config");
   EXPECT_EQ(word_->registries, image::RuntimeRegistries{});
 }
 

@@ -99,7 +99,7 @@ TEST(ByPullWords, SayWhy) {
        {},
        {"containerd", "2.1.9", {}},
        {OnlyTheRuntimeKnows("x"), {}},
-       "containerd's configuration file does not tell"},
+       "containerd's configuration file does not name"},
       {"broken registries.conf",
        {},
        {"cri-o", "1.34.2", {}},

@@ -208,7 +208,7 @@ INSTANTIATE_TEST_SUITE_P(
         PlacesRow{"NoSearch",
                   "",
                   "busybox",
-                  {"registries.conf does not say what this short name means; only pulling tells."}},
+                  {"registries.conf has no alias for this short name; only pulling tells."}},
         PlacesRow{
             "SeveralSearches",
             "unqualified-search-registries = [\"docker.io\", \"quay.io\"]\n",

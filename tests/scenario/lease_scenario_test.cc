@@ -112,7 +112,7 @@ TEST(LeaseScenario, AMovingPullWithoutALeaseIsNoStall) {
   node.List({kImage});
   EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(16)));
   EXPECT_EQ(node.LogLines("pull stalled, started anew"), 0);
-  EXPECT_EQ(node.LogLines("pull without a lease: what it fetches is lost if it breaks off"), 1);
+  EXPECT_EQ(node.LogLines("pull without a lease: an interruption loses its bytes"), 1);
   EXPECT_EQ(node.runtime.counters().pull_calls, 1);
 }
 

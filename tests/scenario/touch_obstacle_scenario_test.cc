@@ -99,7 +99,7 @@ TEST_F(TouchScenario, AdmissionThatAddsAPullSecretIsSeenBeforeItDoesHarm) {
   EXPECT_EQ(TouchOf().obstacle, TouchObstacle::kAdmission);
   EXPECT_NE(TouchOf().why.find("corp-pull"), std::string::npos) << TouchOf().why;
   EXPECT_LE(node.LogLines("touch failed"), 1);
-  EXPECT_EQ(node.LogLines("touching is given up for now"), 1);
+  EXPECT_EQ(node.LogLines("touches paused"), 1);
   // Once a person has mended it, it goes on by itself.
   node.Cluster().server.SetAdmission(nullptr);
   EXPECT_TRUE(Opens(minutes(15)));

@@ -62,9 +62,8 @@ TEST_P(AliasNotesTest, ProposesWhatIsMissing) {
 
 const std::string kApp = "quay.io/acme/app:v1";
 const std::string kNote =
-    "images.yaml:10 quay.io/acme/app:v1 is also here as mirror.acme.io/app:v1: what happens to one name "
-    "decides "
-    "for the other; list it too";
+    "images.yaml:10 quay.io/acme/app:v1 is also here as mirror.acme.io/app:v1: kubelet judges both by one "
+    "record; list it too";
 
 INSTANTIATE_TEST_SUITE_P(
     All, AliasNotesTest,

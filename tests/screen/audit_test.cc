@@ -108,7 +108,7 @@ TEST(Audit, SinceLeavesOutWhatIsOlderAndSaysWhatIsNotKnown) {
   EXPECT_EQ(audit.notes, (std::vector<std::string>{"node n4 could not be asked: it did not answer in time"}));
   facts.since = sample::At(-7200);
   EXPECT_EQ(MakeAudit(facts).notes.back(),
-            "3 nodes (first n1) only looked since a later time: what came before is not known");
+            "3 nodes (first n1) started to look later: earlier images are not known");
   facts.since = sample::At(0);
   EXPECT_TRUE(MakeAudit(facts).Clean());
   EXPECT_TRUE(MakeAudit(facts).pulls.empty());
@@ -119,7 +119,7 @@ TEST(Audit, AnOldAgentAndAFullOneAreNoted) {
   facts.nodes = {{.node = "n1", .heard = true}, Saw("n2", {})};
   facts.nodes[1].left_out = 7;
   EXPECT_EQ(MakeAudit(facts).notes,
-            (std::vector<std::string>{"node n1 told nothing of unlisted images (yet)",
+            (std::vector<std::string>{"node n1 did not list unlisted images (yet)",
                                       "node n2 saw more unlisted images than are named"}));
   // Who told nothing is not among those that are clean.
   EXPECT_EQ(MakeAudit(facts).heard, 1U);

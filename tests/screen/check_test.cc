@@ -147,7 +147,7 @@ status::CheckAnswer Pulls() {
       "the pod's and the node's credentials.");
 }
 status::CheckAnswer Unknown() {
-  return Answer("Unknown", "FactsUnknown", "what kubelet would say is not known yet");
+  return Answer("Unknown", "FactsUnknown", "kubelet's verdict is not known yet");
 }
 
 // As kPod, and everything is asked for as one would hope.
@@ -272,7 +272,7 @@ INSTANTIATE_TEST_SUITE_P(
         AdviceCase{"TagMissing", Listed("Refused", "TagMissing"),
                    "push the tag again, or name one that is there"},
         AdviceCase{"Denied", Listed("Refused", "AccessDenied"),
-                   "see what this node has for it: prefetchctl credentials q.io/a:v1"},
+                   "see this node's credentials: prefetchctl credentials q.io/a:v1"},
         AdviceCase{"Moved", Listed("Pulls", "TagMoved"),
                    "wait until the list has refreshed it: prefetchctl wait --policy Always"},
         AdviceCase{"AName", Answer("Refused", "InvalidImageName", ""), "correct the image name"},

@@ -93,7 +93,7 @@ TEST(LintReport, WhatIsNotShownIsSaid) {
 TEST(LintReport, WhatCouldNotBeReadIsNotClean) {
   LintResult part = ReadInPart(Clean());
   EXPECT_EQ(LintText(part, {}),
-            "nothing found in what could be read: 1 file, 1 pod; 2 mistakes in reading\n");
+            "nothing found in the readable files: 1 file, 1 pod; 2 mistakes in reading\n");
   EXPECT_EQ(LintGithub(part),
             "::error file=deploy/b.yaml,title=prefetchctl lint cannot read this::deploy/b.yaml:3:1: end of "
             "sequence "

@@ -139,7 +139,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         WhyCase{"Default", "a:v1", plan::Refresh::kIfNotPresent, true, "refresh is IfNotPresent"},
         WhyCase{"Digest", "a@sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
-                plan::Refresh::kIfNotPresent, true, "what a digest names cannot change"},
+                plan::Refresh::kIfNotPresent, true, "a digest always names the same content"},
         WhyCase{"TurnedOff", "a:v1", plan::Refresh::kIfDigestChanged, true, "this agent asks no registry"},
         WhyCase{"OtherPlatform", "a:v1", plan::Refresh::kIfDigestChanged, false,
                 "the entry is for other platforms"}),

@@ -56,7 +56,7 @@ inline kubelet::Verdicts AbsentVerdicts(const std::string& image) {
 // What cannot be told, as where kubelet's version and configuration are not known.
 inline plan::ImageState Undecided(plan::ImageState state) {
   kubelet::Verdict unknown{kubelet::VerdictResult::kUnknown, kubelet::VerdictReason::kFactsUnknown, "facts",
-                           "It depends on what is not known about kubelet; declare its configuration "
+                           "It depends on unknown settings of kubelet; declare its configuration "
                            "(--kubelet-config)."};
   kubelet::Verdicts verdicts{unknown, unknown, AbsentVerdicts("a").always};
   state.verdicts = std::make_shared<const kubelet::Verdicts>(verdicts);

@@ -203,9 +203,8 @@ inline plan::Snapshot StaleNode() {
                                       .silent = 4}),
        Asked("ghcr.io/acme/moved:v1",
              {.answer = RegistryAnswerKind::kMoved,
-              .message =
-                  "the tag has changed: sha256:9ab1c2d3e4f5 here, sha256:77aa77aa77aa in the registry; what "
-                  "is here is used until the other one is pulled",
+              .message = "the tag has changed: sha256:9ab1c2d3e4f5 here, sha256:77aa77aa77aa in the "
+                         "registry; the node's image stays in use until then",
               .digest = "sha256:77aa77aa77aa",
               .checked_at = At(-20),
               .confirmed_at = At(-3'600),

@@ -222,7 +222,7 @@ INSTANTIATE_TEST_SUITE_P(
                                    return WriteHead(fd, "Content-Length: 6\r\n") &&
                                           tests::WireServer::Write(fd, "<html>");
                                  },
-                                 "did not answer what it was asked"},
+                                 "gave an unexpected answer"},
                     BadAgentCase{"AnswersAnotherQuestion",
                                  [](const tests::WireRequest&, int fd) {
                                    std::string body = status::CheckResultJson({.node = "n", .ok = true});
@@ -230,7 +230,7 @@ INSTANTIATE_TEST_SUITE_P(
                                                             "\r\n") &&
                                           tests::WireServer::Write(fd, body);
                                  },
-                                 "did not answer what it was asked"},
+                                 "gave an unexpected answer"},
                     BadAgentCase{"Floods",
                                  [](const tests::WireRequest&, int fd) {
                                    const std::string much(1 << 20, ' ');

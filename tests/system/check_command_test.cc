@@ -146,7 +146,7 @@ INSTANTIATE_TEST_SUITE_P(
                   {"--image", "a:odd"},
                   1,
                   "FAIL  –  a:odd  IfNotPresent (default)  on node ci-7: not known (FactsUnknown): kubelet's "
-                  "record opens it to 2 secrets only. → tell the agent of kubelet: --kubelet-version, "
+                  "record opens it to 2 secrets only. → declare kubelet's settings: --kubelet-version, "
                   "--kubelet-config; or check with --unknown pass\nthe image may not start on node ci-7: 1 "
                   "not known\n",
                   ""},
@@ -155,7 +155,7 @@ INSTANTIATE_TEST_SUITE_P(
             {"--image", "a:odd", "--unknown", "pass"},
             0,
             "ok    –  a:odd  IfNotPresent (default)  on node ci-7: not known (FactsUnknown): kubelet's "
-            "record opens it to 2 secrets only. → tell the agent of kubelet: --kubelet-version, "
+            "record opens it to 2 secrets only. → declare kubelet's settings: --kubelet-version, "
             "--kubelet-config; or check with --unknown pass\nthe image may start on node ci-7: 1 not known\n",
             ""},
         CheckCase{"AFolder",

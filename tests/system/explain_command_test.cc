@@ -124,7 +124,7 @@ TEST_F(ExplainCommand, TheListsMissingEntriesAreProposed) {
   std::string list = node_.scratch().Write("check/images.txt", "# ours\n" + app_ + "\n");
   std::string agent = "--agent=unix://" + (node_.scratch() / "agent.sock");
   std::string note = "note: images.txt:2 " + app_ + " is also here as " + mirror_ +
-                     ": what happens to one name decides for the other; list it too";
+                     ": kubelet judges both by one record; list it too";
   ExpectHas(Out(0, {"list", "check", list, agent}), {"1 entry", note});
   ExpectHas(Out(0, {"list", "check", "--agent", list}), {note});
   EXPECT_EQ(Out(0, {"list", "check", list}).find("note:"), std::string::npos);

@@ -233,7 +233,7 @@ TEST_F(FleetCommand, AuditNamesWhatCameAndWhoBroughtIt) {
   std::string out = Run(1, {"audit", "--fleet"}).out;
   ExpectHas(out, {"2 images on no list on 1 node:\n  docker.io/library/alpine:3.20\n", "gone again",
                   "quay.io/acme/tool:v9", "node n2 could not be asked: no agent is on it (yet)",
-                  "who brought them is not known: list pods of all namespaces is not allowed"});
+                  "the pods that brought them are not known: list pods of all namespaces is not allowed"});
   EXPECT_EQ(out.find("team/job"), std::string::npos);
   WriteKubeconfig(server_.AddToken("auditor", {"prefetchd-fleet-viewers", "prefetchd-audit-viewers"}));
   EXPECT_OK(server_.LoadRbac(Example("audit-viewer.yaml")));
@@ -251,8 +251,7 @@ TEST_F(FleetCommand, AuditNamesWhatCameAndWhoBroughtIt) {
   snapshot.unlisted.reset();
   server_.SetPodAnswer("prefetchd/agent-n1:9477/v1/status", status::StatusJson(snapshot));
   rig::Ran untold = Run(4, {"audit", "--fleet"});
-  ExpectHas(untold.err,
-            {"no agent could be asked, so nothing is known: node n1 does not know (yet) what came to it"});
+  ExpectHas(untold.err, {"no agent could be asked, so nothing is known: node n1 cannot list new images yet"});
   EXPECT_EQ(untold.out, "");
 }
 
@@ -353,16 +352,17 @@ TEST_P(MissingRight, IsNamed) {
 const Words kStatus = {"status", "--fleet"}, kAudit = {"audit", "--fleet"};
 INSTANTIATE_TEST_SUITE_P(
     Examples, MissingRight,
-    testing::Values(RightCase{"ListNodes", "fleet-viewer.yaml", "list", "nodes", kStatus, 4,
-                              "a right is missing, list nodes"},
-                    RightCase{"ListPods", "fleet-viewer.yaml", "list", "pods", kStatus, 4,
-                              "a right is missing, list pods"},
-                    RightCase{"GetProxy", "fleet-viewer.yaml", "get", "pods/proxy", kStatus, 4,
-                              "a right is missing, get pods/proxy"},
-                    RightCase{"AuditPods", "audit-viewer.yaml", "list", "pods", kAudit, 1,
-                              "who brought them is not known: list pods of all namespaces is not allowed"},
-                    RightCase{"AuditEvents", "audit-viewer.yaml", "list", "events", kAudit, 1,
-                              "which listed images were pulled all the same is not known: list events of"}),
+    testing::Values(
+        RightCase{"ListNodes", "fleet-viewer.yaml", "list", "nodes", kStatus, 4,
+                  "a right is missing, list nodes"},
+        RightCase{"ListPods", "fleet-viewer.yaml", "list", "pods", kStatus, 4,
+                  "a right is missing, list pods"},
+        RightCase{"GetProxy", "fleet-viewer.yaml", "get", "pods/proxy", kStatus, 4,
+                  "a right is missing, get pods/proxy"},
+        RightCase{"AuditPods", "audit-viewer.yaml", "list", "pods", kAudit, 1,
+                  "the pods that brought them are not known: list pods of all namespaces is not allowed"},
+        RightCase{"AuditEvents", "audit-viewer.yaml", "list", "events", kAudit, 1,
+                  "kubelet's own pulls of listed images are not known: list events of"}),
     [](const auto& row) { return row.param.name; });
 
 TEST_F(FleetCommand, WithoutAClusterItSaysWhatWasLookedFor) {

@@ -205,7 +205,7 @@ TEST_F(Lint, WhatCouldNotBeReadIsInEveryOutput) {
     std::string output, says;
   };
   for (const Case& row :
-       {Case{"text", "nothing found in what could be read: 2 files, 1 pod; 2 mistakes in reading"},
+       {Case{"text", "nothing found in the readable files: 2 files, 1 pod; 2 mistakes in reading"},
         Case{"json", "\"clean\":false"}, Case{"sarif", "\"executionSuccessful\":false"},
         Case{"github", "::error file=bad.yaml,title=prefetchctl lint cannot read this::bad.yaml:2:1: "}}) {
     Words more = words;

@@ -25,8 +25,7 @@ itself leaves the least time for changes.
 A pod's imagePullSecrets count, by namespace and name. kubelet also compares their UIDs, which manifests lack. If
 kubelet has recorded the image for one secret of that name, the answer is AssumedForPod; for several, Unknown.
 
-In a pod without access to the agent's socket, ask http://NODE_IP:9477 and pass a token: the agent then answers
-for this pod, as far as its administrator admits it (preflight in the agent's configuration).
+In a pod without access to the agent's socket, ask http://NODE_IP:9477 and pass a token. The agent then answers for this pod, if its administrator allows that (preflight in the agent's configuration).
 
 With --pull, the agent pulls missing images as it pulls those of the list, with the node's own credentials. The
 answer is what a pod would meet then. If this command ends first, a running pull goes on. The agent needs

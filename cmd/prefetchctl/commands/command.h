@@ -21,7 +21,7 @@ class App;
 
 namespace prefetch::ctl {
 
-// What the commands share. A resource of main; it outlives the command that runs.
+// Options and streams that all commands share. A resource of main; it outlives the command that runs.
 struct Context {
   http::CurlClient http;
   std::string agent;  // as --agent says; empty: it does not
@@ -35,7 +35,7 @@ struct Context {
 // A line on standard error for whoever uses a spelling that goes with the next release.
 void SayNewSpelling(const std::string& old_words, const std::string& new_words);
 
-// What runs once everything is parsed; gives the exit code.
+// The command's work, which runs after parsing; returns the exit code.
 using Command = std::function<int()>;
 
 // --agent.

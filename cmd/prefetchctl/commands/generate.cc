@@ -62,7 +62,7 @@ base::Status CheckCombination(const Flags& flags) {
 
 int Run(Flags& flags) {
   if (auto good = CheckCombination(flags); !good) return Fail(kBadInput, good.error(), std::cerr);
-  // What the component gives the agents, a list may ask for.
+  // A list may use every feature that the chosen components give agents.
   const std::vector<std::string>& components = flags.generate.options.components;
   flags.generate.capabilities.touch =
       std::find(components.begin(), components.end(), "touch") != components.end();

@@ -1,4 +1,4 @@
-// What `prefetchctl migrate` and `prefetchctl generate` share: options of manifests.
+// Options of manifests that `prefetchctl migrate` and `prefetchctl generate` share.
 #pragma once
 
 #include <string>

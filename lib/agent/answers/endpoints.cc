@@ -36,7 +36,7 @@ http::ServerResponse Livez(const Board& board, const base::Clock& clock) {
   return {.status = 503, .body = "the loop has not turned for " + std::to_string(seconds) + " s\n"};
 }
 
-// What grows with the list is written beside the server's thread, so that a probe does not wait for it.
+// Another thread writes documents that grow with the list, so that probes do not wait for them.
 http::ServerAnswer Quickly(http::Deferred job) {
   return {std::move(job), http::JobKind::kQuick};
 }

@@ -10,8 +10,8 @@
 
 namespace prefetch::agent {
 
-// Who may ask: neighbours on the pod network see status::View::kPublic; users of the unix socket see all, one
-// image in full as well.
+// Callers of an endpoint. Neighbours on the pod network see status::View::kPublic; users of the unix socket
+// see everything, single images included.
 enum class Audience { kNeighbours, kLocal };
 
 // The handler of one listener. What it refers to outlives it. It reads the newest Snapshot and never blocks;

@@ -16,7 +16,7 @@ bool KnowsKubelet(const plan::Snapshot& snapshot);
 // The pod is any that has no credentials of its own.
 kubelet::VerdictQuestion ReadKubeletFiles(const plan::Snapshot& snapshot, const std::string& written,
                                           const std::string& image_id);
-// What kubelet would say to this very pod.
+// kubelet's verdict for exactly this pod.
 kubelet::Verdict KubeletVerdict(const plan::Snapshot& snapshot, const std::string& image_id,
                                 const status::CheckQuestion& question);
 

@@ -20,8 +20,8 @@ constexpr MetricsTable kTable = {{
     {Id::kEntriesExposed, "prefetchd_entries_exposed", Kind::kGauge,
      "Entries whose image was pulled with a mounted pull secret, so that every pod of the node can use it."},
     {Id::kImageVerdicts, "prefetchd_image_verdicts", Kind::kGauge,
-     "Entries by what kubelet would do with a pod of this pull policy that has no secret (Starts, Pulls, "
-     "Refused, Unknown) and why; without those that are not judged yet, absent without a kubelet."},
+     "Entries by kubelet's verdict for a pod of this pull policy without a secret (Starts, Pulls, Refused, "
+     "Unknown), and its reason. Absent without a kubelet; entries without a verdict do not count."},
     {Id::kPulls, "prefetchd_pulls_total", Kind::kCounter,
      "Pulls that ended, by result (succeeded, failed, cancelled) and error class; None where there is none."},
     {Id::kPullDuration, "prefetchd_pull_duration_seconds", Kind::kHistogram,
@@ -60,10 +60,8 @@ constexpr MetricsTable kTable = {{
      "Time that a credential provider plugin ran, by its name and the outcome; answers from the cache do not "
      "count."},
     {Id::kEntriesTouch, "prefetchd_entries_touch", Kind::kGauge,
-     "Entries by what is said of their touches (Due, Running, Waiting, Done, Ineffective) and what stands in "
-     "the way (None, NoNodeCredentials, Admission and so on); those that were and are not to be touched do "
-     "not "
-     "count."},
+     "Entries by the state of their touches (Due, Running, Waiting, Done, Ineffective) and the obstacle "
+     "(None, NoNodeCredentials, Admission and so on). Entries without a touch, past or due, do not count."},
     {Id::kPreflightCallers, "prefetchd_preflight_callers_total", Kind::kCounter,
      "Preflights of pods that brought a token, by result: Admitted, or why the pod was turned away. Absent "
      "before the first."},
@@ -84,9 +82,8 @@ constexpr MetricsTable kTable = {{
      "1, with the kubelet's version and verification policy, each unknown if it is not known; absent without "
      "a kubelet."},
     {Id::kKubeletNewer, "prefetchd_kubelet_newer", Kind::kGauge,
-     "1 if kubelet is newer than the rules that the agent knows and no other rules are declared, so that "
-     "most "
-     "verdicts are Unknown, else 0; absent while its version is not known, and without a kubelet."},
+     "1 if kubelet is newer than the agent's rules, so that most verdicts are Unknown, and no other rules "
+     "are declared; else 0. Absent without a kubelet, or while its version is not known."},
     {Id::kKubeletRecordsReadable, "prefetchd_kubelet_records_readable", Kind::kGauge,
      "1 if kubelet's records of pulls can be read, or there are none yet, else 0; absent before the first "
      "look and without a kubelet."},

@@ -45,7 +45,7 @@ MetricType TypeOf(MetricKind kind) {
 
 using Labels = std::vector<std::pair<const char*, std::string_view>>;
 
-// What a scrape says, metric by metric.
+// Writes a scrape's answer, metric by metric.
 class Families {
  public:
   Families() {

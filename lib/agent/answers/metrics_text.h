@@ -12,8 +12,8 @@
 
 namespace prefetch::agent {
 
-// What this process takes from its node, under the names that every Prometheus client uses. A value. What
-// /proc does not tell is not known, and then not shown.
+// This process's use of the node, under the names that every Prometheus client uses. A value. Figures that
+// /proc lacks are left out.
 struct ProcessFacts {
   std::optional<double> cpu_seconds;
   std::optional<double> start_time_seconds;  // since the epoch

@@ -33,7 +33,7 @@ image::RegistryAnswer NoTimeToAsk(const std::string& registry) {
 image::RegistryAnswer NoCredentialsInTime(const std::string& registry, const credentials::Lookup& lookup,
                                           bool for_pods) {
   std::string message = registry + " was not asked: the credentials for it were not found in time";
-  // What a plugin says is the node's business.
+  // A plugin's words are the node's business.
   if (for_pods) {
     return {.kind = image::RegistryAnswerKind::kUnreachable,
             .detail = image::RegistryDetail::kCredentials,

@@ -1,4 +1,4 @@
-// What registries say at this moment, for the questions of one preflight.
+// Asks registries now, for the questions of one preflight.
 #pragma once
 
 #include <map>
@@ -15,7 +15,7 @@
 namespace prefetch::agent {
 
 // One thread's. A registry that is silent is waited for once, and no registry longer than the asker has time.
-// What it refers to outlives it.
+// Everything that it refers to outlives it.
 class RegistryNow {
  public:
   // `until`: real time, as a Call's deadline. `for_pods`: the answer is for a pod, so only credentials count

@@ -27,7 +27,7 @@ void SetLocal(const image::LocalImage& found, const image::LocalImageIndex& inde
   state.aliases = local.aliases;
 }
 
-// What the last look saw is not there any more.
+// The image of the last look has gone.
 void SetAbsent(plan::ImageState& state) {
   bool was_here = state.present;
   bool not_told = state.reason == plan::Reason::kFactsUnknown;
@@ -125,7 +125,7 @@ plan::ImageState RuntimeNow::Unlisted(const base::Call& call, const image::Refer
   if (details && !*details) return state;  // listed, and not found by name (C34)
   SetLocal(*found, index, state);
   state.reason = plan::Reason::kPresent;
-  state.message = "it is on the node, and not on the list: nobody keeps it there";
+  state.message = "it is on the node, but not on the list: the agent does not keep it there";
   if (details && *details && (*details)->artifact) SetArtifact(state);
   return state;
 }

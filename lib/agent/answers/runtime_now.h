@@ -1,5 +1,5 @@
-// What the runtime has at this moment, for questions for which the Snapshot may be seconds too old: an image
-// that somebody removed a second ago is gone for the pod that starts now.
+// Asks the runtime now, where the Snapshot may be seconds too old: a pod that starts now fails without an
+// image that was removed a second ago.
 #pragma once
 
 #include <memory>

@@ -212,7 +212,7 @@ std::variant<Callers::Token, TurnedAway> Callers::Read(std::string_view authoriz
   if (auto refusal = plan::PrejudgeToken(said, purpose, place_.node, clock_.Wall())) {
     return Refuse(*refusal, purpose);
   }
-  // What the API server says of a token holds for one purpose.
+  // The API server's answer about a token holds for one purpose.
   const char* kind = purpose == plan::CallerPurpose::kFleet ? "f" : "p";
   return Token{purpose, base::Secret(std::string(token)), kind + hash_.Of(token), *said.expires};
 }

@@ -2,9 +2,9 @@
 // request.
 //
 // The API server says whose token it is (TokenReview), at a bounded rate: any pod may send anything here.
-// What it has said is remembered for a minute, a refusal as well. While it is away, callers that are
-// remembered go on, and others are told to come again: nobody is let in by a guess. After a question that it
-// did not answer, one at a time tries whether it is back, and not at once.
+// Its answers count for a minute, refusals too. During its outage, callers with such an answer go on, and
+// others are told to come again: a guess admits no one. After an unanswered question, only one caller at a
+// time asks again, after a pause.
 #pragma once
 
 #include <chrono>
@@ -87,8 +87,8 @@ class Callers {
       PREFETCH_EXCLUDES(mutex_);
   TurnedAway Refuse(plan::CallerRefusal refusal, plan::CallerPurpose purpose) const;
   std::optional<Identity> Recall(const std::string& key) const PREFETCH_REQUIRES(mutex_);
-  // What is remembered, or the answer to another question about the same token, for which it waits. nullopt:
-  // this one may be sent to the API server now, and EndTurn or LeaveTurn has to follow.
+  // The remembered answer, or the answer to another question about the same token, for which it waits.
+  // nullopt: send this one to the API server now, then call EndTurn or LeaveTurn.
   std::optional<std::variant<Identity, TurnedAway>> AwaitTurn(const base::Call& call, const Token& token,
                                                               const std::string& peer)
       PREFETCH_EXCLUDES(mutex_);

@@ -54,7 +54,7 @@ base::Duration KubeletAsker::Failed(const kube::Failure& failure) {
   const base::Duration wait =
       never ? base::Duration(kAskMetricsAgain) : std::max<base::Duration>(retry.after, seconds(1));
   if (std::exchange(last_failure_, failure.message) != failure.message) {
-    base::Warn("kubelet does not tell its settings; its files are read instead",
+    base::Warn("kubelet's port does not return its settings; the agent reads its files",
                {{"kind", kube::ApiErrorName(failure.kind)}, {"error", failure.message}, {"retryIn", wait}});
   }
   return wait;
@@ -67,7 +67,7 @@ void KubeletAsker::AskConfig(const base::Call& call) {
     return;
   }
   failures_ = 0;
-  if (!std::exchange(last_failure_, "").empty()) base::Info("kubelet tells its settings again");
+  if (!std::exchange(last_failure_, "").empty()) base::Info("kubelet's port returns its settings again");
   answered_at_ = now_;
   next_config_ = now_ + kAskConfigAgain;
   if (*text == config_text_ && config_) return;
@@ -78,7 +78,7 @@ void KubeletAsker::AskConfig(const base::Call& call) {
     config_ = *std::move(config);
   } else {
     config_.reset();
-    base::Warn("what kubelet tells of its settings cannot be read", {{"error", config.error().message()}});
+    base::Warn("kubelet's settings cannot be parsed", {{"error", config.error().message()}});
   }
 }
 

@@ -1,5 +1,5 @@
-// What the threads beside the loop learn of this node's kubelet, for the KubeletObserver to read, and what it
-// wants of them.
+// Facts about this node's kubelet from the threads beside the loop. The KubeletObserver reads them, and asks
+// these threads for more.
 #pragma once
 
 #include <chrono>
@@ -13,20 +13,19 @@
 
 namespace prefetch::agent {
 
-// What this Node's object has told last. The VersionReader fills it, and the NodeGate whenever it reads the
-// Node for reasons of its own.
+// The newest version from this Node's object. The VersionReader fills it, and the NodeGate whenever it reads
+// the Node for reasons of its own.
 using LearntVersion = base::Latest<plan::NodeWord>;
 
 // The newest process of kubelet's that took the place of another one: the KubeletObserver sees it, and the
 // VersionReader asks until the Node has been written by it.
 using SeenStart = base::Latest<std::optional<plan::KubeletStart>>;
 
-// What kubelet's own port has told last. The KubeletAsker fills it. The same pointer means that nothing has
+// The newest answer of kubelet's own port. The KubeletAsker fills it. The same pointer means that nothing has
 // changed; null: kubelet has not answered for a while.
 using LearntSettings = base::Latest<std::shared_ptr<const kubelet::ToldByKubelet>>;
 
-// Who has not learnt anything so long after the start gives up: the node's readiness is then decided without
-// it.
+// A thread without an answer so long after the start gives up; the agent then decides readiness without it.
 constexpr std::chrono::seconds kLearnLimit{60};
 
 plan::NodeWord WordOf(const kube::Node& node);

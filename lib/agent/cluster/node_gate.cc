@@ -13,8 +13,8 @@ using std::chrono::minutes;
 using std::chrono::seconds;
 
 constexpr seconds kLookAtBoard{1};
-// What an agent that has just started does not know yet is no news: a node that was ready before a rollout is
-// ready after it, and knows so within a second.
+// The gaps of an agent that has just started are no news: a node that was ready before a rollout is ready
+// again within a second.
 constexpr seconds kFirstWord{5};
 constexpr minutes kReadAgain{5};  // what others did to the Node is noticed so late
 constexpr seconds kCallLimit{15};
@@ -237,7 +237,7 @@ bool NodeGate::TellEvents(const base::Call& call, const kube::Node& node, const 
   return true;
 }
 
-// What the Node's events do not have yet, and may still have within this hour.
+// Changes of this hour for which the Node has no event yet.
 std::vector<plan::GateEvent> NodeGate::UntoldChanges(const plan::Snapshot& snapshot) {
   for (auto told = told_changes_.begin(); told != told_changes_.end();) {
     told = now_ >= told->second + kEventMemory ? told_changes_.erase(told) : std::next(told);
@@ -287,7 +287,7 @@ base::TimePoint NodeGate::Turn(const base::Call& call) {
   const std::string kubelet_before = KubeletVersion();
   std::optional<kube::Node> node = Read(call);
   if (!node) return std::max(next, not_before_);
-  // What is published still speaks of another kubelet, or of one that nobody knew.
+  // The published Snapshot is still about another kubelet, or an unknown one.
   const std::string kubelet_now = KubeletVersion();
   const bool unheard = snapshot->kubelet && snapshot->kubelet->version.empty() &&
                        !snapshot->kubelet->learning && !kubelet_now.empty();

@@ -25,7 +25,7 @@ struct NodeGateOptions {
   // Below Kubernetes 1.30 no admission policy can hold an agent to its own Node: then nothing is written
   // unless this is set (acceptFleetWideNodeWrites).
   bool accept_fleet_wide_writes = false;
-  // What the Node says of its kubelet, told here, too, whenever it is read; may be null.
+  // Each read of the Node leaves its kubelet's version here; may be null.
   std::shared_ptr<LearntVersion> kubelet_version;
   std::uint64_t seed = std::random_device{}();  // of the jitter
 };
@@ -39,7 +39,7 @@ struct NodeGateOptions {
 // Owned by main. Turn is called by one thread: the one that Start starts, or a test's.
 class NodeGate {
  public:
-  // What it is given outlives it.
+  // All arguments outlive it.
   NodeGate(NodeGateOptions options, kube::Api& api, const Board& board, const base::Clock& clock);
   NodeGate(const NodeGate&) = delete;
   NodeGate& operator=(const NodeGate&) = delete;
@@ -56,7 +56,7 @@ class NodeGate {
     kube::NodeEvent event;
     base::TimePoint at;
   };
-  // What may be refused by itself; kNode: the server, the Node object, and all that is not refused but fails.
+  // Parts that the server may refuse one by one; kNode: the server, the Node object, and all other failures.
   enum Part { kNode, kCondition, kLabel, kResult, kTaint, kEvents, kParts };
   struct Trouble {
     unsigned failures = 0;

@@ -25,7 +25,7 @@ struct TouchOptions {
   bool image_volumes = false;
 };
 
-// What a dead agent may have left is gone; `failed`: it could not be looked for.
+// The pods of an earlier agent are gone; `failed`: the search for them failed.
 struct TouchSwept {
   plan::TouchResult failed;
 };
@@ -78,7 +78,7 @@ class TouchPods {
   credentials::Keyring& keyring_;
 };
 
-// What a call's failure means for touching.
+// The effect of a failed call on touches.
 plan::TouchResult ResultOf(const kube::Failure& failure);
 
 }  // namespace prefetch::agent

@@ -22,7 +22,7 @@ namespace prefetch::agent {
 // Owned by main. Turn is called by one thread: the one that Start starts, or a test's.
 class VersionReader {
  public:
-  // What it is given outlives it. `word` is pending until the Node was read, reading it was refused, or
+  // All arguments outlive it. `word` is pending until the Node was read, reading it was refused, or
   // kLearnLimit has passed.
   VersionReader(std::string node, std::shared_ptr<LearntVersion> word, std::shared_ptr<SeenStart> start,
                 kube::Api& api, const base::Clock& clock, std::uint64_t seed = std::random_device{}());

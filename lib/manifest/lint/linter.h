@@ -18,10 +18,10 @@
 
 namespace prefetch::manifest::lint {
 
-// What is kept of a run; the rest is only counted.
+// The limit of findings that a run keeps; it only counts the rest.
 constexpr std::size_t kMostFindings = 10'000;
 
-// What could not be read, or only in part.
+// A file that was not read, or only in part.
 struct Unread {
   std::string file;     // empty: none in particular
   std::string mistake;  // a sentence, with its place

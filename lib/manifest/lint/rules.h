@@ -36,7 +36,7 @@ void NeedlessPullSecrets(std::span<const ImageUse> uses, const ListedImages& lis
 // An init container, or one that checks, with a weaker policy than another container has for the same image.
 void WeakerCheckInPod(std::span<const ImageUse> uses, Findings& findings);
 
-// What PF204 says of `weak` beside a container `strong` of the same image.
+// PF204's message about `weak` beside a container `strong` of the same image.
 std::string WeakerCheckMessage(const ImageUse& weak, const std::string& strong, image::PullPolicy policy);
 
 }  // namespace prefetch::manifest::lint

@@ -169,7 +169,7 @@ void NeverOfMovingTag(const ImageUse& use, const ListedImages& listed, Findings&
   if (refreshed) return;
   findings.push_back(AtPolicy(RuleId::kNeverMovingTag, use,
                               "imagePullPolicy is Never and the tag " + use.reference->tag() +
-                                  " moves: nodes keep what they pulled first: " + UseTitle(use)));
+                                  " moves, and nodes keep their first pull: " + UseTitle(use)));
 }
 
 void ShortName(const ImageUse& use, Findings& findings) {
