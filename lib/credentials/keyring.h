@@ -159,7 +159,8 @@ class Keyring {
   // Where kubelet keeps its files, as the node tells it. Without files that somebody named, config.json is
   // looked for there.
   void UseKubeletRoot(const std::string& root) PREFETCH_EXCLUDES(mutex_);
-  // What kubelet has and was not given here is a problem, and is told with every lookup that it is for.
+  // A provider that kubelet has and the agent lacks is a problem. Every lookup that would use it has that
+  // problem, too.
   void KubeletUses(const KubeletsProviders& providers) PREFETCH_EXCLUDES(mutex_);
   // Reads every file anew, now.
   void Reload() PREFETCH_EXCLUDES(mutex_);

@@ -21,7 +21,7 @@ std::string WasGiven(bool none) {
   return none ? "the agent was given none" : "the agent was given others";
 }
 
-// What is the matter with this one.
+// The problem with this one.
 std::string WhyMissing(const NotGiven& all, const NotGiven::Missing& one) {
   switch (one.how) {
     case NotGiven::How::kNone:

@@ -10,7 +10,7 @@ using base::Duration;
 
 constexpr std::chrono::milliseconds kAskAgain{500};
 constexpr std::chrono::seconds kMostSpread{5};
-// What a last try has for its answer, at least.
+// The minimum time for the answer to a last try.
 constexpr std::chrono::milliseconds kLastTry{500};
 
 Duration Part(Duration span, double part) {

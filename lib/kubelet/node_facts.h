@@ -30,8 +30,8 @@ struct Declared {
   std::string root;
   std::string config_file;
   std::string config_dir;
-  // What is made anew whenever kubelet starts, where it has no process of its own (StartFileOf); empty:
-  // nothing.
+  // The file that each start of kubelet makes anew, where kubelet has no process of its own (StartFileOf);
+  // empty: none.
   std::string start_file{};
 
   friend bool operator==(const Declared&, const Declared&) = default;

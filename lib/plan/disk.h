@@ -25,7 +25,7 @@ std::uint64_t KeptFree(const DiskSpace& disk, const Limits& limits);
 // Bytes that may still be used before the rule says stop. 0: none.
 std::uint64_t Usable(const DiskSpace& disk, const Limits& limits);
 
-// What is free, and the one limit that decides, with their values, for people: "19.0 GB of the image
+// The free room and the one limit that decides, with their values, for people: "19.0 GB of the image
 // filesystem's 100 GB are free, and diskHighPercent (80 %) keeps 20.0 GB free". Empty: it cannot be measured.
 std::string DecidingLimit(const DiskSpace& disk, const Limits& limits);
 

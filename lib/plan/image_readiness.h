@@ -29,7 +29,7 @@ struct EntryFacts {
   const History& past;
   Action action;
   std::optional<Run> run;
-  // What kubelet would say; null: not known yet. Without a kubelet presence is the verdict.
+  // kubelet's verdicts; null: not known yet. Without a kubelet, presence is the verdict.
   bool has_kubelet = false;
   bool learning = false;  // KubeletStatus::learning
   VerdictsPtr verdicts;
@@ -38,7 +38,7 @@ struct EntryFacts {
   std::uint64_t room_needed = 0;  // at least; 0: not known
   DiskSpace disk{};
   Limits limits{};  // of the disk rule
-  // What its registry has said; null: it is not asked.
+  // The registry's answers; null: it is not asked.
   const RefreshDecision* refresh = nullptr;
   const Freshness* freshness = nullptr;
   // Why nothing starts for it although it is due (its registry is held, the disk is full); none: its turn.

@@ -231,7 +231,7 @@ std::vector<CheckCase> ByRegistry() {
        [](F& f) { Neighbour(f), Heard(f, true), Image(f).exposed = true; }, "no Pulls PolicyAlways"},
       {"AlwaysHeardForAPodWithItsOwn", kAlways,
        [](F& f) { Neighbour(f), Heard(f, true), Lent(f), f.own_credentials = true; },
-       "no Unknown PolicyAlways", "whether the pod's own open it is not known here"},
+       "no Unknown PolicyAlways", "the pod's own credentials are not tested"},
       {"AlwaysPulledWithAnothersForAPodWithItsOwn", kAlways,
        [](F& f) { Neighbour(f), Heard(f, true), Image(f).exposed = true, f.own_credentials = true; },
        "no Unknown PolicyAlways"},

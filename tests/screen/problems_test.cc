@@ -51,7 +51,7 @@ plan::Snapshot VersionNode(const plan::NodeWord& first, const std::optional<plan
   plan::ImageState image = JudgedBy(Runner(), facts);
   if (in_force.awaited) {  // as plan/image_readiness has it
     image.phase = plan::Phase::kProgressing;
-    image.message = "what this node's kubelet runs with is being learnt";
+    image.message = "the agent is still reading this node's kubelet settings";
   }
   plan::Snapshot snapshot = sample::KubeletNodeOf({std::move(image)});
   snapshot.kubelet->version = in_force.version ? in_force.version->ToString() : "";
