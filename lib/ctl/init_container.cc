@@ -32,7 +32,7 @@ constexpr seconds kUsualTimeout{60};
 constexpr seconds kLeastTimeout{5};            // an agent that restarts takes a few seconds
 constexpr const char* kBefore = "containers";  // new keys of a pod's spec stand before this one
 
-// What the command line says, understood.
+// The parsed command line.
 struct Wanted {
   deploy::InitContainerOptions container;  // but for the images
   bool may_be_shorter = true;              // the timeout is nobody's wish
