@@ -4,13 +4,19 @@
 #include <string_view>
 
 #include "base/text.h"
+#include "plan/check.h"
 #include "status/words.h"
 
 namespace prefetch::screen {
 namespace {
 
+using plan::CheckReason;
+using plan::PodReason;
+using plan::Reason;
+
 struct Row {
-  std::string_view reason, advice;
+  CheckReason reason;
+  std::string_view advice;
 };
 
 constexpr std::string_view kOpenIt =
@@ -18,30 +24,35 @@ constexpr std::string_view kOpenIt =
 
 // Reasons of kubelet's verdict, of the registry's answer and of the agent.
 constexpr Row kRows[] = {
-    {"InvalidImageName", "correct the image name"},
-    {"NotListed", "put it on the list"},
-    {"SecretAmbiguous", "name the pod's secret with its UID: --pod-secret NAMESPACE/NAME/UID"},
-    {"RecordedForOthers", kOpenIt},
-    {"RecordedForNobody", kOpenIt},
-    {"RecordedUnderOtherName", kOpenIt},
-    {"VerificationAlways", kOpenIt},
-    {"NotAllowlisted", kOpenIt},
-    {"PullInterrupted", kOpenIt},
-    {"FactsUnknown",
+    {PodReason::kInvalidImageName, "correct the image name"},
+    {PodReason::kNotListed, "put it on the list"},
+    {Reason::kSecretAmbiguous, "name the pod's secret with its UID: --pod-secret NAMESPACE/NAME/UID"},
+    {Reason::kRecordedForOthers, kOpenIt},
+    {Reason::kRecordedForNobody, kOpenIt},
+    {Reason::kRecordedUnderOtherName, kOpenIt},
+    {Reason::kVerificationAlways, kOpenIt},
+    {Reason::kNotAllowlisted, kOpenIt},
+    {Reason::kPullInterrupted, kOpenIt},
+    {Reason::kFactsUnknown,
      "declare kubelet's settings: --kubelet-version, --kubelet-config; or check with --unknown pass"},
-    {"KubeletNewer",
+    {Reason::kKubeletNewer,
      "update prefetchd on that node, or set its --kubelet-rules; or check with --unknown pass"},
-    {"PolicyAlways", "say imagePullPolicy IfNotPresent or Never, and let the list refresh the tag"},
-    {"TagMoved", "wait until the list has refreshed it: prefetchctl wait --policy Always"},
-    {"TagMissing", "push the tag again, or name one that is there"},
-    {"AccessDenied", "see this node's credentials: prefetchctl credentials IMAGE"},
+    {Reason::kPolicyAlways, "say imagePullPolicy IfNotPresent or Never, and let the list refresh the tag"},
+    {Reason::kTagMoved, "wait until the list has refreshed it: prefetchctl wait --policy Always"},
+    {Reason::kTagMissing, "push the tag again, or name one that is there"},
+    {Reason::kAccessDenied, "see this node's credentials: prefetchctl credentials IMAGE"},
 };
 
-constexpr std::string_view kSilent[] = {"Unreachable", "ServerError", "RateLimited"};
+constexpr Reason kSilent[] = {Reason::kUnreachable, Reason::kServerError, Reason::kRateLimited};
+
+// The document has names: an agent of another version may know other reasons.
+bool Is(const status::CheckAnswer& answer, CheckReason reason) {
+  return answer.reason == plan::CheckReasonName(reason);
+}
 
 // The pod has to ask a registry that does not answer.
 std::string SilentRegistry(const CheckItem& item, const status::CheckAnswer& answer) {
-  std::string again = answer.reason == "RateLimited" ? "try again later" : "try again";
+  std::string again = Is(answer, Reason::kRateLimited) ? "try again later" : "try again";
   if (item.question.policy == image::PullPolicy::kAlways) {
     if (item.origin == "AlwaysPullImages") return again;
     return again + ", or say imagePullPolicy IfNotPresent: then the copy on the node is enough";
@@ -53,18 +64,18 @@ std::string SilentRegistry(const CheckItem& item, const status::CheckAnswer& ans
 
 std::string CheckAdvice(const CheckItem& item, const status::CheckAnswer& answer) {
   if (answer.ok) return "";
-  if (answer.reason == "ImageAbsent") {
+  if (Is(answer, Reason::kImageAbsent)) {
     return answer.listed ? "wait until it is here: prefetchctl wait" : "put it on the list";
   }
-  if (std::find(std::begin(kSilent), std::end(kSilent), answer.reason) != std::end(kSilent)) {
+  if (std::any_of(std::begin(kSilent), std::end(kSilent), [&](Reason one) { return Is(answer, one); })) {
     return SilentRegistry(item, answer);
   }
   // The message says what to declare.
-  if (answer.reason == "FactsUnknown" && answer.message.find("declare") != std::string::npos) {
+  if (Is(answer, Reason::kFactsUnknown) && answer.message.find("declare") != std::string::npos) {
     return "or check with --unknown pass";
   }
   auto known = std::find_if(std::begin(kRows), std::end(kRows),
-                            [&](const Row& row) { return row.reason == answer.reason; });
+                            [&](const Row& row) { return Is(answer, row.reason); });
   std::string advice =
       known != std::end(kRows) ? std::string(known->advice) : status::WordsFor(answer.reason).advice;
   if (advice.empty() && !answer.listed && answer.result != "Unknown") advice = "put it on the list";
