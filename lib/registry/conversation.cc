@@ -10,7 +10,6 @@
 #include "doc/json.h"
 #include "image/digest.h"
 #include "registry/content_type.h"
-#include "registry/fault_class.h"
 #include "registry/identity.h"
 #include "registry/index_choice.h"
 #include "registry/manifest_url.h"

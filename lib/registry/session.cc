@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "registry/default_host.h"
-#include "registry/fault_class.h"
 #include "registry/redirect.h"
+#include "registry/status_class.h"
 
 namespace prefetch::registry {
 namespace {

@@ -1,9 +1,12 @@
-// Classifies the HTTP status of a manifest request after authentication (R22). Pure.
+// Classifies failed manifest requests: by their HTTP status after authentication (R22), and broken exchanges
+// (R24). Pure.
 #pragma once
 
 #include <string>
 #include <string_view>
 
+#include "base/result.h"
+#include "http/client.h"
 #include "image/registry_answer.h"
 
 namespace prefetch::registry {
@@ -27,5 +30,8 @@ struct StatusClass {
 
 // For any status but 200, redirects that can be followed, and what a GET can still clear up (405, 501).
 StatusClass ClassOf(const Refusal& refusal);
+
+// `error` is http::Client's, which holds no secret. kNone is no fault, and must not be asked for.
+image::RegistryAnswer AnswerToFault(http::Fault fault, const base::Error& error);
 
 }  // namespace prefetch::registry

@@ -3,7 +3,6 @@
 
 #include "base/text.h"
 #include "registry/content_type.h"
-#include "registry/fault_class.h"
 #include "registry/oci_error.h"
 #include "registry/status_class.h"
 
