@@ -32,15 +32,12 @@ var podFields = map[string]string{
 
 	"securityContext": byRestricted,
 
-	"serviceAccount":   harmless, // the old name, which counts where the new one is empty
-	"nodeSelector":     harmless, // the node is named: what does not fit is refused by kubelet
-	"affinity":         harmless,
-	"tolerations":      harmless,
-	"overhead":         harmless, // the API server takes none but the RuntimeClass's
-	"runtimeClassName": harmless,
-	"hostnameOverride": harmless, "enableServiceLinks": harmless, "hostUsers": harmless, "os": harmless,
-	"preemptionPolicy": harmless, "topologySpreadConstraints": harmless,
-	"workloadRef": harmless, "schedulingGroup": harmless,
+	"serviceAccount": byPolicy, "nodeSelector": byPolicy, "affinity": byPolicy, "tolerations": byPolicy,
+	"overhead": byPolicy, "runtimeClassName": byPolicy, "enableServiceLinks": byPolicy,
+	"hostUsers": byPolicy, "os": byPolicy, "preemptionPolicy": byPolicy, "topologySpreadConstraints": byPolicy,
+
+	// Newer than the Kubernetes whose pods the policy names.
+	"hostnameOverride": harmless, "workloadRef": harmless, "schedulingGroup": harmless,
 }
 
 var containerFields = map[string]string{
@@ -50,12 +47,12 @@ var containerFields = map[string]string{
 
 	"securityContext": byPolicy, "ports": byPolicy,
 
-	"name": harmless, "imagePullPolicy": harmless,
-	"image":         harmless, // it is what the right is for
-	"volumeMounts":  harmless, // of image volumes; there are no others
-	"volumeDevices": harmless, "resizePolicy": harmless,
-	"terminationMessagePath": harmless, "terminationMessagePolicy": harmless,
-	"restartPolicyRules": harmless, // the API server wants a restartPolicy beside them
+	"name": byPolicy, "imagePullPolicy": byPolicy, "volumeMounts": byPolicy, "volumeDevices": byPolicy,
+	"resizePolicy": byPolicy, "terminationMessagePath": byPolicy, "terminationMessagePolicy": byPolicy,
+
+	"restartPolicyRules": harmless, // newer; the API server wants a restartPolicy beside them
+
+	"image": harmless, // it is what the right is for
 }
 
 // A row for each field that the real types have and somebody has judged: with some other value.

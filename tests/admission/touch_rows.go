@@ -11,15 +11,17 @@ import (
 
 // How the messages of prefetchd-touch begin.
 const (
-	noPodUpdate     = "an agent makes and deletes pods, and changes none"
-	notItsNamespace = "an agent makes and deletes pods in the namespace"
-	notItsPodsNode  = "an agent makes and deletes pods only on the node"
-	notItsEnd       = "a touch pod ends by itself"
-	notItsIdentity  = "a touch pod has no identity"
-	notItsImages    = "a touch pod names up to 20 images"
-	notItsSize      = "a touch pod takes next to nothing"
-	notItsPriority  = "a touch pod has no priority class"
-	notItsPrivilege = "a touch pod has no privileges"
+	noPodUpdate      = "an agent makes and deletes pods, and changes none"
+	notItsNamespace  = "an agent makes and deletes pods in the namespace"
+	notItsPodsNode   = "an agent makes and deletes pods only on the node"
+	notItsEnd        = "a touch pod ends by itself"
+	notItsIdentity   = "a touch pod has no identity"
+	notItsImages     = "a touch pod names up to 20 images"
+	notItsSize       = "a touch pod takes next to nothing"
+	notItsPriority   = "a touch pod has no priority class"
+	notItsPrivilege  = "a touch pod has no privileges"
+	notItsShape      = "a touch pod is of one shape"
+	notItsContainers = "a touch pod's containers are of one shape"
 )
 
 // What the API server has filled in of a pod when admission is asked: the defaults, and what its own plugins
@@ -97,6 +99,19 @@ func touchRows(sent, withVolumes *corev1.Pod) []Row {
 			priority := int32(1000)
 			pod.Spec.Priority, pod.Spec.PriorityClassName = &priority, "default"
 		}),
+		row("a default class that preempts nobody", "", func(pod *corev1.Pod) {
+			priority, never := int32(1000000000), corev1.PreemptNever
+			pod.Spec.Priority, pod.Spec.PreemptionPolicy, pod.Spec.PriorityClassName = &priority, &never, "default"
+		}),
+		row("the policies of in-place resizing", "", first(func(container *corev1.Container) {
+			container.ResizePolicy = []corev1.ContainerResizePolicy{
+				{ResourceName: corev1.ResourceCPU, RestartPolicy: corev1.NotRequired},
+				{ResourceName: corev1.ResourceMemory, RestartPolicy: corev1.NotRequired}}
+		})),
+		row("tolerations of the cluster beside its own", "", func(pod *corev1.Pod) {
+			pod.Spec.Tolerations = append(pod.Spec.Tolerations,
+				corev1.Toleration{Key: "node.kubernetes.io/memory-pressure", Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule})
+		}),
 
 		as(asIs, "on another node than the token's", notItsPodsNode, func(request *Request) { request.OnNode = "n2" }),
 		as(asIs, "by a token that names no node", notItsPodsNode, func(request *Request) { request.OnNode = "" }),
@@ -170,6 +185,26 @@ func touchRows(sent, withVolumes *corev1.Pod) []Row {
 			critical := int32(2000000000)
 			pod.Spec.Priority, pod.Spec.PriorityClassName = &critical, "system-cluster-critical"
 		}),
+
+		row("a priority without a class", notItsSize, func(pod *corev1.Pod) {
+			priority := int32(1000)
+			pod.Spec.Priority = &priority
+		}),
+		row("no preemption without a class", notItsShape, func(pod *corev1.Pod) {
+			never := corev1.PreemptNever
+			pod.Spec.PreemptionPolicy = &never
+		}),
+		row("tolerations of its own only", notItsShape, func(pod *corev1.Pod) {
+			pod.Spec.Tolerations = []corev1.Toleration{{Key: "a", Operator: corev1.TolerationOpExists}}
+		}),
+		row("service links", notItsShape, func(pod *corev1.Pod) { pod.Spec.EnableServiceLinks = nil }),
+		row("a restart when resized", notItsContainers, first(func(container *corev1.Container) {
+			container.ResizePolicy = []corev1.ContainerResizePolicy{{ResourceName: corev1.ResourceCPU, RestartPolicy: corev1.RestartContainer}}
+		})),
+		row("messages from the log", notItsContainers, first(func(container *corev1.Container) {
+			container.TerminationMessagePolicy = corev1.TerminationMessageFallbackToLogsOnError
+		})),
+		row("never pulls", notItsContainers, first(func(container *corev1.Container) { container.ImagePullPolicy = corev1.PullNever })),
 
 		row("the node's network", notItsPrivilege, func(pod *corev1.Pod) { pod.Spec.HostNetwork = true }),
 		row("the node's processes", notItsPrivilege, func(pod *corev1.Pod) { pod.Spec.HostPID = true }),

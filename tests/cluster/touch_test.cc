@@ -186,8 +186,10 @@ TEST_F(RealTouch, TheServerTakesOneShapeOfPodsOnly) {
            owner + R"("}]},"spec":{"nodeName":")" + where +
            R"(","restartPolicy":"Never","activeDeadlineSeconds":300,"terminationGracePeriodSeconds":0,)"
            R"("serviceAccountName":"prefetchd-touch","automountServiceAccountToken":false,"enableServiceLinks":false,)"
+           R"("tolerations":[{"operator":"Exists"}],)"
            R"("securityContext":{"runAsNonRoot":true,"runAsUser":65532,"seccompProfile":{"type":"RuntimeDefault"}},)" +
-           more_spec + R"("containers":[{"name":"c","image":"a.test/b:v1","command":["/prefetchd/none"],)" +
+           more_spec +
+           R"("containers":[{"name":"image-0","image":"a.test/b:v1","command":["/prefetchd/none"],)" +
            more_container +
            R"("resources":{"requests":{"cpu":"1m","memory":"1Mi"},"limits":{"cpu":"10m","memory":"16Mi"}},)"
            R"("securityContext":{"allowPrivilegeEscalation":false,"privileged":false,"capabilities":{"drop":["ALL"]}}}]}})";
