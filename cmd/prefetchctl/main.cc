@@ -4,6 +4,7 @@
 
 #include <csignal>
 #include <iostream>
+#include <sstream>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -69,9 +70,15 @@ int Delivered(int exit_code) {
   return printed ? exit_code : Fail(kUnreachable, printed.error(), std::cerr);
 }
 
+// The name by which people call the program: kubectl runs its plugins under a name of this form
+// (https://kubernetes.io/docs/tasks/extend-kubectl/kubectl-plugins/).
+std::string CalledAs(const std::string& program) {
+  return program == "kubectl-prefetch" ? "kubectl prefetch" : "prefetchctl";
+}
+
 // "prefetchctl list check --help", of what was understood.
-std::string HelpOf(const CLI::App& app) {
-  std::string words = "prefetchctl";
+std::string HelpOf(const CLI::App& app, const std::string& called_as) {
+  std::string words = called_as;
   std::vector<CLI::App*> below = app.get_subcommands();
   while (!below.empty()) {
     words += " " + below.front()->get_name();
@@ -152,12 +159,21 @@ void AddCommands(CLI::App& app, Context& context, int& exit_code) {
 }
 
 // Prints the usage error as one sentence.
-int Misunderstood(const CLI::App& app, const CLI::ParseError& error) {
+int Misunderstood(const CLI::App& app, const CLI::ParseError& error, const std::string& called_as) {
   const std::string word = UnknownCommand(app);
   std::string what = word.empty() ? error.what() : "there is no command " + base::ToUtf8(word);
   if (what.starts_with(": ")) what.erase(0, 2);  // an older spelling's, which the help does not name
-  std::cerr << "prefetchctl: " << what << " (see " << HelpOf(app) << ")\n";
+  std::cerr << "prefetchctl: " << what << " (see " << HelpOf(app, called_as) << ")\n";
   return kBadInput;
+}
+
+// Help, or the version, with the name by which the program was called.
+int Asked(const CLI::App& app, const CLI::ParseError& error, const std::string& called_as) {
+  std::ostringstream out;
+  const int exit_code = app.exit(error, out, std::cerr);
+  const bool is_help = error.get_name() == "CallForHelp";
+  std::cout << (is_help ? base::ReplaceAll(out.str(), "prefetchctl ", called_as + " ") : out.str());
+  return exit_code;
 }
 
 int Main(int argc, char** argv) {
@@ -168,16 +184,23 @@ int Main(int argc, char** argv) {
   context.call.stop = stop.get_token();
   CLI::App app("prefetchctl queries prefetchd agents, and checks their image lists.");
   app.formatter(HelpFormat());
-  if (argc > 0) app.name(argv[0]);
+  const std::string program = argc > 0 ? std::string(argv[0]) : "";
+  const std::string base_name = program.substr(program.rfind('/') + 1);
+  const std::string called_as = CalledAs(base_name);
+  app.name(called_as == "prefetchctl" ? program : called_as);
   app.set_version_flag("--version", "prefetchctl " PREFETCH_VERSION);
   app.require_subcommand(1);
   app.footer("\nprefetchctl COMMAND --help shows examples.");
   int exit_code = kOk;
   AddCommands(app, context, exit_code);
+  if (base_name == "kubectl_complete-prefetch") {
+    CompleteForKubectl(app, {argv + 1, argv + argc}, std::cout);
+    return kOk;
+  }
   try {
     app.parse(Arguments(argc, argv));
   } catch (const CLI::ParseError& error) {
-    return error.get_exit_code() == 0 ? app.exit(error) : Misunderstood(app, error);
+    return error.get_exit_code() == 0 ? Asked(app, error, called_as) : Misunderstood(app, error, called_as);
   }
   return exit_code;
 }

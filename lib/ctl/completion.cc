@@ -70,10 +70,13 @@ std::string BashValueCases(const CompletionCommand& command) {
   return text;
 }
 
+std::string FirstPart(const std::string& help) {
+  return help.substr(0, help.find_first_of(";\n"));
+}
+
 // "name:what it is for", as _describe takes it.
 std::string Described(const std::string& name, const std::string& help) {
-  std::string first = help.substr(0, help.find_first_of(";\n"));
-  return Quoted(base::ReplaceAll(name, ":", "\\:") + ":" + base::ReplaceAll(first, ":", "\\:"));
+  return Quoted(base::ReplaceAll(name, ":", "\\:") + ":" + base::ReplaceAll(FirstPart(help), ":", "\\:"));
 }
 
 std::string ZshCommandCase(const CompletionCommand& command, const std::vector<CompletionCommand>& commands) {
@@ -99,6 +102,31 @@ std::string ZshValueCases(const CompletionCommand& command) {
     text += std::string(")") + (option.values.empty() ? " files=1" : "") + " value=1 ;;\n";
   }
   return text;
+}
+
+const CompletionCommand* FindCommand(const std::vector<std::string>& words,
+                                     const std::vector<CompletionCommand>& commands) {
+  auto found = std::find_if(commands.begin(), commands.end(),
+                            [&](const CompletionCommand& command) { return command.words == words; });
+  return found == commands.end() ? nullptr : &*found;
+}
+
+const CompletionOption* FindOption(const CompletionCommand& command, const std::string& name) {
+  for (const CompletionOption& option : command.options) {
+    if (std::find(option.names.begin(), option.names.end(), name) != option.names.end()) return &option;
+  }
+  return nullptr;
+}
+
+// The command that the words before the last one name.
+const CompletionCommand* CommandOf(const std::vector<std::string>& words,
+                                   const std::vector<CompletionCommand>& commands) {
+  std::vector<std::string> at;
+  for (std::size_t i = 0; i + 1 < words.size(); i++) {
+    at.push_back(words[i]);
+    if (FindCommand(at, commands) == nullptr) at.pop_back();
+  }
+  return FindCommand(at, commands);
 }
 
 }  // namespace
@@ -163,6 +191,42 @@ std::string ZshCompletion(const std::vector<CompletionCommand>& commands) {
       "if [[ $funcstack[1] == _prefetchctl ]]; then _prefetchctl; else compdef _prefetchctl prefetchctl; "
       "fi\n";
   return text;
+}
+
+Completions CompletionsOf(const std::vector<std::string>& words,
+                          const std::vector<CompletionCommand>& commands) {
+  Completions found;
+  const CompletionCommand* command = CommandOf(words, commands);
+  if (command == nullptr || words.empty()) return found;
+  const std::string& typed = words.back();
+  auto offer = [&](const std::string& word, const std::string& help) {
+    if (word.starts_with(typed)) found.words.emplace_back(word, FirstPart(help));
+  };
+  const CompletionOption* before = words.size() < 2 ? nullptr : FindOption(*command, words[words.size() - 2]);
+  if (before != nullptr && before->takes_value) {
+    for (const std::string& value : before->values) offer(value, "");
+    found.files = before->values.empty();
+    return found;
+  }
+  if (typed.starts_with("-")) {
+    for (const CompletionOption& option : command->options) {
+      for (const std::string& name : option.names) offer(name, option.help);
+    }
+    return found;
+  }
+  const auto below = Below(*command, commands);
+  for (const std::string& argument : command->arguments) offer(argument, "");
+  for (const CompletionCommand* one : below) offer(one->words.back(), one->help);
+  found.files = command->takes_arguments && command->arguments.empty() && below.empty();
+  return found;
+}
+
+std::string PluginCompletion(const Completions& completions) {
+  constexpr const char* kFilesToo = ":0\n";
+  constexpr const char* kNoFiles = ":4\n";
+  std::string text;
+  for (const auto& [word, help] : completions.words) text += word + (help.empty() ? "" : "\t" + help) + "\n";
+  return text + (completions.files ? kFilesToo : kNoFiles);
 }
 
 }  // namespace prefetch::ctl

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace prefetch::ctl {
@@ -25,5 +26,18 @@ struct CompletionCommand {
 // Scripts to be sourced, or put where the shell looks for them. `commands` are all, the program itself first.
 std::string BashCompletion(const std::vector<CompletionCommand>& commands);
 std::string ZshCompletion(const std::vector<CompletionCommand>& commands);
+
+// The words that may stand for the last one of a command line.
+struct Completions {
+  std::vector<std::pair<std::string, std::string>> words;  // with their help
+  bool files = false;                                      // a file's name may stand there
+};
+// `words` follow the program's name. The last one is as far as it was typed, and may be empty.
+Completions CompletionsOf(const std::vector<std::string>& words,
+                          const std::vector<CompletionCommand>& commands);
+
+// The same as kubectl takes it of a plugin's kubectl_complete-NAME: a word and its help a line, then what the
+// shell may do besides (https://github.com/spf13/cobra, ShellCompDirective).
+std::string PluginCompletion(const Completions& completions);
 
 }  // namespace prefetch::ctl

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cctype>
+#include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <set>
 #include <string>
@@ -220,6 +222,27 @@ INSTANTIATE_TEST_SUITE_P(
         WrongCase{
             "Gate", {"generate", "--gate", "x"}, "--gate: x not in {condition,label,taint}", "generate "}),
     [](const auto& row) { return row.param.name; });
+
+// kubectl finds its plugins by their names on PATH, and runs them with the words behind that name.
+TEST(Plugin, OfKubectlIsTheSameProgramUnderItsOtherNames) {
+  rig::Scratch scratch;
+  for (const char* name : {"kubectl-prefetch", "kubectl_complete-prefetch"}) {
+    std::filesystem::create_symlink(std::filesystem::absolute(Program()), scratch / name);
+  }
+  const std::string plugin = scratch / "kubectl-prefetch";
+  EXPECT_EQ(Output({plugin, "--version"}), Output({Program(), "--version"}));
+  const std::string help = Output({plugin, "list", "check", "--help"});
+  EXPECT_NE(help.find("Usage: kubectl prefetch list check"), std::string::npos) << help;
+  EXPECT_NE(help.find("\n  kubectl prefetch list check"), std::string::npos) << help;
+  EXPECT_EQ(help.find("prefetchctl "), std::string::npos) << help;
+  auto wrong = rig::RunProgram({{plugin, "list", "chek"}, {}}, std::chrono::seconds(20));
+  ASSERT_OK(wrong);
+  EXPECT_NE(wrong->err.find("(see kubectl prefetch list --help)"), std::string::npos) << wrong->err;
+  const std::string completer = scratch / "kubectl_complete-prefetch";
+  EXPECT_EQ(Output({completer, "list", "di"}), "diff\tCompare two lists, or a list with this node\n:4\n");
+  EXPECT_EQ(Output({completer, "completion", ""}), "bash\nzsh\n:4\n");
+  EXPECT_TRUE(Output({completer, "list", "check", ""}).ends_with(":0\n"));
+}
 
 }  // namespace
 }  // namespace prefetch::system::commands_test

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -51,6 +52,9 @@ base::Status PairImages(const CLI::App& command, const std::string& flag,
 
 // The flags of prefetchd by which this node's, or this desk's, credentials are found.
 void CredentialOptions(CLI::App& command, config::RawConfig& flags);
+
+// For kubectl_complete-prefetch: prints the words that may stand for the last one.
+void CompleteForKubectl(const CLI::App& app, const std::vector<std::string>& words, std::ostream& out);
 
 // A part of another command.
 struct Subcommand {

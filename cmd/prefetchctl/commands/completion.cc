@@ -46,6 +46,12 @@ void Collect(const CLI::App& app, const std::vector<std::string>& words,
 
 }  // namespace
 
+void CompleteForKubectl(const CLI::App& app, const std::vector<std::string>& words, std::ostream& out) {
+  std::vector<CompletionCommand> commands;
+  Collect(app, {}, commands);
+  out << PluginCompletion(CompletionsOf(words, commands));
+}
+
 Command CompletionsCommand(CLI::App& command, Context&) {
   auto shell = std::make_shared<std::string>();
   command.add_option("SHELL", *shell, "bash or zsh")->required()->check(CLI::IsMember({"bash", "zsh"}));
@@ -57,7 +63,11 @@ Exit code: 0 printed, 2 bad input.
 Examples:
   source <(prefetchctl completion bash)
   prefetchctl completion bash > /usr/share/bash-completion/completions/prefetchctl
-  prefetchctl completion zsh > "${fpath[1]}/_prefetchctl")");
+  prefetchctl completion zsh > "${fpath[1]}/_prefetchctl"
+
+As a plugin of kubectl (kubectl prefetch status), completed by kubectl:
+  ln -s /usr/local/bin/prefetchctl /usr/local/bin/kubectl-prefetch
+  ln -s /usr/local/bin/prefetchctl /usr/local/bin/kubectl_complete-prefetch)");
   return [&command, shell] {
     std::vector<CompletionCommand> commands;
     Collect(*command.get_parent(), {}, commands);

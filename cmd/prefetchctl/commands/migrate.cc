@@ -51,7 +51,8 @@ void ManifestOptions(CLI::App& command, deploy::GenerateOptions& options) {
       .add_option_function<std::vector<std::string>>(
           "--monitor-label",
           [&options](const std::vector<std::string>& labels) {
-            std::cerr << "note: --monitor-label is --monitoring-label; this spelling works for one more release\n";
+            std::cerr
+                << "note: --monitor-label is --monitoring-label; this spelling works for one more release\n";
             options.monitor_labels.insert(options.monitor_labels.end(), labels.begin(), labels.end());
           })
       ->group("")
