@@ -245,8 +245,9 @@ std::string TakeNamesOut(std::string_view message, std::vector<std::string> name
 std::string_view OwnWords(std::string_view text) {
   text = text.substr(0, text.find("; artifact err:"));
   if (text.find("(mirrors also failed: ") == std::string_view::npos) return text;
-  std::size_t end = text.rfind("): ");
-  return end == std::string_view::npos ? text : text.substr(end + 3);
+  constexpr std::string_view kEndOfMirrors = "]): ";
+  const std::size_t end = text.find(kEndOfMirrors);
+  return end == std::string_view::npos ? text : text.substr(end + kEndOfMirrors.size());
 }
 
 // Rule 12a: containerd fetches a manifest whose type it does not know as a blob.
@@ -272,7 +273,9 @@ std::optional<ErrorClass> ByText(RpcCode code, std::string_view text) {
   if (auto found = FirstMatch(kNetworkRules, reading.own)) return found;
   if (reading.own.ends_with(": eof")) return ErrorClass::kUnreachable;
   if (auto found = ClassOfFailure(reading)) return found;
-  if (auto found = FirstMatch(kAccessRules, reading.own)) return found;
+  // The kernel's words for the node's own files.
+  const std::string of_registry = base::ReplaceAll(reading.own, "permission denied", "");
+  if (auto found = FirstMatch(kAccessRules, of_registry)) return found;
   if (auto found = UnknownManifestType(reading.own)) return found;
   if (auto found = FirstMatch(kNotFoundRules, reading.own)) return found;
   // Of containerd alone, and above all of a lease that we named: nothing that the registry said.

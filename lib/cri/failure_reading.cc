@@ -93,6 +93,7 @@ std::string_view CodeOf(std::string_view part) {
 
 // Leaves in `own` what stands before `at`, and in `quoted` the rest.
 void Quote(FailureReading& reading, std::string_view text, std::size_t at) {
+  at = std::min(at, text.size());
   reading.own = text.substr(0, at);
   reading.quoted = text.substr(at);
 }

@@ -344,6 +344,16 @@ INSTANTIATE_TEST_SUITE_P(
             ErrorClass::kAccessDenied},
         Row{"CodeWithoutAStatus", RpcCode::kUnknown,
             New("denied: the mirror got: 404 Not Found, manifest unknown"), ErrorClass::kAccessDenied},
+        Row{"AServerThatSaysNothing", RpcCode::kUnknown, "x: server message", ErrorClass::kUnknown},
+        Row{"NorAStatus", RpcCode::kUnknown, "x: unexpected status from GET request to u",
+            ErrorClass::kUnknown},
+        Row{"TheKernelsDenialIsNoRegistrys", RpcCode::kUnknown,
+            Layers("failed to extract layer " + kDigest +
+                   ": failed to mount /tmp/m1: permission denied: unknown"),
+            ErrorClass::kUnpackFailed},
+        Row{"NorIsThatOfASnapshot", RpcCode::kUnknown,
+            Layers("failed to prepare extraction snapshot \"extract-1\": permission denied: unknown"),
+            ErrorClass::kUnpackFailed},
         Row{"GrpcsOwnWordIsNoCode", RpcCode::kUnknown,
             Layers("failed to extract layer " + kDigest + ": exit status 1: unknown"),
             ErrorClass::kUnpackFailed},
@@ -453,24 +463,38 @@ INSTANTIATE_TEST_SUITE_P(
 
 INSTANTIATE_TEST_SUITE_P(
     Cuts, ClassifyTest,
-    testing::Values(Row{"ArtifactEcho", RpcCode::kUnknown,
-                        "unable to pull image or OCI artifact: pull image err: initializing source: reading "
-                        "manifest v1 in "
-                        "reg.example/app: manifest unknown; artifact err: get manifest: 401 Unauthorized",
-                        ErrorClass::kNotFound},
-                    Row{"MirrorDenied", RpcCode::kUnknown,
-                        "initializing source docker://reg.example/app:v1: (Mirrors also failed: "
-                        "[mirror.example/app:v1: unauthorized: authentication required]): "
-                        "reg.example/app:v1: reading manifest v1 in reg.example/app: manifest unknown",
-                        ErrorClass::kNotFound},
-                    Row{"MirrorsFailed", RpcCode::kUnknown,
-                        "initializing source docker://reg.example/app:v1: (Mirrors also failed: "
-                        "[mirror.example/app:v1: reading "
-                        "manifest v1 in mirror.example/app: manifest unknown]): reg.example/app:v1: pinging "
-                        "container registry "
-                        "reg.example: Get \"https://reg.example/v2/\": dial tcp 10.0.0.1:443: connect: "
-                        "connection refused",
-                        ErrorClass::kUnreachable}),
+    testing::Values(
+        Row{"ArtifactEcho", RpcCode::kUnknown,
+            "unable to pull image or OCI artifact: pull image err: initializing source: reading "
+            "manifest v1 in "
+            "reg.example/app: manifest unknown; artifact err: get manifest: 401 Unauthorized",
+            ErrorClass::kNotFound},
+        Row{"MirrorDenied", RpcCode::kUnknown,
+            "initializing source docker://reg.example/app:v1: (Mirrors also failed: "
+            "[mirror.example/app:v1: unauthorized: authentication required]): "
+            "reg.example/app:v1: reading manifest v1 in reg.example/app: manifest unknown",
+            ErrorClass::kNotFound},
+        Row{"ParenthesesBehindMirrors", RpcCode::kUnknown,
+            "initializing source docker://reg.example/app:v1: (Mirrors also failed: "
+            "[mirror.example/app:v1: pinging container registry mirror.example: StatusCode: 404, "
+            "\"\"]): reg.example/app:v1: reading manifest v1 in reg.example/app: denied: user "
+            "(anonymous): no",
+            ErrorClass::kAccessDenied},
+        Row{"ABodyBehindMirrors", RpcCode::kUnknown,
+            "initializing source docker://reg.example/app:v1: (Mirrors also failed: "
+            "[mirror.example/app:v1: reading manifest v1 in mirror.example/app: manifest unknown]): "
+            "reg.example/app:v1: Requesting bearer token: decoding bearer token (last URL "
+            "\"https://auth.example/token\", body start \"<html>\"): invalid character '<' looking for "
+            "beginning of value",
+            ErrorClass::kServerError},
+        Row{"MirrorsFailed", RpcCode::kUnknown,
+            "initializing source docker://reg.example/app:v1: (Mirrors also failed: "
+            "[mirror.example/app:v1: reading "
+            "manifest v1 in mirror.example/app: manifest unknown]): reg.example/app:v1: pinging "
+            "container registry "
+            "reg.example: Get \"https://reg.example/v2/\": dial tcp 10.0.0.1:443: connect: "
+            "connection refused",
+            ErrorClass::kUnreachable}),
     NameOf);
 
 }  // namespace
