@@ -1,10 +1,12 @@
 #include "ctl/check.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <iterator>
 #include <optional>
 #include <utility>
 
+#include "ctl/annotate.h"
 #include "ctl/exit_code.h"
 #include "ctl/manifest_files.h"
 #include "doc/duration.h"
@@ -98,6 +100,15 @@ void Print(const Request& request, const status::CheckResult& result, const Chec
   out << std::flush;
 }
 
+// The answers are printed already, so a page that cannot be told changes no exit code.
+void TellPage(const base::Call& call, const CheckOptions& options, const std::string& line, std::ostream& out,
+              std::ostream& err) {
+  if (options.annotate.empty()) return;
+  auto told = Annotate(
+      call, options.annotate, line, [](const char* name) { return std::getenv(name); }, out);
+  if (!told) err << "warning: --annotate " << options.annotate << ": " << told.error().message() << "\n";
+}
+
 // Somebody is there and did not decide all in time, or nobody could be asked at all: an agent that takes a
 // question and then says nothing is not there either.
 int Unanswered(const base::Error& error, bool any_decided, std::ostream& err) {
@@ -129,6 +140,11 @@ int Check(const base::Call& call, AgentClient agent, const CheckOptions& options
                           [&](const auto& answer) { return screen::Passes(answer, options.unknown_passes); });
   if (call.Stopped()) return kInterrupted;
   if (asked.ok() || any_decided) Print(request, result, options, out);
+  const bool unasked = !asked.ok() && !any_decided;
+  TellPage(
+      call, options,
+      unasked ? asked.error().message() : screen::CheckLine(request.items, result, options.unknown_passes),
+      out, err);
   if (!asked.ok()) return Unanswered(asked.error(), any_decided, err);
   return result.ok ? kOk : kNo;
 }

@@ -35,6 +35,7 @@ struct CheckOptions {
   bool pull = false;  // have the agent pull what is not here
   CheckOutput output = CheckOutput::kText;
   std::size_t width = 0;  // of the terminal; 0: it is none
+  std::string annotate;   // where the job's page gets its line (ctl/annotate.h); empty: nowhere
 };
 
 // Asks the agent about all of them side by side, and keeps trying to reach it within the timeout, telling so

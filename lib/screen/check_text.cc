@@ -187,6 +187,24 @@ std::string CheckSummary(const std::vector<CheckItem>& items, const status::Chec
   return Summary(CountAnswers(items, result, unknown_passes), items.size(), result.node);
 }
 
+std::string CheckLine(const std::vector<CheckItem>& items, const status::CheckResult& result,
+                      bool unknown_passes) {
+  std::string line;
+  std::size_t more = 0;
+  for (Mark wanted : {Mark::kFail, Mark::kOpen}) {
+    for (std::size_t i = 0; i < items.size(); i++) {
+      const CheckRow row = RowOf(items, result, i, unknown_passes);
+      if (row.mark != wanted) continue;
+      more += line.empty() ? 0 : 1;
+      const bool names_node = row.mark == Mark::kFail || result.node.empty();
+      const std::string where = names_node ? " " : " on node " + HarmlessLine(result.node) + ": ";
+      if (line.empty()) line = row.image + where + row.says;
+    }
+  }
+  if (more == 0) return line;
+  return line + " (and " + std::to_string(more) + (more == 1 ? " more image)" : " more images)");
+}
+
 std::string CheckText(const std::vector<CheckItem>& items, const status::CheckResult& result,
                       const CheckTextOptions& options) {
   std::size_t width = options.width == 0 ? 0 : std::max(options.width, kLeastWidth);

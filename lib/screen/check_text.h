@@ -30,6 +30,11 @@ std::string UndecidedWords(const status::CheckResult& result, std::size_t item);
 std::string CheckSummary(const std::vector<CheckItem>& items, const status::CheckResult& result,
                          bool unknown_passes);
 
+// Of the first image that does not pass: image, node, reason and advice in one line, with the number of
+// further ones. Empty: all pass.
+std::string CheckLine(const std::vector<CheckItem>& items, const status::CheckResult& result,
+                      bool unknown_passes);
+
 // One line an image, those that fail last, and each of them tells image, node and reason by itself; then a
 // line that sums up. `result` has the answers to `items` by their number; those that are missing, or have no
 // result, were not decided in time.

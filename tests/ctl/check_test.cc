@@ -3,10 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/fs.h"
 #include "ctl/exit_code.h"
 #include "ctl/fake_agent.h"
 #include "ctl/ran.h"
@@ -59,6 +61,29 @@ TEST_F(CheckTest, TheAnswerIsTheExitCode) {
     EXPECT_EQ(ran.exit, row.exit) << row.body << ran;
     EXPECT_NE(ran.out.find("q.io/a:v1"), std::string::npos) << ran;
   }
+}
+
+// The job's page shows one line, and the exit code stays.
+TEST_F(CheckTest, TheLineForTheJobsPage) {
+  CheckOptions options = Options();
+  options.annotate = folder_ / "line";
+  Says(200, kNoThere);
+  EXPECT_EQ(Ask(options).exit, kNo);
+  std::string line = *base::ReadFile(options.annotate, 1 << 20);
+  EXPECT_TRUE(line.starts_with("q.io/a:v1 on node ci-7: refused (ImageAbsent): it is so")) << line;
+  EXPECT_EQ(std::count(line.begin(), line.end(), '\n'), 1);
+  Says(200, kYes);
+  EXPECT_EQ(Ask(options).exit, kOk);
+  EXPECT_EQ(*base::ReadFile(options.annotate, 1 << 20), "");
+  Says(401, R"({"error":"the token has expired"})");
+  EXPECT_EQ(Ask(options).exit, kUnreachable);
+  line = *base::ReadFile(options.annotate, 1 << 20);
+  EXPECT_NE(line.find("the token has expired"), std::string::npos) << line;
+  options.annotate = folder_ / "none/line";
+  Says(200, kNoThere);
+  tests::Ran ran = Ask(options);
+  EXPECT_EQ(ran.exit, kNo);
+  EXPECT_NE(ran.err.find("warning: --annotate"), std::string::npos) << ran;
 }
 
 TEST_F(CheckTest, AnAgentThatCannotBeAsked) {

@@ -161,6 +161,32 @@ struct TextCase {
   bool unknown_passes;
   std::string summary;
 };
+TEST(CheckLine, TellsTheFirstThatFailsAndCountsTheRest) {
+  status::CheckResult result{.node = "ci-7", .time = {}, .ok = true, .answers = {}};
+  std::vector<CheckItem> items;
+  for (const char* name : {"q.io/a:v1", "q.io/b:v1", "q.io/c:v1", "q.io/d:v1"}) {
+    items.push_back(CheckItems({ImageByItself(name, PullPolicy::kNever, {})}, {}, {}).at(0));
+    status::CheckAnswer answer{.image = name, .policy = "Never", .ok = true, .listed = true};
+    answer.result = "Starts";
+    result.answers.push_back(answer);
+  }
+  EXPECT_EQ(CheckLine(items, result, false), "");
+  result.answers[3].result = "";
+  EXPECT_EQ(CheckLine(items, result, false), "q.io/d:v1 on node ci-7: not decided in time");
+  result.answers[1] = {.image = "q.io/b:v1", .policy = "Never", .ok = false, .listed = true};
+  result.answers[1].result = "Unknown";
+  result.answers[1].reason = "FactsUnknown";
+  result.answers[1].message = "kubelet's version\nis unknown";
+  const std::string line = CheckLine(items, result, false);
+  EXPECT_TRUE(
+      line.starts_with("q.io/b:v1 on node ci-7: not known (FactsUnknown): kubelet's version is unknown"))
+      << line;
+  EXPECT_TRUE(line.ends_with(" (and 1 more image)")) << line;
+  EXPECT_EQ(CheckLine(items, result, true), "q.io/d:v1 on node ci-7: not decided in time");
+  result.answers[0].ok = false;
+  EXPECT_TRUE(CheckLine(items, result, false).ends_with(" (and 2 more images)"));
+}
+
 class CheckTextTest : public testing::TestWithParam<TextCase> {};
 
 TEST_P(CheckTextTest, EndsWithWhatFails) {

@@ -25,7 +25,8 @@ itself leaves the least time for changes.
 A pod's imagePullSecrets count, by namespace and name. kubelet also compares their UIDs, which manifests lack. If
 kubelet has recorded the image for one secret of that name, the answer is AssumedForPod; for several, Unknown.
 
-In a pod without access to the agent's socket, ask http://NODE_IP:9477 and pass a token. The agent then answers for this pod, if its administrator allows that (preflight in the agent's configuration).
+In a pod without access to the agent's socket, ask http://NODE_IP:9477 and pass a token. The agent then answers
+for this pod, if its administrator allows that (preflight in the agent's configuration).
 
 With --pull, the agent pulls missing images as it pulls those of the list, with the node's own credentials. The
 answer is what a pod would meet then. If this command ends first, a running pull goes on. The agent needs
@@ -43,7 +44,8 @@ Examples:
   prefetchctl check --image quay.io/acme/app:v1 --policy Never
   prefetchctl check -f job.yaml -f cronjob.yaml
   helm template ci/ | prefetchctl check -f - --timeout 2m
-  prefetchctl check -f job.yaml --pull --timeout 10m)";
+  prefetchctl check -f job.yaml --pull --timeout 10m
+  prefetchctl check -f job.yaml --annotate buildkite)";
 
 }  // namespace
 
@@ -84,6 +86,8 @@ Command CheckCommand(CLI::App& command, Context& context) {
              "Path of pod templates in custom resources, such as spec.tasks.template (repeatable)");
   const std::map<std::string, CheckOutput> names = {
       {"text", CheckOutput::kText}, {"json", CheckOutput::kJson}, {"github", CheckOutput::kGithub}};
+  command.add_option("--annotate", options->annotate,
+                     "Show one line on the CI job's page: github, gitlab, buildkite, or a file");
   OneOf(command.add_option("-o,--output", options->output, "Output format [text]"), names);
   command.footer(kCheckFooter);
   return [&context, &command, options, words, unknown] {
