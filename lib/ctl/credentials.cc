@@ -58,9 +58,12 @@ std::string PullSecretNote(const credentials::KeyringOptions& keyring, const Lin
 // How CRI-O of this node is set up; nullopt: there is none to be seen.
 class Crio {
  public:
-  Crio(const config::RawConfig& raw, Lines& warnings) {
+  Crio(const config::RawConfig& raw, const config::GetEnv& get_env, Lines& warnings) {
     if (raw.registry_host_root) host_root_ = raw.registry_host_root->value;
     if (host_root_ == "/") host_root_.clear();
+    // https://kubernetes.io/docs/concepts/containers/container-environment: of every pod.
+    const bool in_pod = get_env("KUBERNETES_SERVICE_HOST") != nullptr;
+    view_ = !host_root_.empty() ? HostView::kMounted : in_pod ? HostView::kPod : HostView::kNode;
     auto settings = registry::ReadCrioSettings(registry::kCrioFile, host_root_);
     if (!settings) warnings.push_back("CRI-O's configuration: " + settings.error().message());
     if (!settings || !*settings) return;
@@ -76,11 +79,12 @@ class Crio {
   // nullopt: not known.
   std::optional<CrioLogins> LoginsFor(const image::Reference& image, bool has_credentials) const {
     if (!settings_ || !conf_) return std::nullopt;
-    return FindCrioLogins(*settings_, *conf_, host_root_, image, has_credentials);
+    return FindCrioLogins(*settings_, *conf_, host_root_, view_, image, has_credentials);
   }
 
  private:
   std::string host_root_;
+  HostView view_ = HostView::kNode;
   std::optional<registry::CrioSettings> settings_;
   std::shared_ptr<const registry::RegistriesConf> conf_;
 };
@@ -158,7 +162,7 @@ int FindCredentials(const base::Call& call, const CredentialsOptions& options, c
   // kubelet would not start, so there is no telling what it would pull with.
   if (!health.unusable_provider_config.empty()) return Refuse(health.problems, err);
   Lines warnings = health.problems;
-  const Crio crio(raw, warnings);
+  const Crio crio(raw, get_env, warnings);
   for (const std::string& problem : warnings) err << "warning: " << problem << "\n";
   Found found;
   for (const Asked& image : images) {

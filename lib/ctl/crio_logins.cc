@@ -82,12 +82,14 @@ std::vector<std::string> NamespacedFiles(const std::string& folder, const std::s
   return found;
 }
 
-// A pod may have some of its host's folders alone.
-std::vector<std::string> Unseen(const std::vector<std::string>& paths, const std::string& host_root) {
+std::vector<std::string> Unseen(const std::vector<std::string>& paths, const std::string& host_root,
+                                HostView view) {
   std::vector<std::string> unseen;
   for (const std::string& path : paths) {
-    const std::string top = path.substr(0, path.find('/', 1));
-    if (!host_root.empty() && !IsThere(host_root + top)) unseen.push_back(path);
+    const std::string folder = path.substr(0, path.rfind('/'));
+    const bool hidden = view == HostView::kPod ? !IsThere(host_root + path)
+                                               : view == HostView::kMounted && !IsThere(host_root + folder);
+    if (hidden) unseen.push_back(path);
   }
   return unseen;
 }
@@ -119,14 +121,15 @@ const std::string* CrioLoginKey(const std::vector<credentials::KeyedAuth>& auths
 }
 
 CrioLogins FindCrioLogins(const registry::CrioSettings& settings, const registry::RegistriesConf& conf,
-                          const std::string& host_root, const image::Reference& image, bool has_credentials) {
+                          const std::string& host_root, HostView view, const image::Reference& image,
+                          bool has_credentials) {
   CrioLogins logins;
   if (settings.global_auth_file.empty()) {
     logins.looked_in.assign(std::begin(kUsualAuthFiles), std::end(kUsualAuthFiles));
   } else {
     logins.looked_in = {settings.global_auth_file};
   }
-  logins.unseen = Unseen(logins.looked_in, host_root);
+  logins.unseen = Unseen(logins.looked_in, host_root, view);
   const std::vector<AuthFile> files = ReadAuthFiles(logins.looked_in, host_root, logins.problems);
   registry::PullPlaces places = registry::PlacesOf(conf, image);
   if (!places.only_runtime.empty()) logins.problems.push_back(places.only_runtime);

@@ -24,7 +24,7 @@ struct CrioPlace {
 struct CrioLogins {
   std::vector<CrioPlace> places;        // as they are asked; empty: only CRI-O knows
   std::vector<std::string> looked_in;   // CRI-O's own files, those that are not there as well
-  std::vector<std::string> unseen;      // those of them that are in no folder below host_root
+  std::vector<std::string> unseen;      // those of them that the node may have, and that are not visible here
   std::vector<std::string> namespaced;  // files for pulls of pods of one namespace
   std::vector<std::string> problems;
 };
@@ -33,9 +33,17 @@ struct CrioLogins {
 const std::string* CrioLoginKey(const std::vector<credentials::KeyedAuth>& auths,
                                 const image::Reference& repository);
 
+// How much of the node's files is here.
+enum class HostView {
+  kNode,     // all: a file that is not here is on no node
+  kMounted,  // folders of the node, below the host root: a file whose folder is there is not
+  kPod,      // single mounts: a file that is not here may be on the node
+};
+
 // `has_credentials`: a pull of the image brings some. Reads files below `host_root`.
 CrioLogins FindCrioLogins(const registry::CrioSettings& settings, const registry::RegistriesConf& conf,
-                          const std::string& host_root, const image::Reference& image, bool has_credentials);
+                          const std::string& host_root, HostView view, const image::Reference& image,
+                          bool has_credentials);
 
 // Is CRI-O's socket below `host_root`? Then a node without visible settings of CRI-O may have logins all the
 // same.

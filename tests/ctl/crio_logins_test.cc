@@ -53,16 +53,16 @@ class FindCrioLoginsTest : public testing::Test {
   CrioLogins Find(const std::string& image, bool has_credentials, const std::string& conf = "") {
     auto parsed = registry::ParseRegistriesConf(conf, registry::ConfKind::kMain);
     EXPECT_TRUE(parsed);
-    return FindCrioLogins(settings_, *parsed, dir_.path(), *image::Reference::Parse(image), has_credentials);
+    return FindCrioLogins(settings_, *parsed, dir_.path(), view_, *image::Reference::Parse(image),
+                          has_credentials);
   }
 
   tests::TempDir dir_;
   registry::CrioSettings settings_;
+  HostView view_ = HostView::kNode;
 };
 
 TEST_F(FindCrioLoginsTest, WithoutAFileOfItsOwnTheUsualOnesCountInTheirOrder) {
-  dir_.Write("run/x", "");
-  dir_.Write("none.json", "{}");
   HasLogin("/root/.docker/config.json", "quay.io");
   EXPECT_EQ(CrioText(Find("quay.io/a", false)),
             "  CRI-O to quay.io/a: its own login quay.io of /root/.docker/config.json\n");
@@ -75,15 +75,25 @@ TEST_F(FindCrioLoginsTest, WithoutAFileOfItsOwnTheUsualOnesCountInTheirOrder) {
   EXPECT_EQ(CrioText(Find("quay.io/a", false)), "  CRI-O to quay.io/a: anonymous\n");
 }
 
-TEST_F(FindCrioLoginsTest, AFolderThatAPodDoesNotHaveIsNoProofOfAnonymity) {
-  dir_.Write("run/x", "");
-  const CrioLogins logins = Find("quay.io/a", false);
-  EXPECT_EQ(CrioText(logins),
-            "  CRI-O to quay.io/a: anonymous, or a login that cannot be seen from here\n"
-            "  not visible from here: /root/.config/containers/auth.json, /root/.docker/config.json; run the "
-            "command on the node\n");
+TEST_F(FindCrioLoginsTest, AFileThatIsNotVisibleIsNoProofOfAnonymity) {
+  const std::string anonymous = "  CRI-O to quay.io/a: anonymous\n";
+  const std::string perhaps = "  CRI-O to quay.io/a: anonymous, or a login that cannot be seen from here\n";
+  EXPECT_EQ(CrioText(Find("quay.io/a", false)), anonymous);
+  view_ = HostView::kMounted;
+  dir_.Write("run/containers/0/x", "");
+  dir_.Write("root/x", "");
+  CrioLogins logins = Find("quay.io/a", false);
+  EXPECT_EQ(CrioText(logins), perhaps +
+                                  "  not visible from here: /root/.config/containers/auth.json, "
+                                  "/root/.docker/config.json; run the command on the node\n");
   EXPECT_NE(doc::WriteJson(CrioJson(logins)).find("\"sends\":\"unknown\""), std::string::npos);
   EXPECT_EQ(CrioText(Find("quay.io/a", true)).find("anonymous"), std::string::npos);
+  settings_.global_auth_file = "/run/containers/0/none.json";
+  EXPECT_EQ(CrioText(Find("quay.io/a", false)), anonymous);
+  view_ = HostView::kPod;
+  EXPECT_TRUE(CrioText(Find("quay.io/a", false)).starts_with(perhaps)) << "a pod's folder is its own";
+  HasLogin("/run/containers/0/none.json", "other.io");
+  EXPECT_EQ(CrioText(Find("quay.io/a", false)), anonymous);
 }
 
 TEST_F(FindCrioLoginsTest, APlaceOfAnotherNameNeverGetsWhatThePullBrings) {
