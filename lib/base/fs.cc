@@ -75,6 +75,11 @@ Result<std::string> ReadFile(const std::string& path, std::size_t max_bytes) {
 }
 
 Status WriteFileAtomically(const std::string& path, std::string_view content, unsigned mode) {
+  // A device or a pipe stays what it is.
+  if (auto kind = KindOf(path); kind && *kind == FileKind::kOther) {
+    Fd file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+    return file.valid() ? WriteAll(file.get(), content, path) : Status(Failed("open", path));
+  }
   std::string temporary = path + ".tmp" + std::to_string(::getpid());
   {
     Fd file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode));

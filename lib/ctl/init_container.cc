@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <set>
+#include <unordered_map>
 #include <utility>
 
 #include "base/fs.h"
@@ -16,6 +17,7 @@
 #include "doc/block_edit.h"
 #include "doc/duration.h"
 #include "doc/edit.h"
+#include "doc/json.h"
 #include "doc/path.h"
 #include "doc/write.h"
 #include "manifest/read.h"
@@ -25,7 +27,6 @@
 namespace prefetch::ctl {
 namespace {
 
-using doc::Node;
 using std::chrono::seconds;
 
 constexpr seconds kUsualTimeout{60};
@@ -33,18 +34,18 @@ constexpr seconds kLeastTimeout{5};            // an agent that restarts takes a
 constexpr const char* kBefore = "containers";  // new keys of a pod's spec stand before this one
 
 // The parsed command line.
-struct Wanted {
+struct UnderstoodFlags {
   deploy::InitContainerOptions container;  // but for the images
   bool may_be_shorter = true;              // the timeout is nobody's wish
 };
 
-Wanted Understand(const InitContainerFlags& flags, Mistakes& mistakes) {
-  Wanted wanted{.container = {.platform = flags.platform,
-                              .image = flags.image,
-                              .port = flags.port.value_or(deploy::InitContainerOptions().port),
-                              .timeout = kUsualTimeout,
-                              .images = {},
-                              .pod_secrets = {}}};
+UnderstoodFlags Understand(const InitContainerFlags& flags, Mistakes& mistakes) {
+  UnderstoodFlags wanted{.container = {.platform = flags.platform,
+                                       .image = flags.image,
+                                       .port = flags.port.value_or(deploy::InitContainerOptions().port),
+                                       .timeout = kUsualTimeout,
+                                       .images = {},
+                                       .pod_secrets = {}}};
   if (auto good = deploy::CheckPlatform(deploy::EmbeddedFiles(), flags.platform); !good) {
     mistakes.push_back(good.error().message());
   }
@@ -65,21 +66,21 @@ Wanted Understand(const InitContainerFlags& flags, Mistakes& mistakes) {
   return wanted;
 }
 
-Node SecretItem(const std::string& secret) {
-  Node item = Node::Mapping();
-  item.Set("name", Node::String(secret));
+doc::Node SecretItem(const std::string& secret) {
+  doc::Node item = doc::Node::Mapping();
+  item.Set("name", doc::Node::String(secret));
   return item;
 }
 
 // Of a Job's pods: the job ends them at its own deadline as well.
 std::optional<seconds> DeadlineOf(const manifest::PodInTree& pod) {
   std::optional<seconds> deadline;
-  const Node* const values[] = {
+  const doc::Node* const values[] = {
       doc::ValueAt(*pod.spec, {"activeDeadlineSeconds"}),
       doc::ValueAt(*pod.object, {"spec", "activeDeadlineSeconds"}),
       doc::ValueAt(*pod.object, {"spec", "jobTemplate", "spec", "activeDeadlineSeconds"})};
-  for (const Node* value : values) {
-    if (value == nullptr || value->kind != Node::Kind::kInt || value->integer <= 0) continue;
+  for (const doc::Node* value : values) {
+    if (value == nullptr || value->kind != doc::Node::Kind::kInt || value->integer <= 0) continue;
     const seconds one(value->integer);
     deadline = deadline ? std::min(*deadline, one) : one;
   }
@@ -110,7 +111,7 @@ std::vector<deploy::CheckedImage> ImagesOf(const manifest::PodInTree& pod, const
 // One manifest, with what is put into it.
 class Manifest {
  public:
-  Manifest(const InitContainerFlags& flags, const Wanted& wanted, std::string text)
+  Manifest(const InitContainerFlags& flags, const UnderstoodFlags& wanted, std::string text)
       : flags_(flags),
         wanted_(wanted),
         name_(flags.file == kStdin ? "stdin" : flags.file),
@@ -126,30 +127,28 @@ class Manifest {
     for (const std::string& line : problems.Lines()) mistakes_.push_back(line);
     if (!mistakes_.empty()) return;
     for (const manifest::PodInTree& pod : pods_) PutInto(pod);
-    if (mistakes_.empty() && items_.empty()) {
-      mistakes_.push_back(name_ +
-                          ": no pod in it asks for an image; for pods of custom resources, name their place "
-                          "with --pod-template-path");
-    }
+    if (mistakes_.empty() && items_.empty()) mistakes_.push_back(name_ + ": " + NothingFound());
+    for (const doc::NamedItem& item : items_) items_of_[item.mapping].push_back(&item);
   }
 
-  // The whole text; `notes` tells of what was lost.
-  std::string Written(std::vector<std::string>& notes) const {
-    std::vector<Node> changed = documents_;
+  // The whole text; notes() then tells of what was lost.
+  std::string Written() {
+    std::vector<doc::Node> changed = documents_;
     for (std::size_t i = 0; i < documents_.size(); i++) ChangeTree(documents_[i], changed[i]);
     auto edited = doc::PutIntoText(text_, items_);
     if (edited && IsSame(*edited, changed)) return *edited;
-    if (changed.size() == 1 && base::TrimSpace(text_).starts_with("{"))
-      return doc::WritePrettyJson(changed[0]);
-    notes.push_back(name_ +
-                    " is not in block style where the container belongs: all of it is written anew, without "
-                    "its comments");
+    if (changed.size() == 1 && IsJson()) return doc::WritePrettyJson(changed[0]);
+    notes_.push_back(name_ +
+                     ": a pod's spec is not in block style, or an alias; the whole file is written anew, "
+                     "without its comments");
     std::string text;
-    for (const Node& document : changed) text += (text.empty() ? "" : "---\n") + doc::WriteYaml(document);
+    for (const doc::Node& document : changed)
+      text += (text.empty() ? "" : "---\n") + doc::WriteYaml(document);
     return text;
   }
 
   const Mistakes& mistakes() const { return mistakes_; }
+  const std::vector<std::string>& notes() const { return notes_; }
   std::set<std::string> namespaces() const {
     std::set<std::string> names;
     for (const manifest::PodInTree& pod : pods_) names.insert(pod.uses.front().pod->object_namespace);
@@ -157,9 +156,25 @@ class Manifest {
   }
 
  private:
-  std::vector<Node> Parse(const std::string& text) {
+  std::string NothingFound() const {
+    if (!notes_.empty()) return "no pod in it is for nodes with agents";
+    if (flags_.pod_template_paths.empty()) {
+      return "no pod in it asks for an image; for pods of custom resources, name their place with "
+             "--pod-template-path";
+    }
+    return "no pod in it asks for an image, also not at --pod-template-path; for the steps of other "
+           "resources "
+           "(Tekton, Argo), print the container with --check-image";
+  }
+  bool IsJson() const {
     doc::Problems problems(name_);
-    std::vector<Node> documents = manifest::ParseManifests(text, problems);
+    return doc::ParseJson(text_, problems, doc::JsonRules::kStrict, manifest::ReadOptions().limits)
+               .has_value() &&
+           problems.empty();
+  }
+  std::vector<doc::Node> Parse(const std::string& text) {
+    doc::Problems problems(name_);
+    std::vector<doc::Node> documents = manifest::ParseManifests(text, problems);
     for (const std::string& line : problems.Lines()) mistakes_.push_back(line);
     return documents;
   }
@@ -171,7 +186,7 @@ class Manifest {
     if (options.images.empty()) return;
     const auto& systems = about.nodes.operating_systems;
     if (systems == std::vector<std::string>{"windows"}) {
-      mistakes_.push_back(name_ + ": " + PodTitle(about) + " is for Windows, where no agent runs");
+      notes_.push_back(PodTitle(about) + " is left as it is: it is for Windows, where no agent runs");
       return;
     }
     if (auto deadline = DeadlineOf(pod); deadline && wanted_.may_be_shorter) {
@@ -197,31 +212,33 @@ class Manifest {
   }
 
   // The items of `from`'s parts into their twins in `to`, a copy of it.
-  void ChangeTree(const Node& from, Node& to) const {
-    for (const doc::NamedItem& item : items_) {
-      if (&from == item.mapping) doc::PutNamed(to, item.key, item.item, item.before);
+  void ChangeTree(const doc::Node& from, doc::Node& to) const {
+    if (auto items = items_of_.find(&from); items != items_of_.end()) {
+      for (const doc::NamedItem* item : items->second) doc::PutNamed(to, item->key, item->item, item->before);
     }
     for (std::size_t i = 0; i < from.items.size(); i++) ChangeTree(from.items[i], to.items[i]);
     for (const doc::Member& member : from.members) {
-      if (Node* twin = doc::Find(to, member.key)) ChangeTree(member.value, *twin);
+      if (doc::Node* twin = doc::Find(to, member.key)) ChangeTree(member.value, *twin);
     }
   }
 
-  bool IsSame(const std::string& text, const std::vector<Node>& documents) const {
+  bool IsSame(const std::string& text, const std::vector<doc::Node>& documents) const {
     doc::Problems problems(name_);
-    const std::vector<Node> read = manifest::ParseManifests(text, problems);
+    const std::vector<doc::Node> read = manifest::ParseManifests(text, problems);
     return problems.empty() &&
            std::equal(read.begin(), read.end(), documents.begin(), documents.end(), doc::SameContent);
   }
 
   const InitContainerFlags& flags_;
-  const Wanted& wanted_;
+  const UnderstoodFlags& wanted_;
   std::string name_;
   std::string text_;
-  std::vector<Node> documents_;
+  std::vector<doc::Node> documents_;
   std::vector<manifest::PodInTree> pods_;
   std::vector<doc::NamedItem> items_;
+  std::unordered_map<const doc::Node*, std::vector<const doc::NamedItem*>> items_of_;  // by the pod's spec
   Mistakes mistakes_;
+  std::vector<std::string> notes_;
 };
 
 int Write(const std::string& text, const InitContainerFlags& flags, const std::string& namespaces,
@@ -236,7 +253,7 @@ int Write(const std::string& text, const InitContainerFlags& flags, const std::s
   return kOk;
 }
 
-int PrintAlone(const InitContainerFlags& flags, Wanted wanted, Mistakes mistakes, std::ostream& out,
+int PrintAlone(const InitContainerFlags& flags, UnderstoodFlags wanted, Mistakes mistakes, std::ostream& out,
                std::ostream& err) {
   for (const CheckOptions::Image& image : flags.checked) {
     auto reference = image::Reference::Parse(image.image);
@@ -251,15 +268,15 @@ int PrintAlone(const InitContainerFlags& flags, Wanted wanted, Mistakes mistakes
   }
   if (!mistakes.empty()) return Refuse(mistakes, err);
   wanted.container.pod_secrets = flags.pod_secrets;
-  std::vector<Node> secrets;
+  std::vector<doc::Node> secrets;
   for (const std::string& secret : flags.image_pull_secrets) {
     wanted.container.pod_secrets.push_back(secret);
     secrets.push_back(SecretItem(secret));
   }
-  Node spec = Node::Mapping();
-  if (!secrets.empty()) spec.Set("imagePullSecrets", Node::Sequence(std::move(secrets)));
-  spec.Set("initContainers", Node::Sequence({deploy::InitContainer(wanted.container)}))
-      .Set("volumes", Node::Sequence({deploy::TokenVolume()}));
+  doc::Node spec = doc::Node::Mapping();
+  if (!secrets.empty()) spec.Set("imagePullSecrets", doc::Node::Sequence(std::move(secrets)));
+  spec.Set("initContainers", doc::Node::Sequence({deploy::InitContainer(wanted.container)}))
+      .Set("volumes", doc::Node::Sequence({deploy::TokenVolume()}));
   return Write(doc::WriteYaml(spec), flags, "the namespace of the pod", out, err);
 }
 
@@ -267,7 +284,7 @@ int PrintAlone(const InitContainerFlags& flags, Wanted wanted, Mistakes mistakes
 
 int GenerateInitContainer(const InitContainerFlags& flags, std::ostream& out, std::ostream& err) {
   Mistakes mistakes;
-  const Wanted wanted = Understand(flags, mistakes);
+  const UnderstoodFlags wanted = Understand(flags, mistakes);
   if (!flags.checked.empty()) return PrintAlone(flags, wanted, std::move(mistakes), out, err);
   if (!mistakes.empty()) return Refuse(mistakes, err);
   auto text = ReadFileOrStdin(flags.file, manifest::ReadOptions().limits.bytes);
@@ -275,9 +292,9 @@ int GenerateInitContainer(const InitContainerFlags& flags, std::ostream& out, st
   Manifest manifest(flags, wanted, *std::move(text));
   manifest.PutContainers();
   if (!manifest.mistakes().empty()) return Refuse(manifest.mistakes(), err);
-  std::vector<std::string> notes, namespaces;
-  const std::string written = manifest.Written(notes);
-  for (const std::string& note : notes) err << "note: " << note << "\n";
+  std::vector<std::string> namespaces;
+  const std::string written = manifest.Written();
+  for (const std::string& note : manifest.notes()) err << "note: " << note << "\n";
   for (const std::string& name : manifest.namespaces()) {
     namespaces.push_back(name.empty() ? "the namespace of the pod" : "the namespace " + name);
   }

@@ -77,7 +77,6 @@ std::size_t LengthOf(std::size_t first, std::size_t dash, const Lines& lines) {
 }
 
 std::optional<LineEdit> IntoSequence(const Node& sequence, const Node& item, const Lines& lines) {
-  if (sequence.items.empty()) return std::nullopt;
   for (const Node& one : sequence.items) {
     if (TextAt(one, {"name"}) != TextAt(item, {"name"})) continue;
     auto dash = DashOf(one, lines);
@@ -90,9 +89,26 @@ std::optional<LineEdit> IntoSequence(const Node& sequence, const Node& item, con
   return LineEdit{AboveComments(sequence.items.front().at.line - 1, lines), 0, Rendered(item, *dash)};
 }
 
+// `key:` with nothing in it, on a line of its own.
+std::optional<LineEdit> IntoNothing(const Member& there, const NamedItem& put, const Lines& lines) {
+  if (there.at.line == 0 || there.at.line > lines.size() || !there.value.members.empty()) return std::nullopt;
+  const std::string_view line = lines[there.at.line - 1];
+  const std::size_t indent = there.at.column - 1;
+  if (IndentOf(line) != indent || !line.substr(indent).starts_with(put.key + ":")) return std::nullopt;
+  std::string_view rest = line.substr(indent + put.key.size() + 1);
+  const std::string_view comment = rest.substr(std::min(rest.find('#'), rest.size()));
+  rest = base::TrimSpace(rest.substr(0, rest.size() - comment.size()));
+  if (!rest.empty() && rest != "[]" && rest != "null" && rest != "~") return std::nullopt;
+  LineEdit edit{there.at.line - 1, 1, Rendered(put.item, indent), true};
+  edit.added.insert(edit.added.begin(), std::string(indent, ' ') + put.key + ":" +
+                                            (comment.empty() ? "" : "  ") + std::string(comment));
+  return edit;
+}
+
 std::optional<LineEdit> EditFor(const NamedItem& put, const Lines& lines) {
   if (const Member* there = MemberOf(*put.mapping, put.key)) {
-    return IntoSequence(there->value, put.item, lines);
+    return there->value.items.empty() ? IntoNothing(*there, put, lines)
+                                      : IntoSequence(there->value, put.item, lines);
   }
   const Member* next = MemberOf(*put.mapping, put.before);
   if (next == nullptr || next->at.line == 0 || next->at.line > lines.size()) return std::nullopt;
@@ -109,7 +125,13 @@ std::optional<LineEdit> EditFor(const NamedItem& put, const Lines& lines) {
 }  // namespace
 
 std::optional<std::string> PutIntoText(std::string_view text, const std::vector<NamedItem>& items) {
-  if (text.find('\r') != std::string_view::npos) return std::nullopt;
+  if (text.find('\r') != std::string_view::npos) {
+    // Line breaks of Windows, all of them.
+    const std::string plain = base::ReplaceAll(text, "\r\n", "\n");
+    if (base::ReplaceAll(plain, "\n", "\r\n") != text) return std::nullopt;
+    auto edited = PutIntoText(plain, items);
+    return edited ? std::optional(base::ReplaceAll(*edited, "\n", "\r\n")) : std::nullopt;
+  }
   const Lines lines = base::Split(text, '\n');
   std::deque<LineEdit> edits;
   std::map<std::pair<const Node*, std::string>, LineEdit*> inserted;
@@ -117,14 +139,15 @@ std::optional<std::string> PutIntoText(std::string_view text, const std::vector<
     auto edit = EditFor(put, lines);
     if (!edit) return std::nullopt;
     LineEdit*& same = inserted[{put.mapping, put.key}];
-    if (edit->removed == 0 && same != nullptr) {
+    const bool inserts = edit->removed == 0 || edit->of_new_key;
+    if (inserts && same != nullptr) {
       // The newest is the first, as in the tree.
       const std::ptrdiff_t key = same->of_new_key ? 1 : 0;
       same->added.insert(same->added.begin() + key, edit->added.begin() + key, edit->added.end());
       continue;
     }
     edits.push_back(*std::move(edit));
-    if (edits.back().removed == 0) same = &edits.back();
+    if (inserts) same = &edits.back();
   }
   std::stable_sort(edits.begin(), edits.end(), [](const auto& a, const auto& b) { return a.line < b.line; });
   std::vector<std::string> out;

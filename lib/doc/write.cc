@@ -106,6 +106,27 @@ void AppendYamlText(std::string& out, std::string_view text) {
   }
 }
 
+// Readers of YAML 1.1, as Kubernetes' are, take some plain words for what they are not in 1.2: 0400, yes,
+// 1_000. One that came so goes so, and stays what it was for them.
+bool StaysPlain(const Node& node) {
+  auto allowed = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("._/:@-+").find(c) != std::string_view::npos;
+  };
+  const std::string_view text = node.text;
+  return node.plain && !text.empty() && std::all_of(text.begin(), text.end(), allowed) &&
+         text.back() != ':' && text.front() != ':' && text.front() != '@' && text != "-" &&
+         !text.starts_with("---") && text != "...";
+}
+
+void AppendYamlString(std::string& out, const Node& node) {
+  if (StaysPlain(node)) {
+    out += node.text;
+  } else {
+    AppendYamlText(out, node.text);
+  }
+}
+
 // Can the text stand as a literal block (`|`), and come back as it is? Whole lines, none of which ends with a
 // space, the first of which does not begin with one, and no control character or line break but LF.
 bool IsLiteral(std::string_view text) {
@@ -143,7 +164,7 @@ void AppendYaml(std::string& out, const Node& node, std::size_t indent, bool fir
     if (HasParts(item)) {
       AppendYaml(out, item, indent + 2, true);
     } else {
-      item.kind == Node::Kind::kString ? AppendYamlText(out, item.text) : AppendScalar(out, item);
+      item.kind == Node::Kind::kString ? AppendYamlString(out, item) : AppendScalar(out, item);
       out += '\n';
     }
   }
@@ -161,7 +182,7 @@ void AppendYaml(std::string& out, const Node& node, std::size_t indent, bool fir
       AppendLiteral(out, value.text, indent + 2);
     } else {
       out += ' ';
-      value.kind == Node::Kind::kString ? AppendYamlText(out, value.text) : AppendScalar(out, value);
+      value.kind == Node::Kind::kString ? AppendYamlString(out, value) : AppendScalar(out, value);
       out += '\n';
     }
   }

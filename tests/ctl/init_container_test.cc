@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -127,6 +128,39 @@ TEST_F(InitContainer, FlowStyleIsWrittenAnewAndThatIsTold) {
   EXPECT_NE(ran.out.find("kind: X"), std::string::npos) << ran;
 }
 
+// Kubernetes reads YAML 1.1: 0400 is a number there, and yes is true.
+TEST_F(InitContainer, WhatIsWrittenAnewStaysWhatItIsForKubernetes) {
+  const std::string pod =
+      "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n  hostNetwork: yes\n"
+      "  initContainers: [{name: first, image: \"quay.io/b:v1\"}]\n  containers:\n"
+      "  - {name: app, image: \"quay.io/a:v1\"}\n  volumes:\n  - name: s\n    secret:\n"
+      "      secretName: \"0400\"\n      defaultMode: 0400\n";
+  const std::string made = MakeOf(pod).out;
+  for (const char* line : {"hostNetwork: yes\n", "secretName: \"0400\"\n", "defaultMode: 0400\n"}) {
+    EXPECT_NE(made.find(line), std::string::npos) << made;
+  }
+}
+
+TEST_F(InitContainer, PodsForWindowsAreLeftAsTheyAre) {
+  const std::string pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n";
+  const std::string containers = "  containers:\n  - {name: app, image: \"quay.io/a:v1\"}\n";
+  tests::Ran ran = MakeOf(pod + "  os: {name: windows}\n" + containers + "---\n" + pod + containers);
+  EXPECT_EQ(ran.exit, kOk) << ran;
+  EXPECT_NE(ran.err.find("note: Pod p is left as it is: it is for Windows"), std::string::npos) << ran;
+  const std::size_t second = ran.out.find("---");
+  EXPECT_EQ(ran.out.substr(0, second).find("check-images"), std::string::npos) << ran;
+  EXPECT_NE(ran.out.find("check-images", second), std::string::npos) << ran;
+}
+
+TEST_F(InitContainer, ResourcesWithoutPodsAreToldApart) {
+  const std::string task =
+      "apiVersion: tekton.dev/v1\nkind: Task\nmetadata: {name: t}\nspec:\n  steps:\n"
+      "  - {name: a, image: \"quay.io/a:v1\"}\n";
+  EXPECT_NE(MakeOf(task).err.find("name their place with --pod-template-path"), std::string::npos);
+  flags_.pod_template_paths = {"spec"};
+  EXPECT_NE(MakeOf(task).err.find("print the container with --check-image"), std::string::npos);
+}
+
 TEST_F(InitContainer, JsonStaysJson) {
   tests::Ran ran = MakeOf(R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},
     "spec":{"containers":[{"name":"app","image":"quay.io/a:v1"}]}})");
@@ -208,7 +242,7 @@ TEST_F(InitContainer, WithoutAFileItPrintsWhatBelongsIntoAPod) {
 TEST_F(InitContainer, SaysWhatIsWrongWithAManifest) {
   const std::pair<std::string, std::string> rows[] = {
       {"kind: ConfigMap\napiVersion: v1\n", "no pod in it asks for an image"},
-      {Job("", "      nodeSelector: {kubernetes.io/os: windows}\n"), "is for Windows"},
+      {Job("", "      nodeSelector: {kubernetes.io/os: windows}\n"), "no pod in it is for nodes with agents"},
       {base::ReplaceAll(Job("", ""), "quay.io/a:v1", "${IMAGE}"),
        "pods.yaml:8:28: spec.template.spec.containers[0].image: "
        "is not an image name"},
@@ -240,6 +274,9 @@ TEST_F(InitContainer, WritesAFileAsAWhole) {
   const std::string written = Text(flags_.output);
   flags_.output.clear();
   EXPECT_EQ(Make().out, written);
+  flags_.output = "/dev/null";
+  EXPECT_EQ(Make().exit, kOk);
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/null")) << "a device is no file to be replaced";
   flags_.output = folder_ / "none/out.yaml";
   EXPECT_EQ(Make().exit, kBadInput);
 }

@@ -50,6 +50,15 @@ none: {}
   EXPECT_TRUE(SameContent(root, *again));
 }
 
+// Kubernetes reads YAML 1.1: what is a string for 1.2 alone goes as it came.
+TEST(Write, PlainWordsStayPlain) {
+  const std::string text = "- 0400\n- yes\n- 1_000\n- \"0400\"\n- \"yes\"\n- \"a b\"\nz";
+  Problems problems("text");
+  auto tree = ParseYaml(text.substr(0, text.size() - 1), problems);
+  ASSERT_TRUE(tree && problems.empty());
+  EXPECT_EQ(WriteYaml(*tree), text.substr(0, text.size() - 1));
+}
+
 TEST(Write, TextsOfSeveralLinesAreBlocksWhereThatKeepsEveryByte) {
   Node root = Node::Mapping();
   Node inner = Node::Mapping();

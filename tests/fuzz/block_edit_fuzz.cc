@@ -1,0 +1,33 @@
+// A text that somebody's pod is put into: where lines can be added, no other line changes.
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/text.h"
+#include "doc/block_edit.h"
+#include "manifest/read.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace prefetch;
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  doc::Problems problems("fuzz.yaml");
+  const std::vector<doc::Node> documents = manifest::ParseManifests(text, problems);
+  doc::Node item = doc::Node::Mapping();
+  item.Set("name", doc::Node::String("put-in"));
+  std::vector<doc::NamedItem> items;
+  for (const manifest::PodInTree& pod : manifest::FindPods(documents, problems)) {
+    items.push_back({pod.spec, "initContainers", item, "containers"});
+    items.push_back({pod.spec, "volumes", item, "containers"});
+  }
+  if (!problems.empty() || items.empty()) return 0;
+  auto edited = doc::PutIntoText(text, items);
+  if (!edited || text.find("put-in") != std::string_view::npos) return 0;
+  // Without the new lines it is the old text, but for keys that had no value.
+  std::size_t put = 0;
+  for (std::string_view line : base::Split(*edited, '\n'))
+    put += line.find("- name: put-in") != std::string_view::npos ? 1 : 0;
+  if (put != items.size()) std::abort();
+  return 0;
+}
