@@ -171,8 +171,9 @@ int Misunderstood(const CLI::App& app, const CLI::ParseError& error, const std::
 int Asked(const CLI::App& app, const CLI::ParseError& error, const std::string& called_as) {
   std::ostringstream out;
   const int exit_code = app.exit(error, out, std::cerr);
-  const bool is_help = error.get_name() == "CallForHelp";
-  std::cout << (is_help ? base::ReplaceAll(out.str(), "prefetchctl ", called_as + " ") : out.str());
+  // What `completion` prints is for the program's own name.
+  const bool renames = error.get_name() == "CallForHelp" && !app.got_subcommand("completion");
+  std::cout << (renames ? base::ReplaceAll(out.str(), "prefetchctl ", called_as + " ") : out.str());
   return exit_code;
 }
 

@@ -198,11 +198,16 @@ Completions CompletionsOf(const std::vector<std::string>& words,
   Completions found;
   const CompletionCommand* command = CommandOf(words, commands);
   if (command == nullptr || words.empty()) return found;
-  const std::string& typed = words.back();
-  auto offer = [&](const std::string& word, const std::string& help) {
-    if (word.starts_with(typed)) found.words.emplace_back(word, FirstPart(help));
-  };
+  std::string typed = words.back(), fixed;  // "--output=j": its value, behind what stays
   const CompletionOption* before = words.size() < 2 ? nullptr : FindOption(*command, words[words.size() - 2]);
+  if (const std::size_t equals = typed.find('='); typed.starts_with("--") && equals != std::string::npos) {
+    before = FindOption(*command, typed.substr(0, equals));
+    fixed = typed.substr(0, equals + 1);
+    typed.erase(0, equals + 1);
+  }
+  auto offer = [&](const std::string& word, const std::string& help) {
+    if (word.starts_with(typed)) found.words.emplace_back(fixed + word, FirstPart(help));
+  };
   if (before != nullptr && before->takes_value) {
     for (const std::string& value : before->values) offer(value, "");
     found.files = before->values.empty();

@@ -192,6 +192,20 @@ bool TakeLists(GenerateFlags& flags, std::ostream& err) {
   return CheckTaken(flags, *files, err);
 }
 
+// A line more; of a text that takes none (JSON), the whole anew.
+std::string WithProviderEnvironment(const std::string& text) {
+  constexpr const char* kKey = "providerEnvironment";
+  constexpr const char* kFile = "/etc/prefetchd/agent/provider.env";
+  std::string longer = text + (text.ends_with('\n') ? "" : "\n") + kKey + ": " + kFile + "\n";
+  doc::Problems problems("agent.yaml");
+  auto raw = config::ReadConfigFile(longer, problems);
+  if (raw && problems.empty() && raw->provider_environment_file) return longer;
+  doc::Problems unused("agent.yaml");
+  doc::Node root = doc::ParseYaml(text, unused).value_or(doc::Node::Mapping());
+  doc::Put(root, kKey, doc::Node::String(kFile));
+  return doc::WriteYaml(root);
+}
+
 // Reads agent.yaml into the options; false, with the mistakes told, if agents would not start with it.
 bool TakeAgentConfig(GenerateFlags& flags, std::ostream& err) {
   if (flags.agent_config.empty()) return true;
@@ -201,12 +215,7 @@ bool TakeAgentConfig(GenerateFlags& flags, std::ostream& err) {
   auto raw = config::ReadConfigFile(*text, problems);
   if (!problems.empty() || !raw) return Refuse(problems.Lines(), err), false;
   // The shipped file's only field: platforms need it for their credential plugins.
-  if (!raw->provider_environment_file) {
-    doc::Problems unused(flags.agent_config);
-    doc::Node root = doc::ParseYaml(*text, unused).value_or(doc::Node::Mapping());
-    doc::Put(root, "providerEnvironment", doc::Node::String("/etc/prefetchd/agent/provider.env"));
-    *text = doc::WriteYaml(root);
-  }
+  if (!raw->provider_environment_file) *text = WithProviderEnvironment(*text);
   flags.options.agent_config = *std::move(text);
   return true;
 }

@@ -51,7 +51,9 @@ base::Status CheckOptions(const Files& files, const GenerateOptions& options) {
     return base::InvalidArgument("--instance must be at most " + std::to_string(kLongestInstance) +
                                  " small letters, digits and dashes, such as team-a");
   }
-  if (options.instance == "fleet" || options.instance.starts_with("fleet-")) {
+  const bool reads_as_fleet = options.instance == "fleet" || options.instance.starts_with("fleet-") ||
+                              options.instance.find("prefetchd-fleet") != std::string::npos;
+  if (reads_as_fleet) {
     return base::InvalidArgument("--instance " + options.instance +
                                  ": its agents' ServiceAccount would be named like that of component fleet "
                                  "(prefetchd-fleet), whose tokens read the full status; choose another name");
@@ -121,11 +123,13 @@ Kustomization TopOf(const GenerateOptions& options) {
   return top;
 }
 
-void SetAgentConfig(const std::string& text, Objects& objects) {
-  if (text.empty()) return;
+base::Status SetAgentConfig(const std::string& text, Objects& objects) {
+  if (text.empty()) return {};
   Object* config = FindObject(objects, "ConfigMap", "prefetchd-agent");
   doc::Node* value = config == nullptr ? nullptr : doc::ValueAt(config->body, {"data", "agent.yaml"});
-  if (value != nullptr) *value = doc::Node::String(text);
+  if (value == nullptr) return base::Internal("the manifests have no agent.yaml");
+  *value = doc::Node::String(text);
+  return {};
 }
 
 void ChangeGate(const GenerateOptions& options, AgentDaemonSet& agent) {
@@ -189,6 +193,11 @@ base::Status CheckLists(const std::vector<ListFile>& lists) {
 base::Result<Generated> Generate(const Files& files, const GenerateOptions& given) {
   GenerateOptions options = given;
   if (Contains(options.components, kPreflight) && !options.image.empty()) {
+    for (const ListFile& list : options.lists) {
+      if (list.name != kOwnImageList) continue;
+      return base::InvalidArgument(list.name +
+                                   ": this is the name of the list with the agent's own image: rename yours");
+    }
     options.lists.push_back(ListOfOwnImage(options.image));
   }
   for (const base::Status& checked : {CheckOptions(files, options), CheckLists(options.lists)}) {
@@ -199,7 +208,7 @@ base::Result<Generated> Generate(const Files& files, const GenerateOptions& give
   if (!objects) return objects.error();
   AgentDaemonSet agent(*objects);
   Change(options, top.config_maps, agent);
-  SetAgentConfig(options.agent_config, *objects);
+  if (auto set = SetAgentConfig(options.agent_config, *objects); !set) return set.error();
   LabelMonitors(options.monitor_labels, *objects);
   if (!options.instance.empty()) AlertOnLabelOf(options.instance, *objects);
   Generated out;

@@ -54,6 +54,7 @@ INSTANTIATE_TEST_SUITE_P(
         LineCase{"CommandsBelow", {"list", ""}, "print\tprints one [canonical]: it's \"good\"\n:4\n"},
         LineCase{"Options", {"list", "print", "--"}, "--output\ta form: 'yaml'\n--list\ta file\n:4\n"},
         LineCase{"ValuesOfAnOption", {"list", "print", "-o", "y"}, "yaml\n:4\n"},
+        LineCase{"AValueBehindEquals", {"list", "print", "--output=y"}, "--output=yaml\n:4\n"},
         LineCase{"AFileForAnOption", {"list", "print", "--list", ""}, ":0\n"},
         LineCase{"AFileForAnArgument", {"list", "print", "-o", "yaml", ""}, ":0\n"},
         LineCase{"ArgumentsFromATable", {"completion", ""}, "bash\nzsh\n:4\n"},

@@ -235,6 +235,8 @@ TEST(Plugin, OfKubectlIsTheSameProgramUnderItsOtherNames) {
   EXPECT_NE(help.find("Usage: kubectl prefetch list check"), std::string::npos) << help;
   EXPECT_NE(help.find("\n  kubectl prefetch list check"), std::string::npos) << help;
   EXPECT_EQ(help.find("prefetchctl "), std::string::npos) << help;
+  EXPECT_EQ(Output({plugin, "completion", "--help"}).find("/usr/local/bin/kubectl prefetch"),
+            std::string::npos);
   auto wrong = rig::RunProgram({{plugin, "list", "chek"}, {}}, std::chrono::seconds(20));
   ASSERT_OK(wrong);
   EXPECT_NE(wrong->err.find("(see kubectl prefetch list --help)"), std::string::npos) << wrong->err;

@@ -26,8 +26,9 @@ Command ExplainCommand(CLI::App& command, Context& context) {
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();
   command.footer(R"(
-Explains an image on this node, listed or not, in kubelet's own decision order: is the image present, has kubelet recorded it, would a pod start, by which rule. It ends with advice. The output names
-credentials, and never contains them.
+Explains an image on this node, listed or not, in kubelet's own decision order: is the image present, has kubelet
+recorded it, would a pod start, by which rule. It ends with advice. The output names credentials, and never
+contains them.
 
 Exit code:
   0  explained, also for an absent image
