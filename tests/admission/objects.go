@@ -26,7 +26,8 @@ import (
 )
 
 // Kinds of others, for which Kubernetes' own library has no types: tests/deploy/shapes.py has ours.
-var foreign = []string{"monitoring.coreos.com/", "monitoring.googleapis.com/", "security.openshift.io/"}
+var foreign = []string{"monitoring.coreos.com/", "monitoring.googleapis.com/", "security.openshift.io/",
+	"actions.github.com/", "prow.k8s.io/", "tekton.dev/"}
 
 var (
 	scheme  = newScheme()
