@@ -171,7 +171,7 @@ int Misunderstood(const CLI::App& app, const CLI::ParseError& error, const std::
 int Asked(const CLI::App& app, const CLI::ParseError& error, const std::string& called_as) {
   std::ostringstream out;
   const int exit_code = app.exit(error, out, std::cerr);
-  // What `completion` prints is for the program's own name.
+  // `completion` prints for the program's own name.
   const bool renames = error.get_name() == "CallForHelp" && !app.got_subcommand("completion");
   std::cout << (renames ? base::ReplaceAll(out.str(), "prefetchctl ", called_as + " ") : out.str());
   return exit_code;

@@ -345,8 +345,6 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"CodeWithoutAStatus", RpcCode::kUnknown,
             New("denied: the mirror got: 404 Not Found, manifest unknown"), ErrorClass::kAccessDenied},
         Row{"AServerThatSaysNothing", RpcCode::kUnknown, "x: server message", ErrorClass::kUnknown},
-        Row{"NorAStatus", RpcCode::kUnknown, "x: unexpected status from GET request to u",
-            ErrorClass::kUnknown},
         Row{"TheKernelsDenialIsNoRegistrys", RpcCode::kUnknown,
             Layers("failed to extract layer " + kDigest +
                    ": failed to mount /tmp/m1: permission denied: unknown"),
