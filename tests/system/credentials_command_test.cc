@@ -188,7 +188,7 @@ INSTANTIATE_TEST_SUITE_P(
         CommandCase{"CrioInJson", kDocker + "--config @/crio.yaml -o json other.io/b", 1,
                     R"({"image":"other.io/b","repository":"other.io/b","credentials":[],"providers":[],)"
                     R"("crio":{"places":[{"place":"other.io/b","sends":"none","file":"","match":""}],)"
-                    R"("namespacedFiles":[]}})",
+                    R"("namespacedFiles":[],"unseenFiles":[]}})",
                     ""},
         CommandCase{"CheckGood", "--check " + kPlugins + kDocker + "--config @/agent.yaml", 0,
                     "providers.yaml: 2 providers, sha256:", ""},
