@@ -25,7 +25,7 @@ constexpr const char* kUsualAuthFiles[] = {"/run/containers/0/auth.json",
                                            "/root/.config/containers/auth.json", "/root/.docker/config.json"};
 
 // Docker Hub's names in these files; config.go (normalizeRegistry).
-std::string HubAsOne(std::string registry) {
+std::string HubAsOne(const std::string& registry) {
   return registry == "docker.io" || registry == "registry-1.docker.io" ? "index.docker.io" : registry;
 }
 

@@ -65,13 +65,9 @@ TEST(Write, TextsOfSeveralLinesAreBlocksWhereThatKeepsEveryByte) {
   inner.Set("block", Node::String("# a\n\n  - b: \"ä\"\n---\n"));
   root.Set("data", inner);
   EXPECT_EQ(WriteYaml(root), "data:\n  block: |\n    # a\n\n      - b: \"ä\"\n    ---\n");
-  for (const char* text : {"# a\n\n  - b: \"ä\"\n---\n", "a\nb", " a\nb\n", "a \nb\n", "a\n\n", "\na\n",
-                           "a\tb\n", "a\r\nb\n", "\n",
-                           "a\xC2\x85"
-                           "b\n",
-                           "a\xE2\x80\xA8"
-                           "b\n",
-                           "\xC3\xA4\n", "a\n \nb\n"}) {
+  for (const char* text :
+       {"# a\n\n  - b: \"ä\"\n---\n", "a\nb", " a\nb\n", "a \nb\n", "a\n\n", "\na\n", "a\tb\n", "a\r\nb\n",
+        "\n", "a\302\205b\n", "a\342\200\250b\n", "\xC3\xA4\n", "a\n \nb\n"}) {
     Node one = Node::Mapping();
     one.Set("t", Node::String(text)).Set("next", Node::Int(1));
     Problems problems("x.yaml");

@@ -10,23 +10,22 @@
 #include "manifest/read.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace prefetch;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  doc::Problems problems("fuzz.yaml");
-  const std::vector<doc::Node> documents = manifest::ParseManifests(text, problems);
-  doc::Node item = doc::Node::Mapping();
-  item.Set("name", doc::Node::String("put-in"));
-  std::vector<doc::NamedItem> items;
-  for (const manifest::PodInTree& pod : manifest::FindPods(documents, problems)) {
+  prefetch::doc::Problems problems("fuzz.yaml");
+  const std::vector<prefetch::doc::Node> documents = prefetch::manifest::ParseManifests(text, problems);
+  prefetch::doc::Node item = prefetch::doc::Node::Mapping();
+  item.Set("name", prefetch::doc::Node::String("put-in"));
+  std::vector<prefetch::doc::NamedItem> items;
+  for (const prefetch::manifest::PodInTree& pod : prefetch::manifest::FindPods(documents, problems)) {
     items.push_back({pod.spec, "initContainers", item, "containers"});
     items.push_back({pod.spec, "volumes", item, "containers"});
   }
   if (!problems.empty() || items.empty()) return 0;
-  auto edited = doc::PutIntoText(text, items);
+  auto edited = prefetch::doc::PutIntoText(text, items);
   if (!edited || text.find("put-in") != std::string_view::npos) return 0;
   // Without the new lines it is the old text, but for keys that had no value.
   std::size_t put = 0;
-  for (std::string_view line : base::Split(*edited, '\n'))
+  for (std::string_view line : prefetch::base::Split(*edited, '\n'))
     put += line.find("- name: put-in") != std::string_view::npos ? 1 : 0;
   if (put != items.size()) std::abort();
   return 0;

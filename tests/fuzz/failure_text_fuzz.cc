@@ -7,12 +7,13 @@
 #include "cri/failure_reading.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace prefetch;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  for (cri::RpcCode code : {cri::RpcCode::kUnknown, cri::RpcCode::kNotFound, cri::RpcCode::kUnavailable}) {
-    if (image::ErrorClassName(cri::Classify(code, text, {"reg.example/app:v1"})).empty()) std::abort();
+  for (prefetch::cri::RpcCode code : {prefetch::cri::RpcCode::kUnknown, prefetch::cri::RpcCode::kNotFound,
+                                      prefetch::cri::RpcCode::kUnavailable}) {
+    if (prefetch::image::ErrorClassName(prefetch::cri::Classify(code, text, {"reg.example/app:v1"})).empty())
+      std::abort();
   }
-  const cri::FailureReading reading = cri::ReadFailure(text);
+  const prefetch::cri::FailureReading reading = prefetch::cri::ReadFailure(text);
   // All of the text is somebody's, or is passed over between the two.
   if (reading.own.size() + reading.quoted.size() > text.size()) std::abort();
   if (reading.status != 0 && (reading.status < 100 || reading.status > 999)) std::abort();
