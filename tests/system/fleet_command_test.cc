@@ -352,17 +352,16 @@ TEST_P(MissingRight, IsNamed) {
 const Words kStatus = {"status", "--fleet"}, kAudit = {"audit", "--fleet"};
 INSTANTIATE_TEST_SUITE_P(
     Examples, MissingRight,
-    testing::Values(
-        RightCase{"ListNodes", "fleet-viewer.yaml", "list", "nodes", kStatus, 4,
-                  "a right is missing, list nodes"},
-        RightCase{"ListPods", "fleet-viewer.yaml", "list", "pods", kStatus, 4,
-                  "a right is missing, list pods"},
-        RightCase{"GetProxy", "fleet-viewer.yaml", "get", "pods/proxy", kStatus, 4,
-                  "a right is missing, get pods/proxy"},
-        RightCase{"AuditPods", "audit-viewer.yaml", "list", "pods", kAudit, 1,
-                  "the pods that brought them are not known: list pods of all namespaces is"},
-        RightCase{"AuditEvents", "audit-viewer.yaml", "list", "events", kAudit, 1,
-                  "kubelet's own pulls of listed images are not known: list events of"}),
+    testing::Values(RightCase{"ListNodes", "fleet-viewer.yaml", "list", "nodes", kStatus, 4,
+                              "a right is missing, list nodes"},
+                    RightCase{"ListPods", "fleet-viewer.yaml", "list", "pods", kStatus, 4,
+                              "a right is missing, list pods"},
+                    RightCase{"GetProxy", "fleet-viewer.yaml", "get", "pods/proxy", kStatus, 4,
+                              "a right is missing, get pods/proxy"},
+                    RightCase{"AuditPods", "audit-viewer.yaml", "list", "pods", kAudit, 1,
+                              "the pods that brought them are not known: list pods of all namespaces is"},
+                    RightCase{"AuditEvents", "audit-viewer.yaml", "list", "events", kAudit, 1,
+                              "kubelet's own pulls of listed images are not known: list events of"}),
     [](const auto& row) { return row.param.name; });
 
 TEST_F(FleetCommand, WithoutAClusterItSaysWhatWasLookedFor) {
