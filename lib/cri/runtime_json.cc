@@ -1,11 +1,8 @@
 #include "cri/runtime_json.h"
 
-#include <json/json.h>
-
 #include <algorithm>
-#include <exception>
-#include <memory>
 
+#include "doc/loose_json.h"
 #include "image/table_hosts.h"
 
 namespace prefetch::cri {
@@ -13,61 +10,28 @@ namespace {
 
 constexpr std::size_t kMaxConfigBytes = 1024 * 1024;  // a configuration is some kilobytes
 
-// Null for whatever cannot be read. jsoncpp throws on nesting that is too deep.
-Json::Value Parse(std::string_view text) {
-  static const Json::CharReaderBuilder kBuilder = [] {
-    Json::CharReaderBuilder builder;
-    builder["stackLimit"] = 64;
-    return builder;
-  }();
-  try {
-    std::unique_ptr<Json::CharReader> reader(kBuilder.newCharReader());
-    Json::Value root;
-    if (reader->parse(text.data(), text.data() + text.size(), &root, nullptr)) return root;
-  } catch (const std::exception&) {
-  }
-  return Json::Value();
-}
-
-// Null if there is no such member. Of a node's thousand images each has a tree that is not worth copying.
-const Json::Value& Member(const Json::Value& value, const char* name) {
-  return value.isObject() ? value[name] : Json::Value::nullSingleton();
-}
-
-std::string Text(const Json::Value& value, const char* name) {
-  const Json::Value& member = Member(value, name);
-  return member.isString() ? member.asString() : std::string();
-}
-
-std::optional<Blob> ParseDescriptor(const Json::Value& value) {
-  Blob blob{Text(value, "digest"), 0};
-  const Json::Value& size = Member(value, "size");
-  if (blob.digest.empty() || !size.isUInt64()) return std::nullopt;
-  blob.size_bytes = size.asUInt64();
+std::optional<Blob> ParseDescriptor(const doc::LooseJson& value) {
+  const std::optional<std::uint64_t> size = value.Number("size");
+  Blob blob{value.Text("digest"), size.value_or(0)};
+  if (blob.digest.empty() || !size) return std::nullopt;
   return blob;
 }
 
-// Has the value anything to say? containerd writes what is not configured as null.
-bool Says(const Json::Value& value) {
-  return (value.isObject() || value.isArray()) && !value.empty();
+void AddHosts(const doc::LooseJson& table, image::TableHosts& hosts) {
+  for (const std::string& name : table.Names()) hosts.Add(name);
 }
 
-void AddHosts(const Json::Value& table, image::TableHosts& hosts) {
-  if (!table.isObject()) return;
-  for (auto entry = table.begin(); entry != table.end(); ++entry) hosts.Add(entry.name());
-}
-
-// Hosts with credentials or TLS of their own; an entry without either changes nothing.
-void AddConfigured(const Json::Value& configs, image::TableHosts& hosts) {
-  if (!configs.isObject()) return;
-  for (auto entry = configs.begin(); entry != configs.end(); ++entry) {
-    if (Says(Member(*entry, "auth")) || Says(Member(*entry, "tls"))) hosts.Add(entry.name());
+// Hosts with credentials or TLS of their own; an entry without either changes nothing, and containerd writes
+// what is not configured as null.
+void AddConfigured(const doc::LooseJson& configs, image::TableHosts& hosts) {
+  for (const std::string& name : configs.Names()) {
+    const doc::LooseJson entry = configs.Member(name.c_str());
+    if (entry.Member("auth").HasContent() || entry.Member("tls").HasContent()) hosts.Add(name);
   }
 }
 
-void AddHeaders(const Json::Value& headers, image::TableHosts& hosts) {
-  if (!headers.isObject()) return;
-  for (auto entry = headers.begin(); entry != headers.end(); ++entry) hosts.AddHeader(entry.name());
+void AddHeaders(const doc::LooseJson& headers, image::TableHosts& hosts) {
+  for (const std::string& name : headers.Names()) hosts.AddHeader(name);
 }
 
 bool IsConfigType(std::string_view type) {
@@ -84,42 +48,41 @@ bool IsLayerType(std::string_view type) {
 }  // namespace
 
 VerboseInfo ParseVerboseInfo(std::string_view json) {
-  const Json::Value root = Parse(json);
-  const Json::Value& spec = Member(root, "imageSpec");
+  const doc::LooseJson root = doc::LooseJson::Parse(json);
+  const doc::LooseJson spec = root.Member("imageSpec");
   VerboseInfo info;
-  info.chain_id = Text(root, "chainID");
-  image::Platform platform{Text(spec, "os"), Text(spec, "architecture"), Text(spec, "variant")};
+  info.chain_id = root.Text("chainID");
+  image::Platform platform{spec.Text("os"), spec.Text("architecture"), spec.Text("variant")};
   if (platform != image::Platform{}) info.platform = platform;
   return info;
 }
 
 image::RuntimeRegistries ParseRuntimeRegistries(std::string_view json) {
   if (json.size() > kMaxConfigBytes) return {};
-  const Json::Value root = Parse(json);
-  const Json::Value& registry = Member(root, "registry");
-  if (!registry.isObject()) return {};
+  const doc::LooseJson registry = doc::LooseJson::Parse(json).Member("registry");
+  if (!registry.IsObject()) return {};
   image::TableHosts hosts;
-  AddHosts(Member(registry, "mirrors"), hosts);
-  AddHosts(Member(registry, "auths"), hosts);
-  AddConfigured(Member(registry, "configs"), hosts);
-  AddHeaders(Member(registry, "headers"), hosts);
-  image::RuntimeRegistries told{.told = true, .config_path = Text(registry, "configPath")};
+  AddHosts(registry.Member("mirrors"), hosts);
+  AddHosts(registry.Member("auths"), hosts);
+  AddConfigured(registry.Member("configs"), hosts);
+  AddHeaders(registry.Member("headers"), hosts);
+  image::RuntimeRegistries told{.told = true, .config_path = registry.Text("configPath")};
   if (!image::IsConfigPath(told.config_path)) {
     told.config_path.clear();
     hosts.AddAny();
   }
   told.in_tables = hosts.Hosts();
-  told.has_mirrors = Says(Member(registry, "mirrors"));
+  told.has_mirrors = registry.Member("mirrors").HasContent();
   return told;
 }
 
 std::optional<std::vector<Blob>> ParseImageManifest(std::string_view json) {
-  const Json::Value root = Parse(json);
-  const Json::Value& layers = Member(root, "layers");
-  std::optional<Blob> config = ParseDescriptor(Member(root, "config"));
-  if (!config || !layers.isArray()) return std::nullopt;
+  const doc::LooseJson root = doc::LooseJson::Parse(json);
+  const doc::LooseJson layers = root.Member("layers");
+  std::optional<Blob> config = ParseDescriptor(root.Member("config"));
+  if (!config || !layers.IsArray()) return std::nullopt;
   std::vector<Blob> blobs = {*config};
-  for (const Json::Value& layer : layers) {
+  for (const doc::LooseJson& layer : layers.Items()) {
     std::optional<Blob> blob = ParseDescriptor(layer);
     if (!blob) return std::nullopt;
     if (std::find(blobs.begin(), blobs.end(), *blob) == blobs.end()) blobs.push_back(*blob);
@@ -128,11 +91,12 @@ std::optional<std::vector<Blob>> ParseImageManifest(std::string_view json) {
 }
 
 bool CanBeUnpacked(std::string_view json) {
-  const Json::Value root = Parse(json);
-  const Json::Value& layers = Member(root, "layers");
-  return layers.isArray() && IsConfigType(Text(Member(root, "config"), "mediaType")) &&
-         std::all_of(layers.begin(), layers.end(),
-                     [](const Json::Value& layer) { return IsLayerType(Text(layer, "mediaType")); });
+  const doc::LooseJson root = doc::LooseJson::Parse(json);
+  const doc::LooseJson layers = root.Member("layers");
+  const std::vector<doc::LooseJson> all = layers.Items();
+  return layers.IsArray() && IsConfigType(root.Member("config").Text("mediaType")) &&
+         std::all_of(all.begin(), all.end(),
+                     [](const doc::LooseJson& layer) { return IsLayerType(layer.Text("mediaType")); });
 }
 
 }  // namespace prefetch::cri

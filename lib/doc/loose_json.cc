@@ -1,0 +1,82 @@
+#include "doc/loose_json.h"
+
+#include <json/json.h>
+
+#include <exception>
+#include <utility>
+
+namespace prefetch::doc {
+namespace {
+
+constexpr int kMaxDepth = 64;
+
+// jsoncpp throws on nesting that is too deep.
+Json::Value ParseLoosely(std::string_view text) {
+  static const Json::CharReaderBuilder kBuilder = [] {
+    Json::CharReaderBuilder builder;
+    builder["stackLimit"] = kMaxDepth;
+    builder["failIfExtra"] = true;
+    return builder;
+  }();
+  try {
+    std::unique_ptr<Json::CharReader> reader(kBuilder.newCharReader());
+    Json::Value root;
+    if (reader->parse(text.data(), text.data() + text.size(), &root, nullptr)) return root;
+  } catch (const std::exception&) {
+  }
+  return Json::Value();
+}
+
+const Json::Value& MemberOf(const Json::Value& value, const char* name) {
+  return value.isObject() ? value[name] : Json::Value::nullSingleton();
+}
+
+}  // namespace
+
+LooseJson::LooseJson(std::shared_ptr<const Json::Value> document, const Json::Value& value)
+    : document_(std::move(document)), value_(&value) {}
+
+LooseJson LooseJson::Parse(std::string_view text) {
+  auto document = std::make_shared<const Json::Value>(ParseLoosely(text));
+  const Json::Value& root = *document;
+  return {std::move(document), root};
+}
+
+bool LooseJson::IsObject() const {
+  return value_->isObject();
+}
+
+bool LooseJson::IsArray() const {
+  return value_->isArray();
+}
+
+bool LooseJson::HasContent() const {
+  return (IsObject() || IsArray()) && !value_->empty();
+}
+
+LooseJson LooseJson::Member(const char* name) const {
+  return {document_, MemberOf(*value_, name)};
+}
+
+std::string LooseJson::Text(const char* name) const {
+  const Json::Value& member = MemberOf(*value_, name);
+  return member.isString() ? member.asString() : std::string();
+}
+
+std::optional<std::uint64_t> LooseJson::Number(const char* name) const {
+  const Json::Value& member = MemberOf(*value_, name);
+  return member.isUInt64() ? std::optional<std::uint64_t>(member.asUInt64()) : std::nullopt;
+}
+
+std::vector<std::string> LooseJson::Names() const {
+  return IsObject() ? value_->getMemberNames() : std::vector<std::string>();
+}
+
+std::vector<LooseJson> LooseJson::Items() const {
+  std::vector<LooseJson> items;
+  if (!IsArray()) return items;
+  for (const Json::Value& item : *value_) items.push_back(LooseJson(document_, item));
+  return items;
+}
+
+}  // namespace prefetch::doc

@@ -1,0 +1,45 @@
+// LooseJson: a JSON document of another program (a runtime, a registry), of which a few members are read.
+// Anything may be missing or of another type, and then it is not known: there are no places, and no mistakes
+// are told. A document of people or of a contract goes through doc/json and doc/reader instead.
+//
+// Read by jsoncpp. Its leniences (comments, `01`) do no harm here: the writer is a program.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace Json {
+class Value;
+}
+
+namespace prefetch::doc {
+
+// A value within a document, which it keeps alive; cheap to copy. Any thread may read.
+class LooseJson {
+ public:
+  // Null for what cannot be read, or nests deeper than 64. Pure.
+  static LooseJson Parse(std::string_view text);
+
+  bool IsObject() const;
+  bool IsArray() const;
+  // An object or an array with something in it.
+  bool HasContent() const;
+  // Null if this is no object, or has no such member.
+  LooseJson Member(const char* name) const;
+  std::string Text(const char* name) const;                     // empty: no text
+  std::optional<std::uint64_t> Number(const char* name) const;  // nullopt: no whole number from 0 on
+  std::vector<std::string> Names() const;                       // of an object, sorted
+  std::vector<LooseJson> Items() const;                         // of an array
+
+ private:
+  LooseJson(std::shared_ptr<const Json::Value> document, const Json::Value& value);
+
+  std::shared_ptr<const Json::Value> document_;
+  const Json::Value* value_;
+};
+
+}  // namespace prefetch::doc
