@@ -132,19 +132,21 @@ void Pulls::JudgeRuns() {
   }
 }
 
-// Nothing but the order of pulls keeps it from starting; else why.
-bool Pulls::MayStart(Entry& entry, const plan::PullSlot& slot, std::uint64_t usable) {
-  entry.no_room = !plan::MayFit(slot.room, usable);
-  if (loop_.now() < hold_until_) entry.held = plan::Reason::kDiskFull;
+plan::StartFacts Pulls::FactsOfStart(const Entry& entry, const plan::PullSlot& slot, std::uint64_t usable) {
+  plan::StartFacts facts{.fits = plan::MayFit(slot.room, usable),
+                         .disk_held_until = hold_until_,
+                         .asked = slot.asked,
+                         .update = slot.update,
+                         .ready = entry.refresh.ready,
+                         .pulls_are_saved = checks_.SavesPulls(slot.registry),
+                         .tried_before = entry.past.attempts > 0 || !entry.past.vanished.empty(),
+                         .first_at = first_at_,
+                         .lease_is_leaving = leases_.AnyIsGoing() && leases_.IsGoing(LeaseFor(entry))};
   if (auto health = registries_.find(slot.registry); health != registries_.end()) {
-    if (loop_.now() < health->second.not_before) entry.held = registry_trouble_[slot.registry];
+    facts.registry_held_until = health->second.not_before;
+    facts.registry_trouble = registry_trouble_[slot.registry];
   }
-  if (entry.no_room) return false;
-  // An update that readiness waits for is worth one of the last pulls.
-  if (slot.update && entry.refresh.ready && !slot.asked && checks_.SavesPulls(slot.registry)) return false;
-  const bool is_first = entry.past.attempts == 0 && entry.past.vanished.empty();
-  if (loop_.now() < first_at_ && is_first && loop_.now() >= entry.asked_until) return false;
-  return !leases_.AnyIsGoing() || !leases_.IsGoing(LeaseFor(entry));
+  return facts;
 }
 
 void Pulls::StartDue(bool settled, bool may_start) {
@@ -161,9 +163,7 @@ void Pulls::StartDue(bool settled, bool may_start) {
     if (entry.runs.empty() &&
         entry.action.kind != plan::ActionKind::kPull) {  // most of them, most of the time
       if (had_no_room || was_held) loop_.Changed();
-      const bool waits =
-          entry.action.kind == plan::ActionKind::kWait && !plan::IsUsable(entry.seen, entry.past);
-      if (waits && entry.action.until <= loop_.now() + plan::kSoonDue)
+      if (plan::IsSoonDue(entry.action, plan::IsUsable(entry.seen, entry.past), loop_.now()))
         input.soon.insert(entry.want->reference.domain());
       continue;
     }
@@ -171,7 +171,11 @@ void Pulls::StartDue(bool settled, bool may_start) {
     if (!entry.runs.empty()) {
       input.running.push_back(std::move(slot));
     } else if (entry.applies) {
-      if (MayStart(entry, slot, input.usable)) input.due.push_back(std::move(slot));
+      const plan::StartVerdict verdict =
+          plan::JudgeStart(FactsOfStart(entry, slot, input.usable), loop_.now());
+      entry.no_room = verdict.no_room;
+      entry.held = verdict.held;
+      if (verdict.may) input.due.push_back(std::move(slot));
     }
     if (had_no_room != entry.no_room || was_held != entry.held) loop_.Changed();
   }

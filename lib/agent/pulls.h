@@ -21,6 +21,7 @@
 #include "plan/limits.h"
 #include "plan/room.h"
 #include "plan/schedule.h"
+#include "plan/start.h"
 
 namespace prefetch::agent {
 
@@ -99,7 +100,7 @@ class Pulls {
   bool FilledDisk(Entry& entry, const std::string& error);
 
   void Start(Entry& entry);
-  bool MayStart(Entry& entry, const plan::PullSlot& slot, std::uint64_t usable);
+  plan::StartFacts FactsOfStart(const Entry& entry, const plan::PullSlot& slot, std::uint64_t usable);
 
   // Leases: leases.cc.
   std::string LeaseFor(const Entry& entry) const;

@@ -1,0 +1,41 @@
+// Start: the facts about one due pull -> may it start at all? Which of those that may get the places is
+// Schedule's (plan/schedule.h). Pure.
+#pragma once
+
+#include <optional>
+
+#include "base/clock.h"
+#include "plan/decide.h"
+#include "plan/reason.h"
+
+namespace prefetch::plan {
+
+struct StartFacts {
+  bool fits = true;                 // MayFit: it could end well if it got all the room that is left
+  base::TimePoint disk_held_until;  // the disk is full
+  base::TimePoint registry_held_until;
+  Reason registry_trouble = Reason::kUnreachable;  // the newest of its registry; counts while that is held
+  bool asked = false;                              // somebody waits for it now
+  bool update = false;                             // something usable is here
+  bool ready = false;                              // readiness does not wait for the update
+  bool pulls_are_saved = false;                    // the registry's last pulls are kept for what is missing
+  bool tried_before = false;
+  base::TimePoint first_at;       // no first pull before (startJitter)
+  bool lease_is_leaving = false;  // a lease of this name is being deleted
+};
+
+struct StartVerdict {
+  bool may = false;
+  bool no_room = false;
+  std::optional<Reason> held;  // said of the entry; nullopt: nothing holds it that people should know of
+
+  friend bool operator==(const StartVerdict&, const StartVerdict&) = default;
+};
+
+// A hold of disk or registry is told here, and kept by Schedule, which knows when it ends.
+StartVerdict JudgeStart(const StartFacts& facts, base::TimePoint now);
+
+// Will an entry that waits have use for a place within kSoonDue?
+bool IsSoonDue(const Action& action, bool usable, base::TimePoint now);
+
+}  // namespace prefetch::plan

@@ -1,0 +1,80 @@
+#include "plan/start.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "plan/schedule.h"
+
+namespace prefetch::plan::start_test {
+namespace {
+
+using std::chrono::seconds;
+const base::TimePoint kNow{seconds(1000)};
+const base::TimePoint kLater = kNow + seconds(1);
+
+struct StartRow {
+  std::string name;
+  StartFacts facts;
+  StartVerdict expect;
+};
+
+class JudgeStartTest : public testing::TestWithParam<StartRow> {};
+
+TEST_P(JudgeStartTest, Row) {
+  const StartVerdict verdict = JudgeStart(GetParam().facts, kNow);
+  EXPECT_EQ(verdict.may, GetParam().expect.may);
+  EXPECT_EQ(verdict.no_room, GetParam().expect.no_room);
+  EXPECT_EQ(verdict.held, GetParam().expect.held);
+}
+
+constexpr StartVerdict kMay{.may = true};
+constexpr StartVerdict kMayNot{};
+
+INSTANTIATE_TEST_SUITE_P(
+    , JudgeStartTest,
+    testing::Values(StartRow{"NothingAgainstIt", {}, kMay},
+                    StartRow{"DoesNotFit", {.fits = false}, {.no_room = true}},
+                    // Held, and among those that may: Schedule knows when the hold ends.
+                    StartRow{
+                        "DiskFull", {.disk_held_until = kLater}, {.may = true, .held = Reason::kDiskFull}},
+                    StartRow{"DiskFullNoMore", {.disk_held_until = kNow}, kMay},
+                    StartRow{"RegistryHeld",
+                             {.registry_held_until = kLater, .registry_trouble = Reason::kRateLimited},
+                             {.may = true, .held = Reason::kRateLimited}},
+                    StartRow{"RegistryHeldNoMore", {.registry_held_until = kNow}, kMay},
+                    StartRow{"OfBothTheRegistryIsTold",
+                             {.disk_held_until = kLater,
+                              .registry_held_until = kLater,
+                              .registry_trouble = Reason::kDnsFailure},
+                             {.may = true, .held = Reason::kDnsFailure}},
+                    StartRow{"WithoutRoomAndHeld",
+                             {.fits = false, .disk_held_until = kLater},
+                             {.no_room = true, .held = Reason::kDiskFull}},
+                    StartRow{"AnUpdateNobodyWaitsForIsSpared",
+                             {.update = true, .ready = true, .pulls_are_saved = true},
+                             kMayNot},
+                    StartRow{"PullsAreNotSaved", {.update = true, .ready = true}, kMay},
+                    StartRow{"AnUpdateForReadiness", {.update = true, .pulls_are_saved = true}, kMay},
+                    StartRow{"WhatIsMissingIsNotSpared", {.ready = true, .pulls_are_saved = true}, kMay},
+                    StartRow{"AnUpdateThatIsAskedFor",
+                             {.asked = true, .update = true, .ready = true, .pulls_are_saved = true},
+                             kMay},
+                    StartRow{"BeforeTheFirst", {.first_at = kLater}, kMayNot},
+                    StartRow{"AtTheFirst", {.first_at = kNow}, kMay},
+                    StartRow{"AskedForBeforeTheFirst", {.asked = true, .first_at = kLater}, kMay},
+                    StartRow{"TriedBefore", {.tried_before = true, .first_at = kLater}, kMay},
+                    StartRow{"ItsLeaseIsLeaving", {.lease_is_leaving = true}, kMayNot}),
+    [](const auto& row) { return row.param.name; });
+
+TEST(IsSoonDue, OfWhatWaitsAndIsMissing) {
+  const Action soon{ActionKind::kWait, Reason::kUnreachable, kNow + kSoonDue};
+  const Action later{ActionKind::kWait, Reason::kUnreachable, kNow + kSoonDue + seconds(1)};
+  EXPECT_TRUE(IsSoonDue(soon, false, kNow));
+  EXPECT_FALSE(IsSoonDue(soon, true, kNow));
+  EXPECT_FALSE(IsSoonDue(later, false, kNow));
+  EXPECT_FALSE(IsSoonDue({ActionKind::kPull, Reason::kImageAbsent, kNow}, false, kNow));
+}
+
+}  // namespace
+}  // namespace prefetch::plan::start_test
