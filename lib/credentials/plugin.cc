@@ -27,7 +27,7 @@ base::Command CommandOf(const Provider& provider, const PluginSurroundings& surr
 // ": what it said", without what it must not have said.
 std::string Said(const base::ProcessResult& result) {
   std::vector<std::string> secrets = SecretsIn(result.output.Reveal());
-  std::string text = Scrub(result.errors, secrets);
+  std::string text = ScrubPluginErrors(result.errors, secrets);
   for (std::string& secret : secrets) base::WipeString(secret);
   return text.empty() ? "" : ": " + text;
 }

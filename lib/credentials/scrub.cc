@@ -85,7 +85,7 @@ void CollectStrings(const doc::Node& node, std::vector<std::string>& out) {
 
 }  // namespace
 
-std::string Scrub(std::string_view text, const std::vector<std::string>& secrets) {
+std::string ScrubPluginErrors(std::string_view text, const std::vector<std::string>& secrets) {
   std::vector<std::string> spellings;
   for (const std::string& secret : secrets) {
     if (secret.size() < kShortestSecret) continue;

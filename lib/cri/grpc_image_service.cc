@@ -88,7 +88,7 @@ std::optional<CallError> NotReady(const v1::RuntimeStatus& status) {
     for (const std::string& more : {condition.reason(), condition.message()}) {
       if (!more.empty()) words.append(": ").append(more);
     }
-    return CallError{image::ErrorClass::kRuntimeDown, Scrub(words, nullptr)};
+    return CallError{image::ErrorClass::kRuntimeDown, ScrubRuntimeWords(words, nullptr)};
   }
   return std::nullopt;
 }

@@ -98,7 +98,7 @@ std::optional<CallError> ToCallError(const grpc::Status& status, const base::Cal
   bool late = std::chrono::steady_clock::now() >= call.deadline;
   if (code == RpcCode::kDeadlineExceeded && late) return TimedOut(connected, subject);
   ErrorClass error_class = Classify(code, status.error_message(), subject.image_names);
-  std::string words = Scrub(status.error_message(), subject.credential);
+  std::string words = ScrubRuntimeWords(status.error_message(), subject.credential);
   if (words.empty()) words = std::string(subject.method) + " failed without a word";
   if (error_class == ErrorClass::kRuntimeUnsupported) words = Unsupported(words);
   return CallError{error_class, std::move(words)};

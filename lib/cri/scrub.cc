@@ -27,7 +27,7 @@ std::vector<std::string> Spellings(const image::AuthConfig& credential) {
 
 }  // namespace
 
-std::string Scrub(std::string_view message, const image::AuthConfig* credential_in_use) {
+std::string ScrubRuntimeWords(std::string_view message, const image::AuthConfig* credential_in_use) {
   std::string out =
       credential_in_use ? base::Redact(message, Spellings(*credential_in_use)) : std::string(message);
   out = base::InOneLine(base::WithoutUrlSecrets(out));

@@ -20,7 +20,7 @@ void PrintTo(const Row& row, std::ostream* out) {
 class ScrubTest : public testing::TestWithParam<Row> {};
 
 TEST_P(ScrubTest, KeepsTheReasonOnly) {
-  EXPECT_EQ(Scrub(GetParam().text, {"hunter2", "a"}), GetParam().expect);
+  EXPECT_EQ(ScrubPluginErrors(GetParam().text, {"hunter2", "a"}), GetParam().expect);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -43,7 +43,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& row) { return row.param.name; });
 
 TEST(Scrub, IsShort) {
-  EXPECT_LE(Scrub(std::string(5000, ' ') + std::string(9000, 'x'), {}).size(), 1030U);
+  EXPECT_LE(ScrubPluginErrors(std::string(5000, ' ') + std::string(9000, 'x'), {}).size(), 1030U);
 }
 
 TEST(SecretsIn, FindsWhatMayBeAPassword) {

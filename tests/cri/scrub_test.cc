@@ -18,7 +18,7 @@ class ScrubTest : public testing::TestWithParam<Row> {};
 
 TEST_P(ScrubTest, LeavesOnlyWhatMayBeSeen) {
   image::AuthConfig credential{"robot", base::Secret("hunter\"2")};
-  EXPECT_EQ(Scrub(GetParam().message, &credential), GetParam().expect);
+  EXPECT_EQ(ScrubRuntimeWords(GetParam().message, &credential), GetParam().expect);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -48,7 +48,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(ScrubTest, IsCutAtACharacter) {
   std::string message;
   for (int i = 0; i < 1000; i++) message += "ü";
-  std::string scrubbed = Scrub(message, nullptr);
+  std::string scrubbed = ScrubRuntimeWords(message, nullptr);
   EXPECT_LE(scrubbed.size(), kScrubbedBytes);
   EXPECT_GT(scrubbed.size(), kScrubbedBytes - 8);
   EXPECT_TRUE(base::IsUtf8(scrubbed));
@@ -56,7 +56,7 @@ TEST(ScrubTest, IsCutAtACharacter) {
 
 TEST(ScrubTest, AnEmptyPasswordBlanksNothing) {
   image::AuthConfig credential{"robot", base::Secret()};
-  EXPECT_EQ(Scrub("not found", &credential), "not found");
+  EXPECT_EQ(ScrubRuntimeWords("not found", &credential), "not found");
 }
 
 }  // namespace

@@ -139,7 +139,7 @@ int RefusedTries(Persona persona) {
 }
 
 cri::CallError Heard(const RuntimeWords& words, const std::string& name) {
-  return {cri::Classify(words.code, words.text, {name}), cri::Scrub(words.text, nullptr)};
+  return {cri::Classify(words.code, words.text, {name}), cri::ScrubRuntimeWords(words.text, nullptr)};
 }
 
 cri::CallError Say(Persona persona, ErrorClass error_class, const std::string& name,

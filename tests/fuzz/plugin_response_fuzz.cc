@@ -11,6 +11,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     (void)credentials::DecodeResponse(text, "credentialprovider.kubelet.k8s.io/v1",
                                       prefetch::image::KubeletVersion{1, minor});
   }
-  (void)credentials::Scrub(text, credentials::SecretsIn(text));
+  (void)credentials::ScrubPluginErrors(text, credentials::SecretsIn(text));
   return 0;
 }
