@@ -99,6 +99,24 @@ base::Result<std::vector<KeyedAuth>> DecodeDockerConfig(std::string_view text, D
   return auths;
 }
 
+CredHelpers DecodeCredHelpers(std::string_view text) {
+  doc::Problems problems("docker config");
+  std::optional<doc::Node> tree = doc::ParseJson(text, problems, doc::JsonRules::kLenient);
+  CredHelpers helpers;
+  if (!tree) return helpers;
+  doc::SecretNode root(std::move(*tree));
+  doc::Reader reader(root.node, problems);
+  if (reader.IsNull()) return helpers;
+  doc::ObjectReader object(reader, doc::KeyRule::kIgnoreCase);
+  std::optional<doc::Reader> found = object.Find("credHelpers");
+  if (!found || found->IsNull()) return helpers;
+  for (const auto& [registry, value] : found->Members()) {
+    std::string name = value.String().value_or("");
+    if (!name.empty()) helpers.emplace(registry, std::move(name));
+  }
+  return helpers;
+}
+
 DockerConfigShape ShapeOf(std::string_view path) {
   std::string_view name = path.substr(path.rfind('/') + 1);
   return name == ".dockercfg" ? DockerConfigShape::kBare : DockerConfigShape::kAuths;

@@ -39,6 +39,7 @@ std::string RegistryOfKey(std::string_view key) {
 }
 
 constexpr const char* kCrioSocket = "/run/crio/crio.sock";
+constexpr const char* kHelpersFile = "registries.conf";
 
 bool IsThere(const std::string& path) {
   std::error_code error;
@@ -48,7 +49,11 @@ bool IsThere(const std::string& path) {
 struct AuthFile {
   std::string path;
   std::vector<credentials::KeyedAuth> auths;
+  credentials::CredHelpers helpers;
 };
+
+// Means the auth files, in the list of helpers; sysregistriesv2 (AuthenticationFileHelper).
+constexpr const char* kAuthFilesHelper = "containers-auth.json";
 
 std::vector<AuthFile> ReadAuthFiles(const std::vector<std::string>& paths, const std::string& host_root,
                                     std::vector<std::string>& problems) {
@@ -60,9 +65,10 @@ std::vector<AuthFile> ReadAuthFiles(const std::vector<std::string>& paths, const
       continue;
     }
     auto auths = credentials::DecodeDockerConfig(*text, credentials::DockerConfigShape::kAuths);
+    auto helpers = credentials::DecodeCredHelpers(*text);
     base::WipeString(*text);
     if (auths) {
-      files.push_back({path, *std::move(auths)});
+      files.push_back({path, *std::move(auths), std::move(helpers)});
     } else {
       problems.push_back(path + ": " + auths.error().message());
     }
@@ -94,10 +100,47 @@ std::vector<std::string> Unseen(const std::vector<std::string>& paths, const std
   return unseen;
 }
 
+// The first file that names a helper for the registry, or a login: config.go (findCredentialsInFile).
+bool TakeFromFiles(const std::vector<AuthFile>& files, const image::Reference& as, CrioPlace& place) {
+  for (const AuthFile& file : files) {
+    const auto helper = file.helpers.find(as.domain());
+    const std::string* key = helper != file.helpers.end() ? &helper->first : CrioLoginKey(file.auths, as);
+    if (key == nullptr) continue;
+    place.file = file.path;
+    place.match = *key;
+    if (helper != file.helpers.end()) place.helper = helper->second;
+    return true;
+  }
+  return false;
+}
+
+// The programs and files that CRI-O asks, up to the first that is known to answer. A program may have no
+// login, and then the next is asked; which only CRI-O knows.
+void TakeOwnLogin(const registry::RegistriesConf& conf, const std::vector<AuthFile>& files,
+                  const image::Reference& as, CrioPlace& place) {
+  const std::vector<std::string> usual = {kAuthFilesHelper};
+  for (const std::string& helper : conf.helpers && !conf.helpers->empty() ? *conf.helpers : usual) {
+    if (helper != kAuthFilesHelper) {
+      place.file = kHelpersFile;
+      place.match = as.domain();
+      place.helper = helper;
+      return;
+    }
+    if (TakeFromFiles(files, as, place)) return;
+  }
+}
+
+std::string OwnLogin(const CrioPlace& place) {
+  if (place.file.empty()) return "";
+  const std::string of = " of " + place.file;
+  if (!place.helper.empty()) return "from credential helper " + place.helper + of;
+  return credentials::ShownKey(place.match) + of;
+}
+
 std::string What(const CrioPlace& place, bool sees_all) {
-  const std::string login =
-      place.file.empty() ? "" : credentials::ShownKey(place.match) + " of " + place.file;
+  const std::string login = OwnLogin(place);
   if (place.given) return "the credentials above" + (login.empty() ? "" : ", not its own login " + login);
+  if (!login.empty() && !place.helper.empty()) return "its own login " + login + ", if that has one";
   if (!login.empty()) return "its own login " + login;
   return sees_all ? "anonymous" : "anonymous, or a login that cannot be seen from here";
 }
@@ -130,19 +173,17 @@ CrioLogins FindCrioLogins(const registry::CrioSettings& settings, const registry
     logins.looked_in = {settings.global_auth_file};
   }
   logins.unseen = Unseen(logins.looked_in, host_root, view);
+  // The drop-ins are here and name no file: crio.conf itself may.
+  if (settings.said_in.empty() && view == HostView::kPod && !IsThere(host_root + registry::kCrioFile)) {
+    logins.unseen.insert(logins.unseen.begin(), registry::kCrioFile);
+  }
   const std::vector<AuthFile> files = ReadAuthFiles(logins.looked_in, host_root, logins.problems);
   registry::PullPlaces places = registry::PlacesOf(conf, image);
   if (!places.only_runtime.empty()) logins.problems.push_back(places.only_runtime);
   for (const registry::PullPlace& place : places.places) {
     if (!place.blocked_by.empty()) continue;
     CrioPlace out{.name = place.as.Repository(), .given = place.same_domain && has_credentials};
-    for (const AuthFile& file : files) {
-      const std::string* key = CrioLoginKey(file.auths, place.as);
-      if (key == nullptr) continue;
-      out.file = file.path;
-      out.match = *key;
-      break;
-    }
+    TakeOwnLogin(conf, files, place.as, out);
     logins.places.push_back(std::move(out));
   }
   logins.namespaced = NamespacedFiles(settings.namespaced_auth_dir, host_root, image);
@@ -168,13 +209,15 @@ doc::Node CrioJson(const CrioLogins& logins) {
   std::vector<doc::Node> places, namespaced, unseen;
   for (const CrioPlace& place : logins.places) {
     const char* without = logins.unseen.empty() ? "none" : "unknown";
-    const char* sends = place.given ? "given" : place.file.empty() ? without : "own";
+    const char* own = place.helper.empty() ? "own" : "helper";
+    const char* sends = place.given ? "given" : place.file.empty() ? without : own;
     places.push_back(doc::Node::Mapping());
     places.back()
         .Set("place", doc::Node::String(place.name))
         .Set("sends", doc::Node::String(sends))
         .Set("file", doc::Node::String(place.file))
         .Set("match", doc::Node::String(place.file.empty() ? "" : credentials::ShownKey(place.match)));
+    if (!place.helper.empty()) places.back().Set("helper", doc::Node::String(place.helper));
   }
   for (const std::string& file : logins.namespaced) namespaced.push_back(doc::Node::String(file));
   for (const std::string& file : logins.unseen) unseen.push_back(doc::Node::String(file));

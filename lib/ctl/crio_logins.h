@@ -18,7 +18,9 @@ struct CrioPlace {
   std::string name;    // "mirror.acme.io/quay/app"
   bool given = false;  // the credentials of the pull
   std::string file;    // CRI-O's own login for this name, sent unless `given`; empty: it has none
-  std::string match;   // its key in that file
+  std::string match;   // its key in that file; of a helper, the registry
+  std::string
+      helper;  // a program that CRI-O runs for its own login (docker-credential-HELPER); `file` names it
 };
 
 struct CrioLogins {

@@ -273,13 +273,14 @@ class ConfReader {
     auto mode = GoText(root_, "short-name-mode");
     if (!mode) return std::move(mode).error();
     if (base::Status judged = JudgeMode(GoPlace(root_, "short-name-mode"), *mode); !judged) return judged;
-    // No answer is of other servers for these, but a wrong type ends CRI-O's reading.
     auto helpers = GoTexts(root_, "credential-helpers", kMaxConfSearch);
     if (!helpers) return std::move(helpers).error();
+    conf_.helpers = std::move(*helpers);
+    // No answer is of other servers for this, but a wrong type ends CRI-O's reading.
     auto layers = GoText(root_, "additional-layer-store-auth-helper");
     if (!layers) return std::move(layers).error();
-    is_second_ = *registry != nullptr || conf_.search || *aliases != nullptr || !mode->empty() || *helpers ||
-                 !layers->empty();
+    is_second_ = *registry != nullptr || conf_.search || *aliases != nullptr || !mode->empty() ||
+                 conf_.helpers || !layers->empty();
     return {};
   }
 
@@ -325,6 +326,7 @@ void Update(RegistriesConf& conf, const RegistriesConf& later) {
   conf.registries.clear();
   for (auto& [prefix, entry] : by_prefix) conf.registries.push_back(std::move(entry));
   if (later.search) conf.search = later.search;
+  if (later.helpers) conf.helpers = later.helpers;
   for (const auto& [name, means] : later.aliases) conf.aliases[name] = means;
 }
 

@@ -40,9 +40,10 @@ struct ConfRegistry {
 
 // The settings of one file, or of several together. A value.
 struct RegistriesConf {
-  std::vector<ConfRegistry> registries;            // sorted by prefix, each once
-  std::optional<std::vector<std::string>> search;  // unqualified-search-registries; nullopt: not said
-  std::map<std::string, std::string> aliases;      // short name -> repository; empty: it is none any more
+  std::vector<ConfRegistry> registries;             // sorted by prefix, each once
+  std::optional<std::vector<std::string>> search;   // unqualified-search-registries; nullopt: not said
+  std::map<std::string, std::string> aliases;       // short name -> repository; empty: it is none any more
+  std::optional<std::vector<std::string>> helpers;  // credential-helpers, in their order; nullopt: not said
 
   friend bool operator==(const RegistriesConf&, const RegistriesConf&) = default;
 };

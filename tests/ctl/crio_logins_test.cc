@@ -89,6 +89,7 @@ TEST_F(FindCrioLoginsTest, AFileThatIsNotVisibleIsNoProofOfAnonymity) {
   EXPECT_NE(doc::WriteJson(CrioJson(logins)).find("\"sends\":\"unknown\""), std::string::npos);
   EXPECT_EQ(CrioText(Find("quay.io/a", true)).find("anonymous"), std::string::npos);
   settings_.global_auth_file = "/run/containers/0/none.json";
+  settings_.said_in = "/etc/crio/crio.conf.d/00-default";
   EXPECT_EQ(CrioText(Find("quay.io/a", false)), anonymous);
   view_ = HostView::kPod;
   EXPECT_TRUE(CrioText(Find("quay.io/a", false)).starts_with(perhaps)) << "a pod's folder is its own";
@@ -106,6 +107,61 @@ TEST_F(FindCrioLoginsTest, APlaceOfAnotherNameNeverGetsWhatThePullBrings) {
             "  CRI-O to other.io/a: anonymous\n"
             "  CRI-O to quay.io/a: the credentials above\n");
 }
+
+// The drop-ins of crio.conf are mounted into the agent's pod, crio.conf itself is not.
+TEST_F(FindCrioLoginsTest, InAPodCrioConfMayNameAFileUnlessADropInDoes) {
+  view_ = HostView::kPod;
+  settings_.global_auth_file = "/auth.json";
+  HasLogin("/auth.json", "other.io");
+  EXPECT_EQ(Find("quay.io/a", false).unseen, std::vector<std::string>{"/etc/crio/crio.conf"});
+  settings_.said_in = "/etc/crio/crio.conf.d/00-default";
+  EXPECT_EQ(Find("quay.io/a", false).unseen, std::vector<std::string>());
+  view_ = HostView::kNode;
+  settings_.said_in.clear();
+  EXPECT_EQ(Find("quay.io/a", false).unseen, std::vector<std::string>());
+}
+
+struct HelperCase {
+  std::string name;
+  std::string conf;  // registries.conf
+  std::string auth;  // /auth.json
+  std::string sends;
+};
+
+class CrioHelperTest : public FindCrioLoginsTest, public testing::WithParamInterface<HelperCase> {};
+
+TEST_P(CrioHelperTest, IsAskedAsTheLibraryAsks) {
+  settings_.global_auth_file = "/auth.json";
+  dir_.Write("auth.json", GetParam().auth);
+  CrioLogins logins = Find("quay.io/a", false, GetParam().conf);
+  EXPECT_EQ(CrioText(logins), "  CRI-O to quay.io/a: " + GetParam().sends + "\n");
+  const bool is_helper = GetParam().sends.find("helper") != std::string::npos;
+  EXPECT_EQ(doc::WriteJson(CrioJson(logins)).find(R"("sends":"helper")") != std::string::npos, is_helper);
+}
+
+const std::string kLoginOfQuay = R"("auths":{"quay.io":{"auth":"dXNlcjpwYXNz"}})";
+
+INSTANTIATE_TEST_SUITE_P(
+    , CrioHelperTest,
+    testing::Values(
+        HelperCase{"OfTheFileBeforeItsLogins", "",
+                   R"({"credHelpers":{"quay.io":"ecr-login"},)" + kLoginOfQuay + "}",
+                   "its own login from credential helper ecr-login of /auth.json, if that has one"},
+        HelperCase{"OfAnotherRegistry", "", R"({"credHelpers":{"gcr.io":"gcloud"},)" + kLoginOfQuay + "}",
+                   "its own login quay.io of /auth.json"},
+        HelperCase{"AStoreIsNoHelper", "", R"({"credsStore":"secretservice"})", "anonymous"},
+        HelperCase{"OfRegistriesConfBeforeTheFiles",
+                   R"(credential-helpers = ["pass", "containers-auth.json"])", "{" + kLoginOfQuay + "}",
+                   "its own login from credential helper pass of registries.conf, if that has one"},
+        HelperCase{"OfRegistriesConfBehindTheFiles",
+                   R"(credential-helpers = ["containers-auth.json", "pass"])", "{" + kLoginOfQuay + "}",
+                   "its own login quay.io of /auth.json"},
+        HelperCase{"AnEmptyListIsTheUsual", "credential-helpers = []", "{" + kLoginOfQuay + "}",
+                   "its own login quay.io of /auth.json"},
+        HelperCase{"WithoutTheFilesTheyDoNotCount", R"(credential-helpers = ["pass"])",
+                   "{" + kLoginOfQuay + "}",
+                   "its own login from credential helper pass of registries.conf, if that has one"}),
+    [](const auto& row) { return row.param.name; });
 
 TEST_F(FindCrioLoginsTest, ABrokenFileIsAProblemWithoutItsContent) {
   settings_.global_auth_file = "/auth.json";

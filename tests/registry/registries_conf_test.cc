@@ -68,6 +68,7 @@ prefix = "*.acme.io"
   expect.aliases = {{"busybox", "quay.io/prometheus/busybox"},
                     {"library/alpine", "docker.io/library/alpine"},
                     {"gone", ""}};
+  expect.helpers = {"containers-auth.json"};
   EXPECT_EQ(conf, expect);
 }
 
@@ -182,6 +183,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(Update, LaterEntriesReplaceEarlierOnesOfTheSamePrefix) {
   RegistriesConf conf = Parsed(R"(
 unqualified-search-registries = ["docker.io"]
+credential-helpers = ["ecr-login"]
 [[registry]]
 location = "b.io"
 [[registry]]
@@ -200,6 +202,9 @@ y = "quay.io/y"
   EXPECT_EQ(conf.aliases, (std::map<std::string, std::string>{{"x", ""}, {"y", "quay.io/y"}}));
   Update(conf, Parsed("unqualified-search-registries = []\n", ConfKind::kDropIn));
   EXPECT_EQ(conf.search, Prefixes{});
+  EXPECT_EQ(conf.helpers, (Prefixes{"ecr-login"}));  // these drop-ins do not say
+  Update(conf, Parsed("credential-helpers = []\n", ConfKind::kDropIn));
+  EXPECT_EQ(conf.helpers, Prefixes{});
 }
 
 TEST(IsShortName, HasNoRegistry) {
