@@ -24,7 +24,7 @@ Examples:
   prefetchd --config agent.yaml --list /etc/prefetchd/lists --log-level debug
 
 Each flag is also a field of the configuration file (camelCase) and an environment variable (PREFETCHD_ and the
-flag in capitals). Flags win. deploy/settings.md lists further fields of the file. See also: prefetchctl --help)";
+flag in capitals). Flags win. deploy/docs/reference/configuration.md lists further fields of the file. See also: prefetchctl --help)";
 
 constexpr int kBadUsage = 2;
 

@@ -1,7 +1,7 @@
 // Metrics: what happened, counted (deploy/docs/reference/metrics.md explains each).
 //
 // A scrape reads the present state (entries, runtime, disk, list) from the newest Snapshot (metrics_text.h).
-// Names and help texts stand in metrics_table.h.
+// Names and help texts stand in status/metrics_table.h.
 #pragma once
 
 #include <cstdint>

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "config/file_fields.h"
 #include "config/judge.h"
 #include "config/judge_values.h"
 #include "config/raw_config.h"
@@ -14,8 +15,6 @@
 
 namespace prefetch::config {
 namespace {
-
-constexpr std::size_t kMostAuditPatterns = 100;
 
 RegistryMode WhichRegistry(const SaidText& said, Mistakes& mistakes) {
   if (!said || said->value == "auto") return RegistryMode::kAuto;

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "config/file_fields.h"
 #include "config/raw_config.h"
 #include "config/settings.h"
 #include "doc/reader.h"
@@ -14,12 +15,7 @@ namespace {
 using doc::Need;
 using doc::ObjectReader;
 using doc::Reader;
-using std::chrono::hours;
 using std::chrono::seconds;
-
-constexpr int kMostParallelPulls = 64;
-constexpr std::int64_t kMostDiskBytes = std::int64_t{1} << 50;
-constexpr std::size_t kMostPatterns = 100;
 
 std::string Place(const Reader& value) {
   doc::Position at = value.node().at;
@@ -83,32 +79,31 @@ std::vector<PullSecret> ReadPullSecrets(const Reader& list) {
   return secrets;
 }
 
+// Each ReadLimit takes one field of `limits`.
 template <typename T>
-void ReadInt(ObjectReader& object, std::string_view key, doc::IntRange range, T& field) {
-  if (auto value = object.Int(key, range)) field = static_cast<T>(*value);
+void ReadLimit(ObjectReader& object, const LimitField& field, T& limit) {
+  if (auto value = object.Int(field.name, {.least = field.least, .most = field.most})) {
+    limit = static_cast<T>(*value);
+  }
 }
 
-void ReadSeconds(ObjectReader& object, std::string_view key, seconds& field) {
-  if (auto value = object.Duration(key, {.least = seconds(1), .most = hours(24)})) {
-    field = std::chrono::ceil<seconds>(*value);
+void ReadLimit(ObjectReader& object, const LimitField& field, std::optional<int>& limit) {
+  if (auto value = object.Int(field.name, {.least = field.least, .most = field.most})) {
+    limit = static_cast<int>(*value);
+  }
+}
+
+void ReadLimit(ObjectReader& object, const LimitField& field, seconds& limit) {
+  if (auto value =
+          object.Duration(field.name, {.least = seconds(field.least), .most = seconds(field.most)})) {
+    limit = std::chrono::ceil<seconds>(*value);
   }
 }
 
 plan::Limits ReadLimits(ObjectReader object) {
   plan::Limits limits;
-  doc::IntRange pulls{.least = 1, .most = kMostParallelPulls};
-  ReadInt(object, "parallelPulls", pulls, limits.parallel_pulls);
-  ReadInt(object, "parallelPullsWhenReady", pulls, limits.parallel_pulls_when_ready);
-  ReadInt(object, "perRegistryPulls", pulls, limits.per_registry_pulls);
-  ReadInt(object, "largeImageBytes", {.least = 1, .most = kMostDiskBytes}, limits.large_image_bytes);
-  ReadInt(object, "diskMinFreeBytes", {.least = 0, .most = kMostDiskBytes}, limits.disk_min_free_bytes);
-  if (auto percent = object.Int("diskHighPercent", {.least = 1, .most = 100})) {
-    limits.disk_high_percent = static_cast<int>(*percent);
-  }
-  ReadSeconds(object, "stallTimeout", limits.stall_timeout);
-  ReadSeconds(object, "pullLimit", limits.pull_limit);
-  if (auto jitter = object.Duration("startJitter", {.least = seconds(0), .most = hours(24)})) {
-    limits.start_jitter = std::chrono::ceil<seconds>(*jitter);
+  for (const LimitField& field : LimitFields()) {
+    std::visit([&](auto member) { ReadLimit(object, field, limits.*member); }, field.member);
   }
   object.Finish();
   if (limits.parallel_pulls_when_ready > limits.parallel_pulls) {
@@ -128,8 +123,8 @@ std::vector<std::string> ReadPatterns(ObjectReader& object, std::string_view key
     if (!image::CheckPattern(pattern)) item.Fail("must be a name, or a pattern with *");
     patterns.push_back(std::move(pattern));
   }
-  if (patterns.size() > kMostPatterns) {
-    object.Fail(key, "must have at most " + std::to_string(kMostPatterns) + " patterns");
+  if (patterns.size() > kMostPreflightPatterns) {
+    object.Fail(key, "must have at most " + std::to_string(kMostPreflightPatterns) + " patterns");
   }
   return patterns;
 }

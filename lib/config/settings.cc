@@ -5,19 +5,6 @@
 #include "base/text.h"
 
 namespace prefetch::config {
-namespace {
-
-std::string Cells(const Setting& setting) {
-  std::string help = setting.help;
-  std::string flag = setting.place == SettingPlace::kFileFirst ? "" : "`" + FlagOf(setting) + "`";
-  std::string field = setting.place == SettingPlace::kNotInFile ? "" : "`" + FieldOf(setting) + "`";
-  std::string fallback = setting.fallback;
-  return "| " + field + " | " + flag + " | `" + VariableOf(setting) + "` | " + fallback + " | " +
-         base::ReplaceAll(help, "|", "\\|") + " |\n";
-}
-
-}  // namespace
-
 const char* GroupTitle(SettingGroup group) {
   switch (group) {
     case SettingGroup::kList:
@@ -76,25 +63,11 @@ std::string HelpOf(const Setting& setting) {
   return help;
 }
 
-std::string SettingsPage() {
-  std::string page =
-      "# Settings of prefetchd\n\n"
-      "Flags win over environment variables, and variables over fields of the configuration file "
-      "(`--config`, kind\n"
-      "`AgentConfiguration`). A variable separates several paths by colons and several patterns by commas.\n"
-      "`pullSecrets`, `providerServiceAccount`, `providerEnvironment`, `limits` and `preflight` exist in the "
-      "file only.\n"
-      "This page is generated from the program's own table; a test compares the two.\n";
-  std::optional<SettingGroup> group;
-  for (const Setting& setting : Settings()) {
-    if (group != setting.group) {
-      group = setting.group;
-      page += std::string("\n## ") + GroupTitle(setting.group) +
-              "\n\n| field | flag | variable | default | meaning |\n|---|---|---|---|---|\n";
-    }
-    page += Cells(setting);
-  }
-  return page;
+std::vector<std::string> WordsOf(const Setting& setting) {
+  std::vector<std::string> words;
+  if (*setting.words == '\0') return words;
+  for (std::string_view word : base::Split(setting.words, '|')) words.emplace_back(word);
+  return words;
 }
 
 }  // namespace prefetch::config

@@ -1,5 +1,5 @@
 // Settings: the one table of what an operator may set. Flags, environment variables, fields of the
-// configuration file, the overlay of these sources, --help and deploy/settings.md all derive from it. A new
+// configuration file, the overlay of these sources, --help and the reference page all derive from it. A new
 // setting: a member of RawConfig, a row in settings_table.cc, and its validation in agent_config.cc. A member
 // without a row does not compile.
 #pragma once
@@ -39,9 +39,13 @@ struct Setting {
   const char* help;
   char divider = ',';               // between the values of the variable, where there may be several
   const char* flag_name = nullptr;  // where the flag takes one value of several and says so: "…-mirror"
+  const char* words = "";           // "auto|none": all values that there are; empty: any
+  const char* pattern = "";         // a regular expression (ECMA 262) that every valid value matches
 };
 
 std::span<const Setting> Settings();
+// The words of a setting, one by one; none: any value.
+std::vector<std::string> WordsOf(const Setting& setting);
 // The row of this name; it must exist.
 const Setting& SettingNamed(std::string_view name);
 
@@ -51,11 +55,13 @@ std::string FieldOf(const Setting& setting);     // "kubeletVersion"
 // One line for --help, with "(repeatable)" and the fallback.
 std::string HelpOf(const Setting& setting);
 
-// All settings as a page of Markdown: deploy/settings.md.
-std::string SettingsPage();
-
 // Defaults of what an operator may set. Those of the limits stand with them, in plan/limits.h.
 constexpr const char* kDefaultListen = "127.0.0.1:9477";
+// The exit codes of --once, as --help and the reference have them.
+inline constexpr const char* kOnceExitCodes =
+    "0 all ready, 1 not all ready (or the result could not be printed), 2 bad usage or input, 3 timed out, 4 "
+    "the "
+    "runtime could not be reached";
 constexpr const char* kDefaultLocal = "/run/prefetchd/prefetchd.sock";
 
 }  // namespace prefetch::config

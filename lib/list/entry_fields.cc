@@ -13,16 +13,7 @@ using image::PullPolicy;
 using plan::OnFailure;
 using plan::Open;
 using plan::Refresh;
-using std::chrono::hours;
-using std::chrono::minutes;
 using std::chrono::seconds;
-
-constexpr seconds kLeastRefreshInterval = minutes(1);
-constexpr seconds kLongestInterval = hours(24 * 365);
-constexpr seconds kLeastPullTimeout = minutes(1);
-constexpr seconds kLongestPullTimeout = hours(24);
-constexpr int kHighestPriority = 1'000'000'000;  // as Kubernetes' PriorityClass
-constexpr std::size_t kMostPlatforms = 100;
 
 constexpr const char* kNoRefresh =
     "this agent asks no registry (--registry none); only IfNotPresent is possible";
@@ -72,8 +63,8 @@ std::optional<std::vector<image::Platform>> ReadPlatforms(ObjectReader& object) 
 }
 
 void ReadRegistryFields(ObjectReader& object, const Capabilities& capabilities, EntryFields& out) {
-  out.refresh_interval = ReadSeconds(object, "refreshInterval", kLeastRefreshInterval, kLongestInterval);
-  out.max_age = ReadSeconds(object, "maxAge", kLeastRefreshInterval, kLongestInterval);
+  out.refresh_interval = ReadSeconds(object, "refreshInterval", kLeastInterval, kLongestInterval);
+  out.max_age = ReadSeconds(object, "maxAge", kLeastInterval, kLongestInterval);
   if (object.Has("refreshInterval") && !capabilities.refresh && !capabilities.registry_checks) {
     object.Fail("refreshInterval", kNoRegistryChecks);
   }

@@ -17,7 +17,6 @@ using doc::ObjectReader;
 using doc::Problems;
 using doc::Reader;
 
-constexpr std::string_view kKind = "ImageList";
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 // Why `text` is none of the things whose quotation could show a password; empty if it may be one.
@@ -124,7 +123,7 @@ SourceContent DecodeDocument(const doc::Node& root, const Capabilities& capabili
   Collector collector(problems);
   ObjectReader object(Reader(root, problems));
   object.Expect("apiVersion", kListApiVersion);
-  object.Expect("kind", kKind);
+  object.Expect("kind", kListKind);
   EntryFields defaults;
   if (std::optional<ObjectReader> written = object.Object("defaults")) {
     defaults = ReadFields(*written, capabilities);

@@ -1,6 +1,9 @@
 // One source of the list: bytes -> entries, or everything that is wrong with them.
 #pragma once
 
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,7 +20,17 @@ constexpr std::size_t kMostEntries = 5000;
 constexpr std::size_t kMostLineBytes = 4096;  // of a *.txt
 constexpr std::size_t kMostDirectoryEntries = 1000;
 
+// Limits of the fields of an entry.
+constexpr std::chrono::seconds kLeastInterval = std::chrono::minutes(1);  // refreshInterval, maxAge
+constexpr std::chrono::seconds kLongestInterval = std::chrono::hours(24 * 365);
+constexpr std::chrono::seconds kLeastPullTimeout = std::chrono::minutes(1);
+constexpr std::chrono::seconds kLongestPullTimeout = std::chrono::hours(24);
+constexpr std::int64_t kHighestPriority = 1'000'000'000;  // as Kubernetes' PriorityClass
+constexpr std::size_t kMostPlatforms = 100;
+constexpr std::size_t kMostReadyAsSecrets = 100;
+
 inline constexpr std::string_view kListApiVersion = "prefetchd.dev/v1alpha1";  // of lists and of their locks
+inline constexpr std::string_view kListKind = "ImageList";
 
 // Capabilities: which machinery this build and this configuration have, as far as a list can ask for it.
 // A list that asks by name for what is not there is refused, never served less than it asks for.

@@ -15,7 +15,6 @@ using doc::ObjectReader;
 using doc::Reader;
 using image::Coordinates;
 
-constexpr std::size_t kMostSecrets = 100;
 // Kubernetes: names of Secrets and ServiceAccounts are DNS subdomains, those of namespaces DNS labels
 // (apimachinery/pkg/util/validation); a UID is any text to it, though each is a UUID.
 constexpr std::size_t kLongestName = 253;
@@ -112,7 +111,7 @@ std::optional<image::PodCoordinates> ReadReadyAs(ObjectReader& object) {
   if (!written) return std::nullopt;
   PodParts parts;
   std::vector<Reader> secrets = written->Items("secrets");
-  if (secrets.size() > kMostSecrets) {
+  if (secrets.size() > kMostReadyAsSecrets) {
     written->Fail("secrets", "has more than 100 secrets");
     secrets.clear();
   }

@@ -39,6 +39,7 @@ enum class TouchObstacle {
   kApiServer,         // the API server could not be reached, or failed: passing
   kPodNeverRan,       // kubelet did not take the pod up, or refused it
 };
+inline constexpr TouchObstacle kLastTouchObstacle = TouchObstacle::kPodNeverRan;
 std::string_view TouchObstacleName(TouchObstacle obstacle);  // "NoNodeCredentials"; "None"
 
 struct TouchStatus {

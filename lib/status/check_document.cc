@@ -20,7 +20,6 @@ using doc::ObjectReader;
 using doc::Reader;
 
 constexpr std::size_t kLongestImage = 4096;
-constexpr std::size_t kMostSecrets = 32;
 
 std::optional<ObjectCoordinates> ReadAccount(const Reader& reader) {
   std::optional<std::string> text = reader.String();
@@ -54,8 +53,8 @@ bool IsUuid(std::string_view text) {
 CheckIdentity ReadIdentity(ObjectReader object, bool of_pod) {
   CheckIdentity identity;
   const std::vector<Reader> secrets = object.Items("secrets");
-  if (secrets.size() > kMostSecrets) {
-    object.Fail("secrets", "must be at most " + std::to_string(kMostSecrets));
+  if (secrets.size() > kMostSecretsOfCheck) {
+    object.Fail("secrets", "must be at most " + std::to_string(kMostSecretsOfCheck));
     return identity;
   }
   for (const Reader& item : secrets) {

@@ -52,6 +52,7 @@ struct CheckQuestion {
 };
 
 constexpr std::size_t kMostQuestions = 256;
+constexpr std::size_t kMostSecretsOfCheck = 32;  // of one question
 
 // So long an answer is held at most for pulls that were asked for; who asks again waits on.
 constexpr std::chrono::seconds kMostPullWait{10};

@@ -20,7 +20,7 @@ struct ReasonWords {
 // "new thing".
 ReasonWords WordsFor(std::string_view reason);
 
-// All reasons as a page of Markdown: deploy/reasons.md.
+// All reasons as a page of Markdown: deploy/docs/reference/reasons.md.
 std::string ReasonsPage();
 
 // How far a download is: "412 of 680 MB, 38 MB/s, about 7 s left". `total` and `per_second` 0: not known.

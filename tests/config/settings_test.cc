@@ -2,12 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <fstream>
 #include <map>
 #include <set>
 
-#include "base/fs.h"
 #include "doc/problems.h"
 
 namespace prefetch::config::settings_test {
@@ -107,15 +104,6 @@ TEST(Settings, NoTwoShareANameAndGroupsStandTogether) {
     here = setting.group;
     EXPECT_FALSE(left.contains(setting.group)) << setting.name << " stands apart from its group";
   }
-}
-
-// PREFETCH_ACCEPT=1 writes the page anew.
-TEST(Settings, ThePageOfTheDocsIsThatOfTheTable) {
-  const std::string path = std::string(std::getenv("PREFETCH_TESTDATA")) + "/../../deploy/settings.md";
-  if (std::getenv("PREFETCH_ACCEPT") != nullptr) std::ofstream(path) << SettingsPage();
-  auto page = base::ReadFile(path, 1 << 20);
-  ASSERT_TRUE(page) << page.error().message();
-  EXPECT_EQ(*page, SettingsPage());
 }
 
 }  // namespace

@@ -105,8 +105,9 @@ Command GenerateCommand(CLI::App& command, Context&) {
   Repeatable(command, "--list", flags->generate.lists,
              "A list file, or a directory of list files; each becomes a ConfigMap of its own (repeatable)");
   ManifestOptions(command, options);
-  command.add_option("--agent-config", flags->generate.agent_config,
-                     "agent.yaml of the agents: limits, preflight, pullSecrets; see deploy/settings.md");
+  command.add_option(
+      "--agent-config", flags->generate.agent_config,
+      "agent.yaml of the agents: limits, preflight, pullSecrets; see deploy/docs/reference/configuration.md");
   command.add_option("--namespace", options.name_space,
                      "Namespace of the agents; default: prefetchd, or prefetchd-INSTANCE");
   command.add_option("--instance", options.instance,

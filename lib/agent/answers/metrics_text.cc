@@ -14,10 +14,10 @@
 #include <utility>
 #include <vector>
 
-#include "agent/answers/metrics_table.h"
 #include "base/text.h"
 #include "image/pull_policy.h"
 #include "kubelet/verdict.h"
+#include "status/metrics_table.h"
 
 namespace prefetch::agent {
 namespace {
@@ -25,7 +25,9 @@ namespace {
 using prometheus::ClientMetric;
 using prometheus::MetricFamily;
 using prometheus::MetricType;
-using Id = MetricId;
+using status::MetricKind;
+using status::MetricRow;
+using Id = status::MetricId;
 
 constexpr std::size_t kMostRegistriesAway = 20;  // by name; how many there are is told in full
 constexpr image::PullPolicy kPolicies[] = {image::PullPolicy::kNever, image::PullPolicy::kIfNotPresent,
@@ -49,7 +51,8 @@ using Labels = std::vector<std::pair<const char*, std::string_view>>;
 class Families {
  public:
   Families() {
-    for (const MetricRow& row : AllMetrics()) families_.push_back({row.name, row.help, TypeOf(row.kind), {}});
+    for (const MetricRow& row : status::AllMetrics())
+      families_.push_back({row.name, row.help, TypeOf(row.kind), {}});
   }
 
   void Set(Id id, double value, const Labels& labels = {}) {

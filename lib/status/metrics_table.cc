@@ -1,6 +1,6 @@
-#include "agent/answers/metrics_table.h"
+#include "status/metrics_table.h"
 
-namespace prefetch::agent {
+namespace prefetch::status {
 namespace {
 
 using Id = MetricId;
@@ -141,4 +141,4 @@ const MetricsTable& AllMetrics() {
   return kTable;
 }
 
-}  // namespace prefetch::agent
+}  // namespace prefetch::status

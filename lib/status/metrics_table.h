@@ -1,11 +1,11 @@
-// The table of metrics: name, kind and help text of each. A constant; deploy/docs/reference/metrics.md
-// explains each for operators.
+// The table of metrics: name, kind and help text of each. A constant; reference/metrics_page.cc adds an alert
+// to each.
 #pragma once
 
 #include <array>
 #include <cstddef>
 
-namespace prefetch::agent {
+namespace prefetch::status {
 
 // Every metric, in the order in which they are shown.
 enum class MetricId {
@@ -77,4 +77,4 @@ struct MetricRow {
 using MetricsTable = std::array<MetricRow, static_cast<std::size_t>(MetricId::kCount)>;
 const MetricsTable& AllMetrics();
 
-}  // namespace prefetch::agent
+}  // namespace prefetch::status

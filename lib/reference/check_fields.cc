@@ -1,0 +1,140 @@
+// The members of a preflight's request and answer (status/check_document.cc, screen/check_report.cc).
+#include <string>
+
+#include "doc/duration.h"
+#include "kubelet/verdict.h"
+#include "reference/schema.h"
+#include "reference/words.h"
+#include "status/check_document.h"
+
+namespace prefetch::reference {
+namespace {
+
+constexpr const char* kAccount = "^[^/]+/[^/]+/[^/]+$";
+constexpr const char* kSecret = "^[^/]+(/[^/]+){0,2}$";
+
+std::vector<std::string> ResultWords() {
+  std::vector<std::string> words = WordsTo(kubelet::VerdictResult::kUnknown, kubelet::VerdictResultName);
+  words.emplace_back("Undecided");
+  return words;
+}
+
+Fields AnswerFieldsOfCheck() {
+  return {
+      {.path = "image", .help = "The image, as the request has it", .required = true},
+      {.path = "policy",
+       .form = Form::kWord,
+       .help = "The pull policy of the question",
+       .required = true,
+       .words = PolicyWords()},
+      {.path = "ok", .form = Form::kBool, .help = "Whether the pod starts", .required = true},
+      {.path = "listed",
+       .form = Form::kBool,
+       .help = "Whether the image is on the node's list",
+       .required = true},
+      {.path = "pending", .form = Form::kBool, .help = "Whether the agent is pulling the image: ask again"},
+      {.path = "result",
+       .form = Form::kWord,
+       .help = "kubelet's decision. `Undecided`: `prefetchctl check` had no answer in time",
+       .required = true,
+       .words = ResultWords()},
+      {.path = "reason",
+       .form = Form::kWord,
+       .help = "The rule behind the result",
+       .required = true,
+       .nullable = true,
+       .words = CheckReasonWords(),
+       .more_words = true},
+      {.path = "rule",
+       .help = "The step of kubelet's procedure that decided; null: none did",
+       .required = true,
+       .nullable = true},
+      {.path = "message", .help = "The same as a sentence", .required = true, .nullable = true}};
+}
+
+// Members that `prefetchctl check -o json` adds.
+Fields ReportFields() {
+  return {{.path = "containers", .help = "The containers with this image; from `prefetchctl check`"},
+          {.path = "pullSecrets",
+           .form = Form::kTexts,
+           .help = "The pull secrets of the question, as `NAMESPACE/NAME`; from `prefetchctl check`"},
+          {.path = "policyFrom", .help = "Where the policy is from; from `prefetchctl check`"},
+          {.path = "advice",
+           .help = "Advice on how to make the pod start; from `prefetchctl check`",
+           .nullable = true},
+          {.path = "file", .help = "The manifest; from `prefetchctl check`", .nullable = true},
+          {.path = "line", .form = Form::kInt, .help = "Line in it; from `prefetchctl check`"},
+          {.path = "column", .form = Form::kInt, .help = "Column in it; from `prefetchctl check`"}};
+}
+
+}  // namespace
+
+Fields CheckRequestFields() {
+  return {
+      {.path = "checks",
+       .form = Form::kObjects,
+       .help = "The questions, one for each image and policy",
+       .required = true,
+       .least_items = 1,
+       .most_items = status::kMostQuestions},
+      {.path = "checks[].image", .help = "The image, as the pod has it", .required = true},
+      {.path = "checks[].policy",
+       .form = Form::kWord,
+       .help = "The pull policy of the container",
+       .words = PolicyWords(),
+       .fallback = "the policy that Kubernetes fills in"},
+      {.path = "checks[].identity",
+       .form = Form::kObject,
+       .help = "The credentials of the pod. A pod with a token may name only its own",
+       .fallback = "a pod without credentials; with a token: the service account of the token"},
+      {.path = "checks[].identity.secrets",
+       .form = Form::kTexts,
+       .help = "Its pull secrets, as `NAMESPACE/NAME` or `NAMESPACE/NAME/UID`; with a token also as `NAME`",
+       .pattern = kSecret,
+       .most_items = status::kMostSecretsOfCheck},
+      {.path = "checks[].identity.serviceAccount",
+       .help = "Its service account, as `NAMESPACE/NAME/UID`",
+       .pattern = kAccount},
+      {.path = "pull",
+       .form = Form::kBool,
+       .help = "Whether the agent pulls absent images first, if it may",
+       .fallback = "false"},
+      {.path = "wait",
+       .form = Form::kDuration,
+       .help = "Time that the answer waits for these pulls; longer values count as the default",
+       .fallback = doc::FormatDuration(status::kMostPullWait)},
+      {.path = "within",
+       .form = Form::kDuration,
+       .help = "Time for all questions to registries; longer values count as the default",
+       .fallback = doc::FormatDuration(status::kMostRegistryTime)}};
+}
+
+Fields CheckResultFields() {
+  Fields fields = {
+      {.path = "apiVersion",
+       .form = Form::kWord,
+       .help = "Version of the format",
+       .required = true,
+       .words = {"prefetchd.dev/v1"}},
+      {.path = "kind",
+       .form = Form::kWord,
+       .help = "Kind of the document",
+       .required = true,
+       .words = {"CheckResult"}},
+      {.path = "node", .help = "Name of the node", .required = true},
+      {.path = "time",
+       .form = Form::kTime,
+       .help = "When the agent answered; null: it did not",
+       .required = true,
+       .nullable = true},
+      {.path = "ok", .form = Form::kBool, .help = "Whether all pods would start", .required = true},
+      {.path = "results",
+       .form = Form::kObjects,
+       .help = "The answers, in the order of the questions",
+       .required = true}};
+  Append(fields, Below("results[].", AnswerFieldsOfCheck()));
+  Append(fields, Below("results[].", ReportFields()));
+  return fields;
+}
+
+}  // namespace prefetch::reference

@@ -1,0 +1,154 @@
+// The fields of a list.
+#include <string>
+#include <utility>
+
+#include "doc/duration.h"
+#include "list/image_list.h"
+#include "plan/desired.h"
+#include "reference/schema.h"
+#include "reference/words.h"
+
+namespace prefetch::reference {
+namespace {
+
+// Names of Secrets and ServiceAccounts, and of namespaces (list/ready_as.cc).
+constexpr const char* kObjectName = "^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$";
+constexpr const char* kNamespaceName = "^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$";
+constexpr const char* kUid = "^[A-Za-z0-9-]{1,128}$";
+constexpr const char* kPlatform = "^[a-z0-9._-]+/[a-z0-9._-]+(/[a-z0-9._-]+)?$";
+// No blanks, no URL, no user name and password.
+constexpr const char* kReference = "^(?!.*://)[^\\s@]+(@[^\\s@/]+)?$";
+
+Fields Coordinates(const std::string& path, const std::string& whose) {
+  return {{.path = path + "namespace",
+           .help = "Namespace of " + whose,
+           .required = true,
+           .pattern = kNamespaceName},
+          {.path = path + "name", .help = "Name of " + whose, .required = true, .pattern = kObjectName},
+          {.path = path + "uid",
+           .help = "metadata.uid of " + whose + ". Without it, a recorded object of that name counts",
+           .pattern = kUid}};
+}
+
+Fields ReadyAs() {
+  Fields fields = {{.path = "readyAs",
+                    .form = Form::kObject,
+                    .help = "The credentials of the pods that use the image, in one namespace",
+                    .fallback = "a pod without credentials"},
+                   {.path = "readyAs.secrets",
+                    .form = Form::kObjects,
+                    .help = "Pull secrets of the pods",
+                    .most_items = list::kMostReadyAsSecrets}};
+  Append(fields, Coordinates("readyAs.secrets[].", "the Secret"));
+  fields.push_back({.path = "readyAs.serviceAccount",
+                    .form = Form::kObject,
+                    .help = "The service account of the pods, for credential providers that use its token"});
+  Append(fields, Coordinates("readyAs.serviceAccount.", "the ServiceAccount"));
+  return fields;
+}
+
+Field Directive(const char* path, const char* when, plan::OnFailure fallback) {
+  return {.path = path,
+          .form = Form::kWord,
+          .help = std::string("Readiness of a present image ") + when,
+          .words = WordsTo(plan::OnFailure::kNotReady, plan::OnFailureName),
+          .fallback = std::string(plan::OnFailureName(fallback))};
+}
+
+Fields RegistryFields(const plan::DesiredImage& standard) {
+  return {{.path = "refresh",
+           .form = Form::kWord,
+           .help = "When the agent pulls a present tag again. `IfDigestChanged`: when the registry names "
+                   "another digest. `Always`: the same, and ready only while the registry agrees",
+           .words = WordsTo(plan::Refresh::kAlways, plan::RefreshName),
+           .fallback = std::string(plan::RefreshName(standard.refresh))},
+          {.path = "refreshInterval",
+           .form = Form::kDuration,
+           .help = "Time between two questions to the registry, from " +
+                   doc::FormatDuration(list::kLeastInterval) + " to " +
+                   doc::FormatDuration(list::kLongestInterval),
+           .fallback = doc::FormatDuration(standard.refresh_interval)},
+          {.path = "maxAge",
+           .form = Form::kDuration,
+           .help = "Time without an agreeing answer of the registry after which an image is stale. It must "
+                   "not be shorter than `refreshInterval`",
+           .fallback = "none"},
+          Directive("onUnreachable", "if its registry does not answer", standard.on_unreachable),
+          Directive("onAccessDenied", "if its registry denies access", standard.on_access_denied),
+          Directive("onTagMissing", "if its tag is gone from the registry", standard.on_tag_missing),
+          Directive("onStale", "if it is older than `maxAge`", standard.on_stale)};
+}
+
+// The fields of `defaults`, and of an entry but for `image`.
+Fields EntryFieldsOf() {
+  const plan::DesiredImage standard;
+  Fields fields = {{.path = "required",
+                    .form = Form::kBool,
+                    .help = "`false`: the agent pulls and reports the image, and never waits for it",
+                    .fallback = standard.required ? "true" : "false"},
+                   {.path = "readyFor",
+                    .form = Form::kWord,
+                    .help = "The pull policy of the pods for which the image must be ready",
+                    .words = PolicyWords(),
+                    .fallback = std::string(image::PullPolicyName(standard.ready_for))}};
+  Append(fields, ReadyAs());
+  Append(fields, RegistryFields(standard));
+  Append(fields,
+         {{.path = "priority",
+           .form = Form::kInt,
+           .help = "The agent pulls higher numbers first",
+           .fallback = std::to_string(standard.priority),
+           .least = -list::kHighestPriority,
+           .most = list::kHighestPriority},
+          {.path = "open",
+           .form = Form::kWord,
+           .help = "When the agent touches the image, if it runs with `--touch`. `Auto`: closed images. "
+                   "`Always`: also preloaded ones",
+           .words = WordsTo(plan::Open::kNever, plan::OpenName),
+           .fallback = std::string(plan::OpenName(standard.open))},
+          {.path = "pullTimeout",
+           .form = Form::kDuration,
+           .help = "Deadline of a pull whose progress the runtime does not show, from " +
+                   doc::FormatDuration(list::kLeastPullTimeout) + " to " +
+                   doc::FormatDuration(list::kLongestPullTimeout),
+           .fallback = doc::FormatDuration(standard.pull_timeout)},
+          {.path = "platforms",
+           .form = Form::kTexts,
+           .help = "Platforms of the nodes that need the image, such as `linux/amd64`. Other nodes skip it",
+           .fallback = "every platform",
+           .pattern = kPlatform,
+           .most_items = list::kMostPlatforms}});
+  return fields;
+}
+
+}  // namespace
+
+Fields ListFields() {
+  Fields fields = {
+      {.path = "apiVersion",
+       .form = Form::kWord,
+       .help = "Version of the format",
+       .required = true,
+       .words = {std::string(list::kListApiVersion)}},
+      {.path = "kind",
+       .form = Form::kWord,
+       .help = "Kind of the document",
+       .required = true,
+       .words = {std::string(list::kListKind)}},
+      {.path = "defaults", .form = Form::kObject, .help = "Values for entries that do not have the field"}};
+  Append(fields, Below("defaults.", EntryFieldsOf()));
+  fields.push_back({.path = "images",
+                    .form = Form::kObjects,
+                    .help = "The entries, each spelling of an image once",
+                    .required = true,
+                    .nullable = true,
+                    .most_items = list::kMostEntries});
+  fields.push_back({.path = "images[].image",
+                    .help = "The reference, as pods write it: `ghcr.io/acme/runner:v3`",
+                    .required = true,
+                    .pattern = kReference});
+  Append(fields, Below("images[].", EntryFieldsOf()));
+  return fields;
+}
+
+}  // namespace prefetch::reference

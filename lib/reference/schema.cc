@@ -1,0 +1,247 @@
+#include "reference/schema.h"
+
+#include <cstdlib>
+#include <utility>
+
+#include "base/text.h"
+#include "doc/write.h"
+
+namespace prefetch::reference {
+namespace {
+
+using doc::Node;
+
+constexpr const char* kDraft = "https://json-schema.org/draft/2020-12/schema";
+// As doc/duration.h reads them: Go's durations.
+constexpr const char* kDuration = R"(^[-+]?(0|(([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$)";
+// RFC 3339 in UTC, as base::Rfc3339 writes it.
+constexpr const char* kTime = R"(^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$)";
+// A word of an enum that a later version may add.
+constexpr const char* kWordOfLater = "^[A-Z][A-Za-z0-9]*$";
+
+Node Text(std::string text) {
+  return Node::String(std::move(text));
+}
+
+Node Texts(const std::vector<std::string>& texts) {
+  std::vector<Node> items;
+  for (const std::string& text : texts) items.push_back(Text(text));
+  return Node::Sequence(std::move(items));
+}
+
+// A type, or with null allowed.
+Node Type(const char* type, bool null) {
+  return null ? Texts({type, "null"}) : Text(type);
+}
+
+Node WordsSchema(const Field& field, bool null) {
+  Node words = Texts(field.words);
+  if (null) words.items.emplace_back();
+  Node schema = Node::Mapping();
+  if (!field.more_words) {
+    schema.Set("enum", std::move(words));
+    return schema;
+  }
+  std::vector<Node> either;
+  either.push_back(Node::Mapping().Set("enum", std::move(words)));
+  either.push_back(Node::Mapping().Set("type", Text("string")).Set("pattern", Text(kWordOfLater)));
+  schema.Set("anyOf", Node::Sequence(std::move(either)));
+  return schema;
+}
+
+Node TextSchema(const std::string& pattern, bool null) {
+  Node schema = Node::Mapping();
+  schema.Set("type", Type("string", null));
+  if (!pattern.empty()) schema.Set("pattern", Text(pattern));
+  return schema;
+}
+
+Node MapSchema(bool null) {
+  Node schema = Node::Mapping();
+  schema.Set("type", Type("object", null));
+  schema.Set("additionalProperties", Node::Mapping().Set("type", Text("string")));
+  return schema;
+}
+
+Node ListSchema(const Field& field, Node item, bool null) {
+  Node schema = Node::Mapping();
+  schema.Set("type", Type("array", null));
+  if (field.least_items != 0) schema.Set("minItems", Node::Int(static_cast<std::int64_t>(field.least_items)));
+  if (field.most_items != 0) schema.Set("maxItems", Node::Int(static_cast<std::int64_t>(field.most_items)));
+  schema.Set("items", std::move(item));
+  return schema;
+}
+
+Node IntSchema(const Field& field, bool null) {
+  Node schema = Node::Mapping();
+  schema.Set("type", Type("integer", null));
+  if (field.least) schema.Set("minimum", Node::Int(*field.least));
+  if (field.most) schema.Set("maximum", Node::Int(*field.most));
+  return schema;
+}
+
+Node EitherSchema(bool null) {
+  std::vector<Node> either;
+  either.push_back(TextSchema("", null));
+  either.push_back(MapSchema(false));
+  return Node::Mapping().Set("anyOf", Node::Sequence(std::move(either)));
+}
+
+Node WithNull(Node schema, bool null) {
+  if (null) schema.members.front().value = Type("object", true);
+  return schema;
+}
+
+// Without description and default.
+Node BareSchema(const Field& field, const Fields& all, Openness openness, bool null) {
+  switch (field.form) {
+    case Form::kObject:
+      return WithNull(ObjectSchema(all, field.path + ".", openness), null);
+    case Form::kObjects:
+      return ListSchema(field, ObjectSchema(all, field.path + "[].", openness), null);
+    case Form::kTexts:
+      return ListSchema(
+          field, field.words.empty() ? TextSchema(field.pattern, false) : WordsSchema(field, false), null);
+    case Form::kMap:
+      return MapSchema(null);
+    case Form::kTextOrMap:
+      return EitherSchema(null);
+    case Form::kText:
+      return TextSchema(field.pattern, null);
+    case Form::kWord:
+      return WordsSchema(field, null);
+    case Form::kBool:
+      return Node::Mapping().Set("type", Type("boolean", null));
+    case Form::kInt:
+      return IntSchema(field, null);
+    case Form::kDuration:
+      return TextSchema(kDuration, null);
+    case Form::kTime:
+      return TextSchema(kTime, null).Set("format", Text("date-time"));
+  }
+  std::abort();
+}
+
+Node DefaultOf(const Field& field) {
+  if (field.form == Form::kBool) return Node::Bool(field.fallback == "true");
+  if (field.form == Form::kInt) return Node::Int(std::stoll(field.fallback));
+  return Text(field.fallback);
+}
+
+Node MemberSchema(const Field& field, const Fields& all, Openness openness) {
+  const bool null = field.nullable || (openness == Openness::kStrict && !field.required);
+  Node schema = Node::Mapping();
+  std::string help = field.help;
+  if (!field.fallback.empty() && !IsValue(field)) help += ". Default: " + field.fallback;
+  schema.Set("description", Text(help + (help.ends_with('.') ? "" : ".")));
+  for (doc::Member& member : BareSchema(field, all, openness, null).members) {
+    schema.members.push_back(std::move(member));
+  }
+  if (IsValue(field)) schema.Set("default", DefaultOf(field));
+  return schema;
+}
+
+Node Titled(const char* title, const char* description) {
+  Node schema = Node::Mapping();
+  schema.Set("$schema", Text(kDraft));
+  schema.Set("title", Text(title));
+  schema.Set("description", Text(description));
+  return schema;
+}
+
+Node Joined(Node head, Node schema) {
+  for (doc::Member& member : schema.members) head.members.push_back(std::move(member));
+  return head;
+}
+
+Node ListSchemaDocument() {
+  // A file with nothing in it is a list of no images.
+  return Joined(Titled("ImageList of prefetchd", "The images to keep on the nodes."),
+                WithNull(ObjectSchema(ListFields(), "", Openness::kStrict), true));
+}
+
+Node AgentSchemaDocument() {
+  return Joined(Titled("AgentConfiguration of prefetchd", "The configuration of an agent (agent.yaml)."),
+                ObjectSchema(AgentFields(), "", Openness::kStrict));
+}
+
+Node StatusSchemaDocument() {
+  return Joined(Titled("NodeStatus of prefetchd",
+                       "The answer of GET /v1/status, and prefetchctl status -o json. Later versions add "
+                       "members, and never rename one. Over TCP without a fleet token, the members that "
+                       "`hidden` names are missing."),
+                ObjectSchema(StatusFields(), "", Openness::kOpen));
+}
+
+Node Reference(const char* name) {
+  return Node::Mapping().Set("$ref", Text(std::string("#/$defs/") + name));
+}
+
+Node CheckSchemaDocument() {
+  Node request = ObjectSchema(CheckRequestFields(), "", Openness::kStrict);
+  Node definitions = Node::Mapping();
+  // The list of checks may stand alone.
+  definitions.Set("checks", *request.Find("properties")->Find("checks"));
+  definitions.Set("request", std::move(request));
+  definitions.Set("result", ObjectSchema(CheckResultFields(), "", Openness::kOpen));
+  std::vector<Node> either;
+  for (const char* name : {"request", "checks", "result"}) either.push_back(Reference(name));
+  Node schema = Titled("Preflight of prefetchd",
+                       "The request and the answer of POST /v1/check. prefetchctl check -o json prints the "
+                       "answer, with members about the place of each image.");
+  schema.Set("anyOf", Node::Sequence(std::move(either)));
+  schema.Set("$defs", std::move(definitions));
+  return schema;
+}
+
+}  // namespace
+
+const std::vector<std::string>& DocumentNames() {
+  static const std::vector<std::string> kNames = {"list", "agent", "status", "check"};
+  return kNames;
+}
+
+std::optional<Document> DocumentNamed(std::string_view name) {
+  for (std::size_t i = 0; i < DocumentNames().size(); i++) {
+    if (DocumentNames()[i] == name) return static_cast<Document>(i);
+  }
+  return std::nullopt;
+}
+
+Node ObjectSchema(const Fields& fields, const std::string& prefix, Openness openness) {
+  Node properties = Node::Mapping();
+  std::vector<std::string> required;
+  for (const Field& field : fields) {
+    if (!field.path.starts_with(prefix)) continue;
+    const std::string name = field.path.substr(prefix.size());
+    if (name.empty() || name.find('.') != std::string::npos) continue;
+    properties.Set(name, MemberSchema(field, fields, openness));
+    if (field.required) required.push_back(name);
+  }
+  Node schema = Node::Mapping();
+  schema.Set("type", Text("object"));
+  if (!required.empty()) schema.Set("required", Texts(required));
+  if (openness == Openness::kStrict) schema.Set("additionalProperties", Node::Bool(false));
+  schema.Set("properties", std::move(properties));
+  return schema;
+}
+
+Node SchemaOf(Document document) {
+  switch (document) {
+    case Document::kList:
+      return ListSchemaDocument();
+    case Document::kAgent:
+      return AgentSchemaDocument();
+    case Document::kStatus:
+      return StatusSchemaDocument();
+    case Document::kCheck:
+      return CheckSchemaDocument();
+  }
+  std::abort();
+}
+
+std::string SchemaText(Document document) {
+  return doc::WritePrettyJson(SchemaOf(document));
+}
+
+}  // namespace prefetch::reference
