@@ -13,11 +13,15 @@ using std::chrono::seconds;
 // One change is told by several events.
 constexpr milliseconds kSoon{100};
 // containerd's CRI plugin learns of a change by the same events, and lists what it knew before until then.
-constexpr milliseconds kLate{600};
+// agent::ImageWatch may have told of the last one 250 ms before it.
+constexpr milliseconds kLate{850};
 // However much is told, between the beginnings of two such looks is at least this, and so many times what
 // the last one took.
 constexpr milliseconds kLookFloor{500};
 constexpr int kShareOfTime = 20;
+// Looks of a node under load take long. Until the next one, a removed image counts as present.
+constexpr seconds kLookFloorMost{2};
+constexpr int kShareUnderLoad = 3;
 
 constexpr seconds kWatchAgain{1};
 // As often as without events: a connection that is refused costs less than a look.
@@ -48,8 +52,10 @@ LookAlarm AfterLookEnded(LookAlarm alarm, base::TimePoint now) {
 base::TimePoint NextLook(const LookAlarm& alarm) {
   base::TimePoint due = std::min(alarm.soon, alarm.late);
   if (due == base::TimePoint::max()) return due;
-  return std::max<base::TimePoint>(
-      due, alarm.started_at + std::max<base::Duration>(kLookFloor, kShareOfTime * alarm.took));
+  const base::Duration most = std::max<base::Duration>(kLookFloorMost, kShareUnderLoad * alarm.took);
+  const base::Duration floor =
+      std::max<base::Duration>(kLookFloor, std::min<base::Duration>(kShareOfTime * alarm.took, most));
+  return std::max<base::TimePoint>(due, alarm.started_at + floor);
 }
 
 bool StoodForLong(base::Duration stood) {

@@ -38,11 +38,11 @@ TEST(LookAlarm, NothingToldIsNoLook) {
 
 // What CRI lists follows the events, by events of its own: one look may come too early.
 TEST(LookAlarm, AChangeIsLookedAtTwiceWithinASecond) {
-  EXPECT_EQ(Looks({50}), (std::vector<int>{150, 650}));
+  EXPECT_EQ(Looks({50}), (std::vector<int>{150, 900}));
 }
 
 TEST(LookAlarm, SeveralEventsOfOneChangeAreOne) {
-  EXPECT_EQ(Looks({50, 52, 60}), (std::vector<int>{150, 660}));
+  EXPECT_EQ(Looks({50, 52, 60}), (std::vector<int>{150, 910}));
 }
 
 TEST(LookAlarm, AFloodIsLookedAtTwiceASecond) {
@@ -51,13 +51,28 @@ TEST(LookAlarm, AFloodIsLookedAtTwiceASecond) {
   std::vector<int> looks = Looks(told);
   EXPECT_LE(looks.size(), 22U);
   EXPECT_GE(looks.size(), 19U);
-  EXPECT_GE(looks.back(), 10'499);  // and once when it is over
+  EXPECT_GE(looks.back(), 10'749);  // and once when it is over
 }
 
 TEST(LookAlarm, LooksThatTakeLongAreSeldom) {
   std::vector<int> told;
   for (int at = 0; at < 10'000; at++) told.push_back(at);
   EXPECT_LE(Looks(told, milliseconds(100)).size(), 7U);
+}
+
+// An image that goes in between counts as present until the next look.
+TEST(LookAlarm, SlowLooksWaitTwoSecondsOrThreeTimesAsLongAsTheyTake) {
+  struct Row {
+    milliseconds took;
+    int next;
+  };
+  for (const Row& row :
+       {Row{milliseconds(20), 650}, Row{milliseconds(40), 950}, Row{milliseconds(100), 2150},
+        Row{milliseconds(310), 2150}, Row{milliseconds(650), 2150}, Row{milliseconds(1000), 3150}}) {
+    const std::vector<int> looks = Looks({50, 200}, row.took);
+    ASSERT_GE(looks.size(), 2U);
+    EXPECT_EQ(looks[1], row.next) << row.took.count();
+  }
 }
 
 TEST(WatchAgain, ABrokenStreamIsWaitedForLongerAndLonger) {
