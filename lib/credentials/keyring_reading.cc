@@ -124,7 +124,8 @@ void Keyring::Compare(Sources& now) const {
   if (!own.config.empty()) {
     const ProviderConfig config = LoadProviderConfig(own.config, std::nullopt, options_.kubelet_version);
     for (const Provider& provider : config.providers) {
-      own.named.push_back({provider.name, CompareProgram(own.bin_dir, kubelets_.bin_dir, provider.name)});
+      own.named.push_back({provider.name, CompareProgram(own.bin_dir, kubelets_.bin_dir, provider.name),
+                           provider.match_images});
     }
   }
   now.not_given = FindNotGiven(

@@ -21,6 +21,23 @@ std::string WasGiven(bool none) {
   return none ? "the agent was given none" : "the agent was given others";
 }
 
+bool Matches(const std::vector<Pattern>& patterns, const Target& target) {
+  return std::any_of(patterns.begin(), patterns.end(),
+                     [&](const Pattern& pattern) { return pattern.Matches(target); });
+}
+
+// Of kubelet's patterns those for which the agent's provider has no equal, and no wider one where that is
+// simple to see.
+std::vector<Pattern> NotAmong(const std::vector<Pattern>& own, const std::vector<Pattern>& kubelets) {
+  std::vector<Pattern> lacking;
+  for (const Pattern& pattern : kubelets) {
+    const bool exact = pattern.text().find_first_of("*?[") == std::string::npos;
+    const bool equal = std::find(own.begin(), own.end(), pattern) != own.end();
+    if (!equal && !(exact && Matches(own, Target(pattern.text())))) lacking.push_back(pattern);
+  }
+  return lacking;
+}
+
 // The problem with this one.
 std::string WhyMissing(const NotGiven& all, const NotGiven::Missing& one) {
   switch (one.how) {
@@ -32,6 +49,9 @@ std::string WhyMissing(const NotGiven& all, const NotGiven::Missing& one) {
     case NotGiven::How::kOtherProgram:
       return "the agent runs " + ProgramIn(all.bin_dir, one.provider.name) +
              ", which is another program than " + ProgramIn(all.kubelets.bin_dir, one.provider.name);
+    case NotGiven::How::kFewerImages:
+      return "the agent's provider of that name, from " + all.own_config +
+             ", does not match all of its images";
   }
   std::abort();
 }
@@ -40,9 +60,9 @@ NotGiven::How HowMissing(ProgramHere program) {
   return program == ProgramHere::kAbsent ? NotGiven::How::kNoProgram : NotGiven::How::kOtherProgram;
 }
 
-std::string ShownPatterns(const Provider& provider) {
+std::string ShownPatterns(const NotGiven::Missing& one) {
   std::vector<std::string> shown;
-  for (const Pattern& pattern : provider.match_images) {
+  for (const Pattern& pattern : NotAmong(one.own_images, one.provider.match_images)) {
     if (shown.size() == kMostPatternsShown) {
       shown.emplace_back("…");
       break;
@@ -63,11 +83,12 @@ NotGiven FindNotGiven(const KubeletsProviders& kubelets, const ProviderConfig& t
   if (kubelets.config.empty()) return {};
   NotGiven missing{.kubelets = kubelets,
                    .unreadable = "",
-                   .none_given = own.config.empty(),
+                   .own_config = own.config,
                    .bin_dir = own.bin_dir,
                    .providers = {}};
   if (!there.problems.empty()) {
-    if (!own.config.empty() && LastPart(own.config) == LastPart(kubelets.config)) return {};
+    if (own.config == kubelets.config) return {};  // its own problem, which is told
+    missing.perhaps_same = LastPart(own.config) == LastPart(kubelets.config);
     missing.unreadable = there.problems.front();
     return missing;
   }
@@ -76,18 +97,26 @@ NotGiven FindNotGiven(const KubeletsProviders& kubelets, const ProviderConfig& t
                               [&](const OwnProviders::Named& one) { return one.name == provider.name; });
     if (given == own.named.end()) {
       missing.providers.push_back(
-          {provider, missing.none_given ? NotGiven::How::kNone : NotGiven::How::kOthers});
+          {provider, own.config.empty() ? NotGiven::How::kNone : NotGiven::How::kOthers});
     } else if (given->program != ProgramHere::kSame) {
       missing.providers.push_back({provider, HowMissing(given->program)});
+    } else if (!NotAmong(given->match_images, provider.match_images).empty()) {
+      missing.providers.push_back({provider, NotGiven::How::kFewerImages, given->match_images});
     }
   }
   return missing.providers.empty() ? NotGiven{} : missing;
 }
 
 std::vector<std::string> ProblemsOf(const NotGiven& missing) {
+  if (missing.perhaps_same) {
+    return {"kubelet uses credential providers from " + missing.kubelets.config +
+            ", and the agent cannot read that file (" + missing.unreadable + ") to compare it with " +
+            missing.own_config +
+            ": if they differ, images may be refused (401); mount kubelet's file at its own path"};
+  }
   if (!missing.unreadable.empty()) {
     return {"kubelet uses credential providers from " + missing.kubelets.config + "; " +
-            WasGiven(missing.none_given) + ", and cannot read that file (" + missing.unreadable +
+            WasGiven(missing.own_config.empty()) + ", and cannot read that file (" + missing.unreadable +
             "): images of these providers' registries will be refused (401); " + kGive};
   }
   std::vector<std::string> problems;
@@ -96,7 +125,7 @@ std::vector<std::string> ProblemsOf(const NotGiven& missing) {
         one.how == NotGiven::How::kOtherProgram ? " may be refused (401); " : " will be refused (401); ";
     problems.push_back("kubelet uses the credential provider \"" + one.provider.name + "\" from " +
                        missing.kubelets.config + "; " + WhyMissing(missing, one) + ": images of " +
-                       ShownPatterns(one.provider) + refused + kGive);
+                       ShownPatterns(one) + refused + kGive);
   }
   return problems;
 }
@@ -104,11 +133,14 @@ std::vector<std::string> ProblemsOf(const NotGiven& missing) {
 std::vector<Unasked> UnaskedFor(const NotGiven& missing, const Target& target) {
   if (!missing.unreadable.empty()) {
     return {{missing.kubelets.config, "",
-             "kubelet uses the providers of this file; " + WasGiven(missing.none_given) +
+             "kubelet uses the providers of this file; " +
+                 (missing.perhaps_same ? "the agent has those of " + missing.own_config
+                                       : WasGiven(missing.own_config.empty())) +
                  ", and cannot read it"}};
   }
   std::vector<Unasked> unasked;
   for (const NotGiven::Missing& one : missing.providers) {
+    if (Matches(one.own_images, target)) continue;
     for (const Pattern& pattern : one.provider.match_images) {
       if (!pattern.Matches(target)) continue;
       const bool other = one.how == NotGiven::How::kOtherProgram;

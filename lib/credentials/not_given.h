@@ -1,6 +1,6 @@
 // NotGiven: the credential providers that kubelet uses and this agent was not given: those of its
-// configuration, and their programs. Without them a pull by kubelet goes well, and the agent's is refused.
-// Pure.
+// configuration, their matchImages, and their programs. Without them a pull by kubelet goes well, and the
+// agent's is refused. Pure.
 #pragma once
 
 #include <cstddef>
@@ -25,6 +25,7 @@ struct OwnProviders {
   struct Named {
     std::string name;
     ProgramHere program = ProgramHere::kSame;  // beside kubelet's
+    std::vector<Pattern> match_images{};
   };
 
   std::string config;  // empty: none
@@ -38,15 +39,18 @@ struct NotGiven {
     kOthers,        // its configuration has others
     kNoProgram,     // its folder does not have the program
     kOtherProgram,  // its program is another one
+    kFewerImages,   // its provider of that name does not match all of these images
   };
   struct Missing {
-    Provider provider;
+    Provider provider;  // kubelet's
     How how = How::kNone;
+    std::vector<Pattern> own_images{};  // if kFewerImages
   };
 
   KubeletsProviders kubelets;      // without a configuration: nothing is missing
   std::string unreadable;          // why the configuration cannot be read here; empty: it was read
-  bool none_given = true;          // the agent has no configuration at all
+  bool perhaps_same = false;       // unreadable, and the agent's own may be that file, mounted elsewhere
+  std::string own_config;          // empty: the agent has no configuration at all
   std::string bin_dir;             // the agent's
   std::vector<Missing> providers;  // none if it cannot be read
 
@@ -55,7 +59,7 @@ struct NotGiven {
 };
 
 // `there` is what kubelet's configuration says. The agent's own may be the same file mounted elsewhere: the
-// names of its providers decide, and where the other file cannot be read, the file's name.
+// names and matchImages of its providers decide.
 NotGiven FindNotGiven(const KubeletsProviders& kubelets, const ProviderConfig& there,
                       const OwnProviders& own);
 

@@ -221,6 +221,22 @@ TEST_F(KeyringTest, ProvidersOfKubeletThatWereNotGiven) {
   EXPECT_EQ(Problems(), "");
 }
 
+TEST_F(KeyringTest, ImagesOfAProviderThatOnlyKubeletsMatches) {
+  folder_.AddPlugin("a", PluginFolder::Answer("Image", "r.io", "u", "p"));
+  folder_.WriteConfig(PluginFolder::Provider("a", "[r.io]"));
+  Open();
+  std::string wider = *base::ReadFile(folder_.config(), 1 << 20);
+  wider.replace(wider.find("[r.io]"), 6, "[r.io, q.io]");
+  keyring_->KubeletUses({folder_.dir().Write("kubelets.yaml", wider), folder_.bin_dir()});
+  EXPECT_EQ(keyring_->Health().not_given, 1U);
+  EXPECT_NE(Problems().find("does not match all of its images: images of q.io will be refused (401)"),
+            std::string::npos)
+      << Problems();
+  Find("q.io/app");
+  EXPECT_EQ(Outcomes(), "a=skipped a=skipped") << "the agent's does not match, and kubelet's was not given";
+  EXPECT_TRUE(lookup_.providers[1].not_given);
+}
+
 // Nothing new can be sent: what was denied is not tried again.
 TEST_F(KeyringTest, ProvidersThatWereNotGivenAreNoChangeOfTheFiles) {
   folder_.WriteConfig(PluginFolder::Provider("a", "[r.io]"));

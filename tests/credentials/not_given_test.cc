@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "base/text.h"
 
 namespace prefetch::credentials::not_given_test {
@@ -24,9 +26,23 @@ constexpr const char* kGive =
     "; mount kubelet's file and its plugins, and name them with --image-credential-provider-config and "
     "--image-credential-provider-bin-dir";
 
+std::vector<Pattern> Patterns(const std::vector<std::string>& texts) {
+  return ProviderFor("", texts).match_images;
+}
+
+// With the images of kubelet's where a row names none.
 NotGiven Find(const std::string& kubelets, const ProviderConfig& there, const std::string& own = "",
-              const std::vector<OwnProviders::Named>& named = {}) {
-  return FindNotGiven({kubelets, "/k/bin"}, there, {own, own.empty() ? "" : "/own/bin", named});
+              std::vector<OwnProviders::Named> named = {}) {
+  for (OwnProviders::Named& one : named) {
+    for (const Provider& provider : there.providers) {
+      if (one.match_images.empty() && one.name == provider.name) one.match_images = provider.match_images;
+    }
+  }
+  return FindNotGiven({kubelets, "/k/bin"}, there, {own, own.empty() ? "" : "/own/bin", std::move(named)});
+}
+
+OwnProviders::Named ForImages(const std::string& name, const std::vector<std::string>& patterns) {
+  return {name, ProgramHere::kSame, Patterns(patterns)};
 }
 
 struct NotGivenCase {
@@ -95,7 +111,30 @@ INSTANTIATE_TEST_SUITE_P(
             {"kubelet uses credential providers from /k/c.yaml; the agent was given none, and cannot "
              "read that file (/k/c.yaml: no such file): images of these providers' registries will be "
              "refused (401)"}},
-        NotGivenCase{"UnreadableAndPerhapsTheSame", "/k/c.yaml", kUnreadable, "/own/c.yaml", {{"ecr"}}, {}},
+        NotGivenCase{"UnreadableAndTheSame", "/k/c.yaml", kUnreadable, "/k/c.yaml", {}, {}},
+        NotGivenCase{"FewerImages",
+                     "/k/c.yaml",
+                     kThere,
+                     "/own/p.yaml",
+                     {ForImages("acme", {"b.io", "a.io", "d.io"}), {"ecr"}},
+                     {"kubelet uses the credential provider \"acme\" from /k/c.yaml; the agent's provider of "
+                      "that name, from /own/p.yaml, does not match all of its images: images of c.io will be "
+                      "refused (401)"}},
+        NotGivenCase{"WiderImages",
+                     "/k/c.yaml",
+                     kThere,
+                     "/own/p.yaml",
+                     {ForImages("acme", {"*.io"}),
+                      ForImages("ecr", {"*.dkr.ecr.*.amazonaws.com", "public.ecr.aws", "*.ecr.aws"})},
+                     {}},
+        NotGivenCase{"NarrowerGlob",
+                     "/k/c.yaml",
+                     kThere,
+                     "/own/p.yaml",
+                     {{"acme"}, ForImages("ecr", {"*.dkr.ecr.eu-west-1.amazonaws.com", "public.ecr.aws"})},
+                     {"kubelet uses the credential provider \"ecr\" from /k/c.yaml; the agent's provider of "
+                      "that name, from /own/p.yaml, does not match all of its images: images of "
+                      "*.dkr.ecr.*.amazonaws.com will be refused (401)"}},
         NotGivenCase{
             "UnreadableAndAnother",
             "/k/c.yaml",
@@ -139,6 +178,27 @@ TEST(UnaskedFor, AProgramThatIsMissingOrAnother) {
       Unasked(Find("/k/c.yaml", kThere, "/k/c.yaml", {{"acme"}, {"ecr", ProgramHere::kAnother}}), image),
       "/k/bin/ecr (public.ecr.aws): kubelet runs it; the agent runs /own/bin/ecr, which is another "
       "program\n");
+}
+
+TEST(UnaskedFor, AnImageThatTheAgentsProviderDoesNotMatch) {
+  const NotGiven missing = Find("/k/c.yaml", kThere, "/own/p.yaml", {ForImages("acme", {"a.io"}), {"ecr"}});
+  EXPECT_EQ(Unasked(missing, "c.io/app"),
+            "acme (c.io): kubelet uses it, from /k/c.yaml; the agent's provider of that name, from "
+            "/own/p.yaml, does not match all of its images\n");
+  EXPECT_EQ(Unasked(missing, "a.io/app"), "") << "this one it matches";
+}
+
+TEST(UnaskedFor, AFileThatCannotBeReadAndIsPerhapsTheSame) {
+  const NotGiven missing = Find("/k/c.yaml", kUnreadable, "/own/c.yaml", {{"ecr"}});
+  EXPECT_EQ(ProblemsOf(missing),
+            std::vector<std::string>{
+                "kubelet uses credential providers from /k/c.yaml, and the agent cannot read that file "
+                "(/k/c.yaml: no such file) to compare it with /own/c.yaml: if they differ, images may be "
+                "refused (401); mount kubelet's file at its own path"});
+  EXPECT_EQ(missing.Count(), 1U);
+  EXPECT_EQ(Unasked(missing, "quay.io/app"),
+            "/k/c.yaml (): kubelet uses the providers of this file; the agent has those of /own/c.yaml, and "
+            "cannot read it\n");
 }
 
 // Which registries they are for is not known: it may be this one.
