@@ -62,8 +62,7 @@ std::optional<agent::KubeletOptions> KubeletFor(const config::AgentConfig& confi
       .facts = kubelet::NodeFactsReader(std::move(declared), config.kubelet_proc, kubelet::UsualConfigs()),
       .version = std::move(version),
       .start = std::move(start),
-      .word = std::move(word),
-      .mountinfo = "/proc/self/mountinfo"};
+      .word = std::move(word)};
 }
 
 std::optional<agent::TouchOptions> TouchFor(const config::AgentConfig& config) {
@@ -120,7 +119,8 @@ agent::Options NodeAgent::LoopOptions() const {
           .once = config_.once,
           .kubelet = KubeletFor(config_, endpoint_, version_, start_, word_),
           .touch = TouchFor(config_),
-          .audit_ignore = config_.audit_ignore};
+          .audit_ignore = config_.audit_ignore,
+          .mountinfo = "/proc/self/mountinfo"};
 }
 
 agent::PullWish NodeAgent::Wish() {

@@ -39,7 +39,7 @@ Agent::Agent(Options options, Parts parts)
       look_ups_(parts_.keyring, [this](LookedUp event) { loop_.Push(std::move(event)); }),
       runtime_(loop_, parts_.keyring,
                Observer(parts_.images, parts_.content, parts_.disk, options_.platform, options_.audit_ignore),
-               parts_.access, options_.endpoint),
+               StaleMounts(options_.mountinfo), parts_.access, options_.endpoint),
       checks_({.asker = parts_.registry, .node = options_.platform, .once = options_.once}, parts_.clock,
               loop_, entries_, look_ups_, refusals_, metrics_),
       looks_(3) {

@@ -28,6 +28,7 @@ struct LookDone {
   std::uint64_t sequence = 0;    // when it was asked, counted in looks
   Look look;
   credentials::KeyringHealth credentials;
+  std::vector<std::string> stale_mounts;  // a sentence each
 };
 
 struct PullDone {

@@ -36,6 +36,8 @@ struct Options {
   std::optional<TouchOptions> touch;
   // Patterns of images that no list needs to have (image/name_pattern.h): plan/unlisted.h passes them over.
   std::vector<std::string> audit_ignore;
+  // Where this process's mounts are listed; empty: nobody looks whether files among them were replaced.
+  std::string mountinfo;
   std::uint64_t seed = std::random_device{}();  // of the jitter
 };
 

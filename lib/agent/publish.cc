@@ -59,6 +59,8 @@ void Agent::ShowImages(plan::Snapshot& snapshot) const {
 void Agent::ShowProblems(plan::Snapshot& snapshot) const {
   snapshot.problems = credentials_.problems;
   snapshot.providers_not_given = credentials_.not_given;
+  const std::vector<std::string>& stale = runtime_.stale_mounts();
+  snapshot.problems.insert(snapshot.problems.end(), stale.begin(), stale.end());
   if (kubelet_) {
     snapshot.problems.insert(snapshot.problems.end(), kubelet_->problems().begin(),
                              kubelet_->problems().end());

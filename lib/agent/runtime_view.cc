@@ -30,11 +30,12 @@ bool AtLeast(const std::string& version, int major, int minor) {
 
 }  // namespace
 
-RuntimeView::RuntimeView(Loop& loop, credentials::Keyring& keyring, Observer observer,
+RuntimeView::RuntimeView(Loop& loop, credentials::Keyring& keyring, Observer observer, StaleMounts mounts,
                          RegistryAccessFor access, std::string endpoint)
     : loop_(loop),
       keyring_(keyring),
       observer_(std::move(observer)),
+      mounts_(std::move(mounts)),
       access_(std::move(access)),
       next_look_(loop.now()) {
   status_.endpoint = std::move(endpoint);
@@ -71,10 +72,10 @@ void RuntimeView::StartLookIfDue(Workers& workers, std::shared_ptr<const plan::I
   base::Call call{.stop = loop_.stopping()};
   loop_.Submit(workers,
                [this, call, list = std::move(list), list_epoch, sequence = sequence_, full = in_full_,
-                wall = loop_.Wall()]() -> Event {
+                now = loop_.now(), wall = loop_.Wall()]() -> Event {
                  return LookDone{list_epoch, sequence,
                                  observer_.Take(call.Within(kWholeLookTimeout), *list, full, wall),
-                                 keyring_.Health()};
+                                 keyring_.Health(), mounts_.Look(now)};
                });
 }
 
@@ -83,6 +84,7 @@ RuntimeView::News RuntimeView::Absorb(LookDone& event, std::uint64_t list_epoch,
   alarm_ = plan::AfterLookEnded(alarm_, loop_.now());
   Look& look = event.look;
   News news{.reconnected = look.connected.has_value(), .answered = !look.error};
+  FoldMounts(std::move(event.stale_mounts));
   // Also of a look that went wrong later, or for another list: the next one compares with this one.
   if (look.unlisted) FoldUnlisted(std::move(look.unlisted));
   bool another =
@@ -126,6 +128,13 @@ void RuntimeView::FoldUnlisted(std::shared_ptr<const plan::Unlisted> unlisted) {
   if (unlisted_->images.size() <= before) return;
   base::Info("images came that are on no list",
              {{"count", unlisted_->images.size() - before}, {"newest", unlisted_->images.back().image}});
+}
+
+void RuntimeView::FoldMounts(std::vector<std::string> stale) {
+  if (stale_mounts_ == stale) return;
+  stale_mounts_ = std::move(stale);
+  for (const std::string& problem : stale_mounts_) base::Warn("mounts", {{"problem", problem}});
+  loop_.Changed();
 }
 
 // It has told what it is, or was looked at: what is known of its registries may have changed.

@@ -5,10 +5,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "agent/ask_registry.h"
 #include "agent/loop.h"
 #include "agent/observe.h"
+#include "agent/stale_mounts.h"
 #include "base/clock.h"
 #include "credentials/keyring.h"
 #include "cri/image_service.h"
@@ -22,8 +24,8 @@ namespace prefetch::agent {
 class RuntimeView {
  public:
   // `endpoint`: for people.
-  RuntimeView(Loop& loop, credentials::Keyring& keyring, Observer observer, RegistryAccessFor access,
-              std::string endpoint);
+  RuntimeView(Loop& loop, credentials::Keyring& keyring, Observer observer, StaleMounts mounts,
+              RegistryAccessFor access, std::string endpoint);
 
   const plan::RuntimeStatus& status() const { return status_; }
   bool up() const { return status_.up; }
@@ -33,6 +35,8 @@ class RuntimeView {
   // May it keep a pull waiting for others, so that none of its bytes move? containerd 2.1 and later.
   bool queues() const { return queues_; }
   const std::shared_ptr<const plan::Unlisted>& unlisted() const { return unlisted_; }
+  // What goes with each look: files that this process has mounted and that were replaced, a sentence each.
+  const std::vector<std::string>& stale_mounts() const { return stale_mounts_; }
 
   // Looks that were begun. An answer to one of them may not know yet what changes now.
   std::uint64_t looks() const { return sequence_; }
@@ -65,11 +69,13 @@ class RuntimeView {
 
  private:
   void FoldUnlisted(std::shared_ptr<const plan::Unlisted> unlisted);
+  void FoldMounts(std::vector<std::string> stale);
   void FoldAccess();
 
   Loop& loop_;
   credentials::Keyring& keyring_;
   Observer observer_;
+  StaleMounts mounts_;
   const RegistryAccessFor access_;
   plan::RuntimeStatus status_;
   bool access_told_ = false;  // status_.access, in the log
@@ -84,6 +90,7 @@ class RuntimeView {
   plan::LookAlarm alarm_;
   int failed_looks_ = 0;
   std::shared_ptr<const plan::Unlisted> unlisted_;
+  std::vector<std::string> stale_mounts_;
 };
 
 }  // namespace prefetch::agent

@@ -13,6 +13,7 @@
 #include "base/shared.h"
 #include "image/pod_coordinates.h"
 #include "kubelet/possible_verdicts.h"
+#include "kubelet/records_access.h"
 #include "kubelet/settings.h"
 #include "kubelet/verdict.h"
 
@@ -34,15 +35,6 @@ struct FileChanges {
 
   // `more` came after this.
   void Add(FileChanges more);
-};
-
-// The state of image_manager as a whole.
-enum class RecordsAccess {
-  kReadable,
-  kNoFolder,  // the root is there and has no image_manager: an old kubelet, or one whose gate is off
-  kNoRoot,    // kubelet's root directory is not there
-  kForbidden,
-  kReplaced,  // RecordsFolderIsReplaced
 };
 
 struct VerdictReading {

@@ -54,6 +54,14 @@ TEST_F(StaleMount, OfAFileIsAProblemWhileTheAgentRuns) {
   EXPECT_NE(readyz.find("was replaced on the node"), std::string::npos) << readyz;
 }
 
+// CA bundles, docker configs and lists go stale there just as well.
+TEST_F(StaleMount, IsAlsoToldWhereNoKubeletRuns) {
+  node_.HasKubelet({"--kubelet", "none", "--docker-config", mounted_});
+  StartAgent();
+  ReplaceOnNode();
+  EXPECT_TRUE(rig::Eventually(seconds(60), [&] { return Told(); })) << node_.AgentLog();
+}
+
 // A pod that starts anew has the new file mounted.
 TEST_F(StaleMount, EndsWithThePod) {
   ReplaceOnNode();
