@@ -1,43 +1,12 @@
 #include "agent/observe_kubelet.h"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
-#include "base/mounts.h"
+#include "plan/problem_words.h"
 
 namespace prefetch::agent {
 namespace {
-
-constexpr std::chrono::seconds kMountsInterval{30};
-
-std::string NoteFor(const kubelet::NodeFacts& facts, kubelet::RecordsAccess access,
-                    const std::vector<kubelet::KubeletSettings>& possible) {
-  bool gate_is_on = std::all_of(possible.begin(), possible.end(),
-                                [](const kubelet::KubeletSettings& settings) { return settings.gate; });
-  switch (access) {
-    case kubelet::RecordsAccess::kReadable:
-      return "";
-    case kubelet::RecordsAccess::kNoFolder:
-      if (!gate_is_on) return "";
-      return facts.root +
-             "/image_manager is not there, so kubelet has recorded nothing yet, or its root directory is "
-             "another one: name it with --kubelet-root";
-    case kubelet::RecordsAccess::kNoRoot:
-      return "kubelet's root directory " + facts.root +
-             " is not there: mount it, name it with --kubelet-root, or declare --kubelet=none where no "
-             "kubelet "
-             "runs";
-    case kubelet::RecordsAccess::kForbidden:
-      return "kubelet's records in " + facts.root +
-             "/image_manager may not be read by this process: it needs to run as root";
-    case kubelet::RecordsAccess::kReplaced:
-      return facts.root +
-             "/image_manager was deleted while it was mounted here, so kubelet's records cannot be seen: the "
-             "agent ends, and reads the new folder after its restart";
-  }
-  return "";
-}
 
 std::vector<kubelet::KubeletSettings> PossibleFor(const kubelet::SettingsFacts& facts) {
   auto possible = kubelet::PossibleSettings(facts);
@@ -68,7 +37,9 @@ plan::KubeletStatus StatusOf(const kubelet::NodeFacts& facts,
   status.sources = facts.sources;
   status.records_readable =
       access == kubelet::RecordsAccess::kReadable || access == kubelet::RecordsAccess::kNoFolder;
-  status.records_note = NoteFor(facts, access, possible);
+  const bool gate_is_on =
+      std::all_of(possible.begin(), possible.end(), [](const auto& each) { return each.gate; });
+  status.records_note = plan::RecordsNote(facts.root, access, gate_is_on);
   status.contradictions = facts.contradictions;
   status.gc = facts.gc;
   return status;
@@ -76,7 +47,6 @@ plan::KubeletStatus StatusOf(const kubelet::NodeFacts& facts,
 
 // The Node's version counts where none is declared.
 void AddVersion(const plan::VersionInForce& version, kubelet::NodeFacts& facts) {
-  facts.settings.upgrading = version.awaited;
   if (!version.version) return;
   facts.settings.version = version.version;
   facts.sources.emplace_back("version", "Node status");
@@ -90,7 +60,6 @@ KubeletObserver::KubeletObserver(KubeletOptions options, kubelet::RecordWatch::C
       version_(std::move(options.version)),
       start_(std::move(options.start)),
       word_(std::move(options.word)),
-      mountinfo_(std::move(options.mountinfo)),
       on_change_(std::move(on_change)) {}
 
 // Files and process only: a learnt version or setting asks for a full look itself (RecordsChanged).
@@ -98,26 +67,17 @@ bool KubeletObserver::Moved() {
   return reader_.Moved() || verdicts_.Moved();
 }
 
-const std::vector<std::string>& KubeletObserver::StaleMounts(base::TimePoint now) {
-  if (mountinfo_.empty() || now < next_mounts_) return stale_mounts_;
-  next_mounts_ = now + kMountsInterval;
-  stale_mounts_.clear();
-  for (const std::string& file : base::ReplacedFiles(mountinfo_)) {
-    stale_mounts_.push_back(
-        file +
-        " was replaced on the node, and the agent still has the old file mounted: restart "
-        "the agent's pod, and mount the folder instead of the file");
-  }
-  return stale_mounts_;
-}
-
 plan::VersionInForce KubeletObserver::Version(base::TimePoint now, base::WallTime wall) {
   const std::string before = std::exchange(process_, reader_.process());
   if (!version_) return {};
   const plan::NodeWord word = version_->Get();
   belief_ = plan::AfterWord(std::move(belief_), word);
-  if (!before.empty() && before != process_) {
-    const plan::KubeletStart start{now, reader_.process_began_at().value_or(wall)};
+  const std::optional<base::WallTime> began_at = reader_.process_began_at();
+  // The first one that is seen may be new, too. If nothing tells when it began, that would cost each start of
+  // the agent a minute.
+  const bool started = before != process_ && !process_.empty() && (!before.empty() || began_at);
+  if (started) {
+    const plan::KubeletStart start{now, began_at.value_or(wall)};
     belief_ = plan::AfterStart(std::move(belief_), start);
     if (start_) start_->Set(start);
     belief_ = plan::AfterWord(std::move(belief_), word);
@@ -137,8 +97,8 @@ KubeletLook KubeletObserver::Take(std::shared_ptr<const KubeletQuestion> questio
   } else {
     // The operator's word counts, and the Node is asked for nothing but whether it agrees.
     if (version.version && version.version != facts.settings.version) {
-      facts.contradictions.push_back("declared version " + facts.settings.version->ToString() +
-                                     ", but the Node says " + version.version->ToString());
+      facts.contradictions.push_back(
+          plan::VersionContradictionWords(facts.settings.version->ToString(), version.version->ToString()));
     }
     version = {};
   }
@@ -165,8 +125,6 @@ KubeletLook KubeletObserver::Take(std::shared_ptr<const KubeletQuestion> questio
   look.status.learning = learning;
   look.possible = possible_;
   look.problems = facts_.problems;
-  const std::vector<std::string>& stale = StaleMounts(now);
-  look.problems.insert(look.problems.end(), stale.begin(), stale.end());
   look.problems.insert(look.problems.end(), facts_.contradictions.begin(), facts_.contradictions.end());
   if (!version.problem.empty()) look.problems.push_back(std::move(version.problem));
   if (look.status.newer) look.problems.push_back(kubelet::WhyBeyondTheRules(facts_.settings));

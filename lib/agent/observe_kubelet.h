@@ -25,8 +25,6 @@ struct KubeletOptions {
   std::shared_ptr<SeenStart> start;
   // Settings from kubelet's own port; null: the agent does not ask there.
   std::shared_ptr<const LearntSettings> word;
-  // Where this process's mounts are listed; empty: nobody looks whether files among them were replaced.
-  std::string mountinfo = {};
 };
 
 // The images that are here, of one version of the list.
@@ -63,17 +61,12 @@ class KubeletObserver {
  private:
   // Which version counts, and what is to be said about that.
   plan::VersionInForce Version(base::TimePoint now, base::WallTime wall);
-  // A sentence for each file that this process has mounted and that is another one on the node by now.
-  const std::vector<std::string>& StaleMounts(base::TimePoint now);
 
   kubelet::NodeFactsReader reader_;
   const bool watches_;
   const std::shared_ptr<const LearntVersion> version_;
   const std::shared_ptr<SeenStart> start_;
   const std::shared_ptr<const LearntSettings> word_;
-  const std::string mountinfo_;
-  base::TimePoint next_mounts_;
-  std::vector<std::string> stale_mounts_;
   const kubelet::RecordWatch::Callback on_change_;
   std::shared_ptr<const KubeletQuestion> last_;
   std::string process_;  // of the last look

@@ -21,6 +21,14 @@ std::string AwayWords(const VersionBelief& belief, const NodeWord& word) {
          " API server does not show this Node (" + word.trouble + "): " + WhatCounts(belief);
 }
 
+std::string SilentWords(const VersionBelief& belief, const NodeWord& word) {
+  return word.refused ? RefusedWords(belief, word) : AwayWords(belief, word);
+}
+
+std::string UnconfirmedWords(const VersionBelief& belief) {
+  return "kubelet was started again and has not reported to its Node within a minute: " + WhatCounts(belief);
+}
+
 // No kubelet has been started since the Node was read.
 VersionInForce Settled(const VersionBelief& belief, const NodeWord& word, base::TimePoint now) {
   VersionInForce in_force{.version = belief.last};
@@ -34,6 +42,22 @@ VersionInForce Settled(const VersionBelief& belief, const NodeWord& word, base::
     in_force.until = told_at;
   }
   return in_force;
+}
+
+VersionInForce Awaited(base::TimePoint seen_at) {
+  return {.version = std::nullopt, .awaited = true, .problem = "", .until = seen_at + kUnconfirmedLimit};
+}
+
+// The first kubelet that was seen may be a new one: there is no version to hold, and the Node may still tell
+// of the one before, also while the API server is away.
+VersionInForce FirstSeen(const VersionBelief& belief, const NodeWord& word, base::TimePoint now) {
+  if (!word.version) return Settled(belief, word, now);
+  if (now < belief.unconfirmed->seen_at + kUnconfirmedLimit) return Awaited(belief.unconfirmed->seen_at);
+  VersionBelief told = belief;
+  told.last = word.version;
+  told.last_text = word.version_text;
+  return {.version = word.version,
+          .problem = word.silent_since ? SilentWords(told, word) : UnconfirmedWords(told)};
 }
 
 }  // namespace
@@ -55,8 +79,8 @@ VersionBelief AfterStart(VersionBelief past, const KubeletStart& start) {
 VersionBelief AfterWord(VersionBelief past, const NodeWord& word) {
   if (!word.version) return past;
   // Another version than before can only be the new kubelet's.
-  const bool confirmed =
-      !past.unconfirmed || Confirms(word, *past.unconfirmed) || word.version_text != past.last_text;
+  const bool another = past.last && word.version_text != past.last_text;
+  const bool confirmed = !past.unconfirmed || Confirms(word, *past.unconfirmed) || another;
   if (!confirmed) return past;
   past.last = word.version;
   past.last_text = word.version_text;
@@ -65,23 +89,20 @@ VersionBelief AfterWord(VersionBelief past, const NodeWord& word) {
 }
 
 VersionInForce VersionAt(const VersionBelief& belief, const NodeWord& word, base::TimePoint now) {
-  // Without a version there is nothing to hold, and nothing to lose.
-  if (!belief.unconfirmed || !belief.last) return Settled(belief, word, now);
+  if (!belief.unconfirmed) return Settled(belief, word, now);
+  if (!belief.last) return FirstSeen(belief, word, now);
   VersionInForce in_force{.version = belief.last};
   if (word.silent_since) {
-    in_force.problem = word.refused ? RefusedWords(belief, word) : AwayWords(belief, word);
+    in_force.problem = SilentWords(belief, word);
     return in_force;
   }
   const base::TimePoint seen_at = belief.unconfirmed->seen_at;
   if (now < seen_at + kHoldVersion) {
     in_force.until = seen_at + kHoldVersion;
   } else if (now < seen_at + kUnconfirmedLimit) {
-    in_force.version.reset();
-    in_force.awaited = true;
-    in_force.until = seen_at + kUnconfirmedLimit;
+    return Awaited(seen_at);
   } else {
-    in_force.problem =
-        "kubelet was started again and has not reported to its Node within a minute: " + WhatCounts(belief);
+    in_force.problem = UnconfirmedWords(belief);
   }
   return in_force;
 }

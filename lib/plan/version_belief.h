@@ -19,7 +19,7 @@ constexpr std::chrono::seconds kUnconfirmedLimit{60};
 // An API server that is away for less is nobody's problem.
 constexpr std::chrono::minutes kSilenceToldAfter{2};
 
-// A process of kubelet's that took the place of another one.
+// A process of kubelet's that took the place of another one, or the first one that is seen.
 struct KubeletStart {
   base::TimePoint seen_at;
   base::WallTime began_at;  // of the process; when it was seen, if nothing tells
@@ -41,7 +41,7 @@ struct NodeWord {
   friend bool operator==(const NodeWord&, const NodeWord&) = default;
 };
 
-// A value.
+// A value. A Node without `last` may still tell of the kubelet before: the agent saw no earlier process.
 struct VersionBelief {
   std::optional<image::KubeletVersion> last;  // the newest that the Node has confirmed
   std::string last_text;

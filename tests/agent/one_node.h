@@ -34,8 +34,9 @@ class OneNode final : public tests::RefusingApi {
     if (auto failure = Refused("version")) return *failure;
     return version;
   }
-  kube::Answer<kube::Node> GetNode(const base::Call&, const std::string&) override {
+  kube::Answer<kube::Node> GetNode(const base::Call& call, const std::string&) override {
     gets++;
+    patience = call.deadline - std::chrono::steady_clock::now();
     if (auto failure = Next()) return *failure;
     return node;
   }
@@ -111,6 +112,7 @@ class OneNode final : public tests::RefusingApi {
       refusing;  // these calls: "version", "condition", "label", "taints", "events"
   std::function<void()> after_label, before_taints;
   int gets = 0, writes = 0;
+  base::Duration patience{0};  // of the newest question for the Node
 
  private:
   std::optional<kube::Failure> Next() const {

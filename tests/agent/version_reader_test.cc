@@ -71,6 +71,27 @@ TEST_F(VersionReaderTest, AsksUntilTheNewKubeletHasWrittenItsNode) {
   EXPECT_EQ(api_.gets, confirmed) << "once a minute again";
 }
 
+// Each agent finds a kubelet that has run for long.
+TEST_F(VersionReaderTest, AKubeletThatTheNodeHasConfirmedCostsNoQuestion) {
+  RunFor(seconds(10));
+  const int before = api_.gets;
+  start_->Set(plan::KubeletStart{.seen_at = clock_.Now(), .began_at = clock_.Wall() - minutes(5)});
+  RunFor(seconds(20));
+  EXPECT_EQ(api_.gets, before);
+}
+
+// A server that loses packets is not waited for as long as one that is slow.
+TEST_F(VersionReaderTest, TheFirstQuestionAfterAnAnswerIsShort) {
+  RunFor(seconds(70));
+  EXPECT_LE(api_.patience, seconds(2));
+  api_.failing = kube::ApiError::kTimeout;
+  RunFor(minutes(3));
+  EXPECT_GT(api_.patience, seconds(5)) << "it may be slow";
+  KubeletStarts();
+  reader_.Turn({});
+  EXPECT_LE(api_.patience, seconds(2));
+}
+
 TEST_F(VersionReaderTest, DoesNotHurryForEver) {
   RunFor(seconds(10));
   KubeletStarts();

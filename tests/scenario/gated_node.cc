@@ -41,6 +41,11 @@ std::string ShippedManifests() {
 }
 
 http::Exchanged GatedNode::Interrupted::Exchange(const base::Call& call, const http::Request& request) {
+  if (clock != nullptr) {
+    clock->Advance(call.deadline - std::chrono::steady_clock::now());
+    return {base::DeadlineExceeded(request.method + " " + request.url + ": timed out"),
+            http::Fault::kTimeout};
+  }
   bool now = act && request.method == method && request.body.find(body) != std::string::npos;
   if (now) std::exchange(act, nullptr)();
   return real.Exchange(call, request);

@@ -51,6 +51,8 @@ class GatedNode {
   void Replace();
   // kubelet, of this version, has written its Node just now.
   void KubeletReports(const std::string& version);
+  // The API server's packets are lost from now on: each call lasts until its end.
+  void LosesPackets(bool loses = true) { client_.clock = loses ? &node.clock : nullptr; }
   // kubelet has put another token into the volume.
   void WriteToken(const std::string& token);
   // Runs just before the next request of this method and with this in its body goes out.
@@ -66,6 +68,7 @@ class GatedNode {
     http::Exchanged Exchange(const base::Call& call, const http::Request& request) override;
 
     http::CurlClient real;
+    FakeClock* clock = nullptr;  // packets are lost, and this is the time that passes
     std::string method, body;
     std::function<void()> act;
   };

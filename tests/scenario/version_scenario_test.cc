@@ -30,6 +30,7 @@ class VersionScenario : public testing::Test {
   void Prepare(GatedNodeOptions options = Options()) {
     one_.emplace(std::move(options));
     one_->node.KubeletRuns("100");
+    one_->node.clock.Advance(seconds(5));
     one_->KubeletReports("v1.36.2");
     one_->node.Kubelet([](FakeKubelet& kubelet) { kubelet.Start({.version = {1, 36}}); });
     one_->node.runtime.Push(MakeImage(kApp, 1'000'000));
@@ -147,6 +148,32 @@ TEST_F(VersionScenario, ARestartThatNobodyConfirmsIsUnknownForAMinute) {
   EXPECT_TRUE(one_->RunUntil([&] { return !HasProblem("version"); }, minutes(2)));
 }
 
+// kubelet is upgraded while no agent runs, and the Node still has the version before.
+class UpgradedBesideTheAgent : public VersionScenario {
+ protected:
+  void SetUp() override {
+    Prepare();
+    one_->node.KubeletRuns("200");
+    one_->Replace();
+  }
+};
+
+TEST_F(UpgradedBesideTheAgent, TheNodesOldVersionIsNotTrusted) {
+  EXPECT_FALSE(one_->RunUntil([&] { return Ready() || Version() != ""; }, seconds(20)));
+  EXPECT_EQ(one_->node.ReasonOf(kApp), Reason::kFactsUnknown);
+  EXPECT_EQ(one_->node.Image(kApp).phase, plan::Phase::kProgressing);
+  one_->KubeletReports("v1.37.0");
+  ASSERT_TRUE(one_->RunUntil([&] { return Ready(); }, seconds(5)));
+  EXPECT_EQ(Version(), "1.37.0");
+}
+
+TEST_F(UpgradedBesideTheAgent, ItCountsAfterAMinuteIfNobodyConfirmsIt) {
+  EXPECT_FALSE(one_->RunUntil([&] { return Ready(); }, seconds(58)));
+  ASSERT_TRUE(one_->RunUntil([&] { return Ready(); }, seconds(4)));
+  EXPECT_EQ(Version(), "1.36.2");
+  EXPECT_TRUE(HasProblem("has not reported to its Node within a minute"));
+}
+
 TEST_F(VersionScenario, AKubeletThatCrashesAgainAndAgainDoesNotFlap) {
   Prepare();
   one_->node.KubeletRuns("200");
@@ -169,6 +196,19 @@ TEST_F(VersionScenario, WithoutAnApiServerTheLastKnownVersionCounts) {
   ASSERT_TRUE(one_->RunUntil([&] { return Version() == "1.37.0"; }, seconds(70)));
   EXPECT_FALSE(HasProblem("version"));
   EXPECT_TRUE(Ready());
+}
+
+// It hangs, and refuses nothing.
+TEST_F(VersionScenario, AnApiServerThatLosesPacketsHoldsTheLastKnownVersionNoLonger) {
+  Prepare();
+  one_->LosesPackets();
+  one_->node.KubeletRuns("200");
+  EXPECT_FALSE(one_->RunUntil([&] { return !Ready() || Version() != "1.36.2"; }, minutes(2)));
+  EXPECT_TRUE(HasProblem("kubelet was started again, and the API server does not show this Node (Timeout)"));
+  one_->LosesPackets(false);
+  one_->KubeletReports("v1.37.0");
+  ASSERT_TRUE(one_->RunUntil([&] { return Version() == "1.37.0"; }, seconds(70)));
+  EXPECT_FALSE(HasProblem("version"));
 }
 
 TEST_F(VersionScenario, AnApiServerThatStaysAwayIsAProblemAndNoMore) {

@@ -17,6 +17,9 @@ constexpr double kVersionJitter = 0.2;  // of it, so that a fleet's nodes do not
 // counts.
 constexpr seconds kReadWhileHeld{1};
 constexpr seconds kReadUntilConfirmed{3};
+// A server that drops packets must not hold the version that it told before for longer than a verdict is held
+// (plan::kHoldVersion); one that is merely slow gets more time at the next try.
+constexpr seconds kFirstCallLimit{2};
 constexpr seconds kVersionCallLimit{10};
 
 }  // namespace
@@ -84,7 +87,7 @@ void VersionReader::Failed(const kube::Failure& failure) {
 }
 
 void VersionReader::Ask(const base::Call& call) {
-  auto node = api_.GetNode(call.Within(kVersionCallLimit), node_);
+  auto node = api_.GetNode(call.Within(failures_ == 0 ? kFirstCallLimit : kVersionCallLimit), node_);
   if (!node) return Failed(node.failure());
   told_ = WordOf(*node);
   failures_ = 0;
@@ -96,8 +99,10 @@ base::TimePoint VersionReader::Turn(const base::Call& call) {
   now_ = clock_.Now();
   if (std::optional<plan::KubeletStart> newest = start_->Get(); newest != kubelet_) {
     kubelet_ = newest;
-    failures_ = 0;
-    next_ = now_;
+    if (!kubelet_ || !plan::Confirms(told_, *kubelet_)) {
+      failures_ = 0;
+      next_ = now_;
+    }
   }
   const bool asks = now_ >= next_;
   if (asks) Ask(call);
