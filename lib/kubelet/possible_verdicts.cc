@@ -50,13 +50,20 @@ Verdict Unknown(const std::vector<KubeletSettings>& possible) {
           "It depends on unknown settings of kubelet; declare " + WhatToDeclare(possible) + "."};
 }
 
-// The verdict that they share, told as by the last: the newest kubelet that is possible.
+// Of the newest kubelet whose rules are known; if none is, of the newest.
+std::size_t Teller(const std::vector<KubeletSettings>& possible) {
+  std::size_t newest = possible.size() - 1;
+  while (newest > 0 && image::IsNewerThanKnown(possible[newest].version)) newest--;
+  return image::IsNewerThanKnown(possible[newest].version) ? possible.size() - 1 : newest;
+}
+
+// The verdict that they share, in the words of one of them.
 Verdict Agreed(const std::vector<Verdicts>& all, image::PullPolicy policy,
                const std::vector<KubeletSettings>& possible) {
-  const Verdict& last = all.back().For(policy);
+  const Verdict& told = all[Teller(possible)].For(policy);
   bool agree = std::all_of(all.begin(), all.end(),
-                           [&](const Verdicts& each) { return each.For(policy).result == last.result; });
-  return agree ? last : Unknown(possible);
+                           [&](const Verdicts& each) { return each.For(policy).result == told.result; });
+  return agree ? told : Unknown(possible);
 }
 
 }  // namespace

@@ -11,6 +11,8 @@ namespace {
 using image::KubeletVersion;
 
 constexpr KubeletVersion kHasGate{1, 33};
+// Stands for every kubelet that is newer than the rules.
+constexpr KubeletVersion kBeyondTheRules{1, image::kNewestKnownKubelet.minor + 1};
 
 constexpr std::array<std::pair<VerificationPolicy, std::string_view>, 4> kPolicyNames = {{
     {VerificationPolicy::kNeverVerify, "NeverVerify"},
@@ -27,7 +29,6 @@ std::vector<KubeletVersion> PossibleVersions(const SettingsFacts& facts) {
     bool has_what_was_said = KubeletVersion{1, minor} >= kHasGate || (!facts.policy && !facts.gate);
     if (has_what_was_said) versions.push_back({1, minor});
   }
-  if (facts.upgrading && !facts.rules) versions.push_back({1, image::kNewestKnownKubelet.minor + 1});
   return versions;
 }
 
@@ -73,6 +74,25 @@ base::Result<KubeletSettings> GateOn(const SettingsFacts& facts, KubeletVersion 
   return KubeletSettings{version, true, policy, *std::move(allowlist)};
 }
 
+// Adds the settings that a kubelet of this version may have; `refused` tells why it would not start with
+// others.
+void AddSettings(const SettingsFacts& facts, KubeletVersion version, std::vector<KubeletSettings>& possible,
+                 base::Status& refused) {
+  for (bool gate : PossibleGates(facts, version)) {
+    if (base::Status checked = CheckGate(facts, version, gate); !checked) {
+      refused = checked;
+      continue;
+    }
+    if (!gate) possible.push_back({.version = version, .gate = false});
+    if (!gate) continue;
+    for (VerificationPolicy policy : PossiblePolicies(facts)) {
+      auto settings = GateOn(facts, version, policy);
+      if (!settings) refused = settings.status();
+      if (settings) possible.push_back(*std::move(settings));
+    }
+  }
+}
+
 }  // namespace
 
 std::string_view VerificationPolicyName(VerificationPolicy policy) {
@@ -108,22 +128,10 @@ std::string WhyBeyondTheRules(const SettingsFacts& facts) {
 base::Result<std::vector<KubeletSettings>> PossibleSettings(const SettingsFacts& facts) {
   std::vector<KubeletSettings> possible;
   base::Status refused;
-  for (KubeletVersion version : PossibleVersions(facts)) {
-    for (bool gate : PossibleGates(facts, version)) {
-      if (base::Status checked = CheckGate(facts, version, gate); !checked) {
-        refused = checked;
-        continue;
-      }
-      if (!gate) possible.push_back({.version = version, .gate = false});
-      if (!gate) continue;
-      for (VerificationPolicy policy : PossiblePolicies(facts)) {
-        auto settings = GateOn(facts, version, policy);
-        if (!settings) refused = settings.status();
-        if (settings) possible.push_back(*std::move(settings));
-      }
-    }
-  }
+  for (KubeletVersion version : PossibleVersions(facts)) AddSettings(facts, version, possible, refused);
   if (possible.empty()) return refused.error();
+  // Only now: what every known kubelet refuses is a mistake, though nobody knows of a newer one.
+  if (!facts.version && !facts.rules) AddSettings(facts, kBeyondTheRules, possible, refused);
   return possible;
 }
 

@@ -36,8 +36,6 @@ struct SettingsFacts {
   std::optional<image::KubeletVersion> version;
   // The rules that the operator takes for a kubelet that is newer than the rules known here.
   std::optional<image::KubeletVersion> rules;
-  // A new kubelet runs, and nobody knows yet of which version: it may be one that is newer than the rules.
-  bool upgrading = false;
   // The configuration is known: what it does not say has kubelet's default. Otherwise it is not known.
   bool configuration_known = false;
   std::optional<bool> gate;  // as featureGates says

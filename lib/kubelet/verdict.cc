@@ -253,18 +253,17 @@ Finding BeyondTheRules(KubeletVersion version) {
 }
 
 // A kubelet that is newer than the rules (K51): what is not verified at all, or is recorded for the whole
-// node, starts by every rule that is plausible. All else may have changed.
+// node, starts by every rule that is plausible, the record also where the gate is off. All else may have
+// changed.
 Finding VerifyBeyondTheRules(const VerdictFacts& facts, const image::Reference& image,
                              const KubeletSettings& settings) {
   const bool readable = facts.record.reading != Reading::kUndecodable &&
                         (facts.record.reading == Reading::kFound || facts.intent != Reading::kUndecodable);
-  if (settings.gate && readable) {
-    Finding finding = Verify(facts, image, {}, settings);
-    const bool agreed = finding.reason == Reason::kVerificationNever ||
-                        finding.reason == Reason::kOpenToNode || finding.reason == Reason::kRecordUnreadable;
-    if (agreed) return finding;
-  }
-  return BeyondTheRules(settings.version);
+  if (!readable) return BeyondTheRules(settings.version);
+  Finding finding = Verify(facts, image, {}, settings);
+  const bool by_gate = settings.gate && (finding.reason == Reason::kVerificationNever ||
+                                         finding.reason == Reason::kRecordUnreadable);
+  return by_gate || finding.reason == Reason::kOpenToNode ? finding : BeyondTheRules(settings.version);
 }
 
 Finding Find(const VerdictFacts& facts, const image::Reference& image, const PodIdentity& pod,

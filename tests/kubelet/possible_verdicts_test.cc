@@ -47,9 +47,22 @@ VerdictQuestion Recorded(const std::string& content) {
 
 const SettingsFacts kNothing;
 const SettingsFacts kPreloaded{.policy = VerificationPolicy::kNeverVerifyPreloadedImages};
+const SettingsFacts kPreloadedBy137{.rules = image::KubeletVersion{1, 37},
+                                    .policy = VerificationPolicy::kNeverVerifyPreloadedImages};
 const char kOpen[] = R"({"nodePodsAccessible":true})";
 const char kClosed[] =
     R"({"kubernetesSecrets":[{"uid":"u","namespace":"n","name":"s","credentialHash":"h"}]})";
+
+// The pod names a secret without its UID, and kubelet has recorded two of that name.
+VerdictQuestion ForPodsOfTwoSecrets() {
+  VerdictQuestion question =
+      Recorded(Record("reg.io/a",
+                      R"({"kubernetesSecrets":[{"uid":"1","namespace":"n","name":"s","credentialHash":"h"},)"
+                      R"({"uid":"2","namespace":"n","name":"s","credentialHash":"i"}]})",
+                      "v1alpha1"));
+  question.pod.secrets.push_back({{.uid = "", .namespace_name = "n", .name = "s"}, base::Secret()});
+  return question;
+}
 
 INSTANTIATE_TEST_SUITE_P(
     All, PossibleVerdictsTest,
@@ -59,11 +72,23 @@ INSTANTIATE_TEST_SUITE_P(
                      "declare its version (--kubelet-version) and its configuration (--kubelet-config"},
         PossibleCase{"OpenToAllIsFirm", kNothing, Recorded(Record("reg.io/a", kOpen, "v1alpha1")),
                      "Starts/OpenToNode", ""},
-        PossibleCase{"VersionUnknownButAllAgree", kPreloaded, kHere, "Starts/Preloaded", ""},
+        PossibleCase{"VersionUnknownAndANewerOneMayDiffer", kPreloaded, kHere, "Unknown/FactsUnknown",
+                     "declare its version (--kubelet-version)."},
+        PossibleCase{"VersionUnknownAndKnownRulesForANewerOne", kPreloadedBy137, kHere, "Starts/Preloaded",
+                     ""},
+        PossibleCase{"VersionUnknownButAllAgree",
+                     {.policy = VerificationPolicy::kNeverVerify},
+                     kHere,
+                     "Starts/VerificationNever",
+                     ""},
         PossibleCase{"OldKubeletsCannotReadBeta", kPreloaded, Recorded(Record("reg.io/a", kOpen)),
                      "Unknown/FactsUnknown", "declare its version (--kubelet-version)."},
-        PossibleCase{"ClosedForAllVersions", kPreloaded, Recorded(Record("reg.io/a", kClosed)),
+        PossibleCase{"ClosedForAllKnownVersions", kPreloaded, Recorded(Record("reg.io/a", kClosed)),
+                     "Unknown/FactsUnknown", "declare its version (--kubelet-version)."},
+        PossibleCase{"ClosedForAllVersions", kPreloadedBy137, Recorded(Record("reg.io/a", kClosed)),
                      "Refused/RecordedForOthers", ""},
+        PossibleCase{"UnknownToAllIsToldByTheNewestThatIsKnown", kPreloaded, ForPodsOfTwoSecrets(),
+                     "Unknown/SecretAmbiguous", "2 pull secrets"},
         PossibleCase{"OnlyConfigurationUnknown",
                      {.version = image::KubeletVersion{1, 36}},
                      Recorded(Record("reg.io/a", kClosed)),

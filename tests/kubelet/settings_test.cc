@@ -101,10 +101,13 @@ INSTANTIATE_TEST_SUITE_P(
         SettingsCase{"DeclaredPolicyOfAnyKubelet",
                      {.policy = Policy::kNeverVerify},
                      {"1.33:NeverVerify", "1.34:NeverVerify", "1.35:NeverVerify", "1.36:NeverVerify",
-                      "1.37:NeverVerify"}},
+                      "1.37:NeverVerify", "1.38:NeverVerify"}},
         SettingsCase{"PolicyInFileOfAnyKubelet",
                      {.configuration_known = true, .policy = Policy::kAlwaysVerify},
-                     {"1.35:AlwaysVerify", "1.36:AlwaysVerify", "1.37:AlwaysVerify"}},
+                     {"1.35:AlwaysVerify", "1.36:AlwaysVerify", "1.37:AlwaysVerify", "1.38:AlwaysVerify"}},
+        SettingsCase{"PolicyAgainstGateOfAnyKubelet",
+                     {.configuration_known = true, .gate = false, .policy = Policy::kAlwaysVerify},
+                     {"refused"}},
         SettingsCase{
             "OnlyVersionKnown",
             {.version = V(36)},
@@ -114,17 +117,19 @@ INSTANTIATE_TEST_SUITE_P(
                      {"refused"}},
         SettingsCase{"AllowlistNarrowsVersions",
                      {.policy = Policy::kNeverVerifyAllowlistedImages, .allowlist = {"ubuntu"}},
-                     {"1.36:NeverVerifyAllowlistedImages", "1.37:NeverVerifyAllowlistedImages"}},
+                     {"1.36:NeverVerifyAllowlistedImages", "1.37:NeverVerifyAllowlistedImages",
+                      "1.38:NeverVerifyAllowlistedImages"}},
         SettingsCase{"BadAllowlist",
                      {.policy = Policy::kNeverVerifyAllowlistedImages, .allowlist = {"*"}},
                      {"refused"}}),
     [](const auto& row) { return row.param.name; });
 
-TEST(Settings, NothingKnownIsEveryKubeletFrom131To137) {
+TEST(Settings, NothingKnownIsEveryKubeletFrom131OnAndANewerOne) {
   std::vector<std::string> words = Words({});
   EXPECT_EQ(words.front(), "1.31:off");
-  EXPECT_EQ(words.back(), "1.37:AlwaysVerify");
-  EXPECT_EQ(words.size(), 2 + 4 * 5U);
+  EXPECT_EQ(words.back(), "1.38:AlwaysVerify");
+  EXPECT_EQ(words.size(), 2 + 4 * 6U);
+  EXPECT_EQ(Words({.rules = V(37)}).back(), "1.37:AlwaysVerify") << "the operator says what a newer one does";
 }
 
 TEST(Settings, PoliciesHaveNamesThatReadBack) {

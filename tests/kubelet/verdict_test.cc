@@ -362,6 +362,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Starts("NeverVerifyWithoutRecord", kWorld.Minor(38).Verification(Policy::kNeverVerify),
                            "VerificationNever", "3"),
                     Starts("OpenToNode", kStrict.Minor(38).Recorded("reg.io/t/a", kNode), "OpenToNode", "7"),
+                    Starts("OpenToNodeWithTheGateOff",
+                           kWorld.Minor(38).GateOff().Recorded("reg.io/t/a", kNode), "OpenToNode", "7"),
                     Starts("OpenToNodeOfALaterMajor", kStrict.Version({2, 0}).Recorded("reg.io/t/a", kNode),
                            "OpenToNode", "7"),
                     VerdictCase{"InvalidName", kWorld.Minor(38).Image("reg.io/T/a"), "Refused", "Refused",

@@ -247,9 +247,24 @@ TEST_F(VerdictScenario, TheRecordsFolderComesWithAnUpgrade) {
   EXPECT_TRUE(node_->RunUntil([&] { return !node_->Ready(); }, seconds(10)));
 }
 
+// A kubelet whose version nobody knows may be newer than the rules, and they may have changed.
+TEST_F(VerdictScenario, APreloadedImageIsUnknownWhileTheVersionIs) {
+  NodeOptions options = WithKubelet();
+  options.kubelet->version.reset();
+  Prepare(std::move(options));
+  EXPECT_FALSE(node_->Ready());
+  EXPECT_EQ(node_->ReasonOf(kApp), Reason::kFactsUnknown);
+  EXPECT_FALSE(node_->Snapshot()->kubelet->newer);
+  node_->Redeclare(
+      {.rules = image::KubeletVersion{1, 37}, .policy = VerificationPolicy::kNeverVerifyPreloadedImages});
+  ASSERT_TRUE(node_->RunUntil([&] { return node_->Ready(); }, seconds(20)));
+  EXPECT_EQ(node_->ReasonOf(kApp), Reason::kPreloaded);
+}
+
 TEST_F(VerdictScenario, ARecordsFolderThatComesWhileTheVersionIsNotDeclared) {
   NodeOptions options = WithKubelet({1, 34}, std::nullopt);
   options.kubelet->version.reset();
+  options.kubelet->rules = image::KubeletVersion{1, 37};
   Prepare(std::move(options), {.version = {1, 34}, .gate = false});
   node_->WriteKubeletConfig("kind: KubeletConfiguration\napiVersion: kubelet.config.k8s.io/v1beta1\n");
   node_->RestartAgent();

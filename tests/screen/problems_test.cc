@@ -6,6 +6,7 @@
 #include "credentials/not_given.h"
 #include "golden.h"
 #include "kubelet/possible_verdicts.h"
+#include "plan/problem_words.h"
 #include "plan/version_belief.h"
 #include "screen/image_document.h"
 #include "screen/status_document.h"
@@ -20,13 +21,35 @@ namespace {
 using std::chrono::minutes;
 using std::chrono::seconds;
 
-// Its first image is explained.
-using MakeNode = plan::Snapshot (*)();
+// Its first image is explained, with this detail.
+struct NodeInTrouble {
+  plan::Snapshot snapshot;
+  status::ImageDetail detail;
+};
 
-plan::ImageState JudgedBy(plan::ImageState state, const kubelet::SettingsFacts& facts) {
+// The detail that agrees with the image: whatever pulled it still matches.
+status::ImageDetail DetailOf(const plan::ImageState& image, const kubelet::RecordReading& record) {
+  status::ImageDetail detail = sample::DetailOf(image, record);
+  if (image.pulled_with == plan::PulledWith::kProvider) {
+    detail.credentials = {{.source = "provider",
+                           .name = image.credential,
+                           .match = image.want->reference.domain(),
+                           .username = ""}};
+  }
+  return detail;
+}
+
+NodeInTrouble Of(plan::Snapshot snapshot, const kubelet::RecordReading& record = {}) {
+  status::ImageDetail detail = DetailOf(snapshot.images.front(), record);
+  return {std::move(snapshot), std::move(detail)};
+}
+
+plan::ImageState JudgedBy(plan::ImageState state, const kubelet::SettingsFacts& facts,
+                          const kubelet::FileContent& record = {}) {
   kubelet::VerdictQuestion question;
   question.image = state.want->reference.written();
   question.image_id = state.image_id;
+  question.record = record;
   state.verdicts = std::make_shared<const kubelet::Verdicts>(
       kubelet::VerdictsFor(question, *kubelet::PossibleSettings(facts)));
   sample::Apply(state.verdicts->never, state);
@@ -38,16 +61,15 @@ plan::ImageState Runner() {
 }
 
 // As the Node object and a restart of kubelet, if there was one, leave it after so long.
-plan::Snapshot VersionNode(const plan::NodeWord& first, const std::optional<plan::NodeWord>& after_start,
-                           base::Duration passed) {
+NodeInTrouble VersionNode(const plan::NodeWord& first, const std::optional<plan::NodeWord>& after_start,
+                          base::Duration passed) {
   const base::TimePoint seen{std::chrono::hours(1)};
   plan::VersionBelief belief = plan::AfterWord({}, first);
   if (after_start)
     belief = plan::AfterStart(belief, {.seen_at = seen, .began_at = base::WallTime(std::chrono::hours(9))});
   const plan::VersionInForce in_force = plan::VersionAt(belief, after_start.value_or(first), seen + passed);
   // Its configuration is read; without a version that says little.
-  kubelet::SettingsFacts facts{
-      .version = in_force.version, .upgrading = in_force.awaited, .configuration_known = true};
+  kubelet::SettingsFacts facts{.version = in_force.version, .configuration_known = true};
   plan::ImageState image = JudgedBy(Runner(), facts);
   if (in_force.awaited) {  // as plan/image_readiness has it
     image.phase = plan::Phase::kProgressing;
@@ -60,7 +82,7 @@ plan::Snapshot VersionNode(const plan::NodeWord& first, const std::optional<plan
   if (in_force.version) snapshot.kubelet->sources = {{"version", "Node status"}, {"verification", "default"}};
   snapshot.kubelet->learning = in_force.awaited;
   if (!in_force.problem.empty()) snapshot.problems.push_back(in_force.problem);
-  return snapshot;
+  return Of(std::move(snapshot));
 }
 
 const plan::NodeWord kSays136{.version = image::KubeletVersion{1, 36, 2},
@@ -76,116 +98,157 @@ plan::NodeWord Silent(plan::NodeWord word, const std::string& trouble, bool refu
   return word;
 }
 
-plan::Snapshot VersionRefused() {
+NodeInTrouble VersionRefused() {
   const std::string words =
       "nodes \"n1\" is forbidden: User \"system:serviceaccount:prefetchd:prefetchd\" cannot get resource "
       "\"nodes\" in API group \"\" at the cluster scope";
   return VersionNode(Silent({}, words, true), {}, seconds(1));
 }
-plan::Snapshot VersionAway() {
+NodeInTrouble VersionAway() {
   return VersionNode(Silent(kSays136, "Unreachable", false), {}, minutes(5));
 }
-plan::Snapshot VersionAwayAfterAStart() {
+NodeInTrouble VersionAwayAfterAStart() {
   return VersionNode(kSays136, Silent(kSays136, "Unreachable", false), seconds(20));
 }
-plan::Snapshot VersionAwaited() {
+NodeInTrouble VersionAwaited() {
   return VersionNode(kSays136, kSays136, seconds(20));
 }
-plan::Snapshot VersionUnconfirmed() {
+NodeInTrouble VersionUnconfirmed() {
   return VersionNode(kSays136, kSays136, seconds(90));
 }
 
-plan::Snapshot WithProblem(const std::string& problem) {
+// Of a node with one image, which kubelet has recorded for every pod.
+NodeInTrouble WithProblem(const std::string& problem) {
   plan::Snapshot snapshot = sample::KubeletNodeOf({sample::Open("quay.io/acme/runner:v3")});
   snapshot.problems.push_back(problem);
-  return snapshot;
+  return Of(std::move(snapshot), sample::Recorded("quay.io/acme/runner", sample::ForTheNode()));
 }
-plan::Snapshot VersionContradicted() {
-  plan::Snapshot snapshot = WithProblem("declared version 1.36, but the Node says 1.37.0");
-  snapshot.kubelet->version = "1.36";
-  snapshot.kubelet->contradictions = snapshot.problems;
-  return snapshot;
+NodeInTrouble NewerThanTheRules() {
+  return Of(sample::NewerNode(), sample::Recorded("gcr.io/acme/db", sample::ForTheNode()));
 }
-plan::Snapshot StaleMount() {
-  return WithProblem(
-      "/var/lib/kubelet/config.json was replaced on the node, and the agent still has the old file mounted: "
-      "restart the agent's pod, and mount the folder instead of the file");
+NodeInTrouble VersionContradicted() {
+  NodeInTrouble node = WithProblem(plan::VersionContradictionWords("1.36", "1.37.0"));
+  node.snapshot.kubelet->version = "1.36";
+  node.snapshot.kubelet->contradictions = node.snapshot.problems;
+  return node;
 }
-plan::Snapshot NoKubeletRoot() {
-  plan::Snapshot snapshot = sample::KubeletNodeOf({JudgedBy(Runner(), {})});
-  snapshot.kubelet->version = snapshot.kubelet->verification = "";
-  snapshot.kubelet->sources = {};
-  snapshot.kubelet->records_readable = false;
-  snapshot.kubelet->records_note =
-      "kubelet's root directory /var/lib/kubelet is not there: mount it, name it with --kubelet-root, or "
-      "declare --kubelet=none where no kubelet runs";
-  snapshot.problems.push_back(snapshot.kubelet->records_note);
-  return snapshot;
+NodeInTrouble StaleMount() {
+  return WithProblem(plan::StaleMountWords("/var/lib/kubelet/config.json"));
+}
+NodeInTrouble StaleMountWithoutKubelet() {
+  plan::Snapshot snapshot = sample::Node({Runner()});
+  snapshot.problems.push_back(plan::StaleMountWords("/etc/ssl/certs/ca-certificates.crt"));
+  status::ImageDetail detail = DetailOf(snapshot.images.front(), {});
+  detail.record = {};
+  detail.intent = "NotAsked";
+  return {std::move(snapshot), std::move(detail)};
+}
+NodeInTrouble NoKubeletRoot() {
+  const kubelet::FileContent unreadable{kubelet::FileContent::State::kUnreadable, ""};
+  plan::Snapshot snapshot = sample::KubeletNodeOf({JudgedBy(Runner(), {}, unreadable)});
+  plan::KubeletStatus& kubelet = *snapshot.kubelet;
+  kubelet.version = kubelet.verification = "";
+  kubelet.sources = {};
+  kubelet.records_readable = false;
+  kubelet.records_note = plan::RecordsNote(kubelet.root, kubelet::RecordsAccess::kNoRoot, false);
+  snapshot.problems.push_back(kubelet.records_note);
+  NodeInTrouble node = Of(std::move(snapshot));
+  node.detail.record.state = node.detail.intent = "Unreadable";
+  return node;
 }
 
 // kubelet has a provider for ECR that this agent has not, or not so.
-plan::Snapshot WithoutProvider(const credentials::NotGiven& missing) {
+NodeInTrouble WithoutProvider(const credentials::NotGiven& missing) {
   const std::string image = "123.dkr.ecr.eu-west-1.amazonaws.com/app:v1";
   std::string why = "no credential of this node matches, asked anonymously: 401 Unauthorized";
   const credentials::Target target("123.dkr.ecr.eu-west-1.amazonaws.com/app");
-  for (const credentials::Unasked& unasked : credentials::UnaskedFor(missing, target))
+  status::ImageDetail detail;
+  for (const credentials::Unasked& unasked : credentials::UnaskedFor(missing, target)) {
     why += " (provider \"" + unasked.name + "\" was skipped: " + unasked.why + ")";
-  plan::Snapshot snapshot =
-      sample::KubeletNodeOf({sample::Failing(image, plan::Reason::kAccessDenied, why, 2)});
-  snapshot.providers_not_given = missing.Count();
-  for (const std::string& problem : credentials::ProblemsOf(missing)) snapshot.problems.push_back(problem);
-  return snapshot;
+    detail.providers.push_back(
+        {.name = unasked.name, .outcome = "skipped", .error = unasked.why, .matched = true});
+  }
+  plan::ImageState state = sample::Failing(image, plan::Reason::kAccessDenied, why, 2);
+  state.verdicts = std::make_shared<const kubelet::Verdicts>(sample::AbsentVerdicts(image));
+  NodeInTrouble node = Of(sample::KubeletNodeOf({std::move(state)}));
+  node.detail.providers = std::move(detail.providers);
+  node.snapshot.providers_not_given = missing.Count();
+  node.snapshot.problems = credentials::ProblemsOf(missing);
+  return node;
 }
-plan::Snapshot WithProgram(credentials::ProgramHere program) {
+
+const char kEcr[] = "ecr-credential-provider";
+credentials::ProviderConfig EcrFor(const std::vector<std::string>& images) {
   credentials::Provider ecr;
-  ecr.name = "ecr-credential-provider";
-  ecr.match_images = {*credentials::Pattern::Parse("*.dkr.ecr.*.amazonaws.com")};
-  return WithoutProvider(credentials::FindNotGiven(
-      {"/etc/eks/config.json", "/etc/eks"}, {.providers = {ecr}, .problems = {}, .hash = ""},
-      {"/etc/eks/config.json", "/opt/plugins", {{ecr.name, program}}}));
+  ecr.name = kEcr;
+  for (const std::string& image : images) ecr.match_images.push_back(*credentials::Pattern::Parse(image));
+  return {.providers = {ecr}, .problems = {}, .hash = ""};
 }
-plan::Snapshot ProviderWithoutProgram() {
+NodeInTrouble WithProgram(credentials::ProgramHere program) {
+  const credentials::ProviderConfig there = EcrFor({"*.dkr.ecr.*.amazonaws.com"});
+  return WithoutProvider(credentials::FindNotGiven(
+      {"/etc/eks/config.json", "/etc/eks"}, there,
+      {"/etc/eks/config.json", "/opt/plugins", {{kEcr, program, there.providers[0].match_images}}}));
+}
+NodeInTrouble ProviderWithoutProgram() {
   return WithProgram(credentials::ProgramHere::kAbsent);
 }
-plan::Snapshot ProviderWithOtherProgram() {
+NodeInTrouble ProviderWithOtherProgram() {
   return WithProgram(credentials::ProgramHere::kAnother);
 }
-plan::Snapshot ProvidersUnreadable() {
+NodeInTrouble ProviderOfFewerImages() {
+  return WithoutProvider(credentials::FindNotGiven(
+      {"/etc/eks/config.json", "/etc/eks"}, EcrFor({"*.dkr.ecr.*.amazonaws.com", "public.ecr.aws"}),
+      {"/etc/prefetchd/providers.yaml",
+       "/etc/eks",
+       {{kEcr, credentials::ProgramHere::kSame, EcrFor({"public.ecr.aws"}).providers[0].match_images}}}));
+}
+NodeInTrouble ProvidersUnreadable(const credentials::OwnProviders& own) {
   return WithoutProvider(credentials::FindNotGiven(
       {"/etc/eks/config.json", "/etc/eks"},
-      {.providers = {}, .problems = {"/etc/eks/config.json: No such file or directory"}, .hash = ""}, {}));
+      {.providers = {}, .problems = {"/etc/eks/config.json: No such file or directory"}, .hash = ""}, own));
+}
+NodeInTrouble ProvidersUnreadableAndNone() {
+  return ProvidersUnreadable({});
+}
+NodeInTrouble ProvidersUnreadableAndPerhapsTheSame() {
+  return ProvidersUnreadable({"/etc/prefetchd/config.json", "/etc/eks", {{"acme-login"}}});
 }
 
 // readyAs names a secret without its UID, of which kubelet has recorded two.
-plan::Snapshot SecretAmbiguous() {
+NodeInTrouble SecretAmbiguous() {
   kubelet::CredentialEntry entry = sample::ForTwoSecrets();
   entry.secrets.push_back({{.uid = "u9", .namespace_name = "team", .name = "pull"}, base::Secret("h9")});
+  const kubelet::RecordReading record = sample::Recorded("quay.io/acme/runner", entry);
   plan::ImageState state = Runner();
   state.want.Change([](plan::DesiredImage& want) {
     want.ready_as = image::PodCoordinates{.secrets = {{"", "team", "pull"}}, .service_account = {}};
   });
-  return sample::KubeletNodeOf(
-      {sample::JudgedForAll(std::move(state), sample::Recorded("quay.io/acme/runner", entry))});
+  return Of(sample::KubeletNodeOf({sample::JudgedForAll(std::move(state), record)}), record);
 }
-plan::Snapshot SecretAssumed() {
-  return sample::KubeletNodeOf({sample::ForPodsWithASecret()});
+NodeInTrouble OfTwoSecrets(plan::ImageState state) {
+  return Of(sample::KubeletNodeOf({std::move(state)}),
+            sample::Recorded("quay.io/acme/runner", sample::ForTwoSecrets()));
 }
-plan::Snapshot PodsDiffer() {
-  return sample::KubeletNodeOf({sample::ForTwoPods()});
+NodeInTrouble SecretAssumed() {
+  return OfTwoSecrets(sample::ForPodsWithASecret());
+}
+NodeInTrouble PodsDiffer() {
+  return OfTwoSecrets(sample::ForTwoPods());
 }
 
 struct ProblemCase {
   std::string name;
-  MakeNode node;
+  NodeInTrouble (*node)();
 };
 class ProblemTest : public testing::TestWithParam<ProblemCase> {};
 
 TEST_P(ProblemTest, IsShown) {
-  const plan::Snapshot snapshot = GetParam().node();
+  const auto [snapshot, detail] = GetParam().node();
   auto status = ParseStatusDocument(status::StatusJson(snapshot));
   ASSERT_TRUE(status) << status.error().message();
   const plan::ImageState& image = snapshot.images.front();
-  auto explained = ParseImageDocument(status::ImageJson(snapshot, image, sample::DetailOf(image)));
+  auto explained = ParseImageDocument(status::ImageJson(snapshot, image, detail));
   ASSERT_TRUE(explained) << explained.error().message();
   const std::string table = StatusTable(*status, {.width = 80});
   const std::string readyz =
@@ -201,14 +264,17 @@ TEST_P(ProblemTest, IsShown) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, ProblemTest,
-    testing::Values(ProblemCase{"newer", &sample::NewerNode}, ProblemCase{"version-refused", &VersionRefused},
+    testing::Values(ProblemCase{"newer", &NewerThanTheRules}, ProblemCase{"version-refused", &VersionRefused},
                     ProblemCase{"version-away", &VersionAway},
                     ProblemCase{"version-away-after-a-start", &VersionAwayAfterAStart},
                     ProblemCase{"version-awaited", &VersionAwaited},
                     ProblemCase{"version-unconfirmed", &VersionUnconfirmed},
                     ProblemCase{"version-contradicted", &VersionContradicted},
                     ProblemCase{"no-kubelet-root", &NoKubeletRoot}, ProblemCase{"stale-mount", &StaleMount},
-                    ProblemCase{"providers-unreadable", &ProvidersUnreadable},
+                    ProblemCase{"stale-mount-without-kubelet", &StaleMountWithoutKubelet},
+                    ProblemCase{"providers-unreadable", &ProvidersUnreadableAndNone},
+                    ProblemCase{"providers-perhaps-the-same", &ProvidersUnreadableAndPerhapsTheSame},
+                    ProblemCase{"provider-of-fewer-images", &ProviderOfFewerImages},
                     ProblemCase{"provider-without-program", &ProviderWithoutProgram},
                     ProblemCase{"provider-with-other-program", &ProviderWithOtherProgram},
                     ProblemCase{"secret-ambiguous", &SecretAmbiguous},

@@ -167,11 +167,14 @@ inline plan::Snapshot KubeletNode() {
 
 // kubelet has a credential provider that the agent was not given.
 inline plan::ImageState RefusedForWantOfAProvider() {
-  return Failing("123.dkr.ecr.eu-west-1.amazonaws.com/app:v1", plan::Reason::kAccessDenied,
-                 "no credential of this node matches, asked anonymously: 401 Unauthorized (provider "
-                 "\"ecr-credential-provider\" was skipped: kubelet uses it, from "
-                 "/etc/kubernetes/providers/ecr.yaml; the agent was given none)",
-                 2);
+  plan::ImageState state =
+      Failing("123.dkr.ecr.eu-west-1.amazonaws.com/app:v1", plan::Reason::kAccessDenied,
+              "no credential of this node matches, asked anonymously: 401 Unauthorized (provider "
+              "\"ecr-credential-provider\" was skipped: kubelet uses it, from "
+              "/etc/kubernetes/providers/ecr.yaml; the agent was given none)",
+              2);
+  state.verdicts = std::make_shared<const kubelet::Verdicts>(AbsentVerdicts(state.want->reference.written()));
+  return state;
 }
 
 inline plan::Snapshot UngivenNode() {

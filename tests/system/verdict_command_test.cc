@@ -118,7 +118,10 @@ INSTANTIATE_TEST_SUITE_P(
         CommandCase{"OldKubelet", With({"--kubelet-version", "v1.32.4"}), 0, "Starts/GateOff", ""},
         CommandCase{"Config", With({"--kubelet-config", "ROOT/config.yaml", "--kubelet-version", "1.36"}), 0,
                     "Refused/VerificationAlways", ""},
-        CommandCase{"Preloaded", With({"--verification", "NeverVerifyPreloadedImages"}), 0,
+        CommandCase{"PreloadedAndPerhapsNewer", With({"--verification", "NeverVerifyPreloadedImages"}), 0,
+                    "Unknown/FactsUnknown", ""},
+        CommandCase{"Preloaded",
+                    With({"--verification", "NeverVerifyPreloadedImages", "--kubelet-rules", "1.37"}), 0,
                     "Starts/Preloaded", ""},
         CommandCase{"NewestKnownKubelet",
                     With({"--verification", "NeverVerifyPreloadedImages", "--kubelet-version", "v1.37.0"}), 0,
@@ -152,9 +155,10 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(VerdictCommand, TextIsForPeopleAndTheDigestOfAPasswordStaysOut) {
   tests::TempDir root;
-  base::ProcessResult result = AskVerdict({"--image", "a/b:v1", "--image-id", "sha256:aaa", "--kubelet-root",
-                                           root.path(), "--verification", "AlwaysVerify", "--pull-policy",
-                                           "Never", "--pod-secret", "team/pull/u-1/c0ffee"});
+  base::ProcessResult result =
+      AskVerdict({"--image", "a/b:v1", "--image-id", "sha256:aaa", "--kubelet-root", root.path(),
+                  "--verification", "AlwaysVerify", "--kubelet-version", "1.36", "--pull-policy", "Never",
+                  "--pod-secret", "team/pull/u-1/c0ffee"});
   EXPECT_EQ(result.output.Reveal(),
             "Never: Refused (VerificationAlways, rule 4: record)\n"
             "  kubelet verifies every image (AlwaysVerify) and has no record of pulling this one, so kubelet "
