@@ -35,7 +35,7 @@ class RuntimeView {
   // May it keep a pull waiting for others, so that none of its bytes move? containerd 2.1 and later.
   bool queues() const { return queues_; }
   const std::shared_ptr<const plan::Unlisted>& unlisted() const { return unlisted_; }
-  // What goes with each look: files that this process has mounted and that were replaced, a sentence each.
+  // Mounted files that were replaced on the node, a sentence each; each look tells them.
   const std::vector<std::string>& stale_mounts() const { return stale_mounts_; }
 
   // Looks that were begun. An answer to one of them may not know yet what changes now.

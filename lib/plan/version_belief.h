@@ -41,7 +41,7 @@ struct NodeWord {
   friend bool operator==(const NodeWord&, const NodeWord&) = default;
 };
 
-// A value. A Node without `last` may still tell of the kubelet before: the agent saw no earlier process.
+// A value. Without `last`, the Node may still tell of the kubelet before the first one that was seen.
 struct VersionBelief {
   std::optional<image::KubeletVersion> last;  // the newest that the Node has confirmed
   std::string last_text;

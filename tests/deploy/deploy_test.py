@@ -23,7 +23,7 @@ from alerts import FIRES, check_alert, check_all_alerts_are_tried, check_quiet, 
 from cases import Cases
 from compat import add_compat
 from generated import add_generated, check_second_instance, printed, shown_commands
-from guide_tables import check_components, check_kubelet_facts, check_mirrors, check_networks, pages_for_people
+from guide_tables import check_ca_bundles, check_components, check_kubelet_facts, check_mirrors, check_networks, pages_for_people
 from metrics import check_metrics, check_values
 from nodes import NODES, add_nodes, check_side_by_side
 from paths import check_kubelet_config, check_paths
@@ -531,7 +531,7 @@ def add_all(cases, add_rendering):
     cases.add("node", "every_overlay_has_nodes", lambda: none(sorted(set(OVERLAYS) ^ {one for names in NODES
                                                                                   for one in names.split()})))
     add_nodes(cases, lambda name: everywhere()[name], printed, none)
-    for check in (check_networks, check_mirrors, check_kubelet_facts):
+    for check in (check_networks, check_mirrors, check_ca_bundles, check_kubelet_facts):
         cases.add("guide", check.__name__.removeprefix("check_"), lambda check=check: none(check(everywhere())))
     cases.add("guide", "components", lambda: none(check_components()))
     of_page = [text for where, text in guide_examples() if where.startswith("deploy/docs/node-pools.md")]

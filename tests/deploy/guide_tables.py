@@ -5,7 +5,7 @@ import os
 import re
 
 from paths import is_mounted
-from render import ALL_COMPONENTS, DEPLOY, ROOT, agent, flags, pod
+from render import ALL_COMPONENTS, DEPLOY, ROOT, agent, flags, overlay, pod
 
 PLATFORM_NAMES = {"generic": ["generic"], "kind": ["kind"], "GKE": ["gke"], "EKS": ["eks"], "AKS": ["aks"],
                   "OpenShift": ["openshift"], "CRI-O": ["crio"], "k3s": ["k3s"], "RKE2": ["rke2"],
@@ -77,6 +77,28 @@ def check_mirrors(overlays):
             problems += [f"{name}: {path} is not mounted" for path in words(row[2])
                          if not is_mounted(overlays[name], os.path.join(folder, path))]
     return problems + [f"no row for {name}" for name in sorted(overlays.keys() - told)]
+
+
+def ca_bundle(documents):
+    """The node's file that is mounted as the bundle of certificate authorities; None: the image's counts."""
+    paths = [volume["hostPath"]["path"] for volume in pod(documents)["volumes"] if volume["name"] == "ca-certificates"]
+    mounted = [mount for mount in agent(documents)["volumeMounts"] if mount["name"] == "ca-certificates"]
+    return paths[0] if paths and mounted else None if not paths and not mounted else "half of a mount"
+
+
+def check_ca_bundles(overlays):
+    """What the page says is mounted; and what it advises for nodes of other systems, on every overlay."""
+    problems, told, file = [], {}, None
+    for row in table(page("deploy/docs/network.md"), "overlay | file on the node"):
+        file = file if row[1] == "the same" else None if row[1].startswith("none") else words(row[1])[0]
+        told.update({name: file for name in words(row[0])})
+    for name, documents in overlays.items():
+        problems += [f"{name}: the page says {told.get(name)}, {ca_bundle(documents)} is mounted"] if (
+            ca_bundle(documents) != told.get(name)) else []
+        problems += [f"{name}: the bundle of ca-debian is not mounted"] if (
+            ca_bundle(overlay(name, parts=["ca-debian"])) != "/etc/ssl/certs/ca-certificates.crt") else []
+        problems += [f"{name}: a bundle is mounted with ca-image"] if ca_bundle(overlay(name, parts=["ca-image"])) else []
+    return problems + [f"{name}: is no overlay" for name in sorted(told.keys() - overlays.keys() - {"others"})]
 
 
 def check_kubelet_facts(overlays):

@@ -56,9 +56,10 @@ def render(kustomization, files=None):
         return build(folder)
 
 
-def overlay(name, components=()):
+def overlay(name, components=(), parts=()):
     lines = [f"resources: [deploy/overlays/{name}]"]
-    lines += [f"components: [{', '.join('deploy/components/' + one for one in components)}]"] if components else []
+    added = ["deploy/components/" + one for one in components] + ["deploy/parts/" + one for one in parts]
+    lines += [f"components: [{', '.join(added)}]"] if added else []
     return render("\n".join(lines))
 
 
