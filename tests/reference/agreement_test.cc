@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -50,7 +51,8 @@ struct Agreement {
   std::string name;
   Document document;
   ReadBy read;
-  std::string whole;               // a valid document with every field
+  std::string whole;  // a valid document with every field
+  Fields fields;
   std::vector<std::string> rules;  // of the reader, which a schema cannot have: parts of messages
 };
 
@@ -121,6 +123,27 @@ TEST_P(Agree, OnEveryChange) {
   EXPECT_GT(refused, documents.size() / 2);
 }
 
+// "images[].readyAs.secrets" of all that stands in a document.
+void CollectPaths(const Node& node, const std::string& path, std::set<std::string>& paths) {
+  if (!path.empty()) paths.insert(path);
+  for (const doc::Member& member : node.members) {
+    CollectPaths(member.value, path.empty() ? member.key : path + "." + member.key, paths);
+  }
+  for (const Node& item : node.items) CollectPaths(item, path + "[]", paths);
+}
+
+// A field that is in no whole document is not compared: a new one needs its place there, too.
+TEST_P(Agree, OnEveryField) {
+  std::set<std::string> there;
+  CollectPaths(JsonOf(GetParam().whole), "", there);
+  for (const Field& field : GetParam().fields) {
+    // An empty readyAs is a pod without credentials; its members are in the entry.
+    if (field.path.starts_with("defaults.readyAs.") || field.path == "images[].readyAs.serviceAccount.uid")
+      continue;
+    EXPECT_TRUE(there.contains(field.path)) << field.path;
+  }
+}
+
 constexpr const char* kWholeList = R"({"apiVersion":"prefetchd.dev/v1alpha1","kind":"ImageList",
 "defaults":{"required":true,"readyFor":"IfNotPresent","refresh":"IfDigestChanged","refreshInterval":"1h","maxAge":"24h",
 "onUnreachable":"Keep","onAccessDenied":"Keep","onTagMissing":"NotReady","onStale":"Keep","priority":3,"open":"Never",
@@ -131,8 +154,7 @@ constexpr const char* kWholeList = R"({"apiVersion":"prefetchd.dev/v1alpha1","ki
 "readyAs":{"secrets":[{"namespace":"ci","name":"registry","uid":"6f1c"}],
 "serviceAccount":{"namespace":"ci","name":"runner"}}},{"image":"nginx"}]})";
 
-// With NeverVerifyAllowlistedImages, an allowlist may be declared, too. Two fields exclude each other's
-// neighbours, so --once is not in here.
+// With NeverVerifyAllowlistedImages, an allowlist may be declared, too.
 constexpr const char* kWholeAgent = R"({"apiVersion":"prefetchd.dev/v1alpha1","kind":"AgentConfiguration",
 "list":["/lists"],"auditIgnore":["registry.k8s.io/*"],"instance":"ci","runtimeEndpoint":"unix:///run/c.sock",
 "imageCredentialProviderConfig":"/c","imageCredentialProviderBinDir":"/b","dockerConfig":["/d"],"kubelet":"auto",
@@ -161,12 +183,14 @@ INSTANTIATE_TEST_SUITE_P(
                               Document::kList,
                               ReadList,
                               kWholeList,
+                              ListFields(),
                               {"has no effect", "contradicts", "must be from 1m", "must not be shorter",
                                "image name \"", "readyAs is one pod", "must be whole seconds"}},
                     Agreement{"Agent",
                               Document::kAgent,
                               ReadAgent,
                               kWholeAgent,
+                              AgentFields(),
                               {"--list: at least one", "needs", "has a meaning only with",
                                "must be host:port", "or later", "must be from 1.31", "must be from 1s",
                                "must not be more than parallelPulls", "must not be longer than pullLimit",
@@ -175,6 +199,7 @@ INSTANTIATE_TEST_SUITE_P(
                               Document::kCheck,
                               ReadCheck,
                               kWholeCheck,
+                              CheckRequestFields(),
                               {"must be namespace/name/uid, or namespace/name"}}),
     [](const auto& row) { return row.param.name; });
 
