@@ -22,6 +22,8 @@ Examples:
       Pull, print the result and exit: 0 all ready, 1 not all ready (or the result could not be printed), 2 bad
       usage or input, 3 timed out, 4 the runtime could not be reached.
   prefetchd --config agent.yaml --list /etc/prefetchd/lists --log-level debug
+  prefetchd prefetchctl list check images.yaml
+      Start prefetchctl of the PATH, so that `docker run IMAGE prefetchctl …` works.
 
 Each flag is also a field of the configuration file (camelCase) and an environment variable (PREFETCHD_ and the
 flag in capitals). Flags win. deploy/docs/reference/configuration.md lists further fields of the file. See also: prefetchctl --help)";

@@ -1,10 +1,15 @@
 // prefetchd: the node agent. Flags -> configuration -> the parts -> run -> exit code.
 #include <malloc.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <iostream>
+#include <string>
+#include <string_view>
 
 #include "agent/agent.h"
 #include "base/clock.h"
@@ -75,7 +80,15 @@ int Run(const config::AgentConfig& config) {
   return PrintResult(*agent.board().Latest(), stop.token().stop_requested(), clock.Now() >= deadline);
 }
 
+// `docker run IMAGE prefetchctl …`: the image's entry point is this program. Returns on failure only.
+int BecomePrefetchctl(char** argv) {
+  ::execvp(*argv, argv);
+  return Fail(kBadInput, base::InvalidArgument(std::string(*argv) + " cannot be started: " +
+                                               std::strerror(errno) + "; install it on the PATH"));
+}
+
 int Main(int argc, char** argv) {
+  if (argc > 1 && std::string_view(argv[1]) == "prefetchctl") return BecomePrefetchctl(argv + 1);
   // Two dozen threads that mostly wait need no heap each: every further one holds a megabyte of its own that
   // is free and not given back.
   ::mallopt(M_ARENA_MAX, 1);

@@ -31,15 +31,15 @@ def in_root(root, *words, **environment):
     return subprocess.run(["/usr/sbin/chroot", root, *words], env=environment, capture_output=True, text=True)
 
 
-def check_lists(root, *command):
+def check_lists(root, *command, **environment):
     """A good list, a bad one; and a program that only prints its version would not tell them apart."""
     with open(os.path.join(root, "good.yaml"), "w", encoding="utf-8") as out:
         out.write(LIST)
     with open(os.path.join(root, "bad.yaml"), "w", encoding="utf-8") as out:
         out.write(LIST.replace("quay.io/acme/app:v1", "quay.io/ACME:"))
-    good = in_root(root, *command, "list", "check", "/good.yaml")
+    good = in_root(root, *command, "list", "check", "/good.yaml", **environment)
     assert good.returncode == 0 and "1 entr" in good.stdout, good
-    bad = in_root(root, *command, "list", "check", "/bad.yaml")
+    bad = in_root(root, *command, "list", "check", "/bad.yaml", **environment)
     assert bad.returncode == 2 and "bad.yaml:4:" in bad.stderr, bad
 
 
@@ -95,14 +95,38 @@ def shown_command():
     return folder, members, words[:words.index("list")]
 
 
-def check_from_image(scratch):
-    """What a runtime would unpack, in place of docker export, which this machine has no docker for."""
-    made("build", os.path.join(scratch, "image"))
+class Image:
+    """What a runtime would unpack, in place of docker, which this machine does not have. Built once."""
+
+    def __init__(self, scratch):
+        self.scratch = scratch
+        self.built = None
+
+    def root(self):
+        if self.built is None:
+            made("build", os.path.join(self.scratch, "image"))
+            self.built = os.path.join(self.scratch, "image/rootfs")
+        return self.built
+
+    def check_run(self):
+        """docker run IMAGE prefetchctl …: arguments of the image's entry point."""
+        with open(os.path.join(SOURCE, "Dockerfile"), encoding="utf-8") as file:
+            (entry,) = re.findall(r'^ENTRYPOINT \["([^"]+)"\]$', file.read(), re.M)
+        check_lists(self.root(), entry, "prefetchctl", PATH="/usr/bin")
+        lost = in_root(self.root(), entry, "prefetchctl", "--version", PATH="/nowhere")
+        assert lost.returncode == 2 and "install it on the PATH" in lost.stderr, lost
+
+    def check_copied(self):
+        copied_from(self.root(), self.scratch)
+
+
+def copied_from(image, scratch):
+    """As the page shows it with docker export and tar."""
     folder, members, words = shown_command()
     root = os.path.join(scratch, "from-image")
     os.makedirs(os.path.join(root, folder))
     for member in members:
-        shutil.copytree(os.path.join(scratch, "image/rootfs", member), os.path.join(root, folder, member), symlinks=True)
+        shutil.copytree(os.path.join(image, member), os.path.join(root, folder, member), symlinks=True)
     check_lists(root, *[word.replace(folder, f"/{folder}") for word in words])
 
 
@@ -112,7 +136,9 @@ def main():
         portable = Portable(scratch)
         for name in ("empty_root", "own_libraries", "links", "path", "half_a_folder"):
             cases.add("Portable", name, getattr(portable, f"check_{name}"))
-        cases.add("Portable", "from_image", lambda: check_from_image(scratch))
+        image = Image(scratch)
+        cases.add("Image", "run", image.check_run)
+        cases.add("Image", "copied", image.check_copied)
         return cases.run()
 
 
