@@ -16,6 +16,12 @@
 namespace prefetch::system {
 namespace {
 
+// The one of Node::OnPrinted; null: nobody.
+Node::Hearer& OnPrintedHearer() {
+  static Node::Hearer hearer = nullptr;
+  return hearer;
+}
+
 constexpr std::chrono::minutes kOnceLimit{2};
 
 // The binary that meson names in the environment; the test cannot go on without.
@@ -207,11 +213,16 @@ std::string Node::NeighbourUrl() const {
   return "http://" + log.substr(at, log.find('"', at) - at);
 }
 
+void Node::OnPrinted(Hearer hearer) {
+  OnPrintedHearer() = hearer;
+}
+
 rig::Ran Node::Ctl(std::vector<std::string> args, std::chrono::milliseconds limit) const {
   rig::Command command{{Binary("PREFETCHCTL")}, {{"PREFETCHD_AGENT", "unix://" + (scratch_ / "agent.sock")}}};
   command.argv.insert(command.argv.end(), args.begin(), args.end());
   rig::Ran ran = RunOrFail(command, limit);
   Keep("ctl.log", ran.out + ran.err);
+  if (OnPrintedHearer() != nullptr && ran.out.starts_with('{')) OnPrintedHearer()(ran.out);
   return ran;
 }
 

@@ -93,6 +93,10 @@ class Node {
   // Where the agent that was started last listens for neighbours.
   std::string NeighbourUrl() const;
 
+  // Hears of every output in JSON of Ctl.
+  using Hearer = void (*)(const std::string& out);
+  static void OnPrinted(Hearer hearer);
+
   rig::Ran Ctl(std::vector<std::string> args,
                std::chrono::milliseconds limit = std::chrono::minutes(1)) const;
   screen::StatusDocument Status() const;
