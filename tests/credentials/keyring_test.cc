@@ -233,7 +233,7 @@ TEST_F(KeyringTest, ImagesOfAProviderThatOnlyKubeletsMatches) {
             std::string::npos)
       << Problems();
   Find("q.io/app");
-  EXPECT_EQ(Outcomes(), "a=skipped a=skipped") << "the agent's does not match, and kubelet's was not given";
+  ASSERT_EQ(Outcomes(), "a=skipped a=skipped") << "the agent's does not match, and kubelet's was not given";
   EXPECT_TRUE(lookup_.providers[1].not_given);
 }
 
