@@ -8,6 +8,10 @@
 namespace prefetch::agent {
 
 void Pulls::FoldDisk(const plan::DiskSpace& disk, const std::string& path) {
+  const std::vector<Entry>& all = entries_.all();
+  // Its figures are told with each image that has no room.
+  loop_.ChangedIf(disk.available_bytes != disk_.available_bytes &&
+                  std::any_of(all.begin(), all.end(), [](const Entry& entry) { return entry.no_room; }));
   disk_ = disk;
   disk_path_ = path;
   relief_ = plan::AfterMeasure(relief_, loop_.now());

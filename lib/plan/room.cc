@@ -15,6 +15,9 @@ namespace {
 constexpr std::uint64_t kLeastFactor = 2;
 // Images with more than this are as good as unknown: they would be sparse files, or zeros.
 constexpr std::uint64_t kMostFactor = 8;
+// A pull that ran out of less than this much was ended by itself, else by others. One that runs out of it all
+// the same gets twice that the next time.
+constexpr std::uint64_t kPlausibleFactor = 64;
 // How long the bytes of a dropped lease may take to go. containerd's collector runs at once when a lease is
 // deleted, and walks all that it has.
 constexpr std::chrono::seconds kBytesGo{60};
@@ -61,13 +64,15 @@ RoomPast AfterNoRoom(RoomPast past, bool competed, base::TimePoint now, std::uin
     past.alone = true;
   } else {
     past.measured_until = now + kBytesGo;
+    past.plausible = std::max(Times(past.compressed, kPlausibleFactor), Times(past.least, 2));
+    if (past.plausible == 0) past.plausible = kAll;  // its size is not known
   }
   return past;
 }
 
 RoomPast AfterMeasure(RoomPast past, std::uint64_t usable, base::TimePoint now) {
   // A tenth more is enough to try again. Less may be a log file.
-  const std::uint64_t had = std::min(Minus(usable, past.others), past.began_with);
+  const std::uint64_t had = std::min({Minus(usable, past.others), past.began_with, past.plausible});
   if (now < past.measured_until) past.least = std::max(past.least, Plus(had, had / 10));
   return past;
 }

@@ -30,6 +30,9 @@ struct RoomPast {
   std::uint64_t others = 0;
   // The free room and its own bytes when its pull began: later free room does not count for this pull.
   std::uint64_t began_with = std::numeric_limits<std::uint64_t>::max();
+  // No image of its size needs more. What is free beyond that when its end is measured was others' doing: a
+  // job's files that filled the disk, and are gone.
+  std::uint64_t plausible = std::numeric_limits<std::uint64_t>::max();
 
   friend bool operator==(const RoomPast&, const RoomPast&) = default;
 };

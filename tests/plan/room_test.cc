@@ -70,6 +70,19 @@ TEST(RoomBook, WhatRanOutOfRoomAmongOthersRunsAlone) {
   EXPECT_EQ(Admitted(500, {}, {Due(1, past), Due(2, Sized(1))}), (Bools{true, false}));
 }
 
+// A job's files fill the disk and go again while the room of the pull that they have ended is measured.
+TEST(RoomPast, WhatOthersGiveBackIsNotItsNeed) {
+  RoomPast past = AfterMeasure(AfterNoRoom(Sized(1), false, kNow), 500 * kGiB, kNow + seconds(8));
+  past = AfterMeasure(past, 600 * kGiB, kNow + seconds(16));
+  EXPECT_TRUE(MayFit(ClaimOfDue(past), 71 * kGiB));
+  EXPECT_FALSE(MayFit(ClaimOfDue(past), 70 * kGiB));
+  // It ran out of that, too: twice as much.
+  past = AfterMeasure(AfterNoRoom(past, false, kNow), 500 * kGiB, kNow + seconds(8));
+  past = AfterMeasure(past, 600 * kGiB, kNow + seconds(16));
+  EXPECT_FALSE(MayFit(ClaimOfDue(past), 154 * kGiB));
+  EXPECT_TRUE(MayFit(ClaimOfDue(past), 156 * kGiB));
+}
+
 TEST(RoomPast, AfterATryThatHadTheDiskForItselfATenthMoreIsNeeded) {
   RoomPast past = AfterNoRoom(Sized(8), false, kNow);
   past = AfterMeasure(past, 3 * kGiB, kNow + seconds(1));
