@@ -111,6 +111,8 @@ class Node {
   plan::Reason ReasonOf(const std::string& name) { return Image(name).reason; }
   // Lets kubelet do something, and tells the agent that files have changed, as the watch would.
   void Kubelet(const std::function<void(FakeKubelet&)>& act);
+  // Would kubelet let a pod without secrets, and with policy Never, use the image that is here?
+  bool Admits(const std::string& image) { return kubelet_.Admits(image, IdOf(image), {}); }
   std::string KubeletRoot() const { return dir_ / "kubelet"; }
   std::string KubeletConfigFile() const { return dir_ / "kubelet.yaml"; }
   // Files of the node have changed and nobody tells.

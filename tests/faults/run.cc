@@ -1,0 +1,267 @@
+#include "faults/run.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+
+namespace prefetch::tests::faults {
+namespace {
+
+using plan::Reason;
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+// How long the agent may say ready when it is not: containerd's events tell of images at once, and a verdict
+// is held for 3 s while kubelet works (lib/README.md).
+constexpr base::Duration kFalselyReady = milliseconds(3500);
+// An image that is here is known to be here by the next look.
+constexpr base::Duration kUnseen = seconds(10);
+// A runtime that is away, or back, is noticed by the next look.
+constexpr base::Duration kRuntimeUnseen = seconds(10);
+// So many pulls of one image within so long, while nothing new happens: the first retry is immediate, and
+// those after it double their mean of a second.
+constexpr std::size_t kMostTries = 9;
+constexpr base::Duration kOfTries = seconds(15);
+// Leases and everything else of a pull are gone so long after it.
+constexpr base::Duration kTidyUp = minutes(2);
+
+std::string In(base::Duration time) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3f s", std::chrono::duration<double>(time).count());
+  return text;
+}
+
+// Something that may be wrong for a while, and no longer.
+class Patience {
+ public:
+  explicit Patience(base::Duration limit) : limit_(limit) {}
+
+  // How long it was wrong, if that was too long; told once each time.
+  std::optional<base::Duration> See(bool wrong, base::TimePoint now) {
+    const base::Duration so_far = since_ ? now - *since_ : base::Duration(0);
+    const bool too_long = since_ && so_far > limit_ && !std::exchange(told_, true);
+    if (!wrong) {
+      since_.reset();
+      told_ = false;
+    } else if (!since_) {
+      since_ = now;
+    }
+    return too_long ? std::optional(so_far) : std::nullopt;
+  }
+  void Forget() {
+    since_.reset();
+    told_ = false;
+  }
+
+ private:
+  const base::Duration limit_;
+  std::optional<base::TimePoint> since_;
+  bool told_ = false;
+};
+
+class Observer {
+ public:
+  Observer(World& world, const Schedule& schedule) : world_(world), schedule_(schedule) {}
+
+  void Look() {
+    world_.Tend();
+    const base::TimePoint now = world_.node.clock.Now();
+    if (world_.agent_since != agent_) {
+      agent_ = world_.agent_since;
+      for (Patience* patience : {&falsely_ready_, &runtime_unseen_}) patience->Forget();
+      unseen_.clear();
+    }
+    const plan::SnapshotPtr snapshot = world_.node.Snapshot();
+    if (!snapshot) return;
+    LookAtReadiness(*snapshot, now);
+    LookAtRuntime(*snapshot, now);
+    std::erase_if(unseen_, [&](const auto& one) { return world_.listed().count(one.first) == 0; });
+    for (const plan::ImageState& image : snapshot->images) LookAtImage(image, now);
+  }
+
+  // A fault begins or ends: what is tried again now has a reason.
+  void Forgive() { tries_.clear(); }
+
+  void Say(const std::string& what) {
+    if (said_.insert(what).second) violations_.push_back("at " + In(world_.node.Elapsed()) + ": " + what);
+  }
+  std::vector<std::string> Violations() { return std::move(violations_); }
+
+ private:
+  void LookAtReadiness(const plan::Snapshot& snapshot, base::TimePoint now) {
+    // What nobody can ask the runtime for cannot be held against the agent.
+    const bool wrong = snapshot.readiness.ready && world_.runtime_up && !world_.IsTrulyReady();
+    if (auto time = falsely_ready_.See(wrong, now)) Say("ready for " + In(*time) + " though it is not");
+    const bool all = std::all_of(snapshot.images.begin(), snapshot.images.end(),
+                                 [](const plan::ImageState& image) { return image.ready; });
+    if (snapshot.readiness.ready && !all) Say("the node is ready, and one of its images is not");
+  }
+
+  void LookAtRuntime(const plan::Snapshot& snapshot, base::TimePoint now) {
+    const bool wrong = snapshot.runtime.up != world_.runtime_up && !IsActive("is not ready");
+    if (auto time = runtime_unseen_.See(wrong, now)) {
+      Say(std::string("the runtime is ") + (world_.runtime_up ? "up" : "down") +
+          ", and the status says otherwise for " + In(*time));
+    }
+    if (!snapshot.runtime.up && snapshot.runtime.error.empty() && now - agent_ > kRuntimeUnseen)
+      Say("the runtime is down, and nothing is said of it");
+  }
+
+  void LookAtImage(const plan::ImageState& image, base::TimePoint now) {
+    const std::string& name = image.want->reference.written();
+    // A new agent believes no runtime that says itself that it is not ready.
+    const bool forgotten =
+        world_.runtime_up && !IsActive("is not ready") && !image.present && world_.Has(name);
+    auto unseen = unseen_.try_emplace(name, kUnseen).first;
+    if (auto time = unseen->second.See(forgotten, now)) Say(name + " is here, and unseen for " + In(*time));
+    CountTry(image, now);
+    if (image.phase != plan::Phase::kFailing) return;
+    if (!MayBeTheCause(image.reason))
+      Say(name + " fails for " + std::string(plan::ReasonName(image.reason)) + ", which nothing has caused");
+    if (image.message.empty()) Say(name + " fails without a word");
+  }
+
+  void CountTry(const plan::ImageState& image, base::TimePoint now) {
+    if (!image.pull.started_at) return;
+    Tries& tries = tries_[image.want->reference.written()];
+    if (tries.newest == image.pull.started_at) return;
+    tries.newest = image.pull.started_at;
+    tries.at.push_back(now);
+    while (now - tries.at.front() > kOfTries) tries.at.pop_front();
+    if (tries.at.size() > kMostTries)
+      Say(image.want->reference.written() + " is tried again and again: " + std::to_string(tries.at.size()) +
+          " times in " + In(now - tries.at.front()));
+  }
+
+  bool IsActive(const std::string& manner) const {
+    const base::Duration elapsed = world_.node.Elapsed();
+    return std::any_of(schedule_.faults.begin(), schedule_.faults.end(), [&](const PlannedFault& fault) {
+      return FaultKinds()[fault.kind].manner == manner && elapsed >= fault.from &&
+             elapsed <= fault.to + kRuntimeUnseen;
+    });
+  }
+
+  // Of a fault that lasts, or whose next try after it is not due yet.
+  bool MayBeTheCause(Reason reason) const {
+    const base::Duration elapsed = world_.node.Elapsed();
+    return std::any_of(schedule_.faults.begin(), schedule_.faults.end(), [&](const PlannedFault& fault) {
+      const FaultKind& kind = FaultKinds()[fault.kind];
+      return kind.causes.count(reason) != 0 && elapsed >= fault.from && elapsed <= fault.to + kind.recovers;
+    });
+  }
+
+  World& world_;
+  const Schedule& schedule_;
+  base::TimePoint agent_;
+  Patience falsely_ready_{kFalselyReady};
+  Patience runtime_unseen_{kRuntimeUnseen};
+  std::map<std::string, Patience> unseen_;
+  struct Tries {
+    std::optional<base::WallTime> newest;
+    std::deque<base::TimePoint> at;
+  };
+  std::map<std::string, Tries> tries_;  // by image
+  std::set<std::string> said_;
+  std::vector<std::string> violations_;
+};
+
+// What happens when.
+struct Moment {
+  base::Duration at{};
+  std::function<void()> act;
+};
+
+std::vector<Moment> Moments(World& world, const Schedule& schedule) {
+  std::vector<Moment> moments;
+  for (const PlannedFault& fault : schedule.faults) {
+    const FaultKind& kind = FaultKinds()[fault.kind];
+    const std::string& image = world.images()[fault.image];
+    moments.push_back({fault.from, [&] { kind.begin(world, image); }});
+    for (base::Duration at = fault.from + kind.period; kind.tick && at < fault.to; at += kind.period)
+      moments.push_back({at, [&] { kind.tick(world, image); }});
+    moments.push_back({fault.to, [&] { kind.end(world, image); }});
+  }
+  std::stable_sort(moments.begin(), moments.end(),
+                   [](const Moment& a, const Moment& b) { return a.at < b.at; });
+  return moments;
+}
+
+// Pulls that the retry rules allow at most: each image's own first, some at each fault, and one a minute on
+// an average while something is wrong.
+int MostPulls(const World& world, const Schedule& schedule) {
+  base::Duration wrong{};
+  for (const PlannedFault& fault : schedule.faults) wrong += fault.to - fault.from;
+  const auto images = static_cast<int>(world.images().size());
+  const auto minutes_wrong = static_cast<int>(std::chrono::duration_cast<minutes>(wrong).count()) + 1;
+  return images * (1 + 10 * static_cast<int>(schedule.faults.size()) + minutes_wrong + world.stirs());
+}
+
+void LookAtTheEnd(World& world, const Schedule& schedule, Observer& observer) {
+  const FakeCounters counters = world.node.runtime.counters();
+  const auto allowed =
+      static_cast<std::uint64_t>(static_cast<double>(world.BytesOfAll()) * 1.1) + world.destroyed();
+  if (counters.bytes_served > allowed)
+    observer.Say(std::to_string(counters.bytes_served) + " bytes were fetched, " + std::to_string(allowed) +
+                 " would do");
+  if (counters.pull_calls > MostPulls(world, schedule))
+    observer.Say(std::to_string(counters.pull_calls) + " pulls were begun");
+  if (auto leases = world.node.runtime.Leases(); !leases.empty())
+    observer.Say("left behind: lease " + leases[0]);
+  if (world.node.runtime.Parked() != 0) observer.Say("a pull goes on though all is there");
+  for (const std::string& problem : world.node.Snapshot()->problems)
+    observer.Say("still a problem: " + problem);
+  for (const std::string& line : world.node.log) {
+    if (line.find("password-of-the-faults") != std::string::npos) observer.Say("the log holds a password");
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> Violations(const Schedule& schedule) {
+  World world;
+  Observer observer(world, schedule);
+  const auto look = [&] {
+    observer.Look();
+    return false;
+  };
+  for (const Moment& moment : Moments(world, schedule)) {
+    world.node.RunUntil(look, moment.at - world.node.Elapsed());
+    moment.act();
+    observer.Forgive();
+  }
+  base::Duration recovers = minutes(3);
+  for (const PlannedFault& fault : schedule.faults)
+    recovers = std::max(recovers, FaultKinds()[fault.kind].recovers);
+  const auto ready = [&] {
+    observer.Look();
+    return world.node.Ready() && world.IsTrulyReady();
+  };
+  if (!world.node.RunUntil(ready, recovers)) {
+    const plan::SnapshotPtr snapshot = world.node.Snapshot();
+    std::string why = snapshot->readiness.message;
+    for (const plan::ImageState& image : snapshot->images) {
+      if (!image.ready)
+        why += "; " + image.want->reference.written() + ": " + std::string(plan::ReasonName(image.reason)) +
+               ", " + image.message;
+    }
+    if (const char* log = std::getenv("PREFETCH_FAULT_LOG"); log != nullptr) {
+      for (const std::string& line : world.node.log) std::fprintf(stderr, "%s\n", line.c_str());
+    }
+    for (const std::string& image : world.listed())
+      why += "; " + image + (world.Has(image) ? " is here" : " is absent") +
+             (world.node.Admits(image) ? "" : ", and kubelet refuses it");
+    observer.Say("not ready " + In(recovers) + " after the last fault: " + why);
+    return observer.Violations();
+  }
+  world.node.RunUntil(look, kTidyUp);
+  if (!world.node.Ready()) observer.Say("ready, and then not any more");
+  LookAtTheEnd(world, schedule, observer);
+  return observer.Violations();
+}
+
+}  // namespace prefetch::tests::faults

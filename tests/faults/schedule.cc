@@ -1,0 +1,68 @@
+#include "faults/schedule.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <random>
+
+namespace prefetch::tests::faults {
+namespace {
+
+using std::chrono::duration_cast;
+
+constexpr std::size_t kMostFaults = 3;
+
+base::Duration Seconds(double seconds) {
+  return duration_cast<base::Duration>(std::chrono::duration<double>(seconds));
+}
+
+std::string Shown(base::Duration time) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3f s", std::chrono::duration<double>(time).count());
+  return text;
+}
+
+// Distributions of the standard library differ between its makers.
+class Dice {
+ public:
+  explicit Dice(std::uint64_t seed) : random_(seed) {}
+  std::size_t Below(std::size_t n) { return static_cast<std::size_t>(random_() % n); }
+  double Uniform() { return static_cast<double>(random_() >> 11) / 9007199254740992.0; }
+
+ private:
+  std::mt19937_64 random_;
+};
+
+}  // namespace
+
+Schedule MakeSchedule(std::uint64_t seed, std::size_t images) {
+  Dice dice(seed);
+  Schedule schedule{.seed = seed, .faults = {}};
+  const std::size_t count = 1 + dice.Below(kMostFaults);
+  while (schedule.faults.size() < count) {
+    PlannedFault fault;
+    // Every kind comes as often as another one, whatever the seeds are.
+    fault.kind = schedule.faults.empty() ? seed % FaultKinds().size() : dice.Below(FaultKinds().size());
+    fault.image = dice.Below(images);
+    const bool is_early = dice.Below(4) != 0;
+    fault.from = Seconds(is_early ? dice.Uniform() * 45 : 45 + dice.Uniform() * 120);
+    // From a moment to minutes; short ones are as frequent as long ones.
+    const double longest = dice.Below(2) == 0 ? 20 : 400;
+    fault.to = fault.from + Seconds(0.05 + dice.Uniform() * longest);
+    const bool is_new = std::none_of(schedule.faults.begin(), schedule.faults.end(),
+                                     [&](const PlannedFault& other) { return other.kind == fault.kind; });
+    if (is_new) schedule.faults.push_back(fault);
+  }
+  return schedule;
+}
+
+std::string Describe(const Schedule& schedule, const std::vector<std::string>& images) {
+  std::string text = "seed " + std::to_string(schedule.seed) + ":\n";
+  for (const PlannedFault& fault : schedule.faults) {
+    const FaultKind& kind = FaultKinds()[fault.kind];
+    text += std::string("  ") + kind.part + " " + kind.manner + " (" + images[fault.image] + ") from " +
+            Shown(fault.from) + " to " + Shown(fault.to) + "\n";
+  }
+  return text;
+}
+
+}  // namespace prefetch::tests::faults

@@ -1,0 +1,149 @@
+#include "faults/world.h"
+
+#include <algorithm>
+
+namespace prefetch::tests::faults {
+namespace {
+
+constexpr std::uint64_t kMB = 1'000'000;
+constexpr const char* kPassword = "password-of-the-faults";
+
+constexpr const char* kProviders = R"(apiVersion: kubelet.config.k8s.io/v1
+kind: CredentialProviderConfig
+providers:
+- name: "true"
+  apiVersion: credentialprovider.kubelet.k8s.io/v1
+  matchImages: ["plugged.test"]
+  defaultCacheDuration: 0s
+)";
+
+NodeOptions Options() {
+  NodeOptions options{
+      .persona = Persona::kContainerd23,
+      .docker_config =
+          std::string(R"({"auths":{"docked.test":{"username":"ci","password":")") + kPassword + "\"}}}",
+      .provider_config = kProviders};
+  options.kubelet = kubelet::Declared{.version = image::KubeletVersion{1, 36},
+                                      .policy = kubelet::VerificationPolicy::kNeverVerifyPreloadedImages};
+  return options;
+}
+
+FakeImage Private(FakeImage image) {
+  image.username = "ci";
+  image.password = kPassword;
+  return image;
+}
+
+}  // namespace
+
+World::World() : node(Options()), settings_{.version = {1, 36}} {
+  Push(MakeImage("open.test/base:v1", {{"base", 60 * kMB}}));
+  Push(MakeImage("open.test/app:v1", {{"base", 60 * kMB}, {"app", 40 * kMB}}));
+  Push(MakeImage("open.test/small:v1", kMB));
+  Push(Private(MakeImage("docked.test/tool:v1", {{"base", 60 * kMB}, {"tool", 20 * kMB}})));
+  Push(Private(MakeImage("plugged.test/runner:v1", 80 * kMB)));
+  node.plugins.Knows("plugged.test", {.auth = {.username = "ci", .password = base::Secret(kPassword)},
+                                      .takes = std::chrono::milliseconds(200)});
+  node.runtime.SetBandwidth(kLink);
+  node.runtime.SetLatency(std::chrono::milliseconds(20));
+  agent_since = node.clock.Now();
+  KubeletStarts();
+  SetListed({images_.begin(), images_.end()});
+}
+
+void World::Push(const FakeImage& image) {
+  node.runtime.Push(image);
+  images_.push_back(image.name);
+  pushed_.push_back(image);
+}
+
+void World::SetListed(std::set<std::string> images) {
+  listed_ = std::move(images);
+  node.List({listed_.begin(), listed_.end()});
+}
+
+void World::Unlist(const std::string& image) {
+  std::set<std::string> rest = listed_;
+  rest.erase(image);
+  SetListed(std::move(rest));
+}
+
+void World::Relist(const std::string& image) {
+  std::set<std::string> more = listed_;
+  more.insert(image);
+  SetListed(std::move(more));
+}
+
+void World::ShowTag(const std::string& image) {
+  node.runtime.Push(Pushed(image));
+}
+
+void World::RestartAgent() {
+  Stirred();
+  node.RestartAgent();
+  agent_since = node.clock.Now();
+}
+
+void World::ClosedByAPod(const std::string& image) {
+  if (!kubelet_runs_ || node.IdOf(image).empty()) return;
+  node.Kubelet([&](FakeKubelet& kubelet) {
+    if (!kubelet.BeginPull(image)) return;
+    kubelet.EndPull(image, node.IdOf(image),
+                    {.secret = kubelet::HashedSecret{{.uid = "u", .namespace_name = "team", .name = "pull"},
+                                                     base::Secret("hash")}});
+  });
+}
+
+void World::Tend() {
+  if (!kubelet_runs_) return;
+  for (auto image = to_open_.begin(); image != to_open_.end();) {
+    if (!Has(*image)) {
+      ++image;
+      continue;
+    }
+    node.Kubelet([&](FakeKubelet& kubelet) {
+      if (kubelet.BeginPull(*image)) kubelet.EndPull(*image, node.IdOf(*image), {});
+    });
+    image = to_open_.erase(image);
+  }
+}
+
+void World::KubeletStops() {
+  if (!std::exchange(kubelet_runs_, false)) return;
+  node.Kubelet([](FakeKubelet& kubelet) { kubelet.Stop(); });
+}
+
+void World::KubeletStarts() {
+  if (std::exchange(kubelet_runs_, true)) return;
+  std::vector<image::LocalImage> here;
+  if (auto images = node.runtime.ListImages({})) here = *std::move(images);
+  node.Kubelet([&](FakeKubelet& kubelet) { kubelet.Start(settings_, here); });
+}
+
+bool World::IsTrulyReady() {
+  return std::all_of(listed_.begin(), listed_.end(), [&](const std::string& image) {
+    return Has(image) && (!kubelet_runs_ || node.Admits(image));
+  });
+}
+
+const FakeImage& World::Pushed(const std::string& image) const {
+  return *std::find_if(pushed_.begin(), pushed_.end(),
+                       [&](const FakeImage& pushed) { return pushed.name == image; });
+}
+
+std::uint64_t World::BytesOf(const std::string& image) const {
+  return Pushed(image).Bytes();
+}
+
+std::uint64_t World::BytesOfAll() const {
+  std::uint64_t sum = 0;
+  std::set<std::string> counted;
+  for (const FakeImage& image : pushed_) {
+    for (const FakeBlob& blob : image.Blobs()) {
+      if (counted.insert(blob.digest).second) sum += blob.bytes;
+    }
+  }
+  return sum;
+}
+
+}  // namespace prefetch::tests::faults
