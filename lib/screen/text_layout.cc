@@ -44,6 +44,13 @@ std::size_t ColumnsOf(char32_t value) {
   return In(kTwoColumns, value) ? 2 : 1;
 }
 
+// Bytes of a change of colours ("ESC[31m") that begins here; 0: none does.
+std::size_t ColourAt(std::string_view text, std::size_t at) {
+  if (!text.substr(at).starts_with("\x1b[")) return 0;
+  std::size_t end = text.find_first_not_of("0123456789;", at + 2);
+  return end != std::string_view::npos && text[end] == 'm' ? end + 1 - at : 0;
+}
+
 // The longest beginning of `text` that takes at most `width` columns.
 std::string_view Beginning(std::string_view text, std::size_t width) {
   std::size_t at = 0, used = 0;
@@ -61,6 +68,10 @@ std::string_view Beginning(std::string_view text, std::size_t width) {
 std::size_t DisplayWidth(std::string_view text) {
   std::size_t width = 0;
   for (std::size_t at = 0; at < text.size();) {
+    if (std::size_t colour = ColourAt(text, at); colour > 0) {
+      at += colour;
+      continue;
+    }
     CodePoint point = CodePointAt(text, at);
     width += ColumnsOf(point.value);
     at += point.bytes;

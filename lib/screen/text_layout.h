@@ -10,7 +10,8 @@ namespace prefetch::screen {
 // Narrower than this no screen is laid out: longer lines beat unreadable columns.
 inline constexpr std::size_t kLeastWidth = 60;
 
-// Columns that a terminal gives it: two for East Asian wide characters and emoji, none for combining marks.
+// Columns that a terminal gives it: two for East Asian wide characters and emoji, none for combining marks
+// and changes of colours.
 std::size_t DisplayWidth(std::string_view text);
 
 // `text` filled with blanks to `width` columns; longer text is left as it is.
