@@ -2,14 +2,18 @@
 
 #include <algorithm>
 #include <ostream>
+#include <utility>
 
 #include "base/call.h"
+#include "base/clock.h"
 #include "base/standard_output.h"
 #include "base/text.h"
 #include "ctl/agent_client.h"
 #include "ctl/exit_code.h"
 #include "ctl/terminal.h"
 #include "doc/reprint.h"
+#include "report/page.h"
+#include "screen/fleet.h"
 #include "screen/status_table.h"
 #include "screen/text_layout.h"
 
@@ -17,6 +21,14 @@ namespace prefetch::ctl {
 namespace {
 
 constexpr std::chrono::seconds kRefresh{1};
+
+// A page about many nodes, of which there is one.
+std::string PageOf(const screen::StatusDocument& document) {
+  report::Gathering gathering;
+  gathering.Add(document.node, document);
+  screen::Fleet fleet = screen::GatherFleet({screen::DigestStatus(document, document.node)});
+  return report::Page(std::move(gathering).Take(std::move(fleet)), base::SystemClock().Wall());
+}
 
 // The screen of one request, as text.
 base::Result<std::string> Screen(const base::Call& call, const AgentClient& agent,
@@ -28,6 +40,7 @@ base::Result<std::string> Screen(const base::Call& call, const AgentClient& agen
   if (!document) return std::move(document).error().Wrap("the agent's answer");
   if (options.output == "json") return doc::IndentedJson(*json);
   if (options.output == "yaml") return doc::AsYaml(*json);
+  if (options.output == "html") return PageOf(*document);
   return screen::StatusTable(
       *document, {.width = terminal.width, .wide = options.output == "wide", .color = terminal.color});
 }

@@ -14,7 +14,7 @@
 namespace prefetch::ctl {
 
 struct StatusOptions {
-  std::string output = "table";  // table, wide, json, yaml
+  std::string output = "table";  // table, wide, json, yaml, html
   bool watch = false;
 };
 
@@ -29,7 +29,7 @@ int Status(const base::Call& call, const AgentClient& agent, const StatusOptions
 // prefetchctl status --fleet: all nodes' images on one screen.
 struct FleetStatusOptions {
   FleetQuery query;
-  std::string output = "table";  // table, wide, json, yaml
+  std::string output = "table";  // table, wide, json, yaml, html
   bool not_ready = false;
   std::optional<screen::ResultsFormat> results;  // rows instead of a screen
   std::chrono::nanoseconds timeout = std::chrono::minutes(2);

@@ -6,11 +6,13 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/mutex.h"
 #include "ctl/cluster.h"
 #include "ctl/exit_code.h"
 #include "ctl/fleet.h"
 #include "ctl/terminal.h"
 #include "doc/reprint.h"
+#include "report/page.h"
 #include "screen/document_words.h"
 #include "screen/fleet_text.h"
 
@@ -28,6 +30,24 @@ base::Result<std::string> Screen(const screen::Fleet& fleet, const FleetStatusOp
                                     .not_ready = options.not_ready,
                                     .color = terminal.color});
 }
+
+// Documents come on several threads.
+class FleetPage {
+ public:
+  void Add(const std::string& node, const screen::StatusDocument& document) {
+    base::Lock lock(mutex_);
+    gathering_.Add(node, document);
+  }
+  // After all threads have ended.
+  std::string Page(screen::Fleet fleet) {
+    base::Lock lock(mutex_);
+    return report::Page(std::move(gathering_).Take(std::move(fleet)), base::SystemClock().Wall());
+  }
+
+ private:
+  base::Mutex mutex_;
+  report::Gathering gathering_ PREFETCH_GUARDED_BY(mutex_);
+};
 
 }  // namespace
 
@@ -50,6 +70,12 @@ int FleetStatus(const base::Call& call, kube::Api& api, const FleetStatusOptions
       rows[i] = screen::ResultRows(document, members[i].node, *options.results);
     };
   }
+  FleetPage page;
+  if (options.output == "html") {
+    ask.each = [&](std::size_t i, const screen::StatusDocument& document) {
+      page.Add(members[i].node, document);
+    };
+  }
   ask.progress = [&](std::size_t asked) {
     std::string count = std::to_string(asked);
     progress.Show("asked " + count + " of " + std::to_string(members.size()) + " nodes", count);
@@ -69,7 +95,8 @@ int FleetStatus(const base::Call& call, kube::Api& api, const FleetStatusOptions
     }
     return kOk;
   }
-  auto screen = Screen(screen::GatherFleet(std::move(answers.nodes)), options);
+  screen::Fleet fleet = screen::GatherFleet(std::move(answers.nodes));
+  auto screen = options.output == "html" ? page.Page(std::move(fleet)) : Screen(fleet, options);
   if (!screen) return Fail(kUnreachable, screen.error(), err);
   out << *screen << std::flush;
   return kOk;

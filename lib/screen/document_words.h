@@ -38,7 +38,7 @@ inline constexpr const char* kHiddenWords =
     "hidden from callers without a token (component fleet): messages, problems, sizes, digests, credentials, "
     "unlisted images";
 
-// The registries' answers, in the words of the status table. Internal to screen/. One image's registry stands
+// The registries' answers, in the words of the status table. One image's registry stands
 // against calling it current, for a reason that is the image's own: its tag moved, is missing, … A registry
 // that is away is the node's (AwayWords), not each image's.
 bool IsStale(const StatusImage& image);

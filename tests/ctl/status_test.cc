@@ -32,7 +32,8 @@ TEST_F(StatusTest, FormsOfOutput) {
     std::string output, has;
   };
   for (const Row& row : {Row{"table", "quay.io/acme/private:v2"}, Row{"wide", "quay.io/acme/private:v2"},
-                         Row{"json", "\"kind\": \"NodeStatus\""}, Row{"yaml", "kind: NodeStatus"}}) {
+                         Row{"json", "\"kind\": \"NodeStatus\""}, Row{"yaml", "kind: NodeStatus"},
+                         Row{"html", "<h1>Node ci-7 is not ready</h1>"}}) {
     tests::Ran ran = Show(row.output);
     EXPECT_EQ(ran.exit, kOk) << ran;
     EXPECT_NE(ran.out.find(row.has), std::string::npos) << row.output << ran;
@@ -44,7 +45,7 @@ TEST_F(StatusTest, FormsOfOutput) {
 TEST_F(StatusTest, WhatIsNoStatusIsNotPassedOn) {
   for (const char* body : {"", "<html>login</html>", "{}", R"({"kind":"CheckResult"})"}) {
     Says(body);
-    for (const char* output : {"table", "json"}) {
+    for (const char* output : {"table", "json", "html"}) {
       tests::Ran ran = Show(output);
       EXPECT_EQ(ran.exit, kUnreachable) << body << ran;
       EXPECT_EQ(ran.out, "");

@@ -103,6 +103,9 @@ TEST_F(FleetCommand, ShowsWhatIsMissingWhereAndWhy) {
   EXPECT_EQ(json->Find("count")->integer, 7);
   EXPECT_EQ(json->Find("causes")->items.at(0).Find("count")->integer, 2);
   ExpectHas(Run(0, {"status", "--fleet", "-o", "yaml"}).out, {"kind: FleetStatus\n"});
+  ExpectHas(
+      Run(0, {"status", "--fleet", "-o", "html"}).out,
+      {"<h1>4 of 7 nodes are ready</h1>", "quay.io/acme/private:v2", "no agent is on it (yet)", "</html>\n"});
   EXPECT_EQ(Run(0, {"status", "--fleet", "--nodes", "pool=none"}).out, "no node matches\n");
 }
 
@@ -302,7 +305,7 @@ TEST_F(FleetCommand, TheGuidesCommandsWork) {
     EXPECT_EQ(Run(0, words).err, "") << line;
     commands++;
   }
-  EXPECT_EQ(commands, 8);
+  EXPECT_EQ(commands, 9);
 }
 
 TEST(FleetViewer, GrantsNoMoreThanItSays) {

@@ -36,6 +36,24 @@ class StatusCommand : public testing::Test {
     return log.str();
   }
 
+  // The command's output on a terminal of 80 × 12, until it has drawn a few times.
+  std::string OnATerminal(const rig::Command& command) {
+    int master = -1, slave = -1;
+    winsize size{.ws_row = 12, .ws_col = 80, .ws_xpixel = 0, .ws_ypixel = 0};
+    EXPECT_EQ(::openpty(&master, &slave, nullptr, nullptr, &size), 0);
+    base::Fd screen(master), terminal(slave);
+    rig::Process watching;
+    EXPECT_OK(watching.Start(command, terminal.get(), terminal.get()));
+    EXPECT_TRUE(agent_.IsAskedAgain(3));
+    watching.Signal(SIGINT);
+    EXPECT_EQ(watching.Wait(seconds(20)), (rig::Exit{0, 0}));
+    std::string text(65536, '\0');
+    ssize_t n = ::read(screen.get(), text.data(), text.size());
+    EXPECT_GT(n, 0);
+    text.resize(static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
+    return text;
+  }
+
   tests::TempDir dir_;
   FakeAgent agent_;
 };
@@ -63,24 +81,21 @@ TEST_F(StatusCommand, ALogGetsAScreenForEachChangeAndAnAgentThatRestartsComesBac
   EXPECT_EQ(text.find('\x1b'), std::string::npos);
 }
 
+TEST_F(StatusCommand, APageIsNotWatched) {
+  rig::Command command = Watch();
+  command.argv.insert(command.argv.end(), {"-o", "html"});
+  auto ran = rig::RunProgram(command, seconds(20));
+  ASSERT_OK(ran);
+  EXPECT_EQ(ran->exit, (rig::Exit{2, 0}));
+  EXPECT_NE(ran->err.find("--watch cannot draw a page"), std::string::npos) << ran->err;
+}
+
 TEST_F(StatusCommand, ATerminalShowsTheTopOfItAndKeepsWhatItScrolledAway) {
   std::vector<plan::ImageState> images = {
       sample::Failing("quay.io/acme/gone:v2", plan::Reason::kNotFound, "quay.io has no such tag", 1)};
   for (int i = 0; i < 30; i++) images.push_back(sample::Queued("a/b" + std::to_string(i) + ":1"));
   agent_.Says(images);
-  int master = -1, slave = -1;
-  winsize size{.ws_row = 12, .ws_col = 80, .ws_xpixel = 0, .ws_ypixel = 0};
-  ASSERT_EQ(::openpty(&master, &slave, nullptr, nullptr, &size), 0);
-  base::Fd screen(master), terminal(slave);
-  rig::Process watching;
-  ASSERT_OK(watching.Start(Watch(), terminal.get(), terminal.get()));
-  ASSERT_TRUE(agent_.IsAskedAgain(3));
-  watching.Signal(SIGINT);
-  EXPECT_EQ(watching.Wait(seconds(20)), (rig::Exit{0, 0}));
-  std::string text(65536, '\0');
-  ssize_t n = ::read(screen.get(), text.data(), text.size());
-  ASSERT_GT(n, 0);
-  text.resize(static_cast<std::size_t>(n));
+  std::string text = OnATerminal(Watch());
   EXPECT_EQ(text.find("\x1b[3J"), std::string::npos) << "what a person did before is not ours to erase";
   std::string first = text.substr(0, text.find("\x1b[J"));
   EXPECT_TRUE(first.starts_with("\x1b[2J\x1b[H")) << first;
@@ -88,6 +103,20 @@ TEST_F(StatusCommand, ATerminalShowsTheTopOfItAndKeepsWhatItScrolledAway) {
   EXPECT_NE(first.find("node ci-7"), std::string::npos);
   EXPECT_NE(first.find("quay.io/acme/gone:v2"), std::string::npos);
   EXPECT_NE(first.find("more lines (without --watch all are shown)"), std::string::npos);
+}
+
+// A change of colours is no column: each of these lines is one row of the terminal.
+TEST_F(StatusCommand, ColoursTakeNoRoom) {
+  std::vector<plan::ImageState> images;
+  for (int i = 0; i < 9; i++)
+    images.push_back(Pulling(std::string(60, 'a') + std::to_string(i) + ":1", 1, 100, 1));
+  agent_.Says(images);
+  rig::Command command = Watch();
+  command.env = {{"NO_COLOR", ""}, {"TERM", "xterm"}};
+  std::string text = OnATerminal(command);
+  std::string first = text.substr(0, text.find("\x1b[J"));
+  EXPECT_NE(first.find("\x1b[33m"), std::string::npos) << first;
+  EXPECT_EQ(Count(first, "\n"), 11U) << first;
 }
 
 }  // namespace

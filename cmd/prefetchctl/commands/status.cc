@@ -5,6 +5,7 @@
 
 #include "commands/command.h"
 #include "commands/fleet_flags.h"
+#include "ctl/exit_code.h"
 #include "ctl/status.h"
 
 namespace prefetch::ctl {
@@ -21,6 +22,10 @@ int RunStatus(Context& context, const StatusFlags& flags) {
   std::optional<screen::ResultsFormat> results;
   if (!flags.results.empty())
     results = flags.results == "csv" ? screen::ResultsFormat::kCsv : screen::ResultsFormat::kJson;
+  if (flags.node.watch && flags.node.output == "html") {
+    return Refuse({"--watch cannot draw a page again and again: leave it out, or choose another output"},
+                  std::cerr);
+  }
   if (flags.fleet.fleet) {
     FleetStatusOptions options{.query = flags.fleet.query,
                                .output = flags.node.output,
@@ -41,9 +46,10 @@ int RunStatus(Context& context, const StatusFlags& flags) {
 Command StatusCommand(CLI::App& command, Context& context) {
   auto flags = std::make_shared<StatusFlags>();
   AgentOption(command, context);
-  CLI::Option* output = command.add_option("-o,--output", flags->node.output, "table, wide, json or yaml")
-                            ->check(CLI::IsMember({"table", "wide", "json", "yaml"}))
-                            ->capture_default_str();
+  CLI::Option* output =
+      command.add_option("-o,--output", flags->node.output, "table, wide, json, yaml or html")
+          ->check(CLI::IsMember({"table", "wide", "json", "yaml", "html"}))
+          ->capture_default_str();
   CLI::Option* watch = command.add_flag("-w,--watch", flags->node.watch,
                                         "Show the status again after each change, until interrupted");
   FleetOptions(command, flags->fleet);
@@ -61,6 +67,8 @@ Command StatusCommand(CLI::App& command, Context& context) {
       ->excludes(watch)
       ->excludes(not_ready);
   command.footer(R"(
+-o html prints a report as one page for a browser. The page needs no network.
+
 With --fleet, the command asks every agent through the API server (get pods/proxy), 16 at a time. If an agent
 cannot be reached, its pod's readiness and its node's label count. The node is shown without detail, and never as
 failed.
@@ -76,6 +84,7 @@ Examples:
   prefetchctl status -o json | jq '.images[] | select(.ready | not)'
   prefetchctl status --fleet --not-ready
   prefetchctl status --fleet --nodes pool=ci,kubernetes.io/os=linux -o json | jq .causes
+  prefetchctl status --fleet -o html > report.html
   prefetchctl status --fleet --results csv > pulls.csv)");
   return [&context, flags] { return RunStatus(context, *flags); };
 }

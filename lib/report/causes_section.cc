@@ -1,0 +1,145 @@
+#include <algorithm>
+#include <set>
+
+#include "base/text.h"
+#include "report/sections.h"
+#include "status/words.h"
+
+namespace prefetch::report {
+namespace {
+
+constexpr std::size_t kRowsShown = 8;     // of one cause; the others unfold
+constexpr std::size_t kNodesNamed = 3;    // of one image; the map names all
+constexpr std::size_t kMostRows = 2'000;  // of one cause
+
+// Images with the same state: they lie side by side in Report::troubles.
+struct Cause {
+  std::uint32_t state = 0;
+  std::vector<const Trouble*> troubles;
+  std::set<std::uint32_t> nodes;
+};
+
+std::vector<Cause> Causes(const Report& report) {
+  std::vector<Cause> causes;
+  for (const Trouble& trouble : report.troubles) {
+    if (report.states[trouble.state].tone >= Tone::kStale) continue;  // section "Freshness"
+    if (causes.empty() || causes.back().state != trouble.state) causes.push_back({.state = trouble.state});
+    causes.back().troubles.push_back(&trouble);
+    causes.back().nodes.insert(trouble.nodes.begin(), trouble.nodes.end());
+  }
+  std::stable_sort(causes.begin(), causes.end(), [&](const Cause& a, const Cause& b) {
+    Tone first = report.states[a.state].tone, second = report.states[b.state].tone;
+    return first != second ? first < second : a.nodes.size() > b.nodes.size();
+  });
+  return causes;
+}
+
+std::string TroubleWords(const Trouble& trouble) {
+  if (trouble.most_bytes_left > 0) {
+    return base::HumanBytes(trouble.most_bytes_left) + " left on " + trouble.slowest +
+           (trouble.nodes.size() > 1 ? ", the slowest" : "");
+  }
+  return MessageWords(trouble.message, trouble.other_messages);
+}
+
+void WriteHeading(Html& out, std::string_view tone, std::string_view letter, const std::string& word,
+                  const std::string& reason) {
+  out.Tag("<article class=\"cause ").Text(tone).Tag("\">\n<h3><i class=\"key ").Text(tone).Tag("\">");
+  out.Text(letter).Tag("</i> ").Text(word);
+  if (!reason.empty()) out.Tag(" <code>").Text(reason).Tag("</code>");
+  out.Tag("</h3>\n");
+}
+
+void WriteAdvice(Html& out, const std::string& reason) {
+  const std::string advice = status::WordsFor(reason).advice;
+  if (!advice.empty()) out.Tag("<p class=\"do\"><b>What to do:</b> ").Text(advice).Tag(".</p>\n");
+}
+
+void WriteRows(Html& out, const PageParts& parts, const Cause& cause, std::size_t from, std::size_t to) {
+  const Report& report = parts.report;
+  out.Tag("<div class=\"wide\"><table class=\"where\">\n<caption class=\"vh\">Images: ")
+      .Text(StateWord(report.states[cause.state]))
+      .Tag("</caption>\n<thead><tr><th scope=\"col\">Image</th><th scope=\"col\">Nodes</th>")
+      .Tag("<th scope=\"col\">Where</th><th scope=\"col\">Message</th></tr></thead>\n<tbody>\n");
+  for (std::size_t i = from; i < to; i++) {
+    const Trouble& trouble = *cause.troubles[i];
+    out.Tag("<tr data-at=\"").Number(trouble.image).Tag(":").Text(parts.letters[trouble.state]);
+    out.Tag("\"><th scope=\"row\">").Text(report.images[trouble.image]).Tag("</th><td class=\"n\">");
+    out.Text(Grouped(trouble.nodes.size())).Tag("</td><td>");
+    out.Text(SomeNames(NamesOf(report, trouble.nodes), kNodesNamed)).Tag("</td><td class=\"m\">");
+    out.Text(TroubleWords(trouble)).Tag("</td></tr>\n");
+  }
+  out.Tag("</tbody></table></div>\n");
+}
+
+void WriteCause(Html& out, const PageParts& parts, const Cause& cause) {
+  const Report& report = parts.report;
+  const ImageState& state = report.states[cause.state];
+  WriteHeading(out, ToneName(state.tone), parts.letters[cause.state], StateWord(state), state.reason);
+  out.Tag("<p class=\"scope\">").Text(CountedGroups(cause.troubles.size(), "image", "images")).Tag(" on ");
+  out.Text(Grouped(cause.nodes.size())).Tag(" of ").Text(CountedGroups(report.nodes.size(), "node", "nodes"));
+  if (state.tone == Tone::kOptional) out.Tag(". Optional, so readiness does not depend on it");
+  out.Tag("</p>\n");
+  WriteAdvice(out, state.reason);
+  const std::size_t all = cause.troubles.size(), shown = std::min(all, kMostRows);
+  const std::size_t first = all <= kRowsShown + 1 ? all : kRowsShown;
+  WriteRows(out, parts, cause, 0, first);
+  if (first < shown) {
+    out.Tag("<details><summary>").Text(CountedGroups(shown - first, "more image", "more images"));
+    out.Tag("</summary>\n");
+    WriteRows(out, parts, cause, first, shown);
+    out.Tag("</details>\n");
+  }
+  if (shown < all) {
+    out.Tag("<p>").Text(Grouped(all - shown)).Tag(" more images are left out here; the map has them.</p>\n");
+  }
+  out.Tag("</article>\n");
+}
+
+void WriteNodeCause(Html& out, const Report& report, const screen::FleetGroup& group) {
+  const bool failing = group.state == screen::NodeState::kFailing;
+  const std::string word = status::WordsFor(group.reason).state;
+  WriteHeading(out,
+               failing        ? "failing"
+               : group.detail ? "moving"
+                              : "silent",
+               failing        ? "✕"
+               : group.detail ? "▸"
+                              : "?",
+               word, group.reason);
+  out.Tag("<p class=\"scope\">The node itself, on ").Text(Grouped(group.nodes.size())).Tag(" of ");
+  out.Text(CountedGroups(report.nodes.size(), "node", "nodes"));
+  if (group.state == screen::NodeState::kReady) out.Tag(", ready by the cluster's own signs");
+  out.Tag("</p>\n");
+  WriteAdvice(out, group.reason);
+  out.Tag("<p>").Text(MessageWords(base::Truncate(group.message, 1000), group.other_messages)).Tag("</p>\n");
+  out.Tag("<p class=\"names\">").Text(SomeNames(group.nodes, 20)).Tag("</p>\n</article>\n");
+}
+
+}  // namespace
+
+void WriteCauses(Html& out, const PageParts& parts) {
+  const std::vector<Cause> causes = Causes(parts.report);
+  out.Tag("<section id=\"causes\">\n<h2>Causes</h2>\n");
+  bool any = !causes.empty();
+  auto nodes = [&](bool failing) {
+    for (const screen::FleetGroup& group : parts.report.fleet.groups) {
+      if (!group.image.empty() || (group.state == screen::NodeState::kFailing) != failing) continue;
+      any = true;
+      WriteNodeCause(out, parts.report, group);
+    }
+  };
+  auto images = [&](bool failing) {
+    for (const Cause& cause : causes) {
+      if ((parts.report.states[cause.state].tone == Tone::kFailing) == failing) WriteCause(out, parts, cause);
+    }
+  };
+  nodes(true);
+  images(true);
+  nodes(false);
+  images(false);
+  if (!any) out.Tag("<p class=\"good\">✓ Nothing is in the way: every image is ready on every node.</p>\n");
+  out.Tag("</section>\n");
+}
+
+}  // namespace prefetch::report

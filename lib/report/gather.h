@@ -1,0 +1,120 @@
+// Report: what a page about many nodes shows. Gathered from their status documents as they come, so that none
+// has to be kept: names and messages that nodes share are held once. Pure.
+#pragma once
+
+#include <chrono>
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "screen/fleet.h"
+#include "screen/status_document.h"
+
+namespace prefetch::report {
+
+// Worst first.
+enum class Tone {
+  kFailing,
+  kMoving,    // required, and on its way
+  kOptional,  // not required, and not ready
+  kStale,     // ready, and the registry has something else or nothing
+  kReady,
+  kNotListed,  // not on this node's list, or not for its platform
+};
+
+// How an image is on a node. The reason is the agent's own word; empty for kReady and kNotListed.
+struct ImageState {
+  Tone tone = Tone::kNotListed;
+  std::string reason;
+
+  friend auto operator<=>(const ImageState&, const ImageState&) = default;
+};
+
+struct Cell {
+  std::uint32_t image = 0, state = 0;  // indices into Report's vectors
+  std::uint32_t message = 0;           // of Gathering
+};
+
+struct ReportNode {
+  screen::FleetNode node;
+  std::vector<Cell> cells;  // one for each image of its list; none: the agent was not heard
+  std::string runtime, kubelet;
+  std::optional<screen::StatusDisk> disk;
+};
+
+// One image that is not as it should be for one reason, and the nodes where.
+struct Trouble {
+  std::uint32_t image = 0, state = 0;
+  std::vector<std::uint32_t> nodes;
+  std::string message;             // the most frequent one
+  std::size_t other_messages = 0;  // how many others there are
+  std::uint64_t most_bytes_left = 0;
+  std::string slowest;  // the node with most left
+};
+
+// How long an image took on the nodes that told: the newest pull of each.
+struct PullTimes {
+  std::string image, slowest_node;
+  std::chrono::seconds slowest{}, all{};
+  std::size_t nodes = 0;
+  std::uint64_t bytes = 0;  // on disk; 0: not told
+};
+
+struct AwayRegistry {
+  std::string trouble, message;  // of the node that waits longest
+  std::size_t nodes = 0;
+  std::chrono::seconds longest{};
+};
+
+struct Report {
+  screen::Fleet fleet;
+  std::vector<ReportNode> nodes;    // by name
+  std::vector<std::string> images;  // by name
+  std::vector<ImageState> states;   // worst first; the last one is kNotListed, also where no cell has it
+  std::vector<Trouble> troubles;    // by state, then by how many nodes
+  std::vector<PullTimes> pulls;     // the slowest first
+  std::size_t checked_images = 0;   // whose registry some node asks
+  std::map<std::string, AwayRegistry> away;
+};
+
+class Gathering {
+ public:
+  // One node's document. `name` is the name that the cluster has for it. One thread at a time.
+  void Add(const std::string& name, const screen::StatusDocument& document);
+
+  // `fleet` has the nodes whose documents were added, and those that were not heard.
+  Report Take(screen::Fleet fleet) &&;
+
+ private:
+  struct Facts {
+    std::vector<Cell> cells;
+    std::map<std::uint32_t, std::uint64_t> bytes_left;  // by image
+    std::string runtime, kubelet;
+    std::optional<screen::StatusDisk> disk;
+  };
+  struct Indices {
+    std::map<std::string, std::uint32_t> by_text;
+    std::vector<std::string> texts;
+    std::uint32_t Of(const std::string& text);
+  };
+
+  Cell CellOf(const screen::StatusImage& image);
+  void NotePull(const std::string& node, const screen::StatusImage& image);
+  void NoteRegistries(const screen::StatusDocument& document);
+  void SortIndices(Report& report);
+  std::vector<Trouble> Troubles(const Report& report) const;
+
+  std::map<std::string, Facts> facts_;
+  Indices images_, messages_;
+  std::map<ImageState, std::uint32_t> states_;
+  std::vector<ImageState> state_list_;
+  std::vector<bool> checked_;               // by image
+  std::map<std::string, PullTimes> pulls_;  // by image
+  std::map<std::string, AwayRegistry> away_;
+};
+
+}  // namespace prefetch::report

@@ -1,0 +1,177 @@
+#include "report/heat_map.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "base/text.h"
+#include "status/words.h"
+
+namespace prefetch::report {
+namespace {
+
+constexpr const char* kCapitals = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+constexpr const char* kSmall = "abcdefghijklmnopqrstuvwxyz";
+constexpr const char* kDigits = "123456789";
+constexpr const char* kNoLetterLeft = "?";
+
+// By image, then by node.
+using Grid = std::vector<std::vector<std::uint32_t>>;
+
+Grid GridOf(const Report& report, const std::vector<std::uint32_t>& heard) {
+  const auto not_listed = static_cast<std::uint32_t>(report.states.size() - 1);
+  Grid grid(report.images.size(), std::vector<std::uint32_t>(heard.size(), not_listed));
+  for (std::size_t i = 0; i < heard.size(); i++) {
+    for (const Cell& cell : report.nodes[heard[i]].cells) grid[cell.image][i] = cell.state;
+  }
+  return grid;
+}
+
+std::vector<std::uint32_t> Heard(const Report& report) {
+  std::vector<std::uint32_t> heard;
+  for (std::uint32_t i = 0; i < report.nodes.size(); i++) {
+    if (report.nodes[i].node.detail) heard.push_back(i);
+  }
+  return heard;
+}
+
+// Images with one state wherever they are listed go into `alike`; the others are returned.
+std::vector<std::uint32_t> Varying(const Report& report, const Grid& grid,
+                                   std::map<std::uint32_t, std::vector<std::uint32_t>>& alike) {
+  const auto not_listed = static_cast<std::uint32_t>(report.states.size() - 1);
+  std::vector<std::uint32_t> varying;
+  for (std::uint32_t image = 0; image < grid.size(); image++) {
+    std::set<std::uint32_t> states(grid[image].begin(), grid[image].end());
+    if (states.size() > 1) states.erase(not_listed);
+    if (states.size() == 1) {
+      alike[*states.begin()].push_back(image);
+    } else if (!states.empty()) {
+      varying.push_back(image);
+    }
+  }
+  return varying;
+}
+
+// How bad a column is: by tone, how many rows have it.
+using Badness = std::vector<std::size_t>;
+
+Badness BadnessOf(const std::vector<std::uint32_t>& states, const std::vector<ImageState>& all) {
+  Badness badness(static_cast<std::size_t>(Tone::kReady));
+  for (std::uint32_t state : states) {
+    auto tone = static_cast<std::size_t>(all[state].tone);
+    if (tone < badness.size()) badness[tone]++;
+  }
+  return badness;
+}
+
+struct Pattern {
+  std::vector<std::uint32_t> states;  // by row
+  HeatMap::Column column;
+};
+
+std::vector<Pattern> Patterns(const std::vector<HeatMap::Row>& rows, const Grid& grid,
+                              const std::vector<std::uint32_t>& heard, const Report& report) {
+  std::map<std::vector<std::uint32_t>, HeatMap::Column> columns;
+  for (std::size_t i = 0; i < heard.size(); i++) {
+    std::vector<std::uint32_t> states;
+    states.reserve(rows.size());
+    for (const HeatMap::Row& row : rows) states.push_back(grid[row.image][i]);
+    columns[std::move(states)].nodes.push_back(heard[i]);
+  }
+  std::vector<std::tuple<Badness, std::size_t, Pattern>> sorted;
+  for (auto& [states, column] : columns) {
+    sorted.emplace_back(BadnessOf(states, report.states), column.nodes.size(), Pattern{states, column});
+  }
+  std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
+    if (std::get<0>(a) != std::get<0>(b)) return std::get<0>(a) > std::get<0>(b);
+    if (std::get<1>(a) != std::get<1>(b)) return std::get<1>(a) > std::get<1>(b);
+    return std::get<2>(a).column.nodes < std::get<2>(b).column.nodes;
+  });
+  std::vector<Pattern> patterns;
+  for (auto& one : sorted) patterns.push_back(std::move(std::get<2>(one)));
+  return patterns;
+}
+
+std::vector<HeatMap::Row> Rows(const Grid& grid, const std::vector<std::uint32_t>& images,
+                               const std::vector<ImageState>& states) {
+  std::vector<std::pair<Badness, HeatMap::Row>> sorted;
+  for (std::uint32_t image : images) {
+    HeatMap::Row row{.image = image};
+    for (std::uint32_t state : grid[image]) {
+      row.listed += states[state].tone == Tone::kNotListed ? 0 : 1;
+      row.not_ready += states[state].tone < Tone::kStale ? 1 : 0;
+    }
+    sorted.emplace_back(BadnessOf(grid[image], states), std::move(row));
+  }
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::vector<HeatMap::Row> rows;
+  for (auto& [badness, row] : sorted) rows.push_back(std::move(row));
+  return rows;
+}
+
+// The word's own letters first.
+std::string FirstFree(const std::string& word, std::string_view alphabet, std::set<char>& used) {
+  bool digits = alphabet == kDigits;
+  std::string wanted = digits ? "" : base::ToLower(word);
+  for (char c : wanted) {
+    if (c < 'a' || c > 'z') continue;
+    char letter = alphabet[static_cast<std::size_t>(c - 'a')];
+    if (used.insert(letter).second) return {letter};
+  }
+  for (char letter : alphabet) {
+    if (used.insert(letter).second) return {letter};
+  }
+  return kNoLetterLeft;
+}
+
+}  // namespace
+
+HeatMap MapOf(const Report& report) {
+  HeatMap map;
+  const std::vector<std::uint32_t> heard = Heard(report);
+  map.heard = heard.size();
+  const Grid grid = GridOf(report, heard);
+  std::map<std::uint32_t, std::vector<std::uint32_t>> alike;
+  map.rows = Rows(grid, Varying(report, grid, alike), report.states);
+  for (auto& [state, images] : alike) map.alike.push_back({.state = state, .images = std::move(images)});
+  if (map.rows.empty()) return map;
+  for (Pattern& pattern : Patterns(map.rows, grid, heard, report)) {
+    for (std::size_t i = 0; i < map.rows.size(); i++) map.rows[i].states.push_back(pattern.states[i]);
+    map.columns.push_back(std::move(pattern.column));
+  }
+  return map;
+}
+
+std::string StateWord(const ImageState& state) {
+  if (state.tone == Tone::kReady) return "ready";
+  if (state.tone == Tone::kNotListed) return "not listed";
+  return status::WordsFor(state.reason).state;
+}
+
+std::vector<std::string> Letters(const std::vector<ImageState>& states) {
+  std::set<char> used;
+  std::vector<std::string> letters;
+  for (const ImageState& state : states) {
+    switch (state.tone) {
+      case Tone::kReady:
+        letters.emplace_back("✓");
+        break;
+      case Tone::kNotListed:
+        letters.emplace_back("·");
+        break;
+      case Tone::kStale:
+        letters.push_back(FirstFree("", kDigits, used));
+        break;
+      case Tone::kOptional:
+        letters.push_back(FirstFree(StateWord(state), kSmall, used));
+        break;
+      default:
+        letters.push_back(FirstFree(StateWord(state), kCapitals, used));
+    }
+  }
+  return letters;
+}
+
+}  // namespace prefetch::report

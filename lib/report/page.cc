@@ -1,0 +1,237 @@
+#include "report/page.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/sha256.h"
+#include "base/text.h"
+#include "report/embedded_files.h"
+#include "report/sections.h"
+#include "screen/document_words.h"
+
+namespace prefetch::report {
+namespace {
+
+constexpr std::size_t kMostLists = 4;
+
+// As a Content-Security-Policy names an inline script or style.
+std::string PolicyHash(std::string_view text) {
+  std::string bytes;
+  const std::string hex = base::Sha256Hex(text);
+  for (std::size_t i = 0; i + 1 < hex.size(); i += 2) {
+    bytes += static_cast<char>(std::stoi(hex.substr(i, 2), nullptr, 16));
+  }
+  return "'sha256-" + base::Base64Encode(bytes) + "'";
+}
+
+std::string Headline(const screen::Fleet& fleet) {
+  if (fleet.nodes.size() == 1) {
+    const screen::FleetNode& node = fleet.nodes.front();
+    return "Node " + node.name + " is " + (node.state == screen::NodeState::kReady ? "ready" : "not ready");
+  }
+  return Grouped(fleet.ready) + " of " + CountedGroups(fleet.nodes.size(), "node is", "nodes are") + " ready";
+}
+
+void WriteHead(Html& out, const screen::Fleet& fleet) {
+  out.Tag("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n")
+      .Tag("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src ")
+      .Markup(PolicyHash(kPageScript))
+      .Tag("; style-src ")
+      .Markup(PolicyHash(kPageStyle))
+      .Tag("; base-uri 'none'; form-action 'none'\">\n")
+      .Tag("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n")
+      .Tag("<meta name=\"color-scheme\" content=\"light dark\">\n<title>prefetchd: ")
+      .Text(Headline(fleet))
+      .Tag("</title>\n<style>")
+      .Markup(kPageStyle)
+      .Tag("</style>\n</head>\n<body>\n");
+}
+
+std::string ListWords(const screen::Fleet& fleet) {
+  std::vector<std::pair<std::size_t, std::string>> lists;
+  for (const auto& [hash, nodes] : fleet.lists) lists.emplace_back(nodes, hash);
+  std::stable_sort(lists.begin(), lists.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  if (lists.empty()) return "no agent was heard";
+  if (lists.size() == 1) return "list " + ShortHash(lists.front().second);
+  std::string words = Grouped(lists.size()) + " lists";
+  for (std::size_t i = 0; i < std::min(lists.size(), kMostLists); i++) {
+    words += (i == 0 ? ": " : ", ") + ShortHash(lists[i].second) + " on " +
+             CountedGroups(lists[i].first, "node", "nodes");
+  }
+  return words + (lists.size() > kMostLists ? ", …" : "");
+}
+
+// Shares of a whole as a bar; the numbers beside it say the same.
+void WriteBar(Html& out, const std::vector<std::pair<std::string_view, std::size_t>>& shares,
+              std::size_t whole) {
+  out.Tag("<svg class=\"bar\" viewBox=\"0 0 1000 10\" preserveAspectRatio=\"none\" aria-hidden=\"true\">");
+  std::size_t from = 0, counted = 0;
+  for (const auto& [tone, share] : shares) {
+    counted += share;
+    const std::size_t to = whole == 0 ? 0 : counted * 1000 / whole;
+    // A single node of a large fleet shows.
+    const std::size_t width = share > 0 ? std::max<std::size_t>(to - from, 4) : 0;
+    if (width > 0) {
+      out.Tag("<rect class=\"").Text(tone).Tag("\" x=\"").Number(std::min<std::size_t>(from, 996));
+      out.Tag("\" width=\"").Number(width).Tag("\" height=\"10\"/>");
+    }
+    from = to;
+  }
+  out.Tag("</svg>\n");
+}
+
+void WriteTile(Html& out, std::string_view tone, const char* sign, std::size_t number, const char* word) {
+  out.Tag("<li class=\"").Text(tone).Tag("\"><b>").Text(Grouped(number)).Tag("</b> <span><i class=\"key ");
+  out.Text(tone).Tag("\" aria-hidden=\"true\">").Text(sign).Tag("</i> ").Text(word).Tag("</span></li>\n");
+}
+
+void WriteNodeTiles(Html& out, const screen::Fleet& fleet) {
+  std::size_t silent = 0;
+  for (const screen::FleetNode& node : fleet.nodes) {
+    silent += !node.detail && node.state != screen::NodeState::kReady ? 1 : 0;
+  }
+  const std::size_t moving = fleet.progressing - std::min(silent, fleet.progressing);
+  out.Tag("<h2>Nodes</h2>\n<ul class=\"tiles\">\n");
+  WriteTile(out, "ready", "✓", fleet.ready, "ready");
+  WriteTile(out, "moving", "▸", moving, "progressing");
+  WriteTile(out, "failing", "✕", fleet.failing, "failing");
+  WriteTile(out, "silent", "?", silent, "not heard");
+  out.Tag("</ul>\n");
+  WriteBar(out, {{"ready", fleet.ready}, {"moving", moving}, {"failing", fleet.failing}, {"silent", silent}},
+           fleet.nodes.size());
+}
+
+// An image counts by its worst state on any node.
+void WriteImageTiles(Html& out, const Report& report) {
+  std::vector<Tone> worst(report.images.size(), Tone::kNotListed);
+  for (const ReportNode& node : report.nodes) {
+    for (const Cell& cell : node.cells) {
+      worst[cell.image] = std::min(worst[cell.image], report.states[cell.state].tone);
+    }
+  }
+  std::array<std::size_t, static_cast<std::size_t>(Tone::kNotListed) + 1> counts{};
+  for (Tone tone : worst) counts[static_cast<std::size_t>(tone)]++;
+  auto count = [&](Tone tone) { return counts[static_cast<std::size_t>(tone)]; };
+  const std::size_t ready = count(Tone::kReady) + count(Tone::kStale);
+  out.Tag("<h2>Images on all nodes</h2>\n<ul class=\"tiles\">\n");
+  WriteTile(out, "ready", "✓", ready, "ready");
+  WriteTile(out, "moving", "▸", count(Tone::kMoving), "progressing");
+  WriteTile(out, "failing", "✕", count(Tone::kFailing), "failing");
+  if (count(Tone::kOptional) > 0) WriteTile(out, "optional", "○", count(Tone::kOptional), "optional");
+  out.Tag("</ul>\n");
+  WriteBar(out,
+           {{"ready", ready},
+            {"moving", count(Tone::kMoving)},
+            {"failing", count(Tone::kFailing)},
+            {"optional", count(Tone::kOptional)}},
+           report.images.size() - count(Tone::kNotListed));
+}
+
+void WriteHeader(Html& out, const Report& report, base::WallTime time) {
+  const screen::Fleet& fleet = report.fleet;
+  const std::string stamp = base::Rfc3339(time);
+  out.Tag("<header>\n<p class=\"brand\">prefetchd · status report</p>\n<h1>")
+      .Text(Headline(fleet))
+      .Tag("</h1>\n");
+  out.Tag("<p class=\"sub\"><time datetime=\"").Text(stamp).Tag("\">").Text(stamp).Tag("</time> · ");
+  out.Text(CountedGroups(report.images.size(), "image", "images")).Tag(" · ").Text(ListWords(fleet));
+  out.Tag("</p>\n");
+  if (fleet.public_only > 0) {
+    const bool all = fleet.public_only == fleet.nodes.size() - fleet.no_detail;
+    out.Tag("<p class=\"note\">Not all is shown: ").Text(screen::kHiddenWords);
+    if (!all) out.Tag(" (on ").Text(CountedGroups(fleet.public_only, "node", "nodes")).Tag(")");
+    out.Tag(".</p>\n");
+  }
+  out.Tag(
+         "</header>\n<nav aria-label=\"Sections\"><a href=\"#causes\">Causes</a> <a href=\"#map\">Images by "
+         "node</a> ")
+      .Tag("<a href=\"#nodes\">Nodes</a> <a href=\"#freshness\">Freshness</a> <a href=\"#disk\">Disk</a> ")
+      .Tag("<a href=\"#pulls\">Slowest pulls</a></nav>\n");
+}
+
+}  // namespace
+
+std::string_view ToneName(Tone tone) {
+  switch (tone) {
+    case Tone::kFailing:
+      return "failing";
+    case Tone::kMoving:
+      return "moving";
+    case Tone::kOptional:
+      return "optional";
+    case Tone::kStale:
+      return "stale";
+    case Tone::kReady:
+      return "ready";
+    case Tone::kNotListed:
+      return "none";
+  }
+  std::abort();
+}
+
+std::string_view NodeTone(const screen::FleetNode& node) {
+  if (node.state == screen::NodeState::kReady) return "ready";
+  if (!node.detail) return "silent";
+  return node.state == screen::NodeState::kFailing ? "failing" : "moving";
+}
+
+void WriteLetter(Html& out, const PageParts& parts, std::uint32_t state) {
+  out.Tag("<i class=\"key ").Text(ToneName(parts.report.states[state].tone)).Tag("\">");
+  out.Text(parts.letters[state]).Tag("</i>");
+}
+
+void WriteState(Html& out, const PageParts& parts, std::uint32_t state) {
+  WriteLetter(out, parts, state);
+  out.Tag(" ").Text(StateWord(parts.report.states[state]));
+}
+
+std::string SomeNames(const std::vector<std::string>& names, std::size_t most) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(names.size(), most); i++) text += (i == 0 ? "" : ", ") + names[i];
+  if (names.size() > most) text += " and " + Grouped(names.size() - most) + " more";
+  return text;
+}
+
+std::string MessageWords(const std::string& message, std::size_t others) {
+  return message + (others == 0 ? "" : " (and " + base::Counted(others, "other", "others") + ")");
+}
+
+std::vector<std::string> NamesOf(const Report& report, const std::vector<std::uint32_t>& nodes) {
+  std::vector<std::string> names;
+  for (std::uint32_t node : nodes) names.push_back(report.nodes[node].node.name);
+  return names;
+}
+
+std::string ShortHash(const std::string& hash) {
+  if (hash.empty()) return "none";
+  std::size_t colon = hash.find(':');
+  return hash.substr(colon == std::string::npos ? 0 : colon + 1, 6);
+}
+
+std::string Page(const Report& report, base::WallTime time) {
+  const PageParts parts{.report = report, .map = MapOf(report), .letters = Letters(report.states)};
+  Html out;
+  WriteHead(out, report.fleet);
+  WriteHeader(out, report, time);
+  out.Tag("<main>\n<section id=\"summary\" class=\"summary\" aria-label=\"Summary\">\n<div>");
+  WriteNodeTiles(out, report.fleet);
+  out.Tag("</div>\n<div>");
+  WriteImageTiles(out, report);
+  out.Tag("</div>\n</section>\n");
+  WriteCauses(out, parts);
+  WriteMap(out, parts);
+  WriteNodes(out, parts);
+  WriteFreshness(out, parts);
+  WriteDisk(out, parts);
+  WritePulls(out, parts);
+  out.Tag("</main>\n<footer><p>Made by <code>prefetchctl status -o html</code> (prefetchd " PREFETCH_VERSION
+          "). The page is a picture of one moment; it fetches nothing and sends "
+          "nothing.</p></footer>\n<script>")
+      .Markup(kPageScript)
+      .Tag("</script>\n</body>\n</html>\n");
+  return std::move(out).Take();
+}
+
+}  // namespace prefetch::report

@@ -1,0 +1,19 @@
+// The page of `prefetchctl status -o html`: one file that needs nothing else, for people who have neither the
+// cluster's credentials nor prefetchctl. Pure.
+//
+// Its script and its style are part of it, and the policy in its head names both by hash: nothing else runs
+// or is fetched, whatever an image, a node or a registry is called. Without script, everything not ready
+// shows.
+#pragma once
+
+#include <string>
+
+#include "base/clock.h"
+#include "report/gather.h"
+
+namespace prefetch::report {
+
+// `time`: when the nodes were asked.
+std::string Page(const Report& report, base::WallTime time);
+
+}  // namespace prefetch::report

@@ -1,0 +1,130 @@
+// The page of `status -o html`: what is on it, how large it is, and that nothing gets in as markup.
+#include "report/page.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "golden.h"
+#include "report/embedded_files.h"
+#include "report/fleets.h"
+#include "report/html.h"
+#include "screen/document_words.h"
+
+namespace prefetch::report::page_test {
+namespace {
+
+constexpr std::size_t kMostBytes = 3'000'000;  // of 1,000 nodes × 200 images
+
+std::string PageOf(const Report& report) {
+  return Page(report, sample::At(60));
+}
+
+// Without style and script, which are files of their own, and without the version.
+std::string Body(std::string page) {
+  for (std::string_view part : {kPageStyle, kPageScript, std::string_view("prefetchd " PREFETCH_VERSION)}) {
+    std::size_t at = page.find(part);
+    EXPECT_NE(at, std::string::npos);
+    if (at != std::string::npos) page.replace(at, part.size(), "…");
+  }
+  return page;
+}
+
+bool Has(const std::string& page, const std::string& part) {
+  return page.find(part) != std::string::npos;
+}
+
+TEST(Page, ASmallFleet) {
+  tests::ExpectGolden("report/small.html", Body(PageOf(SmallFleet())));
+}
+
+TEST(Page, OneNode) {
+  tests::ExpectGolden("report/node.html", Body(PageOf(OneNode())));
+}
+
+TEST(Page, IsTheSameHoweverTheAnswersCame) {
+  auto page = [](bool reversed) {
+    std::vector<NodeSays> says = {
+        {"a", With({Denied(), Stale()})}, {"b", With({Stale()})}, {"c", With({Denied()})}};
+    if (reversed) std::reverse(says.begin(), says.end());
+    return PageOf(ReportOf(says));
+  };
+  EXPECT_EQ(page(false), page(true));
+}
+
+TEST(Page, FetchesAndSendsNothing) {
+  const std::string page = PageOf(SmallFleet());
+  EXPECT_TRUE(Has(page, "default-src 'none'; script-src 'sha256-"));
+  for (const char* fetched : {"src=", "<link", "url(", "@import", "http://", "https://", "fetch(", "'unsafe"})
+    EXPECT_FALSE(Has(page, fetched)) << fetched;
+}
+
+TEST(Page, SaysWhatIsHidden) {
+  const std::string page = PageOf(PublicFleet());
+  EXPECT_TRUE(Has(page, Escaped(screen::kHiddenWords)));
+  EXPECT_TRUE(Has(page, "No agent told how much room"));
+  EXPECT_TRUE(Has(page, "No agent told how long"));
+  EXPECT_FALSE(Has(PageOf(SmallFleet()), Escaped(screen::kHiddenWords)));
+}
+
+TEST(Page, OfNothingAndOfAFleetAtPeace) {
+  EXPECT_TRUE(Has(PageOf(ReportOf({})), "No node matches."));
+  const std::string page = PageOf(AllReady());
+  EXPECT_TRUE(Has(page, "300 of 300 nodes are ready"));
+  EXPECT_TRUE(Has(page, "Nothing is in the way"));
+  EXPECT_FALSE(Has(page, "id=\"letters\"")) << "all images are alike";
+}
+
+// A thousand nodes of which each has troubles of its own are the worst case; calm ones share columns.
+TEST(Page, AThousandNodesFitIntoThreeMegabytes) {
+  const std::string worst = PageOf(LargeFleet(1000, 200, 500)), calm = PageOf(LargeFleet(1000, 200, 1));
+  EXPECT_LE(worst.size(), kMostBytes);
+  EXPECT_LE(calm.size(), kMostBytes / 2);
+  std::cout << "page of 1,000 nodes x 200 images: " << calm.size() / 1000
+            << " kB, half of all cells in trouble: " << worst.size() / 1000 << " kB (target 3,000)\n";
+}
+
+// Every tag and attribute of a page.
+std::set<std::string> Markup(const std::string& page) {
+  std::set<std::string> found;
+  const std::string body = Body(page);
+  for (std::size_t at = body.find('<'); at != std::string::npos; at = body.find('<', at + 1)) {
+    std::string tag;
+    bool quoted = false;  // values of attributes are left out
+    for (std::size_t i = at; i < body.size() && body[i] != '>'; i++) {
+      if (!quoted) tag += body[i];
+      quoted = quoted != (body[i] == '"');
+    }
+    found.insert(tag);
+  }
+  return found;
+}
+
+TEST(Page, NamesAndMessagesNeverBecomeMarkup) {
+  const std::set<std::string> usual = [] {
+    std::set<std::string> all = Markup(PageOf(SmallFleet()));
+    all.merge(Markup(PageOf(LargeFleet(40, 40, 300))));
+    all.merge(Markup(PageOf(ReportOf({{"a", screen::DocumentOf(sample::StaleNode())}}))));
+    return all;
+  }();
+  const std::string page = PageOf(HostileFleet());
+  for (const std::string& tag : Markup(page)) EXPECT_TRUE(usual.contains(tag)) << tag;
+  for (char c : page)
+    EXPECT_TRUE(c == '\n' || (static_cast<unsigned char>(c) >= 0x20 && c != 0x7f)) << int(c);
+  EXPECT_FALSE(Has(page, std::string(400, 'x'))) << "long names are cut";
+}
+
+TEST(Html, Escapes) {
+  EXPECT_EQ(Escaped("<a b='c' d=\"e\">&\x01\xff\n"),
+            "&lt;a b=&#39;c&#39; d=&quot;e&quot;&gt;&amp;\uFFFD\uFFFD\n");
+  EXPECT_EQ(Escaped("\xe2\x80\xaegnp.\xe2\x81\xa6"
+                    "exe\xe2\x81\xa9 ✓\xe2\x80\xaa"),
+            "\uFFFDgnp.\uFFFDexe\uFFFD ✓\uFFFD");
+  EXPECT_EQ(Grouped(0) + " " + Grouped(999) + " " + Grouped(1000) + " " + Grouped(1234567),
+            "0 999 1,000 1,234,567");
+}
+
+}  // namespace
+}  // namespace prefetch::report::page_test
