@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <set>
 #include <sstream>
 #include <utility>
 
@@ -16,6 +17,7 @@
 #include "ctl/list.h"
 #include "ctl/list_files.h"
 #include "ctl/manifest_files.h"
+#include "ctl/policy_images.h"
 #include "deploy/embedded_files.h"
 #include "deploy/generate.h"
 #include "doc/edit.h"
@@ -192,6 +194,21 @@ bool TakeLists(GenerateFlags& flags, std::ostream& err) {
   return CheckTaken(flags, *files, err);
 }
 
+// How pods spell the images of all lists that the agents get. Lists have been validated.
+std::vector<std::string> ImagesForPolicy(const GenerateFlags& flags) {
+  std::set<std::string> spellings;
+  for (const deploy::ListFile& one : flags.options.lists) {
+    const list::SourceForm form = list::FormOfFile(one.name, one.text);
+    auto content = list::DecodeSource(one.name, form, one.text, flags.capabilities);
+    if (content) AddAlike(*content, spellings);
+  }
+  if (deploy::ListsOwnImage(flags.options)) {
+    auto own = image::Reference::Parse(flags.options.image);
+    if (own) AddAlike(*own, spellings);
+  }
+  return {spellings.begin(), spellings.end()};
+}
+
 // A line more; of a text that takes none (JSON), the whole anew.
 std::string WithProviderEnvironment(const std::string& text) {
   constexpr const char* kKey = "providerEnvironment";
@@ -245,6 +262,10 @@ int Print(const base::Result<deploy::Generated>& generated, const std::string& o
 int Generate(GenerateFlags flags, std::ostream& out, std::ostream& err) {
   if (auto words = CheckWords(flags.options); !words) return Fail(kBadInput, words.error(), err);
   if (!TakeLists(flags, err) || !TakeAgentConfig(flags, err)) return kBadInput;
+  const std::vector<std::string>& components = flags.options.components;
+  if (std::find(components.begin(), components.end(), "policy") != components.end()) {
+    flags.options.policy_images = ImagesForPolicy(flags);
+  }
   NoteNewer(flags.options.kubelet_version, err);
   return Print(deploy::Generate(deploy::EmbeddedFiles(), flags.options), flags.output, out, err);
 }

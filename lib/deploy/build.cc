@@ -98,6 +98,7 @@ class Builder {
       if (!applied) return applied;
       std::move(own.all.begin(), own.all.end(), std::back_inserter(objects.all));
       std::move(own.references.begin(), own.references.end(), std::back_inserter(objects.references));
+      std::move(own.namespaces.begin(), own.namespaces.end(), std::back_inserter(objects.namespaces));
       return {};
     }
     auto documents = ReadDocuments(path);
@@ -110,26 +111,27 @@ class Builder {
     return {};
   }
 
-  // nameReference: fields where names of a kind stand, beside the usual ones.
+  // nameReference: fields where names of a kind stand, beside the usual ones; namespace: where it stands.
   Status AddReferences(const std::string& path, Objects& objects) {
     auto documents = ReadDocuments(path);
     if (!documents) return documents.error();
     for (const doc::Node& document : *documents) {
-      const doc::Node* references = document.Find("nameReference");
-      if (references == nullptr) continue;
-      for (const doc::Node& reference : references->items) {
-        const doc::Node* specs = reference.Find("fieldSpecs");
-        if (specs == nullptr) continue;
-        for (const doc::Node& spec : specs->items) {
-          const std::string path_text = TextAt(spec, {"path"});
-          std::vector<std::string_view> split = base::Split(path_text, '/');
-          std::vector<std::string> parts(split.begin(), split.end());
-          objects.references.push_back(
-              {TextAt(reference, {"kind"}), TextAt(spec, {"kind"}), std::move(parts)});
+      for (const doc::Node& reference : ItemsAt(document, {"nameReference"})) {
+        for (const doc::Node& spec : ItemsAt(reference, {"fieldSpecs"})) {
+          objects.references.push_back(FieldOf(spec, TextAt(reference, {"kind"})));
         }
+      }
+      for (const doc::Node& spec : ItemsAt(document, {"namespace"})) {
+        objects.namespaces.push_back(FieldOf(spec, ""));
       }
     }
     return {};
+  }
+
+  static Reference FieldOf(const doc::Node& spec, std::string kind) {
+    const std::string path = TextAt(spec, {"path"});
+    std::vector<std::string_view> parts = base::Split(path, '/');
+    return {std::move(kind), TextAt(spec, {"kind"}), {parts.begin(), parts.end()}};
   }
 
   Status Generate(const ConfigMapSource& source, const std::string& folder, Objects& objects) {

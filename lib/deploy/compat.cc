@@ -35,6 +35,12 @@ base::Status Check(const Files& files, const CompatOptions& options) {
         "migrate takes neither node-gate nor live-reload: the ConfigMap is read live, and --result-label "
         "labels the nodes");
   }
+  if (Contains(options.common.components, kPolicy)) {
+    return base::InvalidArgument(
+        "migrate does not take policy, since the list stays in your ConfigMap: export it with prefetchctl "
+        "list "
+        "export --for policy, and use deploy/components/policy in a kustomization");
+  }
   if (options.secret.empty() && !options.secret_repositories.empty()) {
     return base::InvalidArgument("--secret-repository needs --secret");
   }

@@ -61,6 +61,9 @@ base::Status CheckOptions(const Files& files, const GenerateOptions& options) {
   if (!options.gate.empty() && !Contains(options.components, kNodeGate)) {
     return base::InvalidArgument("--gate needs --component node-gate");
   }
+  if (options.policy_action && !Contains(options.components, kPolicy)) {
+    return base::InvalidArgument("--policy-action needs --component policy");
+  }
   return {};
 }
 
@@ -170,6 +173,10 @@ std::vector<std::string> Components(const Files& files) {
   return Folders(files, "components/");
 }
 
+bool ListsOwnImage(const GenerateOptions& options) {
+  return Contains(options.components, kPreflight) && !options.image.empty();
+}
+
 base::Status CheckLists(const std::vector<ListFile>& lists) {
   std::set<std::string> names;
   for (const ListFile& list : lists) {
@@ -192,7 +199,7 @@ base::Status CheckLists(const std::vector<ListFile>& lists) {
 
 base::Result<Generated> Generate(const Files& files, const GenerateOptions& given) {
   GenerateOptions options = given;
-  if (Contains(options.components, kPreflight) && !options.image.empty()) {
+  if (ListsOwnImage(options)) {
     for (const ListFile& list : options.lists) {
       if (list.name != kOwnImageList) continue;
       return base::InvalidArgument(list.name +
@@ -209,6 +216,10 @@ base::Result<Generated> Generate(const Files& files, const GenerateOptions& give
   AgentDaemonSet agent(*objects);
   Change(options, top.config_maps, agent);
   if (auto set = SetAgentConfig(options.agent_config, *objects); !set) return set.error();
+  if (Contains(options.components, kPolicy)) {
+    const PolicyAction action = options.policy_action.value_or(PolicyAction::kWarn);
+    if (auto set = SetPolicy(options.policy_images, action, *objects); !set) return set.error();
+  }
   LabelMonitors(options.monitor_labels, *objects);
   if (!options.instance.empty()) AlertOnLabelOf(options.instance, *objects);
   Generated out;

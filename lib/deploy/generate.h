@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "deploy/kustomization.h"
 #include "deploy/objects.h"
+#include "deploy/policy.h"
 #include "doc/node.h"
 
 namespace prefetch::deploy {
@@ -45,6 +46,9 @@ struct GenerateOptions {
   std::vector<std::string> image_pull_secrets;  // of the agent's own image
   NodeChoice nodes;
   std::vector<GatePart> gate;  // empty: all; of a second instance on the same nodes: the label
+  // Of the component policy: how pods spell the images of the lists, sorted. Not for more than it.
+  std::vector<std::string> policy_images;
+  std::optional<PolicyAction> policy_action;  // else Warn
 };
 
 struct Generated {
@@ -56,6 +60,9 @@ std::vector<std::string> Platforms(const Files& files);
 std::vector<std::string> Components(const Files& files);
 // InvalidArgument: none, or an unknown one.
 base::Status CheckPlatform(const Files& files, const std::string& platform);
+
+// Do the manifests bring a list of their own with the agent's image?
+bool ListsOwnImage(const GenerateOptions& options);
 
 // Can each of them be a file of a ConfigMap, beside the others? InvalidArgument says what to do.
 base::Status CheckLists(const std::vector<ListFile>& lists);

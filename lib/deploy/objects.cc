@@ -118,6 +118,10 @@ void SetNamespace(Objects& objects, const std::string& name_space) {
     doc::Node& meta = Sub(object.body, "metadata");
     if (object.Kind() == "Namespace") Put(meta, "name", doc::Node::String(name_space));
     if (!IsClusterWide(object.Kind())) Put(meta, "namespace", doc::Node::String(name_space));
+    for (const Reference& field : objects.namespaces) {
+      if (field.in != object.Kind()) continue;
+      ForEachAt(object.body, field.path, 0, [&](doc::Node& value) { value.text = name_space; });
+    }
   }
 }
 

@@ -25,14 +25,15 @@ struct Object {
 
 // Where one kind's names stand in objects of another kind.
 struct Reference {
-  std::string kind;               // what is referred to
+  std::string kind;               // what is referred to; empty: a namespace
   std::string in;                 // the kind that refers; empty: any
   std::vector<std::string> path;  // sequences on the way are gone through
 };
 
 struct Objects {
   std::vector<Object> all;
-  std::vector<Reference> references;  // of `configurations`, beside those that every cluster has
+  // Of `configurations`, beside those that every cluster has.
+  std::vector<Reference> references, namespaces;
 };
 
 // By kind and first name; nullptr: there is none.

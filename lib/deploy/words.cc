@@ -133,6 +133,11 @@ std::vector<std::string> NotesFor(const GenerateOptions& options, const Objects&
   if (Contains(options.components, kNodeGate)) {
     notes.emplace_back("node-gate needs Kubernetes 1.30 or later: apply it to no older cluster");
   }
+  if (Contains(options.components, kPolicy)) {
+    notes.emplace_back(
+        "policy needs Kubernetes 1.30 or later; it judges namespaces that you label "
+        "prefetchd.dev/policy=enforce");
+  }
   bool other_names = !options.instance.empty() || !options.name_space.empty();
   if (Contains(options.components, kTouch) && other_names) {
     notes.emplace_back(

@@ -18,6 +18,7 @@ constexpr std::string_view kOpenShift = "openshift";  // a platform; "openshift-
 constexpr std::string_view kLiveReload = "live-reload";
 constexpr std::string_view kTouch = "touch";
 constexpr std::string_view kPreflight = "preflight";
+constexpr std::string_view kPolicy = "policy";
 constexpr std::string_view kFleet = "fleet";
 constexpr std::string_view kKubeletApi = "kubelet-api";
 constexpr std::string_view kNoApiAccess = "no-api-access";

@@ -40,6 +40,7 @@ type Evaluator struct {
 	policy      *admissionv1.ValidatingAdmissionPolicy
 	matcher     matchconditions.Matcher
 	validations plugincel.ConditionEvaluator
+	messages    plugincel.ConditionEvaluator
 }
 
 type expression struct {
@@ -66,21 +67,30 @@ func Compile(policy *admissionv1.ValidatingAdmissionPolicy) (*Evaluator, error) 
 			problems = append(problems, fmt.Errorf("variable %s: %v", variable.Name, result.Error))
 		}
 	}
-	var conditions, validations []plugincel.ExpressionAccessor
+	var conditions, validations, messages []plugincel.ExpressionAccessor
 	for i := range policy.Spec.MatchConditions {
 		conditions = append(conditions, (*matchconditions.MatchCondition)(&policy.Spec.MatchConditions[i]))
 	}
 	for _, validation := range policy.Spec.Validations {
 		validations = append(validations, &expression{validation.Message, validation.Expression, []*cel.Type{cel.BoolType}})
+		var message plugincel.ExpressionAccessor // nil: there is none
+		if validation.MessageExpression != "" {
+			message = &expression{validation.Message, validation.MessageExpression, []*cel.Type{cel.StringType}}
+		}
+		messages = append(messages, message)
 	}
 	matching := compiler.CompileCondition(conditions, declared, environment.NewExpressions)
 	validating := compiler.CompileCondition(validations, declared, environment.NewExpressions)
+	declared.HasAuthorizer = false
+	telling := compiler.CompileCondition(messages, declared, environment.NewExpressions)
 	problems = append(problems, matching.CompilationErrors()...)
 	problems = append(problems, validating.CompilationErrors()...)
+	problems = append(problems, telling.CompilationErrors()...)
 	return &Evaluator{
 		policy:      policy,
 		matcher:     matchconditions.NewMatcher(matching, policy.Spec.FailurePolicy, "policy", "validate", policy.Name),
 		validations: validating,
+		messages:    telling,
 	}, errors.Join(problems...)
 }
 
@@ -119,15 +129,27 @@ func (e *Evaluator) judge(request *Request, param runtime.Object) Verdict {
 		metav1.GroupVersionKind(request.kind()))
 	results, left, err := e.validations.ForInput(context.Background(), versioned, asked,
 		plugincel.OptionalVariableBindings{VersionedParams: param, Authorizer: nobodyAsks}, nil, celconfig.RuntimeCELCostBudget)
-	verdict := Verdict{Matched: true, Cost: celconfig.RuntimeCELCostBudget - left}
+	verdict := Verdict{Matched: true}
 	if err != nil {
 		verdict.Errors = append(verdict.Errors, err.Error())
 	}
+	// As the API server does it: messages have the rest of the budget, and are made whether anything is denied or not.
+	messages, left, err := e.messages.ForInput(context.Background(), versioned, asked,
+		plugincel.OptionalVariableBindings{VersionedParams: param}, nil, left)
+	if err != nil {
+		verdict.Errors = append(verdict.Errors, err.Error())
+	}
+	verdict.Cost = celconfig.RuntimeCELCostBudget - left
 	for i, result := range results {
 		message := e.policy.Spec.Validations[i].Message
 		if result.Error != nil {
 			verdict.Errors = append(verdict.Errors, message+": "+result.Error.Error())
 		} else if result.EvalResult != celtypes.True {
+			if i < len(messages) && messages[i].EvalResult != nil && messages[i].Error == nil {
+				if said, is := messages[i].EvalResult.Value().(string); is {
+					message = said
+				}
+			}
 			verdict.Denials = append(verdict.Denials, message)
 		}
 	}

@@ -21,6 +21,7 @@ func main() {
 	cases := &Cases{}
 	JudgePlanted(cases)
 	evaluators := judgePolicies(cases)
+	JudgeAdvisory(cases)
 	for i := 1; i+1 < len(os.Args); i += 2 {
 		switch what, folder := os.Args[i], os.Args[i+1]; what {
 		case "--sent":

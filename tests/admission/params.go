@@ -24,9 +24,14 @@ func (e *Evaluator) Judge(request *Request) Verdict {
 	if e.policy.Spec.ParamKind == nil {
 		return e.judge(request, nil)
 	}
+	return e.JudgeWith(request, priorityClasses)
+}
+
+// JudgeWith evaluates it for these objects.
+func (e *Evaluator) JudgeWith(request *Request, params []runtime.Object) Verdict {
 	var all Verdict
-	for _, class := range priorityClasses {
-		one := e.judge(request, class)
+	for _, param := range params {
+		one := e.judge(request, param)
 		all.Matched = all.Matched || one.Matched
 		all.Denials = append(all.Denials, one.Denials...)
 		all.Errors = append(all.Errors, one.Errors...)

@@ -15,11 +15,19 @@ func JudgeRendered(cases *Cases, folder string) {
 		cases.Check("objects: "+path, text(err))
 		for _, bound := range BoundPolicies(objects) {
 			spec := bound.Policy.Spec.String()
-			if compiled[spec] {
+			if compiled[spec] && !bound.IsAdvisory() { // whose bindings differ
 				continue
 			}
 			compiled[spec] = true
-			cases.Check("objects: "+path+": "+bound.Policy.Name+" is in force", bound.WhatWeakens())
+			if bound.IsAdvisory() {
+				problem := bound.WhatEndangers()
+				if problem == "" {
+					problem = bound.InRendering(objects)
+				}
+				cases.Check("objects: "+path+": "+bound.Policy.Name+" endangers nobody", problem)
+			} else {
+				cases.Check("objects: "+path+": "+bound.Policy.Name+" is in force", bound.WhatWeakens())
+			}
 			_, err := Compile(bound.Policy)
 			cases.Check("objects: "+path+": "+bound.Policy.Name+" compiles", text(err))
 		}

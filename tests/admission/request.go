@@ -19,6 +19,7 @@ const (
 // kind's own strategy (a status update carries the old spec, any other the old status).
 type Request struct {
 	Operation             string
+	Group                 string // "apps"; empty: the core
 	Resource, Subresource string
 	Kind                  string // "Node"
 	Namespace, Name       string
@@ -30,11 +31,11 @@ type Request struct {
 }
 
 func (r *Request) resource() schema.GroupVersionResource {
-	return schema.GroupVersionResource{Version: "v1", Resource: r.Resource}
+	return schema.GroupVersionResource{Group: r.Group, Version: "v1", Resource: r.Resource}
 }
 
 func (r *Request) kind() schema.GroupVersionKind {
-	return schema.GroupVersionKind{Version: "v1", Kind: r.Kind}
+	return schema.GroupVersionKind{Group: r.Group, Version: "v1", Kind: r.Kind}
 }
 
 func (r *Request) extra() map[string][]string {
@@ -51,9 +52,9 @@ func (r *Request) extra() map[string][]string {
 // Verdict is what a policy says of a request.
 type Verdict struct {
 	Matched bool     // by its constraints and conditions; if not, nothing else was looked at
-	Denials []string // a message for each validation that does not hold
+	Denials []string // a message for each validation that does not hold, its messageExpression's if it has one
 	Errors  []string // expressions that cannot be evaluated, or cost too much; each denies, by failurePolicy
-	Cost    int64    // in the units of CEL's budget, of the validations
+	Cost    int64    // in the units of CEL's budget, of the validations and their messages
 }
 
 func (v Verdict) Admitted() bool { return len(v.Denials) == 0 && len(v.Errors) == 0 }

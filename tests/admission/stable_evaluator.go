@@ -30,8 +30,8 @@ var unheardOf = []string{"declaredFeatures"}
 
 // Evaluator is one policy, compiled. One thread.
 type Evaluator struct {
-	policy                             *admissionv1.ValidatingAdmissionPolicy
-	variables, conditions, validations []cel.Program
+	policy                                       *admissionv1.ValidatingAdmissionPolicy
+	variables, conditions, validations, messages []cel.Program // nil: no messageExpression
 }
 
 // Compile fails where the API server would refuse the policy.
@@ -49,32 +49,37 @@ func Compile(policy *admissionv1.ValidatingAdmissionPolicy) (*Evaluator, error) 
 	}
 	evaluator := &Evaluator{policy: policy}
 	var problems []error
-	compile := func(environment *cel.Env, text string, mustBeBool bool) cel.Program {
+	compile := func(environment *cel.Env, text string, mustBe *cel.Type) cel.Program {
 		tree, issues := environment.Compile(text)
 		if issues.Err() != nil {
 			problems = append(problems, issues.Err())
 			return nil
 		}
-		if mustBeBool && !tree.OutputType().IsExactType(cel.BoolType) {
-			problems = append(problems, fmt.Errorf("%s: is no bool", text))
+		if mustBe != nil && !tree.OutputType().IsExactType(mustBe) {
+			problems = append(problems, fmt.Errorf("%s: is no %s", text, mustBe))
 		}
 		program, err := environment.Program(tree, cel.EvalOptions(cel.OptOptimize, cel.OptTrackCost), cel.CostLimit(costOfOne))
 		problems = append(problems, err)
 		return program
-	}
-	for _, variable := range policy.Spec.Variables {
-		evaluator.variables = append(evaluator.variables, compile(environment, variable.Expression, false))
 	}
 	if len(policy.Spec.Variables) > 0 {
 		if environment, err = environment.Extend(cel.Variable("variables", cel.MapType(cel.StringType, cel.DynType))); err != nil {
 			return nil, err
 		}
 	}
+	for _, variable := range policy.Spec.Variables {
+		evaluator.variables = append(evaluator.variables, compile(environment, variable.Expression, nil))
+	}
 	for _, condition := range policy.Spec.MatchConditions {
-		evaluator.conditions = append(evaluator.conditions, compile(environment, condition.Expression, true))
+		evaluator.conditions = append(evaluator.conditions, compile(environment, condition.Expression, cel.BoolType))
 	}
 	for _, validation := range policy.Spec.Validations {
-		evaluator.validations = append(evaluator.validations, compile(environment, validation.Expression, true))
+		evaluator.validations = append(evaluator.validations, compile(environment, validation.Expression, cel.BoolType))
+		var message cel.Program
+		if validation.MessageExpression != "" {
+			message = compile(environment, validation.MessageExpression, cel.StringType)
+		}
+		evaluator.messages = append(evaluator.messages, message)
 	}
 	return evaluator, errors.Join(problems...)
 }
@@ -85,7 +90,7 @@ func isConstrained(rules []admissionv1.NamedRuleWithOperations, request *Request
 		asked += "/" + request.Subresource
 	}
 	return slices.ContainsFunc(rules, func(rule admissionv1.NamedRuleWithOperations) bool {
-		return slices.Contains(rule.APIGroups, "") && slices.Contains(rule.APIVersions, "v1") &&
+		return slices.Contains(rule.APIGroups, request.Group) && slices.Contains(rule.APIVersions, "v1") &&
 			slices.Contains(rule.Resources, asked) && slices.Contains(rule.Operations, admissionv1.OperationType(request.Operation))
 	})
 }
@@ -141,6 +146,7 @@ func (e *Evaluator) judge(request *Request, param runtime.Object) Verdict {
 		}
 	}
 	variables := map[string]any{}
+	input["variables"] = variables
 	for i, variable := range e.variables {
 		value, err := evaluate(variable)
 		if err != nil {
@@ -148,13 +154,17 @@ func (e *Evaluator) judge(request *Request, param runtime.Object) Verdict {
 		}
 		variables[e.policy.Spec.Variables[i].Name] = value
 	}
-	input["variables"] = variables
 	for i, validation := range e.validations {
 		message := e.policy.Spec.Validations[i].Message
 		value, err := evaluate(validation)
 		if err != nil {
 			verdict.Errors = append(verdict.Errors, message+": "+err.Error())
 		} else if value != types.True {
+			if e.messages[i] != nil {
+				if said, err := evaluate(e.messages[i]); err == nil {
+					message = fmt.Sprint(said.Value())
+				}
+			}
 			verdict.Denials = append(verdict.Denials, message)
 		}
 	}

@@ -165,7 +165,7 @@ def check_values_are_tried(renderer):
 
 def check_options_are_tried():
     """An option of generate that the chart has no value for is noted here, with the reason."""
-    without = {"--instance": "several agents on one node need names of their own", "--output": "Helm's own",
+    without = {"--policy-action": "the chart is without the component policy", "--instance": "several agents on one node need names of their own", "--output": "Helm's own",
                "--help": "Helm's own"}
     text = subprocess.check_output([os.environ["PREFETCHCTL"], "generate", "--help"], text=True)
     there = set(re.findall(r"^  (?:-\w,)?(--[\w-]+)", text, re.M))

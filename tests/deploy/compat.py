@@ -77,6 +77,7 @@ TOLD = [
     ("Flavor", GIVEN + ["--k8s-flavor", "k3s"], 2, "--k8s-flavor"),
     ("List", GIVEN + ["--list", "images.yaml"], 2, "not expected: images.yaml --list"),
     ("Gate", GIVEN + ["--component", "node-gate"], 2, "migrate takes neither node-gate"),
+    ("Policy", GIVEN + ["--component", "policy"], 2, "migrate does not take policy"),
     ("RepositoryWithoutSecret", GIVEN + ["--secret-repository", "quay.io"], 2, "--secret-repository needs --secret"),
     ("ExposureIsSaid", GIVEN + ["--secret", "x"], 0, "every pod of the node can use its images"),
     ("NamespaceIsTheirs", GIVEN, 0, "pod-security.kubernetes.io/enforce=privileged"),
@@ -88,6 +89,7 @@ TOLD_OF_GENERATE = [
     ("OldNoName", OLD + ["--namespace", "x"], 2, "needs a NAME"),
     ("OldOther", ["--compat", "kube-fledged", NAME], 2, "--compat"),
     ("OldList", OLD + GIVEN + ["--list", "images.yaml"], 2, "the list is your ConfigMap my-images"),
+    ("OldPolicyAction", OLD + GIVEN + ["--policy-action", "Deny"], 2, "--policy-action cannot be used with --compat"),
     ("SecretOfMigrate", ["--platform", "eks", "--list", "images.yaml", "--secret", "x"], 2,
      "are options of prefetchctl migrate image-prefetcher"),
 ]

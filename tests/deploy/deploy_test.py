@@ -22,7 +22,7 @@ sys.dont_write_bytecode = True  # the source tree stays as it is
 from alerts import FIRES, check_alert, check_all_alerts_are_tried, check_quiet, check_same_on_gke
 from cases import Cases
 from compat import add_compat
-from generated import add_generated, check_second_instance, printed, shown_commands
+from generated import add_generated, check_second_instance, policy_images, printed, shown_commands
 from guide_tables import check_ca_bundles, check_components, check_kubelet_facts, check_mirrors, check_networks, pages_for_people
 from metrics import check_metrics, check_values
 from nodes import NODES, add_nodes, check_side_by_side
@@ -224,7 +224,7 @@ def render_example(text):
     for name in ("images.yaml", "provider.env"):
         with open(os.path.join(DEPLOY, "base", name), encoding="utf-8") as file:
             base[name] = file.read()
-    return render(local, dict(base, **{"team-a.yaml": base["images.yaml"], "team-b.yaml": base["images.yaml"]}))
+    return render(local, dict(base, **{"team-a.yaml": base["images.yaml"], "team-b.yaml": base["images.yaml"], "policy-images.yaml": policy_images([])}))
 
 
 def plant(change):
@@ -321,6 +321,18 @@ PLANTS = [
      lambda d: of_name(d, "ValidatingAdmissionPolicy", "prefetchd-touch")["spec"]["validations"][-1].update(
          expression="c.command == ['/bin/sh']"), "kTouchCommand is /prefetchd/none"),
     ("PolicyNotBound", check_write_limits, drop_kind("ValidatingAdmissionPolicyBinding"), "no policy limits"),
+    ("PolicyThatWarns", check_write_limits,
+     lambda d: of_name(d, "ValidatingAdmissionPolicyBinding", "prefetchd-touch")["spec"].update(validationActions=["Warn"]),
+     "no policy limits"),
+    ("PolicyThatIgnores", check_write_limits,
+     lambda d: of_name(d, "ValidatingAdmissionPolicy", "prefetchd-touch")["spec"].update(failurePolicy="Ignore"),
+     "no policy limits"),
+    ("PolicyWithoutItsImages", check_names,
+     lambda d: of_name(d, "ValidatingAdmissionPolicyBinding", "prefetchd-policy")["spec"]["paramRef"]["selector"].update(
+         matchLabels={"a": "b"}), "a policy selects 0 ConfigMaps"),
+    ("PolicyOfAnotherNamespace", check_names,
+     lambda d: of_name(d, "ValidatingAdmissionPolicyBinding", "prefetchd-policy")["spec"]["paramRef"].update(namespace="x"),
+     "a policy selects 0 ConfigMaps in x"),
     ("PolicyForAnother", check_write_limits,
      lambda d: of_name(d, "ServiceAccount", "prefetchd")["metadata"].update(name="fetcher"), "no policy limits"),
     ("ProbeOfNoPort", check_service, lambda d: agent(d)["livenessProbe"]["httpGet"].update(port="health"), "no port health"),
@@ -422,7 +434,7 @@ RENAMINGS = {"suffix": "nameSuffix: -a", "prefix": "namePrefix: acme-", "namespa
 
 def renamed(line):
     return render(f"{line}\nresources: [deploy/overlays/openshift]\n"
-                  "components: [deploy/components/node-gate, deploy/components/monitoring]")
+                  "components: [deploy/components/node-gate, deploy/components/monitoring, deploy/components/policy]")
 
 
 def with_touch(components):

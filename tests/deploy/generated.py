@@ -19,9 +19,9 @@ with open(os.path.join(DEPLOY, "base/images.yaml"), encoding="utf-8") as file:
     EMPTY = file.read()
 OTHER = "# plain\nghcr.io/acme/tool:v2\n"
 # Components meet each other the same way on every platform: all sets on one, and on the others each one alone and all.
-# monitoring-gke meets others as monitoring does, and what control-plane changes, no other one does.
+# monitoring-gke meets others as monitoring does, and what control-plane and policy change, no other one does.
 ALL_SETS = [list(some) for count in range(len(COMPONENTS) + 1) for some in itertools.combinations(COMPONENTS, count)
-            if go_together(some) and (count == 1 or not {"monitoring-gke", "control-plane"} & set(some))] + [TOGETHER]
+            if go_together(some) and (count == 1 or not {"monitoring-gke", "control-plane", "policy"} & set(some))] + [TOGETHER]
 SETS = {platform: ALL_SETS if platform == "generic" else
         [some for some in ALL_SETS if len(some) <= 1 or some == TOGETHER] for platform in OVERLAYS}
 SETS["openshift"] += [[one, "node-gate"] for one in OF_OPENSHIFT]
@@ -68,14 +68,27 @@ def arguments(platform, components=(), lists=("images.yaml",)):
     return given
 
 
+def policy_images(images):
+    """What `list export --for policy` prints for these."""
+    return yaml.safe_dump({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {
+        "name": "prefetchd-policy", "namespace": "prefetchd", "labels": {"prefetchd.dev/policy": "images"}},
+                           "data": {"images": "".join(one + "\n" for one in images)}})
+
+
 def kustomized(platform, components=(), more="", files=None):
     """The kustomization that a person would write for one list."""
+    files = dict(files or {})
+    if "policy" in components:
+        own = ["registry.example/team/prefetchd:1"] if "agent-image.yaml" in files else []
+        files.setdefault("policy.yaml", policy_images(["quay.io/acme/app:v1", *own]))
+        head, found, rest = more.partition("patches:\n")
+        more = f"{head}patches:\n- path: policy.yaml\n{rest}"
     with_list = "options: {immutable: true}"
     touch = ", deploy/touch" if "touch" in components and "name" not in more else ""  # under its own names only
     return render(f"resources: [deploy/overlays/{platform}{touch}]\n"
                   f"components: [{', '.join('deploy/components/' + one for one in components)}]\n"
                   "configMapGenerator:\n- name: prefetchd-list\n  behavior: replace\n  files: [images.yaml]\n"
-                  f"  {with_list}\n{more}", {"images.yaml": LIST, **(files or {})})
+                  f"  {with_list}\n{more}", {"images.yaml": LIST, **files})
 
 
 def by_name(documents, loose):
@@ -200,6 +213,28 @@ def check_instance(platform):
     given = [one for one in TOGETHER if one != "node-gate"] + ["node-gate"]
     return check_same(generate(arguments(platform, given) + INSTANCE_ARGUMENTS), kustomized(platform, given, INSTANCE, {"agent-image.yaml": OF_IMAGE}),
                       loose=True)
+
+
+def check_policy_action(action):
+    """Of an option, and of a patch."""
+    theirs = kustomized("generic", ["policy"], "patches:\n- target: {kind: ValidatingAdmissionPolicyBinding, name: prefetchd-policy}\n"
+                        f"  patch: '- {{op: replace, path: /spec/validationActions, value: [{action}]}}'\n")
+    return check_same(generate(arguments("generic", ["policy"]) + ["--policy-action", action]), theirs)
+
+
+# Of several files; kubelet adds "latest" where tag and digest are missing.
+SPELLED = {"a.txt": "nginx\ndocker.io/library/nginx\nq.io/a:v1\n", "b.txt": "q.io/a:v1\nq.io/b:latest\nq.io/c@sha256:" + "0" * 64 + "\n"}
+SPELLINGS = ["docker.io/library/nginx", "docker.io/library/nginx:latest", "nginx", "nginx:latest", "q.io/a:v1", "q.io/b",
+             "q.io/b:latest", "q.io/c@sha256:" + "0" * 64]
+
+
+def check_policy_images():
+    """The lines are those of every list, and `list export` prints the same object."""
+    (ours,) = [one for one in generate(arguments("generic", ["policy"], SPELLED), SPELLED)
+               if one["kind"] == "ConfigMap" and one["metadata"]["name"] == "prefetchd-policy"]
+    exported = generate(["--for", "policy", "--list", "a.txt", "--list", "b.txt"], SPELLED, ("list", "export"))
+    lines = ours["data"]["images"].splitlines()
+    return ([] if lines == SPELLINGS else [f"{lines}"]) + differences([ours], exported)
 
 
 def check_own_image():
@@ -341,6 +376,11 @@ TOLD = [
      "only with --include-control-plane"),
     ("TolerationKey", arguments("eks") + ["--toleration", "=ci"], None, 2, "--toleration =ci: must be KEY"),
     ("TolerationEffect", arguments("eks") + ["--toleration", "dedicated=ci:Never"], None, 2, "must be KEY"),
+    ("PolicyNeeds130", arguments("eks", ["policy"]), None, 0, "policy needs Kubernetes 1.30"),
+    ("PolicyActionOfNothing", arguments("eks") + ["--policy-action", "Deny"], None, 2, "--policy-action needs --component policy"),
+    ("PolicyActionThatIsNone", arguments("eks", ["policy"]) + ["--policy-action", "deny"], None, 2, "Audit"),
+    ("PolicyOfTooManyImages", arguments("eks", ["policy"], ["a.txt", "b.txt", "c.txt"]),
+     {f"{one}.txt": "".join(f"quay.io/acme/{one}{i}:v1\n" for i in range(3400)) for one in "abc"}, 2, "up to 10000 spellings"),
     ("GateNeeds130", arguments("eks", ["node-gate"]), None, 0, "Kubernetes 1.30"),
 ]
 
@@ -429,6 +469,10 @@ def add_generated(cases, add_rendering, none):
     cases.add("generate", "several_lists", lambda: none(check_several_lists()))
     cases.add("generate", "gate_of_an_instance", lambda: none(check_gate_of_an_instance()))
     cases.add("generate", "agent_config", lambda: none(check_agent_config()))
+    for action in ("Warn", "Audit", "Deny"):
+        cases.add("generate", f"policy_action={action}", lambda action=action: none(check_policy_action(action)))
+    add_rendering(cases, "generate:policy", lambda: generate(arguments("generic", ["policy"]) + ["--policy-action", "Deny"]))
+    cases.add("generate", "policy_images", lambda: none(check_policy_images()))
     cases.add("generate", "own_image", lambda: none(check_own_image()))
     cases.add("generate", "outputs", lambda: none(check_outputs()))
     cases.add("generate", "quiet_where_all_is_said", lambda: none(check_quiet_where_all_is_said()))

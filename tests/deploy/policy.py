@@ -147,14 +147,15 @@ def check_write_limits(documents):
     roles = [one for one in of_kind(documents, "ClusterRole") + of_kind(documents, "Role") if name_of(one) not in people]
     written = {resource.split("/")[0] for role in roles for rule in role["rules"] for resource in rule["resources"]
                if {"patch", "create", "delete"} & set(rule["verbs"])} - {"tokenreviews"}
-    bound = {one["spec"]["policyName"] for one in of_kind(documents, "ValidatingAdmissionPolicyBinding")}
+    bound = {one["spec"]["policyName"] for one in of_kind(documents, "ValidatingAdmissionPolicyBinding")
+             if one["spec"]["validationActions"] == ["Deny"] and "matchResources" not in one["spec"]}
     limited = set()
     for policy in of_kind(documents, "ValidatingAdmissionPolicy"):
         (condition,) = policy["spec"]["matchConditions"]
         pattern = re.fullmatch(r"request\.userInfo\.username\.matches\('(.*)'\)", condition["expression"])
         named = condition["expression"] == f"request.userInfo.username == '{user}'"
         # One with parameters is about those alone.
-        if (named or (pattern and re.search(pattern[1], user))) and policy["metadata"]["name"] in bound and (
+        if policy["spec"]["failurePolicy"] == "Fail" and (named or (pattern and re.search(pattern[1], user))) and policy["metadata"]["name"] in bound and (
                 "paramKind" not in policy["spec"]):
             limited |= {resource for rule in policy["spec"]["matchConstraints"]["resourceRules"]
                         for resource in rule["resources"]}
@@ -189,6 +190,11 @@ def check_names(documents, namespace_was_changed=False):
                 wanted.append(f"ConfigMap/{source['configMap']['name']}")
     for role in of_kind(documents, "ClusterRole"):
         wanted += [f"SecurityContextConstraints/{name}" for rule in role["rules"] for name in rule.get("resourceNames", [])]
+    for ref in [one["spec"]["paramRef"] for one in of_kind(documents, "ValidatingAdmissionPolicyBinding")
+                if "namespace" in one["spec"].get("paramRef", {})]:
+        selected = [one for one in of_kind(documents, "ConfigMap") if one["metadata"]["namespace"] == ref["namespace"]
+                    and ref["selector"]["matchLabels"].items() <= one["metadata"].get("labels", {}).items()]
+        problems += [] if len(selected) == 1 else [f"a policy selects {len(selected)} ConfigMaps in {ref['namespace']}"]
     for role in of_agent(documents, "Role"):
         wanted += [f"ServiceAccount/{name}" for rule in role["rules"] if "serviceaccounts/token" in rule["resources"]
                    for name in rule.get("resourceNames", [])]

@@ -124,15 +124,16 @@ CLUSTER_WIDE = {
     ("rbac.authorization.k8s.io/v1", "ClusterRole"): {"metadata!": META, "rules!": RULES},
     ("rbac.authorization.k8s.io/v1", "ClusterRoleBinding"): binding(["ClusterRole"]),
     ("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy"): {"metadata!": META, "spec!": {
-        "failurePolicy!": Text("Fail"), "paramKind": {"apiVersion!": STRING, "kind!": STRING},
+        "failurePolicy!": Text("Fail", "Ignore"), "paramKind": {"apiVersion!": STRING, "kind!": STRING},
         "matchConstraints!": {"resourceRules!": [{
             "apiGroups!": TEXTS, "apiVersions!": TEXTS, "resources!": TEXTS,
             "operations!": [Text("CREATE", "UPDATE", "DELETE", "CONNECT")]}]},
         "matchConditions": EXPRESSIONS, "variables": EXPRESSIONS,
-        "validations!": [{"expression!": STRING, "message!": STRING}]}},
+        "validations!": [{"expression!": STRING, "message!": STRING, "messageExpression": STRING}]}},
     ("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicyBinding"): {"metadata!": META, "spec!": {
-        "policyName!": STRING, "validationActions!": [Text("Deny")],
-        "paramRef": {"selector!": {}, "parameterNotFoundAction!": Text("Allow", "Deny")}}},
+        "policyName!": STRING, "validationActions!": [Text("Warn", "Audit", "Deny")],
+        "paramRef": {"selector!": Either(dict), "namespace": STRING, "parameterNotFoundAction!": Text("Allow", "Deny")},
+        "matchResources": {"namespaceSelector!": SELECTOR}}},
     ("security.openshift.io/v1", "SecurityContextConstraints"): {
         "metadata!": META, "priority": Either(int, type(None)), "allowHostDirVolumePlugin!": bool,
         "allowHostIPC!": bool, "allowHostNetwork!": bool, "allowHostPID!": bool, "allowHostPorts!": bool,

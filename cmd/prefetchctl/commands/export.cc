@@ -3,16 +3,18 @@
 
 #include <CLI/CLI.hpp>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <string>
 
 #include "commands/command.h"
+#include "ctl/policy_images.h"
 
 namespace prefetch::ctl {
 namespace {
 
 struct ExportFlags {
-  std::string target;  // "kubelet", "openshift"
+  std::string target;  // "kubelet", "openshift", "policy"
   std::string output = "yaml";
   ExportAllowlistOptions allowlist;
   ExportPinnedOptions pinned;
@@ -44,13 +46,14 @@ int RunAllowlist(ExportFlags& flags) {
   return ExportAllowlist(flags.allowlist, std::cout, std::cerr);
 }
 
-// The first option that was given and is for the other target; empty: none.
+// The first option that was given and is for another target; empty: none.
 std::string Misplaced(const CLI::App& command, const std::string& target) {
-  const std::vector<std::string> of_others = target == "kubelet"
-                                                 ? std::vector<std::string>{"--name", "--pool"}
-                                                 : std::vector<std::string>{"--kubelet-version", "--output"};
-  for (const std::string& option : of_others) {
-    if (command.count(option) > 0) return option;
+  const std::map<std::string, std::vector<std::string>> options = {
+      {"kubelet", {"--kubelet-version", "--output"}}, {"openshift", {"--name", "--pool"}}};
+  for (const auto& [of, names] : options) {
+    for (const std::string& option : names) {
+      if (of != target && command.count(option) > 0) return option;
+    }
   }
   return "";
 }
@@ -61,7 +64,7 @@ Command ListExportCommand(CLI::App& command, Context&) {
   auto flags = std::make_shared<ExportFlags>();
   command.add_option("--for", flags->target, "Target of the export")
       ->required()
-      ->check(CLI::IsMember({"kubelet", "openshift"}));
+      ->check(CLI::IsMember({"kubelet", "openshift", "policy"}));
   ListsOption(command, flags->allowlist.lists);
   AllowlistFlags(command, *flags);
   PinnedFlags(command, *flags);
@@ -78,6 +81,9 @@ For OpenShift: prints the list as a PinnedImageSet. CRI-O then keeps the images,
 them. A PinnedImageSet takes digests only. For tags, the command uses the digests that prefetchctl list lock has
 written beside the list.
 
+For policy: prints the ConfigMap of deploy/components/policy, with every spelling of the images. Use it as a patch
+in a kustomization, or apply it when the list has changed.
+
 Exit code:
   0  printed
   2  bad input, a name that no pattern of this kubelet matches, or a tag without a digest
@@ -85,13 +91,15 @@ Exit code:
 Examples:
   prefetchctl list export --for kubelet --list images.yaml > 90-prefetchd-allowlist.conf
   prefetchctl list export --for kubelet --list images.yaml -o openshift | oc apply -f -
-  prefetchctl list lock images.yaml && prefetchctl list export --for openshift --list images.yaml)");
+  prefetchctl list lock images.yaml && prefetchctl list export --for openshift --list images.yaml
+  prefetchctl list export --for policy --list images.yaml | kubectl apply --server-side -f -)");
   return [&command, flags] {
     if (std::string option = Misplaced(command, flags->target); !option.empty()) {
       return Fail(kBadInput, base::InvalidArgument(option + " cannot be used with --for " + flags->target),
                   std::cerr);
     }
     if (flags->target == "kubelet") return RunAllowlist(*flags);
+    if (flags->target == "policy") return ExportPolicy(flags->allowlist.lists, std::cout, std::cerr);
     flags->pinned.lists = flags->allowlist.lists;
     return ExportPinnedImageSet(flags->pinned, std::cout, std::cerr);
   };

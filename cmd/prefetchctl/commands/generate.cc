@@ -52,9 +52,11 @@ base::Status CheckCombination(const Flags& flags) {
   }
   if (flags.migrate.compat.name.empty())
     return base::InvalidArgument("--compat image-prefetcher needs a NAME");
-  if (!flags.generate.lists.empty() || !options.instance.empty() || !options.gate.empty()) {
+  if (!flags.generate.lists.empty() || !options.instance.empty() || !options.gate.empty() ||
+      options.policy_action) {
     return base::InvalidArgument(
-        "--list, --instance and --gate cannot be used with --compat: the list is your ConfigMap " +
+        "--list, --instance, --gate and --policy-action cannot be used with --compat: the list is your "
+        "ConfigMap " +
         flags.migrate.compat.name);
   }
   return {};
@@ -123,6 +125,12 @@ Command GenerateCommand(CLI::App& command, Context&) {
           ->type_size(1)
           ->allow_extra_args(false),
       parts);
+  const std::map<std::string, deploy::PolicyAction> actions = {{"Warn", deploy::PolicyAction::kWarn},
+                                                               {"Audit", deploy::PolicyAction::kAudit},
+                                                               {"Deny", deploy::PolicyAction::kDeny}};
+  OneOf(command.add_option("--policy-action", options.policy_action,
+                           "With --component policy: the answer to Always for images of the list [Warn]"),
+        actions);
   ManifestOutput(command, flags->generate.output);
   CompatOptions(command, *flags);
   command.footer(R"(
@@ -138,7 +146,8 @@ Examples:
   prefetchctl generate --platform openshift --list images.yaml --component node-gate \
       --component monitoring -o manifests/
   prefetchctl generate --platform gke --list team-a.yaml --list team-b.txt --instance ci --port 9478
-  prefetchctl generate --platform eks --list ci.yaml --instance ci --node-selector pool=ci)");
+  prefetchctl generate --platform eks --list ci.yaml --instance ci --node-selector pool=ci
+  prefetchctl generate --platform eks --list images.yaml --component policy --policy-action Deny)");
   const CLI::App* touch = TouchDaemonSetCommand(command, *touch_flags);
   return [flags, touch, touch_flags, init = InitContainerCommand(command)] {
     if (init.app->parsed()) return init.run();
