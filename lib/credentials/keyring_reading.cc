@@ -1,5 +1,8 @@
 // Which files a Keyring reads, and what it makes of them.
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
 #include "base/log.h"
@@ -30,6 +33,19 @@ void WarnOfUnusableKeys(const NodeDockerConfig& now, const NodeDockerConfig* bef
     base::Warn("key of a docker config is not an address, and is left out",
                {{"file", now.path}, {"key", ShownKey(key)}});
   }
+}
+
+// Of the files that are named the first usable one counts, as for kubelet. An absent one is a mistake or a
+// mount that is missing, also where another one is used.
+void AddAbsent(const std::vector<std::string>& named, const std::string& used,
+               std::vector<std::string>& problems) {
+  std::vector<std::string> absent;
+  for (const std::string& path : named) {
+    if (::access(path.c_str(), F_OK) != 0 && errno == ENOENT) absent.push_back(path);
+  }
+  if (absent.empty()) return;
+  problems.push_back("there is no docker config: " + base::Join(absent, ", ") +
+                     (used.empty() ? "" : "; " + used + " is used"));
 }
 
 // The configuration and, of a folder, the files in it.
@@ -73,11 +89,7 @@ std::shared_ptr<const Keyring::Sources> Keyring::Read(const Sources* before) con
       std::make_shared<Sources>(Sources{.own = Stamped(OwnFiles()), .kubelets = Stamped(KubeletsFiles())});
   now->docker_config = ReadFirstDockerConfig(DockerConfigPaths());
   now->problems = now->docker_config.problems;
-  // Of the files that are named the first usable one counts, as for kubelet, so one may be absent. Where
-  // kubelet looks by itself there need not be any.
-  if (!options_.docker_configs.empty() && now->problems.empty() && now->docker_config.path.empty()) {
-    now->problems.push_back("there is no docker config: " + base::Join(options_.docker_configs, ", "));
-  }
+  AddAbsent(options_.docker_configs, now->docker_config.path, now->problems);
   WarnOfUnusableKeys(now->docker_config, before != nullptr ? &before->docker_config : nullptr);
   for (const PullSecret& secret : options_.pull_secrets) {
     now->pull_secrets.push_back(LoadPullSecret(secret));

@@ -367,7 +367,7 @@ TEST_F(KeyringTest, DockerConfigIsReadAgainWhenItChanges) {
   EXPECT_NE(Problems().find("docker.json"), std::string::npos);
 }
 
-TEST_F(KeyringTest, ADockerConfigThatIsNamedHasToBeThere) {
+TEST_F(KeyringTest, EachDockerConfigThatIsNamedHasToBeThere) {
   options_ = {};
   const std::string one = folder_.dir() / "one.json", other = folder_.dir() / "other.json";
   options_.docker_configs = {one, other};
@@ -377,7 +377,15 @@ TEST_F(KeyringTest, ADockerConfigThatIsNamedHasToBeThere) {
   folder_.dir().Write("other.json", R"({"auths":{"r.io":{"username":"ann"}}})");
   clock_.Step(seconds(1));
   EXPECT_EQ(Find("r.io/app"), "docker-config/file/r.io/ann:");
-  EXPECT_EQ(Problems(), "") << "one is enough";
+  EXPECT_EQ(Problems(), "there is no docker config: " + one + "; " + other + " is used");
+  folder_.dir().Write("one.json", R"({"auths":{"r.io":{"username":"bob"}}})");
+  clock_.Step(seconds(1));
+  EXPECT_EQ(Find("r.io/app"), "docker-config/file/r.io/bob:");
+  EXPECT_EQ(Problems(), "");
+  std::filesystem::remove(other);
+  clock_.Step(seconds(1));
+  EXPECT_EQ(Find("r.io/app"), "docker-config/file/r.io/bob:");
+  EXPECT_EQ(Problems(), "there is no docker config: " + other + "; " + one + " is used");
 }
 
 TEST_F(KeyringTest, WhereKubeletLooksByItselfThereNeedNotBeAny) {

@@ -159,7 +159,8 @@ INSTANTIATE_TEST_SUITE_P(
                     "--docker-config @/none.json --docker-config @/no r.io/a", 1, "anonymous",
                     "warning: there is no docker config: @/none.json, @/no\n"},
         CommandCase{"TheSecondDockerConfigIsThere", "--docker-config @/none.json " + kDocker + "docked.io/a",
-                    0, "@/docker.json  as ann", ""},
+                    0, "@/docker.json  as ann",
+                    "warning: there is no docker config: @/none.json; @/docker.json is used\n"},
         CommandCase{"ABadProviderConfig",
                     "--image-credential-provider-config @/bad.yaml --image-credential-provider-bin-dir @/bin "
                     "r.io/a",
