@@ -1,10 +1,18 @@
 #include "agent/look_up_pool.h"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 namespace prefetch::agent {
+namespace {
+
+template <typename Key>
+void CountDown(std::map<Key, int>& counts, const Key& key) {
+  auto found = counts.find(key);
+  if (--found->second == 0) counts.erase(found);
+}
+
+}  // namespace
 
 LookUpPool::LookUpPool(credentials::Keyring& keyring)
     : keyring_(keyring), plugins_(kLookUpThreads), files_(1) {}
@@ -22,6 +30,11 @@ void LookUpPool::Start(LookUpJob job) {
   });
 }
 
+void LookUpPool::DropStopped() {
+  base::Lock lock(mutex_);
+  StartWaiting();
+}
+
 int LookUpPool::held() const {
   base::Lock lock(mutex_);
   return static_cast<int>(waiting_.size());
@@ -36,37 +49,51 @@ void LookUpPool::Begin(Waiting one) {
   }
 }
 
+// Does it take one of the threads that all share? Else it needs one that is made for it.
+bool LookUpPool::MayShare(const Waiting& one) const {
+  if (running_ - with_own_thread_ >= kPluginsAtOnce) return false;
+  const bool is_first = of_registry_.count({one.group, one.job.reference.domain()}) == 0;
+  const int most = is_first ? kOfOnePlugin : kOfOneRegistry;
+  return std::all_of(one.group.begin(), one.group.end(),
+                     [&](const std::string& plugin) PREFETCH_REQUIRES(mutex_) {
+                       auto runs = of_plugin_.find(plugin);
+                       return runs == of_plugin_.end() || runs->second < most;
+                     });
+}
+
 // A stopped look-up ends at once.
 bool LookUpPool::MayRun(const Waiting& one) const {
-  if (running_in_all_ >= kLookUpThreads) return false;
-  auto group = running_.find(one.group);
-  if (group == running_.end() || one.job.call.Stopped()) return true;
-  const bool is_first = group->second.by_registry.count(one.job.reference.domain()) == 0;
-  return running_in_all_ < kPluginsAtOnce && group->second.all < (is_first ? kOfOneGroup : kOfOneRegistry);
+  if (running_ >= kLookUpThreads) return false;
+  return of_group_.count(one.group) == 0 || one.job.call.Stopped() || MayShare(one);
 }
 
 void LookUpPool::Run(Waiting one) {
-  Running& running = running_[one.group];
-  running.all++;
-  running.by_registry[one.job.reference.domain()]++;
-  running_in_all_++;
-  plugins_.Submit([this, group = std::move(one.group), job = std::move(one.job)] {
+  const bool has_own = !MayShare(one);
+  running_++;
+  with_own_thread_ += has_own ? 1 : 0;
+  of_group_[one.group]++;
+  of_registry_[{one.group, one.job.reference.domain()}]++;
+  for (const std::string& plugin : one.group) of_plugin_[plugin]++;
+  plugins_.Submit([this, has_own, group = std::move(one.group), job = std::move(one.job)] {
     credentials::Lookup lookup = job.for_any_pod ? keyring_.FindForAnyPod(job.call, job.reference)
                                                  : keyring_.Find(job.call, job.reference, job.sources);
     // Before it is told: who hears of it finds the place free.
-    Ended(group, job.reference.domain());
+    Ended(group, job.reference.domain(), has_own);
     job.done(std::move(lookup));
   });
 }
 
-void LookUpPool::Ended(const Group& group, const std::string& registry) {
+void LookUpPool::Ended(const Group& group, const std::string& registry, bool has_own) {
   base::Lock lock(mutex_);
-  running_in_all_--;
-  auto running = running_.find(group);
-  if (auto found = running->second.by_registry.find(registry); --found->second == 0) {
-    running->second.by_registry.erase(found);
-  }
-  if (--running->second.all == 0) running_.erase(running);
+  running_--;
+  with_own_thread_ -= has_own ? 1 : 0;
+  CountDown(of_group_, group);
+  CountDown(of_registry_, {group, registry});
+  for (const std::string& plugin : group) CountDown(of_plugin_, plugin);
+  StartWaiting();
+}
+
+void LookUpPool::StartWaiting() {
   while (true) {
     auto next = std::find_if(waiting_.begin(), waiting_.end(),
                              [this](const Waiting& one) PREFETCH_REQUIRES(mutex_) { return MayRun(one); });

@@ -60,11 +60,12 @@ LookupPtr LookUps::Take(const plan::DesiredImage& want) {
 }
 
 void LookUps::Keep(const std::function<bool(const std::string& name)>& wanted) {
-  std::erase_if(searches_, [&wanted](auto& one) {
+  const auto dropped = std::erase_if(searches_, [&wanted](auto& one) {
     if (wanted && wanted(one.first)) return false;
     one.second.stop.request_stop();
     return true;
   });
+  if (dropped > 0) pool_.DropStopped();
 }
 
 }  // namespace prefetch::agent

@@ -28,8 +28,9 @@ class LookUpPools : public testing::Test {
 kind: CredentialProviderConfig
 providers:
 - {name: "true", apiVersion: credentialprovider.kubelet.k8s.io/v1, matchImages: ["*.a.test", "*.both.test"], defaultCacheDuration: 0s}
-- {name: echo, apiVersion: credentialprovider.kubelet.k8s.io/v1, matchImages: ["*.b.test", "*.both.test"], defaultCacheDuration: 0s}
-- {name: cat, apiVersion: credentialprovider.kubelet.k8s.io/v1, matchImages: ["*.c.test"], defaultCacheDuration: 0s}
+- {name: echo, apiVersion: credentialprovider.kubelet.k8s.io/v1, matchImages: ["*.b.test", "*.both.test", "*.bc.test"], defaultCacheDuration: 0s}
+- {name: cat, apiVersion: credentialprovider.kubelet.k8s.io/v1, matchImages: ["*.c.test", "*.bc.test"], defaultCacheDuration: 0s}
+- {name: date, apiVersion: credentialprovider.kubelet.k8s.io/v1, matchImages: ["*.d.test"], defaultCacheDuration: 0s}
 )");
     options.provider_bin_dir = "/bin";
     options.run_plugin = [this](const base::Call& call, const credentials::Provider&,
@@ -59,11 +60,12 @@ providers:
     hanging_.erase(registry);
     changed_.notify_all();
   }
-  void Search(const std::string& registry, int images = 1) {
+  void Search(const std::string& registry, int images = 1) { Search(registry, images, stop_); }
+  void Search(const std::string& registry, int images, const std::stop_source& stop) {
     for (int i = 0; i < images; i++) {
       auto reference = image::Reference::Parse(registry + "/app" + std::to_string(i));
       ASSERT_TRUE(reference.ok());
-      pool_.Start({.call = {.stop = stop_.get_token()},
+      pool_.Start({.call = {.stop = stop.get_token()},
                    .reference = *reference,
                    .sources = {},
                    .done = [this, registry](const credentials::Lookup&) {
@@ -115,7 +117,7 @@ TEST_F(LookUpPools, APluginThatHangsForManyRegistriesLeavesOthersTheirThreads) {
   }
   Search("r.b.test", 20);
   EXPECT_TRUE(Ends("r.b.test", 20));
-  EXPECT_EQ(pool_.held(), 16 - kOfOneGroup);
+  EXPECT_EQ(pool_.held(), 16 - kOfOnePlugin);
 }
 
 TEST_F(LookUpPools, HoweverManyPluginsHangAnotherOneRuns) {
@@ -142,6 +144,36 @@ TEST_F(LookUpPools, ImagesOfTwoPluginsAreAGroupOfTheirOwn) {
   Search("r.b.test");
   EXPECT_TRUE(Ends("r.a.test"));
   EXPECT_TRUE(Ends("r.b.test"));
+}
+
+// It has its share, and a thread that was made for the first search of the second group.
+TEST_F(LookUpPools, APluginThatHangsForSeveralGroupsHasOneShare) {
+  for (const char* group : {".both.test", ".bc.test"}) {
+    for (int i = 0; i < 8; i++) {
+      const std::string registry = "r" + std::to_string(i) + group;
+      Hang(registry);
+      Search(registry);
+    }
+  }
+  Hang("r0.d.test");
+  Search("r0.d.test");
+  Search("r1.d.test", 3);
+  EXPECT_TRUE(Ends("r1.d.test", 3));
+  EXPECT_EQ(pool_.held(), 16 - kOfOnePlugin - 1);
+}
+
+TEST_F(LookUpPools, AStoppedSearchWaitsForNoOther) {
+  Hang("r0.a.test");
+  Search("r0.a.test", kOfOneRegistry);
+  std::stop_source gone;
+  Search("r0.a.test", 5, gone);
+  Search("r1.a.test");
+  ASSERT_TRUE(Ends("r1.a.test"));  // by then those before it wait
+  EXPECT_EQ(pool_.held(), 5);
+  gone.request_stop();
+  pool_.DropStopped();
+  EXPECT_TRUE(Ends("r0.a.test", 5));
+  EXPECT_EQ(pool_.held(), 0);
 }
 
 }  // namespace
