@@ -24,6 +24,7 @@ enum class Ending {
   kNot,
   kReplaced,   // stalled; another pull of the same entry goes on
   kTimeUp,     // its deadline passed
+  kStalled,    // no byte comes, and others wait for the room that it may need
   kNoRoom,     // there is no room for it
   kWaits,      // there may be room for it once others are done
   kNotWanted,  // the entry is gone from the list

@@ -60,6 +60,10 @@ PullEnd EndOf(const ActiveRun& run, const PullOutcome& outcome, base::TimePoint 
     case Ending::kReplaced:
       end.reason = plan::Reason::kStalled;
       break;
+    case Ending::kStalled:
+      end.result = PullResult::kFailed;
+      end.reason = plan::Reason::kStalled;
+      break;
     case Ending::kNotWanted:
       break;
   }
@@ -96,6 +100,11 @@ void Pulls::Absorb(PullDone event) {
     case Ending::kTimeUp:
       Failed(*entry, *run,
              {.reason = plan::Reason::kTimeout, .error = "the pull did not end within its time"});
+      break;
+    case Ending::kStalled:
+      Failed(*entry, *run,
+             {.reason = plan::Reason::kStalled,
+              .error = "no byte came for a long time, and other images wait for its room on the disk"});
       break;
     case Ending::kNoRoom:
       entry->past.room.kept = 0;
@@ -155,15 +164,21 @@ void Pulls::RegistryAnswered(const Entry& entry, plan::Reason reason) {
   if (reason == plan::Reason::kRateLimited) checks_.HeldByPull(registry, health.not_before);
 }
 
-// The runtime went away: may this pull be why? While a suspect was pulled nobody else is.
+// The runtime went away: may this pull be why? A suspect is taken for the cause, at the second try at the
+// latest.
 bool Pulls::MayHaveEndedRuntime(const Entry& entry, const ActiveRun& run) {
   if (run.id >= collapse_.runs_before) {
-    bool suspect_ran = std::any_of(entries_.all().begin(), entries_.all().end(), [](const Entry& one) {
-      return !one.runs.empty() && plan::IsSuspect(one.past);
-    });
-    collapse_ = {.runs_before = next_run_, .suspect_ran = suspect_ran || plan::IsSuspect(entry.past)};
+    collapse_ = {.runs_before = next_run_};
+    bool doubted = false;
+    for (const Entry& one : entries_.all()) {
+      if (one.runs.empty() && &one != &entry) continue;
+      const bool suspect = plan::IsSuspect(one.past);
+      (suspect ? collapse_.suspect_ran : collapse_.others_ran) = true;
+      doubted = doubted || (suspect && one.past.doubted);
+    }
+    if (doubted) collapse_.others_ran = false;
   }
-  return !collapse_.suspect_ran || plan::IsSuspect(entry.past);
+  return !collapse_.suspect_ran || collapse_.others_ran || plan::IsSuspect(entry.past);
 }
 
 void Pulls::Failed(Entry& entry, const ActiveRun& run, const plan::PullFailure& given) {
@@ -171,7 +186,10 @@ void Pulls::Failed(Entry& entry, const ActiveRun& run, const plan::PullFailure& 
   plan::PullFailure failure = given;
   const bool runtime_down = given.reason == plan::Reason::kRuntimeDown;
   if (runtime_down && MayHaveEndedRuntime(entry, run)) {
-    entry.past = plan::AfterRuntimeEnd(std::move(entry.past), given, loop_.now(), loop_.Random());
+    const plan::CutRun cut{.took = loop_.now() - run.run.started_at,
+                           .bytes = run.run.movement.bytes_done,
+                           .beside_others = collapse_.suspect_ran && collapse_.others_ran};
+    entry.past = plan::AfterRuntimeEnd(std::move(entry.past), given, cut, loop_.now(), loop_.Random());
     failure = {.reason = *entry.past.last_failure, .error = entry.past.last_error, .retry_after = {}};
   } else {
     entry.past = plan::AfterFailure(std::move(entry.past), given, loop_.now(), loop_.Random());

@@ -107,6 +107,11 @@ void Pulls::JudgeRuns() {
         case plan::PullVerdict::kGoOn:
           break;
         case plan::PullVerdict::kReplace:
+          if (room_is_short_) {
+            run.ending = Ending::kStalled;
+            run.stop.request_stop();
+            break;
+          }
           // While its replacement's credentials are searched for it may move again.
           if (look_ups_.StateOf(*entry.want, loop_.now()).state != plan::LookUpState::kDone) {
             loop_.ChangedIf(look_ups_.Want(*entry.want, loop_.now()));
@@ -180,10 +185,12 @@ void Pulls::StartDue(bool settled, bool may_start) {
     if (had_no_room != entry.no_room || was_held != entry.held) loop_.Changed();
   }
   start_again_ = base::TimePoint::max();
+  room_is_short_ = false;
   // A runtime that is away cannot pull; when it is back the first look says what is still missing.
   if (!runtime_.up() || !may_start) return;
   plan::ScheduleOutput output = plan::Schedule(input, limits_, loop_.now());
   start_again_ = output.look_again;
+  room_is_short_ = output.room_is_short;
   if (loop_.now() < first_at_) start_again_ = std::min(start_again_, first_at_);
   for (std::size_t index : output.look_up) loop_.ChangedIf(look_ups_.Want(*all[index].want, loop_.now()));
   for (std::size_t index : output.start) Start(all[index]);

@@ -129,10 +129,12 @@ class Pulls {
   struct Collapse {
     std::uint64_t runs_before = 0;  // ended the pulls with ids below this
     bool suspect_ran = false;
+    bool others_ran = false;  // that were no suspects
   } collapse_;
   plan::DiskSpace disk_;
   std::string disk_path_;
   plan::Relief relief_;
+  bool room_is_short_ = false;  // plan::ScheduleOutput
   base::TimePoint hold_until_;  // the disk is full: nothing starts before
   LeaseBook leases_;
   bool shows_progress_ = true;  // until the runtime says that it does not

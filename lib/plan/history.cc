@@ -27,6 +27,9 @@ constexpr minutes kEvictionBase{5};
 // Ends of the runtime in a row that make each image that was pulled at the time a suspect: one may be a
 // restart.
 constexpr int kEndsThatCount = 2;
+// A pull that lasted so long, and has more bytes than the one before, would end well without further
+// restarts.
+constexpr minutes kRanOn{1};
 // Others were pulled at the time as well, so most suspects are none: each is soon tried alone.
 constexpr seconds kBeforeTriedAlone{10};
 
@@ -84,8 +87,14 @@ bool IsSuspect(const History& past) {
   return past.runtime_ends >= kEndsThatCount;
 }
 
-History AfterRuntimeEnd(History past, const PullFailure& failure, base::TimePoint now, double random) {
-  past.runtime_ends++;
+History AfterRuntimeEnd(History past, const PullFailure& failure, const CutRun& run, base::TimePoint now,
+                        double random) {
+  const bool got_on = run.took >= kRanOn && run.bytes > past.bytes_at_end;
+  const bool in_doubt = IsSuspect(past) && run.beside_others && !past.doubted;
+  past.doubted = !got_on && (in_doubt || past.doubted);
+  if (!in_doubt) past.runtime_ends++;
+  if (got_on) past.runtime_ends = 1;
+  past.bytes_at_end = run.bytes;
   if (!IsSuspect(past)) return AfterFailure(std::move(past), failure, now, random);
   const bool settled = past.settled;
   const bool tried_alone = past.runtime_ends > kEndsThatCount;
@@ -110,6 +119,8 @@ History AfterSuccess(History past, const PullSuccess& success, base::TimePoint n
   }
   past.room = AfterRoomFound(past.room);
   past.runtime_ends = 0;
+  past.bytes_at_end = 0;
+  past.doubted = false;
   past.pulled_id = success.id;
   past.pulled_at = now;
   past.pulled_with = success.with;

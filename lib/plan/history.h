@@ -1,6 +1,7 @@
 // History: what we tried for one entry and what came of it; and the rules by which time passes between tries.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,6 +17,8 @@ struct History {
   int attempts = 0;      // pulls started since the image was last present, or since the start
   int failures = 0;      // consecutive, of those; a runtime restart or our own cancel is none
   int runtime_ends = 0;  // in a row, pulls in which the runtime went away, and this image may be why
+  std::uint64_t bytes_at_end = 0;  // that the image had when the runtime went away last
+  bool doubted = false;            // a suspect's pull was cut while others ran that may be why
   std::optional<Reason> last_failure;
   std::string last_error;      // scrubbed
   base::TimePoint not_before;  // no pull of this entry before; max(): not before the list changes
@@ -53,9 +56,17 @@ bool IsForGood(Reason reason);
 // `random` is uniform in [0, 1).
 History AfterFailure(History past, const PullFailure& failure, base::TimePoint now, double random);
 
+// A pull under which the runtime went away.
+struct CutRun {
+  base::Duration took{};
+  std::uint64_t bytes = 0;     // of the image, with those that earlier pulls have brought; 0: not known
+  bool beside_others = false;  // images ran at the time that are no suspects
+};
 // The runtime went away while this image was pulled, and it may be why. Once, that is a runtime that was
-// restarted.
-History AfterRuntimeEnd(History past, const PullFailure& failure, base::TimePoint now, double random);
+// restarted; so it is where each pull ran for a while and brought the image nearer. A suspect beside others
+// is tried once more: one of them may be why.
+History AfterRuntimeEnd(History past, const PullFailure& failure, const CutRun& run, base::TimePoint now,
+                        double random);
 
 // Has the runtime gone away so often in a row? Such images are tried one at a time.
 bool IsSuspect(const History& past);

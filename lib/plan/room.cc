@@ -13,8 +13,11 @@ namespace {
 
 // Blobs, and their content once more: compression makes no image larger.
 constexpr std::uint64_t kLeastFactor = 2;
-// Images with more than this are as good as unknown: they would be sparse files, or zeros.
-constexpr std::uint64_t kMostFactor = 8;
+// Blobs, and twenty times that unpacked. Few images reach eight. But if one of those that run side by side
+// needs more than was reserved for it, another has to give way, and its download may be lost: containerd
+// keeps what it has unpacked for as long as it keeps the blobs, so a pull that only waits frees next to
+// nothing.
+constexpr std::uint64_t kMostFactor = 21;
 // A pull that ran out of less than this much was ended by itself, else by others. One that runs out of it all
 // the same gets twice that the next time.
 constexpr std::uint64_t kPlausibleFactor = 64;

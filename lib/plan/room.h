@@ -1,8 +1,8 @@
 // Room: which pulls get the bytes that the disk rule leaves (plan/disk.h). Pure.
 //
 // A manifest tells the compressed size of an image, and nobody tells what it unpacks to. So a pull has
-// bounds: it takes at least twice its compressed size (the blobs, and at least as much unpacked), and rarely
-// more than eight times that. Pulls run side by side while the upper bounds of all of them fit. A pull of
+// bounds: it takes at least twice its compressed size (the blobs, and at least as much unpacked), and hardly
+// ever more than 21 times that. Pulls run side by side while the upper bounds of all of them fit. A pull of
 // which only the lower bound fits runs alone, since that is the way to find out. One that ran out of room is
 // not repeated before there is more.
 #pragma once

@@ -215,7 +215,10 @@ ScheduleOutput Schedule(const ScheduleInput& input, const Limits& limits, base::
       output.look_again = std::min<base::TimePoint>(output.look_again, since + kPromptLookUp);
       continue;
     }
-    if (!room.Admits(slot, has_place && !is_kept)) continue;
+    if (!room.Admits(slot, has_place && !is_kept)) {
+      output.room_is_short = output.room_is_short || (has_place && !is_kept);
+      continue;
+    }
     taken.Take(slot, limits);
     running.push_back(slot);
     output.start.push_back(slot.entry);

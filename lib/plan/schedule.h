@@ -60,6 +60,7 @@ struct ScheduleOutput {
   std::vector<std::size_t> start;  // entries, in the order to start them
   // Entries that could start, but for their credentials: these are to be looked up now.
   std::vector<std::size_t> look_up;
+  bool room_is_short = false;  // something could start, but for the room that running pulls may still need
   // When something that is due, and held back by time alone, may start; max() if nothing is.
   base::TimePoint look_again = base::TimePoint::max();
 };

@@ -29,6 +29,7 @@ struct FakeImage {
   bool hidden = false;             // to all others it is absent: 404 instead of 401
   std::string refused_user;        // whom a registry that hides it refuses all the same
   base::Duration unpack{};         // how long unpacking takes once all is there
+  bool silent = false;             // no byte of its blobs comes
   bool ends_runtime = false;       // unpacking it crashes the daemon, which comes back at once
   double unpack_factor = 0;        // bytes on the disk for each compressed byte, once it is unpacked
   bool unpackable = true;          // false: an artifact; see Persona on what runtimes make of it

@@ -66,7 +66,7 @@ std::set<std::string> FakeImageService::ActiveBlobs() const {
   const bool node_wide = persona_ == Persona::kContainerd23;
   const std::size_t most = IsCrio(persona_) ? kCrioDownloads : kDownloads;
   for (const Pull& pull : pulls_) {
-    if (pull.result || pull.stage != Stage::kDownloading) continue;
+    if (pull.result || pull.stage != Stage::kDownloading || pull.image.silent) continue;
     std::size_t mine = 0;
     for (const FakeBlob& blob : Missing(pull)) {
       if ((node_wide ? active.size() : mine) >= most) break;

@@ -100,6 +100,40 @@ TEST(AfterNewCredentials, WhatWasDeniedIsDueAndNothingElse) {
   }
 }
 
+struct EndsCase {
+  std::string name;
+  std::vector<CutRun> runs;  // each cut by the end of the runtime
+  bool suspect;
+};
+class RuntimeEndsTest : public testing::TestWithParam<EndsCase> {};
+TEST_P(RuntimeEndsTest, SuspectsWhatGetsNoFurther) {
+  History past;
+  for (const CutRun& run : GetParam().runs)
+    past = AfterRuntimeEnd(std::move(past), {.reason = Reason::kRuntimeDown}, run, kNow, 0);
+  EXPECT_EQ(IsSuspect(past), GetParam().suspect);
+}
+INSTANTIATE_TEST_SUITE_P(
+    All, RuntimeEndsTest,
+    testing::Values(
+        EndsCase{"Once", {{seconds(1), 10}}, false},
+        EndsCase{"TwiceSoon", {{minutes(2), 10}, {seconds(59), 20}}, true},
+        EndsCase{"TwiceAtTheSameByte", {{minutes(2), 9}, {minutes(2), 9}}, true},
+        EndsCase{"BytesAreNotSeen", {{minutes(2), 0}, {minutes(2), 0}}, true},
+        EndsCase{"EachBringsBytes", {{minutes(2), 9}, {minutes(1), 10}, {minutes(1), 11}}, false},
+        EndsCase{"ASuspectThatGetsOnIsNone", {{seconds(1), 9}, {seconds(1), 9}, {minutes(1), 10}}, false}),
+    [](const auto& row) { return row.param.name; });
+
+TEST(AfterRuntimeEnd, ASuspectBesideOthersIsTriedOnceMore) {
+  const PullFailure down{.reason = Reason::kRuntimeDown};
+  History past = AfterRuntimeEnd(AfterRuntimeEnd({}, down, {}, kNow, 0), down, {}, kNow, 0);
+  ASSERT_TRUE(IsSuspect(past));
+  for (bool first : {true, false}) {
+    past = AfterRuntimeEnd(std::move(past), down, {.beside_others = true}, kNow, 0);
+    EXPECT_EQ(past.not_before < kNow + minutes(1), first);
+    EXPECT_EQ(past.settled, !first);
+  }
+}
+
 TEST(AfterVanished, TwiceIsPulledAtOnceThriceSlowsDown) {
   History past = AfterVanished({}, kNow);
   EXPECT_LE(past.not_before, kNow);

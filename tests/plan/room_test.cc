@@ -37,7 +37,7 @@ std::vector<bool> Admitted(std::uint64_t usable_gib, const std::vector<PullSlot>
 using Bools = std::vector<bool>;
 
 TEST(RoomBook, PullsRunSideBySideWhileTheirUpperBoundsFit) {
-  EXPECT_EQ(Admitted(250, {}, {Due(0, Sized(10)), Due(1, Sized(10)), Due(2, Sized(10)), Due(3, Sized(10))}),
+  EXPECT_EQ(Admitted(640, {}, {Due(0, Sized(10)), Due(1, Sized(10)), Due(2, Sized(10)), Due(3, Sized(10))}),
             (Bools{true, true, true, false}));
 }
 
@@ -52,15 +52,15 @@ TEST(RoomBook, AnUnknownSizeNeedsOnlySomeRoom) {
 }
 
 TEST(RoomBook, WhatRunsWithLowerPriorityIsNotWaitedForLonger) {
-  EXPECT_EQ(Admitted(100, {Running(0, 10, 0)}, {Due(1, Sized(9), 5)}), (Bools{true}));
-  EXPECT_EQ(Admitted(100, {Running(0, 10, 0)}, {Due(1, Sized(9))}), (Bools{false}));
+  EXPECT_EQ(Admitted(210, {Running(0, 10, 0)}, {Due(1, Sized(9), 5)}), (Bools{true}));
+  EXPECT_EQ(Admitted(210, {Running(0, 10, 0)}, {Due(1, Sized(9))}), (Bools{false}));
 }
 
 TEST(RoomBook, WhatHasNoPlaceYetKeepsItsRoom) {
   const std::vector<PullSlot> nothing_runs;
-  RoomBook book(100 * kGiB, nothing_runs);
+  RoomBook book(260 * kGiB, nothing_runs);
   EXPECT_FALSE(book.Admits(Due(0, Sized(12)), false));
-  EXPECT_TRUE(book.Admits(Due(1, Sized(2)), true)) << "4 GiB are left, and nothing runs";
+  EXPECT_TRUE(book.Admits(Due(1, Sized(2)), true)) << "8 GiB are left, and nothing runs";
   EXPECT_FALSE(book.Admits(Due(2, Sized(1)), true));
 }
 
@@ -130,7 +130,7 @@ TEST(RoomPast, AnotherSizeIsAnotherImage) {
 }
 
 TEST(WhomToEnd, NobodyWhileAllFit) {
-  EXPECT_FALSE(WhomToEnd({Running(0, 10, 0), Running(1, 10, 0)}, 160 * kGiB, {}));
+  EXPECT_FALSE(WhomToEnd({Running(0, 10, 0), Running(1, 10, 0)}, 420 * kGiB, {}));
   EXPECT_FALSE(WhomToEnd({Running(0, 10, 5)}, 11 * kGiB, {})) << "alone it may try";
   EXPECT_FALSE(WhomToEnd({}, 0, {}));
 }

@@ -201,6 +201,15 @@ TEST(Schedule, ASlowLookUpKeepsNoRoomAndNoPlaceOfAnotherRegistry) {
   EXPECT_EQ(Schedule(input, {}, kNow + kPromptLookUp).start, (Starts{1, 2, 3, 4}));
 }
 
+TEST(Schedule, TellsWhetherRoomAloneIsShort) {
+  PullSlot one = Slot(0), other = Slot(1);
+  one.room = other.room = {.least = 50, .reserved = 100};
+  EXPECT_TRUE(Schedule({.due = {other}, .running = {one}, .usable = 150}, {}, kNow).room_is_short);
+  EXPECT_FALSE(Schedule({.due = {other}, .running = {one}, .usable = 200}, {}, kNow).room_is_short);
+  const std::vector<PullSlot> all_places(4, one);
+  EXPECT_FALSE(Schedule({.due = {other}, .running = all_places, .usable = 150}, {}, kNow).room_is_short);
+}
+
 TEST(AfterRegistryFailure, OneMayBeChanceMoreSlowDown) {
   RegistryHealth health = AfterRegistryFailure({}, false, {}, kNow, 1.0);
   EXPECT_LE(health.not_before, kNow);

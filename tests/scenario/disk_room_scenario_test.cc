@@ -93,8 +93,13 @@ std::string Story(const RoomCase& row) {
 }
 
 // Bytes fetched <= 1.1 x bytes that end up usable + one download for each image that does not fit; and what
-// fits together, taken in order of priority, is ready.
-// False: too close to tell.
+// fits together, taken in order of priority, is ready. Equals are taken as listed: of those that are due
+// together the first one has the first claim to the room. That holds for images that unpack to at most 20
+// times their size (plan/room.cc: kMostFactor). It cannot hold for all: let two pulls run side by side while
+// B bytes are reserved for each, and let the first need a byte more than the room without the second. The
+// second must give way. Whether it fits afterwards, and so is fetched twice, depends on what the first turns
+// out to need, which nobody knows before. Only one pull at a time is safe then; see BeyondTheBounds for what
+// holds side by side. False: too close to tell.
 bool ExpectProperty(const RoomCase& row) {
   std::optional<std::vector<bool>> fits = Greedy(row);
   if (!fits) return false;
@@ -209,6 +214,18 @@ TEST(DiskRoomScenario, AHigherPriorityGetsTheRoomOfWhatWaits) {
   EXPECT_TRUE(rig.IsReady(1));
 }
 
+// Nothing else is pulled while it may need all the room, so it must not wait there for ever.
+TEST(DiskRoomScenario, AnImageOfWhichNoByteComesKeepsItsRoomForTenMinutes) {
+  RoomNode rig({"", 77, {{10, 3}, {1, 3}, {1, 3}}});
+  FakeImage image = *rig.node.runtime.InRegistry(NameOf(0));
+  image.silent = true;
+  rig.node.runtime.Push(image);
+  EXPECT_TRUE(rig.node.RunUntil([&] { return rig.IsReady(1) && rig.IsReady(2); }, minutes(11)));
+  image.silent = false;
+  rig.node.runtime.Push(image);
+  EXPECT_TRUE(rig.node.RunUntil([&] { return rig.IsReady(0); }, hours(1)));
+}
+
 class DiskRoomTable : public testing::TestWithParam<RoomCase> {};
 
 TEST_P(DiskRoomTable, WhatFitsIsPulledAndNothingTwice) {
@@ -222,7 +239,7 @@ std::vector<RoomCase> Family() {
   std::vector<RoomCase> rows;
   for (int room : {7, 21, 45, 77, 130, 300}) {
     for (const auto& [sizes_name, sizes] : kSizes) {
-      for (int factor : {1, 3, 6}) {
+      for (int factor : {1, 3, 6, 8, 12, 20}) {
         for (const char* order : {"Listed", "Reversed"}) {
           RoomCase row{sizes_name + std::to_string(room) + "x" + std::to_string(factor) + order,
                        static_cast<double>(room) + 0.5,
@@ -243,7 +260,24 @@ INSTANTIATE_TEST_SUITE_P(DiskRoom, DiskRoomTable, testing::ValuesIn(Family()),
                          [](const auto& row) { return row.param.name; });
 
 TEST(DiskRoomScenario, MostOfTheFamilyIsJudged) {
-  EXPECT_GE(Family().size(), 100U) << "of 108";
+  EXPECT_GE(Family().size(), 200U) << "of 216";
+}
+
+// Images that need more than is reserved for each: one that ran beside others is fetched once more, alone.
+TEST(DiskRoomScenario, BeyondTheBoundsEachImageCostsTwoDownloadsAtMost) {
+  for (double factor : {30.0, 60.0, 120.0}) {
+    for (int first : {0, 1}) {
+      RoomCase row{"", 100, {}};
+      for (int i = 0; i < 4; i++) row.images.push_back({1, factor, i * first});
+      SCOPED_TRACE(Story(row));
+      RoomNode rig(row);
+      rig.node.RunFor(hours(3));
+      EXPECT_LE(rig.node.runtime.counters().bytes_served, 8 * kGiB + 10'000);
+      int ready = 0;
+      for (std::size_t i = 0; i < row.images.size(); i++) ready += rig.IsReady(i) ? 1 : 0;
+      EXPECT_EQ(ready, static_cast<int>(100 / (1 + factor)));
+    }
+  }
 }
 
 TEST(DiskRoomScenario, TheSameForImagesOfEveryKind) {
@@ -253,7 +287,7 @@ TEST(DiskRoomScenario, TheSameForImagesOfEveryKind) {
   while (judged < 60) {
     RoomCase row{"", between(4, 200) + 0.37, {}};
     for (int n = between(1, 8); n > 0; n--) {
-      row.images.push_back({between(2, 60) / 4.0, between(2, 12) / 2.0, between(0, 2)});
+      row.images.push_back({between(2, 60) / 4.0, between(2, 40) / 2.0, between(0, 2)});
     }
     judged += ExpectProperty(row) ? 1 : 0;
   }

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "scenario/node.h"
 
@@ -140,6 +141,58 @@ TEST(RuntimeScenario, AnImageThatEndsTheRuntimeIsSuspectedAndAllOthersGoOn) {
   killer.ends_runtime = false;
   node.runtime.Push(killer);
   EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, hours(2)));
+}
+
+// Two of them, which end it at different moments. Nobody tells which of the pulls at the time it was.
+class TwoKillersTest : public testing::TestWithParam<std::pair<int, int>> {};
+TEST_P(TwoKillersTest, AreBothSuspectedAndAllOthersGoOn) {
+  Node node;
+  node.runtime.SetBandwidth(100 * kMB);
+  std::vector<std::string> killers, others, names;
+  for (int i = 0; i < 22; i++) {
+    const bool kills = i == GetParam().first || i == GetParam().second;
+    FakeImage image = MakeImage("r.io/app" + std::to_string(i) + ":v1", kills ? 50 * kMB : 100 * kMB);
+    image.ends_runtime = kills;
+    image.unpack = kills ? seconds(1 + 2 * static_cast<int>(killers.size())) : seconds(5);
+    node.runtime.Push(image);
+    (kills ? killers : others).push_back(image.name);
+    names.push_back(image.name);
+  }
+  node.List(names);
+  EXPECT_TRUE(node.RunUntil(
+      [&] {
+        return std::all_of(others.begin(), others.end(),
+                           [&](const std::string& name) { return node.Image(name).ready; });
+      },
+      hours(1)));
+  RecordProperty("seconds", static_cast<int>(node.Elapsed() / seconds(1)));
+  EXPECT_LE(node.Elapsed(), minutes(3));
+  node.RunFor(hours(2) - node.Elapsed());
+  for (const std::string& name : killers) {
+    EXPECT_LE(node.Image(name).pull.attempts, 10) << name;
+    EXPECT_EQ(node.ReasonOf(name), plan::Reason::kRuntimeCrashed) << name;
+    EXPECT_NE(node.Image(name).message.find("suspected of ending the container runtime"), std::string::npos);
+    EXPECT_TRUE(node.Image(name).settled) << name;
+  }
+}
+INSTANTIATE_TEST_SUITE_P(All, TwoKillersTest,
+                         testing::Values(std::pair(0, 1), std::pair(0, 7), std::pair(2, 3),
+                                         std::pair(0, 21)));
+
+// Each pull of the long image brings bytes, so it is not the image that ends the runtime again and again.
+TEST(RuntimeScenario, ThreeRestartsWithinOneLongPullSlowNothing) {
+  Node node;
+  node.runtime.SetBandwidth(40 * kMB);
+  node.runtime.Push(MakeImage("r.io/long:v1", 24'000 * kMB));  // ten minutes
+  node.runtime.Push(MakeImage("r.io/short:v1", 400 * kMB));
+  node.List({"r.io/long:v1", "r.io/short:v1"});
+  for (int i = 0; i < 3; i++) {
+    node.RunFor(seconds(100));
+    node.runtime.Restart();
+  }
+  EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(330)));
+  EXPECT_EQ(node.Image("r.io/long:v1").pull.attempts, 4);
+  EXPECT_LT(node.runtime.counters().bytes_served, 24'500 * kMB);
 }
 
 TEST(RuntimeScenario, ARuntimeThatIsRestartedNowAndThenSuspectsNobody) {
