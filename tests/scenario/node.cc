@@ -203,6 +203,14 @@ void Node::StopAgent() {
   EndAgents();
 }
 
+void Node::AgentEnds() {
+  for (const auto& agent : agents_) {
+    ASSERT_TRUE(agent->MustRestart());
+    agent->Run({});
+  }
+  EndAgents();
+}
+
 void Node::List(const std::vector<std::string>& images,
                 const std::function<void(plan::DesiredImage&)>& change) {
   plan::ImageList list;

@@ -101,6 +101,8 @@ class Node {
   void RestartAgent();
   // As by SIGTERM, in real time, with nothing after it.
   void StopAgent();
+  // An agent that must restart ends by itself, in real time.
+  void AgentEnds();
 
   plan::SnapshotPtr Snapshot() const { return agents_.front()->board().Latest(); }
   bool MustRestart() const { return agents_.front()->MustRestart(); }

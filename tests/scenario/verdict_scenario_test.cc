@@ -72,24 +72,67 @@ TEST_F(VerdictScenario, APreloadedImageIsReadyAndSaysThatItIsNoMore) {
   EXPECT_EQ(node_->Snapshot()->kubelet->version, "1.36");
 }
 
+// kubelet's folder with records, as the agent's container has it mounted: an inode.
+class MountedRecords {
+ public:
+  explicit MountedRecords(const std::string& kubelet_root)
+      : name_(kubelet_root + "/image_manager"), host_(kubelet_root + "/on-the-host") {
+    mount_ = base::Fd(::open(name_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    std::filesystem::rename(name_, host_);
+    std::filesystem::create_directory_symlink("/proc/self/fd/" + std::to_string(mount_.get()), name_);
+  }
+  void RemoveOnHost() { std::filesystem::remove_all(host_); }
+  // Another container mounts the folder that is there by then.
+  void MountAgain() {
+    std::filesystem::remove(name_);
+    std::filesystem::create_directories(name_ + "/pulled");
+    std::filesystem::create_directories(name_ + "/pulling");
+  }
+
+ private:
+  const std::string name_, host_;
+  base::Fd mount_;
+};
+
 // Somebody deletes image_manager and restarts kubelet: this process still has the old folder mounted.
 TEST_F(VerdictScenario, AReplacedRecordsFolderIsUnknownAndOnlyANewProcessCanGoOn) {
   Prepare(WithKubelet());
   ASSERT_TRUE(node_->Ready());
-  const std::string name = node_->KubeletRoot() + "/image_manager";
-  const std::string host = node_->KubeletRoot() + "/on-the-host";
-  base::Fd mount(::open(name.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  std::filesystem::rename(name, host);
-  std::filesystem::create_directory_symlink("/proc/self/fd/" + std::to_string(mount.get()), name);
+  MountedRecords mount(node_->KubeletRoot());
   node_->RunFor(seconds(20));
   EXPECT_TRUE(node_->Ready());
   EXPECT_FALSE(node_->MustRestart());
-  std::filesystem::remove_all(host);
+  mount.RemoveOnHost();
   node_->RunFor(seconds(4));
   EXPECT_FALSE(node_->Ready());
   EXPECT_EQ(node_->ReasonOf(kApp), Reason::kRecordUnreadable);
   EXPECT_TRUE(node_->MustRestart());
   EXPECT_NE(node_->Snapshot()->kubelet->records_note.find("was deleted while"), std::string::npos);
+}
+
+// The end of the process leaves the pull to its lease, and the next process goes on with its bytes.
+TEST_F(VerdictScenario, AReplacedRecordsFolderCostsARunningPullNoByte) {
+  constexpr std::uint64_t kMB = 1'000'000;
+  const std::string large = "reg.example.test/team/large:v1";
+  Prepare(WithKubelet());
+  node_->runtime.SetBandwidth(kMB);
+  node_->runtime.Push(MakeImage(large, 900 * kMB));
+  node_->List({kApp, large});
+  MountedRecords mount(node_->KubeletRoot());
+  node_->RunFor(seconds(300));
+  mount.RemoveOnHost();
+  ASSERT_TRUE(node_->RunUntil([&] { return node_->MustRestart(); }, seconds(10)));
+  const std::uint64_t before = node_->runtime.BytesStored();
+  ASSERT_GT(before, 290 * kMB);
+  node_->AgentEnds();
+  EXPECT_EQ(node_->runtime.Parked(), 0) << "the pull goes with its process";
+  EXPECT_EQ(node_->runtime.Leases(),
+            std::vector<std::string>{cri::LeaseFor("a", *image::Reference::Parse(large))});
+  EXPECT_GE(node_->runtime.BytesStored(), before);
+  mount.MountAgain();
+  node_->RestartAgent();
+  EXPECT_TRUE(node_->RunUntil([&] { return node_->Ready(); }, seconds(620)));
+  EXPECT_LT(node_->runtime.counters().bytes_served, 915 * kMB);
 }
 
 TEST_F(VerdictScenario, ClosedByAPodsPullAndReopenedByTheNodes) {

@@ -150,36 +150,63 @@ TEST_F(KubeletRoot, NothingElseIsOpenedAndNothingIsWrittenOrLocked) {
 
 // In its container the agent has the folder itself mounted, not kubelet's root: `rm -rf` on the host and a
 // restart of kubelet leave that mount on a folder without a name.
-TEST_F(KubeletRoot, RecordsThatAreDeletedUnderTheMountEndTheAgentAndTheNextOneReadsTheNewOnes) {
-  const std::string in_container = node_.scratch() / "container/kubelet";
-  const std::string mounted = in_container + "/image_manager";
-  const std::string of_host = root_ + "/image_manager";
-  node_.scratch().Write("container/kubelet/config.json", *base::ReadFile(root_ + "/config.json", 10'000));
-  std::filesystem::create_directories(mounted);
-  auto mount = [&] { return ::mount(of_host.c_str(), mounted.c_str(), nullptr, MS_BIND, nullptr); };
-  ASSERT_EQ(mount(), 0);
-  node_.HasKubelet({"--kubelet-version", "1.36", "--kubelet-verification", "NeverVerifyPreloadedImages",
-                    "--kubelet-root", in_container});
-  node_.RunsAgentBy({});
-  node_.StartAgent();
-  ASSERT_TRUE(Answers(200)) << node_.AgentLog();
+class MountedRecords : public KubeletRoot {
+ protected:
+  void SetUp() override {
+    KubeletRoot::SetUp();
+    node_.scratch().Write("container/kubelet/config.json", *base::ReadFile(root_ + "/config.json", 10'000));
+    std::filesystem::create_directories(mounted_);
+    Mount();
+    node_.HasKubelet({"--kubelet-version", "1.36", "--kubelet-verification", "NeverVerifyPreloadedImages",
+                      "--kubelet-root", in_container_});
+    node_.RunsAgentBy({});
+    node_.StartAgent();
+    ASSERT_TRUE(Answers(200)) << node_.AgentLog();
+  }
+  void Mount() { ASSERT_EQ(::mount(of_host_.c_str(), mounted_.c_str(), nullptr, MS_BIND, nullptr), 0); }
+  void DeleteUntilTheAgentEnds() {
+    std::filesystem::remove_all(of_host_);
+    auto ended = node_.agent().Wait(seconds(30));
+    ASSERT_TRUE(ended) << node_.AgentLog();
+    EXPECT_NE(*ended, rig::Exit{});
+    EXPECT_NE(node_.AgentLog().find("was deleted while it was mounted here"), std::string::npos);
+  }
+  // A container that starts again mounts the new folder.
+  void StartAgain() {
+    ASSERT_EQ(::umount2(mounted_.c_str(), MNT_DETACH), 0);
+    std::filesystem::create_directories(of_host_ + "/pulled");
+    std::filesystem::create_directories(of_host_ + "/pulling");
+    Mount();
+    node_.StartAgent();
+    ASSERT_TRUE(Answers(200)) << node_.AgentLog();
+  }
 
-  std::filesystem::remove_all(of_host);
-  auto ended = node_.agent().Wait(seconds(30));
-  ASSERT_TRUE(ended) << node_.AgentLog();
-  EXPECT_NE(*ended, rig::Exit{});
-  EXPECT_NE(node_.AgentLog().find("was deleted while it was mounted here"), std::string::npos);
+  const std::string in_container_ = node_.scratch() / "container/kubelet";
+  const std::string mounted_ = in_container_ + "/image_manager";
+  const std::string of_host_ = root_ + "/image_manager";
+};
 
-  // A container that starts again mounts the new folder; by now it holds a pod's record.
-  ASSERT_EQ(::umount2(mounted.c_str(), MNT_DETACH), 0);
-  std::filesystem::create_directories(of_host + "/pulled");
-  std::filesystem::create_directories(of_host + "/pulling");
-  ASSERT_EQ(mount(), 0);
-  node_.StartAgent();
-  ASSERT_TRUE(Answers(200)) << node_.AgentLog();
+TEST_F(MountedRecords, ThatAreDeletedEndTheAgentAndTheNextOneReadsTheNewOnes) {
+  DeleteUntilTheAgentEnds();
+  StartAgain();
   Pulls({.secret = kubelet::HashedSecret{{.uid = "u1", .namespace_name = "team", .name = "pull"},
                                          base::Secret("h1")}});
   EXPECT_TRUE(Answers(503)) << node_.AgentLog();
+}
+
+TEST_F(MountedRecords, ThatAreDeletedCostARunningPullNoByte) {
+  constexpr std::uint64_t kMegabyte = 1'000'000;
+  const std::string large = registry_->Push("large", "v1", {{2, 60 * kMegabyte}});
+  const std::uint64_t before = registry_->proxy().BytesToClients();
+  registry_->proxy().LimitBandwidth(5 * kMegabyte);
+  node_.HasList({image_, large});
+  ASSERT_TRUE(rig::Eventually(seconds(30),
+                              [&] { return registry_->proxy().BytesToClients() > before + 20 * kMegabyte; }));
+  DeleteUntilTheAgentEnds();
+  EXPECT_FALSE(node_.Has(large));
+  StartAgain();
+  EXPECT_TRUE(node_.Has(large));
+  EXPECT_LT(registry_->proxy().BytesToClients() - before, 66 * kMegabyte);
 }
 
 }  // namespace
