@@ -34,6 +34,7 @@ using std::chrono::steady_clock;
 constexpr int kEntries = 5000;
 constexpr int kReaders = 300;
 constexpr double kPauseMs = 5;                              // rig::Pause()
+constexpr double kProbeMs = 10;                             // /readyz, p99
 constexpr std::uint64_t kLimit = std::uint64_t{128} << 20;  // deploy/base: resources.limits.memory
 
 std::uint64_t PeakBytes(pid_t pid) {
@@ -162,6 +163,9 @@ class SlowReaders : public testing::Test {
     std::sort(values.begin(), values.end());
     return values.empty() ? 1e6 : values[values.size() * 99 / 100];
   }
+  // The bound on memory is absolute. The goal for probes is 10 ms where a processor is free for the agent.
+  // Here it shares them with 300 clients and other tests, so a probe gets as much more as a mere sleep is
+  // late; both are printed.
   void ExpectHarmless() {
     std::uint64_t peak = PeakBytes(agent_.pid());
     double late = Percentile99(latencies_), machine = Percentile99(delays_);
@@ -172,7 +176,7 @@ class SlowReaders : public testing::Test {
     std::cout << figures.str() << std::endl;
     EXPECT_TRUE(agent_.Running());
     EXPECT_LT(peak + kernel_, kLimit) << figures.str();
-    EXPECT_LE(late, 10 + machine) << figures.str();
+    EXPECT_LE(late, kProbeMs + machine) << figures.str();
   }
 
   rig::Scratch scratch_;
