@@ -61,7 +61,6 @@ class VerdictScenario : public testing::Test {
     const plan::ImageState& state = node_->Image(image);
     return state.verdicts ? state.verdicts->never.result : VerdictResult::kUnknown;
   }
-
   std::optional<Node> node_;
 };
 
@@ -147,7 +146,6 @@ TEST_F(VerdictScenario, ClosedByAPodsPullAndReopenedByTheNodes) {
   EXPECT_EQ(node_->LogLines("image closed to pods"), 1);
   EXPECT_EQ(node_->LogLines("node not ready"), 1);
   EXPECT_EQ(node_->Image(kApp).verdicts->if_not_present.result, VerdictResult::kPulls);
-
   PodPulls(kApp, {});  // a touch: kubelet's own pull with node credentials
   ASSERT_TRUE(node_->RunUntil([&] { return node_->Ready(); }, seconds(10)));
   EXPECT_EQ(node_->ReasonOf(kApp), Reason::kOpenToNode);
@@ -276,7 +274,6 @@ TEST_F(VerdictScenario, TheRecordsFolderComesWithAnUpgrade) {
   EXPECT_TRUE(node_->Ready());
   EXPECT_EQ(node_->ReasonOf(kApp), Reason::kGateOff);
   EXPECT_FALSE(std::filesystem::exists(node_->KubeletRoot() + "/image_manager"));
-
   for (unsigned minor : {35U, 36U}) {
     node_->Redeclare({.version = image::KubeletVersion{1, minor}});
     node_->Kubelet([&](FakeKubelet& kubelet) {
