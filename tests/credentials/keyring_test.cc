@@ -93,7 +93,6 @@ TEST_F(KeyringTest, AllSourcesInOrder) {
   EXPECT_TRUE(lookup_.providers[2].matched);
   EXPECT_EQ(lookup_.providers[2].pattern, "*.io");
   EXPECT_FALSE(lookup_.providers[3].matched);
-  // A pull secret serves nothing else.
   EXPECT_EQ(Find("r.io/other", {"team.yaml"}), "docker-config/file/r.io/node:p");
   EXPECT_EQ(Find("r.io/team/x", {"other.yaml"}).find("pull-secret"), std::string::npos);
   EXPECT_EQ(Find("r.io/team/x").find("pull-secret"), std::string::npos);
@@ -478,7 +477,6 @@ TEST_F(KeyringTest, WarmLookupsRunNoPlugin) {
   for (int i = 0; i < 10; i++) EXPECT_EQ(folder_.Runs("p" + std::to_string(i)), 1);
 }
 
-// FindNow is Find, as long as no plugin has to run for it.
 TEST_F(KeyringTest, WhatNeedsNoPluginIsFoundNow) {
   Docker("r.io", "file");
   folder_.AddPlugin("plugin",
