@@ -20,7 +20,7 @@ constexpr std::uint64_t kLeastFactor = 2;
 constexpr std::uint64_t kMostFactor = 21;
 // A pull that ran out of less than this much was ended by itself, else by others. One that runs out of it all
 // the same gets twice that the next time.
-constexpr std::uint64_t kPlausibleFactor = 64;
+constexpr std::uint64_t kPlausibleFactor = 128;
 // How long the bytes of a dropped lease may take to go. containerd's collector runs at once when a lease is
 // deleted, and walks all that it has.
 constexpr std::chrono::seconds kBytesGo{60};

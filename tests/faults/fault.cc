@@ -11,9 +11,9 @@ using std::chrono::hours;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
-// The longest pause of each retry rule, and what pulls take.
+// The longest pause of each retry rule, a quarter more by chance, and what pulls take.
 constexpr base::Duration kAfterPassing = minutes(8);
-constexpr base::Duration kAfterSlow = minutes(70);
+constexpr base::Duration kAfterSlow = minutes(80);
 
 void Nothing(World& /*world*/, const std::string& /*image*/) {}
 

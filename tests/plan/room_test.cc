@@ -74,13 +74,13 @@ TEST(RoomBook, WhatRanOutOfRoomAmongOthersRunsAlone) {
 TEST(RoomPast, WhatOthersGiveBackIsNotItsNeed) {
   RoomPast past = AfterMeasure(AfterNoRoom(Sized(1), false, kNow), 500 * kGiB, kNow + seconds(8));
   past = AfterMeasure(past, 600 * kGiB, kNow + seconds(16));
-  EXPECT_TRUE(MayFit(ClaimOfDue(past), 71 * kGiB));
-  EXPECT_FALSE(MayFit(ClaimOfDue(past), 70 * kGiB));
+  EXPECT_TRUE(MayFit(ClaimOfDue(past), 141 * kGiB));
+  EXPECT_FALSE(MayFit(ClaimOfDue(past), 140 * kGiB));
   // It ran out of that, too: twice as much.
   past = AfterMeasure(AfterNoRoom(past, false, kNow), 500 * kGiB, kNow + seconds(8));
   past = AfterMeasure(past, 600 * kGiB, kNow + seconds(16));
-  EXPECT_FALSE(MayFit(ClaimOfDue(past), 154 * kGiB));
-  EXPECT_TRUE(MayFit(ClaimOfDue(past), 156 * kGiB));
+  EXPECT_FALSE(MayFit(ClaimOfDue(past), 309 * kGiB));
+  EXPECT_TRUE(MayFit(ClaimOfDue(past), 310 * kGiB));
 }
 
 TEST(RoomPast, AfterATryThatHadTheDiskForItselfATenthMoreIsNeeded) {
