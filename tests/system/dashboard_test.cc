@@ -116,7 +116,8 @@ class Dashboard : public testing::Test {
 
 TEST_F(Dashboard, EachPanelsQueryReturnsData) {
   List();
-  node_.HasKubelet({"--kubelet-version=1.34.0"});
+  node_.HasKubelet({"--kubelet-version", "1.36.2", "--kubelet-root", node_.scratch().path(),
+                    "--kubelet-verification", "NeverVerifyPreloadedImages"});
   node_.StartAgent();
   ASSERT_EQ(node_.Ctl({"wait", "--timeout", "60s"}).exit, rig::Exit{}) << node_.AgentLog();
   prometheus_.Start(node_.NeighbourUrl());
