@@ -35,9 +35,11 @@ bool LookUps::Want(const plan::DesiredImage& want, base::TimePoint now) {
                 .done = [tell = tell_, name, id = search.id](credentials::Lookup lookup) {
                   tell({name, id, std::make_shared<const credentials::Lookup>(std::move(lookup))});
                 }};
+  const bool replaces = searches_.count(name) != 0;
   Search& place = searches_[name];
   place.stop.request_stop();
   place = std::move(search);
+  if (replaces) pool_.DropStopped();
   under_way_++;
   pool_.Start(std::move(job));
   return true;

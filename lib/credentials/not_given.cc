@@ -121,8 +121,9 @@ std::vector<std::string> ProblemsOf(const NotGiven& missing) {
   }
   std::vector<std::string> problems;
   for (const NotGiven::Missing& one : missing.providers) {
-    const char* refused =
-        one.how == NotGiven::How::kOtherProgram ? " may be refused (401); " : " will be refused (401); ";
+    // Another program may know these registries; a wider glob of the agent's may match these images.
+    const bool perhaps = one.how == NotGiven::How::kOtherProgram || one.how == NotGiven::How::kFewerImages;
+    const char* refused = perhaps ? " may be refused (401); " : " will be refused (401); ";
     problems.push_back("kubelet uses the credential provider \"" + one.provider.name + "\" from " +
                        missing.kubelets.config + "; " + WhyMissing(missing, one) + ": images of " +
                        ShownPatterns(one) + refused + kGive);

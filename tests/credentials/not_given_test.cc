@@ -118,7 +118,7 @@ INSTANTIATE_TEST_SUITE_P(
                      "/own/p.yaml",
                      {ForImages("acme", {"b.io", "a.io", "d.io"}), {"ecr"}},
                      {"kubelet uses the credential provider \"acme\" from /k/c.yaml; the agent's provider of "
-                      "that name, from /own/p.yaml, does not match all of its images: images of c.io will be "
+                      "that name, from /own/p.yaml, does not match all of its images: images of c.io may be "
                       "refused (401)"}},
         NotGivenCase{"WiderImages",
                      "/k/c.yaml",
@@ -134,7 +134,7 @@ INSTANTIATE_TEST_SUITE_P(
                      {{"acme"}, ForImages("ecr", {"*.dkr.ecr.eu-west-1.amazonaws.com", "public.ecr.aws"})},
                      {"kubelet uses the credential provider \"ecr\" from /k/c.yaml; the agent's provider of "
                       "that name, from /own/p.yaml, does not match all of its images: images of "
-                      "*.dkr.ecr.*.amazonaws.com will be refused (401)"}},
+                      "*.dkr.ecr.*.amazonaws.com may be refused (401)"}},
         NotGivenCase{
             "UnreadableAndAnother",
             "/k/c.yaml",
