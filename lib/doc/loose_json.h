@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-namespace Json {
+namespace Json {  // NOLINT(readability-identifier-naming): jsoncpp's
 class Value;
 }
 

@@ -146,6 +146,15 @@ bool SameContentRuns(const PullSlot& slot, const std::vector<PullSlot>& running)
   });
 }
 
+// For credentials, by registry.
+std::map<std::string, int> SearchesUnderWay(const std::vector<PullSlot>& due) {
+  std::map<std::string, int> looking;
+  for (const PullSlot& slot : due) {
+    if (slot.look_up.state == LookUpState::kUnderWay) looking[slot.registry]++;
+  }
+  return looking;
+}
+
 }  // namespace
 
 RegistryHealth AfterRegistryFailure(RegistryHealth past, bool rate_limited, base::Duration retry_after,
@@ -180,10 +189,7 @@ ScheduleOutput Schedule(const ScheduleInput& input, const Limits& limits, base::
   const RegistryLimits registries(input, limits, parallel, now);
   RoomBook room(input.usable, input.running);
   Kept kept;
-  std::map<std::string, int> looking;  // searches under way, by registry
-  for (const PullSlot& slot : due) {
-    if (slot.look_up.state == LookUpState::kUnderWay) looking[slot.registry]++;
-  }
+  std::map<std::string, int> looking = SearchesUnderWay(due);
   for (const PullSlot& slot : due) {
     if (taken.total >= places.Most()) break;
     if (base::TimePoint held_until = registries.HeldUntil(slot.registry); now < held_until) {

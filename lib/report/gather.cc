@@ -53,7 +53,7 @@ void CutNames(screen::Fleet& fleet) {
   }
 }
 
-std::vector<PullTimes> Slowest(std::map<std::string, PullTimes> by_image) {
+std::vector<PullTimes> Slowest(std::map<std::string, PullTimes>&& by_image) {
   std::vector<PullTimes> pulls;
   for (auto& [image, times] : by_image) {
     times.image = image;
