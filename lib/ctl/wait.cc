@@ -17,6 +17,9 @@ using std::chrono::seconds;
 using std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kLook{250};
+// An agent reads a list file at most 60 ms after a change (list/watcher.h). Whoever has just edited a list
+// wants to hear of that one: an answer that would end the wait is asked for once more after this time.
+constexpr std::chrono::milliseconds kListIsRead{200};
 constexpr std::size_t kNodeDetails = 10;  // lines below the first, on a terminal
 
 // How it ends now, if it does.
@@ -25,6 +28,11 @@ std::optional<screen::WaitEnd> EndOf(const screen::StatusDocument& document, boo
   if (screen::FailedForGood(document)) return screen::WaitEnd::kFailedForGood;
   if (fail_fast && screen::SomethingFailedForGood(document)) return screen::WaitEnd::kFailedFast;
   return std::nullopt;
+}
+
+int CodeOf(screen::WaitEnd end) {
+  if (end == screen::WaitEnd::kReady) return kOk;
+  return end == screen::WaitEnd::kTimedOut ? kTimedOut : kNo;
 }
 
 }  // namespace
@@ -37,7 +45,14 @@ int Wait(const base::Call& call, const AgentClient& agent, const WaitOptions& op
   base::Call limited = call.Within(options.timeout);
   std::optional<screen::StatusDocument> newest;
   std::optional<base::Error> trouble;
+  const auto finish = [&](screen::WaitEnd end) {
+    progress.Close();
+    auto waited = std::chrono::duration_cast<seconds>(steady_clock::now() - started);
+    out << screen::WaitResult(*newest, end, waited, terminal.width);
+    return CodeOf(end);
+  };
   do {
+    auto asked = steady_clock::now();
     auto status = agent.Status(limited);
     if (call.Stopped()) break;
     if (!status) {
@@ -50,10 +65,8 @@ int Wait(const base::Call& call, const AgentClient& agent, const WaitOptions& op
     terminal = StdoutTerminal();  // it may have become another size
     newest = screen::NarrowTo(*std::move(status), options.demand);
     if (auto end = EndOf(*newest, options.fail_fast)) {
-      progress.Close();
-      auto waited = std::chrono::duration_cast<seconds>(steady_clock::now() - started);
-      out << screen::WaitResult(*newest, *end, waited, terminal.width);
-      return *end == screen::WaitEnd::kReady ? kOk : kNo;
+      if (asked - started >= kListIsRead) return finish(*end);
+      continue;
     }
     std::size_t width = LineWidth(terminal);
     progress.Show(screen::WaitLine(*newest, width), screen::WaitKey(*newest),
@@ -63,9 +76,7 @@ int Wait(const base::Call& call, const AgentClient& agent, const WaitOptions& op
   if (call.Stopped()) return kInterrupted;
   if (trouble || !newest)
     return Fail(kUnreachable, trouble.value_or(base::Unavailable("the agent did not answer in time")), err);
-  auto waited = std::chrono::duration_cast<seconds>(steady_clock::now() - started);
-  out << screen::WaitResult(*newest, screen::WaitEnd::kTimedOut, waited, terminal.width);
-  return kTimedOut;
+  return finish(EndOf(*newest, options.fail_fast).value_or(screen::WaitEnd::kTimedOut));
 }
 
 }  // namespace prefetch::ctl

@@ -88,8 +88,24 @@ TEST(WaitCommand, GoesOnWhileAnAgentIsReplaced) {
   tests::Ran ran = tests::Run(
       [&](auto& out, auto& err) { return Wait({}, agent.Client(), {.timeout = seconds(30)}, out, err); });
   EXPECT_EQ(ran.exit, kOk) << ran;
-  EXPECT_EQ(agent.asked(), 3U);
+  EXPECT_EQ(agent.asked(), 3U);  // the third after 500 ms
   EXPECT_EQ(ran.err, "");
+}
+
+// Whoever edits a list and waits at once is not told about the list before.
+TEST(WaitCommand, AnAnswerBeforeTheListIsReadAgainIsNotTheLastWord) {
+  ChangingAgent agent({Status({GoneForGood()}), Status({sample::Ready("q.io/a:v1", 1000)})});
+  tests::Ran ran = tests::Run(
+      [&](auto& out, auto& err) { return Wait({}, agent.Client(), {.timeout = seconds(30)}, out, err); });
+  EXPECT_EQ(ran.exit, kOk) << ran;
+  EXPECT_EQ(agent.asked(), 2U);
+  EXPECT_EQ(ran.out.find("q.io/gone"), std::string::npos) << ran;
+
+  ChangingAgent ready({Status({sample::Ready("q.io/a:v1", 1000)}), Status({sample::Queued("q.io/b:v1")})});
+  ran = tests::Run([&](auto& out, auto& err) {
+    return Wait({}, ready.Client(), {.timeout = milliseconds(600)}, out, err);
+  });
+  EXPECT_EQ(ran.exit, kTimedOut) << ran;
 }
 
 TEST(WaitCommand, NobodyThereIsTheLastWordAndNoTimeout) {
