@@ -11,6 +11,7 @@ namespace {
 constexpr std::size_t kRowsShown = 8;     // of one cause; the others unfold
 constexpr std::size_t kNodesNamed = 3;    // of one image; the map names all
 constexpr std::size_t kMostRows = 2'000;  // of one cause
+constexpr std::size_t kMostProblems = 50;
 
 // Images with the same state: they lie side by side in Report::troubles.
 struct Cause {
@@ -116,12 +117,24 @@ void WriteNodeCause(Html& out, const Report& report, const screen::FleetGroup& g
   out.Tag("<p class=\"names\">").Text(SomeNames(group.nodes, 20)).Tag("</p>\n</article>\n");
 }
 
+void WriteProblem(Html& out, const Report& report, const NodeProblem& problem) {
+  WriteHeading(out, "moving", "!", "problem", "");
+  out.Tag("<p class=\"scope\">The node itself, on ").Text(Grouped(problem.nodes.size())).Tag(" of ");
+  out.Text(CountedGroups(report.nodes.size(), "node", "nodes"));
+  out.Tag("</p>\n<p>").Text(problem.text).Tag("</p>\n<p class=\"names\">");
+  out.Text(SomeNames(problem.nodes, 20)).Tag("</p>\n</article>\n");
+}
+
 }  // namespace
 
 void WriteCauses(Html& out, const PageParts& parts) {
   const std::vector<Cause> causes = Causes(parts.report);
   out.Tag("<section id=\"causes\">\n<h2>Causes</h2>\n");
-  bool any = !causes.empty();
+  if (parts.report.nodes.empty()) {
+    out.Tag("<p>No node matches.</p>\n</section>\n");
+    return;
+  }
+  bool any = !causes.empty() || !parts.report.problems.empty();
   auto nodes = [&](bool failing) {
     for (const screen::FleetGroup& group : parts.report.fleet.groups) {
       if (!group.image.empty() || (group.state == screen::NodeState::kFailing) != failing) continue;
@@ -137,6 +150,14 @@ void WriteCauses(Html& out, const PageParts& parts) {
   nodes(true);
   images(true);
   nodes(false);
+  for (std::size_t i = 0; i < std::min(parts.report.problems.size(), kMostProblems); i++)
+    WriteProblem(out, parts.report, parts.report.problems[i]);
+  if (parts.report.problems.size() > kMostProblems) {
+    out.Tag("<p>")
+        .Text(Grouped(parts.report.problems.size() - kMostProblems))
+        .Tag(" more problems of nodes: see ");
+    out.Tag("<code>prefetchctl status</code> there.</p>\n");
+  }
   images(false);
   if (!any) out.Tag("<p class=\"good\">✓ Nothing is in the way: every image is ready on every node.</p>\n");
   out.Tag("</section>\n");

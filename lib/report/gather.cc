@@ -25,6 +25,12 @@ ImageState StateOf(const screen::StatusImage& image) {
   return {image.phase == "Failing" ? Tone::kFailing : Tone::kMoving, Cut(image.reason)};
 }
 
+// Its registry has said why it is not ready.
+bool IsObjectedTo(const screen::StatusImage& image) {
+  return image.applies && !image.ready && image.registry && !image.registry->answer.empty() &&
+         image.registry->reason == image.reason;
+}
+
 // Places of `items` in their sorted order.
 template <typename T>
 std::vector<std::uint32_t> Sort(std::vector<T>& items) {
@@ -133,6 +139,13 @@ void Gathering::NoteRegistries(const screen::StatusDocument& document) {
   }
 }
 
+void Gathering::NoteProblems(const std::string& node, const screen::StatusDocument& document) {
+  std::vector<std::string> texts = screen::RefusedSources(document);
+  for (const auto& more : {screen::FurtherProblems(document), document.warnings})
+    texts.insert(texts.end(), more.begin(), more.end());
+  for (const std::string& text : texts) problems_[base::Truncate(text, kLongestMessage)].insert(node);
+}
+
 void Gathering::Add(const std::string& name, const screen::StatusDocument& document) {
   const std::string node = Cut(name);
   Facts& facts = facts_[node];
@@ -145,11 +158,14 @@ void Gathering::Add(const std::string& name, const screen::StatusDocument& docum
     facts.cells.push_back(cell);
     checked_.resize(images_.texts.size());
     if (image.applies && image.registry) checked_[cell.image] = true;
+    objected_.resize(images_.texts.size());
+    if (IsObjectedTo(image)) objected_[cell.image] = true;
     std::uint64_t done = image.pull.bytes_done.value_or(0), total = image.pull.bytes_total.value_or(0);
     if (image.pull.state == "Pulling" && total > done) facts.bytes_left[cell.image] = total - done;
     NotePull(node, image);
   }
   NoteRegistries(document);
+  NoteProblems(node, document);
 }
 
 // Indices are in the order in which the nodes answered, which is chance.
@@ -198,7 +214,11 @@ std::vector<Trouble> Gathering::Troubles(const Report& report) const {
 Report Gathering::Take(screen::Fleet fleet) && {
   CutNames(fleet);
   Report report{.fleet = std::move(fleet), .away = std::move(away_)};
-  report.checked_images = static_cast<std::size_t>(std::count(checked_.begin(), checked_.end(), true));
+  const auto count = [](const std::vector<bool>& images) {
+    return static_cast<std::size_t>(std::count(images.begin(), images.end(), true));
+  };
+  report.checked_images = count(checked_);
+  report.objected_images = count(objected_);
   SortIndices(report);
   for (const screen::FleetNode& node : report.fleet.nodes) {
     ReportNode shown{.node = node};
@@ -212,6 +232,10 @@ Report Gathering::Take(screen::Fleet fleet) && {
   }
   report.troubles = Troubles(report);
   report.pulls = Slowest(std::move(pulls_));
+  for (const auto& [text, nodes] : problems_) report.problems.push_back({text, {nodes.begin(), nodes.end()}});
+  std::stable_sort(
+      report.problems.begin(), report.problems.end(),
+      [](const NodeProblem& a, const NodeProblem& b) { return a.nodes.size() > b.nodes.size(); });
   return report;
 }
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -70,14 +71,22 @@ struct AwayRegistry {
   std::chrono::seconds longest{};
 };
 
+// Something wrong with nodes beside their images: a refused list, a credential provider that cannot run.
+struct NodeProblem {
+  std::string text;
+  std::vector<std::string> nodes;  // by name
+};
+
 struct Report {
   screen::Fleet fleet;
-  std::vector<ReportNode> nodes;    // by name
-  std::vector<std::string> images;  // by name
-  std::vector<ImageState> states;   // worst first; the last one is kNotListed, also where no cell has it
-  std::vector<Trouble> troubles;    // by state, then by how many nodes
-  std::vector<PullTimes> pulls;     // the slowest first
-  std::size_t checked_images = 0;   // whose registry some node asks
+  std::vector<NodeProblem> problems;  // of most nodes first
+  std::vector<ReportNode> nodes;      // by name
+  std::vector<std::string> images;    // by name
+  std::vector<ImageState> states;     // worst first; the last one is kNotListed, also where no cell has it
+  std::vector<Trouble> troubles;      // by state, then by how many nodes
+  std::vector<PullTimes> pulls;       // the slowest first
+  std::size_t checked_images = 0;     // whose registry some node asks
+  std::size_t objected_images = 0;    // of these, not ready somewhere for what the registry has said
   std::map<std::string, AwayRegistry> away;
 };
 
@@ -105,6 +114,7 @@ class Gathering {
   Cell CellOf(const screen::StatusImage& image);
   void NotePull(const std::string& node, const screen::StatusImage& image);
   void NoteRegistries(const screen::StatusDocument& document);
+  void NoteProblems(const std::string& node, const screen::StatusDocument& document);
   void SortIndices(Report& report);
   std::vector<Trouble> Troubles(const Report& report) const;
 
@@ -112,9 +122,10 @@ class Gathering {
   Indices images_, messages_;
   std::map<ImageState, std::uint32_t> states_;
   std::vector<ImageState> state_list_;
-  std::vector<bool> checked_;               // by image
+  std::vector<bool> checked_, objected_;    // by image
   std::map<std::string, PullTimes> pulls_;  // by image
   std::map<std::string, AwayRegistry> away_;
+  std::map<std::string, std::set<std::string>> problems_;  // nodes, by text
 };
 
 }  // namespace prefetch::report

@@ -150,8 +150,12 @@ void WriteDisk(Html& out, const PageParts& parts) {
   const auto pressed = static_cast<std::size_t>(
       std::count_if(disks.begin(), disks.end(), [](const Disk& disk) { return disk.node->disk->pressure; }));
   out.Tag("<p>");
-  if (pressed == 0) {
+  const std::size_t untold = parts.report.nodes.size() - disks.size();
+  if (pressed == 0 && untold == 0) {
     out.Tag("✓ No node is short of room for its list.");
+  } else if (pressed == 0) {
+    out.Text(CountedGroups(disks.size(), "node has", "nodes have")).Tag(" room for the list; ");
+    out.Text(CountedGroups(untold, "node did", "nodes did")).Tag(" not tell.");
   } else {
     out.Tag("✕ ").Text(CountedGroups(pressed, "node lacks", "nodes lack")).Tag(" room for the list.");
   }

@@ -71,9 +71,16 @@ void WriteFreshness(Html& out, const PageParts& parts) {
   }
   out.Tag("<section id=\"freshness\">\n<h2>Freshness</h2>\n<p>");
   const std::size_t checked = parts.report.checked_images;
-  if (checked == 0) {
+  const std::size_t objected = parts.report.objected_images;
+  if (parts.report.nodes.empty()) {
+    out.Tag("No node matches.");
+  } else if (checked == 0) {
     out.Tag(
         "The list asks no registry about images that are on the nodes (<code>refresh: IfNotPresent</code>).");
+  } else if (stale.empty() && objected > 0) {
+    out.Text(CountedGroups(checked, "image is", "images are"));
+    out.Tag(" compared with the registry. ").Text(CountedGroups(objected, "image is", "images are"));
+    out.Tag(" not ready for what it said: see <a href=\"#causes\">causes</a>.");
   } else if (stale.empty()) {
     out.Tag("✓ ").Text(CountedGroups(checked, "image is", "images are"));
     out.Tag(" compared with the registry, and none is known to be out of date.");

@@ -47,6 +47,11 @@ bool IsStale(const StatusImage& image);
 // registry is away. Empty: there is nothing to say.
 std::vector<std::string> RegistryWords(const StatusImage& image, const StatusDocument& document, bool wide);
 
+// Problems of the node that no image shows, a sentence each: sources whose newest version is refused while an
+// older one is in force; and what the agent tells beside the cause of its readiness.
+std::vector<std::string> RefusedSources(const StatusDocument& document);
+std::vector<std::string> FurtherProblems(const StatusDocument& document);
+
 // The registries that do not answer, for how long, and what that means; a sentence each.
 std::vector<std::string> AwayWords(const StatusDocument& document);
 

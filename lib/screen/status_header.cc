@@ -88,17 +88,13 @@ std::vector<std::string> NodeProblems(const StatusDocument& document) {
   if (!document.runtime_up && !document.runtime_error.empty() && document.reason != "RuntimeDown") {
     problems.push_back(document.runtime_error + "\n→ " + status::WordsFor("RuntimeDown").advice);
   }
-  for (const StatusSource& source : document.sources) {
-    if (source.error.empty() || !source.loaded_at) continue;
-    problems.push_back("the newest " + source.name + " is not in force: " + source.error);
-  }
+  std::vector<std::string> refused = RefusedSources(document);
+  problems.insert(problems.end(), refused.begin(), refused.end());
   if (document.disk && document.disk->pressure) {
     problems.push_back(DiskWords(*document.disk));
   }
-  for (const std::string& problem : document.problems) {
-    bool said = !document.ready && document.message.ends_with(problem);
-    if (!said) problems.push_back(problem);
-  }
+  std::vector<std::string> further = FurtherProblems(document);
+  problems.insert(problems.end(), further.begin(), further.end());
   std::vector<std::string> away = AwayWords(document);
   problems.insert(problems.end(), away.begin(), away.end());
   problems.insert(problems.end(), document.warnings.begin(), document.warnings.end());
@@ -106,6 +102,23 @@ std::vector<std::string> NodeProblems(const StatusDocument& document) {
 }
 
 }  // namespace
+
+std::vector<std::string> RefusedSources(const StatusDocument& document) {
+  std::vector<std::string> refused;
+  for (const StatusSource& source : document.sources) {
+    if (source.error.empty() || !source.loaded_at) continue;
+    refused.push_back("the newest " + source.name + " is not in force: " + source.error);
+  }
+  return refused;
+}
+
+std::vector<std::string> FurtherProblems(const StatusDocument& document) {
+  std::vector<std::string> further = document.problems;
+  std::erase_if(further, [&](const std::string& problem) {
+    return !document.ready && document.message.ends_with(problem);
+  });
+  return further;
+}
 
 std::string Painted(std::string text, Rank rank, bool color) {
   if (!color) return text;

@@ -69,8 +69,44 @@ TEST(Page, SaysWhatIsHidden) {
   EXPECT_FALSE(Has(PageOf(SmallFleet()), Escaped(screen::kHiddenWords)));
 }
 
+// A ready node may have a refused list, or a provider that cannot run.
+TEST(Page, ProblemsOfReadyNodesAreInTheWay) {
+  screen::StatusDocument document = With({});
+  ASSERT_TRUE(document.ready);
+  EXPECT_TRUE(Has(PageOf(ReportOf({{"a", document}})), "Nothing is in the way"));
+  screen::StatusDocument refused = document, told = document;
+  refused.sources.at(0).error = "images.yaml:3:1: unknown key <b>";
+  told.problems = {"credential provider ecr: cannot run"};
+  const std::string page = PageOf(ReportOf({{"a", refused}, {"b", told}, {"c", told}}));
+  EXPECT_FALSE(Has(page, "Nothing is in the way"));
+  EXPECT_TRUE(Has(page, "is not in force: images.yaml:3:1: unknown key &lt;b&gt;"));
+  EXPECT_TRUE(Has(page, "<p>credential provider ecr: cannot run</p>\n<p class=\"names\">b, c</p>"));
+}
+
+TEST(Page, AMovedTagThatReadinessWaitsForIsNotCurrent) {
+  screen::StatusDocument document = With({Stale()});
+  EXPECT_TRUE(Has(PageOf(ReportOf({{"a", document}})), "Ready, but not current"));
+  document.images.back().ready = false;
+  document.images.back().phase = "Failing";
+  document.images.back().reason = document.images.back().registry->reason;
+  const std::string page = PageOf(ReportOf({{"a", document}}));
+  EXPECT_FALSE(Has(page, "none is known to be out of date"));
+  EXPECT_TRUE(Has(page, "1 image is not ready for what it said"));
+}
+
+TEST(Page, WhoDidNotTellOfTheDiskHasNoRoomForCertain) {
+  screen::StatusDocument told = With({}), silent = With({});
+  silent.disk.reset();
+  EXPECT_TRUE(Has(PageOf(ReportOf({{"a", told}})), "No node is short of room"));
+  const std::string page = PageOf(ReportOf({{"a", told}, {"b", silent}}));
+  EXPECT_FALSE(Has(page, "No node is short of room"));
+  EXPECT_TRUE(Has(page, "1 node did not tell"));
+}
+
 TEST(Page, OfNothingAndOfAFleetAtPeace) {
-  EXPECT_TRUE(Has(PageOf(ReportOf({})), "No node matches."));
+  const std::string nothing = PageOf(ReportOf({}));
+  EXPECT_TRUE(Has(nothing, "No node matches."));
+  EXPECT_FALSE(Has(nothing, "Nothing is in the way")) << "nobody was asked";
   const std::string page = PageOf(AllReady());
   EXPECT_TRUE(Has(page, "300 of 300 nodes are ready"));
   EXPECT_TRUE(Has(page, "Nothing is in the way"));
