@@ -162,16 +162,7 @@ Fields LimitsFields() {
 }
 
 Fields AgentFields() {
-  Fields fields = {{.path = "apiVersion",
-                    .form = Form::kWord,
-                    .help = "Version of the format",
-                    .required = true,
-                    .words = {"prefetchd.dev/v1alpha1"}},
-                   {.path = "kind",
-                    .form = Form::kWord,
-                    .help = "Kind of the document",
-                    .required = true,
-                    .words = {"AgentConfiguration"}}};
+  Fields fields = FormatFields("prefetchd.dev/v1alpha1", "AgentConfiguration");
   for (const config::Setting& setting : config::Settings()) {
     if (setting.place != config::SettingPlace::kNotInFile) fields.push_back(FieldOfSetting(setting));
   }

@@ -6,6 +6,7 @@
 #include "reference/schema.h"
 #include "reference/words.h"
 #include "status/check_document.h"
+#include "status/status_json.h"
 
 namespace prefetch::reference {
 namespace {
@@ -110,28 +111,19 @@ Fields CheckRequestFields() {
 }
 
 Fields CheckResultFields() {
-  Fields fields = {
-      {.path = "apiVersion",
-       .form = Form::kWord,
-       .help = "Version of the format",
-       .required = true,
-       .words = {"prefetchd.dev/v1"}},
-      {.path = "kind",
-       .form = Form::kWord,
-       .help = "Kind of the document",
-       .required = true,
-       .words = {"CheckResult"}},
-      {.path = "node", .help = "Name of the node", .required = true},
-      {.path = "time",
-       .form = Form::kTime,
-       .help = "When the agent answered; null: it did not",
-       .required = true,
-       .nullable = true},
-      {.path = "ok", .form = Form::kBool, .help = "Whether all pods would start", .required = true},
-      {.path = "results",
-       .form = Form::kObjects,
-       .help = "The answers, in the order of the questions",
-       .required = true}};
+  Fields fields = FormatFields(status::kStatusApiVersion, "CheckResult");
+  Append(fields,
+         {{.path = "node", .help = "Name of the node", .required = true},
+          {.path = "time",
+           .form = Form::kTime,
+           .help = "When the agent answered; null: it did not",
+           .required = true,
+           .nullable = true},
+          {.path = "ok", .form = Form::kBool, .help = "Whether all pods would start", .required = true},
+          {.path = "results",
+           .form = Form::kObjects,
+           .help = "The answers, in the order of the questions",
+           .required = true}});
   Append(fields, Below("results[].", AnswerFieldsOfCheck()));
   Append(fields, Below("results[].", ReportFields()));
   return fields;

@@ -42,6 +42,9 @@ struct Field {
 
 using Fields = std::vector<Field>;
 
+// The members that each document begins with.
+Fields FormatFields(std::string_view version, std::string_view kind);
+
 // `fields` below another path: "verdicts" and "Never" give "verdicts.Never".
 Fields Below(const std::string& path, Fields fields);
 void Append(Fields& fields, Fields more);

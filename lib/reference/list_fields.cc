@@ -124,18 +124,9 @@ Fields EntryFieldsOf() {
 }  // namespace
 
 Fields ListFields() {
-  Fields fields = {
-      {.path = "apiVersion",
-       .form = Form::kWord,
-       .help = "Version of the format",
-       .required = true,
-       .words = {std::string(list::kListApiVersion)}},
-      {.path = "kind",
-       .form = Form::kWord,
-       .help = "Kind of the document",
-       .required = true,
-       .words = {std::string(list::kListKind)}},
-      {.path = "defaults", .form = Form::kObject, .help = "Values for entries that do not have the field"}};
+  Fields fields = FormatFields(list::kListApiVersion, list::kListKind);
+  fields.push_back(
+      {.path = "defaults", .form = Form::kObject, .help = "Values for entries that do not have the field"});
   Append(fields, Below("defaults.", EntryFieldsOf()));
   fields.push_back({.path = "images",
                     .form = Form::kObjects,

@@ -5,22 +5,15 @@
 #include "reference/schema.h"
 #include "reference/status_parts.h"
 #include "reference/words.h"
+#include "status/status_json.h"
 
 namespace prefetch::reference {
 namespace {
 
 Fields HeadFields() {
-  return {{.path = "apiVersion",
-           .form = Form::kWord,
-           .help = "Version of the format",
-           .required = true,
-           .words = {"prefetchd.dev/v1"}},
-          {.path = "kind",
-           .form = Form::kWord,
-           .help = "Kind of the document",
-           .required = true,
-           .words = {"NodeStatus"}},
-          {.path = "hidden",
+  Fields fields = FormatFields(status::kStatusApiVersion, "NodeStatus");
+  Append(fields,
+         {{.path = "hidden",
            .form = Form::kTexts,
            .help = "Members that the agent does not show to this caller; missing in the full document"},
           {.path = "node", .help = "Name of the node", .required = true},
@@ -38,7 +31,8 @@ Fields HeadFields() {
            .help = "Required images for this node's platform",
            .required = true},
           {.path = "requiredReady", .form = Form::kInt, .help = "Of those, ready ones", .required = true},
-          {.path = "time", .form = Form::kTime, .help = "When the document was made", .required = true}};
+          {.path = "time", .form = Form::kTime, .help = "When the document was made", .required = true}});
+  return fields;
 }
 
 Fields SourceFields() {

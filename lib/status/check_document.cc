@@ -11,6 +11,7 @@
 #include "image/reference.h"
 #include "manifest/effective_policy.h"
 #include "status/members.h"
+#include "status/status_json.h"
 #include "status/words.h"
 
 namespace prefetch::status {
@@ -206,7 +207,7 @@ doc::Node ToNode(const CheckRequest& request) {
 std::string CheckResultJson(const CheckResult& result) {
   doc::JsonWriter out;
   out.BeginObject();
-  out.Member("apiVersion", "prefetchd.dev/v1");
+  out.Member("apiVersion", kStatusApiVersion);
   out.Member("kind", "CheckResult");
   out.Member("node", result.node);
   out.MemberOrNull("time", result.time);
@@ -240,7 +241,7 @@ base::Result<CheckResult> ParseCheckResult(std::string_view json) {
   Members in(*root, "", error);
   in.Read("apiVersion", api_version);
   in.Read("kind", kind);
-  if (error.empty() && (api_version != "prefetchd.dev/v1" || kind != "CheckResult")) {
+  if (error.empty() && (api_version != kStatusApiVersion || kind != "CheckResult")) {
     error = "it is no CheckResult of prefetchd.dev/v1";
   }
   in.Read("node", result.node);

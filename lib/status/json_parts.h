@@ -7,8 +7,6 @@
 
 namespace prefetch::status {
 
-constexpr std::string_view kStatusApiVersion = "prefetchd.dev/v1";
-
 // The members of one entry, without the braces.
 void WriteImage(doc::JsonWriter& out, const plan::Snapshot& snapshot, const plan::ImageState& image);
 // "verdicts" and "verdictsReason" of one image.

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "plan/check.h"
 #include "plan/ready_question.h"
@@ -15,6 +16,9 @@
 #include "status/public_json.h"
 
 namespace prefetch::status {
+
+// Of every document that an agent answers with.
+inline constexpr std::string_view kStatusApiVersion = "prefetchd.dev/v1";
 
 // One line with a newline at its end. Pure; any thread.
 std::string StatusJson(const plan::Snapshot& snapshot);
