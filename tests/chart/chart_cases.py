@@ -12,6 +12,7 @@ import tempfile
 import yaml
 
 from chart_files import CHART, COMPONENTS, PLATFORMS
+from differences import differences
 from helm import Refused
 
 LIST = "apiVersion: prefetchd.dev/v1alpha1\nkind: ImageList\nimages:\n- image: quay.io/acme/app:v1  # \"<&>\" ä\n"
@@ -43,16 +44,6 @@ def by_name(documents):
     return found
 
 
-def differences(chart, other, path=""):
-    if isinstance(chart, dict) and isinstance(other, dict):
-        return [one for key in sorted(chart.keys() | other.keys())
-                for one in differences(chart.get(key), other.get(key), f"{path}.{key}")]
-    if isinstance(chart, list) and isinstance(other, list) and len(chart) == len(other):
-        return [one for i, (a, b) in enumerate(zip(chart, other)) for one in differences(a, b, f"{path}[{i}]")]
-    same = type(chart) is type(other) and chart == other
-    return [] if same else [f"{path}: chart {chart!r}, generate {other!r}"]
-
-
 def options_for(platform, components=(), lists=("images.yaml",)):
     return ["--platform", platform, *[word for one in components for word in ("--component", one)],
             *[word for one in lists for word in ("--list", one)]]
@@ -65,7 +56,7 @@ def own(objects, namespace="prefetchd"):
 
 def check_same(renderer, values, wanted, namespace="prefetchd"):
     objects, _, _ = renderer.render(values, namespace=namespace)
-    found = differences(by_name(objects), wanted)
+    found = differences(by_name(objects), wanted, names=("chart", "generate"))
     assert not found, "\n".join(found[:20])
 
 

@@ -10,6 +10,7 @@ import tempfile
 
 import yaml
 
+from differences import differences
 from render import COMPONENTS, DEPLOY, OF_OPENSHIFT, OVERLAYS, ROOT, TOGETHER, go_together, render
 from guide_tables import pages_for_people
 from shapes import CLUSTER_WIDE
@@ -106,15 +107,6 @@ def by_name(documents, loose):
                 container["env"].sort(key=lambda one: one["name"])
         found[f"{document['kind']}/{document['metadata']['name']}"] = document
     return found
-
-
-def differences(ours, theirs, path=""):
-    if isinstance(ours, dict) and isinstance(theirs, dict):
-        return [one for key in sorted(ours.keys() | theirs.keys())
-                for one in differences(ours.get(key), theirs.get(key), f"{path}.{key}")]
-    if isinstance(ours, list) and isinstance(theirs, list) and len(ours) == len(theirs):
-        return [one for i, (a, b) in enumerate(zip(ours, theirs)) for one in differences(a, b, f"{path}[{i}]")]
-    return [] if type(ours) is type(theirs) and ours == theirs else [f"{path}: generate {ours!r}, kustomize {theirs!r}"]
 
 
 def check_same(ours, theirs, loose=False):
