@@ -67,7 +67,7 @@ TEST(Reference, CommittedPagesAreCurrent) {
   const std::map<std::string, std::string> pages = PagesWritten();
   EXPECT_EQ(pages.size(), 8U);
   for (const auto& [name, text] : pages) ExpectCommitted(Source() / "deploy/docs/reference" / name, text);
-  // A page that says so is one of them.
+  // Each page with that sentence is made by the program, and no other page has it.
   for (const auto& file : fs::directory_iterator(Source() / "deploy/docs/reference")) {
     const bool generated = Content(file.path()).find("This page is generated") != std::string::npos;
     EXPECT_EQ(generated, pages.contains(file.path().filename())) << file.path();
