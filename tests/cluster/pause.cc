@@ -1,10 +1,18 @@
 // The program of pods that run: it waits to be ended. Static, for an image that has nothing else. With an
-// argument it ends at once, with that code.
+// argument it ends at once, with that code. With "hold" and a number it waits with so many MiB in use.
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 
 int main(int argc, char** argv) {
-  if (argc > 1) return std::atoi(argv[1]);
+  if (argc == 3 && std::strcmp(argv[1], "hold") == 0) {
+    const std::size_t bytes = std::strtoul(argv[2], nullptr, 10) << 20;
+    void* held = std::malloc(bytes);
+    if (held == nullptr) return 1;
+    std::memset(held, 1, bytes);
+  } else if (argc > 1) {
+    return std::atoi(argv[1]);
+  }
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGTERM);

@@ -127,6 +127,12 @@ std::string RealNode::PushPause(const std::string& repository) {
   return std::string(kHost) + "/" + repository + ":v1";
 }
 
+std::string RealNode::PushPause(const std::string& repository, system::Host& to) {
+  rig::Pusher pusher(to.registry().address());
+  EXPECT_OK(pusher.Push(PauseSpec(repository)));
+  return to.host() + "/" + repository + ":v1";
+}
+
 std::string RealNode::PushArchive(const std::string& archive, const std::string& repository) {
   std::string image = std::string(kHost) + "/" + repository + ":v1";
   const std::string there = host_->registry().address() + "/" + repository + ":v1";

@@ -43,6 +43,8 @@ class RealNode {
                    std::uint64_t size = 100'000);
   // An image whose program waits to be ended.
   std::string PushPause(const std::string& repository);
+  // The same to another registry that asks nobody for a password.
+  static std::string PushPause(const std::string& repository, system::Host& to);
 
   // An image from an archive, such as deploy/image/build makes; its reference.
   std::string PushArchive(const std::string& archive, const std::string& repository);

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <sstream>
 
 #include "base/text.h"
@@ -189,7 +190,7 @@ TEST_F(Renderings, EveryPlatformWithEveryComponentPassesTheServersDryRun) {
 
 TEST_F(Renderings, AppliedTwiceChangesNothingAndDeletedLeavesNothing) {
   const std::vector<std::string> all = ComponentsTogether();
-  for (const char* platform : {"generic", "openshift"}) {
+  for (const std::string& platform : Platforms()) {
     SCOPED_TRACE(platform);
     const std::string file = Render(platform, all);
     for (int i = 0; i < 2; i++) {
@@ -202,6 +203,45 @@ TEST_F(Renderings, AppliedTwiceChangesNothingAndDeletedLeavesNothing) {
     Remove(file);
     EXPECT_EQ(Left(), "");
   }
+}
+
+// What every cluster that was installed at an earlier commit goes through. A name that a release gives up
+// stays in the cluster for ever if no namespace takes it along.
+TEST_F(Renderings, AnEarlierOneIsUpgradedPrunedAndUninstalled) {
+  const char* source = std::getenv("PREFETCH_SOURCE");
+  const std::string earlier =
+      std::string(source == nullptr ? "." : source) + "/tests/testdata/cluster/earlier.yaml";
+  const std::string now = Render("generic", {"kubelet-api", "monitoring", "node-gate", "touch"});
+  auto apply = [](const std::string& file) {
+    rig::Ran applied = Kubectl({"apply", "--server-side", "-f", file});
+    EXPECT_TRUE(applied.exit == rig::Exit{}) << applied.err;
+  };
+  auto names = [](const std::string& file) {
+    std::set<std::string> lines;
+    std::istringstream out(Kubectl({"get", "--ignore-not-found", "-o", "name", "-f", file}).out);
+    for (std::string line; std::getline(out, line);) lines.insert(line);
+    return lines;
+  };
+  apply(earlier);
+  const std::set<std::string> before = names(earlier);
+  EXPECT_TRUE(before.contains("daemonset.apps/prefetchd"));
+  apply(now);
+  rig::Ran same = Kubectl({"diff", "--server-side", "-f", now});
+  EXPECT_TRUE(same.exit == rig::Exit{}) << same.out << same.err;
+  // As tools that prune: what only the earlier rendering names. Those are versions of the list and its like.
+  const std::set<std::string> after = names(now);
+  int pruned = 0;
+  for (const std::string& name : before) {
+    if (after.contains(name)) continue;
+    EXPECT_TRUE(name.starts_with("configmap/prefetchd-")) << name << " would stay after an uninstall";
+    EXPECT_TRUE(Kubectl({"delete", "-n", "prefetchd", name}).exit == rig::Exit{}) << name;
+    pruned++;
+  }
+  EXPECT_GT(pruned, 0) << "the list has changed, and so has the name of its ConfigMap";
+  rig::Ran still = Kubectl({"diff", "--server-side", "-f", now});
+  EXPECT_TRUE(still.exit == rig::Exit{}) << "pruning took what is in use: " << still.out << still.err;
+  Remove(now);
+  EXPECT_EQ(Left(), "");
 }
 
 }  // namespace

@@ -205,7 +205,7 @@ void SetUpMounts() {
   MustMount("proc", "/proc", "proc", 0);
   for (const char* folder : {"/run", "/var/log"}) MustMount("tmpfs", folder, "tmpfs", 0);
   // They show what the machine has, and keep what is written: paths of platforms are made below them.
-  for (const std::string name : {"etc", "home", "var/lib"}) {
+  for (const std::string name : {"etc", "home", "usr/libexec", "var/lib"}) {
     const std::string layer = "/run/world/" + name, target = "/" + name;
     fs::create_directories(layer + "/upper");
     fs::create_directories(layer + "/work");
