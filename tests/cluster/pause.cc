@@ -7,9 +7,9 @@
 int main(int argc, char** argv) {
   if (argc == 3 && std::strcmp(argv[1], "hold") == 0) {
     const std::size_t bytes = std::strtoul(argv[2], nullptr, 10) << 20;
-    void* held = std::malloc(bytes);
+    auto* held = static_cast<volatile char*>(std::malloc(bytes));
     if (held == nullptr) return 1;
-    std::memset(held, 1, bytes);
+    for (std::size_t i = 0; i < bytes; i += 1024) held[i] = 1;
   } else if (argc > 1) {
     return std::atoi(argv[1]);
   }
