@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "cluster/real_node.h"
+#include "rig/expect_ok.h"
 
 namespace prefetch::cluster::policy_test {
 namespace {
@@ -14,6 +15,10 @@ class Policy : public testing::Test {
  protected:
   void SetUp() override {
     ASSERT_NE(SharedControlPlane(), nullptr);
+    // One that has lost its last policy with parameters, by an earlier test, reads none again:
+    // deploy/docs/policy.md.
+    SharedControlPlane()->StopApiServer();
+    ASSERT_OK(SharedControlPlane()->StartApiServer());
     node_.emplace(*SharedControlPlane());
     listed_ = node_->Push("team/app");
     unlisted_ = node_->Push("team/tool");
