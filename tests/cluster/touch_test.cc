@@ -1,6 +1,8 @@
 // Touches on a real kubelet, through the shipped rights, policies, quota and Pod Security level.
 #include <gtest/gtest.h>
 
+#include <sys/mount.h>
+
 #include <functional>
 #include <optional>
 
@@ -13,6 +15,26 @@ namespace {
 using std::chrono::seconds;
 
 constexpr const char* kTouchPods = "/api/v1/namespaces/prefetchd-touch/pods";
+
+// A folder that nobody can write to, root included: in the mount namespace of the suite.
+class ReadOnlyFolder {
+ public:
+  explicit ReadOnlyFolder(std::string path) : path_(std::move(path)) {
+    mounted_ = ::mount(path_.c_str(), path_.c_str(), nullptr, MS_BIND, nullptr) == 0;
+    EXPECT_TRUE(mounted_) << path_;
+    EXPECT_EQ(::mount(nullptr, path_.c_str(), nullptr, MS_BIND | MS_REMOUNT | MS_RDONLY, nullptr), 0)
+        << path_;
+  }
+  ~ReadOnlyFolder() {
+    if (mounted_) ::umount2(path_.c_str(), MNT_DETACH);
+  }
+  ReadOnlyFolder(const ReadOnlyFolder&) = delete;
+  ReadOnlyFolder& operator=(const ReadOnlyFolder&) = delete;
+
+ private:
+  const std::string path_;
+  bool mounted_ = false;
+};
 
 // A node whose agent touches, and a team with a pull secret.
 class RealTouch : public testing::Test {
@@ -122,6 +144,19 @@ TEST_F(RealTouch, AQuotaIsToldAndTriedAgain) {
   EXPECT_TRUE(Meets(image, "Quota")) << node_->node().AgentLog();
   EXPECT_EQ(Never(image), PodAnswer::kRefused);
   EXPECT_EQ(node_->node().Get("/readyz").status, 503);
+}
+
+// kubelet pulls for the touch pod and cannot write its record: the pod alone proves nothing.
+TEST_F(RealTouch, APodThatRanWithoutARecordIsNoSuccess) {
+  StartNode("AlwaysVerify");
+  const std::string image = node_->Push("team/app");
+  node_->node().HasList({image});
+  ReadOnlyFolder records(node_->kubelet().root() + "/image_manager/pulled");
+  node_->StartAgent({"--touch"});
+  EXPECT_TRUE(Meets(image, "NotRecorded")) << node_->node().AgentLog();
+  EXPECT_TRUE(node_->kubelet().Records("pulled").empty());
+  EXPECT_FALSE(node_->node().StatusOf(image).ready);
+  EXPECT_EQ(Never(image), PodAnswer::kRefused);
 }
 
 TEST_F(RealTouch, AnApiServerThatIsAwayDelaysAndNothingElse) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <ctime>
+#include <optional>
 
 #include "base/sha256.h"
 #include "rig/expect_ok.h"
@@ -352,11 +353,11 @@ std::string Walk::CompareAgent(const std::vector<bool>& before, const std::vecto
 }
 
 void Walk::Ask(const std::vector<Asked>& asked, bool agent_too) {
-  // Since when the agent says too much, or too little: since it was asked before the first such answer.
+  // Since when it is proven that the agent says too much, or too little: since pods gave the first other
+  // answer. A machine under load makes the question itself take seconds, which prove nothing.
   auto since = steady_clock::now();
-  bool was_ready = false;
+  std::optional<bool> was_ready;
   for (int attempt = 1;; attempt++) {
-    const auto began = steady_clock::now();
     auto command = [&] {
       std::vector<Said> said;
       for (const Asked& one : asked) said.push_back(Command(one));
@@ -367,6 +368,7 @@ void Walk::Ask(const std::vector<Asked>& asked, bool agent_too) {
     std::vector<bool> agent = agent_too ? Agent() : std::vector<bool>{};
     auto before = command();
     auto answers = node_.pods().Ask(questions);
+    const auto answered = steady_clock::now();
     auto after = command();
     std::string wrong, late;
     bool false_ready = false;
@@ -374,8 +376,8 @@ void Walk::Ask(const std::vector<Asked>& asked, bool agent_too) {
       wrong += Compare(questions[i], before[i], answers[i], after[i]);
     if (agent_too) late = CompareAgent(agent, answers[0], Agent(), false_ready);
     if (wrong.empty() && late.empty()) return;
-    if (late.empty() || false_ready != was_ready) since = began;
-    was_ready = false_ready;
+    if (late.empty() || was_ready != false_ready) since = answered;
+    was_ready = late.empty() ? std::nullopt : std::optional<bool>(false_ready);
     const double took = late.empty() ? 0 : SecondsSince(since);
     double& longest = false_ready ? counts_.longest_false_ready : counts_.longest_false_unready;
     longest = std::max(longest, took);
