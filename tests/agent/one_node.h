@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "fakes/fake_clock.h"
 #include "fakes/refusing_api.h"
 #include "kube/api.h"
 #include "plan/node_gate.h"
@@ -37,6 +38,9 @@ class OneNode final : public tests::RefusingApi {
   kube::Answer<kube::Node> GetNode(const base::Call& call, const std::string&) override {
     gets++;
     patience = call.deadline - std::chrono::steady_clock::now();
+    const auto deadline = std::chrono::round<std::chrono::seconds>(patience);
+    if (clock != nullptr) clock->Advance(std::min<base::Duration>(latency, deadline));
+    if (latency > deadline) return Failure(kube::ApiError::kTimeout);
     if (auto failure = Next()) return *failure;
     return node;
   }
@@ -113,6 +117,8 @@ class OneNode final : public tests::RefusingApi {
   std::function<void()> after_label, before_taints;
   int gets = 0, writes = 0;
   base::Duration patience{0};  // of the newest question for the Node
+  tests::FakeClock* clock = nullptr;
+  base::Duration latency{0};  // of the Node, on that clock
 
  private:
   std::optional<kube::Failure> Next() const {

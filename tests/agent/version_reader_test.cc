@@ -92,6 +92,41 @@ TEST_F(VersionReaderTest, TheFirstQuestionAfterAnAnswerIsShort) {
   EXPECT_LE(api_.patience, seconds(2));
 }
 
+// Each question that ends too early would make the last known version count, also just after an answer.
+class SlowServerTest : public VersionReaderTest, public testing::WithParamInterface<int> {
+ protected:
+  SlowServerTest() {
+    api_.clock = &clock_;
+    api_.latency = seconds(GetParam());
+    RunFor(minutes(2));  // the first question may be too short
+  }
+};
+
+TEST_P(SlowServerTest, KeepsItsTimeUntilItIsFast) {
+  for (int minute = 0; minute < 5; minute++) {
+    KubeletStarts();
+    const base::TimePoint end = clock_.Now() + minutes(1);
+    while (clock_.Now() < end) {
+      clock_.AdvanceTo(std::min(end, reader_.Turn({})));
+      ASSERT_FALSE(word_->Get().silent_since) << "minute " << minute;
+    }
+  }
+  api_.latency = base::Duration{0};
+  RunFor(seconds(130));
+  EXPECT_LE(api_.patience, seconds(2));
+}
+
+TEST_P(SlowServerTest, LosesItOnceItDoesNotAnswerAtAll) {
+  api_.latency = seconds(30);
+  RunFor(seconds(90));
+  KubeletStarts();
+  reader_.Turn({});
+  EXPECT_LE(api_.patience, seconds(2));
+}
+
+INSTANTIATE_TEST_SUITE_P(Latency, SlowServerTest, testing::Values(2, 3, 5, 10),
+                         testing::PrintToStringParamName());
+
 TEST_F(VersionReaderTest, DoesNotHurryForEver) {
   RunFor(seconds(10));
   KubeletStarts();

@@ -41,8 +41,9 @@ std::string ShippedManifests() {
 }
 
 http::Exchanged GatedNode::Interrupted::Exchange(const base::Call& call, const http::Request& request) {
-  if (clock != nullptr) {
-    clock->Advance(call.deadline - std::chrono::steady_clock::now());
+  const base::Duration patience = call.deadline - std::chrono::steady_clock::now();
+  if (latency > base::Duration{0}) clock->Advance(std::min(latency, patience));
+  if (latency > patience) {
     return {base::DeadlineExceeded(request.method + " " + request.url + ": timed out"),
             http::Fault::kTimeout};
   }
@@ -60,6 +61,7 @@ GatedNode::GatedNode(GatedNodeOptions options)
   EXPECT_TRUE(loaded) << loaded.error().message();
   server.Put("nodes/n1", kNode);
   WriteToken(server.AddServiceAccountToken("prefetchd", "prefetchd", options.token_life));
+  client_.clock = &node.clock;
   gate_ = options.gate;
   AddGate(gate_);
   Read();

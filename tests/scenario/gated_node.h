@@ -52,7 +52,9 @@ class GatedNode {
   // kubelet, of this version, has written its Node just now.
   void KubeletReports(const std::string& version);
   // The API server's packets are lost from now on: each call lasts until its end.
-  void LosesPackets(bool loses = true) { client_.clock = loses ? &node.clock : nullptr; }
+  void LosesPackets(bool loses = true) { AnswersAfter(loses ? std::chrono::hours(1) : base::Duration{0}); }
+  // Each answer of the API server takes so long.
+  void AnswersAfter(base::Duration latency) { client_.latency = latency; }
   // kubelet has put another token into the volume.
   void WriteToken(const std::string& token);
   // Runs just before the next request of this method and with this in its body goes out.
@@ -68,7 +70,8 @@ class GatedNode {
     http::Exchanged Exchange(const base::Call& call, const http::Request& request) override;
 
     http::CurlClient real;
-    FakeClock* clock = nullptr;  // packets are lost, and this is the time that passes
+    FakeClock* clock = nullptr;  // of which `latency` passes
+    base::Duration latency{0};
     std::string method, body;
     std::function<void()> act;
   };

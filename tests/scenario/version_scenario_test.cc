@@ -211,6 +211,19 @@ TEST_F(VersionScenario, AnApiServerThatLosesPacketsHoldsTheLastKnownVersionNoLon
   EXPECT_FALSE(HasProblem("version"));
 }
 
+// Between two questions, the version before must not count again.
+TEST_F(VersionScenario, ASlowApiServerLeavesTheVersionUnknownUntilItIsConfirmed) {
+  Prepare();
+  one_->AnswersAfter(seconds(5));
+  one_->RunFor(minutes(3));
+  one_->node.KubeletRuns("200");
+  ASSERT_TRUE(one_->RunUntil([&] { return !Ready(); }, seconds(20)));
+  EXPECT_FALSE(one_->RunUntil([&] { return Ready() || Version() != ""; }, seconds(45)));
+  one_->KubeletReports("v1.37.0");
+  ASSERT_TRUE(one_->RunUntil([&] { return Ready(); }, seconds(14)));
+  EXPECT_EQ(Version(), "1.37.0");
+}
+
 TEST_F(VersionScenario, AnApiServerThatStaysAwayIsAProblemAndNoMore) {
   Prepare();
   one_->server.GoAway();

@@ -18,9 +18,11 @@ constexpr double kVersionJitter = 0.2;  // of it, so that a fleet's nodes do not
 constexpr seconds kReadWhileHeld{1};
 constexpr seconds kReadUntilConfirmed{3};
 // A server that drops packets must not hold the version that it told before for longer than a verdict is held
-// (plan::kHoldVersion); one that is merely slow gets more time at the next try.
+// (plan::kHoldVersion). One that is merely slow gets more time at the next try, and from then on: a question
+// without an answer makes the last known version count, so a verdict would flap between two questions.
 constexpr seconds kFirstCallLimit{2};
 constexpr seconds kVersionCallLimit{10};
+constexpr seconds kFastAnswer{1};  // well below kFirstCallLimit
 
 }  // namespace
 
@@ -69,9 +71,14 @@ base::Duration VersionReader::Pause() {
                                                     (1 - kVersionJitter / 2 + kVersionJitter * Spread()));
 }
 
+base::Duration VersionReader::Limit() const {
+  return failures_ == 0 && !slow_ ? kFirstCallLimit : kVersionCallLimit;
+}
+
 void VersionReader::Failed(const kube::Failure& failure) {
   if (failure.kind == kube::ApiError::kCancelled) return;
   failures_++;
+  slow_ = false;  // it had the time of a slow one, or was never slow
   if (!word_->Pending()) told_ = word_->Get();  // the NodeGate may have read more by now
   kube::Retry retry = kube::NextTry(failure, failures_, Spread());
   next_ = now_ + (retry.after.count() > 0 ? base::Duration(retry.after) : base::Duration(kReadVersionAgain));
@@ -87,8 +94,10 @@ void VersionReader::Failed(const kube::Failure& failure) {
 }
 
 void VersionReader::Ask(const base::Call& call) {
-  auto node = api_.GetNode(call.Within(failures_ == 0 ? kFirstCallLimit : kVersionCallLimit), node_);
+  auto node = api_.GetNode(call.Within(Limit()), node_);
+  const base::Duration took = clock_.Now() - std::exchange(now_, clock_.Now());
   if (!node) return Failed(node.failure());
+  slow_ = took > kFastAnswer;
   told_ = WordOf(*node);
   failures_ = 0;
   if (!std::exchange(last_failure_, "").empty()) base::Info("kubelet's version read again");

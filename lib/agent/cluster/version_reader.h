@@ -17,7 +17,8 @@ namespace prefetch::agent {
 // Independent of the loop, like the NodeGate, and only a reader. It asks at its start, once a minute with
 // jitter, and whenever a new kubelet process was seen: then every second, and after 3 s every 3 s, until the
 // Node was written by that kubelet, for a minute at most. An API server that does not answer is asked less
-// and less often, as kube/retry.h has it. What lasts is logged once.
+// and less often, as kube/retry.h has it. One that answered slowly gets more time for each question, until it
+// answers fast or fails to answer in that time. What lasts is logged once.
 //
 // Owned by main. Turn is called by one thread: the one that Start starts, or a test's.
 class VersionReader {
@@ -38,6 +39,7 @@ class VersionReader {
  private:
   void Ask(const base::Call& call);
   void Failed(const kube::Failure& failure);
+  base::Duration Limit() const;
   bool Hurries() const;
   base::Duration Pause();
   double Spread() { return std::uniform_real_distribution<double>(0, 1)(random_); }
@@ -54,6 +56,7 @@ class VersionReader {
   std::optional<plan::KubeletStart> kubelet_;  // the newest start that was heard of
   plan::NodeWord told_;                        // what `word` is told next
   unsigned failures_ = 0;
+  bool slow_ = false;  // the newest answer took long
   std::string last_failure_;
   std::optional<TurningThread> thread_;  // last: it uses what stands above
 };
