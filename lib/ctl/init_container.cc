@@ -158,6 +158,11 @@ class Manifest {
  private:
   std::string NothingFound() const {
     if (!notes_.empty()) return "no pod in it is for nodes with agents";
+    doc::Problems problems(name_);
+    if (!manifest::ReadManifests(text_, problems).uses.empty()) {
+      return "its pods are made by Tekton or Argo: print the container with --check-image, and add it as the "
+             "first step";
+    }
     if (flags_.pod_template_paths.empty()) {
       return "no pod in it asks for an image; for pods of custom resources, name their place with "
              "--pod-template-path";

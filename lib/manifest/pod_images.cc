@@ -29,11 +29,13 @@ struct Context {
   std::shared_ptr<const Pod> pod;
   const PolicyRules& rules;
   std::vector<ImageUse>& uses;
+  TemplateShape shape = TemplateShape::kPod;
 };
 
 // The pod's spec: in a template, or right where a custom path led. nullopt: none is there.
 std::optional<ObjectReader> SpecOf(const FoundTemplate& found) {
   ObjectReader holder(found.value);
+  if (found.shape != TemplateShape::kPod) return holder;
   if (!found.by_custom_path) return holder.Object("spec");
   if (holder.Has("containers")) return holder;
   std::optional<Reader> spec = holder.Find("spec");
@@ -64,18 +66,31 @@ bool MayBeBlank(const std::string& image, UseKind kind, bool from_template) {
   return from_template && (kind == UseKind::kImageVolume || !image.empty());
 }
 
-void ReadUse(ObjectReader& holder, std::string_view image_key, std::string_view policy_key, ImageUse use,
-             const Context& context) {
-  std::optional<Reader> policy = holder.Find(policy_key);
+// "$(params.image)" of Tekton, "{{inputs.parameters.image}}" of Argo: known when it runs.
+bool IsVariable(const std::optional<Reader>& value, TemplateShape shape) {
+  if (!value || value->node().kind != doc::Node::Kind::kString) return false;
+  const std::string_view mark = shape == TemplateShape::kTekton ? "$(" : "{{";
+  return shape != TemplateShape::kPod && value->node().text.find(mark) != std::string::npos;
+}
+
+// A key, and the object that has it.
+struct Field {
+  ObjectReader& holder;
+  std::string_view key;
+};
+
+void ReadUse(Field image_field, Field policy_field, ImageUse use, const Context& context) {
+  std::optional<Reader> policy = policy_field.holder.Find(policy_field.key);
+  std::optional<Reader> value = image_field.holder.Find(
+      image_field.key, context.pod->from_template ? Need::kOptional : Need::kRequired);
+  if (IsVariable(policy, context.shape) || IsVariable(value, context.shape)) return;
   if (policy && !(policy->node().kind == doc::Node::Kind::kString && policy->node().text.empty())) {
     use.explicit_policy = policy->Enum<PullPolicy>({{"Always", PullPolicy::kAlways},
                                                     {"IfNotPresent", PullPolicy::kIfNotPresent},
                                                     {"Never", PullPolicy::kNever}});
     use.policy_at = policy->node().at;
-    use.policy_key_at = holder.KeyAt(policy_key);
+    use.policy_key_at = policy_field.holder.KeyAt(policy_field.key);
   }
-  std::optional<Reader> value =
-      holder.Find(image_key, context.pod->from_template ? Need::kOptional : Need::kRequired);
   if (!value) return;
   std::optional<std::string> image = value->String();
   if (!image) return;
@@ -89,22 +104,60 @@ void ReadUse(ObjectReader& holder, std::string_view image_key, std::string_view 
   use.policy = EffectivePolicy(use.explicit_policy, use.reference, context.rules, purpose);
   use.image = *std::move(image);
   use.at = value->node().at;
-  use.key_at = holder.KeyAt(image_key).value_or(use.at);
+  use.key_at = image_field.holder.KeyAt(image_field.key).value_or(use.at);
   use.path = value->path();
   context.uses.push_back(std::move(use));
 }
 
+// `defaults` has the fields that the container lacks; nullptr: there are none.
+void ReadContainer(const Reader& item, UseKind kind, const Context& context,
+                   ObjectReader* defaults = nullptr) {
+  ObjectReader container(item);
+  if (item.node().kind != doc::Node::Kind::kMapping) return;  // it has been complained about
+  ImageUse use{.kind = kind, .name = container.String("name").value_or("")};
+  use.holder_at = item.node().at;
+  auto field = [&](std::string_view key) {
+    return Field{defaults != nullptr && !container.Has(key) ? *defaults : container, key};
+  };
+  ReadUse(field("image"), field("imagePullPolicy"), std::move(use), context);
+}
+
+void ReadList(ObjectReader& holder, std::string_view key, UseKind kind, const Context& context) {
+  for (const Reader& item : holder.Items(key)) ReadContainer(item, kind, context);
+}
+
 void ReadContainers(ObjectReader& spec, const Context& context) {
-  for (const ContainerList& list : kContainerLists) {
-    for (const Reader& item : spec.Items(list.key)) {
-      ObjectReader container(item);
-      if (container.reader().node().kind != doc::Node::Kind::kMapping)
-        continue;  // it has been complained about
-      ImageUse use{.kind = list.kind, .name = container.String("name").value_or("")};
-      use.holder_at = item.node().at;
-      ReadUse(container, "image", "imagePullPolicy", std::move(use), context);
+  for (const ContainerList& list : kContainerLists) ReadList(spec, list.key, list.kind, context);
+}
+
+// A step gets the fields of stepTemplate that it lacks; one with `ref` is a StepAction, which is elsewhere.
+void ReadSteps(ObjectReader& task, const Context& context) {
+  std::optional<ObjectReader> common;
+  if (std::optional<Reader> value = task.Find("stepTemplate")) common.emplace(*value);
+  for (const Reader& item : task.Items("steps")) {
+    if (item.node().Find("ref") == nullptr) {
+      ReadContainer(item, UseKind::kContainer, context, common ? &*common : nullptr);
     }
   }
+  ReadList(task, "sidecars", UseKind::kContainer, context);
+}
+
+// In the order of an Argo template's pod. Of the defaults, its only container can have something.
+void ReadArgoTemplate(ObjectReader& holder, const std::optional<Reader>& defaults, const Context& context) {
+  ReadList(holder, "initContainers", UseKind::kInitContainer, context);
+  for (const std::string_view key : {"container", "script"}) {
+    std::optional<Reader> value = holder.Find(key);
+    if (!value) continue;
+    std::optional<Reader> common = defaults ? ObjectReader(*defaults).Find(key) : std::nullopt;
+    std::optional<ObjectReader> fields;
+    if (common) fields.emplace(*common);
+    ReadContainer(*value, UseKind::kContainer, context, fields ? &*fields : nullptr);
+  }
+  if (std::optional<Reader> set = holder.Find("containerSet")) {
+    ObjectReader containers(*set);
+    ReadList(containers, "containers", UseKind::kContainer, context);
+  }
+  ReadList(holder, "sidecars", UseKind::kContainer, context);
 }
 
 void ReadImageVolumes(ObjectReader& spec, const Context& context) {
@@ -115,7 +168,7 @@ void ReadImageVolumes(ObjectReader& spec, const Context& context) {
     ObjectReader image(*source);
     ImageUse use{.kind = UseKind::kImageVolume, .name = volume.String("name").value_or("")};
     use.holder_at = item.node().at;
-    ReadUse(image, "reference", "pullPolicy", std::move(use), context);
+    ReadUse({image, "reference"}, {image, "pullPolicy"}, std::move(use), context);
   }
 }
 
@@ -129,8 +182,19 @@ std::optional<const doc::Node*> ReadPodImages(const FoundTemplate& found, Pod ob
   object.image_pull_secrets_at = spec->KeyAt("imagePullSecrets");
   object.nodes = ReadNodeDemand(spec->reader().node());
   object.service_account_name = ServiceAccount(*spec);
-  Context context{std::make_shared<const Pod>(std::move(object)), rules, uses};
-  ReadContainers(*spec, context);
+  object.identity_elsewhere = found.shape != TemplateShape::kPod;
+  Context context{std::make_shared<const Pod>(std::move(object)), rules, uses, found.shape};
+  switch (found.shape) {
+    case TemplateShape::kPod:
+      ReadContainers(*spec, context);
+      break;
+    case TemplateShape::kTekton:
+      ReadSteps(*spec, context);
+      break;
+    case TemplateShape::kArgo:
+      ReadArgoTemplate(*spec, found.defaults, context);
+      break;
+  }
   ReadImageVolumes(*spec, context);
   return &spec->reader().node();
 }

@@ -94,7 +94,8 @@ class ObjectVisitor {
         auto spec = ReadPodImages(found, pod, options_.policy, manifests_.uses);
         if (!spec) continue;
         pods++;
-        if (pods_ != nullptr && first < manifests_.uses.size()) {
+        // Changes are made in pods' own specs only.
+        if (pods_ != nullptr && found.shape == TemplateShape::kPod && first < manifests_.uses.size()) {
           const auto uses = manifests_.uses.begin() + static_cast<std::ptrdiff_t>(first);
           pods_->push_back({&object.reader().node(), *spec, {uses, manifests_.uses.end()}});
         }

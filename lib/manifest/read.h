@@ -49,13 +49,16 @@ struct PodInTree {
   std::vector<ImageUse> uses;         // never empty
 };
 
-// The pods of parsed documents that ask for images; as ReadManifests finds them. Pure.
+// The pods of parsed documents that ask for images, as ReadManifests finds them, but for those of Tekton and
+// Argo, whose containers have other places. Pure.
 std::vector<PodInTree> FindPods(const std::vector<doc::Node>& documents, doc::Problems& problems,
                                 const ReadOptions& options = {});
 
 // The objects of one text: YAML with any number of documents, or JSON; a List (or PodList …) and a plain
 // sequence of objects are each of their objects. Pods: Pod, PodTemplate, Deployment, StatefulSet, DaemonSet,
-// ReplicaSet, ReplicationController, Job, CronJob, OpenShift's DeploymentConfig, and by `pod_template_paths`.
+// ReplicaSet, ReplicationController, Job, CronJob, OpenShift's DeploymentConfig, and by `pod_template_paths`;
+// of Tekton, Tasks, Pipelines and their runs; of Argo, Workflows, their templates and CronWorkflows. There an
+// image or policy with a variable in it is no use, and the pods' pull secrets are not looked for.
 // `problems` names the text (its source() stands in every Pod) and gets all mistakes; if there is one, what
 // is returned is good to show, not to decide by. Pure.
 Manifests ReadManifests(std::string_view text, doc::Problems& problems, const ReadOptions& options = {});

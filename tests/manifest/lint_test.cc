@@ -99,6 +99,17 @@ INSTANTIATE_TEST_SUITE_P(
                  {"a.yaml:7:15 PF105 listed for pods with secret ci/pull and service account ci/runner "
                   "(readyAs), and Pod p has service account default: q.io/a:v1 (container \"a\") -> "
                   "list.txt:1 the entry"}},
+        // The pod's secrets are in a TaskRun, or in Tekton's configuration.
+        RuleCase{"SecretsOfATaskAreNotKnown",
+                 "q.io/a:v1|as=pull",
+                 {{"a.yaml",
+                   "apiVersion: tekton.dev/v1\nkind: Task\nmetadata: {name: t, namespace: ci}\nspec:\n"
+                   "  steps: [{name: s, image: \"q.io/a:v1\"}]\n"},
+                  {"b.yaml",
+                   "apiVersion: tekton.dev/v1\nkind: Task\nmetadata: {name: t, namespace: shop}\nspec:\n"
+                   "  steps: [{name: s, image: \"q.io/a:v1\"}]\n"}},
+                 {"b.yaml:5:21 PF105 listed for pods with secret ci/pull (readyAs), and Task shop/t is in "
+                  "namespace shop: q.io/a:v1 (container \"s\") -> list.txt:1 the entry"}},
         RuleCase{"InAnotherNamespaceThanTheListHas",
                  "q.io/a:v1|as=pull",
                  {{"a.yaml",

@@ -12,7 +12,7 @@ using image::PullPolicy;
 struct ReadCase {
   std::string name, text;
   std::string expect;  // a line a use, see Shown(); then what was passed over
-  ReadOptions options;
+  ReadOptions options = {};
 };
 
 // "5:12 nginx:1 IfNotPresent! container web of Deployment shop/web": "!" is an explicit policy.
@@ -218,6 +218,104 @@ INSTANTIATE_TEST_SUITE_P(
                  "3:29 A B IfNotPresent container  of Pod\n",
                  {}}),
     [](const auto& row) { return row.param.name; });
+
+// Tekton and Argo: `spec` is what stands behind it.
+std::string OfWorkflow(const std::string& type, const std::string& spec) {
+  const std::size_t slash = type.rfind('/');
+  return "apiVersion: " + type.substr(0, slash) + "\nkind: " + type.substr(slash + 1) +
+         "\nmetadata: {name: w}\nspec:\n" + spec;
+}
+
+const char kSteps[] = "{steps: [{name: s, image: a:1}], sidecars: [{name: t, image: b}]}\n";
+
+INSTANTIATE_TEST_SUITE_P(
+    Workflows, ReadTest,
+    testing::Values(
+        ReadCase{"Task", OfWorkflow("tekton.dev/v1/Task", std::string("  ") + kSteps),
+                 "5:29 a:1 IfNotPresent container s of Task w\n5:64 b Always container t of Task w\n"},
+        ReadCase{"TaskRun", OfWorkflow("tekton.dev/v1beta1/TaskRun", std::string("  taskSpec: ") + kSteps),
+                 "5:39 a:1 IfNotPresent container s of TaskRun w\n5:74 b Always container t of TaskRun w\n"},
+        ReadCase{"Pipeline",
+                 OfWorkflow("tekton.dev/v1/Pipeline",
+                            "  tasks: [{taskRef: {name: x}}, {taskSpec: {steps: [{image: a:1}]}}]\n"
+                            "  finally: [{taskSpec: {steps: [{image: b:1}]}}]\n"),
+                 "5:61 a:1 IfNotPresent container  of Pipeline w\n6:41 b:1 IfNotPresent container  of "
+                 "Pipeline w\n"},
+        ReadCase{"PipelineRun",
+                 OfWorkflow("tekton.dev/v1/PipelineRun",
+                            "  pipelineSpec:\n    tasks: [{taskSpec: {steps: [{image: a:1}]}}]\n"
+                            "    finally: [{taskSpec: {steps: [{image: b:1}]}}]\n"),
+                 "6:41 a:1 IfNotPresent container  of PipelineRun w\n"
+                 "7:43 b:1 IfNotPresent container  of PipelineRun w\n"},
+        ReadCase{"StepTemplate",
+                 OfWorkflow("tekton.dev/v1/Task",
+                            "  stepTemplate: {image: a:1, imagePullPolicy: Always}\n  steps:\n"
+                            "  - {name: of-template}\n  - {name: own, image: b:1, imagePullPolicy: Never}\n"
+                            "  - {name: half, image: c:1}\n  - {name: elsewhere, ref: {name: x}}\n"),
+                 "5:25 a:1 Always! container of-template of Task w\n"
+                 "8:24 b:1 Never! container own of Task w\n9:25 c:1 Always! container half of Task w\n"},
+        ReadCase{
+            "VariablesOfTekton",
+            OfWorkflow("tekton.dev/v1/Task",
+                       "  steps: [{image: $(params.image)}, {image: a:1, imagePullPolicy: $(params.p)}]\n"),
+            ""},
+        ReadCase{"NoStepsOfItsOwn", OfWorkflow("tekton.dev/v1/TaskRun", "  taskRef: {name: x}\n"),
+                 "passed over: 1 TaskRun.tekton.dev\n"},
+        ReadCase{
+            "Workflow",
+            OfWorkflow("argoproj.io/v1alpha1/Workflow",
+                       "  templates:\n  - dag: {tasks: []}\n"
+                       "  - container: {image: a:1}\n    initContainers: [{name: i, image: b:1}]\n"
+                       "    sidecars: [{name: s, image: c:1}]\n  - script: {image: d, source: x}\n"
+                       "  - containerSet: {containers: [{name: one, image: e:1}, {name: two, image: f:1}]}\n"
+                       "  - container: {image: '{{inputs.parameters.image}}'}\n"),
+            "8:39 b:1 IfNotPresent init i of Workflow w\n7:24 a:1 IfNotPresent container  of Workflow w\n"
+            "9:33 c:1 IfNotPresent container s of Workflow w\n10:21 d Always container  of Workflow w\n"
+            "11:52 e:1 IfNotPresent container one of Workflow w\n"
+            "11:77 f:1 IfNotPresent container two of Workflow w\n"},
+        ReadCase{
+            "WorkflowTemplate",
+            OfWorkflow("argoproj.io/v1alpha1/WorkflowTemplate", "  templates: [{container: {image: a:1}}]\n"),
+            "5:35 a:1 IfNotPresent container  of WorkflowTemplate w\n"},
+        ReadCase{"ClusterWorkflowTemplate",
+                 OfWorkflow("argoproj.io/v1alpha1/ClusterWorkflowTemplate",
+                            "  templates: [{container: {image: a:1}}]\n"),
+                 "5:35 a:1 IfNotPresent container  of ClusterWorkflowTemplate w\n"},
+        ReadCase{"CronWorkflow",
+                 OfWorkflow("argoproj.io/v1alpha1/CronWorkflow",
+                            "  workflowSpec: {templates: [{container: {image: a:1}}]}\n"),
+                 "5:50 a:1 IfNotPresent container  of CronWorkflow w\n"},
+        ReadCase{"TemplateDefaults",
+                 OfWorkflow("argoproj.io/v1alpha1/Workflow",
+                            "  templateDefaults:\n    container: {imagePullPolicy: Always}\n"
+                            "    script: {image: d:1}\n  templates:\n"
+                            "  - container: {image: a:1}\n  - container: {image: b, imagePullPolicy: Never}\n"
+                            "  - script: {source: x}\n"),
+                 "9:24 a:1 Always! container  of Workflow w\n10:24 b Never! container  of Workflow w\n"
+                 "7:21 d:1 IfNotPresent container  of Workflow w\n"},
+        ReadCase{"TemplatesWithinSteps",
+                 OfWorkflow("argoproj.io/v1alpha1/Workflow",
+                            "  templates:\n  - dag: {tasks: [{inline: {container: {image: a:1}}}]}\n"
+                            "  - steps: [[{inline: {script: {image: b:1}}}], [{template: x}]]\n"),
+                 "6:48 a:1 IfNotPresent container  of Workflow w\n"
+                 "7:40 b:1 IfNotPresent container  of Workflow w\n"},
+        ReadCase{"OthersOfArgo",
+                 OfWorkflow("argoproj.io/v1alpha1/Application", "  templates: [{container: {image: a}}]\n"),
+                 "passed over: 1 Application.argoproj.io\n"},
+        ReadCase{"TaskOfAnotherGroup", OfWorkflow("example.com/v1/Task", std::string("  ") + kSteps),
+                 "passed over: 1 Task.example.com\n"}),
+    [](const auto& row) { return row.param.name; });
+
+TEST(FindPods, LeavesOutContainersThatAreInOtherPlaces) {
+  doc::Problems problems("x.yaml");
+  const std::vector<doc::Node> documents =
+      ParseManifests(OfWorkflow("tekton.dev/v1/Task", std::string("  ") + kSteps) + "---\n" +
+                         Workload("batch/v1", "Job", "spec.template"),
+                     problems);
+  const std::vector<PodInTree> pods = FindPods(documents, problems);
+  ASSERT_EQ(pods.size(), 1U);
+  EXPECT_EQ(pods.front().uses.front().pod->kind, "Job");
+}
 
 const char kCustom[] =
     "apiVersion: example.com/v1\nkind: Farm\nmetadata: {name: f}\nspec:\n  template: text\n  tasks:\n"

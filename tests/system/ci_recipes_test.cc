@@ -82,17 +82,12 @@ class Recipes : public CommandFolder {
 
 struct LintCase {
   std::string name, example;
-  std::string from, to;             // what the page's sed replaces
   std::string policy, with_always;  // the control: this in the example or in the command, and what it becomes
   std::string finding;
 };
 
 class RecipesLint : public Recipes, public testing::WithParamInterface<LintCase> {
  protected:
-  std::string Text() const {
-    const LintCase& row = GetParam();
-    return row.from.empty() ? Example(row.example) : base::ReplaceAll(Example(row.example), row.from, row.to);
-  }
   // By the page's command; the text is a file for -f NAME, and standard input for -f -.
   rig::Ran Lint(const Words& words, const std::string& text) {
     scratch_.Write(GetParam().example, text);
@@ -104,7 +99,7 @@ TEST_P(RecipesLint, IsCleanAndWithAlwaysIsNot) {
   const LintCase& row = GetParam();
   const std::vector<Words> commands = CommandsFor(row.example);
   ASSERT_EQ(commands.size(), 1U);
-  const std::string text = Text();
+  const std::string text = Example(row.example);
   rig::Ran clean = Lint(commands[0], text);
   EXPECT_EQ(clean.exit, (rig::Exit{0, 0})) << clean.out << clean.err;
   EXPECT_TRUE(clean.out.starts_with("clean: 1 file, 1 pod (")) << clean.out;
@@ -123,18 +118,17 @@ TEST_P(RecipesLint, IsCleanAndWithAlwaysIsNot) {
 // Of a GitLab job's pod the policies are in config.toml: the command's option has them.
 INSTANTIATE_TEST_SUITE_P(
     All, RecipesLint,
-    testing::Values(
-        LintCase{"Buildkite", "buildkite.yaml", "", "", "imagePullPolicy: IfNotPresent",
-                 "imagePullPolicy: Always", "PF202"},
-        LintCase{"Gitlab", "gitlab-pod.yaml", "", "", "IfNotPresent", "Always", "(container \"helper\")"},
-        LintCase{"Arc", "arc.yaml", "", "", "imagePullPolicy: IfNotPresent", "imagePullPolicy: Always",
-                 "(container \"runner\")"},
-        LintCase{"Tekton", "tekton.yaml", "\n  steps:\n", "\n  containers:\n",
-                 "imagePullPolicy: IfNotPresent", "imagePullPolicy: Always", "(container \"unit\")"},
-        LintCase{"Prow", "prow.yaml", "", "", "imagePullPolicy: IfNotPresent", "imagePullPolicy: Always",
-                 "(container \"test\")"},
-        LintCase{"Jenkins", "jenkins.yaml", "", "", "imagePullPolicy: IfNotPresent",
-                 "imagePullPolicy: Always", "(container \"jnlp\")"}),
+    testing::Values(LintCase{"Buildkite", "buildkite.yaml", "imagePullPolicy: IfNotPresent",
+                             "imagePullPolicy: Always", "PF202"},
+                    LintCase{"Gitlab", "gitlab-pod.yaml", "IfNotPresent", "Always", "(container \"helper\")"},
+                    LintCase{"Arc", "arc.yaml", "imagePullPolicy: IfNotPresent", "imagePullPolicy: Always",
+                             "(container \"runner\")"},
+                    LintCase{"Tekton", "tekton.yaml", "imagePullPolicy: IfNotPresent",
+                             "imagePullPolicy: Always", "(container \"unit\")"},
+                    LintCase{"Prow", "prow.yaml", "imagePullPolicy: IfNotPresent", "imagePullPolicy: Always",
+                             "(container \"test\")"},
+                    LintCase{"Jenkins", "jenkins.yaml", "imagePullPolicy: IfNotPresent",
+                             "imagePullPolicy: Always", "(container \"jnlp\")"}),
     [](const auto& row) { return row.param.name; });
 
 // The controllers' own helper images are on the list: an example with its list shortened is not clean.

@@ -61,6 +61,7 @@ std::string WhyAnotherPod(const Pod& pod, const image::PodCoordinates& as) {
   if (!pod.object_namespace.empty() && pod.object_namespace != name_space) {
     return "is in namespace " + pod.object_namespace;
   }
+  if (pod.identity_elsewhere) return "";
   const std::string account = pod.service_account_name.empty() ? "default" : pod.service_account_name;
   if (as.service_account && as.service_account->name != account) return "has service account " + account;
   const std::vector<std::string>& has = pod.image_pull_secrets;
