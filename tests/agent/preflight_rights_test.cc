@@ -2,7 +2,9 @@
 // (deploy/docs/preflight.md has the same table in words).
 #include <gtest/gtest.h>
 
+#include <array>
 #include <thread>
+#include <vector>
 
 #include "agent/answers/registry_now.h"
 #include "agent/ask_registry.h"
@@ -38,9 +40,10 @@ struct RightsCase {
   std::string expect;  // "yes Starts Preloaded", and "asked" where the registry was
 };
 
-class RightsTest : public InquiryTest, public testing::WithParamInterface<RightsCase> {
+template <typename Row>
+class RightsTestOf : public InquiryTest, public testing::WithParamInterface<Row> {
  protected:
-  RightsTest() {
+  RightsTestOf() {
     plan::ImageState gone;
     gone.want = plan::DesiredImage{.reference = *image::Reference::Parse(kGone)};
     gone.reason = plan::Reason::kQueued;
@@ -55,6 +58,8 @@ class RightsTest : public InquiryTest, public testing::WithParamInterface<Rights
            (times_asked_ > 0 ? " asked" : "");
   }
 };
+
+using RightsTest = RightsTestOf<RightsCase>;
 
 TEST_P(RightsTest, Is) {
   says_ = {.kind = GetParam().says};
@@ -100,6 +105,70 @@ INSTANTIATE_TEST_SUITE_P(
         RightsCase{"PodNowhere", kPod, kNowhere, kNever, Kind::kSame, "no Unknown NotListed"},
         RightsCase{"NoName", kPod, "Upper/Case", kNever, Kind::kSame, "no Refused InvalidImageName"}),
     [](const auto& row) { return row.param.name; });
+
+// The whole table, of images that no refresh has asked for.
+struct TableCell {
+  std::string name;
+  Asker asker;
+  std::string image;
+  PullPolicy policy;
+  bool registry_is_up;
+  std::string expect;
+};
+
+// Never; then IfNotPresent and Always, each while the registry answers and while it does not.
+using Cells = std::array<std::string, 5>;
+
+const Asker kAskingUnlisted{.kind = Asker::Kind::kPod,
+                            .rules = {.namespaces = {"ci"}, .unlisted = AskFor::kAsk}};
+
+std::vector<TableCell> WholeTable() {
+  const std::string starts = "yes Starts Preloaded", absent = "no Refused ImageAbsent",
+                    hidden = "no Unknown NotListed", down = "no Unknown Unreachable asked";
+  const Cells nothing{hidden, hidden, hidden, hidden, hidden};
+  const Cells here{starts, starts, starts, "no Pulls PolicyAlways", "no Pulls PolicyAlways"};
+  const Cells here_asked{starts, starts, starts, "yes Pulls UpToDate asked", down};
+  const Cells gone{absent, "no Pulls ImageAbsent", "no Pulls ImageAbsent", "no Pulls PolicyAlways",
+                   "no Pulls PolicyAlways"};
+  const Cells gone_asked{absent, "yes Pulls ImageAbsent asked", down, "no Pulls ImageAbsent asked", down};
+  std::vector<TableCell> table;
+  auto add = [&](const std::string& name, const Asker& asker, const std::string& image, const Cells& cells) {
+    table.push_back({name + "Never", asker, image, kNever, true, cells[0]});
+    table.push_back({name + "IfNotPresentUp", asker, image, kIfNotPresent, true, cells[1]});
+    table.push_back({name + "IfNotPresentDown", asker, image, kIfNotPresent, false, cells[2]});
+    table.push_back({name + "AlwaysUp", asker, image, kAlways, true, cells[3]});
+    table.push_back({name + "AlwaysDown", asker, image, kAlways, false, cells[4]});
+  };
+  struct Who {
+    std::string name;
+    Asker asker;
+    Cells listed, gone, unlisted, nowhere;
+  };
+  for (const Who& who : {Who{"Neighbour", kNeighbour, here, gone, nothing, nothing},
+                         Who{"Pod", kPod, here, gone, nothing, nothing},
+                         Who{"PodOfAlways", kAskingAlways, here_asked, gone_asked, nothing, nothing},
+                         Who{"PodOfUnlisted", kAskingUnlisted, here, gone, here, gone},
+                         Who{"PodOfBoth", kAsking, here_asked, gone_asked, here_asked, gone_asked},
+                         Who{"Node", kNode, here_asked, gone_asked, here_asked, gone_asked}}) {
+    add(who.name + "Listed", who.asker, kApp, who.listed);
+    add(who.name + "ListedGone", who.asker, kGone, who.gone);
+    add(who.name + "Unlisted", who.asker, kUnlisted, who.unlisted);
+    add(who.name + "UnlistedGone", who.asker, kNowhere, who.nowhere);
+  }
+  return table;
+}
+
+class WholeTableTest : public RightsTestOf<TableCell> {};
+
+TEST_P(WholeTableTest, Is) {
+  const TableCell& cell = GetParam();
+  const bool is_here = cell.image == kApp || cell.image == kUnlisted;
+  says_ = {.kind = !cell.registry_is_up ? Kind::kUnreachable : is_here ? Kind::kSame : Kind::kMoved};
+  EXPECT_EQ(Told(cell.asker, cell.image, cell.policy), cell.expect);
+}
+
+INSTANTIATE_TEST_SUITE_P(Table, WholeTableTest, testing::ValuesIn(WholeTable()),
+                         [](const auto& row) { return row.param.name; });
 
 using PreflightRights = RightsTest;
 

@@ -82,23 +82,32 @@ TEST_F(PreflightTest, APodMayHaveAnyImagePulledWhereThatIsAllowed) {
 TEST_F(PreflightTest, OtherTokensLearnNothing) {
   Cluster cluster(node_, {"preflight"});
   Start(cluster, "{namespaces: [ci], always: ask, unlisted: ask}");
-  const auto turned_away = [&](const std::string& token, const std::string& why) {
+  http::CurlClient client;
+  const auto turned_away = [&](const std::string& token, const std::string& why, int status) {
+    http::Request request{.method = "POST",
+                          .url = node_.NeighbourUrl() + "/v1/check",
+                          .body = R"([{"image":")" + listed_ + R"(","policy":"Never"}])"};
+    request.headers.Add("Authorization", "Bearer " + token);
+    auto answer = client.Send(base::Call{}.Within(seconds(10)), request);
+    ASSERT_TRUE(answer) << why;
+    EXPECT_EQ(answer->status, status) << why << ": " << answer->body;
+    EXPECT_EQ(answer->body.find(listed_), std::string::npos) << why << ": " << answer->body;
     Shows(token);
     rig::Ran ran = Check(listed_, "Never");
     EXPECT_TRUE(Says(ran, 4, why)) << why << ": " << ran.out << ran.err;
     EXPECT_EQ(ran.err.find(token), std::string::npos);
   };
-  turned_away(cluster.api().AddPodToken({"ci", "runner", "n2", "job-1"}, "prefetchd"), "another node");
-  turned_away(cluster.api().AddPodToken(kJob, "vault"), "audience");
-  turned_away(cluster.api().AddPodToken(kJob, "prefetchd", seconds(-120)), "expired");
-  turned_away(cluster.api().AddPodToken({"other", "runner", "n1", "p"}, "prefetchd"), "does not admit");
-  turned_away("garbage", "ServiceAccount");
+  turned_away(cluster.api().AddPodToken({"ci", "runner", "n2", "job-1"}, "prefetchd"), "another node", 403);
+  turned_away(cluster.api().AddPodToken(kJob, "vault"), "audience", 401);
+  turned_away(cluster.api().AddPodToken(kJob, "prefetchd", seconds(-120)), "expired", 401);
+  turned_away(cluster.api().AddPodToken({"other", "runner", "n1", "p"}, "prefetchd"), "does not admit", 403);
+  turned_away("garbage", "ServiceAccount", 401);
   std::string revoked = cluster.api().AddPodToken(kJob, "prefetchd");
   cluster.api().Revoke(revoked);
-  turned_away(revoked, "rejects");
+  turned_away(revoked, "rejects", 401);
   std::string forged = cluster.api().AddPodToken(kJob, "prefetchd");
   forged.back() = forged.back() == '1' ? '2' : '1';
-  turned_away(forged, "rejects");
+  turned_away(forged, "rejects", 401);
   const std::string metrics = node_.Get("/metrics").body;
   for (const char* why : {"OtherNode", "OtherAudience", "Expired", "NotAdmitted", "NotAToken", "Rejected"}) {
     EXPECT_NE(metrics.find("prefetchd_preflight_callers_total{result=\"" + std::string(why) + "\"}"),
