@@ -137,6 +137,9 @@ std::vector<std::string> NotesFor(const GenerateOptions& options, const Objects&
     notes.emplace_back(
         "policy needs Kubernetes 1.30 or later; it judges namespaces that you label "
         "prefetchd.dev/policy=enforce");
+    notes.emplace_back(
+        "policy makes every API server watch all ConfigMaps: give aggregated API servers that right before "
+        "you apply it, see deploy/docs/policy.md");
   }
   bool other_names = !options.instance.empty() || !options.name_space.empty();
   if (Contains(options.components, kTouch) && other_names) {

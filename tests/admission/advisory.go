@@ -73,13 +73,17 @@ func (b Bound) WhatEndangers() string {
 	case len(b.Binding.Spec.ValidationActions) != 1:
 		return "it has not one action"
 	}
-	for name, isSelected := range map[string]bool{"enforce": true, "": false, "other": false} {
-		set := labels.Set{"prefetchd.dev/policy": name}
-		if name == "" {
-			set = labels.Set{"kubernetes.io/metadata.name": "x"}
+	for _, one := range []struct {
+		name, label string
+		isSelected  bool
+	}{{"ci", "enforce", true}, {"ci", "", false}, {"ci", "other", false}, {"kube-system-ci", "enforce", true},
+		{"kube-system", "enforce", false}, {"kube-public", "enforce", false}, {"kube-node-lease", "enforce", false}} {
+		set := labels.Set{"kubernetes.io/metadata.name": one.name}
+		if one.label != "" {
+			set["prefetchd.dev/policy"] = one.label
 		}
-		if b.selects(set) != isSelected {
-			return fmt.Sprintf("namespaces with the label %q: selected is %v", name, !isSelected)
+		if b.selects(set) != one.isSelected {
+			return fmt.Sprintf("namespace %s with the label %q: selected is %v", one.name, one.label, !one.isSelected)
 		}
 	}
 	return ""

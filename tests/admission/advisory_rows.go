@@ -198,6 +198,8 @@ func advisoryRows() []AdvisoryRow {
 	ephemeral.put(&debugged, "debugger", "nginx", corev1.PullAlways)
 	relabelled := pods.updated(always, always)
 	relabelled.Object.(*corev1.Pod).Labels = map[string]string{"a": "b"}
+	scaled, replicas := deployments.updated(always, always), int32(5)
+	scaled.Object.(*appsv1.Deployment).Spec.Replicas = &replicas
 	elsewhere := func(request Request, namespace string) Request { request.Namespace = namespace; return request }
 	subresource := func(request Request, name string) Request { request.Subresource = name; return request }
 	var many corev1.PodSpec
@@ -228,6 +230,10 @@ func advisoryRows() []AdvisoryRow {
 		{Name: "kubectl debug", Request: subresource(pods.updated(always, debugged), "ephemeralcontainers"), Found: []string{
 			"nginx (ephemeral container debugger)"}},
 		{Name: "a status", Request: subresource(pods.updated(podOf(container, "app", "a:v1", ""), always), "status"), NotMatched: true},
+		{Name: "kubectl scale", Request: subresource(deployments.updated(podOf(container, "app", "a:v1", ""), always), "scale"),
+			NotMatched: true},
+		{Name: "more replicas of a controller from before", Request: scaled},
+		{Name: "a pod of a controller from before", Request: pods.created(always), Found: []string{"nginx (container app)"}},
 		{Name: "ten", Request: pods.created(ten), Found: allTen},
 		{Name: "eleven", Request: pods.created(many), Found: []string{"quay.io/acme/app:v1 (container app-0) and 10 more"}},
 		{Name: "a controller without a template", Request: withoutTemplate},

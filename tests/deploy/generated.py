@@ -369,6 +369,7 @@ TOLD = [
     ("TolerationKey", arguments("eks") + ["--toleration", "=ci"], None, 2, "--toleration =ci: must be KEY"),
     ("TolerationEffect", arguments("eks") + ["--toleration", "dedicated=ci:Never"], None, 2, "must be KEY"),
     ("PolicyNeeds130", arguments("eks", ["policy"]), None, 0, "policy needs Kubernetes 1.30"),
+    ("PolicyWatchesConfigMaps", arguments("eks", ["policy"]), None, 0, "watch all ConfigMaps"),
     ("PolicyActionOfNothing", arguments("eks") + ["--policy-action", "Deny"], None, 2, "--policy-action needs --component policy"),
     ("PolicyActionThatIsNone", arguments("eks", ["policy"]) + ["--policy-action", "deny"], None, 2, "Audit"),
     ("PolicyOfTooManyImages", arguments("eks", ["policy"], ["a.txt", "b.txt", "c.txt"]),
