@@ -167,9 +167,8 @@ class Manifest {
       return "no pod in it asks for an image; for pods of custom resources, name their place with "
              "--pod-template-path";
     }
-    return "no pod in it asks for an image, also not at --pod-template-path; for the steps of other "
-           "resources "
-           "(Tekton, Argo), print the container with --check-image";
+    return "no pod in it asks for an image, also not at --pod-template-path; for resources that have no pod "
+           "template, print the container with --check-image";
   }
   bool IsJson() const {
     doc::Problems problems(name_);

@@ -153,12 +153,12 @@ TEST_F(InitContainer, PodsForWindowsAreLeftAsTheyAre) {
 }
 
 TEST_F(InitContainer, ResourcesWithoutPodsAreToldApart) {
-  const std::string task =
-      "apiVersion: tekton.dev/v1\nkind: Task\nmetadata: {name: t}\nspec:\n  steps:\n"
-      "  - {name: a, image: \"quay.io/a:v1\"}\n";
-  EXPECT_NE(MakeOf(task).err.find("name their place with --pod-template-path"), std::string::npos);
+  const std::string steps =
+      "kind: Task\nmetadata: {name: t}\nspec:\n  steps:\n  - {name: a, image: \"quay.io/a:v1\"}\n";
+  const std::string other = "apiVersion: example.com/v1\n" + steps;
+  EXPECT_NE(MakeOf(other).err.find("name their place with --pod-template-path"), std::string::npos);
   flags_.pod_template_paths = {"spec"};
-  EXPECT_NE(MakeOf(task).err.find("print the container with --check-image"), std::string::npos);
+  EXPECT_NE(MakeOf(other).err.find("print the container with --check-image"), std::string::npos);
 }
 
 TEST_F(InitContainer, JsonStaysJson) {
