@@ -109,12 +109,12 @@ void ReadUse(Field image_field, Field policy_field, ImageUse use, const Context&
   context.uses.push_back(std::move(use));
 }
 
-// `defaults` has the fields that the container lacks; nullptr: there are none.
-void ReadContainer(const Reader& item, UseKind kind, const Context& context,
-                   ObjectReader* defaults = nullptr) {
+// `defaults` has the fields that the container lacks; nullptr: there are none. `name` is of one without.
+void ReadContainer(const Reader& item, UseKind kind, const Context& context, ObjectReader* defaults = nullptr,
+                   const std::string& name = "") {
   ObjectReader container(item);
   if (item.node().kind != doc::Node::Kind::kMapping) return;  // it has been complained about
-  ImageUse use{.kind = kind, .name = container.String("name").value_or("")};
+  ImageUse use{.kind = kind, .name = container.String("name").value_or(name)};
   use.holder_at = item.node().at;
   auto field = [&](std::string_view key) {
     return Field{defaults != nullptr && !container.Has(key) ? *defaults : container, key};
@@ -144,6 +144,7 @@ void ReadSteps(ObjectReader& task, const Context& context) {
 
 // In the order of an Argo template's pod. Of the defaults, its only container can have something.
 void ReadArgoTemplate(ObjectReader& holder, const std::optional<Reader>& defaults, const Context& context) {
+  const std::string name = holder.String("name").value_or("");
   ReadList(holder, "initContainers", UseKind::kInitContainer, context);
   for (const std::string_view key : {"container", "script"}) {
     std::optional<Reader> value = holder.Find(key);
@@ -151,7 +152,7 @@ void ReadArgoTemplate(ObjectReader& holder, const std::optional<Reader>& default
     std::optional<Reader> common = defaults ? ObjectReader(*defaults).Find(key) : std::nullopt;
     std::optional<ObjectReader> fields;
     if (common) fields.emplace(*common);
-    ReadContainer(*value, UseKind::kContainer, context, fields ? &*fields : nullptr);
+    ReadContainer(*value, UseKind::kContainer, context, fields ? &*fields : nullptr, name);
   }
   if (std::optional<Reader> set = holder.Find("containerSet")) {
     ObjectReader containers(*set);

@@ -290,9 +290,9 @@ INSTANTIATE_TEST_SUITE_P(
                             "  templateDefaults:\n    container: {imagePullPolicy: Always}\n"
                             "    script: {image: d:1}\n  templates:\n"
                             "  - container: {image: a:1}\n  - container: {image: b, imagePullPolicy: Never}\n"
-                            "  - script: {source: x}\n"),
+                            "  - {name: own, script: {source: x}}\n"),
                  "9:24 a:1 Always! container  of Workflow w\n10:24 b Never! container  of Workflow w\n"
-                 "7:21 d:1 IfNotPresent container  of Workflow w\n"},
+                 "7:21 d:1 IfNotPresent container own of Workflow w\n"},
         ReadCase{"TemplatesWithinSteps",
                  OfWorkflow("argoproj.io/v1alpha1/Workflow",
                             "  templates:\n  - dag: {tasks: [{inline: {container: {image: a:1}}}]}\n"
