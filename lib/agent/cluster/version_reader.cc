@@ -78,7 +78,7 @@ base::Duration VersionReader::Limit() const {
 void VersionReader::Failed(const kube::Failure& failure) {
   if (failure.kind == kube::ApiError::kCancelled) return;
   failures_++;
-  slow_ = false;  // it had the time of a slow one, or was never slow
+  slow_ = false;                                // it had the time of a slow one, or was never slow
   if (!word_->Pending()) told_ = word_->Get();  // the NodeGate may have read more by now
   kube::Retry retry = kube::NextTry(failure, failures_, Spread());
   next_ = now_ + (retry.after.count() > 0 ? base::Duration(retry.after) : base::Duration(kReadVersionAgain));
