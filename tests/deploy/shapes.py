@@ -133,7 +133,7 @@ CLUSTER_WIDE = {
     ("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicyBinding"): {"metadata!": META, "spec!": {
         "policyName!": STRING, "validationActions!": [Text("Warn", "Audit", "Deny")],
         "paramRef": {"selector!": Either(dict), "namespace": STRING, "parameterNotFoundAction!": Text("Allow", "Deny")},
-        "matchResources": {"namespaceSelector!": SELECTOR}}},
+        "matchResources": {"namespaceSelector!": {"matchLabels!": LABELS, "matchExpressions": [EXPRESSION]}}}},
     ("security.openshift.io/v1", "SecurityContextConstraints"): {
         "metadata!": META, "priority": Either(int, type(None)), "allowHostDirVolumePlugin!": bool,
         "allowHostIPC!": bool, "allowHostNetwork!": bool, "allowHostPID!": bool, "allowHostPorts!": bool,
