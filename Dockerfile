@@ -2,8 +2,10 @@
 #
 #   docker build -t registry.example/prefetchd .          compiles everything (Debian 12)
 #   deploy/image/build OUT                                 the same from programs that were built and tested before
+#
+# BuildKit, buildah and Docker's legacy builder all build it. The legacy builder builds every stage, so each must succeed.
 ARG BASE=docker.io/library/debian:bookworm-slim
-# Where the programs come from: "compile", or "tested": collected before (deploy/image/build).
+# The source of the programs: the stage "compile", or an image with the folder /rootfs (deploy/image/build makes one).
 ARG PROGRAMS=compile
 
 FROM ${BASE} AS compile
@@ -13,9 +15,6 @@ RUN tests/run --setup build && \
     meson setup /build --buildtype=release -Doptimization=2 && \
     ninja -C /build cmd/prefetchd/prefetchd cmd/prefetchctl/prefetchctl && \
     deploy/image/collect /rootfs /build/cmd/prefetchd/prefetchd /build/cmd/prefetchctl/prefetchctl
-
-FROM scratch AS tested
-COPY build-image/rootfs /rootfs
 
 FROM ${PROGRAMS} AS programs
 

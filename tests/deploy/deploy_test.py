@@ -22,6 +22,7 @@ sys.dont_write_bytecode = True  # the source tree stays as it is
 from alerts import FIRES, check_alert, check_all_alerts_are_tried, check_quiet, check_same_on_gke
 from cases import Cases
 from compat import add_compat
+from dockerfile import add_dockerfile
 from generated import add_generated, check_second_instance, policy_images, printed, shown_commands
 from guide_tables import check_ca_bundles, check_components, check_kubelet_facts, check_mirrors, check_networks, pages_for_people
 from metrics import check_metrics, check_values
@@ -560,6 +561,7 @@ def add_all(cases, add_rendering):
         second = file.read()
     cases.add("generate", "second_instance_as_by_hand", lambda: none(check_second_instance(render_example(second))))
     cases.add("guide", "has_examples", lambda: none([] if len(guide_examples()) >= 7 else ["too few"]))
+    add_dockerfile(cases, none, finds)
     add_generated(cases, add_rendering, none)
     add_compat(cases, add_rendering, check_platform, none)
     for name, check, change, part in PLANTS:
