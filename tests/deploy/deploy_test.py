@@ -228,6 +228,17 @@ def render_example(text):
     return render(local, dict(base, **{"team-a.yaml": base["images.yaml"], "team-b.yaml": base["images.yaml"], "policy-images.yaml": policy_images([])}))
 
 
+def check_label_stale():
+    """The kustomization of watch.md gives the alert the label of another instance, as `generate --instance` does."""
+    (text,) = [text for where, text in guide_examples() if where.startswith("deploy/docs/watch.md") and "replacements" in text]
+    by_hand, generated = ([rule["expr"] for group in of_kind(documents, "PrometheusRule")[0]["spec"]["groups"]
+                           for rule in group["rules"] if rule["alert"] == "PrefetchdLabelStale"]
+                          for documents in (render_example(text), printed(
+                              ["generate", "--platform", "eks", "--list", "images.yaml", "--component", "node-gate",
+                               "--component", "monitoring", "--instance", "team-a"])))
+    return [] if by_hand == generated else [f"{by_hand} is not {generated}"]
+
+
 def plant(change):
     def planted(documents):
         documents = copy.deepcopy(documents)
@@ -561,6 +572,7 @@ def add_all(cases, add_rendering):
         second = file.read()
     cases.add("generate", "second_instance_as_by_hand", lambda: none(check_second_instance(render_example(second))))
     cases.add("guide", "has_examples", lambda: none([] if len(guide_examples()) >= 7 else ["too few"]))
+    cases.add("watch", "the_alert_of_an_instance_by_name", lambda: none(check_label_stale()))
     add_dockerfile(cases, none, finds)
     add_generated(cases, add_rendering, none)
     add_compat(cases, add_rendering, check_platform, none)

@@ -175,10 +175,59 @@ TEST(Pages, BeginWithTheirContents) {
 
 // ---- what they show
 
+// Indexes of lists in Kubernetes objects: in a JSON pointer, in brackets, after a dot, and in a value of helm
+// --set.
+std::vector<std::string> IndexesIn(const std::string& text) {
+  static const std::string list =
+      "\\b(?:args|command|env|envFrom|containers|initContainers|volumes|volumeMounts|ports|tolerations|"
+      "groups|rules|"
+      "imagePullSecrets|subjects|nodeSelectorTerms|matchExpressions|validations|ingress|egress|endpoints)";
+  static const std::regex index(R"(/(?:spec|metadata|data)(?:/[^/\s`'"]+)*/[0-9]+(?![^/\s`'",}]))"
+                                "|" +
+                                list +
+                                R"((?:[/.][0-9]+\b|\[[0-9]+\]))"
+                                R"(|--set[-a-z]*[ =]\S*\[[0-9]+\])");
+  std::vector<std::string> found;
+  for (std::sregex_iterator match(text.begin(), text.end(), index), none; match != none; ++match) {
+    const bool is_folder = match->prefix().str().ends_with("/run/");  // CRI-O's /run/containers/0
+    if (!is_folder) found.push_back(match->str());
+  }
+  return found;
+}
+
 // A patch by index breaks with the next flag or variable that the manifests get.
 TEST(Pages, PatchByNameNotByIndex) {
-  static const std::regex index(R"(path: */\S*/(args|env|containers|volumes|volumeMounts|ports)/\d+)");
-  for (const fs::path& page : AllPages()) EXPECT_FALSE(std::regex_search(Text(page), index)) << page;
+  std::vector<fs::path> files = AllPages();
+  for (const char* folder : {"deploy/examples", "deploy/chart/templates"}) {
+    for (const auto& file : fs::recursive_directory_iterator(Root() / folder)) {
+      if (file.is_regular_file()) files.push_back(fs::relative(file.path(), Root()));
+    }
+  }
+  for (const char* file : {"deploy/chart/values.yaml", "deploy/chart/Chart.yaml"}) files.emplace_back(file);
+  for (const fs::path& file : files) EXPECT_EQ(IndexesIn(Text(file)), std::vector<std::string>{}) << file;
+}
+
+TEST(PagesCheck, FindsIndexes) {
+  for (const char* text :
+       {"- {op: add, path: /spec/template/spec/containers/0/args/-, value: x}",
+        R"([{"op":"replace","path":"/spec/template/spec/containers/0/args/12","value":"x"}])",
+        "kubectl patch daemonset prefetchd --type=json -p '[{\"op\":\"remove\",\"path\":\"/metadata/x/0\"}]'",
+        "replace the expression in `/spec/groups/1/rules/1/expr` by a patch", "path: /args/12", "env/2",
+        "fieldPaths: [spec.template.spec.containers.0.image]",
+        "yq '.spec.template.spec.containers[0].args[3]'", "helm upgrade --set list.more[0].name=b.txt",
+        "-patch-merge-key: spec.tolerations.1"}) {
+    EXPECT_NE(IndexesIn(text), std::vector<std::string>{}) << text;
+  }
+}
+
+TEST(PagesCheck, FindsNoIndexWhereNoneIs) {
+  for (const char* text :
+       {"path: /spec/template/spec/priorityClassName", "path: /spec/template/spec/containers",
+        "images[3].image: is no reference", "/var/lib/kubelet/0", "docker.io/library/nginx:1.27",
+        "/spec/replicas/24h", "/run/containers/0/auth.json",
+        "fieldPaths: [spec.groups.[name=prefetchd].rules.[alert=X].expr]"}) {
+    EXPECT_EQ(IndexesIn(text), std::vector<std::string>{}) << text;
+  }
 }
 
 // Each reason of the page that the program makes has its row among the symptoms.
