@@ -54,7 +54,8 @@ std::string AsPod::PodOn(const std::string& node) {
     pod = node_.api().Post(pods, R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":")" + name +
                                      R"("},"spec":{"nodeName":")" + node +
                                      R"(","serviceAccountName":"prefetchd","hostNetwork":true,"containers":[)"
-                                     R"({"name":"c","image":"pause.example.test:5000/pause:v1"}]}})");
+                                     R"({"name":"c","image":")" +
+                                     node_.pause_image() + R"("}]}})");
   }
   EXPECT_TRUE(pod.ok()) << pod.text;
   return pod.At({"metadata", "uid"});

@@ -7,6 +7,8 @@
 #include <iterator>
 #include <sstream>
 
+#include "base/text.h"
+#include "cluster/foreign_kinds.h"
 #include "cluster/programs.h"
 #include "rig/expect_ok.h"
 #include "screen/status_document.h"
@@ -65,11 +67,21 @@ Platform GenericPlatform() {
 void AsShipped::SetUp() {
   ASSERT_NE(SharedControlPlane(), nullptr);
   MakePaths();
+  if (GetParam().on_crio) on_crio_.emplace();
   node_.emplace(*SharedControlPlane(), KubeletOptions{}, GetParam().paths);
   MountRuntime();
   image_ = node_->PushArchive(ImageArchive(), "platform/prefetchd");
-  listed_ = HasProviders() ? node_->Push("team/app")
-                           : node_->open_registry().Push("team/app", "v1", {{1, 100'000}});
+  if (!GetParam().docker_config.empty()) {
+    std::ofstream(GetParam().docker_config)
+        << R"({"auths":{")" << node_->registry() << R"(":{"auth":")"
+        << base::Base64Encode(kNodeUser.name + ":" + kNodeUser.password) << "\"}}}";
+  }
+  listed_ = PushForAgent("team/app", 1);
+}
+
+std::string AsShipped::PushForAgent(const std::string& repository, std::uint64_t seed) {
+  if (HasLogins()) return node_->Push(repository);
+  return node_->open_registry().Push(repository, "v1", {{seed, 100'000}});
 }
 
 void AsShipped::TearDown() {
@@ -77,6 +89,7 @@ void AsShipped::TearDown() {
   SharedControlPlane()->Kubectl(
       {"delete", "--ignore-not-found", "--force", "--grace-period=0", "--timeout=90s", "-f", manifests_});
   node_.reset();
+  on_crio_.reset();
   ::umount2(GetParam().runtime.c_str(), MNT_DETACH);
   rig::RemoveTree("/var/lib/kubelet");
 }
@@ -107,13 +120,15 @@ void AsShipped::MakePaths() {
 }
 
 void AsShipped::MountRuntime() {
-  const std::string folder = fs::path(node_->node().containerd().socket()).parent_path();
+  auto* crio = dynamic_cast<Crio*>(&node_->node().runtime());
+  const std::string socket = crio != nullptr ? crio->socket() : node_->node().containerd().socket();
+  const std::string folder = fs::path(socket).parent_path();
   fs::create_directories(GetParam().runtime);
   ASSERT_EQ(::mount(folder.c_str(), GetParam().runtime.c_str(), nullptr, MS_BIND, nullptr), 0);
   if (GetParam().runtime_config.empty()) return;
   fs::create_directories(fs::path(GetParam().runtime_config).parent_path());
-  fs::copy_file(node_->node().containerd().config_file(), GetParam().runtime_config,
-                fs::copy_options::overwrite_existing);
+  fs::copy_file(crio != nullptr ? crio->registries_conf() : node_->node().containerd().config_file(),
+                GetParam().runtime_config, fs::copy_options::overwrite_existing);
 }
 
 void AsShipped::Install(const std::string& list) {
@@ -127,8 +142,16 @@ void AsShipped::Install(const std::string& list) {
                                      "preflight", "--agent-config", scratch / "shipped/agent.yaml"});
   ASSERT_TRUE(made.exit == rig::Exit{}) << made.err;
   manifests_ = scratch.Write("shipped/all.yaml", made.out);
-  rig::Ran applied = SharedControlPlane()->Kubectl({"apply", "--server-side", "-f", manifests_});
+  auto apply = [](const std::string& file) {
+    return SharedControlPlane()->Kubectl({"apply", "--server-side", "-f", file});
+  };
+  rig::Ran applied = apply(scratch.Write("shipped/kinds.yaml", ForeignKinds()));
   ASSERT_TRUE(applied.exit == rig::Exit{}) << applied.err;
+  // New kinds are served a moment later.
+  EXPECT_TRUE(rig::Eventually(seconds(30), [&] {
+    applied = apply(manifests_);
+    return applied.exit == rig::Exit{};
+  })) << applied.err;
 }
 
 void AsShipped::Schedule() {
@@ -183,12 +206,14 @@ void AsShipped::ExpectLearntVersion() {
 std::string AsShipped::Preflight(const std::string& image, const std::string& policy) {
   const rig::Scratch& scratch = node_->node().scratch();
   const std::string name = "job-" + std::to_string(jobs_++);
+  // What OpenShift's admission gives to pods: a user of their namespace.
+  const bool is_openshift = std::string(GetParam().name) == "openshift";
+  const std::string user = is_openshift ? "  securityContext: {runAsUser: 1000650000}\n" : "";
   const std::string job = scratch.Write(
-      "shipped/job.yaml",
-      "apiVersion: v1\nkind: Pod\nmetadata:\n  name: " + name +
-          "\n  namespace: ci\nspec:\n  nodeName: n1\n  restartPolicy: Never\n  containers:\n"
-          "  - name: app\n    image: " +
-          image + "\n    imagePullPolicy: " + policy + "\n    command: [/none]\n" + kRestricted);
+      "shipped/job.yaml", "apiVersion: v1\nkind: Pod\nmetadata:\n  name: " + name +
+                              "\n  namespace: ci\nspec:\n  nodeName: n1\n  restartPolicy: Never\n" + user +
+                              "  containers:\n  - name: app\n    image: " + image +
+                              "\n    imagePullPolicy: " + policy + "\n    command: [/none]\n" + kRestricted);
   rig::Ran made = node_->node().Ctl(
       {"generate", "init-container", "--platform", GetParam().name, "--image", image_, "-f", job});
   EXPECT_TRUE(made.exit == rig::Exit{}) << made.err;
@@ -260,6 +285,16 @@ std::string AsShipped::StatusLine(const std::string& key) {
     if (line.starts_with(key + ":")) return line.substr(line.find_last_of("\t ") + 1);
   }
   return "no process";
+}
+
+bool AsShipped::RuntimeHasSeccomp() {
+  if (!GetParam().on_crio) return true;
+  auto version = rig::RunProgram({{"crio", "--version"}, {}}, seconds(20));
+  EXPECT_OK(version);
+  const std::string text = version ? version->out : "";
+  const std::size_t at = text.find("SeccompEnabled:");
+  EXPECT_NE(at, std::string::npos) << text;
+  return at == std::string::npos || text.substr(at, text.find('\n', at) - at).ends_with("true");
 }
 
 fs::path AsShipped::MemoryCgroup() {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "cluster/crio.h"
 #include "cluster/real_node.h"
 
 namespace prefetch::cluster {
@@ -21,6 +22,8 @@ struct Platform {
   std::string runtime = "/run/containerd";
   std::string runtime_config = {};  // a copy of containerd's is there
   bool shows_processes = true;      // kubelet has a process of its own, which the agent may see
+  std::string docker_config = {};   // kubelet's and the agent's logins
+  bool on_crio = false;
 };
 
 void PrintTo(const Platform& platform, std::ostream* out);
@@ -39,8 +42,12 @@ class AsShipped : public testing::TestWithParam<Platform> {
   void SetUp() override;
   void TearDown() override;
   static bool HasProviders() { return !GetParam().paths.provider_config.empty(); }
+  // Can the node log in to the registry that wants it, by what the overlay shows the agent?
+  static bool HasLogins() { return HasProviders() || !GetParam().docker_config.empty(); }
   static void MakePaths();
-  // containerd's folder where everybody looks for its socket.
+  // An image that the agent may pull.
+  std::string PushForAgent(const std::string& repository, std::uint64_t seed);
+  // The runtime's folder where everybody looks for its socket.
   void MountRuntime();
   void Install(const std::string& list);
   // Gives pods that wait for a scheduler their node.
@@ -63,8 +70,12 @@ class AsShipped : public testing::TestWithParam<Platform> {
   static std::filesystem::path AgentProcess();
   // Of its status.
   static std::string StatusLine(const std::string& key);
+  // Can this node's runtime filter system calls? A CRI-O may be built without.
+  static bool RuntimeHasSeccomp();
   // The cgroup that limits its memory, of version 1 or 2.
   static std::filesystem::path MemoryCgroup();
+
+  std::optional<OnCrio> on_crio_;
   std::optional<RealNode> node_;
   std::string image_, listed_, manifests_;
   int jobs_ = 0;

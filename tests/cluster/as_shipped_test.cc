@@ -34,6 +34,18 @@ const Platform kShipped[] = {
      .paths = {"/var/lib/kubelet", "/var/lib/rancher/rke2/agent/etc/kubelet.conf.d/00-defaults.conf", "", ""},
      .runtime = "/run/k3s/containerd",
      .runtime_config = "/var/lib/rancher/rke2/agent/etc/containerd/config.toml"},
+    {.name = "crio",
+     .paths = {"/var/lib/kubelet", "/var/lib/kubelet/config.yaml", "", ""},
+     .runtime = "/run/crio",
+     .runtime_config = "/etc/containers/registries.conf",
+     .on_crio = true},
+    {.name = "openshift",
+     .paths = {"/var/lib/kubelet", "/etc/kubernetes/kubelet.conf", "", ""},
+     .files = {"/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem"},
+     .runtime = "/run/crio",
+     .runtime_config = "/etc/containers/registries.conf",
+     .docker_config = "/var/lib/kubelet/config.json",
+     .on_crio = true},
 };
 
 TEST_P(AsShipped, RunsAsTheDaemonSetsPod) {
@@ -42,7 +54,7 @@ TEST_P(AsShipped, RunsAsTheDaemonSetsPod) {
   ASSERT_TRUE(pod);
   EXPECT_EQ(StatusLine("CapEff"), "0000000000000000");
   EXPECT_EQ(StatusLine("NoNewPrivs"), "1");
-  EXPECT_EQ(StatusLine("Seccomp"), "2");
+  EXPECT_EQ(StatusLine("Seccomp"), RuntimeHasSeccomp() ? "2" : "0");
   EXPECT_TRUE(node_->node().Has(listed_));
   EXPECT_EQ(node_->pods().Ask({.images = {listed_}})[0].answer, PodAnswer::kStarts);
   auto status = rig::RunProgram({{FromEnvironment("PREFETCHCTL"), "status"}, {}}, seconds(20));
@@ -71,17 +83,16 @@ TEST_P(AsShipped, RunsAsTheDaemonSetsPod) {
   ASSERT_TRUE(pod);
 
   // A changed list rolls out.
-  const std::string more = HasProviders() ? node_->Push("team/more")
-                                          : node_->open_registry().Push("team/more", "v1", {{2, 100'000}});
+  const std::string more = PushForAgent("team/more", 2);
   Install(listed_ + "\n" + more + "\n");
   pod = AwaitReady(doc::TextAt(*pod, {"metadata", "uid"}));
   ASSERT_TRUE(pod);
   EXPECT_TRUE(node_->node().Has(more));
 
-  // The node starts anew: kubelet and containerd stop, and come back.
+  // The node starts anew: kubelet and the runtime stop, and come back.
   node_->kubelet().Stop();
-  ASSERT_OK(node_->node().containerd().Stop());
-  ASSERT_OK(node_->node().containerd().Start());
+  ASSERT_OK(node_->node().runtime().Stop());
+  ASSERT_OK(node_->node().runtime().Start());
   ASSERT_OK(node_->kubelet().Start());
   EXPECT_TRUE(AwaitReady());
   EXPECT_TRUE(rig::Eventually(seconds(30), [&] { return node_->node().Has(more); }));

@@ -1,6 +1,7 @@
 // The bench itself: a node is up in seconds, and answers as a cluster's does.
 #include <gtest/gtest.h>
 
+#include "cluster/crio.h"
 #include "cluster/programs.h"
 #include "cluster/real_node.h"
 #include "rig/expect_ok.h"
@@ -22,6 +23,19 @@ TEST(Boot, ANodeIsUpInSecondsAndRunsPods) {
   Answered answered = node.pods().Ask({.policy = "IfNotPresent", .images = {image}})[0];
   EXPECT_EQ(answered.answer, PodAnswer::kPulls) << answered.text;
   answered = node.pods().Ask({.policy = "IfNotPresent", .images = {image}})[0];
+  EXPECT_EQ(answered.answer, PodAnswer::kStarts) << answered.text;
+  EXPECT_EQ(node.VerdictOf(image).never.result, "Starts");
+}
+
+TEST(Boot, ANodeWithCrioRunsPods) {
+  ASSERT_NE(SharedControlPlane(), nullptr);
+  const OnCrio on_crio;
+  RealNode node(*SharedControlPlane());
+  const std::string image = node.PushPause("tools/pause");
+  EXPECT_EQ(node.pods().Ask({.images = {image}})[0].answer, PodAnswer::kRefused);
+  Answered answered = node.pods().Ask({.policy = "IfNotPresent", .images = {image}})[0];
+  EXPECT_EQ(answered.answer, PodAnswer::kPulls) << answered.text;
+  answered = node.pods().Ask({.images = {image}})[0];
   EXPECT_EQ(answered.answer, PodAnswer::kStarts) << answered.text;
   EXPECT_EQ(node.VerdictOf(image).never.result, "Starts");
 }

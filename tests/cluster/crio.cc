@@ -9,6 +9,7 @@
 
 #include "cluster/programs.h"
 #include "rig/expect_ok.h"
+#include "system/node.h"
 
 namespace prefetch::cluster {
 namespace {
@@ -144,6 +145,18 @@ bool Crio::Has(const std::string& image) const {
   // Image.repo_tags is field 2.
   const std::string tag = std::string("\x12") + static_cast<char>(image.size()) + image;
   return listed && listed->find(tag) != std::string::npos;
+}
+
+OnCrio::OnCrio() {
+  system::Node::UseRuntime(
+      [](const rig::Scratch& scratch, const std::string& root) -> std::unique_ptr<rig::Runtime> {
+        return std::make_unique<Crio>(scratch, root);
+      },
+      "big");
+}
+
+OnCrio::~OnCrio() {
+  system::Node::UseContainerd();
 }
 
 }  // namespace prefetch::cluster

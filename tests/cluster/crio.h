@@ -23,8 +23,8 @@ class Crio final : public rig::Runtime {
   // References that begin with 127.0.0.1:`port` are pulled by plain HTTP. From the next start on. (It sends
   // no credential to a registry that its configuration puts in the place of another.)
   void MayUseHttp(int port);
-  // For pods: the pause image, and CNI's plugins and configuration. From the next start on.
-  void RunPods(const std::string& pause_image, const std::string& cni_bin, const std::string& cni_conf);
+  void RunPods(const std::string& pause_image, const std::string& cni_bin,
+               const std::string& cni_conf) override;
 
   // Returns when its socket answers.
   base::Status Start() override;
@@ -72,6 +72,15 @@ class Crio final : public rig::Runtime {
   std::string registries_, more_registries_, pods_, auth_file_, insecure_;
   std::chrono::seconds silence_{0};
   rig::Process process_;
+};
+
+// The nodes that are made while it lives have a CRI-O; afterwards they have a containerd again.
+class OnCrio {
+ public:
+  OnCrio();
+  ~OnCrio();
+  OnCrio(const OnCrio&) = delete;
+  OnCrio& operator=(const OnCrio&) = delete;
 };
 
 }  // namespace prefetch::cluster

@@ -7,14 +7,9 @@
 #include "cluster/crio.h"
 #include "cluster/programs.h"
 #include "cluster/world.h"
-#include "system/node.h"
 
 namespace prefetch::cluster {
 namespace {
-
-std::unique_ptr<rig::Runtime> MakeCrio(const rig::Scratch& scratch, const std::string& root) {
-  return std::make_unique<Crio>(scratch, root);
-}
 
 int Main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
@@ -29,7 +24,7 @@ int Main(int argc, char** argv) {
     GTEST_FLAG_SET(filter, "-*");
     return RUN_ALL_TESTS();
   }
-  system::Node::UseRuntime(&MakeCrio, "big");
+  const OnCrio on_crio;
   return RunInWorld([] { return RUN_ALL_TESTS(); });
 }
 

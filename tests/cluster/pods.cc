@@ -35,13 +35,14 @@ PodAnswer OfWaiting(const std::string& reason) {
   return PodAnswer::kOther;
 }
 
-// By its field path, "spec.containers{c0}": whether kubelet pulled the container's image.
+// By its field path, "spec.containers{c0}": whether kubelet pulled the container's image. Where a container
+// cannot be created without its program, as on CRI-O, kubelet tries again, and then has the image.
 std::map<std::string, bool> PulledByEvents(const doc::Node& events) {
   std::map<std::string, bool> pulled;
   for (const doc::Node& event : doc::ItemsAt(events, {"items"})) {
     if (doc::TextAt(event, {"reason"}) != "Pulled") continue;
-    pulled[doc::TextAt(event, {"involvedObject", "fieldPath"})] =
-        doc::TextAt(event, {"message"}).find("already present") == std::string::npos;
+    bool& once = pulled[doc::TextAt(event, {"involvedObject", "fieldPath"})];
+    once = once || doc::TextAt(event, {"message"}).find("already present") == std::string::npos;
   }
   return pulled;
 }

@@ -15,7 +15,6 @@ namespace prefetch::cluster {
 namespace {
 
 constexpr const char* kPauseHost = "pause.example.test:5000";
-constexpr const char* kPauseImage = "pause.example.test:5000/pause:v1";
 
 std::string BytesOf(const std::string& file) {
   std::ifstream in(file, std::ios::binary);
@@ -81,13 +80,13 @@ void EndSharedControlPlane() {
 RealNode::RealNode(ControlPlane& control_plane, const KubeletOptions& options, const NodePaths& paths)
     : control_plane_(control_plane),
       host_(node_.AddRegistry(kHost, kNodeUser, {kBob, kCarl})),
-      kubelet_(control_plane, node_.scratch(), node_.containerd().endpoint(), paths),
-      images_(*cri::ParseEndpoint(node_.containerd().endpoint())),
+      kubelet_(control_plane, node_.scratch(), node_.runtime().endpoint(), paths),
+      images_(*cri::ParseEndpoint(node_.runtime().endpoint())),
       pods_(control_plane.Admin()) {
-  EXPECT_OK(node_.containerd().Stop());
-  node_.containerd().RunPods(kPauseImage, CniFolder(), WriteCniConfig(node_.scratch()));
-  EXPECT_OK(node_.containerd().Start());
   pause_registry_ = node_.AddRegistry(kPauseHost, {});
+  EXPECT_OK(node_.runtime().Stop());
+  node_.runtime().RunPods(pause_image(), CniFolder(), WriteCniConfig(node_.scratch()));
+  EXPECT_OK(node_.runtime().Start());
   rig::Pusher pusher(pause_registry_->registry().address());
   EXPECT_OK(pusher.Push(PauseSpec("pause")));
   HasCredentials(true);
@@ -118,13 +117,13 @@ std::string RealNode::Push(const std::string& repository, const std::string& tag
                          .tag = tag,
                          .layers = {{std::hash<std::string>()(content), size}},
                          .name = content}));
-  return std::string(kHost) + "/" + repository + ":" + tag;
+  return registry() + "/" + repository + ":" + tag;
 }
 
 std::string RealNode::PushPause(const std::string& repository) {
   rig::Pusher pusher(host_->registry().address(), kNodeUser.name, base::Secret(kNodeUser.password));
   EXPECT_OK(pusher.Push(PauseSpec(repository)));
-  return std::string(kHost) + "/" + repository + ":v1";
+  return registry() + "/" + repository + ":v1";
 }
 
 std::string RealNode::PushPause(const std::string& repository, system::Host& to) {
@@ -134,18 +133,24 @@ std::string RealNode::PushPause(const std::string& repository, system::Host& to)
 }
 
 std::string RealNode::PushArchive(const std::string& archive, const std::string& repository) {
-  std::string image = std::string(kHost) + "/" + repository + ":v1";
   const std::string there = host_->registry().address() + "/" + repository + ":v1";
-  EXPECT_OK(node_.containerd().Ctr({"images", "import", "--index-name", there, archive}));
-  EXPECT_OK(node_.containerd().Ctr(
+  // By a containerd, which the node has or lends.
+  auto* containerd = dynamic_cast<rig::Containerd*>(&node_.runtime());
+  rig::Containerd lent(node_.scratch(), "lent");
+  if (containerd == nullptr) {
+    containerd = &lent;
+    EXPECT_OK(lent.Start());
+  }
+  EXPECT_OK(containerd->Ctr({"images", "import", "--index-name", there, archive}));
+  EXPECT_OK(containerd->Ctr(
       {"images", "push", "--plain-http", "--user", kNodeUser.name + ":" + kNodeUser.password, there, there}));
-  EXPECT_OK(node_.containerd().Ctr({"images", "rm", "--sync", there}));
-  return image;
+  EXPECT_OK(containerd->Ctr({"images", "rm", "--sync", there}));
+  return registry() + "/" + repository + ":v1";
 }
 
 // kubelet and the agent ask each time: a rotation counts from the next pull on.
 void RealNode::HasCredentials(bool right) {
-  const std::string host = kHost;
+  const std::string& host = registry();
   node_.HasPlugin(host, right ? kNodeUser : rig::User{kNodeUser.name, "wrong"});
   const std::string plugin = node_.scratch() / "plugins/login";
   std::string script = BytesOf(plugin);
@@ -174,7 +179,7 @@ std::string RealNode::IdOf(const std::string& image) {
 }
 
 void RealNode::RemoveImage(const std::string& image) {
-  (void)node_.containerd().Ctr({"images", "rm", "--sync", image});
+  (void)node_.runtime().Remove(image);
 }
 
 RealNode::VerdictsOf RealNode::VerdictOf(const std::string& image,

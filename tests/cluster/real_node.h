@@ -13,7 +13,7 @@
 
 namespace prefetch::cluster {
 
-inline constexpr const char* kHost = "acme.example.test:5000";  // wants a login
+inline constexpr const char* kHost = "acme.example.test:5000";  // wants a login; on containerd
 // The node's user, and two of people.
 inline const rig::User kNodeUser{"node", "s3cr3t-node-cluster"};
 inline const rig::User kBob{"bob", "s3cr3t-bob-cluster"}, kCarl{"carl", "s3cr3t-carl-cluster"};
@@ -38,7 +38,9 @@ class RealNode {
   Api& api() { return pods_.api(); }
   system::Host& host() { return *host_; }
 
-  // Pushes a small image to kHost; `name` tells images apart: two repositories can have one image.
+  // The registry that wants a login, as references name it: kHost, or an address on other runtimes.
+  const std::string& registry() const { return host_->host(); }
+  // Pushes a small image there; `name` tells images apart: two repositories can have one image.
   std::string Push(const std::string& repository, const std::string& tag = "v1", const std::string& name = "",
                    std::uint64_t size = 100'000);
   // An image whose program waits to be ended.
@@ -48,17 +50,19 @@ class RealNode {
 
   // An image from an archive, such as deploy/image/build makes; its reference.
   std::string PushArchive(const std::string& archive, const std::string& repository);
+  std::string pause_image() const { return pause_registry_->host() + "/pause:v1"; }
   // A registry that asks nobody for a password.
   system::Host& open_registry() { return *pause_registry_; }
 
-  // The node's credentials for kHost: are they right? Kubelet and the agent ask the same plugin, each time.
+  // The node's credentials for that registry: are they right? Kubelet and the agent ask the same plugin, each
+  // time.
   void HasCredentials(bool right);
   // The agent with what it is told of this kubelet; `more` of its flags.
   void StartAgent(const std::vector<std::string>& more = {});
   // The same, but kubelet's version is what the Node object tells, and its process is looked for.
   void StartLearningAgent(const std::vector<std::string>& more = {});
 
-  // What containerd calls it; empty if it is not there under this name.
+  // What the runtime calls it; empty if it is not there under this name.
   std::string IdOf(const std::string& image);
   void RemoveImage(const std::string& image);
   // What `prefetchctl verdict` says of a pod in whose place it is asked.

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "base/text.h"
+#include "cluster/foreign_kinds.h"
 #include "cluster/real_node.h"
 #include "rig/expect_ok.h"
 
@@ -72,46 +73,12 @@ std::string UnknownWarnings(const std::string& text) {
   return unknown;
 }
 
-// Kinds of other projects that renderings have, taken as they are.
-struct Foreign {
-  const char* group;
-  const char* version;
-  const char* kind;
-  const char* plural;
-  const char* scope;
-};
-constexpr Foreign kForeign[] = {
-    {"monitoring.coreos.com", "v1", "PodMonitor", "podmonitors", "Namespaced"},
-    {"monitoring.coreos.com", "v1", "PrometheusRule", "prometheusrules", "Namespaced"},
-    {"monitoring.googleapis.com", "v1", "PodMonitoring", "podmonitorings", "Namespaced"},
-    {"monitoring.googleapis.com", "v1", "ClusterRules", "clusterrules", "Cluster"},
-    {"security.openshift.io", "v1", "SecurityContextConstraints", "securitycontextconstraints", "Cluster"},
-};
-
-std::string CustomResources() {
-  std::string all;
-  for (const Foreign& foreign : kForeign) {
-    std::string kind = foreign.kind, lower = kind;
-    std::transform(lower.begin(), lower.end(), lower.begin(),
-                   [](unsigned char c) { return std::tolower(c); });
-    all +=
-        std::string(
-            "---\napiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: ") +
-        foreign.plural + "." + foreign.group + "}\nspec:\n  group: " + foreign.group +
-        "\n  scope: " + foreign.scope + "\n  names: {kind: " + kind + ", plural: " + foreign.plural +
-        ", singular: " + lower + "}\n  versions:\n  - name: " + foreign.version +
-        "\n    served: true\n    storage: true\n    schema: {openAPIV3Schema: {type: object, "
-        "x-kubernetes-preserve-unknown-fields: true}}\n";
-  }
-  return all;
-}
-
 class Renderings : public testing::Test {
  protected:
   void SetUp() override {
     ASSERT_NE(SharedControlPlane(), nullptr);
     scratch_.Write("images.txt", "quay.io/acme/app:v1\n");
-    rig::Ran made = Kubectl({"apply", "--server-side", "-f", scratch_.Write("crds.yaml", CustomResources())});
+    rig::Ran made = Kubectl({"apply", "--server-side", "-f", scratch_.Write("crds.yaml", ForeignKinds())});
     ASSERT_TRUE(made.exit == rig::Exit{}) << made.err;
     made = Kubectl({"wait", "--for=condition=Established", "--timeout=30s", "crd", "--all"});
     ASSERT_TRUE(made.exit == rig::Exit{}) << made.err;

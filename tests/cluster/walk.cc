@@ -79,8 +79,8 @@ Walk::Walk(RealNode& node, std::uint32_t seed) : node_(node), random_(seed) {
 }
 
 void Walk::PutSecret(Team& team) {
-  team.secret_uid =
-      PutPullSecret(node_.api(), team.name, team.secret, kHost, team.user.name, team.user.password);
+  team.secret_uid = PutPullSecret(node_.api(), team.name, team.secret, node_.registry(), team.user.name,
+                                  team.user.password);
 }
 
 // The hash is that of kubelet: SHA-256 of the credential as compact JSON.
@@ -228,7 +228,7 @@ void Walk::ChangePolicy() {
   KubeletOptions options = node_.kubelet().options();
   options.policy = kPolicies[Below(4)];
   options.allowlist.clear();
-  if (options.policy == std::string(kPolicies[3])) options.allowlist = {std::string(kHost) + "/team/*"};
+  if (options.policy == std::string(kPolicies[3])) options.allowlist = {node_.registry() + "/team/*"};
   step_ += ": " + options.policy;
   StopKubelet();
   StartKubelet(options);

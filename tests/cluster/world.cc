@@ -199,11 +199,28 @@ void SetUpLoopback() {
   }
 }
 
+// The kernel of a machine with cgroup v1 may have controllers that nobody has mounted. CRI-O sets limits of
+// all that /proc/cgroups names, and its containers would not start.
+void HideUnmountedControllers() {
+  const fs::path root = "/sys/fs/cgroup";
+  if (fs::exists(root / "cgroup.controllers")) return;
+  std::ifstream all("/proc/cgroups");
+  const std::string mounted = "/run/world/cgroups";
+  fs::create_directories("/run/world");
+  std::ofstream some(mounted);
+  for (std::string line; std::getline(all, line);) {
+    if (line.starts_with("#") || fs::exists(root / line.substr(0, line.find('\t')))) some << line << "\n";
+  }
+  some.close();
+  MustMount(mounted.c_str(), "/proc/cgroups", nullptr, MS_BIND);
+}
+
 void SetUpMounts() {
   MustMount("none", "/", nullptr, MS_REC | MS_PRIVATE);
   MustMount("none", "/", nullptr, MS_REC | MS_SHARED);  // "HostToContainer" needs it
   MustMount("proc", "/proc", "proc", 0);
   for (const char* folder : {"/run", "/var/log"}) MustMount("tmpfs", folder, "tmpfs", 0);
+  HideUnmountedControllers();
   // They show what the machine has, and keep what is written: paths of platforms are made below them.
   for (const std::string name : {"etc", "home", "usr/libexec", "var/lib"}) {
     const std::string layer = "/run/world/" + name, target = "/" + name;

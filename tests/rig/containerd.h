@@ -43,9 +43,8 @@ class Containerd final : public Runtime {
   // otherwise.
   void LookInTwoFolders();
 
-  // From the next start on it runs pods, by this image of a pause program and the CNI plugins and
-  // configuration of these folders.
-  void RunPods(const std::string& sandbox_image, const std::string& cni_bin, const std::string& cni_conf);
+  void RunPods(const std::string& sandbox_image, const std::string& cni_bin,
+               const std::string& cni_conf) override;
 
   base::Result<std::string> AddRegistry(const std::string& host, int port) override;
   bool Has(const std::string& image) const override;

@@ -25,6 +25,11 @@ class Runtime {
   // Of its CRI.
   virtual std::string endpoint() const = 0;
 
+  // From the next start on it runs pods, by this image of a pause program (its entry point is /program) and
+  // the CNI plugins and configuration of these folders.
+  virtual void RunPods(const std::string& sandbox_image, const std::string& cni_bin,
+                       const std::string& cni_conf) = 0;
+
   // What listens on 127.0.0.1:`port` by plain HTTP is a registry from now on. Returns the host that
   // references to it begin with: `host`, where a runtime can give a registry any name.
   virtual base::Result<std::string> AddRegistry(const std::string& host, int port) = 0;

@@ -59,8 +59,10 @@ std::unique_ptr<rig::Runtime> MakeContainerd(const rig::Scratch& scratch, const 
   return std::make_unique<rig::Containerd>(scratch, "containerd", root);
 }
 
+constexpr const char* kDownloadsOfContainerd = "io.containerd.content.v1.content";
+
 Node::MakeRuntime make_runtime = &MakeContainerd;
-std::string downloads_folder = "io.containerd.content.v1.content";
+std::string downloads_folder = kDownloadsOfContainerd;
 
 // A folder for a runtime with a tmpfs in it; the scratch folder takes its mounts with it. "": none is needed.
 std::string RootWith(const rig::Scratch& scratch, Node::Small small, std::uint64_t bytes) {
@@ -107,6 +109,10 @@ std::size_t Host::RequestsAs(const rig::User& user) const {
 void Node::UseRuntime(MakeRuntime make, const std::string& downloads) {
   make_runtime = make;
   downloads_folder = downloads;
+}
+
+void Node::UseContainerd() {
+  UseRuntime(&MakeContainerd, kDownloadsOfContainerd);
 }
 
 Node::Node(Small small, std::uint64_t bytes)

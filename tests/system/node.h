@@ -56,6 +56,8 @@ class Node {
   using MakeRuntime = std::unique_ptr<rig::Runtime> (*)(const rig::Scratch& scratch, const std::string& root);
   // It keeps what it downloads in `downloads` below its root.
   static void UseRuntime(MakeRuntime make, const std::string& downloads);
+  // As at the start.
+  static void UseContainerd();
 
   // What of the runtime's data is on a filesystem of `bytes`; the rest is on the machine's.
   enum class Small { kNothing, kEverything, kContent };
