@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "config/agent_config.h"
 #include "config/raw_config.h"
+#include "ctl/agent_start.h"
 #include "ctl/exit_code.h"
 #include "ctl/list.h"
 #include "ctl/list_files.h"
@@ -237,6 +238,38 @@ bool TakeAgentConfig(GenerateFlags& flags, std::ostream& err) {
   return true;
 }
 
+std::string PathWithoutSlash(std::string path) {
+  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  return path;
+}
+
+// Mounted Secrets and pullSecrets of agent.yaml must fit together, and prefetchd must accept all of it.
+base::Status CheckAgentConfig(const GenerateFlags& flags, const std::vector<doc::Node>& documents,
+                              std::vector<std::string>& notes) {
+  auto config = ConfigOfManifests(documents);
+  if (!config) {
+    const std::string file = flags.agent_config.empty() ? "" : flags.agent_config + ": ";
+    return base::InvalidArgument(file + "no agent would start: " + config.error().message());
+  }
+  std::set<std::string> declared, mounted;
+  for (const config::PullSecret& secret : config->pull_secrets)
+    declared.insert(PathWithoutSlash(secret.path));
+  for (const std::string& secret : flags.options.mounted_pull_secrets) {
+    const std::string folder = deploy::FolderOfPullSecret(secret);
+    mounted.insert(folder);
+    if (declared.contains(folder)) continue;
+    return base::InvalidArgument("--mount-pull-secret " + secret + ": no entry of pullSecrets has the path " +
+                                 folder +
+                                 ": declare it in the file of --agent-config, or leave the option out");
+  }
+  for (const std::string& path : declared) {
+    if (mounted.contains(path)) continue;
+    notes.push_back("pullSecrets: nothing is mounted at " + path + ": mount the Secret by a patch, or use " +
+                    deploy::FolderOfPullSecret("NAME") + " and --mount-pull-secret NAME");
+  }
+  return {};
+}
+
 // Of a kubelet that is newer than the rules that this release, and so its agent, knows.
 void NoteNewer(const std::string& declared, std::ostream& err) {
   auto version = image::KubeletVersion::Parse(declared);
@@ -267,7 +300,12 @@ int Generate(GenerateFlags flags, std::ostream& out, std::ostream& err) {
     flags.options.policy_images = ImagesForPolicy(flags);
   }
   NoteNewer(flags.options.kubelet_version, err);
-  return Print(deploy::Generate(deploy::EmbeddedFiles(), flags.options), flags.output, out, err);
+  auto generated = deploy::Generate(deploy::EmbeddedFiles(), flags.options);
+  if (generated) {
+    auto starts = CheckAgentConfig(flags, generated->documents, generated->notes);
+    if (!starts) return Fail(kBadInput, starts.error(), err);
+  }
+  return Print(generated, flags.output, out, err);
 }
 
 int GenerateCompat(const deploy::CompatOptions& options, const std::string& output, std::ostream& out,

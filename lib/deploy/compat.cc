@@ -84,15 +84,7 @@ std::vector<std::string> Repositories(const CompatOptions& options) {
 // The Secret as a mounted pull secret, declared in the agent's configuration.
 void UseSecret(const CompatOptions& options, Objects& objects, AgentDaemonSet& agent) {
   if (options.secret.empty()) return;
-  doc::Node volume = doc::Node::Mapping();
-  volume.Set("name", doc::Node::String("pull-secret"));
-  Put(Sub(volume, "secret"), "secretName", doc::Node::String(options.secret));
-  Find(agent.pod_spec(), "volumes")->items.push_back(std::move(volume));
-  doc::Node mount = doc::Node::Mapping();
-  mount.Set("name", doc::Node::String("pull-secret"))
-      .Set("mountPath", doc::Node::String(std::string(kSecretFolder)))
-      .Set("readOnly", doc::Node::Bool(true));
-  Find(agent.container(), "volumeMounts")->items.push_back(std::move(mount));
+  agent.MountSecret("pull-secret", options.secret, std::string(kSecretFolder));
   Object* config = FindObject(objects, "ConfigMap", "prefetchd-agent");
   doc::Node* text = config == nullptr ? nullptr : ValueAt(config->body, {"data", "agent.yaml"});
   if (text == nullptr) return;

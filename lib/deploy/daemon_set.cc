@@ -95,6 +95,21 @@ void AgentDaemonSet::SetImagePullSecrets(const std::vector<std::string>& names) 
   Put(*pod_spec_, "imagePullSecrets", doc::Node::Sequence(std::move(secrets)));
 }
 
+void AgentDaemonSet::MountSecret(const std::string& volume, const std::string& secret,
+                                 const std::string& folder) {
+  doc::Node source = doc::Node::Mapping();
+  source.Set("name", doc::Node::String(volume));
+  Put(Sub(source, "secret"), "secretName", doc::Node::String(secret));
+  doc::Node mount = doc::Node::Mapping();
+  mount.Set("name", doc::Node::String(volume))
+      .Set("mountPath", doc::Node::String(folder))
+      .Set("readOnly", doc::Node::Bool(true));
+  std::vector<doc::Node>& volumes = Find(*pod_spec_, "volumes")->items;
+  volumes.insert(volumes.begin(), std::move(source));
+  std::vector<doc::Node>& mounts = Find(*container_, "volumeMounts")->items;
+  mounts.insert(mounts.begin(), std::move(mount));
+}
+
 void AgentDaemonSet::SetPort(std::uint16_t port) {
   SetArg("--listen", "[$(POD_IP)]:" + std::to_string(port));
   for (doc::Node& one : Find(*container_, "ports")->items) {

@@ -30,6 +30,8 @@ class AgentDaemonSet {
   void SetEnv(const std::string& name, const std::string& value);
   void SetImage(const std::string& image);
   void SetImagePullSecrets(const std::vector<std::string>& names);
+  // A read-only volume with the files of a Secret, before the others as a patch by name puts it.
+  void MountSecret(const std::string& volume, const std::string& secret, const std::string& folder);
   void SetPort(std::uint16_t port);
   // The folder of the local socket, on the host and in the container.
   void SetRunFolder(const std::string& folder);

@@ -21,6 +21,8 @@ namespace {
 constexpr std::string_view kList = "prefetchd-list";
 constexpr std::string_view kOwnImageList = "agent-image.yaml";
 constexpr std::string_view kNamespace = "prefetchd";
+constexpr std::string_view kPullSecretVolume = "pull-secret-";
+constexpr std::size_t kLongestMountedSecret = 63 - kPullSecretVolume.size();  // a volume's name has 63
 constexpr std::size_t kLongestInstance = 40;  // the longest name of ours and a hash fit beside it in 63
 
 std::vector<std::string> Folders(const Files& files, std::string_view above) {
@@ -57,6 +59,12 @@ base::Status CheckOptions(const Files& files, const GenerateOptions& options) {
     return base::InvalidArgument("--instance " + options.instance +
                                  ": its agents' ServiceAccount would be named like that of component fleet "
                                  "(prefetchd-fleet), whose tokens read the full status; choose another name");
+  }
+  for (const std::string& secret : options.mounted_pull_secrets) {
+    if (IsDnsLabel(secret, kLongestMountedSecret)) continue;
+    return base::InvalidArgument("--mount-pull-secret must be the name of a Secret of at most " +
+                                 std::to_string(kLongestMountedSecret) +
+                                 " small letters, digits and dashes, such as team-a");
   }
   if (!options.gate.empty() && !Contains(options.components, kNodeGate)) {
     return base::InvalidArgument("--gate needs --component node-gate");
@@ -152,6 +160,10 @@ void Change(const GenerateOptions& options, const std::vector<ConfigMapSource>& 
   if (!options.kubelet_version.empty()) agent.SetEnv("PREFETCHD_KUBELET_VERSION", options.kubelet_version);
   if (options.port) agent.SetPort(*options.port);
   if (!options.image_pull_secrets.empty()) agent.SetImagePullSecrets(options.image_pull_secrets);
+  const std::vector<std::string>& secrets = options.mounted_pull_secrets;
+  for (auto secret = secrets.rbegin(); secret != secrets.rend(); ++secret) {
+    agent.MountSecret(std::string(kPullSecretVolume) + *secret, *secret, FolderOfPullSecret(*secret));
+  }
   ChooseNodes(options.nodes, agent.pod_spec());
   if (!options.instance.empty()) {
     agent.SetRunFolder("/run/prefetchd-" + options.instance);
@@ -171,6 +183,10 @@ std::vector<std::string> Platforms(const Files& files) {
 
 std::vector<std::string> Components(const Files& files) {
   return Folders(files, "components/");
+}
+
+std::string FolderOfPullSecret(const std::string& name) {
+  return "/etc/prefetchd/secrets/" + name;
 }
 
 bool ListsOwnImage(const GenerateOptions& options) {

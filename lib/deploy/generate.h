@@ -44,6 +44,8 @@ struct GenerateOptions {
   std::optional<std::uint16_t> port;            // else 9477
   std::vector<std::string> monitor_labels;      // KEY=VALUE each, of PodMonitor and PrometheusRule
   std::vector<std::string> image_pull_secrets;  // of the agent's own image
+  // Secrets whose files the agent gets, for `pullSecrets` of agent.yaml: FolderOfPullSecret(name).
+  std::vector<std::string> mounted_pull_secrets;
   NodeChoice nodes;
   std::vector<GatePart> gate;  // empty: all; of a second instance on the same nodes: the label
   // Of the component policy: how pods spell the images of the lists, sorted. Not for more than it.
@@ -60,6 +62,9 @@ std::vector<std::string> Platforms(const Files& files);
 std::vector<std::string> Components(const Files& files);
 // InvalidArgument: none, or an unknown one.
 base::Status CheckPlatform(const Files& files, const std::string& platform);
+
+// The folder in the agent's container that a mounted pull secret has.
+std::string FolderOfPullSecret(const std::string& name);
 
 // Do the manifests bring a list of their own with the agent's image?
 bool ListsOwnImage(const GenerateOptions& options);

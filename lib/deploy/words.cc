@@ -156,6 +156,12 @@ std::vector<std::string> NotesFor(const GenerateOptions& options, const Objects&
                       " in their namespace: generate init-container --image-pull-secret " + secret);
     }
   }
+  for (const std::string& secret : options.mounted_pull_secrets) {
+    notes.push_back("the Secret " + secret + " must exist in the namespace " + agent.NameSpace() +
+                    ", of the type kubernetes.io/dockerconfigjson: without it, no agent starts");
+    notes.push_back("images that are pulled with the Secret " + secret +
+                    " become usable by every pod of the node: see deploy/docs/teams.md");
+  }
   for (const Object& object : objects.all) {
     if (object.Kind() != "ConfigMap" || ConfigMapBytes(object.body) <= kMostClientSideBytes) continue;
     notes.emplace_back("a list is larger than 256 KiB: kubectl apply needs --server-side");

@@ -126,5 +126,75 @@ TEST(GenerateTouchDaemonSet, LeavesOutWhatMustNotBeTouched) {
   EXPECT_EQ(make({dir / "none.yaml"}).exit, kBadInput);
 }
 
+struct ConfigCase {
+  std::string name;
+  std::string text;  // of agent.yaml, below kind
+  std::string error;
+};
+
+class GenerateWithConfig : public testing::TestWithParam<ConfigCase> {};
+
+// What agents of these manifests would refuse, in prefetchd's own words: values, and values beside the
+// DaemonSet's flags.
+TEST_P(GenerateWithConfig, ThatPrefetchdRefuses) {
+  tests::TempDir dir;
+  const std::string file = dir.Write(
+      "my.yaml", "apiVersion: prefetchd.dev/v1alpha1\nkind: AgentConfiguration\n" + GetParam().text + "\n");
+  Ran ran = Make({.lists = {dir.Write("images.txt", "q.io/a:v1\n")}, .agent_config = file});
+  EXPECT_EQ(ran.exit, kBadInput) << ran;
+  EXPECT_EQ(ran.out, "");
+  EXPECT_NE(ran.err.find(file + ": no agent would start: "), std::string::npos) << ran;
+  EXPECT_NE(ran.err.find(GetParam().error), std::string::npos) << ran;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Rows, GenerateWithConfig,
+    testing::Values(ConfigCase{"OldKubelet", "kubeletVersion: '1.20'", "kubeletVersion: "},
+                    ConfigCase{"Listen", "gateTimeout: soon", "gateTimeout: must be a duration such as"},
+                    ConfigCase{
+                        "NoKubelet", "kubelet: none",
+                        "--kubelet-proc: needs a kubelet, and --kubelet=none declares that there is none"},
+                    ConfigCase{"OfKubeletsApi", "kubeletAddress: 10.0.0.7:10250",
+                               "kubeletAddress: has a meaning only with --kubelet-api"},
+                    ConfigCase{"AllAtOnce", "registry: sometimes\nlogLevel: loud",
+                               "registry: must be auto, pull or none\n"}),
+    [](const auto& row) { return row.param.name; });
+
+const std::string kPullSecretYaml =
+    "apiVersion: prefetchd.dev/v1alpha1\nkind: AgentConfiguration\npullSecrets:\n- name: team-a\n"
+    "  path: /etc/prefetchd/secrets/team-a\n  allowRepositories: [q.io/a]\n  sources: [images.txt]\n";
+
+TEST(GeneratePullSecret, IsMountedWhereTheConfigurationDeclaresIt) {
+  tests::TempDir dir;
+  GenerateFlags flags{.lists = {dir.Write("images.txt", "q.io/a:v1\n")},
+                      .agent_config = dir.Write("agent.yaml", kPullSecretYaml)};
+  Ran unmounted = Make(flags);
+  EXPECT_EQ(unmounted.exit, kOk) << unmounted;
+  EXPECT_NE(unmounted.err.find("nothing is mounted at /etc/prefetchd/secrets/team-a"), std::string::npos)
+      << unmounted;
+
+  flags.options.mounted_pull_secrets = {"team-a"};
+  Ran ran = Make(flags);
+  EXPECT_EQ(ran.exit, kOk) << ran;
+  EXPECT_NE(ran.out.find("- name: pull-secret-team-a\n          mountPath: /etc/prefetchd/secrets/team-a\n"
+                         "          readOnly: true\n"),
+            std::string::npos)
+      << ran;
+  EXPECT_NE(ran.out.find("- name: pull-secret-team-a\n        secret:\n          secretName: team-a\n"),
+            std::string::npos)
+      << ran;
+  EXPECT_NE(ran.err.find("usable by every pod of the node"), std::string::npos) << ran;
+  EXPECT_EQ(ran.err.find("nothing is mounted"), std::string::npos) << ran;
+
+  flags.agent_config.clear();
+  Ran undeclared = Make(flags);
+  EXPECT_EQ(undeclared.exit, kBadInput);
+  EXPECT_NE(undeclared.err.find("no entry of pullSecrets has the path /etc/prefetchd/secrets/team-a"),
+            std::string::npos)
+      << undeclared;
+  flags.options.mounted_pull_secrets = {"Team_A"};
+  EXPECT_EQ(Make(flags).exit, kBadInput);
+}
+
 }  // namespace
 }  // namespace prefetch::ctl::generate_test

@@ -23,8 +23,8 @@ from alerts import FIRES, check_alert, check_all_alerts_are_tried, check_quiet, 
 from cases import Cases
 from compat import add_compat
 from dockerfile import add_dockerfile
-from generated import add_generated, check_second_instance, policy_images, printed, shown_commands
-from guide_tables import check_ca_bundles, check_components, check_kubelet_facts, check_mirrors, check_networks, pages_for_people
+from generated import add_generated, check_second_instance, generate, policy_images, printed, shown_commands
+from guide_tables import check_ca_bundles, check_components, check_kubelet_facts, check_mirrors, check_networks, page, pages_for_people
 from metrics import check_metrics, check_values
 from nodes import NODES, add_nodes, check_side_by_side
 from paths import check_kubelet_config, check_paths
@@ -218,14 +218,15 @@ def guide_examples():
     return found
 
 
-def render_example(text):
+def render_example(text, files=None):
     """The example with the folders of this tree, and with the files of base under the names that it gives them."""
     local = re.sub(r"https://github\.com/[\w-]+/[\w-]+//deploy/([\w/-]+)\?ref=[\w.]+", r"deploy/\1", text)
     base = {}
-    for name in ("images.yaml", "provider.env"):
+    for name in ("images.yaml", "provider.env", "agent.yaml"):
         with open(os.path.join(DEPLOY, "base", name), encoding="utf-8") as file:
             base[name] = file.read()
-    return render(local, dict(base, **{"team-a.yaml": base["images.yaml"], "team-b.yaml": base["images.yaml"], "policy-images.yaml": policy_images([])}))
+    return render(local, {**base, "team-a.yaml": base["images.yaml"], "team-b.yaml": base["images.yaml"],
+                          "policy-images.yaml": policy_images([]), **(files or {})})
 
 
 def check_label_stale():
@@ -237,6 +238,17 @@ def check_label_stale():
                               ["generate", "--platform", "eks", "--list", "images.yaml", "--component", "node-gate",
                                "--component", "monitoring", "--instance", "team-a"])))
     return [] if by_hand == generated else [f"{by_hand} is not {generated}"]
+
+
+def check_pull_secret():
+    """The kustomization of teams.md mounts the Secret as `generate --mount-pull-secret` does."""
+    (text,) = [text for where, text in guide_examples() if where.startswith("deploy/docs/teams.md")]
+    declared = re.search(r"^```yaml\n(pullSecrets:\n.*?)^```", page("deploy/docs/teams.md"), re.M | re.S)[1]
+    files = {"agent.yaml": page("deploy/base/agent.yaml") + declared, "team-a.yaml": page("deploy/base/images.yaml")}
+    made = generate(["--platform", "eks", "--list", "team-a.yaml", "--agent-config", "agent.yaml", "--mount-pull-secret", "team-a"], files)
+    by_hand, generated = ({(one["kind"], one["metadata"]["name"]): one for one in documents}
+                          for documents in (render_example(text, files), made))
+    return [f"{key}: differs" for key in sorted(by_hand.keys() | generated.keys()) if by_hand.get(key) != generated.get(key)]
 
 
 def plant(change):
@@ -572,6 +584,7 @@ def add_all(cases, add_rendering):
         second = file.read()
     cases.add("generate", "second_instance_as_by_hand", lambda: none(check_second_instance(render_example(second))))
     cases.add("guide", "has_examples", lambda: none([] if len(guide_examples()) >= 7 else ["too few"]))
+    cases.add("teams", "a_pull_secret_by_name", lambda: none(check_pull_secret()))
     cases.add("watch", "the_alert_of_an_instance_by_name", lambda: none(check_label_stale()))
     add_dockerfile(cases, none, finds)
     add_generated(cases, add_rendering, none)

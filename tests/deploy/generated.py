@@ -425,7 +425,10 @@ def check_shown_command(given):
     files = {name: OTHER if name.endswith(".txt") else LIST
              for name in [given[i + 1] for i, one in enumerate(given) if one == "--list"]}
     given = ["stdin.yaml" if one == "-" else one for one in given]
-    files.update({given[i + 1]: POD if one == "-f" else AGENT for i, one in enumerate(given)
+    secrets = [given[i + 1] for i, one in enumerate(given) if one == "--mount-pull-secret"]
+    config = AGENT + ("pullSecrets:\n" if secrets else "") + "".join(
+        f"- {{name: {one}, path: /etc/prefetchd/secrets/{one}, allowRepositories: [q.io/a], sources: [images.yaml]}}\n" for one in secrets)
+    files.update({given[i + 1]: POD if one == "-f" else config for i, one in enumerate(given)
                   if one in ("-f", "--agent-config")})
     result = run(given, files, command=())
     return [] if result.returncode == 0 else [result.stderr]

@@ -110,6 +110,9 @@ Command GenerateCommand(CLI::App& command, Context&) {
   command.add_option(
       "--agent-config", flags->generate.agent_config,
       "agent.yaml of the agents: limits, preflight, pullSecrets; see deploy/docs/reference/configuration.md");
+  Repeatable(command, "--mount-pull-secret", options.mounted_pull_secrets,
+             "A pull secret in the agents' namespace that pullSecrets of --agent-config declares at "
+             "/etc/prefetchd/secrets/NAME; see deploy/docs/teams.md (repeatable)");
   command.add_option("--namespace", options.name_space,
                      "Namespace of the agents; default: prefetchd, or prefetchd-INSTANCE");
   command.add_option("--instance", options.instance,
@@ -147,6 +150,7 @@ Examples:
       --component monitoring -o manifests/
   prefetchctl generate --platform gke --list team-a.yaml --list team-b.txt --instance ci --port 9478
   prefetchctl generate --platform eks --list ci.yaml --instance ci --node-selector pool=ci
+  prefetchctl generate --platform eks --list team-a.yaml --agent-config agent.yaml --mount-pull-secret team-a
   prefetchctl generate --platform eks --list images.yaml --component policy --policy-action Deny)");
   const CLI::App* touch = TouchDaemonSetCommand(command, *touch_flags);
   return [flags, touch, touch_flags, init = InitContainerCommand(command)] {

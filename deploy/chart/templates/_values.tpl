@@ -6,6 +6,7 @@
 {{- $pod := .daemonSet.spec.template.spec }}
 {{- $agent := first $pod.containers }}
 {{- if $values.imagePullSecrets }}{{ $_ := set $pod "imagePullSecrets" $values.imagePullSecrets }}{{ end }}
+{{- include "prefetchd.pullSecrets" (dict "values" $values "pod" $pod "agent" $agent) }}
 {{- if $values.resources }}{{ $_ := set $agent "resources" (mergeOverwrite $agent.resources (deepCopy $values.resources)) }}{{ end }}
 {{- if $values.kubeletVersion }}
 {{-   range $agent.env }}
@@ -29,6 +30,23 @@
 {{-     if hasKey . "hostPort" }}{{ $_ := set . "hostPort" (int $values.port) }}{{ end }}
 {{-   end }}
 {{- end }}
+{{- end }}
+
+{{- /* (dict "values" … "pod" … "agent" …): the Secrets of mountedPullSecrets, each a volume of its own. */ -}}
+{{- define "prefetchd.pullSecrets" -}}
+{{- $volumes := list }}
+{{- $mounts := list }}
+{{- range .values.mountedPullSecrets }}
+{{-   $folder := printf "/etc/prefetchd/secrets/%s" . }}
+{{-   if not (contains $folder $.values.agentConfig) }}
+{{-     fail (printf "mountedPullSecrets: no entry of pullSecrets in agentConfig has the path %s" $folder) }}
+{{-   end }}
+{{-   $name := printf "pull-secret-%s" . }}
+{{-   $volumes = append $volumes (dict "name" $name "secret" (dict "secretName" .)) }}
+{{-   $mounts = append $mounts (dict "name" $name "mountPath" $folder "readOnly" true) }}
+{{- end }}
+{{- $_ := set .pod "volumes" (concat $volumes .pod.volumes) }}
+{{- $_ := set .agent "volumeMounts" (concat $mounts .agent.volumeMounts) }}
 {{- end }}
 
 {{- /* Which nodes. The agent's own startup taint never keeps the agent off. */ -}}
