@@ -1,6 +1,7 @@
 // The rows of the table of settings.
 #include <array>
 
+#include "config/patterns.h"
 #include "config/settings.h"
 
 namespace prefetch::config {
@@ -9,17 +10,6 @@ namespace {
 using Group = SettingGroup;
 using Raw = RawConfig;
 constexpr SettingPlace kFileFirst = SettingPlace::kFileFirst;
-
-// Patterns of values; the whole rules are in config/judge_values.cc and agent_config.cc.
-constexpr const char* kPath = "^/";
-constexpr const char* kNotEmpty = "[^\\u0000]";
-constexpr const char* kHostPort = ":[0-9]+$";
-constexpr const char* kProxy = "^https?://";
-constexpr const char* kVersion = "^v?[0-9]{1,4}\\.[0-9]{1,4}([.+-]|$)";
-constexpr const char* kDuration = "^\\+?(0|(([0-9]+\\.?[0-9]*|\\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$";
-constexpr const char* kImagePattern = "^[^\\u0000-\\u0020\\u007f]{1,500}$";
-constexpr const char* kLabelKey = "^[a-z0-9.-]{1,253}/[A-Za-z0-9._-]{1,63}$";
-constexpr const char* kLabelName = "^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$";
 
 constexpr std::array kSettings = {
     // List and configuration
@@ -110,7 +100,7 @@ constexpr std::array kSettings = {
             .group = Group::kKubelet,
             .help = "The rules to apply if kubelet is newer than those that the agent knows (1.31 to 1.37), "
                     "such as 1.37",
-            .pattern = kVersion},
+            .pattern = kRules},
     Setting{.name = "kubelet-verification",
             .member = &Raw::kubelet_verification,
             .group = Group::kKubelet,
@@ -131,7 +121,7 @@ constexpr std::array kSettings = {
             .place = kFileFirst,
             .fallback = "port 10250 of this node",
             .help = "The address of kubelet's port",
-            .pattern = kHostPort},
+            .pattern = kOtherHostPort},
     Setting{.name = "kubelet-ca",
             .member = &Raw::kubelet_ca,
             .group = Group::kKubelet,

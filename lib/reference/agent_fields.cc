@@ -12,6 +12,7 @@
 #include "plan/limits.h"
 #include "reference/configuration.h"
 #include "reference/schema.h"
+#include "reference/words.h"
 
 namespace prefetch::reference {
 namespace {
@@ -58,6 +59,7 @@ Field FieldOfLimit(const config::LimitField& limit) {
   Field field{.path = std::string("limits.") + limit.name, .help = limit.help, .fallback = DefaultOf(limit)};
   if (std::holds_alternative<std::chrono::seconds plan::Limits::*>(limit.member)) {
     field.form = Form::kDuration;
+    field.pattern = limit.least > 0 ? kPositiveDuration : kDurationFromZero;
     field.help += ", from " + doc::FormatDuration(std::chrono::seconds(limit.least)) + " to " +
                   doc::FormatDuration(std::chrono::seconds(limit.most));
     if (std::string_view(limit.help).find(". ") != std::string_view::npos) {

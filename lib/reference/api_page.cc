@@ -44,6 +44,17 @@ std::string EndpointTable() {
   return table;
 }
 
+constexpr const char* kErrors =
+    "\nErrors are JSON, `{\"error\": \"…\"}`, except those of `/livez` and `/readyz`. Every endpoint may "
+    "answer:\n\n"
+    "| status | cause |\n|---|---|\n"
+    "| 400 | a parameter, the image's name or the body is not valid |\n"
+    "| 404 | the listener has no such path: over TCP, that includes `/v1/images/` |\n"
+    "| 404, with all facts | `/v1/images/`: the image is neither listed nor present |\n"
+    "| 405 | the path has another method; the header `Allow` names it |\n"
+    "| 413 | the body is too long |\n"
+    "| 503 | not now: too many requests at once. `/livez`, `/readyz`: the answer is no |\n";
+
 // The fields of an object, without those of a part that has a table of its own.
 Fields Part(const Fields& all, const std::string& prefix, const std::string& without = "-") {
   Fields part;
@@ -109,6 +120,7 @@ std::string ApiPage() {
       "```\n\n"
       "## Endpoints\n\n";
   page += EndpointTable();
+  page += kErrors;
   page += "\n## Tokens\n\nOver TCP, tokens of ServiceAccounts for the audience `" +
           std::string(plan::kCallerAudience) +
           "` open more. A pod shows its own in\n"

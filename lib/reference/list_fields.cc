@@ -16,8 +16,19 @@ constexpr const char* kObjectName = "^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$";
 constexpr const char* kNamespaceName = "^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$";
 constexpr const char* kUid = "^[A-Za-z0-9-]{1,128}$";
 constexpr const char* kPlatform = "^[a-z0-9._-]+/[a-z0-9._-]+(/[a-z0-9._-]+)?$";
-// No blanks, no URL, no user name and password.
-constexpr const char* kReference = "^(?!.*://)[^\\s@]+(@[^\\s@/]+)?$";
+// As image::Reference reads it: [domain/]path[:tag][@digest]. A first part with a dot, a colon or a capital
+// is a domain.
+std::string ReferencePattern() {
+  const std::string label = "[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?";
+  const std::string port =
+      "0*([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])";
+  const std::string domain = "(" + label + "(\\." + label + ")*|\\[[0-9A-Fa-f:]{2,45}\\])(:" + port + ")?";
+  const std::string plain = "[a-z0-9]+((__?|-+)[a-z0-9]+)*", part = "[a-z0-9]+((\\.|__?|-+)[a-z0-9]+)*";
+  const std::string more = "(/" + part + ")";
+  return "^(?=.{1,1024}$)(?![0-9a-f]{64}$)(" + domain + more + "+|" + plain + more + "+|" + part + ")" +
+         "(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(@(sha256:[0-9a-f]{64}|sha384:[0-9a-f]{96}|sha512:[0-9a-f]{"
+         "128}))?$";
+}
 
 Fields Coordinates(const std::string& path, const std::string& whose) {
   return {{.path = path + "namespace",
@@ -67,12 +78,14 @@ Fields RegistryFields(const plan::DesiredImage& standard) {
            .help = "Time between two questions to the registry, from " +
                    doc::FormatDuration(list::kLeastInterval) + " to " +
                    doc::FormatDuration(list::kLongestInterval),
-           .fallback = doc::FormatDuration(standard.refresh_interval)},
+           .fallback = doc::FormatDuration(standard.refresh_interval),
+           .pattern = kDurationFromAMinute},
           {.path = "maxAge",
            .form = Form::kDuration,
            .help = "Time without an agreeing answer of the registry after which an image is stale. It must "
                    "not be shorter than `refreshInterval`",
-           .fallback = "none"},
+           .fallback = "none",
+           .pattern = kDurationFromAMinute},
           Directive("onUnreachable", "if its registry does not answer", standard.on_unreachable),
           Directive("onAccessDenied", "if its registry denies access", standard.on_access_denied),
           Directive("onTagMissing", "if its tag is gone from the registry", standard.on_tag_missing),
@@ -111,7 +124,8 @@ Fields EntryFieldsOf() {
            .help = "Deadline of a pull whose progress the runtime does not show, from " +
                    doc::FormatDuration(list::kLeastPullTimeout) + " to " +
                    doc::FormatDuration(list::kLongestPullTimeout),
-           .fallback = doc::FormatDuration(standard.pull_timeout)},
+           .fallback = doc::FormatDuration(standard.pull_timeout),
+           .pattern = kDurationFromAMinute},
           {.path = "platforms",
            .form = Form::kTexts,
            .help = "Platforms of the nodes that need the image, such as `linux/amd64`. Other nodes skip it",
@@ -137,7 +151,7 @@ Fields ListFields() {
   fields.push_back({.path = "images[].image",
                     .help = "The reference, as pods write it: `ghcr.io/acme/runner:v3`",
                     .required = true,
-                    .pattern = kReference});
+                    .pattern = ReferencePattern()});
   Append(fields, Below("images[].", EntryFieldsOf()));
   return fields;
 }

@@ -115,7 +115,7 @@ Node BareSchema(const Field& field, const Fields& all, Openness openness, bool n
     case Form::kInt:
       return IntSchema(field, null);
     case Form::kDuration:
-      return TextSchema(kDuration, null);
+      return TextSchema(field.pattern.empty() ? kDuration : field.pattern, null);
     case Form::kTime:
       return TextSchema(kTime, null).Set("format", Text("date-time"));
   }
@@ -141,9 +141,11 @@ Node MemberSchema(const Field& field, const Fields& all, Openness openness) {
   return schema;
 }
 
-Node Titled(const char* title, const char* description) {
+// A name, for references by other schemas; nothing is published there.
+Node Titled(const char* name, const char* title, const char* description) {
   Node schema = Node::Mapping();
   schema.Set("$schema", Text(kDraft));
+  schema.Set("$id", Text(std::string("https://prefetchd.dev/schemas/") + name + ".json"));
   schema.Set("title", Text(title));
   schema.Set("description", Text(description));
   return schema;
@@ -156,17 +158,18 @@ Node Joined(Node head, Node schema) {
 
 Node ListSchemaDocument() {
   // A file with nothing in it is a list of no images.
-  return Joined(Titled("ImageList of prefetchd", "The images to keep on the nodes."),
+  return Joined(Titled("v1alpha1/list", "ImageList of prefetchd", "The images to keep on the nodes."),
                 WithNull(ObjectSchema(ListFields(), "", Openness::kStrict), true));
 }
 
 Node AgentSchemaDocument() {
-  return Joined(Titled("AgentConfiguration of prefetchd", "The configuration of an agent (agent.yaml)."),
+  return Joined(Titled("v1alpha1/agent", "AgentConfiguration of prefetchd",
+                       "The configuration of an agent (agent.yaml)."),
                 ObjectSchema(AgentFields(), "", Openness::kStrict));
 }
 
 Node StatusSchemaDocument() {
-  return Joined(Titled("NodeStatus of prefetchd",
+  return Joined(Titled("v1/status", "NodeStatus of prefetchd",
                        "The answer of GET /v1/status, and prefetchctl status -o json. Later versions add "
                        "members, and never rename one. Over TCP without a fleet token, the members that "
                        "`hidden` names are missing."),
@@ -186,7 +189,7 @@ Node CheckSchemaDocument() {
   definitions.Set("result", ObjectSchema(CheckResultFields(), "", Openness::kOpen));
   std::vector<Node> either;
   for (const char* name : {"request", "checks", "result"}) either.push_back(Reference(name));
-  Node schema = Titled("Preflight of prefetchd",
+  Node schema = Titled("v1/check", "Preflight of prefetchd",
                        "The request and the answer of POST /v1/check. prefetchctl check -o json prints the "
                        "answer, with members about the place of each image.");
   schema.Set("anyOf", Node::Sequence(std::move(either)));

@@ -20,6 +20,8 @@ PLAIN = "# plain\nghcr.io/acme/tool:v2\n"
 with open(os.path.join(os.path.dirname(CHART), "base/images.yaml"), encoding="utf-8") as shipped:
     EMPTY = shipped.read()
 CONFIG = "apiVersion: prefetchd.dev/v1alpha1\nkind: AgentConfiguration\nlimits: {parallelPulls: 3}  # ours\n"
+WITH_SECRETS = CONFIG + "pullSecrets:\n" + "".join(
+    f"- {{name: {one}, path: /etc/prefetchd/secrets/{one}, allowRepositories: [q.io/{one}], sources: [images.yaml]}}\n" for one in ("team-a", "b"))
 IMAGE = "registry.example:5000/team/prefetchd:1"
 
 
@@ -107,6 +109,9 @@ VALUES = {
     "port": ({"port": 9500, "components": ["preflight"]}, ["--component", "preflight", "--port", "9500"], None, None),
     "kubeletVersion": ({"kubeletVersion": "1.36"}, ["--kubelet-version", "1.36"], None, None),
     "agentConfig": ({"agentConfig": CONFIG}, ["--agent-config", "agent.yaml"], {"images.yaml": LIST, "agent.yaml": CONFIG}, None),
+    "mountedPullSecrets": ({"mountedPullSecrets": ["team-a", "b"], "agentConfig": WITH_SECRETS},
+                           ["--agent-config", "agent.yaml", "--mount-pull-secret", "team-a", "--mount-pull-secret", "b"],
+                           {"images.yaml": LIST, "agent.yaml": WITH_SECRETS}, None),
     "monitoringLabels": ({"monitoringLabels": {"release": "kube-prometheus-stack"}, "components": ["monitoring"]},
                          ["--component", "monitoring", "--monitoring-label", "release=kube-prometheus-stack"], None, None),
 }
@@ -224,6 +229,10 @@ REFUSED = {
     "ComponentTwice": ({"components": ["fleet", "fleet"]}, "non-unique"),
     "Image": ({"image": "no tag"}, "does not match"),
     "Version": ({"kubeletVersion": 1.36}, "is not of type 'string'"),
+    "OldVersion": ({"kubeletVersion": "1.20"}, "does not match"),
+    "OldestVersion": ({"kubeletVersion": "1.30.9"}, "does not match"),
+    "SecretOfNoConfiguration": ({"mountedPullSecrets": ["team-a"]}, "no entry of pullSecrets in agentConfig has the path"),
+    "SecretsName": ({"mountedPullSecrets": ["team.a"]}, "does not match"),
     "Windows": ({"nodeSelector": {"kubernetes.io/os": "windows"}}, "'linux' was expected"),
     "Selector": ({"nodeSelector": {"pool": True}}, "is not of type 'string'"),
     "Taint": ({"tolerations": [{"key": "ci", "effect": "No"}]}, "is not one of"),
