@@ -1,6 +1,7 @@
 #include "report/heat_map.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 #include <tuple>
@@ -15,6 +16,12 @@ constexpr const char* kCapitals = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 constexpr const char* kSmall = "abcdefghijklmnopqrstuvwxyz";
 constexpr const char* kDigits = "123456789";
 constexpr const char* kNoLetterLeft = "?";
+// When an alphabet is used up: circled letters and numbers. The script needs one UTF-16 unit for each.
+struct CodePoints {
+  unsigned first, last;
+};
+constexpr std::array kCircled = {CodePoints{0x24B6, 0x24E9}, CodePoints{0x2776, 0x2793},
+                                 CodePoints{0x3251, 0x325F}, CodePoints{0x32B1, 0x32BF}};
 
 // By image, then by node.
 using Grid = std::vector<std::vector<std::uint32_t>>;
@@ -111,17 +118,31 @@ std::vector<HeatMap::Row> Rows(const Grid& grid, const std::vector<std::uint32_t
   return rows;
 }
 
+// Of three bytes in UTF-8, as all of kCircled are.
+std::string Utf8Of(unsigned code_point) {
+  return {static_cast<char>(0xE0U | (code_point >> 12U)),
+          static_cast<char>(0x80U | ((code_point >> 6U) & 0x3FU)),
+          static_cast<char>(0x80U | (code_point & 0x3FU))};
+}
+
 // The word's own letters first.
-std::string FirstFree(const std::string& word, std::string_view alphabet, std::set<char>& used) {
+std::string FirstFree(const std::string& word, std::string_view alphabet, std::set<std::string>& used) {
   bool digits = alphabet == kDigits;
   std::string wanted = digits ? "" : base::ToLower(word);
   for (char c : wanted) {
     if (c < 'a' || c > 'z') continue;
-    char letter = alphabet[static_cast<std::size_t>(c - 'a')];
-    if (used.insert(letter).second) return {letter};
+    std::string letter(1, alphabet[static_cast<std::size_t>(c - 'a')]);
+    if (used.insert(letter).second) return letter;
   }
-  for (char letter : alphabet) {
-    if (used.insert(letter).second) return {letter};
+  for (char c : alphabet) {
+    std::string letter(1, c);
+    if (used.insert(letter).second) return letter;
+  }
+  for (const CodePoints& range : kCircled) {
+    for (unsigned point = range.first; point <= range.last; point++) {
+      std::string letter = Utf8Of(point);
+      if (used.insert(letter).second) return letter;
+    }
   }
   return kNoLetterLeft;
 }
@@ -151,7 +172,7 @@ std::string StateWord(const ImageState& state) {
 }
 
 std::vector<std::string> Letters(const std::vector<ImageState>& states) {
-  std::set<char> used;
+  std::set<std::string> used;
   std::vector<std::string> letters;
   for (const ImageState& state : states) {
     switch (state.tone) {

@@ -5,6 +5,9 @@
 namespace prefetch::report {
 namespace {
 
+constexpr const char* kWhyNotListed =
+    "Nothing: the node's list does not have the image, or has it for other platforms (platforms).";
+
 void WriteLegend(Html& out, const PageParts& parts) {
   out.Tag(
          "<details class=\"legend\"><summary>What the letters mean</summary>\n<div class=\"wide\"><table "
@@ -21,7 +24,8 @@ void WriteLegend(Html& out, const PageParts& parts) {
     if (state.tone == Tone::kOptional) out.Tag(", optional");
     if (state.tone == Tone::kStale) out.Tag(", ready but not current");
     out.Tag("</td><td>").Text(state.reason).Tag("</td><td>");
-    out.Text(status::WordsFor(state.reason).advice).Tag("</td></tr>\n");
+    out.Text(state.tone == Tone::kNotListed ? kWhyNotListed : status::WordsFor(state.reason).advice);
+    out.Tag("</td></tr>\n");
   }
   out.Tag("</tbody></table></div></details>\n");
 }

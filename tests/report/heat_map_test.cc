@@ -107,13 +107,24 @@ INSTANTIATE_TEST_SUITE_P(
         LettersCase{"NoLetters", {{Tone::kFailing, "<>"}, {Tone::kFailing, "1"}}, "A B"}),
     [](const auto& row) { return row.param.name; });
 
-TEST(LettersTest, RunOutAtLast) {
+std::vector<ImageState> FailingFor(std::size_t reasons) {
   std::vector<ImageState> states;
-  for (int i = 0; i < 30; i++)
-    states.push_back({Tone::kFailing, "Odd" + std::string(static_cast<std::size_t>(i), 'o')});
-  std::set<std::string> letters;
-  for (const std::string& letter : Letters(states)) letters.insert(letter);
-  EXPECT_EQ(letters.size(), 27U) << "26 and the question mark";
+  for (std::size_t i = 0; i < reasons; i++) states.push_back({Tone::kFailing, "Odd" + std::string(i, 'o')});
+  return states;
+}
+
+// Legend and filter go by letters, so two states must not share one; the script takes one UTF-16 unit for
+// each.
+TEST(LettersTest, AreDifferentBeyondTheAlphabet) {
+  const std::vector<std::string> letters = Letters(FailingFor(138));
+  EXPECT_EQ(std::set<std::string>(letters.begin(), letters.end()).size(), 138U);
+  EXPECT_EQ(letters[26], "Ⓐ");
+  EXPECT_EQ(letters[137], "㊿");
+  for (const std::string& letter : letters) EXPECT_LE(letter.size(), 3U) << letter;
+}
+
+TEST(LettersTest, RunOutAtLast) {
+  EXPECT_EQ(Letters(FailingFor(139)).back(), "?");
 }
 
 }  // namespace
