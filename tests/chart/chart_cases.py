@@ -282,6 +282,10 @@ def check_test_pod(renderer):
     (container,) = spec["containers"]
     assert container["image"] == IMAGE and spec["restartPolicy"] == "Never" and not spec["automountServiceAccountToken"]
     assert spec["securityContext"]["runAsNonRoot"] and spec["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    assert spec["securityContext"]["runAsUser"] == 65534
+    # OpenShift's SCC restricted-v2 assigns a user of the namespace's range, and refuses every other one.
+    _, (on_openshift,), _ = renderer.render(with_list({"platform": "openshift", "image": IMAGE}), namespace="ns")
+    assert "runAsUser" not in on_openshift["spec"]["securityContext"] and on_openshift["spec"]["securityContext"]["runAsNonRoot"]
     assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
     assert container["securityContext"]["allowPrivilegeEscalation"] is False
     (service,) = [one for one in objects if one["kind"] == "Service"]
