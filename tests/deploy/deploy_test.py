@@ -30,7 +30,8 @@ from nodes import NODES, add_nodes, check_side_by_side
 from paths import check_kubelet_config, check_paths
 from policy import (CHECKS, RIGHTS, check_containers, check_host_paths, check_list, check_names, check_rights,
                     check_scheduling, check_service, check_write_limits, lists_of)
-from render import COMPONENTS, DEPLOY, OF_OPENSHIFT, OVERLAYS, ROOT, TOGETHER, agent, daemon_set, flags, of_kind, overlay, pod, render
+from render import (COMPONENTS, DEPLOY, OF_OPENSHIFT, OVERLAYS, ROOT, TOGETHER, agent, daemon_set, documents_of, flags, of_kind, overlay, pod,
+                    render)
 from running import check_running
 from shapes import check_shapes
 
@@ -503,7 +504,7 @@ def touch_daemon_set():
             out.write("quay.io/acme/runner:v3\nbusybox\n")
         text = subprocess.check_output([os.environ["PREFETCHCTL"], "generate", "touch-daemonset", "--list", path], text=True,
                                        stderr=subprocess.DEVNULL)
-    return [one for one in yaml.safe_load_all(text) if one]
+    return documents_of(text)
 
 
 def write_all(folder):

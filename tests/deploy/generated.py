@@ -11,7 +11,7 @@ import tempfile
 import yaml
 
 from differences import differences
-from render import COMPONENTS, DEPLOY, OF_OPENSHIFT, OVERLAYS, ROOT, TOGETHER, go_together, render
+from render import COMPONENTS, DEPLOY, OF_OPENSHIFT, OVERLAYS, ROOT, TOGETHER, documents_of, go_together, render
 from guide_tables import pages_for_people
 from shapes import CLUSTER_WIDE
 
@@ -43,10 +43,6 @@ def run(arguments, files=None, command=("generate",)):
                 with open(os.path.join(path, name), encoding="utf-8") as file:
                     result.written[os.path.relpath(os.path.join(path, name), folder)] = file.read()
         return result
-
-
-def documents_of(text):
-    return [document for document in yaml.safe_load_all(text) if document]
 
 
 def printed(words):
