@@ -15,6 +15,10 @@ using std::chrono::seconds;
 constexpr base::Duration kAfterPassing = minutes(8);
 constexpr base::Duration kAfterSlow = minutes(80);
 
+// A pull fails within a second or two, and the status says it within two more. It may have to wait for others
+// before it: the list takes 40 s.
+constexpr base::Duration kShownAtOnce = seconds(44);
+
 void Nothing(World& /*world*/, const std::string& /*image*/) {}
 
 // Every pull of the image fails so.
@@ -24,12 +28,15 @@ FaultKind Refused(const char* part, const char* manner, ErrorClass error, Reason
           .manner = manner,
           .begin =
               [error, reason](World& world, const std::string& image) {
-                if (plan::IsForGood(reason)) world.Destroyed(world.BytesOf(image));  // its lease goes
+                if (plan::IsForGood(reason)) world.LosesLease(image);
                 world.node.runtime.Fail(image, error);
               },
           .end = [](World& world, const std::string& image) { world.node.runtime.Fail(image, std::nullopt); },
           .causes = {reason},
-          .recovers = recovers};
+          .recovers = recovers,
+          .is_of_image = true,
+          .spreads = reason == Reason::kRateLimited || reason == Reason::kServerError,
+          .shows = kShownAtOnce};
 }
 
 void StopRuntime(World& world) {
@@ -82,7 +89,7 @@ std::vector<FaultKind> OfRuntime() {
        .manner = "breaks calls for leases off",
        .begin =
            [](World& world, const std::string&) {
-             world.Destroyed(world.BytesOfAll());  // pulls may be without protection
+             world.Destroyed(world.BytesAbsent());  // pulls may be without protection
              for (LeaseCall call : {LeaseCall::kEnsure, LeaseCall::kDelete, LeaseCall::kList})
                world.node.runtime.FailNext(call, 2);
            },
@@ -98,7 +105,8 @@ std::vector<FaultKind> OfRuntime() {
            },
        .end = Nothing,
        .causes = {Reason::kEvictedByKubelet},
-       .recovers = kAfterSlow},
+       .recovers = kAfterSlow,
+       .is_of_image = true},
   };
 }
 
@@ -110,7 +118,8 @@ std::vector<FaultKind> OfRegistry() {
                    const std::string&) { world.node.runtime.SetRegistry(RegistryState::kDown); },
        .end = [](World& world, const std::string&) { world.node.runtime.SetRegistry(RegistryState::kUp); },
        .causes = {Reason::kUnreachable},
-       .recovers = kAfterPassing},
+       .recovers = kAfterPassing,
+       .shows = kShownAtOnce},
       {.part = "registry",
        .manner = "hangs",
        .begin = [](World& world,
@@ -120,18 +129,12 @@ std::vector<FaultKind> OfRegistry() {
        .recovers = kAfterPassing},
       {.part = "registry",
        .manner = "flaps",
-       .begin = [](World& world,
-                   const std::string&) { world.node.runtime.SetRegistry(RegistryState::kDown); },
+       .begin = [](World& world, const std::string&) { world.FlapRegistry(); },
        .end = [](World& world, const std::string&) { world.node.runtime.SetRegistry(RegistryState::kUp); },
        .causes = {Reason::kUnreachable},
        .recovers = kAfterPassing,
        .period = seconds(5),
-       .tick =
-           [](World& world, const std::string&) {
-             world.node.runtime.SetRegistry(RegistryState::kUp);
-             world.node.runtime.SetRegistry(RegistryState::kDown);
-             world.node.runtime.SetRegistry(RegistryState::kUp);
-           }},
+       .tick = [](World& world, const std::string&) { world.FlapRegistry(); }},
       {.part = "registry",
        .manner = "slow",
        .begin = [](World& world, const std::string&) { world.node.runtime.SetBandwidth(kLink / 100); },
@@ -149,12 +152,14 @@ std::vector<FaultKind> OfRegistry() {
        .manner = "loses a tag",
        .begin =
            [](World& world, const std::string& image) {
-             world.Destroyed(world.BytesOf(image));
+             world.LosesLease(image);
              world.HideTag(image);
            },
        .end = [](World& world, const std::string& image) { world.ShowTag(image); },
        .causes = {Reason::kNotFound},
-       .recovers = kAfterSlow},
+       .recovers = kAfterSlow,
+       .is_of_image = true,
+       .shows = kShownAtOnce},
       Refused("registry", "503", ErrorClass::kServerError, Reason::kServerError, kAfterPassing),
       Refused("registry", "429", ErrorClass::kRateLimited, Reason::kRateLimited, kAfterSlow),
       Refused("registry", "401", ErrorClass::kAccessDenied, Reason::kAccessDenied, kAfterSlow),
@@ -171,7 +176,7 @@ std::vector<FaultKind> OfNode() {
        .manner = "hangs",
        .begin =
            [](World& world, const std::string&) {
-             world.Destroyed(world.BytesOf("plugged.test/runner:v1"));  // denied without it: its lease goes
+             world.LosesLease("plugged.test/runner:v1");  // it is denied without it
              world.node.plugins.Hang("plugged.test");
            },
        .end = [](World& world, const std::string&) { world.node.plugins.Hang("plugged.test", false); },
@@ -180,9 +185,18 @@ std::vector<FaultKind> OfNode() {
        .recovers = kAfterSlow},
       {.part = "records",
        .manner = "close an image",
-       .begin = [](World& world, const std::string& image) { world.ClosedByAPod(image); },
+       .begin = [](World& world, const std::string& image) { world.CloseWhenHere(image); },
        .end = [](World& world, const std::string& image) { world.OpenWhenHere(image); },
-       .causes = {Reason::kRecordedForOthers, Reason::kRecordedUnderOtherName, Reason::kPullInterrupted}},
+       .causes = {Reason::kRecordedForOthers, Reason::kRecordedUnderOtherName, Reason::kPullInterrupted},
+       .is_of_image = true,
+       .shows = seconds(4)},
+      {.part = "records",
+       .manner = "unreadable",
+       .begin = [](World& world, const std::string& image) { world.BreakRecordWhenHere(image); },
+       .end = [](World& world, const std::string& image) { world.OpenWhenHere(image); },
+       .causes = {Reason::kRecordUnreadable},
+       .is_of_image = true,
+       .shows = seconds(4)},
       {.part = "kubelet",
        .manner = "absent",
        .begin = [](World& world, const std::string&) { world.KubeletStops(); },
@@ -192,7 +206,7 @@ std::vector<FaultKind> OfNode() {
        .manner = "loses an entry",
        .begin =
            [](World& world, const std::string& image) {
-             world.Destroyed(world.BytesOf(image));  // its lease goes
+             world.LosesLease(image);
              world.Stirred();
              world.Unlist(image);
            },
@@ -214,7 +228,7 @@ std::vector<FaultKind> OfNode() {
              if (world.listed().count(image) == 0) {
                world.Relist(image);
              } else {
-               world.Destroyed(world.BytesOf(image));
+               world.LosesLease(image);
                world.Unlist(image);
              }
            }},
@@ -222,7 +236,7 @@ std::vector<FaultKind> OfNode() {
        .manner = "full",
        .begin =
            [](World& world, const std::string&) {
-             world.Destroyed(world.BytesOfAll());
+             world.Destroyed(world.BytesAbsent());
              world.node.runtime.SetDiskFull(true);
            },
        .end = [](World& world, const std::string&) { world.node.runtime.SetDiskFull(false); },
@@ -232,7 +246,7 @@ std::vector<FaultKind> OfNode() {
        .manner = "has no room by the rule",
        .begin =
            [](World& world, const std::string&) {
-             world.Destroyed(world.BytesOfAll());
+             world.Destroyed(world.BytesAbsent());
              world.node.disk = {.known = true, .capacity_bytes = 100ULL << 30, .available_bytes = 1ULL << 30};
            },
        .end =

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -25,6 +26,13 @@ struct FaultKind {
   // Called so often while it lasts; zero: never.
   base::Duration period{};
   std::function<void(World&, const std::string& image)> tick;
+  // Only the image that it hits has it for a cause…
+  bool is_of_image = false;
+  // …and those that are held for the sake of the same registry.
+  bool spreads = false;
+  // Images that it keeps from being usable say so after this time, if nothing else is wrong; none: they need
+  // not (the rule that detects it takes longer, or it shows elsewhere).
+  std::optional<base::Duration> shows = std::nullopt;
 };
 
 const std::vector<FaultKind>& FaultKinds();

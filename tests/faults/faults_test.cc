@@ -83,9 +83,11 @@ TEST(FaultSeeds, OfOldDoNotBreakItAgain) {
     Try(MakeSchedule(seed, images));
 }
 
-// A world in which nothing goes wrong breaks no rule, and the rules notice one in which something does.
+// What the rules notice is shown by changes of the product (tests/README.md); here, that they notice nothing
+// where nothing goes wrong.
 TEST(FaultRules, HoldWithoutFaults) {
-  EXPECT_EQ(Violations({}), std::vector<std::string>());
+  for (Persona runtime : {Persona::kContainerd23, Persona::kContainerd16, Persona::kCrio})
+    EXPECT_EQ(Violations({.runtime = runtime}), std::vector<std::string>());
 }
 
 }  // namespace

@@ -19,6 +19,8 @@ using std::chrono::seconds;
 // How long the agent may say ready when it is not: containerd's events tell of images at once, and a verdict
 // is held for 3 s while kubelet works (lib/README.md).
 constexpr base::Duration kFalselyReady = milliseconds(3500);
+// CRI-O tells nothing: the next look sees it.
+constexpr base::Duration kFalselyReadyOnCrio = seconds(9);
 // An image that is here is known to be here by the next look.
 constexpr base::Duration kUnseen = seconds(10);
 // A runtime that is away, or back, is noticed by the next look.
@@ -75,6 +77,7 @@ class Observer {
       agent_ = world_.agent_since;
       for (Patience* patience : {&falsely_ready_, &runtime_unseen_}) patience->Forget();
       unseen_.clear();
+      unsaid_.clear();
     }
     const plan::SnapshotPtr snapshot = world_.node.Snapshot();
     if (!snapshot) return;
@@ -120,10 +123,28 @@ class Observer {
     auto unseen = unseen_.try_emplace(name, kUnseen).first;
     if (auto time = unseen->second.See(forgotten, now)) Say(name + " is here, and unseen for " + In(*time));
     CountTry(image, now);
+    LookAtCause(image, now);
     if (image.phase != plan::Phase::kFailing) return;
-    if (!MayBeTheCause(image.reason))
+    if (!MayBeTheCause(image))
       Say(name + " fails for " + std::string(plan::ReasonName(image.reason)) + ", which nothing has caused");
     if (image.message.empty()) Say(name + " fails without a word");
+  }
+
+  // With one fault alone: what it keeps from being usable says so.
+  void LookAtCause(const plan::ImageState& image, base::TimePoint now) {
+    if (schedule_.faults.size() != 1) return;
+    const PlannedFault& fault = schedule_.faults[0];
+    const FaultKind& kind = FaultKinds()[fault.kind];
+    const std::string& name = image.want->reference.written();
+    const base::Duration elapsed = world_.node.Elapsed();
+    if (!kind.shows || (kind.is_of_image && name != world_.images()[fault.image])) return;
+    const bool hit = elapsed >= fault.from && elapsed < fault.to && !world_.IsUsable(name);
+    auto unsaid = unsaid_.try_emplace(name, *kind.shows).first;
+    // How a pull ends that runs is not known.
+    const bool runs = image.reason == Reason::kPulling || image.reason == Reason::kUnpacking;
+    if (auto time = unsaid->second.See(hit && !runs && kind.causes.count(image.reason) == 0, now))
+      Say(name + " is not usable, and for " + In(*time) + " its reason is " +
+          std::string(plan::ReasonName(image.reason)));
   }
 
   void CountTry(const plan::ImageState& image, base::TimePoint now) {
@@ -146,21 +167,33 @@ class Observer {
     });
   }
 
-  // Of a fault that lasts, or whose next try after it is not due yet.
-  bool MayBeTheCause(Reason reason) const {
+  // Of a fault that lasts, or whose next try after it is not due yet; another fault may have put that off.
+  bool MayBeTheCause(const plan::ImageState& image) const {
     const base::Duration elapsed = world_.node.Elapsed();
     return std::any_of(schedule_.faults.begin(), schedule_.faults.end(), [&](const PlannedFault& fault) {
       const FaultKind& kind = FaultKinds()[fault.kind];
-      return kind.causes.count(reason) != 0 && elapsed >= fault.from && elapsed <= fault.to + kind.recovers;
+      const bool is_hit = !kind.is_of_image || kind.spreads ||
+                          world_.images()[fault.image] == image.want->reference.written();
+      return is_hit && kind.causes.count(image.reason) != 0 && elapsed >= fault.from &&
+             elapsed <= EndOf(fault);
     });
+  }
+
+  // A 429 for one image holds all of its registry, and each keeps its own reason meanwhile.
+  base::Duration EndOf(const PlannedFault& fault) const {
+    base::Duration end = fault.to + FaultKinds()[fault.kind].recovers;
+    for (const PlannedFault& other : schedule_.faults) {
+      if (other.from <= end) end = std::max(end, other.to + FaultKinds()[other.kind].recovers);
+    }
+    return end;
   }
 
   World& world_;
   const Schedule& schedule_;
   base::TimePoint agent_;
-  Patience falsely_ready_{kFalselyReady};
+  Patience falsely_ready_{IsCrio(schedule_.runtime) ? kFalselyReadyOnCrio : kFalselyReady};
   Patience runtime_unseen_{kRuntimeUnseen};
-  std::map<std::string, Patience> unseen_;
+  std::map<std::string, Patience> unseen_, unsaid_;
   struct Tries {
     std::optional<base::WallTime> newest;
     std::deque<base::TimePoint> at;
@@ -174,6 +207,7 @@ class Observer {
 struct Moment {
   base::Duration at{};
   std::function<void()> act;
+  bool is_new = true;  // a fault begins or ends
 };
 
 std::vector<Moment> Moments(World& world, const Schedule& schedule) {
@@ -183,7 +217,7 @@ std::vector<Moment> Moments(World& world, const Schedule& schedule) {
     const std::string& image = world.images()[fault.image];
     moments.push_back({fault.from, [&] { kind.begin(world, image); }});
     for (base::Duration at = fault.from + kind.period; kind.tick && at < fault.to; at += kind.period)
-      moments.push_back({at, [&] { kind.tick(world, image); }});
+      moments.push_back({at, [&] { kind.tick(world, image); }, false});
     moments.push_back({fault.to, [&] { kind.end(world, image); }});
   }
   std::stable_sort(moments.begin(), moments.end(),
@@ -204,7 +238,7 @@ int MostPulls(const World& world, const Schedule& schedule) {
 void LookAtTheEnd(World& world, const Schedule& schedule, Observer& observer) {
   const FakeCounters counters = world.node.runtime.counters();
   const auto allowed =
-      static_cast<std::uint64_t>(static_cast<double>(world.BytesOfAll()) * 1.1) + world.destroyed();
+      static_cast<std::uint64_t>(static_cast<double>(world.BytesToFetch()) * 1.1) + world.destroyed();
   if (counters.bytes_served > allowed)
     observer.Say(std::to_string(counters.bytes_served) + " bytes were fetched, " + std::to_string(allowed) +
                  " would do");
@@ -220,19 +254,18 @@ void LookAtTheEnd(World& world, const Schedule& schedule, Observer& observer) {
   }
 }
 
-}  // namespace
-
-std::vector<std::string> Violations(const Schedule& schedule) {
-  World world;
-  Observer observer(world, schedule);
+void Play(const Schedule& schedule, World& world, Observer& observer) {
   const auto look = [&] {
     observer.Look();
     return false;
   };
   for (const Moment& moment : Moments(world, schedule)) {
     world.node.RunUntil(look, moment.at - world.node.Elapsed());
+    // CRI-O begins anew with each pull that is broken off, but for the layers that it has stored.
+    if (IsCrio(schedule.runtime)) world.Destroyed(world.BytesUnfinished());
+    const int stirs = world.stirs();
     moment.act();
-    observer.Forgive();
+    if (moment.is_new || world.stirs() != stirs) observer.Forgive();
   }
   base::Duration recovers = minutes(3);
   for (const PlannedFault& fault : schedule.faults)
@@ -249,19 +282,28 @@ std::vector<std::string> Violations(const Schedule& schedule) {
         why += "; " + image.want->reference.written() + ": " + std::string(plan::ReasonName(image.reason)) +
                ", " + image.message;
     }
-    if (const char* log = std::getenv("PREFETCH_FAULT_LOG"); log != nullptr) {
-      for (const std::string& line : world.node.log) std::fprintf(stderr, "%s\n", line.c_str());
-    }
     for (const std::string& image : world.listed())
       why += "; " + image + (world.Has(image) ? " is here" : " is absent") +
              (world.node.Admits(image) ? "" : ", and kubelet refuses it");
     observer.Say("not ready " + In(recovers) + " after the last fault: " + why);
-    return observer.Violations();
+    return;
   }
   world.node.RunUntil(look, kTidyUp);
   if (!world.node.Ready()) observer.Say("ready, and then not any more");
   LookAtTheEnd(world, schedule, observer);
-  return observer.Violations();
+}
+
+}  // namespace
+
+std::vector<std::string> Violations(const Schedule& schedule) {
+  World world(schedule.runtime);
+  Observer observer(world, schedule);
+  Play(schedule, world, observer);
+  std::vector<std::string> violations = observer.Violations();
+  if (!violations.empty() && std::getenv("PREFETCH_FAULT_LOG") != nullptr) {
+    for (const std::string& line : world.node.log) std::fprintf(stderr, "%s\n", line.c_str());
+  }
+  return violations;
 }
 
 }  // namespace prefetch::tests::faults

@@ -18,6 +18,7 @@ struct PlannedFault {
 
 struct Schedule {
   std::uint64_t seed = 0;
+  Persona runtime = Persona::kContainerd23;
   std::vector<PlannedFault> faults;
 };
 

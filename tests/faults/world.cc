@@ -1,6 +1,10 @@
 #include "faults/world.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "base/fs.h"
 
 namespace prefetch::tests::faults {
 namespace {
@@ -17,9 +21,9 @@ providers:
   defaultCacheDuration: 0s
 )";
 
-NodeOptions Options() {
+NodeOptions Options(Persona runtime) {
   NodeOptions options{
-      .persona = Persona::kContainerd23,
+      .persona = runtime,
       .docker_config =
           std::string(R"({"auths":{"docked.test":{"username":"ci","password":")") + kPassword + "\"}}}",
       .provider_config = kProviders};
@@ -36,7 +40,7 @@ FakeImage Private(FakeImage image) {
 
 }  // namespace
 
-World::World() : node(Options()), settings_{.version = {1, 36}} {
+World::World(Persona runtime) : node(Options(runtime)), runtime_(runtime), settings_{.version = {1, 36}} {
   Push(MakeImage("open.test/base:v1", {{"base", 60 * kMB}}));
   Push(MakeImage("open.test/app:v1", {{"base", 60 * kMB}, {"app", 40 * kMB}}));
   Push(MakeImage("open.test/small:v1", kMB));
@@ -84,28 +88,46 @@ void World::RestartAgent() {
   agent_since = node.clock.Now();
 }
 
-void World::ClosedByAPod(const std::string& image) {
-  if (!kubelet_runs_ || node.IdOf(image).empty()) return;
+void World::Do(Due what, const std::string& image) {
+  if (what == Due::kBreak) return BreakRecord(image);
+  PullCredential credential;
+  if (what == Due::kClose) {
+    credential.secret =
+        kubelet::HashedSecret{{.uid = "u", .namespace_name = "team", .name = "pull"}, base::Secret("hash")};
+  }
   node.Kubelet([&](FakeKubelet& kubelet) {
-    if (!kubelet.BeginPull(image)) return;
-    kubelet.EndPull(image, node.IdOf(image),
-                    {.secret = kubelet::HashedSecret{{.uid = "u", .namespace_name = "team", .name = "pull"},
-                                                     base::Secret("hash")}});
+    if (kubelet.BeginPull(image)) kubelet.EndPull(image, node.IdOf(image), credential);
   });
+}
+
+void World::BreakRecord(const std::string& image) {
+  Do(Due::kOpen, image);  // there is one
+  const std::string id = node.IdOf(image);
+  KubeletStops();
+  for (const auto& file : std::filesystem::directory_iterator(node.KubeletRoot() + "/image_manager/pulled")) {
+    auto content = base::ReadFile(file.path().string(), 1 << 20);
+    if (!content || content->find(id) == std::string::npos) continue;
+    std::ofstream(file.path(), std::ios::trunc) << "{";
+  }
+  KubeletStarts();
 }
 
 void World::Tend() {
   if (!kubelet_runs_) return;
-  for (auto image = to_open_.begin(); image != to_open_.end();) {
-    if (!Has(*image)) {
-      ++image;
+  for (auto one = due_.begin(); one != due_.end();) {
+    if (!Has(one->first)) {
+      ++one;
       continue;
     }
-    node.Kubelet([&](FakeKubelet& kubelet) {
-      if (kubelet.BeginPull(*image)) kubelet.EndPull(*image, node.IdOf(*image), {});
-    });
-    image = to_open_.erase(image);
+    const auto [image, what] = *one;
+    one = due_.erase(one);
+    Do(what, image);
   }
+}
+
+void World::FlapRegistry() {
+  flapped_down_ = !flapped_down_;
+  node.runtime.SetRegistry(flapped_down_ ? RegistryState::kDown : RegistryState::kUp);
 }
 
 void World::KubeletStops() {
@@ -121,9 +143,8 @@ void World::KubeletStarts() {
 }
 
 bool World::IsTrulyReady() {
-  return std::all_of(listed_.begin(), listed_.end(), [&](const std::string& image) {
-    return Has(image) && (!kubelet_runs_ || node.Admits(image));
-  });
+  return std::all_of(listed_.begin(), listed_.end(),
+                     [&](const std::string& image) { return IsUsable(image); });
 }
 
 const FakeImage& World::Pushed(const std::string& image) const {
@@ -135,15 +156,39 @@ std::uint64_t World::BytesOf(const std::string& image) const {
   return Pushed(image).Bytes();
 }
 
-std::uint64_t World::BytesOfAll() const {
+namespace {
+
+std::uint64_t BytesOfBlobs(const std::vector<FakeImage>& images) {
   std::uint64_t sum = 0;
   std::set<std::string> counted;
-  for (const FakeImage& image : pushed_) {
+  for (const FakeImage& image : images) {
     for (const FakeBlob& blob : image.Blobs()) {
       if (counted.insert(blob.digest).second) sum += blob.bytes;
     }
   }
   return sum;
+}
+
+}  // namespace
+
+std::uint64_t World::BytesToFetch() const {
+  if (!IsCrio(runtime_)) return BytesOfBlobs(pushed_);
+  std::uint64_t sum = 0;
+  for (const FakeImage& image : pushed_) sum += image.Bytes();
+  return sum;
+}
+
+std::uint64_t World::BytesUnfinished() {
+  std::vector<FakeImage> here = pushed_;
+  std::erase_if(here, [&](const FakeImage& image) { return !Has(image.name); });
+  const std::uint64_t stored = node.runtime.BytesStored();
+  return stored - std::min(stored, BytesOfBlobs(here));
+}
+
+std::uint64_t World::BytesAbsent() {
+  std::vector<FakeImage> absent = pushed_;
+  std::erase_if(absent, [&](const FakeImage& image) { return Has(image.name); });
+  return BytesOfBlobs(absent);
 }
 
 }  // namespace prefetch::tests::faults

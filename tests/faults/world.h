@@ -2,6 +2,7 @@
 // also knows the truth, from the models themselves and not from the agent.
 #pragma once
 
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -15,7 +16,7 @@ constexpr std::uint64_t kLink = 5'000'000;
 
 class World {
  public:
-  World();
+  explicit World(Persona runtime = Persona::kContainerd23);
 
   // All images of the world, and those of them that are on the list.
   const std::vector<std::string>& images() const { return images_; }
@@ -28,26 +29,39 @@ class World {
   // As by SIGKILL.
   void RestartAgent();
 
-  // A pod of another team makes kubelet pull with a secret: the image is closed to others, if it was only
-  // preloaded.
-  void ClosedByAPod(const std::string& image);
-  // As soon as image and kubelet are there, kubelet pulls it with the node's credentials: it is open.
-  void OpenWhenHere(const std::string& image) { to_open_.insert(image); }
+  // As soon as image and kubelet are there: a pod of another team makes kubelet pull it with a secret, and it
+  // is closed to others, if it was only preloaded.
+  void CloseWhenHere(const std::string& image) { due_[image] = Due::kClose; }
+  // …kubelet starts again over a record of it that nobody can read.
+  void BreakRecordWhenHere(const std::string& image) { due_[image] = Due::kBreak; }
+  // …kubelet pulls it with the node's credentials: it is open.
+  void OpenWhenHere(const std::string& image) { due_[image] = Due::kOpen; }
   // Once at each moment: what waits to be done.
   void Tend();
+  // All registries are down, or up again, by turns.
+  void FlapRegistry();
   void KubeletStops();
   void KubeletStarts();
   bool kubelet_runs() const { return kubelet_runs_; }
 
   // Has the runtime the image under that name? False while the runtime is down, too.
   bool Has(const std::string& image) { return !node.IdOf(image).empty(); }
+  // Is it here, and would such a pod start with it?
+  bool IsUsable(const std::string& image) { return Has(image) && (!kubelet_runs_ || node.Admits(image)); }
   // Would a pod with Never and without a secret start with every image of the list?
   bool IsTrulyReady();
   std::uint64_t BytesOf(const std::string& image) const;
-  std::uint64_t BytesOfAll() const;
+  // That all images take: CRI-O fetches a layer once for each pull that runs at that time.
+  std::uint64_t BytesToFetch() const;
+  // That the runtime has of images that are not here.
+  std::uint64_t BytesUnfinished();
+  // Of all images that are not here.
+  std::uint64_t BytesAbsent();
 
   // What may be lost to a fault, and so be fetched again.
   void Destroyed(std::uint64_t bytes) { destroyed_ += bytes; }
+  // What there is of the image goes, unless all of it is here: nothing holds it any more.
+  void LosesLease(const std::string& image) { Destroyed(Has(image) ? 0 : BytesOf(image)); }
   std::uint64_t destroyed() const { return destroyed_; }
   // Something happened that may rightly lead to a pull at once.
   void Stirred() { stirs_++; }
@@ -58,16 +72,22 @@ class World {
   Node node;
 
  private:
+  enum class Due { kClose, kBreak, kOpen };
+
+  void Do(Due what, const std::string& image);
+  void BreakRecord(const std::string& image);
   void Push(const FakeImage& image);
   void SetListed(std::set<std::string> images);
   const FakeImage& Pushed(const std::string& image) const;
 
+  const Persona runtime_;
   std::vector<std::string> images_;
   std::set<std::string> listed_;
   std::vector<FakeImage> pushed_;
   kubelet::KubeletSettings settings_;
   bool kubelet_runs_ = false;
-  std::set<std::string> to_open_;
+  bool flapped_down_ = false;
+  std::map<std::string, Due> due_;  // by image
   std::uint64_t destroyed_ = 0;
   int stirs_ = 0;
 };
