@@ -1,5 +1,6 @@
 #include "agent/perform.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "agent/lease_book.h"
@@ -77,6 +78,12 @@ std::string CredentialTrouble(const credentials::Lookup& lookup) {
   return text;
 }
 
+bool AnyPluginFailed(const credentials::Lookup& lookup) {
+  return std::any_of(lookup.providers.begin(), lookup.providers.end(), [](const auto& provider) {
+    return provider.matched && provider.outcome == credentials::ProviderOutcome::kError;
+  });
+}
+
 struct Attempt {
   cri::CallError error;
   const credentials::Credential* credential = nullptr;  // the one that worked, or the last
@@ -145,6 +152,8 @@ Attempt TryCredentials(const base::Call& call, const PullParts& parts, const Pul
 
 PullOutcome FailedAttempt(const Attempt& attempt, const credentials::Lookup& lookup) {
   PullOutcome outcome = Failed(attempt.error);
+  outcome.failure->plugin_failed =
+      image::IsCredentialRefusal(attempt.error.error_class) && AnyPluginFailed(lookup);
   std::string& text = outcome.failure->error;
   if (!attempt.refusals.empty() && image::IsCredentialRefusal(attempt.error.error_class)) {
     text = attempt.refusals;

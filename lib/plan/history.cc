@@ -76,7 +76,9 @@ History AfterFailure(History past, const PullFailure& failure, base::TimePoint n
   }
   if (!IsSuspect(past)) past.runtime_ends = 0;
   past.failures++;
-  base::Duration delay = Delay(retry, past.failures, random);
+  const bool disk_full = failure.reason == Reason::kDiskFull;
+  if (disk_full) past.full_disks++;
+  base::Duration delay = Delay(retry, disk_full ? past.full_disks : past.failures - past.full_disks, random);
   if (failure.retry_after) delay = std::max(delay, *failure.retry_after);
   past.not_before = delay == base::Duration::max() ? base::TimePoint::max() : now + delay;
   if (IsForGood(failure.reason) || past.failures >= kFailuresThatSettle) past.settled = true;
@@ -112,7 +114,7 @@ History AfterRuntimeEnd(History past, const PullFailure& failure, const CutRun& 
 History AfterSuccess(History past, const PullSuccess& success, base::TimePoint now) {
   // An image that was not unpacked is no full success: its failures go on counting.
   if (success.unpacked) {
-    past.failures = 0;
+    past.failures = past.full_disks = 0;
     past.last_failure.reset();
     past.last_error.clear();
     past.not_before = now;
@@ -140,7 +142,7 @@ History AfterNewCredentials(History past, base::TimePoint now) {
 
 History AfterUpdateDropped(History past, base::TimePoint now) {
   past.runtime_ends = 0;
-  past.failures = 0;
+  past.failures = past.full_disks = 0;
   past.last_failure.reset();
   past.last_error.clear();
   past.not_before = now;
@@ -149,7 +151,7 @@ History AfterUpdateDropped(History past, base::TimePoint now) {
 
 History AfterVanished(History past, base::TimePoint now) {
   past.attempts = 0;
-  past.failures = 0;
+  past.failures = past.full_disks = 0;
   past.last_failure.reset();
   past.last_error.clear();
   past.not_before = now;

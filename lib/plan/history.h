@@ -16,6 +16,7 @@ namespace prefetch::plan {
 struct History {
   int attempts = 0;      // pulls started since the image was last present, or since the start
   int failures = 0;      // consecutive, of those; a runtime restart or our own cancel is none
+  int full_disks = 0;    // of `failures`, those for a full disk: they count apart
   int runtime_ends = 0;  // in a row, pulls in which the runtime went away, and this image may be why
   std::uint64_t bytes_at_end = 0;  // that the image had when the runtime went away last
   bool doubted = false;            // a suspect's pull was cut while others ran that may be why
@@ -47,7 +48,10 @@ struct PullFailure {
   Reason reason = Reason::kRuntimeError;
   std::string error;
   // The registry's Retry-After, if known.
-  std::optional<base::Duration> retry_after;
+  std::optional<base::Duration> retry_after = {};
+  // A credential plugin of this node gave no answer, which may be why: the next try may go on where this one
+  // ended.
+  bool plugin_failed = false;
 };
 
 // Is this a failure after which nobody needs to wait for the entry?

@@ -56,6 +56,21 @@ TEST(AfterFailure, RuntimeRestartsAreNotCounted) {
   EXPECT_EQ(past.last_error, "Socket closed");
 }
 
+// Both sides: neither is paused longer for what failed before in the other's way.
+TEST(AfterFailure, AFullDiskCountsApart) {
+  History past;
+  for (int i = 0; i < 5; i++) past = AfterFailure(past, {.reason = Reason::kUnreachable}, kNow, 0);
+  past = AfterFailure(past, {.reason = Reason::kDiskFull}, kNow, 0);
+  EXPECT_EQ(past.not_before, kNow + minutes(5));
+  past = AfterFailure(past, {.reason = Reason::kDiskFull}, kNow, 0);
+  EXPECT_EQ(past.not_before, kNow + minutes(10));
+  for (int i = 0; i < 3; i++) past = AfterFailure(past, {.reason = Reason::kDiskFull}, kNow, 0);
+  past = AfterFailure(AfterSuccess(past, {}, kNow), {.reason = Reason::kDiskFull}, kNow, 0);
+  EXPECT_EQ(past.not_before, kNow + minutes(5)) << "a success ends the count";
+  past = AfterFailure(past, {.reason = Reason::kUnreachable}, kNow, 1);
+  EXPECT_EQ(past.not_before, kNow) << "the first one of its kind";
+}
+
 TEST(AfterFailure, RetryAfterIsRespected) {
   History past = AfterFailure({}, {.reason = Reason::kRateLimited, .retry_after = minutes(7)}, kNow, 0);
   EXPECT_EQ(past.not_before, kNow + minutes(7));
@@ -120,6 +135,9 @@ INSTANTIATE_TEST_SUITE_P(
         EndsCase{"TwiceAtTheSameByte", {{minutes(2), 9}, {minutes(2), 9}}, true},
         EndsCase{"BytesAreNotSeen", {{minutes(2), 0}, {minutes(2), 0}}, true},
         EndsCase{"EachBringsBytes", {{minutes(2), 9}, {minutes(1), 10}, {minutes(1), 11}}, false},
+        EndsCase{"TheMostBytesThatItEverHadCount",
+                 {{minutes(2), 9}, {minutes(1), 20}, {minutes(1), 5}, {minutes(1), 6}},
+                 true},
         EndsCase{"ASuspectThatGetsOnIsNone", {{seconds(1), 9}, {seconds(1), 9}, {minutes(1), 10}}, false}),
     [](const auto& row) { return row.param.name; });
 
