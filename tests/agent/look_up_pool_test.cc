@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/look_ups.h"
 #include "base/clock.h"
 #include "base/mutex.h"
 #include "temp_dir.h"
@@ -174,6 +175,34 @@ TEST_F(LookUpPools, AStoppedSearchWaitsForNoOther) {
   pool_.DropStopped();
   EXPECT_TRUE(Ends("r0.a.test", 5));
   EXPECT_EQ(pool_.held(), 0);
+}
+
+// The list has changed, so an entry's search begins anew while the one before still waits for others.
+TEST_F(LookUpPools, ASearchThatIsReplacedWaitsForNoOther) {
+  Hang("r0.a.test");
+  std::vector<LookedUp> told;
+  LookUps look_ups(keyring_, [&](LookedUp event) {
+    base::Lock lock(mutex_);
+    told.push_back(std::move(event));
+    changed_.notify_all();
+  });
+  std::vector<plan::DesiredImage> wants;
+  for (int i = 0; i <= kOfOneRegistry; i++) {
+    wants.push_back({.reference = *image::Reference::Parse("r0.a.test/app" + std::to_string(i))});
+    ASSERT_TRUE(look_ups.Want(wants.back(), clock_.Now()));
+  }
+  wants.back().sources = {"other.txt"};
+  EXPECT_TRUE(look_ups.Want(wants.back(), clock_.Now()));
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  {
+    base::Lock lock(mutex_);
+    while (told.empty() && changed_.wait_until(mutex_, limit) != std::cv_status::timeout) continue;
+    ASSERT_EQ(told.size(), 1U);
+    EXPECT_EQ(told[0].name, wants.back().reference.Normalized());
+  }
+  EXPECT_FALSE(look_ups.Absorb(told[0], clock_.Now())) << "nobody waits for it any more";
+  Recovers("r0.a.test");
+  look_ups.DropAll();
 }
 
 }  // namespace
