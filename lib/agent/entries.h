@@ -62,6 +62,7 @@ struct Entry {
   bool demand_changed = false;  // the list says other things of it than before
   plan::Action action;
   bool no_room = false;
+  bool waits_for_room = false;  // there may be room for it once others are done
   std::optional<plan::Reason> held;
 
   const std::string& name() const { return want->reference.Normalized(); }

@@ -33,6 +33,7 @@ plan::ImageState Agent::Judge(const Entry& entry, base::WallTime wall) const {
        .verdicts = entry.verdict.shown,
        .spellings = entry.verdict.shown_spellings,
        .no_room = entry.no_room,
+       .waits_for_room = entry.waits_for_room,
        .room_needed = plan::ClaimOfDue(entry.past.room).least,
        .disk = pulls_->disk(),
        .limits = pulls_->limits(),

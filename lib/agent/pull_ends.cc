@@ -79,13 +79,13 @@ void Pulls::Absorb(PullDone event) {
   Entry* entry = entries_.Find(event.name);
   if (!run || entry == nullptr) return;  // its entry is gone; its lease goes now
   entry->past.finished_at = loop_.Wall();
-  // One that ended before the runtime showed it has changed nothing of what its lease keeps.
-  if (entry->runs.empty() && !run->lease.empty() && run->run.movement.seen)
-    entry->past.room.kept = run->run.movement.bytes_done;
   if (event.outcome.success) {
     Succeeded(*entry, *run, std::move(event.outcome));
     return;
   }
+  // One that ended before the runtime showed it has changed nothing of what its lease keeps.
+  if (entry->runs.empty() && !run->lease.empty() && run->run.movement.seen)
+    entry->past.room.kept = run->run.movement.bytes_done;
   if (event.outcome.unseen) {
     // The first look at a runtime that is back tells whether it is here, and nothing starts before.
     base::Info("pull ended well, and the runtime has gone", {{"image", entry->want->reference.written()}});
@@ -107,8 +107,7 @@ void Pulls::Absorb(PullDone event) {
               .error = "no byte came for a long time, and other images wait for its room on the disk"});
       break;
     case Ending::kNoRoom:
-      entry->past.room.kept = 0;
-      leases_.LetGo(LeaseFor(*entry));
+      GiveUpBytes(*entry);
       break;
     case Ending::kWaits:
     case Ending::kReplaced:
@@ -121,8 +120,9 @@ void Pulls::Succeeded(Entry& entry, const ActiveRun& run, PullOutcome outcome) {
   const plan::PullSuccess& success = *outcome.success;
   std::optional<plan::Local> before;
   if (plan::IsUsable(entry.seen, entry.past)) before = entry.seen.local;
-  entry.past = plan::AfterSuccess(std::move(entry.past), success, loop_.now());
   entry.past.room = plan::AfterSize(entry.past.room, run.run.movement.bytes_total);
+  taken_ = plan::AfterEndedWell(taken_, entry.past.room);
+  entry.past = plan::AfterSuccess(std::move(entry.past), success, loop_.now());
   entry.seen.known = true;
   entry.seen.local = std::move(outcome.local);
   entry.trust_looks_after = runtime_.looks();
@@ -190,7 +190,7 @@ void Pulls::Failed(Entry& entry, const ActiveRun& run, const plan::PullFailure& 
                            .bytes = run.run.movement.bytes_done,
                            .beside_others = collapse_.suspect_ran && collapse_.others_ran};
     entry.past = plan::AfterRuntimeEnd(std::move(entry.past), given, cut, loop_.now(), loop_.Random());
-    failure = {.reason = *entry.past.last_failure, .error = entry.past.last_error, .retry_after = {}};
+    failure = {.reason = *entry.past.last_failure, .error = entry.past.last_error};
   } else {
     entry.past = plan::AfterFailure(std::move(entry.past), given, loop_.now(), loop_.Random());
   }
@@ -215,9 +215,8 @@ void Pulls::Failed(Entry& entry, const ActiveRun& run, const plan::PullFailure& 
   if (failure.reason == plan::Reason::kDiskFull) {
     hold_until_ = loop_.now() + kDiskFullHold;
     DropKeptBytes();
-  } else if (plan::IsForGood(failure.reason) && entry.past.settled) {
-    entry.past.room.kept = 0;
-    leases_.LetGo(LeaseFor(entry));
+  } else if (plan::IsForGood(failure.reason) && entry.past.settled && !failure.plugin_failed) {
+    GiveUpBytes(entry);
   }
 }
 

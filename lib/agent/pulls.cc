@@ -1,6 +1,7 @@
 #include "agent/pulls.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "base/log.h"
@@ -160,14 +161,16 @@ void Pulls::StartDue(bool settled, bool may_start) {
   input.hold_until = hold_until_;
   input.registries = registries_;
   input.usable = plan::Usable(disk_, limits_);
+  std::set<std::size_t> waited;  // for room, until now
   std::vector<Entry>& all = entries_.all();
   for (std::size_t i = 0; i < all.size(); i++) {
     Entry& entry = all[i];
     bool had_no_room = std::exchange(entry.no_room, false);
+    bool waited_for_room = std::exchange(entry.waits_for_room, false);
     std::optional<plan::Reason> was_held = std::exchange(entry.held, std::nullopt);
     if (entry.runs.empty() &&
         entry.action.kind != plan::ActionKind::kPull) {  // most of them, most of the time
-      if (had_no_room || was_held) loop_.Changed();
+      if (had_no_room || waited_for_room || was_held) loop_.Changed();
       if (plan::IsSoonDue(entry.action, plan::IsUsable(entry.seen, entry.past), loop_.now()))
         input.soon.insert(entry.want->reference.domain());
       continue;
@@ -182,6 +185,7 @@ void Pulls::StartDue(bool settled, bool may_start) {
       entry.held = verdict.held;
       if (verdict.may) input.due.push_back(std::move(slot));
     }
+    if (waited_for_room) waited.insert(i);
     if (had_no_room != entry.no_room || was_held != entry.held) loop_.Changed();
   }
   start_again_ = base::TimePoint::max();
@@ -190,7 +194,12 @@ void Pulls::StartDue(bool settled, bool may_start) {
   if (!runtime_.up() || !may_start) return;
   plan::ScheduleOutput output = plan::Schedule(input, limits_, loop_.now());
   start_again_ = output.look_again;
-  room_is_short_ = output.room_is_short;
+  room_is_short_ = !output.short_of_room.empty();
+  for (std::size_t index : output.short_of_room) {
+    all[index].waits_for_room = true;
+    loop_.ChangedIf(waited.erase(index) == 0);
+  }
+  loop_.ChangedIf(!waited.empty());
   if (loop_.now() < first_at_) start_again_ = std::min(start_again_, first_at_);
   for (std::size_t index : output.look_up) loop_.ChangedIf(look_ups_.Want(*all[index].want, loop_.now()));
   for (std::size_t index : output.start) Start(all[index]);
@@ -207,6 +216,9 @@ void Pulls::Start(Entry& entry) {
   entry.past.attempts++;
   entry.past.started_at = loop_.Wall();
   if (entry.runs.empty()) entry.past.room = plan::AfterBegin(entry.past.room, plan::Usable(disk_, limits_));
+  const std::vector<Entry>& all = entries_.all();
+  if (std::all_of(all.begin(), all.end(), [](const Entry& one) { return one.runs.empty(); }))
+    taken_ = plan::AfterFirstBegin(taken_, disk_.known ? disk_.available_bytes : 0);
   PullJob job{
       .reference = entry.want->reference, .credentials = look_ups_.Take(*entry.want), .lease = run.lease};
   if (runtime_.status().name == "cri-o") job.sandbox_cgroup = cri::kOwnPull;

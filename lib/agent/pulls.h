@@ -95,6 +95,7 @@ class Pulls {
   // Room on the disk: room.cc.
   plan::PullSlot SlotOf(std::size_t index) const;
   std::uint64_t KeptBytes() const;
+  void GiveUpBytes(Entry& entry);
   void DropKeptBytes();
   void SettleWithoutRoom();
   bool FilledDisk(Entry& entry, const std::string& error);
@@ -134,8 +135,10 @@ class Pulls {
   plan::DiskSpace disk_;
   std::string disk_path_;
   plan::Relief relief_;
-  bool room_is_short_ = false;  // plan::ScheduleOutput
-  base::TimePoint hold_until_;  // the disk is full: nothing starts before
+  plan::RoomTaken taken_;
+  std::uint64_t room_factor_ = plan::kMostFactor;  // plan::FactorFor, of this turn
+  bool room_is_short_ = false;                     // plan::ScheduleOutput::short_of_room
+  base::TimePoint hold_until_;                     // the disk is full: nothing starts before
   LeaseBook leases_;
   bool shows_progress_ = true;  // until the runtime says that it does not
   bool watch_running_ = false;

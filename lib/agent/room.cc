@@ -16,6 +16,7 @@ void Pulls::FoldDisk(const plan::DiskSpace& disk, const std::string& path) {
   disk_path_ = path;
   relief_ = plan::AfterMeasure(relief_, loop_.now());
   if (!disk_.known) return;
+  taken_ = plan::AfterMeasure(taken_, disk_.available_bytes);
   const std::uint64_t usable = plan::Usable(disk_, limits_);
   for (Entry& entry : entries_.all())
     entry.past.room = plan::AfterMeasure(entry.past.room, usable, loop_.now());
@@ -32,20 +33,21 @@ plan::PullSlot Pulls::SlotOf(std::size_t index) const {
                       .asked = loop_.now() < entry.asked_until,
                       .unlisted = !entry.on_list,
                       .suspect = plan::IsSuspect(entry.past),
+                      .stalled = entry.past.last_failure == plan::Reason::kStalled,
                       .failures = entry.past.failures,
                       .bytes = entry.past.room.compressed};
   if (entry.runs.empty()) {
     slot.look_up = look_ups_.StateOf(*entry.want, loop_.now());
-    slot.room = plan::ClaimOfDue(entry.past.room);
+    slot.room = plan::ClaimOfDue(entry.past.room, room_factor_);
   } else if (const ActiveRun* run = entry.Current()) {
     // The bytes of an earlier pull show only once the runtime shows this pull.
     const plan::Movement& movement = run->run.movement;
-    slot.room =
-        plan::ClaimOfRunning(entry.past.room, movement.seen ? movement.bytes_done : entry.past.room.kept);
+    slot.room = plan::ClaimOfRunning(
+        entry.past.room, movement.seen ? movement.bytes_done : entry.past.room.kept, room_factor_);
     slot.started_at = run->run.started_at;
   } else if (entry.runs.back().ending == Ending::kWaits) {
     // It is due again as soon as it has ended: others leave it its room.
-    slot.room.reserved = plan::ClaimOfDue(entry.past.room).reserved;
+    slot.room.reserved = plan::ClaimOfDue(entry.past.room, room_factor_).reserved;
   }
   return slot;
 }
@@ -53,6 +55,9 @@ plan::PullSlot Pulls::SlotOf(std::size_t index) const {
 void Pulls::JudgeRoom() {
   const std::uint64_t usable = plan::Usable(disk_, limits_);
   std::vector<Entry>& all = entries_.all();
+  room_factor_ = plan::FactorFor(taken_, std::any_of(all.begin(), all.end(), [](const Entry& entry) {
+                                   return plan::NeedsMuch(entry.past.room);
+                                 }));
   std::vector<plan::PullSlot> running;
   for (std::size_t i = 0; i < all.size(); i++) {
     if (!all[i].runs.empty() && all[i].Current() != nullptr) running.push_back(SlotOf(i));
@@ -66,14 +71,14 @@ void Pulls::JudgeRoom() {
   while (auto verdict = plan::WhomToEnd(running, usable, relief_)) {
     Entry& entry = all[verdict->entry];
     ActiveRun& run = entry.runs.back();
-    base::LogFields fields = {{"image", entry.want->reference.written()},
-                              {"needed", plan::ExpectedRoom(entry.past.room)},
-                              {"available", usable}};
+    base::LogFields fields = {
+        {"image", entry.want->reference.written()}, {"needed", verdict->needed}, {"available", usable}};
     if (verdict->ending == plan::RoomEnding::kOutOfRoom) {
       base::Warn("pull ended: not enough room", fields);
       run.ending = Ending::kNoRoom;
       entry.past.room = plan::AfterNoRoom(entry.past.room, verdict->competed, loop_.now());
       relief_ = plan::AfterEnding(relief_, run.run.movement.bytes_done, loop_.now());
+      taken_ = plan::AfterRemoval(taken_);
     } else {
       base::Info("pull ended: others get the room first", fields);
       run.ending = Ending::kWaits;
@@ -91,14 +96,13 @@ bool Pulls::FilledDisk(Entry& entry, const std::string& error) {
   if (!disk_.known || (plan::Usable(disk_, limits_) > 0 && whole < disk_.available_bytes)) return false;
   bool competed = relief_.at_least || std::any_of(entries_.all().begin(), entries_.all().end(),
                                                   [](const Entry& one) { return !one.runs.empty(); });
-  base::Warn("pull ended: not enough room", {{"image", entry.want->reference.written()},
-                                             {"needed", plan::ExpectedRoom(entry.past.room)},
-                                             {"available", 0},
-                                             {"error", error}});
+  base::Warn(
+      "pull ended: not enough room",
+      {{"image", entry.want->reference.written()}, {"needed", whole}, {"available", 0}, {"error", error}});
   // Few bytes of others that were not gone yet are no reason to fetch it all once more.
   entry.past.room = plan::AfterNoRoom(entry.past.room, competed, loop_.now(), relief_.returning);
   relief_ = plan::AfterEnding(relief_, 0, loop_.now());
-  leases_.LetGo(LeaseFor(entry));
+  GiveUpBytes(entry);
   disk_.available_bytes = 0;  // until it is measured
   return true;
 }
@@ -112,12 +116,18 @@ std::uint64_t Pulls::KeptBytes() const {
   return sum;
 }
 
+// Its lease goes, and so does what it kept.
+void Pulls::GiveUpBytes(Entry& entry) {
+  entry.past.room.kept = 0;
+  leases_.LetGo(LeaseFor(entry));
+  taken_ = plan::AfterRemoval(taken_);
+}
+
 void Pulls::DropKeptBytes() {
   for (Entry& entry : entries_.all()) {
     if (!entry.runs.empty() || entry.past.room.kept == 0) continue;
-    leases_.LetGo(LeaseFor(entry));
     relief_ = plan::AfterKeptDropped(relief_, entry.past.room.kept, loop_.now());
-    entry.past.room.kept = 0;
+    GiveUpBytes(entry);
   }
 }
 
@@ -130,9 +140,7 @@ void Pulls::SettleWithoutRoom() {
     if (!entry.no_room) continue;
     loop_.ChangedIf(!entry.past.settled);
     entry.past.settled = true;
-    if (entry.past.room.kept == 0) continue;
-    leases_.LetGo(LeaseFor(entry));
-    entry.past.room.kept = 0;
+    if (entry.past.room.kept > 0) GiveUpBytes(entry);
   }
 }
 

@@ -221,6 +221,7 @@ CheckVerdict PullIsPending(const CheckFacts& facts, const ImageState& image) {
   if (image.pull.state == PullState::kWaiting) {
     return Pending(facts, image.reason, "pulling it has failed and is tried again: " + image.message);
   }
+  if (image.reason == Reason::kQueued) return Pending(facts, image.reason, "its pull " + image.message);
   return Pending(facts, image.reason, kWaitsForItsTurn);
 }
 

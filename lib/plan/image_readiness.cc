@@ -40,7 +40,9 @@ std::string Sentence(Reason reason, const EntryFacts& facts) {
     case Reason::kImageAbsent:
       return "not on the node yet";
     case Reason::kQueued:
-      return facts.looking_up ? "waits for its credentials" : "waits for its turn";
+      if (facts.looking_up) return "waits for its credentials";
+      return facts.waits_for_room ? "waits for room on the disk: running pulls may need what is left of it"
+                                  : "waits for its turn";
     case Reason::kPulling:
       return facts.run ? Progress(facts.run->movement) : "the pull has started";
     case Reason::kUnpacking:

@@ -35,6 +35,7 @@ struct EntryFacts {
   VerdictsPtr verdicts;
   SpellingsPtr spellings{};       // as HeldVerdict::shown_spellings
   bool no_room = false;           // the disk rule holds it back
+  bool waits_for_room = false;    // it could start, but for the room that running pulls may still need
   std::uint64_t room_needed = 0;  // at least; 0: not known
   DiskSpace disk{};
   Limits limits{};  // of the disk rule

@@ -13,11 +13,6 @@ namespace {
 
 // Blobs, and their content once more: compression makes no image larger.
 constexpr std::uint64_t kLeastFactor = 2;
-// Blobs, and twenty times that unpacked. Few images reach eight. But if one of those that run side by side
-// needs more than was reserved for it, another has to give way, and its download may be lost: containerd
-// keeps what it has unpacked for as long as it keeps the blobs, so a pull that only waits frees next to
-// nothing.
-constexpr std::uint64_t kMostFactor = 21;
 // A pull that ran out of less than this much was ended by itself, else by others. One that runs out of it all
 // the same gets twice that the next time.
 constexpr std::uint64_t kPlausibleFactor = 128;
@@ -88,17 +83,64 @@ RoomPast AfterRoomFound(RoomPast past) {
   return past;
 }
 
-RoomClaim ClaimOfRunning(const RoomPast& past, std::uint64_t done) {
+// If a pull that runs beside others needs more than was reserved for it, another has to give way, and its
+// download may be lost: containerd keeps unpacked layers for as long as it keeps the blobs, so a pull that
+// only waits frees next to nothing. So the first pulls of a process get the largest bound. The bytes that
+// they have taken then stand for those of the next ones, with half as much added.
+//
+// No rule that goes by earlier images is safe for every mixture. Suppose that two pulls run although 21 times
+// their sizes do not fit together, and that the room ends while both unpack. One has to give way, and nobody
+// knows yet what the other needs in all. If the second gives way, the first may need more than the whole
+// room: then the second fits, and is fetched twice. If the first gives way, it may need no more than it would
+// have got: then it fits, and is fetched twice. That costs one download, once: NeedsMuch brings the largest
+// bound back. A rule that never risks it runs one pull at a time on a disk that is 21 times too small.
+RoomTaken AfterFirstBegin(RoomTaken past, std::uint64_t available) {
+  if (past.news) return past;  // it goes on without a pause
+  return {.free_before = available, .largest = std::max(past.largest, past.factor)};
+}
+
+RoomTaken AfterEndedWell(RoomTaken past, const RoomPast& image) {
+  // What an earlier pull had kept was taken from the free room before.
+  if (past.free_before == 0 || image.compressed == 0 || image.kept > 0) return past;
+  past.brought = Plus(past.brought, image.compressed);
+  past.news = true;
+  return past;
+}
+
+RoomTaken AfterRemoval(RoomTaken past) {
+  return {.largest = std::max(past.largest, past.factor)};
+}
+
+RoomTaken AfterMeasure(RoomTaken past, std::uint64_t available) {
+  if (!past.news) return past;
+  past.news = false;
+  // With all that pulls have written which still run: too much rather than too little.
+  const std::uint64_t taken = Minus(past.free_before, available);
+  // Less than the blobs: the layers were here, or others have given room back.
+  if (taken >= past.brought) past.factor = (Times(taken, 3) / 2 + past.brought - 1) / past.brought;
+  return past;
+}
+
+bool NeedsMuch(const RoomPast& past) {
+  return past.alone || past.least > Times(past.compressed, kUsualFactor);
+}
+
+std::uint64_t FactorFor(const RoomTaken& taken, bool any_needs_much) {
+  const std::uint64_t factor = std::max(taken.factor, taken.largest);
+  return any_needs_much || factor == 0 ? kMostFactor : std::clamp(factor, kUsualFactor, kMostFactor);
+}
+
+RoomClaim ClaimOfRunning(const RoomPast& past, std::uint64_t done, std::uint64_t factor) {
   const std::uint64_t left = Minus(past.compressed, done);
   return {.least = Times(left, kLeastFactor),
-          .most = Times(left, kMostFactor),
-          .reserved = Minus(std::max(Times(past.compressed, kMostFactor), past.least), done),
+          .most = Times(left, factor),
+          .reserved = Minus(std::max(Times(past.compressed, factor), past.least), done),
           .returns = done,
           .alone = past.alone};
 }
 
-RoomClaim ClaimOfDue(const RoomPast& past) {
-  RoomClaim claim = ClaimOfRunning(past, past.kept);
+RoomClaim ClaimOfDue(const RoomPast& past, std::uint64_t factor) {
+  RoomClaim claim = ClaimOfRunning(past, past.kept, factor);
   claim.least = std::max(claim.least, Minus(past.least, past.kept));
   return claim;
 }
@@ -113,7 +155,8 @@ bool MayFit(const RoomClaim& claim, std::uint64_t usable) {
 
 bool ComesBefore(const PullSlot& a, const PullSlot& b) {
   auto order = [](const PullSlot& slot) {
-    return std::make_tuple(slot.update, !slot.asked, -slot.priority, slot.started_at, slot.entry);
+    return std::make_tuple(slot.stalled, slot.update, !slot.asked, -slot.priority, slot.started_at,
+                           slot.entry);
   };
   return order(a) < order(b);
 }
@@ -180,7 +223,8 @@ std::optional<RoomVerdict> WhomToEnd(const std::vector<PullSlot>& running, std::
   const bool competed = order.size() > 1;
   if (usable == 0) {
     if (relief.pending) return std::nullopt;
-    return RoomVerdict{order.back()->entry, RoomEnding::kOutOfRoom, competed};
+    const PullSlot& last = *order.back();
+    return RoomVerdict{last.entry, RoomEnding::kOutOfRoom, competed, last.room.reserved};
   }
   // This pull does not fit even if all pulls of lower rank make room.
   const std::uint64_t coming = Plus(usable, relief.returning);
@@ -189,7 +233,7 @@ std::optional<RoomVerdict> WhomToEnd(const std::vector<PullSlot>& running, std::
   for (const PullSlot* slot : order) {
     behind = Minus(behind, slot->room.returns);
     if (slot->room.least > Plus(coming, behind)) {
-      return RoomVerdict{slot->entry, RoomEnding::kOutOfRoom, competed};
+      return RoomVerdict{slot->entry, RoomEnding::kOutOfRoom, competed, slot->room.least};
     }
   }
   // The pulls that may have to wait. The first may take all; a pull with all its bytes gives back less than
@@ -198,7 +242,7 @@ std::optional<RoomVerdict> WhomToEnd(const std::vector<PullSlot>& running, std::
   for (const PullSlot* slot : order) most = Plus(most, slot->room.most);
   if (most <= coming) return std::nullopt;
   for (std::size_t i = order.size(); i-- > 1;) {
-    if (order[i]->room.most > 0) return RoomVerdict{order[i]->entry, RoomEnding::kWaits, competed};
+    if (order[i]->room.most > 0) return RoomVerdict{order[i]->entry, RoomEnding::kWaits, competed, most};
   }
   return std::nullopt;
 }

@@ -2,9 +2,10 @@
 //
 // A manifest tells the compressed size of an image, and nobody tells what it unpacks to. So a pull has
 // bounds: it takes at least twice its compressed size (the blobs, and at least as much unpacked), and hardly
-// ever more than 21 times that. Pulls run side by side while the upper bounds of all of them fit. A pull of
-// which only the lower bound fits runs alone, since that is the way to find out. One that ran out of room is
-// not repeated before there is more.
+// ever more than 21 times that. What the first pulls have really taken lowers the upper bound for the next
+// ones. Pulls run side by side while the upper bounds of all of them fit. A pull of which only the lower
+// bound fits runs alone, since that is the way to find out. One that ran out of room is not repeated before
+// there is more.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +16,12 @@
 #include "base/clock.h"
 
 namespace prefetch::plan {
+
+// The upper bound, in compressed sizes: the blobs, and twenty times that unpacked. It holds until pulls have
+// shown what images of this node take.
+constexpr std::uint64_t kMostFactor = 21;
+// The upper bound is never lower than this. Few images need more.
+constexpr std::uint64_t kUsualFactor = 8;
 
 // The agent's knowledge of the room that one image needs. It lasts as long as the process.
 struct RoomPast {
@@ -48,6 +55,31 @@ RoomPast AfterNoRoom(RoomPast past, bool competed, base::TimePoint now, std::uin
 RoomPast AfterMeasure(RoomPast past, std::uint64_t usable, base::TimePoint now);
 RoomPast AfterRoomFound(RoomPast past);
 
+// The bytes that pulls which ended well have taken on the disk. It lasts as long as the process.
+struct RoomTaken {
+  // The free room when a pull began while no other ran; 0: not known, or bytes were removed since.
+  std::uint64_t free_before = 0;
+  std::uint64_t brought = 0;  // compressed bytes of the pulls that have ended well since
+  bool news = false;          // one of them ended after the newest measurement
+  std::uint64_t factor = 0;   // the upper bound that they give; 0: none
+  std::uint64_t largest = 0;  // the largest bound that earlier pulls gave
+
+  friend bool operator==(const RoomTaken&, const RoomTaken&) = default;
+};
+// A pull begins, and no other runs.
+RoomTaken AfterFirstBegin(RoomTaken past, std::uint64_t available);
+// Call it before AfterRoomFound.
+RoomTaken AfterEndedWell(RoomTaken past, const RoomPast& image);
+// Bytes of pulls are being removed: free room no longer tells what pulls have taken.
+RoomTaken AfterRemoval(RoomTaken past);
+// The filesystem was measured.
+RoomTaken AfterMeasure(RoomTaken past, std::uint64_t available);
+
+// Has the image shown that it needs more than kUsualFactor, or run out of room beside others?
+bool NeedsMuch(const RoomPast& past);
+// The upper bound of every pull, in compressed sizes. `any_needs_much`: NeedsMuch of any image.
+std::uint64_t FactorFor(const RoomTaken& taken, bool any_needs_much);
+
 // The bytes of the free room that one pull will still take.
 struct RoomClaim {
   std::uint64_t least = 0;
@@ -56,9 +88,10 @@ struct RoomClaim {
   std::uint64_t returns = 0;   // what ending the pull gives back at least
   bool alone = false;
 };
-RoomClaim ClaimOfDue(const RoomPast& past);
+// `factor`: FactorFor.
+RoomClaim ClaimOfDue(const RoomPast& past, std::uint64_t factor = kMostFactor);
 // Of one that has fetched `done` bytes.
-RoomClaim ClaimOfRunning(const RoomPast& past, std::uint64_t done);
+RoomClaim ClaimOfRunning(const RoomPast& past, std::uint64_t done, std::uint64_t factor = kMostFactor);
 // The expected total size of the image, for people. 0: not known.
 std::uint64_t ExpectedRoom(const RoomPast& past);
 
@@ -66,7 +99,7 @@ std::uint64_t ExpectedRoom(const RoomPast& past);
 bool MayFit(const RoomClaim& claim, std::uint64_t usable);
 
 struct PullSlot;
-// Does `a` get room before `b`? Equals: the one that started first.
+// Does `a` get room before `b`? Equals: the one that started first. One that stalled comes behind all others.
 bool ComesBefore(const PullSlot& a, const PullSlot& b);
 
 // Hands out what is left to pulls that are due. Ask in the order in which they should start.
@@ -115,6 +148,8 @@ struct RoomVerdict {
   std::size_t entry = 0;
   RoomEnding ending = RoomEnding::kWaits;
   bool competed = false;
+  // More than there is: what this pull may still take (kOutOfRoom), or all that run (kWaits).
+  std::uint64_t needed = 0;
 };
 // The running pull that has to end, if one has to: of those that together need more than there is, the one of
 // lowest priority, the newest among equals. One at a time: what it gives back may be enough.

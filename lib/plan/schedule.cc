@@ -48,7 +48,7 @@ class Kept {
 
  private:
   static bool CountsAs(const PullSlot& a, const PullSlot& b) {
-    return a.update == b.update && a.asked == b.asked && a.priority == b.priority;
+    return a.stalled == b.stalled && a.update == b.update && a.asked == b.asked && a.priority == b.priority;
   }
 
   const PullSlot* last_ = nullptr;
@@ -131,6 +131,7 @@ class RegistryLimits {
 // The highest priority comes first.
 std::vector<PullSlot> InOrder(std::vector<PullSlot> due) {
   std::stable_sort(due.begin(), due.end(), [](const PullSlot& a, const PullSlot& b) {
+    if (a.stalled != b.stalled) return b.stalled;
     if (a.update != b.update) return b.update;
     if (a.asked != b.asked) return a.asked;
     if (a.priority != b.priority) return a.priority > b.priority;
@@ -222,7 +223,7 @@ ScheduleOutput Schedule(const ScheduleInput& input, const Limits& limits, base::
       continue;
     }
     if (!room.Admits(slot, has_place && !is_kept)) {
-      output.room_is_short = output.room_is_short || (has_place && !is_kept);
+      if (has_place && !is_kept) output.short_of_room.push_back(slot.entry);
       continue;
     }
     taken.Take(slot, limits);

@@ -36,6 +36,7 @@ struct PullSlot {
   bool asked = false;       // somebody waits for it now: goes first
   bool unlisted = false;    // asked for, and on no list: such pulls never take more than half of the places
   bool suspect = false;     // plan::IsSuspect: one at a time
+  bool stalled = false;     // its newest failure: goes behind all others, which it would keep waiting again
   int failures = 0;         // entries that failed go behind those of their priority that did not
   std::uint64_t bytes = 0;  // 0: not known
   RoomClaim room;
@@ -60,7 +61,8 @@ struct ScheduleOutput {
   std::vector<std::size_t> start;  // entries, in the order to start them
   // Entries that could start, but for their credentials: these are to be looked up now.
   std::vector<std::size_t> look_up;
-  bool room_is_short = false;  // something could start, but for the room that running pulls may still need
+  // Entries that could start, but for the room that others may still need.
+  std::vector<std::size_t> short_of_room;
   // When something that is due, and held back by time alone, may start; max() if nothing is.
   base::TimePoint look_again = base::TimePoint::max();
 };

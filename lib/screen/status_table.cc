@@ -20,6 +20,7 @@ constexpr std::size_t kScreenRows = 20;
 constexpr std::size_t kLeastReady = 3;  // shown even if the screen is full of trouble
 constexpr std::size_t kMostQueued = 5;
 constexpr std::size_t kLongestError = 300;
+constexpr std::string_view kItsTurn = "waits for its turn";  // as the state "queued" says
 
 Rank RankOf(const StatusImage& image) {
   if (image.ready) return Rank::kReady;
@@ -72,7 +73,7 @@ std::vector<std::string> WhyOf(const StatusImage& image, const StatusDocument& d
   std::string progress = image.pull.state == "Pulling" ? PullWords(image.pull, document.time) : "";
   if (rank == Rank::kMoving && !progress.empty()) {
     add(progress);
-  } else if (rank != Rank::kQueued || image.reason != "Queued") {
+  } else if (rank != Rank::kQueued || image.reason != "Queued" || image.message != kItsTurn) {
     add(image.message);
   }
   if (rank == Rank::kFailing || rank == Rank::kFailingOptional) add(RetryWords(image.pull, document.time));

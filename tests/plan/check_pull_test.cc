@@ -55,8 +55,9 @@ using I = ImageState;
 std::vector<PullCase> PullRows() {
   return {
       {"Here", kNever, [](F&, I& i) { i.usable = true; }, "here"},
-      {"Queued", kNever, [](F&, I& i) { Running(i, PullState::kQueued, Reason::kQueued); },
-       "pending Unknown Queued", "waits for its turn"},
+      {"Queued", kNever,
+       [](F&, I& i) { Running(i, PullState::kQueued, Reason::kQueued), i.message = "waits for room"; },
+       "pending Unknown Queued", "its pull waits for room"},
       {"Pulling", kNever,
        [](F&, I& i) { Running(i, PullState::kPulling, Reason::kPulling), i.pull.bytes_known = true; },
        "pending Unknown Pulling", "it is being pulled", true},

@@ -26,6 +26,7 @@ struct EntryRig {
   History past;
   std::optional<plan::Run> run;
   bool no_room = false;
+  bool waits_for_room = false;
   std::uint64_t room_needed = 0;
   DiskSpace disk;
   Limits limits;
@@ -45,6 +46,7 @@ struct EntryRig {
                   .has_kubelet = has_kubelet,
                   .verdicts = verdicts,
                   .no_room = no_room,
+                  .waits_for_room = waits_for_room,
                   .room_needed = room_needed,
                   .disk = disk,
                   .limits = limits,
@@ -89,6 +91,14 @@ TEST(Judge, AClosedImageThatIsBeingTouchedIsOnItsWay) {
 TEST(Judge, Absent) {
   EntryRig rig;
   EXPECT_EQ(Short(rig.Judged()), (Said{false, Phase::kProgressing, Reason::kQueued, PullState::kQueued}));
+}
+
+TEST(Judge, ToldWhatItWaitsFor) {
+  EntryRig rig;
+  EXPECT_EQ(rig.Judged().message, "waits for its turn");
+  rig.waits_for_room = true;
+  EXPECT_EQ(Short(rig.Judged()), (Said{false, Phase::kProgressing, Reason::kQueued, PullState::kQueued}));
+  EXPECT_EQ(rig.Judged().message, "waits for room on the disk: running pulls may need what is left of it");
 }
 
 TEST(Judge, NotLookedAtYet) {

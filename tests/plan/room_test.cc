@@ -129,6 +129,64 @@ TEST(RoomPast, AnotherSizeIsAnotherImage) {
   EXPECT_TRUE(MayFit(ClaimOfDue(AfterSize(past, 7 * kGiB)), 15 * kGiB));
 }
 
+RoomTaken Finished(RoomTaken past, std::uint64_t gib, std::uint64_t kept_gib = 0) {
+  RoomPast image = Sized(gib);
+  image.kept = kept_gib * kGiB;
+  return AfterEndedWell(past, image);
+}
+
+TEST(RoomTaken, HalfAsMuchAgainAsPullsHaveTakenIsReserved) {
+  RoomTaken taken;
+  EXPECT_EQ(FactorFor(taken, false), kMostFactor);
+  taken = AfterFirstBegin(taken, 500 * kGiB);
+  taken = AfterMeasure(taken, 460 * kGiB);
+  EXPECT_EQ(FactorFor(taken, false), kMostFactor) << "none has ended";
+  taken = AfterMeasure(Finished(taken, 5), 465 * kGiB);  // 7 times
+  EXPECT_EQ(FactorFor(taken, false), 11U);
+  taken = AfterMeasure(Finished(taken, 15), 420 * kGiB);  // 4 times
+  EXPECT_EQ(FactorFor(taken, false), kUsualFactor);
+  taken = AfterMeasure(Finished(taken, 1), 90 * kGiB);
+  EXPECT_EQ(FactorFor(taken, false), kMostFactor);
+}
+
+TEST(RoomTaken, TheLargestBoundOfAllPullsCounts) {
+  RoomTaken taken = AfterMeasure(Finished(AfterFirstBegin({}, 500 * kGiB), 10), 400 * kGiB);
+  EXPECT_EQ(FactorFor(taken, false), 15U);
+  taken = AfterMeasure(Finished(AfterFirstBegin(taken, 400 * kGiB), 10), 370 * kGiB);
+  EXPECT_EQ(FactorFor(taken, false), 15U);
+}
+
+TEST(RoomTaken, APullThatBeginsAsAnotherEndsGoesOnWithItsFigures) {
+  RoomTaken taken = Finished(AfterFirstBegin({}, 500 * kGiB), 10);
+  EXPECT_EQ(AfterFirstBegin(taken, 500 * kGiB), taken) << "it is not measured yet";
+}
+
+TEST(RoomTaken, WhatTellsNothingIsNotCounted) {
+  const RoomTaken begun = AfterFirstBegin({}, 500 * kGiB);
+  for (RoomTaken taken : {Finished(begun, 10, 4), Finished(begun, 0), Finished(AfterRemoval(begun), 10),
+                          Finished(AfterFirstBegin({}, 0), 10)}) {
+    EXPECT_EQ(FactorFor(AfterMeasure(taken, 460 * kGiB), false), kMostFactor);
+  }
+  // Its layers were here already.
+  EXPECT_EQ(FactorFor(AfterMeasure(Finished(begun, 10), 495 * kGiB), false), kMostFactor);
+}
+
+TEST(RoomTaken, OneThatNeedsMuchBringsTheLargestBoundBack) {
+  const RoomTaken taken = AfterMeasure(Finished(AfterFirstBegin({}, 500 * kGiB), 10), 460 * kGiB);
+  EXPECT_EQ(FactorFor(taken, true), kMostFactor);
+  EXPECT_TRUE(NeedsMuch(AfterNoRoom(Sized(1), true, kNow))) << "beside others";
+  RoomPast alone = AfterNoRoom(Sized(8), false, kNow);
+  EXPECT_FALSE(NeedsMuch(AfterMeasure(alone, 50 * kGiB, kNow)));
+  EXPECT_TRUE(NeedsMuch(AfterMeasure(alone, 70 * kGiB, kNow)));
+}
+
+TEST(RoomBook, AKnownFactorLetsMoreRunSideBySide) {
+  std::vector<PullSlot> due = {Due(0, Sized(10)), Due(1, Sized(10))};
+  EXPECT_EQ(Admitted(160, {}, due), (Bools{true, false}));
+  for (PullSlot& slot : due) slot.room = ClaimOfDue(Sized(10), kUsualFactor);
+  EXPECT_EQ(Admitted(160, {}, due), (Bools{true, true}));
+}
+
 TEST(WhomToEnd, NobodyWhileAllFit) {
   EXPECT_FALSE(WhomToEnd({Running(0, 10, 0), Running(1, 10, 0)}, 420 * kGiB, {}));
   EXPECT_FALSE(WhomToEnd({Running(0, 10, 5)}, 11 * kGiB, {})) << "alone it may try";
@@ -140,6 +198,7 @@ TEST(WhomToEnd, TheNewestOfEqualsWaitsForTheOthers) {
   ASSERT_TRUE(verdict);
   EXPECT_EQ(verdict->entry, 2U);
   EXPECT_EQ(verdict->ending, RoomEnding::kWaits);
+  EXPECT_EQ(verdict->needed, 630 * kGiB) << "more than there is";
 }
 
 TEST(WhomToEnd, TheOneOfLowestPriority) {
@@ -153,6 +212,7 @@ TEST(WhomToEnd, WhatCannotFitGoesThoughItComesFirst) {
   ASSERT_TRUE(verdict);
   EXPECT_EQ(verdict->entry, 0U);
   EXPECT_EQ(verdict->ending, RoomEnding::kOutOfRoom);
+  EXPECT_EQ(verdict->needed, 16 * kGiB);
 }
 
 TEST(WhomToEnd, OnAnExhaustedDiskOneAtATime) {
@@ -162,6 +222,7 @@ TEST(WhomToEnd, OnAnExhaustedDiskOneAtATime) {
   EXPECT_EQ(verdict->entry, 1U);
   EXPECT_EQ(verdict->ending, RoomEnding::kOutOfRoom);
   EXPECT_TRUE(verdict->competed);
+  EXPECT_EQ(verdict->needed, 160 * kGiB) << "it may still unpack to so much";
   Relief relief = AfterEnding({}, 8 * kGiB, kNow);
   EXPECT_FALSE(WhomToEnd({running[0]}, 0, relief)) << "what it gives back is on its way";
   relief = AfterMeasure(AfterBytesDropped(relief, kNow), kNow + seconds(1));

@@ -204,10 +204,21 @@ TEST(Schedule, ASlowLookUpKeepsNoRoomAndNoPlaceOfAnotherRegistry) {
 TEST(Schedule, TellsWhetherRoomAloneIsShort) {
   PullSlot one = Slot(0), other = Slot(1);
   one.room = other.room = {.least = 50, .reserved = 100};
-  EXPECT_TRUE(Schedule({.due = {other}, .running = {one}, .usable = 150}, {}, kNow).room_is_short);
-  EXPECT_FALSE(Schedule({.due = {other}, .running = {one}, .usable = 200}, {}, kNow).room_is_short);
+  EXPECT_EQ(Schedule({.due = {other}, .running = {one}, .usable = 150}, {}, kNow).short_of_room, Starts{1});
+  EXPECT_EQ(Schedule({.due = {other}, .running = {one}, .usable = 200}, {}, kNow).short_of_room, Starts{});
   const std::vector<PullSlot> all_places(4, one);
-  EXPECT_FALSE(Schedule({.due = {other}, .running = all_places, .usable = 150}, {}, kNow).room_is_short);
+  EXPECT_EQ(Schedule({.due = {other}, .running = all_places, .usable = 150}, {}, kNow).short_of_room,
+            Starts{});
+}
+
+TEST(Schedule, WhatStalledGoesBehindAllOthers) {
+  std::vector<PullSlot> due = Slots(4);
+  due[0].stalled = true;
+  due[0].priority = 10;
+  due[0].asked = true;
+  due[3].update = true;
+  EXPECT_EQ(Schedule({.due = due}, {}, kNow).start, (Starts{1, 2, 3, 0}));
+  EXPECT_TRUE(ComesBefore(due[3], due[0]));
 }
 
 TEST(AfterRegistryFailure, OneMayBeChanceMoreSlowDown) {

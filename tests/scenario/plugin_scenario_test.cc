@@ -240,6 +240,25 @@ TEST_F(PluginScenario, AStalledPullIsReplacedWithNewCredentials) {
   EXPECT_TRUE(node_->RunUntil([&] { return node_->Ready(); }, minutes(12)));
 }
 
+// A denial while the plugin hangs says nothing of the image: what has come of it stays.
+TEST_F(PluginScenario, APluginThatHangsInMidPullLosesNoByte) {
+  Start({1, 1});
+  Know(1, Good());
+  node_->runtime.SetBandwidth(kMB / 100);
+  List();
+  node_->RunFor(seconds(100));
+  Hang(1);
+  node_->runtime.SetRegistry(RegistryState::kDown);
+  node_->RunFor(seconds(1));
+  node_->runtime.SetRegistry(RegistryState::kUp);
+  ASSERT_TRUE(
+      node_->RunUntil([&] { return node_->ReasonOf(names_[0]) == plan::Reason::kAccessDenied; }, minutes(2)));
+  node_->RunFor(minutes(3));
+  node_->plugins.Hang(Host(0), false);
+  EXPECT_TRUE(node_->RunUntil([&] { return node_->Ready(); }, minutes(30)));
+  EXPECT_LE(node_->runtime.counters().bytes_served, 2 * kMB + kMB / 10);
+}
+
 // The registries of the images that are here are asked, too.
 TEST_F(PluginScenario, OtherRegistriesAreAskedWhilePluginsHang) {
   Start({16, 16}, [](plan::DesiredImage& want) {

@@ -203,6 +203,14 @@ TEST(StatusTable, DiskPressureNamesTheLimitAndWhatIsNeeded) {
   EXPECT_NE(table.find("the sizes of the absent images are not known yet"), std::string::npos) << table;
 }
 
+TEST(StatusTable, AQueuedImageShowsWhatElseItWaitsFor) {
+  plan::Snapshot snapshot = sample::Node({sample::Queued("a/b:1"), sample::Queued("a/c:1")});
+  snapshot.images[0].message = "waits for room on the disk";
+  std::string table = StatusTable(*ParseStatusDocument(status::StatusJson(snapshot)), {.width = 1000});
+  EXPECT_NE(table.find("waits for room on the disk"), std::string::npos) << table;
+  EXPECT_EQ(table.find("waits for its turn"), std::string::npos) << table;
+}
+
 TEST(FailedForGood, OnlyWhenNothingElseCanHelp) {
   plan::Snapshot snapshot = sample::Node(
       {sample::Failing("a/b:1", plan::Reason::kNotFound, "no such tag", 2), sample::Queued("a/c:1")});
