@@ -100,7 +100,7 @@ RoomTaken AfterFirstBegin(RoomTaken past, std::uint64_t available) {
 }
 
 RoomTaken AfterEndedWell(RoomTaken past, const RoomPast& image) {
-  // What an earlier pull had kept was taken from the free room before.
+  // The bytes that an earlier pull had kept were taken from the free room before.
   if (past.free_before == 0 || image.compressed == 0 || image.kept > 0) return past;
   past.brought = Plus(past.brought, image.compressed);
   past.news = true;

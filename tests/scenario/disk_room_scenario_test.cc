@@ -257,6 +257,12 @@ TEST(DiskRoomScenario, AnImageOfHighPriorityOfWhichNoByteComesLetsTheOthersGoFir
             "waits for room on the disk: running pulls may need what is left of it");
   EXPECT_TRUE(rig.node.RunUntil([&] { return rig.IsReady(1) && rig.IsReady(2); }, minutes(6)));
   EXPECT_EQ(rig.node.ReasonOf(NameOf(0)), plan::Reason::kPulling) << "nobody else needs the room";
+  const std::string late = "r.io/late:v1";
+  rig.node.runtime.Push(MakeImage(late, kGiB));
+  rig.node.List({NameOf(0), NameOf(1), NameOf(2), late}, [](plan::DesiredImage& want) {
+    want.priority = want.reference.written() == NameOf(0) ? 9 : 0;
+  });
+  EXPECT_TRUE(rig.node.RunUntil([&] { return rig.node.Image(late).ready; }, minutes(1)));
   image.silent = false;
   rig.node.runtime.Push(image);
   EXPECT_TRUE(rig.node.RunUntil([&] { return rig.IsReady(0); }, hours(1)));
