@@ -191,16 +191,19 @@ TEST_F(LookUpPools, ASearchThatIsReplacedWaitsForNoOther) {
     wants.push_back({.reference = *image::Reference::Parse("r0.a.test/app" + std::to_string(i))});
     ASSERT_TRUE(look_ups.Want(wants.back(), clock_.Now()));
   }
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  auto heard = [&](std::size_t searches) {
+    base::Lock lock(mutex_);
+    while (told.size() < searches && changed_.wait_until(mutex_, limit) != std::cv_status::timeout) continue;
+    return told.size() == searches;
+  };
+  ASSERT_TRUE(look_ups.Want({.reference = *image::Reference::Parse("r1.a.test/app")}, clock_.Now()));
+  ASSERT_TRUE(heard(1));  // by then the last one before it waits
   wants.back().sources = {"other.txt"};
   EXPECT_TRUE(look_ups.Want(wants.back(), clock_.Now()));
-  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-  {
-    base::Lock lock(mutex_);
-    while (told.empty() && changed_.wait_until(mutex_, limit) != std::cv_status::timeout) continue;
-    ASSERT_EQ(told.size(), 1U);
-    EXPECT_EQ(told[0].name, wants.back().reference.Normalized());
-  }
-  EXPECT_FALSE(look_ups.Absorb(told[0], clock_.Now())) << "nobody waits for it any more";
+  ASSERT_TRUE(heard(2));
+  EXPECT_EQ(told[1].name, wants.back().reference.Normalized());
+  EXPECT_FALSE(look_ups.Absorb(told[1], clock_.Now())) << "nobody waits for it any more";
   Recovers("r0.a.test");
   look_ups.DropAll();
 }
