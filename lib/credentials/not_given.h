@@ -9,9 +9,23 @@
 
 #include "credentials/match.h"
 #include "credentials/provider_config.h"
-#include "credentials/provider_program.h"
 
 namespace prefetch::credentials {
+
+// Compares the program that the agent runs for a credential provider with kubelet's.
+enum class ProgramHere {
+  kSame,     // or kubelet's is not to be seen here
+  kAbsent,   // the agent has none
+  kAnother,  // it has other bytes than kubelet's
+};
+
+// The path of a provider's program.
+std::string ProgramIn(const std::string& bin_dir, const std::string& provider);
+
+// Folders as they are reached here; kubelet's may be empty. Blocks as a disk does, and reads both programs
+// where they are two files of one size.
+ProgramHere CompareProgram(const std::string& own_bin_dir, const std::string& kubelets_bin_dir,
+                           const std::string& provider);
 
 // kubelet's flags, as their paths are reached here. Empty: none, or not known.
 struct KubeletsProviders {
@@ -66,7 +80,7 @@ NotGiven FindNotGiven(const KubeletsProviders& kubelets, const ProviderConfig& t
 // A sentence for each provider, for people.
 std::vector<std::string> ProblemsOf(const NotGiven& missing);
 
-// For a pull of this image: who would have been asked, and why nobody was.
+// For a pull of this image: the provider that kubelet would ask, and why the agent does not.
 struct Unasked {
   std::string
       name;  // of the provider; of kubelet's program, if ours is another; of the file, if it cannot be read

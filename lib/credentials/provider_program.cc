@@ -1,4 +1,4 @@
-#include "credentials/provider_program.h"
+#include "credentials/not_given.h"
 
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-#include "doc/duplicates.h"
+#include "doc/parser_parts.h"
 
 #include <string>
 #include <unordered_map>

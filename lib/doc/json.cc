@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "doc/columns.h"
-#include "doc/duplicates.h"
+#include "doc/parser_parts.h"
 
 namespace prefetch::doc {
 namespace {

@@ -12,8 +12,7 @@
 #include <string>
 
 #include "doc/columns.h"
-#include "doc/duplicates.h"
-#include "doc/yaml_scalar.h"
+#include "doc/parser_parts.h"
 
 namespace prefetch::doc {
 namespace {
@@ -244,9 +243,9 @@ class LineFinder {
   std::uint32_t line_ = 1;
 };
 
-// yaml-cpp takes the end of the text for the end of a quoted string if blanks come last: half of a file would
-// pass for a whole one. A comment in the last line is one for a complete text, and for an open string the end
-// that yaml-cpp refuses.
+// If blanks come last, yaml-cpp ends a quoted string at the end of the text: half of a file would pass for a
+// whole one. A comment in the last line is one for a complete text, and for an open string the end that
+// yaml-cpp refuses.
 std::string WithEndMark(std::string_view text) {
   std::string marked(text);
   if (text.empty() || std::string_view(" \t\n").find(text.back()) == std::string_view::npos) return marked;

@@ -1,4 +1,4 @@
-#include "doc/yaml_scalar.h"
+#include "doc/parser_parts.h"
 
 #include <algorithm>
 #include <charconv>

@@ -1,4 +1,4 @@
-#include "http/send_answer.h"
+#include "http/server_loop.h"
 
 #include <microhttpd.h>
 

@@ -21,7 +21,6 @@
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/text.h"
-#include "http/send_answer.h"
 #include "http/server_jobs.h"
 #include "http/server_loop.h"
 #include "http/url.h"

@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "base/fs.h"
 #include "http/body_budget.h"
+#include "http/handler.h"
 #include "http/server.h"
 #include "http/server_jobs.h"
 
@@ -114,5 +115,11 @@ class Server::Loop {
   std::unique_ptr<ServerJobs> quick_jobs_;
   std::jthread thread_;
 };
+
+// Hands one answer to libmicrohttpd.
+// `body` is what is sent, whatever `response` has; `held` goes once it has been sent or the client is gone.
+// False: there is no memory for it.
+bool SendAnswer(MHD_Connection* connection, const ServerResponse& response, SharedBody body,
+                BodyBudget::Held held);
 
 }  // namespace prefetch::http

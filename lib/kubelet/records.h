@@ -58,4 +58,13 @@ Reading DecodeIntent(std::string_view content, std::string_view image, image::Ku
 // The name of a record's file in image_manager/pulled, and of an intent's in image_manager/pulling.
 std::string FileNameFor(std::string_view image_ref_or_image);
 
+// The state of kubelet's image_manager folder as a whole.
+enum class RecordsAccess {
+  kReadable,
+  kNoFolder,  // the root is there and has no image_manager: an old kubelet, or one whose gate is off
+  kNoRoot,    // kubelet's root directory is not there
+  kForbidden,
+  kReplaced,  // RecordsFolderIsReplaced
+};
+
 }  // namespace prefetch::kubelet

@@ -13,13 +13,13 @@
 #include "base/shared.h"
 #include "image/pod_coordinates.h"
 #include "kubelet/possible_verdicts.h"
-#include "kubelet/records_access.h"
+#include "kubelet/records.h"
 #include "kubelet/settings.h"
 #include "kubelet/verdict.h"
 
 namespace prefetch::kubelet {
 
-// One image of a list, what the runtime has under its name, and whose pod is to be judged.
+// One image of a list, the runtime's image of that name, and the pod to judge.
 struct ImageOnNode {
   std::string image;     // as the pods write it
   std::string image_id;  // empty: the runtime does not have it
@@ -30,7 +30,7 @@ struct ImageOnNode {
 
 // Which files below image_manager may have changed since the last Read.
 struct FileChanges {
-  bool all = false;             // nobody knows: look at each
+  bool all = false;             // unknown: look at each
   std::set<std::string> names;  // of files in pulled/ and pulling/
 
   // `more` came after this.

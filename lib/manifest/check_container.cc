@@ -1,4 +1,4 @@
-#include "manifest/check_container.h"
+#include "manifest/image_use.h"
 
 #include <algorithm>
 #include <string_view>

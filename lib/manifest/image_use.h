@@ -13,11 +13,11 @@
 
 namespace prefetch::manifest {
 
-// Which nodes a pod can run on, as far as it says so itself: nodeSelector, required node affinity, spec.os.
+// The nodes that a pod can run on, by its own nodeSelector, required node affinity and spec.os.
 struct NodeDemand {
-  std::vector<std::string> operating_systems;  // any of these; empty: it does not say
+  std::vector<std::string> operating_systems;  // any of these; empty: any
   std::vector<std::string> architectures;      // the same
-  std::optional<doc::Position> at;             // of the key that says so first
+  std::optional<doc::Position> at;             // of the first such key
 
   friend bool operator==(const NodeDemand&, const NodeDemand&) = default;
 };
@@ -61,5 +61,12 @@ struct ImageUse {
   doc::Position holder_at;         // where the container or volume begins
   std::shared_ptr<const Pod> pod;  // never null; shared by the uses of one pod
 };
+
+// Is this container there to check others' images before those start?
+//
+// A container whose name, or whose pod's name, has one of the words by which people and controllers call such
+// containers: check, precheck, preflight, prepull, prefetch, warmup, verify; apart by "-", "_" or ".", in any
+// case ("image-check", "preflight-0"), or at its end ("imagecheck"). A name is all that there is to go by.
+bool IsCheckContainer(const ImageUse& use);
 
 }  // namespace prefetch::manifest

@@ -1,9 +1,9 @@
-#include "manifest/pod_images.h"
+#include "manifest/pod_template.h"
 
 #include <utility>
 
 #include "base/text.h"
-#include "manifest/check_container.h"
+#include "manifest/image_use.h"
 
 namespace prefetch::manifest {
 namespace {
@@ -60,8 +60,8 @@ std::string ServiceAccount(ObjectReader& spec) {
   return name.empty() ? old : name;
 }
 
-// An image may be left out where somebody fills it in before there is a pod. Kubernetes leaves it to "higher
-// level config management" in templates; there OpenShift has " " for an image that a trigger sets.
+// A template may omit an image that another program fills in before there is a pod. Kubernetes leaves it to
+// "higher level config management"; OpenShift writes " " for an image that a trigger sets.
 bool MayBeBlank(const std::string& image, UseKind kind, bool from_template) {
   return from_template && (kind == UseKind::kImageVolume || !image.empty());
 }

@@ -1,4 +1,4 @@
-// Where in an object its pod template stands. Internal to manifest/. Pure.
+// Pod templates: where they stand in an object, and their images. Internal to manifest/. Pure.
 #pragma once
 
 #include <optional>
@@ -6,7 +6,10 @@
 #include <string_view>
 #include <vector>
 
+#include "doc/node.h"
 #include "doc/reader.h"
+#include "manifest/effective_policy.h"
+#include "manifest/image_use.h"
 
 namespace prefetch::manifest {
 
@@ -33,7 +36,7 @@ enum class TemplateShape {
 // A pod template: a mapping that has the pod's `spec` in it; a Pod is its own.
 struct FoundTemplate {
   doc::Reader value;
-  // Found by a path that somebody gave for objects of any type: it need not be a pod template at all.
+  // Found by a user's path, which counts for objects of any type: it need not be a pod template.
   bool by_custom_path = false;
   TemplateShape shape = TemplateShape::kPod;
   std::optional<doc::Reader> defaults{};  // Argo's templateDefaults: a template with fields for all others
@@ -46,5 +49,16 @@ struct FoundTemplate {
 // mistakes in Kubernetes' own objects only.
 std::optional<std::vector<FoundTemplate>> FindTemplates(const doc::Reader& object, const ObjectType& type,
                                                         const std::vector<std::string>& custom_paths);
+
+// Appends the images that the pod of `found` uses. Mistakes in the fields that are read go to its Problems;
+// other fields are ignored. `object` is the pod's owner; its pull credentials are read here. The pod's spec;
+// nullptr if it has none, which is a mistake. nullopt: there is no pod here (only where a custom path led).
+std::optional<const doc::Node*> ReadPodImages(const FoundTemplate& found, Pod object,
+                                              const PolicyRules& rules, std::vector<ImageUse>& uses);
+
+// The values that a pod's nodeSelector, required node affinity and spec.os allow for kubernetes.io/os and
+// kubernetes.io/arch (https://kubernetes.io/docs/reference/labels-annotations-taints/). Fields of a wrong
+// type are ignored.
+NodeDemand ReadNodeDemand(const doc::Node& spec);
 
 }  // namespace prefetch::manifest

@@ -7,7 +7,6 @@
 #include "doc/json.h"
 #include "doc/reader.h"
 #include "doc/yaml.h"
-#include "manifest/pod_images.h"
 #include "manifest/pod_template.h"
 
 namespace prefetch::manifest {

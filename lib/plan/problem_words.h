@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "kubelet/records_access.h"
+#include "kubelet/records.h"
 
 namespace prefetch::plan {
 

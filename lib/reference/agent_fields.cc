@@ -10,9 +10,8 @@
 #include "config/settings.h"
 #include "doc/duration.h"
 #include "plan/limits.h"
-#include "reference/configuration.h"
+#include "reference/field_parts.h"
 #include "reference/schema.h"
-#include "reference/words.h"
 
 namespace prefetch::reference {
 namespace {

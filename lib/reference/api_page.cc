@@ -1,5 +1,4 @@
 // The page of the agent's HTTP API: endpoints, preflights, status document.
-#include "reference/endpoints.h"
 
 #include <array>
 #include <string>

@@ -3,8 +3,8 @@
 
 #include "doc/duration.h"
 #include "kubelet/verdict.h"
+#include "reference/field_parts.h"
 #include "reference/schema.h"
-#include "reference/words.h"
 #include "status/check_document.h"
 #include "status/status_json.h"
 

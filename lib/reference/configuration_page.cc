@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 #include "config/settings.h"
-#include "reference/configuration.h"
+#include "reference/field_parts.h"
 #include "reference/page_parts.h"
 
 namespace prefetch::reference {

@@ -6,8 +6,7 @@
 #include "plan/desired.h"
 #include "plan/snapshot.h"
 #include "plan/touch_status.h"
-#include "reference/status_parts.h"
-#include "reference/words.h"
+#include "reference/field_parts.h"
 
 namespace prefetch::reference {
 namespace {

@@ -5,8 +5,8 @@
 #include "doc/duration.h"
 #include "list/image_list.h"
 #include "plan/desired.h"
+#include "reference/field_parts.h"
 #include "reference/schema.h"
-#include "reference/words.h"
 
 namespace prefetch::reference {
 namespace {

@@ -1,6 +1,7 @@
 // Parts of the reference pages. Internal to reference/.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,5 +23,15 @@ std::string MetricsPage();
 std::string LintPage();
 std::string FlagsPage(const std::vector<CommandHelp>& commands);
 std::string ExitCodesPage(const std::vector<CommandHelp>& commands);
+
+// The table of the agent's endpoints.
+struct EndpointRow {
+  const char* method;
+  const char* path;  // "/readyz"
+  const char* parameters;
+  const char* answer;
+  const char* audience;
+};
+std::span<const EndpointRow> EndpointRows();
 
 }  // namespace prefetch::reference

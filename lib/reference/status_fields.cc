@@ -2,9 +2,8 @@
 #include <string>
 
 #include "kubelet/settings.h"
+#include "reference/field_parts.h"
 #include "reference/schema.h"
-#include "reference/status_parts.h"
-#include "reference/words.h"
 #include "status/status_json.h"
 
 namespace prefetch::reference {

@@ -1,4 +1,4 @@
-#include "reference/words.h"
+#include "reference/field_parts.h"
 
 #include "image/pull_policy.h"
 #include "plan/check.h"

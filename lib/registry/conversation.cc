@@ -10,13 +10,13 @@
 #include "doc/json.h"
 #include "image/digest.h"
 #include "registry/content_type.h"
-#include "registry/identity.h"
+#include "registry/host.h"
 #include "registry/index_choice.h"
-#include "registry/manifest_url.h"
 #include "registry/oci_error.h"
 #include "registry/redirect.h"
 #include "registry/retry_after.h"
 #include "registry/status_class.h"
+#include "registry/token_cache.h"
 
 namespace prefetch::registry {
 namespace {

@@ -1,11 +1,11 @@
-// How a Conversation shows who asks: what it remembers of a host, challenges, passwords and tokens.
+// How a Conversation authenticates: its memory of a host, challenges, passwords and tokens.
 #include <chrono>
 #include <utility>
 
 #include "base/text.h"
 #include "registry/conversation.h"
-#include "registry/identity.h"
 #include "registry/realm.h"
+#include "registry/token_cache.h"
 #include "registry/token_service.h"
 
 namespace prefetch::registry {

@@ -11,6 +11,7 @@
 
 #include "base/secret.h"
 #include "http/absolute_url.h"
+#include "image/reference.h"
 
 namespace prefetch::registry {
 
@@ -42,5 +43,13 @@ struct Host {
 inline bool Answers(const Host& host, bool by_digest) {
   return host.pull && (by_digest || host.resolve);
 }
+
+// The URL of a manifest on one host (R5, R9). Pure.
+// By digest if the reference has one, else by tag; with `?ns=` where the host is not the registry's own,
+// which is how mirrors learn whom they stand for.
+http::AbsoluteUrl ManifestUrl(const Host& host, const image::Reference& reference);
+
+// "https://host/v2/", which only registries have.
+http::AbsoluteUrl ApiRootUrl(const Host& host, const image::Reference& reference);
 
 }  // namespace prefetch::registry

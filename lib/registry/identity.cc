@@ -1,4 +1,4 @@
-#include "registry/identity.h"
+#include "registry/token_cache.h"
 
 #include <random>
 

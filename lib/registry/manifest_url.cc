@@ -1,4 +1,4 @@
-#include "registry/manifest_url.h"
+#include "registry/host.h"
 
 #include "http/url.h"
 #include "registry/default_host.h"

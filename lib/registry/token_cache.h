@@ -11,6 +11,7 @@
 #include "base/call.h"
 #include "base/clock.h"
 #include "base/mutex.h"
+#include "image/auth_config.h"
 #include "image/registry_answer.h"
 #include "registry/lru_map.h"
 #include "registry/token_response.h"
@@ -67,5 +68,9 @@ class TokenCache {
   LruMap<Entry> entries_ PREFETCH_GUARDED_BY(mutex_){1024};
   std::map<std::string, std::shared_ptr<Flight>> flights_ PREFETCH_GUARDED_BY(mutex_);
 };
+
+// Distinguishes credentials in keys, without containing one.
+// Salted with what differs in every process, so that it is worth nothing outside; "anonymous" for nullptr.
+std::string IdentityOf(const image::AuthConfig* credential);
 
 }  // namespace prefetch::registry

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "manifest/check_container.h"
+#include "manifest/image_use.h"
 #include "manifest/strongest.h"
 #include "status/members.h"
 

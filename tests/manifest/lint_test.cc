@@ -1,5 +1,5 @@
 // The rules one by one, in their words; the corpus has what they find in whole manifests.
-#include "manifest/check_container.h"
+#include "manifest/image_use.h"
 #include "manifest/lint/rules.h"
 #include "manifest/lint_sample.h"
 

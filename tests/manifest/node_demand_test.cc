@@ -1,4 +1,4 @@
-#include "manifest/pod_images.h"
+#include "manifest/pod_template.h"
 
 #include <gtest/gtest.h>
 

@@ -9,7 +9,6 @@
 
 #include "base/fs.h"
 #include "base/text.h"
-#include "reference/endpoints.h"
 #include "reference/page_parts.h"
 #include "reference/validator.h"
 #include "status/metrics_table.h"

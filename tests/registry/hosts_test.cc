@@ -6,8 +6,8 @@
 
 #include "registry/config_roots.h"
 #include "registry/default_host.h"
+#include "registry/host.h"
 #include "registry/hosts_toml.h"
-#include "registry/manifest_url.h"
 #include "registry/toml_text.h"
 #include "world.h"
 

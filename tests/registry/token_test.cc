@@ -1,7 +1,7 @@
 // What a token is asked for with, and what comes back.
 #include <gtest/gtest.h>
 
-#include "registry/identity.h"
+#include "registry/token_cache.h"
 #include "registry/token_response.h"
 #include "registry/token_service.h"
 

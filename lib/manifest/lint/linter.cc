@@ -4,7 +4,7 @@
 #include <tuple>
 #include <utility>
 
-#include "manifest/check_container.h"
+#include "manifest/image_use.h"
 #include "manifest/lint/rules.h"
 
 namespace prefetch::manifest::lint {

@@ -4,12 +4,12 @@
 #include <string>
 
 #include "base/text.h"
-#include "manifest/check_container.h"
+#include "manifest/image_use.h"
 
 namespace prefetch::manifest::lint {
 namespace {
 
-// Does it run before others, so that somebody takes its start for a sign?
+// Does it run before others, so that its start counts as a sign?
 bool RunsAhead(const ImageUse& use) {
   return use.kind == UseKind::kInitContainer || IsCheckContainer(use);
 }

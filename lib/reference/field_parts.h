@@ -1,12 +1,25 @@
-// The words of the program's enums, for tables of fields. Internal to reference/.
+// Parts of the tables of fields. Internal to reference/.
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "reference/field.h"
+
 namespace prefetch::reference {
 
-// From the first enumerator to `last`.
+// Fields of the configuration file without a flag and a variable.
+Fields CredentialFields();
+Fields LimitsFields();
+Fields PreflightFields();
+
+// Fields of the status document.
+Field ReasonField(const std::string& path, const std::string& help);
+Field PhaseField(const std::string& path, const std::string& help);
+// Of one image, without "images[].".
+Fields ImageFields();
+
+// The words of an enum, from the first enumerator to `last`.
 template <typename E, typename Name>
 std::vector<std::string> WordsTo(E last, Name name) {
   std::vector<std::string> words;
