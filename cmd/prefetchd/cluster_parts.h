@@ -22,7 +22,7 @@
 
 namespace prefetch {
 
-// How the cluster is reached. A resource of main, made before those who ask through it; any thread may call.
+// How the cluster is reached. A resource of main, made before its users; any thread may call.
 class ClusterAccess {
  public:
   // nullptr, and a line in the log, where there is no API server to ask though `config` wants one: this

@@ -30,7 +30,7 @@ flag in capitals). Flags win. deploy/docs/reference/configuration.md lists furth
 
 constexpr int kBadUsage = 2;
 
-// Each Bind gives CLI11 one flag whose value goes to one member, with the flag as the one who said it.
+// Each Bind gives CLI11 one flag whose value goes to one member, with the flag as its source.
 CLI::Option* Bind(CLI::App& app, const std::string& flag, const std::string& help,
                   std::optional<config::Said<std::string>>& field) {
   auto set = [&field, flag](const std::string& value) { field = {value, flag}; };

@@ -36,7 +36,7 @@ int Fail(ExitCode code, const base::Error& error) {
   return code;
 }
 
-// A result that nobody could read is not a good one.
+// An unreadable result is no success.
 int Delivered(int code) {
   base::Status printed = base::StdoutDelivered();
   if (printed) return code;

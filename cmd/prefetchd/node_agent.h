@@ -50,7 +50,7 @@ class NodeAgent {
   const std::unique_ptr<ClusterAccess> cluster_;
   credentials::Keyring keyring_;
   RegistryDesk registries_;
-  // Null: nobody learns it, so nobody waits for it.
+  // Null: no part learns it, so no part waits for it.
   const std::shared_ptr<agent::LearntVersion> version_;
   const std::shared_ptr<agent::SeenStart> start_;
   const std::shared_ptr<agent::LearntSettings> word_;

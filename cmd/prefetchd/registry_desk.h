@@ -29,7 +29,7 @@ class RegistryDesk {
   agent::RegistryAccessFor Access();
 
  private:
-  // A node that asks nobody pays for none of this.
+  // A node that asks no registry pays for none of this.
   struct Clerk {
     Clerk(const config::RegistryConfig& config, std::shared_ptr<const registry::DecidedAccess> by,
           const base::Clock& clock);

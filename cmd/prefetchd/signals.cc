@@ -12,7 +12,7 @@
 namespace prefetch {
 namespace {
 
-// Ends the waiter from within; nobody else sends it.
+// Ends the waiter from within; no other process sends it.
 constexpr int kEndOfWaiting = SIGUSR1;
 
 sigset_t Signals() {

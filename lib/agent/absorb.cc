@@ -1,4 +1,4 @@
-// The Agent's facts: what each event tells, folded into what the loop knows.
+// The Agent's facts: folds each event into the loop's state.
 #include <algorithm>
 #include <utility>
 

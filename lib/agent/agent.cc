@@ -193,7 +193,7 @@ void Agent::DecideAll() {
                   (entry.verdict.shown && entry.seen.local && entry.verdict.image_id == entry.seen.local->id);
     bool here = plan::IsUsable(entry.seen, entry.past) ||
                 (action.kind == plan::ActionKind::kKeep && action.reason == plan::Reason::kWrongPlatform);
-    // One try, for who waits for the agent's last word; what is here counts all the same.
+    // One try, for clients that wait for the agent's last answer; present images count all the same.
     const bool tries = plan::LeansOnTag(entry.seen, entry.past) && entry.past.failures == 0;
     if (here && judged && !tries && checks_.HasHeardEnough(entry)) entry.past.settled = true;
   }

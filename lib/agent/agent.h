@@ -1,4 +1,4 @@
-// Agent: the loop. It alone owns what changes; workers bring it events, readers see its Snapshots.
+// Agent: the loop. It alone owns changing state; workers bring it events, readers see its Snapshots.
 #pragma once
 
 #include <cstdint>
@@ -35,21 +35,21 @@ class Agent {
 
   // Any thread: a new list is in force from the next turn on.
   void SetList(std::shared_ptr<const plan::ImageList> list);
-  // Any thread: files of kubelet's have changed. Whoever asked for no watch (KubeletOptions::watch) says so.
+  // Any thread: files of kubelet have changed. For callers without a watch (KubeletOptions::watch).
   void RecordsChanged(kubelet::FileChanges changes);
   // Any thread: the runtime tells that some image has come, gone or changed (agent/image_watch.h).
   void ImagesChanged();
-  // Any thread: somebody waits for an image that was not here at `looked_at`. An entry of the list is pulled
-  // before others; what is on no list is pulled as one is, with the node's own credentials, and shown in
-  // Snapshot::asked. The wish lasts plan::kAskedFor; who still waits then repeats it.
+  // Any thread: a client waits for an image that was absent at `looked_at`. An entry of the list is pulled
+  // before others. An unlisted image is pulled like an entry, with the node's own credentials, and shown in
+  // Snapshot::asked. The wish lasts plan::kAskedFor; clients that still wait repeat it.
   void AskPull(const image::Reference& reference, base::TimePoint looked_at);
 
-  // The loop, on the calling thread, until `stop` is requested, or with Options::once until nothing more is
-  // to be waited for, or until `deadline`. Pulls under way are then cancelled and waited for; their leases
-  // keep the bytes. Also ends when only another process can go on: see MustRestart.
+  // The loop, on the calling thread, until `stop` is requested, until `deadline`, or with Options::once until
+  // no result is awaited. Running pulls are then cancelled and awaited; their leases keep the bytes. Also
+  // ends if only a new process can go on: see MustRestart.
   void Run(const std::stop_token& stop, base::TimePoint deadline = base::TimePoint::max());
 
-  // The folder with kubelet's records was replaced, and this process has the old one mounted.
+  // The folder with kubelet's records was replaced, and this process still has the old one mounted.
   bool MustRestart() const { return kubelet_ && kubelet_->records_replaced(); }
 
   const Board& board() const { return board_; }
@@ -62,7 +62,7 @@ class Agent {
   std::uint64_t turns() const { return turns_.count(); }
   // Takes the next event if there is one; does not wait.
   std::optional<Event> TryPop() { return loop_.TryPop(); }
-  // When the loop has to wake next though nothing happens.
+  // The time of the next turn without an event.
   base::TimePoint NextTurn() const { return next_turn_; }
   // Jobs handed to workers whose event has not been absorbed yet, but for searches that wait for others.
   int jobs_under_way() const { return loop_.jobs() + look_ups_.on_threads(); }

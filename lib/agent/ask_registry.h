@@ -34,12 +34,12 @@ struct AskingFor {
 using RegistryAsker = std::function<image::RegistryAnswer(
     const base::Call& call, const image::RegistryQuestion& question, const AskingFor& runtime)>;
 
-// Which servers the same question would go to, in order. Reads files; asks nobody. Empty: as RegistryAsker.
+// The servers that would get the same question, in order. Only reads files. Empty: as RegistryAsker.
 using RegistryHosts =
     std::function<status::RegistryHostsView(const image::Reference& reference, const AskingFor& runtime)>;
 
-// How registries are asked for such a runtime, and who says so. Looks for folders; asks nobody. Empty: as
-// RegistryAsker.
+// How registries are asked for such a runtime, with the source of that. Looks for folders; sends nothing.
+// Empty: as RegistryAsker.
 using RegistryAccessFor = std::function<image::RegistryAccess(const AskingFor& runtime)>;
 
 // An answer that tells nothing about the registry: we were stopped, or our own limits came first.
@@ -55,7 +55,7 @@ struct AskJob {
 // All that a question needs. Everything outlives the worker that uses it.
 struct AskParts {
   const RegistryAsker& asker;
-  Refusals* refusals;  // null: nobody keeps count of what was refused
+  Refusals* refusals;  // null: refused credentials are not counted
   const base::Clock& clock;
   image::Platform node;
 };

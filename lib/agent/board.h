@@ -10,7 +10,7 @@
 
 namespace prefetch::agent {
 
-// Owned by the Agent. The loop publishes; any thread reads, and holds up nobody: the lock covers the exchange
+// Owned by the Agent. The loop publishes; any thread reads, and delays no other: the lock covers the exchange
 // of a pointer.
 class Board {
  public:

@@ -1,4 +1,4 @@
-// Checks: the loop's questions to registries: which are due, at what pace, and what the answers change.
+// Checks: the loop's questions to registries: due times, pace, and the effects of answers.
 #pragma once
 
 #include <map>
@@ -33,7 +33,7 @@ struct CheckOptions {
   bool once = false;  // --once: all is asked at the start, and each pull taken that can be had
 };
 
-// The loop's, and no other thread's: no lock. What is given to the constructor outlives it.
+// The loop's, and no other thread's: no lock. Arguments of the constructor outlive it.
 class Checks {
  public:
   Checks(CheckOptions options, const base::Clock& clock, Loop& loop, Entries& entries, LookUps& look_ups,
@@ -48,22 +48,22 @@ class Checks {
 
   // Is its registry asked about it at all?
   bool Asks(const Entry& entry) const;
-  // Need nobody wait for what a registry says of it, or for what that asks for?
+  // Has its registry answered as far as readiness waits for it? With --once, as far as a pull may follow.
   bool HasHeardEnough(const Entry& entry) const;
-  // Are the registry's last pulls kept for what is missing?
+  // Are the registry's last pulls kept for absent images?
   bool SavesPulls(const std::string& registry) const;
 
-  // A list has come: who is asked about what has changed.
+  // After a new list: plans questions about its changes.
   void NewDemands();
-  // Once a turn. True if anybody is asked.
+  // Once a turn. True if a question starts.
   bool Start(bool runtime_up, const AskingFor& runtime);
   std::optional<RegistryHold> Absorb(const CheckDone& event);
-  // When there is something to do though nothing happens.
+  // The next turn without an event.
   base::TimePoint NextTurn() const { return again_; }
 
   // An image came by a pull of ours, in place of `before`.
   void Pulled(Entry& entry, const std::optional<plan::Local>& before);
-  // A pull that should have replaced what is here has failed; what is here stays in use.
+  // A pull that should have replaced the present image has failed; that image stays in use.
   void UpdateFailed(Entry& entry, const plan::PullFailure& failure);
   // A pull was told to wait.
   void HeldByPull(const std::string& registry, base::TimePoint until);

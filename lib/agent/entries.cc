@@ -58,7 +58,7 @@ void Entries::Replace(const std::shared_ptr<const plan::ImageList>& list) {
 
 Entry* Entries::Ask(const image::Reference& reference, base::TimePoint now) {
   if (entries_.size() - listed_ >= plan::kMostAsked) {
-    // The place of one that nobody waits for; what came of it is forgotten.
+    // Takes the place of a wish that no client waits for; its result is forgotten.
     auto over = std::find_if(entries_.begin() + static_cast<std::ptrdiff_t>(listed_), entries_.end(),
                              [now](const Entry& one) { return one.runs.empty() && one.asked_until <= now; });
     if (over == entries_.end()) return nullptr;

@@ -75,7 +75,7 @@ class Entries {
  public:
   explicit Entries(image::Platform node) : node_(std::move(node)) {}
 
-  // Takes over a new list. Entries that stay keep what is known and what runs; those that go are asked to
+  // Takes over a new list. Entries that stay keep their facts and runs; runs of removed entries are asked to
   // stop. Failures that only a new list can end get a new chance. What was asked for stays.
   void Replace(const std::shared_ptr<const plan::ImageList>& list);
 
@@ -101,7 +101,7 @@ class Entries {
   // A run has ended: takes it out. False if it belonged to an entry that is gone.
   std::optional<ActiveRun> TakeRun(const std::string& name, std::uint64_t run);
 
-  // Entries that are being pulled, by runs that nobody has asked to end.
+  // Entries that are being pulled, by runs that were not asked to end.
   std::size_t Pulls() const;
   // None is being pulled, or waits to be.
   bool Quiet() const;

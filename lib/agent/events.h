@@ -68,7 +68,7 @@ struct PullAsked {
   base::TimePoint looked_at;
 };
 
-// Files of kubelet's have changed, as the watch tells it.
+// The watch has reported changed files of kubelet.
 struct RecordsTouched {
   kubelet::FileChanges changes;
 };

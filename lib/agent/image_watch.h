@@ -14,8 +14,8 @@ namespace prefetch::agent {
 // One owner. `content` outlives it, and what `changed` uses does.
 class ImageWatch {
  public:
-  // `changed` is called on that thread, at most four times a second: what happens within 250 ms after one
-  // call is not told by another one, so whoever is called looks again after that.
+  // `changed` is called on that thread, at most four times a second: changes within 250 ms after a call cause
+  // no further call, so the callee looks again after that time.
   ImageWatch(cri::ContentService& content, std::function<void()> changed);
 
  private:

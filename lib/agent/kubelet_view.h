@@ -1,4 +1,4 @@
-// KubeletView: what the loop knows of this node's kubelet, and what kubelet would say of each entry.
+// KubeletView: the loop's facts about this node's kubelet, and kubelet's verdict on each entry.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ class KubeletView {
   bool looked() const { return looked_; }  // once
   const plan::KubeletStatus& status() const { return status_; }
   const std::vector<std::string>& problems() const { return problems_; }
-  // Null: nobody knows yet what kubelets may run here.
+  // Null: the kubelets that may run here are not known yet.
   const std::shared_ptr<const std::vector<kubelet::KubeletSettings>>& possible() const { return possible_; }
   // Does every kubelet that may run here keep records, and go by them?
   bool Verifies() const;

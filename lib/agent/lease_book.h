@@ -33,7 +33,7 @@ struct LeaseWork {
   std::vector<std::string> drop;
   std::vector<std::string> renew;
   bool list = false;
-  // Whose leases those that are found may be: of these the runtime tells what they keep.
+  // The names whose leases may be found: the runtime is asked for the content of these.
   std::map<std::string, image::Reference> owners;
 };
 
@@ -51,7 +51,7 @@ LeasesTended TendLeases(const base::Call& call, cri::ContentService& content, co
 
 class LeaseBook {
  public:
-  // By the entry's name (empty: nobody knows whose it was) and the lease's.
+  // By the entry's name (empty: unknown) and the lease's.
   using UseOf = std::function<LeaseUse(const std::string& name, const std::string& lease)>;
 
   bool supported() const { return supported_; }  // until the runtime says that it has none

@@ -1,4 +1,4 @@
-// Pulls and their leases: agent/lease_book.h keeps the book, this tells it what is needed.
+// Pulls and their leases: decides which leases are needed, for the book in agent/lease_book.h.
 #include <map>
 #include <utility>
 
@@ -8,7 +8,7 @@
 namespace prefetch::agent {
 namespace {
 
-// At the end leases of pulls that are over are deleted within this; --once has nobody who waits for the end.
+// At the end leases of pulls that are over are deleted within this; --once does not wait for the end.
 constexpr std::chrono::milliseconds kFarewell{300};
 constexpr std::chrono::seconds kFarewellOnce{5};
 
@@ -29,7 +29,7 @@ LeaseUse Pulls::UseOf(const std::string& name, const std::string& lease) {
   if (entry == nullptr || !entry->applies || entry->on_list == cri::IsAskedLease(lease)) {
     return LeaseUse::kNone;
   }
-  // Before the first look nobody knows what is missing; who asked for an image may ask again.
+  // Before the first look, missing images are unknown; preflights may repeat their wishes.
   bool missing = !entry->seen.known || entry->action.kind != plan::ActionKind::kKeep ||
                  (!entry->on_list && !entry->seen.local);
   if (!missing) return LeaseUse::kNone;

@@ -77,7 +77,7 @@ void LookUpPool::Run(Waiting one) {
   plugins_.Submit([this, has_own, group = std::move(one.group), job = std::move(one.job)] {
     credentials::Lookup lookup = job.for_any_pod ? keyring_.FindForAnyPod(job.call, job.reference)
                                                  : keyring_.Find(job.call, job.reference, job.sources);
-    // Before it is told: who hears of it finds the place free.
+    // Before the event: its receiver finds the place free.
     Ended(group, job.reference.domain(), has_own);
     job.done(std::move(lookup));
   });

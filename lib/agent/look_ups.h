@@ -1,5 +1,5 @@
 // LookUps: the credentials that entries are going to use: searched for before a pull or a check gets a place,
-// kept until it has one. Owned by the loop alone; its pool tells it by events.
+// kept until it has one. Owned by the loop alone; its pool reports by events.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,7 @@ class LookUps {
   plan::LookUp StateOf(const plan::DesiredImage& want, base::TimePoint now) const;
   // Begins a search where StateOf is kWanted; true if it did.
   bool Want(const plan::DesiredImage& want, base::TimePoint now);
-  // True if somebody still waits for it.
+  // True if an entry still waits for it.
   bool Absorb(const LookedUp& event, base::TimePoint now);
   // Moves the result to its user. Only where StateOf is kDone.
   LookupPtr Take(const plan::DesiredImage& want);

@@ -45,7 +45,7 @@ class Loop {
   std::optional<Event> TryPop() { return inbox_.TryPop(); }
   std::optional<Event> PopUntil(base::TimePoint deadline) { return inbox_.PopUntil(deadline); }
 
-  // Its event comes by the inbox; whoever absorbs it calls JobEnded.
+  // Its event comes by the inbox; its absorber calls JobEnded.
   void Submit(Workers& pool, std::function<Event()> job) {
     JobBegan();
     pool.Submit([this, job = std::move(job)] { Push(job()); });

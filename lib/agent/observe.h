@@ -38,7 +38,7 @@ struct Look {
   std::string disk_path;
 };
 
-// Keeps what need not be asked twice: what it has learnt of each image id, and a hash of the newest answer.
+// Caches the facts about each image id, and a hash of the newest answer.
 // One look at a time: the Agent sees to that, so there is no lock. Owned by the Agent.
 class Observer {
  public:
@@ -51,10 +51,10 @@ class Observer {
         node_(std::move(node)),
         audit_ignore_(std::move(audit_ignore)) {}
 
-  // One ListImages, and one ImageStatus for each image id that is new, or has lost its last tag; where a name
-  // has no repo digest, or an image no layers, also what tells whether it starts nevertheless. Before them a
-  // connection, where there is none or the runtime may be another process than before. `full`: answer in full
-  // even if nothing has changed (the list has, or the asker's memory). `wall`: now.
+  // One ListImages, and one ImageStatus for each image id that is new, or has lost its last tag. For a name
+  // without a repo digest, or an image without layers, further calls find out whether it starts. Before them
+  // a connection, where there is none or the runtime may be another process than before. `full`: answer in
+  // full even if nothing has changed (the list has, or the asker's memory). `wall`: now.
   Look Take(const base::Call& call, const plan::ImageList& list, bool full, base::WallTime wall);
 
  private:

@@ -1,4 +1,4 @@
-// ObserveKubelet: one look at what this node's kubelet is told and has written down.
+// ObserveKubelet: one look at the settings and records of this node's kubelet.
 #pragma once
 
 #include <cstdint>

@@ -36,7 +36,7 @@ struct Options {
   std::optional<TouchOptions> touch;
   // Patterns of images that no list needs to have (image/name_pattern.h): plan/unlisted.h passes them over.
   std::vector<std::string> audit_ignore;
-  // Where this process's mounts are listed; empty: nobody looks whether files among them were replaced.
+  // Where this process's mounts are listed; empty: replaced files among them are not noticed.
   std::string mountinfo;
   std::uint64_t seed = std::random_device{}();  // of the jitter
 };
@@ -48,7 +48,7 @@ struct Parts {
   credentials::Keyring& keyring;
   const base::Clock& clock;
   DiskProbe disk = ProbeDisk;
-  kube::Api* api = nullptr;          // for touching; none: this is no cluster, or nobody wants it
+  kube::Api* api = nullptr;          // for touching; none: this is no cluster, or it is not enabled
   RegistryAsker registry = nullptr;  // empty: no registry is asked
   RegistryAccessFor access = nullptr;
 };

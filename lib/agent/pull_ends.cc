@@ -1,4 +1,4 @@
-// The ends of pulls: what each tells of its image, its registry and the runtime.
+// The ends of pulls: the facts in each about its image, its registry and the runtime.
 #include <algorithm>
 #include <utility>
 

@@ -87,7 +87,7 @@ base::TimePoint Pulls::NextTurn() const {
       if (run.ending != Ending::kNot) continue;
       base::TimePoint judgement = plan::NextJudgement(run.run.movement, Shows(run), run.run.started_at,
                                                       entry.want->pull_timeout, limits_);
-      // One that is overdue waits for the credentials of its replacement, which wake us.
+      // A stalled pull waits for the credentials of its replacement, whose event wakes the loop.
       if (judgement > loop_.now()) next = std::min(next, judgement);
     }
   }

@@ -52,7 +52,7 @@ class Pulls {
   const plan::DiskSpace& disk() const { return disk_; }
   const std::string& disk_path() const { return disk_path_; }
 
-  // kubelet removes images from that percentage on; 0: nobody knows.
+  // kubelet removes images from that percentage on; 0: unknown.
   void UseThreshold(int kubelet_percent);
   // `another`: it is not the list that was in force before.
   void ListChanged(bool another);

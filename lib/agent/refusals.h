@@ -1,6 +1,6 @@
-// Refusals: remembers which credentials a registry has refused, so that a wrong password on forty entries
-// does not become two hundred log-in attempts and a locked account (runtime rule C7: one PullImage alone
-// sends a refused credential up to five times).
+// Refusals: remembers the credentials that a registry has refused. Otherwise, a wrong password of forty
+// entries would become two hundred log-in attempts and a locked account (runtime rule C7: one PullImage sends
+// a refused credential up to five times).
 #pragma once
 
 #include <map>

@@ -137,7 +137,7 @@ void RuntimeView::FoldMounts(std::vector<std::string> stale) {
   loop_.Changed();
 }
 
-// It has told what it is, or was looked at: what is known of its registries may have changed.
+// It has reported its version, or was looked at: facts about its registries may have changed.
 void RuntimeView::FoldAccess() {
   if (!access_ || status_.name.empty()) return;
   image::RegistryAccess access = access_(Asking());

@@ -1,4 +1,4 @@
-// RuntimeView: what the loop knows of the container runtime: is it up, who is it, when is it looked at.
+// RuntimeView: the loop's facts about the container runtime: is it up, its name and version, the next look.
 #pragma once
 
 #include <cstdint>
@@ -49,7 +49,7 @@ class RuntimeView {
   void ImagesTold() { alarm_ = plan::AfterTold(alarm_, loop_.now()); }
   // It did not answer, while so many pulls go on that it has begun.
   void Failed(const cri::CallError& error, std::size_t pulls);
-  // Registries are asked from now on: tells, once, what an operator should know of how that is done.
+  // Registries are asked from now on: logs once how, for operators.
   void TellAccess();
 
   // Once a turn; before the first list there is nothing to look for.

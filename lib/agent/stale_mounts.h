@@ -1,5 +1,5 @@
-// StaleMounts: files that were mounted by themselves into this process's container, and that somebody has
-// replaced on the node: docker configs, CA bundles, lists. With or without a kubelet.
+// StaleMounts: single-file mounts of this process's container whose file was replaced on the node: docker
+// configs, CA bundles, lists. With or without a kubelet.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace prefetch::agent {
 // One owner, one thread at a time.
 class StaleMounts {
  public:
-  // Where this process's mounts are listed; empty: nobody looks.
+  // Where this process's mounts are listed; empty: not looked at.
   explicit StaleMounts(std::string mountinfo) : mountinfo_(std::move(mountinfo)) {}
 
   // A sentence for each such file. Looks anew every half minute: a node has thousands of mounts. Blocks as a

@@ -23,9 +23,9 @@ class StatusDocument {
 
   // The text, if it has been written.
   Text Written() const { return written_.load() ? text_ : nullptr; }
-  // Writes it if nobody has yet, or waits for the one who does: tens of milliseconds for thousands of
-  // entries. The text does not keep the Snapshot alive: a client that reads slowly must hold no more than
-  // what it reads.
+  // Writes it at the first call; calls meanwhile wait. Tens of milliseconds for thousands of entries. The
+  // text does not keep the Snapshot alive: a client that reads slowly must hold no more than what it
+  // reads.
   Text Write(const Writer& writer) {
     std::call_once(once_, [&] {
       text_ = std::make_shared<const std::string>(writer(*snapshot_));

@@ -229,7 +229,7 @@ void Touching::On(TouchSeen report, Entries& /*entries*/) {
   pod_->look_interval = std::min<base::Duration>(pod_->look_interval * 3 / 2, kPodLookInterval);
   pod_->next_look = now_ + pod_->look_interval;
   if (report.failed.obstacle != TouchObstacle::kNone) {
-    // kubelet goes on without the API server; only a pod that nobody can be asked about is given up.
+    // kubelet goes on without the API server; only a pod whose status cannot be read is given up.
     bool late = now_ - pod_->created_at >= plan::kTouchLimit;
     if (!late) return;
     pod_->judged = {.over = true, .pod = std::move(report.failed), .images = {}};

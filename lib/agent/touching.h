@@ -86,7 +86,7 @@ class Touching {
   void Conclude(Entries& entries);
   plan::TouchResult ResultFor(const Entry& entry, std::size_t part) const;
   bool Opened(const Entry& entry, std::size_t part) const;
-  // The part that tells what came of an entry: the first of its spellings that is not open, if one is not.
+  // The part that decides the result of an entry: the first of its spellings that is not open, if any.
   std::size_t TellingPart(const Entry& entry, std::size_t first) const;
   // Not another spelling of an entry that stands before it.
   static bool IsFirst(const std::vector<Part>& parts, std::size_t part);

@@ -1,4 +1,4 @@
-// Latest: what one thread has learnt last, for others to read.
+// Latest: the newest value of one thread, for others to read.
 #pragma once
 
 #include <functional>
@@ -8,8 +8,8 @@
 
 namespace prefetch::base {
 
-// Shared by one who learns and those who read. Any thread. Until something is learnt it holds a T of its
-// default value and is pending; a learner that cannot succeed says so (GiveUp), so that nobody waits for it.
+// Shared by one learner and its readers. Any thread. Until something is learnt it holds a T of its
+// default value and is pending; a learner that cannot succeed calls GiveUp, so that no reader waits for it.
 template <typename T>
 class Latest {
  public:

@@ -1,5 +1,5 @@
-// Mounts of this process whose source is gone: a file that is mounted by itself stays the old one when
-// somebody puts another in its place by rename, as most tools do.
+// Mounts of this process whose source is gone: a file that is mounted by itself stays the old one when a tool
+// replaces it by rename, as most do.
 #pragma once
 
 #include <string>

@@ -17,7 +17,7 @@ constexpr timespec kPause{.tv_sec = 0, .tv_nsec = 2'000'000};
 
 Mutex mutex;
 std::set<pid_t> waited_for PREFETCH_GUARDED_BY(mutex);
-// Their children have ids that are not in the table yet: meanwhile nobody can tell whose a child is.
+// Their children have ids that are not in the table yet: meanwhile the owner of a child is unknown.
 int starting PREFETCH_GUARDED_BY(mutex) = 0;
 
 bool Inherits() {
@@ -34,7 +34,7 @@ siginfo_t Ended(idtype_t type, pid_t id, int options) {
   return info;
 }
 
-// One that somebody waits for may hide the others: waitid(2) always shows the same one first. Its ReapChild
+// A child with a waiter may hide the others: waitid(2) always shows the same one first. Its ReapChild
 // looks again.
 void Reap() PREFETCH_REQUIRES(mutex) {
   while (starting == 0) {

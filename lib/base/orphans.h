@@ -1,8 +1,8 @@
 // Orphans: what children leave behind. As PID 1 of its container this process inherits the processes that its
 // children started, and is the only one that can reap them.
 //
-// Two can wait for a child: the one who started it, and the one who reaps orphans. So that the second never
-// takes the first one's, this table has every child that somebody waits for. Any thread.
+// Two threads can wait for a child: the one that started it, and the one that reaps orphans. So that the
+// second never takes the first one's, this table has every child with a waiter. Any thread.
 #pragma once
 
 #include <signal.h>
@@ -14,12 +14,12 @@
 
 namespace prefetch::base {
 
-// Reaps every process that has ended and that nobody waits for, be it in a child's process group or in a
+// Reaps every process that has ended and has no waiter, be it in a child's process group or in a
 // session of its own. Where this process is not PID 1 (or a subreaper) it inherits nothing, and nothing
 // happens. Does not block.
 void ReapOrphans();
 
-// The rest is for those who start children.
+// The rest is for code that starts children.
 
 // Runs `spawn`, which starts one child, puts its id into `child` and returns an errno. On success the child
 // is reaped by ReapChild alone.

@@ -1,7 +1,7 @@
 // Status and Result<T>: how everything of ours reports failure. Nothing of ours throws.
 //
 // The code decides what is done about a failure (retry or not); the message explains it to a person and
-// grows outward by Wrap(). Nobody parses messages. "Not there" is an std::optional, not an error.
+// grows outward by Wrap(). No code parses messages. "Not there" is an std::optional, not an error.
 #pragma once
 
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// Shared: a value that copies share and nobody changes.
+// Shared: an immutable value that copies share.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// StampedFiles: what somebody has read of the disk, and whether any of it has changed since.
+// StampedFiles: the files behind a value that was read, and whether any of them has changed since.
 #pragma once
 
 #include <concepts>

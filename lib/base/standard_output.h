@@ -1,5 +1,5 @@
-// StandardOutput: whether what a program has printed has arrived. Whoever goes by its exit code must not take
-// a result for good that nobody could read.
+// StandardOutput: whether the program's output has arrived. Its exit code must not report success for an
+// unreadable result.
 #pragma once
 
 #include "base/result.h"

@@ -263,7 +263,7 @@ void Child::Feed() {
   ssize_t n = WriteQuietly(in_.get(), input_);
   if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (n > 0) input_.remove_prefix(static_cast<std::size_t>(n));
-  if (n < 0 || input_.empty()) in_.Close();  // all written, or nobody reads: the child's own business
+  if (n < 0 || input_.empty()) in_.Close();  // all written, or the child does not read it: no failure of ours
 }
 
 std::string_view Child::ReadSome(Fd& fd) {

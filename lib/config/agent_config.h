@@ -37,7 +37,7 @@ struct ListenAddress {
 enum class RegistryMode {
   kAuto,  // as the runtime would, as far as that is known; else by pulling again
   kPull,  // always by pulling again: the runtime goes by mirrors that only it can follow
-  kNone,  // nobody is asked: lists that want it are refused
+  kNone,  // no registry is asked: lists that need one are rejected
 };
 
 struct RegistryConfig {
@@ -109,7 +109,7 @@ base::Result<AgentConfig> Validate(const RawConfig& raw);
 // EnvironmentFile that it may name. InvalidArgument with all mistakes of all three.
 base::Result<AgentConfig> LoadAgentConfig(const RawConfig& flags, const GetEnv& get_env);
 
-// The same three laid over each other, not yet judged as a whole: for whoever needs a part of it only
+// The same three laid over each other, not yet validated as a whole: for commands that need a part
 // (prefetchctl credentials). InvalidArgument with all mistakes of the file and the environment.
 base::Result<RawConfig> LoadRawConfig(const RawConfig& flags, const GetEnv& get_env);
 

@@ -38,7 +38,7 @@ struct Setting {
   const char* fallback = "";  // what counts where nothing is set, for people; empty: nothing does
   const char* help;
   char divider = ',';               // between the values of the variable, where there may be several
-  const char* flag_name = nullptr;  // where the flag takes one value of several and says so: "…-mirror"
+  const char* flag_name = nullptr;  // another name of the flag, in the singular: "…-mirror"
   const char* words = "";           // "auto|none": all values that there are; empty: any
   const char* pattern = "";         // a regular expression (ECMA 262) that every valid value matches
 };

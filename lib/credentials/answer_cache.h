@@ -21,7 +21,7 @@ class AnswerCache {
 
   explicit AnswerCache(image::KubeletVersion version) : global_key_(GlobalCacheKey(version)) {}
 
-  // For which image the plugin was asked, and for whom (PluginIdentity::cache_key; empty: for nobody).
+  // The image and the identity (PluginIdentity::cache_key; empty: none) that the plugin was asked for.
   struct Subject {
     std::string repository;
     std::string identity;

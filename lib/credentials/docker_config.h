@@ -34,7 +34,7 @@ std::optional<image::AuthConfig> DecodeAuthField(std::string_view text);
 // By the file's name: ".dockercfg" is bare, everything else is not.
 DockerConfigShape ShapeOf(std::string_view path);
 
-// Where kubelet looks if nobody says where. Paths as this process sees them.
+// kubelet's default search paths, as this process sees them.
 struct DockerConfigSearch {
   std::string kubelet_root = "/var/lib/kubelet";
   std::string working_directory = "/";  // kubelet's

@@ -38,8 +38,8 @@ struct Credential {
   Source source = Source::kProvider;
   std::string name;   // the provider, the file, or the pull secret's name
   std::string match;  // the key that matched, as ShownKey shows it: "https://index.docker.io/v1/"
-  // Not the node's own but somebody's: of a mounted pull secret, or of a service account that was named. What
-  // is pulled with it becomes usable by every pod of the node (kubelet's rule K28).
+  // Not the node's own: a mounted pull secret's, or a named service account's. Every pod of the node may use
+  // images that were pulled with it (kubelet's rule K28).
   bool exposes = false;
 };
 
@@ -61,8 +61,8 @@ struct ProviderReport {
   bool token_attributes = false;
   bool for_account = false;  // it was asked with a token of the account that the configuration names
   bool not_given = false;    // it is kubelet's, and was not given here: skipped
-  // How long its program ran for this lookup; none: it did not (its answer was known, or somebody else's run
-  // was shared).
+  // How long its program ran for this lookup; none: it did not run (its answer was known, or another lookup's
+  // run was shared).
   std::optional<base::Duration> ran_for;
 };
 
@@ -105,15 +105,15 @@ struct KeyringOptions {
   // from. Without one, a provider that requires an account is skipped, and one that does not is asked
   // without.
   std::optional<ServiceAccountName> service_account;
-  GrantSource grants;  // empty: nobody asks the API server here
+  GrantSource grants;  // empty: the API server is not asked here
   image::KubeletVersion kubelet_version;
 };
 
 // A resource. Owned by main; any thread may call, many at once. `clock` outlives it.
 //
-// Order (A18, A19): pull secrets, node docker config, plugins. Files are looked at again at most once a
-// second, when somebody asks. A provider configuration that kubelet would refuse gives problems() and no
-// plugins, or leaves those of the last good one in force; the other sources go on.
+// Order (A18, A19): pull secrets, node docker config, plugins. A lookup reads changed files again, at most
+// once a second. A provider configuration that kubelet would refuse gives problems() and no plugins, or
+// leaves those of the last good one in force; the other sources go on.
 class Keyring {
  public:
   Keyring(KeyringOptions options, const base::Clock& clock);
@@ -123,7 +123,7 @@ class Keyring {
 
   // Blocks while plugins run, at most a minute each. `list_sources` are the names of the list's sources that
   // have the entry: pull secrets serve only those that they name. Never fails: a source that does gives
-  // nothing, and `providers` and problems() say so.
+  // nothing, and is in `providers` and problems().
   Lookup Find(const base::Call& call, const image::Reference& reference,
               const std::vector<std::string>& list_sources = {}) PREFETCH_EXCLUDES(mutex_);
 
@@ -133,7 +133,7 @@ class Keyring {
 
   std::optional<Lookup> FindNowForAnyPod(const image::Reference& reference) PREFETCH_EXCLUDES(mutex_);
 
-  // The same as Find where no plugin has to run for it, and nobody has to be waited for; else nullopt. Blocks
+  // The same as Find if no plugin has to run for it, and no other call is to be awaited; else nullopt. Blocks
   // as a disk does.
   std::optional<Lookup> FindNow(const image::Reference& reference,
                                 const std::vector<std::string>& list_sources = {}) PREFETCH_EXCLUDES(mutex_);
@@ -151,13 +151,13 @@ class Keyring {
 
   // The problems of the files at the last look.
   std::vector<std::string> problems() const PREFETCH_EXCLUDES(mutex_);
-  // The same, after a look at them like Find's: so a mended file is noticed though nobody asks for a
+  // The same, after a look at them like Find's: so a mended file is noticed without a
   // credential. Blocks as a disk does.
   KeyringHealth Health() PREFETCH_EXCLUDES(mutex_);
   // As kubelet's metric kubelet_credential_provider_config_info has it; empty without a configuration.
   std::string provider_config_hash() const PREFETCH_EXCLUDES(mutex_);
-  // Where kubelet keeps its files, as the node tells it. Without files that somebody named, config.json is
-  // looked for there.
+  // kubelet's root directory, as learnt from the node. If the configuration names no docker config,
+  // config.json is looked for there.
   void UseKubeletRoot(const std::string& root) PREFETCH_EXCLUDES(mutex_);
   // A provider that kubelet has and the agent lacks is a problem. Every lookup that would use it has that
   // problem, too.

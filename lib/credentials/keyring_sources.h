@@ -37,7 +37,7 @@ struct Keyring::Sources {
   std::vector<LoadedPullSecret> pull_secrets;
   std::vector<std::string> problems;
 
-  // A provider whose configuration is still the same, with what it has answered so far.
+  // A provider whose configuration is unchanged, with its answers so far.
   std::shared_ptr<PluginAnswers> AnswersOf(const Provider& provider) const {
     auto found = std::find_if(providers.begin(), providers.end(),
                               [&](const auto& answers) { return answers->provider() == provider; });

@@ -9,7 +9,7 @@ std::string_view HostOf(std::string_view repository) {
   return repository.substr(0, repository.find('/'));
 }
 
-// A failure that is the executing caller's own: its time ran out or it was stopped. Nobody else's.
+// A failure that is the executing caller's own: its time ran out or it was stopped. Not another caller's.
 bool IsPersonal(const base::Result<AnswerCache::Answer>& outcome, const base::Call& call) {
   return !outcome.ok() && (call.Stopped() || std::chrono::steady_clock::now() >= call.deadline);
 }

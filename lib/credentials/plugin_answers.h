@@ -19,11 +19,11 @@ constexpr std::chrono::seconds kHangs{60};
 
 // A resource. Any thread may call, many at once. `clock` outlives it.
 //
-// kubelet shares an execution among those who ask for the same image (A13). Here an
+// kubelet shares an execution among requests for the same image (A13). Here an
 // asker also waits, once, for an execution on behalf of another image of the same registry: most plugins
 // answer for the whole registry, and ten images pulled at once should not be ten executions. Plugins that are
 // known to answer by image are not waited for, and a failure is shared with the same image only: but for one
-// that did not answer within its time. It is taken to hang for that registry, and nobody asks it again for
+// that did not answer within its time. It is taken to hang for that registry, and is not asked again for
 // kHangs.
 class PluginAnswers {
  public:
@@ -50,12 +50,12 @@ class PluginAnswers {
                                                           const PluginIdentity& identity = {})
       PREFETCH_EXCLUDES(mutex_);
 
-  // How many calls of Get wait for somebody else's execution.
+  // How many calls of Get wait for another call's execution.
   int waiting() const PREFETCH_EXCLUDES(mutex_);
 
  private:
   using Outcome = base::Result<AnswerCache::Answer>;
-  // One execution. Lives as long as somebody waits for it.
+  // One execution. Lives as long as a call waits for it.
   struct Flight {
     bool landed = false;
     int waiting = 0;                // so many wait for it

@@ -38,8 +38,8 @@ using GrantSource =
 struct PluginIdentity {
   base::Secret token;
   std::map<std::string, std::string> annotations;  // those that the provider names, as far as they are there
-  // The cache key of answers: account, annotations and, if the provider says so, the token's hash. Empty: no
-  // account.
+  // The cache key of answers: account, annotations and, if the provider's cacheType is Token, the token's
+  // hash. Empty: no account.
   std::string cache_key;
 };
 

@@ -19,7 +19,7 @@ inline bool ReadsConfigDirectories(image::KubeletVersion version) {
 inline bool KnowsTokenAttributes(image::KubeletVersion version) {
   return version >= image::KubeletVersion{1, 33};
 }
-// Its feature gate is on if nobody changed it.
+// Its feature gate is on by default.
 inline bool AllowsTokenAttributes(image::KubeletVersion version) {
   return version >= image::KubeletVersion{1, 34};
 }

@@ -40,8 +40,8 @@ inline constexpr std::string_view kLeasePrefix = "prefetchd-";
 std::string LeasePrefix(std::string_view instance);
 // The lease of a name: the same after a restart, which is how a killed agent's bytes are found again.
 std::string LeaseFor(std::string_view instance, const image::Reference& reference);
-// Of an image that is on no list: a preflight asked for it. Whoever starts later does not know of that, and
-// leaves such a lease to expire by itself.
+// Of an unlisted image that a preflight asked for. A later agent does not know of it, and leaves such a lease
+// to expire.
 std::string AskedLeaseFor(std::string_view instance, const image::Reference& reference);
 bool IsAskedLease(std::string_view lease);
 
@@ -56,7 +56,7 @@ class ContentService {
                                        std::chrono::seconds lifetime) = 0;
   // False: there was none, which is what was asked for. What only the lease kept goes soon afterwards.
   virtual CallResult<bool> DeleteLease(const base::Call& call, const std::string& id) = 0;
-  // Ids of our leases (those with our prefix), to drop the ones whose entry is gone.
+  // Ids of our leases (by their prefix), to drop leases without an entry.
   virtual CallResult<std::vector<std::string>> ListLeases(const base::Call& call) = 0;
   // How far the pull of `reference` under `lease` is; no bytes before it has begun, or without such a lease.
   // Cheap enough for every 100 ms. Where the runtime does not put a pull's content into the lease by itself,

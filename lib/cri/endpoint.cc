@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view kScheme = "unix:";
 constexpr std::size_t kLongestPath = sizeof(sockaddr_un{}.sun_path) - 1;  // 107
 
-// 0 if somebody accepts, else errno. A full backlog (EAGAIN) is somebody, busy as they are.
+// 0 if a server accepts, else errno. A full backlog (EAGAIN) counts as a busy server.
 int TryConnect(const std::string& path) {
   int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0) return 0;  // out of descriptors says nothing about the runtime

@@ -25,14 +25,14 @@ struct Endpoint {
 base::Result<Endpoint> ParseEndpoint(std::string_view text);
 
 // Why a socket cannot be used, as seen by connecting to it: what gRPC, which waits and tries again, does not
-// tell. nullopt: somebody listens. Never blocks. "absent", "permission denied", "nobody listens", …
+// tell. nullopt: a server listens. Never blocks. "absent", "permission denied", "nobody listens", …
 std::optional<std::string> WhyUnreachable(const Endpoint& endpoint);
 
 // Where container runtimes usually listen, most common first (C9).
 const std::vector<Endpoint>& UsualEndpoints();
 
-// The first of `candidates` on which somebody listens. Unavailable otherwise, with a sentence that names each
-// and what was wrong with it, and what to do about it.
+// The first of `candidates` on which a server listens. Unavailable otherwise, with a sentence that names each
+// with its fault, and a remedy.
 base::Result<Endpoint> DiscoverEndpoint(const std::vector<Endpoint>& candidates = UsualEndpoints());
 
 }  // namespace prefetch::cri

@@ -1,5 +1,5 @@
-// Generation: counts the signs that another daemon may be at the other end of a runtime's socket. What was
-// learnt of the one before (its version, its settings, what it can do) is then to be asked again.
+// Generation: counts the signs that another daemon may be at the other end of a runtime's socket. Then ask
+// again for all facts about the previous one (version, settings, capabilities).
 #pragma once
 
 #include <atomic>
@@ -16,7 +16,7 @@ class Generation {
   // A call broke off, or a connection had to be made anew.
   void Raise() { count_++; }
   // Equal to an earlier answer: nothing has shown that it is another daemon. Looks at the socket's file: a
-  // daemon that starts makes it anew, unless somebody else holds it (systemd's socket activation).
+  // starting daemon creates it anew, unless systemd holds it (socket activation).
   std::uint64_t Now();
 
  private:

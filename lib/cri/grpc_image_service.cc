@@ -93,7 +93,7 @@ std::optional<CallError> NotReady(const v1::RuntimeStatus& status) {
   return std::nullopt;
 }
 
-// Leaves none of what the runtime told: it may hold passwords.
+// Wipes the runtime's answer: it may contain passwords.
 image::RuntimeRegistries TakeRegistries(v1::StatusResponse& status) {
   image::RuntimeRegistries registries;
   auto config = status.info().find("config");

@@ -18,7 +18,7 @@ namespace prefetch::cri {
 //
 // Failures, besides what the registry and the disk do to a pull:
 //  - kRuntimeDown, at once, if the socket is absent, refuses or is forbidden, or if the connection is cut; at
-//    the deadline if nobody answers. The caller asks again when it likes: a runtime that is back is noticed
+//    the deadline without an answer. The caller asks again when it likes: a runtime that is back is noticed
 //    by the first call after it listens;
 //  - kTimeout: connected, and the call did not end in time;
 //  - kRuntimeUnsupported: it answers, and does not speak runtime.v1;

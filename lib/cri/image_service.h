@@ -80,7 +80,7 @@ struct PullRequest {
   std::string sandbox_cgroup = {};
 };
 
-// As `sandbox_cgroup`: CRI-O shares the pull with nobody but who sends the same (C32). Its base name is the
+// As `sandbox_cgroup`: CRI-O shares the pull only with calls that send the same (C32). Its base name is the
 // slice that CRI-O takes without any, where it takes one at all.
 inline constexpr const char* kOwnPull = "prefetchd/system.slice";
 

@@ -56,7 +56,7 @@ RpcChannel::RpcChannel(Endpoint endpoint, std::string_view purpose, int max_mess
       generation_(endpoint_.socket_path) {}
 
 std::optional<CallError> RpcChannel::WhyDown() {
-  // Asked even if the channel believes itself connected: between calls nobody reads its socket, so that it
+  // Asked even if the channel believes itself connected: between calls its socket is not read, so that it
   // may believe so long after the runtime has gone, and a call would then wait for the next one.
   if (std::optional<std::string> why = WhyUnreachable(endpoint_)) {
     return CallError{ErrorClass::kRuntimeDown,

@@ -45,7 +45,7 @@ class RpcChannel {
   // Is there a connection, as far as was noticed?
   bool Connected() const { return channel_->GetState(false) == GRPC_CHANNEL_READY; }
   // Why no call can succeed now; nullopt if one may. Starts connecting, without the patience that gRPC has
-  // learnt from earlier failures: somebody listens again.
+  // learnt from earlier failures: a server listens again.
   std::optional<CallError> WhyDown();
   // Another answer than before: perhaps another daemon is at the other end (cri/generation.h).
   std::uint64_t Generation();
@@ -91,8 +91,8 @@ std::optional<CallError> RunRpc(RpcChannel& channel, const base::Call& call, con
     std::stop_callback cancel(call.stop, [&context] { context.TryCancel(); });
     status = invoke(context);
     channel.Ended(status);
-    // Where somebody listens all the same, what broke is a connection of before, whose end nobody had
-    // noticed.
+    // If a server listens all the same, an earlier connection broke
+    // unnoticed.
     if (status.error_code() != grpc::StatusCode::UNAVAILABLE || call.Stopped() || channel.WhyDown()) break;
   }
   return ToCallError(status, call, channel.Connected(), subject);

@@ -41,7 +41,7 @@ int Print(const screen::Audit& audit, const AuditOptions& options, std::ostream&
   return audit.Clean() ? kOk : kNo;
 }
 
-// Containers of a pod, as far as somebody may ask for their images.
+// Adds the containers of a pod.
 void AddImages(const kube::Pod& pod, std::vector<screen::PodImage>& images) {
   for (const kube::PodContainer& container : pod.containers)
     images.push_back({pod.name_space, pod.name, pod.node, container.image});

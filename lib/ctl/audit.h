@@ -21,7 +21,7 @@ struct AuditOptions {
   bool json = false;
 };
 
-// 0 clean, 1 findings, 2 bad input, 4 nobody could be asked.
+// 0 clean, 1 findings, 2 bad input, 4 no agent could be asked.
 int AuditOfNode(const base::Call& call, const AgentClient& agent, const AuditOptions& options,
                 std::ostream& out, std::ostream& err);
 int AuditOfFleet(const base::Call& call, kube::Api& api, const AuditOptions& options, std::ostream& out,

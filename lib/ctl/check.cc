@@ -109,8 +109,8 @@ void TellPage(const base::Call& call, const CheckOptions& options, const std::st
   if (!told) err << "warning: --annotate " << options.annotate << ": " << told.error().message() << "\n";
 }
 
-// Somebody is there and did not decide all in time, or nobody could be asked at all: an agent that takes a
-// question and then says nothing is not there either.
+// Exit code 3 if an agent is there and did not decide all in time; 4 if no agent answered. An agent that
+// accepts a question and then stays silent counts as absent.
 int Unanswered(const base::Error& error, bool any_decided, std::ostream& err) {
   bool busy = error.code() == base::Code::kResourceExhausted;
   return ComesBack(error.code()) && (any_decided || busy) ? Fail(kTimedOut, error, err) : Fail(error, err);

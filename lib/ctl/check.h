@@ -48,10 +48,10 @@ int Check(const base::Call& call, AgentClient agent, const CheckOptions& options
 //
 // Fills `result` with an answer for each item, by its number; one that did not come has an empty result. An
 // agent that is not there yet, or busy, is asked again until the call's deadline, and `err` told so now and
-// then. What needs a registry does not hold up what does not. The error is that of the first question that
-// stayed without an answer: a permanent one (InvalidArgument, Internal …) ends all. With `pull` the agent is
-// to pull what is not here, and is asked again until that has ended; what has not at the call's deadline
-// stays `pending`.
+// then. Questions to registries do not delay the others. The error is that of the first question that
+// stayed without an answer: a permanent one (InvalidArgument, Internal …) ends all. With `pull`, the agent
+// pulls absent images, and is asked again until that has ended; pulls that run at the call's deadline stay
+// `pending`.
 base::Status AskAll(const base::Call& call, const AgentClient& agent,
                     const std::vector<screen::CheckItem>& items, bool pull, status::CheckResult& result,
                     std::ostream& err);

@@ -25,8 +25,8 @@ struct FleetQuery {
   std::string pods = "app.kubernetes.io/name=prefetchd";  // label selector of the agents
   std::string nodes = kUsualNodes;                        // label selector of the nodes; empty: all
   std::string instance = "prefetchd";                     // whose node label counts: prefetchd.dev/<instance>
-  // With the usual selector, nodes that the usual DaemonSet keeps off are left out
-  // (deploy/base/daemonset.yaml): virtual ones, and control planes unless some control plane has an agent.
+  // The usual selector leaves out nodes without pods of the usual DaemonSet (deploy/base/daemonset.yaml):
+  // virtual nodes, and control planes unless one of them has an agent.
   bool leave_out = true;
 };
 
@@ -69,11 +69,11 @@ struct FleetAsk {
 
 struct FleetAnswers {
   std::vector<screen::FleetNode> nodes;  // as the members stand
-  // The right to ask any pod is missing: nobody could be asked for that.
+  // The right to ask pods is missing: no agent could be asked.
   std::optional<kube::Failure> forbidden;
 };
 
-// Ends by `call`; whoever was not asked by then has no detail.
+// Ends by `call`; members that were not asked by then have no detail.
 FleetAnswers AskMembers(const base::Call& call, kube::Api& api, const std::vector<FleetMember>& members,
                         const FleetAsk& ask);
 

@@ -224,7 +224,7 @@ std::string WithProviderEnvironment(const std::string& text) {
   return doc::WriteYaml(root);
 }
 
-// Reads agent.yaml into the options; false, with the mistakes told, if agents would not start with it.
+// Reads agent.yaml into the options; false, with the mistakes printed, if agents would not start with it.
 bool TakeAgentConfig(GenerateFlags& flags, std::ostream& err) {
   if (flags.agent_config.empty()) return true;
   auto text = base::ReadFile(flags.agent_config, kMostConfigBytes);

@@ -36,7 +36,7 @@ constexpr const char* kBefore = "containers";  // new keys of a pod's spec stand
 // The parsed command line.
 struct UnderstoodFlags {
   deploy::InitContainerOptions container;  // but for the images
-  bool may_be_shorter = true;              // the timeout is nobody's wish
+  bool may_be_shorter = true;              // the timeout is a default
 };
 
 UnderstoodFlags Understand(const InitContainerFlags& flags, Mistakes& mistakes) {
@@ -131,7 +131,7 @@ class Manifest {
     for (const doc::NamedItem& item : items_) items_of_[item.mapping].push_back(&item);
   }
 
-  // The whole text; notes() then tells of what was lost.
+  // The whole text; notes() then lists the lost parts.
   std::string Written() {
     std::vector<doc::Node> changed = documents_;
     for (std::size_t i = 0; i < documents_.size(); i++) ChangeTree(documents_[i], changed[i]);

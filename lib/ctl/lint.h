@@ -25,7 +25,7 @@ struct LintOptions {
 };
 
 // Findings go to `out`, mistakes in files and options to `err`. Exit code: 0 clean (notes do not count), 1
-// warnings or errors, 2 bad input: then the findings are those of what could be read.
+// warnings or errors, 2 bad input: then the findings are those of the readable files.
 int Lint(const base::Call& call, const LintOptions& options, std::ostream& out, std::ostream& err);
 
 }  // namespace prefetch::ctl

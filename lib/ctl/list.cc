@@ -11,7 +11,7 @@
 namespace prefetch::ctl {
 namespace {
 
-// Says what is wrong, and what only looks so. False if anything is.
+// Prints errors and warnings. False if anything is.
 bool Report(const ListFiles& files, const Mistakes& mistakes, std::ostream& err) {
   Tell(mistakes, err);
   for (const std::string& warning : files.list.warnings) err << "warning: " << warning << "\n";

@@ -86,7 +86,7 @@ int Status(const base::Call& call, const AgentClient& agent, const StatusOptions
   std::string shown;
   if (options.watch && terminal.interactive) out << "\x1b[2J";
   do {
-    if (options.watch) terminal = StdoutTerminal();  // somebody may have made it larger
+    if (options.watch) terminal = StdoutTerminal();  // its size may have changed
     auto screen = Screen(call, agent, options, terminal);
     if (call.Stopped()) return options.watch ? kOk : kInterrupted;
     if (!screen) {

@@ -17,8 +17,8 @@ using std::chrono::seconds;
 using std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kLook{250};
-// An agent reads a list file at most 60 ms after a change (list/watcher.h). Whoever has just edited a list
-// wants to hear of that one: an answer that would end the wait is asked for once more after this time.
+// An agent reads a list file at most 60 ms after a change (list/watcher.h). A list that was edited just
+// before must count: an answer that would end the wait is asked for once more after this time.
 constexpr std::chrono::milliseconds kListIsRead{200};
 constexpr std::size_t kNodeDetails = 10;  // lines below the first, on a terminal
 

@@ -20,8 +20,8 @@ doc::Node MakeConfigMap(const std::string& name,
 // Keys and values of `data`.
 std::size_t ConfigMapBytes(const doc::Node& config_map);
 
-// Ten characters that change when the data does, the same ones as kustomize's: whoever goes from
-// one to the other gets the same names, and so no rollout.
+// Ten characters that change with the data, the same as kustomize's: switching between the two keeps all
+// names, and triggers no rollout.
 std::string ConfigMapHash(const doc::Node& config_map);
 
 }  // namespace prefetch::deploy

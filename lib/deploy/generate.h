@@ -72,12 +72,12 @@ bool ListsOwnImage(const GenerateOptions& options);
 // Can each of them be a file of a ConfigMap, beside the others? InvalidArgument says what to do.
 base::Status CheckLists(const std::vector<ListFile>& lists);
 
-// With the component preflight and an image, a list of its own has that image, not required.
+// With the component preflight and an image, an extra list has that image, not required.
 // InvalidArgument: an unknown platform or component, an instance or a file name that Kubernetes takes for no
 // name, a list that no ConfigMap holds; each says what to do.
 base::Result<Generated> Generate(const Files& files, const GenerateOptions& options);
 
-// Touches by pods that nobody has to create: the images of a list in DaemonSets whose containers never run
+// Touches without created pods: DaemonSets with the images of a list, whose containers never run
 // (deploy/touch-daemonset, deploy/docs/touch.md).
 //
 // The namespace of touch pods, and a DaemonSet for every 20 images. `images` as pods will write them.

@@ -1,5 +1,5 @@
 // Kustomization: of kustomize's language what the tree deploy/ uses. Anything else in a kustomization.yaml is
-// refused, so that what is rendered here and what kustomize renders cannot part unseen.
+// rejected, so that no rendering silently differs from kustomize's.
 #pragma once
 
 #include <map>

@@ -1,4 +1,4 @@
-// Names that Kubernetes takes, and what the person who generates should know. Internal to deploy/.
+// Checks names by the rules of Kubernetes, and writes notes for the user of `generate`. Internal to deploy/.
 #pragma once
 
 #include <string>

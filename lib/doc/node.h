@@ -19,7 +19,7 @@ struct Position {
 struct Member;
 
 // A value: one scalar, sequence or mapping. Most code reads it through doc/reader.h, which checks types.
-// Its text is ordinary memory: whoever reads a secret moves it into a base::Secret and drops the tree.
+// Its text is ordinary memory: readers of a secret move it into a base::Secret and drop the tree.
 struct Node {
   enum class Kind { kNull, kBool, kInt, kDouble, kString, kSequence, kMapping };
 

@@ -1,6 +1,6 @@
-// Values at a path of keys, in trees of which one knows what they are about, such as the API server's
-// objects: what is not there, or is of another kind, is nothing. Whoever has to tell people of mistakes reads
-// by doc/reader.h. Pure.
+// Values at a path of keys, in trees of a known form, such as the API server's objects. Absent
+// values, and those of another kind, count as nothing. To report mistakes to people, use
+// doc/reader.h. Pure.
 #pragma once
 
 #include <initializer_list>

@@ -5,7 +5,7 @@
 //   config.name = object.String("name", Need::kRequired).value_or("");
 //   config.wait = object.Duration("wait", {.least = 1s}).value_or(kDefaultWait);
 //   for (const Reader& image : object.Items("images")) DecodeImage(image, config);
-//   object.Finish();                                       // every key that nobody asked for is a mistake
+//   object.Finish();                                       // every key that was not read is a mistake
 #pragma once
 
 #include <chrono>

@@ -34,7 +34,7 @@ class BodyBudget : public std::enable_shared_from_this<BodyBudget> {
   Held Hold(const SharedBody& body, bool local) PREFETCH_EXCLUDES(mutex_);
   // The same for other memory: a request's body, the kernel's buffer of a connection.
   Held HoldBytes(std::size_t bytes, bool local) PREFETCH_EXCLUDES(mutex_);
-  // Three quarters of what neighbours may take are taken: slow readers have to go.
+  // Three quarters of the neighbours' share are taken: slow readers are disconnected.
   bool Crowded() const PREFETCH_EXCLUDES(mutex_);
   std::size_t used() const PREFETCH_EXCLUDES(mutex_);
 

@@ -66,8 +66,8 @@ struct Response {
   std::string body;
 };
 
-// Where an exchange broke, for those who must tell it apart (a registry's client). An Error's code says what
-// a caller can do about it, which is less.
+// The place where an exchange broke, for a registry's client, which must distinguish them. An Error's code
+// says what a caller can do about it, which is less.
 enum class Fault {
   kNone,
   kRequest,    // was not sent: it is wrong, or this process is out of memory

@@ -66,9 +66,9 @@ curl_socket_t OnSocket(void* self, curlsocktype, curl_sockaddr* address) {
   return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
-// The connection stands, and nothing has been sent. Certificates that have their name in the subject alone
-// are refused by all Go programs, the runtimes among them; OpenSSL takes them. On a connection that is used
-// again there is nothing to look at: it has passed.
+// The connection stands, and nothing has been sent. All Go programs, runtimes included, reject certificates
+// with their name in the subject alone; OpenSSL accepts them. On a connection that is used again there is
+// nothing to look at: it has passed.
 int OnConnected(void* self, char*, char*, int, int) {
   CurlAnswer& answer = *static_cast<CurlAnswer*>(self);
   curl_certinfo* chain = nullptr;

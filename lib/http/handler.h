@@ -44,11 +44,11 @@ struct ServerResponse {
   SharedBody shared = nullptr;
 };
 
-// An answer that takes a while: it asks a runtime, a registry, a credential plugin. The server runs it on a
-// thread of its own for such jobs while it serves everybody else, and gives its result to the client. Nobody
-// wants the result any more once `call` is stopped (the server goes down; the client went away) or past its
-// deadline: a job ends soon then, whatever it returns. What it throws becomes a 500. It owns what it needs of
-// the request, which is gone by then.
+// An answer that takes a while: it asks a runtime, a registry, a credential plugin. The server runs
+// it on an extra thread while it serves other clients, and gives its result to the client. Once
+// `call` is stopped (the server stops; the client is gone) or past its deadline, the result is void:
+// the job must end soon. An exception becomes a 500. It owns its copies of the request, which is gone
+// by then.
 using Deferred = std::function<ServerResponse(const base::Call& call)>;
 
 enum class JobKind {

@@ -30,8 +30,8 @@ class Headers {
   std::vector<std::pair<std::string, std::string>> fields_;
 };
 
-// May this go on the wire as it is? A name is a token; a value has no control character (so no line break
-// that would begin a field, or a request, of somebody else's making).
+// May this go on the wire as it is? A name is a token; a value has no control character (so no line break, by
+// which a client could inject a field or a request).
 bool IsFieldName(std::string_view name);
 bool IsFieldValue(std::string_view value);
 

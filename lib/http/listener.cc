@@ -117,7 +117,7 @@ base::Status MakeParent(const std::string& path) {
   return {};
 }
 
-// Makes room at `path`: removes a socket that nobody listens on any more.
+// Makes room at `path`: removes a socket without a listener.
 base::Status RemoveStale(const std::string& path, const sockaddr_un& address) {
   struct stat info {};
   if (::lstat(path.c_str(), &info) != 0) {
@@ -129,7 +129,7 @@ base::Status RemoveStale(const std::string& path, const sockaddr_un& address) {
   base::Fd probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!probe.valid()) return base::FromErrno(errno, "look at " + path);
   if (::connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 ||
-      errno == EAGAIN) {  // EAGAIN: its queue is full, so somebody has it
+      errno == EAGAIN) {  // EAGAIN: its queue is full, so a server listens
     return base::Unavailable("cannot listen on " + path +
                              ": another process listens there; is another prefetchd running here? Choose "
                              "another path");

@@ -9,8 +9,8 @@
 
 namespace prefetch::http {
 
-// Owns the socket; one that made a socket file removes it again when it goes, unless somebody else has put
-// another file there meanwhile. Moved, not copied.
+// Owns the socket; its destructor removes a socket file of its own, unless another file has replaced that.
+// Moved, not copied.
 class Listener {
  public:
   // `address` is "127.0.0.1:9477", "[::1]:9477", or ":9477" for every address; names are not looked up.

@@ -1,9 +1,9 @@
 // Server: a small HTTP/1.1 server for /livez, /readyz, /metrics and /v1.
 //
-// It must answer just when something is wrong, and whoever can reach the port may send anything: so every
-// input is bounded (connections, headers, body, time), and one thread with epoll serves all of them. Slow
-// clients cost a file descriptor each and delay nobody (libmicrohttpd 0.9.75: 4 ms under 200). Answers that
-// take a while (Deferred in handler.h) are made by a few threads beside it.
+// It must answer above all when something is wrong, and any client may send anything: so every input is
+// bounded (connections, headers, body, time), and one thread with epoll serves all of them. Slow clients cost
+// a file descriptor each and delay no other client (libmicrohttpd 0.9.75: 4 ms under 200). Answers that take
+// a while (Deferred in handler.h) are made by a few threads beside it.
 #pragma once
 
 #include <chrono>
@@ -27,10 +27,10 @@ struct ServerLimits {
   // The deadline of a deferred answer's Call, from the request on, the wait for a free thread included. As
   // long as a credential plugin may take (A8).
   std::chrono::milliseconds deferred_time{60'000};
-  // How long beyond that it may take to say so by itself; then it is stopped, and the client is told 504.
+  // The time beyond that to end by itself; then it is stopped, and the client gets 504.
   std::chrono::milliseconds deferred_grace{5'000};
-  // As many run at once (their threads start when they are first needed), and as many more wait for them;
-  // whoever comes then is told 503 with Retry-After.
+  // So many run at once (their threads start when they are first needed), and so many more wait for them;
+  // further clients get 503 with Retry-After.
   unsigned deferred_threads = 4;
   unsigned deferred_queue = 16;
   unsigned connections = 512;

@@ -61,7 +61,7 @@ void Server::Loop::GiveUp(Connection& connection, ServerResponse response) {
 
 void Server::Loop::ResumeDone() {
   std::uint64_t count = 0;
-  if (::read(wake_.get(), &count, sizeof count) < 0) return;  // nobody has written
+  if (::read(wake_.get(), &count, sizeof count) < 0) return;  // no news
   for (ServerJobs* jobs : {slow_jobs_.get(), quick_jobs_.get()}) {
     for (ServerJobs::Done& done : jobs->TakeDone()) {
       auto found = std::find_if(deferred_.begin(), deferred_.end(),

@@ -1,5 +1,5 @@
-// KubeletVersion: whose rules apply. What changed with which is told where the rule is: credentials'
-// version_rules.h, kubelet's records and verdicts (their RULES.md).
+// KubeletVersion: whose rules apply. Each rule has its versions: credentials' version_rules.h, kubelet's
+// records and verdicts (their RULES.md).
 #pragma once
 
 #include <compare>

@@ -12,7 +12,7 @@
 namespace prefetch::image {
 
 // A value. Three spellings matter, and they are not the same:
-//  - what somebody wrote:  "nginx@sha256:…", "nginx"           (`written`)
+//  - as written:          "nginx@sha256:…", "nginx"           (`written`)
 //  - the spec image:       written, with ":latest" if it has neither tag nor digest; this is what kubelet,
 //                          and so we, send to the runtime                                     SpecImage()
 //  - the normalised name:  "docker.io/library/nginx:latest"; with a digest the tag is dropped, as the

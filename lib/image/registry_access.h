@@ -1,7 +1,7 @@
-// How a node's registries are reached: what the container runtime tells of it, and what follows for whoever
-// asks them without pulling (registry rules R34 to R36). Values: lib/cri reads what is told,
-// lib/registry decides, lib/agent carries it, lib/status shows it. They stand here since those do not
-// know each other.
+// How a node's registries are reached: the container runtime's own report, and its consequences for
+// questions without a pull (registry rules R34 to R36). Values: lib/cri reads the report, lib/registry
+// decides, lib/agent carries it, lib/status shows it. They are here since these folders do not know each
+// other.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ struct RuntimeRegistries {
   bool told = false;        // false: nothing below is known, but that hosts are in tables if any are named
   std::string config_path;  // folders of hosts.toml files, as written; empty: none is written
   // Hosts for which it has mirrors, authorities, client certificates or credentials in tables of its own,
-  // which nobody else can follow; sorted. "*": any host.
+  // which only the runtime can follow; sorted. "*": any host.
   std::vector<std::string> in_tables;
   bool has_mirrors = false;  // some of them are mirrors: then no release has a config_path by default
   bool local_pull = false;   // from 2.1 on: something in it keeps pulls from the transfer service
@@ -29,8 +29,8 @@ struct RuntimeRegistries {
 // "registries.conf" (of CRI-O).
 struct RegistryAccess {
   std::string config_path;         // as containerd has it, or CRI-O's file; empty: no hosts.toml counts
-  std::string config_path_source;  // empty: nobody says
-  // Registries that can only be asked by issuing PullImage again, "*" for all; and who says so.
+  std::string config_path_source;  // empty: no source
+  // Registries that can only be asked by another PullImage, "*" for all; and the source of that.
   std::vector<std::string> by_pull;
   std::string by_pull_source;
   std::vector<std::string> notes;  // what an operator should know, a sentence each; no secret

@@ -20,12 +20,12 @@ struct AccountToken {
   base::Secret token;
 };
 
-// Owned by main; `api` and `clock` outlive it. Any thread may call, several at once: askers of one audience
-// that come together may each ask the API server.
+// Owned by main; `api` and `clock` outlive it. Any thread may call, several at once: parallel calls for one
+// audience may each ask the API server.
 //
 // A token is renewed after 80 % of its life, and after a day in any case; the account itself is looked at
-// again after a minute. While the API server is away a token that still holds is given out. A failure is
-// told to everybody who asks within the next ten seconds, so that forty images are one question.
+// again after a minute. While the API server is away a token that still holds is given out. All callers
+// within the next ten seconds get the same failure, so that forty images are one question.
 class AccountTokens {
  public:
   // Needs the rights get serviceaccounts and create serviceaccounts/token for this account, and, where the
@@ -33,7 +33,7 @@ class AccountTokens {
   AccountTokens(Api& api, const base::Clock& clock, std::string name_space, std::string name)
       : api_(api), clock_(clock), name_space_(std::move(name_space)), name_(std::move(name)) {}
 
-  // Blocks until `call` ends it. The Error says what was asked for and what the server said.
+  // Blocks until `call` ends it. The Error has the request and the server's words.
   base::Result<AccountToken> Get(const base::Call& call, const std::string& audience)
       PREFETCH_EXCLUDES(mutex_);
 

@@ -13,12 +13,12 @@
 
 namespace prefetch::kube {
 
-// A closed list: what went wrong, as far as it decides what is done next (retry.h).
+// A closed list of failures, as far as they decide the next step (retry.h).
 enum class ApiError {
   kUnauthorized,     // 401: the credential is not, or no longer, valid
   kForbidden,        // 403: the role lacks a right, or admission refused
   kNotFound,         // 404
-  kConflict,         // 409: somebody else changed the object, or it exists already (Failure::reason tells)
+  kConflict,         // 409: another client changed the object, or it exists already (Failure::reason tells)
   kGone,             // 410: the continue token or resource version is too old
   kTooManyRequests,  // 429
   kServerError,      // 5xx
@@ -34,15 +34,15 @@ enum class ApiError {
 // "Forbidden": for logs, metrics and conditions.
 std::string_view ApiErrorName(ApiError error);
 // The server has answered, and another question of the same kind would get the same answer until a person
-// changes something: nobody needs to wait for it.
+// changes something: it is not worth waiting for.
 bool IsRefusal(ApiError error);
 
 struct Failure {
   ApiError kind = ApiError::kMalformed;
   int status = 0;      // of HTTP; 0: there was no answer
   std::string reason;  // of the server's Status: "AlreadyExists", "Expired"; may be empty
-  // One sentence that says what was asked for ("patch nodes/status \"n1\": …") and, bounded and without
-  // secrets, what the server said.
+  // One sentence with the request ("patch nodes/status \"n1\": …") and the server's words, bounded and
+  // without secrets.
   std::string message;
   std::optional<std::chrono::seconds> retry_after;  // as the server wishes; at most a day
   bool of_pod = false;  // of a 401: the pod behind pods/proxy rejected the credential that was meant for it

@@ -1,5 +1,5 @@
-// Cluster: where an API server is, whom to trust there, and as whom to come. in_cluster.h and kubeconfig.h
-// make one; Identity (identity.h) reads what it names.
+// Cluster: the address of an API server, its authorities, and our identity there. in_cluster.h and
+// kubeconfig.h make one; Identity (identity.h) reads what it names.
 #pragma once
 
 #include <functional>

@@ -1,7 +1,7 @@
 // Objects of the API from their JSON. Pure. Internal to kube/.
 //
-// A server of another version may say more, or leave out what has no value: what is not known is passed over
-// and what is absent stays empty. Only an object without a name is none.
+// A server of another version may send more members, or omit empty ones: unknown members are ignored, and
+// absent ones stay empty. Only an object without a name is none.
 #pragma once
 
 #include <optional>

@@ -14,7 +14,7 @@ namespace {
 constexpr std::chrono::seconds kLongestCall{30};
 constexpr std::chrono::milliseconds kLongestConnect{5'000};
 
-// Somebody else's certificate: whom the cluster says to trust there, and the server name, say nothing of it.
+// For another server's certificate: the cluster's authority and server name do not apply to it.
 std::shared_ptr<const http::Tls> TrustOnly(const std::string& ca_pem, const http::Tls& tls) {
   auto other = std::make_shared<http::Tls>(tls);
   other->ca_pem = ca_pem;

@@ -29,7 +29,7 @@ struct Ask {
 // `identity` then has another one, the request is sent again, once. A request that was refused so has done
 // nothing.
 //
-// `ca_pem`: whom to trust instead of whom `identity` trusts; empty: as `identity` does.
+// `ca_pem`: authorities instead of those of `identity`; empty: those of `identity`.
 Answer<http::Response> Exchange(const base::Call& call, http::Client& client, Identity& identity,
                                 const base::Clock& clock, const Ask& ask, const std::string& ca_pem = "");
 

@@ -28,8 +28,8 @@ bool IsProgram(const std::string& path) {
   return kind && *kind == base::FileKind::kRegular && ::access(path.c_str(), X_OK) == 0;
 }
 
-// As a shell would: a name with a "/" is a path from the file's folder; any other is looked up in PATH. One
-// that is nowhere stays as it is: running it then says so.
+// As a shell would: a name with a "/" is a path from the file's folder; any other is looked up in PATH. A
+// program that is nowhere stays as it is: running it then fails with that reason.
 std::string FindProgram(const std::string& command, const std::string& folder, const GetEnv& get_env) {
   if (command.find('/') != std::string::npos) return ResolvePath(folder, command);
   std::string path = get_env("PATH").value_or("");

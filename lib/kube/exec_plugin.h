@@ -22,15 +22,15 @@ struct ExecCredential {
   std::optional<base::WallTime> expires;  // nullopt: until the server refuses it
 };
 
-// The user entry's `exec` object. `cluster` is what the plugin is told of the cluster if it wants that
-// (provideClusterInfo), `cluster_config` the JSON text of the cluster's own settings for plugins, or empty.
-// Mistakes go to the reader's Problems.
+// The user entry's `exec` object. The plugin gets `cluster` if it asks for that (provideClusterInfo),
+// `cluster_config` the JSON text of the cluster's own settings for plugins, or empty. Mistakes go to the
+// reader's Problems.
 std::optional<ExecPlugin> DecodeExecPlugin(doc::ObjectReader& exec, const std::string& folder,
                                            const Cluster& cluster, const doc::Node* cluster_config,
                                            const std::vector<std::string>& environment,
                                            const GetEnv& get_env);
 
-// The ExecCredential that a plugin wrote. InvalidArgument says what is wrong with it, never what stood there.
+// The ExecCredential that a plugin wrote. InvalidArgument has the mistake, never the value.
 // Pure.
 base::Result<ExecCredential> DecodeExecCredential(std::string_view output, const std::string& api_version);
 

@@ -114,8 +114,8 @@ Answer<doc::Node> HttpApi::SendForObject(const base::Call& call, const Verb& ver
   return *std::move(object);
 }
 
-// An API server answers a write with the object that it has made of it, whoever wants it: what answers
-// otherwise (a proxy's page) has written nothing.
+// An API server answers every write with the resulting object. Another answer (a proxy's page) means that
+// nothing was written.
 Answer<Done> HttpApi::SendForNothing(const base::Call& call, const Verb& verb) {
   auto object = SendForObject(call, verb);
   if (!object) return std::move(object).failure();

@@ -1,4 +1,4 @@
-// KubeletApi: what a node's kubelet tells about itself on its own port, where the agent may ask
+// KubeletApi: a node's kubelet about itself, on its own port, if the agent has the rights
 // (nodes/configz and nodes/metrics, Kubernetes ≥ 1.33).
 #pragma once
 
@@ -34,9 +34,9 @@ KubeletMetrics ParseKubeletMetrics(std::string_view text);
 // Owned by main, as HttpApi; what it is given outlives it. Any thread may call.
 class KubeletApi {
  public:
-  // `ca_pem` signs the kubelets' serving certificates: often the cluster's, but many clusters leave kubelets
-  // with certificates that nobody can verify. Empty: kubelets are not asked, since the agent's token must not
-  // go to somebody who only says that he is the kubelet.
+  // `ca_pem` signs the kubelets' serving certificates: often the cluster's, but in many clusters, no
+  // authority can verify kubelets' certificates. Empty: kubelets are not asked, since the agent's token must
+  // not go to an impostor.
   KubeletApi(http::Client& client, Identity& identity, const base::Clock& clock, std::string ca_pem)
       : client_(client), identity_(identity), clock_(clock), ca_pem_(std::move(ca_pem)) {}
 

@@ -41,7 +41,7 @@ struct Node {
   friend bool operator==(const Node&, const Node&) = default;
 };
 
-// One container of a pod: what its spec says and what its status says, side by side.
+// One container of a pod: its spec and its status.
 struct PodContainer {
   std::string name, image, pull_policy;
   bool init = false;
@@ -104,7 +104,7 @@ struct ServiceAccountToken {
   base::WallTime expires;
 };
 
-// The API server's word on a token that somebody else has brought.
+// The API server's review of a caller's token.
 struct TokenReview {
   bool authenticated = false;
   std::vector<std::string> audiences;  // of those that were asked for, the ones that the token is for

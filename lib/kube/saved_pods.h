@@ -1,4 +1,4 @@
-// Pods that somebody saved: `kubectl get pods -o json > pods.json`.
+// Saved pods: `kubectl get pods -o json > pods.json`.
 #pragma once
 
 #include <string_view>

@@ -10,9 +10,9 @@ namespace {
 
 using Value = doc::Node;
 
-// A little more than the agent's own patience (plan/touch.h): a pod that nobody deletes ends by itself.
+// A little more than the agent's own patience (plan/touch.h): a pod that is not deleted ends by itself.
 constexpr int kActiveDeadlineSeconds = 300;
-// Nobody, as distroless images have it; any user that is not root passes `restricted` with every image.
+// The user nobody of distroless images; any user that is not root passes `restricted` with every image.
 constexpr int kNobody = 65532;
 constexpr std::size_t kNameHashDigits = 20;
 

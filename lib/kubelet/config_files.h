@@ -14,8 +14,8 @@ namespace prefetch::kubelet {
 // One owner, one thread at a time. Blocks only as a disk does. Only regular files of at most 1 MiB are read.
 class ConfigFiles {
  public:
-  // Either path may be empty. What somebody named must be there and be right; what is only usual may be
-  // missing or be something else than a KubeletConfiguration, which then is kNone.
+  // Either path may be empty. A configured file must exist and be valid; a usual one may be absent or no
+  // KubeletConfiguration, and is then kNone.
   ConfigFiles(std::string file, std::string drop_ins, ConfigReading::Origin origin);
 
   const ConfigReading& Read();

@@ -17,7 +17,7 @@ struct FeatureGates {
   friend bool operator==(const FeatureGates&, const FeatureGates&) = default;
 };
 
-// Gate by gate: what `stronger` says, else what `weaker` says.
+// Each gate by `stronger`, else by `weaker`.
 FeatureGates MergeGates(const FeatureGates& weaker, const FeatureGates& stronger);
 
 // Whether KubeletEnsureSecretPulledImages is on in a kubelet that was told this and nothing else. Never

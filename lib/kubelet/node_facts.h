@@ -1,5 +1,5 @@
-// NodeFacts: what is known of this node's kubelet, and who says so (K45 to K50). Pure; node_facts_reader.h
-// gathers the inputs.
+// NodeFacts: the known facts about this node's kubelet, with their sources (K45 to K50). Pure;
+// node_facts_reader.h gathers the inputs.
 #pragma once
 
 #include <chrono>
@@ -77,13 +77,13 @@ struct NodeFacts {
 
 // `command_line`: of the kubelet that runs here, if it could be seen; one that names no file runs on its
 // defaults. Flags beat files, which beat declarations. `host_prefix` is put before a root that is not
-// declared. `told`: by the kubelet that runs; null: it was not asked, or does not answer. What it told beats
-// flags and files.
+// declared. `told`: by the kubelet that runs; null: it was not asked, or does not answer. Its answer wins
+// over flags and files.
 NodeFacts Combine(const Declared& declared, const ConfigReading& reading,
                   const std::optional<CommandLine>& command_line, const std::string& host_prefix = "",
                   const ToldByKubelet* told = nullptr);
 
-// Where what was declared of kubelet differs from what the node says: parts of Combine.
+// Contradictions between declarations and the node: parts of Combine.
 //
 // One sentence each: "declared verification AlwaysVerify, but FILE says NeverVerify". `settings` are the
 // node's. A version without the gate contradicts nothing, so that one declaration can serve nodes of several.

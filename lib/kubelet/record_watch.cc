@@ -92,7 +92,7 @@ class Watches {
     bool overflow = (event.mask & IN_Q_OVERFLOW) != 0;
     if (!overflow && found == watches_.end()) return;
     if (overflow || name.empty()) {
-      changes.all = true;  // nobody knows what; or the folder itself: gone, moved, other permissions
+      changes.all = true;  // unknown files; or the folder itself: gone, moved, other permissions
     } else if (!found->second) {
       changes.all = changes.all || name == "image_manager" || name == "pulled" || name == "pulling";
     } else if (!IsTemporary(name)) {

@@ -130,7 +130,7 @@ base::Result<std::vector<KubeletSettings>> PossibleSettings(const SettingsFacts&
   base::Status refused;
   for (KubeletVersion version : PossibleVersions(facts)) AddSettings(facts, version, possible, refused);
   if (possible.empty()) return refused.error();
-  // Only now: what every known kubelet refuses is a mistake, though nobody knows of a newer one.
+  // Last: values that every known kubelet rejects are mistakes, though a newer kubelet may accept them.
   if (!facts.version && !facts.rules) AddSettings(facts, kBeyondTheRules, possible, refused);
   return possible;
 }

@@ -41,7 +41,7 @@ struct SettingsFacts {
   std::optional<bool> gate;  // as featureGates says
   std::optional<VerificationPolicy> policy;
   std::vector<std::string> allowlist;
-  // featureGates AllAlpha and AllBeta, which speak for `gate` where nobody does.
+  // featureGates AllAlpha and AllBeta, which count where `gate` is not set.
   std::optional<bool> all_alpha;
   std::optional<bool> all_beta;
 

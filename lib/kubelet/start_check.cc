@@ -8,7 +8,7 @@ namespace {
 
 using image::KubeletVersion;
 
-// Whether kubelet has a policy in the end where nobody names one, only by filling it in.
+// Whether kubelet fills in a policy that is not configured.
 bool HasFilledInPolicy(const KubeletConfig& config, const FeatureGates& flags, KubeletVersion version) {
   // Without a main file the defaults are filled in before even the flags are read.
   bool main = !config.main_file.empty();

@@ -1,5 +1,5 @@
-// Would a kubelet start with these files and flags? What only all of them together decide (K8,
-// K44, K49); what is wrong with one field MergeKubeletConfigs finds. Pure. Internal to
+// Would a kubelet start with these files and flags? Checks across fields (K8,
+// K44, K49); MergeKubeletConfigs checks single fields. Pure. Internal to
 // kubelet/.
 #pragma once
 

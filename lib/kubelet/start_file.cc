@@ -14,7 +14,7 @@ bool StartFile::Look() {
   if (path_.empty()) return false;
   const base::FileStamp stamp = base::StampOf(path_);
   if (stamp == base::FileStamp{}) return false;
-  // Not the time of its newest change: whoever makes a socket gives it its mode and owner afterwards.
+  // Not ctime: a socket gets its mode and owner after it was created.
   std::string now = std::to_string(stamp.inode) + "@" + std::to_string(stamp.modified_ns);
   if (now == seen_) return false;
   seen_ = std::move(now);

@@ -1,5 +1,5 @@
-// StartFile: a file that is made anew whenever kubelet starts. It tells what a process of kubelet's own
-// would, where kubelet is a part of another program.
+// StartFile: a file that is made anew whenever kubelet starts. If kubelet is a part of another program, it
+// shows a start as kubelet's own process would.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 namespace prefetch::kubelet {
 
 // The socket of K3s' own containerd: K3s ends with it, and it with K3s (k3s-io/k3s
-// pkg/agent/containerd/containerd.go), which is kubelet too. Empty: this runtime is nobody's child. Pure.
+// pkg/agent/containerd/containerd.go), which is kubelet too. Empty: none for this runtime. Pure.
 std::string StartFileOf(const std::string& runtime_socket);
 
 // One owner, one thread at a time. Blocks as a disk does.

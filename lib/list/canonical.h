@@ -3,7 +3,7 @@
 // Entries stand by priority, then as listed; each has its name as kubelet would send it (spec image; as it is
 // written where two spellings of the source would be the same so) and those fields that differ from the
 // built-in defaults, in one fixed order. Comments, key order, quotes, `defaults` and the file format leave no
-// trace. A field that a later version adds changes no hash while nobody uses it.
+// trace. A field that a later version adds changes no hash of a list without it.
 #pragma once
 
 #include <string>

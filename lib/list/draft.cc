@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kMostPlaces = 2;
 
-// A place is somebody's file name: it must not end its comment.
+// A place has a user's file name: it must not end its comment.
 std::string OneLine(std::string text) {
   std::replace_if(
       text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; },

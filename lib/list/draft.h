@@ -53,9 +53,9 @@ struct MarkedImage {
 };
 
 // The first image name in each line that has `marker`, or, where that line has none, in the next line that is
-// not blank. A name is a word (what stands between blanks, quotes, brackets, commas, semicolons and equals
-// signs) that begins with a registry or has a tag or digest; one with a registry goes first. A marker that
-// has none is a mistake, since an image would be forgotten silently.
+// not blank. A name is a word (between blanks, quotes, brackets, commas, semicolons and equals signs) that
+// begins with a registry, or has a tag or digest; names with a registry go first. A marker that has none is a
+// mistake, since an image would be forgotten silently.
 std::vector<MarkedImage> ReadMarkedImages(std::string_view text, std::string_view marker,
                                           doc::Problems& problems);
 

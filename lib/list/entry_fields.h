@@ -42,7 +42,7 @@ bool CheckStrict(const doc::ObjectReader& object, const EntryFields& own, const 
 void CheckContradictions(const doc::ObjectReader& object, const EntryFields& own, const EntryFields& all,
                          const plan::DesiredImage& image);
 
-// Puts what is written over what `image` has as default.
+// Overlays the written fields over the defaults in `image`.
 void Apply(const EntryFields& fields, plan::DesiredImage& image);
 
 // The field `readyAs` of an entry and of `defaults`: the pod that an entry is to be ready for.

@@ -32,8 +32,8 @@ class PathWatch {
   // Takes all events that have come. True if one of them concerns the paths.
   bool Drain();
 
-  // The files that somebody has begun to write and has not closed, and that changed less than `limit` ago:
-  // who reads one now may find half of it, or nothing. As far as Drain has been told.
+  // The files that are open for writing, and changed less than `limit` ago: a reader may find half of one, or
+  // nothing. By the events that Drain has seen.
   std::set<std::string> BeingWritten(std::chrono::milliseconds limit);
 
  private:

@@ -15,14 +15,14 @@
 namespace prefetch::list {
 
 struct WatchTiming {
-  // inotify tells at once; this finds what it cannot see (a mount over a directory).
+  // inotify reports at once; this finds changes that it cannot see (a mount over a directory).
   std::chrono::milliseconds poll{10'000};
   // A change is often several events (write a new file, rename it, delete the old one). The list is read when
   // it has been quiet for so long, and at the latest after `patience`.
   std::chrono::milliseconds quiet{10};
   std::chrono::milliseconds patience{50};
-  // A file that somebody writes is read when it is closed, or when nothing was written for so long: whoever
-  // never closes it is heard all the same. Until then what was in force stays.
+  // A file that is open for writing is read when it is closed, or when nothing was written for so long, since
+  // some writers never close it. Until then, the last version stays in force.
   std::chrono::milliseconds unclosed{60'000};
 };
 

@@ -5,7 +5,7 @@
 namespace prefetch::plan {
 namespace {
 
-// Tries of what passes (a registry that is away) after which nobody needs to wait: about a minute's worth.
+// Clients need not wait after so many transient failures (an unreachable registry): about a minute's worth.
 constexpr int kTriesThatCount = 6;
 
 }  // namespace

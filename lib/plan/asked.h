@@ -10,10 +10,10 @@
 
 namespace prefetch::plan {
 
-// A wish that is not repeated for so long is over: whoever had it has an answer, or has gone. Who waits
-// repeats it with each question, a few seconds apart.
+// A wish that is not repeated for so long is over: its client has an answer, or has gone. Clients that wait
+// repeat it with each question, a few seconds apart.
 constexpr std::chrono::seconds kAskedFor{15};
-// So many images that are on no list are kept in mind at once; who asks for more waits for a place.
+// The maximum number of unlisted images with a wish; further wishes wait for a place.
 constexpr std::size_t kMostAsked = 16;
 // The agent remembers a pull's result at most this long after the last wish for it.
 constexpr std::chrono::hours kAskedMemory{1};
@@ -36,7 +36,7 @@ const ImageState* PulledFor(const Snapshot& snapshot, const image::Reference& re
 enum class AskedState {
   kPending,  // it is pulled, waits for its turn, or is tried again after what passes
   kHere,
-  kFailed,  // nobody needs to wait for what another try would bring
+  kFailed,  // another try is not worth waiting for
 };
 // `image` is on the list or was asked for.
 AskedState StateOfAsked(const ImageState& image);

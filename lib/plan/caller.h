@@ -1,6 +1,6 @@
 // Callers: pods that ask this agent in their own name, and people with a fleet token. Both show a token of a
-// ServiceAccount. Which tokens are worth a review by the API server, whom a review admits, and what is
-// answered to whom. Pure.
+// ServiceAccount. Decides which tokens the API server reviews, which callers a review admits, and which
+// answers they get. Pure.
 //
 // A pod's token counts on one node only: the API server binds it to a pod, and tells on which node that pod
 // runs (KEP-4193, on by default since Kubernetes 1.30). A fleet token is a TokenRequest for one
@@ -22,14 +22,14 @@ namespace prefetch::plan {
 // token is ever sent on to the API server.
 inline constexpr std::string_view kCallerAudience = "prefetchd";
 
-// How a question is answered whose answer is not known without asking somebody.
+// The answer to a question that the agent cannot answer from its own knowledge.
 enum class AskFor { kKnown, kAsk };
 // Which images that are not here a caller may have pulled.
 enum class PullFor { kNever, kListed, kAny };
 
 // The configuration's `preflight`.
 struct CallerRules {
-  std::vector<std::string> namespaces;        // patterns with `*`; none: nobody is admitted
+  std::vector<std::string> namespaces;        // patterns with `*`; none: no pod is admitted
   std::vector<std::string> service_accounts;  // patterns of NAMESPACE/NAME; none: all of these namespaces
   AskFor always = AskFor::kKnown;             // the registry, for pods with Always
   AskFor unlisted = AskFor::kKnown;           // about images that are on no list
@@ -90,7 +90,7 @@ struct Caller {
 // Why a caller is turned away. A closed set: it is a label of a metric.
 enum class CallerRefusal {
   kNotAToken,      // it is no token of a ServiceAccount
-  kOtherAudience,  // it is for somebody else
+  kOtherAudience,  // it is for another service
   kExpired,
   kNotBound,     // to no pod, or the cluster does not tell the pod's node
   kOtherNode,    // to a pod of another node

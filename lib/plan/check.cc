@@ -131,7 +131,7 @@ CheckVerdict AlwaysByAnswer(const CheckFacts& facts, const ImageState& image) {
                     AlwaysAsks("; it gives access now, and the tag names the node's image")));
 }
 
-// By what the agent heard last: nobody asks the registry for this question.
+// By the registry's last answer: this question sends no request.
 CheckVerdict AlwaysByWhatIsKnown(const CheckFacts& facts, const ImageState& image) {
   if (!facts.asks_registries) {
     return Say(facts, VerdictResult::kPulls, Reason::kPolicyAlways,
@@ -148,7 +148,7 @@ CheckVerdict AlwaysByWhatIsKnown(const CheckFacts& facts, const ImageState& imag
     if (!facts.own_credentials) {
       return Say(facts, VerdictResult::kPulls, Reason::kPolicyAlways, AlwaysAsks(others));
     }
-    // Which credentials the pod has is the asker's word, and nobody here can try them.
+    // The pod's credentials are known by the asker's word only, and the agent cannot try them.
     return Say(facts, VerdictResult::kUnknown, Reason::kPolicyAlways,
                AlwaysAsks(others + "; the pod's own credentials are not tested"));
   }

@@ -1,4 +1,4 @@
-// DecideCheck: would a pod start here now with this image? What is known → the verdict, or the next fact that
+// DecideCheck: would a pod start here now with this image? Known facts → the verdict, or the next fact that
 // the verdict depends on. `agent/answers/inquiry` finds the facts, `status` prints the verdict. Pure.
 #pragma once
 
@@ -40,8 +40,8 @@ struct CheckRuntime {
   std::optional<ImageState> image;
 };
 
-// The runtime has not told whether it has an image of the list; or it has been away for so long
-// (`runtime_down`) that what it told says nothing any more.
+// The runtime has not reported yet whether it has an image of the list; or it has been away for so long
+// (`runtime_down`) that its last report does not count.
 bool IsUntold(const ImageState& image, bool runtime_down);
 
 enum class CheckKubelet {
@@ -54,7 +54,7 @@ struct CheckFacts {
   // Known from the start: the question, the asker, the newest Snapshot.
   std::string image;  // as the pod writes it
   image::PullPolicy policy = image::PullPolicy::kNever;
-  bool own_credentials = false;  // the pod has pull secrets or a service account, which nobody here can use
+  bool own_credentials = false;  // the pod has pull secrets or a service account, which the agent cannot use
   CheckRights rights;
   bool discreet = false;  // the asker may not hear which credentials there are, and what plugins said
   std::optional<image::Reference> reference;  // none: it is no name, and `bad_name` says why

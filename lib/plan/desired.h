@@ -35,8 +35,8 @@ struct DesiredImage {
   image::Reference reference;
   base::Shared<image::PodCoordinates> ready_as;
   // Variants in further sources: the same name spelled otherwise, or for another pod; each pair once, in
-  // their order. The runtime has one image for all of them; kubelet keeps its records and intents by what a
-  // pod writes and whose it is, so each has its own verdict (PodsOf in plan/spellings.h).
+  // their order. The runtime has one image for all of them. kubelet keeps its records and intents by the
+  // pod's spelling and identity, so each has its own verdict (PodsOf in plan/spellings.h).
   std::vector<JudgedPod> other_pods;
   bool required = true;
   image::PullPolicy ready_for = image::PullPolicy::kNever;

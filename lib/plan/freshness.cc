@@ -16,7 +16,7 @@ using std::chrono::seconds;
 
 // A check without an answer is repeated after this, doubling up to the interval.
 constexpr seconds kSilentBase{60};
-// As a pull that was denied: asking more often helps nobody and locks accounts.
+// As a pull that was denied: asking more often does not help, and locks accounts.
 constexpr minutes kDeniedBase{5};
 // Registry rule R12: a pull that did not bring what the registry names is not repeated before.
 constexpr minutes kLagBase{10};
@@ -92,7 +92,7 @@ void NoAnswer(Freshness& past, const DesiredImage& want, const RegistryAnswer& a
 void Undecided(Freshness& past, const DesiredImage& want, const RegistryAnswer& answer, Answered when,
                double random) {
   past.next_check = when.at + Jittered(want.refresh_interval, random);
-  if (answer.only_by_pull) {  // nobody was asked yet
+  if (answer.only_by_pull) {  // no registry was asked yet
     past.pull_due = true;
     return;
   }
@@ -234,7 +234,7 @@ Freshness AfterPulled(Freshness past, const DesiredImage& want, const std::optio
     past.lag_until = when.at + Spread(Doubled(kLagBase, past.lags - 1, kLagCap), random);
     past.update_failure.reset();
     past.update_error.clear();
-    // The tag may have moved once more meanwhile: that is no lag, and the next answer says so.
+    // The tag may have moved once more meanwhile: that is no lag, as the next answer shows.
     past.next_check = when.at + Spread(kConfirmAfter, random);
     return past;
   }

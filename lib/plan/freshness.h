@@ -1,4 +1,4 @@
-// Freshness: what a registry has said about one image that is on the node, and what follows with time
+// Freshness: the registry's answers about one image on the node, and their consequences over time
 // (registry rules R10, R12, R23 and R45). A value: the loop keeps one for each entry whose registry is asked.
 //
 // Only monotonic time decides here. Wall time is carried along for people.
@@ -98,7 +98,7 @@ Freshness AfterPulled(Freshness past, const DesiredImage& want, const std::optio
 // A pull that should have replaced what is here has failed.
 Freshness AfterUpdateFailed(Freshness past, const DesiredImage& want, Reason reason, const std::string& error,
                             Answered when, double random);
-// Somebody else has put another image under the name (kubelet, for a pod with Always; a person).
+// Another program has put another image under the name (kubelet, for a pod with Always; an operator).
 Freshness AfterReplacedByOthers(Freshness past, const Local& now_local, base::TimePoint now);
 // The node's credentials have changed: what was confirmed with the old ones must be asked again, now.
 Freshness AfterNewCredentials(Freshness past, base::TimePoint now);

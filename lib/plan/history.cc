@@ -96,7 +96,7 @@ History AfterRuntimeEnd(History past, const PullFailure& failure, const CutRun& 
   past.doubted = !got_on && (in_doubt || past.doubted);
   if (!in_doubt) past.runtime_ends++;
   if (got_on) past.runtime_ends = 1;
-  past.bytes_at_end = std::max(past.bytes_at_end, run.bytes);  // 0: nobody had looked yet
+  past.bytes_at_end = std::max(past.bytes_at_end, run.bytes);  // 0: not looked at yet
   if (!IsSuspect(past)) return AfterFailure(std::move(past), failure, now, random);
   const bool settled = past.settled;
   const bool tried_alone = past.runtime_ends > kEndsThatCount;

@@ -1,4 +1,4 @@
-// History: what we tried for one entry and what came of it; and the rules by which time passes between tries.
+// History: the tries for one entry with their results, and the rules for the time between tries.
 #pragma once
 
 #include <cstdint>
@@ -54,7 +54,7 @@ struct PullFailure {
   bool plugin_failed = false;
 };
 
-// Is this a failure after which nobody needs to wait for the entry?
+// Is the entry not worth waiting for after this failure?
 bool IsForGood(Reason reason);
 
 // `random` is uniform in [0, 1).
@@ -91,7 +91,7 @@ History AfterNewCredentials(History past, base::TimePoint now);
 History AfterUpdateDropped(History past, base::TimePoint now);
 
 // The image was there and is not any more. Removed by kubelet's garbage collection again and again, it is
-// pulled more and more slowly: a pull-evict loop helps nobody.
+// pulled more and more slowly: a pull-evict loop is of no use.
 History AfterVanished(History past, base::TimePoint now);
 
 // Has it been taken away so often that we slow down?

@@ -6,10 +6,10 @@
 namespace prefetch::plan {
 namespace {
 
-// Nobody tells of kubelet's configuration, nor of kubelet itself, which comes back from a restart within
-// seconds and goes by what it has read then.
+// No event reports a change of kubelet's configuration, or of kubelet itself. A restart takes it seconds, and
+// then its new configuration counts.
 constexpr std::chrono::seconds kGlanceInterval{2};
-// For what no stat tells, as another rule of a security module.
+// For changes that no stat shows, such as a new rule of a security module.
 constexpr std::chrono::seconds kFullInterval{8};
 
 }  // namespace

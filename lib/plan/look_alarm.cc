@@ -10,13 +10,13 @@ using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
-// One change is told by several events.
+// One change causes several events.
 constexpr milliseconds kSoon{100};
-// containerd's CRI plugin learns of a change by the same events, and lists what it knew before until then.
-// agent::ImageWatch may have told of the last one 250 ms before it.
+// containerd's CRI plugin learns of a change by the same events, and lists its old images until then.
+// agent::ImageWatch may have reported the last event 250 ms before that event.
 constexpr milliseconds kLate{850};
-// However much is told, between the beginnings of two such looks is at least this, and so many times what
-// the last one took.
+// The minimum time between the starts of two such looks, however many events come; and so many times the
+// duration of the last one.
 constexpr milliseconds kLookFloor{500};
 constexpr int kShareOfTime = 20;
 // Looks of a node under load take long. Until the next one, a removed image counts as present.

@@ -21,7 +21,7 @@ LookAlarm AfterLookEnded(LookAlarm alarm, base::TimePoint now);
 // TimePoint::max(): it has told nothing since.
 base::TimePoint NextLook(const LookAlarm& alarm);
 
-// A stream of what the runtime tells has ended, after `stood`: when it is asked for again. `failures`:
+// The time of the next connection to the runtime's event stream, which has ended after `stood`. `failures`:
 // streams in a row that did not stand for long, this one not counted. `unsupported`: this runtime has none.
 base::Duration WatchAgainAfter(base::Duration stood, int failures, bool unsupported);
 // Did it stand for long?

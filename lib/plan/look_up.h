@@ -15,8 +15,8 @@ struct LookUp {
   base::TimePoint since;  // it is under way
 };
 
-// Most searches take milliseconds. For so long one that is under way keeps the place and the room of what it
-// is for from what counts for less; then it is slow, and others go first.
+// Most searches take milliseconds. For so long, a running look-up keeps the place and the room of its entry
+// from entries of lower priority; then others go first.
 constexpr std::chrono::seconds kPromptLookUp{1};
 
 inline bool IsPrompt(const LookUp& look_up, base::TimePoint now) {

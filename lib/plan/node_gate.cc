@@ -31,7 +31,7 @@ std::string MessageFor(const Snapshot& snapshot) {
   std::string counts = std::to_string(readiness.required_ready) + " of " +
                        std::to_string(readiness.required) + " required images ready";
   std::string hash = snapshot.list.hash.substr(0, kShortHash);
-  // A list with mistakes says so in many lines; a condition has one.
+  // A message about an invalid list has many lines; a condition has one.
   std::string why = readiness.message.substr(0, readiness.message.find('\n'));
   return base::Truncate(counts + " (list " + (hash.empty() ? "none" : hash) + "): " + why, kLongestMessage);
 }

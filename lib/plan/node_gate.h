@@ -25,7 +25,7 @@ constexpr std::chrono::seconds kGateWriteInterval{10};
 struct GateOptions {
   std::string instance = "prefetchd";  // names the label: prefetchd.dev/<instance>
   bool label = false;
-  // Another label, a whole key, for those who wait for the end of it: see GateWish::result. Empty: none.
+  // Another label, a whole key, for clients that wait for the result: see GateWish::result. Empty: none.
   std::string result_label;
   bool condition = false;
   bool taint = false;                 // take the startup taint away; it is never put on
@@ -86,10 +86,10 @@ struct GateWrites {
   bool Any() const { return label || condition || result || remove_taint; }
 };
 
-// The writes that make `seen` what `wish` is; none for what is not opted into.
+// The writes that turn `seen` into `wish`; none for parts that are not opted into.
 GateWrites WritesFor(const GateWish& wish, const NodeSeen& seen, const GateOptions& options);
 
-// One image that somebody who watches the Node's events should hear of.
+// One image to report as an Event of the Node.
 struct GateEvent {
   std::string image;   // as the list writes it
   std::string reason;  // "AccessDenied", "RecordedForOthers", "EvictedByKubelet"

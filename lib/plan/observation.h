@@ -1,4 +1,4 @@
-// Observation: what is true now about one entry, as far as the runtime has told.
+// Observation: the current facts about one entry, from the runtime.
 #pragma once
 
 #include <cstdint>

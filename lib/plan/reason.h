@@ -73,7 +73,7 @@ enum class Reason {
   kTouchIneffective,  // …and touching does not help; the message says what stands in the way
   // The registry's answers about a present image (plan/refresh.h).
   kUpToDate,               // it agreed lately
-  kPinnedByDigest,         // a digest always names the same content: nobody is asked
+  kPinnedByDigest,         // a digest always names the same content: not asked about
   kNotChecked,             // not asked since the start, or since something changed
   kCheckOverdue,           // it agreed, but not within 2 x refreshInterval
   kTagMoved,               // the tag has changed: it points to something else than what is here
@@ -107,7 +107,7 @@ enum class ReasonGroup {
 enum class Retry {
   kAtOnce,   // not the image's fault: again as soon as the runtime is there; also of reasons that end no pull
   kPassing,  // first at once, then full jitter, doubling to minutes
-  kSlow,     // 5 minutes, doubling to an hour: asking more often helps nobody and locks accounts
+  kSlow,     // 5 minutes, doubling to an hour: asking more often does not help, and locks accounts
   kHourly,
   kNever,  // not before the list changes
 };

@@ -1,5 +1,5 @@
-// DecideRefresh: what a registry has said about an image that is here -> whether to pull it again, and what
-// it means for readiness. Registry rules R44 and R45; the table is refresh_test.cc. Pure.
+// DecideRefresh: a registry's answers about a present image -> whether to pull it again, and the effect on
+// readiness. Registry rules R44 and R45; the table is refresh_test.cc. Pure.
 //
 // Digests have no order (R13): a tag has *changed*, never is anything newer. Nothing here ever removes an
 // image, and while it is being pulled again, and when that fails, what is here stays in use.

@@ -22,7 +22,7 @@ void Hold(RegistryPace& pace, base::TimePoint until) {
 
 void FoldAllowance(RegistryPace& pace, const image::RegistryAnswer& answer, base::TimePoint now) {
   bool of_the_tag = answer.kind == RegistryAnswerKind::kSame || answer.kind == RegistryAnswerKind::kMoved;
-  if (!answer.allowance && !of_the_tag) return;  // a refusal need not tell it
+  if (!answer.allowance && !of_the_tag) return;  // a refusal need not have one
   pace.allowance = answer.allowance;
   pace.allowance_at = now;
 }
@@ -72,7 +72,7 @@ RegistryPace AfterCheck(RegistryPace past, const image::RegistryAnswer& answer, 
     case RegistryAnswerKind::kUnreachable:
     case RegistryAnswerKind::kServerError:
       if (answer.requests == 0 && answer.retry_after && past.probing) {
-        // The client holds it, too: nobody was asked, so nothing was learnt.
+        // The client holds it, too: no request was sent, so there is no news.
         Hold(past, now + *answer.retry_after);
         return past;
       }

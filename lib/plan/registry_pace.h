@@ -46,8 +46,8 @@ RegistryPace AfterCheck(RegistryPace past, const image::RegistryAnswer& answer, 
 // A pull was told to come later: checks do the same.
 RegistryPace AfterHeldByPull(RegistryPace past, base::TimePoint until);
 
-// So few pulls are left that they are for images that are absent: what is here can wait (R28). What was said
-// counts for as long as the limit's window, six hours where that was not told.
+// So few pulls are left that absent images get them all; present ones wait (R28). A reported number counts
+// for the limit's window, or for six hours if the registry names none.
 bool SavesPulls(const RegistryPace& pace, base::TimePoint now);
 
 // The answer for an entry while its registry is held.

@@ -1,6 +1,6 @@
 // Room: which pulls get the bytes that the disk rule leaves (plan/disk.h). Pure.
 //
-// A manifest tells the compressed size of an image, and nobody tells what it unpacks to. So a pull has
+// A manifest has the compressed size of an image; no document has its unpacked size. So a pull has
 // bounds: it takes at least twice its compressed size (the blobs, and at least as much unpacked), and hardly
 // ever more than 21 times that. What the first pulls have really taken lowers the upper bound for the next
 // ones. Pulls run side by side while the upper bounds of all of them fit. A pull of which only the lower
@@ -31,8 +31,8 @@ struct RoomPast {
       0;  // of its compressed bytes, those that its lease keeps on the disk while no pull runs
   // It ran out of room while others ran. Only alone does a pull show what the image needs.
   bool alone = false;
-  // Its bytes are being removed. What becomes free until then is the room that it had, and what others had
-  // left.
+  // Its bytes are being removed. Room that becomes free until then was its own, or that of pulls
+  // before.
   base::TimePoint measured_until;
   std::uint64_t others = 0;
   // The free room and its own bytes when its pull began: later free room does not count for this pull.

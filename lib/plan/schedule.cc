@@ -25,7 +25,7 @@ struct Places {
   }
 };
 
-// Whose credentials are being looked up: places that are kept for a moment from what counts for less.
+// Places that are kept for a moment, from lower priorities, for entries whose credentials are looked up.
 class Kept {
  public:
   // From now on slots as `slot` are asked about, in the order of Schedule.

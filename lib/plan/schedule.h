@@ -33,7 +33,7 @@ struct PullSlot {
   std::string content;    // the digest that it asks for, where it is written; else empty
   int priority = 0;
   bool update = false;      // something usable is here: goes behind what is absent
-  bool asked = false;       // somebody waits for it now: goes first
+  bool asked = false;       // a preflight waits for it now: goes first
   bool unlisted = false;    // asked for, and on no list: such pulls never take more than half of the places
   bool suspect = false;     // plan::IsSuspect: one at a time
   bool stalled = false;     // its newest failure: goes behind all others, which it would keep waiting again

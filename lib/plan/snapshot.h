@@ -24,8 +24,8 @@
 
 namespace prefetch::plan {
 
-// How far along. Slow is not failed: Progressing may take long and needs no one; Failing needs somebody, or
-// luck, and says what and why.
+// Progress. Slow is not failed: Progressing may take long and needs no action. Failing needs an operator's
+// action or an external change, and has its reason.
 enum class Phase { kReady, kProgressing, kFailing };
 std::string_view PhaseName(Phase phase);
 
@@ -98,7 +98,7 @@ struct ImageState {
   std::string credential;  // the name of the provider or file that worked: "acme-login"
   bool exposed = false;    // pulled with a credential that is not the node's own, usable by every pod
   PullStatus pull;
-  // Ready once, or failed for good: nobody needs to wait for what another try would change.
+  // Ready once, or failed for good: another try is not worth waiting for.
   bool settled = false;
   // For the pod of the entry's readyAs, by default one without a secret or service account of its own; null:
   // not known yet, or no kubelet here. Of several pods the worst.
@@ -139,7 +139,7 @@ struct RuntimeStatus {
   bool up = false;
   std::string error;                    // why it is not up
   image::RuntimeRegistries registries;  // what it tells of them
-  // How they are asked; none: it is not known yet, or nobody is asked.
+  // How they are asked; none: it is not known yet, or no registry is asked.
   std::optional<image::RegistryAccess> access;
 };
 
@@ -190,7 +190,7 @@ struct Readiness {
 // An image that is on no list, and is pulled since a preflight has asked for it (plan/asked.h).
 struct AskedImage {
   ImageState state;
-  // The newest wish that this takes into account was made at that time, or before.
+  // Wishes up to this time are taken into account.
   base::TimePoint asked_at;
 };
 

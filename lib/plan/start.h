@@ -15,7 +15,7 @@ struct StartFacts {
   base::TimePoint disk_held_until;  // the disk is full
   base::TimePoint registry_held_until;
   Reason registry_trouble = Reason::kUnreachable;  // the newest of its registry; counts while that is held
-  bool asked = false;                              // somebody waits for it now
+  bool asked = false;                              // a preflight waits for it now
   bool update = false;                             // something usable is here
   bool ready = false;                              // readiness does not wait for the update
   bool pulls_are_saved = false;                    // the registry's last pulls are kept for what is missing

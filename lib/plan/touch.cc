@@ -58,7 +58,7 @@ Again AgainAfter(TouchObstacle obstacle) {
 bool RecordLifts(VerdictReason reason) {
   switch (reason) {
     case VerdictReason::kRecordedForOthers:
-    case VerdictReason::kSecretAmbiguous:  // nobody then needs to know which
+    case VerdictReason::kSecretAmbiguous:  // the right one then need not be known
     case VerdictReason::kRecordedForNobody:
     case VerdictReason::kRecordedUnderOtherName:
     case VerdictReason::kPullInterrupted:

@@ -1,6 +1,6 @@
-// Touch: which images kubelet is asked to record for every pod of the node, and what is made of what came of
-// it (kubelet's rules K36 to K40). Facts and time in, decisions out; pure. agent/cluster/touch_pods carries
-// them to the API server.
+// Touch: the images that kubelet is asked to record for every pod of the node, and the judgement of the
+// result (kubelet's rules K36 to K40). Facts and time in, decisions out; pure. agent/cluster/touch_pods
+// carries them to the API server.
 //
 // A touch is a pod on this node whose containers name the images and can never run. kubelet pulls for it with
 // the node's own credentials, or with none, which moves no layer that is here, and records the image for
@@ -84,7 +84,7 @@ TouchGround AfterKubeletRestart(TouchGround past, base::TimePoint now);
 // A pod that came to nothing as a whole; obstacle kNone: one that kubelet has gone through.
 TouchGround AfterPod(TouchGround past, const TouchResult& result, base::TimePoint now, double random);
 bool IsOfThePod(TouchObstacle obstacle);
-// The ground has failed so often that nobody needs to wait for it; it is still tried, at long intervals.
+// The entry has failed so often that it is not worth waiting for; it is still tried, at long intervals.
 bool IsHopeless(const TouchGround& ground);
 
 // The shown state of one entry's touch.

@@ -49,7 +49,7 @@ struct TouchStatus {
   std::string why;  // of the newest touch without effect; one sentence, a stranger's words in it are bounded
   std::optional<base::WallTime> last_at;
   std::optional<base::WallTime> next_attempt_at;
-  bool settled = true;  // nobody needs to wait for what another touch would change
+  bool settled = true;  // another touch is not worth waiting for
 
   friend bool operator==(const TouchStatus&, const TouchStatus&) = default;
 };

@@ -44,9 +44,9 @@ struct Arrivals {
 
 // One answer of the runtime. A name counts as having come when it was not there at the look before; names by
 // digest only where the image has no tag in that repository, since a pull by tag brings both. Not counted:
-// what is on the list, or was when it came; what the runtime's operator has pinned (the sandbox image); names
-// that match `ignore` (image/name_pattern.h). What is put on the list later is forgotten. One that came and
-// went between two looks is not seen.
+// images that are on the list, or were when they came; images that the runtime's operator has pinned (the
+// sandbox image); names that match `ignore` (image/name_pattern.h). What is put on the list later is
+// forgotten. One that came and went between two looks is not seen.
 Arrivals AfterLook(Arrivals before, const std::vector<image::LocalImage>& images, const ImageList& list,
                    const std::vector<std::string>& ignore, base::WallTime now);
 

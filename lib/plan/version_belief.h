@@ -16,7 +16,7 @@ namespace prefetch::plan {
 constexpr std::chrono::seconds kHoldVersion{3};
 // Then it is not known until the Node confirms it, but not for longer than this after the sign.
 constexpr std::chrono::seconds kUnconfirmedLimit{60};
-// An API server that is away for less is nobody's problem.
+// A shorter outage of the API server is not reported.
 constexpr std::chrono::minutes kSilenceToldAfter{2};
 
 // A process of kubelet's that took the place of another one, or the first one that is seen.

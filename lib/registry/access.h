@@ -1,6 +1,6 @@
-// DecideAccess: what is declared of a node's registries, what its runtime tells, and what the runtime's
-// configuration files say -> which of them can be asked as the runtime would ask, and which only by pulling
-// (R34 to R36). Pure.
+// DecideAccess: an operator's declarations, the runtime's report and the runtime's configuration files ->
+// the registries that can be asked as the runtime would ask, and those that need a pull (R34 to R36).
+// Pure.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ namespace prefetch::registry {
 
 inline constexpr std::string_view kCrioRuntime = "cri-o";  // as it calls itself
 
-// By the operator; it wins over what is told, and that over what the file says.
+// By the operator; it wins over the report, and that over the file.
 struct DeclaredAccess {
   bool by_pull = false;
   std::string config_path;         // empty: nothing is declared

@@ -1,9 +1,9 @@
 // Client: asks registries which digest a tag has, without pulling (RULES.md).
 //
-// It asks where the runtime would ask (containerd's hosts.toml or CRI-O's registries.conf, in order), with
-// the credentials that it is handed, and never follows a registry's word beyond what R21 and R39 to R43
-// allow: no password to another host, every input bounded, no look at this machine's own addresses on a
-// stranger's behalf.
+// It asks the servers that the runtime would ask (by containerd's hosts.toml or CRI-O's registries.conf,
+// in order), with the given credentials. It follows a registry's answers only as far as R21 and R39 to
+// R43 allow: no password to another host, every input bounded, no requests to this machine's own
+// addresses.
 #pragma once
 
 #include <memory>
@@ -38,7 +38,7 @@ class Client {
   // kRateLimited when the turn did not come before the deadline, which says nothing about the registry.
   image::RegistryAnswer Ask(const base::Call& call, const image::RegistryQuestion& question);
 
-  // Which servers would be asked for that reference, in order. Reads files; asks nobody. Any thread.
+  // The servers that would be asked for that reference, in order. Reads files; sends nothing. Any thread.
   std::shared_ptr<const HostChain> HostsFor(const image::Reference& reference);
 
  private:

@@ -8,22 +8,22 @@
 
 namespace prefetch::registry {
 
-// Of the container runtime's configuration, as the operator or the runtime tells it.
+// Facts about the container runtime's configuration, from the operator or the runtime.
 struct RuntimeConfig {
   bool containerd = true;          // false: another runtime, which reads no hosts.toml
   std::string containerd_version;  // "2.3.4"; empty: not known, counts as the newest
   // As written in containerd's configuration, or its release's default: "/etc/containerd/certs.d", several
   // with ":". Empty: there is none.
   std::string config_path;
-  bool path_is_default = false;    // nobody has written it
+  bool path_is_default = false;    // not configured
   bool local_pull = false;         // use_local_image_pull, or another setting that makes it so (C29)
   bool split_config_path = false;  // a build in which the transfer service splits at ":"
 };
 
 struct ConfigRoots {
   std::vector<std::string> folders;  // in order; empty: no hosts.toml counts
-  // containerd takes "a:b" for one folder that is not there, so what stands in a and b has no effect on
-  // pulls, and must have none on what we ask.
+  // containerd takes "a:b" for one absent folder, so a and b have no effect on pulls, and must have none on
+  // our questions.
   bool ignored = false;
 };
 

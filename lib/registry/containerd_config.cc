@@ -166,7 +166,7 @@ void Override(ImagesTable& under, const ImagesTable& over) {
   under.has_runtimes |= over.has_runtimes;
 }
 
-// From version 2 to 3: what the old table says takes the place of what the new one has, a `registry` as a
+// From version 2 to 3: members of the old table replace those of the new one, a `registry` as a
 // whole.
 void Migrate(const ImagesTable& cri, ImagesTable& images) {
   Override(images.max_concurrent_downloads, cri.max_concurrent_downloads);

@@ -1,5 +1,5 @@
-// containerd's configuration file, as far as it says how registries are reached: what one file says, and what
-// several say together (R34 to R36, runtime rule C29). Pure.
+// How containerd's configuration file has registries reached: one file, and several merged (R34 to R36,
+// runtime rule C29). Pure.
 //
 // The facts are containerd's own (cmd/containerd/server/config/config.go, plugins/cri/images/plugin.go), and
 // were held against `containerd config dump` of 2.1.9. Its releases differ in two ways: up to 2.2 the files
@@ -25,9 +25,9 @@ namespace prefetch::registry {
 // A `registry` table.
 struct RegistryTable {
   std::optional<std::string> config_path;
-  image::TableHosts hosts;   // those that the tables in it name, and say something of
+  image::TableHosts hosts;   // those that its tables configure
   bool has_mirrors = false;  // any in `mirrors`
-  bool has_others = false;   // any in `configs` or `auths`, even if nothing is said of it
+  bool has_others = false;   // any in `configs` or `auths`, empty ones too
 
   friend bool operator==(const RegistryTable&, const RegistryTable&) = default;
 };

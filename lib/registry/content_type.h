@@ -10,7 +10,7 @@ enum class ManifestKind {
   kManifest,  // one
   kSchema1,   // its digest leaves out signatures, and newer runtimes refuse it
   kUnknown,   // of a type that says nothing; its digest can be compared all the same
-  kHtml,      // a login page, a captive portal: whoever answers is no registry
+  kHtml,      // a login page, a captive portal: the server is no registry
 };
 
 // Parameters ("; charset=utf-8") and case do not matter.

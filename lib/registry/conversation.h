@@ -18,7 +18,7 @@ class Conversation {
   Conversation(Parts parts, const base::Call& call, const ChainedHost& host,
                const image::RegistryQuestion& question);
 
-  // kSame, kMoved, or why not. Says who answered and what it took.
+  // kSame, kMoved, or why not. Reports the server that answered, and the number of requests.
   image::RegistryAnswer Run();
 
  private:

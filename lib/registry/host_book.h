@@ -25,8 +25,8 @@ class HostBook {
   HostBook& operator=(const HostBook&) = delete;
 
   // Why `server` is not to be asked now, or nullopt: it asked this identity for patience (kRateLimited), or
-  // has failed five times in a row (kUnreachable, "CircuitOpen"), after which one probe at a time may go:
-  // whoever gets nullopt is it, and ends with Note().
+  // has failed five times in a row (kUnreachable, "CircuitOpen"), after which one probe at a time may go: the
+  // caller that gets nullopt is that probe, and ends with Note().
   std::optional<image::RegistryAnswer> WhyNot(const std::string& server, const std::string& identity)
       PREFETCH_EXCLUDES(mutex_);
   // Notes the answer of a server.

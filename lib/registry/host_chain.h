@@ -29,9 +29,9 @@ struct ChainedHost {
 // A value; the last host's word is the chain's where no host knows the tag.
 struct HostChain {
   std::vector<ChainedHost> hosts;
-  std::string source;        // the folder or entry that said so; empty: nothing did, and the defaults hold
-  std::string only_by_pull;  // nobody is asked: why only pulling tells, a sentence; empty: the hosts are
-  std::vector<std::string> notes;  // what was found wrong on the way, a sentence each; holds no secret
+  std::string source;              // the folder or entry of these settings; empty: the defaults hold
+  std::string only_by_pull;        // no server is asked: the reason, a sentence; empty: the hosts are
+  std::vector<std::string> notes;  // mistakes that were found, a sentence each; no secrets
 };
 
 }  // namespace prefetch::registry

@@ -26,7 +26,7 @@ bool IsFolder(const std::string& path) {
   return kind && *kind == base::FileKind::kDirectory;
 }
 
-// A folder that somebody has named: the release's own may well be absent.
+// A configured folder: the release's default may well be absent.
 bool IsMissed(const RuntimeConfig& runtime) {
   return !runtime.config_path.empty() && !runtime.path_is_default;
 }
@@ -37,7 +37,7 @@ std::string NotHere(const std::string& root) {
          "the same path, or set registryHostRoot. Until then the agent asks the registries themselves.";
 }
 
-// Is anything in one of them, so that somebody may believe that it counts?
+// Has one of them any file, which an operator may believe to count?
 bool HoldsAnything(const std::string& path, const std::string& host_root) {
   for (std::string_view folder : base::Split(path, ':')) {
     auto names = base::ListDirectory(host_root + std::string(folder), kMaxFolderEntries);

@@ -1,5 +1,5 @@
-// NodeAccess: how this node's registries are asked, decided once and again whenever something has changed:
-// the runtime, what it tells, or its configuration files.
+// NodeAccess: how this node's registries are asked. Decided once, and again after each change of the runtime,
+// its report, or its configuration files.
 #pragma once
 
 #include <memory>
@@ -35,8 +35,8 @@ class NodeAccess {
   NodeAccess(const NodeAccess&) = delete;
   NodeAccess& operator=(const NodeAccess&) = delete;
 
-  // The same object as long as it is the same decision: whoever has made something of it need not do so
-  // again. Blocks only as a disk does.
+  // The same object as long as it is the same decision, so that callers can keep what they derived from it.
+  // Blocks only as a disk does.
   std::shared_ptr<const DecidedAccess> For(const RuntimeFacts& runtime) PREFETCH_EXCLUDES(mutex_);
 
  private:

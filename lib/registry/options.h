@@ -28,7 +28,7 @@ struct ClientOptions {
   std::shared_ptr<const RegistriesConf> registries;
   ThrottleLimits throttle;
   TimeLimits times;
-  // Hosts of token services that may get passwords although they seem to belong to somebody else.
+  // Hosts of token services that may get passwords although they seem to belong to another owner.
   std::vector<std::string> trusted_realms;
   // Passwords go to whatever token service a registry names, as with containerd.
   bool trust_every_realm = false;
@@ -36,12 +36,12 @@ struct ClientOptions {
   // all, as with containerd.
   std::vector<std::string> trusted_mirrors;
   bool trust_every_mirror = false;
-  // After five failures in a row a server is left alone for a while (R29). Off for whoever keeps such a
-  // circuit above the client and sometimes has to ask now: the agent (plan/registry_pace.h), whose preflights
+  // After five failures in a row a server is left alone for a while (R29). Off for callers with such a
+  // circuit of their own, which sometimes have to ask now: the agent (plan/registry_pace.h), whose preflights
   // must see a registry that is back.
   bool circuit = true;
-  // Ask the server that stands for the registry, never a mirror: what is really new, though a pull may still
-  // bring what a mirror has.
+  // Ask the registry's own server, never a mirror: the newest digest, though a pull may still bring a
+  // mirror's.
   bool skip_mirrors = false;
   // An index that has moved is fetched, too: if this platform's manifest is one of the runtime's digests
   // (CRI-O names it), nothing has changed here. Costs a GET for each tag that moved.

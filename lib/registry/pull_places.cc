@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kPullingTells = "; only pulling tells";
 
-// How much of that name a prefix takes: whole parts of it alone. Of "*.acme.io", all labels before it, too.
+// How much of that name a prefix takes: whole parts of it alone. Of "*.acme.io", all labels before.
 std::optional<std::size_t> LengthTaken(std::string_view name, std::string_view prefix) {
   std::size_t end = prefix.size();
   if (prefix.starts_with("*.")) {

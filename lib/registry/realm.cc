@@ -19,7 +19,7 @@ bool IsCountrySecondLevel(std::string_view second, std::string_view top) {
   return top.size() == 2 && std::find(kShared.begin(), kShared.end(), second) != kShared.end();
 }
 
-// The domain that somebody registered, by its last labels; empty if there is none.
+// The registered domain, by its last labels; empty if there is none.
 std::string RegistrableParent(std::string_view host) {
   if (IsAddress(host)) return "";
   std::vector<std::string_view> labels = base::Split(host, '.');

@@ -1,9 +1,9 @@
-// registries.conf, by which CRI-O finds the servers that it asks: what one file says, and what several say
-// together (R46). Pure.
+// registries.conf, by which CRI-O finds its servers: one file, and several merged (R46).
+// Pure.
 //
 // The semantics are those of the library that CRI-O reads it with (containers/image, pkg/sysregistriesv2):
-// what that rejects is rejected here, since CRI-O pulls nothing with it. The file holds no passwords; still,
-// no mistake is told with a value of it.
+// files that it rejects are rejected here, since CRI-O pulls nothing with them. The file holds no passwords;
+// still, no mistake is told with a value of it.
 #pragma once
 
 #include <map>
@@ -56,11 +56,11 @@ enum class ConfKind {
 // InvalidArgument, with the line and never a value.
 base::Result<RegistriesConf> ParseRegistriesConf(std::string_view text, ConfKind kind);
 
-// Adds what a later file says: its entries replace those of the same prefix or short name.
+// Merges a later file: its entries replace those of the same prefix or short name.
 void Update(RegistriesConf& conf, const RegistriesConf& later);
 
-// Without a registry: "busybox:1.36", "library/busybox". Only the runtime's configuration tells what it
-// means.
+// Without a registry: "busybox:1.36", "library/busybox". Only the runtime's configuration gives its
+// meaning.
 bool IsShortName(std::string_view written);
 
 }  // namespace prefetch::registry

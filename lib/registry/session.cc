@@ -129,7 +129,7 @@ Reply Session::Follow(const Question& question, OwnHeaders own_headers) {
   }
 }
 
-// https first; whoever turns out not to speak it is asked by plain http.
+// https first; servers that do not speak it are asked by plain http.
 Reply Session::AskEither(const Question& question) {
   const std::string origin = host_.host.server.Origin();
   HostBook::Speaks speaks = parts_.book.SpeaksWhat(origin);

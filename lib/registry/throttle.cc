@@ -5,7 +5,7 @@
 namespace prefetch::registry {
 namespace {
 
-constexpr std::size_t kMaxLanes = 512;  // then those that nobody is in are forgotten
+constexpr std::size_t kMaxLanes = 512;  // then empty ones are forgotten
 
 }  // namespace
 

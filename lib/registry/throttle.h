@@ -54,7 +54,7 @@ class Throttle {
   };
   Pass Enter(const base::Call& call, const std::string& host) PREFETCH_EXCLUDES(mutex_);
   void Leave(const std::string& host) PREFETCH_EXCLUDES(mutex_);
-  // When `lane` lets the next one in: now or earlier, a moment, or never before somebody leaves.
+  // When `lane` lets the next one in: now or earlier, a moment, or never before another leaves.
   base::TimePoint Opens(const std::string& host, const Lane& lane, base::TimePoint now) const;
   Lane& LaneOf(const std::string& host) PREFETCH_REQUIRES(mutex_);
 

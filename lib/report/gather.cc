@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kLongestName = 300, kLongestMessage = 300;  // bytes
 
-// A name or a word that somebody else chose.
+// A name or a word from outside.
 std::string Cut(const std::string& name) {
   return base::Truncate(name, kLongestName);
 }

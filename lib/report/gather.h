@@ -95,7 +95,7 @@ class Gathering {
   // One node's document. `name` is the name that the cluster has for it. One thread at a time.
   void Add(const std::string& name, const screen::StatusDocument& document);
 
-  // `fleet` has the nodes whose documents were added, and those that were not heard.
+  // `fleet` has the nodes whose documents were added, and those without an answer.
   Report Take(screen::Fleet fleet) &&;
 
  private:

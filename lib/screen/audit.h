@@ -49,7 +49,7 @@ struct PodPull {
 };
 
 // kubelet's message "Successfully pulled image "X" in 1m2.5s (1m3s including waiting). …" -> image and time.
-// nullopt: it says something else, such as that the image was there. The words of Kubernetes 1.20 to 1.36.
+// nullopt: another message, such as that the image was present. The words of Kubernetes 1.20 to 1.36.
 std::optional<PodPull> ParsePulledMessage(std::string_view message);
 
 struct AuditFacts {

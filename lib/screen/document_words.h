@@ -47,8 +47,8 @@ bool IsStale(const StatusImage& image);
 // registry is away. Empty: there is nothing to say.
 std::vector<std::string> RegistryWords(const StatusImage& image, const StatusDocument& document, bool wide);
 
-// Problems of the node that no image shows, a sentence each: sources whose newest version is refused while an
-// older one is in force; and what the agent tells beside the cause of its readiness.
+// Problems of the node that no image shows, a sentence each: sources whose newest version is rejected while
+// an older one is in force, and the agent's own `problems`.
 std::vector<std::string> RefusedSources(const StatusDocument& document);
 std::vector<std::string> FurtherProblems(const StatusDocument& document);
 

@@ -50,7 +50,7 @@ void AddListed(const ImageDocument& document, LabelledPage& page) {
   page.Section("listed", words);
 }
 
-// kubelet tells pods apart by what they write, and by their credentials.
+// kubelet distinguishes pods by their spelling and their credentials.
 void AddSpellings(const ImageDocument& document, LabelledPage& page) {
   if (document.image.spellings.empty()) return;
   const bool differ = DifferInReadyAs(document.image);

@@ -1,4 +1,4 @@
-// Fleet: what many agents say, as one picture: how many nodes are ready, and what is missing where and why,
+// Fleet: the documents of many agents as one: the number of ready nodes, and missing images with their nodes,
 // grouped by cause. Pure. One document is digested as it comes, so that a thousand nodes with a thousand
 // images each need not be held in memory.
 #pragma once

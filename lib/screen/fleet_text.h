@@ -16,8 +16,8 @@ struct FleetTableOptions {
   bool color = false;      // supports what the words say
 };
 
-// Lines with a newline each: the counts, then what is missing where and why, what fails first, then nodes if
-// they are asked for.
+// Lines with a newline each: the counts, then missing images with nodes and reasons, failures first, then
+// nodes if requested.
 std::string FleetTable(const Fleet& fleet, const FleetTableOptions& options);
 
 // One line without newline, at most `width` columns: counts, how many images are missing, a bar where there

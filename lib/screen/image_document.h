@@ -47,10 +47,10 @@ struct ImageDocument {
 base::Result<ImageDocument> ParseImageDocument(std::string_view json);
 
 // The screen of `prefetchctl explain`: everything known about one image on one node.
-// In the order in which kubelet would decide, to be read aloud: is it here, what kubelet is told and has
-// recorded, so what happens to a pod under each pull policy, by which rule; then what it would be pulled
-// with, how the last pull went, and what helps. Lines of at most `width` columns (less than 60 counts as 60)
-// but for words that are longer. Pure.
+// In kubelet's own decision order: presence, kubelet's settings and record, the verdict
+// for each pull policy with its rule. Then the credentials, the last pull, and advice.
+// Lines of at most `width` columns (less than 60 counts as 60) but for words that are
+// longer. Pure.
 std::string ExplainText(const ImageDocument& document, std::size_t width);
 
 }  // namespace prefetch::screen

@@ -1,4 +1,4 @@
-// Only what the standard requires, and what GitHub's and GitLab's code scanning show of the rest. Section
+// Only members that the standard requires, or that GitHub's or GitLab's code scanning shows. Section
 // numbers are those of SARIF 2.1.0.
 #include <string>
 #include <unordered_map>

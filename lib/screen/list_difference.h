@@ -15,10 +15,10 @@ struct ListDifference {
   std::string says;  // in what it differs, or where it stands
 };
 
-// From a list to the list that a node's agent has in force, and to what is there: entries that it does not
-// have, entries that only it has, entries of which the image is not there, demands that it does not know of,
-// and entries that it writes otherwise where kubelet tells the spellings apart. An entry that is not for this
-// node's platform need not be there.
+// From a list to the list that a node's agent has in force, and to the node's images: entries that
+// the agent lacks, entries that only it has, absent images, demands that it lacks, and other
+// spellings if kubelet distinguishes them. An entry that is not for this node's platform need not be
+// there.
 std::vector<ListDifference> DiffWithNode(const plan::ImageList& list, const StatusDocument& node);
 
 // A line each, and one that counts: "2 added, 1 removed". Empty list: "no difference".

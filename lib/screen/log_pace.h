@@ -1,5 +1,5 @@
 // LogPace: when work that goes on gets a line in a log: at once for the first, soon when something has
-// changed, and now and then anyway, so that nobody takes it for hung. Pure.
+// changed, and now and then anyway, so that it does not look hung. Pure.
 #pragma once
 
 #include <chrono>

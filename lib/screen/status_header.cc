@@ -84,7 +84,7 @@ std::vector<std::string> NodeProblems(const StatusDocument& document) {
     const std::string what = document.message.empty() ? document.reason : document.message;
     problems.push_back(what + (advice.empty() ? "" : "\n→ " + advice));
   }
-  // For a while what it has told before still counts.
+  // For a while, its last report still counts.
   if (!document.runtime_up && !document.runtime_error.empty() && document.reason != "RuntimeDown") {
     problems.push_back(document.runtime_error + "\n→ " + status::WordsFor("RuntimeDown").advice);
   }

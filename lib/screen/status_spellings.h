@@ -17,8 +17,8 @@ using PodKey = std::pair<std::string, std::string>;
 using PodKeys = std::set<PodKey>;
 PodKeys PodKeysOf(const StatusImage& image);
 PodKeys PodKeysOf(const plan::DesiredImage& want);
-// Which one of `judged` tells how `wanted` fares: itself, or a pod that writes the same and has no
-// credentials, since what that one may use is open to all. nullopt: none does.
+// The one of `judged` that decides for `wanted`: itself, or a pod with the same spelling and no credentials,
+// since images for that one are open to all. nullopt: none does.
 std::optional<PodKey> JudgedFor(const PodKey& wanted, const PodKeys& judged);
 
 std::set<std::string> WrittenAs(const PodKeys& pods);

@@ -110,7 +110,7 @@ struct Selection {
 Selection Select(const StatusDocument& document, const TableOptions& options) {
   std::vector<const StatusImage*> order;
   for (const StatusImage& image : document.images) order.push_back(&image);
-  // Of those that are ready, first those of which the registry says something else.
+  // Among ready entries, those that differ from the registry come first.
   std::stable_sort(order.begin(), order.end(), [](const StatusImage* a, const StatusImage* b) {
     return std::pair(RankOf(*a), !IsStale(*a)) < std::pair(RankOf(*b), !IsStale(*b));
   });
@@ -126,7 +126,7 @@ Selection Select(const StatusDocument& document, const TableOptions& options) {
   std::size_t most_queued = all || queued <= kMostQueued + 1 ? queued : kMostQueued;
   std::size_t used = std::min(lines + most_queued, kScreenRows);
   std::size_t most_ready = all ? ready : std::max(kLeastReady, kScreenRows - used);
-  if (ready == most_ready + 1) most_ready = ready;  // the line that says so would be as long
+  if (ready == most_ready + 1) most_ready = ready;  // the line that counts the rest would be as long
 
   Selection selection;
   for (const StatusImage* image : order) {

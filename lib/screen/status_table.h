@@ -1,4 +1,4 @@
-// The screen of `prefetchctl status`: is it ready, and if not, what is in the way and what can I do.
+// The screen of `prefetchctl status`: is the node ready, and if not, the obstacles and their remedies.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ struct TableOptions {
   bool color = false;      // supports what the words say
 };
 
-// Lines with a newline each. Most important first: what fails, what moves, what is ready. Failing images are
+// Lines with a newline each. Most important first: failing, moving, ready. Failing images are
 // never folded away; queued and ready ones are, beyond what one screen holds. Pure.
 std::string StatusTable(const StatusDocument& document, const TableOptions& options);
 

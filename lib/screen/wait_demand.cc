@@ -35,7 +35,7 @@ StatusImage NotListed(const plan::DesiredImage& want) {
   return image;
 }
 
-// May pods of this policy rely on it? As plan::IsReadyFor, of what the agent tells.
+// May pods of this policy rely on it? As plan::IsReadyFor, on the agent's document.
 bool IsReadyFor(const StatusImage& image, image::PullPolicy policy) {
   if (image.ready && image.ready_for == image::PullPolicyName(policy)) return true;
   switch (policy) {

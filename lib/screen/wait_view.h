@@ -12,7 +12,7 @@
 
 namespace prefetch::screen {
 
-// One line without newline, at most `width` columns: how many are ready, what moves, what fails.
+// One line without newline, at most `width` columns: the numbers of ready, moving and failing images.
 std::string WaitLine(const StatusDocument& document, std::size_t width);
 
 // Another text whenever something has changed that is worth a line in a log: counts and failures, not bytes.

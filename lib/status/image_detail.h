@@ -43,7 +43,7 @@ struct RegistryHostView {
 };
 // In the order of asking, as the runtime's own (registry rules R30 to R37).
 struct RegistryHostsView {
-  bool by_pull = false;  // nobody is asked: only pulling again tells
+  bool by_pull = false;  // not asked: only another pull shows it
   std::string source;    // the folder that said so; empty: nothing did
   // containerd's, and who says that it is: image::RegistryAccess.
   std::string config_path, config_path_source;

@@ -24,9 +24,9 @@ void WriteImageRegistry(doc::JsonWriter& out, const plan::ImageState& image, bas
 void WriteRegistries(doc::JsonWriter& out, const std::vector<plan::RegistryStatus>& registries,
                      base::WallTime time);
 
-// "registries" of the runtime: how they are asked, and who says so; null where that is not known.
+// "registries" of the runtime: how they are asked, with the source of that; null where it is unknown.
 void WriteRegistryAccess(doc::JsonWriter& out, const std::optional<image::RegistryAccess>& access);
-// "registryHosts" of one image: null where nobody is asked.
+// "registryHosts" of one image: null where no registry is asked.
 void WriteRegistryHosts(doc::JsonWriter& out, const std::optional<RegistryHostsView>& view);
 
 }  // namespace prefetch::status

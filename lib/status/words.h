@@ -30,7 +30,7 @@ std::string TransferWords(std::uint64_t done, std::uint64_t total, std::uint64_t
 // that is ready or on its way.
 std::vector<std::string> WhatHelps(const plan::ImageState& image, const plan::RuntimeStatus& runtime);
 
-// The other names of an image's content, as far as they say something.
+// The other names of an image's content that are worth showing.
 // `aliases` as a runtime gives them has each name twice: by tag, and by digest. A digest is left out where
 // its repository has a tag here already, `image`'s own included. The order stays. Pure.
 std::vector<std::string> OtherNames(const std::string& image, const std::vector<std::string>& aliases);

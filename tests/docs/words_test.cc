@@ -123,6 +123,23 @@ TEST(Comments, DoNotBeginWithAQuestionWord) {
   }
 }
 
+// Words for people without a role, and phrases that hide the reporter.
+std::vector<std::string> VagueComments(const std::string& source) {
+  static const std::regex vague(
+      "//[^\n]*\\b([Ww]hoever|[Ss]omebody|[Ss]omeone|[Ss]ays? so|[Tt]ells? it)\\b[^\n]*");
+  std::vector<std::string> found;
+  for (std::sregex_iterator match(source.begin(), source.end(), vague), none; match != none; ++match)
+    found.push_back(match->str());
+  return found;
+}
+
+TEST(Comments, NamePeopleAndReporters) {
+  for (const auto& [path, source] : Sources()) {
+    for (const std::string& comment : VagueComments(source)) ADD_FAILURE() << path << ": " << comment;
+  }
+  EXPECT_EQ(VagueComments("int a;  // it says so\n// Whoever\nint somebody;\n// \"essays so\"\n").size(), 2U);
+}
+
 // A text of 31 words, in two literals; a shorter one beside it; and a comment, which is none.
 TEST(Messages, ALongOneIsFound) {
   const std::string thirty_one =

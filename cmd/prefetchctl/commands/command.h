@@ -33,7 +33,7 @@ struct Context {
   int WithAgent(const std::function<int(const AgentClient&)>& use);
 };
 
-// A line on standard error for whoever uses a spelling that goes with the next release.
+// Prints a line on standard error about a spelling that the next release removes.
 void SayNewSpelling(const std::string& old_words, const std::string& new_words);
 
 // The command's work, which runs after parsing; returns the exit code.

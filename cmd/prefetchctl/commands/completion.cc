@@ -1,5 +1,5 @@
-// The options and examples of `prefetchctl completion`, which reads all of them from CLI11's own tree: what
-// can be completed is what can be parsed.
+// The options and examples of `prefetchctl completion`, which reads CLI11's own tree: it completes exactly
+// the words that parse.
 #include "ctl/completion.h"
 
 #include <CLI/CLI.hpp>

@@ -8,8 +8,8 @@
 
 namespace prefetch::ctl {
 
-// These words and nothing else, not even the number that stands for one; who writes another is told them as
-// by CLI::IsMember.
+// Accepts these words only, not even the number that stands for one. The error for another word lists them,
+// as CLI::IsMember does.
 template <typename E>
 CLI::Option* OneOf(CLI::Option* option, const std::map<std::string, E>& names) {
   std::vector<std::string> words;

@@ -40,7 +40,7 @@ int RunWait(Context& context, const WaitFlags& flags) {
   auto options = ReadFlags(flags, mistakes);
   if (!options) return Fail(kBadInput, options.error(), std::cerr);
   if (!mistakes.empty()) return Refuse(mistakes, std::cerr);
-  // A list that lists nothing is met at once: somebody may have meant another.
+  // A list without entries is met at once: the user may have meant another.
   if (const auto& list = options->demand.list) {
     for (const std::string& warning : list->warnings) std::cerr << "warning: " << warning << "\n";
   }

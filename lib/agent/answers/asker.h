@@ -1,4 +1,4 @@
-// Asker: on whose behalf a preflight is answered, and so what the answer may hold and cause.
+// Asker: the client of a preflight, which decides what the answer may contain and cause.
 #pragma once
 
 #include "plan/caller.h"

@@ -10,11 +10,11 @@
 namespace prefetch::agent {
 namespace {
 
-// So many answers are held for pulls at once: the others that are asked for meanwhile find a thread. Who
-// finds no place is told what is known after a moment, in which the loop takes notice of the wish.
+// The maximum number of answers that are held for pulls: other requests must find a thread. A request without
+// a place gets the known answer after a moment, in which the loop notices its wish.
 constexpr int kMostHeld = 2;
 constexpr std::chrono::milliseconds kMoment{250};
-// For registries, in one request of a pod: what it asks for keeps a thread from others.
+// The time for registries in one request of a pod, since it occupies a thread.
 constexpr std::chrono::seconds kRegistryTimeOfPods{8};
 
 // A place among the answers that are held.

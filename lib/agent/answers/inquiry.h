@@ -1,5 +1,5 @@
-// Inquiry: questions about single images whose answer is not in the Snapshot: pods with secrets of their own,
-// other spellings, images that are on no list, kubelet's record, the credentials that there are.
+// Inquiry: answers questions about single images beyond the Snapshot: pods with their own secrets, other
+// spellings, unlisted images, kubelet's record, available credentials.
 #pragma once
 
 #include <atomic>
@@ -53,15 +53,15 @@ class Inquiry {
         wish_(std::move(wish)),
         pulls_for_node_(pulls_for_node) {}
 
-  // One answer for each question: of images of the list, and of others where the asker has that right, the
-  // runtime and kubelet's files are asked at this moment (the runtime at most twice a second, but for the
-  // node itself). Where the runtime does not answer, what it told last stands for images of the list.
+  // One answer for each question. For images of the list, and for others if the asker has that right, it
+  // reads the runtime and kubelet's files at this moment (the runtime at most twice a second, but for the
+  // node itself). If the runtime does not answer, its last answer counts for images of the list.
   //
-  // An asker with that right has the registry asked now; others get what the agent knows already: it must not
+  // For askers with that right, it asks the registry now. Others get only known answers: the agent must not
   // become an oracle for them.
   //
-  // With CheckRequest::pull, of an asker who may have images pulled and only where pulls() is true, images
-  // that are not here are pulled, and their answer is `pending` until that has ended; it is held for at most
+  // With CheckRequest::pull, for an asker with the right to pull and if pulls() is true, absent
+  // images are pulled. Their answer is `pending` until then, and is held for at most
   // CheckRequest::wait.
   status::CheckResult Check(const base::Call& call, const status::CheckRequest& request, Asker asker) const;
 

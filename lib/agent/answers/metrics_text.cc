@@ -240,8 +240,8 @@ void ShowDisk(const plan::DiskStatus& disk, Families& out) {
   out.Set(Id::kDiskPressure, disk.pressure);
 }
 
-// By provider, or for strangers all providers together: a provider's name tells whose credentials the node
-// has.
+// By provider, or for strangers all providers together: a provider's name shows the owner of the node's
+// credentials.
 void ShowPlugins(const Counts& counts, status::View view, Families& out) {
   std::map<credentials::ProviderOutcome, Histogram> together;
   for (const auto& [key, seconds] : counts.plugin_seconds) {

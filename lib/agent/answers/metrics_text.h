@@ -1,4 +1,4 @@
-// MetricsText: what is true now and what was counted, as GET /metrics.
+// MetricsText: the current state and the counters, as GET /metrics.
 #pragma once
 
 #include <cstdint>

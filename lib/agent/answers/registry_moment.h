@@ -22,13 +22,13 @@ class RegistryMoment {
     bool of_registry = true;  // false: it tells how long the asker waited, and others ask for themselves
   };
 
-  // `key` says what is asked, and with whose credentials. `ask` is called without a lock, by one thread for a
+  // `key` stands for the question and its credentials. `ask` is called without a lock, by one thread for a
   // key and by kMostAsking for all keys; the others wait for an answer, or for their turn, for kPatience and
   // no longer than `call`, and then get `late`. An answer serves for five seconds.
   image::RegistryAnswer Get(const base::Call& call, const std::string& key, const std::function<Said()>& ask,
                             const std::function<image::RegistryAnswer()>& late) PREFETCH_EXCLUDES(mutex_);
 
-  // A registry that hangs leaves threads to those who ask something else.
+  // A registry that hangs leaves threads to other questions.
   static constexpr int kMostAsking = 2;
   static constexpr std::chrono::seconds kPatience{4};
 

@@ -145,7 +145,7 @@ std::optional<base::Duration> Callers::TakeReview(plan::CallerPurpose purpose, c
                                                   base::TimePoint now) {
   const bool fleet = purpose == plan::CallerPurpose::kFleet;
   base::TokenBucket& reviews = fleet ? fleet_reviews_ : reviews_;
-  // Full ones are as good as new, and reviews in all are too few to keep so many from being full.
+  // Full buckets are as good as new ones. The limit of all reviews leaves few buckets below full.
   if (peers_.size() >= kMostPeers) {
     std::erase_if(peers_, [&](const auto& one) { return one.second.At(now) >= kReviewsOfPeer.burst; });
   }

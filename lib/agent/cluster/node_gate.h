@@ -71,7 +71,7 @@ class NodeGate {
   // nullopt: the server does not say yet.
   std::optional<bool> MayWrite(const base::Call& call);
   std::optional<kube::Node> Read(const base::Call& call);
-  // As the Node object told it last; empty: it has not, or nobody asks it for that.
+  // As last read from the Node object; empty: not read.
   std::string KubeletVersion() const;
   plan::NodeSeen See(const kube::Node& node) const;
   // These and those below are false if the round is over before its end.

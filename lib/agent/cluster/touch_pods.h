@@ -53,7 +53,7 @@ class TouchPods {
   // rest.
   std::size_t MostThatFailed() const { return options_.image_volumes ? 1 : plan::kMostImagesOfATouch; }
 
-  // Deletes the pods that have our names, whoever left them.
+  // Deletes the pods that have our names, a previous agent's too.
   TouchSwept Sweep(const base::Call& call);
   // First as a dry run: if admission made another pod of it, none is created. `slot` chooses the name.
   struct Wanted {

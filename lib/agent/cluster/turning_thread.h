@@ -11,7 +11,7 @@
 
 namespace prefetch::agent {
 
-// For those beside the loop, that wait for somebody else's servers (NodeGate, KubeletAsker). One owner.
+// For parts beside the loop that wait for other servers (NodeGate, KubeletAsker). One owner.
 class TurningThread {
  public:
   // `turn` is called at once, on the new thread; its Call is stopped with this, and it gives the time of its

@@ -32,7 +32,7 @@ struct LintResult {
   std::array<std::size_t, 3> counts{};  // of each Severity; also of those that were one too many to keep
   std::size_t dropped = 0;              // those
   std::size_t files = 0, pods = 0, uses = 0;  // that were looked at
-  std::vector<Unread> unread;                 // whoever reads the files fills it in
+  std::vector<Unread> unread;                 // filled in by the reader of the files
 
   // An error or a warning: exit code 1. Notes do not count.
   bool Fails() const { return counts[1] + counts[2] > 0; }
