@@ -123,6 +123,9 @@ void FakeImageService::CutConnections() {
   Simulate(clock_.Now());
   const std::set<std::string> active = ActiveBlobs();
   for (Pull& pull : pulls_) {
+    // containerd goes on after an end of the stream only (remotes/docker/httpreadseeker.go).
+    const bool reads = !pull.result && pull.stage == Stage::kDownloading && !Missing(pull).empty();
+    if (!IsCrio(persona_) && reads) End(pull, Error(image::ErrorClass::kUnreachable, pull));
     for (const std::string& key : std::set<std::string>(pull.begun)) {
       if (pull.result || !active.contains(key)) continue;
       const double done = store_.blobs[key].done;

@@ -82,7 +82,8 @@ class FakeImageService final : public cri::ImageService, public cri::ContentServ
   void Answer(const std::string& name, const std::string& status, const std::string& body);
   // A ping of `host` asks nobody who they are, so CRI-O never tells.
   void WelcomeAtPing(const std::string& host);
-  // Connections are reset; new ones work. CRI-O goes on from there, unless that was often.
+  // Connections are reset; new ones work. CRI-O goes on from there, unless that was often; containerd's
+  // pulls end.
   void CutConnections();
   // What CRI-O has asked registries for since the last call: "GET /v2/team/app/manifests/v1", " +login" with
   // a name and password, " +range" from where it was cut; blobs are "…/blobs/BLOB".

@@ -23,7 +23,7 @@ void Nothing(World& /*world*/, const std::string& /*image*/) {}
 
 // Every pull of the image fails so.
 FaultKind Refused(const char* part, const char* manner, ErrorClass error, Reason reason,
-                  base::Duration recovers) {
+                  base::Duration recovers, Reach reach = Reach::kRegistry) {
   return {.part = part,
           .manner = manner,
           .begin =
@@ -33,10 +33,10 @@ FaultKind Refused(const char* part, const char* manner, ErrorClass error, Reason
               },
           .end = [](World& world, const std::string& image) { world.node.runtime.Fail(image, std::nullopt); },
           .causes = {reason},
+          .reach = reach,
           .recovers = recovers,
-          .is_of_image = true,
-          .spreads = reason == Reason::kRateLimited || reason == Reason::kServerError,
-          .shows = kShownAtOnce};
+          .shows = kShownAtOnce,
+          .fails_each_try = true};
 }
 
 void StopRuntime(World& world) {
@@ -105,8 +105,8 @@ std::vector<FaultKind> OfRuntime() {
            },
        .end = Nothing,
        .causes = {Reason::kEvictedByKubelet},
-       .recovers = kAfterSlow,
-       .is_of_image = true},
+       .reach = Reach::kImage,
+       .recovers = kAfterSlow},
   };
 }
 
@@ -157,14 +157,15 @@ std::vector<FaultKind> OfRegistry() {
            },
        .end = [](World& world, const std::string& image) { world.ShowTag(image); },
        .causes = {Reason::kNotFound},
+       .reach = Reach::kImage,
        .recovers = kAfterSlow,
-       .is_of_image = true,
        .shows = kShownAtOnce},
       Refused("registry", "503", ErrorClass::kServerError, Reason::kServerError, kAfterPassing),
       Refused("registry", "429", ErrorClass::kRateLimited, Reason::kRateLimited, kAfterSlow),
-      Refused("registry", "401", ErrorClass::kAccessDenied, Reason::kAccessDenied, kAfterSlow),
-      Refused("registry", "404", ErrorClass::kNotFound, Reason::kNotFound, kAfterSlow),
-      Refused("registry", "lies about content", ErrorClass::kCorrupt, Reason::kCorrupt, kAfterPassing),
+      Refused("registry", "401", ErrorClass::kAccessDenied, Reason::kAccessDenied, kAfterSlow, Reach::kImage),
+      Refused("registry", "404", ErrorClass::kNotFound, Reason::kNotFound, kAfterSlow, Reach::kImage),
+      Refused("registry", "lies about content", ErrorClass::kCorrupt, Reason::kCorrupt, kAfterPassing,
+              Reach::kImage),
       Refused("registry", "has a bad certificate", ErrorClass::kTlsError, Reason::kTlsError, kAfterPassing),
       Refused("DNS", "absent", ErrorClass::kDnsFailure, Reason::kDnsFailure, kAfterPassing),
   };
@@ -174,13 +175,9 @@ std::vector<FaultKind> OfNode() {
   return {
       {.part = "plugin",
        .manner = "hangs",
-       .begin =
-           [](World& world, const std::string&) {
-             world.LosesLease("plugged.test/runner:v1");  // it is denied without it
-             world.node.plugins.Hang("plugged.test");
-           },
+       .begin = [](World& world, const std::string&) { world.node.plugins.Hang("plugged.test"); },
        .end = [](World& world, const std::string&) { world.node.plugins.Hang("plugged.test", false); },
-       // Tried without it, as kubelet does.
+       // Tried without it, as kubelet does, which costs no byte.
        .causes = {Reason::kAccessDenied},
        .recovers = kAfterSlow},
       {.part = "records",
@@ -188,14 +185,14 @@ std::vector<FaultKind> OfNode() {
        .begin = [](World& world, const std::string& image) { world.CloseWhenHere(image); },
        .end = [](World& world, const std::string& image) { world.OpenWhenHere(image); },
        .causes = {Reason::kRecordedForOthers, Reason::kRecordedUnderOtherName, Reason::kPullInterrupted},
-       .is_of_image = true,
+       .reach = Reach::kImage,
        .shows = seconds(4)},
       {.part = "records",
        .manner = "unreadable",
        .begin = [](World& world, const std::string& image) { world.BreakRecordWhenHere(image); },
        .end = [](World& world, const std::string& image) { world.OpenWhenHere(image); },
        .causes = {Reason::kRecordUnreadable},
-       .is_of_image = true,
+       .reach = Reach::kImage,
        .shows = seconds(4)},
       {.part = "kubelet",
        .manner = "absent",

@@ -12,6 +12,13 @@
 
 namespace prefetch::tests::faults {
 
+// The images that may fail because of a fault.
+enum class Reach {
+  kNode,      // all
+  kRegistry,  // those of the image's registry: what one is told may hold all of them
+  kImage,     // the image alone
+};
+
 struct FaultKind {
   const char* part;    // "registry"
   const char* manner;  // "refuses connections"
@@ -20,19 +27,18 @@ struct FaultKind {
   std::function<void(World&, const std::string& image)> end;
   // What an image's state may give as the cause while it lasts, and until the next try after it.
   std::set<plan::Reason> causes;
+  Reach reach = Reach::kNode;
   // With nothing else wrong the node is ready again so long after the end: the longest pause of the retry
   // rule (lib/README.md), its jitter, and the time of the pulls.
   base::Duration recovers = std::chrono::minutes(3);
   // Called so often while it lasts; zero: never.
   base::Duration period{};
   std::function<void(World&, const std::string& image)> tick;
-  // Only the image that it hits has it for a cause…
-  bool is_of_image = false;
-  // …and those that are held for the sake of the same registry.
-  bool spreads = false;
-  // Images that it keeps from being usable say so after this time, if nothing else is wrong; none: they need
-  // not (the rule that detects it takes longer, or it shows elsewhere).
+  // The images that it hits, and keeps from being usable, say so after this time, if nothing else is wrong;
+  // none: they need not (the rule that detects it takes longer, or it shows elsewhere).
   std::optional<base::Duration> shows = std::nullopt;
+  // Each try of the image fails while it lasts.
+  bool fails_each_try = false;
 };
 
 const std::vector<FaultKind>& FaultKinds();

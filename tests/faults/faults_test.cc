@@ -2,6 +2,7 @@
 // number, $PREFETCH_FAULT_FIRST the first seed; the matrix of parts and manners goes to standard output.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <iomanip>
 #include <iostream>
@@ -83,12 +84,85 @@ TEST(FaultSeeds, OfOldDoNotBreakItAgain) {
     Try(MakeSchedule(seed, images));
 }
 
-// What the rules notice is shown by changes of the product (tests/README.md); here, that they notice nothing
-// where nothing goes wrong.
 TEST(FaultRules, HoldWithoutFaults) {
   for (Persona runtime : {Persona::kContainerd23, Persona::kContainerd16, Persona::kCrio})
     EXPECT_EQ(Violations({.runtime = runtime}), std::vector<std::string>());
 }
+
+// Faults of which the rules were told something untrue: as if the agent did what the rules forbid.
+struct UntrueCase {
+  std::string name;
+  std::string manner;                      // of the fault
+  std::function<void(FaultKind&)> change;  // of what the rules are told of it
+  std::string notice;                      // a part of the violation
+  std::chrono::seconds from{0};            // most tries are over after 40 s
+};
+
+class UntrueFault : public testing::TestWithParam<UntrueCase> {};
+
+TEST_P(UntrueFault, IsNoticed) {
+  std::vector<FaultKind> kinds = FaultKinds();
+  const auto kind = std::find_if(kinds.begin(), kinds.end(),
+                                 [&](const FaultKind& one) { return one.manner == GetParam().manner; });
+  ASSERT_NE(kind, kinds.end());
+  Schedule schedule{.seed = 0,
+                    .faults = {{.kind = static_cast<std::size_t>(kind - kinds.begin()),
+                                .image = 1,
+                                .from = GetParam().from,
+                                .to = GetParam().from + std::chrono::seconds(300)}}};
+  EXPECT_EQ(Violations(schedule, kinds), std::vector<std::string>());
+  GetParam().change(*kind);
+  std::string all;
+  for (const std::string& violation : Violations(schedule, kinds)) all += violation + "\n";
+  EXPECT_NE(all.find(GetParam().notice), std::string::npos) << all;
+}
+
+const auto kNoEnd = [](FaultKind& kind) { kind.end = [](World&, const std::string&) {}; };
+
+INSTANTIATE_TEST_SUITE_P(
+    All, UntrueFault,
+    testing::Values(UntrueCase{"AFailureWithoutACause", "404", [](FaultKind& kind) { kind.causes.clear(); },
+                               "fails for NotFound, which nothing has caused"},
+                    UntrueCase{"AFailureOfAnotherImage", "503",
+                               [](FaultKind& kind) {
+                                 kind.begin = [](World& world, const std::string&) {
+                                   world.node.runtime.Fail("docked.test/tool:v1",
+                                                           image::ErrorClass::kServerError);
+                                 };
+                                 kind.end = [](World& world, const std::string&) {
+                                   world.node.runtime.Fail("docked.test/tool:v1", std::nullopt);
+                                 };
+                               },
+                               "docked.test/tool:v1 fails for ServerError, which nothing has caused"},
+                    UntrueCase{"AFaultThatNeverEnds", "loses a tag", kNoEnd, "not ready"},
+                    UntrueCase{"ARuntimeThatIsBelievedUp", "absent",
+                               [](FaultKind& kind) {
+                                 kind.begin = [](World& world, const std::string&) {
+                                   world.node.runtime.SetRuntimeUp(false);
+                                 };
+                               },
+                               "the runtime is up, and the status says otherwise", std::chrono::seconds(100)},
+                    UntrueCase{"BytesThatNobodyDestroyed", "loses an image",
+                               [](FaultKind& kind) {
+                                 kind.begin = [](World& world, const std::string& image) {
+                                   world.node.runtime.Remove(image);
+                                 };
+                                 kind.period = std::chrono::seconds(60);
+                                 kind.tick = kind.begin;
+                                 kind.causes = {plan::Reason::kEvictedByKubelet};
+                               },
+                               "bytes were fetched", std::chrono::seconds(100)},
+                    UntrueCase{"ANodeThatIsCalledReadyWithoutReason", "close an image",
+                               [](FaultKind& kind) {
+                                 kind.begin = [](World& world, const std::string& image) {
+                                   world.also_needs = image + "-that-nobody-lists";
+                                 };
+                                 kind.end = [](World& world, const std::string&) {
+                                   world.also_needs.clear();
+                                 };
+                               },
+                               "though it is not", std::chrono::seconds(100)}),
+    [](const auto& row) { return row.param.name; });
 
 }  // namespace
 }  // namespace prefetch::tests::faults

@@ -29,6 +29,8 @@ constexpr base::Duration kRuntimeUnseen = seconds(10);
 // those after it double their mean of a second.
 constexpr std::size_t kMostTries = 9;
 constexpr base::Duration kOfTries = seconds(15);
+// A try that has failed is told within this.
+constexpr base::Duration kUntold = seconds(2);
 // Leases and everything else of a pull are gone so long after it.
 constexpr base::Duration kTidyUp = minutes(2);
 
@@ -68,7 +70,8 @@ class Patience {
 
 class Observer {
  public:
-  Observer(World& world, const Schedule& schedule) : world_(world), schedule_(schedule) {}
+  Observer(World& world, const Schedule& schedule, const std::vector<FaultKind>& kinds)
+      : world_(world), schedule_(schedule), kinds_(kinds) {}
 
   void Look() {
     world_.Tend();
@@ -78,6 +81,7 @@ class Observer {
       for (Patience* patience : {&falsely_ready_, &runtime_unseen_}) patience->Forget();
       unseen_.clear();
       unsaid_.clear();
+      untold_.clear();
     }
     const plan::SnapshotPtr snapshot = world_.node.Snapshot();
     if (!snapshot) return;
@@ -124,6 +128,9 @@ class Observer {
     if (auto time = unseen->second.See(forgotten, now)) Say(name + " is here, and unseen for " + In(*time));
     CountTry(image, now);
     LookAtCause(image, now);
+    auto untold = untold_.try_emplace(name, kUntold).first;
+    if (auto time = untold->second.See(HasFailedWithoutAWord(image), now))
+      Say(name + " has failed, and nothing is said of it for " + In(*time));
     if (image.phase != plan::Phase::kFailing) return;
     if (!MayBeTheCause(image))
       Say(name + " fails for " + std::string(plan::ReasonName(image.reason)) + ", which nothing has caused");
@@ -134,10 +141,11 @@ class Observer {
   void LookAtCause(const plan::ImageState& image, base::TimePoint now) {
     if (schedule_.faults.size() != 1) return;
     const PlannedFault& fault = schedule_.faults[0];
-    const FaultKind& kind = FaultKinds()[fault.kind];
+    const FaultKind& kind = kinds_[fault.kind];
     const std::string& name = image.want->reference.written();
     const base::Duration elapsed = world_.node.Elapsed();
-    if (!kind.shows || (kind.is_of_image && name != world_.images()[fault.image])) return;
+    const bool is_of_image = kind.reach != Reach::kNode;  // others of its registry have their own states
+    if (!kind.shows || (is_of_image && name != world_.images()[fault.image])) return;
     const bool hit = elapsed >= fault.from && elapsed < fault.to && !world_.IsUsable(name);
     auto unsaid = unsaid_.try_emplace(name, *kind.shows).first;
     // How a pull ends that runs is not known.
@@ -162,38 +170,63 @@ class Observer {
   bool IsActive(const std::string& manner) const {
     const base::Duration elapsed = world_.node.Elapsed();
     return std::any_of(schedule_.faults.begin(), schedule_.faults.end(), [&](const PlannedFault& fault) {
-      return FaultKinds()[fault.kind].manner == manner && elapsed >= fault.from &&
+      return kinds_[fault.kind].manner == manner && elapsed >= fault.from &&
              elapsed <= fault.to + kRuntimeUnseen;
     });
+  }
+
+  bool Reaches(const PlannedFault& fault, const std::string& name) const {
+    const std::string& hit = world_.images()[fault.image];
+    const auto registry = [](const std::string& image) { return image.substr(0, image.find('/')); };
+    switch (kinds_[fault.kind].reach) {
+      case Reach::kNode:
+        return true;
+      case Reach::kRegistry:
+        return registry(hit) == registry(name);
+      case Reach::kImage:
+        return hit == name;
+    }
+    std::abort();
+  }
+
+  // With one fault alone, by which each try fails: a pull ended, none runs, and the state is that of an image
+  // which never failed.
+  bool HasFailedWithoutAWord(const plan::ImageState& image) const {
+    if (schedule_.faults.size() != 1 || image.present || image.phase == plan::Phase::kFailing) return false;
+    if (image.pull.state == plan::PullState::kPulling || !image.pull.finished_at) return false;
+    const PlannedFault& fault = schedule_.faults[0];
+    const base::Duration elapsed = world_.node.Elapsed();
+    return kinds_[fault.kind].fails_each_try &&
+           world_.images()[fault.image] == image.want->reference.written() &&
+           elapsed > fault.from + kUntold && elapsed <= fault.to;
   }
 
   // Of a fault that lasts, or whose next try after it is not due yet; another fault may have put that off.
   bool MayBeTheCause(const plan::ImageState& image) const {
     const base::Duration elapsed = world_.node.Elapsed();
     return std::any_of(schedule_.faults.begin(), schedule_.faults.end(), [&](const PlannedFault& fault) {
-      const FaultKind& kind = FaultKinds()[fault.kind];
-      const bool is_hit = !kind.is_of_image || kind.spreads ||
-                          world_.images()[fault.image] == image.want->reference.written();
-      return is_hit && kind.causes.count(image.reason) != 0 && elapsed >= fault.from &&
+      return Reaches(fault, image.want->reference.written()) &&
+             kinds_[fault.kind].causes.count(image.reason) != 0 && elapsed >= fault.from &&
              elapsed <= EndOf(fault);
     });
   }
 
   // A 429 for one image holds all of its registry, and each keeps its own reason meanwhile.
   base::Duration EndOf(const PlannedFault& fault) const {
-    base::Duration end = fault.to + FaultKinds()[fault.kind].recovers;
+    base::Duration end = fault.to + kinds_[fault.kind].recovers;
     for (const PlannedFault& other : schedule_.faults) {
-      if (other.from <= end) end = std::max(end, other.to + FaultKinds()[other.kind].recovers);
+      if (other.from <= end) end = std::max(end, other.to + kinds_[other.kind].recovers);
     }
     return end;
   }
 
   World& world_;
   const Schedule& schedule_;
+  const std::vector<FaultKind>& kinds_;
   base::TimePoint agent_;
   Patience falsely_ready_{IsCrio(schedule_.runtime) ? kFalselyReadyOnCrio : kFalselyReady};
   Patience runtime_unseen_{kRuntimeUnseen};
-  std::map<std::string, Patience> unseen_, unsaid_;
+  std::map<std::string, Patience> unseen_, unsaid_, untold_;
   struct Tries {
     std::optional<base::WallTime> newest;
     std::deque<base::TimePoint> at;
@@ -210,10 +243,10 @@ struct Moment {
   bool is_new = true;  // a fault begins or ends
 };
 
-std::vector<Moment> Moments(World& world, const Schedule& schedule) {
+std::vector<Moment> Moments(World& world, const Schedule& schedule, const std::vector<FaultKind>& kinds) {
   std::vector<Moment> moments;
   for (const PlannedFault& fault : schedule.faults) {
-    const FaultKind& kind = FaultKinds()[fault.kind];
+    const FaultKind& kind = kinds[fault.kind];
     const std::string& image = world.images()[fault.image];
     moments.push_back({fault.from, [&] { kind.begin(world, image); }});
     for (base::Duration at = fault.from + kind.period; kind.tick && at < fault.to; at += kind.period)
@@ -254,12 +287,12 @@ void LookAtTheEnd(World& world, const Schedule& schedule, Observer& observer) {
   }
 }
 
-void Play(const Schedule& schedule, World& world, Observer& observer) {
+void Play(const Schedule& schedule, const std::vector<FaultKind>& kinds, World& world, Observer& observer) {
   const auto look = [&] {
     observer.Look();
     return false;
   };
-  for (const Moment& moment : Moments(world, schedule)) {
+  for (const Moment& moment : Moments(world, schedule, kinds)) {
     world.node.RunUntil(look, moment.at - world.node.Elapsed());
     // CRI-O begins anew with each pull that is broken off, but for the layers that it has stored.
     if (IsCrio(schedule.runtime)) world.Destroyed(world.BytesUnfinished());
@@ -268,8 +301,7 @@ void Play(const Schedule& schedule, World& world, Observer& observer) {
     if (moment.is_new || world.stirs() != stirs) observer.Forgive();
   }
   base::Duration recovers = minutes(3);
-  for (const PlannedFault& fault : schedule.faults)
-    recovers = std::max(recovers, FaultKinds()[fault.kind].recovers);
+  for (const PlannedFault& fault : schedule.faults) recovers = std::max(recovers, kinds[fault.kind].recovers);
   const auto ready = [&] {
     observer.Look();
     return world.node.Ready() && world.IsTrulyReady();
@@ -295,10 +327,10 @@ void Play(const Schedule& schedule, World& world, Observer& observer) {
 
 }  // namespace
 
-std::vector<std::string> Violations(const Schedule& schedule) {
+std::vector<std::string> Violations(const Schedule& schedule, const std::vector<FaultKind>& kinds) {
   World world(schedule.runtime);
-  Observer observer(world, schedule);
-  Play(schedule, world, observer);
+  Observer observer(world, schedule, kinds);
+  Play(schedule, kinds, world, observer);
   std::vector<std::string> violations = observer.Violations();
   if (!violations.empty() && std::getenv("PREFETCH_FAULT_LOG") != nullptr) {
     for (const std::string& line : world.node.log) std::fprintf(stderr, "%s\n", line.c_str());

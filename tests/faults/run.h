@@ -9,7 +9,8 @@
 
 namespace prefetch::tests::faults {
 
-// What was broken, a sentence each; empty: nothing.
-std::vector<std::string> Violations(const Schedule& schedule);
+// The rules that were broken, a sentence each; empty: none. The schedule's faults are of these kinds.
+std::vector<std::string> Violations(const Schedule& schedule,
+                                    const std::vector<FaultKind>& kinds = FaultKinds());
 
 }  // namespace prefetch::tests::faults

@@ -143,6 +143,7 @@ void World::KubeletStarts() {
 }
 
 bool World::IsTrulyReady() {
+  if (!also_needs.empty() && !Has(also_needs)) return false;
   return std::all_of(listed_.begin(), listed_.end(),
                      [&](const std::string& image) { return IsUsable(image); });
 }

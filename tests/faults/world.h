@@ -68,6 +68,7 @@ class World {
   int stirs() const { return stirs_; }
 
   bool runtime_up = true;
+  std::string also_needs;  // an image that is not on the list, and that readiness is held to all the same
   base::TimePoint agent_since;
   Node node;
 
