@@ -210,7 +210,7 @@ base::Result<FirstVersion> ReadFirstVersion(const toml::node& node) {
 base::Result<std::vector<PlacedEntry>> EntriesOf(const toml::node& at, const FirstVersion& first) {
   std::vector<PlacedEntry> entries;
   std::map<std::string, std::size_t> known;
-  auto entry_of = [&](std::string location) -> ConfRegistry& {
+  auto entry_of = [&](const std::string& location) -> ConfRegistry& {
     auto [found, is_new] = known.try_emplace(location, entries.size());
     if (is_new) {
       entries.push_back({&at, {.prefix = location, .own = {.location = location}, .mirrors = {}}});
@@ -220,7 +220,7 @@ base::Result<std::vector<PlacedEntry>> EntriesOf(const toml::node& at, const Fir
   for (const auto* list : {&first.block, &first.insecure}) {
     for (std::string location : list->value_or(std::vector<std::string>())) {
       if (base::Status trimmed = TrimLocation(at, location); !trimmed) return trimmed.error();
-      ConfRegistry& entry = entry_of(std::move(location));
+      ConfRegistry& entry = entry_of(location);
       (list == &first.block ? entry.blocked : entry.own.insecure) = true;
     }
   }
