@@ -84,7 +84,7 @@ class AsShippedForJobs : public AsShipped {
            std::regex_replace(spec, std::regex("(^|\n)(?=.)"), "$1  ");
   }
   std::string PodFor(const std::string& recipe) {
-    const std::string example = Example(recipe);
+    std::string example = Example(recipe);
     if (recipe == "buildkite") return PodOf(Below(example, "  spec:"));
     if (recipe == "prow") return PodOf(Below(example, "  pod_spec:"));
     if (recipe == "arc") {

@@ -191,7 +191,7 @@ void Walk::StopKubelet() {
   node_.kubelet().Stop();
 }
 
-void Walk::StartKubelet(KubeletOptions options) {
+void Walk::StartKubelet(const KubeletOptions& options) {
   EXPECT_OK(node_.kubelet().Start(options)) << step_;
 }
 

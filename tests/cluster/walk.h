@@ -91,7 +91,7 @@ class Walk {
   std::string AnyPolicy() { return Below(2) == 0 ? "Always" : "IfNotPresent"; }
   static std::vector<std::string> FlagsOf(const Team& team);
   void PutSecret(Team& team);
-  void StartKubelet(KubeletOptions options);
+  void StartKubelet(const KubeletOptions& options);
   void StopKubelet();
   void Disagree(const std::string& what);
   static void Note(const std::string& text);
