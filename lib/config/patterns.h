@@ -19,9 +19,6 @@ inline constexpr const char* kVersion =
     "^v?(0{0,3}1\\.(0{0,2}(3[1-9]|[4-9][0-9])|0?[1-9][0-9]{2}|[1-9][0-9]{3})|"
     "(0{0,3}[2-9]|0{0,2}[1-9][0-9]|0?[1-9][0-9]{2}|[1-9][0-9]{3})\\.[0-9]{1,4})(\\.[0-9]{1,4})?([+-]|$)";
 inline constexpr const char* kRules = "^v?0{0,3}1\\.0{0,2}3[1-7](\\.[0-9]{1,4})?([+-]|$)";
-// More than nothing.
-inline constexpr const char* kDuration =
-    "^\\+?(?=[^1-9]*[1-9])(([0-9]+\\.?[0-9]*|\\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+$";
 inline constexpr const char* kImagePattern = "^[^\\u0000-\\u0020\\u007f]{1,500}$";
 inline constexpr const char* kLabelKey = "^[a-z0-9.-]{1,253}/[A-Za-z0-9._-]{1,63}$";
 inline constexpr const char* kLabelName = "^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$";

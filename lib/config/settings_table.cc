@@ -3,6 +3,7 @@
 
 #include "config/patterns.h"
 #include "config/settings.h"
+#include "doc/duration.h"
 
 namespace prefetch::config {
 namespace {
@@ -256,7 +257,7 @@ constexpr std::array kSettings = {
             .place = kFileFirst,
             .fallback = "15m",
             .help = "The maximum time for which startupTaint keeps the taint",
-            .pattern = kDuration},
+            .pattern = doc::kPositiveDurationPattern},
     Setting{
         .name = "accept-fleet-wide-node-writes",
         .member = &Raw::accept_fleet_wide_node_writes,
@@ -310,7 +311,7 @@ constexpr std::array kSettings = {
             .member = &Raw::timeout,
             .group = Group::kOnce,
             .help = "The maximum time for --once: 90s, 10m, 1h",
-            .pattern = kDuration},
+            .pattern = doc::kPositiveDurationPattern},
 };
 
 // Every member of RawConfig that has no row here is one of those that only the file has.

@@ -58,7 +58,7 @@ Field FieldOfLimit(const config::LimitField& limit) {
   Field field{.path = std::string("limits.") + limit.name, .help = limit.help, .fallback = DefaultOf(limit)};
   if (std::holds_alternative<std::chrono::seconds plan::Limits::*>(limit.member)) {
     field.form = Form::kDuration;
-    field.pattern = limit.least > 0 ? kPositiveDuration : kDurationFromZero;
+    field.pattern = limit.least > 0 ? doc::kPositiveDurationPattern : doc::kDurationFromZeroPattern;
     field.help += ", from " + doc::FormatDuration(std::chrono::seconds(limit.least)) + " to " +
                   doc::FormatDuration(std::chrono::seconds(limit.most));
     if (std::string_view(limit.help).find(". ") != std::string_view::npos) {

@@ -27,14 +27,6 @@ std::vector<std::string> WordsTo(E last, Name name) {
   return words;
 }
 
-// Durations that are more than nothing, and those that are a minute at least as far as a pattern can tell.
-inline constexpr const char* kPositiveDuration =
-    R"(^\+?(?=[^1-9]*[1-9])(([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+$)";
-inline constexpr const char* kDurationFromAMinute =
-    R"(^(?!\+?0*[1-5]?[0-9](\.[0-9]*)?s$)\+?(?=[^1-9]*[1-9])(([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+$)";
-inline constexpr const char* kDurationFromZero =
-    R"(^(\+|-(?=[^1-9]*$))?(0|(([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$)";
-
 std::vector<std::string> PolicyWords();       // of pods
 std::vector<std::string> ReasonWordsOfAll();  // of images and nodes
 std::vector<std::string> CheckReasonWords();  // and those of one pod alone

@@ -79,13 +79,13 @@ Fields RegistryFields(const plan::DesiredImage& standard) {
                    doc::FormatDuration(list::kLeastInterval) + " to " +
                    doc::FormatDuration(list::kLongestInterval),
            .fallback = doc::FormatDuration(standard.refresh_interval),
-           .pattern = kDurationFromAMinute},
+           .pattern = doc::kDurationFromAMinutePattern},
           {.path = "maxAge",
            .form = Form::kDuration,
            .help = "Time without an agreeing answer of the registry after which an image is stale. It must "
                    "not be shorter than `refreshInterval`",
            .fallback = "none",
-           .pattern = kDurationFromAMinute},
+           .pattern = doc::kDurationFromAMinutePattern},
           Directive("onUnreachable", "if its registry does not answer", standard.on_unreachable),
           Directive("onAccessDenied", "if its registry denies access", standard.on_access_denied),
           Directive("onTagMissing", "if its tag is gone from the registry", standard.on_tag_missing),
@@ -125,7 +125,7 @@ Fields EntryFieldsOf() {
                    doc::FormatDuration(list::kLeastPullTimeout) + " to " +
                    doc::FormatDuration(list::kLongestPullTimeout),
            .fallback = doc::FormatDuration(standard.pull_timeout),
-           .pattern = kDurationFromAMinute},
+           .pattern = doc::kDurationFromAMinutePattern},
           {.path = "platforms",
            .form = Form::kTexts,
            .help = "Platforms of the nodes that need the image, such as `linux/amd64`. Other nodes skip it",

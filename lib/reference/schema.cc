@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "doc/duration.h"
 #include "doc/write.h"
 
 namespace prefetch::reference {
@@ -13,7 +14,6 @@ using doc::Node;
 
 constexpr const char* kDraft = "https://json-schema.org/draft/2020-12/schema";
 // As doc/duration.h reads them: Go's durations.
-constexpr const char* kDuration = R"(^[-+]?(0|(([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$)";
 // RFC 3339 in UTC, as base::Rfc3339 writes it.
 constexpr const char* kTime = R"(^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$)";
 // A word of an enum that a later version may add.
@@ -115,7 +115,7 @@ Node BareSchema(const Field& field, const Fields& all, Openness openness, bool n
     case Form::kInt:
       return IntSchema(field, null);
     case Form::kDuration:
-      return TextSchema(field.pattern.empty() ? kDuration : field.pattern, null);
+      return TextSchema(field.pattern.empty() ? doc::kDurationPattern : field.pattern, null);
     case Form::kTime:
       return TextSchema(kTime, null).Set("format", Text("date-time"));
   }
