@@ -32,20 +32,6 @@ class Dice {
   std::mt19937_64 random_;
 };
 
-const char* NameOf(Persona runtime) {
-  switch (runtime) {
-    case Persona::kContainerd16:
-      return "containerd 1.6";
-    case Persona::kContainerd23:
-      return "containerd 2.3";
-    case Persona::kCrio:
-      return "CRI-O 1.36";
-    case Persona::kCrio134:
-      return "CRI-O 1.34";
-  }
-  return "";
-}
-
 }  // namespace
 
 Schedule MakeSchedule(std::uint64_t seed, std::size_t images) {
@@ -72,7 +58,9 @@ Schedule MakeSchedule(std::uint64_t seed, std::size_t images) {
 }
 
 std::string Describe(const Schedule& schedule, const std::vector<std::string>& images) {
-  std::string text = "seed " + std::to_string(schedule.seed) + " on " + NameOf(schedule.runtime) + ":\n";
+  const cri::RuntimeInfo runtime = InfoOf(schedule.runtime);
+  std::string text =
+      "seed " + std::to_string(schedule.seed) + " on " + runtime.name + " " + runtime.version + ":\n";
   for (const PlannedFault& fault : schedule.faults) {
     const FaultKind& kind = FaultKinds()[fault.kind];
     text += std::string("  ") + kind.part + " " + kind.manner + " (" + images[fault.image] + ") from " +
