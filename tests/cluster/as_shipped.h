@@ -55,7 +55,7 @@ class AsShipped : public testing::TestWithParam<Platform> {
   // The pod that is ready and of this list, if there is one.
   std::optional<doc::Node> ReadyPod(const std::string& not_uid = "");
   std::optional<doc::Node> AwaitReady(const std::string& not_uid = "");
-  // Nothing declares kubelet's version: the shipped right to read the Node is what tells it.
+  // Nothing declares kubelet's version: the agent reads it from the Node, with the shipped right.
   static void ExpectLearntVersion();
   // An ordinary job's pod of namespace ci, with the init container that the page makes for it: how that
   // ended, and its last words.

@@ -92,7 +92,7 @@ TEST(WaitCommand, GoesOnWhileAnAgentIsReplaced) {
   EXPECT_EQ(ran.err, "");
 }
 
-// Whoever edits a list and waits at once is not told about the list before.
+// A user who edits a list and waits at once gets an answer about the new list.
 TEST(WaitCommand, AnAnswerBeforeTheListIsReadAgainIsNotTheLastWord) {
   ChangingAgent agent({Status({GoneForGood()}), Status({sample::Ready("q.io/a:v1", 1000)})});
   tests::Ran ran = tests::Run(

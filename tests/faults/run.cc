@@ -137,7 +137,7 @@ class Observer {
     if (image.message.empty()) Say(name + " fails without a word");
   }
 
-  // With one fault alone: what it keeps from being usable says so.
+  // With one fault alone: each image that it keeps from being usable gives it as the reason.
   void LookAtCause(const plan::ImageState& image, base::TimePoint now) {
     if (schedule_.faults.size() != 1) return;
     const PlannedFault& fault = schedule_.faults[0];
