@@ -55,7 +55,13 @@ void Pulls::StartTendingLeases(Workers& workers) {
 }
 
 void Pulls::Absorb(const LeasesTended& event) {
-  if (!event.dropped.empty()) relief_ = plan::AfterBytesDropped(relief_, loop_.now());
+  if (!event.dropped.empty()) {
+    relief_ = plan::AfterBytesDropped(relief_, loop_.now());
+    for (Entry& entry : entries_.all()) {
+      if (std::find(event.dropped.begin(), event.dropped.end(), LeaseFor(entry)) != event.dropped.end())
+        entry.past.room = plan::AfterBytesGone(entry.past.room, loop_.now());
+    }
+  }
   leases_.Absorb(event, loop_.now());
   if (!event.found || event.found->empty()) return;
   const std::string prefix = cri::LeasePrefix(options_.instance);

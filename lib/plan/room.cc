@@ -16,9 +16,13 @@ constexpr std::uint64_t kLeastFactor = 2;
 // A pull that ran out of less than this much was ended by itself, else by others. One that runs out of it all
 // the same gets twice that the next time.
 constexpr std::uint64_t kPlausibleFactor = 128;
+// The same for an image whose size nobody tells: on CRI-O, that is each.
+constexpr std::uint64_t kPlausibleUnknown = 16ULL << 30;
 // How long the bytes of a dropped lease may take to go. containerd's collector runs at once when a lease is
 // deleted, and walks all that it has.
 constexpr std::chrono::seconds kBytesGo{60};
+// The first time, so long after its lease was dropped. Where that was too short, the next time has kBytesGo.
+constexpr std::chrono::seconds kOwnBytesGo{5};
 // After a lease was dropped, measurements that are older than this may not show it yet.
 constexpr std::chrono::seconds kSettles{2};
 // Nobody tells of the end of a lease that could not be dropped.
@@ -62,16 +66,28 @@ RoomPast AfterNoRoom(RoomPast past, bool competed, base::TimePoint now, std::uin
     past.alone = true;
   } else {
     past.measured_until = now + kBytesGo;
-    past.plausible = std::max(Times(past.compressed, kPlausibleFactor), Times(past.least, 2));
-    if (past.plausible == 0) past.plausible = kAll;  // its size is not known
+    past.measured = false;
+    past.ran_out++;
+    const std::uint64_t by_size =
+        past.compressed == 0 ? kPlausibleUnknown : Times(past.compressed, kPlausibleFactor);
+    past.plausible = std::max(by_size, Times(past.least, 2));
   }
   return past;
 }
 
+RoomPast AfterBytesGone(RoomPast past, base::TimePoint now) {
+  if (past.ran_out == 1)
+    past.measured_until = std::min<base::TimePoint>(past.measured_until, now + kOwnBytesGo);
+  return past;
+}
+
 RoomPast AfterMeasure(RoomPast past, std::uint64_t usable, base::TimePoint now) {
+  // The first measurement counts however late it comes.
+  if (now >= past.measured_until && past.measured) return past;
+  past.measured = true;
   // A tenth more is enough to try again. Less may be a log file.
   const std::uint64_t had = std::min({Minus(usable, past.others), past.began_with, past.plausible});
-  if (now < past.measured_until) past.least = std::max(past.least, Plus(had, had / 10));
+  past.least = std::max(past.least, Plus(had, had / 10));
   return past;
 }
 
@@ -79,6 +95,8 @@ RoomPast AfterRoomFound(RoomPast past) {
   past.kept = 0;
   past.alone = false;
   past.measured_until = base::TimePoint();
+  past.measured = true;
+  past.ran_out = 0;
   past.others = 0;
   return past;
 }

@@ -34,6 +34,8 @@ struct RoomPast {
   // Its bytes are being removed. Room that becomes free until then was its own, or that of pulls
   // before.
   base::TimePoint measured_until;
+  bool measured = true;       // the filesystem was measured since
+  std::uint32_t ran_out = 0;  // so many times, with the disk for itself
   std::uint64_t others = 0;
   // The free room and its own bytes when its pull began: later free room does not count for this pull.
   std::uint64_t began_with = std::numeric_limits<std::uint64_t>::max();
@@ -51,6 +53,8 @@ RoomPast AfterBegin(RoomPast past, std::uint64_t usable);
 // The pull ended for want of room, and its bytes are removed. `competed`: other pulls ran at that time.
 // `others`: bytes that pulls which had ended before had left, and that are on their way out.
 RoomPast AfterNoRoom(RoomPast past, bool competed, base::TimePoint now, std::uint64_t others = 0);
+// The runtime was told to remove the bytes. What becomes free much later was not its own.
+RoomPast AfterBytesGone(RoomPast past, base::TimePoint now);
 // The filesystem was measured.
 RoomPast AfterMeasure(RoomPast past, std::uint64_t usable, base::TimePoint now);
 RoomPast AfterRoomFound(RoomPast past);

@@ -83,6 +83,39 @@ TEST(RoomPast, WhatOthersGiveBackIsNotItsNeed) {
   EXPECT_TRUE(MayFit(ClaimOfDue(past), 310 * kGiB));
 }
 
+// CRI-O tells no sizes.
+TEST(RoomPast, WhatOthersGiveBackIsNotTheNeedOfAnImageOfUnknownSize) {
+  RoomPast past = AfterMeasure(AfterNoRoom({}, false, kNow), 90 * kGiB, kNow + seconds(8));
+  EXPECT_TRUE(MayFit(ClaimOfDue(past), 18 * kGiB));
+  EXPECT_FALSE(MayFit(ClaimOfDue(past), 17 * kGiB));
+}
+
+// Once its bytes are known to be gone, free room that comes later is others', however large the image is.
+TEST(RoomPast, WhatBecomesFreeAfterItsBytesAreGoneIsNotItsNeed) {
+  RoomPast past = AfterBytesGone(AfterNoRoom(Sized(8), false, kNow), kNow);
+  past = AfterMeasure(past, 20 * kGiB, kNow + seconds(1));
+  past = AfterMeasure(past, 90 * kGiB, kNow + seconds(6));
+  EXPECT_TRUE(MayFit(ClaimOfDue(past), 23 * kGiB));
+  EXPECT_FALSE(MayFit(ClaimOfDue(past), 21 * kGiB));
+}
+
+// A runtime that takes long to remove them costs one more download, and no third.
+TEST(RoomPast, OfASecondTryAllCountsThatBecomesFreeWithinAMinute) {
+  RoomPast past = AfterBytesGone(AfterNoRoom(Sized(8), false, kNow), kNow);
+  past = AfterMeasure(past, 20 * kGiB, kNow + seconds(1));
+  past = AfterBytesGone(AfterNoRoom(past, false, kNow), kNow);
+  past = AfterMeasure(past, 90 * kGiB, kNow + seconds(50));
+  EXPECT_FALSE(MayFit(ClaimOfDue(past), 98 * kGiB));
+}
+
+TEST(RoomPast, TheFirstMeasurementCountsHoweverLateItComes) {
+  RoomPast past = AfterBytesGone(AfterNoRoom(Sized(8), false, kNow), kNow);
+  past = AfterMeasure(past, 50 * kGiB, kNow + seconds(8));
+  past = AfterMeasure(past, 90 * kGiB, kNow + seconds(16));
+  EXPECT_FALSE(MayFit(ClaimOfDue(past), 50 * kGiB));
+  EXPECT_TRUE(MayFit(ClaimOfDue(past), 56 * kGiB));
+}
+
 TEST(RoomPast, AfterATryThatHadTheDiskForItselfATenthMoreIsNeeded) {
   RoomPast past = AfterNoRoom(Sized(8), false, kNow);
   past = AfterMeasure(past, 3 * kGiB, kNow + seconds(1));

@@ -39,6 +39,29 @@ TEST(DiskScenario, WhatTurnsOutNotToFitIsEndedAndSmallOnesOvertake) {
   EXPECT_LT(node.runtime.BytesStored(), 20 * kMB);  // its lease is gone, so its bytes are
 }
 
+// A job's files fill the disk for some seconds while an image is pulled, and that is no need of the image.
+class FilledForAMoment : public testing::TestWithParam<Persona> {};
+
+TEST_P(FilledForAMoment, LeavesTheImageToBePulled) {
+  Node node({.persona = GetParam()});
+  node.disk = {.known = true, .capacity_bytes = 100 * kGiB, .available_bytes = 90 * kGiB};
+  node.runtime.SetBandwidth(100 * kMB);
+  node.runtime.Push(MakeImage("r.io/a:v1", 2'000 * kMB));
+  node.List({"r.io/a:v1"});
+  node.RunFor(seconds(10));
+  node.disk.available_bytes = kGiB;
+  ASSERT_TRUE(node.RunUntil([&] { return node.ReasonOf("r.io/a:v1") == plan::Reason::kDiskPressure; },
+                            seconds(20)));
+  node.RunFor(seconds(10));
+  node.disk.available_bytes = 90 * kGiB;
+  EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(2))) << node.Image("r.io/a:v1").message;
+}
+
+INSTANTIATE_TEST_SUITE_P(, FilledForAMoment, testing::Values(Persona::kContainerd23, Persona::kCrio),
+                         [](const auto& row) {
+                           return std::string(row.param == Persona::kCrio ? "CriO" : "Containerd");
+                         });
+
 TEST(DiskScenario, EnospcStopsNewPulls) {
   Node node;
   std::vector<std::string> names;
