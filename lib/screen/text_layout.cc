@@ -131,8 +131,10 @@ std::string Paragraph(std::string_view text, std::string_view first, std::string
                       std::size_t width) {
   std::string out;
   std::size_t indent = DisplayWidth(first);
-  for (const std::string& line : Wrap(text, width > indent + 20 ? width - indent : 20)) {
-    out += std::string(out.empty() ? first : rest) + line + "\n";
+  for (std::string_view part : base::Split(text, '\n')) {
+    for (const std::string& line : Wrap(part, width > indent + 20 ? width - indent : 20)) {
+      out += std::string(out.empty() ? first : rest) + line + "\n";
+    }
   }
   return out;
 }

@@ -156,7 +156,8 @@ std::string WaitResult(const StatusDocument& document, WaitEnd end, std::chrono:
              document.node + "\n";
       break;
   }
-  if (document.reason != "ImagesNotReady" && !document.ready) text += "  " + document.message + "\n";
+  if (document.reason != "ImagesNotReady" && !document.ready)
+    text += Paragraph(document.message, "  ", "    ", std::string::npos);  // whole: a log is searched for it
   std::size_t columns = std::max<std::size_t>(width, 60) - 15;
   for (const StatusImage* image : MissingImages(document)) {
     text += "  " + PadRight(status::WordsFor(image->reason).state, 11) + "  " +

@@ -44,6 +44,11 @@ INSTANTIATE_TEST_SUITE_P(
                     ShortCase{"Tiny", "quay.io/acme/a:v1", 1, "…"}),
     [](const auto& row) { return row.param.name; });
 
+TEST(Paragraph, KeepsTheLinesOfItsText) {
+  EXPECT_EQ(Paragraph("a.yaml:1: one\na.yaml:2: two three", "! ", "  ", 24),
+            "! a.yaml:1: one\n  a.yaml:2: two three\n");
+}
+
 TEST(Wrap, ByWords) {
   EXPECT_EQ(Wrap("one two three", 7), (std::vector<std::string>{"one two", "three"}));
   EXPECT_EQ(Wrap("a\nb  c", 80), (std::vector<std::string>{"a b c"}));

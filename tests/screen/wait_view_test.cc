@@ -79,6 +79,19 @@ TEST(WaitDetails, HasSoManyLinesAndNoMore) {
   EXPECT_EQ(lines.back(), "  … 5 more");
 }
 
+// Each mistake in a list begins a line of its own, below the first line.
+TEST(WaitResult, IndentsWhatIsWrongWithTheNode) {
+  StatusDocument document;
+  document.node = "n1";
+  document.reason = "ListInvalid";
+  document.message =
+      "no valid version of a.yaml is known: a.yaml:1:1: kind: is required\na.yaml:2:1: images: is required";
+  EXPECT_EQ(WaitResult(document, WaitEnd::kFailedForGood, std::chrono::seconds(1), 80),
+            "failed: 0 of 0 ready on node n1; waiting longer changes nothing\n"
+            "  no valid version of a.yaml is known: a.yaml:1:1: kind: is required\n"
+            "    a.yaml:2:1: images: is required\n");
+}
+
 TEST(FailedForGood, AllOrSomething) {
   EXPECT_TRUE(FailedForGood(Parsed({GivenUp("a:1"), sample::Ready("b:1", 1)})));
   EXPECT_FALSE(FailedForGood(Parsed({GivenUp("a:1"), sample::Queued("b:1")})));
