@@ -50,8 +50,8 @@ TEST_P(FilledForAMoment, LeavesTheImageToBePulled) {
   node.List({"r.io/a:v1"});
   node.RunFor(seconds(10));
   node.disk.available_bytes = kGiB;
-  ASSERT_TRUE(node.RunUntil([&] { return node.ReasonOf("r.io/a:v1") == plan::Reason::kDiskPressure; },
-                            seconds(20)));
+  ASSERT_TRUE(
+      node.RunUntil([&] { return node.ReasonOf("r.io/a:v1") == plan::Reason::kDiskPressure; }, seconds(20)));
   node.RunFor(seconds(10));
   node.disk.available_bytes = 90 * kGiB;
   EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(2))) << node.Image("r.io/a:v1").message;
