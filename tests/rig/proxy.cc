@@ -45,6 +45,9 @@ struct Connection {
   base::Fd server;
   Stream up;
   Stream down;
+  Clock::time_point opened = Clock::now();
+  Bucket bucket;
+  Window window;
   std::uint64_t request = 0;
   bool answered = false;  // by us: it is closed when that is sent
   bool broken = false;
@@ -57,11 +60,6 @@ constexpr std::size_t kChunk = 64 << 10;
 constexpr std::size_t kMaxHeld = 4 << 20;
 // When nothing is delayed, little is held, so that a cut or a freeze takes effect where it is asked for.
 constexpr std::size_t kMaxHeldUndelayed = 128 << 10;
-
-// The least that is sent at a time when bandwidth is limited: 2 ms of it, so that the thread does not spin.
-double Quantum(std::uint64_t bandwidth) {
-  return std::clamp(static_cast<double>(bandwidth) / 500, 1.0, 16384.0);
-}
 
 std::string Header(std::string_view head, std::string_view name) {
   std::size_t at = head.find(name);
@@ -159,13 +157,14 @@ class Proxy::Loop {
   void Read(Connection& c, Stream& s);
   void SeeRequest(Connection& c, std::string_view bytes);
   void Write(Connection& c, Stream& s);
-  std::size_t Allowance(std::size_t wanted);
-  void Account(const Chunk& chunk, std::size_t n);
+  std::size_t Allowance(const Connection& c, std::size_t wanted) const;
+  void Account(Connection& c, const Chunk& chunk, std::size_t n);
   void PassOnEnd(Connection& c, Stream& s);
   void Sweep();
   Clock::time_point Prepare(std::vector<pollfd>& polled);
-  bool MayRead(const Stream& s) const;
+  bool MayRead(const Connection& c, const Stream& s) const;
   bool MayWrite(const Connection& c, const Stream& s) const;
+  void Advance(Connection& c, Clock::time_point now);
 
  public:
   const int upstream_;
@@ -177,10 +176,8 @@ class Proxy::Loop {
   std::list<Connection> connections_;
   bool stopping_ = false;
   bool frozen_ = false;
-  std::uint64_t bandwidth_ = 0;
-  double tokens_ = 0;
-  Clock::time_point refilled_ = Clock::now();
-  std::chrono::milliseconds delay_{0};
+  Link link_;
+  Bucket bucket_;  // of all connections together
   std::optional<std::uint64_t> cut_after_;
   std::map<std::string, std::string> answers_;
   std::uint64_t bytes_ = 0;
@@ -188,13 +185,20 @@ class Proxy::Loop {
   std::vector<Passed> requests_;
 };
 
-bool Proxy::Loop::MayRead(const Stream& s) const {
-  return !frozen_ && !s.ended && s.held < (delay_.count() > 0 ? kMaxHeld : kMaxHeldUndelayed);
+bool Proxy::Loop::MayRead(const Connection& c, const Stream& s) const {
+  if (&s == &c.down && link_.slow_start && c.window.Room() == 0) return false;
+  return !frozen_ && !s.ended && s.held < (link_.one_way.count() > 0 ? kMaxHeld : kMaxHeldUndelayed);
 }
 
 bool Proxy::Loop::MayWrite(const Connection& c, const Stream& s) const {
   if (frozen_ || s.chunks.empty() || s.chunks.front().due > Clock::now()) return false;
-  return &s != &c.down || bandwidth_ == 0 || tokens_ >= Quantum(bandwidth_);
+  return &s != &c.down || (bucket_.Open() && c.bucket.Open());
+}
+
+void Proxy::Loop::Advance(Connection& c, Clock::time_point now) {
+  c.bucket.SetRate(link_.connection_bytes_per_second);
+  c.bucket.Refill(now);
+  c.window.Advance(now);
 }
 
 // Fills `polled` with the two descriptors of each connection behind listener and wake-up; returns when time
@@ -202,17 +206,15 @@ bool Proxy::Loop::MayWrite(const Connection& c, const Stream& s) const {
 Clock::time_point Proxy::Loop::Prepare(std::vector<pollfd>& polled) {
   Clock::time_point next = Clock::time_point::max();
   polled.assign({{wake_.get(), POLLIN, 0}, {listener_.valid() ? listener_.get() : -1, POLLIN, 0}});
-  if (bandwidth_ > 0) {
-    auto now = Clock::now();
-    tokens_ += std::chrono::duration<double>(now - refilled_).count() * static_cast<double>(bandwidth_);
-    tokens_ = std::min(tokens_, std::max(2.0, static_cast<double>(bandwidth_) / 50));
-    refilled_ = now;
-  }
+  auto now = Clock::now();
+  bucket_.Refill(now);
   for (Connection& c : connections_) {
+    Advance(c, now);
+    if (link_.slow_start) next = std::min(next, c.window.NextAcknowledgement());
     pollfd client{c.client.get(), 0, 0};
     pollfd server{c.server.valid() ? c.server.get() : -1, 0, 0};
-    if (MayRead(c.up)) client.events |= POLLIN;
-    if (MayRead(c.down) && !c.answered) server.events |= POLLIN;
+    if (MayRead(c, c.up)) client.events |= POLLIN;
+    if (MayRead(c, c.down) && !c.answered) server.events |= POLLIN;
     if (MayWrite(c, c.up)) server.events |= POLLOUT;
     if (MayWrite(c, c.down)) client.events |= POLLOUT;
     for (const Stream* s : {&c.up, &c.down}) {
@@ -251,8 +253,8 @@ void Proxy::Loop::Work() {
       bool client = polled[i].revents != 0;
       bool server = polled[i + 1].revents != 0;
       i += 2;
-      if (client && MayRead(c.up)) Read(c, c.up);
-      if (server && MayRead(c.down) && !c.answered) Read(c, c.down);
+      if (client && MayRead(c, c.up)) Read(c, c.up);
+      if (server && MayRead(c, c.down) && !c.answered) Read(c, c.down);
       if (server && !c.broken) Write(c, c.up);
       if (client && !c.broken) Write(c, c.down);
     }
@@ -278,7 +280,9 @@ void Proxy::Loop::Accept() {
 }
 
 void Proxy::Loop::Read(Connection& c, Stream& s) {
-  std::string bytes(kChunk, '\0');
+  const bool down = &s == &c.down;
+  const std::size_t room = down && link_.slow_start ? c.window.Room() : kChunk;
+  std::string bytes(std::min(kChunk, room), '\0');
   ssize_t n = ::recv(s.from->get(), bytes.data(), bytes.size(), 0);
   if (n < 0) {
     c.broken = c.broken || (errno != EAGAIN && errno != EINTR && errno != ENOTCONN);
@@ -289,15 +293,19 @@ void Proxy::Loop::Read(Connection& c, Stream& s) {
     return;
   }
   bytes.resize(static_cast<std::size_t>(n));
-  if (&s == &c.up) {
+  if (!down) {
     SeeRequest(c, bytes);
     if (c.answered) return;
   } else if (c.request > forgotten_) {
     Passed& request = requests_[c.request - forgotten_ - 1];
     if (request.status == 0) request.status = ParseStatus(bytes);
   }
+  auto sent = Clock::now();
+  if (down) c.window.Sent(bytes.size());
+  // The first request follows the handshake.
+  if (!down && link_.slow_start) sent = std::max(sent, c.opened + 2 * link_.one_way);
   s.held += bytes.size();
-  s.chunks.push_back({Clock::now() + delay_, std::move(bytes), 0, c.request});
+  s.chunks.push_back({sent + link_.one_way, std::move(bytes), 0, c.request});
 }
 
 // Counts the request that begins in `bytes`, and answers it if a test wants that.
@@ -314,22 +322,24 @@ void Proxy::Loop::SeeRequest(Connection& c, std::string_view bytes) {
     c.answered = true;
     c.down.ended = true;
     c.down.held += response.size();
-    c.down.chunks.push_back({Clock::now() + 2 * delay_, response, 0, c.request});
+    c.down.chunks.push_back({Clock::now() + 2 * link_.one_way, response, 0, c.request});
     requests_.back().status = ParseStatus(response);
     return;
   }
 }
 
 // How much of `wanted` bandwidth and a pending cut let through now.
-std::size_t Proxy::Loop::Allowance(std::size_t wanted) {
-  if (bandwidth_ > 0) wanted = std::min(wanted, static_cast<std::size_t>(std::max(0.0, tokens_)));
+std::size_t Proxy::Loop::Allowance(const Connection& c, std::size_t wanted) const {
+  wanted = std::min({wanted, bucket_.Allowed(), c.bucket.Allowed()});
   if (cut_after_) wanted = static_cast<std::size_t>(std::min<std::uint64_t>(wanted, *cut_after_));
   return wanted;
 }
 
-void Proxy::Loop::Account(const Chunk& chunk, std::size_t n) {
+void Proxy::Loop::Account(Connection& c, const Chunk& chunk, std::size_t n) {
   bytes_ += n;
-  if (bandwidth_ > 0) tokens_ -= static_cast<double>(n);
+  bucket_.Take(n);
+  c.bucket.Take(n);
+  if (link_.slow_start) c.window.Delivered(n, Clock::now() + link_.one_way);
   if (cut_after_) *cut_after_ -= n;
   if (chunk.request > forgotten_) requests_[chunk.request - forgotten_ - 1].bytes += n;
 }
@@ -339,7 +349,7 @@ void Proxy::Loop::Write(Connection& c, Stream& s) {
   Chunk& chunk = s.chunks.front();
   bool down = &s == &c.down;
   std::size_t n = chunk.bytes.size() - chunk.sent;
-  if (down) n = Allowance(n);
+  if (down) n = Allowance(c, n);
   if (n == 0) return;
   ssize_t sent = ::send(s.to->get(), chunk.bytes.data() + chunk.sent, n, MSG_NOSIGNAL);
   if (sent < 0) {
@@ -347,7 +357,7 @@ void Proxy::Loop::Write(Connection& c, Stream& s) {
     return;
   }
   auto done = static_cast<std::size_t>(sent);
-  if (down) Account(chunk, done);
+  if (down) Account(c, chunk, done);
   chunk.sent += done;
   s.held -= done;
   if (chunk.sent == chunk.bytes.size()) s.chunks.pop_front();
@@ -391,14 +401,20 @@ int Proxy::port() const {
 
 void Proxy::LimitBandwidth(std::uint64_t bytes_per_second) {
   loop_->With([&] {
-    loop_->bandwidth_ = bytes_per_second;
-    loop_->tokens_ = 0;
-    loop_->refilled_ = Clock::now();
+    loop_->link_.bytes_per_second = bytes_per_second;
+    loop_->bucket_.SetRate(bytes_per_second);
   });
 }
 
 void Proxy::Delay(std::chrono::milliseconds one_way) {
-  loop_->With([&] { loop_->delay_ = one_way; });
+  loop_->With([&] { loop_->link_.one_way = one_way; });
+}
+
+void Proxy::Shape(const Link& link) {
+  loop_->With([&] {
+    loop_->link_ = link;
+    loop_->bucket_.SetRate(link.bytes_per_second);
+  });
 }
 
 void Proxy::Freeze(bool frozen) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "rig/link.h"
 
 namespace prefetch::rig {
 
@@ -40,6 +41,8 @@ class Proxy {
   void LimitBandwidth(std::uint64_t bytes_per_second);
   // Added to every chunk in each direction, so a round trip costs twice as much.
   void Delay(std::chrono::milliseconds one_way);
+  // All of the above and more at once; open connections keep their windows.
+  void Shape(const Link& link);
   // While frozen nothing is forwarded in either direction; connections stay and new ones are accepted.
   void Freeze(bool frozen);
   // Resets all connections.
