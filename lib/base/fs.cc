@@ -127,4 +127,9 @@ Result<FileKind> KindOf(const std::string& path) {
   return FileKind::kOther;
 }
 
+std::string WithoutEndSlashes(std::string path) {
+  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  return path;
+}
+
 }  // namespace prefetch::base

@@ -39,6 +39,9 @@ Status WriteFileAtomically(const std::string& path, std::string_view content, un
 // Names in a directory, without "." and "..", sorted by bytes. ResourceExhausted beyond `max_entries`.
 Result<std::vector<std::string>> ListDirectory(const std::string& path, std::size_t max_entries);
 
+// "/a//" is "/a"; "/" stays.
+std::string WithoutEndSlashes(std::string path);
+
 enum class FileKind { kRegular, kDirectory, kOther };
 // The kind of file at `path`, through symbolic links. NotFound if it does not exist (a dangling link too).
 Result<FileKind> KindOf(const std::string& path);

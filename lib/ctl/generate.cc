@@ -238,11 +238,6 @@ bool TakeAgentConfig(GenerateFlags& flags, std::ostream& err) {
   return true;
 }
 
-std::string PathWithoutSlash(std::string path) {
-  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
-  return path;
-}
-
 // Mounted Secrets and pullSecrets of agent.yaml must fit together, and prefetchd must accept all of it.
 base::Status CheckAgentConfig(const GenerateFlags& flags, const std::vector<doc::Node>& documents,
                               std::vector<std::string>& notes) {
@@ -253,7 +248,7 @@ base::Status CheckAgentConfig(const GenerateFlags& flags, const std::vector<doc:
   }
   std::set<std::string> declared, mounted;
   for (const config::PullSecret& secret : config->pull_secrets)
-    declared.insert(PathWithoutSlash(secret.path));
+    declared.insert(base::WithoutEndSlashes(secret.path));
   for (const std::string& secret : flags.options.mounted_pull_secrets) {
     const std::string folder = deploy::FolderOfPullSecret(secret);
     mounted.insert(folder);

@@ -22,9 +22,8 @@ constexpr const char* kDataLink = "/..data";
 std::string Absolute(const std::string& path) {
   std::error_code error;
   std::filesystem::path absolute = std::filesystem::absolute(path, error);
-  std::string text = (error ? std::filesystem::path(path) : absolute).lexically_normal().string();
-  while (text.size() > 1 && text.ends_with('/')) text.pop_back();
-  return text;
+  return base::WithoutEndSlashes(
+      (error ? std::filesystem::path(path) : absolute).lexically_normal().string());
 }
 
 bool Exists(const std::string& path) {

@@ -22,9 +22,7 @@ constexpr std::size_t kMaxImported = 1000;
 
 // As Go's filepath.Clean, of an absolute path.
 std::string Cleaned(const std::string& path) {
-  std::string clean = std::filesystem::path(path).lexically_normal();
-  while (clean.size() > 1 && clean.ends_with('/')) clean.pop_back();
-  return clean;
+  return base::WithoutEndSlashes(std::filesystem::path(path).lexically_normal());
 }
 
 bool IsPattern(std::string_view text) {

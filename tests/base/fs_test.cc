@@ -44,5 +44,12 @@ TEST(ListDirectory, SortedAndBounded) {
   EXPECT_EQ(ListDirectory(dir.path(), 1).error().code(), Code::kResourceExhausted);
 }
 
+TEST(WithoutEndSlashes, LeavesTheRoot) {
+  EXPECT_EQ(WithoutEndSlashes("/a/b//"), "/a/b");
+  EXPECT_EQ(WithoutEndSlashes("a"), "a");
+  EXPECT_EQ(WithoutEndSlashes("//"), "/");
+  EXPECT_EQ(WithoutEndSlashes(""), "");
+}
+
 }  // namespace
 }  // namespace prefetch::base::fs_test
