@@ -44,12 +44,11 @@ TEST_P(NodeTest, Yaml) {
   ExpectGolden(File("yaml"), *yaml);
 }
 TEST_P(NodeTest, Table) {
-  std::string narrow = StatusTable(document_, {.width = 80});
-  ExpectGolden(File("table80"), narrow);
-  for (std::string_view line : base::Split(narrow, '\n')) EXPECT_LE(DisplayWidth(line), 80U) << line;
-  std::string broad = StatusTable(document_, {.width = 120});
-  ExpectGolden(File("table120"), broad);
-  for (std::string_view line : base::Split(broad, '\n')) EXPECT_LE(DisplayWidth(line), 120U) << line;
+  for (std::size_t width : {60, 80, 120, 160}) {
+    const std::string table = StatusTable(document_, {.width = width});
+    ExpectGolden(File("table" + std::to_string(width)), table);
+    for (std::string_view line : base::Split(table, '\n')) EXPECT_LE(DisplayWidth(line), width) << line;
+  }
   ExpectGolden(File("wide"), StatusTable(document_, {.width = 160, .wide = true}));
 }
 // What strangers are shown: no line is empty, no message is missed, and it is said what is hidden.
@@ -89,6 +88,18 @@ TEST_P(NodeTest, Wait) {
     text += WaitResult(document_, end, std::chrono::seconds(600), 80) + "\n";
   }
   ExpectGolden(File("wait"), text);
+}
+
+// The view of `wait` on terminals of these widths.
+TEST_P(NodeTest, WaitOnATerminal) {
+  std::string text;
+  for (std::size_t width : {60, 80, 160}) {
+    std::vector<std::string> view = WaitDetails(document_, width - 1, 10);
+    view.insert(view.begin(), WaitLine(document_, width - 1));
+    for (const std::string& line : view) EXPECT_LT(DisplayWidth(line), width) << line;
+    text += base::Join(view, "\n") + "\n\n";
+  }
+  ExpectGolden(File("waitview"), text);
 }
 
 INSTANTIATE_TEST_SUITE_P(
