@@ -1,6 +1,7 @@
 #include "doc/problems.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/text.h"
 
@@ -13,10 +14,11 @@ constexpr std::size_t kMostProblems = 100;
 }  // namespace
 
 void Problems::Add(Position at, std::string_view path, std::string_view message) {
-  count_++;
-  if (problems_.size() == kMostProblems) return;
   std::string text = path.empty() ? "" : std::string(path) + ": ";
-  problems_.push_back({at, text.append(message)});
+  Problem problem{at, text.append(message)};
+  if (std::find(problems_.begin(), problems_.end(), problem) != problems_.end()) return;
+  count_++;
+  if (problems_.size() < kMostProblems) problems_.push_back(std::move(problem));
 }
 
 bool Problems::Full() const {

@@ -16,7 +16,8 @@ class Problems {
   // `source` is how messages name the document: "images.yaml".
   explicit Problems(std::string source) : source_(std::move(source)) {}
 
-  // `path` is the way to the value: "images[3].image"; empty for the document itself.
+  // `path` is the way to the value: "images[3].image"; empty for the document itself. The same problem counts
+  // once: a value that several others share (a template's defaults) is read for each of them.
   void Add(Position at, std::string_view path, std::string_view message);
 
   bool empty() const { return count_ == 0; }
@@ -35,6 +36,8 @@ class Problems {
   struct Problem {
     Position at;
     std::string text;
+
+    friend bool operator==(const Problem&, const Problem&) = default;
   };
   std::string source_;
   std::vector<Problem> problems_;

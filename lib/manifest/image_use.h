@@ -62,6 +62,16 @@ struct ImageUse {
   std::shared_ptr<const Pod> pod;  // never null; shared by the uses of one pod
 };
 
+// A step of a Tekton Task whose image is in a StepAction: an object of its own, perhaps in another
+// repository.
+struct StepReference {
+  std::string step;                // its name; may be empty
+  std::string action;              // the StepAction's name; empty: a resolver finds it
+  doc::Position at;                // of the key `ref`
+  doc::Position holder_at;         // where the step begins
+  std::shared_ptr<const Pod> pod;  // never null
+};
+
 // Is this container there to check others' images before those start?
 //
 // A container whose name, or whose pod's name, has one of the words by which people and controllers call such

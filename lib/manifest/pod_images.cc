@@ -29,6 +29,7 @@ struct Context {
   std::shared_ptr<const Pod> pod;
   const PolicyRules& rules;
   std::vector<ImageUse>& uses;
+  std::vector<StepReference>& references;
   TemplateShape shape = TemplateShape::kPod;
 };
 
@@ -69,7 +70,7 @@ bool MayBeBlank(const std::string& image, UseKind kind, bool from_template) {
 // "$(params.image)" of Tekton, "{{inputs.parameters.image}}" of Argo: known when it runs.
 bool IsVariable(const std::optional<Reader>& value, TemplateShape shape) {
   if (!value || value->node().kind != doc::Node::Kind::kString) return false;
-  const std::string_view mark = shape == TemplateShape::kTekton ? "$(" : "{{";
+  const std::string_view mark = shape == TemplateShape::kArgo ? "{{" : "$(";
   return shape != TemplateShape::kPod && value->node().text.find(mark) != std::string::npos;
 }
 
@@ -130,12 +131,25 @@ void ReadContainers(ObjectReader& spec, const Context& context) {
   for (const ContainerList& list : kContainerLists) ReadList(spec, list.key, list.kind, context);
 }
 
-// A step gets the fields of stepTemplate that it lacks; one with `ref` is a StepAction, which is elsewhere.
+void ReadReference(const Reader& item, const Reader& action, const Context& context) {
+  ObjectReader step(item);
+  StepReference reference{.step = step.String("name").value_or(""), .pod = context.pod};
+  reference.action = ObjectReader(action).String("name").value_or("");
+  reference.at = step.KeyAt("ref").value_or(action.node().at);
+  reference.holder_at = item.node().at;
+  context.references.push_back(std::move(reference));
+}
+
+// A step gets the fields of stepTemplate that it lacks; one with `ref` has its image in a StepAction.
 void ReadSteps(ObjectReader& task, const Context& context) {
   std::optional<ObjectReader> common;
   if (std::optional<Reader> value = task.Find("stepTemplate")) common.emplace(*value);
   for (const Reader& item : task.Items("steps")) {
-    if (item.node().Find("ref") == nullptr) {
+    std::optional<Reader> action;
+    if (item.node().kind == doc::Node::Kind::kMapping) action = ObjectReader(item).Find("ref");
+    if (action) {
+      ReadReference(item, *action, context);
+    } else {
       ReadContainer(item, UseKind::kContainer, context, common ? &*common : nullptr);
     }
   }
@@ -176,7 +190,8 @@ void ReadImageVolumes(ObjectReader& spec, const Context& context) {
 }  // namespace
 
 std::optional<const doc::Node*> ReadPodImages(const FoundTemplate& found, Pod object,
-                                              const PolicyRules& rules, std::vector<ImageUse>& uses) {
+                                              const PolicyRules& rules, std::vector<ImageUse>& uses,
+                                              std::vector<StepReference>& references) {
   std::optional<ObjectReader> spec = SpecOf(found);
   if (!spec) return found.by_custom_path ? std::nullopt : std::optional<const doc::Node*>(nullptr);
   object.image_pull_secrets = PullSecrets(*spec);
@@ -184,13 +199,16 @@ std::optional<const doc::Node*> ReadPodImages(const FoundTemplate& found, Pod ob
   object.nodes = ReadNodeDemand(spec->reader().node());
   object.service_account_name = ServiceAccount(*spec);
   object.identity_elsewhere = found.shape != TemplateShape::kPod;
-  Context context{std::make_shared<const Pod>(std::move(object)), rules, uses, found.shape};
+  Context context{std::make_shared<const Pod>(std::move(object)), rules, uses, references, found.shape};
   switch (found.shape) {
     case TemplateShape::kPod:
       ReadContainers(*spec, context);
       break;
     case TemplateShape::kTekton:
       ReadSteps(*spec, context);
+      break;
+    case TemplateShape::kStepAction:
+      ReadContainer(spec->reader(), UseKind::kContainer, context);
       break;
     case TemplateShape::kArgo:
       ReadArgoTemplate(*spec, found.defaults, context);

@@ -44,6 +44,7 @@ struct OfWorkflow {
 constexpr OfWorkflow kOfWorkflows[] = {
     {"Task", "tekton.dev", "spec", TemplateShape::kTekton},
     {"ClusterTask", "tekton.dev", "spec", TemplateShape::kTekton},
+    {"StepAction", "tekton.dev", "spec", TemplateShape::kStepAction},
     {"TaskRun", "tekton.dev", "spec.taskSpec", TemplateShape::kTekton},
     {"Pipeline", "tekton.dev", "spec.tasks.taskSpec", TemplateShape::kTekton},
     {"Pipeline", "tekton.dev", "spec.finally.taskSpec", TemplateShape::kTekton},
@@ -97,6 +98,7 @@ bool HasContainers(const doc::Node& value, TemplateShape shape) {
     return found != nullptr && found->kind == kind;
   };
   if (shape == TemplateShape::kTekton) return is("steps", doc::Node::Kind::kSequence);
+  if (shape == TemplateShape::kStepAction) return value.Find("image") != nullptr;
   return is("container", doc::Node::Kind::kMapping) || is("script", doc::Node::Kind::kMapping) ||
          is("containerSet", doc::Node::Kind::kMapping);
 }

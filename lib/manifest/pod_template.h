@@ -28,9 +28,10 @@ std::string TypeName(const ObjectType& type);
 
 // The names under which a template has its containers.
 enum class TemplateShape {
-  kPod,     // a `spec` with `containers`
-  kTekton,  // `steps`, `stepTemplate`, `sidecars`: of these, Tekton makes a pod
-  kArgo,    // `container`, `script` or `containerSet`, with `initContainers` and `sidecars`
+  kPod,         // a `spec` with `containers`
+  kTekton,      // `steps`, `stepTemplate`, `sidecars`: of these, Tekton makes a pod
+  kStepAction,  // `image`: of Tekton, a step for Tasks that refer to it
+  kArgo,        // `container`, `script` or `containerSet`, with `initContainers` and `sidecars`
 };
 
 // A pod template: a mapping that has the pod's `spec` in it; a Pod is its own.
@@ -50,11 +51,13 @@ struct FoundTemplate {
 std::optional<std::vector<FoundTemplate>> FindTemplates(const doc::Reader& object, const ObjectType& type,
                                                         const std::vector<std::string>& custom_paths);
 
-// Appends the images that the pod of `found` uses. Mistakes in the fields that are read go to its Problems;
-// other fields are ignored. `object` is the pod's owner; its pull credentials are read here. The pod's spec;
-// nullptr if it has none, which is a mistake. nullopt: there is no pod here (only where a custom path led).
+// Appends the images that the pod of `found` uses, and its references to images elsewhere. Mistakes in the
+// fields that are read go to its Problems; other fields are ignored. `object` is the pod's owner; its pull
+// credentials are read here. The pod's spec; nullptr if it has none, which is a mistake. nullopt: there is no
+// pod here (only where a custom path led).
 std::optional<const doc::Node*> ReadPodImages(const FoundTemplate& found, Pod object,
-                                              const PolicyRules& rules, std::vector<ImageUse>& uses);
+                                              const PolicyRules& rules, std::vector<ImageUse>& uses,
+                                              std::vector<StepReference>& references);
 
 // The values that a pod's nodeSelector, required node affinity and spec.os allow for kubernetes.io/os and
 // kubernetes.io/arch (https://kubernetes.io/docs/reference/labels-annotations-taints/). Fields of a wrong

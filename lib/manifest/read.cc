@@ -90,7 +90,7 @@ class ObjectVisitor {
       Pod pod = Describe(object, type);
       for (const FoundTemplate& found : *templates) {
         const std::size_t first = manifests_.uses.size();
-        auto spec = ReadPodImages(found, pod, options_.policy, manifests_.uses);
+        auto spec = ReadPodImages(found, pod, options_.policy, manifests_.uses, manifests_.references);
         if (!spec) continue;
         pods++;
         // Changes are made in pods' own specs only.

@@ -32,8 +32,9 @@ struct ReadOptions {
 };
 
 struct Manifests {
-  std::vector<ImageUse> uses;  // in the order of the text, object by object
-  std::size_t pods = 0;        // pods and pod templates
+  std::vector<ImageUse> uses;             // in the order of the text, object by object
+  std::vector<StepReference> references;  // the same; their images are not among the uses
+  std::size_t pods = 0;                   // pods and pod templates
   // Objects without pods, how many of each type: {"Service", 2}, {"Certificate.cert-manager.io", 1}.
   std::map<std::string, std::size_t> passed_over;
 };
@@ -57,10 +58,10 @@ std::vector<PodInTree> FindPods(const std::vector<doc::Node>& documents, doc::Pr
 // The objects of one text: YAML with any number of documents, or JSON; a List (or PodList …) and a plain
 // sequence of objects are each of their objects. Pods: Pod, PodTemplate, Deployment, StatefulSet, DaemonSet,
 // ReplicaSet, ReplicationController, Job, CronJob, OpenShift's DeploymentConfig, and by `pod_template_paths`;
-// of Tekton, Tasks, Pipelines and their runs; of Argo, Workflows, their templates and CronWorkflows. There an
-// image or policy with a variable in it is no use, and the pods' pull secrets are not looked for.
-// `problems` names the text (its source() stands in every Pod) and gets all mistakes; if there is one, what
-// is returned is good to show, not to decide by. Pure.
+// of Tekton, Tasks, StepActions, Pipelines and their runs; of Argo, Workflows, their templates and
+// CronWorkflows. There an image or policy with a variable in it is no use, and the pods' pull secrets are not
+// looked for. `problems` names the text (its source() stands in every Pod) and gets all mistakes; if there is
+// one, what is returned is good to show, not to decide by. Pure.
 Manifests ReadManifests(std::string_view text, doc::Problems& problems, const ReadOptions& options = {});
 
 }  // namespace prefetch::manifest

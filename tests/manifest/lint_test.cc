@@ -58,6 +58,17 @@ INSTANTIATE_TEST_SUITE_P(
             {{"p.yaml", Pod("  - {name: b, image: \"q.io/b:v1\", imagePullPolicy: Never}\n")}},
             {"p.yaml:6:15 PF103 imagePullPolicy is Never and the image is not listed: q.io/b:v1 (container "
              "\"b\")"}},
+        RuleCase{
+            "ImageInAStepAction",
+            "",
+            {{"t.yaml",
+              "apiVersion: tekton.dev/v1\nkind: Task\nmetadata: {name: t}\nspec:\n  steps:\n"
+              "  - {name: s, ref: {name: clone}}\n  - ref: {resolver: git}\n"
+              "  # prefetchctl: ignore=PF106 it is listed elsewhere\n  - ref: {name: known}\n"}},
+            {"t.yaml:6:15 PF106 step \"s\" of Task t takes its image from the StepAction \"clone\", which "
+             "is not judged here",
+             "t.yaml:7:5 PF106 a step of Task t takes its image from a StepAction that a resolver finds, "
+             "which is not judged here"}},
         RuleCase{"OtherPlatform",
                  "q.io/a:v1|linux/amd64",
                  {{"p.yaml", Pod("  - {name: a, image: \"q.io/a:v1\"}\n",
@@ -319,14 +330,14 @@ TEST_P(LintSelectionTest, Is) {
 INSTANTIATE_TEST_SUITE_P(
     All, LintSelectionTest,
     testing::Values(
-        SelectionCase{
-            "All",
-            {},
-            {},
-            "PF001 PF002 PF101 PF102 PF103 PF104 PF105 PF201 PF202 PF203 PF204 PF301 PF302 PF303 PF304"},
+        SelectionCase{"All",
+                      {},
+                      {},
+                      "PF001 PF002 PF101 PF102 PF103 PF104 PF105 PF106 PF201 PF202 PF203 PF204 PF301 PF302 "
+                      "PF303 PF304"},
         SelectionCase{"Some", {"PF101", "pf2"}, {}, "PF101 PF201 PF202 PF203 PF204"},
         SelectionCase{"WithCommas", {"PF101, PF102"}, {}, "PF101 PF102"},
-        SelectionCase{"NotThese", {"PF1"}, {"PF102,PF104"}, "PF101 PF103 PF105"},
+        SelectionCase{"NotThese", {"PF1"}, {"PF102,PF104"}, "PF101 PF103 PF105 PF106"},
         SelectionCase{
             "NoSuchRule", {"PF9"}, {}, "--select: there is no rule PF9; see prefetchctl lint --rules"},
         SelectionCase{"Empty", {}, {"PF1,"}, "--ignore: there is no rule ; see prefetchctl lint --rules"}),

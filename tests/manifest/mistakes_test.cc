@@ -109,6 +109,12 @@ INSTANTIATE_TEST_SUITE_P(
         MistakeCase{
             "InACustomResource", "apiVersion: a/v1\nkind: X\nspec: {pods: {containers: [{image: 5}]}}\n",
             "x.yaml:3:36: spec.pods.containers[0].image: must be a string, not an integer; put it in quotes"},
+        // Not once for each step that lacks the field.
+        MistakeCase{"InAStepTemplate",
+                    "apiVersion: tekton.dev/v1\nkind: Task\nspec:\n  stepTemplate: {imagePullPolicy: x}\n"
+                    "  steps: [{image: a:1}, {image: b:1}]\n",
+                    "x.yaml:4:35: spec.stepTemplate.imagePullPolicy: must be Always, IfNotPresent or Never",
+                    2},
         MistakeCase{"TwoImages", Pod("{containers: [{image: a, image: b}]}"),
                     "x.yaml:3:32: duplicate key \"image\", first written in line 3", 1},
         MistakeCase{"MergeOfNoMapping", Pod("{containers: [{<<: a, image: b}]}"),

@@ -33,6 +33,10 @@ bool StandsAt(std::string_view text, const ImageUse& use) {
 std::string Shown(const Manifests& manifests) {
   std::string text;
   for (const ImageUse& use : manifests.uses) text += Shown(use) + "\n";
+  for (const StepReference& reference : manifests.references) {
+    text += std::to_string(reference.at.line) + ":" + std::to_string(reference.at.column) + " step " +
+            reference.step + " of " + PodTitle(*reference.pod) + " refers to " + reference.action + "\n";
+  }
   for (const auto& passed : manifests.passed_over) {
     text += "passed over: " + std::to_string(passed.second) + " " + passed.first + "\n";
   }
@@ -253,7 +257,16 @@ INSTANTIATE_TEST_SUITE_P(
                             "  - {name: of-template}\n  - {name: own, image: b:1, imagePullPolicy: Never}\n"
                             "  - {name: half, image: c:1}\n  - {name: elsewhere, ref: {name: x}}\n"),
                  "5:25 a:1 Always! container of-template of Task w\n"
-                 "8:24 b:1 Never! container own of Task w\n9:25 c:1 Always! container half of Task w\n"},
+                 "8:24 b:1 Never! container own of Task w\n9:25 c:1 Always! container half of Task w\n"
+                 "10:23 step elsewhere of Task w refers to x\n"},
+        ReadCase{"StepAction", OfWorkflow("tekton.dev/v1beta1/StepAction", "  image: a\n  script: x\n"),
+                 "5:10 a Always container  of StepAction w\n"},
+        ReadCase{"StepActionWithAVariable",
+                 OfWorkflow("tekton.dev/v1beta1/StepAction", "  image: $(params.image)\n"), ""},
+        ReadCase{
+            "StepOfAResolver",
+            OfWorkflow("tekton.dev/v1/Task", "  steps: [{ref: {resolver: git}, imagePullPolicy: Always}]\n"),
+            "5:12 step  of Task w refers to \n"},
         ReadCase{
             "VariablesOfTekton",
             OfWorkflow("tekton.dev/v1/Task",

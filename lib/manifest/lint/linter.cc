@@ -43,6 +43,7 @@ void Linter::Add(const Manifests& manifests, Ignores ignores) {
     NeverOfMovingTag(use, listed_, findings);
     ShortName(use, findings);
   }
+  for (const StepReference& reference : manifests.references) ImageInStepAction(reference, findings);
   Pods(manifests.uses, findings);
   Keep(std::move(findings), &ignores);
   if (!ignores.empty()) ignores_.emplace(ignores.file(), std::move(ignores));

@@ -31,6 +31,9 @@ constexpr Rule kRules[] = {
      "A pod lacks the secrets or the service account that the list names for its image (readyAs).",
      "Nodes report the image ready for other pods. kubelet may refuse it to this pod, or pull it. Give the "
      "pod what readyAs names, or list the image for this pod in another source."},
+    {RuleId::kStepAction, "PF106", "image-in-step-action", Severity::kNote,
+     "A Tekton step takes its image from a StepAction.",
+     "Lint does not follow the reference. Lint the StepAction's manifest as well, and list its image."},
     {RuleId::kImplicitAlways, "PF201", "implicit-always", Severity::kWarning,
      "A listed image has no imagePullPolicy, and Kubernetes fills in Always.",
      "kubelet contacts the registry at every start although the image is present, and the pod fails if the "

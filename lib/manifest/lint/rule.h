@@ -19,6 +19,7 @@ enum class RuleId {
   kNeverUnlisted,
   kOtherPlatform,
   kNotReadyAs,
+  kStepAction,
   kImplicitAlways,
   kExplicitAlways,
   kNeverMovingTag,

@@ -24,6 +24,8 @@ void OtherPlatform(const ImageUse& use, const ListedImages& listed, Findings& fi
 // PF201 and PF202.
 void AlwaysOfListed(const ImageUse& use, const ListedImages& listed, Findings& findings);
 void NeverOfMovingTag(const ImageUse& use, const ListedImages& listed, Findings& findings);
+// PF106.
+void ImageInStepAction(const StepReference& reference, Findings& findings);
 void ShortName(const ImageUse& use, Findings& findings);
 
 // A tag that by its name does not stay what it is: latest, main, nightly, edge … Versions, also short ones
