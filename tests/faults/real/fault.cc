@@ -1,0 +1,185 @@
+#include "faults/real/fault.h"
+
+#include <gtest/gtest.h>
+
+#include "rig/expect_ok.h"
+
+namespace prefetch::tests::real_faults {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+void Nothing(RealWorld& /*world*/, const std::string& /*image*/) {}
+
+rig::Proxy& ProxyOf(RealWorld& world, const std::string& image) {
+  return world.HostOf(image).proxy();
+}
+
+// Every request is answered so.
+FaultKind Answers(const char* manner, const std::string& head, const std::string& body,
+                  std::set<std::string> reasons, bool is_for_good) {
+  const std::string response = "HTTP/1.1 " + head + "Content-Length: " + std::to_string(body.size()) +
+                               "\r\nConnection: close\r\n\r\n" + body;
+  return {.part = "registry",
+          .manner = manner,
+          .begin =
+              [response, is_for_good](RealWorld& world, const std::string& image) {
+                if (is_for_good) world.Destroyed(world.BytesOfAll());
+                ProxyOf(world, image).Answer("/v2/", response);
+              },
+          .end = [](RealWorld& world, const std::string& image) { ProxyOf(world, image).Answer("/v2/", ""); },
+          .reasons = std::move(reasons),
+          .is_for_good = is_for_good};
+}
+
+FaultKind Runtime(const char* manner, Act begin) {
+  return {.part = "runtime",
+          .manner = manner,
+          .begin = std::move(begin),
+          .end = [](RealWorld& world, const std::string&) { world.RuntimeIsBack(); },
+          // One that goes twice makes suspects of those that were pulled.
+          .reasons = {"RuntimeDown", "RuntimeCrashed"},
+          .recovers = seconds(60)};
+}
+
+FaultKind Plugin(const char* manner, const std::string& script, std::set<std::string> reasons) {
+  return {.part = "plugin",
+          .manner = manner,
+          .begin = [script](RealWorld& world, const std::string&) { world.PluginIs(script); },
+          .end = [](RealWorld& world, const std::string&) { world.PluginIs(""); },
+          .reasons = std::move(reasons),
+          // A plugin has a minute, as under kubelet.
+          .recovers = seconds(80),
+          .is_for_good = true};
+}
+
+std::vector<FaultKind> OfRegistry() {
+  std::vector<FaultKind> kinds = {
+      {.part = "registry",
+       .manner = "absent",
+       .begin =
+           [](RealWorld& world, const std::string& image) {
+             EXPECT_OK(ProxyOf(world, image).Refuse(true));
+             ProxyOf(world, image).CutAll();
+             world.Destroyed(2'000'000);
+           },
+       .end = [](RealWorld& world,
+                 const std::string& image) { EXPECT_OK(ProxyOf(world, image).Refuse(false)); },
+       .reasons = {"Unreachable"}},
+      {.part = "registry",
+       .manner = "hangs",
+       .begin = [](RealWorld& world, const std::string& image) { ProxyOf(world, image).Freeze(true); },
+       .end = [](RealWorld& world, const std::string& image) { ProxyOf(world, image).Freeze(false); },
+       .reasons = {"Stalled", "Timeout", "Unreachable"}},
+      {.part = "registry",
+       .manner = "slow",
+       .begin = [](RealWorld& world,
+                   const std::string& image) { ProxyOf(world, image).LimitBandwidth(kLink / 50); },
+       .end = [](RealWorld& world, const std::string& image) { ProxyOf(world, image).LimitBandwidth(kLink); },
+       .reasons = {}},
+      {.part = "registry",
+       .manner = "cuts connections",
+       .begin = Nothing,
+       .end = Nothing,
+       .reasons = {"Unreachable"},
+       .period = milliseconds(700),
+       .tick =
+           [](RealWorld& world, const std::string& image) {
+             ProxyOf(world, image).CutAll();
+             world.Destroyed(1'000'000);
+           }},
+      {.part = "registry",
+       .manner = "killed and started again",
+       .begin =
+           [](RealWorld& world, const std::string& image) {
+             world.HostOf(image).registry().Kill();
+             ProxyOf(world, image).CutAll();
+             world.Destroyed(2'000'000);
+           },
+       .end = [](RealWorld& world,
+                 const std::string& image) { EXPECT_OK(world.HostOf(image).registry().Start()); },
+       // The proxy takes the connection and closes it.
+       .reasons = {"Unreachable", "Unknown"}},
+  };
+  const std::string json = "Content-Type: application/json\r\n";
+  kinds.push_back(Answers("503", "503 Service Unavailable\r\n", "", {"ServerError"}, false));
+  kinds.push_back(Answers("500", "500 Internal Server Error\r\n", "", {"ServerError"}, false));
+  kinds.push_back(Answers("429", "429 Too Many Requests\r\n" + json,
+                          R"({"errors":[{"code":"TOOMANYREQUESTS","message":"slow down"}]})", {"RateLimited"},
+                          false));
+  kinds.back().recovers = std::chrono::minutes(8);
+  kinds.push_back(Answers("403", "403 Forbidden\r\n" + json,
+                          R"({"errors":[{"code":"DENIED","message":"no"}]})", {"AccessDenied"}, true));
+  kinds.push_back(Answers("404", "404 Not Found\r\n" + json,
+                          R"({"errors":[{"code":"MANIFEST_UNKNOWN","message":"no"}]})", {"NotFound"}, true));
+  return kinds;
+}
+
+std::vector<FaultKind> OfNode() {
+  return {
+      Runtime("stops", [](RealWorld& world, const std::string&) { world.StopRuntime(); }),
+      Runtime("killed", [](RealWorld& world, const std::string&) { world.KillRuntime(); }),
+      Runtime("frozen", [](RealWorld& world, const std::string&) { world.FreezeRuntime(); }),
+      {.part = "runtime",
+       .manner = "loses an image",
+       .begin = [](RealWorld& world, const std::string& image) { world.Remove(image); },
+       .end = Nothing,
+       .reasons = {}},
+      {.part = "process",
+       .manner = "killed",
+       .begin = [](RealWorld& world, const std::string&) { world.KillAgent(); },
+       .end = Nothing,
+       .reasons = {}},
+      {.part = "process",
+       .manner = "told to stop",
+       .begin = [](RealWorld& world, const std::string&) { world.StopAgent(); },
+       .end = Nothing,
+       .reasons = {}},
+      {.part = "process",
+       .manner = "killed again and again",
+       .begin = Nothing,
+       .end = Nothing,
+       .reasons = {},
+       .period = milliseconds(900),
+       .tick = [](RealWorld& world, const std::string&) { world.KillAgent(); }},
+      Plugin("hangs", "exec sleep 600", {"AccessDenied", "CredentialError"}),
+      Plugin("fails", "echo broken >&2; exit 1", {"AccessDenied", "CredentialError"}),
+      Plugin("floods", "exec yes flood", {"AccessDenied", "CredentialError"}),
+      Plugin("lies",
+             R"(printf '%s' '{"apiVersion":"credentialprovider.kubelet.k8s.io/v1",)"
+             R"("kind":"CredentialProviderResponse","cacheKeyType":"Registry",)"
+             R"("auth":{"closed.example.test":{"username":"puller","password":"guessed"}}}')",
+             {"AccessDenied", "CredentialError"}),
+      {.part = "list",
+       .manner = "broken",
+       .begin = [](RealWorld& world, const std::string&) { world.BreakList(); },
+       .end = [](RealWorld& world, const std::string&) { world.WriteList(); },
+       .reasons = {}},
+      {.part = "list",
+       .manner = "loses an entry",
+       .begin = [](RealWorld& world, const std::string& image) { world.Unlist(image); },
+       .end = [](RealWorld& world, const std::string& image) { world.Relist(image); },
+       .reasons = {}},
+      {.part = "disk",
+       .manner = "full",
+       .begin = [](RealWorld& world, const std::string&) { world.FillDisk(); },
+       .end = [](RealWorld& world, const std::string&) { world.EmptyDisk(); },
+       .reasons = {"DiskFull", "DiskPressure"},
+       // After ENOSPC the node waits for five minutes.
+       .recovers = std::chrono::minutes(12)},
+  };
+}
+
+}  // namespace
+
+const std::vector<FaultKind>& FaultKinds() {
+  static const std::vector<FaultKind> kinds = [] {
+    std::vector<FaultKind> all = OfRegistry();
+    for (FaultKind& kind : OfNode()) all.push_back(std::move(kind));
+    return all;
+  }();
+  return kinds;
+}
+
+}  // namespace prefetch::tests::real_faults

@@ -1,0 +1,35 @@
+// Fault: one thing that goes wrong with one part of a node of real parts, and ends again. The table of all.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "faults/real/world.h"
+
+namespace prefetch::tests::real_faults {
+
+using Act = std::function<void(RealWorld&, const std::string& image)>;
+
+struct FaultKind {
+  const char* part;
+  const char* manner;
+  Act begin;
+  Act end;
+  // The reasons that an image may give meanwhile, and until the next try after it.
+  std::set<std::string> reasons;
+  // It is ready again so long after the end: the retry rules' pauses after faults of a few seconds, and the
+  // pulls.
+  std::chrono::seconds recovers{45};
+  // Tried again once somebody does something about it: the list loses the images and gets them back.
+  bool is_for_good = false;
+  // Called so often while it lasts; zero: never.
+  std::chrono::milliseconds period{0};
+  Act tick = nullptr;
+};
+
+const std::vector<FaultKind>& FaultKinds();
+
+}  // namespace prefetch::tests::real_faults

@@ -1,0 +1,253 @@
+#include "faults/real/play.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <optional>
+#include <random>
+
+#include "screen/status_document.h"
+
+namespace prefetch::tests::real_faults {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using std::chrono::steady_clock;
+
+// containerd's events tell at once; a verdict is held for 3 s (lib/README.md).
+constexpr milliseconds kFalselyReady{3500};
+// Looks at the status are 300 ms apart, at the runtime while the node says ready 100 ms.
+constexpr milliseconds kBetweenLooks{300}, kBetweenQuestions{100};
+// Leases are gone, children and descriptors as well, so long after it is ready.
+constexpr seconds kTidyUp{30};
+// More than this an agent at rest does not hold open: its sockets, the runtime's, the watches of its files,
+// and idle connections.
+constexpr std::size_t kDescriptors = 48, kThreads = 40;
+
+std::size_t CountIn(const std::string& folder) {
+  std::error_code error;
+  std::size_t count = 0;
+  for (auto at = std::filesystem::directory_iterator(folder, error); !error && at != std::filesystem::end(at);
+       at.increment(error))
+    count++;
+  return count;
+}
+
+class Observer {
+ public:
+  Observer(RealWorld& world, const Schedule& schedule, const std::vector<FaultKind>& kinds)
+      : world_(world), schedule_(schedule), kinds_(kinds) {}
+
+  milliseconds Elapsed() const {
+    return std::chrono::duration_cast<milliseconds>(steady_clock::now() - start_);
+  }
+
+  // True: it is ready, and that is the truth.
+  bool Look() {
+    const auto now = steady_clock::now();
+    for (const std::string& image : world_.TakeRemoved()) absent_.insert(image);
+    bool ready = false;
+    if (now >= next_question_) {
+      next_question_ = now + kBetweenQuestions;
+      ready = LookAtReadiness();
+    }
+    if (now >= next_look_) {
+      next_look_ = now + kBetweenLooks;
+      LookAtStatus();
+    }
+    return ready;
+  }
+
+  void Say(const std::string& what) {
+    if (!said_.insert(what).second) return;
+    char at[32];
+    std::snprintf(at, sizeof at, "at %.1f s: ", std::chrono::duration<double>(Elapsed()).count());
+    violations_.push_back(at + what);
+  }
+  std::vector<std::string> Violations() { return std::move(violations_); }
+
+ private:
+  bool LookAtReadiness() {
+    const bool says = world_.node().Get("/readyz").status == 200;
+    if (!says || !world_.runtime_answers()) {
+      wrong_since_.reset();
+      return false;
+    }
+    std::erase_if(absent_, [&](const std::string& image) { return world_.node().Has(image); });
+    const auto missing = std::find_if(absent_.begin(), absent_.end(), [&](const std::string& image) {
+      return world_.listed().count(image) != 0;
+    });
+    if (missing == absent_.end()) {
+      wrong_since_.reset();
+      return true;
+    }
+    const auto now = steady_clock::now();
+    if (!wrong_since_) wrong_since_ = now;
+    if (now - *wrong_since_ > kFalselyReady) Say("ready, and " + *missing + " is not there");
+    return false;
+  }
+
+  void LookAtStatus() {
+    const auto answer = world_.node().Get("/v1/status");
+    auto document = screen::ParseStatusDocument(answer.body);
+    if (!document) {
+      Say("its status cannot be read: " + answer.body.substr(0, 200));
+      return;
+    }
+    for (const screen::StatusImage& image : document->images) {
+      if (image.phase != "Failing") continue;
+      if (image.message.empty()) Say(image.image + " fails without a word");
+      if (!MayBeTheCause(image))
+        Say(image.image + " fails for " + image.reason + ", which nothing has caused: " + image.message);
+    }
+  }
+
+  bool MayBeTheCause(const screen::StatusImage& image) const {
+    const milliseconds elapsed = Elapsed();
+    return std::any_of(schedule_.faults.begin(), schedule_.faults.end(), [&](const PlannedFault& fault) {
+      const FaultKind& kind = kinds_[fault.kind];
+      return kind.reasons.count(image.reason) != 0 && elapsed + kBetweenLooks >= fault.from;
+    });
+  }
+
+  RealWorld& world_;
+  const Schedule& schedule_;
+  const std::vector<FaultKind>& kinds_;
+  const steady_clock::time_point start_ = steady_clock::now();
+  steady_clock::time_point next_look_, next_question_;
+  std::set<std::string> absent_;  // of all images, as far as containerd was asked
+  std::optional<steady_clock::time_point> wrong_since_;
+  std::set<std::string> said_;
+  std::vector<std::string> violations_;
+};
+
+struct Moment {
+  milliseconds at{};
+  std::function<void()> act;
+};
+
+std::vector<Moment> Moments(RealWorld& world, const Schedule& schedule, const std::vector<FaultKind>& kinds) {
+  std::vector<Moment> moments;
+  for (const PlannedFault& fault : schedule.faults) {
+    const FaultKind& kind = kinds[fault.kind];
+    const std::string& image = world.images()[fault.image];
+    moments.push_back({fault.from, [&] { kind.begin(world, image); }});
+    for (milliseconds at = fault.from + kind.period; kind.tick && at < fault.to; at += kind.period)
+      moments.push_back({at, [&] { kind.tick(world, image); }});
+    moments.push_back({fault.to, [&] { kind.end(world, image); }});
+  }
+  std::stable_sort(moments.begin(), moments.end(),
+                   [](const Moment& a, const Moment& b) { return a.at < b.at; });
+  return moments;
+}
+
+void LookAtTheEnd(RealWorld& world, Observer& observer) {
+  const auto leases = [&] {
+    auto listed = world.node().containerd().Ctr({"leases", "ls"});
+    return listed ? *listed : std::string();
+  };
+  const std::string process = "/proc/" + std::to_string(world.node().agent().pid());
+  std::string left;
+  const bool tidy = rig::Eventually(kTidyUp, [&] {
+    left.clear();
+    if (const std::string all = leases(); all.find("prefetchd-") != std::string::npos) left += all;
+    if (const std::size_t count = CountIn(process + "/fd"); count > kDescriptors)
+      left += " " + std::to_string(count) + " descriptors";
+    if (const std::size_t count = CountIn(process + "/task"); count > kThreads)
+      left += " " + std::to_string(count) + " threads";
+    return left.empty();
+  });
+  if (!tidy) observer.Say("left behind: " + left);
+  const auto allowed =
+      static_cast<std::uint64_t>(static_cast<double>(world.BytesOfAll()) * 1.1) + world.destroyed();
+  if (world.BytesSent() > allowed)
+    observer.Say(std::to_string(world.BytesSent()) + " bytes were fetched, " + std::to_string(allowed) +
+                 " would do");
+  for (const std::string& problem : world.node().Status().problems)
+    observer.Say("still a problem: " + problem);
+  if (world.node().AgentLog().find("password-of-the-real-faults") != std::string::npos)
+    observer.Say("the log holds a password");
+}
+
+// An operator takes what failed for good off the list, and puts it on again.
+void Cure(RealWorld& world, const Schedule& schedule, const std::vector<FaultKind>& kinds) {
+  const bool is_needed = std::any_of(schedule.faults.begin(), schedule.faults.end(),
+                                     [&](const auto& fault) { return kinds[fault.kind].is_for_good; });
+  if (!is_needed) return;
+  const std::set<std::string> all = world.listed();
+  for (const screen::StatusImage& image : world.node().Status().images) {
+    if (!image.ready) world.Unlist(image.image);
+  }
+  const auto is_taken_off = [&] { return world.node().Status().images.size() == world.listed().size(); };
+  EXPECT_TRUE(rig::Eventually(seconds(10), is_taken_off)) << world.node().AgentLog();
+  for (const std::string& image : all) world.Relist(image);
+}
+
+void Play(RealWorld& world, const Schedule& schedule, const std::vector<FaultKind>& kinds,
+          Observer& observer) {
+  for (const Moment& moment : Moments(world, schedule, kinds)) {
+    while (observer.Elapsed() < moment.at) {
+      observer.Look();
+      rig::Pause();
+    }
+    moment.act();
+  }
+  Cure(world, schedule, kinds);
+  seconds recovers{0};
+  for (const PlannedFault& fault : schedule.faults) recovers = std::max(recovers, kinds[fault.kind].recovers);
+  if (rig::Eventually(recovers, [&] { return observer.Look(); })) {
+    LookAtTheEnd(world, observer);
+  } else {
+    observer.Say("not ready " + std::to_string(recovers.count()) +
+                 " s after the last fault: " + world.node().Ctl({"status"}).out);
+  }
+}
+
+}  // namespace
+
+Schedule MakeSchedule(std::uint64_t seed, std::size_t images) {
+  std::mt19937_64 random(seed);
+  const auto below = [&](std::size_t n) { return static_cast<std::size_t>(random() % n); };
+  Schedule schedule{.seed = seed, .faults = {}};
+  const std::size_t count = 1 + below(3);
+  while (schedule.faults.size() < count) {
+    PlannedFault fault;
+    // Every kind comes as often as another one, whatever the seeds are.
+    fault.kind = schedule.faults.empty() ? seed % FaultKinds().size() : below(FaultKinds().size());
+    fault.image = below(images);
+    fault.from = milliseconds(below(4) != 0 ? below(3000) : 4000 + below(6000));
+    fault.to = fault.from + milliseconds(50 + below(below(2) == 0 ? 1500 : 7000));
+    const bool is_new = std::none_of(schedule.faults.begin(), schedule.faults.end(),
+                                     [&](const PlannedFault& other) { return other.kind == fault.kind; });
+    if (is_new) schedule.faults.push_back(fault);
+  }
+  return schedule;
+}
+
+std::string Describe(const Schedule& schedule) {
+  std::string text = "seed " + std::to_string(schedule.seed) + ":\n";
+  for (const PlannedFault& fault : schedule.faults) {
+    const FaultKind& kind = FaultKinds()[fault.kind];
+    char times[64];
+    std::snprintf(times, sizeof times, " from %.3f s to %.3f s\n",
+                  std::chrono::duration<double>(fault.from).count(),
+                  std::chrono::duration<double>(fault.to).count());
+    text += std::string("  ") + kind.part + " " + kind.manner + " (image " + std::to_string(fault.image) +
+            ")" + times;
+  }
+  return text;
+}
+
+Outcome Violations(const Schedule& schedule, const std::vector<FaultKind>& kinds) {
+  RealWorld world;
+  Observer observer(world, schedule, kinds);
+  Play(world, schedule, kinds, observer);
+  return {observer.Violations(), world.node().AgentLog()};
+}
+
+}  // namespace prefetch::tests::real_faults

@@ -1,0 +1,219 @@
+#include "faults/real/world.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+
+#include "base/fs.h"
+#include "base/text.h"
+#include "rig/expect_ok.h"
+
+namespace prefetch::tests::real_faults {
+namespace {
+
+using std::chrono::seconds;
+
+constexpr std::uint64_t kMegabyte = 1'000'000;
+// Room for all content, and as much again.
+constexpr std::uint64_t kDisk = 40 * kMegabyte;
+const char* const kContent = "io.containerd.content.v1.content";
+// What is under way in the kernel's buffers of one connection when it breaks.
+constexpr std::uint64_t kInFlight = 2 * kMegabyte;
+
+const rig::User kUser{"puller", "password-of-the-real-faults"};
+
+struct Made {
+  const char* repository;
+  bool closed;  // its registry asks for a password
+  std::vector<rig::Layer> layers;
+};
+
+const std::vector<Made>& AllMade() {
+  static const std::vector<Made> made = {
+      {"app", true, {{1, 2 * kMegabyte}, {2, 3 * kMegabyte}}},
+      {"tool", true, {{1, 2 * kMegabyte}, {3, kMegabyte}}},
+      {"base", false, {{4, 4 * kMegabyte}}},
+      {"small", false, {{5, 100'000}}},
+  };
+  return made;
+}
+
+}  // namespace
+
+std::uint64_t FromEnvironment(const char* name, std::uint64_t otherwise) {
+  const char* text = std::getenv(name);
+  auto number = text == nullptr ? std::nullopt : base::ParseUint(text);
+  return number ? *number : otherwise;
+}
+
+RealWorld::RealWorld() : node_(system::Node::Small::kContent, kDisk) {
+  closed_ = node_.AddRegistry("closed.example.test", kUser);
+  open_ = node_.AddRegistry("open.example.test", {});
+  node_.HasPlugin(closed_->host(), kUser);
+  auto plugin = base::ReadFile(node_.scratch() / "plugins/login", 1 << 20);
+  EXPECT_OK(plugin);
+  if (plugin) good_plugin_ = *plugin;
+  for (const Made& made : AllMade())
+    images_.push_back((made.closed ? *closed_ : *open_).Push(made.repository, "v1", made.layers));
+  listed_.insert(images_.begin(), images_.end());
+  removed_ = listed_;
+  for (system::Host* host : {closed_.get(), open_.get()}) {
+    host->proxy().LimitBandwidth(kLink);
+    host->proxy().Forget();
+  }
+  WriteList();
+  StartAgent();
+}
+
+std::uint64_t RealWorld::BytesOf(const std::string& image) const {
+  const auto at =
+      static_cast<std::size_t>(std::find(images_.begin(), images_.end(), image) - images_.begin());
+  std::uint64_t bytes = 0;
+  for (const rig::Layer& layer : AllMade().at(at).layers) bytes += layer.size;
+  return bytes;
+}
+
+std::uint64_t RealWorld::BytesOfAll() const {
+  std::set<std::uint64_t> seen;
+  std::uint64_t bytes = 0;
+  for (const Made& made : AllMade()) {
+    for (const rig::Layer& layer : made.layers) bytes += seen.insert(layer.seed).second ? layer.size : 0;
+  }
+  return bytes;
+}
+
+std::uint64_t RealWorld::BytesSent() const {
+  return closed_->proxy().BytesToClients() + open_->proxy().BytesToClients();
+}
+
+system::Host& RealWorld::HostOf(const std::string& image) {
+  return image.starts_with(closed_->host()) ? *closed_ : *open_;
+}
+
+void RealWorld::WriteList() {
+  node_.HasList({listed_.begin(), listed_.end()});
+}
+
+void RealWorld::BreakList() {
+  node_.HasListFile("images.txt", "NOT/An Image\n");
+}
+
+void RealWorld::Unlist(const std::string& image) {
+  // Its lease goes, and all that it had.
+  Destroyed(BytesOf(image));
+  listed_.erase(image);
+  WriteList();
+}
+
+void RealWorld::Relist(const std::string& image) {
+  listed_.insert(image);
+  WriteList();
+}
+
+void RealWorld::StopRuntime() {
+  if (!runtime_answers_) return;
+  runtime_answers_ = false;
+  Destroyed(2 * kInFlight);
+  EXPECT_OK(node_.runtime().Stop());
+}
+
+void RealWorld::KillRuntime() {
+  if (!runtime_answers_) return;
+  runtime_answers_ = false;
+  Destroyed(2 * kInFlight);
+  node_.runtime().Kill();
+}
+
+void RealWorld::FreezeRuntime() {
+  if (!runtime_answers_) return;
+  runtime_answers_ = false;
+  runtime_frozen_ = true;
+  Destroyed(2 * kInFlight);
+  EXPECT_EQ(::kill(node_.runtime().pid(), SIGSTOP), 0);
+}
+
+void RealWorld::RuntimeIsBack() {
+  if (runtime_answers_) return;
+  if (runtime_frozen_) {
+    EXPECT_EQ(::kill(node_.runtime().pid(), SIGCONT), 0);
+  } else {
+    EXPECT_OK(node_.runtime().Start());
+  }
+  runtime_answers_ = true;
+  runtime_frozen_ = false;
+}
+
+void RealWorld::PluginIs(const std::string& script) {
+  // By rename: a script that runs is not written to.
+  node_.scratch().Write("plugins/next", script.empty() ? good_plugin_ : "#!/bin/sh\n" + script + "\n", 0700);
+  EXPECT_EQ(::rename((node_.scratch() / "plugins/next").c_str(), (node_.scratch() / "plugins/login").c_str()),
+            0);
+}
+
+void RealWorld::StartAgent() {
+  node_.StartAgent();
+  agent_since_ = std::chrono::steady_clock::now();
+}
+
+void RealWorld::KillAgent() {
+  Destroyed(2 * kInFlight);
+  node_.agent().Kill();
+  StartAgent();
+}
+
+void RealWorld::StopAgent() {
+  Destroyed(2 * kInFlight);
+  EXPECT_EQ(node_.agent().Stop(seconds(1)), rig::Exit{}) << node_.AgentLog();
+  StartAgent();
+}
+
+void RealWorld::Remove(const std::string& image) {
+  if (!runtime_answers_) return;
+  Destroyed(BytesOf(image));
+  removed_.insert(image);
+  if (!node_.Has(image)) return;
+  EXPECT_OK(node_.runtime().Remove(image));
+}
+
+void RealWorld::RemoveEveryName() {
+  // A lease would keep all of it.
+  EXPECT_TRUE(rig::Eventually(seconds(30), [&] {
+    auto leases = node_.containerd().Ctr({"leases", "ls"});
+    return leases && leases->find("prefetchd-") == std::string::npos;
+  })) << node_.AgentLog();
+  // Nobody pulls them while they go.
+  node_.agent().Kill();
+  // Digests and ids are names of their own, which hold the content.
+  auto names = node_.containerd().Ctr({"images", "ls", "-q"});
+  EXPECT_OK(names);
+  std::vector<std::string> words = {"images", "rm", "--sync"};
+  for (std::string_view name : base::Split(names ? *names : "", '\n')) {
+    if (!name.empty()) words.emplace_back(name);
+  }
+  EXPECT_OK(node_.containerd().Ctr(words));
+  StartAgent();
+}
+
+void RealWorld::FillDisk() {
+  Destroyed(BytesOfAll());
+  const std::string path = node_.scratch() / "disk" + "/" + kContent + "/filler";
+  base::Fd file(::open(path.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+  EXPECT_TRUE(file.valid()) << path;
+  const std::string block(1 << 16, 'f');
+  for (std::size_t size = block.size(); size > 0;) {
+    const ssize_t written = ::write(file.get(), block.data(), size);
+    if (written < static_cast<ssize_t>(size)) size /= 2;
+  }
+}
+
+void RealWorld::EmptyDisk() {
+  ::unlink((node_.scratch() / "disk" + "/" + kContent + "/filler").c_str());
+}
+
+}  // namespace prefetch::tests::real_faults

@@ -1,0 +1,85 @@
+// RealWorld: a node of real parts as the faults find it: containerd with its content on a small filesystem,
+// two registries behind proxies, a credential plugin, the agent. What it knows to be true it asks of
+// containerd.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "system/node.h"
+
+namespace prefetch::tests::real_faults {
+
+// Bytes a second of each registry: the list takes about three seconds, while most faults begin.
+constexpr std::uint64_t kLink = 2'500'000;
+
+// The number in this variable of the environment.
+std::uint64_t FromEnvironment(const char* name, std::uint64_t otherwise);
+
+class RealWorld {
+ public:
+  // A failed start fails the test.
+  RealWorld();
+
+  const std::vector<std::string>& images() const { return images_; }
+  const std::set<std::string>& listed() const { return listed_; }
+  std::uint64_t BytesOf(const std::string& image) const;
+  std::uint64_t BytesOfAll() const;
+  // Those that both registries have sent.
+  std::uint64_t BytesSent() const;
+  // The registry of the image.
+  system::Host& HostOf(const std::string& image);
+  system::Node& node() { return node_; }
+
+  void Unlist(const std::string& image);
+  void Relist(const std::string& image);
+  void BreakList();
+  void WriteList();
+
+  void StopRuntime();    // SIGTERM
+  void KillRuntime();    // SIGKILL
+  void FreezeRuntime();  // SIGSTOP
+  // Whatever was done to it.
+  void RuntimeIsBack();
+  bool runtime_answers() const { return runtime_answers_; }
+
+  // The plugin's script in the place of the good one; "" puts that back.
+  void PluginIs(const std::string& script);
+
+  void KillAgent();
+  // SIGTERM; it goes within a second, or the test fails.
+  void StopAgent();
+  // By the runtime's own client, as kubelet's garbage collection would.
+  void Remove(const std::string& image);
+  // All that is there goes, with its bytes; not counted as destroyed. Another agent finds an empty node.
+  void RemoveEveryName();
+  // Not one more byte of content, until it is emptied.
+  void FillDisk();
+  void EmptyDisk();
+
+  // What may be lost to a fault, and so be fetched again.
+  void Destroyed(std::uint64_t bytes) { destroyed_ += bytes; }
+  std::uint64_t destroyed() const { return destroyed_; }
+  // Images of which containerd may have lost what it had, since the last call.
+  std::set<std::string> TakeRemoved() { return std::exchange(removed_, {}); }
+  std::chrono::steady_clock::time_point agent_since() const { return agent_since_; }
+
+ private:
+  void StartAgent();
+
+  system::Node node_;
+  std::unique_ptr<system::Host> closed_, open_;
+  std::vector<std::string> images_;
+  std::set<std::string> listed_, removed_;
+  std::string good_plugin_;
+  bool runtime_answers_ = true, runtime_frozen_ = false;
+  std::uint64_t destroyed_ = 0;
+  std::chrono::steady_clock::time_point agent_since_;
+};
+
+}  // namespace prefetch::tests::real_faults
