@@ -163,13 +163,15 @@ RegistryHealth AfterRegistryFailure(RegistryHealth past, bool rate_limited, base
   past.failures++;
   base::Duration delay{};
   if (rate_limited) {
-    delay = std::max(image::kLimitedRegistry.PauseAfter(past.failures), retry_after);
+    if (now >= past.limited_until) past.limited++;
+    delay = std::max(image::kLimitedRegistry.PauseAfter(past.limited), retry_after);
     delay += std::chrono::duration_cast<base::Duration>(std::chrono::duration<double>(delay) * random / 10);
   } else {
     delay = image::kFailingPulls.PauseAfter(past.failures);
     delay = std::chrono::duration_cast<base::Duration>(std::chrono::duration<double>(delay) * random);
   }
   past.not_before = std::max(past.not_before, now + delay);
+  if (rate_limited) past.limited_until = past.not_before;
   return past;
 }
 

@@ -20,7 +20,9 @@ namespace prefetch::plan {
 // neither is stormed when it comes back nor keeps the places that others could use.
 struct RegistryHealth {
   int failures = 0;  // in a row, over all images: rate limited, unreachable, server error
+  int limited = 0;   // of these, waves of 429: answers to pulls that ran side by side are one
   base::TimePoint not_before;
+  base::TimePoint limited_until;
 };
 
 RegistryHealth AfterRegistryFailure(RegistryHealth past, bool rate_limited, base::Duration retry_after,

@@ -258,14 +258,14 @@ std::vector<Moment> Moments(World& world, const Schedule& schedule, const std::v
   return moments;
 }
 
-// Pulls that the retry rules allow at most: each image's own first, some at each fault, and one a minute on
-// an average while something is wrong.
+// Pulls that the retry rules allow at most: each image's own first, some at each fault, one a minute on an
+// average while something is wrong, and two at each stir, since the first retry is immediate.
 int MostPulls(const World& world, const Schedule& schedule) {
   base::Duration wrong{};
   for (const PlannedFault& fault : schedule.faults) wrong += fault.to - fault.from;
   const auto images = static_cast<int>(world.images().size());
   const auto minutes_wrong = static_cast<int>(std::chrono::duration_cast<minutes>(wrong).count()) + 1;
-  return images * (1 + 10 * static_cast<int>(schedule.faults.size()) + minutes_wrong + world.stirs());
+  return images * (1 + 10 * static_cast<int>(schedule.faults.size()) + minutes_wrong + 2 * world.stirs());
 }
 
 void LookAtTheEnd(World& world, const Schedule& schedule, Observer& observer) {

@@ -234,8 +234,25 @@ TEST(AfterRegistryFailure, RateLimitHoldsAtOnceAndForLong) {
   RegistryHealth health = AfterRegistryFailure({}, true, {}, kNow, 0);
   EXPECT_EQ(health.not_before, kNow + seconds(60));
   EXPECT_EQ(AfterRegistryFailure({}, true, minutes(20), kNow, 0).not_before, kNow + minutes(20));
-  for (int i = 0; i < 20; i++) health = AfterRegistryFailure(health, true, {}, kNow, 0);
-  EXPECT_EQ(health.not_before, kNow + minutes(60));
+  for (int i = 0; i < 20; i++) health = AfterRegistryFailure(health, true, {}, health.not_before, 0);
+  const base::TimePoint now = health.not_before;
+  EXPECT_EQ(AfterRegistryFailure(health, true, {}, now, 0).not_before, now + minutes(60));
+}
+
+// Pulls that ran side by side are all told so.
+TEST(AfterRegistryFailure, OneWaveOfRateLimitsHoldsOnce) {
+  RegistryHealth health;
+  for (int i = 0; i < 4; i++) health = AfterRegistryFailure(health, true, {}, kNow + seconds(i), 0);
+  EXPECT_EQ(health.not_before, kNow + seconds(63));
+  health = AfterRegistryFailure(health, true, {}, kNow + seconds(64), 0);
+  EXPECT_EQ(health.not_before, kNow + seconds(64 + 120));
+}
+
+// A registry that was away for a moment is not limited for an hour.
+TEST(AfterRegistryFailure, SilenceBeforeARateLimitMakesItsHoldNoLonger) {
+  RegistryHealth health;
+  for (int i = 0; i < 6; i++) health = AfterRegistryFailure(health, false, {}, kNow, 0);
+  EXPECT_EQ(AfterRegistryFailure(health, true, {}, kNow, 0).not_before, kNow + seconds(60));
 }
 
 }  // namespace
