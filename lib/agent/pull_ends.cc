@@ -120,8 +120,6 @@ void Pulls::Absorb(PullDone event) {
 
 void Pulls::Succeeded(Entry& entry, const ActiveRun& run, PullOutcome outcome) {
   const plan::PullSuccess& success = *outcome.success;
-  std::optional<plan::Local> before;
-  if (plan::IsUsable(entry.seen, entry.past)) before = entry.seen.local;
   entry.past.room = plan::AfterSize(entry.past.room, run.run.movement.bytes_total);
   taken_ = plan::AfterEndedWell(taken_, entry.past.room);
   entry.past = plan::AfterSuccess(std::move(entry.past), success, loop_.now());
@@ -143,7 +141,7 @@ void Pulls::Succeeded(Entry& entry, const ActiveRun& run, PullOutcome outcome) {
                             {"took", loop_.now() - run.run.started_at}};
   if (success.unpacked) {
     base::Info("image pulled", fields);
-    checks_.Pulled(entry, before);
+    checks_.Pulled(entry, run.before);
   } else {
     base::Warn("image pulled, but it is not unpacked", fields);
     Failed(entry, run,

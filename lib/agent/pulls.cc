@@ -212,6 +212,7 @@ void Pulls::Start(Entry& entry) {
   run.run.started_at = loop_.now();
   run.run.movement.moved_at = loop_.now();
   run.lease = LeaseFor(entry);
+  if (plan::IsUsable(entry.seen, entry.past)) run.before = entry.seen.local;
   leases_.Begin(run.lease, entry.name(), loop_.now());
   entry.past.attempts++;
   entry.past.started_at = loop_.Wall();

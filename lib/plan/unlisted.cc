@@ -47,6 +47,12 @@ bool HasTagInRepository(const image::LocalImage& image, std::string_view digest_
   });
 }
 
+// When a tag moves away from an image, CRI-O leaves its digest under a name that ends at the port's colon:
+// "127.0.0.1@sha256:…". A name of a pull has a repository behind the registry.
+bool IsRemnant(std::string_view digest_name) {
+  return digest_name.substr(0, digest_name.find('@')).find('/') == std::string_view::npos;
+}
+
 bool IsIgnored(const std::vector<std::string>& ignore, std::string_view name) {
   return std::any_of(ignore.begin(), ignore.end(),
                      [&](const std::string& pattern) { return image::MatchesPattern(pattern, name); });
@@ -91,7 +97,7 @@ Arrivals AfterLook(Arrivals before, const std::vector<image::LocalImage>& images
       if (came(name)) Add(image, name, now, unlisted);
     }
     for (const std::string& name : image.repo_digests) {
-      if (!HasTagInRepository(image, name) && came(name)) Add(image, name, now, unlisted);
+      if (!HasTagInRepository(image, name) && !IsRemnant(name) && came(name)) Add(image, name, now, unlisted);
     }
   }
   std::erase_if(unlisted.images,

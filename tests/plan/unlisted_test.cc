@@ -96,6 +96,13 @@ INSTANTIATE_TEST_SUITE_P(
                   {kA},
                   {},
                   {}},
+        // CRI-O's name for it, where the registry has a port.
+        ComesCase{"AMovedTagOfARegistryWithAPort",
+                  {Image("1", {"r.io:5000/a:v1"}, {"r.io:5000/a@sha256:" + std::string(64, 'a')})},
+                  {Image("1", {}, {"r.io@sha256:" + std::string(64, 'a')})},
+                  {},
+                  {},
+                  {}},
         ComesCase{"ATagOfARepositoryWhoseNameIsLonger",
                   {},
                   {Image("1", {"r.io/ab:v1"}, {kADigest})},

@@ -60,6 +60,19 @@ TEST(RefreshScenario, AMovedTagIsPulledWhileTheOldImageServes) {
   for (const std::string& line : node.log) EXPECT_EQ(line.find("newer"), std::string::npos) << line;
 }
 
+// The runtime has the new image a moment before it says that the pull has ended.
+TEST(RefreshScenario, AReplacementThatALookSeesBeforeThePullEndsIsTold) {
+  Node node;
+  Warm(node);
+  node.runtime.SetBandwidth(kMB);
+  node.runtime.Push(Version("two", 600 * kMB));
+  ASSERT_TRUE(node.RunUntil([&] { return node.runtime.counters().pull_calls == 2; }, hours(2)));
+  node.RunFor(seconds(30));
+  node.runtime.Preload(Version("two", 600 * kMB));
+  EXPECT_TRUE(node.RunUntil([&] { return node.LogLines("image replaced") == 1; }, hours(1)));
+  EXPECT_EQ(node.Image(kTag).registry->changed_from, Version("one").digest);
+}
+
 TEST(RefreshScenario, ATagThatMovesMovesBackVanishesAndReturns) {
   Node node;
   Warm(node);
