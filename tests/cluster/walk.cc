@@ -17,7 +17,8 @@ using std::chrono::seconds;
 using std::chrono::steady_clock;
 
 // How long the agent may be behind: what it calls ready and is not, and what is ready and it does not know.
-constexpr double kFalseReadyLimit = 3;
+// Without events of its images, such as on CRI-O, the next look finds a removed one: within 10 s.
+constexpr double kFalseReadyLimit = 3, kFalseReadyLimitWithoutEvents = 10;
 constexpr double kFalseUnreadyLimit = 15;
 constexpr int kTries = 4;
 
@@ -389,8 +390,11 @@ void Walk::Ask(const std::vector<Asked>& asked, bool agent_too) {
       Note((false_ready ? "false ready " : "false not ready ") + std::to_string(took) + ": " + late);
     // What moves in between is asked again; what stays is wrong.
     if (!wrong.empty() && attempt >= kTries) return Disagree(wrong);
-    if (took > (false_ready ? kFalseReadyLimit : kFalseUnreadyLimit))
-      return Disagree("for " + std::to_string(took) + " s " + late);
+    // A runtime that tells progress is a containerd, and tells of images.
+    const double limit = !false_ready                             ? kFalseUnreadyLimit
+                         : node_.node().runtime().TellsProgress() ? kFalseReadyLimit
+                                                                  : kFalseReadyLimitWithoutEvents;
+    if (took > limit) return Disagree("for " + std::to_string(took) + " s " + late);
   }
 }
 
