@@ -31,6 +31,7 @@ constexpr const char* kManifestTypes =
     "application/vnd.docker.distribution.manifest.v2+json, application/vnd.oci.image.manifest.v1+json";
 
 struct Image {
+  std::size_t place = 0;  // in the list
   image::Reference reference;
   registry::Host host;
   std::size_t missing = 0;  // blobs
@@ -62,6 +63,7 @@ class Spike {
         runtime_({options.socket}) {
     for (const std::string& name : images) {
       Image& image = images_.emplace_back();
+      image.place = images_.size();
       image.reference = image::Reference::Parse(name).value();
       auto chain = registry_.HostsFor(image.reference);
       image.failed = chain->hosts.empty();
@@ -110,7 +112,7 @@ class Spike {
         resolving_++;
         return true;
       }
-      for (Fetch& fetch : fetches_) {
+      for (auto& [order, fetch] : fetches_) {
         if (fetch.state == Fetch::State::kNew) {
           fetch.state = Fetch::State::kOpening;
           range = {&fetch, 0, 0};
@@ -121,8 +123,8 @@ class Spike {
         fetch.assigned = range.end;
         return true;
       }
-      if (resolving_ == 0 && std::all_of(fetches_.begin(), fetches_.end(), [](const Fetch& fetch) {
-            return fetch.state == Fetch::State::kDone;
+      if (resolving_ == 0 && std::all_of(fetches_.begin(), fetches_.end(), [](const auto& fetch) {
+            return fetch.second.state == Fetch::State::kDone;
           })) {
         return false;
       }
@@ -174,10 +176,11 @@ class Spike {
     const std::string config = blobs.front().digest;
     std::stable_sort(blobs.begin(), blobs.end(),
                      [](const auto& a, const auto& b) { return a.size_bytes > b.size_bytes; });
-    for (const cri::Blob& blob : blobs) {
+    for (std::size_t rank = 0; rank < blobs.size(); rank++) {
+      const cri::Blob& blob = blobs[rank];
       Fetch*& fetch = by_digest_[blob.digest];
       if (fetch == nullptr) {
-        fetch = &fetches_.emplace_back();
+        fetch = &fetches_[{image.place, rank}];
         fetch->blob = {(blob.digest == config ? "config-" : "layer-") + blob.digest, blob.digest,
                        blob.size_bytes, Source(image)};
         fetch->url = image.host.server.ToString() + "/" + image.reference.path() + "/blobs/" + blob.digest;
@@ -270,7 +273,8 @@ class Spike {
   std::deque<Image> images_;  // each belongs to one thread at a time
   std::size_t resolved_ PREFETCH_GUARDED_BY(mutex_) = 0;
   int resolving_ PREFETCH_GUARDED_BY(mutex_) = 0;
-  std::deque<Fetch> fetches_ PREFETCH_GUARDED_BY(mutex_);
+  // By the image's place and the blob's among the image's.
+  std::map<std::pair<std::size_t, std::size_t>, Fetch> fetches_ PREFETCH_GUARDED_BY(mutex_);
   std::map<std::string, Fetch*> by_digest_ PREFETCH_GUARDED_BY(mutex_);
   std::deque<Image*> ready_ PREFETCH_GUARDED_BY(mutex_);
   std::size_t begun_ PREFETCH_GUARDED_BY(mutex_) = 0;

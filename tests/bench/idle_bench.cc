@@ -107,14 +107,15 @@ TEST_F(Idle, MemoryAndCpu) {
     rig::Eventually(seconds(15), [] { return false; });  // two turns
     double cpu = (CpuSecondsOf(node().agent().pid()) - before) / SecondsSince(start) * 60;
     *memory = MemoryOf(node().agent().pid());
-    Print("CPU in an idle minute, " + std::to_string(count) + " entries", Milliseconds(cpu), "<= 30 ms");
+    Print("CPU in an idle minute, " + std::to_string(count) + " entries", Milliseconds(cpu),
+          count == kFew ? "<= 10 ms" : "<= 30 ms");
     if (count == kMany)
       Print("CPU of an idle turn, 1,000 entries", Milliseconds(cpu / 60 * 8), "<= 5 ms, 1 RPC");
     Stop();
   }
   Print("memory, idle, 100 entries",
         MiB(few.resident_bytes) + " resident, " + MiB(few.private_bytes) + " of it private",
-        "<= 20 MiB, <= 4 MiB");
+        "<= 16 MiB, <= 3 MiB");
   Print("memory, idle, 1,000 entries",
         "+" + MiB(many.resident_bytes - std::min(many.resident_bytes, few.resident_bytes)), "<= +4 MiB");
 }
