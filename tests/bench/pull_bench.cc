@@ -53,7 +53,7 @@ std::vector<Mix> Mixes() {
   Mix same{"a"}, large{"b"}, shared{"c"}, bad{"d", {}, 2}, quick{"q"};
   for (int i = 0; i < 10; i++) same.good.push_back({Unique(8), Unique(5), Unique(3)});
   for (int i = 0; i < 7; i++) large.good.push_back({Unique(4)});
-  large.good.push_back({Unique(200)});
+  large.good.push_back({Unique(100)});
   for (int i = 0; i < 15; i++) shared.good.push_back({{1, 60 * kMB}, Unique(4)});
   for (int i = 0; i < 6; i++) bad.good.push_back({Unique(8), Unique(5), Unique(3)});
   for (int i = 0; i < 8; i++) quick.good.push_back({{2, 4 * kMB}, Unique(1)});
@@ -133,7 +133,7 @@ void ImagePrefetcher(Lane& lane, const std::vector<std::string>& images) {
       if (pulled) return;
       if (steady_clock::now() < call.deadline) refused++;
       limit = std::min<milliseconds>(2 * limit, milliseconds(75'000));
-      std::this_thread::sleep_for(pause);
+      base::Pause({}, pause);
       pause *= 2;
     }
   });
@@ -200,7 +200,7 @@ class PullBench : public testing::Test {
           came.resize(std::max(came.size(), static_cast<std::size_t>(there)), SecondsSince(start));
         }
         if (last) break;
-        std::this_thread::sleep_for(milliseconds(20));
+        base::Pause({}, milliseconds(25));
       }
     });
     contender(lane, list);
