@@ -72,4 +72,10 @@ bool Pattern::Matches(const Target& target) const {
   return true;
 }
 
+// Read as text, a star of the other's is a letter that only a star matches, and a star matches whatever may
+// stand for it.
+bool Pattern::Covers(const Pattern& other) const {
+  return other.never_ || Matches(Target(other.text_));
+}
+
 }  // namespace prefetch::credentials

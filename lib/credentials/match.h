@@ -32,6 +32,8 @@ class Pattern {
   static std::optional<Pattern> Parse(std::string_view text);
 
   bool Matches(const Target& target) const;
+  // Does it match each image that `other` matches?
+  bool Covers(const Pattern& other) const;
   const std::string& text() const { return text_; }
 
   friend bool operator==(const Pattern& a, const Pattern& b) { return a.text_ == b.text_; }

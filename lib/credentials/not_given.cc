@@ -26,14 +26,14 @@ bool Matches(const std::vector<Pattern>& patterns, const Target& target) {
                      [&](const Pattern& pattern) { return pattern.Matches(target); });
 }
 
-// Of kubelet's patterns those for which the agent's provider has no equal, and no wider one where that is
-// simple to see.
+// Of kubelet's patterns those that no pattern of the agent's provider covers. Several together cover no more
+// than each alone.
 std::vector<Pattern> NotAmong(const std::vector<Pattern>& own, const std::vector<Pattern>& kubelets) {
   std::vector<Pattern> lacking;
   for (const Pattern& pattern : kubelets) {
-    const bool exact = pattern.text().find_first_of("*?[") == std::string::npos;
-    const bool equal = std::find(own.begin(), own.end(), pattern) != own.end();
-    if (!equal && !(exact && Matches(own, Target(pattern.text())))) lacking.push_back(pattern);
+    const bool covered =
+        std::any_of(own.begin(), own.end(), [&](const Pattern& wider) { return wider.Covers(pattern); });
+    if (!covered) lacking.push_back(pattern);
   }
   return lacking;
 }
@@ -121,7 +121,7 @@ std::vector<std::string> ProblemsOf(const NotGiven& missing) {
   }
   std::vector<std::string> problems;
   for (const NotGiven::Missing& one : missing.providers) {
-    // Another program may know these registries; a wider glob of the agent's may match these images.
+    // Another program may know these registries; another provider of the agent's may match these images.
     const bool perhaps = one.how == NotGiven::How::kOtherProgram || one.how == NotGiven::How::kFewerImages;
     const char* refused = perhaps ? " may be refused (401); " : " will be refused (401); ";
     problems.push_back("kubelet uses the credential provider \"" + one.provider.name + "\" from " +

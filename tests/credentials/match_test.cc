@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
+#include <vector>
 
 namespace prefetch::credentials::match_test {
 namespace {
@@ -84,6 +86,52 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"BadIpv6", "[::g]:5000", "foo.io", kError}, Row{"BareIpv6", "::1", "foo.io", kError},
         Row{"Empty", "", "foo.io/a", kNo}, Row{"Address", "10.0.0.1:5000", "10.0.0.1:5000/a", kMatch}),
     [](const auto& row) { return row.param.name; });
+
+bool Covers(const std::string& wider, const std::string& narrower) {
+  return Pattern::Parse(wider)->Covers(*Pattern::Parse(narrower));
+}
+
+TEST(Covers, Examples) {
+  EXPECT_TRUE(Covers("*.dkr.ecr*.*.amazon*.com", "*.dkr.ecr.*.amazonaws.com"));
+  EXPECT_FALSE(Covers("*.dkr.ecr.*.amazonaws.com", "*.dkr.ecr*.*.amazonaws.com"));
+  EXPECT_FALSE(Covers("*.io", "*.*.io")) << "a star stays in its label";
+  EXPECT_TRUE(Covers("*.io/a", "b.io/ab")) << "a path is a prefix";
+  EXPECT_FALSE(Covers("*.io/ab", "b.io/a"));
+  EXPECT_FALSE(Covers("*.io", "b.io:5000"));
+  EXPECT_TRUE(Covers("*.io:5000", "b.io:5000"));
+  EXPECT_TRUE(Covers("a.io", "[::1]")) << "what matches nothing";
+  EXPECT_FALSE(Covers("[::1]", "a.io"));
+}
+
+// All words of these letters, up to that length.
+std::vector<std::string> Words(const std::string& letters, std::size_t longest) {
+  std::vector<std::string> all = {""};
+  for (std::size_t i = 0; i < all.size(); i++) {
+    if (all[i].size() == longest) continue;
+    for (char letter : letters) all.push_back(all[i] + letter);
+  }
+  return all;
+}
+
+TEST(Covers, WhatMatchesEverythingThatTheOtherMatches) {
+  const std::vector<std::string> hosts = Words("abx", 5);
+  const std::vector<std::string> globs = Words("ab*", 3);
+  auto matches = [&](const std::string& glob) {
+    const Pattern pattern = *Pattern::Parse("r" + glob);
+    std::vector<bool> found;
+    for (const std::string& host : hosts) found.push_back(pattern.Matches(Target("r" + host)));
+    return found;
+  };
+  std::vector<std::vector<bool>> matched;
+  for (const std::string& glob : globs) matched.push_back(matches(glob));
+  for (std::size_t wide = 0; wide < globs.size(); wide++) {
+    for (std::size_t narrow = 0; narrow < globs.size(); narrow++) {
+      bool all = true;
+      for (std::size_t i = 0; i < hosts.size(); i++) all = all && (matched[wide][i] || !matched[narrow][i]);
+      EXPECT_EQ(Covers("r" + globs[wide], "r" + globs[narrow]), all) << globs[wide] << " " << globs[narrow];
+    }
+  }
+}
 
 TEST(Target, HostHasItsPort) {
   EXPECT_EQ(Target("reg.io:5000/a/b").host(), "reg.io:5000");
