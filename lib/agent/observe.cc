@@ -217,7 +217,7 @@ Look Observer::Take(const base::Call& call, const plan::ImageList& list, bool fu
 Look Observer::TakeConnected(const base::Call& call, const plan::ImageList& list, bool full,
                              base::WallTime wall) {
   Look look;
-  if (!connected_ || images_.Generation() != generation_) {
+  if (!connected_) {
     look.error = Connect(call, look);
     if (look.error) return look;
     full = true;
@@ -227,7 +227,8 @@ Look Observer::TakeConnected(const base::Call& call, const plan::ImageList& list
     look.error = images.error();
     return look;
   }
-  // The call was repeated over a new connection: the answer may be another process' one.
+  // The answer may be another process' one: it was restarted since the look before, or the call was repeated
+  // over a new connection.
   if (images_.Generation() != generation_) {
     look.error = Connect(call, look);
     if (look.error) return look;
