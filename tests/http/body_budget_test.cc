@@ -2,8 +2,13 @@
 #include "http/body_budget.h"
 
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 
+#include <algorithm>
 #include <atomic>
+#include <string>
+#include <vector>
 
 #include "http/server.h"
 #include "raw_socket.h"
@@ -98,6 +103,42 @@ TEST(BodyBudget, OneSharedAnswerIsSentToAll) {
   for (RawClient& client : clients) EXPECT_EQ(server.Begin(client, "/same"), "HTTP/1.1 200");
   EXPECT_LE(budget->used(), 5 * Large::kSize) << "one body, and a buffer for each";
   EXPECT_EQ(clients[0].ReadUntil("never", 1).size() > Large::kSize / 2, true);
+}
+
+// Of the connections that a server of this process has: what their sockets may hold unsent, as the kernel
+// counts it. In ascending order.
+std::vector<int> SendBuffers(std::uint16_t port) {
+  std::vector<int> sizes;
+  for (int fd = 0; fd < 1024; fd++) {
+    sockaddr_in own{}, peer{};
+    socklen_t length = sizeof own, peer_length = sizeof peer;
+    if (::getsockname(fd, reinterpret_cast<sockaddr*>(&own), &length) != 0 || own.sin_family != AF_INET ||
+        ntohs(own.sin_port) != port ||
+        ::getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &peer_length) != 0)
+      continue;
+    int size = 0;
+    socklen_t size_length = sizeof size;
+    EXPECT_EQ(::getsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, &size_length), 0);
+    sizes.push_back(size);
+  }
+  std::sort(sizes.begin(), sizes.end());
+  return sizes;
+}
+
+// Unsent bytes count as the container's memory, and grow to megabytes if nobody bounds them.
+TEST(BodyBudget, TheSocketsOfNeighboursHoldLittleAndLessWhileItIsCrowded) {
+  Large server({.budget = Budget(3 * Large::kSize, 3 * Large::kSize)});
+  RawClient probe(server.port());
+  EXPECT_EQ(server.Begin(probe, "/readyz"), "HTTP/1.1 200");
+  EXPECT_EQ(SendBuffers(server.port()), std::vector<int>{32 << 10});
+  RawClient clients[] = {RawClient(server.port()), RawClient(server.port()), RawClient(server.port()),
+                         RawClient(server.port())};
+  for (RawClient& client : clients) EXPECT_EQ(server.Begin(client, "/same"), "HTTP/1.1 200");
+  const std::vector<int> sizes = SendBuffers(server.port());
+  ASSERT_EQ(sizes.size(), 5U);
+  EXPECT_EQ(sizes[1], 64 << 10) << "the last one, for which it was crowded";
+  EXPECT_GT(sizes[2], 64 << 10) << "a distant client is served quickly";
+  EXPECT_LE(sizes[4], 512 << 10);
 }
 
 TEST(BodyBudget, SlowReadersGoSoonerWhileItIsCrowded) {
