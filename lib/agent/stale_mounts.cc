@@ -9,16 +9,19 @@ namespace prefetch::agent {
 namespace {
 
 constexpr std::chrono::seconds kMountsInterval{30};
+constexpr std::chrono::seconds kPatience{1};
 
 }  // namespace
 
 const std::vector<std::string>& StaleMounts::Look(base::TimePoint now) {
   if (mountinfo_.empty() || now < next_) return problems_;
   next_ = now + kMountsInterval;
-  problems_.clear();
-  for (const std::string& file : base::ReplacedFiles(mountinfo_)) {
-    problems_.push_back(plan::StaleMountWords(file));
+  auto files = std::make_shared<std::vector<std::string>>();
+  if (!files_->Run([files, mountinfo = mountinfo_] { *files = base::ReplacedFiles(mountinfo); }, kPatience)) {
+    return problems_;
   }
+  problems_.clear();
+  for (const std::string& file : *files) problems_.push_back(plan::StaleMountWords(file));
   return problems_;
 }
 

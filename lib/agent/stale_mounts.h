@@ -2,10 +2,12 @@
 // configs, CA bundles, lists. With or without a kubelet.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/apart.h"
 #include "base/clock.h"
 
 namespace prefetch::agent {
@@ -16,14 +18,15 @@ class StaleMounts {
   // Where this process's mounts are listed; empty: not looked at.
   explicit StaleMounts(std::string mountinfo) : mountinfo_(std::move(mountinfo)) {}
 
-  // A sentence for each such file. Looks anew every half minute: a node has thousands of mounts. Blocks as a
-  // disk does.
+  // A sentence for each such file. Looks anew every half minute: a node has thousands of mounts. Blocks for a
+  // second at most: a mount may not answer.
   const std::vector<std::string>& Look(base::TimePoint now);
 
  private:
   const std::string mountinfo_;
   base::TimePoint next_;
   std::vector<std::string> problems_;
+  std::unique_ptr<base::Apart> files_ = std::make_unique<base::Apart>();
 };
 
 }  // namespace prefetch::agent

@@ -39,6 +39,8 @@ struct DockerConfigSearch {
   std::string kubelet_root = "/var/lib/kubelet";
   std::string working_directory = "/";  // kubelet's
   std::string home;                     // kubelet's; empty: unset, which means its working directory
+
+  friend bool operator==(const DockerConfigSearch&, const DockerConfigSearch&) = default;
 };
 // In the order of kubelet; of the files that exist and parse the first wins, and nothing is merged.
 std::vector<std::string> DockerConfigCandidates(const DockerConfigSearch& search);

@@ -14,6 +14,11 @@ namespace {
 constexpr std::chrono::seconds kLookInterval{1};
 // kubelet reads the node's docker config anew after this time; here a change is seen sooner.
 constexpr std::chrono::minutes kReadInterval{5};
+// Reading them takes milliseconds where a disk is slow.
+constexpr std::chrono::seconds kFilesPatience{1};
+constexpr char kFilesHang[] =
+    "the credential files do not answer, and those that were read last stay in force: restore their "
+    "filesystem, such as an NFS mount whose server is gone";
 constexpr char kNoAccountReason[] =
     "it wants a service account token (tokenAttributes); name an account with providerServiceAccount in the "
     "agent's configuration";
@@ -110,7 +115,9 @@ std::string_view ProviderOutcomeName(ProviderOutcome outcome) {
 }
 
 Keyring::Keyring(KeyringOptions options, const base::Clock& clock)
-    : options_(std::move(options)), clock_(clock), search_(options_.docker_config_search) {
+    : options_(std::move(options)),
+      clock_(clock),
+      search_{.docker_config = options_.docker_config_search, .kubelets = {}} {
   Reload();
 }
 
@@ -263,8 +270,13 @@ std::vector<std::string> Keyring::problems() const {
 
 KeyringHealth Keyring::Health() {
   std::shared_ptr<const Sources> sources = Current();
+  KeyringHealth health{.problems = sources->problems,
+                       .unusable_provider_config = sources->unusable_provider_config,
+                       .not_given = sources->not_given.Count()};
+  if (files_.Hangs(kFilesPatience)) health.problems.emplace_back(kFilesHang);
   base::Lock lock(mutex_);
-  return {sources->problems, sources->unusable_provider_config, sources->not_given.Count(), changes_};
+  health.changes = changes_;
+  return health;
 }
 
 std::string Keyring::provider_config_hash() const {
@@ -273,37 +285,65 @@ std::string Keyring::provider_config_hash() const {
 }
 
 void Keyring::Reload() {
+  Search search;
+  std::shared_ptr<const Sources> before;
+  {
+    base::Lock lock(mutex_);
+    search = search_;
+    before = sources_;
+  }
+  std::shared_ptr<const Sources> sources = Read(search, before.get());
   base::Lock lock(mutex_);
-  sources_ = Read(sources_.get());
+  sources_ = std::move(sources);
   looked_at_ = read_at_ = clock_.Now();
 }
 
 std::shared_ptr<const Keyring::Sources> Keyring::Current() {
+  const base::TimePoint now = clock_.Now();
+  {
+    base::Lock lock(mutex_);
+    if (now - looked_at_ < kLookInterval) return sources_;
+  }
+  files_.Run([this, now] { LookAtFiles(now); }, kFilesPatience);
   base::Lock lock(mutex_);
-  base::TimePoint now = clock_.Now();
-  if (now - looked_at_ < kLookInterval) return sources_;
-  looked_at_ = now;
+  return sources_;
+}
+
+// Not under the lock: the files may not answer.
+void Keyring::LookAtFiles(base::TimePoint now) {
+  Search search;
+  std::shared_ptr<const Sources> before;
+  bool read = false;
+  {
+    base::Lock lock(mutex_);
+    search = search_;
+    before = sources_;
+    read = now - read_at_ >= kReadInterval;
+  }
   // A configuration may be bad because of something outside the watched files (a folder's permissions):
   // always read a bad one again.
-  bool was_bad = sources_->provider_config_is_bad;
-  bool changed = Stamped(OwnFiles()) != sources_->own;
-  bool kubelets_changed = Stamped(KubeletsFiles()) != sources_->kubelets;
-  if (!changed && !kubelets_changed && !was_bad && now - read_at_ < kReadInterval) return sources_;
-  sources_ = Read(sources_.get());
+  const bool was_bad = before->provider_config_is_bad;
+  const bool changed = Stamped(OwnFiles(search)) != before->own;
+  const bool kubelets_changed = Stamped(KubeletsFiles(search.kubelets)) != before->kubelets;
+  read = read || changed || kubelets_changed || was_bad;
+  std::shared_ptr<const Sources> sources = read ? Read(search, before.get()) : before;
+  base::Lock lock(mutex_);
+  if (search == search_) looked_at_ = now;  // else the next who asks sees what is there
+  if (!read) return;
+  sources_ = std::move(sources);
   if (changed || (was_bad && !sources_->provider_config_is_bad)) changes_++;
   read_at_ = now;
-  return sources_;
 }
 
 void Keyring::UseKubeletRoot(const std::string& root) {
   base::Lock lock(mutex_);
-  if (root.empty() || std::exchange(search_.kubelet_root, root) == root) return;
+  if (root.empty() || std::exchange(search_.docker_config.kubelet_root, root) == root) return;
   looked_at_ = base::TimePoint();  // the next who asks sees what is there
 }
 
 void Keyring::KubeletUses(const KubeletsProviders& providers) {
   base::Lock lock(mutex_);
-  if (std::exchange(kubelets_, providers) == providers) return;
+  if (std::exchange(search_.kubelets, providers) == providers) return;
   looked_at_ = base::TimePoint();
 }
 

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/apart.h"
 #include "base/call.h"
 #include "base/clock.h"
 #include "base/file_stamp.h"
@@ -112,8 +113,9 @@ struct KeyringOptions {
 // A resource. Owned by main; any thread may call, many at once. `clock` outlives it.
 //
 // Order (A18, A19): pull secrets, node docker config, plugins. A lookup reads changed files again, at most
-// once a second. A provider configuration that kubelet would refuse gives problems() and no plugins, or
-// leaves those of the last good one in force; the other sources go on.
+// once a second. Files that do not answer, as those of an NFS server that is gone, delay it by a second at
+// most: those that were read last stay in force. A provider configuration that kubelet would refuse gives
+// problems() and no plugins, or leaves those of the last good one in force; the other sources go on.
 class Keyring {
  public:
   Keyring(KeyringOptions options, const base::Clock& clock);
@@ -168,6 +170,13 @@ class Keyring {
  private:
   struct Stamped;
   struct Sources;
+  // Facts that decide which files are read, and compared.
+  struct Search {
+    DockerConfigSearch docker_config;
+    KubeletsProviders kubelets;
+
+    friend bool operator==(const Search&, const Search&) = default;
+  };
   // Asks a provider for which an image is. nullopt: it is not asked, and `report` says why; or, with nothing
   // said, its program would have to run and may not.
   using AskProvider = std::function<std::optional<base::Result<AnswerCache::Answer>>(PluginAnswers& provider,
@@ -182,23 +191,24 @@ class Keyring {
   static std::optional<ProviderReport> Ask(PluginAnswers& provider, const Target& target,
                                            const AskProvider& ask, AnswerCache::Answer& answer);
   std::shared_ptr<const Sources> Current() PREFETCH_EXCLUDES(mutex_);
-  std::shared_ptr<const Sources> Read(const Sources* before) const PREFETCH_REQUIRES(mutex_);
-  std::vector<std::string> DockerConfigPaths() const PREFETCH_REQUIRES(mutex_);
+  void LookAtFiles(base::TimePoint now) PREFETCH_EXCLUDES(mutex_);
+  std::shared_ptr<const Sources> Read(const Search& search, const Sources* before) const;
+  std::vector<std::string> DockerConfigPaths(const Search& search) const;
   void ReadProviders(Sources& now, const Sources* before) const;
-  void Compare(Sources& now) const PREFETCH_REQUIRES(mutex_);
+  void Compare(const KubeletsProviders& kubelets, Sources& now) const;
   PluginSurroundings Surroundings() const;
-  std::vector<std::string> OwnFiles() const PREFETCH_REQUIRES(mutex_);
-  std::vector<std::string> KubeletsFiles() const PREFETCH_REQUIRES(mutex_);
+  std::vector<std::string> OwnFiles(const Search& search) const;
+  std::vector<std::string> KubeletsFiles(const KubeletsProviders& kubelets) const;
 
   const KeyringOptions options_;
   const base::Clock& clock_;
   mutable base::Mutex mutex_;
-  DockerConfigSearch search_ PREFETCH_GUARDED_BY(mutex_);
-  KubeletsProviders kubelets_ PREFETCH_GUARDED_BY(mutex_);
+  Search search_ PREFETCH_GUARDED_BY(mutex_);
   std::shared_ptr<const Sources> sources_ PREFETCH_GUARDED_BY(mutex_);
   base::TimePoint looked_at_ PREFETCH_GUARDED_BY(mutex_);
   base::TimePoint read_at_ PREFETCH_GUARDED_BY(mutex_);
   std::uint64_t changes_ PREFETCH_GUARDED_BY(mutex_) = 0;
+  base::Apart files_;  // last: its job uses what stands above
 };
 
 }  // namespace prefetch::credentials

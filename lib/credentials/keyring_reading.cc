@@ -59,12 +59,13 @@ void AddProviderFiles(const std::string& path, const image::KubeletVersion& vers
 
 }  // namespace
 
-std::vector<std::string> Keyring::DockerConfigPaths() const {
-  return options_.docker_configs.empty() ? DockerConfigCandidates(search_) : options_.docker_configs;
+std::vector<std::string> Keyring::DockerConfigPaths(const Search& search) const {
+  return options_.docker_configs.empty() ? DockerConfigCandidates(search.docker_config)
+                                         : options_.docker_configs;
 }
 
-std::vector<std::string> Keyring::OwnFiles() const {
-  std::vector<std::string> files = DockerConfigPaths();
+std::vector<std::string> Keyring::OwnFiles(const Search& search) const {
+  std::vector<std::string> files = DockerConfigPaths(search);
   for (const PullSecret& secret : options_.pull_secrets) {
     for (std::string& file : PullSecretFiles(secret)) files.push_back(std::move(file));
   }
@@ -72,22 +73,22 @@ std::vector<std::string> Keyring::OwnFiles() const {
   return files;
 }
 
-std::vector<std::string> Keyring::KubeletsFiles() const {
+std::vector<std::string> Keyring::KubeletsFiles(const KubeletsProviders& kubelets) const {
   std::vector<std::string> files;
-  if (kubelets_.config.empty()) return files;
-  AddProviderFiles(kubelets_.config, options_.kubelet_version, files);
+  if (kubelets.config.empty()) return files;
+  AddProviderFiles(kubelets.config, options_.kubelet_version, files);
   // A program that comes, goes or is replaced shows in its folder.
-  for (const std::string& folder : {kubelets_.bin_dir, options_.provider_bin_dir}) {
+  for (const std::string& folder : {kubelets.bin_dir, options_.provider_bin_dir}) {
     if (!folder.empty()) files.push_back(folder);
   }
   return files;
 }
 
-std::shared_ptr<const Keyring::Sources> Keyring::Read(const Sources* before) const {
+std::shared_ptr<const Keyring::Sources> Keyring::Read(const Search& search, const Sources* before) const {
   // Stamped before they are read: a file that changes in between is read once more.
-  auto now =
-      std::make_shared<Sources>(Sources{.own = Stamped(OwnFiles()), .kubelets = Stamped(KubeletsFiles())});
-  now->docker_config = ReadFirstDockerConfig(DockerConfigPaths());
+  auto now = std::make_shared<Sources>(
+      Sources{.own = Stamped(OwnFiles(search)), .kubelets = Stamped(KubeletsFiles(search.kubelets))});
+  now->docker_config = ReadFirstDockerConfig(DockerConfigPaths(search));
   now->problems = now->docker_config.problems;
   AddAbsent(options_.docker_configs, now->docker_config.path, now->problems);
   WarnOfUnusableKeys(now->docker_config, before != nullptr ? &before->docker_config : nullptr);
@@ -99,7 +100,7 @@ std::shared_ptr<const Keyring::Sources> Keyring::Read(const Sources* before) con
   if (!options_.provider_config.empty() || !options_.provider_bin_dir.empty()) {
     ReadProviders(*now, before);
   }
-  Compare(*now);
+  Compare(search.kubelets, *now);
   return now;
 }
 
@@ -130,18 +131,18 @@ void Keyring::ReadProviders(Sources& now, const Sources* before) const {
 
 // With what kubelet has. A configuration that is not in force, for want of a program, names its providers
 // too.
-void Keyring::Compare(Sources& now) const {
-  if (kubelets_.config.empty()) return;
+void Keyring::Compare(const KubeletsProviders& kubelets, Sources& now) const {
+  if (kubelets.config.empty()) return;
   OwnProviders own{.config = options_.provider_config, .bin_dir = options_.provider_bin_dir, .named = {}};
   if (!own.config.empty()) {
     const ProviderConfig config = LoadProviderConfig(own.config, std::nullopt, options_.kubelet_version);
     for (const Provider& provider : config.providers) {
-      own.named.push_back({provider.name, CompareProgram(own.bin_dir, kubelets_.bin_dir, provider.name),
+      own.named.push_back({provider.name, CompareProgram(own.bin_dir, kubelets.bin_dir, provider.name),
                            provider.match_images});
     }
   }
   now.not_given = FindNotGiven(
-      kubelets_, LoadProviderConfig(kubelets_.config, std::nullopt, options_.kubelet_version), own);
+      kubelets, LoadProviderConfig(kubelets.config, std::nullopt, options_.kubelet_version), own);
   for (std::string& problem : ProblemsOf(now.not_given)) now.problems.push_back(std::move(problem));
 }
 

@@ -1,10 +1,18 @@
-// A file that was mounted by itself into the agent's container, and replaced on the node.
+// Mounts of the agent's container that no longer have what the node has: a file that was mounted by itself,
+// and replaced on the node; and a filesystem that does not answer.
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/mount.h>
 
+#include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <filesystem>
+#include <memory>
 #include <string>
+#include <utility>
 
+#include "base/fs.h"
 #include "rig/expect_ok.h"
 #include "system/node.h"
 
@@ -68,6 +76,63 @@ TEST_F(StaleMount, EndsWithThePod) {
   StartAgent();
   ASSERT_TRUE(rig::Eventually(seconds(20), [&] { return !node_.Status().kubelet.version.empty(); }));
   EXPECT_FALSE(Told());
+}
+
+// A filesystem that nobody serves: its readers wait, as those of an NFS server that is gone.
+class DeadMount {
+ public:
+  explicit DeadMount(std::string folder)
+      : server_(::open("/dev/fuse", O_RDWR | O_CLOEXEC)), folder_(std::move(folder)) {
+    const std::string options =
+        "fd=" + std::to_string(server_.get()) + ",rootmode=40000,user_id=0,group_id=0";
+    EXPECT_EQ(::mount("dead", folder_.c_str(), "fuse", 0, options.c_str()), 0) << std::strerror(errno);
+  }
+  // Its readers get an error.
+  ~DeadMount() {
+    server_ = base::Fd();
+    ::umount2(folder_.c_str(), MNT_DETACH);
+  }
+  DeadMount(const DeadMount&) = delete;
+  DeadMount& operator=(const DeadMount&) = delete;
+
+ private:
+  base::Fd server_;
+  const std::string folder_;
+};
+
+class DeadMountTest : public testing::Test {
+ protected:
+  bool Told() {
+    for (const std::string& problem : node_.Status().problems) {
+      if (problem.starts_with("the credential files do not answer")) return true;
+    }
+    return false;
+  }
+  bool IsReady(const std::string& image) {
+    return rig::Eventually(seconds(40), [&] { return node_.Has(image) && node_.StatusOf(image).ready; });
+  }
+
+  Node node_;
+};
+
+TEST_F(DeadMountTest, OfCredentialFilesHoldsNoImage) {
+  const std::string config = node_.scratch().Write("nfs/config.json", R"({"auths":{}})");
+  node_.HasKubelet({"--kubelet", "none", "--docker-config", config});
+  std::unique_ptr<Host> registry = node_.AddRegistry("registry.example.test", {});
+  const std::string first = registry->Push("first", "v1", {{1, 1'000'000}});
+  const std::string second = registry->Push("second", "v1", {{2, 1'000'000}});
+  node_.HasList({first});
+  node_.StartAgent();
+  ASSERT_TRUE(IsReady(first)) << node_.AgentLog();
+  {
+    DeadMount dead(node_.scratch() / "nfs");
+    EXPECT_TRUE(rig::Eventually(seconds(40), [&] { return Told(); })) << node_.AgentLog();
+    node_.HasList({first, second});
+    EXPECT_TRUE(IsReady(second)) << node_.AgentLog();
+    ASSERT_OK(node_.runtime().Remove(first));
+    EXPECT_TRUE(IsReady(first)) << node_.AgentLog();
+  }
+  EXPECT_TRUE(rig::Eventually(seconds(40), [&] { return !Told(); })) << "it has ended";
 }
 
 }  // namespace
