@@ -50,7 +50,7 @@ void Agent::ShowImages(plan::Snapshot& snapshot) const {
   for (const Entry& entry : entries_.listed()) {
     snapshot.images.push_back(Judge(entry, snapshot.time));
     snapshot.disk.pressure = snapshot.disk.pressure || entry.no_room;
-    if (entry.applies && !entry.seen.local) snapshot.disk.needed_bytes += plan::ExpectedRoom(entry.past.room);
+    if (entry.applies && !entry.seen.local) snapshot.disk.needed_bytes += pulls_->StillNeeds(entry);
   }
   for (const Entry& entry : entries_.asked()) {
     snapshot.asked.push_back({Judge(entry, snapshot.time), entry.asked_at});

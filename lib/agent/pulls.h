@@ -52,6 +52,9 @@ class Pulls {
   const plan::DiskSpace& disk() const { return disk_; }
   const std::string& disk_path() const { return disk_path_; }
 
+  // The bytes of the free room that this absent image will probably still take. 0: not known.
+  std::uint64_t StillNeeds(const Entry& entry) const;
+
   // kubelet removes images from that percentage on; 0: unknown.
   void UseThreshold(int kubelet_percent);
   // `another`: it is not the list that was in force before.

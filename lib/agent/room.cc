@@ -52,6 +52,13 @@ plan::PullSlot Pulls::SlotOf(std::size_t index) const {
   return slot;
 }
 
+std::uint64_t Pulls::StillNeeds(const Entry& entry) const {
+  const ActiveRun* run = entry.Current();
+  const bool seen = run != nullptr && run->run.movement.seen;
+  return plan::ExpectedRoom(entry.past.room, taken_,
+                            seen ? run->run.movement.bytes_done : entry.past.room.kept);
+}
+
 void Pulls::JudgeRoom() {
   const std::uint64_t usable = plan::Usable(disk_, limits_);
   std::vector<Entry>& all = entries_.all();

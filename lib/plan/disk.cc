@@ -9,13 +9,6 @@ namespace prefetch::plan {
 
 constexpr int kDefaultPercent = 80;
 
-// Once as it came, and three times that unpacked.
-std::uint64_t SpaceFor(std::uint64_t compressed_bytes) {
-  constexpr std::uint64_t kFactor = 4;
-  if (compressed_bytes > std::numeric_limits<std::uint64_t>::max() / kFactor) return compressed_bytes;
-  return compressed_bytes * kFactor;
-}
-
 Limits WithThreshold(Limits limits, int kubelet_percent) {
   if (kubelet_percent <= 0) return limits;
   if (limits.disk_high_percent && *limits.disk_high_percent <= kubelet_percent) return limits;

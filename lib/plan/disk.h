@@ -15,10 +15,6 @@ struct DiskSpace {
   std::uint64_t available_bytes = 0;  // for an ordinary user: f_bavail
 };
 
-// The expected total size of an image of this compressed size: the blobs and their unpacked files. Decisions
-// go by bounds: plan/room.h.
-std::uint64_t SpaceFor(std::uint64_t compressed_bytes);
-
 // Bytes that the rule keeps free. 0: the filesystem cannot be measured.
 std::uint64_t KeptFree(const DiskSpace& disk, const Limits& limits);
 

@@ -13,6 +13,8 @@ namespace {
 
 // Blobs, and their content once more: compression makes no image larger.
 constexpr std::uint64_t kLeastFactor = 2;
+// The size of an image until pulls have shown it: the blobs, and three times that unpacked.
+constexpr std::uint64_t kExpectedFactor = 4;
 // A pull that ran out of less than this much was ended by itself, else by others. One that runs out of it all
 // the same gets twice that the next time.
 constexpr std::uint64_t kPlausibleFactor = 128;
@@ -163,8 +165,12 @@ RoomClaim ClaimOfDue(const RoomPast& past, std::uint64_t factor) {
   return claim;
 }
 
-std::uint64_t ExpectedRoom(const RoomPast& past) {
-  return std::max(SpaceFor(past.compressed), past.least);
+std::uint64_t ExpectedRoom(const RoomPast& past, const RoomTaken& taken, std::uint64_t done) {
+  // The bound is half as much again as what pulls have taken.
+  const std::uint64_t bound = std::max(taken.factor, taken.largest);
+  const std::uint64_t taken_so_far =
+      bound == 0 ? Times(past.compressed, kExpectedFactor) : Times(past.compressed, 2 * bound) / 3;
+  return Minus(std::max({taken_so_far, Times(past.compressed, kLeastFactor), past.least}), done);
 }
 
 bool MayFit(const RoomClaim& claim, std::uint64_t usable) {

@@ -96,8 +96,9 @@ struct RoomClaim {
 RoomClaim ClaimOfDue(const RoomPast& past, std::uint64_t factor = kMostFactor);
 // Of one that has fetched `done` bytes.
 RoomClaim ClaimOfRunning(const RoomPast& past, std::uint64_t done, std::uint64_t factor = kMostFactor);
-// The expected total size of the image, for people. 0: not known.
-std::uint64_t ExpectedRoom(const RoomPast& past);
+// The bytes of the free room that an absent image will probably still take, for people; `done` of its
+// compressed bytes are on the disk. 0: not known.
+std::uint64_t ExpectedRoom(const RoomPast& past, const RoomTaken& taken, std::uint64_t done);
 
 // Can a pull with this claim end well if it gets all that is left?
 bool MayFit(const RoomClaim& claim, std::uint64_t usable);

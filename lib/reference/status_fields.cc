@@ -172,7 +172,7 @@ Fields DiskFields() {
            .required = true},
           {.path = "disk.neededBytes",
            .form = Form::kInt,
-           .help = "Bytes that absent images will take, as far as their sizes are known",
+           .help = "Bytes that absent images will still take, as far as their sizes are known",
            .required = true},
           {.path = "disk.pressure",
            .form = Form::kBool,

@@ -108,7 +108,7 @@ constexpr MetricsTable kTable = {{
     {Id::kDiskAvailable, "prefetchd_disk_available_bytes", Kind::kGauge,
      "Free bytes of the image filesystem; absent where it cannot be measured."},
     {Id::kDiskNeeded, "prefetchd_disk_needed_bytes", Kind::kGauge,
-     "Bytes that the absent images will take in all, as far as their sizes are known."},
+     "Bytes that the absent images will still take, as far as their sizes are known."},
     {Id::kDiskPressure, "prefetchd_disk_pressure", Kind::kGauge,
      "1 if the disk rule holds back a pull for want of room, else 0."},
     {Id::kUnlisted, "prefetchd_unlisted_images", Kind::kGauge,

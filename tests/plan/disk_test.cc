@@ -41,10 +41,5 @@ TEST(WithThreshold, TheLowerOneCounts) {
   EXPECT_EQ(WithThreshold({}, 0), Limits{});
 }
 
-TEST(SpaceFor, CountsTheUnpackedBytesToo) {
-  EXPECT_EQ(SpaceFor(kGiB), 4 * kGiB);
-  EXPECT_EQ(SpaceFor(~0ULL), ~0ULL);
-}
-
 }  // namespace
 }  // namespace prefetch::plan::disk_test

@@ -123,7 +123,21 @@ TEST(RoomPast, AfterATryThatHadTheDiskForItselfATenthMoreIsNeeded) {
   past = AfterMeasure(past, 90 * kGiB, kNow + minutes(2));  // not what it had: somebody made room
   EXPECT_FALSE(MayFit(ClaimOfDue(past), 54 * kGiB));
   EXPECT_TRUE(MayFit(ClaimOfDue(past), 56 * kGiB));
-  EXPECT_EQ(ExpectedRoom(past), 55 * kGiB);
+  EXPECT_EQ(ExpectedRoom(past, {}, 0), 55 * kGiB);
+}
+
+TEST(ExpectedRoom, IsWhatImagesOfThisNodeHaveTaken) {
+  EXPECT_EQ(ExpectedRoom({}, {}, 0), 0U);
+  EXPECT_EQ(ExpectedRoom(Sized(6), {}, 0), 24 * kGiB) << "nothing has been pulled here yet";
+  EXPECT_EQ(ExpectedRoom(Sized(6), {.factor = 9}, 0), 36 * kGiB) << "the bound has half as much again";
+  EXPECT_EQ(ExpectedRoom(Sized(6), {.largest = 9}, 0), 36 * kGiB);
+  EXPECT_EQ(ExpectedRoom(Sized(6), {.factor = 2}, 0), 12 * kGiB) << "never less than the disk rule asks for";
+}
+
+TEST(ExpectedRoom, LeavesOutWhatIsOnTheDiskAlready) {
+  EXPECT_EQ(ExpectedRoom(Sized(6), {}, 5 * kGiB), 19 * kGiB);
+  EXPECT_EQ(ExpectedRoom(Sized(6), {}, 60 * kGiB), 0U);
+  EXPECT_EQ(ExpectedRoom({.compressed = ~0ULL}, {}, 0), ~0ULL);
 }
 
 // Kubelet removes unused images just when the disk is full.
@@ -132,7 +146,7 @@ TEST(RoomPast, WhatBecomesFreeRightAfterATryIsNotWhatItHad) {
   past.kept = 2 * kGiB;
   past = AfterNoRoom(AfterBegin(past, 28 * kGiB), false, kNow);
   past = AfterMeasure(past, 330 * kGiB, kNow + seconds(10));
-  EXPECT_EQ(ExpectedRoom(past), 33 * kGiB);
+  EXPECT_EQ(ExpectedRoom(past, {}, 0), 33 * kGiB);
   EXPECT_TRUE(MayFit(ClaimOfDue(past), 330 * kGiB));
 }
 

@@ -39,6 +39,21 @@ TEST(DiskScenario, WhatTurnsOutNotToFitIsEndedAndSmallOnesOvertake) {
   EXPECT_LT(node.runtime.BytesStored(), 20 * kMB);  // its lease is gone, so its bytes are
 }
 
+// Bytes on the disk are no longer free, so the figures would not fit together otherwise.
+TEST(DiskScenario, TheBytesNeededAreThoseThatAreStillToCome) {
+  Node node;
+  node.disk = {.known = true, .capacity_bytes = 1000 * kGiB, .available_bytes = 900 * kGiB};
+  node.runtime.SetBandwidth(100 * kMB);
+  node.runtime.Push(MakeImage("r.io/a:v1", 4'000 * kMB));
+  node.List({"r.io/a:v1"});
+  node.RunFor(seconds(30));
+  const std::uint64_t needed = node.Snapshot()->disk.needed_bytes;
+  EXPECT_LT(needed, 14'000 * kMB);
+  EXPECT_GT(needed, 12'000 * kMB);
+  ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(1)));
+  EXPECT_EQ(node.Snapshot()->disk.needed_bytes, 0U);
+}
+
 // A job's files fill the disk for some seconds while an image is pulled, and that is no need of the image.
 class FilledForAMoment : public testing::TestWithParam<Persona> {};
 
