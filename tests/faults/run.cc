@@ -146,7 +146,8 @@ class Observer {
     const base::Duration elapsed = world_.node.Elapsed();
     const bool is_of_image = kind.reach != Reach::kNode;  // others of its registry have their own states
     if (!kind.shows || (is_of_image && name != world_.images()[fault.image])) return;
-    const bool hit = elapsed >= fault.from && elapsed < fault.to && !world_.IsUsable(name);
+    const bool hit = elapsed >= fault.from && elapsed < fault.to && !world_.IsUsable(name) &&
+                     (!kind.is_of_what_is_here || world_.Has(name));
     auto unsaid = unsaid_.try_emplace(name, *kind.shows).first;
     // How a pull ends that runs is not known.
     const bool runs = image.reason == Reason::kPulling || image.reason == Reason::kUnpacking;
