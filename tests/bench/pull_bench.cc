@@ -14,6 +14,7 @@
 #include <functional>
 #include <iostream>
 #include <map>
+#include <set>
 #include <sstream>
 #include <thread>
 
@@ -75,7 +76,7 @@ const std::vector<std::pair<std::string, rig::Link>>& Links() {
 struct Took {
   double all = 0;     // until the last good image was there
   double median = 0;  // until half of them were
-  double bytes = 0;   // that the registry sent, in relation to the size of all blobs
+  double bytes = 0;   // that the registry sent, in relation to the size of all layers
 };
 
 // One contender's node.
@@ -166,12 +167,14 @@ class PullBench : public testing::Test {
   void Push(const Mix& mix, std::vector<std::string>& list, std::vector<std::string>& good) {
     rig::Pusher pusher(registry_.address());
     const std::string prefix = std::string(kHost) + "/";
+    std::set<std::string> counted;  // shared layers once
     content_ = 0;
     for (std::size_t i = 0; i < mix.good.size(); i++) {
       const std::string repository = mix.name + "/app" + std::to_string(i);
       auto pushed = pusher.Push({repository, "v1", mix.good[i]});
       ASSERT_OK(pushed);
-      content_ += pushed->uploaded;
+      for (std::size_t layer = 0; layer < mix.good[i].size(); layer++)
+        if (counted.insert(pushed->layers[layer]).second) content_ += mix.good[i][layer].size;
       good.push_back(prefix + repository + ":v1");
     }
     list = good;
@@ -214,7 +217,7 @@ class PullBench : public testing::Test {
   rig::Scratch scratch_;
   rig::Registry registry_{scratch_, "registry"};
   std::optional<rig::Proxy> proxy_;
-  std::uint64_t content_ = 0;  // of the blobs of the mix at hand, each once
+  std::uint64_t content_ = 0;  // of the layers of the mix at hand, each once
 };
 
 // Does `cells` ("c/slow,a") name that cell?
