@@ -1,5 +1,6 @@
 // prefetchctl: for people, CI steps and init containers. One table of subcommands.
 #include <sys/prctl.h>
+#include <unistd.h>
 #include <CLI/CLI.hpp>
 
 #include <csignal>
@@ -10,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/ascii_output.h"
 #include "base/standard_output.h"
 #include "base/text.h"
 #include "commands/command.h"
@@ -182,6 +184,8 @@ int Asked(const CLI::App& app, const CLI::ParseError& error, const std::string& 
 
 int Main(int argc, char** argv) {
   std::stop_source stop = StopOnSignals();
+  auto plain_out = base::AsciiWhereNeeded(std::cout, STDOUT_FILENO);
+  auto plain_err = base::AsciiWhereNeeded(std::cerr, STDERR_FILENO);
   // `credentials` and `explain` read passwords: no core dump has them.
   ::prctl(PR_SET_DUMPABLE, 0);
   Context context;

@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "agent/agent.h"
+#include "base/ascii_output.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/standard_output.h"
@@ -45,6 +46,7 @@ int Delivered(int code) {
 }
 
 ExitCode PrintResult(const plan::Snapshot& snapshot, bool stopped, bool timed_out) {
+  auto plain = base::AsciiWhereNeeded(std::cout, STDOUT_FILENO);
   std::cout << screen::StatusTable(screen::DocumentOf(snapshot), {});
   if (snapshot.readiness.ready) return kOk;
   if (snapshot.readiness.reason == plan::Reason::kListInvalid ||

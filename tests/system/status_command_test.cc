@@ -105,6 +105,22 @@ TEST_F(StatusCommand, ATerminalShowsTheTopOfItAndKeepsWhatItScrolledAway) {
   EXPECT_NE(first.find("more lines (without --watch all are shown)"), std::string::npos);
 }
 
+// A terminal whose locale is not UTF-8 gets other characters, column by column.
+TEST_F(StatusCommand, ATerminalWithoutUtf8GetsAscii) {
+  std::vector<plan::ImageState> images;
+  for (int i = 0; i < 30; i++) images.push_back(sample::Queued("a/b" + std::to_string(i) + ":1"));
+  agent_.Says(images);
+  rig::Command command = Watch();
+  command.env.emplace_back("LC_ALL", "C");
+  const std::string text = OnATerminal(command);
+  EXPECT_NE(text.find("~ "), std::string::npos) << text;
+  EXPECT_TRUE(std::all_of(text.begin(), text.end(), [](char c) {
+    return static_cast<unsigned char>(c) < 128;
+  })) << text;
+  command.env.back().second = "C.UTF-8";
+  EXPECT_NE(OnATerminal(command).find("… "), std::string::npos);
+}
+
 // A change of colours is no column: each of these lines is one row of the terminal.
 TEST_F(StatusCommand, ColoursTakeNoRoom) {
   std::vector<plan::ImageState> images;
