@@ -22,6 +22,7 @@ namespace {
 struct Request {
   std::vector<screen::CheckItem> items;
   std::chrono::nanoseconds timeout{};
+  std::vector<std::string> notes;  // sentences about what is not asked
 };
 
 std::optional<image::PullPolicy> Policy(const std::optional<std::string>& text, const std::string& flag,
@@ -67,6 +68,10 @@ Request Understand(const base::Call& call, const CheckOptions& options, bool sho
   ReadManifestFiles(call, FindManifests(options.files, mistakes), read, [&](ManifestFile file) {
     std::move(file.mistakes.begin(), file.mistakes.end(), std::back_inserter(mistakes));
     std::move(file.manifests.uses.begin(), file.manifests.uses.end(), std::back_inserter(uses));
+    for (const manifest::StepReference& reference : file.manifests.references) {
+      request.notes.push_back(file.name + ":" + std::to_string(reference.at.line) + ": " +
+                              manifest::ReferenceTitle(reference) + ", which is not checked");
+    }
   });
   for (const CheckOptions::Image& image : options.images) {
     auto policy = Policy(image.policy, "--policy", mistakes);
@@ -124,6 +129,7 @@ int Check(const base::Call& call, AgentClient agent, const CheckOptions& options
   agent.UseToken(options.token_file);
   Request request = Understand(call, options, agent.ShowsToken(), mistakes);
   if (!mistakes.empty()) return Refuse(mistakes, err);
+  for (const std::string& note : request.notes) err << "note: " << note << "\n";
   status::CheckResult result;
   if (request.items.empty()) {
     err << "note: no pod of these manifests names an image: nothing to check\n";

@@ -24,4 +24,11 @@ std::string_view UseKindName(UseKind kind) {
   return "";
 }
 
+std::string ReferenceTitle(const StepReference& reference) {
+  const std::string step = reference.step.empty() ? "a step" : "step \"" + reference.step + "\"";
+  const std::string action = reference.action.empty() ? "a StepAction that a resolver finds"
+                                                      : "the StepAction \"" + reference.action + "\"";
+  return step + " of " + PodTitle(*reference.pod) + " takes its image from " + action;
+}
+
 }  // namespace prefetch::manifest

@@ -72,6 +72,9 @@ struct StepReference {
   std::shared_ptr<const Pod> pod;  // never null
 };
 
+// `step "clone" of Task build takes its image from the StepAction "git-clone"`.
+std::string ReferenceTitle(const StepReference& reference);
+
 // Is this container there to check others' images before those start?
 //
 // A container whose name, or whose pod's name, has one of the words by which people and controllers call such

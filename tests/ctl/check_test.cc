@@ -46,6 +46,23 @@ class CheckTest : public testing::Test {
   tests::TempDir folder_;
 };
 
+// A yes must not seem to be one for images that nobody asked about.
+TEST_F(CheckTest, StepsWhoseImageIsElsewhereAreTold) {
+  Says(200, kYes);
+  CheckOptions options = Options();
+  folder_.Write("t.yaml",
+                "apiVersion: tekton.dev/v1\nkind: Task\nmetadata: {name: t}\nspec:\n  steps:\n"
+                "  - {name: s, ref: {name: clone}}\n");
+  options.files = {folder_ / "t.yaml"};
+  tests::Ran ran = Ask(options);
+  EXPECT_EQ(ran.exit, kOk) << ran;
+  EXPECT_NE(
+      ran.err.find("t.yaml:6: step \"s\" of Task t takes its image from the StepAction \"clone\", which "
+                   "is not checked\n"),
+      std::string::npos)
+      << ran;
+}
+
 TEST_F(CheckTest, TheAnswerIsTheExitCode) {
   struct Row {
     std::string body;

@@ -174,14 +174,10 @@ void NeverOfMovingTag(const ImageUse& use, const ListedImages& listed, Findings&
 }
 
 void ImageInStepAction(const StepReference& reference, Findings& findings) {
-  const std::string step = reference.step.empty() ? "a step" : "step \"" + reference.step + "\"";
-  const std::string action = reference.action.empty() ? "a StepAction that a resolver finds"
-                                                      : "the StepAction \"" + reference.action + "\"";
   findings.push_back({.rule = RuleId::kStepAction,
                       .place = {reference.pod->source, reference.at},
                       .block = reference.holder_at,
-                      .message = step + " of " + PodTitle(*reference.pod) + " takes its image from " +
-                                 action + ", which is not judged here"});
+                      .message = ReferenceTitle(reference) + ", which is not judged here"});
 }
 
 void ShortName(const ImageUse& use, Findings& findings) {
