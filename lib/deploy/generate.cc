@@ -234,7 +234,8 @@ base::Result<Generated> Generate(const Files& files, const GenerateOptions& give
   if (auto set = SetAgentConfig(options.agent_config, *objects); !set) return set.error();
   if (Contains(options.components, kPolicy)) {
     const PolicyAction action = options.policy_action.value_or(PolicyAction::kWarn);
-    if (auto set = SetPolicy(options.policy_images, action, *objects); !set) return set.error();
+    if (auto set = SetPolicy(options.policy_images, action, options.instance, *objects); !set)
+      return set.error();
   }
   LabelMonitors(options.monitor_labels, *objects);
   if (!options.instance.empty()) AlertOnLabelOf(options.instance, *objects);

@@ -13,6 +13,10 @@ namespace prefetch::deploy {
 namespace {
 
 constexpr const char* kPolicyObject = "prefetchd-policy";
+// The binding selects the ConfigMap by it. An instance has a value of its own: others may share its
+// namespace.
+constexpr const char* kPolicyLabel = "prefetchd.dev/policy";
+constexpr const char* kImagesLabelValue = "images";
 
 const char* ActionWord(PolicyAction action) {
   switch (action) {
@@ -39,11 +43,12 @@ base::Result<doc::Node> PolicyConfigMap(const std::vector<std::string>& images) 
   }
   doc::Node& meta = Sub(made, "metadata");
   Put(meta, "namespace", doc::Node::String("prefetchd"));
-  Put(Sub(meta, "labels"), "prefetchd.dev/policy", doc::Node::String("images"));  // the binding selects it
+  Put(Sub(meta, "labels"), kPolicyLabel, doc::Node::String(kImagesLabelValue));
   return made;
 }
 
-base::Status SetPolicy(const std::vector<std::string>& images, PolicyAction action, Objects& objects) {
+base::Status SetPolicy(const std::vector<std::string>& images, PolicyAction action,
+                       const std::string& instance, Objects& objects) {
   auto made = PolicyConfigMap(images);
   if (!made) return made.error();
   Object* map = FindObject(objects, "ConfigMap", kPolicyObject);
@@ -52,6 +57,12 @@ base::Status SetPolicy(const std::vector<std::string>& images, PolicyAction acti
   Put(map->body, "data", *doc::ValueAt(*made, {"data"}));
   Put(Sub(binding->body, "spec"), "validationActions",
       doc::Node::Sequence({doc::Node::String(ActionWord(action))}));
+  if (!instance.empty()) {
+    const std::string value = std::string(kImagesLabelValue) + "-" + instance;
+    Put(Sub(Sub(map->body, "metadata"), "labels"), kPolicyLabel, doc::Node::String(value));
+    doc::Node& selector = Sub(Sub(Sub(binding->body, "spec"), "paramRef"), "selector");
+    Put(Sub(selector, "matchLabels"), kPolicyLabel, doc::Node::String(value));
+  }
   return {};
 }
 

@@ -22,7 +22,9 @@ constexpr std::size_t kMostPolicyImages = 10000;
 // too many, or too large for a ConfigMap.
 base::Result<doc::Node> PolicyConfigMap(const std::vector<std::string>& images);
 
-// Puts images and action into the objects of the component.
-base::Status SetPolicy(const std::vector<std::string>& images, PolicyAction action, Objects& objects);
+// Puts images and action into the objects of the component. An `instance` that is not empty gets a label of
+// its own, by which its binding selects its ConfigMap alone.
+base::Status SetPolicy(const std::vector<std::string>& images, PolicyAction action,
+                       const std::string& instance, Objects& objects);
 
 }  // namespace prefetch::deploy

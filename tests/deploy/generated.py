@@ -174,6 +174,10 @@ patches:
 - target: {group: monitoring.coreos.com}
   patch: |-
     - {op: add, path: /metadata/labels, value: {release: kube-prometheus-stack, example.org/team: a}}
+- target: {kind: ValidatingAdmissionPolicyBinding, name: prefetchd-policy}
+  patch: '- {op: replace, path: /spec/paramRef/selector/matchLabels, value: {prefetchd.dev/policy: images-ci}}'
+- target: {kind: ConfigMap, name: prefetchd-policy}
+  patch: '- {op: replace, path: /metadata/labels, value: {prefetchd.dev/policy: images-ci}}'
 - target: {kind: PrometheusRule, name: prefetchd}
   patch: |-
     - op: replace
@@ -223,6 +227,19 @@ def check_policy_images():
     exported = generate(["--for", "policy", "--list", "a.txt", "--list", "b.txt"], SPELLED, ("list", "export"))
     lines = ours["data"]["images"].splitlines()
     return ([] if lines == SPELLINGS else [f"{lines}"]) + differences([ours], exported)
+
+
+def check_policies_of_one_namespace():
+    """Each instance judges by its own list alone: the action of one must not reach the list of another."""
+    documents, problems = [], []
+    for more in ([], ["--instance", "a"], ["--instance", "b"]):
+        documents += generate(arguments("generic", ["policy"]) + ["--namespace", "shared"] + more)
+    maps = [one for one in documents if one["kind"] == "ConfigMap" and one["metadata"]["namespace"] == "shared"]
+    for binding in (one for one in documents if one["kind"] == "ValidatingAdmissionPolicyBinding"):
+        wanted = binding["spec"]["paramRef"]["selector"]["matchLabels"].items()
+        selected = [one["metadata"]["name"] for one in maps if wanted <= one["metadata"].get("labels", {}).items()]
+        problems += [] if selected == [binding["metadata"]["name"]] else [f"{binding['metadata']['name']}: {selected}"]
+    return problems
 
 
 def check_own_image():
@@ -465,6 +482,7 @@ def add_generated(cases, add_rendering, none):
         cases.add("generate", f"policy_action={action}", lambda action=action: none(check_policy_action(action)))
     add_rendering(cases, "generate:policy", lambda: generate(arguments("generic", ["policy"]) + ["--policy-action", "Deny"]))
     cases.add("generate", "policy_images", lambda: none(check_policy_images()))
+    cases.add("generate", "policies_of_one_namespace", lambda: none(check_policies_of_one_namespace()))
     cases.add("generate", "own_image", lambda: none(check_own_image()))
     cases.add("generate", "outputs", lambda: none(check_outputs()))
     cases.add("generate", "quiet_where_all_is_said", lambda: none(check_quiet_where_all_is_said()))
