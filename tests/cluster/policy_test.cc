@@ -27,7 +27,7 @@ class Policy : public testing::Test {
   }
   void TearDown() override {
     if (!node_) return;
-    Label("null");
+    for (const char* name : {"ci", "free", "kube-system"}) Label("null", name);
     rig::Ran gone = Kubectl(
         {"delete", "--ignore-not-found", "--force", "--grace-period=0", "--timeout=90s", "-f", manifests_});
     EXPECT_TRUE(gone.exit == rig::Exit{}) << gone.err;
@@ -35,9 +35,9 @@ class Policy : public testing::Test {
   static rig::Ran Kubectl(const std::vector<std::string>& words) {
     return SharedControlPlane()->Kubectl(words);
   }
-  void Label(const std::string& value) {
+  void Label(const std::string& value, const std::string& space = "ci") {
     EXPECT_TRUE(node_->api()
-                    .MergePatch("/api/v1/namespaces/ci",
+                    .MergePatch("/api/v1/namespaces/" + space,
                                 R"({"metadata":{"labels":{"prefetchd.dev/policy":)" + value + "}}}")
                     .ok());
   }
@@ -134,6 +134,17 @@ TEST_F(Policy, DeniesAlwaysForImagesOfTheListAndNothingElse) {
   Label("null");
   EXPECT_TRUE(Awaits([&] { return TryPod("ci", Container(listed_, "Always")).ok(); }));
   EXPECT_TRUE(node_->api().Delete(deployments + "/d").ok());
+}
+
+TEST_F(Policy, DeniesNothingInKubeSystem) {
+  ASSERT_NO_FATAL_FAILURE(Install("Deny"));
+  // The server sees changes of namespaces in their order: it knows the first label when the second one
+  // counts.
+  Label(R"("enforce")", "kube-system");
+  Label(R"("enforce")", "free");
+  ASSERT_TRUE(Awaits([&] { return TryPod("free", Container(listed_, "Always")).status == 422; }));
+  ApiAnswer answer = TryPod("kube-system", Container(listed_, "Always"));
+  EXPECT_TRUE(answer.ok()) << answer.text;
 }
 
 TEST_F(Policy, WarnsAndLetsPass) {
