@@ -90,6 +90,8 @@ std::string Containerd::Config() const {
   return "version = 2\nroot = \"" + root_ + "\"\nstate = \"" + folder_ + "/state\"\n" +
          "[grpc]\n  address = \"" + socket_ + "\"\n" +
          "[plugins.\"io.containerd.internal.v1.opt\"]\n  path = \"" + folder_ + "/opt\"\n" +
+         // Its socket is one for the whole machine: of two that start at once, one would fail.
+         "[plugins.\"io.containerd.nri.v1.nri\"]\n  disable = true\n" +
          "[plugins.\"io.containerd.grpc.v1.cri\"]\n" +
          "  restrict_oom_score_adj = true\n  stream_server_port = \"0\"\n" + pods_ +
          "  [plugins.\"io.containerd.grpc.v1.cri\".containerd]\n    snapshotter = \"" + snapshotter + "\"\n" +
