@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "agent/agent.h"
+#include "base/apart.h"
 #include "base/ascii_output.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -45,6 +46,12 @@ int Delivered(int code) {
   return code == kOk ? failed : code;
 }
 
+// All is done, and nothing is left to be lost: a reading of files that hangs is not waited for.
+int EndedAtOnce(int code) {
+  if (base::Apart::Running() > 0) std::_Exit(Delivered(code));
+  return code;
+}
+
 ExitCode PrintResult(const plan::Snapshot& snapshot, bool stopped, bool timed_out) {
   auto plain = base::AsciiWhereNeeded(std::cout, STDOUT_FILENO);
   std::cout << screen::StatusTable(screen::DocumentOf(snapshot), {});
@@ -73,13 +80,14 @@ int Run(const config::AgentConfig& config) {
   agent.Run(stop.token(), deadline);
   if (agent.MustRestart() && !config.once) {
     base::Err("kubelet's records were replaced, prefetchd ends");
-    return kNotReady;
+    return EndedAtOnce(kNotReady);
   }
   if (!config.once) {
     base::Info("prefetchd stopped");
-    return kOk;
+    return EndedAtOnce(kOk);
   }
-  return PrintResult(*agent.board().Latest(), stop.token().stop_requested(), clock.Now() >= deadline);
+  return EndedAtOnce(
+      PrintResult(*agent.board().Latest(), stop.token().stop_requested(), clock.Now() >= deadline));
 }
 
 // `docker run IMAGE prefetchctl …`: the image's entry point is this program. Returns on failure only.

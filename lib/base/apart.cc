@@ -1,14 +1,22 @@
 #include "base/apart.h"
 
+#include <atomic>
 #include <chrono>
 #include <utility>
 
 namespace prefetch::base {
+namespace {
+
+std::atomic<int> running_jobs = 0;
+
+}  // namespace
 
 Apart::~Apart() {
   std::thread last;
   {
     Lock lock(mutex_);
+    ending_ = true;
+    changed_.notify_all();
     last = std::move(thread_);
   }
   if (last.joinable()) last.join();
@@ -16,29 +24,46 @@ Apart::~Apart() {
 
 bool Apart::Run(std::function<void()> job, Duration patience) {
   Lock lock(mutex_);
-  const bool mine = !busy_;
+  const bool mine = !job_;
   if (mine) {
-    if (thread_.joinable()) thread_.join();  // it has nothing left to do
-    busy_ = true;
+    job_ = std::move(job);
     jobs_++;
     began_ = std::chrono::steady_clock::now();
-    thread_ = std::thread([this, job = std::move(job)] {
-      job();
-      Lock done(mutex_);
-      busy_ = false;
-      ended_.notify_all();
-    });
+    running_jobs++;
+    if (!thread_.joinable()) thread_ = std::thread([this] { Work(); });
+    changed_.notify_all();
   }
   const std::uint64_t awaited = jobs_;
   const TimePoint limit = began_ + patience;
-  const bool ended = ended_.wait_until(
-      mutex_, limit, [&]() PREFETCH_REQUIRES(mutex_) { return !busy_ || jobs_ != awaited; });
+  const bool ended = changed_.wait_until(
+      mutex_, limit, [&]() PREFETCH_REQUIRES(mutex_) { return !job_ || jobs_ != awaited; });
   return mine && ended;
+}
+
+void Apart::Work() {
+  for (;;) {
+    std::function<void()> job;
+    {
+      Lock lock(mutex_);
+      changed_.wait(mutex_, [&]() PREFETCH_REQUIRES(mutex_) { return job_ || ending_; });
+      if (!job_) return;
+      job = job_;
+    }
+    job();
+    Lock lock(mutex_);
+    job_ = nullptr;
+    running_jobs--;
+    changed_.notify_all();
+  }
 }
 
 bool Apart::Hangs(Duration patience) const {
   Lock lock(mutex_);
-  return busy_ && std::chrono::steady_clock::now() - began_ >= patience;
+  return job_ && std::chrono::steady_clock::now() - began_ >= patience;
+}
+
+int Apart::Running() {
+  return running_jobs;
 }
 
 }  // namespace prefetch::base

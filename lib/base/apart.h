@@ -1,5 +1,5 @@
 // Apart: jobs that may hang in the kernel, such as reading files of an NFS server that is gone. Nothing ends
-// them, so each runs on a thread of its own, and its caller waits for a limited time.
+// them, so they run on a thread of their own, and their caller waits for a limited time.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace prefetch::base {
 class Apart {
  public:
   Apart() = default;
-  // Waits for a job under way, however long it takes.
+  // Waits for a job under way, however long it takes: see Running().
   ~Apart();
   Apart(const Apart&) = delete;
   Apart& operator=(const Apart&) = delete;
@@ -26,13 +26,20 @@ class Apart {
   // Has the present job run for so long?
   bool Hangs(Duration patience) const PREFETCH_EXCLUDES(mutex_);
 
+  // Jobs that run now, of all of them. A process that has nothing left to do ends by std::_Exit rather than
+  // wait for these.
+  static int Running();
+
  private:
+  void Work() PREFETCH_EXCLUDES(mutex_);
+
   mutable Mutex mutex_;
-  Condition ended_;
-  bool busy_ PREFETCH_GUARDED_BY(mutex_) = false;
-  std::uint64_t jobs_ PREFETCH_GUARDED_BY(mutex_) = 0;  // so many have begun
-  TimePoint began_ PREFETCH_GUARDED_BY(mutex_);         // the newest
-  std::thread thread_ PREFETCH_GUARDED_BY(mutex_);
+  Condition changed_;
+  std::function<void()> job_ PREFETCH_GUARDED_BY(mutex_);  // empty: none is under way
+  std::uint64_t jobs_ PREFETCH_GUARDED_BY(mutex_) = 0;     // so many have begun
+  TimePoint began_ PREFETCH_GUARDED_BY(mutex_);            // the newest
+  bool ending_ PREFETCH_GUARDED_BY(mutex_) = false;
+  std::thread thread_ PREFETCH_GUARDED_BY(mutex_);  // from the first job on
 };
 
 }  // namespace prefetch::base

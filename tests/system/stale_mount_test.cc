@@ -112,17 +112,22 @@ class DeadMountTest : public testing::Test {
     return rig::Eventually(seconds(40), [&] { return node_.Has(image) && node_.StatusOf(image).ready; });
   }
 
+  // With its docker config in the folder "nfs".
+  void StartAgent() {
+    const std::string config = node_.scratch().Write("nfs/config.json", R"({"auths":{}})");
+    node_.HasKubelet({"--kubelet", "none", "--docker-config", config});
+    node_.StartAgent();
+  }
+
   Node node_;
 };
 
 TEST_F(DeadMountTest, OfCredentialFilesHoldsNoImage) {
-  const std::string config = node_.scratch().Write("nfs/config.json", R"({"auths":{}})");
-  node_.HasKubelet({"--kubelet", "none", "--docker-config", config});
   std::unique_ptr<Host> registry = node_.AddRegistry("registry.example.test", {});
   const std::string first = registry->Push("first", "v1", {{1, 1'000'000}});
   const std::string second = registry->Push("second", "v1", {{2, 1'000'000}});
   node_.HasList({first});
-  node_.StartAgent();
+  StartAgent();
   ASSERT_TRUE(IsReady(first)) << node_.AgentLog();
   {
     DeadMount dead(node_.scratch() / "nfs");
@@ -133,6 +138,14 @@ TEST_F(DeadMountTest, OfCredentialFilesHoldsNoImage) {
     EXPECT_TRUE(IsReady(first)) << node_.AgentLog();
   }
   EXPECT_TRUE(rig::Eventually(seconds(40), [&] { return !Told(); })) << "it has ended";
+}
+
+TEST_F(DeadMountTest, OfCredentialFilesHoldsNoEnd) {
+  node_.HasList({});
+  StartAgent();
+  DeadMount dead(node_.scratch() / "nfs");
+  ASSERT_TRUE(rig::Eventually(seconds(40), [&] { return Told(); })) << node_.AgentLog();
+  EXPECT_EQ(node_.agent().Stop(seconds(1)), rig::Exit{}) << node_.AgentLog();
 }
 
 }  // namespace
