@@ -36,8 +36,8 @@ struct ActiveRun {
   std::stop_source stop;
   plan::Run run;
   std::string lease;  // under which its bytes are; empty: the runtime knows no leases
-  std::optional<plan::Local>
-      before;  // the usable image when it began: a look may see the new one before its end
+  // The usable image when it began: a look may see the new one before the end.
+  std::optional<plan::Local> before;
   Ending ending = Ending::kNot;
   base::TimePoint cancel_at = base::TimePoint::max();  // a replaced one is cancelled a little later
 };

@@ -108,8 +108,6 @@ void Pulls::Absorb(PullDone event) {
       break;
     case Ending::kNoRoom:
       GiveUpBytes(*entry);
-      // Without a lease, the end of the pull is the end of its bytes.
-      if (run->lease.empty()) entry->past.room = plan::AfterBytesGone(entry->past.room, loop_.now());
       break;
     case Ending::kWaits:
     case Ending::kReplaced:

@@ -123,9 +123,10 @@ std::uint64_t Pulls::KeptBytes() const {
   return sum;
 }
 
-// Its lease goes, and so does what it kept.
+// Its lease goes, and so does what it kept. Without leases, the end of the pull was the end of its bytes.
 void Pulls::GiveUpBytes(Entry& entry) {
   entry.past.room.kept = 0;
+  if (!leases_.supported()) entry.past.room = plan::AfterBytesGone(entry.past.room, loop_.now());
   leases_.LetGo(LeaseFor(entry));
   taken_ = plan::AfterRemoval(taken_);
 }
