@@ -12,6 +12,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/text.h"
+
 namespace prefetch::rig {
 namespace {
 
@@ -172,6 +174,18 @@ bool Containerd::Has(const std::string& image) const {
 
 base::Status Containerd::Remove(const std::string& image) const {
   if (auto removed = Ctr({"images", "rm", "--sync", image}); !removed) return std::move(removed).error();
+  return {};
+}
+
+base::Status Containerd::RemoveAll() const {
+  // Digests and ids are names of their own, which hold the content.
+  auto names = Ctr({"images", "ls", "-q"});
+  if (!names) return std::move(names).error();
+  std::vector<std::string> words = {"images", "rm", "--sync"};
+  for (std::string_view name : base::Split(*names, '\n')) {
+    if (!name.empty()) words.emplace_back(name);
+  }
+  if (auto removed = Ctr(std::move(words)); !removed) return std::move(removed).error();
   return {};
 }
 

@@ -49,6 +49,8 @@ class Containerd final : public Runtime {
   base::Result<std::string> AddRegistry(const std::string& host, int port) override;
   bool Has(const std::string& image) const override;
   base::Status Remove(const std::string& image) const override;
+  // All names of all images, and with them their content, as `crictl rmi` does. There has to be one.
+  base::Status RemoveAll() const;
   bool TellsItsRegistries() const override { return true; }
   std::vector<std::string> RegistryFlags(int port) const override {
     return {"--registry-config-path", hosts_, "--registry-trusted-mirror",

@@ -2,9 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
-#include <vector>
 
-#include "base/text.h"
 #include "rig/expect_ok.h"
 #include "system/node.h"
 
@@ -12,17 +10,6 @@ namespace prefetch::system::check_now_test {
 namespace {
 
 using std::chrono::seconds;
-
-// As `crictl rmi` does: all names of the image go.
-void RemoveAllImages(const rig::Containerd& containerd) {
-  auto names = containerd.Ctr({"images", "ls", "-q"});
-  ASSERT_OK(names);
-  std::vector<std::string> words = {"images", "rm", "--sync"};
-  for (std::string_view name : base::Split(*names, '\n')) {
-    if (!name.empty()) words.emplace_back(name);
-  }
-  ASSERT_OK(containerd.Ctr(words));
-}
 
 TEST(CheckNow, AListedImageThatWasJustRemovedIsANoAtOnceAndEachTime) {
   Node node;
@@ -34,7 +21,7 @@ TEST(CheckNow, AListedImageThatWasJustRemovedIsANoAtOnceAndEachTime) {
   ASSERT_EQ(node.Ctl({"check", "--image", image, "--policy", "Never"}).exit, rig::Exit{});
 
   ASSERT_OK(registry->proxy().Refuse(true));  // nobody brings it back
-  RemoveAllImages(node.containerd());
+  ASSERT_OK(node.containerd().RemoveAll());
   for (int i = 0; i < 10; i++) {
     rig::Ran local = node.Ctl({"check", "--image", image, "--policy", "Never"});
     EXPECT_EQ(local.exit, (rig::Exit{1, 0})) << i << ": " << local.out << local.err;

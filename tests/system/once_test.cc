@@ -77,14 +77,6 @@ class Imported : public Once {
     EXPECT_OK(out);
     return out ? *out : "";
   }
-  void RemoveAll() {
-    std::vector<std::string> args = {"images", "rm", "--sync"};
-    const std::string names = Ctr({"images", "ls", "-q"});
-    for (std::string_view name : base::Split(names, '\n')) {
-      if (!name.empty()) args.emplace_back(name);
-    }
-    Ctr(std::move(args));
-  }
   // An archive of `image`, of which nothing is left on the node.
   std::string ArchiveOf(const std::string& image) {
     std::string archive = node_.scratch() / "archive.tar";
@@ -96,7 +88,7 @@ class Imported : public Once {
       command.emplace_back("--local");
     command.insert(command.end(), {archive, image});
     Ctr(std::move(command));
-    RemoveAll();
+    EXPECT_OK(containerd().RemoveAll());
     return archive;
   }
   // From here on there is no network.
