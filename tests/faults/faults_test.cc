@@ -3,12 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <iomanip>
 #include <iostream>
 #include <map>
 
-#include "base/text.h"
+#include "faults/environment.h"
 #include "faults/run.h"
 
 namespace prefetch::tests::faults {
@@ -16,12 +15,6 @@ namespace {
 
 constexpr std::uint64_t kSeeds = 2000;
 constexpr std::uint64_t kGroups = 40;  // test cases, so that a failure names its neighbourhood
-
-std::uint64_t FromEnvironment(const char* name, std::uint64_t otherwise) {
-  const char* text = std::getenv(name);
-  auto number = text == nullptr ? std::nullopt : base::ParseUint(text);
-  return number ? *number : otherwise;
-}
 
 struct Cell {
   int schedules = 0;

@@ -30,6 +30,7 @@ FaultKind Answers(const char* manner, const std::string& head, const std::string
               },
           .end = [](RealWorld& world, const std::string& image) { ProxyOf(world, image).Answer("/v2/", ""); },
           .reasons = std::move(reasons),
+          .reach = Reach::kRegistry,
           .is_for_good = is_for_good};
 }
 
@@ -49,6 +50,7 @@ FaultKind Plugin(const char* manner, const std::string& script, std::set<std::st
           .begin = [script](RealWorld& world, const std::string&) { world.PluginIs(script); },
           .end = [](RealWorld& world, const std::string&) { world.PluginIs(""); },
           .reasons = std::move(reasons),
+          .reach = Reach::kLogins,
           // A plugin has a minute, as under kubelet.
           .recovers = seconds(80),
           .is_for_good = true};
@@ -66,23 +68,27 @@ std::vector<FaultKind> OfRegistry() {
            },
        .end = [](RealWorld& world,
                  const std::string& image) { EXPECT_OK(ProxyOf(world, image).Refuse(false)); },
-       .reasons = {"Unreachable"}},
+       .reasons = {"Unreachable"},
+       .reach = Reach::kRegistry},
       {.part = "registry",
        .manner = "hangs",
        .begin = [](RealWorld& world, const std::string& image) { ProxyOf(world, image).Freeze(true); },
        .end = [](RealWorld& world, const std::string& image) { ProxyOf(world, image).Freeze(false); },
-       .reasons = {"Stalled", "Timeout", "Unreachable"}},
+       .reasons = {"Stalled", "Timeout", "Unreachable"},
+       .reach = Reach::kRegistry},
       {.part = "registry",
        .manner = "slow",
        .begin = [](RealWorld& world,
                    const std::string& image) { ProxyOf(world, image).LimitBandwidth(kLink / 50); },
        .end = [](RealWorld& world, const std::string& image) { ProxyOf(world, image).LimitBandwidth(kLink); },
-       .reasons = {}},
+       .reasons = {},
+       .reach = Reach::kRegistry},
       {.part = "registry",
        .manner = "cuts connections",
        .begin = Nothing,
        .end = Nothing,
        .reasons = {"Unreachable"},
+       .reach = Reach::kRegistry,
        .period = milliseconds(700),
        .tick =
            [](RealWorld& world, const std::string& image) {
@@ -100,7 +106,8 @@ std::vector<FaultKind> OfRegistry() {
        .end = [](RealWorld& world,
                  const std::string& image) { EXPECT_OK(world.HostOf(image).registry().Start()); },
        // The proxy takes the connection and closes it.
-       .reasons = {"Unreachable", "Unknown"}},
+       .reasons = {"Unreachable", "Unknown"},
+       .reach = Reach::kRegistry},
   };
   const std::string json = "Content-Type: application/json\r\n";
   kinds.push_back(Answers("503", "503 Service Unavailable\r\n", "", {"ServerError"}, false));

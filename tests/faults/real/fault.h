@@ -13,6 +13,9 @@ namespace prefetch::tests::real_faults {
 
 using Act = std::function<void(RealWorld&, const std::string& image)>;
 
+// The images that may fail because of a fault.
+enum class Reach { kNode, kRegistry, kLogins };  // all; those of the image's registry; those with a password
+
 struct FaultKind {
   const char* part;
   const char* manner;
@@ -20,6 +23,7 @@ struct FaultKind {
   Act end;
   // The reasons that an image may give meanwhile, and until the next try after it.
   std::set<std::string> reasons;
+  Reach reach = Reach::kNode;
   // It is ready again so long after the end: the retry rules' pauses after faults of a few seconds, and the
   // pulls.
   std::chrono::seconds recovers{45};

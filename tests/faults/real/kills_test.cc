@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <random>
 
+#include "faults/environment.h"
 #include "faults/real/world.h"
 #include "rig/expect_ok.h"
 
@@ -15,7 +16,7 @@ namespace {
 using std::chrono::seconds;
 
 constexpr std::uint64_t kRounds = 12;
-// What is under way when a connection breaks, the manifests and tokens of the next try, and all headers.
+// A kill costs the bytes in buffers, the manifests and tokens of the next try, and their headers.
 constexpr std::uint64_t kOfAKill = 150'000;
 
 TEST(RealKills, LoseNeitherBytesNorImages) {

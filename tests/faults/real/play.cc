@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <map>
 #include <optional>
 #include <random>
 
+#include "base/fs.h"
 #include "screen/status_document.h"
 
 namespace prefetch::tests::real_faults {
@@ -36,6 +38,16 @@ std::size_t CountIn(const std::string& folder) {
        at.increment(error))
     count++;
   return count;
+}
+
+// Process ids, of plugins for example.
+std::string ChildrenOf(const std::string& process) {
+  std::string all;
+  std::error_code error;
+  for (const auto& task : std::filesystem::directory_iterator(process + "/task", error)) {
+    if (auto pids = base::ReadFile(task.path() / "children", 1 << 16)) all += *pids;
+  }
+  return all;
 }
 
 class Observer {
@@ -107,12 +119,33 @@ class Observer {
     }
   }
 
+  bool Reaches(const PlannedFault& fault, const std::string& image) const {
+    switch (kinds_[fault.kind].reach) {
+      case Reach::kNode:
+        return true;
+      case Reach::kRegistry:
+        return world_.IsClosed(image) == world_.IsClosed(world_.images()[fault.image]);
+      case Reach::kLogins:
+        return world_.IsClosed(image);
+    }
+    std::abort();
+  }
+
+  // Of a fault that lasts, or whose next try after it is not due yet; another fault may have put that off.
   bool MayBeTheCause(const screen::StatusImage& image) const {
     const milliseconds elapsed = Elapsed();
     return std::any_of(schedule_.faults.begin(), schedule_.faults.end(), [&](const PlannedFault& fault) {
-      const FaultKind& kind = kinds_[fault.kind];
-      return kind.reasons.count(image.reason) != 0 && elapsed + kBetweenLooks >= fault.from;
+      return Reaches(fault, image.image) && kinds_[fault.kind].reasons.count(image.reason) != 0 &&
+             elapsed >= fault.from && elapsed <= EndOf(fault);
     });
+  }
+
+  milliseconds EndOf(const PlannedFault& fault) const {
+    milliseconds end = fault.to + kinds_[fault.kind].recovers;
+    for (const PlannedFault& other : schedule_.faults) {
+      if (other.from <= end) end = std::max(end, other.to + kinds_[other.kind].recovers);
+    }
+    return end;
   }
 
   RealWorld& world_;
@@ -160,6 +193,7 @@ void LookAtTheEnd(RealWorld& world, Observer& observer) {
       left += " " + std::to_string(count) + " descriptors";
     if (const std::size_t count = CountIn(process + "/task"); count > kThreads)
       left += " " + std::to_string(count) + " threads";
+    if (const std::string children = ChildrenOf(process); !children.empty()) left += " children: " + children;
     return left.empty();
   });
   if (!tidy) observer.Say("left behind: " + left);

@@ -10,6 +10,7 @@
 #include <map>
 #include <numeric>
 
+#include "faults/environment.h"
 #include "faults/real/play.h"
 
 namespace prefetch::tests::real_faults {

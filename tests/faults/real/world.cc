@@ -8,10 +8,8 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 
 #include "base/fs.h"
-#include "base/text.h"
 #include "rig/expect_ok.h"
 
 namespace prefetch::tests::real_faults {
@@ -23,7 +21,7 @@ constexpr std::uint64_t kMegabyte = 1'000'000;
 // Room for all content, and as much again.
 constexpr std::uint64_t kDisk = 40 * kMegabyte;
 const char* const kContent = "io.containerd.content.v1.content";
-// What is under way in the kernel's buffers of one connection when it breaks.
+// A broken connection loses the bytes in the kernel's buffers.
 constexpr std::uint64_t kInFlight = 2 * kMegabyte;
 
 const rig::User kUser{"puller", "password-of-the-real-faults"};
@@ -45,12 +43,6 @@ const std::vector<Made>& AllMade() {
 }
 
 }  // namespace
-
-std::uint64_t FromEnvironment(const char* name, std::uint64_t otherwise) {
-  const char* text = std::getenv(name);
-  auto number = text == nullptr ? std::nullopt : base::ParseUint(text);
-  return number ? *number : otherwise;
-}
 
 RealWorld::RealWorld() : node_(system::Node::Small::kContent, kDisk) {
   closed_ = node_.AddRegistry("closed.example.test", kUser);
@@ -93,7 +85,7 @@ std::uint64_t RealWorld::BytesSent() const {
 }
 
 system::Host& RealWorld::HostOf(const std::string& image) {
-  return image.starts_with(closed_->host()) ? *closed_ : *open_;
+  return IsClosed(image) ? *closed_ : *open_;
 }
 
 void RealWorld::WriteList() {
@@ -189,15 +181,7 @@ void RealWorld::RemoveEveryName() {
   })) << node_.AgentLog();
   // Nobody pulls them while they go.
   node_.agent().Kill();
-  // Digests and ids are names of their own, which hold the content.
-  auto names = node_.containerd().Ctr({"images", "ls", "-q"});
-  EXPECT_OK(names);
-  if (!names) return;
-  std::vector<std::string> words = {"images", "rm", "--sync"};
-  for (std::string_view name : base::Split(*names, '\n')) {
-    if (!name.empty()) words.emplace_back(name);
-  }
-  EXPECT_OK(node_.containerd().Ctr(words));
+  EXPECT_OK(node_.containerd().RemoveAll());
   StartAgent();
 }
 

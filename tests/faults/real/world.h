@@ -18,9 +18,6 @@ namespace prefetch::tests::real_faults {
 // Bytes a second of each registry: the list takes about three seconds, while most faults begin.
 constexpr std::uint64_t kLink = 2'500'000;
 
-// The number in this variable of the environment.
-std::uint64_t FromEnvironment(const char* name, std::uint64_t otherwise);
-
 class RealWorld {
  public:
   // A failed start fails the test.
@@ -34,6 +31,8 @@ class RealWorld {
   std::uint64_t BytesSent() const;
   // The registry of the image.
   system::Host& HostOf(const std::string& image);
+  // Does it ask for a password?
+  bool IsClosed(const std::string& image) const { return image.starts_with(closed_->host()); }
   system::Node& node() { return node_; }
 
   void Unlist(const std::string& image);
@@ -65,7 +64,7 @@ class RealWorld {
   // What may be lost to a fault, and so be fetched again.
   void Destroyed(std::uint64_t bytes) { destroyed_ += bytes; }
   std::uint64_t destroyed() const { return destroyed_; }
-  // Images of which containerd may have lost what it had, since the last call.
+  // Images that were removed since the last call.
   std::set<std::string> TakeRemoved() { return std::exchange(removed_, {}); }
   std::chrono::steady_clock::time_point agent_since() const { return agent_since_; }
 
