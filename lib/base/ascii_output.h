@@ -31,8 +31,8 @@ class AsciiOutput : private std::streambuf {
   std::string started_;  // the bytes of a character that is not whole yet
 };
 
-// For a terminal in such a locale; nullopt for files and pipes, which
-// are UTF-8 everywhere. `fd` is what `stream` prints to.
+// For a terminal in such a locale; nullopt for files and pipes, which are UTF-8 everywhere. `fd` is what
+// `stream` prints to.
 std::optional<AsciiOutput> AsciiWhereNeeded(std::ostream& stream, int fd);
 
 }  // namespace prefetch::base

@@ -13,7 +13,6 @@ namespace {
 using doc::Node;
 
 constexpr const char* kDraft = "https://json-schema.org/draft/2020-12/schema";
-// As doc/duration.h reads them: Go's durations.
 // RFC 3339 in UTC, as base::Rfc3339 writes it.
 constexpr const char* kTime = R"(^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$)";
 // A word of an enum that a later version may add.
