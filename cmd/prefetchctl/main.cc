@@ -22,7 +22,7 @@ namespace prefetch::ctl {
 
 namespace {
 
-// SIGINT and SIGTERM stop what is under way; before any other thread exists.
+// SIGINT and SIGTERM stop the work under way; before any other thread exists.
 std::stop_source StopOnSignals() {
   std::stop_source stop;
   sigset_t set;
@@ -78,7 +78,7 @@ std::string CalledAs(const std::string& program) {
   return program == "kubectl-prefetch" ? "kubectl prefetch" : "prefetchctl";
 }
 
-// "prefetchctl list check --help", of what was understood.
+// "prefetchctl list check --help", of the recognised command.
 std::string HelpOf(const CLI::App& app, const std::string& called_as) {
   std::string words = called_as;
   std::vector<CLI::App*> below = app.get_subcommands();

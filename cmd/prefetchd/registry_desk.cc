@@ -41,7 +41,7 @@ status::RegistryHostView Shown(const registry::ChainedHost& chained) {
   std::string problem = chained.problem;
   if (!chained.blocked_by.empty()) problem = "registries.conf blocks " + chained.blocked_by;
   std::string server = (plain ? "http://" : "") + host.server.Authority();
-  // Where registries.conf has another name for the image, that is what is of interest.
+  // Where registries.conf has another name for the image, that name counts.
   if (chained.as) server = chained.as->Normalized();
   return {std::move(server), chained.mirror, std::move(problem)};
 }

@@ -1,5 +1,5 @@
 // RegistryDesk: the registry client, made when the first question comes and the runtime is known: which
-// servers it asks follows from the runtime's version, and from what is known of its own configuration. It is
+// servers it asks follows from the runtime's version, and from its known configuration. It is
 // made anew when any of that changes.
 #pragma once
 

@@ -74,7 +74,7 @@ void Agent::FoldLocal(Entry& entry, std::optional<plan::Local> local) {
   if (entry.seen.known && entry.seen.local == local) return;
   loop_.Changed();
   if (had && !local) {
-    loop_.SaidTooMuch();  // what was said is not true any more
+    loop_.SaidTooMuch();  // an answer that was given is not true any more
     entry.past = plan::AfterVanished(std::move(entry.past), loop_.now());
     base::Warn("image vanished", {{"image", entry.want->reference.written()},
                                   {"imageRef", entry.seen.local->id},

@@ -123,7 +123,7 @@ class Agent {
   Turns turns_;
   base::TimePoint next_turn_;
 
-  // Each owns what it knows; the later ones know the ones before.
+  // Each owns its state; the later ones know the ones before.
   LookUps look_ups_;
   RuntimeView runtime_;
   std::unique_ptr<KubeletView> kubelet_;  // null: no kubelet runs here

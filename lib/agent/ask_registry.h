@@ -1,5 +1,5 @@
 // AskRegistry: one question to one registry, start to end: the credentials that a pull would try, in its
-// order, and what is here to compare with.
+// order, and the local image to compare with.
 #pragma once
 
 #include <functional>
@@ -48,7 +48,7 @@ bool SaysNothing(const image::RegistryAnswer& answer);
 struct AskJob {
   image::Reference reference;
   std::shared_ptr<const credentials::Lookup> credentials;  // those that a pull would try
-  std::optional<plan::Local> local;                        // what is here; none: nothing
+  std::optional<plan::Local> local;                        // the image on the node, if any
   AskingFor runtime;
 };
 

@@ -54,7 +54,7 @@ bool Checks::HasHeardEnough(const Entry& entry) const {
   return heard && !(entry.refresh.pull && entry.past.failures == 0);
 }
 
-// One run takes what it can get.
+// One run takes as much as it can get.
 bool Checks::SavesPulls(const std::string& registry) const {
   auto pace = paces_.find(registry);
   return !options_.once && pace != paces_.end() && plan::SavesPulls(pace->second, loop_.now());

@@ -24,7 +24,7 @@ namespace prefetch::agent {
 // A registry asks for patience, and means pulls, too (registry rule R27).
 struct RegistryHold {
   std::string registry;
-  base::Duration wait{};  // what it has named; zero: nothing
+  base::Duration wait{};  // as the registry named it; zero: none
 };
 
 struct CheckOptions {

@@ -31,7 +31,7 @@ void Entries::Replace(const std::shared_ptr<const plan::ImageList>& list) {
       if (entry.past.not_before == base::TimePoint::max()) entry.past.not_before = base::TimePoint();
       if (!plan::SamePods(entry.want, want)) {
         entry.verdict = plan::AfterNewList(std::move(entry.verdict), entry.want, want);
-        entry.touch = {};  // what was given up may have been for a pod that is gone
+        entry.touch = {};  // the abandoned touch may have been for a pod that is gone
       }
     }
     entry.demand_changed = entry.demand_changed || AsksOtherwise(entry.want, want);

@@ -50,13 +50,13 @@ struct Entry {
   base::TimePoint asked_until;  // the newest wish of a preflight to have it pulled is over then
   bool applies = true;
   plan::Observation seen;
-  // Looks with a sequence up to this one were asked before our own pull changed what is there.
+  // Looks with a sequence up to this one were asked before our own pull changed the node.
   std::uint64_t trust_looks_after = 0;
   plan::History past;
   std::vector<ActiveRun> runs;  // the newest last; two only while one replaces another
   plan::HeldVerdict verdict;    // of kubelet's, where there is one
   base::Shared<plan::TouchPast> touch;
-  base::Shared<plan::TouchStatus> touched;  // what is said of it
+  base::Shared<plan::TouchStatus> touched;  // for status
   // The registry's answers; meaningful for entries with a registry check.
   base::Shared<plan::Freshness> fresh;
   plan::RefreshDecision refresh;
@@ -78,7 +78,7 @@ class Entries {
   explicit Entries(image::Platform node) : node_(std::move(node)) {}
 
   // Takes over a new list. Entries that stay keep their facts and runs; runs of removed entries are asked to
-  // stop. Failures that only a new list can end get a new chance. What was asked for stays.
+  // stop. Failures that only a new list can end get a new chance. Images asked for by callers stay.
   void Replace(const std::shared_ptr<const plan::ImageList>& list);
 
   // Those of the list by their index in it, then those that were only asked for.
@@ -93,7 +93,7 @@ class Entries {
   // An image that is on no list and not on the node; it must not be known yet. References to entries are no
   // longer valid afterwards. nullptr: so many are kept in mind already.
   Entry* Ask(const image::Reference& reference, base::TimePoint now);
-  // Forgets what was asked for and is not waited for any more. True if there was any.
+  // Forgets requested images that no caller waits for any more. True if there was any.
   bool ForgetAsked(base::TimePoint now);
   Entry* Find(const std::string& name);  // normalised
   // Pulls of entries that are gone, not ended yet.

@@ -27,7 +27,7 @@ class Histogram {
   }
 
   std::span<const double> bounds() const { return bounds_; }
-  // One for each bound, not cumulative, and one for what is above the last.
+  // One for each bound, not cumulative, and one for values above the last.
   const std::vector<std::uint64_t>& counts() const { return counts_; }
   double sum() const { return sum_; }
 

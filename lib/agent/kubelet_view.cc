@@ -67,7 +67,7 @@ void KubeletView::FoldVerdict(Entry& entry, plan::HeldVerdict verdict) {
                             {"reason", kubelet::VerdictReasonName(now->never.reason)},
                             {"message", now->never.message}};
   if (!starts(now)) {
-    loop_.SaidTooMuch();  // what was said is not true any more
+    loop_.SaidTooMuch();  // an answer that was given is not true any more
     base::Warn("image closed to pods", fields);
   } else if (before && before->never.reason != kubelet::VerdictReason::kImageAbsent) {
     base::Info("image open to pods", fields);

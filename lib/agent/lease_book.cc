@@ -50,7 +50,7 @@ LeasesTended TendLeases(const base::Call& call, cri::ContentService& content, co
     for (const std::string& lease : *found) {
       auto owner = work.owners.find(lease);
       if (owner == work.owners.end()) continue;
-      // One that cannot be read keeps what it keeps, until its pull goes on or it expires.
+      // One that cannot be read keeps its content, until its pull goes on or it expires.
       auto kept = content.Progress(call.Within(kTendLimit), lease, owner->second);
       if (kept && kept->bytes_done > 0) done.kept.emplace(lease, *kept);
     }

@@ -1,5 +1,5 @@
 // LeaseBook: which leases of ours the runtime has, and what becomes of each. Bookkeeping alone: no clock, no
-// call. TendLeases carries out what it asks for.
+// call. TendLeases carries out its requests.
 //
 // A lease is in the book from the moment at which a pull begins under it, or at which it was found among
 // those that an agent before has left. It leaves the book only when the runtime has said that it is gone.

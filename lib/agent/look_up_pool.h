@@ -42,8 +42,8 @@ struct LookUpJob {
   std::function<void(credentials::Lookup)> done;
 };
 
-// A resource. Any thread may call. `keyring` outlives it. The destructor drops what has not started, and
-// waits for the rest: ask it to stop first.
+// A resource. Any thread may call. `keyring` outlives it. The destructor drops jobs that have not started,
+// and waits for the rest: ask it to stop first.
 class LookUpPool {
  public:
   explicit LookUpPool(credentials::Keyring& keyring);

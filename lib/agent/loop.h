@@ -1,4 +1,4 @@
-// Loop: what the parts of the Agent share: the time of a turn, chance, jobs for workers, and whether there is
+// Loop: shared by the parts of the Agent: the time of a turn, chance, jobs for workers, and whether there is
 // news.
 #pragma once
 

@@ -37,7 +37,7 @@ struct PullEnd {
   std::uint64_t image_bytes = 0;  // as the runtime reports the image that came; of a success
 };
 
-// A copy of what was counted.
+// A copy of the counters.
 struct Counts {
   Counts();
 
@@ -51,7 +51,7 @@ struct Counts {
   std::map<std::pair<credentials::Source, credentials::ProviderOutcome>, std::uint64_t> lookups;
   // By the provider's name; only executions, not answers from a cache.
   std::map<std::pair<std::string, credentials::ProviderOutcome>, Histogram> plugin_seconds;
-  // Questions of callers with a token, by what it is for: "Admitted", or why they were turned away.
+  // Questions of callers with a token, by outcome: "Admitted", or the reason for the rejection.
   std::map<std::pair<plan::CallerPurpose, std::string>, std::uint64_t> callers;
   std::map<plan::TouchObstacle, std::uint64_t> touches;     // images
   std::map<plan::TouchObstacle, std::uint64_t> touch_pods;  // those that came to an end, or not to be

@@ -102,7 +102,7 @@ class Observer {
 cri::CallResult<bool> IsWhole(const base::Call& call, cri::ContentService& content, const std::string& id,
                               const std::string& chain_id);
 
-// Does an image whose configuration is `details` run on `node`? And what is it for, in words.
+// Does an image whose configuration is `details` run on `node`? And its platform, in words.
 plan::Local ToLocal(const image::LocalImage& image, const image::Reference& reference,
                     const std::vector<std::string>& names);
 

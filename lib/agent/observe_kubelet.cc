@@ -87,7 +87,7 @@ plan::VersionInForce KubeletObserver::Version(base::TimePoint now, base::WallTim
 
 KubeletLook KubeletObserver::Take(std::shared_ptr<const KubeletQuestion> question,
                                   kubelet::FileChanges changes, base::TimePoint now, base::WallTime wall) {
-  // Asked first: what is learnt from here on makes another look, and until then this one still waits for it.
+  // Asked first: a fact learnt from here on makes another look, and until then this one still waits for it.
   const bool version_comes = version_ && version_->Pending();
   const bool word_comes = word_ && word_->Pending();
   kubelet::NodeFacts facts = reader_.Read(word_ ? word_->Get() : nullptr);

@@ -40,7 +40,7 @@ struct KubeletLook {
   std::vector<std::string> problems;               // one sentence each
   std::string process;                             // NodeFactsReader::process()
   std::string provider_config, provider_bin_dir;   // as NodeFactsReader has them
-  base::TimePoint until = base::TimePoint::max();  // time alone changes what was found then
+  base::TimePoint until = base::TimePoint::max();  // then time alone changes the result
   std::shared_ptr<const KubeletQuestion> question;
   kubelet::VerdictReading reading;  // by the index of its images
 };
@@ -59,7 +59,7 @@ class KubeletObserver {
                    base::TimePoint now, base::WallTime wall);
 
  private:
-  // Which version counts, and what is to be said about that.
+  // The version that counts, and the problem to report about it.
   plan::VersionInForce Version(base::TimePoint now, base::WallTime wall);
 
   kubelet::NodeFactsReader reader_;

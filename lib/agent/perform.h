@@ -35,7 +35,7 @@ struct PullOutcome {
   // The runtime said that it went well, and was gone when it was asked what had come (C35): its error then.
   std::optional<cri::CallError> unseen;
 
-  std::optional<plan::Local> local;  // with success: what is on the node now
+  std::optional<plan::Local> local;  // with success: the image on the node now
 };
 
 // All that a pull needs. Everything outlives the worker that uses it.

@@ -190,7 +190,7 @@ void Pulls::StartDue(bool settled, bool may_start) {
   }
   start_again_ = base::TimePoint::max();
   room_is_short_ = false;
-  // A runtime that is away cannot pull; when it is back the first look says what is still missing.
+  // A runtime that is away cannot pull; when it is back, the first look finds the missing images.
   if (!runtime_.up() || !may_start) return;
   plan::ScheduleOutput output = plan::Schedule(input, limits_, loop_.now());
   start_again_ = output.look_again;

@@ -97,7 +97,7 @@ void Pulls::JudgeRoom() {
 }
 
 // The runtime said that no space is left. If that may be the filesystem that the disk rule measures, the rule
-// decides what is pulled next; else false.
+// decides about the next pull; else false.
 bool Pulls::FilledDisk(Entry& entry, const std::string& error) {
   const std::uint64_t whole = plan::ClaimOfRunning(entry.past.room, 0).reserved;
   if (!disk_.known || (plan::Usable(disk_, limits_) > 0 && whole < disk_.available_bytes)) return false;

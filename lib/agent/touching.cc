@@ -91,7 +91,7 @@ std::vector<Touching::DuePart> Touching::Due(const Entries& entries) const {
   for (std::size_t i = 0; i < all.size(); i++) {
     const Entry& entry = all[i];
     bool wanted = entry.touched->state == plan::TouchState::kDue ||
-                  // The ground's own time has come; what it says of the entries is as before.
+                  // The ground's own time has come; its entries are as before.
                   (entry.touched->state == plan::TouchState::kIneffective &&
                    entry.touch->failures < plan::kTouchesWithoutEffect);
     if (!wanted || entry.touch->not_before > now_ || NeedNow(entry) == TouchNeed::kNone) continue;

@@ -45,7 +45,7 @@ class Touching {
   // When there is something to do though nothing happens.
   base::TimePoint NextTurn() const;
 
-  // Credentials or kubelet's settings have changed: what was given up gets another try.
+  // Credentials or kubelet's settings have changed: abandoned touches get another try.
   void News(Entries& entries, base::TimePoint now);
   // Waiting touches are due at once; given-up ones stay given up.
   void KubeletRestarted(Entries& entries, base::TimePoint now);

@@ -1,6 +1,6 @@
 // Status and Result<T>: how everything of ours reports failure. Nothing of ours throws.
 //
-// The code decides what is done about a failure (retry or not); the message explains it to a person and
+// The code decides the reaction to a failure (retry or not); the message explains it to a person and
 // grows outward by Wrap(). No code parses messages. "Not there" is an std::optional, not an error.
 #pragma once
 
@@ -16,7 +16,7 @@ namespace prefetch::base {
 // A closed list: what a caller can do about a failure.
 enum class Code {
   kInvalidArgument,    // the input is wrong; the same input fails again
-  kNotFound,           // what was asked for does not exist
+  kNotFound,           // the requested thing does not exist
   kPermissionDenied,   // it exists, perhaps, but not for us
   kUnavailable,        // the other side cannot be reached, or asks for patience; try later
   kDeadlineExceeded,   // our own time limit passed

@@ -6,7 +6,7 @@
 
 namespace prefetch::base {
 
-// Behaves as the T that it was made from: it converts to it, and two are equal if what they hold is. A copy
+// Behaves as the T that it was made from: it converts to it, and two are equal if their values are. A copy
 // costs a pointer; a default one holds no memory at all, and stands for T(). So it fits what thousands of
 // entries have and few ever set, and what several of our parts keep for as long as it does not change.
 //

@@ -10,7 +10,7 @@ namespace prefetch::base {
 bool StdoutReaderIsGone();
 
 // Flushes std::cout, which may block on a full pipe. Unavailable, with a sentence, if something that was
-// printed could not be written. A reader that has gone away has what it wanted: that is no failure.
+// printed could not be written. A reader that has gone away wanted no more: that is no failure.
 Status StdoutDelivered();
 
 }  // namespace prefetch::base

@@ -79,7 +79,7 @@ ssize_t WriteQuietly(int fd, std::string_view bytes) {
   return n;
 }
 
-// Appends without leaving a copy of what was there in freed memory.
+// Appends without leaving a copy of the old content in freed memory.
 void AppendSecretly(std::string& text, std::string_view bytes) {
   if (text.size() + bytes.size() > text.capacity()) {
     std::string grown;

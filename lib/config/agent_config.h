@@ -1,5 +1,5 @@
-// AgentConfig: everything that prefetchd is told, validated. It cannot be wrong any more; what it names may
-// still be missing on the node.
+// AgentConfig: everything that prefetchd is told, validated. It cannot be wrong any more. Files that it names
+// may still be missing on the node.
 #pragma once
 
 #include <chrono>
@@ -21,7 +21,7 @@ namespace prefetch::config {
 
 // How the agent learns what the node's kubelet would do.
 enum class Kubelet {
-  kAuto,  // from its files, and from what is declared
+  kAuto,  // from its files, and from the declared settings
   kNone,  // there is none: presence is the verdict
 };
 
@@ -71,11 +71,11 @@ struct AgentConfig {
   std::optional<kubelet::VerificationPolicy> kubelet_verification;
   std::vector<std::string> kubelet_allowlist;
   std::string kubelet_proc;  // where the host's /proc is mounted
-  // Ask kubelet's own port what it runs with (kube/kubelet_api.h).
+  // Ask kubelet's own port for its settings (kube/kubelet_api.h).
   bool kubelet_api = false;
   ListenAddress kubelet_address{"", 10250};  // empty host: this node's
   std::string kubelet_ca;                    // signs its certificate; empty: the cluster's does
-  plan::GateOptions gate;                    // what is said on the Node object; nothing by default
+  plan::GateOptions gate;                    // writes to the Node object; none by default
   // Ask the API server: for the gate, kubelet's version, kubelet's port, tokens of a service account.
   bool kube_api = false;
   // kubelet is made to record images for every pod of the node; a list may then ask for open: Always.

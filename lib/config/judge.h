@@ -1,5 +1,4 @@
-// Judge: what was said, held against the rules: the agent's configuration, and all that is wrong with it at
-// once.
+// Judge: validates the raw settings, and makes the agent's configuration or all mistakes of them.
 #pragma once
 
 #include <string>
@@ -31,7 +30,7 @@ class Mistakes {
   std::vector<std::string> lines_;
 };
 
-// Of what is wrong the configuration has the default.
+// Invalid settings have their defaults there.
 AgentConfig Judge(const RawConfig& raw, Mistakes& mistakes);
 
 }  // namespace prefetch::config

@@ -39,7 +39,7 @@ PluginEnvironment ReadEnvironmentFile(const Said<std::string>& file, Mistakes& m
   return environment;
 }
 
-// All that is said anywhere; nullopt if the file cannot be read: what it leaves out is then not missing.
+// All that is said anywhere; nullopt if the file cannot be read: absent settings are then not mistakes.
 std::optional<RawConfig> Gather(const RawConfig& flags, const GetEnv& get_env, Mistakes& mistakes) {
   doc::Problems in_environment("environment");
   RawConfig raw = Overlay(ReadEnvironment(get_env, in_environment), flags);

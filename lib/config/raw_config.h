@@ -25,8 +25,8 @@ struct Said {
   std::string by;
 };
 
-// A mounted pull secret, and what it may be used for. Whatever is pulled with it is usable by every pod of
-// the node afterwards (kubelet's rule K28), so nothing but what is named here uses it.
+// A mounted pull secret, and its permitted uses. Any image pulled with it is usable by every pod of
+// the node afterwards (kubelet's rule K28), so only the images named here use it.
 struct PullSecret {
   std::string name;
   std::string path;                             // a .dockerconfigjson or .dockercfg file

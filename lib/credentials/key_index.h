@@ -21,7 +21,7 @@ struct KeyedAuth {
 class KeyIndex {
  public:
   struct Entry {
-    std::string index_key;  // "quay.io": what the key comes down to; decides order
+    std::string index_key;  // "quay.io": the normalised key; decides order
     std::string key;        // as it was written
     Pattern pattern;
     image::AuthConfig auth;

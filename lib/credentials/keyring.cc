@@ -208,7 +208,7 @@ std::optional<Lookup> Keyring::Gather(const Target& target, const std::vector<st
   }
   node.Add(sources->docker_config.index, Source::kDockerConfig, sources->docker_config.path, false);
 
-  std::vector<AnswerCache::Answer> answers;  // keeps what the layer points into
+  std::vector<AnswerCache::Answer> answers;  // keeps the objects that the layer points into
   Layer plugins;
   Layer& asked = SeparatesKeyrings(options_.kubelet_version) ? plugins : node;
   for (const std::shared_ptr<PluginAnswers>& provider : sources->providers) {
@@ -328,7 +328,7 @@ void Keyring::LookAtFiles(base::TimePoint now) {
   read = read || changed || kubelets_changed || was_bad;
   std::shared_ptr<const Sources> sources = read ? Read(search, before.get()) : before;
   base::Lock lock(mutex_);
-  if (search == search_) looked_at_ = now;  // else the next who asks sees what is there
+  if (search == search_) looked_at_ = now;  // else the next caller reads the files again
   if (!read) return;
   sources_ = std::move(sources);
   if (changed || (was_bad && !sources_->provider_config_is_bad)) changes_++;
@@ -338,7 +338,7 @@ void Keyring::LookAtFiles(base::TimePoint now) {
 void Keyring::UseKubeletRoot(const std::string& root) {
   base::Lock lock(mutex_);
   if (root.empty() || std::exchange(search_.docker_config.kubelet_root, root) == root) return;
-  looked_at_ = base::TimePoint();  // the next who asks sees what is there
+  looked_at_ = base::TimePoint();  // the next caller reads the files again
 }
 
 void Keyring::KubeletUses(const KubeletsProviders& providers) {

@@ -58,7 +58,7 @@ struct ProviderReport {
   std::string pattern;  // the entry of matchImages that matched
   ProviderOutcome outcome = ProviderOutcome::kSkipped;
   std::string error;  // scrubbed
-  // It has tokenAttributes: what it gives is for pods of one service account, not for the node.
+  // It has tokenAttributes: its credentials are for pods of one service account, not for the node.
   bool token_attributes = false;
   bool for_account = false;  // it was asked with a token of the account that the configuration names
   bool not_given = false;    // it is kubelet's, and was not given here: skipped
@@ -68,7 +68,7 @@ struct ProviderReport {
 };
 
 struct Lookup {
-  std::string repository;                 // what was asked for: "docker.io/library/nginx"
+  std::string repository;                 // the request: "docker.io/library/nginx"
   std::vector<Credential> credentials;    // in the order of attempts; empty: kubelet would pull anonymously
   std::vector<ProviderReport> providers;  // all of them, in the order of asking
 };
@@ -82,7 +82,7 @@ struct KeyringHealth {
   std::string unusable_provider_config;
   // How many of kubelet's credential providers are not among those that were given (NotGiven).
   std::size_t not_given = 0;
-  // Counts how often the files have changed: what was denied with the old ones is worth another try.
+  // Counts how often the files have changed: an image denied with the old ones is worth another try.
   std::uint64_t changes = 0;
 
   friend bool operator==(const KeyringHealth&, const KeyringHealth&) = default;

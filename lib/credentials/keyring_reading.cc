@@ -1,4 +1,4 @@
-// Which files a Keyring reads, and what it makes of them.
+// Which files a Keyring reads, and how it interprets them.
 #include <unistd.h>
 
 #include <algorithm>

@@ -25,8 +25,8 @@ struct Keyring::Stamped {
 
 // Everything that was read, as of one moment. Immutable, but for the answers, which lock for themselves.
 struct Keyring::Sources {
-  Stamped own;       // what the agent takes credentials from
-  Stamped kubelets;  // what it only compares with
+  Stamped own;       // the agent's sources of credentials
+  Stamped kubelets;  // only to compare with
   std::vector<std::shared_ptr<PluginAnswers>> providers;
   bool provider_config_is_bad = false;
   bool had_good_provider_config = false;  // now or before: its providers are in force

@@ -24,7 +24,7 @@ base::Command CommandOf(const Provider& provider, const PluginSurroundings& surr
   return command;
 }
 
-// ": what it said", without what it must not have said.
+// ": its message", without secrets.
 std::string Said(const base::ProcessResult& result) {
   std::vector<std::string> secrets = SecretsIn(result.output.Reveal());
   std::string text = ScrubPluginErrors(result.errors, secrets);

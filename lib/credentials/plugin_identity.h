@@ -30,7 +30,7 @@ struct ServiceAccountGrant {
 };
 
 // Asks for one, or gives one that still holds. Any thread; blocks until `call` ends it. An Error: none now,
-// with a sentence that says what is missing.
+// with a sentence that names the missing part.
 using GrantSource =
     std::function<base::Result<ServiceAccountGrant>(const base::Call& call, const std::string& audience)>;
 

@@ -1,4 +1,4 @@
-// PullSecret: a registry secret that is mounted into the agent, and what it may be used for:
+// PullSecret: a registry secret that is mounted into the agent, and its permitted uses:
 // deploy/docs/security.md.
 #pragma once
 
@@ -22,7 +22,7 @@ struct PullSecret {
   std::vector<std::string> list_sources;
 };
 
-// A declared secret with what was read from it.
+// A declared secret with the credentials that were read from it.
 struct LoadedPullSecret {
   PullSecret declared;
   std::vector<Pattern> allowed;

@@ -19,7 +19,7 @@ namespace snapshots = ::containerd::services::snapshots::v1;
 using image::ErrorClass;
 
 constexpr std::chrono::seconds kLimit{10};
-// More than an event says of an image; what is longer ends the stream.
+// More than an event of an image; a longer message ends the stream.
 constexpr int kLongestEvent = 256 * 1024;
 // The stream has every namespace's events otherwise, whatever the header says (C33).
 constexpr const char* kImageEvents = "namespace==\"k8s.io\",topic~=\"^/images/\"";
@@ -68,7 +68,7 @@ template <typename Invoke>
 std::optional<CallError> ContainerdApi::Run(const base::Call& call, std::string_view method, Invoke invoke) {
   const std::uint64_t generation = channel_.Generation();
   if (unsupported_in_ == generation) return Unsupported();
-  // Each of these calls may be made twice: what the first one has done is then there, or gone, already.
+  // Each of these calls may be made twice: the first one's effect is then there already.
   const RpcSubject subject{.method = method, .harmless = true};
   auto failed = RunRpc(channel_, call.Within(kLimit), subject, [&](grpc::ClientContext& context) {
     context.AddMetadata(kNamespaceHeader, kKubernetesNamespace);

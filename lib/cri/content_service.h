@@ -54,7 +54,7 @@ class ContentService {
   // killed agent has left it, with its bytes), and lasts at least half of `lifetime`.
   virtual CallResult<bool> EnsureLease(const base::Call& call, const std::string& id,
                                        std::chrono::seconds lifetime) = 0;
-  // False: there was none, which is what was asked for. What only the lease kept goes soon afterwards.
+  // False: there was none, which is the wish. Content that only the lease kept goes soon afterwards.
   virtual CallResult<bool> DeleteLease(const base::Call& call, const std::string& id) = 0;
   // Ids of our leases (by their prefix), to drop leases without an entry.
   virtual CallResult<std::vector<std::string>> ListLeases(const base::Call& call) = 0;
@@ -64,7 +64,7 @@ class ContentService {
   virtual CallResult<PullProgress> Progress(const base::Call& call, const std::string& lease,
                                             const image::Reference& reference) = 0;
   // Calls `changed` whenever an image of Kubernetes' namespace has come, gone or changed, and at the
-  // beginning for what has happened before; what CRI lists may be a moment behind. Blocks until that ends, as
+  // beginning for earlier changes; CRI's list may be a moment behind. Blocks until that ends, as
   // a stream does when the runtime restarts, or until it is stopped; returns why.
   virtual CallError WatchImages(const base::Call& call, const std::function<void()>& changed) = 0;
   // Is the content unpacked for the default snapshotter (C22)? `chain_id` is ImageDetails'.

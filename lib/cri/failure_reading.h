@@ -17,7 +17,7 @@ enum class Step {
   kPing,      // GET /v2/
   kToken,     // the registry's token service
   kManifest,  // manifest or index: the request
-  kDocument,  // manifest or index: what it says
+  kDocument,  // the content of a manifest or index
   kBlob,
   kUnpack,
 };

@@ -14,9 +14,9 @@ namespace prefetch::cri {
 // Connects by itself, when first called and again whenever the runtime came back; the constructor does not
 // block. Two connections: pulls have one of their own. Each call has a limit beside its Call's deadline:
 // 10 s for Connect's parts and ImageStatus, 30 s for ListImages and ImageFsInfo. PullImage has none: a
-// runtime can hang for ever, and who asks for the pull sees whether it moves.
+// runtime can hang for ever, and callers see whether the pull moves.
 //
-// Failures, besides what the registry and the disk do to a pull:
+// Failures, besides those of the registry and the disk:
 //  - kRuntimeDown, at once, if the socket is absent, refuses or is forbidden, or if the connection is cut; at
 //    the deadline without an answer. The caller asks again when it likes: a runtime that is back is noticed
 //    by the first call after it listens;

@@ -74,7 +74,7 @@ struct ImageFilesystem {
 struct PullRequest {
   std::string image;                      // the spec image, literally
   std::optional<image::AuthConfig> auth;  // none: anonymous (the field stays unset)
-  // containerd only: the lease of ours under which the runtime is to keep what it fetches. Empty: none.
+  // containerd only: the lease of ours under which the runtime is to keep fetched content. Empty: none.
   std::string lease;
   // CRI-O only: the parent cgroup of the sandbox for which it is pulled, see kOwnPull. Empty: none.
   std::string sandbox_cgroup = {};

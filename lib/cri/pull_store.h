@@ -41,7 +41,7 @@ class PullStore {
                                        const std::set<LeaseResource>& resources) PREFETCH_EXCLUDES(mutex_);
   CallResult<std::string> Snapshotter(const base::Call& call) PREFETCH_EXCLUDES(mutex_);
   // A blob that has been fetched is neither an ingest nor content for the moment in which it is committed: it
-  // then counts what it counted before, so that progress never goes back.
+  // then counts as before, so that progress never goes back.
   void BridgeCommits(const std::string& lease, PullFacts& facts) PREFETCH_EXCLUDES(mutex_);
   void Forget(const std::string& lease) PREFETCH_EXCLUDES(mutex_);
   // A lease that holds something before anything was named in it by us: the runtime honours the header, and

@@ -22,7 +22,7 @@ void AddHosts(const doc::LooseJson& table, image::TableHosts& hosts) {
 }
 
 // Hosts with credentials or TLS of their own; an entry without either changes nothing, and containerd writes
-// what is not configured as null.
+// absent settings as null.
 void AddConfigured(const doc::LooseJson& configs, image::TableHosts& hosts) {
   for (const std::string& name : configs.Names()) {
     const doc::LooseJson entry = configs.Member(name.c_str());

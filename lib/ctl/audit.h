@@ -15,7 +15,7 @@ namespace prefetch::ctl {
 struct AuditOptions {
   FleetQuery query;                 // with a cluster
   std::string pods_file;            // saved pods instead of the cluster's; empty: none
-  std::vector<std::string> lists;   // what is listed, without any agent; needs pods_file
+  std::vector<std::string> lists;   // the lists, without any agent; needs pods_file
   std::vector<std::string> ignore;  // patterns
   std::optional<base::WallTime> since;
   bool json = false;

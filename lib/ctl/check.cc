@@ -22,7 +22,7 @@ namespace {
 struct Request {
   std::vector<screen::CheckItem> items;
   std::chrono::nanoseconds timeout{};
-  std::vector<std::string> notes;  // sentences about what is not asked
+  std::vector<std::string> notes;  // sentences about images that are not asked about
 };
 
 std::optional<image::PullPolicy> Policy(const std::optional<std::string>& text, const std::string& flag,

@@ -32,7 +32,7 @@ struct CheckOptions {
   std::optional<std::string> default_namespace;
   std::string timeout = "60s";
   bool unknown_passes = false;
-  bool pull = false;  // have the agent pull what is not here
+  bool pull = false;  // have the agent pull missing images
   CheckOutput output = CheckOutput::kText;
   std::size_t width = 0;  // of the terminal; 0: it is none
   std::string annotate;   // where the job's page gets its line (ctl/annotate.h); empty: nowhere
@@ -40,7 +40,7 @@ struct CheckOptions {
 
 // Asks the agent about all of them side by side, and keeps trying to reach it within the timeout, telling so
 // on `err`. Exit code: 0 every image starts, 1 some do not, 2 bad input with all mistakes on `err`, 3 timed
-// out with what was decided on `out`, 4 the agent could not be asked.
+// out with the results so far on `out`, 4 the agent could not be asked.
 int Check(const base::Call& call, AgentClient agent, const CheckOptions& options, std::ostream& out,
           std::ostream& err);
 

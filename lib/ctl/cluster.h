@@ -20,7 +20,7 @@ struct ClusterOptions {
 // Owned by the command. Any thread may use api().
 class Cluster {
  public:
-  // Errors say what was looked for.
+  // Errors name the searched places.
   static base::Result<std::unique_ptr<Cluster>> Open(const ClusterOptions& options);
 
   kube::Api& api() { return api_; }

@@ -74,7 +74,7 @@ std::string FirstPart(const std::string& help) {
   return help.substr(0, help.find_first_of(";\n"));
 }
 
-// "name:what it is for", as _describe takes it.
+// "name:purpose", as _describe takes it.
 std::string Described(const std::string& name, const std::string& help) {
   return Quoted(base::ReplaceAll(name, ":", "\\:") + ":" + base::ReplaceAll(FirstPart(help), ":", "\\:"));
 }

@@ -159,7 +159,7 @@ int FindCredentials(const base::Call& call, const CredentialsOptions& options, c
   base::SystemClock clock;
   credentials::Keyring keyring(keyring_options, clock);
   credentials::KeyringHealth health = keyring.Health();
-  // kubelet would not start, so there is no telling what it would pull with.
+  // kubelet would not start, so its credentials cannot be predicted.
   if (!health.unusable_provider_config.empty()) return Refuse(health.problems, err);
   Lines warnings = health.problems;
   const Crio crio(raw, get_env, warnings);

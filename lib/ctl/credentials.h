@@ -12,8 +12,8 @@
 namespace prefetch::ctl {
 
 struct CredentialsOptions {
-  // The flags that prefetchd has too; what they leave open is taken from the environment and from the file of
-  // --config, as prefetchd does.
+  // The flags that prefetchd has too. Settings that they leave open come from the environment and from the
+  // file of --config, as prefetchd's do.
   config::RawConfig flags;
   std::vector<std::string> images;
   std::vector<std::string> sources;  // of the list, that the images are taken to be in

@@ -13,7 +13,7 @@
 
 namespace prefetch::ctl {
 
-// A place that CRI-O asks, and what it sends there.
+// A place that CRI-O asks, and the login that it sends there.
 struct CrioPlace {
   std::string name;    // "mirror.acme.io/quay/app"
   bool given = false;  // the credentials of the pull

@@ -1,4 +1,4 @@
-// How a command of prefetchctl ends: its exit code, and the sentence that says what was wrong. The codes are
+// How a command of prefetchctl ends: its exit code, and the sentence that names the mistake. The codes are
 // a contract with scripts.
 #pragma once
 

@@ -35,7 +35,7 @@ struct FleetMember {
   std::string pod;      // empty: none is there
   std::string account;  // of the pod
   std::uint16_t port = 0;
-  screen::NodeSigns signs;  // but for what is known only after asking
+  screen::NodeSigns signs;  // but for signs that are known only after asking
 };
 
 struct FleetRoster {

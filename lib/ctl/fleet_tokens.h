@@ -1,4 +1,4 @@
-// FleetTokens: what the commands of --fleet show to agents, so that these tell them all: tokens of the
+// FleetTokens: the tokens that --fleet sends to agents to get full answers: tokens of the
 // component fleet's ServiceAccount (plan::FleetAccountsBeside).
 #pragma once
 

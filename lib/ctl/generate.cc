@@ -37,7 +37,7 @@ namespace {
 
 constexpr std::size_t kMostFiles = 1000;
 constexpr std::size_t kMostConfigBytes = 256 << 10;
-constexpr std::size_t kMostListBytes = 16 << 20;  // so that what is too large for a ConfigMap is told by size
+constexpr std::size_t kMostListBytes = 16 << 20;  // larger ones are reported by size
 
 std::string NameOf(const std::string& path) {
   return path.substr(path.rfind('/') + 1);

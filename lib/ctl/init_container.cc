@@ -108,7 +108,7 @@ std::vector<deploy::CheckedImage> ImagesOf(const manifest::PodInTree& pod, const
   return images;
 }
 
-// One manifest, with what is put into it.
+// One manifest, with the parts to insert.
 class Manifest {
  public:
   Manifest(const InitContainerFlags& flags, const UnderstoodFlags& wanted, std::string text)

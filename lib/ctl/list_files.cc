@@ -33,7 +33,7 @@ list::LoadedSource ReadStdin(std::string& text, const list::Capabilities& capabi
   return source;
 }
 
-// Those that are there; what is not is said as it was written.
+// The existing ones; missing ones are reported as they were written.
 std::vector<std::string> Existing(const std::vector<std::string>& paths, Mistakes& mistakes) {
   std::vector<std::string> existing;
   for (const std::string& path : paths) {

@@ -23,11 +23,11 @@ struct ListFiles {
 inline constexpr const char* kStdin = "-";
 // A command in a shell's <(…) may take so long.
 inline constexpr std::chrono::seconds kPipePatience{60};
-// "-", and what the system calls it: "/dev/stdin".
+// "-", and the system's name for it: "/dev/stdin".
 bool IsStdin(const std::string& path);
 
 // Files whatever their names, the list files of folders, and "-" for standard input, as agents with
-// `capabilities` read them. What they would refuse goes to `mistakes`, as does a path with no list file.
+// `capabilities` read them. Invalid lists go to `mistakes`, as does a path with no list file.
 ListFiles ReadListFiles(const std::vector<std::string>& paths, Mistakes& mistakes,
                         const list::Capabilities& capabilities = kAnyAgent);
 

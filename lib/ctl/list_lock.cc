@@ -24,7 +24,7 @@ namespace {
 using image::RegistryAnswer;
 using image::RegistryAnswerKind;
 
-// A list file, and what it is locked to so far.
+// A list file, and its lock so far.
 struct List {
   std::string name, path;
   std::vector<image::Reference> images;
@@ -73,8 +73,8 @@ struct Failures {
   bool unreachable = false;  // or nothing
 };
 
-// Puts digests into the lists' locks; says what has none. Of a registry that does not answer one image is
-// named: it is the same for the others.
+// Puts digests into the lists' locks; reports images without one. Of a registry that does not answer, one
+// image is named: it is the same for the others.
 Failures Sort(const std::vector<Question>& questions, const std::vector<RegistryAnswer>& answers,
               std::vector<List>& lists, std::ostream& err) {
   Failures failures;
@@ -116,7 +116,7 @@ void Print(const std::vector<list::LockChange>& changes, std::ostream& out) {
   }
 }
 
-// True if the lock is, or now has become, what the registries say.
+// True if the lock agrees, or now agrees, with the registries.
 bool Settle(const List& list, bool check, std::ostream& out, Mistakes& mistakes) {
   std::vector<list::LockChange> changes = list::DiffLocks(list.before, list.now);
   Print(changes, out);

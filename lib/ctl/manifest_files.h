@@ -21,7 +21,7 @@ struct ManifestPath {
 
 // The files that `words` name, each once: a file is itself, a folder all files below it whose names are
 // wanted (and nothing below names that begin with a dot), sorted; a word with *, ? or [ that names no file is
-// a pattern as the shell has it. What is not there, and a pattern or folder with nothing in it, goes to
+// a pattern as the shell has it. Missing files, and a pattern or folder with nothing in it, go to
 // `mistakes`.
 std::vector<ManifestPath> FindFiles(const std::vector<std::string>& words,
                                     const std::function<bool(const std::string&)>& wanted,

@@ -45,7 +45,7 @@ base::Result<std::string> Screen(const base::Call& call, const AgentClient& agen
       *document, {.width = terminal.width, .wide = options.output == "wide", .color = terminal.color});
 }
 
-// As much of it as the terminal can show: what is most important stands first, and must not scroll away.
+// As much of it as the terminal can show: the most important lines stand first, and must not scroll away.
 std::string Fit(std::string_view screen, const Terminal& terminal) {
   if (screen.ends_with('\n')) screen.remove_suffix(1);
   std::size_t room = std::max<std::size_t>(terminal.height, 3) - 2;  // of the last line and the cursor's
@@ -97,7 +97,7 @@ int Status(const base::Call& call, const AgentClient& agent, const StatusOptions
       out << *screen << std::flush;
       break;
     }
-    // A terminal is drawn anew; elsewhere only what has changed is worth a line.
+    // A terminal is drawn anew; elsewhere only changes are worth a line.
     if (terminal.interactive) {
       out << DrawnAnew(Fit(*screen, terminal)) << std::flush;
     } else if (*screen != shown) {

@@ -28,7 +28,7 @@ Terminal StderrTerminal();
 inline std::size_t LineWidth(const Terminal& terminal) {
   return terminal.interactive ? terminal.width - 1 : 200;
 }
-// How many lines below the first fit, up to `most`: what is drawn anew must not have left the screen.
+// How many lines below the first fit, up to `most`: redrawn lines must not have left the screen.
 inline std::size_t DetailLines(const Terminal& terminal, std::size_t most) {
   return std::min(most, std::max<std::size_t>(terminal.height, 2) - 1);
 }

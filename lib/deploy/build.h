@@ -9,7 +9,7 @@
 namespace prefetch::deploy {
 
 // All that `top` is made of; it lies at the tree's root. Names are not final before FinishNames().
-// InvalidArgument: a file is missing, or says what is not understood; that is a mistake of the tree.
+// InvalidArgument: a file is missing, or has unknown fields; that is a mistake of the tree.
 base::Result<Objects> Build(const Files& files, const Kustomization& top);
 
 }  // namespace prefetch::deploy

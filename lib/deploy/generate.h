@@ -55,7 +55,7 @@ struct GenerateOptions {
 
 struct Generated {
   std::vector<doc::Node> documents;  // in the order in which they can be created
-  std::vector<std::string> notes;    // what the person should know, a sentence each
+  std::vector<std::string> notes;    // for the user, a sentence each
 };
 
 std::vector<std::string> Platforms(const Files& files);

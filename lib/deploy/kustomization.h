@@ -1,5 +1,5 @@
-// Kustomization: of kustomize's language what the tree deploy/ uses. Anything else in a kustomization.yaml is
-// rejected, so that no rendering silently differs from kustomize's.
+// Kustomization: the part of kustomize's language that the tree deploy/ uses. Anything else in a
+// kustomization.yaml is rejected, so that no rendering silently differs from kustomize's.
 #pragma once
 
 #include <map>
@@ -16,7 +16,7 @@ namespace prefetch::deploy {
 // Files by their paths from the tree's root: "base/daemonset.yaml". Views of text that outlives them.
 using Files = std::map<std::string, std::string_view>;
 
-// Which objects something is for; what is empty matches all.
+// Selects objects; an empty member matches all.
 struct Target {
   std::string kind, name;
   std::string label_key, label_value;  // of labelSelector, "key=value"

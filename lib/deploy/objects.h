@@ -17,7 +17,7 @@ struct Object {
   doc::Node body;
   std::string first_name;  // as others refer to it; its final name may have a suffix and a hash
   std::string name_space;  // as others refer to it; empty: none
-  bool hashed = false;     // its name ends with a hash of what it says
+  bool hashed = false;     // its name ends with a hash of its content
 
   std::string Kind() const;
   std::string Name() const;
@@ -25,7 +25,7 @@ struct Object {
 
 // Where one kind's names stand in objects of another kind.
 struct Reference {
-  std::string kind;               // what is referred to; empty: a namespace
+  std::string kind;               // of the referenced object; empty: a namespace
   std::string in;                 // the kind that refers; empty: any
   std::vector<std::string> path;  // sequences on the way are gone through
 };

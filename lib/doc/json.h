@@ -16,7 +16,7 @@ namespace prefetch::doc {
 enum class JsonRules {
   kStrict,   // a duplicate key and a lone surrogate are problems; a byte order mark is passed over
   kLenient,  // as Go's encoding/json, which docker and kubelet read with: of duplicate keys the last counts,
-             // and what is not UTF-8 becomes U+FFFD
+             // and invalid UTF-8 becomes U+FFFD
 };
 
 // One value, with nothing behind it. nullopt, with the problem added, if the text cannot be read. A tree that

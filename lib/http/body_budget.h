@@ -21,7 +21,7 @@ struct BodyLimits {
   std::size_t neighbours = std::size_t{18} << 20;
 };
 
-// Any thread may call. Make it by make_shared: what is held keeps it alive.
+// Any thread may call. Make it by make_shared: holders keep it alive.
 class BodyBudget : public std::enable_shared_from_this<BodyBudget> {
  public:
   explicit BodyBudget(BodyLimits limits = {}) : limits_(limits) {}

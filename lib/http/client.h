@@ -102,7 +102,7 @@ class Client {
   //   Unavailable        no connection (name, address, TLS), or it broke before the answer was complete
   //   DeadlineExceeded   call.deadline passed; Cancelled: call.stop was requested
   //   ResourceExhausted  the answer is longer than allowed
-  // Messages begin with what was asked ("GET https://host/path") without userinfo, query or header.
+  // Messages begin with the request ("GET https://host/path") without userinfo, query or header.
   base::Result<Response> Send(const base::Call& call, const Request& request) {
     return Exchange(call, request).response;
   }

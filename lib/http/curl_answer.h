@@ -19,7 +19,7 @@ struct CurlAnswer {
   std::size_t header_bytes = 0;
   int status = 0;              // of the header block under way
   bool whole_headers = false;  // the blank line at their end came
-  std::string too_long;        // what was, if something was
+  std::string too_long;        // the part that was, if any
   bool cut = false;            // enough of an error's body was read
   Peers peers = Peers::kAny;
   bool address_refused = false;

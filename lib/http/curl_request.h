@@ -35,7 +35,7 @@ void AddHeaders(const Request& request, const Renamed& renamed, HeaderLines& lin
 const char* ProxyFor(const CurlOptions& options, const std::string& url);
 
 // Is `url` reached without a proxy? "localhost" and loopback addresses always are. `no_proxy` is a list with
-// commas of: "*"; an address, a CIDR; "host" (itself and what is below it), ".host" and "*.host" (what is
+// commas of: "*"; an address, a CIDR; "host" (itself and subdomains), ".host" and "*.host" (what is
 // below it); each but the CIDR with or without ":port".
 bool BypassesProxy(std::string_view no_proxy, const AbsoluteUrl& url);
 

@@ -135,7 +135,7 @@ int Server::Loop::Pause() {
 void Server::Loop::Run(const std::stop_token& stop) {
   int epoll = MHD_get_daemon_info(daemon_, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
   // A closed unix socket always shows as a hang-up. TCP cannot tell a client that is gone from one that only
-  // sends no more: who asks for a deferred answer and then closes its side is taken for gone.
+  // sends no more: a client of a deferred answer that closes its side counts as gone.
   short departure = listener_.local() ? short{0} : short{POLLRDHUP};
   std::vector<pollfd> ready;
   bool again = false;
@@ -275,7 +275,7 @@ MHD_Result Server::Loop::Receive(MHD_Connection* mhd, Connection& connection, co
   return Queue(mhd, connection, std::move(answer).TakeResponse());
 }
 
-// An answer can only be given at the end; what is too much is read and dropped, as long as time lasts.
+// An answer can only be given at the end; excess bytes are read and dropped, as long as time lasts.
 void Server::Loop::ReadBody(Connection& connection, std::string_view part) {
   std::size_t size = connection.body.size() + part.size();
   connection.too_long |= size > limits_.body_bytes;

@@ -53,8 +53,8 @@ class Server {
   static base::Result<std::unique_ptr<Server>> Start(Listener listener, const ServerLimits& limits,
                                                      Handler handler);
 
-  // Cuts what is open, waits for the thread, removes the socket file. Does not wait for clients. Jobs that
-  // have not begun are dropped; those that run are stopped and waited for until they have noticed.
+  // Closes all connections, waits for the thread, removes the socket file. Does not wait for clients. Jobs
+  // that have not begun are dropped; those that run are stopped and waited for until they have noticed.
   ~Server();
 
   std::uint16_t port() const;

@@ -75,7 +75,7 @@ class Server::Loop {
   ServerAnswer Answer(MHD_Connection* mhd, Connection& connection, const char* method) const;
   void Opened(int fd, void** context);
   void Renew(Connection& connection);
-  // Cuts what is too old; when the next one will be, if there is one.
+  // Cuts connections that are too old; returns when the next one will be.
   std::optional<base::TimePoint> Sweep(base::TimePoint now);
   // The same for deferred answers; libmicrohttpd has to run afterwards.
   void SweepDeferred(base::TimePoint now);
@@ -116,8 +116,8 @@ class Server::Loop {
   std::jthread thread_;
 };
 
-// Hands one answer to libmicrohttpd.
-// `body` is what is sent, whatever `response` has; `held` goes once it has been sent or the client is gone.
+// Hands one answer to libmicrohttpd. `body` is sent, whatever `response` has; `held` goes once it has been
+// sent or the client is gone.
 // False: there is no memory for it.
 bool SendAnswer(MHD_Connection* connection, const ServerResponse& response, SharedBody body,
                 BodyBudget::Held held);

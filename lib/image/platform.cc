@@ -33,7 +33,7 @@ bool IsWord(std::string_view text) {
   });
 }
 
-// "v7" is 7; nothing for what is no plain level.
+// "v7" is 7; nullopt for anything but a plain level.
 std::optional<std::uint64_t> Level(std::string_view variant) {
   if (!variant.starts_with('v')) return std::nullopt;
   return base::ParseUint(variant.substr(1));

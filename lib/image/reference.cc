@@ -22,7 +22,7 @@ constexpr std::string_view kLegacyDefaultDomain = "index.docker.io";
 constexpr std::string_view kOfficialPrefix = "library/";
 constexpr std::string_view kDefaultTag = "latest";
 
-// A sentence that says what is wrong, or nothing.
+// The mistake in one sentence, or empty.
 using Complaint = std::optional<std::string>;
 
 const char kInvalidFormat[] = "invalid reference format";

@@ -19,7 +19,7 @@ namespace prefetch::image {
 //                          runtimes do; this is the identity of an entry and the key of look-ups Normalized()
 class Reference {
  public:
-  // InvalidArgument with one sentence that says what is wrong ("must be lowercase", …).
+  // InvalidArgument with the mistake in one sentence ("must be lowercase", …).
   static base::Result<Reference> Parse(std::string_view written);
 
   // The empty reference, which names nothing.

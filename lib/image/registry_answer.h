@@ -14,7 +14,7 @@
 namespace prefetch::image {
 
 enum class RegistryAnswerKind {
-  kSame,           // the tag points to what the runtime has under that name
+  kSame,           // the tag points to the runtime's image of that name
   kMoved,          // to something else: changed, which is not the same as newer
   kTagMissing,     // no such tag, repository or manifest
   kAccessDenied,   // 401 or 403 with every credential that the node has for it
@@ -37,7 +37,7 @@ struct PullAllowance {
 struct RegistryAnswer {
   RegistryAnswerKind kind = RegistryAnswerKind::kIndeterminate;
   RegistryDetail detail;              // the second word, where there is one
-  std::string digest;                 // what the tag points to; kSame, kMoved only
+  std::string digest;                 // the tag's target; kSame, kMoved only
   bool local_digest_unknown = false;  // kMoved since there was nothing to compare with
   // kIndeterminate, and nothing was asked: the runtime goes by mirrors that only it can follow (legacy
   // tables, registries.conf; R36). Issuing PullImage again is the check.

@@ -1,4 +1,4 @@
-// RegistryQuestion: what is asked of a registry about one reference without pulling. A value: the agent
+// RegistryQuestion: a question to a registry about one reference, without pulling. A value: the agent
 // makes it, lib/registry answers it with a RegistryAnswer.
 #pragma once
 

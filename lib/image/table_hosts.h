@@ -9,7 +9,7 @@
 
 namespace prefetch::image {
 
-// A value. Only names come in: what the tables say of a host, passwords above all, stays outside.
+// A value. Only names come in: the tables' other members, passwords above all, stay outside.
 class TableHosts {
  public:
   // "registry.acme.io:5000", or a URL of it. What cannot be a host may mean any.

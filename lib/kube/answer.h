@@ -1,4 +1,4 @@
-// Answer: what the API server said to one call: the value asked for, or a Failure of a known kind.
+// Answer: the API server's answer to one call: the requested value, or a Failure of a known kind.
 #pragma once
 
 #include <chrono>

@@ -1,5 +1,5 @@
 // Cluster: the address of an API server, its authorities, and our identity there. in_cluster.h and
-// kubeconfig.h make one; Identity (identity.h) reads what it names.
+// kubeconfig.h make one; Identity (identity.h) reads the named files.
 #pragma once
 
 #include <functional>
@@ -21,7 +21,7 @@ struct ExecPlugin {
   std::string command;      // a path: what stood in PATH has been found
   std::vector<std::string> args;
   std::vector<std::string> environment;  // "NAME=value", all of it
-  std::string info;                      // what it gets in KUBERNETES_EXEC_INFO; holds no secret
+  std::string info;                      // its KUBERNETES_EXEC_INFO; holds no secret
   std::string install_hint;              // for the error, if it is not there
 };
 

@@ -23,7 +23,7 @@ std::shared_ptr<const http::Tls> TrustOnly(const std::string& ca_pem, const http
   return other;
 }
 
-// A pod that was asked may send back what it got, and a failure's message quotes its answer.
+// A pod may echo the request, and a failure's message quotes its answer.
 void Blank(const base::Secret& header, std::string& answer) {
   std::string_view token = header.Reveal();
   token.remove_prefix(std::min(token.find(' ') + 1, token.size()));

@@ -34,7 +34,7 @@ std::optional<ExecPlugin> DecodeExecPlugin(doc::ObjectReader& exec, const std::s
 // Pure.
 base::Result<ExecCredential> DecodeExecCredential(std::string_view output, const std::string& api_version);
 
-// Runs it, for at most a minute. Unavailable: it failed, with what it said on stderr, one bounded line;
+// Runs it, for at most a minute. Unavailable: it failed, with its stderr as one bounded line;
 // NotFound: it is not there, with its install hint.
 base::Result<ExecCredential> RunExecPlugin(const base::Call& call, const ExecPlugin& plugin);
 

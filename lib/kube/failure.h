@@ -14,7 +14,7 @@
 
 namespace prefetch::kube {
 
-// nullopt for a 2xx. `attempt` says what was asked for: "get nodes \"n1\"". The server's own words are taken
+// nullopt for a 2xx. `attempt` names the request: "get nodes \"n1\"". The server's own words are taken
 // from its Status object, or are left out if it sent none; `credential` is blanked wherever it stands in
 // them.
 std::optional<Failure> FailureOf(const http::Response& response, std::string_view attempt,
@@ -26,7 +26,7 @@ Failure FailureOf(const base::Error& error, std::string_view attempt);
 // Is `body` a Status object, which an API server sends with each refusal of its own?
 bool IsStatus(const std::string& body);
 
-// A complete answer that cannot be what was asked for.
+// A complete answer that is not of the requested kind.
 Failure Malformed(std::string_view attempt, std::string_view why);
 
 }  // namespace prefetch::kube

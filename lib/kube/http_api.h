@@ -11,7 +11,7 @@
 
 namespace prefetch::kube {
 
-// Owned by main, which also owns what it is given; these outlive it. Any thread may call, also several at
+// Owned by main, which also owns its arguments; these outlive it. Any thread may call, also several at
 // once. The credential goes to the Cluster's server and nowhere else: redirects are not followed.
 class HttpApi final : public Api {
  public:

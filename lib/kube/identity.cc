@@ -72,7 +72,7 @@ base::Status Identity::ReadFiles(bool anyway) {
   if (!anyway && !FilesAreDue(stamps)) return {};
   auto material = ReadMaterial();
   if (!material) {
-    if (read_at_) return {};  // what was read last goes on being used
+    if (read_at_) return {};  // the last version stays in use
     return std::move(material).error().Wrap("credential of " + cluster_.source);
   }
   stamps_ = std::move(stamps);

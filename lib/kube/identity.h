@@ -28,7 +28,7 @@ struct Proof {
 
 // Files are looked at before each request (a stat each) and read when they have changed, at the latest every
 // minute, so that a rotated token or authority is used by the next request. While a file cannot be read, or
-// only half of it is there, what was read last goes on being used. A plugin is run when its credential has
+// only half of it is there, the last complete version stays in use. A plugin is run when its credential has
 // expired or was refused, by one thread, while the others wait for it as long as their calls allow.
 //
 // Owned by main or HttpApi's owner; any thread may call. `clock` outlives it.

@@ -12,7 +12,7 @@ namespace prefetch::kube {
 struct KubeconfigOptions {
   std::string file;     // --kubeconfig: this one alone; empty: KUBECONFIG, else ~/.kube/config
   std::string context;  // --context; empty: the current-context
-  // "NAME=value": what a credential plugin gets, as kubectl gives its own. Nothing is added but what the
+  // "NAME=value": a credential plugin's environment, as kubectl's. Nothing is added but what the
   // file's `env` says and KUBERNETES_EXEC_INFO.
   std::vector<std::string> environment;
 };

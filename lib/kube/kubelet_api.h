@@ -31,7 +31,7 @@ struct KubeletMetrics {
 // Pure. A line that is no metric is passed over.
 KubeletMetrics ParseKubeletMetrics(std::string_view text);
 
-// Owned by main, as HttpApi; what it is given outlives it. Any thread may call.
+// Owned by main, as HttpApi; its arguments outlive it. Any thread may call.
 class KubeletApi {
  public:
   // `ca_pem` signs the kubelets' serving certificates: often the cluster's, but in many clusters, no

@@ -39,7 +39,7 @@ struct GcImage {
 // One collection for space, counted as if these were the only images that kubelet may take.
 struct GcSpacePass {
   std::uint64_t bytes_to_high = 0;  // more on the disk, and it runs; 0: it runs at the next look
-  std::uint64_t wants_bytes = 0;    // what it then frees if it can
+  std::uint64_t wants_bytes = 0;    // the bytes it then tries to free
   std::vector<std::string> takes;   // ids, first to last
   std::uint64_t takes_bytes = 0;    // their sizes; less than wants_bytes: kubelet fails to free enough
 };

@@ -58,7 +58,7 @@ struct ConfigDocument {
 
 struct ConfigDocuments {
   std::optional<ConfigDocument> main;
-  // nullopt: kubelet has no drop-in folder. Else what is in it, in kubelet's order.
+  // nullopt: kubelet has no drop-in folder. Else its files, in kubelet's order.
   std::optional<std::vector<ConfigDocument>> drop_ins;
 };
 

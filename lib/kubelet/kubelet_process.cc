@@ -130,7 +130,7 @@ std::vector<KubeletProcess::Found> KubeletProcess::Scan() const {
   return all;
 }
 
-// Of several. What is left may be nothing: then the next look tells.
+// Of several. None may be left: then the next look decides.
 void KubeletProcess::LeaveOutPassing(std::vector<Found>& all) const {
   std::set<std::string> pids;
   for (const Found& one : all) pids.insert(one.pid);

@@ -24,7 +24,7 @@ class KubeletProcess {
   explicit KubeletProcess(std::string proc_dir);
 
   // One read of one file while the kubelet runs that was found. Else looks through all processes, which after
-  // looks in vain is done only by each 2nd, 4th, ... 16th call. True if what is below changed.
+  // looks in vain is done only by each 2nd, 4th, ... 16th call. True if a member below changed.
   bool Look();
 
   // Which process runs, for telling it from the next; empty: none was seen yet. It stands like the command

@@ -62,7 +62,7 @@ std::vector<std::string> Lines(const std::string& text) {
   return lines;
 }
 
-// Why no kubelet would start with what was found.
+// Why no kubelet would start with these settings.
 std::vector<std::string> Refusals(const std::optional<KubeletConfig>& config, const CommandLine& flags,
                                   const SettingsFacts& settings) {
   std::vector<std::string> sentences;

@@ -69,7 +69,7 @@ struct NodeFacts {
   // what keeps it from starting again.
   std::vector<std::string> contradictions;
   // Files that cannot be read, and what kubelet would not start with; one sentence each. While there are any,
-  // nothing is known but the version and, where files could not be made sense of, what was declared.
+  // only the version is known and, where files could not be parsed, the declared settings.
   std::vector<std::string> problems;
 
   friend bool operator==(const NodeFacts&, const NodeFacts&) = default;

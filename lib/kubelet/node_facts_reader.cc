@@ -25,7 +25,7 @@ void NodeFactsReader::ChooseFiles() {
   const std::optional<CommandLine>& line = process_.command_line();
   bool is_declared = IsDeclared();
   if (!is_declared && !line) {
-    // Where there are several kubelets, what is usual is no more likely than anything else.
+    // Where there are several kubelets, the usual paths are no more likely than others.
     if (!process_.problems().empty()) return;
     for (const UsualConfig& usual : usual_) {
       candidates_.emplace_back(OnHost(usual.file), OnHost(usual.drop_ins), Origin::kUsual);

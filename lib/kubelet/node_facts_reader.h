@@ -1,4 +1,4 @@
-// NodeFactsReader: reads what the node says of its kubelet: the command line, the configuration file, the
+// NodeFactsReader: reads the node's facts about its kubelet: the command line, the configuration file, the
 // drop-ins (K46 to K50). It writes nothing, and opens nothing that kubelet does not name.
 #pragma once
 
@@ -23,7 +23,7 @@ struct UsualConfig {
   friend bool operator==(const UsualConfig&, const UsualConfig&) = default;
 };
 
-// In the order in which they are tried. What is found there is a guess: flags may say more, and a file of
+// In the order in which they are tried. A file found there is a guess: flags may say more, and a file of
 // such a name may be something else.
 std::vector<UsualConfig> UsualConfigs();
 

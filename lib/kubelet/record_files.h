@@ -20,7 +20,7 @@ FileContent ReadIntentFile(const std::string& kubelet_root, const std::string& i
 // folder, which this process cannot reach. For good: only a new mount helps.
 bool RecordsFolderIsReplaced(const std::string& kubelet_root);
 
-// The same for who has the file's name already (FileNameFor in records.h).
+// The same for callers that have the file's name already (FileNameFor in records.h).
 FileContent ReadRecordNamed(const std::string& kubelet_root, const std::string& file_name);
 FileContent ReadIntentNamed(const std::string& kubelet_root, const std::string& file_name);
 

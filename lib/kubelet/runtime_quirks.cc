@@ -8,7 +8,7 @@
 namespace prefetch::kubelet {
 namespace {
 
-// "1.35.1-2.rhaos", "v1.34.0" -> {1, 35, 1}; what is no number counts as 0.
+// "1.35.1-2.rhaos", "v1.34.0" -> {1, 35, 1}; anything but a number counts as 0.
 std::array<int, 3> Numbers(std::string_view version) {
   std::array<int, 3> numbers{};
   if (version.starts_with('v')) version.remove_prefix(1);

@@ -1,6 +1,5 @@
-// ToldByKubelet: what the kubelet that runs says of itself on its own port (K45, the strongest source). It
-// is what is in force, whatever was written into files since kubelet started. Pure; kube/kubelet_api.h
-// asks.
+// ToldByKubelet: the settings that the running kubelet reports on its own port (K45, the strongest source).
+// They are in force, whatever was written into files since kubelet started. Pure; kube/kubelet_api.h asks.
 #pragma once
 
 #include <optional>

@@ -8,7 +8,7 @@
 
 namespace prefetch::kubelet {
 
-// Since 1.36 what the pod's author wrote, without digest and tag: "nginx"; before, the normalised repository:
+// Since 1.36 the pod's own spelling, without digest and tag: "nginx"; before, the normalised repository:
 // "docker.io/library/nginx". Pure.
 std::string TrimmedImage(const image::Reference& image, image::KubeletVersion version);
 // The name as written, without digest and tag.

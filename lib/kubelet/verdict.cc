@@ -252,9 +252,9 @@ Finding BeyondTheRules(KubeletVersion version) {
           "update the agent, or set --kubelet-rules " + newest + " to judge by the rules of " + newest};
 }
 
-// A kubelet that is newer than the rules (K51): what is not verified at all, or is recorded for the whole
-// node, starts by every rule that is plausible, the record also where the gate is off. All else may have
-// changed.
+// A kubelet that is newer than the rules (K51): an image that is not verified at all, or is recorded for the
+// whole node, starts by every rule that is plausible, the record also where the gate is off. All else may
+// have changed.
 Finding VerifyBeyondTheRules(const VerdictFacts& facts, const image::Reference& image,
                              const KubeletSettings& settings) {
   const bool readable = facts.record.reading != Reading::kUndecodable &&

@@ -42,7 +42,7 @@ enum class VerdictReason {
   kNotAllowlisted,          // policy NeverVerifyAllowlistedImages, the name is not on it, and no record
   kRecordUnreadable,        // kubelet cannot decode its own file, or we cannot read it
   kKubeletNewer,            // kubelet is newer than the rules that are known here
-  kFactsUnknown,            // it depends on what is not known about kubelet
+  kFactsUnknown,            // it depends on unknown facts about kubelet
 };
 
 std::string_view VerdictResultName(VerdictResult result);  // "Starts"

@@ -1,4 +1,4 @@
-// VerdictReader: the verdicts for a list of images, from kubelet's files, of which only what has changed is
+// VerdictReader: the verdicts for a list of images, from kubelet's files, of which only changed ones are
 // read again.
 #pragma once
 
@@ -38,7 +38,7 @@ struct FileChanges {
 };
 
 struct VerdictReading {
-  bool unchanged = false;  // nothing has changed since the reading before; what is by index is then empty
+  bool unchanged = false;  // no change since the reading before; the members by index are then empty
   // By index in the images asked for. Never null. One that did not change is the same object as before.
   std::vector<std::shared_ptr<const Verdicts>> verdicts;
   // By the same index: kubelet has an intent to pull it, or its files have changed in this reading.

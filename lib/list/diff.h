@@ -10,7 +10,7 @@ namespace prefetch::list {
 
 struct FieldChange {
   std::string field;     // "refreshInterval"
-  std::string from, to;  // as one would write it; "default" for what is not written
+  std::string from, to;  // as written in a list; "default" for an absent field
 
   friend bool operator==(const FieldChange&, const FieldChange&) = default;
 };

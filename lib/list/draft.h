@@ -14,7 +14,7 @@ namespace prefetch::list {
 
 enum class DraftOutput { kYaml, kText, kJson };
 
-// One owner, one thread. Each spelling of a name once: pods are judged by what they write.
+// One owner, one thread. Each spelling of a name once: pods are judged by their spelling.
 class ListDraft {
  public:
   // `from` is where it is named, for people: "deploy/app.yaml:22".

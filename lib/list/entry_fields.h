@@ -52,7 +52,7 @@ void Apply(const EntryFields& fields, plan::DesiredImage& image);
 //     serviceAccount: {namespace: ci, name: runner, uid: 6f1c…}
 //
 // nullopt: it is not written. `{}` is a pod without credentials, which is what no default means, too. It is
-// one pod: what is in another namespace than the first is a mistake, and so is a secret that is named twice.
+// one pod: a secret in another namespace than the first is a mistake, and so is a secret that is named twice.
 std::optional<image::PodCoordinates> ReadReadyAs(doc::ObjectReader& object);
 
 // The same as a node, which is not for a pod without credentials.

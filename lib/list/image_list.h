@@ -33,7 +33,7 @@ inline constexpr std::string_view kListApiVersion = "prefetchd.dev/v1alpha1";  /
 inline constexpr std::string_view kListKind = "ImageList";
 
 // Capabilities: which machinery this build and this configuration have, as far as a list can ask for it.
-// A list that asks by name for what is not there is refused, never served less than it asks for.
+// A list that requires an unknown capability is refused, never served in part.
 struct Capabilities {
   bool refresh = true;  // asks registries whether a tag moved, and pulls again; with registry_checks
   bool touch = false;   // lets kubelet record images (--touch)

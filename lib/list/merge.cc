@@ -90,7 +90,7 @@ DesiredImage Named(const ListEntry& entry, const std::string& source) {
 plan::ImageList Merge(const std::vector<LoadedSource>& sources) {
   plan::ImageList list;
   std::unordered_map<std::string, std::size_t> by_name;
-  std::unordered_set<std::string> pods;  // by what they write and have
+  std::unordered_set<std::string> pods;  // by their spelling and credentials
   std::vector<std::string> hashes;
   for (const LoadedSource& source : sources) {
     list.sources.push_back(source.info);

@@ -1,4 +1,4 @@
-// Sources -> the list: one DesiredImage for each name, the strictest of what the sources ask.
+// Sources -> the list: one DesiredImage for each name, with the strictest of the sources' demands.
 // Pure.
 #pragma once
 

@@ -25,7 +25,7 @@ class PathWatch {
   // -1 without inotify. Readable: call Drain.
   int fd() const { return inotify_.get(); }
 
-  // Watches what is there now. True if a directory is watched now that was not before: what happened in it
+  // Watches the existing paths. True if a directory is watched now that was not before: what happened in it
   // until now was not seen. `complaint`, if not null, gets why something cannot be watched, once each.
   bool Arm(std::string* complaint);
 

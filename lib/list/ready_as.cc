@@ -38,7 +38,7 @@ bool IsUid(std::string_view text) {
   });
 }
 
-// nullopt: what is wrong is said.
+// nullopt: the mistake was reported.
 std::optional<Coordinates> ReadCoordinates(ObjectReader object) {
   std::optional<std::string> name_space = object.String("namespace", Need::kRequired);
   std::optional<std::string> name = object.String("name", Need::kRequired);

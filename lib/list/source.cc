@@ -89,7 +89,7 @@ void ListSources::Load(Source& source, base::WallTime now) {
     source.bytes_hash.clear();
     return Fail(source, bytes.error().message());
   }
-  // The name is part of what was decoded: it stands in the errors.
+  // The name is part of the decoded text: it stands in the errors.
   std::string bytes_hash = base::Sha256Hex(source.name + "\n" + *bytes);
   if (bytes_hash == source.bytes_hash) return;
   source.bytes_hash = bytes_hash;

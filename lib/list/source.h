@@ -1,4 +1,4 @@
-// Reads the list from its files and directories, again and again, and keeps what is known to be good.
+// Reads the list from its files and directories, again and again, and keeps the last valid version.
 #pragma once
 
 #include <chrono>
@@ -22,24 +22,20 @@ struct ListReading {
   bool changed = true;  // as ListSources::Refresh says
 };
 
-// The sources are the files given, whatever their names, and the direct children of the directories given
-// that are list files by their names (a mounted ConfigMap's `..data` and other names with a dot in front are
-// not). Their order is that of the paths, and by name within a directory. A file that is given is read by its
-// content, one of a directory by its ending. Of what is no file only a pipe that the process was started with
-// is read
-// (/dev/stdin): once.
+// A source is a given file, whatever its name, or a list file directly in a given directory. There, file
+// names decide (a mounted ConfigMap's `..data` and other names with a leading dot are ignored). Sources are
+// in the order of the paths, and by name within a directory. Of a given file, the content decides its format.
+// Besides files, only a pipe that the process was started with (/dev/stdin) is read, once.
 //
-//  - A source whose new version is broken or cannot be read (too long, a FIFO, a dangling link, no
-//  permission)
-//    stays in force as it was, with an error.
-//  - A file that is gone from its directory is gone from the list. A directory that cannot be read, or is not
-//    there (yet, or any more: a ConfigMap mount has lost its `..data`), keeps its sources, each with an
-//    error; where there are none yet, a source named for the directory carries it. A file that was given
-//    itself is asked for by name: when it is not there, that is an error, too.
-//  - A file that is being written (PathWatch) stays in force as it was; a new one is not there yet.
+//  - A source with an invalid or unreadable new version (too long, a FIFO, a dangling link, no permission)
+//    keeps its last valid one, with an error.
+//  - A file that is gone from its directory is gone from the list. An unreadable or absent directory (also a
+//    ConfigMap mount that has lost its `..data`) keeps its sources, each with an error. Without sources, one
+//    named for the directory carries the error. A given file that does not exist is an error, too.
+//  - A file that is being written (PathWatch) keeps its last version; a new one does not exist yet.
 //
-// Owned by one thread. Blocks as a disk does, and a few seconds on a pipe of the process's own; never on
-// another FIFO.
+// Owned by one thread. Blocks for disk reads, and a few seconds on a pipe of the process; never on another
+// FIFO.
 class ListSources {
  public:
   // `paths` as given by the operator; relative ones are taken from the working directory of now.

@@ -32,7 +32,7 @@ struct Pod {
   std::vector<std::string> image_pull_secrets;
   std::optional<doc::Position> image_pull_secrets_at;  // of the key
   std::string service_account_name;
-  // The controller that makes the pod takes its secrets and account from elsewhere: what is missing above is
+  // The controller that makes the pod takes its secrets and account from elsewhere: a missing field above is
   // not known.
   bool identity_elsewhere = false;
   NodeDemand nodes;

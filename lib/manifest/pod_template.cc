@@ -40,7 +40,7 @@ struct OfWorkflow {
 };
 
 // github.com/tektoncd/pipeline, pkg/apis/pipeline/v1; github.com/argoproj/argo-workflows,
-// pkg/apis/workflow/v1alpha1. What they refer to by name is another object.
+// pkg/apis/workflow/v1alpha1. A reference by name is another object.
 constexpr OfWorkflow kOfWorkflows[] = {
     {"Task", "tekton.dev", "spec", TemplateShape::kTekton},
     {"ClusterTask", "tekton.dev", "spec", TemplateShape::kTekton},
@@ -65,7 +65,7 @@ Steps StepsOf(std::string_view path) {
   return path.empty() ? Steps() : base::Split(path, '.');
 }
 
-// In an object of a known type every step is a mapping, and what is something else is a mistake.
+// In an object of a known type every step is a mapping, and anything else is a mistake.
 void WalkBuiltIn(const doc::Reader& at, const Steps& steps, std::vector<FoundTemplate>& found) {
   doc::Reader value = at;
   for (std::string_view step : steps) {

@@ -61,7 +61,7 @@ std::vector<PodInTree> FindPods(const std::vector<doc::Node>& documents, doc::Pr
 // of Tekton, Tasks, StepActions, Pipelines and their runs; of Argo, Workflows, their templates and
 // CronWorkflows. There an image or policy with a variable in it is no use, and the pods' pull secrets are not
 // looked for. `problems` names the text (its source() stands in every Pod) and gets all mistakes; if there is
-// one, what is returned is good to show, not to decide by. Pure.
+// one, the result is good to show, not to decide by. Pure.
 Manifests ReadManifests(std::string_view text, doc::Problems& problems, const ReadOptions& options = {});
 
 }  // namespace prefetch::manifest

@@ -27,7 +27,7 @@ Action DecideAsked(const Observation& seen, const History& past, base::TimePoint
 // that asking again and again does not reach the registry. The time from which on it may be forgotten.
 base::TimePoint ForgetAskedAt(const History& past, base::TimePoint asked_until);
 
-// The entry of the list, or what was asked for at `asked_at` or later; nullptr: neither, it waits for a
+// The entry of the list, or a request made at `asked_at` or later; nullptr: neither, it waits for a
 // place.
 const ImageState* PulledFor(const Snapshot& snapshot, const image::Reference& reference,
                             base::TimePoint asked_at);

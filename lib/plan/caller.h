@@ -39,7 +39,7 @@ struct CallerRules {
   friend bool operator==(const CallerRules&, const CallerRules&) = default;
 };
 
-// The header of fleet tokens: the API server removes Authorization from what it proxies (pods/proxy).
+// The header of fleet tokens: the API server removes Authorization from proxied requests (pods/proxy).
 inline constexpr std::string_view kFleetHeader = "Prefetchd-Authorization";
 
 // The purpose of a token: a token for one opens nothing of the other.

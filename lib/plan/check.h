@@ -95,7 +95,7 @@ struct CheckStep {
   CheckVerdict verdict;  // if nothing is needed
 };
 
-// Each fact that it needs is asked for once, so that a loop which finds what is needed ends.
+// Each fact that it needs is asked for once, so that a loop that fetches the needed facts ends.
 CheckStep DecideCheck(const CheckFacts& facts);
 
 // Of an image that was not here and that the agent was asked to pull. `image`: the entry of the list or what

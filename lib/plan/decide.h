@@ -34,7 +34,7 @@ bool IsUsable(const Observation& seen, const History& past);
 // has to be fetched for it.
 bool LeansOnTag(const Observation& seen, const History& past);
 
-// For an entry that applies, by what is on the node alone.
+// For an entry that applies, by the node's state alone.
 Action Decide(const Observation& seen, const History& past, base::TimePoint now);
 
 // The same, with what its registry has said: an image that is here may be pulled again. It stays usable.

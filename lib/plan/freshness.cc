@@ -18,7 +18,7 @@ using std::chrono::seconds;
 constexpr seconds kSilentBase{60};
 // As a pull that was denied: asking more often does not help, and locks accounts.
 constexpr minutes kDeniedBase{5};
-// Registry rule R12: a pull that did not bring what the registry names is not repeated before.
+// Registry rule R12: a pull that did not bring the registry's version is not repeated before.
 constexpr minutes kLagBase{10};
 constexpr hours kLagCap{6};
 
@@ -260,7 +260,7 @@ Freshness AfterUpdateFailed(Freshness past, const DesiredImage& want, Reason rea
 
 Freshness AfterReplacedByOthers(Freshness past, const Local& now_local, base::TimePoint now) {
   if (past.next_check == base::TimePoint()) return past;
-  if (HasDigest(now_local, past.remote)) {  // what the registry named, so it was confirmed then
+  if (HasDigest(now_local, past.remote)) {  // the registry's version, so it was confirmed then
     Confirm(past, {past.answered_at, past.answered_wall.value_or(base::WallTime())});
     return past;
   }

@@ -30,7 +30,7 @@ struct Freshness {
   std::optional<base::WallTime> answered_wall;
 
   // ---- what holds until another answer says otherwise
-  std::string remote;    // what the tag points to, as the registry said last; empty: not known
+  std::string remote;    // the tag's target, by the registry's last answer; empty: not known
   bool denied = false;   // until a registry answers something else
   bool missing = false;  // confirmed
   bool undecided = false;
@@ -47,7 +47,7 @@ struct Freshness {
   base::TimePoint age_from;
   // The registry said what holds about the tag to a credential that not every pod has (RegistryAnswer::lent).
   bool lent = false;
-  // The credentials, or what is here, have changed since the confirmation: it does not count for more than
+  // The credentials, or the local image, have changed since the confirmation: it does not count for more than
   // kConfirmAfter.
   std::optional<base::TimePoint> doubted_at;
 
@@ -71,7 +71,7 @@ struct Freshness {
 bool AsksRegistry(const DesiredImage& want);
 // Does a registry that does not answer make the entry unready, sooner or later?
 bool IsUrgent(const DesiredImage& want);
-// Does the node have what the registry speaks of?
+// Does the node have the registry's version?
 bool HasDigest(const Local& local, const std::string& digest);
 // Is it another image? An imported one has no digest for its name; the same one, pulled, has the same id.
 bool IsAnother(const Local& before, const Local& now);
@@ -92,15 +92,15 @@ Freshness AfterAnswer(Freshness past, const DesiredImage& want, const Local& loc
 // The registry is held (plan/registry_pace.h), and was not asked: no answer, without a request.
 Freshness AfterUnasked(Freshness past, const DesiredImage& want, const image::RegistryAnswer& why,
                        Answered when, double random);
-// A pull of ours has ended well: `before` is what it replaced, if anything.
+// A pull of ours has ended well: `before` is the image that it replaced, if any.
 Freshness AfterPulled(Freshness past, const DesiredImage& want, const std::optional<Local>& before,
                       const Local& now_local, Answered when, double random);
-// A pull that should have replaced what is here has failed.
+// A pull that should have replaced the local image has failed.
 Freshness AfterUpdateFailed(Freshness past, const DesiredImage& want, Reason reason, const std::string& error,
                             Answered when, double random);
 // Another program has put another image under the name (kubelet, for a pod with Always; an operator).
 Freshness AfterReplacedByOthers(Freshness past, const Local& now_local, base::TimePoint now);
-// The node's credentials have changed: what was confirmed with the old ones must be asked again, now.
+// The node's credentials have changed: confirmations by the old ones must be repeated, now.
 Freshness AfterNewCredentials(Freshness past, base::TimePoint now);
 
 }  // namespace prefetch::plan

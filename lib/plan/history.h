@@ -35,7 +35,7 @@ struct History {
   bool exposed = false;
   bool not_unpacked = false;  // the newest pull ended well, but its content is not unpacked
 
-  RoomPast room;  // its size, and what is known of the room that it needs
+  RoomPast room;  // its size, and its known need for room
 
   // When the image was found gone within kEvictionMemory; the newest last.
   std::vector<base::TimePoint> vanished;

@@ -1,4 +1,4 @@
-// NodeGate: what is said on the Node object about this node's images: a label, a condition, a startup taint
+// NodeGate: writes on the Node object about this node's images: a label, a condition, a startup taint
 // (deploy/docs/gate.md). Facts and time in, writes out; pure. agent/cluster/node_gate carries them to the API
 // server.
 #pragma once
@@ -41,7 +41,7 @@ std::string_view ConditionStatusName(ConditionStatus status);  // "True"
 struct GateCondition {
   ConditionStatus status = ConditionStatus::kUnknown;
   std::string reason;   // "AllReady", "ImagesNotReady", "GaveUp": as Kubernetes wants it, one word
-  std::string message;  // counts, what is in the way, the list's hash
+  std::string message;  // counts, obstacles, the list's hash
 
   friend bool operator==(const GateCondition&, const GateCondition&) = default;
 };
@@ -49,7 +49,7 @@ struct GateCondition {
 // The wanted state of the Node.
 struct GateWish {
   std::string label;  // "ready" or "notready"
-  // "succeeded": ready; "failed": only what has failed for good is missing; nullopt: neither, and the label
+  // "succeeded": ready; "failed": only permanently failed images are missing; nullopt: neither, and the label
   // is taken away.
   std::optional<std::string> result;
   GateCondition condition;

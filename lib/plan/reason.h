@@ -26,7 +26,7 @@ enum class Reason {
   kEmptyList,      // a valid list with nothing in it
   kAllReady,       // the node: every required entry is ready
   // On its way.
-  kFactsUnknown,  // not looked at yet; or the verdict depends on what is not known about kubelet
+  kFactsUnknown,  // not looked at yet; or the verdict depends on unknown facts about kubelet
   kImageAbsent,   // not on the node; a pull is due
   kQueued,        // waits for a free place among the pulls
   kPulling,
@@ -49,7 +49,7 @@ enum class Reason {
   kDiskPressure,  // our own rule: there is not enough room for it
   kSignatureRejected,
   kPlatformMismatch,  // the registry has no image for this platform
-  kWrongPlatform,     // what is on the node, under that name, is for another platform
+  kWrongPlatform,     // the image on the node is for another platform
   kUnsupportedImage,
   kNotAnImage,  // an OCI artifact, which the runtime pulls and keeps without a word
   kInvalidReference,
@@ -76,9 +76,9 @@ enum class Reason {
   kPinnedByDigest,         // a digest always names the same content: not asked about
   kNotChecked,             // not asked since the start, or since something changed
   kCheckOverdue,           // it agreed, but not within 2 x refreshInterval
-  kTagMoved,               // the tag has changed: it points to something else than what is here
+  kTagMoved,               // the tag has changed: it points to another image than the local one
   kLocalDigestUnknown,     // the runtime does not know which digest it has: nothing can be compared
-  kMirrorLag,              // a pull did not bring what the registry names
+  kMirrorLag,              // a pull did not bring the registry's version
   kTagMissing,             // twice, a minute apart
   kTagMissingUnconfirmed,  // once
   kIndeterminate,          // its answer cannot be compared
@@ -99,7 +99,7 @@ enum class ReasonGroup {
   kUnderWay,
   kPull,      // a pull failed, or cannot start
   kClosed,    // on the node, and kubelet keeps it from pods
-  kRegistry,  // what the registry has said about an image that is here
+  kRegistry,  // the registry's answers about a local image
   kNode,      // the list, the node, or kubelet's garbage collection
 };
 

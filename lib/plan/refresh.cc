@@ -115,7 +115,7 @@ bool FreshThroughSilence(const Facts& facts, const std::vector<Cause>& causes) {
 
 void DecidePull(const Facts& facts, RefreshDecision& decision) {
   const Freshness& past = facts.past;
-  if (facts.want.refresh == Refresh::kIfNotPresent) return;  // what is here stays, whatever is said
+  if (facts.want.refresh == Refresh::kIfNotPresent) return;  // the local image stays, whatever the answer
   if (past.pull_due) {
     decision.pull = true;
     decision.pull_reason = past.undecided ? Reason::kIndeterminate : Reason::kCheckedByPull;

@@ -2,7 +2,7 @@
 // readiness. Registry rules R44 and R45; the table is refresh_test.cc. Pure.
 //
 // Digests have no order (R13): a tag has *changed*, never is anything newer. Nothing here ever removes an
-// image, and while it is being pulled again, and when that fails, what is here stays in use.
+// image, and while it is being pulled again, and when that fails, the local image stays in use.
 #pragma once
 
 #include "plan/freshness.h"
@@ -12,7 +12,7 @@ namespace prefetch::plan {
 struct RefreshDecision {
   bool pull = false;  // due, but for back-off
   Reason pull_reason = Reason::kTagMoved;
-  // Nothing that the registry said, or did not say, stands against using what is here, by the directives.
+  // Nothing that the registry said, or did not say, stands against using the local image, by the directives.
   bool ready = true;
   // A pod with Always would pass: the tag is there, access is given, it points to what is here, and all that
   // was confirmed within 2 x refreshInterval.

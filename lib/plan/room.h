@@ -2,7 +2,7 @@
 //
 // A manifest has the compressed size of an image; no document has its unpacked size. So a pull has
 // bounds: it takes at least twice its compressed size (the blobs, and at least as much unpacked), and hardly
-// ever more than 21 times that. What the first pulls have really taken lowers the upper bound for the next
+// ever more than 21 times that. The room that the first pulls really took lowers the upper bound for the next
 // ones. Pulls run side by side while the upper bounds of all of them fit. A pull of which only the lower
 // bound fits runs alone, since that is the way to find out. One that ran out of room is not repeated before
 // there is more.
@@ -29,7 +29,7 @@ struct RoomPast {
   std::uint64_t least = 0;       // a pull that had the disk for itself ran out of less than this; 0: none did
   std::uint64_t kept =
       0;  // of its compressed bytes, those that its lease keeps on the disk while no pull runs
-  // It ran out of room while others ran. Only alone does a pull show what the image needs.
+  // It ran out of room while others ran. Only a pull that runs alone shows the image's need.
   bool alone = false;
   // Its bytes are being removed. Room that becomes free until then was its own, or that of pulls
   // before.
@@ -46,7 +46,7 @@ struct RoomPast {
   friend bool operator==(const RoomPast&, const RoomPast&) = default;
 };
 
-// The manifest has come. Another size means another image: what was learnt of the one before is forgotten.
+// The manifest has come. Another size means another image: the old image's figures are forgotten.
 RoomPast AfterSize(RoomPast past, std::uint64_t compressed);
 // A pull begins, and no other of the same image runs.
 RoomPast AfterBegin(RoomPast past, std::uint64_t usable);
@@ -107,7 +107,7 @@ struct PullSlot;
 // Does `a` get room before `b`? Equals: the one that started first. One that stalled comes behind all others.
 bool ComesBefore(const PullSlot& a, const PullSlot& b);
 
-// Hands out what is left to pulls that are due. Ask in the order in which they should start.
+// Hands out the remaining room to pulls that are due. Ask in the order in which they should start.
 class RoomBook {
  public:
   // `usable`: plan::Usable.
@@ -157,7 +157,7 @@ struct RoomVerdict {
   std::uint64_t needed = 0;
 };
 // The running pull that has to end, if one has to: of those that together need more than there is, the one of
-// lowest priority, the newest among equals. One at a time: what it gives back may be enough.
+// lowest priority, the newest among equals. One at a time: the room it gives back may be enough.
 std::optional<RoomVerdict> WhomToEnd(const std::vector<PullSlot>& running, std::uint64_t usable,
                                      const Relief& relief);
 

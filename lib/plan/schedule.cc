@@ -52,7 +52,7 @@ class Kept {
   }
 
   const PullSlot* last_ = nullptr;
-  int total_ = 0;  // kept by what counts for more than what is asked about
+  int total_ = 0;  // kept by images of higher rank than the one in question
   int alike_ = 0;  // by what counts for as much
   std::map<std::string, int> of_registry_;
 };

@@ -34,7 +34,7 @@ struct PullSlot {
   std::string registry;   // domain of the reference
   std::string content;    // the digest that it asks for, where it is written; else empty
   int priority = 0;
-  bool update = false;      // something usable is here: goes behind what is absent
+  bool update = false;      // a usable image is here: goes behind absent ones
   bool asked = false;       // a preflight waits for it now: goes first
   bool unlisted = false;    // asked for, and on no list: such pulls never take more than half of the places
   bool suspect = false;     // plan::IsSuspect: one at a time

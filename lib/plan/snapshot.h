@@ -63,7 +63,7 @@ struct RegistryView {
   std::optional<image::RegistryAnswerKind> answer;  // none: not asked since the start
   std::string detail;                               // "Tls", "NotAsked": RegistryAnswer::detail
   std::string message;                              // one sentence for a person
-  std::string digest;                               // what the tag points to; empty: not known
+  std::string digest;                               // the tag's target; empty: not known
   std::string answered_by;
   std::optional<base::WallTime> checked_at;
   std::optional<base::WallTime> confirmed_at;  // when it agreed last
@@ -138,7 +138,7 @@ struct RuntimeStatus {
   std::string name, version, endpoint;
   bool up = false;
   std::string error;                    // why it is not up
-  image::RuntimeRegistries registries;  // what it tells of them
+  image::RuntimeRegistries registries;  // as it reports them
   // How they are asked; none: it is not known yet, or no registry is asked.
   std::optional<image::RegistryAccess> access;
 };
@@ -149,7 +149,7 @@ struct DiskStatus {
   std::uint64_t capacity_bytes = 0;
   std::uint64_t available_bytes = 0;
   std::uint64_t kept_free_bytes = 0;  // of those that are available, by the disk rule
-  std::uint64_t needed_bytes = 0;     // for what is absent, as far as sizes are known
+  std::uint64_t needed_bytes = 0;     // for absent images, as far as sizes are known
   bool pressure = false;
 };
 
@@ -166,7 +166,7 @@ struct KubeletStatus {
   // Where each fact is from: {"verification", "/var/lib/kubelet/config.yaml"}, {"version", "declared"}.
   std::vector<std::pair<std::string, std::string>> sources;
   std::optional<bool> records_readable;  // none: not looked yet
-  std::string records_note;              // what is the matter with the records' folder; empty: nothing
+  std::string records_note;              // the problem with the records' folder; empty: none
   std::string runtime_note;              // why its records do not work with this runtime; empty: they do
   // Declarations that a file contradicts, one sentence each.
   std::vector<std::string> contradictions;

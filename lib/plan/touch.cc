@@ -241,7 +241,7 @@ TouchGround AfterKubeletRestart(TouchGround past, base::TimePoint now) {
 TouchGround AfterPod(TouchGround past, const TouchResult& result, base::TimePoint now, double random) {
   if (result.obstacle == TouchObstacle::kNone) return {.not_before = now};
   bool passing = AgainAfter(result.obstacle) == Again::kPassing;
-  // An API server that is away says nothing about what it refused before.
+  // An outage of the API server does not undo its earlier refusal.
   if (passing != (AgainAfter(past.obstacle) == Again::kPassing)) past.failures = 0;
   past.failures++;
   past.obstacle = result.obstacle;

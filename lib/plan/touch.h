@@ -4,7 +4,7 @@
 //
 // A touch is a pod on this node whose containers name the images and can never run. kubelet pulls for it with
 // the node's own credentials, or with none, which moves no layer that is here, and records the image for
-// every pod. Nothing of what it reports counts: only the verdict that is read afterwards.
+// every pod. Its own report does not count: only the verdict that is read afterwards.
 #pragma once
 
 #include <chrono>
@@ -39,8 +39,8 @@ enum class TouchNeed {
   kKeepOpen,  // open by no record: the first pod with a secret of its own would close it
   kOpen,      // closed
 };
-// For an image that is here and usable. Never for what is exempt for good, and never for a verdict that is
-// not firm.
+// For an image that is here and usable. Never for an image that is exempt for good, and never for a verdict
+// that is not firm.
 TouchNeed NeedOf(const DesiredImage& want, const kubelet::Verdicts& verdicts);
 
 // The touches so far of one entry. A value.
@@ -56,9 +56,9 @@ struct TouchPast {
   std::optional<base::WallTime> last_at;
 };
 
-// The entry's name is another content now (or none): what was tried for the old one says nothing.
+// The entry's name is another content now (or none): attempts for the old one do not count.
 TouchPast ForContent(TouchPast past, const std::string& image_id, base::TimePoint now);
-// Credentials or kubelet's settings have changed: what was given up is worth another try.
+// Credentials or kubelet's settings have changed: abandoned touches get another try.
 TouchPast AfterNews(TouchPast past, base::TimePoint now);
 
 // Whatever it waits for may have gone with the old kubelet process. Failures are still counted, so that a

@@ -1,4 +1,4 @@
-// TouchStatus: what is said of one entry's touches, and the words for it.
+// TouchStatus: the state of one entry's touches, and the words for it.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@ namespace prefetch::plan {
 enum class TouchState {
   kNone,         // nothing to touch, or touching is off
   kDue,          // waits for its turn among the touches
-  kRunning,      // a pod that names it is there, or what it brought is being read
+  kRunning,      // a pod that names it is there, or its effect is being read
   kWaiting,      // had no effect; again at next_attempt_at
   kDone,         // opened by a touch of this agent, and open since
   kIneffective,  // no further touch would help; `obstacle` and `why` say what does
@@ -23,7 +23,7 @@ std::string_view TouchStateName(TouchState state);  // "Ineffective"
 enum class TouchObstacle {
   kNone,
   // Of the image.
-  kNoNodeCredentials,  // the registry refused what the node itself has: its credentials, or none
+  kNoNodeCredentials,  // the registry refused the node's own credentials, or it has none
   kPullSecret,         // we pulled it with a mounted pull secret, which kubelet does not have
   kTokenProvider,    // a matching credential provider has tokenAttributes: the record would name the touch's
                      // own service account and shut out everybody else

@@ -28,7 +28,7 @@ struct UnlistedImage {
 };
 
 struct Unlisted {
-  base::WallTime since;  // when the agent looked for the first time: what was there then has not come
+  base::WallTime since;               // time of the first look: images that were there then are no arrivals
   std::vector<UnlistedImage> images;  // as they came
   std::uint64_t left_out = 0;         // arrivals that found no place
 

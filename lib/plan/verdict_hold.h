@@ -14,7 +14,7 @@
 namespace prefetch::plan {
 
 constexpr std::chrono::seconds kHoldVerdict{3};
-// Files that have not changed for so long, and no pull of kubelet's under way: what they say is settled.
+// Files that have not changed for so long, and no pull of kubelet's under way: their content is settled.
 constexpr std::chrono::milliseconds kSettledAfter{500};
 
 // One reading of kubelet's files for one image.
@@ -38,7 +38,7 @@ struct HeldVerdict {
 };
 
 HeldVerdict AfterReading(HeldVerdict past, const VerdictSeen& seen, base::TimePoint now);
-// The list has the entry for other pods, or spells it otherwise. What is known of pods that stay is kept;
+// The list has the entry for other pods, or spells it otherwise. The state of pods that stay is kept;
 // where there is a new one, nothing is known.
 HeldVerdict AfterNewList(HeldVerdict past, const DesiredImage& was, const DesiredImage& is);
 // Time has passed: lets `newest` be shown if it is due.

@@ -25,7 +25,7 @@
 
 namespace prefetch::registry {
 
-// Owned by main. `http` and `clock` outlive it. It keeps tokens, and what it learnt about servers, in memory.
+// Owned by main. `http` and `clock` outlive it. It keeps tokens, and facts about servers, in memory.
 class Client {
  public:
   Client(http::Client& http, const base::Clock& clock, ClientOptions options = {});

@@ -280,7 +280,7 @@ RegistryAnswer Conversation::Refused(const http::Response& response, const Autho
   return answer;
 }
 
-// A 404 is believed of who is known to be a registry: "/v2/" is there on every one of them.
+// A 404 is believed of a known registry: "/v2/" is there on every one of them.
 RegistryAnswer Conversation::Missing(RegistryAnswer answer, const Authorization& authorization) {
   if (!parts_.book.IsRegistry(origin_)) {
     Reply root = session_.AskHost({.method = "GET",
@@ -297,7 +297,7 @@ RegistryAnswer Conversation::Missing(RegistryAnswer answer, const Authorization&
     }
     if (root.response) parts_.book.NoteRegistry(origin_);
   }
-  // Some registries hide by 404 what the asker may not see, and asked for no password.
+  // Some registries hide by 404 images that the caller may not see, and asked for no password.
   if (answer.detail == RegistryDetail::kNone && !question_.credentials.empty() && !sent_credential_) {
     answer.detail = RegistryDetail::kLowConfidence;
   }

@@ -71,7 +71,7 @@ std::optional<Conversation::Authorized> Conversation::AfterRefusal(const Reply& 
   } else if (used.from_cache) {
     *challenge = parts_.book.ChallengeOf(origin_, question_.reference.path());
   }
-  // The password was not the right one, unless it is not what is asked for any more.
+  // The password was not the right one, unless the server asks for something else now.
   if (used.remembered && (!*challenge || (*challenge)->scheme == "basic")) return std::nullopt;
   if (!*challenge) {
     return Authorized{.authorization = std::nullopt,

@@ -21,8 +21,8 @@ struct CrioSettings {
   friend bool operator==(const CrioSettings&, const CrioSettings&) = default;
 };
 
-// Adds what the file `path` says. InvalidArgument with the line, and never a value: CRI-O does not start with
-// it. Pure.
+// Adds the settings of the file `path`. InvalidArgument with the line, and never a value: CRI-O does not
+// start with it. Pure.
 base::Status UpdateCrioSettings(std::string_view text, const std::string& path, CrioSettings& settings);
 
 // CRI-O's `file` is `host_root` + `file` here; its drop-ins are in `file`.d. nullopt: neither exists, so this

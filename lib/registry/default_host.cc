@@ -15,7 +15,7 @@ constexpr std::string_view kDockerHubServer = "registry-1.docker.io";
 
 http::AbsoluteUrl Server(std::string_view scheme, std::string_view registry) {
   auto url = http::ParseAbsoluteUrl(std::string(scheme) + "://" + std::string(registry) + "/v2");
-  // A reference's domain is a host by its grammar; what is none after all names a host that is not there.
+  // A reference's domain is a host by its grammar; an invalid one names a host that does not exist.
   if (url) return *std::move(url);
   return {.scheme = std::string(scheme), .host = "invalid", .port = 443, .target = "/v2"};
 }

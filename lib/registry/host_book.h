@@ -1,4 +1,4 @@
-// HostBook: what was learnt about each server that was asked, for as long as it is worth knowing
+// HostBook: facts about each server that was asked, for as long as they are worth knowing
 // (R6, R14, R23, R27, R29).
 #pragma once
 

@@ -35,7 +35,7 @@ class NodeAccess {
   NodeAccess(const NodeAccess&) = delete;
   NodeAccess& operator=(const NodeAccess&) = delete;
 
-  // The same object as long as it is the same decision, so that callers can keep what they derived from it.
+  // The same object as long as it is the same decision, so that callers can keep values derived from it.
   // Blocks only as a disk does.
   std::shared_ptr<const DecidedAccess> For(const RuntimeFacts& runtime) PREFETCH_EXCLUDES(mutex_);
 

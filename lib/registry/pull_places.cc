@@ -71,7 +71,7 @@ std::string WithoutTagAndDigest(std::string_view written) {
   return std::string(written.substr(0, written.find_first_of(":@", from)));
 }
 
-// A short name is asked for where it cannot mean anything else than what the agent takes it for.
+// A short name is asked for only where its meaning is unambiguous.
 std::string WhyNotThatName(const RegistriesConf& conf, const image::Reference& reference) {
   if (!IsShortName(reference.written())) return "";
   auto alias = conf.aliases.find(WithoutTagAndDigest(reference.written()));

@@ -13,7 +13,7 @@
 namespace prefetch::registry {
 
 struct PullPlace {
-  image::Reference as;  // what is asked for there; its domain is the server
+  image::Reference as;  // the name used there; its domain is the server
   bool insecure = false;
   bool mirror = false;  // not the last one
   // The server is the one of the image's name: only there does a pull send the credentials that it was given.

@@ -23,7 +23,7 @@ constexpr const char* kRootsFile = "/root/.config/containers/registries.conf";
 constexpr const char* kRootsDropIns = "/root/.config/containers/registries.conf.d";
 constexpr const char* kShortNames = "/var/cache/containers/short-name-aliases.conf";
 
-// A link that leads out of what is mounted here must not be taken for a file that is not there.
+// A link that leads out of the mounts must not be taken for a file that is not there.
 bool IsLink(const std::string& path) {
   std::error_code error;
   return std::filesystem::is_symlink(path, error);

@@ -18,7 +18,7 @@ struct ThrottleLimits {
   base::TokenRate rate = image::kRegistryRequests;      // of requests to one host
 };
 
-// Any thread may call. What is entered is left by the Pass that Enter gives, so a Throttle outlives them.
+// Any thread may call. A Pass from Enter leaves when it is destroyed, so a Throttle outlives its Passes.
 class Throttle {
  public:
   explicit Throttle(ThrottleLimits limits) : limits_(limits) {}

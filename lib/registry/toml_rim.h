@@ -20,7 +20,7 @@
 
 namespace prefetch::registry {
 
-// A file that was parsed. What it says may be secret: its strings are wiped when it goes. Moved, not copied.
+// A file that was parsed. Its content may be secret: its strings are wiped when it goes. Moved, not copied.
 class Toml {
  public:
   // InvalidArgument, with the line and never a value. Pure.

@@ -86,7 +86,7 @@ struct Report {
   std::vector<Trouble> troubles;      // by state, then by how many nodes
   std::vector<PullTimes> pulls;       // the slowest first
   std::size_t checked_images = 0;     // whose registry some node asks
-  std::size_t objected_images = 0;    // of these, not ready somewhere for what the registry has said
+  std::size_t objected_images = 0;    // of these, not ready somewhere because of the registry's answer
   std::map<std::string, AwayRegistry> away;
 };
 

@@ -69,7 +69,7 @@ void WriteNodeRows(Html& out, const Report& report, const std::vector<const Repo
   out.Tag("</tbody></table></div>\n");
 }
 
-// Those with the least room beyond what must stay free and what the list still needs first.
+// Sorted by room left beyond the reserve and the list's needs, least first.
 struct Disk {
   const ReportNode* node = nullptr;
   std::int64_t spare = 0;

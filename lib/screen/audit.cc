@@ -11,7 +11,7 @@
 namespace prefetch::screen {
 namespace {
 
-// Empty for what is no reference.
+// Empty for anything but a reference.
 std::string Normalized(const std::string& written) {
   auto reference = image::Reference::Parse(written);
   return reference ? reference->Normalized() : "";

@@ -91,7 +91,7 @@ struct Audit {
 
 Audit MakeAudit(const AuditFacts& facts);
 
-// The same from pods alone, without any agent: what they ask for and `facts.listed` does not have.
+// The same from pods alone, without any agent: the images of theirs that `facts.listed` does not have.
 Audit MakePodAudit(const AuditFacts& facts);
 
 // Lines with a newline each.

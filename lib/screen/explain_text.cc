@@ -115,7 +115,7 @@ void AddTouch(const StatusImage& image, LabelledPage& page) {
   page.Section("touch", TouchWords(image.touch));
 }
 
-// The verdict's own sentence stands above, and what is absent says why above and below.
+// The verdict's own sentence stands above, and an absent image has its reason above and below.
 bool SaidElsewhere(const ImageDocument& document) {
   const std::string& message = document.image.message;
   if (message.empty() || !document.image.present) return true;

@@ -30,7 +30,7 @@ struct FleetNode {
   std::string name;
   NodeState state = NodeState::kProgressing;
   bool detail = false;           // its agent was heard
-  bool public_only = false;      // its agent hid what it shows to known callers only
+  bool public_only = false;      // its agent hid the members for known callers
   std::string reason, message;   // of the node as such; with detail, as its agent says it
   bool for_good = false;         // waiting changes nothing: all that is missing has failed for good
   bool failed_for_good = false;  // something that is missing has
@@ -41,7 +41,7 @@ struct FleetNode {
   std::uint64_t BytesLeft() const;
 };
 
-// Of a document that was narrowed to what is asked for (wait_demand.h). `node` is the name that the cluster
+// Of a document that was narrowed to the demand (wait_demand.h). `node` is the name that the cluster
 // has for it.
 FleetNode DigestStatus(const StatusDocument& document, const std::string& node);
 
@@ -53,7 +53,7 @@ struct NodeSigns {
   std::string label;                 // of the node gate: "ready", "notready"; empty: none
   std::optional<bool> node_is_up;    // its condition Ready; none: not told
   std::string why;                   // the agent was not heard; empty where there is no pod
-  bool about_the_list_asked = true;  // readiness of the pod answers what is asked
+  bool about_the_list_asked = true;  // readiness of the pod answers the demand
 };
 
 // A ready pod whose node is not labelled otherwise counts as ready, marked as without detail. With a list,

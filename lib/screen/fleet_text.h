@@ -13,7 +13,7 @@ struct FleetTableOptions {
   std::size_t width = 80;  // columns of the terminal; less than 60 counts as 60
   bool wide = false;       // every cause and every node, whole names; lines may be longer than `width`
   bool not_ready = false;  // the nodes that are not ready, one a line, below the causes
-  bool color = false;      // supports what the words say
+  bool color = false;      // repeats the words' meaning
 };
 
 // Lines with a newline each: the counts, then missing images with nodes and reasons, failures first, then

@@ -119,7 +119,7 @@ void WriteDriver(doc::JsonWriter& json, std::string_view version) {
   json.EndObject();
 }
 
-// The run itself (3.20): what it could not read is no result, and findings that are missing for it are not
+// The run itself (3.20): an unreadable file is no result, and findings that are missing because of it are not
 // gone.
 void WriteInvocation(doc::JsonWriter& json, const manifest::lint::LintResult& result) {
   json.BeginObject();

@@ -119,7 +119,7 @@ struct StatusKubelet {
   std::string version, verification, root;
   std::string version_from, verification_from;  // "declared", a file, "command line", "default"
   std::string rules;                            // of another version than its own; empty: its own count
-  std::string records_note;                     // what is the matter with its records; empty: nothing
+  std::string records_note;                     // the problem with its records; empty: none
 
   bool None() const { return version == "none"; }
 
@@ -138,7 +138,7 @@ struct StatusUnlisted {
 
 struct StatusDocument {
   std::string node, phase, reason, message;
-  std::vector<std::string> hidden;  // what the agent shows to known callers only; empty: nothing
+  std::vector<std::string> hidden;  // the members that only known callers see; empty: none
   bool ready = false;
   std::uint64_t required = 0, required_ready = 0;
   std::optional<base::WallTime> time;
@@ -168,7 +168,7 @@ base::Result<StatusDocument> ParseStatusDocument(std::string_view json);
 StatusDocument DocumentOf(const plan::Snapshot& snapshot);
 
 // Parts that the status document and the document about one image share. Internal to screen/.
-// Mistakes go to `in`; what is missing or unknown is left out.
+// Mistakes go to `in`; missing or unknown members are left out.
 StatusImage ReadStatusImage(const status::Members& in);
 StatusKubelet ReadStatusKubelet(const status::Members& in);
 

@@ -1,5 +1,5 @@
 // For which pods the agent's list has an image, and how they write it, beside another list: kubelet judges
-// pods by what they write and by their credentials. Pure.
+// pods by their spelling and by their credentials. Pure.
 #pragma once
 
 #include <optional>

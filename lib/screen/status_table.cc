@@ -101,7 +101,7 @@ Row RowOf(const StatusImage& image, const StatusDocument& document, const TableO
   return row;
 }
 
-// The rows to show, most important first, and what was left out of them.
+// The rows to show, most important first, and the number left out.
 struct Selection {
   std::vector<Row> rows;
   std::size_t queued_left_out = 0, ready_left_out = 0;
@@ -114,7 +114,7 @@ Selection Select(const StatusDocument& document, const TableOptions& options) {
   std::stable_sort(order.begin(), order.end(), [](const StatusImage* a, const StatusImage* b) {
     return std::pair(RankOf(*a), !IsStale(*a)) < std::pair(RankOf(*b), !IsStale(*b));
   });
-  std::size_t ready = 0, queued = 0, lines = 0;  // lines: about what the others take
+  std::size_t ready = 0, queued = 0, lines = 0;  // lines: about as many as the others take
   for (const StatusImage* image : order) {
     Rank rank = RankOf(*image);
     ready += rank == Rank::kReady ? 1 : 0;

@@ -10,7 +10,7 @@ namespace prefetch::screen {
 struct TableOptions {
   std::size_t width = 80;  // columns of the terminal; less than 60 counts as 60
   bool wide = false;       // every image, whole names, ids and origin; lines may be longer than `width`
-  bool color = false;      // supports what the words say
+  bool color = false;      // repeats the words' meaning
 };
 
 // Lines with a newline each. Most important first: failing, moving, ready. Failing images are
@@ -25,7 +25,7 @@ std::string ResultsHead(ResultsFormat format);
 
 // The rows of one node, a line each. `node` is the name that the cluster has for it.
 // Columns: node, image, required, ready, phase, reason, pulledWith, digest, sizeBytes, attempts, startedAt,
-// finishedAt, seconds (from start to end of the newest attempt). What is not known is empty, or null.
+// finishedAt, seconds (from start to end of the newest attempt). Unknown values are empty, or null.
 std::string ResultRows(const StatusDocument& document, const std::string& node, ResultsFormat format);
 
 }  // namespace prefetch::screen

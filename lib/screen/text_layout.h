@@ -17,7 +17,7 @@ std::size_t DisplayWidth(std::string_view text);
 // `text` filled with blanks to `width` columns; longer text is left as it is.
 std::string PadRight(std::string_view text, std::size_t width);
 
-// At most `width` columns; "…" stands for what was cut at the end.
+// At most `width` columns; "…" stands for the part that was cut at the end.
 std::string CutEnd(std::string_view text, std::size_t width);
 
 // An image name in at most `width` columns. A digest shows as its first characters; if that is not enough,

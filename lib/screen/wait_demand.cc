@@ -68,7 +68,7 @@ std::string WhyNotJudged(const PodKey& wanted, const PodKeys& judged) {
   return "the agent's list does not have it for pods " + image::WithWords(wanted.second) + not_known;
 }
 
-// kubelet judges pods by what they write and by their credentials: another source's spelling, or its readyAs,
+// kubelet judges pods by their spelling and by their credentials: another source's spelling, or its readyAs,
 // is neither this list's trouble nor a word about it.
 StatusImage AsWritten(StatusImage image, const plan::DesiredImage& want) {
   if (!SpellingCounts(image)) return image;

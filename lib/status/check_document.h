@@ -54,7 +54,7 @@ struct CheckQuestion {
 constexpr std::size_t kMostQuestions = 256;
 constexpr std::size_t kMostSecretsOfCheck = 32;  // of one question
 
-// So long an answer is held at most for pulls that were asked for; who asks again waits on.
+// So long an answer is held at most for pulls that were asked for; a repeated request waits on.
 constexpr std::chrono::seconds kMostPullWait{10};
 // So long an agent asks registries at most for one request. Less than a server's deferred answer has.
 constexpr std::chrono::seconds kMostRegistryTime{50};
@@ -64,7 +64,7 @@ struct CheckRequest {
   // The agent pulls absent images first, if it may (prefetchctl check --pull).
   bool pull = false;
   std::chrono::nanoseconds wait = kMostPullWait;  // for these pulls
-  // For all registries that have to be asked. What they have not said by then is not known, so that the
+  // For all registries that have to be asked. An answer that has not come by then is unknown, so that the
   // answers that need none are there in time.
   std::chrono::nanoseconds within = kMostRegistryTime;
 
@@ -86,7 +86,7 @@ doc::Node ToNode(const CheckRequest& request);
 struct CheckAnswer {
   std::string image;   // as it was asked for
   std::string policy;  // "Never"
-  bool ok = false;     // the pod starts with what is here; the registry need not answer
+  bool ok = false;     // the pod starts with the local images; the registry need not answer
   bool listed = false;
   bool pending = false;  // it is being pulled, and nothing is decided: ask again
   std::string result;    // "Starts", "Pulls", "Refused", "Unknown"

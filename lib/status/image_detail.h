@@ -1,4 +1,4 @@
-// ImageDetail: what is known about one image beside its line in the status document; GET /v1/images/REF, and
+// ImageDetail: the facts about one image beside its line in the status document; GET /v1/images/REF, and
 // prefetchctl explain.
 #pragma once
 
@@ -48,7 +48,7 @@ struct RegistryHostsView {
   // containerd's, and who says that it is: image::RegistryAccess.
   std::string config_path, config_path_source;
   std::vector<RegistryHostView> hosts;
-  std::vector<std::string> notes;  // what was found wrong there, a sentence each
+  std::vector<std::string> notes;  // problems found there, a sentence each
 };
 
 struct ImageDetail {

@@ -19,7 +19,7 @@ enum class View {
 // Where a status document has what a public one lacks: "problems", "images.message". In JSON's names.
 const std::vector<std::string>& HiddenMembers();
 
-// The status document for strangers, with the member "hidden". Its writer names what it shows, so a member
+// The status document for strangers, with the member "hidden". Its writer names each visible member, so one
 // that is added to the full document later stays hidden until it is added here, too. Pure; any thread.
 std::string PublicStatusJson(const plan::Snapshot& snapshot);
 

@@ -146,7 +146,7 @@ std::vector<std::string> WhatHelps(const plan::ImageState& image, const plan::Ru
             "finds the repaired file"};
       }
       [[fallthrough]];
-    default: {  // a failed pull: what is said beside the table
+    default: {  // a failed pull: advice beside the table
       std::string advice = WordsFor(plan::ReasonName(image.reason)).advice;
       if (advice.empty()) return {};
       return {advice};

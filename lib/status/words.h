@@ -1,4 +1,4 @@
-// Words for people about what the agent knows: reasons, progress, advice. Pure.
+// Words for people: reasons, progress, advice. Pure.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// The table of prefetchctl's commands, and what they share. Each file of this folder declares the options of
-// one command to CLI11, with examples, and hands what was written to the code that does the work, which
+// The table of prefetchctl's commands, and their shared parts. Each file of this folder declares the options
+// of one command to CLI11, with examples, and hands their values to the code that does the work, which
 // knows nothing of CLI11. A new command: a file here, a declaration here, a row in main.cc.
 #pragma once
 

@@ -16,7 +16,7 @@ namespace {
 
 struct ListCheckFlags {
   std::vector<std::string> files;
-  std::string agent;  // its address, or what was taken for it
+  std::string agent;  // its address, or an argument taken for it
   list::Capabilities capabilities;
 };
 

@@ -1,4 +1,4 @@
-// Asker: the client of a preflight, which decides what the answer may contain and cause.
+// Asker: the client of a preflight, which decides the content and the effects of the answer.
 #pragma once
 
 #include "plan/caller.h"
@@ -14,7 +14,7 @@ struct Asker {
 
   Kind kind = Kind::kNeighbour;
   plan::CallerRules rules = {};  // of kPod
-  bool pull = false;             // it wishes what is not here to be pulled
+  bool pull = false;             // it asks for missing images to be pulled
 
   // Of a question about an image that is on the list, or not.
   plan::CheckRights Rights(bool listed) const {

@@ -1,4 +1,4 @@
-// Endpoints: what the agent answers over HTTP (lib/README.md).
+// Endpoints: the agent's answers over HTTP (lib/README.md).
 #pragma once
 
 #include "agent/answers/inquiry.h"

@@ -35,7 +35,7 @@ void SetAbsent(plan::ImageState& state) {
   state.image_id.clear();
   state.digest.clear();
   state.other_digests.clear();
-  if (!was_here && !not_told) return;  // the message tells what the agent does about it
+  if (!was_here && !not_told) return;  // the message names the agent's next step
   state.reason = plan::Reason::kImageAbsent;
   state.message =
       was_here ? "it was removed a moment ago; the agent pulls it again" : "it is not on the node";

@@ -63,7 +63,7 @@ class Callers {
   struct Token {
     plan::CallerPurpose purpose = plan::CallerPurpose::kPreflight;
     base::Secret secret;
-    std::string key;  // its salted hash, and what it is shown for
+    std::string key;  // its salted hash, and its purpose
     base::WallTime expires;
   };
   // From the header's value. Turns away whom a look at it alone can turn away; never blocks.

@@ -1,4 +1,4 @@
-// KubeletAsker: asks kubelet's own port from time to time what it runs with (kubelet's rule K45).
+// KubeletAsker: asks kubelet's own port for its settings from time to time (kubelet's rule K45).
 #pragma once
 
 #include <functional>
@@ -16,7 +16,7 @@
 
 namespace prefetch::agent {
 
-// The two questions, and what the answers are compared with.
+// The two questions, and the facts that the answers are compared with.
 struct KubeletPort {
   std::function<kube::Answer<std::string>(const base::Call&)> config;  // kube::KubeletApi::GetConfig
   std::function<kube::Answer<kube::KubeletMetrics>(const base::Call&)> metrics;
@@ -42,7 +42,7 @@ class KubeletAsker {
   // Once.
   void Start();
 
-  // Asks what is due. Returns when to come again.
+  // Asks the questions that are due. Returns the time of the next call.
   base::TimePoint Turn(const base::Call& call);
 
  private:

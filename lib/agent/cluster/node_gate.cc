@@ -67,7 +67,7 @@ bool NodeGate::Failed(Part part, const kube::Failure& failure) {
     trouble.not_before = now_ + wait;
     next_read_ = std::min(next_read_, trouble.not_before);
   }
-  // An outage has several words for itself, a refusal says what is missing.
+  // The text of an outage varies, and a refusal names the missing right.
   std::string what = refused ? failure.message : std::string(kube::ApiErrorName(failure.kind));
   if (std::exchange(trouble.told, what) != what) {
     base::Warn("node object not reached",

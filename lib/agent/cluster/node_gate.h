@@ -33,7 +33,7 @@ struct NodeGateOptions {
 // Independent of the loop: whatever the API server does, local readiness goes on. It writes when something
 // has changed, one round in 10 s at most and not before it knows (5 s after its start at the latest), looks
 // every few minutes for what others have changed, and is silent about failures that last, but for their
-// first. What is refused (a right that is missing, a policy) holds up nothing else: a taint goes though the
+// first. A refused write (a missing right, a policy) holds up nothing else: a taint goes though the
 // condition may not be written.
 //
 // Owned by main. Turn is called by one thread: the one that Start starts, or a test's.
@@ -64,7 +64,7 @@ class NodeGate {
     base::TimePoint not_before;  // of this part alone
   };
 
-  // Says it if it is news, and puts off what it is about. True: that was this part alone, the rest may go on.
+  // Logs it if it is new, and puts off that write. True: the other writes may go on.
   bool Failed(Part part, const kube::Failure& failure);
   void Worked(Part part);
   bool MayTry(Part part) const { return now_ >= troubles_[part].not_before; }
@@ -100,13 +100,13 @@ class NodeGate {
   base::TimePoint not_before_;  // nothing is asked or written before
   base::TimePoint next_read_;
   bool wrote_ = false;                     // in this round
-  std::optional<plan::GateWish> written_;  // what the Node says, as far as we know
+  std::optional<plan::GateWish> written_;  // the Node's present state, as far as we know
   plan::TaintPast taint_ = plan::TaintPast::kNotKnown;
   bool server_checked_ = false;
   bool refused_ = false;  // the cluster cannot hold us to our own Node
   std::array<Trouble, kParts> troubles_;
   std::map<std::string, Told> told_;                     // by reason and image
-  std::map<std::string, base::TimePoint> told_changes_;  // by image and what was said of it
+  std::map<std::string, base::TimePoint> told_changes_;  // by image and message
   std::optional<TurningThread> thread_;                  // last: it uses what stands above
 };
 

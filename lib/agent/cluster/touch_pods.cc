@@ -162,7 +162,7 @@ TouchSeen TouchPods::Look(const base::Call& call, const std::string& name, const
   seen.pod.reason = pod->reason;
   seen.pod.message = pod->message;
   for (std::size_t i = 0; i < images.size(); i++) {
-    // With image volumes there is one container, and it says what is the matter with any of them.
+    // With image volumes there is one container, and its state covers all of them.
     std::size_t container = options_.image_volumes ? 0 : i;
     if (container < pod->containers.size()) {
       seen.pod.containers.push_back(SeenOf(pod->containers[container], images[i]));

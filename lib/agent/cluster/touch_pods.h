@@ -33,7 +33,7 @@ struct TouchSwept {
 struct TouchBegun {
   std::string name, uid;  // empty: no pod
   plan::TouchResult failed;
-  std::vector<std::pair<std::size_t, plan::TouchResult>> left_out;  // by index in what was asked for
+  std::vector<std::pair<std::size_t, plan::TouchResult>> left_out;  // by index in the request
 };
 struct TouchSeen {
   plan::PodSeen pod;

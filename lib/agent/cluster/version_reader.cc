@@ -83,7 +83,7 @@ void VersionReader::Failed(const kube::Failure& failure) {
   kube::Retry retry = kube::NextTry(failure, failures_, Spread());
   next_ = now_ + (retry.after.count() > 0 ? base::Duration(retry.after) : base::Duration(kReadVersionAgain));
   told_.refused = kube::IsRefusal(failure.kind);
-  // An outage has several words for itself, a refusal says what is missing.
+  // The text of an outage varies, and a refusal names the missing right.
   told_.trouble = told_.refused ? failure.message : std::string(kube::ApiErrorName(failure.kind));
   if (!told_.silent_since) told_.silent_since = now_;
   if (std::exchange(last_failure_, told_.trouble) != told_.trouble) {

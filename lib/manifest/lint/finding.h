@@ -22,7 +22,7 @@ struct Finding {
   Place place;          // of the very key
   doc::Position block;  // where the container, volume or entry begins that the key belongs to
   std::string message;  // one sentence without its full stop; names image and container
-  // The other end, of what has two.
+  // The other end, of a finding with two.
   std::optional<Place> other;
   std::string other_message;
 

@@ -31,7 +31,7 @@ class Ignores {
   // Is a comment about this finding? That comment was then of use.
   bool Covers(const Finding& finding);
 
-  // PF001: what is not understood.
+  // PF001: directives that cannot be parsed.
   const std::vector<Finding>& Bad() const { return bad_; }
   // PF002: which ids of rules that were looked at found nothing to ignore. After the last Covers().
   std::vector<Finding> Idle(const Selection& selection) const;

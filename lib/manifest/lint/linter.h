@@ -40,7 +40,7 @@ struct LintResult {
   bool Clean() const { return !Fails() && unread.empty(); }
 };
 
-// One owner, one thread. Does no I/O. What it holds grows with the names of images and with findings, not
+// One owner, one thread. Does no I/O. Its memory grows with the names of images and with findings, not
 // with manifests.
 class Linter {
  public:

@@ -46,7 +46,7 @@ class NamesInUse {
   void Mirrors(const std::vector<std::size_t>& names, std::vector<Finding>& findings) const;
 
   std::vector<Name> names_;
-  std::unordered_set<std::string> written_;  // what is in names_
+  std::unordered_set<std::string> written_;  // the names in names_
   std::unordered_set<std::string> known_;    // the same, normalised
   Groups by_repository_, by_digest_, by_last_part_and_tag_;
 };

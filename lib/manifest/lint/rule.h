@@ -36,7 +36,7 @@ struct Rule {
   std::string_view name;  // "image-not-listed"
   Severity severity;
   std::string_view summary;  // one sentence
-  std::string_view help;     // what it leads to, and what to do
+  std::string_view help;     // consequence and remedy
 };
 
 // All of them; the index is the RuleId.

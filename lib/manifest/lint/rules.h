@@ -28,7 +28,7 @@ void NeverOfMovingTag(const ImageUse& use, const ListedImages& listed, Findings&
 void ImageInStepAction(const StepReference& reference, Findings& findings);
 void ShortName(const ImageUse& use, Findings& findings);
 
-// A tag that by its name does not stay what it is: latest, main, nightly, edge … Versions, also short ones
+// A tag whose name suggests that it moves: latest, main, nightly, edge … Versions, also short ones
 // ("v1"), are taken at their word.
 bool IsMovingTag(std::string_view tag);
 
