@@ -201,7 +201,7 @@ CallResult<std::string> ContainerdApi::Read(const base::Call& call, const std::s
   return bytes;
 }
 
-CallResult<std::map<std::string, std::uint64_t>> ContainerdApi::Ingests(const base::Call& call) {
+CallResult<std::map<std::string, std::uint64_t>> ContainerdApi::IngestsByRef(const base::Call& call) {
   content::ListStatusesRequest request;
   content::ListStatusesResponse response;
   auto failed = Run(call, "Content.ListStatuses", [&](grpc::ClientContext& context) {
@@ -210,9 +210,17 @@ CallResult<std::map<std::string, std::uint64_t>> ContainerdApi::Ingests(const ba
   if (failed) return std::move(*failed);
   std::map<std::string, std::uint64_t> bytes;
   for (const content::Status& status : response.statuses()) {
-    std::string digest(DigestOfIngest(status.ref()));
-    if (!digest.empty())
-      bytes[digest] = static_cast<std::uint64_t>(std::max<std::int64_t>(status.offset(), 0));
+    bytes[status.ref()] = static_cast<std::uint64_t>(std::max<std::int64_t>(status.offset(), 0));
+  }
+  return bytes;
+}
+
+CallResult<std::map<std::string, std::uint64_t>> ContainerdApi::Ingests(const base::Call& call) {
+  auto all = IngestsByRef(call);
+  if (!all) return all;
+  std::map<std::string, std::uint64_t> bytes;
+  for (const auto& [ref, written] : *all) {
+    if (std::string digest(DigestOfIngest(ref)); !digest.empty()) bytes[digest] = written;
   }
   return bytes;
 }

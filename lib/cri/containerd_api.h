@@ -57,6 +57,8 @@ class ContainerdApi {
   CallResult<std::string> Read(const base::Call& call, const std::string& digest);
   // Bytes written so far by digest, of all blobs that are being fetched.
   CallResult<std::map<std::string, std::uint64_t>> Ingests(const base::Call& call);
+  // The same by ref, "layer-sha256:…", with those that name no digest.
+  CallResult<std::map<std::string, std::uint64_t>> IngestsByRef(const base::Call& call);
 
   // Has a connection of its own, and no limit but the Call's.
   CallError WatchImages(const base::Call& call, const std::function<void()>& changed);

@@ -11,6 +11,9 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,6 +48,43 @@ std::string LeaseFor(std::string_view instance, const image::Reference& referenc
 std::string AskedLeaseFor(std::string_view instance, const image::Reference& reference);
 bool IsAskedLease(std::string_view lease);
 
+// A blob that is to be in the content store (C37). A value.
+struct BlobToWrite {
+  // The name of its ingest. Under containerd's own name (cri/image_blobs.h), a pull by the runtime and a
+  // fetch by us go on with each other's bytes, and neither runs beside the other.
+  std::string ref;
+  std::string digest;
+  std::uint64_t size_bytes = 0;
+  std::map<std::string, std::string> labels;  // of the complete blob
+
+  friend bool operator==(const BlobToWrite&, const BlobToWrite&) = default;
+};
+
+// An open ingest: no other writer gets it. Destroyed before Commit, it stays as it is, free for the next
+// writer a moment later. One thread at a time; does not outlive the ContentService.
+class BlobWriter {
+ public:
+  virtual ~BlobWriter() = default;
+
+  // The number of bytes that are there.
+  virtual std::uint64_t offset() const = 0;
+  // The bytes that follow these; at most a few MB. After an error, the writer is of no use any more.
+  virtual std::optional<CallError> Append(std::string bytes) = 0;
+  // Completes the blob. kCorrupt: the bytes do not match digest and size; they are gone.
+  virtual std::optional<CallError> Commit() = 0;
+};
+
+enum class BlobState {
+  kOpen,   // can be written
+  kWhole,  // is there already; also belongs to the lease from now on
+  kTaken,  // another writer has the ingest
+};
+
+struct OpenedBlob {
+  BlobState state = BlobState::kOpen;
+  std::unique_ptr<BlobWriter> writer;  // if and only if kOpen
+};
+
 // Any thread may call, many at once. Owned by main.
 class ContentService {
  public:
@@ -63,6 +103,13 @@ class ContentService {
   // this call names it there: so call it soon after the start.
   virtual CallResult<PullProgress> Progress(const base::Call& call, const std::string& lease,
                                             const image::Reference& reference) = 0;
+  // Begins or resumes writing a blob under `lease`. `call` holds for the writer, too: a stop ends its calls.
+  virtual CallResult<OpenedBlob> OpenBlob(const base::Call& call, const std::string& lease,
+                                          const BlobToWrite& blob) = 0;
+  // Bytes written so far of all ingests that no lease of ours holds, by ref: pulls of kubelet and others.
+  virtual CallResult<std::map<std::string, std::uint64_t>> OthersIngests(const base::Call& call) = 0;
+  // The name of the snapshotter into which CRI unpacks images.
+  virtual CallResult<std::string> Snapshotter(const base::Call& call) = 0;
   // Calls `changed` whenever an image of Kubernetes' namespace has come, gone or changed, and at the
   // beginning for earlier changes; CRI's list may be a moment behind. Blocks until that ends, as
   // a stream does when the runtime restarts, or until it is stopped; returns why.

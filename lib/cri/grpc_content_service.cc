@@ -8,7 +8,9 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/mutex.h"
 #include "cri/containerd_api.h"
+#include "cri/content_writer.h"
 #include "cri/pull_resources.h"
 #include "cri/pull_store.h"
 
@@ -51,10 +53,20 @@ std::optional<CallError> Renew(const base::Call& call, ContainerdApi& api, const
 }  // namespace
 
 struct GrpcContentService::Native {
-  explicit Native(const Endpoint& endpoint) : api(endpoint), pulls(api) {}
+  explicit Native(const Endpoint& of_runtime) : endpoint(of_runtime), api(endpoint), pulls(api) {}
 
+  // Made when it is needed: an agent that fetches nothing by itself has no connection for it.
+  ContentWriter& Writer() PREFETCH_EXCLUDES(mutex) {
+    base::Lock lock(mutex);
+    if (!writer) writer = std::make_unique<ContentWriter>(endpoint);
+    return *writer;
+  }
+
+  const Endpoint endpoint;
   ContainerdApi api;
   PullStore pulls;
+  base::Mutex mutex;
+  std::unique_ptr<ContentWriter> writer PREFETCH_GUARDED_BY(mutex);
 };
 
 GrpcContentService::GrpcContentService(const Endpoint& endpoint)
@@ -118,6 +130,32 @@ CallResult<PullProgress> GrpcContentService::Progress(const base::Call& call, co
     native_->pulls.BridgeCommits(lease, facts);
   }
   return ProgressFrom(facts);
+}
+
+CallResult<OpenedBlob> GrpcContentService::OpenBlob(const base::Call& call, const std::string& lease,
+                                                    const BlobToWrite& blob) {
+  return native_->Writer().Open(call, lease, blob);
+}
+
+CallResult<std::map<std::string, std::uint64_t>> GrpcContentService::OthersIngests(const base::Call& call) {
+  auto ingests = native_->api.IngestsByRef(call);
+  if (!ingests || ingests->empty()) return ingests;
+  auto leases = native_->api.ListLeases(call);
+  if (!leases) return leases.error();
+  for (const LeaseInfo& lease : *leases) {
+    if (!lease.id.starts_with(kLeasePrefix) || ingests->empty()) continue;
+    auto resources = native_->api.ListResources(call, lease.id);
+    if (!resources) return resources.error();
+    if (!*resources) continue;
+    for (const LeaseResource& resource : **resources) {
+      if (resource.type == "ingests") ingests->erase(resource.id);
+    }
+  }
+  return ingests;
+}
+
+CallResult<std::string> GrpcContentService::Snapshotter(const base::Call& call) {
+  return native_->pulls.Snapshotter(call);
 }
 
 CallError GrpcContentService::WatchImages(const base::Call& call, const std::function<void()>& changed) {

@@ -1,7 +1,9 @@
 // GrpcContentService: containerd's own content, leases and snapshots services over its unix socket.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -30,6 +32,10 @@ class GrpcContentService final : public ContentService {
   CallResult<std::vector<std::string>> ListLeases(const base::Call& call) override;
   CallResult<PullProgress> Progress(const base::Call& call, const std::string& lease,
                                     const image::Reference& reference) override;
+  CallResult<OpenedBlob> OpenBlob(const base::Call& call, const std::string& lease,
+                                  const BlobToWrite& blob) override;
+  CallResult<std::map<std::string, std::uint64_t>> OthersIngests(const base::Call& call) override;
+  CallResult<std::string> Snapshotter(const base::Call& call) override;
   CallError WatchImages(const base::Call& call, const std::function<void()>& changed) override;
   CallResult<bool> IsUnpacked(const base::Call& call, const std::string& chain_id) override;
   CallResult<bool> IsWhole(const base::Call& call, const std::string& id,

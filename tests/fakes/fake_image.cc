@@ -4,6 +4,13 @@
 
 namespace prefetch::tests {
 
+std::string FakeBytes(const std::string& digest, std::uint64_t offset, std::uint64_t count) {
+  std::string bytes;
+  bytes.reserve(count);
+  for (std::uint64_t i = offset; i < offset + count; i++) bytes += digest[i % digest.size()];
+  return bytes;
+}
+
 std::uint64_t FakeImage::Bytes() const {
   std::uint64_t sum = config.bytes;
   for (const FakeBlob& layer : layers) sum += layer.bytes;

@@ -17,6 +17,9 @@ struct FakeBlob {
   friend bool operator==(const FakeBlob&, const FakeBlob&) = default;
 };
 
+// The bytes of a fake blob, whose digest is only a name: `count` from `offset` on.
+std::string FakeBytes(const std::string& digest, std::uint64_t offset, std::uint64_t count);
+
 // A value. Names are normalised: "reg.example/team/app:v1".
 struct FakeImage {
   std::string name;

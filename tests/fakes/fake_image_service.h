@@ -145,12 +145,17 @@ class FakeImageService final : public cri::ImageService, public cri::ContentServ
   cri::CallResult<std::vector<std::string>> ListLeases(const base::Call& call) override;
   cri::CallResult<cri::PullProgress> Progress(const base::Call& call, const std::string& lease,
                                               const image::Reference& reference) override;
+  cri::CallResult<cri::OpenedBlob> OpenBlob(const base::Call& call, const std::string& lease,
+                                            const cri::BlobToWrite& blob) override;
+  cri::CallResult<std::map<std::string, std::uint64_t>> OthersIngests(const base::Call& call) override;
+  cri::CallResult<std::string> Snapshotter(const base::Call& call) override;
   cri::CallError WatchImages(const base::Call& call, const std::function<void()>& changed) override;
   cri::CallResult<bool> IsUnpacked(const base::Call& call, const std::string& chain_id) override;
   cri::CallResult<bool> IsWhole(const base::Call& call, const std::string& id,
                                 const std::string& chain_id) override;
 
  private:
+  class Writer;
   enum class Stage { kResolving, kDownloading, kUnpacking, kShared };
 
   // Where the last connection of a blob began after another was cut.
@@ -245,7 +250,8 @@ class FakeImageService final : public cri::ImageService, public cri::ContentServ
   std::uint64_t told_ PREFETCH_GUARDED_BY(mutex_) = 0;  // changes of images
   std::function<void()> on_images_ PREFETCH_GUARDED_BY(mutex_);
   std::map<LeaseCall, int> failing_ PREFETCH_GUARDED_BY(mutex_);
-  std::list<Pull> pulls_ PREFETCH_GUARDED_BY(mutex_);  // in the order in which they came
+  std::set<std::string> written_ PREFETCH_GUARDED_BY(mutex_);  // digests of blobs with an open writer
+  std::list<Pull> pulls_ PREFETCH_GUARDED_BY(mutex_);          // in the order in which they came
   int pulls_begun_ PREFETCH_GUARDED_BY(mutex_) = 0;
   base::TimePoint simulated_ PREFETCH_GUARDED_BY(mutex_);
   FakeCounters counters_ PREFETCH_GUARDED_BY(mutex_);

@@ -70,6 +70,7 @@ std::set<std::string> FakeImageService::ActiveBlobs() const {
     std::size_t mine = 0;
     for (const FakeBlob& blob : Missing(pull)) {
       if ((node_wide ? active.size() : mine) >= most) break;
+      if (written_.contains(blob.digest)) continue;  // its writer has to end first
       active.insert(blob.digest);
       mine++;
     }

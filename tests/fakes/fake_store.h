@@ -18,6 +18,9 @@ struct StoredBlob {
   std::uint64_t total = 0;
   double done = 0;  // a fraction of a byte matters to nobody but the arithmetic
   bool complete = false;
+  // Of a blob that somebody writes: what was written, and whether any of that is not FakeBytes().
+  std::string bytes = {};
+  bool wrong = false;
 };
 
 // An image that the node has, with all its names.

@@ -1,0 +1,166 @@
+#include "cri/content_writer.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <stop_token>
+#include <utility>
+
+#include "containerd_content_v1.grpc.pb.h"
+
+namespace prefetch::cri {
+namespace {
+
+namespace content = ::containerd::services::content::v1;
+using image::ErrorClass;
+
+// Of the one call that discards wrong bytes, whatever becomes of the caller.
+constexpr std::chrono::seconds kAbortLimit{10};
+
+void InOurName(grpc::ClientContext& context) {
+  context.AddMetadata(kNamespaceHeader, kKubernetesNamespace);
+}
+
+}  // namespace
+
+struct ContentWriter::Connection {
+  explicit Connection(const Endpoint& endpoint)
+      : channel(endpoint, "fetch"), stub(content::Content::NewStub(channel.grpc())) {}
+
+  // What was written under `ref` goes.
+  void Abort(const std::string& ref) {
+    content::AbortRequest request;
+    request.set_ref(ref);
+    content::Empty response;
+    (void)RunRpc(channel, base::Call{}.Within(kAbortLimit), {.method = "Content.Abort"},
+                 [&](grpc::ClientContext& context) {
+                   InOurName(context);
+                   return stub->Abort(&context, request, &response);
+                 });
+  }
+
+  RpcChannel channel;
+  std::unique_ptr<content::Content::Stub> stub;
+};
+
+// One Write call. containerd keeps the ingest locked as long as it goes on.
+class ContentWriter::Stream final : public BlobWriter {
+ public:
+  Stream(Connection& connection, const base::Call& call, const std::string& lease, const BlobToWrite& blob)
+      : connection_(connection), call_(call), blob_(blob) {
+    Prepare(context_, call_);
+    InOurName(context_);
+    context_.AddMetadata(kLeaseHeader, lease);
+    calls_ = connection_.stub->Write(&context_);
+    cancel_.emplace(call_.stop, [this] { context_.TryCancel(); });
+  }
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+  ~Stream() override {
+    if (over_) return;
+    // Every request has been answered, so nothing is lost. containerd does not end the call by itself.
+    context_.TryCancel();
+    (void)calls_->Finish();
+  }
+
+  CallResult<BlobState> Begin() {
+    content::WriteContentRequest request;
+    request.set_action(content::STAT);
+    request.set_ref(blob_.ref);
+    request.set_expected(blob_.digest);
+    request.set_total(static_cast<std::int64_t>(blob_.size_bytes));
+    content::WriteContentResponse response;
+    if (Exchange(request, response)) {
+      offset_ = static_cast<std::uint64_t>(std::max<std::int64_t>(response.offset(), 0));
+      return BlobState::kOpen;
+    }
+    const grpc::Status status = Finish();
+    if (status.error_code() == grpc::StatusCode::ALREADY_EXISTS) return BlobState::kWhole;
+    // Of two causes with one code, only that of another writer has these words.
+    if (status.error_code() == grpc::StatusCode::UNAVAILABLE &&
+        status.error_message().find("locked") != std::string::npos) {
+      return BlobState::kTaken;
+    }
+    return Failure(status);
+  }
+
+  std::uint64_t offset() const override { return offset_; }
+
+  std::optional<CallError> Append(std::string bytes) override {
+    content::WriteContentRequest request;
+    request.set_action(content::WRITE);
+    request.set_offset(static_cast<std::int64_t>(offset_));
+    const std::uint64_t after = offset_ + bytes.size();
+    request.set_data(std::move(bytes));
+    content::WriteContentResponse response;
+    if (!Exchange(request, response)) return Failure(Finish());
+    offset_ = after;
+    return std::nullopt;
+  }
+
+  std::optional<CallError> Commit() override {
+    content::WriteContentRequest request;
+    request.set_action(content::COMMIT);
+    request.set_total(static_cast<std::int64_t>(blob_.size_bytes));
+    request.set_offset(static_cast<std::int64_t>(offset_));
+    request.set_expected(blob_.digest);
+    for (const auto& [name, value] : blob_.labels) (*request.mutable_labels())[name] = value;
+    content::WriteContentResponse response;
+    const bool answered = Exchange(request, response);
+    const grpc::Status status = answered ? grpc::Status::OK : Finish();
+    if (answered || status.error_code() == grpc::StatusCode::ALREADY_EXISTS) return std::nullopt;
+    if (status.error_code() != grpc::StatusCode::FAILED_PRECONDITION) return Failure(status);
+    // Left there, they would fail each later pull of this blob.
+    connection_.Abort(blob_.ref);
+    return CallError{ErrorClass::kCorrupt,
+                     "the bytes of " + blob_.digest + " do not match its digest or size"};
+  }
+
+ private:
+  bool Exchange(const content::WriteContentRequest& request, content::WriteContentResponse& response) {
+    return !over_ && calls_->Write(request) && calls_->Read(&response);
+  }
+  grpc::Status Finish() {
+    if (over_) return {grpc::StatusCode::FAILED_PRECONDITION, "the blob is no longer being written"};
+    over_ = true;
+    calls_->WritesDone();
+    grpc::Status status = calls_->Finish();
+    connection_.channel.Ended(status);
+    return status;
+  }
+  CallError Failure(const grpc::Status& status) {
+    auto failed = ToCallError(status, call_, connection_.channel.Connected(), {.method = "Content.Write"});
+    return failed ? *std::move(failed) : CallError{ErrorClass::kRuntimeError, "Content.Write ended early"};
+  }
+
+  Connection& connection_;
+  const base::Call call_;
+  const BlobToWrite blob_;
+  grpc::ClientContext context_;
+  std::unique_ptr<grpc::ClientReaderWriter<content::WriteContentRequest, content::WriteContentResponse>>
+      calls_;
+  std::uint64_t offset_ = 0;
+  bool over_ = false;
+  std::optional<std::stop_callback<std::function<void()>>> cancel_;  // last: it uses what stands above
+};
+
+ContentWriter::ContentWriter(const Endpoint& endpoint)
+    : connection_(std::make_unique<Connection>(endpoint)) {}
+
+ContentWriter::~ContentWriter() = default;
+
+CallResult<OpenedBlob> ContentWriter::Open(const base::Call& call, const std::string& lease,
+                                           const BlobToWrite& blob) {
+  if (call.Stopped()) return CallError{ErrorClass::kCancelled, "stopped"};
+  if (std::optional<CallError> down = connection_->channel.WhyDown()) return *std::move(down);
+  auto stream = std::make_unique<Stream>(*connection_, call, lease, blob);
+  auto state = stream->Begin();
+  if (!state) return state.error();
+  OpenedBlob opened{.state = *state, .writer = nullptr};
+  if (*state == BlobState::kOpen) opened.writer = std::move(stream);
+  return opened;
+}
+
+}  // namespace prefetch::cri

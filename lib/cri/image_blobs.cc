@@ -1,0 +1,71 @@
+#include "cri/image_blobs.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+
+#include "base/sha256.h"
+#include "cri/pull_resources.h"
+#include "cri/runtime_json.h"
+#include "doc/loose_json.h"
+#include "image/digest.h"
+
+namespace prefetch::cri {
+namespace {
+
+using Labels = std::map<std::string, std::string>;
+
+// A blob with this label keeps the one with the digest that is its value.
+const std::string kKeeps = "containerd.io/gc.ref.content.";
+
+// Layers that only their own servers may give out (application/vnd.oci.image.layer.nondistributable…).
+bool AnyFromElsewhere(std::string_view manifest) {
+  const doc::LooseJson layers = doc::LooseJson::Parse(manifest).Member("layers");
+  const std::vector<doc::LooseJson> all = layers.Items();
+  return std::any_of(all.begin(), all.end(), [](const doc::LooseJson& layer) {
+    const std::string type = layer.Text("mediaType");
+    return type.find("nondistributable") != std::string::npos || type.find("foreign") != std::string::npos ||
+           layer.Member("urls").HasContent();
+  });
+}
+
+ImageDocument Document(std::string_view kind, std::string_view bytes, Labels labels) {
+  const std::string digest = "sha256:" + base::Sha256Hex(bytes);
+  return {.blob = {.ref = std::string(kind) + digest,
+                   .digest = digest,
+                   .size_bytes = bytes.size(),
+                   .labels = std::move(labels)},
+          .bytes = std::string(bytes)};
+}
+
+bool CanBeWritten(const Blob& blob) {
+  return image::IsDigest(blob.digest) && blob.digest.starts_with("sha256:") && blob.size_bytes > 0;
+}
+
+}  // namespace
+
+std::optional<ImageBlobs> BlobsOf(const image::Reference& reference, std::string_view index,
+                                  std::string_view manifest) {
+  const std::optional<std::vector<Blob>> listed = ParseImageManifest(manifest);
+  if (!listed || !CanBeUnpacked(manifest) || AnyFromElsewhere(manifest)) return std::nullopt;
+  if (!std::all_of(listed->begin(), listed->end(), CanBeWritten)) return std::nullopt;
+  const Labels source = {{SourceLabel(reference.domain()), reference.path()}};
+  Labels of_manifest = source;
+  ImageBlobs image;
+  for (std::size_t i = 0; i < listed->size(); i++) {
+    const Blob& blob = (*listed)[i];
+    of_manifest[kKeeps + (i == 0 ? "config" : "l." + std::to_string(i - 1))] = blob.digest;
+    image.blobs.push_back({.ref = (i == 0 ? "config-" : "layer-") + blob.digest,
+                           .digest = blob.digest,
+                           .size_bytes = blob.size_bytes,
+                           .labels = source});
+  }
+  image.documents.push_back(Document("manifest-", manifest, std::move(of_manifest)));
+  if (index.empty()) return image;
+  Labels of_index = source;
+  of_index[kKeeps + "m.0"] = image.documents.front().blob.digest;
+  image.documents.push_back(Document("index-", index, std::move(of_index)));
+  return image;
+}
+
+}  // namespace prefetch::cri

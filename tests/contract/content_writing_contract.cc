@@ -1,0 +1,199 @@
+// Blobs that we write into containerd's content store ourselves (C37).
+#include <algorithm>
+#include <map>
+
+#include "base/sha256.h"
+#include "contract/contract_fixture.h"
+
+namespace prefetch::tests::content_writing_contract {
+namespace {
+
+using image::ErrorClass;
+
+const std::string kBytes(300'000, 'x');
+
+cri::BlobToWrite Blob(const std::string& bytes = kBytes) {
+  const std::string digest = "sha256:" + base::Sha256Hex(bytes);
+  return {.ref = "layer-" + digest, .digest = digest, .size_bytes = bytes.size(), .labels = {}};
+}
+
+class ContentWritingContract : public ImageServiceContract {
+ protected:
+  void MakeLease(const std::string& lease) {
+    ASSERT_TRUE(world_->content().EnsureLease(Soon(), lease, std::chrono::hours(1)));
+  }
+  cri::OpenedBlob Open(const cri::BlobToWrite& blob = Blob(), const base::Call& call = Soon()) {
+    auto opened = world_->content().OpenBlob(call, kLease, blob);
+    EXPECT_TRUE(opened) << opened.error().message;
+    return opened ? *std::move(opened) : cri::OpenedBlob{};
+  }
+  // The ingest of a writer that has ended is free a moment later.
+  cri::OpenedBlob OpenOnceFree() {
+    cri::OpenedBlob opened{.state = cri::BlobState::kTaken, .writer = nullptr};
+    EXPECT_TRUE(world_->Until([&] {
+      opened = Open();
+      return opened.state != cri::BlobState::kTaken;
+    }));
+    return opened;
+  }
+  void Write(const std::string& bytes = kBytes) {
+    auto opened = Open(Blob(bytes));
+    ASSERT_EQ(opened.state, cri::BlobState::kOpen);
+    EXPECT_EQ(opened.writer->Append(bytes), std::nullopt);
+    EXPECT_EQ(opened.writer->Commit(), std::nullopt);
+  }
+
+  const std::string kLease = "prefetchd-1";
+};
+
+TEST_P(ContentWritingContract, ABlobIsWrittenOnce) {
+  if (!world_->HasContentApi()) return;
+  MakeLease(kLease);
+  auto opened = Open();
+  ASSERT_EQ(opened.state, cri::BlobState::kOpen);
+  EXPECT_EQ(opened.writer->offset(), 0U);
+  EXPECT_EQ(opened.writer->Append(kBytes.substr(0, 100'000)), std::nullopt);
+  EXPECT_EQ(opened.writer->offset(), 100'000U);
+  EXPECT_EQ(opened.writer->Append(kBytes.substr(100'000)), std::nullopt);
+  EXPECT_EQ(opened.writer->Commit(), std::nullopt);
+  opened.writer.reset();
+  EXPECT_EQ(Open().state, cri::BlobState::kWhole);
+}
+
+TEST_P(ContentWritingContract, WhatWasBegunIsResumed) {
+  if (!world_->HasContentApi()) return;
+  MakeLease(kLease);
+  EXPECT_EQ(Open().writer->Append(kBytes.substr(0, 100'000)), std::nullopt);
+  auto opened = OpenOnceFree();
+  ASSERT_EQ(opened.state, cri::BlobState::kOpen);
+  EXPECT_EQ(opened.writer->offset(), 100'000U);
+  EXPECT_EQ(opened.writer->Append(kBytes.substr(100'000)), std::nullopt);
+  EXPECT_EQ(opened.writer->Commit(), std::nullopt);
+}
+
+TEST_P(ContentWritingContract, WhatAnotherWriterHasIsTaken) {
+  if (!world_->HasContentApi()) return;
+  MakeLease(kLease);
+  auto first = Open();
+  ASSERT_EQ(first.state, cri::BlobState::kOpen);
+  EXPECT_EQ(Open().state, cri::BlobState::kTaken);
+}
+
+TEST_P(ContentWritingContract, WhatARunningPullFetchesIsTaken) {
+  if (!world_->HasContentApi()) return;
+  MakeLease(kLease);
+  auto app = world_->Push({"team/app", "v1", {{1, 9 * kMegabyte}}});
+  world_->SetBandwidth(kMegabyte);
+  RunningPull pull(*world_, cri::PullRequest{app.name, std::nullopt, ""});
+  std::map<std::string, std::uint64_t> ingests;
+  const auto layer = [&] {
+    return std::find_if(ingests.begin(), ingests.end(), [](const auto& ingest) {
+      return ingest.first.starts_with("layer-") && ingest.second > 100'000;
+    });
+  };
+  ASSERT_TRUE(world_->Until([&] {
+    ingests = *world_->content().OthersIngests(Soon());
+    return layer() != ingests.end();
+  }));
+  const std::string ref = layer()->first;
+  const cri::BlobToWrite blob{.ref = ref, .digest = ref.substr(6), .size_bytes = 9'000'000, .labels = {}};
+  EXPECT_EQ(Open(blob).state, cri::BlobState::kTaken);
+  pull.Stop();
+  EXPECT_FALSE(pull.Wait());
+}
+
+TEST_P(ContentWritingContract, APullUnderALeaseOfOursIsNoneOfOthers) {
+  if (!world_->HasContentApi()) return;
+  MakeLease(kLease);
+  auto app = world_->Push({"team/app", "v1", {{1, 9 * kMegabyte}}});
+  world_->SetBandwidth(kMegabyte);
+  RunningPull pull(*world_, cri::PullRequest{app.name, std::nullopt, kLease});
+  ASSERT_TRUE(world_->Until([&] { return ProgressOf(kLease, app.name).bytes_done > 100'000; }));
+  EXPECT_EQ(*world_->content().OthersIngests(Soon()), (std::map<std::string, std::uint64_t>{}));
+  pull.Stop();
+  EXPECT_FALSE(pull.Wait());
+}
+
+TEST_P(ContentWritingContract, WrongBytesFailAndAreGone) {
+  if (!world_->HasContentApi()) return;
+  MakeLease(kLease);
+  {
+    auto opened = Open();
+    EXPECT_EQ(opened.writer->Append(std::string(kBytes.size(), 'y')), std::nullopt);
+    auto failed = opened.writer->Commit();
+    ASSERT_TRUE(failed);
+    EXPECT_EQ(failed->error_class, ErrorClass::kCorrupt) << failed->message;
+  }
+  auto again = OpenOnceFree();
+  ASSERT_EQ(again.state, cri::BlobState::kOpen);
+  EXPECT_EQ(again.writer->offset(), 0U);
+}
+
+TEST_P(ContentWritingContract, TooFewBytesFailAndAreGone) {
+  if (!world_->HasContentApi()) return;
+  MakeLease(kLease);
+  {
+    auto opened = Open();
+    EXPECT_EQ(opened.writer->Append(kBytes.substr(1)), std::nullopt);
+    EXPECT_TRUE(opened.writer->Commit());
+  }
+  EXPECT_EQ(OpenOnceFree().writer->offset(), 0U);
+}
+
+TEST_P(ContentWritingContract, AStopEndsAWriter) {
+  if (!world_->HasContentApi()) return;
+  MakeLease(kLease);
+  std::stop_source stop;
+  auto opened = Open(Blob(), {.stop = stop.get_token()});
+  ASSERT_EQ(opened.state, cri::BlobState::kOpen);
+  stop.request_stop();
+  auto failed = opened.writer->Append(kBytes);
+  ASSERT_TRUE(failed);
+  EXPECT_EQ(failed->error_class, ErrorClass::kCancelled);
+  EXPECT_TRUE(
+      Failed(world_->content().OpenBlob({.stop = stop.get_token()}, kLease, Blob()), ErrorClass::kCancelled));
+}
+
+TEST_P(ContentWritingContract, WithoutTheLeaseBlobsGo) {
+  if (!world_->HasContentApi()) return;
+  MakeLease(kLease);
+  Write();
+  EXPECT_EQ(Open(Blob("begun")).writer->Append("be"), std::nullopt);
+  ASSERT_TRUE(world_->content().DeleteLease(Soon(), kLease));
+  EXPECT_TRUE(world_->Until([&] { return world_->StoreIsEmpty(); }));
+}
+
+// What is there belongs to the lease that asks for it, too.
+TEST_P(ContentWritingContract, ASecondLeaseKeepsWhatIsThere) {
+  if (!world_->HasContentApi()) return;
+  MakeLease("prefetchd-2");
+  ASSERT_TRUE(world_->content().EnsureLease(Soon(), kLease, std::chrono::hours(1)));
+  Write();
+  auto second = world_->content().OpenBlob(Soon(), "prefetchd-2", Blob());
+  ASSERT_TRUE(second);
+  EXPECT_EQ(second->state, cri::BlobState::kWhole);
+  ASSERT_TRUE(world_->content().DeleteLease(Soon(), kLease));
+  MakeLease(kLease);
+  EXPECT_EQ(Open().state, cri::BlobState::kWhole);
+}
+
+TEST_P(ContentWritingContract, WithoutALeaseNothingIsWritten) {
+  if (!world_->HasContentApi()) {
+    EXPECT_TRUE(Failed(world_->content().OpenBlob(Soon(), kLease, Blob()), ErrorClass::kRuntimeUnsupported));
+    return;
+  }
+  EXPECT_FALSE(world_->content().OpenBlob(Soon(), kLease, Blob()));
+}
+
+TEST_P(ContentWritingContract, TheSnapshotterHasAName) {
+  if (!world_->HasContentApi()) return;
+  auto snapshotter = world_->content().Snapshotter(Soon());
+  ASSERT_TRUE(snapshotter);
+  EXPECT_TRUE(*snapshotter == "overlayfs" || *snapshotter == "native") << *snapshotter;
+}
+
+INSTANTIATE_TEST_SUITE_P(Contract, ContentWritingContract, testing::ValuesIn(Worlds()),
+                         [](const auto& kind) { return kind.param.name; });
+
+}  // namespace
+}  // namespace prefetch::tests::content_writing_contract

@@ -1,0 +1,99 @@
+// Blobs that are written into a FakeImageService's content store.
+#include <algorithm>
+#include <utility>
+
+#include "base/sha256.h"
+#include "fakes/fake_image_service.h"
+
+namespace prefetch::tests {
+
+using image::ErrorClass;
+
+class FakeImageService::Writer final : public cri::BlobWriter {
+ public:
+  Writer(FakeImageService& service, const base::Call& call, cri::BlobToWrite blob, std::uint64_t offset)
+      : service_(service), call_(call), blob_(std::move(blob)), offset_(offset) {}
+  ~Writer() override {
+    base::Lock lock(service_.mutex_);
+    service_.Simulate(service_.clock_.Now());
+    service_.written_.erase(blob_.digest);
+  }
+
+  std::uint64_t offset() const override { return offset_; }
+
+  std::optional<cri::CallError> Append(std::string bytes) override {
+    base::Lock lock(service_.mutex_);
+    if (auto refusal = service_.ContentRefusal(call_)) return refusal;
+    if (service_.disk_full_) return Say(service_.persona_, ErrorClass::kDiskFull, "");
+    StoredBlob& stored = service_.store_.blobs[blob_.digest];
+    stored.wrong = stored.wrong || bytes != FakeBytes(blob_.digest, offset_, bytes.size());
+    offset_ += bytes.size();
+    stored.done = static_cast<double>(offset_);
+    stored.bytes += bytes;
+    return std::nullopt;
+  }
+
+  std::optional<cri::CallError> Commit() override {
+    base::Lock lock(service_.mutex_);
+    if (auto refusal = service_.ContentRefusal(call_)) return refusal;
+    StoredBlob& stored = service_.store_.blobs[blob_.digest];
+    const bool right = !stored.wrong || "sha256:" + base::Sha256Hex(stored.bytes) == blob_.digest;
+    if (offset_ != blob_.size_bytes || !right) {
+      service_.store_.blobs.erase(blob_.digest);
+      return cri::CallError{ErrorClass::kCorrupt, "unexpected commit digest"};
+    }
+    service_.store_.Put({blob_.digest, blob_.size_bytes});
+    return std::nullopt;
+  }
+
+ private:
+  FakeImageService& service_;
+  const base::Call call_;
+  const cri::BlobToWrite blob_;
+  std::uint64_t offset_;
+};
+
+cri::CallResult<cri::OpenedBlob> FakeImageService::OpenBlob(const base::Call& call, const std::string& lease,
+                                                            const cri::BlobToWrite& blob) {
+  base::Lock lock(mutex_);
+  if (auto refusal = ContentRefusal(call)) return std::move(*refusal);
+  Simulate(clock_.Now());
+  auto held = store_.leases.find(lease);
+  if (held == store_.leases.end()) {
+    return cri::CallError{ErrorClass::kRuntimeError, "lease does not exist: not found"};
+  }
+  held->second.digests.insert(blob.digest);
+  cri::OpenedBlob opened;
+  if (store_.IsComplete(blob.digest)) {
+    opened.state = cri::BlobState::kWhole;
+  } else if (ActiveBlobs().contains(blob.digest) || !written_.insert(blob.digest).second) {
+    opened.state = cri::BlobState::kTaken;
+  } else {
+    StoredBlob& stored = store_.blobs.try_emplace(blob.digest, StoredBlob{blob.size_bytes}).first->second;
+    opened.writer = std::make_unique<Writer>(*this, call, blob, static_cast<std::uint64_t>(stored.done));
+  }
+  return opened;
+}
+
+cri::CallResult<std::map<std::string, std::uint64_t>> FakeImageService::OthersIngests(
+    const base::Call& call) {
+  base::Lock lock(mutex_);
+  if (auto refusal = ContentRefusal(call)) return std::move(*refusal);
+  Simulate(clock_.Now());
+  std::map<std::string, std::uint64_t> ingests;
+  for (const auto& [digest, blob] : store_.blobs) {
+    const bool ours = std::any_of(store_.leases.begin(), store_.leases.end(), [&](const auto& lease) {
+      return lease.first.starts_with(cri::kLeasePrefix) && lease.second.digests.contains(digest);
+    });
+    if (!blob.complete && !ours) ingests["layer-" + digest] = static_cast<std::uint64_t>(blob.done);
+  }
+  return ingests;
+}
+
+cri::CallResult<std::string> FakeImageService::Snapshotter(const base::Call& call) {
+  base::Lock lock(mutex_);
+  if (auto refusal = ContentRefusal(call)) return std::move(*refusal);
+  return std::string("overlayfs");
+}
+
+}  // namespace prefetch::tests
