@@ -61,7 +61,9 @@ Client::Client(http::Client& http, const base::Clock& clock, ClientOptions optio
       throttle_(options_.throttle),
       book_(clock, options_.circuit),
       tokens_(clock),
-      files_(options_.hosts) {
+      files_(options_.hosts),
+      contents_({http_, clock_, options_, throttle_, book_, tokens_},
+                [this](const image::Reference& reference) { return HostsFor(reference); }) {
   if (!options_.registries) return;
   places_.emplace(options_.registries, options_.hosts.host_root, options_.hosts.system_ca_files);
 }

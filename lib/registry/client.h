@@ -15,6 +15,7 @@
 #include "http/client.h"
 #include "image/registry_answer.h"
 #include "image/registry_question.h"
+#include "registry/blob_source.h"
 #include "registry/host_book.h"
 #include "registry/host_chain.h"
 #include "registry/host_files.h"
@@ -41,6 +42,9 @@ class Client {
   // The servers that would be asked for that reference, in order. Reads files; sends nothing. Any thread.
   std::shared_ptr<const HostChain> HostsFor(const image::Reference& reference);
 
+  // Content of images, with the same tokens and what was learnt about servers. Lives as long as this.
+  image::ContentSource& contents() { return contents_; }
+
  private:
   image::RegistryAnswer AskChain(const base::Call& call, const image::RegistryQuestion& question);
   image::RegistryAnswer AskHost(const base::Call& call, const ChainedHost& host,
@@ -54,6 +58,7 @@ class Client {
   TokenCache tokens_;
   HostFiles files_;
   std::optional<PlaceFiles> places_;  // of CRI-O's node, where they decide instead
+  BlobSource contents_;
 };
 
 }  // namespace prefetch::registry

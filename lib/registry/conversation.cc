@@ -27,7 +27,6 @@ using image::RegistryDetail;
 using Kind = image::RegistryAnswerKind;
 
 constexpr std::size_t kMaxManifestBytes = 4 * 1024 * 1024;
-constexpr std::size_t kMaxCredentials = 5;
 constexpr int kMaxTurns = 3;  // requests for one identity, tokens apart
 
 bool IsDockerHub(const Host& host) {
@@ -62,24 +61,12 @@ Conversation::Conversation(Parts parts, const base::Call& call, const ChainedHos
       host_(host),
       question_(question),
       origin_(host.host.server.Origin()),
-      session_(parts, call, host) {}
+      session_(parts, call, host),
+      authenticator_(parts, call, host, session_, question.reference.path()) {}
 
 RegistryAnswer Conversation::Run() {
-  std::vector<const AuthConfig*> identities;
-  const ClientOptions& options = parts_.options;
-  bool trusted = host_.own || options.trust_every_mirror ||
-                 std::find(options.trusted_mirrors.begin(), options.trusted_mirrors.end(),
-                           host_.host.server.HostPort()) != options.trusted_mirrors.end() ||
-                 std::find(options.trusted_mirrors.begin(), options.trusted_mirrors.end(),
-                           host_.host.server.host) != options.trusted_mirrors.end();
-  if (trusted) {
-    for (const AuthConfig& credential : question_.credentials) {
-      if (identities.size() < kMaxCredentials) identities.push_back(&credential);
-    }
-  }
-  if (identities.empty()) identities.push_back(nullptr);
   RegistryAnswer answer;
-  for (const AuthConfig* credential : identities) {
+  for (const AuthConfig* credential : IdentitiesFor(parts_.options, host_, question_.credentials)) {
     answer = RunAs(credential);
     if (answer.kind != Kind::kAccessDenied) break;
   }
@@ -118,12 +105,12 @@ bool Conversation::Pause(std::chrono::milliseconds delay) const {
 
 RegistryAnswer Conversation::Once(const AuthConfig* credential) {
   std::string method = parts_.book.HeadFails(origin_) ? "GET" : "HEAD";
-  Authorization authorization = Remembered(credential);
+  Authorization authorization = authenticator_.Remembered(credential);
   for (int turn = 1;; turn++) {
     Reply reply = Ask(method, authorization);
     if (!reply.response) return std::move(reply.refusal);
     if (turn < kMaxTurns) {
-      if (auto next = AfterRefusal(reply, authorization, credential)) {
+      if (auto next = authenticator_.AfterRefusal(reply, authorization, credential)) {
         if (!next->authorization) return std::move(next->refusal);
         authorization = std::move(*next->authorization);
         continue;
@@ -298,7 +285,8 @@ RegistryAnswer Conversation::Missing(RegistryAnswer answer, const Authorization&
     if (root.response) parts_.book.NoteRegistry(origin_);
   }
   // Some registries hide by 404 images that the caller may not see, and asked for no password.
-  if (answer.detail == RegistryDetail::kNone && !question_.credentials.empty() && !sent_credential_) {
+  if (answer.detail == RegistryDetail::kNone && !question_.credentials.empty() &&
+      !authenticator_.sent_credential()) {
     answer.detail = RegistryDetail::kLowConfidence;
   }
   return answer;

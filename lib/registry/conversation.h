@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "image/registry_question.h"
-#include "registry/challenge.h"
+#include "registry/authenticator.h"
 #include "registry/session.h"
 
 namespace prefetch::registry {
@@ -22,29 +22,10 @@ class Conversation {
   image::RegistryAnswer Run();
 
  private:
-  // A request's authorization: none, a password, a token.
-  struct Authorization {
-    base::Secret value;
-    std::string token_key;  // of the token cache; empty: this is no token
-    base::Secret token;
-    bool from_cache = false;
-    bool remembered = false;  // a password that this host asked for last time, sent before it asks again
-    base::Duration age{0};    // of a token from the cache
-    bool sent() const { return !value.empty(); }
-  };
-  struct Authorized {
-    std::optional<Authorization> authorization;
-    image::RegistryAnswer refusal;
-  };
+  using Authorization = Authenticator::Authorization;
 
   image::RegistryAnswer RunAs(const image::AuthConfig* credential);
   image::RegistryAnswer Once(const image::AuthConfig* credential);
-  Authorization Remembered(const image::AuthConfig* credential);
-  Authorized Answer(const Challenge& challenge, const image::AuthConfig* credential);
-  Authorized AnswerBearer(const Challenge& challenge, const image::AuthConfig* credential);
-  std::string TokenKey(const Challenge& challenge, const image::AuthConfig* credential) const;
-  std::optional<Authorized> AfterRefusal(const Reply& reply, const Authorization& used,
-                                         const image::AuthConfig* credential);
 
   Reply Ask(const std::string& method, const Authorization& authorization);
   image::RegistryAnswer Judge(const std::string& method, const Reply& reply,
@@ -67,7 +48,7 @@ class Conversation {
   const image::RegistryQuestion& question_;
   const std::string origin_;  // how the host is called in the book
   Session session_;
-  bool sent_credential_ = false;  // was any credential asked for, in the whole conversation?
+  Authenticator authenticator_;
 };
 
 }  // namespace prefetch::registry

@@ -49,6 +49,9 @@ inline bool Answers(const Host& host, bool by_digest) {
 // which is how mirrors learn whom they stand for.
 http::AbsoluteUrl ManifestUrl(const Host& host, const image::Reference& reference);
 
+// The URL of the blob with the reference's digest.
+http::AbsoluteUrl BlobUrl(const Host& host, const image::Reference& reference);
+
 // "https://host/v2/", which only registries have.
 http::AbsoluteUrl ApiRootUrl(const Host& host, const image::Reference& reference);
 

@@ -22,6 +22,10 @@ http::AbsoluteUrl ManifestUrl(const Host& host, const image::Reference& referenc
   return On(host, reference, "/" + reference.path() + "/manifests/" + which);
 }
 
+http::AbsoluteUrl BlobUrl(const Host& host, const image::Reference& reference) {
+  return On(host, reference, "/" + reference.path() + "/blobs/" + reference.digest());
+}
+
 http::AbsoluteUrl ApiRootUrl(const Host& host, const image::Reference& reference) {
   return On(host, reference, "/");
 }

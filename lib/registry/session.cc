@@ -1,6 +1,7 @@
 #include "registry/session.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "registry/default_host.h"
@@ -106,7 +107,9 @@ http::Exchanged Session::Send(const Question& question, const http::AbsoluteUrl&
   request.max_error_body_bytes = std::min(kErrorBodyBytes, question.max_body_bytes);
   request.peers = PeersFor(url);
   request.http2 = true;
-  http::Exchanged exchanged = parts_.http.Exchange(call_.Within(parts_.options.times.request), request);
+  if (!question.range.empty()) request.headers.Add("Range", question.range);
+  const auto limit = fetches_ ? parts_.options.times.content : parts_.options.times.request;
+  http::Exchanged exchanged = parts_.http.Exchange(call_.Within(limit), request);
   base::WipeString(request.body);
   if (WasSent(exchanged.fault)) requests_++;
   return exchanged;
@@ -116,13 +119,20 @@ Reply Session::Follow(const Question& question, OwnHeaders own_headers) {
   std::vector<http::AbsoluteUrl> passed = {question.url};
   while (true) {
     bool home = SameServer(passed.front(), passed.back());
+    const base::TimePoint sent = std::chrono::steady_clock::now();
     http::Exchanged got = Send(question, passed.back(), home, own_headers);
     if (!got.response) {
       return {.response = std::nullopt,
               .fault = got.fault,
               .refusal = AnswerToFault(got.fault, got.response.error())};
     }
-    if (!IsRedirect(got.response->status)) return {.response = std::move(*got.response), .elsewhere = !home};
+    if (!IsRedirect(got.response->status)) {
+      return {.response = std::move(*got.response),
+              .elsewhere = !home,
+              .last = passed.back(),
+              .asked = host_.host.server.Origin(),
+              .took = std::chrono::steady_clock::now() - sent};
+    }
     auto next = FollowRedirect(passed, got.response->headers.Get("Location").value_or(""));
     if (!next) return RefusedRedirect(next.error(), passed.back());
     passed.push_back(std::move(*next));
@@ -157,6 +167,22 @@ Reply Session::AskHost(const Question& question) {
                                    " was not asked: this node had other questions for it first"}};
   }
   return host_.host.https_first ? AskEither(question) : Follow(question, OwnHeaders::kSend);
+}
+
+Reply Session::Fetch(const Question& question) {
+  fetches_ = true;
+  Reply reply = host_.host.https_first ? AskEither(question) : Follow(question, OwnHeaders::kSend);
+  fetches_ = false;
+  return reply;
+}
+
+Reply Session::FetchElsewhere(const Question& question, const http::AbsoluteUrl& url) {
+  fetches_ = true;
+  http::Exchanged got = Send(question, url, false, OwnHeaders::kLeaveOut);
+  fetches_ = false;
+  Reply reply{.response = std::nullopt, .elsewhere = true, .last = url, .fault = got.fault};
+  if (got.response) reply.response = std::move(*got.response);
+  return reply;
 }
 
 Reply Session::AskTokenService(const Question& question, bool trusted) {

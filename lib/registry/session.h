@@ -36,12 +36,16 @@ struct Question {
   base::Secret authorization;  // empty: none
   std::string form;            // a POST's
   std::size_t max_body_bytes = 0;
+  std::string range = {};  // of a blob: "bytes=0-99"; empty: all of it
 };
 
 // A complete answer of whatever status, or what there is instead.
 struct Reply {
   std::optional<http::Response> response;
   bool elsewhere = false;  // it came from another server, by a redirect
+  http::AbsoluteUrl last;  // the URL that gave it
+  std::string asked;       // the origin of the host that was asked
+  base::Duration took{0};  // of the last exchange
   http::Fault fault = http::Fault::kNone;
   image::RegistryAnswer refusal;  // if there is no response
 };
@@ -53,6 +57,10 @@ class Session {
 
   // Asks the host itself: with its headers, in its turn.
   Reply AskHost(const Question& question);
+  // Gets content of an image: as AskHost, but not in turn with checks, and for as long as bytes come.
+  Reply Fetch(const Question& question);
+  // The same from a URL to which this host has redirected: without anything that is meant for the host.
+  Reply FetchElsewhere(const Question& question, const http::AbsoluteUrl& url);
   // Asks a token service. `trusted`: it belongs to the registry, and gets the host's headers too.
   Reply AskTokenService(const Question& question, bool trusted);
 
@@ -74,6 +82,7 @@ class Session {
   const base::Call& call_;
   const ChainedHost& host_;
   int requests_ = 0;
+  bool fetches_ = false;
 };
 
 }  // namespace prefetch::registry

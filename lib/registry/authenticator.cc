@@ -1,9 +1,10 @@
-// How a Conversation authenticates: its memory of a host, challenges, passwords and tokens.
+#include "registry/authenticator.h"
+
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
 #include "base/text.h"
-#include "registry/conversation.h"
 #include "registry/realm.h"
 #include "registry/token_cache.h"
 #include "registry/token_service.h"
@@ -16,16 +17,44 @@ using image::RegistryAnswer;
 using image::RegistryDetail;
 
 constexpr std::chrono::seconds kOldToken{60};
+constexpr std::size_t kMaxCredentials = 5;
 
 RegistryAnswer NotAuthorized(RegistryDetail detail, std::string message) {
   return {.kind = image::RegistryAnswerKind::kAccessDenied, .detail = detail, .message = std::move(message)};
 }
 
+bool MayHaveCredentials(const ClientOptions& options, const ChainedHost& host) {
+  if (host.own || options.trust_every_mirror) return true;
+  const std::vector<std::string>& trusted = options.trusted_mirrors;
+  return std::find(trusted.begin(), trusted.end(), host.host.server.HostPort()) != trusted.end() ||
+         std::find(trusted.begin(), trusted.end(), host.host.server.host) != trusted.end();
+}
+
 }  // namespace
 
-// The authorization that this host demanded last, if no request is needed for it.
-Conversation::Authorization Conversation::Remembered(const AuthConfig* credential) {
-  auto challenge = parts_.book.ChallengeOf(origin_, question_.reference.path());
+std::vector<const AuthConfig*> IdentitiesFor(const ClientOptions& options, const ChainedHost& host,
+                                             const std::vector<AuthConfig>& credentials) {
+  std::vector<const AuthConfig*> identities;
+  if (MayHaveCredentials(options, host)) {
+    for (const AuthConfig& credential : credentials) {
+      if (identities.size() < kMaxCredentials) identities.push_back(&credential);
+    }
+  }
+  if (identities.empty()) identities.push_back(nullptr);
+  return identities;
+}
+
+Authenticator::Authenticator(Parts parts, const base::Call& call, const ChainedHost& host, Session& session,
+                             std::string repository)
+    : parts_(parts),
+      call_(call),
+      host_(host),
+      session_(session),
+      repository_(std::move(repository)),
+      origin_(host.host.server.Origin()) {}
+
+Authenticator::Authorization Authenticator::Remembered(const AuthConfig* credential) {
+  auto challenge = parts_.book.ChallengeOf(origin_, repository_);
   if (!challenge) return {};
   if (challenge->scheme == "basic") {
     if (credential == nullptr || credential->username.empty()) return {};
@@ -46,17 +75,16 @@ Conversation::Authorization Conversation::Remembered(const AuthConfig* credentia
           .age = cached->age};
 }
 
-std::string Conversation::TokenKey(const Challenge& challenge, const AuthConfig* credential) const {
-  std::vector<std::string> scopes = PullScopes(challenge.Get("scope"), question_.reference.path());
+std::string Authenticator::TokenKey(const Challenge& challenge, const AuthConfig* credential) const {
+  std::vector<std::string> scopes = PullScopes(challenge.Get("scope"), repository_);
   return base::Join({origin_, std::string(challenge.Get("realm")), std::string(challenge.Get("service")),
                      base::Join(scopes, " "), IdentityOf(credential)},
                     "\n");
 }
 
-// A request was refused: is there something else to send? nullopt: the refusal stands.
-std::optional<Conversation::Authorized> Conversation::AfterRefusal(const Reply& reply,
-                                                                   const Authorization& used,
-                                                                   const AuthConfig* credential) {
+std::optional<Authenticator::Authorized> Authenticator::AfterRefusal(const Reply& reply,
+                                                                     const Authorization& used,
+                                                                     const AuthConfig* credential) {
   int status = reply.response->status;
   // Registries tell of a token that has ended in other ways, too: ECR by 403, its public one by 400.
   bool old = used.from_cache && used.age > kOldToken && (status == 403 || status == 400);
@@ -67,9 +95,9 @@ std::optional<Conversation::Authorized> Conversation::AfterRefusal(const Reply& 
     return Authorized{.authorization = std::nullopt,
                       .refusal = NotAuthorized(RegistryDetail::kBadChallenge, challenge.error().message())};
   if (*challenge) {
-    parts_.book.NoteChallenge(origin_, question_.reference.path(), **challenge);
+    parts_.book.NoteChallenge(origin_, repository_, **challenge);
   } else if (used.from_cache) {
-    *challenge = parts_.book.ChallengeOf(origin_, question_.reference.path());
+    *challenge = parts_.book.ChallengeOf(origin_, repository_);
   }
   // The password was not the right one, unless the server asks for something else now.
   if (used.remembered && (!*challenge || (*challenge)->scheme == "basic")) return std::nullopt;
@@ -84,7 +112,7 @@ std::optional<Conversation::Authorized> Conversation::AfterRefusal(const Reply& 
   return Answer(**challenge, credential);
 }
 
-Conversation::Authorized Conversation::Answer(const Challenge& challenge, const AuthConfig* credential) {
+Authenticator::Authorized Authenticator::Answer(const Challenge& challenge, const AuthConfig* credential) {
   if (challenge.scheme == "bearer") return AnswerBearer(challenge, credential);
   if (credential == nullptr || credential->username.empty() || credential->password.empty()) {
     return {.authorization = std::nullopt,
@@ -99,8 +127,8 @@ Conversation::Authorized Conversation::Answer(const Challenge& challenge, const 
           .refusal = {}};
 }
 
-Conversation::Authorized Conversation::AnswerBearer(const Challenge& challenge,
-                                                    const AuthConfig* credential) {
+Authenticator::Authorized Authenticator::AnswerBearer(const Challenge& challenge,
+                                                      const AuthConfig* credential) {
   auto realm = JudgeRealm(challenge.Get("realm"), session_.Server(), parts_.options.trusted_realms);
   if (!realm)
     return {.authorization = std::nullopt,
@@ -114,7 +142,7 @@ Conversation::Authorized Conversation::AnswerBearer(const Challenge& challenge,
   }
   TokenRequest request{.realm = std::move(*realm),
                        .service = std::string(challenge.Get("service")),
-                       .scopes = PullScopes(challenge.Get("scope"), question_.reference.path()),
+                       .scopes = PullScopes(challenge.Get("scope"), repository_),
                        .credential = credential};
   sent_credential_ |= credential != nullptr;
   std::string key = TokenKey(challenge, credential);

@@ -1,0 +1,45 @@
+// ContentSource: where the bytes of an image come from, if not by the runtime. lib/registry has one that asks
+// registries, lib/agent uses it; these folders do not know each other.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/call.h"
+#include "base/clock.h"
+#include "base/result.h"
+#include "image/registry_question.h"
+
+namespace prefetch::image {
+
+// The documents of one image for one platform, byte for byte. Their digests were verified.
+struct ImageManifest {
+  std::string index;  // empty: the reference names the manifest itself
+  std::string manifest;
+  base::Duration answer_time{0};  // of the quickest answer: how near the registry is
+};
+
+// The bytes from `begin` up to `end` of a blob with `size` bytes.
+struct BlobRange {
+  std::string digest;
+  std::uint64_t size = 0;
+  std::uint64_t begin = 0, end = 0;
+};
+
+// Any thread may call, many at once. A call blocks until it has an answer or `call` ends.
+//   NotFound, PermissionDenied   about this image alone
+//   InvalidArgument              it can be had, but not like this: other content than its digest says, a
+//                                server without ranges, nothing for this platform
+//   Cancelled                    call.stop
+//   any other                    the registry, or the way to it, is in trouble
+class ContentSource {
+ public:
+  virtual ~ContentSource() = default;
+
+  virtual base::Result<ImageManifest> Manifest(const base::Call& call, const RegistryQuestion& image) = 0;
+  // Exactly those bytes. Their digest is the caller's to check: only a whole blob has one.
+  virtual base::Result<std::string> Bytes(const base::Call& call, const RegistryQuestion& image,
+                                          const BlobRange& range) = 0;
+};
+
+}  // namespace prefetch::image

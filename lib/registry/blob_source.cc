@@ -1,0 +1,244 @@
+#include "registry/blob_source.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "base/sha256.h"
+#include "image/digest.h"
+#include "registry/authenticator.h"
+#include "registry/content_range.h"
+#include "registry/content_type.h"
+#include "registry/index_choice.h"
+#include "registry/oci_error.h"
+#include "registry/retry_after.h"
+
+namespace prefetch::registry {
+namespace {
+
+using image::AuthConfig;
+using image::ImageManifest;
+using image::RegistryQuestion;
+
+constexpr std::size_t kLongestDocument = 4 * 1024 * 1024;
+constexpr int kMostTurns = 3;  // requests for one identity, tokens apart
+// Object stores sign their URLs for 5 minutes and more; one that has expired costs a request.
+constexpr std::chrono::minutes kTargetLasts{4};
+
+std::string Sha256(const std::string& text) {
+  return "sha256:" + base::Sha256Hex(text);
+}
+
+// `digest` was verified to be one.
+RegistryQuestion ByDigest(RegistryQuestion image, const std::string& digest) {
+  auto named = image::Reference::Parse(image.reference.Repository() + "@" + digest);
+  if (named) image.reference = *std::move(named);
+  return image;
+}
+
+// The status of an answer that is not the one that was hoped for.
+base::Error Refused(const std::string& who, const Reply& reply) {
+  const http::Response& response = *reply.response;
+  const std::string words = who + " answered " + std::to_string(response.status);
+  switch (response.status) {
+    case 401:
+    case 403:
+      return base::PermissionDenied(words);
+    case 404:
+      return base::NotFound(words);
+    case 429:
+      return base::ResourceExhausted(words);
+    default:
+      return base::Unavailable(words);
+  }
+}
+
+base::Error NoReply(const base::Call& call, const std::string& who, const Reply& reply) {
+  if (call.Stopped()) return base::Cancelled("stopped");
+  if (reply.fault == http::Fault::kTooLong)
+    return base::InvalidArgument(who + " sends more than was asked for");
+  if (reply.refusal.kind == image::RegistryAnswerKind::kAccessDenied)
+    return base::PermissionDenied(reply.refusal.message);
+  return base::Unavailable(reply.refusal.message);
+}
+
+// A mirror that wants to be trusted first: only the runtime may show it the node's credentials.
+bool LeftToRuntime(const base::Error& error, const ChainedHost& host) {
+  return error.code() == base::Code::kCancelled || error.code() == base::Code::kResourceExhausted ||
+         (host.mirror && error.code() == base::Code::kPermissionDenied);
+}
+
+}  // namespace
+
+// One server as one identity after the other. Success: an answer with status 200 or 206.
+base::Result<Reply> BlobSource::AskHost(const base::Call& call, const ChainedHost& host,
+                                        const RegistryQuestion& image, Question question) {
+  const std::string who = host.host.server.Authority();
+  if (!host.problem.empty()) return base::Unavailable(who + " cannot be asked: " + host.problem);
+  Session session(parts_, call, host);
+  Authenticator authenticator(parts_, call, host, session, image.reference.path());
+  base::Error last = base::Unavailable(who + " was not asked");
+  for (const AuthConfig* credential : IdentitiesFor(parts_.options, host, image.credentials)) {
+    const std::string origin = host.host.server.Origin();
+    if (auto not_now = parts_.book.WhyNot(origin, IdentityOf(credential)))
+      return base::ResourceExhausted(not_now->message);
+    auto authorization = authenticator.Remembered(credential);
+    for (int turn = 1;; turn++) {
+      question.authorization = authorization.value;
+      Reply reply = session.Fetch(question);
+      if (!reply.response) return NoReply(call, who, reply);
+      if (reply.response->status == 200 || reply.response->status == 206) return reply;
+      if (turn < kMostTurns) {
+        if (auto next = authenticator.AfterRefusal(reply, authorization, credential)) {
+          if (next->authorization) {
+            authorization = std::move(*next->authorization);
+            continue;
+          }
+          last = next->refusal.kind == image::RegistryAnswerKind::kAccessDenied
+                     ? base::PermissionDenied(next->refusal.message)
+                     : base::Unavailable(next->refusal.message);
+          break;
+        }
+      }
+      last = Refused(who, reply);
+      if (reply.response->status == 429) {
+        image::RegistryAnswer limited{.kind = image::RegistryAnswerKind::kRateLimited};
+        if (auto wait = reply.response->headers.Get("Retry-After")) {
+          std::string_view date = reply.response->headers.Get("Date").value_or("");
+          limited.retry_after = ParseRetryAfter(*wait, date, parts_.clock.Wall());
+        }
+        parts_.book.Note(origin, IdentityOf(credential), limited);
+      }
+      break;
+    }
+    if (last.code() != base::Code::kPermissionDenied) break;
+  }
+  return last;
+}
+
+base::Result<Reply> BlobSource::AskInOrder(const base::Call& call, const RegistryQuestion& image,
+                                           const std::function<Question(const Host&)>& question,
+                                           const std::string& first) {
+  std::shared_ptr<const HostChain> chain = hosts_(image.reference);
+  if (!chain->only_by_pull.empty()) return base::InvalidArgument(chain->only_by_pull);
+  std::vector<const ChainedHost*> hosts;
+  for (const ChainedHost& host : chain->hosts) {
+    if (host.as || !host.blocked_by.empty())
+      return base::InvalidArgument("only CRI-O can follow its registries");
+    if (Answers(host.host, image.reference.has_digest())) hosts.push_back(&host);
+  }
+  std::stable_partition(hosts.begin(), hosts.end(),
+                        [&](const ChainedHost* host) { return host->host.server.Origin() == first; });
+  base::Error last = base::InvalidArgument("no server may be asked for " + image.reference.Repository());
+  for (const ChainedHost* host : hosts) {
+    auto reply = AskHost(call, *host, image, question(host->host));
+    if (reply) return reply;
+    last = reply.error();
+    if (LeftToRuntime(last, *host)) break;
+  }
+  return last;
+}
+
+base::Result<BlobSource::Document> BlobSource::GetDocument(const base::Call& call,
+                                                           const RegistryQuestion& image) {
+  const auto question = [&](const Host& host) {
+    return Question{.url = ManifestUrl(host, image.reference),
+                    .accept = std::string(kAcceptedManifests),
+                    .authorization = {},
+                    .form = {},
+                    .max_body_bytes = kLongestDocument};
+  };
+  auto reply = AskInOrder(call, image, question, "");
+  if (!reply) return std::move(reply).error();
+  Document document{.text = std::move(reply->response->body), .digest = {}, .took = reply->took};
+  document.digest = Sha256(document.text);
+  const std::string said(reply->response->headers.Get("Docker-Content-Digest").value_or(""));
+  const bool as_asked = !image.reference.has_digest() || image.reference.digest() == document.digest;
+  if (reply->response->status != 200 || !as_asked ||
+      (said.starts_with("sha256:") && said != document.digest)) {
+    return base::InvalidArgument("the manifest of " + image.reference.Repository() +
+                                 " does not match its digest");
+  }
+  return document;
+}
+
+base::Result<ImageManifest> BlobSource::Manifest(const base::Call& call, const RegistryQuestion& image) {
+  auto document = GetDocument(call, image);
+  if (!document) return std::move(document).error();
+  auto chosen = ChooseManifest(document->text, image.platform);
+  if (!chosen && chosen.error().code() == base::Code::kNotFound)
+    return base::InvalidArgument(chosen.error().message());
+  if (!chosen) {
+    return ImageManifest{.index = {}, .manifest = std::move(document->text), .answer_time = document->took};
+  }
+  auto manifest = GetDocument(call, ByDigest(image, *chosen));
+  if (!manifest) return std::move(manifest).error();
+  return ImageManifest{.index = std::move(document->text),
+                       .manifest = std::move(manifest->text),
+                       .answer_time = std::min(document->took, manifest->took)};
+}
+
+BlobSource::Place BlobSource::PlaceOf(const std::string& key) {
+  base::Lock lock(mutex_);
+  Place* place = places_.Find(key);
+  return place == nullptr ? Place{} : *place;
+}
+
+void BlobSource::NotePlace(const std::string& key, const Reply& reply) {
+  base::Lock lock(mutex_);
+  Place& place = places_.At(key);
+  place.origin = reply.asked;
+  place.target.reset();
+  if (reply.elsewhere) place.target = reply.last;
+  place.until = parts_.clock.Now() + kTargetLasts;
+}
+
+// Once more where the blob's server redirected to last time. nullopt: that is over.
+std::optional<Reply> BlobSource::AskTarget(const base::Call& call, const RegistryQuestion& image,
+                                           const Place& place, const Question& question) {
+  if (!place.target || parts_.clock.Now() >= place.until) return std::nullopt;
+  std::shared_ptr<const HostChain> chain = hosts_(image.reference);
+  for (const ChainedHost& host : chain->hosts) {
+    if (host.host.server.Origin() != place.origin || !host.problem.empty()) continue;
+    Reply reply = Session(parts_, call, host).FetchElsewhere(question, *place.target);
+    if (reply.response && reply.response->status == 206) return reply;
+    return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+base::Result<std::string> BlobSource::Bytes(const base::Call& call, const RegistryQuestion& image,
+                                            const image::BlobRange& range) {
+  const bool whole = range.begin == 0 && range.end == range.size;
+  if (!image::IsDigest(range.digest)) return base::InvalidArgument(range.digest + " is no digest");
+  const RegistryQuestion by_digest = ByDigest(image, range.digest);
+  const std::string key = image.reference.Repository() + "@" + range.digest;
+  const auto question = [&](const Host& host) {
+    return Question{.url = BlobUrl(host, by_digest.reference),
+                    .accept = "*/*",
+                    .authorization = {},
+                    .form = {},
+                    .max_body_bytes = static_cast<std::size_t>(range.end - range.begin),
+                    .range = whole ? "" : RangeHeader(range.begin, range.end)};
+  };
+  const Place place = PlaceOf(key);
+  std::optional<Reply> reply = AskTarget(call, by_digest, place, question(Host{}));
+  if (!reply) {
+    auto asked = AskInOrder(call, by_digest, question, place.origin);
+    if (!asked) return std::move(asked).error();
+    reply = *std::move(asked);
+    NotePlace(key, *reply);
+  }
+  http::Response& response = *reply->response;
+  const bool right_status =
+      whole ? response.status == 200
+            : response.status == 206 && IsContentRange(response.headers.Get("Content-Range").value_or(""),
+                                                       range.begin, range.end, range.size);
+  if (!right_status || response.body.size() != range.end - range.begin) {
+    return base::InvalidArgument("the server of " + image.reference.Repository() +
+                                 " sent other bytes than were asked for");
+  }
+  return std::move(response.body);
+}
+
+}  // namespace prefetch::registry

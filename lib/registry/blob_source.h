@@ -1,0 +1,63 @@
+// BlobSource: manifests and bytes of blobs, from the servers that the runtime would ask, in its order, with
+// the same credentials, tokens and redirects as questions without a pull (R5 to R9, R14 to R21, R39 to R43).
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/mutex.h"
+#include "image/content_source.h"
+#include "registry/host_chain.h"
+#include "registry/lru_map.h"
+#include "registry/session.h"
+
+namespace prefetch::registry {
+
+// Of a containerd's node. Not throttled: pulls are limited in other ways.
+class BlobSource final : public image::ContentSource {
+ public:
+  using HostsFor = std::function<std::shared_ptr<const HostChain>(const image::Reference&)>;
+
+  // Everything in `parts` outlives it.
+  BlobSource(Parts parts, HostsFor hosts) : parts_(parts), hosts_(std::move(hosts)) {}
+  BlobSource(const BlobSource&) = delete;
+  BlobSource& operator=(const BlobSource&) = delete;
+
+  base::Result<image::ImageManifest> Manifest(const base::Call& call,
+                                              const image::RegistryQuestion& image) override;
+  base::Result<std::string> Bytes(const base::Call& call, const image::RegistryQuestion& image,
+                                  const image::BlobRange& range) override PREFETCH_EXCLUDES(mutex_);
+
+ private:
+  // Where a blob was found: by which server, and to where that has redirected.
+  struct Place {
+    std::string origin;
+    std::optional<http::AbsoluteUrl> target;
+    base::TimePoint until;  // of the target
+  };
+  struct Document {
+    std::string text, digest;
+    base::Duration took{0};
+  };
+
+  base::Result<Document> GetDocument(const base::Call& call, const image::RegistryQuestion& image);
+  base::Result<Reply> AskInOrder(const base::Call& call, const image::RegistryQuestion& image,
+                                 const std::function<Question(const Host&)>& question,
+                                 const std::string& first);
+  base::Result<Reply> AskHost(const base::Call& call, const ChainedHost& host,
+                              const image::RegistryQuestion& image, Question question);
+  std::optional<Reply> AskTarget(const base::Call& call, const image::RegistryQuestion& image,
+                                 const Place& place, const Question& question);
+  Place PlaceOf(const std::string& key) PREFETCH_EXCLUDES(mutex_);
+  void NotePlace(const std::string& key, const Reply& reply) PREFETCH_EXCLUDES(mutex_);
+
+  const Parts parts_;
+  const HostsFor hosts_;
+  base::Mutex mutex_;
+  LruMap<Place> places_ PREFETCH_GUARDED_BY(mutex_){256};  // by registry, repository and digest
+};
+
+}  // namespace prefetch::registry

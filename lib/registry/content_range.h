@@ -1,0 +1,16 @@
+// The Content-Range header of a partial answer (RFC 9110, 14.4). Pure; the text is a stranger's.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace prefetch::registry {
+
+// "bytes=0-99" for the bytes from 0 up to 100.
+std::string RangeHeader(std::uint64_t begin, std::uint64_t end);
+
+// Is that the range which was asked for, of a blob with `size` bytes? "*" stands for any size.
+bool IsContentRange(std::string_view text, std::uint64_t begin, std::uint64_t end, std::uint64_t size);
+
+}  // namespace prefetch::registry

@@ -1,0 +1,286 @@
+// Content of images from registries as they are, and from hostile ones (R51, R52).
+#include "registry/blob_source.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "base/sha256.h"
+#include "registry/content_range.h"
+#include "temp_dir.h"
+#include "world.h"
+
+namespace prefetch::registry::blob_source_test {
+namespace {
+
+using base::Code;
+using tests::FakeReply;
+using tests::Patient;
+using tests::User;
+using tests::WireRequest;
+
+const std::string kBlob = "0123456789";
+const std::string kDigest = "sha256:" + base::Sha256Hex(kBlob);
+constexpr const char* kManifestType = "application/vnd.oci.image.manifest.v1+json";
+
+class BlobSourceTest : public tests::RegistryWorld {
+ protected:
+  image::RegistryQuestion App(const std::string& tag = "v1",
+                              std::vector<image::AuthConfig> credentials = {}) {
+    return {.reference = tests::Ref(registry_.address() + "/team/app:" + tag),
+            .local_digests = {},
+            .platform = {"linux", "amd64", ""},
+            .credentials = std::move(credentials)};
+  }
+  base::Result<image::ImageManifest> Manifest(const image::RegistryQuestion& image) {
+    if (!client_) Make();
+    return client_->contents().Manifest(Patient(), image);
+  }
+  base::Result<std::string> Bytes(const image::RegistryQuestion& image, std::uint64_t begin = 2,
+                                  std::uint64_t end = 5) {
+    if (!client_) Make();
+    return client_->contents().Bytes(Patient(), image, {kDigest, kBlob.size(), begin, end});
+  }
+  Code CodeOf(const base::Result<std::string>& result) {
+    return result ? Code::kInternal : result.error().code();
+  }
+
+  // A server that has the blob and knows ranges.
+  static FakeReply Serve(const WireRequest& request) {
+    const auto range = request.headers.Get("Range");
+    if (!range) return {.body = kBlob};
+    const std::string text(range->substr(std::string("bytes=").size()));
+    const auto begin = std::stoul(text), end = std::stoul(text.substr(text.find('-') + 1)) + 1;
+    return {.status = 206,
+            .headers = {{"Content-Range", "bytes " + text + "/" + std::to_string(kBlob.size())}},
+            .body = kBlob.substr(begin, end - begin)};
+  }
+  static bool IsBlob(const WireRequest& request) { return request.path() == "/v2/team/app/blobs/" + kDigest; }
+  void HaveBlob() {
+    registry_.Answer([](const WireRequest& request) -> std::optional<FakeReply> {
+      if (!IsBlob(request)) return std::nullopt;
+      return Serve(request);
+    });
+  }
+  void AnswerBlobs(FakeReply reply) {
+    registry_.Answer([reply](const WireRequest& request) -> std::optional<FakeReply> {
+      if (!IsBlob(request)) return std::nullopt;
+      return reply;
+    });
+  }
+};
+
+TEST_F(BlobSourceTest, AManifestComesAsItIs) {
+  registry_.Put("team/app", "v1", {.content_type = kManifestType, .body = R"({"layers":[]})"});
+  auto manifest = Manifest(App());
+  ASSERT_TRUE(manifest) << manifest.error().message();
+  EXPECT_EQ(manifest->manifest, R"({"layers":[]})");
+  EXPECT_EQ(manifest->index, "");
+  EXPECT_GT(manifest->answer_time.count(), 0);
+}
+
+TEST_F(BlobSourceTest, AnIndexComesWithTheManifestOfThisPlatform) {
+  const std::string arm =
+      registry_.Put("team/app", "arm", {.content_type = kManifestType, .body = R"({"layers":["arm"]})"});
+  const std::string amd =
+      registry_.Put("team/app", "amd", {.content_type = kManifestType, .body = R"({"layers":["amd"]})"});
+  const auto entry = [](const std::string& digest, const std::string& architecture) {
+    return R"({"digest":")" + digest + R"(","platform":{"os":"linux","architecture":")" + architecture +
+           R"("}})";
+  };
+  const std::string index = R"({"manifests":[)" + entry(arm, "arm64") + "," + entry(amd, "amd64") + "]}";
+  registry_.Put("team/app", "v1", {.body = index});
+  auto manifest = Manifest(App());
+  ASSERT_TRUE(manifest) << manifest.error().message();
+  EXPECT_EQ(manifest->manifest, R"({"layers":["amd"]})");
+  EXPECT_EQ(manifest->index, index);
+  registry_.Put("team/app", "v2", {.body = R"({"manifests":[)" + entry(arm, "arm64") + "]}"});
+  EXPECT_EQ(Manifest(App("v2")).error().code(), Code::kInvalidArgument);
+}
+
+TEST_F(BlobSourceTest, AManifestThatDoesNotMatchItsDigestIsRefused) {
+  registry_.Answer([](const WireRequest&) {
+    return FakeReply{.headers = {{"Docker-Content-Digest", "sha256:" + std::string(64, 'a')}},
+                     .body = R"({"layers":[]})"};
+  });
+  EXPECT_EQ(Manifest(App()).error().code(), Code::kInvalidArgument);
+  auto by_digest = App();
+  by_digest.reference = tests::Ref(registry_.address() + "/team/app@sha256:" + std::string(64, 'b'));
+  registry_.Answer([](const WireRequest&) { return FakeReply{.body = R"({"layers":[]})"}; });
+  EXPECT_EQ(Manifest(by_digest).error().code(), Code::kInvalidArgument);
+}
+
+TEST_F(BlobSourceTest, AManifestThatIsTooLongIsNotReadToItsEnd) {
+  registry_.Put("team/app", "v1", {.content_type = kManifestType, .body = std::string(5'000'000, ' ')});
+  EXPECT_EQ(Manifest(App()).error().code(), Code::kInvalidArgument);
+}
+
+TEST_F(BlobSourceTest, ARangeIsThatRange) {
+  HaveBlob();
+  auto bytes = Bytes(App());
+  ASSERT_TRUE(bytes) << bytes.error().message();
+  EXPECT_EQ(*bytes, "234");
+  EXPECT_EQ(registry_.requests().back().headers.Get("Range"), "bytes=2-4");
+  EXPECT_EQ(*Bytes(App(), 0, kBlob.size()), kBlob);
+  EXPECT_FALSE(registry_.requests().back().headers.Has("Range"));
+}
+
+TEST_F(BlobSourceTest, AnythingButTheRangeIsRefused) {
+  const auto partial = [](const std::string& range, const std::string& body) {
+    return FakeReply{.status = 206, .headers = {{"Content-Range", range}}, .body = body};
+  };
+  const FakeReply rows[] = {
+      {.body = kBlob},  // it knows no ranges
+      {.body = "234"},
+      {.status = 206, .body = "234"},
+      partial("bytes 2-5/10", "2345"),
+      partial("bytes 3-5/10", "345"),
+      partial("bytes 2-4/11", "234"),
+      partial("bytes 2-4/10", "23"),
+      partial("bytes 2-4/10", "2345"),
+      partial("bytes 2-4/10", std::string(1'000'000, 'x')),
+      partial("octets 2-4/10", "234"),
+  };
+  for (const FakeReply& row : rows) {
+    AnswerBlobs(row);
+    EXPECT_EQ(CodeOf(Bytes(App())), Code::kInvalidArgument)
+        << row.status << " " << row.headers.Get("Content-Range").value_or("") << " "
+        << row.body.substr(0, 20);
+  }
+  AnswerBlobs({.body = "012345678"});
+  EXPECT_EQ(CodeOf(Bytes(App(), 0, kBlob.size())), Code::kInvalidArgument);
+}
+
+TEST_F(BlobSourceTest, ContentRanges) {
+  EXPECT_TRUE(IsContentRange("bytes 2-4/10", 2, 5, 10));
+  EXPECT_TRUE(IsContentRange(" bytes 2-4/* ", 2, 5, 10));
+  for (const char* text :
+       {"", "bytes", "bytes 2-4", "bytes 2-4/", "bytes 2-4/101", "bytes 02-4/10", "2-4/10"}) {
+    EXPECT_FALSE(IsContentRange(text, 2, 5, 10)) << text;
+  }
+}
+
+TEST_F(BlobSourceTest, WhatARefusalMeans) {
+  const struct {
+    int status;
+    Code code;
+  } rows[] = {{401, Code::kPermissionDenied}, {403, Code::kPermissionDenied},
+              {404, Code::kNotFound},         {416, Code::kUnavailable},
+              {500, Code::kUnavailable},      {429, Code::kResourceExhausted}};
+  for (const auto& row : rows) {
+    Make();
+    AnswerBlobs({.status = row.status});
+    EXPECT_EQ(CodeOf(Bytes(App())), row.code) << row.status;
+  }
+  // It asked for patience.
+  registry_.Forget();
+  HaveBlob();
+  EXPECT_EQ(CodeOf(Bytes(App())), Code::kResourceExhausted);
+  EXPECT_EQ(registry_.requests().size(), 0U);
+}
+
+TEST_F(BlobSourceTest, ATokenIsFetchedOnceForManifestAndBlobs) {
+  registry_.Put("team/app", "v1", {.content_type = kManifestType, .body = R"({"layers":[]})"});
+  registry_.DemandToken("http://" + registry_.address() + "/token");
+  registry_.GiveTokensTo("me", "secret");
+  registry_.Answer([](const WireRequest& request) -> std::optional<FakeReply> {
+    if (!IsBlob(request) || !request.headers.Get("Authorization").value_or("").starts_with("Bearer "))
+      return std::nullopt;
+    return Serve(request);
+  });
+  const auto app = App("v1", {User("me", "secret")});
+  EXPECT_TRUE(Manifest(app));
+  EXPECT_EQ(*Bytes(app), "234");
+  EXPECT_EQ(*Bytes(app, 5, 7), "56");
+  const auto lines = registry_.lines();
+  EXPECT_EQ(std::count_if(lines.begin(), lines.end(),
+                          [](const std::string& line) { return line.starts_with("GET /token"); }),
+            1);
+}
+
+TEST_F(BlobSourceTest, AStoreThatItRedirectsToGetsNoLoginAndIsAskedAtOnceTheNextTime) {
+  tests::FakeRegistry store;
+  store.Answer([](const WireRequest& request) -> std::optional<FakeReply> { return Serve(request); });
+  registry_.DemandPassword("me", "secret");
+  registry_.Answer([&](const WireRequest& request) -> std::optional<FakeReply> {
+    if (!IsBlob(request) || !request.headers.Has("Authorization")) return std::nullopt;
+    return FakeReply{.status = 307, .headers = {{"Location", "http://" + store.address() + "/signed?key=1"}}};
+  });
+  const auto app = App("v1", {User("me", "secret")});
+  EXPECT_EQ(*Bytes(app), "234");
+  EXPECT_EQ(*Bytes(app, 5, 7), "56");
+  EXPECT_EQ(registry_.requests().size(), 2U);  // with and without the password
+  ASSERT_EQ(store.requests().size(), 2U);
+  for (const WireRequest& request : store.requests()) {
+    EXPECT_FALSE(request.headers.Has("Authorization"));
+    EXPECT_EQ(request.path(), "/signed");
+  }
+  // The signature expires: the registry is asked for a new one.
+  store.Answer([](const WireRequest&) { return FakeReply{.status = 403}; });
+  HaveBlob();
+  EXPECT_EQ(*Bytes(app, 5, 7), "56");
+  store.Forget();
+  registry_.Forget();
+  EXPECT_EQ(*Bytes(app, 5, 7), "56");
+  EXPECT_EQ(store.requests().size(), 0U);
+}
+
+class MirroredBlobTest : public BlobSourceTest {
+ protected:
+  MirroredBlobTest() {
+    std::string folder = dir_ / "certs/" + registry_.address();
+    std::filesystem::create_directories(folder);
+    std::ofstream(folder + "/hosts.toml") << "[host.\"http://" + mirror_.address() + "\"]\n";
+    ClientOptions options = tests::QuickOptions();
+    options.hosts.runtime = {.containerd_version = "2.1.0", .config_path = dir_ / "certs"};
+    Make(std::move(options));
+    HaveBlob();
+  }
+  tests::TempDir dir_;
+  tests::FakeRegistry mirror_;
+};
+
+TEST_F(MirroredBlobTest, TheMirrorComesFirstAndTheRegistryAfterIt) {
+  EXPECT_EQ(*Bytes(App()), "234");
+  EXPECT_EQ(mirror_.requests().size(), 1U);
+  EXPECT_EQ(registry_.requests().size(), 1U);
+  // The next range is asked for where the first one was found.
+  EXPECT_EQ(*Bytes(App(), 5, 7), "56");
+  EXPECT_EQ(mirror_.requests().size(), 1U);
+  Make([&] {
+    ClientOptions options = tests::QuickOptions();
+    options.hosts.runtime = {.containerd_version = "2.1.0", .config_path = dir_ / "certs"};
+    return options;
+  }());
+  mirror_.Answer([](const WireRequest& request) -> std::optional<FakeReply> { return Serve(request); });
+  registry_.Forget();
+  EXPECT_EQ(*Bytes(App()), "234");
+  EXPECT_EQ(registry_.requests().size(), 0U);
+}
+
+// containerd would show it the node's credentials, and take its bytes.
+TEST_F(MirroredBlobTest, AMirrorThatAsksForALoginLeavesItToTheRuntime) {
+  mirror_.DemandPassword("me", "secret");
+  EXPECT_EQ(CodeOf(Bytes(App("v1", {User("me", "secret")}))), Code::kPermissionDenied);
+  for (const WireRequest& request : mirror_.requests()) EXPECT_FALSE(request.headers.Has("Authorization"));
+  EXPECT_EQ(registry_.requests().size(), 0U);
+}
+
+TEST_F(BlobSourceTest, ARedirectIntoThisMachinesOwnNetworkIsNotFollowed) {
+  AnswerBlobs({.status = 307, .headers = {{"Location", "http://169.254.169.254/latest/"}}});
+  EXPECT_EQ(CodeOf(Bytes(App())), Code::kUnavailable);
+}
+
+TEST_F(BlobSourceTest, AStopEndsIt) {
+  registry_.Answer([](const WireRequest&) { return FakeReply{.never = true}; });
+  std::stop_source stop;
+  stop.request_stop();
+  Make();
+  auto bytes = client_->contents().Bytes({.stop = stop.get_token()}, App(), {kDigest, kBlob.size(), 0, 3});
+  EXPECT_EQ(CodeOf(bytes), Code::kCancelled);
+}
+
+}  // namespace
+}  // namespace prefetch::registry::blob_source_test
