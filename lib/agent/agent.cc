@@ -25,6 +25,11 @@ constexpr seconds kLongestRest{12};
 // At the end a touch pod is taken away within this; one that is not is the next start's.
 constexpr milliseconds kTouchFarewell{500};
 
+// For one thread at a time.
+DiskProbe ProbeOf(const Parts& parts) {
+  return parts.disk ? parts.disk : WithPatience(ProbeDisk);
+}
+
 }  // namespace
 
 Agent::Agent(Options options, Parts parts)
@@ -37,9 +42,10 @@ Agent::Agent(Options options, Parts parts)
       turns_(started_at_),
       next_turn_(started_at_),
       look_ups_(parts_.keyring, [this](LookedUp event) { loop_.Push(std::move(event)); }),
-      runtime_(loop_, parts_.keyring,
-               Observer(parts_.images, parts_.content, parts_.disk, options_.platform, options_.audit_ignore),
-               StaleMounts(options_.mountinfo), parts_.access, options_.endpoint),
+      runtime_(
+          loop_, parts_.keyring,
+          Observer(parts_.images, parts_.content, ProbeOf(parts_), options_.platform, options_.audit_ignore),
+          StaleMounts(options_.mountinfo), parts_.access, options_.endpoint),
       checks_({.asker = parts_.registry, .node = options_.platform, .once = options_.once}, parts_.clock,
               loop_, entries_, look_ups_, refusals_, metrics_),
       looks_(3) {
@@ -49,7 +55,7 @@ Agent::Agent(Options options, Parts parts)
   }
   pulls_.emplace(PullOptions{.limits = options_.limits, .instance = options_.instance, .once = options_.once},
                  PullParts{parts_.images, parts_.content, refusals_, parts_.clock, options_.platform},
-                 parts_.disk,
+                 ProbeOf(parts_),
                  PullNeighbours{loop_, entries_, look_ups_, metrics_, runtime_, checks_, kubelet_.get()});
   if (kubelet_ && options_.touch && parts_.api != nullptr) {
     touch_pods_.emplace(*options_.touch, *parts_.api, parts_.keyring);

@@ -3,13 +3,17 @@
 #include <sys/statvfs.h>
 
 #include <algorithm>
+#include <chrono>
 #include <set>
 #include <utility>
 
+#include "base/apart.h"
 #include "image/local_image.h"
 
 namespace prefetch::agent {
 namespace {
+
+constexpr std::chrono::seconds kDiskPatience{1};
 
 // The digests of the repo_digests entries for this repository; the one asked for first, if it is by digest.
 std::vector<std::string> DigestsFor(const image::LocalImage& image, const image::Reference& reference) {
@@ -62,6 +66,22 @@ plan::DiskSpace ProbeDisk(const std::string& mountpoint) {
   return {.known = true,
           .capacity_bytes = static_cast<std::uint64_t>(info.f_blocks) * info.f_frsize,
           .available_bytes = static_cast<std::uint64_t>(info.f_bavail) * info.f_frsize};
+}
+
+DiskProbe WithPatience(DiskProbe probe) {
+  struct Newest {
+    std::string mountpoint;
+    plan::DiskSpace space;
+    base::Apart files;  // its job has nothing of these
+  };
+  return [probe = std::move(probe), newest = std::make_shared<Newest>()](const std::string& mountpoint) {
+    if (mountpoint != std::exchange(newest->mountpoint, mountpoint)) newest->space = {};
+    auto space = std::make_shared<plan::DiskSpace>();
+    const bool answered =
+        newest->files.Run([probe, mountpoint, space] { *space = probe(mountpoint); }, kDiskPatience);
+    if (answered) newest->space = *space;
+    return newest->space;
+  };
 }
 
 plan::Local ToLocal(const image::LocalImage& image, const image::Reference& reference,

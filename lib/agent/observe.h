@@ -26,6 +26,10 @@ namespace prefetch::agent {
 using DiskProbe = std::function<plan::DiskSpace(const std::string& mountpoint)>;
 plan::DiskSpace ProbeDisk(const std::string& mountpoint);  // by statvfs
 
+// `probe` for a filesystem that may not answer: after a second, the space is that of the newest answer.
+// Copies share it: one thread at a time may call.
+DiskProbe WithPatience(DiskProbe probe);
+
 struct Look {
   std::optional<cri::RuntimeInfo> connected;  // a connection was made, or made anew
   std::optional<cri::CallError> error;        // nothing below is known

@@ -1,6 +1,7 @@
 #include "credentials/keyring.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "base/text.h"
@@ -14,11 +15,12 @@ namespace {
 constexpr std::chrono::seconds kLookInterval{1};
 // kubelet reads the node's docker config anew after this time; here a change is seen sooner.
 constexpr std::chrono::minutes kReadInterval{5};
-// Reading them takes milliseconds where a disk is slow.
-constexpr std::chrono::seconds kFilesPatience{1};
 constexpr char kFilesHang[] =
     "the credential files do not answer, and those that were read last stay in force: restore their "
     "filesystem, such as an NFS mount whose server is gone";
+constexpr char kFilesHangAtStart[] =
+    "the credential files do not answer, and none was read since the start: images are pulled without "
+    "credentials; restore their filesystem, such as an NFS mount whose server is gone";
 constexpr char kNoAccountReason[] =
     "it wants a service account token (tokenAttributes); name an account with providerServiceAccount in the "
     "agent's configuration";
@@ -117,8 +119,10 @@ std::string_view ProviderOutcomeName(ProviderOutcome outcome) {
 Keyring::Keyring(KeyringOptions options, const base::Clock& clock)
     : options_(std::move(options)),
       clock_(clock),
-      search_{.docker_config = options_.docker_config_search, .kubelets = {}} {
-  Reload();
+      search_{.docker_config = options_.docker_config_search, .kubelets = {}},
+      sources_(std::make_shared<const Sources>(
+          Sources{.own = Stamped({}), .kubelets = Stamped({}), .none_read = true})) {
+  files_.Run([this] { ReadFirst(); }, kFilesPatience);
 }
 
 Keyring::~Keyring() = default;
@@ -273,7 +277,8 @@ KeyringHealth Keyring::Health() {
   KeyringHealth health{.problems = sources->problems,
                        .unusable_provider_config = sources->unusable_provider_config,
                        .not_given = sources->not_given.Count()};
-  if (files_.Hangs(kFilesPatience)) health.problems.emplace_back(kFilesHang);
+  if (files_.Hangs(kFilesPatience))
+    health.problems.emplace_back(sources->none_read ? kFilesHangAtStart : kFilesHang);
   base::Lock lock(mutex_);
   health.changes = changes_;
   return health;
@@ -282,20 +287,6 @@ KeyringHealth Keyring::Health() {
 std::string Keyring::provider_config_hash() const {
   base::Lock lock(mutex_);
   return sources_->provider_config_hash;
-}
-
-void Keyring::Reload() {
-  Search search;
-  std::shared_ptr<const Sources> before;
-  {
-    base::Lock lock(mutex_);
-    search = search_;
-    before = sources_;
-  }
-  std::shared_ptr<const Sources> sources = Read(search, before.get());
-  base::Lock lock(mutex_);
-  sources_ = std::move(sources);
-  looked_at_ = read_at_ = clock_.Now();
 }
 
 std::shared_ptr<const Keyring::Sources> Keyring::Current() {

@@ -114,8 +114,9 @@ struct KeyringOptions {
 //
 // Order (A18, A19): pull secrets, node docker config, plugins. A lookup reads changed files again, at most
 // once a second. Files that do not answer, as those of an NFS server that is gone, delay it by a second at
-// most: those that were read last stay in force. A provider configuration that kubelet would refuse gives
-// problems() and no plugins, or leaves those of the last good one in force; the other sources go on.
+// most: those that were read last stay in force, and after a start there are none. A provider configuration
+// that kubelet would refuse gives problems() and no plugins, or leaves those of the last good one in force;
+// the other sources go on.
 class Keyring {
  public:
   Keyring(KeyringOptions options, const base::Clock& clock);
@@ -191,6 +192,7 @@ class Keyring {
   static std::optional<ProviderReport> Ask(PluginAnswers& provider, const Target& target,
                                            const AskProvider& ask, AnswerCache::Answer& answer);
   std::shared_ptr<const Sources> Current() PREFETCH_EXCLUDES(mutex_);
+  void ReadFirst() PREFETCH_EXCLUDES(mutex_);
   void LookAtFiles(base::TimePoint now) PREFETCH_EXCLUDES(mutex_);
   std::shared_ptr<const Sources> Read(const Search& search, const Sources* before) const;
   std::vector<std::string> DockerConfigPaths(const Search& search) const;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <utility>
 
 #include "base/log.h"
@@ -58,6 +59,28 @@ void AddProviderFiles(const std::string& path, const image::KubeletVersion& vers
 }
 
 }  // namespace
+
+void Keyring::ReadFirst() {
+  const base::TimePoint began = std::chrono::steady_clock::now();
+  Reload();
+  if (std::chrono::steady_clock::now() - began < kFilesPatience) return;
+  base::Lock lock(mutex_);
+  changes_++;  // there were searches without these files
+}
+
+void Keyring::Reload() {
+  Search search;
+  std::shared_ptr<const Sources> before;
+  {
+    base::Lock lock(mutex_);
+    search = search_;
+    before = sources_;
+  }
+  std::shared_ptr<const Sources> sources = Read(search, before.get());
+  base::Lock lock(mutex_);
+  sources_ = std::move(sources);
+  looked_at_ = read_at_ = clock_.Now();
+}
 
 std::vector<std::string> Keyring::DockerConfigPaths(const Search& search) const {
   return options_.docker_configs.empty() ? DockerConfigCandidates(search.docker_config)

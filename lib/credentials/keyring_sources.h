@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <memory>
 #include <string>
 #include <utility>
@@ -13,6 +14,9 @@
 #include "credentials/plugin_answers.h"
 
 namespace prefetch::credentials {
+
+// Reading them takes milliseconds where a disk is slow.
+inline constexpr std::chrono::seconds kFilesPatience{1};
 
 // Files that were read, or would have been, as they were then.
 struct Keyring::Stamped {
@@ -36,6 +40,7 @@ struct Keyring::Sources {
   NodeDockerConfig docker_config;
   std::vector<LoadedPullSecret> pull_secrets;
   std::vector<std::string> problems;
+  bool none_read = false;  // the files have not answered since the start
 
   // A provider whose configuration is unchanged, with its answers so far.
   std::shared_ptr<PluginAnswers> AnswersOf(const Provider& provider) const {

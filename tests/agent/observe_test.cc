@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <functional>
+#include <future>
+#include <utility>
 
 #include "fakes/fake_clock.h"
 #include "fakes/fake_image_service.h"
@@ -51,11 +54,11 @@ LocalImage App(const std::string& name) {
           .pinned = false};
 }
 
-Observer ObserverOf(Listing& runtime) {
+Observer ObserverOf(
+    Listing& runtime, DiskProbe disk = [](const std::string&) { return plan::DiskSpace{}; }) {
   static tests::FakeClock clock;
   static tests::FakeImageService other(clock, tests::Persona::kCrio);  // which has no content API
-  return Observer(runtime, other, [](const std::string&) { return plan::DiskSpace{}; },
-                  image::Platform::Host(), {});
+  return Observer(runtime, other, std::move(disk), image::Platform::Host(), {});
 }
 
 // As containerd does: its images stand in a map, of which each answer is a walk.
@@ -93,6 +96,27 @@ TEST(Observer, ASignDuringTheLookIsOne) {
   EXPECT_EQ(look.connected->version, "1");
   EXPECT_FALSE(look.unchanged);
   EXPECT_TRUE(observer.Take({}, {}, false, {}).unchanged);
+}
+
+// As a network filesystem whose server is gone.
+TEST(Observer, ADiskThatDoesNotAnswerHoldsNoLook) {
+  Listing runtime;
+  std::promise<void> end;
+  std::shared_future<void> answers = end.get_future().share();
+  std::atomic<bool> hangs = false;
+  Observer observer =
+      ObserverOf(runtime, WithPatience([&, answers](const std::string&) {
+                   if (hangs) answers.wait();
+                   return plan::DiskSpace{.known = true, .capacity_bytes = 10, .available_bytes = 5};
+                 }));
+  EXPECT_EQ(observer.Take({}, {}, false, {}).disk.available_bytes, 5U);
+  hangs = true;
+  for (int i = 0; i < 2; i++) {
+    const Look look = observer.Take({}, {}, false, {});
+    EXPECT_FALSE(look.error);
+    EXPECT_EQ(look.disk.available_bytes, 5U) << "as measured last";
+  }
+  end.set_value();
 }
 
 struct Difference {

@@ -140,6 +140,28 @@ TEST_F(DeadMountTest, OfCredentialFilesHoldsNoImage) {
   EXPECT_TRUE(rig::Eventually(seconds(40), [&] { return !Told(); })) << "it has ended";
 }
 
+// An agent that starts meanwhile has no credentials, and works without: what it is denied is tried again once
+// the files answer.
+TEST_F(DeadMountTest, OfCredentialFilesHoldsNoStart) {
+  std::unique_ptr<Host> registry = node_.AddRegistry("registry.example.test", {});
+  std::unique_ptr<Host> closed = node_.AddRegistry("closed.example.test", {"ci", "pw"});
+  const std::string open_to_all = registry->Push("first", "v1", {{1, 1'000'000}});
+  const std::string hidden = closed->Push("second", "v1", {{2, 1'000'000}});
+  const std::string config = node_.scratch().Write(
+      "nfs/config.json", R"({"auths":{"closed.example.test":{"username":"ci","password":"pw"}}})");
+  node_.HasKubelet({"--kubelet", "none", "--docker-config", config});
+  node_.HasList({open_to_all, hidden});
+  {
+    DeadMount dead(node_.scratch() / "nfs");
+    node_.StartAgent();
+    EXPECT_TRUE(IsReady(open_to_all)) << node_.AgentLog();
+    EXPECT_TRUE(Told());
+    EXPECT_TRUE(
+        rig::Eventually(seconds(40), [&] { return node_.StatusOf(hidden).reason == "AccessDenied"; }));
+  }
+  EXPECT_TRUE(IsReady(hidden)) << node_.AgentLog();
+}
+
 TEST_F(DeadMountTest, OfCredentialFilesHoldsNoEnd) {
   node_.HasList({});
   StartAgent();
