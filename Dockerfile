@@ -5,8 +5,6 @@
 #
 # BuildKit, buildah and Docker's legacy builder all build it. The legacy builder builds every stage, so each must succeed.
 ARG BASE=docker.io/library/debian:bookworm-slim
-# The source of the programs: the stage "compile", or an image with the folder /rootfs (deploy/image/build makes one).
-ARG PROGRAMS=compile
 
 FROM ${BASE} AS compile
 COPY . /src
@@ -16,10 +14,9 @@ RUN tests/run --setup build && \
     ninja -C /build cmd/prefetchd/prefetchd cmd/prefetchctl/prefetchctl && \
     deploy/image/collect /rootfs /build/cmd/prefetchd/prefetchd /build/cmd/prefetchctl/prefetchctl
 
-FROM ${PROGRAMS} AS programs
-
+# deploy/image/build takes this stage by itself, with programs that were built before.
 FROM scratch
-COPY --from=programs /rootfs /
+COPY --from=compile /rootfs /
 ENV SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt PATH=/usr/bin
 LABEL org.opencontainers.image.title="prefetchd" \
       org.opencontainers.image.licenses="Apache-2.0" \
