@@ -10,7 +10,7 @@ FROM ${BASE} AS compile
 COPY . /src
 WORKDIR /src
 RUN tests/run --setup build && \
-    meson setup /build --buildtype=release -Doptimization=2 && \
+    meson setup /build --buildtype=release -Doptimization=2 -Dtests=false && \
     ninja -C /build cmd/prefetchd/prefetchd cmd/prefetchctl/prefetchctl && \
     deploy/image/collect /rootfs /build/cmd/prefetchd/prefetchd /build/cmd/prefetchctl/prefetchctl
 

@@ -53,6 +53,8 @@ def check_dockerfile(text):
                              if not os.path.exists(os.path.join(ROOT, path))]
         elif instruction == "RUN" and rest.startswith("--"):
             problems.append(f"RUN {rest.split()[0]}: a flag of BuildKit")
+        elif instruction == "RUN" and not ("--setup build " in rest and "-Dtests=false" in rest):
+            problems.append("RUN installs more than the build packages")
     return problems
 
 
@@ -69,6 +71,7 @@ PLANTS = [
      ("bookworm-slim\n\nFROM ${BASE} AS compile", "bookworm-slim\nARG AGAIN=compile\n\nFROM ${BASE} AS compile\nFROM ${AGAIN} AS programs"),
      "FROM ${AGAIN} is no stage before it"),
     ("Cache", ("RUN tests", "RUN --mount=type=cache,target=/x tests"), "RUN --mount=type=cache,target=/x: a flag of BuildKit"),
+    ("PackagesOfTheTests", ("--setup build", "--setup"), "installs more than the build packages"),
     ("Link", ("COPY --from", "COPY --link --from"), "COPY --link: a flag of BuildKit"),
     ("Platform", ("FROM ${BASE}", "FROM --platform=$BUILDPLATFORM"), "FROM --platform=$BUILDPLATFORM: a flag of BuildKit"),
     ("Frontend", ("# The image", "# syntax=docker/dockerfile:1\n# The image"), "a directive of BuildKit"),
