@@ -29,7 +29,7 @@ struct ContentWriter::Connection {
   explicit Connection(const Endpoint& endpoint)
       : channel(endpoint, "fetch"), stub(content::Content::NewStub(channel.grpc())) {}
 
-  // What was written under `ref` goes.
+  // Discards the bytes that were written under `ref`.
   void Abort(const std::string& ref) {
     content::AbortRequest request;
     request.set_ref(ref);
