@@ -62,6 +62,26 @@ TEST_F(InquiryTest, ATagThatIsGoneIsNamed) {
   EXPECT_NE(answer.message.find("imagePullPolicy Always"), std::string::npos) << answer.message;
 }
 
+// A provider that kubelet has and the agent was not given would perhaps have opened it.
+TEST_F(InquiryTest, ADenialNamesTheProviderThatOnlyKubeletHas) {
+  const std::string file = dir_.Write("kubelets.yaml", R"(apiVersion: kubelet.config.k8s.io/v1
+kind: CredentialProviderConfig
+providers:
+- name: acme-login
+  apiVersion: credentialprovider.kubelet.k8s.io/v1
+  matchImages: [reg.example.test]
+  defaultCacheDuration: 1h
+)");
+  keyring_.KubeletUses({.config = file, .bin_dir = "/opt/kubelets"});
+  clock_.Advance(std::chrono::seconds(1));
+  const std::string named =
+      "provider \"acme-login\" was skipped: kubelet uses it, from " + file + "; the agent was given none";
+  says_ = {.kind = Kind::kAccessDenied, .detail = image::RegistryDetail::kBadCredentials, .message = "401"};
+  EXPECT_NE(Ask(kApp).message.find(named), std::string::npos) << Ask(kApp).message;
+  says_ = {.kind = Kind::kTagMissing, .message = "404"};
+  EXPECT_EQ(Ask(kApp).message.find(named), std::string::npos) << Ask(kApp).message;
+}
+
 TEST_F(InquiryTest, APasswordThatIsKeptFromAMirrorIsNoDenial) {
   says_ = {.kind = Kind::kAccessDenied,
            .detail = image::RegistryDetail::kNoCredentials,
