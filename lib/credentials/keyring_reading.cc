@@ -69,6 +69,7 @@ void Keyring::ReadFirst() {
 }
 
 void Keyring::Reload() {
+  const base::TimePoint now = clock_.Now();
   Search search;
   std::shared_ptr<const Sources> before;
   {
@@ -79,7 +80,7 @@ void Keyring::Reload() {
   std::shared_ptr<const Sources> sources = Read(search, before.get());
   base::Lock lock(mutex_);
   sources_ = std::move(sources);
-  looked_at_ = read_at_ = clock_.Now();
+  looked_at_ = read_at_ = now;
 }
 
 std::vector<std::string> Keyring::DockerConfigPaths(const Search& search) const {
