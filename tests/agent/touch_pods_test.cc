@@ -2,6 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include <string>
+#include <vector>
+
+#include "fakes/fake_clock.h"
+#include "fakes/refusing_api.h"
+
 namespace prefetch::agent::touch_pods_test {
 namespace {
 
@@ -86,6 +93,87 @@ INSTANTIATE_TEST_SUITE_P(
                     {.kind = ApiError::kConflict, .status = 409, .message = "already exists"},
                     TouchObstacle::kApiServer}),
     [](const auto& row) { return row.param.name; });
+
+// Has the pods of one namespace, by name.
+class OneNamespace : public tests::RefusingApi {
+ public:
+  kube::Answer<kube::Pod> GetPod(const base::Call&, const std::string& name_space,
+                                 const std::string& name) override {
+    if (away) return kube::Failure{.kind = ApiError::kUnreachable, .message = "refused"};
+    if (name_space != "touch" || pods.count(name) == 0) return kube::Failure{.kind = ApiError::kNotFound};
+    return pods.at(name);
+  }
+  kube::Answer<kube::Done> DeletePod(const base::Call&, const std::string& name_space,
+                                     const std::string& name, const std::string& uid) override {
+    if (name_space != "touch" || pods.count(name) == 0 || pods.at(name).uid != uid) {
+      return kube::Failure{.kind = ApiError::kConflict};
+    }
+    pods.erase(name);
+    return kube::Done{};
+  }
+
+  bool away = false;
+  std::map<std::string, kube::Pod> pods;
+};
+
+class TouchPodsTest : public testing::Test {
+ protected:
+  TouchPodsTest() {
+    for (int slot = 0; slot < kube::kTouchPodNames; slot++) {
+      std::string name = kube::TouchPodName("node-1", "", slot);
+      api_.pods[name] = {.name = name, .uid = "uid-" + std::to_string(slot), .phase = "Pending"};
+    }
+  }
+  TouchPods Pods(bool image_volumes = false) {
+    return {{.node = "node-1", .instance = "", .name_space = "touch", .image_volumes = image_volumes},
+            api_,
+            keyring_};
+  }
+
+  OneNamespace api_;
+  tests::FakeClock clock_;
+  credentials::Keyring keyring_{{.docker_configs = {"/absent"}}, clock_};
+  const std::string first_ = kube::TouchPodName("node-1", "", 0);
+};
+
+TEST_F(TouchPodsTest, SweepDeletesThePodsOfAllItsNames) {
+  EXPECT_EQ(Pods().Sweep({}).failed.obstacle, TouchObstacle::kNone);
+  EXPECT_TRUE(api_.pods.empty());
+  EXPECT_EQ(Pods().Sweep({}).failed.obstacle, TouchObstacle::kNone) << "there are none";
+}
+
+TEST_F(TouchPodsTest, ASweepThatFailedIsReported) {
+  api_.away = true;
+  plan::TouchResult failed = Pods().Sweep({}).failed;
+  EXPECT_EQ(failed.obstacle, TouchObstacle::kApiServer);
+  EXPECT_EQ(failed.why, "refused");
+}
+
+TEST_F(TouchPodsTest, LooksAtThePodOfThatNameAndUid) {
+  const std::vector<image::Reference> images = {*image::Reference::Parse("r.io/a"),
+                                                *image::Reference::Parse("r.io/b")};
+  api_.pods[first_].containers = {{.name = "a", .waiting_reason = "ErrImagePull"},
+                                  {.name = "b", .terminated_reason = "Completed"}};
+  TouchSeen seen = Pods().Look({}, first_, "uid-0", images);
+  EXPECT_FALSE(seen.pod.gone);
+  EXPECT_EQ(seen.pod.phase, "Pending");
+  ASSERT_EQ(seen.pod.containers.size(), 2U);
+  EXPECT_EQ(seen.pod.containers[0].waiting_reason, "ErrImagePull");
+  EXPECT_EQ(seen.pod.containers[1].terminated_reason, "Completed");
+  EXPECT_TRUE(Pods().Look({}, first_, "uid-1", images).pod.gone) << "another pod of this name";
+}
+
+// Its one container waits for all of them.
+TEST_F(TouchPodsTest, WithImageVolumesOneContainerTellsOfAllImages) {
+  const std::vector<image::Reference> images = {*image::Reference::Parse("r.io/a"),
+                                                *image::Reference::Parse("r.io/b")};
+  api_.pods[first_].containers = {{.name = "touch", .waiting_reason = "ErrImagePull"}};
+  TouchSeen seen = Pods(true).Look({}, first_, "uid-0", images);
+  ASSERT_EQ(seen.pod.containers.size(), 2U);
+  for (const plan::ContainerSeen& container : seen.pod.containers) {
+    EXPECT_EQ(container.waiting_reason, "ErrImagePull");
+  }
+}
 
 }  // namespace
 }  // namespace prefetch::agent::touch_pods_test

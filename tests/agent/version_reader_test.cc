@@ -92,6 +92,16 @@ TEST_F(VersionReaderTest, TheFirstQuestionAfterAnAnswerIsShort) {
   EXPECT_LE(api_.patience, seconds(2));
 }
 
+TEST_F(VersionReaderTest, AnAnswerWithinASecondIsFast) {
+  api_.clock = &clock_;
+  api_.latency = seconds(1);
+  RunFor(seconds(130));
+  EXPECT_LE(api_.patience, seconds(2));
+  api_.latency += std::chrono::milliseconds(1);
+  RunFor(seconds(130));
+  EXPECT_GT(api_.patience, seconds(5));
+}
+
 // Each question that ends too early would make the last known version count, also just after an answer.
 class SlowServerTest : public VersionReaderTest, public testing::WithParamInterface<int> {
  protected:

@@ -94,6 +94,12 @@ TEST(AnswerCache, SweepsTheDeadEveryQuarterOfAnHour) {
   EXPECT_EQ(cache.size(), 10U);
   EXPECT_EQ(cache.Find({"other.io/x", ""}, kStart + minutes(15)), nullptr);
   EXPECT_EQ(cache.size(), 0U);
+  // The next quarter of an hour begins there.
+  cache.Put({"r.io/late", ""}, CacheKeyType::kImage, seconds(1), Named("u"), kStart + minutes(15));
+  EXPECT_EQ(cache.Find({"other.io/x", ""}, kStart + minutes(29)), nullptr);
+  EXPECT_EQ(cache.size(), 1U);
+  EXPECT_EQ(cache.Find({"other.io/x", ""}, kStart + minutes(30)), nullptr);
+  EXPECT_EQ(cache.size(), 0U);
 }
 
 }  // namespace

@@ -116,6 +116,13 @@ INSTANTIATE_TEST_SUITE_P(
         DocumentRow{"BareWithAuths", R"({"auths":{"r.io":{"username":"u"}}})", kBare, "auths=:;"}),
     [](const auto& row) { return row.param.name; });
 
+TEST(DockerConfig, TheErrorNamesTheMember) {
+  auto auths = DecodeDockerConfig(R"({"auths":{"r.io":{"auth":"hunter2"}}})", kAuths);
+  ASSERT_FALSE(auths);
+  EXPECT_NE(auths.error().message().find("auth: must be base64 of user:password"), std::string::npos)
+      << auths.error().message();
+}
+
 TEST(DockerConfig, KubeletsPlacesInOrder) {
   EXPECT_EQ(DockerConfigCandidates({.kubelet_root = "/k", .working_directory = "/w", .home = "/h"}),
             (std::vector<std::string>{"/k/config.json", "/w/config.json", "/h/.docker/config.json",

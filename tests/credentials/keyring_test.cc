@@ -114,10 +114,10 @@ TEST_F(KeyringTest, ForAnyPodNeitherPullSecretsNorAnAccountsTokensCount) {
   const auto app = *image::Reference::Parse("r.io/team/app:v1");
   for (const Lookup& lookup : {keyring_->FindForAnyPod({}, app), keyring_->FindNowForAnyPod(app).value()}) {
     ASSERT_EQ(lookup.credentials.size(), 2U);
-    EXPECT_EQ(lookup.credentials[0].auth.username, "node");
-    EXPECT_EQ(lookup.credentials[1].auth.username, "plugin");
+    EXPECT_EQ(lookup.credentials[0].auth.username + lookup.credentials[1].auth.username, "nodeplugin");
     EXPECT_EQ(lookup.providers.at(0).outcome, ProviderOutcome::kSkipped);
   }
+  EXPECT_EQ(keyring_->TokenProviderFor(app) + keyring_->TokenProviderFor(Ref("q.io/team/app:v1")), "token");
 }
 
 TEST_F(KeyringTest, Before133NodeConfigAndPluginsAreOneKeyring) {

@@ -1,6 +1,10 @@
 #include <gtest/gtest.h>
 
+#include <string_view>
+#include <vector>
+
 #include "plan/reason.h"
+#include "plan/touch_status.h"
 
 namespace prefetch::plan::names_test {
 namespace {
@@ -22,6 +26,18 @@ TEST(ReasonFor, AVerdictsReasonKeepsItsName) {
     if (reason == VerdictReason::kInvalidImageName) continue;  // a list cannot hold such a name
     EXPECT_EQ(ReasonName(ReasonFor(reason)), kubelet::VerdictReasonName(reason));
   }
+}
+
+// Labels of metrics and fields of the log: operators' queries hold them.
+TEST(TouchObstacleName, IsTheOneOfItsConstant) {
+  std::vector<std::string_view> names;
+  for (int i = 0; i <= static_cast<int>(kLastTouchObstacle); i++) {
+    names.push_back(TouchObstacleName(static_cast<TouchObstacle>(i)));
+  }
+  EXPECT_EQ(names, (std::vector<std::string_view>{
+                       "None", "NoNodeCredentials", "PullSecret", "TokenProvider", "RegistryTrouble",
+                       "PullFailed", "NotRecorded", "RecordsNeverMatch", "Admission", "Quota",
+                       "NamespaceMissing", "Forbidden", "ApiServer", "PodNeverRan"}));
 }
 
 }  // namespace

@@ -245,6 +245,16 @@ TEST(Judge, WrongPlatformIsNotPresent) {
   EXPECT_NE(state.message.find("linux/arm64"), std::string::npos);
 }
 
+TEST(Judge, AnArtifactIsNoImage) {
+  EntryRig rig;
+  rig.seen.local = Local{.id = "sha256:a", .is_image = false, .artifact = true};
+  rig.past.not_before = kNow + seconds(1);
+  ImageState state = rig.Judged();
+  EXPECT_EQ(state.reason, Reason::kNotAnImage);
+  EXPECT_FALSE(state.usable);
+  EXPECT_EQ(state.message, "the runtime has an OCI artifact under this name: no container starts from it");
+}
+
 TEST(Judge, NoRoom) {
   EntryRig rig;
   rig.no_room = true;

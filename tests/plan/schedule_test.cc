@@ -98,6 +98,14 @@ TEST(Schedule, OneLargeImageAtATimeOnASettledNode) {
   EXPECT_EQ(Schedule({.due = due}, {}, kNow).start, (Starts{0, 1, 2}));
 }
 
+// Of two that ran when the runtime ended, one is to blame.
+TEST(Schedule, OneSuspectAtATime) {
+  std::vector<PullSlot> due = Slots(4);
+  due[0].suspect = due[1].suspect = due[2].suspect = true;
+  EXPECT_EQ(Schedule({.due = due}, {}, kNow).start, (Starts{0, 3}));
+  EXPECT_EQ(Schedule({.due = {due[1], due[3]}, .running = {due[0]}}, {}, kNow).start, (Starts{3}));
+}
+
 TEST(Schedule, TheLastPlaceIsForAnotherRegistryIfThatCanUseIt) {
   std::vector<PullSlot> due = Slots(8);
   EXPECT_EQ(Schedule({.due = due}, {}, kNow).start, (Starts{0, 1, 2, 3}));
@@ -138,6 +146,10 @@ TEST(Schedule, WhereOneRegistryHasAllPlacesAnotherGetsOneMore) {
   own.running.pop_back();
   EXPECT_EQ(Schedule(own, {}, kNow + minutes(5)).start, Starts{});
   EXPECT_EQ(Schedule(own, {}, kNow + minutes(5)).look_again, base::TimePoint::max());
+
+  ScheduleInput shared = input;
+  shared.running = {Slot(10), Slot(11), Slot(12), Slot(13, "third.io")};
+  EXPECT_EQ(Schedule(shared, {}, kNow + minutes(5)).start, Starts{}) << "two registries have them";
 
   Limits one;
   one.parallel_pulls = 1;

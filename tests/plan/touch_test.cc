@@ -289,6 +289,23 @@ TEST(AfterPod, AnApiServerThatIsAwayIsNeverHopeless) {
   EXPECT_LE(ground.not_before, kNow + minutes(5));
 }
 
+// Nobody waits any longer then.
+TEST(StatusOf, SixPassingFailuresSettle) {
+  auto settled = [](const TouchPast& past, const TouchGround& ground) {
+    return StatusOf({TouchNeed::kOpen, false, past, ground}, kNow, kWall).settled;
+  };
+  TouchPast past = ForContent({}, "sha256:a", kNow);
+  TouchGround ground;
+  EXPECT_FALSE(settled(past, ground)) << "not tried yet";
+  for (int i = 0; i < 5; i++) {
+    past = AfterTouch(past, {TouchObstacle::kRegistryTrouble, "away"}, kNow, kWall, 0);
+    ground = AfterPod(ground, {TouchObstacle::kApiServer, "away"}, kNow, 0);
+  }
+  EXPECT_FALSE(settled(past, ground));
+  EXPECT_TRUE(settled(AfterTouch(past, {TouchObstacle::kRegistryTrouble, "away"}, kNow, kWall, 0), ground));
+  EXPECT_TRUE(settled(past, AfterPod(ground, {TouchObstacle::kApiServer, "away"}, kNow, 0)));
+}
+
 TEST(AfterPod, OnlyRefusalsInARowCount) {
   TouchGround ground;
   for (int i = 0; i < 2; i++) ground = AfterPod(ground, {TouchObstacle::kQuota, "full"}, kNow, 0);

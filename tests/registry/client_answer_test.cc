@@ -161,6 +161,7 @@ TEST_F(ClientAnswerTest, WithoutADigestHeaderTheManifestItselfIsTaken) {
   auto answer = AskFake("app:v1");
   EXPECT_EQ(answer.digest, "sha256:" + base::Sha256Hex(body));
   EXPECT_EQ(answer.requests, 2);
+  EXPECT_EQ(AskFake("app:v1").requests, 1) << "no HEAD for a day";
 }
 
 TEST_F(ClientAnswerTest, AManifestWithAnotherDigestThanItsHeaderSays) {

@@ -300,6 +300,8 @@ INSTANTIATE_TEST_SUITE_P(
         BrokenRow{"HeadersAsText", Registry("headers = \"topsecret\""), "line 3: headers is no table"},
         BrokenRow{"DownloadsAsText", Images("max_concurrent_downloads = \"topsecret\""),
                   "line 3: max_concurrent_downloads is no whole number"},
+        BrokenRow{"SnapshotFlagAsText", Images("discard_unpacked_layers = \"topsecret\""),
+                  "line 3: discard_unpacked_layers is neither true nor false"},
         BrokenRow{"FlagAsText", Images("use_local_image_pull = \"topsecret\""),
                   "line 3: use_local_image_pull is neither true nor false"}),
     [](const auto& row) { return row.param.name; });

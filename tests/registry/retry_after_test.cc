@@ -16,6 +16,8 @@ TEST(ParseHttpDate, ThreeSpellings) {
   EXPECT_EQ(ParseHttpDate("Friday, 20-Nov-26 08:00:00 GMT"), meant);
   EXPECT_EQ(ParseHttpDate("Fri Nov 20 08:00:00 2026"), meant);
   EXPECT_EQ(ParseHttpDate("Sun Nov  1 08:00:00 2026"), ParseHttpDate("Sun, 01 Nov 2026 08:00:00 GMT"));
+  EXPECT_EQ(base::Rfc3339(*ParseHttpDate("Friday, 20-Nov-70 08:00:00 GMT")), "1970-11-20T08:00:00Z");
+  EXPECT_EQ(base::Rfc3339(*ParseHttpDate("Wednesday, 20-Nov-69 08:00:00 GMT")), "2069-11-20T08:00:00Z");
   for (std::string_view wrong :
        {"", "Fri, 20 Nov 2026 08:00:00", "Fri, 20 Nov 2026 08:00:00 CET", "Fri, 31 Feb 2026 08:00:00 GMT",
         "Fri, 20 Now 2026 08:00:00 GMT", "Fri, 20 Nov 2026 24:00:00 GMT", "Fri, 20 Nov 2026 08:00 GMT",
