@@ -133,8 +133,8 @@ std::string JoinPath(const std::string& directory, const std::string& name) {
 }
 
 std::string BigEndian(std::uint64_t value) {
-  std::string out(8, '\0');
-  for (std::size_t i = 0; i < 8; i++) out[i] = static_cast<char>(value >> (56 - 8 * i) & 0xFF);
+  std::string out;
+  for (int shift = 56; shift >= 0; shift -= 8) out += static_cast<char>(value >> shift & 0xFF);
   return out;
 }
 

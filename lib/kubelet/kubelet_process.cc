@@ -158,7 +158,7 @@ bool KubeletProcess::Look() {
   std::optional<CommandLine> command_line = command_line_;
   std::vector<std::string> problems;
   paused_ = 0;
-  pause_ = std::min(pause_ == 0 || returns_within_ > 0 ? 1 : pause_ * 2 + 1, kLongestPause - 1);
+  pause_ = std::min(returns_within_ > 0 ? 1 : pause_ * 2 + 1, kLongestPause - 1);
   if (all.size() > 1) {
     LeaveOutPassing(all);
     if (all.empty()) pause_ = 0;

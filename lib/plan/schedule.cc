@@ -93,14 +93,11 @@ class RegistryLimits {
  public:
   RegistryLimits(const ScheduleInput& input, const Limits& limits, int parallel, base::TimePoint now)
       : input_(input), limits_(limits), parallel_(parallel), now_(now) {
-    std::map<std::string, int> running;
-    for (const PullSlot& slot : input.running) running[slot.registry]++;
     for (const std::string& registry : input.soon) {
-      if (now >= HeldUntil(registry) && running[registry] < Own(registry)) waiting_.insert(registry);
+      if (now >= HeldUntil(registry)) waiting_.insert(registry);
     }
     for (const PullSlot& slot : input.due) {
-      bool may_start = now >= HeldUntil(slot.registry) && IsPrompt(slot.look_up, now);
-      if (may_start && running[slot.registry] < Own(slot.registry)) waiting_.insert(slot.registry);
+      if (now >= HeldUntil(slot.registry) && IsPrompt(slot.look_up, now)) waiting_.insert(slot.registry);
     }
   }
 
@@ -125,7 +122,7 @@ class RegistryLimits {
   const Limits& limits_;
   const int parallel_;
   const base::TimePoint now_;
-  std::set<std::string> waiting_;  // registries that could use a place
+  std::set<std::string> waiting_;  // registries that could use a place, or have their share already
 };
 
 // The highest priority comes first.

@@ -277,6 +277,17 @@ TEST(NodeFactsReader, KubeletIsFoundWithinSixteenReads) {
   EXPECT_LE(reads, 16);
 }
 
+// Its searches are the 1st, 3rd, 7th and 15th reads.
+TEST(NodeFactsReader, ItSearchesLessAndLessOftenForAKubelet) {
+  Node node;
+  node.Write("host/c", Low(70));
+  NodeFactsReader reader = node.Reader();
+  for (int i = 1; i <= 7; i++) EXPECT_EQ(LowOf(reader.Read()), "unknown");
+  node.AddProcess("77", {"kubelet", "--config=/c"});
+  for (int i = 8; i <= 14; i++) EXPECT_EQ(LowOf(reader.Read()), "unknown") << i;
+  EXPECT_EQ(LowOf(reader.Read()), "70");
+}
+
 // A shell that is called kubelet, has flags, and waits on its input.
 TEST(NodeFactsReader, ReadsARealProcess) {
   Node node;
