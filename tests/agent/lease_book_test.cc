@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "fakes/fake_clock.h"
+#include "fakes/fake_image_service.h"
+
 namespace prefetch::agent::lease_book_test {
 namespace {
 
@@ -86,6 +89,23 @@ TEST(LeaseBook, WhatKeepsBytesOrRunsIsRenewed) {
   EXPECT_EQ(work->renew, (Names{"la", "lc"}));
   rig.book.Absorb({.renewed = work->renew}, rig.now);
   EXPECT_FALSE(rig.Next());
+}
+
+TEST(TendLeases, CallsThatFailAreToBeRepeated) {
+  for (tests::LeaseCall call :
+       {tests::LeaseCall::kEnsure, tests::LeaseCall::kDelete, tests::LeaseCall::kList}) {
+    tests::FakeClock clock;
+    tests::FakeImageService runtime(clock);
+    ASSERT_TRUE(runtime.EnsureLease({}, "old", minutes(60)));
+    runtime.FailNext(call, 1);
+    const LeaseWork work{.drop = {"old"}, .renew = {"kept"}, .list = true};
+    LeasesTended tended = TendLeases({}, runtime, work);
+    EXPECT_TRUE(tended.failed);
+    EXPECT_EQ(tended.renewed.empty(), call == tests::LeaseCall::kEnsure);
+    EXPECT_EQ(tended.dropped.empty(), call == tests::LeaseCall::kDelete);
+    EXPECT_EQ(tended.found.has_value(), call != tests::LeaseCall::kList);
+    EXPECT_FALSE(TendLeases({}, runtime, work).failed);
+  }
 }
 
 TEST(LeaseBook, LeftoversAreSearchedForUntilThatWorked) {

@@ -246,6 +246,18 @@ TEST_F(NodeGateTest, AFirstQuestionThatIsRefusedDelaysNothing) {
   EXPECT_FALSE(api_.Tainted());
 }
 
+TEST_F(NodeGateTest, AWriteOfTheConditionThatFailedIsRepeatedSoon) {
+  api_.refusing = {{"condition", ApiError::kServerError}};
+  Ready();
+  NodeGate& gate = Gate();
+  RunFor(gate, seconds(1));
+  ASSERT_EQ(api_.Condition(), nullptr);
+  api_.refusing.clear();
+  RunFor(gate, seconds(15));
+  ASSERT_NE(api_.Condition(), nullptr);
+  EXPECT_EQ(api_.Condition()->status, "True");
+}
+
 // What one part is refused, the others need not wait for: a role without nodes/status, a policy, a quota of
 // Events.
 class NodeGateRefused : public NodeGateTest,

@@ -27,5 +27,11 @@ TEST(RuntimeNow, WhatNoNameFindsIsNotHere) {
   EXPECT_FALSE(now.Entry({}, listed, **here, true).present);
 }
 
+// A runtime that was away at the last look makes no caller wait.
+TEST(RuntimeNow, PatienceIsForARuntimeThatWasThere) {
+  EXPECT_EQ(RuntimeNow::Patience({.up = true}), std::chrono::seconds(10));
+  EXPECT_EQ(RuntimeNow::Patience({.up = false}), std::chrono::seconds(1));
+}
+
 }  // namespace
 }  // namespace prefetch::agent::runtime_now_test

@@ -143,9 +143,10 @@ void FakeImageService::CancelShared(const std::string& name) {
   }
 }
 
-void FakeImageService::SetVersion(const std::string& version) {
+void FakeImageService::SetVersion(const std::string& version, image::RuntimeRegistries registries) {
   base::Lock lock(mutex_);
   version_ = version;
+  registries_ = std::move(registries);
 }
 
 void FakeImageService::SetReady(bool ready) {
@@ -290,6 +291,7 @@ cri::CallResult<cri::RuntimeInfo> FakeImageService::Connect(const base::Call& ca
   }
   cri::RuntimeInfo info = InfoOf(persona_);
   if (!version_.empty()) info.version = version_;
+  info.registries = registries_;
   return info;
 }
 

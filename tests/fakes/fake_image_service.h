@@ -104,10 +104,11 @@ class FakeImageService final : public cri::ImageService, public cri::ContentServ
   void GiveUpOnSilenceAfter(base::Duration silence);
   // Somebody whose pull of `name` CRI-O shares with ours has gone away: it ends for all (C32).
   void CancelShared(const std::string& name);
-  void SetVersion(const std::string& version);  // of the runtime that is there from now on
-  void SetReady(bool ready);                    // RuntimeReady
-  void SetDiskFull(bool full);                  // no byte more can be written
-  void Preload(const FakeImage& image);         // somebody else has pulled it
+  // Of the runtime that is there from now on.
+  void SetVersion(const std::string& version, image::RuntimeRegistries registries = {});
+  void SetReady(bool ready);                                         // RuntimeReady
+  void SetDiskFull(bool full);                                       // no byte more can be written
+  void Preload(const FakeImage& image);                              // somebody else has pulled it
   void TagLocally(const FakeImage& image, const std::string& name);  // as other tools do: no repo digest
   // An archive was imported (`ctr images import`, `kind load`): content and a tag, no repo digest.
   void Import(const FakeImage& image, bool unpacked = true);
@@ -244,6 +245,7 @@ class FakeImageService final : public cri::ImageService, public cri::ContentServ
   bool up_ PREFETCH_GUARDED_BY(mutex_) = true;
   std::uint64_t generation_ PREFETCH_GUARDED_BY(mutex_) = 0;  // how often it was started
   std::string version_ PREFETCH_GUARDED_BY(mutex_);           // empty: the persona's
+  image::RuntimeRegistries registries_ PREFETCH_GUARDED_BY(mutex_);
   bool ready_ PREFETCH_GUARDED_BY(mutex_) = true;
   bool disk_full_ PREFETCH_GUARDED_BY(mutex_) = false;
   FakeStore store_ PREFETCH_GUARDED_BY(mutex_);
