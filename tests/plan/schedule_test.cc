@@ -148,7 +148,8 @@ TEST(Schedule, WhereOneRegistryHasAllPlacesAnotherGetsOneMore) {
   EXPECT_EQ(Schedule(own, {}, kNow + minutes(5)).look_again, base::TimePoint::max());
 
   ScheduleInput shared = input;
-  shared.running = {Slot(10), Slot(11), Slot(12), Slot(13, "third.io")};
+  shared.running.pop_back();
+  shared.running[3].registry = "third.io";
   EXPECT_EQ(Schedule(shared, {}, kNow + minutes(5)).start, Starts{}) << "two registries have them";
 
   Limits one;
