@@ -95,7 +95,7 @@ TEST(TendLeases, CallsThatFailAreToBeRepeated) {
   for (tests::LeaseCall call :
        {tests::LeaseCall::kEnsure, tests::LeaseCall::kDelete, tests::LeaseCall::kList}) {
     tests::FakeClock clock;
-    tests::FakeImageService runtime(clock);
+    tests::FakeImageService runtime(clock, tests::Persona::kContainerd23);
     ASSERT_TRUE(runtime.EnsureLease({}, "old", minutes(60)));
     runtime.FailNext(call, 1);
     const LeaseWork work{.drop = {"old"}, .renew = {"kept"}, .list = true};

@@ -151,7 +151,7 @@ INSTANTIATE_TEST_SUITE_P(
                      {.version = V(99)},
                      Read("", "featureGates: {KubeletEnsureSecretPulledImages: false}\n"),
                      kUnseen,
-                     "?"},
+                     "known gate:off"},
         SettingsCase{"ImageGcThresholds",
                      {.version = V(36)},
                      Read("imageGCLowThresholdPercent: 90\n"),
