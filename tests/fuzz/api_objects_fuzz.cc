@@ -14,6 +14,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (auto node = kube::DecodeNode(*object); node && node->name.empty()) __builtin_trap();
   if (auto pod = kube::DecodePod(*object); pod && pod->name.empty()) __builtin_trap();
   if (auto account = kube::DecodeServiceAccount(*object); account && account->name.empty()) __builtin_trap();
+  (void)kube::DecodePodEvent(*object);
+  if (auto review = kube::DecodeTokenReview(*object)) (void)review->authenticated;
   (void)kube::DecodePage<kube::Pod>(*object, &kube::DecodePod);
   return 0;
 }

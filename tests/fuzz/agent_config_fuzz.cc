@@ -1,0 +1,27 @@
+// The agent's configuration file, and the file of its plugins' environment.
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/text.h"
+#include "config/agent_config.h"
+#include "config/raw_config.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace prefetch;
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  doc::Problems of_file("agent.yaml");
+  if (const auto raw = config::ReadConfigFile(text, of_file)) {
+    const auto valid = config::Validate(*raw);
+    if (!valid && valid.error().message().empty()) __builtin_trap();
+  } else if (of_file.empty()) {
+    __builtin_trap();
+  }
+  // Its values are secrets: no mistake quotes one.
+  doc::Problems of_environment("plugins.env");
+  (void)config::ParseEnvironmentFile("SECRET='hunter2\n" + std::string(text), of_environment);
+  for (const std::string& line : of_environment.Lines()) {
+    if (line.find("hunter2") != std::string::npos) __builtin_trap();
+  }
+  return 0;
+}

@@ -1,0 +1,105 @@
+// Requests of anybody to both listeners, callers with tokens too: each gets an answer that HTTP allows, JSON
+// is JSON, and no answer on the pod network tells what only the local socket does.
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "agent/answers/endpoints.h"
+#include "base/text.h"
+#include "doc/json.h"
+#include "fakes/fake_clock.h"
+#include "fakes/fake_image_service.h"
+#include "fuzz/scripted_answers.h"
+#include "http/url.h"
+#include "kube/http_api.h"
+
+namespace {
+
+using namespace prefetch;
+
+// In the message of an image, which the public view leaves out.
+constexpr const char* kPrivate = "only-for-the-local-socket";
+
+plan::Snapshot Shown() {
+  plan::Snapshot snapshot;
+  snapshot.node = "n1";
+  plan::DesiredImage want;
+  want.reference = *image::Reference::Parse("quay.io/acme/private:v2");
+  plan::ImageState image;
+  image.want = want;
+  image.phase = plan::Phase::kFailing;
+  image.reason = plan::Reason::kAccessDenied;
+  image.message = kPrivate;
+  snapshot.images.push_back(std::move(image));
+  return snapshot;
+}
+
+// Method, target, headers one a line, an empty line, a body.
+std::optional<http::ServerRequest> RequestOf(std::string_view text) {
+  const auto line = [&text] {
+    const std::size_t end = text.find('\n');
+    const std::string_view one = text.substr(0, end);
+    text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
+    return one;
+  };
+  const auto method = http::ParseMethod(line());
+  auto target = http::ParseTarget(line());
+  if (!method || !target) return std::nullopt;  // the server answers these itself
+  http::ServerRequest request{.method = *method, .path = target->path, .query = target->query};
+  while (!text.empty()) {
+    std::string_view field = line();
+    if (field.empty()) break;
+    const std::size_t colon = field.find(": ");
+    if (colon == std::string_view::npos) continue;
+    request.headers.Add(std::string(field.substr(0, colon)), std::string(field.substr(colon + 2)));
+  }
+  request.body = text;
+  return request;
+}
+
+void Judge(agent::Audience audience, http::ServerResponse answer) {
+  if (answer.shared) answer.body = *answer.shared;
+  if (answer.status < 200 || answer.status > 599 || answer.status == 500) __builtin_trap();
+  if (!base::IsUtf8(answer.body)) __builtin_trap();
+  for (const auto& [name, value] : answer.headers.fields()) {
+    if (!http::IsFieldName(name) || !http::IsFieldValue(value)) __builtin_trap();
+  }
+  if (answer.content_type.starts_with("application/json")) {
+    doc::Problems problems("answer");
+    if (!doc::ParseJson(answer.body, problems)) __builtin_trap();
+  }
+  const bool is_public = audience == agent::Audience::kNeighbours;
+  if (is_public && answer.body.find(kPrivate) != std::string::npos) __builtin_trap();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  auto request = RequestOf({reinterpret_cast<const char*>(data), size});
+  if (!request) return 0;
+  tests::FakeClock clock;
+  tests::FakeImageService runtime(clock, tests::Persona::kContainerd16);
+  credentials::Keyring keyring({.docker_configs = {"/absent"}}, clock);
+  agent::Metrics metrics;
+  agent::Board board;
+  board.Publish(std::make_shared<const plan::Snapshot>(Shown()));
+  board.Touch(clock.Now());
+  const agent::Inquiry inquiry(board, runtime, runtime, keyring, clock);
+  // The API server knows none of the callers.
+  fuzz::ScriptedAnswers server("201\n\n{\"status\":{\"authenticated\":false}}");
+  kube::Identity identity({.server = "https://api.example.test"}, clock);
+  kube::HttpApi api(server, identity, clock);
+  plan::CallerRules rules;
+  rules.namespaces = {"*"};
+  agent::Callers callers(rules, true, {"n1", "prefetchd"}, api, metrics, clock);
+  for (agent::Audience audience : {agent::Audience::kNeighbours, agent::Audience::kLocal}) {
+    request->local = audience == agent::Audience::kLocal;
+    request->peer = request->local ? "" : "192.0.2.7";
+    const auto handler = agent::Endpoints(board, metrics, inquiry, clock, audience, &callers);
+    // A request that waits for a change of the Snapshot would wait for ever.
+    const base::Call call = base::Call{}.Within(std::chrono::milliseconds(20));
+    Judge(audience, handler(*request).Wait(call));
+  }
+  return 0;
+}

@@ -1,0 +1,44 @@
+// The registry's client before registries, mirrors and token services that answer anything at all: one
+// question ends in few requests, and its answer shows no password and fits in a log.
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "fuzz/scripted_answers.h"
+#include "image/digest.h"
+#include "registry/client.h"
+
+namespace {
+
+using namespace prefetch;
+
+constexpr const char* kPassword = "hunter2-of-the-node";
+// Two credentials and anonymous, a token each, three tries, redirects.
+constexpr int kMostRequests = 64;
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  fuzz::ScriptedAnswers server({reinterpret_cast<const char*>(data), size});
+  base::SystemClock clock;
+  registry::ClientOptions options;
+  // Nobody waits between tries.
+  options.times.retries = {std::chrono::milliseconds(0), std::chrono::milliseconds(0)};
+  options.circuit = false;
+  options.compare_platforms = size % 2 == 1;
+  options.throttle.rate = {};
+  registry::Client client(server, clock, std::move(options));
+  image::RegistryQuestion question{.reference = *image::Reference::Parse("reg.example.test/team/app:v1"),
+                                   .platform = {"linux", "amd64", ""}};
+  question.local_digests = {"sha256:" + std::string(64, 'a')};
+  question.credentials = {{.username = "ci", .password = base::Secret(kPassword)}};
+  const image::RegistryAnswer answer = client.Ask({}, question);
+  if (server.requests() > kMostRequests) __builtin_trap();
+  if (!answer.digest.empty() && !image::IsDigest(answer.digest)) __builtin_trap();
+  if (!base::IsUtf8(answer.message) || answer.message.find('\n') != std::string::npos) __builtin_trap();
+  if (answer.message.find(kPassword) != std::string::npos) __builtin_trap();
+  if (answer.retry_after && answer.retry_after->count() < 0) __builtin_trap();
+  return 0;
+}
