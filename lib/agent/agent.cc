@@ -1,6 +1,8 @@
 #include "agent/agent.h"
 
 #include <algorithm>
+#include <set>
+#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -22,6 +24,8 @@ constexpr milliseconds kPublishInterval{25};
 constexpr seconds kOnceRuntimeGrace{10};
 // Each look at the runtime begins with a turn; while one takes long, there is a turn so often.
 constexpr seconds kLongestRest{12};
+// Registries that no entry is of any more are forgotten so often.
+constexpr std::chrono::minutes kForgetEvery{10};
 // At the end a touch pod is taken away within this; one that is not is the next start's.
 constexpr milliseconds kTouchFarewell{500};
 
@@ -143,6 +147,7 @@ void Agent::GoThroughEntries() {
   pulls_->JudgeRoom();
   if (kubelet_) kubelet_->ReleaseVerdicts();
   loop_.ChangedIf(entries_.ForgetAsked(loop_.now()));
+  ForgetRegistries();
   DecideAll();
   // How full the disk may become is kubelet's to say.
   pulls_->StartDue(settled_, !kubelet_ || kubelet_->looked());
@@ -155,6 +160,15 @@ void Agent::GoThroughEntries() {
   runtime_.CheckGrace();
   if (loop_.changed() && (loop_.at_once() || loop_.now() - published_at_ >= kPublishInterval)) Publish();
   turns_.Went(WhenToTurn());
+}
+
+// Lists of CI jobs, and preflights, name ever new registries.
+void Agent::ForgetRegistries() {
+  if (loop_.now() < forget_at_) return;
+  forget_at_ = loop_.now() + kForgetEvery;
+  const std::set<std::string> in_use = entries_.Registries();
+  checks_.Forget(in_use);
+  pulls_->Forget(in_use);
 }
 
 // A new list, a first look and a Snapshot leave as much free memory behind as the agent holds. Needs no turn

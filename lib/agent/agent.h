@@ -95,6 +95,7 @@ class Agent {
   void StartTouchIfDue();
   void TakeTouchPodAway();
   void StopAll();
+  void ForgetRegistries();
   void TidyIfCalm();
   base::TimePoint WhenToTurn() const;
   base::TimePoint WhenToWake() const;
@@ -120,6 +121,7 @@ class Agent {
   bool was_ready_ = false;
   base::TimePoint published_at_;
   base::TimePoint tidy_at_ = base::TimePoint::max();
+  base::TimePoint forget_at_;
   Turns turns_;
   base::TimePoint next_turn_;
 

@@ -214,6 +214,12 @@ void Checks::HeldByPull(const std::string& registry, base::TimePoint until) {
   pace = plan::AfterHeldByPull(std::move(pace), until);
 }
 
+void Checks::Forget(const std::set<std::string>& in_use) {
+  std::erase_if(paces_, [&](const auto& one) {
+    return !in_use.contains(one.first) && plan::MayBeForgotten(one.second, loop_.now());
+  });
+}
+
 void Checks::Pulled(Entry& entry, const std::optional<plan::Local>& before) {
   if (!Asks(entry) || !entry.seen.local) return;
   const plan::Local& local = *entry.seen.local;

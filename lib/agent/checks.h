@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -67,6 +68,9 @@ class Checks {
   void UpdateFailed(Entry& entry, const plan::PullFailure& failure);
   // A pull was told to wait.
   void HeldByPull(const std::string& registry, base::TimePoint until);
+
+  // Forgets registries that no entry uses any more, unless they are still held.
+  void Forget(const std::set<std::string>& in_use);
 
   std::vector<plan::RegistryStatus> InUse() const;
 

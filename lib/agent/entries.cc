@@ -113,6 +113,12 @@ std::optional<ActiveRun> Entries::TakeRun(const std::string& name, std::uint64_t
   return take(leaving_);
 }
 
+std::set<std::string> Entries::Registries() const {
+  std::set<std::string> registries;
+  for (const Entry& entry : entries_) registries.insert(entry.want->reference.domain());
+  return registries;
+}
+
 std::set<std::string> Entries::LeasesInUse() const {
   std::set<std::string> leases;
   auto add = [&leases](const std::vector<ActiveRun>& runs) {

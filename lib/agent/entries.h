@@ -100,6 +100,8 @@ class Entries {
   std::size_t leaving() const { return leaving_.size(); }
   // Leases under which pulls run, or still end.
   std::set<std::string> LeasesInUse() const;
+  // Of all entries, also those that are not on the list.
+  std::set<std::string> Registries() const;
   // A run has ended: takes it out. False if it belonged to an entry that is gone.
   std::optional<ActiveRun> TakeRun(const std::string& name, std::uint64_t run);
 

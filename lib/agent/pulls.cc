@@ -61,6 +61,13 @@ void Pulls::ListChanged(bool another) {
   first_at_ = loop_.now() + std::chrono::duration_cast<base::Duration>(wait);
 }
 
+void Pulls::Forget(const std::set<std::string>& in_use) {
+  std::erase_if(registries_, [&](const auto& one) {
+    return !in_use.contains(one.first) && plan::MayBeForgotten(one.second, loop_.now());
+  });
+  std::erase_if(registry_trouble_, [&](const auto& one) { return !registries_.contains(one.first); });
+}
+
 void Pulls::RuntimeReconnected() {
   shows_progress_ = true;
   leases_.Reconnected();

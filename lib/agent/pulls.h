@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "agent/checks.h"
@@ -59,6 +60,8 @@ class Pulls {
   void UseThreshold(int kubelet_percent);
   // `another`: it is not the list that was in force before.
   void ListChanged(bool another);
+  // Forgets registries that no entry uses any more, unless they are still held.
+  void Forget(const std::set<std::string>& in_use);
   // Perhaps it is another runtime than before.
   void RuntimeReconnected();
   // The image filesystem was measured.

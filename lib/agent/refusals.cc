@@ -63,9 +63,10 @@ void Refusals::Refused(const image::Reference& reference, const image::AuthConfi
                        base::TimePoint now) {
   std::string key = Key(reference, auth);
   base::Lock lock(mutex_);
+  // Tokens that live for hours are refused once each, at their end.
+  std::erase_if(records_, [now](const auto& one) { return now - one.second.newest > kHold; });
   if (records_.size() >= kMostRecords && !records_.contains(key)) records_.clear();
   Record& record = records_[key];
-  if (now - record.newest > kHold) record.images.clear();
   record.newest = now;
   if (record.images.size() < kRefusalsThatCount) record.images.insert(reference.Normalized());
 }

@@ -15,6 +15,9 @@ using std::chrono::seconds;
 constexpr std::uint64_t kFewPulls = 5;
 constexpr seconds kUsualWindow{21'600};
 
+// Its holds double for as long at most.
+constexpr seconds kForgottenAfter{3600};
+
 void Hold(RegistryPace& pace, base::TimePoint until) {
   pace.held_until = std::max(pace.held_until, until);
   pace.probing = true;
@@ -34,6 +37,11 @@ bool SavesPulls(const RegistryPace& pace, base::TimePoint now) {
   base::Duration window = pace.allowance->window.count() > 0 ? pace.allowance->window : kUsualWindow;
   if (now - pace.allowance_at >= window) return false;
   return pace.allowance->remaining <= std::max(kFewPulls, pace.allowance->limit / 10);
+}
+
+bool MayBeForgotten(const RegistryPace& pace, base::TimePoint now) {
+  return pace.running == 0 && now >= pace.held_until + kForgottenAfter && !SavesPulls(pace, now) &&
+         pace.budget.At(now) >= image::kRegistryRequests.burst;
 }
 
 RegistryPace AfterStart(RegistryPace past, base::TimePoint now) {

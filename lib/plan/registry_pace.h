@@ -50,6 +50,10 @@ RegistryPace AfterHeldByPull(RegistryPace past, base::TimePoint until);
 // for the limit's window, or for six hours if the registry names none.
 bool SavesPulls(const RegistryPace& pace, base::TimePoint now);
 
+// Nothing is lost if this is forgotten, once no entry is of that registry: no request runs, its budget is
+// full, and it has not been held for an hour.
+bool MayBeForgotten(const RegistryPace& pace, base::TimePoint now);
+
 // The answer for an entry while its registry is held.
 image::RegistryAnswer HeldAnswer(const RegistryPace& pace);
 

@@ -9,6 +9,9 @@
 namespace prefetch::plan {
 namespace {
 
+// The longest hold of a registry.
+constexpr std::chrono::hours kRegistryForgottenAfter{1};
+
 struct Places {
   int total = 0;
   int large = 0;
@@ -154,6 +157,10 @@ std::map<std::string, int> SearchesUnderWay(const std::vector<PullSlot>& due) {
 }
 
 }  // namespace
+
+bool MayBeForgotten(const RegistryHealth& health, base::TimePoint now) {
+  return now >= std::max(health.not_before, health.limited_until) + kRegistryForgottenAfter;
+}
 
 RegistryHealth AfterRegistryFailure(RegistryHealth past, bool rate_limited, base::Duration retry_after,
                                     base::TimePoint now, double random) {

@@ -28,6 +28,9 @@ struct RegistryHealth {
 RegistryHealth AfterRegistryFailure(RegistryHealth past, bool rate_limited, base::Duration retry_after,
                                     base::TimePoint now, double random);
 
+// Nothing is lost if this is forgotten, once no entry is of that registry: it has not been held for an hour.
+bool MayBeForgotten(const RegistryHealth& health, base::TimePoint now);
+
 // A pull that is due, or runs.
 struct PullSlot {
   std::size_t entry = 0;  // index in the list; the list is in order of priority

@@ -37,6 +37,23 @@ TEST(Pace, FiveSilencesInARowHold) {
   EXPECT_TRUE(Silent(5).probing);
 }
 
+TEST(Pace, IsForgottenOnceItNeedsNoPatience) {
+  using std::chrono::hours;
+  EXPECT_TRUE(MayBeForgotten(RegistryPace{}, kNow));
+  EXPECT_FALSE(MayBeForgotten(AfterStart({}, kNow), kNow + hours(2))) << "a request runs";
+  const RegistryPace answered = Told({}, RegistryAnswerKind::kSame, kNow);
+  EXPECT_FALSE(MayBeForgotten(answered, kNow)) << "or its budget would be full again";
+  EXPECT_TRUE(MayBeForgotten(answered, kNow + minutes(10)));
+  const RegistryPace held = Silent(5);
+  EXPECT_FALSE(MayBeForgotten(held, held.held_until + minutes(59))) << "or its holds would begin anew";
+  EXPECT_TRUE(MayBeForgotten(held, held.held_until + minutes(60)));
+  RegistryPace saving = answered;
+  saving.allowance = {.limit = 100, .remaining = 3};
+  saving.allowance_at = kNow;
+  EXPECT_FALSE(MayBeForgotten(saving, kNow + hours(2)));
+  EXPECT_TRUE(MayBeForgotten(saving, kNow + hours(6)));
+}
+
 TEST(Pace, HoldsDoubleToFifteenMinutes) {
   RegistryPace pace = Silent(5);
   base::TimePoint at = kNow;

@@ -234,6 +234,17 @@ TEST(Schedule, WhatStalledGoesBehindAllOthers) {
   EXPECT_TRUE(ComesBefore(due[3], due[0]));
 }
 
+TEST(RegistryHealth, IsForgottenAnHourAfterItsHold) {
+  using std::chrono::minutes;
+  EXPECT_TRUE(MayBeForgotten(RegistryHealth{}, kNow + minutes(60)));
+  for (auto until : {&RegistryHealth::not_before, &RegistryHealth::limited_until}) {
+    RegistryHealth health;
+    health.*until = kNow;
+    EXPECT_FALSE(MayBeForgotten(health, kNow + minutes(59)));
+    EXPECT_TRUE(MayBeForgotten(health, kNow + minutes(60)));
+  }
+}
+
 TEST(AfterRegistryFailure, OneMayBeChanceMoreSlowDown) {
   RegistryHealth health = AfterRegistryFailure({}, false, {}, kNow, 1.0);
   EXPECT_LE(health.not_before, kNow);
