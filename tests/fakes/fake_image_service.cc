@@ -52,6 +52,14 @@ void FakeImageService::DeleteTag(const std::string& name) {
   registry_.erase(name);
 }
 
+void FakeImageService::Forget(const std::string& name) {
+  base::Lock lock(mutex_);
+  registry_.erase(name);
+  failures_.erase(name);
+  mirrored_.erase(name);
+  std::erase_if(untagged_, [&](const auto& one) { return RepositoryOf(one.first) == RepositoryOf(name); });
+}
+
 void FakeImageService::Lag(const std::string& name, std::optional<FakeImage> image) {
   base::Lock lock(mutex_);
   mirrored_.erase(name);

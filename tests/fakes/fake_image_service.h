@@ -66,6 +66,7 @@ class FakeImageService final : public cri::ImageService, public cri::ContentServ
   // Under its tag, which moves if it was there: what had it is still found by digest.
   void Push(const FakeImage& image);
   void DeleteTag(const std::string& name);  // the registry answers 404 from now on
+  void Forget(const std::string& name);     // all of its repository is gone, also by digest
   // A mirror stands before the registry and gives every pull of the image's name this one; nullopt: it gives
   // what the registry has again.
   void Lag(const std::string& name, std::optional<FakeImage> image);

@@ -28,6 +28,14 @@ agent::RegistryAsker FakeRegistries::Asker() {
   };
 }
 
+void FakeRegistries::ForgetRequests() {
+  base::Lock lock(mutex_);
+  by_second_.clear();
+  std::erase_if(registries_, [](const auto& one) {
+    return one.second.mood == RegistryMood::kUp && !one.second.allowance;
+  });
+}
+
 int FakeRegistries::requests(const std::string& registry) const {
   base::Lock lock(mutex_);
   auto found = registries_.find(registry);

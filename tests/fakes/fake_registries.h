@@ -37,6 +37,9 @@ class FakeRegistries {
   // Answers from what the registries have when they are asked.
   agent::RegistryAsker Asker();
 
+  // All counts, and registries that are up, as if nobody had asked yet: for stories of months.
+  void ForgetRequests() PREFETCH_EXCLUDES(mutex_);
+
   int requests(const std::string& registry) const PREFETCH_EXCLUDES(mutex_);
   int requests() const PREFETCH_EXCLUDES(mutex_);
   // The most requests that came within any one second of virtual time, to all registries.
