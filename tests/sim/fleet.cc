@@ -16,7 +16,10 @@ constexpr const char* kRegistry = "r.io";
 
 }  // namespace
 
-Fleet::Fleet(FleetOptions options) : options_(std::move(options)) {
+Fleet::Fleet(FleetOptions options)
+    : options_(std::move(options)),
+      uplink_(options_.registry_rate, options_.node_rate / options_.limits.parallel_pulls),
+      seeded_(static_cast<std::size_t>(options_.tags)) {
   nodes_.resize(static_cast<std::size_t>(options_.nodes));
   for (Node& node : nodes_) node.tags.resize(static_cast<std::size_t>(options_.tags));
 }
@@ -33,10 +36,13 @@ void Fleet::StartCold() {
 }
 
 void Fleet::Begin(bool warm) {
+  seeded_.assign(seeded_.size(), warm);
   for (std::size_t i = 0; i < nodes_.size(); i++) {
     Node& node = nodes_[i];
     node.first_pulls_at = now_ + std::chrono::duration_cast<base::Duration>(
                                      std::chrono::duration<double>(options_.limits.start_jitter) * Random());
+    node.missing = warm ? 0 : options_.tags;
+    node.ready_at = now_;
     for (Tag& tag : node.tags) {
       tag.present = warm;
       if (!warm) tag.past = std::make_unique<plan::History>();
@@ -167,6 +173,8 @@ void Fleet::EndPull(int index, int tag_index) {
   Tag& tag = node.tags[static_cast<std::size_t>(tag_index)];
   tag.busy = false;
   if (tag.present) return;
+  const bool from_peer = options_.peers && seeded_[static_cast<std::size_t>(tag_index)];
+  if (from_peer) return Transfer(index, tag_index);
   std::optional<plan::Reason> failed;
   if (Down()) failed = plan::Reason::kUnreachable;
   for (int i = 0; i < options_.requests_per_pull && !failed; i++) {
@@ -180,19 +188,43 @@ void Fleet::EndPull(int index, int tag_index) {
     return;
   }
   node.health = {};
+  Transfer(index, tag_index);
+}
+
+void Fleet::Transfer(int index, int tag_index) {
+  if (options_.image_bytes <= 0) return IsHere(index, tag_index);
+  Tag& tag = nodes_[static_cast<std::size_t>(index)].tags[static_cast<std::size_t>(tag_index)];
+  tag.busy = true;
+  if (!options_.peers || !seeded_[static_cast<std::size_t>(tag_index)])
+    return uplink_.Begin({index, tag_index}, options_.image_bytes, now_);
+  const std::chrono::duration<double> takes(options_.image_bytes * options_.limits.parallel_pulls /
+                                            options_.node_rate);
+  happenings_.push(
+      {now_ + std::chrono::duration_cast<base::Duration>(takes), Kind::kTransferEnds, index, tag_index});
+}
+
+void Fleet::IsHere(int index, int tag_index) {
+  Node& node = nodes_[static_cast<std::size_t>(index)];
+  Tag& tag = node.tags[static_cast<std::size_t>(tag_index)];
+  tag.busy = false;
   tag.present = true;
   tag.past.reset();
+  seeded_[static_cast<std::size_t>(tag_index)] = true;
+  if (--node.missing == 0) node.ready_at = now_;
   tag.fresh =
       plan::AfterPulled(std::move(tag.fresh), options_.want, std::nullopt, here_, {now_, {}}, Random());
 }
 
 void Fleet::ChangeList(int tags) {
+  list_since_ = now_;
+  for (int t = 0; t < tags; t++) seeded_[static_cast<std::size_t>(t)] = false;
   for (std::size_t i = 0; i < nodes_.size(); i++) {
     Node& node = nodes_[i];
     node.first_pulls_at = now_ + std::chrono::duration_cast<base::Duration>(
                                      std::chrono::duration<double>(options_.limits.start_jitter) * Random());
     for (int t = 0; t < tags; t++) {
       Tag& tag = node.tags[static_cast<std::size_t>(t)];
+      node.missing += tag.present ? 1 : 0;
       tag.present = false;
       tag.fresh = {};
       tag.past = std::make_unique<plan::History>();
@@ -201,10 +233,25 @@ void Fleet::ChangeList(int tags) {
   }
 }
 
-void Fleet::RunUntil(base::Duration end) {
-  while (!happenings_.empty() && happenings_.top().at < Time(end)) {
-    Happening next = happenings_.top();
+base::TimePoint Fleet::NextAt() const {
+  const base::TimePoint happening = happenings_.empty() ? base::TimePoint::max() : happenings_.top().at;
+  return std::min(happening, uplink_.NextEnd().value_or(base::TimePoint::max()));
+}
+
+Fleet::Happening Fleet::TakeNext() {
+  const base::TimePoint at = NextAt();
+  if (!happenings_.empty() && happenings_.top().at == at) {
+    const Happening next = happenings_.top();
     happenings_.pop();
+    return next;
+  }
+  const Uplink::Transfer ended = uplink_.End();
+  return {at, Kind::kTransferEnds, ended.node, ended.tag};
+}
+
+void Fleet::RunUntil(base::Duration end) {
+  while (NextAt() < Time(end)) {
+    const Happening next = TakeNext();
     now_ = next.at;
     switch (next.kind) {
       case Kind::kTurn:
@@ -216,7 +263,11 @@ void Fleet::RunUntil(base::Duration end) {
         break;
       case Kind::kPullEnds:
         EndPull(next.node, next.tag);
-        TurnAt(next.node, now_ + options_.pull_time);
+        TurnAt(next.node, options_.image_bytes > 0 ? now_ : now_ + options_.pull_time);
+        break;
+      case Kind::kTransferEnds:
+        IsHere(next.node, next.tag);
+        TurnAt(next.node, now_);
         break;
       case Kind::kNewTags:
         ChangeList(next.tag);
@@ -224,6 +275,17 @@ void Fleet::RunUntil(base::Duration end) {
     }
   }
   now_ = Time(end);
+}
+
+std::optional<base::Duration> Fleet::ReadyAfter(double part) const {
+  std::vector<base::Duration> times;
+  for (const Node& node : nodes_) {
+    if (node.missing == 0) times.push_back(std::max(base::Duration(0), node.ready_at - list_since_));
+  }
+  const auto which = static_cast<std::size_t>(part * static_cast<double>(nodes_.size() - 1));
+  if (which >= times.size()) return std::nullopt;
+  std::sort(times.begin(), times.end());
+  return times[which];
 }
 
 double Fleet::Present() const {

@@ -2,8 +2,9 @@
 // what a registry meets when thousands of nodes start, when it comes back, when the list changes.
 //
 // What is modelled around them: one registry that allows so many requests a second and answers 429 above, a
-// round trip, a pull as a few requests and a few seconds. A node turns when something is due, as the agent's
-// loop does.
+// round trip, a pull as a few requests and a few seconds, or as bytes over the registry's uplink and the
+// node's link. Nodes may be each other's mirrors: an image that one of them has comes from there, its
+// manifest too. A node turns when something is due, as the agent's loop does.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +18,7 @@
 #include "plan/decide.h"
 #include "plan/registry_pace.h"
 #include "plan/schedule.h"
+#include "sim/uplink.h"
 
 namespace prefetch::sim {
 
@@ -28,6 +30,11 @@ struct FleetOptions {
   plan::Limits limits;
   int requests_per_pull = 4;  // manifests and configuration; layers come from elsewhere
   std::chrono::seconds pull_time{5};
+  // 0: pulls take pull_time. Else the rates count, in bytes a second.
+  double image_bytes = 0;
+  double registry_rate = 0;  // of all nodes; 0: no limit
+  double node_rate = 125e6;  // its pulls share it
+  bool peers = false;        // P2P mirrors
 };
 
 // What the registry counted, second by second.
@@ -50,6 +57,9 @@ class Fleet {
   void RunUntil(base::Duration end);
 
   const std::vector<Second>& load() const { return load_; }
+  const Uplink& uplink() const { return uplink_; }
+  // When a part of the nodes (0.5: half of them) had all of the newest list, since that came; none: not yet.
+  std::optional<base::Duration> ReadyAfter(double part) const;
   // Tags that are here, and whose registry agreed lately; of all.
   double Present() const;
   double Fresh() const;
@@ -67,8 +77,10 @@ class Fleet {
     plan::RegistryHealth health;
     base::TimePoint first_pulls_at;
     base::TimePoint next_turn = base::TimePoint::max();
+    int missing = 0;  // tags
+    base::TimePoint ready_at;
   };
-  enum class Kind { kTurn, kCheckEnds, kPullEnds, kNewTags };
+  enum class Kind { kTurn, kCheckEnds, kPullEnds, kTransferEnds, kNewTags };
   struct Happening {
     base::TimePoint at;
     Kind kind;
@@ -89,6 +101,10 @@ class Fleet {
   void StartChecks(int node, base::TimePoint& next);
   void EndCheck(int node, int tag);
   void EndPull(int node, int tag);
+  void Transfer(int node, int tag);
+  void IsHere(int node, int tag);
+  Happening TakeNext();
+  base::TimePoint NextAt() const;
   void ChangeList(int tags);
 
   const FleetOptions options_;
@@ -100,6 +116,9 @@ class Fleet {
   std::vector<std::pair<base::Duration, base::Duration>> outages_;
   std::priority_queue<Happening, std::vector<Happening>, std::greater<>> happenings_;
   std::vector<Second> load_;
+  Uplink uplink_;
+  std::vector<bool> seeded_;  // tags that some node has
+  base::TimePoint list_since_ = start_;
 };
 
 // The load as a picture: requests a second over time, with what is allowed as a line.

@@ -1,0 +1,172 @@
+// The table of deploy/docs/fleets.md: a fleet that starts cold, gets a new list, or has its registry back,
+// with and without mirrors among the nodes, by startJitter. The number of nodes is $PREFETCH_SIM_NODES, else
+// 200; what the registry allows and sends is in proportion.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <tuple>
+
+#include "base/text.h"
+#include "sim/fleet.h"
+
+namespace prefetch::sim {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+constexpr int kTags = 100, kNewTags = 20;
+constexpr double kImageBytes = 100e6;
+// Of 5,000 nodes: requests and bytes a second.
+constexpr double kAllowed = 2000, kSent = 12.5e9;
+
+enum class Event { kColdStart, kListChange, kRecovery };
+
+struct Case {
+  Event event = Event::kColdStart;
+  bool peers = false;
+  seconds jitter{0};
+};
+
+struct Row {
+  base::Duration half{}, most{};  // of the nodes are ready so long after the event
+  double requests = 0;            // a second, the highest mean over ten
+  double refused = 0;             // of all requests
+  double bytes = 0, bytes_a_second = 0;
+};
+
+int NodesOfTable() {
+  const char* text = std::getenv("PREFETCH_SIM_NODES");
+  auto nodes = text == nullptr ? std::nullopt : base::ParseUint(text);
+  return nodes ? static_cast<int>(*nodes) : 200;
+}
+
+FleetOptions OptionsOf(const Case& one) {
+  FleetOptions options{.nodes = NodesOfTable(), .tags = kTags};
+  const double part = options.nodes / 5000.0;
+  options.allowed_per_second = kAllowed * part;
+  options.want.refresh = plan::Refresh::kIfDigestChanged;
+  options.limits.start_jitter = one.jitter;
+  options.image_bytes = kImageBytes;
+  options.registry_rate = kSent * part;
+  options.peers = one.peers;
+  return options;
+}
+
+void CountRequests(const Fleet& fleet, Row& row) {
+  double all = 0, refused = 0, ten = 0;
+  const std::vector<Second>& load = fleet.load();
+  for (std::size_t i = 0; i < load.size(); i++) {
+    all += load[i].requests;
+    refused += load[i].refused;
+    ten += load[i].requests - (i >= 10 ? load[i - 10].requests : 0.0);
+    row.requests = std::max(row.requests, ten / 10);
+  }
+  row.refused = all > 0 ? refused / all : 0;
+}
+
+// Fails the test if a node never gets ready.
+Row RowOf(const Case& one) {
+  Fleet fleet(OptionsOf(one));
+  // While the registry is away a new list comes; what counts begins with its return.
+  constexpr hours kListAt{1}, kBack{4};
+  base::Duration event{0};
+  if (one.event == Event::kListChange) event = kListAt;
+  if (one.event == Event::kRecovery) event = kBack;
+  if (one.event == Event::kColdStart) {
+    fleet.StartCold();
+  } else {
+    fleet.NewTagsAt(kListAt, kNewTags);
+    if (one.event == Event::kRecovery) fleet.OutageBetween(minutes(30), kBack);
+    fleet.StartWarm();
+  }
+  const auto is_done = [&] { return fleet.ReadyAfter(1).has_value(); };
+  base::Duration until = event + minutes(10);
+  for (; until < hours(48); until += minutes(10)) {
+    fleet.RunUntil(until);
+    if (is_done()) break;
+  }
+  EXPECT_TRUE(is_done());
+  const base::Duration before = one.event == Event::kRecovery ? kBack - kListAt : hours(0);
+  Row row{.half = fleet.ReadyAfter(0.5).value_or(base::Duration(0)) - before,
+          .most = fleet.ReadyAfter(0.99).value_or(base::Duration(0)) - before,
+          .bytes = fleet.uplink().bytes(),
+          .bytes_a_second = fleet.uplink().most_a_second()};
+  CountRequests(fleet, row);
+  return row;
+}
+
+double Minutes(base::Duration time) {
+  return std::chrono::duration<double>(time).count() / 60;
+}
+
+void Print(const Case& one, const Row& row) {
+  static const char* const kNames[] = {"cold start", "list change", "recovery"};
+  std::printf("| %s | %s | %lld min | %.0f min | %.0f min | %.0f | %.1f %% | %.2f TB | %.1f Gbit/s |\n",
+              kNames[static_cast<int>(one.event)], one.peers ? "P2P" : "registry",
+              static_cast<long long>(one.jitter.count() / 60), Minutes(row.half), Minutes(row.most),
+              row.requests, 100 * row.refused, row.bytes / 1e12, row.bytes_a_second * 8 / 1e9);
+  std::fflush(stdout);
+}
+
+Row Shown(const Case& one) {
+  const Row row = RowOf(one);
+  Print(one, row);
+  return row;
+}
+
+class FleetTable : public testing::TestWithParam<std::tuple<Event, int>> {};
+
+TEST_P(FleetTable, MirrorsAmongTheNodesTakeTheBytesOffTheRegistry) {
+  const auto [event, jitter_minutes] = GetParam();
+  const minutes jitter(jitter_minutes);
+  const Row alone = Shown({.event = event, .peers = false, .jitter = jitter});
+  const Row peers = Shown({.event = event, .peers = true, .jitter = jitter});
+  EXPECT_LT(peers.bytes, 0.1 * alone.bytes);
+  EXPECT_LE(peers.most, alone.most + minutes(2));
+  // Nothing is sent twice.
+  const int tags = event == Event::kColdStart ? kTags : kNewTags;
+  EXPECT_NEAR(alone.bytes, NodesOfTable() * tags * kImageBytes, kImageBytes);
+}
+
+std::string NameOf(const testing::TestParamInfo<FleetTable::ParamType>& row) {
+  static const char* const kNames[] = {"ColdStart", "ListChange", "Recovery"};
+  const auto [event, jitter] = row.param;
+  return kNames[static_cast<int>(event)] + std::to_string(jitter);
+}
+
+INSTANTIATE_TEST_SUITE_P(Fleet, FleetTable,
+                         testing::Combine(testing::Values(Event::kColdStart, Event::kListChange,
+                                                          Event::kRecovery),
+                                          testing::Values(0, 10, 60)),
+                         NameOf);
+
+TEST(FleetTime, AColdStartTakesAsLongAsTheRegistryNeedsToSend) {
+  const Row row = RowOf({.event = Event::kColdStart});
+  const double seconds_to_send = 5000.0 * kTags * kImageBytes / kSent;
+  EXPECT_GE(Minutes(row.most) * 60, 0.95 * seconds_to_send);
+  EXPECT_LE(Minutes(row.most) * 60, 1.3 * seconds_to_send);
+}
+
+TEST(Uplink, IsSharedEvenly) {
+  const base::TimePoint start{hours(1)};
+  Uplink uplink(100, 80);
+  EXPECT_EQ(uplink.NextEnd(), std::nullopt);
+  uplink.Begin({.node = 1}, 400, start);
+  EXPECT_EQ(uplink.NextEnd(), start + seconds(5)) << "one gets no more than a node can take";
+  uplink.Begin({.node = 2}, 100, start + seconds(2));  // 240 are left of the first; 50 a second for each
+  EXPECT_EQ(uplink.NextEnd(), start + seconds(4));
+  EXPECT_EQ(uplink.End().node, 2);
+  EXPECT_EQ(uplink.NextEnd(), start + std::chrono::milliseconds(5750));  // 140 are left, 80 a second
+  EXPECT_EQ(uplink.End().node, 1);
+  EXPECT_EQ(uplink.running(), 0U);
+  EXPECT_EQ(uplink.bytes(), 500);
+  EXPECT_EQ(uplink.most_a_second(), 100);
+}
+
+}  // namespace
+}  // namespace prefetch::sim
