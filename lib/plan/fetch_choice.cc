@@ -1,0 +1,73 @@
+#include "plan/fetch_choice.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+
+#include "base/text.h"
+
+namespace prefetch::plan {
+namespace {
+
+// "2.1.9", "v2.3.0-rc.1"
+bool IsAtLeast21(std::string_view version) {
+  if (version.starts_with('v')) version.remove_prefix(1);
+  std::array<std::uint64_t, 2> numbers{};
+  for (std::uint64_t& number : numbers) {
+    const std::size_t end = version.find_first_not_of("0123456789");
+    const auto parsed = base::ParseUint(version.substr(0, end));
+    if (!parsed) return false;
+    number = *parsed;
+    version = end == std::string_view::npos ? "" : version.substr(end + 1);
+  }
+  return numbers[0] > 2 || (numbers[0] == 2 && numbers[1] >= 1);
+}
+
+}  // namespace
+
+std::string_view FetchReasonName(FetchReason reason) {
+  switch (reason) {
+    case FetchReason::kSetting:
+      return "Setting";
+    case FetchReason::kRuntime:
+      return "Runtime";
+    case FetchReason::kSnapshotter:
+      return "Snapshotter";
+    case FetchReason::kHosts:
+      return "Hosts";
+    case FetchReason::kTrouble:
+      return "Trouble";
+    case FetchReason::kNear:
+      return "Near";
+    case FetchReason::kFar:
+      return "Far";
+  }
+  std::abort();
+}
+
+bool MayFetch(bool automatic, std::string_view runtime, std::string_view version) {
+  return automatic && runtime == "containerd" && IsAtLeast21(version);
+}
+
+FetchChoice ChooseFetch(const FetchFacts& facts, base::TimePoint now) {
+  if (!facts.automatic) return {FetchBy::kRuntime, FetchReason::kSetting};
+  if (!MayFetch(true, facts.runtime, facts.version)) return {FetchBy::kRuntime, FetchReason::kRuntime};
+  if (facts.snapshotter != "overlayfs") return {FetchBy::kRuntime, FetchReason::kSnapshotter};
+  if (!facts.followed) return {FetchBy::kRuntime, FetchReason::kHosts};
+  if (now < facts.health.failed_until) return {FetchBy::kRuntime, FetchReason::kTrouble};
+  if (now < facts.health.near_until) return {FetchBy::kRuntime, FetchReason::kNear};
+  return {FetchBy::kAgent, FetchReason::kFar};
+}
+
+FetchHealth AfterFetchFailed(FetchHealth health, base::TimePoint now) {
+  health.failed_until = now + kFetchPause;
+  return health;
+}
+
+FetchHealth AfterManifest(FetchHealth health, base::Duration answer_time, base::TimePoint now) {
+  if (answer_time < kNearRegistry) health.near_until = now + kFetchPause;
+  return health;
+}
+
+}  // namespace prefetch::plan

@@ -1,0 +1,68 @@
+// FetchChoice: who fetches the content of an image: the agent, or the runtime within its pull. Pure.
+//
+// The runtime's own download is the rule. The agent's is quicker where connections are slow or far and the
+// runtime lets only a few through (containerd 2.1 and later: three downloads for all images). It costs CPU,
+// so near registries stay with the runtime (tests/bench/README.md has the figures).
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/clock.h"
+
+namespace prefetch::plan {
+
+enum class FetchBy {
+  kAgent,
+  kRuntime,
+};
+
+enum class FetchReason {
+  kSetting,      // --fetch=runtime
+  kRuntime,      // not containerd 2.1 or later
+  kSnapshotter,  // not overlayfs: others fetch by themselves, or lazily
+  kHosts,        // only the runtime can follow this registry's settings
+  kTrouble,      // the agent's way to this registry failed a short time ago
+  kNear,         // it answers so quickly that the runtime's downloads are not the limit
+  kFar,          // all is as it should be, or nothing is known of its distance yet
+};
+std::string_view FetchReasonName(FetchReason reason);
+
+// A registry that answers within this is near.
+constexpr std::chrono::milliseconds kNearRegistry{5};
+// The time for which the runtime has a registry to itself after a failure of ours, or once it was near.
+constexpr std::chrono::minutes kFetchPause{10};
+
+// What was learnt about one registry. A value.
+struct FetchHealth {
+  base::TimePoint failed_until;
+  base::TimePoint near_until;
+};
+
+struct FetchFacts {
+  bool automatic = false;  // --fetch=auto
+  std::string runtime, version;
+  std::string snapshotter;  // empty: not known
+  bool followed = false;    // the registry's hosts are known without an obstacle
+  FetchHealth health;
+};
+
+struct FetchChoice {
+  FetchBy by = FetchBy::kRuntime;
+  FetchReason reason = FetchReason::kSetting;
+
+  friend bool operator==(const FetchChoice&, const FetchChoice&) = default;
+};
+
+FetchChoice ChooseFetch(const FetchFacts& facts, base::TimePoint now);
+
+// The same without what costs a question to the runtime or a look at files: false decides.
+bool MayFetch(bool automatic, std::string_view runtime, std::string_view version);
+
+FetchHealth AfterFetchFailed(FetchHealth health, base::TimePoint now);
+// Its manifest came within `answer_time`.
+FetchHealth AfterManifest(FetchHealth health, base::Duration answer_time, base::TimePoint now);
+
+}  // namespace prefetch::plan

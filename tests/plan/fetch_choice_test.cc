@@ -1,0 +1,85 @@
+#include "plan/fetch_choice.h"
+
+#include <gtest/gtest.h>
+
+namespace prefetch::plan::fetch_choice_test {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+
+const base::TimePoint kNow = base::TimePoint{} + std::chrono::hours(5);
+
+FetchFacts Good() {
+  return {.automatic = true,
+          .runtime = "containerd",
+          .version = "2.1.9",
+          .snapshotter = "overlayfs",
+          .followed = true,
+          .health = {}};
+}
+
+template <typename Change>
+FetchFacts But(Change change) {
+  FetchFacts facts = Good();
+  change(facts);
+  return facts;
+}
+
+struct Row {
+  std::string name;
+  FetchFacts facts;
+  FetchReason reason;
+};
+
+class FetchChoiceTest : public testing::TestWithParam<Row> {};
+
+TEST_P(FetchChoiceTest, Row) {
+  const FetchReason reason = GetParam().reason;
+  const FetchBy by = reason == FetchReason::kFar ? FetchBy::kAgent : FetchBy::kRuntime;
+  EXPECT_EQ(ChooseFetch(GetParam().facts, kNow), (FetchChoice{by, reason}));
+}
+
+Row Version(const std::string& name, const std::string& version, FetchReason reason) {
+  return {"Version" + name, But([&](FetchFacts& facts) { facts.version = version; }), reason};
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Rows, FetchChoiceTest,
+    testing::Values(
+        Row{"AllIsWell", Good(), FetchReason::kFar},
+        Row{"NotWanted", But([](FetchFacts& facts) { facts.automatic = false; }), FetchReason::kSetting},
+        Row{"Crio", But([](FetchFacts& facts) { facts.runtime = "cri-o"; }), FetchReason::kRuntime},
+        Version("Old", "1.7.24", FetchReason::kRuntime), Version("Before", "2.0.5", FetchReason::kRuntime),
+        Version("First", "v2.1.0", FetchReason::kFar), Version("Debian", "2.3.4~ds1", FetchReason::kFar),
+        Version("Ten", "2.10.0-rc.1", FetchReason::kFar), Version("Next", "3.0.0", FetchReason::kFar),
+        Version("None", "", FetchReason::kRuntime), Version("Odd", "edge", FetchReason::kRuntime),
+        Version("Short", "2", FetchReason::kRuntime),
+        Row{"Stargz", But([](FetchFacts& facts) { facts.snapshotter = "stargz"; }),
+            FetchReason::kSnapshotter},
+        Row{"NoSnapshotter", But([](FetchFacts& facts) { facts.snapshotter = ""; }),
+            FetchReason::kSnapshotter},
+        Row{"Tables", But([](FetchFacts& facts) { facts.followed = false; }), FetchReason::kHosts},
+        Row{"FailedJustNow", But([](FetchFacts& facts) { facts.health = AfterFetchFailed({}, kNow); }),
+            FetchReason::kTrouble},
+        Row{"FailedLongAgo",
+            But([](FetchFacts& facts) { facts.health = AfterFetchFailed({}, kNow - minutes(10)); }),
+            FetchReason::kFar},
+        Row{"Near", But([](FetchFacts& facts) { facts.health = AfterManifest({}, milliseconds(4), kNow); }),
+            FetchReason::kNear},
+        Row{"NotNear",
+            But([](FetchFacts& facts) { facts.health = AfterManifest({}, milliseconds(5), kNow); }),
+            FetchReason::kFar},
+        Row{"NearOnceAndBusyLater", But([](FetchFacts& facts) {
+              facts.health = AfterManifest(AfterManifest({}, milliseconds(1), kNow), milliseconds(80), kNow);
+            }),
+            FetchReason::kNear}),
+    [](const auto& row) { return row.param.name; });
+
+TEST(FetchReasonTest, EachHasAName) {
+  EXPECT_EQ(FetchReasonName(FetchReason::kNear), "Near");
+  EXPECT_EQ(FetchReasonName(FetchReason::kHosts), "Hosts");
+}
+
+}  // namespace
+}  // namespace prefetch::plan::fetch_choice_test
