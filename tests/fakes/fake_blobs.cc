@@ -81,7 +81,9 @@ cri::CallResult<std::map<std::string, std::uint64_t>> FakeImageService::OthersIn
   if (auto refusal = ContentRefusal(call)) return std::move(*refusal);
   Simulate(clock_.Now());
   std::map<std::string, std::uint64_t> ingests;
-  for (const auto& [digest, blob] : store_.blobs) {
+  for (const auto& stored : store_.blobs) {
+    const std::string& digest = stored.first;
+    const StoredBlob& blob = stored.second;
     const bool ours = std::any_of(store_.leases.begin(), store_.leases.end(), [&](const auto& lease) {
       return lease.first.starts_with(cri::kLeasePrefix) && lease.second.digests.contains(digest);
     });
