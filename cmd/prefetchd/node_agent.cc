@@ -103,7 +103,8 @@ NodeAgent::NodeAgent(const config::AgentConfig& config, const cri::Endpoint& end
                              .clock = clock,
                              .api = cluster_ ? &cluster_->api() : nullptr,
                              .registry = registries_.Asker(),
-                             .access = registries_.Access()}),
+                             .access = registries_.Access(),
+                             .contents = registries_.Contents()}),
       inquiry_(agent_.board(), images_, content_, keyring_, clock, registries_.Asker(), registries_.Hosts(),
                Wish(), config.check_pull) {
   if (!cluster_ || (!config.preflight.AdmitsAnybody() && !config.fleet_tokens)) return;
@@ -116,6 +117,7 @@ agent::Options NodeAgent::LoopOptions() const {
           .node = NodeName(),
           .endpoint = endpoint_.ToString(),
           .instance = config_.LeaseOwner(),
+          .fetch = config_.fetch == config::Fetch::kAuto,
           .once = config_.once,
           .kubelet = KubeletFor(config_, endpoint_, version_, start_, word_),
           .touch = TouchFor(config_),

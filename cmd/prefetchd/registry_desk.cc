@@ -95,6 +95,22 @@ agent::RegistryAccessFor RegistryDesk::Access() {
   };
 }
 
+agent::ContentSourceFor RegistryDesk::Contents() {
+  if (config_.mode != config::RegistryMode::kAuto) return nullptr;
+  return [this](const image::Reference& reference,
+                const agent::AskingFor& runtime) -> std::shared_ptr<image::ContentSource> {
+    auto decided = Decided(runtime);
+    if (decided->registries || image::IsOnlyByPull(decided->access, reference.domain())) return nullptr;
+    std::shared_ptr<Clerk> clerk = ClerkFor(std::move(decided));
+    std::shared_ptr<const registry::HostChain> chain = clerk->client.HostsFor(reference);
+    if (!chain->only_by_pull.empty() || chain->hosts.empty()) return nullptr;
+    for (const registry::ChainedHost& host : chain->hosts) {
+      if (!host.problem.empty() || !host.blocked_by.empty()) return nullptr;
+    }
+    return {clerk, &clerk->client.contents()};
+  };
+}
+
 agent::RegistryHosts RegistryDesk::Hosts() {
   if (config_.mode == config::RegistryMode::kNone) return nullptr;
   return [this](const image::Reference& reference, const agent::AskingFor& runtime) {

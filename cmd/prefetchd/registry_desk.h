@@ -7,6 +7,7 @@
 #include <string>
 
 #include "agent/ask_registry.h"
+#include "agent/fetching.h"
 #include "base/clock.h"
 #include "base/mutex.h"
 #include "config/agent_config.h"
@@ -27,6 +28,7 @@ class RegistryDesk {
   agent::RegistryAsker Asker();
   agent::RegistryHosts Hosts();
   agent::RegistryAccessFor Access();
+  agent::ContentSourceFor Contents();
 
  private:
   // A node that asks no registry pays for none of this.

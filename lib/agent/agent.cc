@@ -57,8 +57,12 @@ Agent::Agent(Options options, Parts parts)
     kubelet_ = std::make_unique<KubeletView>(loop_, entries_, parts_.keyring, *std::move(options_.kubelet));
     options_.kubelet.reset();
   }
+  if (options_.fetch && parts_.contents) {
+    fetcher_.emplace(true, parts_.content, parts_.contents, parts_.clock, options_.platform, metrics_);
+  }
   pulls_.emplace(PullOptions{.limits = options_.limits, .instance = options_.instance, .once = options_.once},
-                 PullParts{parts_.images, parts_.content, refusals_, parts_.clock, options_.platform},
+                 PullParts{parts_.images, parts_.content, refusals_, parts_.clock, options_.platform,
+                           fetcher_ ? &*fetcher_ : nullptr},
                  ProbeOf(parts_),
                  PullNeighbours{loop_, entries_, look_ups_, metrics_, runtime_, checks_, kubelet_.get()});
   if (kubelet_ && options_.touch && parts_.api != nullptr) {

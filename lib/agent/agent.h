@@ -12,6 +12,7 @@
 #include "agent/checks.h"
 #include "agent/entries.h"
 #include "agent/events.h"
+#include "agent/fetching.h"
 #include "agent/kubelet_view.h"
 #include "agent/look_ups.h"
 #include "agent/loop.h"
@@ -130,7 +131,8 @@ class Agent {
   RuntimeView runtime_;
   std::unique_ptr<KubeletView> kubelet_;  // null: no kubelet runs here
   Checks checks_;
-  std::optional<Pulls> pulls_;  // always; made after the kubelet
+  std::optional<Fetcher> fetcher_;  // none: the runtime fetches everything
+  std::optional<Pulls> pulls_;      // always; made after the kubelet
   std::optional<TouchPods> touch_pods_;
   std::optional<Touching> touching_;
   // Last: their threads use what stands above.

@@ -61,6 +61,11 @@ void Metrics::PullEnded(const PullEnd& end) {
   if (end.result == PullResult::kSucceeded) counts_.pull_bytes.Observe(static_cast<double>(end.image_bytes));
 }
 
+void Metrics::Fetched(std::uint64_t bytes) {
+  base::Lock lock(mutex_);
+  counts_.fetched_bytes += bytes;
+}
+
 void Metrics::RegistryAsked(const image::RegistryAnswer& answer, base::Duration took) {
   base::Lock lock(mutex_);
   counts_.registry_answers[answer.kind]++;

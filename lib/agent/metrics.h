@@ -44,6 +44,7 @@ struct Counts {
   std::map<std::pair<PullResult, std::optional<plan::Reason>>, std::uint64_t> pulls;
   std::map<PullResult, Histogram> pull_seconds;
   Histogram pull_bytes;
+  std::uint64_t fetched_bytes = 0;  // by the agent itself
   std::optional<base::Duration> time_to_ready;
   std::map<image::RegistryAnswerKind, std::uint64_t> registry_answers;
   std::uint64_t registry_requests = 0;
@@ -66,6 +67,8 @@ class Metrics {
   Metrics& operator=(const Metrics&) = delete;
 
   void PullEnded(const PullEnd& end) PREFETCH_EXCLUDES(mutex_);
+  // Bytes of blobs have come from a registry to the agent itself.
+  void Fetched(std::uint64_t bytes) PREFETCH_EXCLUDES(mutex_);
   // A registry was asked, or had its answer held back.
   void RegistryAsked(const image::RegistryAnswer& answer, base::Duration took) PREFETCH_EXCLUDES(mutex_);
   // The node was found ready so long after the agent's start. Only the first call counts.

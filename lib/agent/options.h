@@ -9,6 +9,7 @@
 
 #include "agent/ask_registry.h"
 #include "agent/cluster/touch_pods.h"
+#include "agent/fetching.h"
 #include "agent/observe.h"
 #include "agent/observe_kubelet.h"
 #include "base/clock.h"
@@ -28,6 +29,8 @@ struct Options {
   std::string endpoint;  // the runtime's, for people
   // Tells this agent's leases from those of another one on the same node.
   std::string instance;
+  // --fetch=auto: the agent may fetch content itself (agent/fetching.h).
+  bool fetch = false;
   // --once: Run returns when every entry is ready or has failed for good.
   bool once = false;
   // This node's kubelet; none: presence is the verdict.
@@ -51,6 +54,7 @@ struct Parts {
   kube::Api* api = nullptr;          // for touching; none: this is no cluster, or it is not enabled
   RegistryAsker registry = nullptr;  // empty: no registry is asked
   RegistryAccessFor access = nullptr;
+  ContentSourceFor contents = nullptr;
 };
 
 }  // namespace prefetch::agent

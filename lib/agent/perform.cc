@@ -212,6 +212,19 @@ PullOutcome LookAtWhatCame(const base::Call& call, const PullParts& parts, const
   return outcome;
 }
 
+// Whatever comes of it, the runtime pulls afterwards.
+void FetchFirst(const base::Call& call, const PullParts& parts, const PullJob& job,
+                const credentials::Lookup& lookup) {
+  if (parts.fetcher == nullptr || job.lease.empty()) return;
+  FetchJob fetch{.reference = job.reference, .lease = job.lease, .credentials = {}, .runtime = job.runtime};
+  for (const credentials::Credential& credential : lookup.credentials) {
+    if (parts.refusals.Held(job.reference, credential.auth, parts.clock.Now())) continue;
+    fetch.credentials.push_back(credential.auth);
+  }
+  if (fetch.credentials.empty() && !lookup.credentials.empty()) return;
+  parts.fetcher->Bring(call, fetch);
+}
+
 }  // namespace
 
 PullOutcome PerformPull(const base::Call& call, const PullParts& parts, const PullJob& given) {
@@ -226,6 +239,8 @@ PullOutcome PerformPull(const base::Call& call, const PullParts& parts, const Pu
   }
   if (call.Stopped()) return Cancelled();
   const credentials::Lookup& lookup = *job.credentials;
+  FetchFirst(call, parts, job, lookup);
+  if (call.Stopped()) return Cancelled();
   Attempt attempt = TryCredentials(call, parts, job, lookup);
   if (attempt.ok) return LookAtWhatCame(call, parts, job, attempt.credential);
   if (call.Stopped()) return Cancelled();

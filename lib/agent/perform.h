@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "agent/fetching.h"
 #include "agent/refusals.h"
 #include "base/call.h"
 #include "base/clock.h"
@@ -22,6 +23,7 @@ struct PullJob {
   image::Reference reference;
   std::shared_ptr<const credentials::Lookup> credentials;
   std::string lease;                // empty: the runtime knows no leases
+  AskingFor runtime = {};           // which it is
   std::string sandbox_cgroup = {};  // as in cri::PullRequest
   // Told, on the worker, when that lease cannot be had: the pull goes on without one.
   std::function<void(const cri::CallError&)> unprotected = nullptr;
@@ -45,6 +47,7 @@ struct PullParts {
   Refusals& refusals;
   const base::Clock& clock;
   image::Platform node;
+  Fetcher* fetcher = nullptr;  // null: the runtime fetches everything
 };
 
 // Blocks until the pull has ended; `call.stop` cancels it. Runs on a worker.

@@ -227,8 +227,10 @@ void Pulls::Start(Entry& entry) {
   const std::vector<Entry>& all = entries_.all();
   if (std::all_of(all.begin(), all.end(), [](const Entry& one) { return one.runs.empty(); }))
     taken_ = plan::AfterFirstBegin(taken_, disk_.known ? disk_.available_bytes : 0);
-  PullJob job{
-      .reference = entry.want->reference, .credentials = look_ups_.Take(*entry.want), .lease = run.lease};
+  PullJob job{.reference = entry.want->reference,
+              .credentials = look_ups_.Take(*entry.want),
+              .lease = run.lease,
+              .runtime = runtime_.Asking()};
   if (runtime_.status().name == "cri-o") job.sandbox_cgroup = cri::kOwnPull;
   job.unprotected = [this, name = entry.name(), id = run.id](const cri::CallError& error) {
     loop_.Push(PullUnprotected{name, id, error});

@@ -45,6 +45,12 @@ RegistryConfig JudgeRegistry(const RawConfig& raw, Mistakes& mistakes) {
   return config;
 }
 
+Fetch WhoFetches(const SaidText& said, Mistakes& mistakes) {
+  if (!said || said->value == "runtime") return Fetch::kRuntime;
+  if (said->value != "auto") mistakes.Add(said->by, "must be auto or runtime");
+  return Fetch::kAuto;
+}
+
 Kubelet WhichKubelet(const RawConfig& raw, Mistakes& mistakes) {
   if (!raw.kubelet || raw.kubelet->value == "auto") return Kubelet::kAuto;
   if (raw.kubelet->value != "none") {
@@ -146,6 +152,7 @@ void CheckProviderPair(const RawConfig& raw, Mistakes& mistakes) {
 
 void JudgeTouch(const RawConfig& raw, AgentConfig& config, Mistakes& mistakes) {
   config.registry = JudgeRegistry(raw, mistakes);
+  config.fetch = WhoFetches(raw.fetch, mistakes);
   config.touch = IsOn(raw.touch);
   config.touch_image_volumes = IsOn(raw.touch_image_volumes);
   config.check_pull = IsOn(raw.check_pull);

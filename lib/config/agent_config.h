@@ -55,6 +55,12 @@ struct RegistryConfig {
   friend bool operator==(const RegistryConfig&, const RegistryConfig&) = default;
 };
 
+// The downloader of images.
+enum class Fetch {
+  kRuntime,
+  kAuto,  // the agent, where that is quicker (plan/fetch_choice.h)
+};
+
 struct AgentConfig {
   std::vector<std::string> lists;                // files and directories, at least one
   std::string runtime_endpoint;                  // "unix:///…"; empty: the usual sockets are tried
@@ -80,6 +86,7 @@ struct AgentConfig {
   bool kube_api = false;
   // kubelet is made to record images for every pod of the node; a list may then ask for open: Always.
   RegistryConfig registry;
+  Fetch fetch = Fetch::kRuntime;
   bool touch = false;
   bool touch_image_volumes = false;
   bool accept_fleet_wide_node_writes = false;

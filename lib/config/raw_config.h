@@ -92,6 +92,7 @@ struct RawConfig : FileOnlyConfig {
   std::optional<Said<std::vector<std::string>>> registry_trusted_mirrors;
   std::optional<Said<std::vector<std::string>>> registry_trusted_realms;
   std::optional<Said<bool>> registry_skip_mirrors;
+  std::optional<Said<std::string>> fetch;
   std::optional<Said<bool>> touch;
   std::optional<Said<bool>> touch_image_volumes;
   std::optional<Said<bool>> node_label;

@@ -213,6 +213,14 @@ constexpr std::array kSettings = {
             .group = Group::kRegistry,
             .place = kFileFirst,
             .help = "Ask the registries themselves, never a mirror"},
+    Setting{.name = "fetch",
+            .member = &Raw::fetch,
+            .group = Group::kRegistry,
+            .fallback = "runtime",
+            .help =
+                "Who downloads images: runtime: always the container runtime; auto: the agent itself, where "
+                "containerd 2.1 or later would be slower and the registry is not near",
+            .words = "auto|runtime"},
     // Touch
     Setting{.name = "touch",
             .member = &Raw::touch,

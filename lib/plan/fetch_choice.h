@@ -35,7 +35,7 @@ constexpr std::chrono::milliseconds kNearRegistry{5};
 // The time for which the runtime has a registry to itself after a failure of ours, or once it was near.
 constexpr std::chrono::minutes kFetchPause{10};
 
-// What was learnt about one registry. A value.
+// Facts that were learnt about one registry. A value.
 struct FetchHealth {
   base::TimePoint failed_until;
   base::TimePoint near_until;

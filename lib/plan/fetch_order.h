@@ -40,8 +40,8 @@ class FetchOrder {
     ImageId image = 0;  // one that wants it
     std::uint64_t begin = 0, end = 0, size = 0;
   };
-  // What a free stream does next: opens a blob, whose state is Opened, Done or Postponed then; or fetches a
-  // range. nullopt: nothing for now. With `alone`, the whole agent has one stream.
+  // The next step of a free stream: it opens a blob, and calls Opened, Done, Postponed or Failed; or it
+  // fetches a range. nullopt: nothing for now. With `alone`, the whole agent has one stream.
   std::optional<Step> Next(int streams_busy, bool alone);
 
   // The blob has `offset` bytes already.
@@ -49,8 +49,7 @@ class FetchOrder {
   // Another writer has it: it is to be opened once more, after Retry().
   void Postponed(const std::string& digest);
   void Retry();
-  // It is complete, or failed. Returns the images that waited for it: they are done if nothing else is
-  // missing.
+  // It is complete, or failed. Of() tells what that means for images.
   void Done(const std::string& digest);
   void Failed(const std::string& digest);
 

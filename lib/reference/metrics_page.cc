@@ -36,6 +36,7 @@ constexpr std::array<AlertRow, static_cast<std::size_t>(Id::kCount)> kAlerts = {
      "registry"},
     {Id::kPullDuration, "result", "the 0.9 quantile of `result=\"succeeded\"` doubles from week to week"},
     {Id::kPullBytes, "", "nothing; for planning links and mirrors"},
+    {Id::kFetchedBytes, "", "nothing; shows how much the agent downloads by itself"},
     {Id::kPullsRunning, "", "nothing"},
     {Id::kPullsQueued, "", "`> 0` for 2 h"},
     {Id::kRetriesWaiting, "", "`> 0` for 1 h"},

@@ -30,6 +30,10 @@ constexpr MetricsTable kTable = {{
      "Size of each image that was pulled, as the runtime reports it (containerd: compressed), with layers "
      "that "
      "were there before."},
+    {Id::kFetchedBytes, "prefetchd_fetched_bytes_total", Kind::kCounter,
+     "Bytes of blobs that the agent itself fetched from registries (setting fetch); 0 while the runtime "
+     "fetches "
+     "everything."},
     {Id::kPullsRunning, "prefetchd_pulls_running", Kind::kGauge,
      "Images that are being pulled now, those that a preflight asked for included."},
     {Id::kPullsQueued, "prefetchd_pulls_queued", Kind::kGauge,

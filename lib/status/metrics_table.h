@@ -19,6 +19,7 @@ enum class MetricId {
   kPulls,
   kPullDuration,
   kPullBytes,
+  kFetchedBytes,
   kPullsRunning,
   kPullsQueued,
   kRetriesWaiting,

@@ -88,6 +88,17 @@ TEST(AgentConfig, RegistriesByEnvironment) {
   EXPECT_TRUE(config->registry.skip_mirrors);
 }
 
+TEST(AgentConfig, WhoFetches) {
+  auto fetch = [](const char* word) {
+    return LoadAgentConfig(Minimal(), Environment({{"PREFETCHD_FETCH", word}}));
+  };
+  EXPECT_EQ(Validate(Minimal())->fetch, Fetch::kRuntime);
+  EXPECT_EQ(fetch("auto")->fetch, Fetch::kAuto);
+  EXPECT_EQ(fetch("runtime")->fetch, Fetch::kRuntime);
+  ASSERT_FALSE(fetch("agent"));
+  EXPECT_EQ(fetch("agent").error().message(), "PREFETCHD_FETCH: must be auto or runtime");
+}
+
 TEST(AgentConfig, AProxysPasswordIsForFilesOnly) {
   RawConfig raw = Minimal();
   raw.registry_https_proxy = Flag("http://user:word@proxy:3128", "--registry-https-proxy");

@@ -163,7 +163,7 @@ constexpr const char* kWholeAgent = R"({"apiVersion":"prefetchd.dev/v1alpha1","k
 "kubeletApi":true,"kubeletAddress":"10.0.0.7:10250","kubeletCa":"/ca","registry":"auto","registryConfigPath":"/certs",
 "registryContainerdConfig":"/cc","registriesConf":"/rc","registrySplitConfigPath":true,"registryHostRoot":"/host",
 "registryCa":"/rca","registryHttpProxy":"http://p:1","registryHttpsProxy":"http://p:1","registryNoProxy":"a.io",
-"registryTrustedMirrors":["m:5000"],"registryTrustedRealms":["t.io"],"registrySkipMirrors":false,"touch":true,
+"registryTrustedMirrors":["m:5000"],"registryTrustedRealms":["t.io"],"registrySkipMirrors":false,"fetch":"auto","touch":true,
 "touchImageVolumes":true,"kubeApi":true,"nodeLabel":true,"nodeResultLabel":"acme.io/images","nodeCondition":true,
 "startupTaint":true,"gateTimeout":"15m","acceptFleetWideNodeWrites":true,"listen":":9477","local":"/run/p.sock",
 "checkPull":true,"fleetTokens":true,"coreDumps":false,"logLevel":"info","logFormat":"json","once":true,"timeout":"5m",

@@ -270,6 +270,7 @@ void ShowCounts(const Counts& counts, Families& out) {
     out.Set(Id::kPullDuration, seconds, {{"result", PullResultName(result)}});
   }
   out.Set(Id::kPullBytes, counts.pull_bytes);
+  out.Set(Id::kFetchedBytes, static_cast<double>(counts.fetched_bytes));
   for (const auto& [answer, count] : counts.registry_answers) {
     out.Set(Id::kRegistryChecks, static_cast<double>(count), {{"answer", image::RegistryAnswerName(answer)}});
   }

@@ -1,0 +1,126 @@
+#include "agent/fetching.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "base/log.h"
+#include "cri/image_blobs.h"
+
+namespace prefetch::agent {
+namespace {
+
+using plan::FetchReason;
+
+// Of manifest and index together; the runtime has a minute for each of them.
+constexpr std::chrono::seconds kManifestLimit{60};
+constexpr std::chrono::seconds kStoreLimit{30};
+
+// It says something about the way to the registry, and not only about one image.
+bool IsTrouble(const base::Error& error) {
+  switch (error.code()) {
+    case base::Code::kNotFound:
+    case base::Code::kPermissionDenied:
+    case base::Code::kCancelled:
+      return false;
+    case base::Code::kInvalidArgument:
+    case base::Code::kUnavailable:
+    case base::Code::kDeadlineExceeded:
+    case base::Code::kResourceExhausted:
+    case base::Code::kInternal:
+      return true;
+  }
+  return true;
+}
+
+}  // namespace
+
+Fetcher::Fetcher(bool automatic, cri::ContentService& content, ContentSourceFor source,
+                 const base::Clock& clock, image::Platform platform, Metrics& metrics)
+    : automatic_(automatic),
+      content_(content),
+      source_for_(std::move(source)),
+      clock_(clock),
+      platform_(std::move(platform)),
+      streams_(content, [&metrics](std::uint64_t bytes) { metrics.Fetched(bytes); }) {}
+
+plan::FetchHealth Fetcher::HealthOf(const std::string& registry) {
+  base::Lock lock(mutex_);
+  return registries_[registry];
+}
+
+std::shared_ptr<image::ContentSource> Fetcher::Choose(const base::Call& call, const FetchJob& job) {
+  if (job.lease.empty() || !source_for_) return nullptr;
+  if (!plan::MayFetch(automatic_, job.runtime.name, job.runtime.version)) return nullptr;
+  auto snapshotter = content_.Snapshotter(call.Within(kStoreLimit));
+  std::shared_ptr<image::ContentSource> source = source_for_(job.reference, job.runtime);
+  const plan::FetchChoice choice = plan::ChooseFetch({.automatic = automatic_,
+                                                      .runtime = job.runtime.name,
+                                                      .version = job.runtime.version,
+                                                      .snapshotter = snapshotter ? *snapshotter : "",
+                                                      .followed = source != nullptr,
+                                                      .health = HealthOf(job.reference.domain())},
+                                                     clock_.Now());
+  if (choice.by == plan::FetchBy::kAgent) return source;
+  base::Debug("the runtime fetches",
+              {{"image", job.reference.written()}, {"reason", plan::FetchReasonName(choice.reason)}});
+  return nullptr;
+}
+
+base::Status Fetcher::WriteDocument(const base::Call& call, const std::string& lease,
+                                    const cri::BlobToWrite& blob, const std::string& bytes) {
+  const base::Call soon = call.Within(kStoreLimit);
+  auto opened = content_.OpenBlob(soon, lease, blob);
+  if (!opened) return base::Internal(opened.error().message);
+  if (opened->state == cri::BlobState::kWhole) return {};
+  if (opened->state == cri::BlobState::kTaken) return base::NotFound("another pull writes the manifest");
+  const std::uint64_t there = std::min<std::uint64_t>(opened->writer->offset(), bytes.size());
+  if (there < bytes.size()) {
+    if (auto failed = opened->writer->Append(bytes.substr(there))) return base::Internal(failed->message);
+  }
+  if (auto failed = opened->writer->Commit()) return base::Internal(failed->message);
+  return {};
+}
+
+base::Status Fetcher::BringContent(const base::Call& call, const FetchJob& job,
+                                   std::shared_ptr<image::ContentSource> source) {
+  image::RegistryQuestion question{
+      .reference = job.reference, .local_digests = {}, .platform = platform_, .credentials = job.credentials};
+  auto manifest = source->Manifest(call.Within(kManifestLimit), question);
+  if (!manifest && manifest.error().code() == base::Code::kInvalidArgument)
+    return base::NotFound(manifest.error().message());
+  if (!manifest) return std::move(manifest).error();
+  auto blobs = cri::BlobsOf(job.reference, manifest->index, manifest->manifest);
+  if (!blobs) return base::NotFound("its manifest is not that of an image which can be fetched like this");
+  for (const cri::ImageDocument& document : blobs->documents) {
+    if (auto written = WriteDocument(call, job.lease, document.blob, document.bytes); !written)
+      return written;
+  }
+  {
+    base::Lock lock(mutex_);
+    plan::FetchHealth& health = registries_[job.reference.domain()];
+    health = plan::AfterManifest(health, manifest->answer_time, clock_.Now());
+    if (clock_.Now() < health.near_until) return base::NotFound("the registry is near");
+  }
+  return streams_.Bring(call, {.lease = job.lease,
+                               .blobs = std::move(blobs->blobs),
+                               .question = std::move(question),
+                               .source = std::move(source)});
+}
+
+bool Fetcher::Bring(const base::Call& call, const FetchJob& job) {
+  std::shared_ptr<image::ContentSource> source = Choose(call, job);
+  if (source == nullptr) return false;
+  const base::Status brought = BringContent(call, job, std::move(source));
+  if (brought) return true;
+  if (!call.Stopped() && IsTrouble(brought.error())) {
+    base::Lock lock(mutex_);
+    plan::FetchHealth& health = registries_[job.reference.domain()];
+    health = plan::AfterFetchFailed(health, clock_.Now());
+  }
+  base::Debug("the runtime fetches the rest",
+              {{"image", job.reference.written()}, {"error", brought.error().message()}});
+  return false;
+}
+
+}  // namespace prefetch::agent

@@ -1,0 +1,69 @@
+// Fetcher: brings the content of an image into the runtime's store before the runtime pulls it, where that is
+// quicker (plan/fetch_choice.h).
+//
+// The pull follows in any case: CRI resolves the name, checks signatures, unpacks, and reports every failure.
+// So a fetch that fails is only a fetch that did not help, and no reason to tell.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "agent/ask_registry.h"
+#include "agent/blob_streams.h"
+#include "agent/metrics.h"
+#include "base/call.h"
+#include "base/clock.h"
+#include "base/mutex.h"
+#include "cri/content_service.h"
+#include "image/content_source.h"
+#include "image/platform.h"
+#include "plan/fetch_choice.h"
+
+namespace prefetch::agent {
+
+// Where content comes from, for such a runtime. nullptr: only the runtime can follow this registry's
+// settings. Reads files, sends nothing; any thread. Empty: as nullptr.
+using ContentSourceFor = std::function<std::shared_ptr<image::ContentSource>(
+    const image::Reference& reference, const AskingFor& runtime)>;
+
+struct FetchJob {
+  image::Reference reference;
+  std::string lease;
+  std::vector<image::AuthConfig> credentials;  // in the order of a pull
+  AskingFor runtime;
+};
+
+// Owned by the Agent. Any thread may call.
+class Fetcher {
+ public:
+  // The arguments outlive it. `automatic`: --fetch=auto.
+  Fetcher(bool automatic, cri::ContentService& content, ContentSourceFor source, const base::Clock& clock,
+          image::Platform platform, Metrics& metrics);
+
+  // Blocks until all content of the image is there (true), or the rest is left to the runtime. A stop ends it
+  // at once. What was written stays under the lease.
+  bool Bring(const base::Call& call, const FetchJob& job) PREFETCH_EXCLUDES(mutex_);
+
+ private:
+  std::shared_ptr<image::ContentSource> Choose(const base::Call& call, const FetchJob& job)
+      PREFETCH_EXCLUDES(mutex_);
+  base::Status WriteDocument(const base::Call& call, const std::string& lease, const cri::BlobToWrite& blob,
+                             const std::string& bytes);
+  base::Status BringContent(const base::Call& call, const FetchJob& job,
+                            std::shared_ptr<image::ContentSource> source) PREFETCH_EXCLUDES(mutex_);
+  plan::FetchHealth HealthOf(const std::string& registry) PREFETCH_EXCLUDES(mutex_);
+
+  const bool automatic_;
+  cri::ContentService& content_;
+  const ContentSourceFor source_for_;
+  const base::Clock& clock_;
+  const image::Platform platform_;
+  base::Mutex mutex_;
+  std::map<std::string, plan::FetchHealth> registries_ PREFETCH_GUARDED_BY(mutex_);  // those of the list
+  BlobStreams streams_;  // last: its threads use what stands above
+};
+
+}  // namespace prefetch::agent

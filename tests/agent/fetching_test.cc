@@ -1,0 +1,289 @@
+// The agent fetches content itself: choice, order, failures, stops, and what is left for the pull.
+#include "agent/fetching.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <map>
+#include <set>
+#include <thread>
+
+#include "base/mutex.h"
+#include "base/sha256.h"
+#include "fakes/fake_clock.h"
+#include "fakes/fake_image_service.h"
+
+namespace prefetch::agent::fetching_test {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::uint64_t kMiB = 1 << 20;
+constexpr const char* kLease = "prefetchd-1";
+const AskingFor kRuntime{.name = "containerd", .version = "2.1.9"};
+
+std::string DigestOf(const std::string& bytes) {
+  return "sha256:" + base::Sha256Hex(bytes);
+}
+
+image::Reference Named(const std::string& name) {
+  return *image::Reference::Parse(name);
+}
+
+// A registry with real bytes, whose answers can be held back or spoilt.
+class FakeSource final : public image::ContentSource {
+ public:
+  // Makes an image of these layers.
+  void Put(const std::string& name, const std::vector<std::string>& layers) {
+    const auto descriptor = [this](const std::string& type, const std::string& bytes) {
+      blobs_[DigestOf(bytes)] = bytes;
+      return R"({"mediaType":"application/vnd.oci.image.)" + type + R"(","digest":")" + DigestOf(bytes) +
+             R"(","size":)" + std::to_string(bytes.size()) + "}";
+    };
+    std::string manifest =
+        R"({"config":)" + descriptor("config.v1+json", "config of " + name) + R"(,"layers":[)";
+    for (std::size_t i = 0; i < layers.size(); i++) {
+      manifest += (i == 0 ? "" : ",") + descriptor("layer.v1.tar", layers[i]);
+    }
+    manifests_[Named(name).Normalized()] = manifest + "]}";
+  }
+  base::Result<image::ImageManifest> Manifest(const base::Call&,
+                                              const image::RegistryQuestion& image) override {
+    base::Lock lock(mutex_);
+    manifest_requests_++;
+    auto found = manifests_.find(image.reference.Normalized());
+    if (found == manifests_.end()) return base::NotFound("404");
+    return image::ImageManifest{.index = {}, .manifest = found->second, .answer_time = answer_time_};
+  }
+  base::Result<std::string> Bytes(const base::Call& call, const image::RegistryQuestion&,
+                                  const image::BlobRange& range) override {
+    base::Lock lock(mutex_);
+    std::stop_callback wake(call.stop, [this] { changed_.notify_all(); });
+    under_way_++;
+    most_ = std::max(most_, under_way_);
+    changed_.notify_all();
+    while (held_.contains(range.digest) && !call.Stopped())
+      changed_.wait_until(mutex_, std::chrono::steady_clock::now() + 20ms);
+    under_way_--;
+    if (call.Stopped()) return base::Cancelled("stopped");
+    if (auto failure = failures_.find(range.digest); failure != failures_.end()) return failure->second;
+    asked_.push_back(range);
+    served_ += range.end - range.begin;
+    return blobs_.at(range.digest).substr(range.begin, range.end - range.begin);
+  }
+
+  void Hold(const std::string& bytes) {
+    Change([&] { held_.insert(DigestOf(bytes)); });
+  }
+  void Release() {
+    Change([&] { held_.clear(); });
+  }
+  void Fail(const std::string& bytes, base::Error error) {
+    Change([&] { failures_.insert_or_assign(DigestOf(bytes), std::move(error)); });
+  }
+  void Spoil(const std::string& bytes) {
+    Change([&] { blobs_[DigestOf(bytes)] = std::string(bytes.size(), '?'); });
+  }
+  void AnswerIn(base::Duration time) {
+    Change([&] { answer_time_ = time; });
+  }
+  void AwaitRequests(int count) {
+    base::Lock lock(mutex_);
+    while (under_way_ < count) changed_.wait(mutex_);
+  }
+  std::uint64_t served() { return Read(served_); }
+  int most() { return Read(most_); }
+  int manifest_requests() { return Read(manifest_requests_); }
+
+ private:
+  template <typename F>
+  void Change(F change) {
+    base::Lock lock(mutex_);
+    change();
+    changed_.notify_all();
+  }
+  template <typename T>
+  T Read(const T& member) {
+    base::Lock lock(mutex_);
+    return member;
+  }
+  base::Mutex mutex_;
+  base::Condition changed_;
+  std::map<std::string, std::string> blobs_, manifests_;
+  std::set<std::string> held_;
+  std::map<std::string, base::Error> failures_;
+  std::vector<image::BlobRange> asked_;
+  base::Duration answer_time_ = 50ms;
+  std::uint64_t served_ = 0;
+  int under_way_ = 0, most_ = 0, manifest_requests_ = 0;
+};
+
+class FetchingTest : public testing::Test {
+ protected:
+  FetchingTest() {
+    EXPECT_TRUE(store_.EnsureLease({}, kLease, 1h));
+    Make();
+  }
+  void Make() {
+    fetcher_ = std::make_unique<Fetcher>(
+        true, store_, [this](const image::Reference&, const AskingFor&) { return source_; }, clock_,
+        image::Platform{"linux", "amd64", ""}, metrics_);
+  }
+  bool Bring(const std::string& name, const base::Call& call = {}, const AskingFor& runtime = kRuntime) {
+    return fetcher_->Bring(call, {Named(name), kLease, {}, runtime});
+  }
+  cri::BlobState StateOf(const std::string& bytes) {
+    auto opened =
+        store_.OpenBlob({}, kLease, {"layer-" + DigestOf(bytes), DigestOf(bytes), bytes.size(), {}});
+    return opened->state;
+  }
+  bool IsHere(const std::string& bytes) { return StateOf(bytes) == cri::BlobState::kWhole; }
+
+  const std::string large_ = std::string(2 * kMiB, 'l') + "arge";
+  const std::string small_ = std::string(1000, 's');
+  tests::FakeClock clock_;
+  tests::FakeImageService store_{clock_, tests::Persona::kContainerd23};
+  std::shared_ptr<FakeSource> source_ = std::make_shared<FakeSource>();
+  Metrics metrics_;
+  std::unique_ptr<Fetcher> fetcher_;
+};
+
+TEST_F(FetchingTest, AllBlobsAreBroughtOnceAndCounted) {
+  source_->Put("reg.example/app:v1", {large_, small_});
+  EXPECT_TRUE(Bring("reg.example/app:v1"));
+  EXPECT_TRUE(IsHere(large_));
+  EXPECT_TRUE(IsHere(small_));
+  const std::uint64_t all =
+      large_.size() + small_.size() + std::string("config of reg.example/app:v1").size();
+  EXPECT_EQ(source_->served(), all);
+  EXPECT_EQ(metrics_.Copy().fetched_bytes, all);
+  EXPECT_TRUE(Bring("reg.example/app:v1"));
+  EXPECT_EQ(source_->served(), all);
+}
+
+TEST_F(FetchingTest, ASharedLayerIsFetchedOnceForImagesSideBySide) {
+  source_->Put("reg.example/a:v1", {large_});
+  source_->Put("reg.example/b:v1", {large_, small_});
+  source_->Hold(large_);
+  std::atomic<int> brought = 0;
+  std::jthread a([&] { brought += Bring("reg.example/a:v1") ? 1 : 0; });
+  source_->AwaitRequests(1);
+  std::jthread b([&] { brought += Bring("reg.example/b:v1") ? 1 : 0; });
+  while (source_->manifest_requests() < 2) std::this_thread::yield();
+  source_->Release();
+  a.join();
+  b.join();
+  EXPECT_EQ(brought, 2);
+  EXPECT_LE(source_->served(), large_.size() + small_.size() + 100);
+}
+
+TEST_F(FetchingTest, ManyRangesAtOnceAreWrittenInOrder) {
+  std::string big;
+  for (std::uint64_t i = 0; big.size() < 20 * kMiB; i++) big += std::to_string(i);
+  source_->Put("reg.example/app:v1", {big});
+  source_->Hold(big);
+  std::jthread release([&] {
+    source_->AwaitRequests(plan::kFetchStreams);
+    source_->Release();
+  });
+  EXPECT_TRUE(Bring("reg.example/app:v1"));
+  EXPECT_TRUE(IsHere(big));
+  EXPECT_LE(source_->most(), plan::kFetchStreams);
+}
+
+TEST_F(FetchingTest, AStopEndsItAtOnceAndWhatWasWrittenIsNotFetchedAgain) {
+  source_->Put("reg.example/app:v1", {large_, small_});
+  source_->Hold(small_);
+  std::stop_source stop;
+  std::jthread stopper([&] {
+    while (!IsHere(large_)) std::this_thread::yield();
+    stop.request_stop();
+  });
+  EXPECT_FALSE(Bring("reg.example/app:v1", {.stop = stop.get_token()}));
+  stopper.join();
+  source_->Release();
+  const std::uint64_t before = source_->served();
+  Make();  // the agent is started anew
+  EXPECT_TRUE(Bring("reg.example/app:v1"));
+  EXPECT_LE(source_->served() - before, small_.size() + 100);
+}
+
+TEST_F(FetchingTest, WhatWasBegunIsResumed) {
+  source_->Put("reg.example/app:v1", {large_});
+  {
+    auto opened = store_.OpenBlob({}, kLease, {"layer-x", DigestOf(large_), large_.size(), {}});
+    ASSERT_FALSE(opened->writer->Append(large_.substr(0, kMiB)));
+  }
+  EXPECT_TRUE(Bring("reg.example/app:v1"));
+  EXPECT_LE(source_->served(), large_.size() - kMiB + 100);
+}
+
+TEST_F(FetchingTest, WhatEndsAFetchAndWhatTheRegistryHasToDoWithIt) {
+  const struct {
+    base::Error error;
+    bool asked_again;
+  } rows[] = {{base::NotFound("404"), true},
+              {base::PermissionDenied("401"), true},
+              {base::Unavailable("500"), false},
+              {base::ResourceExhausted("429"), false},
+              {base::InvalidArgument("no ranges"), false}};
+  for (const auto& row : rows) {
+    Make();
+    source_->Put("reg.example/app:v1", {small_});
+    source_->Fail(small_, row.error);
+    EXPECT_FALSE(Bring("reg.example/app:v1")) << row.error.message();
+    const int before = source_->manifest_requests();
+    EXPECT_FALSE(Bring("reg.example/app:v1"));
+    EXPECT_EQ(source_->manifest_requests() > before, row.asked_again) << row.error.message();
+    clock_.Advance(plan::kFetchPause);
+    EXPECT_FALSE(Bring("reg.example/app:v1"));
+    EXPECT_GT(source_->manifest_requests(), before);
+  }
+}
+
+TEST_F(FetchingTest, WrongBytesDoNotStayInTheStore) {
+  source_->Put("reg.example/app:v1", {small_});
+  source_->Spoil(small_);
+  EXPECT_FALSE(Bring("reg.example/app:v1"));
+  auto opened = store_.OpenBlob({}, kLease, {"layer-x", DigestOf(small_), small_.size(), {}});
+  ASSERT_EQ(opened->state, cri::BlobState::kOpen);
+  EXPECT_EQ(opened->writer->offset(), 0U);
+}
+
+TEST_F(FetchingTest, AFullDiskLeavesItToThePull) {
+  source_->Put("reg.example/app:v1", {large_});
+  store_.SetDiskFull(true);
+  EXPECT_FALSE(Bring("reg.example/app:v1"));
+}
+
+TEST_F(FetchingTest, ANearRegistryIsAskedForOneManifest) {
+  source_->Put("reg.example/app:v1", {small_});
+  source_->AnswerIn(1ms);
+  EXPECT_FALSE(Bring("reg.example/app:v1"));
+  EXPECT_FALSE(Bring("reg.example/app:v1"));
+  EXPECT_EQ(source_->manifest_requests(), 1);
+  EXPECT_EQ(source_->served(), 0U);
+}
+
+TEST_F(FetchingTest, WhatIsLeftToTheRuntimeFromTheBeginning) {
+  source_->Put("reg.example/app:v1", {small_});
+  EXPECT_FALSE(Bring("reg.example/app:v1", {}, {.name = "containerd", .version = "1.7.24"}));
+  EXPECT_FALSE(Bring("reg.example/app:v1", {}, {.name = "cri-o", .version = "2.1.0"}));
+  EXPECT_FALSE(fetcher_->Bring({}, {Named("reg.example/app:v1"), "", {}, kRuntime}));
+  EXPECT_EQ(source_->manifest_requests(), 0);
+}
+
+TEST_F(FetchingTest, ABlobThatAnotherWriterHasIsWaitedFor) {
+  source_->Put("reg.example/app:v1", {small_});
+  auto other = store_.OpenBlob({}, kLease, {"layer-x", DigestOf(small_), small_.size(), {}});
+  std::jthread writer([&] {
+    while (source_->served() == 0) std::this_thread::yield();  // the configuration
+    EXPECT_FALSE(other->writer->Append(small_));
+    EXPECT_FALSE(other->writer->Commit());
+  });
+  EXPECT_TRUE(Bring("reg.example/app:v1"));
+  EXPECT_LT(source_->served(), 100U);
+}
+
+}  // namespace
+}  // namespace prefetch::agent::fetching_test

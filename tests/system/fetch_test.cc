@@ -1,0 +1,174 @@
+// `--fetch=auto` on a real containerd: the agent downloads content itself from 2.1 on, and leaves it to older
+// releases. In any case, all images come, and each byte once.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <memory>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "rig/expect_ok.h"
+#include "system/node.h"
+
+namespace prefetch::system::fetch_test {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr std::uint64_t kMegabyte = 1'000'000;
+constexpr std::uint64_t kContent = 7 * kMegabyte;
+constexpr std::uint64_t kHeaders = 300'000;  // manifests, configurations, tokens, headers
+const rig::User kRobot{"robot", "hunter2-of-the-fetch"};
+
+std::string Answer(const std::string& status, const std::string& header = "") {
+  return "HTTP/1.1 " + status + "\r\n" + header + "Content-Length: 0\r\nConnection: close\r\n\r\n";
+}
+
+class FetchOnContainerd : public testing::Test {
+ protected:
+  FetchOnContainerd() { registry_->proxy().Delay(milliseconds(5)); }  // not near
+
+  // The route of hosts.toml leads to another name, so the operator has to trust it with the login.
+  std::vector<std::string> Flags() {
+    return {"--fetch=auto", "--registry-containerd-config", node_.containerd().config_file(),
+            "--registry-trusted-mirror", registry_->proxy().address()};
+  }
+  bool Fetches() {
+    auto version = node_.containerd().Ctr({"version"});
+    EXPECT_OK(version);
+    const std::string server = version ? version->substr(version->find("Server:")) : "";
+    return server.find("Version:  v2.1") != std::string::npos ||
+           server.find("Version:  2.1") != std::string::npos ||
+           server.find("Version:  v2.3") != std::string::npos;
+  }
+  std::string Push(Host& host) { return host.Push("app", "v1", {{1, 4 * kMegabyte}, {2, 3 * kMegabyte}}); }
+  void Start(const std::string& image) {
+    node_.HasList({image});
+    node_.StartAgent(Flags());
+  }
+  void ExpectReady() {
+    EXPECT_TRUE(rig::Eventually(seconds(60), [&] { return node_.Get("/readyz").status == 200; }))
+        << node_.AgentLog();
+  }
+  double Fetched() {
+    const std::string metrics = node_.Get("/metrics").body;
+    const std::string name = "\nprefetchd_fetched_bytes_total ";
+    const std::size_t at = metrics.find(name);
+    return at == std::string::npos ? -1 : std::stod(metrics.substr(at + name.size()));
+  }
+  void ExpectFetchedAll() {
+    if (Fetches()) {
+      EXPECT_GE(Fetched(), kContent) << node_.AgentLog();
+    } else {
+      EXPECT_EQ(Fetched(), 0);
+    }
+  }
+  // Everything in containerd's store goes.
+  void EmptyStore() {
+    auto names = node_.containerd().Ctr({"images", "ls", "--quiet"});
+    ASSERT_OK(names);
+    std::istringstream lines(*names);
+    for (std::string name; std::getline(lines, name);) {
+      EXPECT_OK(node_.containerd().Ctr({"images", "rm", "--sync", name}));
+    }
+    EXPECT_TRUE(rig::Eventually(seconds(20), [&] {
+      auto left = node_.containerd().Ctr({"content", "ls", "--quiet"});
+      return left && left->empty();
+    }));
+  }
+
+  Node node_;
+  std::unique_ptr<Host> registry_ = node_.AddRegistry("registry.example.test", kRobot);
+};
+
+TEST_F(FetchOnContainerd, ALoginIsUsedAndEachByteComesOnce) {
+  node_.HasDockerConfig("registry.example.test", kRobot);
+  Start(Push(*registry_));
+  ExpectReady();
+  ExpectFetchedAll();
+  EXPECT_LE(registry_->proxy().BytesToClients(), kContent + kHeaders);
+}
+
+TEST_F(FetchOnContainerd, ANearRegistryIsLeftToTheRuntime) {
+  node_.HasDockerConfig("registry.example.test", kRobot);
+  registry_->proxy().Delay(milliseconds(0));
+  Start(Push(*registry_));
+  ExpectReady();
+  EXPECT_EQ(Fetched(), 0);
+  EXPECT_LE(registry_->proxy().BytesToClients(), kContent + kHeaders);
+}
+
+TEST_F(FetchOnContainerd, ByDefaultTheRuntimeFetches) {
+  node_.HasDockerConfig("registry.example.test", kRobot);
+  node_.HasList({Push(*registry_)});
+  node_.StartAgent({"--registry-containerd-config", node_.containerd().config_file()});
+  ExpectReady();
+  EXPECT_EQ(Fetched(), 0);
+}
+
+TEST_F(FetchOnContainerd, AMirrorComesFirst) {
+  auto origin = node_.AddRegistry("origin.example.test", {});
+  auto mirror = node_.AddRegistry("mirror.example.test", {});
+  const std::string image = Push(*origin);
+  Push(*mirror);
+  mirror->proxy().Delay(milliseconds(5));
+  ASSERT_OK(node_.containerd().RouteByMirror("origin.example.test", mirror->proxy().port(),
+                                             origin->proxy().port()));
+  Start(image);
+  ExpectReady();
+  ExpectFetchedAll();
+  EXPECT_EQ(origin->proxy().Count("", "/blobs/"), 0U);
+  EXPECT_LE(mirror->proxy().BytesToClients(), kContent + kHeaders);
+}
+
+TEST_F(FetchOnContainerd, ABlobStoreBehindARedirect) {
+  auto open = node_.AddRegistry("open.example.test", {});
+  open->proxy().Delay(milliseconds(5));
+  const std::string image = Push(*open);
+  node_.HasList({image});
+  EXPECT_EQ(node_.Once().exit, rig::Exit{});
+  std::set<std::string> blobs;
+  for (const rig::Passed& passed : open->proxy().Requests()) {
+    if (passed.path.find("/blobs/") != std::string::npos)
+      blobs.insert(passed.path.substr(0, passed.path.find('?')));
+  }
+  ASSERT_EQ(blobs.size(), 3U);
+  EmptyStore();
+  rig::Proxy store(open->registry().port());
+  ASSERT_OK(store.Start());
+  for (const std::string& path : blobs) {
+    open->proxy().Answer(
+        path, Answer("307 Temporary Redirect", "Location: http://" + store.address() + path + "\r\n"));
+  }
+  const std::uint64_t before = open->proxy().BytesToClients();
+  Start(image);
+  ExpectReady();
+  ExpectFetchedAll();
+  EXPECT_GE(store.BytesToClients(), kContent);
+  EXPECT_LE(store.BytesToClients() + open->proxy().BytesToClients() - before, kContent + kHeaders);
+}
+
+TEST_F(FetchOnContainerd, ARegistryThatFailsIsLeftToThePullAndItsRetries) {
+  auto open = node_.AddRegistry("open.example.test", {});
+  open->proxy().Delay(milliseconds(5));
+  const std::string image = Push(*open);
+  for (const char* status : {"404 Not Found", "500 Internal Server Error", "429 Too Many Requests"}) {
+    const std::string header = std::string(status).starts_with("429") ? "Retry-After: 1\r\n" : "";
+    open->proxy().Answer("/blobs/", Answer(status, header));
+    Start(image);
+    EXPECT_TRUE(rig::Eventually(seconds(30), [&] { return open->proxy().Count("GET", "/blobs/") > 0; }))
+        << status;
+    open->proxy().Answer("/blobs/", "");
+    ExpectReady();
+    EXPECT_TRUE(node_.Has(image)) << status;
+    EXPECT_TRUE(node_.agent().Stop(seconds(5)));
+    EmptyStore();
+    open->proxy().Forget();
+  }
+}
+
+}  // namespace
+}  // namespace prefetch::system::fetch_test
