@@ -1,8 +1,11 @@
 #include "agent/observe.h"
 
+#include <linux/magic.h>
+#include <sys/statfs.h>
 #include <sys/statvfs.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <set>
 #include <utility>
@@ -58,11 +61,20 @@ std::uint64_t HashOf(const std::vector<image::LocalImage>& images) {
   return sum;
 }
 
+bool RootIsAnOverlay() {
+  struct statfs root {};
+  return ::statfs("/", &root) == 0 && root.f_type == OVERLAYFS_SUPER_MAGIC;
+}
+
 }  // namespace
 
 plan::DiskSpace ProbeDisk(const std::string& mountpoint) {
+  if (mountpoint.empty()) return {};
   struct statvfs info {};
-  if (mountpoint.empty() || ::statvfs(mountpoint.c_str(), &info) != 0 || info.f_blocks == 0) return {};
+  if (::statvfs(mountpoint.c_str(), &info) != 0) {
+    if (errno != ENOENT || !RootIsAnOverlay() || ::statvfs("/", &info) != 0) return {};
+  }
+  if (info.f_blocks == 0) return {};
   return {.known = true,
           .capacity_bytes = static_cast<std::uint64_t>(info.f_blocks) * info.f_frsize,
           .available_bytes = static_cast<std::uint64_t>(info.f_bavail) * info.f_frsize};

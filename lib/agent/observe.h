@@ -24,7 +24,9 @@ namespace prefetch::agent {
 
 // Measures the filesystem that holds `mountpoint`. Injected: tests have no disk to fill.
 using DiskProbe = std::function<plan::DiskSpace(const std::string& mountpoint)>;
-plan::DiskSpace ProbeDisk(const std::string& mountpoint);  // by statvfs
+// By statvfs. A pod does not mount the runtime's folders. Its root is an overlay with an upper layer among
+// the runtime's snapshots, and statvfs of an overlay measures the upper layer (Linux: fs/overlayfs/super.c).
+plan::DiskSpace ProbeDisk(const std::string& mountpoint);
 
 // `probe` for a filesystem that may not answer: after a second, the space is that of the newest answer.
 // Copies share it: one thread at a time may call.

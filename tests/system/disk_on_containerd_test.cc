@@ -41,5 +41,27 @@ TEST(Disk, WhatDoesNotFitIsSaidAndSmallOnesOvertake) {
   EXPECT_FALSE(rig::Eventually(seconds(5), [&] { return registry->proxy().BytesToClients() > served; }));
 }
 
+// Becomes the command that follows, in a pod's view of the node: its root is an overlay, and containerd's
+// data is not mounted. The upper layer is on a filesystem of 40 MiB.
+const char* const kAsInAPod = R"(set -e
+scratch=$1; shift
+mkdir "$scratch/pod"
+mount -t tmpfs -o size=40m tmpfs "$scratch/pod"
+mkdir "$scratch/pod/upper" "$scratch/pod/work" "$scratch/pod/root"
+mount -t overlay overlay -o "lowerdir=/,upperdir=$scratch/pod/upper,workdir=$scratch/pod/work" "$scratch/pod/root"
+for each in /proc /dev "$scratch"; do mount --rbind "$each" "$scratch/pod/root$each"; done
+mount -t tmpfs tmpfs "$scratch/pod/root$scratch/containerd/root"
+exec chroot "$scratch/pod/root" "$@")";
+
+TEST(Disk, IsMeasuredInAPodWhichDoesNotMountTheRuntimesData) {
+  Node node;
+  node.RunsAgentBy({"unshare", "--mount", "sh", "-c", kAsInAPod, "sh", node.scratch() / ""});
+  node.HasList({});
+  node.StartAgent();
+  ASSERT_TRUE(rig::Eventually(seconds(20), [&] { return node.Status().disk.has_value(); }))
+      << node.AgentLog();
+  EXPECT_EQ(node.Status().disk->capacity_bytes, 40U << 20);
+}
+
 }  // namespace
 }  // namespace prefetch::system::disk_on_containerd_test
