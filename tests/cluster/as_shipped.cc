@@ -3,6 +3,7 @@
 #include <sys/mount.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <sstream>
@@ -201,6 +202,16 @@ void AsShipped::ExpectLearntVersion() {
   });
   EXPECT_EQ(kubelet.version, KubeletVersion());
   EXPECT_EQ(kubelet.version_from, "Node status");
+}
+
+void AsShipped::ExpectMeasuredDisk() {
+  auto ran = rig::RunProgram({{FromEnvironment("PREFETCHCTL"), "status", "-o", "json"}, {}}, seconds(20));
+  ASSERT_OK(ran);
+  auto status = screen::ParseStatusDocument(ran->out);
+  ASSERT_OK(status);
+  ASSERT_TRUE(status->disk) << "none of the runtime's folders is mounted: the agent's root tells";
+  const auto space = std::filesystem::space(node_->node().scratch() / "");
+  EXPECT_EQ(status->disk->capacity_bytes, space.capacity);
 }
 
 std::string AsShipped::Preflight(const std::string& image, const std::string& policy) {

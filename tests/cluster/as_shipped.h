@@ -57,6 +57,8 @@ class AsShipped : public testing::TestWithParam<Platform> {
   std::optional<doc::Node> AwaitReady(const std::string& not_uid = "");
   // Nothing declares kubelet's version: the agent reads it from the Node, with the shipped right.
   static void ExpectLearntVersion();
+  // The agent knows the size of the filesystem with the images.
+  void ExpectMeasuredDisk();
   // An ordinary job's pod of namespace ci, with the init container that the page makes for it: how that
   // ended, and its last words.
   std::string Preflight(const std::string& image, const std::string& policy);

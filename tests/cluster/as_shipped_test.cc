@@ -61,6 +61,7 @@ TEST_P(AsShipped, RunsAsTheDaemonSetsPod) {
   ASSERT_OK(status);
   EXPECT_TRUE(status->exit == rig::Exit{}) << status->err << "the local socket is where it is said to be";
   ExpectLearntVersion();
+  ExpectMeasuredDisk();
 
   // A job under Pod Security "restricted" asks this agent, at the node's address, by its token.
   MakeNamespace(node_->api(), "ci");
