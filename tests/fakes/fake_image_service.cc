@@ -298,8 +298,10 @@ cri::CallResult<cri::RuntimeInfo> FakeImageService::Connect(const base::Call& ca
                           "the runtime says that it is not ready: ContainerdNotReady: loading plugins"};
   }
   cri::RuntimeInfo info = InfoOf(persona_);
-  if (!version_.empty()) info.version = version_;
-  info.registries = registries_;
+  if (!version_.empty()) {
+    info.version = version_;
+    info.registries = registries_;
+  }
   return info;
 }
 

@@ -244,9 +244,9 @@ class FakeImageService final : public cri::ImageService, public cri::ContentServ
   std::uint64_t bandwidth_ PREFETCH_GUARDED_BY(mutex_) = 0;
   base::Duration latency_ PREFETCH_GUARDED_BY(mutex_){};
   bool up_ PREFETCH_GUARDED_BY(mutex_) = true;
-  std::uint64_t generation_ PREFETCH_GUARDED_BY(mutex_) = 0;  // how often it was started
-  std::string version_ PREFETCH_GUARDED_BY(mutex_);           // empty: the persona's
-  image::RuntimeRegistries registries_ PREFETCH_GUARDED_BY(mutex_);
+  std::uint64_t generation_ PREFETCH_GUARDED_BY(mutex_) = 0;         // how often it was started
+  std::string version_ PREFETCH_GUARDED_BY(mutex_);                  // empty: the persona's
+  image::RuntimeRegistries registries_ PREFETCH_GUARDED_BY(mutex_);  // that it tells, with version_
   bool ready_ PREFETCH_GUARDED_BY(mutex_) = true;
   bool disk_full_ PREFETCH_GUARDED_BY(mutex_) = false;
   FakeStore store_ PREFETCH_GUARDED_BY(mutex_);
