@@ -46,7 +46,17 @@ Fetcher::Fetcher(bool automatic, cri::ContentService& content, ContentSourceFor 
 
 plan::FetchHealth Fetcher::HealthOf(const std::string& registry) {
   base::Lock lock(mutex_);
-  return registries_[registry];
+  auto found = registries_.find(registry);
+  return found == registries_.end() ? plan::FetchHealth() : found->second;
+}
+
+// Keeps those that are left to the runtime now: callers of preflights name ever new registries.
+void Fetcher::Note(const std::string& registry, const plan::FetchHealth& health) {
+  base::Lock lock(mutex_);
+  registries_[registry] = health;
+  std::erase_if(registries_, [now = clock_.Now()](const auto& one) {
+    return one.second.failed_until <= now && one.second.near_until <= now;
+  });
 }
 
 std::shared_ptr<image::ContentSource> Fetcher::Choose(const base::Call& call, const FetchJob& job) {
@@ -96,12 +106,11 @@ base::Status Fetcher::BringContent(const base::Call& call, const FetchJob& job,
     if (auto written = WriteDocument(call, job.lease, document.blob, document.bytes); !written)
       return written;
   }
-  {
-    base::Lock lock(mutex_);
-    plan::FetchHealth& health = registries_[job.reference.domain()];
-    health = plan::AfterManifest(health, manifest->answer_time, clock_.Now());
-    if (clock_.Now() < health.near_until) return base::NotFound("the registry is near");
-  }
+  const std::string& registry = job.reference.domain();
+  const plan::FetchHealth health =
+      plan::AfterManifest(HealthOf(registry), manifest->answer_time, clock_.Now());
+  Note(registry, health);
+  if (clock_.Now() < health.near_until) return base::NotFound("the registry is near");
   return streams_.Bring(call, {.lease = job.lease,
                                .blobs = std::move(blobs->blobs),
                                .question = std::move(question),
@@ -114,9 +123,8 @@ bool Fetcher::Bring(const base::Call& call, const FetchJob& job) {
   const base::Status brought = BringContent(call, job, std::move(source));
   if (brought) return true;
   if (!call.Stopped() && IsTrouble(brought.error())) {
-    base::Lock lock(mutex_);
-    plan::FetchHealth& health = registries_[job.reference.domain()];
-    health = plan::AfterFetchFailed(health, clock_.Now());
+    const std::string& registry = job.reference.domain();
+    Note(registry, plan::AfterFetchFailed(HealthOf(registry), clock_.Now()));
   }
   base::Debug("the runtime fetches the rest",
               {{"image", job.reference.written()}, {"error", brought.error().message()}});

@@ -55,6 +55,7 @@ class Fetcher {
   base::Status BringContent(const base::Call& call, const FetchJob& job,
                             std::shared_ptr<image::ContentSource> source) PREFETCH_EXCLUDES(mutex_);
   plan::FetchHealth HealthOf(const std::string& registry) PREFETCH_EXCLUDES(mutex_);
+  void Note(const std::string& registry, const plan::FetchHealth& health) PREFETCH_EXCLUDES(mutex_);
 
   const bool automatic_;
   cri::ContentService& content_;
@@ -62,7 +63,7 @@ class Fetcher {
   const base::Clock& clock_;
   const image::Platform platform_;
   base::Mutex mutex_;
-  std::map<std::string, plan::FetchHealth> registries_ PREFETCH_GUARDED_BY(mutex_);  // those of the list
+  std::map<std::string, plan::FetchHealth> registries_ PREFETCH_GUARDED_BY(mutex_);  // left to the runtime now
   BlobStreams streams_;  // last: its threads use what stands above
 };
 
