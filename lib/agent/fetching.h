@@ -63,8 +63,9 @@ class Fetcher {
   const base::Clock& clock_;
   const image::Platform platform_;
   base::Mutex mutex_;
-  std::map<std::string, plan::FetchHealth> registries_ PREFETCH_GUARDED_BY(mutex_);  // left to the runtime now
-  BlobStreams streams_;  // last: its threads use what stands above
+  std::map<std::string, plan::FetchHealth> registries_
+      PREFETCH_GUARDED_BY(mutex_);  // left to the runtime now
+  BlobStreams streams_;             // last: its threads use what stands above
 };
 
 }  // namespace prefetch::agent
