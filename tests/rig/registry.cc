@@ -16,6 +16,7 @@
 namespace prefetch::rig {
 namespace {
 
+constexpr std::size_t kShortestPassword = 8;
 constexpr std::chrono::seconds kRegistryBootLimit{20};
 constexpr std::chrono::seconds kRegistryStopLimit{5};
 
@@ -89,6 +90,9 @@ base::Status Registry::Configure() {
   if (!users_.empty()) {
     std::string passwords;
     for (const User& user : users_) {
+      // Logs are searched for passwords: a short one is found by chance.
+      if (user.password.size() < kShortestPassword)
+        return base::InvalidArgument("the password of " + user.name + " is too short");
       auto line = PasswordLine(user);
       if (!line) return line.status();
       passwords += *line;

@@ -144,11 +144,12 @@ TEST_F(DeadMountTest, OfCredentialFilesHoldsNoImage) {
 // the files answer.
 TEST_F(DeadMountTest, OfCredentialFilesHoldsNoStart) {
   std::unique_ptr<Host> registry = node_.AddRegistry("registry.example.test", {});
-  std::unique_ptr<Host> closed = node_.AddRegistry("closed.example.test", {"ci", "pw"});
+  std::unique_ptr<Host> closed = node_.AddRegistry("closed.example.test", {"ci", "s3cr3t-dead-mount"});
   const std::string open_to_all = registry->Push("first", "v1", {{1, 1'000'000}});
   const std::string hidden = closed->Push("second", "v1", {{2, 1'000'000}});
   const std::string config = node_.scratch().Write(
-      "nfs/config.json", R"({"auths":{"closed.example.test":{"username":"ci","password":"pw"}}})");
+      "nfs/config.json",
+      R"({"auths":{"closed.example.test":{"username":"ci","password":"s3cr3t-dead-mount"}}})");
   node_.HasKubelet({"--kubelet", "none", "--docker-config", config});
   node_.HasList({open_to_all, hidden});
   {
