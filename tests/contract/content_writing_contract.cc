@@ -163,7 +163,7 @@ TEST_P(ContentWritingContract, WithoutTheLeaseBlobsGo) {
   EXPECT_TRUE(world_->Until([&] { return world_->StoreIsEmpty(); }));
 }
 
-// What is there belongs to the lease that asks for it, too.
+// An existing blob belongs to the asking lease, too.
 TEST_P(ContentWritingContract, ASecondLeaseKeepsWhatIsThere) {
   if (!world_->HasContentApi()) return;
   MakeLease("prefetchd-2");
