@@ -67,5 +67,31 @@ TEST(Soak, NothingGrows) {
   }
 }
 
+// Lists of CI jobs name ever new registries; each kept one would cost some hundred bytes for good.
+TEST(Soak, RegistriesThatNoListNamesAreForgotten) {
+  ::mallopt(M_ARENA_MAX, 1);
+  Node node({.persona = Persona::kContainerd23});
+  auto heap_after = [&](int round) {
+    std::vector<std::string> names;
+    for (int i = 0; i < 150; i++)
+      names.push_back("r" + std::to_string(150 * round + i) + ".registries.test/app:v1");
+    for (const std::string& name : names) node.runtime.Fail(name, image::ErrorClass::kUnreachable);
+    node.List(names);
+    node.RunFor(std::chrono::minutes(4));
+    node.List({});
+    for (const std::string& name : names) node.runtime.Fail(name, std::nullopt);
+    node.RunFor(std::chrono::hours(3));
+    std::vector<std::string>().swap(node.log);
+    return ::mallinfo2().uordblks;
+  };
+  std::size_t first = 0, last = 0;
+  for (int round = 0; round < 5; round++) {
+    last = heap_after(round);
+    if (round == 1) first = last;
+    std::printf("round %d: heap %zu KiB\n", round, last >> 10);
+  }
+  EXPECT_LE(last, first + (64 << 10));
+}
+
 }  // namespace
 }  // namespace prefetch::tests::soak
