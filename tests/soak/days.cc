@@ -154,15 +154,14 @@ void Days::KubeletCollects() {
 
 Evening Days::Measure() {
   const plan::SnapshotPtr snapshot = node_.Snapshot();
-  const std::string metrics =
-      agent::MetricsText(*snapshot, node_.Metrics().Copy(), {}, "1.0", status::View::kFull);
   Evening evening{.day = day_,
                   .ready = snapshot->readiness.ready,
                   .descriptors = Count("/proc/self/fd"),
                   .threads = Count("/proc/self/task"),
                   .leases = node_.runtime.Leases().size(),
                   .log_lines = node_.log.size(),
-                  .metric_series = static_cast<std::size_t>(std::count(metrics.begin(), metrics.end(), '\n')),
+                  .metric_lines = LinesOf(
+                      agent::MetricsText(*snapshot, node_.Metrics().Copy(), {}, "1.0", status::View::kFull)),
                   .status_bytes = status::StatusJson(*snapshot).size()};
   for (const std::string& line : node_.log) evening.log_bytes += line.size() + 1;
   // The log is the test's.

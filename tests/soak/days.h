@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "scenario/node.h"
+#include "soak/metric_lines.h"
 
 namespace prefetch::tests::soak {
 
@@ -20,7 +21,7 @@ struct Evening {
   std::size_t descriptors = 0, threads = 0;
   std::size_t leases = 0;
   std::size_t log_lines = 0, log_bytes = 0;  // of this day
-  std::size_t metric_series = 0;
+  MetricLines metric_lines;
   std::size_t status_bytes = 0;
 };
 

@@ -13,8 +13,8 @@ struct Sample {
   std::size_t resident_bytes = 0;  // with the program's pages, which the kernel may drop
   std::size_t descriptors = 0, threads = 0, children = 0;
   std::size_t leases = 0;
-  std::size_t log_bytes = 0;  // since the sample before
-  std::size_t metric_series = 0;
+  std::size_t log_bytes = 0;    // since the sample before
+  std::size_t gauge_lines = 0;  // of metrics about the present
 };
 
 // So few samples say nothing.

@@ -19,7 +19,7 @@ TEST(Growth, OfEachFigureIsNoticed) {
   for (auto value : {&Sample::descriptors, &Sample::threads, &Sample::children, &Sample::leases})
     EXPECT_EQ(Growth(Samples(20, value, 20, 1)).size(), 1U);
   EXPECT_EQ(Growth(Samples(20, &Sample::log_bytes, 10'000, 3000)).size(), 1U);
-  EXPECT_EQ(Growth(Samples(20, &Sample::metric_series, 300, 8)).size(), 1U);
+  EXPECT_EQ(Growth(Samples(20, &Sample::gauge_lines, 80, 1)).size(), 1U);
 }
 
 TEST(Growth, OneSampleOfManyIsNone) {

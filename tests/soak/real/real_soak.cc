@@ -16,6 +16,7 @@
 #include "faults/real/world.h"
 #include "rig/expect_ok.h"
 #include "soak/growth.h"
+#include "soak/metric_lines.h"
 
 namespace prefetch::tests::soak {
 namespace {
@@ -38,6 +39,7 @@ Flags flags;
 // seconds.
 constexpr seconds kRecovers{120};
 constexpr const char* kFolder = "PREFETCH_CONTAINERD";
+constexpr std::size_t kPlugins = 1;  // that RealWorld configures
 
 // Small layers: what is soaked is the agent, not the disk.
 std::vector<rig::Layer> Layers(std::uint64_t seed) {
@@ -98,11 +100,16 @@ class Soak {
     const std::size_t log = LogSize();
     sample.log_bytes = log - std::exchange(log_, log);
     const std::string metrics = world_.node().Get("/metrics").body;
-    sample.metric_series = static_cast<std::size_t>(std::count(metrics.begin(), metrics.end(), '\n'));
+    const MetricLines lines = LinesOf(metrics);
+    sample.gauge_lines = lines.present;
+    counted_lines_ = lines.counted;
+    EXPECT_LE(counted_lines_, MostCounted(kPlugins)) << metrics;
     return sample;
   }
 
   int happened() const { return happened_; }
+  // Of the newest sample: counters and histograms.
+  std::size_t counted_lines() const { return counted_lines_; }
 
  private:
   static constexpr const char* kHeader = "apiVersion: prefetchd.dev/v1alpha1\nkind: ImageList\n";
@@ -223,7 +230,7 @@ class Soak {
   std::mt19937_64 random_;
   std::string good_plugin_, moving_, newest_;
   std::vector<std::string> strangers_;
-  std::size_t log_ = 0;
+  std::size_t log_ = 0, counted_lines_ = 0;
   int happened_ = 0;
 };
 
@@ -234,7 +241,7 @@ TEST(RealSoak, NothingGrows) {
   std::vector<Sample> samples;
   std::puts(
       "minute  happened  private KiB  resident KiB  descriptors  threads  children  leases  log bytes  "
-      "metrics");
+      "counters  gauges");
   while (steady_clock::now() - start < flags.time && !HasFailure()) {
     const auto sample_at = steady_clock::now() + flags.between_samples;
     while (steady_clock::now() < sample_at) {
@@ -246,9 +253,9 @@ TEST(RealSoak, NothingGrows) {
     samples.push_back(soak.Measure());
     const Sample& s = samples.back();
     const double minutes = std::chrono::duration<double>(steady_clock::now() - start).count() / 60;
-    std::printf("%6.1f %9d %12zu %13zu %12zu %8zu %9zu %7zu %10zu %8zu\n", minutes, soak.happened(),
+    std::printf("%6.1f %9d %12zu %13zu %12zu %8zu %9zu %7zu %10zu %9zu %7zu\n", minutes, soak.happened(),
                 s.private_bytes >> 10, s.resident_bytes >> 10, s.descriptors, s.threads, s.children, s.leases,
-                s.log_bytes, s.metric_series);
+                s.log_bytes, soak.counted_lines(), s.gauge_lines);
     std::fflush(stdout);
   }
   ASSERT_FALSE(samples.empty());
