@@ -82,6 +82,11 @@ void Metrics::CredentialsLookedUp(const credentials::Lookup& lookup) {
   using credentials::ProviderOutcome;
   using credentials::Source;
   base::Lock lock(mutex_);
+  // A lookup reports all providers of the configuration: others were in an earlier one.
+  std::erase_if(counts_.plugin_seconds, [&](const auto& one) {
+    return std::none_of(lookup.providers.begin(), lookup.providers.end(),
+                        [&](const auto& provider) { return provider.name == one.first.first; });
+  });
   for (const credentials::ProviderReport& provider : lookup.providers) {
     if (!provider.matched) continue;
     counts_.lookups[{Source::kProvider, provider.outcome}]++;

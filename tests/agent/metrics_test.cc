@@ -342,6 +342,19 @@ INSTANTIATE_TEST_SUITE_P(
                    {"p", "q"}}),
     [](const auto& row) { return row.param.name; });
 
+// The configuration bounds the label: a provider that was renamed has no series for good.
+TEST(Metrics, OnlyProvidersOfTheConfigurationAreTimed) {
+  Metrics metrics;
+  for (int i = 0; i < 100; i++) {
+    metrics.CredentialsLookedUp(
+        Found({}, {Provider("p" + std::to_string(i), true, ProviderOutcome::kOk, seconds(1)),
+                   Provider("lasting", i == 0, ProviderOutcome::kOk, seconds(1))}));
+  }
+  std::set<std::string> timed;
+  for (const auto& [key, histogram] : metrics.Copy().plugin_seconds) timed.insert(key.first);
+  EXPECT_EQ(timed, (std::set<std::string>{"lasting", "p99"}));
+}
+
 TEST(Histogram, AValueOnABoundBelongsBelow) {
   constexpr double kBounds[] = {1, 10};
   Histogram histogram(kBounds);
