@@ -123,7 +123,8 @@ class ContentWriter::Stream final : public BlobWriter {
     return !over_ && calls_->Write(request) && calls_->Read(&response);
   }
   grpc::Status Finish() {
-    if (over_) return {grpc::StatusCode::FAILED_PRECONDITION, "the blob is no longer being written"};
+    // Not the store's word for wrong bytes: those that are there stay.
+    if (over_) return {grpc::StatusCode::INTERNAL, "the blob is no longer being written"};
     over_ = true;
     calls_->WritesDone();
     grpc::Status status = calls_->Finish();
