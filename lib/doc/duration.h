@@ -17,15 +17,15 @@ std::string FormatDuration(std::chrono::nanoseconds duration);
 
 // The texts that ParseDuration reads, as patterns of a JSON Schema (ECMA 262), which knows no bounds.
 inline constexpr const char* kDurationPattern =
-    R"(^[-+]?(0|(([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$)";
+    R"(^[-+]?(0|(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$)";
 // Not less than zero.
 inline constexpr const char* kDurationFromZeroPattern =
-    R"(^(\+|-(?=[^1-9]*$))?(0|(([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$)";
+    R"(^(\+|-(?=[^1-9]*$))?(0|(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$)";
 // More than zero.
 inline constexpr const char* kPositiveDurationPattern =
-    R"(^\+?(?=[^1-9]*[1-9])(([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+$)";
+    R"(^\+?(?=[^1-9]*[1-9])(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+$)";
 // A minute at least, as far as a pattern can tell.
 inline constexpr const char* kDurationFromAMinutePattern =
-    R"(^(?!\+?0*[1-5]?[0-9](\.[0-9]*)?s$)\+?(?=[^1-9]*[1-9])(([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+$)";
+    R"(^(?!\+?0*[1-5]?[0-9](\.[0-9]*)?s$)\+?(?=[^1-9]*[1-9])(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+$)";
 
 }  // namespace prefetch::doc

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <regex>
+
 namespace prefetch::doc::duration_test {
 namespace {
 
@@ -59,6 +61,18 @@ TEST(Duration, IsWrittenShort) {
     auto parsed = ParseDuration(text);
     ASSERT_TRUE(parsed) << text;
     EXPECT_EQ(FormatDuration(*parsed), text);
+  }
+}
+
+// Validators of JSON Schemas go back and try again: with many ways to read each number, that took days.
+TEST(Duration, ItsPatternsReadEachTextInOneWay) {
+  std::string text;
+  for (int i = 0; i < 12; i++) text += "36913691093093s";
+  for (const char* pattern :
+       {kDurationPattern, kDurationFromZeroPattern, kPositiveDurationPattern, kDurationFromAMinutePattern}) {
+    const std::regex compiled(pattern);
+    EXPECT_TRUE(std::regex_search(text, compiled)) << pattern;
+    EXPECT_FALSE(std::regex_search(text + "60", compiled)) << pattern;
   }
 }
 
