@@ -36,7 +36,7 @@ base::Result<Endpoint> ParseEndpoint(std::string_view text) {
   if (path.starts_with(kScheme)) {
     path.remove_prefix(kScheme.size());
     if (path.starts_with("//")) path.remove_prefix(2);
-  } else if (path.find("://") != std::string_view::npos) {
+  } else if (!path.starts_with('/') && path.find("://") != std::string_view::npos) {
     return base::InvalidArgument(
         "runtime endpoint \"" + std::string(text) +
         "\": only unix sockets are supported, as in unix:///run/containerd/containerd.sock");
