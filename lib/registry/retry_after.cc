@@ -41,7 +41,7 @@ std::optional<base::WallTime> At(std::string_view year, std::string_view month, 
   auto y = base::ParseUint(year), d = base::ParseUint(day);
   auto m = MonthOf(month);
   auto of_day = TimeOfDay(time);
-  if (!y || !m || !d || !of_day) return std::nullopt;
+  if (!y || !m || !d || !of_day || *y > 9999 || *d > 31) return std::nullopt;
   // The two-digit form of RFC 850 is of this century, or of the last one where it would be far ahead.
   int full = static_cast<int>(*y) + (year.size() == 2 ? (*y >= 70 ? 1900 : 2000) : 0);
   if (full < 1970 || full > 2200) return std::nullopt;  // what fits a clock in nanoseconds
