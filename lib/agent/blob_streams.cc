@@ -8,14 +8,18 @@
 namespace prefetch::agent {
 namespace {
 
-using Step = plan::FetchOrder::Step;
+using std::chrono::steady_clock;
 
-// Others' pulls are looked for so often, and blobs that others write are tried again.
-constexpr std::chrono::seconds kLookEvery{1};
 constexpr std::chrono::seconds kLookLimit{5};
-// A connection that breaks is no trouble yet.
+// Blobs that others write are tried again so often.
+constexpr std::chrono::seconds kRetryEvery{1};
+// A connection that breaks is no trouble yet, nor are many if enough comes in between.
 constexpr int kTries = 3;
 constexpr std::chrono::milliseconds kBetweenTries{200};
+constexpr std::uint64_t kEnough = 64 * 1024;
+// Bytes whose turn it is are written when they are so many, or so old.
+constexpr std::size_t kAppend = 256 * 1024;
+constexpr std::chrono::seconds kAppendAfter{1};
 
 base::Error FromStore(const cri::CallError& error) {
   return base::Internal("the content store: " + error.message);
@@ -113,26 +117,24 @@ base::Status BlobStreams::KeepShared(const base::Call& call, const StreamJob& jo
   return {};
 }
 
-// Gives way to pulls of kubelet and others, and tries again what another writer had.
 void BlobStreams::LookForOthers(const base::Call& call) {
   {
     base::Lock lock(mutex_);
-    const base::TimePoint now = std::chrono::steady_clock::now();
+    const base::TimePoint now = steady_clock::now();
     if (now < next_look_) return;
-    next_look_ = now + kLookEvery;
+    next_look_ = now + plan::kLookForOthers;
   }
   auto ingests = content_.OthersIngests(call.Within(kLookLimit));
   base::Lock lock(mutex_);
-  if (ingests) {
-    others_pull_ = false;
-    for (const auto& [ref, written] : *ingests) {
-      auto before = others_.find(ref);
-      others_pull_ = others_pull_ || before == others_.end() || before->second != written;
-    }
-    others_ = *std::move(ingests);
+  const base::TimePoint now = steady_clock::now();
+  const bool was_due = giving_way_.IsDue(now);
+  if (ingests) giving_way_.Look(*std::move(ingests), now);
+  if (now >= next_retry_) {
+    next_retry_ = now + kRetryEvery;
+    order_.Retry();
+    changed_.notify_all();
   }
-  order_.Retry();
-  changed_.notify_all();
+  if (was_due != giving_way_.IsDue(now)) changed_.notify_all();
 }
 
 std::vector<std::shared_ptr<BlobStreams::Open>> BlobStreams::StopUnwanted() {
@@ -149,10 +151,16 @@ std::vector<std::shared_ptr<BlobStreams::Open>> BlobStreams::StopUnwanted() {
   return unwanted;
 }
 
-std::optional<Step> BlobStreams::NextStep() {
+std::optional<plan::FetchOrder::Step> BlobStreams::NextStep() {
   base::Lock lock(mutex_);
   while (!ending_ && !jobs_.empty()) {
-    if (auto step = order_.Next(busy_, others_pull_)) {
+    const base::TimePoint now = steady_clock::now();
+    const base::TimePoint next = giving_way_.NextRange(now);
+    if (next > now) {
+      changed_.wait_until(mutex_, next);
+      continue;
+    }
+    if (auto step = order_.Next(busy_, giving_way_.IsDue(now))) {
       busy_++;
       return step;
     }
@@ -173,6 +181,7 @@ void BlobStreams::Stream() {
 
 void BlobStreams::OpenBlob(const Step& step) {
   auto open = std::make_shared<Open>();
+  open->digest = step.digest;
   open->size = step.size;
   {
     base::Lock lock(mutex_);
@@ -205,46 +214,102 @@ void BlobStreams::OpenBlob(const Step& step) {
   }
 }
 
-base::Result<std::string> BlobStreams::Get(const Open& open, const image::BlobRange& range) {
-  const base::Call call{.stop = open.stop.get_token()};
-  for (int tried = 1;; tried++) {
-    auto bytes = open.job->source->Bytes(call, open.job->question, range);
-    if (bytes || bytes.error().code() != base::Code::kUnavailable || tried == kTries) return bytes;
-    if (!base::Pause(call, kBetweenTries * tried)) return base::Cancelled("stopped");
-  }
+// Is the first byte of these the next one of the blob? Then it stays so until this range was written.
+bool BlobStreams::IsNext(const Open& open, const Arrival& arrival) {
+  base::Lock lock(mutex_);
+  return open.written == arrival.begin;
 }
 
-// Waits until all before `begin` is written. False: these bytes are not needed, or the blob is not wanted any
-// more.
-bool BlobStreams::BeginAppend(Open& open, std::uint64_t begin) {
+// False: these bytes are not needed, or the blob is not wanted any more.
+bool BlobStreams::AwaitTurn(Open& open, const Arrival& arrival) {
   base::Lock lock(mutex_);
-  while ((open.written < begin || open.writing) && !open.failed && !open.stop.stop_requested() && !ending_)
+  while (open.written < arrival.begin && !open.failed && !open.stop.stop_requested() && !ending_)
     changed_.wait(mutex_);
-  if (open.written != begin || open.failed || open.stop.stop_requested() || ending_) return false;
-  open.writing = true;
+  return open.written == arrival.begin && !open.failed && !open.stop.stop_requested() && !ending_;
+}
+
+std::optional<base::Error> BlobStreams::Write(Open& open, Arrival& arrival) {
+  const std::uint64_t after = arrival.begin + arrival.bytes.size();
+  if (!arrival.bytes.empty()) {
+    if (auto failed = open.writer->Append(std::exchange(arrival.bytes, {}))) return FromStore(*failed);
+  }
+  arrival.begin = after;
+  arrival.written_at = steady_clock::now();
+  base::Lock lock(mutex_);
+  open.written = after;
+  return std::nullopt;
+}
+
+// False: the blob is not wanted any more.
+bool BlobStreams::HoldForOthers(Open& open, Arrival& arrival) {
+  base::Lock lock(mutex_);
+  const auto gone = [&] { return open.failed || open.stop.stop_requested() || ending_; };
+  while (arrival.may_hold && !gone()) {
+    const base::TimePoint now = steady_clock::now();
+    if (!giving_way_.IsDue(now)) break;
+    if (arrival.hold_until == base::TimePoint::max()) arrival.hold_until = now + plan::kLongestHold;
+    if (now >= arrival.hold_until) break;
+    changed_.wait_until(mutex_, std::min(arrival.hold_until, now + plan::kLookForOthers));
+  }
+  return !gone();
+}
+
+bool BlobStreams::Take(Open& open, Arrival& arrival, std::string_view part) {
+  fetched_(part.size());
+  arrival.bytes.append(part);
+  if (!HoldForOthers(open, arrival)) return false;
+  const bool worth_it =
+      arrival.bytes.size() >= kAppend || steady_clock::now() >= arrival.written_at + kAppendAfter;
+  if (!worth_it || !IsNext(open, arrival)) return true;
+  if (auto failed = Write(open, arrival)) {
+    Fail(open.digest, open, *std::move(failed));
+    return false;
+  }
   return true;
+}
+
+base::Status BlobStreams::Get(Open& open, const Step& step, Arrival& arrival) {
+  const base::Call call{.stop = open.stop.get_token()};
+  const auto take = [&](std::string_view part) { return Take(open, arrival, part); };
+  std::uint64_t at = step.begin;
+  for (int tried = 1;; tried++) {
+    base::Status got =
+        open.job->source->Bytes(call, open.job->question, {step.digest, step.size, at, step.end}, take);
+    if (got || got.error().code() != base::Code::kUnavailable) return got;
+    const std::uint64_t came = arrival.begin + arrival.bytes.size() - at;
+    at += came;
+    if (at == step.end) return {};
+    if (came >= kEnough) tried = 0;
+    if (tried == kTries) return got;
+    if (!base::Pause(call, kBetweenTries * (tried + 1))) return base::Cancelled("stopped");
+  }
 }
 
 void BlobStreams::MoveRange(const Step& step) {
   std::shared_ptr<Open> open;
+  Arrival arrival{.begin = step.begin, .bytes = {}, .written_at = steady_clock::now()};
+  const base::TimePoint began = arrival.written_at;
   {
     base::Lock lock(mutex_);
     auto found = open_.find(step.digest);
     if (found == open_.end()) return;
     open = found->second;
+    arrival.may_hold = !giving_way_.IsDue(began);
   }
-  auto bytes = Get(*open, {step.digest, step.size, step.begin, step.end});
-  if (!bytes) return Fail(step.digest, *open, std::move(bytes).error());
-  fetched_(bytes->size());
-  if (!BeginAppend(*open, step.begin)) return;
+  const base::Status got = Get(*open, step, arrival);
+  {
+    base::Lock lock(mutex_);
+    giving_way_.RangeEnded(began, steady_clock::now());
+  }
+  if (!got) return Fail(step.digest, *open, got.error());
+  if (!AwaitTurn(*open, arrival)) return;
+  if (auto failed = Write(*open, arrival)) return Fail(step.digest, *open, *std::move(failed));
   const bool last = step.end == step.size;
-  std::optional<cri::CallError> failed = open->writer->Append(*std::move(bytes));
-  if (!failed && last) failed = open->writer->Commit();
-  if (failed) return Fail(step.digest, *open, FromStore(*failed));
-  base::Lock lock(mutex_);
-  open->written = step.end;
-  open->writing = false;
   if (last) {
+    if (auto failed = open->writer->Commit()) return Fail(step.digest, *open, FromStore(*failed));
+  }
+  base::Lock lock(mutex_);
+  if (last && open_.contains(step.digest) && open_[step.digest] == open) {
     order_.Done(step.digest);
     open_.erase(step.digest);
   }

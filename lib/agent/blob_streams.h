@@ -9,6 +9,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -18,6 +19,7 @@
 #include "cri/content_service.h"
 #include "image/content_source.h"
 #include "plan/fetch_order.h"
+#include "plan/giving_way.h"
 
 namespace prefetch::agent {
 
@@ -29,8 +31,9 @@ struct StreamJob {
   std::shared_ptr<image::ContentSource> source;
 };
 
-// Its threads exist while there is work. Each holds one range at most (plan::kFetchRange). Any thread may
-// call. The destructor stops all streams and waits for them.
+// Its threads exist while there is work. Each holds one range at most (plan::kFetchRange); the one whose
+// bytes are next in their blob writes them as they come. They give way to kubelet's pulls
+// (plan/giving_way.h). Any thread may call. The destructor stops all streams and waits for them.
 class BlobStreams {
  public:
   // `content` outlives it. `fetched` is told of each range's bytes, on any thread.
@@ -45,24 +48,37 @@ class BlobStreams {
 
  private:
   using ImageId = plan::FetchOrder::ImageId;
+  using Step = plan::FetchOrder::Step;
   // A blob that is being written.
   struct Open {
+    std::string digest;
     std::shared_ptr<const StreamJob> job;  // that opened it
     std::stop_source stop;
     std::unique_ptr<cri::BlobWriter> writer;  // of the stream whose turn it is
     std::uint64_t size = 0;
     std::uint64_t written = 0;  // guarded by the streams' mutex, as is what follows
-    bool writing = false;       // a stream appends now
     bool failed = false;
+  };
+  // A range on its way: the bytes from `begin` on that came and are not written yet.
+  struct Arrival {
+    std::uint64_t begin = 0;
+    std::string bytes;
+    base::TimePoint written_at;  // or begun
+    bool may_hold = false;       // for another's pull, which was not there when this one began
+    base::TimePoint hold_until = base::TimePoint::max();
   };
 
   void StartThreads() PREFETCH_REQUIRES(mutex_);
   void Stream() PREFETCH_EXCLUDES(mutex_);
-  std::optional<plan::FetchOrder::Step> NextStep() PREFETCH_EXCLUDES(mutex_);
-  void OpenBlob(const plan::FetchOrder::Step& step) PREFETCH_EXCLUDES(mutex_);
-  void MoveRange(const plan::FetchOrder::Step& step) PREFETCH_EXCLUDES(mutex_);
-  base::Result<std::string> Get(const Open& open, const image::BlobRange& range);
-  bool BeginAppend(Open& open, std::uint64_t begin) PREFETCH_EXCLUDES(mutex_);
+  std::optional<Step> NextStep() PREFETCH_EXCLUDES(mutex_);
+  void OpenBlob(const Step& step) PREFETCH_EXCLUDES(mutex_);
+  void MoveRange(const Step& step) PREFETCH_EXCLUDES(mutex_);
+  base::Status Get(Open& open, const Step& step, Arrival& arrival) PREFETCH_EXCLUDES(mutex_);
+  bool Take(Open& open, Arrival& arrival, std::string_view part) PREFETCH_EXCLUDES(mutex_);
+  bool HoldForOthers(Open& open, Arrival& arrival) PREFETCH_EXCLUDES(mutex_);
+  bool IsNext(const Open& open, const Arrival& arrival) PREFETCH_EXCLUDES(mutex_);
+  bool AwaitTurn(Open& open, const Arrival& arrival) PREFETCH_EXCLUDES(mutex_);
+  std::optional<base::Error> Write(Open& open, Arrival& arrival) PREFETCH_EXCLUDES(mutex_);
   void Fail(const std::string& digest, Open& open, base::Error error) PREFETCH_EXCLUDES(mutex_);
   // Those that no image wants any more; to be destroyed without the lock.
   std::vector<std::shared_ptr<Open>> StopUnwanted() PREFETCH_REQUIRES(mutex_);
@@ -78,9 +94,9 @@ class BlobStreams {
   std::map<ImageId, std::shared_ptr<const StreamJob>> jobs_ PREFETCH_GUARDED_BY(mutex_);
   std::map<std::string, std::shared_ptr<Open>> open_ PREFETCH_GUARDED_BY(mutex_);  // by digest
   std::map<std::string, base::Error> failures_ PREFETCH_GUARDED_BY(mutex_);        // by digest
-  std::map<std::string, std::uint64_t> others_ PREFETCH_GUARDED_BY(mutex_);  // ingests, at the last look
+  plan::GivingWay giving_way_ PREFETCH_GUARDED_BY(mutex_);
   base::TimePoint next_look_ PREFETCH_GUARDED_BY(mutex_);
-  bool others_pull_ PREFETCH_GUARDED_BY(mutex_) = false;
+  base::TimePoint next_retry_ PREFETCH_GUARDED_BY(mutex_);
   bool ending_ PREFETCH_GUARDED_BY(mutex_) = false;
   int busy_ PREFETCH_GUARDED_BY(mutex_) = 0;
   int running_ PREFETCH_GUARDED_BY(mutex_) = 0;

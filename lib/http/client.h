@@ -5,8 +5,10 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "base/call.h"
 #include "base/result.h"
@@ -38,6 +40,12 @@ struct SecretHeader {
   base::Secret value;
 };
 
+struct Response;
+
+// Gets a part of a body. `head` has status and headers, and no body. It may block, which slows the sender;
+// while it does, neither a stop nor the deadline ends the exchange. False ends it.
+using BodySink = std::function<bool(const Response& head, std::string_view part)>;
+
 struct Request {
   std::string method = "GET";
   std::string url;  // http:// or https://, without userinfo; how to encode a part: PercentEncode in url.h
@@ -58,6 +66,7 @@ struct Request {
   std::size_t max_error_body_bytes = 0;
   Peers peers = Peers::kAny;  // of direct connections; a proxy is the operator's, wherever it stands
   bool http2 = false;         // where a TLS server offers it
+  BodySink sink;              // gets the body of a 200 or 206 as it comes, instead of Response::body
 };
 
 struct Response {
@@ -71,7 +80,7 @@ struct Response {
 enum class Fault {
   kNone,
   kRequest,    // was not sent: it is wrong, or this process is out of memory
-  kStopped,    // call.stop
+  kStopped,    // call.stop, or Request::sink
   kName,       // DNS
   kConnect,    // refused, no route, no such socket file
   kAddress,    // the name resolves only to addresses that Request::peers excludes

@@ -31,7 +31,7 @@ std::size_t OnHeader(char* data, std::size_t, std::size_t size, void* self) {
   if (line.empty()) answer.whole_headers = true;
   std::size_t colon = line.find(':');
   // A field after body bytes is a trailer: no request of ours asks for one.
-  bool field = !line.starts_with("HTTP/") && colon != std::string_view::npos && answer.response.body.empty();
+  bool field = !line.starts_with("HTTP/") && colon != std::string_view::npos && answer.body_bytes == 0;
   if (answer.header_bytes > kMaxHeaderBytes ||
       (field && answer.response.headers.fields().size() == kMaxHeaderFields)) {
     answer.too_long = "longer headers";
@@ -51,9 +51,15 @@ std::size_t OnBody(char* data, std::size_t, std::size_t size, void* self) {
     answer.cut = true;
     return 0;
   }
-  if (size > answer.max_body_bytes - answer.response.body.size()) {
+  if (size > answer.max_body_bytes - answer.body_bytes) {
     answer.too_long = "a longer body";
     return 0;
+  }
+  answer.body_bytes += size;
+  if (answer.sink != nullptr && (answer.status == 200 || answer.status == 206)) {
+    answer.response.status = answer.status;
+    answer.unwanted = !(*answer.sink)(answer.response, {data, size});
+    return answer.unwanted ? 0 : size;
   }
   answer.response.body.append(data, size);
   return size;

@@ -16,6 +16,9 @@ struct CurlAnswer {
   Response response;
   std::size_t max_body_bytes = 0;
   std::size_t max_error_body_bytes = 0;
+  const BodySink* sink = nullptr;  // Request::sink, if it has one
+  std::size_t body_bytes = 0;      // that came
+  bool unwanted = false;           // the sink said so
   std::size_t header_bytes = 0;
   int status = 0;              // of the header block under way
   bool whole_headers = false;  // the blank line at their end came

@@ -136,6 +136,7 @@ Exchanged CurlClient::Handle::Send(const base::Call& call, const Request& reques
   CurlAnswer answer;
   answer.max_body_bytes = request.max_body_bytes;
   answer.max_error_body_bytes = request.max_error_body_bytes;
+  if (request.sink) answer.sink = &request.sink;
   answer.peers = request.peers;
   answer.easy = easy_;
   own_trust_ = request.tls != nullptr;
@@ -188,6 +189,7 @@ CurlClient::Handle::End CurlClient::Handle::Finish(CURLcode code, const std::str
     return {base::ResourceExhausted(peer + " answered with " + answer.too_long + " than allowed"),
             Fault::kTooLong};
   }
+  if (answer.unwanted) return {base::Cancelled(peer + " was interrupted"), Fault::kStopped};
   // libcurl takes a connection that ends amid the headers of an answer to HEAD for its end.
   if (code == CURLE_OK && !answer.whole_headers) code = CURLE_PARTIAL_FILE;
   if (code == CURLE_OK || answer.cut) return {};

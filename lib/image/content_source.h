@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <string_view>
 
 #include "base/call.h"
 #include "base/clock.h"
@@ -37,9 +39,12 @@ class ContentSource {
   virtual ~ContentSource() = default;
 
   virtual base::Result<ImageManifest> Manifest(const base::Call& call, const RegistryQuestion& image) = 0;
-  // Exactly those bytes. Their digest is the caller's to check: only a whole blob has one.
-  virtual base::Result<std::string> Bytes(const base::Call& call, const RegistryQuestion& image,
-                                          const BlobRange& range) = 0;
+  // Gives exactly those bytes to `sink`, in order and in parts, on this thread. After a failure, the ones
+  // that it got are good as far as anybody can tell; a further call asks for the rest. Their digest is the
+  // caller's to check: only a whole blob has one. Cancelled also if `sink` returned false. It may block for
+  // some seconds, which slows the sender.
+  virtual base::Status Bytes(const base::Call& call, const RegistryQuestion& image, const BlobRange& range,
+                             const std::function<bool(std::string_view part)>& sink) = 0;
 };
 
 }  // namespace prefetch::image

@@ -17,6 +17,8 @@
 
 namespace prefetch::plan {
 
+// The one that is next in its blob is written as it comes; the others wait in memory, and are lost if the
+// agent is killed.
 constexpr std::uint64_t kFetchRange = 1 << 20;
 constexpr int kFetchStreams = 12;  // for all registries; browsers and object stores' clients use 6 to 16
 

@@ -54,7 +54,7 @@ base::Error Refused(const std::string& who, const Reply& reply) {
 }
 
 base::Error NoReply(const base::Call& call, const std::string& who, const Reply& reply) {
-  if (call.Stopped()) return base::Cancelled("stopped");
+  if (call.Stopped() || reply.fault == http::Fault::kStopped) return base::Cancelled("stopped");
   if (reply.fault == http::Fault::kTooLong)
     return base::InvalidArgument(who + " sends more than was asked for");
   if (reply.refusal.kind == image::RegistryAnswerKind::kAccessDenied)
@@ -207,38 +207,50 @@ std::optional<Reply> BlobSource::AskTarget(const base::Call& call, const Registr
   return std::nullopt;
 }
 
-base::Result<std::string> BlobSource::Bytes(const base::Call& call, const RegistryQuestion& image,
-                                            const image::BlobRange& range) {
-  const bool whole = range.begin == 0 && range.end == range.size;
+base::Status BlobSource::Bytes(const base::Call& call, const RegistryQuestion& image,
+                               const image::BlobRange& range,
+                               const std::function<bool(std::string_view part)>& sink) {
   if (!image::IsDigest(range.digest)) return base::InvalidArgument(range.digest + " is no digest");
   const RegistryQuestion by_digest = ByDigest(image, range.digest);
   const std::string key = image.reference.Repository() + "@" + range.digest;
+  std::uint64_t at = range.begin;
+  bool other_bytes = false;
+  const auto is_that = [&](const http::Response& head, std::uint64_t from) {
+    if (from == 0 && range.end == range.size) return head.status == 200;
+    return head.status == 206 &&
+           IsContentRange(head.headers.Get("Content-Range").value_or(""), from, range.end, range.size);
+  };
+  // A server that is asked after another one broke off goes on where that one stopped.
   const auto question = [&](const Host& host) {
+    const std::uint64_t from = at;
     return Question{.url = BlobUrl(host, by_digest.reference),
                     .accept = "*/*",
                     .authorization = {},
                     .form = {},
-                    .max_body_bytes = static_cast<std::size_t>(range.end - range.begin),
-                    .range = whole ? "" : RangeHeader(range.begin, range.end)};
+                    .max_body_bytes = static_cast<std::size_t>(range.end - from),
+                    .range = from == 0 && range.end == range.size ? "" : RangeHeader(from, range.end),
+                    .sink = [&, from](const http::Response& head, std::string_view part) {
+                      other_bytes = other_bytes || !is_that(head, from);
+                      if (other_bytes || !sink(part)) return false;
+                      at += part.size();
+                      return true;
+                    }};
   };
   const Place place = PlaceOf(key);
   std::optional<Reply> reply = AskTarget(call, by_digest, place, question(Host{}));
-  if (!reply) {
+  if (!reply && at < range.end && !other_bytes) {
     auto asked = AskInOrder(call, by_digest, question, place.origin);
-    if (!asked) return std::move(asked).error();
-    reply = *std::move(asked);
-    NotePlace(key, *reply);
+    if (!asked && !other_bytes) return std::move(asked).error();
+    if (asked) {
+      NotePlace(key, *asked);
+      reply = *std::move(asked);
+    }
   }
-  http::Response& response = *reply->response;
-  const bool right_status =
-      whole ? response.status == 200
-            : response.status == 206 && IsContentRange(response.headers.Get("Content-Range").value_or(""),
-                                                       range.begin, range.end, range.size);
-  if (!right_status || response.body.size() != range.end - range.begin) {
+  if (other_bytes || at != range.end) {
     return base::InvalidArgument("the server of " + image.reference.Repository() +
                                  " sent other bytes than were asked for");
   }
-  return std::move(response.body);
+  return {};
 }
 
 }  // namespace prefetch::registry

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/mutex.h"
@@ -28,8 +29,10 @@ class BlobSource final : public image::ContentSource {
 
   base::Result<image::ImageManifest> Manifest(const base::Call& call,
                                               const image::RegistryQuestion& image) override;
-  base::Result<std::string> Bytes(const base::Call& call, const image::RegistryQuestion& image,
-                                  const image::BlobRange& range) override PREFETCH_EXCLUDES(mutex_);
+  base::Status Bytes(const base::Call& call, const image::RegistryQuestion& image,
+                     const image::BlobRange& range,
+                     const std::function<bool(std::string_view part)>& sink) override
+      PREFETCH_EXCLUDES(mutex_);
 
  private:
   // Where a blob was found: by which server, and to where that has redirected.

@@ -108,6 +108,7 @@ http::Exchanged Session::Send(const Question& question, const http::AbsoluteUrl&
   request.peers = PeersFor(url);
   request.http2 = true;
   if (!question.range.empty()) request.headers.Add("Range", question.range);
+  request.sink = question.sink;
   const auto limit = fetches_ ? parts_.options.times.content : parts_.options.times.request;
   http::Exchanged exchanged = parts_.http.Exchange(call_.Within(limit), request);
   base::WipeString(request.body);

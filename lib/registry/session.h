@@ -37,6 +37,7 @@ struct Question {
   std::string form;            // a POST's
   std::size_t max_body_bytes = 0;
   std::string range = {};  // of a blob: "bytes=0-99"; empty: all of it
+  http::BodySink sink = {};
 };
 
 // A complete answer of whatever status, or what there is instead.

@@ -5,7 +5,6 @@
 
 #include <atomic>
 #include <map>
-#include <set>
 #include <thread>
 
 #include "base/mutex.h"
@@ -55,25 +54,30 @@ class FakeSource final : public image::ContentSource {
     if (found == manifests_.end()) return base::NotFound("404");
     return image::ImageManifest{.index = {}, .manifest = found->second, .answer_time = answer_time_};
   }
-  base::Result<std::string> Bytes(const base::Call& call, const image::RegistryQuestion&,
-                                  const image::BlobRange& range) override {
+  base::Status Bytes(const base::Call& call, const image::RegistryQuestion&, const image::BlobRange& range,
+                     const std::function<bool(std::string_view part)>& sink) override {
+    std::string bytes;
+    {
+      base::Lock lock(mutex_);
+      bytes = blobs_.at(range.digest).substr(range.begin, range.end - range.begin);
+      asked_.push_back(range);
+      under_way_++;
+      most_ = std::max(most_, under_way_);
+      changed_.notify_all();
+    }
+    const base::Status sent = Send(call, range.digest, bytes, sink);
     base::Lock lock(mutex_);
-    std::stop_callback wake(call.stop, [this] { changed_.notify_all(); });
-    under_way_++;
-    most_ = std::max(most_, under_way_);
-    changed_.notify_all();
-    while (held_.contains(range.digest) && !call.Stopped())
-      changed_.wait_until(mutex_, std::chrono::steady_clock::now() + 20ms);
     under_way_--;
-    if (call.Stopped()) return base::Cancelled("stopped");
-    if (auto failure = failures_.find(range.digest); failure != failures_.end()) return failure->second;
-    asked_.push_back(range);
-    served_ += range.end - range.begin;
-    return blobs_.at(range.digest).substr(range.begin, range.end - range.begin);
+    return sent;
   }
 
-  void Hold(const std::string& bytes) {
-    Change([&] { held_.insert(DigestOf(bytes)); });
+  // Its bytes wait, all of them or those of each range from this one on.
+  void Hold(const std::string& bytes, std::size_t from = 0) {
+    Change([&] { held_[DigestOf(bytes)] = from; });
+  }
+  // Its connection breaks after so many bytes of each range.
+  void Break(const std::string& bytes, std::size_t after) {
+    Change([&] { breaks_[DigestOf(bytes)] = after; });
   }
   void Release() {
     Change([&] { held_.clear(); });
@@ -94,8 +98,40 @@ class FakeSource final : public image::ContentSource {
   std::uint64_t served() { return Read(served_); }
   int most() { return Read(most_); }
   int manifest_requests() { return Read(manifest_requests_); }
+  std::size_t requests() {
+    base::Lock lock(mutex_);
+    return asked_.size();
+  }
 
  private:
+  base::Status Send(const base::Call& call, const std::string& digest, std::string_view bytes,
+                    const std::function<bool(std::string_view part)>& sink) {
+    std::stop_callback wake(call.stop, [this] { changed_.notify_all(); });
+    std::size_t end = bytes.size();
+    base::Status result;
+    {
+      base::Lock lock(mutex_);
+      if (auto failure = failures_.find(digest); failure != failures_.end()) return failure->second;
+      if (auto breaks = breaks_.find(digest); breaks != breaks_.end() && breaks->second < end) {
+        end = breaks->second;
+        result = base::Unavailable("reset");
+      }
+    }
+    for (std::size_t at = 0; at < end;) {
+      std::size_t part = std::min<std::size_t>(end - at, 16 * 1024);
+      {
+        base::Lock lock(mutex_);
+        while (held_.contains(digest) && held_[digest] <= at && !call.Stopped())
+          changed_.wait_until(mutex_, std::chrono::steady_clock::now() + 20ms);
+        if (auto held = held_.find(digest); held != held_.end()) part = std::min(part, held->second - at);
+        if (call.Stopped()) return base::Cancelled("stopped");
+        served_ += part;
+      }
+      if (!sink(bytes.substr(at, part))) return base::Cancelled("not wanted");
+      at += part;
+    }
+    return result;
+  }
   template <typename F>
   void Change(F change) {
     base::Lock lock(mutex_);
@@ -110,7 +146,7 @@ class FakeSource final : public image::ContentSource {
   base::Mutex mutex_;
   base::Condition changed_;
   std::map<std::string, std::string> blobs_, manifests_;
-  std::set<std::string> held_;
+  std::map<std::string, std::size_t> held_, breaks_;  // by digest
   std::map<std::string, base::Error> failures_;
   std::vector<image::BlobRange> asked_;
   base::Duration answer_time_ = 50ms;
@@ -189,6 +225,59 @@ TEST_F(FetchingTest, ManyRangesAtOnceAreWrittenInOrder) {
   EXPECT_TRUE(Bring("reg.example/app:v1"));
   EXPECT_TRUE(IsHere(big));
   EXPECT_LE(source_->most(), plan::kFetchStreams);
+}
+
+// So a slow download shows that it moves, and a killed agent loses little.
+TEST_F(FetchingTest, BytesAreWrittenAsTheyCome) {
+  source_->Put("reg.example/app:v1", {large_});
+  source_->Hold(large_, 700'000);
+  std::stop_source stop;
+  std::jthread fetch([&] { Bring("reg.example/app:v1", {.stop = stop.get_token()}); });
+  while (source_->served() < 2 * 700'000) std::this_thread::yield();
+  stop.request_stop();
+  fetch.join();
+  Make();
+  auto opened = store_.OpenBlob({}, kLease, {"layer-x", DigestOf(large_), large_.size(), {}});
+  ASSERT_EQ(opened->state, cri::BlobState::kOpen);
+  EXPECT_GE(opened->writer->offset(), 512U * 1024);
+  EXPECT_LE(opened->writer->offset(), 700'000U);
+}
+
+TEST_F(FetchingTest, ABrokenConnectionCostsNoByte) {
+  source_->Put("reg.example/app:v1", {large_});
+  source_->Break(large_, 300'000);
+  EXPECT_TRUE(Bring("reg.example/app:v1"));
+  EXPECT_TRUE(IsHere(large_));
+  EXPECT_LE(source_->served(), large_.size() + 100);
+}
+
+TEST_F(FetchingTest, AServerThatBreaksOffAgainAndAgainIsLeft) {
+  source_->Put("reg.example/app:v1", {large_});
+  source_->Break(large_, 1);
+  EXPECT_FALSE(Bring("reg.example/app:v1"));
+  EXPECT_LE(source_->requests(), 1U + 3 * 3);  // the configuration; three ranges
+}
+
+TEST_F(FetchingTest, AnothersPullGoesFirst) {
+  source_->Put("reg.example/app:v1", {large_});
+  source_->Hold(large_, 100'000);
+  std::jthread fetch([&] { EXPECT_TRUE(Bring("reg.example/app:v1")); });
+  while (source_->served() < 3 * 100'000 / 2) std::this_thread::yield();
+  // kubelet's pull moves from look to look.
+  ASSERT_TRUE(store_.EnsureLease({}, "kubelets", 1h));
+  const std::string other(3000, 'o');
+  auto theirs = store_.OpenBlob({}, "kubelets", {"layer-o", DigestOf(other), other.size(), {}});
+  const auto move = [&](int looks) {
+    for (const int until = store_.counters().ingest_calls + looks; store_.counters().ingest_calls < until;)
+      ASSERT_FALSE(theirs->writer->Append("o"));
+  };
+  move(3);
+  const std::uint64_t before = source_->served();
+  source_->Release();
+  move(3);
+  EXPECT_LE(source_->served(), before + 3 * 16 * 1024) << "one part of each of three ranges";
+  fetch.join();  // it moves no longer
+  EXPECT_TRUE(IsHere(large_));
 }
 
 TEST_F(FetchingTest, AStopEndsItAtOnceAndWhatWasWrittenIsNotFetchedAgain) {

@@ -1,9 +1,9 @@
 // Makespan of a cold node over links: the agent, the agent with --fetch=auto, everything at once through CRI,
-// and image-prefetcher's way. Images of a quarter of the mixes; each contender has a containerd
-// of its own, and goes first in turn.
+// and image-prefetcher's way. Each contender has a containerd of its own, and goes first in turn.
 //
 // Runs one cell. PREFETCH_BENCH_CELLS names others ("c/slow", "a", "all"), PREFETCH_BENCH_ROUNDS repeats
-// them, PREFETCH_BENCH_JSON=FILE gets all figures. tests/bench/run does that for the whole table.
+// them, PREFETCH_BENCH_JSON=FILE gets all figures. PREFETCH_BENCH_SIZE=whole takes lists as long as those of
+// real nodes, instead of a quarter of that. tests/bench/run does that for the whole table.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -43,6 +43,12 @@ struct Mix {
   int bad = 0;  // every fourth place in the list, until there are so many
 };
 
+// In relation to lists of real nodes: 1 is a quarter of them, 4 the whole.
+int Quarters() {
+  const char* size = std::getenv("PREFETCH_BENCH_SIZE");
+  return size != nullptr && std::string(size) == "whole" ? 4 : 1;
+}
+
 // A layer whose seed no other has.
 rig::Layer Unique(std::uint64_t megabytes) {
   static std::uint64_t seed = 1000;
@@ -50,12 +56,13 @@ rig::Layer Unique(std::uint64_t megabytes) {
 }
 
 std::vector<Mix> Mixes() {
-  Mix same{"a"}, large{"b"}, shared{"c"}, bad{"d", {}, 2}, quick{"q"};
-  for (int i = 0; i < 10; i++) same.good.push_back({Unique(8), Unique(5), Unique(3)});
-  for (int i = 0; i < 7; i++) large.good.push_back({Unique(4)});
-  large.good.push_back({Unique(100)});
-  for (int i = 0; i < 15; i++) shared.good.push_back({{1, 60 * kMB}, Unique(4)});
-  for (int i = 0; i < 6; i++) bad.good.push_back({Unique(8), Unique(5), Unique(3)});
+  const int quarters = Quarters();
+  Mix same{"a"}, large{"b"}, shared{"c"}, bad{"d", {}, quarters == 1 ? 2 : 3}, quick{"q"};
+  for (int i = 0; i < 10 * quarters; i++) same.good.push_back({Unique(8), Unique(5), Unique(3)});
+  for (int i = 0; i < 7 * quarters; i++) large.good.push_back({Unique(4)});
+  large.good.push_back({Unique(quarters == 1 ? 100 : 800)});
+  for (int i = 0; i < 15 * quarters; i++) shared.good.push_back({{1, 60 * kMB}, Unique(4)});
+  for (int i = 0; i < (quarters == 1 ? 6 : 17); i++) bad.good.push_back({Unique(8), Unique(5), Unique(3)});
   for (int i = 0; i < 8; i++) quick.good.push_back({{2, 4 * kMB}, Unique(1)});
   return {same, large, shared, bad, quick};
 }
@@ -131,17 +138,17 @@ void AllAtOnce(Lane& lane, const std::vector<std::string>& images) {
 }
 
 // stackrox/image-prefetcher: all at once, each try for 30 s at first, doubling to 5 min, with pauses of a
-// second, doubling. A quarter of that here, as of the sizes. Bad images would never end: three tries.
+// second, doubling. A quarter of that with a quarter of the images. Bad images would never end: three tries.
 void ImagePrefetcher(Lane& lane, const std::vector<std::string>& images) {
   cri::GrpcImageService runtime({lane.containerd.socket()});
   InThreads(images, [&](const std::string& image) {
-    milliseconds limit{7'500}, pause{250};
+    milliseconds limit{7'500 * Quarters()}, pause{250 * Quarters()};
     for (int refused = 0; refused < 3;) {
       const base::Call call{.deadline = steady_clock::now() + limit};
       auto pulled = runtime.PullImage(call, {.image = image});
       if (pulled) return;
       if (steady_clock::now() < call.deadline) refused++;
-      limit = std::min<milliseconds>(2 * limit, milliseconds(75'000));
+      limit = std::min<milliseconds>(2 * limit, milliseconds(75'000 * Quarters()));
       base::Pause({}, pause);
       pause *= 2;
     }

@@ -80,6 +80,7 @@ cri::CallResult<std::map<std::string, std::uint64_t>> FakeImageService::OthersIn
   base::Lock lock(mutex_);
   if (auto refusal = ContentRefusal(call)) return std::move(*refusal);
   Simulate(clock_.Now());
+  counters_.ingest_calls++;
   std::map<std::string, std::uint64_t> ingests;
   for (const auto& stored : store_.blobs) {
     const std::string& digest = stored.first;

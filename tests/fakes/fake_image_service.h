@@ -47,6 +47,7 @@ struct FakeCounters {
   int list_calls = 0;
   int status_calls = 0;
   int progress_calls = 0;
+  int ingest_calls = 0;
   int registry_requests = 0;
   int refused_passwords = 0;  // as the registry counts them: several for one PullImage
   std::uint64_t bytes_served = 0;

@@ -285,6 +285,64 @@ TEST(CurlClient, AStopEndsItAtOnce) {
   EXPECT_EQ(before.error().code(), Code::kCancelled);
 }
 
+struct Sink {
+  Request To(const std::string& url) {
+    return {.url = url, .max_body_bytes = 10, .sink = [this](const Response& head, std::string_view part) {
+              status = head.status;
+              field = head.headers.Get("X-F").value_or("");
+              got += part;
+              return got.size() < enough;
+            }};
+  }
+  std::size_t enough = 100;
+  int status = 0;
+  std::string field, got;
+};
+
+TEST(CurlClient, ABodyGoesToItsSink) {
+  ScriptedServer server(
+      Answers("HTTP/1.1 206 Partial Content\r\nX-F: y\r\nContent-Length: 10\r\n\r\n0123456789"));
+  CurlClient client;
+  Sink sink;
+  auto got = client.Send(Patient(), sink.To(server.Url()));
+  ASSERT_TRUE(got) << got.error().message();
+  EXPECT_EQ(got->status, 206);
+  EXPECT_EQ(got->body, "");
+  EXPECT_EQ(sink.got, "0123456789");
+  EXPECT_EQ(sink.status, 206);
+  EXPECT_EQ(sink.field, "y");
+}
+
+TEST(CurlClient, ABodyThatIsNoContentDoesNotGoThere) {
+  ScriptedServer server(Answers("HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\nno"));
+  CurlClient client;
+  Sink sink;
+  EXPECT_EQ(client.Send(Patient(), sink.To(server.Url()))->body, "no");
+  EXPECT_EQ(sink.got, "");
+}
+
+TEST(CurlClient, ASinkEndsIt) {
+  ScriptedServer server([](int fd, int) {
+    ScriptedServer::ReadRequest(fd);
+    ScriptedServer::Write(fd, "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nab");
+    ScriptedServer::WaitForClose(fd);
+  });
+  CurlClient client;
+  Sink sink{.enough = 2};
+  Exchanged got = client.Exchange(Patient(), sink.To(server.Url()));
+  EXPECT_EQ(got.fault, Fault::kStopped);
+  ASSERT_FALSE(got.response);
+  EXPECT_EQ(got.response.error().code(), Code::kCancelled);
+}
+
+TEST(CurlClient, ASinkGetsNoMoreThanIsAllowed) {
+  ScriptedServer server(Answers("HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\n0123456789a"));
+  CurlClient client;
+  Sink sink;
+  EXPECT_EQ(client.Send(Patient(), sink.To(server.Url())).error().code(), Code::kResourceExhausted);
+  EXPECT_LE(sink.got.size(), 10U);
+}
+
 TEST(CurlClient, ManyThreadsShareIt) {
   auto listener = Listener::Tcp("127.0.0.1:0");
   ASSERT_TRUE(listener);

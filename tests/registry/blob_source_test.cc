@@ -41,11 +41,22 @@ class BlobSourceTest : public tests::RegistryWorld {
   base::Result<std::string> Bytes(const image::RegistryQuestion& image, std::uint64_t begin = 2,
                                   std::uint64_t end = 5) {
     if (!client_) Make();
-    return client_->contents().Bytes(Patient(), image, {kDigest, kBlob.size(), begin, end});
+    std::string bytes;
+    auto got = client_->contents().Bytes(Patient(), image, {kDigest, kBlob.size(), begin, end},
+                                         [&](std::string_view part) {
+                                           bytes += part;
+                                           return bytes.size() < enough_;
+                                         });
+    given_ = bytes;
+    if (!got) return got.error();
+    return bytes;
   }
   Code CodeOf(const base::Result<std::string>& result) {
     return result ? Code::kInternal : result.error().code();
   }
+
+  std::size_t enough_ = 1000;  // it wants no more
+  std::string given_;          // by the last Bytes()
 
   // A server that has the blob and knows ranges.
   static FakeReply Serve(const WireRequest& request) {
@@ -260,6 +271,30 @@ TEST_F(MirroredBlobTest, TheMirrorComesFirstAndTheRegistryAfterIt) {
   EXPECT_EQ(registry_.requests().size(), 0U);
 }
 
+TEST_F(MirroredBlobTest, TheNextServerGoesOnWhereTheFirstBrokeOff) {
+  mirror_.Answer([](const WireRequest&) {
+    return FakeReply{.raw =
+                         "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 2-6/10\r\n"
+                         "Content-Length: 5\r\n\r\n23"};
+  });
+  EXPECT_EQ(*Bytes(App(), 2, 7), "23456");
+  ASSERT_EQ(registry_.requests().size(), 1U);
+  EXPECT_EQ(registry_.requests().back().headers.Get("Range"), "bytes=4-6");
+}
+
+TEST_F(MirroredBlobTest, WhatCameBeforeTheEndIsGood) {
+  for (tests::FakeRegistry* server : {&mirror_, &registry_}) {
+    server->Answer([](const WireRequest& request) {
+      const std::string range(request.headers.Get("Range").value_or(""));
+      const std::string from = range.substr(6, 1);
+      return FakeReply{.raw = "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes " + from +
+                              "-6/10\r\nContent-Length: 5\r\n\r\n" + from};
+    });
+  }
+  EXPECT_EQ(CodeOf(Bytes(App(), 2, 7)), Code::kUnavailable);
+  EXPECT_EQ(given_, "23");
+}
+
 // containerd would show it the node's credentials, and take its bytes.
 TEST_F(MirroredBlobTest, AMirrorThatAsksForALoginLeavesItToTheRuntime) {
   mirror_.DemandPassword("me", "secret");
@@ -278,8 +313,17 @@ TEST_F(BlobSourceTest, AStopEndsIt) {
   std::stop_source stop;
   stop.request_stop();
   Make();
-  auto bytes = client_->contents().Bytes({.stop = stop.get_token()}, App(), {kDigest, kBlob.size(), 0, 3});
-  EXPECT_EQ(CodeOf(bytes), Code::kCancelled);
+  const auto got = client_->contents().Bytes({.stop = stop.get_token()}, App(), {kDigest, kBlob.size(), 0, 3},
+                                             [](std::string_view) { return true; });
+  ASSERT_FALSE(got);
+  EXPECT_EQ(got.error().code(), Code::kCancelled);
+}
+
+TEST_F(BlobSourceTest, ACallerThatWantsNoMoreEndsIt) {
+  HaveBlob();
+  enough_ = 1;
+  EXPECT_EQ(CodeOf(Bytes(App())), Code::kCancelled);
+  EXPECT_EQ(registry_.requests().size(), 1U);
 }
 
 }  // namespace

@@ -1,0 +1,31 @@
+#include "plan/giving_way.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace prefetch::plan {
+
+// What is there at the first look may be a remnant of long ago.
+void GivingWay::Look(std::map<std::string, std::uint64_t> ingests, base::TimePoint now) {
+  const bool moved = looked_ && std::any_of(ingests.begin(), ingests.end(), [&](const auto& one) {
+                       auto before = ingests_.find(one.first);
+                       return before == ingests_.end() || before->second != one.second;
+                     });
+  if (moved) moved_until_ = now + kOthersMoved;
+  looked_ = true;
+  ingests_ = std::move(ingests);
+}
+
+bool GivingWay::IsDue(base::TimePoint now) const {
+  return now < moved_until_;
+}
+
+base::TimePoint GivingWay::NextRange(base::TimePoint now) const {
+  return IsDue(now) ? std::min(pause_until_, moved_until_) : now;
+}
+
+void GivingWay::RangeEnded(base::TimePoint began, base::TimePoint now) {
+  pause_until_ = now + kPauses * (now - began);
+}
+
+}  // namespace prefetch::plan
