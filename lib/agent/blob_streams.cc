@@ -18,7 +18,7 @@ constexpr int kTries = 3;
 constexpr std::chrono::milliseconds kBetweenTries{200};
 constexpr std::uint64_t kEnough = 64 * 1024;
 // Bytes whose turn it is are written when they are so many, or so old.
-constexpr std::size_t kAppend = 256 * 1024;
+constexpr std::size_t kAppend = 128 * 1024;
 constexpr std::chrono::seconds kAppendAfter{1};
 
 base::Error FromStore(const cri::CallError& error) {
@@ -223,20 +223,23 @@ bool BlobStreams::IsNext(const Open& open, const Arrival& arrival) {
 // False: these bytes are not needed, or the blob is not wanted any more.
 bool BlobStreams::AwaitTurn(Open& open, const Arrival& arrival) {
   base::Lock lock(mutex_);
-  while (open.written < arrival.begin && !open.failed && !open.stop.stop_requested() && !ending_)
-    changed_.wait(mutex_);
-  return open.written == arrival.begin && !open.failed && !open.stop.stop_requested() && !ending_;
+  const auto gone = [&] { return open.failed || open.stop.stop_requested() || ending_; };
+  const bool waits = open.written < arrival.begin && !gone();
+  if (waits) order_.Waits(open.digest);
+  while (open.written < arrival.begin && !gone()) changed_.wait(mutex_);
+  if (waits) order_.WaitsNoLonger(open.digest);
+  return open.written == arrival.begin && !gone();
 }
 
 std::optional<base::Error> BlobStreams::Write(Open& open, Arrival& arrival) {
-  const std::uint64_t after = arrival.begin + arrival.bytes.size();
-  if (!arrival.bytes.empty()) {
-    if (auto failed = open.writer->Append(std::exchange(arrival.bytes, {}))) return FromStore(*failed);
+  for (std::size_t at = 0; at < arrival.bytes.size(); at += kAppend) {
+    if (auto failed = open.writer->Append(arrival.bytes.substr(at, kAppend))) return FromStore(*failed);
   }
-  arrival.begin = after;
+  arrival.begin += arrival.bytes.size();
+  arrival.bytes.clear();
   arrival.written_at = steady_clock::now();
   base::Lock lock(mutex_);
-  open.written = after;
+  open.written = arrival.begin;
   return std::nullopt;
 }
 
@@ -256,6 +259,8 @@ bool BlobStreams::HoldForOthers(Open& open, Arrival& arrival) {
 
 bool BlobStreams::Take(Open& open, Arrival& arrival, std::string_view part) {
   fetched_(part.size());
+  if (arrival.bytes.capacity() < arrival.bytes.size() + part.size())
+    arrival.bytes.reserve(arrival.bytes.empty() ? kAppend + part.size() : plan::kFetchRange);
   arrival.bytes.append(part);
   if (!HoldForOthers(open, arrival)) return false;
   const bool worth_it =

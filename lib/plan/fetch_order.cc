@@ -30,7 +30,8 @@ std::optional<FetchOrder::Step> FetchOrder::Next(int streams_busy, bool alone) {
   for (auto it = blobs_.begin(); it != blobs_.end(); ++it) {
     const Blob& blob = it->second;
     const bool idle =
-        blob.state == Blob::State::kNew || (blob.state == Blob::State::kOpen && blob.assigned < blob.size);
+        blob.state == Blob::State::kNew ||
+        (blob.state == Blob::State::kOpen && blob.assigned < blob.size && blob.waiting < kMostWaiting);
     if (!idle || blob.wanted_by.empty()) continue;
     if (best == blobs_.end() || *blob.wanted_by.begin() < *best->second.wanted_by.begin()) best = it;
   }
@@ -53,6 +54,15 @@ void FetchOrder::Opened(const std::string& digest, std::uint64_t offset) {
   if (found == blobs_.end()) return;
   found->second.state = Blob::State::kOpen;
   found->second.assigned = offset;
+}
+
+void FetchOrder::Waits(const std::string& digest) {
+  if (auto found = blobs_.find(digest); found != blobs_.end()) found->second.waiting++;
+}
+
+void FetchOrder::WaitsNoLonger(const std::string& digest) {
+  auto found = blobs_.find(digest);
+  if (found != blobs_.end() && found->second.waiting > 0) found->second.waiting--;
 }
 
 void FetchOrder::Postponed(const std::string& digest) {

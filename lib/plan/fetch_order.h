@@ -19,8 +19,11 @@ namespace prefetch::plan {
 
 // The one that is next in its blob is written as it comes; the others wait in memory, and are lost if the
 // agent is killed.
-constexpr std::uint64_t kFetchRange = 1 << 20;
-constexpr int kFetchStreams = 12;  // for all registries; browsers and object stores' clients use 6 to 16
+constexpr std::uint64_t kFetchRange = 512 * 1024;
+constexpr int kFetchStreams = 16;  // for all registries; browsers and object stores' clients use 6 to 16
+// Where a blob has so many whole ranges that wait to be written, its store is the limit, and no further range
+// of it begins.
+constexpr int kMostWaiting = 2;
 
 struct BlobToFetch {
   std::string digest;
@@ -48,6 +51,9 @@ class FetchOrder {
 
   // The blob has `offset` bytes already.
   void Opened(const std::string& digest, std::uint64_t offset);
+  // A range of it is complete, and cannot be written before an earlier one; or no longer waits.
+  void Waits(const std::string& digest);
+  void WaitsNoLonger(const std::string& digest);
   // Another writer has it: it is to be opened once more, after Retry().
   void Postponed(const std::string& digest);
   void Retry();
@@ -66,6 +72,7 @@ class FetchOrder {
     std::set<std::pair<ImageId, std::size_t>> wanted_by;  // with its rank there
     enum class State { kNew, kOpening, kPostponed, kOpen } state = State::kNew;
     std::uint64_t assigned = 0;
+    int waiting = 0;  // ranges
   };
   struct Image {
     std::set<std::string> missing;

@@ -17,6 +17,21 @@ std::string Next(FetchOrder& order, int busy = 0, bool alone = false) {
          std::to_string((step->end + kFetchRange - 1) / kFetchRange);
 }
 
+TEST(FetchOrderTest, ABlobWhoseStoreIsTheLimitLetsOthersGoOn) {
+  FetchOrder order;
+  order.Add(1, {{"a", 9 * kFetchRange}, {"b", kFetchRange}});
+  Next(order);
+  order.Opened("a", 0);
+  for (int i = 0; i < kMostWaiting; i++) {
+    EXPECT_EQ(Next(order).substr(0, 2), "a ");
+    order.Waits("a");
+  }
+  EXPECT_EQ(Next(order), "b");
+  EXPECT_EQ(Next(order), "-");
+  order.WaitsNoLonger("a");
+  EXPECT_EQ(Next(order), "a 2-3");
+}
+
 TEST(FetchOrderTest, EarlierImagesComeFirstAndLargerLayersOfEach) {
   FetchOrder order;
   order.Add(2, {{"d", 9 * kFetchRange}});

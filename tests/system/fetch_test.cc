@@ -5,11 +5,11 @@
 #include <chrono>
 #include <memory>
 #include <set>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "rig/expect_ok.h"
+#include "system/empty_store.h"
 #include "system/node.h"
 
 namespace prefetch::system::fetch_test {
@@ -66,20 +66,6 @@ class FetchOnContainerd : public testing::Test {
       EXPECT_EQ(Fetched(), 0);
     }
   }
-  // Everything in containerd's store goes.
-  void EmptyStore() {
-    auto names = node_.containerd().Ctr({"images", "ls", "--quiet"});
-    ASSERT_OK(names);
-    std::istringstream lines(*names);
-    for (std::string name; std::getline(lines, name);) {
-      EXPECT_OK(node_.containerd().Ctr({"images", "rm", "--sync", name}));
-    }
-    EXPECT_TRUE(rig::Eventually(seconds(20), [&] {
-      auto left = node_.containerd().Ctr({"content", "ls", "--quiet"});
-      return left && left->empty();
-    }));
-  }
-
   Node node_;
   std::unique_ptr<Host> registry_ = node_.AddRegistry("registry.example.test", kRobot);
 };
@@ -136,7 +122,7 @@ TEST_F(FetchOnContainerd, ABlobStoreBehindARedirect) {
       blobs.insert(passed.path.substr(0, passed.path.find('?')));
   }
   ASSERT_EQ(blobs.size(), 3U);
-  EmptyStore();
+  EmptyStore(node_.containerd());
   rig::Proxy store(open->registry().port());
   ASSERT_OK(store.Start());
   for (const std::string& path : blobs) {
@@ -165,7 +151,7 @@ TEST_F(FetchOnContainerd, ARegistryThatFailsIsLeftToThePullAndItsRetries) {
     ExpectReady();
     EXPECT_TRUE(node_.Has(image)) << status;
     EXPECT_TRUE(node_.agent().Stop(seconds(5)));
-    EmptyStore();
+    EmptyStore(node_.containerd());
     open->proxy().Forget();
   }
 }
