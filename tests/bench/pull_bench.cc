@@ -3,7 +3,8 @@
 //
 // Runs one cell. PREFETCH_BENCH_CELLS names others ("c/slow", "a", "all"), PREFETCH_BENCH_ROUNDS repeats
 // them, PREFETCH_BENCH_JSON=FILE gets all figures. PREFETCH_BENCH_SIZE=whole takes lists as long as those of
-// real nodes, instead of a quarter of that. tests/bench/run does that for the whole table.
+// real nodes, instead of a quarter of that. PREFETCH_BENCH_LIMITS=", parallelPulls: 8" adds limits of the
+// agent. tests/bench/run does that for the whole table.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -43,10 +44,14 @@ struct Mix {
   int bad = 0;  // every fourth place in the list, until there are so many
 };
 
+std::string FromEnvironment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
 // In relation to lists of real nodes: 1 is a quarter of them, 4 the whole.
 int Quarters() {
-  const char* size = std::getenv("PREFETCH_BENCH_SIZE");
-  return size != nullptr && std::string(size) == "whole" ? 4 : 1;
+  return FromEnvironment("PREFETCH_BENCH_SIZE") == "whole" ? 4 : 1;
 }
 
 // A layer whose seed no other has.
@@ -104,7 +109,8 @@ void RunAgent(Lane& lane, const std::vector<std::string>& images, const std::str
   const std::string config =
       lane.scratch.Write("config.yaml",
                          "apiVersion: prefetchd.dev/v1alpha1\nkind: AgentConfiguration\n"
-                         "limits: {diskHighPercent: 99, diskMinFreeBytes: 1000000000}\n");
+                         "limits: {diskHighPercent: 99, diskMinFreeBytes: 1000000000" +
+                             FromEnvironment("PREFETCH_BENCH_LIMITS") + "}\n");
   auto ran = rig::RunProgram(
       {{std::getenv("PREFETCHD"), "--kubelet=none", "--once", "--config", config, "--list",
         lane.scratch.Write("images.txt", list), "--runtime-endpoint", lane.containerd.endpoint(), "--listen",
