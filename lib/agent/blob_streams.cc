@@ -214,6 +214,10 @@ void BlobStreams::OpenBlob(const Step& step) {
   }
 }
 
+bool BlobStreams::IsUnwanted(const Open& open) const {
+  return open.failed || open.stop.stop_requested() || ending_;
+}
+
 // Is the first byte of these the next one of the blob? Then it stays so until this range was written.
 bool BlobStreams::IsNext(const Open& open, const Arrival& arrival) {
   base::Lock lock(mutex_);
@@ -223,12 +227,11 @@ bool BlobStreams::IsNext(const Open& open, const Arrival& arrival) {
 // False: these bytes are not needed, or the blob is not wanted any more.
 bool BlobStreams::AwaitTurn(Open& open, const Arrival& arrival) {
   base::Lock lock(mutex_);
-  const auto gone = [&] { return open.failed || open.stop.stop_requested() || ending_; };
-  const bool waits = open.written < arrival.begin && !gone();
+  const bool waits = open.written < arrival.begin && !IsUnwanted(open);
   if (waits) order_.Waits(open.digest);
-  while (open.written < arrival.begin && !gone()) changed_.wait(mutex_);
+  while (open.written < arrival.begin && !IsUnwanted(open)) changed_.wait(mutex_);
   if (waits) order_.WaitsNoLonger(open.digest);
-  return open.written == arrival.begin && !gone();
+  return open.written == arrival.begin && !IsUnwanted(open);
 }
 
 std::optional<base::Error> BlobStreams::Write(Open& open, Arrival& arrival) {
@@ -246,15 +249,14 @@ std::optional<base::Error> BlobStreams::Write(Open& open, Arrival& arrival) {
 // False: the blob is not wanted any more.
 bool BlobStreams::HoldForOthers(Open& open, Arrival& arrival) {
   base::Lock lock(mutex_);
-  const auto gone = [&] { return open.failed || open.stop.stop_requested() || ending_; };
-  while (arrival.may_hold && !gone()) {
+  while (arrival.may_hold && !IsUnwanted(open)) {
     const base::TimePoint now = steady_clock::now();
     if (!giving_way_.IsDue(now)) break;
     if (arrival.hold_until == base::TimePoint::max()) arrival.hold_until = now + plan::kLongestHold;
     if (now >= arrival.hold_until) break;
     changed_.wait_until(mutex_, std::min(arrival.hold_until, now + plan::kLookForOthers));
   }
-  return !gone();
+  return !IsUnwanted(open);
 }
 
 bool BlobStreams::Take(Open& open, Arrival& arrival, std::string_view part) {

@@ -76,6 +76,7 @@ class BlobStreams {
   base::Status Get(Open& open, const Step& step, Arrival& arrival) PREFETCH_EXCLUDES(mutex_);
   bool Take(Open& open, Arrival& arrival, std::string_view part) PREFETCH_EXCLUDES(mutex_);
   bool HoldForOthers(Open& open, Arrival& arrival) PREFETCH_EXCLUDES(mutex_);
+  bool IsUnwanted(const Open& open) const PREFETCH_REQUIRES(mutex_);
   bool IsNext(const Open& open, const Arrival& arrival) PREFETCH_EXCLUDES(mutex_);
   bool AwaitTurn(Open& open, const Arrival& arrival) PREFETCH_EXCLUDES(mutex_);
   std::optional<base::Error> Write(Open& open, Arrival& arrival) PREFETCH_EXCLUDES(mutex_);

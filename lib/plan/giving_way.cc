@@ -5,7 +5,7 @@
 
 namespace prefetch::plan {
 
-// What is there at the first look may be a remnant of long ago.
+// The ingests of the first look may be remnants of long ago.
 void GivingWay::Look(std::map<std::string, std::uint64_t> ingests, base::TimePoint now) {
   const bool moved = looked_ && std::any_of(ingests.begin(), ingests.end(), [&](const auto& one) {
                        auto before = ingests_.find(one.first);

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "rig/expect_ok.h"
-#include "system/empty_store.h"
+#include "system/fetch_parts.h"
 #include "system/node.h"
 
 namespace prefetch::system::fetch_test {
@@ -36,14 +36,6 @@ class FetchOnContainerd : public testing::Test {
     return {"--fetch=auto", "--registry-containerd-config", node_.containerd().config_file(),
             "--registry-trusted-mirror", registry_->proxy().address()};
   }
-  bool Fetches() {
-    auto version = node_.containerd().Ctr({"version"});
-    EXPECT_OK(version);
-    const std::string server = version ? version->substr(version->find("Server:")) : "";
-    return server.find("Version:  v2.1") != std::string::npos ||
-           server.find("Version:  2.1") != std::string::npos ||
-           server.find("Version:  v2.3") != std::string::npos;
-  }
   std::string Push(Host& host) { return host.Push("app", "v1", {{1, 4 * kMegabyte}, {2, 3 * kMegabyte}}); }
   void Start(const std::string& image) {
     node_.HasList({image});
@@ -60,7 +52,7 @@ class FetchOnContainerd : public testing::Test {
     return at == std::string::npos ? -1 : std::stod(metrics.substr(at + name.size()));
   }
   void ExpectFetchedAll() {
-    if (Fetches()) {
+    if (IsFetchedFor(node_.containerd())) {
       EXPECT_GE(Fetched(), kContent) << node_.AgentLog();
     } else {
       EXPECT_EQ(Fetched(), 0);

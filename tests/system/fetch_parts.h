@@ -1,4 +1,4 @@
-// A containerd without images, as on a node that is new.
+// Parts of the tests of `--fetch=auto` on a real containerd.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,7 +13,17 @@
 
 namespace prefetch::system {
 
-// All names go, and then the content. A failure fails the test.
+// Is it one for which the agent downloads content itself?
+inline bool IsFetchedFor(rig::Containerd& containerd) {
+  auto version = containerd.Ctr({"version"});
+  EXPECT_OK(version);
+  const std::string server = version ? version->substr(version->find("Server:")) : "";
+  return server.find("Version:  v2.1") != std::string::npos ||
+         server.find("Version:  2.1") != std::string::npos ||
+         server.find("Version:  v2.3") != std::string::npos;
+}
+
+// As on a new node: all names go, and then the content. A failure fails the test.
 inline void EmptyStore(rig::Containerd& containerd) {
   auto names = containerd.Ctr({"images", "ls", "--quiet"});
   ASSERT_OK(names);
