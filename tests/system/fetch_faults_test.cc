@@ -1,6 +1,5 @@
 // `--fetch=auto` on a real containerd when things go wrong or get in its way: kills at any byte, another pull
-// on the same link, little memory. Older releases fetch by themselves; there, kubelet's
-// pull shares the link.
+// on the same link, little memory. Older releases fetch by themselves; there, kubelet's pull shares the link.
 #include <gtest/gtest.h>
 
 #include <algorithm>
