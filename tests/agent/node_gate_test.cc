@@ -250,7 +250,7 @@ TEST_F(NodeGateTest, AWriteOfTheConditionThatFailedIsRepeatedSoon) {
   api_.refusing = {{"condition", ApiError::kServerError}};
   Ready();
   NodeGate& gate = Gate();
-  RunFor(gate, seconds(1));
+  RunFor(gate, seconds(3));  // the first second goes into reading the Node
   ASSERT_EQ(api_.Condition(), nullptr);
   api_.refusing.clear();
   RunFor(gate, seconds(15));

@@ -1,7 +1,9 @@
 // The loop by hand, where the order in which two answers come is the point.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <thread>
 #include <vector>
@@ -115,6 +117,43 @@ TEST(AgentTurn, TheEndOfTheRuntimesGraceIsNoticedDuringALook) {
   clock.Advance(std::chrono::seconds(1));
   agent.Turn(std::nullopt);
   EXPECT_EQ(agent.board().Latest()->readiness.reason, plan::Reason::kRuntimeDown);
+}
+
+// A registry that does not answer must not delay the end.
+TEST(AgentTurn, TheEndStopsAQuestionThatIsUnderWay) {
+  TempDir dir;
+  FakeClock clock;
+  FakeImageService runtime(clock, Persona::kContainerd16);
+  runtime.Preload(MakeImage("r.io/a:v1", 1'000'000));
+  credentials::Keyring keyring({.docker_configs = {dir / "absent"}}, clock);
+  std::atomic<bool> asked = false, stopped = false;
+  agent::RegistryAsker silent = [&](const base::Call& call, const image::RegistryQuestion&,
+                                    const agent::AskingFor&) {
+    asked = true;
+    stopped = !base::Pause(call, std::chrono::seconds(5));
+    return image::RegistryAnswer{};
+  };
+  auto agent = std::make_unique<agent::Agent>(
+      agent::Options{.platform = {.os = "linux", .architecture = "amd64"}, .node = "n1"},
+      agent::Parts{runtime, runtime, keyring, clock, [](const std::string&) { return plan::DiskSpace{}; },
+                   nullptr, silent});
+  plan::ImageList list = *ListOfOne("r.io/a:v1", clock);
+  list.images[0].refresh = plan::Refresh::kAlways;
+  agent->SetList(std::make_shared<const plan::ImageList>(std::move(list)));
+  while (!asked) {
+    std::optional<agent::Event> event = agent->TryPop();
+    if (!event && agent->jobs_under_way() > 0) {
+      std::this_thread::yield();
+      continue;
+    }
+    if (!event) clock.AdvanceTo(std::max(clock.Now(), agent->NextTurn()));
+    agent->Turn(std::move(event));
+  }
+  std::stop_source stop;
+  stop.request_stop();
+  agent->Run(stop.get_token());
+  agent.reset();
+  EXPECT_TRUE(stopped);
 }
 
 // A look that was asked before our own pull changed what is there is not heard; nor is a later one that only

@@ -82,6 +82,27 @@ TEST(OutageScenario, SixHoursOver200Entries) {
   EXPECT_LE(node.registries.peak_per_second(), 15);
 }
 
+// Nothing else happens at that moment: the registry is left alone until its next probe.
+TEST(OutageScenario, AnEntryThatIsNotAskedForShowsItAtItsTime) {
+  Node node;
+  Warm(node, Tags(20));
+  node.RunFor(hours(2));
+  ASSERT_EQ(FreshOnes(node), 20);
+  node.registries.Set("r.io", RegistryMood::kDown);
+  ASSERT_TRUE(node.RunUntil([&] { return node.LogLines("registry does not answer") == 1; }, hours(2)));
+  base::Duration most{};
+  node.RunUntil(
+      [&] {
+        for (const plan::ImageState& image : node.Snapshot()->images) {
+          most = std::max<base::Duration>(most, node.clock.Wall() - image.registry->next_check_at.value());
+        }
+        return FreshOnes(node) == 0;
+      },
+      hours(3));
+  EXPECT_EQ(FreshOnes(node), 0);
+  EXPECT_LE(most, seconds(12)) << "checks that can wait have a turn at least so often";
+}
+
 TEST(OutageScenario, ADirectiveMakesItUnreadyAfterAMinuteAndReadyAtOnce) {
   Node node;
   Warm(node, Tags(20), [](plan::DesiredImage& want) {

@@ -50,6 +50,23 @@ TEST(ScaleScenario, AListThatChangesEverySecondPullsWhatIsNewAndNothingElse) {
   EXPECT_LE(node.log.size() - lines, static_cast<std::size_t>(4 * kChanges));
 }
 
+// A Snapshot of so many entries costs a millisecond. While a verdict is held, none would show anything new.
+TEST(ScaleScenario, AShortPullOfKubeletsPublishesNothing) {
+  NodeOptions options;
+  options.kubelet = kubelet::Declared{.version = image::KubeletVersion{1, 36},
+                                      .policy = kubelet::VerificationPolicy::kNeverVerifyPreloadedImages};
+  Node node(std::move(options));
+  node.Kubelet([](FakeKubelet& kubelet) { kubelet.Start({.version = {1, 36}}); });
+  for (int i = 0; i < kEntries; i++) node.runtime.Preload(MakeImage(Name(i), 1000));
+  node.List(Names(0));
+  ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(30)));
+  node.RunFor(minutes(1));
+  const plan::SnapshotPtr before = node.Snapshot();
+  node.Kubelet([](FakeKubelet& kubelet) { kubelet.BeginPull(Name(0)); });
+  node.RunFor(seconds(2));
+  EXPECT_EQ(node.Snapshot().get(), before.get());
+}
+
 // Each entry is asked about once an hour, and no registry more often than its budget allows.
 TEST(ScaleScenario, ChecksOfHundredsOfRegistriesAreSpreadOverTheInterval) {
   Node node;

@@ -13,6 +13,7 @@ using plan::Reason;
 using plan::TouchObstacle;
 using plan::TouchState;
 using std::chrono::hours;
+using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
@@ -46,6 +47,26 @@ TEST_F(TouchScenario, SigtermDoesNotWaitForAnApiServerThatHangs) {
   auto started = std::chrono::steady_clock::now();
   node.StopAgent();
   EXPECT_LE(std::chrono::steady_clock::now() - started, seconds(1));
+}
+
+// Right after its creation a pod has no status to tell of.
+TEST_F(TouchScenario, ThePodIsLookedAtASecondAfterItsCreation) {
+  Node& node = Make(WithTouch());
+  ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(1)));
+  node.Cluster().pods.SetSpeed(hours(1), seconds(1));
+  auto looks = [&] {
+    const std::vector<std::string> requests = node.Cluster().server.Requests();
+    return std::count_if(requests.begin(), requests.end(), [](const std::string& line) {
+      return line.starts_with("GET /api/v1/namespaces/prefetchd-touch/pods/");
+    });
+  };
+  const auto before = looks();
+  PodPulls(kApp, {.secret = SecretOf("team")});
+  ASSERT_TRUE(node.RunUntil([&] { return PodsThere() == 1; }, minutes(1)));
+  node.RunFor(milliseconds(900));
+  EXPECT_EQ(looks(), before);
+  node.RunFor(milliseconds(200));
+  EXPECT_EQ(looks(), before + 1);
 }
 
 TEST_F(TouchScenario, TwoInstancesDoNotMixUpTheirPods) {

@@ -105,6 +105,21 @@ TEST_F(TouchScenario, AfterThreeWithoutEffectAnotherContentGetsItsOwnThree) {
   EXPECT_TRUE(Opens(minutes(1)));
 }
 
+// No other event has to wake the agent: looks at the runtime are seconds apart.
+TEST_F(TouchScenario, TheNextTryBeginsAtTheTimeThatIsAnnounced) {
+  Node& node = Make(WithTouch(VerificationPolicy::kAlwaysVerify));
+  node.runtime.Preload(MakeImage(kApp, 10'000'000));
+  FakeImage secret = MakeImage(kApp, 10'000'000);
+  secret.username = "ada";
+  node.runtime.Push(secret);
+  ASSERT_TRUE(node.RunUntil([&] { return TouchOf().state == TouchState::kWaiting; }, minutes(10)));
+  ASSERT_TRUE(TouchOf().next_attempt_at);
+  const base::WallTime announced = *TouchOf().next_attempt_at;
+  const int before = PodsCreated();
+  ASSERT_TRUE(node.RunUntil([&] { return PodsCreated() > before; }, minutes(10)));
+  EXPECT_LE(std::chrono::abs(node.clock.Wall() - announced), std::chrono::milliseconds(100));
+}
+
 TEST_F(TouchScenario, ARecordThatAGarbageCollectionTookAwayIsMadeAgain) {
   Node& node = Make(WithTouch(VerificationPolicy::kAlwaysVerify));
   ASSERT_TRUE(Opens(minutes(1)));
