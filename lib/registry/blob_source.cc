@@ -237,14 +237,10 @@ base::Status BlobSource::Bytes(const base::Call& call, const RegistryQuestion& i
                     }};
   };
   const Place place = PlaceOf(key);
-  std::optional<Reply> reply = AskTarget(call, by_digest, place, question(Host{}));
-  if (!reply && at < range.end && !other_bytes) {
+  if (!AskTarget(call, by_digest, place, question(Host{})) && at < range.end && !other_bytes) {
     auto asked = AskInOrder(call, by_digest, question, place.origin);
     if (!asked && !other_bytes) return std::move(asked).error();
-    if (asked) {
-      NotePlace(key, *asked);
-      reply = *std::move(asked);
-    }
+    if (asked) NotePlace(key, *asked);
   }
   if (other_bytes || at != range.end) {
     return base::InvalidArgument("the server of " + image.reference.Repository() +
