@@ -67,7 +67,8 @@ class FetchFaults : public testing::Test {
 };
 
 // $PREFETCH_KILL_ROUNDS is the number of kills, $PREFETCH_FAULT_FIRST their seed. Each costs what was on its
-// way and could not be written yet: of sixteen ranges of half a MiB, all but the first.
+// way and could not be written yet: of sixteen ranges of half a MiB, all but the first. A runtime that
+// downloads by itself goes on where it was, too, but loses what the kernel holds for its three connections.
 TEST_F(FetchFaults, AnAgentThatIsKilledAtAnyByteLosesFew) {
   constexpr std::uint64_t kContent = 350 * kMegabyte;
   const std::uint64_t rounds = tests::FromEnvironment("PREFETCH_KILL_ROUNDS", 2);
@@ -92,8 +93,9 @@ TEST_F(FetchFaults, AnAgentThatIsKilledAtAnyByteLosesFew) {
               static_cast<unsigned long long>(rounds),
               static_cast<double>(Served()) / static_cast<double>(rounds * kContent),
               static_cast<double>(most) / static_cast<double>(kContent));
-  EXPECT_LE(most, kContent + 16 * 524'288 + kContent / 200);
-  if (rounds >= 20) {  // fewer may all be killed at the worst moment
+  const bool is_ours = IsFetchedFor(node_.containerd());
+  EXPECT_LE(most, kContent + (is_ours ? 16 * 524'288 + kContent / 200 : kContent / 4));
+  if (is_ours && rounds >= 20) {  // fewer may all be killed at the worst moment
     EXPECT_LE(Served(), rounds * (kContent + kContent / 50));
   }
 }
