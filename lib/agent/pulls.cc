@@ -17,7 +17,8 @@ using std::chrono::seconds;
 
 constexpr seconds kProgressTimeout{30};
 // Runtime rule C25: ListStatuses opens every ingest, so not more often than this; a pull's first seconds are
-// watched more closely, since its manifest, and so its size, shows up then.
+// watched more closely, since its manifest, and so its size, shows up then. One that is younger than the
+// first interval is left alone: most pulls from near are over by then, and a look at each is dear.
 constexpr seconds kWatchInterval{2};
 constexpr milliseconds kFirstWatch{250};
 constexpr seconds kCloseWatch{3};
@@ -260,8 +261,13 @@ void Pulls::StartWatchIfDue(Workers& workers) {
     if (entry.runs.empty()) continue;
     const ActiveRun& run = entry.runs.back();
     if (!Shows(run)) continue;
-    targets.push_back({entry.name(), run.lease, run.id, entry.want->reference});
-    close = close || loop_.now() - run.run.started_at < kCloseWatch;
+    const base::Duration age = loop_.now() - run.run.started_at;
+    close = close || age < kCloseWatch;
+    if (age < kFirstWatch) {
+      next_watch_ = std::min(next_watch_, run.run.started_at + kFirstWatch);
+    } else {
+      targets.push_back({entry.name(), run.lease, run.id, entry.want->reference});
+    }
   }
   if (targets.empty()) return;
   next_watch_ = loop_.now() + (close ? base::Duration(kFirstWatch) : base::Duration(kWatchInterval));

@@ -123,7 +123,7 @@ CallResult<PullProgress> GrpcContentService::Progress(const base::Call& call, co
   if (*manifest) {
     if (auto failed = native_->pulls.NameInLease(call, lease, **manifest, facts.resources))
       return std::move(*failed);
-    auto committed = native_->pulls.Committed(call, **manifest, facts);
+    auto committed = native_->pulls.CommittedUnder(call, lease, **manifest, facts);
     if (!committed) return committed.error();
     facts.committed = std::move(*committed);
     facts.manifest = std::move(*manifest);
@@ -184,7 +184,7 @@ CallResult<bool> GrpcContentService::IsWhole(const base::Call& call, const std::
     if (!bytes) return bytes.error();
     std::optional<std::vector<Blob>> blobs = ParseImageManifest(*bytes);
     if (!blobs || !CanBeUnpacked(*bytes)) continue;
-    auto committed = native_->pulls.Committed(call, {info.digest, *blobs}, {});
+    auto committed = native_->pulls.Committed(call, {info.digest, *blobs}, {}, {});
     if (!committed) return committed.error();
     if (committed->size() == blobs->size()) return true;
   }

@@ -30,6 +30,7 @@ PullStore::Learnt& PullStore::OfThisDaemon() {
 void PullStore::Forget(const std::string& lease) {
   base::Lock lock(mutex_);
   manifests_.erase(lease);
+  committed_.erase(lease);
   written_.erase(lease);
 }
 
@@ -87,7 +88,7 @@ CallResult<std::optional<StoredManifest>> PullStore::Manifest(const base::Call& 
     auto manifest = ReadManifest(call, candidate);
     if (!manifest) return manifest.error();
     if (!*manifest) continue;
-    auto committed = Committed(call, **manifest, {});
+    auto committed = Committed(call, **manifest, {}, {});
     if (!committed) return committed.error();
     if (committed->size() < (*manifest)->blobs.size()) {  // something is missing: it is this one
       base::Lock lock(mutex_);
@@ -100,14 +101,28 @@ CallResult<std::optional<StoredManifest>> PullStore::Manifest(const base::Call& 
 }
 
 CallResult<std::set<std::string>> PullStore::Committed(const base::Call& call, const StoredManifest& manifest,
-                                                       const PullFacts& facts) {
-  std::set<std::string> committed;
+                                                       const PullFacts& facts, std::set<std::string> known) {
   for (const Blob& blob : manifest.blobs) {
-    if (facts.ingests.count(blob.digest) != 0) continue;  // still being written
+    if (known.count(blob.digest) != 0 || facts.ingests.count(blob.digest) != 0) continue;
     auto info = api_.Info(call, blob.digest);
     if (!info) return info.error();
-    if (*info) committed.insert(blob.digest);
+    if (*info) known.insert(blob.digest);
   }
+  return known;
+}
+
+CallResult<std::set<std::string>> PullStore::CommittedUnder(const base::Call& call, const std::string& lease,
+                                                            const StoredManifest& manifest,
+                                                            const PullFacts& facts) {
+  std::set<std::string> known;
+  {
+    base::Lock lock(mutex_);
+    if (auto before = committed_.find(lease); before != committed_.end()) known = before->second;
+  }
+  auto committed = Committed(call, manifest, facts, std::move(known));
+  if (!committed) return committed;
+  base::Lock lock(mutex_);
+  committed_[lease] = *committed;
   return committed;
 }
 

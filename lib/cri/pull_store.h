@@ -34,8 +34,13 @@ class PullStore {
                                                      const image::Reference& reference,
                                                      const std::set<LeaseResource>& resources)
       PREFETCH_EXCLUDES(mutex_);
+  // Those of its blobs that are complete: `known` and others. One that is being written is not asked about.
   CallResult<std::set<std::string>> Committed(const base::Call& call, const StoredManifest& manifest,
-                                              const PullFacts& facts);
+                                              const PullFacts& facts, std::set<std::string> known);
+  // The same of a pull, whose lease names its blobs: one that was complete stays so, and is asked about once.
+  CallResult<std::set<std::string>> CommittedUnder(const base::Call& call, const std::string& lease,
+                                                   const StoredManifest& manifest, const PullFacts& facts)
+      PREFETCH_EXCLUDES(mutex_);
   std::optional<CallError> NameInLease(const base::Call& call, const std::string& lease,
                                        const StoredManifest& manifest,
                                        const std::set<LeaseResource>& resources) PREFETCH_EXCLUDES(mutex_);
@@ -58,6 +63,8 @@ class PullStore {
   base::Mutex mutex_;
   // By lease; a manifest never changes.
   std::map<std::string, StoredManifest> manifests_ PREFETCH_GUARDED_BY(mutex_);
+  // By lease: blobs that were complete when they were asked about.
+  std::map<std::string, std::set<std::string>> committed_ PREFETCH_GUARDED_BY(mutex_);
   struct Written {
     std::uint64_t bytes = 0;
     base::TimePoint seen;

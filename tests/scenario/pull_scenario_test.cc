@@ -60,6 +60,22 @@ TEST(PullScenario, FourAtATimeThenTwo) {
   EXPECT_EQ(node.runtime.Parked(), 2);
 }
 
+// A look costs the runtime a search through its store.
+TEST(PullScenario, PullsThatAreOverAtOnceAreNotLookedAt) {
+  Node node;
+  node.runtime.SetBandwidth(50 * kMB);
+  std::vector<std::string> names = PushMany(node, 40, 2 * kMB);  // 160 ms each, four at a time
+  node.List(names);
+  ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(1)));
+  EXPECT_EQ(node.runtime.counters().progress_calls, 0);
+  node.runtime.Push(MakeImage("r.io/large:v1", 500 * kMB));
+  names.push_back("r.io/large:v1");
+  node.List(names);
+  ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(1)));
+  EXPECT_GE(node.runtime.counters().progress_calls, 12);
+  EXPECT_LE(node.runtime.counters().progress_calls, 18) << "each 250 ms for 3 s, each 2 s afterwards";
+}
+
 TEST(PullScenario, PriorityGoesFirst) {
   Node node;
   node.runtime.SetBandwidth(10 * kMB);
