@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "agent/cluster/touch_pods.h"
+#include "agent/decision.h"
 #include "agent/lease_book.h"
 #include "agent/look_ups.h"
 #include "agent/observe.h"
@@ -46,6 +47,15 @@ struct ProgressSeen {
   std::vector<One> pulls;
   bool unsupported = false;  // this runtime does not show progress
   plan::DiskSpace disk;
+};
+
+// A pull has learnt the compressed size of its image, and waits for the decision whether there is room.
+struct SizeKnown {
+  std::string name;  // the entry's normalised name
+  std::uint64_t run = 0;
+  std::uint64_t bytes = 0;
+  plan::DiskSpace disk;
+  std::shared_ptr<Decision> decision;
 };
 
 // A pull goes on without the lease under which it was to be.
@@ -87,8 +97,8 @@ struct TouchStepped {
 
 struct Wake {};  // nothing but a turn
 
-using Event =
-    std::variant<Wake, ListChanged, LookDone, PullDone, ProgressSeen, LeasesTended, PullUnprotected,
-                 RecordsTouched, ImagesTouched, KubeletLooked, TouchStepped, CheckDone, PullAsked, LookedUp>;
+using Event = std::variant<Wake, ListChanged, LookDone, PullDone, ProgressSeen, SizeKnown, LeasesTended,
+                           PullUnprotected, RecordsTouched, ImagesTouched, KubeletLooked, TouchStepped,
+                           CheckDone, PullAsked, LookedUp>;
 
 }  // namespace prefetch::agent

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <numeric>
 #include <utility>
 
 #include "base/log.h"
@@ -31,6 +32,12 @@ bool IsTrouble(const base::Error& error) {
       return true;
   }
   return true;
+}
+
+std::uint64_t SizeOf(const std::vector<cri::BlobToWrite>& blobs) {
+  return std::accumulate(
+      blobs.begin(), blobs.end(), std::uint64_t{0},
+      [](std::uint64_t sum, const cri::BlobToWrite& blob) { return sum + blob.size_bytes; });
 }
 
 }  // namespace
@@ -63,14 +70,20 @@ std::shared_ptr<image::ContentSource> Fetcher::Choose(const base::Call& call, co
   if (job.lease.empty() || !source_for_) return nullptr;
   if (!plan::MayFetch(automatic_, job.runtime.name, job.runtime.version)) return nullptr;
   auto snapshotter = content_.Snapshotter(call.Within(kStoreLimit));
-  std::shared_ptr<image::ContentSource> source = source_for_(job.reference, job.runtime);
-  const plan::FetchChoice choice = plan::ChooseFetch({.automatic = automatic_,
-                                                      .runtime = job.runtime.name,
-                                                      .version = job.runtime.version,
-                                                      .snapshotter = snapshotter ? *snapshotter : "",
-                                                      .followed = source != nullptr,
-                                                      .health = HealthOf(job.reference.domain())},
-                                                     clock_.Now());
+  plan::FetchFacts facts{.automatic = automatic_,
+                         .runtime = job.runtime.name,
+                         .version = job.runtime.version,
+                         .snapshotter = snapshotter ? *snapshotter : "",
+                         .followed = true,
+                         .health = HealthOf(job.reference.domain())};
+  std::shared_ptr<image::ContentSource> source;
+  plan::FetchChoice choice = plan::ChooseFetch(facts, clock_.Now());
+  if (choice.by == plan::FetchBy::kAgent) {
+    // Reads the node's configuration of registries, so it comes last.
+    source = source_for_(job.reference, job.runtime);
+    facts.followed = source != nullptr;
+    choice = plan::ChooseFetch(facts, clock_.Now());
+  }
   if (choice.by == plan::FetchBy::kAgent) return source;
   base::Debug("the runtime fetches",
               {{"image", job.reference.written()}, {"reason", plan::FetchReasonName(choice.reason)}});
@@ -102,15 +115,17 @@ base::Status Fetcher::BringContent(const base::Call& call, const FetchJob& job,
   if (!manifest) return std::move(manifest).error();
   auto blobs = cri::BlobsOf(job.reference, manifest->index, manifest->manifest);
   if (!blobs) return base::NotFound("its manifest is not that of an image which can be fetched like this");
-  for (const cri::ImageDocument& document : blobs->documents) {
-    if (auto written = WriteDocument(call, job.lease, document.blob, document.bytes); !written)
-      return written;
-  }
   const std::string& registry = job.reference.domain();
   const plan::FetchHealth health =
       plan::AfterManifest(HealthOf(registry), manifest->answer_time, clock_.Now());
   Note(registry, health);
   if (clock_.Now() < health.near_until) return base::NotFound("the registry is near");
+  if (job.sized) job.sized(call, SizeOf(blobs->blobs));
+  if (call.Stopped()) return base::Cancelled("stopped");
+  for (const cri::ImageDocument& document : blobs->documents) {
+    if (auto written = WriteDocument(call, job.lease, document.blob, document.bytes); !written)
+      return written;
+  }
   return streams_.Bring(call, {.lease = job.lease,
                                .blobs = std::move(blobs->blobs),
                                .question = std::move(question),

@@ -5,6 +5,7 @@
 // So a fetch that fails is only a fetch that did not help, and no reason to tell.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -34,6 +35,9 @@ struct FetchJob {
   std::string lease;
   std::vector<image::AuthConfig> credentials;  // in the order of a pull
   AskingFor runtime;
+  // Called once the compressed size of the image is known, and before anything of it is written. Blocks while
+  // it is decided whether there is room; if there is none, `call` is stopped.
+  std::function<void(const base::Call& call, std::uint64_t bytes)> sized = nullptr;
 };
 
 // Owned by the Agent. Any thread may call.

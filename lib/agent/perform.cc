@@ -216,7 +216,11 @@ PullOutcome LookAtWhatCame(const base::Call& call, const PullParts& parts, const
 void FetchFirst(const base::Call& call, const PullParts& parts, const PullJob& job,
                 const credentials::Lookup& lookup) {
   if (parts.fetcher == nullptr || job.lease.empty()) return;
-  FetchJob fetch{.reference = job.reference, .lease = job.lease, .credentials = {}, .runtime = job.runtime};
+  FetchJob fetch{.reference = job.reference,
+                 .lease = job.lease,
+                 .credentials = {},
+                 .runtime = job.runtime,
+                 .sized = job.sized};
   for (const credentials::Credential& credential : lookup.credentials) {
     if (parts.refusals.Held(job.reference, credential.auth, parts.clock.Now())) continue;
     fetch.credentials.push_back(credential.auth);

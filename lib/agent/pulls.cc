@@ -236,6 +236,12 @@ void Pulls::Start(Entry& entry) {
   job.unprotected = [this, name = entry.name(), id = run.id](const cri::CallError& error) {
     loop_.Push(PullUnprotected{name, id, error});
   };
+  job.sized = [this, name = entry.name(), id = run.id, path = disk_path_](const base::Call& call,
+                                                                          std::uint64_t bytes) {
+    auto decision = std::make_shared<Decision>();
+    loop_.Push(SizeKnown{name, id, bytes, probe_disk_(path), decision});
+    decision->Await(call);
+  };
   base::Call call{.stop = run.stop.get_token()};
   loop_.Submit(workers_,
                [call, parts = parts_, job = std::move(job), name = entry.name(), id = run.id]() -> Event {

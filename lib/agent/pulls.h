@@ -70,6 +70,7 @@ class Pulls {
 
   void Absorb(PullDone event);
   void Absorb(const ProgressSeen& event);
+  void Absorb(const SizeKnown& event);
   void Absorb(const PullUnprotected& event);
   void Absorb(const LeasesTended& event);
 
@@ -99,6 +100,7 @@ class Pulls {
   void RegistryAnswered(const Entry& entry, plan::Reason reason);
 
   // Room on the disk: room.cc.
+  void EndWithoutRoom();
   plan::PullSlot SlotOf(std::size_t index) const;
   std::uint64_t KeptBytes() const;
   void GiveUpBytes(Entry& entry);
@@ -140,6 +142,7 @@ class Pulls {
   } collapse_;
   plan::DiskSpace disk_;
   std::string disk_path_;
+  std::vector<std::shared_ptr<Decision>> undecided_;  // of pulls whose size is news in this turn
   plan::Relief relief_;
   plan::RoomTaken taken_;
   std::uint64_t room_factor_ = plan::kMostFactor;  // plan::FactorFor, of this turn

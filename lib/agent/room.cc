@@ -59,7 +59,24 @@ std::uint64_t Pulls::StillNeeds(const Entry& entry) const {
                             seen ? run->run.movement.bytes_done : entry.past.room.kept);
 }
 
+void Pulls::Absorb(const SizeKnown& event) {
+  undecided_.push_back(event.decision);
+  if (event.disk.known) FoldDisk(event.disk, disk_path_);
+  Entry* entry = entries_.Find(event.name);
+  if (entry == nullptr) return;
+  for (const ActiveRun& run : entry->runs) {
+    if (run.id == event.run) entry->past.room = plan::AfterSize(entry->past.room, event.bytes);
+  }
+  loop_.Changed();
+}
+
 void Pulls::JudgeRoom() {
+  EndWithoutRoom();
+  for (const std::shared_ptr<Decision>& decision : undecided_) decision->Made();
+  undecided_.clear();
+}
+
+void Pulls::EndWithoutRoom() {
   const std::uint64_t usable = plan::Usable(disk_, limits_);
   std::vector<Entry>& all = entries_.all();
   room_factor_ = plan::FactorFor(taken_, std::any_of(all.begin(), all.end(), [](const Entry& entry) {

@@ -198,6 +198,23 @@ TEST_F(FetchingTest, AllBlobsAreBroughtOnceAndCounted) {
   EXPECT_EQ(source_->served(), all);
 }
 
+TEST_F(FetchingTest, ItsSizeIsToldBeforeAnythingIsWritten) {
+  source_->Put("reg.example/app:v1", {large_, small_});
+  std::stop_source stop;
+  FetchJob job{Named("reg.example/app:v1"), kLease, {}, kRuntime};
+  std::uint64_t told = 0;
+  job.sized = [&](const base::Call&, std::uint64_t bytes) { told = bytes; };
+  EXPECT_TRUE(fetcher_->Bring({}, job));
+  EXPECT_EQ(told, source_->served());
+  // There is no room.
+  source_->Put("reg.example/other:v1", {large_ + "r"});
+  job.reference = Named("reg.example/other:v1");
+  job.sized = [&](const base::Call&, std::uint64_t) { stop.request_stop(); };
+  EXPECT_FALSE(fetcher_->Bring({.stop = stop.get_token()}, job));
+  EXPECT_EQ(source_->served(), told);
+  EXPECT_EQ(StateOf(large_ + "r"), cri::BlobState::kOpen);
+}
+
 TEST_F(FetchingTest, ASharedLayerIsFetchedOnceForImagesSideBySide) {
   source_->Put("reg.example/a:v1", {large_});
   source_->Put("reg.example/b:v1", {large_, small_});
