@@ -27,17 +27,24 @@ std::string AbsolutePath(const SaidText& said, Mistakes& mistakes) {
   return said->value;
 }
 
+// The rules of cri::ParseEndpoint, which is asked afterwards.
 std::string RuntimeEndpoint(const SaidText& said, Mistakes& mistakes) {
-  constexpr std::string_view kScheme = "unix://";
+  constexpr std::string_view kScheme = "unix:";
+  constexpr std::string_view kSlashes = "//";
   if (!said) return "";
   std::string_view path = said->value;
-  if (path.starts_with(kScheme)) path.remove_prefix(kScheme.size());
-  if (!path.starts_with('/')) {
+  if (path.starts_with(kScheme)) {
+    path.remove_prefix(kScheme.size());
+    if (path.starts_with(kSlashes)) path.remove_prefix(kSlashes.size());
+  }
+  if (!path.starts_with('/') || path.starts_with(kSlashes)) {
     mistakes.Add(said->by, "must be unix:// and the absolute path of the runtime's socket");
+  } else if (path.ends_with('/')) {
+    mistakes.Add(said->by, "must be the path of a socket, not of a folder");
   } else if (path.size() > kLongestSocketPath) {
     mistakes.Add(said->by, "the path of a socket has at most 107 bytes");
   }
-  return std::string(kScheme) + std::string(path);
+  return std::string(kScheme) + std::string(kSlashes) + std::string(path);
 }
 
 // Command lines and environments are visible to other processes: they must hold no password.

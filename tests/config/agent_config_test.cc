@@ -155,6 +155,12 @@ TEST(AgentConfig, SpellingsOfOneThing) {
   EXPECT_EQ(config->runtime_endpoint, "unix:///run/x.sock");
   EXPECT_EQ(config->listen, (ListenAddress{"::1", 0}));
   EXPECT_EQ(config->kubelet_version, "1.36.2");
+  for (const char* same : {"unix:/run/x.sock", "unix:///run/x.sock"}) {
+    raw.runtime_endpoint = Flag(same, "f");
+    config = Validate(raw);
+    ASSERT_TRUE(config) << config.error().message();
+    EXPECT_EQ(config->runtime_endpoint, "unix:///run/x.sock");
+  }
 }
 
 TEST(AgentConfig, TheWholeFile) {

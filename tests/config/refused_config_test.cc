@@ -48,6 +48,12 @@ INSTANTIATE_TEST_SUITE_P(
         BadConfig{"TcpEndpoint",
                   [](RawConfig& raw) { raw.runtime_endpoint = Flag("tcp://h:1", "--runtime-endpoint"); },
                   "--runtime-endpoint: must be unix:// and the absolute path of the runtime's socket"},
+        BadConfig{"DoubledSlashes",
+                  [](RawConfig& raw) { raw.runtime_endpoint = Flag("unix:////run/x", "--runtime-endpoint"); },
+                  "--runtime-endpoint: must be unix:// and the absolute path of the runtime's socket"},
+        BadConfig{"FolderAsEndpoint",
+                  [](RawConfig& raw) { raw.runtime_endpoint = Flag("unix:///run/", "--runtime-endpoint"); },
+                  "--runtime-endpoint: must be the path of a socket, not of a folder"},
         BadConfig{"ProviderConfigAlone",
                   [](RawConfig& raw) {
                     raw.image_credential_provider_config = Flag("/c", "--image-credential-provider-config");
