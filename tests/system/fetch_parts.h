@@ -23,8 +23,15 @@ inline bool IsFetchedFor(rig::Containerd& containerd) {
          server.find("Version:  v2.3") != std::string::npos;
 }
 
-// As on a new node: all names go, and then the content. A failure fails the test.
+// As on a new node: all names go, the leases of agents that were killed, and then the content. A failure
+// fails the test.
 inline void EmptyStore(rig::Containerd& containerd) {
+  auto leases = containerd.Ctr({"leases", "ls", "--quiet"});
+  ASSERT_OK(leases);
+  std::istringstream ids(*leases);
+  for (std::string id; std::getline(ids, id);) {
+    EXPECT_OK(containerd.Ctr({"leases", "rm", "--sync", id}));
+  }
   auto names = containerd.Ctr({"images", "ls", "--quiet"});
   ASSERT_OK(names);
   std::istringstream lines(*names);
