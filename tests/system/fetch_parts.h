@@ -23,6 +23,12 @@ inline bool IsFetchedFor(rig::Containerd& containerd) {
          server.find("Version:  v2.3") != std::string::npos;
 }
 
+// At once: the removal of any lease does it. A failure fails the test.
+inline void CollectGarbage(rig::Containerd& containerd) {
+  EXPECT_OK(containerd.Ctr({"leases", "create", "--id", "collect-garbage"}));
+  EXPECT_OK(containerd.Ctr({"leases", "rm", "--sync", "collect-garbage"}));
+}
+
 // As on a new node: all names go, the leases of agents that were killed, and then the content. A failure
 // fails the test.
 inline void EmptyStore(rig::Containerd& containerd) {
