@@ -58,6 +58,12 @@ struct SizeKnown {
   std::shared_ptr<Decision> decision;
 };
 
+// The runtime has ended a pull well; what came is still to be looked at.
+struct PullReturned {
+  std::string name;  // the entry's normalised name
+  std::uint64_t run = 0;
+};
+
 // A pull goes on without the lease under which it was to be.
 struct PullUnprotected {
   std::string name;  // the entry's normalised name
@@ -97,8 +103,8 @@ struct TouchStepped {
 
 struct Wake {};  // nothing but a turn
 
-using Event = std::variant<Wake, ListChanged, LookDone, PullDone, ProgressSeen, SizeKnown, LeasesTended,
-                           PullUnprotected, RecordsTouched, ImagesTouched, KubeletLooked, TouchStepped,
-                           CheckDone, PullAsked, LookedUp>;
+using Event = std::variant<Wake, ListChanged, LookDone, PullDone, ProgressSeen, SizeKnown, PullReturned,
+                           LeasesTended, PullUnprotected, RecordsTouched, ImagesTouched, KubeletLooked,
+                           TouchStepped, CheckDone, PullAsked, LookedUp>;
 
 }  // namespace prefetch::agent

@@ -246,6 +246,7 @@ PullOutcome PerformPull(const base::Call& call, const PullParts& parts, const Pu
   FetchFirst(call, parts, job, lookup);
   if (call.Stopped()) return Cancelled();
   Attempt attempt = TryCredentials(call, parts, job, lookup);
+  if (attempt.ok && job.returned) job.returned();
   if (attempt.ok) return LookAtWhatCame(call, parts, job, attempt.credential);
   if (call.Stopped()) return Cancelled();
   return FailedAttempt(attempt, lookup);

@@ -242,6 +242,7 @@ void Pulls::Start(Entry& entry) {
     loop_.Push(SizeKnown{name, id, bytes, probe_disk_(path), decision});
     decision->Await(call);
   };
+  job.returned = [this, name = entry.name(), id = run.id] { loop_.Push(PullReturned{name, id}); };
   base::Call call{.stop = run.stop.get_token()};
   loop_.Submit(workers_,
                [call, parts = parts_, job = std::move(job), name = entry.name(), id = run.id]() -> Event {
@@ -251,6 +252,14 @@ void Pulls::Start(Entry& entry) {
   entry.runs.push_back(std::move(run));
   next_watch_ = std::min(next_watch_, loop_.now() + kFirstWatch);
   loop_.Changed();
+}
+
+void Pulls::Absorb(const PullReturned& event) {
+  Entry* entry = entries_.Find(event.name);
+  if (entry == nullptr) return;
+  for (ActiveRun& run : entry->runs) {
+    if (run.id == event.run) run.returned = loop_.now();
+  }
 }
 
 void Pulls::StartWatchIfDue(Workers& workers) {
@@ -266,7 +275,7 @@ void Pulls::StartWatchIfDue(Workers& workers) {
   for (const Entry& entry : entries_.all()) {
     if (entry.runs.empty()) continue;
     const ActiveRun& run = entry.runs.back();
-    if (!Shows(run)) continue;
+    if (!Shows(run) || run.returned) continue;
     const base::Duration age = loop_.now() - run.run.started_at;
     close = close || age < kCloseWatch;
     if (age < kFirstWatch) {

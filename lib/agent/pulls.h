@@ -71,6 +71,7 @@ class Pulls {
   void Absorb(PullDone event);
   void Absorb(const ProgressSeen& event);
   void Absorb(const SizeKnown& event);
+  void Absorb(const PullReturned& event);
   void Absorb(const PullUnprotected& event);
   void Absorb(const LeasesTended& event);
 

@@ -20,6 +20,7 @@ struct Places {
   std::map<std::string, int> of_registry;
 
   void Take(const PullSlot& slot, const Limits& limits) {
+    if (slot.over) return;
     total++;
     of_registry[slot.registry]++;
     if (slot.bytes > limits.large_image_bytes) large++;
@@ -64,7 +65,8 @@ class Kept {
 class TotalPlaces {
  public:
   TotalPlaces(const std::vector<PullSlot>& running, int parallel) : parallel_(parallel) {
-    const int total = static_cast<int>(running.size());
+    const auto total = static_cast<int>(
+        std::count_if(running.begin(), running.end(), [](const PullSlot& slot) { return !slot.over; }));
     const bool of_one = std::all_of(running.begin(), running.end(), [&](const PullSlot& slot) {
       return slot.registry == running.front().registry;
     });

@@ -42,12 +42,17 @@ struct PullSlot {
   bool unlisted = false;    // asked for, and on no list: such pulls never take more than half of the places
   bool suspect = false;     // plan::IsSuspect: one at a time
   bool stalled = false;     // its newest failure: goes behind all others, which it would keep waiting again
+  bool over = false;        // of one that runs: its bytes are here, and looked at. It takes no place
   int failures = 0;         // entries that failed go behind those of their priority that did not
   std::uint64_t bytes = 0;  // 0: not known
   RoomClaim room;
   LookUp look_up;
   base::TimePoint started_at = base::TimePoint::max();  // of one that runs
 };
+
+// What came is looked at within milliseconds. A look that takes longer than this keeps the place of its pull,
+// so that pulls behind a runtime that hangs do not pile up.
+constexpr std::chrono::seconds kShortLook{1};
 
 // An entry that waits no longer than this for its next try could use a place.
 constexpr std::chrono::seconds kSoonDue{10};

@@ -27,6 +27,15 @@ TEST(Schedule, FourAtATimeThenTwo) {
             (Starts{0}));
 }
 
+TEST(Schedule, OneThatIsOnlyLookedAtTakesNoPlace) {
+  std::vector<PullSlot> running = {Slot(20), Slot(21), Slot(22), Slot(23)};
+  EXPECT_EQ(Schedule({.due = Slots(10), .running = running}, {}, kNow).start, Starts{});
+  running[1].over = true;
+  EXPECT_EQ(Schedule({.due = Slots(10), .running = running}, {}, kNow).start, (Starts{0}));
+  running[2].over = true;
+  EXPECT_EQ(Schedule({.due = Slots(10), .running = running, .settled = true}, {}, kNow).start, Starts{});
+}
+
 TEST(Schedule, PriorityThenThoseThatDidNotFailThenAsListed) {
   std::vector<PullSlot> due = Slots(5);
   due[4].priority = 10;
