@@ -1,0 +1,148 @@
+// How much a look at a pull asks of the store. It comes four times a second from each pull, and the store's
+// database has one writer.
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "base/mutex.h"
+#include "containerd_content_v1.grpc.pb.h"
+#include "containerd_leases_v1.grpc.pb.h"
+#include "cri/grpc_content_service.h"
+#include "image/reference.h"
+#include "temp_dir.h"
+
+namespace prefetch::cri {
+namespace {
+
+namespace content = ::containerd::services::content::v1;
+namespace leases = ::containerd::services::leases::v1;
+
+std::string Digest(char digit) {
+  return "sha256:" + std::string(64, digit);
+}
+
+constexpr char kManifest = '0', kConfig = '1', kDone = '2', kComes = '3';
+
+// Under one lease: a manifest of a configuration and two layers, the second of which is on its way.
+class Store final : public content::Content::Service, public leases::Leases::Service {
+ public:
+  void Complete(char blob) {
+    base::Lock lock(mutex_);
+    whole_.insert(Digest(blob));
+  }
+  // Questions about one blob so far.
+  int Asked(char blob) {
+    base::Lock lock(mutex_);
+    return asked_[Digest(blob)];
+  }
+
+  grpc::Status Info(grpc::ServerContext*, const content::InfoRequest* request,
+                    content::InfoResponse* answer) override {
+    base::Lock lock(mutex_);
+    asked_[request->digest()]++;
+    if (whole_.count(request->digest()) == 0) return {grpc::StatusCode::NOT_FOUND, "not found"};
+    answer->mutable_info()->set_digest(request->digest());
+    answer->mutable_info()->set_size(100);
+    if (request->digest() == Digest(kManifest))
+      (*answer->mutable_info()->mutable_labels())["containerd.io/gc.ref.content.config"] = Digest(kConfig);
+    return grpc::Status::OK;
+  }
+  grpc::Status Read(grpc::ServerContext*, const content::ReadContentRequest*,
+                    grpc::ServerWriter<content::ReadContentResponse>* stream) override {
+    const auto blob = [](const std::string& type, char digit) {
+      return R"({"mediaType":"application/vnd.oci.image.)" + type + R"(","size":100,"digest":")" +
+             Digest(digit) + R"("})";
+    };
+    content::ReadContentResponse answer;
+    answer.set_data(
+        R"({"schemaVersion":2,"mediaType":"application/vnd.oci.image.manifest.v1+json","config":)" +
+        blob("config.v1+json", kConfig) + R"(,"layers":[)" + blob("layer.v1.tar+gzip", kDone) + "," +
+        blob("layer.v1.tar+gzip", kComes) + "]}");
+    stream->Write(answer);
+    return grpc::Status::OK;
+  }
+  grpc::Status ListStatuses(grpc::ServerContext*, const content::ListStatusesRequest*,
+                            content::ListStatusesResponse*) override {
+    return grpc::Status::OK;
+  }
+  grpc::Status AddResource(grpc::ServerContext*, const leases::AddResourceRequest* request,
+                           leases::Empty*) override {
+    base::Lock lock(mutex_);
+    held_.insert(request->resource().id());
+    return grpc::Status::OK;
+  }
+  grpc::Status ListResources(grpc::ServerContext*, const leases::ListResourcesRequest*,
+                             leases::ListResourcesResponse* answer) override {
+    base::Lock lock(mutex_);
+    for (const std::string& digest : held_) {
+      leases::Resource* resource = answer->add_resources();
+      resource->set_id(digest);
+      resource->set_type("content");
+    }
+    return grpc::Status::OK;
+  }
+  grpc::Status Delete(grpc::ServerContext*, const leases::DeleteRequest*, leases::Empty*) override {
+    return grpc::Status::OK;
+  }
+
+ private:
+  base::Mutex mutex_;
+  std::set<std::string> whole_ PREFETCH_GUARDED_BY(mutex_) = {Digest(kManifest), Digest(kConfig),
+                                                              Digest(kDone)};
+  std::set<std::string> held_ PREFETCH_GUARDED_BY(mutex_) = {Digest(kManifest)};
+  std::map<std::string, int> asked_ PREFETCH_GUARDED_BY(mutex_);
+};
+
+class PullProgressTest : public testing::Test {
+ protected:
+  PullProgressTest() {
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort("unix:" + socket_, grpc::InsecureServerCredentials());
+    builder.RegisterService(static_cast<content::Content::Service*>(&store_));
+    builder.RegisterService(static_cast<leases::Leases::Service*>(&store_));
+    server_ = builder.BuildAndStart();
+  }
+  PullProgress Look() {
+    auto progress = service_.Progress({}, "lease", *image::Reference::Parse("r.example/app:v1"));
+    EXPECT_TRUE(progress) << progress.error().message;
+    return progress ? *progress : PullProgress{};
+  }
+
+  tests::TempDir dir_;
+  const std::string socket_ = dir_ / "containerd.sock";
+  Store store_;
+  std::unique_ptr<grpc::Server> server_;
+  GrpcContentService service_{{socket_}};
+};
+
+TEST_F(PullProgressTest, AsksAboutEachBlobUntilItIsComplete) {
+  ASSERT_NE(server_, nullptr);
+  EXPECT_EQ(Look().bytes_done, Look().bytes_done);
+  const int done = store_.Asked(kDone), comes = store_.Asked(kComes);
+  for (int i = 0; i < 3; i++) EXPECT_LT(Look().bytes_done, Look().bytes_total);
+  EXPECT_EQ(store_.Asked(kDone), done);
+  EXPECT_EQ(store_.Asked(kComes), comes + 6);
+  store_.Complete(kComes);
+  PullProgress all = Look();
+  EXPECT_GT(all.bytes_total, 0U);
+  EXPECT_EQ(all.bytes_done, all.bytes_total);
+  Look();
+  EXPECT_EQ(store_.Asked(kComes), comes + 7);
+}
+
+// What a lease of this name held is nothing that it holds now.
+TEST_F(PullProgressTest, AskAgainAfterTheLeaseHasGone) {
+  Look();
+  Look();
+  const int before = store_.Asked(kDone);
+  EXPECT_TRUE(service_.DeleteLease({}, "lease"));
+  Look();
+  EXPECT_GT(store_.Asked(kDone), before);
+}
+
+}  // namespace
+}  // namespace prefetch::cri
