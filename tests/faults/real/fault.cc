@@ -178,12 +178,43 @@ std::vector<FaultKind> OfNode() {
   };
 }
 
+std::vector<FaultKind> OfSurroundings() {
+  return {
+      {.part = "records",
+       .manner = "close an image",
+       .begin = [](RealWorld& world, const std::string& image) { world.CloseRecord(image); },
+       .end = [](RealWorld& world, const std::string& image) { world.OpenRecord(image); },
+       .reasons = {"RecordedForOthers"},
+       .reach = Reach::kImage},
+      {.part = "records",
+       .manner = "unreadable",
+       .begin = [](RealWorld& world, const std::string& image) { world.BreakRecord(image); },
+       .end = [](RealWorld& world, const std::string& image) { world.OpenRecord(image); },
+       .reasons = {"RecordUnreadable"},
+       .reach = Reach::kImage},
+      {.part = "clock",
+       .manner = "jumps forth and back",
+       .begin = [](RealWorld& world, const std::string&) { world.ClockIsOff(std::chrono::hours(25)); },
+       .end = [](RealWorld& world, const std::string&) { world.ClockIsOff(seconds(0)); },
+       .reasons = {}},
+      {.part = "memory",
+       .manner = "gives out",
+       .begin = [](RealWorld& world, const std::string&) { world.LimitMemory(); },
+       .end = [](RealWorld& world, const std::string&) { world.MemoryIsBack(); },
+       // Of an agent that went on: its calls and plugins may have found none.
+       .reasons = {"RuntimeDown", "RuntimeError", "Unreachable", "AccessDenied", "CredentialError"},
+       .recovers = seconds(80)},
+  };
+}
+
 }  // namespace
 
 const std::vector<FaultKind>& FaultKinds() {
   static const std::vector<FaultKind> kinds = [] {
     std::vector<FaultKind> all = OfRegistry();
-    for (FaultKind& kind : OfNode()) all.push_back(std::move(kind));
+    for (auto* more : {&OfNode, &OfSurroundings}) {
+      for (FaultKind& kind : more()) all.push_back(std::move(kind));
+    }
     return all;
   }();
   return kinds;

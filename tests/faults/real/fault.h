@@ -14,7 +14,8 @@ namespace prefetch::tests::real_faults {
 using Act = std::function<void(RealWorld&, const std::string& image)>;
 
 // The images that may fail because of a fault.
-enum class Reach { kNode, kRegistry, kLogins };  // all; those of the image's registry; those with a password
+// All; those of the image's registry; those with a password; the image alone.
+enum class Reach { kNode, kRegistry, kLogins, kImage };
 
 struct FaultKind {
   const char* part;

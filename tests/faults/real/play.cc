@@ -64,6 +64,10 @@ class Observer {
     const auto now = steady_clock::now();
     for (const std::string& image : world_.TakeRemoved()) absent_.insert(image);
     bool ready = false;
+    if (!world_.has_memory()) {  // it may have ended, or be about to
+      wrong_since_.reset();
+      return false;
+    }
     if (now >= next_question_) {
       next_question_ = now + kBetweenQuestions;
       ready = LookAtReadiness();
@@ -94,13 +98,17 @@ class Observer {
     const auto missing = std::find_if(absent_.begin(), absent_.end(), [&](const std::string& image) {
       return world_.listed().count(image) != 0;
     });
-    if (missing == absent_.end()) {
+    const auto refused = std::find_if(world_.refused().begin(), world_.refused().end(),
+                                      [&](const auto& image) { return world_.listed().count(image) != 0; });
+    if (missing == absent_.end() && refused == world_.refused().end()) {
       wrong_since_.reset();
       return true;
     }
     const auto now = steady_clock::now();
     if (!wrong_since_) wrong_since_ = now;
-    if (now - *wrong_since_ > kFalselyReady) Say("ready, and " + *missing + " is not there");
+    if (now - *wrong_since_ <= kFalselyReady) return false;
+    if (missing != absent_.end()) Say("ready, and " + *missing + " is not there");
+    if (refused != world_.refused().end()) Say("ready, and kubelet refuses " + *refused);
     return false;
   }
 
@@ -127,6 +135,8 @@ class Observer {
         return world_.IsClosed(image) == world_.IsClosed(world_.images()[fault.image]);
       case Reach::kLogins:
         return world_.IsClosed(image);
+      case Reach::kImage:
+        return image == world_.images()[fault.image];
     }
     std::abort();
   }

@@ -48,7 +48,7 @@ TEST_P(RealFaults, BreakNothingThatMustHold) {
 std::vector<std::uint64_t> Seeds() {
   const std::uint64_t first = FromEnvironment("PREFETCH_FAULT_FIRST", 0);
   const std::uint64_t count = FromEnvironment("PREFETCH_FAULT_SEEDS", 0);
-  if (count == 0) return {0, 1, 2, 4, 5};
+  if (count == 0) return {0, 1, 2, 4, 5, 24, 26, 27, 53};
   std::vector<std::uint64_t> seeds(count);
   std::iota(seeds.begin(), seeds.end(), first);
   return seeds;
@@ -76,6 +76,24 @@ std::string AllViolations(std::string_view manner, const std::function<void(Faul
 TEST(RealFaultRules, NoticeAFailureWithoutACause) {
   EXPECT_NE(AllViolations("absent", [](FaultKind& kind) { kind.reasons.clear(); })
                 .find("fails for Unreachable, which nothing has caused"),
+            std::string::npos);
+}
+
+TEST(RealFaultRules, NoticeARecordThatClosesAnImage) {
+  EXPECT_NE(AllViolations("close an image", [](FaultKind& kind) { kind.reasons.clear(); })
+                .find("fails for RecordedForOthers, which nothing has caused"),
+            std::string::npos);
+}
+
+TEST(RealFaultRules, NoticeAnAgentThatIsReadyWhileKubeletRefuses) {
+  const auto pretend = [](RealWorld& world, const std::string& image) { world.PretendRefused(image); };
+  EXPECT_NE(AllViolations("close an image",
+                          [&](FaultKind& kind) {
+                            kind.begin = pretend;
+                            kind.end = [](RealWorld&, const std::string&) {};
+                            kind.recovers = std::chrono::seconds(12);
+                          })
+                .find("ready, and kubelet refuses"),
             std::string::npos);
 }
 

@@ -2,12 +2,18 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
 
 #include "base/fs.h"
 #include "rig/expect_ok.h"
@@ -42,6 +48,13 @@ const std::vector<Made>& AllMade() {
   return made;
 }
 
+// A program whose clock is set by a file (clock_shim.cc) becomes the agent.
+std::vector<std::string> WithClock(const std::string& file) {
+  const char* shim = std::getenv("PREFETCH_CLOCK_SHIM");
+  EXPECT_NE(shim, nullptr) << "PREFETCH_CLOCK_SHIM must name a library: run the tests by meson test";
+  return {"env", std::string("LD_PRELOAD=") + (shim == nullptr ? "" : shim), "PREFETCH_CLOCK_OFFSET=" + file};
+}
+
 }  // namespace
 
 RealWorld::RealWorld() : node_(system::Node::Small::kContent, kDisk) {
@@ -51,8 +64,15 @@ RealWorld::RealWorld() : node_(system::Node::Small::kContent, kDisk) {
   auto plugin = base::ReadFile(node_.scratch() / "plugins/login", 1 << 20);
   EXPECT_OK(plugin);
   if (plugin) good_plugin_ = *plugin;
-  for (const Made& made : AllMade())
-    images_.push_back((made.closed ? *closed_ : *open_).Push(made.repository, "v1", made.layers));
+  for (const Made& made : AllMade()) {
+    system::Host& host = made.closed ? *closed_ : *open_;
+    const rig::User user = made.closed ? kUser : rig::User{};
+    auto pushed = rig::Pusher(host.registry().address(), user.name, base::Secret(user.password))
+                      .Push({.repository = made.repository, .tag = "v1", .layers = made.layers, .name = ""});
+    EXPECT_OK(pushed);
+    images_.push_back(host.host() + "/" + made.repository + ":v1");
+    if (pushed) ids_[images_.back()] = pushed->config;
+  }
   listed_.insert(images_.begin(), images_.end());
   removed_ = listed_;
   for (system::Host* host : {closed_.get(), open_.get()}) {
@@ -60,6 +80,12 @@ RealWorld::RealWorld() : node_(system::Node::Small::kContent, kDisk) {
     host->proxy().Forget();
   }
   WriteList();
+  const std::string config = node_.scratch().Write("kubelet.yaml", system::kKubeletConfig);
+  node_.HasKubelet({"--kubelet-version", "1.36.2", "--kubelet-config", config, "--kubelet-root",
+                    node_.scratch() / "kubelet"});
+  kubelet_.Start({.version = {1, 36}});
+  ClockIsOff(seconds(0));
+  node_.RunsAgentBy(WithClock(node_.scratch() / "clock"));
   StartAgent();
 }
 
@@ -153,6 +179,73 @@ void RealWorld::StartAgent() {
   agent_since_ = std::chrono::steady_clock::now();
 }
 
+void RealWorld::RecordPull(const std::string& image, const PullCredential& credential) {
+  ASSERT_TRUE(kubelet_.BeginPull(image));
+  kubelet_.EndPull(image, ids_.at(image), credential);
+}
+
+void RealWorld::CloseRecord(const std::string& image) {
+  RecordPull(image, {.secret = kubelet::HashedSecret{{.uid = "u1", .namespace_name = "team", .name = "pull"},
+                                                     base::Secret("h1")}});
+  refused_.insert(image);
+}
+
+void RealWorld::BreakRecord(const std::string& image) {
+  RecordPull(image, {});
+  refused_.insert(image);
+  for (const auto& file :
+       std::filesystem::directory_iterator(node_.scratch() / "kubelet/image_manager/pulled")) {
+    auto content = base::ReadFile(file.path().string(), 1 << 20);
+    if (!content || content->find(ids_.at(image)) == std::string::npos) continue;
+    std::ofstream(file.path(), std::ios::trunc) << "{";
+  }
+}
+
+void RealWorld::OpenRecord(const std::string& image) {
+  // kubelet starts anew, since it would go by its memory.
+  kubelet_.Stop();
+  for (const auto& file :
+       std::filesystem::directory_iterator(node_.scratch() / "kubelet/image_manager/pulled")) {
+    auto content = base::ReadFile(file.path().string(), 1 << 20);
+    if (content && *content == "{") std::filesystem::remove(file.path());
+  }
+  kubelet_.Start({.version = {1, 36}});
+  for (const std::string& other : std::set<std::string>(refused_)) RecordPull(other, {});
+  RecordPull(image, {});
+  refused_.clear();
+}
+
+void RealWorld::LimitMemory() {
+  if (!has_memory_) return;
+  has_memory_ = false;
+  Destroyed(2 * kInFlight);
+  std::ifstream statm("/proc/" + std::to_string(node_.agent().pid()) + "/statm");
+  rlim_t pages = 0;
+  EXPECT_TRUE(statm >> pages);
+  const rlimit no_more{pages * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE)) + (1 << 20), RLIM_INFINITY};
+  EXPECT_EQ(::prlimit(node_.agent().pid(), RLIMIT_AS, &no_more, nullptr), 0);
+}
+
+void RealWorld::MemoryIsBack() {
+  has_memory_ = true;
+  if (!node_.agent().Running()) {
+    node_.agent().Kill();
+    StartAgent();
+    return;
+  }
+  const rlimit any{RLIM_INFINITY, RLIM_INFINITY};
+  EXPECT_EQ(::prlimit(node_.agent().pid(), RLIMIT_AS, &any, nullptr), 0);
+}
+
+void RealWorld::ClockIsOff(seconds by) {
+  const std::int64_t offset = by.count();
+  std::string bytes(sizeof offset, '\0');
+  std::memcpy(bytes.data(), &offset, sizeof offset);
+  const std::string path = node_.scratch() / "clock";
+  base::Fd file(::open(path.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));  // the same file: it is mapped
+  EXPECT_EQ(::pwrite(file.get(), bytes.data(), bytes.size(), 0), static_cast<ssize_t>(bytes.size()));
+}
+
 void RealWorld::KillAgent() {
   Destroyed(2 * kInFlight);
   node_.agent().Kill();
@@ -161,7 +254,11 @@ void RealWorld::KillAgent() {
 
 void RealWorld::StopAgent() {
   Destroyed(2 * kInFlight);
-  EXPECT_EQ(node_.agent().Stop(seconds(1)), rig::Exit{}) << node_.AgentLog();
+  if (has_memory_) {
+    EXPECT_EQ(node_.agent().Stop(seconds(1)), rig::Exit{}) << node_.AgentLog();
+  } else {
+    node_.agent().Kill();
+  }
   StartAgent();
 }
 

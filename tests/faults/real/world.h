@@ -1,16 +1,19 @@
 // RealWorld: a node of real parts as the faults find it: containerd with its content on a small filesystem,
 // two registries behind proxies, a credential plugin, the agent. What it knows to be true it asks of
-// containerd.
+// containerd. kubelet is its files alone; the agent's clock can be set.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
+#include "fakes/fake_kubelet.h"
 #include "system/node.h"
 
 namespace prefetch::tests::real_faults {
@@ -50,6 +53,24 @@ class RealWorld {
   // The plugin's script in the place of the good one; "" puts that back.
   void PluginIs(const std::string& script);
 
+  // By kubelet's record of it, once the image is here: for the pod alone that pulled it, for nobody, for
+  // each.
+  void CloseRecord(const std::string& image);
+  void BreakRecord(const std::string& image);
+  void OpenRecord(const std::string& image);
+  // Listed images that kubelet would refuse to a pod with policy Never.
+  const std::set<std::string>& refused() const { return refused_; }
+  // Untruly, so that a test of the rules sees them notice it.
+  void PretendRefused(const std::string& image) { refused_.insert(image); }
+
+  // The agent gets no more memory than it has; it may end for that.
+  void LimitMemory();
+  void MemoryIsBack();
+  bool has_memory() const { return has_memory_; }
+
+  // So far from the right time the agent's clock is.
+  void ClockIsOff(std::chrono::seconds by);
+
   void KillAgent();
   // SIGTERM; it goes within a second, or the test fails.
   void StopAgent();
@@ -70,8 +91,14 @@ class RealWorld {
 
  private:
   void StartAgent();
+  void RecordPull(const std::string& image, const PullCredential& credential);
 
   system::Node node_;
+  base::SystemClock clock_;
+  FakeKubelet kubelet_{node_.scratch() / "kubelet", clock_};
+  std::map<std::string, std::string> ids_;  // by image
+  std::set<std::string> refused_;
+  bool has_memory_ = true;
   std::unique_ptr<system::Host> closed_, open_;
   std::vector<std::string> images_;
   std::set<std::string> listed_, removed_;
