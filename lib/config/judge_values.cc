@@ -7,12 +7,12 @@
 #include <string_view>
 
 #include "base/text.h"
+#include "base/unix_socket.h"
 #include "config/settings.h"
 
 namespace prefetch::config {
 namespace {
 
-constexpr std::size_t kLongestSocketPath = 107;  // sun_path of sockaddr_un, without its zero
 constexpr std::uint64_t kHighestPort = 65535;
 
 }  // namespace
@@ -27,24 +27,14 @@ std::string AbsolutePath(const SaidText& said, Mistakes& mistakes) {
   return said->value;
 }
 
-// The rules of cri::ParseEndpoint, which is asked afterwards.
 std::string RuntimeEndpoint(const SaidText& said, Mistakes& mistakes) {
-  constexpr std::string_view kScheme = "unix:";
-  constexpr std::string_view kSlashes = "//";
   if (!said) return "";
-  std::string_view path = said->value;
-  if (path.starts_with(kScheme)) {
-    path.remove_prefix(kScheme.size());
-    if (path.starts_with(kSlashes)) path.remove_prefix(kSlashes.size());
+  auto path = base::ParseUnixSocket(said->value);
+  if (!path) {
+    mistakes.Add(said->by, path.error().message());
+    return "";
   }
-  if (!path.starts_with('/') || path.starts_with(kSlashes)) {
-    mistakes.Add(said->by, "must be unix:// and the absolute path of the runtime's socket");
-  } else if (path.ends_with('/')) {
-    mistakes.Add(said->by, "must be the path of a socket, not of a folder");
-  } else if (path.size() > kLongestSocketPath) {
-    mistakes.Add(said->by, "the path of a socket has at most 107 bytes");
-  }
-  return std::string(kScheme) + std::string(kSlashes) + std::string(path);
+  return "unix://" + *path;
 }
 
 // Command lines and environments are visible to other processes: they must hold no password.
@@ -62,7 +52,8 @@ std::string ProxyUrl(const SaidText& said, Mistakes& mistakes) {
 std::string SocketPath(const SaidText& said, Mistakes& mistakes) {
   if (!said) return kDefaultLocal;
   std::string path = AbsolutePath(said, mistakes);
-  if (path.size() > kLongestSocketPath) mistakes.Add(said->by, "the path of a socket has at most 107 bytes");
+  if (path.size() > base::kLongestSocketPath)
+    mistakes.Add(said->by, "the path of a socket has at most 107 bytes");
   return path;
 }
 

@@ -9,12 +9,12 @@
 #include <cstring>
 
 #include "base/text.h"
+#include "base/unix_socket.h"
 
 namespace prefetch::cri {
 namespace {
 
-constexpr std::string_view kScheme = "unix:";
-constexpr std::size_t kLongestPath = sizeof(sockaddr_un{}.sun_path) - 1;  // 107
+static_assert(base::kLongestSocketPath == sizeof(sockaddr_un{}.sun_path) - 1);
 
 // 0 if a server accepts, else errno. A full backlog (EAGAIN) counts as a busy server.
 int TryConnect(const std::string& path) {
@@ -22,7 +22,7 @@ int TryConnect(const std::string& path) {
   if (fd < 0) return 0;  // out of descriptors says nothing about the runtime
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  std::memcpy(address.sun_path, path.data(), std::min(path.size(), kLongestPath));
+  std::memcpy(address.sun_path, path.data(), std::min(path.size(), base::kLongestSocketPath));
   int error = 0;
   if (::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) error = errno;
   ::close(fd);
@@ -32,27 +32,11 @@ int TryConnect(const std::string& path) {
 }  // namespace
 
 base::Result<Endpoint> ParseEndpoint(std::string_view text) {
-  std::string_view path = text;
-  if (path.starts_with(kScheme)) {
-    path.remove_prefix(kScheme.size());
-    if (path.starts_with("//")) path.remove_prefix(2);
-  } else if (!path.starts_with('/') && path.find("://") != std::string_view::npos) {
-    return base::InvalidArgument(
-        "runtime endpoint \"" + std::string(text) +
-        "\": only unix sockets are supported, as in unix:///run/containerd/containerd.sock");
+  auto path = base::ParseUnixSocket(text);
+  if (!path) {
+    return base::InvalidArgument("runtime endpoint \"" + std::string(text) + "\" " + path.error().message());
   }
-  if (!path.starts_with('/') || path.starts_with("//")) {
-    return base::InvalidArgument("runtime endpoint \"" + std::string(text) + "\" is not an absolute path");
-  }
-  if (path.ends_with('/') || path.find('\0') != std::string_view::npos) {
-    return base::InvalidArgument("runtime endpoint \"" + std::string(text) + "\" is not a socket's path");
-  }
-  if (path.size() > kLongestPath) {
-    return base::InvalidArgument("runtime endpoint \"" + std::string(text) + "\" is longer than " +
-                                 std::to_string(kLongestPath) +
-                                 " bytes, the most that a socket's path can have");
-  }
-  return Endpoint{std::string(path)};
+  return Endpoint{*std::move(path)};
 }
 
 std::optional<std::string> WhyUnreachable(const Endpoint& endpoint) {

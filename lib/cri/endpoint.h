@@ -19,9 +19,7 @@ struct Endpoint {
   friend bool operator==(const Endpoint&, const Endpoint&) = default;
 };
 
-// Accepts "unix:///abs/path", "unix:/abs/path" and "/abs/path" (C8). InvalidArgument for other schemes,
-// relative paths, and paths that are longer than a socket address can be: gRPC would fail on those without
-// telling why.
+// As base::ParseUnixSocket (C8), with the endpoint in the sentence of a refusal.
 base::Result<Endpoint> ParseEndpoint(std::string_view text);
 
 // Why a socket cannot be used, as seen by connecting to it: what gRPC, which waits and tries again, does not

@@ -50,7 +50,7 @@ struct PullSlot {
   base::TimePoint started_at = base::TimePoint::max();  // of one that runs
 };
 
-// What came is looked at within milliseconds. A look that takes longer than this keeps the place of its pull,
+// The look at what came takes milliseconds. One that takes longer than this keeps the place of its pull,
 // so that pulls behind a runtime that hangs do not pile up.
 constexpr std::chrono::seconds kShortLook{1};
 

@@ -54,6 +54,11 @@ INSTANTIATE_TEST_SUITE_P(
         BadConfig{"FolderAsEndpoint",
                   [](RawConfig& raw) { raw.runtime_endpoint = Flag("unix:///run/", "--runtime-endpoint"); },
                   "--runtime-endpoint: must be the path of a socket, not of a folder"},
+        BadConfig{"LongEndpoint",
+                  [](RawConfig& raw) {
+                    raw.runtime_endpoint = Flag("unix:/" + std::string(107, 'x'), "--runtime-endpoint");
+                  },
+                  "--runtime-endpoint: must have at most 107 bytes, as the path of any socket"},
         BadConfig{"ProviderConfigAlone",
                   [](RawConfig& raw) {
                     raw.image_credential_provider_config = Flag("/c", "--image-credential-provider-config");
