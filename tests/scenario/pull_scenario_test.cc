@@ -71,7 +71,7 @@ TEST(PullScenario, PullsThatAreOverAtOnceAreNotLookedAt) {
   ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(1)));
   EXPECT_EQ(node.runtime.counters().progress_calls, 0);
   node.runtime.Push(MakeImage("r.io/large:v1", 500 * kMB));
-  names.push_back("r.io/large:v1");
+  names.emplace_back("r.io/large:v1");
   node.List(names);
   ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(1)));
   EXPECT_GE(node.runtime.counters().progress_calls, 12);
