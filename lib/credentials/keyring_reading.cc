@@ -46,7 +46,8 @@ void AddAbsent(const std::vector<std::string>& named, const std::string& used,
   }
   if (absent.empty()) return;
   problems.push_back("there is no docker config: " + base::Join(absent, ", ") +
-                     (used.empty() ? "" : "; " + used + " is used"));
+                     (used.empty() ? "" : "; " + used + " is used") +
+                     "; mount it, or take it out of --docker-config");
 }
 
 // The configuration and, of a folder, the files in it.
@@ -113,7 +114,8 @@ std::shared_ptr<const Keyring::Sources> Keyring::Read(const Search& search, cons
   auto now = std::make_shared<Sources>(
       Sources{.own = Stamped(OwnFiles(search)), .kubelets = Stamped(KubeletsFiles(search.kubelets))});
   now->docker_config = ReadFirstDockerConfig(DockerConfigPaths(search));
-  now->problems = now->docker_config.problems;
+  for (const std::string& problem : now->docker_config.problems)
+    now->problems.push_back(problem + "; the file is left out, as kubelet does, until it is mended");
   AddAbsent(options_.docker_configs, now->docker_config.path, now->problems);
   WarnOfUnusableKeys(now->docker_config, before != nullptr ? &before->docker_config : nullptr);
   for (const PullSecret& secret : options_.pull_secrets) {

@@ -35,10 +35,8 @@ class KeyringTest : public testing::Test {
   // "name=outcome" of all providers.
   std::string Outcomes() const {
     std::string text;
-    for (const ProviderReport& report : lookup_.providers) {
-      text +=
-          (text.empty() ? "" : " ") + report.name + "=" + std::string(ProviderOutcomeName(report.outcome));
-    }
+    for (const ProviderReport& of : lookup_.providers)
+      text += (text.empty() ? "" : " ") + of.name + "=" + std::string(ProviderOutcomeName(of.outcome));
     return text;
   }
   std::string Problems() const { return base::Join(keyring_->problems(), "\n"); }
@@ -315,7 +313,9 @@ TEST_F(KeyringTest, HealthLooksAtTheFilesByItself) {
   // A docker config that cannot be read is a problem, but kubelet starts all the same.
   folder_.dir().Write("docker.json", "{");
   clock_.Step(seconds(1));
-  EXPECT_EQ(keyring_->Health().problems.size(), 1U);
+  ASSERT_EQ(keyring_->Health().problems.size(), 1U);
+  EXPECT_TRUE(Problems().ends_with("; the file is left out, as kubelet does, until it is mended"))
+      << Problems();
   EXPECT_EQ(keyring_->Health().unusable_provider_config, "");
 }
 
@@ -367,16 +367,16 @@ TEST_F(KeyringTest, DockerConfigIsReadAgainWhenItChanges) {
 }
 
 TEST_F(KeyringTest, EachDockerConfigThatIsNamedHasToBeThere) {
-  options_ = {};
   const std::string one = folder_.dir() / "one.json", other = folder_.dir() / "other.json";
-  options_.docker_configs = {one, other};
+  const std::string kMount = "; mount it, or take it out of --docker-config";
+  options_ = {.docker_configs = {one, other}};
   Open();
-  EXPECT_EQ(Problems(), "there is no docker config: " + one + ", " + other);
+  EXPECT_EQ(Problems(), "there is no docker config: " + one + ", " + other + kMount);
   EXPECT_EQ(keyring_->Health().unusable_provider_config, "") << "kubelet starts without";
   folder_.dir().Write("other.json", R"({"auths":{"r.io":{"username":"ann"}}})");
   clock_.Step(seconds(1));
   EXPECT_EQ(Find("r.io/app"), "docker-config/file/r.io/ann:");
-  EXPECT_EQ(Problems(), "there is no docker config: " + one + "; " + other + " is used");
+  EXPECT_EQ(Problems(), "there is no docker config: " + one + "; " + other + " is used" + kMount);
   folder_.dir().Write("one.json", R"({"auths":{"r.io":{"username":"bob"}}})");
   clock_.Step(seconds(1));
   EXPECT_EQ(Find("r.io/app"), "docker-config/file/r.io/bob:");
@@ -384,7 +384,7 @@ TEST_F(KeyringTest, EachDockerConfigThatIsNamedHasToBeThere) {
   std::filesystem::remove(other);
   clock_.Step(seconds(1));
   EXPECT_EQ(Find("r.io/app"), "docker-config/file/r.io/bob:");
-  EXPECT_EQ(Problems(), "there is no docker config: " + other + "; " + one + " is used");
+  EXPECT_EQ(Problems(), "there is no docker config: " + other + "; " + one + " is used" + kMount);
 }
 
 TEST_F(KeyringTest, WhereKubeletLooksByItselfThereNeedNotBeAny) {

@@ -157,10 +157,13 @@ INSTANTIATE_TEST_SUITE_P(
                     "warning: @/bad.json"},
         CommandCase{"NoDockerConfigWhereItIsSaidToBe",
                     "--docker-config @/none.json --docker-config @/no r.io/a", 1, "anonymous",
-                    "warning: there is no docker config: @/none.json, @/no\n"},
+                    "warning: there is no docker config: @/none.json, @/no; mount it, or take it out of "
+                    "--docker-config\n"},
         CommandCase{"TheSecondDockerConfigIsThere", "--docker-config @/none.json " + kDocker + "docked.io/a",
                     0, "@/docker.json  as ann",
-                    "warning: there is no docker config: @/none.json; @/docker.json is used\n"},
+                    "warning: there is no docker config: @/none.json; @/docker.json is used; mount it, or "
+                    "take it out of "
+                    "--docker-config\n"},
         CommandCase{"ABadProviderConfig",
                     "--image-credential-provider-config @/bad.yaml --image-credential-provider-bin-dir @/bin "
                     "r.io/a",
