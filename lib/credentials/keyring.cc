@@ -122,7 +122,9 @@ Keyring::Keyring(KeyringOptions options, const base::Clock& clock)
       search_{.docker_config = options_.docker_config_search, .kubelets = {}},
       sources_(std::make_shared<const Sources>(
           Sources{.own = Stamped({}), .kubelets = Stamped({}), .none_read = true})) {
-  files_.Run([this] { ReadFirst(); }, kFilesPatience);
+  if (files_.Run([this] { Reload(); }, kFilesPatience)) return;
+  base::Lock lock(mutex_);
+  gave_up_ = sources_->none_read;
 }
 
 Keyring::~Keyring() = default;

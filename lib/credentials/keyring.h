@@ -192,7 +192,6 @@ class Keyring {
   static std::optional<ProviderReport> Ask(PluginAnswers& provider, const Target& target,
                                            const AskProvider& ask, AnswerCache::Answer& answer);
   std::shared_ptr<const Sources> Current() PREFETCH_EXCLUDES(mutex_);
-  void ReadFirst() PREFETCH_EXCLUDES(mutex_);
   void LookAtFiles(base::TimePoint now) PREFETCH_EXCLUDES(mutex_);
   std::shared_ptr<const Sources> Read(const Search& search, const Sources* before) const;
   std::vector<std::string> DockerConfigPaths(const Search& search) const;
@@ -210,7 +209,8 @@ class Keyring {
   base::TimePoint looked_at_ PREFETCH_GUARDED_BY(mutex_);
   base::TimePoint read_at_ PREFETCH_GUARDED_BY(mutex_);
   std::uint64_t changes_ PREFETCH_GUARDED_BY(mutex_) = 0;
-  base::Apart files_;  // last: its job uses what stands above
+  bool gave_up_ PREFETCH_GUARDED_BY(mutex_) = false;  // searches begin before the files have been read
+  base::Apart files_;                                 // last: its job uses what stands above
 };
 
 }  // namespace prefetch::credentials

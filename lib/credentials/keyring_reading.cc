@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <utility>
 
 #include "base/log.h"
@@ -61,14 +60,6 @@ void AddProviderFiles(const std::string& path, const image::KubeletVersion& vers
 
 }  // namespace
 
-void Keyring::ReadFirst() {
-  const base::TimePoint began = std::chrono::steady_clock::now();
-  Reload();
-  if (std::chrono::steady_clock::now() - began < kFilesPatience) return;
-  base::Lock lock(mutex_);
-  changes_++;  // there were searches without these files
-}
-
 void Keyring::Reload() {
   const base::TimePoint now = clock_.Now();
   Search search;
@@ -82,6 +73,8 @@ void Keyring::Reload() {
   base::Lock lock(mutex_);
   sources_ = std::move(sources);
   looked_at_ = read_at_ = now;
+  // In the same moment, so that nobody sees the files without the change.
+  if (std::exchange(gave_up_, false)) changes_++;
 }
 
 std::vector<std::string> Keyring::DockerConfigPaths(const Search& search) const {
