@@ -84,9 +84,9 @@ class FetchFaults : public testing::Test {
 
 // $PREFETCH_KILL_ROUNDS is the number of kills, $PREFETCH_FAULT_FIRST their seed. Each costs what was on its
 // way and could not be written yet: of sixteen ranges of half a MiB, all but the first. A runtime that
-// downloads by itself goes on where it was, too, but loses what the kernel holds for its three connections,
-// which is as much as the machine likes. What was whole is not asked for again, whoever downloads, although
-// the runtime collects its garbage between the agents.
+// downloads by itself goes on where it was, too, but loses what the kernel holds for its three connections.
+// Each machine has another limit for that. Nobody asks again for a blob that was complete, although the
+// runtime collects its garbage between the agents.
 TEST_F(FetchFaults, AnAgentThatIsKilledAtAnyByteLosesFew) {
   constexpr std::uint64_t kContent = 350 * kMegabyte;
   const std::uint64_t rounds = tests::FromEnvironment("PREFETCH_KILL_ROUNDS", 2);
