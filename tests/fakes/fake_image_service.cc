@@ -157,6 +157,11 @@ void FakeImageService::SetVersion(const std::string& version, image::RuntimeRegi
   registries_ = std::move(registries);
 }
 
+void FakeImageService::LookTakes(base::Duration time) {
+  base::Lock lock(mutex_);
+  look_takes_ = time;
+}
+
 void FakeImageService::SetReady(bool ready) {
   base::Lock lock(mutex_);
   ready_ = ready;
@@ -229,14 +234,17 @@ void FakeImageService::LoseSnapshot(const std::string& name) {
 
 int FakeImageService::Parked() const {
   base::Lock lock(mutex_);
-  return static_cast<int>(std::count_if(pulls_.begin(), pulls_.end(), [](const Pull& pull) {
+  const auto looks = std::distance(looks_.upper_bound(clock_.Now()), looks_.end());
+  const auto pulls = std::count_if(pulls_.begin(), pulls_.end(), [](const Pull& pull) {
     return !pull.result && !pull.stop.stop_requested();
-  }));
+  });
+  return static_cast<int>(looks + pulls);
 }
 
 base::TimePoint FakeImageService::NextEvent() const {
   base::Lock lock(mutex_);
-  return NextChange();
+  auto look = looks_.upper_bound(clock_.Now());
+  return look == looks_.end() ? NextChange() : std::min(NextChange(), *look);
 }
 
 FakeCounters FakeImageService::counters() const {
@@ -320,10 +328,22 @@ cri::CallResult<std::vector<image::LocalImage>> FakeImageService::ListImages(con
   return images;
 }
 
+void FakeImageService::Look(const base::Call& call) {
+  if (look_takes_.count() == 0) return;
+  auto look = looks_.insert(clock_.Now() + look_takes_);
+  while (clock_.Now() < *look && !call.Stopped()) condition_.wait(mutex_);
+  looks_.erase(look);
+}
+
 cri::CallResult<std::optional<cri::ImageDetails>> FakeImageService::ImageStatus(const base::Call& call,
                                                                                 const std::string& name) {
+  std::stop_callback wake(call.stop, [this] {
+    base::Lock lock(mutex_);
+    condition_.notify_all();
+  });
   base::Lock lock(mutex_);
   counters_.status_calls++;
+  Look(call);
   if (auto refusal = Refusal(call)) return std::move(*refusal);
   if (IsCrio(persona_)) {
     if (auto words = CrioWordsOfName(name)) return Heard(*words, name);

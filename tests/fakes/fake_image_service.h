@@ -108,6 +108,7 @@ class FakeImageService final : public cri::ImageService, public cri::ContentServ
   void CancelShared(const std::string& name);
   // Of the runtime that is there from now on.
   void SetVersion(const std::string& version, image::RuntimeRegistries registries = {});
+  void LookTakes(base::Duration time);                               // each ImageStatus from now on
   void SetReady(bool ready);                                         // RuntimeReady
   void SetDiskFull(bool full);                                       // no byte more can be written
   void Preload(const FakeImage& image);                              // somebody else has pulled it
@@ -185,6 +186,7 @@ class FakeImageService final : public cri::ImageService, public cri::ContentServ
   };
 
   std::optional<cri::CallError> Refusal(const base::Call& call) const PREFETCH_REQUIRES(mutex_);
+  void Look(const base::Call& call) PREFETCH_REQUIRES(mutex_);
   std::optional<cri::CallError> ContentRefusal(const base::Call& call) const PREFETCH_REQUIRES(mutex_);
   std::optional<cri::CallError> LeaseRefusal(const base::Call& call, LeaseCall kind)
       PREFETCH_REQUIRES(mutex_);
@@ -248,6 +250,8 @@ class FakeImageService final : public cri::ImageService, public cri::ContentServ
   std::uint64_t generation_ PREFETCH_GUARDED_BY(mutex_) = 0;         // how often it was started
   std::string version_ PREFETCH_GUARDED_BY(mutex_);                  // empty: the persona's
   image::RuntimeRegistries registries_ PREFETCH_GUARDED_BY(mutex_);  // that it tells, with version_
+  base::Duration look_takes_ PREFETCH_GUARDED_BY(mutex_){};
+  std::multiset<base::TimePoint> looks_ PREFETCH_GUARDED_BY(mutex_);  // when those under way end
   bool ready_ PREFETCH_GUARDED_BY(mutex_) = true;
   bool disk_full_ PREFETCH_GUARDED_BY(mutex_) = false;
   FakeStore store_ PREFETCH_GUARDED_BY(mutex_);

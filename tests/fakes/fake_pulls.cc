@@ -29,6 +29,7 @@ double Remaining(const StoredBlob& blob) {
 void FakeImageService::OnAdvance() {
   base::Lock lock(mutex_);
   Simulate(clock_.Now());
+  if (!looks_.empty()) condition_.notify_all();
 }
 
 cri::CallError FakeImageService::Error(ErrorClass error_class, const Pull& pull) const {

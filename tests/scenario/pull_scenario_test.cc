@@ -60,6 +60,21 @@ TEST(PullScenario, FourAtATimeThenTwo) {
   EXPECT_EQ(node.runtime.Parked(), 2);
 }
 
+// The bytes of a pull are here, and the runtime is slow to say what came: its place is free for a second.
+TEST(PullScenario, APullThatIsOnlyLookedAtLeavesItsPlaceForAMoment) {
+  Node node;
+  node.runtime.SetBandwidth(10 * kMB);
+  node.List(PushMany(node, 20, 10 * kMB));
+  node.runtime.LookTakes(minutes(1));
+  node.RunFor(milliseconds(3900));
+  EXPECT_EQ(node.runtime.counters().pull_calls, 4);
+  node.RunFor(milliseconds(200));
+  EXPECT_EQ(node.runtime.counters().pull_calls, 8) << "four are looked at, four begin";
+  node.RunFor(seconds(20));
+  EXPECT_EQ(node.runtime.counters().pull_calls, 8) << "nothing piles up behind a runtime that hangs";
+  EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(10)));
+}
+
 // A look costs the runtime a search through its store.
 TEST(PullScenario, PullsThatAreOverAtOnceAreNotLookedAt) {
   Node node;
