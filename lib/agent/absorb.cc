@@ -35,7 +35,7 @@ bool Agent::On(LookDone event) {
   FoldCredentials(std::move(event.credentials));
   const RuntimeView::News news = runtime_.Absorb(event, list_epoch_, entries_.Pulls());
   if (news.reconnected) pulls_->RuntimeReconnected();
-  if (news.answered) pulls_->FoldDisk(event.look.disk, event.look.disk_path);
+  if (news.answered) pulls_->FoldLook(event.sequence, event.look);
   // An unchanged look still measures the room, which matters to waiting pulls.
   const bool same = news.answered && !news.reconnected && event.look.unchanged;
   if (same && event.list_epoch == list_epoch_ && entries_.Quiet()) return false;

@@ -26,9 +26,14 @@ LeasesTended TendLeases(const base::Call& call, cri::ContentService& content, co
                 {{"call", call_name}, {"lease", lease}, {"error", error.message}});
   };
   for (const std::string& lease : work.drop) {
-    auto dropped = content.DeleteLease(call.Within(kTendLimit), lease);
+    // One run of the collector is enough for all.
+    const bool now = work.for_room && &lease == &work.drop.back();
+    auto dropped = content.DeleteLease(call.Within(kTendLimit), lease,
+                                       now ? cri::LeaseBytes::kGoNow : cri::LeaseBytes::kGoLater);
     if (dropped) {
       done.dropped.push_back(lease);
+      // One that was away already has waited for nothing.
+      done.bytes_gone = now && *dropped;
     } else {
       failed("delete", lease, dropped.error());
     }
@@ -74,8 +79,12 @@ void LeaseBook::Begin(const std::string& lease, const std::string& name, base::T
   if (!lease.empty()) held_[lease] = {.name = name, .renew_at = now + kRenewEvery};
 }
 
-void LeaseBook::LetGo(const std::string& lease) {
-  if (!lease.empty()) held_[lease].let_go = true;
+void LeaseBook::LetGo(const std::string& lease, cri::LeaseBytes bytes, base::TimePoint at) {
+  if (lease.empty()) return;
+  Held& held = held_[lease];
+  held.let_go = true;
+  held.let_go_at = at;
+  held.for_room = held.for_room || bytes == cri::LeaseBytes::kGoNow;
 }
 
 void LeaseBook::Found(const std::string& lease, const std::string& name, base::TimePoint now) {
@@ -84,7 +93,7 @@ void LeaseBook::Found(const std::string& lease, const std::string& name, base::T
 
 bool LeaseBook::IsGoing(const std::string& lease) const {
   auto held = held_.find(lease);
-  return held != held_.end() && held->second.going;
+  return held != held_.end() && (held->second.going || (held->second.let_go && held->second.for_room));
 }
 
 bool LeaseBook::IsDue(const std::string& lease, const Held& held, const std::set<std::string>& running,
@@ -97,9 +106,10 @@ std::optional<LeaseWork> LeaseBook::Next(const std::set<std::string>& running, c
   if (busy_ || !supported_ || now < again_at_) return std::nullopt;
   LeaseWork work{.list = may_list && !listed_};
   for (auto& [lease, held] : held_) {
-    if (IsDue(lease, held, running, use_of)) {
+    if (now >= held.let_go_at && IsDue(lease, held, running, use_of)) {
       held.going = true;
       work.drop.push_back(lease);
+      work.for_room = work.for_room || held.for_room;
     } else if (now >= held.renew_at) {
       if (running.contains(lease) || use_of(held.name, lease) == LeaseUse::kKeeps) {
         work.renew.push_back(lease);
@@ -128,6 +138,14 @@ void LeaseBook::Absorb(const LeasesTended& tended, base::TimePoint now) {
     again_at_ = now + std::min(seconds(1) * (1 << std::min(failures_ - 1, 6)), kLongestWait);
   }
   if (tended.unsupported) FoundUnsupported();
+}
+
+base::TimePoint LeaseBook::NextTurn(base::TimePoint now) const {
+  base::TimePoint next = base::TimePoint::max();
+  for (const auto& [lease, held] : held_) {
+    if (held.let_go_at > now) next = std::min(next, held.let_go_at);
+  }
+  return next;
 }
 
 std::vector<std::string> LeaseBook::LastToGo(const std::set<std::string>& running,

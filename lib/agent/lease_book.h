@@ -31,6 +31,7 @@ enum class LeaseUse {
 
 struct LeaseWork {
   std::vector<std::string> drop;
+  bool for_room = false;  // bytes of `drop` are in the way: they go before TendLeases returns
   std::vector<std::string> renew;
   bool list = false;
   // The names whose leases may be found: the runtime is asked for the content of these.
@@ -40,6 +41,7 @@ struct LeaseWork {
 // How it went.
 struct LeasesTended {
   std::vector<std::string> dropped;  // they are gone
+  bool bytes_gone = false;           // and with them what they kept: LeaseWork::for_room
   std::vector<std::string> renewed;
   std::optional<std::vector<std::string>> found;  // all of ours, where that was asked for
   std::map<std::string, cri::PullProgress> kept;  // what those of LeaseWork::owners keep, where it is known
@@ -63,19 +65,23 @@ class LeaseBook {
 
   // A pull of entry `name` starts under it.
   void Begin(const std::string& lease, const std::string& name, base::TimePoint now);
-  // Its bytes are of no use any more: it goes as soon as no pull runs under it.
-  void LetGo(const std::string& lease);
+  // Its bytes are of no use any more: it goes as soon as no pull runs under it, and not before `at`. kGoNow:
+  // others need their room.
+  void LetGo(const std::string& lease, cri::LeaseBytes bytes = cri::LeaseBytes::kGoLater,
+             base::TimePoint at = base::TimePoint());
   // It was found in the runtime.
   void Found(const std::string& lease, const std::string& name, base::TimePoint now);
-  // Is it being dropped? A pull that began under it now would lose it.
+  // Is it being dropped, or will it be for its room? A pull that began under it now would lose it, or take
+  // that room.
   bool IsGoing(const std::string& lease) const;
-  bool AnyIsGoing() const { return busy_; }
 
   // The next call to the runtime; its answer goes to Absorb. `running`: leases under which pulls run, or
   // still end.
   std::optional<LeaseWork> Next(const std::set<std::string>& running, const UseOf& use_of, bool may_list,
                                 base::TimePoint now);
   void Absorb(const LeasesTended& tended, base::TimePoint now);
+  // When a lease of LetGo will be due that is not yet.
+  base::TimePoint NextTurn(base::TimePoint now) const;
   // Those that have to go before the process does.
   std::vector<std::string> LastToGo(const std::set<std::string>& running, const UseOf& use_of) const;
 
@@ -84,6 +90,8 @@ class LeaseBook {
     std::string name;
     base::TimePoint renew_at;
     bool let_go = false;
+    bool for_room = false;
+    base::TimePoint let_go_at;
     bool going = false;
   };
   static bool IsDue(const std::string& lease, const Held& held, const std::set<std::string>& running,

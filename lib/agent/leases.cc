@@ -56,7 +56,13 @@ void Pulls::StartTendingLeases(Workers& workers) {
 
 void Pulls::Absorb(const LeasesTended& event) {
   if (!event.dropped.empty()) {
-    relief_ = plan::AfterBytesDropped(relief_, loop_.now());
+    relief_ = event.bytes_gone ? plan::AfterBytesGone(relief_, loop_.now())
+                               : plan::AfterBytesDropped(relief_, loop_.now());
+    if (event.bytes_gone) {
+      // Pulls wait for the figure.
+      trust_room_of_looks_after_ = runtime_.looks();
+      runtime_.LookNow();
+    }
     for (Entry& entry : entries_.all()) {
       if (std::find(event.dropped.begin(), event.dropped.end(), LeaseFor(entry)) != event.dropped.end())
         entry.past.room = plan::AfterBytesGone(entry.past.room, loop_.now());

@@ -11,6 +11,10 @@ namespace {
 // After ENOSPC the node waits this long.
 constexpr std::chrono::minutes kDiskFullHold{5};
 
+// The runtime goes on for a moment with a pull whose call was cancelled. What that leaves would be garbage
+// only after the collector has run.
+constexpr std::chrono::seconds kPullEnds{1};
+
 bool IsRegistryTrouble(plan::Reason reason) {
   switch (reason) {
     case plan::Reason::kRateLimited:
@@ -107,7 +111,7 @@ void Pulls::Absorb(PullDone event) {
               .error = "no byte came for a long time, and other images wait for its room on the disk"});
       break;
     case Ending::kNoRoom:
-      GiveUpBytes(*entry);
+      GiveUpBytes(*entry, cri::LeaseBytes::kGoNow, kPullEnds);
       break;
     case Ending::kWaits:
     case Ending::kReplaced:
@@ -214,7 +218,7 @@ void Pulls::Failed(Entry& entry, const ActiveRun& run, const plan::PullFailure& 
     hold_until_ = loop_.now() + kDiskFullHold;
     DropKeptBytes();
   } else if (plan::IsForGood(failure.reason) && entry.past.settled && !failure.plugin_failed) {
-    GiveUpBytes(entry);
+    GiveUpBytes(entry, cri::LeaseBytes::kGoLater);
   }
 }
 

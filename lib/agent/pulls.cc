@@ -87,7 +87,7 @@ void Pulls::StopAll() {
 }
 
 base::TimePoint Pulls::NextTurn() const {
-  base::TimePoint next = start_again_;
+  base::TimePoint next = std::min(start_again_, leases_.NextTurn(loop_.now()));
   if (!watch_running_) next = std::min(next, next_watch_);
   for (const Entry& entry : entries_.all()) {
     for (const ActiveRun& run : entry.runs) {
@@ -155,7 +155,7 @@ plan::StartFacts Pulls::FactsOfStart(const Entry& entry, const plan::PullSlot& s
                          .pulls_are_saved = checks_.SavesPulls(slot.registry),
                          .tried_before = entry.past.attempts > 0 || !entry.past.vanished.empty(),
                          .first_at = first_at_,
-                         .lease_is_leaving = leases_.AnyIsGoing() && leases_.IsGoing(LeaseFor(entry))};
+                         .lease_is_leaving = leases_.IsGoing(LeaseFor(entry))};
   if (auto health = registries_.find(slot.registry); health != registries_.end()) {
     facts.registry_held_until = health->second.not_before;
     facts.registry_trouble = registry_trouble_[slot.registry];
@@ -224,7 +224,8 @@ void Pulls::Start(Entry& entry) {
   leases_.Begin(run.lease, entry.name(), loop_.now());
   entry.past.attempts++;
   entry.past.started_at = loop_.Wall();
-  if (entry.runs.empty()) entry.past.room = plan::AfterBegin(entry.past.room, plan::Usable(disk_, limits_));
+  if (entry.runs.empty())
+    entry.past.room = plan::AfterBegin(entry.past.room, plan::Usable(disk_, limits_), relief_);
   const std::vector<Entry>& all = entries_.all();
   if (std::all_of(all.begin(), all.end(), [](const Entry& one) { return one.runs.empty(); }))
     taken_ = plan::AfterFirstBegin(taken_, disk_.known ? disk_.available_bytes : 0);

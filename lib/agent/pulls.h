@@ -64,8 +64,8 @@ class Pulls {
   void Forget(const std::set<std::string>& in_use);
   // Perhaps it is another runtime than before.
   void RuntimeReconnected();
-  // The image filesystem was measured.
-  void FoldDisk(const plan::DiskSpace& disk, const std::string& path);
+  // The runtime was looked at, for the time `sequence`: what room the image filesystem has.
+  void FoldLook(std::uint64_t sequence, const Look& look);
   void Hold(const RegistryHold& hold);
 
   void Absorb(PullDone event);
@@ -93,6 +93,7 @@ class Pulls {
   void DropLastLeases();
 
  private:
+  void FoldDisk(const plan::DiskSpace& disk, const std::string& path);
   // How pulls end: pull_ends.cc.
   void Succeeded(Entry& entry, const ActiveRun& run, PullOutcome outcome);
   void Failed(Entry& entry, const ActiveRun& run, const plan::PullFailure& failure);
@@ -104,7 +105,7 @@ class Pulls {
   void EndWithoutRoom();
   plan::PullSlot SlotOf(std::size_t index) const;
   std::uint64_t KeptBytes() const;
-  void GiveUpBytes(Entry& entry);
+  void GiveUpBytes(Entry& entry, cri::LeaseBytes bytes, base::Duration after = {});
   void DropKeptBytes();
   void SettleWithoutRoom();
   bool FilledDisk(Entry& entry, const std::string& error);
@@ -145,6 +146,7 @@ class Pulls {
   std::string disk_path_;
   std::vector<std::shared_ptr<Decision>> undecided_;  // of pulls whose size is news in this turn
   plan::Relief relief_;
+  std::uint64_t trust_room_of_looks_after_ = 0;  // bytes went while the look of that number may have run
   plan::RoomTaken taken_;
   std::uint64_t room_factor_ = plan::kMostFactor;  // plan::FactorFor, of this turn
   bool room_is_short_ = false;                     // plan::ScheduleOutput::short_of_room

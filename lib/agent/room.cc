@@ -7,6 +7,10 @@
 
 namespace prefetch::agent {
 
+void Pulls::FoldLook(std::uint64_t sequence, const Look& look) {
+  if (sequence > trust_room_of_looks_after_) FoldDisk(look.disk, look.disk_path);
+}
+
 void Pulls::FoldDisk(const plan::DiskSpace& disk, const std::string& path) {
   const std::vector<Entry>& all = entries_.all();
   // Its figures are told with each image that has no room.
@@ -127,7 +131,7 @@ bool Pulls::FilledDisk(Entry& entry, const std::string& error) {
   // Few bytes of others that were not gone yet are no reason to fetch it all once more.
   entry.past.room = plan::AfterNoRoom(entry.past.room, competed, loop_.now(), relief_.returning);
   relief_ = plan::AfterEnding(relief_, 0, loop_.now());
-  GiveUpBytes(entry);
+  GiveUpBytes(entry, cri::LeaseBytes::kGoNow);
   disk_.available_bytes = 0;  // until it is measured
   return true;
 }
@@ -142,10 +146,10 @@ std::uint64_t Pulls::KeptBytes() const {
 }
 
 // Its lease goes, and so does what it kept. Without leases, the end of the pull was the end of its bytes.
-void Pulls::GiveUpBytes(Entry& entry) {
+void Pulls::GiveUpBytes(Entry& entry, cri::LeaseBytes bytes, base::Duration after) {
   entry.past.room.kept = 0;
   if (!leases_.supported()) entry.past.room = plan::AfterBytesGone(entry.past.room, loop_.now());
-  leases_.LetGo(LeaseFor(entry));
+  leases_.LetGo(LeaseFor(entry), bytes, loop_.now() + after);
   taken_ = plan::AfterRemoval(taken_);
 }
 
@@ -153,7 +157,7 @@ void Pulls::DropKeptBytes() {
   for (Entry& entry : entries_.all()) {
     if (!entry.runs.empty() || entry.past.room.kept == 0) continue;
     relief_ = plan::AfterKeptDropped(relief_, entry.past.room.kept, loop_.now());
-    GiveUpBytes(entry);
+    GiveUpBytes(entry, cri::LeaseBytes::kGoNow);
   }
 }
 
@@ -166,7 +170,7 @@ void Pulls::SettleWithoutRoom() {
     if (!entry.no_room) continue;
     loop_.ChangedIf(!entry.past.settled);
     entry.past.settled = true;
-    if (entry.past.room.kept > 0) GiveUpBytes(entry);
+    if (entry.past.room.kept > 0) GiveUpBytes(entry, cri::LeaseBytes::kGoNow);
   }
 }
 

@@ -102,7 +102,7 @@ RuntimeView::News RuntimeView::Absorb(LookDone& event, std::uint64_t list_epoch,
     return news;
   }
   failed_looks_ = 0;
-  next_look_ = loop_.now() + kLookInterval;
+  next_look_ = std::exchange(look_again_, false) ? loop_.now() : loop_.now() + kLookInterval;
   if (!status_.up || another) {
     base::Info("runtime reached",
                {{"endpoint", status_.endpoint}, {"runtime", status_.name}, {"version", status_.version}});

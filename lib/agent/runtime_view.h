@@ -44,7 +44,11 @@ class RuntimeView {
   bool seen_in_full() const { return !in_full_; }
   // The next look tells of every entry, whatever has changed.
   void LookInFull() { in_full_ = true; }
-  void LookNow() { next_look_ = loop_.now(); }
+  // One that runs may not know yet what the wish is for: another follows.
+  void LookNow() {
+    next_look_ = loop_.now();
+    look_again_ = look_running_;
+  }
   // It has told that some image has come, gone or changed.
   void ImagesTold() { alarm_ = plan::AfterTold(alarm_, loop_.now()); }
   // It did not answer, while so many pulls go on that it has begun.
@@ -84,6 +88,7 @@ class RuntimeView {
   bool grace_over_ = false;
   bool queues_ = false;
   bool look_running_ = false;
+  bool look_again_ = false;  // as soon as it has ended
   bool in_full_ = true;
   std::uint64_t sequence_ = 0;
   base::TimePoint next_look_;

@@ -93,9 +93,10 @@ CallResult<bool> ContainerdApi::CreateLease(const base::Call& call, const LeaseI
   return !existed;
 }
 
-CallResult<bool> ContainerdApi::DeleteLease(const base::Call& call, const std::string& id) {
+CallResult<bool> ContainerdApi::DeleteLease(const base::Call& call, const std::string& id, LeaseBytes bytes) {
   leases::DeleteRequest request;
   request.set_id(id);
+  request.set_sync(bytes == LeaseBytes::kGoNow);
   leases::Empty response;
   bool absent = false;
   auto failed = Run(call, "Leases.Delete", [&](grpc::ClientContext& context) {

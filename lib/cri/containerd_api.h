@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/call.h"
+#include "cri/content_service.h"
 #include "cri/image_service.h"
 #include "cri/pull_resources.h"
 #include "cri/rpc.h"
@@ -42,7 +43,8 @@ class ContainerdApi {
 
   // False: there is one already.
   CallResult<bool> CreateLease(const base::Call& call, const LeaseInfo& lease);
-  CallResult<bool> DeleteLease(const base::Call& call, const std::string& id);
+  CallResult<bool> DeleteLease(const base::Call& call, const std::string& id,
+                               LeaseBytes bytes = LeaseBytes::kGoLater);
   CallResult<std::vector<LeaseInfo>> ListLeases(const base::Call& call);
   // nullopt: no such lease.
   CallResult<std::optional<std::set<LeaseResource>>> ListResources(const base::Call& call,

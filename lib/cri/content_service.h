@@ -85,6 +85,16 @@ struct OpenedBlob {
   std::unique_ptr<BlobWriter> writer;  // if and only if kOpen
 };
 
+// What becomes of the content that nothing but a lease has kept.
+enum class LeaseBytes {
+  // The runtime's garbage collector runs by and by: containerd's may rest for 49 times as long as one run
+  // takes.
+  kGoLater,
+  // It runs at once, and the call returns when it is done. It holds up the runtime's other work meanwhile:
+  // for room only.
+  kGoNow,
+};
+
 // Any thread may call, many at once. Owned by main.
 class ContentService {
  public:
@@ -94,8 +104,9 @@ class ContentService {
   // killed agent has left it, with its bytes), and lasts at least half of `lifetime`.
   virtual CallResult<bool> EnsureLease(const base::Call& call, const std::string& id,
                                        std::chrono::seconds lifetime) = 0;
-  // False: there was none, which is the wish. Content that only the lease kept goes soon afterwards.
-  virtual CallResult<bool> DeleteLease(const base::Call& call, const std::string& id) = 0;
+  // False: there was none, which is the wish. `bytes`: when the content goes that only leases kept.
+  virtual CallResult<bool> DeleteLease(const base::Call& call, const std::string& id,
+                                       LeaseBytes bytes = LeaseBytes::kGoLater) = 0;
   // Ids of our leases (by their prefix), to drop leases without an entry.
   virtual CallResult<std::vector<std::string>> ListLeases(const base::Call& call) = 0;
   // How far the pull of `reference` under `lease` is; no bytes before it has begun, or without such a lease.

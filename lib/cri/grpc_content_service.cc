@@ -90,9 +90,10 @@ CallResult<bool> GrpcContentService::EnsureLease(const base::Call& call, const s
   return false;
 }
 
-CallResult<bool> GrpcContentService::DeleteLease(const base::Call& call, const std::string& id) {
+CallResult<bool> GrpcContentService::DeleteLease(const base::Call& call, const std::string& id,
+                                                 LeaseBytes bytes) {
   native_->pulls.Forget(id);
-  return native_->api.DeleteLease(call, id);
+  return native_->api.DeleteLease(call, id, bytes);
 }
 
 CallResult<std::vector<std::string>> GrpcContentService::ListLeases(const base::Call& call) {

@@ -28,7 +28,7 @@ class GrpcContentService final : public ContentService {
 
   CallResult<bool> EnsureLease(const base::Call& call, const std::string& id,
                                std::chrono::seconds lifetime) override;
-  CallResult<bool> DeleteLease(const base::Call& call, const std::string& id) override;
+  CallResult<bool> DeleteLease(const base::Call& call, const std::string& id, LeaseBytes bytes) override;
   CallResult<std::vector<std::string>> ListLeases(const base::Call& call) override;
   CallResult<PullProgress> Progress(const base::Call& call, const std::string& lease,
                                     const image::Reference& reference) override;

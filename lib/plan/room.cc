@@ -56,8 +56,8 @@ RoomPast AfterSize(RoomPast past, std::uint64_t compressed) {
   return past;
 }
 
-RoomPast AfterBegin(RoomPast past, std::uint64_t usable) {
-  past.began_with = Plus(usable, past.kept);
+RoomPast AfterBegin(RoomPast past, std::uint64_t usable, const Relief& relief) {
+  past.began_with = relief.pending ? kAll : Plus(usable, past.kept);
   return past;
 }
 
@@ -78,6 +78,8 @@ RoomPast AfterNoRoom(RoomPast past, bool competed, base::TimePoint now, std::uin
 }
 
 RoomPast AfterBytesGone(RoomPast past, base::TimePoint now) {
+  if (now >= past.measured_until) return past;
+  past.measured = false;
   if (past.ran_out == 1)
     past.measured_until = std::min<base::TimePoint>(past.measured_until, now + kOwnBytesGo);
   return past;
@@ -224,6 +226,11 @@ Relief AfterKeptDropped(Relief past, std::uint64_t kept, base::TimePoint now) {
 
 Relief AfterBytesDropped(Relief past, base::TimePoint now) {
   if (past.pending) past.until = std::min<base::TimePoint>(past.until, now + kSettles);
+  return past;
+}
+
+Relief AfterBytesGone(Relief past, base::TimePoint now) {
+  if (past.pending) past.until = std::min<base::TimePoint>(past.until, now);
   return past;
 }
 

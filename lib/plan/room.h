@@ -48,12 +48,15 @@ struct RoomPast {
 
 // The manifest has come. Another size means another image: the old image's figures are forgotten.
 RoomPast AfterSize(RoomPast past, std::uint64_t compressed);
-// A pull begins, and no other of the same image runs.
-RoomPast AfterBegin(RoomPast past, std::uint64_t usable);
+struct Relief;
+// A pull begins, and no other of the same image runs. `relief`: with room that is on its way back, nobody
+// knows what it will have had.
+RoomPast AfterBegin(RoomPast past, std::uint64_t usable, const Relief& relief);
 // The pull ended for want of room, and its bytes are removed. `competed`: other pulls ran at that time.
 // `others`: bytes that pulls which had ended before had left, and that are on their way out.
 RoomPast AfterNoRoom(RoomPast past, bool competed, base::TimePoint now, std::uint64_t others = 0);
-// The runtime was told to remove the bytes. What becomes free much later was not its own.
+// The runtime was told to remove the bytes. The first measurement from now on counts however late it comes;
+// what becomes free much later was not its own.
 RoomPast AfterBytesGone(RoomPast past, base::TimePoint now);
 // The filesystem was measured.
 RoomPast AfterMeasure(RoomPast past, std::uint64_t usable, base::TimePoint now);
@@ -138,7 +141,9 @@ struct Relief {
 Relief AfterEnding(Relief past, std::uint64_t returns, base::TimePoint now);
 // The bytes that ended pulls had kept were dropped.
 Relief AfterKeptDropped(Relief past, std::uint64_t kept, base::TimePoint now);
+// They will be gone soon; AfterBytesGone: they are.
 Relief AfterBytesDropped(Relief past, base::TimePoint now);
+Relief AfterBytesGone(Relief past, base::TimePoint now);
 // The filesystem was measured.
 Relief AfterMeasure(Relief past, base::TimePoint now);
 

@@ -91,6 +91,43 @@ TEST(LeaseBook, WhatKeepsBytesOrRunsIsRenewed) {
   EXPECT_FALSE(rig.Next());
 }
 
+// Others wait for the room of its bytes, and nobody for that of the other one.
+TEST(LeaseBook, BytesThatAreInTheWayGoAtOnce) {
+  Rig rig;
+  for (bool for_room : {false, true, false}) {
+    rig.book.Begin("l", "a", rig.now);
+    rig.book.LetGo("l", for_room ? cri::LeaseBytes::kGoNow : cri::LeaseBytes::kGoLater);
+    auto work = rig.Next();
+    ASSERT_TRUE(work);
+    EXPECT_EQ(work->drop, Names{"l"});
+    EXPECT_EQ(work->for_room, for_room);
+    rig.book.Absorb({.dropped = work->drop}, rig.now);
+  }
+}
+
+// The runtime still ends its part of a pull whose call was cancelled.
+TEST(LeaseBook, GoesNotBeforeItsTime) {
+  Rig rig;
+  rig.book.Begin("l", "a", rig.now);
+  EXPECT_EQ(rig.book.NextTurn(rig.now), base::TimePoint::max());
+  rig.book.LetGo("l", cri::LeaseBytes::kGoNow, rig.now + seconds(1));
+  EXPECT_FALSE(rig.Next());
+  EXPECT_TRUE(rig.book.IsGoing("l")) << "a pull would take the room that others wait for";
+  EXPECT_EQ(rig.book.NextTurn(rig.now), rig.now + seconds(1));
+  rig.now += seconds(1);
+  EXPECT_EQ(rig.book.NextTurn(rig.now), base::TimePoint::max()) << "the loop would turn all the time";
+  EXPECT_EQ(rig.Dropped(), Names{"l"});
+}
+
+TEST(TendLeases, OneRunOfTheCollectorIsEnoughForAll) {
+  tests::FakeClock clock;
+  tests::FakeImageService runtime(clock, tests::Persona::kContainerd23);
+  EXPECT_EQ(TendLeases({}, runtime, {.drop = {"a", "b"}}).dropped, (Names{"a", "b"}));
+  EXPECT_EQ(runtime.counters().collections, 0);
+  EXPECT_EQ(TendLeases({}, runtime, {.drop = {"a", "b"}, .for_room = true}).dropped, (Names{"a", "b"}));
+  EXPECT_EQ(runtime.counters().collections, 1);
+}
+
 TEST(TendLeases, CallsThatFailAreToBeRepeated) {
   for (tests::LeaseCall call :
        {tests::LeaseCall::kEnsure, tests::LeaseCall::kDelete, tests::LeaseCall::kList}) {

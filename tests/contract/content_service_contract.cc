@@ -105,6 +105,20 @@ TEST_P(ContentServiceContract, ALeaseKeepsTheBytesOfAStoppedPull) {
   EXPECT_TRUE(Present(app.name));
 }
 
+// containerd's collector rests between two runs, the longer the slower they are.
+TEST_P(ContentServiceContract, BytesThatAreInTheWayAreGoneWhenTheCallReturns) {
+  if (!world_->HasContentApi()) return;
+  LeasedPull app = PullSome(std::chrono::hours(1), 6 * kMegabyte);
+  app.pull->Stop();
+  EXPECT_TRUE(Failed(app.pull->Wait(), ErrorClass::kCancelled));
+  world_->SetBandwidth(0);
+  EXPECT_TRUE(*world_->content().DeleteLease(Soon(), app.lease, cri::LeaseBytes::kGoNow));
+  EXPECT_EQ(*world_->content().EnsureLease(Soon(), app.lease, std::chrono::hours(1)), true);
+  std::uint64_t before = world_->BytesServed();
+  ASSERT_TRUE(Pull(app.name, std::nullopt, app.lease));
+  EXPECT_GE(world_->BytesServed() - before, 10 * kMegabyte);
+}
+
 TEST_P(ContentServiceContract, ALeaseThatEndsSoonIsRenewedWithAllThatItHolds) {
   if (!world_->HasContentApi()) return;
   LeasedPull app = PullSome(std::chrono::minutes(5), 6 * kMegabyte);

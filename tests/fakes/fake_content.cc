@@ -52,10 +52,12 @@ cri::CallResult<bool> FakeImageService::EnsureLease(const base::Call& call, cons
   return bool{made};
 }
 
-cri::CallResult<bool> FakeImageService::DeleteLease(const base::Call& call, const std::string& id) {
+cri::CallResult<bool> FakeImageService::DeleteLease(const base::Call& call, const std::string& id,
+                                                    cri::LeaseBytes bytes) {
   base::Lock lock(mutex_);
   if (auto refusal = LeaseRefusal(call, LeaseCall::kDelete)) return std::move(*refusal);
   bool was_there = store_.leases.erase(id) != 0;
+  if (bytes == cri::LeaseBytes::kGoNow) counters_.collections++;
   CollectGarbage();
   return was_there;
 }

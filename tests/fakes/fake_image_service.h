@@ -47,6 +47,7 @@ struct FakeCounters {
   int list_calls = 0;
   int status_calls = 0;
   int progress_calls = 0;
+  int collections = 0;  // leases that were deleted with their bytes at once
   int ingest_calls = 0;
   int registry_requests = 0;
   int refused_passwords = 0;  // as the registry counts them: several for one PullImage
@@ -145,7 +146,8 @@ class FakeImageService final : public cri::ImageService, public cri::ContentServ
   // ---- cri::ContentService
   cri::CallResult<bool> EnsureLease(const base::Call& call, const std::string& id,
                                     std::chrono::seconds lifetime) override;
-  cri::CallResult<bool> DeleteLease(const base::Call& call, const std::string& id) override;
+  cri::CallResult<bool> DeleteLease(const base::Call& call, const std::string& id,
+                                    cri::LeaseBytes bytes) override;
   cri::CallResult<std::vector<std::string>> ListLeases(const base::Call& call) override;
   cri::CallResult<cri::PullProgress> Progress(const base::Call& call, const std::string& lease,
                                               const image::Reference& reference) override;

@@ -56,7 +56,9 @@ class Hostile final : public cri::ImageService, public cri::ContentService {
   cri::CallResult<bool> EnsureLease(const base::Call&, const std::string&, std::chrono::seconds) override {
     return true;
   }
-  cri::CallResult<bool> DeleteLease(const base::Call&, const std::string&) override { return true; }
+  cri::CallResult<bool> DeleteLease(const base::Call&, const std::string&, cri::LeaseBytes) override {
+    return true;
+  }
   cri::CallResult<std::vector<std::string>> ListLeases(const base::Call&) override {
     return std::vector<std::string>{Next()};
   }

@@ -90,6 +90,17 @@ TEST(RoomPast, WhatOthersGiveBackIsNotTheNeedOfAnImageOfUnknownSize) {
   EXPECT_FALSE(MayFit(ClaimOfDue(past), 17 * kGiB));
 }
 
+// A look may come before the bytes have gone, and the next one late.
+TEST(RoomPast, TheFirstMeasurementAfterItsBytesHaveGoneCountsHoweverLateItComes) {
+  RoomPast past = AfterMeasure(AfterNoRoom(Sized(8), false, kNow), kGiB, kNow);
+  past = AfterBytesGone(past, kNow);
+  past = AfterMeasure(past, 20 * kGiB, kNow + seconds(8));
+  EXPECT_FALSE(MayFit(ClaimOfDue(past), 21 * kGiB));
+  past = AfterBytesGone(past, kNow + seconds(9));  // of a lease that it had later
+  past = AfterMeasure(past, 90 * kGiB, kNow + seconds(16));
+  EXPECT_TRUE(MayFit(ClaimOfDue(past), 23 * kGiB));
+}
+
 // Once its bytes are known to be gone, free room that comes later is others', however large the image is.
 TEST(RoomPast, WhatBecomesFreeAfterItsBytesAreGoneIsNotItsNeed) {
   RoomPast past = AfterBytesGone(AfterNoRoom(Sized(8), false, kNow), kNow);
@@ -144,10 +155,18 @@ TEST(ExpectedRoom, LeavesOutWhatIsOnTheDiskAlready) {
 TEST(RoomPast, WhatBecomesFreeRightAfterATryIsNotWhatItHad) {
   RoomPast past = Sized(8);
   past.kept = 2 * kGiB;
-  past = AfterNoRoom(AfterBegin(past, 28 * kGiB), false, kNow);
+  past = AfterNoRoom(AfterBegin(past, 28 * kGiB, {}), false, kNow);
   past = AfterMeasure(past, 330 * kGiB, kNow + seconds(10));
   EXPECT_EQ(ExpectedRoom(past, {}, 0), 33 * kGiB);
   EXPECT_TRUE(MayFit(ClaimOfDue(past), 330 * kGiB));
+}
+
+// A tenth more than the free room of that moment is there soon, and was its own.
+TEST(RoomPast, OfATryThatBeganWhileRoomWasOnItsWayBackNobodyKnowsWhatItHad) {
+  const Relief relief = AfterEnding({}, 8 * kGiB, kNow);
+  RoomPast past = AfterNoRoom(AfterBegin(Sized(8), 17 * kGiB, relief), false, kNow);
+  past = AfterMeasure(past, 29 * kGiB, kNow + seconds(1));
+  EXPECT_FALSE(MayFit(ClaimOfDue(past), 29 * kGiB));
 }
 
 TEST(RoomPast, WhatOthersHadLeftIsNotWhatItHad) {
@@ -276,6 +295,14 @@ TEST(WhomToEnd, OnAnExhaustedDiskOneAtATime) {
   EXPECT_FALSE(WhomToEnd({running[0]}, 0, relief));
   relief = AfterMeasure(relief, kNow + seconds(2));
   EXPECT_TRUE(WhomToEnd({running[0]}, 0, relief));
+}
+
+TEST(WhomToEnd, ReliefThatHasComeIsOverWithTheNextMeasurement) {
+  Relief relief = AfterBytesGone(AfterEnding({}, 8 * kGiB, kNow), kNow);
+  EXPECT_TRUE(relief.pending);
+  relief = AfterMeasure(relief, kNow);
+  EXPECT_FALSE(relief.pending);
+  EXPECT_FALSE(AfterBytesGone(relief, kNow).pending);
 }
 
 TEST(KeptMatters, ComparedWithWhatRuns) {

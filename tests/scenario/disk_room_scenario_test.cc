@@ -208,6 +208,16 @@ TEST(DiskRoomScenario, WhatHasNoRoomIsNotWaitedFor) {
   EXPECT_EQ(rig.node.ReasonOf(NameOf(1)), plan::Reason::kDiskPressure);
 }
 
+// The runtime removes its bytes on demand, and the disk is measured right afterwards.
+TEST(DiskRoomScenario, TheNextBeginsAsSoonAsTheBytesOfOneWithoutRoomHaveGone) {
+  RoomNode rig({"", 40, {{8, 6, 1}, {10, 2, 0}}});
+  ASSERT_TRUE(rig.node.RunUntil([&] { return rig.node.ReasonOf(NameOf(0)) == plan::Reason::kDiskPressure; },
+                                hours(1)));
+  const int before = rig.node.runtime.counters().pull_calls;
+  EXPECT_TRUE(rig.node.RunUntil([&] { return rig.node.runtime.counters().pull_calls > before; }, seconds(3)));
+  EXPECT_TRUE(rig.node.RunUntil([&] { return rig.IsReady(1); }, hours(1)));
+}
+
 TEST(DiskRoomScenario, AHigherPriorityGetsTheRoomOfWhatWaits) {
   RoomNode rig({"", 61, {{10, 3, 0}, {10, 3, 1}}});
   rig.node.RunFor(hours(1));
