@@ -85,7 +85,7 @@ struct OpenedBlob {
   std::unique_ptr<BlobWriter> writer;  // if and only if kOpen
 };
 
-// What becomes of the content that nothing but a lease has kept.
+// When content goes that nothing but a lease has kept.
 enum class LeaseBytes {
   // The runtime's garbage collector runs by and by: containerd's may rest for 49 times as long as one run
   // takes.
