@@ -273,7 +273,8 @@ Usage: real_soak [--minutes N] [--sample SECONDS] [--pause SECONDS] [--seed N] [
   --seed N         another order of disturbances; 1 by default
   --containerd DIR programs of another release of containerd: upgrades go from PATH's to this one, and back
 
-The environment names the programs, as for every system test: PREFETCHD and PREFETCHCTL.
+The environment names the programs, as for every system test: PREFETCHD, PREFETCHCTL and PREFETCH_CLOCK_SHIM
+(build/tests/faults/libclock_shim.so).
 
 Example: real_soak --minutes 120 --containerd build-tools/containerd-2.1
 )";
