@@ -123,8 +123,10 @@ void Pulls::EndWithoutRoom() {
 bool Pulls::FilledDisk(Entry& entry, const std::string& error) {
   const std::uint64_t whole = plan::ClaimOfRunning(entry.past.room, 0).reserved;
   if (!disk_.known || (plan::Usable(disk_, limits_) > 0 && whole < disk_.available_bytes)) return false;
-  bool competed = relief_.at_least || std::any_of(entries_.all().begin(), entries_.all().end(),
-                                                  [](const Entry& one) { return !one.runs.empty(); });
+  // A full disk ends all that write at about the same moment.
+  bool competed = relief_.at_least || loop_.now() < hold_until_ ||
+                  std::any_of(entries_.all().begin(), entries_.all().end(),
+                              [](const Entry& one) { return !one.runs.empty(); });
   base::Warn(
       "pull ended: not enough room",
       {{"image", entry.want->reference.written()}, {"needed", whole}, {"available", 0}, {"error", error}});

@@ -21,12 +21,14 @@ class Story {
     done_.push_back(job);
     changed_.notify_all();
   }
-  void WaitAtTheDoor() {
+  // Within a minute.
+  bool WaitAtTheDoor() {
     std::unique_lock lock(mutex_);
     inside_++;
     changed_.notify_all();
-    changed_.wait_for(lock, std::chrono::minutes(1), [&] { return open_; });
+    const bool opened = changed_.wait_for(lock, std::chrono::minutes(1), [&] { return open_; });
     inside_--;
+    return opened;
   }
   void Open() {
     std::lock_guard lock(mutex_);
@@ -100,10 +102,7 @@ TEST(Workers, TheEndDropsWhatWaitsAndWaitsForWhatRuns) {
   Story story;
   {
     Workers workers(1);
-    workers.Submit([&story] {
-      story.WaitAtTheDoor();
-      story.Note(1);
-    });
+    workers.Submit([&story] { story.Note(story.WaitAtTheDoor() ? 1 : 0); });
     EXPECT_TRUE(story.Inside(1));
     // The door opens when this job is dropped.
     std::shared_ptr<Story> key(&story, [](Story* told) { told->Open(); });

@@ -345,6 +345,25 @@ TEST(DiskRoomScenario, TheSameForImagesOfEveryKind) {
   }
 }
 
+// The runtime says that the disk is full. Only of a pull that ran alone is that the image's own need. The
+// first image shows that images take little here, so that the large one may run beside another.
+TEST(DiskRoomScenario, OfAPullThatRanAloneTheRuntimesWordIsEnough) {
+  for (bool alone : {true, false}) {
+    SCOPED_TRACE(alone);
+    std::vector<SizedImage> images = {{1, 2, 2}, {24, 2, 1}};
+    if (!alone) images.push_back({0.25, 200, 0});  // unpacks for four minutes
+    RoomNode rig({"", 250, images});
+    auto& runtime = rig.node.runtime;
+    ASSERT_TRUE(rig.node.RunUntil([&] { return runtime.counters().bytes_served > Bytes(8); }, minutes(10)));
+    const int before = runtime.counters().pull_calls;
+    runtime.SetDiskFull(true);
+    runtime.SetDiskFull(false);
+    rig.node.RunFor(hours(1));
+    EXPECT_EQ(rig.IsReady(1), !alone);
+    EXPECT_EQ(runtime.counters().pull_calls > before, !alone);
+  }
+}
+
 // The runtime reports the full disk while bytes that other pulls have left are on their way out. They were
 // few: what the image had is known nearly as well as if it had been alone.
 TEST(DiskRoomScenario, AFewBytesOfOthersDoNotMakeADiskThatReallyFillsCostASecondDownload) {
