@@ -11,6 +11,7 @@
 #include "agent/agent.h"
 #include "fakes/fake_clock.h"
 #include "fakes/fake_image_service.h"
+#include "image/content_source.h"
 #include "plan/readiness.h"
 #include "temp_dir.h"
 
@@ -192,6 +193,65 @@ TEST(AgentTurn, WhatVanishesRightAfterItsPullIsNoticed) {
   agent.Turn(std::nullopt);
   agent.Turn(Hold<agent::LookDone>(agent));
   EXPECT_FALSE(present());
+}
+
+// A far registry, with an image of one layer that nobody gets a byte of.
+class RegistryOfOne final : public image::ContentSource {
+ public:
+  explicit RegistryOfOne(std::uint64_t layer_bytes) : layer_bytes_(layer_bytes) {}
+
+  base::Result<image::ImageManifest> Manifest(const base::Call&, const image::RegistryQuestion&) override {
+    const auto descriptor = [](const std::string& type, char digit, std::uint64_t bytes) {
+      return R"({"mediaType":"application/vnd.oci.image.)" + type + R"(","digest":"sha256:)" +
+             std::string(64, digit) + R"(","size":)" + std::to_string(bytes) + "}";
+    };
+    return image::ImageManifest{.index = {},
+                                .manifest = R"({"config":)" + descriptor("config.v1+json", 'c', 100) +
+                                            R"(,"layers":[)" + descriptor("layer.v1.tar", 'a', layer_bytes_) +
+                                            "]}",
+                                .answer_time = std::chrono::milliseconds(100)};
+  }
+  base::Status Bytes(const base::Call&, const image::RegistryQuestion&, const image::BlobRange&,
+                     const std::function<bool(std::string_view part)>&) override {
+    asked_ = true;
+    return base::NotFound("404");
+  }
+
+  bool asked() const { return asked_; }
+
+ private:
+  const std::uint64_t layer_bytes_;
+  std::atomic<bool> asked_ = false;
+};
+
+// The disk as it is when the size is known decides, and not as it was seconds before.
+TEST(AgentTurn, WhatHasNoRoomOnceItsSizeIsKnownCostsNoByte) {
+  constexpr std::uint64_t kGiB = 1ULL << 30;
+  TempDir dir;
+  FakeClock clock;
+  FakeImageService runtime(clock, Persona::kContainerd23);
+  credentials::Keyring keyring({.docker_configs = {dir / "absent"}}, clock);
+  auto registry = std::make_shared<RegistryOfOne>(10 * kGiB);
+  std::atomic<std::uint64_t> available = 900 * kGiB;
+  agent::Options options{.platform = {.os = "linux", .architecture = "amd64"}, .node = "n1"};
+  options.fetch = true;
+  agent::Parts parts{runtime, runtime, keyring, clock, [&](const std::string&) {
+                       return plan::DiskSpace{
+                           .known = true, .capacity_bytes = 1000 * kGiB, .available_bytes = available};
+                     }};
+  parts.contents = [registry](const image::Reference&, const agent::AskingFor&) { return registry; };
+  agent::Agent agent(std::move(options), parts);
+  agent.SetList(ListOfOne("r.io/a:v1", clock));
+  agent.Turn(std::nullopt);
+  agent.Turn(Hold<agent::LookDone>(agent));
+  available = 205 * kGiB;  // the rule leaves 5 of them
+  agent.Turn(Hold<agent::LookedUp>(agent));
+  agent.Turn(Hold<agent::SizeKnown>(agent));
+  agent.Turn(Hold<agent::PullDone>(agent));
+  clock.Advance(std::chrono::milliseconds(100));
+  agent.Turn(std::nullopt);
+  EXPECT_FALSE(registry->asked());
+  EXPECT_EQ(agent.board().Latest()->images.at(0).reason, plan::Reason::kDiskPressure);
 }
 
 }  // namespace
