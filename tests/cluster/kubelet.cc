@@ -79,7 +79,9 @@ std::string RealKubelet::Config() const {
       "\n"
       "failSwapOn: false\nfailCgroupV1: false\noomScoreAdj: 0\n"
       "evictionHard: {imagefs.available: 1%, nodefs.available: 1%, memory.available: 1Mi}\n"
-      "registryPullQPS: 0\neventRecordQPS: 0\nserializeImagePulls: false\n"
+      // 0 would be five events a second: kubelet hands it to its client, which takes it for its default.
+      "eventRecordQPS: 1000\neventBurst: 1000\n"
+      "registryPullQPS: 0\nserializeImagePulls: false\n"
       "kubeAPIQPS: 100\nkubeAPIBurst: 200\n"
       "nodeStatusUpdateFrequency: 1s\nnodeStatusReportFrequency: 10s\n"
       // What is changed is seen by the next pod, not up to a minute later.
