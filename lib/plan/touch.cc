@@ -25,6 +25,8 @@ constexpr seconds kTransientBase{5};
 constexpr minutes kTransientCap{5};
 // A quota, a namespace, a role: a person must do something, and nothing tells us when it is done.
 constexpr minutes kHopelessPause{10};
+// Until a touch that was given up is tried again, where that may help.
+constexpr minutes kGivenUpPause{60};
 // After so many tries, a passing obstacle settles: readiness does not wait for it.
 constexpr int kPassingThatSettle = 6;
 
@@ -178,7 +180,7 @@ TouchPast AfterNews(TouchPast past, base::TimePoint now) {
 }
 
 TouchPast AfterKubeletRestart(TouchPast past, base::TimePoint now) {
-  if (past.not_before != base::TimePoint::max()) past.not_before = std::min(past.not_before, now);
+  if (past.failures < kTouchesWithoutEffect) past.not_before = std::min(past.not_before, now);
   return past;
 }
 
@@ -207,7 +209,10 @@ TouchPast AfterTouch(TouchPast past, const TouchResult& result, base::TimePoint 
       past.not_before = now + Spread(Doubled(kTransientBase, past.passing - 1, kTransientCap), random);
       break;
   }
-  if (past.failures >= kTouchesWithoutEffect) past.not_before = base::TimePoint::max();
+  if (past.failures < kTouchesWithoutEffect) return past;
+  // A tag that was gone may be back, and nothing here tells of it.
+  past.not_before = result.obstacle == TouchObstacle::kPullFailed ? now + Spread(kGivenUpPause, random)
+                                                                  : base::TimePoint::max();
   return past;
 }
 

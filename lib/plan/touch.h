@@ -22,7 +22,8 @@
 namespace prefetch::plan {
 
 constexpr std::size_t kMostImagesOfATouch = 20;
-// So many touches of the same content without effect, and it is given up.
+// So many touches of the same content without effect, and it is given up: until something changes, or for an
+// hour where kubelet's pull failed.
 constexpr int kTouchesWithoutEffect = 3;
 // While more images are on their way, a pod that is not full waits so long for them.
 constexpr std::chrono::seconds kTouchCollects{5};

@@ -226,6 +226,21 @@ TEST(AfterTouch, ThreeWithoutEffectAreTheLast) {
   EXPECT_EQ(StatusOf({TouchNeed::kOpen, false, past, {}}, kNow, kWall).state, TouchState::kIneffective);
 }
 
+// A tag that was gone may be back.
+TEST(AfterTouch, WhereKubeletsPullFailedTheFourthComesAnHourLater) {
+  TouchPast past;
+  for (int i = 0; i < 3; i++) past = Touched(past, TouchObstacle::kPullFailed);
+  for (int i = 0; i < 2; i++) {
+    EXPECT_EQ(past.not_before, kNow + minutes(60));
+    TouchStatus status = StatusOf({TouchNeed::kOpen, false, past, {}}, kNow, kWall);
+    EXPECT_EQ(status.state, TouchState::kIneffective);
+    EXPECT_TRUE(status.settled);
+    EXPECT_EQ(status.next_attempt_at, kWall + minutes(60));
+    EXPECT_EQ(AfterKubeletRestart(past, kNow).not_before, past.not_before) << "it may restart all the time";
+    past = Touched(past, TouchObstacle::kPullFailed);
+  }
+}
+
 TEST(AfterTouch, WhatCannotHelpIsNotTriedTwice) {
   for (TouchObstacle obstacle :
        {TouchObstacle::kTokenProvider, TouchObstacle::kPullSecret, TouchObstacle::kRecordsNeverMatch}) {

@@ -60,6 +60,13 @@ TEST_F(TouchScenario, ATagThatIsGoneCannotBeTouched) {
   EXPECT_EQ(PodsCreated(), 3);
   EXPECT_EQ(TouchOf().obstacle, TouchObstacle::kPullFailed) << TouchOf().why;
   EXPECT_NE(TouchOf().why.find("not found"), std::string::npos) << TouchOf().why;
+  node.RunFor(hours(24));
+  EXPECT_LE(PodsCreated(), 3 + 24 * 60 / 45) << "once an hour, a quarter less by chance";
+  EXPECT_GE(PodsCreated(), 3 + 24 * 60 / 80);
+  EXPECT_EQ(node.ReasonOf(kApp), Reason::kTouchIneffective) << "and it says so between the tries";
+  // The same tag is pushed again.
+  node.runtime.Push(MakeImage(kApp, 10'000'000));
+  EXPECT_TRUE(Opens(minutes(76)));
 }
 
 TEST_F(TouchScenario, AKubeletThatPullsAndRecordsNothingSaysSo) {
