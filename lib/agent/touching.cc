@@ -72,7 +72,9 @@ bool Touching::Review(Entries& entries, const TouchSurroundings& surroundings, b
     plan::TouchStatus status = plan::StatusOf(
         {.need = shown, .running = InPod(entry) || about_to_be_said, .past = entry.touch, .ground = ground_},
         now, wall);
-    if (status.state == plan::TouchState::kWaiting && entry.touch->not_before > now) {
+    const bool has_time =
+        status.state == plan::TouchState::kWaiting || status.state == plan::TouchState::kIneffective;
+    if (has_time && entry.touch->not_before > now) {
       next_change_ = std::min(next_change_, entry.touch->not_before);
     }
     if (IsTheSameTime(status.next_attempt_at, entry.touched->next_attempt_at)) {
@@ -90,10 +92,9 @@ std::vector<Touching::DuePart> Touching::Due(const Entries& entries) const {
   const std::vector<Entry>& all = entries.all();
   for (std::size_t i = 0; i < all.size(); i++) {
     const Entry& entry = all[i];
-    bool wanted = entry.touched->state == plan::TouchState::kDue ||
-                  // The ground's own time has come; its entries are as before.
-                  (entry.touched->state == plan::TouchState::kIneffective &&
-                   entry.touch->failures < plan::kTouchesWithoutEffect);
+    // Also what is ineffective, at its own time or the ground's.
+    const bool wanted = entry.touched->state == plan::TouchState::kDue ||
+                        entry.touched->state == plan::TouchState::kIneffective;
     if (!wanted || entry.touch->not_before > now_ || NeedNow(entry) == TouchNeed::kNone) continue;
     for (image::Reference& spelling : plan::SpellingsOf(entry.want)) {
       TouchNeed need = NeedNow(entry, spelling);
@@ -204,6 +205,7 @@ void Touching::On(TouchBegun report, Entries& entries) {
                                      {"error", result.why}});
     entry->touch = plan::AfterTouch(entry->touch, result, now_, wall_, random_());
   }
+  if (report.may_be_left) swept_ = false;
   if (report.failed.obstacle != TouchObstacle::kNone) {
     Stumbled(report.failed);
     return;
@@ -245,8 +247,9 @@ void Touching::On(TouchSeen report, Entries& /*entries*/) {
   pod_->judged = plan::JudgePod(pod_->seen, now_ - pod_->changed_at, now_ - pod_->created_at);
 }
 
-void Touching::On(TouchEnded /*report*/, Entries& /*entries*/) {
+void Touching::On(TouchEnded report, Entries& /*entries*/) {
   if (pod_) pod_->deleted = true;
+  if (report.may_be_left) swept_ = false;
 }
 
 void Touching::JudgePod(Entries& entries) {

@@ -102,7 +102,7 @@ class Touching {
   base::WallTime wall_;
   TouchSurroundings surroundings_;
   plan::TouchGround ground_;
-  bool swept_ = false;
+  bool swept_ = false;  // no pod is left of an agent before, or of a call that failed
   bool busy_ = false;
   int slot_ = 0;
   std::vector<Part> beginning_;  // of the Begin that is under way

@@ -1,5 +1,6 @@
 // The life of a touch pod: an agent that goes meanwhile, an API server in trouble, rights that are missing.
 #include <algorithm>
+#include <atomic>
 
 #include "fakes/rbac.h"
 #include "kube/touch_pod.h"
@@ -47,6 +48,34 @@ TEST_F(TouchScenario, SigtermDoesNotWaitForAnApiServerThatHangs) {
   auto started = std::chrono::steady_clock::now();
   node.StopAgent();
   EXPECT_LE(std::chrono::steady_clock::now() - started, seconds(1));
+}
+
+TEST_F(TouchScenario, APodThatCouldNotBeDeletedIsDeletedLater) {
+  Node& node = Make(WithTouch(VerificationPolicy::kAlwaysVerify));
+  node.Cluster().pods.SetSpeed(seconds(10), seconds(1));
+  ASSERT_TRUE(node.RunUntil([&] { return PodsThere() == 1; }, minutes(1)));
+  node.Cluster().server.GoAway();
+  ASSERT_TRUE(Opens(minutes(1))) << "kubelet goes on without the API server";
+  node.RunFor(minutes(30));
+  EXPECT_EQ(node.LogLines("touch pod not deleted"), 1);
+  EXPECT_EQ(PodsThere(), 1);
+  node.Cluster().server.ComeBack();
+  EXPECT_TRUE(node.RunUntil([&] { return PodsThere() == 0; }, minutes(7)));
+}
+
+TEST_F(TouchScenario, APodWhoseCreationWasNotConfirmedIsNotLeftBehind) {
+  Node& node = Make(WithTouch(VerificationPolicy::kAlwaysVerify));
+  std::atomic<int> creations = 0;
+  node.Cluster().server.SetWatcher([&](const std::string& request) {
+    // The first is the dry run.
+    if (request.starts_with("POST ") && request.find("/pods") != std::string::npos && ++creations == 2)
+      node.Cluster().server.Fail({.cut = true});
+  });
+  ASSERT_TRUE(Opens(minutes(5)));
+  EXPECT_GE(creations, 2);
+  node.RunFor(minutes(1));
+  EXPECT_EQ(PodsThere(), 0);
+  node.Cluster().server.SetWatcher(nullptr);
 }
 
 // Right after its creation a pod has no status to tell of.

@@ -77,30 +77,39 @@ TouchSwept TouchPods::Sweep(const base::Call& call) {
   return {};
 }
 
-std::variant<kube::Pod, TouchResult> TouchPods::Create(const base::Call& call, const kube::TouchPodSpec& spec,
-                                                       int slot) {
+TouchBegun TouchPods::Create(const base::Call& call, const kube::TouchPodSpec& spec, int slot) {
   doc::Node pod = kube::TouchPod(spec);
   auto changed = [&](const kube::Pod& got) -> std::optional<TouchResult> {
     auto what = kube::WhatAdmissionChanged(spec, got);
     if (!what) return std::nullopt;
     return TouchResult{TouchObstacle::kAdmission, "this cluster's admission " + *what};
   };
-  auto dry = api_.CreatePod(call.Within(kPodCallLimit), options_.name_space, pod, kube::DryRun::kYes);
-  if (dry) {
-    if (auto what = changed(*dry)) return *std::move(what);
-    dry = api_.CreatePod(call.Within(kPodCallLimit), options_.name_space, pod, kube::DryRun::kNo);
+  auto made = api_.CreatePod(call.Within(kPodCallLimit), options_.name_space, pod, kube::DryRun::kYes);
+  bool in_earnest = false;
+  if (made) {
+    if (auto what = changed(*made))
+      return {.name = {}, .uid = {}, .failed = *std::move(what), .left_out = {}};
+    in_earnest = true;
+    made = api_.CreatePod(call.Within(kPodCallLimit), options_.name_space, pod, kube::DryRun::kNo);
   }
-  if (!dry) {
+  TouchBegun begun;
+  if (!made) {
     // A pod of ours that is still there: taken away now, and the next try finds its place free.
-    if (dry.failure().kind == kube::ApiError::kConflict) SweepOne(call, slot);
-    return ResultOf(dry.failure());
+    if (made.failure().kind == kube::ApiError::kConflict) SweepOne(call, slot);
+    begun.failed = ResultOf(made.failure());
+    // The pod may be there, and only its answer was lost.
+    begun.may_be_left = in_earnest && begun.failed.obstacle == TouchObstacle::kApiServer;
+    return begun;
   }
   // Admission may do another thing when it is in earnest.
-  if (auto what = changed(*dry)) {
-    End(call, spec.name, dry->uid);
-    return *std::move(what);
+  if (auto what = changed(*made)) {
+    begun.may_be_left = End(call, spec.name, made->uid).may_be_left;
+    begun.failed = *std::move(what);
+    return begun;
   }
-  return *std::move(dry);
+  begun.name = spec.name;
+  begun.uid = made->uid;
+  return begun;
 }
 
 TouchBegun TouchPods::Begin(const base::Call& call, const std::vector<Wanted>& images, int slot) {
@@ -136,14 +145,9 @@ TouchBegun TouchPods::Begin(const base::Call& call, const std::vector<Wanted>& i
     return begun;
   }
   spec.node_uid = node->uid;
-  auto created = Create(call, spec, slot);
-  if (auto* failed = std::get_if<TouchResult>(&created)) {
-    begun.failed = std::move(*failed);
-    return begun;
-  }
-  begun.name = spec.name;
-  begun.uid = std::get<kube::Pod>(created).uid;
-  return begun;
+  TouchBegun created = Create(call, spec, slot);
+  created.left_out = std::move(begun.left_out);
+  return created;
 }
 
 TouchSeen TouchPods::Look(const base::Call& call, const std::string& name, const std::string& uid,
@@ -175,6 +179,7 @@ TouchEnded TouchPods::End(const base::Call& call, const std::string& name, const
   auto gone = api_.DeletePod(call.Within(kPodCallLimit), options_.name_space, name, uid);
   if (!gone && gone.failure().kind != kube::ApiError::kNotFound) {
     base::Warn("touch pod not deleted", {{"pod", name}, {"error", gone.failure().message}});
+    return {.may_be_left = true};
   }
   return {};
 }

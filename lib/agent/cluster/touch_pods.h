@@ -34,12 +34,15 @@ struct TouchBegun {
   std::string name, uid;  // empty: no pod
   plan::TouchResult failed;
   std::vector<std::pair<std::size_t, plan::TouchResult>> left_out;  // by index in the request
+  bool may_be_left = false;  // it failed, and a pod of this name may be there all the same
 };
 struct TouchSeen {
   plan::PodSeen pod;
   plan::TouchResult failed;  // the API server did not say
 };
-struct TouchEnded {};
+struct TouchEnded {
+  bool may_be_left = false;  // it could not be deleted
+};
 using TouchReport = std::variant<TouchSwept, TouchBegun, TouchSeen, TouchEnded>;
 
 // Everything that it is given outlives it. Keeps nothing; any thread may call. Each call blocks as the API
@@ -64,14 +67,12 @@ class TouchPods {
   // `images`: those that Begin took in, in their order.
   TouchSeen Look(const base::Call& call, const std::string& name, const std::string& uid,
                  const std::vector<image::Reference>& images);
-  // One that cannot be deleted now is found under its name later.
+  // One that cannot be deleted now is found under its name by Sweep.
   TouchEnded End(const base::Call& call, const std::string& name, const std::string& uid);
 
  private:
   std::optional<plan::TouchResult> SweepOne(const base::Call& call, int slot);
-  // The pod as the server made it, or why there is none.
-  std::variant<kube::Pod, plan::TouchResult> Create(const base::Call& call, const kube::TouchPodSpec& spec,
-                                                    int slot);
+  TouchBegun Create(const base::Call& call, const kube::TouchPodSpec& spec, int slot);
 
   const TouchOptions options_;
   kube::Api& api_;
