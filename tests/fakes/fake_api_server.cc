@@ -206,6 +206,11 @@ std::vector<std::string> FakeApiServer::Requests() const {
   return requests_;
 }
 
+void FakeApiServer::Recover() {
+  base::Lock lock(mutex_);
+  faults_.clear();
+}
+
 std::optional<Fault> FakeApiServer::TakeFault() {
   if (faults_.empty()) return std::nullopt;
   Fault fault = faults_.front();

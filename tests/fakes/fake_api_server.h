@@ -103,6 +103,8 @@ class FakeApiServer {
   void RemoveNamespace(const std::string& name);
 
   void Fail(Fault fault);
+  // Answers as it should from now on.
+  void Recover();
   // Connections are closed without a word, and then served again.
   void GoAway();
   void ComeBack();

@@ -120,6 +120,7 @@ bool FakePodRunner::Step() {
 
 base::TimePoint FakePodRunner::NextEvent() const {
   base::TimePoint next = base::TimePoint::max();
+  if (!runs_) return next;
   for (const auto& [path, pod] : pods_) next = std::min(next, pod.due);
   return next;
 }

@@ -1,5 +1,7 @@
 #include "faults/fault.h"
 
+#include <limits>
+
 #include "plan/history.h"
 
 namespace prefetch::tests::faults {
@@ -40,14 +42,14 @@ FaultKind Refused(const char* part, const char* manner, ErrorClass error, Reason
 }
 
 void StopRuntime(World& world) {
-  world.runtime_up = false;
+  world.RuntimeIs(false);
   world.Stirred();
   world.node.runtime.SetRuntimeUp(false);
 }
 
 void StartRuntime(World& world) {
   world.Stirred();
-  world.runtime_up = true;
+  world.RuntimeIs(true);
   world.node.runtime.SetRuntimeUp(true);
 }
 
@@ -274,9 +276,47 @@ std::vector<FaultKind> OfNode() {
   };
 }
 
+// Each request is answered so.
+FaultKind AnsweredWith(const char* manner, int status, const char* retry_after = "",
+                       std::set<Reason> causes = {}) {
+  return {.part = "API server",
+          .manner = manner,
+          .begin =
+              [status, retry_after](World& world, const std::string&) {
+                world.node.Cluster().server.Fail(
+                    {.status = status, .retry_after = retry_after, .times = std::numeric_limits<int>::max()});
+              },
+          .end = [](World& world, const std::string&) { world.node.Cluster().server.Recover(); },
+          .causes = std::move(causes),
+          .of_cluster = true};
+}
+
+// What is here stays usable without it.
+std::vector<FaultKind> OfApiServer() {
+  return {
+      {.part = "API server",
+       .manner = "is absent",
+       .begin = [](World& world, const std::string&) { world.node.Cluster().server.GoAway(); },
+       .end = [](World& world, const std::string&) { world.node.Cluster().server.ComeBack(); },
+       .causes = {},
+       .of_cluster = true},
+      {.part = "API server",
+       .manner = "comes and goes",
+       .begin = [](World& world, const std::string&) { world.node.Cluster().server.GoAway(); },
+       .end = [](World& world, const std::string&) { world.node.Cluster().server.ComeBack(); },
+       .causes = {},
+       .period = seconds(3),
+       .tick = [](World& world, const std::string&) { world.FlapApiServer(); },
+       .of_cluster = true},
+      AnsweredWith("503 to all", 503),
+      AnsweredWith("429 to all", 429, "20"),
+      AnsweredWith("403 to all", 403, "", {Reason::kTouchIneffective}),
+  };
+}
+
 std::vector<FaultKind> All() {
   std::vector<FaultKind> all = OfRuntime();
-  for (auto* more : {&OfRegistry, &OfNode}) {
+  for (auto* more : {&OfRegistry, &OfNode, &OfApiServer}) {
     for (FaultKind& kind : more()) all.push_back(std::move(kind));
   }
   return all;

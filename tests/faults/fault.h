@@ -41,6 +41,8 @@ struct FaultKind {
   bool is_of_what_is_here = false;
   // Each try of the image fails while it lasts.
   bool fails_each_try = false;
+  // There is an API server, and each entry wants to be touched.
+  bool of_cluster = false;
 };
 
 const std::vector<FaultKind>& FaultKinds();

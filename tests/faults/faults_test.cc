@@ -67,14 +67,35 @@ TEST_P(FaultSchedules, BreakNothingThatMustHold) {
 
 INSTANTIATE_TEST_SUITE_P(, FaultSchedules, testing::Range<std::uint64_t>(0, kGroups));
 
+PlannedFault Planned(const std::string& part, const std::string& manner, std::size_t image, double from,
+                     double to) {
+  const auto in = [](double seconds) {
+    return std::chrono::duration_cast<base::Duration>(std::chrono::duration<double>(seconds));
+  };
+  const auto kind = std::find_if(FaultKinds().begin(), FaultKinds().end(), [&](const FaultKind& one) {
+    return one.part == part && one.manner == manner;
+  });
+  EXPECT_NE(kind, FaultKinds().end()) << part << " " << manner;
+  return {.kind = static_cast<std::size_t>(kind - FaultKinds().begin()),
+          .image = image,
+          .from = in(from),
+          .to = in(to)};
+}
+
 // Each of them has broken something once.
-TEST(FaultSeeds, OfOldDoNotBreakItAgain) {
-  const std::size_t images = World().images().size();
-  for (std::uint64_t seed : {
-           1040, 1562,  // room that others had taken and given back counted as the need of a small image
-           1174,        // and the status went on showing the disk as it had been then
-       })
-    Try(MakeSchedule(seed, images));
+TEST(FaultSchedulesOfOld, DoNotBreakItAgain) {
+  // Room that others had taken and given back counted as the need of a small image.
+  Try({.runtime = Persona::kContainerd16,
+       .faults = {Planned("records", "close an image", 3, 3.519248957, 23.501701643),
+                  Planned("disk", "has no room by the rule", 4, 10.518266150, 136.743534980)}});
+  Try({.runtime = Persona::kContainerd16,
+       .faults = {Planned("runtime", "restarts again and again", 0, 2.141641149, 20.927989378),
+                  Planned("DNS", "absent", 2, 16.402738193, 36.105)}});
+  // And the status went on showing the disk as it had been then.
+  Try({.runtime = Persona::kContainerd23,
+       .faults = {Planned("runtime", "breaks calls for leases off", 2, 36.317900959, 48.250673483),
+                  Planned("registry", "lies about content", 2, 40.795250097, 57.725155454),
+                  Planned("process", "killed again and again", 4, 17.531094030, 28.054188724)}});
 }
 
 TEST(FaultRules, HoldWithoutFaults) {
@@ -128,6 +149,15 @@ INSTANTIATE_TEST_SUITE_P(
                                },
                                "docked.test/tool:v1 fails for ServerError, which nothing has caused"},
                     UntrueCase{"AFaultThatNeverEnds", "loses a tag", kNoEnd, "not ready"},
+                    UntrueCase{"ATouchThatNeverHappens", "403 to all", kNoEnd, "is not touched"},
+                    UntrueCase{"APodThatIsLeftBehind", "429 to all",
+                               [](FaultKind& kind) {
+                                 kind.end = [](World& world, const std::string&) {
+                                   world.node.Cluster().server.Recover();
+                                   world.node.Cluster().server.Put("pods/prefetchd-touch/left", "{}");
+                                 };
+                               },
+                               "left behind: pods/prefetchd-touch/left"},
                     UntrueCase{"ARuntimeThatIsBelievedUp", "absent",
                                [](FaultKind& kind) {
                                  kind.begin = [](World& world, const std::string&) {

@@ -33,6 +33,8 @@ constexpr base::Duration kOfTries = seconds(15);
 constexpr base::Duration kUntold = seconds(2);
 // Leases and everything else of a pull are gone so long after it.
 constexpr base::Duration kTidyUp = minutes(2);
+// Each entry is touched so long after the node is ready: one that was given up waits an hour and a quarter.
+constexpr base::Duration kTouched = minutes(80);
 
 std::string In(base::Duration time) {
   char text[32];
@@ -280,6 +282,11 @@ void LookAtTheEnd(World& world, const Schedule& schedule, Observer& observer) {
     observer.Say(std::to_string(counters.pull_calls) + " pulls were begun");
   if (auto leases = world.node.runtime.Leases(); !leases.empty())
     observer.Say("left behind: lease " + leases[0]);
+  if (world.touches()) {
+    for (const std::string& path : world.node.Cluster().server.Paths()) {
+      if (path.starts_with("pods/")) observer.Say("left behind: " + path);
+    }
+  }
   if (world.node.runtime.Parked() != 0) observer.Say("a pull goes on though all is there");
   for (const std::string& problem : world.node.Snapshot()->problems)
     observer.Say("still a problem: " + problem);
@@ -321,6 +328,19 @@ void Play(const Schedule& schedule, const std::vector<FaultKind>& kinds, World& 
     observer.Say("not ready " + In(recovers) + " after the last fault: " + why);
     return;
   }
+  const auto touched = [&] {
+    observer.Look();
+    const plan::SnapshotPtr snapshot = world.node.Snapshot();
+    return std::all_of(snapshot->images.begin(), snapshot->images.end(),
+                       [](const plan::ImageState& image) { return image.reason == Reason::kOpenToNode; });
+  };
+  if (world.touches() && !world.node.RunUntil(touched, kTouched)) {
+    for (const plan::ImageState& image : world.node.Snapshot()->images) {
+      if (image.reason != Reason::kOpenToNode)
+        observer.Say(image.want->reference.written() + " is not touched " + In(kTouched) +
+                     " later: " + std::string(plan::ReasonName(image.reason)) + ", " + image.touch->why);
+    }
+  }
   world.node.RunUntil(look, kTidyUp);
   if (!world.node.Ready()) observer.Say("ready, and then not any more");
   LookAtTheEnd(world, schedule, observer);
@@ -329,7 +349,9 @@ void Play(const Schedule& schedule, const std::vector<FaultKind>& kinds, World& 
 }  // namespace
 
 std::vector<std::string> Violations(const Schedule& schedule, const std::vector<FaultKind>& kinds) {
-  World world(schedule.runtime);
+  const bool touches = std::any_of(schedule.faults.begin(), schedule.faults.end(),
+                                   [&](const PlannedFault& fault) { return kinds[fault.kind].of_cluster; });
+  World world(schedule.runtime, touches);
   Observer observer(world, schedule, kinds);
   Play(schedule, kinds, world, observer);
   std::vector<std::string> violations = observer.Violations();

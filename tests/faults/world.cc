@@ -21,7 +21,7 @@ providers:
   defaultCacheDuration: 0s
 )";
 
-NodeOptions Options(Persona runtime) {
+NodeOptions Options(Persona runtime, bool touches) {
   NodeOptions options{
       .persona = runtime,
       .docker_config =
@@ -29,6 +29,7 @@ NodeOptions Options(Persona runtime) {
       .provider_config = kProviders};
   options.kubelet = kubelet::Declared{.version = image::KubeletVersion{1, 36},
                                       .policy = kubelet::VerificationPolicy::kNeverVerifyPreloadedImages};
+  options.touch = touches;
   return options;
 }
 
@@ -40,7 +41,8 @@ FakeImage Private(FakeImage image) {
 
 }  // namespace
 
-World::World(Persona runtime) : node(Options(runtime)), runtime_(runtime), settings_{.version = {1, 36}} {
+World::World(Persona runtime, bool touches)
+    : node(Options(runtime, touches)), runtime_(runtime), touches_(touches), settings_{.version = {1, 36}} {
   Push(MakeImage("open.test/base:v1", {{"base", 60 * kMB}}));
   Push(MakeImage("open.test/app:v1", {{"base", 60 * kMB}, {"app", 40 * kMB}}));
   Push(MakeImage("open.test/small:v1", kMB));
@@ -51,6 +53,9 @@ World::World(Persona runtime) : node(Options(runtime)), runtime_(runtime), setti
   node.runtime.SetBandwidth(kLink);
   node.runtime.SetLatency(std::chrono::milliseconds(20));
   agent_since = node.clock.Now();
+  if (touches_)
+    node.Cluster().pods.SetNodeCredential(
+        image::AuthConfig{.username = "ci", .password = base::Secret(kPassword)});
   KubeletStarts();
   SetListed({images_.begin(), images_.end()});
 }
@@ -63,7 +68,9 @@ void World::Push(const FakeImage& image) {
 
 void World::SetListed(std::set<std::string> images) {
   listed_ = std::move(images);
-  node.List({listed_.begin(), listed_.end()});
+  node.List({listed_.begin(), listed_.end()}, [this](plan::DesiredImage& want) {
+    if (touches_) want.open = plan::Open::kAlways;
+  });
 }
 
 void World::Unlist(const std::string& image) {
@@ -130,13 +137,30 @@ void World::FlapRegistry() {
   node.runtime.SetRegistry(flapped_down_ ? RegistryState::kDown : RegistryState::kUp);
 }
 
+void World::FlapApiServer() {
+  api_server_is_away_ = !api_server_is_away_;
+  api_server_is_away_ ? node.Cluster().server.GoAway() : node.Cluster().server.ComeBack();
+}
+
+// Without a runtime, kubelet starts nothing.
+void World::PodsRunIfTheyCan() {
+  if (touches_) node.Cluster().pods.SetRuns(kubelet_runs_ && runtime_up);
+}
+
+void World::RuntimeIs(bool up) {
+  runtime_up = up;
+  PodsRunIfTheyCan();
+}
+
 void World::KubeletStops() {
   if (!std::exchange(kubelet_runs_, false)) return;
+  PodsRunIfTheyCan();
   node.Kubelet([](FakeKubelet& kubelet) { kubelet.Stop(); });
 }
 
 void World::KubeletStarts() {
   if (std::exchange(kubelet_runs_, true)) return;
+  PodsRunIfTheyCan();
   std::vector<image::LocalImage> here;
   if (auto images = node.runtime.ListImages({})) here = *std::move(images);
   node.Kubelet([&](FakeKubelet& kubelet) { kubelet.Start(settings_, here); });

@@ -16,7 +16,8 @@ constexpr std::uint64_t kLink = 5'000'000;
 
 class World {
  public:
-  explicit World(Persona runtime = Persona::kContainerd23);
+  // `touches`: with an API server, and each entry wants to be touched.
+  explicit World(Persona runtime = Persona::kContainerd23, bool touches = false);
 
   // All images of the world, and those of them that are on the list.
   const std::vector<std::string>& images() const { return images_; }
@@ -40,9 +41,13 @@ class World {
   void Tend();
   // All registries are down, or up again, by turns.
   void FlapRegistry();
+  // The API server goes, or comes back, by turns.
+  void FlapApiServer();
+  void RuntimeIs(bool up);
   void KubeletStops();
   void KubeletStarts();
   bool kubelet_runs() const { return kubelet_runs_; }
+  bool touches() const { return touches_; }
 
   // Has the runtime the image under that name? False while the runtime is down, too.
   bool Has(const std::string& image) { return !node.IdOf(image).empty(); }
@@ -80,14 +85,17 @@ class World {
   void Push(const FakeImage& image);
   void SetListed(std::set<std::string> images);
   const FakeImage& Pushed(const std::string& image) const;
+  void PodsRunIfTheyCan();
 
   const Persona runtime_;
+  const bool touches_;
   std::vector<std::string> images_;
   std::set<std::string> listed_;
   std::vector<FakeImage> pushed_;
   kubelet::KubeletSettings settings_;
   bool kubelet_runs_ = false;
   bool flapped_down_ = false;
+  bool api_server_is_away_ = true;  // when it begins to come and go
   std::map<std::string, Due> due_;  // by image
   std::uint64_t destroyed_ = 0;
   int stirs_ = 0;
