@@ -78,6 +78,10 @@ class Node {
   void HasKubelet(std::vector<std::string> flags) { kubelet_flags_ = std::move(flags); }
   // The program that runs the agent, with its arguments, such as strace. It has to become the agent.
   void RunsAgentBy(std::vector<std::string> words) { runner_ = std::move(words); }
+  // Another one, which those before become first.
+  void RunsAgentAlsoBy(const std::vector<std::string>& words) {
+    runner_.insert(runner_.end(), words.begin(), words.end());
+  }
   // `limits` of the agent's configuration, as a YAML flow mapping.
   void HasLimits(const std::string& limits);
   // The list that the agent reads; a plain text one.

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "rig/expect_ok.h"
 
 namespace prefetch::tests::real_faults {
@@ -207,12 +209,42 @@ std::vector<FaultKind> OfSurroundings() {
   };
 }
 
+FaultKind ApiServer(const char* manner, Act begin, Act end) {
+  return {.part = "API server",
+          .manner = manner,
+          .begin = std::move(begin),
+          .end = std::move(end),
+          .reasons = {},
+          .leaves_ready = true};
+}
+
+std::vector<FaultKind> OfApiServer() {
+  const Act go = [](RealWorld& world, const std::string&) { world.ApiServerIs(true); };
+  const Act come = [](RealWorld& world, const std::string&) { world.ApiServerIs(false); };
+  const Act recover = [](RealWorld& world, const std::string&) { world.api().Recover(); };
+  const auto answers = [](const Fault& fault) {
+    return [fault](RealWorld& world, const std::string&) { world.api().Fail(fault); };
+  };
+  constexpr int kAll = std::numeric_limits<int>::max();
+  std::vector<FaultKind> kinds = {
+      ApiServer("is absent", go, come),
+      ApiServer("does not answer", answers({.hang = true, .times = kAll}), recover),
+      ApiServer("500 to all", answers({.status = 500, .times = kAll}), recover),
+      ApiServer("comes and goes", go, come),
+  };
+  kinds.back().period = milliseconds(400);
+  kinds.back().tick = [](RealWorld& world, const std::string&) {
+    world.ApiServerIs(!world.api_server_is_away());
+  };
+  return kinds;
+}
+
 }  // namespace
 
 const std::vector<FaultKind>& FaultKinds() {
   static const std::vector<FaultKind> kinds = [] {
     std::vector<FaultKind> all = OfRegistry();
-    for (auto* more : {&OfNode, &OfSurroundings}) {
+    for (auto* more : {&OfNode, &OfSurroundings, &OfApiServer}) {
       for (FaultKind& kind : more()) all.push_back(std::move(kind));
     }
     return all;

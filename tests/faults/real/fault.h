@@ -33,6 +33,8 @@ struct FaultKind {
   // Called so often while it lasts; zero: never.
   std::chrono::milliseconds period{0};
   Act tick = nullptr;
+  // What is here stays usable meanwhile, and the node ready.
+  bool leaves_ready = false;
 };
 
 const std::vector<FaultKind>& FaultKinds();

@@ -27,6 +27,9 @@ constexpr milliseconds kFalselyReady{3500};
 constexpr milliseconds kBetweenLooks{300}, kBetweenQuestions{100};
 // Leases are gone, children and descriptors as well, so long after it is ready.
 constexpr seconds kTidyUp{30};
+// The Node says what is true so long after it: ten seconds lie between two writes, and after failed calls
+// more.
+constexpr seconds kNodeSays{30};
 // More than this an agent at rest does not hold open: its sockets, the runtime's, the watches of its files,
 // and idle connections.
 constexpr std::size_t kDescriptors = 48, kThreads = 40;
@@ -57,6 +60,12 @@ class Observer {
 
   milliseconds Elapsed() const {
     return std::chrono::duration_cast<milliseconds>(steady_clock::now() - start_);
+  }
+
+  // What is wrong leaves the node as ready as it is.
+  bool StaysReady() const {
+    return std::all_of(schedule_.faults.begin(), schedule_.faults.end(),
+                       [&](const PlannedFault& fault) { return kinds_[fault.kind].leaves_ready; });
   }
 
   // True: it is ready, and that is the truth.
@@ -90,6 +99,8 @@ class Observer {
  private:
   bool LookAtReadiness() {
     const bool says = world_.node().Get("/readyz").status == 200;
+    if (was_ready_ && !says && StaysReady()) Say("ready no more, though all that is listed is there");
+    was_ready_ = says;
     if (!says || !world_.runtime_answers()) {
       wrong_since_.reset();
       return false;
@@ -165,6 +176,7 @@ class Observer {
   steady_clock::time_point next_look_, next_question_;
   std::set<std::string> absent_;  // of all images, as far as containerd was asked
   std::optional<steady_clock::time_point> wrong_since_;
+  bool was_ready_ = false;
   std::set<std::string> said_;
   std::vector<std::string> violations_;
 };
@@ -207,6 +219,8 @@ void LookAtTheEnd(RealWorld& world, Observer& observer) {
     return left.empty();
   });
   if (!tidy) observer.Say("left behind: " + left);
+  if (!rig::Eventually(kNodeSays, [&] { return world.NodeLabel() == "ready"; }))
+    observer.Say("the Node does not say that it is ready, but: " + world.NodeLabel());
   const auto allowed =
       static_cast<std::uint64_t>(static_cast<double>(world.BytesOfAll()) * 1.1) + world.destroyed();
   if (world.BytesSent() > allowed)

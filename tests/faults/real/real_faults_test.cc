@@ -48,7 +48,7 @@ TEST_P(RealFaults, BreakNothingThatMustHold) {
 std::vector<std::uint64_t> Seeds() {
   const std::uint64_t first = FromEnvironment("PREFETCH_FAULT_FIRST", 0);
   const std::uint64_t count = FromEnvironment("PREFETCH_FAULT_SEEDS", 0);
-  if (count == 0) return {0, 1, 2, 4, 5, 24, 26, 27, 53};
+  if (count == 0) return {0, 2, 11, 12, 14, 24, 26, 28, 59, 62, 63, 89, 93};
   std::vector<std::uint64_t> seeds(count);
   std::iota(seeds.begin(), seeds.end(), first);
   return seeds;
@@ -57,7 +57,8 @@ std::vector<std::uint64_t> Seeds() {
 INSTANTIATE_TEST_SUITE_P(Seed, RealFaults, testing::ValuesIn(Seeds()));
 
 // Rules that are told something untrue of a fault notice it.
-std::string AllViolations(std::string_view manner, const std::function<void(FaultKind&)>& change) {
+std::string AllViolations(std::string_view manner, const std::function<void(FaultKind&)>& change,
+                          std::chrono::milliseconds to = std::chrono::seconds(5)) {
   std::vector<FaultKind> kinds = FaultKinds();
   const auto kind =
       std::find_if(kinds.begin(), kinds.end(), [&](const FaultKind& one) { return one.manner == manner; });
@@ -66,7 +67,7 @@ std::string AllViolations(std::string_view manner, const std::function<void(Faul
   const PlannedFault fault{.kind = static_cast<std::size_t>(kind - kinds.begin()),
                            .image = 2,
                            .from = std::chrono::milliseconds(500),
-                           .to = std::chrono::milliseconds(5000)};
+                           .to = to};
   std::string all;
   for (const std::string& violation : Violations({.seed = 0, .faults = {fault}}, kinds).violations)
     all += violation + "\n";
@@ -95,6 +96,30 @@ TEST(RealFaultRules, NoticeAnAgentThatIsReadyWhileKubeletRefuses) {
                           })
                 .find("ready, and kubelet refuses"),
             std::string::npos);
+}
+
+TEST(RealFaultRules, NoticeANodeThatIsNotReadyAnyMore) {
+  const auto close_once_ready = [](RealWorld& world, const std::string& image) {
+    if (world.node().Get("/readyz").status == 200) world.CloseRecord(image);
+  };
+  EXPECT_NE(AllViolations(
+                "close an image",
+                [&](FaultKind& kind) {
+                  kind.begin = [](RealWorld&, const std::string&) {};
+                  kind.period = std::chrono::milliseconds(500);
+                  kind.tick = close_once_ready;
+                  kind.leaves_ready = true;
+                },
+                std::chrono::seconds(12))
+                .find("ready no more"),
+            std::string::npos);
+}
+
+TEST(RealFaultRules, NoticeANodeWhoseLabelStaysWrong) {
+  EXPECT_NE(
+      AllViolations("is absent", [](FaultKind& kind) { kind.end = [](RealWorld&, const std::string&) {}; })
+          .find("the Node does not say that it is ready"),
+      std::string::npos);
 }
 
 TEST(RealFaultRules, NoticeBytesThatAreFetchedTwice) {

@@ -85,7 +85,7 @@ RealWorld::RealWorld() : node_(system::Node::Small::kContent, kDisk) {
                     node_.scratch() / "kubelet"});
   kubelet_.Start({.version = {1, 36}});
   ClockIsOff(seconds(0));
-  node_.RunsAgentBy(WithClock(node_.scratch() / "clock"));
+  node_.RunsAgentAlsoBy(WithClock(node_.scratch() / "clock"));
   StartAgent();
 }
 
@@ -174,8 +174,13 @@ void RealWorld::PluginIs(const std::string& script) {
             0);
 }
 
+void RealWorld::ApiServerIs(bool away) {
+  api_server_is_away_ = away;
+  away ? api().GoAway() : api().ComeBack();
+}
+
 void RealWorld::StartAgent() {
-  node_.StartAgent();
+  node_.StartAgent({"--node-label", "--node-condition"});
   agent_since_ = std::chrono::steady_clock::now();
 }
 

@@ -1,6 +1,6 @@
 // RealWorld: a node of real parts as the faults find it: containerd with its content on a small filesystem,
 // two registries behind proxies, a credential plugin, the agent. What it knows to be true it asks of
-// containerd. kubelet is its files alone; the agent's clock can be set.
+// containerd. kubelet is its files alone, and the API server a model over TLS; the agent's clock can be set.
 #pragma once
 
 #include <chrono>
@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "fakes/fake_kubelet.h"
+#include "system/cluster.h"
 #include "system/node.h"
 
 namespace prefetch::tests::real_faults {
@@ -37,6 +38,11 @@ class RealWorld {
   // Does it ask for a password?
   bool IsClosed(const std::string& image) const { return image.starts_with(closed_->host()); }
   system::Node& node() { return node_; }
+  tests::FakeApiServer& api() { return cluster_.api(); }
+  // The label that says of the Node whether it is ready.
+  std::string NodeLabel() const { return cluster_.OfNode({"metadata", "labels", "prefetchd.dev/prefetchd"}); }
+  void ApiServerIs(bool away);
+  bool api_server_is_away() const { return api_server_is_away_; }
 
   void Unlist(const std::string& image);
   void Relist(const std::string& image);
@@ -94,6 +100,8 @@ class RealWorld {
   void RecordPull(const std::string& image, const PullCredential& credential);
 
   system::Node node_;
+  system::Cluster cluster_{node_, {"node-gate"}};
+  bool api_server_is_away_ = false;
   base::SystemClock clock_;
   FakeKubelet kubelet_{node_.scratch() / "kubelet", clock_};
   std::map<std::string, std::string> ids_;  // by image
