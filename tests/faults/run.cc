@@ -33,6 +33,9 @@ constexpr base::Duration kOfTries = seconds(15);
 constexpr base::Duration kUntold = seconds(2);
 // Leases and everything else of a pull are gone so long after it.
 constexpr base::Duration kTidyUp = minutes(2);
+// A touch pod that the API server did not delete is gone so long after it: touches pause for ten minutes,
+// and a quarter of that more, where the server has refused them again and again.
+constexpr base::Duration kSwept = minutes(13);
 // Each entry is touched so long after the node is ready: one that was given up waits an hour and a quarter.
 constexpr base::Duration kTouched = minutes(80);
 
@@ -271,6 +274,13 @@ int MostPulls(const World& world, const Schedule& schedule) {
   return images * (1 + 10 * static_cast<int>(schedule.faults.size()) + minutes_wrong + 2 * world.stirs());
 }
 
+std::vector<std::string> TouchPods(World& world) {
+  std::vector<std::string> paths;
+  if (world.touches()) paths = world.node.Cluster().server.Paths();
+  std::erase_if(paths, [](const std::string& path) { return !path.starts_with("pods/"); });
+  return paths;
+}
+
 void LookAtTheEnd(World& world, const Schedule& schedule, Observer& observer) {
   const FakeCounters counters = world.node.runtime.counters();
   const auto allowed =
@@ -282,11 +292,7 @@ void LookAtTheEnd(World& world, const Schedule& schedule, Observer& observer) {
     observer.Say(std::to_string(counters.pull_calls) + " pulls were begun");
   if (auto leases = world.node.runtime.Leases(); !leases.empty())
     observer.Say("left behind: lease " + leases[0]);
-  if (world.touches()) {
-    for (const std::string& path : world.node.Cluster().server.Paths()) {
-      if (path.starts_with("pods/")) observer.Say("left behind: " + path);
-    }
-  }
+  for (const std::string& pod : TouchPods(world)) observer.Say("left behind: " + pod);
   if (world.node.runtime.Parked() != 0) observer.Say("a pull goes on though all is there");
   for (const std::string& problem : world.node.Snapshot()->problems)
     observer.Say("still a problem: " + problem);
@@ -342,6 +348,7 @@ void Play(const Schedule& schedule, const std::vector<FaultKind>& kinds, World& 
     }
   }
   world.node.RunUntil(look, kTidyUp);
+  world.node.RunUntil([&] { return look() || TouchPods(world).empty(); }, kSwept);
   if (!world.node.Ready()) observer.Say("ready, and then not any more");
   LookAtTheEnd(world, schedule, observer);
 }

@@ -27,7 +27,7 @@ class RealFaults : public testing::TestWithParam<std::uint64_t> {
   }
   static void TearDownTestSuite() {
     for (const auto& [kind, cell] : Cells()) {
-      std::cout << std::left << std::setw(10) << FaultKinds()[kind].part << std::setw(28)
+      std::cout << std::left << std::setw(12) << FaultKinds()[kind].part << std::setw(28)
                 << FaultKinds()[kind].manner << std::right << std::setw(6) << cell.first << std::setw(6)
                 << cell.second << "\n";
     }
