@@ -80,6 +80,7 @@ class Agent {
   void On(const ProgressSeen& event);
   void On(const LeasesTended& event);
   void On(const SizeKnown& event) { pulls_->Absorb(event); }
+  void On(const ContentBrought& event) { pulls_->Absorb(event); }
   void On(const PullReturned& event) { pulls_->Absorb(event); }
   void On(const PullUnprotected& event) { pulls_->Absorb(event); }
   void On(RecordsTouched event);

@@ -39,6 +39,7 @@ struct ActiveRun {
   // The usable image when it began: a look may see the new one before the end.
   std::optional<plan::Local> before;
   Ending ending = Ending::kNot;
+  bool brought = false;                                // the agent has fetched its content
   std::optional<base::TimePoint> returned;             // the runtime's pull went well; what came is looked at
   base::TimePoint cancel_at = base::TimePoint::max();  // a replaced one is cancelled a little later
 };

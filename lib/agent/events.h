@@ -64,6 +64,12 @@ struct PullReturned {
   std::uint64_t run = 0;
 };
 
+// The agent has fetched all content of a pull's image; the runtime's own pull of it follows.
+struct ContentBrought {
+  std::string name;  // the entry's normalised name
+  std::uint64_t run = 0;
+};
+
 // A pull goes on without the lease under which it was to be.
 struct PullUnprotected {
   std::string name;  // the entry's normalised name
@@ -103,8 +109,8 @@ struct TouchStepped {
 
 struct Wake {};  // nothing but a turn
 
-using Event = std::variant<Wake, ListChanged, LookDone, PullDone, ProgressSeen, SizeKnown, PullReturned,
-                           LeasesTended, PullUnprotected, RecordsTouched, ImagesTouched, KubeletLooked,
-                           TouchStepped, CheckDone, PullAsked, LookedUp>;
+using Event = std::variant<Wake, ListChanged, LookDone, PullDone, ProgressSeen, SizeKnown, ContentBrought,
+                           PullReturned, LeasesTended, PullUnprotected, RecordsTouched, ImagesTouched,
+                           KubeletLooked, TouchStepped, CheckDone, PullAsked, LookedUp>;
 
 }  // namespace prefetch::agent

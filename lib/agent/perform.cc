@@ -226,7 +226,7 @@ void FetchFirst(const base::Call& call, const PullParts& parts, const PullJob& j
     fetch.credentials.push_back(credential.auth);
   }
   if (fetch.credentials.empty() && !lookup.credentials.empty()) return;
-  parts.fetcher->Bring(call, fetch);
+  if (parts.fetcher->Bring(call, fetch) && job.brought) job.brought();
 }
 
 }  // namespace

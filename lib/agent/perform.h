@@ -27,6 +27,8 @@ struct PullJob {
   std::string sandbox_cgroup = {};  // as in cri::PullRequest
   // Told, on the worker, when that lease cannot be had: the pull goes on without one.
   std::function<void(const cri::CallError&)> unprotected = nullptr;
+  // Told, on the worker, when the agent has fetched all content; the runtime's pull follows.
+  std::function<void()> brought = nullptr;
   // Told, on the worker, when the runtime has ended the pull well, before what came is looked at.
   std::function<void()> returned = nullptr;
   // As FetchJob::sized.

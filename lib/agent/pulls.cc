@@ -48,8 +48,8 @@ Pulls::Pulls(PullOptions options, const PullParts& parts, DiskProbe disk, const 
       checks_(neighbours.checks),
       kubelet_(neighbours.kubelet),
       limits_(options_.limits),
-      // A replacement runs beside the pull that it replaces.
-      workers_(2 * std::max(limits_.parallel_pulls, limits_.parallel_pulls_when_ready)) {}
+      // A replacement runs beside the pull that it replaces, and pulls whose content is here beside others.
+      workers_(4 * std::max(limits_.parallel_pulls, limits_.parallel_pulls_when_ready)) {}
 
 void Pulls::UseThreshold(int kubelet_percent) {
   limits_ = plan::WithThreshold(options_.limits, kubelet_percent);
@@ -243,6 +243,7 @@ void Pulls::Start(Entry& entry) {
     loop_.Push(SizeKnown{name, id, bytes, probe_disk_(path), decision});
     decision->Await(call);
   };
+  job.brought = [this, name = entry.name(), id = run.id] { loop_.Push(ContentBrought{name, id}); };
   job.returned = [this, name = entry.name(), id = run.id] { loop_.Push(PullReturned{name, id}); };
   base::Call call{.stop = run.stop.get_token()};
   loop_.Submit(workers_,
@@ -255,12 +256,20 @@ void Pulls::Start(Entry& entry) {
   loop_.Changed();
 }
 
+ActiveRun* Pulls::FindRun(const std::string& name, std::uint64_t id) {
+  Entry* entry = entries_.Find(name);
+  if (entry == nullptr) return nullptr;
+  auto found = std::find_if(entry->runs.begin(), entry->runs.end(),
+                            [&](const ActiveRun& run) { return run.id == id; });
+  return found == entry->runs.end() ? nullptr : &*found;
+}
+
+void Pulls::Absorb(const ContentBrought& event) {
+  if (ActiveRun* run = FindRun(event.name, event.run)) run->brought = true;
+}
+
 void Pulls::Absorb(const PullReturned& event) {
-  Entry* entry = entries_.Find(event.name);
-  if (entry == nullptr) return;
-  for (ActiveRun& run : entry->runs) {
-    if (run.id == event.run) run.returned = loop_.now();
-  }
+  if (ActiveRun* run = FindRun(event.name, event.run)) run->returned = loop_.now();
 }
 
 void Pulls::StartWatchIfDue(Workers& workers) {

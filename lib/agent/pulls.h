@@ -71,6 +71,7 @@ class Pulls {
   void Absorb(PullDone event);
   void Absorb(const ProgressSeen& event);
   void Absorb(const SizeKnown& event);
+  void Absorb(const ContentBrought& event);
   void Absorb(const PullReturned& event);
   void Absorb(const PullUnprotected& event);
   void Absorb(const LeasesTended& event);
@@ -111,6 +112,7 @@ class Pulls {
   bool FilledDisk(Entry& entry, const std::string& error);
 
   void Start(Entry& entry);
+  ActiveRun* FindRun(const std::string& name, std::uint64_t id);  // null: it has ended
   plan::StartFacts FactsOfStart(const Entry& entry, const plan::PullSlot& slot, std::uint64_t usable);
 
   // Leases: leases.cc.

@@ -14,7 +14,9 @@
 namespace prefetch::http {
 namespace {
 
-constexpr std::size_t kMaxIdleHandles = 8;        // as many as there are workers; more are let go
+// As many as ask at the same time: 16 streams that fetch content, pulls and look-ups. A connection that is
+// let go costs the next request three round trips and a small window.
+constexpr std::size_t kMaxIdleHandles = 24;
 constexpr long kMaxIdleConnections = 4;           // of one handle
 constexpr long kStalledBelow = 64;                // bytes a second (registry rule R39)
 constexpr std::chrono::seconds kLongestPoll{60};  // only so that it fits libcurl's int
@@ -221,7 +223,7 @@ std::unique_ptr<CurlClient::Handle> CurlClient::Take() {
   {
     base::Lock lock(mutex_);
     if (!idle_.empty()) {
-      auto handle = std::move(idle_.back());
+      auto handle = std::move(idle_.back().handle);
       idle_.pop_back();
       return handle;
     }
@@ -230,8 +232,15 @@ std::unique_ptr<CurlClient::Handle> CurlClient::Take() {
 }
 
 void CurlClient::GiveBack(std::unique_ptr<Handle> handle) {
+  const auto now = std::chrono::steady_clock::now();
+  std::vector<Idle> gone;  // their connections are closed without the lock
   base::Lock lock(mutex_);
-  if (idle_.size() < kMaxIdleHandles) idle_.push_back(std::move(handle));
+  idle_.push_back({std::move(handle), now});
+  auto kept = std::find_if(idle_.begin(), idle_.end(),
+                           [&](const Idle& one) { return now - one.since <= options_.keep_idle; });
+  if (const auto most = idle_.end() - std::min(idle_.size(), kMaxIdleHandles); kept < most) kept = most;
+  gone.assign(std::make_move_iterator(idle_.begin()), std::make_move_iterator(kept));
+  idle_.erase(idle_.begin(), kept);
 }
 
 Exchanged CurlClient::Exchange(const base::Call& call, const Request& request) {

@@ -18,6 +18,8 @@ struct CurlOptions {
   std::string https_proxy;  // for https URLs, instead of `proxy`
   std::string no_proxy;  // "10.0.0.0/8,.svc": hosts that are reached without a proxy; Go's rules (no_proxy.h)
   std::string ca_file;   // PEM, instead of the system's roots; empty: the system's
+  // Connections that nobody used for so long are closed at the end of the next request.
+  std::chrono::milliseconds keep_idle{60'000};
 };
 
 // TLS 1.2 or newer; HTTP/1.1 unless a request allows HTTP/2 (a handle has one request at a time). Keeps
@@ -38,13 +40,16 @@ class CurlClient final : public Client {
 
  private:
   class Handle;
+  struct Idle {
+    std::unique_ptr<Handle> handle;
+    std::chrono::steady_clock::time_point since;
+  };
   std::unique_ptr<Handle> Take() PREFETCH_EXCLUDES(mutex_);
   void GiveBack(std::unique_ptr<Handle> handle) PREFETCH_EXCLUDES(mutex_);
 
   const CurlOptions options_;
   base::Mutex mutex_;
-  std::vector<std::unique_ptr<Handle>> idle_
-      PREFETCH_GUARDED_BY(mutex_);  // the last used last: its connections live
+  std::vector<Idle> idle_ PREFETCH_GUARDED_BY(mutex_);  // the last used last: its connections live
 };
 
 }  // namespace prefetch::http

@@ -22,8 +22,8 @@ namespace prefetch::plan {
 constexpr std::uint64_t kFetchRange = 512 * 1024;
 constexpr int kFetchStreams = 16;  // for all registries; browsers and object stores' clients use 6 to 16
 // Where a blob has so many whole ranges that wait to be written, its store is the limit, and no further range
-// of it begins.
-constexpr int kMostWaiting = 2;
+// of it begins. Fewer would idle a far link: one range that takes longer than the others is enough.
+constexpr int kMostWaiting = 12;
 
 struct BlobToFetch {
   std::string digest;

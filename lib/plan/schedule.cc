@@ -21,8 +21,10 @@ struct Places {
 
   void Take(const PullSlot& slot, const Limits& limits) {
     if (slot.over) return;
-    total++;
-    of_registry[slot.registry]++;
+    if (!slot.brought) {
+      total++;
+      of_registry[slot.registry]++;
+    }
     if (slot.bytes > limits.large_image_bytes) large++;
     if (slot.unlisted) unlisted++;
     if (slot.suspect) suspects++;
@@ -65,8 +67,8 @@ class Kept {
 class TotalPlaces {
  public:
   TotalPlaces(const std::vector<PullSlot>& running, int parallel) : parallel_(parallel) {
-    const auto total = static_cast<int>(
-        std::count_if(running.begin(), running.end(), [](const PullSlot& slot) { return !slot.over; }));
+    const auto total = static_cast<int>(std::count_if(
+        running.begin(), running.end(), [](const PullSlot& slot) { return !slot.over && !slot.brought; }));
     const bool of_one = std::all_of(running.begin(), running.end(), [&](const PullSlot& slot) {
       return slot.registry == running.front().registry;
     });
@@ -130,6 +132,17 @@ class RegistryLimits {
   std::set<std::string> waiting_;  // registries that could use a place, or have their share already
 };
 
+// Pulls whose content was brought leave no more than `most` places, and none where one pull at a time is all.
+std::vector<PullSlot> WithFreePlaces(std::vector<PullSlot> running, const RegistryLimits& registries,
+                                     int most) {
+  int free = most > 1 ? most : 0;
+  for (PullSlot& slot : running) {
+    slot.brought = slot.brought && free > 0 && registries.Of(slot.registry) > 1;
+    if (slot.brought) free--;
+  }
+  return running;
+}
+
 // The highest priority comes first.
 std::vector<PullSlot> InOrder(std::vector<PullSlot> due) {
   std::stable_sort(due.begin(), due.end(), [](const PullSlot& a, const PullSlot& b) {
@@ -189,13 +202,13 @@ ScheduleOutput Schedule(const ScheduleInput& input, const Limits& limits, base::
     return output;
   }
   const std::vector<PullSlot> due = InOrder(input.due);
-  std::vector<PullSlot> running = input.running;
+  const int parallel = input.settled ? limits.parallel_pulls_when_ready : limits.parallel_pulls;
+  const RegistryLimits registries(input, limits, parallel, now);
+  std::vector<PullSlot> running = WithFreePlaces(input.running, registries, parallel);
   Places taken;
   for (const PullSlot& slot : running) taken.Take(slot, limits);
 
-  const int parallel = input.settled ? limits.parallel_pulls_when_ready : limits.parallel_pulls;
   const TotalPlaces places(running, parallel);
-  const RegistryLimits registries(input, limits, parallel, now);
   RoomBook room(input.usable, input.running);
   Kept kept;
   std::map<std::string, int> looking = SearchesUnderWay(due);

@@ -42,6 +42,7 @@ struct PullSlot {
   bool unlisted = false;    // asked for, and on no list: such pulls never take more than half of the places
   bool suspect = false;     // plan::IsSuspect: one at a time
   bool stalled = false;     // its newest failure: goes behind all others, which it would keep waiting again
+  bool brought = false;     // of one that runs: the agent has fetched its content, and the runtime unpacks it
   bool over = false;        // of one that runs: its bytes are here, and looked at. It takes no place
   int failures = 0;         // entries that failed go behind those of their priority that did not
   std::uint64_t bytes = 0;  // 0: not known
@@ -81,6 +82,9 @@ struct ScheduleOutput {
 // once its pulls have run for so long. A limit of one pull stays one.
 constexpr std::chrono::seconds kHoggedFor{10};
 
+// Where the agent fetches content, as many pulls again may be with the runtime, which unpacks what has come:
+// their places are free for the next downloads. A limit of one pull stays one.
+//
 // No registry gets the last place while another one has something that could use it: a registry that hangs
 // does not stop the others. Where it alone has work, it gets all; what comes later waits for kHoggedFor.
 ScheduleOutput Schedule(const ScheduleInput& input, const Limits& limits, base::TimePoint now);

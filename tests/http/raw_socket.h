@@ -97,7 +97,7 @@ class ScriptedServer {
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     socklen_t length = sizeof address;
     EXPECT_EQ(::bind(fd_.get(), reinterpret_cast<const sockaddr*>(&address), length), 0);
-    EXPECT_EQ(::listen(fd_.get(), 16), 0);
+    EXPECT_EQ(::listen(fd_.get(), 128), 0);
     ::getsockname(fd_.get(), reinterpret_cast<sockaddr*>(&address), &length);
     port_ = ntohs(address.sin_port);
     thread_ = std::thread([this, script = std::move(script)] {

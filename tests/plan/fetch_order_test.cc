@@ -19,7 +19,7 @@ std::string Next(FetchOrder& order, int busy = 0, bool alone = false) {
 
 TEST(FetchOrderTest, ABlobWhoseStoreIsTheLimitLetsOthersGoOn) {
   FetchOrder order;
-  order.Add(1, {{"a", 9 * kFetchRange}, {"b", kFetchRange}});
+  order.Add(1, {{"a", 99 * kFetchRange}, {"b", kFetchRange}});
   Next(order);
   order.Opened("a", 0);
   for (int i = 0; i < kMostWaiting; i++) {
@@ -29,7 +29,7 @@ TEST(FetchOrderTest, ABlobWhoseStoreIsTheLimitLetsOthersGoOn) {
   EXPECT_EQ(Next(order), "b");
   EXPECT_EQ(Next(order), "-");
   order.WaitsNoLonger("a");
-  EXPECT_EQ(Next(order), "a 2-3");
+  EXPECT_EQ(Next(order), "a 12-13");
 }
 
 TEST(FetchOrderTest, EarlierImagesComeFirstAndLargerLayersOfEach) {

@@ -36,6 +36,46 @@ TEST(Schedule, OneThatIsOnlyLookedAtTakesNoPlace) {
   EXPECT_EQ(Schedule({.due = Slots(10), .running = running, .settled = true}, {}, kNow).start, Starts{});
 }
 
+TEST(Schedule, ContentThatWasBroughtLeavesItsPlace) {
+  std::vector<PullSlot> running = {Slot(20), Slot(21), Slot(22), Slot(23)};
+  running[0].brought = running[3].brought = true;
+  EXPECT_EQ(Schedule({.due = Slots(10), .running = running}, {}, kNow).start, (Starts{0, 1}));
+  EXPECT_EQ(Schedule({.due = Slots(10), .running = running, .settled = true}, {}, kNow).start, Starts{});
+  running[1].brought = true;
+  EXPECT_EQ(Schedule({.due = Slots(10), .running = running, .settled = true}, {}, kNow).start, Starts{});
+  running[2].brought = true;
+  EXPECT_EQ(Schedule({.due = Slots(10), .running = running}, {}, kNow).start, (Starts{0, 1, 2, 3}));
+}
+
+TEST(Schedule, AsManyAsThereArePlacesMayBeUnpackedBesides) {
+  std::vector<PullSlot> running = Slots(6);
+  for (PullSlot& slot : running) slot.brought = true;
+  const std::vector<PullSlot> due = {Slot(10), Slot(11), Slot(12), Slot(13), Slot(14)};
+  EXPECT_EQ(Schedule({.due = due, .running = running}, {}, kNow).start, (Starts{10, 11}));
+}
+
+TEST(Schedule, ALimitOfOnePullStaysOneThoughItsContentIsHere) {
+  std::vector<PullSlot> running = {Slot(20)};
+  running[0].brought = true;
+  Limits one;
+  one.parallel_pulls = 1;
+  EXPECT_EQ(Schedule({.due = Slots(2), .running = running}, one, kNow).start, Starts{});
+  one = {};
+  one.per_registry_pulls = 1;
+  EXPECT_EQ(Schedule({.due = Slots(2), .running = running}, one, kNow).start, Starts{});
+  ScheduleInput in_trouble{.due = Slots(2), .running = running};
+  in_trouble.registries["r.io"] = {.failures = 2};
+  EXPECT_EQ(Schedule(in_trouble, {}, kNow).start, Starts{});
+}
+
+TEST(Schedule, ASuspectIsUnpackedAloneAsWell) {
+  std::vector<PullSlot> running = {Slot(20)};
+  running[0].brought = running[0].suspect = true;
+  std::vector<PullSlot> due = Slots(2);
+  due[0].suspect = true;
+  EXPECT_EQ(Schedule({.due = due, .running = running}, {}, kNow).start, (Starts{1}));
+}
+
 TEST(Schedule, PriorityThenThoseThatDidNotFailThenAsListed) {
   std::vector<PullSlot> due = Slots(5);
   due[4].priority = 10;

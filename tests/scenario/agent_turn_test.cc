@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "agent/agent.h"
+#include "base/sha256.h"
 #include "fakes/fake_clock.h"
 #include "fakes/fake_image_service.h"
 #include "image/content_source.h"
@@ -18,12 +19,19 @@
 namespace prefetch::tests::agent_turn_test {
 namespace {
 
-std::shared_ptr<const plan::ImageList> ListOfOne(const std::string& name, const base::Clock& clock) {
+std::shared_ptr<const plan::ImageList> ListOf(const std::vector<std::string>& names,
+                                              const base::Clock& clock) {
   plan::ImageList list;
-  list.images.emplace_back();
-  list.images[0].reference = *image::Reference::Parse(name);
+  for (const std::string& name : names) {
+    list.images.emplace_back();
+    list.images.back().reference = *image::Reference::Parse(name);
+  }
   list.sources = {{.name = "images.yaml", .loaded_at = clock.Wall()}};
   return std::make_shared<const plan::ImageList>(std::move(list));
+}
+
+std::shared_ptr<const plan::ImageList> ListOfOne(const std::string& name, const base::Clock& clock) {
+  return ListOf({name}, clock);
 }
 
 // Takes the event of that kind, of which one is under way, out of the loop's sight. The others have their
@@ -252,6 +260,56 @@ TEST(AgentTurn, WhatHasNoRoomOnceItsSizeIsKnownCostsNoByte) {
   agent.Turn(std::nullopt);
   EXPECT_FALSE(registry->asked());
   EXPECT_EQ(agent.board().Latest()->images.at(0).reason, plan::Reason::kDiskPressure);
+}
+
+// A far registry, whose images are a config and nothing else.
+class RegistryOfConfigs final : public image::ContentSource {
+ public:
+  base::Result<image::ImageManifest> Manifest(const base::Call&, const image::RegistryQuestion&) override {
+    return image::ImageManifest{
+        .index = {},
+        .manifest = R"({"config":{"mediaType":"application/vnd.oci.image.config.v1+json","digest":"sha256:)" +
+                    base::Sha256Hex(kConfig) + R"(","size":2},"layers":[]})",
+        .answer_time = std::chrono::milliseconds(100)};
+  }
+  base::Status Bytes(const base::Call&, const image::RegistryQuestion&, const image::BlobRange&,
+                     const std::function<bool(std::string_view part)>& sink) override {
+    sink(kConfig);
+    return {};
+  }
+
+ private:
+  static constexpr const char* kConfig = "{}";
+};
+
+// The runtime gets as many pulls again as there are places once their content is here.
+TEST(AgentTurn, APullWhoseContentWasBroughtLeavesItsPlace) {
+  TempDir dir;
+  FakeClock clock;
+  FakeImageService runtime(clock, Persona::kContainerd23);
+  runtime.SetBandwidth(1'000'000);
+  std::vector<std::string> names;
+  for (int i = 0; i < 12; i++) {
+    names.push_back("r.io/a" + std::to_string(i) + ":v1");
+    runtime.Push(MakeImage(names.back(), 10'000'000));
+  }
+  credentials::Keyring keyring({.docker_configs = {dir / "absent"}}, clock);
+  agent::Options options{.platform = {.os = "linux", .architecture = "amd64"}, .node = "n1"};
+  options.fetch = true;
+  agent::Parts parts{runtime, runtime, keyring, clock, [](const std::string&) { return plan::DiskSpace{}; }};
+  parts.contents = [](const image::Reference&, const agent::AskingFor&) {
+    return std::make_shared<RegistryOfConfigs>();
+  };
+  agent::Agent agent(std::move(options), parts);
+  agent.SetList(ListOf(names, clock));
+  agent.Turn(std::nullopt);
+  const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (runtime.Parked() < 8 && std::chrono::steady_clock::now() < give_up) {
+    std::optional<agent::Event> event = agent.TryPop();
+    if (!event) std::this_thread::yield();
+    if (event) agent.Turn(std::move(event));
+  }
+  EXPECT_EQ(runtime.Parked(), 8) << "pulls that the runtime is busy with";
 }
 
 }  // namespace
