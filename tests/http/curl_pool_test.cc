@@ -71,9 +71,8 @@ int AskTogether(CurlClient& client, const std::string& url, int count) {
   {
     std::vector<std::jthread> threads;
     for (int i = 0; i < count; i++) {
-      threads.emplace_back([&] {
-        good += client.Send(base::Call{}.Within(std::chrono::seconds(20)), {.url = url}) ? 1 : 0;
-      });
+      threads.emplace_back(
+          [&] { good += client.Send(base::Call{}.Within(std::chrono::seconds(20)), {.url = url}) ? 1 : 0; });
     }
   }
   return good;
