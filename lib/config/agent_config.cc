@@ -46,9 +46,9 @@ RegistryConfig JudgeRegistry(const RawConfig& raw, Mistakes& mistakes) {
 }
 
 Fetch WhoFetches(const SaidText& said, Mistakes& mistakes) {
-  if (!said || said->value == "runtime") return Fetch::kRuntime;
-  if (said->value != "auto") mistakes.Add(said->by, "must be auto or runtime");
-  return Fetch::kAuto;
+  if (!said || said->value == "auto") return Fetch::kAuto;
+  if (said->value != "runtime") mistakes.Add(said->by, "must be auto or runtime");
+  return Fetch::kRuntime;
 }
 
 Kubelet WhichKubelet(const RawConfig& raw, Mistakes& mistakes) {

@@ -57,8 +57,8 @@ struct RegistryConfig {
 
 // The downloader of images.
 enum class Fetch {
-  kRuntime,
   kAuto,  // the agent, where that is quicker (plan/fetch_choice.h)
+  kRuntime,
 };
 
 struct AgentConfig {
@@ -86,7 +86,7 @@ struct AgentConfig {
   bool kube_api = false;
   // kubelet is made to record images for every pod of the node; a list may then ask for open: Always.
   RegistryConfig registry;
-  Fetch fetch = Fetch::kRuntime;
+  Fetch fetch = Fetch::kAuto;
   bool touch = false;
   bool touch_image_volumes = false;
   bool accept_fleet_wide_node_writes = false;

@@ -216,10 +216,10 @@ constexpr std::array kSettings = {
     Setting{.name = "fetch",
             .member = &Raw::fetch,
             .group = Group::kRegistry,
-            .fallback = "runtime",
+            .fallback = "auto",
             .help =
-                "Who downloads images: runtime: always the container runtime; auto: the agent itself, where "
-                "containerd 2.1 or later would be slower and the registry is not near",
+                "Who downloads images: auto: the agent itself, where containerd 2.1 or later would be slower "
+                "and the registry is not near; runtime: always the container runtime",
             .words = "auto|runtime"},
     // Touch
     Setting{.name = "touch",

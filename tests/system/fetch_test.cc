@@ -45,12 +45,7 @@ class FetchOnContainerd : public testing::Test {
     EXPECT_TRUE(rig::Eventually(seconds(60), [&] { return node_.Get("/readyz").status == 200; }))
         << node_.AgentLog();
   }
-  double Fetched() {
-    const std::string metrics = node_.Get("/metrics").body;
-    const std::string name = "\nprefetchd_fetched_bytes_total ";
-    const std::size_t at = metrics.find(name);
-    return at == std::string::npos ? -1 : std::stod(metrics.substr(at + name.size()));
-  }
+  double Fetched() { return FetchedBytes(node_.Get("/metrics").body); }
   void ExpectFetchedAll() {
     if (IsFetchedFor(node_.containerd())) {
       EXPECT_GE(Fetched(), kContent) << node_.AgentLog();

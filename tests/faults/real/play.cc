@@ -271,7 +271,7 @@ void Play(RealWorld& world, const Schedule& schedule, const std::vector<FaultKin
 Schedule MakeSchedule(std::uint64_t seed, std::size_t images) {
   std::mt19937_64 random(seed);
   const auto below = [&](std::size_t n) { return static_cast<std::size_t>(random() % n); };
-  Schedule schedule{.seed = seed, .faults = {}};
+  Schedule schedule{.seed = seed, .distance = seed % 2 == 0 ? Distance::kNear : Distance::kFar, .faults = {}};
   const std::size_t count = 1 + below(3);
   while (schedule.faults.size() < count) {
     PlannedFault fault;
@@ -288,7 +288,8 @@ Schedule MakeSchedule(std::uint64_t seed, std::size_t images) {
 }
 
 std::string Describe(const Schedule& schedule) {
-  std::string text = "seed " + std::to_string(schedule.seed) + ":\n";
+  std::string text = "seed " + std::to_string(schedule.seed) +
+                     (schedule.distance == Distance::kFar ? ", far registries:\n" : ":\n");
   for (const PlannedFault& fault : schedule.faults) {
     const FaultKind& kind = FaultKinds()[fault.kind];
     char times[64];
@@ -302,7 +303,7 @@ std::string Describe(const Schedule& schedule) {
 }
 
 Outcome Violations(const Schedule& schedule, const std::vector<FaultKind>& kinds) {
-  RealWorld world;
+  RealWorld world(schedule.distance);
   Observer observer(world, schedule, kinds);
   Play(world, schedule, kinds, observer);
   return {observer.Violations(), world.node().AgentLog()};

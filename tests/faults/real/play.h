@@ -18,6 +18,7 @@ struct PlannedFault {
 
 struct Schedule {
   std::uint64_t seed = 0;
+  Distance distance = Distance::kNear;
   std::vector<PlannedFault> faults;
 };
 

@@ -12,6 +12,7 @@
 
 #include "faults/environment.h"
 #include "faults/real/play.h"
+#include "system/fetch_parts.h"
 
 namespace prefetch::tests::real_faults {
 namespace {
@@ -55,6 +56,18 @@ std::vector<std::uint64_t> Seeds() {
 }
 
 INSTANTIATE_TEST_SUITE_P(Seed, RealFaults, testing::ValuesIn(Seeds()));
+
+TEST(RealFaultWorld, AFarOneHasAnAgentThatDownloads) {
+  RealWorld world(Distance::kFar);
+  ASSERT_TRUE(rig::Eventually(std::chrono::seconds(60), [&] { return world.NodeLabel() == "ready"; }))
+      << world.node().AgentLog();
+  const double fetched = system::FetchedBytes(world.node().Get("/metrics").body);
+  if (system::IsFetchedFor(world.node().containerd())) {
+    EXPECT_GE(fetched, static_cast<double>(world.BytesOfAll())) << world.node().AgentLog();
+  } else {
+    EXPECT_EQ(fetched, 0);
+  }
+}
 
 // Rules that are told something untrue of a fault notice it.
 std::string AllViolations(std::string_view manner, const std::function<void(FaultKind&)>& change,

@@ -22,10 +22,13 @@ namespace prefetch::tests::real_faults {
 // Bytes a second of each registry: the list takes about three seconds, while most faults begin.
 constexpr std::uint64_t kLink = 2'500'000;
 
+// Of the registries. From a far one, the agent downloads itself (containerd 2.1 or later).
+enum class Distance { kNear, kFar };
+
 class RealWorld {
  public:
   // A failed start fails the test.
-  RealWorld();
+  explicit RealWorld(Distance distance = Distance::kNear);
 
   const std::vector<std::string>& images() const { return images_; }
   const std::set<std::string>& listed() const { return listed_; }
@@ -90,6 +93,8 @@ class RealWorld {
 
   // What may be lost to a fault, and so be fetched again.
   void Destroyed(std::uint64_t bytes) { destroyed_ += bytes; }
+  // By the end of a process, as often as it ends.
+  std::uint64_t OfAnEnd() const;
   std::uint64_t destroyed() const { return destroyed_; }
   // Images that were removed since the last call.
   std::set<std::string> TakeRemoved() { return std::exchange(removed_, {}); }
@@ -99,6 +104,7 @@ class RealWorld {
   void StartAgent();
   void RecordPull(const std::string& image, const PullCredential& credential);
 
+  const Distance distance_;
   system::Node node_;
   system::Cluster cluster_{node_, {"node-gate"}};
   bool api_server_is_away_ = false;
