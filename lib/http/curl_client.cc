@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <system_error>
 
 #include "http/curl_answer.h"
 #include "http/curl_error.h"
@@ -17,6 +18,8 @@ namespace {
 // As many as ask at the same time: 16 streams that fetch content, pulls and look-ups. A connection that is
 // let go costs the next request three round trips and a small window.
 constexpr std::size_t kMaxIdleHandles = 24;
+// Of a client that rests. Each handle has three descriptors and more.
+constexpr std::size_t kHandlesAtRest = 4;
 constexpr long kMaxIdleConnections = 4;           // of one handle
 constexpr long kStalledBelow = 64;                // bytes a second (registry rule R39)
 constexpr std::chrono::seconds kLongestPoll{60};  // only so that it fits libcurl's int
@@ -217,7 +220,17 @@ CurlClient::CurlClient(CurlOptions options) : options_(std::move(options)) {
   static const CURLcode ready = curl_global_init(CURL_GLOBAL_DEFAULT);
   if (ready != CURLE_OK) std::abort();  // out of memory at the very start
 }
-CurlClient::~CurlClient() = default;
+
+CurlClient::~CurlClient() {
+  std::thread tidier;
+  {
+    base::Lock lock(mutex_);
+    ending_ = true;
+    tidier.swap(tidier_);
+    changed_.notify_all();
+  }
+  if (tidier.joinable()) tidier.join();
+}
 
 std::unique_ptr<CurlClient::Handle> CurlClient::Take() {
   {
@@ -232,15 +245,46 @@ std::unique_ptr<CurlClient::Handle> CurlClient::Take() {
 }
 
 void CurlClient::GiveBack(std::unique_ptr<Handle> handle) {
-  const auto now = std::chrono::steady_clock::now();
-  std::vector<Idle> gone;  // their connections are closed without the lock
+  const base::TimePoint now = std::chrono::steady_clock::now();
+  std::vector<Idle> unused;  // their connections are closed without the lock
   base::Lock lock(mutex_);
   idle_.push_back({std::move(handle), now});
+  unused = TakeUnused(now);
+  StartTidying();
+}
+
+// Those that waited too long, and those that are too many.
+std::vector<CurlClient::Idle> CurlClient::TakeUnused(base::TimePoint now) {
   auto kept = std::find_if(idle_.begin(), idle_.end(),
                            [&](const Idle& one) { return now - one.since <= options_.keep_idle; });
   if (const auto most = idle_.end() - std::min(idle_.size(), kMaxIdleHandles); kept < most) kept = most;
-  gone.assign(std::make_move_iterator(idle_.begin()), std::make_move_iterator(kept));
+  std::vector<Idle> unused(std::make_move_iterator(idle_.begin()), std::make_move_iterator(kept));
   idle_.erase(idle_.begin(), kept);
+  return unused;
+}
+
+void CurlClient::StartTidying() {
+  if (tidying_ || ending_ || idle_.size() <= kHandlesAtRest) return;
+  if (tidier_.joinable()) tidier_.join();  // has ended, but for its last instructions
+  try {
+    tidier_ = std::thread([this] { Tidy(); });
+    tidying_ = true;
+  } catch (const std::system_error&) {
+    return;  // a container's limit of threads: the next request tries it again
+  }
+}
+
+void CurlClient::Tidy() {
+  while (true) {
+    std::vector<Idle> unused;
+    base::Lock lock(mutex_);
+    if (ending_ || idle_.size() <= kHandlesAtRest) {
+      tidying_ = false;
+      return;
+    }
+    changed_.wait_until(mutex_, idle_.front().since + options_.keep_idle + std::chrono::milliseconds(1));
+    unused = TakeUnused(std::chrono::steady_clock::now());
+  }
 }
 
 Exchanged CurlClient::Exchange(const base::Call& call, const Request& request) {

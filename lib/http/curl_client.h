@@ -3,8 +3,10 @@
 
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/mutex.h"
 #include "http/client.h"
 
@@ -18,8 +20,9 @@ struct CurlOptions {
   std::string https_proxy;  // for https URLs, instead of `proxy`
   std::string no_proxy;  // "10.0.0.0/8,.svc": hosts that are reached without a proxy; Go's rules (no_proxy.h)
   std::string ca_file;   // PEM, instead of the system's roots; empty: the system's
-  // Connections that nobody used for so long are closed at the end of the next request.
-  std::chrono::milliseconds keep_idle{60'000};
+  // Connections that nobody used for so long are closed: those of a few handles at the end of the next
+  // request, those of more at once.
+  std::chrono::milliseconds keep_idle{20'000};
 };
 
 // TLS 1.2 or newer; HTTP/1.1 unless a request allows HTTP/2 (a handle has one request at a time). Keeps
@@ -42,14 +45,21 @@ class CurlClient final : public Client {
   class Handle;
   struct Idle {
     std::unique_ptr<Handle> handle;
-    std::chrono::steady_clock::time_point since;
+    base::TimePoint since;
   };
   std::unique_ptr<Handle> Take() PREFETCH_EXCLUDES(mutex_);
   void GiveBack(std::unique_ptr<Handle> handle) PREFETCH_EXCLUDES(mutex_);
+  std::vector<Idle> TakeUnused(base::TimePoint now) PREFETCH_REQUIRES(mutex_);
+  void StartTidying() PREFETCH_REQUIRES(mutex_);
+  void Tidy() PREFETCH_EXCLUDES(mutex_);
 
   const CurlOptions options_;
   base::Mutex mutex_;
+  base::Condition changed_;
   std::vector<Idle> idle_ PREFETCH_GUARDED_BY(mutex_);  // the last used last: its connections live
+  bool tidying_ PREFETCH_GUARDED_BY(mutex_) = false;
+  bool ending_ PREFETCH_GUARDED_BY(mutex_) = false;
+  std::thread tidier_ PREFETCH_GUARDED_BY(mutex_);  // while many are idle
 };
 
 }  // namespace prefetch::http

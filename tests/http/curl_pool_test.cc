@@ -37,6 +37,10 @@ class BusyServer {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, std::chrono::seconds(20), [&] { return open_ == connections; });
   }
+  bool AwaitAtMost(int connections) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, std::chrono::seconds(20), [&] { return open_ <= connections; });
+  }
 
  private:
   void Serve(int fd) {
@@ -95,6 +99,26 @@ TEST(CurlPool, WhatNobodyUsesAnyMoreIsClosed) {
   server.AnswerTogether(1);
   EXPECT_EQ(AskTogether(client, server.Url(), 1), 1);
   EXPECT_TRUE(server.AwaitOpen(1));
+}
+
+TEST(CurlPool, AClientThatRestsKeepsFew) {
+  BusyServer server;
+  server.AnswerTogether(kStreams);
+  CurlClient client({.keep_idle = std::chrono::milliseconds(100)});
+  for (int round = 0; round < 2; round++) {
+    EXPECT_EQ(AskTogether(client, server.Url(), kStreams), kStreams);
+    EXPECT_TRUE(server.AwaitAtMost(4));
+  }
+}
+
+TEST(CurlPool, AClientThatEndsDoesNotWait) {
+  BusyServer server;
+  server.AnswerTogether(kStreams);
+  {
+    CurlClient client({.keep_idle = std::chrono::hours(1)});
+    EXPECT_EQ(AskTogether(client, server.Url(), kStreams), kStreams);
+  }
+  EXPECT_TRUE(server.AwaitOpen(0));
 }
 
 TEST(CurlPool, ItHasABound) {
