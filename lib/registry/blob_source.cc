@@ -62,32 +62,39 @@ base::Error NoReply(const base::Call& call, const std::string& who, const Reply&
   return base::Unavailable(reply.refusal.message);
 }
 
-// A mirror that wants to be trusted first: only the runtime may show it the node's credentials.
-bool LeftToRuntime(const base::Error& error, const ChainedHost& host) {
+// A timeout says nothing about where the request got.
+bool IsReached(http::Fault fault) {
+  return WasSent(fault) && fault != http::Fault::kTimeout;
+}
+
+// A mirror that wants to be trusted first: only the runtime may show it the node's credentials. And one that
+// cannot be reached from here: it may be for the node alone, on a loopback address for example, and the
+// registry behind it is to be spared.
+bool LeftToRuntime(const base::Error& error, bool reached, const ChainedHost& host) {
   return error.code() == base::Code::kCancelled || error.code() == base::Code::kResourceExhausted ||
-         (host.mirror && error.code() == base::Code::kPermissionDenied);
+         (host.mirror && (!reached || error.code() == base::Code::kPermissionDenied));
 }
 
 }  // namespace
 
-// One server as one identity after the other. Success: an answer with status 200 or 206.
-base::Result<Reply> BlobSource::AskHost(const base::Call& call, const ChainedHost& host,
-                                        const RegistryQuestion& image, Question question) {
+// One server as one identity after the other.
+BlobSource::Asked BlobSource::AskHost(const base::Call& call, const ChainedHost& host,
+                                      const RegistryQuestion& image, Question question) {
   const std::string who = host.host.server.Authority();
-  if (!host.problem.empty()) return base::Unavailable(who + " cannot be asked: " + host.problem);
+  if (!host.problem.empty()) return {base::Unavailable(who + " cannot be asked: " + host.problem)};
   Session session(parts_, call, host);
   Authenticator authenticator(parts_, call, host, session, image.reference.path());
   base::Error last = base::Unavailable(who + " was not asked");
   for (const AuthConfig* credential : IdentitiesFor(parts_.options, host, image.credentials)) {
     const std::string origin = host.host.server.Origin();
     if (auto not_now = parts_.book.WhyNot(origin, IdentityOf(credential)))
-      return base::ResourceExhausted(not_now->message);
+      return {base::ResourceExhausted(not_now->message)};
     auto authorization = authenticator.Remembered(credential);
     for (int turn = 1;; turn++) {
       question.authorization = authorization.value;
       Reply reply = session.Fetch(question);
-      if (!reply.response) return NoReply(call, who, reply);
-      if (reply.response->status == 200 || reply.response->status == 206) return reply;
+      if (!reply.response) return {NoReply(call, who, reply), IsReached(reply.fault)};
+      if (reply.response->status == 200 || reply.response->status == 206) return {std::move(reply)};
       if (turn < kMostTurns) {
         if (auto next = authenticator.AfterRefusal(reply, authorization, credential)) {
           if (next->authorization) {
@@ -113,7 +120,7 @@ base::Result<Reply> BlobSource::AskHost(const base::Call& call, const ChainedHos
     }
     if (last.code() != base::Code::kPermissionDenied) break;
   }
-  return last;
+  return {std::move(last)};
 }
 
 base::Result<Reply> BlobSource::AskInOrder(const base::Call& call, const RegistryQuestion& image,
@@ -131,10 +138,10 @@ base::Result<Reply> BlobSource::AskInOrder(const base::Call& call, const Registr
                         [&](const ChainedHost* host) { return host->host.server.Origin() == first; });
   base::Error last = base::InvalidArgument("no server may be asked for " + image.reference.Repository());
   for (const ChainedHost* host : hosts) {
-    auto reply = AskHost(call, *host, image, question(host->host));
-    if (reply) return reply;
-    last = reply.error();
-    if (LeftToRuntime(last, *host)) break;
+    Asked asked = AskHost(call, *host, image, question(host->host));
+    if (asked.reply) return std::move(asked.reply);
+    last = std::move(asked.reply).error();
+    if (LeftToRuntime(last, asked.reached, *host)) break;
   }
   return last;
 }

@@ -46,12 +46,17 @@ class BlobSource final : public image::ContentSource {
     base::Duration took{0};
   };
 
+  struct Asked {
+    base::Result<Reply> reply;  // success: with status 200 or 206
+    bool reached = true;        // false: not even a connection came about, or nothing over it
+  };
+
   base::Result<Document> GetDocument(const base::Call& call, const image::RegistryQuestion& image);
   base::Result<Reply> AskInOrder(const base::Call& call, const image::RegistryQuestion& image,
                                  const std::function<Question(const Host&)>& question,
                                  const std::string& first);
-  base::Result<Reply> AskHost(const base::Call& call, const ChainedHost& host,
-                              const image::RegistryQuestion& image, Question question);
+  Asked AskHost(const base::Call& call, const ChainedHost& host, const image::RegistryQuestion& image,
+                Question question);
   std::optional<Reply> AskTarget(const base::Call& call, const image::RegistryQuestion& image,
                                  const Place& place, const Question& question);
   Place PlaceOf(const std::string& key) PREFETCH_EXCLUDES(mutex_);

@@ -35,7 +35,16 @@ bool IsOfHost(const Host& host, const http::AbsoluteUrl& url) {
   return port && url.host == host.server.host;
 }
 
-// Did the other side get to see a request?
+Reply RefusedRedirect(const base::Error& error, const http::AbsoluteUrl& from) {
+  bool insecure = error.code() == base::Code::kPermissionDenied;
+  return {.response = std::nullopt,
+          .refusal = {.kind = Kind::kServerError,
+                      .detail = insecure ? RegistryDetail::kInsecureRedirect : RegistryDetail::kBadRedirect,
+                      .message = from.Authority() + " cannot be asked: " + error.message()}};
+}
+
+}  // namespace
+
 bool WasSent(http::Fault fault) {
   switch (fault) {
     case http::Fault::kRequest:
@@ -57,16 +66,6 @@ bool WasSent(http::Fault fault) {
   }
   return true;
 }
-
-Reply RefusedRedirect(const base::Error& error, const http::AbsoluteUrl& from) {
-  bool insecure = error.code() == base::Code::kPermissionDenied;
-  return {.response = std::nullopt,
-          .refusal = {.kind = Kind::kServerError,
-                      .detail = insecure ? RegistryDetail::kInsecureRedirect : RegistryDetail::kBadRedirect,
-                      .message = from.Authority() + " cannot be asked: " + error.message()}};
-}
-
-}  // namespace
 
 Session::Session(Parts parts, const base::Call& call, const ChainedHost& host)
     : parts_(parts), call_(call), host_(host) {}

@@ -86,4 +86,7 @@ class Session {
   bool fetches_ = false;
 };
 
+// Did the other side get to see a request, perhaps?
+bool WasSent(http::Fault fault);
+
 }  // namespace prefetch::registry

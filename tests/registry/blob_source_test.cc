@@ -241,13 +241,16 @@ TEST_F(BlobSourceTest, AStoreThatItRedirectsToGetsNoLoginAndIsAskedAtOnceTheNext
 class MirroredBlobTest : public BlobSourceTest {
  protected:
   MirroredBlobTest() {
+    MirrorIs(mirror_.address());
+    HaveBlob();
+  }
+  void MirrorIs(const std::string& address) {
     std::string folder = dir_ / "certs/" + registry_.address();
     std::filesystem::create_directories(folder);
-    std::ofstream(folder + "/hosts.toml") << "[host.\"http://" + mirror_.address() + "\"]\n";
+    std::ofstream(folder + "/hosts.toml") << "[host.\"http://" + address + "\"]\n";
     ClientOptions options = tests::QuickOptions();
     options.hosts.runtime = {.containerd_version = "2.1.0", .config_path = dir_ / "certs"};
     Make(std::move(options));
-    HaveBlob();
   }
   tests::TempDir dir_;
   tests::FakeRegistry mirror_;
@@ -300,6 +303,14 @@ TEST_F(MirroredBlobTest, AMirrorThatAsksForALoginLeavesItToTheRuntime) {
   mirror_.DemandPassword("me", "secret");
   EXPECT_EQ(CodeOf(Bytes(App("v1", {User("me", "secret")}))), Code::kPermissionDenied);
   for (const WireRequest& request : mirror_.requests()) EXPECT_FALSE(request.headers.Has("Authorization"));
+  EXPECT_EQ(registry_.requests().size(), 0U);
+}
+
+// It may be for the node alone: then the runtime takes the bytes from it, and the registry is spared.
+TEST_F(MirroredBlobTest, AMirrorThatCannotBeReachedLeavesItToTheRuntime) {
+  MirrorIs("127.0.0.1:1");
+  EXPECT_EQ(Manifest(App()).error().code(), Code::kUnavailable);
+  EXPECT_EQ(CodeOf(Bytes(App())), Code::kUnavailable);
   EXPECT_EQ(registry_.requests().size(), 0U);
 }
 

@@ -104,6 +104,20 @@ TEST_F(FetchOnContainerd, AMirrorComesFirst) {
   EXPECT_LE(mirror->proxy().BytesToClients(), kContent + kHeaders);
 }
 
+// A mirror of the node alone: from a pod of its own network, this address is not the node's.
+TEST_F(FetchOnContainerd, AMirrorOutOfTheAgentsReachIsTheRuntimesAffair) {
+  auto origin = node_.AddRegistry("origin.example.test", {});
+  auto mirror = node_.AddRegistry("mirror.example.test", {});
+  const std::string image = Push(*origin);
+  origin->proxy().Delay(milliseconds(5));
+  ASSERT_OK(mirror->proxy().Refuse(true));
+  ASSERT_OK(node_.containerd().RouteByMirror("origin.example.test", mirror->proxy().port(),
+                                             origin->proxy().port()));
+  Start(image);
+  ExpectReady();
+  EXPECT_EQ(Fetched(), 0);
+}
+
 TEST_F(FetchOnContainerd, ABlobStoreBehindARedirect) {
   auto open = node_.AddRegistry("open.example.test", {});
   open->proxy().Delay(milliseconds(5));
