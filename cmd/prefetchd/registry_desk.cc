@@ -100,10 +100,12 @@ agent::ContentSourceFor RegistryDesk::Contents() {
   return [this](const image::Reference& reference,
                 const agent::AskingFor& runtime) -> std::shared_ptr<image::ContentSource> {
     auto decided = Decided(runtime);
-    if (decided->registries || image::IsOnlyByPull(decided->access, reference.domain())) return nullptr;
+    // A download needs more than a question does: it must not pass by a mirror that only the runtime knows.
+    if (decided->registries || decided->is_guess) return nullptr;
+    if (image::IsOnlyByPull(decided->access, reference.domain())) return nullptr;
     std::shared_ptr<Clerk> clerk = ClerkFor(std::move(decided));
     std::shared_ptr<const registry::HostChain> chain = clerk->client.HostsFor(reference);
-    if (!chain->only_by_pull.empty() || chain->hosts.empty()) return nullptr;
+    if (!chain->only_by_pull.empty() || chain->is_guess || chain->hosts.empty()) return nullptr;
     for (const registry::ChainedHost& host : chain->hosts) {
       if (!host.problem.empty() || !host.blocked_by.empty()) return nullptr;
     }

@@ -32,6 +32,8 @@ struct HostChain {
   std::string source;              // the folder or entry of these settings; empty: the defaults hold
   std::string only_by_pull;        // no server is asked: the reason, a sentence; empty: the hosts are
   std::vector<std::string> notes;  // mistakes that were found, a sentence each; no secrets
+  // Some folder or file that may count is not to be seen: the runtime may ask other servers.
+  bool is_guess = false;
 };
 
 }  // namespace prefetch::registry

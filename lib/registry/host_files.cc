@@ -1,6 +1,7 @@
 #include "registry/host_files.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
 #include "base/fs.h"
@@ -29,6 +30,14 @@ bool IsFolder(const std::string& path) {
 // A configured folder: the release's default may well be absent.
 bool IsMissed(const RuntimeConfig& runtime) {
   return !runtime.config_path.empty() && !runtime.path_is_default;
+}
+
+// `root` is not to be seen. May the node have it? A link may lead out of what is seen.
+bool MayBeThere(const RuntimeConfig& runtime, const std::string& root, const std::string& host_root) {
+  if (!IsMissed(runtime)) return false;
+  if (runtime.seen_folder.empty() || !root.starts_with(runtime.seen_folder + "/")) return true;
+  std::error_code error;
+  return std::filesystem::is_symlink(host_root + root, error);
 }
 
 std::string NotHere(const std::string& root) {
@@ -81,7 +90,10 @@ class HostsLoader {
   std::vector<Host> Hosts() {
     for (const std::string& root : roots_.folders) {
       if (!IsFolderHere(root)) {
-        if (IsMissed(options_.runtime)) chain_.notes.push_back(NotHere(root));
+        if (MayBeThere(options_.runtime, root, options_.host_root)) {
+          chain_.notes.push_back(NotHere(root));
+          chain_.is_guess = true;
+        }
         continue;
       }
       for (const std::string& folder : HostFolders(root, registry_)) {
@@ -103,6 +115,7 @@ class HostsLoader {
     } else if (!text && text.error().code() != base::Code::kNotFound) {
       chain_.notes.push_back(file +
                              " cannot be read, and so the usual server is asked: " + text.error().message());
+      chain_.is_guess = true;
     }
     return {WithCertificatesOf(folder)};
   }
@@ -141,9 +154,8 @@ std::vector<std::string> NotesOnFolders(const RuntimeConfig& runtime, const std:
   if (roots.ignored && (missed || HoldsAnything(runtime.config_path, host_root))) {
     notes.emplace_back(kIgnored);
   }
-  if (!missed) return notes;
   for (const std::string& root : roots.folders) {
-    if (!IsFolder(host_root + root)) notes.push_back(NotHere(root));
+    if (!IsFolder(host_root + root) && MayBeThere(runtime, root, host_root)) notes.push_back(NotHere(root));
   }
   return notes;
 }

@@ -20,6 +20,7 @@ struct DecidedAccess {
   image::RegistryAccess access;
   RuntimeConfig hosts;                               // where its hosts.toml files are looked for
   std::shared_ptr<const RegistriesConf> registries;  // of CRI-O, where that can be followed; else nullptr
+  bool is_guess = false;  // nobody told containerd's settings: its release's defaults are taken for them
 };
 
 // Configuration files as the host calls them; empty: not looked at.
@@ -41,6 +42,7 @@ class NodeAccess {
 
  private:
   const DeclaredAccess declared_;
+  const std::string containerd_file_;
   std::optional<ContainerdFiles> containerd_;
   std::optional<RegistriesFiles> crio_;
   base::Mutex mutex_;

@@ -60,6 +60,24 @@ TEST_F(HostFilesTest, ANamedFolderThatIsNotToBeSeenIsSaid) {
   EXPECT_EQ(NotesOnFolders(named, dir_.path()), Texts{});
 }
 
+TEST_F(HostFilesTest, ANamedFolderThatWouldBeSeenIsNotOnTheNode) {
+  RuntimeConfig named{.containerd_version = "2.1.0", .config_path = "/etc/containerd/certs.d"};
+  Make(named);
+  EXPECT_TRUE(Chain("docker.io")->is_guess);
+  named.seen_folder = "/etc/containerd";
+  Make(named);
+  EXPECT_EQ(NotesOnFolders(named, dir_.path()), Texts{});
+  EXPECT_EQ(Chain("docker.io")->notes, Texts{});
+  EXPECT_FALSE(Chain("docker.io")->is_guess);
+  std::filesystem::create_directories(dir_ / "etc/containerd");
+  std::filesystem::create_symlink("/elsewhere/certs.d", dir_ / "etc/containerd/certs.d");
+  Make(named);
+  EXPECT_TRUE(Chain("docker.io")->is_guess);
+  named.config_path = "/etc/containerd-other/certs.d";
+  Make(named);
+  EXPECT_TRUE(Chain("docker.io")->is_guess);
+}
+
 TEST_F(HostFilesTest, TheReleasesOwnFolderMayBeAbsent) {
   RuntimeConfig usual{.containerd_version = "2.3.0", .config_path = "/absent", .path_is_default = true};
   EXPECT_EQ(NotesOnFolders(usual, dir_.path()), Texts{});

@@ -52,6 +52,17 @@ TEST_F(NodeAccessTest, TheReleasesDefaultCountsWhereNothingIsWrittenAndPullsAreL
             (std::vector<std::string>{"/etc/containerd/certs.d", "/etc/docker/certs.d"}));
 }
 
+TEST_F(NodeAccessTest, WithoutAWordOfAnybodyItIsAGuess) {
+  NodeAccess access({}, {kFile, kRegistries}, dir_.path());
+  EXPECT_TRUE(access.For(runtime_)->is_guess);
+  EXPECT_EQ(access.For(runtime_)->hosts.seen_folder, "");
+  Write("");
+  EXPECT_FALSE(access.For(runtime_)->is_guess);
+  EXPECT_EQ(access.For(runtime_)->hosts.seen_folder, "/etc/containerd");
+  NodeAccess declared({.config_path = "/a"}, {}, dir_.path());
+  EXPECT_FALSE(declared.For(runtime_)->is_guess);
+}
+
 TEST_F(NodeAccessTest, ABuildThatSplitsIsDeclared) {
   NodeAccess access({.config_path = "/a:/b", .split_config_path = true}, {}, dir_.path());
   EXPECT_EQ(RootsOf(access.For(runtime_)->hosts).folders, (std::vector<std::string>{"/a", "/b"}));

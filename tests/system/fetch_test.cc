@@ -104,6 +104,15 @@ TEST_F(FetchOnContainerd, AMirrorComesFirst) {
   EXPECT_LE(mirror->proxy().BytesToClients(), kContent + kHeaders);
 }
 
+// Without its file nobody knows of which mirrors it knows.
+TEST_F(FetchOnContainerd, WithoutContainerdsConfigurationTheRuntimeDownloads) {
+  const std::string image = Push(*registry_);
+  node_.HasList({image});
+  node_.StartAgent({"--registry-trusted-mirror", registry_->proxy().address()});
+  ExpectReady();
+  EXPECT_EQ(Fetched(), 0);
+}
+
 // A mirror of the node alone: from a pod of its own network, this address is not the node's.
 TEST_F(FetchOnContainerd, AMirrorOutOfTheAgentsReachIsTheRuntimesAffair) {
   auto origin = node_.AddRegistry("origin.example.test", {});
