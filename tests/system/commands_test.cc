@@ -244,6 +244,7 @@ TEST(Plugin, OfKubectlIsTheSameProgramUnderItsOtherNames) {
   const std::string completer = scratch / "kubectl_complete-prefetch";
   EXPECT_EQ(Output({completer, "list", "di"}), "diff\tCompare two lists, or a list with this node\n:4\n");
   EXPECT_EQ(Output({completer, "completion", ""}), "bash\nzsh\n:4\n");
+  EXPECT_EQ(Output({completer, "generate", "--platform", "k"}), "k3s\nkind\n:4\n");
   EXPECT_TRUE(Output({completer, "list", "check", ""}).ends_with(":0\n"));
 }
 

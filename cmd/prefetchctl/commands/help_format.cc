@@ -9,6 +9,7 @@ namespace prefetch::ctl {
 namespace {
 
 constexpr std::size_t kColumn = 34;
+constexpr std::size_t kLongestLabel = 60;
 
 // Which options go together is said by their groups and footers.
 class Format : public CLI::Formatter {
@@ -17,8 +18,7 @@ class Format : public CLI::Formatter {
 
   std::string make_option_opts(const CLI::Option* option) const override {
     if (option->get_type_size() == 0) return "";
-    std::vector<std::string> values = ValuesOf(*option);
-    std::string out = " " + (values.empty() ? get_label(option->get_type_name()) : base::Join(values, "|"));
+    std::string out = " " + get_label(ValueLabel(*option));
     if (!option->get_default_str().empty()) out += " [" + option->get_default_str() + "]";
     if (option->get_required()) out += " " + get_label("REQUIRED");
     return out;
@@ -38,6 +38,13 @@ std::vector<std::string> ValuesOf(const CLI::Option& option) {
     values.emplace_back(word.substr(0, word.find("->")));
   }
   return values;
+}
+
+std::string ValueLabel(const CLI::Option& option) {
+  std::string values = base::Join(ValuesOf(option), "|");
+  if (!values.empty() && values.size() <= kLongestLabel) return values;
+  const std::string type = option.get_type_name();
+  return type.substr(0, type.find(':'));
 }
 
 std::shared_ptr<CLI::FormatterBase> HelpFormat() {

@@ -15,6 +15,9 @@ namespace prefetch::ctl {
 // All that the value of `option` can be. Empty: anything.
 std::vector<std::string> ValuesOf(const CLI::Option& option);
 
+// The same as "text|json", or its type: where it can be anything, or so much that the description lists it.
+std::string ValueLabel(const CLI::Option& option);
+
 // For the program and all its commands.
 std::shared_ptr<CLI::FormatterBase> HelpFormat();
 

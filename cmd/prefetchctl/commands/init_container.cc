@@ -48,6 +48,7 @@ Subcommand InitContainerCommand(CLI::App& generate) {
   command
       ->add_option("--platform", flags->platform,
                    base::Join(deploy::Platforms(deploy::EmbeddedFiles()), ", "))
+      ->check(CLI::IsMember(deploy::Platforms(deploy::EmbeddedFiles())))
       ->required();
   command->add_option("--image", flags->image, "The agent's image: every node with an agent has it")
       ->required();

@@ -23,8 +23,7 @@ reference::CommandOption ShownOption(const CLI::Option& option) {
   // A flag that switches something off is called "--no-x{false}".
   shown.names = shown.names.substr(0, shown.names.find('{'));
   if (option.get_type_size_max() > 0 && option.get_expected_max() > 0 && !option.get_positional()) {
-    const std::vector<std::string> values = ValuesOf(option);
-    shown.value = values.empty() ? option.get_type_name() : base::Join(values, "|");
+    shown.value = ValueLabel(option);
   }
   if (!option.get_default_str().empty()) shown.help += " [" + option.get_default_str() + "]";
   if (option.get_required()) shown.help += " (required)";
