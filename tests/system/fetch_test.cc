@@ -106,9 +106,10 @@ TEST_F(FetchOnContainerd, AMirrorComesFirst) {
 
 // Without its file nobody knows of which mirrors it knows.
 TEST_F(FetchOnContainerd, WithoutContainerdsConfigurationTheRuntimeDownloads) {
-  const std::string image = Push(*registry_);
-  node_.HasList({image});
-  node_.StartAgent({"--registry-trusted-mirror", registry_->proxy().address()});
+  auto open = node_.AddRegistry("open.example.test", {});
+  open->proxy().Delay(milliseconds(5));
+  node_.HasList({Push(*open)});
+  node_.StartAgent();
   ExpectReady();
   EXPECT_EQ(Fetched(), 0);
 }
