@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "commands/command.h"
+#include "commands/one_of.h"
 #include "deploy/embedded_files.h"
 #include "deploy/generate.h"
 
@@ -45,11 +46,9 @@ Subcommand InitContainerCommand(CLI::App& generate) {
       "Generate an init container that checks the images of its own pod, or insert it into manifests");
   auto flags = std::make_shared<InitContainerFlags>();
   auto words = std::make_shared<std::vector<std::string>>();  // of options that PairImages() reads
-  command
-      ->add_option("--platform", flags->platform,
-                   base::Join(deploy::Platforms(deploy::EmbeddedFiles()), ", "))
-      ->check(CLI::IsMember(deploy::Platforms(deploy::EmbeddedFiles())))
-      ->required();
+  const std::vector<std::string> platforms = deploy::Platforms(deploy::EmbeddedFiles());
+  Offers(command->add_option("--platform", flags->platform, base::Join(platforms, ", "))->required(),
+         platforms);
   command->add_option("--image", flags->image, "The agent's image: every node with an agent has it")
       ->required();
   command->add_option("-f,--filename", flags->file, "Manifests in one file; - is standard input");

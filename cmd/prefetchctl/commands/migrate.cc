@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "commands/command.h"
+#include "commands/one_of.h"
 #include "ctl/generate.h"
 #include "deploy/embedded_files.h"
 
@@ -37,11 +38,11 @@ void NodeOptions(CLI::App& command, deploy::NodeChoice& nodes) {
 
 void ManifestOptions(CLI::App& command, deploy::GenerateOptions& options) {
   const deploy::Files& tree = deploy::EmbeddedFiles();
-  command.add_option("--platform", options.platform, base::Join(deploy::Platforms(tree), ", "))
-      ->check(CLI::IsMember(deploy::Platforms(tree)));
+  Offers(command.add_option("--platform", options.platform, base::Join(deploy::Platforms(tree), ", ")),
+         deploy::Platforms(tree));
   Repeatable(command, "--component", options.components,
              base::Join(deploy::Components(tree), ", ") + " (repeatable)");
-  command.get_option("--component")->check(CLI::IsMember(deploy::Components(tree)));
+  Offers(command.get_option("--component"), deploy::Components(tree));
   command.add_option("--image", options.image, "The agent's image, in a registry that your nodes reach");
   Repeatable(command, "--image-pull-secret", options.image_pull_secrets,
              "A pull secret in the agents' namespace for the agent's image; see deploy/docs/install.md "

@@ -1,4 +1,4 @@
-// An option whose value is one of a few words.
+// Options whose values are words of a list.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -16,6 +16,11 @@ CLI::Option* OneOf(CLI::Option* option, const std::map<std::string, E>& names) {
   for (const auto& [word, value] : names) words.push_back(word);
   // The one that is added last sees the value first.
   return option->transform(CLI::CheckedTransformer(names))->transform(CLI::IsMember(words));
+}
+
+// The completion offers these words. The command itself judges the value.
+inline void Offers(CLI::Option* option, const std::vector<std::string>& words) {
+  option->type_name("TEXT:{" + CLI::detail::join(words, ",") + "}");
 }
 
 }  // namespace prefetch::ctl
