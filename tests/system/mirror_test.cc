@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "rig/expect_ok.h"
+#include "system/fetch_parts.h"
 #include "system/node.h"
 
 namespace prefetch::system::mirror_test {
@@ -194,7 +195,8 @@ TEST_F(LaggingMirror, IsFoundOutWhereTheRegistryItselfIsAsked) {
   rig::Ran lagging = PullOnce({"--registry-skip-mirrors"});
   EXPECT_NE(lagging.err.find("mirror lags behind the registry"), std::string::npos) << lagging.err;
   EXPECT_NE(lagging.out.find("a mirror lags"), std::string::npos) << lagging.out;
-  EXPECT_LE(Manifests(mirror_->proxy()), 1U);  // one pull
+  // One pull; an agent that may download has looked before whether the registry is near.
+  EXPECT_LE(Manifests(mirror_->proxy()), IsFetchedFor(node_.containerd()) ? 2U : 1U);
   EXPECT_EQ(Digest(), old_);
   MirrorCatchesUp();
   rig::Ran caught_up = PullOnce({"--registry-skip-mirrors"});
