@@ -20,6 +20,8 @@ constexpr std::uint64_t kEnough = 64 * 1024;
 // Bytes whose turn it is are written when they are so many, or so old.
 constexpr std::size_t kAppend = 128 * 1024;
 constexpr std::chrono::seconds kAppendAfter{1};
+// A failed fetch waits so long for its streams to let go of their blobs.
+constexpr std::chrono::seconds kLongestClose{2};
 
 base::Error FromStore(const cri::CallError& error) {
   return base::Internal("the content store: " + error.message);
@@ -104,7 +106,18 @@ base::Status BlobStreams::Bring(const base::Call& call, StreamJob given) {
     changed_.wait_until(mutex_, next_look_);
   }
   unwanted.clear();
+  if (!result) AwaitClosed(*job);
   return result ? KeepShared(call, *job) : result;
+}
+
+// The pull that comes next would find a blob taken as long as a stream holds its writer.
+void BlobStreams::AwaitClosed(const StreamJob& job) {
+  const base::TimePoint latest = steady_clock::now() + kLongestClose;
+  base::Lock lock(mutex_);
+  for (const cri::BlobToWrite& blob : job.blobs) {
+    while (moving_.contains(blob.digest) && !order_.Wants(blob.digest) && steady_clock::now() < latest)
+      changed_.wait_until(mutex_, latest);
+  }
 }
 
 // Blobs that another image has brought belong to its lease alone.
@@ -160,8 +173,8 @@ std::optional<plan::FetchOrder::Step> BlobStreams::NextStep() {
       changed_.wait_until(mutex_, next);
       continue;
     }
-    if (auto step = order_.Next(busy_, giving_way_.IsDue(now))) {
-      busy_++;
+    if (auto step = order_.Next(static_cast<int>(moving_.size()), giving_way_.IsDue(now))) {
+      moving_.insert(step->digest);
       return step;
     }
     changed_.wait(mutex_);
@@ -174,7 +187,7 @@ void BlobStreams::Stream() {
   while (auto step = NextStep()) {
     step->kind == Step::Kind::kOpen ? OpenBlob(*step) : MoveRange(*step);
     base::Lock lock(mutex_);
-    busy_--;
+    moving_.erase(moving_.find(step->digest));
     changed_.notify_all();
   }
 }
@@ -298,9 +311,8 @@ void BlobStreams::MoveRange(const Step& step) {
   const base::TimePoint began = arrival.written_at;
   {
     base::Lock lock(mutex_);
-    auto found = open_.find(step.digest);
-    if (found == open_.end()) return;
-    open = found->second;
+    if (auto found = open_.find(step.digest); found != open_.end()) open = found->second;
+    if (!open) return;
     arrival.may_hold = !giving_way_.IsDue(began);
   }
   const base::Status got = Get(*open, step, arrival);

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -84,6 +85,7 @@ class BlobStreams {
   // Those that no image wants any more; to be destroyed without the lock.
   std::vector<std::shared_ptr<Open>> StopUnwanted() PREFETCH_REQUIRES(mutex_);
   void LookForOthers(const base::Call& call) PREFETCH_EXCLUDES(mutex_);
+  void AwaitClosed(const StreamJob& job) PREFETCH_EXCLUDES(mutex_);
   base::Status KeepShared(const base::Call& call, const StreamJob& job);
 
   cri::ContentService& content_;
@@ -99,7 +101,7 @@ class BlobStreams {
   base::TimePoint next_look_ PREFETCH_GUARDED_BY(mutex_);
   base::TimePoint next_retry_ PREFETCH_GUARDED_BY(mutex_);
   bool ending_ PREFETCH_GUARDED_BY(mutex_) = false;
-  int busy_ PREFETCH_GUARDED_BY(mutex_) = 0;
+  std::multiset<std::string> moving_ PREFETCH_GUARDED_BY(mutex_);  // the digest of each stream's step
   int running_ PREFETCH_GUARDED_BY(mutex_) = 0;
   std::vector<std::thread> threads_ PREFETCH_GUARDED_BY(mutex_);
 };
