@@ -14,6 +14,8 @@ constexpr seconds kTendLimit{30};
 // A lease that is asked for has at least half its life left, so a quarter is left when this is over.
 constexpr base::Duration kRenewEvery = base::Duration(kLeaseLifetime) / 4;
 constexpr seconds kLongestWait{60};
+// So long leases that are due wait for others while pulls run.
+constexpr seconds kGather{5};
 
 }  // namespace
 
@@ -105,17 +107,24 @@ std::optional<LeaseWork> LeaseBook::Next(const std::set<std::string>& running, c
                                          bool may_list, base::TimePoint now) {
   if (busy_ || !supported_ || now < again_at_) return std::nullopt;
   LeaseWork work{.list = may_list && !listed_};
+  bool now_all = running.empty();
   for (auto& [lease, held] : held_) {
     if (now >= held.let_go_at && IsDue(lease, held, running, use_of)) {
-      held.going = true;
+      if (!held.due_since) held.due_since = now;
       work.drop.push_back(lease);
       work.for_room = work.for_room || held.for_room;
-    } else if (now >= held.renew_at) {
+      now_all = now_all || held.for_room || now - *held.due_since >= kGather;
+      continue;
+    }
+    held.due_since.reset();
+    if (now >= held.renew_at) {
       if (running.contains(lease) || use_of(held.name, lease) == LeaseUse::kKeeps) {
         work.renew.push_back(lease);
       }
     }
   }
+  if (!now_all) work.drop.clear();
+  for (const std::string& lease : work.drop) held_[lease].going = true;
   if (work.drop.empty() && work.renew.empty() && !work.list) return std::nullopt;
   busy_ = true;
   return work;
@@ -144,6 +153,8 @@ base::TimePoint LeaseBook::NextTurn(base::TimePoint now) const {
   base::TimePoint next = base::TimePoint::max();
   for (const auto& [lease, held] : held_) {
     if (held.let_go_at > now) next = std::min(next, held.let_go_at);
+    // Later than that, a deletion has failed, and a coming turn repeats it.
+    if (held.due_since && *held.due_since + kGather > now) next = std::min(next, *held.due_since + kGather);
   }
   return next;
 }

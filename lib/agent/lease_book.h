@@ -65,8 +65,8 @@ class LeaseBook {
 
   // A pull of entry `name` starts under it.
   void Begin(const std::string& lease, const std::string& name, base::TimePoint now);
-  // Its bytes are of no use any more: it goes as soon as no pull runs under it, and not before `at`. kGoNow:
-  // others need their room.
+  // Its bytes are of no use any more: it goes once no pull runs under it, and not before `at`. kGoNow: others
+  // need their room.
   void LetGo(const std::string& lease, cri::LeaseBytes bytes = cri::LeaseBytes::kGoLater,
              base::TimePoint at = base::TimePoint());
   // It was found in the runtime.
@@ -76,11 +76,12 @@ class LeaseBook {
   bool IsGoing(const std::string& lease) const;
 
   // The next call to the runtime; its answer goes to Absorb. `running`: leases under which pulls run, or
-  // still end.
+  // still end. While any runs, leases that protect nothing any more wait for each other: each deletion makes
+  // containerd collect garbage, and that stops its writers.
   std::optional<LeaseWork> Next(const std::set<std::string>& running, const UseOf& use_of, bool may_list,
                                 base::TimePoint now);
   void Absorb(const LeasesTended& tended, base::TimePoint now);
-  // When a lease of LetGo will be due that is not yet.
+  // When a lease will go that does not yet.
   base::TimePoint NextTurn(base::TimePoint now) const;
   // Those that have to go before the process does.
   std::vector<std::string> LastToGo(const std::set<std::string>& running, const UseOf& use_of) const;
@@ -92,6 +93,7 @@ class LeaseBook {
     bool let_go = false;
     bool for_room = false;
     base::TimePoint let_go_at;
+    std::optional<base::TimePoint> due_since;  // for Next
     bool going = false;
   };
   static bool IsDue(const std::string& lease, const Held& held, const std::set<std::string>& running,

@@ -41,6 +41,62 @@ TEST(LeaseBook, WhatIsLetGoWaitsForThePullThatStillEnds) {
   EXPECT_EQ(rig.Dropped(), Names{});
 }
 
+// Each deletion makes the runtime collect its garbage, which holds up the pulls that still run.
+TEST(LeaseBook, WhatIsDueWaitsForOthersWhilePullsRun) {
+  Rig rig;
+  for (const char* lease : {"l1", "l2", "l3", "l4"}) rig.book.Begin(lease, lease, rig.now);
+  rig.running = {"l3", "l4"};
+  EXPECT_EQ(rig.Dropped(), Names{});
+  EXPECT_EQ(rig.book.NextTurn(rig.now), rig.now + seconds(5));
+  rig.now += seconds(4);
+  rig.running = {"l4"};
+  EXPECT_EQ(rig.Dropped(), Names{});
+  rig.now += seconds(1);
+  EXPECT_EQ(rig.Dropped(), (Names{"l1", "l2", "l3"}))
+      << "all in one go, once the first has waited long enough";
+  rig.book.Begin("l5", "l5", rig.now);
+  EXPECT_EQ(rig.Dropped(), Names{});
+  rig.running.clear();
+  EXPECT_EQ(rig.Dropped(), (Names{"l4", "l5"})) << "no pull is held up";
+}
+
+TEST(LeaseBook, WhoseBytesAreInTheWayWaitsForNoOther) {
+  Rig rig;
+  for (const char* lease : {"l1", "l2", "l3"}) rig.book.Begin(lease, lease, rig.now);
+  rig.running = {"l3"};
+  EXPECT_EQ(rig.Dropped(), Names{});
+  rig.book.LetGo("l2", cri::LeaseBytes::kGoNow);
+  EXPECT_EQ(rig.Dropped(), (Names{"l1", "l2"}));
+}
+
+// One that is due no more, and is due again, waits anew.
+TEST(LeaseBook, APullThatBeginsAgainStartsTheWaitAnew) {
+  Rig rig;
+  for (const char* lease : {"l1", "l2"}) rig.book.Begin(lease, lease, rig.now);
+  rig.running = {"l2"};
+  EXPECT_EQ(rig.Dropped(), Names{});
+  rig.now += seconds(3);
+  rig.uses["l1"] = LeaseUse::kKeeps;
+  EXPECT_EQ(rig.Dropped(), Names{});
+  rig.now += seconds(3);
+  rig.uses["l1"] = LeaseUse::kNone;
+  EXPECT_EQ(rig.Dropped(), Names{});
+  rig.now += seconds(5);
+  EXPECT_EQ(rig.Dropped(), Names{"l1"});
+}
+
+// The loop must not turn all the time for it.
+TEST(LeaseBook, AFailedDropOfWhatWaitedIsNoTurnOfItsOwn) {
+  Rig rig;
+  for (const char* lease : {"l1", "l2"}) rig.book.Begin(lease, lease, rig.now);
+  rig.running = {"l2"};
+  EXPECT_EQ(rig.Dropped(), Names{});
+  rig.now += seconds(5);
+  ASSERT_TRUE(rig.Next());
+  rig.book.Absorb({.failed = true}, rig.now);
+  EXPECT_EQ(rig.book.NextTurn(rig.now), base::TimePoint::max());
+}
+
 TEST(LeaseBook, AFailedDropIsRepeatedLater) {
   Rig rig;
   rig.book.Begin("l", "a", rig.now);
