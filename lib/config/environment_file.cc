@@ -42,8 +42,9 @@ PluginEnvironment ParseEnvironmentFile(std::string_view bytes, doc::Problems& pr
     }
     std::string_view value = base::TrimSpace(line.substr(equals + 1));
     if (!Unquote(value)) {
-      problems.Add({number, 1}, name, "has a quote that is not closed");
-      continue;
+      // The rest of this secret may follow, so no message may take a word of it for a name.
+      problems.Add({number, 1}, name, "has a quote that is not closed in its line; what follows is not read");
+      break;
     }
     std::erase_if(environment, [&](const auto& other) { return other.first == name; });
     environment.emplace_back(name, base::Secret(std::string(value)));

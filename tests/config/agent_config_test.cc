@@ -430,11 +430,12 @@ TEST(AgentConfig, AFileThatCannotBeReadIsTheOnlyMistake) {
 TEST(EnvironmentFile, ReadsAndRefusesWithoutQuoting) {
   doc::Problems problems("plugin.env");
   PluginEnvironment environment = ParseEnvironmentFile(
-      "# c\n; c\n\nA=1\r\n B = two words \nC='x=\"y\"'\nA=2\nD=\nhunter2\n1X=hunter2\nE=\"hunter2\n",
+      "# c\n; c\n\nA=1\r\n B = two words \nC='x=\"y\"'\nA=2\nD=\nhunter2\n1X=hunter2\nE=\"hunter2\n"
+      "hunter2=\"\nF=3\n",
       problems);
   EXPECT_EQ(base::Join(problems.Lines(), "\n"),
             "plugin.env:9:1: must be NAME=value\nplugin.env:10:1: must be NAME=value\n"
-            "plugin.env:11:1: E: has a quote that is not closed");
+            "plugin.env:11:1: E: has a quote that is not closed in its line; what follows is not read");
   std::vector<std::string> lines;
   for (const auto& [name, value] : environment) lines.push_back(name + "=" + std::string(value.Reveal()));
   EXPECT_EQ(lines, (std::vector<std::string>{"B=two words", "C=x=\"y\"", "A=2", "D="}));
