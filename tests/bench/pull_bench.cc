@@ -4,7 +4,7 @@
 // Runs one cell. PREFETCH_BENCH_CELLS names others ("c/slow", "a", "all"), PREFETCH_BENCH_ROUNDS repeats
 // them, PREFETCH_BENCH_JSON=FILE gets all figures. PREFETCH_BENCH_SIZE=whole takes lists as long as those of
 // real nodes, instead of a quarter of that. PREFETCH_BENCH_LIMITS=", parallelPulls: 8" adds limits of the
-// agent. tests/bench/run does that for the whole table.
+// agent, and peers.h names programs of peers. tests/bench/run does that for the whole table.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,6 +20,7 @@
 #include <thread>
 
 #include "bench/measure.h"
+#include "bench/peers.h"
 #include "cri/grpc_image_service.h"
 #include "image/local_image.h"
 #include "rig/containerd.h"
@@ -43,16 +44,6 @@ struct Mix {
   std::vector<std::vector<rig::Layer>> good;
   int bad = 0;  // every fourth place in the list, until there are so many
 };
-
-std::string FromEnvironment(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
-// In relation to lists of real nodes: 1 is a quarter of them, 4 the whole.
-int Quarters() {
-  return FromEnvironment("PREFETCH_BENCH_SIZE") == "whole" ? 4 : 1;
-}
 
 // A layer whose seed no other has.
 rig::Layer Unique(std::uint64_t megabytes) {
@@ -90,18 +81,6 @@ struct Took {
   double bytes = 0;   // that the registry sent, in relation to the size of all layers
 };
 
-// One contender's node.
-struct Lane {
-  explicit Lane(int port) {
-    EXPECT_OK(containerd.Start());
-    EXPECT_OK(containerd.Route(kHost, port));
-  }
-  rig::Scratch scratch;
-  rig::Containerd containerd{scratch};
-};
-
-using Contender = std::function<void(Lane& lane, const std::vector<std::string>& images)>;
-
 // prefetchd --once; its exit code tells whether there were bad images.
 void RunAgent(Lane& lane, const std::vector<std::string>& images, const std::string& fetch) {
   std::string list;
@@ -124,49 +103,19 @@ void RunAgent(Lane& lane, const std::vector<std::string>& images, const std::str
   }
 }
 
-void Agent(Lane& lane, const std::vector<std::string>& images) {
-  RunAgent(lane, images, "runtime");
+Pulls Agent(const std::string& fetch) {
+  return [fetch](Lane& lane, const std::vector<std::string>& images, const std::atomic<bool>&) {
+    RunAgent(lane, images, fetch);
+  };
 }
 
-void AgentAuto(Lane& lane, const std::vector<std::string>& images) {
-  RunAgent(lane, images, "auto");
-}
-
-void InThreads(const std::vector<std::string>& images, const std::function<void(const std::string&)>& work) {
-  std::vector<std::thread> threads;
-  for (const std::string& image : images) threads.emplace_back([&work, image] { work(image); });
-  for (std::thread& thread : threads) thread.join();
-}
-
-void AllAtOnce(Lane& lane, const std::vector<std::string>& images) {
-  cri::GrpcImageService runtime({lane.containerd.socket()});
-  InThreads(images, [&](const std::string& image) { (void)runtime.PullImage({}, {.image = image}); });
-}
-
-// stackrox/image-prefetcher: all at once, each try for 30 s at first, doubling to 5 min, with pauses of a
-// second, doubling. A quarter of that with a quarter of the images. Bad images would never end: three tries.
-void ImagePrefetcher(Lane& lane, const std::vector<std::string>& images) {
-  cri::GrpcImageService runtime({lane.containerd.socket()});
-  InThreads(images, [&](const std::string& image) {
-    milliseconds limit{7'500 * Quarters()}, pause{250 * Quarters()};
-    for (int refused = 0; refused < 3;) {
-      const base::Call call{.deadline = steady_clock::now() + limit};
-      auto pulled = runtime.PullImage(call, {.image = image});
-      if (pulled) return;
-      if (steady_clock::now() < call.deadline) refused++;
-      limit = std::min<milliseconds>(2 * limit, milliseconds(75'000 * Quarters()));
-      base::Pause({}, pause);
-      pause *= 2;
-    }
-  });
-}
-
-const std::vector<std::pair<std::string, Contender>>& Contenders() {
-  static const std::vector<std::pair<std::string, Contender>> contenders = {
-      {"agent", Agent},
-      {"at once", AllAtOnce},
-      {"image-prefetcher", ImagePrefetcher},
-      {"agent auto", AgentAuto}};
+const std::vector<Contender>& Contenders() {
+  static const std::vector<Contender> contenders = [] {
+    std::vector<Contender> all = Peers();
+    all.insert(all.begin(), {"agent", Agent("runtime")});
+    all.push_back({"agent auto", Agent("auto")});
+    return all;
+  }();
   return contenders;
 }
 
@@ -201,12 +150,12 @@ class PullBench : public testing::Test {
     }
   }
 
-  Took Measure(const Contender& contender, const std::vector<std::string>& list,
+  Took Measure(const Pulls& pull, const std::vector<std::string>& list,
                const std::vector<std::string>& good) {
-    Lane lane(proxy_->port());
+    Lane lane(kHost, proxy_->port());
     proxy_->Forget();
     ::sync();
-    std::atomic<bool> over{false};
+    std::atomic<bool> over{false}, all_there{false};
     auto start = steady_clock::now();
     std::vector<double> came;
     std::thread watch([&] {
@@ -219,11 +168,12 @@ class PullBench : public testing::Test {
           });
           came.resize(std::max(came.size(), static_cast<std::size_t>(there)), SecondsSince(start));
         }
+        all_there = came.size() == good.size();
         if (last) break;
         base::Pause({}, milliseconds(25));
       }
     });
-    contender(lane, list);
+    pull(lane, list, all_there);
     over = true;
     watch.join();
     EXPECT_EQ(came.size(), good.size());
@@ -257,7 +207,7 @@ double MedianOf(const std::vector<Took>& took, double Took::*which) {
 void Report(const std::string& cell, const Figures& figures) {
   std::string text, json = "{\"cell\":\"" + cell + "\"";
   char part[160];
-  for (const auto& [name, contender] : Contenders()) {
+  for (const auto& [name, run] : Contenders()) {
     const double all = MedianOf(figures.at(name), &Took::all);
     const double median = MedianOf(figures.at(name), &Took::median);
     std::snprintf(part, sizeof part, "%s%s %.1f s (half %.1f s)", text.empty() ? "" : ", ", name.c_str(), all,
@@ -294,7 +244,7 @@ TEST_F(PullBench, Makespan) {
       proxy_->Shape(link);
       Figures figures;
       // Not counted: files that nobody has read yet make the first one slower by a quarter.
-      Measure(AllAtOnce, list, good);
+      Measure(Peers().front().run, list, good);
       for (std::size_t turn = 0; turn < rounds * Contenders().size(); turn++) {
         // Each round begins with the next contender.
         const std::size_t round = turn / Contenders().size();
