@@ -18,9 +18,6 @@ struct RuntimeConfig {
   bool path_is_default = false;    // not configured
   bool local_pull = false;         // use_local_image_pull, or another setting that makes it so (C29)
   bool split_config_path = false;  // a build in which the transfer service splits at ":"
-  // The folder of the configuration file that was read; empty: none was. What is not to be seen below it is
-  // not on the node.
-  std::string seen_folder;
 };
 
 struct ConfigRoots {

@@ -1,7 +1,6 @@
 #include "registry/host_files.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <utility>
 
 #include "base/fs.h"
@@ -30,14 +29,6 @@ bool IsFolder(const std::string& path) {
 // A configured folder: the release's default may well be absent.
 bool IsMissed(const RuntimeConfig& runtime) {
   return !runtime.config_path.empty() && !runtime.path_is_default;
-}
-
-// `root` is not to be seen. May the node have it? A link may lead out of what is seen.
-bool MayBeThere(const RuntimeConfig& runtime, const std::string& root, const std::string& host_root) {
-  if (!IsMissed(runtime)) return false;
-  if (runtime.seen_folder.empty() || !root.starts_with(runtime.seen_folder + "/")) return true;
-  std::error_code error;
-  return std::filesystem::is_symlink(host_root + root, error);
 }
 
 std::string NotHere(const std::string& root) {
@@ -90,7 +81,7 @@ class HostsLoader {
   std::vector<Host> Hosts() {
     for (const std::string& root : roots_.folders) {
       if (!IsFolderHere(root)) {
-        if (MayBeThere(options_.runtime, root, options_.host_root)) {
+        if (IsMissed(options_.runtime)) {
           chain_.notes.push_back(NotHere(root));
           chain_.is_guess = true;
         }
@@ -154,8 +145,9 @@ std::vector<std::string> NotesOnFolders(const RuntimeConfig& runtime, const std:
   if (roots.ignored && (missed || HoldsAnything(runtime.config_path, host_root))) {
     notes.emplace_back(kIgnored);
   }
+  if (!missed) return notes;
   for (const std::string& root : roots.folders) {
-    if (!IsFolder(host_root + root) && MayBeThere(runtime, root, host_root)) notes.push_back(NotHere(root));
+    if (!IsFolder(host_root + root)) notes.push_back(NotHere(root));
   }
   return notes;
 }

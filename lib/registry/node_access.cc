@@ -1,11 +1,11 @@
 #include "registry/node_access.h"
 
-#include <filesystem>
 #include <utility>
 
 namespace prefetch::registry {
+
 NodeAccess::NodeAccess(DeclaredAccess declared, const ConfigFiles& files, const std::string& host_root)
-    : declared_(std::move(declared)), containerd_file_(files.containerd) {
+    : declared_(std::move(declared)) {
   if (!files.containerd.empty()) containerd_.emplace(files.containerd, host_root);
   if (!files.registries.empty()) crio_.emplace(files.registries, host_root);
 }
@@ -31,10 +31,7 @@ std::shared_ptr<const DecidedAccess> NodeAccess::For(const RuntimeFacts& runtime
                      .config_path = decided.access.config_path,
                      .path_is_default = decided.access.config_path_source == "default",
                      .local_pull = decided.access.local_pull,
-                     .split_config_path = declared_.split_config_path,
-                     .seen_folder = files.containerd.registries.told
-                                        ? std::filesystem::path(containerd_file_).parent_path().string()
-                                        : ""};
+                     .split_config_path = declared_.split_config_path};
     decided.is_guess =
         declared_.config_path.empty() && !runtime.registries.told && !files.containerd.registries.told;
   }

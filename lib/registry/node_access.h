@@ -42,7 +42,6 @@ class NodeAccess {
 
  private:
   const DeclaredAccess declared_;
-  const std::string containerd_file_;
   std::optional<ContainerdFiles> containerd_;
   std::optional<RegistriesFiles> crio_;
   base::Mutex mutex_;

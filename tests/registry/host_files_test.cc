@@ -55,27 +55,11 @@ TEST_F(HostFilesTest, ANamedFolderThatIsNotToBeSeenIsSaid) {
   ASSERT_EQ(notes.size(), 1U);
   EXPECT_EQ(notes[0].find("/one, where containerd finds its mirrors, is not visible to the agent: "), 0U);
   EXPECT_EQ(Chain("docker.io")->notes, notes);
+  EXPECT_TRUE(Chain("docker.io")->is_guess);
   std::filesystem::create_directories(dir_ / "one");
   EXPECT_EQ(Chain("docker.io")->notes, Texts{});
-  EXPECT_EQ(NotesOnFolders(named, dir_.path()), Texts{});
-}
-
-TEST_F(HostFilesTest, ANamedFolderThatWouldBeSeenIsNotOnTheNode) {
-  RuntimeConfig named{.containerd_version = "2.1.0", .config_path = "/etc/containerd/certs.d"};
-  Make(named);
-  EXPECT_TRUE(Chain("docker.io")->is_guess);
-  named.seen_folder = "/etc/containerd";
-  Make(named);
-  EXPECT_EQ(NotesOnFolders(named, dir_.path()), Texts{});
-  EXPECT_EQ(Chain("docker.io")->notes, Texts{});
   EXPECT_FALSE(Chain("docker.io")->is_guess);
-  std::filesystem::create_directories(dir_ / "etc/containerd");
-  std::filesystem::create_symlink("/elsewhere/certs.d", dir_ / "etc/containerd/certs.d");
-  Make(named);
-  EXPECT_TRUE(Chain("docker.io")->is_guess);
-  named.config_path = "/etc/containerd-other/certs.d";
-  Make(named);
-  EXPECT_TRUE(Chain("docker.io")->is_guess);
+  EXPECT_EQ(NotesOnFolders(named, dir_.path()), Texts{});
 }
 
 TEST_F(HostFilesTest, TheReleasesOwnFolderMayBeAbsent) {

@@ -55,10 +55,8 @@ TEST_F(NodeAccessTest, TheReleasesDefaultCountsWhereNothingIsWrittenAndPullsAreL
 TEST_F(NodeAccessTest, WithoutAWordOfAnybodyItIsAGuess) {
   NodeAccess access({}, {kFile, kRegistries}, dir_.path());
   EXPECT_TRUE(access.For(runtime_)->is_guess);
-  EXPECT_EQ(access.For(runtime_)->hosts.seen_folder, "");
   Write("");
   EXPECT_FALSE(access.For(runtime_)->is_guess);
-  EXPECT_EQ(access.For(runtime_)->hosts.seen_folder, "/etc/containerd");
   NodeAccess declared({.config_path = "/a"}, {}, dir_.path());
   EXPECT_FALSE(declared.For(runtime_)->is_guess);
 }

@@ -81,7 +81,7 @@ TEST_F(FetchOnContainerd, ANearRegistryIsLeftToTheRuntime) {
   EXPECT_LE(near->proxy().BytesToClients(), 8 * kMegabyte + kHeaders);
 }
 
-TEST_F(FetchOnContainerd, ByDefaultTheRuntimeFetches) {
+TEST_F(FetchOnContainerd, ARouteThatTheOperatorDoesNotTrustIsTheRuntimesAffair) {
   node_.HasDockerConfig("registry.example.test", kRobot);
   node_.HasList({Push(*registry_)});
   node_.StartAgent({"--registry-containerd-config", node_.containerd().config_file()});
@@ -104,14 +104,22 @@ TEST_F(FetchOnContainerd, AMirrorComesFirst) {
   EXPECT_LE(mirror->proxy().BytesToClients(), kContent + kHeaders);
 }
 
-// Without its file nobody knows of which mirrors it knows.
+// Without its file nobody knows of which mirrors it knows: the registry would be asked in the mirror's place.
 TEST_F(FetchOnContainerd, WithoutContainerdsConfigurationTheRuntimeDownloads) {
-  auto open = node_.AddRegistry("open.example.test", {});
-  open->proxy().Delay(milliseconds(5));
-  node_.HasList({Push(*open)});
+  auto origin = node_.AddRegistry("origin.example.test", {});
+  auto mirror = node_.AddRegistry("mirror.example.test", {});
+  Push(*origin);
+  Push(*mirror);
+  // An address that the agent could reach without anybody's word.
+  const std::string registry = origin->proxy().address();
+  origin->proxy().Delay(milliseconds(5));
+  mirror->proxy().Delay(milliseconds(5));
+  ASSERT_OK(node_.containerd().RouteByMirror(registry, mirror->proxy().port(), origin->proxy().port()));
+  node_.HasList({registry + "/app:v1"});
   node_.StartAgent();
   ExpectReady();
   EXPECT_EQ(Fetched(), 0);
+  EXPECT_EQ(origin->proxy().Count("", "/blobs/"), 0U);
 }
 
 // A mirror of the node alone: from a pod of its own network, this address is not the node's.
