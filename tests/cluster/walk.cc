@@ -21,8 +21,6 @@ using std::chrono::steady_clock;
 constexpr double kFalseReadyLimit = 3, kFalseReadyLimitWithoutEvents = 10;
 constexpr double kFalseUnreadyLimit = 15;
 constexpr int kTries = 4;
-// Where each time another image came or went between the command and the pods' answers.
-constexpr int kTriesWhileItMoves = 12;
 
 constexpr const char* kPolicies[] = {"NeverVerifyPreloadedImages", "AlwaysVerify", "NeverVerify",
                                      "NeverVerifyAllowlistedImages"};
@@ -323,7 +321,7 @@ std::vector<bool> Walk::Agent() {
 }
 
 std::string Walk::Compare(const Question& question, const Said& before, const std::vector<Answered>& answers,
-                          const Said& after, bool& stays) {
+                          const Said& after) {
   std::string wrong;
   for (std::size_t i = 0; i < answers.size(); i++) {
     const RealNode::Verdict& said = Of(before[i], question.policy);
@@ -331,7 +329,6 @@ std::string Walk::Compare(const Question& question, const Said& before, const st
     counts_.judged++;
     if (said.result == "Unknown") counts_.unknown++;
     if (said.result == "Unknown" || Fits(question.policy, said.result, answers[i].answer)) continue;
-    stays = stays || !Fits(question.policy, later.result, answers[i].answer);
     wrong += question.images[i] + ", " + question.policy + ", pod of " + question.namespace_name + ": said " +
              said.result + "/" + said.reason + " of " + before[i].image_id + ", the pod " +
              NameOf(answers[i].answer) + " (" + answers[i].text + "), then " + later.result + "/" +
@@ -361,7 +358,7 @@ void Walk::Ask(const std::vector<Asked>& asked, bool agent_too) {
   // answer. A machine under load makes the question itself take seconds, which prove nothing.
   auto since = steady_clock::now();
   std::optional<bool> was_ready;
-  for (int attempt = 1;; attempt++) {
+  for (int wrongs = 0;;) {
     auto command = [&] {
       std::vector<Said> said;
       for (const Asked& one : asked) said.push_back(Command(one));
@@ -375,9 +372,9 @@ void Walk::Ask(const std::vector<Asked>& asked, bool agent_too) {
     const auto answered = steady_clock::now();
     auto after = command();
     std::string wrong, late;
-    bool false_ready = false, stays = false;
+    bool false_ready = false;
     for (std::size_t i = 0; i < asked.size(); i++)
-      wrong += Compare(questions[i], before[i], answers[i], after[i], stays);
+      wrong += Compare(questions[i], before[i], answers[i], after[i]);
     if (agent_too) late = CompareAgent(agent, answers[0], Agent(), false_ready);
     if (wrong.empty() && late.empty()) return;
     if (late.empty() || was_ready != false_ready) since = answered;
@@ -392,7 +389,7 @@ void Walk::Ask(const std::vector<Asked>& asked, bool agent_too) {
     if (!late.empty())
       Note((false_ready ? "false ready " : "false not ready ") + std::to_string(took) + ": " + late);
     // What moves in between is asked again; what stays is wrong.
-    if (!wrong.empty() && attempt >= (stays ? kTries : kTriesWhileItMoves)) return Disagree(wrong);
+    if (!wrong.empty() && ++wrongs >= kTries) return Disagree(wrong);
     // A runtime that tells progress is a containerd, and tells of images.
     const double limit = !false_ready                             ? kFalseUnreadyLimit
                          : node_.node().runtime().TellsProgress() ? kFalseReadyLimit

@@ -76,9 +76,9 @@ class Walk {
   void Ask(const std::vector<Asked>& asked, bool agent_too);
   Said Command(const Asked& asked);
   std::vector<bool> Agent();
-  // How they differ; empty if they do not. `stays`: what is said after it is wrong as well.
+  // How they differ; empty if they do not.
   std::string Compare(const Question& question, const Said& before, const std::vector<Answered>& answers,
-                      const Said& after, bool& stays);
+                      const Said& after);
   std::string CompareAgent(const std::vector<bool>& before, const std::vector<Answered>& answers,
                            const std::vector<bool>& after, bool& false_ready) const;
 
