@@ -62,7 +62,7 @@ TEST(RealFaultWorld, AFarOneHasAnAgentThatDownloads) {
   ASSERT_TRUE(rig::Eventually(std::chrono::seconds(60), [&] { return world.NodeLabel() == "ready"; }))
       << world.node().AgentLog();
   const double fetched = system::FetchedBytes(world.node().Get("/metrics").body);
-  if (system::IsFetchedFor(world.node().containerd())) {
+  if (world.agent_downloads()) {
     EXPECT_GE(fetched, static_cast<double>(world.BytesOfAll())) << world.node().AgentLog();
   } else {
     EXPECT_EQ(fetched, 0);

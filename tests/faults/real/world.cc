@@ -112,7 +112,7 @@ std::uint64_t RealWorld::BytesOfAll() const {
 }
 
 std::uint64_t RealWorld::OfAnEnd() const {
-  return 2 * kInFlight + (distance_ == Distance::kFar ? kRanges : 0);
+  return 2 * kInFlight + (agent_downloads_ ? kRanges : 0);
 }
 
 std::uint64_t RealWorld::BytesSent() const {

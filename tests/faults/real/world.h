@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "fakes/fake_kubelet.h"
 #include "system/cluster.h"
+#include "system/fetch_parts.h"
 #include "system/node.h"
 
 namespace prefetch::tests::real_faults {
@@ -41,6 +42,8 @@ class RealWorld {
   // Does it ask for a password?
   bool IsClosed(const std::string& image) const { return image.starts_with(closed_->host()); }
   system::Node& node() { return node_; }
+  // By itself, where its registries are far and the runtime lets it.
+  bool agent_downloads() const { return agent_downloads_; }
   tests::FakeApiServer& api() { return cluster_.api(); }
   // The label that says of the Node whether it is ready.
   std::string NodeLabel() const { return cluster_.OfNode({"metadata", "labels", "prefetchd.dev/prefetchd"}); }
@@ -106,6 +109,7 @@ class RealWorld {
 
   const Distance distance_;
   system::Node node_;
+  const bool agent_downloads_ = distance_ == Distance::kFar && system::IsFetchedFor(node_.containerd());
   system::Cluster cluster_{node_, {"node-gate"}};
   bool api_server_is_away_ = false;
   base::SystemClock clock_;

@@ -31,6 +31,8 @@ struct Flags {
   seconds between_samples{60};
   seconds between_happenings{6};
   std::uint64_t seed = 1;
+  // Of a far one, the agent downloads by itself where the runtime lets it.
+  real_faults::Distance distance = real_faults::Distance::kFar;
   std::string other_containerd;  // a folder with containerd's programs; empty: the one that PATH has
 };
 Flags flags;
@@ -226,7 +228,7 @@ class Soak {
     return 0;
   }
 
-  RealWorld world_;
+  RealWorld world_{flags.distance};
   std::mt19937_64 random_;
   std::string good_plugin_, moving_, newest_;
   std::vector<std::string> strangers_;
@@ -265,12 +267,14 @@ TEST(RealSoak, NothingGrows) {
 constexpr const char* kHelp =
     R"(Runs an agent on containerd, two registries and a credential plugin for hours, and fails if it grows.
 
-Usage: real_soak [--minutes N] [--sample SECONDS] [--pause SECONDS] [--seed N] [--containerd DIR]
+Usage: real_soak [--minutes N] [--sample SECONDS] [--pause SECONDS] [--seed N]
+                 [--registries near|far] [--containerd DIR]
 
   --minutes N      how long; 120 by default
   --sample SECONDS the time between two samples; 60 by default
   --pause SECONDS  the time between two disturbances; 6 by default
   --seed N         another order of disturbances; 1 by default
+  --registries D   near or far; far by default: there, the agent downloads by itself with containerd 2.1 or later
   --containerd DIR programs of another release of containerd: upgrades go from PATH's to this one, and back
 
 The environment names the programs, as for every system test: PREFETCHD, PREFETCHCTL and PREFETCH_CLOCK_SHIM
@@ -294,6 +298,8 @@ bool Parse(int argc, char** argv) {
       flags.between_happenings = seconds(*number);
     } else if (name == "--seed" && number) {
       flags.seed = *number;
+    } else if (name == "--registries" && (value == "near" || value == "far")) {
+      flags.distance = value == "far" ? real_faults::Distance::kFar : real_faults::Distance::kNear;
     } else {
       return false;
     }
