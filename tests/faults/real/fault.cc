@@ -120,8 +120,9 @@ std::vector<FaultKind> OfRegistry() {
   kinds.back().recovers = std::chrono::minutes(8);
   kinds.push_back(Answers("403", "403 Forbidden\r\n" + json,
                           R"({"errors":[{"code":"DENIED","message":"no"}]})", {"AccessDenied"}, true));
-  kinds.push_back(Answers("404", "404 Not Found\r\n" + json,
-                          R"({"errors":[{"code":"MANIFEST_UNKNOWN","message":"no"}]})", {"NotFound"}, true));
+  kinds.push_back(
+      Answers("404", "404 Not Found\r\n" + json, R"({"errors":[{"code":"MANIFEST_UNKNOWN","message":"no"}]})",
+              {"NotFound", "ContentMissing"}, true));  // also of the parts of a manifest that came before
   return kinds;
 }
 
