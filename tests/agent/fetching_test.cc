@@ -65,7 +65,7 @@ class FakeSource final : public image::ContentSource {
       most_ = std::max(most_, under_way_);
       changed_.notify_all();
     }
-    const base::Status sent = Send(call, range.digest, bytes, sink);
+    base::Status sent = Send(call, range.digest, bytes, sink);
     base::Lock lock(mutex_);
     under_way_--;
     return sent;
