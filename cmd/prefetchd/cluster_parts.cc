@@ -77,6 +77,7 @@ agent::KubeletPort ClusterAccess::Kubelet(const credentials::Keyring& keyring) {
 ClusterTalk::ClusterTalk(ClusterAccess& access, const config::AgentConfig& config, const agent::Board& board,
                          const credentials::Keyring& keyring, std::shared_ptr<agent::LearntVersion> version,
                          std::shared_ptr<agent::SeenStart> start, std::shared_ptr<agent::LearntSettings> word,
+                         std::function<void(std::string of, std::string problem)> trouble,
                          const base::Clock& clock)
     : version_(access.node(), version, std::move(start), access.api(), clock) {
   if (config.kubelet != config::Kubelet::kNone) version_.Start();
@@ -84,7 +85,8 @@ ClusterTalk::ClusterTalk(ClusterAccess& access, const config::AgentConfig& confi
     gate_.emplace(agent::NodeGateOptions{.gate = config.gate,
                                          .node = access.node(),
                                          .accept_fleet_wide_writes = config.accept_fleet_wide_node_writes,
-                                         .kubelet_version = std::move(version)},
+                                         .kubelet_version = std::move(version),
+                                         .tell = std::move(trouble)},
                   access.api(), board, clock);
     gate_->Start();
   }

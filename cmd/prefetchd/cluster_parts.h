@@ -64,7 +64,7 @@ class ClusterTalk {
   ClusterTalk(ClusterAccess& access, const config::AgentConfig& config, const agent::Board& board,
               const credentials::Keyring& keyring, std::shared_ptr<agent::LearntVersion> version,
               std::shared_ptr<agent::SeenStart> start, std::shared_ptr<agent::LearntSettings> word,
-              const base::Clock& clock);
+              std::function<void(std::string of, std::string problem)> trouble, const base::Clock& clock);
 
  private:
   agent::VersionReader version_;

@@ -110,6 +110,8 @@ NodeAgent::NodeAgent(const config::AgentConfig& config, const cri::Endpoint& end
   if (!cluster_ || (!config.preflight.AdmitsAnybody() && !config.fleet_tokens)) return;
   callers_.emplace(config.preflight, config.fleet_tokens, cluster_->Place(), cluster_->api(),
                    agent_.metrics(), clock);
+  callers_->OnTrouble(
+      [this](std::string problem) { agent_.TellTrouble("reviews of tokens", std::move(problem)); });
 }
 
 agent::Options NodeAgent::LoopOptions() const {
@@ -165,7 +167,11 @@ void NodeAgent::Watch() {
   const auto look_at_kubelet = [this] { agent_.RecordsChanged({.all = true}); };
   if (version_) version_->OnChange(look_at_kubelet);
   if (word_) word_->OnChange(look_at_kubelet);
-  if (cluster_) talk_.emplace(*cluster_, config_, agent_.board(), keyring_, version_, start_, word_, clock_);
+  const auto trouble = [this](std::string of, std::string problem) {
+    agent_.TellTrouble(std::move(of), std::move(problem));
+  };
+  if (cluster_)
+    talk_.emplace(*cluster_, config_, agent_.board(), keyring_, version_, start_, word_, trouble, clock_);
   if (!config_.once) images_watch_.emplace(content_, [this] { agent_.ImagesChanged(); });
 }
 

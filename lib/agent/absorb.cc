@@ -69,6 +69,15 @@ void Agent::FoldCredentials(credentials::KeyringHealth health) {
   loop_.Changed();
 }
 
+void Agent::On(TroubleTold event) {
+  if (event.problem.empty()) {
+    troubles_.erase(event.of);
+  } else {
+    troubles_.insert_or_assign(std::move(event.of), std::move(event.problem));
+  }
+  loop_.Changed();
+}
+
 void Agent::FoldLocal(Entry& entry, std::optional<plan::Local> local) {
   bool had = entry.seen.local.has_value();
   if (entry.seen.known && entry.seen.local == local) return;

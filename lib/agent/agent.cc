@@ -100,6 +100,10 @@ void Agent::AskPull(const image::Reference& reference, base::TimePoint looked_at
   loop_.Push(PullAsked{reference, looked_at});
 }
 
+void Agent::TellTrouble(std::string of, std::string problem) {
+  loop_.Push(TroubleTold{std::move(of), std::move(problem)});
+}
+
 void Agent::Run(const std::stop_token& stop, base::TimePoint deadline) {
   std::stop_callback wake(stop, [this] { loop_.Push(Wake{}); });
   base::TimePoint started = parts_.clock.Now();

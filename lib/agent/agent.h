@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -44,10 +45,11 @@ class Agent {
   // before others. An unlisted image is pulled like an entry, with the node's own credentials, and shown in
   // Snapshot::asked. The wish lasts plan::kAskedFor; clients that still wait repeat it.
   void AskPull(const image::Reference& reference, base::TimePoint looked_at);
+  // Any thread: a sentence among the problems of status, until the same work tells an empty one.
+  void TellTrouble(std::string of, std::string problem);
 
-  // The loop, on the calling thread, until `stop` is requested, until `deadline`, or with Options::once until
-  // no result is awaited. Running pulls are then cancelled and awaited; their leases keep the bytes. Also
-  // ends if only a new process can go on: see MustRestart.
+  // The loop, on the calling thread, until `stop` or `deadline`, with Options::once until no result is
+  // awaited, or until MustRestart. Running pulls are then cancelled and awaited; their leases keep the bytes.
   void Run(const std::stop_token& stop, base::TimePoint deadline = base::TimePoint::max());
 
   // The folder with kubelet's records was replaced, and this process still has the old one mounted.
@@ -90,6 +92,7 @@ class Agent {
   void On(const CheckDone& event);
   void On(const PullAsked& event);
   void On(const LookedUp& event);
+  void On(TroubleTold event);
   void FoldCredentials(credentials::KeyringHealth health);
   void FoldLocal(Entry& entry, std::optional<plan::Local> local);
 
@@ -120,6 +123,7 @@ class Agent {
   std::shared_ptr<const plan::ImageList> list_;
   std::uint64_t list_epoch_ = 0;
   credentials::KeyringHealth credentials_;
+  std::map<std::string, std::string> troubles_;  // of work beside the loop, by its name
   Entries entries_;
   bool settled_ = false;  // every entry was ready, or has failed for good, once
   bool was_ready_ = false;

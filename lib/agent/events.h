@@ -107,10 +107,16 @@ struct TouchStepped {
   TouchReport report;
 };
 
+// A thread beside the loop cannot do its work, and no single image suffers; or it can again.
+struct TroubleTold {
+  std::string of;       // the thread's work
+  std::string problem;  // a sentence; empty: it is over
+};
+
 struct Wake {};  // nothing but a turn
 
 using Event = std::variant<Wake, ListChanged, LookDone, PullDone, ProgressSeen, SizeKnown, ContentBrought,
                            PullReturned, LeasesTended, PullUnprotected, RecordsTouched, ImagesTouched,
-                           KubeletLooked, TouchStepped, CheckDone, PullAsked, LookedUp>;
+                           KubeletLooked, TouchStepped, CheckDone, PullAsked, LookedUp, TroubleTold>;
 
 }  // namespace prefetch::agent

@@ -66,6 +66,7 @@ void Agent::ShowProblems(plan::Snapshot& snapshot) const {
     snapshot.problems.insert(snapshot.problems.end(), kubelet_->problems().begin(),
                              kubelet_->problems().end());
   }
+  for (const auto& [of, problem] : troubles_) snapshot.problems.push_back(problem);
   if (options_.touch && !touching_) {
     snapshot.problems.emplace_back(
         "--touch needs an API server, and none is reachable from here: the agent touches nothing");

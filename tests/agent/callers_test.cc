@@ -218,6 +218,33 @@ TEST_F(CallersTest, WithoutTheRightToReviewNobodyIsLetIn) {
   EXPECT_NE(std::get<TurnedAway>(who).message.find("component preflight grants"), std::string::npos);
 }
 
+// In status, too, and once.
+TEST_F(CallersTest, AMissingRightIsToldUntilItIsGranted) {
+  kube::Identity identity(
+      {.server = server.url(), .token = base::Secret(server.AddServiceAccountToken("prefetchd", "another"))},
+      clock);
+  kube::HttpApi api(reviewing.client, identity, clock);
+  Callers ours({.namespaces = {"*"}}, true, {"n1", "prefetchd"}, api, metrics, clock);
+  std::vector<std::string> told;
+  ours.OnTrouble([&](std::string problem) { told.push_back(std::move(problem)); });
+  for (int i = 0; i < 3; i++) {
+    Identify(ours, TokenOf("pod-" + std::to_string(i)));
+    clock.Advance(minutes(1));
+  }
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_EQ(
+      told[0],
+      "pods and fleet commands that ask over the network get no answer: this agent may not review tokens: "
+      "the component preflight grants that right");
+  ASSERT_TRUE(server.LoadRbac(tests::ClusterRights(
+      "{kind: ServiceAccount, name: another, namespace: prefetchd}",
+      "[{apiGroups: [authentication.k8s.io], resources: [tokenreviews], verbs: [create]}]")));
+  Identify(ours, TokenOf("pod-4"));
+  Identify(ours, TokenOf("pod-5"));
+  ASSERT_EQ(told.size(), 2U);
+  EXPECT_EQ(told[1], "");
+}
+
 TEST_F(CallersTest, TwoHundredAtOnceAreFineAndAFloodIsHeld) {
   for (int i = 0; i < 200; i++) {
     peer = "10.0.1." + std::to_string(i);

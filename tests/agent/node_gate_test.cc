@@ -58,12 +58,15 @@ class NodeGateTest : public testing::Test {
   }
   void Ready() { Publish(true, plan::Reason::kPresent, plan::Phase::kReady); }
   NodeGate& Gate(bool accept = false) {
-    gate_.emplace(NodeGateOptions{.gate = {.label = true, .condition = true, .taint = true},
-                                  .node = "n1",
-                                  .accept_fleet_wide_writes = accept,
-                                  .kubelet_version = version_,
-                                  .seed = 1},
-                  api_, board_, clock_);
+    gate_.emplace(
+        NodeGateOptions{.gate = {.label = true, .condition = true, .taint = true},
+                        .node = "n1",
+                        .accept_fleet_wide_writes = accept,
+                        .kubelet_version = version_,
+                        .tell = [this](const std::string& of,
+                                       const std::string& problem) { told_.emplace_back(of, problem); },
+                        .seed = 1},
+        api_, board_, clock_);
     return *gate_;
   }
   void RunFor(NodeGate& gate, base::Duration time) {
@@ -78,6 +81,7 @@ class NodeGateTest : public testing::Test {
   Board board_;
   OneNode api_;
   std::shared_ptr<LearntVersion> version_ = std::make_shared<LearntVersion>();
+  std::vector<std::pair<std::string, std::string>> told_;  // troubles, and what each is of
   std::optional<NodeGate> gate_;
 };
 
@@ -276,8 +280,15 @@ TEST_P(NodeGateRefused, HoldsUpNothingElse) {
   Ready();
   RunFor(gate, seconds(15));
   EXPECT_EQ(api_.Label(), refused == "label" ? "" : "ready");
+  ASSERT_EQ(told_.size(), 1U) << "once, however often it is tried";
+  EXPECT_NE(told_[0].second.find(": the API server says "), std::string::npos) << told_[0].second;
   api_.refusing.clear();  // a person has mended it
+  Publish(false, plan::Reason::kAccessDenied, plan::Phase::kFailing, true);
   RunFor(gate, minutes(6));
+  Ready();
+  RunFor(gate, seconds(15));
+  ASSERT_EQ(told_.size(), 2U);
+  EXPECT_EQ(told_[1], std::pair(told_[0].first, std::string()));
   EXPECT_EQ(api_.Label(), "ready");
   ASSERT_NE(api_.Condition(), nullptr);
   EXPECT_EQ(api_.Condition()->status, "True");

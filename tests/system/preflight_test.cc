@@ -2,6 +2,7 @@
 // as a pod with the rights of the component that is shipped; on a real containerd.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <thread>
@@ -77,6 +78,24 @@ TEST_F(PreflightTest, APodMayHaveAnyImagePulledWhereThatIsAllowed) {
   EXPECT_TRUE(node_.Has(unlisted_));
   ran = node_.Ctl({"check", "--image", unlisted_, "--pull"});
   EXPECT_TRUE(Says(ran, 4, "--check-pull")) << "the local socket has a right of its own: " << ran.err;
+}
+
+// The agent was given its settings, and not the components that grant the rights for them.
+TEST_F(PreflightTest, StatusNamesTheRightsThatAreMissing) {
+  Cluster cluster(node_, {});
+  Start(cluster, "{namespaces: [ci], always: ask}\nnodeLabel: true");
+  const auto problem = [&](const std::string& words) {
+    const std::vector<std::string> problems = node_.Status().problems;
+    return std::any_of(problems.begin(), problems.end(),
+                       [&](const std::string& one) { return one.find(words) != std::string::npos; });
+  };
+  EXPECT_TRUE(rig::Eventually(seconds(30), [&] { return problem("the Node's label is not written"); }))
+      << node_.AgentLog();
+  EXPECT_FALSE(problem("tokens")) << "nobody has asked";
+  rig::Ran ran = Check(listed_, "Never", {"--timeout", "1s"});
+  EXPECT_TRUE(Says(ran, 3, "component preflight grants")) << ran.out << ran.err;
+  EXPECT_TRUE(rig::Eventually(seconds(10), [&] { return problem("component preflight grants"); }))
+      << node_.AgentLog();
 }
 
 TEST_F(PreflightTest, OtherTokensLearnNothing) {

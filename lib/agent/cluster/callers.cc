@@ -126,10 +126,10 @@ std::optional<std::variant<Callers::Identity, TurnedAway>> Callers::AwaitTurn(co
   }
   const base::TimePoint now = clock_.Now();
   if (auto identity = Recall(token.key)) return *std::move(identity);
-  if (away_until_ && (now < *away_until_ || !in_review_.empty())) {
+  if (away_ && (now < away_->until || !in_review_.empty())) {
     metrics_.CallerTurnedAway(token.purpose, "NotReviewed");
-    const auto wait = std::chrono::ceil<seconds>(*away_until_ - now);
-    return TurnedAway{.status = 503, .message = kNoReview, .retry_after = std::max(wait, seconds(1))};
+    const auto wait = std::chrono::ceil<seconds>(away_->until - now);
+    return TurnedAway{.status = 503, .message = away_->why, .retry_after = std::max(wait, seconds(1))};
   }
   if (auto wait = TakeReview(token.purpose, peer, now)) {
     metrics_.CallerTurnedAway(token.purpose, "TooManyReviews");
@@ -166,13 +166,19 @@ void Callers::LeaveTurn(const std::string& key) {
   changed_.notify_all();
 }
 
-void Callers::EndTurn(const std::string& key, std::optional<base::TimePoint> again_at) {
+void Callers::EndTurn(const std::string& key, std::optional<Away> away) {
   {
     base::Lock lock(mutex_);
     in_review_.erase(key);
-    away_until_ = again_at;
+    away_ = std::move(away);
   }
   changed_.notify_all();
+}
+
+void Callers::Tell(std::string problem) {
+  base::Lock lock(mutex_);
+  if (!tell_ || std::exchange(told_, problem) == problem) return;
+  tell_(std::move(problem));
 }
 
 std::variant<Callers::Identity, TurnedAway> Callers::Review(const base::Call& call, const Token& token,
@@ -185,8 +191,10 @@ std::variant<Callers::Identity, TurnedAway> Callers::Review(const base::Call& ca
     if (left) {
       LeaveTurn(token.key);
     } else {
-      EndTurn(token.key, clock_.Now() + away.retry_after);
+      EndTurn(token.key, Away{clock_.Now() + away.retry_after, away.message});
     }
+    if (review.failure().kind == kube::ApiError::kForbidden)
+      Tell("pods and fleet commands that ask over the network get no answer: " + away.message);
     metrics_.CallerTurnedAway(token.purpose, "NotReviewed");
     base::Warn("token not reviewed",
                {{"kind", kube::ApiErrorName(review.failure().kind)}, {"error", review.failure().message}});
@@ -195,6 +203,7 @@ std::variant<Callers::Identity, TurnedAway> Callers::Review(const base::Call& ca
   Identity identity = plan::JudgeReview(ToPlan(*std::move(review)), token.purpose, place_, rules_);
   Remember(token, identity);
   EndTurn(token.key, std::nullopt);
+  Tell("");
   return identity;
 }
 

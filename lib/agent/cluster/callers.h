@@ -8,6 +8,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -54,6 +55,10 @@ class Callers {
   Callers(plan::CallerRules rules, bool fleet, plan::AgentPlace place, kube::Api& api, Metrics& metrics,
           const base::Clock& clock);
 
+  // Before the first question: `tell` hears, on any thread, that the API server refuses reviews to this
+  // agent, and why; and, with an empty sentence, that it does no longer.
+  void OnTrouble(std::function<void(std::string problem)> tell) { tell_ = std::move(tell); }
+
   const plan::CallerRules& rules() const { return rules_; }
   bool Admits(plan::CallerPurpose purpose) const {
     return purpose == plan::CallerPurpose::kFleet ? fleet_ : rules_.AdmitsAnybody();
@@ -95,9 +100,15 @@ class Callers {
   // nullopt: one more review may be sent. Else how long to wait.
   std::optional<base::Duration> TakeReview(plan::CallerPurpose purpose, const std::string& peer,
                                            base::TimePoint now) PREFETCH_REQUIRES(mutex_);
-  // `again_at`: the API server did not answer, and is left alone until then.
-  void EndTurn(const std::string& key, std::optional<base::TimePoint> again_at) PREFETCH_EXCLUDES(mutex_);
+  // The API server did not answer, and is left alone for a while.
+  struct Away {
+    base::TimePoint until;
+    std::string why;  // what callers are told meanwhile
+  };
+  // `away`: none if it did.
+  void EndTurn(const std::string& key, std::optional<Away> away) PREFETCH_EXCLUDES(mutex_);
   void LeaveTurn(const std::string& key) PREFETCH_EXCLUDES(mutex_);
+  void Tell(std::string problem) PREFETCH_EXCLUDES(mutex_);
   void Remember(const Token& token, const Identity& identity) PREFETCH_EXCLUDES(mutex_);
 
   const plan::CallerRules rules_;
@@ -107,13 +118,14 @@ class Callers {
   Metrics& metrics_;
   const base::Clock& clock_;
   const base::SaltedHash hash_;
+  std::function<void(std::string problem)> tell_;  // may be null
   base::Mutex mutex_;
   base::Condition changed_;
   base::TokenBucket reviews_ PREFETCH_GUARDED_BY(mutex_);
   base::TokenBucket fleet_reviews_ PREFETCH_GUARDED_BY(mutex_);
-  std::set<std::string> in_review_ PREFETCH_GUARDED_BY(mutex_);  // by the token's hash
-  std::optional<base::TimePoint> away_until_
-      PREFETCH_GUARDED_BY(mutex_);                                  // none: the API server answered last
+  std::string told_ PREFETCH_GUARDED_BY(mutex_);                    // the trouble that stands; empty: none
+  std::set<std::string> in_review_ PREFETCH_GUARDED_BY(mutex_);     // by the token's hash
+  std::optional<Away> away_ PREFETCH_GUARDED_BY(mutex_);            // none: the API server answered last
   std::map<std::string, Known> known_ PREFETCH_GUARDED_BY(mutex_);  // by the token's hash
   std::map<std::string, base::TokenBucket> budgets_ PREFETCH_GUARDED_BY(mutex_);  // by namespace; "": fleet
   // By address, those of fleet tokens apart.

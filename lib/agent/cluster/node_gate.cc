@@ -72,12 +72,24 @@ bool NodeGate::Failed(Part part, const kube::Failure& failure) {
   if (std::exchange(trouble.told, what) != what) {
     base::Warn("node object not reached",
                {{"kind", kube::ApiErrorName(failure.kind)}, {"error", failure.message}, {"retryIn", wait}});
+    if (refused) TellOf(part, failure.message);
   }
   return part != kNode;
 }
 
 void NodeGate::Worked(Part part) {
-  if (!std::exchange(troubles_[part], {}).told.empty()) base::Info("node object reached again");
+  if (std::exchange(troubles_[part], {}).told.empty()) return;
+  base::Info("node object reached again");
+  TellOf(part, "");
+}
+
+void NodeGate::TellOf(Part part, const std::string& why) const {
+  static constexpr std::array<const char*, kParts> kWords = {
+      "the Node cannot be read",          "the Node's condition is not written",
+      "the Node's label is not written",  "the Node's label of the newest result is not written",
+      "the startup taint is not removed", "Events of the Node are not written"};
+  const std::string what = kWords.at(part);
+  if (options_.tell) options_.tell(what, why.empty() ? "" : what + ": the API server says " + why);
 }
 
 // Asked once: a server that is older later does not happen.

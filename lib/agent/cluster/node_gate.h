@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -27,6 +28,9 @@ struct NodeGateOptions {
   bool accept_fleet_wide_writes = false;
   // Each read of the Node leaves its kubelet's version here; may be null.
   std::shared_ptr<LearntVersion> kubelet_version;
+  // Hears what the API server refuses to this agent, and why: `of` names the write. An empty sentence: it
+  // does no longer. On the gate's thread; may be null.
+  std::function<void(std::string of, std::string problem)> tell;
   std::uint64_t seed = std::random_device{}();  // of the jitter
 };
 
@@ -67,6 +71,7 @@ class NodeGate {
   // Logs it if it is new, and puts off that write. True: the other writes may go on.
   bool Failed(Part part, const kube::Failure& failure);
   void Worked(Part part);
+  void TellOf(Part part, const std::string& why) const;
   bool MayTry(Part part) const { return now_ >= troubles_[part].not_before; }
   // nullopt: the server does not say yet.
   std::optional<bool> MayWrite(const base::Call& call);
