@@ -49,8 +49,7 @@ struct ContentWriter::Connection {
 class ContentWriter::Stream final : public BlobWriter {
  public:
   Stream(Connection& connection, const base::Call& call, const std::string& lease, const BlobToWrite& blob)
-      : connection_(connection), call_(call), blob_(blob) {
-    Prepare(context_, call_);
+      : connection_(connection), call_(call), blob_(blob), under_way_(Prepare(context_, call_)) {
     InOurName(context_);
     context_.AddMetadata(kLeaseHeader, lease);
     calls_ = connection_.stub->Write(&context_);
@@ -140,6 +139,7 @@ class ContentWriter::Stream final : public BlobWriter {
   const base::Call call_;
   const BlobToWrite blob_;
   grpc::ClientContext context_;
+  CallUnderWay under_way_;
   std::unique_ptr<grpc::ClientReaderWriter<content::WriteContentRequest, content::WriteContentResponse>>
       calls_;
   std::uint64_t offset_ = 0;

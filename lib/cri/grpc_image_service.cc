@@ -115,6 +115,7 @@ struct StatusFlight {
   v1::ImageStatusResponse response;
   grpc::Status status;
   std::unique_ptr<grpc::ClientAsyncResponseReader<v1::ImageStatusResponse>> reader;
+  std::optional<CallUnderWay> under_way;
 };
 
 }  // namespace
@@ -214,7 +215,7 @@ CallResult<std::vector<std::optional<ImageDetails>>> GrpcImageService::ImageStat
       flight.index = next++;
       flight.request.mutable_image()->set_image(names[flight.index]);
       flight.request.set_verbose(true);
-      Prepare(flight.context, limited);
+      flight.under_way.emplace(Prepare(flight.context, limited));
       flight.reader = channels_->images->AsyncImageStatus(&flight.context, flight.request, &queue);
       flight.reader->Finish(&flight.response, &flight.status, &flight);
     }

@@ -1,7 +1,5 @@
 #include "cri/rpc.h"
 
-#include <absl/synchronization/mutex.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -17,14 +15,8 @@ constexpr int kFirstReconnectMs = 100;     // as kubelet
 constexpr int kLongestReconnectMs = 3000;  // as kubelet
 constexpr int kConnectTimeoutMs = 5000;    // one attempt; shorter ones failed on busy nodes
 
-// Debian builds Abseil with its search for lock cycles, which notes the stack at each lock that gRPC takes:
-// 13 % of the agent's CPU while it pulls. Any thread may call; it holds for the process.
-void SearchNoLockCycles() {
-  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
-}
-
 grpc::ChannelArguments Arguments(std::string_view purpose, int max_message_bytes) {
-  SearchNoLockCycles();
+  InitializeGrpc();
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(max_message_bytes);
   // Newer gRPC would send the socket's path, which strict servers refuse.
@@ -90,13 +82,14 @@ void RpcChannel::Ended(const grpc::Status& status) {
   }
 }
 
-void Prepare(grpc::ClientContext& context, const base::Call& call) {
+CallUnderWay Prepare(grpc::ClientContext& context, const base::Call& call) {
   context.set_wait_for_ready(true);
   base::Duration left = call.deadline - std::chrono::steady_clock::now();
   // Monotonic, so that a clock that is set does not end calls. The cap keeps the sum in range.
   left = std::min<base::Duration>(left, std::chrono::hours(48));  // more than any pullTimeout
   auto nanos = std::chrono::duration_cast<std::chrono::nanoseconds>(left).count();
   context.set_deadline(gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_nanos(nanos, GPR_TIMESPAN)));
+  return CallUnderWay(call.deadline);
 }
 
 std::optional<CallError> ToCallError(const grpc::Status& status, const base::Call& call, bool connected,

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "base/call.h"
+#include "cri/call_timers.h"
 #include "cri/endpoint.h"
 #include "cri/generation.h"
 #include "cri/image_service.h"
@@ -73,8 +74,9 @@ struct RpcSubject {
 std::optional<CallError> ToCallError(const grpc::Status& status, const base::Call& call, bool connected,
                                      const RpcSubject& subject);
 
-// Gives a call that is to be made its deadline, and lets it wait for a connection that is being made.
-void Prepare(grpc::ClientContext& context, const base::Call& call);
+// Gives a call that is to be made its deadline, and lets it wait for a connection that is being made. Keep
+// the result until the call has ended.
+CallUnderWay Prepare(grpc::ClientContext& context, const base::Call& call);
 
 // Runs `invoke(context)`, which makes one blocking call on `channel` and returns its grpc::Status. nullopt:
 // it went well.
@@ -87,7 +89,7 @@ std::optional<CallError> RunRpc(RpcChannel& channel, const base::Call& call, con
   grpc::Status status;
   for (int tries = subject.harmless ? 2 : 1; tries > 0; tries--) {
     grpc::ClientContext context;
-    Prepare(context, call);
+    const CallUnderWay under_way = Prepare(context, call);
     std::stop_callback cancel(call.stop, [&context] { context.TryCancel(); });
     status = invoke(context);
     channel.Ended(status);
