@@ -132,6 +132,8 @@ void Pulls::Succeeded(Entry& entry, const ActiveRun& run, PullOutcome outcome) {
   runtime_.LookInFull();
   if (!run.lease.empty()) leases_.LetGo(run.lease);
   registries_.erase(entry.want->reference.domain());
+  plan::Distance& distance = distances_[entry.want->reference.domain()];
+  distance = plan::AfterPull(distance, loop_.now() - run.run.started_at);
   // Another pull of the same name has nothing left to do.
   for (ActiveRun& other : entry.runs) {
     other.ending = Ending::kReplaced;

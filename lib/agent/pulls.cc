@@ -49,7 +49,8 @@ Pulls::Pulls(PullOptions options, const PullParts& parts, DiskProbe disk, const 
       kubelet_(neighbours.kubelet),
       limits_(options_.limits),
       // A replacement runs beside the pull that it replaces, and pulls whose content is here beside others.
-      workers_(4 * std::max(limits_.parallel_pulls, limits_.parallel_pulls_when_ready)) {}
+      workers_(4 * std::max({limits_.parallel_pulls, limits_.parallel_pulls_when_ready,
+                             limits_.parallel_pulls_far})) {}
 
 void Pulls::UseThreshold(int kubelet_percent) {
   limits_ = plan::WithThreshold(options_.limits, kubelet_percent);
@@ -66,6 +67,7 @@ void Pulls::Forget(const std::set<std::string>& in_use) {
   std::erase_if(registries_, [&](const auto& one) {
     return !in_use.contains(one.first) && plan::MayBeForgotten(one.second, loop_.now());
   });
+  std::erase_if(distances_, [&](const auto& one) { return !in_use.contains(one.first); });
   std::erase_if(registry_trouble_, [&](const auto& one) { return !registries_.contains(one.first); });
 }
 
@@ -327,6 +329,9 @@ void Pulls::Absorb(const ProgressSeen& event) {
       run.run.movement = plan::AfterProgress(
           run.run.movement, Facts(one.progress, runtime_.queues() && any_active), loop_.now());
       entry->past.room = plan::AfterSize(entry->past.room, run.run.movement.bytes_total);
+      plan::Distance& distance = distances_[entry->want->reference.domain()];
+      distance =
+          plan::AfterLookAtPull(distance, run.run.movement.bytes_total > 0, loop_.now() - run.run.started_at);
       loop_.Changed();
     }
   }

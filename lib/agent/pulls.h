@@ -19,6 +19,7 @@
 #include "agent/perform.h"
 #include "agent/runtime_view.h"
 #include "agent/workers.h"
+#include "plan/distance.h"
 #include "plan/limits.h"
 #include "plan/room.h"
 #include "plan/schedule.h"
@@ -105,6 +106,7 @@ class Pulls {
   // Room on the disk: room.cc.
   void EndWithoutRoom();
   plan::PullSlot SlotOf(std::size_t index) const;
+  bool IsFar(const Entry& entry) const;  // its registry
   std::uint64_t KeptBytes() const;
   void GiveUpBytes(Entry& entry, cri::LeaseBytes bytes, base::Duration after = {});
   void DropKeptBytes();
@@ -134,6 +136,7 @@ class Pulls {
 
   plan::Limits limits_;  // with kubelet's own thresholds, once they are known
   std::map<std::string, plan::RegistryHealth> registries_;
+  std::map<std::string, plan::Distance> distances_;       // of registries
   std::map<std::string, plan::Reason> registry_trouble_;  // the newest of each that had any
   base::TimePoint first_at_;                              // startJitter
   base::TimePoint start_again_ = base::TimePoint::max();

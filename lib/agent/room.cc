@@ -27,6 +27,11 @@ void Pulls::FoldDisk(const plan::DiskSpace& disk, const std::string& path) {
 }
 
 // A pull that runs, or is due.
+bool Pulls::IsFar(const Entry& entry) const {
+  auto distance = distances_.find(entry.want->reference.domain());
+  return distance != distances_.end() && distance->second == plan::Distance::kFar;
+}
+
 plan::PullSlot Pulls::SlotOf(std::size_t index) const {
   const Entry& entry = entries_.all()[index];
   plan::PullSlot slot{.entry = index,
@@ -38,6 +43,7 @@ plan::PullSlot Pulls::SlotOf(std::size_t index) const {
                       .unlisted = !entry.on_list,
                       .suspect = plan::IsSuspect(entry.past),
                       .stalled = entry.past.last_failure == plan::Reason::kStalled,
+                      .far = IsFar(entry),
                       .failures = entry.past.failures,
                       .bytes = entry.past.room.compressed};
   if (entry.runs.empty()) {

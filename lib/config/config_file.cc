@@ -102,10 +102,13 @@ void ReadLimit(ObjectReader& object, const LimitField& field, seconds& limit) {
 
 plan::Limits ReadLimits(ObjectReader object) {
   plan::Limits limits;
+  const bool bounded = object.Has("parallelPulls") || object.Has("perRegistryPulls");
+  const bool says_far = object.Has("parallelPullsFar");
   for (const LimitField& field : LimitFields()) {
     std::visit([&](auto member) { ReadLimit(object, field, limits.*member); }, field.member);
   }
   object.Finish();
+  if (bounded && !says_far) limits.parallel_pulls_far = limits.parallel_pulls;
   if (limits.parallel_pulls_when_ready > limits.parallel_pulls) {
     object.Fail("parallelPullsWhenReady",
                 "must not be more than parallelPulls, which is " + std::to_string(limits.parallel_pulls));

@@ -95,6 +95,15 @@ class TotalPlaces {
   base::TimePoint one_more_from_;
 };
 
+// Pulls at a time, in all.
+int ParallelPulls(const ScheduleInput& input, const Limits& limits) {
+  if (input.settled) return limits.parallel_pulls_when_ready;
+  const auto is_far = [](const PullSlot& slot) { return slot.far; };
+  const bool any_far = std::any_of(input.due.begin(), input.due.end(), is_far) ||
+                       std::any_of(input.running.begin(), input.running.end(), is_far);
+  return any_far ? std::max(limits.parallel_pulls, limits.parallel_pulls_far) : limits.parallel_pulls;
+}
+
 // How many pulls each registry may have at once.
 class RegistryLimits {
  public:
@@ -105,6 +114,12 @@ class RegistryLimits {
     }
     for (const PullSlot& slot : input.due) {
       if (now >= HeldUntil(slot.registry) && IsPrompt(slot.look_up, now)) waiting_.insert(slot.registry);
+    }
+    if (input.settled || limits.parallel_pulls_far <= limits.parallel_pulls) return;
+    for (const std::vector<PullSlot>* slots : {&input.due, &input.running}) {
+      for (const PullSlot& slot : *slots) {
+        if (slot.far) far_.insert(slot.registry);
+      }
     }
   }
 
@@ -122,7 +137,9 @@ class RegistryLimits {
     auto health = input_.registries.find(registry);
     bool on_probation =
         health != input_.registries.end() && image::kFailingPulls.IsOpen(health->second.failures);
-    return on_probation ? 1 : limits_.per_registry_pulls;
+    if (on_probation) return 1;
+    return far_.contains(registry) ? std::max(limits_.per_registry_pulls, limits_.parallel_pulls_far)
+                                   : limits_.per_registry_pulls;
   }
 
   const ScheduleInput& input_;
@@ -130,6 +147,7 @@ class RegistryLimits {
   const int parallel_;
   const base::TimePoint now_;
   std::set<std::string> waiting_;  // registries that could use a place, or have their share already
+  std::set<std::string> far_;      // registries that may have more pulls for it
 };
 
 // Pulls whose content was brought leave no more than `most` places, and none where one pull at a time is all.
@@ -202,7 +220,7 @@ ScheduleOutput Schedule(const ScheduleInput& input, const Limits& limits, base::
     return output;
   }
   const std::vector<PullSlot> due = InOrder(input.due);
-  const int parallel = input.settled ? limits.parallel_pulls_when_ready : limits.parallel_pulls;
+  const int parallel = ParallelPulls(input, limits);
   const RegistryLimits registries(input, limits, parallel, now);
   std::vector<PullSlot> running = WithFreePlaces(input.running, registries, parallel);
   Places taken;

@@ -44,6 +44,7 @@ struct PullSlot {
   bool stalled = false;     // its newest failure: goes behind all others, which it would keep waiting again
   bool brought = false;     // of one that runs: the agent has fetched its content, and the runtime unpacks it
   bool over = false;        // of one that runs: its bytes are here, and looked at. It takes no place
+  bool far = false;         // its registry is: plan/distance.h
   int failures = 0;         // entries that failed go behind those of their priority that did not
   std::uint64_t bytes = 0;  // 0: not known
   RoomClaim room;

@@ -224,6 +224,7 @@ limits:
   parallelPulls: 8
   parallelPullsWhenReady: 1
   perRegistryPulls: 3
+  parallelPullsFar: 12
   largeImageBytes: 1073741824
   diskMinFreeBytes: 0
   diskHighPercent: 70
@@ -297,6 +298,7 @@ preflight:
   plan::Limits limits{.parallel_pulls = 8,
                       .parallel_pulls_when_ready = 1,
                       .per_registry_pulls = 3,
+                      .parallel_pulls_far = 12,
                       .large_image_bytes = 1 << 30,
                       .disk_min_free_bytes = 0,
                       .disk_high_percent = 70,
@@ -304,6 +306,24 @@ preflight:
                       .pull_limit = minutes(60),
                       .start_jitter = minutes(10)};
   EXPECT_EQ(config->limits, limits);
+}
+
+// Who sets a limit without a word of far registries means them, too.
+TEST(AgentConfig, ALimitOfPullsIsOneForFarRegistriesToo) {
+  tests::TempDir root;
+  for (const auto& [limits, expected] :
+       std::initializer_list<std::pair<std::string, int>>{{"{}", 8},
+                                                          {"{largeImageBytes: 5}", 8},
+                                                          {"{parallelPulls: 3}", 3},
+                                                          {"{perRegistryPulls: 2}", 4},
+                                                          {"{parallelPulls: 2, parallelPullsFar: 6}", 6}}) {
+    RawConfig flags = Minimal();
+    flags.config_file =
+        Flag(root.Write("agent.yaml", std::string(kHead) + "limits: " + limits + "\n"), "--config");
+    auto config = LoadAgentConfig(flags, Environment({}));
+    ASSERT_TRUE(config) << config.error().message();
+    EXPECT_EQ(config->limits.parallel_pulls_far, expected) << limits;
+  }
 }
 
 TEST(AgentConfig, FlagsOverEnvironmentOverFile) {

@@ -27,6 +27,36 @@ TEST(Schedule, FourAtATimeThenTwo) {
             (Starts{0}));
 }
 
+TEST(Schedule, FromAFarRegistryEightAtATime) {
+  std::vector<PullSlot> due = Slots(10);
+  for (PullSlot& slot : due) slot.far = true;
+  EXPECT_EQ(Schedule({.due = due}, {}, kNow).start, (Starts{0, 1, 2, 3, 4, 5, 6, 7}));
+  EXPECT_EQ(Schedule({.due = due, .settled = true}, {}, kNow).start, (Starts{0, 1}));
+  ScheduleInput in_trouble{.due = due};
+  in_trouble.registries["r.io"] = {.failures = 2};
+  EXPECT_EQ(Schedule(in_trouble, {}, kNow).start, (Starts{0}));
+  Limits limits;
+  limits.parallel_pulls = limits.parallel_pulls_far = 2;
+  limits.per_registry_pulls = 1;
+  EXPECT_EQ(Schedule({.due = due}, limits, kNow).start, (Starts{0}));
+}
+
+// The places of far registries delay nobody, and give near ones no more than they have by themselves.
+TEST(Schedule, ANearRegistryBesideAFarOne) {
+  std::vector<PullSlot> due, running;
+  for (std::size_t i = 0; i < 10; i++) due.push_back(Slot(i, "near.io"));
+  for (std::size_t i = 0; i < 7; i++) {
+    running.push_back(Slot(20 + i, "far.io"));
+    running.back().far = true;
+  }
+  EXPECT_EQ(Schedule({.due = due, .running = running}, {}, kNow).start, (Starts{0}));
+  running.resize(1);
+  EXPECT_EQ(Schedule({.due = due, .running = running}, {}, kNow).start, (Starts{0, 1, 2, 3}));
+  due.push_back(Slot(10, "far.io"));
+  due.back().far = true;
+  EXPECT_EQ(Schedule({.due = due, .running = running}, {}, kNow).start, (Starts{0, 1, 2, 3, 10}));
+}
+
 TEST(Schedule, OneThatIsOnlyLookedAtTakesNoPlace) {
   std::vector<PullSlot> running = {Slot(20), Slot(21), Slot(22), Slot(23)};
   EXPECT_EQ(Schedule({.due = Slots(10), .running = running}, {}, kNow).start, Starts{});

@@ -189,14 +189,17 @@ TEST_F(PluginScenario, AMomentForCredentialsCostsNoPriority) {
   EXPECT_TRUE(Here(kPublic, seconds(5)));
 }
 
+// Four, and eight once it has turned out to be far.
 TEST_F(PluginScenario, TheOnlyRegistryWithWorkHasAllPlaces) {
-  Start({8, 1});
+  Start({12, 1});
   names_.pop_back();
   Know(1, Good());
   node_->runtime.SetLatency(seconds(10));
   List();
-  node_->RunFor(seconds(1));
+  node_->RunFor(milliseconds(200));
   EXPECT_EQ(node_->runtime.Parked(), 4);
+  node_->RunFor(seconds(1));
+  EXPECT_EQ(node_->runtime.Parked(), 8);
 }
 
 // An entry that goes while its credentials are searched for: the plugin's run is for nobody, and what comes
