@@ -106,9 +106,8 @@ base::Status Fetcher::WriteDocument(const base::Call& call, const std::string& l
 }
 
 base::Status Fetcher::BringContent(const base::Call& call, const FetchJob& job,
-                                   std::shared_ptr<image::ContentSource> source) {
-  image::RegistryQuestion question{
-      .reference = job.reference, .local_digests = {}, .platform = platform_, .credentials = job.credentials};
+                                   const image::RegistryQuestion& question,
+                                   const std::shared_ptr<image::ContentSource>& source) {
   auto manifest = source->Manifest(call.Within(kManifestLimit), question);
   if (!manifest && manifest.error().code() == base::Code::kInvalidArgument)
     return base::NotFound(manifest.error().message());
@@ -126,24 +125,28 @@ base::Status Fetcher::BringContent(const base::Call& call, const FetchJob& job,
     if (auto written = WriteDocument(call, job.lease, document.blob, document.bytes); !written)
       return written;
   }
-  return streams_.Bring(call, {.lease = job.lease,
-                               .blobs = std::move(blobs->blobs),
-                               .question = std::move(question),
-                               .source = std::move(source)});
+  return streams_.Bring(
+      call, {.lease = job.lease, .blobs = std::move(blobs->blobs), .question = question, .source = source});
 }
 
-bool Fetcher::Bring(const base::Call& call, const FetchJob& job) {
-  std::shared_ptr<image::ContentSource> source = Choose(call, job);
-  if (source == nullptr) return false;
-  const base::Status brought = BringContent(call, job, std::move(source));
-  if (brought) return true;
+FetchEnd Fetcher::Bring(const base::Call& call, const FetchJob& job) {
+  const std::shared_ptr<image::ContentSource> source = Choose(call, job);
+  if (source == nullptr) return {};
+  const image::RegistryQuestion question{
+      .reference = job.reference, .local_digests = {}, .platform = platform_, .credentials = job.credentials};
+  const base::Status brought = BringContent(call, job, question, source);
+  if (brought) return {.brought = true};
+  if (brought.error().code() == base::Code::kResourceExhausted && !call.Stopped()) {
+    if (auto patience = source->AskedForPatience(question))
+      return {.patience = patience, .error = brought.error().message()};
+  }
   if (!call.Stopped() && IsTrouble(brought.error())) {
     const std::string& registry = job.reference.domain();
     Note(registry, plan::AfterFetchFailed(HealthOf(registry), clock_.Now()));
   }
   base::Debug("the runtime fetches the rest",
               {{"image", job.reference.written()}, {"error", brought.error().message()}});
-  return false;
+  return {};
 }
 
 }  // namespace prefetch::agent

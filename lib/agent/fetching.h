@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,13 @@ struct FetchJob {
   std::function<void(const base::Call& call, std::uint64_t bytes)> sized = nullptr;
 };
 
+struct FetchEnd {
+  bool brought = false;  // all content of the image is there; else the rest is left to the runtime
+  // Not even the runtime is to ask the registry for so long: it has asked for patience, in these words.
+  std::optional<base::Duration> patience = {};
+  std::string error = {};
+};
+
 // Owned by the Agent. Any thread may call.
 class Fetcher {
  public:
@@ -47,9 +55,8 @@ class Fetcher {
   Fetcher(bool automatic, cri::ContentService& content, ContentSourceFor source, const base::Clock& clock,
           image::Platform platform, Metrics& metrics);
 
-  // Blocks until all content of the image is there (true), or the rest is left to the runtime. A stop ends it
-  // at once. What was written stays under the lease.
-  bool Bring(const base::Call& call, const FetchJob& job) PREFETCH_EXCLUDES(mutex_);
+  // Blocks until it is over. A stop ends it at once. What was written stays under the lease.
+  FetchEnd Bring(const base::Call& call, const FetchJob& job) PREFETCH_EXCLUDES(mutex_);
 
  private:
   std::shared_ptr<image::ContentSource> Choose(const base::Call& call, const FetchJob& job)
@@ -57,7 +64,8 @@ class Fetcher {
   base::Status WriteDocument(const base::Call& call, const std::string& lease, const cri::BlobToWrite& blob,
                              const std::string& bytes);
   base::Status BringContent(const base::Call& call, const FetchJob& job,
-                            std::shared_ptr<image::ContentSource> source) PREFETCH_EXCLUDES(mutex_);
+                            const image::RegistryQuestion& question,
+                            const std::shared_ptr<image::ContentSource>& source) PREFETCH_EXCLUDES(mutex_);
   plan::FetchHealth HealthOf(const std::string& registry) PREFETCH_EXCLUDES(mutex_);
   void Note(const std::string& registry, const plan::FetchHealth& health) PREFETCH_EXCLUDES(mutex_);
 

@@ -212,10 +212,11 @@ PullOutcome LookAtWhatCame(const base::Call& call, const PullParts& parts, const
   return outcome;
 }
 
-// Whatever comes of it, the runtime pulls afterwards.
-void FetchFirst(const base::Call& call, const PullParts& parts, const PullJob& job,
-                const credentials::Lookup& lookup) {
-  if (parts.fetcher == nullptr || job.lease.empty()) return;
+// Whatever comes of it, the runtime pulls afterwards, unless the registry has asked for patience: the outcome
+// then.
+std::optional<PullOutcome> FetchFirst(const base::Call& call, const PullParts& parts, const PullJob& job,
+                                      const credentials::Lookup& lookup) {
+  if (parts.fetcher == nullptr || job.lease.empty()) return std::nullopt;
   FetchJob fetch{.reference = job.reference,
                  .lease = job.lease,
                  .credentials = {},
@@ -225,8 +226,15 @@ void FetchFirst(const base::Call& call, const PullParts& parts, const PullJob& j
     if (parts.refusals.Held(job.reference, credential.auth, parts.clock.Now())) continue;
     fetch.credentials.push_back(credential.auth);
   }
-  if (fetch.credentials.empty() && !lookup.credentials.empty()) return;
-  if (parts.fetcher->Bring(call, fetch) && job.brought) job.brought();
+  if (fetch.credentials.empty() && !lookup.credentials.empty()) return std::nullopt;
+  FetchEnd end = parts.fetcher->Bring(call, fetch);
+  if (end.patience) {
+    PullOutcome outcome = Failed(plan::Reason::kRateLimited, std::move(end.error));
+    outcome.failure->retry_after = end.patience;
+    return outcome;
+  }
+  if (end.brought && job.brought) job.brought();
+  return std::nullopt;
 }
 
 }  // namespace
@@ -243,8 +251,9 @@ PullOutcome PerformPull(const base::Call& call, const PullParts& parts, const Pu
   }
   if (call.Stopped()) return Cancelled();
   const credentials::Lookup& lookup = *job.credentials;
-  FetchFirst(call, parts, job, lookup);
+  std::optional<PullOutcome> limited = FetchFirst(call, parts, job, lookup);
   if (call.Stopped()) return Cancelled();
+  if (limited) return *std::move(limited);
   Attempt attempt = TryCredentials(call, parts, job, lookup);
   if (attempt.ok && job.returned) job.returned();
   if (attempt.ok) return LookAtWhatCame(call, parts, job, attempt.credential);

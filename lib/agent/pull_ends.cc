@@ -131,7 +131,7 @@ void Pulls::Succeeded(Entry& entry, const ActiveRun& run, PullOutcome outcome) {
   if (kubelet_ != nullptr) kubelet_->ImageChanged(entry);
   runtime_.LookInFull();
   if (!run.lease.empty()) leases_.LetGo(run.lease);
-  registries_.erase(entry.want->reference.domain());
+  RegistryServed(entry.want->reference.domain());
   plan::Distance& distance = distances_[entry.want->reference.domain()];
   distance = plan::AfterPull(distance, loop_.now() - run.run.started_at);
   // Another pull of the same name has nothing left to do.
@@ -154,16 +154,23 @@ void Pulls::Succeeded(Entry& entry, const ActiveRun& run, PullOutcome outcome) {
   }
 }
 
-void Pulls::RegistryAnswered(const Entry& entry, plan::Reason reason) {
+// Of pulls side by side, one that was served before another met its limit says nothing of that.
+void Pulls::RegistryServed(const std::string& registry) {
+  auto health = registries_.find(registry);
+  if (health != registries_.end() && loop_.now() >= health->second.limited_until) registries_.erase(health);
+}
+
+void Pulls::RegistryAnswered(const Entry& entry, const plan::PullFailure& failure) {
+  const plan::Reason reason = failure.reason;
   const std::string& registry = entry.want->reference.domain();
   if (!IsRegistryTrouble(reason)) {
-    if (reason == plan::Reason::kAccessDenied || reason == plan::Reason::kNotFound)
-      registries_.erase(registry);
+    if (reason == plan::Reason::kAccessDenied || reason == plan::Reason::kNotFound) RegistryServed(registry);
     return;
   }
   plan::RegistryHealth& health = registries_[registry];
   registry_trouble_[registry] = reason;
-  health = plan::AfterRegistryFailure(health, reason == plan::Reason::kRateLimited, {}, loop_.now(),
+  health = plan::AfterRegistryFailure(health, reason == plan::Reason::kRateLimited,
+                                      failure.retry_after.value_or(base::Duration(0)), loop_.now(),
                                       loop_.Random());
   if (reason == plan::Reason::kRateLimited) checks_.HeldByPull(registry, health.not_before);
 }
@@ -199,7 +206,7 @@ void Pulls::Failed(Entry& entry, const ActiveRun& run, const plan::PullFailure& 
     entry.past = plan::AfterFailure(std::move(entry.past), given, loop_.now(), loop_.Random());
   }
   checks_.UpdateFailed(entry, failure);
-  RegistryAnswered(entry, failure.reason);
+  RegistryAnswered(entry, failure);
   base::LogFields fields = {{"image", entry.want->reference.written()},
                             {"reason", plan::ReasonName(failure.reason)},
                             {"error", failure.error},

@@ -101,7 +101,8 @@ class Pulls {
   void Failed(Entry& entry, const ActiveRun& run, const plan::PullFailure& failure);
   void FailedByRuntime(const plan::PullFailure& failure);
   bool MayHaveEndedRuntime(const Entry& entry, const ActiveRun& run);
-  void RegistryAnswered(const Entry& entry, plan::Reason reason);
+  void RegistryServed(const std::string& registry);
+  void RegistryAnswered(const Entry& entry, const plan::PullFailure& failure);
 
   // Room on the disk: room.cc.
   void EndWithoutRoom();

@@ -52,8 +52,9 @@ class ContentWriter::Stream final : public BlobWriter {
       : connection_(connection), call_(call), blob_(blob), under_way_(Prepare(context_, call_)) {
     InOurName(context_);
     context_.AddMetadata(kLeaseHeader, lease);
-    calls_ = connection_.stub->Write(&context_);
+    // Before the call: it blocks until there is a connection.
     cancel_.emplace(call_.stop, [this] { context_.TryCancel(); });
+    calls_ = connection_.stub->Write(&context_);
   }
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;

@@ -61,8 +61,8 @@ struct Request {
   // included, long before call.deadline. 0: never.
   std::chrono::seconds stall_timeout{0};
   std::size_t max_body_bytes = 4 * 1024 * 1024;  // of the answer
-  // The limit for the body of a 4xx or 5xx; the client closes the connection after it. 0: no such cut, and a
-  // body longer than max_body_bytes is a failure, as for any answer.
+  // The limit for the body of a 3xx, 4xx or 5xx, instead of max_body_bytes; the client closes the connection
+  // after it. 0: no such cut, and a body longer than max_body_bytes is a failure, as for any answer.
   std::size_t max_error_body_bytes = 0;
   Peers peers = Peers::kAny;  // of direct connections; a proxy is the operator's, wherever it stands
   bool http2 = false;         // where a TLS server offers it

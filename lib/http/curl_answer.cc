@@ -2,6 +2,7 @@
 
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <string_view>
 
 #include "base/text.h"
@@ -45,11 +46,12 @@ std::size_t OnHeader(char* data, std::size_t, std::size_t size, void* self) {
 
 std::size_t OnBody(char* data, std::size_t, std::size_t size, void* self) {
   CurlAnswer& answer = *static_cast<CurlAnswer*>(self);
-  std::size_t error_limit = answer.status >= 400 ? answer.max_error_body_bytes : 0;
-  if (error_limit > 0 && size > error_limit - answer.response.body.size()) {
-    answer.response.body.append(data, error_limit - answer.response.body.size());
-    answer.cut = true;
-    return 0;
+  if (answer.status >= 300 && answer.max_error_body_bytes > 0) {
+    const std::size_t room = answer.max_error_body_bytes - answer.response.body.size();
+    answer.response.body.append(data, std::min(size, room));
+    answer.body_bytes += std::min(size, room);
+    answer.cut = size > room;
+    return answer.cut ? 0 : size;
   }
   if (size > answer.max_body_bytes - answer.body_bytes) {
     answer.too_long = "a longer body";

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -45,6 +46,9 @@ class ContentSource {
   // some seconds, which slows the sender.
   virtual base::Status Bytes(const base::Call& call, const RegistryQuestion& image, const BlobRange& range,
                              const std::function<bool(std::string_view part)>& sink) = 0;
+  // The image's own registry has asked for patience (429), and for so long from now it is not to be asked for
+  // it.
+  virtual std::optional<base::Duration> AskedForPatience(const RegistryQuestion&) { return std::nullopt; }
 };
 
 }  // namespace prefetch::image

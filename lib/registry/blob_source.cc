@@ -77,7 +77,25 @@ bool LeftToRuntime(const base::Error& error, bool reached, const ChainedHost& ho
 
 }  // namespace
 
-// One server as one identity after the other.
+std::vector<const AuthConfig*> BlobSource::Identities(const ChainedHost& host,
+                                                      const RegistryQuestion& image) {
+  std::vector<const AuthConfig*> identities = IdentitiesFor(parts_.options, host, image.credentials);
+  base::Lock lock(mutex_);
+  const std::string* taken = taken_.Find(host.host.server.Origin() + "/" + image.reference.path());
+  if (taken == nullptr) return identities;
+  std::stable_partition(identities.begin(), identities.end(),
+                        [&](const AuthConfig* credential) { return IdentityOf(credential) == *taken; });
+  return identities;
+}
+
+void BlobSource::NoteTaken(const ChainedHost& host, const RegistryQuestion& image,
+                           const AuthConfig* credential) {
+  base::Lock lock(mutex_);
+  taken_.At(host.host.server.Origin() + "/" + image.reference.path()) = IdentityOf(credential);
+}
+
+// One server as one identity after the other. A refused one is sent once for an image, and not with each
+// range.
 BlobSource::Asked BlobSource::AskHost(const base::Call& call, const ChainedHost& host,
                                       const RegistryQuestion& image, Question question) {
   const std::string who = host.host.server.Authority();
@@ -85,7 +103,7 @@ BlobSource::Asked BlobSource::AskHost(const base::Call& call, const ChainedHost&
   Session session(parts_, call, host);
   Authenticator authenticator(parts_, call, host, session, image.reference.path());
   base::Error last = base::Unavailable(who + " was not asked");
-  for (const AuthConfig* credential : IdentitiesFor(parts_.options, host, image.credentials)) {
+  for (const AuthConfig* credential : Identities(host, image)) {
     const std::string origin = host.host.server.Origin();
     if (auto not_now = parts_.book.WhyNot(origin, IdentityOf(credential)))
       return {base::ResourceExhausted(not_now->message)};
@@ -94,7 +112,11 @@ BlobSource::Asked BlobSource::AskHost(const base::Call& call, const ChainedHost&
       question.authorization = authorization.value;
       Reply reply = session.Fetch(question);
       if (!reply.response) return {NoReply(call, who, reply), IsReached(reply.fault)};
-      if (reply.response->status == 200 || reply.response->status == 206) return {std::move(reply)};
+      if (reply.response->status == 200 || reply.response->status == 206) {
+        NoteTaken(host, image, credential);
+        parts_.book.NoteServed(origin, IdentityOf(credential));
+        return {std::move(reply)};
+      }
       if (turn < kMostTurns) {
         if (auto next = authenticator.AfterRefusal(reply, authorization, credential)) {
           if (next->authorization) {
@@ -108,7 +130,8 @@ BlobSource::Asked BlobSource::AskHost(const base::Call& call, const ChainedHost&
         }
       }
       last = Refused(who, reply);
-      if (reply.response->status == 429) {
+      // Another server's limit is not this one's.
+      if (reply.response->status == 429 && !reply.elsewhere) {
         image::RegistryAnswer limited{.kind = image::RegistryAnswerKind::kRateLimited};
         if (auto wait = reply.response->headers.Get("Retry-After")) {
           std::string_view date = reply.response->headers.Get("Date").value_or("");
@@ -121,6 +144,20 @@ BlobSource::Asked BlobSource::AskHost(const base::Call& call, const ChainedHost&
     if (last.code() != base::Code::kPermissionDenied) break;
   }
   return {std::move(last)};
+}
+
+std::optional<base::Duration> BlobSource::AskedForPatience(const RegistryQuestion& image) {
+  std::optional<base::Duration> longest;
+  for (const ChainedHost& host : hosts_(image.reference)->hosts) {
+    if (host.mirror) continue;
+    for (const AuthConfig* credential : IdentitiesFor(parts_.options, host, image.credentials)) {
+      auto not_now = parts_.book.WhyNot(host.host.server.Origin(), IdentityOf(credential));
+      if (not_now && not_now->kind == image::RegistryAnswerKind::kRateLimited)
+        longest = std::max<base::Duration>(longest.value_or(base::Duration(0)),
+                                           not_now->retry_after.value_or(std::chrono::milliseconds(0)));
+    }
+  }
+  return longest;
 }
 
 base::Result<Reply> BlobSource::AskInOrder(const base::Call& call, const RegistryQuestion& image,

@@ -33,6 +33,7 @@ class BlobSource final : public image::ContentSource {
                      const image::BlobRange& range,
                      const std::function<bool(std::string_view part)>& sink) override
       PREFETCH_EXCLUDES(mutex_);
+  std::optional<base::Duration> AskedForPatience(const image::RegistryQuestion& image) override;
 
  private:
   // Where a blob was found: by which server, and to where that has redirected.
@@ -59,13 +60,20 @@ class BlobSource final : public image::ContentSource {
                 Question question);
   std::optional<Reply> AskTarget(const base::Call& call, const image::RegistryQuestion& image,
                                  const Place& place, const Question& question);
+  // As IdentitiesFor, the one first that this server took for this repository last time.
+  std::vector<const image::AuthConfig*> Identities(const ChainedHost& host,
+                                                   const image::RegistryQuestion& image)
+      PREFETCH_EXCLUDES(mutex_);
+  void NoteTaken(const ChainedHost& host, const image::RegistryQuestion& image,
+                 const image::AuthConfig* credential) PREFETCH_EXCLUDES(mutex_);
   Place PlaceOf(const std::string& key) PREFETCH_EXCLUDES(mutex_);
   void NotePlace(const std::string& key, const Reply& reply) PREFETCH_EXCLUDES(mutex_);
 
   const Parts parts_;
   const HostsFor hosts_;
   base::Mutex mutex_;
-  LruMap<Place> places_ PREFETCH_GUARDED_BY(mutex_){256};  // by registry, repository and digest
+  LruMap<std::string> taken_ PREFETCH_GUARDED_BY(mutex_){1024};  // identities, by server and repository
+  LruMap<Place> places_ PREFETCH_GUARDED_BY(mutex_){256};        // by registry, repository and digest
 };
 
 }  // namespace prefetch::registry

@@ -52,11 +52,13 @@ void HostBook::NoteLimit(Page& page, const std::string& server, const std::strin
                          const RegistryAnswer& answer) {
   if (page.holds.size() >= kMaxHolds && page.holds.count(identity) == 0) page.holds.clear();
   Hold& hold = page.holds[identity];
-  hold.in_a_row++;
+  const base::TimePoint now = clock_.Now();
+  // Answers to requests that ran side by side are one.
+  if (now >= hold.until) hold.in_a_row++;
   const base::Circuit& limit = IsDockerHub(server) ? image::kLimitedDockerHub : image::kLimitedRegistry;
   base::Duration wait = limit.Pause(hold.in_a_row);
   if (answer.retry_after) wait = *answer.retry_after;
-  hold.until = clock_.Now() + wait;
+  hold.until = std::max(hold.until, now + wait);
 }
 
 void HostBook::NoteFailure(Page& page, const RegistryAnswer& answer) {
@@ -82,6 +84,13 @@ void HostBook::Note(const std::string& server, const std::string& identity, cons
     return;
   }
   page.failures = 0;
+}
+
+void HostBook::NoteServed(const std::string& server, const std::string& identity) {
+  base::Lock lock(mutex_);
+  Page& page = pages_.At(server);
+  auto hold = page.holds.find(identity);
+  if (hold != page.holds.end() && clock_.Now() >= hold->second.until) page.holds.erase(hold);
 }
 
 bool HostBook::HeadFails(const std::string& server) {

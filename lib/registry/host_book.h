@@ -33,6 +33,10 @@ class HostBook {
   void Note(const std::string& server, const std::string& identity, const image::RegistryAnswer& answer)
       PREFETCH_EXCLUDES(mutex_);
 
+  // It served a part of a blob. Many are on their way at once, so that this says nothing of a hold that began
+  // since.
+  void NoteServed(const std::string& server, const std::string& identity) PREFETCH_EXCLUDES(mutex_);
+
   // HEAD does not work there: for 24 h GET is used.
   bool HeadFails(const std::string& server) PREFETCH_EXCLUDES(mutex_);
   void NoteHeadFails(const std::string& server) PREFETCH_EXCLUDES(mutex_);

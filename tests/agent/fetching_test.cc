@@ -85,6 +85,13 @@ class FakeSource final : public image::ContentSource {
   void Fail(const std::string& bytes, base::Error error) {
     Change([&] { failures_.insert_or_assign(DigestOf(bytes), std::move(error)); });
   }
+  std::optional<base::Duration> AskedForPatience(const image::RegistryQuestion&) override {
+    return Read(patience_);
+  }
+
+  void AskForPatience(base::Duration wait) {
+    Change([&] { patience_ = wait; });
+  }
   void Spoil(const std::string& bytes) {
     Change([&] { blobs_[DigestOf(bytes)] = std::string(bytes.size(), '?'); });
   }
@@ -150,6 +157,7 @@ class FakeSource final : public image::ContentSource {
   std::map<std::string, base::Error> failures_;
   std::vector<image::BlobRange> asked_;
   base::Duration answer_time_ = 50ms;
+  std::optional<base::Duration> patience_;
   std::uint64_t served_ = 0;
   int under_way_ = 0, most_ = 0, manifest_requests_ = 0;
 };
@@ -166,7 +174,7 @@ class FetchingTest : public testing::Test {
         image::Platform{"linux", "amd64", ""}, metrics_);
   }
   bool Bring(const std::string& name, const base::Call& call = {}, const AskingFor& runtime = kRuntime) {
-    return fetcher_->Bring(call, {Named(name), kLease, {}, runtime});
+    return fetcher_->Bring(call, {Named(name), kLease, {}, runtime}).brought;
   }
   cri::BlobState StateOf(const std::string& bytes) {
     auto opened =
@@ -204,13 +212,13 @@ TEST_F(FetchingTest, ItsSizeIsToldBeforeAnythingIsWritten) {
   FetchJob job{Named("reg.example/app:v1"), kLease, {}, kRuntime};
   std::uint64_t told = 0;
   job.sized = [&](const base::Call&, std::uint64_t bytes) { told = bytes; };
-  EXPECT_TRUE(fetcher_->Bring({}, job));
+  EXPECT_TRUE(fetcher_->Bring({}, job).brought);
   EXPECT_EQ(told, source_->served());
   // There is no room.
   source_->Put("reg.example/other:v1", {large_ + "r"});
   job.reference = Named("reg.example/other:v1");
   job.sized = [&](const base::Call&, std::uint64_t) { stop.request_stop(); };
-  EXPECT_FALSE(fetcher_->Bring({.stop = stop.get_token()}, job));
+  EXPECT_FALSE(fetcher_->Bring({.stop = stop.get_token()}, job).brought);
   EXPECT_EQ(source_->served(), told);
   EXPECT_EQ(StateOf(large_ + "r"), cri::BlobState::kOpen);
 }
@@ -350,6 +358,25 @@ TEST_F(FetchingTest, WhatEndsAFetchAndWhatTheRegistryHasToDoWithIt) {
   }
 }
 
+TEST_F(FetchingTest, PatienceThatTheRegistryAsksForIsForTheRuntimeToo) {
+  source_->Put("reg.example/app:v1", {small_});
+  source_->Fail(small_, base::ResourceExhausted("429 of a store that it redirects to"));
+  const FetchJob job{Named("reg.example/app:v1"), kLease, {}, kRuntime};
+  FetchEnd end = fetcher_->Bring({}, job);
+  EXPECT_FALSE(end.brought);
+  EXPECT_EQ(end.patience, std::nullopt);
+  Make();
+  source_->Fail(small_, base::ResourceExhausted("429 of its own"));
+  source_->AskForPatience(90s);
+  end = fetcher_->Bring({}, job);
+  EXPECT_FALSE(end.brought);
+  EXPECT_EQ(end.patience, 90s);
+  EXPECT_EQ(end.error, "429 of its own");
+  // Its limit is not what another failure is about.
+  source_->Fail(small_, base::NotFound("404"));
+  EXPECT_EQ(fetcher_->Bring({}, job).patience, std::nullopt);
+}
+
 TEST_F(FetchingTest, WrongBytesDoNotStayInTheStore) {
   source_->Put("reg.example/app:v1", {small_});
   source_->Spoil(small_);
@@ -382,7 +409,7 @@ TEST_F(FetchingTest, WhatIsLeftToTheRuntimeFromTheBeginning) {
   source_->Put("reg.example/app:v1", {small_});
   EXPECT_FALSE(Bring("reg.example/app:v1", {}, {.name = "containerd", .version = "1.7.24"}));
   EXPECT_FALSE(Bring("reg.example/app:v1", {}, {.name = "cri-o", .version = "2.1.0"}));
-  EXPECT_FALSE(fetcher_->Bring({}, {Named("reg.example/app:v1"), "", {}, kRuntime}));
+  EXPECT_FALSE(fetcher_->Bring({}, {Named("reg.example/app:v1"), "", {}, kRuntime}).brought);
   EXPECT_EQ(source_->manifest_requests(), 0);
 }
 

@@ -2,12 +2,17 @@
 #include "cri/content_writer.h"
 
 #include <gtest/gtest.h>
+#include <poll.h>
 
+#include <chrono>
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <thread>
 
 #include "cri/scripted_store.h"
+#include "http/listener.h"
+#include "temp_dir.h"
 
 namespace prefetch::cri {
 namespace {
@@ -65,6 +70,25 @@ TEST_F(ContentWriterTest, AStopEndsTheWaitForAnAnswer) {
   auto failed = opened->writer->Append("abcd");
   ASSERT_TRUE(failed);
   EXPECT_EQ(failed->error_class, ErrorClass::kCancelled);
+}
+
+// A socket that takes connections, and says nothing on them.
+TEST_F(ContentWriterTest, AStopEndsTheWaitForAConnection) {
+  tests::TempDir dir;
+  auto silent = http::Listener::Unix(dir / "silent.sock", 0600);
+  ASSERT_TRUE(silent);
+  std::jthread stopper([&] {
+    pollfd came{silent->fd(), POLLIN, 0};
+    EXPECT_EQ(::poll(&came, 1, 20'000), 1);
+    stop_.request_stop();
+  });
+  ContentWriter writer(Endpoint{dir / "silent.sock"});
+  const auto begin = std::chrono::steady_clock::now();
+  auto opened = writer.Open({.stop = stop_.get_token()}, "lease",
+                            {.ref = "blob", .digest = "sha256:d", .size_bytes = 4, .labels = {}});
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().error_class, ErrorClass::kCancelled);
 }
 
 }  // namespace

@@ -4,10 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "base/sha256.h"
+#include "base/text.h"
 #include "registry/content_range.h"
 #include "temp_dir.h"
 #include "world.h"
@@ -53,6 +56,10 @@ class BlobSourceTest : public tests::RegistryWorld {
   }
   Code CodeOf(const base::Result<std::string>& result) {
     return result ? Code::kInternal : result.error().code();
+  }
+
+  static std::string BasicFor(const std::string& user, const std::string& password) {
+    return "Basic " + base::Base64Encode(user + ":" + password);
   }
 
   std::size_t enough_ = 1000;  // it wants no more
@@ -211,13 +218,76 @@ TEST_F(BlobSourceTest, ATokenIsFetchedOnceForManifestAndBlobs) {
             1);
 }
 
+// Ranges are many, and a registry locks accounts that log in wrongly.
+TEST_F(BlobSourceTest, ARefusedCredentialIsSentOnceAndNotWithEachRange) {
+  registry_.Put("team/app", "v1", {.content_type = kManifestType, .body = R"({"layers":[]})"});
+  registry_.DemandPassword("me", "secret");
+  registry_.Answer([](const WireRequest& request) -> std::optional<FakeReply> {
+    if (!IsBlob(request) || request.headers.Get("Authorization").value_or("") != BasicFor("me", "secret"))
+      return std::nullopt;
+    return Serve(request);
+  });
+  const auto app = App("v1", {User("me", "old"), User("me", "secret")});
+  EXPECT_TRUE(Manifest(app));
+  for (std::uint64_t begin = 0; begin < 8; begin++) EXPECT_TRUE(Bytes(app, begin, begin + 1));
+  const auto requests = registry_.requests();
+  EXPECT_EQ(std::count_if(requests.begin(), requests.end(),
+                          [](const WireRequest& request) {
+                            return request.headers.Get("Authorization").value_or("") == BasicFor("me", "old");
+                          }),
+            1);
+}
+
+TEST_F(BlobSourceTest, LimitsThatComeSideBySideAreOneAndAreToldToPulls) {
+  std::atomic<int> came{0};
+  registry_.Answer([&](const WireRequest&) -> std::optional<FakeReply> {
+    for (came++; came < 8;) std::this_thread::yield();  // all are on their way before the first is answered
+    return FakeReply{.status = 429};
+  });
+  Make();
+  EXPECT_EQ(client_->contents().AskedForPatience(App()), std::nullopt);
+  {
+    std::vector<std::jthread> ranges;
+    for (int i = 0; i < 8; i++) {
+      ranges.emplace_back([&] {
+        auto got = client_->contents().Bytes(Patient(), App(), {kDigest, kBlob.size(), 2, 5},
+                                             [](std::string_view) { return true; });
+        EXPECT_EQ(got.error().code(), Code::kResourceExhausted);
+      });
+    }
+  }
+  EXPECT_EQ(client_->contents().AskedForPatience(App()),
+            std::chrono::seconds(60));  // not the eighth of a row
+  clock_.Advance(std::chrono::seconds(60));
+  EXPECT_EQ(client_->contents().AskedForPatience(App()), std::nullopt);
+  // What is served afterwards ends the row.
+  HaveBlob();
+  EXPECT_TRUE(Bytes(App()));
+  AnswerBlobs({.status = 429});
+  EXPECT_FALSE(Bytes(App()));
+  EXPECT_EQ(client_->contents().AskedForPatience(App()), std::chrono::seconds(60));
+}
+
+TEST_F(BlobSourceTest, TheLimitOfAStoreIsNotTheRegistrys) {
+  tests::FakeRegistry store;
+  store.Answer([](const WireRequest&) {
+    return FakeReply{.status = 429, .headers = {{"Retry-After", "3600"}}};
+  });
+  AnswerBlobs({.status = 307, .headers = {{"Location", "http://" + store.address() + "/signed"}}});
+  EXPECT_EQ(CodeOf(Bytes(App())), Code::kResourceExhausted);
+  EXPECT_EQ(client_->contents().AskedForPatience(App()), std::nullopt);
+}
+
 TEST_F(BlobSourceTest, AStoreThatItRedirectsToGetsNoLoginAndIsAskedAtOnceTheNextTime) {
   tests::FakeRegistry store;
   store.Answer([](const WireRequest& request) -> std::optional<FakeReply> { return Serve(request); });
   registry_.DemandPassword("me", "secret");
   registry_.Answer([&](const WireRequest& request) -> std::optional<FakeReply> {
     if (!IsBlob(request) || !request.headers.Has("Authorization")) return std::nullopt;
-    return FakeReply{.status = 307, .headers = {{"Location", "http://" + store.address() + "/signed?key=1"}}};
+    // Whatever it says beside that is longer than the range.
+    return FakeReply{.status = 307,
+                     .headers = {{"Location", "http://" + store.address() + "/signed?key=1"}},
+                     .body = std::string(30'000, 'x')};
   });
   const auto app = App("v1", {User("me", "secret")});
   EXPECT_EQ(*Bytes(app), "234");

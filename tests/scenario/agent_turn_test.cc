@@ -222,15 +222,52 @@ class RegistryOfOne final : public image::ContentSource {
   base::Status Bytes(const base::Call&, const image::RegistryQuestion&, const image::BlobRange&,
                      const std::function<bool(std::string_view part)>&) override {
     asked_ = true;
+    if (patience_) return base::ResourceExhausted("429 Too Many Requests");
     return base::NotFound("404");
   }
+  std::optional<base::Duration> AskedForPatience(const image::RegistryQuestion&) override {
+    return patience_;
+  }
 
+  void AskForPatience(base::Duration wait) { patience_ = wait; }
   bool asked() const { return asked_; }
 
  private:
   const std::uint64_t layer_bytes_;
+  std::optional<base::Duration> patience_;
   std::atomic<bool> asked_ = false;
 };
+
+// Before the time that the registry names, not even the runtime asks it.
+TEST(AgentTurn, ALimitThatADownloadMeetsHoldsThePullToo) {
+  TempDir dir;
+  FakeClock clock;
+  FakeImageService runtime(clock, Persona::kContainerd23);
+  runtime.Push(MakeImage("r.io/a:v1", 1000));
+  credentials::Keyring keyring({.docker_configs = {dir / "absent"}}, clock);
+  auto registry = std::make_shared<RegistryOfOne>(1000);
+  registry->AskForPatience(std::chrono::hours(1));
+  agent::Options options{.platform = {.os = "linux", .architecture = "amd64"}, .node = "n1"};
+  options.fetch = true;
+  agent::Parts parts{runtime, runtime, keyring, clock, [](const std::string&) { return plan::DiskSpace{}; }};
+  parts.contents = [registry](const image::Reference&, const agent::AskingFor&) { return registry; };
+  agent::Agent agent(std::move(options), parts);
+  agent.SetList(ListOfOne("r.io/a:v1", clock));
+  agent.Turn(std::nullopt);
+  agent.Turn(Hold<agent::LookDone>(agent));
+  agent.Turn(Hold<agent::LookedUp>(agent));
+  agent.Turn(Hold<agent::SizeKnown>(agent));
+  agent.Turn(Hold<agent::PullDone>(agent));
+  clock.Advance(std::chrono::milliseconds(100));
+  agent.Turn(std::nullopt);
+  EXPECT_TRUE(registry->asked());
+  const auto& image = agent.board().Latest()->images.at(0);
+  EXPECT_EQ(image.reason, plan::Reason::kRateLimited);
+  EXPECT_EQ(runtime.counters().pull_calls, 0);
+  clock.Advance(std::chrono::minutes(55));
+  agent.Turn(std::nullopt);
+  EXPECT_EQ(runtime.counters().pull_calls, 0);
+}
 
 // The disk as it is when the size is known decides, and not as it was seconds before.
 TEST(AgentTurn, WhatHasNoRoomOnceItsSizeIsKnownCostsNoByte) {

@@ -92,6 +92,20 @@ TEST(RetryScenario, RateLimitHoldsTheRegistryNotTheOthers) {
   EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(10)));
 }
 
+// Pulls that were under way when the registry asked for patience end well, and it still asks for patience.
+TEST(RetryScenario, APullThatEndsWellDoesNotEndAnothersHold) {
+  Node node({.limits = {.parallel_pulls = 2}});
+  for (const char* name : {"r.io/a:v1", "r.io/b:v1", "r.io/c:v1"})
+    node.runtime.Push(MakeImage(name, 100 * kMB));
+  node.runtime.SetBandwidth(10 * kMB);
+  node.runtime.Fail("r.io/a:v1", image::ErrorClass::kRateLimited);
+  node.List({"r.io/a:v1", "r.io/b:v1", "r.io/c:v1"});
+  ASSERT_TRUE(node.RunUntil([&] { return node.Image("r.io/b:v1").ready; }, seconds(30)));
+  node.RunFor(seconds(20));
+  EXPECT_EQ(node.runtime.counters().pull_calls, 2);
+  EXPECT_TRUE(node.RunUntil([&] { return node.Image("r.io/c:v1").ready; }, minutes(3)));
+}
+
 TEST(RetryScenario, NoImageForThisPlatformIsNotTriedAgainBeforeTheListChanges) {
   Node node;
   node.runtime.Push(MakeImage("r.io/a:v1", kMB));
