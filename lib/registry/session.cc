@@ -103,7 +103,7 @@ http::Exchanged Session::Send(const Question& question, const http::AbsoluteUrl&
       std::min(parts_.options.times.connect, host_.host.dial_timeout.value_or(parts_.options.times.connect));
   request.stall_timeout = parts_.options.times.stall;
   request.max_body_bytes = question.max_body_bytes;
-  request.max_error_body_bytes = std::min(kErrorBodyBytes, question.max_body_bytes);
+  request.max_error_body_bytes = kErrorBodyBytes;
   request.peers = PeersFor(url);
   request.http2 = true;
   if (!question.range.empty()) request.headers.Add("Range", question.range);
@@ -135,6 +135,10 @@ Reply Session::Follow(const Question& question, OwnHeaders own_headers) {
     }
     auto next = FollowRedirect(passed, got.response->headers.Get("Location").value_or(""));
     if (!next) return RefusedRedirect(next.error(), passed.back());
+    // A form holds a login, which nobody else gets.
+    if (!question.form.empty() && !SameServer(passed.front(), *next)) {
+      return RefusedRedirect(base::InvalidArgument("it redirects a login to another server"), passed.back());
+    }
     passed.push_back(std::move(*next));
   }
 }

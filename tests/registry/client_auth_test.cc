@@ -230,6 +230,32 @@ TEST_F(ClientAuthTest, ARefreshTokenGoesByPostAndFallsBackToGet) {
   }
 }
 
+TEST_F(ClientAuthTest, ARefreshTokenIsNotSentWhereTheTokenServiceRedirects) {
+  registry_.Put("app", "v1");
+  registry_.DemandToken(Realm());
+  registry_.GiveTokensTo("<token>", "refresh&me");
+  tests::FakeRegistry elsewhere;
+  int status = 0;
+  std::string target;
+  registry_.Answer([&](const WireRequest& request) -> std::optional<FakeReply> {
+    if (request.method != "POST" || request.path() == "/moved") return std::nullopt;
+    return FakeReply{.status = status, .headers = {{"Location", target}}};
+  });
+  for (int each : {301, 302, 303, 307, 308}) {
+    Make();
+    status = each;
+    target = "http://" + elsewhere.address() + "/token";
+    EXPECT_EQ(Word(AskFake("app:v1", {User("<token>", "refresh&me")})), "ServerError BadRedirect") << each;
+    EXPECT_EQ(elsewhere.requests().size(), 0U) << each;
+  }
+  // Its own server may have it at another place.
+  Make();
+  registry_.Forget();
+  target = "/moved";
+  AskFake("app:v1", {User("<token>", "refresh&me")});
+  EXPECT_EQ(Count("POST /moved"), 1U);
+}
+
 struct TokenServiceCase {
   std::string name;
   FakeReply reply;
