@@ -85,9 +85,14 @@ std::string WithoutUrlSecrets(std::string_view text) {
 }
 
 std::string InOneLine(std::string_view text) {
-  std::string out = ToUtf8(text);
-  for (char& c : out) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
+  const std::string all = ToUtf8(text);
+  std::string out;
+  for (std::size_t i = 0; i < all.size(); i++) {
+    // U+0080 to U+009F are two bytes, of which the first begins other characters, too.
+    const bool c1 = all[i] == '\xc2' && static_cast<unsigned char>(all[i + 1]) < 0xa0;
+    const bool control = static_cast<unsigned char>(all[i]) < 0x20 || all[i] == 0x7f;
+    out += c1 || control ? ' ' : all[i];
+    if (c1) i++;
   }
   return std::string(TrimSpace(out));
 }

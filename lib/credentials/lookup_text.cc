@@ -1,14 +1,21 @@
 #include "credentials/lookup_words.h"
 
 #include <algorithm>
+#include <utility>
+
+#include "base/scrub.h"
 
 namespace prefetch::credentials {
 namespace {
 
 using Row = std::vector<std::string>;
 
-// Rows as lines, each column but the last as wide as its widest cell.
-std::string Columns(const std::vector<Row>& rows) {
+// Rows as lines, each column but the last as wide as its widest cell. Patterns and user names may be a
+// plugin's.
+std::string Columns(std::vector<Row> rows) {
+  for (Row& row : rows) {
+    for (std::string& cell : row) cell = base::InOneLine(cell);
+  }
   std::vector<std::size_t> widths;
   for (const Row& row : rows) {
     widths.resize(std::max(widths.size(), row.size()));
@@ -51,13 +58,14 @@ std::string LookupText(const std::string& image, const Lookup& lookup) {
                         credential.name, user.empty() ? "no user name" : "as " + user,
                         "by " + credential.match});
   }
-  text += attempts.empty() ? "  anonymous: no credential of this node matches\n" : Columns(attempts);
+  text +=
+      attempts.empty() ? "  anonymous: no credential of this node matches\n" : Columns(std::move(attempts));
   std::vector<Row> providers;
   for (const ProviderReport& report : lookup.providers) {
     providers.push_back(
         {"provider", report.name, std::string(ProviderOutcomeName(report.outcome)), Why(report)});
   }
-  return text + Columns(providers);
+  return text + Columns(std::move(providers));
 }
 
 }  // namespace prefetch::credentials

@@ -10,12 +10,30 @@ namespace {
 
 constexpr int kMaxDepth = 64;
 
+// jsoncpp needs about a hundred bytes for each.
+constexpr std::size_t kMaxValues = 100'000;
+
+// Each value but the first comes after one of these. Text that is no JSON is counted somehow.
+bool HasTooManyValues(std::string_view text) {
+  std::size_t values = 1;
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size() && values <= kMaxValues; i++) {
+    const char c = text[i];
+    if (c == '"') quoted = !quoted;
+    if (quoted && c == '\\') i++;
+    if (!quoted && (c == ',' || c == '[' || c == '{')) values++;
+  }
+  return values > kMaxValues;
+}
+
 // jsoncpp throws on nesting that is too deep.
 Json::Value ParseLoosely(std::string_view text) {
+  if (HasTooManyValues(text)) return Json::Value();
   static const Json::CharReaderBuilder kBuilder = [] {
     Json::CharReaderBuilder builder;
     builder["stackLimit"] = kMaxDepth;
     builder["failIfExtra"] = true;
+    builder["allowComments"] = false;  // a quote in one would be taken for a text's
     return builder;
   }();
   try {

@@ -2,7 +2,7 @@
 // Anything may be missing or of another type, and then it is not known: there are no places, and no mistakes
 // are told. A document of people or of a contract goes through doc/json and doc/reader instead.
 //
-// Read by jsoncpp. Its leniences (comments, `01`) do no harm here: the writer is a program.
+// Read by jsoncpp. Its leniences (`01`) do no harm here: the writer is a program.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ namespace prefetch::doc {
 // A value within a document, which it keeps alive; cheap to copy. Any thread may read.
 class LooseJson {
  public:
-  // Null for what cannot be read, or nests deeper than 64. Pure.
+  // Null for what cannot be read, nests deeper than 64 or has more than 100,000 values. Pure.
   static LooseJson Parse(std::string_view text);
 
   bool IsObject() const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/scrub.h"
 #include "base/text.h"
 
 namespace prefetch::doc {
@@ -15,7 +16,8 @@ constexpr std::size_t kMostProblems = 100;
 
 void Problems::Add(Position at, std::string_view path, std::string_view message) {
   std::string text = path.empty() ? "" : std::string(path) + ": ";
-  Problem problem{at, text.append(message)};
+  // A key of the document is part of the path.
+  Problem problem{at, base::InOneLine(text.append(message))};
   if (std::find(problems_.begin(), problems_.end(), problem) != problems_.end()) return;
   count_++;
   if (problems_.size() < kMostProblems) problems_.push_back(std::move(problem));

@@ -93,10 +93,9 @@ class TreeBuilder final : public YAML::EventHandler {
     auto found = anchors_.find(anchor);
     if (found == anchors_.end()) Stop(mark, "an alias must not name a node that contains it");
     Weight weight = WeightOf(found->second);
-    nodes_ += weight.nodes - 1;
-    alias_bytes_ += weight.bytes;
     if (open_.size() + weight.depth > limits_.depth) TooDeep(mark);
-    CheckSize(mark);
+    CountCopy(mark, weight);
+    nodes_--;  // Finish counts it
     Node copy = found->second;
     copy.at = At(mark);
     Finish(mark, 0, std::move(copy));
@@ -133,10 +132,11 @@ class TreeBuilder final : public YAML::EventHandler {
   }
   void CheckSize(const YAML::Mark& mark) const {
     if (nodes_ > limits_.nodes) {
-      Stop(mark, "has more than " + std::to_string(limits_.nodes) + " values, aliases counted in full");
+      Stop(mark, "has more than " + std::to_string(limits_.nodes) +
+                     " values, those with anchors and aliases counted again");
     }
-    if (alias_bytes_ > limits_.bytes) {
-      Stop(mark, "has aliases for more than " + std::to_string(limits_.bytes) + " bytes");
+    if (copied_bytes_ > limits_.bytes) {
+      Stop(mark, "has more than " + std::to_string(limits_.bytes) + " bytes of anchors and aliases");
     }
   }
   void RefuseTag(const YAML::Mark& mark) {
@@ -168,7 +168,7 @@ class TreeBuilder final : public YAML::EventHandler {
   void Finish(const YAML::Mark& mark, YAML::anchor_t anchor, Node node) {
     nodes_++;
     CheckSize(mark);
-    if (anchor != 0) anchors_[anchor] = node;
+    if (anchor != 0) Keep(mark, anchor, node);
     if (open_.empty()) {
       root_ = std::move(node);
     } else if (open_.back().node.kind == Node::Kind::kSequence) {
@@ -179,6 +179,18 @@ class TreeBuilder final : public YAML::EventHandler {
     } else {
       AddKey(std::move(node));
     }
+  }
+
+  // A copy costs as much as an alias.
+  void Keep(const YAML::Mark& mark, YAML::anchor_t anchor, const Node& node) {
+    CountCopy(mark, WeightOf(node));
+    anchors_[anchor] = node;
+  }
+
+  void CountCopy(const YAML::Mark& mark, const Weight& weight) {
+    nodes_ += weight.nodes;
+    copied_bytes_ += weight.bytes;
+    CheckSize(mark);
   }
 
   void AddKey(Node key) {
@@ -225,7 +237,7 @@ class TreeBuilder final : public YAML::EventHandler {
   std::vector<Open> open_;
   std::map<YAML::anchor_t, Node> anchors_;
   std::size_t nodes_ = 0;
-  std::size_t alias_bytes_ = 0;
+  std::size_t copied_bytes_ = 0;
 };
 
 // Goes through the lines of a text once, however many of them are asked for, as long as they come in order.

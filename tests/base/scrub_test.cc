@@ -29,6 +29,8 @@ TEST(WithoutUrlSecrets, Table) {
 TEST(InOneLine, ControlsBecomeSpaces) {
   EXPECT_EQ(InOneLine(" a\r\nb\tc\x01\xff "), "a  b c \xEF\xBF\xBD");
   EXPECT_EQ(InOneLine("\n"), "");
+  EXPECT_EQ(InOneLine("a\x7f\xc2\x9b[2J\xc2\xa7"), "a  [2J\xc2\xa7");
+  EXPECT_EQ(InOneLine("a\xc2"), "a\xEF\xBF\xBD");
 }
 
 }  // namespace

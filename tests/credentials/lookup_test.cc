@@ -54,6 +54,14 @@ INSTANTIATE_TEST_SUITE_P(
             "  2.  docker-config  /root/config.json  as ann        by https://r.io/v1/\n"
             "  3.  provider       ecr                no user name  by r.io/app\n"
             "  provider  ecr  ok  *.io matches\n"},
+        LookupCase{"APluginsWordsMakeNoLines",
+                   {.repository = "r.io/app",
+                    .credentials = {Login(Source::kProvider, "ecr", "r.io", "ann\n  2.  \x1b[2J")},
+                    .providers = {}},
+                   R"({"image":"r.io/app:v1","repository":"r.io/app","credentials":[)"
+                   R"({"source":"provider","name":"ecr","match":"r.io","username":"ann\n  2.  \u001b[2J"}],)"
+                   R"("providers":[]})",
+                   "r.io/app:v1\n  1.  provider  ecr  as ann   2.   [2J  by r.io\n"},
         LookupCase{"WhyAProviderGivesNothing",
                    {.repository = "r.io/app",
                     .providers = {{"a", false, "", ProviderOutcome::kSkipped, ""},

@@ -43,6 +43,18 @@ TEST(LooseJson, CannotBeReadIsNull) {
   }
 }
 
+// A stranger's 4 MiB must not take 200 MiB to read.
+TEST(LooseJson, TooManyValuesAreNotRead) {
+  const auto list_of = [](std::size_t count) {
+    std::string text = R"({"quoted \" [,": ",[{", "list":[0)";
+    for (std::size_t i = 1; i < count; i++) text += ",0";
+    return text + "]}";
+  };
+  EXPECT_EQ(LooseJson::Parse(list_of(99'990)).Member("list").Items().size(), 99'990U);
+  EXPECT_FALSE(LooseJson::Parse(list_of(100'010)).IsObject());
+  EXPECT_FALSE(LooseJson::Parse("/* \" */" + list_of(3)).IsObject()) << "a comment";
+}
+
 TEST(LooseJson, AValueKeepsItsDocument) {
   LooseJson inner = LooseJson::Parse(R"({"a":{"b":"c"}})").Member("a");
   LooseJson copy = inner;

@@ -50,6 +50,16 @@ Everything Decode(const Node& root, Problems& problems) {
   return out;
 }
 
+// A terminal would obey them, and a log would have one more line.
+TEST(Reader, ControlCharactersOfAKeyAreNotSaid) {
+  Problems problems("x.json");
+  auto root = ParseJson(R"({"a\u001b[2J\nx.json:9:9: b":1})", problems);
+  ASSERT_TRUE(root);
+  ObjectReader(Reader(*root, problems)).Finish();
+  ASSERT_EQ(problems.Lines().size(), 1U);
+  EXPECT_EQ(Lines(problems).find_first_of("\x1b\n"), std::string::npos) << Lines(problems);
+}
+
 TEST(Reader, ReadsEveryType) {
   Problems problems("x.yaml");
   auto root = ParseYaml(R"(kind: Everything

@@ -38,6 +38,13 @@ std::string AliasBomb() {
   return text;
 }
 
+// Each anchor names what all the others are in.
+std::string AnchorsInAnchors() {
+  std::string text;
+  for (int i = 0; i < 12; i++) text += "&a" + std::to_string(i) + " [";
+  return text + std::string(100'000, 'x') + std::string(12, ']') + "\n";
+}
+
 std::string LongAliases() {
   std::string text = "a: &a " + std::string(500'000, 'x') + "\nb: [";
   for (int i = 0; i < 1000; i++) text += "*a, ";
@@ -61,8 +68,11 @@ INSTANTIATE_TEST_SUITE_P(
         BadYaml{"AliasInItself", "&a [*a]\n", "x.yaml:1:5: an alias must not name a node that contains it"},
         BadYaml{"UnknownAlias", "a: *b\n", "x.yaml:1:4: the referenced anchor is not defined"},
         BadYaml{"AliasBomb", AliasBomb(),
-                "x.yaml:6:10: has more than 200000 values, aliases counted in full"},
-        BadYaml{"LongAliases", LongAliases(), "x.yaml:2:13: has aliases for more than 1048576 bytes"},
+                "x.yaml:5:5: has more than 200000 values, those with anchors and aliases counted again"},
+        BadYaml{"LongAliases", LongAliases(),
+                "x.yaml:2:9: has more than 1048576 bytes of anchors and aliases"},
+        BadYaml{"AnchorsInAnchors", AnchorsInAnchors(),
+                "x.yaml:1:6: has more than 1048576 bytes of anchors and aliases"},
         BadYaml{"TooDeep", std::string(17, '[') + std::string(17, ']'),
                 "x.yaml:1:17: is nested deeper than 16 levels"},
         BadYaml{"TooDeepByAlias", "a: &a [[[[[[[[1]]]]]]]]\nb: [[[[[[[[*a]]]]]]]]\n",
