@@ -100,9 +100,7 @@ agent::ContentSourceFor RegistryDesk::Contents() {
   return [this](const image::Reference& reference,
                 const agent::AskingFor& runtime) -> std::shared_ptr<image::ContentSource> {
     auto decided = Decided(runtime);
-    // A download needs more than a question does: it must not pass by a mirror that only the runtime knows.
-    if (decided->registries || decided->is_guess) return nullptr;
-    if (image::IsOnlyByPull(decided->access, reference.domain())) return nullptr;
+    if (!registry::MayDownload(*decided, reference.domain())) return nullptr;
     std::shared_ptr<Clerk> clerk = ClerkFor(std::move(decided));
     std::shared_ptr<const registry::HostChain> chain = clerk->client.HostsFor(reference);
     if (!chain->only_by_pull.empty() || chain->is_guess || chain->hosts.empty()) return nullptr;

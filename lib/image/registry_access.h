@@ -18,8 +18,9 @@ struct RuntimeRegistries {
   // Hosts for which it has mirrors, authorities, client certificates or credentials in tables of its own,
   // which only the runtime can follow; sorted. "*": any host.
   std::vector<std::string> in_tables;
-  bool has_mirrors = false;  // some of them are mirrors: then no release has a config_path by default
-  bool local_pull = false;   // from 2.1 on: something in it keeps pulls from the transfer service
+  bool has_mirrors = false;      // some of them are mirrors: then no release has a config_path by default
+  bool local_pull = false;       // from 2.1 on: something in it keeps pulls from the transfer service
+  bool discards_layers = false;  // discard_unpacked_layers: once they are unpacked, they need not stay
 
   friend bool operator==(const RuntimeRegistries&, const RuntimeRegistries&) = default;
 };
@@ -35,6 +36,7 @@ struct RegistryAccess {
   std::string by_pull_source;
   std::vector<std::string> notes;  // what an operator should know, a sentence each; no secret
   bool local_pull = false;         // as RuntimeRegistries::local_pull
+  bool discards_layers = false;    // as RuntimeRegistries::discards_layers
 
   friend bool operator==(const RegistryAccess&, const RegistryAccess&) = default;
 };

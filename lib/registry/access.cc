@@ -78,6 +78,7 @@ image::RegistryAccess DecideAccess(const DeclaredAccess& declared, const Runtime
   if (!runtime.registries.told) access.notes = file.notes;
   FindConfigPath(declared, runtime.version, witness, access);
   access.local_pull = witness.said.local_pull;
+  access.discards_layers = witness.said.discards_layers;
   // A file that cannot be used says nothing against a path that is declared.
   bool usable = witness.said.told || access.config_path_source.empty();
   if (usable) access.by_pull = witness.said.in_tables;

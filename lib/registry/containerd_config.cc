@@ -258,6 +258,7 @@ image::RuntimeRegistries Reduced(const ImagesTable& images) {
   told.in_tables = registry.hosts.Hosts();
   told.has_mirrors = registry.has_mirrors;
   told.local_pull = PullsLocally(images, registry);
+  told.discards_layers = images.discard_unpacked_layers.value_or(false);
   return told;
 }
 

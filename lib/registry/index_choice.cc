@@ -19,27 +19,46 @@ std::string MemberText(const doc::Node& object, const std::string& key) {
 
 struct Entry {
   std::string digest;
-  image::Platform platform;
+  std::optional<image::Platform> platform;
 };
 
 std::optional<Entry> ReadEntry(const doc::Node& node) {
   const doc::Node* platform = node.Find("platform");
   Entry entry{.digest = MemberText(node, "digest"), .platform = {}};
   if (!image::IsDigest(entry.digest)) return std::nullopt;
-  if (platform == nullptr) return entry;  // containerd then looks at the image's own configuration
+  if (platform == nullptr || platform->kind != doc::Node::Kind::kMapping) return entry;
   entry.platform = {.os = MemberText(*platform, "os"),
                     .architecture = MemberText(*platform, "architecture"),
                     .variant = MemberText(*platform, "variant")};
   return entry;
 }
 
-// Higher is better.
-std::tuple<bool, bool, std::uint64_t> Rank(const image::Platform& node, const image::Platform& entry) {
-  std::uint64_t level =
-      entry.variant.starts_with('v') ? base::ParseUint(entry.variant.substr(1)).value_or(0) : 0;
-  // No variant is arm's v7 and arm64's v8 (image::Runs).
-  if (entry.variant.empty()) level = entry.architecture == "arm" ? 7 : entry.architecture == "arm64" ? 8 : 1;
-  return {entry.os == node.os, entry.architecture == node.architecture, level};
+// No variant is amd64's v1, arm's v7 and arm64's v8; other architectures have none. nullopt: a word that is
+// no level.
+std::optional<std::uint64_t> LevelOf(const std::string& architecture, std::string_view variant) {
+  if (variant.empty()) return architecture == "arm" ? 7 : architecture == "arm64" ? 8 : 1;
+  if (variant.starts_with('v')) variant.remove_prefix(1);
+  return base::ParseUint(variant);
+}
+
+// Higher is better; the last is for what containerd finds out from the image's own configuration.
+using Rank = std::tuple<bool, bool, std::uint64_t>;
+
+// nullopt: the runtime does not take it. A node without a variant is of the lowest level: containerd knows
+// levels of arm and arm64 only.
+std::optional<Rank> RankOf(const image::Platform& node, const std::optional<image::Platform>& entry) {
+  if (!entry) return Rank{false, false, 0};
+  if (!entry->os.empty() && entry->os != node.os) return std::nullopt;
+  const bool own = entry->architecture == node.architecture;
+  const bool foreign = (node.architecture == "amd64" && entry->architecture == "386") ||
+                       (node.architecture == "arm64" && entry->architecture == "arm");
+  if (!own && !foreign) return std::nullopt;
+  const std::optional<std::uint64_t> level = LevelOf(entry->architecture, entry->variant);
+  const std::uint64_t most = own ? LevelOf(node.architecture, node.variant).value_or(1)
+                             : entry->architecture == "arm" ? 8
+                                                            : 1;
+  if (!level || *level > most) return std::nullopt;
+  return Rank{true, own, *level};
 }
 
 }  // namespace
@@ -51,14 +70,18 @@ base::Result<std::string> ChooseManifest(std::string_view index, const image::Pl
   if (manifests == nullptr || manifests->kind != doc::Node::Kind::kSequence) {
     return base::InvalidArgument("this is no index of manifests");
   }
-  std::optional<Entry> best;
+  std::optional<std::string> best;
+  std::optional<Rank> best_rank;
   for (const doc::Node& item : manifests->items) {
     auto entry = ReadEntry(item);
-    if (!entry || entry->platform.os == "unknown" || !image::Runs(node, entry->platform)) continue;
-    if (!best || Rank(node, entry->platform) > Rank(node, best->platform)) best = std::move(entry);
+    if (!entry) continue;
+    const std::optional<Rank> rank = RankOf(node, entry->platform);
+    if (!rank || (best_rank && *rank <= *best_rank)) continue;
+    best_rank = rank;
+    best = std::move(entry->digest);
   }
   if (!best) return base::NotFound("the index has nothing for " + node.ToString());
-  return best->digest;
+  return *std::move(best);
 }
 
 }  // namespace prefetch::registry

@@ -11,8 +11,8 @@
 namespace prefetch::registry {
 
 // The digest of the best entry: the same architecture before one that the node merely runs, then the highest
-// variant that it runs, then the first. Attestations (os "unknown") are no images. NotFound: nothing for this
-// platform. InvalidArgument: no index.
+// variant up to the node's, then the first; entries that name no platform come last. Attestations (os
+// "unknown") are no images. NotFound: nothing for this platform. InvalidArgument: no index.
 base::Result<std::string> ChooseManifest(std::string_view index, const image::Platform& node);
 
 }  // namespace prefetch::registry

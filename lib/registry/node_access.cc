@@ -41,6 +41,11 @@ std::shared_ptr<const DecidedAccess> NodeAccess::For(const RuntimeFacts& runtime
   return decided_;
 }
 
+bool MayDownload(const DecidedAccess& decided, std::string_view registry) {
+  return !decided.registries && !decided.is_guess && !decided.access.discards_layers &&
+         !image::IsOnlyByPull(decided.access, registry);
+}
+
 std::string ByPullWords(const image::RegistryAccess& access, const RuntimeFacts& runtime) {
   if (access.by_pull_source == "declared")
     return "It is declared that only the runtime can follow its mirrors.";

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/mutex.h"
 #include "registry/access.h"
@@ -50,6 +51,11 @@ class NodeAccess {
   std::shared_ptr<const ContainerdWord> of_containerd_ PREFETCH_GUARDED_BY(mutex_);
   std::shared_ptr<const RegistriesWord> of_crio_ PREFETCH_GUARDED_BY(mutex_);
 };
+
+// May content of this registry be fetched beside the runtime? That needs more than a question does: it must
+// not pass by a mirror that only the runtime knows, nor keep layers that the runtime is told to discard (the
+// manifest that comes with them would). Pure.
+bool MayDownload(const DecidedAccess& decided, std::string_view registry);
 
 // Why a registry of this node is only asked by pulling, for people.
 std::string ByPullWords(const image::RegistryAccess& access, const RuntimeFacts& runtime);

@@ -54,8 +54,8 @@ ContainerdWord Word(const Texts& files) {
 }
 
 image::RuntimeRegistries Says(std::string path, Texts in_tables = {}, bool has_mirrors = false,
-                              bool local_pull = false) {
-  return {true, std::move(path), std::move(in_tables), has_mirrors, local_pull};
+                              bool local_pull = false, bool discards_layers = false) {
+  return {true, std::move(path), std::move(in_tables), has_mirrors, local_pull, discards_layers};
 }
 
 const image::RuntimeRegistries kOnlyTheRuntimeKnows = {.in_tables = {"*"}};
@@ -173,13 +173,14 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& row) { return row.param.name; });
 
 const auto kLocal = Says("", {}, false, true);
+const auto kDiscards = Says("", {}, false, true, true);
 
 INSTANTIATE_TEST_SUITE_P(
     LocalPulls, ContainerdConfigTest,
     testing::Values(
         WordRow{"Asked", {Images("use_local_image_pull = true")}, kLocal},
         WordRow{"SnapshotAnnotations", {Images("disable_snapshot_annotations = false")}, kLocal},
-        WordRow{"DiscardedLayers", {Images("discard_unpacked_layers = true")}, kLocal},
+        WordRow{"DiscardedLayers", {Images("discard_unpacked_layers = true")}, kDiscards},
         WordRow{"OtherDownloads", {Images("max_concurrent_downloads = 4")}, kLocal},
         WordRow{"NoDownloads", {Images("max_concurrent_downloads = 0")}, kLocal},
         WordRow{"SyncFs", {Images("image_pull_with_sync_fs = true")}, kLocal},
@@ -197,7 +198,7 @@ INSTANTIATE_TEST_SUITE_P(
         WordRow{"OldDiscardedLayers",
                 {Version(2) +
                  Table(std::string(kOld) + ".containerd", "discard_unpacked_layers = true\nruntimes = {}")},
-                kLocal},
+                kDiscards},
         WordRow{"OldSnapshotAnnotations",
                 {Version(2) + Table(std::string(kOld) + ".containerd",
                                     "disable_snapshot_annotations = false\nruntimes = {}")},
@@ -328,6 +329,7 @@ TEST_P(PlatformTest, IsAskedWhereItsContainerdAsks) {
   ConfigRoots roots = RootsOf({.containerd_version = GetParam().version,
                                .config_path = access.config_path,
                                .local_pull = access.local_pull});
+  EXPECT_EQ(access.discards_layers, GetParam().expect.discards_layers);
   EXPECT_EQ(roots.folders, GetParam().folders);
   EXPECT_EQ(roots.ignored, GetParam().ignored);
 }
@@ -343,12 +345,12 @@ INSTANTIATE_TEST_SUITE_P(
                     PlatformRow{"Eks",
                                 "eks-al2023.toml",
                                 "2.1.5",
-                                Says(kTwo, {}, false, true),
+                                Says(kTwo, {}, false, true, true),
                                 {"/etc/containerd/certs.d", "/etc/docker/certs.d"}},
                     PlatformRow{"Gke",
                                 "gke.toml",
                                 "2.0.6",
-                                Says("/etc/containerd/hosts.d", {}, false, true),
+                                Says("/etc/containerd/hosts.d", {}, false, true, true),
                                 {"/etc/containerd/hosts.d"}},
                     PlatformRow{"KubeadmOn20",
                                 "kubeadm.toml",

@@ -30,6 +30,25 @@ TEST(ChooseManifest, AsTheRuntimeChooses) {
   EXPECT_EQ(Choose({Entry('a', "linux", "arm64"), Entry('b', "linux", "amd64")}, kAmd64), "b");
   EXPECT_EQ(Choose({Entry('a', "linux", "386"), Entry('b', "linux", "amd64")}, kAmd64), "b");
   EXPECT_EQ(Choose({Entry('a', "windows", "amd64"), Entry('b', "linux", "amd64")}, kAmd64), "b");
+  // It does not know which level of amd64 the node is.
+  EXPECT_EQ(Choose({Entry('a', "linux", "amd64", "v3"), Entry('b', "linux", "amd64")}, kAmd64), "b");
+  EXPECT_EQ(Choose({Entry('a', "linux", "amd64", "v2"), Entry('b', "linux", "amd64", "v1")}, kAmd64), "b");
+  EXPECT_EQ(Choose({Entry('a', "linux", "amd64", "v3"), Entry('b', "linux", "386")}, kAmd64), "b");
+  EXPECT_EQ(Choose({Entry('a', "linux", "amd64", "v3")}, kAmd64), "NotFound");
+  EXPECT_EQ(Choose({Entry('a', "linux", "arm64", "v9"), Entry('b', "linux", "arm64")}, kArm64), "b");
+  EXPECT_EQ(
+      Choose({Entry('a', "linux", "arm64", "v9"), Entry('b', "linux", "arm64")}, {"linux", "arm64", "v9"}),
+      "a");
+  EXPECT_EQ(Choose({Entry('a', "linux", "arm", "v6"), Entry('b', "linux", "arm", "v7")}, kArm64), "b");
+  EXPECT_EQ(Choose({Entry('a', "linux", "arm"), Entry('b', "linux", "arm64")}, kArm64), "b");
+  EXPECT_EQ(Choose({Entry('a', "linux", "ppc64le"), Entry('b', "linux", "s390x")}, {"linux", "s390x", ""}),
+            "b");
+  EXPECT_EQ(Choose({Entry('a', "linux", "amd64", "fast"), Entry('b', "linux", "amd64")}, kAmd64), "b");
+  EXPECT_EQ(Choose({Entry('a', "", "amd64")}, kAmd64), "a");
+  // Of an entry that does not say, the image's own configuration does.
+  const std::string silent = R"({"digest":")" + Digest('e') + R"("})";
+  EXPECT_EQ(Choose({silent, Entry('b', "linux", "386")}, kAmd64), "b");
+  EXPECT_EQ(Choose({silent, Entry('b', "linux", "arm64")}, kAmd64), "e");
   EXPECT_EQ(Choose({Entry('a', "linux", "arm64", "v8")}, kArm64), "a");
   EXPECT_EQ(Choose({Entry('a', "linux", "arm64")}, {"linux", "arm64", "v8"}), "a");
   EXPECT_EQ(Choose({Entry('a', "linux", "arm", "v5"), Entry('b', "linux", "arm", "v7"),

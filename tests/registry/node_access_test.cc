@@ -52,6 +52,21 @@ TEST_F(NodeAccessTest, TheReleasesDefaultCountsWhereNothingIsWrittenAndPullsAreL
             (std::vector<std::string>{"/etc/containerd/certs.d", "/etc/docker/certs.d"}));
 }
 
+TEST_F(NodeAccessTest, WhereContentMayBeDownloadedBesideTheRuntime) {
+  NodeAccess access({}, {kFile, kRegistries}, dir_.path());
+  const auto may = [&](const RuntimeFacts& runtime) { return MayDownload(*access.For(runtime), "quay.io"); };
+  EXPECT_FALSE(may(runtime_)) << "nobody tells its settings";
+  Write("");
+  EXPECT_TRUE(may(runtime_));
+  EXPECT_FALSE(may({"cri-o", "1.36.3", {}}));
+  Write("discard_unpacked_layers = true\n");
+  EXPECT_FALSE(may(runtime_)) << "the agent's manifest would keep them";
+  Write("discard_unpacked_layers = false\n");
+  EXPECT_TRUE(may(runtime_));
+  Write("registry.mirrors.\"quay.io\".endpoint = [\"https://m\"]\n");
+  EXPECT_FALSE(may(runtime_));
+}
+
 TEST_F(NodeAccessTest, WithoutAWordOfAnybodyItIsAGuess) {
   NodeAccess access({}, {kFile, kRegistries}, dir_.path());
   EXPECT_TRUE(access.For(runtime_)->is_guess);
