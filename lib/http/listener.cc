@@ -23,6 +23,9 @@ namespace {
 // drops the connection request, and the client sends it again after 1 s, 3 s and 7 s.
 constexpr int kBacklog = 1024;
 
+// Bytes that a client may send ahead of our reading.
+constexpr int kReceiveBuffer = 32 * 1024;
+
 struct HostPort {
   std::string host;  // without brackets; empty: every address
   std::string port;
@@ -78,6 +81,8 @@ base::Result<base::Fd> ListenOn(const addrinfo& info, const std::string& address
   int on = 1, off = 0;
   // A restart must not wait for old connections' TIME_WAIT.
   ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  // Connections take it over. The kernel's own grow to megabytes for each of them, on the node's account.
+  ::setsockopt(fd.get(), SOL_SOCKET, SO_RCVBUF, &kReceiveBuffer, sizeof kReceiveBuffer);
   if (info.ai_family == AF_INET6) ::setsockopt(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
   if (::bind(fd.get(), info.ai_addr, info.ai_addrlen) != 0 || ::listen(fd.get(), kBacklog) != 0) {
     return ListenFailed(errno, address);

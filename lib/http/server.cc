@@ -79,12 +79,10 @@ base::Status Server::Loop::Start() {
   if (!wake_.valid() || listening < 0) return base::FromErrno(errno, "serve " + listener_.address());
   slow_jobs_ = std::make_unique<ServerJobs>(limits_.deferred_threads, limits_.deferred_queue, wake_.get());
   quick_jobs_ = std::make_unique<ServerJobs>(1, limits_.connections, wake_.get());
-  unsigned per_address = listener_.local() ? 0 : limits_.connections_per_address;
   // It is driven by our thread (no internal one): so the sweep needs neither a second thread nor a lock.
   daemon_ = MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, nullptr, nullptr, &OnRequest, this,
                              MHD_OPTION_LISTEN_SOCKET, listening,                           //
                              MHD_OPTION_CONNECTION_LIMIT, limits_.connections,              //
-                             MHD_OPTION_PER_IP_CONNECTION_LIMIT, per_address,               //
                              MHD_OPTION_CONNECTION_MEMORY_LIMIT, limits_.connection_bytes,  //
                              MHD_OPTION_CONNECTION_TIMEOUT, 0U,                             //
                              MHD_OPTION_STRICT_FOR_CLIENT, 1,                               //
@@ -162,10 +160,36 @@ std::optional<base::TimePoint> Server::Loop::Sweep(base::TimePoint now) {
   for (Connection& connection : connections_) {
     if (connection.shut) continue;
     if (now < connection.since + granted) return connection.since + granted;
-    ::shutdown(connection.fd, SHUT_RDWR);
-    connection.shut = true;
+    Shut(connection);
   }
   return std::nullopt;
+}
+
+void Server::Loop::Shut(Connection& connection) {
+  ::shutdown(connection.fd, SHUT_RDWR);
+  connection.shut = true;
+  Forget(connection);
+}
+
+void Server::Loop::Forget(const Connection& connection) {
+  auto count = of_peer_.find(connection.peer);
+  if (count != of_peer_.end() && --count->second == 0) of_peer_.erase(count);
+}
+
+void Server::Loop::ShutOldestOf(const std::string& peer) {
+  auto oldest = std::find_if(connections_.begin(), connections_.end(),
+                             [&](const Connection& one) { return !one.shut && one.peer == peer; });
+  if (oldest != connections_.end()) Shut(*oldest);
+}
+
+// Pods whose address is translated come from the node's own, as kubelet's probes do: the newest one gets in.
+void Server::Loop::MakeRoomFor(const Connection& newest) {
+  if (listener_.local()) return;
+  if (of_peer_[newest.peer] > limits_.connections_per_address) return ShutOldestOf(newest.peer);
+  if (Open() <= limits_.connections - limits_.connections / 8) return;
+  auto busiest = std::max_element(of_peer_.begin(), of_peer_.end(),
+                                  [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (busiest->second > 1) ShutOldestOf(busiest->first);
 }
 
 bool Server::Loop::MakeRoomInSocket(Connection& connection) {
@@ -190,14 +214,23 @@ MHD_Result Server::Loop::Queue(MHD_Connection* mhd, Connection& connection, Serv
   return SendAnswer(mhd, response, std::move(body), std::move(held)) ? MHD_YES : MHD_NO;
 }
 
-void Server::Loop::Opened(int fd, void** context) {
+void Server::Loop::Opened(MHD_Connection* mhd, void** context) {
   connections_.emplace_back();
   Connection& connection = connections_.back();
+  const int fd = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
   connection.fd = fd;
+  connection.peer = PeerOf(mhd);
   connection.since = std::chrono::steady_clock::now();
   connection.self = std::prev(connections_.end());
   if (!listener_.local()) ::setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &kFirstBuffer, sizeof kFirstBuffer);
   *context = &connection;
+  of_peer_[connection.peer]++;
+  MakeRoomFor(connection);
+}
+
+void Server::Loop::Closed(Connection& connection) {
+  if (!connection.shut) Forget(connection);
+  connections_.erase(connection.self);
 }
 
 void Server::Loop::Renew(Connection& connection) {
@@ -209,9 +242,9 @@ void Server::Loop::OnConnection(void* self, MHD_Connection* mhd, void** context,
                                 MHD_ConnectionNotificationCode code) {
   Loop& loop = *static_cast<Loop*>(self);
   if (code == MHD_CONNECTION_NOTIFY_STARTED) {
-    loop.Opened(MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd, context);
+    loop.Opened(mhd, context);
   } else if (*context != nullptr) {
-    loop.connections_.erase(static_cast<Connection*>(*context)->self);
+    loop.Closed(*static_cast<Connection*>(*context));
     *context = nullptr;
   }
 }

@@ -34,8 +34,9 @@ struct ServerLimits {
   unsigned deferred_threads = 4;
   unsigned deferred_queue = 16;
   unsigned connections = 512;
-  // Half of all, so that no single neighbour can lock out kubelet's probes; yet far more than a gateway or a
-  // scraper that speaks for many holds open towards one node. Does not apply to unix sockets.
+  // Half of all; yet far more than a gateway or a scraper that speaks for many holds open towards one node.
+  // Beyond it the oldest one of that address is closed, so that kubelet's probes, which may share it, are
+  // answered. Does not apply to unix sockets.
   unsigned connections_per_address = 256;
   // Of memory for answers that clients have not read yet; servers of one process share one. While it is
   // crowded, clients over TCP have a tenth of `request_time`, and an answer without room is 503 with

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdint>
 #include <list>
+#include <map>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -29,6 +30,7 @@ struct Connection {
   int fd = -1;
   base::TimePoint since;  // of the accept, of the end of the last request, or of a deferred answer's step
   bool shut = false;      // cut by us; libmicrohttpd will notice and close it
+  std::string peer;       // the client's address; empty: over a unix socket
   std::list<Connection>::iterator self;
   std::string target;  // as it came, from the request line
   bool seen = false;   // the headers have been looked at
@@ -73,7 +75,14 @@ class Server::Loop {
                      std::size_t& upload_size);
   void ReadBody(Connection& connection, std::string_view part);
   ServerAnswer Answer(MHD_Connection* mhd, Connection& connection, const char* method) const;
-  void Opened(int fd, void** context);
+  void Opened(MHD_Connection* mhd, void** context);
+  void Closed(Connection& connection);
+  void Shut(Connection& connection);
+  void Forget(const Connection& connection);  // as one of its address's
+  // Cuts the oldest connection of `peer` that waits for no answer, if there is one.
+  void ShutOldestOf(const std::string& peer);
+  // One more has come: an address with too many of them, or the one with most, makes room.
+  void MakeRoomFor(const Connection& newest);
   void Renew(Connection& connection);
   // Cuts connections that are too old; returns when the next one will be.
   std::optional<base::TimePoint> Sweep(base::TimePoint now);
@@ -108,8 +117,9 @@ class Server::Loop {
   const Handler handler_;
   base::Fd wake_;
   MHD_Daemon* daemon_ = nullptr;
-  std::list<Connection> connections_;  // the longest waiting first
-  std::list<Connection> deferred_;     // those whose answer is being made, the oldest first
+  std::list<Connection> connections_;        // the longest waiting first
+  std::list<Connection> deferred_;           // those whose answer is being made, the oldest first
+  std::map<std::string, unsigned> of_peer_;  // connections that are not cut, by address
   std::uint64_t last_job_ = 0;
   std::unique_ptr<ServerJobs> slow_jobs_;
   std::unique_ptr<ServerJobs> quick_jobs_;

@@ -259,7 +259,11 @@ TEST(Endpoints, NeighboursChecksAreThrottled) {
   http::ServerRequest request{
       .method = http::Method::kPost, .path = "/v1/check", .body = R"([{"image":"a:v1"}])"};
   http::Handler handler = world.Handler(Audience::kNeighbours);
-  auto status = [&] { return handler(request).Wait({}).status; };
+  int asked = 0;
+  auto status = [&] {
+    request.peer = "10.0.0." + std::to_string(asked++ % 10);
+    return handler(request).Wait({}).status;
+  };
   for (int i = 0; i < kChecksAtOnce; i++) ASSERT_EQ(status(), 200) << i;
   http::ServerResponse refusal = handler(request).Wait({});
   EXPECT_EQ(refusal.status, 429);
@@ -269,6 +273,21 @@ TEST(Endpoints, NeighboursChecksAreThrottled) {
   EXPECT_EQ(status(), 429);
   http::Handler local = world.Handler(Audience::kLocal);
   for (int i = 0; i < 2 * kChecksAtOnce; i++) ASSERT_EQ(local(request).Wait({}).status, 200);
+}
+
+TEST(Endpoints, ANeighbourWhoAsksTooMuchLeavesChecksToTheOthers) {
+  World world;
+  http::ServerRequest request{.method = http::Method::kPost,
+                              .path = "/v1/check",
+                              .body = R"([{"image":"a:v1"}])",
+                              .peer = "10.0.0.66"};
+  http::Handler handler = world.Handler(Audience::kNeighbours);
+  for (int i = 0; i < 10 * kChecksAtOnce; i++) handler(request).Wait({});
+  EXPECT_EQ(handler(request).Wait({}).status, 429);
+  world.clock.Advance(std::chrono::seconds(1));
+  for (int i = 0; i < 10 * kChecksAtOnce; i++) handler(request).Wait({});
+  request.peer = "10.0.0.1";
+  for (int i = 0; i < kChecksPerSecond * 3 / 4; i++) ASSERT_EQ(handler(request).Wait({}).status, 200) << i;
 }
 
 TEST(Endpoints, PullsAreForLocalEarsWhereTheyAreAllowed) {

@@ -226,6 +226,7 @@ TEST(Server, AFloodThatFillsHalfOfItGetsLessTime) {
   EXPECT_EQ(FirstLine(Get(*server, "/readyz")), "HTTP/1.1 200 OK");  // once the oldest were cut
 }
 
+// Kubelet's probes may come from the address of the pods that hold them.
 TEST(Server, OneAddressCannotTakeAllConnections) {
   auto server = StartTcp({.connections = 16, .connections_per_address = 2});
   RawClient one(server->port()), two(server->port());
@@ -233,7 +234,23 @@ TEST(Server, OneAddressCannotTakeAllConnections) {
   two.Send("GET /2 HTTP/1.1\r\nHost: x\r\n\r\n");
   EXPECT_NE(one.ReadUntil("tcp\n"), "");
   EXPECT_NE(two.ReadUntil("tcp\n"), "");
-  EXPECT_EQ(Get(*server, "/3"), "");
+  EXPECT_EQ(FirstLine(Get(*server, "/3")), "HTTP/1.1 200 OK");
+  EXPECT_EQ(one.ReadAll(), "") << "the oldest one made room";
+  two.Send("GET /4 HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_NE(two.ReadUntil("tcp\n"), "");
+}
+
+TEST(Server, WhereAddressesFillItTheBusiestMakesRoom) {
+  auto server = StartTcp(
+      {.request_time = std::chrono::milliseconds(20'000), .connections = 16, .connections_per_address = 16});
+  RawClient quiet(server->port(), "127.0.0.2");
+  quiet.Send("GET /1 HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_NE(quiet.ReadUntil("tcp\n"), "");
+  std::vector<std::unique_ptr<RawClient>> flood;
+  for (int i = 0; i < 40; i++) flood.push_back(std::make_unique<RawClient>(server->port()));
+  EXPECT_EQ(FirstLine(Get(*server, "/readyz")), "HTTP/1.1 200 OK");
+  quiet.Send("GET /2 HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_NE(quiet.ReadUntil("tcp\n"), "") << "it was there first, and is the only one of its address";
 }
 
 TEST(Server, TwoServersOnePerListener) {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "agent/answers/metrics_text.h"
-#include "base/token_bucket.h"
+#include "base/peer_rate.h"
 #include "image/pull_policy.h"
 #include "image/reference.h"
 #include "status/check_document.h"
@@ -22,6 +22,8 @@ constexpr std::chrono::seconds kLoopStuckAfter{30};
 constexpr std::string_view kImages = "/v1/images/";
 constexpr std::string_view kCheck = "/v1/check";
 constexpr base::TokenRate kNeighbourChecks{.per_second = kChecksPerSecond, .burst = kChecksAtOnce};
+// All jobs of a node may have its address. Whoever goes on asking leaves most to the others.
+constexpr base::TokenRate kOneNeighboursChecks{.per_second = kChecksPerSecond / 4.0, .burst = kChecksAtOnce};
 
 // A flag of a query: "?verbose", "?verbose=1", "?verbose=true".
 bool Flag(const http::ServerRequest& request, std::string_view name) {
@@ -175,7 +177,7 @@ http::Handler Endpoints(const Board& board, const Metrics& metrics, const Inquir
   const bool local = audience == Audience::kLocal;
   const View view = local ? View::kFull : View::kPublic;
   // A handler runs on one thread.
-  auto checks = std::make_shared<base::TokenBucket>(kNeighbourChecks);
+  auto checks = std::make_shared<base::PeerRate>(kNeighbourChecks, kOneNeighboursChecks);
   return [&board, &metrics, &inquiry, &clock, local, view, checks,
           callers](const http::ServerRequest& request) -> http::ServerAnswer {
     const std::string& path = request.path;
@@ -192,7 +194,7 @@ http::Handler Endpoints(const Board& board, const Metrics& metrics, const Inquir
         return http::ErrorResponse(403,
                                    "this agent's configuration (preflight) admits no pod that shows a token");
       }
-      if (local || checks->TryTake(clock.Now())) return Check(inquiry, request, local);
+      if (local || !checks->Take(request.peer, clock.Now())) return Check(inquiry, request, local);
       http::ServerResponse refusal = http::ErrorResponse(429, "too many checks: ask again in a second");
       refusal.headers.Add("Retry-After", "1");
       return refusal;

@@ -18,7 +18,6 @@ constexpr seconds kComeAgain{5};
 // More than the pods of a node. Beyond that, what would be forgotten soonest goes.
 constexpr std::size_t kMostKnown = 2000;
 constexpr std::size_t kMostNamespaces = 1000;
-constexpr std::size_t kMostPeers = 1000;
 constexpr std::string_view kBearer = "Bearer ";
 constexpr const char* kNoReview = "the API server could not be asked about the token";
 constexpr std::chrono::milliseconds kLookAtAsker{200};  // at whether the asker is still there
@@ -54,8 +53,8 @@ Callers::Callers(plan::CallerRules rules, bool fleet, plan::AgentPlace place, ku
       api_(api),
       metrics_(metrics),
       clock_(clock),
-      reviews_(kReviews),
-      fleet_reviews_(kFleetReviews) {}
+      reviews_(kReviews, kReviewsOfPeer),
+      fleet_reviews_(kFleetReviews, kReviewsOfPeer) {}
 
 TurnedAway Callers::Refuse(plan::CallerRefusal refusal, plan::CallerPurpose purpose) const {
   metrics_.CallerTurnedAway(purpose, plan::CallerRefusalName(refusal));
@@ -143,18 +142,7 @@ std::optional<std::variant<Callers::Identity, TurnedAway>> Callers::AwaitTurn(co
 
 std::optional<base::Duration> Callers::TakeReview(plan::CallerPurpose purpose, const std::string& peer,
                                                   base::TimePoint now) {
-  const bool fleet = purpose == plan::CallerPurpose::kFleet;
-  base::TokenBucket& reviews = fleet ? fleet_reviews_ : reviews_;
-  // Full buckets are as good as new ones. The limit of all reviews leaves few buckets below full.
-  if (peers_.size() >= kMostPeers) {
-    std::erase_if(peers_, [&](const auto& one) { return one.second.At(now) >= kReviewsOfPeer.burst; });
-  }
-  base::TokenBucket& of_peer = peers_.try_emplace({fleet, peer}, kReviewsOfPeer).first->second;
-  const base::Duration wait = std::max(of_peer.WaitAt(now), reviews.WaitAt(now));
-  if (wait > base::Duration::zero()) return wait;
-  of_peer.Take(1, now);
-  reviews.Take(1, now);
-  return std::nullopt;
+  return (purpose == plan::CallerPurpose::kFleet ? fleet_reviews_ : reviews_).Take(peer, now);
 }
 
 // Nothing was heard of the API server, so nothing is known that was not known before.

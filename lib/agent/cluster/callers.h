@@ -21,6 +21,7 @@
 #include "base/call.h"
 #include "base/clock.h"
 #include "base/mutex.h"
+#include "base/peer_rate.h"
 #include "base/secret.h"
 #include "base/sha256.h"
 #include "base/token_bucket.h"
@@ -121,15 +122,13 @@ class Callers {
   std::function<void(std::string problem)> tell_;  // may be null
   base::Mutex mutex_;
   base::Condition changed_;
-  base::TokenBucket reviews_ PREFETCH_GUARDED_BY(mutex_);
-  base::TokenBucket fleet_reviews_ PREFETCH_GUARDED_BY(mutex_);
+  base::PeerRate reviews_ PREFETCH_GUARDED_BY(mutex_);
+  base::PeerRate fleet_reviews_ PREFETCH_GUARDED_BY(mutex_);
   std::string told_ PREFETCH_GUARDED_BY(mutex_);                    // the trouble that stands; empty: none
   std::set<std::string> in_review_ PREFETCH_GUARDED_BY(mutex_);     // by the token's hash
   std::optional<Away> away_ PREFETCH_GUARDED_BY(mutex_);            // none: the API server answered last
   std::map<std::string, Known> known_ PREFETCH_GUARDED_BY(mutex_);  // by the token's hash
   std::map<std::string, base::TokenBucket> budgets_ PREFETCH_GUARDED_BY(mutex_);  // by namespace; "": fleet
-  // By address, those of fleet tokens apart.
-  std::map<std::pair<bool, std::string>, base::TokenBucket> peers_ PREFETCH_GUARDED_BY(mutex_);
 };
 
 }  // namespace prefetch::agent
