@@ -2,6 +2,7 @@
 
 #include <netinet/in.h>
 
+#include <array>
 #include <cstring>
 
 namespace prefetch::http {
@@ -9,7 +10,19 @@ namespace {
 
 enum class Kind { kPlain, kLoopback, kSpecial };
 
+// Clouds answer machines there with their credentials, by the rule on link-local addresses or beside it:
+// Azure's wire server, Alibaba Cloud's metadata, and those of AWS and Google Cloud over IPv6.
+constexpr std::array<std::array<unsigned char, 4>, 2> kMetadataV4 = {
+    {{168, 63, 129, 16}, {100, 100, 100, 200}}};
+constexpr std::array<in6_addr, 2> kMetadataV6 = {{
+    {{{0xfd, 0x00, 0x0e, 0xc2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x02, 0x54}}},
+    {{{0xfd, 0x20, 0x00, 0xce, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x02, 0x54}}},
+}};
+
 Kind KindOfV4(const unsigned char* bytes) {
+  for (const auto& metadata : kMetadataV4) {
+    if (std::memcmp(bytes, metadata.data(), metadata.size()) == 0) return Kind::kSpecial;
+  }
   if (bytes[0] == 127) return Kind::kLoopback;
   bool unspecified = bytes[0] == 0;
   bool link_local = bytes[0] == 169 && bytes[1] == 254;
@@ -20,6 +33,9 @@ Kind KindOfV4(const unsigned char* bytes) {
 Kind KindOfV6(const in6_addr& address) {
   if (IN6_IS_ADDR_V4MAPPED(&address)) return KindOfV4(address.s6_addr + 12);
   if (IN6_IS_ADDR_LOOPBACK(&address)) return Kind::kLoopback;
+  for (const in6_addr& metadata : kMetadataV6) {
+    if (IN6_ARE_ADDR_EQUAL(&address, &metadata)) return Kind::kSpecial;
+  }
   bool special =
       IN6_IS_ADDR_UNSPECIFIED(&address) || IN6_IS_ADDR_LINKLOCAL(&address) || IN6_IS_ADDR_MULTICAST(&address);
   return special ? Kind::kSpecial : Kind::kPlain;
