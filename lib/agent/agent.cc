@@ -10,6 +10,7 @@
 #include "kubelet/runtime_quirks.h"
 #include "plan/asked.h"
 #include "plan/decide.h"
+#include "plan/readiness.h"
 
 namespace prefetch::agent {
 namespace {
@@ -126,6 +127,7 @@ bool Agent::NothingMoreToWaitFor(base::TimePoint started) const {
   if (!runtime_.ever_up()) {
     return loop_.now() - started >= kOnceRuntimeGrace && !runtime_.status().error.empty();
   }
+  if (runtime_.DownFor().value_or(base::Duration(0)) >= plan::kRuntimeGrace) return true;
   if (kubelet_ && kubelet_->status().learning) return false;
   // A verdict is held, or what kubelet would say of an image that has just come is not known yet.
   bool undecided =
@@ -203,7 +205,11 @@ bool Agent::Absorb(Event event) {
 
 void Agent::DecideAll() {
   for (Entry& entry : entries_.all()) {
-    if (!entry.applies) continue;
+    if (!entry.applies) {
+      entry.action = {};  // what it waited for before the list changed is over
+      entry.refresh = {};
+      continue;
+    }
     plan::RefreshDecision refresh;
     if (checks_.Asks(entry) && entry.seen.local) {
       refresh = plan::DecideRefresh(entry.want, *entry.seen.local, entry.fresh, loop_.now());
@@ -238,8 +244,12 @@ bool Agent::MorePullsToCome() const {
   });
 }
 
+bool Agent::MayTouch() const {
+  return touching_ && list_epoch_ > 0 && kubelet_->looked();
+}
+
 void Agent::StartTouchIfDue() {
-  if (!touching_ || list_epoch_ == 0 || !kubelet_->looked()) return;
+  if (!MayTouch()) return;
   const plan::RuntimeStatus& runtime = runtime_.status();
   TouchSurroundings surroundings{.kubelet_verifies = kubelet_->Verifies(),
                                  .records_note = kubelet::WhyRecordsNeverMatch(runtime.name, runtime.version),
@@ -260,7 +270,7 @@ void Agent::TakeTouchPodAway() {
 
 base::TimePoint Agent::WhenToTurn() const {
   base::TimePoint next = std::min(pulls_->NextTurn(), checks_.NextTurn());
-  if (touching_) next = std::min(next, touching_->NextTurn());
+  if (MayTouch()) next = std::min(next, touching_->NextTurn());
   if (loop_.changed()) next = std::min<base::TimePoint>(next, published_at_ + kPublishInterval);
   for (const Entry& entry : entries_.all()) {
     next = std::min(next, plan::NextRelease(entry.verdict));

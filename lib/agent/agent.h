@@ -99,6 +99,7 @@ class Agent {
   void GoThroughEntries();
   void DecideAll();
   bool MorePullsToCome() const;
+  bool MayTouch() const;
   void StartTouchIfDue();
   void TakeTouchPodAway();
   void StopAll();

@@ -34,6 +34,16 @@ std::optional<TouchResult> Hindrance(const Entry& entry, const TouchSurroundings
                                                      "\", a credential that kubelet does not have"};
 }
 
+// The touches so far are about the content that the entry has now, or about none.
+void AdaptTo(Entry& entry, base::TimePoint now) {
+  const std::string id = TouchableId(entry);
+  const plan::TouchPast& past = *entry.touch;
+  const std::string& about = past.image_id.empty() ? past.of_content : past.image_id;
+  const bool still_there = id.empty() && entry.seen.local && entry.seen.local->id == about;
+  if (id == past.image_id && (past.of_content.empty() || still_there)) return;
+  entry.touch = still_there ? plan::SetAside(past) : plan::ForContent(past, id, now);
+}
+
 }  // namespace
 
 Entry* Touching::EntryOf(Entries& entries, const Part& part) {
@@ -58,9 +68,7 @@ bool Touching::Review(Entries& entries, const TouchSurroundings& surroundings, b
   next_change_ = base::TimePoint::max();
   bool changed = false;
   for (Entry& entry : entries.all()) {
-    if (std::string id = TouchableId(entry); id != entry.touch->image_id) {
-      entry.touch = plan::ForContent(entry.touch, id, now);
-    }
+    AdaptTo(entry, now);
     TouchNeed shown = NeedShown(entry);
     if (shown == TouchNeed::kKeepOpen && !surroundings.kubelet_verifies) shown = TouchNeed::kNone;
     if (shown != TouchNeed::kNone && entry.touch->failures < plan::kTouchesWithoutEffect) {

@@ -66,6 +66,11 @@ bool IsForGood(Reason reason) {
   std::abort();
 }
 
+bool HasFailedForGood(const History& past) {
+  if (past.failures == 0) return false;
+  return past.failures >= kFailuresThatSettle || (past.last_failure && IsForGood(*past.last_failure));
+}
+
 History AfterFailure(History past, const PullFailure& failure, base::TimePoint now, double random) {
   past.last_error = failure.error;
   past.last_failure = failure.reason;
@@ -81,7 +86,7 @@ History AfterFailure(History past, const PullFailure& failure, base::TimePoint n
   base::Duration delay = Delay(retry, disk_full ? past.full_disks : past.failures - past.full_disks, random);
   if (failure.retry_after) delay = std::max(delay, *failure.retry_after);
   past.not_before = delay == base::Duration::max() ? base::TimePoint::max() : now + delay;
-  if (IsForGood(failure.reason) || past.failures >= kFailuresThatSettle) past.settled = true;
+  past.settled = past.settled || HasFailedForGood(past);
   return past;
 }
 

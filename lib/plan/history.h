@@ -57,6 +57,10 @@ struct PullFailure {
 // Is the entry not worth waiting for after this failure?
 bool IsForGood(Reason reason);
 
+// Its newest tries have failed, and another one is not worth waiting for: the reason is one for good, or they
+// are many.
+bool HasFailedForGood(const History& past);
+
 // `random` is uniform in [0, 1).
 History AfterFailure(History past, const PullFailure& failure, base::TimePoint now, double random);
 

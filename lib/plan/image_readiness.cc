@@ -113,6 +113,12 @@ PullStatus PullOf(const EntryFacts& facts, base::TimePoint now, base::WallTime w
   return pull;
 }
 
+// Another try is not worth waiting for.
+bool IsHopeless(const EntryFacts& facts) {
+  return facts.no_room || facts.action.kind == ActionKind::kKeep ||
+         facts.action.reason == Reason::kEvictedByKubelet || HasFailedForGood(facts.past);
+}
+
 // Reason and phase of an entry that is not on the node as it should be.
 void JudgeAbsent(const EntryFacts& facts, ImageState& state) {
   if (facts.run) {
@@ -130,6 +136,8 @@ void JudgeAbsent(const EntryFacts& facts, ImageState& state) {
     state.reason = facts.action.reason;
     state.phase = state.reason == Reason::kFactsUnknown ? Phase::kProgressing : Phase::kFailing;
   }
+  // One that was ready before has settled, and may yet come back.
+  if (state.phase == Phase::kFailing && !IsHopeless(facts)) state.settled = false;
   bool error_says_it = state.phase == Phase::kFailing && !facts.past.last_error.empty() &&
                        facts.past.last_failure == state.reason && state.reason != Reason::kEvictedByKubelet;
   state.message = error_says_it ? facts.past.last_error : Sentence(state.reason, facts);

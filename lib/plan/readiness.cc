@@ -1,5 +1,6 @@
 #include "plan/readiness.h"
 
+#include <optional>
 #include <utility>
 
 namespace prefetch::plan {
@@ -11,6 +12,21 @@ Readiness NotReady(Readiness node, Phase phase, Reason reason, std::string messa
   node.reason = reason;
   node.message = std::move(message);
   return node;
+}
+
+// The runtime's, or that of the credentials.
+std::optional<Readiness> TroubleOfNode(const NodeFacts& node, const Readiness& counts) {
+  if (!node.runtime_ever_up || (node.runtime_down_for && *node.runtime_down_for >= kRuntimeGrace)) {
+    bool starting = !node.runtime_ever_up && node.runtime_error.empty();
+    return NotReady(counts, starting ? Phase::kProgressing : Phase::kFailing,
+                    starting ? Reason::kFactsUnknown : Reason::kRuntimeDown,
+                    starting ? "the container runtime has not answered yet" : node.runtime_error);
+  }
+  if (!node.credentials_error.empty()) {
+    return NotReady(counts, Phase::kFailing, Reason::kCredentialsInvalid,
+                    "the credential provider configuration cannot be used: " + node.credentials_error);
+  }
+  return std::nullopt;
 }
 
 std::string Count(std::size_t n, std::string_view singular, std::string_view plural) {
@@ -45,21 +61,17 @@ Readiness Summarize(const NodeFacts& node, const std::vector<ImageState>& images
     return NotReady(out, Phase::kFailing, Reason::kListEmptyOfSources,
                     "no list file (*.txt, *.yaml, *.yml, *.json) was found at the paths given with --list");
   }
+  std::optional<Readiness> trouble = TroubleOfNode(node, out);
   for (const ListSource& source : node.list.sources) {
     if (source.loaded_at) continue;
+    if (trouble) {
+      out.node_trouble = std::move(trouble->message);
+      out.node_reason = trouble->reason;
+    }
     return NotReady(out, Phase::kFailing, Reason::kListInvalid,
                     "no valid version of " + source.name + " is known: " + source.error);
   }
-  if (!node.runtime_ever_up || (node.runtime_down_for && *node.runtime_down_for >= kRuntimeGrace)) {
-    bool starting = !node.runtime_ever_up && node.runtime_error.empty();
-    return NotReady(out, starting ? Phase::kProgressing : Phase::kFailing,
-                    starting ? Reason::kFactsUnknown : Reason::kRuntimeDown,
-                    starting ? "the container runtime has not answered yet" : node.runtime_error);
-  }
-  if (!node.credentials_error.empty()) {
-    return NotReady(out, Phase::kFailing, Reason::kCredentialsInvalid,
-                    "the credential provider configuration cannot be used: " + node.credentials_error);
-  }
+  if (trouble) return *std::move(trouble);
   if (out.required_ready < out.required) {
     std::string message =
         Count(out.required - out.required_ready, "required image is", "required images are") + " not ready";

@@ -53,11 +53,16 @@ ReadyAnswer AskReady(const Snapshot& snapshot, const ReadyQuestion& query) {
   if (!only_entries_missing) {
     return No(answer, snapshot.readiness.message, std::string(ReasonName(snapshot.readiness.reason)));
   }
+  if (!snapshot.readiness.node_trouble.empty()) {
+    return No(answer, snapshot.readiness.node_trouble,
+              std::string(ReasonName(snapshot.readiness.node_reason)));
+  }
   std::size_t missing = 0;
   const ImageState* first = nullptr;
   for (const ImageState* image : answer.entries) {
     bool met = query.policy && image->applies
-                   ? IsReadyFor(*image, *query.policy, snapshot.kubelet.has_value())
+                   ? IsReadyFor(*image, *query.policy, snapshot.kubelet.has_value()) &&
+                         (!image->registry || image->registry->in_order)
                    : image->ready;
     if (met || !image->want->required) continue;
     if (missing++ == 0) first = image;
@@ -70,7 +75,7 @@ ReadyAnswer AskReady(const Snapshot& snapshot, const ReadyQuestion& query) {
                               first->want->reference.written() +
                               ": give it readyFor: Always, or a refresh, in the list");
       }
-      reason = first->registry->always_reason;
+      if (!first->registry->agrees) reason = first->registry->always_reason;
     }
     return No(answer, std::to_string(missing) +
                           (missing == 1 ? " required image is" : " required images are") +

@@ -88,6 +88,7 @@ RegistryView ViewOf(const DesiredImage& want, const Local* local, const Freshnes
     view.next_check_at = wall + std::chrono::duration_cast<base::WallTime::duration>(past.next_check - now);
   }
   view.fresh = decision.fresh;
+  view.in_order = decision.ready;
   view.agrees = decision.agrees;
   view.reason = decision.reason;
   view.message = Sentence(decision.reason, want, local, past);

@@ -69,6 +69,7 @@ struct RegistryView {
   std::optional<base::WallTime> confirmed_at;  // when it agreed last
   std::optional<base::WallTime> next_check_at;
   bool fresh = false;
+  bool in_order = true;  // what the entry's directives make of the answer does not keep it from being ready
   // The registry's result for a pod with Always (plan/refresh.h), and a sentence about an obstacle.
   bool agrees = false;
   Reason always_reason = Reason::kNotChecked;
@@ -98,7 +99,7 @@ struct ImageState {
   std::string credential;  // the name of the provider or file that worked: "acme-login"
   bool exposed = false;    // pulled with a credential that is not the node's own, usable by every pod
   PullStatus pull;
-  // Ready once, or failed for good: another try is not worth waiting for.
+  // Another try is not worth waiting for: ready once and not failing now, or failed for good.
   bool settled = false;
   // For the pod of the entry's readyAs, by default one without a secret or service account of its own; null:
   // not known yet, or no kubelet here. Of several pods the worst.
@@ -185,6 +186,10 @@ struct Readiness {
   std::string message;
   std::size_t required = 0;        // required entries that apply to this node
   std::size_t required_ready = 0;  // of those, ready
+  // What is wrong with the node itself behind an invalid list, which comes first: the runtime, the
+  // credentials. Empty: nothing.
+  std::string node_trouble;
+  Reason node_reason = Reason::kFactsUnknown;  // of `node_trouble`
 };
 
 // An image that is on no list, and is pulled since a preflight has asked for it (plan/asked.h).

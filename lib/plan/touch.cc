@@ -163,11 +163,20 @@ TouchNeed NeedOf(const DesiredImage& want, const kubelet::Verdicts& verdicts) {
 }
 
 TouchPast ForContent(TouchPast past, const std::string& image_id, base::TimePoint now) {
-  if (past.image_id == image_id) return past;
+  if (past.image_id == image_id && past.of_content.empty()) return past;
+  if (past.image_id.empty() && !image_id.empty() && past.of_content == image_id) {
+    past.image_id = std::exchange(past.of_content, {});
+    return past;
+  }
   TouchPast fresh;
   fresh.image_id = image_id;
   fresh.not_before = now;
   return fresh;
+}
+
+TouchPast SetAside(TouchPast past) {
+  if (!past.image_id.empty()) past.of_content = std::exchange(past.image_id, {});
+  return past;
 }
 
 TouchPast AfterNews(TouchPast past, base::TimePoint now) {

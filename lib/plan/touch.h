@@ -46,7 +46,8 @@ TouchNeed NeedOf(const DesiredImage& want, const kubelet::Verdicts& verdicts);
 
 // The touches so far of one entry. A value.
 struct TouchPast {
-  std::string image_id;  // that all this is about
+  std::string image_id;    // that all this is about; empty: none may be touched now
+  std::string of_content;  // what all this was about, while none may be touched
   int attempts = 0;
   int failures = 0;                               // in a row, those that count
   int passing = 0;                                // in a row, those that do not
@@ -59,6 +60,9 @@ struct TouchPast {
 
 // The entry's name is another content now (or none): attempts for the old one do not count.
 TouchPast ForContent(TouchPast past, const std::string& image_id, base::TimePoint now);
+// The content is still there, and is not to be touched just now: it is pulled again, say. Its attempts count
+// when it is.
+TouchPast SetAside(TouchPast past);
 // Credentials or kubelet's settings have changed: abandoned touches get another try.
 TouchPast AfterNews(TouchPast past, base::TimePoint now);
 

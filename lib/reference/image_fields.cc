@@ -92,7 +92,7 @@ Fields StateFields() {
            .required = true},
           {.path = "settled",
            .form = Form::kBool,
-           .help = "Whether it was ready once, or has failed for good",
+           .help = "Whether it was ready once and does not fail now, or has failed for good",
            .required = true},
           PhaseField("phase", "As of the node"),
           ReasonField("reason", "Why it is in this phase"),

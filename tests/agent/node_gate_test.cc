@@ -185,6 +185,19 @@ TEST_F(NodeGateTest, GivesUpAfterItsTimeAndSaysSo) {
   EXPECT_EQ(api_.Label(), "notready");
 }
 
+TEST_F(NodeGateTest, OnceItWasReadyNothingWasGivenUp) {
+  NodeGate& gate = Gate();
+  RunFor(gate, minutes(16));
+  ASSERT_EQ(api_.Condition()->reason, "GaveUp");
+  Ready();
+  RunFor(gate, minutes(1));
+  EXPECT_EQ(api_.Condition()->reason, "AllReady");
+  Publish(false, plan::Reason::kImageAbsent, plan::Phase::kProgressing);
+  RunFor(gate, hours(2));
+  EXPECT_EQ(api_.Condition()->reason, "ImagesNotReady");
+  EXPECT_EQ(api_.events.size(), 1U);
+}
+
 TEST_F(NodeGateTest, AnImageThatFailedForGoodDoesNotHoldTheNodeBack) {
   Publish(false, plan::Reason::kNotFound, plan::Phase::kFailing, true);
   NodeGate& gate = Gate();

@@ -228,6 +228,27 @@ TEST(Judge, DeniedSaysTheRegistrysWordsAndWhenItIsTriedAgain) {
   EXPECT_TRUE(state.settled);
 }
 
+// `wait` and the node gate take what has settled and fails for lost.
+TEST(Judge, WhatWasReadyOnceHasNotFailedForGoodWithAPassingFailure) {
+  EntryRig rig;
+  rig.past.settled = true;
+  EXPECT_TRUE(rig.Judged().settled) << "on its way";
+  rig.past = AfterFailure(rig.past, {.reason = Reason::kServerError, .error = "500"}, kNow, 0.5);
+  rig.past = AfterFailure(rig.past, {.reason = Reason::kServerError, .error = "500"}, kNow, 0.5);
+  EXPECT_EQ(rig.Judged().phase, Phase::kFailing);
+  EXPECT_FALSE(rig.Judged().settled);
+  for (int i = 2; i < 6; i++)
+    rig.past = AfterFailure(rig.past, {.reason = Reason::kServerError, .error = "500"}, kNow, 0.5);
+  EXPECT_TRUE(rig.Judged().settled);
+  rig.past = {.settled = true};
+  rig.held = Reason::kUnreachable;
+  EXPECT_EQ(rig.Judged().phase, Phase::kFailing);
+  EXPECT_FALSE(rig.Judged().settled) << "others' trouble";
+  rig.held.reset();
+  rig.no_room = true;
+  EXPECT_TRUE(rig.Judged().settled);
+}
+
 TEST(Judge, FailedForGood) {
   EntryRig rig;
   rig.past = AfterFailure({}, {.reason = Reason::kPlatformMismatch, .error = "no match"}, kNow, 0);
@@ -454,6 +475,18 @@ TEST(Summarize, ANodeWhoseKubeletWouldExitIsNotReady) {
   node.runtime_ever_up = false;
   node.runtime_error = "refused";
   EXPECT_EQ(Summarize(node, {}).reason, Reason::kRuntimeDown);
+  EXPECT_EQ(Summarize(node, {}).node_trouble, "");
+  // Behind a list that cannot be used it is kept for those who ask about another source.
+  ListSource bad = Good();
+  bad.loaded_at.reset();
+  list = List({Good(), bad});
+  out = Summarize(node, {});
+  EXPECT_EQ(out.reason, Reason::kListInvalid);
+  EXPECT_EQ(out.node_trouble, "refused");
+  EXPECT_EQ(out.node_reason, Reason::kRuntimeDown);
+  node.runtime_ever_up = true;
+  node.credentials_error.clear();
+  EXPECT_EQ(Summarize(node, {}).node_trouble, "");
 }
 
 }  // namespace

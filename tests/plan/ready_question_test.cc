@@ -65,6 +65,34 @@ TEST(ReadyQuestion, ABrokenSourceOfAnotherTeamDoesNotStopThisOne) {
   EXPECT_TRUE(AskReady(snapshot, {.source = "a.yaml"}).ready);
   EXPECT_FALSE(AskReady(snapshot, {.source = "b.yaml"}).ready);
   EXPECT_FALSE(AskReady(snapshot, {}).ready);
+  // The runtime's trouble is everybody's, and hides behind that of the list.
+  snapshot.readiness.node_trouble = "connection refused";
+  snapshot.readiness.node_reason = Reason::kRuntimeDown;
+  ReadyAnswer answer = AskReady(snapshot, {.source = "a.yaml"});
+  EXPECT_FALSE(answer.ready);
+  EXPECT_EQ(answer.message, "connection refused");
+  EXPECT_EQ(answer.public_message, "RuntimeDown");
+}
+
+// As onStale: NotReady says of an image that every pod could start.
+TEST(ReadyQuestion, TheDirectivesOfAnEntryHoldForEveryPolicy) {
+  Snapshot snapshot = TwoTeams();
+  RegistryView view;
+  view.agrees = true;
+  view.in_order = false;
+  view.reason = Reason::kStale;
+  snapshot.images[0].registry = std::make_shared<const RegistryView>(view);
+  snapshot.images[0].ready = false;
+  snapshot.images[0].reason = Reason::kStale;
+  using image::PullPolicy;
+  for (PullPolicy policy : {PullPolicy::kNever, PullPolicy::kIfNotPresent, PullPolicy::kAlways}) {
+    ReadyAnswer answer = AskReady(snapshot, {.policy = policy, .source = "a.yaml"});
+    EXPECT_FALSE(answer.ready);
+    EXPECT_NE(answer.message.find("(Stale)"), std::string::npos) << answer.message;
+  }
+  view.in_order = true;
+  snapshot.images[0].registry = std::make_shared<const RegistryView>(view);
+  EXPECT_TRUE(AskReady(snapshot, {.policy = PullPolicy::kAlways, .source = "a.yaml"}).ready);
 }
 
 TEST(ReadyQuestion, APolicyIsAskedOfTheVerdictNotOfReadyFor) {

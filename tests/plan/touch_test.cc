@@ -272,6 +272,22 @@ TEST(ForContent, AnotherContentIsANewBeginning) {
   EXPECT_EQ(ForContent(past, "sha256:b", kNow).not_before, kNow);
 }
 
+// As while a tag's new content is pulled, which then does not come.
+TEST(SetAside, TheAttemptsCountAgainOnceTheContentMayBeTouched) {
+  TouchPast past = ForContent({}, "sha256:a", kNow);
+  for (int i = 0; i < 3; i++) past = Touched(past, TouchObstacle::kNotRecorded);
+  const TouchPast aside = SetAside(SetAside(past));
+  EXPECT_EQ(aside.image_id, "");
+  const TouchPast back = ForContent(aside, "sha256:a", kNow);
+  EXPECT_EQ(back.image_id, "sha256:a");
+  EXPECT_EQ(back.failures, 3);
+  EXPECT_EQ(back.not_before, past.not_before);
+  EXPECT_EQ(ForContent(back, "sha256:a", kNow).failures, 3);
+  EXPECT_EQ(ForContent(aside, "sha256:b", kNow).failures, 0);
+  // It is gone, and comes back.
+  EXPECT_EQ(ForContent(ForContent(aside, "", kNow), "sha256:a", kNow).failures, 0);
+}
+
 TEST(AfterNews, WhatWasGivenUpIsTriedAgain) {
   TouchPast past = ForContent({}, "sha256:a", kNow);
   for (int i = 0; i < 3; i++) past = Touched(past, TouchObstacle::kNoNodeCredentials);

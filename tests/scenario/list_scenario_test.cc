@@ -64,5 +64,19 @@ TEST(ListScenario, EntriesOfOtherPlatformsAreLeftAlone) {
   EXPECT_EQ(node.runtime.counters().pull_calls, 0);
 }
 
+// What it waited for is over, and nothing of it wakes the loop.
+TEST(ListScenario, AnEntryThatWaitsAndIsForOtherPlatformsNowCostsNothing) {
+  Node node;
+  node.List({"r.io/gone:v1"});
+  node.RunFor(minutes(1));
+  ASSERT_EQ(node.Image("r.io/gone:v1").pull.state, plan::PullState::kWaiting);
+  node.List({"r.io/gone:v1"},
+            [](plan::DesiredImage& want) { want.platforms = {{.os = "linux", .architecture = "arm64"}}; });
+  node.RunFor(seconds(10));
+  const std::uint64_t turns = node.Turns();
+  node.RunFor(minutes(10));
+  EXPECT_LE(node.Turns() - turns, 200U);
+}
+
 }  // namespace
 }  // namespace prefetch::tests::list_scenario_test

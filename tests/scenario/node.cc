@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <future>
 #include <string>
 #include <thread>
 
@@ -201,6 +202,18 @@ void Node::StopAgent() {
   stop.request_stop();
   for (const auto& agent : agents_) agent->Run(stop.get_token());
   EndAgents();
+}
+
+bool Node::EndsByItself(std::chrono::seconds limit) {
+  std::stop_source stop;
+  std::promise<void> ended;
+  std::jthread run([&] {
+    agents_.front()->Run(stop.get_token());
+    ended.set_value();
+  });
+  const bool by_itself = ended.get_future().wait_for(limit) == std::future_status::ready;
+  stop.request_stop();
+  return by_itself;
 }
 
 void Node::AgentEnds() {

@@ -101,6 +101,8 @@ class Node {
   void RestartAgent();
   // As by SIGTERM, in real time, with nothing after it.
   void StopAgent();
+  // One that runs --once, in real time: does it end within `limit`? It is over afterwards.
+  bool EndsByItself(std::chrono::seconds limit);
   // An agent that must restart ends by itself, in real time.
   void AgentEnds();
 

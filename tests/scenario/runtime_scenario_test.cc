@@ -72,6 +72,21 @@ TEST(RuntimeScenario, ARuntimeThatIsAwayTakesNothingAway) {
   EXPECT_EQ(node.LogLines("image vanished"), 0);
 }
 
+// A job that waits for it has an end of its own, which may be far.
+TEST(RuntimeScenario, OnceEndsWhenTheRuntimeStaysAway) {
+  for (const auto& [away, ends] : {std::pair(minutes(4), false), std::pair(minutes(6), true)}) {
+    Node node({.once = true});
+    node.runtime.SetRegistry(RegistryState::kStalled);
+    node.runtime.Push(MakeImage("r.io/a:v1", kMB));
+    node.List({"r.io/a:v1"});
+    node.RunFor(seconds(10));
+    node.runtime.SetRuntimeUp(false);
+    node.RunFor(away);
+    EXPECT_EQ(node.EndsByItself(ends ? seconds(20) : seconds(1)), ends);
+    EXPECT_EQ(node.Snapshot()->readiness.reason == plan::Reason::kRuntimeDown, ends);
+  }
+}
+
 TEST(RuntimeScenario, ARuntimeThatComesLaterIsFound) {
   Node node;
   node.runtime.SetRuntimeUp(false);
