@@ -13,8 +13,8 @@
 namespace prefetch::tests::faults {
 namespace {
 
-constexpr std::uint64_t kSeeds = 2000;
-constexpr std::uint64_t kGroups = 40;  // test cases, so that a failure names its neighbourhood
+constexpr std::uint64_t kSeeds = 2450;  // of which five in six are combinations
+constexpr std::uint64_t kGroups = 40;   // test cases, so that a failure names its neighbourhood
 
 struct Cell {
   int schedules = 0;
@@ -139,56 +139,67 @@ const auto kNoEnd = [](FaultKind& kind) { kind.end = [](World&, const std::strin
 
 INSTANTIATE_TEST_SUITE_P(
     All, UntrueFault,
-    testing::Values(UntrueCase{"AFailureWithoutACause", "404", [](FaultKind& kind) { kind.causes.clear(); },
-                               "fails for NotFound, which nothing has caused"},
-                    UntrueCase{"AFailureOfAnotherImage", "503",
-                               [](FaultKind& kind) {
-                                 kind.begin = [](World& world, const std::string&) {
-                                   world.node.runtime.Fail("docked.test/tool:v1",
-                                                           image::ErrorClass::kServerError);
-                                 };
-                                 kind.end = [](World& world, const std::string&) {
-                                   world.node.runtime.Fail("docked.test/tool:v1", std::nullopt);
-                                 };
-                               },
-                               "docked.test/tool:v1 fails for ServerError, which nothing has caused"},
-                    UntrueCase{"AFaultThatNeverEnds", "loses a tag", kNoEnd, "not ready"},
-                    UntrueCase{"ATouchThatNeverHappens", "403 to all", kNoEnd, "is not touched"},
-                    UntrueCase{"APodThatIsLeftBehind", "429 to all",
-                               [](FaultKind& kind) {
-                                 kind.end = [](World& world, const std::string&) {
-                                   world.node.Cluster().server.Recover();
-                                   world.node.Cluster().server.Put("pods/prefetchd-touch/left", "{}");
-                                 };
-                               },
-                               "left behind: pods/prefetchd-touch/left"},
-                    UntrueCase{"ARuntimeThatIsBelievedUp", "absent",
-                               [](FaultKind& kind) {
-                                 kind.begin = [](World& world, const std::string&) {
-                                   world.node.runtime.SetRuntimeUp(false);
-                                 };
-                               },
-                               "the runtime is up, and the status says otherwise", std::chrono::seconds(100)},
-                    UntrueCase{"BytesThatNobodyDestroyed", "loses an image",
-                               [](FaultKind& kind) {
-                                 kind.begin = [](World& world, const std::string& image) {
-                                   world.node.runtime.Remove(image);
-                                 };
-                                 kind.period = std::chrono::seconds(60);
-                                 kind.tick = kind.begin;
-                                 kind.causes = {plan::Reason::kEvictedByKubelet};
-                               },
-                               "bytes were fetched", std::chrono::seconds(100)},
-                    UntrueCase{"ANodeThatIsCalledReadyWithoutReason", "close an image",
-                               [](FaultKind& kind) {
-                                 kind.begin = [](World& world, const std::string& image) {
-                                   world.also_needs = image + "-that-nobody-lists";
-                                 };
-                                 kind.end = [](World& world, const std::string&) {
-                                   world.also_needs.clear();
-                                 };
-                               },
-                               "though it is not", std::chrono::seconds(100)}),
+    testing::Values(
+        UntrueCase{"AFailureWithoutACause", "404", [](FaultKind& kind) { kind.causes.clear(); },
+                   "fails for NotFound, which nothing has caused"},
+        UntrueCase{"AFailureOfAnotherImage", "503",
+                   [](FaultKind& kind) {
+                     kind.begin = [](World& world, const std::string&) {
+                       world.node.runtime.Fail("docked.test/tool:v1", image::ErrorClass::kServerError);
+                     };
+                     kind.end = [](World& world, const std::string&) {
+                       world.node.runtime.Fail("docked.test/tool:v1", std::nullopt);
+                     };
+                   },
+                   "docked.test/tool:v1 fails for ServerError, which nothing has caused"},
+        // Agents that know nothing of the tries before.
+        UntrueCase{"ARetryBeforeItsTime", "404",
+                   [](FaultKind& kind) {
+                     kind.period = std::chrono::seconds(100);
+                     kind.tick = [](World& world, const std::string&) { world.node.RestartAgent(); };
+                   },
+                   "open.test/app:v1 is tried again"},
+        UntrueCase{"ARegistryThatIsNotHeld", "429",
+                   [](FaultKind& kind) {
+                     kind.period = std::chrono::seconds(50);
+                     kind.tick = [](World& world, const std::string&) { world.node.RestartAgent(); };
+                   },
+                   "after RateLimited of its registry"},
+        UntrueCase{"AFaultThatNeverEnds", "loses a tag", kNoEnd, "not ready"},
+        UntrueCase{"ATouchThatNeverHappens", "403 to all", kNoEnd, "is not touched"},
+        UntrueCase{"APodThatIsLeftBehind", "429 to all",
+                   [](FaultKind& kind) {
+                     kind.end = [](World& world, const std::string&) {
+                       world.node.Cluster().server.Recover();
+                       world.node.Cluster().server.Put("pods/prefetchd-touch/left", "{}");
+                     };
+                   },
+                   "left behind: pods/prefetchd-touch/left"},
+        UntrueCase{"ARuntimeThatIsBelievedUp", "absent",
+                   [](FaultKind& kind) {
+                     kind.begin = [](World& world, const std::string&) {
+                       world.node.runtime.SetRuntimeUp(false);
+                     };
+                   },
+                   "the runtime is up, and the status says otherwise", std::chrono::seconds(100)},
+        UntrueCase{"BytesThatNobodyDestroyed", "loses an image",
+                   [](FaultKind& kind) {
+                     kind.begin = [](World& world, const std::string& image) {
+                       world.node.runtime.Remove(image);
+                     };
+                     kind.period = std::chrono::seconds(60);
+                     kind.tick = kind.begin;
+                     kind.causes = {plan::Reason::kEvictedByKubelet};
+                   },
+                   "bytes were fetched", std::chrono::seconds(100)},
+        UntrueCase{"ANodeThatIsCalledReadyWithoutReason", "close an image",
+                   [](FaultKind& kind) {
+                     kind.begin = [](World& world, const std::string& image) {
+                       world.also_needs = image + "-that-nobody-lists";
+                     };
+                     kind.end = [](World& world, const std::string&) { world.also_needs.clear(); };
+                   },
+                   "though it is not", std::chrono::seconds(100)}),
     [](const auto& row) { return row.param.name; });
 
 }  // namespace

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <deque>
 #include <map>
 #include <optional>
 #include <set>
+#include <string_view>
+
+#include "faults/retries.h"
 
 namespace prefetch::tests::faults {
 namespace {
@@ -25,10 +27,6 @@ constexpr base::Duration kFalselyReadyOnCrio = seconds(9);
 constexpr base::Duration kUnseen = seconds(10);
 // A runtime that is away, or back, is noticed by the next look.
 constexpr base::Duration kRuntimeUnseen = seconds(10);
-// So many pulls of one image within so long, while nothing new happens: the first retry is immediate, and
-// those after it double their mean of a second.
-constexpr std::size_t kMostTries = 9;
-constexpr base::Duration kOfTries = seconds(15);
 // A try that has failed is told within this.
 constexpr base::Duration kUntold = seconds(2);
 // Leases and everything else of a pull are gone so long after it.
@@ -87,17 +85,21 @@ class Observer {
       unseen_.clear();
       unsaid_.clear();
       untold_.clear();
+      retries_.Forget();
     }
     const plan::SnapshotPtr snapshot = world_.node.Snapshot();
     if (!snapshot) return;
     LookAtReadiness(*snapshot, now);
     LookAtRuntime(*snapshot, now);
     std::erase_if(unseen_, [&](const auto& one) { return world_.listed().count(one.first) == 0; });
+    for (const std::string& image : world_.images()) {
+      if (world_.listed().count(image) == 0) retries_.Forget(image);
+    }
     for (const plan::ImageState& image : snapshot->images) LookAtImage(image, now);
   }
 
   // A fault begins or ends: what is tried again now has a reason.
-  void Forgive() { tries_.clear(); }
+  void Forgive() { retries_.Forgive(); }
 
   void Say(const std::string& what) {
     if (said_.insert(what).second) violations_.push_back("at " + In(world_.node.Elapsed()) + ": " + what);
@@ -131,7 +133,7 @@ class Observer {
         world_.runtime_up && !IsActive("is not ready") && !image.present && world_.Has(name);
     auto unseen = unseen_.try_emplace(name, kUnseen).first;
     if (auto time = unseen->second.See(forgotten, now)) Say(name + " is here, and unseen for " + In(*time));
-    CountTry(image, now);
+    LookAtTries(image);
     LookAtCause(image, now);
     auto untold = untold_.try_emplace(name, kUntold).first;
     if (auto time = untold->second.See(HasFailedWithoutAWord(image), now))
@@ -161,16 +163,18 @@ class Observer {
           std::string(plan::ReasonName(image.reason)));
   }
 
-  void CountTry(const plan::ImageState& image, base::TimePoint now) {
-    if (!image.pull.started_at) return;
-    Tries& tries = tries_[image.want->reference.written()];
-    if (tries.newest == image.pull.started_at) return;
-    tries.newest = image.pull.started_at;
-    tries.at.push_back(now);
-    while (now - tries.at.front() > kOfTries) tries.at.pop_front();
-    if (tries.at.size() > kMostTries)
-      Say(image.want->reference.written() + " is tried again and again: " + std::to_string(tries.at.size()) +
-          " times in " + In(now - tries.at.front()));
+  void LookAtTries(const plan::ImageState& image) {
+    auto wrong = retries_.See(image);
+    if (!wrong || Has("clock", "jumps forth")) return;  // which makes the status's times worthless
+    // Without its plugin's credentials an image is denied, and tried again once the plugin answers.
+    const bool denied = wrong->find("AccessDenied") != std::string::npos;
+    if (!denied || !Has("plugin", "hangs")) Say(image.want->reference.written() + " " + *wrong);
+  }
+
+  bool Has(std::string_view part, std::string_view manner) const {
+    return std::any_of(schedule_.faults.begin(), schedule_.faults.end(), [&](const PlannedFault& fault) {
+      return kinds_[fault.kind].part == part && kinds_[fault.kind].manner == manner;
+    });
   }
 
   bool IsActive(const std::string& manner) const {
@@ -233,11 +237,7 @@ class Observer {
   Patience falsely_ready_{IsCrio(schedule_.runtime) ? kFalselyReadyOnCrio : kFalselyReady};
   Patience runtime_unseen_{kRuntimeUnseen};
   std::map<std::string, Patience> unseen_, unsaid_, untold_;
-  struct Tries {
-    std::optional<base::WallTime> newest;
-    std::deque<base::TimePoint> at;
-  };
-  std::map<std::string, Tries> tries_;  // by image
+  Retries retries_;
   std::set<std::string> said_;
   std::vector<std::string> violations_;
 };

@@ -114,6 +114,7 @@ class Node {
     std::string body;
   };
   Answer Get(const std::string& path) const;
+  std::string socket() const { return scratch_ / "agent.sock"; }
   // Does the runtime have it under this name?
   bool Has(const std::string& image) const;
 

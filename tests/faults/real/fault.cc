@@ -12,6 +12,9 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
+// A try that is answered so ends within a second, and its failure is told within two more.
+constexpr milliseconds kShown{3000};
+
 void Nothing(RealWorld& /*world*/, const std::string& /*image*/) {}
 
 rig::Proxy& ProxyOf(RealWorld& world, const std::string& image) {
@@ -33,7 +36,8 @@ FaultKind Answers(const char* manner, const std::string& head, const std::string
           .end = [](RealWorld& world, const std::string& image) { ProxyOf(world, image).Answer("/v2/", ""); },
           .reasons = std::move(reasons),
           .reach = Reach::kRegistry,
-          .is_for_good = is_for_good};
+          .is_for_good = is_for_good,
+          .shows = kShown};
 }
 
 FaultKind Runtime(const char* manner, Act begin) {
@@ -71,7 +75,8 @@ std::vector<FaultKind> OfRegistry() {
        .end = [](RealWorld& world,
                  const std::string& image) { EXPECT_OK(ProxyOf(world, image).Refuse(false)); },
        .reasons = {"Unreachable"},
-       .reach = Reach::kRegistry},
+       .reach = Reach::kRegistry,
+       .shows = kShown},
       {.part = "registry",
        .manner = "hangs",
        .begin = [](RealWorld& world, const std::string& image) { ProxyOf(world, image).Freeze(true); },

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <functional>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -33,6 +34,9 @@ struct FaultKind {
   // Called so often while it lasts; zero: never.
   std::chrono::milliseconds period{0};
   Act tick = nullptr;
+  // What it keeps from coming says so after this time, with one of its reasons, if nothing else is wrong and
+  // no pull runs. None: it need not, since its rule takes longer.
+  std::optional<std::chrono::milliseconds> shows = std::nullopt;
   // What is here stays usable meanwhile, and the node ready.
   bool leaves_ready = false;
 };

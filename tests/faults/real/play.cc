@@ -6,12 +6,14 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <map>
 #include <optional>
 #include <random>
 
 #include "base/fs.h"
+#include "faults/real/readiness_watch.h"
 #include "screen/status_document.h"
 
 namespace prefetch::tests::real_faults {
@@ -23,16 +25,16 @@ using std::chrono::steady_clock;
 
 // containerd's events tell at once; a verdict is held for 3 s (lib/README.md).
 constexpr milliseconds kFalselyReady{3500};
-// Looks at the status are 300 ms apart, at the runtime while the node says ready 100 ms.
-constexpr milliseconds kBetweenLooks{300}, kBetweenQuestions{100};
+// Looks at the status are 300 ms apart, at what the runtime has two seconds.
+constexpr milliseconds kBetweenLooks{300}, kBetweenCounts{2000};
 // Leases are gone, children and descriptors as well, so long after it is ready.
 constexpr seconds kTidyUp{30};
 // The Node says what is true so long after it: ten seconds lie between two writes, and after failed calls
 // more.
 constexpr seconds kNodeSays{30};
-// More than this an agent at rest does not hold open: its sockets, the runtime's, the watches of its files,
-// and idle connections.
-constexpr std::size_t kDescriptors = 48, kThreads = 40;
+// More than this an agent at rest does not hold: its sockets, the runtime's, the watches of its files, and
+// idle connections; memory of its own in kB, of which what a download has taken is given back.
+constexpr std::size_t kDescriptors = 48, kThreads = 40, kPrivateKilobytes = 16 * 1024;
 
 std::size_t CountIn(const std::string& folder) {
   std::error_code error;
@@ -41,6 +43,15 @@ std::size_t CountIn(const std::string& folder) {
        at.increment(error))
     count++;
   return count;
+}
+
+// Memory that no other process shares, in kB.
+std::size_t PrivateOf(const std::string& process) {
+  std::ifstream status(process + "/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("RssAnon:")) return std::stoul(line.substr(8));
+  }
+  return 0;
 }
 
 // Process ids, of plugins for example.
@@ -77,13 +88,14 @@ class Observer {
       wrong_since_.reset();
       return false;
     }
-    if (now >= next_question_) {
-      next_question_ = now + kBetweenQuestions;
-      ready = LookAtReadiness();
-    }
+    ready = LookAtReadiness();
     if (now >= next_look_) {
       next_look_ = now + kBetweenLooks;
       LookAtStatus();
+    }
+    if (now >= next_count_ && world_.runtime_answers()) {
+      next_count_ = now + kBetweenCounts;
+      LookAtWhatIsThere();
     }
     return ready;
   }
@@ -98,10 +110,8 @@ class Observer {
 
  private:
   bool LookAtReadiness() {
-    const bool says = world_.node().Get("/readyz").status == 200;
-    if (was_ready_ && !says && StaysReady()) Say("ready no more, though all that is listed is there");
-    was_ready_ = says;
-    if (!says || !world_.runtime_answers()) {
+    if (watch_.TakeLoss() && StaysReady()) Say("ready no more, though all that is listed is there");
+    if (!world_.runtime_answers()) {
       wrong_since_.reset();
       return false;
     }
@@ -113,11 +123,11 @@ class Observer {
                                       [&](const auto& image) { return world_.listed().count(image) != 0; });
     if (missing == absent_.end() && refused == world_.refused().end()) {
       wrong_since_.reset();
-      return true;
+      return watch_.IsReady();
     }
-    const auto now = steady_clock::now();
-    if (!wrong_since_) wrong_since_ = now;
-    if (now - *wrong_since_ <= kFalselyReady) return false;
+    if (!wrong_since_) wrong_since_ = steady_clock::now();
+    const auto said = watch_.SaidReady();
+    if (!said || *said <= *wrong_since_ + kFalselyReady) return false;
     if (missing != absent_.end()) Say("ready, and " + *missing + " is not there");
     if (refused != world_.refused().end()) Say("ready, and kubelet refuses " + *refused);
     return false;
@@ -131,10 +141,39 @@ class Observer {
       return;
     }
     for (const screen::StatusImage& image : document->images) {
+      LookAtCause(image);
       if (image.phase != "Failing") continue;
       if (image.message.empty()) Say(image.image + " fails without a word");
       if (!MayBeTheCause(image))
         Say(image.image + " fails for " + image.reason + ", which nothing has caused: " + image.message);
+    }
+  }
+
+  // With one fault alone: what it keeps from coming says so.
+  void LookAtCause(const screen::StatusImage& image) {
+    if (schedule_.faults.size() != 1) return;
+    const PlannedFault& fault = schedule_.faults[0];
+    const FaultKind& kind = kinds_[fault.kind];
+    const milliseconds elapsed = Elapsed();
+    const bool under_way = image.pull.state == "Pulling" || image.pull.state == "Unpacking";
+    const bool hit = kind.shows && Reaches(fault, image.image) && !image.present && !under_way &&
+                     elapsed >= fault.from && elapsed < fault.to && kind.reasons.count(image.reason) == 0;
+    if (!hit) {
+      unsaid_since_.erase(image.image);
+      return;
+    }
+    const milliseconds since = unsaid_since_.try_emplace(image.image, elapsed).first->second;
+    if (elapsed - since > *kind.shows)
+      Say(image.image + " does not come, and its reason is " + image.reason + ": " + image.message);
+  }
+
+  // What was there stays, unless somebody has removed it.
+  void LookAtWhatIsThere() {
+    for (const std::string& image : world_.images()) {
+      const bool has = world_.node().Has(image);
+      if (seen_.count(image) != 0 && !has && absent_.count(image) == 0 && world_.runtime_answers())
+        Say(image + " was there, and has gone");
+      has ? (void)seen_.insert(image) : (void)seen_.erase(image);
     }
   }
 
@@ -173,10 +212,12 @@ class Observer {
   const Schedule& schedule_;
   const std::vector<FaultKind>& kinds_;
   const steady_clock::time_point start_ = steady_clock::now();
-  steady_clock::time_point next_look_, next_question_;
-  std::set<std::string> absent_;  // of all images, as far as containerd was asked
+  steady_clock::time_point next_look_, next_count_;
+  ReadinessWatch watch_{world_.node().socket()};
+  std::set<std::string> seen_;                        // images that the runtime had
+  std::map<std::string, milliseconds> unsaid_since_;  // by image
+  std::set<std::string> absent_;                      // of all images, as far as containerd was asked
   std::optional<steady_clock::time_point> wrong_since_;
-  bool was_ready_ = false;
   std::set<std::string> said_;
   std::vector<std::string> violations_;
 };
@@ -215,6 +256,8 @@ void LookAtTheEnd(RealWorld& world, Observer& observer) {
       left += " " + std::to_string(count) + " descriptors";
     if (const std::size_t count = CountIn(process + "/task"); count > kThreads)
       left += " " + std::to_string(count) + " threads";
+    if (const std::size_t kilobytes = PrivateOf(process); kilobytes > kPrivateKilobytes)
+      left += " " + std::to_string(kilobytes) + " kB of memory";
     if (const std::string children = ChildrenOf(process); !children.empty()) left += " children: " + children;
     return left.empty();
   });

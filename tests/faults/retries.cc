@@ -1,0 +1,118 @@
+#include "faults/retries.h"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace prefetch::tests::faults {
+namespace {
+
+using plan::Reason;
+using std::chrono::hours;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+struct Burst {
+  std::size_t most;
+  std::chrono::seconds within;
+};
+// The first retry is at once, and chance may make the next pauses short: their means are 1, 2, 4, … s.
+constexpr Burst kBursts[] = {{9, seconds(15)}, {30, minutes(5)}};
+
+std::string RegistryOf(const std::string& image) {
+  return image.substr(0, image.find('/'));
+}
+
+template <typename Longest>
+base::WallTime::duration Doubled(minutes first, int failures, Longest longest) {
+  base::WallTime::duration pause = first;
+  for (int i = 1; i < failures && pause < longest; i++) pause *= 2;
+  return std::min<base::WallTime::duration>(pause, longest);
+}
+
+bool IsSlow(Reason reason) {
+  return reason == Reason::kAccessDenied || reason == Reason::kNotFound;
+}
+
+std::string After(base::WallTime::duration time, Reason reason) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.1f s after ", std::chrono::duration<double>(time).count());
+  return text + std::string(plan::ReasonName(reason));
+}
+
+}  // namespace
+
+void Retries::Forget(const std::string& image) {
+  for (auto* times : {&started_, &ended_}) times->erase(image);
+  failed_.erase(image);
+  bursts_.erase(image);
+}
+
+void Retries::NoteLimit(const std::string& registry, base::WallTime at) {
+  Hold& hold = holds_[registry];
+  if (at < hold.until) return;  // of a pull that was under way
+  hold = {.since = at,
+          .until = at + Doubled(minutes(1), hold.in_a_row + 1, hours(1)),
+          .in_a_row = hold.in_a_row + 1};
+}
+
+void Retries::NoteEnd(const plan::ImageState& image, const std::string& name) {
+  const bool failed = image.pull.state == plan::PullState::kWaiting && image.phase == plan::Phase::kFailing;
+  const auto hold = holds_.find(RegistryOf(name));
+  if (!failed || image.reason != Reason::kRateLimited) {
+    // The registry answers otherwise now, or may have.
+    if (hold != holds_.end() && *image.pull.finished_at >= hold->second.until) holds_.erase(hold);
+  }
+  if (!failed) {
+    failed_.erase(name);
+    return;
+  }
+  const int slow_before = failed_.count(name) != 0 ? failed_[name].in_a_row : 0;
+  failed_[name] = {.at = *image.pull.finished_at,
+                   .reason = image.reason,
+                   .in_a_row = IsSlow(image.reason) ? slow_before + 1 : 0};
+  if (image.reason == Reason::kRateLimited) NoteLimit(RegistryOf(name), *image.pull.finished_at);
+}
+
+std::optional<std::string> Retries::TooSoon(const std::string& name, base::WallTime start) const {
+  const auto hold = holds_.find(RegistryOf(name));
+  if (hold != holds_.end() && start > hold->second.since && start < hold->second.until)
+    return "is tried " + After(start - hold->second.since, Reason::kRateLimited) + " of its registry";
+  const auto failure = failed_.find(name);
+  if (failure == failed_.end() || !IsSlow(failure->second.reason)) return std::nullopt;
+  const auto passed = start - failure->second.at;
+  if (passed >= Doubled(minutes(5), failure->second.in_a_row, hours(1))) return std::nullopt;
+  return "is tried again " + After(passed, failure->second.reason);
+}
+
+std::optional<std::string> Retries::TooOften(const std::string& name, base::WallTime start) {
+  std::deque<base::WallTime>& starts = bursts_[name];
+  starts.push_back(start);
+  while (start - starts.front() > std::rbegin(kBursts)->within) starts.pop_front();
+  for (const Burst& burst : kBursts) {
+    const auto count = static_cast<std::size_t>(std::count_if(
+        starts.begin(), starts.end(), [&](base::WallTime at) { return start - at <= burst.within; }));
+    if (count > burst.most)
+      return "is tried again and again: " + std::to_string(count) + " times in " +
+             std::to_string(burst.within.count()) + " s";
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> Retries::See(const plan::ImageState& image) {
+  const std::string& name = image.want->reference.written();
+  const plan::PullStatus& pull = image.pull;
+  std::optional<std::string> wrong;
+  if (pull.started_at && (started_.count(name) == 0 || started_[name] != *pull.started_at)) {
+    started_[name] = *pull.started_at;
+    wrong = TooSoon(name, *pull.started_at);
+    if (!wrong) wrong = TooOften(name, *pull.started_at);
+  }
+  const bool runs = pull.state == plan::PullState::kPulling || pull.state == plan::PullState::kUnpacking;
+  if (!runs && pull.finished_at && (ended_.count(name) == 0 || ended_[name] != *pull.finished_at)) {
+    ended_[name] = *pull.finished_at;
+    NoteEnd(image, name);
+  }
+  return wrong;
+}
+
+}  // namespace prefetch::tests::faults
