@@ -51,11 +51,14 @@ base::Status UpdateCrioSettings(std::string_view text, const std::string& path, 
   auto image = TableAt(**crio, "image");
   if (!image) return std::move(image).error();
   if (*image == nullptr) return {};
-  auto named = Take(**image, "global_auth_file", settings.global_auth_file);
+  CrioSettings read = settings;
+  auto named = Take(**image, "global_auth_file", read.global_auth_file);
   if (!named) return std::move(named).error();
-  if (*named) settings.said_in = path;
-  auto folder = Take(**image, "namespaced_auth_dir", settings.namespaced_auth_dir);
-  return folder ? base::Status() : base::Status(std::move(folder).error());
+  if (*named) read.said_in = path;
+  auto folder = Take(**image, "namespaced_auth_dir", read.namespaced_auth_dir);
+  if (!folder) return std::move(folder).error();
+  settings = std::move(read);
+  return {};
 }
 
 base::Result<std::optional<CrioSettings>> ReadCrioSettings(const std::string& file,

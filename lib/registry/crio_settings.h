@@ -22,7 +22,7 @@ struct CrioSettings {
 };
 
 // Adds the settings of the file `path`. InvalidArgument with the line, and never a value: CRI-O does not
-// start with it. Pure.
+// start with it, and nothing of it is taken. Pure.
 base::Status UpdateCrioSettings(std::string_view text, const std::string& path, CrioSettings& settings);
 
 // CRI-O's `file` is `host_root` + `file` here; its drop-ins are in `file`.d. nullopt: neither exists, so this

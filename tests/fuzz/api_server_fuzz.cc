@@ -49,7 +49,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   kube::Identity identity({.server = "https://api.example.test", .token = base::Secret(kToken)}, clock);
   kube::HttpApi api(server, identity, clock);
   const base::Call call;
-  switch (data[0] % 14) {
+  switch (data[0] % 18) {
     case 0:
       Check(api.GetServerVersion(call));
       break;
@@ -88,6 +88,18 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       break;
     case 12:
       CheckNamed(api.CreatePod(call, "apps", doc::Node(), kube::DryRun::kYes));
+      break;
+    case 14:
+      Check(api.RemoveNodeCondition(call, "n1", "prefetchd.dev/ImagesReady"));
+      break;
+    case 15:
+      Check(api.UpdateEvent(call, {.node = "n1", .name = "e1"}));
+      break;
+    case 16:
+      CheckNamed(api.GetPod(call, "apps", "p1"));
+      break;
+    case 17:
+      Check(api.DeletePod(call, "apps", "p1", "u1"));
       break;
     case 13:
       Check(api.PodProxyGet(call, "prefetchd", "p1", 9477, "/v1/status", std::nullopt));

@@ -18,6 +18,19 @@ namespace {
 
 using namespace prefetch;
 
+// What the API server may say of a caller: nobody, a pod of this node, a fleet command.
+constexpr const char* kReviews[] = {
+    "201\n\n{\"kind\":\"TokenReview\",\"status\":{\"authenticated\":false}}",
+    "201\n\n{\"kind\":\"TokenReview\",\"status\":{\"authenticated\":true,\"audiences\":[\"prefetchd\"],"
+    "\"user\":{"
+    "\"username\":\"system:serviceaccount:ci:runner\",\"uid\":\"u1\",\"extra\":{"
+    "\"authentication.kubernetes.io/pod-name\":[\"job\"],\"authentication.kubernetes.io/pod-uid\":[\"p1\"],"
+    "\"authentication.kubernetes.io/node-name\":[\"n1\"]}}}}",
+    "201\n\n{\"kind\":\"TokenReview\",\"status\":{\"authenticated\":true,\"audiences\":[\"prefetchd\"],"
+    "\"user\":{"
+    "\"username\":\"system:serviceaccount:prefetchd:prefetchd-fleet\",\"uid\":\"u2\"}}}"};
+constexpr const char* kFleetsReview = kReviews[2];
+
 // In the message of an image, which the public view leaves out.
 constexpr const char* kPrivate = "only-for-the-local-socket";
 
@@ -58,7 +71,7 @@ std::optional<http::ServerRequest> RequestOf(std::string_view text) {
   return request;
 }
 
-void Judge(agent::Audience audience, http::ServerResponse answer) {
+void Judge(bool may_tell, http::ServerResponse answer) {
   if (answer.shared) answer.body = *answer.shared;
   if (answer.status < 200 || answer.status > 599 || answer.status == 500) __builtin_trap();
   if (!base::IsUtf8(answer.body)) __builtin_trap();
@@ -69,8 +82,7 @@ void Judge(agent::Audience audience, http::ServerResponse answer) {
     doc::Problems problems("answer");
     if (!doc::ParseJson(answer.body, problems)) __builtin_trap();
   }
-  const bool is_public = audience == agent::Audience::kNeighbours;
-  if (is_public && answer.body.find(kPrivate) != std::string::npos) __builtin_trap();
+  if (!may_tell && answer.body.find(kPrivate) != std::string::npos) __builtin_trap();
 }
 
 }  // namespace
@@ -86,20 +98,22 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   board.Publish(std::make_shared<const plan::Snapshot>(Shown()));
   board.Touch(clock.Now());
   const agent::Inquiry inquiry(board, runtime, runtime, keyring, clock);
-  // The API server knows none of the callers.
-  fuzz::ScriptedAnswers server("201\n\n{\"status\":{\"authenticated\":false}}");
   kube::Identity identity({.server = "https://api.example.test"}, clock);
-  kube::HttpApi api(server, identity, clock);
   plan::CallerRules rules;
   rules.namespaces = {"*"};
-  agent::Callers callers(rules, true, {"n1", "prefetchd"}, api, metrics, clock);
-  for (agent::Audience audience : {agent::Audience::kNeighbours, agent::Audience::kLocal}) {
+  const auto ask = [&](agent::Audience audience, const char* review) {
+    fuzz::ScriptedAnswers server(review);
+    kube::HttpApi api(server, identity, clock);
+    agent::Callers callers(rules, true, {"n1", "prefetchd"}, api, metrics, clock);
     request->local = audience == agent::Audience::kLocal;
     request->peer = request->local ? "" : "192.0.2.7";
     const auto handler = agent::Endpoints(board, metrics, inquiry, clock, audience, &callers);
     // A request that waits for a change of the Snapshot would wait for ever.
     const base::Call call = base::Call{}.Within(std::chrono::milliseconds(20));
-    Judge(audience, handler(*request).Wait(call));
-  }
+    const bool is_fleets = review == kFleetsReview && request->path == "/v1/status";
+    Judge(request->local || is_fleets, handler(*request).Wait(call));
+  };
+  for (const char* review : kReviews) ask(agent::Audience::kNeighbours, review);
+  ask(agent::Audience::kLocal, kReviews[0]);
   return 0;
 }
