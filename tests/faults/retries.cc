@@ -50,27 +50,38 @@ void Retries::Forget(const std::string& image) {
 void Retries::NoteLimit(const std::string& registry, base::WallTime at) {
   Hold& hold = holds_[registry];
   if (at < hold.until) return;  // of a pull that was under way
+  const int in_a_row = hold.in_a_row + 1;
   hold = {.since = at,
-          .until = at + Doubled(minutes(1), hold.in_a_row + 1, hours(1)),
-          .in_a_row = hold.in_a_row + 1};
+          .until = at + Doubled(minutes(1), in_a_row, hours(1)),
+          .free_from = hold.until,
+          .in_a_row = in_a_row};
+}
+
+// The registry has answered otherwise. A Snapshot may show two ends at once, in the order of its images.
+void Retries::NoteOtherAnswer(const std::string& registry, base::WallTime at) {
+  const auto found = holds_.find(registry);
+  if (found == holds_.end()) return;
+  Hold& hold = found->second;
+  if (at >= hold.until) {
+    holds_.erase(found);
+  } else if (at >= hold.free_from && at <= hold.since) {
+    hold = {.since = hold.since, .until = hold.since + minutes(1), .free_from = hold.since, .in_a_row = 1};
+  }
 }
 
 void Retries::NoteEnd(const plan::ImageState& image, const std::string& name) {
-  const bool failed = image.pull.state == plan::PullState::kWaiting && image.phase == plan::Phase::kFailing;
-  const auto hold = holds_.find(RegistryOf(name));
-  if (!failed || image.reason != Reason::kRateLimited) {
-    // The registry answers otherwise now, or may have.
-    if (hold != holds_.end() && *image.pull.finished_at >= hold->second.until) holds_.erase(hold);
-  }
+  const bool waits =
+      image.pull.state == plan::PullState::kWaiting || image.pull.state == plan::PullState::kQueued;
+  const bool failed = waits && image.phase == plan::Phase::kFailing;
+  const base::WallTime at = *image.pull.finished_at;
+  const bool limited = failed && image.reason == Reason::kRateLimited;
+  limited ? NoteLimit(RegistryOf(name), at) : NoteOtherAnswer(RegistryOf(name), at);
   if (!failed) {
     failed_.erase(name);
     return;
   }
   const int slow_before = failed_.count(name) != 0 ? failed_[name].in_a_row : 0;
-  failed_[name] = {.at = *image.pull.finished_at,
-                   .reason = image.reason,
-                   .in_a_row = IsSlow(image.reason) ? slow_before + 1 : 0};
-  if (image.reason == Reason::kRateLimited) NoteLimit(RegistryOf(name), *image.pull.finished_at);
+  failed_[name] = {.at = at, .reason = image.reason, .in_a_row = IsSlow(image.reason) ? slow_before + 1 : 0};
 }
 
 std::optional<std::string> Retries::TooSoon(const std::string& name, base::WallTime start) const {

@@ -35,11 +35,13 @@ class Retries {
   };
   struct Hold {
     base::WallTime since, until;
+    base::WallTime free_from;  // the end of the one before
     int in_a_row = 0;
   };
 
   void NoteEnd(const plan::ImageState& image, const std::string& name);
   void NoteLimit(const std::string& registry, base::WallTime at);
+  void NoteOtherAnswer(const std::string& registry, base::WallTime at);
   std::optional<std::string> TooSoon(const std::string& name, base::WallTime start) const;
   std::optional<std::string> TooOften(const std::string& name, base::WallTime start);
 

@@ -435,7 +435,11 @@ base::Status Proxy::Refuse(bool refuse) {
     loop_->With([] {});
     return open;
   }
-  loop_->With([&] { loop_->listener_.Close(); });
+  loop_->With([&] {
+    // The thread that polls it keeps it open for a moment, and nobody else could listen there meanwhile.
+    ::shutdown(loop_->listener_.get(), SHUT_RDWR);
+    loop_->listener_.Close();
+  });
   return {};
 }
 

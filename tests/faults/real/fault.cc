@@ -163,7 +163,7 @@ std::vector<FaultKind> OfNode() {
       Plugin("floods", "exec yes flood", {"AccessDenied", "CredentialError"}),
       Plugin("lies",
              R"(printf '%s' '{"apiVersion":"credentialprovider.kubelet.k8s.io/v1",)"
-             R"("kind":"CredentialProviderResponse","cacheKeyType":"Registry",)"
+             R"("kind":"CredentialProviderResponse","cacheKeyType":"Registry","cacheDuration":"0s",)"
              R"("auth":{"closed.example.test":{"username":"puller","password":"guessed"}}}')",
              {"AccessDenied", "CredentialError"}),
       {.part = "list",

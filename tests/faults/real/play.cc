@@ -11,6 +11,7 @@
 #include <map>
 #include <optional>
 #include <random>
+#include <utility>
 
 #include "base/fs.h"
 #include "faults/real/readiness_watch.h"
@@ -111,7 +112,9 @@ class Observer {
  private:
   bool LookAtReadiness() {
     if (watch_.TakeLoss() && StaysReady()) Say("ready no more, though all that is listed is there");
-    if (!world_.runtime_answers()) {
+    // What was said of another list is no word on this one.
+    const bool other_list = std::exchange(list_, world_.listed()) != world_.listed();
+    if (!world_.runtime_answers() || other_list) {
       wrong_since_.reset();
       return false;
     }
@@ -217,6 +220,7 @@ class Observer {
   std::set<std::string> seen_;                        // images that the runtime had
   std::map<std::string, milliseconds> unsaid_since_;  // by image
   std::set<std::string> absent_;                      // of all images, as far as containerd was asked
+  std::set<std::string> list_;                        // at the last look
   std::optional<steady_clock::time_point> wrong_since_;
   std::set<std::string> said_;
   std::vector<std::string> violations_;
@@ -276,16 +280,19 @@ void LookAtTheEnd(RealWorld& world, Observer& observer) {
 }
 
 // An operator takes what failed for good off the list, and puts it on again.
-void Cure(RealWorld& world, const Schedule& schedule, const std::vector<FaultKind>& kinds) {
+void Cure(RealWorld& world, const Schedule& schedule, const std::vector<FaultKind>& kinds,
+          Observer& observer) {
   const bool is_needed = std::any_of(schedule.faults.begin(), schedule.faults.end(),
                                      [&](const auto& fault) { return kinds[fault.kind].is_for_good; });
   if (!is_needed) return;
+  observer.Look();
   const std::set<std::string> all = world.listed();
   for (const screen::StatusImage& image : world.node().Status().images) {
     if (!image.ready) world.Unlist(image.image);
   }
   const auto is_taken_off = [&] { return world.node().Status().images.size() == world.listed().size(); };
   EXPECT_TRUE(rig::Eventually(seconds(10), is_taken_off)) << world.node().AgentLog();
+  observer.Look();  // it may be ready now, and rightly
   for (const std::string& image : all) world.Relist(image);
 }
 
@@ -297,8 +304,9 @@ void Play(RealWorld& world, const Schedule& schedule, const std::vector<FaultKin
       rig::Pause();
     }
     moment.act();
+    observer.Look();
   }
-  Cure(world, schedule, kinds);
+  Cure(world, schedule, kinds, observer);
   seconds recovers{0};
   for (const PlannedFault& fault : schedule.faults) recovers = std::max(recovers, kinds[fault.kind].recovers);
   if (rig::Eventually(recovers, [&] { return observer.Look(); })) {
