@@ -70,8 +70,8 @@ Command AuditCommand(CLI::App& command, Context& context) {
   CLI::Option* pods =
       command.add_option("-f,--pods", flags->options.pods_file,
                          "Pods saved by kubectl get pods -o json, instead of agents; - is standard input");
-  Repeatable(command, "--list", flags->options.lists,
-             "Compare the saved pods with these lists, without agent or cluster (repeatable)");
+  Several(command, "--list", flags->options.lists,
+          "Compare the saved pods with these lists, without agent or cluster (repeatable)");
   command.get_option("--list")->needs(pods)->excludes("--fleet")->excludes("--agent")->excludes(since);
   command.add_option("-o,--output", flags->output, "text or json")
       ->check(CLI::IsMember({"text", "json"}))

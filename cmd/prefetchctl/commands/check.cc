@@ -53,8 +53,8 @@ Command CheckCommand(CLI::App& command, Context& context) {
   auto options = std::make_shared<CheckOptions>();
   auto words = std::make_shared<std::vector<std::string>>();  // of options that PairImages() reads
   AgentOption(command, context);
-  Repeatable(command, "-f,--filename", options->files,
-             "Manifests: files, directories, patterns; - is standard input (repeatable)");
+  Several(command, "-f,--filename", options->files,
+          "Manifests: files, directories, patterns; - is standard input (repeatable)");
   Repeatable(command, "--image", *words, "An image as pods name it (repeatable)");
   Repeatable(command, "--policy", *words,
              "imagePullPolicy for the --image before it; default: as Kubernetes fills in");

@@ -34,6 +34,11 @@ void Repeatable(CLI::App& command, const std::string& flag, std::vector<std::str
   command.add_option(flag, values, help)->type_size(1)->allow_extra_args(false);
 }
 
+void Several(CLI::App& command, const std::string& flag, std::vector<std::string>& values,
+             const std::string& help) {
+  command.add_option(flag, values, help)->type_size(1);
+}
+
 base::Status PairImages(const CLI::App& command, const std::string& flag,
                         std::vector<CheckOptions::Image>& images) {
   const CLI::Option* image = command.get_option(flag);

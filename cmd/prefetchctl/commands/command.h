@@ -44,6 +44,10 @@ void AgentOption(CLI::App& command, Context& context);
 // An option that may be given again and takes one value each time.
 void Repeatable(CLI::App& command, const std::string& flag, std::vector<std::string>& values,
                 const std::string& help);
+// One that takes several values each time. Only for commands without other arguments, which it would take
+// too.
+void Several(CLI::App& command, const std::string& flag, std::vector<std::string>& values,
+             const std::string& help);
 
 // The images of the option `flag`. Each --policy belongs to the image before it, so they are read in the
 // order in which they stand.

@@ -21,7 +21,7 @@ struct ExportFlags {
 };
 
 CLI::Option* ListsOption(CLI::App& command, std::vector<std::string>& lists) {
-  Repeatable(command, "--list", lists, "A list file, or a directory of list files (repeatable)");
+  Several(command, "--list", lists, "A list file, or a directory of list files (repeatable)");
   return command.get_option("--list")->required();
 }
 

@@ -70,9 +70,9 @@ int RunWait(Context& context, const WaitFlags& flags) {
 Command WaitCommand(CLI::App& command, Context& context) {
   auto flags = std::make_shared<WaitFlags>();
   AgentOption(command, context);
-  Repeatable(command, "--list", flags->lists,
-             "Wait until each entry of these lists is in force with at least its demands, and ready "
-             "(repeatable)");
+  Several(command, "--list", flags->lists,
+          "Wait until each entry of these lists is in force with at least its demands, and ready "
+          "(repeatable)");
   command.add_option("--hash", flags->hash, "Wait until the list with this hash is in force, and ready")
       ->excludes("--list");
   command.add_option("--policy", flags->policy, "Wait for readiness for pods with this imagePullPolicy")
