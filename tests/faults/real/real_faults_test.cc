@@ -1,6 +1,6 @@
 // Faults on real parts, in real time: schedules of up to three of them, from seeds. $PREFETCH_FAULT_SEEDS is
-// their number, $PREFETCH_FAULT_FIRST the first seed; without them some that take seconds. What was run goes
-// to standard output.
+// their number, $PREFETCH_FAULT_FIRST the first seed; without them the first sixty-four that take seconds,
+// and one of minutes. What was run goes to standard output.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,6 +9,7 @@
 #include <iostream>
 #include <map>
 #include <numeric>
+#include <set>
 
 #include "faults/environment.h"
 #include "faults/real/play.h"
@@ -18,6 +19,9 @@ namespace prefetch::tests::real_faults {
 namespace {
 
 constexpr std::size_t kImages = 4;
+constexpr std::uint64_t kSeeds = 67;
+// They wait out a retry rule: registries that limit, full disks. Seed 23, a full disk, stands for them.
+const std::set<std::uint64_t> kOfMinutes = {25, 55, 58};
 
 class RealFaults : public testing::TestWithParam<std::uint64_t> {
  protected:
@@ -49,9 +53,9 @@ TEST_P(RealFaults, BreakNothingThatMustHold) {
 std::vector<std::uint64_t> Seeds() {
   const std::uint64_t first = FromEnvironment("PREFETCH_FAULT_FIRST", 0);
   const std::uint64_t count = FromEnvironment("PREFETCH_FAULT_SEEDS", 0);
-  if (count == 0) return {0, 2, 11, 12, 14, 24, 26, 28, 59, 62, 63, 89, 93};
-  std::vector<std::uint64_t> seeds(count);
+  std::vector<std::uint64_t> seeds(count == 0 ? kSeeds : count);
   std::iota(seeds.begin(), seeds.end(), first);
+  if (count == 0) std::erase_if(seeds, [](std::uint64_t seed) { return kOfMinutes.count(seed) != 0; });
   return seeds;
 }
 
