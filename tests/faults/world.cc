@@ -27,6 +27,7 @@ NodeOptions Options(Persona runtime, bool touches) {
       .docker_config =
           std::string(R"({"auths":{"docked.test":{"username":"ci","password":")") + kPassword + "\"}}}",
       .provider_config = kProviders};
+  options.limits.parallel_pulls = 2;  // so that pulls begin while faults last, too
   options.kubelet = kubelet::Declared{.version = image::KubeletVersion{1, 36},
                                       .policy = kubelet::VerificationPolicy::kNeverVerifyPreloadedImages};
   options.touch = touches;
