@@ -41,9 +41,8 @@ class Agent {
   void RecordsChanged(kubelet::FileChanges changes);
   // Any thread: the runtime tells that some image has come, gone or changed (agent/image_watch.h).
   void ImagesChanged();
-  // Any thread: a client waits for an image that was absent at `looked_at`. An entry of the list is pulled
-  // before others. An unlisted image is pulled like an entry, with the node's own credentials, and shown in
-  // Snapshot::asked. The wish lasts plan::kAskedFor; clients that still wait repeat it.
+  // Any thread: a client waits for an image that was absent at `looked_at`. It is pulled before others; an
+  // unlisted one with the node's own credentials (Snapshot::asked). The wish lasts plan::kAskedFor.
   void AskPull(const image::Reference& reference, base::TimePoint looked_at);
   // Any thread: a sentence among the problems of status, until the same work tells an empty one.
   void TellTrouble(std::string of, std::string problem);

@@ -186,8 +186,8 @@ struct Readiness {
   std::string message;
   std::size_t required = 0;        // required entries that apply to this node
   std::size_t required_ready = 0;  // of those, ready
-  // What is wrong with the node itself behind an invalid list, which comes first: the runtime, the
-  // credentials. Empty: nothing.
+  // Beside an invalid list, which comes first: the trouble of the node itself, with its runtime or its
+  // credentials. Empty: none.
   std::string node_trouble;
   Reason node_reason = Reason::kFactsUnknown;  // of `node_trouble`
 };

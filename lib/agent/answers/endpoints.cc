@@ -22,7 +22,7 @@ constexpr std::chrono::seconds kLoopStuckAfter{30};
 constexpr std::string_view kImages = "/v1/images/";
 constexpr std::string_view kCheck = "/v1/check";
 constexpr base::TokenRate kNeighbourChecks{.per_second = kChecksPerSecond, .burst = kChecksAtOnce};
-// All jobs of a node may have its address. Whoever goes on asking leaves most to the others.
+// All jobs of a node may have its address. A neighbour that goes on asking leaves most to the others.
 constexpr base::TokenRate kOneNeighboursChecks{.per_second = kChecksPerSecond / 4.0, .burst = kChecksAtOnce};
 
 // A flag of a query: "?verbose", "?verbose=1", "?verbose=true".

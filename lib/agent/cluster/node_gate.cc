@@ -286,7 +286,7 @@ base::TimePoint NodeGate::Turn(const base::Call& call) {
   if (now_ < not_before_) return not_before_;
   base::TimePoint next = now_ + kLookAtBoard;
   plan::SnapshotPtr snapshot = board_.Latest();
-  // What is missing later was not given up.
+  // Images that are missing later were not given up.
   if (snapshot->readiness.ready && taint_ == plan::TaintPast::kGivenUp) taint_ = plan::TaintPast::kGone;
   plan::GateWish wish = plan::WishFor(*snapshot, options_.gate, now_ - started_at_, taint_);
   const bool learning = snapshot->kubelet && snapshot->kubelet->learning;
