@@ -11,8 +11,6 @@
 namespace prefetch::agent {
 namespace {
 
-using plan::FetchReason;
-
 // Of manifest and index together; the runtime has a minute for each of them.
 constexpr std::chrono::seconds kManifestLimit{60};
 constexpr std::chrono::seconds kStoreLimit{30};

@@ -93,7 +93,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       Check(api.RemoveNodeCondition(call, "n1", "prefetchd.dev/ImagesReady"));
       break;
     case 15:
-      Check(api.UpdateEvent(call, {.node = "n1", .name = "e1"}));
+      Check(api.UpdateEvent(call, {.name = "e1", .node = "n1"}));
       break;
     case 16:
       CheckNamed(api.GetPod(call, "apps", "p1"));

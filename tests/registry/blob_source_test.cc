@@ -82,7 +82,7 @@ class BlobSourceTest : public tests::RegistryWorld {
       return Serve(request);
     });
   }
-  void AnswerBlobs(FakeReply reply) {
+  void AnswerBlobs(const FakeReply& reply) {
     registry_.Answer([reply](const WireRequest& request) -> std::optional<FakeReply> {
       if (!IsBlob(request)) return std::nullopt;
       return reply;

@@ -28,7 +28,7 @@ class ClientAuthTest : public tests::RegistryWorld {
   std::string Realm() const { return "http://" + registry_.address() + "/token"; }
   std::vector<image::AuthConfig> Me() const { return {User("me", "secret")}; }
   // Every request but those for tokens gets this.
-  void Always(FakeReply reply) {
+  void Always(const FakeReply& reply) {
     registry_.Answer([reply](const WireRequest& request) -> std::optional<FakeReply> {
       if (request.path() == "/token") return std::nullopt;
       return reply;
