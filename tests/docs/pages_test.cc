@@ -137,6 +137,39 @@ std::vector<std::pair<fs::path, std::string>> Links(const fs::path& page) {
   return links;
 }
 
+// Lines of prose that are longer than an editor shows; tables, code and lone links apart. Columns, not bytes.
+std::vector<std::string> LongLines(const std::string& text) {
+  constexpr std::size_t kMostColumns = 120;
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  bool code = false;
+  for (std::string line; std::getline(in, line);) {
+    const std::string_view trimmed = base::TrimSpace(line);
+    if (trimmed.starts_with("```")) code = !code;
+    if (code || trimmed.starts_with("|") || trimmed.find(' ') == std::string_view::npos) continue;
+    const auto columns = static_cast<std::size_t>(
+        std::count_if(line.begin(), line.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+    if (columns > kMostColumns) lines.push_back(line);
+  }
+  return lines;
+}
+
+TEST(Pages, HaveNoLongLine) {
+  for (const fs::path& page : AllPages()) {
+    if (page.string().starts_with("deploy/docs/reference/")) continue;  // the program writes them
+    for (const std::string& line : LongLines(Text(page))) ADD_FAILURE() << page << ": " << line;
+  }
+}
+
+TEST(PagesCheck, FindsLongLines) {
+  const std::string words(121, 'a');
+  EXPECT_EQ(LongLines("a " + words + "\n").size(), 1U);
+  EXPECT_EQ(LongLines("| " + words + " |\n```\na " + words + "\n```\n" + words + "\n").size(), 0U);
+  std::string umlauts = "a ";
+  for (int i = 0; i < 118; i++) umlauts += "\u00e4";
+  EXPECT_EQ(LongLines(umlauts).size(), 0U);
+}
+
 TEST(Pages, LinksAndAnchorsResolve) {
   for (const fs::path& page : AllPages()) {
     for (const auto& [file, anchor] : Links(page)) {
