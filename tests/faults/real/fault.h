@@ -34,7 +34,7 @@ struct FaultKind {
   // Called so often while it lasts; zero: never.
   std::chrono::milliseconds period{0};
   Act tick = nullptr;
-  // What it keeps from coming says so after this time, with one of its reasons, if nothing else is wrong and
+  // Images that it keeps from coming give one of its reasons after this time, if nothing else is wrong and
   // no pull runs. None: it need not, since its rule takes longer.
   std::optional<std::chrono::milliseconds> shows = std::nullopt;
   // What is here stays usable meanwhile, and the node ready.

@@ -152,7 +152,7 @@ class Observer {
     }
   }
 
-  // With one fault alone: what it keeps from coming says so.
+  // With one fault alone, the images that it keeps from coming give it as their reason.
   void LookAtCause(const screen::StatusImage& image) {
     if (schedule_.faults.size() != 1) return;
     const PlannedFault& fault = schedule_.faults[0];
