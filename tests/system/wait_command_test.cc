@@ -75,7 +75,8 @@ TEST_F(WaitCommand, EndsByWhatIsAskedFor) {
   Out(2, {"--list", ListOf("- image: A\n")});
   Out(2, {"--list", runner, "--hash", "sha256:1"});
   const std::string empty = dir_.Write("empty.txt", "");
-  ExpectHas(Out(0, {"--list", runner, empty, "--timeout", "5s"}), {"ready: 1 of 1 ready on node ci-7"});
+  const std::string one = dir_.Write("one.txt", std::string(kRunner) + "\n");
+  ExpectHas(Out(0, {"--list", one, empty, "--timeout", "5s"}), {"ready: 1 of 1 ready on node ci-7"});
   ExpectHas(Out(0, {"--list", empty}), {"warning: empty.txt: lists no images", "ready: "});
   ExpectHas(Out(2, {"--timeout", "0"}), {"prefetchctl: --timeout must be a duration"});
 }
