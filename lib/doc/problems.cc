@@ -12,12 +12,18 @@ namespace {
 // A list of thousands that is wrong everywhere must not become a status of megabytes.
 constexpr std::size_t kMostProblems = 100;
 
+bool IsPlain(char c) {
+  return c >= ' ' && c < 0x7f;
+}
+
 }  // namespace
 
 void Problems::Add(Position at, std::string_view path, std::string_view message) {
   std::string text = path.empty() ? "" : std::string(path) + ": ";
-  // A key of the document is part of the path.
-  Problem problem{at, base::InOneLine(text.append(message))};
+  text.append(message);
+  // A key of the document is part of the path. Most are plain, and of the others there may be a million.
+  if (!std::all_of(text.begin(), text.end(), IsPlain)) text = base::InOneLine(text);
+  Problem problem{at, std::move(text)};
   if (std::find(problems_.begin(), problems_.end(), problem) != problems_.end()) return;
   count_++;
   if (problems_.size() < kMostProblems) problems_.push_back(std::move(problem));
