@@ -99,6 +99,8 @@ TEST(RetryScenario, APullThatEndsWellDoesNotEndAnothersHold) {
     node.runtime.Push(MakeImage(name, 100 * kMB));
   node.runtime.SetBandwidth(10 * kMB);
   node.runtime.Fail("r.io/a:v1", image::ErrorClass::kRateLimited);
+  node.List({"r.io/b:v1"});
+  ASSERT_TRUE(node.RunUntil([&] { return node.runtime.counters().pull_calls == 1; }, seconds(5)));
   node.List({"r.io/a:v1", "r.io/b:v1", "r.io/c:v1"});
   ASSERT_TRUE(node.RunUntil([&] { return node.Image("r.io/b:v1").ready; }, seconds(30)));
   node.RunFor(seconds(20));
