@@ -84,17 +84,22 @@ std::string WithoutUrlSecrets(std::string_view text) {
   return CleanPaths(CleanUrls(text));
 }
 
-std::string InOneLine(std::string_view text) {
-  const std::string all = ToUtf8(text);
+std::string WithoutControls(std::string_view text) {
   std::string out;
-  for (std::size_t i = 0; i < all.size(); i++) {
+  for (std::size_t i = 0; i < text.size(); i++) {
+    const auto c = static_cast<unsigned char>(text[i]);
     // U+0080 to U+009F are two bytes, of which the first begins other characters, too.
-    const bool c1 = all[i] == '\xc2' && static_cast<unsigned char>(all[i + 1]) < 0xa0;
-    const bool control = static_cast<unsigned char>(all[i]) < 0x20 || all[i] == 0x7f;
-    out += c1 || control ? ' ' : all[i];
+    const bool c1 =
+        c == 0xc2 && i + 1 < text.size() && (static_cast<unsigned char>(text[i + 1]) & 0xe0) == 0x80;
+    const bool control = (c < 0x20 && c != '\n') || c == 0x7f;
+    out += c1 || control ? ' ' : text[i];
     if (c1) i++;
   }
-  return std::string(TrimSpace(out));
+  return out;
+}
+
+std::string InOneLine(std::string_view text) {
+  return std::string(TrimSpace(ReplaceAll(WithoutControls(ToUtf8(text)), "\n", " ")));
 }
 
 }  // namespace prefetch::base

@@ -19,6 +19,9 @@ std::string Redact(std::string_view text, std::vector<std::string> spellings);
 // do quoted relative paths: Head "/v2/a?token=…".
 std::string WithoutUrlSecrets(std::string_view text);
 
+// Control characters (C0, DEL, C1), which a terminal would obey, become spaces; line ends stay.
+std::string WithoutControls(std::string_view text);
+
 // UTF-8 in one line: control characters (C0, DEL, C1) become spaces, bytes that are not UTF-8 U+FFFD; trimmed
 // at both ends.
 std::string InOneLine(std::string_view text);

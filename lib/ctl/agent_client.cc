@@ -4,13 +4,13 @@
 #include <utility>
 
 #include "base/fs.h"
+#include "base/scrub.h"
 #include "base/secret.h"
 #include "base/text.h"
 #include "doc/json.h"
 #include "doc/write.h"
 #include "http/url.h"
 #include "kube/times.h"
-#include "status/members.h"
 
 namespace prefetch::ctl {
 namespace {
@@ -42,7 +42,7 @@ std::string ErrorOf(const http::Response& response) {
   doc::Problems problems("answer");
   auto root = doc::ParseJson(response.body, problems, doc::JsonRules::kLenient);
   const doc::Node* error = root ? root->Find("error") : nullptr;
-  return error != nullptr ? status::Harmless(error->text) : "it does not say why";
+  return error != nullptr ? base::WithoutControls(error->text) : "it does not say why";
 }
 
 // "http://[10.0.0.1]:9477", as manifests write an address of either family: brackets are for IPv6 alone.

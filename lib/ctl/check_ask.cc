@@ -13,13 +13,13 @@
 
 #include "base/call.h"
 #include "base/mutex.h"
+#include "base/scrub.h"
 #include "base/text.h"
 #include "ctl/agent_client.h"
 #include "ctl/patience.h"
 #include "doc/write.h"
 #include "image/reference.h"
 #include "screen/text_layout.h"
-#include "status/members.h"
 
 namespace prefetch::ctl {
 namespace {
@@ -184,7 +184,7 @@ class CheckAsking {
       base::Lock lock(mutex_);
       const std::size_t first = pending.front();
       std::string where =
-          items_[first].question.image + ": " + status::Harmless(result_.answers[first].message);
+          items_[first].question.image + ": " + base::WithoutControls(result_.answers[first].message);
       if (steady_clock::now() + kPullPause + kLastWord >= call_.deadline) {
         Fail(base::DeadlineExceeded("the time is over, and " + Count(pending.size()) +
                                     " not here yet; a pull that has begun goes on (" + where + ")"));

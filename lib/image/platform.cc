@@ -57,11 +57,6 @@ bool VariantRuns(const Platform& node, std::string_view image_variant) {
   return has && wants && *wants <= *has;
 }
 
-bool RunsForeign(const Platform& node, const Platform& image) {
-  if (node.architecture == "amd64") return image.architecture == "386";
-  return node.architecture == "arm64" && image.architecture == "arm";
-}
-
 }  // namespace
 
 base::Result<Platform> Platform::Parse(std::string_view text) {
@@ -93,10 +88,15 @@ std::string Platform::ToString() const {
   return text;
 }
 
+bool RunsForeign(std::string_view node, std::string_view image) {
+  if (node == "amd64") return image == "386";
+  return node == "arm64" && image == "arm";
+}
+
 bool Runs(const Platform& node, const Platform& image) {
   if (!image.os.empty() && image.os != node.os) return false;
   if (image.architecture.empty()) return true;
-  if (image.architecture != node.architecture) return RunsForeign(node, image);
+  if (image.architecture != node.architecture) return RunsForeign(node.architecture, image.architecture);
   return VariantRuns(node, image.variant);
 }
 

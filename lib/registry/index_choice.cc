@@ -50,9 +50,7 @@ std::optional<Rank> RankOf(const image::Platform& node, const std::optional<imag
   if (!entry) return Rank{false, false, 0};
   if (!entry->os.empty() && entry->os != node.os) return std::nullopt;
   const bool own = entry->architecture == node.architecture;
-  const bool foreign = (node.architecture == "amd64" && entry->architecture == "386") ||
-                       (node.architecture == "arm64" && entry->architecture == "arm");
-  if (!own && !foreign) return std::nullopt;
+  if (!own && !image::RunsForeign(node.architecture, entry->architecture)) return std::nullopt;
   const std::optional<std::uint64_t> level = LevelOf(entry->architecture, entry->variant);
   const std::uint64_t most = own ? LevelOf(node.architecture, node.variant).value_or(1)
                              : entry->architecture == "arm" ? 8

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "base/scrub.h"
 #include "base/text.h"
 #include "manifest/image_use.h"
 #include "manifest/strongest.h"
-#include "status/members.h"
 
 namespace prefetch::screen {
 namespace {
@@ -16,7 +16,7 @@ constexpr std::size_t kMostContainers = 3;
 
 std::string NameOf(const ImageUse& use) {
   if (use.name.empty()) return "";
-  std::string name = status::Harmless(base::ToUtf8(use.name));
+  std::string name = base::WithoutControls(base::ToUtf8(use.name));
   if (use.kind == manifest::UseKind::kContainer) return name;
   return name + " (" + std::string(manifest::UseKindName(use.kind)) + ")";
 }

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "base/scrub.h"
 #include "base/text.h"
 #include "screen/text_layout.h"
-#include "status/members.h"
 
 namespace prefetch::screen {
 namespace {
@@ -18,10 +18,6 @@ struct CheckRow {
   Mark mark = Mark::kOk;
   std::string containers, image, policy, says;
 };
-
-std::string HarmlessLine(std::string_view text) {
-  return base::ReplaceAll(status::Harmless(base::ToUtf8(text)), "\n", " ");
-}
 
 const char* MarkWord(Mark mark) {
   switch (mark) {
@@ -47,10 +43,10 @@ CheckRow RowOf(const std::vector<CheckItem>& items, const status::CheckResult& r
   const CheckItem& item = items[number];
   const status::CheckAnswer* answer = DecidedAnswer(result, number);
   CheckRow row;
-  row.containers = HarmlessLine(item.containers);
-  row.image = HarmlessLine(item.question.image);
+  row.containers = base::InOneLine(item.containers);
+  row.image = base::InOneLine(item.question.image);
   row.policy =
-      std::string(image::PullPolicyName(item.question.policy)) + " (" + HarmlessLine(item.origin) + ")";
+      std::string(image::PullPolicyName(item.question.policy)) + " (" + base::InOneLine(item.origin) + ")";
   row.says = CheckSays(items, result, number);
   row.mark = answer == nullptr ? Mark::kOpen : Passes(*answer, unknown_passes) ? Mark::kOk : Mark::kFail;
   return row;
@@ -129,7 +125,7 @@ std::string Why(const Tally& tally) {
 }
 
 std::string Summary(const Tally& tally, std::size_t all, const std::string& node) {
-  std::string where = node.empty() ? "" : " on node " + HarmlessLine(node);
+  std::string where = node.empty() ? "" : " on node " + base::InOneLine(node);
   std::string text;
   if (tally.dead > 0 && tally.dead == tally.Failed()) {
     text = OfAll(tally.dead, all) + " will not start" + where;
@@ -161,7 +157,7 @@ const status::CheckAnswer* DecidedAnswer(const status::CheckResult& result, std:
 
 std::string UndecidedWords(const status::CheckResult& result, std::size_t item) {
   bool pulled = item < result.answers.size() && result.answers[item].pending;
-  return pulled ? HarmlessLine("not decided in time: " + result.answers[item].message)
+  return pulled ? base::InOneLine("not decided in time: " + result.answers[item].message)
                 : "not decided in time";
 }
 
@@ -173,13 +169,14 @@ std::string CheckSays(const std::vector<CheckItem>& items, const status::CheckRe
   std::string unlisted = answer->listed ? "" : " (not on the list)";
   bool assumed = answer->reason == "AssumedForPod";
   if (answer->ok && answer->result == "Starts" && !assumed) {
-    return HarmlessLine("starts from the node (" + answer->reason + ")" + unlisted);
+    return base::InOneLine("starts from the node (" + answer->reason + ")" + unlisted);
   }
-  if (answer->ok) return HarmlessLine("starts (" + answer->reason + ")" + unlisted + ": " + answer->message);
+  if (answer->ok)
+    return base::InOneLine("starts (" + answer->reason + ")" + unlisted + ": " + answer->message);
   std::string text = "on node " + result.node + ": " + ResultWords(*answer) + " (" + answer->reason + ")" +
                      unlisted + ": " + answer->message;
   std::string advice = CheckAdvice(item, *answer);
-  return HarmlessLine(advice.empty() ? text : text + " → " + advice);
+  return base::InOneLine(advice.empty() ? text : text + " → " + advice);
 }
 
 std::string CheckSummary(const std::vector<CheckItem>& items, const status::CheckResult& result,
@@ -197,7 +194,7 @@ std::string CheckLine(const std::vector<CheckItem>& items, const status::CheckRe
       if (row.mark != wanted) continue;
       more += line.empty() ? 0 : 1;
       const bool names_node = row.mark == Mark::kFail || result.node.empty();
-      const std::string where = names_node ? " " : " on node " + HarmlessLine(result.node) + ": ";
+      const std::string where = names_node ? " " : " on node " + base::InOneLine(result.node) + ": ";
       if (line.empty()) line = row.image + where + row.says;
     }
   }

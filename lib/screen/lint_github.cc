@@ -1,3 +1,4 @@
+#include "base/scrub.h"
 #include "base/text.h"
 #include "screen/lint_report.h"
 
@@ -10,7 +11,7 @@ using manifest::lint::Severity;
 // The escapes that GitHub's runner takes back: https://github.com/actions/toolkit,
 // packages/core/src/command.ts
 std::string Data(std::string_view text) {
-  std::string escaped = base::ReplaceAll(LineOf(text), "%", "%25");
+  std::string escaped = base::ReplaceAll(base::InOneLine(text), "%", "%25");
   escaped = base::ReplaceAll(escaped, "\r", "%0D");
   return base::ReplaceAll(escaped, "\n", "%0A");
 }

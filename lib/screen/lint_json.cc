@@ -1,3 +1,4 @@
+#include "base/scrub.h"
 #include "doc/json_writer.h"
 #include "screen/lint_report.h"
 
@@ -9,7 +10,7 @@ using manifest::lint::Place;
 using manifest::lint::Severity;
 
 void Write(doc::JsonWriter& json, const Place& place) {
-  json.Member("file", LineOf(place.file));
+  json.Member("file", base::InOneLine(place.file));
   json.MemberNumber("line", place.at.line);
   json.MemberNumber("column", place.at.column);
 }
@@ -21,12 +22,12 @@ void Write(doc::JsonWriter& json, const Finding& finding) {
   json.Member("name", rule.name);
   json.Member("severity", SeverityName(rule.severity));
   Write(json, finding.place);
-  json.Member("message", LineOf(finding.message));
+  json.Member("message", base::InOneLine(finding.message));
   if (finding.other) {
     json.Key("other");
     json.BeginObject();
     Write(json, *finding.other);
-    json.Member("message", LineOf(finding.other_message));
+    json.Member("message", base::InOneLine(finding.other_message));
     json.EndObject();
   } else {
     json.MemberNull("other");
@@ -36,8 +37,8 @@ void Write(doc::JsonWriter& json, const Finding& finding) {
 
 void Write(doc::JsonWriter& json, const manifest::lint::Unread& unread) {
   json.BeginObject();
-  json.MemberOrNull("file", LineOf(unread.file));
-  json.Member("message", LineOf(unread.mistake));
+  json.MemberOrNull("file", base::InOneLine(unread.file));
+  json.Member("message", base::InOneLine(unread.mistake));
   json.EndObject();
 }
 

@@ -37,8 +37,6 @@ std::string LintSarif(const manifest::lint::LintResult& result, std::string_view
 std::string LintRulesText();
 
 // How findings of lint are put into words, in all outputs. Internal to screen/.
-// On one line, and harmless to a terminal: names come from anybody's manifests.
-std::string LineOf(std::string_view text);
 std::string PlaceText(const manifest::lint::Place& place);  // "deploy/app.yaml:22:9"
 // "1 error, 2 notes in 48 files, 51 pods"
 std::string LintSummary(const manifest::lint::LintResult& result);

@@ -3,6 +3,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "base/scrub.h"
 #include "base/sha256.h"
 #include "doc/json_writer.h"
 #include "screen/lint_report.h"
@@ -35,7 +36,7 @@ std::string Uri(std::string_view path) {
 void Text(doc::JsonWriter& json, std::string_view name, std::string_view text) {
   json.Key(name);
   json.BeginObject();
-  json.Member("text", LineOf(text));
+  json.Member("text", base::InOneLine(text));
   json.EndObject();
 }
 

@@ -1,9 +1,9 @@
 #include <algorithm>
 
+#include "base/scrub.h"
 #include "base/text.h"
 #include "screen/lint_report.h"
 #include "screen/text_layout.h"
-#include "status/members.h"
 
 namespace prefetch::screen {
 namespace {
@@ -34,19 +34,15 @@ std::string Line(const Finding& finding, std::size_t place_width, bool color) {
   std::string severity = PadRight(SeverityName(rule.severity), kSeverityWidth);
   if (color) severity = std::string(Color(rule.severity)) + severity + "\033[0m";
   std::string line = PadRight(PlaceText(finding.place), place_width) + "  " + severity +
-                     std::string(rule.id) + " " + LineOf(finding.message);
+                     std::string(rule.id) + " " + base::InOneLine(finding.message);
   if (finding.other) line += " (" + PlaceText(*finding.other) + ")";
   return line + "\n";
 }
 
 }  // namespace
 
-std::string LineOf(std::string_view text) {
-  return base::ReplaceAll(status::Harmless(base::ToUtf8(text)), "\n", " ");
-}
-
 std::string PlaceText(const manifest::lint::Place& place) {
-  std::string text = LineOf(place.file);
+  std::string text = base::InOneLine(place.file);
   if (place.at.line == 0) return text;
   return text + ":" + std::to_string(place.at.line) + ":" + std::to_string(place.at.column);
 }

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "base/scrub.h"
 #include "base/text.h"
 #include "doc/json_writer.h"
 #include "screen/lint_report.h"
@@ -95,13 +96,14 @@ std::string ListDifferencesText(const std::vector<ListDifference>& differences) 
   if (differences.empty()) return "no difference\n";
   std::size_t width = 0;
   for (const ListDifference& one : differences) {
-    std::size_t own = DisplayWidth(LineOf(one.image));
+    std::size_t own = DisplayWidth(base::InOneLine(one.image));
     if (own <= kWidestImage) width = std::max(width, own);
   }
   std::string text;
   for (const ListDifference& one : differences) {
-    text += std::string(1, one.mark) + " " + PadRight(LineOf(one.image), one.says.empty() ? 0 : width);
-    text += (one.says.empty() ? "" : "  " + LineOf(one.says)) + "\n";
+    text +=
+        std::string(1, one.mark) + " " + PadRight(base::InOneLine(one.image), one.says.empty() ? 0 : width);
+    text += (one.says.empty() ? "" : "  " + base::InOneLine(one.says)) + "\n";
   }
   std::vector<std::string> counts;
   auto count = [&](char mark, const char* word) {
@@ -126,8 +128,8 @@ std::string ListDifferencesJson(const std::vector<ListDifference>& differences) 
   for (const ListDifference& one : differences) {
     json.BeginObject();
     json.Member("change", one.mark == '+' ? "added" : one.mark == '-' ? "removed" : "changed");
-    json.Member("image", LineOf(one.image));
-    json.Member("message", LineOf(one.says));
+    json.Member("image", base::InOneLine(one.image));
+    json.Member("message", base::InOneLine(one.says));
     json.EndObject();
   }
   json.EndArray();

@@ -3,12 +3,12 @@
 #include <chrono>
 #include <utility>
 
+#include "base/scrub.h"
 #include "base/text.h"
 #include "image/pod_coordinates.h"
 #include "image/pull_policy.h"
 #include "image/registry_answer.h"
 #include "screen/status_document.h"
-#include "status/members.h"
 #include "status/status_json.h"
 
 namespace prefetch::screen {
@@ -16,7 +16,7 @@ namespace {
 
 // Runtimes and registries bring texts, too: as harmless to a terminal as those of a stranger's document.
 std::string Shown(std::string_view text) {
-  return status::Harmless(base::ToUtf8(text));
+  return base::WithoutControls(base::ToUtf8(text));
 }
 std::vector<std::string> Shown(const std::vector<std::string>& texts) {
   std::vector<std::string> shown;

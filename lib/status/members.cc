@@ -6,17 +6,6 @@
 
 namespace prefetch::status {
 
-std::string Harmless(std::string_view text) {
-  std::string clean;
-  for (std::size_t i = 0; i < text.size(); i++) {
-    unsigned char c = static_cast<unsigned char>(text[i]);
-    bool c1 = c == 0xC2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xA0;
-    if (c1) i++;
-    clean += c1 || (c < 0x20 && c != '\n') || c == 0x7f ? ' ' : text[i];
-  }
-  return clean;
-}
-
 std::optional<base::WallTime> ParseTime(const std::string& text) {
   // Nanoseconds reach some 292 years: half of that to both sides of 1970, so that the time between any two
   // holds, too.

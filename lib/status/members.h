@@ -8,12 +8,10 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/scrub.h"
 #include "doc/node.h"
 
 namespace prefetch::status {
-
-// Without C0, DEL and C1 control characters, which a terminal would obey.
-std::string Harmless(std::string_view text);
 
 // "2026-08-01T10:00:00Z", as base::Rfc3339 writes it; fractions of a second are dropped.
 std::optional<base::WallTime> ParseTime(const std::string& text);
@@ -28,7 +26,7 @@ class Members {
 
   void Read(const char* name, std::string& field) const {
     if (const doc::Node* value = Find(name, doc::Node::Kind::kString, "a string"))
-      field = Harmless(value->text);
+      field = base::WithoutControls(value->text);
   }
   void Read(const char* name, bool& field) const {
     if (const doc::Node* value = Find(name, doc::Node::Kind::kBool, "true or false")) field = value->boolean;
@@ -54,7 +52,7 @@ class Members {
   void Read(const char* name, std::vector<std::string>& field) const {
     EachItem(name, [&](const doc::Node& item, const std::string& path) {
       if (item.kind == doc::Node::Kind::kString) {
-        field.push_back(Harmless(item.text));
+        field.push_back(base::WithoutControls(item.text));
       } else {
         FailAt(path, "a string");
       }

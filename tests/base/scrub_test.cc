@@ -26,6 +26,16 @@ TEST(WithoutUrlSecrets, Table) {
   for (const auto& row : rows) EXPECT_EQ(WithoutUrlSecrets(row.text), row.expect) << row.text;
 }
 
+TEST(WithoutControls, LineEndsAndOtherBytesStay) {
+  EXPECT_EQ(WithoutControls(" a\r\nb\tc\x01\x1b[2J\x7f"), " a \nb c  [2J ");
+  EXPECT_EQ(WithoutControls("\xc2\x80\xc2\x9f\xc2\xa0\xc3\x80"), "  \xc2\xa0\xc3\x80");
+  EXPECT_EQ(WithoutControls("\xc2"), "\xc2");
+  EXPECT_EQ(WithoutControls("\xc2"
+                            "A"),
+            "\xc2"
+            "A");
+}
+
 TEST(InOneLine, ControlsBecomeSpaces) {
   EXPECT_EQ(InOneLine(" a\r\nb\tc\x01\xff "), "a  b c \xEF\xBF\xBD");
   EXPECT_EQ(InOneLine("\n"), "");
