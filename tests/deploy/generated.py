@@ -19,10 +19,10 @@ LIST = "apiVersion: prefetchd.dev/v1alpha1\nkind: ImageList\nimages:\n- image: q
 with open(os.path.join(DEPLOY, "base/images.yaml"), encoding="utf-8") as file:
     EMPTY = file.read()
 OTHER = "# plain\nghcr.io/acme/tool:v2\n"
-# Components meet each other the same way on every platform: all sets on one, and on the others each one alone and all.
-# monitoring-gke meets others as monitoring does, and what control-plane and policy change, no other one does.
-ALL_SETS = [list(some) for count in range(len(COMPONENTS) + 1) for some in itertools.combinations(COMPONENTS, count)
-            if go_together(some) and (count == 1 or not {"monitoring-gke", "control-plane", "policy"} & set(some))] + [TOGETHER]
+# Components meet each other the same way on every platform. On one: each alone, each two, all, and all but each one. On
+# the others: each alone, and all.
+ALL_SETS = [list(some) for count in range(3) for some in itertools.combinations(COMPONENTS, count) if go_together(some)] + [
+    TOGETHER, *([one for one in TOGETHER if one != left_out] for left_out in TOGETHER)]
 SETS = {platform: ALL_SETS if platform == "generic" else
         [some for some in ALL_SETS if len(some) <= 1 or some == TOGETHER] for platform in OVERLAYS}
 SETS["openshift"] += [[one, "node-gate"] for one in OF_OPENSHIFT]
