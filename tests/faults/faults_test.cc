@@ -30,11 +30,11 @@ class Matrix : public testing::Environment {
   }
   void TearDown() override {
     if (Cells().empty()) return;
-    std::cout << std::left << std::setw(12) << "part" << std::setw(30) << "fault" << std::right
+    std::cout << std::left << std::setw(15) << "part" << std::setw(30) << "fault" << std::right
               << std::setw(10) << "schedules" << std::setw(12) << "violations"
               << "\n";
     for (const auto& [kind, cell] : Cells()) {
-      std::cout << std::left << std::setw(12) << FaultKinds()[kind].part << std::setw(30)
+      std::cout << std::left << std::setw(15) << FaultKinds()[kind].part << std::setw(30)
                 << FaultKinds()[kind].manner << std::right << std::setw(10) << cell.schedules << std::setw(12)
                 << cell.violations << "\n";
     }
@@ -137,6 +137,18 @@ TEST_P(UntrueFault, IsNoticed) {
 
 const auto kNoEnd = [](FaultKind& kind) { kind.end = [](World&, const std::string&) {}; };
 
+// What is here needs no credentials: the image goes, too.
+std::function<void(FaultKind&)> EvictedAndLeftSo(const std::string& image) {
+  return [image](FaultKind& kind) {
+    kind.begin = [begin = kind.begin, image](World& world, const std::string& other) {
+      begin(world, other);
+      world.node.runtime.Remove(image);
+    };
+    kind.causes.insert(plan::Reason::kEvictedByKubelet);
+    kNoEnd(kind);
+  };
+}
+
 INSTANTIATE_TEST_SUITE_P(
     All, UntrueFault,
     testing::Values(
@@ -166,6 +178,12 @@ INSTANTIATE_TEST_SUITE_P(
                    },
                    "after RateLimited of its registry"},
         UntrueCase{"AFaultThatNeverEnds", "loses a tag", kNoEnd, "not ready"},
+        UntrueCase{"APasswordThatNobodyReplaces", "has an old password",
+                   EvictedAndLeftSo("docked.test/tool:v1"), "not ready", std::chrono::seconds(100)},
+        UntrueCase{"APluginThatGoesOnLying", "lies", EvictedAndLeftSo("plugged.test/runner:v1"), "not ready",
+                   std::chrono::seconds(100)},
+        UntrueCase{"AConfigThatNobodyMends", "broken", EvictedAndLeftSo("docked.test/tool:v1"), "not ready",
+                   std::chrono::seconds(100)},
         UntrueCase{"ATouchThatNeverHappens", "403 to all", kNoEnd, "is not touched"},
         UntrueCase{"APodThatIsLeftBehind", "429 to all",
                    [](FaultKind& kind) {

@@ -165,16 +165,16 @@ class Observer {
 
   void LookAtTries(const plan::ImageState& image) {
     auto wrong = retries_.See(image);
-    if (!wrong || Has("clock", "jumps forth")) return;  // which makes the status's times worthless
-    // Without its plugin's credentials an image is denied, and tried again once the plugin answers.
+    if (!wrong || Has("clock")) return;  // which makes the status's times worthless
+    // Without its credentials an image is denied, and tried again once there are others.
     const bool denied = wrong->find("AccessDenied") != std::string::npos;
-    if (!denied || !Has("plugin", "hangs")) Say(image.want->reference.written() + " " + *wrong);
+    if (!denied || !(Has("plugin") || Has("docker config")))
+      Say(image.want->reference.written() + " " + *wrong);
   }
 
-  bool Has(std::string_view part, std::string_view manner) const {
-    return std::any_of(schedule_.faults.begin(), schedule_.faults.end(), [&](const PlannedFault& fault) {
-      return kinds_[fault.kind].part == part && kinds_[fault.kind].manner == manner;
-    });
+  bool Has(std::string_view part) const {
+    return std::any_of(schedule_.faults.begin(), schedule_.faults.end(),
+                       [&](const PlannedFault& fault) { return kinds_[fault.kind].part == part; });
   }
 
   bool IsActive(const std::string& manner) const {

@@ -10,7 +10,6 @@ namespace prefetch::tests::faults {
 namespace {
 
 constexpr std::uint64_t kMB = 1'000'000;
-constexpr const char* kPassword = "password-of-the-faults";
 
 constexpr const char* kProviders = R"(apiVersion: kubelet.config.k8s.io/v1
 kind: CredentialProviderConfig
@@ -21,12 +20,13 @@ providers:
   defaultCacheDuration: 0s
 )";
 
+std::string DockerConfig(const std::string& password) {
+  return R"({"auths":{"docked.test":{"username":"ci","password":")" + password + "\"}}}";
+}
+
 NodeOptions Options(Persona runtime, bool touches) {
   NodeOptions options{
-      .persona = runtime,
-      .docker_config =
-          std::string(R"({"auths":{"docked.test":{"username":"ci","password":")") + kPassword + "\"}}}",
-      .provider_config = kProviders};
+      .persona = runtime, .docker_config = DockerConfig(kTruePassword), .provider_config = kProviders};
   options.limits.parallel_pulls = 2;  // so that pulls begin while faults last, too
   options.kubelet = kubelet::Declared{.version = image::KubeletVersion{1, 36},
                                       .policy = kubelet::VerificationPolicy::kNeverVerifyPreloadedImages};
@@ -36,7 +36,7 @@ NodeOptions Options(Persona runtime, bool touches) {
 
 FakeImage Private(FakeImage image) {
   image.username = "ci";
-  image.password = kPassword;
+  image.password = kTruePassword;
   return image;
 }
 
@@ -49,14 +49,13 @@ World::World(Persona runtime, bool touches)
   Push(MakeImage("open.test/small:v1", kMB));
   Push(Private(MakeImage("docked.test/tool:v1", {{"base", 60 * kMB}, {"tool", 20 * kMB}})));
   Push(Private(MakeImage("plugged.test/runner:v1", 80 * kMB)));
-  node.plugins.Knows("plugged.test", {.auth = {.username = "ci", .password = base::Secret(kPassword)},
-                                      .takes = std::chrono::milliseconds(200)});
+  PluginAnswers(kTruePassword);
   node.runtime.SetBandwidth(kLink);
   node.runtime.SetLatency(std::chrono::milliseconds(20));
   agent_since = node.clock.Now();
   if (touches_)
     node.Cluster().pods.SetNodeCredential(
-        image::AuthConfig{.username = "ci", .password = base::Secret(kPassword)});
+        image::AuthConfig{.username = "ci", .password = base::Secret(kTruePassword)});
   KubeletStarts();
   SetListed({images_.begin(), images_.end()});
 }
@@ -136,6 +135,15 @@ void World::Tend() {
 void World::FlapRegistry() {
   flapped_down_ = !flapped_down_;
   node.runtime.SetRegistry(flapped_down_ ? RegistryState::kDown : RegistryState::kUp);
+}
+
+void World::PluginAnswers(const std::string& password, base::Duration takes) {
+  node.plugins.Knows("plugged.test",
+                     {.auth = {.username = "ci", .password = base::Secret(password)}, .takes = takes});
+}
+
+void World::MendDockerConfig(const std::string& password) {
+  node.WriteDockerConfig(DockerConfig(password));
 }
 
 void World::FlapApiServer() {

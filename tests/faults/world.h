@@ -14,6 +14,9 @@ namespace prefetch::tests::faults {
 // Bytes a second of the node's link; the list takes 40 s, while most faults begin.
 constexpr std::uint64_t kLink = 5'000'000;
 
+// Of the user ci of docked.test and plugged.test.
+constexpr const char* kTruePassword = "password-of-the-faults";
+
 class World {
  public:
   // `touches`: with an API server, and each entry wants to be touched.
@@ -41,6 +44,11 @@ class World {
   void Tend();
   // All registries are down, or up again, by turns.
   void FlapRegistry();
+  // What the plugin of plugged.test knows, and how long it takes.
+  void PluginAnswers(const std::string& password, base::Duration takes = std::chrono::milliseconds(200));
+  // The node's docker config: what nobody can read, or this password for docked.test.
+  void BreakDockerConfig() { node.WriteDockerConfig("{"); }
+  void MendDockerConfig(const std::string& password = kTruePassword);
   // The API server goes, or comes back, by turns.
   void FlapApiServer();
   void RuntimeIs(bool up);

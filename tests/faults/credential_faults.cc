@@ -1,0 +1,58 @@
+#include "faults/kinds.h"
+
+namespace prefetch::tests::faults {
+namespace {
+
+using plan::Reason;
+using std::chrono::seconds;
+
+}  // namespace
+
+std::vector<FaultKind> OfCredentials() {
+  return {
+      {.part = "plugin",
+       .manner = "hangs",
+       .begin = [](World& world, const std::string&) { world.node.plugins.Hang("plugged.test"); },
+       .end = [](World& world, const std::string&) { world.node.plugins.Hang("plugged.test", false); },
+       // Tried without it, as kubelet does, which costs no byte.
+       .causes = {Reason::kAccessDenied},
+       .recovers = kAfterSlow},
+      {.part = "plugin",
+       .manner = "slow",
+       .begin = [](World& world, const std::string&) { world.PluginAnswers(kTruePassword, seconds(20)); },
+       .end = [](World& world, const std::string&) { world.PluginAnswers(kTruePassword); },
+       .causes = {}},
+      {.part = "plugin",
+       .manner = "lies",
+       .begin =
+           [](World& world, const std::string&) {
+             world.LosesLease("plugged.test/runner:v1");
+             world.PluginAnswers("password-of-nobody");
+           },
+       .end = [](World& world, const std::string&) { world.PluginAnswers(kTruePassword); },
+       .causes = {Reason::kAccessDenied},
+       .recovers = kAfterSlow},
+      {.part = "docker config",
+       .manner = "broken",
+       .begin =
+           [](World& world, const std::string&) {
+             world.LosesLease("docked.test/tool:v1");
+             world.BreakDockerConfig();
+           },
+       .end = [](World& world, const std::string&) { world.MendDockerConfig(); },
+       .causes = {Reason::kAccessDenied},
+       .recovers = kAfterSlow},
+      {.part = "docker config",
+       .manner = "has an old password",
+       .begin =
+           [](World& world, const std::string&) {
+             world.LosesLease("docked.test/tool:v1");
+             world.MendDockerConfig("password-of-last-year");
+           },
+       .end = [](World& world, const std::string&) { world.MendDockerConfig(); },
+       .causes = {Reason::kAccessDenied},
+       .recovers = kAfterSlow},
+  };
+}
+
+}  // namespace prefetch::tests::faults
