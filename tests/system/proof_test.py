@@ -73,7 +73,7 @@ def check_a_part_that_fails():
     """It does not hide the next one, and both are in the report."""
     with tempfile.TemporaryDirectory() as scratch:
         broken = os.path.join(scratch, "build")
-        for path in (*module().PROGRAMS.values(), "tests/faults/faults_test", "tests/faults/real_faults_test"):
+        for path in (*module().PROGRAMS.values(), "tests/faults/faults_test", "tests/faults/real_fault_rules_test"):
             os.makedirs(os.path.dirname(os.path.join(broken, path)), exist_ok=True)
             os.symlink("/bin/false" if path == "tests/faults/faults_test" else os.path.join(os.environ["PREFETCH_BUILD"], path),
                        os.path.join(broken, path))
