@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <regex>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,17 +27,18 @@ std::string Text(const fs::path& file) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-// "Suite.Case" of all tests, and the names of fuzz targets.
-std::set<std::string> AllTests() {
+// "Suite.Case" of all tests, and the names of fuzz targets; and the folder of each.
+std::map<std::string, std::string> AllTests() {
   static const std::regex test(R"(\nTEST(?:_F|_P)?\((\w+),\s*(\w+)\))");
-  std::set<std::string> all;
+  std::map<std::string, std::string> all;
   for (const auto& file : fs::recursive_directory_iterator(Root() / "tests")) {
     if (file.path().extension() != ".cc") continue;
     const std::string name = file.path().stem();
-    if (name.ends_with("_fuzz")) all.insert(name);
+    const std::string folder = file.path().parent_path().filename();
+    if (name.ends_with("_fuzz")) all.emplace(name, folder);
     const std::string text = Text(file.path());
     for (std::sregex_iterator match(text.begin(), text.end(), test), none; match != none; ++match)
-      all.insert((*match)[1].str() + "." + (*match)[2].str());
+      all.emplace((*match)[1].str() + "." + (*match)[2].str(), folder);
   }
   return all;
 }
@@ -60,17 +61,21 @@ std::vector<std::vector<std::string>> Rows(const std::string& page, const std::s
 
 TEST(Threats, EachRowNamesTestsThatAreThere) {
   static const std::regex name("`([^`]+)`");
-  const std::set<std::string> all = AllTests();
+  const std::map<std::string, std::string> all = AllTests();
   const auto rows = Rows(Text(Root() / "deploy/docs/threats.md"), "Threats");
   EXPECT_GE(rows.size(), 20U);
   for (const auto& row : rows) {
     ASSERT_EQ(row.size(), 5U) << row.front();
     const std::string& tests = row.back();
-    int named = 0;
+    int named = 0, of_cluster = 0;
     for (std::sregex_iterator match(tests.begin(), tests.end(), name), none; match != none; ++match) {
       named++;
-      EXPECT_EQ(all.count((*match)[1]), 1U) << "no test " << (*match)[1] << ": " << row.front();
+      auto found = all.find((*match)[1]);
+      ASSERT_NE(found, all.end()) << "no test " << (*match)[1] << ": " << row.front();
+      if (found->second == "cluster") of_cluster++;
     }
+    EXPECT_EQ(tests.find("†") != std::string::npos, of_cluster > 0)
+        << "† marks tests on a real cluster: " << row.front() << row[1] << row[2];
     EXPECT_GE(named, 1) << "a threat without a test: " << row.front() << row[1] << row[2];
   }
 }
