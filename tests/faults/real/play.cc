@@ -85,7 +85,7 @@ class Observer {
     const auto now = steady_clock::now();
     for (const std::string& image : world_.TakeRemoved()) absent_.insert(image);
     bool ready = false;
-    if (!world_.has_memory()) {  // it may have ended, or be about to
+    if (!world_.has_memory() || world_.agent_is_frozen()) {  // it may have ended, or be about to
       wrong_since_.reset();
       return false;
     }

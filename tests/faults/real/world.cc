@@ -266,13 +266,25 @@ void RealWorld::ClockIsOff(seconds by) {
   EXPECT_EQ(::pwrite(file.get(), bytes.data(), bytes.size(), 0), static_cast<ssize_t>(bytes.size()));
 }
 
+void RealWorld::FreezeAgent() {
+  if (!has_memory_ || agent_frozen_) return;
+  agent_frozen_ = true;
+  node_.agent().Signal(SIGSTOP);
+}
+
+void RealWorld::ThawAgent() {
+  if (std::exchange(agent_frozen_, false)) node_.agent().Signal(SIGCONT);
+}
+
 void RealWorld::KillAgent() {
+  agent_frozen_ = false;
   Destroyed(OfAnEnd());
   node_.agent().Kill();
   StartAgent();
 }
 
 void RealWorld::StopAgent() {
+  ThawAgent();
   Destroyed(OfAnEnd());
   if (has_memory_) {
     EXPECT_EQ(node_.agent().Stop(seconds(1)), rig::Exit{}) << node_.AgentLog();

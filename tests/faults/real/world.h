@@ -83,6 +83,10 @@ class RealWorld {
   // So far from the right time the agent's clock is.
   void ClockIsOff(std::chrono::seconds by);
 
+  void FreezeAgent();  // SIGSTOP
+  void ThawAgent();
+  // It answers nobody, and nothing can be held against it.
+  bool agent_is_frozen() const { return agent_frozen_; }
   void KillAgent();
   // SIGTERM; it goes within a second, or the test fails.
   void StopAgent();
@@ -122,6 +126,7 @@ class RealWorld {
   std::set<std::string> listed_, removed_;
   std::string good_plugin_;
   bool runtime_answers_ = true, runtime_frozen_ = false;
+  bool agent_frozen_ = false;
   std::uint64_t destroyed_ = 0;
   std::chrono::steady_clock::time_point agent_since_;
 };
