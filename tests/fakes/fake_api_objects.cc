@@ -54,6 +54,7 @@ bool IsSelected(const doc::Node& object, std::string_view labels, std::string_vi
 
 void FakeApiServer::Store(const std::string& path, doc::Node object) {
   doc::Put(Sub(object, "metadata"), "resourceVersion", doc::Node::String(std::to_string(++version_)));
+  kept_.Keep(path, object);
   objects_[path] = std::move(object);
 }
 

@@ -23,6 +23,7 @@
 #include "doc/node.h"
 #include "fakes/fake_namespaces.h"
 #include "fakes/front.h"
+#include "fakes/kept_objects.h"
 #include "fakes/rbac.h"
 #include "fakes/sent_requests.h"
 #include "http/curl_client.h"
@@ -184,6 +185,7 @@ class FakeApiServer {
   std::deque<Fault> faults_ PREFETCH_GUARDED_BY(mutex_);
   std::vector<std::string> requests_ PREFETCH_GUARDED_BY(mutex_);
   SentRequests sent_ PREFETCH_GUARDED_BY(mutex_);
+  KeptObjects kept_ PREFETCH_GUARDED_BY(mutex_);
   std::uint64_t version_ PREFETCH_GUARDED_BY(mutex_) = 100;
   std::uint64_t serial_ PREFETCH_GUARDED_BY(mutex_) = 0;
   std::uint64_t continue_since_ PREFETCH_GUARDED_BY(mutex_) = 0;  // tokens of before this version are too old

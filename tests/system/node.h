@@ -63,6 +63,9 @@ class Node {
   enum class Small { kNothing, kEverything, kContent };
   // Starts the runtime, by default a containerd. A failure fails the test.
   explicit Node(Small small = Small::kNothing, std::uint64_t bytes = 0);
+  ~Node();
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
 
   rig::Runtime& runtime() { return *runtime_; }
   // Of a node with this runtime.
