@@ -12,7 +12,7 @@
 namespace prefetch::tests {
 namespace {
 
-// What there is a thousand times is not kept a thousand times.
+// Of a thousand alike, the first say enough.
 constexpr std::size_t kMost = 40;
 
 std::string FolderOfTheTest() {

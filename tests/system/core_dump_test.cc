@@ -1,5 +1,6 @@
-// Whoever holds passwords leaves no core dump, and no process of the same user reads its memory. The kernel
-// shows that: files in /proc of a process that may not be dumped belong to root (proc(5)), whoever runs it.
+// Processes of the node get at nothing that the agent holds: it leaves no core dump, no process of the same
+// user reads its memory, and its socket is for its own user alone. The kernel shows the former: files in
+// /proc of a process that may not be dumped belong to root (proc(5)), as of which user it runs.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -67,6 +68,21 @@ TEST_F(CoreDump, TheAgentLeavesNone) {
 TEST_F(CoreDump, TheAgentLeavesOneWhereSomebodyDebugs) {
   StartAgent({"--core-dumps"});
   EXPECT_EQ(Owner(), kNobody);
+}
+
+TEST_F(CoreDump, TheSocketIsForTheAgentsOwnUser) {
+  StartAgent({});
+  const auto asked_as = [&](const std::string& user) {
+    auto ran = rig::RunProgram(
+        {{"setpriv", "--reuid", user, "--regid", user, "--clear-groups", "curl", "--silent", "--max-time",
+          "10", "--output", "/dev/null", "--unix-socket", scratch_ / "agent.sock", "http://localhost/livez"},
+         {}},
+        seconds(20));
+    EXPECT_OK(ran);
+    return ran ? ran->exit : rig::Exit{-1};
+  };
+  EXPECT_EQ(asked_as("65534"), rig::Exit{});
+  EXPECT_EQ(asked_as("65533"), (rig::Exit{7, 0})) << "curl(1): 7, it could not connect";
 }
 
 TEST_F(CoreDump, PrefetchctlLeavesNone) {

@@ -124,7 +124,7 @@ Node::Node(Small small, std::uint64_t bytes)
   HasLimits("{diskHighPercent: 99, diskMinFreeBytes: 1000000}");
 }
 
-// What it shows at last is kept for the search for passwords (tests/run secrets).
+// Its last answers are kept for the search for passwords (tests/run secrets).
 Node::~Node() {
   if (std::getenv("PREFETCH_TEST_LOGS") == nullptr || agent_.pid() <= 0 || !agent_.Running()) return;
   for (const char* file : {"cmdline", "environ"}) {
