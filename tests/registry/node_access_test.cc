@@ -59,6 +59,8 @@ TEST_F(NodeAccessTest, WhereContentMayBeDownloadedBesideTheRuntime) {
   Write("");
   EXPECT_TRUE(may(runtime_));
   EXPECT_FALSE(may({"cri-o", "1.36.3", {}}));
+  dir_.Write("etc/containers/policy.json", "{}");
+  EXPECT_FALSE(may({"cri-o", "1.36.3", {}})) << "its registries can be followed, but it takes no blobs";
   Write("discard_unpacked_layers = true\n");
   EXPECT_FALSE(may(runtime_)) << "the agent's manifest would keep them";
   Write("discard_unpacked_layers = false\n");
