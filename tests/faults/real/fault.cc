@@ -31,6 +31,7 @@ FaultKind Answers(const char* manner, const std::string& head, const std::string
           .begin =
               [response, is_for_good](RealWorld& world, const std::string& image) {
                 if (is_for_good) world.Destroyed(world.BytesOfAll());
+                world.BreaksDownloads();
                 ProxyOf(world, image).Answer("/v2/", response);
               },
           .end = [](RealWorld& world, const std::string& image) { ProxyOf(world, image).Answer("/v2/", ""); },
@@ -71,6 +72,7 @@ std::vector<FaultKind> OfRegistry() {
              EXPECT_OK(ProxyOf(world, image).Refuse(true));
              ProxyOf(world, image).CutAll();
              world.Destroyed(2'000'000);
+             world.BreaksDownloads();
            },
        .end = [](RealWorld& world,
                  const std::string& image) { EXPECT_OK(ProxyOf(world, image).Refuse(false)); },
@@ -109,6 +111,7 @@ std::vector<FaultKind> OfRegistry() {
              world.HostOf(image).registry().Kill();
              ProxyOf(world, image).CutAll();
              world.Destroyed(2'000'000);
+             world.BreaksDownloads();
            },
        .end = [](RealWorld& world,
                  const std::string& image) { EXPECT_OK(world.HostOf(image).registry().Start()); },

@@ -266,6 +266,10 @@ void RealWorld::ClockIsOff(seconds by) {
   EXPECT_EQ(::pwrite(file.get(), bytes.data(), bytes.size(), 0), static_cast<ssize_t>(bytes.size()));
 }
 
+void RealWorld::BreaksDownloads() {
+  if (agent_downloads_) Destroyed(kRanges);
+}
+
 void RealWorld::FreezeAgent() {
   if (!has_memory_ || agent_frozen_) return;
   agent_frozen_ = true;

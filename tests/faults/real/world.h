@@ -83,6 +83,9 @@ class RealWorld {
   // So far from the right time the agent's clock is.
   void ClockIsOff(std::chrono::seconds by);
 
+  // A registry stops giving bytes: an agent that downloads gives its ranges up that are not next in their
+  // blobs (lib/README.md).
+  void BreaksDownloads();
   void FreezeAgent();  // SIGSTOP
   void ThawAgent();
   // It answers nobody, and nothing can be held against it.
