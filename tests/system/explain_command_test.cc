@@ -37,7 +37,8 @@ class ExplainCommand : public testing::Test {
     node_.StartAgent({"--registry-containerd-config", node_.containerd().config_file()});
     ASSERT_TRUE(rig::Eventually(seconds(30), [&] {
       return node_.StatusOf(mirror_).ready && node_.StatusOf(app_).ready &&
-             node_.StatusOf(absent_).reason == "NotFound";
+             node_.StatusOf(absent_).reason == "NotFound" && !node_.StatusOf(app_).aliases.empty() &&
+             !node_.StatusOf(mirror_).aliases.empty();  // a look after both pulls tells them
     })) << node_.AgentLog();
     Pull({.secret = kubelet::HashedSecret{{.uid = "u1", .namespace_name = "team", .name = "pull"},
                                           base::Secret("hash-of-a-secret")}});

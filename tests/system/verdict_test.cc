@@ -145,8 +145,10 @@ TEST_F(VerdictOnNode, ThePullOfAnotherNameClosesThisOne) {
   EXPECT_EQ(NeverOf(mirror_), "Starts/OpenToNode");
   EXPECT_EQ(NeverOf(image_), "Refused/RecordedUnderOtherName");
   EXPECT_NE(node_.StatusOf(image_).message.find("registry.example.test/mirror"), std::string::npos);
-  std::vector<std::string> aliases = node_.StatusOf(image_).aliases;
-  EXPECT_EQ(std::count(aliases.begin(), aliases.end(), mirror_), 1);
+  EXPECT_TRUE(rig::Eventually(kSoon, [&] {  // the next look tells it
+    std::vector<std::string> aliases = node_.StatusOf(image_).aliases;
+    return std::count(aliases.begin(), aliases.end(), mirror_) == 1;
+  }));
 }
 
 TEST_F(VerdictOnNode, TheConfigurationFileDecidesAndItsChangeIsPickedUp) {
