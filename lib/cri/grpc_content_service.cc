@@ -152,7 +152,11 @@ CallResult<std::map<std::string, std::uint64_t>> GrpcContentService::OthersInges
       if (resource.type == "ingests") ingests->erase(resource.id);
     }
   }
-  return ingests;
+  if (ingests->empty()) return ingests;
+  // One that has ended meanwhile has left its lease, too, and may have been of ours.
+  auto still = native_->api.IngestsByRef(call);
+  if (still) std::erase_if(*still, [&](const auto& ingest) { return !ingests->contains(ingest.first); });
+  return still;
 }
 
 CallResult<std::string> GrpcContentService::Snapshotter(const base::Call& call) {
