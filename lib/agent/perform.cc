@@ -179,8 +179,10 @@ PullOutcome LookAtWhatCame(const base::Call& call, const PullParts& parts, const
   }
   if (!details) return Failed(details.error());
   if (!details->has_value()) {
-    return Failed(plan::Reason::kRuntimeError,
-                  "the runtime said that the pull succeeded, but does not have the image");
+    return Failed(
+        plan::Reason::kRuntimeError,
+        "the runtime said that the pull succeeded, but does not have the image: it was removed in the same "
+        "moment, or the runtime is at fault");
   }
   const cri::ImageDetails& found = **details;
   if (found.artifact) {

@@ -241,10 +241,25 @@ int FakeImageService::Parked() const {
   return static_cast<int>(looks + pulls);
 }
 
+std::optional<PullStage> FakeImageService::StageOf(const std::string& name) const {
+  base::Lock lock(mutex_);
+  std::optional<PullStage> stage;
+  for (const Pull& pull : pulls_) {
+    if (pull.name == name && !pull.result && !pull.stop.stop_requested()) stage = pull.stage;
+  }
+  return stage;
+}
+
+bool FakeImageService::IsLookedAt(const std::string& name) const {
+  base::Lock lock(mutex_);
+  return std::any_of(looks_.upper_bound(clock_.Now()), looks_.end(),
+                     [&](const auto& look) { return look.second == name; });
+}
+
 base::TimePoint FakeImageService::NextEvent() const {
   base::Lock lock(mutex_);
   auto look = looks_.upper_bound(clock_.Now());
-  return look == looks_.end() ? NextChange() : std::min(NextChange(), *look);
+  return look == looks_.end() ? NextChange() : std::min(NextChange(), look->first);
 }
 
 FakeCounters FakeImageService::counters() const {
@@ -328,10 +343,10 @@ cri::CallResult<std::vector<image::LocalImage>> FakeImageService::ListImages(con
   return images;
 }
 
-void FakeImageService::Look(const base::Call& call) {
+void FakeImageService::Look(const base::Call& call, const std::string& name) {
   if (look_takes_.count() == 0) return;
-  auto look = looks_.insert(clock_.Now() + look_takes_);
-  while (clock_.Now() < *look && !call.Stopped()) condition_.wait(mutex_);
+  auto look = looks_.emplace(clock_.Now() + look_takes_, name);
+  while (clock_.Now() < look->first && !call.Stopped()) condition_.wait(mutex_);
   looks_.erase(look);
 }
 
@@ -343,7 +358,7 @@ cri::CallResult<std::optional<cri::ImageDetails>> FakeImageService::ImageStatus(
   });
   base::Lock lock(mutex_);
   counters_.status_calls++;
-  Look(call);
+  Look(call, name);
   if (auto refusal = Refusal(call)) return std::move(*refusal);
   if (IsCrio(persona_)) {
     if (auto words = CrioWordsOfName(name)) return Heard(*words, name);

@@ -39,6 +39,9 @@ enum class RegistryState {
   kStalled,  // accepts, and never sends another byte
 };
 
+// Where a pull is. kShared: another one of the same image does its work (CRI-O).
+enum class PullStage { kResolving, kDownloading, kUnpacking, kShared };
+
 // The calls of containerd's own API that can be told to fail.
 enum class LeaseCall { kEnsure, kDelete, kList };
 
@@ -127,6 +130,10 @@ class FakeImageService final : public cri::ImageService, public cri::ContentServ
 
   // ---- for the harness
   int Parked() const;  // calls that wait for virtual time; one that was stopped is on its way out
+  // Of the newest pull of this name that goes on; none: there is none.
+  std::optional<PullStage> StageOf(const std::string& name) const;
+  // Does an ImageStatus of this name go on?
+  bool IsLookedAt(const std::string& name) const;
   // When something changes if nobody interferes; TimePoint::max(): never.
   base::TimePoint NextEvent() const;
   FakeCounters counters() const;
@@ -162,7 +169,7 @@ class FakeImageService final : public cri::ImageService, public cri::ContentServ
 
  private:
   class Writer;
-  enum class Stage { kResolving, kDownloading, kUnpacking, kShared };
+  using Stage = PullStage;
 
   // Where the last connection of a blob began after another was cut.
   struct Retry {
@@ -188,7 +195,7 @@ class FakeImageService final : public cri::ImageService, public cri::ContentServ
   };
 
   std::optional<cri::CallError> Refusal(const base::Call& call) const PREFETCH_REQUIRES(mutex_);
-  void Look(const base::Call& call) PREFETCH_REQUIRES(mutex_);
+  void Look(const base::Call& call, const std::string& name) PREFETCH_REQUIRES(mutex_);
   std::optional<cri::CallError> ContentRefusal(const base::Call& call) const PREFETCH_REQUIRES(mutex_);
   std::optional<cri::CallError> LeaseRefusal(const base::Call& call, LeaseCall kind)
       PREFETCH_REQUIRES(mutex_);
@@ -253,7 +260,8 @@ class FakeImageService final : public cri::ImageService, public cri::ContentServ
   std::string version_ PREFETCH_GUARDED_BY(mutex_);                  // empty: the persona's
   image::RuntimeRegistries registries_ PREFETCH_GUARDED_BY(mutex_);  // that it tells, with version_
   base::Duration look_takes_ PREFETCH_GUARDED_BY(mutex_){};
-  std::multiset<base::TimePoint> looks_ PREFETCH_GUARDED_BY(mutex_);  // when those under way end
+  // The names of those under way, by when they end.
+  std::multimap<base::TimePoint, std::string> looks_ PREFETCH_GUARDED_BY(mutex_);
   bool ready_ PREFETCH_GUARDED_BY(mutex_) = true;
   bool disk_full_ PREFETCH_GUARDED_BY(mutex_) = false;
   FakeStore store_ PREFETCH_GUARDED_BY(mutex_);

@@ -28,8 +28,29 @@ class Matrix : public testing::Environment {
     static std::map<std::size_t, Cell> cells;
     return cells;
   }
+  // Faults that began at a step, by their part.
+  static std::map<std::string, std::map<Step, int>>& Steps() {
+    static std::map<std::string, std::map<Step, int>> steps;
+    return steps;
+  }
   void TearDown() override {
     if (Cells().empty()) return;
+    PrintKinds();
+    PrintSteps();
+  }
+
+ private:
+  static void PrintSteps() {
+    std::cout << "\n" << std::left << std::setw(15) << "part";
+    for (Step step : kSteps) std::cout << std::right << std::setw(12) << StepName(step);
+    std::cout << "\n";
+    for (auto& [part, steps] : Steps()) {
+      std::cout << std::left << std::setw(15) << part;
+      for (Step step : kSteps) std::cout << std::right << std::setw(12) << steps[step];
+      std::cout << "\n";
+    }
+  }
+  static void PrintKinds() {
     std::cout << std::left << std::setw(15) << "part" << std::setw(30) << "fault" << std::right
               << std::setw(10) << "schedules" << std::setw(12) << "violations"
               << "\n";
@@ -43,14 +64,16 @@ class Matrix : public testing::Environment {
 const auto* const kMatrix = testing::AddGlobalTestEnvironment(new Matrix);
 
 void Try(const Schedule& schedule) {
-  const std::vector<std::string> violations = Violations(schedule);
-  for (const PlannedFault& fault : schedule.faults) {
+  const Outcome outcome = Play(schedule);
+  for (std::size_t i = 0; i < schedule.faults.size(); i++) {
+    const PlannedFault& fault = schedule.faults[i];
     Cell& cell = Matrix::Cells()[fault.kind];
     cell.schedules++;
-    if (!violations.empty()) cell.violations++;
+    if (!outcome.violations.empty()) cell.violations++;
+    if (outcome.at_step[i]) Matrix::Steps()[FaultKinds()[fault.kind].part][*fault.step]++;
   }
   const World names;
-  for (const std::string& violation : violations)
+  for (const std::string& violation : outcome.violations)
     ADD_FAILURE() << Describe(schedule, names.images()) << violation;
 }
 
@@ -60,7 +83,7 @@ TEST_P(FaultSchedules, BreakNothingThatMustHold) {
   ASSERT_NE(kMatrix, nullptr);
   const std::uint64_t seeds = FromEnvironment("PREFETCH_FAULT_SEEDS", kSeeds);
   const std::uint64_t first = FromEnvironment("PREFETCH_FAULT_FIRST", 0);
-  const std::size_t images = World().images().size();
+  const std::vector<std::string> images = World().images();
   for (std::uint64_t seed = GetParam(); seed < seeds; seed += kGroups)
     Try(MakeSchedule(first + seed, images));
 }
@@ -102,9 +125,37 @@ TEST(FaultSchedulesOfOld, DoNotBreakItAgain) {
                   Planned("registry", "absent", 3, 97.261, 275.277)}});
 }
 
+class FaultAtAStep : public testing::TestWithParam<Step> {};
+
+// Each image is at each step once, and the fault finds it there.
+TEST_P(FaultAtAStep, FindsItsImageThere) {
+  for (Persona runtime : {Persona::kContainerd23, Persona::kContainerd16, Persona::kCrio}) {
+    const std::vector<std::string> images = World().images();
+    for (std::size_t image = 0; image < images.size(); image++) {
+      if (!HasStep(images[image], GetParam())) continue;
+      int found = 0;
+      std::vector<FaultKind> kinds = {FaultKinds()[0]};
+      kinds[0].begin = [&](World& world, const std::string& at) {
+        found += IsAt(world, at, GetParam()) ? 1 : 0;
+      };
+      kinds[0].end = [](World&, const std::string&) {};
+      const std::chrono::seconds lasts(5);
+      const Outcome outcome =
+          Play({.seed = 0, .runtime = runtime, .faults = {{.image = image, .to = lasts, .step = GetParam()}}},
+               kinds);
+      EXPECT_EQ(outcome.violations, std::vector<std::string>());
+      EXPECT_EQ(outcome.at_step, std::vector<bool>{true}) << images[image];
+      EXPECT_EQ(found, 1) << images[image];
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, FaultAtAStep, testing::ValuesIn(kSteps),
+                         [](const auto& step) { return std::string(StepName(step.param)); });
+
 TEST(FaultRules, HoldWithoutFaults) {
   for (Persona runtime : {Persona::kContainerd23, Persona::kContainerd16, Persona::kCrio})
-    EXPECT_EQ(Violations({.runtime = runtime}), std::vector<std::string>());
+    EXPECT_EQ(Play({.runtime = runtime}).violations, std::vector<std::string>());
 }
 
 // Faults of which the rules were told something untrue: as if the agent did what the rules forbid.
@@ -128,10 +179,10 @@ TEST_P(UntrueFault, IsNoticed) {
                                 .image = 1,
                                 .from = GetParam().from,
                                 .to = GetParam().from + std::chrono::seconds(300)}}};
-  EXPECT_EQ(Violations(schedule, kinds), std::vector<std::string>());
+  EXPECT_EQ(Play(schedule, kinds).violations, std::vector<std::string>());
   GetParam().change(*kind);
   std::string all;
-  for (const std::string& violation : Violations(schedule, kinds)) all += violation + "\n";
+  for (const std::string& violation : Play(schedule, kinds).violations) all += violation + "\n";
   EXPECT_NE(all.find(GetParam().notice), std::string::npos) << all;
 }
 

@@ -1,5 +1,4 @@
-// Runs a schedule on a node in virtual time, and holds the agent to what must be true whatever goes wrong. It
-// knows no script: an observer compares the agent's words with the models at every moment.
+// Plays a schedule on a node in virtual time, before an observer.
 #pragma once
 
 #include <string>
@@ -9,8 +8,12 @@
 
 namespace prefetch::tests::faults {
 
-// The rules that were broken, a sentence each; empty: none. The schedule's faults are of these kinds.
-std::vector<std::string> Violations(const Schedule& schedule,
-                                    const std::vector<FaultKind>& kinds = FaultKinds());
+struct Outcome {
+  std::vector<std::string> violations;  // of rules, a sentence each
+  std::vector<bool> at_step;            // of each fault: did it begin at the step that it waited for?
+};
+
+// The schedule's faults are of these kinds.
+Outcome Play(Schedule schedule, const std::vector<FaultKind>& kinds = FaultKinds());
 
 }  // namespace prefetch::tests::faults

@@ -75,13 +75,14 @@ std::vector<FaultKind> OfRuntime() {
              world.node.runtime.Remove(image);
            },
        .end = Nothing,
-       .causes = {Reason::kEvictedByKubelet},
+       // One that goes before its pull was looked at: the runtime has said that it is here.
+       .causes = {Reason::kEvictedByKubelet, Reason::kRuntimeError},
        .reach = Reach::kImage,
        .recovers = kAfterSlow},
       {.part = "runtime",
        .manner = "answers slowly",
        .begin = [](World& world, const std::string&) { world.node.runtime.LookTakes(milliseconds(400)); },
-       .end = [](World& world, const std::string&) { world.node.runtime.LookTakes(base::Duration(0)); },
+       .end = [](World& world, const std::string&) { world.node.runtime.LookTakes(kLook); },
        .causes = {}},
       {.part = "runtime",
        .manner = "is upgraded",

@@ -32,7 +32,7 @@ class Dice {
 
 }  // namespace
 
-Schedule MakeSchedule(std::uint64_t seed, std::size_t images) {
+Schedule MakeSchedule(std::uint64_t seed, const std::vector<std::string>& images) {
   Dice dice(seed);
   // Each kind meets each runtime.
   const Persona runtimes[] = {Persona::kContainerd23, Persona::kContainerd16, Persona::kCrio};
@@ -43,12 +43,19 @@ Schedule MakeSchedule(std::uint64_t seed, std::size_t images) {
     PlannedFault fault;
     // Every kind comes as often as another one, whatever the seeds are.
     fault.kind = schedule.faults.empty() ? seed % FaultKinds().size() : dice.Below(FaultKinds().size());
-    fault.image = dice.Below(images);
+    fault.image = dice.Below(images.size());
     const bool is_early = dice.Below(4) != 0;
     fault.from = Seconds(is_early ? dice.Uniform() * 45 : 45 + dice.Uniform() * 120);
     // From a moment to minutes; short ones are as frequent as long ones.
     const double longest = dice.Below(2) == 0 ? 20 : 400;
-    fault.to = fault.from + Seconds(0.05 + dice.Uniform() * longest);
+    const base::Duration length = Seconds(0.05 + dice.Uniform() * longest);
+    if (dice.Below(2) == 0) {
+      fault.from = Seconds(dice.Uniform() * dice.Uniform() * 40);  // most steps come early, and once
+      fault.step = kSteps[dice.Below(kSteps.size())];
+      if (fault.step == Step::kCredential) fault.from /= 20;  // before its only image has a place
+      while (!HasStep(images[fault.image], *fault.step)) fault.image = dice.Below(images.size());
+    }
+    fault.to = fault.from + length;
     const bool is_new = std::none_of(schedule.faults.begin(), schedule.faults.end(),
                                      [&](const PlannedFault& other) { return other.kind == fault.kind; });
     if (is_new) schedule.faults.push_back(fault);
@@ -63,7 +70,9 @@ std::string Describe(const Schedule& schedule, const std::vector<std::string>& i
   for (const PlannedFault& fault : schedule.faults) {
     const FaultKind& kind = FaultKinds()[fault.kind];
     text += std::string("  ") + kind.part + " " + kind.manner + " (" + images[fault.image] + ") from " +
-            Shown(fault.from) + " to " + Shown(fault.to) + "\n";
+            Shown(fault.from) + " to " + Shown(fault.to);
+    if (fault.step) text += ", at its " + std::string(StepName(*fault.step));
+    text += "\n";
   }
   return text;
 }

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "faults/fault.h"
+#include "faults/step.h"
 
 namespace prefetch::tests::faults {
 
@@ -14,7 +16,12 @@ struct PlannedFault {
   std::size_t image = 0;  // in World::images
   base::Duration from{};  // since the node's start
   base::Duration to{};
+  // It begins once the image is there, from `from` on, and ends as much later; if that takes longer than
+  // kLongestWait, it begins all the same.
+  std::optional<Step> step = std::nullopt;
 };
+
+constexpr std::chrono::seconds kLongestWait{90};
 
 struct Schedule {
   std::uint64_t seed = 0;
@@ -23,8 +30,8 @@ struct Schedule {
 };
 
 // The same for the same seed, everywhere. Faults begin in the first minute, while images are pulled, or
-// later, when all is quiet.
-Schedule MakeSchedule(std::uint64_t seed, std::size_t images);
+// later, when all is quiet. Half of them wait for a step of their image's way.
+Schedule MakeSchedule(std::uint64_t seed, const std::vector<std::string>& images);
 
 // For a person who looks at a failure: "registry absent from 3.2 s to 40 s".
 std::string Describe(const Schedule& schedule, const std::vector<std::string>& images);

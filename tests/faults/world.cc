@@ -52,6 +52,7 @@ World::World(Persona runtime, bool touches)
   PluginAnswers(kTruePassword);
   node.runtime.SetBandwidth(kLink);
   node.runtime.SetLatency(std::chrono::milliseconds(20));
+  node.runtime.LookTakes(kLook);
   agent_since = node.clock.Now();
   if (touches_)
     node.Cluster().pods.SetNodeCredential(
@@ -60,7 +61,8 @@ World::World(Persona runtime, bool touches)
   SetListed({images_.begin(), images_.end()});
 }
 
-void World::Push(const FakeImage& image) {
+void World::Push(FakeImage image) {
+  image.unpack = kUnpacking;
   node.runtime.Push(image);
   images_.push_back(image.name);
   pushed_.push_back(image);

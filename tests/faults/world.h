@@ -14,6 +14,10 @@ namespace prefetch::tests::faults {
 // Bytes a second of the node's link; the list takes 40 s, while most faults begin.
 constexpr std::uint64_t kLink = 5'000'000;
 
+// Of each image, and of each look at one.
+constexpr std::chrono::milliseconds kUnpacking{800};
+constexpr std::chrono::milliseconds kLook{50};
+
 // Of the user ci of docked.test and plugged.test.
 constexpr const char* kTruePassword = "password-of-the-faults";
 
@@ -83,6 +87,8 @@ class World {
   bool runtime_up = true;
   std::string also_needs;  // an image that is not on the list, and that readiness is held to all the same
   base::TimePoint agent_since;
+  // Since when the agent calls an image ready, of those that it does; kept by the observer.
+  std::map<std::string, base::TimePoint> called_ready_since;
   Node node;
 
  private:
@@ -90,7 +96,7 @@ class World {
 
   void Do(Due what, const std::string& image);
   void BreakRecord(const std::string& image);
-  void Push(const FakeImage& image);
+  void Push(FakeImage image);
   void SetListed(std::set<std::string> images);
   const FakeImage& Pushed(const std::string& image) const;
   void PodsRunIfTheyCan();
