@@ -48,7 +48,7 @@ std::optional<std::string> WhyUnreachable(const Endpoint& endpoint) {
       return "absent";
     case EACCES:
     case EPERM:
-      return "permission denied";
+      return kPermissionDenied;
     case ECONNREFUSED:
       return "nobody listens";
     default:
@@ -73,7 +73,7 @@ base::Result<Endpoint> DiscoverEndpoint(const std::vector<Endpoint>& candidates)
   for (const Endpoint& candidate : candidates) {
     std::optional<std::string> why = WhyUnreachable(candidate);
     if (!why) return candidate;
-    denied = denied || *why == "permission denied";
+    denied = denied || *why == kPermissionDenied;
     tried.push_back(candidate.socket_path + " (" + *why + ")");
   }
   std::string advice = denied ? "Run as root, or name the socket with --runtime-endpoint."

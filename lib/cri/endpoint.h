@@ -22,6 +22,9 @@ struct Endpoint {
 // As base::ParseUnixSocket (C8), with the endpoint in the sentence of a refusal.
 base::Result<Endpoint> ParseEndpoint(std::string_view text);
 
+// Of WhyUnreachable.
+inline constexpr const char* kPermissionDenied = "permission denied";
+
 // Why a socket cannot be used, as seen by connecting to it: what gRPC, which waits and tries again, does not
 // tell. nullopt: a server listens. Never blocks. "absent", "permission denied", "nobody listens", …
 std::optional<std::string> WhyUnreachable(const Endpoint& endpoint);

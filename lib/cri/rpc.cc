@@ -60,8 +60,9 @@ std::optional<CallError> RpcChannel::WhyDown() {
   // Asked even if the channel believes itself connected: between calls its socket is not read, so that it
   // may believe so long after the runtime has gone, and a call would then wait for the next one.
   if (std::optional<std::string> why = WhyUnreachable(endpoint_)) {
+    const std::string advice = *why == kPermissionDenied ? ": run as root, or as the socket's owner" : "";
     return CallError{ErrorClass::kRuntimeDown,
-                     "cannot reach the container runtime at " + endpoint_.socket_path + ": " + *why};
+                     "cannot reach the container runtime at " + endpoint_.socket_path + ": " + *why + advice};
   }
   if (channel_->GetState(true) == GRPC_CHANNEL_TRANSIENT_FAILURE) {
     grpc::experimental::ChannelResetConnectionBackoff(channel_.get());

@@ -3,6 +3,7 @@
 #include "cri/grpc_image_service.h"
 
 #include <gtest/gtest.h>
+#include <sys/fsuid.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
@@ -66,6 +67,19 @@ TEST_F(GrpcImageServiceTest, AMissingSocketIsToldAtOnce) {
   EXPECT_EQ(images.error().error_class, ErrorClass::kRuntimeDown);
   EXPECT_EQ(images.error().message, "cannot reach the container runtime at " + socket_ + ": absent");
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(1));
+}
+
+TEST_F(GrpcImageServiceTest, ASocketOfAnotherUserIsToldAtOnce) {
+  auto server = Serve();
+  // This thread alone: neither root's rights to files nor those of the owner.
+  ::setfsuid(65534);
+  ASSERT_EQ(::setfsuid(-1), 65534) << "the tests run as root";
+  auto images = service_.ListImages(For(std::chrono::seconds(30)));
+  ::setfsuid(0);
+  ASSERT_FALSE(images);
+  EXPECT_EQ(images.error().error_class, ErrorClass::kRuntimeDown);
+  EXPECT_EQ(images.error().message, "cannot reach the container runtime at " + socket_ +
+                                        ": permission denied: run as root, or as the socket's owner");
 }
 
 TEST_F(GrpcImageServiceTest, ARuntimeThatComesBackIsNoticedByTheNextCall) {
