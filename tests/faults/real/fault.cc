@@ -253,12 +253,38 @@ std::vector<FaultKind> OfApiServer() {
   return kinds;
 }
 
+FaultKind Denied(const char* part, Part what, std::set<std::string> reasons) {
+  return {.part = part,
+          .manner = "permission denied",
+          .begin = [what](RealWorld& world, const std::string&) { world.Deny(what); },
+          .end = [what](RealWorld& world, const std::string&) { world.Allow(what); },
+          .reasons = std::move(reasons)};
+}
+
+std::vector<FaultKind> OfPermissions() {
+  std::vector<FaultKind> kinds = {
+      Denied("runtime", Part::kRuntime, {"RuntimeDown", "RuntimeCrashed"}),
+      Denied("list", Part::kList, {}),
+      Denied("records", Part::kRecords, {"RecordUnreadable"}),
+      Denied("plugin", Part::kPlugin, {"AccessDenied", "CredentialError"}),
+  };
+  // What an agent has opened stays open to it: another one finds the socket closed.
+  kinds.front().begin = [](RealWorld& world, const std::string&) {
+    world.Deny(Part::kRuntime);
+    world.KillAgent();
+  };
+  kinds.front().recovers = seconds(60);
+  kinds.back().reach = Reach::kLogins;
+  kinds.back().is_for_good = true;
+  return kinds;
+}
+
 }  // namespace
 
 const std::vector<FaultKind>& FaultKinds() {
   static const std::vector<FaultKind> kinds = [] {
     std::vector<FaultKind> all = OfRegistry();
-    for (auto* more : {&OfNode, &OfSurroundings, &OfApiServer}) {
+    for (auto* more : {&OfNode, &OfSurroundings, &OfApiServer, &OfPermissions}) {
       for (FaultKind& kind : more()) all.push_back(std::move(kind));
     }
     return all;

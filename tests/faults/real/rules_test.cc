@@ -89,6 +89,41 @@ TEST(RealFaultRules, NoticeANodeWhoseLabelStaysWrong) {
       std::string::npos);
 }
 
+struct Denial {
+  const char* part;
+  const char* notice;
+};
+
+// Root without a capability may open what its owner allows, and no more.
+TEST(RealFaultRules, NoticeWhatTheAgentMayNotOpen) {
+  for (const auto& [part, notice] :
+       {Denial{"runtime", "does not come, and its reason is "},
+        Denial{"records", "fails for RecordUnreadable, which nothing has caused"},
+        Denial{"plugin", "fails for AccessDenied, which nothing has caused"}}) {
+    std::vector<FaultKind> kinds = FaultKinds();
+    const auto kind =
+        std::find_if(kinds.begin(), kinds.end(), [&, of = std::string_view(part)](const auto& one) {
+          return one.manner == std::string_view("permission denied") && one.part == of;
+        });
+    ASSERT_NE(kind, kinds.end());
+    kind->reasons.clear();
+    kind->shows = std::chrono::seconds(2);
+    // An agent that has opened nothing pulls it again.
+    kind->begin = [begin = kind->begin](RealWorld& world, const std::string& image) {
+      begin(world, image);
+      world.Remove(image);
+      world.KillAgent();
+    };
+    const PlannedFault fault{.kind = static_cast<std::size_t>(kind - kinds.begin()),
+                             .from = std::chrono::seconds(4),
+                             .to = std::chrono::seconds(9)};
+    std::string all;
+    for (const std::string& violation : Violations({.seed = 0, .faults = {fault}}, kinds).violations)
+      all += violation + "\n";
+    EXPECT_NE(all.find(notice), std::string::npos) << part << ":\n" << all;
+  }
+}
+
 TEST(RealFaultRules, NoticeBytesThatAreFetchedTwice) {
   const auto remove = [](RealWorld& world, const std::string&) {
     EXPECT_TRUE(

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -26,6 +27,9 @@ using std::chrono::seconds;
 constexpr std::uint64_t kMegabyte = 1'000'000;
 // Room for all content, and as much again.
 constexpr std::uint64_t kDisk = 40 * kMegabyte;
+const char* const kPlugin = "plugins/login";
+const char* const kRecords = "kubelet/image_manager/pulled";
+constexpr uid_t kNobody = 65534;
 const char* const kContent = "io.containerd.content.v1.content";
 // A broken connection loses the bytes in the kernel's buffers.
 constexpr std::uint64_t kInFlight = 2 * kMegabyte;
@@ -65,7 +69,7 @@ RealWorld::RealWorld(Distance distance) : distance_(distance), node_(system::Nod
   closed_ = node_.AddRegistry("closed.example.test", kUser);
   open_ = node_.AddRegistry("open.example.test", {});
   node_.HasPlugin(closed_->host(), kUser);
-  auto plugin = base::ReadFile(node_.scratch() / "plugins/login", 1 << 20);
+  auto plugin = base::ReadFile(node_.scratch() / kPlugin, 1 << 20);
   EXPECT_OK(plugin);
   if (plugin) good_plugin_ = *plugin;
   for (const Made& made : AllMade()) {
@@ -90,6 +94,8 @@ RealWorld::RealWorld(Distance distance) : distance_(distance), node_(system::Nod
                     node_.scratch() / "kubelet"});
   kubelet_.Start({.version = {1, 36}});
   ClockIsOff(seconds(0));
+  // As the manifests have it.
+  node_.RunsAgentAlsoBy({"setpriv", "--bounding-set=-all", "--inh-caps=-all", "--no-new-privs"});
   node_.RunsAgentAlsoBy(WithClock(node_.scratch() / "clock"));
   StartAgent();
 }
@@ -179,8 +185,7 @@ void RealWorld::RuntimeIsBack() {
 void RealWorld::PluginIs(const std::string& script) {
   // By rename: a script that runs is not written to.
   node_.scratch().Write("plugins/next", script.empty() ? good_plugin_ : "#!/bin/sh\n" + script + "\n", 0700);
-  EXPECT_EQ(::rename((node_.scratch() / "plugins/next").c_str(), (node_.scratch() / "plugins/login").c_str()),
-            0);
+  EXPECT_EQ(::rename((node_.scratch() / "plugins/next").c_str(), (node_.scratch() / kPlugin).c_str()), 0);
 }
 
 void RealWorld::ApiServerIs(bool away) {
@@ -213,8 +218,7 @@ void RealWorld::CloseRecord(const std::string& image) {
 void RealWorld::BreakRecord(const std::string& image) {
   RecordPull(image, {});
   refused_.insert(image);
-  for (const auto& file :
-       std::filesystem::directory_iterator(node_.scratch() / "kubelet/image_manager/pulled")) {
+  for (const auto& file : std::filesystem::directory_iterator(node_.scratch() / kRecords)) {
     auto content = base::ReadFile(file.path().string(), 1 << 20);
     if (!content || content->find(ids_.at(image)) == std::string::npos) continue;
     std::ofstream(file.path(), std::ios::trunc) << "{";
@@ -224,8 +228,7 @@ void RealWorld::BreakRecord(const std::string& image) {
 void RealWorld::OpenRecord(const std::string& image) {
   // kubelet starts anew, since it would go by its memory.
   kubelet_.Stop();
-  for (const auto& file :
-       std::filesystem::directory_iterator(node_.scratch() / "kubelet/image_manager/pulled")) {
+  for (const auto& file : std::filesystem::directory_iterator(node_.scratch() / kRecords)) {
     auto content = base::ReadFile(file.path().string(), 1 << 20);
     if (content && *content == "{") std::filesystem::remove(file.path());
   }
@@ -255,6 +258,32 @@ void RealWorld::MemoryIsBack() {
   }
   const rlimit any{RLIM_INFINITY, RLIM_INFINITY};
   EXPECT_EQ(::prlimit(node_.agent().pid(), RLIMIT_AS, &any, nullptr), 0);
+}
+
+std::string RealWorld::PathOf(Part part) {
+  switch (part) {
+    case Part::kRuntime:
+      return node_.containerd().socket();
+    case Part::kList:
+      return node_.scratch() / "lists/images.txt";
+    case Part::kRecords:
+      return node_.scratch() / kRecords;
+    case Part::kPlugin:
+      return node_.scratch() / kPlugin;
+  }
+  std::abort();
+}
+
+// What is not there, or not any more, needs nothing: it is made for root.
+void RealWorld::Deny(Part part) {
+  const std::string path = PathOf(part);
+  const bool there = ::chown(path.c_str(), kNobody, kNobody) == 0 && ::chmod(path.c_str(), 0700) == 0;
+  EXPECT_TRUE(there || errno == ENOENT) << path;
+}
+
+void RealWorld::Allow(Part part) {
+  const std::string path = PathOf(part);
+  EXPECT_TRUE(::chown(path.c_str(), 0, 0) == 0 || errno == ENOENT) << path;
 }
 
 void RealWorld::ClockIsOff(seconds by) {

@@ -26,6 +26,9 @@ constexpr std::uint64_t kLink = 2'500'000;
 // Of the registries. From a far one, the agent downloads itself (containerd 2.1 or later).
 enum class Distance { kNear, kFar };
 
+// What the agent opens on its node.
+enum class Part { kRuntime, kList, kRecords, kPlugin };
+
 class RealWorld {
  public:
   // A failed start fails the test.
@@ -80,6 +83,11 @@ class RealWorld {
   void MemoryIsBack();
   bool has_memory() const { return has_memory_; }
 
+  // Another user owns it, and may open it alone: the agent is root without a capability, as deployed. What
+  // it has opened stays open.
+  void Deny(Part part);
+  void Allow(Part part);
+
   // So far from the right time the agent's clock is.
   void ClockIsOff(std::chrono::seconds by);
 
@@ -111,6 +119,7 @@ class RealWorld {
   std::chrono::steady_clock::time_point agent_since() const { return agent_since_; }
 
  private:
+  std::string PathOf(Part part);
   void StartAgent();
   void RecordPull(const std::string& image, const PullCredential& credential);
 
