@@ -123,6 +123,12 @@ TEST(FaultSchedulesOfOld, DoNotBreakItAgain) {
   Try({.runtime = Persona::kContainerd23,
        .faults = {Planned("API server", "403 to all", 2, 40.513, 308.796),
                   Planned("registry", "absent", 3, 97.261, 275.277)}});
+  // Agents that live for nine seconds each try three times.
+  PlannedFault killed = Planned("process", "killed again and again", 2, 4.922, 178.651);
+  PlannedFault absent = Planned("registry", "absent", 4, 0.113, 304.405);
+  killed.step = Step::kResolve;
+  absent.step = Step::kCredential;
+  Try({.runtime = Persona::kContainerd16, .faults = {killed, absent}});
 }
 
 class FaultAtAStep : public testing::TestWithParam<Step> {};
