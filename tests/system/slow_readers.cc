@@ -1,0 +1,155 @@
+#include "system/slow_readers.h"
+
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <fstream>
+#include <thread>
+
+#include "base/fs.h"
+#include "rig/expect_ok.h"
+#include "rig/port.h"
+
+namespace prefetch::system {
+namespace {
+
+using std::chrono::duration;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using std::chrono::steady_clock;
+
+constexpr int kEntries = 5000;
+constexpr int kReaders = 300;
+
+// A client from one of the addresses of loopback: the agent limits connections by address.
+class Client {
+ public:
+  Client(int port, unsigned last_octet) : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    // What the kernel holds for this side is no matter of the agent's.
+    int few = 4096;
+    ::setsockopt(fd_.get(), SOL_SOCKET, SO_RCVBUF, &few, sizeof few);
+    sockaddr_in from = Address(last_octet, 0), to = Address(1, port);
+    EXPECT_EQ(::bind(fd_.get(), reinterpret_cast<sockaddr*>(&from), sizeof from), 0);
+    connected_ = ::connect(fd_.get(), reinterpret_cast<sockaddr*>(&to), sizeof to) == 0;
+  }
+  bool Ask(const std::string& path) {
+    std::string text = "GET " + path + " HTTP/1.1\r\nHost: node\r\n\r\n";
+    return connected_ && ::send(fd_.get(), text.data(), text.size(), MSG_NOSIGNAL) > 0;
+  }
+  // The first bytes of an answer; empty if there is none in time.
+  std::string Begin(milliseconds limit) {
+    pollfd ready{fd_.get(), POLLIN, 0};
+    char text[1024];
+    if (::poll(&ready, 1, static_cast<int>(limit.count())) != 1) return "";
+    ssize_t n = ::recv(fd_.get(), text, sizeof text, 0);
+    return n <= 0 ? "" : std::string(text, static_cast<std::size_t>(n));
+  }
+
+ private:
+  static sockaddr_in Address(unsigned last_octet, int port) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(0x7F000000 | last_octet);
+    address.sin_port = htons(static_cast<std::uint16_t>(port));
+    return address;
+  }
+  base::Fd fd_;
+  bool connected_ = false;
+};
+
+// What TCP's buffers of the whole machine take; the readers' own are small.
+std::uint64_t KernelBytes() {
+  std::ifstream file("/proc/net/sockstat");
+  std::string line;
+  while (std::getline(file, line)) {
+    std::size_t at = line.find("mem ");
+    if (!line.starts_with("TCP:") || at == std::string::npos) continue;
+    return std::strtoull(line.c_str() + at + 4, nullptr, 10) * static_cast<std::uint64_t>(::getpagesize());
+  }
+  return 0;
+}
+
+}  // namespace
+
+void SlowReaders::StartAgent() {
+  WriteList("v1");
+  auto port = rig::FreePort();
+  ASSERT_OK(port);
+  port_ = *port;
+  const char* program = std::getenv("PREFETCHD");
+  ASSERT_NE(program, nullptr) << "run the tests by tests/run or meson test";
+  ASSERT_OK(agent_.Start({{program, "--list", scratch_ / "images.txt", "--kubelet=none", "--runtime-endpoint",
+                           "unix://" + (scratch_ / "none.sock"), "--local", scratch_ / "agent.sock",
+                           "--listen", "127.0.0.1:" + std::to_string(port_)},
+                          {}},
+                         scratch_ / "agent.log"));
+  ASSERT_TRUE(rig::Eventually(seconds(30), [&] { return Answers("/readyz?verbose", "HTTP/1.1 503"); }));
+}
+
+void SlowReaders::WriteList(const std::string& tag) {
+  std::string list;
+  for (int i = 0; i < kEntries; i++) {
+    list += "registry.example.test/team-" + std::to_string(i % 40) + "/a-service-with-a-long-name-" +
+            std::to_string(i) + ":" + tag + "\n";
+  }
+  scratch_.Write("images.txt", list);
+}
+
+bool SlowReaders::Answers(const std::string& path, const std::string& begin) const {
+  Client client(port_, 1);
+  return client.Ask(path) && client.Begin(seconds(5)).starts_with(begin);
+}
+
+SlowReaders::Probes SlowReaders::Attack(const std::vector<std::string>& paths, seconds time) {
+  Probes probes;
+  const std::uint64_t before = KernelBytes();
+  std::atomic<bool> over = false;
+  std::thread probe([&] {
+    while (!over) {
+      auto start = steady_clock::now();
+      if (Answers("/readyz", "HTTP/1.1 503")) {
+        probes.seconds.push_back(duration<double>(steady_clock::now() - start).count());
+      } else {
+        probes.unanswered++;
+      }
+      rig::Pause();
+    }
+  });
+  const auto end = steady_clock::now() + time;
+  for (int wave = 0; steady_clock::now() < end; wave++) {
+    std::vector<Client> readers;
+    readers.reserve(kReaders);
+    for (unsigned i = 0; !paths.empty() && i < kReaders; i++) {
+      readers.emplace_back(port_, 2 + i % 2);
+      readers.back().Ask(paths[i % paths.size()]);
+      // Each tenth finds another Snapshot.
+      if (i % 30 == 0) WriteList("v" + std::to_string(wave) + "." + std::to_string(i));
+    }
+    const auto wave_end = std::min(end, steady_clock::now() + seconds(4));
+    while (steady_clock::now() < wave_end) {
+      const std::uint64_t now = KernelBytes();
+      kernel_ = std::max(kernel_, now - std::min(now, before));
+      rig::Pause();
+    }
+  }
+  over = true;
+  probe.join();
+  return probes;
+}
+
+std::uint64_t SlowReaders::AgentPeakBytes() const {
+  std::ifstream file("/proc/" + std::to_string(agent_.pid()) + "/status");
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("VmHWM:")) return std::strtoull(line.c_str() + 6, nullptr, 10) * 1024;
+  }
+  return 0;
+}
+
+}  // namespace prefetch::system
