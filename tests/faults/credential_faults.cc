@@ -6,6 +6,9 @@ namespace {
 using plan::Reason;
 using std::chrono::seconds;
 
+constexpr const char* kPlugged = "plugged.test/runner:v1";
+constexpr const char* kDocked = "docked.test/tool:v1";
+
 }  // namespace
 
 std::vector<FaultKind> OfCredentials() {
@@ -26,32 +29,38 @@ std::vector<FaultKind> OfCredentials() {
        .manner = "lies",
        .begin =
            [](World& world, const std::string&) {
-             world.LosesLease("plugged.test/runner:v1");
+             world.LosesLease(kPlugged);
              world.PluginAnswers("password-of-nobody");
            },
        .end = [](World& world, const std::string&) { world.PluginAnswers(kTruePassword); },
        .causes = {Reason::kAccessDenied},
-       .recovers = kAfterSlow},
+       .recovers = kAfterSlow,
+       .shows = kShownAtOnce,
+       .only = kPlugged},
       {.part = "docker config",
        .manner = "broken",
        .begin =
            [](World& world, const std::string&) {
-             world.LosesLease("docked.test/tool:v1");
+             world.LosesLease(kDocked);
              world.BreakDockerConfig();
            },
        .end = [](World& world, const std::string&) { world.MendDockerConfig(); },
        .causes = {Reason::kAccessDenied},
-       .recovers = kAfterSlow},
+       .recovers = kAfterSlow,
+       .shows = kShownAtOnce,
+       .only = kDocked},
       {.part = "docker config",
        .manner = "has an old password",
        .begin =
            [](World& world, const std::string&) {
-             world.LosesLease("docked.test/tool:v1");
+             world.LosesLease(kDocked);
              world.MendDockerConfig("password-of-last-year");
            },
        .end = [](World& world, const std::string&) { world.MendDockerConfig(); },
        .causes = {Reason::kAccessDenied},
-       .recovers = kAfterSlow},
+       .recovers = kAfterSlow,
+       .shows = kShownAtOnce,
+       .only = kDocked},
   };
 }
 

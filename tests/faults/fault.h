@@ -37,6 +37,8 @@ struct FaultKind {
   // The images that it hits, and keeps from being usable, say so after this time, if nothing else is wrong;
   // none: they need not (the rule that detects it takes longer, or it shows elsewhere).
   std::optional<base::Duration> shows = std::nullopt;
+  // It keeps this image alone from coming, whichever the schedule names; null: that one, or all by `reach`.
+  const char* only = nullptr;
   // It hits only an image that is here.
   bool is_of_what_is_here = false;
   // Each try of the image fails while it lasts.

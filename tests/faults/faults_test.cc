@@ -241,6 +241,15 @@ INSTANTIATE_TEST_SUITE_P(
                    std::chrono::seconds(100)},
         UntrueCase{"AConfigThatNobodyMends", "broken", EvictedAndLeftSo("docked.test/tool:v1"), "not ready",
                    std::chrono::seconds(100)},
+        UntrueCase{"AnOldPasswordThatIsNotTheCause", "has an old password",
+                   [](FaultKind& kind) {
+                     EvictedAndLeftSo("docked.test/tool:v1")(kind);
+                     kind.causes = {plan::Reason::kNotFound};
+                   },
+                   "docked.test/tool:v1 is not usable, and for", std::chrono::seconds(100)},
+        UntrueCase{"ADiskThatIsNotTheCause", "full",
+                   [](FaultKind& kind) { kind.causes = {plan::Reason::kNotFound}; },
+                   "is not usable, and for"},
         UntrueCase{"ATouchThatNeverHappens", "403 to all", kNoEnd, "is not touched"},
         UntrueCase{"APodThatIsLeftBehind", "429 to all",
                    [](FaultKind& kind) {

@@ -13,6 +13,10 @@ namespace prefetch::tests::faults {
 constexpr base::Duration kAfterPassing = std::chrono::minutes(8);
 constexpr base::Duration kAfterSlow = std::chrono::minutes(80);
 
+// A pull fails within a second or two, and the status says it within two more. It may have to wait for others
+// before it: the list takes 40 s.
+constexpr base::Duration kShownAtOnce = std::chrono::seconds(44);
+
 inline void Nothing(World& /*world*/, const std::string& /*image*/) {}
 
 std::vector<FaultKind> OfRuntime();

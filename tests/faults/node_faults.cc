@@ -71,7 +71,8 @@ std::vector<FaultKind> OfNode() {
            },
        .end = [](World& world, const std::string&) { world.node.runtime.SetDiskFull(false); },
        .causes = {Reason::kDiskFull},
-       .recovers = kAfterSlow},
+       .recovers = kAfterSlow,
+       .shows = kShownAtOnce},
       {.part = "disk",
        .manner = "has no room by the rule",
        .begin =
@@ -84,7 +85,8 @@ std::vector<FaultKind> OfNode() {
              world.node.disk = {
                  .known = true, .capacity_bytes = 100ULL << 30, .available_bytes = 90ULL << 30};
            },
-       .causes = {Reason::kDiskPressure, Reason::kDiskFull}},
+       .causes = {Reason::kDiskPressure, Reason::kDiskFull},
+       .shows = kShownAtOnce},
       {.part = "clock",
        .manner = "jumps forth",
        .begin = [](World& world, const std::string&) { world.node.clock.StepWall(hours(25)); },

@@ -130,7 +130,8 @@ void Observer::LookAtCause(const plan::ImageState& image, base::TimePoint now) {
   const std::string& name = image.want->reference.written();
   const base::Duration elapsed = world_.node.Elapsed();
   const bool is_of_image = kind.reach != Reach::kNode;  // others of its registry have their own states
-  if (!kind.shows || (is_of_image && name != world_.images()[fault.image])) return;
+  const std::string hit_one = kind.only != nullptr ? kind.only : world_.images()[fault.image];
+  if (!kind.shows || ((is_of_image || kind.only != nullptr) && name != hit_one)) return;
   const bool hit = elapsed >= fault.from && elapsed < fault.to && !world_.IsUsable(name) &&
                    (!kind.is_of_what_is_here || world_.Has(name));
   auto unsaid = unsaid_.try_emplace(name, *kind.shows).first;

@@ -10,10 +10,6 @@ using plan::Reason;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// A pull fails within a second or two, and the status says it within two more. It may have to wait for others
-// before it: the list takes 40 s.
-constexpr base::Duration kShownAtOnce = seconds(44);
-
 // Every pull of the image fails so.
 FaultKind Refused(const char* part, const char* manner, ErrorClass error, Reason reason,
                   base::Duration recovers, Reach reach = Reach::kRegistry) {
