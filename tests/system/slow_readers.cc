@@ -1,5 +1,9 @@
 #include "system/slow_readers.h"
 
+#include <linux/inet_diag.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <linux/sock_diag.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -8,9 +12,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
+#include <optional>
 #include <thread>
 
 #include "base/fs.h"
@@ -64,16 +71,50 @@ class Client {
   bool connected_ = false;
 };
 
-// What TCP's buffers of the whole machine take; the readers' own are small.
-std::uint64_t KernelBytes() {
-  std::ifstream file("/proc/net/sockstat");
-  std::string line;
-  while (std::getline(file, line)) {
-    std::size_t at = line.find("mem ");
-    if (!line.starts_with("TCP:") || at == std::string::npos) continue;
-    return std::strtoull(line.c_str() + at + 4, nullptr, 10) * static_cast<std::uint64_t>(::getpagesize());
+// What the kernel holds of one socket, by sock_diag(7): bytes that wait to be read or sent, and what it has
+// set aside for more.
+std::uint64_t KernelBytesOf(const inet_diag_msg& socket, std::size_t length) {
+  const auto* attribute = reinterpret_cast<const rtattr*>(&socket + 1);
+  for (auto left = static_cast<int>(length - sizeof socket); RTA_OK(attribute, left);
+       attribute = RTA_NEXT(attribute, left)) {
+    if (attribute->rta_type != INET_DIAG_SKMEMINFO) continue;
+    std::array<std::uint32_t, SK_MEMINFO_VARS> figures{};
+    std::memcpy(figures.data(), RTA_DATA(attribute), std::min(sizeof figures, RTA_PAYLOAD(attribute)));
+    return std::uint64_t{figures[SK_MEMINFO_RMEM_ALLOC]} + figures[SK_MEMINFO_WMEM_QUEUED] +
+           figures[SK_MEMINFO_FWD_ALLOC];
   }
   return 0;
+}
+
+// Of all connections whose end here is this port; nullopt: the kernel does not tell.
+std::optional<std::uint64_t> KernelBytes(int port) {
+  base::Fd diag(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG));
+  struct {
+    nlmsghdr header{};
+    inet_diag_req_v2 request{};
+  } question;
+  question.header = {.nlmsg_len = sizeof question,
+                     .nlmsg_type = SOCK_DIAG_BY_FAMILY,
+                     .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP};
+  question.request.sdiag_family = AF_INET;
+  question.request.sdiag_protocol = IPPROTO_TCP;
+  question.request.idiag_ext = 1 << (INET_DIAG_SKMEMINFO - 1);
+  question.request.idiag_states = ~0U;
+  if (::send(diag.get(), &question, sizeof question, 0) < 0) return std::nullopt;
+  std::uint64_t sum = 0;
+  alignas(nlmsghdr) std::array<char, 1 << 16> answer;
+  while (true) {
+    const ssize_t n = ::recv(diag.get(), answer.data(), answer.size(), 0);
+    if (n <= 0) return std::nullopt;
+    auto left = static_cast<unsigned>(n);
+    for (auto* part = reinterpret_cast<nlmsghdr*>(answer.data()); NLMSG_OK(part, left);
+         part = NLMSG_NEXT(part, left)) {
+      if (part->nlmsg_type == NLMSG_DONE) return sum;
+      if (part->nlmsg_type == NLMSG_ERROR) return std::nullopt;
+      const auto* socket = static_cast<const inet_diag_msg*>(NLMSG_DATA(part));
+      if (ntohs(socket->id.idiag_sport) == port) sum += KernelBytesOf(*socket, NLMSG_PAYLOAD(part, 0));
+    }
+  }
 }
 
 }  // namespace
@@ -109,7 +150,6 @@ bool SlowReaders::Answers(const std::string& path, const std::string& begin) con
 
 SlowReaders::Probes SlowReaders::Attack(const std::vector<std::string>& paths, seconds time) {
   Probes probes;
-  const std::uint64_t before = KernelBytes();
   std::atomic<bool> over = false;
   std::thread probe([&] {
     while (!over) {
@@ -134,8 +174,9 @@ SlowReaders::Probes SlowReaders::Attack(const std::vector<std::string>& paths, s
     }
     const auto wave_end = std::min(end, steady_clock::now() + seconds(4));
     while (steady_clock::now() < wave_end) {
-      const std::uint64_t now = KernelBytes();
-      kernel_ = std::max(kernel_, now - std::min(now, before));
+      const auto now = KernelBytes(port_);
+      EXPECT_TRUE(now.has_value()) << "no sockets are told: is inet_diag there?";
+      kernel_ = std::max(kernel_, now.value_or(0));
       rig::Pause();
     }
   }

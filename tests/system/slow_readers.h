@@ -30,7 +30,7 @@ class SlowReaders {
 
   bool AgentRuns() { return agent_.Running(); }
   std::uint64_t AgentPeakBytes() const;  // resident
-  // What attacks have added to TCP's buffers of the whole machine, at most; the clients' own are small.
+  // What the kernel held of the agent's connections during attacks, at most.
   std::uint64_t kernel_bytes() const { return kernel_; }
 
  private:
