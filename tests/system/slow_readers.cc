@@ -73,8 +73,8 @@ class Client {
 
 // What the kernel holds of one socket, by sock_diag(7): bytes that wait to be read or sent, and what it has
 // set aside for more.
-std::uint64_t KernelBytesOf(const inet_diag_msg& socket, std::size_t length) {
-  const auto* attribute = reinterpret_cast<const rtattr*>(&socket + 1);
+std::uint64_t KernelBytesOf(inet_diag_msg& socket, std::size_t length) {
+  auto* attribute = reinterpret_cast<rtattr*>(&socket + 1);
   for (auto left = static_cast<int>(length - sizeof socket); RTA_OK(attribute, left);
        attribute = RTA_NEXT(attribute, left)) {
     if (attribute->rta_type != INET_DIAG_SKMEMINFO) continue;
@@ -111,7 +111,7 @@ std::optional<std::uint64_t> KernelBytes(int port) {
          part = NLMSG_NEXT(part, left)) {
       if (part->nlmsg_type == NLMSG_DONE) return sum;
       if (part->nlmsg_type == NLMSG_ERROR) return std::nullopt;
-      const auto* socket = static_cast<const inet_diag_msg*>(NLMSG_DATA(part));
+      auto* socket = static_cast<inet_diag_msg*>(NLMSG_DATA(part));
       if (ntohs(socket->id.idiag_sport) == port) sum += KernelBytesOf(*socket, NLMSG_PAYLOAD(part, 0));
     }
   }
