@@ -44,6 +44,7 @@ class MovingStore final : public content::Content::Service, public leases::Lease
     }
     return grpc::Status::OK;
   }
+  using content::Content::Service::List;  // is of other requests
   grpc::Status List(grpc::ServerContext*, const leases::ListRequest*, leases::ListResponse* answer) override {
     answer->add_leases()->set_id(std::string(kLeasePrefix) + "1");
     answer->add_leases()->set_id("of-another-client");
