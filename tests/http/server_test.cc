@@ -230,9 +230,10 @@ TEST(Server, AFloodThatFillsHalfOfItGetsLessTime) {
 TEST(Server, OneAddressCannotTakeAllConnections) {
   auto server = StartTcp({.connections = 16, .connections_per_address = 2});
   RawClient one(server->port()), two(server->port());
+  // Age counts from the newest request.
   one.Send("GET /1 HTTP/1.1\r\nHost: x\r\n\r\n");
-  two.Send("GET /2 HTTP/1.1\r\nHost: x\r\n\r\n");
   EXPECT_NE(one.ReadUntil("tcp\n"), "");
+  two.Send("GET /2 HTTP/1.1\r\nHost: x\r\n\r\n");
   EXPECT_NE(two.ReadUntil("tcp\n"), "");
   EXPECT_EQ(FirstLine(Get(*server, "/3")), "HTTP/1.1 200 OK");
   EXPECT_EQ(one.ReadAll(), "") << "the oldest one made room";
