@@ -66,7 +66,11 @@ def check_schedules():
         assert process.returncode == 0 and process.out.startswith("ok    schedules: 20 schedules, "), process.out + process.err
         rows = re.findall(r"^\| [^|]+ \| [^|]+ \| (\d+) \| 0 \|$", report(scratch), re.M)
         said = re.search(r"(\d+) faults, begun (\d+) times, 0 times with", process.out)
+        assert said, process.out + report(scratch)
         assert len(rows) == int(said[1]) and sum(map(int, rows)) == int(said[2]) >= 20, report(scratch)
+        steps = re.findall(r"^\| [A-Za-z ]+ \|((?: \d+ \|){7})$", report(scratch), re.M)
+        met = sum(int(count) for row in steps for count in row.replace("|", " ").split())
+        assert "| part | credential | resolve |" in report(scratch) and 0 < met < int(said[2]), report(scratch)
 
 
 def check_a_part_that_fails():
