@@ -145,7 +145,7 @@ TEST_F(VerdictOnNode, ThePullOfAnotherNameClosesThisOne) {
   EXPECT_EQ(NeverOf(mirror_), "Starts/OpenToNode");
   EXPECT_EQ(NeverOf(image_), "Refused/RecordedUnderOtherName");
   EXPECT_NE(node_.StatusOf(image_).message.find("registry.example.test/mirror"), std::string::npos);
-  EXPECT_TRUE(rig::Eventually(kSoon, [&] {  // the next look tells it
+  EXPECT_TRUE(rig::Eventually(kSoon, [&] {  // at the next look
     std::vector<std::string> aliases = node_.StatusOf(image_).aliases;
     return std::count(aliases.begin(), aliases.end(), mirror_) == 1;
   }));

@@ -274,7 +274,7 @@ std::string RealWorld::PathOf(Part part) {
   std::abort();
 }
 
-// What is not there, or not any more, needs nothing: it is made for root.
+// An absent file needs nothing: it will belong to root.
 void RealWorld::Deny(Part part) {
   const std::string path = PathOf(part);
   const bool there = ::chown(path.c_str(), kNobody, kNobody) == 0 && ::chmod(path.c_str(), 0700) == 0;
