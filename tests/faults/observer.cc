@@ -194,9 +194,11 @@ bool Observer::HasFailedWithoutAWord(const plan::ImageState& image) const {
 bool Observer::MayBeTheCause(const plan::ImageState& image) const {
   const base::Duration elapsed = world_.node.Elapsed();
   return std::any_of(schedule_.faults.begin(), schedule_.faults.end(), [&](const PlannedFault& fault) {
-    return Reaches(fault, image.want->reference.written()) &&
-           kinds_[fault.kind].causes.count(image.reason) != 0 && elapsed >= fault.from &&
-           elapsed <= EndOf(fault);
+    const std::string& name = image.want->reference.written();
+    // The runtime has said that it is here.
+    const bool went_unseen = image.reason == Reason::kRuntimeError && world_.WentUnseen(name);
+    return Reaches(fault, name) && (went_unseen || kinds_[fault.kind].causes.count(image.reason) != 0) &&
+           elapsed >= fault.from && elapsed <= EndOf(fault);
   });
 }
 

@@ -21,14 +21,15 @@ constexpr base::Duration kSwept = minutes(13);
 constexpr base::Duration kTouched = minutes(80);
 
 // Pulls that the retry rules allow at most: each image's own first, some at each fault, one a minute on an
-// average while something is wrong, and three at each stir: the first retry is immediate, and the second
-// comes within two seconds.
+// average while something is wrong, and two at each stir, since the first retry is immediate. An agent that
+// begins anew knows no pause: its second retry comes within two seconds, too.
 int MostPulls(const World& world, const Schedule& schedule) {
   base::Duration wrong{};
   for (const PlannedFault& fault : schedule.faults) wrong += fault.to - fault.from;
   const auto images = static_cast<int>(world.images().size());
   const auto minutes_wrong = static_cast<int>(std::chrono::duration_cast<minutes>(wrong).count()) + 1;
-  return images * (1 + 10 * static_cast<int>(schedule.faults.size()) + minutes_wrong + 3 * world.stirs());
+  return images * (1 + 10 * static_cast<int>(schedule.faults.size()) + minutes_wrong + 2 * world.stirs() +
+                   world.restarts());
 }
 
 std::vector<std::string> TouchPods(World& world) {

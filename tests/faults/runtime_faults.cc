@@ -68,15 +68,9 @@ std::vector<FaultKind> OfRuntime() {
        .causes = {Reason::kRuntimeDown}},
       {.part = "runtime",
        .manner = "loses an image",
-       .begin =
-           [](World& world, const std::string& image) {
-             world.Destroyed(world.BytesOf(image));
-             world.Stirred();
-             world.node.runtime.Remove(image);
-           },
+       .begin = [](World& world, const std::string& image) { world.Evict(image); },
        .end = Nothing,
-       // One that goes before its pull was looked at: the runtime has said that it is here.
-       .causes = {Reason::kEvictedByKubelet, Reason::kRuntimeError},
+       .causes = {Reason::kEvictedByKubelet},
        .reach = Reach::kImage,
        .recovers = kAfterSlow},
       {.part = "runtime",

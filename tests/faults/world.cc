@@ -91,8 +91,16 @@ void World::ShowTag(const std::string& image) {
   node.runtime.Push(Pushed(image));
 }
 
+void World::Evict(const std::string& image) {
+  Destroyed(BytesOf(image));
+  Stirred();
+  if (node.runtime.IsLookedAt(image)) went_unseen_.insert(image);
+  node.runtime.Remove(image);
+}
+
 void World::RestartAgent() {
   Stirred();
+  restarts_++;
   node.RestartAgent();
   agent_since = node.clock.Now();
 }

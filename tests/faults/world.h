@@ -83,6 +83,11 @@ class World {
   // Something happened that may rightly lead to a pull at once.
   void Stirred() { stirs_++; }
   int stirs() const { return stirs_; }
+  // Of the agent.
+  int restarts() const { return restarts_; }
+  // The image goes behind the agent's back, perhaps before the agent has looked at what its pull brought.
+  void Evict(const std::string& image);
+  bool WentUnseen(const std::string& image) const { return went_unseen_.count(image) != 0; }
 
   bool runtime_up = true;
   std::string also_needs;  // an image that is not on the list, and that readiness is held to all the same
@@ -112,7 +117,8 @@ class World {
   bool api_server_is_away_ = true;  // when it begins to come and go
   std::map<std::string, Due> due_;  // by image
   std::uint64_t destroyed_ = 0;
-  int stirs_ = 0;
+  int stirs_ = 0, restarts_ = 0;
+  std::set<std::string> went_unseen_;
 };
 
 }  // namespace prefetch::tests::faults
