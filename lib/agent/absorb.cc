@@ -127,6 +127,11 @@ void Agent::On(const ProgressSeen& event) {
   pulls_->Absorb(event);
 }
 
+void Agent::On(const SizeAnswered& event) {
+  loop_.JobEnded();
+  pulls_->Absorb(event);
+}
+
 void Agent::On(const LeasesTended& event) {
   loop_.JobEnded();
   pulls_->Absorb(event);

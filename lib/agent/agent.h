@@ -62,8 +62,7 @@ class Agent {
   void Turn(std::optional<Event> event);
   // How often all entries were gone through.
   std::uint64_t turns() const { return turns_.count(); }
-  // Takes the next event if there is one; does not wait.
-  std::optional<Event> TryPop() { return loop_.TryPop(); }
+  std::optional<Event> TryPop() { return loop_.TryPop(); }  // does not wait
   // The time of the next turn without an event.
   base::TimePoint NextTurn() const { return next_turn_; }
   // Jobs handed to workers whose event has not been absorbed yet, but for searches that wait for others.
@@ -81,6 +80,7 @@ class Agent {
   void On(const ProgressSeen& event);
   void On(const LeasesTended& event);
   void On(const SizeKnown& event) { pulls_->Absorb(event); }
+  void On(const SizeAnswered& event);
   void On(const ContentBrought& event) { pulls_->Absorb(event); }
   void On(const PullReturned& event) { pulls_->Absorb(event); }
   void On(const PullUnprotected& event) { pulls_->Absorb(event); }

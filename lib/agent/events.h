@@ -58,6 +58,12 @@ struct SizeKnown {
   std::shared_ptr<Decision> decision;
 };
 
+// A registry was asked for the compressed size of an image that waits for its pull.
+struct SizeAnswered {
+  std::string name;         // the entry's normalised name
+  std::uint64_t bytes = 0;  // 0: no answer
+};
+
 // The runtime has ended a pull well; what came is still to be looked at.
 struct PullReturned {
   std::string name;  // the entry's normalised name
@@ -115,8 +121,9 @@ struct TroubleTold {
 
 struct Wake {};  // nothing but a turn
 
-using Event = std::variant<Wake, ListChanged, LookDone, PullDone, ProgressSeen, SizeKnown, ContentBrought,
-                           PullReturned, LeasesTended, PullUnprotected, RecordsTouched, ImagesTouched,
-                           KubeletLooked, TouchStepped, CheckDone, PullAsked, LookedUp, TroubleTold>;
+using Event =
+    std::variant<Wake, ListChanged, LookDone, PullDone, ProgressSeen, SizeKnown, SizeAnswered, ContentBrought,
+                 PullReturned, LeasesTended, PullUnprotected, RecordsTouched, ImagesTouched, KubeletLooked,
+                 TouchStepped, CheckDone, PullAsked, LookedUp, TroubleTold>;
 
 }  // namespace prefetch::agent

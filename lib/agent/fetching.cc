@@ -14,6 +14,8 @@ namespace {
 // Of manifest and index together; the runtime has a minute for each of them.
 constexpr std::chrono::seconds kManifestLimit{60};
 constexpr std::chrono::seconds kStoreLimit{30};
+// A near registry that takes longer is in trouble.
+constexpr std::chrono::seconds kSizeLimit{5};
 
 // It says something about the way to the registry, and not only about one image.
 bool IsTrouble(const base::Error& error) {
@@ -60,7 +62,8 @@ void Fetcher::Note(const std::string& registry, const plan::FetchHealth& health)
   base::Lock lock(mutex_);
   registries_[registry] = health;
   std::erase_if(registries_, [now = clock_.Now()](const auto& one) {
-    return one.second.failed_until <= now && one.second.near_until <= now;
+    const plan::FetchHealth& health = one.second;
+    return std::max({health.failed_until, health.near_until, health.denied_until}) <= now;
   });
 }
 
@@ -145,6 +148,32 @@ FetchEnd Fetcher::Bring(const base::Call& call, const FetchJob& job) {
   base::Debug("the runtime fetches the rest",
               {{"image", job.reference.written()}, {"error", brought.error().message()}});
   return {};
+}
+
+bool Fetcher::MayAskSize(const image::Reference& reference, const AskingFor& runtime) {
+  return source_for_ && plan::MayFetch(automatic_, runtime.name, runtime.version) &&
+         plan::MayAskSize(HealthOf(reference.domain()), clock_.Now());
+}
+
+std::uint64_t Fetcher::AskSize(const base::Call& call, const FetchJob& job) {
+  const std::string& registry = job.reference.domain();
+  const std::shared_ptr<image::ContentSource> source = source_for_(job.reference, job.runtime);
+  if (source == nullptr) return 0;
+  auto manifest = source->Manifest(call.Within(kSizeLimit), {.reference = job.reference,
+                                                             .local_digests = {},
+                                                             .platform = platform_,
+                                                             .credentials = job.credentials});
+  if (manifest) {
+    auto blobs = cri::BlobsOf(job.reference, manifest->index, manifest->manifest);
+    return blobs ? SizeOf(blobs->blobs) : 0;
+  }
+  if (call.Stopped()) return 0;
+  if (manifest.error().code() == base::Code::kPermissionDenied) {
+    Note(registry, plan::AfterSizeDenied(HealthOf(registry), clock_.Now()));
+  } else if (manifest.error().code() != base::Code::kInvalidArgument && IsTrouble(manifest.error())) {
+    Note(registry, plan::AfterFetchFailed(HealthOf(registry), clock_.Now()));
+  }
+  return 0;
 }
 
 }  // namespace prefetch::agent

@@ -58,6 +58,11 @@ class Fetcher {
   // Blocks until it is over. A stop ends it at once. What was written stays under the lease.
   FetchEnd Bring(const base::Call& call, const FetchJob& job) PREFETCH_EXCLUDES(mutex_);
 
+  // plan::MayAskSize of the image's registry, and the runtime's pull of it would find the same.
+  bool MayAskSize(const image::Reference& reference, const AskingFor& runtime) PREFETCH_EXCLUDES(mutex_);
+  // The compressed size of the image, by its manifest; nothing is written. 0: not known. Blocks.
+  std::uint64_t AskSize(const base::Call& call, const FetchJob& job) PREFETCH_EXCLUDES(mutex_);
+
  private:
   std::shared_ptr<image::ContentSource> Choose(const base::Call& call, const FetchJob& job)
       PREFETCH_EXCLUDES(mutex_);

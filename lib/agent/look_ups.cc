@@ -54,6 +54,10 @@ bool LookUps::Absorb(const LookedUp& event, base::TimePoint now) {
   return true;
 }
 
+LookupPtr LookUps::Peek(const plan::DesiredImage& want) const {
+  return searches_.at(want.reference.Normalized()).found;
+}
+
 LookupPtr LookUps::Take(const plan::DesiredImage& want) {
   auto found = searches_.find(want.reference.Normalized());
   LookupPtr lookup = std::move(found->second.found);

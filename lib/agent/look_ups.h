@@ -39,6 +39,8 @@ class LookUps {
   bool Want(const plan::DesiredImage& want, base::TimePoint now);
   // True if an entry still waits for it.
   bool Absorb(const LookedUp& event, base::TimePoint now);
+  // The result, which stays for its pull. Only where StateOf is kDone.
+  LookupPtr Peek(const plan::DesiredImage& want) const;
   // Moves the result to its user. Only where StateOf is kDone.
   LookupPtr Take(const plan::DesiredImage& want);
 

@@ -214,22 +214,28 @@ PullOutcome LookAtWhatCame(const base::Call& call, const PullParts& parts, const
   return outcome;
 }
 
-// Whatever comes of it, the runtime pulls afterwards, unless the registry has asked for patience: the outcome
-// then.
-std::optional<PullOutcome> FetchFirst(const base::Call& call, const PullParts& parts, const PullJob& job,
-                                      const credentials::Lookup& lookup) {
-  if (parts.fetcher == nullptr || job.lease.empty()) return std::nullopt;
+// nullopt: the registry has refused all credentials just now.
+std::optional<FetchJob> FetchJobFor(const PullParts& parts, const PullJob& job) {
   FetchJob fetch{.reference = job.reference,
                  .lease = job.lease,
                  .credentials = {},
                  .runtime = job.runtime,
                  .sized = job.sized};
-  for (const credentials::Credential& credential : lookup.credentials) {
+  for (const credentials::Credential& credential : job.credentials->credentials) {
     if (parts.refusals.Held(job.reference, credential.auth, parts.clock.Now())) continue;
     fetch.credentials.push_back(credential.auth);
   }
-  if (fetch.credentials.empty() && !lookup.credentials.empty()) return std::nullopt;
-  FetchEnd end = parts.fetcher->Bring(call, fetch);
+  if (fetch.credentials.empty() && !job.credentials->credentials.empty()) return std::nullopt;
+  return fetch;
+}
+
+// Whatever comes of it, the runtime pulls afterwards, unless the registry has asked for patience: the outcome
+// then.
+std::optional<PullOutcome> FetchFirst(const base::Call& call, const PullParts& parts, const PullJob& job) {
+  if (parts.fetcher == nullptr || job.lease.empty()) return std::nullopt;
+  const std::optional<FetchJob> fetch = FetchJobFor(parts, job);
+  if (!fetch) return std::nullopt;
+  FetchEnd end = parts.fetcher->Bring(call, *fetch);
   if (end.patience) {
     PullOutcome outcome = Failed(plan::Reason::kRateLimited, std::move(end.error));
     outcome.failure->retry_after = end.patience;
@@ -240,6 +246,11 @@ std::optional<PullOutcome> FetchFirst(const base::Call& call, const PullParts& p
 }
 
 }  // namespace
+
+std::uint64_t AskSize(const base::Call& call, const PullParts& parts, const PullJob& job) {
+  const std::optional<FetchJob> fetch = FetchJobFor(parts, job);
+  return fetch ? parts.fetcher->AskSize(call, *fetch) : 0;
+}
 
 PullOutcome PerformPull(const base::Call& call, const PullParts& parts, const PullJob& given) {
   PullJob job = given;
@@ -253,7 +264,7 @@ PullOutcome PerformPull(const base::Call& call, const PullParts& parts, const Pu
   }
   if (call.Stopped()) return Cancelled();
   const credentials::Lookup& lookup = *job.credentials;
-  std::optional<PullOutcome> limited = FetchFirst(call, parts, job, lookup);
+  std::optional<PullOutcome> limited = FetchFirst(call, parts, job);
   if (call.Stopped()) return Cancelled();
   if (limited) return *std::move(limited);
   Attempt attempt = TryCredentials(call, parts, job, lookup);

@@ -56,6 +56,10 @@ struct PullParts {
   Fetcher* fetcher = nullptr;  // null: the runtime fetches everything
 };
 
+// The compressed size of the job's image, asked with the credentials of its pull (Fetcher::AskSize). 0: not
+// known. Blocks; runs on a worker. Only with a fetcher.
+std::uint64_t AskSize(const base::Call& call, const PullParts& parts, const PullJob& job);
+
 // Blocks until the pull has ended; `call.stop` cancels it. Runs on a worker.
 PullOutcome PerformPull(const base::Call& call, const PullParts& parts, const PullJob& job);
 

@@ -202,6 +202,8 @@ void Pulls::StartDue(bool settled, bool may_start) {
   room_is_short_ = false;
   // A runtime that is away cannot pull; when it is back, the first look finds the missing images.
   if (!runtime_.up() || !may_start) return;
+  const plan::PhaseCount phase = settled ? plan::PhaseCount() : CountPhase();
+  input.may_reorder = plan::MayReorder(phase);
   plan::ScheduleOutput output = plan::Schedule(input, limits_, loop_.now());
   start_again_ = output.look_again;
   room_is_short_ = !output.short_of_room.empty();
@@ -213,6 +215,7 @@ void Pulls::StartDue(bool settled, bool may_start) {
   if (loop_.now() < first_at_) start_again_ = std::min(start_again_, first_at_);
   for (std::size_t index : output.look_up) loop_.ChangedIf(look_ups_.Want(*all[index].want, loop_.now()));
   for (std::size_t index : output.start) Start(all[index]);
+  if (!settled) AskSizes(input, phase);
   SettleWithoutRoom();
 }
 

@@ -20,6 +20,7 @@
 #include "agent/runtime_view.h"
 #include "agent/workers.h"
 #include "plan/distance.h"
+#include "plan/largest_first.h"
 #include "plan/limits.h"
 #include "plan/room.h"
 #include "plan/schedule.h"
@@ -72,6 +73,7 @@ class Pulls {
   void Absorb(PullDone event);
   void Absorb(const ProgressSeen& event);
   void Absorb(const SizeKnown& event);
+  void Absorb(const SizeAnswered& event);
   void Absorb(const ContentBrought& event);
   void Absorb(const PullReturned& event);
   void Absorb(const PullUnprotected& event);
@@ -113,6 +115,11 @@ class Pulls {
   void DropKeptBytes();
   void SettleWithoutRoom();
   bool FilledDisk(Entry& entry, const std::string& error);
+
+  // The order of equals: sizes.cc.
+  plan::PhaseCount CountPhase() const;
+  bool MayAskSize(const Entry& entry) const;  // its registry, now
+  void AskSizes(const plan::ScheduleInput& input, const plan::PhaseCount& phase);
 
   void Start(Entry& entry);
   ActiveRun* FindRun(const std::string& name, std::uint64_t id);  // null: it has ended
@@ -160,6 +167,7 @@ class Pulls {
   LeaseBook leases_;
   bool shows_progress_ = true;  // until the runtime says that it does not
   bool watch_running_ = false;
+  int size_questions_ = 0;  // under way
   base::TimePoint next_watch_ = base::TimePoint::max();
   Workers workers_;  // last: its threads use what stands above
 };

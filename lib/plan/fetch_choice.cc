@@ -60,8 +60,17 @@ FetchChoice ChooseFetch(const FetchFacts& facts, base::TimePoint now) {
   return {FetchBy::kAgent, FetchReason::kFar};
 }
 
+bool MayAskSize(const FetchHealth& health, base::TimePoint now) {
+  return now < health.near_until && now >= health.failed_until && now >= health.denied_until;
+}
+
 FetchHealth AfterFetchFailed(FetchHealth health, base::TimePoint now) {
   health.failed_until = now + kFetchPause;
+  return health;
+}
+
+FetchHealth AfterSizeDenied(FetchHealth health, base::TimePoint now) {
+  health.denied_until = now + kFetchPause;
   return health;
 }
 

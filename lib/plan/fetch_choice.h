@@ -39,6 +39,7 @@ constexpr std::chrono::minutes kFetchPause{10};
 struct FetchHealth {
   base::TimePoint failed_until;
   base::TimePoint near_until;
+  base::TimePoint denied_until;  // a question about a size was denied
 };
 
 struct FetchFacts {
@@ -61,7 +62,12 @@ FetchChoice ChooseFetch(const FetchFacts& facts, base::TimePoint now);
 // The same without what costs a question to the runtime or a look at files: false decides.
 bool MayFetch(bool automatic, std::string_view runtime, std::string_view version);
 
+// May a near registry be asked for the size of an image, before its pull? That is one more request; from
+// near, it costs nobody anything. Not after it has denied one: pulls find out which credentials it refuses.
+bool MayAskSize(const FetchHealth& health, base::TimePoint now);
+
 FetchHealth AfterFetchFailed(FetchHealth health, base::TimePoint now);
+FetchHealth AfterSizeDenied(FetchHealth health, base::TimePoint now);
 // Its manifest came within `answer_time`.
 FetchHealth AfterManifest(FetchHealth health, base::Duration answer_time, base::TimePoint now);
 

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "image/registry_limits.h"
+#include "plan/largest_first.h"
 
 namespace prefetch::plan {
 namespace {
@@ -219,8 +220,9 @@ ScheduleOutput Schedule(const ScheduleInput& input, const Limits& limits, base::
     output.look_again = input.hold_until;
     return output;
   }
-  const std::vector<PullSlot> due = InOrder(input.due);
   const int parallel = ParallelPulls(input, limits);
+  std::vector<PullSlot> due = InOrder(input.due);
+  if (input.may_reorder && !input.settled) MoveLargestFirst(due, parallel);
   const RegistryLimits registries(input, limits, parallel, now);
   std::vector<PullSlot> running = WithFreePlaces(input.running, registries, parallel);
   Places taken;

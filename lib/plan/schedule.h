@@ -65,6 +65,7 @@ struct ScheduleInput {
   std::map<std::string, RegistryHealth> registries;
   std::set<std::string> soon;  // registries with something that is due within kSoonDue
   bool settled = false;        // every entry was ready or failed for good once
+  bool may_reorder = false;    // plan/largest_first.h
   base::TimePoint hold_until;  // nothing starts before (disk full, runtime down)
   std::uint64_t usable = std::numeric_limits<std::uint64_t>::max();  // plan::Usable
 };

@@ -50,6 +50,7 @@ class FakeSource final : public image::ContentSource {
                                               const image::RegistryQuestion& image) override {
     base::Lock lock(mutex_);
     manifest_requests_++;
+    if (manifests_fail_) return *manifests_fail_;
     auto found = manifests_.find(image.reference.Normalized());
     if (found == manifests_.end()) return base::NotFound("404");
     return image::ImageManifest{.index = {}, .manifest = found->second, .answer_time = answer_time_};
@@ -94,6 +95,9 @@ class FakeSource final : public image::ContentSource {
   }
   void Spoil(const std::string& bytes) {
     Change([&] { blobs_[DigestOf(bytes)] = std::string(bytes.size(), '?'); });
+  }
+  void FailManifests(std::optional<base::Error> error) {
+    Change([&] { manifests_fail_ = std::move(error); });
   }
   void AnswerIn(base::Duration time) {
     Change([&] { answer_time_ = time; });
@@ -156,6 +160,7 @@ class FakeSource final : public image::ContentSource {
   std::map<std::string, std::size_t> held_, breaks_;  // by digest
   std::map<std::string, base::Error> failures_;
   std::vector<image::BlobRange> asked_;
+  std::optional<base::Error> manifests_fail_;
   base::Duration answer_time_ = 50ms;
   std::optional<base::Duration> patience_;
   std::uint64_t served_ = 0;
@@ -403,6 +408,40 @@ TEST_F(FetchingTest, ANearRegistryIsAskedForOneManifest) {
   EXPECT_FALSE(Bring("reg.example/app:v1"));
   EXPECT_EQ(source_->manifest_requests(), 1);
   EXPECT_EQ(source_->served(), 0U);
+}
+
+TEST_F(FetchingTest, ANearRegistryTellsSizes) {
+  const image::Reference app = Named("reg.example/app:v1");
+  const FetchJob job{app, "", {}, kRuntime};
+  source_->Put("reg.example/app:v1", {small_, large_});
+  EXPECT_FALSE(fetcher_->MayAskSize(app, kRuntime)) << "nobody knows yet how near it is";
+  source_->AnswerIn(1ms);
+  EXPECT_FALSE(Bring("reg.example/app:v1"));
+  EXPECT_TRUE(fetcher_->MayAskSize(app, kRuntime));
+  EXPECT_FALSE(fetcher_->MayAskSize(app, {.name = "containerd", .version = "1.7.24"}));
+  EXPECT_FALSE(fetcher_->MayAskSize(Named("other.example/app:v1"), kRuntime));
+  const std::string config = "config of reg.example/app:v1";
+  EXPECT_EQ(fetcher_->AskSize({}, job), small_.size() + large_.size() + config.size());
+  EXPECT_EQ(source_->served(), 0U);
+  // An image that is absent says nothing about the others.
+  EXPECT_EQ(fetcher_->AskSize({}, {Named("reg.example/gone:v1"), "", {}, kRuntime}), 0U);
+  EXPECT_TRUE(fetcher_->MayAskSize(app, kRuntime));
+}
+
+TEST_F(FetchingTest, ARegistryThatFailsIsNotAskedForSizes) {
+  const image::Reference app = Named("reg.example/app:v1");
+  for (const base::Error& error :
+       {base::PermissionDenied("401"), base::ResourceExhausted("429"), base::Unavailable("503")}) {
+    source_->Put("reg.example/app:v1", {small_});
+    source_->AnswerIn(1ms);
+    EXPECT_FALSE(Bring("reg.example/app:v1"));
+    ASSERT_TRUE(fetcher_->MayAskSize(app, kRuntime)) << error.message();
+    source_->FailManifests(error);
+    EXPECT_EQ(fetcher_->AskSize({}, {app, "", {}, kRuntime}), 0U);
+    EXPECT_FALSE(fetcher_->MayAskSize(app, kRuntime)) << error.message();
+    source_->FailManifests(std::nullopt);
+    clock_.Advance(plan::kFetchPause);
+  }
 }
 
 TEST_F(FetchingTest, WhatIsLeftToTheRuntimeFromTheBeginning) {

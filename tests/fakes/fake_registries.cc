@@ -28,6 +28,75 @@ agent::RegistryAsker FakeRegistries::Asker() {
   };
 }
 
+class FakeRegistries::NearContent final : public image::ContentSource {
+ public:
+  explicit NearContent(FakeRegistries& registries) : registries_(registries) {}
+
+  base::Result<image::ImageManifest> Manifest(const base::Call&,
+                                              const image::RegistryQuestion& question) override {
+    return registries_.ManifestOf(question);
+  }
+  base::Status Bytes(const base::Call&, const image::RegistryQuestion&, const image::BlobRange&,
+                     const std::function<bool(std::string_view part)>&) override {
+    return base::NotFound("404");
+  }
+
+ private:
+  FakeRegistries& registries_;
+};
+
+agent::ContentSourceFor FakeRegistries::NearContents() {
+  return [this](const image::Reference&, const agent::AskingFor&) {
+    return std::make_shared<NearContent>(*this);
+  };
+}
+
+base::Result<image::ImageManifest> FakeRegistries::ManifestOf(const image::RegistryQuestion& question) {
+  base::Lock lock(mutex_);
+  manifests_++;
+  const std::string& domain = question.reference.domain();
+  auto registry = registries_.find(domain);
+  switch (registry == registries_.end() ? RegistryMood::kUp : registry->second.mood) {
+    case RegistryMood::kUp:
+      break;
+    case RegistryMood::kOnlyByPull:
+    case RegistryMood::kUnclear:
+      return base::InvalidArgument(domain + ": not like this");
+    case RegistryMood::kDown:
+      return base::Unavailable(domain + ": connection refused");
+    case RegistryMood::kDenying:
+      return base::PermissionDenied(domain + " answered 403");
+    case RegistryMood::kLimiting:
+      return base::ResourceExhausted(domain + " answered 429");
+    case RegistryMood::kFailing:
+      return base::Unavailable(domain + " answered 500");
+  }
+  std::optional<FakeImage> there = runtime_.InRegistry(question.reference.Normalized());
+  if (!there) return base::NotFound("404");
+  const bool may =
+      there->username.empty() ||
+      std::any_of(question.credentials.begin(), question.credentials.end(), [&](const auto& one) {
+        return one.username == there->username && one.password.Reveal() == there->password;
+      });
+  if (!may) return base::PermissionDenied(domain + " answered 401");
+  const auto descriptor = [](const std::string& type, const FakeBlob& blob) {
+    return R"({"mediaType":"application/vnd.oci.image.)" + type + R"(","digest":")" + blob.digest +
+           R"(","size":)" + std::to_string(blob.bytes) + "}";
+  };
+  std::string layers;
+  for (const FakeBlob& layer : there->layers)
+    layers += (layers.empty() ? "" : ",") + descriptor("layer.v1.tar+gzip", layer);
+  return image::ImageManifest{.index = {},
+                              .manifest = R"({"config":)" + descriptor("config.v1+json", there->config) +
+                                          R"(,"layers":[)" + layers + "]}",
+                              .answer_time = std::chrono::milliseconds(1)};
+}
+
+int FakeRegistries::manifests() const {
+  base::Lock lock(mutex_);
+  return manifests_;
+}
+
 void FakeRegistries::ForgetRequests() {
   base::Lock lock(mutex_);
   by_second_.clear();

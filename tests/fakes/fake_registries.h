@@ -6,6 +6,7 @@
 #include <string>
 
 #include "agent/ask_registry.h"
+#include "agent/fetching.h"
 #include "base/mutex.h"
 #include "fakes/fake_clock.h"
 #include "fakes/fake_image_service.h"
@@ -36,12 +37,15 @@ class FakeRegistries {
       PREFETCH_EXCLUDES(mutex_);
   // Answers from what the registries have when they are asked.
   agent::RegistryAsker Asker();
+  // Manifests, as from registries next door; nobody gets bytes of blobs. For an agent that fetches.
+  agent::ContentSourceFor NearContents();
 
   // All counts, and registries that are up, as if nobody had asked yet: for stories of months.
   void ForgetRequests() PREFETCH_EXCLUDES(mutex_);
 
   int requests(const std::string& registry) const PREFETCH_EXCLUDES(mutex_);
   int requests() const PREFETCH_EXCLUDES(mutex_);
+  int manifests() const PREFETCH_EXCLUDES(mutex_);  // that were asked for
   // The most requests that came within any one second of virtual time, to all registries.
   int peak_per_second() const PREFETCH_EXCLUDES(mutex_);
 
@@ -53,6 +57,10 @@ class FakeRegistries {
     int requests = 0;
   };
 
+  class NearContent;
+
+  base::Result<image::ImageManifest> ManifestOf(const image::RegistryQuestion& question)
+      PREFETCH_EXCLUDES(mutex_);
   image::RegistryAnswer Ask(const image::RegistryQuestion& question) PREFETCH_EXCLUDES(mutex_);
   void Count(Registry& registry) PREFETCH_REQUIRES(mutex_);
 
@@ -60,6 +68,7 @@ class FakeRegistries {
   const FakeImageService& runtime_;
   mutable base::Mutex mutex_;
   std::map<std::string, Registry> registries_ PREFETCH_GUARDED_BY(mutex_);
+  int manifests_ PREFETCH_GUARDED_BY(mutex_) = 0;
   std::map<std::int64_t, int> by_second_ PREFETCH_GUARDED_BY(mutex_);
 };
 

@@ -31,6 +31,7 @@ NodeOptions Options(Persona runtime, bool touches) {
   options.kubelet = kubelet::Declared{.version = image::KubeletVersion{1, 36},
                                       .policy = kubelet::VerificationPolicy::kNeverVerifyPreloadedImages};
   options.touch = touches;
+  options.near_registries = runtime == Persona::kContainerd23;  // the one whose images may be fetched
   return options;
 }
 

@@ -76,6 +76,19 @@ INSTANTIATE_TEST_SUITE_P(
             FetchReason::kNear}),
     [](const auto& row) { return row.param.name; });
 
+TEST(MayAskSizeTest, OnlyNearRegistriesThatAreWell) {
+  EXPECT_FALSE(MayAskSize({}, kNow)) << "nothing is known of it";
+  EXPECT_FALSE(MayAskSize(AfterManifest({}, milliseconds(5), kNow), kNow));
+  const FetchHealth near = AfterManifest({}, milliseconds(4), kNow);
+  EXPECT_TRUE(MayAskSize(near, kNow));
+  EXPECT_TRUE(MayAskSize(near, kNow + minutes(9)));
+  EXPECT_FALSE(MayAskSize(near, kNow + minutes(10)));
+  EXPECT_FALSE(MayAskSize(AfterFetchFailed(near, kNow), kNow + minutes(9)));
+  EXPECT_FALSE(MayAskSize(AfterSizeDenied(near, kNow), kNow + minutes(9)));
+  EXPECT_TRUE(MayAskSize(AfterManifest(AfterSizeDenied(near, kNow), milliseconds(1), kNow + minutes(5)),
+                         kNow + minutes(10)));
+}
+
 TEST(FetchReasonTest, EachHasAName) {
   EXPECT_EQ(FetchReasonName(FetchReason::kNear), "Near");
   EXPECT_EQ(FetchReasonName(FetchReason::kHosts), "Hosts");

@@ -57,6 +57,15 @@ TEST(Schedule, ANearRegistryBesideAFarOne) {
   EXPECT_EQ(Schedule({.due = due, .running = running}, {}, kNow).start, (Starts{0, 1, 2, 3, 10}));
 }
 
+TEST(Schedule, TheLargestFirstWhereThatIsAllowed) {
+  std::vector<PullSlot> due = Slots(10);
+  for (PullSlot& slot : due) slot.bytes = 10;
+  due.back().bytes = 1000;
+  EXPECT_EQ(Schedule({.due = due}, {}, kNow).start, (Starts{0, 1, 2, 3}));
+  EXPECT_EQ(Schedule({.due = due, .may_reorder = true}, {}, kNow).start, (Starts{9, 0, 1, 2}));
+  EXPECT_EQ(Schedule({.due = due, .settled = true, .may_reorder = true}, {}, kNow).start, (Starts{0, 1}));
+}
+
 TEST(Schedule, OneThatIsOnlyLookedAtTakesNoPlace) {
   std::vector<PullSlot> running = {Slot(20), Slot(21), Slot(22), Slot(23)};
   EXPECT_EQ(Schedule({.due = Slots(10), .running = running}, {}, kNow).start, Starts{});

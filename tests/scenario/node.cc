@@ -120,6 +120,8 @@ std::unique_ptr<agent::Agent> Node::MakeAgent(const std::string& instance) {
   options.seed = 1;
   options.once = options_.once;
   if (options_.asks_registries) parts.registry = registries.Asker();
+  options.fetch = options_.near_registries;
+  if (options_.near_registries) parts.contents = registries.NearContents();
   if (options_.kubelet) {
     kubelet::Declared declared = *options_.kubelet;
     declared.root = KubeletRoot();

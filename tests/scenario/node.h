@@ -40,6 +40,8 @@ struct NodeOptions {
   bool provider_account = false;
   std::string instance = "a";
   bool asks_registries = true;
+  // --fetch=auto, with registries so near that the runtime fetches (FakeRegistries::NearContents).
+  bool near_registries = false;
   bool once = false;
   // What is declared of the node's kubelet, whose root is below the node's folder; none: --kubelet=none.
   std::optional<kubelet::Declared> kubelet;

@@ -81,6 +81,33 @@ TEST_F(FetchOnContainerd, ANearRegistryIsLeftToTheRuntime) {
   EXPECT_LE(near->proxy().BytesToClients(), 8 * kMegabyte + kHeaders);
 }
 
+// With 20 of them before it, and two pulls at a time, it would begin when 18 are here.
+TEST_F(FetchOnContainerd, ALargeImageOfANearRegistryDoesNotComeLast) {
+  auto near = node_.AddRegistry("near.example.test", {});
+  std::vector<std::string> images;
+  for (std::uint64_t i = 0; i < 20; i++) {
+    images.push_back(near->Push("app" + std::to_string(i), "v1", {{10 + i, kMegabyte}}));
+  }
+  images.push_back(near->Push("large", "v1", {{9, 60 * kMegabyte}}));
+  node_.HasLimits("{parallelPulls: 2, diskHighPercent: 99, diskMinFreeBytes: 1000000}");
+  node_.HasList(images);
+  auto flags = Flags();
+  flags.emplace_back("--log-level=debug");
+  node_.StartAgent(flags);
+  ExpectReady();
+  const std::string log = node_.AgentLog();
+  const auto began = [&log](const std::string& image) {
+    return log.find("\"msg\":\"pull started\",\"image\":\"" + image + "\"");
+  };
+  ASSERT_NE(began(images[20]), std::string::npos) << log;
+  EXPECT_GT(began(images[20]), began(images[8])) << "before half of them were here: " << log;
+  if (IsFetchedFor(node_.containerd())) {
+    EXPECT_LT(began(images[20]), began(images[19])) << log;
+  } else {
+    EXPECT_GT(began(images[20]), began(images[19])) << log;
+  }
+}
+
 TEST_F(FetchOnContainerd, ARouteThatTheOperatorDoesNotTrustIsTheRuntimesAffair) {
   node_.HasDockerConfig("registry.example.test", kRobot);
   node_.HasList({Push(*registry_)});

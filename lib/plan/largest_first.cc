@@ -1,0 +1,66 @@
+#include "plan/largest_first.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace prefetch::plan {
+namespace {
+
+using Slots = std::vector<PullSlot>::iterator;
+
+// Those of unknown size have the average of the others. 0: no size is known.
+double SumOfBytes(Slots begin, Slots end) {
+  double sum = 0;
+  std::ptrdiff_t known = 0;
+  for (Slots slot = begin; slot != end; ++slot) {
+    sum += static_cast<double>(slot->bytes);
+    if (slot->bytes > 0) known++;
+  }
+  return known == 0 ? 0 : sum * static_cast<double>(end - begin) / static_cast<double>(known);
+}
+
+// Of those that may be moved; `end` if none may.
+Slots Largest(Slots begin, Slots end) {
+  Slots largest = end;
+  for (Slots slot = begin; slot != end; ++slot) {
+    if (slot->far || slot->bytes == 0) continue;
+    if (largest == end || slot->bytes > largest->bytes) largest = slot;
+  }
+  return largest;
+}
+
+void MoveAmongEquals(Slots begin, Slots end, int parallel) {
+  while (end - begin > 1) {
+    Slots largest = Largest(begin, end);
+    if (largest == end) return;
+    if (static_cast<double>(largest->bytes) * parallel <= SumOfBytes(begin, end)) return;
+    std::rotate(begin, largest, std::next(largest));
+    ++begin;
+  }
+}
+
+}  // namespace
+
+bool MayReorder(const PhaseCount& phase) {
+  return 2 * phase.over >= phase.images;
+}
+
+bool WantsSizes(const PhaseCount& phase) {
+  return 2 * (phase.over + phase.running) >= phase.images;
+}
+
+bool AreEqual(const PullSlot& a, const PullSlot& b) {
+  return a.stalled == b.stalled && a.update == b.update && a.asked == b.asked && a.priority == b.priority &&
+         a.failures == b.failures;
+}
+
+void MoveLargestFirst(std::vector<PullSlot>& due, int parallel) {
+  for (Slots begin = due.begin(); begin != due.end();) {
+    const Slots end =
+        std::find_if(begin, due.end(), [&](const PullSlot& slot) { return !AreEqual(*begin, slot); });
+    MoveAmongEquals(begin, end, parallel);
+    begin = end;
+  }
+}
+
+}  // namespace prefetch::plan

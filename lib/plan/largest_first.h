@@ -1,0 +1,36 @@
+// LargestFirst: which of the images that wait begins earlier than listed, so that the pulls do not end with
+// one large image that could have been unpacked beside the small ones. Pure.
+//
+// It only moves images among equals, and only once half of the images are here: half of them are never later
+// for it.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "plan/schedule.h"
+
+namespace prefetch::plan {
+
+// The images of this phase: those that were missing when it began.
+struct PhaseCount {
+  std::size_t images = 0;
+  std::size_t over = 0;     // here, or failed for good
+  std::size_t running = 0;  // being pulled
+};
+
+// Half of them are over.
+bool MayReorder(const PhaseCount& phase);
+// Soon they are: the sizes of the others are worth a question.
+bool WantsSizes(const PhaseCount& phase);
+
+// Comes `a` no earlier and no later than `b` but for its place in the list?
+bool AreEqual(const PullSlot& a, const PullSlot& b);
+
+// `due`: in order. An image that is larger than its share of what waits among its equals goes to their front:
+// with `parallel` pulls at a time, it would end after all others. Images of far registries keep their places,
+// as their time is not their size's alone. So do images whose size is not known; for the sum they count as
+// the average of the others.
+void MoveLargestFirst(std::vector<PullSlot>& due, int parallel);
+
+}  // namespace prefetch::plan
