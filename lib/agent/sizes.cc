@@ -45,7 +45,8 @@ void Pulls::AskSizes(const plan::ScheduleInput& input, const plan::PhaseCount& p
     if (size_questions_ + searched >= kSizeQuestions) return;
     if (slot.registry == left_alone) continue;
     Entry& entry = entries_.all()[slot.entry];
-    if (!entry.runs.empty() || entry.size_asked || slot.bytes > 0 || slot.far || slot.update) continue;
+    if (!entry.runs.empty() || entry.size_asked || slot.bytes > 0) continue;
+    if (slot.far || slot.update || slot.unlisted) continue;
     if (!MayAskSize(entry)) {
       left_alone = slot.registry;
       continue;
