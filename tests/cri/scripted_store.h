@@ -52,6 +52,7 @@ class ScriptedStore final : public content::Content::Service {
   void Play(std::string_view script, const std::string& ref, std::string_view there, std::stop_source stop) {
     base::Lock lock(mutex_);
     script_ = script;
+    played_ = 0;
     ref_ = ref;
     written_ = {};
     written_.bytes = there;
@@ -131,7 +132,9 @@ class ScriptedStore final : public content::Content::Service {
       return step;
     }
     written_.requests++;
-    std::string_view line = CutLine(script_, '\n');
+    std::string_view left = std::string_view(script_).substr(played_);
+    std::string_view line = CutLine(left, '\n');
+    played_ = script_.size() - left.size();
     const std::string_view word = CutLine(line, ' ');
     if (word == "wait") {
       stop_.request_stop();
@@ -172,7 +175,9 @@ class ScriptedStore final : public content::Content::Service {
   cri::Endpoint endpoint_;
   std::unique_ptr<grpc::Server> server_;
   mutable base::Mutex mutex_;
-  std::string_view script_ PREFETCH_GUARDED_BY(mutex_);
+  // A copy: a client that is answered early leaves a request behind, to be read when the input is gone.
+  std::string script_ PREFETCH_GUARDED_BY(mutex_);
+  std::size_t played_ PREFETCH_GUARDED_BY(mutex_) = 0;
   std::string ref_ PREFETCH_GUARDED_BY(mutex_);
   Written written_ PREFETCH_GUARDED_BY(mutex_);
   std::stop_source stop_ PREFETCH_GUARDED_BY(mutex_);
