@@ -232,7 +232,7 @@ TEST_F(VerdictOnNode, ARecordThatIsRewrittenAThousandTimesASecond) {
   std::cout << written << " records, " << answers << " answers, " << flips << " changes of readiness, " << cpu
             << " s of CPU\n";
   EXPECT_EQ(written, kRewrites);
-  EXPECT_GT(answers, 50);
+  EXPECT_GT(answers, 10);  // some hundred, but for what other work takes from this process
   EXPECT_LT(cpu, 0.5);
   EXPECT_LE(flips, 3) << "each verdict is held for 3 s";
   records.Write(name, texts[0]);  // what it ends with counts

@@ -83,13 +83,12 @@ class Observer {
   // True: it is ready, and that is the truth.
   bool Look() {
     const auto now = steady_clock::now();
-    for (const std::string& image : world_.TakeRemoved()) absent_.insert(image);
-    bool ready = false;
+    for (const std::string& image : world_.TakeRemoved()) absent_.insert_or_assign(image, now);
     if (!world_.has_memory() || world_.agent_is_frozen()) {  // it may have ended, or be about to
-      wrong_since_.reset();
+      ForgiveUntil(now);
       return false;
     }
-    ready = LookAtReadiness();
+    const bool ready = LookAtReadiness(now);
     if (now >= next_look_) {
       next_look_ = now + kBetweenLooks;
       LookAtStatus();
@@ -110,30 +109,37 @@ class Observer {
   std::vector<std::string> Violations() { return std::move(violations_); }
 
  private:
-  bool LookAtReadiness() {
+  void ForgiveUntil(steady_clock::time_point now) {
+    for (auto& [image, since] : absent_) since = now;
+    for (auto& [image, since] : refused_) since = now;
+  }
+
+  bool LookAtReadiness(steady_clock::time_point now) {
     if (watch_.TakeLoss() && StaysReady()) Say("ready no more, though all that is listed is there");
     // What was said of another list is no word on this one.
     const bool other_list = std::exchange(list_, world_.listed()) != world_.listed();
     if (!world_.runtime_answers() || other_list) {
-      wrong_since_.reset();
+      ForgiveUntil(now);
       return false;
     }
-    std::erase_if(absent_, [&](const std::string& image) { return world_.node().Has(image); });
-    const auto missing = std::find_if(absent_.begin(), absent_.end(), [&](const std::string& image) {
-      return world_.listed().count(image) != 0;
-    });
-    const auto refused = std::find_if(world_.refused().begin(), world_.refused().end(),
-                                      [&](const auto& image) { return world_.listed().count(image) != 0; });
-    if (missing == absent_.end() && refused == world_.refused().end()) {
-      wrong_since_.reset();
-      return watch_.IsReady();
-    }
-    if (!wrong_since_) wrong_since_ = steady_clock::now();
+    // Before the runtime is asked: an image may come while it answers.
     const auto said = watch_.SaidReady();
-    if (!said || *said <= *wrong_since_ + kFalselyReady) return false;
-    if (missing != absent_.end()) Say("ready, and " + *missing + " is not there");
-    if (refused != world_.refused().end()) Say("ready, and kubelet refuses " + *refused);
-    return false;
+    std::erase_if(absent_, [&](const auto& image) { return world_.node().Has(image.first); });
+    std::erase_if(refused_, [&](const auto& image) { return world_.refused().count(image.first) == 0; });
+    for (const std::string& image : world_.refused()) refused_.try_emplace(image, now);
+    const auto is_wrong = [&](const auto& image) { return world_.listed().count(image.first) != 0; };
+    const auto too_long = [&](const auto& image) {
+      return is_wrong(image) && said && *said > image.second + kFalselyReady;
+    };
+    for (const auto& image : absent_) {
+      if (too_long(image)) Say("ready, and " + image.first + " is not there");
+    }
+    for (const auto& image : refused_) {
+      if (too_long(image)) Say("ready, and kubelet refuses " + image.first);
+    }
+    if (std::any_of(absent_.begin(), absent_.end(), is_wrong)) return false;
+    if (std::any_of(refused_.begin(), refused_.end(), is_wrong)) return false;
+    return watch_.IsReady();
   }
 
   void LookAtStatus() {
@@ -219,9 +225,10 @@ class Observer {
   ReadinessWatch watch_{world_.node().socket()};
   std::set<std::string> seen_;                        // images that the runtime had
   std::map<std::string, milliseconds> unsaid_since_;  // by image
-  std::set<std::string> absent_;                      // of all images, as far as containerd was asked
-  std::set<std::string> list_;                        // at the last look
-  std::optional<steady_clock::time_point> wrong_since_;
+  // Images, and since when the agent could have known it: of all, as far as containerd was asked, and those
+  // that kubelet refuses.
+  std::map<std::string, steady_clock::time_point> absent_, refused_;
+  std::set<std::string> list_;  // at the last look
   std::set<std::string> said_;
   std::vector<std::string> violations_;
 };

@@ -65,6 +65,20 @@ TEST(RealFaultRules, NoticeAnAgentThatIsReadyWhileKubeletRefuses) {
             std::string::npos);
 }
 
+TEST(RealFaultRules, NoticeAnAgentThatIsReadyWithoutAnImage) {
+  const auto pretend = [](RealWorld& world, const std::string&) {
+    world.PretendListed("open.example.test/of-nobody:v1");
+  };
+  EXPECT_NE(AllViolations("close an image",
+                          [&](FaultKind& kind) {
+                            kind.begin = pretend;
+                            kind.end = [](RealWorld&, const std::string&) {};
+                            kind.recovers = std::chrono::seconds(12);
+                          })
+                .find("ready, and open.example.test/of-nobody:v1 is not there"),
+            std::string::npos);
+}
+
 TEST(RealFaultRules, NoticeANodeThatIsNotReadyAnyMore) {
   const auto close_once_ready = [](RealWorld& world, const std::string& image) {
     if (world.node().Get("/readyz").status == 200) world.CloseRecord(image);
@@ -114,9 +128,10 @@ TEST(RealFaultRules, NoticeWhatTheAgentMayNotOpen) {
       world.Remove(image);
       world.KillAgent();
     };
+    // Long enough for looks that a busy machine puts off.
     const PlannedFault fault{.kind = static_cast<std::size_t>(kind - kinds.begin()),
                              .from = std::chrono::seconds(4),
-                             .to = std::chrono::seconds(9)};
+                             .to = std::chrono::seconds(16)};
     std::string all;
     for (const std::string& violation : Violations({.seed = 0, .faults = {fault}}, kinds).violations)
       all += violation + "\n";

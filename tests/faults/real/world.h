@@ -77,6 +77,10 @@ class RealWorld {
   const std::set<std::string>& refused() const { return refused_; }
   // Untruly, so that a test of the rules sees them notice it.
   void PretendRefused(const std::string& image) { refused_.insert(image); }
+  void PretendListed(const std::string& image) {
+    listed_.insert(image);
+    removed_.insert(image);
+  }
 
   // The agent gets no more memory than it has; it may end for that.
   void LimitMemory();
