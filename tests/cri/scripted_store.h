@@ -52,7 +52,7 @@ class ScriptedStore final : public content::Content::Service {
   void Play(std::string_view script, const std::string& ref, std::string_view there, std::stop_source stop) {
     base::Lock lock(mutex_);
     script_ = script;
-    played_ = 0;
+    left_ = script_;
     ref_ = ref;
     written_ = {};
     written_.bytes = there;
@@ -132,9 +132,7 @@ class ScriptedStore final : public content::Content::Service {
       return step;
     }
     written_.requests++;
-    std::string_view left = std::string_view(script_).substr(played_);
-    std::string_view line = CutLine(left, '\n');
-    played_ = script_.size() - left.size();
+    std::string_view line = CutLine(left_, '\n');
     const std::string_view word = CutLine(line, ' ');
     if (word == "wait") {
       stop_.request_stop();
@@ -177,7 +175,7 @@ class ScriptedStore final : public content::Content::Service {
   mutable base::Mutex mutex_;
   // A copy: a client that is answered early leaves a request behind, to be read when the input is gone.
   std::string script_ PREFETCH_GUARDED_BY(mutex_);
-  std::size_t played_ PREFETCH_GUARDED_BY(mutex_) = 0;
+  std::string_view left_ PREFETCH_GUARDED_BY(mutex_);  // of it
   std::string ref_ PREFETCH_GUARDED_BY(mutex_);
   Written written_ PREFETCH_GUARDED_BY(mutex_);
   std::stop_source stop_ PREFETCH_GUARDED_BY(mutex_);

@@ -81,6 +81,14 @@ TEST(Image, IsBuiltAndSmall) {
   EXPECT_FALSE(std::filesystem::exists(Image::Get().rootfs() + "/usr/bin/sh"));
 }
 
+TEST(Image, HasTheLicencesOfWhatIsInIt) {
+  ASSERT_TRUE(Image::Get().built().exit == rig::Exit{}) << Image::Get().built().err;
+  for (const char* package : {"libc6", "libcurl4", "libssl3", "libjsoncpp25", "zlib1g"}) {
+    EXPECT_TRUE(std::filesystem::exists(Image::Get().rootfs() + "/usr/share/doc/" + package + "/copyright"))
+        << package;
+  }
+}
+
 TEST(Image, PullsAPrivateImageWithANodesPluginAsTheDaemonSetWould) {
   ASSERT_TRUE(Image::Get().built().exit == rig::Exit{}) << Image::Get().built().err;
   Node node;

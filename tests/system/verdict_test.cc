@@ -212,29 +212,32 @@ TEST_F(VerdictOnNode, ARecordThatIsRewrittenAThousandTimesASecond) {
   auto start = steady_clock::now();
   auto elapsed = [&] { return steady_clock::now() - start; };
   double before = bench::CpuSecondsOf(node_.agent().pid());
-  std::jthread writer([&] {
-    while (written < kRewrites) {
+  std::jthread writer([&](const std::stop_token& stop) {
+    while (!stop.stop_requested() || written < kRewrites) {
       rig::Pause();
-      while (written < std::min<std::int64_t>(kRewrites, elapsed() / milliseconds(1))) {
+      while (written < elapsed() / milliseconds(1)) {
         records.Write(name, texts[static_cast<std::size_t>(written++ % 2)]);
       }
     }
   });
   int answers = 0, flips = 0, last = 200;
-  while (elapsed() < seconds(5)) {
+  // On a busy machine, this process waits for processors as well; meanwhile the rewrites go on.
+  while (elapsed() < seconds(5) || (answers <= 50 && elapsed() < seconds(15))) {
     int status = node_.Get("/readyz").status;
     EXPECT_TRUE(status == 200 || status == 503) << status;
     flips += status != std::exchange(last, status) ? 1 : 0;
     answers++;
   }
+  const double took = std::chrono::duration<double>(elapsed()).count();
+  writer.request_stop();
   writer.join();
   double cpu = bench::CpuSecondsOf(node_.agent().pid()) - before;
   std::cout << written << " records, " << answers << " answers, " << flips << " changes of readiness, " << cpu
             << " s of CPU\n";
-  EXPECT_EQ(written, kRewrites);
-  EXPECT_GT(answers, 10);  // some hundred, but for what other work takes from this process
-  EXPECT_LT(cpu, 0.5);
-  EXPECT_LE(flips, 3) << "each verdict is held for 3 s";
+  EXPECT_GE(written, kRewrites);
+  EXPECT_GT(answers, 50);
+  EXPECT_LT(cpu, 0.1 * took);
+  EXPECT_LE(flips, 2 + static_cast<int>(took / 3)) << "each verdict is held for 3 s";
   records.Write(name, texts[0]);  // what it ends with counts
   EXPECT_TRUE(rig::Eventually(kSoon, [&] { return NeverOf(image_) == "Refused/RecordedForOthers"; }))
       << NeverOf(image_);

@@ -53,29 +53,26 @@ TEST(RealFaultRules, NoticeARecordThatClosesAnImage) {
             std::string::npos);
 }
 
+// The world is said to be worse than it is, for long enough.
+std::string ViolationsWithPretence(const std::function<void(RealWorld&, const std::string&)>& pretend) {
+  return AllViolations("close an image", [&](FaultKind& kind) {
+    kind.begin = pretend;
+    kind.end = [](RealWorld&, const std::string&) {};
+    kind.recovers = std::chrono::seconds(12);
+  });
+}
+
 TEST(RealFaultRules, NoticeAnAgentThatIsReadyWhileKubeletRefuses) {
-  const auto pretend = [](RealWorld& world, const std::string& image) { world.PretendRefused(image); };
-  EXPECT_NE(AllViolations("close an image",
-                          [&](FaultKind& kind) {
-                            kind.begin = pretend;
-                            kind.end = [](RealWorld&, const std::string&) {};
-                            kind.recovers = std::chrono::seconds(12);
-                          })
-                .find("ready, and kubelet refuses"),
+  EXPECT_NE(ViolationsWithPretence([](RealWorld& world, const std::string& image) {
+              world.PretendRefused(image);
+            }).find("ready, and kubelet refuses"),
             std::string::npos);
 }
 
 TEST(RealFaultRules, NoticeAnAgentThatIsReadyWithoutAnImage) {
-  const auto pretend = [](RealWorld& world, const std::string&) {
-    world.PretendListed("open.example.test/of-nobody:v1");
-  };
-  EXPECT_NE(AllViolations("close an image",
-                          [&](FaultKind& kind) {
-                            kind.begin = pretend;
-                            kind.end = [](RealWorld&, const std::string&) {};
-                            kind.recovers = std::chrono::seconds(12);
-                          })
-                .find("ready, and open.example.test/of-nobody:v1 is not there"),
+  EXPECT_NE(ViolationsWithPretence([](RealWorld& world, const std::string&) {
+              world.PretendListed("open.example.test/of-nobody:v1");
+            }).find("ready, and open.example.test/of-nobody:v1 is not there"),
             std::string::npos);
 }
 
