@@ -5,6 +5,10 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
 
 #include "rig/expect_ok.h"
 #include "system/node.h"
@@ -81,12 +85,43 @@ TEST(Image, IsBuiltAndSmall) {
   EXPECT_FALSE(std::filesystem::exists(Image::Get().rootfs() + "/usr/bin/sh"));
 }
 
+// The packages of the archives that are linked into a program, as the build names them.
+std::set<std::string> LinkedArchives(const std::string& program) {
+  std::ifstream ninja(Environment("PREFETCH_BUILD") + "/build.ninja");
+  std::string line, word;
+  while (std::getline(ninja, line) && !line.starts_with("build " + program + ":")) {
+  }
+  while (std::getline(ninja, line) && !line.starts_with(" LINK_ARGS")) {
+  }
+  std::vector<std::string> argv = {"dpkg-query", "-S"};
+  for (std::istringstream words(line); words >> word;) {
+    // libatomic.a is the compiler's own, as libgcc is.
+    if (word.starts_with("/") && word.ends_with(".a") && !word.ends_with("/libatomic.a"))
+      argv.push_back(std::filesystem::weakly_canonical(word));
+  }
+  std::set<std::string> packages;
+  const rig::Ran ran = *rig::RunProgram({argv, {}}, std::chrono::minutes(1));
+  EXPECT_EQ(ran.exit, rig::Exit{}) << ran.err;
+  for (std::istringstream lines(ran.out); std::getline(lines, line);) {
+    packages.insert(line.substr(0, line.find(':')));
+  }
+  return packages;
+}
+
 TEST(Image, HasTheLicencesOfWhatIsInIt) {
   ASSERT_TRUE(Image::Get().built().exit == rig::Exit{}) << Image::Get().built().err;
-  for (const char* package : {"libc6", "libcurl4", "libssl3", "libjsoncpp25", "zlib1g"}) {
-    EXPECT_TRUE(std::filesystem::exists(Image::Get().rootfs() + "/usr/share/doc/" + package + "/copyright"))
-        << package;
+  const std::string documents = Image::Get().rootfs() + "/usr/share/doc/";
+  std::set<std::string> packages = {"libc6",        "libcurl4",           "libssl3", "libjsoncpp25", "zlib1g",
+                                    "libcli11-dev", "libtomlplusplus-dev"};
+  for (const char* program : {"prefetchd", "prefetchctl"}) {
+    const auto linked = LinkedArchives("cmd/" + std::string(program) + "/" + program);
+    EXPECT_TRUE(linked.contains("nettle-dev")) << program;
+    packages.insert(linked.begin(), linked.end());
   }
+  for (const std::string& package : packages) {
+    EXPECT_TRUE(std::filesystem::exists(documents + package + "/copyright")) << package;
+  }
+  EXPECT_TRUE(std::filesystem::exists(documents + "prefetchd/LICENSE"));
 }
 
 TEST(Image, PullsAPrivateImageWithANodesPluginAsTheDaemonSetWould) {
