@@ -117,7 +117,7 @@ base::Status Fetcher::BringContent(const base::Call& call, const FetchJob& job,
   if (!blobs) return base::NotFound("its manifest is not that of an image which can be fetched like this");
   const std::string& registry = job.reference.domain();
   const plan::FetchHealth health =
-      plan::AfterManifest(HealthOf(registry), manifest->answer_time, clock_.Now());
+      plan::AfterManifest(HealthOf(registry), manifest->answer_time, manifest->round_trip, clock_.Now());
   Note(registry, health);
   if (clock_.Now() < health.near_until) return base::NotFound("the registry is near");
   if (job.sized) job.sized(call, SizeOf(blobs->blobs));

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -97,6 +98,9 @@ enum class Fault {
 struct Exchanged {
   base::Result<Response> response;
   Fault fault = Fault::kNone;  // kNone if and only if there is a response
+  // The shortest that the kernel has seen on this connection, however busy both sides were: how far the
+  // server is. Nothing by a proxy or a socket file, or where the kernel does not know.
+  std::optional<base::Duration> round_trip = {};
 };
 
 class Client {

@@ -1,9 +1,15 @@
 #include "http/curl_client.h"
 
 #include <curl/curl.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <system_error>
 
 #include "http/curl_answer.h"
@@ -26,6 +32,21 @@ constexpr std::chrono::seconds kLongestPoll{60};  // only so that it fits libcur
 
 curl_blob Blob(std::string_view bytes) {
   return {const_cast<char*>(bytes.data()), bytes.size(), CURL_BLOB_NOCOPY};
+}
+
+// Only while the transfer is in its multi handle: later, its connection may be another's.
+std::optional<base::Duration> RoundTripOf(CURL* easy) {
+  curl_socket_t connection = CURL_SOCKET_BAD;
+  if (curl_easy_getinfo(easy, CURLINFO_ACTIVESOCKET, &connection) != CURLE_OK) return {};
+  if (connection == CURL_SOCKET_BAD) return {};
+  tcp_info info{};
+  socklen_t size = sizeof(info);
+  if (getsockopt(connection, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return {};
+  constexpr std::size_t kEnd = offsetof(tcp_info, tcpi_min_rtt) + sizeof(info.tcpi_min_rtt);
+  if (size < kEnd) return {};
+  const std::uint32_t shortest = info.tcpi_min_rtt;  // microseconds; all bits set: none was measured yet
+  if (shortest == 0 || shortest == std::numeric_limits<std::uint32_t>::max()) return {};
+  return std::chrono::microseconds(shortest);
 }
 
 }  // namespace
@@ -156,13 +177,16 @@ Exchanged CurlClient::Handle::Send(const base::Call& call, const Request& reques
     return {base::Internal("libcurl took no request"), Fault::kRequest};
   }
   End end = Transfer(call, PeerOf(request), answer);
+  const bool direct = request.unix_socket.empty() && *ProxyFor(options, request.url) == '\0';
+  const std::optional<base::Duration> round_trip =
+      direct && end.status ? RoundTripOf(easy_) : std::optional<base::Duration>();
   curl_multi_remove_handle(multi_, easy_);  // closes the connection of a transfer that did not end
   long status = 0;
   curl_easy_getinfo(easy_, CURLINFO_RESPONSE_CODE, &status);
   curl_easy_reset(easy_);  // no pointer into this frame stays behind
   if (!end.status) return {std::move(end.status).error(), end.fault};
   answer.response.status = static_cast<int>(status);
-  return {std::move(answer.response)};
+  return {.response = std::move(answer.response), .round_trip = round_trip};
 }
 
 CurlClient::Handle::End CurlClient::Handle::Transfer(const base::Call& call, const std::string& peer,

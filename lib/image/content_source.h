@@ -19,7 +19,10 @@ namespace prefetch::image {
 struct ImageManifest {
   std::string index;  // empty: the reference names the manifest itself
   std::string manifest;
-  base::Duration answer_time{0};  // of the quickest answer: how near the registry is
+  // How near the registry is: the time of the quickest answer, and the shortest round trip to the server
+  // that gave the manifest, where that is known.
+  base::Duration answer_time{0};
+  std::optional<base::Duration> round_trip = {};
 };
 
 // The bytes from `begin` up to `end` of a blob with `size` bytes.

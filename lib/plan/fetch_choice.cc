@@ -74,8 +74,10 @@ FetchHealth AfterSizeDenied(FetchHealth health, base::TimePoint now) {
   return health;
 }
 
-FetchHealth AfterManifest(FetchHealth health, base::Duration answer_time, base::TimePoint now) {
-  if (answer_time < kNearRegistry) health.near_until = now + kFetchPause;
+FetchHealth AfterManifest(FetchHealth health, base::Duration answer_time,
+                          std::optional<base::Duration> round_trip, base::TimePoint now) {
+  const bool beside_us = round_trip && *round_trip < kNearRoundTrip;
+  if (answer_time < (beside_us ? kNearAndBusy : kNearRegistry)) health.near_until = now + kFetchPause;
   return health;
 }
 

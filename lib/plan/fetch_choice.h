@@ -32,6 +32,10 @@ std::string_view FetchReasonName(FetchReason reason);
 
 // A registry that answers within this is near.
 constexpr std::chrono::milliseconds kNearRegistry{5};
+// So is one with a shorter round trip than this, if it answers within kNearAndBusy: it shares a machine or a
+// site with this node, and either may be busy. One that takes longer has its content elsewhere, perhaps.
+constexpr std::chrono::milliseconds kNearRoundTrip{1};
+constexpr std::chrono::milliseconds kNearAndBusy{25};
 // The time for which the runtime has a registry to itself after a failure of ours, or once it was near.
 constexpr std::chrono::minutes kFetchPause{10};
 
@@ -68,7 +72,8 @@ bool MayAskSize(const FetchHealth& health, base::TimePoint now);
 
 FetchHealth AfterFetchFailed(FetchHealth health, base::TimePoint now);
 FetchHealth AfterSizeDenied(FetchHealth health, base::TimePoint now);
-// Its manifest came within `answer_time`.
-FetchHealth AfterManifest(FetchHealth health, base::Duration answer_time, base::TimePoint now);
+// Its manifest came within `answer_time`. `round_trip`: the network's part of that, where it is known.
+FetchHealth AfterManifest(FetchHealth health, base::Duration answer_time,
+                          std::optional<base::Duration> round_trip, base::TimePoint now);
 
 }  // namespace prefetch::plan

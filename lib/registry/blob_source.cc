@@ -194,7 +194,10 @@ base::Result<BlobSource::Document> BlobSource::GetDocument(const base::Call& cal
   };
   auto reply = AskInOrder(call, image, question, "");
   if (!reply) return std::move(reply).error();
-  Document document{.text = std::move(reply->response->body), .digest = {}, .took = reply->took};
+  Document document{.text = std::move(reply->response->body),
+                    .digest = {},
+                    .took = reply->took,
+                    .round_trip = reply->round_trip};
   document.digest = Sha256(document.text);
   const std::string said(reply->response->headers.Get("Docker-Content-Digest").value_or(""));
   const bool as_asked = !image.reference.has_digest() || image.reference.digest() == document.digest;
@@ -213,13 +216,17 @@ base::Result<ImageManifest> BlobSource::Manifest(const base::Call& call, const R
   if (!chosen && chosen.error().code() == base::Code::kNotFound)
     return base::InvalidArgument(chosen.error().message());
   if (!chosen) {
-    return ImageManifest{.index = {}, .manifest = std::move(document->text), .answer_time = document->took};
+    return ImageManifest{.index = {},
+                         .manifest = std::move(document->text),
+                         .answer_time = document->took,
+                         .round_trip = document->round_trip};
   }
   auto manifest = GetDocument(call, ByDigest(image, *chosen));
   if (!manifest) return std::move(manifest).error();
   return ImageManifest{.index = std::move(document->text),
                        .manifest = std::move(manifest->text),
-                       .answer_time = std::min(document->took, manifest->took)};
+                       .answer_time = std::min(document->took, manifest->took),
+                       .round_trip = manifest->round_trip};
 }
 
 BlobSource::Place BlobSource::PlaceOf(const std::string& key) {

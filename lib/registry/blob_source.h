@@ -45,6 +45,7 @@ class BlobSource final : public image::ContentSource {
   struct Document {
     std::string text, digest;
     base::Duration took{0};
+    std::optional<base::Duration> round_trip;
   };
 
   struct Asked {

@@ -131,7 +131,8 @@ Reply Session::Follow(const Question& question, OwnHeaders own_headers) {
               .elsewhere = !home,
               .last = passed.back(),
               .asked = host_.host.server.Origin(),
-              .took = std::chrono::steady_clock::now() - sent};
+              .took = std::chrono::steady_clock::now() - sent,
+              .round_trip = got.round_trip};
     }
     auto next = FollowRedirect(passed, got.response->headers.Get("Location").value_or(""));
     if (!next) return RefusedRedirect(next.error(), passed.back());

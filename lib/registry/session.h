@@ -43,10 +43,11 @@ struct Question {
 // A complete answer of whatever status, or what there is instead.
 struct Reply {
   std::optional<http::Response> response;
-  bool elsewhere = false;  // it came from another server, by a redirect
-  http::AbsoluteUrl last;  // the URL that gave it
-  std::string asked;       // the origin of the host that was asked
-  base::Duration took{0};  // of the last exchange
+  bool elsewhere = false;                         // it came from another server, by a redirect
+  http::AbsoluteUrl last;                         // the URL that gave it
+  std::string asked;                              // the origin of the host that was asked
+  base::Duration took{0};                         // of the last exchange
+  std::optional<base::Duration> round_trip = {};  // of its connection, see http::Exchanged
   http::Fault fault = http::Fault::kNone;
   image::RegistryAnswer refusal;  // if there is no response
 };

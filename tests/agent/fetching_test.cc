@@ -53,7 +53,8 @@ class FakeSource final : public image::ContentSource {
     if (manifests_fail_) return *manifests_fail_;
     auto found = manifests_.find(image.reference.Normalized());
     if (found == manifests_.end()) return base::NotFound("404");
-    return image::ImageManifest{.index = {}, .manifest = found->second, .answer_time = answer_time_};
+    return image::ImageManifest{
+        .index = {}, .manifest = found->second, .answer_time = answer_time_, .round_trip = round_trip_};
   }
   base::Status Bytes(const base::Call& call, const image::RegistryQuestion&, const image::BlobRange& range,
                      const std::function<bool(std::string_view part)>& sink) override {
@@ -99,8 +100,11 @@ class FakeSource final : public image::ContentSource {
   void FailManifests(std::optional<base::Error> error) {
     Change([&] { manifests_fail_ = std::move(error); });
   }
-  void AnswerIn(base::Duration time) {
-    Change([&] { answer_time_ = time; });
+  void AnswerIn(base::Duration time, std::optional<base::Duration> round_trip = {}) {
+    Change([&] {
+      answer_time_ = time;
+      round_trip_ = round_trip;
+    });
   }
   void AwaitRequests(int count) {
     base::Lock lock(mutex_);
@@ -162,7 +166,7 @@ class FakeSource final : public image::ContentSource {
   std::vector<image::BlobRange> asked_;
   std::optional<base::Error> manifests_fail_;
   base::Duration answer_time_ = 50ms;
-  std::optional<base::Duration> patience_;
+  std::optional<base::Duration> patience_, round_trip_;
   std::uint64_t served_ = 0;
   int under_way_ = 0, most_ = 0, manifest_requests_ = 0;
 };
@@ -405,6 +409,14 @@ TEST_F(FetchingTest, ANearRegistryIsAskedForOneManifest) {
   source_->Put("reg.example/app:v1", {small_});
   source_->AnswerIn(1ms);
   EXPECT_FALSE(Bring("reg.example/app:v1"));
+  EXPECT_FALSE(Bring("reg.example/app:v1"));
+  EXPECT_EQ(source_->manifest_requests(), 1);
+  EXPECT_EQ(source_->served(), 0U);
+}
+
+TEST_F(FetchingTest, ANearRegistryMayBeBusy) {
+  source_->Put("reg.example/app:v1", {small_});
+  source_->AnswerIn(20ms, 30us);
   EXPECT_FALSE(Bring("reg.example/app:v1"));
   EXPECT_EQ(source_->manifest_requests(), 1);
   EXPECT_EQ(source_->served(), 0U);

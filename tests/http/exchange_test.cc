@@ -4,6 +4,7 @@
 #include <chrono>
 #include <functional>
 #include <stop_token>
+#include <thread>
 
 #include "http/curl_client.h"
 #include "raw_socket.h"
@@ -105,6 +106,30 @@ TEST(Exchange, AddressesThatAreNotMeant) {
             Fault::kNone);
   Request metadata{.url = "http://169.254.169.254/latest", .peers = Peers::kLoopbackToo};
   EXPECT_EQ(client.Exchange(Patient(), metadata).fault, Fault::kAddress);
+}
+
+TEST(Exchange, TellsTheRoundTripOfADirectConnection) {
+  constexpr std::chrono::milliseconds kServersTime{20};
+  ScriptedServer server([&](int fd, int) {
+    while (ScriptedServer::ReadRequest(fd)) {
+      std::this_thread::sleep_for(kServersTime);
+      ScriptedServer::Write(fd, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+    }
+  });
+  {
+    CurlClient client;
+    for (const bool fresh : {true, false}) {
+      const Exchanged got = client.Exchange(Patient(), {.url = server.Url()});
+      ASSERT_TRUE(got.response) << got.response.error().message();
+      ASSERT_TRUE(got.round_trip) << "connection is fresh: " << fresh;
+      EXPECT_GT(got.round_trip->count(), 0);
+      EXPECT_LT(*got.round_trip, kServersTime) << "the server's time is no part of it";
+    }
+  }
+  CurlClient by_proxy({.proxy = server.Url()});
+  const Exchanged got = by_proxy.Exchange(Patient(), {.url = "http://far.invalid/"});
+  ASSERT_TRUE(got.response) << got.response.error().message();
+  EXPECT_FALSE(got.round_trip) << "that would be the proxy's";
 }
 
 // A proxy that answers CONNECT and everything else in one way.

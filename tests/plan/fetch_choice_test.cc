@@ -5,6 +5,7 @@
 namespace prefetch::plan::fetch_choice_test {
 namespace {
 
+using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::minutes;
 
@@ -44,6 +45,11 @@ Row Version(const std::string& name, const std::string& version, FetchReason rea
   return {"Version" + name, But([&](FetchFacts& facts) { facts.version = version; }), reason};
 }
 
+Row Trip(const std::string& name, base::Duration answer_time, base::Duration round_trip, FetchReason reason) {
+  const FetchHealth health = AfterManifest({}, answer_time, round_trip, kNow);
+  return {"RoundTrip" + name, But([&](FetchFacts& facts) { facts.health = health; }), reason};
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Rows, FetchChoiceTest,
     testing::Values(
@@ -65,27 +71,33 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"FailedLongAgo",
             But([](FetchFacts& facts) { facts.health = AfterFetchFailed({}, kNow - minutes(10)); }),
             FetchReason::kFar},
-        Row{"Near", But([](FetchFacts& facts) { facts.health = AfterManifest({}, milliseconds(4), kNow); }),
+        Row{"Near",
+            But([](FetchFacts& facts) { facts.health = AfterManifest({}, milliseconds(4), {}, kNow); }),
             FetchReason::kNear},
         Row{"NotNear",
-            But([](FetchFacts& facts) { facts.health = AfterManifest({}, milliseconds(5), kNow); }),
+            But([](FetchFacts& facts) { facts.health = AfterManifest({}, milliseconds(5), {}, kNow); }),
             FetchReason::kFar},
         Row{"NearOnceAndBusyLater", But([](FetchFacts& facts) {
-              facts.health = AfterManifest(AfterManifest({}, milliseconds(1), kNow), milliseconds(80), kNow);
+              facts.health =
+                  AfterManifest(AfterManifest({}, milliseconds(1), {}, kNow), milliseconds(80), {}, kNow);
             }),
-            FetchReason::kNear}),
+            FetchReason::kNear},
+        Trip("ShortAndAnswerLate", milliseconds(24), microseconds(999), FetchReason::kNear),
+        Trip("ShortAndAnswerMuchTooLate", milliseconds(25), microseconds(30), FetchReason::kFar),
+        Trip("Longer", milliseconds(6), milliseconds(1), FetchReason::kFar),
+        Trip("LongAndAnswerQuick", milliseconds(4), milliseconds(3), FetchReason::kNear)),
     [](const auto& row) { return row.param.name; });
 
 TEST(MayAskSizeTest, OnlyNearRegistriesThatAreWell) {
   EXPECT_FALSE(MayAskSize({}, kNow)) << "nothing is known of it";
-  EXPECT_FALSE(MayAskSize(AfterManifest({}, milliseconds(5), kNow), kNow));
-  const FetchHealth near = AfterManifest({}, milliseconds(4), kNow);
+  EXPECT_FALSE(MayAskSize(AfterManifest({}, milliseconds(5), {}, kNow), kNow));
+  const FetchHealth near = AfterManifest({}, milliseconds(4), {}, kNow);
   EXPECT_TRUE(MayAskSize(near, kNow));
   EXPECT_TRUE(MayAskSize(near, kNow + minutes(9)));
   EXPECT_FALSE(MayAskSize(near, kNow + minutes(10)));
   EXPECT_FALSE(MayAskSize(AfterFetchFailed(near, kNow), kNow + minutes(9)));
   EXPECT_FALSE(MayAskSize(AfterSizeDenied(near, kNow), kNow + minutes(9)));
-  EXPECT_TRUE(MayAskSize(AfterManifest(AfterSizeDenied(near, kNow), milliseconds(1), kNow + minutes(5)),
+  EXPECT_TRUE(MayAskSize(AfterManifest(AfterSizeDenied(near, kNow), milliseconds(1), {}, kNow + minutes(5)),
                          kNow + minutes(10)));
 }
 

@@ -31,9 +31,10 @@ class FetchFaults : public testing::Test {
  protected:
   FetchFaults() { Far(0); }
 
-  // Not near, and with so many bytes a second (0: any).
+  // Farther than a near registry that is busy (plan/fetch_choice.h), and with so many bytes a second (0:
+  // any).
   void Far(std::uint64_t bytes_per_second) {
-    registry_->proxy().Shape({.bytes_per_second = bytes_per_second, .one_way = milliseconds(5)});
+    registry_->proxy().Shape({.bytes_per_second = bytes_per_second, .one_way = milliseconds(15)});
   }
   void StartAgent(const std::string& fetch = "auto") {
     node_.StartAgent({"--fetch=" + fetch, "--registry-containerd-config", node_.containerd().config_file()});

@@ -21,6 +21,9 @@ using std::chrono::seconds;
 constexpr std::uint64_t kMegabyte = 1'000'000;
 constexpr std::uint64_t kContent = 7 * kMegabyte;
 constexpr std::uint64_t kHeaders = 300'000;  // manifests, configurations, tokens, headers
+// For kernels, the proxy is near. So an answer is to take longer than a near registry's that is busy
+// (plan/fetch_choice.h).
+constexpr milliseconds kFarOneWay{15};
 const rig::User kRobot{"robot", "hunter2-of-the-fetch"};
 
 std::string Answer(const std::string& status, const std::string& header = "") {
@@ -29,7 +32,7 @@ std::string Answer(const std::string& status, const std::string& header = "") {
 
 class FetchOnContainerd : public testing::Test {
  protected:
-  FetchOnContainerd() { registry_->proxy().Delay(milliseconds(5)); }  // not near
+  FetchOnContainerd() { registry_->proxy().Delay(kFarOneWay); }
 
   // The route of hosts.toml leads to another name, so the operator has to trust it with the login.
   std::vector<std::string> Flags() {
@@ -44,6 +47,19 @@ class FetchOnContainerd : public testing::Test {
   void ExpectReady() {
     EXPECT_TRUE(rig::Eventually(seconds(60), [&] { return node_.Get("/readyz").status == 200; }))
         << node_.AgentLog();
+  }
+  void ExpectLeftToTheRuntime(Host& host) {
+    std::vector<std::string> images;
+    for (std::uint64_t i = 0; i < 8; i++) {
+      images.push_back(host.Push("app" + std::to_string(i), "v1", {{10 + i, kMegabyte}}));
+    }
+    node_.HasLimits(
+        "{parallelPulls: 1, parallelPullsWhenReady: 1, diskHighPercent: 99, diskMinFreeBytes: 1000000}");
+    node_.HasList(images);
+    node_.StartAgent(Flags());
+    ExpectReady();
+    EXPECT_LT(Fetched(), 8 * kMegabyte);
+    EXPECT_LE(host.proxy().BytesToClients(), 8 * kMegabyte + kHeaders);
   }
   double Fetched() { return FetchedBytes(node_.Get("/metrics").body); }
   void ExpectFetchedAll() {
@@ -65,20 +81,17 @@ TEST_F(FetchOnContainerd, ALoginIsUsedAndEachByteComesOnce) {
   EXPECT_LE(registry_->proxy().BytesToClients(), kContent + kHeaders);
 }
 
-// One quick answer is enough; on a busy machine not each of them is quick.
+// One early answer is enough; on a busy machine not each of them is early.
 TEST_F(FetchOnContainerd, ANearRegistryIsLeftToTheRuntime) {
   auto near = node_.AddRegistry("near.example.test", {});
-  std::vector<std::string> images;
-  for (std::uint64_t i = 0; i < 8; i++) {
-    images.push_back(near->Push("app" + std::to_string(i), "v1", {{10 + i, kMegabyte}}));
-  }
-  node_.HasLimits(
-      "{parallelPulls: 1, parallelPullsWhenReady: 1, diskHighPercent: 99, diskMinFreeBytes: 1000000}");
-  node_.HasList(images);
-  node_.StartAgent(Flags());
-  ExpectReady();
-  EXPECT_LT(Fetched(), 8 * kMegabyte);
-  EXPECT_LE(near->proxy().BytesToClients(), 8 * kMegabyte + kHeaders);
+  ExpectLeftToTheRuntime(*near);
+}
+
+// 10 ms and longer, at a distance of some 0.03 ms.
+TEST_F(FetchOnContainerd, ANearRegistryThatIsBusyIsLeftToTheRuntime) {
+  auto near = node_.AddRegistry("near.example.test", {});
+  near->proxy().Delay(milliseconds(5));
+  ExpectLeftToTheRuntime(*near);
 }
 
 // With 20 of them before it, and two pulls at a time, it would begin when 18 are here.
@@ -121,7 +134,7 @@ TEST_F(FetchOnContainerd, AMirrorComesFirst) {
   auto mirror = node_.AddRegistry("mirror.example.test", {});
   const std::string image = Push(*origin);
   Push(*mirror);
-  mirror->proxy().Delay(milliseconds(5));
+  mirror->proxy().Delay(kFarOneWay);
   ASSERT_OK(node_.containerd().RouteByMirror("origin.example.test", mirror->proxy().port(),
                                              origin->proxy().port()));
   Start(image);
@@ -139,8 +152,8 @@ TEST_F(FetchOnContainerd, WithoutContainerdsConfigurationTheRuntimeDownloads) {
   Push(*mirror);
   // An address that the agent could reach without anybody's word.
   const std::string registry = origin->proxy().address();
-  origin->proxy().Delay(milliseconds(5));
-  mirror->proxy().Delay(milliseconds(5));
+  origin->proxy().Delay(kFarOneWay);
+  mirror->proxy().Delay(kFarOneWay);
   ASSERT_OK(node_.containerd().RouteByMirror(registry, mirror->proxy().port(), origin->proxy().port()));
   node_.HasList({registry + "/app:v1"});
   node_.StartAgent();
@@ -154,7 +167,7 @@ TEST_F(FetchOnContainerd, AMirrorOutOfTheAgentsReachIsTheRuntimesAffair) {
   auto origin = node_.AddRegistry("origin.example.test", {});
   auto mirror = node_.AddRegistry("mirror.example.test", {});
   const std::string image = Push(*origin);
-  origin->proxy().Delay(milliseconds(5));
+  origin->proxy().Delay(kFarOneWay);
   ASSERT_OK(mirror->proxy().Refuse(true));
   ASSERT_OK(node_.containerd().RouteByMirror("origin.example.test", mirror->proxy().port(),
                                              origin->proxy().port()));
@@ -165,7 +178,7 @@ TEST_F(FetchOnContainerd, AMirrorOutOfTheAgentsReachIsTheRuntimesAffair) {
 
 TEST_F(FetchOnContainerd, ABlobStoreBehindARedirect) {
   auto open = node_.AddRegistry("open.example.test", {});
-  open->proxy().Delay(milliseconds(5));
+  open->proxy().Delay(kFarOneWay);
   const std::string image = Push(*open);
   node_.HasList({image});
   EXPECT_EQ(node_.Once().exit, rig::Exit{});
@@ -192,7 +205,7 @@ TEST_F(FetchOnContainerd, ABlobStoreBehindARedirect) {
 
 TEST_F(FetchOnContainerd, ARegistryThatFailsIsLeftToThePullAndItsRetries) {
   auto open = node_.AddRegistry("open.example.test", {});
-  open->proxy().Delay(milliseconds(5));
+  open->proxy().Delay(kFarOneWay);
   const std::string image = Push(*open);
   for (const char* status : {"404 Not Found", "500 Internal Server Error", "429 Too Many Requests"}) {
     const std::string header = std::string(status).starts_with("429") ? "Retry-After: 1\r\n" : "";
@@ -213,7 +226,7 @@ TEST_F(FetchOnContainerd, ARegistryThatFailsIsLeftToThePullAndItsRetries) {
 TEST(FetchOnASmallDisk, AnImageWithoutRoomCostsItsManifest) {
   Node node(Node::Small::kEverything, 120 * kMegabyte);
   auto registry = node.AddRegistry("registry.example.test", {});
-  registry->proxy().Delay(milliseconds(5));
+  registry->proxy().Delay(kFarOneWay);
   const std::string big = registry->Push("big", "v1", {{1, 40 * kMegabyte}, {2, 40 * kMegabyte}});
   const std::string one = registry->Push("one", "v1", {{3, kMegabyte}});
   node.HasLimits("{diskHighPercent: 90, diskMinFreeBytes: 5000000}");
