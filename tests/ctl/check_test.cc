@@ -153,6 +153,20 @@ TEST_F(CheckTest, AManifestNamesTheImages) {
   EXPECT_NE(ran.err.find("nothing to check"), std::string::npos) << ran;
 }
 
+TEST_F(CheckTest, AnImageListIsNoManifest) {
+  Says(200, kYes);
+  CheckOptions options = Options();
+  options.files = {folder_.Write("images.yaml",
+                                 "apiVersion: prefetchd.dev/v1alpha1\nkind: ImageList\n"
+                                 "images: [{image: 'q.io/a:v1'}]\n")};
+  EXPECT_EQ(Ask(options).exit, kOk) << "there is --image, too";
+  options.images.clear();
+  tests::Ran ran = Ask(options);
+  EXPECT_EQ(ran.exit, kBadInput) << ran;
+  EXPECT_NE(ran.err.find("images.yaml is an image list, which has no pods"), std::string::npos) << ran;
+  EXPECT_EQ(ran.out, "");
+}
+
 TEST_F(CheckTest, FormsOfOutput) {
   Says(200, kNoThere);
   CheckOptions options = Options();
