@@ -74,7 +74,7 @@ void Pulls::Absorb(const SizeAnswered& event) {
   size_questions_--;
   Entry* entry = entries_.Find(event.name);
   // A pull that runs finds out by itself.
-  if (entry == nullptr || !entry->runs.empty() || event.bytes == 0) return;
+  if (entry == nullptr || !entry->runs.empty()) return;
   entry->past.room = plan::AfterSize(entry->past.room, event.bytes);
   loop_.Changed();
 }

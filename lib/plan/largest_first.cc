@@ -8,7 +8,7 @@ namespace {
 
 using Slots = std::vector<PullSlot>::iterator;
 
-// Those of unknown size have the average of the others. 0: no size is known.
+// Those of unknown size have the average of the others, of which there is at least one.
 double SumOfBytes(Slots begin, Slots end) {
   double sum = 0;
   std::ptrdiff_t known = 0;
@@ -16,7 +16,7 @@ double SumOfBytes(Slots begin, Slots end) {
     sum += static_cast<double>(slot->bytes);
     if (slot->bytes > 0) known++;
   }
-  return known == 0 ? 0 : sum * static_cast<double>(end - begin) / static_cast<double>(known);
+  return sum * static_cast<double>(end - begin) / static_cast<double>(known);
 }
 
 // Of those that may be moved; `end` if none may.

@@ -53,8 +53,8 @@ agent::ContentSourceFor FakeRegistries::NearContents() {
 
 base::Result<image::ImageManifest> FakeRegistries::ManifestOf(const image::RegistryQuestion& question) {
   base::Lock lock(mutex_);
-  manifests_++;
   const std::string& domain = question.reference.domain();
+  manifests_[question.reference.Normalized()]++;
   auto registry = registries_.find(domain);
   switch (registry == registries_.end() ? RegistryMood::kUp : registry->second.mood) {
     case RegistryMood::kUp:
@@ -94,7 +94,15 @@ base::Result<image::ImageManifest> FakeRegistries::ManifestOf(const image::Regis
 
 int FakeRegistries::manifests() const {
   base::Lock lock(mutex_);
-  return manifests_;
+  int all = 0;
+  for (const auto& [name, count] : manifests_) all += count;
+  return all;
+}
+
+int FakeRegistries::manifests(const std::string& name) const {
+  base::Lock lock(mutex_);
+  auto found = manifests_.find(name);
+  return found == manifests_.end() ? 0 : found->second;
 }
 
 void FakeRegistries::ForgetRequests() {

@@ -45,7 +45,8 @@ class FakeRegistries {
 
   int requests(const std::string& registry) const PREFETCH_EXCLUDES(mutex_);
   int requests() const PREFETCH_EXCLUDES(mutex_);
-  int manifests() const PREFETCH_EXCLUDES(mutex_);  // that were asked for
+  int manifests() const PREFETCH_EXCLUDES(mutex_);                         // that were asked for
+  int manifests(const std::string& name) const PREFETCH_EXCLUDES(mutex_);  // of one image
   // The most requests that came within any one second of virtual time, to all registries.
   int peak_per_second() const PREFETCH_EXCLUDES(mutex_);
 
@@ -68,7 +69,7 @@ class FakeRegistries {
   const FakeImageService& runtime_;
   mutable base::Mutex mutex_;
   std::map<std::string, Registry> registries_ PREFETCH_GUARDED_BY(mutex_);
-  int manifests_ PREFETCH_GUARDED_BY(mutex_) = 0;
+  std::map<std::string, int> manifests_ PREFETCH_GUARDED_BY(mutex_);  // by name
   std::map<std::int64_t, int> by_second_ PREFETCH_GUARDED_BY(mutex_);
 };
 

@@ -74,6 +74,10 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"Near",
             But([](FetchFacts& facts) { facts.health = AfterManifest({}, milliseconds(4), {}, kNow); }),
             FetchReason::kNear},
+        Row{"NearTenMinutesAgo", But([](FetchFacts& facts) {
+              facts.health = AfterManifest({}, milliseconds(4), {}, kNow - minutes(10));
+            }),
+            FetchReason::kFar},
         Row{"NotNear",
             But([](FetchFacts& facts) { facts.health = AfterManifest({}, milliseconds(5), {}, kNow); }),
             FetchReason::kFar},
@@ -97,13 +101,23 @@ TEST(MayAskSizeTest, OnlyNearRegistriesThatAreWell) {
   EXPECT_FALSE(MayAskSize(near, kNow + minutes(10)));
   EXPECT_FALSE(MayAskSize(AfterFetchFailed(near, kNow), kNow + minutes(9)));
   EXPECT_FALSE(MayAskSize(AfterSizeDenied(near, kNow), kNow + minutes(9)));
-  EXPECT_TRUE(MayAskSize(AfterManifest(AfterSizeDenied(near, kNow), milliseconds(1), {}, kNow + minutes(5)),
-                         kNow + minutes(10)));
+  const auto again_near = [](const FetchHealth& health) {
+    return AfterManifest(health, milliseconds(1), {}, kNow + minutes(5));
+  };
+  EXPECT_FALSE(MayAskSize(again_near(AfterSizeDenied({}, kNow)), kNow + minutes(9)));
+  EXPECT_FALSE(MayAskSize(again_near(AfterFetchFailed({}, kNow)), kNow + minutes(9)));
+  EXPECT_TRUE(MayAskSize(again_near(AfterFetchFailed({}, kNow)), kNow + minutes(10)));
+  EXPECT_TRUE(MayAskSize(again_near(AfterSizeDenied({}, kNow)), kNow + minutes(10)));
 }
 
 TEST(FetchReasonTest, EachHasAName) {
-  EXPECT_EQ(FetchReasonName(FetchReason::kNear), "Near");
+  EXPECT_EQ(FetchReasonName(FetchReason::kSetting), "Setting");
+  EXPECT_EQ(FetchReasonName(FetchReason::kRuntime), "Runtime");
+  EXPECT_EQ(FetchReasonName(FetchReason::kSnapshotter), "Snapshotter");
   EXPECT_EQ(FetchReasonName(FetchReason::kHosts), "Hosts");
+  EXPECT_EQ(FetchReasonName(FetchReason::kTrouble), "Trouble");
+  EXPECT_EQ(FetchReasonName(FetchReason::kNear), "Near");
+  EXPECT_EQ(FetchReasonName(FetchReason::kFar), "Far");
 }
 
 }  // namespace

@@ -56,6 +56,8 @@ INSTANTIATE_TEST_SUITE_P(
             {4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 9},
             {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}},
         Row{"ExactlyItsShare", {3, 3, 3, 3}, {0, 1, 2, 3}},
+        Row{"ExactlyItsShareAtTheEnd", {3, 3, 2, 4}, {0, 1, 2, 3}, 3},
+        Row{"OfOneByte", {0, 0, 0, 1}, {3, 0, 1, 2}, 5},
         Row{"TwoLarge", {2, 90, 2, 2, 2, 2, 2, 100}, {7, 1, 0, 2, 3, 4, 5, 6}},
         Row{"TheLastFewFromLargeToSmall", {1, 2, 3, 4}, {3, 2, 1, 0}},
         Row{"OfTheSameSizeTheEarlierFirst", {1, 1, 1, 1, 90, 90}, {4, 5, 0, 1, 2, 3}},
@@ -104,6 +106,8 @@ TEST(LargestFirst, OnceHalfOfThemAreOver) {
   EXPECT_TRUE(MayReorder({.images = 29, .over = 15, .running = 4}));
   EXPECT_FALSE(WantsSizes({.images = 29, .over = 10, .running = 4}));
   EXPECT_TRUE(WantsSizes({.images = 29, .over = 11, .running = 4}));
+  EXPECT_TRUE(MayReorder({.images = 28, .over = 14, .running = 4})) << "exactly half";
+  EXPECT_TRUE(WantsSizes({.images = 28, .over = 10, .running = 4})) << "exactly half";
   EXPECT_FALSE(MayReorder({.images = 1, .over = 0, .running = 0}));
 }
 
