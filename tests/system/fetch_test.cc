@@ -87,10 +87,10 @@ TEST_F(FetchOnContainerd, ANearRegistryIsLeftToTheRuntime) {
   ExpectLeftToTheRuntime(*near);
 }
 
-// 10 ms and longer, at a distance of some 0.03 ms.
+// 6 ms and longer, at a distance of some 0.03 ms.
 TEST_F(FetchOnContainerd, ANearRegistryThatIsBusyIsLeftToTheRuntime) {
   auto near = node_.AddRegistry("near.example.test", {});
-  near->proxy().Delay(milliseconds(5));
+  near->proxy().Delay(milliseconds(3));
   ExpectLeftToTheRuntime(*near);
 }
 
