@@ -23,7 +23,7 @@ struct Request {
   std::vector<screen::CheckItem> items;
   std::chrono::nanoseconds timeout{};
   std::vector<std::string> notes;  // sentences about images that are not asked about
-  std::vector<std::string> lists;  // files with image lists of ours, which have no pods
+  std::string list;                // the first file with an image list of ours, which has no pods
 };
 
 std::optional<image::PullPolicy> Policy(const std::optional<std::string>& text, const std::string& flag,
@@ -69,7 +69,9 @@ Request Understand(const base::Call& call, const CheckOptions& options, bool sho
   ReadManifestFiles(call, FindManifests(options.files, mistakes), read, [&](ManifestFile file) {
     std::move(file.mistakes.begin(), file.mistakes.end(), std::back_inserter(mistakes));
     std::move(file.manifests.uses.begin(), file.manifests.uses.end(), std::back_inserter(uses));
-    if (file.manifests.passed_over.contains("ImageList.prefetchd.dev")) request.lists.push_back(file.name);
+    if (request.list.empty() && file.manifests.passed_over.contains("ImageList.prefetchd.dev")) {
+      request.list = file.name;
+    }
     for (const manifest::StepReference& reference : file.manifests.references) {
       request.notes.push_back(file.name + ":" + std::to_string(reference.at.line) + ": " +
                               manifest::ReferenceTitle(reference) + ", which is not checked");
@@ -133,8 +135,8 @@ int Check(const base::Call& call, AgentClient agent, const CheckOptions& options
   if (!mistakes.empty()) return Refuse(mistakes, err);
   for (const std::string& note : request.notes) err << "note: " << note << "\n";
   // A gate that asks for nothing must not look like one that passed.
-  if (request.items.empty() && !request.lists.empty()) {
-    return Refuse({request.lists.front() +
+  if (request.items.empty() && !request.list.empty()) {
+    return Refuse({request.list +
                    " is an image list, which has no pods: name manifests with -f, or images with --image"},
                   err);
   }

@@ -163,31 +163,5 @@ TEST_F(SizeScenario, UpdatesAndImagesOfNoListWaitToo) {
   EXPECT_EQ(Asked(8, 12), 0);
 }
 
-// All within the ten minutes for which a registry is near.
-TEST_F(SizeScenario, UpdatesAreNotAskedAbout) {
-  const std::vector<std::string> names = Push(0, 10);
-  node_.List(names, [](plan::DesiredImage& want) {
-    want.refresh = plan::Refresh::kIfDigestChanged;
-    want.refresh_interval = seconds(60);
-  });
-  ASSERT_TRUE(node_.RunUntil([&] { return node_.Ready(); }, minutes(5)));
-  const int before = Asked();
-  for (const std::string& name : names) node_.runtime.Push(MakeImage(name, {{name + " again", 10 * kMB}}));
-  node_.runtime.SetBandwidth(kMB / 100);
-  const auto moved = [&](const std::string& name) {
-    return node_.Image(name).registry && node_.Image(name).registry->reason == plan::Reason::kTagMoved;
-  };
-  ASSERT_TRUE(
-      node_.RunUntil([&] { return std::count_if(names.begin(), names.end(), moved) == 10; }, minutes(5)));
-  EXPECT_EQ(Asked(), before);
-}
-
-TEST_F(SizeScenario, ImagesOfNoListAreNotAskedAbout) {
-  for (const std::string& name : Push(0, 10)) node_.AskPull(name);
-  node_.RunFor(seconds(1));
-  EXPECT_GT(node_.runtime.counters().pull_calls, 1);
-  EXPECT_EQ(Asked(), 0);
-}
-
 }  // namespace
 }  // namespace prefetch::tests::size_scenario_test
