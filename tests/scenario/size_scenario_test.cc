@@ -137,13 +137,16 @@ TEST_F(SizeScenario, ARegistryThatAsksForPatienceIsNotAsked) {
 
 TEST_F(SizeScenario, UpdatesAndImagesOfNoListWaitToo) {
   const auto refreshed = [](plan::DesiredImage& want) {
-    if (want.reference.Normalized() >= App(4)) return;
+    if (want.reference.Normalized() >= App(6)) return;
     want.refresh = plan::Refresh::kIfDigestChanged;
     want.refresh_interval = seconds(60);
   };
-  // Somebody else has pulled an earlier version of them, so their sizes are not known.
-  std::vector<std::string> names = Push(0, 3);
-  for (const std::string& name : names) {
+  std::vector<std::string> names = Push(90, 98);  // half of the list, from the beginning
+  node_.List(names);
+  ASSERT_TRUE(node_.RunUntil([&] { return node_.Ready(); }, minutes(5)));
+  // Somebody else has pulled an earlier version of these six, so their sizes are not known.
+  for (const std::string& name : Push(0, 6)) {
+    names.push_back(name);
     node_.runtime.Preload(MakeImage(name, {{name + " before", 10 * kMB}}));
   }
   node_.List(names, refreshed);
@@ -152,15 +155,15 @@ TEST_F(SizeScenario, UpdatesAndImagesOfNoListWaitToo) {
     return node_.Image(name).registry && node_.Image(name).registry->reason == plan::Reason::kTagMoved;
   };
   ASSERT_TRUE(
-      node_.RunUntil([&] { return std::count_if(names.begin(), names.end(), moved) == 3; }, minutes(5)));
-  for (const std::string& name : Push(4, 8)) names.push_back(name);
+      node_.RunUntil([&] { return std::count_if(names.begin(), names.end(), moved) == 6; }, minutes(5)));
+  for (const std::string& name : Push(6, 10)) names.push_back(name);
   node_.List(names, refreshed);
   node_.RunFor(seconds(2));
-  for (const std::string& name : Push(8, 12)) node_.AskPull(name);
+  for (const std::string& name : Push(60, 64)) node_.AskPull(name);
   node_.RunFor(seconds(2));
-  EXPECT_EQ(Asked(0, 4), 0);
-  EXPECT_GT(Asked(4, 8), 0);
-  EXPECT_EQ(Asked(8, 12), 0);
+  EXPECT_EQ(Asked(0, 6), 0);
+  EXPECT_GT(Asked(6, 10), 0);
+  EXPECT_EQ(Asked(60, 64), 0);
 }
 
 }  // namespace
