@@ -250,7 +250,8 @@ void WriteSpellings(doc::JsonWriter& out, const plan::ImageState& image) {
   out.EndArray();
 }
 
-void WriteImage(doc::JsonWriter& out, const plan::Snapshot& snapshot, const plan::ImageState& image) {
+void WriteImage(doc::JsonWriter& out, const plan::Snapshot& snapshot, const plan::ImageState& image,
+                base::WallTime time) {
   out.Member("image", image.want->reference.written());
   out.Member("normalizedName", image.want->reference.Normalized());
   out.MemberBool("required", image.want->required);
@@ -282,7 +283,7 @@ void WriteImage(doc::JsonWriter& out, const plan::Snapshot& snapshot, const plan
   }
   WriteImageVerdicts(out, snapshot, image);
   WriteSpellings(out, image);
-  WriteImageRegistry(out, image, snapshot.time);
+  WriteImageRegistry(out, image, time);
   out.Key("pull");
   WritePull(out, image.pull);
   out.Member("open", plan::OpenName(image.want->open));
@@ -293,14 +294,14 @@ void WriteImage(doc::JsonWriter& out, const plan::Snapshot& snapshot, const plan
 }
 
 std::string ImageJson(const plan::Snapshot& snapshot, const plan::ImageState& image,
-                      const ImageDetail& detail) {
+                      const ImageDetail& detail, base::WallTime time) {
   doc::JsonWriter out;
   out.BeginObject();
   out.Member("apiVersion", kStatusApiVersion);
   out.Member("kind", "ImageStatus");
   out.Member("node", snapshot.node);
-  out.Member("time", base::Rfc3339(snapshot.time));
-  WriteImage(out, snapshot, image);
+  out.Member("time", base::Rfc3339(time));
+  WriteImage(out, snapshot, image, time);
   out.MemberBool("listed", detail.listed);
   out.Key("kubelet");
   WriteKubelet(out, snapshot.kubelet);

@@ -8,7 +8,8 @@
 namespace prefetch::status {
 
 // The members of one entry, without the braces.
-void WriteImage(doc::JsonWriter& out, const plan::Snapshot& snapshot, const plan::ImageState& image);
+void WriteImage(doc::JsonWriter& out, const plan::Snapshot& snapshot, const plan::ImageState& image,
+                base::WallTime time);
 // "verdicts" and "verdictsReason" of one image.
 void WriteImageVerdicts(doc::JsonWriter& out, const plan::Snapshot& snapshot, const plan::ImageState& image);
 // "spellings": only where the sources spell the image in several ways, or list it for several pods: each has

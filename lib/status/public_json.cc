@@ -169,7 +169,7 @@ const std::vector<std::string>& HiddenMembers() {
   return kHidden;
 }
 
-std::string PublicStatusJson(const plan::Snapshot& snapshot) {
+std::string PublicStatusJson(const plan::Snapshot& snapshot, base::WallTime time) {
   doc::JsonWriter out;
   out.Reserve(kPublicHeadBytes + snapshot.images.size() * kPublicImageBytes);
   out.BeginObject();
@@ -183,7 +183,7 @@ std::string PublicStatusJson(const plan::Snapshot& snapshot) {
   out.Member("reason", plan::ReasonName(snapshot.readiness.reason));
   out.MemberNumber("required", snapshot.readiness.required);
   out.MemberNumber("requiredReady", snapshot.readiness.required_ready);
-  out.Member("time", base::Rfc3339(snapshot.time));
+  out.Member("time", base::Rfc3339(time));
   WritePublicNode(out, snapshot);
   out.Key("images");
   out.BeginArray();

@@ -21,7 +21,10 @@ const std::vector<std::string>& HiddenMembers();
 
 // The status document for strangers, with the member "hidden". Its writer names each visible member, so one
 // that is added to the full document later stays hidden until it is added here, too. Pure; any thread.
-std::string PublicStatusJson(const plan::Snapshot& snapshot);
+std::string PublicStatusJson(const plan::Snapshot& snapshot, base::WallTime time);
+inline std::string PublicStatusJson(const plan::Snapshot& snapshot) {
+  return PublicStatusJson(snapshot, snapshot.time);
+}
 
 // A preflight's answer for strangers: messages can quote registries, kubelet's records and paths.
 CheckResult WithoutMessages(CheckResult result);

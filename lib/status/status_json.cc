@@ -157,7 +157,7 @@ void WriteKubelet(doc::JsonWriter& out, const std::optional<plan::KubeletStatus>
   out.EndObject();
 }
 
-std::string StatusJson(const plan::Snapshot& snapshot) {
+std::string StatusJson(const plan::Snapshot& snapshot, base::WallTime time) {
   doc::JsonWriter out;
   out.Reserve(kHeadBytes + snapshot.images.size() * kImageBytes);
   out.BeginObject();
@@ -165,7 +165,7 @@ std::string StatusJson(const plan::Snapshot& snapshot) {
   out.Member("kind", "NodeStatus");
   out.Member("node", snapshot.node);
   WriteReadiness(out, snapshot.readiness);
-  out.Member("time", base::Rfc3339(snapshot.time));
+  out.Member("time", base::Rfc3339(time));
   out.Key("list");
   WriteList(out, snapshot.list, snapshot.images.size());
   out.Key("runtime");
@@ -175,14 +175,14 @@ std::string StatusJson(const plan::Snapshot& snapshot) {
   out.Key("disk");
   WriteDisk(out, snapshot.disk);
   out.Key("registries");
-  WriteRegistries(out, snapshot.registries, snapshot.time);
+  WriteRegistries(out, snapshot.registries, time);
   out.Key("problems");
   out.Strings(snapshot.problems);
   out.Key("images");
   out.BeginArray();
   for (const plan::ImageState& image : snapshot.images) {
     out.BeginObject();
-    WriteImage(out, snapshot, image);
+    WriteImage(out, snapshot, image, time);
     out.EndObject();
   }
   out.EndArray();

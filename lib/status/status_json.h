@@ -20,8 +20,12 @@ namespace prefetch::status {
 // Of every document that an agent answers with.
 inline constexpr std::string_view kStatusApiVersion = "prefetchd.dev/v1";
 
-// One line with a newline at its end. Pure; any thread.
-std::string StatusJson(const plan::Snapshot& snapshot);
+// Returns one line with a newline at its end. `time` is when the document is made: its member "time", and
+// what ages count from. Pure; any thread.
+std::string StatusJson(const plan::Snapshot& snapshot, base::WallTime time);
+inline std::string StatusJson(const plan::Snapshot& snapshot) {
+  return StatusJson(snapshot, snapshot.time);
+}
 
 // The document's facts about an image, for other forms than JSON.
 struct ShownVerdict {
@@ -41,7 +45,11 @@ std::uint64_t WholeRate(double per_second);
 
 // One image in full, for GET /v1/images/REF (kind ImageStatus). `image` need not be on the list.
 std::string ImageJson(const plan::Snapshot& snapshot, const plan::ImageState& image,
-                      const ImageDetail& detail);
+                      const ImageDetail& detail, base::WallTime time);
+inline std::string ImageJson(const plan::Snapshot& snapshot, const plan::ImageState& image,
+                             const ImageDetail& detail) {
+  return ImageJson(snapshot, image, detail, snapshot.time);
+}
 
 // The body of GET /readyz: a few lines for people; the status code is ReadyAnswer::ready. The answer comes
 // with the hashes of list and sources, which identify the judged list. `verbose` adds a line for each entry

@@ -321,8 +321,37 @@ TEST(Endpoints, LivezSaysWhenTheLoopIsStuck) {
   EXPECT_EQ(world.Ask(Audience::kNeighbours, "/readyz").status, 200);
 }
 
-// A document of thousands of entries: written once a Snapshot, whoever asks, and not on the server's thread.
-TEST(Endpoints, TheStatusIsWrittenOnceASnapshotAndViewAndShared) {
+// A Snapshot stands until something changes, and its document is still of the moment in which it is served.
+TEST(Endpoints, TheStatusHasTheTimeAtWhichItIsServed) {
+  World world;
+  plan::Snapshot node = sample::TroubledNode();
+  const base::WallTime agreed = world.clock.Wall() - std::chrono::seconds(5);
+  for (plan::ImageState& image : node.images) {
+    auto registry = std::make_shared<plan::RegistryView>();
+    registry->confirmed_at = agreed;
+    image.registry = std::move(registry);
+  }
+  node.time = world.clock.Wall();
+  world.Publish(std::move(node));
+  for (Audience audience : {Audience::kLocal, Audience::kNeighbours}) {
+    SCOPED_TRACE(audience == Audience::kLocal);
+    for (int i = 0; i < 2; ++i) {
+      std::string body = world.Ask(audience, "/v1/status").body;
+      EXPECT_NE(body.find("\"time\":\"" + base::Rfc3339(world.clock.Wall()) + '"'), std::string::npos)
+          << body;
+      const auto age = std::chrono::floor<std::chrono::seconds>(world.clock.Wall() - agreed).count();
+      if (audience == Audience::kLocal) {
+        EXPECT_NE(body.find("\"ageSeconds\":" + std::to_string(age) + ','), std::string::npos) << body;
+      }
+      world.clock.Advance(std::chrono::minutes(20));
+    }
+  }
+  std::string one = world.Ask(Audience::kLocal, "/v1/images/docker.io/library/busybox:1.36").body;
+  EXPECT_NE(one.find("\"time\":\"" + base::Rfc3339(world.clock.Wall()) + '"'), std::string::npos) << one;
+}
+
+// A document of thousands of entries: written once a second, whoever asks, and not on the server's thread.
+TEST(Endpoints, TheStatusIsWrittenOnceASecondAndViewAndShared) {
   World world;
   http::Handler local = world.Handler(Audience::kLocal), neighbours = world.Handler(Audience::kNeighbours);
   http::ServerRequest request{.path = "/v1/status"};
@@ -340,6 +369,11 @@ TEST(Endpoints, TheStatusIsWrittenOnceASnapshotAndViewAndShared) {
   ASSERT_NE(full, nullptr);
   EXPECT_NE(*full, *text);
   EXPECT_EQ(local(request).Wait({}).shared, full);
+
+  world.clock.Advance(seconds(1));
+  http::SharedBody later = neighbours(request).Wait({}).shared;
+  ASSERT_NE(later, nullptr);
+  EXPECT_NE(*later, *text) << "the time is another one";
 
   world.Publish(sample::TroubledNode());
   http::ServerAnswer newer = neighbours(request);

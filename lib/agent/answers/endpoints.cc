@@ -43,14 +43,16 @@ http::ServerAnswer Quickly(http::Deferred job) {
   return {std::move(job), http::JobKind::kQuick};
 }
 
-http::ServerAnswer Status(const Board& board, View view) {
+http::ServerAnswer Status(const Board& board, const base::Clock& clock, View view) {
   std::shared_ptr<StatusDocuments> documents = board.Documents();
   const bool full = view == View::kFull;
   const StatusDocument& document = full ? documents->full : documents->open;
-  if (StatusDocument::Text text = document.Written()) return http::SharedJsonResponse(200, std::move(text));
-  return Quickly([documents = std::move(documents), full](const base::Call&) {
-    return http::SharedJsonResponse(200, full ? documents->full.Write(&status::StatusJson)
-                                              : documents->open.Write(&status::PublicStatusJson));
+  if (StatusDocument::Text text = document.Written(clock.Wall())) {
+    return http::SharedJsonResponse(200, std::move(text));
+  }
+  return Quickly([documents = std::move(documents), &clock, full](const base::Call&) {
+    StatusDocument& document = full ? documents->full : documents->open;
+    return http::SharedJsonResponse(200, document.Write(clock.Wall()));
   });
 }
 
@@ -64,16 +66,16 @@ http::ServerResponse Refusal(const TurnedAway& away) {
 }
 
 // With a fleet token: in full.
-http::ServerAnswer StatusOfFleet(const Board& board, std::string_view authorization, const std::string& peer,
-                                 Callers& callers) {
+http::ServerAnswer StatusOfFleet(const Board& board, const base::Clock& clock, std::string_view authorization,
+                                 const std::string& peer, Callers& callers) {
   auto token = callers.Read(authorization, plan::CallerPurpose::kFleet);
   if (const auto* away = std::get_if<TurnedAway>(&token)) return Refusal(*away);
-  return http::Deferred(
-      [&board, &callers, token = std::get<Callers::Token>(std::move(token)), peer](const base::Call& call) {
-        auto caller = callers.Identify(call, token, peer);
-        if (const auto* away = std::get_if<TurnedAway>(&caller)) return Refusal(*away);
-        return http::SharedJsonResponse(200, board.Documents()->full.Write(&status::StatusJson));
-      });
+  return http::Deferred([&board, &clock, &callers, token = std::get<Callers::Token>(std::move(token)),
+                         peer](const base::Call& call) {
+    auto caller = callers.Identify(call, token, peer);
+    if (const auto* away = std::get_if<TurnedAway>(&caller)) return Refusal(*away);
+    return http::SharedJsonResponse(200, board.Documents()->full.Write(clock.Wall()));
+  });
 }
 
 http::ServerAnswer Readyz(const Board& board, const http::ServerRequest& request, View view) {
@@ -210,9 +212,9 @@ http::Handler Endpoints(const Board& board, const Metrics& metrics, const Inquir
     }
     if (path == "/v1/status") {
       auto authorization = request.headers.Get(plan::kFleetHeader);
-      if (local || !authorization) return Status(board, view);
+      if (local || !authorization) return Status(board, clock, view);
       if (callers != nullptr && callers->Admits(plan::CallerPurpose::kFleet)) {
-        return StatusOfFleet(board, *authorization, request.peer, *callers);
+        return StatusOfFleet(board, clock, *authorization, request.peer, *callers);
       }
       return http::ErrorResponse(403, "this agent's configuration (fleetTokens) admits no token here");
     }

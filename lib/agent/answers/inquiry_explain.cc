@@ -150,7 +150,8 @@ Explanation Inquiry::Explain(const base::Call& call, const image::Reference& ref
     const plan::RuntimeStatus& runtime = snapshot->runtime;
     detail.registry_hosts = hosts_(reference, {runtime.name, runtime.version, runtime.registries});
   }
-  return {.known = detail.listed || image.present, .json = status::ImageJson(*snapshot, image, detail)};
+  return {.known = detail.listed || image.present,
+          .json = status::ImageJson(*snapshot, image, detail, clock_.Wall())};
 }
 
 }  // namespace prefetch::agent
