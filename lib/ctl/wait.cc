@@ -22,10 +22,10 @@ constexpr std::chrono::milliseconds kLook{250};
 constexpr std::chrono::milliseconds kListIsRead{200};
 constexpr std::size_t kNodeDetails = 10;  // lines below the first, on a terminal
 
-// How it ends now, if it does.
+// How it ends now, if it does. A failure for good can still heal: a tag that is missing may be pushed
+// meanwhile.
 std::optional<screen::WaitEnd> EndOf(const screen::StatusDocument& document, bool fail_fast) {
   if (document.ready) return screen::WaitEnd::kReady;
-  if (screen::FailedForGood(document)) return screen::WaitEnd::kFailedForGood;
   if (fail_fast && screen::SomethingFailedForGood(document)) return screen::WaitEnd::kFailedFast;
   return std::nullopt;
 }

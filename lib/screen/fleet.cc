@@ -182,12 +182,10 @@ FleetEnd JudgeFleet(const Fleet& fleet, const FleetTarget& target, bool fail_fas
   if (nodes == 0) return FleetEnd::kGoOn;
   std::size_t needed = target.Needed(nodes);
   if (fleet.ready >= needed) return FleetEnd::kReady;
-  auto given_up = std::count_if(fleet.nodes.begin(), fleet.nodes.end(), [&](const FleetNode& node) {
-    return fail_fast ? node.failed_for_good : node.for_good;
-  });
-  std::size_t left = nodes - static_cast<std::size_t>(given_up);
-  if (fail_fast && left < needed) return FleetEnd::kFailedForGood;
-  return !fail_fast && given_up > 0 && left == fleet.ready ? FleetEnd::kFailedForGood : FleetEnd::kGoOn;
+  if (!fail_fast) return FleetEnd::kGoOn;
+  auto lost = std::count_if(fleet.nodes.begin(), fleet.nodes.end(),
+                            [](const FleetNode& node) { return node.failed_for_good; });
+  return nodes - static_cast<std::size_t>(lost) < needed ? FleetEnd::kFailedForGood : FleetEnd::kGoOn;
 }
 
 }  // namespace prefetch::screen

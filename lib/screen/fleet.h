@@ -101,11 +101,11 @@ std::optional<FleetTarget> ParseFleetTarget(std::string_view text);  // none: 0,
 enum class FleetEnd {
   kGoOn,
   kReady,          // as many as needed; a fleet without nodes never is
-  kFailedForGood,  // as many as needed cannot be reached by waiting
+  kFailedForGood,  // with fail_fast: too few nodes are left
 };
 
-// `fail_fast`: one image that has failed for good gives its node up; else only a node where nothing moves
-// any more is, and no other node may move either.
+// With `fail_fast`, a node counts as lost as soon as one of its images has failed for good. Without it, no
+// node does: a tag that is missing may be pushed meanwhile.
 FleetEnd JudgeFleet(const Fleet& fleet, const FleetTarget& target, bool fail_fast);
 
 }  // namespace prefetch::screen

@@ -236,7 +236,7 @@ std::string FleetResult(const Fleet& fleet, const FleetTarget& target, FleetEnd 
   if (fleet.no_detail > 0) ratio += ", " + std::to_string(fleet.no_detail) + " with no detail";
   if (end == FleetEnd::kReady) return "ready: " + ratio + ", after " + base::HumanTime(waited) + "\n";
   std::string text = end == FleetEnd::kFailedForGood
-                         ? "failed: " + ratio + "; waiting longer changes nothing\n"
+                         ? "failed: " + ratio + "; something has failed for good\n"
                      : nodes == 0 ? "timed out after " + base::HumanTime(waited) + ": no node matches\n"
                                   : "timed out after " + base::HumanTime(waited) + ": " + ratio + "\n";
   text += HiddenText(fleet, std::max(width, kLeastWidth));

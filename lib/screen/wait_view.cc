@@ -144,10 +144,6 @@ std::string WaitResult(const StatusDocument& document, WaitEnd end, std::chrono:
     case WaitEnd::kReady:
       return "ready: " + Ratio(document) + " on node " + document.node + ", after " +
              base::HumanTime(waited) + "\n";
-    case WaitEnd::kFailedForGood:
-      text =
-          "failed: " + Ratio(document) + " on node " + document.node + "; waiting longer changes nothing\n";
-      break;
     case WaitEnd::kFailedFast:
       text = "failed: " + Ratio(document) + " on node " + document.node + "; something has failed for good\n";
       break;

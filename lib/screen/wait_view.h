@@ -24,8 +24,7 @@ std::vector<std::string> WaitDetails(const StatusDocument& document, std::size_t
 
 enum class WaitEnd {
   kReady,
-  kFailedForGood,  // all that is missing has failed for good
-  kFailedFast,     // something has, and the rest is not waited for
+  kFailedFast,  // a missing image has failed for good, and the rest is not waited for
   kTimedOut,
 };
 

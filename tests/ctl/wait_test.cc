@@ -57,7 +57,8 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         EndCase{"Ready", {sample::Ready("q.io/a:v1", 1000)}, false, kOk, "ready"},
         EndCase{"TimeIsOver", {sample::Queued("q.io/a:v1")}, false, kTimedOut, "q.io/a:v1"},
-        EndCase{"AllHasFailed", {GoneForGood()}, false, kNo, "q.io/gone:v1"},
+        EndCase{"AllHasFailed", {GoneForGood()}, false, kTimedOut, "q.io/gone:v1"},
+        EndCase{"AllHasFailedFast", {GoneForGood()}, true, kNo, "q.io/gone:v1"},
         EndCase{
             "OneFailsAndAnotherIsPulled", {GoneForGood(), sample::Queued("q.io/a:v1")}, false, kTimedOut, ""},
         EndCase{"FailFast", {GoneForGood(), sample::Queued("q.io/a:v1")}, true, kNo, "q.io/gone:v1"},
@@ -95,8 +96,9 @@ TEST(WaitCommand, GoesOnWhileAnAgentIsReplaced) {
 // A user who edits a list and waits at once gets an answer about the new list.
 TEST(WaitCommand, AnAnswerBeforeTheListIsReadAgainIsNotTheLastWord) {
   ChangingAgent agent({Status({GoneForGood()}), Status({sample::Ready("q.io/a:v1", 1000)})});
-  tests::Ran ran = tests::Run(
-      [&](auto& out, auto& err) { return Wait({}, agent.Client(), {.timeout = seconds(30)}, out, err); });
+  tests::Ran ran = tests::Run([&](auto& out, auto& err) {
+    return Wait({}, agent.Client(), {.fail_fast = true, .timeout = seconds(30)}, out, err);
+  });
   EXPECT_EQ(ran.exit, kOk) << ran;
   EXPECT_EQ(agent.asked(), 2U);
   EXPECT_EQ(ran.out.find("q.io/gone"), std::string::npos) << ran;

@@ -174,7 +174,7 @@ std::vector<EndCase> EndCases() {
       {"StillMoving", {ready, moving}, all, FleetEnd::kGoOn, FleetEnd::kGoOn},
       {"EnoughReady", {ready, ready, moving}, two, FleetEnd::kReady, FleetEnd::kReady},
       {"EnoughPercent", {ready, ready, denied}, most, FleetEnd::kReady, FleetEnd::kReady},
-      {"TheRestIsDenied", {ready, denied}, all, FleetEnd::kFailedForGood, FleetEnd::kFailedForGood},
+      {"TheRestIsDenied", {ready, denied}, all, FleetEnd::kGoOn, FleetEnd::kFailedForGood},
       {"OthersMove", {moving, denied}, all, FleetEnd::kGoOn, FleetEnd::kFailedForGood},
       {"OneImageOfTheNodeMoves", {ready, half}, all, FleetEnd::kGoOn, FleetEnd::kFailedForGood},
       {"EnoughCanStillCome", {ready, moving, denied}, two, FleetEnd::kGoOn, FleetEnd::kGoOn},

@@ -84,7 +84,7 @@ TEST_P(NodeTest, Readyz) {
 TEST_P(NodeTest, Wait) {
   std::string text = WaitLine(document_, 80) + "\n" + WaitLine(document_, 200) + "\n\n";
   EXPECT_LE(DisplayWidth(WaitLine(document_, 80)), 80U);
-  for (WaitEnd end : {WaitEnd::kReady, WaitEnd::kFailedForGood, WaitEnd::kTimedOut}) {
+  for (WaitEnd end : {WaitEnd::kReady, WaitEnd::kFailedFast, WaitEnd::kTimedOut}) {
     text += WaitResult(document_, end, std::chrono::seconds(600), 80) + "\n";
   }
   ExpectGolden(File("wait"), text);

@@ -86,8 +86,8 @@ TEST(WaitResult, IndentsWhatIsWrongWithTheNode) {
   document.reason = "ListInvalid";
   document.message =
       "no valid version of a.yaml is known: a.yaml:1:1: kind: is required\na.yaml:2:1: images: is required";
-  EXPECT_EQ(WaitResult(document, WaitEnd::kFailedForGood, std::chrono::seconds(1), 80),
-            "failed: 0 of 0 ready on node n1; waiting longer changes nothing\n"
+  EXPECT_EQ(WaitResult(document, WaitEnd::kFailedFast, std::chrono::seconds(1), 80),
+            "failed: 0 of 0 ready on node n1; something has failed for good\n"
             "  no valid version of a.yaml is known: a.yaml:1:1: kind: is required\n"
             "    a.yaml:2:1: images: is required\n");
 }

@@ -59,7 +59,10 @@ TEST_F(Credentials, AWrongPasswordIsDeniedSaidAndNotHammered) {
   node_.HasDockerConfig(registry_->host(), kStale);
   node_.HasList({image_, other});
   node_.StartAgent();
-  rig::Ran waited = node_.Ctl({"wait", "--timeout", "30s"});
+  ASSERT_TRUE(rig::Eventually(seconds(30), [&] {
+    return node_.StatusOf(image_).settled && node_.StatusOf(other).settled;
+  })) << node_.AgentLog();
+  rig::Ran waited = node_.Ctl({"wait", "--fail-fast", "--timeout", "30s"});
   EXPECT_EQ(waited.exit, (rig::Exit{1, 0})) << waited.out << waited.err << node_.AgentLog();
 
   screen::StatusImage status = node_.StatusOf(image_);

@@ -172,8 +172,10 @@ TEST_F(FleetCommand, WaitEndsWhenEnoughAreReady) {
             {"timed out after 1 s: 1 of 3 nodes ready", "denied", "not ready: n2, n3"});
   ExpectHas(Run(1, {"wait", "--fleet", "--fail-fast"}).out, {"failed: 1 of 3 nodes ready"});
   Says("n3", {Ready("a/b:1", 1)});
-  ExpectHas(Run(1, {"wait", "--fleet"}).out,
-            {"failed: 2 of 3 nodes ready; waiting longer changes nothing", "401 Unauthorized"});
+  ExpectHas(Run(3, {"wait", "--fleet", "--timeout", "1s"}).out,
+            {"timed out after 1 s: 2 of 3 nodes ready", "401 Unauthorized"});
+  ExpectHas(Run(1, {"wait", "--fleet", "--fail-fast"}).out,
+            {"failed: 2 of 3 nodes ready; something has failed for good", "401 Unauthorized"});
   Run(2, {"wait", "--fleet", "--min-ready", "101%"});
   Run(2, {"wait", "--min-ready", "1"});
   ExpectHas(Run(3, {"wait", "--fleet", "--timeout", "1s", "--nodes", "pool=none"}).out, {"no node matches"});

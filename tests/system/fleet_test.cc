@@ -99,14 +99,17 @@ class Fleet : public testing::Test {
 
 TEST_F(Fleet, OneIsReadyOneIsDeniedAnImageAndOneHasNoAgentAnyMore) {
   ASSERT_EQ(one_.node.Ctl({"wait", "--timeout", "60s"}).exit, rig::Exit{}) << one_.node.AgentLog();
-  ASSERT_EQ(two_.node.Ctl({"wait", "--timeout", "60s"}).exit, (rig::Exit{1, 0})) << two_.node.AgentLog();
+  const std::string app = File("app.txt", one_.app + "\n");
+  ASSERT_EQ(two_.node.Ctl({"wait", "--list", app, "--timeout", "60s"}).exit, rig::Exit{})
+      << two_.node.AgentLog();
+  ASSERT_EQ(two_.node.Ctl({"wait", "--fail-fast", "--timeout", "60s"}).exit, (rig::Exit{1, 0}))
+      << two_.node.AgentLog();
   ExpectHas(Ctl(0, {"status"}).out,
             {"3 nodes   1 ready   1 progressing   1 failing   1 with no detail\n",
              "denied       " + two_.closed, "on 1 of 3 nodes", "no detail    (the node itself)"});
   ExpectHas(Ctl(0, {"status", "-o", "json"}).out, {"\"node\": \"n1\"", "\"AccessDenied\""});
 
   // What both have is what is waited for; who is not heard does not count.
-  const std::string app = File("app.txt", one_.app + "\n");
   ExpectHas(Ctl(0, {"wait", "--list", app, "--nodes", "pool=a", "--timeout", "30s"}).out,
             {"ready: 2 of 2 nodes ready"});
   ExpectHas(Ctl(0, {"wait", "--list", app, "--min-ready", "2", "--timeout", "30s"}).out, {"ready: 2 of 3"});

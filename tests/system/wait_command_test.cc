@@ -71,7 +71,7 @@ TEST_F(WaitCommand, EndsByWhatIsAskedFor) {
   ExpectHas(Out(3, {"--list", ListOf("- image: ghcr.io/acme/new:v1\n"), "--timeout", "1s"}),
             {"0 of 1 ready", "not on the agent's list (yet)"});
   Says({Ready(kRunner, 1), Gone()});
-  ExpectHas(Out(1, {}), {"waiting longer changes nothing"});
+  ExpectHas(Out(3, {"--timeout", "1s"}), {"timed out after 1 s: 1 of 2 ready", "quay.io has no such tag"});
   Out(2, {"--list", ListOf("- image: A\n")});
   Out(2, {"--list", runner, "--hash", "sha256:1"});
   const std::string empty = dir_.Write("empty.txt", "");
@@ -160,14 +160,14 @@ TEST_F(WaitCommand, ATerminalGetsAViewThatIsDrawnAnew) {
   rig::Process waiting;
   ASSERT_OK(waiting.Start(Command({"--timeout", "60s"}), terminal.get(), terminal.get()));
   ASSERT_TRUE(IsAsked(3));
-  Says({Ready(kRunner, 100), Gone()});
-  EXPECT_EQ(waiting.Wait(seconds(20)), (rig::Exit{1, 0}));
+  Says({Ready(kRunner, 100), Ready("quay.io/acme/gone:v2", 100)});
+  EXPECT_EQ(waiting.Wait(seconds(20)), (rig::Exit{0, 0}));
   std::string text(65536, '\0');
   ssize_t n = ::read(screen.get(), text.data(), text.size());
   ASSERT_GT(n, 0);
   text.resize(static_cast<std::size_t>(n));
   ExpectHas(text, {"0 of 2 ready, 1 pulling (10 of 100 B", "\r\n  not found    quay.io/acme/gone:v2",
-                   "\r\n  pulling      ghcr.io/acme/runner:v3", "\r\x1b[2A\x1b[J", "failed: 1 of 2 ready"});
+                   "\r\n  pulling      ghcr.io/acme/runner:v3", "\r\x1b[2A\x1b[J", "ready: 2 of 2 ready"});
   // What is drawn fits: else going up as many lines as were drawn would not take all of it away.
   std::string drawn = base::ReplaceAll(base::ReplaceAll(text, "\r\x1b[2A\x1b[J", "\n"), "\r", "");
   for (std::string_view line : base::Split(drawn, '\n')) EXPECT_LE(screen::DisplayWidth(line), 70U) << line;

@@ -88,7 +88,7 @@ Command WaitCommand(CLI::App& command, Context& context) {
       ->needs("--fleet")
       ->group(kFleetGroup);
   command.footer(R"(
-Without --fail-fast, the command ends early only if all missing images have failed for good.
+Without --fail-fast, the command also waits for images that have failed for good: a missing tag may be pushed.
 
 With --fleet, the command asks ready nodes again every 30 s, and the others every 2 s. It waits for nodes without
 an agent, and for agents that cannot be reached. If you ask for a list, hash or policy, the readiness of such an
@@ -96,7 +96,7 @@ agent's pod does not count: the pod may have another list. A fleet without nodes
 
 Exit code:
   0  ready
-  1  failed for good
+  1  failed for good (with --fail-fast)
   2  bad usage, or an invalid list
   3  timed out
   4  the agent or the cluster could not be asked
