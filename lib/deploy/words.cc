@@ -113,7 +113,7 @@ std::vector<std::string> NotesFor(const GenerateOptions& options, const Objects&
                                   const AgentDaemonSet& agent) {
   std::vector<std::string> notes = NotesOnNodes(options.nodes, agent.pod_spec());
   if (options.image.empty()) {
-    notes.emplace_back("--image is not given: nothing is published under the name that the manifests have");
+    notes.emplace_back("no registry has the image that the manifests name: replace it before you apply them");
   }
   const bool learns = !Contains(options.components, kNoApiAccess);
   if (options.kubelet_version.empty() && !learns) {

@@ -31,7 +31,8 @@ def generated(options, files=None):
         for name, text in (files or {"images.yaml": LIST}).items():
             with open(os.path.join(folder, name), "w", encoding="utf-8") as out:
                 out.write(text)
-        result = subprocess.run([os.environ["PREFETCHCTL"], "generate", *options], cwd=folder, capture_output=True, text=True)
+        image = [] if "--image" in options else ["--image", ""]
+        result = subprocess.run([os.environ["PREFETCHCTL"], "generate", *options, *image], cwd=folder, capture_output=True, text=True)
     if result.returncode != 0:
         raise Refused(result.stderr.strip())
     return by_name(one for one in yaml.load_all(result.stdout, Loader=yaml.CSafeLoader) if one)

@@ -35,7 +35,7 @@ with open(os.path.join(DEPLOY, "base/images.yaml"), encoding="utf-8") as shipped
 
 def ask(platform, components=(), more=(), lists=("images.yaml",)):
     """A finished process of prefetchctl generate, over lists that are as the shipped one."""
-    given = ["generate", "--platform", platform, *more]
+    given = ["generate", "--platform", platform, *more, *([] if "--image" in more else ["--image", ""])]
     with tempfile.TemporaryDirectory() as folder:
         for name in lists:
             given += ["--list", name]

@@ -18,8 +18,8 @@ constexpr const char* kWithAccount =
 AsPod::AsPod(RealNode& node, const std::vector<std::string>& components) : node_(node) {
   const rig::Scratch& scratch = node.node().scratch();
   scratch.Write("manifests/images.txt", "quay.io/acme/app:v1\n");
-  std::vector<std::string> words = {"generate", "--platform", "generic", "--list",
-                                    scratch / "manifests/images.txt"};
+  std::vector<std::string> words = {
+      "generate", "--platform", "generic", "--list", scratch / "manifests/images.txt", "--image", ""};
   for (const std::string& component : components) words.insert(words.end(), {"--component", component});
   rig::Ran generated = node.node().Ctl(words);
   EXPECT_TRUE(generated.exit == rig::Exit{}) << generated.err;

@@ -47,7 +47,7 @@ class Policy : public testing::Test {
     const std::string list =
         scratch.Write("policy/images.txt", listed_ + "\n" + std::string(kHost) + "/team/latest\n");
     rig::Ran made = node_->node().Ctl({"generate", "--platform", "generic", "--list", list, "--component",
-                                       "policy", "--policy-action", action});
+                                       "policy", "--policy-action", action, "--image", ""});
     ASSERT_TRUE(made.exit == rig::Exit{}) << made.err;
     manifests_ = scratch.Write("policy/all.yaml", made.out);
     rig::Ran applied = Kubectl({"apply", "--server-side", "-f", manifests_});

@@ -94,6 +94,9 @@ class Renderings : public testing::Test {
                                      scratch_ / "images.txt"};
     for (const std::string& component : components) argv.insert(argv.end(), {"--component", component});
     argv.insert(argv.end(), more.begin(), more.end());
+    if (std::find(more.begin(), more.end(), "--image") == more.end()) {
+      argv.insert(argv.end(), {"--image", ""});
+    }
     auto ran = rig::RunProgram({argv, {}}, std::chrono::minutes(1));
     EXPECT_OK(ran);
     EXPECT_TRUE(ran && ran->exit == rig::Exit{}) << (ran ? ran->err : "");

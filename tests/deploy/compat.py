@@ -1,7 +1,7 @@
 """What prefetchctl migrate image-prefetcher makes for those who come from stackrox/image-prefetcher: their names, their
 ConfigMap, their Secret, and a label that means what it says."""
 
-from generated import check_told, documents_of, run
+from generated import check_image_is_required, check_told, documents_of, run
 from render import agent, daemon_set, of_kind, pod
 
 NAME, NAMESPACE = "my-images", "prefetch-images"
@@ -111,6 +111,7 @@ def add_compat(cases, add_rendering, check_platform, none):
         repositories = None if "--secret" not in more else ['"quay.io/acme"'] if name == "narrow" else every
         cases.add(f"compat:{name}", "secret", lambda more=more, repositories=repositories: none(
             check_secret(generate_compat(more), repositories)))
+    cases.add("compat", "NoImage", lambda: none(check_image_is_required([*MIGRATE, *GIVEN])))
     for name, given, code, words in TOLD:
         cases.add("compat_says", name, lambda given=given, code=code, words=words: none(
             check_told(given, None, code, words, MIGRATE)))

@@ -29,7 +29,10 @@ SETS["openshift"] += [[one, "node-gate"] for one in OF_OPENSHIFT]
 
 
 def run(arguments, files=None, command=("generate",)):
-    """A finished process of `prefetchctl generate`, or another command, in a folder with `files`."""
+    """A finished process of `prefetchctl generate`, or another command, in a folder with `files`. With the image of
+    deploy/, unless `arguments` have one, or are the whole command."""
+    if command[:1] in (("generate",), ("migrate",)) and "--image" not in arguments:
+        arguments = [*arguments, "--image", ""]
     with tempfile.TemporaryDirectory() as folder:
         for name, text in (files or {"images.yaml": LIST}).items():
             os.makedirs(os.path.dirname(os.path.join(folder, name)), exist_ok=True)
@@ -358,7 +361,7 @@ TOLD = [
     ("PullSecretAndTheRecords", arguments("eks") + ["--image-pull-secret", "pull"], None, 0,
      "the Secret pull must exist in the namespace prefetchd"),
     ("OutputThatCannotBe", arguments("eks") + ["-o", "no/where/"], None, 2, "-o no/where/"),
-    ("NothingIsPublished", arguments("eks"), None, 0, "--image is not given"),
+    ("NothingIsPublished", arguments("eks"), None, 0, "no registry has the image"),
     ("NewestKnownVersion", arguments("eks") + ["--kubelet-version", "v1.37.0-eks-1"], None, 0, ""),
     ("NewerVersion", arguments("eks") + ["--kubelet-version", "1.38"], None, 0, "newer than the rules"),
     ("NoVersionAndNoApi", arguments("eks", ["no-api-access"]), None, 0, "FactsUnknown"),
@@ -396,6 +399,11 @@ def check_told(given, files, code, words, command=("generate",)):
     problems = [] if result.returncode == code else [f"exit code {result.returncode}, not {code}: {result.stderr}"]
     problems += [] if words in result.stderr else [f"nothing says {words!r}: {result.stderr}"]
     return problems + (["something is printed all the same"] if code != 0 and result.stdout else [])
+
+
+def check_image_is_required(words):
+    """`words` without --image; nothing adds it here."""
+    return check_told(words, None, 2, "--image is required", ())
 
 
 def check_quiet_where_all_is_said():
@@ -489,6 +497,7 @@ def add_generated(cases, add_rendering, none):
     cases.add("generate", "commands_are_shown", lambda: none([] if len(shown_commands()) >= 5 else ["too few"]))
     for given in shown_commands():
         cases.add("generate", f"shown: {' '.join(given)}", lambda given=given: none(check_shown_command(given)))
+    cases.add("generate", "NoImage", lambda: none(check_image_is_required(["generate", *arguments("eks")])))
     for name, given, files, code, words in TOLD:
         cases.add("generate_says", name, lambda given=given, files=files, code=code, words=words: none(
             check_told(given, files, code, words)))

@@ -193,8 +193,8 @@ CHOSEN = {
     "no taint": (["--toleration", "dedicated"], LINUX, [], True),
     "its own startup taint": (["--toleration", "dedicated"], LINUX, [taint(STARTUP_TAINT)], True),
 }
-COMMANDS = {"generate": ["generate", "--platform", "generic", "--list", "images.yaml"],
-            "migrate": ["migrate", "image-prefetcher", "images", "--namespace", "x"],
+COMMANDS = {"generate": ["generate", "--platform", "generic", "--list", "images.yaml", "--image", ""],
+            "migrate": ["migrate", "image-prefetcher", "images", "--namespace", "x", "--image", ""],
             "touch-daemonset": ["generate", "touch-daemonset", "--list", "images.yaml"]}
 
 

@@ -47,7 +47,8 @@ Cluster::Cluster(Node& node, const std::vector<std::string>& components)
 
 std::string Cluster::Manifests(Node& node, const std::vector<std::string>& components) const {
   node.scratch().Write("cluster/images.txt", "quay.io/acme/app:v1\n");
-  std::vector<std::string> args = {"generate", "--platform", "generic", "--list", folder_ + "/images.txt"};
+  std::vector<std::string> args = {
+      "generate", "--platform", "generic", "--list", folder_ + "/images.txt", "--image", ""};
   for (const std::string& component : components) {
     args.insert(args.end(), {"--component", component});
   }

@@ -37,7 +37,8 @@ TEST_F(ListCommand, OpenAlwaysIsForAgentsThatTouch) {
   EXPECT_EQ(Run({"list", "check", "--touch", "images.yaml"}).exit, rig::Exit{});
   EXPECT_EQ(Run({"list", "print", "images.yaml"}).exit, (rig::Exit{2, 0}));
   EXPECT_NE(Run({"list", "print", "--touch", "images.yaml"}).out.find("open: Always"), std::string::npos);
-  const Words generate = {"generate", "--platform", "generic", "--list", "images.yaml"};
+  const Words generate = {"generate",    "--platform", "generic", "--list",
+                          "images.yaml", "--image",    "q.io/p:1"};
   EXPECT_EQ(Run(generate).exit, (rig::Exit{2, 0}));
   Words with_touch = generate;
   with_touch.insert(with_touch.end(), {"--component", "touch"});
@@ -80,7 +81,7 @@ TEST_F(ListCommand, AListFileMayHaveAnyName) {
                                Words{"generate", "touch-daemonset", "--list", name}}) {
       EXPECT_EQ(Run(words).exit, rig::Exit{}) << words[0] << " " << words[1] << " " << name;
     }
-    ran = Run({"generate", "--platform", "generic", "--list", name});
+    ran = Run({"generate", "--platform", "generic", "--list", name, "--image", "q.io/p:1"});
     EXPECT_EQ(ran.exit, rig::Exit{}) << ran.err;
     EXPECT_NE(ran.out.find("\n  " + std::string(key) + ": |\n"), std::string::npos) << ran.out;
   }

@@ -62,8 +62,10 @@ base::Status CheckCombination(const Flags& flags) {
   return {};
 }
 
-int Run(Flags& flags) {
-  if (auto good = CheckCombination(flags); !good) return Fail(kBadInput, good.error(), std::cerr);
+int Run(Flags& flags, const CLI::App& command) {
+  for (const base::Status& good : {CheckCombination(flags), CheckImageIsGiven(command)}) {
+    if (!good) return Fail(kBadInput, good.error(), std::cerr);
+  }
   // A list may use every feature that the chosen components give agents.
   const std::vector<std::string>& components = flags.generate.options.components;
   flags.generate.capabilities.touch =
@@ -146,16 +148,18 @@ Exit code: 0 written, 2 bad input, with all errors.
 Examples:
   prefetchctl generate --platform eks --list images.yaml --image registry.example/prefetchd:0.1.0 \
       | kubectl apply --server-side -f -
-  prefetchctl generate --platform openshift --list images.yaml --component node-gate \
-      --component monitoring -o manifests/
-  prefetchctl generate --platform gke --list team-a.yaml --list team-b.txt --instance ci --port 9478
-  prefetchctl generate --platform eks --list ci.yaml --instance ci --node-selector pool=ci
-  prefetchctl generate --platform eks --list team-a.yaml --agent-config agent.yaml --mount-pull-secret team-a
-  prefetchctl generate --platform eks --list images.yaml --component policy --policy-action Deny)");
+  prefetchctl generate --platform openshift --list images.yaml --image registry.example/prefetchd:0.1.0 \
+      --component node-gate --component monitoring -o manifests/
+  prefetchctl generate --platform gke --list team-a.yaml --list team-b.txt --image registry.example/prefetchd:0.1.0 \
+      --instance ci --port 9478 --node-selector pool=ci
+  prefetchctl generate --platform eks --list team-a.yaml --image registry.example/prefetchd:0.1.0 \
+      --agent-config agent.yaml --mount-pull-secret team-a
+  prefetchctl generate --platform eks --list images.yaml --image registry.example/prefetchd:0.1.0 \
+      --component policy --policy-action Deny)");
   const CLI::App* touch = TouchDaemonSetCommand(command, *touch_flags);
-  return [flags, touch, touch_flags, init = InitContainerCommand(command)] {
+  return [flags, &command, touch, touch_flags, init = InitContainerCommand(command)] {
     if (init.app->parsed()) return init.run();
-    if (!touch->parsed()) return Run(*flags);
+    if (!touch->parsed()) return Run(*flags, command);
     return GenerateTouchDaemonSet(touch_flags->lists, touch_flags->nodes, touch_flags->output, std::cout,
                                   std::cerr);
   };

@@ -43,7 +43,9 @@ void ManifestOptions(CLI::App& command, deploy::GenerateOptions& options) {
   Repeatable(command, "--component", options.components,
              base::Join(deploy::Components(tree), ", ") + " (repeatable)");
   Offers(command.get_option("--component"), deploy::Components(tree));
-  command.add_option("--image", options.image, "The agent's image, in a registry that your nodes reach");
+  command.add_option(
+      "--image", options.image,
+      "The agent's image, in a registry that your nodes reach; '': prefetchd, for tools that replace it");
   Repeatable(command, "--image-pull-secret", options.image_pull_secrets,
              "A pull secret in the agents' namespace for the agent's image; see deploy/docs/install.md "
              "(repeatable)");
@@ -66,6 +68,14 @@ void ManifestOptions(CLI::App& command, deploy::GenerateOptions& options) {
   command.add_option("--port", options.port,
                      "Port of the agent; on the host's network, a port of the node [9477]");
   NodeOptions(command, options.nodes);
+}
+
+base::Status CheckImageIsGiven(const CLI::App& command) {
+  if (command.count("--image") != 0) return {};
+  return base::InvalidArgument(
+      "--image is required: push the agent's image to a registry of yours (deploy/docs/build.md), and name "
+      "it; "
+      "'' leaves the name to a tool that replaces it");
 }
 
 void ManifestOutput(CLI::App& command, std::string& output) {
@@ -118,8 +128,11 @@ Exit code: 0 written, 2 bad input.
 
 Examples:
   prefetchctl migrate image-prefetcher my-images --namespace prefetch-images --secret pull-secret \
-      --k8s-flavor ocp | kubectl apply --server-side -f -)");
-  return [flags] { return Migrate(flags->migrate, flags->common, flags->output); };
+      --k8s-flavor ocp --image registry.example/prefetchd:0.1.0 | kubectl apply --server-side -f -)");
+  return [flags, &command] {
+    if (auto good = CheckImageIsGiven(command); !good) return Fail(kBadInput, good.error(), std::cerr);
+    return Migrate(flags->migrate, flags->common, flags->output);
+  };
 }
 
 }  // namespace prefetch::ctl

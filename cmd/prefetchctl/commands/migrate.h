@@ -23,6 +23,8 @@ struct MigrateFlags {
 void NodeOptions(CLI::App& command, deploy::NodeChoice& nodes);
 // Platform, components, image and its pull secrets, labels of monitors, version of kubelet, port, nodes.
 void ManifestOptions(CLI::App& command, deploy::GenerateOptions& options);
+// Returns InvalidArgument without --image: deploy/ names an image that exists in no registry.
+base::Status CheckImageIsGiven(const CLI::App& command);
 void ManifestOutput(CLI::App& command, std::string& output);
 // NAME and what image-prefetcher's own deploy.sh takes.
 void MigrateOptions(CLI::App& command, MigrateFlags& flags);
