@@ -46,8 +46,8 @@ RegistryConfig JudgeRegistry(const RawConfig& raw, Mistakes& mistakes) {
 }
 
 Fetch WhoFetches(const SaidText& said, Mistakes& mistakes) {
-  if (!said || said->value == "auto") return Fetch::kAuto;
-  if (said->value != "runtime") mistakes.Add(said->by, "must be auto or runtime");
+  if (said && said->value == "auto") return Fetch::kAuto;
+  if (said && said->value != "runtime") mistakes.Add(said->by, "must be auto or runtime");
   return Fetch::kRuntime;
 }
 

@@ -86,7 +86,7 @@ struct AgentConfig {
   bool kube_api = false;
   // kubelet is made to record images for every pod of the node; a list may then ask for open: Always.
   RegistryConfig registry;
-  Fetch fetch = Fetch::kAuto;
+  Fetch fetch = Fetch::kRuntime;
   bool touch = false;
   bool touch_image_volumes = false;
   bool accept_fleet_wide_node_writes = false;

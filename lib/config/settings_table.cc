@@ -216,10 +216,10 @@ constexpr std::array kSettings = {
     Setting{.name = "fetch",
             .member = &Raw::fetch,
             .group = Group::kRegistry,
-            .fallback = "auto",
+            .fallback = "runtime",
             .help =
-                "Who downloads images: auto: the agent itself, where containerd 2.1 or later would be slower "
-                "and the registry is not near; runtime: always the container runtime",
+                "Who downloads images: runtime: always the container runtime; auto: the agent itself, where "
+                "containerd 2.1 or later would be slower and the registry is not near",
             .words = "auto|runtime"},
     // Touch
     Setting{.name = "touch",

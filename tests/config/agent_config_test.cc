@@ -92,7 +92,7 @@ TEST(AgentConfig, WhoFetches) {
   auto fetch = [](const char* word) {
     return LoadAgentConfig(Minimal(), Environment({{"PREFETCHD_FETCH", word}}));
   };
-  EXPECT_EQ(Validate(Minimal())->fetch, Fetch::kAuto);
+  EXPECT_EQ(Validate(Minimal())->fetch, Fetch::kRuntime);
   EXPECT_EQ(fetch("auto")->fetch, Fetch::kAuto);
   EXPECT_EQ(fetch("runtime")->fetch, Fetch::kRuntime);
   ASSERT_FALSE(fetch("agent"));

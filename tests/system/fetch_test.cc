@@ -124,7 +124,7 @@ TEST_F(FetchOnContainerd, ALargeImageOfANearRegistryDoesNotComeLast) {
 TEST_F(FetchOnContainerd, ARouteThatTheOperatorDoesNotTrustIsTheRuntimesAffair) {
   node_.HasDockerConfig("registry.example.test", kRobot);
   node_.HasList({Push(*registry_)});
-  node_.StartAgent({"--registry-containerd-config", node_.containerd().config_file()});
+  node_.StartAgent({"--fetch=auto", "--registry-containerd-config", node_.containerd().config_file()});
   ExpectReady();
   EXPECT_EQ(Fetched(), 0);
 }
@@ -156,7 +156,7 @@ TEST_F(FetchOnContainerd, WithoutContainerdsConfigurationTheRuntimeDownloads) {
   mirror->proxy().Delay(kFarOneWay);
   ASSERT_OK(node_.containerd().RouteByMirror(registry, mirror->proxy().port(), origin->proxy().port()));
   node_.HasList({registry + "/app:v1"});
-  node_.StartAgent();
+  node_.StartAgent({"--fetch=auto"});
   ExpectReady();
   EXPECT_EQ(Fetched(), 0);
   EXPECT_EQ(origin->proxy().Count("", "/blobs/"), 0U);

@@ -197,8 +197,9 @@ void RealWorld::StartAgent() {
   std::vector<std::string> flags = {"--node-label", "--node-condition"};
   if (distance_ == Distance::kFar) {
     // hosts.toml leads to another name, so the operator trusts it with the login.
-    flags.insert(flags.end(), {"--registry-containerd-config", node_.containerd().config_file(),
-                               "--registry-trusted-mirror", closed_->proxy().address()});
+    flags.insert(flags.end(),
+                 {"--fetch=auto", "--registry-containerd-config", node_.containerd().config_file(),
+                  "--registry-trusted-mirror", closed_->proxy().address()});
   }
   node_.StartAgent(flags);
   agent_since_ = std::chrono::steady_clock::now();
