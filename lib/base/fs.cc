@@ -61,16 +61,12 @@ Result<std::string> ReadFile(const std::string& path, std::size_t max_bytes) {
     std::size_t had = content.size();
     content.resize(std::min(std::max(had + 4096, want), max_bytes + 1));
     ssize_t n = ::read(file.get(), content.data() + had, content.size() - had);
-    if (n < 0 && errno == EINTR)
-      n = 0, content.resize(had);
-    else if (n < 0)
-      return Failed("read", path);
-    else
-      content.resize(had + static_cast<std::size_t>(n));
+    if (n < 0 && errno != EINTR) return Failed("read", path);
+    content.resize(had + static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
     if (content.size() > max_bytes) {
       return ResourceExhausted(path + " is longer than " + std::to_string(max_bytes) + " bytes");
     }
-    if (n == 0 && content.size() == had) return content;
+    if (n == 0) return content;
   }
 }
 

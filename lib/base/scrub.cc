@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cctype>
 
-#include "base/secret.h"
 #include "base/text.h"
 
 namespace prefetch::base {
@@ -66,19 +65,21 @@ std::string CleanPaths(std::string_view message) {
   return out;
 }
 
-}  // namespace
-
-std::string Redact(std::string_view text, std::vector<std::string> spellings) {
-  // So that no spelling is left over around a shorter one.
-  std::sort(spellings.begin(), spellings.end(),
-            [](const auto& a, const auto& b) { return a.size() > b.size(); });
-  std::string out(text);
-  for (std::string& spelling : spellings) {
-    if (!spelling.empty()) out = ReplaceAll(out, spelling, kRedacted);
-    WipeString(spelling);
-  }
-  return out;
+// The length of the character that `text` begins with, if it may not be printed; otherwise 0.
+std::size_t ControlAt(std::string_view text) {
+  auto byte = [&](std::size_t at) { return at < text.size() ? static_cast<unsigned char>(text[at]) : 0U; };
+  if (byte(0) < 0x20 || byte(0) == 0x7f) return byte(0) == '\n' ? 0 : 1;
+  if (byte(0) == 0xc2) return byte(1) >= 0x80 && byte(1) < 0xa0 ? 2 : 0;  // C1
+  if (byte(0) == 0xd8) return byte(1) == 0x9c ? 2 : 0;                    // U+061C
+  if (byte(0) != 0xe2) return 0;
+  const unsigned low = byte(2);
+  const bool marks =
+      low == 0x8e || low == 0x8f || (low >= 0xa8 && low <= 0xae);  // U+200E/F, U+2028 to U+202E
+  const bool isolates = low >= 0xa6 && low <= 0xa9;                // U+2066 to U+2069
+  return (byte(1) == 0x80 && marks) || (byte(1) == 0x81 && isolates) ? 3 : 0;
 }
+
+}  // namespace
 
 std::string WithoutUrlSecrets(std::string_view text) {
   return CleanPaths(CleanUrls(text));
@@ -86,14 +87,10 @@ std::string WithoutUrlSecrets(std::string_view text) {
 
 std::string WithoutControls(std::string_view text) {
   std::string out;
-  for (std::size_t i = 0; i < text.size(); i++) {
-    const auto c = static_cast<unsigned char>(text[i]);
-    // U+0080 to U+009F are two bytes, of which the first begins other characters, too.
-    const bool c1 =
-        c == 0xc2 && i + 1 < text.size() && (static_cast<unsigned char>(text[i + 1]) & 0xe0) == 0x80;
-    const bool control = (c < 0x20 && c != '\n') || c == 0x7f;
-    out += c1 || control ? ' ' : text[i];
-    if (c1) i++;
+  while (!text.empty()) {
+    const std::size_t control = ControlAt(text);
+    out += control > 0 ? ' ' : text.front();
+    text.remove_prefix(std::max<std::size_t>(control, 1));
   }
   return out;
 }

@@ -5,25 +5,22 @@
 
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace prefetch::base {
 
 inline constexpr std::string_view kRedacted = "[redacted]";
 
-// Every occurrence of one of `spellings`, the longest first, becomes kRedacted. Empty ones are passed over.
-// Wipes its copies of them.
-std::string Redact(std::string_view text, std::vector<std::string> spellings);
-
 // URLs lose user information and query: "https://user:pw@host/path?sig=…" becomes "https://host/path?…". So
 // do quoted relative paths: Head "/v2/a?token=…".
 std::string WithoutUrlSecrets(std::string_view text);
 
-// Control characters (C0, DEL, C1), which a terminal would obey, become spaces; line ends stay.
+// Characters that a terminal would obey, or that change the order in which text is shown, become spaces: C0,
+// DEL, C1, separators of lines and paragraphs, marks and controls of direction. Line ends stay. All text that
+// the programs print goes through this function or InOneLine.
 std::string WithoutControls(std::string_view text);
 
-// UTF-8 in one line: control characters (C0, DEL, C1) become spaces, bytes that are not UTF-8 U+FFFD; trimmed
-// at both ends.
+// WithoutControls in one line: line ends become spaces too, and bytes that are not UTF-8 U+FFFD; trimmed at
+// both ends.
 std::string InOneLine(std::string_view text);
 
 }  // namespace prefetch::base

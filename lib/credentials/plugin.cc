@@ -1,14 +1,18 @@
 #include "credentials/plugin.h"
 
+#include "base/redactor.h"
 #include "base/subprocess.h"
-#include "credentials/scrub.h"
 #include "doc/duration.h"
+#include "doc/json.h"
+#include "doc/secret_node.h"
 
 namespace prefetch::credentials {
 namespace {
 
 constexpr std::size_t kLongestResponse = 1 << 20;
 constexpr std::size_t kKeptErrors = 4096;
+constexpr std::size_t kLongestWords = 1024;
+constexpr std::size_t kShortestValue = 6;  // of a variable that may be a secret
 
 base::Command CommandOf(const Provider& provider, const PluginSurroundings& surroundings) {
   base::Command command;
@@ -24,30 +28,59 @@ base::Command CommandOf(const Provider& provider, const PluginSurroundings& surr
   return command;
 }
 
-// ": its message", without secrets.
-std::string Said(const base::ProcessResult& result) {
-  std::vector<std::string> secrets = SecretsIn(result.output.Reveal());
-  std::string text = ScrubPluginErrors(result.errors, secrets);
-  for (std::string& secret : secrets) base::WipeString(secret);
+void CollectStrings(const doc::Node& node, std::vector<base::Secret>& out) {
+  if (node.kind == doc::Node::Kind::kString) out.emplace_back(node.text);
+  for (const doc::Node& item : node.items) CollectStrings(item, out);
+  for (const doc::Member& member : node.members) {
+    if (member.key != "kind" && member.key != "apiVersion" && member.key != "cacheKeyType" &&
+        member.key != "cacheDuration" && member.key != "username") {
+      CollectStrings(member.value, out);
+    }
+  }
+}
+
+// The secrets of one run: strings in its stdout, and the values of the provider's own environment. Paths and
+// short words there are none, unless their name says so.
+std::vector<base::Secret> SecretsOf(const base::ProcessResult& result, const Provider& provider) {
+  std::vector<base::Secret> secrets;
+  for (const auto& [name, value] : provider.env) {
+    const bool may_be = value.size() >= kShortestValue && !value.starts_with('/');
+    if (may_be || base::TellsOfASecret(name)) secrets.emplace_back(value);
+  }
+  doc::Problems ignored("output");
+  if (auto tree = doc::ParseJson(result.output.Reveal(), ignored, doc::JsonRules::kLenient)) {
+    doc::SecretNode root(std::move(*tree));
+    CollectStrings(root.node, secrets);
+  }
+  return secrets;
+}
+
+// ": its message", without secrets (A11).
+std::string Said(const base::ProcessResult& result, const Provider& provider, const base::Secret& token) {
+  const std::vector<base::Secret> secrets = SecretsOf(result, provider);
+  std::vector<const base::Secret*> all = {&token};
+  for (const base::Secret& secret : secrets) all.push_back(&secret);
+  const std::string text = base::PluginText(result.errors, kLongestWords, all);
   return text.empty() ? "" : ": " + text;
 }
 
-base::Error Failure(const base::ProcessResult& result, const PluginSurroundings& surroundings) {
+base::Error Failure(const base::ProcessResult& result, const PluginSurroundings& surroundings,
+                    const std::string& said) {
   switch (result.end) {
     case base::ProcessEnd::kExited:
-      return base::Unavailable("exited " + std::to_string(result.code) + Said(result));
+      return base::Unavailable("exited " + std::to_string(result.code) + said);
     case base::ProcessEnd::kSignalled:
-      return base::Unavailable("was killed by signal " + std::to_string(result.code) + Said(result));
+      return base::Unavailable("was killed by signal " + std::to_string(result.code) + said);
     case base::ProcessEnd::kTimedOut:
       return base::DeadlineExceeded(
           (result.took < surroundings.timeout
                ? "did not answer in the time that was left"
                : "did not answer within " + doc::FormatDuration(surroundings.timeout)) +
-          Said(result));
+          said);
     case base::ProcessEnd::kCancelled:
       return base::Cancelled("a stop was requested");
     case base::ProcessEnd::kOutputLimit:
-      return base::ResourceExhausted("wrote more than 1 MiB" + Said(result));
+      return base::ResourceExhausted("wrote more than 1 MiB" + said);
   }
   return base::Internal("ended in an unknown way");
 }
@@ -64,7 +97,9 @@ base::Result<PluginResponse> RunPlugin(const base::Call& call, const Provider& p
   base::Result<base::ProcessResult> result = base::RunProcess(
       call.Within(surroundings.timeout), CommandOf(provider, surroundings), request.Reveal());
   if (!result) return std::move(result).error();
-  if (result->end != base::ProcessEnd::kExited || result->code != 0) return Failure(*result, surroundings);
+  if (result->end != base::ProcessEnd::kExited || result->code != 0) {
+    return Failure(*result, surroundings, Said(*result, provider, identity.token));
+  }
   auto response = DecodeResponse(result->output.Reveal(), provider.api_version, surroundings.kubelet_version);
   if (response && provider.token_attributes && EchoesToken(*response, *provider.token_attributes, identity)) {
     return base::InvalidArgument(

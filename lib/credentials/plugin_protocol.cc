@@ -1,6 +1,7 @@
 #include "credentials/plugin_protocol.h"
 
 #include "base/log.h"
+#include "base/redactor.h"
 #include "base/text.h"
 #include "credentials/version_rules.h"
 #include "doc/json.h"
@@ -32,6 +33,7 @@ std::vector<KeyedAuth> DecodeAuth(doc::ObjectReader& object, doc::UnknownKeys un
       doc::ObjectReader entry(value);
       auth.username = entry.String("username").value_or("");
       auth.password = base::Secret(entry.String("password").value_or(""));
+      base::RememberSecret(auth.password);
       entry.Finish(unknown);
     }
     auths.push_back({key, std::move(auth)});

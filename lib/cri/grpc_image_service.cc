@@ -7,9 +7,9 @@
 #include <memory>
 #include <utility>
 
+#include "base/redactor.h"
 #include "cri/rpc.h"
 #include "cri/runtime_json.h"
-#include "cri/scrub.h"
 #include "runtime_v1.grpc.pb.h"
 
 namespace prefetch::cri {
@@ -88,7 +88,7 @@ std::optional<CallError> NotReady(const v1::RuntimeStatus& status) {
     for (const std::string& more : {condition.reason(), condition.message()}) {
       if (!more.empty()) words.append(": ").append(more);
     }
-    return CallError{image::ErrorClass::kRuntimeDown, ScrubRuntimeWords(words, nullptr)};
+    return CallError{image::ErrorClass::kRuntimeDown, base::ForeignText(words, kLongestWords)};
   }
   return std::nullopt;
 }

@@ -21,9 +21,12 @@
 
 namespace prefetch::cri {
 
+// The maximum size of a runtime's words, before a "…" (C18).
+inline constexpr std::size_t kLongestWords = 1021;
+
 struct CallError {
   image::ErrorClass error_class = image::ErrorClass::kUnknown;
-  // The runtime's words, scrubbed (C18): no secret, query string, userinfo or control character; at most 1024
+  // The runtime's words, redacted (C18): no secret, query string, userinfo or control character; at most 1024
   // bytes.
   std::string message;
 

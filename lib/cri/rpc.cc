@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/redactor.h"
 #include "cri/classify.h"
-#include "cri/scrub.h"
 
 namespace prefetch::cri {
 namespace {
@@ -101,7 +101,8 @@ std::optional<CallError> ToCallError(const grpc::Status& status, const base::Cal
   bool late = std::chrono::steady_clock::now() >= call.deadline;
   if (code == RpcCode::kDeadlineExceeded && late) return TimedOut(connected, subject);
   ErrorClass error_class = Classify(code, status.error_message(), subject.image_names);
-  std::string words = ScrubRuntimeWords(status.error_message(), subject.credential);
+  std::string words = base::ForeignText(status.error_message(), kLongestWords,
+                                        {subject.credential ? &subject.credential->password : nullptr});
   if (words.empty()) words = std::string(subject.method) + " failed without a word";
   if (error_class == ErrorClass::kRuntimeUnsupported) words = Unsupported(words);
   return CallError{error_class, std::move(words)};

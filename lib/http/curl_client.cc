@@ -12,6 +12,7 @@
 #include <limits>
 #include <system_error>
 
+#include "base/redactor.h"
 #include "http/curl_answer.h"
 #include "http/curl_error.h"
 #include "http/curl_request.h"
@@ -314,6 +315,9 @@ void CurlClient::Tidy() {
 Exchanged CurlClient::Exchange(const base::Call& call, const Request& request) {
   std::string what = (IsFieldName(request.method) ? request.method : "?") + " " + DisplayUrl(request.url);
   if (base::Status fit = Check(request); !fit) return {std::move(fit).error().Wrap(what), Fault::kRequest};
+  base::RememberSecret(request.authorization);
+  if (request.secret_header) base::RememberSecret(request.secret_header->value);
+  if (request.tls) base::RememberSecret(request.tls->key_pem);
   auto handle = Take();
   if (!handle->valid()) return {base::ResourceExhausted(what + ": out of memory"), Fault::kRequest};
   Exchanged exchanged = handle->Send(call, request, options_);

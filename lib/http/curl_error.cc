@@ -5,19 +5,13 @@
 #include <cerrno>
 #include <system_error>
 
+#include "base/redactor.h"
 #include "base/text.h"
 
 namespace prefetch::http {
 namespace {
 
 constexpr std::size_t kMaxTlsText = 200;
-
-// libcurl's text can quote a certificate, which a stranger wrote.
-std::string Scrubbed(std::string_view text) {
-  std::string clean;
-  for (char c : base::ToUtf8(text)) clean += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? ' ' : c;
-  return base::Truncate(clean, kMaxTlsText);
-}
 
 base::Error ConnectFailed(const CurlFailure& failure) {
   if (failure.address_refused) {
@@ -47,7 +41,8 @@ bool IsTlsAlert(const CurlFailure& failure) {
 
 base::Error TlsFailed(const CurlFailure& failure) {
   std::string message = "TLS with " + std::string(failure.peer) + " failed";
-  if (!failure.tls_text.empty()) message += ": " + Scrubbed(failure.tls_text);
+  if (!failure.tls_text.empty())
+    message += ": " + base::ForeignText(failure.tls_text, kMaxTlsText);  // quotes certificates
   if (failure.own_trust && IsMistrust(failure.code)) return base::PermissionDenied(std::move(message));
   return base::Unavailable(std::move(message));
 }

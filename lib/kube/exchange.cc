@@ -1,10 +1,9 @@
 #include "kube/exchange.h"
 
-#include <algorithm>
 #include <chrono>
 #include <memory>
+#include <vector>
 
-#include "base/text.h"
 #include "kube/failure.h"
 #include "kube/retry.h"
 
@@ -23,13 +22,6 @@ std::shared_ptr<const http::Tls> TrustOnly(const std::string& ca_pem, const http
   return other;
 }
 
-// A pod may echo the request, and a failure's message quotes its answer.
-void Blank(const base::Secret& header, std::string& answer) {
-  std::string_view token = header.Reveal();
-  token.remove_prefix(std::min(token.find(' ') + 1, token.size()));
-  if (!token.empty()) answer = base::ReplaceAll(answer, token, "***");
-}
-
 Answer<http::Response> SendOnce(const base::Call& call, http::Client& client, const base::Clock& clock,
                                 const Ask& ask, const std::string& ca_pem, const Proof& proof) {
   http::Request request{.method = ask.method, .url = ask.url, .headers = {{"Accept", ask.accept}}};
@@ -42,8 +34,9 @@ Answer<http::Response> SendOnce(const base::Call& call, http::Client& client, co
   request.max_body_bytes = ask.max_body_bytes;
   auto response = client.Send(call, request);
   if (!response) return FailureOf(response.error(), ask.attempt);
-  if (ask.header && response->status >= 300) Blank(ask.header->value, response->body);
-  if (auto failure = FailureOf(*response, ask.attempt, proof.authorization, clock.Wall())) {
+  const std::vector<const base::Secret*> sent = {&proof.authorization,
+                                                 ask.header ? &ask.header->value : nullptr, ask.secret};
+  if (auto failure = FailureOf(*response, ask.attempt, sent, clock.Wall())) {
     // pods/proxy passes a pod's own 401 on. The API server sends a Status with each of its own
     // (apiserver/pkg/endpoints/filters/authentication.go, Unauthorized).
     failure->of_pod = ask.header && response->status == 401 && !IsStatus(response->body);

@@ -19,6 +19,7 @@ struct Ask {
   std::string url;
   std::string content_type;  // of `body`
   std::string body;
+  const base::Secret* secret = nullptr;  // that `body` holds; a caller's, which the process does not remember
   std::string accept = "application/json";
   std::size_t max_body_bytes = 4 * 1024 * 1024;  // of the answer
   std::optional<http::SecretHeader> header;      // for whom the server asks in turn

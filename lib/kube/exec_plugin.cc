@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "base/fs.h"
+#include "base/redactor.h"
 #include "base/subprocess.h"
 #include "base/text.h"
 #include "doc/json.h"
@@ -84,17 +85,14 @@ void ReadEnvironment(doc::ObjectReader& exec, std::vector<std::string>& environm
       entry.Fail("name", "must be the name of an environment variable");
     } else {
       SetVariable(environment, *name, value.value_or(""));
+      if (base::TellsOfASecret(*name)) base::RememberSecret(base::Secret(value.value_or("")));
     }
   }
 }
 
-// A plugin's stderr, as one line.
 std::string StderrTail(const base::ProcessResult& result) {
-  std::string text = base::ToUtf8(base::TrimSpace(result.errors));
-  for (char& c : text) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
-  }
-  return text.empty() ? "" : ": " + base::Truncate(text, kLongestErrors);
+  const std::string text = base::PluginText(result.errors, kLongestErrors);
+  return text.empty() ? "" : ": " + text;
 }
 
 base::Status EndedWell(const base::ProcessResult& result) {
@@ -156,8 +154,10 @@ base::Result<ExecCredential> DecodeExecCredential(std::string_view output, const
   ExecCredential credential;
   if (auto status = root.Object("status", doc::Need::kRequired)) {
     credential.token = base::Secret(status->String("token").value_or(""));
+    base::RememberSecret(credential.token);
     credential.certificate_pem = status->String("clientCertificateData").value_or("");
     credential.key_pem = base::Secret(status->String("clientKeyData").value_or(""));
+    base::RememberSecret(credential.key_pem);
     if (auto expires = status->String("expirationTimestamp")) {
       credential.expires = ParseRfc3339(*expires);
       if (!credential.expires) status->Fail("expirationTimestamp", "must be a time as RFC 3339 has it");

@@ -1,7 +1,6 @@
 #include "kube/failure.h"
 
-#include "base/scrub.h"
-#include "base/text.h"
+#include "base/redactor.h"
 #include "doc/json.h"
 #include "doc/path.h"
 #include "kube/times.h"
@@ -52,23 +51,6 @@ ApiError KindOf(base::Code code) {
   return ApiError::kMalformed;
 }
 
-// Service account tokens are JWTs, and every JWT begins like this ("{\"" in base64).
-std::string BlankTokens(std::string text) {
-  constexpr std::string_view kBegin = "eyJ";
-  for (std::size_t at = text.find(kBegin); at != std::string::npos; at = text.find(kBegin, at + 1)) {
-    std::size_t end = text.find_first_of(" \"',;", at);
-    text.replace(at, std::min(end, text.size()) - at, base::kRedacted);
-  }
-  return text;
-}
-
-std::string Fit(std::string_view text, const base::Secret& credential) {
-  std::string_view secret = credential.Reveal();
-  if (secret.starts_with("Bearer ")) secret.remove_prefix(std::string_view("Bearer ").size());
-  std::string clean = base::Redact(base::InOneLine(text), {std::string(secret)});
-  return base::Truncate(BlankTokens(std::move(clean)), kLongestMessage);
-}
-
 // The fields of a Status object; all empty if `body` is none.
 struct StatusWords {
   std::string message, reason;
@@ -82,11 +64,12 @@ std::optional<doc::Node> ParseStatus(const std::string& body) {
   return status;
 }
 
-StatusWords ReadStatus(const std::string& body, const base::Secret& credential) {
+StatusWords ReadStatus(const std::string& body, const std::vector<const base::Secret*>& secrets) {
   auto status = ParseStatus(body);
   if (!status) return {};
-  StatusWords said{
-      Fit(TextAt(*status, {"message"}), credential), Fit(TextAt(*status, {"reason"}), credential), {}};
+  StatusWords said{base::ForeignText(TextAt(*status, {"message"}), kLongestMessage, secrets),
+                   base::ForeignText(TextAt(*status, {"reason"}), kLongestMessage, secrets),
+                   {}};
   const doc::Node* wait = ValueAt(*status, {"details", "retryAfterSeconds"});
   if (wait != nullptr && wait->kind == doc::Node::Kind::kInt) {
     said.retry_after = ParseRetryAfter(wait->text, base::WallTime());
@@ -97,9 +80,9 @@ StatusWords ReadStatus(const std::string& body, const base::Secret& credential) 
 }  // namespace
 
 std::optional<Failure> FailureOf(const http::Response& response, std::string_view attempt,
-                                 const base::Secret& credential, base::WallTime now) {
+                                 const std::vector<const base::Secret*>& secrets, base::WallTime now) {
   if (response.status >= 200 && response.status < 300) return std::nullopt;
-  StatusWords said = ReadStatus(response.body, credential);
+  StatusWords said = ReadStatus(response.body, secrets);
   Failure failure{.kind = KindOf(response.status), .status = response.status, .reason = said.reason};
   failure.retry_after = said.retry_after;
   if (auto header = response.headers.Get("Retry-After")) {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/result.h"
@@ -15,10 +16,9 @@
 namespace prefetch::kube {
 
 // nullopt for a 2xx. `attempt` names the request: "get nodes \"n1\"". The server's own words are taken
-// from its Status object, or are left out if it sent none; `credential` is blanked wherever it stands in
-// them.
+// from its Status object, or are left out if it sent none. They are redacted; `secrets` are what was sent.
 std::optional<Failure> FailureOf(const http::Response& response, std::string_view attempt,
-                                 const base::Secret& credential, base::WallTime now);
+                                 const std::vector<const base::Secret*>& secrets, base::WallTime now);
 
 // The same for an exchange that did not come to an answer.
 Failure FailureOf(const base::Error& error, std::string_view attempt);

@@ -56,7 +56,8 @@ struct HttpApi::Verb {
   enum class Target { kObject, kCollection, kOther } target = Target::kObject;
   std::string query;
   std::string content_type, body;
-  std::string other_path;  // Target::kOther
+  const base::Secret* secret = nullptr;  // that `body` holds
+  std::string other_path;                // Target::kOther
   std::size_t max_body_bytes = kLongestAnswer;
   std::optional<http::SecretHeader> header;
 
@@ -99,6 +100,7 @@ Answer<http::Response> HttpApi::Send(const base::Call& call, const Verb& verb) {
                    .url = identity_.cluster().server + *path,
                    .content_type = verb.content_type,
                    .body = verb.body,
+                   .secret = verb.secret,
                    .max_body_bytes = verb.max_body_bytes,
                    .header = verb.header});
 }
@@ -261,6 +263,7 @@ Answer<TokenReview> HttpApi::ReviewToken(const base::Call& call, const base::Sec
   verb.other_path = "/apis/authentication.k8s.io/v1/tokenreviews";
   verb.content_type = kJson;
   verb.body = TokenReviewBody(token, audience);
+  verb.secret = &token;
   auto review = SendFor(call, verb, &DecodeTokenReview);
   base::WipeString(verb.body);
   return review;

@@ -1,6 +1,9 @@
 #include "plan/check.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <iterator>
+#include <memory>
 #include <utility>
 
 #include "plan/asked.h"
@@ -225,29 +228,41 @@ CheckVerdict PullIsPending(const CheckFacts& facts, const ImageState& image) {
   return Pending(facts, image.reason, kWaitsForItsTurn);
 }
 
-}  // namespace
+// Is the message of an entry in this state the agent's own, whatever happened?
+bool IsOwnSentence(Reason reason) {
+  constexpr Reason kOwn[] = {Reason::kPresent,         Reason::kQueued,      Reason::kPulling,
+                             Reason::kUnpacking,       Reason::kImageAbsent, Reason::kFactsUnknown,
+                             Reason::kNotUnpacked,     Reason::kNotAnImage,  Reason::kDiskPressure,
+                             Reason::kEvictedByKubelet};
+  return std::find(std::begin(kOwn), std::end(kOwn), reason) != std::end(kOwn);
+}
 
-std::string_view CheckReasonName(CheckReason reason) {
-  if (const Reason* usual = std::get_if<Reason>(&reason)) return ReasonName(*usual);
-  switch (std::get<PodReason>(reason)) {
-    case PodReason::kInvalidImageName:
-      return "InvalidImageName";
-    case PodReason::kNotListed:
-      return "NotListed";
+std::string FixedSentence(Reason reason) {
+  return "the agent reports " + std::string(ReasonName(reason));
+}
+
+// The same without the words of registries, runtimes, plugins and API servers: these may repeat what the node
+// sent them.
+ImageState ForPods(ImageState image) {
+  if (!IsOwnSentence(image.reason)) image.message = FixedSentence(image.reason);
+  if (image.registry) {
+    RegistryView view = *image.registry;
+    view.always_message = FixedSentence(view.always_reason);
+    image.registry = std::make_shared<const RegistryView>(std::move(view));
   }
-  std::abort();
+  return image;
+}
+CheckFacts ForPods(CheckFacts facts) {
+  constexpr const char* kSilent = "it does not answer";
+  if (facts.registry) facts.registry->message.clear();
+  if (!facts.runtime_error.empty()) facts.runtime_error = kSilent;
+  if (!facts.runtime) return facts;
+  if (facts.runtime->error) facts.runtime->error = kSilent;
+  if (facts.runtime->image) facts.runtime->image = ForPods(*std::move(facts.runtime->image));
+  return facts;
 }
 
-CheckReason CheckReasonFor(VerdictReason reason) {
-  if (reason == VerdictReason::kInvalidImageName) return PodReason::kInvalidImageName;
-  return ReasonFor(reason);
-}
-
-bool IsUntold(const ImageState& image, bool runtime_down) {
-  return runtime_down || (!image.present && image.reason == Reason::kFactsUnknown);
-}
-
-CheckStep DecideCheck(const CheckFacts& facts) {
+CheckStep Decide(const CheckFacts& facts) {
   if (!facts.reference) {
     return Decided(Say(facts, VerdictResult::kRefused, PodReason::kInvalidImageName,
                        "kubelet refuses the name (InvalidImageName): " + facts.bad_name));
@@ -272,21 +287,51 @@ CheckStep DecideCheck(const CheckFacts& facts) {
   return step;
 }
 
-std::optional<CheckVerdict> VerdictOfPull(const CheckFacts& facts, const ImageState* image) {
-  if (image == nullptr) return Pending(facts, Reason::kQueued, kWaitsForItsTurn);
-  switch (StateOfAsked(*image)) {
+std::optional<CheckVerdict> OfPull(const CheckFacts& facts, const ImageState& image) {
+  switch (StateOfAsked(image)) {
     case AskedState::kPending:
-      return PullIsPending(facts, *image);
+      return PullIsPending(facts, image);
     case AskedState::kHere:
       return std::nullopt;
     case AskedState::kFailed:
       return Say(facts,
-                 StandsForPods(facts, image->reason) ? VerdictResult::kRefused : VerdictResult::kUnknown,
-                 image->reason,
+                 StandsForPods(facts, image.reason) ? VerdictResult::kRefused : VerdictResult::kUnknown,
+                 image.reason,
                  "it is not on the node, and this node could not pull it" +
-                     (facts.discreet ? "" : ": " + image->message));
+                     (facts.discreet ? "" : ": " + image.message));
   }
   std::abort();
+}
+
+}  // namespace
+
+std::string_view CheckReasonName(CheckReason reason) {
+  if (const Reason* usual = std::get_if<Reason>(&reason)) return ReasonName(*usual);
+  switch (std::get<PodReason>(reason)) {
+    case PodReason::kInvalidImageName:
+      return "InvalidImageName";
+    case PodReason::kNotListed:
+      return "NotListed";
+  }
+  std::abort();
+}
+
+CheckReason CheckReasonFor(VerdictReason reason) {
+  if (reason == VerdictReason::kInvalidImageName) return PodReason::kInvalidImageName;
+  return ReasonFor(reason);
+}
+
+bool IsUntold(const ImageState& image, bool runtime_down) {
+  return runtime_down || (!image.present && image.reason == Reason::kFactsUnknown);
+}
+
+CheckStep DecideCheck(const CheckFacts& facts) {
+  return facts.discreet ? Decide(ForPods(facts)) : Decide(facts);
+}
+
+std::optional<CheckVerdict> VerdictOfPull(const CheckFacts& facts, const ImageState* image) {
+  if (image == nullptr) return Pending(facts, Reason::kQueued, kWaitsForItsTurn);
+  return OfPull(facts, facts.discreet ? ForPods(*image) : *image);
 }
 
 }  // namespace prefetch::plan

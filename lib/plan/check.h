@@ -56,7 +56,8 @@ struct CheckFacts {
   image::PullPolicy policy = image::PullPolicy::kNever;
   bool own_credentials = false;  // the pod has pull secrets or a service account, which the agent cannot use
   CheckRights rights;
-  bool discreet = false;  // the asker may not hear which credentials there are, and what plugins said
+  bool discreet =
+      false;  // the asker is a pod: it hears no words of registries, runtimes, plugins, API servers
   std::optional<image::Reference> reference;  // none: it is no name, and `bad_name` says why
   std::string bad_name;
   bool listed = false;

@@ -5,6 +5,7 @@
 #include <random>
 #include <utility>
 
+#include "base/redactor.h"
 #include "base/sha256.h"
 #include "base/text.h"
 #include "doc/json.h"
@@ -254,7 +255,8 @@ RegistryAnswer Conversation::Refused(const http::Response& response, const Autho
   RegistryAnswer answer{.kind = found.kind, .detail = found.detail};
   std::vector<const base::Secret*> secrets = {&authorization.value};
   if (credential != nullptr) secrets.push_back(&credential->password);
-  std::string said = ShownText(error.message.empty() ? error.code : error.message, secrets);
+  std::string said =
+      base::ForeignText(error.message.empty() ? error.code : error.message, kLongestWords, secrets);
   answer.message = host_.host.server.Authority() + " answered " + std::to_string(response.status) +
                    (said.empty() ? "" : ": " + said);
   if (answer.kind == Kind::kRateLimited || answer.kind == Kind::kServerError) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/redactor.h"
 #include "base/text.h"
 #include "doc/duration.h"
 #include "http/headers.h"
@@ -89,6 +90,7 @@ base::Status ReadHeaders(const toml::node& node, Host& host) {
     for (std::string& text : *texts) {
       if (!http::IsFieldValue(text)) return Wrong(value, "a header's value cannot be sent");
       host.headers.emplace_back(std::string(name.str()), base::Secret(text));
+      base::RememberSecret(host.headers.back().second);
       base::WipeString(text);
     }
   }

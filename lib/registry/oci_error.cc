@@ -4,15 +4,12 @@
 #include <cctype>
 #include <utility>
 
-#include "base/scrub.h"
-#include "base/text.h"
 #include "doc/json.h"
 
 namespace prefetch::registry {
 namespace {
 
 constexpr doc::Limits kErrorLimits{.bytes = 16 * 1024, .depth = 32, .nodes = 2000};
-constexpr std::size_t kMaxShown = 200;
 
 std::string ErrorText(const doc::Node& object, const std::string& key) {
   const doc::Node* value = object.Find(key);
@@ -33,17 +30,6 @@ OciError ParseOciError(std::string_view body) {
   std::transform(error.code.begin(), error.code.end(), error.code.begin(),
                  [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
   return error;
-}
-
-std::string ShownText(std::string_view text, const std::vector<const base::Secret*>& secrets) {
-  std::vector<std::string> spellings;
-  for (const base::Secret* secret : secrets) {
-    if (secret == nullptr || secret->empty()) continue;
-    spellings.emplace_back(secret->Reveal());
-    spellings.push_back(base::Base64Encode(secret->Reveal()));
-  }
-  std::string shown = base::InOneLine(base::Redact(text, std::move(spellings)));
-  return base::Truncate(base::WithoutUrlSecrets(shown), kMaxShown);
 }
 
 }  // namespace prefetch::registry

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/redactor.h"
 #include "http/url.h"
 #include "registry/oci_error.h"
 #include "registry/retry_after.h"
@@ -79,7 +80,7 @@ TokenOutcome Refused(const TokenRequest& request, const http::Response& response
                        .refusal = OfStatus(response.status, request.credential != nullptr)};
   std::vector<const base::Secret*> secrets;
   if (request.credential != nullptr) secrets.push_back(&request.credential->password);
-  std::string said = ShownText(ParseOciError(response.body).message, secrets);
+  std::string said = base::ForeignText(ParseOciError(response.body).message, kLongestWords, secrets);
   outcome.refusal.message = "token service " + http::DisplayUrl(request.realm.url.ToString()) + " answered " +
                             std::to_string(response.status) + (said.empty() ? "" : ": " + said);
   if (auto wait = response.headers.Get("Retry-After")) {

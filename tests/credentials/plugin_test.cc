@@ -127,6 +127,34 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"SendsTheRequestBack", "exec cat", "kind is not", base::Code::kInvalidArgument}),
     [](const auto& row) { return row.param.name; });
 
+TEST_F(RunPluginTest, ItsErrorsHaveNoSecret) {
+  const std::string key = "wJalrXUtnFEMI/K7MDENG", word = "correct horse";
+  folder_.AddPlugin(
+      "plugin",
+      "{ echo \"$MY_KEY and $WORD\"; echo -n \"$MY_KEY\" | base64; echo -n \"$WORD\" | od -An -tx1 | "
+      "tr -d ' '; echo '{\\\"password\\\":\\\"of-another\\\"}'; } >&2; exit 1");
+  Provider provider = Named("plugin");
+  provider.env = {{"MY_KEY", key}, {"WORD", word}};
+  base::Result<PluginResponse> response = Run(provider);
+  ASSERT_FALSE(response.ok());
+  EXPECT_EQ(
+      response.error().message(),
+      "exited 1: [redacted] and [redacted] [redacted] [redacted] {\\\"password\\\":\\\"[redacted]\\\"}");
+}
+
+TEST_F(RunPluginTest, ASecretThatTheLimitCutsIsNotShown) {
+  const std::string secret = "abc-def-ghi-jkl";
+  for (std::size_t shown : {5, 8, 14}) {
+    folder_.AddPlugin("plugin",
+                      "printf '%" + std::to_string(4096 - shown) + "s%s' '' \"$MY_KEY\" >&2; exit 1");
+    Provider provider = Named("plugin");
+    provider.env = {{"MY_KEY", secret}};
+    base::Result<PluginResponse> response = Run(provider);
+    ASSERT_FALSE(response.ok());
+    EXPECT_EQ(response.error().message(), "exited 1: [redacted]");
+  }
+}
+
 TEST_F(RunPluginTest, FloodOnStderrIsNoFailure) {
   EXPECT_TRUE(Run("head -c 3000000 /dev/zero | tr '\\0' x >&2; " + good_).ok());
 }

@@ -2,7 +2,7 @@
 
 #include <cstdlib>
 
-#include "cri/scrub.h"
+#include "base/redactor.h"
 #include "fakes/crio_words.h"
 
 namespace prefetch::tests {
@@ -139,7 +139,7 @@ int RefusedTries(Persona persona) {
 }
 
 cri::CallError Heard(const RuntimeWords& words, const std::string& name) {
-  return {cri::Classify(words.code, words.text, {name}), cri::ScrubRuntimeWords(words.text, nullptr)};
+  return {cri::Classify(words.code, words.text, {name}), base::ForeignText(words.text, cri::kLongestWords)};
 }
 
 cri::CallError Say(Persona persona, ErrorClass error_class, const std::string& name,

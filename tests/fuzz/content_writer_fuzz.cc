@@ -9,7 +9,6 @@
 #include "base/text.h"
 #include "cri/content_writer.h"
 #include "cri/scripted_store.h"
-#include "cri/scrub.h"
 
 namespace {
 
@@ -19,7 +18,7 @@ constexpr std::string_view kBytes = "the twenty bytes ...";
 constexpr std::size_t kPiece = 7;
 
 void Judge(const cri::CallError& error) {
-  if (error.message.empty() || error.message.size() > cri::kScrubbedBytes + 128) std::abort();
+  if (error.message.empty() || error.message.size() > cri::kLongestWords + 128) std::abort();
   if (!base::IsUtf8(error.message) || error.message.find('\n') != std::string::npos) std::abort();
 }
 

@@ -13,7 +13,6 @@
 #include "base/text.h"
 #include "cri/grpc_content_service.h"
 #include "cri/grpc_image_service.h"
-#include "cri/scrub.h"
 #include "fuzz/hostile_runtime.h"
 
 namespace {
@@ -34,7 +33,7 @@ constexpr std::size_t kLargestAnswer = std::size_t{16} << 20;
 // `knows_password`: the request had it. What a runtime makes up is nobody's secret.
 void Judge(const cri::CallError& error, bool knows_password = false) {
   const std::string& text = error.message;
-  if (text.empty() || text.size() > cri::kScrubbedBytes + kOurWords || !base::IsUtf8(text)) __builtin_trap();
+  if (text.empty() || text.size() > cri::kLongestWords + kOurWords || !base::IsUtf8(text)) __builtin_trap();
   for (const char c : text) {
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) __builtin_trap();
   }

@@ -1,8 +1,8 @@
-// What a credential plugin says on stdout, and what is scrubbed from its stderr.
+// What a credential plugin says on stdout, and what is redacted from its stderr.
 #include <cstdint>
 
+#include "base/redactor.h"
 #include "credentials/plugin_protocol.h"
-#include "credentials/scrub.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   namespace credentials = prefetch::credentials;
@@ -11,6 +11,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     (void)credentials::DecodeResponse(text, "credentialprovider.kubelet.k8s.io/v1",
                                       prefetch::image::KubeletVersion{1, minor});
   }
-  (void)credentials::ScrubPluginErrors(text, credentials::SecretsIn(text));
+  (void)prefetch::base::PluginText(text, 1024);
   return 0;
 }

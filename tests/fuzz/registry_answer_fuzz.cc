@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <cstdlib>
 
+#include "base/redactor.h"
 #include "base/text.h"
 #include "http/headers.h"
 #include "image/digest.h"
@@ -20,7 +21,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   base::Secret secret("hunter2");
   std::string shown =
-      registry::ShownText(registry::ParseOciError(text).message + std::string(text), {&secret});
+      base::ForeignText(registry::ParseOciError(text).message + std::string(text), 200, {&secret});
   if (!base::IsUtf8(shown) || shown.size() > 203 || shown.find('\n') != std::string::npos) std::abort();
   auto wait = registry::ParseRetryAfter(text, text, base::WallTime());
   if (wait && (wait->count() < 1000 || wait->count() > 6 * 3600 * 1000)) std::abort();

@@ -24,7 +24,8 @@ struct FailureCase {
 };
 class FailureTest : public testing::TestWithParam<FailureCase> {};
 TEST_P(FailureTest, IsToldApart) {
-  auto failure = FailureOf(GetParam().response, "get x", base::Secret("Bearer s3cr3t"), kWall);
+  const base::Secret sent("Bearer s3cr3t");
+  auto failure = FailureOf(GetParam().response, "get x", {&sent}, kWall);
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->kind, GetParam().kind) << ApiErrorName(failure->kind);
   EXPECT_EQ(failure->status, GetParam().response.status);
@@ -70,22 +71,24 @@ INSTANTIATE_TEST_SUITE_P(
                     "SomeReason", "403: token [redacted] is bad"},
         FailureCase{"OtherTokensAreBlanked", Said(403, StatusBody("jwt eyJhbGciOi.J9.x-_y, sir")),
                     ApiError::kForbidden, "SomeReason", "403: jwt [redacted], sir"},
+        FailureCase{"TheTokenInHexIsBlanked", Said(403, StatusBody("token 733363723374 is bad")),
+                    ApiError::kForbidden, "SomeReason", "403: token [redacted] is bad"},
         FailureCase{"ControlCharacters", Said(403, StatusBody("a\\nb\\u0007c")), ApiError::kForbidden,
                     "SomeReason", "403: a b c"}),
     [](const auto& row) { return row.param.name; });
 
 TEST(Failure, A2xxIsNone) {
-  EXPECT_FALSE(FailureOf({.status = 200}, "x", base::Secret(), kWall));
-  EXPECT_FALSE(FailureOf({.status = 201}, "x", base::Secret(), kWall));
+  EXPECT_FALSE(FailureOf({.status = 200}, "x", {}, kWall));
+  EXPECT_FALSE(FailureOf({.status = 201}, "x", {}, kWall));
 }
 
 TEST(Failure, AMessageIsBounded) {
-  auto failure = FailureOf(Said(403, StatusBody(std::string(40'000, 'x'))), "a", base::Secret(), kWall);
+  auto failure = FailureOf(Said(403, StatusBody(std::string(40'000, 'x'))), "a", {}, kWall);
   ASSERT_TRUE(failure);
   EXPECT_LT(failure->message.size(), 600U);
   EXPECT_GT(failure->message.size(), 400U);
   // A body that no Status object has is not even looked at.
-  auto huge = FailureOf(Said(403, StatusBody(std::string(70'000, 'x'))), "a", base::Secret(), kWall);
+  auto huge = FailureOf(Said(403, StatusBody(std::string(70'000, 'x'))), "a", {}, kWall);
   EXPECT_EQ(huge->message, "a: the server answered 403");
 }
 

@@ -316,5 +316,44 @@ TEST(CheckReason, HasTheNamesOfARegistrysAnswer) {
   }
 }
 
+TEST(CheckTest, APodHearsNoWordOfAStranger) {
+  const std::string words = "STRANGER";
+  int reached = 0;
+  for (PullPolicy policy : {PullPolicy::kNever, PullPolicy::kIfNotPresent, PullPolicy::kAlways}) {
+    for (int answer = 0; answer <= static_cast<int>(Kind::kIndeterminate); answer++) {
+      for (int form = 0; form < 32; form++) {
+        CheckFacts facts = Here(policy);
+        facts.registry = image::RegistryAnswer{.kind = static_cast<Kind>(answer), .message = words};
+        facts.runtime_error = words;
+        Image(facts).message = words;
+        Image(facts).reason = Reason::kAccessDenied;
+        Image(facts).pull.last_error = words;
+        Heard(facts, (form & 1) != 0);
+        RegistryView view = *Image(facts).registry;
+        view.message = view.always_message = words;
+        Image(facts).registry = std::make_shared<const RegistryView>(view);
+        if ((form & 2) != 0) Gone(facts);
+        if ((form & 2) != 0) Image(facts).reason = Reason::kAccessDenied;
+        if ((form & 4) != 0) Image(facts).usable = false;
+        if ((form & 8) != 0) facts.runtime->error = words;
+        if ((form & 16) != 0) facts.rights.registry = false;
+        const auto heard = [&] {
+          std::string all = DecideCheck(facts).verdict.message;
+          for (PullState state : {PullState::kWaiting, PullState::kFailed, PullState::kQueued}) {
+            ImageState image = Image(facts);
+            image.pull.state = state;
+            if (auto verdict = VerdictOfPull(facts, &image)) all += verdict->message;
+          }
+          return all;
+        };
+        reached += heard().find(words) != std::string::npos ? 1 : 0;
+        facts.discreet = true;
+        EXPECT_EQ(heard().find(words), std::string::npos) << heard();
+      }
+    }
+  }
+  EXPECT_GT(reached, 200) << "others hear the words";
+}
+
 }  // namespace
 }  // namespace prefetch::plan::check_test

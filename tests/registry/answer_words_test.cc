@@ -130,19 +130,6 @@ TEST(ParseOciError, WhatABodyMayBe) {
   }
 }
 
-TEST(ShownText, IsFitToBeShown) {
-  base::Secret secret("hunter2"), empty;
-  std::vector<const base::Secret*> secrets = {&secret, &empty, nullptr};
-  EXPECT_EQ(ShownText("plain words", secrets), "plain words");
-  EXPECT_EQ(ShownText("user:hunter2 and aHVudGVyMg==", secrets), "user:[redacted] and [redacted]");
-  EXPECT_EQ(ShownText("a\r\nb\tc\x01", secrets), "a  b c");
-  EXPECT_EQ(ShownText("see https://s3.example/x?X-Amz-Signature=abc now", secrets),
-            "see https://s3.example/x?… now");
-  EXPECT_EQ(ShownText("why? no reason", secrets), "why? no reason");
-  EXPECT_LE(ShownText(std::string(1000, 'x'), secrets).size(), 203U);
-  EXPECT_TRUE(base::IsUtf8(ShownText("\xff\xfe", secrets)));
-}
-
 TEST(AnswerToFault, Table) {
   const struct {
     http::Fault fault;

@@ -1,0 +1,41 @@
+// Redacts secrets from the text of other programs: registries, plugins, API servers, runtimes.
+//
+// The process-wide store has the secrets that the process has sent or received. A stranger may repeat any of
+// them in an answer to another request.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/secret.h"
+
+namespace prefetch::base {
+
+// Adds a secret to the process-wide store. The store has bounded memory: it forgets the secret that was added
+// least recently. An Authorization header counts as its credential, and a Basic one also as its password.
+// Thread-safe.
+void RememberSecret(const Secret& secret);
+inline constexpr std::size_t kMostRememberedSecrets = 512;
+inline constexpr std::size_t kMostRememberedBytes = 128 * 1024;
+
+// Replaces the secrets of the store, and those of `also`, by kRedacted: whole ones, any run of 12 or more
+// characters of one, and the beginning of one at the end of the text, where a limit may have cut it. It finds
+// them as they are, in base64 (any alphabet and padding, also inside of longer base64), in hex, URL-encoded,
+// and escaped as JSON, Go or HTML do, in any case of letters. Secrets of fewer than 3 characters stay.
+// Reads the first 64 KiB of the text. Takes time proportional to text and secrets. Thread-safe.
+std::string Redact(std::string_view text, const std::vector<const Secret*>& also = {});
+
+// Makes the text of another program fit for a log, a status or an error: without secrets (Redact), JSON Web
+// Tokens, and the user information and query of URLs; UTF-8 in one line; at most `bytes` bytes and "…".
+std::string ForeignText(std::string_view text, std::size_t bytes,
+                        const std::vector<const Secret*>& also = {});
+
+// ForeignText for programs whose secrets are not all known: what follows words such as "password" or "Basic",
+// and long runs that look like tokens or keys, are redacted as well.
+std::string PluginText(std::string_view text, std::size_t bytes, const std::vector<const Secret*>& also = {});
+
+// Does the name of a variable or field say that its value is a secret?
+bool TellsOfASecret(std::string_view name);
+
+}  // namespace prefetch::base

@@ -1,0 +1,225 @@
+#include "base/redactor.h"
+
+#include <gtest/gtest.h>
+
+#include <cctype>
+#include <functional>
+#include <thread>
+
+#include "base/sha256.h"
+#include "base/text.h"
+
+namespace prefetch::base::redactor_test {
+namespace {
+
+std::string Unpadded(std::string text) {
+  return text.substr(0, text.find('='));
+}
+
+std::string UrlSafe(const std::string& text) {
+  return ReplaceAll(ReplaceAll(Unpadded(text), "+", "-"), "/", "_");
+}
+
+// Writes each byte as `before` and `width` digits of hex.
+std::string Each(const std::string& text, const std::string& before, int width,
+                 const char* digits = "0123456789abcdef") {
+  std::string out;
+  for (char c : text) {
+    const unsigned byte = static_cast<unsigned char>(c);
+    out += before + (width == 4 ? "00" : "") + digits[byte / 16] + digits[byte % 16];
+  }
+  return out;
+}
+
+std::string Json(const std::string& text) {
+  return ReplaceAll(ReplaceAll(ReplaceAll(text, "\\", "\\\\"), "\"", "\\\""), "/", "\\/");
+}
+
+// Percent-encodes all but letters and digits.
+std::string Url(const std::string& text) {
+  std::string out;
+  for (char c : text)
+    out += std::isalnum(static_cast<unsigned char>(c)) != 0 ? std::string(1, c)
+                                                            : Each({c}, "%", 2, "0123456789ABCDEF");
+  return out;
+}
+
+struct Spelling {
+  const char* name;
+  std::function<std::string(const std::string&)> write;
+};
+
+const Spelling kSpellings[] = {
+    {"raw", [](const std::string& s) { return s; }},
+    {"upper case",
+     [](const std::string& s) {
+       std::string up = s;
+       for (char& c : up) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+       return up;
+     }},
+    {"base64", [](const std::string& s) { return Base64Encode(s); }},
+    {"base64 without padding", [](const std::string& s) { return Unpadded(Base64Encode(s)); }},
+    {"base64 for URLs", [](const std::string& s) { return UrlSafe(Base64Encode(s)); }},
+    {"base64 as second part", [](const std::string& s) { return Base64Encode("u:" + s); }},
+    {"base64 as third part", [](const std::string& s) { return Base64Encode("me:" + s + "\n"); }},
+    {"hex", [](const std::string& s) { return Each(s, "", 2); }},
+    {"upper hex", [](const std::string& s) { return Each(s, "", 2, "0123456789ABCDEF"); }},
+    {"URL", Url},
+    {"URL, all", [](const std::string& s) { return Each(s, "%", 2); }},
+    {"URL twice", [](const std::string& s) { return Url(Url(s)); }},
+    {"URL of base64", [](const std::string& s) { return Url(Base64Encode(s)); }},
+    {"JSON", Json},
+    {"JSON in JSON", [](const std::string& s) { return Json(Json(s)); }},
+    {"JSON, all", [](const std::string& s) { return Each(s, "\\u", 4); }},
+    {"JSON of base64", [](const std::string& s) { return Json(Base64Encode(s)); }},
+    {"HTML", [](const std::string& s) { return ReplaceAll(ReplaceAll(s, "&", "&amp;"), "<", "&lt;"); }},
+    {"a cut one", [](const std::string& s) { return s.size() < 13 ? s : s.substr(0, 12); }},
+    {"the end", [](const std::string& s) { return s.size() < 13 ? s : s.substr(s.size() - 12); }},
+};
+
+const std::string kSecrets[] = {
+    "hunter2",
+    "p\"w/\\d%41<&+ -_?",
+    "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+    "eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJodHRwczovL2lzc3VlciJ9.c2lnbmF0dXJl-_",
+    "a password of words",
+    "xxxxxxxxxxxxxxxx",
+};
+
+// The secret is gone from the text, and the words around it are there.
+void ExpectGone(const std::string& out, const std::string& name) {
+  EXPECT_NE(out.find("[redacted]"), std::string::npos) << name << ": " << out;
+  EXPECT_TRUE(out.starts_with("denied: ")) << name << ": " << out;
+  EXPECT_TRUE(out.ends_with("|sent")) << name << ": " << out;
+  // Digits of base64 at a seam carry bits of the neighbour.
+  EXPECT_LE(out.size(), std::string("denied: [redacted] |sent").size() + 8) << name << ": " << out;
+}
+
+TEST(Redact, FindsEachSecretInEachSpelling) {
+  for (const std::string& text : kSecrets) {
+    const Secret secret(text);
+    for (const Spelling& spelling : kSpellings) {
+      ExpectGone(Redact("denied: " + spelling.write(text) + "|sent", {&secret}),
+                 text + " as " + spelling.name);
+    }
+  }
+}
+
+TEST(Redact, FindsSecretsOfTheStoreAndOfHeaders) {
+  RememberSecret(Secret("Basic " + Base64Encode("robot:of-the-store-1")));
+  RememberSecret(Secret("Bearer bearer-4711-0815"));
+  EXPECT_EQ(Redact("a of-the-store-1 b"), "a [redacted] b");
+  EXPECT_EQ(Redact("basic " + Base64Encode("robot:of-the-store-1") + " b"), "basic [redacted] b");
+  EXPECT_EQ(Redact("BEARER bearer-4711-0815"), "BEARER [redacted]");
+}
+
+TEST(Redact, FindsSecretsThatALimitHasCut) {
+  const Secret secret("0123-secret-words");
+  for (std::size_t length = 4; length < secret.Reveal().size(); length++) {
+    EXPECT_EQ(Redact("sent " + std::string(secret.Reveal().substr(0, length)), {&secret}), "sent [redacted]");
+  }
+}
+
+TEST(Redact, LeavesOtherText) {
+  const Secret secret("hunter2-hunter2"), tiny("a"), empty;
+  const std::string text = "Get \"https://r.io/v2/a%20b\": sha256:" + std::string(64, 'a') + " \\n not found";
+  EXPECT_EQ(Redact(text, {&secret, &tiny, &empty, nullptr}), text);
+  EXPECT_EQ(Redact("hunter2 alone", {&secret}), "hunter2 alone");  // seven characters of fifteen
+}
+
+TEST(Redact, TakesAnyText) {
+  const Secret secret("xxxxxxxxxxxxxxxx");
+  EXPECT_EQ(Redact(std::string(1 << 20, 'x'), {&secret}), "[redacted]");
+  for (const char* text : {"", "%", "%4", "\\", "\\u", "\\u00", "&", "=", "a", "\xff"}) {
+    EXPECT_EQ(Redact(text, {&secret}), text);
+  }
+}
+
+TEST(RememberSecret, ForgetsTheOldestFirst) {
+  RememberSecret(Secret("the-first-of-many"));
+  for (std::size_t i = 0; i < kMostRememberedSecrets; i++) {
+    RememberSecret(Secret(Sha256Hex(std::to_string(i)).substr(0, 16)));
+    if (i == 100) RememberSecret(Secret("the-first-of-many"));
+  }
+  EXPECT_EQ(Redact("the-first-of-many"), "[redacted]");
+  EXPECT_EQ(Redact(Sha256Hex("0").substr(0, 16)), Sha256Hex("0").substr(0, 16));
+  RememberSecret(Secret(std::string(kMostRememberedBytes, 'y')));
+  EXPECT_EQ(Redact("the-first-of-many"), "the-first-of-many");
+}
+
+TEST(RememberSecret, AnyThreadMayCall) {
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; i++) {
+    threads.emplace_back([i] {
+      const std::string text = "secret-of-thread-" + std::to_string(i);
+      RememberSecret(Secret(text));
+      EXPECT_EQ(Redact(text), "[redacted]");
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST(ForeignText, IsFitToBeShown) {
+  const Secret secret("hunter2");
+  EXPECT_EQ(ForeignText("user:hunter2\r\n\x1b[2J at https://u:p@r.io/x?sig=1", 200, {&secret}),
+            "user:[redacted]   [2J at https://r.io/x?…");
+  EXPECT_EQ(ForeignText("token eyJhbGciOiJub25lIn0.e30. is bad", 200), "token [redacted] is bad");
+  EXPECT_LE(ForeignText(std::string(1000, 'x'), 200).size(), 203U);
+  EXPECT_EQ(ForeignText("a\xff", 200), "a\xEF\xBF\xBD");
+}
+
+// Messages of runtimes (C18).
+TEST(ForeignText, KeepsTheReason) {
+  const Secret password("hunter\"2");
+  const struct {
+    std::string text, expect;
+  } rows[] = {
+      {"reg.example/app:v1: not found", "reg.example/app:v1: not found"},
+      {"Get \"https://s3.example/b?X-Amz-Signature=ab&x=1\": EOF", "Get \"https://s3.example/b?…\": EOF"},
+      {"unexpected status from GET request to https://a.example/token?scope=x: 401",
+       "unexpected status from GET request to https://a.example/token?…: 401"},
+      {"dial https://bob:pw@reg.example/v2/: refused", "dial https://reg.example/v2/: refused"},
+      {"http://a/?x=1 and http://b/?y=2", "http://a/?… and http://b/?…"},
+      {"Head \"/v2/a?token=xyz\": stopped", "Head \"/v2/a?…\": stopped"},
+      {"login robot hunter\"2 failed", "login robot [redacted] failed"},
+      {"invalid decoded auth: \"hunter\\\"2\\x00\"", "invalid decoded auth: \"[redacted]\\x00\""},
+      {"Basic " + Base64Encode("robot:hunter\"2") + " refused", "Basic [redacted] refused"},
+      {"manifest sha256:" + std::string(64, 'a') + " not found",
+       "manifest sha256:" + std::string(64, 'a') + " not found"},
+      {"a\nb\tc\x1b[31m\x7f", "a b c [31m"},
+  };
+  for (const auto& row : rows) EXPECT_EQ(ForeignText(row.text, 1024, {&password}), row.expect);
+}
+
+// Errors of credential plugins (A11).
+TEST(PluginText, KeepsTheReasonOnly) {
+  const Secret password("hunter2"), tiny("a");
+  const struct {
+    std::string text, expect;
+  } rows[] = {
+      {"no region\n", "no region"},
+      {"one\ntwo\r\n", "one two"},
+      {"sent hunter2 to r.io", "sent [redacted] to r.io"},
+      {"header aHVudGVyMg==", "header [redacted]"},
+      {"a bad thing", "a bad thing"},
+      {"{\"password\": \"secret1\", \"x\": 1}", "{\"password\": \"[redacted]\", \"x\": 1}"},
+      {R"(sent {\"password\":\"secret1\",\"x\":1})", R"(sent {\"password\":\"[redacted]\",\"x\":1})"},
+      {"token=abc next", "token=[redacted] next"},
+      {"Authorization: Bearer abc.def next", "Authorization: [redacted] next"},
+      {"sent basic dXNlcjpodW50ZXIz to r.io", "sent basic [redacted] to r.io"},
+      {"basic usage", "basic usage"},
+      {"no token found", "no token found"},
+      {"got AbJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.x", "got [redacted].x"},
+      {"key wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY denied", "key [redacted] denied"},
+      {"no /var/lib/kubelet/credential-providers/v1/ecr", "no /var/lib/kubelet/credential-providers/v1/ecr"},
+      {"123456789012.dkr.ecr.eu-west-1.amazonaws.com/team/app",
+       "123456789012.dkr.ecr.eu-west-1.amazonaws.com/team/app"},
+      {std::string("a\x01\xff z", 5), "a \xEF\xBF\xBD z"},
+      {" \n", ""},
+  };
+  for (const auto& row : rows) EXPECT_EQ(PluginText(row.text, 1024, {&password, &tiny}), row.expect);
+  EXPECT_LE(PluginText(std::string(5000, ' ') + std::string(9000, 'x'), 1024).size(), 1030U);
+}
+
+}  // namespace
+}  // namespace prefetch::base::redactor_test
