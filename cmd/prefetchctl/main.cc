@@ -184,8 +184,8 @@ int Asked(const CLI::App& app, const CLI::ParseError& error, const std::string& 
 
 int Main(int argc, char** argv) {
   std::stop_source stop = StopOnSignals();
-  auto plain_out = base::AsciiWhereNeeded(std::cout, STDOUT_FILENO);
-  auto plain_err = base::AsciiWhereNeeded(std::cerr, STDERR_FILENO);
+  base::TextOutput out(std::cout, base::NeedsAscii(STDOUT_FILENO));
+  base::TextOutput err(std::cerr, base::NeedsAscii(STDERR_FILENO));
   // `credentials` and `explain` read passwords: no core dump has them.
   ::prctl(PR_SET_DUMPABLE, 0);
   Context context;

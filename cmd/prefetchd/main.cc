@@ -53,7 +53,6 @@ int EndedAtOnce(int code) {
 }
 
 ExitCode PrintResult(const plan::Snapshot& snapshot, bool stopped, bool timed_out) {
-  auto plain = base::AsciiWhereNeeded(std::cout, STDOUT_FILENO);
   std::cout << screen::StatusTable(screen::DocumentOf(snapshot), {});
   if (snapshot.readiness.ready) return kOk;
   if (snapshot.readiness.reason == plan::Reason::kListInvalid ||
@@ -98,6 +97,8 @@ int BecomePrefetchctl(char** argv) {
 }
 
 int Main(int argc, char** argv) {
+  base::TextOutput out(std::cout, base::NeedsAscii(STDOUT_FILENO));
+  base::TextOutput err(std::cerr, base::NeedsAscii(STDERR_FILENO));
   if (argc > 1 && std::string_view(argv[1]) == "prefetchctl") return BecomePrefetchctl(argv + 1);
   // Two dozen threads that mostly wait need no heap each: every further one holds a megabyte of its own that
   // is free and not given back.

@@ -2,10 +2,12 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <string_view>
 #include <utility>
 
+#include "base/scrub.h"
 #include "base/text.h"
 
 namespace prefetch::base {
@@ -32,6 +34,21 @@ std::size_t LengthOf(char lead) {
   return byte >= 0xE0 ? 3 : byte >= 0xC0 ? 2 : 1;
 }
 
+constexpr char kEscape = '\x1b';
+
+// May more bytes make a sequence of it?
+bool IsPartOfSequence(std::string_view text) {
+  if (text.size() == 1) return true;
+  return text.size() < 8 && text[1] == '[' &&
+         std::all_of(text.begin() + 2, text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+// Colours, and the sequences by which screens are drawn anew.
+bool IsOwnSequence(std::string_view text) {
+  return text.size() > 2 && text[1] == '[' &&
+         std::string_view("mAHJK").find(text.back()) != std::string_view::npos;
+}
+
 char Spelled(std::string_view character) {
   for (const Spelling& spelling : kSpellings) {
     if (spelling.utf8 == character) return spelling.ascii;
@@ -51,39 +68,68 @@ bool LocaleLacksUtf8() {
   return false;
 }
 
-AsciiOutput::AsciiOutput(std::ostream& stream) : stream_(stream), below_(stream.rdbuf(this)) {}
+TextOutput::TextOutput(std::ostream& stream, bool ascii)
+    : ascii_(ascii), stream_(stream), below_(stream.rdbuf(this)) {}
 
-AsciiOutput::~AsciiOutput() {
-  if (!started_.empty()) Put('?');
+TextOutput::~TextOutput() {
+  if (!started_.empty()) Put(IsAscii(started_.front()) ? " " : "?");
   const std::ios_base::iostate state = stream_.rdstate();
   stream_.rdbuf(below_);  // which forgets a failure
   stream_.setstate(state);
 }
 
-AsciiOutput::int_type AsciiOutput::overflow(int_type byte) {
+bool TextOutput::Put(std::string_view bytes) {
+  return below_->sputn(bytes.data(), static_cast<std::streamsize>(bytes.size())) ==
+         static_cast<std::streamsize>(bytes.size());
+}
+
+bool TextOutput::Print() {
+  const std::string text = std::exchange(started_, {});
+  if (text.front() == kEscape) {
+    if (IsOwnSequence(text)) return Put(text);
+    bool written = Put(" ");
+    for (char byte : std::string_view(text).substr(1)) {
+      written =
+          !traits_type::eq_int_type(overflow(traits_type::to_int_type(byte)), traits_type::eof()) && written;
+    }
+    return written;
+  }
+  if (text != "\t" && ControlAt(text) > 0) return Put(" ");
+  if (!IsUtf8(text)) return Put("?");
+  if (ascii_ && !IsAscii(text.front())) return Put(std::string(1, Spelled(text)));
+  return Put(text);
+}
+
+TextOutput::int_type TextOutput::overflow(int_type byte) {
   if (traits_type::eq_int_type(byte, traits_type::eof())) return traits_type::not_eof(byte);
   const char next = traits_type::to_char_type(byte);
   bool written = true;
-  if (!started_.empty() && !Continues(next)) {
+  const bool in_sequence = !started_.empty() && started_.front() == kEscape;
+  if (!started_.empty() && !in_sequence && !Continues(next)) {
     started_.clear();
-    written = Put('?');
+    written = Put("?");
   }
-  if (IsAscii(next)) return written && Put(next) ? byte : traits_type::eof();
   started_ += next;
-  if (started_.size() >= LengthOf(started_.front())) {
-    written = Put(Spelled(started_)) && written;
-    started_.clear();
-  }
+  const bool whole = started_.front() == kEscape ? !IsPartOfSequence(started_)
+                                                 : started_.size() >= LengthOf(started_.front());
+  if (whole) written = Print() && written;
   return written ? byte : traits_type::eof();
 }
 
-int AsciiOutput::sync() {
+std::streamsize TextOutput::xsputn(const char* bytes, std::streamsize count) {
+  const std::string_view text(bytes, static_cast<std::size_t>(count));
+  const bool plain = started_.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+                       return c == '\n' || (c >= 0x20 && c < 0x7f);
+                     });
+  return plain ? below_->sputn(bytes, count) : std::streambuf::xsputn(bytes, count);
+}
+
+int TextOutput::sync() {
   return below_->pubsync();
 }
 
-std::optional<AsciiOutput> AsciiWhereNeeded(std::ostream& stream, int fd) {
-  if (::isatty(fd) == 0 || !LocaleLacksUtf8()) return std::nullopt;
-  return std::optional<AsciiOutput>(std::in_place, stream);
+bool NeedsAscii(int fd) {
+  return ::isatty(fd) != 0 && LocaleLacksUtf8();
 }
 
 }  // namespace prefetch::base

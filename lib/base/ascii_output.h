@@ -1,10 +1,10 @@
-// AsciiOutput: for terminals that do not show UTF-8.
+// TextOutput: the filter of all text that the programs print.
 #pragma once
 
-#include <optional>
 #include <ostream>
 #include <streambuf>
 #include <string>
+#include <string_view>
 
 namespace prefetch::base {
 
@@ -12,27 +12,33 @@ namespace prefetch::base {
 // and not empty. Most containers set none, and their users' terminals show UTF-8.
 bool LocaleLacksUtf8();
 
-// While it lives, `stream` prints ASCII: another character for each of ours ("…", "–", "→"), a question mark
-// for the rest. Each takes one column, as before. One owner, one thread.
-class AsciiOutput : private std::streambuf {
+// While it lives, `stream` prints a blank for each character of base::ControlAt: names and messages of
+// strangers do not steer the user's terminal. Tabs stay, and the sequences for colours and redrawing that our
+// screens use. Bytes that are not UTF-8 become question marks. With `ascii`, another character is printed for
+// each of ours ("…", "–", "→"), and a question mark for other characters. Each takes one column, as before.
+// One owner, one thread.
+class TextOutput : private std::streambuf {
  public:
-  explicit AsciiOutput(std::ostream& stream);
-  ~AsciiOutput() override;
-  AsciiOutput(const AsciiOutput&) = delete;
-  AsciiOutput& operator=(const AsciiOutput&) = delete;
+  TextOutput(std::ostream& stream, bool ascii);
+  ~TextOutput() override;
+  TextOutput(const TextOutput&) = delete;
+  TextOutput& operator=(const TextOutput&) = delete;
 
  private:
   int_type overflow(int_type byte) override;
   int sync() override;
-  bool Put(char byte) { return below_->sputc(byte) != traits_type::eof(); }
+  std::streamsize xsputn(const char* bytes, std::streamsize count) override;
+  bool Put(std::string_view bytes);
+  // Prints the character or sequence in started_.
+  bool Print();
 
+  const bool ascii_;
   std::ostream& stream_;
   std::streambuf* below_;
-  std::string started_;  // the bytes of a character that is not whole yet
+  std::string started_;  // a character, or a terminal's sequence, that is not whole yet
 };
 
-// For a terminal in such a locale; nullopt for files and pipes, which are UTF-8 everywhere. `fd` is what
-// `stream` prints to.
-std::optional<AsciiOutput> AsciiWhereNeeded(std::ostream& stream, int fd);
+// Does `fd` need ASCII? A terminal in such a locale does. Files and pipes are UTF-8 everywhere.
+bool NeedsAscii(int fd);
 
 }  // namespace prefetch::base

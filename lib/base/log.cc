@@ -2,11 +2,13 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 
 #include "base/clock.h"
 #include "base/mutex.h"
+#include "base/scrub.h"
 #include "base/text.h"
 
 namespace prefetch::base {
@@ -44,6 +46,14 @@ LogFormat CurrentFormat() {
   return isatty(STDERR_FILENO) ? LogFormat::kPlain : LogFormat::kJson;
 }
 
+// Of one character of at most three bytes of UTF-8.
+unsigned CodePoint(std::string_view character) {
+  unsigned code = static_cast<unsigned char>(character.front());
+  if (character.size() > 1) code &= character.size() == 2 ? 0x1fU : 0x0fU;
+  for (char c : character.substr(1)) code = code << 6U | (static_cast<unsigned char>(c) & 0x3fU);
+  return code & 0xffffU;
+}
+
 }  // namespace
 
 LogField::LogField(std::string_view name, std::chrono::nanoseconds value) : name_(name) {
@@ -58,32 +68,22 @@ void AppendJsonEscaped(std::string& out, std::string_view text) {
     clean = ToUtf8(text);
     text = clean;
   }
-  for (char c : text) {
-    switch (c) {
-      case '"':
-        out += "\\\"";
-        break;
-      case '\\':
-        out += "\\\\";
-        break;
-      case '\n':
-        out += "\\n";
-        break;
-      case '\r':
-        out += "\\r";
-        break;
-      case '\t':
-        out += "\\t";
-        break;
-      default:
-        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
-          char escaped[8];
-          std::snprintf(escaped, sizeof escaped, "\\u%04x", static_cast<unsigned>(c));
-          out += escaped;
-        } else {
-          out += c;
-        }
+  while (!text.empty()) {
+    const char c = text.front();
+    const std::size_t control = ControlAt(text);
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (c == '\n' || c == '\r' || c == '\t') {
+      out += c == '\n' ? "\\n" : c == '\r' ? "\\r" : "\\t";
+    } else if (control > 0) {
+      char escaped[8];
+      std::snprintf(escaped, sizeof escaped, "\\u%04x", CodePoint(text.substr(0, control)));
+      out += escaped;
+    } else {
+      out += c;
     }
+    text.remove_prefix(std::max<std::size_t>(control, 1));
   }
 }
 

@@ -68,8 +68,8 @@ void SetLogSink(std::function<void(std::string_view line)> sink);
 std::string FormatLogLine(LogFormat format, std::string_view time, LogLevel level, std::string_view message,
                           const LogFields& fields);
 
-// Appends `text` to `out` as the inside of a JSON string: quotes, control characters and bytes that are not
-// UTF-8 are escaped or replaced, so that no input can break a line.
+// Appends `text` to `out` as the inside of a JSON string: quotes, the characters of base::ControlAt and
+// bytes that are not UTF-8 are escaped or replaced, so that no input can break a line or steer a terminal.
 void AppendJsonEscaped(std::string& out, std::string_view text);
 
 }  // namespace prefetch::base

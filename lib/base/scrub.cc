@@ -65,7 +65,8 @@ std::string CleanPaths(std::string_view message) {
   return out;
 }
 
-// The length of the character that `text` begins with, if it may not be printed; otherwise 0.
+}  // namespace
+
 std::size_t ControlAt(std::string_view text) {
   auto byte = [&](std::size_t at) { return at < text.size() ? static_cast<unsigned char>(text[at]) : 0U; };
   if (byte(0) < 0x20 || byte(0) == 0x7f) return byte(0) == '\n' ? 0 : 1;
@@ -78,8 +79,6 @@ std::size_t ControlAt(std::string_view text) {
   const bool isolates = low >= 0xa6 && low <= 0xa9;                // U+2066 to U+2069
   return (byte(1) == 0x80 && marks) || (byte(1) == 0x81 && isolates) ? 3 : 0;
 }
-
-}  // namespace
 
 std::string WithoutUrlSecrets(std::string_view text) {
   return CleanPaths(CleanUrls(text));

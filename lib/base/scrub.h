@@ -3,6 +3,7 @@
 // pure.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -14,9 +15,12 @@ inline constexpr std::string_view kRedacted = "[redacted]";
 // do quoted relative paths: Head "/v2/a?token=…".
 std::string WithoutUrlSecrets(std::string_view text);
 
-// Characters that a terminal would obey, or that change the order in which text is shown, become spaces: C0,
-// DEL, C1, separators of lines and paragraphs, marks and controls of direction. Line ends stay. All text that
-// the programs print goes through this function or InOneLine.
+// The size of the character that `text` begins with, if it must not be printed; otherwise 0. These are the
+// characters that a terminal obeys, or that change the order or the lines in which text is shown: C0 but the
+// line end, DEL, C1, separators of lines and paragraphs, marks and controls of direction.
+std::size_t ControlAt(std::string_view text);
+
+// These characters become spaces, one for each. Line ends stay.
 std::string WithoutControls(std::string_view text);
 
 // WithoutControls in one line: line ends become spaces too, and bytes that are not UTF-8 U+FFFD; trimmed at

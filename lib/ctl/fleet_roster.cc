@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/scrub.h"
 #include "ctl/list_all.h"
 
 namespace prefetch::ctl {
@@ -107,7 +108,7 @@ kube::Answer<FleetRoster> ListMembers(const base::Call& call, kube::Api& api, co
     FleetMember member{.node = node.name};
     member.signs.node_is_up = IsUp(node);
     auto label = node.labels.find("prefetchd.dev/" + query.instance);
-    if (label != node.labels.end()) member.signs.label = label->second;
+    if (label != node.labels.end()) member.signs.label = base::InOneLine(label->second);
     if (auto pod = by_node.find(node.name); pod != by_node.end()) {
       member.pod = pod->second->name;
       member.account = pod->second->service_account;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/scrub.h"
 #include "base/text.h"
 #include "doc/write.h"
 
@@ -10,14 +11,6 @@ namespace prefetch::list {
 namespace {
 
 constexpr std::size_t kMostPlaces = 2;
-
-// A place has a user's file name: it must not end its comment.
-std::string OneLine(std::string text) {
-  std::replace_if(
-      text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; },
-      ' ');
-  return text;
-}
 
 // "image: nginx:1.27", quoted where YAML wants it.
 std::string ImageMember(const std::string& name) {
@@ -33,7 +26,7 @@ void ListDraft::Add(const image::Reference& reference, std::string from) {
   image.uses++;
   bool known = std::find(image.from.begin(), image.from.end(), from) != image.from.end();
   if (image.from.size() < kMostPlaces && !known && !from.empty())
-    image.from.push_back(OneLine(std::move(from)));
+    image.from.push_back(base::InOneLine(from));  // it must not end its comment
 }
 
 std::string ListDraft::Comment(const Image& image) {

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/redactor.h"
 #include "base/text.h"
 #include "plan/history.h"
 #include "plan/reason.h"
@@ -40,10 +41,7 @@ std::string Words(std::string_view reason, std::string_view message) {
   std::string text(reason);
   if (!text.empty() && !message.empty()) text += ": ";
   text += message;
-  for (char& c : text) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = ' ';
-  }
-  return base::Truncate(base::ToUtf8(text), kLongestWhy);
+  return base::ForeignText(text, kLongestWhy);
 }
 
 }  // namespace

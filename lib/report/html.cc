@@ -1,5 +1,6 @@
 #include "report/html.h"
 
+#include "base/scrub.h"
 #include "base/text.h"
 
 namespace prefetch::report {
@@ -7,24 +8,19 @@ namespace {
 
 constexpr const char* kReplacement = "\xef\xbf\xbd";
 
-// U+202A to U+202E and U+2066 to U+2069 turn around the text that follows.
-std::string WithoutDirections(std::string text) {
-  for (std::size_t at = text.find('\xe2'); at != std::string::npos; at = text.find('\xe2', at + 1)) {
-    const std::string_view three = std::string_view(text).substr(at, 3);
-    if ((three >= "\xe2\x80\xaa" && three <= "\xe2\x80\xae") ||
-        (three >= "\xe2\x81\xa6" && three <= "\xe2\x81\xa9")) {
-      text.replace(at, 3, kReplacement);
-    }
-  }
-  return text;
-}
-
 }  // namespace
 
 std::string Escaped(std::string_view text) {
   std::string escaped;
   escaped.reserve(text.size());
-  for (char c : WithoutDirections(base::ToUtf8(text))) {
+  const std::string clean = base::ToUtf8(text);
+  for (std::size_t i = 0; i < clean.size(); i++) {
+    const char c = clean[i];
+    if (std::size_t control = base::ControlAt(std::string_view(clean).substr(i)); control > 0) {
+      escaped += kReplacement;
+      i += control - 1;
+      continue;
+    }
     switch (c) {
       case '&':
         escaped += "&amp;";
@@ -41,10 +37,8 @@ std::string Escaped(std::string_view text) {
       case '\'':
         escaped += "&#39;";
         break;
-      default: {
-        bool control = (static_cast<unsigned char>(c) < 0x20 && c != '\n') || c == 0x7f;
-        escaped += control ? kReplacement : std::string(1, c);
-      }
+      default:
+        escaped += c;
     }
   }
   return escaped;

@@ -132,7 +132,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Row{"CheckTcpNobody", "/v1/check", kTcp, Who::kNobody, 200, false},
                     Row{"CheckTcpFleet", "/v1/check", kTcp, Who::kFleet, 403, false},
                     Row{"CheckTcpFleetByOther", "/v1/check", kTcp, Who::kFleetByOther, 401, false},
-                    Row{"CheckTcpPod", "/v1/check", kTcp, Who::kPod, 200, true},
+                    Row{"CheckTcpPod", "/v1/check", kTcp, Who::kPod, 200, false},
                     Row{"CheckTcpPodTurnedOff", "/v1/check", kTcp, Who::kPod, 403, false, false},
                     Row{"CheckTcpPodByFleets", "/v1/check", kTcp, Who::kPodByFleets, 403, false},
                     Row{"CheckLocalNobody", "/v1/check", kLocal, Who::kNobody, 200, true},

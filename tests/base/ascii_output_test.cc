@@ -12,34 +12,52 @@
 namespace prefetch::base::ascii_output_test {
 namespace {
 
-std::string Printed(const std::string& text) {
+std::string Printed(const std::string& text, bool to_ascii = true) {
   std::ostringstream out;
   {
-    AsciiOutput ascii(out);
+    TextOutput ascii(out, to_ascii);
     for (char byte : text) out << byte << std::flush;  // however it is cut
   }
   return out.str();
 }
 
-TEST(AsciiOutput, HasOneColumnForEachCharacter) {
+TEST(TextOutput, HasOneColumnForEachCharacter) {
   EXPECT_EQ(Printed("quay.io/…/a:1  –  → do it\n"), "quay.io/~/a:1  -  > do it\n");
   EXPECT_EQ(Printed("ä😀日\n"), "???\n");
   EXPECT_EQ(Printed("\x1b[31mred\x1b[0m"), "\x1b[31mred\x1b[0m");
 }
 
-TEST(AsciiOutput, BrokenUtf8LosesNothingElse) {
+TEST(TextOutput, BrokenUtf8LosesNothingElse) {
   EXPECT_EQ(Printed("a\xe2\x80z\xff\x80"
                     "b\xe2"),
             "a?z?b?");
 }
 
-TEST(AsciiOutput, TheStreamIsAsBeforeAfterwards) {
+TEST(TextOutput, NothingSteersTheTerminal) {
+  for (bool ascii : {false, true}) {
+    for (const char* control : {"\x07", "\r", "\x7f", "\xc2\x9b", "\u061c", "\u200e", "\u200f", "\u2028",
+                                "\u2029", "\u202a", "\u202e", "\u2066", "\u2069"}) {
+      EXPECT_EQ(Printed(std::string("a") + control + "b\n", ascii), "a b\n");
+    }
+    EXPECT_EQ(Printed("\x1b]0;title\x07", ascii), " ]0;title ");
+    EXPECT_EQ(Printed("\x1b[6n \x1b[1;1H \x1b\x1b[31mz", ascii), " [6n  [1;1H  \x1b[31mz");
+    EXPECT_EQ(Printed("\x1b[31mred\x1b[0m\x1b[2J\x1b[3A\tend", ascii),
+              "\x1b[31mred\x1b[0m\x1b[2J\x1b[3A\tend");
+    EXPECT_EQ(Printed("a\x9b"
+                      "31m",
+                      ascii),
+              "a?31m");
+  }
+  EXPECT_EQ(Printed("é… 日😀", false), "é… 日😀");
+}
+
+TEST(TextOutput, TheStreamIsAsBeforeAfterwards) {
   std::ostringstream out;
-  { AsciiOutput ascii(out); }
+  { TextOutput ascii(out, true); }
   out << "…";
   EXPECT_EQ(out.str(), "…");
   {
-    AsciiOutput ascii(out);
+    TextOutput ascii(out, true);
     out.setstate(std::ios_base::badbit);
   }
   EXPECT_FALSE(out.good()) << "a failure is not forgotten";

@@ -32,5 +32,12 @@ TEST(Log, LevelAndSink) {
   EXPECT_NE(lines[0].find(R"("level":"warning","msg":"shown","n":1)"), std::string::npos);
 }
 
+TEST(AppendJsonEscaped, NothingSteersATerminal) {
+  std::string out;
+  AppendJsonEscaped(out, "\"\\\n\t\x1b\x7f\xc2\x9b\u061c\u202e\u2028\u2069 é…日😀");
+  EXPECT_EQ(out, R"(\"\\\n\t\u001b\u007f\u009b\u061c\u202e\u2028\u2069 )"
+                 "é…日😀");
+}
+
 }  // namespace
 }  // namespace prefetch::base::log_test
