@@ -1,6 +1,6 @@
 #include "credentials/plugin.h"
 
-#include "base/redactor.h"
+#include "base/foreign_text.h"
 #include "base/subprocess.h"
 #include "doc/duration.h"
 #include "doc/json.h"
@@ -40,7 +40,7 @@ void CollectStrings(const doc::Node& node, std::vector<base::Secret>& out) {
 }
 
 // The secrets of one run: strings in its stdout, and the values of the provider's own environment. Paths and
-// short words there are none, unless their name says so.
+// short values count only for variables with a name like PASSWORD.
 std::vector<base::Secret> SecretsOf(const base::ProcessResult& result, const Provider& provider) {
   std::vector<base::Secret> secrets;
   for (const auto& [name, value] : provider.env) {

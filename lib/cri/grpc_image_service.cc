@@ -7,7 +7,7 @@
 #include <memory>
 #include <utility>
 
-#include "base/redactor.h"
+#include "base/foreign_text.h"
 #include "cri/rpc.h"
 #include "cri/runtime_json.h"
 #include "runtime_v1.grpc.pb.h"

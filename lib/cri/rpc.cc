@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/redactor.h"
+#include "base/foreign_text.h"
 #include "cri/classify.h"
 
 namespace prefetch::cri {

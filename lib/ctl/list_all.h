@@ -16,14 +16,21 @@ template <typename T>
 using ListPage = std::function<kube::Answer<kube::Page<T>>(const kube::ListOptions&)>;
 
 // Begins anew, twice at most, if the server has forgotten where it was, and waits as long as it asks for
-// where it is busy. `keep` sees each object once it is known to stay; objects are not held.
+// where it is busy. Fails if the pages never end. `keep` sees each object once it is known to stay; objects
+// are not held.
 template <typename T>
 kube::Answer<kube::Done> ForAll(const base::Call& call, kube::ListOptions options, const ListPage<T>& list,
                                 const std::function<void()>& begin_anew, const std::function<void(T)>& keep) {
   using std::chrono::seconds;
   constexpr int kMostBeginnings = 3;
   constexpr seconds kLongestPatience{5};
+  constexpr int kMostPages = 2000;  // a million objects in pages of 500
+  int pages = 0;
   for (int beginnings = 1;;) {
+    if (++pages > kMostPages) {
+      return kube::Failure{.kind = kube::ApiError::kMalformed,
+                           .message = "the API server announces ever more pages of a list"};
+    }
     auto page = list(options);
     if (!page) {
       kube::ApiError kind = page.failure().kind;

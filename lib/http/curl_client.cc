@@ -215,8 +215,11 @@ CurlClient::Handle::End CurlClient::Handle::Transfer(const base::Call& call, con
 
 CurlClient::Handle::End CurlClient::Handle::Finish(CURLcode code, const std::string& peer,
                                                    const CurlAnswer& answer) const {
-  if (!answer.too_long.empty()) {
-    return {base::ResourceExhausted(peer + " answered with " + answer.too_long + " than allowed"),
+  // libcurl reports a field beyond its own limit (100 kB) as a lack of memory.
+  const bool long_field = code == CURLE_OUT_OF_MEMORY && !answer.whole_headers;
+  if (!answer.too_long.empty() || long_field) {
+    return {base::ResourceExhausted(peer + " answered with " +
+                                    (long_field ? "longer headers" : answer.too_long) + " than allowed"),
             Fault::kTooLong};
   }
   if (answer.unwanted) return {base::Cancelled(peer + " was interrupted"), Fault::kStopped};

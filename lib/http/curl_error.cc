@@ -5,7 +5,7 @@
 #include <cerrno>
 #include <system_error>
 
-#include "base/redactor.h"
+#include "base/foreign_text.h"
 #include "base/text.h"
 
 namespace prefetch::http {

@@ -4,6 +4,7 @@
 
 #include <chrono>
 
+#include "base/foreign_text.h"
 #include "base/fs.h"
 #include "base/redactor.h"
 #include "base/subprocess.h"

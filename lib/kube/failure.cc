@@ -1,6 +1,6 @@
 #include "kube/failure.h"
 
-#include "base/redactor.h"
+#include "base/foreign_text.h"
 #include "doc/json.h"
 #include "doc/path.h"
 #include "kube/times.h"

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/redactor.h"
+#include "base/foreign_text.h"
 #include "base/text.h"
 #include "plan/history.h"
 #include "plan/reason.h"

@@ -5,7 +5,7 @@
 #include <random>
 #include <utility>
 
-#include "base/redactor.h"
+#include "base/foreign_text.h"
 #include "base/sha256.h"
 #include "base/text.h"
 #include "doc/json.h"

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "base/redactor.h"
+#include "base/foreign_text.h"
 #include "http/url.h"
 #include "registry/oci_error.h"
 #include "registry/retry_after.h"

@@ -71,6 +71,20 @@ TEST_F(InquiryTest, ASecretWithoutUidIsAssumedToBeTheRecordedOne) {
   EXPECT_EQ(Check(kApp, PullPolicy::kNever, true, identity).reason, "RecordedForOthers");
 }
 
+TEST_F(InquiryTest, AClaimWithoutProofTellsNothing) {
+  Record(IdOf(kApp), "reg.example.test/team/app", tests::kSecretEntry);
+  const status::CheckAnswer without = Check(kApp, PullPolicy::kNever, false);
+  for (const char* uid : {"", "u1", "u2"}) {
+    status::CheckIdentity identity{.secrets = {{"team", "pull", uid}}};
+    identity.service_account = status::ObjectCoordinates{"team", "runner", uid};
+    for (PullPolicy policy : {PullPolicy::kNever, PullPolicy::kIfNotPresent, PullPolicy::kAlways}) {
+      EXPECT_EQ(Check(kApp, policy, false, identity).reason, Check(kApp, policy, false).reason);
+      EXPECT_EQ(Ask(kApp, false, identity, policy).result, Ask(kApp, false, {}, policy).result);
+    }
+  }
+  EXPECT_EQ(without.reason, "RecordedForOthers");
+}
+
 TEST_F(InquiryTest, ThePodsSpellingCounts) {
   // What kubelet 1.36 records is the text that the pod wrote (K17).
   runtime_.Preload(tests::MakeImage("docker.io/library/tool:v1", 3000));

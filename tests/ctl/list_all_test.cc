@@ -69,5 +69,15 @@ INSTANTIATE_TEST_SUITE_P(
                     TroubleCase{"WhatDoesNotPass", {ApiError::kForbidden}, 3, false, 2}),
     [](const auto& row) { return row.param.name; });
 
+TEST(ListAll, PagesThatNeverEndAreAFailure) {
+  int asked = 0;
+  auto all = ListAll<int>({}, {}, [&](const kube::ListOptions&) -> kube::Answer<kube::Page<int>> {
+    if (++asked > 10'000) return kube::Failure{.kind = ApiError::kCancelled};
+    return kube::Page<int>{.items = {}, .continue_token = "more"};
+  });
+  ASSERT_FALSE(all);
+  EXPECT_EQ(all.failure().kind, ApiError::kMalformed);
+}
+
 }  // namespace
 }  // namespace prefetch::ctl::list_all_test

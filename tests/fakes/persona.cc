@@ -2,7 +2,7 @@
 
 #include <cstdlib>
 
-#include "base/redactor.h"
+#include "base/foreign_text.h"
 #include "fakes/crio_words.h"
 
 namespace prefetch::tests {

@@ -1,7 +1,7 @@
 // What a credential plugin says on stdout, and what is redacted from its stderr.
 #include <cstdint>
 
-#include "base/redactor.h"
+#include "base/foreign_text.h"
 #include "credentials/plugin_protocol.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

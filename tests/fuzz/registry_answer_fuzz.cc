@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "base/redactor.h"
+#include "base/foreign_text.h"
 #include "base/text.h"
 #include "http/headers.h"
 #include "image/digest.h"

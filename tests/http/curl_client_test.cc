@@ -190,7 +190,10 @@ INSTANTIATE_TEST_SUITE_P(
         AnswerCase{"ManyFields", ManyFields(100), "", "200", ""},
         AnswerCase{"TooManyFields", ManyFields(101), "", "ResourceExhausted", "longer headers than allowed"},
         AnswerCase{"LongField", "HTTP/1.1 200 OK\r\nX: " + std::string(70'000, 'x') + "\r\n\r\n", "",
-                   "ResourceExhausted", "longer headers than allowed"}),
+                   "ResourceExhausted", "longer headers than allowed"},
+        AnswerCase{"FieldBeyondTheLimitOfLibcurl",
+                   "HTTP/1.1 200 OK\r\nX: " + std::string(200'000, 'x') + "\r\n\r\n", "", "ResourceExhausted",
+                   "longer headers than allowed"}),
     [](const auto& row) { return row.param.name; });
 
 struct BadRequest {

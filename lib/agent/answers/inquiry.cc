@@ -51,21 +51,26 @@ plan::CheckVerdict Inquiry::VerdictNow(const base::Call& call, const status::Che
 status::CheckResult Inquiry::Check(const base::Call& call, const status::CheckRequest& request,
                                    Asker asker) const {
   asker.pull = request.pull;
+  std::vector<status::CheckQuestion> questions = request.questions;
+  if (asker.kind == Asker::Kind::kNeighbour) {
+    // The answer to a claim that nobody proves would tell which Secrets and ServiceAccounts there are.
+    for (status::CheckQuestion& question : questions) question.identity = {};
+  }
   const base::TimePoint ask_until =
       std::chrono::steady_clock::now() + (asker.kind == Asker::Kind::kPod
                                               ? std::min<base::Duration>(request.within, kRegistryTimeOfPods)
                                               : base::Duration(request.within));
   plan::SnapshotPtr snapshot = board_.Latest();
   status::CheckResult result{.node = snapshot->node, .time = clock_.Wall(), .ok = true, .answers = {}};
-  result.answers.resize(request.questions.size());
+  result.answers.resize(questions.size());
   std::vector<Open> open;
-  for (std::size_t i = 0; i < request.questions.size(); i++) open.push_back({i, std::nullopt});
+  for (std::size_t i = 0; i < questions.size(); i++) open.push_back({i, std::nullopt});
   std::optional<Place> place;
   base::Call held = call;
   while (true) {
     CheckRound round({runtime_, keyring_, clock_, asker_, moment_}, *snapshot, asker, ask_until);
     std::erase_if(open, [&](Open& one) {
-      const status::CheckQuestion& question = request.questions[one.question];
+      const status::CheckQuestion& question = questions[one.question];
       const plan::CheckVerdict verdict = VerdictNow(held, question, *snapshot, round, one.wish);
       result.answers[one.question] = status::AnswerOf(question, verdict);
       return !verdict.pending;

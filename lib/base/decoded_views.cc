@@ -1,0 +1,144 @@
+#include "base/decoded_views.h"
+
+#include <algorithm>
+#include <array>
+
+namespace prefetch::base {
+namespace {
+
+constexpr int kMostLayers = 4;  // of escapes: JSON in JSON in a URL
+
+int HexDigit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+int Base64Digit(char c) {
+  if (c >= 'A' && c <= 'Z') return c - 'A';
+  if (c >= 'a' && c <= 'z') return c - 'a' + 26;
+  if (c >= '0' && c <= '9') return c - '0' + 52;
+  if (c == '+' || c == '-') return 62;
+  if (c == '/' || c == '_') return 63;
+  return -1;
+}
+
+// The byte that `digits` hex digits at `at` stand for; -1: none.
+int HexAt(std::string_view text, std::size_t at, std::size_t digits) {
+  int value = 0;
+  if (at + digits > text.size()) return -1;
+  for (std::size_t i = at; i < at + digits; i++) {
+    if (HexDigit(text[i]) < 0) return -1;
+    value = value * 16 + HexDigit(text[i]);
+  }
+  return value < 256 ? value : -1;
+}
+
+constexpr std::array<std::pair<std::string_view, char>, 6> kHtml = {
+    {{"&amp;", '&'}, {"&lt;", '<'}, {"&gt;", '>'}, {"&quot;", '"'}, {"&#39;", '\''}, {"&#34;", '"'}}};
+
+struct Unit {
+  int value;  // -1: the escape stands for a character that is left out
+  std::size_t length;
+};
+
+// The next character, with one layer of escapes undone. Backslashes, line ends and other control characters
+// are left out, since escapes differ in them most.
+Unit NextUnit(std::string_view rest) {
+  const char c = rest.front();
+  if (static_cast<unsigned char>(c) < 0x20) return {-1, 1};
+  if (c == '%' && HexAt(rest, 1, 2) >= 0) return {HexAt(rest, 1, 2), 3};
+  if (c == '&') {
+    for (const auto& [name, value] : kHtml) {
+      if (rest.starts_with(name)) return {value, name.size()};
+    }
+  }
+  if (c != '\\' || rest.size() < 2) return {c == '\\' ? -1 : static_cast<unsigned char>(c), 1};
+  if (rest[1] == 'u' && HexAt(rest, 2, 4) >= 0) return {HexAt(rest, 2, 4), 6};
+  if (rest[1] == 'x' && HexAt(rest, 2, 2) >= 0) return {HexAt(rest, 2, 2), 4};
+  const bool control = std::string_view("nrtbf").find(rest[1]) != std::string_view::npos;
+  return {-1, control ? 2U : 1U};
+}
+
+}  // namespace
+
+bool IsEncoded(char c) {
+  return Base64Digit(c) >= 0 || c == '=';
+}
+
+View WithoutEscapes(std::string_view text) {
+  View now;
+  for (std::size_t i = 0; i < text.size(); i++) {
+    now.Add(text[i], static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(i + 1));
+  }
+  for (int layer = 0; layer < kMostLayers; layer++) {
+    View next;
+    next.text.reserve(now.text.size());
+    for (std::size_t i = 0; i < now.text.size();) {
+      const Unit unit = NextUnit(std::string_view(now.text).substr(i));
+      if (unit.value >= 0) {
+        next.Add(static_cast<char>(unit.value), now.from[i].first, now.from[i + unit.length - 1].second);
+      }
+      i += unit.length;
+    }
+    const bool last = next.text.size() == now.text.size();
+    now = std::move(next);
+    if (last) break;
+  }
+  return now;
+}
+
+char Folded(char c) {
+  if (c >= 'A' && c <= 'Z') return static_cast<char>(c - 'A' + 'a');
+  if (c == '+' || c == ' ') return '-';
+  return c == '_' ? '/' : c;
+}
+
+View DecodedHex(const View& of, std::size_t phase) {
+  View out;
+  std::size_t i = 0;
+  while (i < of.text.size()) {
+    if (HexDigit(of.text[i]) < 0) {
+      out.Add('\0', of.from[i].first, of.from[i].first);
+      i++;
+      continue;
+    }
+    std::size_t end = i;
+    while (end < of.text.size() && HexDigit(of.text[end]) >= 0) end++;
+    for (i += phase; i + 1 < end; i += 2) {
+      out.Add(static_cast<char>(HexDigit(of.text[i]) * 16 + HexDigit(of.text[i + 1])), of.from[i].first,
+              of.from[i + 1].second);
+    }
+    i = end;
+  }
+  return out;
+}
+
+View DecodedBase64(const View& of, std::size_t phase) {
+  View out;
+  std::size_t i = 0;
+  while (i < of.text.size()) {
+    if (Base64Digit(of.text[i]) < 0) {
+      out.Add('\0', of.from[i].first, of.from[i].first);
+      i++;
+      continue;
+    }
+    std::size_t end = i;
+    while (end < of.text.size() && Base64Digit(of.text[end]) >= 0) end++;
+    unsigned bits = 0;
+    int count = 0;
+    for (i = std::min(i + phase, end); i < end; i++) {
+      bits = (bits << 6U) | static_cast<unsigned>(Base64Digit(of.text[i]));
+      count += 6;
+      if (count < 8) continue;
+      count -= 8;
+      out.Add(static_cast<char>((bits >> static_cast<unsigned>(count)) & 0xffU), of.from[i - 1].first,
+              of.from[i].second);
+    }
+    i = end;
+  }
+  return out;
+}
+
+}  // namespace prefetch::base
