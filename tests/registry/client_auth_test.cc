@@ -401,5 +401,47 @@ TEST_F(ClientAuthTest, NothingSecretInWhatIsSaid) {
   EXPECT_EQ(answer.message.find(base::Base64Encode("me:secret")), std::string::npos) << answer.message;
 }
 
+// A registry that repeats the credential, in each answer and in many encodings.
+TEST_F(ClientAuthTest, NoEchoOfACredentialIsSaid) {
+  const std::string password = "p4ss/W0rd+long-enough", pair = base::Base64Encode("me:" + password);
+  auto hex = [](const std::string& text) {
+    std::string out;
+    for (char c : text) {
+      const char* digits = "0123456789ABCDEF";
+      out += digits[static_cast<unsigned char>(c) / 16];
+      out += digits[static_cast<unsigned char>(c) % 16];
+    }
+    return out;
+  };
+  const std::string spellings[] = {password,
+                                   "basic " + pair,
+                                   "Basic:" + pair,
+                                   pair.substr(0, 20),
+                                   password.substr(5),
+                                   base::Base64Encode(password),
+                                   base::Base64Encode("Basic " + pair),
+                                   base::ReplaceAll(base::ReplaceAll(password, "/", "%2F"), "+", "%2b"),
+                                   base::ReplaceAll(password, "/", "\\/"),
+                                   hex(password),
+                                   hex(pair)};
+  for (int status : {401, 403, 404, 429, 500}) {
+    for (const std::string& spelling : spellings) {
+      registry_.Answer([&](const WireRequest& request) -> std::optional<FakeReply> {
+        if (!request.headers.Has("Authorization")) return Challenge("Basic realm=\"x\"");
+        FakeReply reply = status == 401 ? Challenge("Basic realm=\"x\"") : FakeReply{.status = status};
+        reply.body = R"({"errors":[{"code":"E","message":"you sent )" +
+                     base::ReplaceAll(spelling, "\\", "\\\\") + R"( here"}]})";
+        return reply;
+      });
+      auto answer = AskFake("app:v1", {User("me", password)});
+      for (std::size_t at = 0; at + 12 <= spelling.size(); at++) {
+        const std::string run = spelling.substr(at, 12);
+        if (run.find(' ') != std::string::npos || run.find(':') != std::string::npos) continue;
+        EXPECT_EQ(answer.message.find(run), std::string::npos) << status << ": " << answer.message;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace prefetch::registry::client_auth_test
