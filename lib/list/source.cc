@@ -89,6 +89,10 @@ void ListSources::Load(Source& source, base::WallTime now) {
     source.bytes_hash.clear();
     return Fail(source, bytes.error().message());
   }
+  // A writer that truncates a file and fills it later leaves it empty for a moment: an empty file replaces
+  // entries at its second reading in a row.
+  const bool first_empty = !std::exchange(source.was_empty, bytes->empty()) && bytes->empty();
+  if (first_empty && source.content && !source.content->entries.empty()) return;
   // The name is part of the decoded text: it stands in the errors.
   std::string bytes_hash = base::Sha256Hex(source.name + "\n" + *bytes);
   if (bytes_hash == source.bytes_hash) return;

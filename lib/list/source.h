@@ -65,7 +65,8 @@ class ListSources {
     std::string content_hash;
     std::optional<base::WallTime> loaded_at;
     std::string error;
-    bool given = false;  // itself, and not by its directory
+    bool was_empty = false;  // without a single byte, at the last reading
+    bool given = false;      // itself, and not by its directory
     PipedList pipe;
   };
   // The file or folder at one of the paths.

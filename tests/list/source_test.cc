@@ -58,6 +58,22 @@ TEST(ListSources, ADirectoryIsItsListFiles) {
   EXPECT_FALSE(sources.Read(kNow).changed);
 }
 
+TEST(ListSources, AFileThatIsEmptyForAMomentKeepsItsEntries) {
+  tests::TempDir root;
+  root.Write("l/a.txt", "x\ny\n");
+  ListSources sources({root / "l"}, {});
+  EXPECT_EQ(Summary(sources.Read(kNow)), (Lines{"a.txt 2"}));
+  root.Write("l/a.txt", "");
+  ListReading reading = sources.Read(kNow);
+  EXPECT_FALSE(reading.changed);
+  EXPECT_EQ(Summary(reading), (Lines{"a.txt 2"}));
+  root.Write("l/a.txt", "z\n");
+  EXPECT_EQ(Summary(sources.Read(kNow)), (Lines{"a.txt 1"}));
+  root.Write("l/a.txt", "");
+  EXPECT_EQ(Summary(sources.Read(kNow)), (Lines{"a.txt 1"}));
+  EXPECT_EQ(Summary(sources.Read(kNow)), (Lines{"a.txt 0"})) << "the next look finds it empty as well";
+}
+
 TEST(ListSources, ABrokenVersionKeepsTheLastGoodOne) {
   tests::TempDir root;
   std::string file = root.Write("l/a.txt", "x\n");
