@@ -36,17 +36,28 @@ std::size_t LengthOf(char lead) {
 
 constexpr char kEscape = '\x1b';
 
+bool BeginsSequence(char byte) {
+  return byte == kEscape || byte == '\r';
+}
+
+// Without the return to the line's start that our screens put before a sequence.
+std::string_view WithoutReturn(std::string_view text) {
+  return text.starts_with('\r') ? text.substr(1) : text;
+}
+
 // May more bytes make a sequence of it?
 bool IsPartOfSequence(std::string_view text) {
-  if (text.size() == 1) return true;
-  return text.size() < 8 && text[1] == '[' &&
-         std::all_of(text.begin() + 2, text.end(), [](char c) { return c >= '0' && c <= '9'; });
+  const std::string_view rest = WithoutReturn(text);
+  if (rest.size() < 2) return rest.empty() || rest[0] == kEscape;
+  return rest.size() < 8 && rest[0] == kEscape && rest[1] == '[' &&
+         std::all_of(rest.begin() + 2, rest.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
 // Colours, and the sequences by which screens are drawn anew.
 bool IsOwnSequence(std::string_view text) {
-  return text.size() > 2 && text[1] == '[' &&
-         std::string_view("mAHJK").find(text.back()) != std::string_view::npos;
+  const std::string_view rest = WithoutReturn(text);
+  return rest.size() > 2 && rest[0] == kEscape && rest[1] == '[' &&
+         std::string_view("mAHJK").find(rest.back()) != std::string_view::npos;
 }
 
 char Spelled(std::string_view character) {
@@ -85,7 +96,7 @@ bool TextOutput::Put(std::string_view bytes) {
 
 bool TextOutput::Print() {
   const std::string text = std::exchange(started_, {});
-  if (text.front() == kEscape) {
+  if (BeginsSequence(text.front())) {
     if (IsOwnSequence(text)) return Put(text);
     bool written = Put(" ");
     for (char byte : std::string_view(text).substr(1)) {
@@ -104,14 +115,14 @@ TextOutput::int_type TextOutput::overflow(int_type byte) {
   if (traits_type::eq_int_type(byte, traits_type::eof())) return traits_type::not_eof(byte);
   const char next = traits_type::to_char_type(byte);
   bool written = true;
-  const bool in_sequence = !started_.empty() && started_.front() == kEscape;
+  const bool in_sequence = !started_.empty() && BeginsSequence(started_.front());
   if (!started_.empty() && !in_sequence && !Continues(next)) {
     started_.clear();
     written = Put("?");
   }
   started_ += next;
-  const bool whole = started_.front() == kEscape ? !IsPartOfSequence(started_)
-                                                 : started_.size() >= LengthOf(started_.front());
+  const bool whole = BeginsSequence(started_.front()) ? !IsPartOfSequence(started_)
+                                                      : started_.size() >= LengthOf(started_.front());
   if (whole) written = Print() && written;
   return written ? byte : traits_type::eof();
 }

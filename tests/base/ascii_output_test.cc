@@ -48,6 +48,7 @@ TEST(TextOutput, NothingSteersTheTerminal) {
                       ascii),
               "a?31m");
   }
+  EXPECT_EQ(Printed("a\r\x1b[2A\x1b[Jb\r\r\x1b[Jc\rd\r\n", false), "a\r\x1b[2A\x1b[Jb \r\x1b[Jc d \n");
   EXPECT_EQ(Printed("é… 日😀", false), "é… 日😀");
 }
 
