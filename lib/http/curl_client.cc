@@ -50,6 +50,13 @@ std::optional<base::Duration> RoundTripOf(CURL* easy) {
   return std::chrono::microseconds(shortest);
 }
 
+CurlOptions WithProxiesAsGoReads(CurlOptions options) {
+  for (std::string* proxy : {&options.proxy, &options.http_proxy, &options.https_proxy}) {
+    *proxy = ProxyAsGoReads(*proxy);
+  }
+  return options;
+}
+
 }  // namespace
 
 // One easy handle in a multi handle of its own, which holds its connections and can be woken from outside.
@@ -243,7 +250,7 @@ CurlClient::Handle::End CurlClient::Handle::Finish(CURLcode code, const std::str
   return {CurlError(failure), CurlFault(failure)};
 }
 
-CurlClient::CurlClient(CurlOptions options) : options_(std::move(options)) {
+CurlClient::CurlClient(CurlOptions options) : options_(WithProxiesAsGoReads(std::move(options))) {
   // Never undone: other parts of the process may use libcurl as well, and the process ends soon after.
   static const CURLcode ready = curl_global_init(CURL_GLOBAL_DEFAULT);
   if (ready != CURLE_OK) std::abort();  // out of memory at the very start

@@ -15,9 +15,10 @@ namespace prefetch::http {
 // Nothing comes from the environment: not http_proxy, not SSL_CERT_FILE, not ~/.netrc.
 struct CurlOptions {
   std::string user_agent = "prefetchd/" PREFETCH_VERSION;
-  std::string proxy;        // "http://proxy:3128"; empty: none. May hold a password
-  std::string http_proxy;   // for http URLs, instead of `proxy`
-  std::string https_proxy;  // for https URLs, instead of `proxy`
+  // Proxies, such as "http://proxy:3128", are read as Go reads them. They may hold a password. Empty: none.
+  std::string proxy;        // for every URL, those of loopback included; the three below then do not count
+  std::string http_proxy;   // for http URLs
+  std::string https_proxy;  // for https URLs
   std::string no_proxy;  // "10.0.0.0/8,.svc": hosts that are reached without a proxy; Go's rules (no_proxy.h)
   std::string ca_file;   // PEM, instead of the system's roots; empty: the system's
   // Connections that nobody used for so long are closed: those of a few handles at the end of the next

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "base/text.h"
 #include "http/url.h"
 
 namespace prefetch::http {
@@ -77,11 +78,28 @@ Renamed Rename(const Request& request) {
           .connect_to = "::" + authority + (has_port ? "" : ":")};
 }
 
+std::string ProxyAsGoReads(std::string_view text) {
+  if (text.empty()) return "";
+  const std::size_t colon = text.find("://");
+  const bool has_scheme = colon != std::string_view::npos;
+  std::string scheme = has_scheme ? base::ToLower(text.substr(0, colon)) : "http";
+  if (has_scheme) text.remove_prefix(colon + 3);
+  std::string authority(text.substr(0, text.find_first_of("/?#")));
+  std::string_view host = authority;
+  if (std::size_t at = host.rfind('@'); at != std::string_view::npos) host.remove_prefix(at + 1);
+  const std::size_t port = host.rfind(':');
+  const bool has_port = port != std::string_view::npos && host.find(']', port) == std::string_view::npos;
+  if (has_port && port + 1 == host.size()) authority.pop_back();
+  const bool socks = scheme.starts_with("socks5");
+  if (!has_port || port + 1 == host.size()) authority += socks ? ":1080" : scheme == "https" ? ":443" : ":80";
+  return (socks ? "socks5h" : scheme) + "://" + authority;
+}
+
 const char* ProxyFor(const CurlOptions& options, const std::string& url) {
+  if (!options.proxy.empty()) return options.proxy.c_str();
   auto parsed = ParseAbsoluteUrl(url);
   if (!parsed || BypassesProxy(options.no_proxy, *parsed)) return "";
-  const std::string& own = parsed->scheme == "https" ? options.https_proxy : options.http_proxy;
-  return own.empty() ? options.proxy.c_str() : own.c_str();
+  return parsed->scheme == "https" ? options.https_proxy.c_str() : options.http_proxy.c_str();
 }
 
 void AddHeaders(const Request& request, const Renamed& renamed, HeaderLines& lines) {

@@ -31,6 +31,11 @@ Renamed Rename(const Request& request);
 
 void AddHeaders(const Request& request, const Renamed& renamed, HeaderLines& lines);
 
+// A proxy's URL for libcurl, so that it means what Go's net/http reads in it: without a scheme it is http;
+// without a port it has the scheme's (libcurl takes 1080); a socks5 proxy resolves the names, which libcurl
+// calls socks5h. Empty stays empty.
+std::string ProxyAsGoReads(std::string_view text);
+
 // The proxy for a URL; "" is none, and keeps libcurl from the environment. Lives as long as `options`.
 const char* ProxyFor(const CurlOptions& options, const std::string& url);
 

@@ -156,6 +156,34 @@ TEST(Exchange, TheProxyIsChosenByScheme) {
   CurlClient for_both({.proxy = url});
   EXPECT_EQ(for_both.Exchange(Patient(), {.url = "https://b.invalid/x"}).fault, Fault::kProxyAuth);
   EXPECT_EQ(for_both.Exchange(Patient(), {.url = "http://b.invalid/x"}).fault, Fault::kNone);
+  // A proxy for every URL reaches another machine's localhost: a bypass would send the request to this one's.
+  for (const char* here : {"http://localhost:1/x", "http://127.0.0.1:1/x", "http://127.3.2.1:1/x"}) {
+    EXPECT_EQ(for_both.Exchange(Patient(), {.url = here}).fault, Fault::kNone) << here;
+  }
+  EXPECT_EQ(by_proxy.Exchange(Patient(), {.url = "http://localhost:1/x"}).fault, Fault::kConnect);
+}
+
+TEST(Exchange, ASocks5ProxyResolvesTheName) {
+  std::string asked;
+  ScriptedServer proxy([&](int fd, int) {
+    auto read = [&](std::size_t bytes) {
+      std::string got(bytes, '\0');
+      return ::recv(fd, got.data(), bytes, MSG_WAITALL) == static_cast<ssize_t>(bytes) ? got : std::string();
+    };
+    const std::string greeting = read(2);
+    if (greeting.size() != 2) return;
+    read(static_cast<unsigned char>(greeting[1]));
+    ScriptedServer::Write(fd, std::string("\x05\x00", 2));
+    if (read(4) != std::string("\x05\x01\x00\x03", 4)) return;  // a name, and no address
+    asked = read(static_cast<unsigned char>(read(1)[0]));
+    read(2);
+    ScriptedServer::Write(fd, std::string("\x05\x00\x00\x01\0\0\0\0\0\0", 10));
+    if (!ScriptedServer::ReadRequest(fd)) return;
+    ScriptedServer::Write(fd, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+  });
+  CurlClient client({.proxy = "SOCKS5://127.0.0.1:" + std::to_string(proxy.port())});
+  EXPECT_EQ(client.Exchange(Patient(), {.url = "http://api.invalid/x"}).fault, Fault::kNone);
+  EXPECT_EQ(asked, "api.invalid");
 }
 
 }  // namespace
