@@ -12,6 +12,7 @@
 #include "doc/json.h"
 #include "doc/secret_node.h"
 #include "doc/write.h"
+#include "doc/yaml.h"
 #include "kube/kubeconfig_files.h"
 #include "kube/times.h"
 
@@ -91,6 +92,16 @@ void ReadEnvironment(doc::ObjectReader& exec, std::vector<std::string>& environm
   }
 }
 
+// JSON or YAML, as client-go's decoder tells them apart.
+std::optional<doc::Node> ParseOutput(std::string_view output, doc::Problems& problems) {
+  if (base::TrimSpace(output).starts_with("{")) {
+    return doc::ParseJson(output, problems, doc::JsonRules::kLenient);
+  }
+  auto documents = doc::ParseYamlDocuments(output, problems, {}, doc::YamlRules::kAsKubernetes);
+  if (!documents) return std::nullopt;
+  return documents->empty() ? doc::Node::Mapping() : std::move(documents->front());
+}
+
 std::string StderrTail(const base::ProcessResult& result) {
   const std::string text = base::PluginText(result.errors, kLongestErrors);
   return text.empty() ? "" : ": " + text;
@@ -146,7 +157,7 @@ std::optional<ExecPlugin> DecodeExecPlugin(doc::ObjectReader& exec, const std::s
 
 base::Result<ExecCredential> DecodeExecCredential(std::string_view output, const std::string& api_version) {
   doc::Problems problems("the plugin's output");
-  auto parsed = doc::ParseJson(output, problems, doc::JsonRules::kLenient);
+  auto parsed = ParseOutput(output, problems);
   if (!parsed) return problems.ToStatus().error();
   doc::SecretNode tree(*std::move(parsed));
   doc::ObjectReader root{doc::Reader(tree.node, problems)};

@@ -54,7 +54,7 @@ class Identity {
 
   bool FilesAreDue(const std::vector<base::FileStamp>& stamps) const PREFETCH_REQUIRES(mutex_);
   base::Status ReadFiles(bool anyway) PREFETCH_REQUIRES(mutex_);
-  base::Result<Material> ReadMaterial() const;
+  base::Result<Material> ReadMaterial() const PREFETCH_REQUIRES(mutex_);
   void Take(Material material) PREFETCH_REQUIRES(mutex_);
   void Rebuild() PREFETCH_REQUIRES(mutex_);
 

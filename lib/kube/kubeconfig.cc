@@ -58,8 +58,9 @@ void CheckServer(doc::ObjectReader& object, const std::string& server) {
 
 void CheckProxy(doc::ObjectReader& object, const std::string& proxy) {
   constexpr std::array<std::string_view, 3> kSchemes = {"http://", "https://", "socks5://"};
+  const std::string lower = base::ToLower(proxy);
   if (!std::any_of(kSchemes.begin(), kSchemes.end(),
-                   [&](auto scheme) { return proxy.starts_with(scheme); })) {
+                   [&](auto scheme) { return lower.starts_with(scheme); })) {
     object.Fail("proxy-url", "must be an http, https or socks5 URL");
   }
 }
@@ -99,7 +100,7 @@ const doc::Node* PluginConfig(KubeconfigEntry& entry) {
 
 void RefuseUnknownWays(doc::ObjectReader& object) {
   for (std::string_view key : {"username", "password"}) {
-    if (object.Has(key)) {
+    if (object.String(key) != "" && object.Has(key)) {
       object.Fail(key,
                   "is refused: no Kubernetes since 1.19 takes passwords; use a token, a client "
                   "certificate or an exec plugin");
@@ -109,7 +110,9 @@ void RefuseUnknownWays(doc::ObjectReader& object) {
     object.Fail("auth-provider", "is refused: Kubernetes 1.26 has taken it out; use an exec plugin");
   }
   for (std::string_view key : {"as", "as-uid", "as-groups", "as-user-extra"}) {
-    if (object.Has(key)) object.Fail(key, "is refused: impersonation is not done here; name the user itself");
+    const bool text = key == "as" || key == "as-uid";
+    if (object.Has(key) && !(text && object.String(key) == ""))
+      object.Fail(key, "is refused: impersonation is not done here; name the user itself");
   }
 }
 
@@ -125,10 +128,12 @@ void DecodeCertificate(KubeconfigEntry& entry, Cluster& cluster) {
   } else {
     cluster.key_file = ResolvePath(entry.folder, object.String("client-key").value_or(""));
   }
-  bool certificate = !cluster.certificate_pem.empty() || !cluster.certificate_file.empty();
-  bool key = !cluster.key_pem.empty() || !cluster.key_file.empty();
+  const bool certificate = !cluster.certificate_pem.empty() || !cluster.certificate_file.empty();
+  const bool key = !cluster.key_pem.empty() || !cluster.key_file.empty();
   if (certificate && !key) object.Fail("has a client certificate without its client-key");
-  if (key && !certificate) object.Fail("has a client-key without its client certificate");
+  if (certificate) return;
+  cluster.key_pem = base::Secret();  // kubectl, too, passes over a key without a certificate
+  cluster.key_file.clear();
 }
 
 void DecodeUser(KubeconfigEntry& entry, const doc::Node* plugin_config, const KubeconfigOptions& options,
@@ -144,7 +149,9 @@ void DecodeUser(KubeconfigEntry& entry, const doc::Node* plugin_config, const Ku
   }
   bool credential = !cluster.token.empty() || !cluster.token_file.empty() || cluster.exec ||
                     !cluster.certificate_file.empty() || !cluster.certificate_pem.empty();
-  if (credential && cluster.server.starts_with("http://") && !IsThisMachine(cluster.server)) {
+  // By a proxy, "localhost" is the proxy's machine.
+  const bool stays_here = IsThisMachine(cluster.server) && cluster.proxy.empty();
+  if (credential && cluster.server.starts_with("http://") && !stays_here) {
     object.Fail("has a credential, which would go to the server in clear: its URL is not https");
   }
 }

@@ -21,10 +21,10 @@ struct KubeconfigOptions {
 // the same name, and of several current-contexts, the first counts. Relative paths start at their file.
 //
 // Every mistake of the files, and of the chosen context, cluster and user, is said with file, line and path,
-// but never with a value. Rejected, since ignoring them would mean another identity than the file's: username
-// and password, auth-provider, impersonation ("as"), plugins that want a terminal. A token or certificate
-// never goes over plain http but to this machine itself. NotFound: no file, or no such context;
-// InvalidArgument: anything else.
+// but never with a value. An empty file names nothing. Rejected, since ignoring them would mean another
+// identity than the file's: username and password, auth-provider, impersonation ("as"), plugins that want a
+// terminal. A token or certificate never goes over plain http but to this machine itself. NotFound: no file,
+// or no such context; InvalidArgument: anything else.
 base::Result<Cluster> FromKubeconfig(const GetEnv& get_env, const KubeconfigOptions& options);
 
 }  // namespace prefetch::kube

@@ -12,14 +12,12 @@ namespace {
 
 constexpr std::size_t kLongestKubeconfig = 4 << 20;  // with many clusters' certificates in it
 
+// As kubectl: a file without a document names nothing, and of several documents the first counts.
 std::optional<doc::Node> Parse(const std::string& text, doc::Problems& problems) {
   auto documents =
       doc::ParseYamlDocuments(text, problems, {.bytes = kLongestKubeconfig}, doc::YamlRules::kAsKubernetes);
-  if (!documents || documents->empty()) {
-    if (problems.empty()) problems.Add({}, "", "is empty");
-    return std::nullopt;
-  }
-  if (documents->size() > 1) problems.Add((*documents)[1].at, "", "must be one document");
+  if (!documents) return std::nullopt;
+  if (documents->empty()) return doc::Node::Mapping();
   return std::move(documents->front());
 }
 

@@ -35,6 +35,9 @@ INSTANTIATE_TEST_SUITE_P(
                    ""},
         OutputCase{"Certificate", Credential(R"({"clientCertificateData":"c","clientKeyData":"t0p"})"), ""},
         OutputCase{"UnknownKeys", Credential(R"({"token":"t0p","new":1})"), ""},
+        OutputCase{
+            "Yaml",
+            "apiVersion: client.authentication.k8s.io/v1\nkind: ExecCredential\nstatus:\n  token: t0p\n", ""},
         OutputCase{"NoJson", "t0p", "the plugin's output:1:1"},
         OutputCase{"Nothing", "", "the plugin's output"},
         OutputCase{"NoStatus", R"({"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential"})",

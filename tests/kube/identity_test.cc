@@ -123,6 +123,16 @@ TEST_F(IdentityTest, AtTheStartTheFilesMustBeThere) {
   EXPECT_EQ(TokenOf(identity), "Bearer late");
 }
 
+TEST_F(IdentityTest, TheTokenBesideAFileServesUntilTheFileIsThere) {
+  dir_.Write("ca.crt", "CA");
+  Cluster cluster = FromFiles();
+  cluster.token = base::Secret("beside");
+  Identity identity(std::move(cluster), clock_);
+  EXPECT_EQ(TokenOf(identity), "Bearer beside");
+  dir_.Write("token", "file");
+  EXPECT_EQ(TokenOf(identity), "Bearer file");
+}
+
 TEST_F(IdentityTest, ARefusedTokenIsReplacedIfThereIsAnother) {
   dir_.Write("token", "one");
   dir_.Write("ca.crt", "CA");

@@ -100,6 +100,20 @@ INSTANTIATE_TEST_SUITE_P(
                  [](const Cluster& c, const tests::TempDir&) {
                    EXPECT_EQ(c.proxy.Reveal(), "http://me:pw@proxy:3128");
                  }},
+        GoodCase{"ProxySchemeInCapitals", File(kServer + ", proxy-url: \"SOCKS5://proxy:1080\"", "token: t"),
+                 [](const Cluster& c, const tests::TempDir&) {
+                   EXPECT_EQ(c.proxy.Reveal(), "SOCKS5://proxy:1080");
+                 }},
+        GoodCase{"EmptyFieldsOfOtherWays",
+                 File(kServer, "token: t, username: \"\", password: \"\", as: \"\", auth-provider: null"),
+                 [](const Cluster& c, const tests::TempDir&) { EXPECT_EQ(c.token.Reveal(), "t"); }},
+        GoodCase{"KeyAlone", File(kServer, "token: t, client-key-data: dDBw, client-key: k"),
+                 [](const Cluster& c, const tests::TempDir&) {
+                   EXPECT_TRUE(c.key_pem.empty());
+                   EXPECT_EQ(c.key_file, "");
+                 }},
+        GoodCase{"TheFirstDocumentCounts", File(kServer, "token: t") + "---\nkind: Other\n---\n",
+                 [](const Cluster& c, const tests::TempDir&) { EXPECT_EQ(c.token.Reveal(), "t"); }},
         GoodCase{
             "HttpOnThisMachine", File("server: \"http://127.0.0.1:8001\"", "token: t"),
             [](const Cluster& c, const tests::TempDir&) { EXPECT_EQ(c.server, "http://127.0.0.1:8001"); }},
@@ -153,8 +167,9 @@ TEST_P(BadKubeconfigTest, IsExplained) {
 INSTANTIATE_TEST_SUITE_P(
     Kubeconfig, BadKubeconfigTest,
     testing::Values(
-        BadCase{"Empty", "", "F: is empty"}, BadCase{"NoYaml", "a: [", "F:1:"},
-        BadCase{"List", "[]", "F:1:1: must be a mapping"},
+        BadCase{"Empty", "", "F: current-context: is not set"},
+        BadCase{"OnlyComments", "# nothing\n", "F: current-context: is not set"},
+        BadCase{"NoYaml", "a: [", "F:1:"}, BadCase{"List", "[]", "F:1:1: must be a mapping"},
         BadCase{"OtherKind", "apiVersion: v1\nkind: Pod\n", "F:2:7: kind: must be"},
         BadCase{"NoContext", "apiVersion: v1\n", "current-context: is not set"},
         BadCase{"UnknownContext", "current-context: x\n", "there is no context \"x\""},
@@ -173,6 +188,9 @@ INSTANTIATE_TEST_SUITE_P(
                 "server: must be a URL without"},
         BadCase{"InClear", File("server: \"http://api.test\"", "token: t0p"),
                 "users[0].user: has a credential, which would go to the server in clear"},
+        BadCase{"InClearToTheProxysMachine",
+                File("server: \"http://localhost:8001\", proxy-url: \"http://proxy:1\"", "token: t0p"),
+                "in clear"},
         BadCase{"InClearToALookalike", File("server: \"http://localhost.evil.test\"", "token: t0p"),
                 "in clear"},
         BadCase{"InsecureWithAuthority",
@@ -186,7 +204,6 @@ INSTANTIATE_TEST_SUITE_P(
         BadCase{"AuthProvider", File(kServer, "auth-provider: {name: gcp}"), "auth-provider: is refused"},
         BadCase{"Impersonation", File(kServer, "token: t0p, as: root"), "users[0].user.as: is refused"},
         BadCase{"CertificateAlone", File(kServer, "client-certificate: c"), "without its client-key"},
-        BadCase{"KeyAlone", File(kServer, "client-key-data: dDBw"), "without its client certificate"},
         BadCase{"TokenIsANumber", File(kServer, "token: 17"), "users[0].user.token: must be a string"},
         BadCase{"ExecVersion",
                 File(kServer, "exec: {apiVersion: client.authentication.k8s.io/v1alpha1, command: x}"),
@@ -221,9 +238,11 @@ TEST(Kubeconfig, SeveralFilesAreMergedAsKubectlDoes) {
   std::string first = dir.Write("a/one",
                                 "clusters: [{name: k, cluster: {server: \"https://one\"}}]\n"
                                 "users: [{name: u, user: {tokenFile: t}}]\n");
+  dir.Write("empty", "");
   std::string second =
       dir.Write("b/two", File("server: \"https://two\", tls-server-name: two", "token: two"));
-  auto get_env = Environment({{"KUBECONFIG", (dir / "missing") + ":" + first + "::" + second}});
+  auto get_env =
+      Environment({{"KUBECONFIG", (dir / "missing") + ":" + (dir / "empty") + ":" + first + "::" + second}});
   auto cluster = FromKubeconfig(get_env, {});
   ASSERT_TRUE(cluster) << cluster.error().message();
   EXPECT_EQ(cluster->server, "https://one");
