@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "ctl/environment_proxies.h"
 #include "kube/in_cluster.h"
 #include "kube/kubeconfig.h"
 
@@ -36,7 +37,7 @@ base::Result<kube::Cluster> Find(const ClusterOptions& options) {
 }
 
 http::CurlOptions CurlOptionsFor(const kube::Cluster& cluster) {
-  http::CurlOptions options;
+  http::CurlOptions options = EnvironmentProxies([](const char* name) { return std::getenv(name); });
   options.proxy = std::string(cluster.proxy.Reveal());
   return options;
 }

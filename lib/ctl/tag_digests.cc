@@ -11,6 +11,7 @@
 #include "base/mutex.h"
 #include "base/text.h"
 #include "ctl/agent_client.h"
+#include "ctl/environment_proxies.h"
 #include "http/curl_client.h"
 #include "image/platform.h"
 #include "registry/client.h"
@@ -30,18 +31,9 @@ constexpr registry::ThrottleLimits kDesk{
 // After the time that a registry names.
 constexpr milliseconds kCourtesy{50};
 
-// At a desk the proxy is where every other tool finds it.
-http::CurlOptions ProxyOf(const config::GetEnv& get_env) {
-  auto first = [&](const char* one, const char* other) {
-    const char* value = get_env(one);
-    if (value == nullptr || *value == '\0') value = get_env(other);
-    return std::string(value == nullptr ? "" : value);
-  };
-  http::CurlOptions options;
+http::CurlOptions HttpFor(const config::GetEnv& get_env) {
+  http::CurlOptions options = EnvironmentProxies(get_env);
   options.user_agent = "prefetchctl/" PREFETCH_VERSION;
-  options.http_proxy = first("http_proxy", "HTTP_PROXY");
-  options.https_proxy = first("https_proxy", "HTTPS_PROXY");
-  options.no_proxy = first("no_proxy", "NO_PROXY");
   return options;
 }
 
@@ -53,7 +45,7 @@ class TagAsking {
       : call_(call),
         questions_(questions),
         err_(err),
-        http_(ProxyOf(get_env)),
+        http_(HttpFor(get_env)),
         keyring_(keyring, clock_),
         client_(http_, clock_, {.throttle = kDesk}) {}
 

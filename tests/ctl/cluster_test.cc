@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <string>
 
+#include "ctl/environment_proxies.h"
 #include "temp_dir.h"
 
 namespace prefetch::ctl::cluster_test {
@@ -34,6 +36,22 @@ TEST(Cluster, AMissingRightComesWithWhatGrantsIt) {
       "forbidden");
   EXPECT_EQ(Explain({.kind = kube::ApiError::kTimeout, .message = "list nodes: too late"}).message(),
             "list nodes: too late");
+}
+
+TEST(EnvironmentProxies, CapitalsCountFirst) {
+  const std::map<std::string, std::string> variables = {{"HTTPS_PROXY", "http://big:1"},
+                                                        {"https_proxy", "http://small:1"},
+                                                        {"HTTP_PROXY", ""},
+                                                        {"http_proxy", "http://small:2"},
+                                                        {"NO_PROXY", ".svc"}};
+  const http::CurlOptions options = EnvironmentProxies([&](const char* name) {
+    auto found = variables.find(name);
+    return found == variables.end() ? nullptr : found->second.c_str();
+  });
+  EXPECT_EQ(options.https_proxy, "http://big:1");
+  EXPECT_EQ(options.http_proxy, "http://small:2");
+  EXPECT_EQ(options.no_proxy, ".svc");
+  EXPECT_EQ(options.proxy, "");
 }
 
 }  // namespace
