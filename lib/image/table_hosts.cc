@@ -1,6 +1,7 @@
 #include "image/table_hosts.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "base/text.h"
@@ -31,7 +32,9 @@ void TableHosts::Add(std::string_view name) {
 }
 
 void TableHosts::AddHeader(std::string_view name) {
-  any_ |= !base::EqualsIgnoreCase(name, "User-Agent");
+  constexpr std::array<std::string_view, 2> kTellTheClient = {"User-Agent", "X-Meta-Source-Client"};
+  any_ |= std::none_of(kTellTheClient.begin(), kTellTheClient.end(),
+                       [&](std::string_view known) { return base::EqualsIgnoreCase(name, known); });
 }
 
 void TableHosts::Add(const TableHosts& others) {

@@ -15,7 +15,8 @@ class TableHosts {
   // "registry.acme.io:5000", or a URL of it. What cannot be a host may mean any.
   void Add(std::string_view name);
   void AddAny() { any_ = true; }
-  // Headers go with every request, and so to any host; containerd adds a User-Agent by itself.
+  // Headers go with every request, and so to any host; headers that only name the client mean none:
+  // containerd adds a User-Agent by itself, and AKS configures an X-Meta-Source-Client on each node.
   void AddHeader(std::string_view name);
   void Add(const TableHosts& others);
 

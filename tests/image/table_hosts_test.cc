@@ -29,6 +29,7 @@ TEST(TableHosts, WhatCannotBeAHostMayMeanAny) {
 TEST(TableHosts, HeadersGoToAnyHostButForItsOwn) {
   TableHosts hosts;
   hosts.AddHeader("user-agent");
+  hosts.AddHeader("x-meta-source-client");
   EXPECT_EQ(hosts.Hosts(), Texts{});
   hosts.AddHeader("X-Team");
   EXPECT_EQ(hosts.Hosts(), Texts{"*"});
