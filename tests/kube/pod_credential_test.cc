@@ -101,7 +101,8 @@ TEST_F(PodCredentialTest, ReachesThePodAloneAndIsInNoMessage) {
   auto body = Ask();
   ASSERT_FALSE(body);
   EXPECT_EQ(body.failure().kind, ApiError::kForbidden);
-  EXPECT_NE(body.failure().message.find("you sent Bearer [redacted]"), std::string::npos) << body.failure().message;
+  EXPECT_NE(body.failure().message.find("you sent Bearer [redacted]"), std::string::npos)
+      << body.failure().message;
   EXPECT_EQ(body.failure().message.find("a-fleet-token"), std::string::npos) << body.failure().message;
   EXPECT_EQ(asked_, 1);
   auto broken = Ask("a\r\nb: c");
