@@ -114,20 +114,31 @@ std::optional<Obstacle> ObstacleOf(const CheckFacts& facts) {
   std::abort();
 }
 
-// By the registry's answer of just now. Always wants the tag to be what is here: a pod that has to wait for a
-// pull is a no.
+// kubelet pulls for the pod: a yes if the tag is there and access is given, with any policy. `pulls` says why
+// the pod has to wait for a pull.
+CheckVerdict PullByAnswer(const CheckFacts& facts, CheckVerdict pulls) {
+  if (auto obstacle = ObstacleOf(facts)) {
+    pulls.result = obstacle->result;
+    pulls.reason = obstacle->reason;
+    pulls.message =
+        "the pod must contact the registry, and " + obstacle->what + ". The reason: " + pulls.message;
+    return pulls;
+  }
+  pulls.message +=
+      " Asked just now, the registry has it and gives this node access: the pod waits for a pull.";
+  return Passes(std::move(pulls));
+}
+
+// By the registry's answer of just now.
 CheckVerdict AlwaysByAnswer(const CheckFacts& facts, const ImageState& image) {
   if (auto obstacle = ObstacleOf(facts)) {
     return Say(facts, obstacle->result, obstacle->reason, InTheWay(image, obstacle->what));
   }
-  const bool moved = facts.registry->kind == RegistryAnswerKind::kMoved;
-  if (moved && image.present) {
-    return Say(facts, VerdictResult::kPulls, Reason::kTagMoved,
-               InTheWay(image, "the tag has changed: the pod waits for a pull"));
-  }
-  if (moved) {
-    return Say(facts, VerdictResult::kPulls, Reason::kImageAbsent,
-               InTheWay(image, "it is not on the node: the pod waits for a pull"));
+  if (facts.registry->kind == RegistryAnswerKind::kMoved) {
+    return PullByAnswer(
+        facts, Say(facts, VerdictResult::kPulls, image.present ? Reason::kTagMoved : Reason::kImageAbsent,
+                   AlwaysAsks(image.present ? "; the tag has changed since the node pulled it."
+                                            : "; it is not on the node.")));
   }
   if (!image.usable) return Say(facts, VerdictResult::kPulls, image.reason, image.message);
   return Passes(Say(facts, VerdictResult::kPulls, Reason::kUpToDate,
@@ -161,21 +172,6 @@ CheckVerdict AlwaysByWhatIsKnown(const CheckFacts& facts, const ImageState& imag
   }
   return Say(facts, VerdictResult::kPulls, image.registry->always_reason,
              AlwaysAsks(": " + image.registry->always_message));
-}
-
-// IfNotPresent has the pod pull whatever the tag is: a yes if the tag is there and access is given. `pulls`
-// says why the pod has to.
-CheckVerdict PullByAnswer(const CheckFacts& facts, CheckVerdict pulls) {
-  if (auto obstacle = ObstacleOf(facts)) {
-    pulls.result = obstacle->result;
-    pulls.reason = obstacle->reason;
-    pulls.message =
-        "the pod must contact the registry, and " + obstacle->what + ". The reason: " + pulls.message;
-    return pulls;
-  }
-  pulls.message +=
-      " Asked just now, the registry has it and gives this node access: the pod waits for a pull.";
-  return Passes(std::move(pulls));
 }
 
 CheckStep DecideAlways(const CheckFacts& facts, const ImageState& image) {

@@ -81,7 +81,7 @@ INSTANTIATE_TEST_SUITE_P(
         RightsCase{"PodAlways", kPod, kApp, kAlways, Kind::kSame, "no Pulls PolicyAlways"},
         RightsCase{"AskingAlways", kAskingAlways, kApp, kAlways, Kind::kSame, "yes Pulls UpToDate asked"},
         RightsCase{"AskingAlwaysMoved", kAskingAlways, kApp, kAlways, Kind::kMoved,
-                   "no Pulls TagMoved asked"},
+                   "yes Pulls TagMoved asked"},
         RightsCase{"AskingAlwaysGone", kAskingAlways, kApp, kAlways, Kind::kTagMissing,
                    "no Refused TagMissing asked"},
         RightsCase{"AskingAlwaysDenied", kAskingAlways, kApp, kAlways, Kind::kAccessDenied,
@@ -130,7 +130,7 @@ std::vector<TableCell> WholeTable() {
   const Cells here_asked{starts, starts, starts, "yes Pulls UpToDate asked", down};
   const Cells gone{absent, "no Pulls ImageAbsent", "no Pulls ImageAbsent", "no Pulls PolicyAlways",
                    "no Pulls PolicyAlways"};
-  const Cells gone_asked{absent, "yes Pulls ImageAbsent asked", down, "no Pulls ImageAbsent asked", down};
+  const Cells gone_asked{absent, "yes Pulls ImageAbsent asked", down, "yes Pulls ImageAbsent asked", down};
   std::vector<TableCell> table;
   auto add = [&](const std::string& name, const Asker& asker, const std::string& image, const Cells& cells) {
     table.push_back({name + "Never", asker, image, kNever, true, cells[0]});
