@@ -45,8 +45,9 @@ enum class VerdictReason {
   kFactsUnknown,            // it depends on unknown facts about kubelet
 };
 
-std::string_view VerdictResultName(VerdictResult result);  // "Starts"
-std::string_view VerdictReasonName(VerdictReason reason);  // "OpenToNode"
+std::string_view VerdictResultName(VerdictResult result);             // "Starts"
+std::optional<VerdictResult> VerdictResultOf(std::string_view name);  // nullopt: no result has this name
+std::string_view VerdictReasonName(VerdictReason reason);             // "OpenToNode"
 
 struct Verdict {
   VerdictResult result = VerdictResult::kUnknown;

@@ -227,15 +227,20 @@ void JudgeUsable(const EntryFacts& facts, ImageState& state) {
 
 }  // namespace
 
-bool IsReadyFor(const ImageState& image, image::PullPolicy policy, bool has_kubelet) {
+bool IsReadyFor(image::PullPolicy policy, const PolicyFacts& facts) {
   using kubelet::VerdictResult;
-  if (!image.usable) return false;
-  if (policy == image::PullPolicy::kAlways) return image.registry && image.registry->agrees;
-  if (!has_kubelet) return true;
-  if (!image.verdicts) return false;
-  VerdictResult result = image.verdicts->For(policy).result;
-  return result == VerdictResult::kStarts ||
-         (policy == image::PullPolicy::kIfNotPresent && result == VerdictResult::kPulls);
+  if (!facts.usable) return false;
+  if (policy == image::PullPolicy::kAlways) return facts.agrees;
+  return facts.result == VerdictResult::kStarts ||
+         (policy == image::PullPolicy::kIfNotPresent && facts.result == VerdictResult::kPulls);
+}
+
+bool IsReadyFor(const ImageState& image, image::PullPolicy policy, bool has_kubelet) {
+  PolicyFacts facts{
+      .usable = image.usable, .result = std::nullopt, .agrees = image.registry && image.registry->agrees};
+  if (!has_kubelet) facts.result = kubelet::VerdictResult::kStarts;
+  if (has_kubelet && image.verdicts) facts.result = image.verdicts->For(policy).result;
+  return IsReadyFor(policy, facts);
 }
 
 ImageState Judge(const EntryFacts& facts, base::TimePoint now, base::WallTime wall) {

@@ -50,6 +50,14 @@ struct EntryFacts {
 
 ImageState Judge(const EntryFacts& facts, base::TimePoint now, base::WallTime wall);
 
+// The facts about an image that decide whether pods of a policy can rely on it.
+struct PolicyFacts {
+  bool usable = false;                           // as ImageState::usable
+  std::optional<kubelet::VerdictResult> result;  // kubelet's verdict for the policy; nullopt: not known
+  bool agrees = false;                           // the registry, lately
+};
+bool IsReadyFor(image::PullPolicy policy, const PolicyFacts& facts);
+
 // May pods of this policy rely on the image? Never: they start without the registry. IfNotPresent: at most a
 // manifest check with the pod's own credentials remains. Always: the registry agreed lately.
 bool IsReadyFor(const ImageState& image, image::PullPolicy policy, bool has_kubelet);

@@ -100,6 +100,7 @@ StatusImage ImageOf(const plan::Snapshot& snapshot, const plan::ImageState& imag
                     .present = image.present,
                     .ready = image.ready,
                     .exposed = image.exposed,
+                    .usable = image.usable,
                     .pinned = image.pinned,
                     .settled = image.settled,
                     .ready_for = std::string(image::PullPolicyName(want.ready_for)),

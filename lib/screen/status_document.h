@@ -78,6 +78,7 @@ struct StatusSpelling {
 struct StatusImage {
   std::string image;  // as the list writes it; of several spellings the first
   bool required = true, applies = true, present = false, ready = false, exposed = false;
+  bool usable = true;            // false: absent, or no container would run from it (not unpacked)
   bool pinned = false;           // in the runtime: kubelet's garbage collection leaves it alone
   bool settled = false;          // ready once, or failed for good: waiting longer changes nothing
   std::string ready_for;         // "Never"

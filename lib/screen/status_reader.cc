@@ -69,6 +69,7 @@ StatusImage ReadStatusImage(const status::Members& in) {
   in.Read("required", image.required);
   in.Read("applies", image.applies);
   in.Read("present", image.present);
+  in.Read("usable", image.usable);
   in.Read("ready", image.ready);
   in.Read("exposed", image.exposed);
   in.Read("pinned", image.pinned);

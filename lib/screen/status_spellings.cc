@@ -97,7 +97,8 @@ StatusImage NarrowedTo(StatusImage image, const PodKeys& pods) {
   });
   // Nothing but the verdict stood against it: the registry, if it is asked, agrees.
   const bool is_current = !image.registry || image.registry->fresh;
-  if (image.ready || !image.present || was_open || !IsOpen(image) || !is_current) return image;
+  if (image.ready || !image.present || !image.usable || was_open || !IsOpen(image) || !is_current)
+    return image;
   image.ready = image.settled = true;
   image.phase = "Ready";
   image.reason = image.ready_for == "Never" ? image.never.reason : image.if_not_present.reason;

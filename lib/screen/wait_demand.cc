@@ -1,6 +1,5 @@
 #include "screen/wait_view.h"
 
-#include <cstdlib>
 #include <map>
 #include <set>
 #include <string>
@@ -8,6 +7,7 @@
 
 #include "image/pod_coordinates.h"
 #include "image/reference.h"
+#include "plan/image_readiness.h"
 #include "screen/status_spellings.h"
 
 namespace prefetch::screen {
@@ -35,21 +35,15 @@ StatusImage NotListed(const plan::DesiredImage& want) {
   return image;
 }
 
-// May pods of this policy rely on it? As plan::IsReadyFor, on the agent's document.
+// May pods of this policy rely on it, by the agent's document?
 bool IsReadyFor(const StatusImage& image, image::PullPolicy policy) {
   if (image.ready && image.ready_for == image::PullPolicyName(policy)) return true;
-  switch (policy) {
-    case image::PullPolicy::kNever:
-      return image.present && image.never.result == "Starts";
-    case image::PullPolicy::kIfNotPresent:
-      // A pod that starts with Never also starts with IfNotPresent.
-      return (image.ready && image.ready_for == "Never") ||
-             (image.present &&
-              (image.if_not_present.result == "Starts" || image.if_not_present.result == "Pulls"));
-    case image::PullPolicy::kAlways:
-      return image.present && image.registry && image.registry->agrees;
-  }
-  std::abort();
+  // A pod that starts with Never also starts with IfNotPresent.
+  if (image.ready && image.ready_for == "Never" && policy == image::PullPolicy::kIfNotPresent) return true;
+  const StatusVerdict& verdict = policy == image::PullPolicy::kNever ? image.never : image.if_not_present;
+  return plan::IsReadyFor(policy, {.usable = image.present && image.usable,
+                                   .result = kubelet::VerdictResultOf(verdict.result),
+                                   .agrees = image.registry && image.registry->agrees});
 }
 
 void NotReady(StatusImage& image, std::string reason, std::string message) {

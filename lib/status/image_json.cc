@@ -28,14 +28,13 @@ void WriteVerdicts(doc::JsonWriter& out, const ShownVerdicts& verdicts) {
 ShownVerdicts ByPresence(const plan::ImageState& image) {
   using kubelet::VerdictResult;
   const ShownVerdict always{VerdictResult::kPulls, plan::Reason::kPolicyAlways};
-  if (image.present) {
+  if (image.usable) {
     const ShownVerdict starts{VerdictResult::kStarts, plan::Reason::kPresent};
     return {starts, starts, always};
   }
   if (image.reason == plan::Reason::kFactsUnknown) return {{}, {}, always};
-  return {{VerdictResult::kRefused, plan::Reason::kImageAbsent},
-          {VerdictResult::kPulls, plan::Reason::kImageAbsent},
-          always};
+  const plan::Reason why = image.present ? image.reason : plan::Reason::kImageAbsent;
+  return {{VerdictResult::kRefused, why}, {VerdictResult::kPulls, why}, always};
 }
 
 void WriteCoordinates(doc::JsonWriter& out, const image::Coordinates& of) {
@@ -262,6 +261,7 @@ void WriteImage(doc::JsonWriter& out, const plan::Snapshot& snapshot, const plan
   out.Integer(image.want->priority);
   out.MemberBool("applies", image.applies);
   out.MemberBool("present", image.present);
+  out.MemberBool("usable", image.usable);
   out.MemberOrNull("imageID", image.image_id);
   out.MemberOrNull("digest", image.digest);
   out.MemberNumber("sizeBytes", image.size_bytes);

@@ -93,6 +93,7 @@ void WritePublicImage(doc::JsonWriter& out, const plan::Snapshot& snapshot, cons
   out.Member("refresh", plan::RefreshName(image.want->refresh));
   out.MemberBool("applies", image.applies);
   out.MemberBool("present", image.present);
+  out.MemberBool("usable", image.usable);
   out.MemberBool("ready", image.ready);
   out.MemberBool("settled", image.settled);
   out.Member("phase", plan::PhaseName(image.phase));

@@ -109,6 +109,22 @@ TEST(NarrowTo, ASpellingThatNobodyJudgesIsWaitedFor) {
       << "without a kubelet nobody tells spellings apart";
 }
 
+// The content of such an image is not unpacked: kubelet finds it, and no container runs from it.
+TEST(NarrowTo, AnImageThatCannotRunIsReadyForNoPolicy) {
+  StatusImage image = Shown(kShort, false);
+  image.present = true;
+  image.usable = false;
+  image.never = image.if_not_present = {"Starts", "Present"};
+  image.registry = StatusRegistry{.agrees = true};
+  for (image::PullPolicy policy :
+       {image::PullPolicy::kNever, image::PullPolicy::kIfNotPresent, image::PullPolicy::kAlways}) {
+    EXPECT_FALSE(NarrowTo(Document({image}, false, "ImagesNotReady"), {.policy = policy}).ready);
+    image.usable = true;
+    EXPECT_TRUE(NarrowTo(Document({image}, false, "ImagesNotReady"), {.policy = policy}).ready);
+    image.usable = false;
+  }
+}
+
 // One list has it for pods with a secret, for which it is open, another one for pods without.
 StatusDocument ForTwoPods() {
   StatusDocument document = Spelled();
