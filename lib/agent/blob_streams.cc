@@ -103,7 +103,7 @@ base::Status BlobStreams::Bring(const base::Call& call, StreamJob given) {
       changed_.notify_all();
       break;
     }
-    changed_.wait_until(mutex_, next_look_);
+    changed_.wait_until(mutex_, base::TimePoint(next_look_));  // a copy, since it is read without the lock
   }
   unwanted.clear();
   if (!result) AwaitClosed(*job);

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/apart.h"
+#include "base/mutex.h"
 #include "image/local_image.h"
 
 namespace prefetch::agent {
@@ -81,17 +82,25 @@ plan::DiskSpace ProbeDisk(const std::string& mountpoint) {
 }
 
 DiskProbe WithPatience(DiskProbe probe) {
+  // Shared with the job, which may end long after its callers have stopped waiting.
   struct Newest {
-    std::string mountpoint;
-    plan::DiskSpace space;
-    base::Apart files;  // its job has nothing of these
+    base::Mutex mutex;
+    std::string mountpoint PREFETCH_GUARDED_BY(mutex);
+    plan::DiskSpace space PREFETCH_GUARDED_BY(mutex);
   };
-  return [probe = std::move(probe), newest = std::make_shared<Newest>()](const std::string& mountpoint) {
-    if (mountpoint != std::exchange(newest->mountpoint, mountpoint)) newest->space = {};
-    auto space = std::make_shared<plan::DiskSpace>();
-    const bool answered =
-        newest->files.Run([probe, mountpoint, space] { *space = probe(mountpoint); }, kDiskPatience);
-    if (answered) newest->space = *space;
+  return [probe = std::move(probe), newest = std::make_shared<Newest>(),
+          files = std::make_shared<base::Apart>()](const std::string& mountpoint) {
+    {
+      base::Lock lock(newest->mutex);
+      if (mountpoint != std::exchange(newest->mountpoint, mountpoint)) newest->space = {};
+    }
+    auto measure = [probe, mountpoint, newest] {
+      const plan::DiskSpace space = probe(mountpoint);
+      base::Lock lock(newest->mutex);
+      if (mountpoint == newest->mountpoint) newest->space = space;
+    };
+    files->Run(measure, kDiskPatience);
+    base::Lock lock(newest->mutex);
     return newest->space;
   };
 }

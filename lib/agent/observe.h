@@ -29,7 +29,7 @@ using DiskProbe = std::function<plan::DiskSpace(const std::string& mountpoint)>;
 plan::DiskSpace ProbeDisk(const std::string& mountpoint);
 
 // `probe` for a filesystem that may not answer: after a second, the space is that of the newest answer.
-// Copies share it: one thread at a time may call.
+// Copies share it. Any thread may call.
 DiskProbe WithPatience(DiskProbe probe);
 
 struct Look {

@@ -6,7 +6,9 @@
 #include <atomic>
 #include <functional>
 #include <future>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include "fakes/fake_clock.h"
 #include "fakes/fake_image_service.h"
@@ -117,6 +119,21 @@ TEST(Observer, ADiskThatDoesNotAnswerHoldsNoLook) {
     EXPECT_EQ(look.disk.available_bytes, 5U) << "as measured last";
   }
   end.set_value();
+}
+
+// Workers of pulls ask, too, and may join a measurement that is under way.
+TEST(WithPatience, EachOfSeveralThreadsGetsAMeasurement) {
+  for (int round = 0; round < 50; round++) {
+    const DiskProbe probe = WithPatience([](const std::string&) {
+      return plan::DiskSpace{.known = true, .capacity_bytes = 10, .available_bytes = 5};
+    });
+    std::atomic<int> known = 0;
+    {
+      std::vector<std::jthread> threads;
+      for (int i = 0; i < 4; i++) threads.emplace_back([&] { known += probe("/disk").known ? 1 : 0; });
+    }
+    EXPECT_EQ(known, 4);
+  }
 }
 
 struct Difference {
