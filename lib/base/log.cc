@@ -46,7 +46,7 @@ LogFormat CurrentFormat() {
   return isatty(STDERR_FILENO) ? LogFormat::kPlain : LogFormat::kJson;
 }
 
-// Of one character of at most three bytes of UTF-8.
+// Returns the code point of one character of at most three bytes of UTF-8.
 unsigned CodePoint(std::string_view character) {
   unsigned code = static_cast<unsigned char>(character.front());
   if (character.size() > 1) code &= character.size() == 2 ? 0x1fU : 0x0fU;

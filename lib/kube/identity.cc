@@ -59,7 +59,7 @@ base::Result<Identity::Material> Identity::ReadMaterial() const {
   };
   also(cluster_.token_file,
        [&](std::string& text) { material.token = base::Secret(std::string(base::TrimSpace(text))); });
-  // As kubectl: the token that stands beside the file's name serves until the file can be read.
+  // kubectl, too, uses the token beside the file's name until the file can be read.
   if (!cluster_.token.empty() && !read_at_) read_all = {};
   also(cluster_.ca_file, [&](std::string& text) { material.ca_pem = text; });
   also(cluster_.certificate_file, [&](std::string& text) { material.certificate_pem = text; });

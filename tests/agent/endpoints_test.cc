@@ -350,7 +350,7 @@ TEST(Endpoints, TheStatusHasTheTimeAtWhichItIsServed) {
   EXPECT_NE(one.find("\"time\":\"" + base::Rfc3339(world.clock.Wall()) + '"'), std::string::npos) << one;
 }
 
-// A document of thousands of entries: written once a second, whoever asks, and not on the server's thread.
+// The agent writes a long document once a second, whoever asks, and not on the server's thread.
 TEST(Endpoints, TheStatusIsWrittenOnceASecondAndViewAndShared) {
   World world;
   http::Handler local = world.Handler(Audience::kLocal), neighbours = world.Handler(Audience::kNeighbours);

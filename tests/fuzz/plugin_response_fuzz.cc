@@ -1,4 +1,4 @@
-// What a credential plugin says on stdout, and what is redacted from its stderr.
+// Decodes the output of a credential plugin, and redacts its stderr.
 #include <cstdint>
 
 #include "base/foreign_text.h"

@@ -64,7 +64,7 @@ INSTANTIATE_TEST_SUITE_P(
                     NoProxyCase{"PortAlone", ":443", "https://a.example/", false}),
     [](const auto& row) { return row.param.name; });
 
-// As net/http and golang.org/x/net/http/httpproxy read a proxy.
+// net/http and golang.org/x/net/http/httpproxy define these readings.
 TEST(Proxy, IsReadAsGoReadsIt) {
   EXPECT_EQ(ProxyAsGoReads(""), "");
   EXPECT_EQ(ProxyAsGoReads("proxy.test"), "http://proxy.test:80");
