@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kLongestKubeconfig = 4 << 20;  // with many clusters' certificates in it
 
-// As kubectl: a file without a document names nothing, and of several documents the first counts.
+// For kubectl, too, a file without a document names nothing, and the first of several documents counts.
 std::optional<doc::Node> Parse(const std::string& text, doc::Problems& problems) {
   auto documents =
       doc::ParseYamlDocuments(text, problems, {.bytes = kLongestKubeconfig}, doc::YamlRules::kAsKubernetes);
