@@ -79,7 +79,7 @@ ClusterTalk::ClusterTalk(ClusterAccess& access, const config::AgentConfig& confi
                          std::shared_ptr<agent::SeenStart> start, std::shared_ptr<agent::LearntSettings> word,
                          std::function<void(std::string of, std::string problem)> trouble,
                          const base::Clock& clock)
-    : version_(access.node(), version, std::move(start), access.api(), clock) {
+    : version_(access.node(), version, start, access.api(), clock) {
   if (config.kubelet != config::Kubelet::kNone) version_.Start();
   if (config.gate.Any()) {
     gate_.emplace(agent::NodeGateOptions{.gate = config.gate,
@@ -91,7 +91,7 @@ ClusterTalk::ClusterTalk(ClusterAccess& access, const config::AgentConfig& confi
     gate_->Start();
   }
   if (!config.kubelet_api) return;
-  asker_.emplace(access.Kubelet(keyring), std::move(word), clock);
+  asker_.emplace(access.Kubelet(keyring), std::move(word), std::move(start), clock);
   asker_->Start();
 }
 

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <utility>
+#include <vector>
 
 #include "base/mutex.h"
 
@@ -13,11 +14,11 @@ namespace prefetch::base {
 template <typename T>
 class Latest {
  public:
-  // `callback` runs on the learner's thread, after each Set and GiveUp that changed something. Before the
-  // learner starts.
+  // Adds a callback, which runs on the learner's thread after each Set and GiveUp that changed something.
+  // Before the learner starts.
   void OnChange(std::function<void()> callback) PREFETCH_EXCLUDES(mutex_) {
     Lock lock(mutex_);
-    on_change_ = std::move(callback);
+    on_change_.push_back(std::move(callback));
   }
 
   void Set(T value) PREFETCH_EXCLUDES(mutex_) { Change(std::move(value)); }
@@ -37,20 +38,20 @@ class Latest {
 
  private:
   void Change(T value) PREFETCH_EXCLUDES(mutex_) {
-    std::function<void()> callback;
+    std::vector<std::function<void()>> callbacks;
     {
       Lock lock(mutex_);
       bool changed = std::exchange(pending_, false) || !(value == value_);
       value_ = std::move(value);
-      if (changed) callback = on_change_;
+      if (changed) callbacks = on_change_;
     }
-    if (callback) callback();
+    for (const auto& callback : callbacks) callback();
   }
 
   mutable Mutex mutex_;
   T value_ PREFETCH_GUARDED_BY(mutex_){};
   bool pending_ PREFETCH_GUARDED_BY(mutex_) = true;
-  std::function<void()> on_change_ PREFETCH_GUARDED_BY(mutex_);
+  std::vector<std::function<void()>> on_change_ PREFETCH_GUARDED_BY(mutex_);
 };
 
 }  // namespace prefetch::base

@@ -7,22 +7,24 @@
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <set>
 #include <string_view>
 #include <utility>
 
 #include "base/fs.h"
 #include "base/text.h"
+#include "kubelet/node_facts.h"
 
 namespace prefetch::kubelet {
 namespace {
 
 constexpr std::size_t kLongestFile = 1 << 20;
 constexpr std::size_t kMostProcesses = 1 << 20;
-constexpr unsigned kLongestPause = 16;
-// A kubelet that has just gone is likely to come back: for so many looks every second one goes through all
-// processes.
-constexpr unsigned kLooksForItsReturn = 60;
+// A process may become kubelet after its start, as a script does by exec. Its first looks cover the usual
+// case; the look at all processes covers the others.
+constexpr unsigned kLooksAtNewProcess = 3;
+constexpr unsigned kLooksBetweenFullScans = 16;
 // proc(5), /proc/pid/stat: fields are counted from 1; the state is the 3rd, the start time the 22nd.
 constexpr std::size_t kFirstFieldBehindName = 3;
 constexpr std::size_t kParentField = 4;
@@ -89,9 +91,20 @@ void MakeAbsolute(const std::string& process, CommandLine& line) {
   }
 }
 
+std::string Normal(const std::string& path) {
+  std::string normal = std::filesystem::path(path).lexically_normal().string();
+  while (normal.size() > 1 && normal.ends_with('/')) normal.pop_back();
+  return normal;
+}
+
 }  // namespace
 
-KubeletProcess::KubeletProcess(std::string proc_dir) : proc_dir_(std::move(proc_dir)) {}
+KubeletProcess::KubeletProcess(std::string proc_dir, std::string root)
+    : proc_dir_(std::move(proc_dir)), root_(Normal(root)) {}
+
+bool KubeletProcess::IsMeant(const CommandLine& line) const {
+  return root_.empty() || root_ == Normal(line.root_dir.empty() ? kDefaultRoot : line.root_dir);
+}
 
 bool KubeletProcess::StillRuns() const {
   if (pid_.empty()) return false;
@@ -119,18 +132,31 @@ std::optional<KubeletProcess::Found> KubeletProcess::Examine(const std::string& 
   return found;
 }
 
-std::vector<KubeletProcess::Found> KubeletProcess::Scan() const {
+std::vector<KubeletProcess::Found> KubeletProcess::Scan() {
   std::vector<Found> all;
   auto names = base::ListDirectory(proc_dir_, kMostProcesses);
   if (!names) return all;
+  const bool examine_all = scans_++ % kLooksBetweenFullScans == 0;
+  std::map<std::uint64_t, unsigned> others;
   for (const std::string& name : *names) {
-    if (!base::ParseUint(name)) continue;
-    if (std::optional<Found> found = Examine(name)) all.push_back(*std::move(found));
+    const auto pid = base::ParseUint(name);
+    if (!pid) continue;
+    auto before = others_.find(*pid);
+    unsigned looks = before == others_.end() ? 0 : before->second;
+    if (examine_all || looks < kLooksAtNewProcess) {
+      if (std::optional<Found> found = Examine(name)) {
+        all.push_back(*std::move(found));
+        continue;
+      }
+      looks++;
+    }
+    others[*pid] = looks;
   }
+  others_ = std::move(others);
   return all;
 }
 
-// Of several. None may be left: then the next look decides.
+// There may be several candidates left, or none; in that case the next look decides.
 void KubeletProcess::LeaveOutPassing(std::vector<Found>& all) const {
   std::set<std::string> pids;
   for (const Found& one : all) pids.insert(one.pid);
@@ -143,36 +169,38 @@ void KubeletProcess::LeaveOutPassing(std::vector<Found>& all) const {
   });
 }
 
+// Without the kubelets of other roots, if the one that is meant is here or was here.
+void KubeletProcess::LeaveOutOthers(std::vector<Found>& all) const {
+  const auto is_meant = [this](const Found& one) { return IsMeant(one.command_line); };
+  const bool seen = command_line_ && IsMeant(*command_line_);
+  if (!seen && std::none_of(all.begin(), all.end(), is_meant)) return;
+  std::erase_if(all, std::not_fn(is_meant));
+}
+
 bool KubeletProcess::Look() {
-  if (proc_dir_.empty() || StillRuns()) return false;
-  if (!std::exchange(pid_, "").empty()) {
-    pause_ = paused_ = 0;
-    returns_within_ = kLooksForItsReturn;
-  }
-  if (returns_within_ > 0) returns_within_--;
-  if (paused_ < pause_) {
-    paused_++;
-    return false;
-  }
+  if (proc_dir_.empty()) return false;
+  const bool runs = StillRuns();
+  // One of another root counts until the one that is meant starts.
+  if (runs && IsMeant(*command_line_)) return false;
+  if (!runs) pid_.clear();
   std::vector<Found> all = Scan();
+  LeaveOutOthers(all);
   std::optional<CommandLine> command_line = command_line_;
   std::vector<std::string> problems;
-  paused_ = 0;
-  pause_ = std::min(returns_within_ > 0 ? 1 : pause_ * 2 + 1, kLongestPause - 1);
-  if (all.size() > 1) {
-    LeaveOutPassing(all);
-    if (all.empty()) pause_ = 0;
-  }
+  if (all.size() > 1) LeaveOutPassing(all);
   if (all.size() == 1) {
     pid_ = all.front().pid;
     started_ = all.front().started;
     process_ = pid_ + "@" + started_;
     command_line = std::move(all.front().command_line);
+    if (IsMeant(*command_line)) others_.clear();
   } else if (all.size() > 1) {
     command_line.reset();
+    pid_.clear();
     problems.push_back(std::to_string(all.size()) + " kubelets run here, as processes " + all[0].pid +
                        " and " + all[1].pid + (all.size() > 2 ? " and others" : "") +
-                       "; declare the configuration file of the one that is meant");
+                       "; set --kubelet-root to the --root-dir of the one that is meant, or declare its "
+                       "configuration file");
   }
   bool changed = command_line != command_line_ || problems != problems_;
   command_line_ = std::move(command_line);

@@ -2,6 +2,8 @@
 // kubelet/.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,11 +22,13 @@ namespace prefetch::kubelet {
 // program; and around a restart there are two for a moment.
 class KubeletProcess {
  public:
-  // `proc_dir` is /proc of the host's processes; empty: do not look.
-  explicit KubeletProcess(std::string proc_dir);
+  // `proc_dir` is /proc of the host's processes; empty: do not look. `root`, with the host's own path, is the
+  // --root-dir of the kubelet that is meant; empty: none is declared. One kubelet alone counts whatever its
+  // root.
+  KubeletProcess(std::string proc_dir, std::string root);
 
-  // One read of one file while the kubelet runs that was found. Else looks through all processes, which after
-  // looks in vain is done only by each 2nd, 4th, ... 16th call. True if a member below changed.
+  // Reads one file while the kubelet that was found runs. Otherwise lists the processes, and examines the new
+  // ones and, at each 16th call, all. Returns true if a member below changed.
   bool Look();
 
   // Which process runs, for telling it from the next; empty: none was seen yet. It stands like the command
@@ -47,17 +51,19 @@ class KubeletProcess {
   };
 
   bool StillRuns() const;
-  std::vector<Found> Scan() const;
+  bool IsMeant(const CommandLine& line) const;
+  void LeaveOutOthers(std::vector<Found>& all) const;
+  std::vector<Found> Scan();
   void LeaveOutPassing(std::vector<Found>& all) const;
   std::optional<Found> Examine(const std::string& pid) const;
 
-  std::string proc_dir_;
+  const std::string proc_dir_;
+  const std::string root_;
   std::string pid_;  // empty: not found
   std::string started_;
   std::string process_;
-  unsigned pause_ = 0;  // looks between two scans
-  unsigned paused_ = 0;
-  unsigned returns_within_ = 0;  // looks in which a kubelet that has gone is expected back
+  unsigned scans_ = 0;
+  std::map<std::uint64_t, unsigned> others_;  // how often each process was no kubelet
   std::optional<CommandLine> command_line_;
   std::vector<std::string> problems_;
 };

@@ -3,6 +3,14 @@
 #include <utility>
 
 namespace prefetch::kubelet {
+namespace {
+
+// A declared root is a path as we reach it, kubelet's own flag one of the host.
+std::string RootOnHost(const std::string& root, const std::string& host_prefix) {
+  return root.starts_with(host_prefix) ? root.substr(host_prefix.size()) : root;
+}
+
+}  // namespace
 
 NodeFactsReader::NodeFactsReader(Declared declared, std::string proc_dir, std::vector<UsualConfig> usual,
                                  std::string host_prefix)
@@ -10,7 +18,7 @@ NodeFactsReader::NodeFactsReader(Declared declared, std::string proc_dir, std::v
       usual_(std::move(usual)),
       host_prefix_(std::move(host_prefix)),
       looks_for_process_(!proc_dir.empty()),
-      process_(std::move(proc_dir)),
+      process_(std::move(proc_dir), RootOnHost(declared_.root, host_prefix_)),
       start_(looks_for_process_ ? "" : declared_.start_file) {}
 
 bool NodeFactsReader::LookForProcess() {

@@ -53,7 +53,8 @@ class KubeletAskerTest : public testing::Test {
   std::string our_hash_ = "sha256:a";
   int config_asked_ = 0, metrics_asked_ = 0;
   std::shared_ptr<LearntSettings> word_ = std::make_shared<LearntSettings>();
-  KubeletAsker asker_{Port(), word_, clock_, 1};
+  std::shared_ptr<SeenStart> start_ = std::make_shared<SeenStart>();
+  KubeletAsker asker_{Port(), word_, start_, clock_, 1};
   base::TimePoint next_ = clock_.Now();
 };
 
@@ -84,6 +85,44 @@ TEST_F(KubeletAskerTest, AKubeletThatFallsSilentHasToldNothingAfterThreeMinutes)
   failure_.reset();
   Run(minutes(2));
   EXPECT_EQ(Policy(), "AlwaysVerify");
+}
+
+// Its port listens some seconds after the start of its process, however long the agent has waited before.
+TEST_F(KubeletAskerTest, AKubeletThatStartsIsAskedEachSecond) {
+  failure_ = Failure(kube::ApiError::kUnreachable);
+  Run(minutes(30));
+  EXPECT_EQ(Policy(), "nothing");
+  const int before = config_asked_;
+  start_->Set(plan::KubeletStart{clock_.Now(), base::WallTime()});
+  next_ = clock_.Now();  // the thread is woken
+  Run(seconds(10));
+  EXPECT_EQ(config_asked_ - before, 11);
+  failure_.reset();
+  Run(seconds(1));
+  EXPECT_EQ(Policy(), "AlwaysVerify");
+}
+
+TEST_F(KubeletAskerTest, ARestartedKubeletIsAskedAtOnce) {
+  Run(seconds(1));
+  start_->Set(plan::KubeletStart{clock_.Now(), base::WallTime()});
+  next_ = clock_.Now();
+  config_ = Config("NeverVerify");
+  metrics_.ensure_secret_pulled_images = false;
+  Run(seconds(0));
+  EXPECT_EQ(Policy(), "NeverVerify");
+  EXPECT_EQ(word_->Get()->gate, false);
+}
+
+// A process of kubelet's that never listens costs a minute of questions.
+TEST_F(KubeletAskerTest, TheHurryEnds) {
+  failure_ = Failure(kube::ApiError::kUnreachable);
+  Run(minutes(30));
+  start_->Set(plan::KubeletStart{clock_.Now(), base::WallTime()});
+  next_ = clock_.Now();
+  Run(minutes(2));
+  const int before = config_asked_;
+  Run(minutes(10));
+  EXPECT_LT(config_asked_ - before, 60);
 }
 
 TEST_F(KubeletAskerTest, WithoutTheRightItComesBackSeldom) {

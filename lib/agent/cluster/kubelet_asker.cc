@@ -14,6 +14,7 @@ using std::chrono::seconds;
 
 constexpr minutes kAskConfigAgain{1};
 constexpr minutes kAskMetricsAgain{10};
+constexpr seconds kAskStarting{1};
 constexpr minutes kWordHolds{3};
 constexpr seconds kPortLimit{15};
 
@@ -29,10 +30,11 @@ std::string ProviderRemark(const std::string& ours, const std::optional<std::str
 
 }  // namespace
 
-KubeletAsker::KubeletAsker(KubeletPort port, std::shared_ptr<LearntSettings> word, const base::Clock& clock,
-                           std::uint64_t seed)
+KubeletAsker::KubeletAsker(KubeletPort port, std::shared_ptr<LearntSettings> word,
+                           std::shared_ptr<SeenStart> start, const base::Clock& clock, std::uint64_t seed)
     : port_(std::move(port)),
       word_(std::move(word)),
+      start_(std::move(start)),
       clock_(clock),
       started_at_(clock.Now()),
       random_(seed),
@@ -42,6 +44,7 @@ KubeletAsker::KubeletAsker(KubeletPort port, std::shared_ptr<LearntSettings> wor
 
 void KubeletAsker::Start() {
   thread_.emplace([this](const base::Call& call) { return Turn(call); });
+  start_->OnChange(thread_->Waker());
 }
 
 base::Duration KubeletAsker::Failed(const kube::Failure& failure) {
@@ -51,8 +54,11 @@ base::Duration KubeletAsker::Failed(const kube::Failure& failure) {
   const double spread = std::uniform_real_distribution<double>(0, 1)(random_);
   const kube::Retry retry = kube::NextTry(failure, failures_, spread);
   const bool never = retry.step == kube::Step::kGiveUp && retry.after.count() == 0;
-  const base::Duration wait =
-      never ? base::Duration(kAskMetricsAgain) : std::max<base::Duration>(retry.after, seconds(1));
+  const bool starting = kubelet_ && now_ < kubelet_->seen_at + plan::kUnconfirmedLimit &&
+                        !kube::IsRefusal(failure.kind) && !failure.retry_after;
+  const base::Duration wait = starting ? base::Duration(kAskStarting)
+                              : never  ? base::Duration(kAskMetricsAgain)
+                                       : std::max<base::Duration>(retry.after, seconds(1));
   if (std::exchange(last_failure_, failure.message) != failure.message) {
     base::Warn("kubelet's port does not return its settings; the agent reads its files",
                {{"kind", kube::ApiErrorName(failure.kind)}, {"error", failure.message}, {"retryIn", wait}});
@@ -110,6 +116,10 @@ void KubeletAsker::Tell() {
 
 base::TimePoint KubeletAsker::Turn(const base::Call& call) {
   now_ = clock_.Now();
+  if (std::optional<plan::KubeletStart> newest = start_->Get(); newest != kubelet_) {
+    kubelet_ = newest;
+    next_config_ = next_metrics_ = now_;
+  }
   if (now_ >= next_config_) AskConfig(call);
   if (answered_at_ == now_ && now_ >= next_metrics_) AskMetrics(call);
   Tell();

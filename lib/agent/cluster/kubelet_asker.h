@@ -28,14 +28,15 @@ struct KubeletPort {
 // The configuration is asked for once a minute, the (large) metrics after each change and every ten minutes.
 // A kubelet that refuses, or has not answered for kLearnLimit after the start, is not waited for. A kubelet
 // that does not answer any more has told nothing after three minutes: it may be starting again with other
-// settings. What lasts is logged once.
+// settings. A kubelet that was seen to start is asked each second until it answers, for at most a minute.
+// What lasts is logged once.
 //
 // Owned by main. Turn is called by one thread: the one that Start starts, or a test's.
 class KubeletAsker {
  public:
   // `clock` outlives it, and so does whatever `port` uses.
-  KubeletAsker(KubeletPort port, std::shared_ptr<LearntSettings> word, const base::Clock& clock,
-               std::uint64_t seed = std::random_device{}());
+  KubeletAsker(KubeletPort port, std::shared_ptr<LearntSettings> word, std::shared_ptr<SeenStart> start,
+               const base::Clock& clock, std::uint64_t seed = std::random_device{}());
   KubeletAsker(const KubeletAsker&) = delete;
   KubeletAsker& operator=(const KubeletAsker&) = delete;
 
@@ -53,9 +54,11 @@ class KubeletAsker {
 
   const KubeletPort port_;
   const std::shared_ptr<LearntSettings> word_;
+  const std::shared_ptr<SeenStart> start_;
   const base::Clock& clock_;
   const base::TimePoint started_at_;
   std::mt19937_64 random_;
+  std::optional<plan::KubeletStart> kubelet_;  // the newest start that was heard of
   base::TimePoint now_;
   base::TimePoint next_config_, next_metrics_;
   std::optional<base::TimePoint> answered_at_;  // the configuration
