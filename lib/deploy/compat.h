@@ -1,5 +1,5 @@
 // GenerateCompat: the agent in the place of an installation of stackrox/image-prefetcher: under its names,
-// with its ConfigMap and its Secret. deploy/docs/migration-image-prefetcher.md is the page for people. Pure.
+// with its ConfigMap and its Secret. deploy/docs/lists.md is the page for people. Pure.
 #pragma once
 
 #include <string>

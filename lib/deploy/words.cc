@@ -160,7 +160,7 @@ std::vector<std::string> NotesFor(const GenerateOptions& options, const Objects&
     notes.push_back("the Secret " + secret + " must exist in the namespace " + agent.NameSpace() +
                     ", of the type kubernetes.io/dockerconfigjson: without it, no agent starts");
     notes.push_back("images that are pulled with the Secret " + secret +
-                    " become usable by every pod of the node: see deploy/docs/teams.md");
+                    " become usable by every pod of the node: see deploy/docs/node-pools.md");
   }
   for (const Object& object : objects.all) {
     if (object.Kind() != "ConfigMap" || ConfigMapBytes(object.body) <= kMostClientSideBytes) continue;

@@ -28,7 +28,7 @@ struct Limits {
   std::chrono::seconds stall_timeout{600};
   std::chrono::seconds pull_limit{7200};
   // A node begins to pull a new list at a random moment within this time. For fleets of more than about 500
-  // nodes: they do not all ask at the same moment (deploy/docs/freshness.md).
+  // nodes: they do not all ask at the same moment (deploy/docs/fleets.md).
   std::chrono::seconds start_jitter{0};
 
   friend bool operator==(const Limits&, const Limits&) = default;

@@ -1,5 +1,5 @@
 // NodeGate: writes on the Node object about this node's images: a label, a condition, a startup taint
-// (deploy/docs/gate.md). Facts and time in, writes out; pure. agent/cluster/node_gate carries them to the API
+// (deploy/docs/new-nodes.md). Facts and time in, writes out; pure. agent/cluster/node_gate carries them to the API
 // server.
 #pragma once
 

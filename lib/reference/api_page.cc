@@ -123,7 +123,8 @@ std::string ApiPage() {
   page += "\n## Tokens\n\nOver TCP, tokens of ServiceAccounts for the audience `" +
           std::string(plan::kCallerAudience) +
           "` open more. A pod shows its own in\n"
-          "`Authorization: Bearer`, for [preflights](../preflight.md). A fleet command shows a token in\n`" +
+          "`Authorization: Bearer`, for [preflights](../gate.md#let-pods-ask). A fleet command shows a token "
+          "in\n`" +
           std::string(plan::kFleetHeader) + ": Bearer`, for the full status (setting `fleetTokens`).\n";
   page += PreflightChapter();
   page +=

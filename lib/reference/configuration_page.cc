@@ -66,14 +66,16 @@ std::string ConfigurationPage() {
   page += SettingTables();
   page +=
       "\n## Fields of the file: credentials\n\n"
-      "These fields exist in the file only. See [Platforms](../platforms.md) and [Security "
+      "These fields exist in the file only. See [Registries](../registries.md) and [Security "
       "model](../security.md).\n\n";
   page += TableOf(CredentialFields(), TableFor::kInput);
   page +=
       "\n## Fields of the file: limits\n\n"
-      "[Sizing](../sizing.md) and [Freshness](../freshness.md) help to choose.\n\n";
+      "[Sizing and large fleets](../fleets.md) helps to choose.\n\n";
   page += TableOf(LimitsFields(), TableFor::kInput);
-  page += "\n## Fields of the file: preflight\n\n[Preflights](../preflight.md) explains the fields.\n\n";
+  page +=
+      "\n## Fields of the file: preflight\n\n[Let pods ask](../gate.md#let-pods-ask) explains the "
+      "fields.\n\n";
   page += TableOf(PreflightFields(), TableFor::kInput);
   return page;
 }

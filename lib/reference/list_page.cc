@@ -28,7 +28,7 @@ std::string ListPage() {
   std::string page =
       "# The list\n\n"
       "A list is plain text with one reference a line, or YAML or JSON of kind `ImageList`.\n"
-      "[Change and roll back the list](../change-the-list.md) explains how to write and deploy it. The agent "
+      "[Change the list](../change-the-list.md) explains how to write and deploy it. The agent "
       "rejects\n"
       "unknown fields, wrong types and fields that contradict each other. `prefetchctl list check` reports "
       "all of these\n"

@@ -73,7 +73,7 @@ constexpr std::array<AlertRow, static_cast<std::size_t>(Id::kCount)> kAlerts = {
     {Id::kKubeletContradictions, "", "`> 0` for 10 min: a declaration is out of date"},
     {Id::kProvidersNotGiven, "",
      "`> 0` for 10 min: mount and name them, see "
-     "[Platforms](../platforms.md#credential-providers-of-kubelet)"},
+     "[Registries](../registries.md#credential-providers-of-kubelet)"},
     {Id::kListInfo, "hash",
      "`count(count by (hash) (prefetchd_list_info)) > 1` for longer than a rollout takes"},
     {Id::kSourceInfo, "source hash", "nothing; shows which source differs between nodes"},

@@ -24,6 +24,65 @@ std::string AnchorOf(std::string_view heading) {
   return anchor;
 }
 
+constexpr std::string_view kLintHead =
+    "# Rules of lint\n\n"
+    "`prefetchctl lint` compares manifests with lists, without cluster, registry or agent. It finds images "
+    "that no\n"
+    "node prefetches, unused entries, and pull policies that make pods depend on the registry for present "
+    "images.\n"
+    "An id is never given to another rule.\n\n";
+
+constexpr std::string_view kLintUse = R"(
+## Run it
+
+```sh
+prefetchctl lint -f deploy/ --list images.yaml
+helm template ci/ | prefetchctl lint -f - --list images.yaml
+kubectl get pods -A -o json | prefetchctl lint -f - --list images.yaml --select PF1
+```
+
+Manifests are files, directories, patterns or standard input, as YAML, JSON or Lists. Render templates first. In a
+directory, `*.yaml`, `*.yml` and `*.json` count. Steps and sidecars of Tekton, its StepActions, and templates of Argo
+count; images with variables do not. `--pod-template-path spec.template` finds pods in other custom resources; `*`
+matches any key. `--assume-always-pull`, `--default-policy` and `--default-check-policy` describe a cluster or a
+controller that sets other policies.
+
+`-o text` is for a terminal, `json` for scripts, `github` for annotations in pull requests, and `sarif` for code
+scanning. All of them report inputs that could not be read. [Exit codes](exit-codes.md): notes do not fail a job.
+
+## Select and ignore rules
+
+`--select` and `--ignore` take ids or their beginnings: `--select PF1,PF201`. A comment with a reason switches rules
+off. At the end of a line, it covers that line. On a line of its own, it covers the next line, and the whole container,
+volume or list entry that begins there.
+
+```yaml
+containers:
+# prefetchctl: ignore=PF101,PF303 pulled by hand for the demo
+- name: demo
+  image: demo:v1
+- name: app
+  image: quay.io/acme/app        # prefetchctl: ignore=PF201 the mirror runs on the node
+```
+
+## All rules
+
+| id | name | severity | finding | effect, and what to do |
+|---|---|---|---|---|
+)";
+
+constexpr std::string_view kLintDetails = R"(
+- `PF102` is right to ignore if manifests of another repository, or a test, use the image.
+- `PF105` and `PF302`: a pod without secrets gets those of its service account, which manifests do not show.
+- `PF106`: a policy that the step or its `stepTemplate` sets is not seen. `check -f` prints a note about such steps.
+- `PF203` takes `latest`, `main`, `nightly` and similar tags for moving ones.
+- `PF204` compares init containers with their own pod. It compares containers with names like `check`, `preflight`,
+  `prepull` or `verify` with all pods of all manifests.
+- `PF301` finds two spellings of a repository, a tag here and a digest there, one digest in two repositories, and the
+  same path and tag in two registries. It does not report two names that are both on the list.
+- `PF304` is often a variable without a value.
+)";
+
 }  // namespace
 
 std::string WithContents(const std::string& page) {
@@ -48,20 +107,15 @@ std::string WithContents(const std::string& page) {
 }
 
 std::string LintPage() {
-  std::string page =
-      "# Rules of lint\n\n"
-      "`prefetchctl lint` applies these rules. [Lint manifests against lists](../lint.md) explains each, and "
-      "shows "
-      "how to\n"
-      "select and ignore rules. An id is never given to another rule.\n\n";
+  std::string page(kLintHead);
   page += kGenerated;
-  page += "\n| id | name | severity | finding | effect, and what to do |\n|---|---|---|---|---|\n";
+  page += kLintUse;
   for (const manifest::lint::Rule& rule : manifest::lint::Rules()) {
     page += "| `" + std::string(rule.id) + "` | " + std::string(rule.name) + " | " +
             std::string(SeverityName(rule.severity)) + " | " + std::string(rule.summary) + " | " +
             base::ReplaceAll(std::string(rule.help), "|", "\\|") + " |\n";
   }
-  return page;
+  return page + std::string(kLintDetails);
 }
 
 std::vector<Page> Pages(const std::vector<CommandHelp>& commands) {

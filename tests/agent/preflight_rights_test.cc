@@ -1,5 +1,5 @@
 // Who is told what: callers x images x policies x what the registry says x rights
-// (deploy/docs/preflight.md has the same table in words).
+// (deploy/docs/gate.md has the same table in words).
 #include <gtest/gtest.h>
 
 #include <array>

@@ -316,7 +316,7 @@ def check_command(command, folder):
 def shown_values():
     """(page, values, namespace) of each helm command and each values.yaml that the pages for people show."""
     root = os.path.dirname(os.path.dirname(CHART))
-    for page in ("README.md", "deploy/docs/install.md", "deploy/docs/helm.md"):
+    for page in ("README.md", "deploy/docs/install.md"):
         with open(os.path.join(root, page), encoding="utf-8") as file:
             text = file.read()
         for block in re.findall(r"^```yaml\n# values.yaml\n(.*?)^```", text, re.M | re.S):

@@ -242,9 +242,9 @@ def check_label_stale():
 
 
 def check_pull_secret():
-    """The kustomization of teams.md mounts the Secret as `generate --mount-pull-secret` does."""
-    (text,) = [text for where, text in guide_examples() if where.startswith("deploy/docs/teams.md")]
-    declared = re.search(r"^```yaml\n(pullSecrets:\n.*?)^```", page("deploy/docs/teams.md"), re.M | re.S)[1]
+    """The kustomization of node-pools.md mounts the Secret as `generate --mount-pull-secret` does."""
+    (text,) = [text for where, text in guide_examples() if where.startswith("deploy/docs/node-pools.md:Pull secrets")]
+    declared = re.search(r"^```yaml\n(pullSecrets:\n.*?)^```", page("deploy/docs/node-pools.md"), re.M | re.S)[1]
     files = {"agent.yaml": page("deploy/base/agent.yaml") + declared, "team-a.yaml": page("deploy/base/images.yaml")}
     made = generate(["--platform", "eks", "--list", "team-a.yaml", "--agent-config", "agent.yaml", "--mount-pull-secret", "team-a"], files)
     by_hand, generated = ({(one["kind"], one["metadata"]["name"]): one for one in documents}
@@ -571,9 +571,10 @@ def add_all(cases, add_rendering):
     for check in (check_networks, check_mirrors, check_ca_bundles, check_kubelet_facts):
         cases.add("guide", check.__name__.removeprefix("check_"), lambda check=check: none(check(everywhere())))
     cases.add("guide", "components", lambda: none(check_components()))
-    of_page = [text for where, text in guide_examples() if where.startswith("deploy/docs/node-pools.md")]
+    (of_ci,) = [text for where, text in guide_examples() if where.startswith("deploy/docs/node-pools.md:One list")]
+    of_web = of_ci.replace("-ci", "-web").replace("nodepool: ci", "nodepool: web")
     cases.add("node-pools", "side_by_side", lambda: none(check_side_by_side(
-        dict(zip(["ci", "web"], [render_example(text) for text in of_page], strict=True)))))
+        {"ci": render_example(of_ci), "web": render_example(of_web)})))
     cases.add("node-pools", "side_by_side_generated", lambda: none(check_side_by_side(
         {given[given.index("--instance") + 1]: printed(given) for given in shown_commands()
          if "cloud.google.com/gke-nodepool" in " ".join(given)})))

@@ -44,7 +44,7 @@ def overlays_of(cell):
 
 
 def check_networks(overlays):
-    """`overlays`: {name: documents}. Which are on the host's network, in both pages."""
+    """`overlays`: {name: documents}. Which are on the host's network."""
     problems, told = [], set()
     for row in table(page("deploy/docs/install.md"), "overlay | for | network"):
         for name in words(row[0]):
@@ -54,19 +54,13 @@ def check_networks(overlays):
             if "SELinux" in row[3] and "seLinuxOptions" not in pod(overlays[name])["securityContext"]:
                 problems.append(f"install.md: {name}: has no SELinux type")
     problems += [f"install.md: no row for {name}" for name in sorted(overlays.keys() - told)]
-    told = set()
-    for row in table(page("README.md"), "install on | platform"):
-        for name in words(row[1]):
-            told.add(name)
-            says, is_so = "host's network" in row[2], pod(overlays[name]).get("hostNetwork", False)
-            problems += [f"README.md: {name}: hostNetwork is {is_so}"] if says != is_so else []
-    return problems + [f"README.md: no row for {name}" for name in sorted(overlays.keys() - told)]
+    return problems
 
 
 def check_mirrors(overlays):
     """The folder of the runtime's configuration is the one that the agent is told, and all hosts.toml files are mounted."""
     problems, told, folder = [], set(), None
-    for row in table(page("deploy/docs/platforms.md"), "overlay | folder | `hosts.toml` files"):
+    for row in table(page("deploy/docs/registries.md"), "overlay | folder | `hosts.toml` files"):
         folder = folder if row[1] == "the same" else None if row[1].startswith("none") else words(row[1])[0]
         for name in words(row[0]):
             told.add(name)
@@ -89,7 +83,7 @@ def ca_bundle(documents):
 def check_ca_bundles(overlays):
     """What the page says is mounted; and what it advises for nodes of other systems, on every overlay."""
     problems, told, file = [], {}, None
-    for row in table(page("deploy/docs/network.md"), "overlay | file on the node"):
+    for row in table(page("deploy/docs/registries.md"), "overlay | file on the node"):
         file = file if row[1] == "the same" else None if row[1].startswith("none") else words(row[1])[0]
         told.update({name: file for name in words(row[0])})
     for name, documents in overlays.items():
@@ -104,7 +98,7 @@ def check_ca_bundles(overlays):
 def check_kubelet_facts(overlays):
     """Each path is mounted, but for what the page tells people to mount themselves."""
     problems, told = [], set()
-    for row in table(page("deploy/docs/platforms.md"), "platform | version | policy"):
+    for row in table(page("deploy/docs/upgrade.md"), "platform | version | policy"):
         for name in overlays_of(row[0]):
             told.add(name)
             documents = overlays[name]

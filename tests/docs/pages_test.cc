@@ -22,7 +22,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMostWordsOfAPage = 1500;
+constexpr std::size_t kMostWordsOfAPage = 1200;
+constexpr std::size_t kMostWordsOfTheGuide = 30000;
+constexpr std::size_t kMostPagesOfTheGuide = 24;
 constexpr double kMeanWordsOfASentence = 20;
 
 fs::path Root() {
@@ -96,6 +98,15 @@ TEST(Pages, AreShort) {
     if (page.parent_path().filename() == "reference") continue;
     EXPECT_LE(Words(Text(page)), kMostWordsOfAPage) << page;
   }
+}
+
+// The guide with its reference.
+TEST(Pages, AreFew) {
+  const std::vector<fs::path> pages = PagesBelow("deploy/docs");
+  EXPECT_LE(pages.size(), kMostPagesOfTheGuide);
+  std::size_t words = 0;
+  for (const fs::path& page : pages) words += Words(Text(page));
+  EXPECT_LE(words, kMostWordsOfTheGuide);
 }
 
 // ---- links

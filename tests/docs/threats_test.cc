@@ -62,7 +62,7 @@ std::vector<std::vector<std::string>> Rows(const std::string& page, const std::s
 TEST(Threats, EachRowNamesTestsThatAreThere) {
   static const std::regex name("`([^`]+)`");
   const std::map<std::string, std::string> all = AllTests();
-  const auto rows = Rows(Text(Root() / "deploy/docs/threats.md"), "Threats");
+  const auto rows = Rows(Text(Root() / "tests/threats.md"), "Threats");
   EXPECT_GE(rows.size(), 20U);
   for (const auto& row : rows) {
     ASSERT_EQ(row.size(), 5U) << row.front();

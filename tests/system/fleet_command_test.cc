@@ -279,7 +279,15 @@ TEST_F(FleetCommand, AuditOfSavedPodsNeedsNoCluster) {
   ExpectHas(audit(2, {}), {"pods.json"});
 }
 
-// Every prefetchctl line of deploy/docs/audit.md and of a chapter of deploy/docs/watch.md, where all is well.
+std::string Chapter(const std::string& page, const std::string& heading) {
+  const std::string text = Example("../docs/" + page);
+  const std::size_t begin = text.find("\n## " + heading + "\n");
+  EXPECT_NE(begin, std::string::npos) << page;
+  return begin == std::string::npos ? "" : text.substr(begin, text.find("\n## ", begin + 5) - begin);
+}
+
+// Every prefetchctl line of a chapter of deploy/docs/lists.md and one of deploy/docs/watch.md, where all is
+// well.
 TEST_F(FleetCommand, TheGuidesCommandsWork) {
   Has("n1", {Ready(kRunner, 1)});
   std::string list =
@@ -289,11 +297,8 @@ TEST_F(FleetCommand, TheGuidesCommandsWork) {
              "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: c, image: " +
                  std::string(kRunner) + "}]}\n");
   std::string pods = dir_.Write("pods.json", R"({"kind":"List","items":[]})");
-  std::string guide = Example("../docs/watch.md");
-  std::size_t begin = guide.find("\n## All nodes at a glance\n");
-  ASSERT_NE(begin, std::string::npos);
-  std::string chapter = guide.substr(begin, guide.find("\n## ", begin + 5) - begin);
-  const std::string pages = chapter + Example("../docs/audit.md");
+  const std::string pages =
+      Chapter("watch.md", "All nodes at a glance") + Chapter("lists.md", "Find images that are on no list");
   int commands = 0;
   for (std::string_view line : base::Split(pages, '\n')) {
     if (!line.starts_with("prefetchctl ")) continue;

@@ -86,7 +86,7 @@ class Portable:
 
 def shown_command():
     """How the page runs the program in the folder that it has filled from the image."""
-    with open(os.path.join(SOURCE, "deploy/docs/build.md"), encoding="utf-8") as file:
+    with open(os.path.join(SOURCE, "deploy/docs/install.md"), encoding="utf-8") as file:
         text = file.read()
     (exported,) = re.findall(r"^docker export \S+ \| tar -x -C (\S+) (.*)$", text, re.M)
     (command,) = re.findall(r"^(\S+/ld-linux-x86-64\.so\.2 (?:.*\\\n)*.*)", text, re.M)

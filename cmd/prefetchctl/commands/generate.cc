@@ -114,7 +114,7 @@ Command GenerateCommand(CLI::App& command, Context&) {
       "agent.yaml of the agents: limits, preflight, pullSecrets; see deploy/docs/reference/configuration.md");
   Repeatable(command, "--mount-pull-secret", options.mounted_pull_secrets,
              "A pull secret in the agents' namespace that pullSecrets of --agent-config declares at "
-             "/etc/prefetchd/secrets/NAME; see deploy/docs/teams.md (repeatable)");
+             "/etc/prefetchd/secrets/NAME; see deploy/docs/node-pools.md (repeatable)");
   command.add_option("--namespace", options.name_space,
                      "Namespace of the agents; default: prefetchd, or prefetchd-INSTANCE");
   command.add_option("--instance", options.instance,

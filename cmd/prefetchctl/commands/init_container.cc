@@ -26,7 +26,7 @@ token. A container of the same name (check-images) is replaced, so run the comma
 Comments stay where they are in YAML of block style; of other manifests all is written anew.
 
 The agents need the component preflight. Their configuration admits namespaces, images and Always: see
-deploy/docs/preflight.md. If nodes pull the agent's image with a pull secret, each namespace needs a copy of it.
+deploy/docs/gate.md. If nodes pull the agent's image with a pull secret, each namespace needs a copy of it.
 
 Exit code: 0 written, 2 bad input, with all errors.
 

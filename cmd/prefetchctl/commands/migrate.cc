@@ -73,7 +73,7 @@ void ManifestOptions(CLI::App& command, deploy::GenerateOptions& options) {
 base::Status CheckImageIsGiven(const CLI::App& command) {
   if (command.count("--image") != 0) return {};
   return base::InvalidArgument(
-      "--image is required: push the agent's image to a registry of yours (deploy/docs/build.md), and name "
+      "--image is required: push the agent's image to a registry of yours (deploy/docs/install.md), and name "
       "it; "
       "'' leaves the name to a tool that replaces it");
 }
@@ -122,7 +122,7 @@ Command MigrateCommand(CLI::App& command, Context&) {
   ManifestOutput(command, flags->output);
   command.footer(R"(
 Prints manifests that replace an installation of stackrox/image-prefetcher. They keep its names and its pull
-secret, and use its ConfigMap as the list. Read deploy/docs/migration-image-prefetcher.md first.
+secret, and use its ConfigMap as the list. Read deploy/docs/lists.md first.
 
 Exit code: 0 written, 2 bad input.
 
