@@ -218,7 +218,7 @@ constexpr std::array kSettings = {
             .group = Group::kRegistry,
             .fallback = "runtime",
             .help =
-                "Who downloads images: runtime: always the container runtime; auto: the agent itself, where "
+                "The downloader of images: runtime: always the container runtime; auto: the agent itself, where "
                 "containerd 2.1 or later would be slower and the registry is not near",
             .words = "auto|runtime"},
     // Touch

@@ -257,7 +257,7 @@ Fields ImageFields() {
                     .help = "Whether the agent hides `readyAs` and `spellings` from this caller"});
   Append(fields, StateFields());
   Append(fields,
-         Verdicts("verdicts", "What kubelet would do now with the pod of `readyAs`; null: not known"));
+         Verdicts("verdicts", "kubelet's answer to the pod of `readyAs`; null: not known"));
   fields.push_back({.path = "verdictsReason",
                     .help = "Why `verdicts` is null, or not kubelet's",
                     .required = true,

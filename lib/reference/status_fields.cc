@@ -29,7 +29,7 @@ Fields HeadFields() {
            .form = Form::kInt,
            .help = "Required images for this node's platform",
            .required = true},
-          {.path = "requiredReady", .form = Form::kInt, .help = "Of those, ready ones", .required = true},
+          {.path = "requiredReady", .form = Form::kInt, .help = "Ready ones among them", .required = true},
           {.path = "time", .form = Form::kTime, .help = "When the document was made", .required = true}});
   return fields;
 }
@@ -168,7 +168,7 @@ Fields DiskFields() {
           {.path = "disk.availableBytes", .form = Form::kInt, .help = "Its free bytes", .required = true},
           {.path = "disk.keptFreeBytes",
            .form = Form::kInt,
-           .help = "Of those, bytes that no pull may take",
+           .help = "Bytes among them that no pull may take",
            .required = true},
           {.path = "disk.neededBytes",
            .form = Form::kInt,
@@ -231,7 +231,7 @@ Fields RegistriesFields() {
        .nullable = true},
       {.path = "registries[].pullsAllowed",
        .form = Form::kInt,
-       .help = "Of that many",
+       .help = "Their total number",
        .required = true,
        .nullable = true},
       {.path = "registries[].updatesWait",

@@ -126,7 +126,7 @@ Command GenerateCommand(CLI::App& command, Context&) {
       command
           .add_option(
               "--gate", options.gate,
-              "What node-gate writes to the Node; default: all three, for an instance the label (repeatable)")
+              "A part that node-gate writes to the Node; default: all three, for an instance the label (repeatable)")
           ->type_size(1)
           ->allow_extra_args(false),
       parts);

@@ -61,7 +61,7 @@ Subcommand InitContainerCommand(CLI::App& generate) {
              "A pull secret for --image, added to the pods (repeatable)");
   command->add_option("--port", flags->port, "Port of the agent [9477]");
   command->add_option("--timeout", flags->timeout,
-                      "Of the check [60s, or half of activeDeadlineSeconds if that is shorter]");
+                      "Maximum time of the check [60s, or half of activeDeadlineSeconds if that is shorter]");
   Repeatable(*command, "--pod-template-path", flags->pod_template_paths,
              "Path of pod templates in custom resources, such as spec.tasks.template (repeatable)");
   command->add_option("-o,--output", flags->output, "A file; default: standard output");
