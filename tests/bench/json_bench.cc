@@ -1,5 +1,5 @@
 // JSON: the parser and the writer of lib/doc beside jsoncpp, on the documents that are large. Holds the table
-// of lib/README.md, "Libraries not used". jsoncpp reads as strictly as it can; its tree has no conversion to
+// of lib/DESIGN.md, "Libraries not used". jsoncpp reads as strictly as it can; its tree has no conversion to
 // a doc::Node.
 #include <gtest/gtest.h>
 #include <json/json.h>

@@ -65,9 +65,9 @@ std::vector<std::string> CommandsOf(const std::string& page) {
   return commands;
 }
 
-// README, lib/README and every page below deploy/.
+// README, the pages of lib and every page below deploy/.
 std::vector<std::string> PagesForPeople() {
-  std::vector<std::string> pages = {"README.md", "lib/README.md"};
+  std::vector<std::string> pages = {"README.md", "lib/README.md", "lib/DESIGN.md"};
   const std::filesystem::path root = std::getenv("PREFETCH_SOURCE");
   for (const auto& file : std::filesystem::recursive_directory_iterator(root / "deploy")) {
     if (file.path().extension() == ".md") pages.push_back(std::filesystem::relative(file.path(), root));

@@ -33,7 +33,7 @@ constexpr uid_t kNobody = 65534;
 const char* const kContent = "io.containerd.content.v1.content";
 // A broken connection loses the bytes in the kernel's buffers.
 constexpr std::uint64_t kInFlight = 2 * kMegabyte;
-// And an agent that downloads loses its ranges that are not next in their blobs (lib/README.md).
+// And an agent that downloads loses its ranges that are not next in their blobs (lib/DESIGN.md).
 constexpr std::uint64_t kRanges = 8 * 1024 * 1024;
 // An answer takes longer than the 25 ms of a near registry that is busy (plan/fetch_choice.h).
 constexpr std::chrono::milliseconds kFarOneWay{15};

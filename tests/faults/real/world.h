@@ -96,7 +96,7 @@ class RealWorld {
   void ClockIsOff(std::chrono::seconds by);
 
   // A registry stops giving bytes: an agent that downloads gives its ranges up that are not next in their
-  // blobs (lib/README.md).
+  // blobs (lib/DESIGN.md).
   void BreaksDownloads();
   void FreezeAgent();  // SIGSTOP
   void ThawAgent();
