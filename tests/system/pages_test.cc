@@ -110,7 +110,7 @@ INSTANTIATE_TEST_SUITE_P(ForPeople, Pages, testing::ValuesIn(PagesForPeople()), 
 });
 
 TEST(PagesForPeople, HaveCommands) {
-  EXPECT_GE(CommandsOf(Page("README.md")).size(), 10U);
+  EXPECT_GE(CommandsOf(Page("README.md")).size(), 9U);
   std::size_t guide = 0;
   for (const std::string& page : PagesForPeople()) {
     if (page.starts_with("deploy/docs/")) guide += CommandsOf(Page(page)).size();
