@@ -29,7 +29,7 @@ struct KubeletPort {
 // A kubelet that refuses, or has not answered for kLearnLimit after the start, is not waited for. A kubelet
 // that does not answer any more has told nothing after three minutes: it may be starting again with other
 // settings. A kubelet that was seen to start is asked each second until it answers, for at most a minute.
-// What lasts is logged once.
+// A lasting failure is logged once.
 //
 // Owned by main. Turn is called by one thread: the one that Start starts, or a test's.
 class KubeletAsker {
