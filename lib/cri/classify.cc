@@ -123,9 +123,14 @@ constexpr std::array kAccessRules = std::to_array<Rule>({
     {ErrorClass::kPlatformMismatch, "no image found in manifest list for architecture"},
     {ErrorClass::kPlatformMismatch, "no image found in image index for architecture"},
     {ErrorClass::kPlatformMismatch, "does not match the specified platform"},
+    // Of an index without the node's own platform, 2.1 fetches nothing, and misses what it would also run.
+    {ErrorClass::kPlatformMismatch, "get image config descriptor", "content digest "},
 });
 
 constexpr std::array kNotFoundRules = std::to_array<Rule>({
+    // 12a: a page that came as a manifest, and that its own digest names.
+    {ErrorClass::kServerError, "unexpected media type text/html"},
+    {ErrorClass::kUnsupportedImage, "unexpected media type "},
     // 12b
     {ErrorClass::kContentMissing, "could not fetch content descriptor"},
     {ErrorClass::kContentMissing, "content at ", " not found"},
@@ -167,6 +172,7 @@ constexpr std::array kLastRules = std::to_array<Rule>({
     {ErrorClass::kUnsupportedImage, "failed to convert"},
     {ErrorClass::kUnsupportedImage, "no processor for media-type"},
     {ErrorClass::kUnsupportedImage, "invalid desc "},
+    {ErrorClass::kUnsupportedImage, "reports content size of zero"},
     {ErrorClass::kUnsupportedImage, "no signatures"},
     {ErrorClass::kUnpackFailed, "no unpack platforms defined"},
     {ErrorClass::kUnpackFailed, "unable to resolve snapshotter"},

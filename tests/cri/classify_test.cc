@@ -270,6 +270,17 @@ INSTANTIATE_TEST_SUITE_P(
             Layers("could not fetch content descriptor " + kDigest +
                    " (text/html; charset=utf-8) from remote: not found"),
             ErrorClass::kServerError},
+        Row{"LoginPageOfAMirror", RpcCode::kNotFound,
+            Layers("failed to unpack image on snapshotter overlayfs: unexpected media type text/html for " +
+                   kDigest + ": not found"),
+            ErrorClass::kServerError},
+        Row{"ForeignPlatformOnly21", RpcCode::kNotFound,
+            Layers("get image config descriptor: content digest " + kDigest + ": not found"),
+            ErrorClass::kPlatformMismatch},
+        Row{"SizeZero", RpcCode::kInvalidArgument,
+            Layers("unable to fetch descriptor (" + kDigest +
+                   ") which reports content size of zero: invalid argument"),
+            ErrorClass::kUnsupportedImage},
         Row{"LayerMissing", RpcCode::kNotFound,
             Layers("failed to copy: httpReadSeeker: failed open: could not fetch content descriptor " +
                    kDigest + " (application/vnd.docker.image.rootfs.diff.tar.gzip) from remote: not found"),
