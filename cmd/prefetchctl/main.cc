@@ -12,11 +12,13 @@
 #include <vector>
 
 #include "base/ascii_output.h"
+#include "base/misspelling.h"
 #include "base/standard_output.h"
 #include "base/text.h"
 #include "commands/command.h"
 #include "commands/help_format.h"
 #include "ctl/exit_code.h"
+#include "ctl/terminal.h"
 
 namespace prefetch::ctl {
 
@@ -132,7 +134,7 @@ constexpr Row kCommands[] = {
     {"migrate image-prefetcher", kMore, "Replace stackrox/image-prefetcher", MigrateCommand},
     {"schema", kMore, "Print the JSON Schema of a list, a configuration, or an answer of the agent",
      SchemaCommand},
-    {"completion", kMore, "Print a completion script for bash or zsh", CompletionsCommand},
+    {"completion", kMore, "Print a completion script for bash, zsh or fish", CompletionsCommand},
     {"verdict", kHidden, "Print what kubelet would do with a pod and this image, from its files alone",
      VerdictCommand},
     {"docs", kHidden, "Print or write the reference pages", DocsCommand},
@@ -163,11 +165,37 @@ void AddCommands(CLI::App& app, Context& context, int& exit_code) {
   }
 }
 
+// The command that was recognised: the last one of the line.
+const CLI::App& Recognised(const CLI::App& app) {
+  const auto below = app.get_subcommands();
+  return below.empty() ? app : Recognised(*below.front());
+}
+
+// The flag or command that `word` is a misspelling of; empty: it is none.
+std::string MeantWord(const CLI::App& app, const std::string& word) {
+  std::vector<std::string> names;
+  if (word.starts_with("-")) {
+    for (const CLI::Option* option : app.get_options([](const CLI::Option*) { return true; })) {
+      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    }
+  } else {
+    for (const CLI::App* below : app.get_subcommands([](const CLI::App*) { return true; })) {
+      if (!below->get_group().empty()) names.push_back(below->get_name());
+    }
+  }
+  return base::Meant(word.substr(0, word.find('=')), names);
+}
+
 // Prints the usage error as one sentence.
 int Misunderstood(const CLI::App& app, const CLI::ParseError& error, const std::string& called_as) {
-  const std::string word = UnknownCommand(app);
+  std::string word = UnknownCommand(app);
   std::string what = word.empty() ? error.what() : "there is no command " + base::ToUtf8(word);
   if (what.starts_with(": ")) what.erase(0, 2);  // an older spelling's, which the help does not name
+  const std::vector<std::string> extras = Recognised(app).remaining();
+  if (word.empty() && error.get_name() == "ExtrasError" && !extras.empty()) word = extras.front();
+  if (const std::string meant = word.empty() ? "" : MeantWord(Recognised(app), word); !meant.empty()) {
+    what += "; did you mean " + meant + "?";
+  }
   std::cerr << "prefetchctl: " << what << " (see " << HelpOf(app, called_as) << ")\n";
   return kBadInput;
 }
@@ -178,7 +206,9 @@ int Asked(const CLI::App& app, const CLI::ParseError& error, const std::string& 
   const int exit_code = app.exit(error, out, std::cerr);
   // `completion` prints for the program's own name.
   const bool renames = error.get_name() == "CallForHelp" && !app.got_subcommand("completion");
-  std::cout << (renames ? base::ReplaceAll(out.str(), "prefetchctl ", called_as + " ") : out.str());
+  const std::string text = renames ? base::ReplaceAll(out.str(), "prefetchctl ", called_as + " ") : out.str();
+  const Terminal terminal = StdoutTerminal();
+  std::cout << (terminal.interactive ? WrappedHelp(text, terminal.width) : text);
   return exit_code;
 }
 

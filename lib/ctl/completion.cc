@@ -12,6 +12,11 @@ std::string Quoted(const std::string& text) {
   return "'" + base::ReplaceAll(text, "'", "'\\''") + "'";
 }
 
+// In fish, a backslash counts in single quotes.
+std::string FishQuoted(const std::string& text) {
+  return "'" + base::ReplaceAll(base::ReplaceAll(text, "\\", "\\\\"), "'", "\\'") + "'";
+}
+
 // The command so far, as a script keeps it: " list diff".
 std::string At(const std::vector<std::string>& words) {
   std::string at;
@@ -190,6 +195,50 @@ std::string ZshCompletion(const std::vector<CompletionCommand>& commands) {
       "# Sourced, or run by the completion system as a function of this name.\n"
       "if [[ $funcstack[1] == _prefetchctl ]]; then _prefetchctl; else compdef _prefetchctl prefetchctl; "
       "fi\n";
+  return text;
+}
+
+std::string FishCompletion(const std::vector<CompletionCommand>& commands) {
+  std::string text =
+      "# fish completion for prefetchctl; made by prefetchctl completion fish\n"
+      "function __prefetchctl_is --description 'The command line has this command so far'\n"
+      "  set -l at ''\n"
+      "  for word in (commandline -opc)[2..]\n"
+      "    switch \"$at $word\"\n"
+      "      case";
+  for (const CompletionCommand& command : commands) {
+    if (!command.words.empty()) text += " " + FishQuoted(At(command.words));
+  }
+  text +=
+      "\n        set at \"$at $word\"\n"
+      "    end\n"
+      "  end\n"
+      "  test \"$at\" = \"$argv[1]\"\n"
+      "end\n"
+      "complete -c prefetchctl -f\n";
+  for (const CompletionCommand& command : commands) {
+    const std::string here =
+        "complete -c prefetchctl -n " + FishQuoted("__prefetchctl_is " + FishQuoted(At(command.words)));
+    for (const CompletionOption& option : command.options) {
+      text += here;
+      for (const std::string& name : option.names) {
+        text += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
+      }
+      if (option.takes_value && option.values.empty()) text += " -rF";
+      if (option.takes_value && !option.values.empty()) {
+        text += " -xa " + FishQuoted(base::Join(option.values, " "));
+      }
+      text += " -d " + FishQuoted(FirstPart(option.help)) + "\n";
+    }
+    const auto below = Below(command, commands);
+    for (const CompletionCommand* one : below) {
+      text +=
+          here + " -a " + FishQuoted(one->words.back()) + " -d " + FishQuoted(FirstPart(one->help)) + "\n";
+    }
+    if (!command.arguments.empty())
+      text += here + " -a " + FishQuoted(base::Join(command.arguments, " ")) + "\n";
+    if (command.takes_arguments && command.arguments.empty() && below.empty()) text += here + " -F\n";
+  }
   return text;
 }
 

@@ -26,6 +26,7 @@ struct CompletionCommand {
 // Scripts to be sourced, or put where the shell looks for them. `commands` are all, the program itself first.
 std::string BashCompletion(const std::vector<CompletionCommand>& commands);
 std::string ZshCompletion(const std::vector<CompletionCommand>& commands);
+std::string FishCompletion(const std::vector<CompletionCommand>& commands);
 
 // The words that may stand for the last one of a command line.
 struct Completions {

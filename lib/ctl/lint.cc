@@ -63,7 +63,7 @@ void Print(const lint::LintResult& result, const LintOptions& options, steady_cl
   switch (options.output) {
     case LintOutput::kText: {
       auto took = std::chrono::duration_cast<std::chrono::milliseconds>(steady_clock::now() - started);
-      out << screen::LintText(result, {options.color, took});
+      out << screen::LintText(result, {options.color, options.width, took});
       return;
     }
     case LintOutput::kJson:

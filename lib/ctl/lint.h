@@ -22,6 +22,7 @@ struct LintOptions {
   std::optional<std::string> default_policy, default_check_policy;
   LintOutput output = LintOutput::kText;
   bool color = false;
+  std::size_t width = 0;  // of the terminal; 0: there is none
 };
 
 // Findings go to `out`, mistakes in files and options to `err`. Exit code: 0 clean (notes do not count), 1

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/misspelling.h"
 #include "base/text.h"
 #include "doc/duration.h"
 #include "doc/yaml.h"
@@ -10,8 +11,6 @@ namespace prefetch::doc {
 namespace {
 
 constexpr std::size_t kLongestKeyShown = 100;
-// Beyond this a key is no misspelling of another one.
-constexpr std::size_t kMostTypos = 2;
 
 // "images" + "a.b" -> images["a.b"]; a key that is a plain word needs no brackets.
 std::string Append(const std::string& path, std::string_view key) {
@@ -23,30 +22,9 @@ std::string Append(const std::string& path, std::string_view key) {
   return path.empty() ? shown : path + "." + shown;
 }
 
-// How many letters one must add, drop or change to come from `a` to `b`.
-std::size_t EditDistance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); j++) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); i++) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); j++) {
-      std::size_t change = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({change, row[j] + 1, row[j - 1] + 1});
-    }
-  }
-  return row[b.size()];
-}
-
 std::string Suggestion(const std::string& key, const std::vector<std::string>& known) {
-  if (key.size() > kLongestKeyShown) return "";
-  for (const std::string& name : known) {
-    if (EditDistance(base::ToLower(key), base::ToLower(name)) <= std::min(kMostTypos, name.size() / 2)) {
-      return "; did you mean \"" + name + "\"?";
-    }
-  }
-  return "";
+  const std::string meant = base::Meant(key, known);
+  return meant.empty() ? "" : "; did you mean \"" + meant + "\"?";
 }
 
 std::string Quoted(const std::vector<std::string_view>& names) {

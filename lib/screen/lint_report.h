@@ -14,6 +14,7 @@ namespace prefetch::screen {
 // says in how long. `color` is for a terminal.
 struct LintTextOptions {
   bool color = false;
+  std::size_t width = 0;  // columns of the terminal; 0: a finding is one line, however long
   std::optional<std::chrono::milliseconds> took;
 };
 std::string LintText(const manifest::lint::LintResult& result, const LintTextOptions& options);
@@ -34,7 +35,7 @@ std::string GithubCommand(std::string_view level, const manifest::lint::Place& p
 std::string LintSarif(const manifest::lint::LintResult& result, std::string_view version);
 
 // The rules themselves: id, severity, name, what each is about.
-std::string LintRulesText();
+std::string LintRulesText(std::size_t width = 100);
 
 // How findings of lint are put into words, in all outputs. Internal to screen/.
 std::string PlaceText(const manifest::lint::Place& place);  // "deploy/app.yaml:22:9"

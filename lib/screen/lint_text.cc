@@ -16,6 +16,7 @@ using manifest::lint::Severity;
 constexpr std::size_t kSeverityWidth = 9;
 // A path of hundreds of characters must not push the others off the screen.
 constexpr std::size_t kWidestPlace = 60;
+constexpr std::size_t kMargin = 4;  // of a message below its place
 
 std::string_view Color(Severity severity) {
   switch (severity) {
@@ -29,14 +30,22 @@ std::string_view Color(Severity severity) {
   return "";
 }
 
-std::string Line(const Finding& finding, std::size_t place_width, bool color) {
+std::string Line(const Finding& finding, std::size_t place_width, const LintTextOptions& options) {
   const Rule& rule = RuleOf(finding.rule);
   std::string severity = PadRight(SeverityName(rule.severity), kSeverityWidth);
-  if (color) severity = std::string(Color(rule.severity)) + severity + "\033[0m";
-  std::string line = PadRight(PlaceText(finding.place), place_width) + "  " + severity +
-                     std::string(rule.id) + " " + base::InOneLine(finding.message);
-  if (finding.other) line += " (" + PlaceText(*finding.other) + ")";
-  return line + "\n";
+  if (options.color) severity = std::string(Color(rule.severity)) + severity + "\033[0m";
+  const std::string head =
+      PadRight(PlaceText(finding.place), place_width) + "  " + severity + std::string(rule.id);
+  std::string message = base::InOneLine(finding.message);
+  if (finding.other) message += " (" + PlaceText(*finding.other) + ")";
+  if (options.width == 0 || DisplayWidth(head) + 1 + DisplayWidth(message) <= options.width) {
+    return head + " " + message + "\n";
+  }
+  std::string text = head + "\n";
+  for (const std::string& line : Wrap(message, options.width - kMargin)) {
+    text += std::string(kMargin, ' ') + line + "\n";
+  }
+  return text;
 }
 
 }  // namespace
@@ -73,12 +82,13 @@ std::string LintSummary(const LintResult& result) {
 
 std::string LintText(const LintResult& result, const LintTextOptions& options) {
   std::size_t width = 0;
+  const std::size_t widest = options.width == 0 ? kWidestPlace : std::min(kWidestPlace, options.width / 2);
   for (const Finding& finding : result.findings) {
     std::size_t own = DisplayWidth(PlaceText(finding.place));
-    if (own <= kWidestPlace) width = std::max(width, own);
+    if (own <= widest) width = std::max(width, own);
   }
   std::string text;
-  for (const Finding& finding : result.findings) text += Line(finding, width, options.color);
+  for (const Finding& finding : result.findings) text += Line(finding, width, options);
   text += LintSummary(result);
   if (options.took) {
     auto tenths = (options.took->count() + 50) / 100;
@@ -87,13 +97,14 @@ std::string LintText(const LintResult& result, const LintTextOptions& options) {
   return text + "\n";
 }
 
-std::string LintRulesText() {
+std::string LintRulesText(std::size_t width) {
   std::string text;
   for (const Rule& rule : manifest::lint::Rules()) {
     text += std::string(rule.id) + "  " + PadRight(SeverityName(rule.severity), kSeverityWidth) +
             std::string(rule.name) + "\n";
     for (std::string_view sentence : {rule.summary, rule.help}) {
-      for (const std::string& line : Wrap(sentence, 92)) text += "       " + line + "\n";
+      for (const std::string& line : Wrap(sentence, std::min<std::size_t>(width, 100) - 8))
+        text += "       " + line + "\n";
     }
   }
   return text;

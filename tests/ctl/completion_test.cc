@@ -29,7 +29,8 @@ std::vector<CompletionCommand> Program() {
            .arguments = {"bash", "zsh"}}};
 }
 
-TEST(Completion, ScriptsOfBothShells) {
+TEST(Completion, ScriptsOfTheShells) {
+  tests::ExpectGolden("ctl/completion.fish", FishCompletion(Program()));
   tests::ExpectGolden("ctl/completion.bash", BashCompletion(Program()));
   tests::ExpectGolden("ctl/completion.zsh", ZshCompletion(Program()));
 }

@@ -85,6 +85,7 @@ class Completion : public testing::Test {
   Completion() {
     scratch_.Write("bash", Output({Program(), "completion", "bash"}));
     scratch_.Write("zsh", Output({Program(), "completion", "zsh"}));
+    scratch_.Write("fish", Output({Program(), "completion", "fish"}));
   }
   // What bash would offer for the last of `words`.
   std::set<std::string> Bash(const Words& words) {
@@ -109,12 +110,25 @@ class Completion : public testing::Test {
     return {offered.begin(), offered.end()};
   }
 
+  // The same of fish, which completes a command line and prints help behind a tab.
+  std::set<std::string> Fish(const Words& words) {
+    const Words argv = {"fish", "--no-config", "-c",
+                        "source " + (scratch_ / "fish") + "; complete -C $argv[1]", base::Join(words, " ")};
+    const std::string text = Output(argv);
+    std::set<std::string> offered;
+    for (std::string_view line : base::Split(std::string_view(text), '\n')) {
+      if (!line.empty()) offered.emplace(line.substr(0, line.find('\t')));
+    }
+    return offered;
+  }
+
   rig::Scratch scratch_;
 };
 
 TEST_F(Completion, TheScriptsAreGood) {
   EXPECT_EQ(Output({"bash", "-n", scratch_ / "bash"}), "");
   EXPECT_EQ(Output({"zsh", "-n", scratch_ / "zsh"}), "");
+  EXPECT_EQ(Output({"fish", "--no-execute", scratch_ / "fish"}), "");
   EXPECT_EQ(Output({"shellcheck", "-s", "bash", scratch_ / "bash"}), "");
 }
 
@@ -128,9 +142,10 @@ TEST_F(Completion, KnowsEveryCommandAndOption) {
       std::set<std::string> below(help.below.begin(), help.below.end());
       EXPECT_EQ(Bash(line), below) << Title(help.words);
       EXPECT_EQ(Zsh(line), below) << Title(help.words);
+      EXPECT_EQ(Fish(line), below) << Title(help.words);
     }
     line.back() = "--";
-    std::set<std::string> bash = Bash(line), zsh = Zsh(line);
+    std::set<std::string> bash = Bash(line), zsh = Zsh(line), fish = Fish(line);
     for (std::string_view row : base::Split(std::string_view(help.text), '\n')) {
       if (!row.starts_with("  -")) continue;
       std::string names = WordsOf(row).front();
@@ -138,6 +153,7 @@ TEST_F(Completion, KnowsEveryCommandAndOption) {
         name = name.substr(0, name.find('{'));  // of a flag that means false
         if (name.starts_with("--")) {
           EXPECT_TRUE(bash.contains(std::string(name))) << Title(help.words) << name;
+          EXPECT_TRUE(fish.contains(std::string(name))) << Title(help.words) << name;
         }
         EXPECT_TRUE(zsh.contains(std::string(name))) << Title(help.words) << name;
       }
@@ -163,21 +179,33 @@ TEST_P(CompletionRow, Offers) {
   EXPECT_EQ(Zsh(GetParam().words), GetParam().zsh);
 }
 using Set = std::set<std::string>;
+
+TEST_F(Completion, FishOffersValues) {
+  EXPECT_EQ(Fish({"prefetchctl", "lint", "-o", ""}), (Set{"text", "json", "github", "sarif"}));
+  EXPECT_EQ(Fish({"prefetchctl", "list", "import", "-o", "t"}), Set{"txt"});
+  EXPECT_EQ(Fish({"prefetchctl", "completion", ""}), (Set{"bash", "zsh", "fish"}));
+  EXPECT_EQ(Fish({"prefetchctl", "lint", "--output=j"}), Set{"--output=json"});
+}
+
 INSTANTIATE_TEST_SUITE_P(
     All, CompletionRow,
-    testing::Values(
-        CompletionCase{"ValuesOfAnOption",
-                       {"prefetchctl", "lint", "-f", "deploy", "-o", ""},
-                       Set{"text", "json", "github", "sarif"},
-                       Set{"text", "json", "github", "sarif"}},
-        CompletionCase{"TheBeginningOfOne",
-                       {"prefetchctl", "list", "import", "-o", "t"},
-                       Set{"txt"},
-                       Set{"yaml", "txt", "json"}},
-        CompletionCase{"AShell", {"prefetchctl", "completion", ""}, Set{"bash", "zsh"}, Set{"bash", "zsh"}},
-        CompletionCase{"Files", {"prefetchctl", "lint", "--list", ""}, Set{}, Set{"FILES"}},
-        CompletionCase{
-            "FilesAsArguments", {"prefetchctl", "list", "diff", "a.yaml", ""}, Set{}, Set{"FILES"}}),
+    testing::Values(CompletionCase{"ValuesOfAnOption",
+                                   {"prefetchctl", "lint", "-f", "deploy", "-o", ""},
+                                   Set{"text", "json", "github", "sarif"},
+                                   Set{"text", "json", "github", "sarif"}},
+                    CompletionCase{"TheBeginningOfOne",
+                                   {"prefetchctl", "list", "import", "-o", "t"},
+                                   Set{"txt"},
+                                   Set{"yaml", "txt", "json"}},
+                    CompletionCase{"AShell",
+                                   {"prefetchctl", "completion", ""},
+                                   Set{"bash", "zsh", "fish"},
+                                   Set{"bash", "zsh", "fish"}},
+                    CompletionCase{"Files", {"prefetchctl", "lint", "--list", ""}, Set{}, Set{"FILES"}},
+                    CompletionCase{"FilesAsArguments",
+                                   {"prefetchctl", "list", "diff", "a.yaml", ""},
+                                   Set{},
+                                   Set{"FILES"}}),
     [](const auto& row) { return row.param.name; });
 
 // What somebody writes wrongly is told in one sentence.
@@ -204,12 +232,24 @@ INSTANTIATE_TEST_SUITE_P(
     Rows, Wrong,
     testing::Values(
         WrongCase{"NoCommand", {}, "A subcommand is required"},
-        WrongCase{"NoSuchCommand", {"stauts"}, "there is no command stauts"},
-        WrongCase{"NoSuchCommandBelow", {"list", "chekc", "a.txt"}, "there is no command chekc", "list "},
+        WrongCase{"NoSuchCommand", {"stauts"}, "there is no command stauts; did you mean status?"},
+        WrongCase{"NoSuchCommandBelow",
+                  {"list", "chekc", "a.txt"},
+                  "there is no command chekc; did you mean check?",
+                  "list "},
         WrongCase{"NoSuchFlag",
                   {"status", "--nosuch"},
                   "The following argument was not expected: --nosuch",
                   "status "},
+        WrongCase{"AMisspeltFlag",
+                  {"wait", "--timout", "5m"},
+                  "The following arguments were not expected: --timout 5m; did you mean --timeout?",
+                  "wait "},
+        WrongCase{"AMisspeltFlagWithItsValue",
+                  {"wait", "--fali-fast=x"},
+                  "The following argument was not expected: --fali-fast=x; did you mean --fail-fast?",
+                  "wait "},
+        WrongCase{"NothingIsNear", {"zzzzzz"}, "there is no command zzzzzz"},
         WrongCase{"CheckOutput", {"check", "-o", "x"}, "--output: x not in {github,json,text}", "check "},
         WrongCase{"LintOutput", {"lint", "-o", "x"}, "--output: x not in {github,json,sarif,text}", "lint "},
         WrongCase{"PrintOutput",
@@ -243,7 +283,7 @@ TEST(Plugin, OfKubectlIsTheSameProgramUnderItsOtherNames) {
   EXPECT_NE(wrong->err.find("(see kubectl prefetch list --help)"), std::string::npos) << wrong->err;
   const std::string completer = scratch / "kubectl_complete-prefetch";
   EXPECT_EQ(Output({completer, "list", "di"}), "diff\tCompare two lists, or a list with this node\n:4\n");
-  EXPECT_EQ(Output({completer, "completion", ""}), "bash\nzsh\n:4\n");
+  EXPECT_EQ(Output({completer, "completion", ""}), "bash\nzsh\nfish\n:4\n");
   EXPECT_EQ(Output({completer, "generate", "--platform", "k"}), "k3s\nkind\n:4\n");
   EXPECT_TRUE(Output({completer, "list", "check", ""}).ends_with(":0\n"));
 }

@@ -54,7 +54,9 @@ void CompleteForKubectl(const CLI::App& app, const std::vector<std::string>& wor
 
 Command CompletionsCommand(CLI::App& command, Context&) {
   auto shell = std::make_shared<std::string>();
-  command.add_option("SHELL", *shell, "bash or zsh")->required()->check(CLI::IsMember({"bash", "zsh"}));
+  command.add_option("SHELL", *shell, "bash, zsh or fish")
+      ->required()
+      ->check(CLI::IsMember(std::vector<std::string>{"bash", "zsh", "fish"}));
   command.footer(R"(
 Prints a script that completes commands, options and their values.
 
@@ -64,6 +66,7 @@ Examples:
   source <(prefetchctl completion bash)
   prefetchctl completion bash > /usr/share/bash-completion/completions/prefetchctl
   prefetchctl completion zsh > "${fpath[1]}/_prefetchctl"
+  prefetchctl completion fish > ~/.config/fish/completions/prefetchctl.fish
 
 As a plugin of kubectl (kubectl prefetch status), completed by kubectl:
   ln -s /usr/local/bin/prefetchctl /usr/local/bin/kubectl-prefetch
@@ -71,7 +74,9 @@ As a plugin of kubectl (kubectl prefetch status), completed by kubectl:
   return [&command, shell] {
     std::vector<CompletionCommand> commands;
     Collect(*command.get_parent(), {}, commands);
-    std::cout << (*shell == "bash" ? BashCompletion(commands) : ZshCompletion(commands));
+    std::cout << (*shell == "bash"  ? BashCompletion(commands)
+                  : *shell == "zsh" ? ZshCompletion(commands)
+                                    : FishCompletion(commands));
     return static_cast<int>(kOk);
   };
 }

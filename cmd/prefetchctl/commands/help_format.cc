@@ -1,15 +1,18 @@
 #include "commands/help_format.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <string_view>
 
 #include "base/text.h"
+#include "screen/text_layout.h"
 
 namespace prefetch::ctl {
 namespace {
 
 constexpr std::size_t kColumn = 34;
 constexpr std::size_t kLongestLabel = 60;
+constexpr std::size_t kMargin = 6;  // of wrapped rows
 
 // Which options go together is said by their groups and footers.
 class Format : public CLI::Formatter {
@@ -24,6 +27,34 @@ class Format : public CLI::Formatter {
     return out;
   }
 };
+
+std::string WrappedParagraph(const std::vector<std::string_view>& lines, std::size_t width) {
+  std::string text;
+  for (std::string_view line : lines) text += std::string(line) + "\n";
+  const bool fits = std::all_of(lines.begin(), lines.end(),
+                                [&](std::string_view line) { return screen::DisplayWidth(line) <= width; });
+  if (fits) return text;
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return base::Join(screen::Wrap(text, width), "\n") + "\n";
+}
+
+// "  --flag TEXT      what it is for": the flag, and below it what it is for.
+std::string WrappedRow(std::string_view row, std::size_t width) {
+  const std::size_t begin = row.find_first_not_of(' ');
+  std::size_t column = row.find("  ", begin);
+  if (column == std::string_view::npos && row.size() > kColumn && row[kColumn - 1] == ' ')
+    column = kColumn - 1;
+  const std::string margin(std::min<std::size_t>(begin, kMargin), ' '), deeper(kMargin, ' ');
+  std::string text;
+  const auto add = [&](std::string_view words, const std::string& first) {
+    for (const std::string& line : screen::Wrap(words, width - kMargin)) {
+      text += (text.empty() ? first : deeper) + line + "\n";
+    }
+  };
+  add(row.substr(begin, column == std::string_view::npos ? column : column - begin), margin);
+  if (column != std::string_view::npos) add(row.substr(row.find_first_not_of(' ', column)), deeper);
+  return text;
+}
 
 }  // namespace
 
@@ -45,6 +76,31 @@ std::string ValueLabel(const CLI::Option& option) {
   if (!values.empty() && values.size() <= kLongestLabel) return values;
   const std::string type = option.get_type_name();
   return type.substr(0, type.find(':'));
+}
+
+std::string WrappedHelp(const std::string& help, std::size_t width) {
+  std::string text;
+  std::vector<std::string_view> paragraph;
+  const auto finish = [&] {
+    text += WrappedParagraph(paragraph, width);
+    paragraph.clear();
+  };
+  bool examples = false;
+  for (std::string_view line : base::Split(std::string_view(help), '\n')) {
+    const bool is_text = !line.empty() && line.front() != ' ';
+    if (!is_text || line.starts_with("Usage:")) finish();
+    examples = examples || line == "Examples:";
+    if (is_text && !examples) {
+      paragraph.push_back(line);
+      if (line.starts_with("Usage:")) finish();
+    } else {
+      text += examples || screen::DisplayWidth(line) <= width ? std::string(line) + "\n"
+                                                              : WrappedRow(line, width);
+    }
+  }
+  finish();
+  if (!text.empty()) text.pop_back();  // Split found an empty line after the last newline
+  return text;
 }
 
 std::shared_ptr<CLI::FormatterBase> HelpFormat() {

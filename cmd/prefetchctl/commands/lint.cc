@@ -55,14 +55,16 @@ Examples:
   prefetchctl lint --rules)");
   return [&context, options, rules] {
     if (*rules) {
-      std::cout << screen::LintRulesText();
+      std::cout << screen::LintRulesText(StdoutTerminal().width);
       return static_cast<int>(kOk);
     }
     if (options->files.empty() || options->lists.empty()) {
       return Fail(kBadInput, base::InvalidArgument("lint needs manifests (-f) and lists (--list)"),
                   std::cerr);
     }
-    options->color = StdoutTerminal().color;
+    const Terminal terminal = StdoutTerminal();
+    options->color = terminal.color;
+    options->width = terminal.interactive ? terminal.width : 0;
     return Lint(context.call, *options, std::cout, std::cerr);
   };
 }

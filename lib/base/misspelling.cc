@@ -1,0 +1,45 @@
+#include "base/misspelling.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace prefetch::base {
+namespace {
+
+constexpr std::size_t kLongestWord = 100;
+// Beyond this a word is no misspelling of another one.
+constexpr std::size_t kMostTypos = 2;
+
+// How many letters one must add, drop or change to come from `a` to `b`.
+std::size_t EditDistance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); j++) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); i++) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); j++) {
+      std::size_t change = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({change, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row[b.size()];
+}
+
+}  // namespace
+
+std::string Meant(std::string_view word, const std::vector<std::string>& names) {
+  if (word.size() > kLongestWord) return "";
+  std::string best;
+  std::size_t least = kMostTypos + 1;
+  for (const std::string& name : names) {
+    const std::size_t distance = EditDistance(ToLower(word), ToLower(name));
+    if (distance > name.size() / 2 || distance >= least) continue;
+    least = distance;
+    best = name;
+  }
+  return best;
+}
+
+}  // namespace prefetch::base
