@@ -19,6 +19,7 @@
 #include "image/kubelet_version.h"
 #include "registry/crio_settings.h"
 #include "registry/registries_files.h"
+#include "screen/image_document.h"
 
 namespace prefetch::ctl {
 namespace {
@@ -145,7 +146,78 @@ void CheckPullSecret(const config::PullSecret& secret, Lines& good, Lines& mista
   }
 }
 
+template <typename Enum>
+Enum EnumOf(const std::string& name, std::string_view (*name_of)(Enum), Enum last) {
+  for (int i = 0; i < static_cast<int>(last); i++) {
+    if (name_of(static_cast<Enum>(i)) == name) return static_cast<Enum>(i);
+  }
+  return last;
+}
+
+// What the agent has found, without the passwords that it keeps.
+credentials::Lookup LookupOf(const screen::ImageDocument& document, const image::Reference& image) {
+  credentials::Lookup lookup{.repository = image.repository(), .credentials = {}, .providers = {}};
+  for (const status::CredentialView& view : document.credentials) {
+    credentials::Credential credential;
+    credential.source = EnumOf(view.source, credentials::SourceName, credentials::Source::kPullSecret);
+    credential.name = view.name;
+    credential.match = view.match;
+    credential.auth.username = view.username;
+    lookup.credentials.push_back(std::move(credential));
+  }
+  for (const status::ProviderView& view : document.providers) {
+    lookup.providers.push_back({.name = view.name,
+                                .matched = view.matched,
+                                .outcome = EnumOf(view.outcome, credentials::ProviderOutcomeName,
+                                                  credentials::ProviderOutcome::kSkipped),
+                                .error = view.error});
+  }
+  return lookup;
+}
+
+std::string SettingsWords(const config::RawConfig& raw) {
+  std::string words = raw.image_credential_provider_config
+                          ? "credential providers of " + raw.image_credential_provider_config->value
+                          : "no credential providers";
+  words += raw.docker_config ? ", docker config " + base::Join(raw.docker_config->value, ", ")
+                             : ", docker config in kubelet's search paths";
+  return words + (raw.config_file ? ", " + raw.config_file->value : ", no --config");
+}
+
+// Nobody listens at the address.
+bool IsNobodyThere(const base::Error& error) {
+  return error.code() == base::Code::kNotFound || error.code() == base::Code::kUnavailable;
+}
+
 }  // namespace
+
+std::optional<int> AskForCredentials(const base::Call& call, const AgentClient& agent,
+                                     const CredentialsOptions& options, const config::GetEnv& get_env,
+                                     std::ostream& out, std::ostream& err) {
+  Lines mistakes;
+  std::vector<Asked> images = ParseImages(options.images, mistakes);
+  if (images.empty() || !mistakes.empty()) return std::nullopt;  // FindCredentials says what is wrong
+  Found found;
+  for (const Asked& image : images) {
+    auto json = agent.ImageJson(call, image.name, {});
+    if (call.Stopped()) return kInterrupted;
+    if (!json && found.json.empty() && IsNobodyThere(json.error())) {
+      err << "note: no agent answers here, so these settings count: "
+          << SettingsWords(GatherCredentials(options.flags, get_env, mistakes)) << "\n";
+      return std::nullopt;
+    }
+    if (!json) return Fail(json.error(), err);
+    auto document = screen::ParseImageDocument(*json);
+    if (!document) return Fail(kUnreachable, std::move(document).error().Wrap("the agent's answer"), err);
+    const credentials::Lookup lookup = LookupOf(*document, image.reference);
+    found.all = found.all && !lookup.credentials.empty();
+    found.json.push_back(credentials::LookupJson(image.name, lookup));
+    found.text += credentials::LookupText(image.name, lookup);
+  }
+  const bool all = found.all;
+  Print(std::move(found), options.json, "As this node's agent finds them.\n", out);
+  return all ? kOk : kNo;
+}
 
 int FindCredentials(const base::Call& call, const CredentialsOptions& options, const config::GetEnv& get_env,
                     std::ostream& out, std::ostream& err) {

@@ -2,12 +2,14 @@
 // the same code that the agent finds them with.
 #pragma once
 
+#include <optional>
 #include <ostream>
 #include <string>
 #include <vector>
 
 #include "base/call.h"
 #include "config/raw_config.h"
+#include "ctl/agent_client.h"
 
 namespace prefetch::ctl {
 
@@ -25,6 +27,13 @@ struct CredentialsOptions {
 // every image has a credential, 1 at least one has none, 2 bad input, the provider configuration included.
 int FindCredentials(const base::Call& call, const CredentialsOptions& options, const config::GetEnv& get_env,
                     std::ostream& out, std::ostream& err);
+
+// As this node's agent finds them. nullopt: no agent is there, so that nothing was asked; `err` has a line
+// with the settings by which FindCredentials looks instead. Exit code as FindCredentials, 4 where the agent
+// fails.
+std::optional<int> AskForCredentials(const base::Call& call, const AgentClient& agent,
+                                     const CredentialsOptions& options, const config::GetEnv& get_env,
+                                     std::ostream& out, std::ostream& err);
 
 // Reads the configuration alone; no plugin is run. A line for each good file on `out`, one for each mistake
 // on `err`. Exit code: 0 good, 2 not.

@@ -3,11 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "config/said.h"
 #include "ctl/exit_code.h"
+#include "ctl/fake_agent.h"
 #include "ctl/ran.h"
 #include "temp_dir.h"
 
@@ -44,6 +46,37 @@ TEST_F(CredentialsTest, EachImageHasOneOrTheExitCodeSaysNo) {
   ran = Find({"q.io/a:v1", "ghcr.io/b:v1"});
   EXPECT_EQ(ran.exit, kNo) << ran;
   EXPECT_NE(ran.out.find("ghcr.io/b:v1"), std::string::npos) << ran;
+}
+
+// The agent has its own settings, which a person's shell has not.
+TEST_F(CredentialsTest, TheAgentOfANodeTellsWhatItFinds) {
+  tests::FakeAgent agent;
+  const auto ask = [&](const std::string& image) {
+    options_.images = {image};
+    std::optional<int> told;
+    tests::Ran ran = tests::Run([&](auto& out, auto& err) {
+      told = AskForCredentials({}, agent.Client(), options_, kNothing, out, err);
+      return told.value_or(-1);
+    });
+    return ran;
+  };
+  agent.Answers("/v1/images/ecr.io/a:v1", 404,
+                R"({"apiVersion":"prefetchd.dev/v1","kind":"ImageStatus","node":"ci-7",)"
+                R"("image":{"image":"ecr.io/a:v1"},"listed":false,"credentials":[{"source":"provider",)"
+                R"("name":"ecr-login","match":"ecr.io","username":"AWS"}],)"
+                R"("providers":[{"name":"ecr-login","matched":true,"outcome":"ok","error":""}]})");
+  tests::Ran ran = ask("ecr.io/a:v1");
+  EXPECT_EQ(ran.exit, kOk) << ran;
+  EXPECT_NE(ran.out.find("ecr-login"), std::string::npos) << ran;
+  EXPECT_NE(ran.out.find("as AWS"), std::string::npos) << ran;
+  EXPECT_EQ(ran.err, "");
+  agent.Goes(base::NotFound("no such socket"));
+  ran = ask("ecr.io/a:v1");
+  EXPECT_EQ(ran.exit, -1) << ran;
+  EXPECT_NE(ran.err.find("so these settings count: no credential providers, docker config "),
+            std::string::npos)
+      << ran;
+  EXPECT_EQ(ran.out, "");
 }
 
 // As in a pod of the agent's on a node of CRI-O.

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,7 @@ Command CredentialsCommand(CLI::App& command, Context& context) {
   auto options = std::make_shared<CredentialsOptions>();
   config::RawConfig& flags = options->flags;
   command.add_option("IMAGE", options->images, "Images to find credentials for");
+  AgentOption(command, context);
   CredentialOptions(command, flags);
   command
       .add_option(
@@ -63,7 +65,10 @@ Command CredentialsCommand(CLI::App& command, Context& context) {
       ->capture_default_str();
   command.footer(R"(
 Prints the credentials that this node's kubelet would try for an image, in order and without secrets. A pull
-tries the next one only after a refusal. The command runs credential provider plugins.
+tries the next one only after a refusal.
+
+On a node with an agent, the agent looks them up, with its own settings. With any of the settings below, and
+without an agent, the command does, and runs credential provider plugins.
 
 On a node with CRI-O (/etc/crio) it also prints what CRI-O sends to each place that registries.conf names: these
 credentials, or a login of its own global_auth_file.
@@ -80,11 +85,26 @@ Examples:
       --image-credential-provider-bin-dir /usr/libexec/kubernetes/plugins
   prefetchctl credentials --config agent.yaml --source team.yaml quay.io/acme/app:v1
   prefetchctl credentials --check --image-credential-provider-config providers.yaml)");
-  return [&context, options, output] {
+  return [&context, options, output]() -> int {
     options->json = *output == "json";
     auto get_env = [](const char* name) { return std::getenv(name); };
-    return options->check ? CheckCredentials(*options, get_env, std::cout, std::cerr)
-                          : FindCredentials(context.call, *options, get_env, std::cout, std::cerr);
+    if (options->check) return CheckCredentials(*options, get_env, std::cout, std::cerr);
+    const config::RawConfig& said = options->flags;
+    const bool by_own_settings = said.config_file || said.docker_config || said.kubelet_version ||
+                                 said.image_credential_provider_config ||
+                                 said.image_credential_provider_bin_dir || !options->sources.empty();
+    if (!by_own_settings) {
+      std::optional<int> told;
+      const int failed = context.WithAgent([&](const AgentClient& agent) {
+        told = AskForCredentials(context.call, agent, *options, get_env, std::cout, std::cerr);
+        return static_cast<int>(kOk);
+      });
+      if (failed != kOk) return failed;
+      // With --agent, that agent's answer was asked for.
+      if (told) return *told;
+      if (!context.agent.empty()) return static_cast<int>(kUnreachable);
+    }
+    return FindCredentials(context.call, *options, get_env, std::cout, std::cerr);
   };
 }
 
