@@ -3,6 +3,7 @@
 #include <unistd.h>
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <csignal>
 #include <iostream>
 #include <sstream>
@@ -192,7 +193,11 @@ int Misunderstood(const CLI::App& app, const CLI::ParseError& error, const std::
   std::string what = word.empty() ? error.what() : "there is no command " + base::ToUtf8(word);
   if (what.starts_with(": ")) what.erase(0, 2);  // an older spelling's, which the help does not name
   const std::vector<std::string> extras = Recognised(app).remaining();
-  if (word.empty() && error.get_name() == "ExtrasError" && !extras.empty()) word = extras.front();
+  if (word.empty() && error.get_name() == "ExtrasError") {
+    auto flag = std::find_if(extras.begin(), extras.end(),
+                             [](const std::string& extra) { return extra.starts_with("-"); });
+    if (flag != extras.end()) word = *flag;
+  }
   if (const std::string meant = word.empty() ? "" : MeantWord(Recognised(app), word); !meant.empty()) {
     what += "; did you mean " + meant + "?";
   }

@@ -1,4 +1,4 @@
-// Misspellings: which of the known names somebody may have meant.
+// Misspellings: finds the known name that a word may stand for.
 #pragma once
 
 #include <string>

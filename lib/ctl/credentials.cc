@@ -154,9 +154,9 @@ Enum EnumOf(const std::string& name, std::string_view (*name_of)(Enum), Enum las
   return last;
 }
 
-// What the agent has found, without the passwords that it keeps.
+// The result of the agent, without the passwords that it keeps.
 credentials::Lookup LookupOf(const screen::ImageDocument& document, const image::Reference& image) {
-  credentials::Lookup lookup{.repository = image.repository(), .credentials = {}, .providers = {}};
+  credentials::Lookup lookup{.repository = image.Repository(), .credentials = {}, .providers = {}};
   for (const status::CredentialView& view : document.credentials) {
     credentials::Credential credential;
     credential.source = EnumOf(view.source, credentials::SourceName, credentials::Source::kPullSecret);

@@ -28,6 +28,8 @@ struct FleetQuery {
   // The usual selector leaves out nodes without pods of the usual DaemonSet (deploy/base/daemonset.yaml):
   // virtual nodes, and control planes unless one of them has an agent.
   bool leave_out = true;
+  // Nodes that are dead or leaving count like all others.
+  bool include_unready = false;
 };
 
 struct FleetMember {

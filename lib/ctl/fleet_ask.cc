@@ -88,6 +88,7 @@ class FleetAsking {
   screen::FleetNode Ask(const base::Call& call, std::size_t i) {
     const FleetMember& member = members_[i];
     if (member.pod.empty()) return NotHeard(member, "");
+    if (member.signs.is_dead) return NotHeard(member, "its node is dead: " + member.signs.leaving);
     if (call.Stopped()) return NotHeard(member, "it was not asked");
     auto body = Heard(call, member);
     {
@@ -102,8 +103,12 @@ class FleetAsking {
     auto document = screen::ParseStatusDocument(*body);
     if (!document) return NotHeard(member, document.error().message());
     if (ask_.each) ask_.each(i, *document);
-    if (ask_.demand == nullptr) return screen::DigestStatus(*document, member.node);
-    return screen::DigestStatus(screen::NarrowTo(*std::move(document), *ask_.demand), member.node);
+    screen::FleetNode node =
+        ask_.demand == nullptr
+            ? screen::DigestStatus(*document, member.node)
+            : screen::DigestStatus(screen::NarrowTo(*std::move(document), *ask_.demand), member.node);
+    node.leaving = member.signs.leaving;
+    return node;
   }
 
   kube::Api& api_;

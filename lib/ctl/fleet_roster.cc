@@ -4,6 +4,8 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -40,6 +42,44 @@ std::optional<bool> IsUp(const kube::Node& node) {
     if (condition.type == "Ready") return condition.status == "True";
   }
   return std::nullopt;
+}
+
+struct Sign {
+  std::string_view taint, why;
+};
+constexpr Sign kDead[] = {
+    {"node.kubernetes.io/out-of-service", "out of service"},
+    {"node.cloudprovider.kubernetes.io/shutdown", "shut down"},
+    {"node.kubernetes.io/unreachable", "kubelet does not report"},
+};
+constexpr Sign kLeaving[] = {
+    {"karpenter.sh/disrupted", "Karpenter removes it"},
+    {"karpenter.sh/disruption", "Karpenter removes it"},  // before Karpenter 1.0
+    {"ToBeDeletedByClusterAutoscaler", "Cluster Autoscaler removes it"},
+    {"cloud.google.com/impending-node-termination", "its machine ends"},
+};
+
+std::string TaintedAs(const kube::Node& node, std::span<const Sign> signs) {
+  for (const Sign& sign : signs) {
+    for (const kube::Taint& taint : node.taints) {
+      if (taint.key == sign.taint) return std::string(sign.why);
+    }
+  }
+  return "";
+}
+
+// Why nothing on the node can answer; empty: something may.
+std::string WhyDead(const kube::Node& node) {
+  for (const kube::NodeCondition& condition : node.conditions) {
+    if (condition.type == "Ready" && condition.status == "Unknown") return "kubelet does not report";
+  }
+  return TaintedAs(node, kDead);
+}
+
+std::string WhyLeaving(const kube::Node& node) {
+  if (std::string why = TaintedAs(node, kLeaving); !why.empty()) return why;
+  if (node.deleting) return "being deleted";
+  return node.unschedulable ? "cordoned" : "";
 }
 
 bool IsVirtual(const kube::Node& node) {
@@ -107,6 +147,11 @@ kube::Answer<FleetRoster> ListMembers(const base::Call& call, kube::Api& api, co
   for (const kube::Node& node : *nodes) {
     FleetMember member{.node = node.name};
     member.signs.node_is_up = IsUp(node);
+    if (!query.include_unready) {
+      member.signs.leaving = WhyDead(node);
+      member.signs.is_dead = !member.signs.leaving.empty();
+      if (!member.signs.is_dead) member.signs.leaving = WhyLeaving(node);
+    }
     auto label = node.labels.find("prefetchd.dev/" + query.instance);
     if (label != node.labels.end()) member.signs.label = base::InOneLine(label->second);
     if (auto pod = by_node.find(node.name); pod != by_node.end()) {

@@ -75,12 +75,13 @@ int ListPrint(const std::vector<std::string>& paths, ListOutput output,
   Mistakes mistakes;
   ListFiles files = ReadListFiles(paths, mistakes, capabilities);
   if (!Report(files, mistakes, err)) return kBadInput;
+  // The first word of the output is the hash for `wait --hash`.
+  if (output == ListOutput::kHash) out << files.list.hash << "  (list)\n";
   bool first = true;
   for (const list::LoadedSource& source : files.sources) {
     PrintSource(source, output, first, out);
     first = false;
   }
-  if (output == ListOutput::kHash) out << files.list.hash << "  (list)\n";
   return kOk;
 }
 

@@ -32,6 +32,8 @@ struct FleetStatusOptions {
   std::string output = "table";  // table, wide, json, yaml, html
   bool not_ready = false;
   std::optional<screen::ResultsFormat> results;  // rows instead of a screen
+  bool watch = false;                            // again and again, until `call.stop`; not with rows and html
+  std::chrono::nanoseconds pause = std::chrono::seconds(2);  // between two rounds of a watch
   std::chrono::nanoseconds timeout = std::chrono::minutes(2);
 };
 

@@ -19,12 +19,12 @@
 namespace prefetch::ctl {
 namespace {
 
-base::Result<std::string> Screen(const screen::Fleet& fleet, const FleetStatusOptions& options) {
+base::Result<std::string> Screen(const screen::Fleet& fleet, const FleetStatusOptions& options,
+                                 const Terminal& terminal) {
   if (options.output == "json" || options.output == "yaml") {
     std::string json = screen::FleetJson(fleet, base::SystemClock().Wall(), options.not_ready);
     return options.output == "json" ? doc::IndentedJson(json) : doc::AsYaml(json);
   }
-  Terminal terminal = StdoutTerminal();
   return screen::FleetTable(fleet, {.width = terminal.width,
                                     .wide = options.output == "wide",
                                     .not_ready = options.not_ready,
@@ -49,10 +49,28 @@ class FleetPage {
   report::Gathering gathering_ PREFETCH_GUARDED_BY(mutex_);
 };
 
+// One round of a watch, as text: a server that is away for a moment comes back.
+std::string Round(const base::Call& call, kube::Api& api, const FleetStatusOptions& options,
+                  FleetTokens& tokens, const Terminal& terminal) {
+  const base::Call limited = call.Within(options.timeout);
+  auto roster = ListMembers(limited, api, options.query);
+  if (!roster) return Explain(roster.failure()).message() + "\n";
+  FleetAnswers answers =
+      AskMembers(limited, api, roster->members, {.name_space = options.query.name_space, .tokens = &tokens});
+  if (answers.forbidden) return Explain(*answers.forbidden).message() + "\n";
+  auto screen = Screen(screen::GatherFleet(std::move(answers.nodes)), options, terminal);
+  return screen ? *std::move(screen) : screen.error().message() + "\n";
+}
+
 }  // namespace
 
 int FleetStatus(const base::Call& call, kube::Api& api, const FleetStatusOptions& options, std::ostream& out,
                 std::ostream& err) {
+  FleetTokens tokens;
+  if (options.watch) {
+    return WatchScreen(call, options.pause, out,
+                       [&](const Terminal& terminal) { return Round(call, api, options, tokens, terminal); });
+  }
   base::Call limited = call.Within(options.timeout);
   Progress progress(err, StderrTerminal(), true);
   progress.Show("asking for nodes and pods", "");
@@ -63,7 +81,6 @@ int FleetStatus(const base::Call& call, kube::Api& api, const FleetStatusOptions
   }
   const std::vector<FleetMember>& members = roster->members;
   std::vector<std::string> rows(options.results ? members.size() : 0);
-  FleetTokens tokens;
   FleetAsk ask{.name_space = options.query.name_space, .tokens = &tokens};
   if (options.results) {
     ask.each = [&](std::size_t i, const screen::StatusDocument& document) {
@@ -96,7 +113,8 @@ int FleetStatus(const base::Call& call, kube::Api& api, const FleetStatusOptions
     return kOk;
   }
   screen::Fleet fleet = screen::GatherFleet(std::move(answers.nodes));
-  auto screen = options.output == "html" ? page.Page(std::move(fleet)) : Screen(fleet, options);
+  auto screen =
+      options.output == "html" ? page.Page(std::move(fleet)) : Screen(fleet, options, StdoutTerminal());
   if (!screen) return Fail(kUnreachable, screen.error(), err);
   out << *screen << std::flush;
   return kOk;

@@ -3,9 +3,15 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/standard_output.h"
+#include "ctl/exit_code.h"
 
 namespace prefetch::ctl {
 
@@ -25,7 +31,53 @@ Terminal TerminalOf(int fd) {
   return terminal;
 }
 
+// As much of it as the terminal can show: the most important lines stand first, and must not scroll away.
+std::string Fit(std::string_view screen, const Terminal& terminal) {
+  if (screen.ends_with('\n')) screen.remove_suffix(1);
+  std::size_t room = std::max<std::size_t>(terminal.height, 3) - 2;  // of the last line and the cursor's
+  std::string text;
+  std::vector<std::string_view> lines = base::Split(screen, '\n');
+  for (std::size_t i = 0; i < lines.size(); i++) {
+    std::size_t width = screen::DisplayWidth(lines[i]);
+    std::size_t rows = std::max<std::size_t>(1, (width + terminal.width - 1) / terminal.width);
+    bool fits = rows <= room || (i + 1 == lines.size() && rows <= room + 1);
+    if (!fits) {
+      return text + "… " + std::to_string(lines.size() - i) + " more lines (without --watch all are shown)\n";
+    }
+    room -= std::min(rows, room);
+    text.append(lines[i]).append("\n");
+  }
+  return text;
+}
+
+// Over what was there, which goes line by line, so that nothing flickers; what the terminal has scrolled away
+// before stays.
+std::string DrawnAnew(const std::string& screen) {
+  return "\x1b[H" + base::ReplaceAll(screen, "\n", "\x1b[K\n") + "\x1b[J";
+}
+
 }  // namespace
+
+int WatchScreen(const base::Call& call, std::chrono::nanoseconds pause, std::ostream& out,
+                const std::function<std::string(const Terminal&)>& look) {
+  std::string shown;
+  if (StdoutTerminal().interactive) out << "\x1b[2J";
+  std::chrono::steady_clock::duration took{};
+  do {
+    const Terminal terminal = StdoutTerminal();  // its size may have changed
+    const auto began = std::chrono::steady_clock::now();
+    std::string screen = look(terminal);
+    took = std::chrono::steady_clock::now() - began;
+    if (call.Stopped()) break;
+    if (terminal.interactive) {
+      out << DrawnAnew(Fit(screen, terminal)) << std::flush;
+    } else if (screen != shown) {
+      out << screen << std::flush;
+    }
+    shown = std::move(screen);
+  } while (!base::StdoutReaderIsGone() && base::Pause(call, std::max<std::chrono::nanoseconds>(pause, took)));
+  return call.Stopped() ? kInterrupted : kOk;
+}
 
 Terminal StdoutTerminal() {
   return TerminalOf(STDOUT_FILENO);
@@ -49,6 +101,20 @@ void Progress::Show(const std::string& line, const std::string& key,
     return;
   }
   if (pace_.Due(key, std::chrono::steady_clock::now())) out_ << line << "\n" << std::flush;
+}
+
+void Progress::ShowTrouble(const std::string& sentence, std::ostream& err) {
+  if (terminal_.interactive) {
+    Show(OneLine(sentence, StdoutTerminal()), sentence);
+  } else if (sentence != told_) {
+    err << "prefetchctl: " << OneLine(sentence, terminal_) << "\n" << std::flush;
+    told_ = sentence;
+  }
+}
+
+base::Error Progress::LastWords(const base::Error& trouble, std::chrono::seconds waited) const {
+  if (trouble.message() != told_) return trouble;
+  return base::Unavailable("gave up after " + base::HumanTime(waited));
 }
 
 void Progress::Close() {

@@ -2,11 +2,15 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
+#include <functional>
 #include <ostream>
 #include <string>
 #include <vector>
 
+#include "base/call.h"
+#include "base/result.h"
 #include "base/text.h"
 #include "screen/log_pace.h"
 #include "screen/text_layout.h"
@@ -21,6 +25,11 @@ struct Terminal {
 
 Terminal StdoutTerminal();
 Terminal StderrTerminal();
+
+// Shows what `look` returns again and again, at most every `pause`, until the call is stopped (kInterrupted)
+// or nobody reads any more. A terminal is drawn anew; elsewhere only changes are printed.
+int WatchScreen(const base::Call& call, std::chrono::nanoseconds pause, std::ostream& out,
+                const std::function<std::string(const Terminal&)>& look);
 
 // Progress: what a long work says while it goes on: a view that is drawn anew on a terminal, plain lines
 // elsewhere.
@@ -50,6 +59,11 @@ class Progress {
   // On a terminal `line` and below it `details`, each no wider than the terminal. Elsewhere `line`, as
   // screen::LogPace has it with `key`.
   void Show(const std::string& line, const std::string& key, const std::vector<std::string>& details = {});
+  // Tells of an obstacle that may pass. On a terminal it is the view; elsewhere `err` gets it
+  // once, as errors are printed.
+  void ShowTrouble(const std::string& sentence, std::ostream& err);
+  // The last words about trouble that did not pass: the sentence, unless `err` has it already.
+  base::Error LastWords(const base::Error& trouble, std::chrono::seconds waited) const;
   // Takes the view away; what comes next is printed in its place.
   void Close();
 
@@ -58,6 +72,7 @@ class Progress {
   const Terminal terminal_;
   std::size_t lines_ = 0;  // of the view that is on the terminal
   screen::LogPace pace_;
+  std::string told_;  // of trouble, to `err`
 };
 
 }  // namespace prefetch::ctl

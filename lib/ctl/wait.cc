@@ -45,10 +45,10 @@ int Wait(const base::Call& call, const AgentClient& agent, const WaitOptions& op
   base::Call limited = call.Within(options.timeout);
   std::optional<screen::StatusDocument> newest;
   std::optional<base::Error> trouble;
+  const auto waited = [&] { return std::chrono::duration_cast<seconds>(steady_clock::now() - started); };
   const auto finish = [&](screen::WaitEnd end) {
     progress.Close();
-    auto waited = std::chrono::duration_cast<seconds>(steady_clock::now() - started);
-    out << screen::WaitResult(*newest, end, waited, terminal.width);
+    out << screen::WaitResult(*newest, end, waited(), terminal.width);
     return CodeOf(end);
   };
   do {
@@ -58,7 +58,7 @@ int Wait(const base::Call& call, const AgentClient& agent, const WaitOptions& op
     if (!status) {
       // An agent that restarts comes back; one that never answered is the last word below.
       if (steady_clock::now() < limited.deadline) trouble = status.error();
-      progress.Show(OneLine(status.error().message(), StdoutTerminal()), status.error().message());
+      progress.ShowTrouble(status.error().message(), err);
       continue;
     }
     trouble.reset();
@@ -75,7 +75,10 @@ int Wait(const base::Call& call, const AgentClient& agent, const WaitOptions& op
   progress.Close();
   if (call.Stopped()) return kInterrupted;
   if (trouble || !newest)
-    return Fail(kUnreachable, trouble.value_or(base::Unavailable("the agent did not answer in time")), err);
+    return Fail(
+        kUnreachable,
+        progress.LastWords(trouble.value_or(base::Unavailable("the agent did not answer in time")), waited()),
+        err);
   return finish(EndOf(*newest, options.fail_fast).value_or(screen::WaitEnd::kTimedOut));
 }
 

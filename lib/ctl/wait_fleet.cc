@@ -84,7 +84,9 @@ class Watch {
     std::vector<screen::FleetNode> nodes;
     for (const FleetMember& member : members_) {
       auto known = known_.find(member.node);
-      if (known != known_.end()) nodes.push_back(known->second.node);
+      if (known == known_.end()) continue;
+      nodes.push_back(known->second.node);
+      nodes.back().leaving = member.signs.leaving;
     }
     return screen::GatherFleet(std::move(nodes));
   }
@@ -99,8 +101,10 @@ class Watch {
     std::vector<FleetMember> due;
     std::copy_if(members_.begin(), members_.end(), std::back_inserter(due), [&](const FleetMember& member) {
       auto known = known_.find(member.node);
-      bool ready = known != known_.end() && known->second.node.state == screen::NodeState::kReady;
-      return !ready || now - known->second.at >= kReadyFor;
+      const bool is_known = known != known_.end();
+      const bool no_hurry = is_known && (known->second.node.state == screen::NodeState::kReady ||
+                                         !member.signs.leaving.empty());
+      return !no_hurry || now - known->second.at >= kReadyFor;
     });
     return due;
   }
@@ -118,7 +122,8 @@ class Watch {
 // A new key is worth a line in a log.
 std::string KeyOf(const screen::Fleet& fleet) {
   return std::to_string(fleet.nodes.size()) + "/" + std::to_string(fleet.ready) + "/" +
-         std::to_string(fleet.failing) + "/" + std::to_string(fleet.no_detail);
+         std::to_string(fleet.failing) + "/" + std::to_string(fleet.no_detail) + "/" +
+         std::to_string(fleet.leaving);
 }
 
 }  // namespace
@@ -133,10 +138,10 @@ int FleetWait(const base::Call& call, kube::Api& api, const FleetWaitOptions& op
   std::optional<screen::Fleet> newest;
   std::optional<kube::Failure> trouble;
   steady_clock::duration took{};
+  const auto waited = [&] { return std::chrono::duration_cast<seconds>(steady_clock::now() - started); };
   auto end_with = [&](screen::FleetEnd end, int code) {
     progress.Close();
-    auto waited = std::chrono::duration_cast<seconds>(steady_clock::now() - started);
-    out << screen::FleetResult(*newest, options.target, end, waited, terminal.width) << std::flush;
+    out << screen::FleetResult(*newest, options.target, end, waited(), terminal.width) << std::flush;
     NoteLeftOut(watch.left_out(), err);
     return code;
   };
@@ -149,7 +154,7 @@ int FleetWait(const base::Call& call, kube::Api& api, const FleetWaitOptions& op
       bool in_time = steady_clock::now() < limited.deadline;
       if (in_time) trouble = failure;
       if (in_time && IsForAPerson(*failure)) break;
-      progress.Show(OneLine(failure->message, StdoutTerminal()), failure->message);
+      progress.ShowTrouble(Explain(*failure).message(), err);
       continue;
     }
     trouble.reset();
@@ -168,7 +173,9 @@ int FleetWait(const base::Call& call, kube::Api& api, const FleetWaitOptions& op
   if (call.Stopped()) return kInterrupted;
   if (trouble || !newest) {
     return Fail(kUnreachable,
-                trouble ? Explain(*trouble) : base::Unavailable("the API server did not answer in time"),
+                progress.LastWords(
+                    trouble ? Explain(*trouble) : base::Unavailable("the API server did not answer in time"),
+                    waited()),
                 err);
   }
   return end_with(screen::FleetEnd::kGoOn, kTimedOut);

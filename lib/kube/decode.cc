@@ -99,6 +99,9 @@ std::optional<Node> DecodeNode(const doc::Node& object) {
             .resource_version = TextAt(object, {"metadata", "resourceVersion"}),
             .labels = TextsAt(object, {"metadata", "labels"})};
   if (node.name.empty()) return std::nullopt;
+  const doc::Node* cordoned = ValueAt(object, {"spec", "unschedulable"});
+  node.unschedulable = cordoned != nullptr && cordoned->kind == doc::Node::Kind::kBool && cordoned->boolean;
+  node.deleting = !TextAt(object, {"metadata", "deletionTimestamp"}).empty();
   for (const doc::Node& taint : ItemsAt(object, {"spec", "taints"})) {
     node.taints.push_back(DecodeTaint(taint));
   }

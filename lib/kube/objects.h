@@ -33,6 +33,8 @@ struct Node {
   std::string name, uid, resource_version;
   std::map<std::string, std::string> labels;
   std::vector<Taint> taints;
+  bool unschedulable = false;  // cordoned
+  bool deleting = false;       // has a deletionTimestamp; a finalizer keeps it
   std::vector<NodeCondition> conditions;
   std::vector<std::string> internal_ips;
   std::string kubelet_version;     // "v1.36.2"

@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <map>
 #include <set>
+#include <string_view>
 
 #include "base/text.h"
 #include "report/sections.h"
@@ -13,34 +15,44 @@ constexpr std::size_t kNodesNamed = 3;    // of one image; the map names all
 constexpr std::size_t kMostRows = 2'000;  // of one cause
 constexpr std::size_t kMostProblems = 50;
 
-// Images with the same state: they lie side by side in Report::troubles.
+// Images with the same state.
 struct Cause {
   std::uint32_t state = 0;
-  std::vector<const Trouble*> troubles;
-  std::set<std::uint32_t> nodes;
+  status::Actor actor = status::Actor::kNobody;
+  std::vector<const screen::FleetGroup*> images;
+  std::set<std::string_view> nodes;
 };
 
+// In the order of who must act.
 std::vector<Cause> Causes(const Report& report) {
-  std::vector<Cause> causes;
-  for (const Trouble& trouble : report.troubles) {
-    if (report.states[trouble.state].tone >= Tone::kStale) continue;  // section "Freshness"
-    if (causes.empty() || causes.back().state != trouble.state) causes.push_back({.state = trouble.state});
-    causes.back().troubles.push_back(&trouble);
-    causes.back().nodes.insert(trouble.nodes.begin(), trouble.nodes.end());
+  std::map<std::uint32_t, Cause> by_state;
+  for (const auto* groups : {&report.fleet.groups, &report.fleet.beside}) {
+    for (const screen::FleetGroup& group : *groups) {
+      if (group.image.empty() || group.tone >= Tone::kStale) continue;  // section "Freshness"
+      const std::uint32_t state = report.StateIndex({group.tone, group.reason});
+      Cause& cause = by_state[state];
+      cause.state = state;
+      cause.actor = group.actor;
+      cause.images.push_back(&group);
+      cause.nodes.insert(group.nodes.begin(), group.nodes.end());
+    }
   }
+  std::vector<Cause> causes;
+  for (auto& [state, cause] : by_state) causes.push_back(std::move(cause));
   std::stable_sort(causes.begin(), causes.end(), [&](const Cause& a, const Cause& b) {
     Tone first = report.states[a.state].tone, second = report.states[b.state].tone;
-    return first != second ? first < second : a.nodes.size() > b.nodes.size();
+    if (first != second) return first < second;
+    return a.actor != b.actor ? a.actor < b.actor : a.nodes.size() > b.nodes.size();
   });
   return causes;
 }
 
-std::string TroubleWords(const Trouble& trouble) {
-  if (trouble.most_bytes_left > 0) {
-    return base::HumanBytes(trouble.most_bytes_left) + " left on " + trouble.slowest +
-           (trouble.nodes.size() > 1 ? ", the slowest" : "");
+std::string GroupWords(const screen::FleetGroup& group) {
+  if (group.most_bytes_left > 0) {
+    return base::HumanBytes(group.most_bytes_left) + " left on " + group.slowest +
+           (group.nodes.size() > 1 ? ", the slowest" : "");
   }
-  return MessageWords(trouble.message, trouble.other_messages);
+  return MessageWords(group.message, group.other_messages);
 }
 
 void WriteHeading(Html& out, std::string_view tone, std::string_view letter, const std::string& word,
@@ -63,12 +75,13 @@ void WriteRows(Html& out, const PageParts& parts, const Cause& cause, std::size_
       .Tag("</caption>\n<thead><tr><th scope=\"col\">Image</th><th scope=\"col\">Nodes</th>")
       .Tag("<th scope=\"col\">Where</th><th scope=\"col\">Message</th></tr></thead>\n<tbody>\n");
   for (std::size_t i = from; i < to; i++) {
-    const Trouble& trouble = *cause.troubles[i];
-    out.Tag("<tr data-at=\"").Number(trouble.image).Tag(":").Text(parts.letters[trouble.state]);
-    out.Tag("\"><th scope=\"row\">").Text(report.images[trouble.image]).Tag("</th><td class=\"n\">");
-    out.Text(Grouped(trouble.nodes.size())).Tag("</td><td>");
-    out.Text(SomeNames(NamesOf(report, trouble.nodes), kNodesNamed)).Tag("</td><td class=\"m\">");
-    out.Text(TroubleWords(trouble)).Tag("</td></tr>\n");
+    const screen::FleetGroup& group = *cause.images[i];
+    out.Tag("<tr data-at=\"").Number(report.ImageIndex(group.image)).Tag(":");
+    out.Text(parts.letters[cause.state]);
+    out.Tag("\"><th scope=\"row\">").Text(group.image).Tag("</th><td class=\"n\">");
+    out.Text(Grouped(group.nodes.size())).Tag("</td><td>");
+    out.Text(SomeNames(group.nodes, kNodesNamed)).Tag("</td><td class=\"m\">");
+    out.Text(GroupWords(group)).Tag("</td></tr>\n");
   }
   out.Tag("</tbody></table></div>\n");
 }
@@ -77,12 +90,14 @@ void WriteCause(Html& out, const PageParts& parts, const Cause& cause) {
   const Report& report = parts.report;
   const ImageState& state = report.states[cause.state];
   WriteHeading(out, ToneName(state.tone), parts.letters[cause.state], StateWord(state), state.reason);
-  out.Tag("<p class=\"scope\">").Text(CountedGroups(cause.troubles.size(), "image", "images")).Tag(" on ");
-  out.Text(Grouped(cause.nodes.size())).Tag(" of ").Text(CountedGroups(report.nodes.size(), "node", "nodes"));
+  out.Tag("<p class=\"scope\">").Text(CountedGroups(cause.images.size(), "image", "images")).Tag(" on ");
+  out.Text(Grouped(cause.nodes.size()))
+      .Tag(" of ")
+      .Text(CountedGroups(report.fleet.Counted(), "node", "nodes"));
   if (state.tone == Tone::kOptional) out.Tag(". Optional, so readiness does not depend on it");
   out.Tag("</p>\n");
   WriteAdvice(out, state.reason);
-  const std::size_t all = cause.troubles.size(), shown = std::min(all, kMostRows);
+  const std::size_t all = cause.images.size(), shown = std::min(all, kMostRows);
   const std::size_t first = all <= kRowsShown + 1 ? all : kRowsShown;
   WriteRows(out, parts, cause, 0, first);
   if (first < shown) {
@@ -109,7 +124,7 @@ void WriteNodeCause(Html& out, const Report& report, const screen::FleetGroup& g
                               : "?",
                word, group.reason);
   out.Tag("<p class=\"scope\">The node itself, on ").Text(Grouped(group.nodes.size())).Tag(" of ");
-  out.Text(CountedGroups(report.nodes.size(), "node", "nodes"));
+  out.Text(CountedGroups(report.fleet.Counted(), "node", "nodes"));
   if (group.state == screen::NodeState::kReady) out.Tag(", ready by the cluster's own signs");
   out.Tag("</p>\n");
   WriteAdvice(out, group.reason);
@@ -120,7 +135,7 @@ void WriteNodeCause(Html& out, const Report& report, const screen::FleetGroup& g
 void WriteProblem(Html& out, const Report& report, const NodeProblem& problem) {
   WriteHeading(out, "moving", "!", "problem", "");
   out.Tag("<p class=\"scope\">The node itself, on ").Text(Grouped(problem.nodes.size())).Tag(" of ");
-  out.Text(CountedGroups(report.nodes.size(), "node", "nodes"));
+  out.Text(CountedGroups(report.fleet.Counted(), "node", "nodes"));
   out.Tag("</p>\n<p>").Text(problem.text).Tag("</p>\n<p class=\"names\">");
   out.Text(SomeNames(problem.nodes, 20)).Tag("</p>\n</article>\n");
 }

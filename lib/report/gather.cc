@@ -18,11 +18,9 @@ std::string Cut(const std::string& name) {
 }
 
 ImageState StateOf(const screen::StatusImage& image) {
-  if (!image.applies) return {};
-  if (image.ready && screen::IsStale(image)) return {Tone::kStale, Cut(image.registry->reason)};
-  if (image.ready) return {Tone::kReady, ""};
-  if (!image.required) return {Tone::kOptional, Cut(image.reason)};
-  return {image.phase == "Failing" ? Tone::kFailing : Tone::kMoving, Cut(image.reason)};
+  const Tone tone = screen::ToneOf(image);
+  if (tone == Tone::kStale) return {tone, Cut(image.registry->reason)};
+  return {tone, tone < Tone::kReady ? Cut(image.reason) : ""};
 }
 
 // Its registry has said why it is not ready.
@@ -52,10 +50,36 @@ void CutNames(screen::Fleet& fleet) {
     node.message = base::Truncate(node.message, kLongestMessage);
     node.reason = Cut(node.reason);
   }
-  for (screen::FleetGroup& group : fleet.groups) {
-    for (std::string& node : group.nodes) node = Cut(node);
-    group.reason = Cut(group.reason);
-    group.message = base::Truncate(group.message, kLongestMessage);
+  for (std::vector<screen::FleetGroup>* groups : {&fleet.groups, &fleet.beside}) {
+    for (screen::FleetGroup& group : *groups) {
+      for (std::string& node : group.nodes) node = Cut(node);
+      group.slowest = Cut(group.slowest);
+      group.image = Cut(group.image);
+      group.reason = Cut(group.reason);
+      group.message = base::Truncate(group.message, kLongestMessage);
+    }
+  }
+}
+
+// Leaves the end out of all names.
+void Shorten(Report& report) {
+  const std::size_t end = report.names_end.size();
+  if (end == 0) return;
+  const auto shorten = [&](std::string& name) {
+    if (name.ends_with(report.names_end)) name.resize(name.size() - end);
+  };
+  for (screen::FleetNode& node : report.fleet.nodes) shorten(node.name);
+  for (ReportNode& node : report.nodes) shorten(node.node.name);
+  for (std::vector<screen::FleetGroup>* groups : {&report.fleet.groups, &report.fleet.beside}) {
+    for (screen::FleetGroup& group : *groups) {
+      for (std::string& node : group.nodes) shorten(node);
+      shorten(group.slowest);
+    }
+  }
+  shorten(report.fleet.slowest);
+  for (PullTimes& times : report.pulls) shorten(times.slowest_node);
+  for (NodeProblem& problem : report.problems) {
+    for (std::string& node : problem.nodes) shorten(node);
   }
 }
 
@@ -70,24 +94,6 @@ std::vector<PullTimes> Slowest(std::map<std::string, PullTimes>&& by_image) {
   return pulls;
 }
 
-// A trouble's data, before it is shown.
-struct Sum {
-  Trouble trouble;
-  std::map<std::string, std::size_t> messages;
-
-  void Add(std::uint32_t node, const std::string& message) {
-    trouble.nodes.push_back(node);
-    messages[message]++;
-  }
-  Trouble Take() && {
-    auto most = std::max_element(messages.begin(), messages.end(),
-                                 [](const auto& a, const auto& b) { return a.second < b.second; });
-    trouble.message = most->first;
-    trouble.other_messages = messages.size() - 1;
-    return std::move(trouble);
-  }
-};
-
 }  // namespace
 
 std::uint32_t Gathering::Indices::Of(const std::string& text) {
@@ -99,9 +105,6 @@ std::uint32_t Gathering::Indices::Of(const std::string& text) {
 Cell Gathering::CellOf(const screen::StatusImage& image) {
   ImageState state = StateOf(image);
   Cell cell{.image = images_.Of(Cut(image.image))};
-  bool settled = state.tone == Tone::kReady || state.tone == Tone::kNotListed;
-  const std::string& message = state.tone == Tone::kStale ? image.registry->message : image.message;
-  cell.message = messages_.Of(settled ? "" : base::Truncate(message, kLongestMessage));
   auto [found, is_new] = states_.try_emplace(state, static_cast<std::uint32_t>(state_list_.size()));
   if (is_new) state_list_.push_back(std::move(state));
   cell.state = found->second;
@@ -160,8 +163,6 @@ void Gathering::Add(const std::string& name, const screen::StatusDocument& docum
     if (image.applies && image.registry) checked_[cell.image] = true;
     objected_.resize(images_.texts.size());
     if (IsObjectedTo(image)) objected_[cell.image] = true;
-    std::uint64_t done = image.pull.bytes_done.value_or(0), total = image.pull.bytes_total.value_or(0);
-    if (image.pull.state == "Pulling" && total > done) facts.bytes_left[cell.image] = total - done;
     NotePull(node, image);
   }
   NoteRegistries(document);
@@ -179,36 +180,16 @@ void Gathering::SortIndices(Report& report) {
       cell.image = image[cell.image];
       cell.state = state[cell.state];
     }
-    std::map<std::uint32_t, std::uint64_t> left;
-    for (const auto& [from, bytes] : facts.bytes_left) left[image[from]] = bytes;
-    facts.bytes_left = std::move(left);
   }
 }
 
-std::vector<Trouble> Gathering::Troubles(const Report& report) const {
-  std::map<std::pair<std::uint32_t, std::uint32_t>, Sum> sums;
-  for (std::uint32_t i = 0; i < report.nodes.size(); i++) {
-    const ReportNode& node = report.nodes[i];
-    for (const Cell& cell : node.cells) {
-      if (report.states[cell.state].tone >= Tone::kReady) continue;
-      auto [found, is_new] = sums.try_emplace({cell.state, cell.image});
-      Sum& sum = found->second;
-      if (is_new) sum.trouble = {.image = cell.image, .state = cell.state};
-      sum.Add(i, messages_.texts[cell.message]);
-      auto facts = facts_.find(node.node.name);
-      auto left = facts->second.bytes_left.find(cell.image);
-      if (left == facts->second.bytes_left.end() || left->second <= sum.trouble.most_bytes_left) continue;
-      sum.trouble.most_bytes_left = left->second;
-      sum.trouble.slowest = node.node.name;
-    }
-  }
-  std::vector<Trouble> troubles;
-  for (auto& [key, sum] : sums) troubles.push_back(std::move(sum).Take());
-  std::stable_sort(troubles.begin(), troubles.end(), [](const Trouble& a, const Trouble& b) {
-    if (a.state != b.state) return a.state < b.state;
-    return a.nodes.size() > b.nodes.size();
-  });
-  return troubles;
+// Both vectors are sorted, and have what any cell has.
+std::uint32_t Report::ImageIndex(const std::string& image) const {
+  return static_cast<std::uint32_t>(std::lower_bound(images.begin(), images.end(), image) - images.begin());
+}
+
+std::uint32_t Report::StateIndex(const ImageState& state) const {
+  return static_cast<std::uint32_t>(std::lower_bound(states.begin(), states.end(), state) - states.begin());
 }
 
 Report Gathering::Take(screen::Fleet fleet) && {
@@ -230,12 +211,13 @@ Report Gathering::Take(screen::Fleet fleet) && {
     }
     report.nodes.push_back(std::move(shown));
   }
-  report.troubles = Troubles(report);
   report.pulls = Slowest(std::move(pulls_));
   for (const auto& [text, nodes] : problems_) report.problems.push_back({text, {nodes.begin(), nodes.end()}});
   std::stable_sort(
       report.problems.begin(), report.problems.end(),
       [](const NodeProblem& a, const NodeProblem& b) { return a.nodes.size() > b.nodes.size(); });
+  report.names_end = screen::CommonEnd(report.fleet.nodes);
+  Shorten(report);
   return report;
 }
 

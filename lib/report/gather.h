@@ -17,15 +17,7 @@
 
 namespace prefetch::report {
 
-// Worst first.
-enum class Tone {
-  kFailing,
-  kMoving,    // required, and on its way
-  kOptional,  // not required, and not ready
-  kStale,     // ready, and the registry has something else or nothing
-  kReady,
-  kNotListed,  // not on this node's list, or not for its platform
-};
+using screen::Tone;
 
 // How an image is on a node. The reason is the agent's own word; empty for kReady and kNotListed.
 struct ImageState {
@@ -37,7 +29,6 @@ struct ImageState {
 
 struct Cell {
   std::uint32_t image = 0, state = 0;  // indices into Report's vectors
-  std::uint32_t message = 0;           // of Gathering
 };
 
 struct ReportNode {
@@ -45,16 +36,6 @@ struct ReportNode {
   std::vector<Cell> cells;  // one for each image of its list; none: the agent was not heard
   std::string runtime, kubelet;
   std::optional<screen::StatusDisk> disk;
-};
-
-// One image that is not as it should be for one reason, and the nodes where.
-struct Trouble {
-  std::uint32_t image = 0, state = 0;
-  std::vector<std::uint32_t> nodes;
-  std::string message;             // the most frequent one
-  std::size_t other_messages = 0;  // how many others there are
-  std::uint64_t most_bytes_left = 0;
-  std::string slowest;  // the node with most left
 };
 
 // How long an image took on the nodes that told: the newest pull of each.
@@ -78,16 +59,19 @@ struct NodeProblem {
 };
 
 struct Report {
+  std::string names_end;  // which all names of nodes have in common, and which is left out of them here
   screen::Fleet fleet;
   std::vector<NodeProblem> problems;  // of most nodes first
   std::vector<ReportNode> nodes;      // by name
   std::vector<std::string> images;    // by name
   std::vector<ImageState> states;     // worst first; the last one is kNotListed, also where no cell has it
-  std::vector<Trouble> troubles;      // by state, then by how many nodes
   std::vector<PullTimes> pulls;       // the slowest first
   std::size_t checked_images = 0;     // whose registry some node asks
   std::size_t objected_images = 0;    // of these, not ready somewhere because of the registry's answer
   std::map<std::string, AwayRegistry> away;
+
+  std::uint32_t ImageIndex(const std::string& image) const;
+  std::uint32_t StateIndex(const ImageState& state) const;
 };
 
 class Gathering {
@@ -101,7 +85,6 @@ class Gathering {
  private:
   struct Facts {
     std::vector<Cell> cells;
-    std::map<std::uint32_t, std::uint64_t> bytes_left;  // by image
     std::string runtime, kubelet;
     std::optional<screen::StatusDisk> disk;
   };
@@ -116,10 +99,9 @@ class Gathering {
   void NoteRegistries(const screen::StatusDocument& document);
   void NoteProblems(const std::string& node, const screen::StatusDocument& document);
   void SortIndices(Report& report);
-  std::vector<Trouble> Troubles(const Report& report) const;
 
   std::map<std::string, Facts> facts_;
-  Indices images_, messages_;
+  Indices images_;
   std::map<ImageState, std::uint32_t> states_;
   std::vector<ImageState> state_list_;
   std::vector<bool> checked_, objected_;    // by image

@@ -13,7 +13,11 @@ constexpr std::size_t kLongestWhy = 300;  // bytes
 
 const char* SignOf(const screen::FleetNode& node) {
   const std::string_view tone = NodeTone(node);
-  return tone == "ready" ? "✓" : tone == "failing" ? "✕" : tone == "moving" ? "▸" : "?";
+  return tone == "ready"     ? "✓"
+         : tone == "failing" ? "✕"
+         : tone == "moving"  ? "▸"
+         : tone == "leaving" ? "–"
+                             : "?";
 }
 
 const char* WordOf(const screen::FleetNode& node) {
@@ -21,6 +25,7 @@ const char* WordOf(const screen::FleetNode& node) {
   return tone == "ready"     ? "ready"
          : tone == "failing" ? "failing"
          : tone == "moving"  ? "progressing"
+         : tone == "leaving" ? "dead or leaving"
                              : "not heard";
 }
 
@@ -38,6 +43,7 @@ std::string ImagesNotReady(const Report& report, const ReportNode& node) {
 }
 
 std::string WhyOfNode(const Report& report, const ReportNode& node) {
+  if (!node.node.leaving.empty()) return "not counted: " + node.node.leaving;
   std::string images = ImagesNotReady(report, node);
   const bool about_images = node.node.reason == "ImagesNotReady" && !images.empty();
   if (about_images) return images;
@@ -114,11 +120,14 @@ void WriteDiskRow(Html& out, const Disk& shown) {
 void WriteNodes(Html& out, const PageParts& parts) {
   std::vector<const ReportNode*> ready, others;
   for (const ReportNode& node : parts.report.nodes) {
-    const bool fine = node.node.state == screen::NodeState::kReady && node.node.detail;
+    const bool fine =
+        node.node.state == screen::NodeState::kReady && node.node.detail && node.node.leaving.empty();
     (fine ? ready : others).push_back(&node);
   }
-  std::stable_sort(others.begin(), others.end(),
-                   [](const ReportNode* a, const ReportNode* b) { return a->node.state > b->node.state; });
+  std::stable_sort(others.begin(), others.end(), [](const ReportNode* a, const ReportNode* b) {
+    const bool a_leaves = !a->node.leaving.empty(), b_leaves = !b->node.leaving.empty();
+    return a_leaves != b_leaves ? b_leaves : a->node.state > b->node.state;
+  });
   out.Tag("<section id=\"nodes\">\n<h2>Nodes</h2>\n");
   if (parts.report.nodes.empty()) out.Tag("<p>No node matches.</p>\n");
   if (!others.empty()) {

@@ -30,7 +30,7 @@ std::string Headline(const screen::Fleet& fleet) {
     const screen::FleetNode& node = fleet.nodes.front();
     return "Node " + node.name + " is " + (node.state == screen::NodeState::kReady ? "ready" : "not ready");
   }
-  return Grouped(fleet.ready) + " of " + CountedGroups(fleet.nodes.size(), "node is", "nodes are") + " ready";
+  return Grouped(fleet.ready) + " of " + CountedGroups(fleet.Counted(), "node is", "nodes are") + " ready";
 }
 
 void WriteHead(Html& out, const screen::Fleet& fleet) {
@@ -88,19 +88,22 @@ void WriteTile(Html& out, std::string_view tone, const char* sign, std::size_t n
 }
 
 void WriteNodeTiles(Html& out, const screen::Fleet& fleet) {
-  std::size_t silent = 0;
-  for (const screen::FleetNode& node : fleet.nodes) {
-    silent += !node.detail && node.state != screen::NodeState::kReady ? 1 : 0;
-  }
-  const std::size_t moving = fleet.progressing - std::min(silent, fleet.progressing);
   out.Tag("<h2>Nodes</h2>\n<ul class=\"tiles\">\n");
   WriteTile(out, "ready", "✓", fleet.ready, "ready");
-  WriteTile(out, "moving", "▸", moving, "progressing");
+  WriteTile(out, "moving", "▸", fleet.progressing, "progressing");
   WriteTile(out, "failing", "✕", fleet.failing, "failing");
-  WriteTile(out, "silent", "?", silent, "not heard");
+  WriteTile(out, "silent", "?", fleet.not_heard, "not heard");
+  if (fleet.leaving > 0) WriteTile(out, "leaving", "–", fleet.leaving, "dead or leaving");
   out.Tag("</ul>\n");
-  WriteBar(out, {{"ready", fleet.ready}, {"moving", moving}, {"failing", fleet.failing}, {"silent", silent}},
-           fleet.nodes.size());
+  WriteBar(out,
+           {{"ready", fleet.ready},
+            {"moving", fleet.progressing},
+            {"failing", fleet.failing},
+            {"silent", fleet.not_heard}},
+           fleet.Counted());
+  if (fleet.bytes_left > 0) {
+    out.Tag("<p class=\"left\">").Text(screen::LeftWords(fleet)).Tag("</p>\n");
+  }
 }
 
 // An image counts by its worst state on any node.
@@ -138,8 +141,12 @@ void WriteHeader(Html& out, const Report& report, base::WallTime time) {
   out.Tag("<p class=\"sub\"><time datetime=\"").Text(stamp).Tag("\">").Text(stamp).Tag("</time> · ");
   out.Text(CountedGroups(report.images.size(), "image", "images")).Tag(" · ").Text(ListWords(fleet));
   out.Tag("</p>\n");
+  if (!report.names_end.empty()) {
+    out.Tag("<p class=\"note\">Names of nodes are without their common end <code>").Text(report.names_end);
+    out.Tag("</code>.</p>\n");
+  }
   if (fleet.public_only > 0) {
-    const bool all = fleet.public_only == fleet.nodes.size() - fleet.no_detail;
+    const bool all = fleet.public_only == fleet.Counted() - fleet.no_detail;
     out.Tag("<p class=\"note\">Not all is shown: ").Text(screen::kHiddenWords);
     if (!all) out.Tag(" (on ").Text(CountedGroups(fleet.public_only, "node", "nodes")).Tag(")");
     out.Tag(".</p>\n");
@@ -172,6 +179,7 @@ std::string_view ToneName(Tone tone) {
 }
 
 std::string_view NodeTone(const screen::FleetNode& node) {
+  if (!node.leaving.empty()) return "leaving";
   if (node.state == screen::NodeState::kReady) return "ready";
   if (!node.detail) return "silent";
   return node.state == screen::NodeState::kFailing ? "failing" : "moving";

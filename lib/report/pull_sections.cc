@@ -21,7 +21,7 @@ void WritePullRow(Html& out, const PullTimes& times) {
   out.Tag("</td></tr>\n");
 }
 
-void WriteStale(Html& out, const PageParts& parts, const std::vector<const Trouble*>& stale) {
+void WriteStale(Html& out, const PageParts& parts, const std::vector<const screen::FleetGroup*>& stale) {
   out.Tag(
          "<div class=\"wide\"><table>\n<caption class=\"vh\">Images that are not "
          "current</caption>\n<thead><tr>")
@@ -29,14 +29,15 @@ void WriteStale(Html& out, const PageParts& parts, const std::vector<const Troub
       .Tag("<th scope=\"col\">Where</th><th scope=\"col\">Message</th></tr>")
       .Tag("</thead>\n<tbody>\n");
   for (std::size_t i = 0; i < std::min(stale.size(), kStaleShown); i++) {
-    const Trouble& one = *stale[i];
-    out.Tag("<tr data-at=\"").Number(one.image).Tag(":").Text(parts.letters[one.state]);
-    out.Tag("\"><th scope=\"row\">").Text(parts.report.images[one.image]).Tag("</th><td class=\"state\">");
-    WriteState(out, parts, one.state);
+    const screen::FleetGroup& one = *stale[i];
+    const std::uint32_t state = parts.report.StateIndex({one.tone, one.reason});
+    out.Tag("<tr data-at=\"").Number(parts.report.ImageIndex(one.image)).Tag(":").Text(parts.letters[state]);
+    out.Tag("\"><th scope=\"row\">").Text(one.image).Tag("</th><td class=\"state\">");
+    WriteState(out, parts, state);
     out.Tag("</td><td class=\"n\">").Text(Grouped(one.nodes.size())).Tag("</td><td>");
-    out.Text(SomeNames(NamesOf(parts.report, one.nodes), kNamedNodes)).Tag("</td><td class=\"m\">");
+    out.Text(SomeNames(one.nodes, kNamedNodes)).Tag("</td><td class=\"m\">");
     out.Text(MessageWords(one.message, one.other_messages));
-    const std::string advice = status::WordsFor(parts.report.states[one.state].reason).advice;
+    const std::string advice = status::WordsFor(one.reason).advice;
     if (!advice.empty()) out.Tag("<br><b>What to do:</b> ").Text(advice);
     out.Tag("</td></tr>\n");
   }
@@ -65,9 +66,9 @@ void WriteAway(Html& out, const Report& report) {
 }  // namespace
 
 void WriteFreshness(Html& out, const PageParts& parts) {
-  std::vector<const Trouble*> stale;
-  for (const Trouble& trouble : parts.report.troubles) {
-    if (parts.report.states[trouble.state].tone == Tone::kStale) stale.push_back(&trouble);
+  std::vector<const screen::FleetGroup*> stale;
+  for (const screen::FleetGroup& group : parts.report.fleet.beside) {
+    if (group.tone == Tone::kStale) stale.push_back(&group);
   }
   out.Tag("<section id=\"freshness\">\n<h2>Freshness</h2>\n<p>");
   const std::size_t checked = parts.report.checked_images;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "screen/document_words.h"
 #include "screen/wait_view.h"
 
 namespace prefetch::screen {
@@ -45,30 +46,116 @@ struct Gathering {
   }
 };
 
-using GroupKey = std::tuple<NodeState, bool, std::string, std::string>;  // state, detail, reason, image
+// The one place where the same trouble of many nodes becomes one group.
+class Groups {
+ public:
+  void Add(FleetGroup like, const FleetNode& node, const std::string& message, std::uint64_t bytes_left) {
+    auto [found, is_new] =
+        by_cause_.try_emplace({like.tone, like.state, like.detail, like.reason, like.image});
+    if (is_new) {
+      found->second.group = std::move(like);
+      found->second.group.actor = status::ActorOf(found->second.group.reason);
+    }
+    found->second.Add(node.name, message, bytes_left);
+  }
+  void Add(const FleetNode& node, const FleetMissing& image) {
+    NodeState state = image.tone == Tone::kFailing ? NodeState::kFailing
+                      : image.tone == Tone::kStale ? NodeState::kReady
+                                                   : NodeState::kProgressing;
+    Add({.state = state, .tone = image.tone, .image = image.image, .reason = image.reason}, node,
+        image.message, image.bytes_left);
+  }
+  std::vector<FleetGroup> Take() && {
+    std::vector<FleetGroup> groups;
+    for (auto& [key, gathering] : by_cause_) groups.push_back(std::move(gathering).Take());
+    std::stable_sort(groups.begin(), groups.end(), [](const FleetGroup& a, const FleetGroup& b) {
+      if (a.state != b.state) return a.state > b.state;
+      if (a.tone != b.tone) return a.tone < b.tone;
+      if (a.actor != b.actor) return a.actor < b.actor;
+      return a.nodes.size() > b.nodes.size();
+    });
+    return groups;
+  }
 
-std::vector<FleetGroup> Group(const std::vector<FleetNode>& nodes) {
-  std::map<GroupKey, Gathering> by_cause;
-  auto at = [&](NodeState state, bool detail, const std::string& reason,
-                const std::string& image) -> Gathering& {
-    auto [found, is_new] = by_cause.try_emplace({state, detail, reason, image});
-    if (is_new) found->second.group = {.state = state, .detail = detail, .image = image, .reason = reason};
-    return found->second;
-  };
+ private:
+  using Key = std::tuple<Tone, NodeState, bool, std::string, std::string>;  // the reason, then the image
+  std::map<Key, Gathering> by_cause_;
+};
+
+Tone ToneOfNode(NodeState state) {
+  return state == NodeState::kFailing ? Tone::kFailing
+         : state == NodeState::kReady ? Tone::kReady
+                                      : Tone::kMoving;
+}
+
+void Group(Fleet& fleet) {
+  Groups groups, beside;
+  for (const FleetNode& node : fleet.nodes) {
+    if (!node.leaving.empty()) continue;
+    if (IsAboutTheNode(node)) {
+      groups.Add(
+          {.state = node.state, .tone = ToneOfNode(node.state), .detail = node.detail, .reason = node.reason},
+          node, node.message, 0);
+    }
+    for (const FleetMissing& missing : node.missing) groups.Add(node, missing);
+    for (const FleetMissing& image : node.beside) beside.Add(node, image);
+  }
+  fleet.groups = std::move(groups).Take();
+  fleet.beside = std::move(beside).Take();
+}
+
+// Time until the pulls of a node end at their present speed; none: it is not known.
+std::optional<std::chrono::seconds> TimeLeft(const FleetNode& node) {
+  std::uint64_t left = 0, speed = 0;
+  for (const FleetMissing& image : node.missing) {
+    left += image.bytes_left;
+    speed += image.bytes_per_second;
+  }
+  if (left == 0 || speed == 0) return std::nullopt;
+  return std::chrono::seconds(static_cast<std::int64_t>(left / speed) + 1);
+}
+
+// Time until the slowest node has its pulls; none where the speed of one is not known.
+std::optional<std::chrono::seconds> TimeLeft(const std::vector<FleetNode>& nodes) {
+  std::optional<std::chrono::seconds> longest;
   for (const FleetNode& node : nodes) {
-    if (IsAboutTheNode(node)) at(node.state, node.detail, node.reason, "").Add(node.name, node.message, 0);
-    for (const FleetMissing& missing : node.missing) {
-      NodeState state = missing.phase == "Failing" ? NodeState::kFailing : NodeState::kProgressing;
-      at(state, true, missing.reason, missing.image).Add(node.name, missing.message, missing.bytes_left);
+    if (!node.leaving.empty() || node.BytesLeft() == 0) continue;
+    const auto time = TimeLeft(node);
+    if (!time) return std::nullopt;
+    longest = std::max(*time, longest.value_or(*time));
+  }
+  return longest;
+}
+
+void Count(const FleetNode& node, Fleet& fleet) {
+  if (!node.leaving.empty()) {
+    fleet.leaving++;
+    return;
+  }
+  if (node.NotHeard()) {
+    fleet.not_heard++;
+  } else {
+    switch (node.state) {
+      case NodeState::kReady:
+        fleet.ready++;
+        break;
+      case NodeState::kProgressing:
+        fleet.progressing++;
+        break;
+      case NodeState::kFailing:
+        fleet.failing++;
+        break;
     }
   }
-  std::vector<FleetGroup> groups;
-  for (auto& [key, gathering] : by_cause) groups.push_back(std::move(gathering).Take());
-  std::stable_sort(groups.begin(), groups.end(), [](const FleetGroup& a, const FleetGroup& b) {
-    if (a.state != b.state) return a.state > b.state;
-    return a.nodes.size() > b.nodes.size();
-  });
-  return groups;
+  if (node.detail) fleet.lists[node.list_hash]++;
+  if (!node.detail) fleet.no_detail++;
+  if (node.public_only) fleet.public_only++;
+  const std::uint64_t left = node.BytesLeft();
+  fleet.bytes_left += left;
+  if (left > fleet.most_bytes_left) {
+    fleet.most_bytes_left = left;
+    fleet.slowest = node.name;
+  }
 }
 
 }  // namespace
@@ -83,6 +170,13 @@ std::string_view NodeStateName(NodeState state) {
       return "Failing";
   }
   std::abort();
+}
+
+Tone ToneOf(const StatusImage& image) {
+  if (!image.applies) return Tone::kNotListed;
+  if (image.ready) return IsStale(image) ? Tone::kStale : Tone::kReady;
+  if (!image.required) return Tone::kOptional;
+  return image.phase == "Failing" ? Tone::kFailing : Tone::kMoving;
 }
 
 std::uint64_t FleetNode::BytesLeft() const {
@@ -103,20 +197,26 @@ FleetNode DigestStatus(const StatusDocument& document, const std::string& node) 
   digest.for_good = !document.ready && FailedForGood(document);
   digest.failed_for_good = !document.ready && SomethingFailedForGood(document);
   for (const StatusImage& image : document.images) {
-    if (!image.required || !image.applies || image.ready) continue;
-    digest.missing.push_back({.image = image.image,
-                              .phase = image.phase,
-                              .reason = image.reason,
-                              .message = image.message,
-                              .settled = image.settled,
-                              .attempts = image.pull.attempts,
-                              .bytes_left = BytesLeftOf(image.pull)});
+    const Tone tone = ToneOf(image);
+    if (tone >= Tone::kReady) continue;
+    const bool stale = tone == Tone::kStale;
+    const bool pulls = BytesLeftOf(image.pull) > 0;
+    (tone < Tone::kOptional ? digest.missing : digest.beside)
+        .push_back({.image = image.image,
+                    .phase = image.phase,
+                    .reason = stale ? image.registry->reason : image.reason,
+                    .message = stale ? image.registry->message : image.message,
+                    .tone = tone,
+                    .settled = image.settled,
+                    .attempts = image.pull.attempts,
+                    .bytes_left = BytesLeftOf(image.pull),
+                    .bytes_per_second = pulls ? image.pull.bytes_per_second.value_or(0) : 0});
   }
   return digest;
 }
 
 FleetNode NodeWithoutDetail(const std::string& node, const NodeSigns& signs) {
-  FleetNode digest{.name = node};
+  FleetNode digest{.name = node, .leaving = signs.leaving};
   if (!signs.has_pod) {
     digest.reason = "NoAgent";
     digest.message =
@@ -139,29 +239,32 @@ Fleet GatherFleet(std::vector<FleetNode> nodes) {
   std::sort(nodes.begin(), nodes.end(),
             [](const FleetNode& a, const FleetNode& b) { return a.name < b.name; });
   Fleet fleet;
-  for (const FleetNode& node : nodes) {
-    switch (node.state) {
-      case NodeState::kReady:
-        fleet.ready++;
-        break;
-      case NodeState::kProgressing:
-        fleet.progressing++;
-        break;
-      case NodeState::kFailing:
-        fleet.failing++;
-        break;
-    }
-    if (node.detail) fleet.lists[node.list_hash]++;
-    if (!node.detail) fleet.no_detail++;
-    if (node.public_only) fleet.public_only++;
-    if (std::uint64_t left = node.BytesLeft(); left > fleet.most_bytes_left) {
-      fleet.most_bytes_left = left;
-      fleet.slowest = node.name;
-    }
-  }
-  fleet.groups = Group(nodes);
+  for (const FleetNode& node : nodes) Count(node, fleet);
+  fleet.time_left = TimeLeft(nodes);
   fleet.nodes = std::move(nodes);
+  Group(fleet);
   return fleet;
+}
+
+std::string CommonEnd(const std::vector<FleetNode>& nodes) {
+  if (nodes.size() < 2) return "";
+  std::string_view end = nodes.front().name;
+  for (const FleetNode& node : nodes) {
+    const auto different =
+        std::mismatch(end.rbegin(), end.rend(), node.name.rbegin(), node.name.rend()).first;
+    end.remove_prefix(static_cast<std::size_t>(end.rend() - different));
+    if (end.size() == node.name.size())
+      end.remove_prefix(std::min<std::size_t>(1, end.size()));  // no name is empty
+  }
+  const std::size_t dot = end.find('.');
+  return dot == std::string_view::npos ? "" : std::string(end.substr(dot));
+}
+
+std::string LeftWords(const Fleet& fleet) {
+  if (fleet.bytes_left == 0) return "";
+  std::string words = base::HumanBytes(fleet.bytes_left) + " left in running pulls";
+  if (fleet.time_left) words += ", about " + base::HumanTime(*fleet.time_left);
+  return words;
 }
 
 std::size_t FleetTarget::Needed(std::size_t nodes) const {
@@ -178,13 +281,14 @@ std::optional<FleetTarget> ParseFleetTarget(std::string_view text) {
 }
 
 FleetEnd JudgeFleet(const Fleet& fleet, const FleetTarget& target, bool fail_fast) {
-  std::size_t nodes = fleet.nodes.size();
+  const std::size_t nodes = fleet.Counted();
   if (nodes == 0) return FleetEnd::kGoOn;
   std::size_t needed = target.Needed(nodes);
   if (fleet.ready >= needed) return FleetEnd::kReady;
   if (!fail_fast) return FleetEnd::kGoOn;
-  auto lost = std::count_if(fleet.nodes.begin(), fleet.nodes.end(),
-                            [](const FleetNode& node) { return node.failed_for_good; });
+  auto lost = std::count_if(fleet.nodes.begin(), fleet.nodes.end(), [](const FleetNode& node) {
+    return node.failed_for_good && node.leaving.empty();
+  });
   return nodes - static_cast<std::size_t>(lost) < needed ? FleetEnd::kFailedForGood : FleetEnd::kGoOn;
 }
 

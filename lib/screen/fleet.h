@@ -3,6 +3,7 @@
 // images each need not be held in memory.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "screen/status_document.h"
+#include "status/words.h"
 
 namespace prefetch::screen {
 
@@ -18,12 +20,25 @@ namespace prefetch::screen {
 enum class NodeState { kReady, kProgressing, kFailing };
 std::string_view NodeStateName(NodeState state);  // "Progressing"
 
-// A required image that is not ready on one node.
+// How an image is on a node. Worst first.
+enum class Tone {
+  kFailing,
+  kMoving,    // required, and on its way
+  kOptional,  // not required, and not ready
+  kStale,     // ready, and the registry has something else or nothing
+  kReady,
+  kNotListed,  // not on this node's list, or not for this node
+};
+Tone ToneOf(const StatusImage& image);
+
+// An image that is not as it should be on one node.
 struct FleetMissing {
   std::string image, phase, reason, message;
+  Tone tone = Tone::kFailing;
   bool settled = false;
   std::uint64_t attempts = 0;
-  std::uint64_t bytes_left = 0;  // of a pull under way; 0: not known, or none
+  std::uint64_t bytes_left = 0;        // of a pull under way; 0: not known, or none
+  std::uint64_t bytes_per_second = 0;  // 0: not known
 };
 
 struct FleetNode {
@@ -32,13 +47,16 @@ struct FleetNode {
   bool detail = false;           // its agent was heard
   bool public_only = false;      // its agent hid the members for known callers
   std::string reason, message;   // of the node as such; with detail, as its agent says it
+  std::string leaving;           // why the node is dead or leaving, and not counted; empty: it is counted
   bool for_good = false;         // waiting changes nothing: all that is missing has failed for good
   bool failed_for_good = false;  // something that is missing has
   std::uint64_t required = 0, required_ready = 0;
   std::string list_hash;
-  std::vector<FleetMissing> missing;
+  std::vector<FleetMissing> missing;  // required images that are not ready
+  std::vector<FleetMissing> beside;   // optional or stale images; readiness does not depend on them
 
   std::uint64_t BytesLeft() const;
+  bool NotHeard() const { return !detail && state != NodeState::kReady; }
 };
 
 // Of a document that was narrowed to the demand (wait_demand.h). `node` is the name that the cluster
@@ -52,6 +70,8 @@ struct NodeSigns {
   std::string pod_phase;             // "Pending"
   std::string label;                 // of the node gate: "ready", "notready"; empty: none
   std::optional<bool> node_is_up;    // its condition Ready; none: not told
+  bool is_dead = false;              // nothing on it can answer
+  std::string leaving;               // as FleetNode has it
   std::string why;                   // the agent was not heard; empty where there is no pod
   bool about_the_list_asked = true;  // readiness of the pod answers the demand
 };
@@ -63,6 +83,8 @@ FleetNode NodeWithoutDetail(const std::string& node, const NodeSigns& signs);
 // Nodes that have the same trouble, or are on the same way.
 struct FleetGroup {
   NodeState state = NodeState::kProgressing;  // of the cause, not of the nodes
+  Tone tone = Tone::kMoving;                  // of the image
+  status::Actor actor = status::Actor::kNobody;
   bool detail = true;
   std::string image;               // empty: about the nodes as such
   std::string reason;              // "AccessDenied"
@@ -75,17 +97,35 @@ struct FleetGroup {
 
 struct Fleet {
   std::vector<FleetNode> nodes;  // by name
+  // Each node is in one of these counts.
   std::size_t ready = 0, progressing = 0, failing = 0;
-  std::size_t no_detail = 0;       // of all these
-  std::size_t public_only = 0;     // of those with detail
-  std::vector<FleetGroup> groups;  // failing ones first, then by how many nodes they hold up
+  std::size_t not_heard = 0;    // not ready by other signs, and its agent was not heard
+  std::size_t leaving = 0;      // dead or leaving; not in the groups either
+  std::size_t no_detail = 0;    // of the counted nodes
+  std::size_t public_only = 0;  // of those with detail
+  // Failing ones first, then those about which a person must do something, then by how many nodes they hold
+  // up.
+  std::vector<FleetGroup> groups;
+  std::vector<FleetGroup> beside;  // optional or stale images
   std::map<std::string, std::size_t>
       lists;            // by hash: on how many nodes; those that were not heard are not in
   std::string slowest;  // the node with most bytes left; empty: none is known
   std::uint64_t most_bytes_left = 0;
+  std::uint64_t bytes_left = 0;                   // of all pulls under way
+  std::optional<std::chrono::seconds> time_left;  // of the node that needs longest; none: not known
+
+  // The nodes that readiness of the fleet depends on.
+  std::size_t Counted() const { return nodes.size() - leaving; }
 };
 
 Fleet GatherFleet(std::vector<FleetNode> nodes);
+
+// The end that all names have in common, from a dot on: ".eu-central-1.compute.internal". Empty: there is
+// none.
+std::string CommonEnd(const std::vector<FleetNode>& nodes);
+
+// "12 GB left in running pulls, about 4 min"; empty: nothing is known to be left.
+std::string LeftWords(const Fleet& fleet);
 
 // How many nodes have to be ready: "271", "95%".
 struct FleetTarget {

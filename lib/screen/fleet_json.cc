@@ -47,6 +47,7 @@ void WriteNode(doc::JsonWriter& out, const FleetNode& node) {
   out.MemberBool("publicOnly", node.public_only);
   out.Member("reason", node.reason);
   out.Member("message", node.message);
+  out.MemberOrNull("leaving", node.leaving);
   out.MemberBool("failedForGood", node.for_good);
   out.MemberNumber("required", node.required);
   out.MemberNumber("requiredReady", node.required_ready);
@@ -70,8 +71,16 @@ std::string FleetJson(const Fleet& fleet, base::WallTime time, bool not_ready) {
   out.MemberNumber("ready", fleet.ready);
   out.MemberNumber("progressing", fleet.progressing);
   out.MemberNumber("failing", fleet.failing);
+  out.MemberNumber("notHeard", fleet.not_heard);
+  out.MemberNumber("leaving", fleet.leaving);
   out.MemberNumber("noDetail", fleet.no_detail);
   out.MemberNumber("publicOnly", fleet.public_only);
+  out.MemberNumber("bytesLeft", fleet.bytes_left);
+  if (fleet.time_left) {
+    out.MemberNumber("secondsLeft", static_cast<std::uint64_t>(fleet.time_left->count()));
+  } else {
+    out.MemberNull("secondsLeft");
+  }
   out.Key("causes");
   out.BeginArray();
   for (const FleetGroup& group : fleet.groups) WriteGroup(out, group);

@@ -59,7 +59,8 @@ std::string Counts(const Fleet& fleet, const std::string& gap, bool color) {
   text += gap + Painted(std::to_string(fleet.ready) + " ready", NodeState::kReady, color && fleet.ready > 0);
   text += part(fleet.progressing, "progressing", NodeState::kProgressing);
   text += part(fleet.failing, "failing", NodeState::kFailing);
-  if (fleet.no_detail > 0) text += gap + std::to_string(fleet.no_detail) + " with no detail";
+  if (fleet.not_heard > 0) text += gap + std::to_string(fleet.not_heard) + " not heard";
+  if (fleet.leaving > 0) text += gap + std::to_string(fleet.leaving) + " dead or leaving";
   return text;
 }
 
@@ -115,7 +116,7 @@ std::string GroupsText(const Fleet& fleet, const FleetTableOptions& options, std
   std::size_t shown = 0;
   for (const FleetGroup& group : fleet.groups) {
     if (!options.wide && shown == kMostGroups && fleet.groups.size() > kMostGroups + 1) break;
-    text += GroupText(group, fleet.nodes.size(), options, width);
+    text += GroupText(group, fleet.Counted(), options, width);
     shown++;
   }
   if (shown < fleet.groups.size()) {
@@ -133,7 +134,23 @@ std::string HiddenText(const Fleet& fleet, std::size_t width) {
   return text;
 }
 
+// "2 nodes dead or leaving are not counted: ci-1 (cordoned), ci-2 (kubelet does not report)".
+std::string LeavingText(const Fleet& fleet, std::size_t width, std::size_t most) {
+  if (fleet.leaving == 0) return "";
+  std::vector<std::string> names;
+  for (const FleetNode& node : fleet.nodes) {
+    if (!node.leaving.empty()) names.push_back(node.name + " (" + node.leaving + ")");
+  }
+  const std::string sentence = Nodes(fleet.leaving) + " dead or leaving " +
+                               (fleet.leaving == 1 ? "is" : "are") +
+                               " not counted: " + Names(names, SIZE_MAX, most);
+  std::string text;
+  for (const std::string& line : Wrap(sentence, width)) text += line + "\n";
+  return text;
+}
+
 std::string WhyOf(const FleetNode& node) {
+  if (!node.leaving.empty()) return "not counted: " + node.leaving;
   if (node.state == NodeState::kReady) return node.detail ? "" : node.message;
   if (node.missing.empty() || node.reason != "ImagesNotReady") return node.message;
   auto worst = std::find_if(node.missing.begin(), node.missing.end(),
@@ -149,7 +166,7 @@ std::string NodesText(const Fleet& fleet, const FleetTableOptions& options, std:
   std::vector<const FleetNode*> nodes;
   std::size_t name = 4;
   for (const FleetNode& node : fleet.nodes) {
-    if (options.not_ready && node.state == NodeState::kReady) continue;
+    if (options.not_ready && (node.state == NodeState::kReady || !node.leaving.empty())) continue;
     nodes.push_back(&node);
     name = std::max(name, DisplayWidth(node.name));
   }
@@ -176,7 +193,7 @@ std::string NodesText(const Fleet& fleet, const FleetTableOptions& options, std:
 }
 
 std::string Bar(const Fleet& fleet) {
-  std::size_t full = fleet.nodes.empty() ? 0 : kBarColumns * fleet.ready / fleet.nodes.size();
+  const std::size_t full = fleet.Counted() == 0 ? 0 : kBarColumns * fleet.ready / fleet.Counted();
   std::string bar;
   for (std::size_t i = 0; i < kBarColumns; i++) bar += i < full ? "█" : "░";
   return bar;
@@ -191,6 +208,8 @@ std::string FleetTable(const Fleet& fleet, const FleetTableOptions& options) {
   std::string text = fits ? Counts(fleet, "   ", options.color) + "\n"
                           : base::Join(Wrap(Counts(fleet, ", ", false), width), "\n") + "\n";
   if (!fleet.lists.empty()) text += Lists(fleet) + "\n";
+  if (const std::string left = LeftWords(fleet); !left.empty()) text += left + "\n";
+  text += LeavingText(fleet, width, options.wide ? SIZE_MAX : kFirstNodes);
   text += HiddenText(fleet, width);
   std::string groups = GroupsText(fleet, options, width);
   if (!groups.empty()) text += "\n" + groups;
@@ -228,22 +247,25 @@ std::vector<std::string> FleetDetails(const Fleet& fleet, std::size_t width, std
 
 std::string FleetResult(const Fleet& fleet, const FleetTarget& target, FleetEnd end,
                         std::chrono::seconds waited, std::size_t width) {
-  std::size_t nodes = fleet.nodes.size();
+  const std::size_t nodes = fleet.Counted();
+  const std::string leaving = LeavingText(fleet, SIZE_MAX, kFirstNodes);
   std::string ratio = std::to_string(fleet.ready) + " of " + Nodes(nodes) + " ready";
   if (std::size_t needed = target.Needed(nodes); needed != nodes) {
     ratio += ", " + std::to_string(needed) + " needed";
   }
   if (fleet.no_detail > 0) ratio += ", " + std::to_string(fleet.no_detail) + " with no detail";
-  if (end == FleetEnd::kReady) return "ready: " + ratio + ", after " + base::HumanTime(waited) + "\n";
-  std::string text = end == FleetEnd::kFailedForGood
-                         ? "failed: " + ratio + "; something has failed for good\n"
-                     : nodes == 0 ? "timed out after " + base::HumanTime(waited) + ": no node matches\n"
-                                  : "timed out after " + base::HumanTime(waited) + ": " + ratio + "\n";
+  if (end == FleetEnd::kReady)
+    return "ready: " + ratio + ", after " + base::HumanTime(waited) + "\n" + leaving;
+  std::string text =
+      end == FleetEnd::kFailedForGood ? "failed: " + ratio + "; something has failed for good\n"
+      : fleet.nodes.empty()           ? "timed out after " + base::HumanTime(waited) + ": no node matches\n"
+                                      : "timed out after " + base::HumanTime(waited) + ": " + ratio + "\n";
+  text += leaving;
   text += HiddenText(fleet, std::max(width, kLeastWidth));
   text += GroupsText(fleet, {}, std::max(width, kLeastWidth));
   std::vector<std::string> names;
   for (const FleetNode& node : fleet.nodes) {
-    if (node.state != NodeState::kReady) names.push_back(node.name);
+    if (node.state != NodeState::kReady && node.leaving.empty()) names.push_back(node.name);
   }
   if (!names.empty()) {
     text += "not ready: " + Names(names, SIZE_MAX, kFirstNodes) +

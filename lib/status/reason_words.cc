@@ -1,5 +1,6 @@
 #include "status/words.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <optional>
@@ -175,6 +176,25 @@ ReasonWords WordsFor(std::string_view reason) {
     if (plan::ReasonName(row.reason) == reason) return {std::string(row.state), std::string(row.advice)};
   }
   return {TakenApart(reason), ""};
+}
+
+Actor ActorOf(std::string_view reason) {
+  auto row = std::find_if(plan::kReasons.begin(), plan::kReasons.end(),
+                          [&](const plan::ReasonRow& one) { return one.name == reason; });
+  if (row == plan::kReasons.end()) return Actor::kNobody;
+  if (row->retry == plan::Retry::kPassing) return Actor::kRegistry;
+  switch (row->group) {
+    case plan::ReasonGroup::kFine:
+    case plan::ReasonGroup::kUnderWay:
+      return Actor::kNobody;
+    case plan::ReasonGroup::kRegistry:
+      return Actor::kRegistry;
+    case plan::ReasonGroup::kPull:
+    case plan::ReasonGroup::kClosed:
+    case plan::ReasonGroup::kNode:
+      return Actor::kPerson;
+  }
+  std::abort();
 }
 
 std::string ReasonsPage() {

@@ -20,6 +20,14 @@ struct ReasonWords {
 // "new thing".
 ReasonWords WordsFor(std::string_view reason);
 
+// The party that must act so that an image with this reason becomes ready.
+enum class Actor {
+  kPerson,    // nothing changes by itself: credentials, the list, the image, or the node
+  kRegistry,  // the registry or the network, and it may pass
+  kNobody,    // it is under way, or fine
+};
+Actor ActorOf(std::string_view reason);
+
 // All reasons as a page of Markdown: deploy/docs/reference/reasons.md.
 std::string ReasonsPage();
 

@@ -62,7 +62,7 @@ TEST_F(CredentialsTest, TheAgentOfANodeTellsWhatItFinds) {
   };
   agent.Answers("/v1/images/ecr.io/a:v1", 404,
                 R"({"apiVersion":"prefetchd.dev/v1","kind":"ImageStatus","node":"ci-7",)"
-                R"("image":{"image":"ecr.io/a:v1"},"listed":false,"credentials":[{"source":"provider",)"
+                R"("image":"ecr.io/a:v1","listed":false,"credentials":[{"source":"provider",)"
                 R"("name":"ecr-login","match":"ecr.io","username":"AWS"}],)"
                 R"("providers":[{"name":"ecr-login","matched":true,"outcome":"ok","error":""}]})");
   tests::Ran ran = ask("ecr.io/a:v1");

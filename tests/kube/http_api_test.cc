@@ -106,6 +106,7 @@ TEST_F(HttpApiTest, GetNode) {
   EXPECT_EQ(node->internal_ips, (std::vector<std::string>{"10.0.0.1", "fd00::1"}));
   EXPECT_EQ(node->kubelet_version, "v1.36.2");
   EXPECT_EQ(node->kubelet_port, 10250);
+  EXPECT_FALSE(node->unschedulable);
 }
 
 TEST_F(HttpApiTest, ALabelIsSetAndTakenAway) {

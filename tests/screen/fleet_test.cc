@@ -67,9 +67,15 @@ TEST(GatherFleet, Counts) {
   Fleet fleet = MixedFleet();
   EXPECT_EQ(fleet.nodes.size(), 20U);
   EXPECT_EQ(fleet.ready, 13U);
-  EXPECT_EQ(fleet.progressing, 2U);
+  EXPECT_EQ(fleet.progressing, 1U);
   EXPECT_EQ(fleet.failing, 5U);
+  EXPECT_EQ(fleet.not_heard, 1U);
   EXPECT_EQ(fleet.no_detail, 2U);
+  EXPECT_EQ(fleet.bytes_left, 2'368'000'000U);
+  EXPECT_EQ(LeftWords(fleet), "2.4 GB left in running pulls") << "one pull has no speed yet";
+  EXPECT_EQ(LeftWords(GatherFleet({NodeOf("a", {sample::Pulling("q.io/a:v1", 10, 380'000'010, 38'000'000)}),
+                                   NodeOf("b", {sample::Pulling("q.io/a:v1", 0, 76'000'000, 38'000'000)})})),
+            "456 MB left in running pulls, about 11 s");
   EXPECT_EQ(fleet.slowest, "ci-26");
   EXPECT_EQ(fleet.most_bytes_left, 2'100'000'000U);
 }
@@ -83,6 +89,47 @@ TEST(GatherFleet, OneCauseIsOneGroupHoweverItIsWorded) {
   EXPECT_EQ(denied.nodes, (std::vector<std::string>{"ci-22", "ci-23", "ci-24", "ci-26"}));
   EXPECT_EQ(denied.message, "401 Unauthorized from quay.io");
   EXPECT_EQ(denied.other_messages, 1U);
+}
+
+// Sample documents with one cause each: a person must act, the registry may come back, the pull moves.
+TEST(GatherFleet, CausesAreInTheOrderOfWhoMustAct) {
+  const plan::ImageState away =
+      sample::Failing("q.io/away:v1", plan::Reason::kUnreachable, "connection refused", 2);
+  const Fleet fleet = GatherFleet({NodeOf("a", {away}), NodeOf("b", {away}), NodeOf("c", {Denied()}),
+                                   NodeOf("d", {sample::Queued("q.io/a:v1")})});
+  std::string reasons;
+  for (const FleetGroup& group : fleet.groups) reasons += group.reason + " ";
+  EXPECT_EQ(reasons, "AccessDenied Unreachable Queued ");
+}
+
+TEST(CommonEnd, BeginsAtADotAndLeavesEachNameSomething) {
+  const auto end = [](const std::vector<std::string>& names) {
+    std::vector<FleetNode> nodes;
+    for (const std::string& name : names) nodes.push_back({.name = name});
+    return CommonEnd(nodes);
+  };
+  EXPECT_EQ(end({"ip-10-0-0-1.eu.internal", "ip-10-0-1-1.eu.internal"}), ".eu.internal");
+  EXPECT_EQ(end({"a-1.eu.internal", "b-1.us.internal"}), ".internal");
+  EXPECT_EQ(end({"ci-1", "ci-11"}), "");
+  EXPECT_EQ(end({"a.b"}), "");
+  EXPECT_EQ(end({"x.eu", "x.eu"}), ".eu");
+  EXPECT_EQ(end({".eu", "x.eu"}), "");
+}
+
+TEST(GatherFleet, NodesThatLeaveAreCountedApart) {
+  FleetNode ready = ReadyNode("a"), cordoned = NodeOf("b", {Denied()}), dead = NodeWithoutDetail("c", {});
+  cordoned.leaving = "cordoned";
+  dead.leaving = "kubelet does not report";
+  const Fleet fleet = GatherFleet({ready, cordoned, dead});
+  EXPECT_EQ(fleet.leaving, 2U);
+  EXPECT_EQ(fleet.Counted(), 1U);
+  EXPECT_EQ(fleet.ready + fleet.progressing + fleet.failing + fleet.not_heard, 1U);
+  EXPECT_TRUE(fleet.groups.empty());
+  EXPECT_EQ(JudgeFleet(fleet, {}, false), FleetEnd::kReady);
+  EXPECT_EQ(FleetTable(fleet, {.width = 120}),
+            "3 nodes   1 ready   2 dead or leaving\nlist " + fleet.lists.begin()->first.substr(7, 6) +
+                "\n2 nodes dead or leaving are not counted: b (cordoned), c (kubelet does not report)\n");
+  EXPECT_EQ(JudgeFleet(GatherFleet({cordoned, dead}), {}, true), FleetEnd::kGoOn);
 }
 
 struct SignsCase {
@@ -228,7 +275,7 @@ TEST(FleetTable, ColorOnlySupportsTheWords) {
 TEST(FleetLine, FitsAndSaysTheSlowest) {
   Fleet fleet = MixedFleet();
   EXPECT_EQ(FleetLine(fleet, 200),
-            "20 nodes   13 ready   2 progressing   5 failing   2 with no detail   ██████████████░░░░░░░░   "
+            "20 nodes   13 ready   1 progressing   5 failing   1 not heard   ██████████████░░░░░░░░   "
             "slowest: node ci-26, 2.1 GB left");
   for (std::size_t width = 1; width < 120; width++) EXPECT_LE(DisplayWidth(FleetLine(fleet, width)), width);
 }

@@ -243,7 +243,7 @@ INSTANTIATE_TEST_SUITE_P(
                   "status "},
         WrongCase{"AMisspeltFlag",
                   {"wait", "--timout", "5m"},
-                  "The following arguments were not expected: --timout 5m; did you mean --timeout?",
+                  "The following arguments were not expected: 5m --timout; did you mean --timeout?",
                   "wait "},
         WrongCase{"AMisspeltFlagWithItsValue",
                   {"wait", "--fali-fast=x"},

@@ -90,9 +90,8 @@ TEST_F(FleetCommand, ShowsWhatIsMissingWhereAndWhy) {
   AddPod("n7");  // nobody answers there
   server_.Put("nodes/w1", R"({"metadata":{"labels":{"kubernetes.io/os":"windows"}}})");
   std::string out = Run(0, {"status", "--fleet", "--not-ready"}).out;
-  ExpectHas(out, {"7 nodes   4 ready   1 progressing   2 failing   2 with no detail\n",
-                  "denied       quay.io/acme/private:v2", "on 2 of 7 nodes",
-                  "401 Unauthorized from quay.io with the node's credentials", "n4, n5",
+  ExpectHas(out, {"7 nodes   4 ready   2 failing   1 not heard\n", "denied       quay.io/acme/private:v2",
+                  "on 2 of 7 nodes", "401 Unauthorized from quay.io with the node's credentials", "n4, n5",
                   "pulling      ghcr.io/acme/e2e:main", "580 MB left on n5", "no agent is on it (yet)",
                   "no detail    (the node itself)", "no endpoints available", "n4    failing      1/2"});
   EXPECT_EQ(out.find("agent-n7"), std::string::npos) << "causes would differ by the pod's name";
@@ -107,6 +106,37 @@ TEST_F(FleetCommand, ShowsWhatIsMissingWhereAndWhy) {
       Run(0, {"status", "--fleet", "-o", "html"}).out,
       {"<h1>4 of 7 nodes are ready</h1>", "quay.io/acme/private:v2", "no agent is on it (yet)", "</html>\n"});
   EXPECT_EQ(Run(0, {"status", "--fleet", "--nodes", "pool=none"}).out, "no node matches\n");
+}
+
+// A node without agent that is cordoned holds up nobody; table, document and page have the same numbers.
+TEST_F(FleetCommand, NodesThatLeaveAreCountedApartEverywhere) {
+  Has("n1", {Ready(kRunner, 1'200'000'000)});
+  Has("n2", {Denied()});
+  AddNode("n3");
+  server_.Put("nodes/n4",
+              R"({"metadata":{"labels":{"kubernetes.io/os":"linux"}},"spec":{"unschedulable":true}})");
+  server_.Put("nodes/n5", R"({"metadata":{"labels":{"kubernetes.io/os":"linux"}},"spec":{"taints":[)"
+                          R"({"key":"karpenter.sh/disrupted","effect":"NoSchedule"}]}})");
+  ExpectHas(Run(0, {"status", "--fleet"}).out,
+            {"5 nodes   1 ready   1 failing   1 not heard   2 dead or leaving\n",
+             "n4 (cordoned), n5 (Karpenter removes"});
+  ExpectHas(Run(0, {"status", "--fleet", "-o", "html"}).out,
+            {"<h1>1 of 3 nodes are ready</h1>", "<b>1</b> <span><i class=\"key failing\"",
+             "<b>1</b> <span><i class=\"key silent\"", "<b>2</b> <span><i class=\"key leaving\"",
+             "not counted: cordoned"});
+  doc::Problems problems("out");
+  auto json = doc::ParseJson(Run(0, {"status", "--fleet", "-o", "json"}).out, problems);
+  ASSERT_TRUE(json);
+  for (const auto& [name, count] : {std::pair{"count", 5},
+                                    {"ready", 1},
+                                    {"failing", 1},
+                                    {"progressing", 0},
+                                    {"notHeard", 1},
+                                    {"leaving", 2}})
+    EXPECT_EQ(json->Find(name)->integer, count) << name;
+  ExpectHas(Run(0, {"status", "--fleet", "--include-unready"}).out,
+            {"5 nodes   1 ready   1 failing   3 not heard\n"});
+  Run(0, {"wait", "--fleet", "--min-ready", "33%", "--timeout", "20s"});
 }
 
 TEST_F(FleetCommand, ResultsAreARowForEachImageAndNode) {
@@ -206,7 +236,7 @@ TEST_F(FleetCommand, WaitGoesOnUntilItIsTrue) {
   Has("n2", {Ready(kRunner, 1)});
   Says("n1", {Ready(kRunner, 1)});
   EXPECT_EQ(waiting.Wait(seconds(40)), (rig::Exit{0, 0}));
-  ExpectHas(ReadFile(dir_ / "log"), {"2 nodes   0 ready   2 progressing", "ready: 2 of 2 nodes ready"});
+  ExpectHas(ReadFile(dir_ / "log"), {"2 nodes   0 ready   1 progressing   1 not heard", "ready: 2 of 2 nodes ready"});
 }
 
 TEST_F(FleetCommand, ARolloutsNewPodIsAskedAndNotTheOldOne) {
@@ -382,7 +412,7 @@ TEST_F(FleetCommand, WithoutAClusterItSaysWhatWasLookedFor) {
   EXPECT_EQ(ran->exit, (rig::Exit{4, 0})) << ran->err;
   ExpectHas(ran->err, {"no cluster is known", "--kubeconfig"});
   Run(2, {"status", "--nodes", "a=b"});
-  Run(2, {"status", "--fleet", "--watch"});
+  Run(2, {"status", "--fleet", "--watch", "-o", "html"});
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ class StatusCommand : public testing::Test {
     EXPECT_OK(watching.Start(command, terminal.get(), terminal.get()));
     EXPECT_TRUE(agent_.IsAskedAgain(3));
     watching.Signal(SIGINT);
-    EXPECT_EQ(watching.Wait(seconds(20)), (rig::Exit{0, 0}));
+    EXPECT_EQ(watching.Wait(seconds(20)), (rig::Exit{130, 0}));
     std::string text(65536, '\0');
     ssize_t n = ::read(screen.get(), text.data(), text.size());
     EXPECT_GT(n, 0);
@@ -74,7 +74,7 @@ TEST_F(StatusCommand, ALogGetsAScreenForEachChangeAndAnAgentThatRestartsComesBac
   agent_.Says({Ready("a/b:1", 100)});
   ASSERT_TRUE(agent_.IsAskedAgain(3));
   watching.Signal(SIGINT);
-  EXPECT_EQ(watching.Wait(seconds(20)), (rig::Exit{0, 0}));
+  EXPECT_EQ(watching.Wait(seconds(20)), (rig::Exit{130, 0}));
   std::string text = Log();
   EXPECT_EQ(Count(text, "node ci-7"), 2U) << text;
   EXPECT_EQ(Count(text, "503"), 1U) << text;

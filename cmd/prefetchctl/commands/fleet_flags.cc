@@ -22,6 +22,14 @@ void FleetOptions(CLI::App& command, FleetFlags& flags) {
   if (CLI::Option* agent = command.get_option_no_throw("--agent")) fleet->excludes(agent);
 }
 
+void UnreadyOption(CLI::App& command, FleetFlags& flags) {
+  command
+      .add_flag("--include-unready", flags.query.include_unready,
+                "Count nodes that are dead or leaving like all others")
+      ->needs("--fleet")
+      ->group(kFleetGroup);
+}
+
 int WithCluster(const FleetFlags& flags, const std::function<int(kube::Api&)>& use) {
   auto cluster = Cluster::Open(flags.cluster);
   if (!cluster) return Fail(cluster.error(), std::cerr);

@@ -30,7 +30,8 @@ int RunStatus(Context& context, const StatusFlags& flags) {
     FleetStatusOptions options{.query = flags.fleet.query,
                                .output = flags.node.output,
                                .not_ready = flags.not_ready,
-                               .results = results};
+                               .results = results,
+                               .watch = flags.node.watch};
     return WithCluster(flags.fleet, [&](kube::Api& api) {
       return FleetStatus(context.call, api, options, std::cout, std::cerr);
     });
@@ -53,7 +54,8 @@ Command StatusCommand(CLI::App& command, Context& context) {
   CLI::Option* watch = command.add_flag("-w,--watch", flags->node.watch,
                                         "Show the status again after each change, until interrupted");
   FleetOptions(command, flags->fleet);
-  CLI::Option* fleet = command.get_option("--fleet")->excludes(watch);
+  UnreadyOption(command, flags->fleet);
+  CLI::Option* fleet = command.get_option("--fleet");
   CLI::Option* not_ready =
       command.add_flag("--not-ready", flags->not_ready, "Also name the nodes that are not ready")
           ->needs(fleet)
@@ -71,7 +73,7 @@ Command StatusCommand(CLI::App& command, Context& context) {
 
 With --fleet, the command asks every agent through the API server (get pods/proxy), 16 at a time. If an agent
 cannot be reached, its pod's readiness and its node's label count. The node is shown without detail, and never as
-failed.
+failed. Nodes that are dead or leaving (see wait --help) are counted apart.
 
 Exit code:
   0  shown
@@ -83,6 +85,7 @@ Examples:
   prefetchctl status -o wide         every image, with full names and ids
   prefetchctl status -o json | jq '.images[] | select(.ready | not)'
   prefetchctl status --fleet --not-ready
+  prefetchctl status --fleet --watch
   prefetchctl status --fleet --nodes pool=ci,kubernetes.io/os=linux -o json | jq .causes
   prefetchctl status --fleet -o html > report.html
   prefetchctl status --fleet --results csv > pulls.csv)");

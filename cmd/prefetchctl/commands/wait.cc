@@ -82,6 +82,7 @@ Command WaitCommand(CLI::App& command, Context& context) {
                    "End at the first image that failed for good (with --fleet: once --min-ready cannot be "
                    "reached)");
   FleetOptions(command, flags->fleet);
+  UnreadyOption(command, flags->fleet);
   command
       .add_option("--min-ready", flags->min_ready, "Required number of ready nodes, or a share such as 95%")
       ->capture_default_str()
@@ -93,6 +94,10 @@ Without --fail-fast, the command also waits for images that have failed for good
 With --fleet, the command asks ready nodes again every 30 s, and the others every 2 s. It waits for nodes without
 an agent, and for agents that cannot be reached. If you ask for a list, hash or policy, the readiness of such an
 agent's pod does not count: the pod may have another list. A fleet without nodes is never ready.
+
+It does not wait for nodes that are dead (kubelet does not report, out of service). Nor does it wait for nodes that
+leave: cordoned, being deleted, or tainted by Karpenter or the Cluster Autoscaler. It names both at the end.
+--include-unready waits for them, too.
 
 Exit code:
   0  ready
