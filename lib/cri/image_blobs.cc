@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <map>
 
+#include "base/saturating.h"
 #include "base/sha256.h"
 #include "cri/pull_resources.h"
 #include "cri/runtime_json.h"
@@ -54,6 +55,7 @@ std::optional<ImageBlobs> BlobsOf(const image::Reference& reference, std::string
   ImageBlobs image;
   for (std::size_t i = 0; i < listed->size(); i++) {
     const Blob& blob = (*listed)[i];
+    image.size_bytes = base::Plus(image.size_bytes, blob.size_bytes);
     of_manifest[kKeeps + (i == 0 ? "config" : "l." + std::to_string(i - 1))] = blob.digest;
     image.blobs.push_back({.ref = (i == 0 ? "config-" : "layer-") + blob.digest,
                            .digest = blob.digest,

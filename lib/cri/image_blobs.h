@@ -2,6 +2,7 @@
 // ingests and labels (C37). Pure; the documents are a registry's, whose digests were verified.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -23,6 +24,7 @@ struct ImageDocument {
 struct ImageBlobs {
   std::vector<ImageDocument> documents;  // the manifest, then the index if there is one
   std::vector<BlobToWrite> blobs;        // configuration and layers, each once
+  std::uint64_t size_bytes = 0;          // of `blobs` together
 
   friend bool operator==(const ImageBlobs&, const ImageBlobs&) = default;
 };

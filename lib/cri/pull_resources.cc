@@ -1,5 +1,6 @@
 #include "cri/pull_resources.h"
 
+#include "base/saturating.h"
 #include "base/text.h"
 
 namespace prefetch::cri {
@@ -39,7 +40,7 @@ PullProgress ProgressFrom(const PullFacts& facts) {
   if (facts.manifest) {
     progress.unpacking = true;
     for (const Blob& blob : facts.manifest->blobs) {
-      progress.bytes_total += blob.size_bytes;
+      progress.bytes_total = base::Plus(progress.bytes_total, blob.size_bytes);
       bool complete = facts.committed.count(blob.digest) != 0;
       if (complete) progress.bytes_done += blob.size_bytes;
       progress.unpacking = progress.unpacking && complete;

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <limits>
+
 #include "base/sha256.h"
 
 namespace prefetch::cri::image_blobs_test {
@@ -66,6 +69,14 @@ TEST(ImageBlobsTest, ALayerThatIsListedTwiceIsOneBlob) {
   auto image = BlobsOf(Named("app"), "", Manifest(Layer(kLayer) + "," + Layer(kLayer)));
   ASSERT_TRUE(image);
   EXPECT_EQ(image->blobs.size(), 2U);
+}
+
+TEST(ImageBlobsTest, SizesThatAreTooLargeToAddStayLarge) {
+  const std::string half = "size:9223372036854775807";
+  auto image = BlobsOf(Named("app"), "", Manifest(Layer(kLayer, half) + "," + Layer(kOther, half)));
+  ASSERT_TRUE(image);
+  EXPECT_EQ(image->size_bytes, std::numeric_limits<std::uint64_t>::max());
+  EXPECT_EQ(BlobsOf(Named("app"), "", Manifest(Layer(kLayer)))->size_bytes, 20U);
 }
 
 TEST(ImageBlobsTest, WhatIsLeftToTheRuntime) {
