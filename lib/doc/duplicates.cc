@@ -1,29 +1,52 @@
-#include "doc/parser_parts.h"
-
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
 #include <string>
-#include <unordered_map>
+#include <vector>
 
 #include "base/text.h"
+#include "doc/parser_parts.h"
 
 namespace prefetch::doc {
 
 void ResolveDuplicates(Node& mapping, Duplicates rule, Problems& problems) {
-  std::unordered_map<std::string, std::size_t> seen;  // key -> its index in `kept`
-  std::vector<Member> kept;
-  kept.reserve(mapping.members.size());
-  for (Member& member : mapping.members) {
-    auto [at, is_new] = seen.emplace(member.key, kept.size());
-    if (is_new) {
-      kept.push_back(std::move(member));
-    } else if (rule == Duplicates::kLastCounts) {
-      kept[at->second] = std::move(member);
-    } else {
+  std::vector<Member>& members = mapping.members;
+  // Indices, four bytes each: a mapping may have a hundred thousand keys.
+  std::vector<std::uint32_t> sorted(members.size());
+  std::iota(sorted.begin(), sorted.end(), 0U);
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [&](std::uint32_t a, std::uint32_t b) { return members[a].key < members[b].key; });
+  std::vector<std::uint32_t> superfluous;
+  for (std::size_t first = 0, i = 1; i < sorted.size(); i++) {
+    if (members[sorted[i]].key != members[sorted[first]].key) {
+      first = i;
+      continue;
+    }
+    superfluous.push_back(sorted[i]);
+    if (rule == Duplicates::kLastCounts) std::swap(members[sorted[first]], members[sorted[i]]);
+  }
+  if (superfluous.empty()) return;
+  std::sort(superfluous.begin(), superfluous.end());
+  if (rule == Duplicates::kProblem) {
+    for (std::uint32_t index : superfluous) {
+      const Member& member = members[index];
+      auto first =
+          std::lower_bound(sorted.begin(), sorted.end(), member.key,
+                           [&](std::uint32_t at, const std::string& key) { return members[at].key < key; });
       problems.Add(member.at, "",
                    "duplicate key \"" + base::Truncate(member.key, 100) + "\", first written in line " +
-                       std::to_string(kept[at->second].at.line));
+                       std::to_string(members[*first].at.line));
     }
   }
-  mapping.members = std::move(kept);
+  std::size_t next = 0, kept = 0;
+  for (std::size_t i = 0; i < members.size(); i++) {
+    if (next < superfluous.size() && superfluous[next] == i) {
+      next++;
+    } else if (kept++ != i) {
+      members[kept - 1] = std::move(members[i]);
+    }
+  }
+  members.resize(kept);
 }
 
 }  // namespace prefetch::doc

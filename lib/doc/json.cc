@@ -38,7 +38,11 @@ void AppendUtf8(std::string& out, std::uint32_t c) {
 class Parser {
  public:
   Parser(std::string_view text, Problems& problems, JsonRules rules, const Limits& limits)
-      : text_(text), columns_(text), problems_(problems), rules_(rules), limits_(limits) {}
+      : text_(text),
+        columns_(text),
+        problems_(problems),
+        rules_(rules),
+        limits_(LimitsFor(text.size(), limits)) {}
 
   std::optional<Node> Document() {
     Node root;

@@ -1,7 +1,11 @@
 // Steps that parsers of doc share. Internal to doc/.
 #pragma once
 
+#include <cstddef>
+#include <string_view>
+
 #include "doc/problems.h"
+#include "doc/text_check.h"
 
 namespace prefetch::doc {
 
@@ -14,5 +18,12 @@ void ResolveDuplicates(Node& mapping, Duplicates rule, Problems& problems);
 // A YAML scalar without quotes, by its text and the core schema of YAML 1.2: null, boolean, integer, number,
 // or text. Octals of YAML 1.1 are text: for YAML 1.2 they are decimals.
 void ResolvePlain(Node& node);
+
+// The place of the byte at `offset`.
+Position PositionAt(std::string_view text, std::size_t offset);
+
+// `limits` with as many nodes as a text of that length may become. A node is 120 bytes, a member 160, and
+// "a," is one: so a tree takes at most 48 bytes for each byte of its text, and 48 MiB if the text is short.
+Limits LimitsFor(std::size_t text_size, const Limits& limits);
 
 }  // namespace prefetch::doc

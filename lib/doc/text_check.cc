@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "doc/columns.h"
+#include "doc/parser_parts.h"
 
 namespace prefetch::doc {
 namespace {
@@ -17,14 +18,45 @@ bool IsBad(std::string_view text, std::size_t i) {
   return (c < 0x20 && c != '\t' && c != '\n') || c == 0x7F;
 }
 
-Position PositionOf(std::string_view text, std::size_t offset) {
+// Of the first byte that belongs to no character.
+std::size_t OffsetOfBadUtf8(std::string_view text) {
+  std::size_t line = 0;
+  for (std::size_t end = text.find('\n'); end != std::string_view::npos; end = text.find('\n', line)) {
+    if (!base::IsUtf8(text.substr(line, end - line))) break;
+    line = end + 1;
+  }
+  auto is_character = [&](std::size_t at, std::size_t length) {
+    return at + length <= text.size() && base::IsUtf8(text.substr(at, length));
+  };
+  std::size_t at = line, length = 1;
+  while (length <= 4) {
+    if (!is_character(at, length)) {
+      length++;
+    } else {
+      at += length;
+      length = 1;
+    }
+  }
+  return at;
+}
+
+constexpr std::size_t kNodesOfShortTexts = 1 << 17;
+constexpr std::size_t kLeastBytesOfANode = 8;
+
+}  // namespace
+
+Position PositionAt(std::string_view text, std::size_t offset) {
   std::string_view before = text.substr(0, offset);
   std::size_t line_start = before.rfind('\n') + 1;  // npos + 1 is 0
   return {static_cast<std::uint32_t>(std::count(before.begin(), before.end(), '\n') + 1),
           static_cast<std::uint32_t>(CharactersIn(before.substr(line_start)) + 1)};
 }
 
-}  // namespace
+Limits LimitsFor(std::size_t text_size, const Limits& limits) {
+  Limits fitting = limits;
+  fitting.nodes = std::min(limits.nodes, std::max(kNodesOfShortTexts, text_size / kLeastBytesOfANode));
+  return fitting;
+}
 
 std::optional<std::string_view> CheckText(std::string_view text, std::size_t max_bytes, Problems& problems) {
   if (text.size() > max_bytes) {
@@ -34,13 +66,13 @@ std::optional<std::string_view> CheckText(std::string_view text, std::size_t max
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   for (std::size_t i = 0; i < text.size(); i++) {
     if (!IsBad(text, i)) continue;
-    problems.Add(PositionOf(text, i), "",
+    problems.Add(PositionAt(text, i), "",
                  text[i] == '\r' ? "a carriage return must be followed by a line feed"
                                  : "is not text: there is a control character here");
     return std::nullopt;
   }
   if (!base::IsUtf8(text)) {
-    problems.Add({}, "", "is not text in UTF-8");
+    problems.Add(PositionAt(text, OffsetOfBadUtf8(text)), "", "is not text in UTF-8");
     return std::nullopt;
   }
   return text;

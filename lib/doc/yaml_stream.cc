@@ -1,0 +1,58 @@
+#include "doc/yaml_stream.h"
+
+#include "doc/parser_parts.h"
+
+namespace prefetch::doc {
+namespace {
+
+// libyaml compares each %TAG line with all of them, and each tag, too.
+constexpr int kMostTagDirectives = 16;
+
+}  // namespace
+
+Position PositionOf(const yaml_mark_t& mark) {
+  return {static_cast<std::uint32_t>(mark.line + 1), static_cast<std::uint32_t>(mark.column + 1)};
+}
+
+YamlStream::YamlStream(std::string_view text) : text_(text) {
+  if (yaml_parser_initialize(&parser_) == 0) {
+    error_ = "cannot be read: out of memory";
+    return;
+  }
+  yaml_parser_set_encoding(&parser_, YAML_UTF8_ENCODING);
+  int directives = 0;
+  for (std::size_t at = text.find("%TAG"); at != std::string_view::npos; at = text.find("%TAG", at + 1)) {
+    const bool begins_line = at == 0 || text[at - 1] == '\n';
+    if (!begins_line || ++directives <= kMostTagDirectives) continue;
+    error_ = "has more than " + std::to_string(kMostTagDirectives) + " %TAG directives";
+    error_at_ = PositionAt(text, at);
+    return;
+  }
+  yaml_parser_set_input_string(&parser_, reinterpret_cast<const unsigned char*>(text.data()), text.size());
+}
+
+YamlStream::~YamlStream() {
+  yaml_event_delete(&event_);
+  yaml_parser_delete(&parser_);
+}
+
+const yaml_event_t* YamlStream::Next() {
+  yaml_event_delete(&event_);
+  if (error_.empty() && yaml_parser_parse(&parser_, &event_) == 0) TakeError();
+  return error_.empty() ? &event_ : nullptr;
+}
+
+void YamlStream::TakeError() {
+  error_ = parser_.problem != nullptr ? parser_.problem : "cannot be read: out of memory";
+  if (parser_.error == YAML_READER_ERROR) {
+    error_at_ = PositionAt(text_, parser_.problem_offset);
+    return;
+  }
+  error_at_ = PositionOf(parser_.problem_mark);
+  if (parser_.context == nullptr) return;
+  error_ += std::string(" ") + parser_.context;
+  const Position begin = PositionOf(parser_.context_mark);
+  if (begin.line != error_at_.line) error_ += " that begins in line " + std::to_string(begin.line);
+}
+
+}  // namespace prefetch::doc

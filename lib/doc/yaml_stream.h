@@ -1,0 +1,43 @@
+// YamlStream: the events of one YAML text, read by libyaml. Internal to doc/.
+#pragma once
+
+#include <yaml.h>
+
+#include <string>
+#include <string_view>
+
+#include "doc/node.h"
+
+namespace prefetch::doc {
+
+// libyaml scans at most 1,024 characters ahead of the event that it hands out, so a reader that stops at an
+// event has paid for the text up to there. Not thread-safe.
+class YamlStream {
+ public:
+  // `text` is UTF-8 without a byte order mark, and outlives the stream.
+  explicit YamlStream(std::string_view text);
+  ~YamlStream();
+  YamlStream(const YamlStream&) = delete;
+  YamlStream& operator=(const YamlStream&) = delete;
+
+  // Returns the next event, which is good until the next call; nullptr after a mistake in the text.
+  const yaml_event_t* Next();
+
+  // The mistake.
+  const std::string& error() const { return error_; }
+  Position error_at() const { return error_at_; }
+
+ private:
+  void TakeError();
+
+  std::string_view text_;
+  yaml_parser_t parser_{};
+  yaml_event_t event_{};
+  std::string error_;
+  Position error_at_;
+};
+
+// libyaml counts from 0, and columns in characters.
+Position PositionOf(const yaml_mark_t& mark);
+
+}  // namespace prefetch::doc
