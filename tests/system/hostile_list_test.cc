@@ -90,8 +90,10 @@ TEST_F(HostileList, NeverReplacesTheLastValidOne) {
   EXPECT_TRUE(Says("/v1/status", "registry.example.test/a:v1")) << Log();
   std::size_t refused = 0;
   for (std::string_view unit : {"[", "{", "&a [", "- {},\n", "[],", "---\n", "- *a\n", "\"", "0,"}) {
-    HasList((kHead + ("[\n" + tests::Repeat(unit, kMiB))).substr(0, kMiB));
     refused++;
+    // Each mistake stands in another line, since the same one is not logged again.
+    const std::string begin = kHead + std::string(refused, '\n') + "[\n";
+    HasList(begin + tests::Repeat(unit, kMiB - begin.size()));
     EXPECT_TRUE(rig::Eventually(seconds(30), [&] { return Refusals() >= refused; })) << unit << Log();
     EXPECT_TRUE(Says("/v1/status", "registry.example.test/a:v1")) << unit;
   }
