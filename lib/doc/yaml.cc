@@ -213,7 +213,7 @@ class TreeBuilder {
     open.has_key = true;
   }
 
-  // Replaces `<<` with the mapping that it names, or several, of which the first with a key counts. A key of
+  // Replaces `<<` with the mapping that it names, or several; the first one with a key counts. A key of
   // the mapping itself counts before them (https://yaml.org/type/merge.html).
   void Merge(Node& mapping) {
     auto merge = std::find_if(mapping.members.begin(), mapping.members.end(),
