@@ -1,6 +1,7 @@
 #include "signals.h"
 
 #include <pthread.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -40,6 +41,9 @@ void Wait(const std::stop_source& stop) {
 }  // namespace
 
 StopOnSignals::StopOnSignals() {
+  // What a plugin leaves in a session of its own becomes a child of this process, and can be ended with the
+  // plugin.
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   sigset_t set = Signals();
   sigaddset(&set, SIGPIPE);
   ::pthread_sigmask(SIG_BLOCK, &set, nullptr);

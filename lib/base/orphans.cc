@@ -7,12 +7,19 @@
 #include <cerrno>
 #include <ctime>
 #include <set>
+#include <string>
+#include <string_view>
 
+#include "base/fs.h"
 #include "base/mutex.h"
+#include "base/process_stat.h"
+#include "base/text.h"
 
 namespace prefetch::base {
 namespace {
 
+constexpr std::size_t kMostThreads = 4096;
+constexpr std::size_t kLongestFile = 1 << 20;
 constexpr timespec kPause{.tv_sec = 0, .tv_nsec = 2'000'000};
 
 Mutex mutex;
@@ -57,7 +64,55 @@ bool IsGone(pid_t group) PREFETCH_EXCLUDES(mutex) {
   }
 }
 
+// The children of every thread: a thread may have inherited some.
+std::set<pid_t> Children() {
+  std::set<pid_t> children;
+  const std::string tasks = "/proc/self/task";
+  auto threads = ListDirectory(tasks, kMostThreads);
+  if (!threads) return children;
+  for (const std::string& thread : *threads) {
+    auto text = ReadFile(tasks + "/" + thread + "/children", kLongestFile);
+    if (!text) continue;
+    for (std::string_view word : Split(*text, ' ')) {
+      if (auto pid = ParseUint(word)) children.insert(static_cast<pid_t>(*pid));
+    }
+  }
+  return children;
+}
+
+// Children without a waiter keep their ids until this process reaps them, which the lock prevents.
+bool KillSome(std::uint64_t began_at) PREFETCH_REQUIRES(mutex) {
+  bool killed = false;
+  for (pid_t child : Children()) {
+    if (waited_for.count(child) != 0) continue;
+    const std::optional<std::uint64_t> its = BeganAt(child);
+    if (!its || *its < began_at) continue;
+    ::kill(child, SIGKILL);
+    killed = true;
+  }
+  return killed;
+}
+
 }  // namespace
+
+std::optional<std::uint64_t> BeganAt(pid_t child) {
+  auto text = ReadFile("/proc/" + std::to_string(child) + "/stat", kLongestFile);
+  const auto stat = text ? ParseProcessStat(*text) : std::nullopt;
+  return stat && !stat->IsGone() ? ParseUint(stat->started) : std::nullopt;
+}
+
+void KillOrphansSince(std::uint64_t began_at, TimePoint limit) {
+  if (!Inherits()) return;
+  while (std::chrono::steady_clock::now() < limit) {
+    {
+      Lock lock(mutex);
+      Reap();
+      // A child that is just starting is in no table yet.
+      if (starting == 0 && !KillSome(began_at)) return;
+    }
+    ::nanosleep(&kPause, nullptr);
+  }
+}
 
 void ReapOrphans() {
   if (!Inherits()) return;

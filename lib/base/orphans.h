@@ -8,7 +8,9 @@
 #include <signal.h>
 #include <sys/types.h>
 
+#include <cstdint>
 #include <functional>
+#include <optional>
 
 #include "base/call.h"
 
@@ -29,8 +31,16 @@ int StartChild(const std::function<int(pid_t& child)>& spawn, pid_t& child);
 // dead disk) is an orphan from now on; `si_pid` is then 0.
 siginfo_t ReapChild(pid_t child);
 
+// When a child that is not reaped yet began, in the kernel's ticks; nullopt: /proc does not tell.
+std::optional<std::uint64_t> BeganAt(pid_t child);
+
 // After a SIGKILL to a child's process group, and ReapChild: waits until the last inherited member of it is
 // reaped, until `limit` at most.
 void ReapKilledGroup(pid_t group, TimePoint limit);
+
+// The same for those that left its group: kills every inherited process without a waiter that began with the
+// child or later, then what these leave, until `limit` at most. One that another child left meanwhile goes,
+// too.
+void KillOrphansSince(std::uint64_t began_at, TimePoint limit);
 
 }  // namespace prefetch::base

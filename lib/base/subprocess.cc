@@ -179,6 +179,7 @@ class Child {
   const Command& command_;
   steady_clock::time_point started_ = steady_clock::now();
   pid_t pid_ = -1;
+  std::optional<std::uint64_t> began_at_;
   Fd exit_, in_, out_, err_;
   std::string_view input_;
   std::string output_, errors_;
@@ -212,6 +213,7 @@ Status Child::Start() {
     ReapChild(pid_);
     return failed;
   }
+  began_at_ = BeganAt(pid_);
   in_ = std::move(in.write);
   out_ = std::move(out.read);
   err_ = std::move(err.read);
@@ -303,6 +305,7 @@ ProcessResult Child::Finish() {
   }
   const siginfo_t info = ReapChild(pid_);
   if (group_killed_) ReapKilledGroup(pid_, limit);
+  if (group_killed_ && began_at_) KillOrphansSince(*began_at_, limit);
   result.end = killed_.value_or(info.si_code == CLD_EXITED ? ProcessEnd::kExited : ProcessEnd::kSignalled);
   result.code = killed_ ? 0 : info.si_status;
   if (!killed_) result.output = Secret(std::move(output_));

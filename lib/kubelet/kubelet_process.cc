@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/fs.h"
+#include "base/process_stat.h"
 #include "base/text.h"
 #include "kubelet/node_facts.h"
 
@@ -25,36 +26,8 @@ constexpr std::size_t kMostProcesses = 1 << 20;
 // case; the look at all processes covers the others.
 constexpr unsigned kLooksAtNewProcess = 3;
 constexpr unsigned kLooksBetweenFullScans = 16;
-// proc(5), /proc/pid/stat: fields are counted from 1; the state is the 3rd, the start time the 22nd.
-constexpr std::size_t kFirstFieldBehindName = 3;
-constexpr std::size_t kParentField = 4;
-constexpr std::size_t kStartField = 22;
 // A second kubelet that is younger may be about to become another program, or the first about to end.
 constexpr double kPassingSeconds = 1;
-
-struct ProcessStat {
-  std::string name;
-  std::string_view state;
-  std::string_view parent;
-  std::string_view started;
-};
-
-// nullopt if it is not there or looks otherwise. The views are into `text`.
-std::optional<ProcessStat> ParseStat(std::string_view text) {
-  // The name may hold anything, brackets and spaces, too.
-  std::size_t open = text.find('(');
-  std::size_t close = text.rfind(") ");
-  if (open == std::string_view::npos || close == std::string_view::npos || close < open) return std::nullopt;
-  std::vector<std::string_view> fields = base::Split(text.substr(close + 2), ' ');
-  if (fields.size() <= kStartField - kFirstFieldBehindName) return std::nullopt;
-  return ProcessStat{std::string(text.substr(open + 1, close - open - 1)), fields[0],
-                     fields[kParentField - kFirstFieldBehindName],
-                     fields[kStartField - kFirstFieldBehindName]};
-}
-
-bool IsGone(const ProcessStat& stat) {
-  return stat.state == "Z" || stat.state == "X";
-}
 
 // The words behind "Uid:" in /proc/pid/status.
 std::vector<std::string_view> StatusField(std::string_view status, std::string_view name) {
@@ -110,8 +83,8 @@ bool KubeletProcess::StillRuns() const {
   if (pid_.empty()) return false;
   auto text = base::ReadFile(proc_dir_ + "/" + pid_ + "/stat", kLongestFile);
   if (!text) return false;
-  std::optional<ProcessStat> stat = ParseStat(*text);
-  return stat && stat->started == started_ && !IsGone(*stat);
+  std::optional<base::ProcessStat> stat = base::ParseProcessStat(*text);
+  return stat && stat->started == started_ && !stat->IsGone();
 }
 
 std::optional<KubeletProcess::Found> KubeletProcess::Examine(const std::string& pid) const {
@@ -119,8 +92,8 @@ std::optional<KubeletProcess::Found> KubeletProcess::Examine(const std::string& 
   // The name first: reading a cmdline can wait for a process that hangs in the kernel, reading stat cannot.
   auto text = base::ReadFile(process + "/stat", kLongestFile);
   if (!text) return std::nullopt;
-  std::optional<ProcessStat> stat = ParseStat(*text);
-  if (!stat || IsGone(*stat) || (stat->name != "kubelet" && stat->name != "hyperkube")) return std::nullopt;
+  std::optional<base::ProcessStat> stat = base::ParseProcessStat(*text);
+  if (!stat || stat->IsGone() || (stat->name != "kubelet" && stat->name != "hyperkube")) return std::nullopt;
   auto status = base::ReadFile(process + "/status", kLongestFile);
   if (!status || !IsTheHosts(*status)) return std::nullopt;
   auto cmdline = base::ReadFile(process + "/cmdline", kLongestFile);

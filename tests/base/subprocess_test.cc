@@ -162,6 +162,42 @@ TEST_F(Inheriting, APluginThatTimesOutLeavesNoZombie) {
   }
 }
 
+// Sessions of their own, one in the other, and a parent that ends first.
+TEST_F(Inheriting, APluginThatTimesOutLeavesNoSessionBehind) {
+  for (const char* script :
+       {"setsid sleep 1000 & sleep 1000", "setsid sh -c 'setsid sleep 1000 & sleep 1000' & sleep 1000",
+        "(setsid sleep 1000 >&- 2>&- <&- &); sleep 1000", "setsid sleep 1000 & exit 0",
+        "for i in 1 2 3 4 5 6 7 8; do setsid sleep 1000 & done; sleep 1000"}) {
+    EXPECT_TRUE(RunProcess(Limit(milliseconds(500)), Shell(script), "").ok());
+    EXPECT_TRUE(NothingIsLeft()) << script;
+  }
+}
+
+// A plugin that runs beside it is not touched, and neither is what an earlier one has left.
+TEST_F(Inheriting, OnlyThePluginThatTimesOutIsEnded) {
+  tests::TempDir dir;
+  const std::string until = "until [ -e " + (dir / "go") + " ]; do sleep 0.01; done";
+  const std::string earlier =
+      "setsid sh -c '" + until + "; echo done > " + (dir / "earlier") + "' >&- 2>&- <&- &";
+  EXPECT_EQ(RunProcess(Limit(seconds(30)), Shell(earlier), "")->end, ProcessEnd::kExited);
+  // The kernel tells starts apart by its ticks of 10 ms.
+  const auto next_tick = std::chrono::steady_clock::now() + milliseconds(20);
+  while (std::chrono::steady_clock::now() < next_tick) {
+    EXPECT_EQ(RunProcess(Limit(seconds(30)), Shell("exit 0"), "")->end, ProcessEnd::kExited);
+  }
+  ProcessEnd beside = ProcessEnd::kSignalled;
+  {
+    std::jthread other([&] { beside = RunProcess(Limit(seconds(30)), Shell(until), "")->end; });
+    EXPECT_EQ(RunProcess(Limit(milliseconds(300)), Shell("setsid sleep 1000 & sleep 1000"), "")->end,
+              ProcessEnd::kTimedOut);
+    dir.Write("go", "");
+  }
+  EXPECT_EQ(beside, ProcessEnd::kExited);
+  const auto limit = std::chrono::steady_clock::now() + seconds(30);
+  while (!NothingIsLeft() && std::chrono::steady_clock::now() < limit) ReapOrphans();
+  EXPECT_TRUE(ReadFile(dir / "earlier", 100).ok());
+}
+
 TEST_F(Inheriting, WhatAPluginLeavesInTheBackgroundIsReapedLater) {
   tests::TempDir dir;
   // The background process ends once the file is there.
