@@ -80,17 +80,18 @@ std::set<pid_t> Children() {
   return children;
 }
 
-// Children without a waiter keep their ids until this process reaps them, which the lock prevents.
+// Children without a waiter keep their ids until this process reaps them, which the lock prevents. True: some
+// that began then or later are left.
 bool KillSome(std::uint64_t began_at) PREFETCH_REQUIRES(mutex) {
-  bool killed = false;
+  bool left = false;
   for (pid_t child : Children()) {
-    if (waited_for.count(child) != 0) continue;
+    if (waited_for.count(child) != 0 || Ended(P_PID, child, 0).si_pid == child) continue;
     const std::optional<std::uint64_t> its = BeganAt(child);
-    if (!its || *its < began_at) continue;
+    if (its && *its < began_at) continue;
     ::kill(child, SIGKILL);
-    killed = true;
+    left = true;
   }
-  return killed;
+  return left;
 }
 
 }  // namespace
@@ -98,7 +99,7 @@ bool KillSome(std::uint64_t began_at) PREFETCH_REQUIRES(mutex) {
 std::optional<std::uint64_t> BeganAt(pid_t child) {
   auto text = ReadFile("/proc/" + std::to_string(child) + "/stat", kLongestFile);
   const auto stat = text ? ParseProcessStat(*text) : std::nullopt;
-  return stat && !stat->IsGone() ? ParseUint(stat->started) : std::nullopt;
+  return stat ? ParseUint(stat->started) : std::nullopt;
 }
 
 void KillOrphansSince(std::uint64_t began_at, TimePoint limit) {
