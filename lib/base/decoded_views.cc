@@ -3,17 +3,12 @@
 #include <algorithm>
 #include <array>
 
+#include "base/text.h"
+
 namespace prefetch::base {
 namespace {
 
 constexpr int kMostLayers = 4;  // of escapes: JSON in JSON in a URL
-
-int HexDigit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
 
 int Base64Digit(char c) {
   if (c >= 'A' && c <= 'Z') return c - 'A';

@@ -28,6 +28,10 @@ std::string Truncate(std::string_view text, std::size_t bytes);
 std::string Base64Encode(std::string_view bytes);
 // Strict standard alphabet with padding; nullopt otherwise.
 std::optional<std::string> Base64Decode(std::string_view text);
+// The URL-safe alphabet, without padding (RFC 4648, section 5); nullopt otherwise.
+std::optional<std::string> Base64UrlDecode(std::string_view text);
+// The value of a hexadecimal digit in either case; -1: it is none.
+int HexDigit(char c);
 
 // Digits only, no sign, no overflow.
 std::optional<std::uint64_t> ParseUint(std::string_view text);

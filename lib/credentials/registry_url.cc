@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/text.h"
+
 namespace prefetch::credentials {
 namespace {
 
@@ -20,13 +22,6 @@ bool IsAscii(char c) {
   return static_cast<unsigned char>(c) < 0x80;
 }
 
-int HexValue(char c) {
-  if (IsDigit(c)) return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
 // `text` with each %XX replaced; nullopt if a % is followed by anything else.
 std::optional<std::string> Unescape(std::string_view text) {
   std::string out;
@@ -35,8 +30,9 @@ std::optional<std::string> Unescape(std::string_view text) {
       out += text[i];
       continue;
     }
-    if (i + 2 >= text.size() || HexValue(text[i + 1]) < 0 || HexValue(text[i + 2]) < 0) return std::nullopt;
-    out += static_cast<char>(HexValue(text[i + 1]) * 16 + HexValue(text[i + 2]));
+    if (i + 2 >= text.size() || base::HexDigit(text[i + 1]) < 0 || base::HexDigit(text[i + 2]) < 0)
+      return std::nullopt;
+    out += static_cast<char>(base::HexDigit(text[i + 1]) * 16 + base::HexDigit(text[i + 2]));
     i += 2;
   }
   return out;
@@ -65,7 +61,8 @@ bool IsHostCharacter(char c) {
 // Go decodes only bytes beyond ASCII in a host; no image's host has any, so an escape is left as it is.
 bool HasOnlyForeignEscapes(std::string_view host) {
   for (std::size_t i = host.find('%'); i != std::string_view::npos; i = host.find('%', i + 1)) {
-    if (i + 2 >= host.size() || HexValue(host[i + 1]) < 8 || HexValue(host[i + 2]) < 0) return false;
+    if (i + 2 >= host.size() || base::HexDigit(host[i + 1]) < 8 || base::HexDigit(host[i + 2]) < 0)
+      return false;
   }
   return true;
 }

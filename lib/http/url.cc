@@ -10,13 +10,6 @@ namespace {
 constexpr std::size_t kMaxParameters = 100;  // a list check asks for less than ten
 constexpr std::size_t kMaxDisplayBytes = 200;
 
-int HexValue(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
 bool IsVisibleAscii(char c) {
   return c > 0x20 && c < 0x7f;
 }
@@ -91,7 +84,7 @@ std::optional<std::string> PercentDecode(std::string_view text) {
       continue;
     }
     if (text.size() - i < 3) return std::nullopt;
-    int high = HexValue(text[i + 1]), low = HexValue(text[i + 2]);
+    int high = base::HexDigit(text[i + 1]), low = base::HexDigit(text[i + 2]);
     if (high < 0 || low < 0) return std::nullopt;
     decoded += static_cast<char>(high * 16 + low);
     i += 2;
