@@ -14,16 +14,24 @@ namespace {
 constexpr std::chrono::hours kRegistryForgottenAfter{1};
 
 struct Places {
-  int total = 0;
+  int total = 0;  // that move
+  int all = 0;    // with those that are idle
   int large = 0;
   int unlisted = 0;
   int suspects = 0;
   std::map<std::string, int> of_registry;
+  std::map<std::string, int> idle;  // of each registry
 
+  // For this registry: another one's pulls that are idle keep nothing from it.
+  int TotalFor(const std::string& registry) const {
+    auto own = idle.find(registry);
+    return total + (own == idle.end() ? 0 : own->second);
+  }
   void Take(const PullSlot& slot, const Limits& limits) {
     if (slot.over) return;
     if (!slot.brought) {
-      total++;
+      all++;
+      slot.idle ? idle[slot.registry]++ : total++;
       of_registry[slot.registry]++;
     }
     if (slot.bytes > limits.large_image_bytes) large++;
@@ -226,8 +234,12 @@ ScheduleOutput Schedule(const ScheduleInput& input, const Limits& limits, base::
   const RegistryLimits registries(input, limits, parallel, now);
   std::vector<PullSlot> running = WithFreePlaces(input.running, registries, parallel);
   Places taken;
-  for (const PullSlot& slot : running) taken.Take(slot, limits);
+  for (PullSlot& slot : running) {
+    slot.idle = slot.idle && !input.settled;  // pods' own pulls come first then
+    taken.Take(slot, limits);
+  }
 
+  const int most = parallel > 1 ? kWithIdle * parallel : 1;
   const TotalPlaces places(running, parallel);
   RoomBook room(input.usable, input.running);
   Kept kept;
@@ -244,10 +256,11 @@ ScheduleOutput Schedule(const ScheduleInput& input, const Limits& limits, base::
     const int registry_limit = registries.Of(slot.registry);
     const int of_registry = taken.of_registry[slot.registry];
     const int total_limit = places.Of(slot.registry, now, output.look_again);
-    bool has_place = taken.total < total_limit && of_registry < registry_limit;
+    const int total = taken.TotalFor(slot.registry);
+    bool has_place = total < total_limit && taken.all < most && of_registry < registry_limit;
     if (slot.unlisted && taken.unlisted >= std::max(1, parallel / 2)) has_place = false;
     if (input.settled && slot.bytes > limits.large_image_bytes && taken.large > 0) has_place = false;
-    const bool is_kept = taken.total + kept.total() >= total_limit;  // for what counts for more
+    const bool is_kept = total + kept.total() >= total_limit;  // for what counts for more
     if (slot.look_up.state != LookUpState::kDone) {
       room.Admits(slot, false);
       const bool under_way = slot.look_up.state == LookUpState::kUnderWay;
@@ -271,6 +284,8 @@ ScheduleOutput Schedule(const ScheduleInput& input, const Limits& limits, base::
     running.push_back(slot);
     output.start.push_back(slot.entry);
   }
+  if (output.start.size() < due.size() && !output.start.empty() && most > 1)
+    output.look_again = std::min<base::TimePoint>(output.look_again, now + kBesideIdle);
   return output;
 }
 

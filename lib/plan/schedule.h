@@ -44,6 +44,7 @@ struct PullSlot {
   bool stalled = false;     // its newest failure: goes behind all others, which it would keep waiting again
   bool brought = false;     // of one that runs: the agent has fetched its content, and the runtime unpacks it
   bool over = false;        // of one that runs: its bytes are here, and looked at. It takes no place
+  bool idle = false;        // of one that runs: plan::IsIdle. It takes no place of other registries
   bool far = false;         // its registry is: plan/distance.h
   int failures = 0;         // entries that failed go behind those of their priority that did not
   std::uint64_t bytes = 0;  // 0: not known
@@ -79,6 +80,12 @@ struct ScheduleOutput {
   // When something that is due, and held back by time alone, may start; max() if nothing is.
   base::TimePoint look_again = base::TimePoint::max();
 };
+
+// Until a node is settled, pulls at a time may be this many times the limit if some of them are idle. A limit
+// of one pull stays one.
+constexpr int kWithIdle = 4;
+// Pulls that have just begun are idle until more is known of them: so soon others may begin beside them.
+constexpr std::chrono::milliseconds kBesideIdle{50};
 
 // A registry that took every place when it alone had work leaves others one place more, beyond the limit,
 // once its pulls have run for so long. A limit of one pull stays one.

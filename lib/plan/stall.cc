@@ -35,6 +35,11 @@ Movement AfterProgress(Movement past, const ProgressFacts& seen, base::TimePoint
   bool moved = !past.seen || seen.fingerprint != past.fingerprint;
   bool held = seen.unpacking || (!seen.active && seen.may_be_queued);
   if (moved || held) past.moved_at = now;
+  const std::uint64_t came = seen.bytes_done - std::min(seen.bytes_done, past.bytes_done);
+  const auto worth_it = static_cast<double>(kPullFloor) *
+                        std::chrono::duration<double>(past.seen ? now - past.looked_at : kIdleAfter).count();
+  if (held || static_cast<double>(came) >= worth_it) past.brisk_at = now;
+  past.looked_at = now;
   past.seen = true;
   past.fingerprint = seen.fingerprint;
   past.bytes_done = seen.bytes_done;
@@ -42,6 +47,10 @@ Movement AfterProgress(Movement past, const ProgressFacts& seen, base::TimePoint
   past.unpacking = seen.unpacking;
   Rate(past, now);
   return past;
+}
+
+bool IsIdle(const Movement& movement, base::TimePoint now) {
+  return !movement.unpacking && now - movement.brisk_at >= kIdleAfter;
 }
 
 namespace {

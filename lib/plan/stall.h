@@ -1,12 +1,17 @@
 // The stall rule: a pull that moves is never killed; one that does not is replaced.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 
 #include "base/clock.h"
 #include "plan/limits.h"
 
 namespace prefetch::plan {
+
+// A pull that brings fewer bytes a second for so long leaves its place to other registries.
+constexpr std::uint64_t kPullFloor = 16 * 1024;
+constexpr std::chrono::milliseconds kIdleAfter{500};
 
 // The observed progress of one running pull. A value that Observe carries forward.
 struct Movement {
@@ -17,6 +22,8 @@ struct Movement {
   bool seen = false;  // the runtime has shown us this pull at all
   bool unpacking = false;
   double bytes_per_second = 0;
+  base::TimePoint brisk_at;  // when it was above kPullFloor last, unpacked, or was held
+  base::TimePoint looked_at;
   base::TimePoint rated_at;  // since when, and from how many bytes, the rate is counted
   std::uint64_t rated_bytes = 0;
 };
@@ -33,6 +40,9 @@ struct ProgressFacts {
 };
 
 Movement AfterProgress(Movement past, const ProgressFacts& seen, base::TimePoint now);
+
+// From its beginning until bytes come, and whenever none come at a speed that is worth a place.
+bool IsIdle(const Movement& movement, base::TimePoint now);
 
 enum class PullVerdict {
   kGoOn,

@@ -246,6 +246,30 @@ TEST(Schedule, WhereOneRegistryHasAllPlacesAnotherGetsOneMore) {
   EXPECT_EQ(Schedule(alone, one, kNow + minutes(5)).start, Starts{});
 }
 
+// A registry that hangs, or trickles, takes no place that another one could use; its own are taken.
+TEST(Schedule, IdlePullsKeepNoPlaceFromOtherRegistries) {
+  ScheduleInput input{.running = {Slot(10), Slot(11), Slot(12), Slot(13)}};
+  for (std::size_t i = 1; i < 6; i++) input.due.push_back(Slot(i, "other.io"));
+  EXPECT_EQ(Schedule(input, {}, kNow).start, Starts{});
+  for (PullSlot& slot : input.running) slot.idle = true;
+  EXPECT_EQ(Schedule(input, {}, kNow).start, (Starts{1, 2, 3, 4}));
+  input.settled = true;
+  EXPECT_EQ(Schedule(input, {}, kNow).start, Starts{});
+  Limits one;
+  one.parallel_pulls = 1;
+  input = {.due = {Slot(0, "other.io")}, .running = {input.running.front()}};
+  EXPECT_EQ(Schedule(input, one, kNow).start, Starts{}) << "a limit of one pull stays one";
+}
+
+TEST(Schedule, IdlePullsOfManyRegistriesHaveALimit) {
+  ScheduleInput input{.due = {Slot(0, "other.io"), Slot(1, "other.io")}};
+  for (std::size_t i = 0; i < 15; i++) {
+    input.running.push_back(Slot(10 + i, "hangs" + std::to_string(i)));
+    input.running.back().idle = true;
+  }
+  EXPECT_EQ(Schedule(input, {}, kNow).start, Starts{0}) << "sixteen in all";
+}
+
 TEST(Schedule, ARegistryThatCannotUseAPlaceKeepsNone) {
   ScheduleInput input{.due = Slots(8)};
   input.due.push_back(Slot(8, "held.io"));

@@ -5,6 +5,7 @@
 namespace prefetch::plan::stall_test {
 namespace {
 
+using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
 const base::TimePoint kStart{seconds(1000)};
@@ -77,6 +78,24 @@ TEST(Stall, NextJudgementIsWhenTheVerdictMayChange) {
   EXPECT_EQ(next, kStart + seconds(30) + minutes(10));
   rig.now = next;
   EXPECT_EQ(rig.Judge(), PullVerdict::kReplace);
+}
+
+// So another registry gets its place; a trickle is not worth one.
+TEST(Stall, APullIsIdleUntilBytesComeAtASpeedThatIsWorthAPlace) {
+  Rig rig;
+  EXPECT_TRUE(IsIdle(rig.movement, rig.now));
+  rig.See(milliseconds(250), {.bytes_done = 700, .fingerprint = 1, .active = true});
+  EXPECT_TRUE(IsIdle(rig.movement, rig.now)) << "its manifest";
+  rig.See(milliseconds(250), {.bytes_done = 200'000, .fingerprint = 2, .active = true});
+  EXPECT_FALSE(IsIdle(rig.movement, rig.now));
+  rig.See(milliseconds(250), {.bytes_done = 200'000, .fingerprint = 2, .active = true});
+  EXPECT_FALSE(IsIdle(rig.movement, rig.now)) << "for a moment";
+  rig.See(milliseconds(250), {.bytes_done = 200'100, .fingerprint = 3, .active = true});
+  EXPECT_TRUE(IsIdle(rig.movement, rig.now));
+  rig.See(seconds(2), {.bytes_done = 200'300, .fingerprint = 4, .active = true, .unpacking = true});
+  EXPECT_FALSE(IsIdle(rig.movement, rig.now));
+  rig.See(seconds(2), {.bytes_done = 200'300, .fingerprint = 4, .may_be_queued = true});
+  EXPECT_FALSE(IsIdle(rig.movement, rig.now));
 }
 
 TEST(Movement, RateAndTotals) {
