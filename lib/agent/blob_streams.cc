@@ -5,6 +5,8 @@
 #include <system_error>
 #include <utility>
 
+#include "plan/fetch_choice.h"
+
 namespace prefetch::agent {
 namespace {
 
@@ -17,11 +19,18 @@ constexpr std::chrono::seconds kRetryEvery{1};
 constexpr int kTries = 3;
 constexpr std::chrono::milliseconds kBetweenTries{200};
 constexpr std::uint64_t kEnough = 64 * 1024;
-// Bytes whose turn it is are written when they are so many, or so old.
+// While another's pull moves, so many bytes come between two pauses.
+constexpr std::uint64_t kTurn = 512 * 1024;
+// Bytes are written when they are so many, or so old.
 constexpr std::size_t kAppend = 128 * 1024;
 constexpr std::chrono::seconds kAppendAfter{1};
 // A failed fetch waits so long for its streams to let go of their blobs.
 constexpr std::chrono::seconds kLongestClose{2};
+
+bool Lists(const StreamJob& job, const std::string& digest) {
+  return std::any_of(job.blobs.begin(), job.blobs.end(),
+                     [&](const cri::BlobToWrite& blob) { return blob.digest == digest; });
+}
 
 base::Error FromStore(const cri::CallError& error) {
   return base::Internal("the content store: " + error.message);
@@ -37,7 +46,7 @@ BlobStreams::~BlobStreams() {
   {
     base::Lock lock(mutex_);
     ending_ = true;
-    for (auto& [digest, open] : open_) open->stop.request_stop();
+    for (auto& [digest, moving] : moving_) moving->stop.request_stop();
     threads.swap(threads_);
     changed_.notify_all();
   }
@@ -73,39 +82,35 @@ base::Status BlobStreams::Bring(const base::Call& call, StreamJob given) {
     image = next_image_++;
     jobs_[image] = job;
     std::vector<plan::BlobToFetch> blobs;
-    for (const cri::BlobToWrite& blob : job->blobs) {
-      blobs.push_back({blob.digest, blob.size_bytes});
-      failures_.erase(blob.digest);
-    }
-    order_.Add(image, std::move(blobs));
+    for (const cri::BlobToWrite& blob : job->blobs) blobs.push_back({blob.digest, blob.size_bytes});
+    order_.Add(image, job->question.reference.domain(), std::move(blobs));
     StartThreads();
     changed_.notify_all();
   }
   base::Status result;
-  std::vector<std::shared_ptr<Open>> unwanted;
   while (true) {
     LookForOthers(call);
     base::Lock lock(mutex_);
+    Rebalance();
     const auto progress = order_.Of(image);
     if (call.Stopped()) result = base::Cancelled("stopped");
     if (progress == plan::FetchOrder::Progress::kFailed) {
-      result = base::Unavailable("a blob could not be fetched");
-      for (const cri::BlobToWrite& blob : job->blobs) {
-        if (auto failure = failures_.find(blob.digest); failure != failures_.end()) result = failure->second;
-      }
+      auto failure = failures_.find(image);
+      result =
+          failure != failures_.end() ? failure->second : base::Unavailable("a blob could not be fetched");
     }
     if (ending_) result = base::Cancelled("stopped");
     if (running_ == 0) result = base::ResourceExhausted("no thread can be made");
     if (!result || progress == plan::FetchOrder::Progress::kComplete) {
       order_.Remove(image);
       jobs_.erase(image);
-      unwanted = StopUnwanted();
+      failures_.erase(image);
+      StopUnwanted();
       changed_.notify_all();
       break;
     }
     changed_.wait_until(mutex_, base::TimePoint(next_look_));  // a copy, since it is read without the lock
   }
-  unwanted.clear();
   if (!result) AwaitClosed(*job);
   return result ? KeepShared(call, *job) : result;
 }
@@ -150,201 +155,192 @@ void BlobStreams::LookForOthers(const base::Call& call) {
   if (was_due != giving_way_.IsDue(now)) changed_.notify_all();
 }
 
-std::vector<std::shared_ptr<BlobStreams::Open>> BlobStreams::StopUnwanted() {
-  std::vector<std::shared_ptr<Open>> unwanted;
-  for (auto it = open_.begin(); it != open_.end();) {
-    if (order_.Wants(it->first)) {
-      ++it;
-      continue;
-    }
-    it->second->stop.request_stop();
-    unwanted.push_back(std::move(it->second));
-    it = open_.erase(it);
+void BlobStreams::StopUnwanted() {
+  for (auto& [digest, moving] : moving_) {
+    if (!order_.Wants(digest)) moving->stop.request_stop();
   }
-  return unwanted;
 }
 
-std::optional<plan::FetchOrder::Step> BlobStreams::NextStep() {
+void BlobStreams::Rebalance() {
+  const base::TimePoint now = steady_clock::now();
+  if (static_cast<int>(moving_.size()) < running_ || giving_way_.IsDue(now)) return;
+  const auto yield = order_.ToYield(now);
+  if (!yield) return;
+  auto found = moving_.find(yield->digest);
+  if (found == moving_.end()) return;
+  found->second->gives_up = true;
+  found->second->stop.request_stop();
+  if (yield->stalled)
+    Fail(yield->digest, base::DeadlineExceeded("it came too slowly, and other images waited"));
+}
+
+std::shared_ptr<BlobStreams::Moving> BlobStreams::NextBlob() {
   base::Lock lock(mutex_);
   while (!ending_ && !jobs_.empty()) {
     const base::TimePoint now = steady_clock::now();
-    const base::TimePoint next = giving_way_.NextRange(now);
-    if (next > now) {
+    base::TimePoint next = giving_way_.NextRange(now);
+    const bool alone = giving_way_.IsDue(now);
+    if (next <= now && !(alone && !moving_.empty())) {
+      next = order_.NextAt(now);
+      if (auto step = order_.Next(now)) {
+        // A stream that was stopped may still hold it.
+        auto [it, is_free] = moving_.try_emplace(step->digest, std::make_shared<Moving>());
+        if (!is_free) {
+          order_.Postponed(step->digest);
+          continue;
+        }
+        it->second->digest = step->digest;
+        it->second->job = jobs_.at(step->image);
+        it->second->paced = alone;
+        it->second->turn_began = now;
+        return it->second;
+      }
+    }
+    if (next <= now) next = now + plan::kLookForOthers;  // another one moves
+    if (next == base::TimePoint::max()) {
+      changed_.wait(mutex_);
+    } else {
       changed_.wait_until(mutex_, next);
-      continue;
     }
-    if (auto step = order_.Next(static_cast<int>(moving_.size()), giving_way_.IsDue(now))) {
-      moving_.insert(step->digest);
-      return step;
-    }
-    changed_.wait(mutex_);
   }
   running_--;
-  return std::nullopt;
+  return nullptr;
 }
 
 void BlobStreams::Stream() {
-  while (auto step = NextStep()) {
-    step->kind == Step::Kind::kOpen ? OpenBlob(*step) : MoveRange(*step);
-    base::Lock lock(mutex_);
-    moving_.erase(moving_.find(step->digest));
-    changed_.notify_all();
-  }
+  while (auto moving = NextBlob()) Ended(moving, Move(*moving));
 }
 
-void BlobStreams::OpenBlob(const Step& step) {
-  auto open = std::make_shared<Open>();
-  open->digest = step.digest;
-  open->size = step.size;
+base::Result<BlobStreams::End> BlobStreams::Move(Moving& moving) {
+  const auto& blobs = moving.job->blobs;
+  const auto blob = std::find_if(blobs.begin(), blobs.end(),
+                                 [&](const cri::BlobToWrite& one) { return one.digest == moving.digest; });
+  auto opened = content_.OpenBlob({.stop = moving.stop.get_token()}, moving.job->lease, *blob);
+  if (!opened) return FromStore(opened.error());
+  if (opened->state == cri::BlobState::kWhole) return End::kDone;
+  if (opened->state == cri::BlobState::kTaken) return End::kTaken;
+  moving.writer = std::move(opened->writer);
+  moving.at = moving.writer->offset();
+  moving.written_at = steady_clock::now();
   {
     base::Lock lock(mutex_);
-    auto job = jobs_.find(step.image);
-    if (job == jobs_.end() || ending_) return order_.Postponed(step.digest);
-    open->job = job->second;
-    open_[step.digest] = open;
+    order_.Rested(moving.digest, moving.written_at);
   }
-  const auto& blobs = open->job->blobs;
-  const auto blob = std::find_if(blobs.begin(), blobs.end(),
-                                 [&](const cri::BlobToWrite& one) { return one.digest == step.digest; });
-  auto opened = content_.OpenBlob({.stop = open->stop.get_token()}, open->job->lease, *blob);
-  if (!opened) return Fail(step.digest, *open, FromStore(opened.error()));
-  const bool all_there = opened->writer && opened->writer->offset() >= open->size;
-  if (all_there) {
-    if (auto failed = opened->writer->Commit()) return Fail(step.digest, *open, FromStore(*failed));
+  base::Status got = Get(moving, blob->size_bytes);
+  // What came before a failure is good as far as anybody can tell.
+  if (moving.broken || !Write(moving)) return *std::move(moving.broken);
+  if (!got) return std::move(got).error();
+  if (auto failed = moving.writer->Commit()) return FromStore(*failed);
+  return End::kDone;
+}
+
+void BlobStreams::Ended(const std::shared_ptr<Moving>& moving, base::Result<End> end) {
+  moving->writer.reset();
+  std::optional<base::Duration> patience;
+  if (!end && end.error().code() == base::Code::kResourceExhausted) {
+    patience = moving->job->source->AskedForPatience(moving->job->question).value_or(plan::kAfterRefusal);
   }
   base::Lock lock(mutex_);
-  if (auto now = open_.find(step.digest); now == open_.end() || now->second != open) return;
-  if (opened->state == cri::BlobState::kTaken) {
-    order_.Postponed(step.digest);
-    open_.erase(step.digest);
-  } else if (opened->state == cri::BlobState::kWhole || all_there) {
-    order_.Done(step.digest);
-    open_.erase(step.digest);
-  } else {
-    open->writer = std::move(opened->writer);
-    open->written = open->writer->offset();
-    order_.Opened(step.digest, open->written);
+  moving_.erase(moving->digest);
+  if (moving->paced) giving_way_.RangeEnded(moving->turn_began, steady_clock::now());
+  if (end && *end == End::kDone) {
+    order_.Done(moving->digest);
+  } else if (end) {
+    order_.Postponed(moving->digest);
+  } else if (moving->gives_up || !order_.Wants(moving->digest)) {
+    order_.GaveUp(moving->digest);
+  } else if (!patience || *patience > plan::kLongestPatience ||
+             !order_.Refused(moving->digest, steady_clock::now() + *patience)) {
+    Fail(moving->digest, end.error());
   }
+  Rebalance();
+  changed_.notify_all();
 }
 
-bool BlobStreams::IsUnwanted(const Open& open) const {
-  return open.failed || open.stop.stop_requested() || ending_;
-}
-
-// Is the first byte of these the next one of the blob? Then it stays so until this range was written.
-bool BlobStreams::IsNext(const Open& open, const Arrival& arrival) {
-  base::Lock lock(mutex_);
-  return open.written == arrival.begin;
-}
-
-// False: these bytes are not needed, or the blob is not wanted any more.
-bool BlobStreams::AwaitTurn(Open& open, const Arrival& arrival) {
-  base::Lock lock(mutex_);
-  const bool waits = open.written < arrival.begin && !IsUnwanted(open);
-  if (waits) order_.Waits(open.digest);
-  while (open.written < arrival.begin && !IsUnwanted(open)) changed_.wait(mutex_);
-  if (waits) order_.WaitsNoLonger(open.digest);
-  return open.written == arrival.begin && !IsUnwanted(open);
-}
-
-std::optional<base::Error> BlobStreams::Write(Open& open, Arrival& arrival) {
-  for (std::size_t at = 0; at < arrival.bytes.size(); at += kAppend) {
-    if (auto failed = open.writer->Append(arrival.bytes.substr(at, kAppend))) return FromStore(*failed);
-  }
-  arrival.begin += arrival.bytes.size();
-  arrival.bytes.clear();
-  arrival.written_at = steady_clock::now();
-  base::Lock lock(mutex_);
-  open.written = arrival.begin;
-  return std::nullopt;
-}
-
-// False: the blob is not wanted any more.
-bool BlobStreams::HoldForOthers(Open& open, Arrival& arrival) {
-  base::Lock lock(mutex_);
-  while (arrival.may_hold && !IsUnwanted(open)) {
-    const base::TimePoint now = steady_clock::now();
-    if (!giving_way_.IsDue(now)) break;
-    if (arrival.hold_until == base::TimePoint::max()) arrival.hold_until = now + plan::kLongestHold;
-    if (now >= arrival.hold_until) break;
-    changed_.wait_until(mutex_, std::min(arrival.hold_until, now + plan::kLookForOthers));
-  }
-  return !IsUnwanted(open);
-}
-
-bool BlobStreams::Take(Open& open, Arrival& arrival, std::string_view part) {
-  fetched_(part.size());
-  if (arrival.bytes.capacity() < arrival.bytes.size() + part.size())
-    arrival.bytes.reserve(arrival.bytes.empty() ? kAppend + part.size() : plan::kFetchRange);
-  arrival.bytes.append(part);
-  if (!HoldForOthers(open, arrival)) return false;
-  const bool worth_it =
-      arrival.bytes.size() >= kAppend || steady_clock::now() >= arrival.written_at + kAppendAfter;
-  if (!worth_it || !IsNext(open, arrival)) return true;
-  if (auto failed = Write(open, arrival)) {
-    Fail(open.digest, open, *std::move(failed));
+// False: it failed, and `broken` says why.
+bool BlobStreams::Write(Moving& moving) {
+  if (moving.bytes.empty()) return true;
+  if (auto failed = moving.writer->Append(std::exchange(moving.bytes, {}))) {
+    moving.broken = FromStore(*failed);
     return false;
   }
+  moving.written_at = steady_clock::now();
   return true;
 }
 
-base::Status BlobStreams::Get(Open& open, const Step& step, Arrival& arrival) {
-  const base::Call call{.stop = open.stop.get_token()};
-  const auto take = [&](std::string_view part) { return Take(open, arrival, part); };
-  std::uint64_t at = step.begin;
-  for (int tried = 1;; tried++) {
+// While another's pull moves, streams hold still, and then end: servers close connections on which nothing
+// moves. The last one goes on with pauses. False: this one ends.
+bool BlobStreams::GiveWay(Moving& moving, std::size_t came) {
+  base::Lock lock(mutex_);
+  order_.Came(moving.digest, came, steady_clock::now());
+  moving.turn_bytes += came;
+  while (!moving.stop.stop_requested()) {
+    const base::TimePoint now = steady_clock::now();
+    base::TimePoint next;
+    if (!giving_way_.IsDue(now)) {
+      moving.paced = false;
+      moving.hold_until = base::TimePoint::max();
+      return true;
+    }
+    if (moving.paced) {
+      if (moving.turn_bytes >= kTurn) {
+        // As long as a connection bears it.
+        giving_way_.RangeEnded(std::max(moving.turn_began, now - plan::kLongestHold / plan::kPauses), now);
+        moving.turn_bytes = 0;
+      }
+      next = giving_way_.NextRange(now);
+      if (moving.turn_bytes == 0) moving.turn_began = now;
+      if (next <= now) return true;
+    } else if (moving.hold_until == base::TimePoint::max()) {
+      next = moving.hold_until = now + plan::kLongestHold;
+    } else if (now < moving.hold_until) {
+      next = moving.hold_until;
+    } else {
+      moving.gives_up = std::any_of(moving_.begin(), moving_.end(), [&](const auto& other) {
+        return other.second.get() != &moving && !other.second->gives_up;
+      });
+      if (moving.gives_up) return false;
+      moving.paced = true;
+      moving.turn_bytes = 0;
+      continue;
+    }
+    changed_.wait_until(mutex_, std::min(next, now + plan::kLookForOthers));
+    order_.Rested(moving.digest, steady_clock::now());
+  }
+  return false;
+}
+
+bool BlobStreams::Take(Moving& moving, std::string_view part) {
+  fetched_(part.size());
+  if (moving.bytes.empty()) moving.bytes.reserve(kAppend + part.size());
+  moving.bytes.append(part);
+  moving.at += part.size();
+  if (!GiveWay(moving, part.size())) return false;
+  const bool is_due =
+      moving.bytes.size() >= kAppend || steady_clock::now() >= moving.written_at + kAppendAfter;
+  return !is_due || Write(moving);
+}
+
+base::Status BlobStreams::Get(Moving& moving, std::uint64_t size) {
+  const base::Call call{.stop = moving.stop.get_token()};
+  const auto take = [&](std::string_view part) { return Take(moving, part); };
+  for (int tried = 1; moving.at < size; tried++) {
+    const std::uint64_t before = moving.at;
     base::Status got =
-        open.job->source->Bytes(call, open.job->question, {step.digest, step.size, at, step.end}, take);
+        moving.job->source->Bytes(call, moving.job->question, {moving.digest, size, moving.at, size}, take);
     if (got || got.error().code() != base::Code::kUnavailable) return got;
-    const std::uint64_t came = arrival.begin + arrival.bytes.size() - at;
-    at += came;
-    if (at == step.end) return {};
-    if (came >= kEnough) tried = 0;
+    if (moving.at - before >= kEnough) tried = 0;
     if (tried == kTries) return got;
     if (!base::Pause(call, kBetweenTries * (tried + 1))) return base::Cancelled("stopped");
   }
+  return {};
 }
 
-void BlobStreams::MoveRange(const Step& step) {
-  std::shared_ptr<Open> open;
-  Arrival arrival{.begin = step.begin, .bytes = {}, .written_at = steady_clock::now()};
-  const base::TimePoint began = arrival.written_at;
-  {
-    base::Lock lock(mutex_);
-    if (auto found = open_.find(step.digest); found != open_.end()) open = found->second;
-    if (!open) return;
-    arrival.may_hold = !giving_way_.IsDue(began);
+void BlobStreams::Fail(const std::string& digest, const base::Error& error) {
+  for (const auto& [image, job] : jobs_) {
+    if (Lists(*job, digest)) failures_.try_emplace(image, error);
   }
-  const base::Status got = Get(*open, step, arrival);
-  {
-    base::Lock lock(mutex_);
-    giving_way_.RangeEnded(began, steady_clock::now());
-  }
-  if (!got) return Fail(step.digest, *open, got.error());
-  if (!AwaitTurn(*open, arrival)) return;
-  if (auto failed = Write(*open, arrival)) return Fail(step.digest, *open, *std::move(failed));
-  const bool last = step.end == step.size;
-  if (last) {
-    if (auto failed = open->writer->Commit()) return Fail(step.digest, *open, FromStore(*failed));
-  }
-  base::Lock lock(mutex_);
-  if (last && open_.contains(step.digest) && open_[step.digest] == open) {
-    order_.Done(step.digest);
-    open_.erase(step.digest);
-  }
-  changed_.notify_all();
-}
-
-void BlobStreams::Fail(const std::string& digest, Open& open, base::Error error) {
-  base::Lock lock(mutex_);
-  open.failed = true;
-  auto now = open_.find(digest);
-  if (now == open_.end() || now->second.get() != &open) return;  // not wanted any more
-  failures_.insert_or_assign(digest, std::move(error));
   order_.Failed(digest);
-  open.stop.request_stop();
-  open_.erase(now);
-  changed_.notify_all();
 }
 
 }  // namespace prefetch::agent

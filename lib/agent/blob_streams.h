@@ -1,5 +1,5 @@
 // BlobStreams: fetches the blobs of images that are being pulled, over a few connections that all of them
-// share, and writes them into the content store (plan/fetch_order.h has the order).
+// share, and writes them into the content store (plan/fetch_order.h shares them out).
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -32,12 +31,12 @@ struct StreamJob {
   std::shared_ptr<image::ContentSource> source;
 };
 
-// Its threads exist while there is work. Each holds one range at most (plan::kFetchRange); the one whose
-// bytes are next in their blob writes them as they come. They give way to kubelet's pulls
-// (plan/giving_way.h). Any thread may call. The destructor stops all streams and waits for them.
+// Its threads exist while there is work. Each fetches one blob at a time, and writes its bytes as they come.
+// They give way to kubelet's pulls (plan/giving_way.h). Any thread may call. The destructor stops all streams
+// and waits for them.
 class BlobStreams {
  public:
-  // `content` outlives it. `fetched` is told of each range's bytes, on any thread.
+  // `content` outlives it. `fetched` is told of bytes as they come, on any thread.
   BlobStreams(cri::ContentService& content, std::function<void(std::uint64_t)> fetched);
   BlobStreams(const BlobStreams&) = delete;
   BlobStreams& operator=(const BlobStreams&) = delete;
@@ -49,41 +48,39 @@ class BlobStreams {
 
  private:
   using ImageId = plan::FetchOrder::ImageId;
-  using Step = plan::FetchOrder::Step;
-  // A blob that is being written.
-  struct Open {
+  // One blob on its way.
+  struct Moving {
     std::string digest;
-    std::shared_ptr<const StreamJob> job;  // that opened it
+    std::shared_ptr<const StreamJob> job;  // one that wants it
     std::stop_source stop;
-    std::unique_ptr<cri::BlobWriter> writer;  // of the stream whose turn it is
-    std::uint64_t size = 0;
-    std::uint64_t written = 0;  // guarded by the streams' mutex, as is what follows
-    bool failed = false;
-  };
-  // A range on its way: the bytes from `begin` on that came and are not written yet.
-  struct Arrival {
-    std::uint64_t begin = 0;
-    std::string bytes;
-    base::TimePoint written_at;  // or begun
-    bool may_hold = false;       // for another's pull, which was not there when this one began
+    bool gives_up = false;  // guarded by the streams' mutex: another blob gets its stream
+    // Of its own thread.
+    std::unique_ptr<cri::BlobWriter> writer;
+    std::uint64_t at = 0;  // its first byte that has not come
+    std::string bytes;     // that came and are not written yet
+    base::TimePoint written_at;
+    std::optional<base::Error> broken;  // the store's error
+    // Beside another's pull: it holds still, or goes on with pauses.
     base::TimePoint hold_until = base::TimePoint::max();
+    bool paced = false;
+    base::TimePoint turn_began;
+    std::uint64_t turn_bytes = 0;
   };
+  enum class End { kDone, kTaken };
 
   void StartThreads() PREFETCH_REQUIRES(mutex_);
   void Stream() PREFETCH_EXCLUDES(mutex_);
-  std::optional<Step> NextStep() PREFETCH_EXCLUDES(mutex_);
-  void OpenBlob(const Step& step) PREFETCH_EXCLUDES(mutex_);
-  void MoveRange(const Step& step) PREFETCH_EXCLUDES(mutex_);
-  base::Status Get(Open& open, const Step& step, Arrival& arrival) PREFETCH_EXCLUDES(mutex_);
-  bool Take(Open& open, Arrival& arrival, std::string_view part) PREFETCH_EXCLUDES(mutex_);
-  bool HoldForOthers(Open& open, Arrival& arrival) PREFETCH_EXCLUDES(mutex_);
-  bool IsUnwanted(const Open& open) const PREFETCH_REQUIRES(mutex_);
-  bool IsNext(const Open& open, const Arrival& arrival) PREFETCH_EXCLUDES(mutex_);
-  bool AwaitTurn(Open& open, const Arrival& arrival) PREFETCH_EXCLUDES(mutex_);
-  std::optional<base::Error> Write(Open& open, Arrival& arrival) PREFETCH_EXCLUDES(mutex_);
-  void Fail(const std::string& digest, Open& open, base::Error error) PREFETCH_EXCLUDES(mutex_);
-  // Those that no image wants any more; to be destroyed without the lock.
-  std::vector<std::shared_ptr<Open>> StopUnwanted() PREFETCH_REQUIRES(mutex_);
+  std::shared_ptr<Moving> NextBlob() PREFETCH_EXCLUDES(mutex_);
+  base::Result<End> Move(Moving& moving) PREFETCH_EXCLUDES(mutex_);
+  base::Status Get(Moving& moving, std::uint64_t size) PREFETCH_EXCLUDES(mutex_);
+  bool Take(Moving& moving, std::string_view part) PREFETCH_EXCLUDES(mutex_);
+  bool GiveWay(Moving& moving, std::size_t came) PREFETCH_EXCLUDES(mutex_);
+  static bool Write(Moving& moving);
+  void Ended(const std::shared_ptr<Moving>& moving, base::Result<End> end) PREFETCH_EXCLUDES(mutex_);
+  // Stops a stream for a blob that waits, if there is one.
+  void Rebalance() PREFETCH_REQUIRES(mutex_);
+  void Fail(const std::string& digest, const base::Error& error) PREFETCH_REQUIRES(mutex_);
+  void StopUnwanted() PREFETCH_REQUIRES(mutex_);
   void LookForOthers(const base::Call& call) PREFETCH_EXCLUDES(mutex_);
   void AwaitClosed(const StreamJob& job) PREFETCH_EXCLUDES(mutex_);
   base::Status KeepShared(const base::Call& call, const StreamJob& job);
@@ -95,13 +92,12 @@ class BlobStreams {
   plan::FetchOrder order_ PREFETCH_GUARDED_BY(mutex_);
   ImageId next_image_ PREFETCH_GUARDED_BY(mutex_) = 1;
   std::map<ImageId, std::shared_ptr<const StreamJob>> jobs_ PREFETCH_GUARDED_BY(mutex_);
-  std::map<std::string, std::shared_ptr<Open>> open_ PREFETCH_GUARDED_BY(mutex_);  // by digest
-  std::map<std::string, base::Error> failures_ PREFETCH_GUARDED_BY(mutex_);        // by digest
+  std::map<ImageId, base::Error> failures_ PREFETCH_GUARDED_BY(mutex_);  // the first of each
   plan::GivingWay giving_way_ PREFETCH_GUARDED_BY(mutex_);
   base::TimePoint next_look_ PREFETCH_GUARDED_BY(mutex_);
   base::TimePoint next_retry_ PREFETCH_GUARDED_BY(mutex_);
   bool ending_ PREFETCH_GUARDED_BY(mutex_) = false;
-  std::multiset<std::string> moving_ PREFETCH_GUARDED_BY(mutex_);  // the digest of each stream's step
+  std::map<std::string, std::shared_ptr<Moving>> moving_ PREFETCH_GUARDED_BY(mutex_);  // by digest
   int running_ PREFETCH_GUARDED_BY(mutex_) = 0;
   std::vector<std::thread> threads_ PREFETCH_GUARDED_BY(mutex_);
 };

@@ -63,7 +63,8 @@ void Fetcher::Note(const std::string& registry, const plan::FetchHealth& health)
   registries_[registry] = health;
   std::erase_if(registries_, [now = clock_.Now()](const auto& one) {
     const plan::FetchHealth& health = one.second;
-    return std::max({health.failed_until, health.near_until, health.denied_until}) <= now;
+    return std::max({health.failed_until, health.near_until, health.denied_until, health.limited_until}) <=
+           now;
   });
 }
 
@@ -131,23 +132,28 @@ base::Status Fetcher::BringContent(const base::Call& call, const FetchJob& job,
 }
 
 FetchEnd Fetcher::Bring(const base::Call& call, const FetchJob& job) {
+  const std::string& registry = job.reference.domain();
   const std::shared_ptr<image::ContentSource> source = Choose(call, job);
-  if (source == nullptr) return {};
+  if (source == nullptr) {
+    // It has asked for patience when another image was fetched.
+    const base::Duration left = HealthOf(registry).limited_until - clock_.Now();
+    return left > base::Duration(0) ? FetchEnd{.patience = left, .error = registry + " asked for patience"}
+                                    : FetchEnd();
+  }
   const image::RegistryQuestion question{
       .reference = job.reference, .local_digests = {}, .platform = platform_, .credentials = job.credentials};
   const base::Status brought = BringContent(call, job, question, source);
   if (brought) return {.brought = true};
-  if (brought.error().code() == base::Code::kResourceExhausted && !call.Stopped()) {
-    if (auto patience = source->AskedForPatience(question))
-      return {.patience = patience, .error = brought.error().message()};
-  }
-  if (!call.Stopped() && IsTrouble(brought.error())) {
-    const std::string& registry = job.reference.domain();
+  if (call.Stopped()) return {};
+  FetchEnd end{.error = brought.error().message()};
+  if (brought.error().code() == base::Code::kResourceExhausted) {
+    end.patience = source->AskedForPatience(question);
+    Note(registry, plan::AfterLimited(HealthOf(registry), end.patience, clock_.Now()));
+  } else if (IsTrouble(brought.error())) {
     Note(registry, plan::AfterFetchFailed(HealthOf(registry), clock_.Now()));
   }
-  base::Debug("the runtime fetches the rest",
-              {{"image", job.reference.written()}, {"error", brought.error().message()}});
-  return {};
+  base::Debug("the runtime fetches the rest", {{"image", job.reference.written()}, {"error", end.error}});
+  return end;
 }
 
 bool Fetcher::MayAskSize(const image::Reference& reference, const AskingFor& runtime) {

@@ -43,9 +43,9 @@ struct FetchJob {
 
 struct FetchEnd {
   bool brought = false;  // all content of the image is there; else the rest is left to the runtime
-  // Not even the runtime is to ask the registry for so long: it has asked for patience, in these words.
+  // Not even the runtime is to ask the registry for so long: it has asked for patience.
   std::optional<base::Duration> patience = {};
-  std::string error = {};
+  std::string error = {};  // why the rest is left
 };
 
 // Owned by the Agent. Any thread may call.

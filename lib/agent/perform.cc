@@ -229,14 +229,16 @@ std::optional<FetchJob> FetchJobFor(const PullParts& parts, const PullJob& job) 
   return fetch;
 }
 
-// Whatever comes of it, the runtime pulls afterwards, unless the registry has asked for patience: the outcome
-// then.
+// Whatever comes of it, the runtime pulls afterwards. If the registry has asked for patience, that is awaited
+// first; if it has asked for much, this is the pull's outcome.
 std::optional<PullOutcome> FetchFirst(const base::Call& call, const PullParts& parts, const PullJob& job) {
   if (parts.fetcher == nullptr || job.lease.empty()) return std::nullopt;
   const std::optional<FetchJob> fetch = FetchJobFor(parts, job);
   if (!fetch) return std::nullopt;
   FetchEnd end = parts.fetcher->Bring(call, *fetch);
-  if (end.patience) {
+  if (end.patience && *end.patience <= plan::kLongestPatience) {
+    base::Pause(call, *end.patience);
+  } else if (end.patience) {
     PullOutcome outcome = Failed(plan::Reason::kRateLimited, std::move(end.error));
     outcome.failure->retry_after = end.patience;
     return outcome;

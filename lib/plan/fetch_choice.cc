@@ -69,6 +69,11 @@ FetchHealth AfterFetchFailed(FetchHealth health, base::TimePoint now) {
   return health;
 }
 
+FetchHealth AfterLimited(FetchHealth health, std::optional<base::Duration> patience, base::TimePoint now) {
+  if (patience) health.limited_until = now + *patience;
+  return AfterFetchFailed(health, now);
+}
+
 FetchHealth AfterSizeDenied(FetchHealth health, base::TimePoint now) {
   health.denied_until = now + kFetchPause;
   return health;

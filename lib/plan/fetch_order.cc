@@ -1,18 +1,23 @@
 #include "plan/fetch_order.h"
 
 #include <algorithm>
+#include <tuple>
+#include <utility>
 
 namespace prefetch::plan {
 
-void FetchOrder::Add(ImageId image, std::vector<BlobToFetch> blobs) {
+void FetchOrder::Add(ImageId image, const std::string& registry, std::vector<BlobToFetch> blobs) {
+  // Larger layers come first.
   std::stable_sort(blobs.begin(), blobs.end(), [](const auto& a, const auto& b) { return a.size > b.size; });
   Image& added = images_[image];
   for (std::size_t rank = 0; rank < blobs.size(); rank++) {
-    Blob& blob = blobs_[blobs[rank].digest];
-    blob.size = blobs[rank].size;
-    blob.wanted_by.insert({image, rank});
+    auto [it, is_new] = blobs_.try_emplace(blobs[rank].digest);
+    if (is_new) it->second.registry = registry;
+    it->second.size = blobs[rank].size;
+    it->second.wanted_by.insert({image, rank});
     added.missing.insert(blobs[rank].digest);
   }
+  registries_[registry];
 }
 
 void FetchOrder::Remove(ImageId image) {
@@ -22,47 +27,121 @@ void FetchOrder::Remove(ImageId image) {
     std::erase_if(blob.wanted_by, [&](const auto& wish) { return wish.first == image; });
     it = blob.wanted_by.empty() ? blobs_.erase(it) : std::next(it);
   }
+  if (images_.empty()) registries_.clear();
 }
 
-std::optional<FetchOrder::Step> FetchOrder::Next(int streams_busy, bool alone) {
-  if (alone && streams_busy > 0) return std::nullopt;
+FetchOrder::Shares FetchOrder::CountShares() const {
+  Shares shares;
+  for (const auto& [digest, blob] : blobs_) {
+    if (blob.state != Blob::State::kMoves) continue;
+    shares.registries[blob.registry]++;
+    shares.images[ImageOf(blob)]++;
+  }
+  return shares;
+}
+
+// Whoever has the fewest streams comes first; then the earliest image.
+FetchOrder::Blobs::iterator FetchOrder::Best(const Shares& shares, base::TimePoint now) {
+  const auto count = [](const auto& counts, const auto& key) {
+    auto found = counts.find(key);
+    return found == counts.end() ? 0 : found->second;
+  };
   auto best = blobs_.end();
+  std::tuple<int, int, std::pair<ImageId, std::size_t>> least;
   for (auto it = blobs_.begin(); it != blobs_.end(); ++it) {
     const Blob& blob = it->second;
-    const bool idle =
-        blob.state == Blob::State::kNew ||
-        (blob.state == Blob::State::kOpen && blob.assigned < blob.size && blob.waiting < kMostWaiting);
-    if (!idle || blob.wanted_by.empty()) continue;
-    if (best == blobs_.end() || *blob.wanted_by.begin() < *best->second.wanted_by.begin()) best = it;
+    if (blob.state != Blob::State::kWaits) continue;
+    const Registry& registry = registries_[blob.registry];
+    const int of_registry = count(shares.registries, blob.registry);
+    if (now < registry.not_before || of_registry >= registry.most) continue;
+    const std::tuple rank(of_registry, count(shares.images, ImageOf(blob)), *blob.wanted_by.begin());
+    if (best != blobs_.end() && least <= rank) continue;
+    best = it;
+    least = rank;
   }
+  return best;
+}
+
+std::optional<FetchOrder::Step> FetchOrder::Next(base::TimePoint now) {
+  auto best = Best(CountShares(), now);
   if (best == blobs_.end()) return std::nullopt;
   Blob& blob = best->second;
-  Step step{.digest = best->first, .image = blob.wanted_by.begin()->first, .size = blob.size};
-  if (blob.state == Blob::State::kNew) {
-    blob.state = Blob::State::kOpening;
-    return step;
-  }
-  step.kind = Step::Kind::kRange;
-  step.begin = blob.assigned;
-  step.end = std::min(blob.assigned + kFetchRange, blob.size);
-  blob.assigned = step.end;
-  return step;
+  blob.state = Blob::State::kMoves;
+  blob.begun = ++steps_;
+  blob.window_at = now;
+  blob.window_bytes = 0;
+  blob.slow = false;
+  return Step{.digest = best->first, .image = ImageOf(blob)};
 }
 
-void FetchOrder::Opened(const std::string& digest, std::uint64_t offset) {
+base::TimePoint FetchOrder::NextAt(base::TimePoint now) const {
+  base::TimePoint next = base::TimePoint::max();
+  for (const auto& [name, registry] : registries_) {
+    if (now < registry.not_before) next = std::min(next, registry.not_before);
+  }
+  return next;
+}
+
+void FetchOrder::Came(const std::string& digest, std::uint64_t bytes, base::TimePoint now) {
   auto found = blobs_.find(digest);
   if (found == blobs_.end()) return;
-  found->second.state = Blob::State::kOpen;
-  found->second.assigned = offset;
+  Blob& blob = found->second;
+  blob.window_bytes += bytes;
+  if (now - blob.window_at < kFetchFloorTime) return;
+  blob.slow = IsStalled(blob, now);
+  blob.window_at = now;
+  blob.window_bytes = 0;
 }
 
-void FetchOrder::Waits(const std::string& digest) {
-  if (auto found = blobs_.find(digest); found != blobs_.end()) found->second.waiting++;
+void FetchOrder::Rested(const std::string& digest, base::TimePoint now) {
+  if (auto found = blobs_.find(digest); found != blobs_.end()) {
+    found->second.window_at = now;
+    found->second.window_bytes = 0;
+  }
 }
 
-void FetchOrder::WaitsNoLonger(const std::string& digest) {
-  auto found = blobs_.find(digest);
-  if (found != blobs_.end() && found->second.waiting > 0) found->second.waiting--;
+bool FetchOrder::IsStalled(const Blob& blob, base::TimePoint now) {
+  const base::Duration window = now - blob.window_at;
+  if (window < kFetchFloorTime) return blob.slow;
+  return static_cast<double>(blob.window_bytes) <
+         static_cast<double>(kFetchFloor) * std::chrono::duration<double>(window).count();
+}
+
+std::optional<FetchOrder::Yield> FetchOrder::ToYield(base::TimePoint now) {
+  const Shares shares = CountShares();
+  const auto best = Best(shares, now);
+  if (best == blobs_.end()) return std::nullopt;
+  const Blob& waits = best->second;
+  const auto count_of = [&](const Blob& blob) {
+    auto registry = shares.registries.find(blob.registry);
+    auto image = shares.images.find(ImageOf(blob));
+    return std::pair(registry == shares.registries.end() ? 0 : registry->second,
+                     image == shares.images.end() ? 0 : image->second);
+  };
+  const auto [of_registry, of_image] = count_of(waits);
+  // The stalled one; then that of the largest share, the newest of it, which loses the least.
+  auto most = blobs_.end();
+  std::tuple<bool, int, int, std::uint64_t> rank;
+  for (auto it = blobs_.begin(); it != blobs_.end(); ++it) {
+    const Blob& blob = it->second;
+    if (blob.state == Blob::State::kYields) return std::nullopt;
+    if (blob.state != Blob::State::kMoves) continue;
+    const auto [registry, image] = count_of(blob);
+    const bool stalled = ImageOf(blob) != ImageOf(waits) && IsStalled(blob, now);
+    const bool has_more = blob.registry == waits.registry ? image > of_image + 1 : registry > of_registry + 1;
+    if (!stalled && !has_more) continue;
+    const std::tuple now_rank(stalled, registry, image, blob.begun);
+    if (most != blobs_.end() && now_rank <= rank) continue;
+    most = it;
+    rank = now_rank;
+  }
+  if (most == blobs_.end()) return std::nullopt;
+  most->second.state = Blob::State::kYields;
+  return Yield{.digest = most->first, .stalled = std::get<bool>(rank)};
+}
+
+void FetchOrder::GaveUp(const std::string& digest) {
+  if (auto found = blobs_.find(digest); found != blobs_.end()) found->second.state = Blob::State::kWaits;
 }
 
 void FetchOrder::Postponed(const std::string& digest) {
@@ -71,8 +150,27 @@ void FetchOrder::Postponed(const std::string& digest) {
 
 void FetchOrder::Retry() {
   for (auto& [digest, blob] : blobs_) {
-    if (blob.state == Blob::State::kPostponed) blob.state = Blob::State::kNew;
+    if (blob.state == Blob::State::kPostponed) blob.state = Blob::State::kWaits;
   }
+}
+
+bool FetchOrder::Refused(const std::string& digest, base::TimePoint until) {
+  auto found = blobs_.find(digest);
+  if (found == blobs_.end()) return true;
+  Blob& blob = found->second;
+  Registry& registry = registries_[blob.registry];
+  registry.not_before = std::max(registry.not_before, until);
+  if (blob.begun >= registry.halved) {
+    bool again = false;
+    for (const auto& [image, rank] : blob.wanted_by)
+      again = std::exchange(images_[image].refused, true) || again;
+    const int moving = CountShares().registries[blob.registry];
+    if (again || moving <= 1) return false;
+    registry.most = std::max(1, moving / 2);
+    registry.halved = steps_ + 1;
+  }
+  blob.state = Blob::State::kWaits;
+  return true;
 }
 
 void FetchOrder::Done(const std::string& digest) {
@@ -89,10 +187,6 @@ FetchOrder::Progress FetchOrder::Of(ImageId image) const {
   auto found = images_.find(image);
   if (found == images_.end() || found->second.failed) return Progress::kFailed;
   return found->second.missing.empty() ? Progress::kComplete : Progress::kUnderWay;
-}
-
-bool FetchOrder::Wants(const std::string& digest) const {
-  return blobs_.contains(digest);
 }
 
 }  // namespace prefetch::plan

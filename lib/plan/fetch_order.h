@@ -1,13 +1,16 @@
-// FetchOrder: the blobs that the agent fetches for all its images, and which range comes next. Pure: facts
-// in, answers out; the caller has the lock.
+// FetchOrder: the blobs that the agent fetches for all its images, and which one a free stream takes. Pure:
+// facts in, answers out; the caller has the lock.
 //
-// Earlier images come first, since each is of use as soon as it is complete. Larger layers of an image come
-// first. A layer that several images share is fetched once. A blob's ranges may be fetched side by side, but
-// are written in order.
+// A stream fetches a whole blob by one request, as the runtime does, so that servers which count requests see
+// no more of them. Streams are shared evenly: among registries, and then among the images of each. Whoever
+// has more than its share gives a stream up as soon as another one waits. A stream below the floor speed
+// gives way to every other image, and its own image is left to the runtime.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -15,15 +18,16 @@
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
+
 namespace prefetch::plan {
 
-// The one that is next in its blob is written as it comes; the others wait in memory, and are lost if the
-// agent is killed.
-constexpr std::uint64_t kFetchRange = 512 * 1024;
 constexpr int kFetchStreams = 16;  // for all registries; browsers and object stores' clients use 6 to 16
-// Where a blob has so many whole ranges that wait to be written, its store is the limit, and no further range
-// of it begins. Fewer would idle a far link: one range that takes longer than the others is enough.
-constexpr int kMostWaiting = 12;
+// A stream that brings fewer bytes a second has stalled, whether bytes trickle or none come.
+constexpr std::uint64_t kFetchFloor = 16 * 1024;
+constexpr std::chrono::seconds kFetchFloorTime{2};
+// After a refused request without a time, the registry is asked again so soon.
+constexpr std::chrono::seconds kAfterRefusal{1};
 
 struct BlobToFetch {
   std::string digest;
@@ -35,28 +39,41 @@ class FetchOrder {
   using ImageId = std::uint64_t;  // earlier images have lower ones
 
   // `blobs` are all of the image. Done() for those that are complete already.
-  void Add(ImageId image, std::vector<BlobToFetch> blobs);
-  // It is no longer wanted. Blobs that only it wanted go, once their streams have ended.
+  void Add(ImageId image, const std::string& registry, std::vector<BlobToFetch> blobs);
+  // It is no longer wanted. Blobs that only it wanted go; their streams are the caller's to stop.
   void Remove(ImageId image);
 
   struct Step {
-    enum class Kind { kOpen, kRange } kind = Kind::kOpen;
     std::string digest;
     ImageId image = 0;  // one that wants it
-    std::uint64_t begin = 0, end = 0, size = 0;
   };
-  // The next step of a free stream: it opens a blob, and calls Opened, Done, Postponed or Failed; or it
-  // fetches a range. nullopt: nothing for now. With `alone`, the whole agent has one stream.
-  std::optional<Step> Next(int streams_busy, bool alone);
+  // The blob that a free stream fetches next; the caller then says Done, Failed, Postponed, GaveUp or
+  // Refused. nullopt: none for now.
+  std::optional<Step> Next(base::TimePoint now);
+  // When a registry may be asked again for what waits; max() if none is held.
+  base::TimePoint NextAt(base::TimePoint now) const;
 
-  // The blob has `offset` bytes already.
-  void Opened(const std::string& digest, std::uint64_t offset);
-  // A range of it is complete, and cannot be written before an earlier one; or no longer waits.
-  void Waits(const std::string& digest);
-  void WaitsNoLonger(const std::string& digest);
+  struct Yield {
+    std::string digest;
+    bool stalled = false;  // its image is to be left to the runtime
+  };
+  // The stream that is to stop for a blob that waits, if no stream is free; nullopt: none. The caller stops
+  // it, and asks again when it has ended.
+  std::optional<Yield> ToYield(base::TimePoint now);
+
+  // Bytes of the blob came.
+  void Came(const std::string& digest, std::uint64_t bytes, base::TimePoint now);
+  // Until now its stream did not wait for the network.
+  void Rested(const std::string& digest, base::TimePoint now);
+  // Its stream has ended before the blob is complete.
+  void GaveUp(const std::string& digest);
   // Another writer has it: it is to be opened once more, after Retry().
   void Postponed(const std::string& digest);
   void Retry();
+  // Its registry has too many requests (429, 503), and is not to be asked before `until`: it gets half of the
+  // streams from now on. False: it does not help, since it had one stream only, or has refused the image
+  // before; Failed() is due. Answers to requests that ran side by side are one.
+  bool Refused(const std::string& digest, base::TimePoint until);
   // It is complete, or failed. Of() tells what that means for images.
   void Done(const std::string& digest);
   void Failed(const std::string& digest);
@@ -64,23 +81,45 @@ class FetchOrder {
   // All blobs are complete; some failed; or neither yet.
   enum class Progress { kUnderWay, kComplete, kFailed };
   Progress Of(ImageId image) const;
-  bool Wants(const std::string& digest) const;
+  bool Wants(const std::string& digest) const { return blobs_.contains(digest); }
 
  private:
   struct Blob {
+    std::string registry;
     std::uint64_t size = 0;
-    std::set<std::pair<ImageId, std::size_t>> wanted_by;  // with its rank there
-    enum class State { kNew, kOpening, kPostponed, kOpen } state = State::kNew;
-    std::uint64_t assigned = 0;
-    int waiting = 0;  // ranges
+    std::set<std::pair<ImageId, std::size_t>> wanted_by;  // with its rank there; never empty
+    enum class State { kWaits, kPostponed, kMoves, kYields } state = State::kWaits;
+    std::uint64_t begun = 0;    // the number of its step
+    base::TimePoint window_at;  // since when `window_bytes` came
+    std::uint64_t window_bytes = 0;
+    bool slow = false;  // in the window before
   };
   struct Image {
     std::set<std::string> missing;
     bool failed = false;
+    bool refused = false;
+  };
+  struct Registry {
+    int most = std::numeric_limits<int>::max();
+    base::TimePoint not_before;
+    std::uint64_t halved = 0;  // steps before this one ran beside the refused request
+  };
+  using Blobs = std::map<std::string, Blob>;
+  // How many streams move for each.
+  struct Shares {
+    std::map<std::string, int> registries;
+    std::map<ImageId, int> images;
   };
 
-  std::map<std::string, Blob> blobs_;  // that are not complete
+  static ImageId ImageOf(const Blob& blob) { return blob.wanted_by.begin()->first; }
+  static bool IsStalled(const Blob& blob, base::TimePoint now);
+  Shares CountShares() const;
+  Blobs::iterator Best(const Shares& shares, base::TimePoint now);
+
+  Blobs blobs_;  // that are not complete
   std::map<ImageId, Image> images_;
+  std::map<std::string, Registry> registries_;  // that images_ are of
+  std::uint64_t steps_ = 0;
 };
 
 }  // namespace prefetch::plan

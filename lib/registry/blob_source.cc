@@ -47,6 +47,7 @@ base::Error Refused(const std::string& who, const Reply& reply) {
     case 404:
       return base::NotFound(words);
     case 429:
+    case 503:
       return base::ResourceExhausted(words);
     default:
       return base::Unavailable(words);
@@ -130,14 +131,14 @@ BlobSource::Asked BlobSource::AskHost(const base::Call& call, const ChainedHost&
         }
       }
       last = Refused(who, reply);
-      // Another server's limit is not this one's.
-      if (reply.response->status == 429 && !reply.elsewhere) {
-        image::RegistryAnswer limited{.kind = image::RegistryAnswerKind::kRateLimited};
-        if (auto wait = reply.response->headers.Get("Retry-After")) {
-          std::string_view date = reply.response->headers.Get("Date").value_or("");
-          limited.retry_after = ParseRetryAfter(*wait, date, parts_.clock.Wall());
+      // Another server's limit is not this one's. One without a time is for the caller to judge.
+      const auto wait = reply.response->headers.Get("Retry-After");
+      if (wait && last.code() == base::Code::kResourceExhausted && !reply.elsewhere) {
+        const std::string_view date = reply.response->headers.Get("Date").value_or("");
+        if (auto patience = ParseRetryAfter(*wait, date, parts_.clock.Wall())) {
+          parts_.book.Note(origin, IdentityOf(credential),
+                           {.kind = image::RegistryAnswerKind::kRateLimited, .retry_after = patience});
         }
-        parts_.book.Note(origin, IdentityOf(credential), limited);
       }
       break;
     }

@@ -184,15 +184,19 @@ TEST_F(BlobSourceTest, WhatARefusalMeans) {
   const struct {
     int status;
     Code code;
-  } rows[] = {{401, Code::kPermissionDenied}, {403, Code::kPermissionDenied},
-              {404, Code::kNotFound},         {416, Code::kUnavailable},
-              {500, Code::kUnavailable},      {429, Code::kResourceExhausted}};
+  } rows[] = {{401, Code::kPermissionDenied}, {403, Code::kPermissionDenied}, {404, Code::kNotFound},
+              {416, Code::kUnavailable},      {500, Code::kUnavailable},      {429, Code::kResourceExhausted},
+              {503, Code::kResourceExhausted}};
   for (const auto& row : rows) {
     Make();
     AnswerBlobs({.status = row.status});
     EXPECT_EQ(CodeOf(Bytes(App())), row.code) << row.status;
   }
-  // It asked for patience.
+  // It named no time, so that the caller may ask again; then it asked for patience.
+  EXPECT_EQ(client_->contents().AskedForPatience(App()), std::nullopt);
+  AnswerBlobs({.status = 503, .headers = {{"Retry-After", "5"}}});
+  EXPECT_EQ(CodeOf(Bytes(App())), Code::kResourceExhausted);
+  EXPECT_EQ(client_->contents().AskedForPatience(App()), std::chrono::seconds(5));
   registry_.Forget();
   HaveBlob();
   EXPECT_EQ(CodeOf(Bytes(App())), Code::kResourceExhausted);
@@ -242,7 +246,7 @@ TEST_F(BlobSourceTest, LimitsThatComeSideBySideAreOneAndAreToldToPulls) {
   std::atomic<int> came{0};
   registry_.Answer([&](const WireRequest&) -> std::optional<FakeReply> {
     for (came++; came < 8;) std::this_thread::yield();  // all are on their way before the first is answered
-    return FakeReply{.status = 429};
+    return FakeReply{.status = 429, .headers = {{"Retry-After", "60"}}};
   });
   Make();
   EXPECT_EQ(client_->contents().AskedForPatience(App()), std::nullopt);
@@ -256,16 +260,15 @@ TEST_F(BlobSourceTest, LimitsThatComeSideBySideAreOneAndAreToldToPulls) {
       });
     }
   }
-  EXPECT_EQ(client_->contents().AskedForPatience(App()),
-            std::chrono::seconds(60));  // not the eighth of a row
+  EXPECT_EQ(client_->contents().AskedForPatience(App()), std::chrono::seconds(60));
   clock_.Advance(std::chrono::seconds(60));
   EXPECT_EQ(client_->contents().AskedForPatience(App()), std::nullopt);
-  // What is served afterwards ends the row.
+  // What is served afterwards ends it; a 429 without a time begins none.
   HaveBlob();
   EXPECT_TRUE(Bytes(App()));
   AnswerBlobs({.status = 429});
   EXPECT_FALSE(Bytes(App()));
-  EXPECT_EQ(client_->contents().AskedForPatience(App()), std::chrono::seconds(60));
+  EXPECT_EQ(client_->contents().AskedForPatience(App()), std::nullopt);
 }
 
 TEST_F(BlobSourceTest, TheLimitOfAStoreIsNotTheRegistrys) {
