@@ -12,6 +12,7 @@ namespace prefetch::credentials {
 namespace {
 
 constexpr std::size_t kLongestDockerConfig = 1 << 20;
+constexpr std::size_t kDeepest = 1000;
 constexpr std::string_view kBase64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 // Standard base64 as Go has it: line breaks anywhere are passed over, trailing bits are not looked at.
@@ -40,27 +41,48 @@ std::optional<std::string> DecodeBase64(std::string_view text, bool padded) {
   return out;
 }
 
-std::optional<image::AuthConfig> DecodeEntry(const doc::Reader& reader) {
-  if (reader.IsNull()) return image::AuthConfig{};
-  doc::ObjectReader entry(reader, doc::KeyRule::kIgnoreCase);
-  image::AuthConfig auth{entry.String("username").value_or(""),
-                         base::Secret(entry.String("password").value_or(""))};
-  entry.String("email");
-  std::string encoded = entry.String("auth").value_or("");
+// Calls `take` for every member that Go's decoder takes for `key`, in their order.
+template <typename Take>
+void ForEach(const doc::Reader& object, std::string_view key, const Take& take) {
+  for (const auto& [name, value] : object.Members()) {
+    if (base::EqualsIgnoreCase(name, key)) take(value);
+  }
+}
+
+// A text: the last one that is not null.
+std::string Text(const doc::Reader& object, std::string_view key) {
+  std::string text;
+  ForEach(object, key, [&](const doc::Reader& value) {
+    if (!value.IsNull()) text = value.String().value_or("");
+  });
+  return text;
+}
+
+std::optional<image::AuthConfig> DecodeEntry(const doc::Reader& entry) {
+  if (entry.IsNull()) return image::AuthConfig{};
+  if (entry.node().kind != doc::Node::Kind::kMapping) {
+    entry.Members();  // tells what it is
+    return std::nullopt;
+  }
+  image::AuthConfig auth{Text(entry, "username"), base::Secret(Text(entry, "password"))};
+  Text(entry, "email");
+  std::string encoded = Text(entry, "auth");
   if (encoded.empty()) return auth;
   std::optional<image::AuthConfig> decoded = DecodeAuthField(encoded);
   base::WipeString(encoded);
-  if (!decoded) entry.Fail("auth", "must be base64 of user:password");
+  if (!decoded)
+    ForEach(entry, "auth", [](const doc::Reader& value) { value.Fail("must be base64 of user:password"); });
   return decoded;
 }
 
-std::vector<KeyedAuth> DecodeAuths(const doc::Reader& reader) {
-  std::vector<KeyedAuth> auths;
-  for (const auto& [key, value] : reader.Members()) {
-    std::optional<image::AuthConfig> auth = DecodeEntry(value);
-    if (auth) auths.push_back({key, std::move(*auth)});
+// Go reads a second map into the first one: entries of the same key are replaced, others stay.
+void DecodeAuths(const doc::Reader& reader, std::vector<KeyedAuth>& auths) {
+  if (reader.IsNull()) return auths.clear();
+  for (const auto& member : reader.Members()) {
+    std::optional<image::AuthConfig> auth = DecodeEntry(member.second);
+    std::erase_if(auths, [&](const KeyedAuth& other) { return other.key == member.first; });
+    if (auth) auths.push_back({member.first, std::move(*auth)});
   }
-  return auths;
 }
 
 std::string Join(const std::string& directory, std::string_view name) {
@@ -83,16 +105,21 @@ std::optional<image::AuthConfig> DecodeAuthField(std::string_view text) {
 
 base::Result<std::vector<KeyedAuth>> DecodeDockerConfig(std::string_view text, DockerConfigShape shape) {
   doc::Problems problems("docker config");
-  std::optional<doc::Node> tree = doc::ParseJson(text, problems, doc::JsonRules::kLenient);
+  std::optional<doc::Node> tree = doc::ParseJson(text, problems, doc::JsonRules::kGo, {.depth = kDeepest});
   std::vector<KeyedAuth> auths;
   if (tree) {
     doc::SecretNode root(std::move(*tree));
     doc::Reader reader(root.node, problems);
-    if (shape == DockerConfigShape::kBare || reader.IsNull()) {
-      auths = DecodeAuths(reader);
-    } else {
-      doc::ObjectReader object(reader, doc::KeyRule::kIgnoreCase);
-      if (std::optional<doc::Reader> found = object.Find("auths")) auths = DecodeAuths(*found);
+    if (shape == DockerConfigShape::kBare) {
+      DecodeAuths(reader, auths);
+    } else if (!reader.IsNull()) {
+      ForEach(reader, "auths", [&](const doc::Reader& found) { DecodeAuths(found, auths); });
+      ForEach(reader, "HttpHeaders", [&](const doc::Reader& headers) {
+        if (headers.IsNull()) return;
+        for (const auto& [name, value] : headers.Members()) {
+          if (!value.IsNull()) value.String();
+        }
+      });
     }
   }
   if (!problems.empty()) return base::InvalidArgument(base::Join(problems.Lines(), "\n"));
@@ -101,7 +128,8 @@ base::Result<std::vector<KeyedAuth>> DecodeDockerConfig(std::string_view text, D
 
 CredHelpers DecodeCredHelpers(std::string_view text) {
   doc::Problems problems("docker config");
-  std::optional<doc::Node> tree = doc::ParseJson(text, problems, doc::JsonRules::kLenient);
+  std::optional<doc::Node> tree =
+      doc::ParseJson(text, problems, doc::JsonRules::kLenient, {.depth = kDeepest});
   CredHelpers helpers;
   if (!tree) return helpers;
   doc::SecretNode root(std::move(*tree));

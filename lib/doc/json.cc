@@ -239,6 +239,7 @@ class Parser {
       if (Take('}')) break;
       if (!Take(',')) return Fail("a comma or } is expected here");
     }
+    if (rules_ == JsonRules::kGo) return true;
     ResolveDuplicates(node, rules_ == JsonRules::kStrict ? Duplicates::kProblem : Duplicates::kLastCounts,
                       problems_);
     return true;
@@ -259,7 +260,7 @@ class Parser {
 
 std::optional<Node> ParseJson(std::string_view text, Problems& problems, JsonRules rules,
                               const Limits& limits) {
-  if (rules == JsonRules::kLenient && text.size() <= limits.bytes) {
+  if (rules != JsonRules::kStrict && text.size() <= limits.bytes) {
     // Problems of the text itself are the grammar's to find: a raw control character stands in a string or is
     // no value. Go has no byte order mark either.
     std::string repaired = base::ToUtf8(text);

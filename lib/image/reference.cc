@@ -102,7 +102,6 @@ Complaint CheckHostName(std::string_view host) {
       return kInvalidFormat;
     }
     for (char c : label) {
-      if (c == '_') return "host must not contain an underscore";
       if (!IsAlphanumeric(c) && c != '-') return kInvalidFormat;
     }
     if (label.size() > kLongestLabel) return "host has a label longer than 63";
@@ -170,7 +169,10 @@ base::Result<Reference> Reference::Parse(std::string_view written) {
     out.path.insert(0, kOfficialPrefix);
   }
 
-  if (Complaint complaint = CheckDomain(out.domain)) return refuse(*complaint);
+  // "my_host.example" is no domain by the grammar, but a path may begin so; the runtimes ask that host.
+  if (out.domain.find('_') == std::string::npos || !IsComponent(out.domain)) {
+    if (Complaint complaint = CheckDomain(out.domain)) return refuse(*complaint);
+  }
   if (Complaint complaint = CheckPath(out.path)) return refuse(*complaint);
   if (colon < name.size()) {
     out.tag = name.substr(colon + 1);

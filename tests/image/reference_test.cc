@@ -79,7 +79,7 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"Row25", "[fe80::1%eth0]:5000/app", "", "invalid reference format"},
         Row{"Row26", "[2001:db8::1]", "", "invalid reference format"},
         Row{"Row27", "xn--n3h.com/app", "xn--n3h.com/app:latest", ""},
-        Row{"Row28", "a_b.com/app", "", "must not contain an underscore"},
+        Row{"Row28", "a_b.com/app", "a_b.com/app:latest", ""},
         Row{"Row29", "foo_bar.com:8080", "docker.io/library/foo_bar.com:8080", ""},
         Row{"Row30", "my__app", "docker.io/library/my__app:latest", ""},
         Row{"Row31", "my___app", "", "invalid reference format"},
