@@ -37,12 +37,13 @@ void AppendUtf8(std::string& out, std::uint32_t c) {
 // Recursive descent; the depth limit bounds the recursion. After a problem the parse is over.
 class Parser {
  public:
-  Parser(std::string_view text, Problems& problems, JsonRules rules, const Limits& limits)
+  Parser(std::string_view text, Problems& problems, JsonRules rules, const Limits& limits, Position begin)
       : text_(text),
         columns_(text),
         problems_(problems),
         rules_(rules),
-        limits_(LimitsFor(text.size(), limits)) {}
+        limits_(LimitsFor(text.size(), limits)),
+        begin_(begin) {}
 
   std::optional<Node> Document() {
     Node root;
@@ -57,8 +58,11 @@ class Parser {
 
  private:
   Position Here() {
-    return columns_.InCharacters(
+    Position here = columns_.InCharacters(
         {static_cast<std::uint32_t>(line_), static_cast<std::uint32_t>(at_ - line_start_ + 1)});
+    if (here.line == 1) here.column += begin_.column - 1;
+    here.line += begin_.line - 1;
+    return here;
   }
 
   bool Fail(std::string_view message) {
@@ -250,6 +254,7 @@ class Parser {
   Problems& problems_;
   JsonRules rules_;
   Limits limits_;
+  Position begin_;
   std::size_t at_ = 0;
   std::size_t line_ = 1;
   std::size_t line_start_ = 0;
@@ -259,16 +264,16 @@ class Parser {
 }  // namespace
 
 std::optional<Node> ParseJson(std::string_view text, Problems& problems, JsonRules rules,
-                              const Limits& limits) {
+                              const Limits& limits, Position begin) {
   if (rules != JsonRules::kStrict && text.size() <= limits.bytes) {
     // Problems of the text itself are the grammar's to find: a raw control character stands in a string or is
     // no value. Go has no byte order mark either.
     std::string repaired = base::ToUtf8(text);
-    return Parser(repaired, problems, rules, limits).Document();
+    return Parser(repaired, problems, rules, limits, begin).Document();
   }
   std::optional<std::string_view> checked = CheckText(text, limits.bytes, problems);
   if (!checked) return std::nullopt;
-  return Parser(*checked, problems, rules, limits).Document();
+  return Parser(*checked, problems, rules, limits, begin).Document();
 }
 
 }  // namespace prefetch::doc

@@ -22,7 +22,8 @@ enum class JsonRules {
 
 // One value, with nothing behind it. nullopt, with the problem added, if the text cannot be read. A tree that
 // comes with problems (duplicate keys) is good for finding further ones, not for use. Pure.
+// `begin` is where `text` stands, if it is a part of another text.
 std::optional<Node> ParseJson(std::string_view text, Problems& problems, JsonRules rules = JsonRules::kStrict,
-                              const Limits& limits = {});
+                              const Limits& limits = {}, Position begin = {1, 1});
 
 }  // namespace prefetch::doc
