@@ -41,10 +41,12 @@ int Print(const screen::Audit& audit, const AuditOptions& options, std::ostream&
   return audit.Clean() ? kOk : kNo;
 }
 
-// Adds the containers of a pod.
+// Adds all images that kubelet pulls for a pod.
 void AddImages(const kube::Pod& pod, std::vector<screen::PodImage>& images) {
-  for (const kube::PodContainer& container : pod.containers)
-    images.push_back({pod.name_space, pod.name, pod.node, container.image});
+  auto add = [&](const std::string& image) { images.push_back({pod.name_space, pod.name, pod.node, image}); };
+  for (const kube::PodContainer& container : pod.containers) add(container.image);
+  for (const std::string& image : pod.ephemeral_images) add(image);
+  for (const std::string& image : pod.image_volumes) add(image);
 }
 
 base::Result<std::vector<screen::PodImage>> SavedPods(const std::string& path) {

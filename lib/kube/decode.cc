@@ -138,6 +138,9 @@ std::optional<Pod> DecodePod(const doc::Node& object) {
     pod.image_pull_secrets.push_back(TextAt(secret, {"name"}));
   }
   pod.containers = ContainersOf(object);
+  for (const doc::Node& container : ItemsAt(object, {"spec", "ephemeralContainers"})) {
+    pod.ephemeral_images.push_back(TextAt(container, {"image"}));
+  }
   for (const doc::Node& volume : ItemsAt(object, {"spec", "volumes"})) {
     if (volume.Find("image") != nullptr) pod.image_volumes.push_back(TextAt(volume, {"image", "reference"}));
   }

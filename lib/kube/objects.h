@@ -68,6 +68,7 @@ struct Pod {
   std::vector<std::string> image_pull_secrets;  // names only
   std::vector<PodContainer> containers;         // init containers first
   std::vector<std::string> image_volumes;       // the references of volumes that are images
+  std::vector<std::string> ephemeral_images;    // of ephemeral containers
 
   friend bool operator==(const Pod&, const Pod&) = default;
 };

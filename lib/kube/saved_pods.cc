@@ -1,12 +1,14 @@
 #include "kube/saved_pods.h"
 
 #include "doc/json.h"
+#include "doc/json_items.h"
+#include "doc/path.h"
 #include "kube/decode.h"
 
 namespace prefetch::kube {
 namespace {
 
-constexpr doc::Limits kSavedLimits{.bytes = kMostSavedBytes, .depth = 64, .nodes = 20'000'000};
+constexpr doc::Limits kLimits{.bytes = 10 << 20, .depth = 64, .nodes = 1'000'000};  // of one pod
 
 // kubectl leaves the kind out in the items of a PodList.
 bool IsPod(const doc::Node& object) {
@@ -18,20 +20,24 @@ bool IsPod(const doc::Node& object) {
 
 base::Result<std::vector<Pod>> ReadSavedPods(std::string_view json) {
   doc::Problems problems("pods");
-  auto root = doc::ParseJson(json, problems, doc::JsonRules::kLenient, kSavedLimits);
-  if (!root) return base::Error(problems.ToStatus().error());
   std::vector<Pod> pods;
-  const doc::Node* items = root->Find("items");
-  if (items == nullptr && TextAt(*root, {"kind"}) == "Pod") {
-    if (auto pod = DecodePod(*root)) pods.push_back(*std::move(pod));
-    return pods;
-  }
-  if (items == nullptr || items->kind != doc::Node::Kind::kSequence) {
+  auto add = [&](const doc::Node& object) {
+    if (!IsPod(object)) return;
+    if (auto pod = DecodePod(object)) pods.push_back(*std::move(pod));
+  };
+  if (json.size() > kMostSavedBytes) return base::InvalidArgument("pods: longer than a list of pods may be");
+  doc::JsonItems items(kLimits.bytes, [&](std::string_view item, doc::Position at) {
+    const auto object = doc::ParseJson(item, problems, doc::JsonRules::kLenient, kLimits, at);
+    if (object) add(*object);
+  });
+  items.Feed(json);
+  const auto root = doc::ParseJson(items.rest(), problems, doc::JsonRules::kLenient, kLimits);
+  if (!root || !problems.empty()) return base::Error(problems.ToStatus().error());
+  const doc::Node* list = root->Find("items");
+  if (list == nullptr && doc::TextAt(*root, {"kind"}) == "Pod") {
+    add(*root);
+  } else if (list == nullptr || list->kind != doc::Node::Kind::kSequence) {
     return base::InvalidArgument("this is no list of pods, as kubectl get pods -o json prints it");
-  }
-  for (const doc::Node& item : items->items) {
-    if (!IsPod(item)) continue;
-    if (auto pod = DecodePod(item)) pods.push_back(*std::move(pod));
   }
   return pods;
 }

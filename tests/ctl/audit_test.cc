@@ -96,6 +96,21 @@ TEST_F(AuditTest, PodsThatCannotBeReadAreBadInput) {
   }
 }
 
+TEST_F(AuditTest, EphemeralContainersAndImageVolumesOfSavedPods) {
+  const std::string pods =
+      folder_.Write("all.json",
+                    R"({"kind":"List","items":[{"kind":"Pod","metadata":{"name":"p"},"spec":{
+"containers":[{"name":"c","image":"q.io/a:v1"}],"ephemeralContainers":[{"name":"e","image":"q.io/debug:v1"}],
+"volumes":[{"name":"v","image":{"reference":"q.io/volume:v1"}}]}}]})");
+  tests::Ran ran = tests::Run([&](auto& out, auto& err) {
+    return AuditOfPods(
+        {.pods_file = pods, .lists = {folder_.Write("images.txt", "q.io/a:v1\n")}, .ignore = {}}, out, err);
+  });
+  EXPECT_EQ(ran.exit, kNo) << ran;
+  EXPECT_NE(ran.out.find("q.io/debug:v1"), std::string::npos) << ran;
+  EXPECT_NE(ran.out.find("q.io/volume:v1"), std::string::npos) << ran;
+}
+
 TEST_F(AuditTest, SavedPodsAgainstAList) {
   tests::Ran ran = OfPods("q.io/a:v1\n");
   EXPECT_EQ(ran.exit, kNo) << ran;
