@@ -36,12 +36,16 @@ std::string ListDraft::Comment(const Image& image) {
   return more == 0 ? text : text + " and " + std::to_string(more) + " more";
 }
 
-std::string ListDraft::Write(DraftOutput output) const {
+std::string ListDraft::Write(DraftOutput output, const std::vector<std::string>& notes) const {
   std::string text;
   std::vector<doc::Node> nodes;
+  if (!notes.empty() && output != DraftOutput::kJson) {
+    text = "# Not in this list:\n";
+    for (const std::string& note : notes) text += "# " + base::InOneLine(note) + "\n";
+  }
   if (output == DraftOutput::kYaml) {
-    text = "apiVersion: prefetchd.dev/v1alpha1\nkind: ImageList\nimages:" +
-           std::string(images_.empty() ? " []\n" : "\n");
+    text += "apiVersion: prefetchd.dev/v1alpha1\nkind: ImageList\nimages:" +
+            std::string(images_.empty() ? " []\n" : "\n");
   }
   for (const auto& known : images_) {
     const Image& image = known.second;

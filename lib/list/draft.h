@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -22,8 +23,8 @@ class ListDraft {
 
   std::size_t size() const { return images_.size(); }
   // A list file, sorted by name, that DecodeSource reads; in YAML and plain text with a comment of where
-  // each image is from. JSON has no comments.
-  std::string Write(DraftOutput output) const;
+  // each image is from. `notes` are comments in front of it, about what the list lacks. JSON has no comments.
+  std::string Write(DraftOutput output, const std::vector<std::string>& notes = {}) const;
 
  private:
   struct Image {
@@ -40,6 +41,16 @@ class ListDraft {
 // digest for an image that has no tag any more. `problems` gets what makes the text no such document; names
 // in it that are none ("<none>:<none>") are passed over.
 std::vector<image::Reference> ReadCrictlImages(std::string_view json, doc::Problems& problems);
+
+// Reads a list of another tool, whatever it is: ImageCache, ImagePullJob, ImageListPullJob, NodeImage,
+// PinnedImageSet, Knative's Image, KubernetesImagePuller and its IMAGES, ImageSetConfiguration, a compose
+// file, `crictl images` as a table or as JSON, or a name a line as kubeadm prints them. Pure. nullopt: it is
+// none of these, but Kubernetes manifests. `problems` gets what cannot be read, and a text without any image.
+struct ForeignImage {
+  image::Reference reference;
+  doc::Position at;
+};
+std::optional<std::vector<ForeignImage>> ReadForeignList(std::string_view text, doc::Problems& problems);
 
 // Images that are named in files of any kind, found by a marker that people put beside them. Pure.
 //

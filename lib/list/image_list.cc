@@ -28,6 +28,11 @@ std::string_view WhyNoName(std::string_view text) {
   }
   if (text.find_first_of(" \t\r\n") != std::string_view::npos)
     return "must be one image name, without blanks";
+  if (text.find_first_of("\"'") != std::string_view::npos) return "must be an image name, without quotes";
+  if (text.find("\xC2\xA0") != std::string_view::npos)
+    return "has a no-break space (U+00A0): write it without";
+  if (text.find("\xE2\x80\x8B") != std::string_view::npos)
+    return "has a zero-width space (U+200B), which cannot be seen: write it without";
   return {};
 }
 
@@ -53,6 +58,15 @@ class Collector {
     problems_.Add(at, path,
                   "is " + first->first + ", which is in line " + std::to_string(first->second) + " already");
     return std::nullopt;
+  }
+
+  // A plain list has no fields in which two lines could differ: the second one is only said.
+  bool Repeats(std::string_view name, doc::Position at) {
+    auto first = lines_.find(std::string(name));
+    if (first == lines_.end()) return false;
+    content_.warnings.push_back(problems_.source() + ":" + std::to_string(at.line) + ": is " + first->first +
+                                ", which is in line " + std::to_string(first->second) + " already");
+    return true;
   }
 
   void Add(ListEntry entry) { content_.entries.push_back(std::move(entry)); }
@@ -87,6 +101,7 @@ SourceContent DecodeText(std::string_view bytes, Problems& problems) {
     }
     if (name.empty() || name.starts_with('#')) continue;
     if (TooMany(++count, at, problems)) break;
+    if (collector.Repeats(name, at)) continue;
     std::optional<image::Reference> reference = collector.Name(name, at, "");
     if (!reference) continue;
     ListEntry entry;
@@ -162,6 +177,10 @@ SourceForm FormOfText(std::string_view text) {
     if (line.empty() || line.starts_with('#')) continue;
     if (line.starts_with('{')) return SourceForm::kJson;
     if (image::Reference::Parse(line)) return SourceForm::kPlain;
+    // A name in quotes is a mistake in a plain list.
+    const bool quoted =
+        line.size() > 1 && (line.front() == '"' || line.front() == '\'') && line.back() == line.front();
+    if (quoted) return SourceForm::kPlain;
     bool key = line.ends_with(':') || line.find(": ") != std::string_view::npos;
     bool structure = std::string_view("-%[!&*?|>\"'").find(line.front()) != std::string_view::npos;
     return key || structure ? SourceForm::kYaml : SourceForm::kPlain;

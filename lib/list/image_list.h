@@ -49,7 +49,8 @@ struct ListEntry {
 };
 
 struct SourceContent {
-  std::vector<ListEntry> entries;  // as listed; each spelling of a name once
+  std::vector<ListEntry> entries;     // as listed; each spelling of a name once
+  std::vector<std::string> warnings;  // sentences with their place: lines that are repeated in a plain list
 };
 
 // Does a file of this name in a directory belong to the list? By its ending: .txt, .yaml, .yml or .json; a

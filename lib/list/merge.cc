@@ -96,6 +96,8 @@ plan::ImageList Merge(const std::vector<LoadedSource>& sources) {
     list.sources.push_back(source.info);
     hashes.push_back(source.info.hash);
     if (!source.content) continue;
+    const std::vector<std::string>& warnings = source.content->warnings;
+    list.warnings.insert(list.warnings.end(), warnings.begin(), warnings.end());
     if (source.content->entries.empty()) list.warnings.push_back(source.info.name + ": lists no images");
     for (const ListEntry& entry : source.content->entries) {
       DesiredImage image = Named(entry, source.info.name);

@@ -58,8 +58,11 @@ INSTANTIATE_TEST_SUITE_P(
                   "l.txt:4:3: must be one image name, without blanks\n"
                   "l.txt:5:1: must be an image name, not a URL\n"
                   "l.txt:6:1: must be an image name, without user name and password"},
-        BadSource{"TheSameSpellingTwice", "l.txt", "nginx\nb\ndocker.io/library/nginx:latest\nnginx\n",
-                  "l.txt:4:1: is nginx, which is in line 1 already"},
+        BadSource{"InQuotes", "l.txt", "\"nginx:1\"\n", "l.txt:1:1: must be an image name, without quotes"},
+        BadSource{"ANoBreakSpace", "l.txt", "nginx:1\xC2\xA0\n",
+                  "l.txt:1:1: has a no-break space (U+00A0): write it without"},
+        BadSource{"AZeroWidthSpace", "l.txt", "nginx\xE2\x80\x8B:1\n",
+                  "l.txt:1:1: has a zero-width space (U+200B), which cannot be seen: write it without"},
         BadSource{"LongLine", "l.txt", "a\n" + std::string(4097, 'x') + "\n",
                   "l.txt:2:1: the line is longer than 4096 bytes"},
         BadSource{"LongComment", "l.txt", "#" + std::string(4096, 'x'),
@@ -359,6 +362,17 @@ TEST(ImageList, WhichFilesBelong) {
   for (const char* name : {".a.txt", "..data", "a", "a.md", "a.txt~", "a.YAML", "txt", ""}) {
     EXPECT_FALSE(IsListFileName(name)) << name;
   }
+}
+
+TEST(PlainList, ARepeatedLineIsAWarning) {
+  auto content = DecodeSource("l.txt", "nginx\nb\ndocker.io/library/nginx:latest\nnginx\n", {});
+  ASSERT_TRUE(content.ok());
+  EXPECT_EQ(content->entries.size(), 3U);
+  EXPECT_EQ(content->warnings, std::vector<std::string>{"l.txt:4: is nginx, which is in line 1 already"});
+}
+
+TEST(PlainList, ATextOfQuotedNamesIsNoYaml) {
+  EXPECT_EQ(FormOfText("\"nginx:1\"\n"), SourceForm::kPlain);
 }
 
 }  // namespace
