@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/scrub.h"
 #include "ctl/annotate.h"
 #include "ctl/exit_code.h"
 #include "ctl/manifest_files.h"
@@ -23,7 +24,8 @@ struct Request {
   std::vector<screen::CheckItem> items;
   std::chrono::nanoseconds timeout{};
   std::vector<std::string> notes;  // sentences about images that are not asked about
-  std::string list;                // the first file with an image list of ours, which has no pods
+  std::vector<manifest::UnreadObject> unread;
+  std::string list;  // the first file with an image list of ours, which has no pods
 };
 
 std::optional<image::PullPolicy> Policy(const std::optional<std::string>& text, const std::string& flag,
@@ -64,19 +66,29 @@ Request Understand(const base::Call& call, const CheckOptions& options, bool sho
   read.policy = {options.assume_always_pull, Policy(options.default_policy, "--default-policy", mistakes),
                  Policy(options.default_check_policy, "--default-check-policy", mistakes)};
   read.pod_template_paths = options.pod_template_paths;
+  read.allow_unread = options.allow_unread;
   status::CheckIdentity identity = Identity(options, shows_token, mistakes);
   std::vector<manifest::ImageUse> uses;
-  ReadManifestFiles(call, FindManifests(options.files, mistakes), read, [&](ManifestFile file) {
-    std::move(file.mistakes.begin(), file.mistakes.end(), std::back_inserter(mistakes));
-    std::move(file.manifests.uses.begin(), file.manifests.uses.end(), std::back_inserter(uses));
-    if (request.list.empty() && file.manifests.passed_over.contains("ImageList.prefetchd.dev")) {
-      request.list = file.name;
-    }
-    for (const manifest::StepReference& reference : file.manifests.references) {
-      request.notes.push_back(file.name + ":" + std::to_string(reference.at.line) + ": " +
-                              manifest::ReferenceTitle(reference) + ", which is not checked");
-    }
-  });
+  ReadManifestFiles(
+      call, FindManifests(options.files, mistakes), read,
+      [&](ManifestFile file) {
+        std::move(file.mistakes.begin(), file.mistakes.end(), std::back_inserter(mistakes));
+        std::move(file.manifests.uses.begin(), file.manifests.uses.end(), std::back_inserter(uses));
+        if (request.list.empty() && file.manifests.passed_over.contains("ImageList.prefetchd.dev")) {
+          request.list = file.name;
+        }
+        for (const manifest::StepReference& reference : file.manifests.references) {
+          request.notes.push_back(file.name + ":" + std::to_string(reference.at.line) + ": " +
+                                  manifest::ReferenceTitle(reference) + ", which is not checked");
+        }
+        for (const manifest::OpenImage& image : file.manifests.open) {
+          request.notes.push_back(file.name + ":" + std::to_string(image.at.line) + ": " +
+                                  base::InOneLine(image.why) + ", which is not checked");
+        }
+        std::move(file.manifests.unread.begin(), file.manifests.unread.end(),
+                  std::back_inserter(request.unread));
+      },
+      mistakes);
   for (const CheckOptions::Image& image : options.images) {
     auto policy = Policy(image.policy, "--policy", mistakes);
     uses.push_back(screen::ImageByItself(image.image, policy, read.policy));
@@ -98,10 +110,10 @@ void Print(const Request& request, const status::CheckResult& result, const Chec
       out << screen::CheckText(request.items, result, {options.unknown_passes, options.width});
       break;
     case CheckOutput::kGithub:
-      out << screen::CheckGithub(request.items, result, options.unknown_passes);
+      out << screen::CheckGithub(request.items, result, options.unknown_passes, request.unread);
       break;
     case CheckOutput::kJson: {
-      auto indented = doc::IndentedJson(screen::CheckReportJson(request.items, result));
+      auto indented = doc::IndentedJson(screen::CheckReportJson(request.items, result, request.unread));
       if (indented) out << *indented;
       break;
     }
@@ -140,18 +152,22 @@ int Check(const base::Call& call, AgentClient agent, const CheckOptions& options
                    " is an image list, which has no pods: name manifests with -f, or images with --image"},
                   err);
   }
+  for (const manifest::UnreadObject& object : request.unread) err << UnreadLine(object) << "\n";
+  if (!request.unread.empty())
+    err << "note: images of objects that are not read are not checked; --allow-unread KIND accepts them\n";
   status::CheckResult result;
   if (request.items.empty()) {
-    err << "note: no pod of these manifests names an image: nothing to check\n";
-    result.ok = true;
-    if (options.output == CheckOutput::kJson) Print(request, result, options, out);
-    return kOk;
+    result.ok = request.unread.empty();
+    if (result.ok) err << "note: no pod of these manifests names an image: nothing to check\n";
+    const bool github = options.output == CheckOutput::kGithub && !result.ok;
+    if (options.output == CheckOutput::kJson || github) Print(request, result, options, out);
+    return result.ok ? kOk : kNo;
   }
   base::Status asked = AskAll(call.Within(request.timeout), agent, request.items, options.pull, result, err);
   // That an image is being pulled is an answer, too.
   bool any_decided = std::any_of(result.answers.begin(), result.answers.end(),
                                  [](const status::CheckAnswer& answer) { return !answer.result.empty(); });
-  result.ok = asked.ok() &&
+  result.ok = asked.ok() && request.unread.empty() &&
               std::all_of(result.answers.begin(), result.answers.end(),
                           [&](const auto& answer) { return screen::Passes(answer, options.unknown_passes); });
   if (call.Stopped()) return kInterrupted;

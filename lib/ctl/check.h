@@ -22,7 +22,7 @@ struct CheckOptions {
     std::optional<std::string> policy;  // else what Kubernetes fills in
   };
   std::vector<Image> images;
-  std::vector<std::string> pod_template_paths;
+  std::vector<std::string> pod_template_paths, allow_unread;
   bool assume_always_pull = false;
   std::optional<std::string> default_policy, default_check_policy;
   std::vector<std::string> pod_secrets;  // NAMESPACE/NAME/UID; with a token NAME[/UID]

@@ -87,6 +87,7 @@ int Lint(const base::Call& call, const LintOptions& options, std::ostream& out, 
   read.policy = {options.assume_always_pull, Policy(options.default_policy, "--default-policy", mistakes),
                  Policy(options.default_check_policy, "--default-check-policy", mistakes)};
   read.pod_template_paths = options.pod_template_paths;
+  read.allow_unread = options.allow_unread;
   auto selection = lint::Selection::Make(options.select, options.ignore);
   if (!selection) mistakes.push_back(selection.error().message());
   Lists lists = ReadLists(options.lists, mistakes);
@@ -97,11 +98,17 @@ int Lint(const base::Call& call, const LintOptions& options, std::ostream& out, 
     lint::Linter linter(lint::ListedImages(std::move(lists.images)), std::move(lists.ignores), *selection);
     std::vector<lint::Unread> unread;
     for (const std::string& mistake : mistakes) unread.push_back({"", mistake});
-    ReadManifestFiles(call, paths, read, [&](ManifestFile file) {
-      for (const std::string& mistake : file.mistakes) unread.push_back({file.name, mistake});
-      std::move(file.mistakes.begin(), file.mistakes.end(), std::back_inserter(mistakes));
-      linter.Add(file.manifests, std::move(file.ignores));
-    });
+    Mistakes nowhere;
+    ReadManifestFiles(
+        call, paths, read,
+        [&](ManifestFile file) {
+          for (const std::string& mistake : file.mistakes) unread.push_back({file.name, mistake});
+          std::move(file.mistakes.begin(), file.mistakes.end(), std::back_inserter(mistakes));
+          linter.Add(file.manifests, std::move(file.ignores));
+        },
+        nowhere);
+    for (const std::string& mistake : nowhere) unread.push_back({"", mistake});
+    std::move(nowhere.begin(), nowhere.end(), std::back_inserter(mistakes));
     if (call.Stopped()) return kInterrupted;
     result = linter.Finish();
     result.unread = std::move(unread);

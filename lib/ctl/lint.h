@@ -17,7 +17,7 @@ struct LintOptions {
   std::vector<std::string> files;  // files, folders, patterns; "-" is standard input
   std::vector<std::string> lists;
   std::vector<std::string> select, ignore;
-  std::vector<std::string> pod_template_paths;
+  std::vector<std::string> pod_template_paths, allow_unread;
   bool assume_always_pull = false;
   std::optional<std::string> default_policy, default_check_policy;
   LintOutput output = LintOutput::kText;

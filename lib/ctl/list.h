@@ -49,10 +49,11 @@ int DiffListWithNode(const base::Call& call, const AgentClient& agent, const Lis
 // `prefetchctl list import`: a list from wherever images are named already.
 struct ListImportOptions {
   std::vector<std::string> manifests;  // files, folders, patterns; "-" is standard input
-  std::vector<std::string> pod_template_paths;
+  std::vector<std::string> pod_template_paths, allow_unread;
   std::vector<std::string> lists;   // list files, plain ones too
   std::vector<std::string> crictl;  // files with the output of `crictl images -o json`; "-" is standard input
-  std::optional<std::string> marker;
+  std::vector<std::string> foreign;  // files with lists of other tools
+  std::vector<std::string> markers;
   std::vector<std::string> marked;   // files, folders, patterns that have the marker
   std::vector<std::string> exclude;  // patterns as of a shell, against normalised names
   list::DraftOutput output = list::DraftOutput::kYaml;

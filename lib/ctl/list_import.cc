@@ -1,20 +1,23 @@
 #include "ctl/list.h"
 
-#include <fnmatch.h>
-
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "base/fs.h"
+#include "base/scrub.h"
 #include "base/text.h"
 #include "ctl/exit_code.h"
 #include "ctl/list_files.h"
 #include "ctl/manifest_files.h"
+#include "image/name_pattern.h"
 #include "list/draft.h"
 
 namespace prefetch::ctl {
 namespace {
 
+// Behind the place of an image that is not in a container.
+constexpr const char* kSeen = " (seen, policy unknown)";
 constexpr std::size_t kMostMarkedBytes = 4 << 20;
 constexpr std::size_t kMostCrictlBytes = 32 << 20;
 
@@ -25,7 +28,7 @@ class Gathered {
 
   void Add(const image::Reference& reference, std::string from) {
     bool excluded = std::any_of(exclude_.begin(), exclude_.end(), [&](const std::string& pattern) {
-      return ::fnmatch(pattern.c_str(), reference.Normalized().c_str(), 0) == 0;
+      return image::MatchesPattern(pattern, reference.Normalized());
     });
     if (!excluded) draft_.Add(reference, std::move(from));
   }
@@ -40,22 +43,39 @@ std::string Place(const std::string& file, doc::Position at) {
   return file + ":" + std::to_string(at.line);
 }
 
-void AddManifests(const base::Call& call, const ListImportOptions& options, Gathered& gathered,
-                  Mistakes& mistakes) {
-  manifest::ReadOptions read;
-  read.pod_template_paths = options.pod_template_paths;
-  std::vector<ManifestPath> paths = FindManifests(options.manifests, mistakes);
-  ReadManifestFiles(call, paths, read, [&](ManifestFile file) {
-    std::move(file.mistakes.begin(), file.mistakes.end(), std::back_inserter(mistakes));
-    for (const manifest::ImageUse& use : file.manifests.uses) {
-      std::string place = Place(file.name, use.key_at);
-      if (use.reference) gathered.Add(*use.reference, place);
-      if (!use.reference) {
-        mistakes.push_back(place + ":" + std::to_string(use.key_at.column) + ": " + use.path +
-                           " is no valid image reference");
-      }
+// `left_out` gets what has images that are not known.
+void AddFile(ManifestFile file, Gathered& gathered, Mistakes& left_out, Mistakes& mistakes) {
+  std::move(file.mistakes.begin(), file.mistakes.end(), std::back_inserter(mistakes));
+  for (const manifest::ImageUse& use : file.manifests.uses) {
+    std::string place = Place(file.name, use.key_at);
+    // Of objects out of a cluster, the name says more than a line of a stream.
+    std::string from = file.name == "stdin" && !use.pod->name.empty() ? PodTitle(*use.pod) : place;
+    if (use.reference) gathered.Add(*use.reference, from + (use.policy_known ? "" : kSeen));
+    if (!use.reference) {
+      mistakes.push_back(place + ":" + std::to_string(use.key_at.column) + ": " + use.path +
+                         " is no valid image reference");
     }
-  });
+  }
+  for (const manifest::UnreadObject& object : file.manifests.unread) left_out.push_back(UnreadLine(object));
+  for (const manifest::OpenImage& image : file.manifests.open) {
+    left_out.push_back(Place(file.name, image.at) + ":" + std::to_string(image.at.column) + ": " +
+                       base::InOneLine(image.why));
+  }
+}
+
+manifest::ReadOptions OptionsOf(const ListImportOptions& options) {
+  manifest::ReadOptions read;
+  read.allow_unread = options.allow_unread;
+  read.pod_template_paths = options.pod_template_paths;
+  return read;
+}
+
+void AddManifests(const base::Call& call, const ListImportOptions& options, Gathered& gathered,
+                  Mistakes& left_out, Mistakes& mistakes) {
+  std::vector<ManifestPath> paths = FindManifests(options.manifests, mistakes);
+  ReadManifestFiles(
+      call, paths, OptionsOf(options),
+      [&](ManifestFile file) { AddFile(std::move(file), gathered, left_out, mistakes); }, mistakes);
 }
 
 void AddLists(const std::vector<std::string>& paths, Gathered& gathered, Mistakes& mistakes) {
@@ -81,22 +101,48 @@ void AddCrictl(const std::vector<std::string>& paths, Gathered& gathered, Mistak
   }
 }
 
+// Reads texts that are no lists of other tools as manifests (`helm get manifest`).
+void AddForeign(const ListImportOptions& options, Gathered& gathered, Mistakes& left_out,
+                Mistakes& mistakes) {
+  for (const std::string& path : options.foreign) {
+    auto text = ReadFileOrStdin(path, kMostCrictlBytes);
+    if (!text) {
+      mistakes.push_back(text.error().message());
+      continue;
+    }
+    doc::Problems problems(path == "-" ? "stdin" : path);
+    auto images = list::ReadForeignList(*text, problems);
+    ManifestFile file{.name = problems.source(), .manifests = {}, .ignores = {}, .mistakes = {}};
+    if (!images) file.manifests = manifest::ReadManifests(*text, problems, OptionsOf(options));
+    file.mistakes = problems.Lines();
+    AddFile(std::move(file), gathered, left_out, mistakes);
+    if (!images) continue;
+    for (const list::ForeignImage& image : *images)
+      gathered.Add(image.reference, Place(problems.source(), image.at));
+  }
+}
+
 void AddMarked(const ListImportOptions& options, Gathered& gathered, Mistakes& mistakes) {
-  if (!options.marker) return;
-  std::size_t before = gathered.draft().size();
+  if (options.markers.empty()) return;
+  std::set<std::string> met;
   for (const ManifestPath& path : FindFiles(
            options.marked, [](const std::string&) { return true; }, mistakes)) {
     auto text = base::ReadFile(path.path, kMostMarkedBytes);
     if (!text && path.named) mistakes.push_back(text.error().message());
     if (!text || !base::IsUtf8(*text)) continue;  // among the files of a folder are programs and pictures
-    doc::Problems problems(path.path);
-    for (const list::MarkedImage& image : list::ReadMarkedImages(*text, *options.marker, problems)) {
-      gathered.Add(image.reference, Place(path.path, image.at));
+    for (const std::string& marker : options.markers) {
+      doc::Problems problems(path.path);
+      for (const list::MarkedImage& image : list::ReadMarkedImages(*text, marker, problems)) {
+        // In a manifest it stands in `args` or `env`, and a program makes a container of it.
+        gathered.Add(image.reference, Place(path.path, image.at) + (IsManifestName(path.path) ? kSeen : ""));
+        met.insert(marker);
+      }
+      for (std::string& line : problems.Lines()) mistakes.push_back(std::move(line));
     }
-    for (std::string& line : problems.Lines()) mistakes.push_back(std::move(line));
   }
-  if (gathered.draft().size() == before && mistakes.empty()) {
-    mistakes.push_back("no line with the marker \"" + *options.marker + "\" was found");
+  if (!mistakes.empty()) return;
+  for (const std::string& marker : options.markers) {
+    if (!met.contains(marker)) mistakes.push_back("no line with the marker \"" + marker + "\" was found");
   }
 }
 
@@ -106,7 +152,13 @@ int ImportList(const base::Call& call, const AgentClient* agent, const ListImpor
                std::ostream& out, std::ostream& err) {
   Mistakes mistakes;
   Gathered gathered(options.exclude);
-  AddManifests(call, options, gathered, mistakes);
+  Mistakes left_out;
+  for (const std::string& pattern : options.exclude) {
+    if (base::Status good = image::CheckPattern(pattern); !good)
+      mistakes.push_back("--exclude: " + good.error().message());
+  }
+  AddForeign(options, gathered, left_out, mistakes);
+  AddManifests(call, options, gathered, left_out, mistakes);
   AddLists(options.lists, gathered, mistakes);
   AddCrictl(options.crictl, gathered, mistakes);
   AddMarked(options, gathered, mistakes);
@@ -120,7 +172,8 @@ int ImportList(const base::Call& call, const AgentClient* agent, const ListImpor
         gathered.Add(*reference, "node " + status->node);
     }
   }
-  out << gathered.draft().Write(options.output);
+  for (const std::string& line : left_out) err << line << "\n";
+  out << gathered.draft().Write(options.output, left_out);
   return kOk;
 }
 

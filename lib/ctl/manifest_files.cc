@@ -5,13 +5,16 @@
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
+#include <fstream>
 #include <iostream>
 #include <iterator>
+#include <set>
 #include <thread>
 #include <unordered_set>
 #include <utility>
 
 #include "base/fs.h"
+#include "base/scrub.h"
 #include "ctl/exit_code.h"
 #include "doc/problems.h"
 
@@ -23,10 +26,6 @@ namespace fs = std::filesystem;
 // Texts of one batch are in memory together.
 constexpr std::size_t kBatch = 64;
 constexpr unsigned kMostThreads = 8;
-
-bool IsManifestName(const std::string& name) {
-  return name.ends_with(".yaml") || name.ends_with(".yml") || name.ends_with(".json");
-}
 
 using Wanted = std::function<bool(const std::string&)>;
 
@@ -95,6 +94,14 @@ void AddWord(const std::string& word, const Wanted& wanted, Paths& paths, Mistak
   }
 }
 
+constexpr const char* kTwoStdins = "standard input can be one thing only: name a file for the other";
+
+// False the second time.
+bool TakeStdin() {
+  static std::atomic_flag taken;
+  return !taken.test_and_set();
+}
+
 // At most one byte more than `most_bytes`, which is then found to be too long.
 std::string ReadStdin(std::size_t most_bytes) {
   std::string text(std::min<std::size_t>(most_bytes + 1, 1 << 16), '\0');
@@ -109,20 +116,69 @@ std::string ReadStdin(std::size_t most_bytes) {
   return text;
 }
 
+// Hands over what follows, 64 KiB at a time.
+manifest::ReadMore MoreOf(std::istream& in) {
+  return [&in](std::string& text) {
+    const std::size_t had = text.size();
+    text.resize(had + (64U << 10));
+    in.read(text.data() + had, static_cast<std::streamsize>(text.size() - had));
+    text.resize(had + static_cast<std::size_t>(in.gcount()));
+    return text.size() > had;
+  };
+}
+
+// A text that is longer than one document may be.
+void ReadLong(const ManifestPath& path, std::string text, const manifest::ReadOptions& options,
+              ManifestFile& file) {
+  std::ifstream in;
+  if (path.path != "-") in.open(path.path, std::ios::binary);
+  doc::Problems problems(file.name);
+  file.manifests =
+      manifest::ReadLongManifests(text, MoreOf(path.path == "-" ? std::cin : in), problems, options);
+  file.ignores = manifest::lint::Ignores::Read(file.name, text);
+  file.mistakes = problems.Lines();
+}
+
+// Files of other programs in a folder may have keys twice, tags and the like.
+bool LooksLikeObject(const std::string& text) {
+  for (const char* word : {"apiVersion", "\nkind:", "\"kind\""}) {
+    if (text.find(word) != std::string::npos) return true;
+  }
+  return text.starts_with("kind:");
+}
+
 ManifestFile ReadOne(const ManifestPath& path, manifest::ReadOptions options) {
   ManifestFile file{
       .name = path.path == "-" ? "stdin" : path.path, .manifests = {}, .ignores = {}, .mistakes = {}};
-  auto text = ReadFileOrStdin(path.path, options.limits.bytes);
-  if (!text) {
-    file.mistakes.push_back(text.error().message());
+  if (!path.named) options.strangers = manifest::Strangers::kPassOver;
+  std::string text;
+  bool whole = true;
+  if (path.path == "-") {
+    if (!TakeStdin()) {
+      file.mistakes.emplace_back(kTwoStdins);
+      return file;
+    }
+    text = ReadStdin(options.limits.bytes);
+    whole = text.size() <= options.limits.bytes;
+  } else {
+    auto read = base::ReadFile(path.path, options.limits.bytes);
+    whole = read || read.error().code() != base::Code::kResourceExhausted;
+    if (!read && whole) {
+      file.mistakes.push_back(read.error().message());
+      return file;
+    }
+    if (read) text = *std::move(read);
+  }
+  if (!whole) {
+    ReadLong(path, std::move(text), options, file);
     return file;
   }
-  if (!path.named) options.strangers = manifest::Strangers::kPassOver;
   doc::Problems problems(file.name);
-  file.manifests = manifest::ReadManifests(*text, problems, options);
-  file.ignores = manifest::lint::Ignores::Read(file.name, *text);
+  file.manifests = manifest::ReadManifests(text, problems, options);
+  file.ignores = manifest::lint::Ignores::Read(file.name, text);
   file.mistakes = problems.Lines();
-  if (!file.mistakes.empty() && text->find("{{") != std::string::npos) {
+  if (!path.named && !LooksLikeObject(text)) file.mistakes.clear();
+  if (!file.mistakes.empty() && text.find("{{") != std::string::npos) {
     file.mistakes.push_back(file.name +
                             ": this looks like a template: read what it renders (helm template … | … -f -)");
   }
@@ -147,6 +203,10 @@ std::vector<ManifestFile> ReadBatch(const ManifestPath* first, std::size_t count
 
 }  // namespace
 
+bool IsManifestName(const std::string& name) {
+  return name.ends_with(".yaml") || name.ends_with(".yml") || name.ends_with(".json");
+}
+
 std::vector<ManifestPath> FindFiles(const std::vector<std::string>& words, const Wanted& wanted,
                                     Mistakes& mistakes) {
   Paths paths;
@@ -163,23 +223,33 @@ std::vector<ManifestPath> FindManifests(const std::vector<std::string>& words, M
 }
 
 base::Result<std::string> ReadFileOrStdin(const std::string& path, std::size_t most_bytes) {
-  static std::atomic_flag taken;
   if (path != "-") return base::ReadFile(path, most_bytes);
-  if (taken.test_and_set()) {
-    return base::InvalidArgument("standard input can be one thing only: name a file for the other");
-  }
+  if (!TakeStdin()) return base::InvalidArgument(kTwoStdins);
   std::string text = ReadStdin(most_bytes);
   if (text.size() <= most_bytes) return text;
   return base::ResourceExhausted("stdin is longer than " + std::to_string(most_bytes) + " bytes");
 }
 
 void ReadManifestFiles(const base::Call& call, const std::vector<ManifestPath>& paths,
-                       const manifest::ReadOptions& options, const std::function<void(ManifestFile)>& take) {
+                       const manifest::ReadOptions& options, const std::function<void(ManifestFile)>& take,
+                       Mistakes& mistakes) {
+  std::set<std::string> met;
   for (std::size_t i = 0; i < paths.size() && !call.Stopped(); i += kBatch) {
     for (ManifestFile& file : ReadBatch(&paths[i], std::min(kBatch, paths.size() - i), options)) {
+      met.insert(file.manifests.paths_met.begin(), file.manifests.paths_met.end());
       take(std::move(file));
     }
   }
+  if (paths.empty()) return;
+  for (const std::string& path : options.pod_template_paths) {
+    if (!met.contains(path))
+      mistakes.push_back("--pod-template-path " + path + ": no object in these manifests has a pod there");
+  }
+}
+
+std::string UnreadLine(const manifest::UnreadObject& object) {
+  return object.pod->source + ":" + std::to_string(object.at.line) + ":" + std::to_string(object.at.column) +
+         ": " + base::InOneLine(UnreadTitle(object)) + " (" + base::InOneLine(object.type) + ")";
 }
 
 }  // namespace prefetch::ctl

@@ -26,7 +26,9 @@ struct ManifestPath {
 std::vector<ManifestPath> FindFiles(const std::vector<std::string>& words,
                                     const std::function<bool(const std::string&)>& wanted,
                                     std::vector<std::string>& mistakes);
-// In folders *.yaml, *.yml and *.json.
+// *.yaml, *.yml and *.json.
+bool IsManifestName(const std::string& name);
+// In folders those with such names.
 std::vector<ManifestPath> FindManifests(const std::vector<std::string>& words,
                                         std::vector<std::string>& mistakes);
 
@@ -42,8 +44,12 @@ struct ManifestFile {
 };
 
 // Reads them side by side, a few at a time, and hands them over one by one in their order. Ends early when
-// `call` is stopped.
+// `call` is stopped. A path of pod templates that leads to no pod in any of them goes to `mistakes`.
 void ReadManifestFiles(const base::Call& call, const std::vector<ManifestPath>& paths,
-                       const manifest::ReadOptions& options, const std::function<void(ManifestFile)>& take);
+                       const manifest::ReadOptions& options, const std::function<void(ManifestFile)>& take,
+                       std::vector<std::string>& mistakes);
+
+// "app.yaml:3:7: JobSet shop/js may run pods, and …"
+std::string UnreadLine(const manifest::UnreadObject& object);
 
 }  // namespace prefetch::ctl

@@ -26,7 +26,7 @@ bool IsCheckName(std::string_view name) {
 }  // namespace
 
 bool IsCheckContainer(const ImageUse& use) {
-  if (use.kind == UseKind::kImageVolume) return false;
+  if (use.kind == UseKind::kImageVolume || use.kind == UseKind::kField) return false;
   if (IsCheckName(use.name)) return true;
   return use.pod && IsCheckName(use.pod->name);
 }

@@ -20,8 +20,14 @@ std::string_view UseKindName(UseKind kind) {
       return "ephemeral";
     case UseKind::kImageVolume:
       return "volume";
+    case UseKind::kField:
+      return "field";
   }
   return "";
+}
+
+std::string UnreadTitle(const UnreadObject& object) {
+  return PodTitle(*object.pod) + " " + object.why;
 }
 
 std::string ReferenceTitle(const StepReference& reference) {

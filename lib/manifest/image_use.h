@@ -43,16 +43,24 @@ struct Pod {
 // "Deployment shop/web", "Pod web".
 std::string PodTitle(const Pod& pod);
 
-enum class UseKind { kContainer, kInitContainer, kEphemeralContainer, kImageVolume };
-std::string_view UseKindName(UseKind kind);  // "container", "init", "ephemeral", "volume"
+enum class UseKind {
+  kContainer,
+  kInitContainer,
+  kEphemeralContainer,
+  kImageVolume,
+  kField,  // of a custom resource, whose controller makes containers of it: `spec.image`
+};
+std::string_view UseKindName(UseKind kind);  // "container", "init", "ephemeral", "volume", "field"
 
 struct ImageUse {
   std::string image;                          // byte for byte as it is written
   std::optional<image::Reference> reference;  // nullopt: kubelet will say InvalidImageName
   std::optional<image::PullPolicy> explicit_policy;
   image::PullPolicy policy = image::PullPolicy::kIfNotPresent;  // the effective one
+  // Not if a controller decides, or a variable is written for it: then `policy` is Kubernetes' default.
+  bool policy_known = true;
   UseKind kind = UseKind::kContainer;
-  std::string name;                        // of the container or volume
+  std::string name;                        // of the container or volume; of a field its path
   doc::Position at;                        // of the image's value
   doc::Position key_at;                    // of its key
   std::string path;                        // of the same: "spec.template.spec.containers[0].image"
@@ -74,6 +82,32 @@ struct StepReference {
 
 // `step "clone" of Task build takes its image from the StepAction "git-clone"`.
 std::string ReferenceTitle(const StepReference& reference);
+
+// An image that its manifest does not name: a variable stands for it, or nothing.
+struct OpenImage {
+  std::string why;                 // `container "app" has a variable for its image: $(params.image)`
+  doc::Position at;                // of the key
+  doc::Position holder_at;         // where the container begins
+  std::shared_ptr<const Pod> pod;  // never null
+};
+
+// The wishes of pods, in the order of the text.
+struct PodImages {
+  std::vector<ImageUse> uses;
+  std::vector<StepReference> references;  // their images are not among the uses
+  std::vector<OpenImage> open;
+};
+
+// An object that may run pods, and of which no image was found.
+struct UnreadObject {
+  std::string type;                // "JobSet.jobset.x-k8s.io"
+  std::string why;                 // behind its title: "may run pods, and …"
+  doc::Position at;                // of its kind
+  std::shared_ptr<const Pod> pod;  // never null; its owner, kind and name
+};
+
+// "JobSet shop/js may run pods, and …"
+std::string UnreadTitle(const UnreadObject& object);
 
 // Is this container there to check others' images before those start?
 //

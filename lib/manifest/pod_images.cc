@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "doc/spelling.h"
 #include "manifest/image_use.h"
 
 namespace prefetch::manifest {
@@ -26,18 +27,27 @@ constexpr ContainerList kContainerLists[] = {
 
 // The pod of which the uses are read.
 struct Context {
+  const FoundTemplate& found;
   std::shared_ptr<const Pod> pod;
   const PolicyRules& rules;
-  std::vector<ImageUse>& uses;
-  std::vector<StepReference>& references;
-  TemplateShape shape = TemplateShape::kPod;
+  PodImages& images;
+
+  // Whether a missing image or a key of another name means something.
+  bool exact() const { return found.origin != Origin::kShape && found.shape != TemplateShape::kJenkins; }
 };
 
-// The pod's spec: in a template, or right where a custom path led. nullopt: none is there.
+// The pod's spec: in a template, or right where a path led. nullopt: none is there.
 std::optional<ObjectReader> SpecOf(const FoundTemplate& found) {
   ObjectReader holder(found.value);
-  if (found.shape != TemplateShape::kPod) return holder;
-  if (!found.by_custom_path) return holder.Object("spec");
+  if (found.shape != TemplateShape::kPod || found.origin == Origin::kShape) return holder;
+  if (found.origin == Origin::kBuiltIn) {
+    std::optional<Reader> spec = holder.Find("spec");
+    if (!spec) {
+      doc::ReportMisspelt(found.value, {"spec"});
+      return std::nullopt;
+    }
+    return ObjectReader(*spec);
+  }
   if (holder.Has("containers")) return holder;
   std::optional<Reader> spec = holder.Find("spec");
   if (!spec || spec->node().kind != doc::Node::Kind::kMapping) return std::nullopt;
@@ -67,47 +77,115 @@ bool MayBeBlank(const std::string& image, UseKind kind, bool from_template) {
   return from_template && (kind == UseKind::kImageVolume || !image.empty());
 }
 
-// "$(params.image)" of Tekton, "{{inputs.parameters.image}}" of Argo: known when it runs.
-bool IsVariable(const std::optional<Reader>& value, TemplateShape shape) {
-  if (!value || value->node().kind != doc::Node::Kind::kString) return false;
-  const std::string_view mark = shape == TemplateShape::kArgo ? "{{" : "$(";
-  return shape != TemplateShape::kPod && value->node().text.find(mark) != std::string::npos;
-}
-
 // A key, and the object that has it.
 struct Field {
   ObjectReader& holder;
   std::string_view key;
 };
 
+std::string UseWords(const ImageUse& use, const Context& context) {
+  const std::string kind = use.kind == UseKind::kImageVolume ? "volume" : "container";
+  return (use.name.empty() ? "a " + kind : kind + " \"" + use.name + "\"") + " of " + PodTitle(*context.pod);
+}
+
+void AddOpen(const ImageUse& use, doc::Position at, const std::string& why, const Context& context) {
+  context.images.open.push_back(
+      {.why = UseWords(use, context) + " " + why, .at = at, .holder_at = use.holder_at, .pod = context.pod});
+}
+
+// Jenkins' kubernetes plugin writes IfNotPresent unless `alwaysPullImage` is true.
+PullPolicy PolicyOfFlag(const std::optional<Reader>& flag) {
+  return flag && flag->node().boolean ? PullPolicy::kAlways : PullPolicy::kIfNotPresent;
+}
+
+void ReadPolicy(const std::optional<Reader>& policy, const Field& field, ImageUse& use,
+                const Context& context) {
+  if (context.found.shape == TemplateShape::kJenkins) {
+    use.explicit_policy = PolicyOfFlag(policy);
+  } else if (policy && !(policy->node().kind == doc::Node::Kind::kString && policy->node().text.empty())) {
+    static constexpr std::initializer_list<std::pair<std::string_view, PullPolicy>> kNames = {
+        {"Always", PullPolicy::kAlways},
+        {"IfNotPresent", PullPolicy::kIfNotPresent},
+        {"Never", PullPolicy::kNever}};
+    const Variables* variables = context.found.variables.get();
+    const bool text = variables != nullptr && policy->node().kind == doc::Node::Kind::kString;
+    const Variables::Resolved resolved =
+        text ? variables->Resolve(policy->node().text) : Variables::Resolved();
+    if (resolved.open) {
+      use.policy_known = false;
+    } else if (text) {
+      doc::Node value = policy->node();
+      value.text = resolved.text;
+      use.explicit_policy = Reader(value, policy->problems(), policy->path()).Enum<PullPolicy>(kNames);
+    } else {
+      use.explicit_policy = policy->Enum<PullPolicy>(kNames);
+    }
+  } else {
+    return;
+  }
+  if (!policy) return;
+  use.policy_at = policy->node().at;
+  use.policy_key_at = field.holder.KeyAt(field.key);
+}
+
+// With the policy that the controller of a known kind fills in; an administrator's own word goes first.
+PolicyRules RulesOf(const Context& context, ImageUse& use) {
+  PolicyRules rules = context.rules;
+  if (context.found.place == nullptr || rules.default_policy) return rules;
+  switch (context.found.place->policy_default) {
+    case PolicyDefault::kKubernetes:
+      break;
+    case PolicyDefault::kIfNotPresent:
+      rules.default_policy = PullPolicy::kIfNotPresent;
+      break;
+    case PolicyDefault::kAlways:
+      rules.default_policy = PullPolicy::kAlways;
+      break;
+    case PolicyDefault::kUnknown:
+      if (!use.explicit_policy) use.policy_known = false;
+      break;
+  }
+  return rules;
+}
+
 void ReadUse(Field image_field, Field policy_field, ImageUse use, const Context& context) {
   std::optional<Reader> policy = policy_field.holder.Find(policy_field.key);
   std::optional<Reader> value = image_field.holder.Find(
       image_field.key, context.pod->from_template ? Need::kOptional : Need::kRequired);
-  if (IsVariable(policy, context.shape) || IsVariable(value, context.shape)) return;
-  if (policy && !(policy->node().kind == doc::Node::Kind::kString && policy->node().text.empty())) {
-    use.explicit_policy = policy->Enum<PullPolicy>({{"Always", PullPolicy::kAlways},
-                                                    {"IfNotPresent", PullPolicy::kIfNotPresent},
-                                                    {"Never", PullPolicy::kNever}});
-    use.policy_at = policy->node().at;
-    use.policy_key_at = policy_field.holder.KeyAt(policy_field.key);
+  ReadPolicy(policy, policy_field, use, context);
+  if (!value) {
+    if (context.exact() && context.pod->from_template && use.kind != UseKind::kField) {
+      AddOpen(use, use.holder_at, "has no image here", context);
+    }
+    return;
   }
-  if (!value) return;
   std::optional<std::string> image = value->String();
   if (!image) return;
+  use.at = value->node().at;
+  use.key_at = image_field.holder.KeyAt(image_field.key).value_or(use.at);
+  use.path = value->path();
+  if (context.found.variables) {
+    Variables::Resolved resolved = context.found.variables->Resolve(*image);
+    if (resolved.open) {
+      return AddOpen(use, use.key_at, "has a variable for its image: " + base::Truncate(*image, 200),
+                     context);
+    }
+    image = std::move(resolved.text);
+  }
   if (base::TrimSpace(*image).empty()) {
-    if (!MayBeBlank(*image, use.kind, context.pod->from_template)) value->Fail("must name an image");
+    if (!MayBeBlank(*image, use.kind, context.pod->from_template))
+      value->Fail("must name an image");
+    else
+      AddOpen(use, use.key_at, "has no image here", context);
     return;
   }
   if (auto reference = image::Reference::Parse(*image)) use.reference = *std::move(reference);
   use.pod = context.pod;
   Purpose purpose = IsCheckContainer(use) ? Purpose::kCheck : Purpose::kWork;
-  use.policy = EffectivePolicy(use.explicit_policy, use.reference, context.rules, purpose);
+  const PolicyRules rules = RulesOf(context, use);
+  use.policy = EffectivePolicy(use.explicit_policy, use.reference, rules, purpose);
   use.image = *std::move(image);
-  use.at = value->node().at;
-  use.key_at = image_field.holder.KeyAt(image_field.key).value_or(use.at);
-  use.path = value->path();
-  context.uses.push_back(std::move(use));
+  context.images.uses.push_back(std::move(use));
 }
 
 // `defaults` has the fields that the container lacks; nullptr: there are none. `name` is of one without.
@@ -120,7 +198,11 @@ void ReadContainer(const Reader& item, UseKind kind, const Context& context, Obj
   auto field = [&](std::string_view key) {
     return Field{defaults != nullptr && !container.Has(key) ? *defaults : container, key};
   };
-  ReadUse(field("image"), field("imagePullPolicy"), std::move(use), context);
+  for (const std::string_view key : {"image", "imagePullPolicy"}) {
+    if (context.exact() && !container.Has(key)) doc::ReportMisspelt(item, {key});
+  }
+  const bool flag = context.found.shape == TemplateShape::kJenkins;
+  ReadUse(field("image"), field(flag ? "alwaysPullImage" : "imagePullPolicy"), std::move(use), context);
 }
 
 void ReadList(ObjectReader& holder, std::string_view key, UseKind kind, const Context& context) {
@@ -128,6 +210,9 @@ void ReadList(ObjectReader& holder, std::string_view key, UseKind kind, const Co
 }
 
 void ReadContainers(ObjectReader& spec, const Context& context) {
+  if (context.exact()) {
+    doc::ReportMisspelt(spec.reader(), {"containers", "initContainers", "ephemeralContainers"});
+  }
   for (const ContainerList& list : kContainerLists) ReadList(spec, list.key, list.kind, context);
 }
 
@@ -137,7 +222,7 @@ void ReadReference(const Reader& item, const Reader& action, const Context& cont
   reference.action = ObjectReader(action).String("name").value_or("");
   reference.at = step.KeyAt("ref").value_or(action.node().at);
   reference.holder_at = item.node().at;
-  context.references.push_back(std::move(reference));
+  context.images.references.push_back(std::move(reference));
 }
 
 // A step gets the fields of stepTemplate that it lacks; one with `ref` has its image in a StepAction.
@@ -154,6 +239,15 @@ void ReadSteps(ObjectReader& task, const Context& context) {
     }
   }
   ReadList(task, "sidecars", UseKind::kContainer, context);
+}
+
+// One image in two fields of a mapping.
+void ReadPlace(ObjectReader& holder, const Context& context) {
+  const KnownPlace& place = *context.found.place;
+  ImageUse use{.kind = UseKind::kField, .name = holder.reader().path()};
+  use.name += (use.name.empty() ? "" : ".") + std::string(place.image);
+  use.holder_at = holder.reader().node().at;
+  ReadUse({holder, place.image}, {holder, place.policy}, std::move(use), context);
 }
 
 // In the order of an Argo template's pod. Of the defaults, its only container can have something.
@@ -190,20 +284,26 @@ void ReadImageVolumes(ObjectReader& spec, const Context& context) {
 }  // namespace
 
 std::optional<const doc::Node*> ReadPodImages(const FoundTemplate& found, Pod object,
-                                              const PolicyRules& rules, std::vector<ImageUse>& uses,
-                                              std::vector<StepReference>& references) {
+                                              const PolicyRules& rules, PodImages& images) {
   std::optional<ObjectReader> spec = SpecOf(found);
-  if (!spec) return found.by_custom_path ? std::nullopt : std::optional<const doc::Node*>(nullptr);
-  object.image_pull_secrets = PullSecrets(*spec);
-  object.image_pull_secrets_at = spec->KeyAt("imagePullSecrets");
-  object.nodes = ReadNodeDemand(spec->reader().node());
-  object.service_account_name = ServiceAccount(*spec);
+  if (!spec)
+    return found.origin == Origin::kBuiltIn ? std::optional<const doc::Node*>(nullptr) : std::nullopt;
   object.identity_elsewhere = found.shape != TemplateShape::kPod;
-  Context context{std::make_shared<const Pod>(std::move(object)), rules, uses, references, found.shape};
+  object.nodes = ReadNodeDemand(spec->reader().node());
+  if (found.shape != TemplateShape::kImage) {
+    object.image_pull_secrets = PullSecrets(*spec);
+    object.image_pull_secrets_at = spec->KeyAt("imagePullSecrets");
+    object.service_account_name = ServiceAccount(*spec);
+  }
+  const Context context{found, std::make_shared<const Pod>(std::move(object)), rules, images};
   switch (found.shape) {
     case TemplateShape::kPod:
+    case TemplateShape::kJenkins:
       ReadContainers(*spec, context);
       break;
+    case TemplateShape::kImage:
+      ReadPlace(*spec, context);
+      return &spec->reader().node();
     case TemplateShape::kTekton:
       ReadSteps(*spec, context);
       break;
@@ -213,6 +313,10 @@ std::optional<const doc::Node*> ReadPodImages(const FoundTemplate& found, Pod ob
     case TemplateShape::kArgo:
       ReadArgoTemplate(*spec, found.defaults, context);
       break;
+    case TemplateShape::kArgoDefaults:
+      ReadList(*spec, "initContainers", UseKind::kInitContainer, context);
+      ReadList(*spec, "sidecars", UseKind::kContainer, context);
+      return &spec->reader().node();
   }
   ReadImageVolumes(*spec, context);
   return &spec->reader().node();

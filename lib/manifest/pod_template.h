@@ -1,67 +1,113 @@
 // Pod templates: where they stand in an object, and their images. Internal to manifest/. Pure.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "doc/node.h"
 #include "doc/reader.h"
 #include "manifest/effective_policy.h"
 #include "manifest/image_use.h"
+#include "manifest/known_kinds.h"
+#include "manifest/variables.h"
 
 namespace prefetch::manifest {
 
-// Identifies a type of object: "Deployment" of "apps"; the core group is "".
-struct ObjectType {
-  std::string group;
-  std::string kind;
-
-  friend bool operator==(const ObjectType&, const ObjectType&) = default;
-};
-
-// "apps/v1" and "Deployment"; what stands behind the slash does not matter here.
-ObjectType TypeOf(std::string_view api_version, std::string_view kind);
-// As kubectl names it: "Deployment.apps", "Pod".
-std::string TypeName(const ObjectType& type);
-
 // The names under which a template has its containers.
 enum class TemplateShape {
-  kPod,         // a `spec` with `containers`
-  kTekton,      // `steps`, `stepTemplate`, `sidecars`: of these, Tekton makes a pod
-  kStepAction,  // `image`: of Tekton, a step for Tasks that refer to it
-  kArgo,        // `container`, `script` or `containerSet`, with `initContainers` and `sidecars`
+  kPod,           // a `spec` with `containers`
+  kImage,         // one image in the fields of `place`
+  kJenkins,       // `containers` with `alwaysPullImage`
+  kTekton,        // `steps`, `stepTemplate`, `sidecars`: of these, Tekton makes a pod
+  kStepAction,    // `image`: of Tekton, a step for Tasks that refer to it
+  kArgo,          // `container`, `script` or `containerSet`, with `initContainers` and `sidecars`
+  kArgoDefaults,  // `initContainers` and `sidecars` of every such template
 };
+
+// The reason why something is taken for a template.
+enum class Origin {
+  kBuiltIn,     // the rules of a kind of Kubernetes
+  kKnownKind,   // a row of KnownPlaces(), or the rules of Tekton and Argo
+  kCustomPath,  // a user's path, which need not lead to a pod template
+  kShape,       // it looks like one
+};
+
+using Claimed = std::unordered_set<const doc::Node*>;
 
 // A pod template: a mapping that has the pod's `spec` in it; a Pod is its own.
 struct FoundTemplate {
   doc::Reader value;
-  // Found by a user's path, which counts for objects of any type: it need not be a pod template.
-  bool by_custom_path = false;
+  Origin origin = Origin::kBuiltIn;
   TemplateShape shape = TemplateShape::kPod;
+  const KnownPlace* place = nullptr;      // of kImage; of others, if a row led here
   std::optional<doc::Reader> defaults{};  // Argo's templateDefaults: a template with fields for all others
+  std::shared_ptr<const Variables> variables{};  // nullptr: texts have none
 };
 
-// The templates of one object of a type that Kubernetes itself, Tekton or Argo has, or else those that stand
-// at one of `custom_paths`: names with dots between them, sequences are walked through, "*" is every key of a
-// mapping
-// ("spec.replicaSpecs.*.template"). nullopt: an object without pods. Values of a wrong type on the way are
-// mistakes in Kubernetes' own objects only.
-std::optional<std::vector<FoundTemplate>> FindTemplates(const doc::Reader& object, const ObjectType& type,
-                                                        const std::vector<std::string>& custom_paths);
+// The mappings at `path`: names with dots between them, sequences are walked through, "*" is every key of a
+// mapping ("spec.replicaSpecs.*.template").
+std::vector<doc::Reader> AtPath(const doc::Reader& object, std::string_view path);
+
+// The template of a built-in kind; nullopt: it has none. A value of a wrong type on the way is a mistake.
+std::optional<doc::Reader> BuiltInTemplate(const doc::Reader& object, const BuiltInKind& kind);
+
+// The templates of Tekton's and Argo's kinds. nullopt: it is of another kind. A reference by name leads to
+// another object, which is not followed.
+struct Workflow {
+  std::vector<FoundTemplate> templates;
+  std::vector<FoundTemplate> texts;    // manifests as text: `resource.manifest`
+  std::vector<FoundTemplate> patches;  // `podSpecPatch`: a pod's spec as text
+};
+std::optional<Workflow> FindWorkflow(const doc::Reader& object, const ObjectType& type,
+                                     const std::shared_ptr<const Variables>& outer);
+
+// An image in a field that is no container's, of an object whose controller decides what to make of it.
+struct ImageField {
+  std::string image;
+  std::string path;
+  doc::Position at, key_at, holder_at;
+  const doc::Node* policy = nullptr;  // of a field beside it
+  bool open = false;                  // there is a variable in it
+};
+
+// Parts of a custom resource, found by their shape alone.
+struct Shapes {
+  std::vector<FoundTemplate> pods;
+  std::vector<doc::Reader> objects;  // with a kind and a spec of their own
+  std::vector<ImageField> fields;
+};
+// Looks everywhere but in `claimed`, metadata and status.
+Shapes FindShapes(const doc::Reader& object, const Claimed& claimed);
+
+// The images in a ConfigMap's data: `queue-sidecar-image: registry/queue:1`.
+std::vector<ImageField> FindDataImages(const doc::Reader& data);
+
+// A sequence of mappings that have a name and an image.
+bool IsContainerList(const doc::Node& value);
+
+// The first such sequence below `value`; nullopt: there is none.
+std::optional<doc::Reader> FirstContainerList(const doc::Reader& value);
 
 // Appends the images that the pod of `found` uses, and its references to images elsewhere. Mistakes in the
 // fields that are read go to its Problems; other fields are ignored. `object` is the pod's owner; its pull
-// credentials are read here. The pod's spec; nullptr if it has none, which is a mistake. nullopt: there is no
-// pod here (only where a custom path led).
+// credentials are read here. The pod's spec; nullptr if it has none. nullopt: there is no pod here (only
+// where a custom path led).
 std::optional<const doc::Node*> ReadPodImages(const FoundTemplate& found, Pod object,
-                                              const PolicyRules& rules, std::vector<ImageUse>& uses,
-                                              std::vector<StepReference>& references);
+                                              const PolicyRules& rules, PodImages& images);
 
 // The values that a pod's nodeSelector, required node affinity and spec.os allow for kubernetes.io/os and
 // kubernetes.io/arch (https://kubernetes.io/docs/reference/labels-annotations-taints/). Fields of a wrong
 // type are ignored.
 NodeDemand ReadNodeDemand(const doc::Node& spec);
+
+// The images of a GitLab runner's config.toml (https://docs.gitlab.com/runner/executors/kubernetes/). `at` is
+// where the text begins.
+bool IsRunnerConfig(std::string_view text);
+void ReadRunnerConfig(std::string_view text, doc::Position at, const Pod& owner, const PolicyRules& rules,
+                      PodImages& images);
 
 }  // namespace prefetch::manifest

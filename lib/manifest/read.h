@@ -5,7 +5,9 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,15 +28,17 @@ struct ReadOptions {
   // Where pod templates stand in objects that are not Kubernetes' own: "spec.template",
   // "spec.tasks.template" (a sequence on the way is walked through), "spec.replicaSpecs.*.template".
   std::vector<std::string> pod_template_paths;
+  // Kinds that may stay unread: "JobSet", "JobSet.jobset.x-k8s.io", or a pattern of the latter ("*.acme.io").
+  std::vector<std::string> allow_unread;
   Strangers strangers = Strangers::kMistake;
   // Of one text. The schemas of custom resources, which are not looked at, nest deeply.
   doc::Limits limits{.bytes = 10 << 20, .depth = 100, .nodes = 1'000'000};
 };
 
-struct Manifests {
-  std::vector<ImageUse> uses;             // in the order of the text, object by object
-  std::vector<StepReference> references;  // the same; their images are not among the uses
-  std::size_t pods = 0;                   // pods and pod templates
+struct Manifests : PodImages {
+  std::size_t pods = 0;  // pods and pod templates
+  std::vector<UnreadObject> unread;
+  std::set<std::string> paths_met;  // those of pod_template_paths that led to a pod
   // Objects without pods, how many of each type: {"Service", 2}, {"Certificate.cert-manager.io", 1}.
   std::map<std::string, std::size_t> passed_over;
 };
@@ -63,5 +67,17 @@ std::vector<PodInTree> FindPods(const std::vector<doc::Node>& documents, doc::Pr
 // looked for. `problems` names the text (its source() stands in every Pod) and gets all mistakes; if there is
 // one, the result is good to show, not to decide by. Pure.
 Manifests ReadManifests(std::string_view text, doc::Problems& problems, const ReadOptions& options = {});
+
+// The limit of a whole text, for all commands: some 14,000 pods. `limits` hold for each of its parts.
+constexpr std::size_t kMostManifestBytes = 256U << 20;
+
+// Appends the next bytes of a text, and returns false at its end.
+using ReadMore = std::function<bool(std::string& text)>;
+
+// Reads a text that is longer than one part may be, of which `text` is the beginning. A list in JSON is read
+// item by item and is never in memory as a whole; of YAML, `text` gets all bytes, and each document is a
+// part.
+Manifests ReadLongManifests(std::string& text, const ReadMore& more, doc::Problems& problems,
+                            const ReadOptions& options = {});
 
 }  // namespace prefetch::manifest

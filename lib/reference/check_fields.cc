@@ -112,18 +112,36 @@ Fields CheckRequestFields() {
 
 Fields CheckResultFields() {
   Fields fields = FormatFields(status::kStatusApiVersion, "CheckResult");
-  Append(fields,
-         {{.path = "node", .help = "Name of the node", .required = true},
-          {.path = "time",
-           .form = Form::kTime,
-           .help = "When the agent answered; null: it did not",
-           .required = true,
-           .nullable = true},
-          {.path = "ok", .form = Form::kBool, .help = "Whether all pods would start", .required = true},
-          {.path = "results",
-           .form = Form::kObjects,
-           .help = "The answers, in the order of the questions",
-           .required = true}});
+  Append(
+      fields,
+      {{.path = "node", .help = "Name of the node", .required = true},
+       {.path = "time",
+        .form = Form::kTime,
+        .help = "When the agent answered; null: it did not",
+        .required = true,
+        .nullable = true},
+       {.path = "ok", .form = Form::kBool, .help = "Whether all pods would start", .required = true},
+       {.path = "results",
+        .form = Form::kObjects,
+        .help = "The answers, in the order of the questions",
+        .required = true},
+       {.path = "unread",
+        .form = Form::kObjects,
+        .help =
+            "Objects that may run pods and whose images were not seen; absent: none. Only prefetchctl check "
+            "prints it"},
+       {.path = "unread[].file", .help = "File of the object, or `stdin`", .required = true},
+       {.path = "unread[].line", .form = Form::kInt, .help = "Its line", .required = true},
+       {.path = "unread[].column", .form = Form::kInt, .help = "Its column", .required = true},
+       {.path = "unread[].kind",
+        .help = "Its kind and group, such as `JobSet.jobset.x-k8s.io`",
+        .required = true},
+       {.path = "unread[].namespace",
+        .help = "Its namespace; null: not written",
+        .required = true,
+        .nullable = true},
+       {.path = "unread[].name", .help = "Its name; null: not written", .required = true, .nullable = true},
+       {.path = "unread[].message", .help = "What was not seen", .required = true}});
   Append(fields, Below("results[].", AnswerFieldsOfCheck()));
   Append(fields, Below("results[].", ReportFields()));
   return fields;

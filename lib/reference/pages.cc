@@ -42,10 +42,9 @@ kubectl get pods -A -o json | prefetchctl lint -f - --list images.yaml --select 
 ```
 
 Manifests are files, directories, patterns or standard input, as YAML, JSON or Lists. Render templates first. In a
-directory, `*.yaml`, `*.yml` and `*.json` count. Steps and sidecars of Tekton, its StepActions, and templates of Argo
-count; images with variables do not. `--pod-template-path spec.template` finds pods in other custom resources; `*`
-matches any key. `--assume-always-pull`, `--default-policy` and `--default-check-policy` describe a cluster or a
-controller that sets other policies.
+directory, `*.yaml`, `*.yml` and `*.json` count. Pods in custom resources, Tekton and Argo count, too, and objects that
+are not understood are named: [Which images are seen](../seen.md). `--assume-always-pull`, `--default-policy` and
+`--default-check-policy` describe a cluster or a controller that sets other policies.
 
 `-o text` is for a terminal, `json` for scripts, `github` for annotations in pull requests, and `sarif` for code
 scanning. All of them report inputs that could not be read. [Exit codes](exit-codes.md): notes do not fail a job.

@@ -47,6 +47,7 @@ image::PullPolicy PolicyOf(const ImageUse& use, const manifest::PolicyRules& rul
 std::string OwnOrigin(const ImageUse& use, const manifest::PolicyRules& rules) {
   if (rules.assume_always_pull) return "AlwaysPullImages";
   if (use.explicit_policy) return "stated";
+  if (!use.policy_known) return "unknown, as Kubernetes' default";
   if (rules.default_check_policy && manifest::IsCheckContainer(use)) return "assumed for checks";
   if (rules.default_policy) return "assumed default";
   bool latest = use.reference && use.reference->tag() == "latest";

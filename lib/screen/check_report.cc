@@ -1,4 +1,5 @@
 
+#include "base/scrub.h"
 #include "doc/json_writer.h"
 #include "screen/check_text.h"
 #include "screen/lint_report.h"
@@ -31,9 +32,22 @@ void Write(doc::JsonWriter& json, const CheckItem& item, const status::CheckAnsw
   json.EndObject();
 }
 
+void Write(doc::JsonWriter& json, const manifest::UnreadObject& object) {
+  json.BeginObject();
+  json.Member("file", base::InOneLine(object.pod->source));
+  json.MemberNumber("line", object.at.line);
+  json.MemberNumber("column", object.at.column);
+  json.Member("kind", base::InOneLine(object.type));
+  json.MemberOrNull("namespace", base::InOneLine(object.pod->object_namespace));
+  json.MemberOrNull("name", base::InOneLine(object.pod->name));
+  json.Member("message", base::InOneLine(UnreadTitle(object)));
+  json.EndObject();
+}
+
 }  // namespace
 
-std::string CheckReportJson(const std::vector<CheckItem>& items, const status::CheckResult& result) {
+std::string CheckReportJson(const std::vector<CheckItem>& items, const status::CheckResult& result,
+                            const std::vector<manifest::UnreadObject>& unread) {
   doc::JsonWriter json;
   json.BeginObject();
   json.Member("apiVersion", "prefetchd.dev/v1");
@@ -47,13 +61,23 @@ std::string CheckReportJson(const std::vector<CheckItem>& items, const status::C
     Write(json, items[i], DecidedAnswer(result, i), UndecidedWords(result, i));
   }
   json.EndArray();
+  if (!unread.empty()) {
+    json.Key("unread");
+    json.BeginArray();
+    for (const manifest::UnreadObject& object : unread) Write(json, object);
+    json.EndArray();
+  }
   json.EndObject();
   return json.Take();
 }
 
 std::string CheckGithub(const std::vector<CheckItem>& items, const status::CheckResult& result,
-                        bool unknown_passes) {
+                        bool unknown_passes, const std::vector<manifest::UnreadObject>& unread) {
   std::string text;
+  for (const manifest::UnreadObject& object : unread) {
+    text += GithubCommand("error", {object.pod->source, object.at}, "prefetchctl check does not see this",
+                          UnreadTitle(object));
+  }
   for (std::size_t i = 0; i < items.size(); i++) {
     const status::CheckAnswer* answer = DecidedAnswer(result, i);
     if (answer != nullptr && Passes(*answer, unknown_passes)) continue;

@@ -43,13 +43,15 @@ std::string CheckText(const std::vector<CheckItem>& items, const status::CheckRe
 
 // The output of `prefetchctl check` for machines. Pure. The agent's CheckResult, and for each image also its
 // users and the reason for the policy: `containers`, `policyFrom`, `file`, `line`, `column`, `advice`. An
-// image without an answer in time has the result "Undecided". One line.
-std::string CheckReportJson(const std::vector<CheckItem>& items, const status::CheckResult& result);
+// image without an answer in time has the result "Undecided". `unread` are objects whose images are not among the
+// items. One line.
+std::string CheckReportJson(const std::vector<CheckItem>& items, const status::CheckResult& result,
+                            const std::vector<manifest::UnreadObject>& unread = {});
 
 // GitHub's workflow commands: an error for each image that does not pass, a warning for each that was not
 // decided, at its place in the manifests; then what CheckSummary says.
 std::string CheckGithub(const std::vector<CheckItem>& items, const status::CheckResult& result,
-                        bool unknown_passes);
+                        bool unknown_passes, const std::vector<manifest::UnreadObject>& unread = {});
 
 // Advice about an image that fails a preflight. Pure. The best thing, as one sentence without its full stop;
 // empty where the answer's own message says it all. By the answer's reason, which may be one of a newer

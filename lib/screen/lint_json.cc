@@ -42,6 +42,16 @@ void Write(doc::JsonWriter& json, const manifest::lint::Unread& unread) {
   json.EndObject();
 }
 
+void Write(doc::JsonWriter& json, const manifest::lint::UnreadKind& object) {
+  json.BeginObject();
+  Write(json, object.place);
+  json.Member("kind", base::InOneLine(object.type));
+  json.MemberOrNull("namespace", base::InOneLine(object.name_space));
+  json.MemberOrNull("name", base::InOneLine(object.name));
+  json.Member("message", base::InOneLine(object.message));
+  json.EndObject();
+}
+
 }  // namespace
 
 std::string LintJson(const manifest::lint::LintResult& result) {
@@ -57,6 +67,7 @@ std::string LintJson(const manifest::lint::LintResult& result) {
   json.Key("unread");
   json.BeginArray();
   for (const manifest::lint::Unread& unread : result.unread) Write(json, unread);
+  for (const manifest::lint::UnreadKind& object : result.objects) Write(json, object);
   json.EndArray();
   json.Key("summary");
   json.BeginObject();

@@ -46,7 +46,7 @@ TEST(ListImport, WhatCrictlAndMarkersSay) {
   tests::TempDir dir;
   ListImportOptions options{
       .crictl = {dir.Write("images.json", R"({"images":[{"id":"x","repoTags":["q.io/c:v1"]}]})")},
-      .marker = "# prefetch",
+      .markers = {"# prefetch"},
       .marked = {dir.Write("Dockerfile", "FROM q.io/d:v1 # prefetch\nFROM q.io/e:v1\n")},
       .output = list::DraftOutput::kText};
   Ran ran = Import(options);
@@ -69,7 +69,7 @@ TEST(ListImport, PrintsNothingBesideAMistake) {
   tests::TempDir dir;
   ListImportOptions options{.manifests = {dir.Write("pod.yaml", kPod), dir / "none.yaml"},
                             .crictl = {dir.Write("images.json", "{}")},
-                            .marker = "# prefetch",
+                            .markers = {"# prefetch"},
                             .marked = {dir.Write("Dockerfile", "FROM q.io/d:v1\n")}};
   Ran ran = Import(options);
   EXPECT_EQ(ran.exit, kBadInput);
@@ -80,7 +80,7 @@ TEST(ListImport, PrintsNothingBesideAMistake) {
 
 TEST(ListImport, AMarkerThatNobodyUsesIsAMistake) {
   tests::TempDir dir;
-  ListImportOptions options{.marker = "# x", .marked = {dir.Write("Dockerfile", "FROM q.io/d:v1\n")}};
+  ListImportOptions options{.markers = {"# x"}, .marked = {dir.Write("Dockerfile", "FROM q.io/d:v1\n")}};
   EXPECT_EQ(Import(options),
             (Ran{kBadInput, "", "prefetchctl: no line with the marker \"# x\" was found\n"}));
 }

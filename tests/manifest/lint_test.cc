@@ -333,11 +333,11 @@ INSTANTIATE_TEST_SUITE_P(
         SelectionCase{"All",
                       {},
                       {},
-                      "PF001 PF002 PF101 PF102 PF103 PF104 PF105 PF106 PF201 PF202 PF203 PF204 PF301 PF302 "
-                      "PF303 PF304"},
+                      "PF001 PF002 PF101 PF102 PF103 PF104 PF105 PF106 PF107 PF108 PF201 PF202 PF203 PF204 "
+                      "PF301 PF302 PF303 PF304"},
         SelectionCase{"Some", {"PF101", "pf2"}, {}, "PF101 PF201 PF202 PF203 PF204"},
         SelectionCase{"WithCommas", {"PF101, PF102"}, {}, "PF101 PF102"},
-        SelectionCase{"NotThese", {"PF1"}, {"PF102,PF104"}, "PF101 PF103 PF105 PF106"},
+        SelectionCase{"NotThese", {"PF1"}, {"PF102,PF104"}, "PF101 PF103 PF105 PF106 PF107 PF108"},
         SelectionCase{
             "NoSuchRule", {"PF9"}, {}, "--select: there is no rule PF9; see prefetchctl lint --rules"},
         SelectionCase{"Empty", {}, {"PF1,"}, "--ignore: there is no rule ; see prefetchctl lint --rules"}),

@@ -15,10 +15,14 @@ struct ReadCase {
   ReadOptions options = {};
 };
 
-// "5:12 nginx:1 IfNotPresent! container web of Deployment shop/web": "!" is an explicit policy.
+// "5:12 nginx:1 IfNotPresent! container web of Deployment shop/web": "!" is an explicit policy, "?" an
+// unknown one.
 std::string Shown(const ImageUse& use) {
   return std::to_string(use.at.line) + ":" + std::to_string(use.at.column) + " " + use.image + " " +
-         std::string(image::PullPolicyName(use.policy)) + (use.explicit_policy ? "! " : " ") +
+         std::string(image::PullPolicyName(use.policy)) +
+         (use.explicit_policy ? "! "
+          : use.policy_known  ? " "
+                              : "? ") +
          std::string(UseKindName(use.kind)) + " " + use.name + " of " + PodTitle(*use.pod);
 }
 
@@ -36,6 +40,13 @@ std::string Shown(const Manifests& manifests) {
   for (const StepReference& reference : manifests.references) {
     text += std::to_string(reference.at.line) + ":" + std::to_string(reference.at.column) + " step " +
             reference.step + " of " + PodTitle(*reference.pod) + " refers to " + reference.action + "\n";
+  }
+  for (const OpenImage& image : manifests.open) {
+    text += std::to_string(image.at.line) + ":" + std::to_string(image.at.column) + " " + image.why + "\n";
+  }
+  for (const UnreadObject& object : manifests.unread) {
+    text += std::to_string(object.at.line) + ":" + std::to_string(object.at.column) +
+            " unread: " + UnreadTitle(object) + "\n";
   }
   for (const auto& passed : manifests.passed_over) {
     text += "passed over: " + std::to_string(passed.second) + " " + passed.first + "\n";
@@ -86,15 +97,17 @@ INSTANTIATE_TEST_SUITE_P(
         WorkloadRow("DeploymentConfig", "apps.openshift.io/v1", "DeploymentConfig", "spec.template", "6:42"),
         ReadCase{"SameKindOfAnotherGroup",
                  Workload("apps.kruise.io/v1", "StatefulSet", "spec.template"),
-                 "passed over: 1 StatefulSet.apps.kruise.io\n",
+                 "6:42 a:1 IfNotPresent container c of StatefulSet w\n",
                  {}},
         ReadCase{"ObjectsWithoutPods",
                  "apiVersion: v1\nkind: Service\nspec: {containers: [{image: a}]}\n---\n"
                  "apiVersion: v1\nkind: Service\n---\napiVersion: cert-manager.io/v1\nkind: Certificate\n",
                  "passed over: 1 Certificate.cert-manager.io\npassed over: 2 Service\n",
                  {}},
-        ReadCase{
-            "NothingInAKnownObject", "apiVersion: apps/v1\nkind: Deployment\nspec: {replicas: 2}\n", "", {}},
+        ReadCase{"NothingInAKnownObject",
+                 "apiVersion: apps/v1\nkind: Deployment\nspec: {replicas: 2}\n",
+                 "2:1 unread: Deployment has no container with an image here; render patches first\n",
+                 {}},
         ReadCase{"NothingAtAll", "# only a comment\n---\n---\n", "", {}}, ReadCase{"Empty", "", "", {}}),
     [](const auto& row) { return row.param.name; });
 
@@ -215,7 +228,11 @@ INSTANTIATE_TEST_SUITE_P(
         ReadCase{"ATemplateMayLackImages",
                  "apiVersion: apps/v1\nkind: Deployment\nspec: {template: {spec: {containers: [{name: a}, "
                  "{image: ' '}, {image: null}], volumes: [{image: {}}, {image: {reference: ''}}]}}}\n",
-                 "",
+                 "3:39 container \"a\" of Deployment has no image here\n"
+                 "3:51 a container of Deployment has no image here\n"
+                 "3:64 a container of Deployment has no image here\n"
+                 "3:90 a volume of Deployment has no image here\n"
+                 "3:112 a volume of Deployment has no image here\n",
                  {}},
         ReadCase{"NoReferenceIsNoMistakeHere",
                  "apiVersion: v1\nkind: Pod\nspec: {containers: [{image: 'A B'}]}\n",
@@ -262,7 +279,8 @@ INSTANTIATE_TEST_SUITE_P(
         ReadCase{"StepAction", OfWorkflow("tekton.dev/v1beta1/StepAction", "  image: a\n  script: x\n"),
                  "5:10 a Always container  of StepAction w\n"},
         ReadCase{"StepActionWithAVariable",
-                 OfWorkflow("tekton.dev/v1beta1/StepAction", "  image: $(params.image)\n"), ""},
+                 OfWorkflow("tekton.dev/v1beta1/StepAction", "  image: $(params.image)\n"),
+                 "5:3 a container of StepAction w has a variable for its image: $(params.image)\n"},
         ReadCase{
             "StepOfAResolver",
             OfWorkflow("tekton.dev/v1/Task", "  steps: [{ref: {resolver: git}, imagePullPolicy: Always}]\n"),
@@ -271,8 +289,10 @@ INSTANTIATE_TEST_SUITE_P(
             "VariablesOfTekton",
             OfWorkflow("tekton.dev/v1/Task",
                        "  steps: [{image: $(params.image)}, {image: a:1, imagePullPolicy: $(params.p)}]\n"),
-            ""},
+            "5:45 a:1 IfNotPresent? container  of Task w\n"
+            "5:12 a container of Task w has a variable for its image: $(params.image)\n"},
         ReadCase{"NoStepsOfItsOwn", OfWorkflow("tekton.dev/v1/TaskRun", "  taskRef: {name: x}\n"),
+                 "2:1 TaskRun w names no image here: they are in the objects that it refers to\n"
                  "passed over: 1 TaskRun.tekton.dev\n"},
         ReadCase{
             "Workflow",
@@ -285,7 +305,8 @@ INSTANTIATE_TEST_SUITE_P(
             "8:39 b:1 IfNotPresent init i of Workflow w\n7:24 a:1 IfNotPresent container  of Workflow w\n"
             "9:33 c:1 IfNotPresent container s of Workflow w\n10:21 d Always container  of Workflow w\n"
             "11:52 e:1 IfNotPresent container one of Workflow w\n"
-            "11:77 f:1 IfNotPresent container two of Workflow w\n"},
+            "11:77 f:1 IfNotPresent container two of Workflow w\n"
+            "12:17 a container of Workflow w has a variable for its image: {{inputs.parameters.image}}\n"},
         ReadCase{
             "WorkflowTemplate",
             OfWorkflow("argoproj.io/v1alpha1/WorkflowTemplate", "  templates: [{container: {image: a:1}}]\n"),
@@ -314,9 +335,10 @@ INSTANTIATE_TEST_SUITE_P(
                  "7:40 b:1 IfNotPresent container  of Workflow w\n"},
         ReadCase{"OthersOfArgo",
                  OfWorkflow("argoproj.io/v1alpha1/Application", "  templates: [{container: {image: a}}]\n"),
-                 "passed over: 1 Application.argoproj.io\n"},
+                 "5:35 a Always? field spec.templates[0].container.image of Application w\n"},
         ReadCase{"TaskOfAnotherGroup", OfWorkflow("example.com/v1/Task", std::string("  ") + kSteps),
-                 "passed over: 1 Task.example.com\n"}),
+                 "5:29 a:1 IfNotPresent? field spec.steps[0].image of Task w\n"
+                 "5:64 b Always? field spec.sidecars[0].image of Task w\n"}),
     [](const auto& row) { return row.param.name; });
 
 TEST(FindPods, LeavesOutContainersThatAreInOtherPlaces) {
@@ -337,25 +359,37 @@ const char kCustom[] =
     "  roles:\n    x: {template: {spec: {containers: [{image: c:1}]}}}\n"
     "    y: {template: {spec: {containers: [{image: d:1}]}}}\n  pod: {containers: [{image: e:1}]}\n";
 
+// What is found without a path: fields.
+const std::string kTasksOfCustom =
+    "7:44 a:1 IfNotPresent? field spec.tasks[0].template.spec.containers[0].image of Farm f\n"
+    "8:44 b:1 IfNotPresent? field spec.tasks[1].template.spec.containers[0].image of Farm f\n";
+const std::string kRolesOfCustom =
+    "10:48 c:1 IfNotPresent? field spec.roles.x.template.spec.containers[0].image of Farm f\n"
+    "11:48 d:1 IfNotPresent? field spec.roles.y.template.spec.containers[0].image of Farm f\n";
+const std::string kPodOfCustom = "12:30 e:1 IfNotPresent? field spec.pod.containers[0].image of Farm f\n";
+
 INSTANTIATE_TEST_SUITE_P(
     Options, ReadTest,
     testing::Values(
-        ReadCase{"CustomButNotAskedFor", kCustom, "passed over: 1 Farm.example.com\n", {}},
+        ReadCase{"CustomButNotAskedFor", kCustom, kTasksOfCustom + kRolesOfCustom + kPodOfCustom, {}},
         ReadCase{"CustomInASequence",
                  kCustom,
-                 "7:44 a:1 IfNotPresent container  of Farm f\n8:44 b:1 IfNotPresent container  of Farm f\n",
+                 "7:44 a:1 IfNotPresent container  of Farm f\n8:44 b:1 IfNotPresent container  of Farm f\n" +
+                     kRolesOfCustom + kPodOfCustom,
                  {.pod_template_paths = {"spec.tasks.template"}}},
-        ReadCase{"CustomInAMapping",
-                 kCustom,
-                 "10:48 c:1 IfNotPresent container  of Farm f\n11:48 d:1 IfNotPresent container  of Farm f\n",
-                 {.pod_template_paths = {"spec.roles.*.template"}}},
+        ReadCase{
+            "CustomInAMapping",
+            kCustom,
+            "10:48 c:1 IfNotPresent container  of Farm f\n11:48 d:1 IfNotPresent container  of Farm f\n" +
+                kTasksOfCustom + kPodOfCustom,
+            {.pod_template_paths = {"spec.roles.*.template"}}},
         ReadCase{"CustomPodSpec",
                  kCustom,
-                 "12:30 e:1 IfNotPresent container  of Farm f\n",
+                 "12:30 e:1 IfNotPresent container  of Farm f\n" + kTasksOfCustom + kRolesOfCustom,
                  {.pod_template_paths = {"spec.pod"}}},
         ReadCase{"CustomPathsThatLeadNowhere",
                  kCustom,
-                 "passed over: 1 Farm.example.com\n",
+                 kTasksOfCustom + kRolesOfCustom + kPodOfCustom,
                  {.pod_template_paths = {"spec.template", "spec.none", "spec.tasks", "", "."}}},
         ReadCase{"CustomPathsAreNotForKubernetesOwn",
                  "apiVersion: v1\nkind: Pod\nspec: {containers: [{image: a:1}], x: {containers: [{image: "

@@ -45,6 +45,7 @@ class CheckRow : public Check, public testing::WithParamInterface<CheckCase> {
         "apiVersion: v1\nkind: Pod\nspec:\n"
         "  initContainers: [{name: precheck, image: \"reg.io/app:good\", imagePullPolicy: IfNotPresent}]\n"
         "  containers: [{name: app, image: \"reg.io/app:good\", imagePullPolicy: Always}]\n");
+    scratch_.Write("farm.yaml", "{apiVersion: acme.io/v1, kind: Farm, metadata: {name: big}}\n");
     scratch_.Write("service.yaml", "apiVersion: v1\nkind: Service\n");
     scratch_.Write("bad.yaml", base::ReplaceAll(kJob, "Never", "never"));
     scratch_.Write("worse.yaml", "kind: [\n");
@@ -188,6 +189,20 @@ INSTANTIATE_TEST_SUITE_P(
                 kClosed + "the image will not start on node ci-7\n",
             ""},
         CheckCase{"NothingToCheck", {"-f", "@/service.yaml"}, 0, "", "nothing to check"},
+        CheckCase{
+            "AnObjectThatIsNotUnderstood",
+            {"-f", "@/farm.yaml"},
+            1,
+            "",
+            "@/farm.yaml:1:26: Farm big may run pods, and no image of it was found here (Farm.acme.io)\n"},
+        CheckCase{"BesideAnImageThatStarts",
+                  {"-f", "@/farm.yaml", "--image", "reg.io/app:good", "--policy", "Never"},
+                  1,
+                  "ok    –  reg.io/app:good  Never (stated)  starts from the node (OpenToNode)\n"
+                  "the image starts on node ci-7\n",
+                  "@/farm.yaml:1:26: Farm big"},
+        CheckCase{
+            "AnAcceptedObject", {"-f", "@/farm.yaml", "--allow-unread", "Farm"}, 0, "", "nothing to check"},
         CheckCase{"AllMistakesAtOnce",
                   {"-f", "@/bad.yaml", "-f", "@/worse.yaml", "-f", "@/none.yaml", "--image", "A B"},
                   2,

@@ -119,6 +119,10 @@ class LintInput : public Lint, public testing::WithParamInterface<InputCase> {
     scratch_.Write("tree/values.yaml", "replicas: 3\n");
     scratch_.Write("tree/notes.txt", "nothing\n");
     scratch_.Write("empty/notes.txt", "nothing\n");
+    scratch_.Write("others/one.yaml", good);
+    scratch_.Write("others/Chart.yaml", "apiVersion: v2\nname: x\nversion: 1.0.0\n");
+    scratch_.Write("others/twice.json", "{\"a\": 1, \"a\": 2}\n");
+    scratch_.Write("others/snapcraft.yaml", "name: x\nparts: {p: {plugin: nil}}\nname: y\n");
     scratch_.Write("bad/one.yaml", unlisted);
     scratch_.Write("bad/two.yaml", "kind: [\n");
     scratch_.Write("chart/t.yaml", "apiVersion: v1\nkind: Pod\nspec: {{ .Values.spec }}\n");
@@ -173,6 +177,8 @@ INSTANTIATE_TEST_SUITE_P(
                   2,
                   "bad/one.yaml:5:26  error    PF101",
                   "bad/two.yaml:"},
+        InputCase{
+            "FilesOfOtherPrograms", {"-f", "others", "--list", "list.txt"}, 0, "clean: 4 files, 1 pod", ""},
         InputCase{"ATemplate", {"-f", "chart", "--list", "list.txt"}, 2, "", "looks like a template"},
         InputCase{"ABadList", {"-f", "good.yaml", "--list", "badlist.txt"}, 2, "", "badlist.txt:1:1"},
         InputCase{"NoList", {"-f", "good.yaml"}, 2, "", "lint needs manifests (-f) and lists (--list)"},
@@ -217,6 +223,65 @@ TEST_F(Lint, WhatCouldNotBeReadIsInEveryOutput) {
   }
 }
 
+// A gate that does not see an object must not call the rest clean.
+TEST_F(Lint, WhatIsNotUnderstoodIsNamedInEveryOutput) {
+  scratch_.Write("list.txt", "q.io/a:v1\n");
+  scratch_.Write("all.yaml", Pod("p", "  containers: [{name: c, image: \"q.io/a:v1\"}]\n") +
+                                 "---\napiVersion: acme.io/v1\nkind: Farm\nmetadata: {name: big}\n"
+                                 "spec: {size: 3}\n");
+  const Words words = {"-f", "all.yaml", "--list", "list.txt"};
+  struct Case {
+    std::string output, says;
+  };
+  for (const Case& row :
+       {Case{"text", "all.yaml:8:1  warning  PF107 Farm big may run pods"},
+        Case{"json",
+             "\"unread\":[{\"file\":\"all.yaml\",\"line\":8,\"column\":1,\"kind\":\"Farm.acme.io\","
+             "\"namespace\":null,\"name\":\"big\","},
+        Case{"sarif", "\"ruleId\":\"PF107\""},
+        Case{"github",
+             "::warning file=all.yaml,line=8,col=1,title=PF107 object-not-read::Farm big may run pods"}}) {
+    Words more = words;
+    more.insert(more.end(), {"-o", row.output});
+    rig::Ran ran = Run(more);
+    EXPECT_EQ(ran.exit, (rig::Exit{1, 0})) << row.output << ran.err;
+    EXPECT_NE(ran.out.find(row.says), std::string::npos) << row.output << ran.out;
+    more.insert(more.end(), {"--allow-unread", "Farm"});
+    EXPECT_EQ(Run(more).exit, (rig::Exit{0, 0})) << row.output;
+  }
+}
+
+// kubectl get pods -A -o json of a cluster: longer than any one document may be.
+TEST_F(Lint, AListIsReadItemByItem) {
+  scratch_.Write("list.txt", "q.io/a:v1\n");
+  const std::string padding(16000, 'x');
+  std::string pods = "{\"apiVersion\": \"v1\",\n\"items\": [\n";
+  for (int i = 0; i < 800; i++) {
+    pods += std::string(i == 0 ? "" : ",\n") +
+            R"({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p",)" + R"("annotations": {"x": ")" +
+            padding + R"("}}, "spec": {"containers": [{"name": "c",)" + "\n" + R"("image": "q.io/)" +
+            (i == 799 ? "b" : "a") + R"(:v1"}]}})";
+  }
+  rig::Ran ran = Run({"-f", "-", "--list", "list.txt"}, pods + "],\n\"kind\": \"List\"}\n");
+  EXPECT_EQ(ran.exit, (rig::Exit{1, 0})) << ran.err;
+  EXPECT_EQ(Findings(ran),
+            "stdin:1602:1  error    PF101 image is used but not listed: q.io/b:v1 (container \"c\")\n");
+  EXPECT_NE(ran.out.find("1 error in 1 file, 800 pods"), std::string::npos) << ran.out;
+  ran = Run({"-f", "-", "--list", "list.txt"}, pods);
+  EXPECT_EQ(ran.exit, (rig::Exit{2, 0})) << "cut off";
+  EXPECT_NE(ran.err.find("stdin:1602:"), std::string::npos) << ran.err;
+}
+
+TEST_F(Lint, AWrongPathIsAMistake) {
+  scratch_.Write("list.txt", "q.io/a:v1\n");
+  scratch_.Write("a.yaml", Pod("p", "  containers: [{name: c, image: \"q.io/a:v1\"}]\n"));
+  rig::Ran ran = Run({"-f", "a.yaml", "--list", "list.txt", "--pod-template-path", "spec.tempalte"});
+  EXPECT_EQ(ran.exit, (rig::Exit{2, 0})) << ran.out;
+  EXPECT_EQ(ran.out.find("clean"), std::string::npos) << ran.out;
+  EXPECT_EQ(ran.err,
+            "prefetchctl: --pod-template-path spec.tempalte: no object in these manifests has a pod there\n");
+}
+
 TEST_F(Lint, JsonAndSarifAreDocuments) {
   scratch_.Write("list.txt", "q.io/a:v1\n");
   for (const char* output : {"json", "sarif"}) {
@@ -245,7 +310,7 @@ TEST_F(Lint, ThePageHasEveryRule) {
     std::string name(line.substr(16));
     EXPECT_NE(text.find("\n| `" + id + "` | " + name + " | " + severity + " | "), std::string::npos) << line;
   }
-  EXPECT_EQ(count, 16U);
+  EXPECT_EQ(count, 18U);
 }
 
 }  // namespace

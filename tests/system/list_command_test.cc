@@ -132,7 +132,7 @@ TEST_F(ListCommand, ImportOfEverything) {
   std::string crictl =
       R"({"images":[{"repoTags":["q.io/e:v1"]},{"repoTags":["registry.k8s.io/pause:3.10"]}]})";
   rig::Ran ran = Run({"list", "import", "-f", "deploy", "--list", "plain.txt", "--marker", "# prefetch",
-                      "--in", "src", "--crictl", "-", "--exclude", "registry.k8s.io/*"},
+                      "--in", "src", "--crictl", "-", "--exclude", "registry.k8s.io/pause"},
                      crictl);
   EXPECT_EQ(ran.exit, (rig::Exit{0, 0})) << ran.err;
   EXPECT_EQ(ran.out,
@@ -145,6 +145,34 @@ TEST_F(ListCommand, ImportOfEverything) {
   // What is printed passes lint against what it was made from.
   scratch_.Write("images.yaml", ran.out);
   EXPECT_EQ(Run({"lint", "-f", "deploy", "--list", "images.yaml"}).exit, (rig::Exit{0, 0}));
+}
+
+TEST_F(ListCommand, ImportNamesWhatItDoesNotSee) {
+  scratch_.Write(
+      "farm.yaml",
+      "apiVersion: acme.io/v1\nkind: Farm\nmetadata: {name: big}\nspec: {size: 3}\n---\n"
+      "apiVersion: acme.io/v1\nkind: Shed\nmetadata: {name: s}\nspec: {baseImage: \"q.io/shed:1\"}\n");
+  const std::string left_out =
+      "farm.yaml:2:1: Farm big may run pods, and no image of it was found here (Farm.acme.io)\n";
+  rig::Ran ran = Run({"list", "import", "-f", "farm.yaml"});
+  EXPECT_EQ(ran.exit, (rig::Exit{0, 0})) << ran.err;
+  EXPECT_EQ(ran.err, left_out);
+  EXPECT_EQ(ran.out, "# Not in this list:\n# " + left_out +
+                         "apiVersion: prefetchd.dev/v1alpha1\nkind: ImageList\nimages:\n"
+                         "- image: q.io/shed:1  # farm.yaml:9 (seen, policy unknown)\n");
+}
+
+TEST_F(ListCommand, ImportOfArgumentsByMarkers) {
+  scratch_.Write("op.yaml",
+                 "args:\n- --solver-image=q.io/solver:1\n- -entrypoint-image\n- q.io/entry:1\nenv:\n"
+                 "- name: RELATED_IMAGE_MAIN\n  value: q.io/main:1\n");
+  rig::Ran ran = Run({"list", "import", "--marker=-image", "--marker", "RELATED_IMAGE", "--in", "op.yaml",
+                      "-o", "txt", "--exclude", "q.io/none"});
+  EXPECT_EQ(ran.exit, (rig::Exit{0, 0})) << ran.err;
+  EXPECT_EQ(
+      ran.out,
+      "# op.yaml:4 (seen, policy unknown)\nq.io/entry:1\n# op.yaml:7 (seen, policy unknown)\nq.io/main:1\n"
+      "# op.yaml:2 (seen, policy unknown)\nq.io/solver:1\n");
 }
 
 struct RefusalCase {
@@ -175,7 +203,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "give one FILE with --node"},
         RefusalCase{"DiffOfABadOne", {"list", "diff", "good.txt", "bad.txt"}, "bad.txt:1:1"},
         RefusalCase{"DiffOfNone", {"list", "diff", "good.txt", "none.txt"}, "none.txt"},
-        RefusalCase{"ImportOfNothing", {"list", "import"}, "no input: give -f, --list, "},
+        RefusalCase{"ImportOfNothing", {"list", "import"}, "no input: give -f, --list, --from, "},
         RefusalCase{"ImportOfABadPod", {"list", "import", "-f", "badpod.yaml"}, "badpod.yaml:3:22"},
         RefusalCase{
             "ImportOfNoCrictl", {"list", "import", "--crictl", "-"}, "stdin:1:1: images: is required"},

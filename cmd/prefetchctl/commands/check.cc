@@ -84,6 +84,7 @@ Command CheckCommand(CLI::App& command, Context& context) {
                      "The same for the containers by which this controller checks images");
   Repeatable(command, "--pod-template-path", options->pod_template_paths,
              "Path of pod templates in custom resources, such as spec.tasks.template (repeatable)");
+  AllowUnreadOption(command, options->allow_unread);
   const std::map<std::string, CheckOutput> names = {
       {"text", CheckOutput::kText}, {"json", CheckOutput::kJson}, {"github", CheckOutput::kGithub}};
   command.add_option("--annotate", options->annotate,

@@ -34,6 +34,11 @@ void Repeatable(CLI::App& command, const std::string& flag, std::vector<std::str
   command.add_option(flag, values, help)->type_size(1)->allow_extra_args(false);
 }
 
+void AllowUnreadOption(CLI::App& command, std::vector<std::string>& kinds) {
+  Repeatable(command, "--allow-unread", kinds,
+             "Accept objects of this kind whose images are not seen: JobSet, or '*.acme.io' (repeatable)");
+}
+
 void Several(CLI::App& command, const std::string& flag, std::vector<std::string>& values,
              const std::string& help) {
   command.add_option(flag, values, help)->type_size(1);

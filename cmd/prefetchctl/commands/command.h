@@ -44,6 +44,8 @@ void AgentOption(CLI::App& command, Context& context);
 // An option that may be given again and takes one value each time.
 void Repeatable(CLI::App& command, const std::string& flag, std::vector<std::string>& values,
                 const std::string& help);
+// --allow-unread, of the commands that read manifests.
+void AllowUnreadOption(CLI::App& command, std::vector<std::string>& kinds);
 // One that takes several values each time. Only for commands without other arguments, which it would take
 // too.
 void Several(CLI::App& command, const std::string& flag, std::vector<std::string>& values,

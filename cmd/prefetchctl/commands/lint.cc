@@ -31,6 +31,7 @@ Command LintCommand(CLI::App& command, Context& context) {
                      "The same for the containers by which this controller checks images");
   Repeatable(command, "--pod-template-path", options->pod_template_paths,
              "Path of pod templates in custom resources, such as spec.tasks.template (repeatable)");
+  AllowUnreadOption(command, options->allow_unread);
   const std::map<std::string, LintOutput> names = {{"text", LintOutput::kText},
                                                    {"json", LintOutput::kJson},
                                                    {"github", LintOutput::kGithub},

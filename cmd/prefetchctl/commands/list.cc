@@ -1,5 +1,6 @@
 // The options and examples of `prefetchctl list`.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdlib>
 #include <iostream>
 #include <map>
@@ -136,11 +137,16 @@ Command ListImportCommand(CLI::App& command, Context& context) {
                      "Manifests: files, directories, patterns; - is standard input (repeatable)");
   Repeatable(command, "--pod-template-path", options->pod_template_paths,
              "Path of pod templates in custom resources, such as spec.tasks.template (repeatable)");
+  AllowUnreadOption(command, options->allow_unread);
   command.add_option("--list", options->lists, "Lists, also plain text; - is standard input (repeatable)");
   command.add_option("--crictl", options->crictl, "The output of crictl images -o json; - is standard input");
+  Repeatable(
+      command, "--from", options->foreign,
+      "A list of another tool, told by its kind: ImageCache, PinnedImageSet, a compose file … (repeatable)");
   command.add_flag("--node", *node, "The list of this node, as its agent reports it");
   AgentOption(command, context);
-  command.add_option("--marker", options->marker, "Text that marks image names in files");
+  Repeatable(command, "--marker", options->markers,
+             "Text that marks image names in files, such as '-image=' (repeatable)");
   command.add_option("--in", options->marked,
                      "Files, directories, patterns to search for the marker (repeatable)");
   command.get_option("--marker")->needs("--in");
@@ -166,13 +172,14 @@ Examples:
   prefetchctl list import --marker '# prefetch' --in Dockerfile ci/ -o txt)");
   return [&context, options, node] {
     bool any = *node || !options->manifests.empty() || !options->lists.empty() || !options->crictl.empty() ||
-               options->marker;
+               !options->foreign.empty() || !options->markers.empty();
     if (!any) {
-      return Fail(kBadInput,
-                  base::InvalidArgument("no input: give -f, --list, --crictl, --node, or --marker with --in"),
-                  std::cerr);
+      return Fail(
+          kBadInput,
+          base::InvalidArgument("no input: give -f, --list, --from, --crictl, --node, or --marker with --in"),
+          std::cerr);
     }
-    if (options->marker && options->marker->empty()) {
+    if (std::count(options->markers.begin(), options->markers.end(), "") > 0) {
       return Fail(kBadInput, base::InvalidArgument("--marker must not be empty"), std::cerr);
     }
     if (!*node) return ImportList(context.call, nullptr, *options, std::cout, std::cerr);

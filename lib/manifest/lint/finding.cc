@@ -19,8 +19,10 @@ Finding AtPolicy(RuleId rule, const ImageUse& use, std::string message) {
 
 std::string UseTitle(const ImageUse& use) {
   std::string what = use.kind == UseKind::kImageVolume ? "volume" : "container";
-  if (use.name.empty()) return use.image + " (a " + what + ")";
-  return use.image + " (" + what + " \"" + use.name + "\")";
+  if (use.kind == UseKind::kField) what = "field";
+  const std::string unknown = use.policy_known ? "" : ", policy unknown";
+  if (use.name.empty()) return use.image + " (a " + what + unknown + ")";
+  return use.image + " (" + what + " \"" + use.name + "\"" + unknown + ")";
 }
 
 }  // namespace prefetch::manifest::lint

@@ -44,9 +44,24 @@ void Linter::Add(const Manifests& manifests, Ignores ignores) {
     ShortName(use, findings);
   }
   for (const StepReference& reference : manifests.references) ImageInStepAction(reference, findings);
+  for (const OpenImage& image : manifests.open) ImageNotNamed(image, findings);
+  for (const UnreadObject& object : manifests.unread) NotRead(object, ignores);
   Pods(manifests.uses, findings);
   Keep(std::move(findings), &ignores);
   if (!ignores.empty()) ignores_.emplace(ignores.file(), std::move(ignores));
+}
+
+// The objects of a finding that counts are told part by part, too.
+void Linter::NotRead(const UnreadObject& object, Ignores& ignores) {
+  Findings finding;
+  ObjectNotRead(object, finding);
+  const bool counts = selection_.Has(RuleId::kNotRead) && !ignores.Covers(finding.front());
+  if (!counts) return;
+  if (result_.objects.size() < kMostFindings) {
+    result_.objects.push_back({finding.front().place, object.type, object.pod->object_namespace,
+                               object.pod->name, finding.front().message});
+  }
+  Store(std::move(finding.front()));
 }
 
 // The uses of one pod stand side by side.
@@ -70,6 +85,7 @@ void Linter::Remember(const ImageUse& use, bool weak_in_pod) {
   const std::string& name = use.reference->Normalized();
   used_.insert(name);
   names_.Add(*use.reference, {use.pod->source, use.key_at}, use.holder_at);
+  if (!use.policy_known) return;
   if (IsCheckContainer(use)) {
     if (!weak_in_pod && checks_.size() < kMostChecks) {
       checks_.push_back({use, AtPolicy(RuleId::kWeakerCheck, use, "")});

@@ -27,12 +27,20 @@ struct Unread {
   std::string mistake;  // a sentence, with its place
 };
 
+// An object that PF107 is about, for outputs that have its parts.
+struct UnreadKind {
+  Place place;
+  std::string type, name_space, name;  // "JobSet.jobset.x-k8s.io"
+  std::string message;
+};
+
 struct LintResult {
   std::vector<Finding> findings;        // file by file in the order of Add, lists last; by place in a file
   std::array<std::size_t, 3> counts{};  // of each Severity; also of those that were one too many to keep
   std::size_t dropped = 0;              // those
   std::size_t files = 0, pods = 0, uses = 0;  // that were looked at
   std::vector<Unread> unread;                 // filled in by the reader of the files
+  std::vector<UnreadKind> objects;            // of PF107
 
   // An error or a warning: exit code 1. Notes do not count.
   bool Fails() const { return counts[1] + counts[2] > 0; }
@@ -65,6 +73,7 @@ class Linter {
     Finding finding;  // the place of it
   };
 
+  void NotRead(const UnreadObject& object, Ignores& ignores);
   void Pods(const std::vector<ImageUse>& uses, Findings& findings);
   void Remember(const ImageUse& use, bool weak_in_pod);
   void ListedOnly(Findings& findings) const;

@@ -34,6 +34,14 @@ constexpr Rule kRules[] = {
     {RuleId::kStepAction, "PF106", "image-in-step-action", Severity::kNote,
      "A Tekton step takes its image from a StepAction.",
      "Lint does not follow the reference. Lint the StepAction's manifest as well, and list its image."},
+    {RuleId::kNotRead, "PF107", "object-not-read", Severity::kWarning,
+     "An object may run pods, and lint finds no image in it.",
+     "Its images are not judged. Name the place of its pod template (--pod-template-path), render it if it "
+     "is "
+     "a patch or a chart, or accept its kind (--allow-unread KIND)."},
+    {RuleId::kOpenImage, "PF108", "image-not-named", Severity::kNote,
+     "A container has a variable for its image, or none, or the image is in another object.",
+     "Lint does not know the image. Lint what fills it in as well, and list its images."},
     {RuleId::kImplicitAlways, "PF201", "implicit-always", Severity::kWarning,
      "A listed image has no imagePullPolicy, and Kubernetes fills in Always.",
      "kubelet contacts the registry at every start although the image is present, and the pod fails if the "

@@ -20,6 +20,8 @@ enum class RuleId {
   kOtherPlatform,
   kNotReadyAs,
   kStepAction,
+  kNotRead,
+  kOpenImage,
   kImplicitAlways,
   kExplicitAlways,
   kNeverMovingTag,

@@ -26,6 +26,10 @@ void AlwaysOfListed(const ImageUse& use, const ListedImages& listed, Findings& f
 void NeverOfMovingTag(const ImageUse& use, const ListedImages& listed, Findings& findings);
 // PF106.
 void ImageInStepAction(const StepReference& reference, Findings& findings);
+// PF107.
+void ObjectNotRead(const UnreadObject& object, Findings& findings);
+// PF108.
+void ImageNotNamed(const OpenImage& image, Findings& findings);
 void ShortName(const ImageUse& use, Findings& findings);
 
 // A tag whose name suggests that it moves: latest, main, nightly, edge … Versions, also short ones

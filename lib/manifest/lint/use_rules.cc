@@ -93,7 +93,8 @@ void InvalidReference(const ImageUse& use, Findings& findings) {
   if (use.reference) return;
   auto parsed = image::Reference::Parse(use.image);
   std::string why = parsed ? use.image : parsed.error().message();
-  std::string name = use.name.empty() ? "" : " (container \"" + use.name + "\")";
+  std::string what = use.kind == UseKind::kField ? "field" : "container";
+  std::string name = use.name.empty() ? "" : " (" + what + " \"" + use.name + "\")";
   findings.push_back(AtImage(RuleId::kInvalidReference, use, why + name));
 }
 
@@ -148,7 +149,8 @@ void NotReadyAs(const ImageUse& use, const ListedImages& listed, Findings& findi
 }
 
 void AlwaysOfListed(const ImageUse& use, const ListedImages& listed, Findings& findings) {
-  if (!use.reference || use.policy != PullPolicy::kAlways || !listed.Has(*use.reference)) return;
+  if (!use.reference || !use.policy_known || use.policy != PullPolicy::kAlways) return;
+  if (!listed.Has(*use.reference)) return;
   RuleId rule =
       use.explicit_policy == PullPolicy::kAlways ? RuleId::kExplicitAlways : RuleId::kImplicitAlways;
   findings.push_back(AtPolicy(rule, use,
@@ -178,6 +180,20 @@ void ImageInStepAction(const StepReference& reference, Findings& findings) {
                       .place = {reference.pod->source, reference.at},
                       .block = reference.holder_at,
                       .message = ReferenceTitle(reference) + ", which is not judged here"});
+}
+
+void ObjectNotRead(const UnreadObject& object, Findings& findings) {
+  findings.push_back({.rule = RuleId::kNotRead,
+                      .place = {object.pod->source, object.at},
+                      .block = object.at,
+                      .message = UnreadTitle(object) + " (" + object.type + ")"});
+}
+
+void ImageNotNamed(const OpenImage& image, Findings& findings) {
+  findings.push_back({.rule = RuleId::kOpenImage,
+                      .place = {image.pod->source, image.at},
+                      .block = image.holder_at,
+                      .message = image.why});
 }
 
 void ShortName(const ImageUse& use, Findings& findings) {

@@ -1,0 +1,102 @@
+// ObjectVisitor: walks over the objects of parsed manifests and collects what their pods ask for. Internal to
+// manifest/.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "doc/reader.h"
+#include "manifest/pod_template.h"
+#include "manifest/read.h"
+
+namespace prefetch::manifest {
+
+// The type that the items of a list have if they name none: a PodList from the API server holds such Pods.
+struct Implied {
+  std::string api_version, kind;
+};
+
+// Jenkins' configuration as code, which has no kind.
+constexpr const char* kJenkins = "Jenkins configuration";
+
+// One owner, one thread. The documents outlive it.
+class ObjectVisitor {
+ public:
+  // `pods` may be null.
+  ObjectVisitor(const ReadOptions& options, Manifests& manifests, std::vector<PodInTree>* pods)
+      : options_(options), manifests_(manifests), pods_(pods) {}
+
+  // An object, or a sequence of them.
+  void Visit(const doc::Reader& value, const Implied& implied);
+
+ private:
+  static std::string TypeField(doc::ObjectReader& object, std::string_view key, const std::string& implied);
+
+  void VisitItems(doc::ObjectReader& list, const std::string& api_version, const std::string& kind);
+
+  void VisitObject(doc::ObjectReader& object, const ObjectType& type);
+
+  // The objects of OpenShift's Template, with the values of its parameters.
+  void VisitTemplate(doc::ObjectReader& object);
+
+  static void SetParameters(const doc::Reader& holder, std::string_view path, const char* key,
+                            const std::string& prefix, Variables& variables);
+
+  void VisitBuiltIn(doc::ObjectReader& object, const ObjectType& type, const BuiltInKind& kind);
+
+  // A template for the pods of ARC's container hooks has the pod in `spec`, and names like "$job".
+  static bool IsHookTemplate(const doc::Node& object, const ObjectType& type);
+
+  void VisitCustom(doc::ObjectReader& object, const ObjectType& type);
+
+  // Its pods are those of an object that it names.
+  void AddReferring(doc::ObjectReader& object, const Pod& pod);
+
+  void VisitPlace(const KnownPlace& place, const Pod& pod, const doc::Reader& object, Claimed& claimed);
+
+  void VisitWorkflow(const Workflow& workflow, const Pod& pod, const doc::Reader& object, Claimed& claimed);
+
+  void VisitShapes(const doc::Reader& object, const ObjectType& type, const Pod& pod, Claimed& claimed);
+
+  // Adds an image whose pod a controller makes. Its policy is known only if it stands beside it.
+  void AddField(const ImageField& field, const Pod& owner);
+
+  // Texts in a ConfigMap, a Secret or Jenkins' templates that hold manifests.
+  void VisitTexts(const doc::Reader& object, const ObjectType& type, const Pod& pod);
+
+  // True for a text with the marker, a hook template of ARC and Jenkins' configuration as code.
+  static bool HoldsManifests(std::string_view text);
+
+  // Everything in the text stands where the text does.
+  static void MoveTo(doc::Position at, doc::Node& node);
+
+  // Hands over each document of a text. One that cannot be read is an image that is not known.
+  using TakeDocument = std::function<void(const doc::Reader&)>;
+  void VisitText(const FoundTemplate& found, const Pod& pod, const TakeDocument& take);
+
+  // True if there is a pod. `claimed` gets its nodes, which nobody else has to look at.
+  bool ReadTemplate(const FoundTemplate& found, const Pod& pod, const doc::Reader& object, Claimed* claimed);
+
+  static void Claim(const FoundTemplate& found, const doc::Node* spec, const doc::Node* image,
+                    Claimed& claimed);
+
+  void AddUnread(doc::ObjectReader& object, const ObjectType& type, const Pod& pod, const std::string& why);
+
+  std::size_t Seen() const;
+
+  Pod Describe(doc::ObjectReader& object, const ObjectType& type) const;
+
+  const ReadOptions& options_;
+  Manifests& manifests_;
+  std::vector<PodInTree>* pods_;
+  std::shared_ptr<const Variables> variables_;  // of the object around; nullptr: there are none
+  std::deque<std::vector<doc::Node>> texts_;    // documents in texts, which Readers point to
+  std::size_t visited_ = 0;                     // objects within objects
+};
+
+}  // namespace prefetch::manifest

@@ -1,0 +1,211 @@
+// The templates of Tekton (github.com/tektoncd/pipeline, pkg/apis/pipeline/v1) and Argo
+// (github.com/argoproj/argo-workflows, pkg/apis/workflow/v1alpha1).
+#include <algorithm>
+#include <utility>
+
+#include "manifest/pod_template.h"
+
+namespace prefetch::manifest {
+namespace {
+
+using doc::Node;
+using doc::Reader;
+using SharedVariables = std::shared_ptr<const Variables>;
+
+enum class WorkflowForm { kTask, kStepAction, kPipeline, kArgo };
+
+struct OfWorkflow {
+  std::string_view kind, group;
+  std::string_view path;  // of the Task, the Pipeline, the spec with `templates`
+  WorkflowForm form;
+  std::string_view given = "";  // of the values that a run has for the parameters
+};
+
+constexpr OfWorkflow kOfWorkflows[] = {
+    {"Task", "tekton.dev", "spec", WorkflowForm::kTask},
+    {"ClusterTask", "tekton.dev", "spec", WorkflowForm::kTask},
+    {"StepAction", "tekton.dev", "spec", WorkflowForm::kStepAction},
+    {"TaskRun", "tekton.dev", "spec.taskSpec", WorkflowForm::kTask, "spec.params"},
+    {"Pipeline", "tekton.dev", "spec", WorkflowForm::kPipeline},
+    {"PipelineRun", "tekton.dev", "spec.pipelineSpec", WorkflowForm::kPipeline, "spec.params"},
+    {"Workflow", "argoproj.io", "spec", WorkflowForm::kArgo},
+    {"WorkflowTemplate", "argoproj.io", "spec", WorkflowForm::kArgo},
+    {"ClusterWorkflowTemplate", "argoproj.io", "spec", WorkflowForm::kArgo},
+    {"CronWorkflow", "argoproj.io", "spec.workflowSpec", WorkflowForm::kArgo},
+};
+
+// The value of a key; nullopt: there is none, or it is null.
+std::optional<Reader> At(const Reader& value, std::string_view key) {
+  if (value.node().kind != Node::Kind::kMapping) return std::nullopt;
+  return doc::ObjectReader(value).Find(key);
+}
+
+std::optional<Reader> AtSteps(const Reader& value, std::string_view path) {
+  std::vector<Reader> found = AtPath(value, path);
+  return found.empty() ? std::nullopt : std::optional<Reader>(found.front());
+}
+
+std::vector<Reader> ItemsOf(const std::optional<Reader>& value) {
+  if (!value || value->node().kind != Node::Kind::kSequence) return {};
+  return value->Items();
+}
+
+std::optional<std::string> TextOf(const Node& item, const char* key) {
+  const Node* value = item.Find(key);
+  if (value == nullptr || value->kind == Node::Kind::kNull || !value->items.empty() ||
+      !value->members.empty()) {
+    return std::nullopt;
+  }
+  return value->text;
+}
+
+// The values of parameters, [{name, KEY: text}], by the first of the keys that each has.
+void SetParameters(const std::optional<Reader>& list, std::initializer_list<const char*> keys,
+                   const std::string& prefix, const Variables& scope, Variables& variables) {
+  for (const Reader& item : ItemsOf(list)) {
+    const std::string name = TextOf(item.node(), "name").value_or("");
+    for (const char* key : keys) {
+      const std::optional<std::string> text = TextOf(item.node(), key);
+      if (!text) continue;
+      Variables::Resolved value = scope.Resolve(*text);
+      if (!value.open) variables.Set(prefix + name, std::move(value.text));
+      break;
+    }
+  }
+}
+
+bool Is(const Node& value, const char* key, Node::Kind kind) {
+  const Node* found = value.Find(key);
+  return found != nullptr && found->kind == kind;
+}
+
+class WorkflowFinder {
+ public:
+  // `outer` are variables of an object around this one, which are replaced everywhere in it.
+  WorkflowFinder(const Variables& outer, Workflow& found) : outer_(outer), found_(found) {}
+
+  // `given` are the values of its parameters, in `scope`.
+  void Task(const Reader& task, const std::optional<Reader>& given, const Variables& scope) {
+    if (!Is(task.node(), "steps", Node::Kind::kSequence)) return;
+    Add(task, TemplateShape::kTekton, Inner(task, given, scope));
+  }
+
+  void StepAction(const Reader& action, const Variables& scope) {
+    if (action.node().Find("image") == nullptr) return;
+    Add(action, TemplateShape::kStepAction, Inner(action, std::nullopt, scope));
+  }
+
+  void Pipeline(const Reader& pipeline, const std::optional<Reader>& given, const Variables& scope) {
+    const SharedVariables inner = Inner(pipeline, given, scope);
+    for (const char* list : {"tasks", "finally"}) {
+      for (const Reader& task : ItemsOf(At(pipeline, list))) {
+        const std::optional<Reader> values = At(task, "params");
+        if (auto spec = At(task, "taskSpec")) Task(*spec, values, *inner);
+        if (auto spec = At(task, "pipelineSpec")) Pipeline(*spec, values, *inner);
+      }
+    }
+  }
+
+  void Argo(const Reader& spec, const Variables& scope) {
+    Variables common = scope;
+    if (auto arguments = At(spec, "arguments")) {
+      SetParameters(At(*arguments, "parameters"), {"value", "default"}, "workflow.parameters.", scope,
+                    common);
+    }
+    const SharedVariables shared = std::make_shared<const Variables>(common);
+    const std::optional<Reader> defaults = At(spec, "templateDefaults");
+    if (defaults && defaults->node().kind == Node::Kind::kMapping) {
+      Add(*defaults, TemplateShape::kArgoDefaults, shared);
+    }
+    for (const Reader& item : ItemsOf(At(spec, "templates"))) ArgoTemplate(item, defaults, *shared);
+    Patch(spec, shared);
+    for (const Reader& plugin : AtPath(spec, "executorPlugins.spec.sidecar.container")) {
+      Add(plugin, TemplateShape::kImage, shared);
+      found_.templates.back().place = &kContainer;
+    }
+  }
+
+ private:
+  static constexpr KnownPlace kContainer{"", "", "", "", PlaceForm::kImage};
+
+  void Add(const Reader& value, TemplateShape shape, SharedVariables variables) {
+    found_.templates.push_back(
+        {.value = value, .origin = Origin::kKnownKind, .shape = shape, .variables = std::move(variables)});
+  }
+
+  // The variables within a Task or a Pipeline: the given values, or else the defaults.
+  SharedVariables Inner(const Reader& value, const std::optional<Reader>& given,
+                        const Variables& scope) const {
+    Variables inner = outer_;
+    SetParameters(At(value, "params"), {"default"}, "params.", outer_, inner);
+    SetParameters(given, {"value"}, "params.", scope, inner);
+    return std::make_shared<const Variables>(std::move(inner));
+  }
+
+  void Patch(const Reader& holder, const SharedVariables& variables) {
+    std::optional<Reader> patch = At(holder, "podSpecPatch");
+    if (patch) found_.patches.push_back({.value = *patch, .variables = variables});
+  }
+
+  void ArgoTemplate(const Reader& value, const std::optional<Reader>& defaults, const Variables& common) {
+    if (value.node().kind != Node::Kind::kMapping) return;
+    Variables variables = common;
+    if (auto inputs = At(value, "inputs")) {
+      SetParameters(At(*inputs, "parameters"), {"value", "default"}, "inputs.parameters.", common, variables);
+    }
+    const SharedVariables shared = std::make_shared<const Variables>(std::move(variables));
+    const Node& node = value.node();
+    if (Is(node, "container", Node::Kind::kMapping) || Is(node, "script", Node::Kind::kMapping) ||
+        Is(node, "containerSet", Node::Kind::kMapping)) {
+      Add(value, TemplateShape::kArgo, shared);
+      found_.templates.back().defaults = defaults;
+    }
+    Patch(value, shared);
+    if (auto resource = At(value, "resource")) {
+      if (auto manifest = At(*resource, "manifest")) {
+        found_.texts.push_back({.value = *manifest, .variables = shared});
+      }
+    }
+    for (const Reader& task : AtPath(value, "dag.tasks.inline")) ArgoTemplate(task, defaults, common);
+    for (const Reader& step : AtPath(value, "steps.inline")) ArgoTemplate(step, defaults, common);
+  }
+
+  const Variables& outer_;
+  Workflow& found_;
+};
+
+}  // namespace
+
+std::optional<Workflow> FindWorkflow(const Reader& object, const ObjectType& type,
+                                     const SharedVariables& outer) {
+  const auto* row =
+      std::find_if(std::begin(kOfWorkflows), std::end(kOfWorkflows),
+                   [&](const OfWorkflow& one) { return one.kind == type.kind && one.group == type.group; });
+  if (row == std::end(kOfWorkflows)) return std::nullopt;
+  Workflow found;
+  const Variables scope = outer ? *outer : Variables();
+  const std::optional<Reader> value = AtSteps(object, row->path);
+  if (!value) return found;
+  std::optional<Reader> given;
+  if (!row->given.empty()) {
+    if (auto spec = At(object, "spec")) given = At(*spec, "params");
+  }
+  WorkflowFinder finder(scope, found);
+  switch (row->form) {
+    case WorkflowForm::kTask:
+      finder.Task(*value, given, scope);
+      break;
+    case WorkflowForm::kStepAction:
+      finder.StepAction(*value, scope);
+      break;
+    case WorkflowForm::kPipeline:
+      finder.Pipeline(*value, given, scope);
+      break;
+    case WorkflowForm::kArgo:
+      finder.Argo(*value, scope);
+      break;
+  }
+  return found;
+}
+
+}  // namespace prefetch::manifest
