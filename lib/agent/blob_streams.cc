@@ -32,10 +32,6 @@ bool Lists(const StreamJob& job, const std::string& digest) {
                      [&](const cri::BlobToWrite& blob) { return blob.digest == digest; });
 }
 
-base::Error FromStore(const cri::CallError& error) {
-  return base::Internal("the content store: " + error.message);
-}
-
 }  // namespace
 
 BlobStreams::BlobStreams(cri::ContentService& content, std::function<void(std::uint64_t)> fetched)
@@ -100,7 +96,7 @@ base::Status BlobStreams::Bring(const base::Call& call, StreamJob given) {
           failure != failures_.end() ? failure->second : base::Unavailable("a blob could not be fetched");
     }
     if (ending_) result = base::Cancelled("stopped");
-    if (running_ == 0) result = base::ResourceExhausted("no thread can be made");
+    if (running_ == 0) result = base::Internal("no thread can be made").OwnedBy(base::Owner::kStore);
     if (!result || progress == plan::FetchOrder::Progress::kComplete) {
       order_.Remove(image);
       jobs_.erase(image);
@@ -130,7 +126,8 @@ base::Status BlobStreams::KeepShared(const base::Call& call, const StreamJob& jo
   for (const cri::BlobToWrite& blob : job.blobs) {
     auto opened = content_.OpenBlob(call, job.lease, blob);
     if (!opened) return FromStore(opened.error());
-    if (opened->state != cri::BlobState::kWhole) return base::Unavailable(blob.digest + " has gone");
+    if (opened->state != cri::BlobState::kWhole)
+      return base::Unavailable(blob.digest + " has gone").OwnedBy(base::Owner::kStore);
   }
   return {};
 }

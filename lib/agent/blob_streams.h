@@ -31,6 +31,13 @@ struct StreamJob {
   std::shared_ptr<image::ContentSource> source;
 };
 
+// Describes a failure of the content store. Wrong bytes are the image's: InvalidArgument.
+inline base::Error FromStore(const cri::CallError& error) {
+  if (error.error_class == image::ErrorClass::kCorrupt)
+    return base::InvalidArgument(error.message).OwnedBy(base::Owner::kImage);
+  return base::Internal("the content store: " + error.message).OwnedBy(base::Owner::kStore);
+}
+
 // Its threads exist while there is work. Each fetches one blob at a time, and writes its bytes as they come.
 // They give way to kubelet's pulls (plan/giving_way.h). Any thread may call. The destructor stops all streams
 // and waits for them.
@@ -43,7 +50,8 @@ class BlobStreams {
   ~BlobStreams();
 
   // Blocks until all blobs are in the store under the lease, one of them failed, or `call` was stopped. The
-  // bytes that were written stay in the store.
+  // bytes that were written stay in the store, but for those of a blob with other content than its digest
+  // says: InvalidArgument, owned by the image.
   base::Status Bring(const base::Call& call, StreamJob job) PREFETCH_EXCLUDES(mutex_);
 
  private:

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <numeric>
 #include <utility>
 
 #include "base/log.h"
@@ -17,8 +16,18 @@ constexpr std::chrono::seconds kStoreLimit{30};
 // A near registry that takes longer is in trouble.
 constexpr std::chrono::seconds kSizeLimit{5};
 
-// It says something about the way to the registry, and not only about one image.
+// It says something about the way to the registry, and not only about one image or this node.
 bool IsTrouble(const base::Error& error) {
+  switch (error.owner()) {
+    case base::Owner::kStore:
+    case base::Owner::kImage:
+      return false;
+    case base::Owner::kNetwork:
+    case base::Owner::kRegistry:
+      return true;
+    case base::Owner::kNotNamed:
+      break;
+  }
   switch (error.code()) {
     case base::Code::kNotFound:
     case base::Code::kPermissionDenied:
@@ -32,12 +41,6 @@ bool IsTrouble(const base::Error& error) {
       return true;
   }
   return true;
-}
-
-std::uint64_t SizeOf(const std::vector<cri::BlobToWrite>& blobs) {
-  return std::accumulate(
-      blobs.begin(), blobs.end(), std::uint64_t{0},
-      [](std::uint64_t sum, const cri::BlobToWrite& blob) { return sum + blob.size_bytes; });
 }
 
 }  // namespace
@@ -96,14 +99,15 @@ base::Status Fetcher::WriteDocument(const base::Call& call, const std::string& l
                                     const cri::BlobToWrite& blob, const std::string& bytes) {
   const base::Call soon = call.Within(kStoreLimit);
   auto opened = content_.OpenBlob(soon, lease, blob);
-  if (!opened) return base::Internal(opened.error().message);
+  if (!opened) return FromStore(opened.error());
   if (opened->state == cri::BlobState::kWhole) return {};
-  if (opened->state == cri::BlobState::kTaken) return base::NotFound("another pull writes the manifest");
+  if (opened->state == cri::BlobState::kTaken)
+    return base::Unavailable("another pull writes the manifest").OwnedBy(base::Owner::kStore);
   const std::uint64_t there = std::min<std::uint64_t>(opened->writer->offset(), bytes.size());
   if (there < bytes.size()) {
-    if (auto failed = opened->writer->Append(bytes.substr(there))) return base::Internal(failed->message);
+    if (auto failed = opened->writer->Append(bytes.substr(there))) return FromStore(*failed);
   }
-  if (auto failed = opened->writer->Commit()) return base::Internal(failed->message);
+  if (auto failed = opened->writer->Commit()) return FromStore(*failed);
   return {};
 }
 
@@ -121,7 +125,7 @@ base::Status Fetcher::BringContent(const base::Call& call, const FetchJob& job,
       plan::AfterManifest(HealthOf(registry), manifest->answer_time, manifest->round_trip, clock_.Now());
   Note(registry, health);
   if (clock_.Now() < health.near_until) return base::NotFound("the registry is near");
-  if (job.sized) job.sized(call, SizeOf(blobs->blobs));
+  if (job.sized) job.sized(call, blobs->size_bytes);
   if (call.Stopped()) return base::Cancelled("stopped");
   for (const cri::ImageDocument& document : blobs->documents) {
     if (auto written = WriteDocument(call, job.lease, document.blob, document.bytes); !written)
@@ -152,6 +156,9 @@ FetchEnd Fetcher::Bring(const base::Call& call, const FetchJob& job) {
   } else if (IsTrouble(brought.error())) {
     Note(registry, plan::AfterFetchFailed(HealthOf(registry), clock_.Now()));
   }
+  // FromStore describes wrong bytes so.
+  end.wrong_bytes = brought.error().code() == base::Code::kInvalidArgument &&
+                    brought.error().owner() == base::Owner::kImage;
   base::Debug("the runtime fetches the rest", {{"image", job.reference.written()}, {"error", end.error}});
   return end;
 }
@@ -171,7 +178,7 @@ std::uint64_t Fetcher::AskSize(const base::Call& call, const FetchJob& job) {
                                                              .credentials = job.credentials});
   if (manifest) {
     auto blobs = cri::BlobsOf(job.reference, manifest->index, manifest->manifest);
-    return blobs ? SizeOf(blobs->blobs) : 0;
+    return blobs ? blobs->size_bytes : 0;
   }
   if (call.Stopped()) return 0;
   if (manifest.error().code() == base::Code::kPermissionDenied) {

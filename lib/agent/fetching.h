@@ -42,7 +42,8 @@ struct FetchJob {
 };
 
 struct FetchEnd {
-  bool brought = false;  // all content of the image is there; else the rest is left to the runtime
+  bool brought = false;      // all content of the image is there; else the rest is left to the runtime
+  bool wrong_bytes = false;  // something else came than the image's content
   // Not even the runtime is to ask the registry for so long: it has asked for patience.
   std::optional<base::Duration> patience = {};
   std::string error = {};  // why the rest is left

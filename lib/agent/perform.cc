@@ -5,12 +5,15 @@
 
 #include "agent/lease_book.h"
 #include "agent/observe.h"
+#include "base/log.h"
 #include "base/text.h"
 
 namespace prefetch::agent {
 namespace {
 
 constexpr std::chrono::seconds kLookTimeout{30};
+// The runtime reads what it commits.
+constexpr std::chrono::minutes kFinishTimeout{2};
 
 plan::PulledWith With(const credentials::Credential* credential) {
   if (credential == nullptr) return plan::PulledWith::kAnonymous;
@@ -229,6 +232,17 @@ std::optional<FetchJob> FetchJobFor(const PullParts& parts, const PullJob& job) 
   return fetch;
 }
 
+// A blob whose bytes are all there and wrong would fail each pull that needs it, also a pod's, for as long as
+// our lease protects it. Best effort: the next pull tries again.
+std::uint64_t FinishIngests(const base::Call& call, const PullParts& parts, const PullJob& job,
+                            cri::Beginnings beginnings) {
+  if (job.lease.empty()) return 0;
+  auto discarded = parts.content.FinishIngests(call.Within(kFinishTimeout), job.lease, beginnings);
+  if (discarded && *discarded > 0)
+    base::Warn("wrong bytes discarded", {{"image", job.reference.written()}, {"bytes", *discarded}});
+  return discarded ? *discarded : 0;
+}
+
 // Whatever comes of it, the runtime pulls afterwards. If the registry has asked for patience, that is awaited
 // first; if it has asked for much, this is the pull's outcome.
 std::optional<PullOutcome> FetchFirst(const base::Call& call, const PullParts& parts, const PullJob& job) {
@@ -243,6 +257,7 @@ std::optional<PullOutcome> FetchFirst(const base::Call& call, const PullParts& p
     outcome.failure->retry_after = end.patience;
     return outcome;
   }
+  if (end.wrong_bytes) FinishIngests(call, parts, job, cri::Beginnings::kGo);
   if (end.brought && job.brought) job.brought();
   return std::nullopt;
 }
@@ -262,6 +277,9 @@ PullOutcome PerformPull(const base::Call& call, const PullParts& parts, const Pu
       // A pull without a lease is still a pull.
       job.lease.clear();
       if (job.unprotected) job.unprotected(lease.error());
+    } else if (!*lease) {
+      // Others may have gone on with what is under it.
+      FinishIngests(call, parts, job, cri::Beginnings::kStay);
     }
   }
   if (call.Stopped()) return Cancelled();
@@ -273,7 +291,12 @@ PullOutcome PerformPull(const base::Call& call, const PullParts& parts, const Pu
   if (attempt.ok && job.returned) job.returned();
   if (attempt.ok) return LookAtWhatCame(call, parts, job, attempt.credential);
   if (call.Stopped()) return Cancelled();
-  return FailedAttempt(attempt, lookup);
+  PullOutcome failed = FailedAttempt(attempt, lookup);
+  if (attempt.error.error_class == image::ErrorClass::kRuntimeDown) return failed;
+  // A source of wrong bytes has perhaps begun other blobs as wrongly.
+  const bool lies = attempt.error.error_class == image::ErrorClass::kCorrupt;
+  failed.discarded = FinishIngests(call, parts, job, lies ? cri::Beginnings::kGo : cri::Beginnings::kStay);
+  return failed;
 }
 
 }  // namespace prefetch::agent

@@ -1,6 +1,7 @@
 // Perform: one pull, start to end: PullImage with each credential in turn, and a look at what came.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -44,6 +45,8 @@ struct PullOutcome {
   std::optional<cri::CallError> unseen;
 
   std::optional<plan::Local> local;  // with success: the image on the node now
+  // Of the image's bytes, those that were discarded, since they could not become its blobs any more.
+  std::uint64_t discarded = 0;
 };
 
 // All that a pull needs. Everything outlives the worker that uses it.

@@ -89,7 +89,8 @@ void Pulls::Absorb(PullDone event) {
   }
   // One that ended before the runtime showed it has changed nothing of what its lease keeps.
   if (entry->runs.empty() && !run->lease.empty() && run->run.movement.seen)
-    entry->past.room.kept = run->run.movement.bytes_done;
+    entry->past.room.kept =
+        run->run.movement.bytes_done - std::min(run->run.movement.bytes_done, event.outcome.discarded);
   if (event.outcome.unseen) {
     // The first look at a runtime that is back tells whether it is here, and nothing starts before.
     base::Info("pull ended well, and the runtime has gone", {{"image", entry->want->reference.written()}});

@@ -30,7 +30,7 @@ Error Error::Wrap(std::string_view context) && {
   std::string message(context);
   message += ": ";
   message += message_;
-  return {code_, std::move(message)};
+  return Error(code_, std::move(message)).OwnedBy(owner_);
 }
 
 Error FromErrno(int error_number, std::string_view what) {

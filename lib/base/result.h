@@ -28,20 +28,35 @@ enum class Code {
 // The name of a code, as it appears in logs: "NotFound".
 std::string_view CodeName(Code code);
 
+// Whose fault a failure is, by the layer that saw it. Named only where a reaction depends on it.
+enum class Owner {
+  kNotNamed,
+  kStore,     // the runtime's content store, or this node
+  kNetwork,   // between us and the registry
+  kRegistry,  // it answered, and not as it should
+  kImage,     // this image alone
+};
+
 class [[nodiscard]] Error {
  public:
   Error(Code code, std::string message) : code_(code), message_(std::move(message)) {}
 
   Code code() const { return code_; }
+  Owner owner() const { return owner_; }
   const std::string& message() const { return message_; }
 
-  // "context: message", same code.
+  // "context: message", same code and owner.
   Error Wrap(std::string_view context) &&;
+  Error OwnedBy(Owner owner) && {
+    owner_ = owner;
+    return std::move(*this);
+  }
 
   friend bool operator==(const Error&, const Error&) = default;
 
  private:
   Code code_;
+  Owner owner_ = Owner::kNotNamed;
   std::string message_;
 };
 

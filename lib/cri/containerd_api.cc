@@ -202,26 +202,28 @@ CallResult<std::string> ContainerdApi::Read(const base::Call& call, const std::s
   return bytes;
 }
 
-CallResult<std::map<std::string, std::uint64_t>> ContainerdApi::IngestsByRef(const base::Call& call) {
+CallResult<std::map<std::string, IngestInfo>> ContainerdApi::IngestsByRef(const base::Call& call) {
   content::ListStatusesRequest request;
   content::ListStatusesResponse response;
   auto failed = Run(call, "Content.ListStatuses", [&](grpc::ClientContext& context) {
     return stubs_->content->ListStatuses(&context, request, &response);
   });
   if (failed) return std::move(*failed);
-  std::map<std::string, std::uint64_t> bytes;
-  for (const content::Status& status : response.statuses()) {
-    bytes[status.ref()] = static_cast<std::uint64_t>(std::max<std::int64_t>(status.offset(), 0));
-  }
-  return bytes;
+  const auto bytes = [](std::int64_t told) {
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(told, 0));
+  };
+  std::map<std::string, IngestInfo> ingests;
+  for (const content::Status& status : response.statuses())
+    ingests[status.ref()] = {bytes(status.offset()), bytes(status.total())};
+  return ingests;
 }
 
 CallResult<std::map<std::string, std::uint64_t>> ContainerdApi::Ingests(const base::Call& call) {
   auto all = IngestsByRef(call);
-  if (!all) return all;
+  if (!all) return all.error();
   std::map<std::string, std::uint64_t> bytes;
-  for (const auto& [ref, written] : *all) {
-    if (std::string digest(DigestOfIngest(ref)); !digest.empty()) bytes[digest] = written;
+  for (const auto& [ref, ingest] : *all) {
+    if (std::string digest(DigestOfIngest(ref)); !digest.empty()) bytes[digest] = ingest.written;
   }
   return bytes;
 }

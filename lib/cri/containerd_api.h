@@ -27,6 +27,11 @@ struct ContentInfo {
   std::map<std::string, std::string> labels;
 };
 
+struct IngestInfo {
+  std::uint64_t written = 0;
+  std::uint64_t total = 0;  // of the complete blob, as its first writer expected it; 0: not told
+};
+
 struct LeaseInfo {
   std::string id;
   std::map<std::string, std::string> labels;
@@ -59,8 +64,8 @@ class ContainerdApi {
   CallResult<std::string> Read(const base::Call& call, const std::string& digest);
   // Bytes written so far by digest, of all blobs that are being fetched.
   CallResult<std::map<std::string, std::uint64_t>> Ingests(const base::Call& call);
-  // The same by ref, "layer-sha256:…", with those that name no digest.
-  CallResult<std::map<std::string, std::uint64_t>> IngestsByRef(const base::Call& call);
+  // All of them by ref, "layer-sha256:…", with those that name no digest.
+  CallResult<std::map<std::string, IngestInfo>> IngestsByRef(const base::Call& call);
 
   // Has a connection of its own, and no limit but the Call's.
   CallError WatchImages(const base::Call& call, const std::function<void()>& changed);

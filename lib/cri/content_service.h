@@ -85,6 +85,12 @@ struct OpenedBlob {
   std::unique_ptr<BlobWriter> writer;  // if and only if kOpen
 };
 
+// What becomes of ingests that are not complete.
+enum class Beginnings {
+  kStay,
+  kGo,  // their source has sent wrong bytes
+};
+
 // When content goes that nothing but a lease has kept.
 enum class LeaseBytes {
   // The runtime's garbage collector runs by and by: containerd's may rest for 49 times as long as one run
@@ -117,6 +123,12 @@ class ContentService {
   // Begins or resumes writing a blob under `lease`. `call` holds for the writer, too: a stop ends its calls.
   virtual CallResult<OpenedBlob> OpenBlob(const base::Call& call, const std::string& lease,
                                           const BlobToWrite& blob) = 0;
+  // Ends the ingests of `lease` that have all their bytes: commits those that are their blob, and discards
+  // the others, at which each later pull of the blob would fail, whoever pulls. Ingests that a writer holds
+  // are left to it. Returns the number of bytes that were discarded. Reads what it ends, and may take
+  // seconds.
+  virtual CallResult<std::uint64_t> FinishIngests(const base::Call& call, const std::string& lease,
+                                                  Beginnings beginnings) = 0;
   // Bytes written so far of all ingests that no lease of ours holds, by ref: pulls of kubelet and others.
   virtual CallResult<std::map<std::string, std::uint64_t>> OthersIngests(const base::Call& call) = 0;
   // The name of the snapshotter into which CRI unpacks images.

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "containerd_content_v1.grpc.pb.h"
+#include "cri/pull_resources.h"
 
 namespace prefetch::cri {
 namespace {
@@ -74,6 +75,7 @@ class ContentWriter::Stream final : public BlobWriter {
     content::WriteContentResponse response;
     if (Exchange(request, response)) {
       offset_ = static_cast<std::uint64_t>(std::max<std::int64_t>(response.offset(), 0));
+      is_whole_ = response.digest() == blob_.digest;
       return BlobState::kOpen;
     }
     const grpc::Status status = Finish();
@@ -87,6 +89,8 @@ class ContentWriter::Stream final : public BlobWriter {
   }
 
   std::uint64_t offset() const override { return offset_; }
+  // After Begin: the bytes that are there have the blob's digest.
+  bool is_whole() const { return is_whole_; }
 
   std::optional<CallError> Append(std::string bytes) override {
     content::WriteContentRequest request;
@@ -144,6 +148,7 @@ class ContentWriter::Stream final : public BlobWriter {
   std::unique_ptr<grpc::ClientReaderWriter<content::WriteContentRequest, content::WriteContentResponse>>
       calls_;
   std::uint64_t offset_ = 0;
+  bool is_whole_ = false;
   bool over_ = false;
   std::optional<std::stop_callback<std::function<void()>>> cancel_;  // last: it uses what stands above
 };
@@ -153,16 +158,43 @@ ContentWriter::ContentWriter(const Endpoint& endpoint)
 
 ContentWriter::~ContentWriter() = default;
 
-CallResult<OpenedBlob> ContentWriter::Open(const base::Call& call, const std::string& lease,
-                                           const BlobToWrite& blob) {
+CallResult<std::pair<BlobState, std::unique_ptr<ContentWriter::Stream>>> ContentWriter::Begin(
+    const base::Call& call, const std::string& lease, const BlobToWrite& blob) {
   if (call.Stopped()) return CallError{ErrorClass::kCancelled, "stopped"};
   if (std::optional<CallError> down = connection_->channel.WhyDown()) return *std::move(down);
   auto stream = std::make_unique<Stream>(*connection_, call, lease, blob);
   auto state = stream->Begin();
   if (!state) return state.error();
-  OpenedBlob opened{.state = *state, .writer = nullptr};
-  if (*state == BlobState::kOpen) opened.writer = std::move(stream);
-  return opened;
+  if (*state != BlobState::kOpen) stream.reset();
+  return std::pair(*state, std::move(stream));
+}
+
+CallResult<OpenedBlob> ContentWriter::Open(const base::Call& call, const std::string& lease,
+                                           const BlobToWrite& blob) {
+  auto begun = Begin(call, lease, blob);
+  if (!begun) return begun.error();
+  return OpenedBlob{.state = begun->first, .writer = std::move(begun->second)};
+}
+
+CallResult<std::uint64_t> ContentWriter::Finish(const base::Call& call, const std::string& lease,
+                                                const std::string& ref, bool discard) {
+  // Without a size: that of its first writer may be wrong.
+  const BlobToWrite blob{
+      .ref = ref, .digest = std::string(DigestOfIngest(ref)), .size_bytes = 0, .labels = {}};
+  auto begun = Begin(call, lease, blob);
+  if (!begun) return begun.error();
+  Stream* const stream = begun->second.get();
+  if (stream == nullptr) return std::uint64_t{0};
+  const std::uint64_t written = stream->offset();
+  if (!stream->is_whole()) {
+    // As long as the stream is open, nobody else writes there.
+    if (discard) connection_->Abort(ref);
+    return discard ? written : std::uint64_t{0};
+  }
+  auto failed = stream->Commit();
+  if (!failed) return std::uint64_t{0};
+  if (failed->error_class == ErrorClass::kCorrupt) return written;
+  return *std::move(failed);
 }
 
 }  // namespace prefetch::cri

@@ -2,8 +2,10 @@
 // files only.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "base/call.h"
 #include "cri/content_service.h"
@@ -22,8 +24,16 @@ class ContentWriter {
 
   CallResult<OpenedBlob> Open(const base::Call& call, const std::string& lease, const BlobToWrite& blob);
 
+  // As ContentService::FinishIngests of one ingest. `discard`: if it is not its whole blob.
+  CallResult<std::uint64_t> Finish(const base::Call& call, const std::string& lease, const std::string& ref,
+                                   bool discard);
+
  private:
   class Stream;
+  // nullptr with another state than kOpen.
+  CallResult<std::pair<BlobState, std::unique_ptr<Stream>>> Begin(const base::Call& call,
+                                                                  const std::string& lease,
+                                                                  const BlobToWrite& blob);
   struct Connection;
   std::unique_ptr<Connection> connection_;  // its writers do not outlive it
 };

@@ -19,6 +19,8 @@ namespace {
 
 // The label that bounds a lease's life, RFC 3339 (containerd's garbage collector reads it).
 constexpr const char* kExpireLabel = "containerd.io/gc.expire";
+// Bytes that containerd reads again within a fraction of a second.
+constexpr std::uint64_t kCheaplyRead = 64 * 1024 * 1024;
 // Ends the name of a lease that stands in for another one for the moment in which that is made anew.
 constexpr std::string_view kRenewal = "-renewal";
 
@@ -138,25 +140,52 @@ CallResult<OpenedBlob> GrpcContentService::OpenBlob(const base::Call& call, cons
   return native_->Writer().Open(call, lease, blob);
 }
 
-CallResult<std::map<std::string, std::uint64_t>> GrpcContentService::OthersIngests(const base::Call& call) {
+CallResult<std::uint64_t> GrpcContentService::FinishIngests(const base::Call& call, const std::string& lease,
+                                                            Beginnings beginnings) {
+  auto resources = native_->api.ListResources(call, lease);
+  if (!resources) return resources.error();
+  std::uint64_t discarded = 0;
+  if (!*resources) return discarded;
   auto ingests = native_->api.IngestsByRef(call);
-  if (!ingests || ingests->empty()) return ingests;
+  if (!ingests) return ingests.error();
+  for (const LeaseResource& resource : **resources) {
+    auto ingest = ingests->find(resource.id);
+    if (resource.type != "ingests" || ingest == ingests->end()) continue;
+    const bool complete = ingest->second.total > 0 && ingest->second.written >= ingest->second.total;
+    const bool discards = complete || beginnings == Beginnings::kGo;
+    // The manifest may have named another size than the blob has.
+    if (!discards && ingest->second.written > kCheaplyRead) continue;
+    auto gone = native_->Writer().Finish(call, lease, resource.id, discards);
+    if (!gone) return gone.error();
+    discarded += *gone;
+  }
+  return discarded;
+}
+
+CallResult<std::map<std::string, std::uint64_t>> GrpcContentService::OthersIngests(const base::Call& call) {
+  auto all = native_->api.IngestsByRef(call);
+  if (!all) return all.error();
+  std::map<std::string, std::uint64_t> ingests;
+  for (const auto& [ref, ingest] : *all) ingests[ref] = ingest.written;
+  if (ingests.empty()) return ingests;
   auto leases = native_->api.ListLeases(call);
   if (!leases) return leases.error();
   for (const LeaseInfo& lease : *leases) {
-    if (!lease.id.starts_with(kLeasePrefix) || ingests->empty()) continue;
+    if (!lease.id.starts_with(kLeasePrefix) || ingests.empty()) continue;
     auto resources = native_->api.ListResources(call, lease.id);
     if (!resources) return resources.error();
     if (!*resources) continue;
     for (const LeaseResource& resource : **resources) {
-      if (resource.type == "ingests") ingests->erase(resource.id);
+      if (resource.type == "ingests") ingests.erase(resource.id);
     }
   }
-  if (ingests->empty()) return ingests;
+  if (ingests.empty()) return ingests;
   // One that has ended meanwhile has left its lease, too, and may have been of ours.
   auto still = native_->api.IngestsByRef(call);
-  if (still) std::erase_if(*still, [&](const auto& ingest) { return !ingests->contains(ingest.first); });
-  return still;
+  if (!still) return still.error();
+  std::erase_if(ingests, [&](const auto& ingest) { return !still->contains(ingest.first); });
+  for (auto& [ref, written] : ingests) written = still->at(ref).written;
+  return ingests;
 }
 
 CallResult<std::string> GrpcContentService::Snapshotter(const base::Call& call) {

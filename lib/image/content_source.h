@@ -32,12 +32,12 @@ struct BlobRange {
   std::uint64_t begin = 0, end = 0;
 };
 
-// Any thread may call, many at once. A call blocks until it has an answer or `call` ends.
-//   NotFound, PermissionDenied   about this image alone
-//   InvalidArgument              it can be had, but not like this: other content than its digest says, a
-//                                server without ranges, nothing for this platform
-//   Cancelled                    call.stop
-//   any other                    the registry, or the way to it, is in trouble
+// Any thread may call, many at once. A call blocks until it has an answer or `call` ends. A failure names its
+// owner, but for Cancelled (call.stop):
+//   kImage      NotFound, PermissionDenied. InvalidArgument: the runtime may get it, but not like this: other
+//               content than its digest says, nothing for this platform, settings that only a runtime follows
+//   kRegistry   an answer that is no use for any image: too busy, out of order. InvalidArgument: no ranges
+//   kNetwork    no answer
 class ContentSource {
  public:
   virtual ~ContentSource() = default;

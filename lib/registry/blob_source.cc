@@ -16,6 +16,7 @@
 namespace prefetch::registry {
 namespace {
 
+using base::Owner;
 using image::AuthConfig;
 using image::ImageManifest;
 using image::RegistryQuestion;
@@ -43,24 +44,24 @@ base::Error Refused(const std::string& who, const Reply& reply) {
   switch (response.status) {
     case 401:
     case 403:
-      return base::PermissionDenied(words);
+      return base::PermissionDenied(words).OwnedBy(Owner::kImage);
     case 404:
-      return base::NotFound(words);
+      return base::NotFound(words).OwnedBy(Owner::kImage);
     case 429:
     case 503:
-      return base::ResourceExhausted(words);
+      return base::ResourceExhausted(words).OwnedBy(Owner::kRegistry);
     default:
-      return base::Unavailable(words);
+      return base::Unavailable(words).OwnedBy(Owner::kRegistry);
   }
 }
 
 base::Error NoReply(const base::Call& call, const std::string& who, const Reply& reply) {
   if (call.Stopped() || reply.fault == http::Fault::kStopped) return base::Cancelled("stopped");
   if (reply.fault == http::Fault::kTooLong)
-    return base::InvalidArgument(who + " sends more than was asked for");
+    return base::InvalidArgument(who + " sends more than was asked for").OwnedBy(Owner::kRegistry);
   if (reply.refusal.kind == image::RegistryAnswerKind::kAccessDenied)
-    return base::PermissionDenied(reply.refusal.message);
-  return base::Unavailable(reply.refusal.message);
+    return base::PermissionDenied(reply.refusal.message).OwnedBy(Owner::kImage);
+  return base::Unavailable(reply.refusal.message).OwnedBy(Owner::kNetwork);
 }
 
 // A timeout says nothing about where the request got.
@@ -100,14 +101,15 @@ void BlobSource::NoteTaken(const ChainedHost& host, const RegistryQuestion& imag
 BlobSource::Asked BlobSource::AskHost(const base::Call& call, const ChainedHost& host,
                                       const RegistryQuestion& image, Question question) {
   const std::string who = host.host.server.Authority();
-  if (!host.problem.empty()) return {base::Unavailable(who + " cannot be asked: " + host.problem)};
+  if (!host.problem.empty())
+    return {base::Unavailable(who + " cannot be asked: " + host.problem).OwnedBy(Owner::kNetwork)};
   Session session(parts_, call, host);
   Authenticator authenticator(parts_, call, host, session, image.reference.path());
-  base::Error last = base::Unavailable(who + " was not asked");
+  base::Error last = base::Unavailable(who + " was not asked").OwnedBy(Owner::kNetwork);
   for (const AuthConfig* credential : Identities(host, image)) {
     const std::string origin = host.host.server.Origin();
     if (auto not_now = parts_.book.WhyNot(origin, IdentityOf(credential)))
-      return {base::ResourceExhausted(not_now->message)};
+      return {base::ResourceExhausted(not_now->message).OwnedBy(Owner::kRegistry)};
     auto authorization = authenticator.Remembered(credential);
     for (int turn = 1;; turn++) {
       question.authorization = authorization.value;
@@ -125,8 +127,8 @@ BlobSource::Asked BlobSource::AskHost(const base::Call& call, const ChainedHost&
             continue;
           }
           last = next->refusal.kind == image::RegistryAnswerKind::kAccessDenied
-                     ? base::PermissionDenied(next->refusal.message)
-                     : base::Unavailable(next->refusal.message);
+                     ? base::PermissionDenied(next->refusal.message).OwnedBy(Owner::kImage)
+                     : base::Unavailable(next->refusal.message).OwnedBy(Owner::kRegistry);
           break;
         }
       }
@@ -165,16 +167,17 @@ base::Result<Reply> BlobSource::AskInOrder(const base::Call& call, const Registr
                                            const std::function<Question(const Host&)>& question,
                                            const std::string& first) {
   std::shared_ptr<const HostChain> chain = hosts_(image.reference);
-  if (!chain->only_by_pull.empty()) return base::InvalidArgument(chain->only_by_pull);
+  if (!chain->only_by_pull.empty()) return base::InvalidArgument(chain->only_by_pull).OwnedBy(Owner::kImage);
   std::vector<const ChainedHost*> hosts;
   for (const ChainedHost& host : chain->hosts) {
     if (host.as || !host.blocked_by.empty())
-      return base::InvalidArgument("only CRI-O can follow its registries");
+      return base::InvalidArgument("only CRI-O can follow its registries").OwnedBy(Owner::kImage);
     if (Answers(host.host, image.reference.has_digest())) hosts.push_back(&host);
   }
   std::stable_partition(hosts.begin(), hosts.end(),
                         [&](const ChainedHost* host) { return host->host.server.Origin() == first; });
-  base::Error last = base::InvalidArgument("no server may be asked for " + image.reference.Repository());
+  base::Error last = base::InvalidArgument("no server may be asked for " + image.reference.Repository())
+                         .OwnedBy(Owner::kImage);
   for (const ChainedHost* host : hosts) {
     Asked asked = AskHost(call, *host, image, question(host->host));
     if (asked.reply) return std::move(asked.reply);
@@ -205,7 +208,8 @@ base::Result<BlobSource::Document> BlobSource::GetDocument(const base::Call& cal
   if (reply->response->status != 200 || !as_asked ||
       (said.starts_with("sha256:") && said != document.digest)) {
     return base::InvalidArgument("the manifest of " + image.reference.Repository() +
-                                 " does not match its digest");
+                                 " does not match its digest")
+        .OwnedBy(Owner::kImage);
   }
   return document;
 }
@@ -262,7 +266,8 @@ std::optional<Reply> BlobSource::AskTarget(const base::Call& call, const Registr
 base::Status BlobSource::Bytes(const base::Call& call, const RegistryQuestion& image,
                                const image::BlobRange& range,
                                const std::function<bool(std::string_view part)>& sink) {
-  if (!image::IsDigest(range.digest)) return base::InvalidArgument(range.digest + " is no digest");
+  if (!image::IsDigest(range.digest))
+    return base::InvalidArgument(range.digest + " is no digest").OwnedBy(Owner::kImage);
   const RegistryQuestion by_digest = ByDigest(image, range.digest);
   const std::string key = image.reference.Repository() + "@" + range.digest;
   std::uint64_t at = range.begin;
@@ -296,7 +301,8 @@ base::Status BlobSource::Bytes(const base::Call& call, const RegistryQuestion& i
   }
   if (other_bytes || at != range.end) {
     return base::InvalidArgument("the server of " + image.reference.Repository() +
-                                 " sent other bytes than were asked for");
+                                 " sent other bytes than were asked for")
+        .OwnedBy(Owner::kRegistry);
   }
   return {};
 }

@@ -439,10 +439,25 @@ TEST_F(FetchingTest, WrongBytesDoNotStayInTheStore) {
   }
 }
 
-TEST_F(FetchingTest, AFullDiskLeavesItToThePull) {
+TEST_F(FetchingTest, FaultsOfStoreAndImageAreNotBlamedOnTheRegistry) {
+  source_->Put("reg.example/corrupt:v1", {small_});
+  source_->Spoil(small_);
+  EXPECT_TRUE(fetcher_->Bring({}, {Named("reg.example/corrupt:v1"), kLease, {}, kRuntime}).wrong_bytes);
   source_->Put("reg.example/app:v1", {large_});
   store_.SetDiskFull(true);
   EXPECT_FALSE(Bring("reg.example/app:v1"));
+  store_.SetDiskFull(false);
+  ASSERT_TRUE(store_.DeleteLease({}, kLease, cri::LeaseBytes::kGoLater));
+  EXPECT_FALSE(Bring("reg.example/app:v1"));
+  EXPECT_TRUE(store_.EnsureLease({}, kLease, 1h));
+  source_->Hold(large_);
+  std::jthread killed([&] { EXPECT_FALSE(Bring("reg.example/app:v1")); });
+  source_->AwaitRequests(1);
+  store_.SetRuntimeUp(false);
+  source_->Release();
+  killed.join();
+  store_.SetRuntimeUp(true);
+  EXPECT_TRUE(Bring("reg.example/app:v1"));
 }
 
 TEST_F(FetchingTest, ANearRegistryIsAskedForOneManifest) {

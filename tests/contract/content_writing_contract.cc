@@ -28,10 +28,10 @@ class ContentWritingContract : public ImageServiceContract {
     return opened ? *std::move(opened) : cri::OpenedBlob{};
   }
   // The ingest of a writer that has ended is free a moment later.
-  cri::OpenedBlob OpenOnceFree() {
+  cri::OpenedBlob OpenOnceFree(const cri::BlobToWrite& blob = Blob()) {
     cri::OpenedBlob opened{.state = cri::BlobState::kTaken, .writer = nullptr};
     EXPECT_TRUE(world_->Until([&] {
-      opened = Open();
+      opened = Open(blob);
       return opened.state != cri::BlobState::kTaken;
     }));
     return opened;
@@ -138,6 +138,51 @@ TEST_P(ContentWritingContract, TooFewBytesFailAndAreGone) {
     EXPECT_TRUE(opened.writer->Commit());
   }
   EXPECT_EQ(OpenOnceFree().writer->offset(), 0U);
+}
+
+TEST_P(ContentWritingContract, CompleteIngestsAreCommittedOrDiscarded) {
+  if (!world_->HasContentApi()) {
+    EXPECT_TRUE(Failed(world_->content().FinishIngests(Soon(), kLease, cri::Beginnings::kGo),
+                       ErrorClass::kRuntimeUnsupported));
+    return;
+  }
+  EXPECT_EQ(*world_->content().FinishIngests(Soon(), "prefetchd-none", cri::Beginnings::kGo), 0U);
+  MakeLease(kLease);
+  const auto begin = [&](const cri::BlobToWrite& blob, const std::string& bytes) {
+    EXPECT_EQ(Open(blob).writer->Append(bytes), std::nullopt);
+  };
+  const cri::BlobToWrite right = Blob("all right"), wrong = Blob("all wrong"), begun = Blob("only begun");
+  cri::BlobToWrite larger = Blob("its size is told wrong"), taken = Blob("taken");
+  larger.size_bytes += 7;
+  begin(right, "all right");
+  begin(wrong, "all wronG");
+  begin(begun, "only");
+  begin(larger, "its size is told wrong");
+  auto writer = Open(taken).writer;
+  ASSERT_TRUE(writer);
+  EXPECT_EQ(writer->Append("takeN"), std::nullopt);
+  std::uint64_t discarded = 0;
+  const auto finish = [&](cri::Beginnings beginnings) {
+    auto gone = world_->content().FinishIngests(Soon(), kLease, beginnings);
+    EXPECT_TRUE(gone) << gone.error().message;
+    discarded += gone ? *gone : 0;
+  };
+  // Each is free a moment after its writer has ended.
+  ASSERT_TRUE(world_->Until([&] {
+    finish(cri::Beginnings::kStay);
+    return Open(right).state == cri::BlobState::kWhole && discarded > 0;
+  }));
+  EXPECT_EQ(discarded, 9U);
+  EXPECT_EQ(OpenOnceFree(wrong).writer->offset(), 0U);
+  EXPECT_EQ(OpenOnceFree(begun).writer->offset(), 4U);
+  EXPECT_EQ(OpenOnceFree(larger).state, cri::BlobState::kWhole);
+  EXPECT_EQ(Open(taken).state, cri::BlobState::kTaken);
+  ASSERT_TRUE(world_->Until([&] {
+    finish(cri::Beginnings::kGo);
+    return OpenOnceFree(begun).writer->offset() == 0;
+  }));
+  EXPECT_EQ(discarded, 13U);
+  EXPECT_EQ(writer->Append("!"), std::nullopt) << "what a writer holds is left to it";
 }
 
 TEST_P(ContentWritingContract, AStopEndsAWriter) {

@@ -75,6 +75,45 @@ cri::CallResult<cri::OpenedBlob> FakeImageService::OpenBlob(const base::Call& ca
   return opened;
 }
 
+void FakeImageService::LoseLayers(const std::string& name) {
+  base::Lock lock(mutex_);
+  for (const auto& [id, stored] : store_.images) {
+    if (!stored.tags.contains(name)) continue;
+    for (const FakeBlob& layer : stored.image.layers) store_.blobs.erase(layer.digest);
+  }
+}
+
+void FakeImageService::Spoil(const std::string& name, int times) {
+  base::Lock lock(mutex_);
+  for (const FakeBlob& layer : registry_.at(name).layers) spoilt_[layer.digest] = times;
+}
+
+cri::CallResult<std::uint64_t> FakeImageService::FinishIngests(const base::Call& call,
+                                                               const std::string& lease,
+                                                               cri::Beginnings beginnings) {
+  base::Lock lock(mutex_);
+  if (auto refusal = ContentRefusal(call)) return std::move(*refusal);
+  Simulate(clock_.Now());
+  std::uint64_t discarded = 0;
+  auto held = store_.leases.find(lease);
+  if (held == store_.leases.end()) return discarded;
+  const std::set<std::string> active = ActiveBlobs();
+  for (const std::string& digest : held->second.digests) {
+    auto found = store_.blobs.find(digest);
+    if (found == store_.blobs.end() || found->second.complete) continue;
+    if (active.contains(digest) || written_.contains(digest)) continue;
+    const StoredBlob& blob = found->second;
+    const auto done = static_cast<std::uint64_t>(blob.done);
+    if ("sha256:" + base::Sha256Hex(blob.bytes) == digest) {
+      store_.Put({digest, done});
+    } else if (done >= blob.total || beginnings == cri::Beginnings::kGo) {
+      discarded += done;
+      store_.blobs.erase(found);
+    }
+  }
+  return discarded;
+}
+
 cri::CallResult<std::map<std::string, std::uint64_t>> FakeImageService::OthersIngests(
     const base::Call& call) {
   base::Lock lock(mutex_);

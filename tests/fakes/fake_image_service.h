@@ -83,6 +83,8 @@ class FakeImageService final : public cri::ImageService, public cri::ContentServ
   // Every pull of `name` fails so from now on, after it has been resolved; nullopt: no more.
   void Fail(const std::string& name, std::optional<image::ErrorClass> error_class);
 
+  // The next `times` downloads of each layer of `name` bring a wrong byte.
+  void Spoil(const std::string& name, int times);
   // The registry answers requests for the manifest of `name` so: "503 Service Unavailable", and a body.
   // (CRI-O)
   void Answer(const std::string& name, const std::string& status, const std::string& body);
@@ -160,6 +162,8 @@ class FakeImageService final : public cri::ImageService, public cri::ContentServ
                                               const image::Reference& reference) override;
   cri::CallResult<cri::OpenedBlob> OpenBlob(const base::Call& call, const std::string& lease,
                                             const cri::BlobToWrite& blob) override;
+  cri::CallResult<std::uint64_t> FinishIngests(const base::Call& call, const std::string& lease,
+                                               cri::Beginnings beginnings) override;
   cri::CallResult<std::map<std::string, std::uint64_t>> OthersIngests(const base::Call& call) override;
   cri::CallResult<std::string> Snapshotter(const base::Call& call) override;
   cri::CallError WatchImages(const base::Call& call, const std::function<void()>& changed) override;
@@ -221,6 +225,7 @@ class FakeImageService final : public cri::ImageService, public cri::ContentServ
   void EndStopped() PREFETCH_REQUIRES(mutex_);
   std::set<std::string> ActiveBlobs() const PREFETCH_REQUIRES(mutex_);
   std::vector<FakeBlob> Missing(const Pull& pull) const PREFETCH_REQUIRES(mutex_);
+  bool HasWrongBlob(const Pull& pull) const PREFETCH_REQUIRES(mutex_);
   std::string Key(const Pull& pull, const std::string& digest) const;
 
   // CRI-O's pulls: fake_crio_pulls.cc.
@@ -247,6 +252,7 @@ class FakeImageService final : public cri::ImageService, public cri::ContentServ
   std::map<std::string, FakeImage> mirrored_
       PREFETCH_GUARDED_BY(mutex_);  // by name: what a mirror gives instead
   std::map<std::string, image::ErrorClass> failures_ PREFETCH_GUARDED_BY(mutex_);
+  std::map<std::string, int> spoilt_ PREFETCH_GUARDED_BY(mutex_);  // downloads to come, by digest
   std::map<std::string, std::pair<std::string, std::string>> answers_ PREFETCH_GUARDED_BY(mutex_);  // by name
   std::set<std::string> open_pings_ PREFETCH_GUARDED_BY(mutex_);                                    // hosts
   std::map<std::string, std::string> rewrites_ PREFETCH_GUARDED_BY(mutex_);  // prefix to location

@@ -59,6 +59,16 @@ std::vector<FakeBlob> FakeImageService::Missing(const Pull& pull) const {
   return missing;
 }
 
+// Has it a blob with all its bytes, of which one is wrong? The commit fails, and that of each later pull
+// which finds them.
+bool FakeImageService::HasWrongBlob(const Pull& pull) const {
+  for (const FakeBlob& one : Missing(pull)) {
+    auto blob = store_.blobs.find(one.digest);
+    if (blob != store_.blobs.end() && blob->second.wrong && Remaining(blob->second) <= kAlmost) return true;
+  }
+  return false;
+}
+
 // The blobs that are being fetched now: each once, however many pulls want it; with CRI-O each pull for
 // itself.
 std::set<std::string> FakeImageService::ActiveBlobs() const {
@@ -113,7 +123,11 @@ void FakeImageService::Download(base::Duration span) {
     if (Remaining(blob) > kAlmost) continue;
     counters_.bytes_served += blob.total - static_cast<std::uint64_t>(std::floor(blob.done));
     blob.done = static_cast<double>(blob.total);
-    blob.complete = true;
+    if (auto spoilt = spoilt_.find(digest); spoilt != spoilt_.end() && spoilt->second > 0) {
+      spoilt->second--;
+      blob.wrong = true;
+    }
+    blob.complete = !blob.wrong;
   }
   if (IsCrio(persona_)) CommitLayers();
 }
@@ -150,6 +164,10 @@ bool FakeImageService::StepPull(Pull& pull) {
     case Stage::kDownloading:
       if (GivenUpAt(pull) <= simulated_) {
         End(pull, Error(ErrorClass::kRuntimeProgressTimeout, pull));
+        return true;
+      }
+      if (HasWrongBlob(pull)) {
+        End(pull, Error(ErrorClass::kCorrupt, pull));
         return true;
       }
       if (Missing(pull).empty()) {

@@ -61,7 +61,7 @@ base::Result<image::ImageManifest> FakeRegistries::ManifestOf(const image::Regis
       break;
     case RegistryMood::kOnlyByPull:
     case RegistryMood::kUnclear:
-      return base::InvalidArgument(domain + ": not like this");
+      return base::InvalidArgument(domain + ": not like this").OwnedBy(base::Owner::kImage);
     case RegistryMood::kDown:
       return base::Unavailable(domain + ": connection refused");
     case RegistryMood::kDenying:

@@ -70,6 +70,10 @@ class Hostile final : public cri::ImageService, public cri::ContentService {
                                             const cri::BlobToWrite&) override {
     return Failure();
   }
+  cri::CallResult<std::uint64_t> FinishIngests(const base::Call&, const std::string&,
+                                               cri::Beginnings) override {
+    return Failure();
+  }
   cri::CallResult<std::map<std::string, std::uint64_t>> OthersIngests(const base::Call&) override {
     return std::map<std::string, std::uint64_t>();
   }

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "scenario/node.h"
@@ -102,6 +103,35 @@ TEST(LeaseScenario, ALivingAgentKeepsTheBytesOfAPullThatFailed) {
   node.RunFor(hours(3));
   EXPECT_EQ(node.runtime.Leases(), std::vector<std::string>{Lease()});
   EXPECT_GT(node.runtime.BytesStored(), 50 * kMB);
+}
+
+TEST(LeaseScenario, WrongBytesAreNotKept) {
+  Node node;
+  node.runtime.SetBandwidth(10 * kMB);
+  node.runtime.Push(MakeImage(kImage, 50 * kMB));
+  node.runtime.Spoil(kImage, 2);
+  node.List({kImage});
+  ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(1)));
+  EXPECT_EQ(node.runtime.counters().pull_calls, 3);
+  EXPECT_EQ(node.LogLines("wrong bytes discarded"), 2);
+  node.RunFor(seconds(10));
+  EXPECT_EQ(node.runtime.Leases(), std::vector<std::string>{});
+}
+
+// An agent that was killed has left a lease, under which another's pull has ended.
+TEST(LeaseScenario, WrongBytesUnderALeaseThatWasLeftAreNoFailure) {
+  Node node;
+  StartLongPull(node);
+  node.runtime.Spoil(kImage, 1);
+  node.StopAgent();
+  // A pod's pull goes on with them.
+  std::jthread theirs([&] { EXPECT_FALSE(node.runtime.PullImage({}, {kImage, std::nullopt, ""})); });
+  while (node.runtime.counters().pull_calls < 2) std::this_thread::yield();
+  node.clock.Advance(minutes(15));
+  theirs.join();
+  node.RestartAgent();
+  ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(16)));
+  EXPECT_EQ(node.runtime.counters().pull_calls, 3) << "it began by removing them";
 }
 
 TEST(LeaseScenario, AMovingPullWithoutALeaseIsNoStall) {
