@@ -225,7 +225,7 @@ void Agent::DecideAll() {
     if (entry.past.settled) continue;
     bool judged = !kubelet_ ||
                   (entry.verdict.shown && entry.seen.local && entry.verdict.image_id == entry.seen.local->id);
-    bool here = plan::IsUsable(entry.seen, entry.past) ||
+    bool here = plan::IsUsable(entry.seen) ||
                 (action.kind == plan::ActionKind::kKeep && action.reason == plan::Reason::kWrongPlatform);
     // One try, for clients that wait for the agent's last answer; present images count all the same.
     const bool tries = plan::LeansOnTag(entry.seen, entry.past) && entry.past.failures == 0;

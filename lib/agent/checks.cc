@@ -74,7 +74,7 @@ bool Checks::Start(bool runtime_up, const AskingFor& runtime) {
   for (std::size_t i = 0; i < all.size(); i++) {
     Entry& entry = all[i];
     if (!Asks(entry) || entry.checking || !entry.runs.empty()) continue;
-    if (!plan::IsUsable(entry.seen, entry.past)) continue;
+    if (!plan::IsUsable(entry.seen)) continue;
     if (entry.fresh->next_check == base::TimePoint()) {
       entry.fresh = plan::PlanFirstCheck(entry.fresh, entry.want, loop_.now(), loop_.Random());
       if (options_.once) CheckAt(entry, loop_.now());
@@ -153,7 +153,7 @@ std::optional<RegistryHold> Checks::Absorb(const CheckDone& event) {
       plan::AfterAnswer(entry->fresh, entry->want, local, event.answer, NowAnswered(), loop_.Random());
   // The tag no longer names the image whose pull failed.
   bool other = entry->fresh->remote != remote || event.answer.kind == RegistryAnswerKind::kSame;
-  if (other && plan::IsUsable(entry->seen, entry->past)) {
+  if (other && plan::IsUsable(entry->seen)) {
     entry->past = plan::AfterUpdateDropped(std::move(entry->past), loop_.now());
   }
   LogAnswer(*entry, event.answer, {.remote = remote, .missing = was_missing, .denied = was_denied});
@@ -237,7 +237,7 @@ void Checks::Pulled(Entry& entry, const std::optional<plan::Local>& before) {
 
 void Checks::UpdateFailed(Entry& entry, const plan::PullFailure& failure) {
   if (failure.reason == plan::Reason::kRuntimeDown) return;
-  if (!Asks(entry) || !plan::IsUsable(entry.seen, entry.past)) return;
+  if (!Asks(entry) || !plan::IsUsable(entry.seen)) return;
   entry.fresh = plan::AfterUpdateFailed(entry.fresh, entry.want, failure.reason, failure.error, NowAnswered(),
                                         loop_.Random());
 }

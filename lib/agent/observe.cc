@@ -123,17 +123,23 @@ plan::Local ToLocal(const image::LocalImage& image, const image::Reference& refe
   return local;
 }
 
-cri::CallResult<bool> IsWhole(const base::Call& call, cri::ContentService& content, const std::string& id,
-                              const std::string& chain_id) {
-  auto whole = content.IsWhole(call, id, chain_id);
-  if (whole) return whole;
-  switch (whole.error().error_class) {
+bool IsForeign(const image::Platform& node, const cri::ImageDetails& details) {
+  return details.platform && !details.platform->architecture.empty() &&
+         details.platform->architecture != node.architecture;
+}
+
+cri::CallResult<bool> Starts(const base::Call& call, cri::ContentService& content, const std::string& id,
+                             const std::string& chain_id, bool only_unpacked) {
+  auto starts = only_unpacked && !chain_id.empty() ? content.IsUnpacked(call, chain_id)
+                                                   : content.IsWhole(call, id, chain_id);
+  if (starts) return starts;
+  switch (starts.error().error_class) {
     case image::ErrorClass::kRuntimeUnsupported:
       return true;
     case image::ErrorClass::kRuntimeDown:
     case image::ErrorClass::kCancelled:
     case image::ErrorClass::kTimeout:
-      return whole;
+      return starts;
     default:  // about this image alone, such as content that went meanwhile
       return false;
   }
@@ -167,6 +173,7 @@ cri::CallResult<std::vector<Observer::Learnt>> Observer::AskDetails(const base::
     if (!details) continue;
     answers[i].chain_id = details->chain_id;
     answers[i].artifact = details->artifact;
+    answers[i].foreign = IsForeign(node_, *details);
     if (!details->platform) continue;  // not known
     answers[i].platform = details->platform->ToString();
     answers[i].runs_here = image::Runs(node_, *details->platform);
@@ -180,15 +187,11 @@ cri::CallResult<std::vector<Observer::Learnt>> Observer::AskDetails(const base::
 std::optional<cri::CallError> Observer::Learn(const base::Call& call, const plan::ImageList& list,
                                               const image::LocalImageIndex& index) {
   std::map<std::string, Learnt> now;
-  std::set<std::string> in_doubt;
   std::vector<std::string> new_ids;
   std::vector<std::string> names;
   for (const plan::DesiredImage& want : list.images) {
     const image::LocalImage* found = index.Find(want.reference);
-    if (found == nullptr) {
-      found = index.FindTagged(want.reference);
-      if (found != nullptr) in_doubt.insert(found->id);
-    }
+    if (found == nullptr) found = index.FindTagged(want.reference);
     if (found == nullptr || now.contains(found->id)) continue;
     auto known = learnt_.find(found->id);
     const bool untagged = found->repo_tags.empty();
@@ -211,18 +214,13 @@ std::optional<cri::CallError> Observer::Learn(const base::Call& call, const plan
   gone_.clear();
   for (auto& [id, learnt] : now) {
     if (learnt.gone) gone_.insert(id);
-    if (learnt.chain_id.empty() && !learnt.gone) in_doubt.insert(id);
+    if (learnt.gone || learnt.starts) continue;
+    auto starts = Starts(call, content_, id, learnt.chain_id, learnt.foreign);
+    if (!starts) return starts.error();
+    learnt.starts = *starts;
+    if (!learnt.starts) last_.reset();  // what completes it may change nothing in ListImages
   }
   for (const std::string& id : gone_) now.erase(id);
-  for (const std::string& id : in_doubt) {
-    if (gone_.contains(id)) continue;
-    Learnt& learnt = now[id];
-    if (learnt.whole) continue;
-    auto whole = agent::IsWhole(call, content_, id, learnt.chain_id);
-    if (!whole) return whole.error();
-    learnt.whole = *whole;
-    if (!learnt.whole) last_.reset();  // what makes it whole may change nothing in ListImages
-  }
   if (!gone_.empty()) last_.reset();  // nor does a pull that gives it a name
   learnt_ = std::move(now);
   return std::nullopt;
@@ -236,7 +234,7 @@ const image::LocalImage* Observer::FindHere(const image::LocalImageIndex& index,
   const image::LocalImage* tagged = index.FindTagged(reference);
   if (tagged == nullptr) return nullptr;
   auto learnt = learnt_.find(tagged->id);
-  return learnt != learnt_.end() && learnt->second.whole ? tagged : nullptr;
+  return learnt != learnt_.end() && learnt->second.starts ? tagged : nullptr;
 }
 
 // An answer that tells of no arrival says nothing new; it costs a hash for each name.
@@ -304,7 +302,8 @@ Look Observer::TakeConnected(const base::Call& call, const plan::ImageList& list
       local.runs_here = known->second.runs_here;
       local.platform = known->second.platform;
       local.artifact = known->second.artifact;
-      local.is_image = !local.artifact && (known->second.whole || !known->second.chain_id.empty());
+      local.is_image = !local.artifact && (known->second.starts || !known->second.chain_id.empty());
+      local.unpacked = known->second.starts;
     }
     look.locals.emplace_back(std::move(local));
   }

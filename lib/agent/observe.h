@@ -71,9 +71,10 @@ class Observer {
     bool artifact = false;
     bool untagged = false;  // it had no tag when that was asked
     bool gone = false;      // the runtime has nothing by its name: gone in between, or never there (C34)
-    // Asked only where it is not told by that: there is no chain of layers, or no repo digest. What is whole
-    // stays so as long as the image is here.
-    bool whole = false;
+    bool foreign = false;   // for another architecture, which the node runs as well
+    // agent::Starts. What starts is not asked about again as long as the image is here: nobody but its
+    // removal takes its snapshots away.
+    bool starts = false;
   };
 
   std::optional<cri::CallError> Connect(const base::Call& call, Look& look);
@@ -103,10 +104,12 @@ class Observer {
 };
 
 // Does a container start from what the runtime has under that id? Of an artifact, and of what a failed pull
-// has left, it does not. Where the runtime cannot tell, it is believed: only containerd lists what a failed
-// pull has left. An error: the runtime is away.
-cri::CallResult<bool> IsWhole(const base::Call& call, cri::ContentService& content, const std::string& id,
-                              const std::string& chain_id);
+// has left, it does not. `only_unpacked`: it does not count that all content is here for the runtime to
+// unpack, as for an architecture that is not the node's own (IsForeign). Where the runtime cannot tell, it is
+// believed: only containerd lists what a failed pull has left. An error: the runtime is away.
+cri::CallResult<bool> Starts(const base::Call& call, cri::ContentService& content, const std::string& id,
+                             const std::string& chain_id, bool only_unpacked);
+bool IsForeign(const image::Platform& node, const cri::ImageDetails& details);
 
 // Does an image whose configuration is `details` run on `node`? And its platform, in words.
 plan::Local ToLocal(const image::LocalImage& image, const image::Reference& reference,

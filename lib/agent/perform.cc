@@ -204,11 +204,10 @@ PullOutcome LookAtWhatCame(const base::Call& call, const PullParts& parts, const
     outcome.local->platform = found.platform->ToString();
     outcome.local->runs_here = image::Runs(parts.node, *found.platform);
   }
-  // An artifact has no chain of layers; nor has an image without any.
-  const base::Call look = call.Within(kLookTimeout);
-  auto answer = found.chain_id.empty() ? IsWhole(look, parts.content, found.image.id, "")
-                                       : parts.content.IsUnpacked(look, found.chain_id);
-  bool unpacked = !answer || *answer;  // a runtime that cannot say is believed
+  auto starts = Starts(call.Within(kLookTimeout), parts.content, found.image.id, found.chain_id,
+                       IsForeign(parts.node, found));
+  const bool unpacked = !starts || *starts;  // a runtime that has gone tells once it is back
+  outcome.local->unpacked = unpacked;
   outcome.success = plan::PullSuccess{.id = found.image.id,
                                       .with = With(credential),
                                       .credential = credential == nullptr ? "" : credential->name,

@@ -181,7 +181,7 @@ void Pulls::StartDue(bool settled, bool may_start) {
     if (entry.runs.empty() &&
         entry.action.kind != plan::ActionKind::kPull) {  // most of them, most of the time
       if (had_no_room || waited_for_room || was_held) loop_.Changed();
-      if (plan::IsSoonDue(entry.action, plan::IsUsable(entry.seen, entry.past), loop_.now()))
+      if (plan::IsSoonDue(entry.action, plan::IsUsable(entry.seen), loop_.now()))
         input.soon.insert(entry.want->reference.domain());
       continue;
     }
@@ -225,7 +225,7 @@ void Pulls::Start(Entry& entry) {
   run.run.started_at = loop_.now();
   run.run.movement.moved_at = loop_.now();
   run.lease = LeaseFor(entry);
-  if (plan::IsUsable(entry.seen, entry.past)) run.before = entry.seen.local;
+  if (plan::IsUsable(entry.seen)) run.before = entry.seen.local;
   leases_.Begin(run.lease, entry.name(), loop_.now());
   entry.past.attempts++;
   entry.past.started_at = loop_.Wall();

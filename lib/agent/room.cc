@@ -38,7 +38,7 @@ plan::PullSlot Pulls::SlotOf(std::size_t index) const {
                       .registry = entry.want->reference.domain(),
                       .content = entry.want->reference.digest(),
                       .priority = entry.want->priority,
-                      .update = plan::IsUsable(entry.seen, entry.past),
+                      .update = plan::IsUsable(entry.seen),
                       .asked = loop_.now() < entry.asked_until,
                       .unlisted = !entry.on_list,
                       .suspect = plan::IsSuspect(entry.past),

@@ -12,7 +12,7 @@ constexpr int kTriesThatCount = 6;
 
 Action DecideAsked(const Observation& seen, const History& past, base::TimePoint asked_until,
                    base::TimePoint now) {
-  if (now >= asked_until && !IsUsable(seen, past)) {
+  if (now >= asked_until && !IsUsable(seen)) {
     return {.kind = ActionKind::kKeep, .reason = past.last_failure.value_or(Reason::kImageAbsent)};
   }
   return Decide(seen, past, now);

@@ -25,13 +25,12 @@ bool Applies(const DesiredImage& want, const image::Platform& node) {
                      [&](const image::Platform& platform) { return image::Runs(node, platform); });
 }
 
-bool IsUsable(const Observation& seen, const History& past) {
-  return seen.known && seen.local && seen.local->runs_here && seen.local->is_image &&
-         !(past.not_unpacked && seen.local->id == past.pulled_id);
+bool IsUsable(const Observation& seen) {
+  return seen.known && seen.local && seen.local->runs_here && seen.local->is_image && seen.local->unpacked;
 }
 
 bool LeansOnTag(const Observation& seen, const History& past) {
-  return IsUsable(seen, past) && seen.local->found_by_tag && seen.local->id != past.pulled_id;
+  return IsUsable(seen) && seen.local->found_by_tag && seen.local->id != past.pulled_id;
 }
 
 Action Decide(const Observation& seen, const History& past, base::TimePoint now) {
@@ -43,13 +42,13 @@ Action Decide(const Observation& seen, const History& past, base::TimePoint now)
     return PullWhenAllowed(Reason::kWrongPlatform, past, now);
   }
   if (seen.local->artifact) return PullWhenAllowed(Reason::kNotAnImage, past, now);
-  if (!IsUsable(seen, past)) return PullWhenAllowed(Reason::kNotUnpacked, past, now);
+  if (!IsUsable(seen)) return PullWhenAllowed(Reason::kNotUnpacked, past, now);
   return Keep(Reason::kPresent);
 }
 
 Action Decide(const Observation& seen, const History& past, const RefreshDecision& refresh,
               base::TimePoint now) {
-  if (refresh.pull && IsUsable(seen, past)) return PullWhenAllowed(refresh.pull_reason, past, now);
+  if (refresh.pull && IsUsable(seen)) return PullWhenAllowed(refresh.pull_reason, past, now);
   if (LeansOnTag(seen, past)) return PullWhenAllowed(Reason::kQueued, past, now);
   return Decide(seen, past, now);
 }

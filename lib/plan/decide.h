@@ -28,7 +28,7 @@ struct Action {
 bool Applies(const DesiredImage& want, const image::Platform& node);
 
 // Is the image here as it should be, so that only kubelet, or a registry, may stand against it?
-bool IsUsable(const Observation& seen, const History& past);
+bool IsUsable(const Observation& seen);
 
 // It is here, and would go with a tag that anybody may move: to be pulled in its own right, though nothing
 // has to be fetched for it.

@@ -133,7 +133,6 @@ History AfterSuccess(History past, const PullSuccess& success, base::TimePoint n
   past.pulled_with = success.with;
   past.credential = success.credential;
   past.exposed = success.exposed;
-  past.not_unpacked = !success.unpacked;
   past.settled = past.settled || success.unpacked;
   return past;
 }
@@ -160,7 +159,6 @@ History AfterVanished(History past, base::TimePoint now) {
   past.last_failure.reset();
   past.last_error.clear();
   past.not_before = now;
-  past.not_unpacked = false;
   std::erase_if(past.vanished, [now](base::TimePoint at) { return now - at > kEvictionMemory; });
   past.vanished.push_back(now);
   if (past.vanished.size() > 2 * kEvictionsThatCount) past.vanished.erase(past.vanished.begin());

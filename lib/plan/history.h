@@ -33,7 +33,6 @@ struct History {
   PulledWith pulled_with = PulledWith::kUnknown;
   std::string credential;
   bool exposed = false;
-  bool not_unpacked = false;  // the newest pull ended well, but its content is not unpacked
 
   RoomPast room;  // its size, and its known need for room
 

@@ -278,7 +278,7 @@ ImageState Judge(const EntryFacts& facts, base::TimePoint now, base::WallTime wa
     state.registry = std::make_shared<const RegistryView>(
         ViewOf(facts.want, local, *facts.freshness, *facts.refresh, now, wall));
   }
-  if (IsUsable(facts.seen, facts.past)) {
+  if (IsUsable(facts.seen)) {
     JudgeUsable(facts, state);
   } else {
     JudgeAbsent(facts, state);

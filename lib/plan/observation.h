@@ -22,6 +22,8 @@ struct Local {
   std::string platform;
   bool is_image = true;   // false: an artifact, from which no container starts
   bool artifact = false;  // not an image for certain: the runtime keeps it among its artifacts
+  // A container starts from it: its content is unpacked, or all of it is here for the runtime to unpack.
+  bool unpacked = true;
   // The entry's digest is found through a tag of its repository, perhaps through nothing else: when that tag
   // moves, it is gone (runtime rule C34).
   bool found_by_tag = false;

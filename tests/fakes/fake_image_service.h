@@ -126,6 +126,7 @@ class FakeImageService final : public cri::ImageService, public cri::ContentServ
   void Remove(const std::string& name);  // behind the agent's back, as kubelet does: all its names go
   void Untag(const std::string& name);   // as `crictl rmi NAME` does with CRI-O: this name goes
   void LoseSnapshot(const std::string& name);
+  void LoseLayers(const std::string& name);  // as by `ctr content rm`
   void FailNext(LeaseCall call, int times);      // so many calls break off, as at a connection that has died
   std::set<std::string> SandboxCgroups() const;  // that were sent with pulls
   std::vector<std::string> Leases();             // those of ours that have not expired

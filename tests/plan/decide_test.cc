@@ -26,10 +26,12 @@ History WaitsUntil(base::TimePoint until, Reason failed) {
   past.last_failure = failed;
   return past;
 }
-History Pulled(const std::string& id, bool unpacked = true) {
+Observation Packed(const std::string& id) {
+  return {.known = true, .local = Local{.id = id, .unpacked = false}};
+}
+History Pulled(const std::string& id) {
   History past;
   past.pulled_id = id;
-  past.not_unpacked = !unpacked;
   return past;
 }
 Action Keep(Reason reason) {
@@ -84,9 +86,8 @@ INSTANTIATE_TEST_SUITE_P(
         DecideCase{"AnArtifactIsNotPulledAgainAndAgain", Artifact("a"),
                    WaitsUntil(kNow + seconds(1), Reason::kNotAnImage),
                    Wait(kNow + seconds(1), Reason::kNotAnImage)},
-        DecideCase{"NotUnpackedIsPulledAgain", Present("a"), Pulled("a", false), Pull(Reason::kNotUnpacked)},
-        DecideCase{"NotUnpackedWasAboutAnotherImage", Present("b"), Pulled("a", false),
-                   Keep(Reason::kPresent)}),
+        DecideCase{"NotUnpackedIsPulledAgain", Packed("a"), Pulled("a"), Pull(Reason::kNotUnpacked)},
+        DecideCase{"NotUnpackedIsPulledWhoeverBroughtIt", Packed("a"), {}, Pull(Reason::kNotUnpacked)}),
     [](const auto& row) { return row.param.name; });
 
 TEST(Applies, ByPlatform) {

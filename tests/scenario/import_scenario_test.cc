@@ -68,6 +68,28 @@ TEST_P(ImportScenario, AnImageThatCannotBeComparedStaysInUseWithoutALoopOfPulls)
   EXPECT_LE(node.runtime.counters().pull_calls, 400) << "as of every update that fails";
 }
 
+// Somebody has removed what it is made of. An agent says the same as the one before it.
+TEST(PackedScenario, WhatCannotStartIsNotReadyWhicheverAgentLooks) {
+  Node node;
+  const FakeImage image = MakeImage(kTag, kMB);
+  node.runtime.Preload(image);
+  node.runtime.LoseSnapshot(kTag);
+  node.List({kTag});
+  ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(10))) << "all of its content is here";
+  node.RestartAgent();
+  EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(10)));
+  node.StopAgent();
+  node.runtime.LoseLayers(kTag);
+  for (int agents = 0; agents < 2; agents++) {
+    node.RestartAgent();
+    node.RunFor(minutes(1));
+    EXPECT_FALSE(node.Ready());
+    EXPECT_EQ(node.ReasonOf(kTag), Reason::kNotFound) << "nobody has pushed it";
+  }
+  node.runtime.Push(image);
+  EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, hours(1)));
+}
+
 class ArtifactScenario : public testing::TestWithParam<Persona> {};
 
 // Its layers are none: no container can start from it.

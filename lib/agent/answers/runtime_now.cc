@@ -41,12 +41,6 @@ void SetAbsent(plan::ImageState& state) {
       was_here ? "it was removed a moment ago; the agent pulls it again" : "it is not on the node";
 }
 
-void SetArtifact(plan::ImageState& state) {
-  state.usable = false;
-  state.reason = plan::Reason::kNotAnImage;
-  state.message = "it is an OCI artifact: no container starts from it";
-}
-
 }  // namespace
 
 base::Duration RuntimeNow::Patience(const plan::RuntimeStatus& last_seen) {
@@ -78,8 +72,27 @@ const image::LocalImage* RuntimeNow::FindImported(const base::Call& call, const 
   if (tagged == nullptr) return nullptr;
   auto details = images_.ImageStatus(call, reference.Normalized());
   if (!details || !*details) return nullptr;
-  auto starts = IsWhole(call, content_, tagged->id, (*details)->chain_id);
-  return starts && *starts ? tagged : nullptr;
+  return StartsNow(call, tagged->id, **details, true) ? tagged : nullptr;
+}
+
+bool RuntimeNow::StartsNow(const base::Call& call, const std::string& id, const cri::ImageDetails& details,
+                           bool search) const {
+  const bool only_unpacked = !search || IsForeign(image::Platform::Host(), details);
+  auto starts = Starts(call, content_, id, details.chain_id, only_unpacked);
+  return starts && *starts;
+}
+
+void RuntimeNow::Judge(const base::Call& call, const std::string& id, const cri::ImageDetails& details,
+                       bool search, plan::ImageState& state) const {
+  if (details.artifact) {
+    state.usable = false;
+    state.reason = plan::Reason::kNotAnImage;
+    state.message = "it is an OCI artifact: no container starts from it";
+  } else if (!StartsNow(call, id, details, search)) {
+    state.usable = false;
+    state.reason = plan::Reason::kNotUnpacked;
+    state.message = "its content is not unpacked: no container starts from it";
+  }
 }
 
 plan::ImageState RuntimeNow::Entry(const base::Call& call, plan::ImageState entry,
@@ -100,7 +113,7 @@ plan::ImageState RuntimeNow::Entry(const base::Call& call, plan::ImageState entr
   entry.reason = plan::Reason::kPresent;
   entry.message = "it came a moment ago";
   if (!details || !*details) return entry;
-  if ((*details)->artifact) SetArtifact(entry);
+  Judge(call, found->id, **details, search, entry);
   if (!(*details)->platform) return entry;
   const image::Platform& platform = *(*details)->platform;
   if (!image::Runs(image::Platform::Host(), platform)) {
@@ -126,7 +139,7 @@ plan::ImageState RuntimeNow::Unlisted(const base::Call& call, const image::Refer
   SetLocal(*found, index, state);
   state.reason = plan::Reason::kPresent;
   state.message = "it is on the node, but not on the list: the agent does not keep it there";
-  if (details && *details && (*details)->artifact) SetArtifact(state);
+  if (details && *details) Judge(call, found->id, **details, search, state);
   return state;
 }
 

@@ -30,8 +30,8 @@ class RuntimeNow {
   Listing Ask(const base::Call& call, base::Duration age) PREFETCH_EXCLUDES(mutex_);
 
   // An entry of the list as `index` has it. Whether another image than that of the last look runs here, the
-  // runtime is asked for; `search`: also whether an image starts that came without a repo digest since. That
-  // may cost it a walk through its content, so not every pod may ask for it.
+  // runtime is asked for; `search`: also whether an image starts that came without a repo digest since, or
+  // that is not unpacked. That may cost it a walk through its content, so not every pod may ask for it.
   plan::ImageState Entry(const base::Call& call, plan::ImageState entry, const image::LocalImageIndex& index,
                          bool search) const;
   // An image that is on no list; `search` as for an entry.
@@ -39,6 +39,12 @@ class RuntimeNow {
                             const image::LocalImageIndex& index, bool search = true) const;
 
  private:
+  // agent::Starts, without a walk through the runtime's content unless `search`.
+  bool StartsNow(const base::Call& call, const std::string& id, const cri::ImageDetails& details,
+                 bool search) const;
+  // Not usable, if no container starts from it.
+  void Judge(const base::Call& call, const std::string& id, const cri::ImageDetails& details, bool search,
+             plan::ImageState& state) const;
   // An image that has the name and no repo digest, if a container starts from it.
   const image::LocalImage* FindImported(const base::Call& call, const image::Reference& reference,
                                         const image::LocalImageIndex& index) const;
