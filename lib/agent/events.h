@@ -36,6 +36,7 @@ struct PullDone {
   std::string name;  // the entry's normalised name
   std::uint64_t run = 0;
   PullOutcome outcome;
+  plan::DiskSpace disk = {};  // measured after one that ended well
 };
 
 struct ProgressSeen {

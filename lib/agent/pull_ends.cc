@@ -84,6 +84,12 @@ void Pulls::Absorb(PullDone event) {
   if (!run || entry == nullptr) return;  // its entry is gone; its lease goes now
   entry->past.finished_at = loop_.Wall();
   if (event.outcome.success) {
+    // The next pull starts in this turn. The bound of later ones is another matter: this one's neighbours
+    // have written meanwhile, and the next look counts what all of them have taken.
+    if (event.disk.known) {
+      SetDisk(event.disk);
+      trust_room_of_looks_after_ = runtime_.looks();
+    }
     Succeeded(*entry, *run, std::move(event.outcome));
     return;
   }

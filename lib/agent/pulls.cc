@@ -251,10 +251,13 @@ void Pulls::Start(Entry& entry) {
   job.brought = [this, name = entry.name(), id = run.id] { loop_.Push(ContentBrought{name, id}); };
   job.returned = [this, name = entry.name(), id = run.id] { loop_.Push(PullReturned{name, id}); };
   base::Call call{.stop = run.stop.get_token()};
-  loop_.Submit(workers_,
-               [call, parts = parts_, job = std::move(job), name = entry.name(), id = run.id]() -> Event {
-                 return PullDone{name, id, PerformPull(call, parts, job)};
-               });
+  loop_.Submit(
+      workers_,
+      [this, call, job = std::move(job), name = entry.name(), id = run.id, path = disk_path_]() -> Event {
+        PullDone done{name, id, PerformPull(call, parts_, job)};
+        if (done.outcome.success) done.disk = probe_disk_(path);
+        return done;
+      });
   base::Debug("pull started", {{"image", entry.want->reference.written()}, {"attempt", entry.past.attempts}});
   entry.runs.push_back(std::move(run));
   next_watch_ = std::min(next_watch_, loop_.now() + kFirstWatch);

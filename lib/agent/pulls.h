@@ -97,6 +97,7 @@ class Pulls {
   void DropLastLeases();
 
  private:
+  void SetDisk(const plan::DiskSpace& disk);
   void FoldDisk(const plan::DiskSpace& disk, const std::string& path);
   // How pulls end: pull_ends.cc.
   void Succeeded(Entry& entry, const ActiveRun& run, PullOutcome outcome);

@@ -11,12 +11,17 @@ void Pulls::FoldLook(std::uint64_t sequence, const Look& look) {
   if (sequence > trust_room_of_looks_after_) FoldDisk(look.disk, look.disk_path);
 }
 
-void Pulls::FoldDisk(const plan::DiskSpace& disk, const std::string& path) {
+// The figures that admit pulls.
+void Pulls::SetDisk(const plan::DiskSpace& disk) {
   const std::vector<Entry>& all = entries_.all();
-  // Its figures are told with each image that has no room.
+  // They are told with each image that has no room.
   loop_.ChangedIf(disk.available_bytes != disk_.available_bytes &&
                   std::any_of(all.begin(), all.end(), [](const Entry& entry) { return entry.no_room; }));
   disk_ = disk;
+}
+
+void Pulls::FoldDisk(const plan::DiskSpace& disk, const std::string& path) {
+  SetDisk(disk);
   disk_path_ = path;
   relief_ = plan::AfterMeasure(relief_, loop_.now());
   if (!disk_.known) return;

@@ -5,6 +5,7 @@
 #include <limits>
 #include <tuple>
 
+#include "base/saturating.h"
 #include "plan/disk.h"
 #include "plan/schedule.h"
 
@@ -15,6 +16,10 @@ namespace {
 constexpr std::uint64_t kLeastFactor = 2;
 // The size of an image until pulls have shown it: the blobs, and three times that unpacked.
 constexpr std::uint64_t kExpectedFactor = 4;
+// Of an image whose size is not known yet: hardly any is smaller than the one, and most need less than the
+// other. On containerd, its size is known within a second of the start; CRI-O never tells.
+constexpr std::uint64_t kUnknownLeast = 32ULL << 20;
+constexpr std::uint64_t kUnknownMost = 2ULL << 30;
 // A pull that ran out of less than this much was ended by itself, else by others. One that runs out of it all
 // the same gets twice that the next time.
 constexpr std::uint64_t kPlausibleFactor = 128;
@@ -35,17 +40,9 @@ constexpr std::uint64_t kKeptShare = 16;
 
 constexpr std::uint64_t kAll = std::numeric_limits<std::uint64_t>::max();
 
-std::uint64_t Times(std::uint64_t bytes, std::uint64_t factor) {
-  return bytes > kAll / factor ? kAll : bytes * factor;
-}
-
-std::uint64_t Minus(std::uint64_t from, std::uint64_t bytes) {
-  return from > bytes ? from - bytes : 0;
-}
-
-std::uint64_t Plus(std::uint64_t one, std::uint64_t other) {
-  return one > kAll - other ? kAll : one + other;
-}
+using base::Minus;
+using base::Plus;
+using base::Times;
 
 }  // namespace
 
@@ -154,15 +151,18 @@ std::uint64_t FactorFor(const RoomTaken& taken, bool any_needs_much) {
 
 RoomClaim ClaimOfRunning(const RoomPast& past, std::uint64_t done, std::uint64_t factor) {
   const std::uint64_t left = Minus(past.compressed, done);
-  return {.least = Times(left, kLeastFactor),
-          .most = Times(left, factor),
-          .reserved = Minus(std::max(Times(past.compressed, factor), past.least), done),
-          .returns = done,
-          .alone = past.alone};
+  return {
+      .least = Times(left, kLeastFactor),
+      .most = Times(left, factor),
+      .reserved = Minus(
+          std::max(past.compressed == 0 ? kUnknownMost : Times(past.compressed, factor), past.least), done),
+      .returns = done,
+      .alone = past.alone};
 }
 
 RoomClaim ClaimOfDue(const RoomPast& past, std::uint64_t factor) {
   RoomClaim claim = ClaimOfRunning(past, past.kept, factor);
+  if (past.compressed == 0) claim.least = kUnknownLeast;
   claim.least = std::max(claim.least, Minus(past.least, past.kept));
   return claim;
 }

@@ -47,8 +47,11 @@ TEST(RoomBook, OneThatMayFitRunsAlone) {
 }
 
 TEST(RoomBook, AnUnknownSizeNeedsOnlySomeRoom) {
-  EXPECT_EQ(Admitted(1, {}, {Due(0, {}), Due(1, {})}), (Bools{true, true}));
+  EXPECT_EQ(Admitted(1, {}, {Due(0, {}), Due(1, {})}), (Bools{true, false}));
+  EXPECT_EQ(Admitted(4, {}, {Due(0, {}), Due(1, {}), Due(2, {})}), (Bools{true, true, false}));
   EXPECT_EQ(Admitted(0, {}, {Due(0, {})}), (Bools{false}));
+  EXPECT_TRUE(MayFit(ClaimOfDue({}), 32 << 20));
+  EXPECT_FALSE(MayFit(ClaimOfDue({}), 31 << 20));
 }
 
 TEST(RoomBook, WhatRunsWithLowerPriorityIsNotWaitedForLonger) {

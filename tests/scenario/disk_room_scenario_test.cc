@@ -255,6 +255,16 @@ TEST(DiskRoomScenario, AColdStartIsNotSerialised) {
   EXPECT_LE(std::chrono::duration<double>(ColdStart(row)).count(), 1.2 * kByEightTimes);
 }
 
+// Six of 86 MB, of which two fit. Their sizes are not known before their pulls have begun.
+TEST(DiskRoomScenario, WhatHasNoRoomDoesNotStartInTheMomentInWhichAnotherEnds) {
+  const double mb = 1e6 / static_cast<double>(kGiB);
+  RoomNode rig({"", 178 * mb, std::vector<SizedImage>(6, SizedImage{21.5 * mb, 3})});
+  rig.node.RunFor(minutes(10));
+  EXPECT_TRUE(rig.IsReady(0) && rig.IsReady(1));
+  EXPECT_EQ(rig.node.runtime.counters().pull_calls, 2);
+  EXPECT_EQ(rig.node.ReasonOf(NameOf(2)), plan::Reason::kDiskPressure);
+}
+
 // Those behind it wait for ten minutes, not for as long as it stalls.
 TEST(DiskRoomScenario, AnImageOfHighPriorityOfWhichNoByteComesLetsTheOthersGoFirst) {
   RoomNode rig({"", 77, {{10, 3, 9}, {1, 3, 0}, {1, 3, 5}}});
