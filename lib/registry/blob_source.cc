@@ -217,9 +217,10 @@ base::Result<BlobSource::Document> BlobSource::GetDocument(const base::Call& cal
 base::Result<ImageManifest> BlobSource::Manifest(const base::Call& call, const RegistryQuestion& image) {
   auto document = GetDocument(call, image);
   if (!document) return std::move(document).error();
-  auto chosen = ChooseManifest(document->text, image.platform);
+  // What the runtime would not unpack, it fails to pull; were it here, it would be recorded all the same.
+  auto chosen = ChooseManifest(document->text, image.platform, ForeignPlatforms::kLeave);
   if (!chosen && chosen.error().code() == base::Code::kNotFound)
-    return base::InvalidArgument(chosen.error().message());
+    return base::InvalidArgument(chosen.error().message()).OwnedBy(Owner::kImage);
   if (!chosen) {
     return ImageManifest{.index = {},
                          .manifest = std::move(document->text),

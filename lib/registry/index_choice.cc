@@ -46,11 +46,14 @@ using Rank = std::tuple<bool, bool, std::uint64_t>;
 
 // nullopt: the runtime does not take it. A node without a variant is of the lowest level: containerd knows
 // levels of arm and arm64 only.
-std::optional<Rank> RankOf(const image::Platform& node, const std::optional<image::Platform>& entry) {
+std::optional<Rank> RankOf(const image::Platform& node, const std::optional<image::Platform>& entry,
+                           ForeignPlatforms foreign) {
   if (!entry) return Rank{false, false, 0};
   if (!entry->os.empty() && entry->os != node.os) return std::nullopt;
   const bool own = entry->architecture == node.architecture;
-  if (!own && !image::RunsForeign(node.architecture, entry->architecture)) return std::nullopt;
+  const bool taken =
+      foreign == ForeignPlatforms::kTake && image::RunsForeign(node.architecture, entry->architecture);
+  if (!own && !taken) return std::nullopt;
   const std::optional<std::uint64_t> level = LevelOf(entry->architecture, entry->variant);
   const std::uint64_t most = own ? LevelOf(node.architecture, node.variant).value_or(1)
                              : entry->architecture == "arm" ? 8
@@ -61,7 +64,8 @@ std::optional<Rank> RankOf(const image::Platform& node, const std::optional<imag
 
 }  // namespace
 
-base::Result<std::string> ChooseManifest(std::string_view index, const image::Platform& node) {
+base::Result<std::string> ChooseManifest(std::string_view index, const image::Platform& node,
+                                         ForeignPlatforms foreign) {
   doc::Problems problems("index");
   auto root = doc::ParseJson(index, problems, doc::JsonRules::kLenient, kLimits);
   const doc::Node* manifests = root ? root->Find("manifests") : nullptr;
@@ -73,7 +77,7 @@ base::Result<std::string> ChooseManifest(std::string_view index, const image::Pl
   for (const doc::Node& item : manifests->items) {
     auto entry = ReadEntry(item);
     if (!entry) continue;
-    const std::optional<Rank> rank = RankOf(node, entry->platform);
+    const std::optional<Rank> rank = RankOf(node, entry->platform, foreign);
     if (!rank || (best_rank && *rank <= *best_rank)) continue;
     best_rank = rank;
     best = std::move(entry->digest);

@@ -116,6 +116,11 @@ TEST_F(BlobSourceTest, AnIndexComesWithTheManifestOfThisPlatform) {
   EXPECT_EQ(manifest->index, index);
   registry_.Put("team/app", "v2", {.body = R"({"manifests":[)" + entry(arm, "arm64") + "]}"});
   EXPECT_EQ(Manifest(App("v2")).error().code(), Code::kInvalidArgument);
+  registry_.Put("team/app", "v3", {.body = R"({"manifests":[)" + entry(amd, "386") + "]}"});
+  auto foreign = Manifest(App("v3"));
+  ASSERT_FALSE(foreign) << "the runtime unpacks no 386";
+  EXPECT_EQ(foreign.error().code(), Code::kInvalidArgument);
+  EXPECT_EQ(foreign.error().owner(), base::Owner::kImage);
 }
 
 TEST_F(BlobSourceTest, AManifestThatDoesNotMatchItsDigestIsRefused) {

@@ -69,6 +69,17 @@ TEST(ChooseManifest, AsTheRuntimeChooses) {
       "NotFound");
 }
 
+TEST(ChooseManifest, ForeignPlatformsMayBeLeft) {
+  const auto own = [](const std::string& entries, const image::Platform& node) {
+    auto chosen = ChooseManifest(R"({"manifests":[)" + entries + "]}", node, ForeignPlatforms::kLeave);
+    return chosen ? chosen->substr(7, 1) : std::string(base::CodeName(chosen.error().code()));
+  };
+  EXPECT_EQ(own(Entry('a', "linux", "386"), kAmd64), "NotFound");
+  EXPECT_EQ(own(Entry('a', "linux", "386") + "," + Entry('b', "linux", "amd64"), kAmd64), "b");
+  EXPECT_EQ(own(Entry('a', "linux", "arm", "v7"), kArm64), "NotFound");
+  EXPECT_EQ(own(Entry('a', "linux", "arm", "v6"), kArmV7), "a");
+}
+
 TEST(ChooseManifest, WhatIsNoIndex) {
   for (std::string_view text : {"", "{}", "[]", R"({"manifests":{}})", R"({"manifests":5})", "<html>"}) {
     auto chosen = ChooseManifest(text, kAmd64);
