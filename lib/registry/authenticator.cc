@@ -23,6 +23,14 @@ RegistryAnswer NotAuthorized(RegistryDetail detail, std::string message) {
   return {.kind = image::RegistryAnswerKind::kAccessDenied, .detail = detail, .message = std::move(message)};
 }
 
+// What the agent does not do, and the runtime may well do: only a pull tells.
+RegistryAnswer LeftToPulls(RegistryDetail detail, std::string message) {
+  return {.kind = image::RegistryAnswerKind::kIndeterminate,
+          .detail = detail,
+          .only_by_pull = true,
+          .message = std::move(message) + "; the agent checks by pulling"};
+}
+
 bool MayHaveCredentials(const ClientOptions& options, const ChainedHost& host) {
   if (host.own || options.trust_every_mirror) return true;
   const std::vector<std::string>& trusted = options.trusted_mirrors;
@@ -93,7 +101,7 @@ std::optional<Authenticator::Authorized> Authenticator::AfterRefusal(const Reply
   auto challenge = ChooseChallenge(reply.response->headers.All("WWW-Authenticate"));
   if (!challenge)
     return Authorized{.authorization = std::nullopt,
-                      .refusal = NotAuthorized(RegistryDetail::kBadChallenge, challenge.error().message())};
+                      .refusal = LeftToPulls(RegistryDetail::kBadChallenge, challenge.error().message())};
   if (*challenge) {
     parts_.book.NoteChallenge(origin_, repository_, **challenge);
   } else if (used.from_cache) {
@@ -132,13 +140,13 @@ Authenticator::Authorized Authenticator::AnswerBearer(const Challenge& challenge
   auto realm = JudgeRealm(challenge.Get("realm"), session_.Server(), parts_.options.trusted_realms);
   if (!realm)
     return {.authorization = std::nullopt,
-            .refusal = NotAuthorized(RegistryDetail::kBadChallenge, realm.error().message())};
+            .refusal = LeftToPulls(RegistryDetail::kBadChallenge, realm.error().message())};
   realm->trusted |= parts_.options.trust_every_realm;
   if (credential != nullptr && !realm->trusted) {
     return {.authorization = std::nullopt,
-            .refusal = NotAuthorized(RegistryDetail::kUntrustedRealm,
-                                     host_.host.server.Authority() + " wants the password sent to " +
-                                         realm->url.Authority() + ", which is not known to belong to it")};
+            .refusal = LeftToPulls(RegistryDetail::kUntrustedRealm,
+                                   host_.host.server.Authority() + " wants the password sent to " +
+                                       realm->url.Authority() + ", which is not known to belong to it")};
   }
   TokenRequest request{.realm = std::move(*realm),
                        .service = std::string(challenge.Get("service")),

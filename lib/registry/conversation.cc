@@ -140,7 +140,7 @@ Reply Conversation::Ask(const std::string& method, const Authorization& authoriz
 RegistryAnswer Conversation::Judge(const std::string& method, const Reply& reply,
                                    const Authorization& authorization, const AuthConfig* credential) {
   const http::Response& response = *reply.response;
-  if (response.status == 200) return JudgeManifest(method, response, authorization);
+  if (response.status / 100 == 2) return JudgeManifest(method, response, authorization);
   bool head = method == "HEAD";
   if (head && (response.status == 405 || response.status == 501)) {
     parts_.book.NoteHeadFails(origin_);
@@ -202,7 +202,7 @@ RegistryAnswer Conversation::JudgeManifest(const std::string& method, const http
 RegistryAnswer Conversation::GetInstead(const Authorization& authorization) {
   Reply reply = Ask("GET", authorization);
   if (!reply.response) return std::move(reply.refusal);
-  if (reply.response->status == 200) return JudgeManifest("GET", *reply.response, authorization);
+  if (reply.response->status / 100 == 2) return JudgeManifest("GET", *reply.response, authorization);
   return Refused(*reply.response, authorization, nullptr);
 }
 

@@ -5,7 +5,7 @@
 namespace prefetch::registry {
 namespace {
 
-constexpr std::size_t kMaxRedirects = 5;
+constexpr std::size_t kMaxRedirects = 9;  // as containerd
 
 }  // namespace
 

@@ -36,10 +36,12 @@ bool IsOfHost(const Host& host, const http::AbsoluteUrl& url) {
 }
 
 Reply RefusedRedirect(const base::Error& error, const http::AbsoluteUrl& from) {
-  bool insecure = error.code() == base::Code::kPermissionDenied;
+  // The runtime follows where the agent does not.
+  bool ours = error.code() == base::Code::kPermissionDenied;
   return {.response = std::nullopt,
-          .refusal = {.kind = Kind::kServerError,
-                      .detail = insecure ? RegistryDetail::kInsecureRedirect : RegistryDetail::kBadRedirect,
+          .refusal = {.kind = ours ? Kind::kIndeterminate : Kind::kServerError,
+                      .detail = ours ? RegistryDetail::kInsecureRedirect : RegistryDetail::kBadRedirect,
+                      .only_by_pull = ours,
                       .message = from.Authority() + " cannot be asked: " + error.message()}};
 }
 
@@ -138,7 +140,7 @@ Reply Session::Follow(const Question& question, OwnHeaders own_headers) {
     if (!next) return RefusedRedirect(next.error(), passed.back());
     // A form holds a login, which nobody else gets.
     if (!question.form.empty() && !SameServer(passed.front(), *next)) {
-      return RefusedRedirect(base::InvalidArgument("it redirects a login to another server"), passed.back());
+      return RefusedRedirect(base::PermissionDenied("it redirects a login to another server"), passed.back());
     }
     passed.push_back(std::move(*next));
   }

@@ -1,31 +1,90 @@
 #include "registry/token_response.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
 
+#include "base/text.h"
 #include "doc/json.h"
 #include "doc/secret_node.h"
+#include "doc/timestamp.h"
 
 namespace prefetch::registry {
 namespace {
 
-constexpr doc::Limits kTokenLimits{.bytes = 1 << 20, .depth = 32, .nodes = 1000};
+constexpr doc::Limits kTokenLimits{.bytes = 1 << 20, .depth = 1000, .nodes = 100'000};
 constexpr std::size_t kMaxTokenBytes = 64 * 1024;
 constexpr std::chrono::seconds kDefaultLifetime{60};
 constexpr std::chrono::seconds kLongestLifetime{24 * 3600};
 constexpr std::chrono::seconds kMargin{30};
 
-const std::string* NonEmptyText(const doc::Node& object, const std::string& key) {
-  const doc::Node* value = object.Find(key);
-  if (value == nullptr || value->kind != doc::Node::Kind::kString || value->text.empty()) return nullptr;
-  return &value->text;
+// The first value of a text: Go's decoder reads no further.
+std::string_view FirstValue(std::string_view text) {
+  int depth = 0;
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size(); i++) {
+    if (quoted) {
+      if (text[i] == '\\') {
+        i++;
+      } else if (text[i] == '"') {
+        quoted = false;
+      }
+      continue;
+    }
+    if (text[i] == '"') quoted = true;
+    if (text[i] == '{' || text[i] == '[') depth++;
+    if (text[i] == '}' || text[i] == ']') depth--;
+    if (depth == 0 && (text[i] == '}' || text[i] == ']')) return text.substr(0, i + 1);
+  }
+  return text;
 }
 
-std::chrono::seconds LifetimeOf(const doc::Node& object) {
-  const doc::Node* value = object.Find("expires_in");
-  if (value == nullptr || value->kind != doc::Node::Kind::kInt || value->integer <= 0)
-    return kDefaultLifetime;
-  return std::min(std::chrono::seconds(value->integer), kLongestLifetime);
+// The members that Go's decoder takes for `key`, whatever their case. Each has to be of the right type or
+// null.
+template <typename Take>
+bool ForEach(const doc::Node& object, std::string_view key, doc::Node::Kind kind, const Take& take) {
+  for (const doc::Member& member : object.members) {
+    if (!base::EqualsIgnoreCase(member.key, key) || member.value.kind == doc::Node::Kind::kNull) continue;
+    if (member.value.kind != kind) return false;
+    if (!take(member.value)) return false;
+  }
+  return true;
+}
+
+struct Members {
+  std::string token, access_token;
+  std::int64_t expires_in = 0;
+
+  // False: Go's decoder fails.
+  bool Read(const doc::Node& object) {
+    using Kind = doc::Node::Kind;
+    auto text = [](std::string& into) {
+      return [&into](const doc::Node& value) {
+        into = value.text;
+        return true;
+      };
+    };
+    std::string ignored;
+    bool read = ForEach(object, "token", Kind::kString, text(token)) &&
+                ForEach(object, "access_token", Kind::kString, text(access_token)) &&
+                ForEach(object, "refresh_token", Kind::kString, text(ignored)) &&
+                ForEach(object, "issued_at", Kind::kString,
+                        [](const doc::Node& value) { return doc::IsTimestamp(value.text); }) &&
+                ForEach(object, "expires_in", Kind::kInt, [&](const doc::Node& value) {
+                  expires_in = value.integer;
+                  return true;
+                });
+    base::WipeString(ignored);
+    return read;
+  }
+  ~Members() {
+    base::WipeString(token);
+    base::WipeString(access_token);
+  }
+};
+
+std::chrono::seconds LifetimeOf(std::int64_t seconds) {
+  return seconds <= 0 ? kDefaultLifetime : std::min(std::chrono::seconds(seconds), kLongestLifetime);
 }
 
 bool IsHeaderText(std::string_view text) {
@@ -40,19 +99,20 @@ std::chrono::seconds UsableFor(std::chrono::seconds lifetime) {
 
 base::Result<Token> ParseTokenResponse(std::string_view body) {
   doc::Problems problems("the token service's answer");
-  auto parsed = doc::ParseJson(body, problems, doc::JsonRules::kStrict, kTokenLimits);
+  auto parsed = doc::ParseJson(FirstValue(body), problems, doc::JsonRules::kGo, kTokenLimits);
   if (!parsed) return base::InvalidArgument("the token service's answer is no JSON");
   doc::SecretNode root(std::move(*parsed));
-  if (!problems.empty() || root.node.kind != doc::Node::Kind::kMapping) {
+  Members members;
+  bool object = root.node.kind == doc::Node::Kind::kMapping || root.node.kind == doc::Node::Kind::kNull;
+  if (!problems.empty() || !object || !members.Read(root.node)) {
     return base::InvalidArgument("the token service's answer is not one that can be read");
   }
-  const std::string* text = NonEmptyText(root.node, "access_token");
-  if (text == nullptr) text = NonEmptyText(root.node, "token");
-  if (text == nullptr) return base::InvalidArgument("the token service's answer holds no token");
-  if (text->size() > kMaxTokenBytes || !IsHeaderText(*text)) {
+  const std::string& text = members.access_token.empty() ? members.token : members.access_token;
+  if (text.empty()) return base::InvalidArgument("the token service's answer holds no token");
+  if (text.size() > kMaxTokenBytes || !IsHeaderText(text)) {
     return base::InvalidArgument("the token service's token cannot be sent in a header");
   }
-  return Token{.text = base::Secret(*text), .lifetime = LifetimeOf(root.node)};
+  return Token{.text = base::Secret(text), .lifetime = LifetimeOf(members.expires_in)};
 }
 
 }  // namespace prefetch::registry

@@ -37,8 +37,9 @@ Reply Get(Session& session, const TokenRequest& request) {
   auto url = http::ParseAbsoluteUrl(TokenUrl(request.realm.url, request.service, request.scopes));
   if (!url) {
     return {.response = std::nullopt,
-            .refusal = {.kind = Kind::kAccessDenied,
+            .refusal = {.kind = Kind::kIndeterminate,
                         .detail = RegistryDetail::kBadChallenge,
+                        .only_by_pull = true,
                         .message = "the token service cannot be asked: " + url.error().message()}};
   }
   question.url = std::move(*url);
@@ -97,15 +98,16 @@ TokenOutcome AskForToken(Session& session, const TokenRequest& request, base::Wa
   bool posted = reply.response.has_value() || reply.refusal.detail != RegistryDetail::kNone;
   if (!posted || FallsBackToGet(reply)) reply = Get(session, request);
   if (!reply.response) {
-    // Where it points us is the challenge's doing, which is not to be followed.
+    // Where it points us is the challenge's doing. The agent does not follow; the runtime does.
     if (reply.fault == http::Fault::kAddress) {
-      reply.refusal.kind = Kind::kAccessDenied;
+      reply.refusal.kind = Kind::kIndeterminate;
+      reply.refusal.only_by_pull = true;
       reply.refusal.detail = RegistryDetail::kUntrustedRealm;
     }
     reply.refusal.message = "token service: " + reply.refusal.message;
     return {.token = std::nullopt, .refusal = std::move(reply.refusal)};
   }
-  if (reply.response->status != 200) return Refused(request, *reply.response, now);
+  if (reply.response->status / 100 != 2) return Refused(request, *reply.response, now);
   auto token = ParseTokenResponse(reply.response->body);
   base::WipeString(reply.response->body);
   if (token) return {.token = std::move(*token), .refusal = {}};
