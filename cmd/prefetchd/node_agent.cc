@@ -144,6 +144,8 @@ base::Status NodeAgent::Listen() {
   const std::string address = Address(config_.listen);
   http::ServerLimits of_neighbours = limits;
   of_neighbours.deferred_queue = agent::kNeighboursInQueue;
+  of_neighbours.deferred_threads = agent::kThreadsForNeighbours;
+  of_neighbours.deferred_per_client = agent::kThreadsForOneNeighbour;
   auto neighbours = Serve(http::Listener::Tcp(address), of_neighbours,
                           agent::Endpoints(agent_.board(), agent_.metrics(), inquiry_, clock_,
                                            agent::Audience::kNeighbours, callers_ ? &*callers_ : nullptr));

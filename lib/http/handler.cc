@@ -52,7 +52,8 @@ ServerResponse ServerAnswer::TakeResponse() && {
 }
 
 ServerResponse ServerAnswer::Wait(const base::Call& call) && {
-  return deferred() ? std::get<1>(answer_)(call) : std::move(*this).TakeResponse();
+  if (!deferred()) return std::move(*this).TakeResponse();
+  return std::get<1>(answer_)(call).Wait(call);
 }
 
 ServerResponse JsonResponse(int status, std::string json) {

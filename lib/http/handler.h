@@ -1,6 +1,7 @@
 // Requests and answers between a Server and its handler. Plain values: tests call endpoints without a socket.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <initializer_list>
 #include <optional>
@@ -44,27 +45,35 @@ struct ServerResponse {
   SharedBody shared = nullptr;
 };
 
+class ServerAnswer;
+
 // An answer that takes a while: it asks a runtime, a registry, a credential plugin. The server runs
 // it on an extra thread while it serves other clients, and gives its result to the client. Once
 // `call` is stopped (the server stops; the client is gone) or past its deadline, the result is void:
 // the job must end soon. An exception becomes a 500. It owns its copies of the request, which is gone
-// by then.
-using Deferred = std::function<ServerResponse(const base::Call& call)>;
+// by then. Its result may be another job, for a step of another kind.
+using Deferred = std::function<ServerAnswer(const base::Call& call)>;
 
+// What a job waits for. A few jobs of each kind run at once, on threads that no other kind gets.
 enum class JobKind {
-  kSlow,   // waits for others: a few run at once, a few more wait for them, and others are refused
-  kQuick,  // only computes, for milliseconds: one after the other, and every client waits for its turn
+  kSlow,   // servers elsewhere, and plugins
+  kLogin,  // the server that knows the client
+  kNear,   // programs and files of this node
+  kQuick,  // nothing: it computes for milliseconds. One runs after the other, and none is refused
 };
+inline constexpr std::size_t kJobKinds = 4;
 
 // A handler's result: the response, or the job that makes it.
 class ServerAnswer {
  public:
   ServerAnswer(ServerResponse response) : answer_(std::move(response)) {}  // NOLINT: as Result has it
-  ServerAnswer(Deferred job, JobKind kind = JobKind::kSlow)  // NOLINT(google-explicit-constructor)
-      : answer_(std::move(job)), kind_(kind) {}
+  // Jobs of one `group` share the threads of one client, from whatever addresses they come; empty: none.
+  ServerAnswer(Deferred job, JobKind kind = JobKind::kSlow, std::string group = "")  // NOLINT: likewise
+      : answer_(std::move(job)), kind_(kind), group_(std::move(group)) {}
 
   bool deferred() const { return answer_.index() == 1; }
   JobKind kind() const { return kind_; }  // of the job
+  const std::string& group() const { return group_; }
   // The job. Asking a response for it aborts: that is a bug.
   Deferred TakeJob() &&;
   // The response. Asking a job for it aborts.
@@ -76,6 +85,7 @@ class ServerAnswer {
  private:
   std::variant<ServerResponse, Deferred> answer_;
   JobKind kind_ = JobKind::kSlow;
+  std::string group_;
 };
 
 // Runs on the server's one thread: it must not block, since all other clients wait meanwhile; what may block

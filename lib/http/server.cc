@@ -29,7 +29,6 @@ namespace prefetch::http {
 
 namespace {
 
-constexpr std::chrono::seconds kCrowdedRetryAfter{1};
 // An answer of at most this much always has room: kubelet's probes, errors, a small node's whole status.
 constexpr std::size_t kSmallBody = std::size_t{16} << 10;
 // The kernel's buffer of a connection counts as the process's memory, and grows to megabytes for a client
@@ -77,8 +76,10 @@ base::Status Server::Loop::Start() {
   // libmicrohttpd closes the socket that it is given, so it gets a duplicate.
   int listening = ::fcntl(listener_.fd(), F_DUPFD_CLOEXEC, 3);
   if (!wake_.valid() || listening < 0) return base::FromErrno(errno, "serve " + listener_.address());
-  slow_jobs_ = std::make_unique<ServerJobs>(limits_.deferred_threads, limits_.deferred_queue, wake_.get());
-  quick_jobs_ = std::make_unique<ServerJobs>(1, limits_.connections, wake_.get());
+  jobs_ = std::make_unique<ServerJobs>(ServerJobs::Limits{.threads = limits_.deferred_threads,
+                                                          .per_client = limits_.deferred_per_client,
+                                                          .queue = limits_.deferred_queue},
+                                       wake_.get());
   // It is driven by our thread (no internal one): so the sweep needs neither a second thread nor a lock.
   daemon_ = MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, nullptr, nullptr, &OnRequest, this,
                              MHD_OPTION_LISTEN_SOCKET, listening,                           //
@@ -170,7 +171,7 @@ MHD_Result Server::Loop::Queue(MHD_Connection* mhd, Connection& connection, Serv
   if (body->size() > kSmallBody) {
     held = limits_.budget->Hold(body, listener_.local());
     if (held == nullptr || !MakeRoomInSocket(connection)) {
-      return Queue(mhd, connection, NoRoom(kCrowdedRetryAfter));
+      return Queue(mhd, connection, NoRoom());
     }
   }
   return SendAnswer(mhd, response, std::move(body), std::move(held)) ? MHD_YES : MHD_NO;
@@ -260,13 +261,10 @@ MHD_Result Server::Loop::Receive(MHD_Connection* mhd, Connection& connection, co
     upload_size = 0;
     return MHD_YES;
   }
-  if (connection.no_room) return Queue(mhd, connection, NoRoom(kCrowdedRetryAfter));
+  if (connection.no_room) return Queue(mhd, connection, NoRoom());
   if (connection.too_long) return Queue(mhd, connection, TooLong(limits_.body_bytes));
   ServerAnswer answer = Answer(mhd, connection, method);
-  if (answer.deferred()) {
-    JobKind kind = answer.kind();
-    return Defer(mhd, connection, std::move(answer).TakeJob(), kind);
-  }
+  if (answer.deferred()) return Defer(mhd, connection, std::move(answer));
   return Queue(mhd, connection, std::move(answer).TakeResponse());
 }
 

@@ -29,10 +29,12 @@ struct ServerLimits {
   std::chrono::milliseconds deferred_time{60'000};
   // The time beyond that to end by itself; then it is stopped, and the client gets 504.
   std::chrono::milliseconds deferred_grace{5'000};
-  // So many run at once (their threads start when they are first needed), and so many more wait for them;
-  // further clients get 503 with Retry-After.
+  // Jobs of each kind that run at once; their threads start when they are first needed. Jobs of all kinds
+  // that wait; further clients get 503 with Retry-After.
   unsigned deferred_threads = 4;
   unsigned deferred_queue = 16;
+  // Threads of each kind that one address gets at most, and one ServerAnswer::group; 0: all.
+  unsigned deferred_per_client = 0;
   unsigned connections = 512;
   // Half of all; yet far more than a gateway or a scraper that speaks for many holds open towards one node.
   // Beyond it the oldest one of that address is closed, so that kubelet's probes, which may share it, are

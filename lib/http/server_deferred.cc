@@ -8,18 +8,6 @@
 #include "http/server_loop.h"
 
 namespace prefetch::http {
-namespace {
-
-// For a client that finds no room for a deferred answer. Most such answers take milliseconds.
-constexpr std::chrono::seconds kRetryAfter{1};
-
-}  // namespace
-
-ServerResponse NoRoom(std::chrono::seconds retry_after) {
-  ServerResponse response = ErrorResponse(503, "too many such requests at once; try again later");
-  response.headers.Add("Retry-After", std::to_string(retry_after.count()));
-  return response;
-}
 
 void Server::Loop::SweepDeferred(base::TimePoint now) {
   while (!deferred_.empty() && now >= EndOf(deferred_.front())) {
@@ -27,13 +15,19 @@ void Server::Loop::SweepDeferred(base::TimePoint now) {
   }
 }
 
-MHD_Result Server::Loop::Defer(MHD_Connection* mhd, Connection& connection, Deferred job, JobKind kind) {
+MHD_Result Server::Loop::Defer(MHD_Connection* mhd, Connection& connection, ServerAnswer answer) {
   std::stop_source stop;
   auto now = std::chrono::steady_clock::now();
   std::uint64_t id = ++last_job_;
-  if (!JobsOf(kind).Submit(id, std::move(job), {now + limits_.deferred_time, stop.get_token()})) {
-    return Queue(mhd, connection, NoRoom(kRetryAfter));
-  }
+  const JobKind kind = answer.kind();
+  ServerJobs::Job job{.id = id,
+                      .work = nullptr,
+                      .call = {now + limits_.deferred_time, stop.get_token()},
+                      .kind = kind,
+                      .address = connection.peer,
+                      .group = answer.group()};
+  job.work = std::move(answer).TakeJob();
+  if (!jobs_->Submit(std::move(job))) return Queue(mhd, connection, NoRoom());
   connection.suspended = mhd;
   connection.job = id;
   connection.kind = kind;
@@ -55,19 +49,17 @@ void Server::Loop::Resume(Connection& connection, ServerResponse response) {
 
 void Server::Loop::GiveUp(Connection& connection, ServerResponse response) {
   connection.stop.request_stop();
-  JobsOf(connection.kind).Drop(connection.job);
+  jobs_->Drop(connection.job);
   Resume(connection, std::move(response));
 }
 
 void Server::Loop::ResumeDone() {
   std::uint64_t count = 0;
   if (::read(wake_.get(), &count, sizeof count) < 0) return;  // no news
-  for (ServerJobs* jobs : {slow_jobs_.get(), quick_jobs_.get()}) {
-    for (ServerJobs::Done& done : jobs->TakeDone()) {
-      auto found = std::find_if(deferred_.begin(), deferred_.end(),
-                                [&](const Connection& connection) { return connection.job == done.id; });
-      if (found != deferred_.end()) Resume(*found, std::move(done.response));  // else it was given up
-    }
+  for (ServerJobs::Done& done : jobs_->TakeDone()) {
+    auto found = std::find_if(deferred_.begin(), deferred_.end(),
+                              [&](const Connection& connection) { return connection.job == done.id; });
+    if (found != deferred_.end()) Resume(*found, std::move(done.response));  // else it was given up
   }
 }
 
@@ -78,18 +70,15 @@ void Server::Loop::StopForWhoeverLeft(const pollfd* seen) {
     connection.gone = true;
     connection.stop.request_stop();
     // A job that runs keeps its connection until it has noticed; one that waits makes room at once.
-    if (JobsOf(connection.kind).Drop(connection.job))
-      Resume(connection, ErrorResponse(503, "the client went away"));
+    if (jobs_->Drop(connection.job)) Resume(connection, ErrorResponse(503, "the client went away"));
   }
 }
 
 void Server::Loop::EndDeferred() {
-  if (slow_jobs_ == nullptr || quick_jobs_ == nullptr) return;  // it never started
-  slow_jobs_->Close();                                          // before any ends and makes room for the next
-  quick_jobs_->Close();
+  if (jobs_ == nullptr) return;  // it never started
+  jobs_->Close();                // before any ends and makes room for the next
   for (Connection& connection : deferred_) connection.stop.request_stop();
-  slow_jobs_.reset();
-  quick_jobs_.reset();
+  jobs_.reset();
   // libmicrohttpd must not be stopped with suspended connections.
   for (Connection& connection : deferred_) MHD_resume_connection(connection.suspended);
   connections_.splice(connections_.end(), deferred_);

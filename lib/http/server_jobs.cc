@@ -3,69 +3,135 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <iterator>
 #include <system_error>
+#include <utility>
 
 namespace prefetch::http {
 namespace {
 
-ServerResponse Run(const Deferred& job, const base::Call& call) {
+// For a client that finds no room. Most answers take milliseconds.
+constexpr std::chrono::seconds kRetryAfter{1};
+
+ServerAnswer Run(const Deferred& work, const base::Call& call) {
   try {
-    return job(call);
+    return work(call);
   } catch (...) {
     return ErrorResponse(500, "this request could not be answered");
   }
 }
 
+// Those whose share a job counts to: its address, and the group that its handler names.
+std::vector<std::string> Clients(const ServerJobs::Job& job) {
+  std::vector<std::string> clients;
+  if (!job.address.empty()) clients.push_back("address " + job.address);
+  if (!job.group.empty()) clients.push_back("group " + job.group);
+  return clients;
+}
+
 }  // namespace
 
-ServerJobs::ServerJobs(unsigned threads, unsigned queue, int wake)
-    : most_threads_(threads), most_jobs_(threads == 0 ? 0 : threads + queue), wake_(wake) {
-  threads_.reserve(threads);
+ServerResponse NoRoom() {
+  ServerResponse response = ErrorResponse(503, "too many such requests at once; try again later");
+  response.headers.Add("Retry-After", std::to_string(kRetryAfter.count()));
+  return response;
+}
+
+ServerJobs::ServerJobs(const Limits& limits, int wake) : limits_(limits), wake_(wake) {
+  base::Lock lock(mutex_);
+  for (Lane& lane : lanes_) lane.most_threads = limits.threads;
+  LaneOf(JobKind::kQuick).most_threads = 1;
+}
+
+void ServerJobs::Wake() const {
+  std::uint64_t one = 1;
+  [[maybe_unused]] auto written = ::write(wake_, &one, sizeof one);
 }
 
 void ServerJobs::Close() {
-  std::deque<Waiting> dropped;  // destroyed without the lock
-  {
-    base::Lock lock(mutex_);
-    ending_ = true;
-    dropped.swap(waiting_);
-  }
-  condition_.notify_all();
+  Waiting dropped;  // destroyed without the lock
+  base::Lock lock(mutex_);
+  ending_ = true;
+  dropped.swap(waiting_);
+  for (Lane& lane : lanes_) lane.changed.notify_all();
 }
 
 ServerJobs::~ServerJobs() {
   Close();
-  for (std::thread& thread : threads_) thread.join();
-}
-
-bool ServerJobs::Submit(std::uint64_t id, Deferred job, base::Call call) {
+  std::vector<std::thread> threads;
   {
     base::Lock lock(mutex_);
-    if (waiting_.size() + running_ >= most_jobs_) return false;
-    waiting_.push_back({id, std::move(job), std::move(call)});
+    threads.swap(threads_);  // none is added from now on
   }
-  condition_.notify_one();
-  if (!NeedsThread()) return true;
-  try {
-    threads_.emplace_back([this] { Work(); });
-  } catch (const std::system_error&) {  // the process may have no more threads: those that are there must do
-    if (threads_.empty()) return !Drop(id);
+  for (std::thread& thread : threads) thread.join();
+}
+
+bool ServerJobs::Submit(Job job) {
+  base::Lock lock(mutex_);
+  return Admit(std::move(job));
+}
+
+bool ServerJobs::Admit(Job job) {
+  const JobKind kind = job.kind;
+  if (ending_ || !MakeRoomFor(job)) return false;
+  waiting_.push_back(std::move(job));
+  SeeToThread(kind);
+  if (LaneOf(kind).threads == 0) {  // the process may have no more threads
+    waiting_.pop_back();
+    return false;
   }
+  LaneOf(kind).changed.notify_one();
   return true;
 }
 
-bool ServerJobs::NeedsThread() const {
-  base::Lock lock(mutex_);
-  return threads_.size() < most_threads_ && waiting_.size() + running_ > threads_.size();
+bool ServerJobs::MakeRoomFor(const Job& newest) {
+  if (newest.kind == JobKind::kQuick) return true;
+  const auto counts = [](const Job& job) { return job.kind != JobKind::kQuick; };
+  const auto waiting = static_cast<unsigned>(std::count_if(waiting_.begin(), waiting_.end(), counts));
+  if (limits_.threads == 0) return false;
+  if (waiting + LaneOf(newest.kind).running < limits_.threads + limits_.queue) return true;
+  std::map<std::string, unsigned> shares;
+  for (const Job& job : waiting_) {
+    if (!counts(job)) continue;
+    for (const std::string& client : Clients(job)) shares[client]++;
+  }
+  if (shares.empty()) return false;
+  unsigned own = 0;
+  for (const std::string& client : Clients(newest)) {
+    if (auto share = shares.find(client); share != shares.end()) own = std::max(own, share->second);
+  }
+  const auto largest = std::max_element(shares.begin(), shares.end(),
+                                        [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (own + 1 >= largest->second) return false;
+  const auto of_largest = [&](const Job& job) {
+    const std::vector<std::string> clients = Clients(job);
+    return counts(job) && std::find(clients.begin(), clients.end(), largest->first) != clients.end();
+  };
+  const auto last = std::find_if(waiting_.rbegin(), waiting_.rend(), of_largest);
+  done_.push_back({last->id, NoRoom()});
+  waiting_.erase(std::next(last).base());
+  Wake();
+  return true;
+}
+
+void ServerJobs::SeeToThread(JobKind kind) {
+  Lane& lane = LaneOf(kind);
+  const auto waiting = static_cast<unsigned>(
+      std::count_if(waiting_.begin(), waiting_.end(), [kind](const Job& job) { return job.kind == kind; }));
+  if (lane.threads >= lane.most_threads || waiting + lane.running <= lane.threads) return;
+  try {
+    threads_.emplace_back([this, kind] { Work(kind); });
+    lane.threads++;
+  } catch (const std::system_error&) {  // the process may have no more threads: those that are there must do
+  }
 }
 
 bool ServerJobs::Drop(std::uint64_t id) {
   Deferred dropped;  // destroyed without the lock
   base::Lock lock(mutex_);
-  auto found =
-      std::find_if(waiting_.begin(), waiting_.end(), [id](const Waiting& job) { return job.id == id; });
+  auto found = std::find_if(waiting_.begin(), waiting_.end(), [id](const Job& job) { return job.id == id; });
   if (found == waiting_.end()) return false;
-  dropped = std::move(found->job);
+  dropped = std::move(found->work);
   waiting_.erase(found);
   return true;
 }
@@ -77,26 +143,74 @@ std::vector<ServerJobs::Done> ServerJobs::TakeDone() {
   return done;
 }
 
-void ServerJobs::Work() {
+ServerJobs::Waiting::iterator ServerJobs::Next(JobKind kind) {
+  const Lane& lane = LaneOf(kind);
+  auto best = waiting_.end();
+  unsigned fewest = 0;
+  for (auto job = waiting_.begin(); job != waiting_.end(); ++job) {
+    if (job->kind != kind) continue;
+    unsigned most = 0;
+    for (const std::string& client : Clients(*job)) {
+      if (auto running = lane.of_client.find(client); running != lane.of_client.end()) {
+        most = std::max(most, running->second);
+      }
+    }
+    const bool may = kind == JobKind::kQuick || limits_.per_client == 0 || most < limits_.per_client;
+    if (may && (best == waiting_.end() || most < fewest)) {
+      best = job;
+      fewest = most;
+    }
+  }
+  return best;
+}
+
+void ServerJobs::Begin(const Job& job) {
+  Lane& lane = LaneOf(job.kind);
+  lane.running++;
+  for (const std::string& client : Clients(job)) lane.of_client[client]++;
+}
+
+void ServerJobs::End(const Job& job) {
+  Lane& lane = LaneOf(job.kind);
+  lane.running--;
+  for (const std::string& client : Clients(job)) {
+    if (auto found = lane.of_client.find(client); --found->second == 0) lane.of_client.erase(found);
+  }
+}
+
+void ServerJobs::Work(JobKind kind) {
   while (true) {
-    Waiting next;
+    Job job;
     {
       base::Lock lock(mutex_);
-      while (waiting_.empty() && !ending_) condition_.wait(mutex_);
+      auto next = Next(kind);
+      while (next == waiting_.end() && !ending_) {
+        LaneOf(kind).changed.wait(mutex_);
+        next = Next(kind);
+      }
       if (ending_) return;
-      next = std::move(waiting_.front());
-      waiting_.pop_front();
-      running_++;
+      job = std::move(*next);
+      waiting_.erase(next);
+      Begin(job);
     }
-    ServerResponse response = Run(next.job, next.call);
-    next.job = nullptr;  // it is gone, with all that it holds, before its answer is seen
-    {
-      base::Lock lock(mutex_);
-      running_--;
-      done_.push_back({next.id, std::move(response)});
+    ServerAnswer answer = Run(job.work, job.call);
+    job.work = nullptr;  // it is gone, with all that it holds, before its answer is seen
+    base::Lock lock(mutex_);
+    End(job);
+    LaneOf(kind).changed.notify_one();  // for a client that had its share
+    if (answer.deferred()) {
+      Job rest{.id = job.id,
+               .work = nullptr,
+               .call = job.call,
+               .kind = answer.kind(),
+               .address = job.address,
+               .group = answer.group()};
+      rest.work = std::move(answer).TakeJob();
+      if (!job.call.Stopped() && Admit(std::move(rest))) continue;
+      answer = NoRoom();
     }
-    std::uint64_t one = 1;
-    [[maybe_unused]] auto written = ::write(wake_, &one, sizeof one);
+    done_.push_back({job.id, std::move(answer).TakeResponse()});
+    Wake();
   }
 }
 

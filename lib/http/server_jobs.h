@@ -1,8 +1,16 @@
 // ServerJobs: the few threads on which a Server runs its deferred answers. Internal to http/.
+//
+// Each kind of job has threads of its own, so that none waits behind another kind. Within a kind, a client
+// has some of the threads at most, and the next job is one of the client that has fewest. Without room for
+// one more, the client with most waiting jobs loses its newest one.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
-#include <deque>
+#include <list>
+#include <map>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -11,25 +19,41 @@
 
 namespace prefetch::http {
 
+// There is no room for it now: 503 with Retry-After.
+ServerResponse NoRoom();
+
 // Owned by a Server's loop, which alone calls it; the jobs run on threads that start when they are first
 // needed and take over its signal mask. A job is named by a number of the caller's choice.
 class ServerJobs {
  public:
+  struct Limits {
+    unsigned threads = 0;     // of each kind but kQuick, which has one
+    unsigned per_client = 0;  // of these; 0: no limit
+    unsigned queue = 0;       // jobs of all kinds but kQuick that wait for a thread
+  };
+  struct Job {
+    std::uint64_t id = 0;
+    Deferred work;
+    base::Call call;
+    JobKind kind = JobKind::kSlow;
+    std::string address;  // of the client; empty: no limit counts
+    std::string group;    // as ServerAnswer::group
+  };
   struct Done {
     std::uint64_t id = 0;
     ServerResponse response;
   };
 
-  // At most `threads` jobs run at once and `queue` more wait. `wake` is written to (an eventfd, which
-  // outlives this object) whenever a job is done.
-  ServerJobs(unsigned threads, unsigned queue, int wake);
+  // `wake` is written to (an eventfd, which outlives this object) whenever a job is done.
+  ServerJobs(const Limits& limits, int wake);
   // Waits for the jobs that run: Close, and stop their calls, first.
   ~ServerJobs();
   ServerJobs(const ServerJobs&) = delete;
   ServerJobs& operator=(const ServerJobs&) = delete;
 
-  // False: there is no room for one more, and it will not run.
-  bool Submit(std::uint64_t id, Deferred job, base::Call call) PREFETCH_EXCLUDES(mutex_);
+  // False: there is no room for one more, and it will not run. A job whose result is another job goes on as
+  // that one, with the same number.
+  bool Submit(Job job) PREFETCH_EXCLUDES(mutex_);
   // Forgets a job that waits; false if it has begun (or ended) meanwhile: stopping it is its call's business.
   bool Drop(std::uint64_t id) PREFETCH_EXCLUDES(mutex_);
   // Drops the jobs that wait; none begins from now on.
@@ -38,24 +62,34 @@ class ServerJobs {
   std::vector<Done> TakeDone() PREFETCH_EXCLUDES(mutex_);
 
  private:
-  struct Waiting {
-    std::uint64_t id = 0;
-    Deferred job;
-    base::Call call;
+  struct Lane {
+    unsigned most_threads = 0;
+    unsigned threads = 0;
+    unsigned running = 0;
+    std::map<std::string, unsigned> of_client;  // running jobs, by Clients()
+    base::Condition changed;
   };
+  using Waiting = std::list<Job>;
 
-  void Work() PREFETCH_EXCLUDES(mutex_);
-  bool NeedsThread() const PREFETCH_EXCLUDES(mutex_);
+  void Work(JobKind kind) PREFETCH_EXCLUDES(mutex_);
+  Lane& LaneOf(JobKind kind) PREFETCH_REQUIRES(mutex_) { return lanes_[static_cast<std::size_t>(kind)]; }
+  // Takes it into the queue and sees to a thread.
+  bool Admit(Job job) PREFETCH_REQUIRES(mutex_);
+  bool MakeRoomFor(const Job& newest) PREFETCH_REQUIRES(mutex_);
+  void SeeToThread(JobKind kind) PREFETCH_REQUIRES(mutex_);
+  // The job that begins next; end(): none may begin now.
+  Waiting::iterator Next(JobKind kind) PREFETCH_REQUIRES(mutex_);
+  void Begin(const Job& job) PREFETCH_REQUIRES(mutex_);
+  void End(const Job& job) PREFETCH_REQUIRES(mutex_);
+  void Wake() const;
 
-  const unsigned most_threads_;
-  const unsigned most_jobs_;
+  const Limits limits_;
   const int wake_;
-  std::vector<std::thread> threads_;  // the caller's thread alone touches it
 
   mutable base::Mutex mutex_;
-  base::Condition condition_;
-  std::deque<Waiting> waiting_ PREFETCH_GUARDED_BY(mutex_);
-  unsigned running_ PREFETCH_GUARDED_BY(mutex_) = 0;
+  std::array<Lane, kJobKinds> lanes_ PREFETCH_GUARDED_BY(mutex_);
+  std::vector<std::thread> threads_ PREFETCH_GUARDED_BY(mutex_);
+  Waiting waiting_ PREFETCH_GUARDED_BY(mutex_);  // the oldest first
   std::vector<Done> done_ PREFETCH_GUARDED_BY(mutex_);
   bool ending_ PREFETCH_GUARDED_BY(mutex_) = false;
 };

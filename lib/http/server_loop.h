@@ -45,12 +45,9 @@ struct Connection {
   std::stop_source stop{std::nostopstate};
   bool gone = false;  // the client, as far as one can see
   std::optional<ServerResponse> answer;
-  JobKind kind = JobKind::kSlow;  // of the job
+  JobKind kind = JobKind::kSlow;  // of the job's first step
   BodyBudget::Held buffer;        // the kernel's, of a connection that got a long answer; until it is closed
 };
-
-// There is no room for it; it may be tried again after that.
-ServerResponse NoRoom(std::chrono::seconds retry_after);
 
 class Server::Loop {
  public:
@@ -98,15 +95,14 @@ class Server::Loop {
   // Admits it to the budget and hands it to libmicrohttpd.
   MHD_Result Queue(MHD_Connection* mhd, Connection& connection, ServerResponse response);
   bool MakeRoomInSocket(Connection& connection);
-  MHD_Result Defer(MHD_Connection* mhd, Connection& connection, Deferred job, JobKind kind);
-  ServerJobs& JobsOf(JobKind kind) { return kind == JobKind::kSlow ? *slow_jobs_ : *quick_jobs_; }
+  MHD_Result Defer(MHD_Connection* mhd, Connection& connection, ServerAnswer answer);
   void Resume(Connection& connection, ServerResponse response);
   // Lets go of a client before its job has ended.
   void GiveUp(Connection& connection, ServerResponse response);
   void ResumeDone();
   // A quick job is not worth stopping, and a client that has closed its side for sending may still read.
   static bool LooksForDeparture(const Connection& connection) {
-    return !connection.gone && connection.kind == JobKind::kSlow;
+    return !connection.gone && connection.kind != JobKind::kQuick;
   }
   // `seen` is what poll saw of the deferred connections whose client was there, in their order.
   void StopForWhoeverLeft(const pollfd* seen);
@@ -121,8 +117,7 @@ class Server::Loop {
   std::list<Connection> deferred_;           // those whose answer is being made, the oldest first
   std::map<std::string, unsigned> of_peer_;  // connections that are not cut, by address
   std::uint64_t last_job_ = 0;
-  std::unique_ptr<ServerJobs> slow_jobs_;
-  std::unique_ptr<ServerJobs> quick_jobs_;
+  std::unique_ptr<ServerJobs> jobs_;
   std::jthread thread_;
 };
 

@@ -80,6 +80,10 @@ class Api {
   virtual Answer<TokenReview> ReviewToken(const base::Call& call, const base::Secret& token,
                                           const std::string& audience) = 0;
 
+  // GET /openid/v1/jwks: for every ServiceAccount, unless the cluster's administrator has removed that. The
+  // JSON Web Key Set that verifies this cluster's tokens, as it came.
+  virtual Answer<std::string> GetTokenKeys(const base::Call& call) = 0;
+
   // list, get, create, delete pods of one namespace; an empty one lists those of all.
   virtual Answer<Page<Pod>> ListPods(const base::Call& call, const std::string& name_space,
                                      const ListOptions& options) = 0;

@@ -26,6 +26,7 @@ Answer<http::Response> SendOnce(const base::Call& call, http::Client& client, co
                                 const Ask& ask, const std::string& ca_pem, const Proof& proof) {
   http::Request request{.method = ask.method, .url = ask.url, .headers = {{"Accept", ask.accept}}};
   if (!ask.content_type.empty()) request.headers.Add("Content-Type", ask.content_type);
+  for (const auto& [name, value] : ask.further.fields()) request.headers.Add(name, value);
   request.authorization = proof.authorization;
   request.secret_header = ask.header;
   request.body = ask.body;

@@ -23,6 +23,7 @@ struct Ask {
   std::string accept = "application/json";
   std::size_t max_body_bytes = 4 * 1024 * 1024;  // of the answer
   std::optional<http::SecretHeader> header;      // for whom the server asks in turn
+  http::Headers further;                         // likewise
 };
 
 // The 2xx answer, or why there is none. What HttpApi and KubeletApi have in common: bounds (of bytes, and 30

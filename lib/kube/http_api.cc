@@ -4,6 +4,7 @@
 #include "doc/json.h"
 #include "doc/secret_node.h"
 #include "doc/write.h"
+#include "http/host_names.h"
 #include "http/url.h"
 #include "kube/decode.h"
 #include "kube/exchange.h"
@@ -19,6 +20,7 @@ constexpr const char* kStrategicPatch = "application/strategic-merge-patch+json"
 constexpr const char* kJson = "application/json";
 // A pod's own answer: the status document of a node with 5,000 images has 5 MB.
 constexpr std::size_t kLongestPodAnswer = 8 * 1024 * 1024;
+constexpr std::size_t kLongestKeys = 256 * 1024;
 constexpr std::size_t kLongestAnswer = 4 * 1024 * 1024;
 // A Node's managed fields nest deeper than any file that people write.
 constexpr doc::Limits kAnswerLimits{.bytes = kLongestAnswer, .depth = 64, .nodes = 1'000'000};
@@ -60,6 +62,7 @@ struct HttpApi::Verb {
   std::string other_path;                // Target::kOther
   std::size_t max_body_bytes = kLongestAnswer;
   std::optional<http::SecretHeader> header;
+  http::Headers further;
 
   std::string Attempt() const {
     std::string attempt = verb + " " + resource;
@@ -102,7 +105,8 @@ Answer<http::Response> HttpApi::Send(const base::Call& call, const Verb& verb) {
                    .body = verb.body,
                    .secret = verb.secret,
                    .max_body_bytes = verb.max_body_bytes,
-                   .header = verb.header});
+                   .header = verb.header,
+                   .further = verb.further});
 }
 
 Answer<doc::Node> HttpApi::SendForObject(const base::Call& call, const Verb& verb) {
@@ -269,6 +273,16 @@ Answer<TokenReview> HttpApi::ReviewToken(const base::Call& call, const base::Sec
   return review;
 }
 
+Answer<std::string> HttpApi::GetTokenKeys(const base::Call& call) {
+  Verb verb{.verb = "get", .resource = "/openid/v1/jwks"};
+  verb.target = Verb::Target::kOther;
+  verb.other_path = "/openid/v1/jwks";
+  verb.max_body_bytes = kLongestKeys;
+  auto response = Send(call, verb);
+  if (!response) return std::move(response).failure();
+  return std::move(response->body);
+}
+
 Answer<Page<Pod>> HttpApi::ListPods(const base::Call& call, const std::string& name_space,
                                     const ListOptions& options) {
   Verb verb{.verb = "list", .resource = "pods", .name_space = name_space};
@@ -308,6 +322,7 @@ Answer<std::string> HttpApi::PodProxyGet(const base::Call& call, const std::stri
   verb.other_path = path;
   verb.max_body_bytes = kLongestPodAnswer;
   verb.header = std::move(header);
+  verb.further.Add(std::string(http::kNoPageHeader), "1");
   auto response = Send(call, verb);
   if (!response) return std::move(response).failure();
   return std::move(response->body);

@@ -39,6 +39,7 @@ class HttpApi final : public Api {
   Answer<ServiceAccountToken> CreateToken(const base::Call& call, const std::string& name_space,
                                           const std::string& service_account, const std::string& audience,
                                           std::int64_t expiration_seconds) override;
+  Answer<std::string> GetTokenKeys(const base::Call& call) override;
   Answer<TokenReview> ReviewToken(const base::Call& call, const base::Secret& token,
                                   const std::string& audience) override;
   Answer<Page<Pod>> ListPods(const base::Call& call, const std::string& name_space,

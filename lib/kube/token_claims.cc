@@ -14,15 +14,6 @@ constexpr doc::Limits kClaimLimits{.bytes = kLongestToken, .depth = 8, .nodes = 
 // In the year 2255. Later ones do not fit into a WallTime, and are as good as this.
 constexpr std::int64_t kLastSecond = 9'000'000'000;
 
-// RFC 4648 section 5, without padding.
-std::optional<std::string> DecodeBase64Url(std::string_view text) {
-  std::string standard(text);
-  std::replace(standard.begin(), standard.end(), '-', '+');
-  std::replace(standard.begin(), standard.end(), '_', '/');
-  standard.append((4 - standard.size() % 4) % 4, '=');
-  return base::Base64Decode(standard);
-}
-
 // One string, or a list of strings.
 std::vector<std::string> Audiences(const doc::Node* claim) {
   std::vector<std::string> audiences;
@@ -40,7 +31,7 @@ std::optional<TokenClaims> ReadTokenClaims(std::string_view token) {
   if (token.size() > kLongestToken) return std::nullopt;
   const std::vector<std::string_view> parts = base::Split(token, '.');
   if (parts.size() != 3 || parts[2].empty()) return std::nullopt;
-  const std::optional<std::string> json = DecodeBase64Url(parts[1]);
+  const std::optional<std::string> json = base::Base64UrlDecode(parts[1]);
   if (!json) return std::nullopt;
   doc::Problems problems("token");
   const auto body = doc::ParseJson(*json, problems, doc::JsonRules::kLenient, kClaimLimits);

@@ -28,6 +28,32 @@ class World : public AnsweringNode {
   }
 };
 
+// DNS rebinding: a page makes its own name stand for the agent's address.
+TEST(Endpoints, APageOfAStrangerReadsNothing) {
+  World world;
+  const auto status = [&](const std::string& path, const http::Headers& headers,
+                          Audience audience = Audience::kNeighbours) {
+    http::ServerRequest request{.path = path, .headers = headers};
+    if (path == "/v1/check") {
+      request.method = http::Method::kPost;
+      request.body = R"([{"image":"ghcr.io/acme/runner:v3","policy":"Never"}])";
+    }
+    return world.Answer(audience, request).status;
+  };
+  for (const char* path : {"/v1/status", "/readyz", "/metrics", "/v1/check"}) {
+    EXPECT_EQ(status(path, {{"Host", "evil.example:9477"}}), 421) << path;
+    EXPECT_EQ(status(path, {{"Host", "evil.example:9477"}, {"Accept-Encoding", "gzip, deflate"}}), 421)
+        << path;
+    EXPECT_EQ(status(path, {{"Host", "10.0.0.1:9477"}}), 200) << path;
+    EXPECT_EQ(status(path, {{"Host", "evil.example"}}, Audience::kLocal), 200) << path;
+    EXPECT_EQ(status(path, {}), 200) << path;
+  }
+  EXPECT_EQ(status("/livez", {{"Host", "evil.example"}}), 200) << "it tells nothing";
+  // These depend on a token.
+  EXPECT_EQ(status("/v1/check", {{"Host", "evil.example"}, {"Authorization", "Bearer x"}}), 403);
+  EXPECT_EQ(status("/v1/status", {{"Host", "evil.example"}, {"Prefetchd-Authorization", "Bearer x"}}), 403);
+}
+
 enum class On { kPeacefulNode, kTroubledNode };
 
 struct Row {

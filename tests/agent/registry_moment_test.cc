@@ -32,29 +32,32 @@ TEST(RegistryMoment, OneAnswerServesAllWhoAskMeanwhile) {
     return Same();
   };
   std::vector<std::jthread> threads;
-  threads.emplace_back([&] { same += moment.Get({}, "a", slow, Late).kind == RegistryAnswerKind::kSame; });
+  threads.emplace_back(
+      [&] { same += moment.Get({}, "r.io", "a", slow, Late).kind == RegistryAnswerKind::kSame; });
   begun.wait();
   for (int i = 0; i < 4; i++) {
-    threads.emplace_back([&] { same += moment.Get({}, "a", slow, Late).kind == RegistryAnswerKind::kSame; });
+    threads.emplace_back(
+        [&] { same += moment.Get({}, "r.io", "a", slow, Late).kind == RegistryAnswerKind::kSame; });
   }
   done.count_down();
   threads.clear();
   EXPECT_EQ(same, 5);
   EXPECT_EQ(asked, 1);
-  EXPECT_EQ(moment.Get({}, "b", Same, Late).kind, RegistryAnswerKind::kSame) << "another key is asked";
+  EXPECT_EQ(moment.Get({}, "r.io", "b", Same, Late).kind, RegistryAnswerKind::kSame)
+      << "another key is asked";
 }
 
 TEST(RegistryMoment, WhoHasNoTimeGetsNoAnswerAndSpoilsNone) {
   RegistryMoment moment;
   const auto cut_short = [] { return RegistryMoment::Said{Late(), false}; };
-  EXPECT_EQ(moment.Get({}, "a", cut_short, Late).message, "late");
-  EXPECT_EQ(moment.Get({}, "a", Same, Late).kind, RegistryAnswerKind::kSame)
+  EXPECT_EQ(moment.Get({}, "r.io", "a", cut_short, Late).message, "late");
+  EXPECT_EQ(moment.Get({}, "r.io", "a", Same, Late).kind, RegistryAnswerKind::kSame)
       << "the next one asks for itself";
 
   std::latch begun(1), done(1);
   std::jthread slow([&] {
     moment.Get(
-        {}, "b",
+        {}, "r.io", "b",
         [&] {
           begun.count_down();
           done.wait();
@@ -63,21 +66,21 @@ TEST(RegistryMoment, WhoHasNoTimeGetsNoAnswerAndSpoilsNone) {
         Late);
   });
   begun.wait();
-  EXPECT_EQ(moment.Get(base::Call{}.Within(milliseconds(20)), "b", Same, Late).message, "late");
+  EXPECT_EQ(moment.Get(base::Call{}.Within(milliseconds(20)), "r.io", "b", Same, Late).message, "late");
   std::stop_source stop;
   stop.request_stop();
-  EXPECT_EQ(moment.Get({.stop = stop.get_token()}, "b", Same, Late).message, "late");
+  EXPECT_EQ(moment.Get({.stop = stop.get_token()}, "r.io", "b", Same, Late).message, "late");
   done.count_down();
 }
 
-TEST(RegistryMoment, RegistriesThatHangLeaveAnEndToOthersWaiting) {
+TEST(RegistryMoment, ARegistryThatHangsLeavesAnEndToOthersWaiting) {
   RegistryMoment moment;
   std::latch begun(RegistryMoment::kMostAsking), done(1);
   std::vector<std::jthread> hanging;
   for (int i = 0; i < RegistryMoment::kMostAsking; i++) {
     hanging.emplace_back([&, i] {
       moment.Get(
-          {}, std::to_string(i),
+          {}, "r.io", std::to_string(i),
           [&] {
             begun.count_down();
             done.wait();
@@ -87,18 +90,21 @@ TEST(RegistryMoment, RegistriesThatHangLeaveAnEndToOthersWaiting) {
     });
   }
   begun.wait();
-  EXPECT_EQ(moment.Get(base::Call{}.Within(milliseconds(20)), "third", Same, Late).message, "late");
+  EXPECT_EQ(moment.Get(base::Call{}.Within(milliseconds(20)), "r.io", "third", Same, Late).message, "late");
+  EXPECT_EQ(moment.Get({}, "other.io", "third", Same, Late).kind, RegistryAnswerKind::kSame)
+      << "another registry is asked meanwhile";
   done.count_down();
   hanging.clear();
-  EXPECT_EQ(moment.Get({}, "third", Same, Late).kind, RegistryAnswerKind::kSame);
+  EXPECT_EQ(moment.Get({}, "r.io", "third", Same, Late).kind, RegistryAnswerKind::kSame);
 }
 
 TEST(RegistryMoment, AnAskerThatThrowsLeavesItsKeyToOthers) {
   RegistryMoment moment;
-  EXPECT_THROW(moment.Get(
-                   {}, "a", []() -> RegistryMoment::Said { throw std::runtime_error("no memory"); }, Late),
-               std::runtime_error);
-  EXPECT_EQ(moment.Get(base::Call{}.Within(milliseconds(20)), "a", Same, Late).kind,
+  EXPECT_THROW(
+      moment.Get(
+          {}, "r.io", "a", []() -> RegistryMoment::Said { throw std::runtime_error("no memory"); }, Late),
+      std::runtime_error);
+  EXPECT_EQ(moment.Get(base::Call{}.Within(milliseconds(20)), "r.io", "a", Same, Late).kind,
             RegistryAnswerKind::kSame);
 }
 

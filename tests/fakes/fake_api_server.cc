@@ -282,10 +282,12 @@ std::optional<http::ServerResponse> FakeApiServer::Forward(const base::Call& cal
     if (port == pod_ports_.end() || Refuse(request, asked)) return std::nullopt;
     url = "http://127.0.0.1:" + std::to_string(port->second) + asked.rest;
   }
-  // As a real one: without Authorization, which was for this server.
-  http::Headers headers;
+  // As a real one: with the client's name of this server, and without Authorization, which was for this
+  // server.
+  http::Headers headers = {{"Host", "api.example.com:6443"}};
   for (const auto& [name, value] : request.headers.fields()) {
-    if (name.starts_with("Prefetchd-") || name.starts_with("prefetchd-")) headers.Add(name, value);
+    const std::string lower = base::ToLower(name);
+    if (lower.starts_with("prefetchd-") || lower.starts_with("sec-")) headers.Add(name, value);
   }
   auto answer = client_.Send(call, {.url = url, .headers = headers, .max_body_bytes = 64 << 20});
   if (!answer) return StatusAnswer(503, "ServiceUnavailable", "error trying to reach service");

@@ -41,6 +41,7 @@ class RefusingApi : public kube::Api {
                                                        const std::string&) override {
     return No();
   }
+  kube::Answer<std::string> GetTokenKeys(const base::Call&) override { return No(); }
   kube::Answer<kube::TokenReview> ReviewToken(const base::Call&, const base::Secret&,
                                               const std::string&) override {
     return No();

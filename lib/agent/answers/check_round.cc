@@ -81,6 +81,7 @@ CheckRound::Outcome CheckRound::Decide(const base::Call& call, const status::Che
         facts.verdict = KubeletVerdict(snapshot_, facts.runtime->image->image_id, question);
         break;
       case CheckNeed::kRegistry:
+        if (reach_ == Reach::kNode) return {std::move(facts), std::move(step)};
         facts.registry = registries_.Ask(call, snapshot_.runtime, *facts.runtime->image);
         break;
     }

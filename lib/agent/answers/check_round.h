@@ -24,10 +24,14 @@ struct CheckSources {
 // One thread's. What it refers to outlives it.
 class CheckRound {
  public:
+  // Whether it asks registries, or ends where one would be asked.
+  enum class Reach { kRegistries, kNode };
+
   // `ask_until`: real time, as a Call's deadline.
   CheckRound(const CheckSources& sources, const plan::Snapshot& snapshot, const Asker& asker,
-             base::TimePoint ask_until)
-      : sources_(sources),
+             base::TimePoint ask_until, Reach reach = Reach::kRegistries)
+      : reach_(reach),
+        sources_(sources),
         snapshot_(snapshot),
         asker_(asker),
         registries_(sources.asker, sources.keyring, sources.clock, ask_until,
@@ -35,7 +39,7 @@ class CheckRound {
 
   struct Outcome {
     plan::CheckFacts facts;
-    plan::CheckStep step;  // a verdict; or kPull, with `pull` only
+    plan::CheckStep step;  // a verdict; kPull, with `pull` only; or kRegistry, with Reach::kNode only
   };
   // `pull`: a pull may be the answer, where the asker has the right to one.
   Outcome Decide(const base::Call& call, const status::CheckQuestion& question, bool pull);
@@ -48,6 +52,7 @@ class CheckRound {
                                 const plan::ImageState* listed);
   bool HasOwnCredentials(const status::CheckQuestion& question, const image::Reference* reference);
 
+  const Reach reach_;
   const CheckSources sources_;
   const plan::Snapshot& snapshot_;
   const Asker asker_;

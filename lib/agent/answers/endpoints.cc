@@ -2,11 +2,15 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
+#include <utility>
+#include <variant>
 
 #include "agent/answers/metrics_text.h"
 #include "base/peer_rate.h"
+#include "http/host_names.h"
 #include "image/pull_policy.h"
 #include "image/reference.h"
 #include "status/check_document.h"
@@ -65,17 +69,27 @@ http::ServerResponse Refusal(const TurnedAway& away) {
   return response;
 }
 
+// The answer to a caller by its token. Callers who are remembered wait for nobody's review.
+http::ServerAnswer AfterLogin(
+    Callers& callers, Callers::Token token, const std::string& peer,
+    std::function<http::ServerAnswer(const std::variant<plan::Caller, TurnedAway>&)> answer) {
+  if (auto caller = callers.Remembered(token)) return answer(*caller);
+  return {[&callers, token = std::move(token), peer, answer = std::move(answer)](const base::Call& call) {
+            return answer(callers.Identify(call, token, peer));
+          },
+          http::JobKind::kLogin};
+}
+
 // With a fleet token: in full.
 http::ServerAnswer StatusOfFleet(const Board& board, const base::Clock& clock, std::string_view authorization,
                                  const std::string& peer, Callers& callers) {
   auto token = callers.Read(authorization, plan::CallerPurpose::kFleet);
   if (const auto* away = std::get_if<TurnedAway>(&token)) return Refusal(*away);
-  return http::Deferred([&board, &clock, &callers, token = std::get<Callers::Token>(std::move(token)),
-                         peer](const base::Call& call) {
-    auto caller = callers.Identify(call, token, peer);
+  auto answer = [&board, &clock](const std::variant<plan::Caller, TurnedAway>& caller) -> http::ServerAnswer {
     if (const auto* away = std::get_if<TurnedAway>(&caller)) return Refusal(*away);
-    return http::SharedJsonResponse(200, board.Documents()->full.Write(clock.Wall()));
-  });
+    return Status(board, clock, View::kFull);
+  };
+  return AfterLogin(callers, std::get<Callers::Token>(std::move(token)), peer, answer);
 }
 
 http::ServerAnswer Readyz(const Board& board, const http::ServerRequest& request, View view) {
@@ -136,9 +150,35 @@ http::ServerResponse AnswerCheck(const base::Call& call, const Inquiry& inquiry,
 
 // A request that waits for its turn is not parsed yet: that takes many times the memory of its text.
 http::ServerAnswer Check(const Inquiry& inquiry, const http::ServerRequest& request, bool local) {
-  return http::Deferred([&inquiry, body = request.body, local](const base::Call& call) {
-    return AnswerCheck(call, inquiry, body, local);
-  });
+  // Neighbours get known answers only.
+  return {[&inquiry, body = request.body, local](const base::Call& call) {
+            return AnswerCheck(call, inquiry, body, local);
+          },
+          local ? http::JobKind::kSlow : http::JobKind::kNear};
+}
+
+// The check of a pod that is known. It waits for registries and pulls only if it needs them, and then beside
+// other namespaces' checks. A request that waits for its turn is not parsed.
+http::ServerAnswer AnswerPod(const base::Call& call, const Inquiry& inquiry, const Callers& callers,
+                             const plan::Caller& caller, const std::string& body, bool ask) {
+  auto check = status::ParseCheckRequest(body, true);
+  if (!check) return http::ErrorResponse(400, check.error().message());
+  if (base::Status own = status::SpeakFor(caller, *check); !own) {
+    return http::ErrorResponse(403, own.error().message());
+  }
+  const Asker asker{.kind = Asker::Kind::kPod, .rules = callers.rules()};
+  if (check->pull && asker.rules.pull == plan::PullFor::kNever) {
+    return http::ErrorResponse(403,
+                               "this agent's configuration (preflight.pull) lets no pod have images pulled");
+  }
+  if (ask) return http::JsonResponse(200, status::CheckResultJson(inquiry.Check(call, *check, asker)));
+  if (auto known = inquiry.CheckKnown(call, *check, asker)) {
+    return http::JsonResponse(200, status::CheckResultJson(*known));
+  }
+  return {[&inquiry, &callers, caller, body](const base::Call& later) {
+            return AnswerPod(later, inquiry, callers, caller, body, true);
+          },
+          http::JobKind::kSlow, caller.name_space};
 }
 
 // A pod that asks in its own name.
@@ -147,23 +187,22 @@ http::ServerAnswer CheckOfPod(const Inquiry& inquiry, const http::ServerRequest&
   // Most tokens that are worth nothing are refused here, without a thread.
   auto token = callers.Read(authorization, plan::CallerPurpose::kPreflight);
   if (const auto* away = std::get_if<TurnedAway>(&token)) return Refusal(*away);
-  return http::Deferred([&inquiry, &callers, token = std::get<Callers::Token>(std::move(token)),
-                         body = request.body, peer = request.peer](const base::Call& call) {
-    auto caller = callers.Identify(call, token, peer);
-    if (const auto* away = std::get_if<TurnedAway>(&caller)) return Refusal(*away);
-    // Only for known callers: a parsed request takes many times the memory of its text.
-    auto check = status::ParseCheckRequest(body, true);
-    if (!check) return http::ErrorResponse(400, check.error().message());
-    if (base::Status own = status::SpeakFor(std::get<plan::Caller>(caller), *check); !own) {
-      return http::ErrorResponse(403, own.error().message());
-    }
-    const Asker asker{.kind = Asker::Kind::kPod, .rules = callers.rules()};
-    if (check->pull && asker.rules.pull == plan::PullFor::kNever) {
-      return http::ErrorResponse(
-          403, "this agent's configuration (preflight.pull) lets no pod have images pulled");
-    }
-    return http::JsonResponse(200, status::CheckResultJson(inquiry.Check(call, *check, asker)));
-  });
+  auto answer = [&inquiry, &callers, body = request.body](
+                    const std::variant<plan::Caller, TurnedAway>& who) -> http::ServerAnswer {
+    if (const auto* away = std::get_if<TurnedAway>(&who)) return Refusal(*away);
+    const plan::Caller& caller = std::get<plan::Caller>(who);
+    return {[&inquiry, &callers, caller, body](const base::Call& call) {
+              return AnswerPod(call, inquiry, callers, caller, body, false);
+            },
+            http::JobKind::kNear, caller.name_space};
+  };
+  return AfterLogin(callers, std::get<Callers::Token>(std::move(token)), request.peer, answer);
+}
+
+// Its answer depends on a token, which no stranger's page has.
+bool ShowsToken(const http::ServerRequest& request) {
+  return (request.path == kCheck && request.headers.Has("Authorization")) ||
+         (request.path == "/v1/status" && request.headers.Has(plan::kFleetHeader));
 }
 
 // https://prometheus.io/docs/instrumenting/exposition_formats/: what every version of Prometheus reads.
@@ -183,6 +222,13 @@ http::Handler Endpoints(const Board& board, const Metrics& metrics, const Inquir
   return [&board, &metrics, &inquiry, &clock, local, view, checks,
           callers](const http::ServerRequest& request) -> http::ServerAnswer {
     const std::string& path = request.path;
+    if (!local && path != "/livez" && !ShowsToken(request)) {
+      // The page of a stranger would read what any neighbour may.
+      const std::string node = board.Latest()->node;
+      if (http::MayBeOfAPage(request, {node})) {
+        return http::ErrorResponse(421, "this is no name of this agent: use an address or the node's name");
+      }
+    }
     bool image = local && path.starts_with(kImages) && path.size() > kImages.size();
     if (path == kCheck) {
       if (request.method != http::Method::kPost) return http::MethodNotAllowedResponse({http::Method::kPost});

@@ -21,6 +21,9 @@ enum class Audience { kNeighbours, kLocal };
 constexpr int kChecksPerSecond = 20;
 constexpr int kChecksAtOnce = 200;
 constexpr unsigned kNeighboursInQueue = 256;
+// Threads for each kind of neighbours' questions, and of these for one address or namespace.
+constexpr unsigned kThreadsForNeighbours = 8;
+constexpr unsigned kThreadsForOneNeighbour = 2;
 
 // `callers`: neighbours who show a token are answered as that allows, at the rates of Callers: pods their
 // preflights, fleet tokens the full status. Null: they are refused.

@@ -90,4 +90,21 @@ status::CheckResult Inquiry::Check(const base::Call& call, const status::CheckRe
   return result;
 }
 
+std::optional<status::CheckResult> Inquiry::CheckKnown(const base::Call& call,
+                                                       const status::CheckRequest& request,
+                                                       Asker asker) const {
+  asker.pull = request.pull;
+  const plan::SnapshotPtr snapshot = board_.Latest();
+  status::CheckResult result{.node = snapshot->node, .time = clock_.Wall(), .ok = true, .answers = {}};
+  CheckRound round({runtime_, keyring_, clock_, asker_, moment_}, *snapshot, asker, base::TimePoint(),
+                   CheckRound::Reach::kNode);
+  for (const status::CheckQuestion& question : request.questions) {
+    const CheckRound::Outcome outcome = round.Decide(call, question, pulls());
+    if (outcome.step.need != plan::CheckNeed::kNothing) return std::nullopt;
+    result.answers.push_back(status::AnswerOf(question, outcome.step.verdict));
+    result.ok = result.ok && result.answers.back().ok;
+  }
+  return result;
+}
+
 }  // namespace prefetch::agent

@@ -65,6 +65,10 @@ class Inquiry {
   // CheckRequest::wait.
   status::CheckResult Check(const base::Call& call, const status::CheckRequest& request, Asker asker) const;
 
+  // The same if it needs neither a registry nor a pull; else nullopt.
+  std::optional<status::CheckResult> CheckKnown(const base::Call& call, const status::CheckRequest& request,
+                                                Asker asker) const;
+
   // Does this agent pull for a check? And for one over the local socket?
   bool pulls() const { return wish_ != nullptr; }
   bool pulls_for_node() const { return pulls() && pulls_for_node_; }

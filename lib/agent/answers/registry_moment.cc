@@ -19,13 +19,14 @@ base::TimePoint RealNow() {
 // That a key is being asked; ends with its scope, whatever happens in it.
 class RegistryMoment::Turn {
  public:
-  Turn(RegistryMoment& moment, const std::string& key) : moment_(moment), key_(key) {}
+  Turn(RegistryMoment& moment, const std::string& registry, const std::string& key)
+      : moment_(moment), registry_(registry), key_(key) {}
   Turn(const Turn&) = delete;
   Turn& operator=(const Turn&) = delete;
   ~Turn() {
     {
       base::Lock lock(moment_.mutex_);
-      moment_.asking_--;
+      if (auto asking = moment_.asking_.find(registry_); --asking->second == 0) moment_.asking_.erase(asking);
       moment_.slots_[key_].asking = false;
     }
     moment_.changed_.notify_all();
@@ -39,11 +40,12 @@ class RegistryMoment::Turn {
 
  private:
   RegistryMoment& moment_;
+  const std::string& registry_;
   const std::string& key_;
 };
 
-image::RegistryAnswer RegistryMoment::Get(const base::Call& call, const std::string& key,
-                                          const std::function<Said()>& ask,
+image::RegistryAnswer RegistryMoment::Get(const base::Call& call, const std::string& registry,
+                                          const std::string& key, const std::function<Said()>& ask,
                                           const std::function<image::RegistryAnswer()>& late) {
   const base::TimePoint until = std::min<base::TimePoint>(call.deadline, RealNow() + kPatience);
   {
@@ -55,16 +57,16 @@ image::RegistryAnswer RegistryMoment::Get(const base::Call& call, const std::str
     while (true) {
       Slot& slot = slots_[key];
       if (!slot.asking && RealNow() < slot.until) return slot.answer;
-      if (!slot.asking && asking_ < kMostAsking) {
+      if (!slot.asking && asking_[registry] < kMostAsking) {
         slot.asking = true;
-        asking_++;
+        asking_[registry]++;
         break;
       }
       if (call.Stopped() || RealNow() >= until) return late();
       changed_.wait_until(mutex_, std::min<base::TimePoint>(until, RealNow() + kLook));
     }
   }
-  Turn turn(*this, key);
+  Turn turn(*this, registry, key);
   Said said = ask();
   if (said.of_registry) turn.Keep(said.answer);
   return std::move(said.answer);

@@ -22,10 +22,11 @@ class RegistryMoment {
     bool of_registry = true;  // false: it tells how long the asker waited, and others ask for themselves
   };
 
-  // `key` stands for the question and its credentials. `ask` is called without a lock, by one thread for a
-  // key and by kMostAsking for all keys; the others wait for an answer, or for their turn, for kPatience and
-  // no longer than `call`, and then get `late`. An answer serves for five seconds.
-  image::RegistryAnswer Get(const base::Call& call, const std::string& key, const std::function<Said()>& ask,
+  // `key` stands for the question to `registry`, and its credentials. `ask` is called without a lock, by one
+  // thread for a key and by kMostAsking for a registry; the others wait for an answer, or for their turn, for
+  // kPatience and no longer than `call`, and then get `late`. An answer serves for five seconds.
+  image::RegistryAnswer Get(const base::Call& call, const std::string& registry, const std::string& key,
+                            const std::function<Said()>& ask,
                             const std::function<image::RegistryAnswer()>& late) PREFETCH_EXCLUDES(mutex_);
 
   // A registry that hangs leaves threads to other questions.
@@ -43,7 +44,7 @@ class RegistryMoment {
   base::Mutex mutex_;
   base::Condition changed_;
   std::map<std::string, Slot> slots_ PREFETCH_GUARDED_BY(mutex_);
-  int asking_ PREFETCH_GUARDED_BY(mutex_) = 0;
+  std::map<std::string, int> asking_ PREFETCH_GUARDED_BY(mutex_);  // threads, by registry
 };
 
 }  // namespace prefetch::agent

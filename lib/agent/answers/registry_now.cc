@@ -90,7 +90,8 @@ image::RegistryAnswer RegistryNow::Ask(const base::Call& call, const plan::Runti
           left < limit || call.Stopped() || std::chrono::steady_clock::now() >= call.deadline;
       return {said, !(cut_short && IsSilent(said))};
     };
-    answer = for_pods_->Get(within, image.want->reference.Normalized() + " " + image.digest, ask, late);
+    answer =
+        for_pods_->Get(within, registry, image.want->reference.Normalized() + " " + image.digest, ask, late);
   }
   if (IsSilent(answer)) silent_.emplace(registry, answer);
   return answer;

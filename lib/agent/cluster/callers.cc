@@ -53,6 +53,7 @@ Callers::Callers(plan::CallerRules rules, bool fleet, plan::AgentPlace place, ku
       api_(api),
       metrics_(metrics),
       clock_(clock),
+      keys_(api, clock),
       reviews_(kReviews, kReviewsOfPeer),
       fleet_reviews_(kFleetReviews, kReviewsOfPeer) {}
 
@@ -214,8 +215,33 @@ std::variant<Callers::Token, TurnedAway> Callers::Read(std::string_view authoriz
   return Token{purpose, base::Secret(std::string(token)), kind + hash_.Of(token), *said.expires};
 }
 
+std::optional<std::variant<plan::Caller, TurnedAway>> Callers::Remembered(const Token& token) {
+  std::optional<Identity> identity;
+  {
+    base::Lock lock(mutex_);
+    identity = Recall(token.key);
+  }
+  if (!identity) return std::nullopt;
+  return Admit(*std::move(identity), token.purpose);
+}
+
+std::optional<TurnedAway> Callers::RefuseForged(const base::Call& call, const Token& token) {
+  switch (keys_.Judge(call, token.secret.Reveal())) {
+    case IssuerKeys::Judgement::kReview:
+      return std::nullopt;
+    case IssuerKeys::Judgement::kForged:
+      return Refuse(plan::CallerRefusal::kRejected, token.purpose);
+    case IssuerKeys::Judgement::kLater:
+      metrics_.CallerTurnedAway(token.purpose, "NotReviewed");
+      return TurnedAway{.status = 503, .message = kNoReview, .retry_after = kComeAgain};
+  }
+  return std::nullopt;
+}
+
 std::variant<plan::Caller, TurnedAway> Callers::Identify(const base::Call& call, const Token& token,
                                                          const std::string& peer) {
+  if (auto remembered = Remembered(token)) return *std::move(remembered);
+  if (auto away = RefuseForged(call, token)) return *std::move(away);
   auto reviewed = Review(call, token, peer);
   if (auto* away = std::get_if<TurnedAway>(&reviewed)) return std::move(*away);
   return Admit(std::get<Identity>(std::move(reviewed)), token.purpose);

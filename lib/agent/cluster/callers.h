@@ -2,9 +2,9 @@
 // request.
 //
 // The API server says whose token it is (TokenReview), at a bounded rate: any pod may send anything here.
-// Its answers count for a minute, refusals too. During its outage, callers with such an answer go on, and
-// others are told to come again: a guess admits no one. After an unanswered question, only one caller at a
-// time asks again, after a pause.
+// Tokens that its keys have not signed are refused without that. Its answers count for a minute, refusals
+// too. During its outage, callers with such an answer go on, and others are told to come again: a guess
+// admits no one. After an unanswered question, only one caller at a time asks again, after a pause.
 #pragma once
 
 #include <chrono>
@@ -17,6 +17,7 @@
 #include <utility>
 #include <variant>
 
+#include "agent/cluster/issuer_keys.h"
 #include "agent/metrics.h"
 #include "base/call.h"
 #include "base/clock.h"
@@ -75,8 +76,11 @@ class Callers {
   // From the header's value. Turns away whom a look at it alone can turn away; never blocks.
   std::variant<Token, TurnedAway> Read(std::string_view authorization, plan::CallerPurpose purpose) const;
 
-  // Blocks while the API server is asked, for 3 s at most.
-  // `peer`: the address that it came from.
+  // As Identify, if the answer about the token is remembered; else nullopt. Never blocks.
+  std::optional<std::variant<plan::Caller, TurnedAway>> Remembered(const Token& token)
+      PREFETCH_EXCLUDES(mutex_);
+  // Blocks while the API server is asked, for 6 s at most. A token that this cluster has not signed costs no
+  // review once the cluster's keys are known. `peer`: the address that it came from.
   std::variant<plan::Caller, TurnedAway> Identify(const base::Call& call, const Token& token,
                                                   const std::string& peer) PREFETCH_EXCLUDES(mutex_);
 
@@ -87,6 +91,8 @@ class Callers {
     base::TimePoint until;
   };
 
+  // nullopt: the token is worth a review.
+  std::optional<TurnedAway> RefuseForged(const base::Call& call, const Token& token);
   std::variant<Identity, TurnedAway> Review(const base::Call& call, const Token& token,
                                             const std::string& peer) PREFETCH_EXCLUDES(mutex_);
   std::variant<plan::Caller, TurnedAway> Admit(Identity identity, plan::CallerPurpose purpose)
@@ -119,6 +125,7 @@ class Callers {
   Metrics& metrics_;
   const base::Clock& clock_;
   const base::SaltedHash hash_;
+  IssuerKeys keys_;
   std::function<void(std::string problem)> tell_;  // may be null
   base::Mutex mutex_;
   base::Condition changed_;

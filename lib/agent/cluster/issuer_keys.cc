@@ -1,0 +1,79 @@
+#include "agent/cluster/issuer_keys.h"
+
+#include <chrono>
+#include <utility>
+
+#include "base/log.h"
+#include "kube/retry.h"
+
+namespace prefetch::agent {
+namespace {
+
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+constexpr minutes kReadAgain{10};
+constexpr seconds kReadAfterFailure{30};
+constexpr seconds kReadForNewKey{10};
+constexpr seconds kReadLimit{3};
+
+}  // namespace
+
+IssuerKeys::Keys IssuerKeys::Newest() const {
+  base::Lock lock(mutex_);
+  return keys_;
+}
+
+bool IssuerKeys::TakeTurn(bool unknown_key) {
+  base::Lock lock(mutex_);
+  const base::TimePoint now = clock_.Now();
+  if (reading_ || now < (unknown_key ? next_early_ : next_)) return false;
+  reading_ = true;
+  return true;
+}
+
+void IssuerKeys::Read(const base::Call& call) {
+  auto json = api_.GetTokenKeys(call.Within(kReadLimit));
+  Keys keys;
+  if (json) {
+    if (auto parsed = kube::TokenKeys::Parse(*json)) {
+      keys = std::make_shared<const kube::TokenKeys>(*std::move(parsed));
+    } else {
+      base::Debug("the API server's keys for tokens cannot be parsed", {});
+    }
+  } else {
+    base::Debug("the API server's keys for tokens are not read", {{"error", json.failure().message}});
+  }
+  const bool cut_short = !json && json.failure().kind == kube::ApiError::kCancelled;
+  const bool refused = !json && kube::IsRefusal(json.failure().kind);
+  base::Lock lock(mutex_);
+  reading_ = false;
+  if (cut_short) return;  // nothing was heard, so another caller reads them
+  const base::TimePoint now = clock_.Now();
+  failed_ = keys == nullptr;
+  const bool seldom = keys != nullptr || refused;
+  next_ = now + (seldom ? base::Duration(kReadAgain) : base::Duration(kReadAfterFailure));
+  next_early_ = now + (keys != nullptr ? base::Duration(kReadForNewKey) : base::Duration(kReadAfterFailure));
+  if (keys != nullptr) keys_ = std::move(keys);  // else the old ones still tell what is genuine
+}
+
+IssuerKeys::Judgement IssuerKeys::Judge(const base::Call& call, std::string_view token) {
+  if (TakeTurn(false)) Read(call);
+  Keys keys = Newest();
+  if (keys == nullptr) return Judgement::kReview;
+  kube::Signature signature = keys->Judge(token);
+  if (signature == kube::Signature::kUnknownKey) {
+    bool read = TakeTurn(true);
+    if (read) Read(call);
+    keys = Newest();
+    signature = keys->Judge(token);
+    if (signature == kube::Signature::kUnknownKey) {
+      base::Lock lock(mutex_);
+      if (failed_) return Judgement::kReview;
+      return read ? Judgement::kForged : Judgement::kLater;
+    }
+  }
+  return signature == kube::Signature::kForged ? Judgement::kForged : Judgement::kReview;
+}
+
+}  // namespace prefetch::agent

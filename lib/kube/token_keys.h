@@ -1,0 +1,45 @@
+// TokenKeys: the public keys by which this cluster signs its ServiceAccounts' tokens (RFC 7517). They tell
+// forged tokens without a question to the API server. They never admit anybody: a genuine token may belong to
+// a pod that is gone, and only the API server knows that.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace prefetch::kube {
+
+struct PublicKey {
+  enum class Kind { kRsa, kP256, kP384, kP521, kOther };
+
+  std::string id;  // "kid"
+  Kind kind = Kind::kOther;
+  std::string first, second;  // big-endian: modulus and exponent, or x and y
+
+  friend bool operator==(const PublicKey&, const PublicKey&) = default;
+};
+
+enum class Signature {
+  kGenuine,
+  kForged,      // none of these keys has made it
+  kUnknownKey,  // it names a key that is none of these
+  kCannotTell,  // a key or an algorithm that we do not verify
+};
+
+class TokenKeys {
+ public:
+  // nullopt: it is no JSON Web Key Set with a key.
+  static std::optional<TokenKeys> Parse(std::string_view json);
+
+  // Of a JSON Web Token (RFC 7515, compact form), as k8s.io/kubernetes pkg/serviceaccount/jwt.go verifies it.
+  // Pure; takes at most some hundred microseconds.
+  Signature Judge(std::string_view token) const;
+
+  const std::vector<PublicKey>& keys() const { return keys_; }
+
+ private:
+  std::vector<PublicKey> keys_;
+};
+
+}  // namespace prefetch::kube

@@ -1,0 +1,110 @@
+#include "kube/token_keys.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "base/fs.h"
+#include "base/text.h"
+
+namespace prefetch::kube::token_keys_test {
+namespace {
+
+// Keys and tokens that Python's cryptography made.
+std::string File(const std::string& name) {
+  const char* testdata = std::getenv("PREFETCH_TESTDATA");
+  EXPECT_NE(testdata, nullptr) << "run by meson test";
+  auto text =
+      base::ReadFile(std::string(testdata == nullptr ? "" : testdata) + "/kube/tokens/" + name, 1 << 16);
+  EXPECT_TRUE(text) << name;
+  return text ? std::string(base::TrimSpace(*text)) : "";
+}
+
+std::string Encoded(std::string_view text) {
+  std::string encoded = base::Base64Encode(text);
+  for (char& c : encoded) c = c == '+' ? '-' : c == '/' ? '_' : c;
+  encoded.resize(encoded.find_last_not_of('=') + 1);
+  return encoded;
+}
+
+// The token with one part replaced.
+std::string With(const std::string& token, std::size_t part, const std::string& text) {
+  std::vector<std::string> parts;
+  for (std::string_view each : base::Split(token, '.')) parts.emplace_back(each);
+  parts[part] = text;
+  return base::Join(parts, ".");
+}
+
+std::string Flipped(std::string token) {
+  char& c = token[token.rfind('.') + 20];
+  c = c == 'A' ? 'B' : 'A';
+  return token;
+}
+
+TEST(TokenKeys, Judge) {
+  const auto keys = TokenKeys::Parse(File("jwks.json"));
+  const auto newer = TokenKeys::Parse(File("jwks_new.json"));
+  ASSERT_TRUE(keys && newer);
+  EXPECT_EQ(keys->keys().size(), 4U);
+  const std::string rsa = File("rsa.jwt");
+  for (const char* name : {"rsa", "p256", "p384", "p521"}) {
+    const std::string token = File(std::string(name) + ".jwt");
+    EXPECT_EQ(keys->Judge(token), Signature::kGenuine) << name;
+    EXPECT_EQ(keys->Judge(Flipped(token)), Signature::kForged) << name;
+    EXPECT_EQ(keys->Judge(With(token, 1, Encoded(R"({"aud":["prefetchd"]})"))), Signature::kForged) << name;
+    EXPECT_EQ(keys->Judge(With(token, 2, Encoded(std::string(256, '\0')))), Signature::kForged) << name;
+    EXPECT_EQ(keys->Judge(With(token, 2, "")), Signature::kForged) << name;
+    for (const char* other : {"none", "HS256", "RS512", "ES256K", ""}) {
+      const std::string kid = std::string(name) == "rsa" ? "rsa-1" : name;
+      const std::string head = R"({"alg":")" + std::string(other) + R"(","kid":")" + kid + "\"}";
+      EXPECT_EQ(keys->Judge(With(token, 0, Encoded(head))), Signature::kForged) << name << " " << other;
+    }
+  }
+  EXPECT_EQ(keys->Judge(File("rsa_other.jwt")), Signature::kForged) << "another key by the same name";
+  EXPECT_EQ(keys->Judge(File("rsa_new.jwt")), Signature::kUnknownKey);
+  EXPECT_EQ(newer->Judge(File("rsa_new.jwt")), Signature::kGenuine);
+  EXPECT_EQ(keys->Judge(With(rsa, 0, Encoded(R"({"alg":"RS256"})"))), Signature::kForged) << "fits every key";
+  for (const char* garbage : {"", "a", "a.b", "a.b.c", "a.b.c.d", "e30.e30.e30", "...", "W10.e30.e30"}) {
+    const Signature judged = keys->Judge(garbage);
+    EXPECT_TRUE(judged == Signature::kForged) << garbage;
+  }
+}
+
+TEST(TokenKeys, AKeyThatWeDoNotVerifyTellsNothing) {
+  const auto keys = TokenKeys::Parse(
+      R"({"keys":[{"kty":"OKP","crv":"Ed25519","kid":"ed","x":"AA"},{"kty":"RSA","kid":"half"}]})");
+  ASSERT_TRUE(keys);
+  for (const char* kid : {"ed", "half"}) {
+    const std::string head = R"({"alg":"EdDSA","kid":")" + std::string(kid) + "\"}";
+    EXPECT_EQ(keys->Judge(Encoded(head) + ".e30.AAAA"), Signature::kCannotTell) << kid;
+  }
+}
+
+TEST(TokenKeys, OfHostileSets) {
+  for (const char* none :
+       {"", "[]", "{}", R"({"keys":{}})", R"({"keys":[]})", R"({"keys":[1,"a"]})", "<html>"}) {
+    EXPECT_FALSE(TokenKeys::Parse(none)) << none;
+  }
+  std::string many = R"({"keys":[)";
+  for (int i = 0; i < 100; i++) many += R"({"kty":"RSA"},)";
+  many.back() = ']';
+  EXPECT_FALSE(TokenKeys::Parse(many + "}"));
+  // Numbers that are no key: even, zero, one, tiny, huge, and a point off the curve.
+  const std::string token = File("rsa.jwt"), point = File("p256.jwt");
+  for (const std::string& n : {std::string("AA"), std::string("AQ"), Encoded(std::string(256, '\0')),
+                               Encoded(std::string(255, '\1') + '\2'), Encoded(std::string(5000, '\xff'))}) {
+    for (const char* e : {"AQAB", "AA", "AQ", "Ag"}) {
+      const auto keys =
+          TokenKeys::Parse(R"({"keys":[{"kty":"RSA","kid":"rsa-1","n":")" + n + R"(","e":")" + e + "\"}]}");
+      ASSERT_TRUE(keys);
+      EXPECT_EQ(keys->Judge(token), Signature::kForged) << n << " " << e;
+    }
+    const auto keys = TokenKeys::Parse(R"({"keys":[{"kty":"EC","crv":"P-256","kid":"p256","x":")" + n +
+                                       R"(","y":")" + n + "\"}]}");
+    ASSERT_TRUE(keys);
+    EXPECT_EQ(keys->Judge(point), Signature::kForged) << n;
+  }
+}
+
+}  // namespace
+}  // namespace prefetch::kube::token_keys_test
