@@ -1,5 +1,6 @@
 #include "registry_desk.h"
 
+#include <cstdlib>
 #include <utility>
 
 namespace prefetch {
@@ -31,6 +32,7 @@ registry::ClientOptions ClientFor(const config::RegistryConfig& config,
   options.trusted_realms = config.trusted_realms;
   options.skip_mirrors = config.skip_mirrors;
   options.circuit = false;
+  if (const char* api_server = std::getenv("KUBERNETES_SERVICE_HOST")) options.api_server = api_server;
   return options;
 }
 

@@ -61,7 +61,8 @@ image::RegistryAnswer AskRegistry(const base::Call& call, const AskParts& parts,
   image::RegistryQuestion question{.reference = job.reference,
                                    .local_digests = DigestsOf(job.local),
                                    .platform = parts.node,
-                                   .credentials = {}};
+                                   .credentials = {},
+                                   .by_stranger = job.by_stranger};
   const credentials::Lookup& lookup = *job.credentials;
   bool lent = false;
   for (const credentials::Credential& credential : lookup.credentials) {

@@ -50,6 +50,7 @@ struct AskJob {
   std::shared_ptr<const credentials::Lookup> credentials;  // those that a pull would try
   std::optional<plan::Local> local;                        // the image on the node, if any
   AskingFor runtime;
+  bool by_stranger = false;  // RegistryQuestion::by_stranger
 };
 
 // All that a question needs. Everything outlives the worker that uses it.

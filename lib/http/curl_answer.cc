@@ -69,7 +69,7 @@ std::size_t OnBody(char* data, std::size_t, std::size_t size, void* self) {
 
 curl_socket_t OnSocket(void* self, curlsocktype, curl_sockaddr* address) {
   CurlAnswer& answer = *static_cast<CurlAnswer*>(self);
-  answer.address_refused = !IsAllowed(answer.peers, address->addr);
+  answer.address_refused = !IsAllowed(answer.peers, address->addr, answer.not_this);
   if (answer.address_refused) return CURL_SOCKET_BAD;
   return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }

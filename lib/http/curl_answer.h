@@ -25,6 +25,7 @@ struct CurlAnswer {
   std::string too_long;        // the part that was, if any
   bool cut = false;            // enough of an error's body was read
   Peers peers = Peers::kAny;
+  std::string not_this;
   bool address_refused = false;
   CURL* easy = nullptr;
   bool nameless = false;  // the peer's certificate has no name where names belong
@@ -38,6 +39,6 @@ void LookAtCertificates(CURL* easy, CurlAnswer& answer);
 void LookAtAddresses(CURL* easy, CurlAnswer& answer);
 
 // An IPv4-mapped IPv6 address counts as the IPv4 address. A family that is not IP's is allowed.
-bool IsAllowed(Peers peers, const sockaddr& address);
+bool IsAllowed(Peers peers, const sockaddr& address, const std::string& not_this = "");
 
 }  // namespace prefetch::http

@@ -1,14 +1,17 @@
 #include "http/curl_answer.h"
 
+#include <arpa/inet.h>
+#include <ifaddrs.h>
 #include <netinet/in.h>
 
 #include <array>
 #include <cstring>
+#include <optional>
 
 namespace prefetch::http {
 namespace {
 
-enum class Kind { kPlain, kLoopback, kSpecial };
+enum class Kind { kPlain, kPrivate, kLoopback, kSpecial };
 
 // Clouds answer machines there with their credentials, by the rule on link-local addresses or beside it:
 // Azure's wire server, Alibaba Cloud's metadata, and those of AWS and Google Cloud over IPv6.
@@ -27,7 +30,11 @@ Kind KindOfV4(const unsigned char* bytes) {
   bool unspecified = bytes[0] == 0;
   bool link_local = bytes[0] == 169 && bytes[1] == 254;
   bool multicast_or_above = bytes[0] >= 224;
-  return unspecified || link_local || multicast_or_above ? Kind::kSpecial : Kind::kPlain;
+  if (unspecified || link_local || multicast_or_above) return Kind::kSpecial;
+  const bool private_use = bytes[0] == 10 || (bytes[0] == 172 && (bytes[1] & 0xf0) == 16) ||
+                           (bytes[0] == 192 && bytes[1] == 168) ||
+                           (bytes[0] == 100 && (bytes[1] & 0xc0) == 64);
+  return private_use ? Kind::kPrivate : Kind::kPlain;
 }
 
 Kind KindOfV6(const in6_addr& address) {
@@ -38,7 +45,9 @@ Kind KindOfV6(const in6_addr& address) {
   }
   bool special =
       IN6_IS_ADDR_UNSPECIFIED(&address) || IN6_IS_ADDR_LINKLOCAL(&address) || IN6_IS_ADDR_MULTICAST(&address);
-  return special ? Kind::kSpecial : Kind::kPlain;
+  if (special) return Kind::kSpecial;
+  return (address.s6_addr[0] & 0xfe) == 0xfc || IN6_IS_ADDR_SITELOCAL(&address) ? Kind::kPrivate
+                                                                                : Kind::kPlain;
 }
 
 Kind KindOf(const sockaddr& address) {
@@ -57,16 +66,65 @@ Kind KindOf(const sockaddr& address) {
   return Kind::kPlain;
 }
 
+// As 16 bytes, an IPv4 address as its mapped one; nullopt: another family's.
+std::optional<in6_addr> Widened(const sockaddr& address) {
+  in6_addr wide{};
+  if (address.sa_family == AF_INET6) {
+    sockaddr_in6 v6;
+    std::memcpy(&v6, &address, sizeof v6);
+    return v6.sin6_addr;
+  }
+  if (address.sa_family != AF_INET) return std::nullopt;
+  sockaddr_in v4;
+  std::memcpy(&v4, &address, sizeof v4);
+  wide.s6_addr[10] = wide.s6_addr[11] = 0xff;
+  std::memcpy(wide.s6_addr + 12, &v4.sin_addr, sizeof v4.sin_addr);
+  return wide;
+}
+
+// Also where the interfaces cannot be read.
+bool IsOfThisMachine(const in6_addr& address) {
+  ifaddrs* all = nullptr;
+  if (::getifaddrs(&all) != 0) return true;
+  bool found = false;
+  for (const ifaddrs* one = all; one != nullptr && !found; one = one->ifa_next) {
+    const auto own = one->ifa_addr == nullptr ? std::nullopt : Widened(*one->ifa_addr);
+    found = own && IN6_ARE_ADDR_EQUAL(&*own, &address);
+  }
+  ::freeifaddrs(all);
+  return found;
+}
+
+bool IsThis(const std::string& text, const in6_addr& address) {
+  in6_addr wide{};
+  if (::inet_pton(AF_INET6, text.c_str(), &wide) == 1) return IN6_ARE_ADDR_EQUAL(&wide, &address);
+  return ::inet_pton(AF_INET6, ("::ffff:" + text).c_str(), &wide) == 1 && IN6_ARE_ADDR_EQUAL(&wide, &address);
+}
+
+bool IsOfOthers(const sockaddr& address, const std::string& not_this) {
+  const std::optional<in6_addr> wide = Widened(address);
+  return !wide || (!IsOfThisMachine(*wide) && (not_this.empty() || !IsThis(not_this, *wide)));
+}
+
+bool IsElsewhere(Kind kind) {
+  return kind == Kind::kPlain || kind == Kind::kPrivate;
+}
+
 }  // namespace
 
-bool IsAllowed(Peers peers, const sockaddr& address) {
+bool IsAllowed(Peers peers, const sockaddr& address, const std::string& not_this) {
+  const Kind kind = KindOf(address);
   switch (peers) {
     case Peers::kAny:
       return true;
     case Peers::kLoopbackToo:
-      return KindOf(address) != Kind::kSpecial;
+      return kind != Kind::kSpecial;
     case Peers::kElsewhere:
-      return KindOf(address) == Kind::kPlain;
+      return IsElsewhere(kind);
+    case Peers::kOthers:
+      return IsElsewhere(kind) && IsOfOthers(address, not_this);
+    case Peers::kPublic:
+      return kind == Kind::kPlain && IsOfOthers(address, not_this);
   }
   return false;
 }

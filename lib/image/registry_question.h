@@ -20,6 +20,9 @@ struct RegistryQuestion {
   // In the order in which a pull would try them; the next one only where the one before was refused. Empty:
   // anonymous.
   std::vector<AuthConfig> credentials;
+  // A pod wrote the registry's name, and no list has it: the answer must tell nothing about this node's own
+  // network.
+  bool by_stranger = false;
 };
 
 }  // namespace prefetch::image

@@ -82,7 +82,7 @@ RegistryAnswer Client::Ask(const base::Call& call, const image::RegistryQuestion
 // the registry's own server.
 RegistryAnswer Client::AskHost(const base::Call& call, const ChainedHost& host,
                                const image::RegistryQuestion& question) {
-  Parts parts{http_, clock_, options_, throttle_, book_, tokens_};
+  Parts parts{http_, clock_, options_, throttle_, book_, tokens_, question.by_stranger};
   if (!host.as) return Conversation(parts, call, host, question).Run();
   image::RegistryQuestion renamed = question;
   renamed.reference = *host.as;
@@ -114,7 +114,11 @@ RegistryAnswer Client::AskChain(const base::Call& call, const image::RegistryQue
                 .message = host.host.server.Authority() + " cannot be asked: " + host.problem};
       continue;
     }
-    answer = AskHost(call, host, question);
+    // Mirrors, and registries that the runtime's configuration or a credential names, are the operator's.
+    image::RegistryQuestion asked_here = question;
+    asked_here.by_stranger = question.by_stranger && host.own && question.credentials.empty() &&
+                             (chain->source.empty() || chain->source.ends_with("/_default"));
+    answer = AskHost(call, host, asked_here);
     requests += answer.requests;
     if (Answered(answer) || answer.only_by_pull) break;
   }

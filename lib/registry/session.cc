@@ -35,6 +35,12 @@ bool IsOfHost(const Host& host, const http::AbsoluteUrl& url) {
   return port && url.host == host.server.host;
 }
 
+// Every spelling of an IP address does ("10.0.0.1", "167772161", "0xa000001", "[::1]"), and no name of DNS.
+bool EndsInNumber(const std::string& host) {
+  const std::string last = host.substr(host.rfind('.') + 1);
+  return IsAddress(host) || (!last.empty() && last.front() >= '0' && last.front() <= '9');
+}
+
 Reply RefusedRedirect(const base::Error& error, const http::AbsoluteUrl& from) {
   // The runtime follows where the agent does not.
   bool ours = error.code() == base::Code::kPermissionDenied;
@@ -82,6 +88,7 @@ http::AbsoluteUrl Session::Server() const {
 // the address; whom it sends us to must not lead back into this machine.
 http::Peers Session::PeersFor(const http::AbsoluteUrl& url) const {
   const std::string& own = host_.host.server.host;
+  if (parts_.by_stranger) return EndsInNumber(url.host) ? http::Peers::kPublic : http::Peers::kOthers;
   if (url.host == own) return IsAddress(own) ? http::Peers::kAny : http::Peers::kLoopbackToo;
   return IsLocalhost(own) ? http::Peers::kLoopbackToo : http::Peers::kElsewhere;
 }
@@ -107,6 +114,7 @@ http::Exchanged Session::Send(const Question& question, const http::AbsoluteUrl&
   request.max_body_bytes = question.max_body_bytes;
   request.max_error_body_bytes = kErrorBodyBytes;
   request.peers = PeersFor(url);
+  if (parts_.by_stranger) request.not_this = parts_.options.api_server;
   request.http2 = true;
   if (!question.range.empty()) request.headers.Add("Range", question.range);
   request.sink = question.sink;

@@ -27,6 +27,8 @@ struct Parts {
   Throttle& throttle;
   HostBook& book;
   TokenCache& tokens;
+  // A stranger wrote the server's name. Where it leads and what it sends us to must be somebody else's.
+  bool by_stranger = false;
 };
 
 struct Question {

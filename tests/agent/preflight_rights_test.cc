@@ -253,13 +253,31 @@ TEST_F(PreflightRights, WhatIsHeardInLittleTimeIsNoAnswerForOthers) {
   };
   auto ask = [&](std::chrono::seconds left) {
     RegistryNow now(unreachable, keyring_, clock_, std::chrono::steady_clock::now() + left, &moment);
-    EXPECT_EQ(now.Ask({}, {}, snapshot_.images[0]).kind, Kind::kUnreachable);
+    EXPECT_EQ(now.Ask({}, {}, snapshot_.images[0], true).kind, Kind::kUnreachable);
   };
   ask(std::chrono::seconds(2));
   ask(std::chrono::minutes(1));
   EXPECT_EQ(times_asked_, 2);
   ask(std::chrono::minutes(1));
   EXPECT_EQ(times_asked_, 2) << "who had all the time is believed";
+}
+
+// Where such a question leads is bounded (RegistryQuestion::by_stranger).
+TEST_F(PreflightRights, ARegistryThatNoListNamesIsAStrangers) {
+  says_ = {.kind = Kind::kUnreachable};
+  struct Case {
+    Asker asker;
+    std::string image;
+    bool stranger;
+  };
+  for (const Case& each : {Case{kAsking, "127.0.0.1:5000/x:y", true}, Case{kAsking, "other.test/x:y", true},
+                           Case{kAsking, kNowhere, false}, Case{kAsking, kApp, false},
+                           Case{kNode, "127.0.0.1:5000/x:y", false}}) {
+    asked_.reset();
+    Told(each.asker, each.image, kAlways);
+    ASSERT_TRUE(asked_) << each.image;
+    EXPECT_EQ(asked_->by_stranger, each.stranger) << each.image;
+  }
 }
 
 // By it an answer in the background is kept from pods that could not have got it.

@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <ifaddrs.h>
 #include <netinet/in.h>
 #include <sys/un.h>
 
@@ -63,6 +64,50 @@ TEST(Peers, WhichAddresses) {
     EXPECT_EQ(IsAllowed(Peers::kLoopbackToo, address), row.loopback_too) << row.address;
     EXPECT_EQ(IsAllowed(Peers::kElsewhere, address), row.elsewhere) << row.address;
   }
+}
+
+// Of hosts that a stranger names. This machine's own addresses are none of others.
+TEST(Peers, WhichAddressesOfAStranger) {
+  const struct {
+    std::string address;
+    bool others, publicly;
+  } rows[] = {
+      {"192.0.2.1", true, true},
+      {"10.0.0.1", true, false},
+      {"172.16.0.1", true, false},
+      {"172.31.255.255", true, false},
+      {"172.32.0.1", true, true},
+      {"192.168.1.1", true, false},
+      {"100.64.0.1", true, false},
+      {"100.128.0.1", true, true},
+      {"127.0.0.1", false, false},
+      {"169.254.169.254", false, false},
+      {"0.0.0.0", false, false},
+      {"2001:db8::1", true, true},
+      {"fd00::1", true, false},
+      {"fec0::1", true, false},
+      {"::1", false, false},
+      {"::ffff:10.0.0.1", true, false},
+      {"::ffff:127.0.0.1", false, false},
+      {"198.51.100.7", false, false},
+      {"::ffff:198.51.100.7", false, false},
+  };
+  for (const auto& row : rows) {
+    sockaddr_storage storage = Address(row.address);
+    const sockaddr& address = reinterpret_cast<const sockaddr&>(storage);
+    EXPECT_EQ(IsAllowed(Peers::kOthers, address, "198.51.100.7"), row.others) << row.address;
+    EXPECT_EQ(IsAllowed(Peers::kPublic, address, "198.51.100.7"), row.publicly) << row.address;
+  }
+  ifaddrs* all = nullptr;
+  ASSERT_EQ(::getifaddrs(&all), 0);
+  for (const ifaddrs* one = all; one != nullptr; one = one->ifa_next) {
+    const bool ip = one->ifa_addr != nullptr &&
+                    (one->ifa_addr->sa_family == AF_INET || one->ifa_addr->sa_family == AF_INET6);
+    if (ip) EXPECT_FALSE(IsAllowed(Peers::kOthers, *one->ifa_addr)) << one->ifa_name;
+  }
+  ::freeifaddrs(all);
+  sockaddr_storage server = Address("2001:db8::7");
+  EXPECT_FALSE(IsAllowed(Peers::kOthers, reinterpret_cast<const sockaddr&>(server), "2001:db8::7"));
 }
 
 }  // namespace

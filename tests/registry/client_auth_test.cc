@@ -77,6 +77,30 @@ TEST_F(ClientAuthTest, ATokenServiceOnAnAddressThatIsNotMeant) {
   EXPECT_EQ(Word(AskFake("app:v1")), "Indeterminate UntrustedRealm");
 }
 
+// The name that a pod wrote leads to this machine: nobody is asked, and a server that is there looks like
+// none.
+TEST_F(ClientAuthTest, AStrangersRegistryOnThisMachineIsNotAsked) {
+  Make();
+  registry_.Put("app", "v1");
+  auto ask = [&](const std::string& host, bool by_stranger) {
+    image::RegistryQuestion question{.reference = *image::Reference::Parse(host + "/app:v1"),
+                                     .local_digests = {},
+                                     .platform = image::Platform::Host(),
+                                     .credentials = {},
+                                     .by_stranger = by_stranger};
+    return client_->Ask({}, question);
+  };
+  const std::string port = ":" + std::to_string(registry_.port());
+  for (const std::string& host :
+       {"127.0.0.1" + port, "localhost" + port, "127.0.0.1:1", "localhost:1", "169.254.169.254:80"}) {
+    const image::RegistryAnswer answer = ask(host, true);
+    EXPECT_EQ(answer.kind, image::RegistryAnswerKind::kUnreachable) << host;
+    EXPECT_EQ(answer.detail, image::RegistryDetail::kAddress) << host;
+  }
+  EXPECT_EQ(Count(""), 0U);
+  EXPECT_EQ(ask("127.0.0.1" + port, false).kind, image::RegistryAnswerKind::kMoved);
+}
+
 TEST_F(ClientAuthTest, ARealmOfSomebodyElseGetsNoPasswordUnlessTheOperatorSaysSo) {
   registry_.Put("app", "v1");
   registry_.DemandToken("http://localhost:" + std::to_string(registry_.port()) + "/token");

@@ -1,5 +1,6 @@
 #include "agent/answers/check_round.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "agent/answers/kubelet_now.h"
@@ -16,6 +17,13 @@ constexpr std::chrono::milliseconds kAgeForNeighbours{500};
 plan::CheckKubelet KubeletOf(const plan::Snapshot& snapshot) {
   if (!snapshot.kubelet) return plan::CheckKubelet::kNone;
   return KnowsKubelet(snapshot) ? plan::CheckKubelet::kKnown : plan::CheckKubelet::kNotKnown;
+}
+
+// The operator has named a registry by an image of the list.
+bool NamesRegistry(const plan::Snapshot& snapshot, const image::Reference& reference) {
+  return std::any_of(snapshot.images.begin(), snapshot.images.end(), [&](const plan::ImageState& image) {
+    return image.want->reference.domain() == reference.domain();
+  });
 }
 
 }  // namespace
@@ -82,7 +90,8 @@ CheckRound::Outcome CheckRound::Decide(const base::Call& call, const status::Che
         break;
       case CheckNeed::kRegistry:
         if (reach_ == Reach::kNode) return {std::move(facts), std::move(step)};
-        facts.registry = registries_.Ask(call, snapshot_.runtime, *facts.runtime->image);
+        facts.registry = registries_.Ask(call, snapshot_.runtime, *facts.runtime->image,
+                                         listed != nullptr || NamesRegistry(snapshot_, *reference));
         break;
     }
   }

@@ -51,7 +51,7 @@ image::RegistryAnswer NoCredentialsInTime(const std::string& registry, const cre
 }  // namespace
 
 image::RegistryAnswer RegistryNow::AskAnew(const base::Call& call, const plan::RuntimeStatus& runtime,
-                                           const plan::ImageState& image) const {
+                                           const plan::ImageState& image, bool known) const {
   const plan::DesiredImage& want = *image.want;
   const base::Call look = call.Within(kCredentialsNow);
   auto credentials = std::make_shared<const credentials::Lookup>(
@@ -63,7 +63,8 @@ image::RegistryAnswer RegistryNow::AskAnew(const base::Call& call, const plan::R
   AskJob job{.reference = want.reference,
              .credentials = std::move(credentials),
              .local = std::nullopt,
-             .runtime = {runtime.name, runtime.version, runtime.registries}};
+             .runtime = {runtime.name, runtime.version, runtime.registries},
+             .by_stranger = for_pods_ != nullptr && !known};
   if (image.present) {
     job.local = plan::Local{.digest = image.digest, .other_digests = image.other_digests};
   }
@@ -71,7 +72,7 @@ image::RegistryAnswer RegistryNow::AskAnew(const base::Call& call, const plan::R
 }
 
 image::RegistryAnswer RegistryNow::Ask(const base::Call& call, const plan::RuntimeStatus& runtime,
-                                       const plan::ImageState& image) {
+                                       const plan::ImageState& image, bool known) {
   const std::string& registry = image.want->reference.domain();
   if (auto silent = silent_.find(registry); silent != silent_.end()) return silent->second;
   const base::Duration left = until_ - std::chrono::steady_clock::now();
@@ -82,10 +83,10 @@ image::RegistryAnswer RegistryNow::Ask(const base::Call& call, const plan::Runti
   if (left <= base::Duration::zero()) {
     answer = late();
   } else if (for_pods_ == nullptr) {
-    answer = AskAnew(within, runtime, image);
+    answer = AskAnew(within, runtime, image, known);
   } else {
     const auto ask = [&]() -> RegistryMoment::Said {
-      image::RegistryAnswer said = AskAnew(within, runtime, image);
+      image::RegistryAnswer said = AskAnew(within, runtime, image, known);
       const bool cut_short =
           left < limit || call.Stopped() || std::chrono::steady_clock::now() >= call.deadline;
       return {said, !(cut_short && IsSilent(said))};

@@ -24,13 +24,14 @@ class RegistryNow {
               base::TimePoint until, RegistryMoment* for_pods = nullptr)
       : asker_(asker), keyring_(keyring), clock_(clock), until_(until), for_pods_(for_pods) {}
 
-  // With this node's credentials. Only if there is an asker.
+  // With this node's credentials. Only if there is an asker. `known`: some image of the list is of that
+  // registry.
   image::RegistryAnswer Ask(const base::Call& call, const plan::RuntimeStatus& runtime,
-                            const plan::ImageState& image);
+                            const plan::ImageState& image, bool known);
 
  private:
   image::RegistryAnswer AskAnew(const base::Call& call, const plan::RuntimeStatus& runtime,
-                                const plan::ImageState& image) const;
+                                const plan::ImageState& image, bool known) const;
 
   const RegistryAsker& asker_;
   credentials::Keyring& keyring_;
