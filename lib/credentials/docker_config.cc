@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/fs.h"
+#include "base/redactor.h"
 #include "base/text.h"
 #include "doc/json.h"
 #include "doc/reader.h"
@@ -81,7 +82,9 @@ void DecodeAuths(const doc::Reader& reader, std::vector<KeyedAuth>& auths) {
   for (const auto& member : reader.Members()) {
     std::optional<image::AuthConfig> auth = DecodeEntry(member.second);
     std::erase_if(auths, [&](const KeyedAuth& other) { return other.key == member.first; });
-    if (auth) auths.push_back({member.first, std::move(*auth)});
+    if (!auth) continue;
+    base::RememberSecret(auth->password);
+    auths.push_back({member.first, std::move(*auth)});
   }
 }
 

@@ -252,6 +252,7 @@ CurlClient::Handle::End CurlClient::Handle::Finish(CURLcode code, const std::str
 }
 
 CurlClient::CurlClient(CurlOptions options) : options_(WithProxiesAsGoReads(std::move(options))) {
+  RememberProxyPasswords(options_);
   // Never undone: other parts of the process may use libcurl as well, and the process ends soon after.
   static const CURLcode ready = curl_global_init(CURL_GLOBAL_DEFAULT);
   if (ready != CURLE_OK) std::abort();  // out of memory at the very start

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "base/redactor.h"
 #include "base/text.h"
 #include "http/url.h"
 
@@ -93,6 +94,20 @@ std::string ProxyAsGoReads(std::string_view text) {
   const bool socks = scheme.starts_with("socks5");
   if (!has_port || port + 1 == host.size()) authority += socks ? ":1080" : scheme == "https" ? ":443" : ":80";
   return (socks ? "socks5h" : scheme) + "://" + authority;
+}
+
+void RememberProxyPasswords(const CurlOptions& options) {
+  for (const std::string* proxy : {&options.proxy, &options.http_proxy, &options.https_proxy}) {
+    std::string_view authority = *proxy;
+    if (auto scheme = authority.find("://"); scheme != std::string_view::npos)
+      authority.remove_prefix(scheme + 3);
+    authority = authority.substr(0, authority.find('/'));
+    const std::size_t at = authority.rfind('@'), colon = authority.find(':');
+    if (at == std::string_view::npos || colon > at) continue;
+    const std::string_view written = authority.substr(colon + 1, at - colon - 1);
+    base::RememberSecret(base::Secret(std::string(written)));
+    if (auto decoded = PercentDecode(written)) base::RememberSecret(base::Secret(*std::move(decoded)));
+  }
 }
 
 const char* ProxyFor(const CurlOptions& options, const std::string& url) {

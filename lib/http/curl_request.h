@@ -36,6 +36,9 @@ void AddHeaders(const Request& request, const Renamed& renamed, HeaderLines& lin
 // calls socks5h. Empty stays empty.
 std::string ProxyAsGoReads(std::string_view text);
 
+// Adds the passwords of proxies to the secrets that no foreign text may repeat (base/redactor.h).
+void RememberProxyPasswords(const CurlOptions& options);
+
 // The proxy for a URL; "" is none, and keeps libcurl from the environment. Lives as long as `options`.
 const char* ProxyFor(const CurlOptions& options, const std::string& url);
 

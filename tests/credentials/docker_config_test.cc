@@ -6,6 +6,8 @@
 #include <optional>
 #include <string>
 
+#include "base/redactor.h"
+#include "base/text.h"
 #include "temp_dir.h"
 
 namespace prefetch::credentials::docker_config_test {
@@ -159,6 +161,20 @@ TEST(DockerConfig, FirstThatExistsAndParsesWins) {
   config = ReadFirstDockerConfig(paths);
   EXPECT_EQ(config.path, dir / "empty.json");
   EXPECT_TRUE(config.index.empty());
+}
+
+// A stranger may repeat it before it was ever sent from here.
+TEST(DockerConfig, APasswordThatWasReadIsNeverRepeated) {
+  const std::string encoded = base::Base64Encode("bob:n0t-yet-s3nt-encoded");
+  ASSERT_TRUE(DecodeDockerConfig(
+      R"({"auths":{"a.test":{"username":"ann","password":"n0t-yet-s3nt-plain"},"b.test":{"auth":")" +
+          encoded + "\"}}}",
+      DockerConfigShape::kAuths));
+  for (const std::string& text :
+       {std::string("you have n0t-yet-s3nt-plain"), "you have n0t-yet-s3nt-encoded", "you have " + encoded}) {
+    EXPECT_EQ(base::Redact(text).find("s3nt"), std::string::npos) << base::Redact(text);
+    EXPECT_NE(base::Redact(text), text);
+  }
 }
 
 TEST(DockerConfig, AFileThatIsNoneDoesNotBlock) {

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "base/redactor.h"
 #include "http/server.h"
 #include "raw_socket.h"
 #include "temp_dir.h"
@@ -374,6 +375,17 @@ TEST(Authorization, BasicAndBearer) {
   EXPECT_EQ(BasicAuthorization("Aladdin", base::Secret("open sesame")).Reveal(),
             "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==");
   EXPECT_EQ(BearerAuthorization(base::Secret("abc")).Reveal(), "Bearer abc");
+}
+
+// A proxy, or the registry behind it, may repeat it.
+TEST(CurlClient, AProxysPasswordIsNeverRepeated) {
+  const CurlClient plain({.http_proxy = "http://bob:pr0xy-pa55-one@proxy.test:3128",
+                          .https_proxy = "socks5://bob:pr0xy%2Fpa55-two@proxy.test"});
+  const CurlClient every({.proxy = "bob:pr0xy-pa55-three@proxy.test"});
+  for (const char* text :
+       {"407 pr0xy-pa55-one", "407 pr0xy/pa55-two", "407 pr0xy%2Fpa55-two", "407 pr0xy-pa55-three"}) {
+    EXPECT_EQ(base::Redact(text).find("pa55"), std::string::npos) << base::Redact(text);
+  }
 }
 
 }  // namespace
