@@ -12,10 +12,10 @@ namespace {
 using std::chrono::minutes;
 using std::chrono::seconds;
 
-constexpr minutes kReadAgain{10};
-constexpr seconds kReadAfterFailure{30};
-constexpr seconds kReadForNewKey{10};
-constexpr seconds kReadLimit{3};
+constexpr minutes kReadKeysAgain{10};
+constexpr seconds kReadKeysAfterFailure{30};
+constexpr seconds kReadKeysForNewOne{10};
+constexpr seconds kReadKeysLimit{3};
 
 }  // namespace
 
@@ -33,7 +33,7 @@ bool IssuerKeys::TakeTurn(bool unknown_key) {
 }
 
 void IssuerKeys::Read(const base::Call& call) {
-  auto json = api_.GetTokenKeys(call.Within(kReadLimit));
+  auto json = api_.GetTokenKeys(call.Within(kReadKeysLimit));
   Keys keys;
   if (json) {
     if (auto parsed = kube::TokenKeys::Parse(*json)) {
@@ -52,8 +52,8 @@ void IssuerKeys::Read(const base::Call& call) {
   const base::TimePoint now = clock_.Now();
   failed_ = keys == nullptr;
   const bool seldom = keys != nullptr || refused;
-  next_ = now + (seldom ? base::Duration(kReadAgain) : base::Duration(kReadAfterFailure));
-  next_early_ = now + (keys != nullptr ? base::Duration(kReadForNewKey) : base::Duration(kReadAfterFailure));
+  next_ = now + (seldom ? base::Duration(kReadKeysAgain) : base::Duration(kReadKeysAfterFailure));
+  next_early_ = now + (keys != nullptr ? base::Duration(kReadKeysForNewOne) : base::Duration(kReadKeysAfterFailure));
   if (keys != nullptr) keys_ = std::move(keys);  // else the old ones still tell what is genuine
 }
 
