@@ -11,9 +11,9 @@
 namespace prefetch::http {
 namespace {
 
-// RFC 6761, RFC 6762, ICANN's resolution on .internal; .svc has never been a public suffix, and browsers ask
-// for a name like "agents.prefetchd.svc" by the cluster's own servers.
-constexpr std::string_view kPrivateSuffixes[] = {".localhost", ".svc", ".local", ".internal"};
+// RFC 6761, RFC 6762, ICANN's resolution on .internal. The others are no public suffixes: only a cluster's
+// own servers know "prefetchd.prefetchd.svc", and "prefetchd.prefetchd" in the usual namespace.
+constexpr std::string_view kPrivateSuffixes[] = {".localhost", ".svc", ".local", ".internal", ".prefetchd"};
 
 bool IsAddress(const std::string& text) {
   in6_addr v6{};

@@ -11,8 +11,8 @@ TEST(HostNames, NamesThatNoStrangerOwns) {
   for (const char* ours :
        {"", "10.0.0.1", "10.0.0.1:9477", "[fd00::1]", "[::1]:9477", "localhost", "localhost:8001",
         "LOCALHOST.", "a.localhost", "prefetchd", "n1:9477", "prefetchd.prefetchd.svc",
-        "x.prefetchd.svc.cluster.local:9477", "ip-10-0-0-1.eu-west-1.compute.internal",
-        "node7.dc1.example.com", "NODE7.DC1.EXAMPLE.COM.:9477"}) {
+        "prefetchd.prefetchd:9477", "x.prefetchd.svc.cluster.local:9477",
+        "ip-10-0-0-1.eu-west-1.compute.internal", "node7.dc1.example.com", "NODE7.DC1.EXAMPLE.COM.:9477"}) {
     EXPECT_TRUE(IsHostOfOurs(ours, kOwn)) << ours;
   }
   for (const char* foreign :
