@@ -103,7 +103,6 @@ class EveryCall : public testing::Test {
          [](auto& api, auto& call) { return Of(api.CreateToken(call, "a", "sa", "sts.test", 3600)); }},
         {"create tokenreviews",
          [](auto& api, auto& call) { return Of(api.ReviewToken(call, base::Secret("a.b.c"), "prefetchd")); }},
-        {"get /openid/v1/jwks", [](auto& api, auto& call) { return Of(api.GetTokenKeys(call)); }},
         {"list pods", [](auto& api, auto& call) { return Of(api.ListPods(call, "a", {})); }},
         {"get pods \"p\"", [](auto& api, auto& call) { return Of(api.GetPod(call, "a", "p")); }},
         {"create pods",
